@@ -7,7 +7,10 @@
 #include "calibrax/array/trace/cost.h"
 #include "calibrax/array/trace/trace.h"
 
-/* Operands on another device than the CPU, one of them at least: all on one, and the backend computes there. */
+/*
+ * Operands on another device than the CPU, one of them at least: all on one, and the backend
+ * computes there.
+ */
 static cbx_status devices_check(const cbx_backend *b, const cbx_op *op, const cbx_array *const *in, cbx_err *err)
 {
     const cbx_array *first = NULL;

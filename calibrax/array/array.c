@@ -1,9 +1,9 @@
 /*
  * Arrays: a description, strides, and a reference-counted claim on the block of elements.
  *
- * The handle carries a copy of the allocator and a reference to the pool, so that it may outlive its context.  Few elements
- * lie behind their handle (handle.c), more in a block of the pool, not in fresh pages: first touch of a page costs more than
- * filling it.
+ * The handle carries a copy of the allocator and a reference to the pool, so that it may outlive
+ * its context.  Few elements lie behind their handle (handle.c), more in a block of the pool, not
+ * in fresh pages: first touch of a page costs more than filling it.
  */
 #include "calibrax/array/array.h"
 
@@ -13,7 +13,9 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/kernels/copy.h"
 
-/* In read-only memory, so that a failure needs no allocation: a reference to it is never counted. */
+/*
+ * In read-only memory, so that a failure needs no allocation: a reference to it is never counted.
+ */
 static const struct cbx_array failed_handle = { .flags = CBX__FAILED | CBX__ABSTRACT, .desc = { .dtype = CBX_F64 } };
 
 cbx_array *cbx__array_failed(void) { return (cbx_array *)(uintptr_t)&failed_handle; }

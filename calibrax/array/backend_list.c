@@ -23,7 +23,10 @@ cbx_status cbx_backend_find(const char *name, const cbx_backend **out, cbx_err *
     return cbx_fail(err, CBX_EINVAL, "unknown backend '%.80s': it must be reference or jit", name);
 }
 
-/* The name under which a setting was made, which is where it must be changed: its alias, else its variable. */
+/*
+ * The name under which a setting was made, which is where it must be changed: its alias, else its
+ * variable.
+ */
 static const char *spoken(const cbx_settings *s, cbx_setting which)
 {
     const cbx_setting_info *info = cbx_setting_get_info(which);

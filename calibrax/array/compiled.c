@@ -1,6 +1,6 @@
 /*
- * Compiled functions: traced once for each list of shapes and dtypes that they are called with, then run by what the backend made of
- * the graph.
+ * Compiled functions: traced once for each list of shapes and dtypes that they are called with,
+ * then run by what the backend made of the graph.
  */
 #include <pthread.h>
 #include <stdio.h>

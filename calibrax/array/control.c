@@ -1,6 +1,7 @@
 /*
- * Control flow: what its operations check, and their functions traced.  Each function runs once with traced operands, also where
- * the operands of the operation have data; the operation then repeats what was recorded.
+ * Control flow: what its operations check, and their functions traced.  Each function runs once
+ * with traced operands, also where the operands of the operation have data; the operation then
+ * repeats what was recorded.
  */
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/ops_internal.h"
@@ -173,9 +174,15 @@ cbx_status cbx_scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *
     return scan(ctx, body, ncarry, init, nxs, xs, length, reverse, 0, plain_scan, out);
 }
 
-/* ---- scan with few saved carries: a scan over segments, each a checkpoint of the scan over its steps ---- */
+/*
+ * ---- scan with few saved carries: a scan over segments, each a checkpoint of the scan over its
+ * steps ----
+ */
 
-/* A graph with the inputs and results of a segment of m steps: the scan over them, or a checkpoint of that (inner). */
+/*
+ * A graph with the inputs and results of a segment of m steps: the scan over them, or a checkpoint
+ * of that (inner).
+ */
 static cbx_status segment(const flow *w, size_t ncarry, size_t nxs, size_t m, bool reverse, cbx__graph *inner,
                           cbx__traced *made, cbx_err *err)
 {

@@ -1,8 +1,10 @@
 /*
- * Functions whose derivative is not that of their operations: given by the user, computed again in reverse mode, or 0.
+ * Functions whose derivative is not that of their operations: given by the user, computed again in
+ * reverse mode, or 0.
  *
- * Called with data and outside of traces, such a function is called as it is: nothing is derived of it.  Traced, it becomes one
- * operation that holds its graph and the user's rules; trace/rules_custom.c has what derivatives and batches make of it.
+ * Called with data and outside of traces, such a function is called as it is: nothing is derived of
+ * it.  Traced, it becomes one operation that holds its graph and the user's rules;
+ * trace/rules_custom.c has what derivatives and batches make of it.
  */
 #include <string.h>
 

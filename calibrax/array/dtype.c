@@ -34,7 +34,9 @@ cbx_status cbx_dtype_parse(const char *name, cbx_dtype *out, cbx_err *err)
         name ? name : "(null)");
 }
 
-/* The one promotion table; checked cell by cell against numpy.result_type (tests/array/fixtures). */
+/*
+ * The one promotion table; checked cell by cell against numpy.result_type (tests/array/fixtures).
+ */
 enum {
     b1 = CBX_BOOL,
     i1 = CBX_I8,

@@ -1,5 +1,6 @@
 /*
- * Graphs in ELL form: made from tables, compressed rows and lists of entries; checked and transposed once.
+ * Graphs in ELL form: made from tables, compressed rows and lists of entries; checked and
+ * transposed once.
  */
 #include <string.h>
 
@@ -74,7 +75,10 @@ void cbx_ell_free(cbx_ell *g)
     if (g) cbx__object_unref(&g->object);
 }
 
-/* Edges by column from edges by row: counted, summed, dealt; t_start ends where the next column's edges begin. */
+/*
+ * Edges by column from edges by row: counted, summed, dealt; t_start ends where the next column's
+ * edges begin.
+ */
 static void transpose(cbx_ell *g)
 {
     for (size_t e = 0; e < g->edges; e++) g->t_start[(size_t)g->index[e] + 1]++;

@@ -37,7 +37,10 @@ static void sort_by_degree(const cbx_ell *g, int32_t *v, size_t n)
         }
 }
 
-/* Breadth first from root into order[first..]; returns how many, *levels how deep, *last where the deepest level starts. */
+/*
+ * Breadth first from root into order[first..]; returns how many, *levels how deep, *last where the
+ * deepest level starts.
+ */
 static size_t breadth_first(sweep *s, size_t first, int32_t root, size_t *levels, size_t *last)
 {
     size_t end = first + 1, level_end = end;

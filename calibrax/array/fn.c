@@ -1,5 +1,6 @@
 /*
- * Functions as values.  A call is a scope: it owns what the function makes, and reports why it failed.
+ * Functions as values.  A call is a scope: it owns what the function makes, and reports why it
+ * failed.
  */
 #include "calibrax/array/fn.h"
 
@@ -140,7 +141,10 @@ cbx_status cbx_fn_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *cons
     return st;
 }
 
-/* A failure becomes the context's, out[] failed arrays; else the scope takes the references in out[]. */
+/*
+ * A failure becomes the context's, out[] failed arrays; else the scope takes the references in
+ * out[].
+ */
 static cbx_status settle(cbx_ctx *ctx, cbx_status st, const cbx_err *err, size_t nout, cbx_array **out)
 {
     if (st) cbx__refuse(ctx, st, "%s", err->message);

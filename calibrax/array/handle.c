@@ -1,9 +1,10 @@
 /*
  * Handles: their memory, and who keeps it for re-use.
  *
- * An eager operation on ten numbers costs less than the allocation of its result, so a scope's handles go to a list in the
- * context when it closes, and the next results come from there.  The list is the context's and needs neither lock nor
- * atomics; a handle that dies anywhere else (cbx_array_free, another thread, after its context) is freed.
+ * An eager operation on ten numbers costs less than the allocation of its result, so a scope's
+ * handles go to a list in the context when it closes, and the next results come from there.  The
+ * list is the context's and needs neither lock nor atomics; a handle that dies anywhere else
+ * (cbx_array_free, another thread, after its context) is freed.
  */
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /*
- * Functions of complex numbers that no primitive has, in terms of their parts.  Their values at infinities and NaN are
- * those of the array API 2024.12.
+ * Functions of complex numbers that no primitive has, in terms of their parts.  Their values at
+ * infinities and NaN are those of the array API 2024.12.
  */
 #include <math.h>
 
@@ -38,7 +38,10 @@ static cbx_array *log1p_of(cbx_ctx *ctx, const cbx_array *z)
     return joined(ctx, cbx_where(ctx, small, near, far), cbx_atan2(ctx, p.im, one_more));
 }
 
-/* e^x cos y - 1 = expm1(x) cos y - 2 sin^2(y/2); where x is infinite and y no number, the limits; no real part is -0. */
+/*
+ * e^x cos y - 1 = expm1(x) cos y - 2 sin^2(y/2); where x is infinite and y no number, the limits;
+ * no real part is -0.
+ */
 static cbx_array *expm1_of(cbx_ctx *ctx, const cbx_array *z)
 {
     parts p = parts_of(ctx, z);

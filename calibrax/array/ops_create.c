@@ -51,7 +51,10 @@ cbx_array *cbx_full_like(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v)
 cbx_array *cbx_zeros_like(cbx_ctx *ctx, const cbx_array *x) { return cbx_full_like(ctx, x, cbx_int(0)); }
 cbx_array *cbx_ones_like(cbx_ctx *ctx, const cbx_array *x) { return cbx_full_like(ctx, x, cbx_int(1)); }
 
-/* 0, 1, 2 ... along an axis, recorded where a function is traced; elsewhere arrays are filled at once, to the same bits. */
+/*
+ * 0, 1, 2 ... along an axis, recorded where a function is traced; elsewhere arrays are filled at
+ * once, to the same bits.
+ */
 static cbx_array *iota(cbx_ctx *ctx, int ndim, size_t n, size_t m, int axis, cbx_dtype dtype)
 {
     return cbx_apply(ctx, CBX_PRIM_IOTA, 0, NULL,
@@ -67,7 +70,10 @@ static cbx_array *made(cbx_ctx *ctx, cbx_dtype dtype, int ndim, size_t n, size_t
     return cbx_array_create(ctx, &d, &a, cbx__sticky(ctx)) ? cbx__array_failed() : cbx_scope_hold(ctx, a);
 }
 
-/* o[i] = i / parts * by + start, or i * by + start if parts is 0; in eights, which compilers make vectors of. */
+/*
+ * o[i] = i / parts * by + start, or i * by + start if parts is 0; in eights, which compilers make
+ * vectors of.
+ */
 #define RAMP(name, T)                                                                                                  \
     static void name(T *o, size_t n, double start, double by, double parts)                                            \
     {                                                                                                                  \

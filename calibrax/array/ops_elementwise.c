@@ -28,7 +28,10 @@ cbx_array *cbx__apply1(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, const cbx_a
     return cbx_apply(ctx, p, 1, &x, attrs);
 }
 
-/* The functions take const operands and return what the scope owns: handing one on needs a reference of the scope's own. */
+/*
+ * The functions take const operands and return what the scope owns: handing one on needs a
+ * reference of the scope's own.
+ */
 cbx_array *cbx__same(cbx_ctx *ctx, const cbx_array *x) { return cbx_scope_hold(ctx, cbx_array_ref(x)); }
 
 cbx_array *cbx__as(cbx_ctx *ctx, const cbx_array *x, cbx_dtype t)
@@ -102,7 +105,10 @@ static cbx_array *apply_joined(cbx_ctx *ctx, cbx_prim p, size_t n, const cbx_arr
     return cbx_apply(ctx, p, n, in, NULL);
 }
 
-/* Of uint64 with a signed dtype, exactly: a negative number is below every other, the rest are compared without sign. */
+/*
+ * Of uint64 with a signed dtype, exactly: a negative number is below every other, the rest are
+ * compared without sign.
+ */
 static cbx_array *compare_mixed(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b)
 {
     const bool mirrored = cbx_dtype_is_unsigned(a->desc.dtype);

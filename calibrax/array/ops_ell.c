@@ -1,5 +1,6 @@
 /*
- * ELL products, weighted aggregation, softmax of rows, and their derivatives, in terms of their primitives.
+ * ELL products, weighted aggregation, softmax of rows, and their derivatives, in terms of their
+ * primitives.
  */
 #include <string.h>
 

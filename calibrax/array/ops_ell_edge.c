@@ -1,5 +1,6 @@
 /*
- * Aggregation over edges by a function of an edge, and its derivatives, in terms of their primitives.
+ * Aggregation over edges by a function of an edge, and its derivatives, in terms of their
+ * primitives.
  */
 #include <string.h>
 
@@ -35,7 +36,10 @@ static bool check(cbx_ctx *ctx, const char *name, const cbx_ell_edge_functions *
     return false;
 }
 
-/* The operands that are given, in order, and their roles in attrs->axis; false with a failure recorded. */
+/*
+ * The operands that are given, in order, and their roles in attrs->axis; false with a failure
+ * recorded.
+ */
 static bool take_operands(cbx_ctx *ctx, const char *name, const cbx_ell *g, const cbx_array *const x[OPERANDS],
                           const cbx_semiring *s, const cbx_array **in, size_t *n, cbx_attrs *attrs)
 {

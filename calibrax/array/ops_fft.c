@@ -61,7 +61,10 @@ static cbx_array *transform(cbx_ctx *ctx, cbx_prim p, const char *name, const cb
     return cbx__apply1(ctx, p, to_length(ctx, x, attrs.axis, p == CBX_PRIM_IRFFT ? n / 2 + 1 : n), &attrs);
 }
 
-/* hfft is irfft of the conjugate, ihfft the conjugate of rfft, each with the factor of its own direction. */
+/*
+ * hfft is irfft of the conjugate, ihfft the conjugate of rfft, each with the factor of its own
+ * direction.
+ */
 #define ALONG(name, expr)                                                                                              \
     cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x, size_t n, int axis, cbx_fft_norm norm)                     \
     {                                                                                                                  \

@@ -300,8 +300,10 @@ static cbx_array *lerp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, dou
                     : cbx_add(ctx, a, cbx_multiply_scalar(ctx, d, t));
 }
 
-/* Between two neighbours in order, which are one at the end; top: the last, which is NaN if there is one.  A t below 0 is the mean
- * of both, which a median is: of two equal infinities that infinity. */
+/*
+ * Between two neighbours in order, which are one at the end; top: the last, which is NaN if there
+ * is one.  A t below 0 is the mean of both, which a median is: of two equal infinities that
+ * infinity. */
 static cbx_array *between(cbx_ctx *ctx, const cbx_array *low, const cbx_array *high, double t, const cbx_array *top)
 {
     const cbx_array *r = low;

@@ -296,7 +296,8 @@ static cbx_array *adjoint(cbx_ctx *ctx, const cbx_array *x) { return cbx_matrix_
 
 /*
  * ---- pseudoinverses P ----
- * Their derivatives, at constant rank, are formulas of their own; those of singular vectors are infinite where values are equal:
+ * Their derivatives, at constant rank, are formulas of their own; those of singular vectors are
+ * infinite where values are equal:
  *   dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P
  *   dx = P (db - dA x) + P P^H dA^H (b - A x) + (1 - P A) dA^H P^H x
  * Source: Golub & Pereyra, SIAM J. Numer. Anal. 10 (1973) 413-432.

@@ -7,7 +7,10 @@
 
 /* ---- norms ---- */
 
-/* |x| in float64 of float32, so that powers neither overflow nor are rounded before they are summed. */
+/*
+ * |x| in float64 of float32, so that powers neither overflow nor are rounded before they are
+ * summed.
+ */
 static cbx_array *lengths(cbx_ctx *ctx, const cbx_array *x)
 {
     return cbx__as(ctx, cbx_abs(ctx, cbx__as(ctx, x, cbx__inexact(x->desc.dtype))), CBX_F64);

@@ -80,7 +80,10 @@ cbx_array *cbx_matrix_product(cbx_ctx *ctx, const cbx_array *a, const cbx_array 
         ctx, &(cbx__product){ "matmul", CBX_PRIM_MATMUL, NULL, cbx_dtype_promote(a->desc.dtype, b->desc.dtype) }, a, b);
 }
 
-/* Axes not named first (last: summed ones behind), as a matrix; bound[] and free[] get the lengths of the named ones and the others. */
+/*
+ * Axes not named first (last: summed ones behind), as a matrix; bound[] and free[] get the lengths
+ * of the named ones and the others.
+ */
 static cbx_array *as_matrix(cbx_ctx *ctx, const cbx_array *x, int n, const int *axes, bool last, size_t *bound,
                             int *nfree, size_t *free)
 {

@@ -1,4 +1,7 @@
-/* Random arrays: everything is the hash of (key, counter), shaped by array functions.  random.h states which bits go where. */
+/*
+ * Random arrays: everything is the hash of (key, counter), shaped by array functions.  random.h
+ * states which bits go where.
+ */
 #include "calibrax/array/random.h"
 
 #include <float.h>
@@ -204,7 +207,10 @@ cbx_array *cbx_random_gamma(cbx_ctx *ctx, const cbx_array *key, const cbx_array 
     return cbx__tidy(ctx, mark, cbx_apply(ctx, CBX_PRIM_RANDOM_GAMMA, 2, in, NULL));
 }
 
-/* False, with the reason recorded, if a condition is seen not to hold for all elements; abstract ones are not read. */
+/*
+ * False, with the reason recorded, if a condition is seen not to hold for all elements; abstract
+ * ones are not read.
+ */
 static bool holds(cbx_ctx *ctx, const cbx_array *x, const cbx_array *condition, const char *words)
 {
     const cbx_array *all = cbx_all(ctx, condition, NULL);
@@ -282,7 +288,9 @@ cbx_array *cbx_random_randint(cbx_ctx *ctx, const cbx_array *key, int ndim, cons
     return cbx__tidy(ctx, mark, cbx__as(ctx, r, dtype));
 }
 
-/* Sorting by random words leaves equal words in order: enough rounds make that rarer than 1 in n. */
+/*
+ * Sorting by random words leaves equal words in order: enough rounds make that rarer than 1 in n.
+ */
 static cbx_array *permutation_steps(cbx_ctx *ctx, const cbx_array *key, size_t n)
 {
     int rounds = (int)ceil(3.0 * log(n > 1 ? (double)n : 1.0) / log(4294967295.0));
@@ -341,8 +349,9 @@ cbx_array *cbx_random_categorical(cbx_ctx *ctx, const cbx_array *key, const cbx_
     return cbx__tidy(ctx, mark, cbx_argmax(ctx, cbx_add(ctx, noise, logits), CBX_AXIS(ndim + axis)));
 }
 
-/* Places drawn: of equal weight, or where the running sum of p passes a uniform number; without replacement the first
- * ones of a random order, or of p's logarithms with Gumbel noise. */
+/*
+ * Places drawn: of equal weight, or where the running sum of p passes a uniform number; without
+ * replacement the first ones of a random order, or of p's logarithms with Gumbel noise. */
 static cbx_array *chosen(cbx_ctx *ctx, const cbx_array *key, size_t n, int ndim, const size_t *shape, size_t draws,
                          bool replace, const cbx_array *p)
 {

@@ -10,7 +10,10 @@
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/ops_internal.h"
 
-/* dtype in which two operands meet under an algebra; CBX_DTYPE_COUNT, with a failure recorded, if they cannot. */
+/*
+ * dtype in which two operands meet under an algebra; CBX_DTYPE_COUNT, with a failure recorded, if
+ * they cannot.
+ */
 static cbx_dtype meeting_dtype(cbx_ctx *ctx, const char *name, const cbx_semiring *s, const cbx_array *a,
                                const cbx_array *b)
 {
@@ -61,7 +64,10 @@ cbx_array *cbx_semiring_matmul(cbx_ctx *ctx, const cbx_array *a, const cbx_array
     return product(ctx, a, b, s, false);
 }
 
-/* The operation of euclidean, sqrt(d^2 + c^2); unlike hypot's, whose infinity covers it, a NaN stays, as a NaN among the terms does. */
+/*
+ * The operation of euclidean, sqrt(d^2 + c^2); unlike hypot's, whose infinity covers it, a NaN
+ * stays, as a NaN among the terms does.
+ */
 static cbx_array *merge_distances(cbx_ctx *ctx, const cbx_array *d, const cbx_array *c)
 {
     const cbx_array *none = cbx_logical_or(ctx, cbx_isnan(ctx, d), cbx_isnan(ctx, c)), *h = cbx_hypot(ctx, d, c);
@@ -108,7 +114,10 @@ cbx_array *cbx_semiring_matmul_with(cbx_ctx *ctx, const cbx_array *a, const cbx_
 
 /* ---- convolution ---- */
 
-/* Positions along one axis and the padding before it; false, with a failure recorded, if no position exists. */
+/*
+ * Positions along one axis and the padding before it; false, with a failure recorded, if no
+ * position exists.
+ */
 static bool slide(cbx_ctx *ctx, const cbx_conv_options *o, int i, size_t length, size_t taps, cbx_attrs *attrs)
 {
     const size_t stride = o->stride[i] ? o->stride[i] : 1, dilation = o->dilation[i] ? o->dilation[i] : 1;

@@ -180,7 +180,9 @@ static void unique_size_steps(cbx_ctx *ctx, const cbx_array *x, size_t size, con
         return;
     }
     r = find_runs(ctx, flat, true);
-    /* where values begin, one more than asked for, so that each begins before the next or the end */
+    /*
+     * where values begin, one more than asked for, so that each begins before the next or the end
+     */
     first = cbx_nonzero_size(ctx, r.begins, size + 1, (int64_t)flat->count);
     if (cbx_array_is_failed(first)) return;
     first = cbx_index(ctx, first, 0, 0);
@@ -207,7 +209,10 @@ void cbx_unique_size(cbx_ctx *ctx, const cbx_array *x, size_t size, const cbx_sc
 /* The element of test that x would stand before is x itself. */
 static cbx_array *isin_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *test, bool invert);
 
-/* Of uint64 with a signed dtype, without sign; a negative number of test stands for another one of it, if there is one. */
+/*
+ * Of uint64 with a signed dtype, without sign; a negative number of test stands for another one of
+ * it, if there is one.
+ */
 static cbx_array *isin_mixed(cbx_ctx *ctx, const cbx_array *x, const cbx_array *test, bool invert)
 {
     const bool swapped = cbx_dtype_is_unsigned(x->desc.dtype);

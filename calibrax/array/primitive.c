@@ -542,7 +542,10 @@ static cbx_status check_count(const primitive *row, size_t nin, cbx_err *err)
     return cbx_fail(err, CBX_EINVAL, "'%s' takes %zu operands, not %zu", row->info.name, last == '+' ? 1 : n, nin);
 }
 
-/* Conditions, keys and indices have their own dtype; the dtype of the others, if any, goes to *common. */
+/*
+ * Conditions, keys and indices have their own dtype; the dtype of the others, if any, goes to
+ * *common.
+ */
 static cbx_status check_dtypes(const primitive *row, const operands *o, cbx_dtype *common, cbx_err *err)
 {
     *common = CBX_DTYPE_COUNT;
@@ -596,7 +599,10 @@ static cbx_status result_dtype(char how, const operands *o, cbx_dtype x, cbx_dty
     return CBX_OK;
 }
 
-/* The common case, without words: operands of one shape and of one dtype, which the result has, too. */
+/*
+ * The common case, without words: operands of one shape and of one dtype, which the result has,
+ * too.
+ */
 static bool all_alike(const primitive *row, size_t nin, const cbx_array_desc *const *in)
 {
     if (!row->is_plain || nin != row->noperands || !(row->info.dtypes & (1u << in[0]->dtype))) return false;

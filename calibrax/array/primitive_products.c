@@ -1,5 +1,6 @@
 /*
- * Shape rules of products: of matrices, over algebras, convolutions, over graphs, and of their derivatives.
+ * Shape rules of products: of matrices, over algebras, convolutions, over graphs, and of their
+ * derivatives.
  */
 #include "calibrax/array/ell_internal.h"
 #include "calibrax/array/kernels/traits.h"

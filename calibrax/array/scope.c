@@ -1,5 +1,6 @@
 /*
- * Scopes: a stack of results with marks in it.  The marks are the callers' structs, so that opening needs no memory.
+ * Scopes: a stack of results with marks in it.  The marks are the callers' structs, so that opening
+ * needs no memory.
  */
 #include "calibrax/array/scope.h"
 

@@ -1,6 +1,7 @@
 /*
- * Transforms: functions made of functions.  A call traces the operand for the shapes that it is given, and carries the graph out with
- * tangents, cotangents or a batch beside; with traced operands that is recorded in their trace, so transforms nest.
+ * Transforms: functions made of functions.  A call traces the operand for the shapes that it is
+ * given, and carries the graph out with tangents, cotangents or a batch beside; with traced
+ * operands that is recorded in their trace, so transforms nest.
  */
 #include "calibrax/array/transform.h"
 
@@ -69,7 +70,10 @@ static void derived_free(void *user)
     cbx_mem_free(&al, d, d->bytes);
 }
 
-/* A function of nin operands and nout results that derives f in n operands; argnums NULL: the first n. */
+/*
+ * A function of nin operands and nout results that derives f in n operands; argnums NULL: the first
+ * n.
+ */
 static cbx_status derive(cbx_ctx *ctx, const char *what, cbx_array_fn call, const cbx_fn *f, size_t n,
                          const size_t *argnums, bool value, size_t nin, size_t nout, cbx_fn **out, cbx_err *err)
 {
@@ -102,7 +106,9 @@ static cbx_status derive(cbx_ctx *ctx, const char *what, cbx_array_fn call, cons
     return st;
 }
 
-/* A call at work: the traced operand, its inputs with what it captured, and lists as long as them. */
+/*
+ * A call at work: the traced operand, its inputs with what it captured, and lists as long as them.
+ */
 typedef struct work {
     cbx_ctx *ctx;
     const derived *d;
@@ -165,7 +171,10 @@ static void linearize(work *w)
     for (size_t i = 0; !w->st && i < w->nout; i++) w->out[i] = cbx_scope_hold(w->ctx, w->out[i]);
 }
 
-/* Cotangents of the wanted operands, in their order, held by the scope; ct: one for each result of f, NULL: 0. */
+/*
+ * Cotangents of the wanted operands, in their order, held by the scope; ct: one for each result of
+ * f, NULL: 0.
+ */
 static void transpose(work *w, cbx_array *const *ct, cbx_array **din)
 {
     const size_t n = w->map.graph ? w->map.graph->in.n : 0;
@@ -424,7 +433,10 @@ static cbx_array *basis(cbx_ctx *ctx, const cbx_array_desc *d, size_t *count)
     return cbx__reshaped(ctx, cbx_eye(ctx, *count, *count, 0, d->dtype), d->ndim + 1, shape);
 }
 
-/* The axis of unit vectors, in front or (last) behind, as the axes of d: results have the shape of y, then of d. */
+/*
+ * The axis of unit vectors, in front or (last) behind, as the axes of d: results have the shape of
+ * y, then of d.
+ */
 static cbx_array *unfold(cbx_ctx *ctx, const cbx_array *a, const cbx_array_desc *y, const cbx_array_desc *d,
                          bool behind)
 {
@@ -609,7 +621,10 @@ static void batched_free(void *user)
     cbx_mem_free(&al, v, v->bytes);
 }
 
-/* Mapped operands with the batch on axis 0; false, with a failure recorded, if they do not make one batch. */
+/*
+ * Mapped operands with the batch on axis 0; false, with a failure recorded, if they do not make one
+ * batch.
+ */
 static bool line_up(cbx_ctx *ctx, const batched *v, cbx_array *const *in, cbx_array **moved, bool *mapped,
                     size_t *length)
 {

@@ -1,9 +1,9 @@
 /*
  * The rule of each primitive, in one table by its number.
  *
- * Sources: Blackford & Dongarra, LAPACK Working Note 41 (1999), appendix C (factors and solvers); Golub & Van Loan, Matrix
- * Computations, 4th ed. (2013), figures 8.6.1 and section 8.3 (SVD, symmetric eigenproblem); Cooley & Tukey, Math. Comp. 19 (1965)
- * 297-301 (5 n log2 n for radix 2).
+ * Sources: Blackford & Dongarra, LAPACK Working Note 41 (1999), appendix C (factors and solvers);
+ * Golub & Van Loan, Matrix Computations, 4th ed. (2013), figures 8.6.1 and section 8.3 (SVD,
+ * symmetric eigenproblem); Cooley & Tukey, Math. Comp. 19 (1965) 297-301 (5 n log2 n for radix 2).
  */
 #include "calibrax/array/trace/cost.h"
 
@@ -144,7 +144,10 @@ static void runs_along(const work *w)
 }
 
 static void sorts(const work *w) { put_nominal(w, (double)w->noperand * ceil(log2((double)lane(w)))); }
-/* Selection by partitions: twice the elements on average, whatever the rank (Floyd & Rivest 1975 need 1.5). */
+/*
+ * Selection by partitions: twice the elements on average, whatever the rank (Floyd & Rivest 1975
+ * need 1.5).
+ */
 static void selects(const work *w) { put_nominal(w, 2.0 * (double)w->noperand); }
 static void bisects(const work *w) { put_nominal(w, (double)w->nresult * ceil(log2((double)w->noperand + 1))); }
 
@@ -169,7 +172,10 @@ static void multiplies_matrices(const work *w)
     put(w, times(times(w->nresult, k, &w->out->flags), is_complex(w) ? 8 : 2, &w->out->flags));
 }
 
-/* Of each of n terms a combine and an update; what an algebra given by functions does counts as two operations. */
+/*
+ * Of each of n terms a combine and an update; what an algebra given by functions does counts as two
+ * operations.
+ */
 static void folds_all(const work *w, uint64_t n)
 {
     const int mode = w->op->attrs->mode;
@@ -192,7 +198,10 @@ static uint64_t taps(const work *w)
 }
 static void folds_taps(const work *w) { folds(w, taps(w)); }
 
-/* Derivatives go through the terms of the product, the third operand, twice: for each of two operands. */
+/*
+ * Derivatives go through the terms of the product, the third operand, twice: for each of two
+ * operands.
+ */
 static void derives(const work *w, uint64_t k)
 {
     folds_all(w, times(times(count_of(w->op->in[2]), k, &w->out->flags), 2, &w->out->flags));
@@ -338,7 +347,10 @@ static void draws_gamma(const work *w)
     {                                                                                                                  \
         moves, 0, 0, 0, 0                                                                                              \
     }
-/* 20 rounds of an addition, a rotation (3) and an exclusive or; keys in: 2 at first, 3 after every fourth round, 2 for the third key */
+/*
+ * 20 rounds of an addition, a rotation (3) and an exclusive or; keys in: 2 at first, 3 after every
+ * fourth round, 2 for the third key
+ */
 #define THREEFRY EACH(20 * 5 + 2 + 5 * 3 + 2, 20 * 5 + 2 + 5 * 3 + 2)
 
 static const rule rules[CBX_PRIM_LIMIT] = {

@@ -1,5 +1,6 @@
 /*
- * Work of functions: of the graph of a traced one, or every operation counted while it runs with data.
+ * Work of functions: of the graph of a traced one, or every operation counted while it runs with
+ * data.
  *
  * A loop counts its body as often as it runs, a branch that only data choose counts the dearest.
  */
@@ -144,7 +145,9 @@ static uint64_t bytes_of(const cbx_array_desc *d)
     return n;
 }
 
-/* Traces and counts; what a function computes of arrays with data while it is traced counts, too. */
+/*
+ * Traces and counts; what a function computes of arrays with data while it is traced counts, too.
+ */
 static cbx_status count_traced(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx__traced *t,
                                cbx_cost_report *out, cbx_err *err)
 {

@@ -1,10 +1,11 @@
 /*
- * Inside the library: graphs carried out with something beside: tangents, cotangents, batches; and the rules of
- * each primitive that they are made of (rules_*.c, named in calibrax/array/rules.h).
+ * Inside the library: graphs carried out with something beside: tangents, cotangents, batches; and
+ * the rules of each primitive that they are made of (rules_*.c, named in calibrax/array/rules.h).
  *
- * Rules write array expressions.  What they make goes where its operands belong: carried out at once, recorded in an outer trace, or,
- * if it depends on a traced tangent, in the linear trace of that tangent.  So one set of rules serves forward and reverse mode.
- * A tangent or cotangent that is 0 everywhere is NULL.  Failures are pending in the context.
+ * Rules write array expressions.  What they make goes where its operands belong: carried out at
+ * once, recorded in an outer trace, or, if it depends on a traced tangent, in the linear trace of
+ * that tangent.  So one set of rules serves forward and reverse mode.  A tangent or cotangent that
+ * is 0 everywhere is NULL.  Failures are pending in the context.
  */
 #ifndef CALIBRAX_ARRAY_TRACE_DERIVE_H
 #define CALIBRAX_ARRAY_TRACE_DERIVE_H
@@ -36,7 +37,7 @@ typedef struct cbx__transpose {
     cbx_array *const *in;              /* NULL where the operation is linear in it */
     const cbx_array_desc *const *desc; /* of all operands */
     cbx_array *const *ct;              /* cotangents of the results; one at least is not NULL */
-    cbx_array **din; /* cotangents of the linear operands, NULL at first */
+    cbx_array **din;                   /* cotangents of the linear operands, NULL at first */
 } cbx__transpose;
 
 /** What a batch rule gets: the batch is on axis 0 of operands and results that have it. */
@@ -77,7 +78,8 @@ cbx_status cbx__graph_jvp(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *i
  * @param wanted  which inputs move, one for each input of g
  * @param forced  which outputs the map has in any case, one for each; NULL: none
  * @param out     outputs of g, the caller's
- * @param map     inputs: tangents of the wanted inputs, then what it captured; outputs: tangents of those that move
+ * @param map     inputs: tangents of the wanted inputs, then what it captured; outputs: tangents of
+ *                those that move
  * @param moves   which outputs of g the map has
  */
 cbx_status cbx__graph_linearize(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *in, const bool *wanted,
@@ -90,7 +92,10 @@ cbx_status cbx__graph_linearize(cbx_ctx *ctx, const cbx__graph *g, cbx_array *co
  */
 cbx_status cbx__graph_transpose(cbx_ctx *ctx, const cbx__graph *map, cbx_array *const *known, cbx_array *const *ct,
                                 cbx_array **din, cbx_err *err);
-/** Carries g out over a batch on axis 0 of mapped inputs.  out[] are the caller's; out_mapped: which have the batch. */
+/**
+ * Carries g out over a batch on axis 0 of mapped inputs.  out[] are the caller's; out_mapped: which
+ * have the batch.
+ */
 cbx_status cbx__graph_batch(cbx_ctx *ctx, const cbx__graph *g, size_t length, cbx_array *const *in, const bool *mapped,
                             cbx_array **out, bool *out_mapped, cbx_err *err);
 

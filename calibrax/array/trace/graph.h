@@ -1,8 +1,10 @@
 /*
- * Inside the library: graphs, what a traced function does as a list of operations in the order in which they were recorded.
+ * Inside the library: graphs, what a traced function does as a list of operations in the order in
+ * which they were recorded.
  *
- * Values are numbered: inputs, constants (arrays with data) and results of nodes.  A node's operands have smaller numbers than its
- * results.  Equal operations on equal operands are one node.  A finished graph never changes and is shared by counting.
+ * Values are numbered: inputs, constants (arrays with data) and results of nodes.  A node's
+ * operands have smaller numbers than its results.  Equal operations on equal operands are one
+ * node.  A finished graph never changes and is shared by counting.
  */
 #ifndef CALIBRAX_ARRAY_TRACE_GRAPH_H
 #define CALIBRAX_ARRAY_TRACE_GRAPH_H
@@ -51,7 +53,10 @@ void cbx__graph_unref(cbx__graph *g);
 cbx__vid cbx__graph_add_value(cbx__graph *g, const cbx_array_desc *desc, const cbx_array *constant);
 /** Adds a node with its results; the attributes are copied.  false: out of memory. */
 bool cbx__graph_add_node(cbx__graph *g, const cbx_op *op, const cbx__vid *in);
-/** To be called once, when nothing is added any more: removes nodes that no output needs, finds the last use of each value. */
+/**
+ * To be called once, when nothing is added any more: removes nodes that no output needs, finds the
+ * last use of each value.
+ */
 cbx_status cbx__graph_finish(cbx__graph *g, cbx_err *err);
 
 static inline const cbx_array_desc *cbx__graph_in(const cbx__graph *g, size_t i)
@@ -64,21 +69,24 @@ static inline const cbx_array_desc *cbx__graph_out(const cbx__graph *g, size_t i
 }
 
 /**
- * Carries out a graph, operation by operation, in the context as it is: eagerly, or recorded in an open trace where operands are
- * traced.  What no later operation reads is freed at once.
+ * Carries out a graph, operation by operation, in the context as it is: eagerly, or recorded in an
+ * open trace where operands are traced.  What no later operation reads is freed at once.
  * @param in   one for each input, good arrays
  * @param out  the caller's, written on success only
  */
 cbx_status cbx__graph_eval(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *in, cbx_array **out, cbx_err *err);
 
 /**
- * As cbx__graph_eval of operands with data, compiled by the context's backend if it can; that happens once.
- * Safe for several threads.
+ * As cbx__graph_eval of operands with data, compiled by the context's backend if it can; that
+ * happens once. Safe for several threads.
  */
 cbx_status cbx__graph_run(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *in, cbx_array **out, cbx_err *err);
 
 struct cbx_cost_program;
-/** What the backend that compiled it says.  @return CBX_OK; CBX_ENOENT (not compiled); CBX_EUNSUPPORTED; CBX_ENOMEM */
+/**
+ * What the backend that compiled it says.  @return CBX_OK; CBX_ENOENT (not compiled);
+ * CBX_EUNSUPPORTED; CBX_ENOMEM
+ */
 cbx_status cbx__graph_cost(cbx_ctx *ctx, const cbx__graph *g, struct cbx_cost_program *out, cbx_err *err);
 
 /** One line for each node, functions of CONTROL indented below theirs. */

@@ -102,7 +102,10 @@ cbx_status cbx__stacked_desc(const char *what, size_t n, const cbx_array_desc *d
     return cbx_array_desc_count(out, &count, err);
 }
 
-/* The operation with its object, which is dropped; a failure so far makes the results failed arrays. */
+/*
+ * The operation with its object, which is dropped; a failure so far makes the results failed
+ * arrays.
+ */
 static void apply(cbx_ctx *ctx, cbx_prim prim, int mode, cbx_status st, const cbx_err *err, cbx__control *c, size_t nin,
                   cbx_array *const *in, size_t nout, cbx_array **out)
 {

@@ -9,7 +9,8 @@
  *   CUSTOM_VJP_MAP   operands: residuals, tangents of in that move; results: tangents of results that are float or complex
  *   CHECKPOINT_MAP   operands: in, constants, tangents of those that move; results: as CUSTOM_VJP_MAP
  *
- * Constants are what a function captured when it was traced.  The ..._MAP are linear in the tangents: they exist to be transposed.
+ * Constants are what a function captured when it was traced.  The ..._MAP are linear in the
+ * tangents: they exist to be transposed.
  */
 #ifndef CALIBRAX_ARRAY_TRACE_REGIONS_H
 #define CALIBRAX_ARRAY_TRACE_REGIONS_H
@@ -51,7 +52,10 @@ static inline const cbx__graph *cbx__control_graph(const cbx_object *o, size_t i
     return ((const cbx__control *)(const void *)o)->graph[i];
 }
 
-/** n functions with a reference each, results so described; the caller sets the other members and drops the object. */
+/**
+ * n functions with a reference each, results so described; the caller sets the other members and
+ * drops the object.
+ */
 cbx_status cbx__control_create(cbx_ctx *ctx, size_t n, cbx__graph *const *graph, const size_t *consts, size_t nout,
                                const cbx_array_desc *results, cbx__control **out, cbx_err *err);
 
@@ -63,7 +67,8 @@ cbx_status cbx__control_with(cbx_ctx *ctx, const cbx__control *c, cbx__graph *co
 void cbx__graph_rotate(cbx__graph *g, size_t n);
 
 /**
- * SCAN over a finished body, in the context as it is; out[] belong to the current scope, failed arrays on failure.
+ * SCAN over a finished body, in the context as it is; out[] belong to the current scope, failed
+ * arrays on failure.
  * @param in  constants, carry, xs
  */
 void cbx__scan_apply(cbx_ctx *ctx, cbx__graph *body, size_t nconst, size_t ncarry, size_t nxs, size_t length,
@@ -85,12 +90,16 @@ typedef struct cbx__called {
     size_t nres;
     int mode;
 } cbx__called;
-/** The call in the context as it is. @param in  as above; out[] are f's results, of a ..._MAP those that have tangents */
+/**
+ * The call in the context as it is. @param in as above; out[] are f's results, of a ..._MAP those
+ * that have tangents
+ */
 void cbx__called_apply(cbx_ctx *ctx, const cbx__called *call, size_t nin, cbx_array *const *in, cbx_array **out);
 /** A call's function with another graph and other rules. */
 cbx__called cbx__called_of(cbx_prim prim, const cbx_attrs *attrs);
 /**
- * The function of CHECKPOINT_MAP, which its operation holds as that of the values: from in, constants, tangents to tangents.
+ * The function of CHECKPOINT_MAP, which its operation holds as that of the values: from in,
+ * constants, tangents to tangents.
  * @param out  the caller's to clear
  */
 cbx_status cbx__checkpoint_map(cbx_ctx *ctx, const cbx__control *s, cbx__traced *out, cbx_err *err);

@@ -127,7 +127,10 @@ void cbx__batch_broadcast(cbx__batch *r)
 
 /* ---- indices ---- */
 
-/* Indices into rows of n, each row of the batch with its own: row * n + index; what is outside stays outside. */
+/*
+ * Indices into rows of n, each row of the batch with its own: row * n + index; what is outside
+ * stays outside.
+ */
 static cbx_array *own_rows(const cbx__batch *r, const cbx_array *index, size_t n)
 {
     cbx_ctx *c = r->ctx;
@@ -242,7 +245,10 @@ void cbx__batch_matmul(cbx__batch *r)
     for (size_t i = 0; i < r->nout; i++) r->out[i] = unfolded(r, r->out[i]);
 }
 
-/* Images, and what is like them, have a batch already; filters that differ, or their tangents, are taken one after the other. */
+/*
+ * Images, and what is like them, have a batch already; filters that differ, or their tangents, are
+ * taken one after the other.
+ */
 void cbx__batch_conv(cbx__batch *r)
 {
     enum { MAX_OPERANDS = 5, FILTER = 1, ITS_TANGENT = 4 };

@@ -1,4 +1,7 @@
-/* Derivatives and batches of branches.  Operands are the index, constants of each branch, and what all of them take. */
+/*
+ * Derivatives and batches of branches.  Operands are the index, constants of each branch, and what
+ * all of them take.
+ */
 #include <string.h>
 
 #include "calibrax/array/trace/rules_control.h"
@@ -141,7 +144,10 @@ static void pad_residuals(cbx__lists *l, cond *k, size_t b, const cbx__traced *p
     cbx__arrays_free(g->out.n, out);
 }
 
-/* Values by one cond, which also gives what the linear map of its branch needs; the maps by another. */
+/*
+ * Values by one cond, which also gives what the linear map of its branch needs; the maps by
+ * another.
+ */
 static void linearize_cond(cbx__jvp *r)
 {
     bool again = true;
@@ -197,7 +203,10 @@ static void linearize_cond(cbx__jvp *r)
     cbx__cond_apply(r->ctx, k.n, k.graph, k.consts, k.nin, r->in, results);
     for (size_t i = 0; i < nout; i++) r->out[i] = results[i];
 
-    /* inputs of a map: tangents of its constants and of in, residuals; as a branch: tangents of constants, residuals, tangents of in */
+    /*
+     * inputs of a map: tangents of its constants and of in, residuals; as a branch: tangents of
+     * constants, residuals, tangents of in
+     */
     operands[n++] = r->in[0];
     for (size_t b = 0; !l.st && b < k.n; b++) {
         const cbx__graph *g = k.s->graph[b];
@@ -229,7 +238,10 @@ done:
     close_cond(&l, &k);
 }
 
-/* Each branch gives cotangents of the linear constants of all branches, zeros for those of others, then those of in. */
+/*
+ * Each branch gives cotangents of the linear constants of all branches, zeros for those of others,
+ * then those of in.
+ */
 void cbx__transpose_cond(cbx__transpose *r)
 {
     size_t n = 0, nct = 0;
@@ -285,7 +297,10 @@ done:
     close_cond(&l, &k);
 }
 
-/* One index for all: a cond of branches over the batch.  An index for each: every branch is computed, and the results chosen from. */
+/*
+ * One index for all: a cond of branches over the batch.  An index for each: every branch is
+ * computed, and the results chosen from.
+ */
 void cbx__batch_cond(cbx__batch *r)
 {
     cond k = { 0 };

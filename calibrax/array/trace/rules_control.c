@@ -35,7 +35,10 @@ void cbx__lists_end(cbx__lists *l, cbx__trace *t, cbx_scope *scope, size_t nout,
     l->st = cbx__trace_end(t, l->st, nout, out, end, &l->err);
     cbx_scope_close(scope, NULL);
     if (l->st || end->ncaptured == 0) return;
-    /* all that a function of control flow takes is among its inputs, but for what a user's rule reaches out for */
+    /*
+     * all that a function of control flow takes is among its inputs, but for what a user's rule
+     * reaches out for
+     */
     l->st = cbx_fail(&l->err, CBX_EUNSUPPORTED,
                      "a derivative that is used in '%s' uses a traced array from outside: pass it as an operand",
                      end->graph->name);

@@ -1,8 +1,9 @@
 /*
  * Inside the library: steps that the rules of control flow share.
  *
- * A function of control flow becomes another one: its graph is carried out with something beside, within a trace.  Which values move (have a tangent, or a
- * batch) is found by repetition: what a step makes of a value that did not move may move, and then it moves in the next step, too.
+ * A function of control flow becomes another one: its graph is carried out with something beside,
+ * within a trace.  Which values move (have a tangent, or a batch) is found by repetition: what a
+ * step makes of a value that did not move may move, and then it moves in the next step, too.
  */
 #ifndef CALIBRAX_ARRAY_TRACE_RULES_CONTROL_H
 #define CALIBRAX_ARRAY_TRACE_RULES_CONTROL_H
@@ -35,7 +36,10 @@ static inline cbx_array *cbx__some(cbx_ctx *ctx, cbx_array *a, const cbx_array_d
 {
     return a ? a : cbx__zeros_of(ctx, d);
 }
-/** Inputs of a trace like those of a graph, from..from+n-1, where chosen (NULL: all); others stay NULL. */
+/**
+ * Inputs of a trace like those of a graph, from..from+n-1, where chosen (NULL: all); others stay
+ * NULL.
+ */
 void cbx__inputs(cbx__lists *l, cbx__trace *t, const cbx__graph *g, size_t from, size_t n, const bool *chosen,
                  cbx_array **out);
 /** The inputs of a graph in another order. */
@@ -45,7 +49,10 @@ bool cbx__grows(size_t n, bool *known, const bool *found);
 
 /** A result with the batch on axis 0 where it has none. */
 cbx_array *cbx__spread(cbx_ctx *ctx, cbx_array *a, bool mapped, size_t length);
-/** A function over a batch, traced: inputs with the batch where mapped, outputs where forced or found. */
+/**
+ * A function over a batch, traced: inputs with the batch where mapped, outputs where forced or
+ * found.
+ */
 void cbx__batch_function(cbx__lists *l, const cbx__graph *g, size_t length, const bool *mapped, const bool *forced,
                          bool *out_mapped, cbx__traced *end);
 /** A truth for each element of the batch, of as many axes as x. */

@@ -1,9 +1,11 @@
 /*
- * Derivatives and batches of functions with a derivative of their own, and of those that reverse mode computes again.
+ * Derivatives and batches of functions with a derivative of their own, and of those that reverse
+ * mode computes again.
  *
- * The user's rules run when a derivative asks for them, with the arrays of the pass: their operations are carried out or recorded
- * like those of any rule.  What is recorded to be transposed must be linear in the tangents, and no rule of a user has to be: the
- * jvp is traced and linearized in its tangents, and a backward function waits in an operation for the cotangents.
+ * The user's rules run when a derivative asks for them, with the arrays of the pass: their
+ * operations are carried out or recorded like those of any rule.  What is recorded to be transposed
+ * must be linear in the tangents, and no rule of a user has to be: the jvp is traced and linearized
+ * in its tangents, and a backward function waits in an operation for the cotangents.
  */
 #include <string.h>
 
@@ -53,7 +55,10 @@ static bool is_like(cbx_ctx *ctx, const cbx_fn *rule, const char *what, size_t i
 
 /* ---- custom_jvp ---- */
 
-/* The rule at tangents of 0, and its derivative along the tangents: what a rule that is linear in them gives of them. */
+/*
+ * The rule at tangents of 0, and its derivative along the tangents: what a rule that is linear in
+ * them gives of them.
+ */
 static void linearized_rule(cbx__jvp *r, cbx__lists *l, const function *k, cbx_array *const *operands, cbx_array **ends)
 {
     const cbx_fn *rule = k->call.rule[0];
@@ -291,7 +296,10 @@ void cbx__batch_custom_vjp(cbx__batch *r) { batch_custom(r); }
 
 /* ---- checkpoint ---- */
 
-/* Of what is traced with inputs for f's, and for tangents of those that move: values (wanted) and tangents. */
+/*
+ * Of what is traced with inputs for f's, and for tangents of those that move: values (wanted) and
+ * tangents.
+ */
 static void trace_tangents(cbx__lists *l, const cbx__graph *f, const bool *moves, bool values, bool zeros,
                            bool *out_moves, cbx__traced *end)
 {
@@ -382,7 +390,10 @@ void cbx__batch_checkpoint(cbx__batch *r)
 
 /* ---- the linear map of a checkpoint ---- */
 
-/* The cotangents of what moves from in and the cotangents of results: the values again, and the map, transposed. */
+/*
+ * The cotangents of what moves from in and the cotangents of results: the values again, and the
+ * map, transposed.
+ */
 static void trace_backward(cbx__lists *l, const cbx__graph *f, const bool *moves, cbx_array *const *wanted_ct,
                            cbx__traced *end)
 {

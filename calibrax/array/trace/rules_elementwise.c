@@ -1,8 +1,10 @@
 /*
- * Derivatives element by element.  In a rule x, x2 are operands, y the result, t, t2 the tangents of operands.
+ * Derivatives element by element.  In a rule x, x2 are operands, y the result, t, t2 the tangents
+ * of operands.
  *
- * Sources: Baydin et al., J. Mach. Learn. Res. 18 (2018) 1-43; conventions of JAX: ties of maximum and minimum share, abs'(0) = 0.
- * Of complex numbers a cotangent pairs with a tangent by Re(ct t), so that transposes need no conjugation.
+ * Sources: Baydin et al., J. Mach. Learn. Res. 18 (2018) 1-43; conventions of JAX: ties of maximum
+ * and minimum share, abs'(0) = 0. Of complex numbers a cotangent pairs with a tangent by Re(ct t),
+ * so that transposes need no conjugation.
  */
 #include <math.h>
 

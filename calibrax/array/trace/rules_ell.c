@@ -1,5 +1,6 @@
 /*
- * Derivatives and batches of products over graphs; those that they share with dense products are in rules_semiring.c.
+ * Derivatives and batches of products over graphs; those that they share with dense products are in
+ * rules_semiring.c.
  */
 #include <math.h>
 #include <string.h>
@@ -74,7 +75,8 @@ void cbx__transpose_ell_pack(cbx__transpose *r)
 }
 
 /*
- * ---- derivatives of a product as a formula over edges e from column j(e) to row i(e), or the other way round ----
+ * ---- derivatives of a product as a formula over edges e from column j(e) to row i(e), or the
+ * other way round ----
  *   c_i = fold of term(v_e, b_j); with p = dc_i / dterm: tc_i = sum of p (term_v tv_e + term_b tb_j)
  *   log  p = exp(term - c)    euclidean  p = (v - b) / c, term = v - b    optimum  p = 1 of the first edge whose term is c, else 0
  * It keeps all terms: (edges, columns of b) of memory.
@@ -239,7 +241,10 @@ void cbx__transpose_ell_edge_vjp(cbx__transpose *r)
     r->din[n] = cbx_apply(r->ctx, CBX_PRIM_ELL_EDGE_JVP, 2 * n, in, r->attrs);
 }
 
-/* Linear in what follows the operands; in the operands themselves the functions have no second derivative. */
+/*
+ * Linear in what follows the operands; in the operands themselves the functions have no second
+ * derivative.
+ */
 static void linear_behind_operands(cbx__jvp *r)
 {
     const size_t n = given(r->attrs);

@@ -1,14 +1,16 @@
 /*
  * Derivatives of factors, of systems of equations and of products of matrices.
  *
- * x, a are operands, t and da their tangents.  Factors of Hermitian matrices move with the Hermitian part of t, (t + t^H) / 2,
- * though one triangle of x is read: for tangents that keep x Hermitian there is no difference, and gradients are Hermitian.
- * Where the derivative divides by a difference of eigenvalues, or of squares of singular values, equal ones give infinity or NaN; a
- * singular value of 0 gives 0 in the phase of its vectors, and infinity or NaN in what moves out of their span.  Eigenvalues and
- * singular values themselves move as if they were distinct.
- * Sources: Giles, Oxford NA-08/01 (2008); Murray, arXiv:1602.07527 (Cholesky); Walter & Lehmann, Numer. Math. 113 (2010), and Townsend
- * (2018) (QR); de Hoog et al., SIAM J. Matrix Anal. 32 (2011) (LU); Wan & Zhang, arXiv:1909.02659 (complex SVD).  The conventions
- * are those of JAX (jax.lax.linalg).
+ * x, a are operands, t and da their tangents.  Factors of Hermitian matrices move with the
+ * Hermitian part of t, (t + t^H) / 2, though one triangle of x is read: for tangents that keep x
+ * Hermitian there is no difference, and gradients are Hermitian.  Where the derivative divides by a
+ * difference of eigenvalues, or of squares of singular values, equal ones give infinity or NaN; a
+ * singular value of 0 gives 0 in the phase of its vectors, and infinity or NaN in what moves out of
+ * their span.  Eigenvalues and singular values themselves move as if they were distinct.
+ * Sources: Giles, Oxford NA-08/01 (2008); Murray, arXiv:1602.07527 (Cholesky); Walter & Lehmann,
+ * Numer. Math. 113 (2010), and Townsend (2018) (QR); de Hoog et al., SIAM J. Matrix Anal. 32 (2011)
+ * (LU); Wan & Zhang, arXiv:1909.02659 (complex SVD).  The conventions are those of JAX
+ * (jax.lax.linalg).
  */
 #include <string.h>
 
@@ -156,8 +158,9 @@ void cbx__jvp_lu(cbx__jvp *r)
 }
 
 /*
- * ---- QR: with M = Q^H t R^-1 and W skew as the lower triangle of M: dQ = Q (W - M) + t R^-1, dR = (M - W) R ----
- * Of more columns than rows the first ones make Q, and the others are Q^H x: dR = Q^H t + dQ^H x.
+ * ---- QR: with M = Q^H t R^-1 and W skew as the lower triangle of M: dQ = Q (W - M) + t R^-1, dR =
+ * (M - W) R ---- Of more columns than rows the first ones make Q, and the others are Q^H x: dR =
+ * Q^H t + dQ^H x.
  */
 void cbx__jvp_qr(cbx__jvp *r)
 {
@@ -193,7 +196,10 @@ void cbx__jvp_qr(cbx__jvp *r)
     r->dt[1] = cbx_concat(c, 2, (const cbx_array *const[]){ r->dt[1], d }, -1);
 }
 
-/* ---- Hermitian eigenvalues: M = V^H t V; dw = diag(M), dV = V (F M), F_ij = 1 / (w_j - w_i), 0 on the diagonal ---- */
+/*
+ * ---- Hermitian eigenvalues: M = V^H t V; dw = diag(M), dV = V (F M), F_ij = 1 / (w_j - w_i), 0 on
+ * the diagonal ----
+ */
 
 static cbx_array *in_basis(cbx_ctx *c, const cbx_array *v, const cbx_array *t)
 {
@@ -221,7 +227,8 @@ void cbx__jvp_eigvalsh(cbx__jvp *r)
 }
 
 /*
- * ---- singular values: M = U^H t V; ds = Re diag(M), F_ij = 1 / (s_j^2 - s_i^2), 0 on the diagonal ----
+ * ---- singular values: M = U^H t V; ds = Re diag(M), F_ij = 1 / (s_j^2 - s_i^2), 0 on the diagonal
+ * ----
  *   dU = U (F (M S + S M^H) + (M - M^H) / 2s on the diagonal) + (1 - U U^H) t V / s     dV = V (F (S M + M^H S)) + ...
  */
 

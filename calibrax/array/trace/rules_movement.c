@@ -38,7 +38,10 @@ void cbx__transpose_broadcast(cbx__transpose *r)
     if (r->din[0] == r->ct[0]) r->din[0] = cbx__same(r->ctx, r->ct[0]);
 }
 
-/* Zeros with the cotangent where the slice took from; steps backward are turned first, wide ones filled up. */
+/*
+ * Zeros with the cotangent where the slice took from; steps backward are turned first, wide ones
+ * filled up.
+ */
 void cbx__transpose_slice(cbx__transpose *r)
 {
     const cbx_attrs *a = r->attrs;
@@ -202,7 +205,10 @@ typedef struct factors {
     cbx_array *old, *update; /* NULL: 1 */
 } factors;
 
-/* Products of what is before each element along an axis within runs of equal numbers (n): by doubling, without division. */
+/*
+ * Products of what is before each element along an axis within runs of equal numbers (n): by
+ * doubling, without division.
+ */
 static cbx_array *products_in_run(cbx_ctx *c, cbx_array *x, const cbx_array *number, int axis)
 {
     const ptrdiff_t n = (ptrdiff_t)x->desc.shape[axis];
@@ -231,7 +237,10 @@ static cbx_array *products_in_run(cbx_ctx *c, cbx_array *x, const cbx_array *num
     return cbx_where(c, same, before, cbx_ones_like(c, x));
 }
 
-/* The product of all others at the place of each update: of those before and behind it in the order of their places. */
+/*
+ * The product of all others at the place of each update: of those before and behind it in the order
+ * of their places.
+ */
 static cbx_array *product_of_others(cbx__jvp *r)
 {
     cbx_ctx *c = r->ctx;
@@ -441,7 +450,10 @@ void cbx__transpose_cumsum(cbx__transpose *r)
     r->din[0] = cbx__as(c, ct, r->desc[0]->dtype);
 }
 
-/* p' = p x, d' = d x + p t, where p is the product of what is before: right where elements are 0, too. */
+/*
+ * p' = p x, d' = d x + p t, where p is the product of what is before: right where elements are 0,
+ * too.
+ */
 static cbx_status product_step(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
 {
     (void)nin, (void)nout, (void)user;
@@ -524,7 +536,10 @@ void cbx__transpose_rfft(cbx__transpose *r)
     r->din[0] = cbx_real(c, apply_one(c, CBX_PRIM_FFT, apply_one(c, CBX_PRIM_PAD, r->ct[0], &pad), &fft));
 }
 
-/* x_j = f sum_k w_k Re(X_k e^(i j k)) with w_k = 1 for k = 0 and n/2, 2 elsewhere: conj(rfft(ct)) w f. */
+/*
+ * x_j = f sum_k w_k Re(X_k e^(i j k)) with w_k = 1 for k = 0 and n/2, 2 elsewhere: conj(rfft(ct)) w
+ * f.
+ */
 void cbx__transpose_irfft(cbx__transpose *r)
 {
     cbx_ctx *c = r->ctx;

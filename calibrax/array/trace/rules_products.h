@@ -6,7 +6,10 @@
 
 #include "calibrax/array/trace/derive.h"
 
-/** Operands of derivatives of products: a, b, the product, its cotangent; or the tangents of a and b. */
+/**
+ * Operands of derivatives of products: a, b, the product, its cotangent; or the tangents of a and
+ * b.
+ */
 enum { A, B, C, G, TA = G, TB, OPERANDS };
 
 /** The tangents of a formula that gives the same as the primitive; its user is the attributes. */

@@ -1,9 +1,9 @@
 /*
  * Derivatives and batches of scans.
  *
- * Forward mode carries tangents beside values in one loop.  Reverse mode needs two: the first computes the values and keeps what the
- * linear map of each step captures of them (its residuals, stacked), the second is that linear map, which is transposed into a loop
- * in the other direction.
+ * Forward mode carries tangents beside values in one loop.  Reverse mode needs two: the first
+ * computes the values and keeps what the linear map of each step captures of them (its residuals,
+ * stacked), the second is that linear map, which is transposed into a loop in the other direction.
  */
 #include <string.h>
 
@@ -90,7 +90,10 @@ done:
 
 /* ---- scan, split into values and a linear map ---- */
 
-/* Where a residual of a step comes from: an operand of the primal body, or a result that is added to it. */
+/*
+ * Where a residual of a step comes from: an operand of the primal body, or a result that is added
+ * to it.
+ */
 typedef struct residual {
     bool is_const, is_x;
     size_t at;
@@ -157,7 +160,10 @@ static void linearize_scan(cbx__jvp *r)
     cbx__scan_apply(r->ctx, primal.graph, first, nc, s->nxs, s->length, s->reverse, r->in, results);
     for (size_t i = 0; i < nout; i++) r->out[i] = results[i];
 
-    /* the inputs of the map are tangents that move, then residuals; a scan takes constants, carry and xs in this order */
+    /*
+     * the inputs of the map are tangents that move, then residuals; a scan takes constants, carry
+     * and xs in this order
+     */
     size_t tangents = 0, counts[3] = { 0 };
     size_t *place = cbx__list_of(&l, nin, sizeof *place); /* of a tangent among the inputs of the map */
     if (l.st) goto done;
@@ -210,7 +216,10 @@ void cbx__transpose_scan(cbx__transpose *r)
     l.st = cbx__trace_begin(r->ctx, map->name, true, &trace, &l.err);
     if (l.st) goto done;
     cbx_scope_open(r->ctx, &scope);
-    /* constants: the known ones; carry: cotangents of the carry, sums for linear constants; xs: known ones, cotangents of ys */
+    /*
+     * constants: the known ones; carry: cotangents of the carry, sums for linear constants; xs:
+     * known ones, cotangents of ys
+     */
     for (size_t i = 0; i < first; i++)
         if (!linear[i]) cbx__inputs(&l, &trace, map, i, 1, NULL, known);
     for (size_t i = 0; !l.st && i < nc; i++) l.st = cbx__trace_input(&trace, cbx__graph_out(map, i), &ct[i], &l.err);

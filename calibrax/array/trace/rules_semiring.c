@@ -1,8 +1,9 @@
 /*
  * Derivatives of products and convolutions over an algebra.
  *
- * The first one is an operation of its own, with a kernel; it is linear in its tangents, and its transpose is the other one.  Second
- * derivatives go through the same formulas as expressions of ordinary operations:
+ * The first one is an operation of its own, with a kernel; it is linear in its tangents, and its
+ * transpose is the other one.  Second derivatives go through the same formulas as expressions of
+ * ordinary operations:
  *   real       products of matrices
  *   log        sum over k of p (ta + tb), p = exp(a + b - c), a column of the product at a time: (m, k) of memory
  *   euclidean  sum over k of (a - b) (ta - tb) / c, by products of matrices
@@ -128,7 +129,10 @@ static cbx_status backward_column(cbx_ctx *c, size_t nin, cbx_array *const *in, 
     return CBX_OK;
 }
 
-/* x / y of a distance, 0 where it is not larger than four times the smallest normal number, as in the kernel */
+/*
+ * x / y of a distance, 0 where it is not larger than four times the smallest normal number, as in
+ * the kernel
+ */
 cbx_array *cbx__over_distance(cbx_ctx *c, const cbx_array *x, const cbx_array *y)
 {
     const double tiny = y->desc.dtype == CBX_F32 ? 4 * 0x1p-126 : 4 * 0x1p-1022;
@@ -376,8 +380,8 @@ void cbx__jvp_semiring_conv_vjp(cbx__jvp *r) { second(r, conv_vjp); }
 void cbx__jvp_semiring_conv_jvp(cbx__jvp *r) { second(r, conv_jvp); }
 
 /*
- * Over a graph: real products are bilinear, with a second term; of an optimum over sums what is chosen does not move; the others by
- * formulas over edges.
+ * Over a graph: real products are bilinear, with a second term; of an optimum over sums what is
+ * chosen does not move; the others by formulas over edges.
  */
 static bool is_bilinear(cbx__jvp *r, cbx_array_fn formula)
 {

@@ -87,8 +87,9 @@ done:
 }
 
 /*
- * Of a test that differs over the batch: whether it holds for any element (body NULL), or body(x) where it holds, else x.
- * Inputs: constants of test, constants of body, carry, all described by like; the test alone takes none of the body's.
+ * Of a test that differs over the batch: whether it holds for any element (body NULL), or body(x)
+ * where it holds, else x. Inputs: constants of test, constants of body, carry, all described by
+ * like; the test alone takes none of the body's.
  */
 static void guarded(cbx__lists *l, const cbx__control *s, const cbx__graph *test, const cbx__graph *body,
                     cbx_array *const *like, cbx__traced *end)

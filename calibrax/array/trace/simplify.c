@@ -1,6 +1,6 @@
 /*
- * A graph is copied operation by operation into a new one, where each operation first asks for something simpler (simplify_rules.c)
- * and then whether it is there already.
+ * A graph is copied operation by operation into a new one, where each operation first asks for
+ * something simpler (simplify_rules.c) and then whether it is there already.
  */
 #include "calibrax/array/trace/simplify_internal.h"
 

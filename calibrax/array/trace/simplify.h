@@ -9,8 +9,8 @@
  *   functions     custom_jvp, custom_vjp and checkpoint become what they call, but for what is to be computed again
  *   duplicates    equal operations on equal operands are one, as in a trace; integers and truths in either order
  *
- * Functions of control flow are simplified, too.  The derivatives of the user are gone: what is to be differentiated still is
- * simplified afterwards.
+ * Functions of control flow are simplified, too.  The derivatives of the user are gone: what is to
+ * be differentiated still is simplified afterwards.
  */
 #ifndef CALIBRAX_ARRAY_TRACE_SIMPLIFY_H
 #define CALIBRAX_ARRAY_TRACE_SIMPLIFY_H

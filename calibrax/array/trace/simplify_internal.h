@@ -1,5 +1,6 @@
 /*
- * Inside the simplification of graphs: the graph in the making, and the rules that ask what made a value.
+ * Inside the simplification of graphs: the graph in the making, and the rules that ask what made a
+ * value.
  */
 #ifndef CALIBRAX_ARRAY_TRACE_SIMPLIFY_INTERNAL_H
 #define CALIBRAX_ARRAY_TRACE_SIMPLIFY_INTERNAL_H

@@ -1,6 +1,7 @@
 /*
- * What is simpler than an operation, given what made its operands.  Each rule keeps every bit of every result: numbers that are not
- * NaN, signed zeros and infinities are what they were, and a NaN stays the one that it was.
+ * What is simpler than an operation, given what made its operands.  Each rule keeps every bit of
+ * every result: numbers that are not NaN, signed zeros and infinities are what they were, and a NaN
+ * stays the one that it was.
  */
 #include <math.h>
 #include <string.h>
@@ -77,7 +78,10 @@ static bool is(const cbx__rewrite *w, cbx__vid v, double n)
     return s.v.i == (int64_t)n && n >= 0;
 }
 
-/* Element by element of numbers alone: computed once.  What is refused, or is no number, is left to be computed. */
+/*
+ * Element by element of numbers alone: computed once.  What is refused, or is no number, is left to
+ * be computed.
+ */
 static cbx__vid computed(cbx__rewrite *w, cbx_prim prim, size_t nin, const cbx__vid *in, const cbx_attrs *attrs,
                          const cbx_array_desc *result)
 {

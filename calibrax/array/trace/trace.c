@@ -7,7 +7,10 @@
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/state.h"
 
-/* Numbers are unique in the process, so that an array that escaped from one context is recognized in all others. */
+/*
+ * Numbers are unique in the process, so that an array that escaped from one context is recognized
+ * in all others.
+ */
 static atomic_uint_fast64_t traces;
 
 cbx_status cbx__trace_begin(cbx_ctx *ctx, const char *name, bool stages, cbx__trace *t, cbx_err *err)
