@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: report-array-ops help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-jax compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu test-neon report-kernels link-orders photograph
+.PHONY: report-array-ops help run build test check asan tsan clang fuzz graphs mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-jax compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu test-neon report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,11 @@ mpfr: ## elementary functions against MPFR at MPFR_POINTS random points each (de
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
 	@CBX_MPFR_POINTS=$${MPFR_POINTS:-40000} $(RELEASE)/tests/array/tests mpfr
+
+graphs: ## GRAPHS (default 50000) random functions of arrays, interpreted and compiled, against operation by operation: the same bits, a quarter of an hour
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@CALIBRAX_LONG_TESTS=1 CALIBRAX_TEST_GRAPHS=$${GRAPHS:-50000} $(RELEASE)/tests/array/tests jit_graphs
 
 compare-statistics: ## statistics against SciPy, statsmodels and ruptures on new random cases (fetches them from PyPI)
 	@scripts/bootstrap.sh test
