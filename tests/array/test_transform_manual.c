@@ -105,6 +105,39 @@ static cbx_status newton(cbx_ctx *c, const cbx_array *const xy[2], cbx_array *p,
     return st ? (cbx_scope_close(&scope, NULL), st) : cbx_scope_close_keep(&scope, 1, out, err);
 }
 
+/* log(1 + exp(x)) */
+static cbx_status softplus(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    (void)nin, (void)nout, (void)user;
+    out[0] = cbx_logaddexp(c, in[0], cbx_zeros_like(c, in[0]));
+    return CBX_OK;
+}
+
+/* (x, t) to (y, t / (1 + exp(-x))) */
+static cbx_status softplus_rule(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const cbx_array *e = cbx_exp(c, cbx_negative(c, in[0]));
+
+    (void)user;
+    out[1] = cbx_divide(c, in[1], cbx_add_scalar(c, e, 1));
+    return softplus(c, nin, in, nout, out, NULL);
+}
+
+/* Slopes of it at all x. */
+static cbx_status slopes(cbx_ctx *c, cbx_array *x, cbx_array **out, cbx_err *err)
+{
+    cbx_fn *f = NULL, *gradient = NULL, *all = NULL;
+    cbx_status st = cbx_custom_jvp(c, CBX_FN(softplus, NULL, 1, 1), CBX_FN(softplus_rule, NULL, 2, 2), &f, err);
+
+    if (!st) st = cbx_grad(c, f, 0, NULL, &gradient, err);
+    if (!st) st = cbx_vmap(c, gradient, NULL, NULL, &all, err);
+    if (!st) st = cbx_fn_run(c, all, 1, &x, 1, out, err);
+    cbx_fn_free(all);
+    cbx_fn_free(gradient);
+    cbx_fn_free(f);
+    return st;
+}
+
 static void examples_compute(void **state)
 {
     (void)state;
@@ -137,6 +170,12 @@ static void examples_compute(void **state)
         p = cbx_scope_hold(c, r);
     }
     CHECK_LE(fabs(at(p, 0) - 2) + fabs(at(p, 1) - 0.5), 1e-14, "the parameters that y was made with");
+
+    const double far[3] = { -800, 0.5, 800 };
+    CHECK_OK(slopes(c, cbx_asarray(c, &(const cbx_array_desc){ CBX_F64, 1, { 3 } }, far), &r, &err), &err, "slopes");
+    CHECK(at(r, 0) == 0 && at(r, 2) == 1, "at both ends");
+    CHECK_LE(fabs(at(r, 1) - 1 / (1 + exp(-0.5))), 1e-16, "the rule");
+    cbx_array_free(r);
     cbx_ctx_free(c);
 }
 
@@ -174,7 +213,7 @@ static void the_manual_shows_what_is_tested(void **state)
         from = end + 1;
         blocks++;
     }
-    CHECK_INT(blocks, 4, "examples");
+    CHECK_INT(blocks, 5, "examples");
     free(manual);
     free(code);
 }
