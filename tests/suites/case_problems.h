@@ -86,6 +86,26 @@ static const struct {
     DM(33, 65, 17, "f32"),
     DM(33, 65, 17, "f64"),
     DM(64, 128, 64, "f32"),
+#define AO(op, n)                                                                                                      \
+    {                                                                                                                  \
+        &cbx_array_ops_case, "{\"op\":\"" op "\",\"n\":" #n ",\"dtype\":\"f64\",\"seed\":5}", op                       \
+    }
+    AO("median", 33),
+    AO("nanmean", 33),
+    AO("expression", 33),
+    AO("chain100", 33),
+    AO("model", 33),
+    AO("model_grad_p", 33),
+    AO("model_grad_x", 33),
+    AO("scan", 33),
+    AO("scan_grad", 33),
+    AO("fori", 33),
+    AO("kww", 33),
+    AO("kww_grad", 33),
+    AO("kww_jac", 33),
+    AO("rbf", 33),
+    AO("rbf_grad", 33),
+    { &cbx_array_qmap_case, "{\"n\":33,\"seed\":5}", "seven results" },
 };
 
 #endif

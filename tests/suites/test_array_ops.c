@@ -32,6 +32,7 @@ static void for_each_point(void (*visit)(case_bench *, const char *json))
                 char json[160];
                 case_bench b;
                 if (!(cbx__ao_ops[o].dtypes & (1u << types[t]))) continue;
+                if (sizes[s].n > 1000 && cbx__ao_ops[o].in[0] == CBX__AO_POINTS) continue; /* all pairs of them */
                 snprintf(json, sizeof json, "{\"op\":\"%s\",\"n\":%ld,\"dtype\":\"%s\",\"seed\":5}", cbx__ao_names[o],
                          sizes[s].n, dtypes[t]);
                 case_bench_open(&b, ao, json);
@@ -50,7 +51,7 @@ static void check_baselines(case_bench *t, const char *json)
     for (size_t i = 0; i < ao->nbaselines; i++) {
         const cbx_baseline_ops *b = ao->baselines[i];
         const double ratio = b->mutant_reason && !many ? -1 : case_bench_ratio(t, b);
-        if (ratio < 0) continue;
+        if (ratio < 0 || b->limit) continue; /* a limit runs, and gives no answer */
         *(b->mutant_reason ? &mutants : &honest_runs) += 1;
         if (!b->mutant_reason && !(ratio <= 1)) fail_msg("%s on %s: error / bound = %g", b->name, json, ratio);
         if (b->mutant_reason && !(ratio > 1)) fail_msg("%s passes on %s: error / bound = %g", b->name, json, ratio);
@@ -94,7 +95,7 @@ static void the_table_is_whole(void **state)
         CHECK_OK(cbx_case_point(ctx, ao, ao->points[i], "points", &p, &err), &err, ao->points[i]);
         CHECK_STR(cbx_params_json(p), ao->points[i], "written in the canonical form");
         cbx__ao_work(p, &w);
-        CHECK(w.macs == (double)cbx_params_int(p, "n") && w.bytes >= 8 && w.pipe_ops >= 0 && w.flop >= 0, "work");
+        CHECK(w.macs >= (double)cbx_params_int(p, "n") && w.bytes >= 8 && w.pipe_ops >= 0 && w.flop >= 0, "work");
         CHECK(w.working_set_bytes >= w.bytes, "the working set holds what is moved");
         cbx_params_free(p);
     }

@@ -44,8 +44,8 @@ static void the_tables_are_whole(void **state)
 {
     (void)state;
     static const cbx_case_ops *const all[] = { &cbx_ell_edge_aggregate_case, &cbx_ell_matmul_case,
-                                               &cbx_ell_row_softmax_case, &cbx_semiring_conv_case,
-                                               &cbx_dense_matmul_case };
+                                               &cbx_ell_row_softmax_case,    &cbx_semiring_conv_case,
+                                               &cbx_dense_matmul_case,       &cbx_array_qmap_case };
     for (size_t i = 0; i < CBX_LEN(all); i++) case_bench_check_table(all[i]);
 }
 
@@ -147,15 +147,16 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
 {
     const size_t which = *(const size_t *)user;
     const cbx_case_ops *c = problems[which].c;
-    cbx_array *in[CBX_CASE_MAX_ARRAYS] = { NULL }, *turned[CBX_CASE_MAX_ARRAYS] = { NULL }, *out[3] = { NULL };
+    cbx_array *in[CBX_CASE_MAX_ARRAYS] = { NULL }, *turned[CBX_CASE_MAX_ARRAYS] = { NULL },
+              *out[2 * CBX_CASE_MAX_ARRAYS] = { NULL }, *other = NULL;
     cbx_params *p = NULL;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st = cbx_case_point(ctx, c, problems[which].json, "test", &p, &err);
 
     if (!st) st = c->make_inputs(ctx, p, in, &err);
     if (!st) st = c->rotate_inputs(ctx, p, 1, in, turned, &err);
-    if (!st) st = c->oracle(ctx, p, in, &out[0], &out[1], &err);
-    if (!st) st = c->rotate_output(ctx, p, 1, 0, out[0], &out[2], &err);
+    if (!st) st = c->oracle(ctx, p, in, out, out + c->noutputs, &err);
+    if (!st) st = c->rotate_output(ctx, p, 1, 0, out[0], &other, &err);
     for (size_t b = 0; b < c->nbaselines && !st; b++) {
         void *plan = NULL;
         if (!c->baselines[b]->prepare) continue;
@@ -165,7 +166,8 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     }
     free_arrays(in, c->ninputs);
     free_arrays(turned, c->ninputs);
-    free_arrays(out, 3);
+    free_arrays(out, 2 * c->noutputs);
+    cbx_array_free(other);
     cbx_params_free(p);
     return st;
 }

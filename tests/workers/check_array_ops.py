@@ -21,7 +21,7 @@ import environments  # noqa: E402
 import reference  # noqa: E402
 from check_baselines import Tap  # noqa: E402
 
-BINS = 256
+BINS = 1000
 Row = list[float]
 
 
@@ -62,7 +62,8 @@ OPS: dict[str, tuple[str, Callable[..., Any], float]] = {
     "sort": ("n", lambda x, y, z, r: sorted(x), 0),
     "percentile": ("n", lambda x, y, z, r: [rank(x)], 8),
     "bincount": ("l", lambda x, y, z, r: bins(x, [1.0] * len(x)), 0),
-    "bincount_weights": ("ln", lambda x, y, z, r: bins(x, y), 100),
+    "histogram": ("g", lambda x, y, z, r: [sum(1 for v in x if int(v) == b) for b in range(100)], 0),
+    "bincount_weights": ("ln", lambda x, y, z, r: bins(x, y), 100),  # functions of many operations: check_cases.py
 }
 
 
@@ -72,6 +73,8 @@ def operand(kind: str, n: int, rows: int, seed: int) -> tuple[Row, str, tuple[in
         return [float(int(abs(v) * 1000) % n) for v in values], "int64", (n,)
     if kind == "l":
         return [float(int(abs(v) * 1000) % BINS) for v in values], "int64", (n,)
+    if kind == "g":
+        return [abs(v) * 1000 % 100 for v in values], "float64", (n,)
     if kind == "c":
         return [float(v > 0) for v in values], "bool", (n,)
     if kind == "e":
@@ -110,7 +113,7 @@ def as_written(provider: Any, result: Any) -> Any:
 
 
 def shape_of(op: str, n: int, rows: int) -> tuple[int, ...]:
-    shapes = {"sum_axis0": (n // rows,), "sum_axis1": (rows,), "bincount": (BINS,), "bincount_weights": (BINS,)}
+    shapes = {"sum_axis0": (n // rows,), "sum_axis1": (rows,), "bincount": (BINS,), "bincount_weights": (BINS,), "histogram": (100,)}
     return () if op in ("sum", "mean", "std", "max", "percentile") else shapes.get(op, (n,))
 
 
@@ -125,7 +128,7 @@ def check(tap: Tap, provider: Any, prepare: Any) -> None:
             result = as_written(provider, call(*inputs))
             size = sum(abs(v) for v in lists[kinds.find("n") if "n" in kinds else 0])
             values = result.astype(float).ravel().tolist()
-            kind = "int64" if op in ("digitize", "bincount") else "float64"
+            kind = "int64" if op in ("digitize", "bincount", "histogram") else "float64"
             good = result.dtype == numpy.dtype(kind) and result.shape == shape_of(op, n, rows)
             good = good and not wrong(values, expected, tolerance, size)
             tap.check(good, f"{provider.name}: {op} of {n}", f"{result.dtype} {values[:4]}, wanted {expected[:4]}")

@@ -56,22 +56,29 @@ def check(tap: Tap, provider: Any, folder: str, number: int, problem: dict[str, 
         return np.load(os.path.join(folder, f"{number}.{kind}.{name}.npy"))
 
     arrays = [load("input", name) for name in case.inputs]
-    answer, bound = load("answer", case.outputs[0]), load("bound", case.outputs[0])
+    answers = [(load("answer", name), load("bound", name)) for name in case.outputs]
     point = problem["point"]
+    dtype = {"f32": "float32", "f64": "float64", "bool": "bool"}[point.get("dtype", "f64")]
     for name in problem["baselines"]:
         baseline = case.baselines[name]
         if baseline.provider != provider.name:
             continue
         what = f"{case.name} {name} {json.dumps(point)}"
-        result = compute(provider, baseline, point, arrays)
-        dtype = {"f32": "float32", "f64": "float64", "bool": "bool"}[point["dtype"]]
-        form = result.dtype == np.dtype(dtype) and result.shape == answer.shape
-        tap.check(form, what, f"{result.dtype} {result.shape}, wanted {dtype} {answer.shape}")
-        ratio = worst(result, answer, bound) if form else np.inf
-        tap.check((ratio > 1) == (name in WRONG), what, f"error / bound = {ratio}")
-        spoiled = np.array(result, copy=True)
-        spoiled.flat[-1] = not spoiled.flat[-1] if dtype == "bool" else spoiled.flat[-1] + 1e-3 if np.isfinite(spoiled.flat[-1]) else 0
-        tap.check(worst(spoiled, answer, bound) > 1, f"{what}: a spoiled element is seen")
+        results = compute(provider, baseline, point, arrays)
+        for result, (answer, bound) in zip(results if isinstance(results, tuple) else (results,), answers, strict=True):
+            check_one(tap, what, name in WRONG, np.dtype(dtype), result, answer, bound)
+
+
+def check_one(tap: Tap, what: str, is_wrong: bool, dtype: Any, result: Any, answer: Any, bound: Any) -> None:
+    import numpy as np
+
+    form = result.dtype == dtype and result.shape == answer.shape
+    tap.check(form, what, f"{result.dtype} {result.shape}, wanted {dtype} {answer.shape}")
+    ratio = worst(result, answer, bound) if form else np.inf
+    tap.check((ratio > 1) == is_wrong, what, f"error / bound = {ratio}")
+    spoiled = np.array(result, copy=True)
+    spoiled.flat[-1] = not spoiled.flat[-1] if dtype == bool else spoiled.flat[-1] + 1e-3 if np.isfinite(spoiled.flat[-1]) else 0
+    tap.check(worst(spoiled, answer, bound) > 1, f"{what}: a spoiled element is seen")
 
 
 def inside(framework: str, folder: str) -> int:

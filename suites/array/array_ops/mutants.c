@@ -58,7 +58,7 @@ static bool supports_drop_last(const cbx_params *params, const char **reason)
     const cbx__ao_point p = cbx__ao_read(params);
 
     *reason = NULL; /* the largest element is seldom the last */
-    return p.op->result == CBX__AO_ONE && p.n > 2 && strcmp(p.op->name, "max") != 0;
+    return p.op->result == CBX__AO_ONE && p.n > 2 && p.op->in[0] != CBX__AO_AMOUNT && strcmp(p.op->name, "max") != 0;
 }
 
 static void run_drop_last(void *plan)

@@ -9,9 +9,13 @@
 #include "suites/common/plan.h"
 
 #define CBX__AO_INPUTS 3
-#define CBX__AO_BINS   256  /* of bincount: its counts stay in the nearest cache */
+#define CBX__AO_BINS   1000 /* of bincount: its counts stay in the nearest cache */
+#define CBX__AO_CELLS  100  /* of histogram */
 #define CBX__AO_EDGES  101  /* of digitize */
 #define CBX__AO_RANK   40.0 /* of percentile */
+#define CBX__AO_DELAYS 64   /* points of a curve that is fitted */
+#define CBX__AO_FITTED 4    /* parameters of a model */
+#define CBX__AO_SPACE  3    /* coordinates of a point in space */
 
 /** What an operand holds. */
 typedef enum cbx__ao_kind {
@@ -22,24 +26,39 @@ typedef enum cbx__ao_kind {
     CBX__AO_RISING,    /* CBX__AO_EDGES numbers in rising order */
     CBX__AO_CONDITION, /* n bools */
     CBX__AO_INDICES,   /* n places below n, int64 */
-    CBX__AO_LABELS     /* n bins below CBX__AO_BINS, int64 */
+    CBX__AO_LABELS,    /* n bins below CBX__AO_BINS, int64 */
+    CBX__AO_GAPS,      /* n numbers, an eighth of them NaN */
+    CBX__AO_GRID,      /* n multiples of 2^-20 from 0 to below CBX__AO_CELLS */
+    CBX__AO_AMOUNT,    /* one number, rank 0, that scales with the result */
+    CBX__AO_FACTOR,    /* one number of 0.5 to 1, rank 0 */
+    CBX__AO_UNIT,      /* n numbers of 0.5 to 1.5 */
+    CBX__AO_FOUR,      /* CBX__AO_FITTED of them */
+    CBX__AO_FITS,      /* n rows of the parameters of a curve */
+    CBX__AO_TIMES,     /* CBX__AO_DELAYS delays */
+    CBX__AO_CURVES,    /* n rows of a curve's values there */
+    CBX__AO_POINTS     /* n points in space */
 } cbx__ao_kind;
 
 /** Shape and dtype of the result. */
 typedef enum cbx__ao_result {
-    CBX__AO_EACH,    /* n of the point's dtype */
-    CBX__AO_PLACES,  /* n int64 */
-    CBX__AO_ONE,     /* a number of the point's dtype */
-    CBX__AO_COLUMNS, /* a number for each column */
-    CBX__AO_ROWS,    /* a number for each row */
-    CBX__AO_COUNTS,  /* CBX__AO_BINS int64 */
-    CBX__AO_TOTALS   /* CBX__AO_BINS float64 */
+    CBX__AO_EACH,              /* n of the point's dtype */
+    CBX__AO_PLACES,            /* n int64 */
+    CBX__AO_ONE,               /* a number of the point's dtype */
+    CBX__AO_COLUMNS,           /* a number for each column */
+    CBX__AO_ROWS,              /* a number for each row */
+    CBX__AO_COUNTS,            /* CBX__AO_BINS int64 */
+    CBX__AO_TOTALS,            /* CBX__AO_BINS float64 */
+    CBX__AO_CELLED,            /* CBX__AO_CELLS int64 */
+    CBX__AO_GRADIENT,          /* CBX__AO_FITTED numbers */
+    CBX__AO_ROWS_OF_GRADIENTS, /* n rows of them */
+    CBX__AO_JACOBIANS,         /* n times CBX__AO_DELAYS rows of them */
+    CBX__AO_VECTORS            /* n vectors in space */
 } cbx__ao_result;
 
 /** Another problem of equal work whose answer is known exactly from the first one's. */
 typedef enum cbx__ao_turn {
-    CBX__AO_SHIFT,  /* operands of n elements shift in a circle, and the result with them */
-    CBX__AO_SCALE,  /* numbers times a power of two, and the result with them */
+    CBX__AO_SHIFT,  /* operands of n elements or rows shift in a circle, and the result with them */
+    CBX__AO_SCALE,  /* numbers (those that the result is linear in) times a power of two, and the result with them */
     CBX__AO_RELABEL /* bins shift in a circle, and the result with them */
 } cbx__ao_turn;
 
@@ -60,8 +79,8 @@ typedef struct cbx__ao_op {
     cbx__ao_result result;
     cbx__ao_turn turn;
     cbx_pipe pipe;
-    double each; /* operations on that pipe that no implementation can do without, for each element */
-    cbx_array *(*call)(cbx_ctx *ctx, cbx_array *const *in);
+    double each; /* operations on that pipe that no implementation can do without, for each step */
+    cbx_array *(*call)(cbx_ctx *ctx, cbx_array *const *in, size_t n);
     void (*solve)(const cbx__ao_problem *q);
 } cbx__ao_op;
 
@@ -81,6 +100,31 @@ const char *cbx__ao_fitting_dtype(const cbx_params *before);
 void cbx__ao_input(const cbx__ao_point *p, size_t i, cbx_array_desc *out);
 void cbx__ao_output(const cbx__ao_point *p, cbx_array_desc *out);
 void cbx__ao_work(const cbx_params *params, cbx_work *out);
+/** Steps of one call: elements, values of curves, or pairs of points. */
+double cbx__ao_steps(const cbx__ao_point *p);
+/** Number of operands; CBX__AO_NONE come last. */
+size_t cbx__ao_operands(const cbx__ao_op *op);
+
+/* --- functions of more than one operation (functions.c) --- */
+
+cbx_array *cbx__ao_expression(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_chain100(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_histogram(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_traced_digitize(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_traced_bincount(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_traced_bincount_weights(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_traced_histogram(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_model(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_model_grad_p(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_model_grad_x(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_scan(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_scan_grad(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_fori(cbx_ctx *c, cbx_array *const *in, size_t n);
+cbx_array *cbx__ao_kww(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_kww_grad(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_kww_jac(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_rbf(cbx_ctx *c, cbx_array *const *in);
+cbx_array *cbx__ao_rbf_grad(cbx_ctx *c, cbx_array *const *in);
 
 /* --- answers, one function of the table each (oracle.c) --- */
 
@@ -100,7 +144,23 @@ void cbx__ao_work(const cbx_params *params, cbx_work *out);
     X(sort)                                                                                                            \
     X(percentile)                                                                                                      \
     X(bincount)                                                                                                        \
-    X(bincount_weights)
+    X(bincount_weights)                                                                                                \
+    X(median)                                                                                                          \
+    X(nanmean)                                                                                                         \
+    X(histogram)                                                                                                       \
+    X(expression)                                                                                                      \
+    X(chain100)                                                                                                        \
+    X(model)                                                                                                           \
+    X(model_grad_p)                                                                                                    \
+    X(model_grad_x)                                                                                                    \
+    X(scan)                                                                                                            \
+    X(scan_grad)                                                                                                       \
+    X(fori)                                                                                                            \
+    X(kww)                                                                                                             \
+    X(kww_grad)                                                                                                        \
+    X(kww_jac)                                                                                                         \
+    X(rbf)                                                                                                             \
+    X(rbf_grad)
 #define CBX__AO_SOLVER(name) void cbx__ao_solve_##name(const cbx__ao_problem *q);
 CBX__AO_MAP(CBX__AO_SOLVER)
 #undef CBX__AO_SOLVER
@@ -134,6 +194,7 @@ void cbx__ao_plan_run(void *plan);
 
 #define CBX__AO_MUTANTS 4
 
-extern const cbx_baseline_ops cbx__ao_engine, cbx__ao_stream, cbx__ao_mutants[CBX__AO_MUTANTS];
+extern const cbx_baseline_ops cbx__ao_compiled, cbx__ao_engine, cbx__ao_stream, cbx__ao_memory,
+    cbx__ao_mutants[CBX__AO_MUTANTS];
 
 #endif

@@ -186,15 +186,18 @@ static double kth(const double *x, size_t n, size_t k)
     }
 }
 
-void cbx__ao_solve_percentile(const cbx__ao_problem *q)
+static void solve_rank(const cbx__ao_problem *q, double percent)
 {
-    const long double rank = (long double)CBX__AO_RANK / 100 * (long double)(q->p->n - 1);
+    const long double rank = (long double)percent / 100 * (long double)(q->p->n - 1);
     const size_t k = (size_t)rank;
     const double a = kth(q->in[0], q->p->n, k), b = k + 1 < q->p->n ? kth(q->in[0], q->p->n, k + 1) : a;
 
     q->answer[0] = (double)((long double)a + (rank - (long double)k) * ((long double)b - (long double)a));
     q->bound[0] = 4 * q->u * (fmax(fabs(a), fabs(b)) + (double)rank * (b - a));
 }
+
+void cbx__ao_solve_percentile(const cbx__ao_problem *q) { solve_rank(q, CBX__AO_RANK); }
+void cbx__ao_solve_median(const cbx__ao_problem *q) { solve_rank(q, 50); }
 
 static void count_bins(const cbx__ao_problem *q, cbx__suite_total *bins)
 {

@@ -5,6 +5,9 @@
  * them in vector registers without reordering anything by itself.
  */
 #include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #include "suites/array/array_ops/ops.h"
 #include "suites/suites.h"
@@ -111,3 +114,58 @@ static void run(void *plan)
 const cbx_baseline_ops cbx__ao_stream = CBX__SUITE_NATIVE(
     "stream", "a plain loop with ordinary stores into memory that is there already", prepare, run, .supports = supports,
     .work = cbx__ao_work);
+
+/* --- the limit of what reads its operands from memory and writes a result there --- */
+
+#define LINE 8
+#define FAR  524288 /* elements whose stores go around the caches */
+
+static bool has_limit(const cbx_params *params, const char **reason)
+{
+    const cbx__ao_point p = cbx__ao_read(params);
+
+    *reason = NULL;
+    return p.dtype == CBX_F64 && p.op->result == CBX__AO_EACH && p.op->in[0] == CBX__AO_NUMBERS &&
+           (p.op->in[1] == CBX__AO_NUMBERS || p.op->in[1] == CBX__AO_NONE) && p.op->in[2] == CBX__AO_NONE;
+}
+
+static void add_near(const double *x, const double *y, double *out, size_t n)
+{
+    for (size_t i = 0; i < n; i++) out[i] = x[i] + y[i];
+}
+
+/* out at a line's begin; n in lines. */
+#ifdef __x86_64__
+__attribute__((target("avx512f"))) static void add_lines_avx512(const double *x, const double *y, double *out, size_t n)
+{
+    for (size_t i = 0; i < n; i += LINE)
+        _mm512_stream_pd(out + i, _mm512_add_pd(_mm512_loadu_pd(x + i), _mm512_loadu_pd(y + i)));
+}
+
+static void add_lines(const double *x, const double *y, double *out, size_t n)
+{
+    if (__builtin_cpu_supports("avx512f")) {
+        add_lines_avx512(x, y, out, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i += 2) _mm_stream_pd(out + i, _mm_add_pd(_mm_loadu_pd(x + i), _mm_loadu_pd(y + i)));
+}
+#else
+#define add_lines add_near
+#endif
+
+static void run_memory(void *plan)
+{
+    const cbx__suite_plan *s = plan;
+    const cbx__ao_point *p = s->point;
+    const double *x = s->in[0], *y = p->op->in[1] == CBX__AO_NONE ? x : s->in[1];
+    const size_t far = p->n < FAR ? 0 : p->n - p->n % LINE; /* arrays begin at a line */
+
+    add_lines(x, y, s->out[0], far);
+    add_near(x + far, y + far, (double *)s->out[0] + far, p->n - far);
+}
+
+const cbx_baseline_ops cbx__ao_memory = CBX__SUITE_NATIVE(
+    "memory", "reads the operands and writes as large a result, around the caches where it is large", prepare,
+    run_memory, .supports = has_limit, .work = cbx__ao_work,
+    .limit = "reads the operands, adds them, and writes the sum");

@@ -18,6 +18,7 @@ _MODULES = {
     name: f"cases.{name}"
     for name in (
         "array_ops",
+        "array_qmap",
         "dense_matmul",
         "ell_edge_aggregate",
         "ell_matmul",

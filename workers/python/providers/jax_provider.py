@@ -90,7 +90,13 @@ class Framework(Provider):
         def call(*arrays: Any) -> Any:
             return compiled(*arrays).block_until_ready()
 
-        return call, compile_ns
+        def call_of_several(*arrays: Any) -> Any:
+            results = compiled(*arrays)
+            for result in results:
+                result.block_until_ready()
+            return results
+
+        return call_of_several if isinstance(compiled.out_info, tuple) else call, compile_ns
 
     def null_call(self) -> Callable[..., Any]:
         call, _ = self.compile(lambda x: x, [self.array(0.0)])
