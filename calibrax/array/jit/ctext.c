@@ -75,20 +75,14 @@ enum {
 };
 
 /* The C library's function of a primitive; those of float32 have an f behind. */
-#define LIBM_MAP(X)                                                                                                    \
-    X(CBRT, "cbrt")                                                                                                    \
-    X(EXP, "exp")                                                                                                      \
-    X(EXP2, "exp2")                                                                                                    \
-    X(EXPM1, "expm1")                                                                                                  \
-    X(LOG, "log")                                                                                                      \
-    X(LOG2, "log2")                                                                                                    \
-    X(LOG10, "log10")                                                                                                  \
-    X(LOG1P, "log1p")                                                                                                  \
-    X(SIN, "sin")                                                                                                      \
-    X(COS, "cos")                                                                                                      \
-    X(TAN, "tan") X(ASIN, "asin") X(ACOS, "acos") X(ATAN, "atan") X(SINH, "sinh") X(COSH, "cosh") X(TANH, "tanh")      \
-        X(ASINH, "asinh") X(ACOSH, "acosh") X(ATANH, "atanh") X(ERF, "erf") X(ERFC, "erfc") X(LGAMMA, "lgamma")        \
-            X(POW, "pow") X(ATAN2, "atan2") X(HYPOT, "hypot") X(NEXTAFTER, "nextafter")
+/* clang-format off */
+#define LIBM_MAP(X) \
+    X(CBRT, "cbrt") X(EXP, "exp") X(EXP2, "exp2") X(EXPM1, "expm1") X(LOG, "log") X(LOG2, "log2") X(LOG10, "log10") \
+    X(LOG1P, "log1p") X(SIN, "sin") X(COS, "cos") X(TAN, "tan") X(ASIN, "asin") X(ACOS, "acos") X(ATAN, "atan") \
+    X(SINH, "sinh") X(COSH, "cosh") X(TANH, "tanh") X(ASINH, "asinh") X(ACOSH, "acosh") X(ATANH, "atanh") \
+    X(ERF, "erf") X(ERFC, "erfc") X(LGAMMA, "lgamma") X(POW, "pow") X(ATAN2, "atan2") X(HYPOT, "hypot") \
+    X(NEXTAFTER, "nextafter")
+/* clang-format on */
 static const char *const libm[CBX_PRIM_LIMIT] = {
 #define LIBM(name, function) [CBX_PRIM_##name] = function,
     LIBM_MAP(LIBM)
