@@ -288,12 +288,13 @@ CBX_API cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array_desc *
 
 /** Stages of a compiled function, to be read. */
 typedef enum cbx_dump_kind {
-    CBX_DUMP_GRAPH,   /* operations as they were traced */
-    CBX_DUMP_FUSED,   /* steps: kernels with what they load, store and fold, and single operations */
-    CBX_DUMP_KERNELS, /* the same with the instructions of kernels */
-    CBX_DUMP_C,       /* kernels as C */
-    CBX_DUMP_LLVM,    /* kernels as LLVM IR */
-    CBX_DUMP_ASSEMBLY /* kernels as machine code of this machine */
+    CBX_DUMP_GRAPH,     /* operations as they were traced */
+    CBX_DUMP_FUSED,     /* steps: kernels with what they load, store and fold, and single operations */
+    CBX_DUMP_KERNELS,   /* the same with the instructions of kernels */
+    CBX_DUMP_C,         /* kernels as C */
+    CBX_DUMP_LLVM,      /* kernels as LLVM IR */
+    CBX_DUMP_ASSEMBLY,  /* kernels as machine code of this machine */
+    CBX_DUMP_SIMPLIFIED /* operations as they are compiled, whose numbers the steps have */
 } cbx_dump_kind;
 
 CBX_END_DECLS

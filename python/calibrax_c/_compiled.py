@@ -11,7 +11,7 @@ from ._tracing import Structure, Traced, flatten, name_of, operands, unflatten
 _step = _core._recording
 
 
-STAGES = ("graph", "fused", "kernels", "c", "llvm", "assembly")
+STAGES = ("graph", "fused", "kernels", "c", "llvm", "assembly", "simplified")
 
 
 def dump(fun: Any, args: tuple[Any, ...], stage: str = "graph") -> str:

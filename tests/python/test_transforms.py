@@ -530,6 +530,7 @@ class Tracing(unittest.TestCase):
         else:
             self.assertIn("kernel over (3", f.dump(xp.ones(3), stage="fused"))
             self.assertIn("mul", f.dump(xp.ones(3), stage="kernels"))
+            self.assertIn("multiply", f.dump(xp.ones(3), stage="simplified"))
         with self.assertRaisesRegex(ValueError, "'stage' must be one of"):
             cx.dump(f, 1.0, stage="soup")
 

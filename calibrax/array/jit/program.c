@@ -368,6 +368,10 @@ cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind 
     const cbx__kernel **kernels;
     cbx_status st;
 
+    if (kind == CBX_DUMP_SIMPLIFIED) {
+        cbx__graph_text(p->graph, 0, out);
+        return CBX_OK;
+    }
     if (kind == CBX_DUMP_FUSED || kind == CBX_DUMP_KERNELS) {
         steps_text(p, kind == CBX_DUMP_KERNELS, out);
         return CBX_OK;
