@@ -68,6 +68,9 @@ static const opt_spec profile_options[] = {
       "the function takes arrays (calibrax/array/fn.h), and receives operands of these types and shapes" },
     { "results", 0, OPT_POSITIVE, AT(results), "N", "1",
       "with --shapes: number of arrays that it returns, at most 64" },
+    { "graph", 0, OPT_FLAG, AT(graph), NULL, NULL,
+      "with --shapes: show the operations of the function and the steps that they are compiled to, with their work, "
+      "bytes, memory and predicted time, and the time of each stage of compiling" },
     { "Growth and first calls", 0, OPT_GROUP, 0, NULL, NULL, NULL },
     { "sizes", 0, OPT_LIST, AT(sizes), "N,...", NULL,
       "measure at these sizes and fit the order of growth: {} in a command is replaced by the size, a function "
@@ -107,6 +110,7 @@ static const opt_rule profile_rules[] = {
     { "memory", OPT_EXCLUDES, "shapes sizes compile" },
     { "shapes", OPT_NEEDS, "plugin" },
     { "results", OPT_NEEDS, "shapes" },
+    { "graph", OPT_NEEDS, "shapes" },
     { "name", OPT_NEEDS, "data" },
     { "ignore-failure", OPT_EXCLUDES, "plugin module" },
     { "sizes", OPT_EXCLUDES, "compile flops shapes energy trace gpu" },
@@ -434,7 +438,7 @@ static void call_array(void *user)
     for (size_t i = 0; i < c->f->nout && !c->st; i++) cbx_array_free(c->out[i]);
 }
 
-static cbx_status time_array(session *s, const cbx_fn *f, array_call *call)
+static cbx_status time_array(session *s, const cbx_fn *f, const cbx_array_desc *in, array_call *call)
 {
     cbx_fn *fast = NULL;
     cbx_status st = cbx_jit(s->run->ctx, f, &fast, s->run->err);
@@ -443,6 +447,7 @@ static cbx_status time_array(session *s, const cbx_fn *f, array_call *call)
     call->f = fast;
     st = time_calls(s, call_array, call);
     if (call->st) st = cbx_fail(s->run->err, call->st, "%s", call->err.message);
+    if (!st && s->a->graph) st = profile_see_graph(s->facts, f, fast, in);
     cbx_fn_free(fast);
     return st;
 }
@@ -452,6 +457,7 @@ static cbx_status measure_arrays(session *s)
     const opt_run *run = s->run;
     const size_t n = s->a->shapes.count;
     cbx_array **in = cbx_arena_calloc(run->arena, n, sizeof *in);
+    cbx_array_desc *d = cbx_arena_calloc(run->arena, n, sizeof *d);
     array_call call = { .ctx = run->ctx, .in = in, .err = CBX_ERR_INIT };
     profile_plugin p = { 0 };
     cbx_flops w;
@@ -459,9 +465,8 @@ static cbx_status measure_arrays(session *s)
 
     if (st) return st;
     for (size_t i = 0; i < n && !st; i++) {
-        cbx_array_desc d;
-        st = parse_shape(s->a->shapes.items[i], &d, run->err);
-        if (!st) st = make_operand(run, &d, i, &in[i], run->err);
+        st = parse_shape(s->a->shapes.items[i], &d[i], run->err);
+        if (!st) st = make_operand(run, &d[i], i, &in[i], run->err);
     }
     if (!st) {
         if (p.setup) p.state = p.setup();
@@ -470,7 +475,7 @@ static cbx_status measure_arrays(session *s)
         const bool wide = cbx_dtype_size(cbx_array_dtype(in[0])) >= 8; /* whatever computes it */
 
         call.out = cbx_arena_calloc(run->arena, f.nout, sizeof *call.out);
-        st = time_array(s, &f, &call);
+        st = time_array(s, &f, d, &call);
         if (!st) st = cbx_flops_of_fn_with(run->ctx, &f, n, in, &w, run->err);
         if (!st) st = see_work(s, &w, wide ? "float64" : "float32", ndim ? cbx_array_dim(in[0], ndim - 1) : 0);
         if (p.teardown) p.teardown(p.state);

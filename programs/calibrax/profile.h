@@ -24,7 +24,7 @@ typedef struct profile_args {
     double intensity;
     opt_list sizes, shapes;
     int gpu, dtype; /* -1: not given */
-    bool energy, json, show_output, ignore_failure, flops, roofline, compile, memory;
+    bool energy, json, show_output, ignore_failure, flops, roofline, compile, memory, graph;
 } profile_args;
 
 /* A function of a shared object.  What it lacks is NULL. */
@@ -55,6 +55,14 @@ typedef struct profile_fact {
 
 enum { PROFILE_MAX_FACTS = 48, PROFILE_MAX_REMARKS = 16 };
 
+/* A function of arrays as it was compiled. */
+typedef struct profile_graph {
+    const char *operations; /* a line each, as they are compiled */
+    cbx_cost_report work;   /* as they were traced */
+    cbx_cost_program program;
+    double *predicted_s; /* of each step */
+} profile_graph;
+
 typedef struct profile_facts {
     const char *subject, *kind; /* "sleep 1", "command" or "function" */
     profile_fact fact[PROFILE_MAX_FACTS];
@@ -71,6 +79,7 @@ typedef struct profile_facts {
     cbx_roof_level roof;
     double alignment; /* NaN: not known */
     cbx_roofline_hints hints;
+    const profile_graph *graph;                               /* NULL: not asked for, or nothing is compiled */
     bool work_is_nominal, work_is_minimum, work_of_costliest; /* CBX_COST_... of a trace */
     const opt_run *run;
     bool failed; /* out of memory */
@@ -91,6 +100,16 @@ void profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
 void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m);
 /* First and later calls over launches. */
 void profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool is_command);
+/*
+ * --graph: what a function is made of and compiled to, with predicted times; to be called when it was timed.
+ * @param fast  of cbx_jit, which was called with such operands
+ */
+cbx_status profile_see_graph(profile_facts *f, const cbx_fn *plain, const cbx_fn *fast, const cbx_array_desc *in);
+void profile_print_graph(const profile_graph *g);
+cbx_json *profile_graph_json(const profile_graph *g);
+/* A row without an interval; NaN: none. */
+void profile_add(profile_facts *f, const char *name, const char *label, const char *unit, const char *group,
+                 const char *description, double value);
 /* The device that is watched: its name in the results, and what slowed it down in a remark.  @param gpu  NULL: no device */
 void profile_see_gpu(profile_facts *f, const cbx_gpu *gpu);
 /* A note beside the numbers; cut to the length of a remark. */

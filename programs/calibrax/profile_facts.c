@@ -30,6 +30,12 @@ static void add_value(profile_facts *f, const fact_kind *k, double value)
                                           value,   NAN,     NAN,      NULL,         0 };
 }
 
+void profile_add(profile_facts *f, const char *name, const char *label, const char *unit, const char *group,
+                 const char *description, double value)
+{
+    add_value(f, &(const fact_kind){ name, label, unit, CBX_DIRECTION_INFO, group, description }, value);
+}
+
 #define ADD(f, value, ...) add_value(f, &(const fact_kind){ __VA_ARGS__ }, value)
 
 /* Median and interval of samples, which the arena gets a copy of; NaN among them are left out. */
@@ -429,6 +435,7 @@ void profile_print(const profile_facts *f)
         printf("\n");
     }
     for (size_t i = 0; i < f->nremarks; i++) print_painted(PAINT_FAINT, "%s%s\n", i ? "" : "\n", f->remark[i]);
+    if (f->graph) profile_print_graph(f->graph);
 }
 
 static cbx_json *fact_json(const profile_fact *fact)
@@ -490,6 +497,7 @@ cbx_json *profile_json(const profile_facts *f)
              J_INT("calls_per_sample", f->calls_per_sample));
     if (f->work_source) cbx_json_set(o, "work", work_json(f));
     if (f->is_placed) cbx_json_set(o, "roofline", roofline_json(f));
+    if (f->graph) cbx_json_set(o, "graph", profile_graph_json(f->graph));
     if (f->gpu) cbx_json_set(o, "gpu", gpu_json(f));
     metrics = cbx_json_set_object(o, "metrics");
     for (size_t i = 0; i < f->count; i++) cbx_json_set(metrics, f->fact[i].name, fact_json(&f->fact[i]));

@@ -176,6 +176,32 @@ def work_of_arrays(p):
     check(metrics["max_rss"]["value"] > 0, "memory")
 
 
+def a_compiled_function(p):
+    args = ["--plugin", PLUGIN, "--function", "product", "--shapes", "float32:64x32,float32:32x48", "-n", "6", "--graph"]
+    document = report(p, *args)
+    graph, metrics = document["graph"], document["metrics"]
+    check("matmul" in graph["operations"] and graph["operations"].startswith("product(%0:float32 (64, 32)"), graph["operations"])
+    equal({w["primitive"]: (w["calls"], w["flop"], w["transcendental"]) for w in graph["primitives"] if w["primitive"] != "reshape"},
+          {"matmul": (1, 2 * 64 * 32 * 48, 0), "exp": (1, 0, 64 * 48)}, "the work of each primitive")
+    last = graph["steps"][-1]
+    equal((last["kernel"], last["transcendental"], last["bytes_read"], last["bytes_written"]), (True, 64 * 48, 4 * 64 * 48, 4 * 64 * 48), "the kernel behind the product")
+    equal(len(graph["steps"]), metrics["steps"]["value"], "steps")
+    equal(sum(step["kernel"] for step in graph["steps"]), metrics["kernels"]["value"], "kernels")
+    equal(sum(step["bytes_read"] + step["bytes_written"] for step in graph["steps"]), metrics["bytes_fused"]["value"], "bytes")
+    check(abs(sum(step["predicted_s"] for step in graph["steps"]) / metrics["predicted_time"]["value"] - 1) < 1e-9, "predicted time")
+    equal(metrics["peak_live_bytes"]["value"], 4 * (64 * 32 + 32 * 48 + 2 * 64 * 48), "operands, the product and the result")
+    stages = ["trace_s", "simplify_s", "plan_s", "kernels_s", "code_s"]
+    check(all(graph["compile"][stage] > 0 for stage in stages), graph["compile"])
+    check(abs(sum(graph["compile"][stage] for stage in stages) / metrics["compile_time"]["value"] - 1) < 1e-9, "stages sum up")
+    if graph["compile"]["emitter"] == "llvm":
+        check(graph["compile"]["code_bytes"] > 100, "machine code")
+    printed = run(p, *args, expect=0).stdout
+    for part in ("operations, simplified", "by primitive, traced", "step, compiled", "machine code", "kernel over (3072)"):
+        has(printed, part)
+    document = report(p, *args, env={"CALIBRAX_BACKEND": "reference"})
+    check("graph" not in document and any("does not compile functions" in r for r in document["remarks"]), document["remarks"])
+
+
 def a_python_function(p):
     p.write("work.py", "import sys\n\ndef f():\n    print('words')\n    return sum(range(2000))\n\ndef bad():\n    raise KeyError('x')\n")
     document = report(p, "--module", "work", "--function", "f", "-n", "8", "--data", "store", "--trace", "t.json")
@@ -351,6 +377,7 @@ def faults_are_sentences(p):
             (["--shapes", "float32:3x,float32:3", "--plugin", PLUGIN, "--function", "product"], "got 'float32:3x'"),
             (["--shapes", "real:3", "--plugin", PLUGIN, "--function", "product"], "real"),
             (["--shapes", "float32:4x3,float32:4x3", "--plugin", PLUGIN, "--function", "product"], "(4, 3)"),
+            (["--graph", "--plugin", PLUGIN, "--function", "product"], "'--graph' needs '--shapes'"),
             (["--memory", "--", "true"], "'--memory' needs '--plugin'"),
             (["--sizes", "1,2,3", "--plugin", PLUGIN, "--function", "squares"], "needs four sizes or more"),
             (["--sizes", "1,2,3,0", "--plugin", PLUGIN, "--function", "squares"], "got '0'"),
@@ -382,4 +409,4 @@ def interrupted(p):
     equal(started.returncode, 130, "exit status")
 
 
-main([a_command, what_was_not_sampled_is_missing, the_tree_is_counted, groups_are_reported, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, a_python_function, emissions, grids, a_device, memory_of_a_call, complexity, compilation, commands_of_the_manual, missing_energy_has_a_reason, faults_are_sentences, interrupted])
+main([a_command, what_was_not_sampled_is_missing, the_tree_is_counted, groups_are_reported, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, a_compiled_function, a_python_function, emissions, grids, a_device, memory_of_a_call, complexity, compilation, commands_of_the_manual, missing_energy_has_a_reason, faults_are_sentences, interrupted])
