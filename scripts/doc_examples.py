@@ -37,7 +37,7 @@ def body(block: str, first: int, manual: str) -> tuple[list[str], str, int]:
     return lines, end, checks
 
 
-def program(text: str, manual: str) -> str:
+def program(text: str, manual: str, output: str) -> str:
     out, tests, checks = [HEAD % manual], [], 0
     for match in BLOCK.finditer(text):
         first = text.count("\n", 0, match.start(1)) + 1
@@ -53,14 +53,14 @@ def program(text: str, manual: str) -> str:
     if not tests or not checks:
         raise SystemExit(f"doc_examples: '{manual}' states nothing that can be checked")
     rows = "\n".join(f"        cmocka_unit_test({name})," for name in tests)
-    out.append("#line 1 \"test_manual.c\"\nTEST_FILE()\n{\n    const struct CMUnitTest tests[] = {\n" + rows + "\n    };\n")
+    out.append(f"#line 1 \"{output}\"\n" "TEST_FILE()\n{\n    const struct CMUnitTest tests[] = {\n" + rows + "\n    };\n")
     out.append(f'    return cmocka_run_group_tests_name("{manual}", tests, NULL, NULL);\n}}\n')
     return "".join(out)
 
 
 def main() -> int:
     manual = Path(sys.argv[1])
-    Path(sys.argv[2]).write_text(program(manual.read_text(), f"{manual.parent.name}/{manual.name}"))
+    Path(sys.argv[2]).write_text(program(manual.read_text(), f"{manual.parent.name}/{manual.name}", Path(sys.argv[2]).name))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The examples of python/README.md, docs/jit.md and docs/reference/python.md, run as they are.  Prints TAP."""
+"""The examples of python/README.md, docs/jit.md, docs/backends.md and docs/reference/python.md, run as they are.  Prints TAP."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import unittest
 
 import tap
+from calibrax_c import array as xp
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
@@ -28,6 +29,10 @@ class Pages(unittest.TestCase):
 
     def test_transforms(self) -> None:
         self.run_page("docs/jit.md", 25)
+
+    @unittest.skipIf(xp.backend() == "reference", "it compiles nothing")
+    def test_backends(self) -> None:
+        self.run_page("docs/backends.md", 5)
 
     def test_measuring(self) -> None:
         self.run_page("docs/reference/python.md", 30)

@@ -69,7 +69,7 @@ class Mypy(unittest.TestCase):
 
     def test_the_manual(self) -> None:
         """Its examples, each page as one function, so that what is not annotated is inferred."""
-        for page in ("python/README.md", "docs/jit.md", "docs/reference/python.md"):
+        for page in ("python/README.md", "docs/jit.md", "docs/backends.md", "docs/reference/python.md"):
             with open(os.path.join(ROOT, page), encoding="utf-8") as f:
                 lines = re.findall(r"^(?:>>>|\.\.\.) ?(.*)$", f.read(), re.M)
             with open(os.path.join(self.folder, "page.py"), "w", encoding="utf-8") as f:
