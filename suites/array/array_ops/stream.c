@@ -165,7 +165,14 @@ static void run_memory(void *plan)
     add_near(x + far, y + far, (double *)s->out[0] + far, p->n - far);
 }
 
+static void memory_work(const cbx_params *params, cbx_work *out)
+{
+    cbx__ao_work(params, out);
+    out->flop = out->pipe_ops = out->macs;
+    out->pipe = CBX_PIPE_ADD;
+}
+
 const cbx_baseline_ops cbx__ao_memory = CBX__SUITE_NATIVE(
     "memory", "reads the operands and writes as large a result, around the caches where it is large", prepare,
-    run_memory, .supports = has_limit, .work = cbx__ao_work,
+    run_memory, .supports = has_limit, .work = memory_work,
     .limit = "reads the operands, adds them, and writes the sum");
