@@ -60,6 +60,18 @@ static cbx_array *gradient(cbx_ctx *c, const cbx_fn *f, cbx_array *x)
     return g;
 }
 
+/* The same, compiled. */
+static cbx_array *compiled_gradient(cbx_ctx *c, const cbx_fn *f, cbx_array *x)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_fn *g = grad_of(c, f), *fast = NULL;
+    cbx_array *r = NULL;
+    CHECK_OK(cbx_jit(c, g, &fast, &err), &err, "jit");
+    cbx_fn_free(g);
+    once(c, fast, &x, &r);
+    return r;
+}
+
 static void near(double got, double want, const char *why)
 {
     if (!(fabs(got - want) <= 1e-13 * fmax(1, fabs(want)))) fail_msg("%s: %.17g, not %.17g", why, got, want);
@@ -280,6 +292,7 @@ static void rules_nest_in_control_flow(void **state)
     cbx_array *rows = cbx_stack(c, 2, (const cbx_array *const[]){ x, cbx_negative(c, x) }, 1);
     once(c, batch_of_grad(c, walk, (const int[]){ 1 }), &rows, batch);
     same(c, cbx_index(c, batch[0], 0, 0), slope, "vmap of grad of scan");
+    same(c, compiled_gradient(c, walk, x), slope, "compiled");
 
     /* one operand over a batch, the others shared */
     MADE(v, cbx_vmap(c, f, (const int[]){ CBX_NOT_MAPPED, 0, CBX_NOT_MAPPED }, NULL, &v, &err));
@@ -382,6 +395,7 @@ static void a_rule_for_cotangents(void **state)
     }
     once(c, batch_of_grad(c, walk, NULL), &rows, b);
     same(c, cbx_index(c, b[0], 0, 1), w, "over a batch");
+    same(c, compiled_gradient(c, walk, x), w, "compiled");
 
     /* second derivatives are those of forward and backward: here of a forward function that is plain */
     MADE(plain, cbx_custom_vjp(c, PLAIN(scaled, 2, 1), PLAIN(scaled_fwd, 2, 4), PLAIN(scaled_bwd, 4, 2), &plain, &err));
@@ -557,6 +571,7 @@ static void computed_again(void **state)
     MADE(k, cbx_checkpoint(c, PLAIN(chain, 1, 1), &k, &err));
     const cbx_fn *plain = CBX_FN(chains, (void *)(uintptr_t)PLAIN(chain, 1, 1), 1, 1), *less = CBX_FN(chains, k, 1, 1);
     same(c, gradient(c, less, x), gradient(c, plain, x), "the same bits");
+    same(c, compiled_gradient(c, less, x), compiled_gradient(c, plain, x), "and compiled");
     MADE(h[0], cbx_hessian(c, plain, 0, &h[0], &err));
     MADE(h[1], cbx_hessian(c, less, 0, &h[1], &err));
     once(c, h[0], &x, y), once(c, h[1], &x, z);
