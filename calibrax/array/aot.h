@@ -1,5 +1,6 @@
 /**
- * Functions of arrays as C: compiled ahead of time, by whoever builds the text, without this library.
+ * Functions of arrays as C: compiled ahead of time, by whoever builds the text, without this
+ * library.
  *
  *     const cbx_array_desc in[] = { { CBX_F64, 1, { 1000 } }, { CBX_F64, 0 } };
  *     cbx_aot_write(c, CBX_FN(decay, NULL, 2, 1), in, "src/decay", &err);
@@ -8,15 +9,18 @@
  *
  *     void decay(const double *in0, const double *in1, double *out0);
  *
- * and src/decay.c, C17 that needs the C library and <math.h> alone.  Any function that is traced can be written, a gradient too.  Its
- * operations must work element by element, be views, fold axes by sum, product, extremes, any or all, or scan with steps that work
- * element by element; complex numbers, products of matrices, sorting, gathering and other control flow are refused.
+ * and src/decay.c, C17 that needs the C library and <math.h> alone.  Any function that is traced
+ * can be written, a gradient too.  Its operations must work element by element, be views, fold axes
+ * by sum, product, extremes, any or all, or scan with steps that work element by element; complex
+ * numbers, products of matrices, sorting, gathering and other control flow are refused.
  *
- * The function that is written takes arrays of the shapes that it was written for, row-major and without gaps, that do not
- * overlap.  Where it needs memory of its own, it takes `void *work` last, NAME_WORK_BYTES of it, aligned as malloc does.  It allocates
- * nothing and is safe from any thread.  Its results have the bits of the reference backend; functions such as exp and sin are
- * written out, and outside of their ordinary domain they are those of the C library that it is linked with.  gcc and clang make vectors
- * of it: build with -O3 -march=native, or at least with FMA (-mfma), without which it is slow.
+ * The function that is written takes arrays of the shapes that it was written for, row-major and
+ * without gaps, that do not overlap.  Where it needs memory of its own, it takes `void *work` last,
+ * NAME_WORK_BYTES of it, aligned as malloc does.  It allocates nothing and is safe from any thread.
+ * Its results have the bits of the reference backend; functions such as exp and sin are written
+ * out, and outside of their ordinary domain they are those of the C library that it is linked with.
+ * gcc and clang make vectors of it: build with -O3 -march=native, or at least with FMA (-mfma),
+ * without which it is slow.
  */
 #ifndef CALIBRAX_ARRAY_AOT_H
 #define CALIBRAX_ARRAY_AOT_H
@@ -30,9 +34,11 @@ CBX_BEGIN_DECLS
 /**
  * Writes PATH.h and PATH.c.
  * @param in    f->nin descriptions
- * @param path  without a suffix; its last part is the name of the function: a letter or '_', then also digits
- * @return CBX_OK; CBX_EINVAL (a name that is no identifier of C); CBX_EUNSUPPORTED (an operation or a dtype that has no form in C,
- *         by its name); as cbx_fn_infer; CBX_EIO; neither file is changed on failure, but for one that cannot be written
+ * @param path  without a suffix; its last part is the name of the function: a letter or '_', then
+ *              also digits; no word of C, and no function of its library
+ * @return CBX_OK; CBX_EINVAL (a name that is no identifier of C); CBX_EUNSUPPORTED (an operation or
+ *         a dtype that has no form in C, by its name); as cbx_fn_infer; CBX_EIO; neither file is
+ *         changed on failure, but for one that cannot be written
  * Since 0.1.
  */
 CBX_API cbx_status cbx_aot_write(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, const char *path,

@@ -3,9 +3,9 @@
  *
  *     CHECK(!kernels_differ(ctx, &cbx__emitter_interpreter, &plain_emitter, KERNELS_ALL, 1, 1000, &report), report);
  *
- * makes 1000 kernels of seeds 1, 2 ..., runs each with both emitters on the same data, and compares every byte of the memory, also
- * the bytes that no kernel may write; any NaN is equal to any other.  Where they differ, it looks for the smallest kernel and the
- * fewest elements that still do.
+ * makes 1000 kernels of seeds 1, 2 ..., runs each with both emitters on the same data, and compares
+ * every byte of the memory, also the bytes that no kernel may write; any NaN is equal to any other.
+ * Where they differ, it looks for the smallest kernel and the fewest elements that still do.
  */
 #ifndef CALIBRAX_TESTS_ARRAY_KERNELS_RANDOM_H
 #define CALIBRAX_TESTS_ARRAY_KERNELS_RANDOM_H
@@ -42,7 +42,8 @@ void kernel_trial_clear(kernel_trial *t);
 void kernel_data_make(kernel_data *d, const kernel_trial *t);
 void kernel_data_clear(kernel_data *d);
 
-/* Compares emitters, see above.  @param report  static text; written if they differ, also if one does not compile */
+/* Compares emitters, see above.  @param report  static text; written if they differ, also if one
+ * does not compile */
 bool kernels_differ(cbx_ctx *ctx, const cbx__emitter *x, const cbx__emitter *y, unsigned kinds, uint64_t seed,
                     size_t count, const char **report);
 

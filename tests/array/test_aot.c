@@ -1,4 +1,5 @@
-/* Functions ahead of time: built by a compiler that sees the pair alone, and held to the bits of the reference backend. */
+/* Functions ahead of time: built by a compiler that sees the pair alone, and held to the bits of
+ * the reference backend. */
 #include "check.h"
 
 #include <dlfcn.h>
@@ -318,7 +319,8 @@ static void pairs_give_the_bits_of_the_reference(void **state)
     cbx_test_folder_remove(folder);
 }
 
-/* CALIBRAX_TEST_GRAPHS, up to 1000: how many random functions; those with an operation that has no form in C are left out. */
+/* CALIBRAX_TEST_GRAPHS, up to 1000: how many random functions; those with an operation that has
+ * no form in C are left out. */
 static void random_functions_can_be_written(void **state)
 {
     (void)state;

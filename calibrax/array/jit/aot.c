@@ -1,6 +1,7 @@
 /*
- * Functions ahead of time: traced, planned as the compiler does, with kernels for what programs leave to the backend, and each value
- * that is stored at its place in the operands, the results or the workspace.
+ * Functions ahead of time: traced, planned as the compiler does, with kernels for what programs
+ * leave to the backend, and each value that is stored at its place in the operands, the results or
+ * the workspace.
  */
 #include "calibrax/array/aot.h"
 

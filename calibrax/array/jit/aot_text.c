@@ -1,6 +1,7 @@
 /*
- * The text of functions ahead of time: kernels (ctext.h), loop nests around them with fixed extents and strides, and folds with the
- * trees of the reference backend, so that sums have its bits (loops.c).
+ * The text of functions ahead of time: kernels (ctext.h), loop nests around them with fixed extents
+ * and strides, and folds with the trees of the reference backend, so that sums have its bits
+ * (as the folds of nests do).
  */
 #include "calibrax/array/jit/aot.h"
 
@@ -156,7 +157,8 @@ static void put_steps(const cbx__nest *n, const ptrdiff_t *strides, bool gone, i
 
 static bool is_tile(const cbx__nest *n, size_t s) { return s < n->kernel.nout && n->sites[s].base == CBX__NO_VALUE; }
 
-/* The first elements of all streams at the indices i0 ... of dimensions that are kept; tiles are added where they are used. */
+/* The first elements of all streams at the indices i0 ... of dimensions that are kept; tiles are
+ * added where they are used. */
 static void put_pointers(const cbx__aot *a, const cbx__nest *n, int last, bool columns, const char *indent,
                          cbx_text *out)
 {
@@ -422,7 +424,8 @@ static void put_tree(const cbx__aot *a, size_t number, cbx_text *out)
     cbx_text_puts(out, "}\n");
 }
 
-/* Columns of w numbers: 8 sums of every eighth row, joined pairwise; the rows that are left follow. */
+/* Columns of w numbers: 8 sums of every eighth row, joined pairwise; the rows that are left
+ * follow. */
 static const char sum_leaf[] =
     "\n/* Sums of `width` columns in rows of w numbers: 8 sums of every eighth row, joined, and the rows that are "
     "left. */\n"

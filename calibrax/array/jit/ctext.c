@@ -155,7 +155,8 @@ static void put_operand(writer *w, cbx__kid v)
         cbx_text_printf(w->out, "v%u", v);
 }
 
-/* Text with operands in the places of $a, $b and $c, the type of the result of $t, its unsigned one of $u, f or nothing of $f. */
+/* Text with operands in the places of $a, $b and $c, the type of the result of $t, its unsigned
+ * one of $u, f or nothing of $f. */
 static void put(writer *w, const cbx__kinstr *x, const char *form)
 {
     const cbx_dtype t = (cbx_dtype)x->dtype;
@@ -298,7 +299,8 @@ static void put_math(writer *w, const cbx__kinstr *x)
     put(w, x, operands);
 }
 
-/* gcc 12 makes -fma(a, b, c) one operation, -(a * b) - c, whose zeros have another sign: the sign is turned by its bit there. */
+/* gcc 12 makes -fma(a, b, c) one operation, -(a * b) - c, whose zeros have another sign: the
+ * sign is turned by its bit there. */
 static bool is_negated_fma(const cbx__kinstr *instr, const cbx__kinstr *x)
 {
     return x->op == CBX__K_NEG && is_float((cbx_dtype)x->dtype) &&
@@ -538,7 +540,8 @@ static const cbx__kformula *formula_of(const cbx__kinstr *x)
     return x->op == CBX__K_MATH ? cbx__kernel_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype) : NULL;
 }
 
-/* The dtype of the marks of elements outside of a domain, by the largest one; CBX_BOOL: there are none. */
+/* The dtype of the marks of elements outside of a domain, by the largest one; CBX_BOOL: there
+ * are none. */
 static cbx_dtype mark_of(const cbx__kernel *k)
 {
     cbx_dtype mark = CBX_BOOL;
@@ -660,7 +663,8 @@ static void put_marks(writer *w, const cbx__kernel *k, cbx_dtype mark)
     cbx_text_puts(w->out, ";\n                any |= mark[i];\n");
 }
 
-/* Whether results wait in a block of their own until all of its elements are done: steps are apart, or an input lies there, too. */
+/* Whether results wait in a block of their own until all of its elements are done: steps are
+ * apart, or an input lies there, too. */
 static void put_waits(writer *w, const cbx__kernel *k)
 {
     for (size_t s = 0; s < k->nout; s++) {

@@ -2,8 +2,8 @@
  * The emitter of C: kernels as text, compiled by the machine's C compiler into a shared object in a
  * private folder, which is loaded and removed.
  *
- * The compiler is $CC, with arguments if it has some, else the first of cc, gcc and clang that there is.
- * One run of it takes 50 ms and more, so kernels are compiled together.
+ * The compiler is $CC, with arguments if it has some, else the first of cc, gcc and clang that
+ * there is.  One run of it takes 50 ms and more, so kernels are compiled together.
  */
 #include <dlfcn.h>
 #include <stdio.h>
