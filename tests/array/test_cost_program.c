@@ -287,6 +287,10 @@ static void times_by_hand(void **state)
     CHECK_NEAR(cbx_cost_step_seconds(&step, &probe), 3.5e-6 + 1e-7, 1e-15, "instructions");
     step.work.bytes_written = 90000;
     CHECK_NEAR(cbx_cost_step_seconds(&step, &probe), 1e-5 + 1e-7, 1e-15, "bytes");
+    probe.level[0].triad_stream_bytes_per_s = 2e10;
+    CHECK_NEAR(cbx_cost_step_seconds(&step, &probe), 0.5e-5 + 1e-7, 1e-15, "bytes past the caches");
+    probe.level[0].bytes = 1000; /* a cache */
+    CHECK_NEAR(cbx_cost_step_seconds(&step, &probe), 1e-5 + 1e-7, 1e-15, "bytes of a cache");
     step.threads = 2;
     CHECK_NEAR(cbx_cost_step_seconds(&step, &probe), 0.5e-5 + 1e-7, 1e-15, "two threads");
     step = (cbx_cost_step){ .is_f64 = true, .work = { .flop = 8000 } };

@@ -146,8 +146,9 @@ CBX_API void cbx_cost_program_clear(cbx_cost_program *p);
  * Predicted time of a step, by its roofline: the greatest of
  *     arithmetic  (flop + int_op + CBX_COST_FUNCTION_OPS * transcendental) / rate of the probe's add; of other operations
  *                 flop / 2 / rate of fma
- *     bytes       (bytes_read + bytes_written) / bandwidth of the level of the probe that holds them
- * divided by its threads, and CBX_COST_STEP_S.
+ *     bytes       (bytes_read + bytes_written) / bandwidth of the level of the probe that holds them: the better of read and copy, of
+ *                 memory also of the triad with streaming stores
+ * divided by its threads, and CBX_COST_STEP_S.  It is a lower bound for operations whose work is not arithmetic, as sort.
  * Source: Williams, Waterman & Patterson, Commun. ACM 52 (2009) 65-76.
  * @return [s]
  */

@@ -219,17 +219,31 @@ void cbx_cost_program_clear(cbx_cost_program *p)
 
 /* ---- predicted times ---- */
 
+/* At the rate of the nearest level that holds them; in memory results may go past the caches. */
+static double bytes_seconds(const cbx_probe *probe, double bytes)
+{
+    double rate = 0;
+
+    for (int i = 0; i < probe->nlevels; i++) {
+        const cbx_level_rate *l = &probe->level[i];
+        rate = fmax(l->read_bytes_per_s, l->copy_bytes_per_s);
+        if (l->bytes > 0 && (double)l->bytes >= bytes) break;
+        if (l->bytes == 0) rate = fmax(rate, l->triad_stream_bytes_per_s);
+    }
+    return rate > 0 ? bytes / rate : 0;
+}
+
 double cbx_cost_step_seconds(const cbx_cost_step *step, const cbx_probe *probe)
 {
     const cbx_cost *w = &step->work;
-    const double bytes = (double)w->bytes_read + (double)w->bytes_written, flop = (double)w->flop,
-                 functions = CBX_COST_FUNCTION_OPS * (double)w->transcendental;
+    const double flop = (double)w->flop, functions = CBX_COST_FUNCTION_OPS * (double)w->transcendental;
     const double ops = (double)w->int_op + functions + (step->is_kernel ? flop : 0);
-    const double plain = cbx_probe_bound_seconds(probe, CBX_PIPE_ADD, step->is_f64, ops, bytes, bytes);
-    const double fused = cbx_probe_bound_seconds(probe, CBX_PIPE_FMA, step->is_f64, step->is_kernel ? 0 : flop / 2,
-                                                 bytes, bytes);
+    const double products = step->is_kernel ? 0 : flop / 2;
+    const double arithmetic = fmax(cbx_probe_bound_seconds(probe, CBX_PIPE_ADD, step->is_f64, ops, 0, 0),
+                                   cbx_probe_bound_seconds(probe, CBX_PIPE_FMA, step->is_f64, products, 0, 0));
+    const double moves = bytes_seconds(probe, (double)w->bytes_read + (double)w->bytes_written);
 
-    return fmax(plain, fused) / (step->threads > 1 ? step->threads : 1) + CBX_COST_STEP_S;
+    return fmax(arithmetic, moves) / (step->threads > 1 ? step->threads : 1) + CBX_COST_STEP_S;
 }
 
 double cbx_cost_program_seconds(const cbx_cost_program *p, const cbx_probe *probe)
