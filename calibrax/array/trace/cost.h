@@ -148,7 +148,8 @@ CBX_API void cbx_cost_program_clear(cbx_cost_program *p);
  *                 flop / 2 / rate of fma
  *     bytes       (bytes_read + bytes_written) / bandwidth of the level of the probe that holds them: the better of read and copy, of
  *                 memory also of the triad with streaming stores
- * divided by its threads, and CBX_COST_STEP_S.  It is a lower bound for operations whose work is not arithmetic, as sort.
+ * divided by its threads, and CBX_COST_STEP_S.  It is a lower bound for sums, whose fixed order makes additions
+ * wait for each other, and for operations whose work is not arithmetic, as sort.
  * Source: Williams, Waterman & Patterson, Commun. ACM 52 (2009) 65-76.
  * @return [s]
  */
