@@ -43,12 +43,11 @@ cbx_array *cbx__ao_traced_bincount_weights(cbx_ctx *c, cbx_array *const *in)
     return cbx_segment_sum(c, in[1], in[0], CBX__AO_BINS);
 }
 
-/* Of numbers from the first edge to below the last. */
+/* Of numbers from 0 to below CBX__AO_CELLS: the cell is how many upper edges lie at or below. */
 cbx_array *cbx__ao_traced_histogram(cbx_ctx *c, cbx_array *const *in)
 {
-    cbx_array *edges = cbx_linspace(c, 0, CBX__AO_CELLS, CBX__AO_CELLS + 1, true, CBX_F64);
-    cbx_array *cell = cbx_subtract_scalar(c, cbx_searchsorted(c, edges, in[0], true), 1);
-    cell = cbx_astype(c, cell, CBX_I64);
+    cbx_array *upper = cbx_linspace(c, 1, CBX__AO_CELLS, CBX__AO_CELLS, true, CBX_F64);
+    cbx_array *cell = cbx_searchsorted(c, upper, in[0], true);
     return cbx_segment_sum(c, cbx_ones_like(c, cell), cell, CBX__AO_CELLS);
 }
 
