@@ -456,6 +456,35 @@ static void refusals_have_reasons(void **state)
     cbx_ctx_free(c);
 }
 
+FN(power)
+{
+    UNUSED;
+    out[0] = cbx_add(c, cbx_pow(c, in[0], in[1]), in[0]);
+    return CBX_OK;
+}
+
+/* What only data can show to be wrong is found in compiled functions, too. */
+static void data_can_be_refused(void **state)
+{
+    (void)state;
+    cbx_ctx *c = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_scope scope;
+    cbx_array *r = NULL;
+
+    MADE(j, cbx_jit(c, PLAIN(power, 2, 1), &j, &err));
+    for (int64_t n = 2; n >= -2; n -= 4) {
+        cbx_scope_open(c, &scope);
+        cbx_fn_call(
+            c, j, 2,
+            (cbx_array *const[]){ cbx_arange_int(c, 1, 4, 1, CBX_I64), cbx_arange_int(c, n, n + 3, 1, CBX_I64) }, 1,
+            &r);
+        CHECK_STATUS(cbx_scope_close(&scope, &err), n < 0 ? CBX_EDOM : CBX_OK, "a negative power of an integer");
+    }
+    cbx_fn_free(j);
+    cbx_ctx_free(c);
+}
+
 static void stages_can_be_read(void **state)
 {
     (void)state;
@@ -494,6 +523,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(threads_share_a_function),
         cmocka_unit_test(any_number_of_threads_gives_the_same),
         cmocka_unit_test(refusals_have_reasons),
+        cmocka_unit_test(data_can_be_refused),
         cmocka_unit_test(stages_can_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
