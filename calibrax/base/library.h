@@ -47,7 +47,7 @@ CBX_API const char *cbx_library_name(const cbx_library *lib);
       "libcublas.so.12", "libcublas.so.11", "libcublas.so")                                                            \
     X(NVML, "NVML", "memory, clocks, power and energy of NVIDIA's GPUs", "NVIDIA's driver", "libnvidia-ml.so.1",       \
       "libnvidia-ml.so")                                                                                               \
-    X(LLVM, "LLVM", "compiling array functions", "libllvm19", "libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so")    \
+    X(LLVM, "LLVM", "compiling array functions", "libllvm19", "libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so")   \
     X(PAPI, "PAPI", "hardware counters of arithmetic", "libpapi7.0", "libpapi.so.7.0", "libpapi.so.7.1",               \
       "libpapi.so.7.2", "libpapi.so.6.0", "libpapi.so")                                                                \
     X(CAIRO, "cairo", "drawing plots as PDF and PNG", "libcairo2", "libcairo.so.2", "libcairo.so")                     \

@@ -73,7 +73,7 @@ typedef struct cbx__fold {
     CBX__RUNS(f64, double)
     CBX__RUNS(f32, float)
 #undef CBX__RUNS
-    double (*run_sum_f32)(const float *a, size_t n);            /* 8 sums in float64, joined pairwise, as run_squares */
+    double (*run_sum_f32)(const float *a, size_t n); /* 8 sums in float64, joined pairwise, as run_squares */
     double (*run_sum_f64)(const double *a, size_t n);
     void (*widen_f32)(size_t n, double *acc, const float *row); /* acc[i] += row[i] */
     int64_t (*run_max_i64)(const int64_t *a, size_t n);
