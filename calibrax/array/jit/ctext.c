@@ -540,8 +540,8 @@ static const cbx__kformula *formula_of(const cbx__kinstr *x)
     return x->op == CBX__K_MATH ? cbx__kernel_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype) : NULL;
 }
 
-/* The dtype of the marks of elements outside of a domain, by the largest one; CBX_BOOL: there
- * are none. */
+/* The dtype of the marks of elements outside of a domain, by the largest one; CBX_BOOL: no function
+ * of the kernel has a domain. */
 static cbx_dtype mark_of(const cbx__kernel *k)
 {
     cbx_dtype mark = CBX_BOOL;
