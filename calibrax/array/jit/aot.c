@@ -59,7 +59,7 @@ static cbx_status make_nests(cbx_arena *arena, const cbx_allocator *al, const cb
         bool scanned = false;
         size_t n = 0;
         if (unit.apply != CBX__NO_INDEX && g->nodes.items[unit.apply].prim == CBX_PRIM_SCAN) {
-            st = cbx__scan_nest(arena, al, g, &g->nodes.items[unit.apply], &scanned, &a->nests[a->n], err);
+            st = cbx__scan_nest(arena, al, &g->nodes.items[unit.apply], &scanned, &a->nests[a->n], err);
             a->n += !st && scanned;
             if (st || scanned) continue;
         }

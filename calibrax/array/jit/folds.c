@@ -110,3 +110,13 @@ void cbx__nest_steps(const cbx__nest *n, int dim, int64_t *steps)
 {
     for (size_t s = 0; s < n->kernel.streams.n; s++) steps[s] = dim < 0 ? 0 : n->sites[s].strides[dim];
 }
+
+void cbx__nest_move(const cbx__nest *n, size_t at, int last, bool gone, char **p)
+{
+    for (int i = last; i >= 0; i--) {
+        if ((n->gone >> i & 1) != gone) continue;
+        const ptrdiff_t index = (ptrdiff_t)(at % n->shape[i]);
+        at /= n->shape[i];
+        for (size_t s = 0; index && s < n->kernel.streams.n; s++) p[s] += index * n->sites[s].strides[i];
+    }
+}

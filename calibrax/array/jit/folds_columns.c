@@ -57,15 +57,11 @@ static void produce_rows(const block *b, size_t row, size_t count)
     for (size_t f = 0; f < n->nfolds; f++) outer[n->folds[f].stream] = WIDTH * sizeof(double);
     while (done < count) {
         char *p[CBX__MAX_STREAMS];
-        size_t at = row + done, run = innermost < 0 ? 1 : n->shape[innermost] - at % n->shape[innermost];
+        const size_t at = row + done;
+        size_t run = innermost < 0 ? 1 : n->shape[innermost] - at % n->shape[innermost];
 
         memcpy(p, b->p, streams * sizeof *p);
-        for (int i = innermost; i >= 0; i--) {
-            if (!(n->gone >> i & 1)) continue;
-            const ptrdiff_t index = (ptrdiff_t)(at % n->shape[i]);
-            at /= n->shape[i];
-            for (size_t s = 0; index && s < streams; s++) p[s] += index * n->sites[s].strides[i];
-        }
+        cbx__nest_move(n, at, innermost, true, p);
         if (run > count - done) run = count - done;
         for (size_t f = 0; f < n->nfolds; f++)
             p[n->folds[f].stream] = b->tiles + (f * ROWS + done) * WIDTH * sizeof(double);

@@ -55,15 +55,11 @@ static void produce(const rows_work *w, size_t pos, size_t count)
     cbx__nest_steps(n, last, inner);
     while (done < count) {
         char *p[CBX__MAX_STREAMS];
-        size_t at = pos + done, run = last < 0 ? 1 : n->shape[last] - at % n->shape[last];
+        const size_t at = pos + done;
+        size_t run = last < 0 ? 1 : n->shape[last] - at % n->shape[last];
 
         memcpy(p, w->p, streams * sizeof *p);
-        for (int i = last; i >= 0; i--) {
-            if (!(n->gone >> i & 1)) continue;
-            const ptrdiff_t index = (ptrdiff_t)(at % n->shape[i]);
-            at /= n->shape[i];
-            for (size_t s = 0; index && s < streams; s++) p[s] += index * n->sites[s].strides[i];
-        }
+        cbx__nest_move(n, at, last, true, p);
         if (run > count - done) run = count - done;
         for (size_t f = 0; f < n->nfolds; f++)
             p[n->folds[f].stream] = w->tiles + (f * LEAF + done) * sizeof(double) -

@@ -45,7 +45,7 @@ cbx_status cbx__nests_create(cbx_arena *arena, const cbx_allocator *al, const cb
  * A scan as one nest, if its function works element by element: its dimensions are steps and elements, its kernel has carries.
  * @param done  false: it does not
  */
-cbx_status cbx__scan_nest(cbx_arena *arena, const cbx_allocator *al, const cbx__graph *g, const cbx__node *node,
-                          bool *done, cbx__nest *out, cbx_err *err);
+cbx_status cbx__scan_nest(cbx_arena *arena, const cbx_allocator *al, const cbx__node *node, bool *done, cbx__nest *out,
+                          cbx_err *err);
 
 #endif

@@ -6,15 +6,13 @@
 #include "calibrax/array/trace/regions.h"
 
 /* Steps of a value of each step, or of all steps, through the space of steps and elements. */
-static cbx__site scan_site(const cbx__graph *g, cbx__vid base, const cbx_array_desc *element, bool each, bool output,
-                           const cbx__control *c)
+static cbx__site scan_site(cbx__vid base, const cbx_array_desc *element, bool each, bool output, const cbx__control *c)
 {
     const ptrdiff_t size = (ptrdiff_t)cbx__dtype_size(element->dtype);
     size_t shape[CBX_MAX_RANK], count = 1;
     const int n = cbx__long_axes(element, shape);
     cbx__site s = { .base = base };
 
-    (void)g;
     for (int i = 0; i < n; i++) count *= shape[i];
     s.strides[1] = n > 0 || output ? size : 0;
     if (!each) return s;
@@ -26,8 +24,7 @@ static cbx__site scan_site(const cbx__graph *g, cbx__vid base, const cbx_array_d
 }
 
 /* Inputs of the body: constants and xs are loaded, carries come from the step before. */
-static bool give_inputs(cbx__builder *b, const cbx__graph *g, const cbx__node *node, const cbx__control *c,
-                        cbx__kid *given)
+static bool give_inputs(cbx__builder *b, const cbx__node *node, const cbx__control *c, cbx__kid *given)
 {
     const cbx__graph *body = c->graph[CBX__SCAN_BODY];
     const size_t first = c->consts[0], first_x = first + c->ncarry;
@@ -36,7 +33,7 @@ static bool give_inputs(cbx__builder *b, const cbx__graph *g, const cbx__node *n
     for (size_t i = 0; i < body->in.n && !b->failed; i++) {
         const bool carry = i >= first && i < first_x;
         const cbx_array_desc *d = cbx__graph_in(body, i);
-        const cbx__site s = scan_site(g, node->in[i], d, i >= first_x, false, c);
+        const cbx__site s = scan_site(node->in[i], d, i >= first_x, false, c);
         if (!carry) {
             given[body->in.items[i]] = cbx__add_load(b, d->dtype, false, &s);
             continue;
@@ -50,7 +47,7 @@ static bool give_inputs(cbx__builder *b, const cbx__graph *g, const cbx__node *n
     return !b->failed;
 }
 
-static bool add_results(cbx__builder *b, const cbx__graph *g, const cbx__node *node, const cbx__control *c)
+static bool add_results(cbx__builder *b, const cbx__node *node, const cbx__control *c)
 {
     const cbx__graph *body = c->graph[CBX__SCAN_BODY];
     cbx__kernel *k = &b->nest->kernel;
@@ -59,7 +56,7 @@ static bool add_results(cbx__builder *b, const cbx__graph *g, const cbx__node *n
         const cbx_array_desc *d = cbx__graph_out(body, i);
         const cbx__form *nowhere = cbx__new_forms(b, d->ndim);
         const bool carry = i < c->ncarry;
-        const cbx__site s = scan_site(g, node->out + (cbx__vid)i, d, !carry, true, c);
+        const cbx__site s = scan_site(node->out + (cbx__vid)i, d, !carry, true, c);
         const cbx__kid v = nowhere ? cbx__element(b, body->out.items[i], nowhere) : CBX__NO_KID;
         if (!cbx__add_output(b, v, d->dtype, &s)) return false;
         if (carry) k->carries.items[i].next = v;
@@ -68,8 +65,8 @@ static bool add_results(cbx__builder *b, const cbx__graph *g, const cbx__node *n
     return !b->failed;
 }
 
-cbx_status cbx__scan_nest(cbx_arena *arena, const cbx_allocator *al, const cbx__graph *g, const cbx__node *node,
-                          bool *done, cbx__nest *out, cbx_err *err)
+cbx_status cbx__scan_nest(cbx_arena *arena, const cbx_allocator *al, const cbx__node *node, bool *done, cbx__nest *out,
+                          cbx_err *err)
 {
     const cbx__control *c = cbx__control_of(node->attrs);
     const cbx__graph *body = c->graph[CBX__SCAN_BODY];
@@ -94,7 +91,7 @@ cbx_status cbx__scan_nest(cbx_arena *arena, const cbx_allocator *al, const cbx__
     for (int i = cbx__long_axes(of, shape); i-- > 0;) out->shape[1] *= shape[i];
     cbx__kernel_init(&out->kernel, al);
     cbx_table_init(&b.table, &b.al);
-    if (!give_inputs(&b, g, node, c, given) || !add_results(&b, g, node, c) || !cbx__sort_streams(&b)) goto failed;
+    if (!give_inputs(&b, node, c, given) || !add_results(&b, node, c) || !cbx__sort_streams(&b)) goto failed;
     out->kernel.single = out->shape[1] == 1;
     cbx__set_kinds(out);
     cbx__kernel_finish(&out->kernel);

@@ -325,12 +325,10 @@ static bool decide_all(planner *p)
 
 typedef struct ordering {
     planner *p;
-    uint32_t *unit_of_kernel;
     bool *done; /* nodes */
 } ordering;
 
 static bool emit_node(ordering *o, uint32_t k);
-
 static bool emit_value(ordering *o, cbx__vid v);
 
 /* What node k reads when a kernel computes it. */

@@ -118,8 +118,7 @@ static cbx_status add_node(maker *m, uint32_t k, size_t longest, cbx_err *err)
     bool done = false;
     cbx_status st = CBX_OK;
 
-    if (longest && node->prim == CBX_PRIM_SCAN)
-        st = cbx__scan_nest(&p->arena, &p->al, p->graph, node, &done, &nest, err);
+    if (longest && node->prim == CBX_PRIM_SCAN) st = cbx__scan_nest(&p->arena, &p->al, node, &done, &nest, err);
     if (st) return st;
     p->steps[p->nsteps++] = (cbx__step){ .node = done ? CBX__NO_INDEX : k, .nest = m->nests.n };
     return done ? add_nest(m, &nest, err) : CBX_OK;
