@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/array/algebra_object.h"
+#include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/ops_internal.h"
 

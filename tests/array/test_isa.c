@@ -8,7 +8,7 @@
 #include "calibrax/array/kernels/ell_isa.h"
 #include "calibrax/array/kernels/fold.h"
 #include "calibrax/array/kernels/search.h"
-#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/kernels/sort.h"
 
 /* An instruction set that is built, with what every family has of it. */

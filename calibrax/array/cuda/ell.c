@@ -2,6 +2,7 @@
 #include "calibrax/array/cuda/driver.h"
 #include "calibrax/array/cuda/geometry.h"
 #include "calibrax/array/kernels/ell_isa.h"
+#include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/kernels/traits.h"
 
 /* The kernels of an algebra: f32, f64; the wide form follows each. */

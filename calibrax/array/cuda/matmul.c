@@ -13,7 +13,7 @@
  * joins them in order (geometry.h). */
 #include "calibrax/array/cuda/driver.h"
 #include "calibrax/array/cuda/geometry.h"
-#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/kernels/traits.h"
 
 /* What may lie in a workspace. */

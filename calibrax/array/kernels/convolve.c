@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 
 #define TILE_ROWS     8
 #define ALWAYS_INLINE static inline

@@ -60,13 +60,4 @@ bool cbx__conv_has_vjp(const cbx__conv *v);
 size_t cbx__conv_pull_workspace(const cbx__conv *v);
 void cbx__conv_vjp(const cbx__conv *v, const void *g, void *dw);
 
-/** What each instruction set's build is given. */
-typedef struct cbx__conv_plan {
-    const cbx__conv *v;
-    int threads;     /* resolved: >= 1 */
-    bool add_by_fma; /* tropical */
-    const void *g;   /* cotangent: g and what comes of it */
-    void *dw;
-} cbx__conv_plan;
-
 #endif

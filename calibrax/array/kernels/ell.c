@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "calibrax/array/kernels/ell_isa.h"
-#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/kernels/traits.h"
 
 static const cbx__ell_kernel *const kernels[CBX_ISA_COUNT] = {

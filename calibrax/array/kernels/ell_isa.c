@@ -12,6 +12,7 @@
 #include "calibrax/array/kernels/ell_isa.h"
 #include "calibrax/array/kernels/isa_name.h"
 #include "calibrax/array/kernels/minmax.h"
+#include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/kernels/vmath.h"
 

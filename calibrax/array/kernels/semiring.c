@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/base/clock.h"
 

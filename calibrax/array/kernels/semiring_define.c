@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "calibrax/array/kernels/define.h"
-#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 
 /* --- the definition --- */
 

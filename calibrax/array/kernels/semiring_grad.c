@@ -1,6 +1,6 @@
 /* Derivatives of products of dense matrices: which parts of semiring_grad.h follow each other, and
  * the products between them. */
-#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/kernels/traits.h"
 
 /* C = A B over the reals, of dense row-major matrices that are read as they lie or transposed. */

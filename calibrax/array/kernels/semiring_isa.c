@@ -14,7 +14,7 @@
 #include "calibrax/array/kernels/convolve.h"
 #include "calibrax/array/kernels/isa_name.h"
 #include "calibrax/array/kernels/minmax.h"
-#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/kernels/vmath.h"
 

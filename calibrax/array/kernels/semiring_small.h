@@ -228,7 +228,7 @@ static bool NAME(takes_few)(const cbx_matmul *p)
            (cbx__semiring_is_within(p, FEW_EXTENT) || p->m * p->k * p->n <= FEW_REAL_STEPS || p->n <= LANES);
 }
 
-/* Of a dense product without epilogue, few (semiring_isa.h), checked; false: it has another way. */
+/* Of a dense product without epilogue, few (semiring_kernel.h), checked; false: it has another way. */
 static bool NAME(run_small)(const cbx_matmul *p)
 {
     if (!NAME(takes_few)(p)) return false;

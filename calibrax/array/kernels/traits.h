@@ -3,7 +3,7 @@
 #ifndef CALIBRAX_ARRAY_KERNELS_TRAITS_H
 #define CALIBRAX_ARRAY_KERNELS_TRAITS_H
 
-#include "calibrax/array/kernels/semiring.h"
+#include <stdbool.h>
 
 /** What folds messages along edges (calibrax/array/ell.h) as the algebra's update does. */
 typedef enum cbx__messages {
@@ -34,9 +34,9 @@ typedef struct cbx__traits {
     bool on_gpu; /* array/cuda has kernels for it, which tell algebras by their steps (docs/explanation/kernels.md) */
 } cbx__traits;
 
-/* By the number of a built-in algebra. */
-static const cbx__traits cbx__traits_of[CBX_ALGEBRA_COUNT] = {
-#define CBX_ALGEBRA_TRAITS(id, ...) [CBX_ALGEBRA_##id] = { __VA_ARGS__ },
+/* By the number of a built-in algebra (cbx_algebra), whose order is that of the list. */
+static const cbx__traits cbx__traits_of[] = {
+#define CBX_ALGEBRA_TRAITS(id, ...) { __VA_ARGS__ },
 #include "calibrax/array/kernels/algebra.h"
 };
 

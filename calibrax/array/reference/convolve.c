@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "calibrax/array/algebra_object.h"
-#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/base/pool.h"
 

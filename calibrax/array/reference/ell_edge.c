@@ -10,7 +10,7 @@
 #include "calibrax/array/ell_internal.h"
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/kernels/fold.h"
-#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/base/pool.h"

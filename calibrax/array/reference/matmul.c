@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "calibrax/array/kernels/fold.h"
-#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/reference/reference.h"
 
 /* acc[j] += a * b[j] */

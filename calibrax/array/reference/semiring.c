@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "calibrax/array/algebra_object.h"
-#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/base/pool.h"
 

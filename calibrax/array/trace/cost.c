@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "calibrax/array/ell_internal.h"
+#include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/rules.h"
 

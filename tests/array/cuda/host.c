@@ -5,7 +5,7 @@
 
 #include "calibrax/array/cuda/driver.h"
 #include "calibrax/array/kernels/ell_isa.h"
-#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 
 /* Device memory of one call, freed together. */
 enum { MAX = 8 };

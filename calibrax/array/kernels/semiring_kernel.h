@@ -1,7 +1,7 @@
 /* What each instruction set's build of the tiled kernel offers to the dispatcher, and the sizes of
  * its blocks. */
-#ifndef CALIBRAX_ARRAY_KERNELS_SEMIRING_ISA_H
-#define CALIBRAX_ARRAY_KERNELS_SEMIRING_ISA_H
+#ifndef CALIBRAX_ARRAY_KERNELS_SEMIRING_KERNEL_H
+#define CALIBRAX_ARRAY_KERNELS_SEMIRING_KERNEL_H
 
 #include "calibrax/array/kernels/convolve.h"
 #include "calibrax/array/kernels/semiring.h"
@@ -24,6 +24,15 @@ typedef struct cbx__semiring_plan {
     int threads;     /* resolved: >= 1 */
     bool add_by_fma; /* tropical: a * 1 + b on the pipes of multiplication */
 } cbx__semiring_plan;
+
+/** A convolution, as each instruction set's build receives it. */
+typedef struct cbx__conv_plan {
+    const cbx__conv *v;
+    int threads;     /* resolved: >= 1 */
+    bool add_by_fma; /* tropical */
+    const void *g;   /* cotangent: g and what comes of it */
+    void *dw;
+} cbx__conv_plan;
 
 /** Derivatives of one product; every matrix dense and row-major. */
 typedef struct cbx__grad {
