@@ -24,7 +24,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/perf/launch/energy_source.h"
-#include "calibrax/perf/launch/launch_internal.h"
+#include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/profiling/procfs.h"
 
 #define FLUSH_BYTES         (UINT64_C(64) << 20)

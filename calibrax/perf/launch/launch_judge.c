@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/perf/launch/launch_internal.h"
+#include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/profiling/procfs.h"
 #include "calibrax/statistics/estimate.h"
 

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 
 #include "calibrax/base/poison.h"
-#include "calibrax/perf/launch/launch_internal.h"
+#include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/profiling/procfs.h"
 
 #define DATA_SLACK (UINT64_C(4) << 30)

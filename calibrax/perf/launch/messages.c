@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/perf/launch/launch_internal.h"
+#include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/perf/launch/policy.h"
 #include "calibrax/profiling/procfs.h"
 

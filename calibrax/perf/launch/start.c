@@ -4,7 +4,7 @@
 #include "calibrax/base/path.h"
 #include "calibrax/base/tools.h"
 #include "calibrax/perf/launch/environment.h"
-#include "calibrax/perf/launch/launch_internal.h"
+#include "calibrax/perf/launch/launch_run.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "calibrax/perf/launch/launch_internal.h"
+#include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/profiling/procfs.h"
 
 #define TRIES         2     /* repetitions of what a busy machine can spoil */

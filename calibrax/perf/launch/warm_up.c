@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "calibrax/perf/launch/calibration.h"
-#include "calibrax/perf/launch/launch_internal.h"
+#include "calibrax/perf/launch/launch_run.h"
 
 #define EMPTY_EPOCHS 5
 
