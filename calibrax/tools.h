@@ -102,6 +102,7 @@
 #include "calibrax/perf/sweep/doctor.h"
 #include "calibrax/perf/sweep/exec.h"
 #include "calibrax/perf/sweep/measure.h"
+#include "calibrax/perf/sweep/measure_opts.h"
 
 #include "calibrax/ci/bisect.h"
 #include "calibrax/ci/bisect_run.h"

@@ -4,9 +4,10 @@
 #ifndef CALIBRAX_PERF_SWEEP_PLAN_H
 #define CALIBRAX_PERF_SWEEP_PLAN_H
 
-#include "calibrax/perf/sweep/measure.h"
+#include "calibrax/perf/sweep/measure_opts.h"
 #include "calibrax/perf/sweep/order.h"
 #include "calibrax/statistics/steady.h"
+#include "calibrax/storage/row.h"
 
 /** One launch of an attempt, as it was drawn and as it went. */
 typedef struct cbx__launch {
