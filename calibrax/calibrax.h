@@ -54,6 +54,8 @@
 #include "calibrax/analysis/regression.h"
 #include "calibrax/analysis/verdict.h"
 
+#include "calibrax/metrics/metrics.h"
+
 #include "calibrax/profiling/energy.h"
 #include "calibrax/profiling/flops.h"
 #include "calibrax/profiling/gpu.h"

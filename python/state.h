@@ -493,6 +493,7 @@ extern PyMethodDef cx_elementwise_methods[], cx_creation_methods[], cx_manipulat
     cx_analysis_methods[], cx_profiling_methods[], cx_machine_methods[], cx_monitoring_methods[],
     cx_validation_methods[], cx_exporter_methods[], cx_bisection_methods[], cx_ingest_methods[], cx_launch_methods[],
     cx_doctor_methods[], cx_semiring_methods[], cx_file_methods[], cx_array_reductions[], cx_array_searches[],
-    cx_array_elementwise[], cx_array_movements[], cx_command_methods[], cx_run_methods[], cx_matrix_methods[];
+    cx_array_elementwise[], cx_array_movements[], cx_command_methods[], cx_run_methods[], cx_matrix_methods[],
+    cx_metric_methods[];
 
 #endif

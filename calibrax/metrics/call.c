@@ -1,0 +1,306 @@
+/* Calls of metric functions: checks, options, the three forms of code, and compiled calls. */
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/array/scope_internal.h"
+#include "calibrax/metrics/call.h"
+
+/* ---- options ---- */
+
+static cbx_status set_parameters(cbx__bound *b, const double *given, cbx_err *err)
+{
+    const cbx_metric_parameter *p = b->metric->parameters;
+    char v[CBX_FORMAT_SIZE], low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
+
+    for (size_t i = 0; i < cbx_metric_parameters(b->metric); i++) {
+        const double x = given && !isnan(given[i]) ? given[i] : p[i].value;
+        b->parameters[i] = x;
+        if (x < p[i].low || x > p[i].high)
+            return cbx_fail(err, CBX_EINVAL, "%s: '%s' must be between %s and %s, not %s", b->metric->name, p[i].name,
+                            cbx_format_double(p[i].low, low), cbx_format_double(p[i].high, high),
+                            cbx_format_double(x, v));
+        if (p[i].type != CBX_PARAMETER_REAL && x != rint(x))
+            return cbx_fail(err, CBX_EINVAL, "%s: '%s' must be an integer, not %s", b->metric->name, p[i].name,
+                            cbx_format_double(x, v));
+    }
+    return CBX_OK;
+}
+
+cbx_status cbx__metric_bind(const cbx_metric_function *m, size_t nin, const cbx_metric_options *o, cbx__bound *b,
+                            cbx_err *err)
+{
+    static const cbx_metric_options none;
+    cbx_status st;
+
+    if (!o) o = &none;
+    *b = (cbx__bound){ .metric = m, .nin = nin, .reduction = o->reduction, .function = o->function };
+    b->has_mask = o->mask != NULL;
+    b->has_weights = o->weights != NULL;
+    b->has_axes = o->axes != NULL;
+    if (o->axes) b->axes = *o->axes;
+    st = set_parameters(b, o->parameters, err);
+    if (st) return st;
+    if ((unsigned)o->reduction > CBX_REDUCTION_BATCH_SUM)
+        return cbx_fail(err, CBX_EINVAL, "%s: the reduction is unknown", m->name);
+    if (!m->items && (o->reduction || o->axes))
+        return cbx_fail(err, CBX_EINVAL, "%s: takes no %s, since it is not a mean over items", m->name,
+                        o->axes ? "axes" : "reduction");
+    if (o->weights && !m->items && !(m->flags & CBX_METRIC_WEIGHTED))
+        return cbx_fail(err, CBX_EINVAL, "%s: takes no weights", m->name);
+    if (!m->function != !o->function)
+        return cbx_fail(err, CBX_EINVAL, m->function ? "%s: needs a function of %s" : "%s: takes no function", m->name,
+                        m->function);
+    return CBX_OK;
+}
+
+/* ---- masks and weights ---- */
+
+/* x, of rank n at most, with axes of length 1 at its end. */
+static cbx_array *with_item_axes(cbx_ctx *ctx, cbx_array *x, int n)
+{
+    for (int k = 0; k < n; k++) x = cbx_expand_dims(ctx, x, -1);
+    return x;
+}
+
+/* Shape of the items of the first operand. */
+static void item_shape(const cbx_metric_function *m, const cbx_array *x, int *ndim, size_t shape[CBX_MAX_RANK])
+{
+    const int n = cbx_array_ndim(x) - cbx__operand_item_axes(m->operands[0].kind);
+
+    *ndim = n > 0 ? n : 0;
+    for (int k = 0; k < *ndim; k++) shape[k] = cbx_array_dim(x, k);
+}
+
+/* Items with weight 0 get numbers that are legal: what they hold, even NaN, must not reach the result. */
+static void neutralise(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_array **in)
+{
+    for (size_t i = 0; i < b->nin; i++) {
+        const cbx_operand_kind kind = b->metric->operands[i].kind;
+        const int n = cbx__operand_item_axes(kind), rank = in[i] ? cbx_array_ndim(in[i]) : 0;
+        const size_t last = rank ? cbx_array_dim(in[i], rank - 1) : 1;
+        if (!in[i] || rank < n) continue;
+        in[i] = cbx_where(ctx, with_item_axes(ctx, mask, n), in[i],
+                          cbx_weak(ctx, in[i], cbx__operand_neutral(kind, last)));
+    }
+}
+
+/* Metrics that know no weights: the masked items are left out along the first axis. */
+static void select(cbx_ctx *ctx, const cbx__bound *b, const cbx_array *mask, cbx_array **in)
+{
+    const cbx_array *kept;
+
+    if (cbx_array_ndim(mask) != 1) {
+        cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask must have one axis", b->metric->name);
+        return;
+    }
+    if (!cbx__metric_has_data(ctx, &(cbx_metric_call){ .in = (cbx_array *[]){ (cbx_array *)mask, NULL } })) {
+        cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: a mask cannot be traced: leave the items out before the call",
+                    b->metric->name);
+        return;
+    }
+    kept = cbx_index(ctx, cbx_nonzero(ctx, mask), 0, 0);
+    for (size_t i = 0; i < b->nin; i++) {
+        if (!in[i]) continue;
+        if (cbx_array_ndim(in[i]) == 0 || cbx_array_dim(in[i], 0) != cbx_array_dim(mask, 0)) {
+            cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask has %zu items, '%s' has %zu", b->metric->name,
+                        cbx_array_dim(mask, 0), b->metric->operands[i].name, cbx_array_dim(in[i], 0));
+            return;
+        }
+        in[i] = cbx_take(ctx, in[i], kept, 0);
+    }
+    if (cbx_array_count(kept) == 0) cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask leaves no items", b->metric->name);
+}
+
+static const cbx_array *join_weights(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_array *weights,
+                                     cbx_array **in)
+{
+    size_t shape[CBX_MAX_RANK];
+    cbx_array *w = NULL;
+    int ndim;
+
+    if (!mask && !weights) return NULL;
+    item_shape(b->metric, in[0], &ndim, shape);
+    if (mask) {
+        mask = cbx_broadcast_to(ctx, cbx_astype(ctx, mask, CBX_BOOL), ndim, shape);
+        neutralise(ctx, b, mask, in);
+    }
+    if (weights) w = cbx_broadcast_to(ctx, cbx_astype(ctx, weights, CBX_F64), ndim, shape);
+    if (mask) w = w ? cbx_where(ctx, mask, w, cbx__number(ctx, 0)) : cbx_astype(ctx, mask, CBX_F64);
+    return w;
+}
+
+/* ---- the three forms ---- */
+
+static cbx_array *reduce_items(cbx_ctx *ctx, const cbx__bound *b, const cbx_metric_call *call, cbx_array *x)
+{
+    const cbx_axes *axes = b->has_axes ? &b->axes : NULL;
+    const cbx_array *w = call->weights;
+    cbx_array *sum, *total;
+    cbx_axes rest = { 0 };
+
+    if (w) w = cbx_broadcast_to(ctx, w, cbx_array_ndim(x), cbx_array_get_desc(x)->shape);
+    if (b->reduction == CBX_REDUCTION_MEAN && !w) return cbx_mean(ctx, x, axes);
+    if (w) x = cbx_multiply(ctx, x, w);
+    if (b->reduction == CBX_REDUCTION_NONE) return x;
+    if (b->reduction == CBX_REDUCTION_BATCH_SUM) {
+        for (int k = 1; k < cbx_array_ndim(x); k++) rest.axis[rest.n++] = k;
+        return cbx_mean(ctx, rest.n ? cbx_sum(ctx, x, &rest) : x, NULL);
+    }
+    sum = cbx_sum(ctx, x, axes);
+    if (b->reduction == CBX_REDUCTION_SUM) return sum;
+    total = cbx_sum(ctx, w, axes);
+    return cbx_divide(ctx, sum, total);
+}
+
+cbx_array *cbx__metric_evaluate(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given)
+{
+    const cbx_metric_function *m = b->metric;
+    cbx_metric_call call = { .metric = m, .parameters = b->parameters, .function = b->function };
+    cbx_array *in[CBX_METRIC_MAX_OPERANDS + 1] = { 0 }, *result; /* NULL behind the last */
+    cbx_array *mask = b->has_mask ? given[b->nin] : NULL;
+    cbx_array *weights = b->has_weights ? given[b->nin + b->has_mask] : NULL;
+
+    for (size_t i = 0; i < b->nin; i++)
+        if (given[i]) in[i] = cbx__metric_operand(ctx, m, i, given[i]);
+    call.in = in;
+    if (m->items || m->flags & CBX_METRIC_WEIGHTED)
+        call.weights = join_weights(ctx, b, mask, weights, in);
+    else if (mask)
+        select(ctx, b, mask, in);
+    if (m->whole) return m->whole(ctx, &call);
+    if (m->parts) return m->finish(ctx, &call, m->parts(ctx, &call));
+    result = reduce_items(ctx, b, &call, m->items(ctx, &call));
+    return m->finish ? m->finish(ctx, &call, result) : result;
+}
+
+/* ---- calls ---- */
+
+/* All arrays of a call: operands, mask, weights. */
+static size_t gather(const cbx__bound *b, cbx_array *const *in, const cbx_metric_options *o, cbx_array **all)
+{
+    size_t n = b->nin;
+
+    memcpy(all, in, n * sizeof *in);
+    if (b->has_mask) all[n++] = (cbx_array *)o->mask;
+    if (b->has_weights) all[n++] = (cbx_array *)o->weights;
+    return n;
+}
+
+static bool have_data(cbx_ctx *ctx, size_t n, cbx_array *const *all)
+{
+    bool data = !cbx__is_traced(ctx);
+    for (size_t i = 0; i < n; i++) data &= !all[i] || !cbx_array_is_abstract(all[i]);
+    return data;
+}
+
+/* With a mask the values of items that it leaves out do not count. */
+static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *all)
+{
+    cbx_array *in[CBX_METRIC_MAX_OPERANDS];
+
+    memcpy(in, all, b->nin * sizeof *in);
+    if (b->has_mask && (b->metric->items || b->metric->flags & CBX_METRIC_WEIGHTED)) {
+        size_t shape[CBX_MAX_RANK];
+        int ndim;
+        item_shape(b->metric, in[0], &ndim, shape);
+        neutralise(ctx, b, cbx_broadcast_to(ctx, cbx_astype(ctx, all[b->nin], CBX_BOOL), ndim, shape), in);
+    } else if (b->has_mask) {
+        select(ctx, b, all[b->nin], in);
+    }
+    if (cbx_ctx_pending(ctx, NULL)) return false;
+    for (size_t i = 0; i < b->nin; i++)
+        if (in[i] && !cbx__metric_check_values(ctx, b->metric, i, in[i])) return false;
+    return true;
+}
+
+cbx_array *cbx_metric_apply(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
+                            const cbx_metric_options *options)
+{
+    cbx_array *all[CBX_METRIC_MAX_OPERANDS + 2], *result;
+    const size_t mark = cbx__mark(ctx);
+    cbx_err err = CBX_ERR_INIT;
+    bool data;
+    cbx__bound b;
+    size_t n;
+
+    if (!m) return cbx__refuse(ctx, CBX_EINVAL, "the metric is NULL");
+    if (cbx_ctx_pending(ctx, NULL) || !cbx__metric_check_shapes(ctx, m, nin, in)) return cbx__array_failed();
+    if (cbx__metric_bind(m, nin, options, &b, &err)) return cbx__refuse(ctx, err.status, "%s", err.message);
+    n = gather(&b, in, options, all);
+    data = have_data(ctx, n, all);
+    if (data && !check_values(ctx, &b, all)) return cbx__array_failed();
+    if (!data && m->flags & CBX_METRIC_DATA_SHAPED)
+        return cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: reads values of its operands, so that it cannot be traced",
+                           m->name);
+    result = data ? cbx__metric_compiled(ctx, &b, n, all) : NULL;
+    return cbx__tidy(ctx, mark, result ? result : cbx__metric_evaluate(ctx, &b, all));
+}
+
+cbx_status cbx_metric_value(cbx_ctx *ctx, const char *name, size_t nin, cbx_array *const *in,
+                            const cbx_metric_options *options, double *out, cbx_err *err)
+{
+    const cbx_metric_function *m;
+    cbx_status st = cbx_metric_find(ctx, name, &m, err), closed;
+    cbx_array *x;
+    cbx_scope scope;
+
+    if (st) return st;
+    cbx_scope_open(ctx, &scope);
+    x = cbx_metric_apply(ctx, m, nin, in, options);
+    if (!cbx_array_is_failed(x) && cbx_array_count(x) != 1)
+        st = cbx_fail(err, CBX_ESHAPE, "%s: the result is no single number: call cbx_metric_apply", name);
+    const double v = st ? NAN : cbx__metric_element(x, 0);
+    closed = cbx_scope_close(&scope, st ? NULL : err);
+    if (!st && !closed) *out = v;
+    return st ? st : closed;
+}
+
+/* ---- as functions ---- */
+
+typedef struct bound_fn {
+    cbx_allocator al;
+    cbx__bound b;
+    cbx_array *mask, *weights; /* ours */
+} bound_fn;
+
+static void bound_free(void *user)
+{
+    bound_fn *f = user;
+    cbx_allocator al = f->al;
+    cbx_array_free(f->mask);
+    cbx_array_free(f->weights);
+    cbx_mem_free(&al, f, sizeof *f);
+}
+
+static cbx_status call_bound(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const bound_fn *f = user;
+    cbx_metric_options o = { .parameters = f->b.parameters,
+                             .mask = f->mask,
+                             .weights = f->weights,
+                             .reduction = f->b.reduction,
+                             .axes = f->b.has_axes ? &f->b.axes : NULL,
+                             .function = f->b.function };
+    (void)nout;
+    out[0] = cbx_metric_apply(ctx, f->b.metric, nin, in, &o);
+    return CBX_OK;
+}
+
+cbx_status cbx_metric_fn(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, const cbx_metric_options *options,
+                         cbx_fn **out, cbx_err *err)
+{
+    cbx__bound b;
+    cbx_status st = m ? cbx__metric_bind(m, nin, options, &b, err) : cbx_fail(err, CBX_EINVAL, "the metric is NULL");
+    bound_fn *f = NULL;
+
+    if (st) return st;
+    f = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *f);
+    if (!f) return cbx_fail_nomem(err, "a metric as a function");
+    f->al = *cbx_ctx_allocator(ctx);
+    f->b = b;
+    if (b.has_mask) f->mask = cbx_array_ref(options->mask);
+    if (b.has_weights) f->weights = cbx_array_ref(options->weights);
+    st = cbx_fn_create(ctx, &(cbx_fn){ m->name, call_bound, f, nin, 1, NULL }, bound_free, out, err);
+    if (st) bound_free(f);
+    return st;
+}

@@ -1,0 +1,131 @@
+/* Compiled metrics: a call that comes again with the same shapes and options is compiled once and kept in the context. */
+#include <string.h>
+
+#include "calibrax/array/transform.h"
+#include "calibrax/base/hash.h"
+#include "calibrax/metrics/call.h"
+
+enum {
+    KEPT = 64,      /* functions; the one that was used longest ago makes room */
+    WORTH_IT = 1024 /* elements in all operands: below it a call costs less than a compiled one saves */
+};
+
+typedef struct entry {
+    char key[CBX_HASH_SIZE];
+    uint64_t used; /* number of the call; 0: free */
+    cbx_fn *fn;    /* NULL: seen once */
+    cbx__bound b;
+} entry;
+
+typedef struct kept {
+    cbx_allocator al;
+    uint64_t calls;
+    entry entries[KEPT];
+} kept;
+
+static const char slot_key;
+
+static void kept_free(void *state)
+{
+    kept *k = state;
+    cbx_allocator al = k->al;
+
+    for (size_t i = 0; i < KEPT; i++) cbx_fn_free(k->entries[i].fn);
+    cbx_mem_free(&al, k, sizeof *k);
+}
+
+static kept *kept_of(cbx_ctx *ctx)
+{
+    cbx__slot *slot = cbx__state_slot(ctx, &slot_key);
+    kept *k = slot ? slot->state : NULL;
+
+    if (!slot || k) return k;
+    if (!(k = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *k))) return NULL;
+    k->al = *cbx_ctx_allocator(ctx);
+    slot->state = k;
+    slot->free = kept_free;
+    return k;
+}
+
+/* All that decides what is compiled, as bytes. */
+typedef struct signature {
+    const cbx_metric_function *metric;
+    double parameters[CBX_METRIC_MAX_PARAMETERS];
+    int64_t options[4 + CBX_MAX_RANK];
+    int64_t arrays[(CBX_METRIC_MAX_OPERANDS + 2) * (2 + CBX_MAX_RANK)];
+} signature;
+
+static size_t sign(const cbx__bound *b, size_t n, cbx_array *const *all, char key[CBX_HASH_SIZE])
+{
+    signature s;
+    size_t at = 0, elements = 0;
+
+    memset(&s, 0, sizeof s);
+    s.metric = b->metric;
+    memcpy(s.parameters, b->parameters, sizeof s.parameters);
+    s.options[0] = (int64_t)b->reduction;
+    s.options[1] = b->has_axes ? 1 + b->axes.keep : 0;
+    s.options[2] = b->has_mask + 2 * b->has_weights;
+    s.options[3] = b->axes.n;
+    for (int k = 0; k < b->axes.n; k++) s.options[4 + k] = b->axes.axis[k];
+    for (size_t i = 0; i < n; i++) {
+        const cbx_array_desc *d = all[i] ? cbx_array_get_desc(all[i]) : NULL;
+        s.arrays[at++] = d ? (int64_t)d->dtype : -1;
+        s.arrays[at++] = d ? d->ndim : 0;
+        for (int k = 0; d && k < d->ndim; k++) s.arrays[at++] = (int64_t)d->shape[k];
+        elements += d ? cbx_array_count(all[i]) : 0;
+    }
+    cbx_hash_bytes(&s, sizeof s, key);
+    return elements;
+}
+
+/* The entry of a key, or the one to replace, with *found false. */
+static entry *look_up(kept *k, const char *key, bool *found)
+{
+    entry *oldest = &k->entries[0];
+
+    for (size_t i = 0; i < KEPT; i++) {
+        entry *e = &k->entries[i];
+        if (e->used && memcmp(e->key, key, CBX_HASH_SIZE) == 0) {
+            *found = true;
+            return e;
+        }
+        if (e->used < oldest->used) oldest = e;
+    }
+    *found = false;
+    return oldest;
+}
+
+static cbx_status evaluate(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    (void)nin;
+    (void)nout;
+    out[0] = cbx__metric_evaluate(ctx, user, in);
+    return CBX_OK;
+}
+
+cbx_array *cbx__metric_compiled(cbx_ctx *ctx, const cbx__bound *b, size_t n, cbx_array *const *all)
+{
+    kept *k;
+    char key[CBX_HASH_SIZE];
+    cbx_array *result = NULL;
+    bool found;
+    entry *e;
+
+    if (b->function || b->metric->flags & CBX_METRIC_DATA_SHAPED || !cbx_ctx_backend(ctx)->compile) return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!all[i]) return NULL;
+    if (sign(b, n, all, key) < WORTH_IT || !(k = kept_of(ctx))) return NULL;
+    e = look_up(k, key, &found);
+    e->used = ++k->calls;
+    if (!found) {
+        cbx_fn_free(e->fn);
+        e->fn = NULL;
+        memcpy(e->key, key, sizeof e->key);
+        return NULL;
+    }
+    e->b = *b;
+    if (!e->fn && cbx_jit(ctx, &(cbx_fn){ b->metric->name, evaluate, &e->b, n, 1, NULL }, &e->fn, NULL)) return NULL;
+    cbx_fn_call(ctx, e->fn, n, all, 1, &result);
+    return result;
+}

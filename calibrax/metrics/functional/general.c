@@ -1,0 +1,272 @@
+/* Regression: how far predictions are from targets. */
+#include "calibrax/metrics/internal.h"
+
+static cbx_array *difference(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_subtract(ctx, c->in[0], c->in[1]); }
+
+static cbx_array *squared_error(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_square(ctx, difference(ctx, c)); }
+
+static cbx_array *absolute_error(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_abs(ctx, difference(ctx, c)); }
+
+static cbx_array *root(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *mean)
+{
+    (void)c;
+    return cbx__root(ctx, mean);
+}
+
+/* ---- of variance ---- */
+
+/* [sum w, mean t, sum w (t - mean t)^2, mean e, sum w (e - mean e)^2, sum w e^2] with e = t - p. */
+static cbx_array *variance_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *t = c->in[1], *e = cbx_subtract(ctx, t, c->in[0]);
+    const cbx_array *mean_t = cbx__weighted_mean(ctx, c, t), *mean_e = cbx__weighted_mean(ctx, c, e);
+    const cbx_array *parts[] = {
+        cbx__total_weight(ctx, c, t),
+        mean_t,
+        cbx__weighted_sum(ctx, c, cbx_square(ctx, cbx_subtract(ctx, t, mean_t))),
+        mean_e,
+        cbx__weighted_sum(ctx, c, cbx_square(ctx, cbx_subtract(ctx, e, mean_e))),
+        cbx__weighted_sum(ctx, c, cbx_square(ctx, e)),
+    };
+
+    return cbx__pack(ctx, 6, parts);
+}
+
+/* Chan, Golub & LeVeque (1983): means and sums of squares of two batches joined. */
+static void join_moments(cbx_ctx *ctx, const cbx_array *na, const cbx_array *nb, cbx_array *const a[2],
+                         cbx_array *const b[2], const cbx_array *out[2])
+{
+    const cbx_array *n = cbx_add(ctx, na, nb), *d = cbx_subtract(ctx, b[0], a[0]);
+    const cbx_array *share = cbx__ratio_or(ctx, nb, n, 0);
+
+    out[0] = cbx_add(ctx, a[0], cbx_multiply(ctx, d, share));
+    out[1] = cbx_add(ctx, cbx_add(ctx, a[1], b[1]),
+                     cbx_multiply(ctx, cbx_square(ctx, d), cbx_multiply(ctx, na, share)));
+}
+
+static cbx_array *variance_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, const cbx_array *y)
+{
+    cbx_array *a[6], *b[6];
+    const cbx_array *out[6];
+
+    (void)c;
+    cbx__unpack(ctx, x, 6, a);
+    cbx__unpack(ctx, y, 6, b);
+    out[0] = cbx_add(ctx, a[0], b[0]);
+    join_moments(ctx, a[0], b[0], a + 1, b + 1, out + 1);
+    join_moments(ctx, a[0], b[0], a + 3, b + 3, out + 3);
+    out[5] = cbx_add(ctx, a[5], b[5]);
+    return cbx__pack(ctx, 6, out);
+}
+
+/* 1 - loss / total; of a constant target 1 without loss and 0 with, as in scikit-learn. */
+static cbx_array *share_explained(cbx_ctx *ctx, const cbx_array *loss, const cbx_array *total)
+{
+    const cbx_array *one = cbx__number(ctx, 1), *zero = cbx__number(ctx, 0);
+    const cbx_array *constant = cbx_where(ctx, cbx_equal_scalar(ctx, loss, 0), one, zero);
+    const cbx_array *flat = cbx_equal_scalar(ctx, total, 0), *safe = cbx_where(ctx, flat, one, total);
+
+    return cbx_where(ctx, flat, constant, cbx_subtract(ctx, one, cbx_divide(ctx, loss, safe)));
+}
+
+static cbx_array *r_squared(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+{
+    cbx_array *s[6];
+
+    (void)c;
+    cbx__unpack(ctx, state, 6, s);
+    return share_explained(ctx, s[5], s[2]);
+}
+
+static cbx_array *explained_variance(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+{
+    cbx_array *s[6];
+
+    (void)c;
+    cbx__unpack(ctx, state, 6, s);
+    return share_explained(ctx, s[4], s[2]);
+}
+
+/* ---- relative ---- */
+
+static cbx_array *percentage_error(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *floor = cbx__number(ctx, 0x1p-52);
+    return cbx_divide(ctx, absolute_error(ctx, c), cbx_maximum(ctx, cbx_abs(ctx, c->in[1]), floor));
+}
+
+static cbx_array *symmetric_percentage_error(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *size = cbx_add(ctx, cbx_abs(ctx, c->in[0]), cbx_abs(ctx, c->in[1]));
+    return cbx__ratio_or(ctx, cbx_multiply_scalar(ctx, absolute_error(ctx, c), 2), size, 0);
+}
+
+static cbx_array *relative_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *parts[] = { cbx__weighted_sum(ctx, c, squared_error(ctx, c)),
+                                 cbx__weighted_sum(ctx, c, cbx_square(ctx, c->in[1])) };
+    return cbx__pack(ctx, 2, parts);
+}
+
+/* a / b; 0 / 0 is 0, and what is left over 0 is infinite. */
+static cbx_array *relative(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    const cbx_array *nothing = cbx_logical_and(ctx, cbx_equal_scalar(ctx, a, 0), cbx_equal_scalar(ctx, b, 0));
+    cbx_array *safe = cbx_where(ctx, nothing, cbx__number(ctx, 1), b);
+
+    return cbx_divide(ctx, cbx__root(ctx, a), cbx_sqrt(ctx, safe));
+}
+
+static cbx_array *relative_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+{
+    cbx_array *s[2];
+
+    (void)c;
+    cbx__unpack(ctx, state, 2, s);
+    return relative(ctx, s[0], s[1]);
+}
+
+/* Sum over all axes but the first. */
+static cbx_array *row_sums(cbx_ctx *ctx, const cbx_array *x)
+{
+    cbx_axes rest = { 0 };
+
+    for (int k = 1; k < cbx_array_ndim(x); k++) rest.axis[rest.n++] = k;
+    return rest.n ? cbx_sum(ctx, x, &rest) : cbx_copy(ctx, x);
+}
+
+static cbx_array *relative_rows(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return relative(ctx, row_sums(ctx, squared_error(ctx, c)), row_sums(ctx, cbx_square(ctx, c->in[1])));
+}
+
+/* ---- losses ---- */
+
+static cbx_array *huber(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const double delta = c->parameters[0];
+    const cbx_array *e = absolute_error(ctx, c);
+    const cbx_array *inside = cbx_multiply_scalar(ctx, cbx_square(ctx, e), 0.5);
+    const cbx_array *outside = cbx_multiply_scalar(ctx, cbx_subtract_scalar(ctx, e, 0.5 * delta), delta);
+
+    return cbx_where(ctx, cbx_less_equal_scalar(ctx, e, delta), inside, outside);
+}
+
+static cbx_array *charbonnier(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const double epsilon = c->parameters[0], alpha = c->parameters[1];
+    cbx_array *x = cbx_sqrt(ctx, cbx_add_scalar(ctx, squared_error(ctx, c), epsilon * epsilon));
+
+    return alpha == 1 ? x : cbx_pow_scalar(ctx, x, alpha);
+}
+
+static cbx_array *pinball(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const double q = c->parameters[0];
+    const cbx_array *e = cbx_subtract(ctx, c->in[1], c->in[0]);
+
+    return cbx_maximum(ctx, cbx_multiply_scalar(ctx, e, q), cbx_multiply_scalar(ctx, e, q - 1));
+}
+
+static cbx_array *log_cosh(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *e = difference(ctx, c);
+    return cbx_subtract_scalar(ctx, cbx_logaddexp(ctx, e, cbx_negative(ctx, e)), M_LN2);
+}
+
+static cbx_array *largest_error(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx_max(ctx, absolute_error(ctx, c), NULL);
+}
+
+static cbx_array *larger(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
+{
+    (void)c;
+    return cbx_maximum(ctx, a, b);
+}
+
+static cbx_array *itself(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+{
+    (void)ctx;
+    (void)c;
+    return (cbx_array *)state;
+}
+
+#define PAIR CBX__PAIR("predictions", "targets", REAL)
+#define GENERAL(better, low_, high_)                                                                                   \
+    .domain = "general", .operands = PAIR, .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define LOSS      GENERAL(LOWER, 0, INFINITY)
+#define SMOOTH    .flags = CBX_METRIC_DIFFERENTIABLE
+#define WEIGHTED  .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_WEIGHTED
+#define OF_SHIFTS CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER
+
+/* clang-format off */
+CBX__METRIC_TABLE(general,
+    { .name = "mse", .summary = "Mean squared error", .formula = "mean((predictions - targets)^2)", LOSS,
+      .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOMS_DIVERGENCE, .invariances = OF_SHIFTS, .items = squared_error, SMOOTH,
+      .notes = "In the square of the targets' unit. One large error outweighs many small ones.",
+      .source = "scikit-learn mean_squared_error", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
+    { .name = "mae", .summary = "Mean absolute error", .formula = "mean(|predictions - targets|)", LOSS,
+      .axioms = CBX_AXIOMS_METRIC, .invariances = OF_SHIFTS, .items = absolute_error, SMOOTH,
+      .notes = "Its gradient at an error of 0 is 0.",
+      .source = "scikit-learn mean_absolute_error", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
+    { .name = "rmse", .summary = "Root mean squared error", .formula = "sqrt(mean((predictions - targets)^2))", LOSS,
+      .axioms = CBX_AXIOMS_METRIC, .invariances = OF_SHIFTS, .items = squared_error, SMOOTH, .finish = root,
+      .notes = "With axes the root of the mean over these axes.",
+      .source = "scikit-learn root_mean_squared_error", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
+    { .name = "r_squared", .summary = "Coefficient of determination",
+      .formula = "1 - sum((targets - predictions)^2) / sum((targets - mean(targets))^2)", GENERAL(HIGHER, -INFINITY, 1),
+      WEIGHTED,
+      .invariances = CBX_INVARIANT_COMMON_SCALE | OF_SHIFTS, .parts = variance_parts, .merge = variance_merge, .finish = r_squared,
+      .notes = "Of constant targets it is 1 where all predictions are right and 0 otherwise. All elements count as one series.",
+      .source = "scikit-learn r2_score", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
+    { .name = "mape", .summary = "Mean absolute percentage error",
+      .formula = "mean(|predictions - targets| / max(|targets|, 2^-52))", LOSS, .invariances = CBX_INVARIANT_ORDER,
+      .axioms = CBX_AXIOM_IDENTITY, .items = percentage_error, SMOOTH,
+      .notes = "A fraction: 0.1 is 10 %. A target of 0 makes it very large: use smape or mae there.",
+      .source = "scikit-learn mean_absolute_percentage_error", .example = "[2.5, 0.5, 2.0, 8.0], [3.0, 0.4, 2.0, 7.0]" },
+    { .name = "relative_error", .summary = "Relative error in the 2-norm",
+      .formula = "||predictions - targets|| / ||targets||", LOSS, .axioms = CBX_AXIOM_IDENTITY,
+      WEIGHTED, .invariances = CBX_INVARIANT_COMMON_SCALE | CBX_INVARIANT_ORDER,
+      .parts = relative_parts, .finish = relative_error, .notes = "One ratio of all elements. Targets of 0 give 0 where all predictions are right and infinity otherwise.",
+      .source = "numpy.linalg.norm", .example = "[3.0, 4.0], [3.0, 5.0]" },
+    { .name = "relative_l2_error", .summary = "Mean relative error of rows",
+      .formula = "mean over i of ||predictions[i] - targets[i]|| / ||targets[i]||", LOSS, .axioms = CBX_AXIOM_IDENTITY,
+      .invariances = CBX_INVARIANT_COMMON_SCALE | CBX_INVARIANT_ORDER, .items = relative_rows, SMOOTH,
+      .notes = "A row is an element of the first axis, with all that is below it. A target row of 0 gives 0 where it is right and infinity otherwise.",
+      .source = "Li et al., Fourier neural operator (2021), relative L2 loss", .example = "[[3.0, 4.0], [1.0, 0.0]], [[3.0, 5.0], [1.0, 0.0]]" },
+    { .name = "explained_variance", .summary = "Explained variance",
+      .formula = "1 - var(targets - predictions) / var(targets)", GENERAL(HIGHER, -INFINITY, 1), WEIGHTED,
+      .invariances = CBX_INVARIANT_COMMON_SCALE | OF_SHIFTS,
+      .parts = variance_parts, .merge = variance_merge, .finish = explained_variance,
+      .notes = "Unlike r_squared it does not see a constant error of all predictions. Constant targets: as r_squared.",
+      .source = "scikit-learn explained_variance_score", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
+    { .name = "max_error", .summary = "Largest absolute error", .formula = "max(|predictions - targets|)", LOSS,
+      .axioms = CBX_AXIOMS_METRIC, .invariances = OF_SHIFTS, .parts = largest_error, .merge = larger, SMOOTH, .finish = itself,
+      .source = "scikit-learn max_error", .example = "[3.0, 2.0, 7.0, 1.0], [4.0, 2.0, 7.0, 1.0]" },
+    { .name = "huber_loss", .summary = "Huber loss", .formula = "mean of e^2 / 2 if e <= delta, else delta (e - delta / 2), with e = |predictions - targets|",
+      LOSS, .parameters = { { "delta", "error at which the square becomes linear", 1, 0x1p-1022, INFINITY, CBX_PARAMETER_REAL, NULL } },
+      .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOMS_DIVERGENCE, .invariances = OF_SHIFTS, .items = huber, SMOOTH,
+      .source = "Huber (1964); scipy.special.huber", .example = "[2.5, 0.0, 2.0, 9.0], [3.0, -0.5, 2.0, 7.0]" },
+    { .name = "charbonnier_loss", .summary = "Charbonnier loss", .formula = "mean(((predictions - targets)^2 + epsilon^2)^(alpha / 2))", LOSS,
+      .parameters = { { "epsilon", "error below which the loss is quadratic", 1e-3, 0x1p-1022, INFINITY, CBX_PARAMETER_REAL, NULL },
+                      { "alpha", "power for large errors", 1, 0x1p-1022, INFINITY, CBX_PARAMETER_REAL, NULL } },
+      .axioms = CBX_AXIOM_SYMMETRIC, .invariances = OF_SHIFTS, .items = charbonnier, SMOOTH,
+      .notes = "A smooth mae: equal operands give epsilon^alpha, its least value.",
+      .source = "Charbonnier et al. (1994); Barron (2019)", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
+    { .name = "quantile_loss", .summary = "Pinball loss", .formula = "mean(max(q e, (q - 1) e)) with e = targets - predictions, q = quantile", LOSS,
+      .parameters = { { "quantile", "the quantile that predictions estimate", 0.5, 0, 1, CBX_PARAMETER_REAL, NULL } },
+      .axioms = CBX_AXIOM_IDENTITY, .invariances = OF_SHIFTS, .items = pinball, SMOOTH,
+      .notes = "Its expectation is least at that quantile of the targets. At 0.5 half the mae.",
+      .source = "Koenker & Bassett (1978); scikit-learn mean_pinball_loss", .example = "[1.0, 2.0, 3.0], [2.0, 2.0, 1.0], quantile=0.9" },
+    { .name = "log_cosh_loss", .summary = "Log-cosh loss", .formula = "mean(log(cosh(predictions - targets)))", LOSS,
+      .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOMS_DIVERGENCE, .invariances = OF_SHIFTS, .items = log_cosh, SMOOTH,
+      .notes = "Quadratic for small errors, linear for large ones; it does not overflow.",
+      .source = "torchmetrics LogCoshError", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
+    { .name = "smape", .summary = "Symmetric mean absolute percentage error",
+      .formula = "mean(2 |predictions - targets| / (|predictions| + |targets|))", GENERAL(LOWER, 0, 2), .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOMS_DIVERGENCE,
+      .invariances = CBX_INVARIANT_COMMON_SCALE | CBX_INVARIANT_ORDER, .items = symmetric_percentage_error, SMOOTH,
+      .notes = "A fraction between 0 and 2. Where both are 0 the error is 0. Where one is 0 it is 2, however small the other.",
+      .source = "torchmetrics SymmetricMeanAbsolutePercentageError", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
+)
+/* clang-format on */

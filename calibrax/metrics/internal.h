@@ -1,0 +1,86 @@
+/*
+ * Inside the metrics: the tables of the domains, checks of operands, and steps that formulas are written in.
+ */
+#ifndef CALIBRAX_METRICS_INTERNAL_H
+#define CALIBRAX_METRICS_INTERNAL_H
+
+#include <math.h>
+
+#include "calibrax/array/linalg.h"
+#include "calibrax/array/state.h"
+#include "calibrax/array/transform.h"
+#include "calibrax/metrics/metrics.h"
+
+/* ---- tables ---- */
+
+typedef struct cbx__metric_table {
+    const cbx_metric_function *rows;
+    size_t count;
+} cbx__metric_table;
+
+/* Each domain's file ends with its table. */
+#define CBX__METRIC_TABLE(domain, ...)                                                                                 \
+    static const cbx_metric_function rows[] = { __VA_ARGS__ };                                                         \
+    const cbx__metric_table cbx__metrics_##domain = { rows, sizeof rows / sizeof *rows };
+
+/* The domains in the order of the documentation: one file each in functional/. */
+#define CBX__METRIC_DOMAINS(X)                                                                                         \
+    X(general)                                                                                                         \
+    X(distance)
+
+#define CBX__METRIC_DECLARE(domain) extern const cbx__metric_table cbx__metrics_##domain;
+CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)
+#undef CBX__METRIC_DECLARE
+
+/* A pair of operands of one kind, for a row's .operands. */
+#define CBX__PAIR(a, b, kind)                                                                                          \
+    {                                                                                                                  \
+        { a, CBX_OPERAND_##kind, false }, { b, CBX_OPERAND_##kind, false }                                             \
+    }
+
+/** False, with the reason, if a row cannot be used. */
+cbx_status cbx__metric_row_check(const cbx_metric_function *m, cbx_err *err);
+
+/* ---- operands ---- */
+
+/** Axes at the end of an operand of the kind that belong to one item: 1 for rows of vectors. */
+int cbx__operand_item_axes(cbx_operand_kind kind);
+/** Checks of all operands without their values: count, dtype, rank, shapes that go together.  False: recorded. */
+bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in);
+/** The values of operand i, which has data, against the domain of its kind.  False: recorded. */
+bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x);
+/** An operand in the dtype that code gets: float64, or int64 of labels and tokens. */
+cbx_array *cbx__metric_operand(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cbx_array *x);
+/** A number that is legal wherever elements of the kind are counted with weight 0; items of k elements each. */
+cbx_scalar cbx__operand_neutral(cbx_operand_kind kind, size_t k);
+
+/** Records CBX_EDOM and so on with the metric's name in front; returns the failed array. */
+#define cbx__metric_refuse(ctx, call, status, fmt, ...)                                                                \
+    cbx__refuse(ctx, status, "%s: " fmt, (call)->metric->name, __VA_ARGS__)
+
+/* ---- steps of formulas; w is call->weights ---- */
+
+/** True where the call computes with data, so that values may be read in C. */
+bool cbx__metric_has_data(cbx_ctx *ctx, const cbx_metric_call *call);
+/** One element of x, in row-major order, as a double; NaN for a failed or abstract array. */
+double cbx__metric_element(const cbx_array *x, size_t i);
+/** sum(w x) over all. */
+cbx_array *cbx__weighted_sum(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x);
+/** sum(w x) / sum(w) over all. */
+cbx_array *cbx__weighted_mean(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x);
+/** sum(w), or the number of elements of x, as a scalar of float64. */
+cbx_array *cbx__total_weight(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x);
+/** a / b, and value where b is 0: without a NaN in the gradient. */
+cbx_array *cbx__ratio_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, double value);
+/** A scalar of float64. */
+cbx_array *cbx__number(cbx_ctx *ctx, double v);
+/** sqrt(x), whose derivative at 0 is 0. */
+cbx_array *cbx__root(cbx_ctx *ctx, const cbx_array *x);
+/** x log(y), 0 where x is 0, also of y = 0 (scipy.special.xlogy). */
+cbx_array *cbx__xlogy(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y);
+/** n scalars in a vector. */
+cbx_array *cbx__pack(cbx_ctx *ctx, size_t n, const cbx_array *const *in);
+/** Elements of a vector as scalars; out[n] are written in any case. */
+void cbx__unpack(cbx_ctx *ctx, const cbx_array *x, size_t n, cbx_array **out);
+
+#endif

@@ -1,0 +1,257 @@
+/**
+ * Metric functions: numbers that compare predictions with targets, distributions with distributions, sets of points with
+ * sets of points.
+ *
+ *     cbx_array *in[] = { predictions, targets };
+ *     double rmse;
+ *     st = cbx_metric_value(ctx, "rmse", 2, in, NULL, &rmse, err);
+ *
+ * A metric function is a row of a table: its name, operands, parameters, range,
+ * direction, axioms and code.  The code is written over the array functions, so that it runs on every backend, is traced,
+ * differentiated and batched (cbx_metric_fn).  The same row drives the command line, the Python functions and the stateful
+ * metrics (stateful.h).
+ *
+ * Numbers: real operands are computed in float64, whatever their dtype; labels in int64.  Results are float64.
+ * NaN: an operand of real numbers may hold NaN, which travels to the result; operands with a domain (scores, labels,
+ * probabilities ...) are checked where they have data, and a value outside is CBX_EDOM with argument, place and value.
+ * One thread uses a context at a time.  Since 0.1.
+ */
+#ifndef CALIBRAX_METRICS_METRICS_H
+#define CALIBRAX_METRICS_METRICS_H
+
+#include "calibrax/array/ops.h"
+#include "calibrax/core/metric.h"
+
+CBX_BEGIN_DECLS
+
+/* ---- operands ---- */
+
+/** name, number, word, least and greatest rank, what it is.  A number is never used twice. */
+#define CBX_OPERAND_MAP(X)                                                                                             \
+    X(REAL, 0, "real", 0, 99, "real numbers of any shape")                                                             \
+    X(LABELS, 1, "labels", 0, 99, "class numbers: integers or booleans")                                               \
+    X(BINARY, 2, "binary", 0, 99, "0 or 1, of any real dtype or boolean")                                              \
+    X(PROBABILITY, 3, "probability", 0, 99, "numbers between 0 and 1")                                                 \
+    X(DISTRIBUTION, 4, "distribution", 1, 99, "numbers that are not negative and whose sum over all is 1")             \
+    X(JOINT, 5, "joint distribution", 2, 2, "a table of two axes, not negative, whose sum is 1")                       \
+    X(CLASS_PROBABILITIES, 6, "class probabilities", 2, 2, "(n, classes), each row a distribution")                    \
+    X(LOGITS, 7, "logits", 1, 99, "(..., classes) real numbers, one score for each class")                             \
+    X(SCORES, 8, "scores", 1, 1, "real numbers of which the order counts; NaN is refused")                             \
+    X(RELEVANCE, 9, "relevance", 1, 1, "grades that are not negative")                                                 \
+    X(VECTORS, 10, "vectors", 1, 2, "a vector (d), or rows (n, d)")                                                    \
+    X(SAMPLE, 11, "sample", 1, 1, "values in any order; NaN is refused")                                               \
+    X(POINTS, 12, "points", 2, 2, "(n, d) real numbers, a point a row")                                                \
+    X(ENSEMBLE, 13, "ensemble", 2, 2, "(n, members) real numbers")                                                     \
+    X(VECTOR_ENSEMBLE, 14, "ensemble of vectors", 3, 3, "(n, members, d) real numbers")                                \
+    X(SIGNAL, 15, "signal", 1, 1, "samples of a signal at equal distances in time")                                    \
+    X(IMAGE, 16, "image", 2, 3, "(height, width) or (height, width, channels)")                                        \
+    X(SPD, 17, "positive definite matrix", 2, 2, "a symmetric matrix whose eigenvalues are positive")                  \
+    X(FRAME, 18, "frame", 2, 2, "(n, p) with orthonormal columns")                                                     \
+    X(ADJACENCY, 19, "adjacency matrix", 2, 2, "a square matrix of weights that are not negative, 0: no edge")         \
+    X(TOKENS, 20, "tokens", 1, 1, "a text as token numbers that are not negative")                                     \
+    X(TEXTS, 21, "texts", 2, 2, "a text a row, as token numbers, filled with -1")                                      \
+    X(POSITIVE, 22, "positive numbers", 0, 99, "numbers above 0")                                                      \
+    X(MATRICES, 23, "matrices", 2, 3, "(d, d) or (n, d, d) real numbers")                                              \
+    X(NONNEGATIVE, 24, "nonnegative", 1, 2, "numbers that are not negative: a vector (d), or rows (n, d)")
+
+/** What an operand means: what is checked of it, and what generated test data and documentation are made of. */
+typedef enum cbx_operand_kind {
+#define CBX_OPERAND_ENUM(name, number, word, low, high, text) CBX_OPERAND_##name = number,
+    CBX_OPERAND_MAP(CBX_OPERAND_ENUM)
+#undef CBX_OPERAND_ENUM
+        CBX_OPERAND_KINDS
+} cbx_operand_kind;
+
+typedef struct cbx_metric_operand {
+    const char *name; /* as the argument of Python's function; NULL: no more operands */
+    cbx_operand_kind kind;
+    bool optional; /* may be NULL; optional ones come last */
+} cbx_metric_operand;
+
+/** How shapes of the operands go together. */
+typedef enum cbx_metric_shapes {
+    CBX_SHAPES_SAME,   /* all of one shape */
+    CBX_SHAPES_LENGTH, /* of one length along the first axis */
+    CBX_SHAPES_ROWS,   /* one shape but for the first axis: sets of points in one space */
+    CBX_SHAPES_FREE    /* the code checks them */
+} cbx_metric_shapes;
+
+/* ---- parameters ---- */
+
+typedef enum cbx_parameter_type {
+    CBX_PARAMETER_REAL,
+    CBX_PARAMETER_INTEGER,
+    CBX_PARAMETER_BOOL,
+    CBX_PARAMETER_CHOICE /* the number of a word */
+} cbx_parameter_type;
+
+/** A number that a metric is computed with.  Its type follows from its members: see cbx_parameter_type_of. */
+typedef struct cbx_metric_parameter {
+    const char *name; /* NULL: no more parameters */
+    const char *help; /* what it is, without its default */
+    double value;     /* default */
+    double low, high; /* least and greatest legal value, both legal */
+    cbx_parameter_type type;
+    const char *words; /* of a choice, separated by '|' */
+} cbx_metric_parameter;
+
+/* ---- properties ---- */
+
+/** Axioms that hold for all operands (tests/metrics generates them); or'ed. */
+typedef enum cbx_metric_axioms {
+    CBX_AXIOM_SYMMETRIC = 1,   /* d(x, y) = d(y, x) */
+    CBX_AXIOM_IDENTITY = 2,    /* d(x, x) = 0 */
+    CBX_AXIOM_POSITIVE = 4,    /* d(x, y) > 0 where x and y differ */
+    CBX_AXIOM_TRIANGLE = 8,    /* d(x, z) <= d(x, y) + d(y, z) */
+    CBX_AXIOM_PROPER = 16,     /* the expected score is best for the true distribution */
+    CBX_AXIOMS_METRIC = 15,    /* a metric in the sense of topology */
+    CBX_AXIOMS_PSEUDO = 11,    /* a pseudometric */
+    CBX_AXIOMS_DIVERGENCE = 6, /* a divergence */
+} cbx_metric_axioms;
+
+/** Changes of all operands alike that leave the result as it is; or'ed. */
+typedef enum cbx_metric_invariances {
+    CBX_INVARIANT_SCALE = 1,         /* each operand times a positive number of its own */
+    CBX_INVARIANT_COMMON_SCALE = 2,  /* both operands times one positive number */
+    CBX_INVARIANT_SHIFT = 4,         /* one vector or number added to both */
+    CBX_INVARIANT_ROTATION = 8,      /* one rotation of the rows or vectors of both */
+    CBX_INVARIANT_ORDER = 16,        /* one permutation of the items of both */
+    CBX_INVARIANT_SAMPLE_ORDER = 32, /* a permutation of the items of each */
+    CBX_INVARIANT_MONOTONE = 64,     /* an increasing function of the first operand */
+    CBX_INVARIANT_RELABEL = 128,     /* another numbering of labels or vertices, of each operand for itself */
+    CBX_INVARIANT_CONGRUENCE = 256,  /* A -> G A G^T of both matrices, G invertible */
+    CBX_INVARIANT_ORTHOGONAL = 512,  /* A -> Q A Q^T, or Q A, of both, Q orthogonal */
+    CBX_INVARIANT_LORENTZ = 1024     /* one Lorentz transformation of both vectors */
+} cbx_metric_invariances;
+
+/** Or'ed. */
+typedef enum cbx_metric_flags {
+    CBX_METRIC_DIFFERENTIABLE = 1, /* in its real operands, almost everywhere */
+    CBX_METRIC_DATA_SHAPED = 2,    /* reads values in C: it is not traced, compiled or batched */
+    CBX_METRIC_WEIGHTED = 4        /* of those with whole or parts: uses call->weights */
+} cbx_metric_flags;
+
+/* ---- the row ---- */
+
+#define CBX_METRIC_MAX_OPERANDS   5
+#define CBX_METRIC_MAX_PARAMETERS 6
+
+typedef struct cbx_metric_function cbx_metric_function;
+
+/** What the code of a metric gets. */
+typedef struct cbx_metric_call {
+    const cbx_metric_function *metric;
+    cbx_array *const *in;     /* in the row's order, float64 or int64 by kind; NULL: an optional one left out */
+    const double *parameters; /* all of them, in the row's order */
+    const cbx_array *weights; /* float64, of WEIGHTED metrics and those with items; NULL: all alike */
+    const cbx_fn *function;   /* of metrics that take one */
+} cbx_metric_call;
+
+/**
+ * One metric function.  Its code has one of three forms, each an array expression (scope.h), and the form decides what the
+ * stateful metric keeps (stateful.h):
+ *   items   a number for each item; their mean, then finish if there is one.  Takes mask, weights, reduction and axes
+ *   parts   an array that determines the result, of batches joined by merge (NULL: their sum); finish makes the result of it
+ *   whole   the result from all data at once
+ */
+struct cbx_metric_function {
+    const char *name, *domain;
+    const char *summary; /* a title: "Mean squared error" */
+    const char *formula; /* in plain text, operands by their names */
+    const char *notes;   /* edge rules, pitfalls: sentences; NULL: nothing beyond the formula */
+    const char *source;  /* where the definition is from */
+    const char
+        *example; /* arguments of a call in Python, "[1, 2], [1, 4]"; the result is computed for the documentation */
+    cbx_metric_operand operands[CBX_METRIC_MAX_OPERANDS + 1];
+    cbx_metric_parameter parameters[CBX_METRIC_MAX_PARAMETERS + 1];
+    cbx_metric_shapes shapes;
+    const char *function; /* what the function that it takes maps; NULL: it takes none */
+    cbx_direction direction;
+    double low, high;     /* range of the result; infinite: open */
+    unsigned axioms;      /* cbx_metric_axioms */
+    unsigned invariances; /* cbx_metric_invariances */
+    unsigned flags;       /* cbx_metric_flags */
+    cbx_array *(*items)(cbx_ctx *ctx, const cbx_metric_call *call);
+    cbx_array *(*parts)(cbx_ctx *ctx, const cbx_metric_call *call);
+    cbx_array *(*merge)(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, const cbx_array *b);
+    cbx_array *(*whole)(cbx_ctx *ctx, const cbx_metric_call *call);
+    cbx_array *(*finish)(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *state);
+    void *user; /* for the code of registered metrics */
+};
+
+/* ---- registry ---- */
+
+/** Number of metric functions: the built-in ones, by domain, then those that the context registered. */
+CBX_API size_t cbx_metric_count(cbx_ctx *ctx);
+/** One by number, NULL beyond the last. */
+CBX_API const cbx_metric_function *cbx_metric_at(cbx_ctx *ctx, size_t i);
+/**
+ * One by name.
+ * @return CBX_OK; CBX_ENOENT, with the nearest name
+ */
+CBX_API cbx_status cbx_metric_find(cbx_ctx *ctx, const char *name, const cbx_metric_function **out, cbx_err *err);
+/**
+ * Adds a metric function to the context, which then has everything that a built-in one has.
+ * @param m  the caller's; outlives the context or its replacement
+ * @return CBX_OK; CBX_EINVAL (no name, code or operand; a name that is no identifier; an optional operand before another one;
+ *         a default outside its bounds); CBX_EEXIST (unless replace; built-in ones stay); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_metric_register(cbx_ctx *ctx, const cbx_metric_function *m, bool replace, cbx_err *err);
+
+/** Word of a kind: "labels"; "?" for a number outside the list.  Static text. */
+CBX_API const char *cbx_operand_kind_name(cbx_operand_kind kind);
+/** What operands of the kind are, as documentation has it. */
+CBX_API const char *cbx_operand_kind_text(cbx_operand_kind kind);
+/** Operands and parameters of a row. */
+CBX_API size_t cbx_metric_operands(const cbx_metric_function *m);
+CBX_API size_t cbx_metric_parameters(const cbx_metric_function *m);
+
+/* ---- calls ---- */
+
+/** What the numbers of items become. */
+typedef enum cbx_metric_reduction {
+    CBX_REDUCTION_MEAN,     /* sum(w x) / sum(w) */
+    CBX_REDUCTION_SUM,      /* sum(w x) */
+    CBX_REDUCTION_NONE,     /* w x, each; masked ones 0 */
+    CBX_REDUCTION_BATCH_SUM /* the mean over the first axis of sums over the others */
+} cbx_metric_reduction;
+
+/** All zero: the defaults. */
+typedef struct cbx_metric_options {
+    const double *parameters; /* as many as the row has, in its order; NaN: the default; NULL: all defaults */
+    const cbx_array
+        *mask; /* items that count: bool or 0 and 1, broadcasts to the items (the first axis of other metrics) */
+    const cbx_array *weights;       /* not negative, broadcasts likewise */
+    cbx_metric_reduction reduction; /* metrics with items alone may have another than the mean */
+    const cbx_axes *axes;           /* metrics with items: what is reduced; NULL: all */
+    const cbx_fn *function;         /* of metrics that take one; outlives the call */
+} cbx_metric_options;
+
+/**
+ * A metric as an array expression: the result belongs to the current scope.  It can be traced unless the metric is
+ * DATA_SHAPED; under a trace values are not checked.
+ * The second call with the same shapes and options is compiled, where the backend compiles; the bits are the same.
+ * @param nin  the row's operands; fewer: the optional ones at the end are left out
+ * Errors: CBX_EINVAL (count, a parameter outside its bounds, an option that the metric does not take), CBX_ESHAPE,
+ * CBX_EDTYPE, CBX_EDOM (a value outside the domain of its operand, named with its place), CBX_ENOMEM.
+ */
+CBX_API cbx_array *cbx_metric_apply(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
+                                    const cbx_metric_options *options);
+/**
+ * A metric by name, as one number.
+ * @param out  written on success only
+ * @return as cbx_metric_apply; CBX_ENOENT (no such metric); CBX_ESHAPE (the result is no scalar)
+ */
+CBX_API cbx_status cbx_metric_value(cbx_ctx *ctx, const char *name, size_t nin, cbx_array *const *in,
+                                    const cbx_metric_options *options, double *out, cbx_err *err);
+/**
+ * A metric as a function of its operands, for the transforms.
+ * @param options  copied with its axes and parameters; mask and weights are kept; NULL: the defaults
+ * @param out      takes nin operands and gives one result; the caller's to free
+ * @return CBX_OK; CBX_EINVAL (as cbx_metric_apply); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_metric_fn(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin,
+                                 const cbx_metric_options *options, cbx_fn **out, cbx_err *err);
+
+CBX_END_DECLS
+#endif

@@ -1,0 +1,221 @@
+/* What the operands of metrics may be: a rule for each kind. */
+#include <stdio.h>
+
+#include "calibrax/array/scope_internal.h"
+#include "calibrax/metrics/internal.h"
+
+typedef enum sum_rule { NO_SUM, SUM_OF_ALL, SUM_OF_ROWS } sum_rule;
+
+/* Values of a kind.  low and high: least and greatest legal value, NaN: values are not checked. */
+typedef struct value_rule {
+    double low, high;
+    bool whole;    /* integers and booleans alone */
+    int item_axes; /* axes at the end that belong to one item */
+    sum_rule sum;
+    double neutral;
+} value_rule;
+
+static const value_rule rules[CBX_OPERAND_KINDS] = {
+    [CBX_OPERAND_REAL] = { .low = NAN },
+    [CBX_OPERAND_LABELS] = { .low = NAN, .whole = true },
+    [CBX_OPERAND_BINARY] = { .low = 0, .high = 1 },
+    [CBX_OPERAND_PROBABILITY] = { .low = 0, .high = 1, .neutral = 0.5 },
+    [CBX_OPERAND_DISTRIBUTION] = { .low = 0, .high = INFINITY, .sum = SUM_OF_ALL },
+    [CBX_OPERAND_JOINT] = { .low = 0, .high = INFINITY, .sum = SUM_OF_ALL },
+    [CBX_OPERAND_CLASS_PROBABILITIES] = { .low = 0, .high = INFINITY, .item_axes = 1, .sum = SUM_OF_ROWS },
+    [CBX_OPERAND_LOGITS] = { .low = NAN, .item_axes = 1 },
+    [CBX_OPERAND_SCORES] = { .low = -INFINITY, .high = INFINITY },
+    [CBX_OPERAND_RELEVANCE] = { .low = 0, .high = INFINITY },
+    [CBX_OPERAND_VECTORS] = { .low = NAN, .item_axes = 1 },
+    [CBX_OPERAND_SAMPLE] = { .low = -INFINITY, .high = INFINITY },
+    [CBX_OPERAND_POINTS] = { .low = NAN, .item_axes = 1 },
+    [CBX_OPERAND_ENSEMBLE] = { .low = NAN, .item_axes = 1 },
+    [CBX_OPERAND_VECTOR_ENSEMBLE] = { .low = NAN, .item_axes = 2 },
+    [CBX_OPERAND_SIGNAL] = { .low = NAN },
+    [CBX_OPERAND_IMAGE] = { .low = NAN },
+    [CBX_OPERAND_SPD] = { .low = NAN },
+    [CBX_OPERAND_FRAME] = { .low = NAN },
+    [CBX_OPERAND_ADJACENCY] = { .low = 0, .high = INFINITY },
+    [CBX_OPERAND_TOKENS] = { .low = 0, .high = INFINITY, .whole = true },
+    [CBX_OPERAND_TEXTS] = { .low = -1, .high = INFINITY, .whole = true, .item_axes = 1 },
+    [CBX_OPERAND_POSITIVE] = { .low = 0x1p-1074, .high = INFINITY, .neutral = 1 },
+    [CBX_OPERAND_MATRICES] = { .low = NAN, .item_axes = 2 },
+    [CBX_OPERAND_NONNEGATIVE] = { .low = 0, .high = 0x1.fffffffffffffp1023, .item_axes = 1 },
+};
+
+static const struct {
+    const char *word, *text;
+    int low, high; /* rank */
+} names[CBX_OPERAND_KINDS] = {
+#define NAME(name, number, word, low, high, text) [number] = { word, text, low, high },
+    CBX_OPERAND_MAP(NAME)
+#undef NAME
+};
+
+const char *cbx_operand_kind_name(cbx_operand_kind kind)
+{
+    return (unsigned)kind < CBX_OPERAND_KINDS ? names[kind].word : "?";
+}
+
+const char *cbx_operand_kind_text(cbx_operand_kind kind)
+{
+    return (unsigned)kind < CBX_OPERAND_KINDS ? names[kind].text : "?";
+}
+
+int cbx__operand_item_axes(cbx_operand_kind kind) { return rules[kind].item_axes; }
+
+cbx_scalar cbx__operand_neutral(cbx_operand_kind kind, size_t k)
+{
+    if (rules[kind].whole) return cbx_int(0);
+    return cbx_float(rules[kind].sum == SUM_OF_ROWS ? 1 / (double)(k ? k : 1) : rules[kind].neutral);
+}
+
+cbx_array *cbx__metric_operand(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cbx_array *x)
+{
+    return cbx_astype(ctx, x, rules[m->operands[i].kind].whole ? CBX_I64 : CBX_F64);
+}
+
+static bool check_dtype(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)
+{
+    const cbx_metric_operand *o = &m->operands[i];
+    const cbx_dtype t = cbx_array_dtype(x);
+
+    if (cbx_dtype_kind(t) == CBX_KIND_COMPLEX)
+        cbx__refuse(ctx, CBX_EDTYPE, "%s: '%s' must be real, not %s", m->name, o->name, cbx_dtype_name(t));
+    else if (rules[o->kind].whole && cbx_dtype_kind(t) > CBX_KIND_INT)
+        cbx__refuse(ctx, CBX_EDTYPE, "%s: '%s' must be %s, not %s: compare with a threshold, or convert", m->name,
+                    o->name, names[o->kind].text, cbx_dtype_name(t));
+    else
+        return true;
+    return false;
+}
+
+static bool check_rank(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)
+{
+    const cbx_metric_operand *o = &m->operands[i];
+    const int n = cbx_array_ndim(x);
+    char desc[128];
+
+    cbx_array_desc_text(cbx_array_get_desc(x), desc, sizeof desc);
+    if (n < names[o->kind].low || n > names[o->kind].high)
+        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must be %s, not %s", m->name, o->name, names[o->kind].text, desc);
+    else if (cbx_array_count(x) == 0 && o->kind != CBX_OPERAND_TOKENS && o->kind != CBX_OPERAND_TEXTS)
+        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' has no elements", m->name, o->name);
+    else
+        return true;
+    return false;
+}
+
+/* Whether two operands go together by the row's rule. */
+static bool shapes_match(const cbx_metric_function *m, const cbx_array *a, const cbx_array *b)
+{
+    const int first = m->shapes == CBX_SHAPES_ROWS;
+
+    if (m->shapes == CBX_SHAPES_FREE) return true;
+    if (m->shapes == CBX_SHAPES_LENGTH)
+        return cbx_array_ndim(a) > 0 && cbx_array_ndim(b) > 0 && cbx_array_dim(a, 0) == cbx_array_dim(b, 0);
+    if (cbx_array_ndim(a) != cbx_array_ndim(b)) return false;
+    for (int k = first; k < cbx_array_ndim(a); k++)
+        if (cbx_array_dim(a, k) != cbx_array_dim(b, k)) return false;
+    return true;
+}
+
+static const char *const shape_words[] = {
+    [CBX_SHAPES_SAME] = "must have one shape",
+    [CBX_SHAPES_LENGTH] = "must be equally long",
+    [CBX_SHAPES_ROWS] = "must have rows of one shape",
+    [CBX_SHAPES_FREE] = "",
+};
+
+bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in)
+{
+    const size_t max = cbx_metric_operands(m);
+    size_t required = 0;
+
+    while (required < max && !m->operands[required].optional) required++;
+    if (nin < required || nin > max) {
+        if (required == max)
+            cbx__refuse(ctx, CBX_EINVAL, "%s takes %zu operands, not %zu", m->name, max, nin);
+        else
+            cbx__refuse(ctx, CBX_EINVAL, "%s takes %zu to %zu operands, not %zu", m->name, required, max, nin);
+        return false;
+    }
+    for (size_t i = 0; i < nin; i++) {
+        char a[128], b[128];
+        if (!in[i] && m->operands[i].optional) continue;
+        if (!in[i]) {
+            cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is NULL", m->name, m->operands[i].name);
+            return false;
+        }
+        if (cbx_array_is_failed(in[i]) || !check_dtype(ctx, m, i, in[i]) || !check_rank(ctx, m, i, in[i])) return false;
+        if (i == 0 || shapes_match(m, in[0], in[i])) continue;
+        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' and '%s' %s: %s and %s", m->name, m->operands[0].name,
+                    m->operands[i].name, shape_words[m->shapes],
+                    cbx_array_desc_text(cbx_array_get_desc(in[0]), a, sizeof a),
+                    cbx_array_desc_text(cbx_array_get_desc(in[i]), b, sizeof b));
+        return false;
+    }
+    return true;
+}
+
+/* "[3, 1]": the place of element n. */
+static const char *place(const cbx_array *x, size_t n, char *buf, size_t size)
+{
+    size_t at[CBX_MAX_RANK], used = 0;
+
+    for (int k = cbx_array_ndim(x) - 1; k >= 0; k--) {
+        at[k] = n % cbx_array_dim(x, k);
+        n /= cbx_array_dim(x, k);
+    }
+    used = (size_t)snprintf(buf, size, "[");
+    for (int k = 0; k < cbx_array_ndim(x) && used < size; k++)
+        used += (size_t)snprintf(buf + used, size - used, "%s%zu", k ? ", " : "", at[k]);
+    if (used < size) snprintf(buf + used, size - used, "]");
+    return buf;
+}
+
+/* Names the first value outside low..high, or NaN. */
+static void refuse_value(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)
+{
+    const value_rule *r = &rules[m->operands[i].kind];
+    const cbx_array *fine = cbx_logical_and(ctx, cbx_greater_equal_scalar(ctx, x, r->low),
+                                            cbx_less_equal_scalar(ctx, x, r->high));
+    const size_t n = (size_t)cbx__metric_element(cbx_argmin(ctx, fine, NULL), 0);
+    char where[160], value[CBX_FORMAT_SIZE];
+
+    cbx__refuse(ctx, CBX_EDOM, "%s: '%s'%s is %s: it must be %s", m->name, m->operands[i].name,
+                place(x, n, where, sizeof where), cbx_format_double(cbx__metric_element(x, n), value),
+                names[m->operands[i].kind].text);
+}
+
+/* Sums must be 1 up to the rounding of so many additions of numbers in the operand's dtype. */
+static bool check_sums(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)
+{
+    const bool rows = rules[m->operands[i].kind].sum == SUM_OF_ROWS;
+    const double tolerance = cbx_array_dtype(x) == CBX_F32 ? 1e-3 : 1e-6;
+    const cbx_array *sums = cbx_sum(ctx, cbx_astype(ctx, x, CBX_F64), rows ? CBX_AXIS(-1) : NULL);
+    const cbx_array *off = cbx_abs(ctx, cbx_subtract_scalar(ctx, sums, 1));
+    const size_t worst = (size_t)cbx__metric_element(cbx_argmax(ctx, off, NULL), 0);
+    char where[32] = "", value[CBX_FORMAT_SIZE];
+
+    if (cbx__metric_element(off, worst) <= tolerance) return true;
+    if (rows) snprintf(where, sizeof where, "[%zu]", worst);
+    cbx__refuse(ctx, CBX_EDOM, "%s: the sum of '%s'%s is %s, not 1: divide by it", m->name, m->operands[i].name, where,
+                cbx_format_double(cbx__metric_element(sums, worst), value));
+    return false;
+}
+
+bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)
+{
+    const value_rule *r = &rules[m->operands[i].kind];
+    const size_t mark = cbx__mark(ctx);
+    bool fine;
+
+    if (isnan(r->low) || cbx_array_count(x) == 0) return true;
+    fine = cbx_array_dtype(x) == CBX_BOOL || (cbx__metric_element(cbx_min(ctx, x, NULL), 0) >= r->low &&
+                                              cbx__metric_element(cbx_max(ctx, x, NULL), 0) <= r->high);
+    if (!fine) refuse_value(ctx, m, i, x);
+    if (fine && r->sum) fine = check_sums(ctx, m, i, x);
+    cbx__tidy_list(ctx, mark, 0, NULL);
+    return fine;
+}

@@ -1,0 +1,164 @@
+/* Metric functions by name: the built-in tables, then what the context registered. */
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/list.h"
+#include "calibrax/base/text.h"
+#include "calibrax/metrics/internal.h"
+
+static const cbx__metric_table *const tables[] = {
+#define TABLE(domain) &cbx__metrics_##domain,
+    CBX__METRIC_DOMAINS(TABLE)
+#undef TABLE
+};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+/* What a context registered. */
+typedef struct registered {
+    cbx_allocator al;
+    CBX_LIST(const cbx_metric_function *) rows;
+} registered;
+
+static const char slot_key;
+
+static void registered_free(void *state)
+{
+    registered *r = state;
+    cbx_allocator al = r->al;
+    cbx_list_clear(&al, &r->rows);
+    cbx_mem_free(&al, r, sizeof *r);
+}
+
+static registered *registered_of(cbx_ctx *ctx, bool make)
+{
+    cbx__slot *slot = cbx__state_slot(ctx, &slot_key);
+    registered *r = slot ? slot->state : NULL;
+
+    if (!slot || r || !make) return r;
+    if (!(r = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *r))) return NULL;
+    r->al = *cbx_ctx_allocator(ctx);
+    slot->state = r;
+    slot->free = registered_free;
+    return r;
+}
+
+static size_t builtin_count(void)
+{
+    size_t n = 0;
+    for (size_t t = 0; t < TABLES; t++) n += tables[t]->count;
+    return n;
+}
+
+size_t cbx_metric_count(cbx_ctx *ctx)
+{
+    const registered *r = registered_of(ctx, false);
+    return builtin_count() + (r ? r->rows.n : 0);
+}
+
+const cbx_metric_function *cbx_metric_at(cbx_ctx *ctx, size_t i)
+{
+    const registered *r = registered_of(ctx, false);
+
+    for (size_t t = 0; t < TABLES; i -= tables[t++]->count)
+        if (i < tables[t]->count) return &tables[t]->rows[i];
+    return r && i < r->rows.n ? r->rows.items[i] : NULL;
+}
+
+/* NULL: there is no such metric. */
+static const cbx_metric_function *by_name(cbx_ctx *ctx, const char *name)
+{
+    const cbx_metric_function *m;
+
+    for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++)
+        if (strcmp(m->name, name) == 0) return m;
+    return NULL;
+}
+
+cbx_status cbx_metric_find(cbx_ctx *ctx, const char *name, const cbx_metric_function **out, cbx_err *err)
+{
+    CBX_LIST(const char *) names = { 0 };
+    const cbx_metric_function *m;
+    const char *near = NULL;
+
+    if (!name) return cbx_fail(err, CBX_EINVAL, "the name of a metric is NULL");
+    m = by_name(ctx, name);
+    if (m) {
+        *out = m;
+        return CBX_OK;
+    }
+    for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++)
+        if (!cbx_list_push(cbx_ctx_allocator(ctx), &names, m->name)) break;
+    near = cbx_nearest_word(name, names.items, names.n);
+    cbx_list_clear(cbx_ctx_allocator(ctx), &names);
+    return cbx_fail(err, CBX_ENOENT, near ? "there is no metric '%s': did you mean '%s'?" : "there is no metric '%s'",
+                    name, near);
+}
+
+static bool is_identifier(const char *s)
+{
+    if (!s || !*s || strspn(s, "0123456789") > 0) return false;
+    return s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")] == '\0';
+}
+
+cbx_status cbx__metric_row_check(const cbx_metric_function *m, cbx_err *err)
+{
+    const int forms = !!m->items + !!m->parts + !!m->whole;
+    bool optional = false;
+
+    if (!is_identifier(m->name)) return cbx_fail(err, CBX_EINVAL, "the name of a metric must be an identifier");
+    if (forms != 1)
+        return cbx_fail(err, CBX_EINVAL, "metric '%s' must have one of the functions items, parts and whole", m->name);
+    if (m->parts && !m->finish) return cbx_fail(err, CBX_EINVAL, "metric '%s' has parts, but no finish", m->name);
+    if (!m->domain || !m->summary) return cbx_fail(err, CBX_EINVAL, "metric '%s' has no domain or summary", m->name);
+    if (!m->operands[0].name) return cbx_fail(err, CBX_EINVAL, "metric '%s' has no operand", m->name);
+    for (size_t i = 0; m->operands[i].name; i++) {
+        const cbx_metric_operand *o = &m->operands[i];
+        if (i == CBX_METRIC_MAX_OPERANDS || !is_identifier(o->name) || (unsigned)o->kind >= CBX_OPERAND_KINDS)
+            return cbx_fail(err, CBX_EINVAL, "metric '%s': operand %zu is not valid", m->name, i + 1);
+        if (optional && !o->optional)
+            return cbx_fail(err, CBX_EINVAL, "metric '%s': operand '%s' follows an optional one", m->name, o->name);
+        optional = o->optional;
+    }
+    for (size_t i = 0; m->parameters[i].name; i++) {
+        const cbx_metric_parameter *p = &m->parameters[i];
+        if (i == CBX_METRIC_MAX_PARAMETERS || !is_identifier(p->name) || !(p->value >= p->low && p->value <= p->high))
+            return cbx_fail(err, CBX_EINVAL, "metric '%s': the default of parameter %zu is outside its bounds", m->name,
+                            i + 1);
+    }
+    return CBX_OK;
+}
+
+cbx_status cbx_metric_register(cbx_ctx *ctx, const cbx_metric_function *m, bool replace, cbx_err *err)
+{
+    cbx_status st = m ? cbx__metric_row_check(m, err) : cbx_fail(err, CBX_EINVAL, "the metric is NULL");
+    registered *r = st ? NULL : registered_of(ctx, true);
+    const cbx_metric_function *old;
+
+    if (st) return st;
+    if (!r) return cbx_fail_nomem(err, "the registered metrics");
+    old = by_name(ctx, m->name);
+    for (size_t i = 0; old && replace && i < r->rows.n; i++)
+        if (r->rows.items[i] == old) {
+            r->rows.items[i] = m;
+            return CBX_OK;
+        }
+    if (old)
+        return cbx_fail(err, CBX_EEXIST, "there is a metric '%s' already%s", m->name,
+                        replace ? ", and it is built in" : ": replace it, or choose another name");
+    if (!cbx_list_push(&r->al, &r->rows, m)) return cbx_fail_nomem(err, "the registered metrics");
+    return CBX_OK;
+}
+
+size_t cbx_metric_operands(const cbx_metric_function *m)
+{
+    size_t n = 0;
+    while (n < CBX_METRIC_MAX_OPERANDS && m->operands[n].name) n++;
+    return n;
+}
+
+size_t cbx_metric_parameters(const cbx_metric_function *m)
+{
+    size_t n = 0;
+    while (n < CBX_METRIC_MAX_PARAMETERS && m->parameters[n].name) n++;
+    return n;
+}

@@ -1,0 +1,83 @@
+/* Steps that the formulas of metrics are written in. */
+#include "calibrax/metrics/internal.h"
+
+bool cbx__metric_has_data(cbx_ctx *ctx, const cbx_metric_call *call)
+{
+    if (cbx__is_traced(ctx)) return false;
+    for (size_t i = 0; call->in[i]; i++)
+        if (cbx_array_is_abstract(call->in[i])) return false;
+    return true;
+}
+
+double cbx__metric_element(const cbx_array *x, size_t i)
+{
+    ptrdiff_t at = 0;
+    const void *data;
+
+    if (!x || cbx_array_is_failed(x) || cbx_array_is_abstract(x) || i >= cbx_array_count(x)) return NAN;
+    for (int k = cbx_array_ndim(x) - 1; k >= 0; k--) {
+        at += (ptrdiff_t)(i % cbx_array_dim(x, k)) * cbx_array_strides(x)[k];
+        i /= cbx_array_dim(x, k);
+    }
+    data = (const char *)cbx_array_data(x) + at * (ptrdiff_t)cbx_dtype_size(cbx_array_dtype(x));
+    switch (cbx_array_dtype(x)) {
+    case CBX_BOOL: return *(const unsigned char *)data != 0;
+    case CBX_I8: return *(const int8_t *)data;
+    case CBX_I16: return *(const int16_t *)data;
+    case CBX_I32: return *(const int32_t *)data;
+    case CBX_I64: return (double)*(const int64_t *)data;
+    case CBX_U8: return *(const uint8_t *)data;
+    case CBX_U16: return *(const uint16_t *)data;
+    case CBX_U32: return *(const uint32_t *)data;
+    case CBX_U64: return (double)*(const uint64_t *)data;
+    case CBX_F32: return (double)*(const float *)data;
+    case CBX_F64: return *(const double *)data;
+    default: return NAN;
+    }
+}
+
+cbx_array *cbx__weighted_sum(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x)
+{
+    return cbx_sum(ctx, call->weights ? cbx_multiply(ctx, call->weights, x) : x, NULL);
+}
+
+cbx_array *cbx__weighted_mean(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x)
+{
+    if (!call->weights) return cbx_mean(ctx, x, NULL);
+    return cbx_divide(ctx, cbx__weighted_sum(ctx, call, x), cbx_sum(ctx, call->weights, NULL));
+}
+
+cbx_array *cbx__total_weight(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x)
+{
+    return call->weights ? cbx_sum(ctx, call->weights, NULL) : cbx__number(ctx, (double)cbx_array_count(x));
+}
+
+cbx_array *cbx__ratio_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, double value)
+{
+    const cbx_array *zero = cbx_equal_scalar(ctx, b, 0);
+    cbx_array *safe = cbx_where(ctx, zero, cbx__number(ctx, 1), b);
+
+    return cbx_where(ctx, zero, cbx__number(ctx, value), cbx_divide(ctx, a, safe));
+}
+
+cbx_array *cbx__number(cbx_ctx *ctx, double v) { return cbx_full(ctx, 0, NULL, CBX_F64, cbx_float(v)); }
+
+cbx_array *cbx__root(cbx_ctx *ctx, const cbx_array *x)
+{
+    const cbx_array *zero = cbx_equal_scalar(ctx, x, 0);
+    cbx_array *safe = cbx_where(ctx, zero, cbx__number(ctx, 1), x);
+
+    return cbx_where(ctx, zero, cbx__number(ctx, 0), cbx_sqrt(ctx, safe));
+}
+
+cbx_array *cbx__xlogy(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
+{
+    const cbx_array *zero = cbx_equal_scalar(ctx, x, 0);
+    cbx_array *safe = cbx_where(ctx, zero, cbx__number(ctx, 1), y);
+
+    return cbx_multiply(ctx, x, cbx_log(ctx, safe));
+}
+
+cbx_array *cbx__pack(cbx_ctx *ctx, size_t n, const cbx_array *const *in) { return cbx_stack(ctx, n, in, 0); }
+
+void cbx__unpack(cbx_ctx *ctx, const cbx_array *x, size_t n, cbx_array **out) { cbx_unstack(ctx, x, 0, n, out); }

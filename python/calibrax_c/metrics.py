@@ -1,0 +1,105 @@
+"""Metric functions: numbers that compare predictions with targets, distributions, sets of points.
+
+Each function takes arrays of any package (calibrax_c, NumPy, JAX, torch: by DLPack or the buffer protocol), or lists of numbers, and
+gives an Array: a scalar unless its documentation says otherwise.  They can be traced, differentiated, batched and compiled with the
+transforms of calibrax_c, except for those that read values (their documentation marks them).
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from . import _core, array  # type: ignore[attr-defined]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_TYPES = {"float": float, "int": int, "bool": bool, "choice": str}
+_OPTIONS = {"mask": None, "weights": None, "reduction": "mean", "axis": None, "keepdims": False}
+_WEIGHTED = 4
+_rows: dict[str, dict[str, Any]] = {row["name"]: row for row in _core._metrics.table()}
+
+
+def _operand(o: Any) -> Any:
+    return o if o is None or isinstance(o, array.Array) else array.asarray(o)
+
+
+def _number(name: str, row: tuple[Any, ...], value: Any) -> float | None:
+    """The value of a parameter as the number that the library takes."""
+    parameter, _, kind, *_, words = row
+    if value is None:
+        return None
+    if kind == "choice":
+        choices = words.split("|")
+        if value not in choices:
+            raise ValueError(f"{name}: '{parameter}' must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        return float(choices.index(value))
+    if isinstance(value, str):
+        raise TypeError(f"{name}: '{parameter}' must be a number, got {value!r}")
+    return float(value)
+
+
+def _default(row: tuple[Any, ...]) -> Any:
+    _, _, kind, value, _, _, words = row
+    return words.split("|")[int(value)] if kind == "choice" else _TYPES[kind](value)
+
+
+def _signature(row: dict[str, Any]) -> inspect.Signature:
+    P = inspect.Parameter
+    parameters = [P(n, P.POSITIONAL_OR_KEYWORD, default=None if optional else P.empty) for n, _, _, optional in row["operands"]]
+    if row["function"]:
+        parameters.append(P("function", P.KEYWORD_ONLY))
+    parameters += [P(p[0], P.KEYWORD_ONLY, default=_default(p)) for p in row["parameters"]]
+    options = [*_OPTIONS] if row["form"] == "items" else ["mask", "weights"] if row["flags"] & _WEIGHTED else ["mask"]
+    parameters += [P(o, P.KEYWORD_ONLY, default=_OPTIONS[o]) for o in options]
+    return inspect.Signature(parameters)
+
+
+def _recorded(function: Any, like: Any) -> Any:
+    from ._tracing import Traced, flatten
+
+    _, structure = flatten(((like,), {}))
+    return Traced(function, [like], structure).fn
+
+
+def _make(row: dict[str, Any]) -> Callable[..., Any]:
+    name, signature = row["name"], _signature(row)
+    operands = [o[0] for o in row["operands"]]
+
+    def metric(*args: Any, **kwargs: Any) -> Any:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as e:
+            raise TypeError(f"{name}: {e}") from None
+        given = bound.arguments
+        arrays = [_operand(given.get(o)) for o in operands]
+        while arrays and arrays[-1] is None:
+            arrays.pop()
+        numbers = [_number(name, p, given.get(p[0])) for p in row["parameters"]]
+        function = _recorded(given["function"], arrays[0]) if row["function"] else None
+        mask, weights = _operand(given.get("mask")), _operand(given.get("weights"))
+        return _core._metrics.apply(name, arrays, numbers, mask, weights, given.get("reduction", "mean"), given.get("axis"), given.get("keepdims", False), function)
+
+    metric.__name__ = metric.__qualname__ = name
+    metric.__module__ = __name__
+    metric.__doc__ = _documentation(row)
+    metric.__signature__ = signature  # type: ignore[attr-defined]
+    return metric
+
+
+def _documentation(row: dict[str, Any]) -> str:
+    lines = [f"{row['summary']}.", "", f"    {row['formula']}", ""]
+    if row["notes"]:
+        lines += [row["notes"], ""]
+    lines += [f"{name}: {text}{', or left out' if optional else ''}" for name, _, text, optional in row["operands"]]
+    lines += [f"{p[0]}: {p[1]} (default {_default(p)!r})" for p in row["parameters"]]
+    return "\n".join(lines)
+
+
+for _name, _row in _rows.items():
+    globals()[_name] = _make(_row)
+
+
+def __dir__() -> Iterator[str]:
+    return iter(sorted(_rows))

@@ -1,0 +1,119 @@
+/*
+ * Metric functions against other packages, over the cases that scripts/fixtures/make_metric_cases.py wrote: a line a case, in JSON.
+ * CALIBRAX_METRIC_CASES names another folder of cases: so the live comparison runs this same program (make compare-metrics).
+ * Each case is computed as a call, and by the traced and compiled function of the same metric, whose bits must be the same.
+ */
+#include "cases.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrax/array/transform.h"
+
+static cbx_err err;
+
+static double element(const cbx_array *a, size_t i) { return ((const double *)cbx_array_data(a))[i]; }
+
+static void compare(const metric_case *c, const cbx_array *got)
+{
+    char is[160], must[160];
+
+    if (cbx_array_count(got) != cbx_array_count(c->result))
+        fail_msg("%s: the result is %s, not %s", c->label, cbx_array_desc_text(cbx_array_get_desc(got), is, sizeof is),
+                 cbx_array_desc_text(cbx_array_get_desc(c->result), must, sizeof must));
+    for (size_t i = 0; i < cbx_array_count(got); i++) {
+        const double x = element(got, i), y = element(c->result, i);
+        const double bound = c->tolerance * fmax(1, fabs(y));
+        if (x == y || (isnan(x) && isnan(y))) continue;
+        if (!(fabs(x - y) <= bound)) fail_msg("%s: [%zu] is %.17g, not %.17g", c->label, i, x, y);
+    }
+}
+
+static void by_call(cbx_ctx *ctx, const metric_case *c)
+{
+    cbx_array *r;
+    cbx_scope scope;
+
+    cbx_scope_open(ctx, &scope);
+    r = cbx_copy(ctx, cbx_metric_apply(ctx, c->metric, c->nin, c->in, &c->options));
+    CHECK_OK(cbx_scope_close_keep(&scope, 1, &r, &err), &err, c->label);
+    compare(c, r);
+    cbx_array_free(r);
+}
+
+static void compiled(cbx_ctx *ctx, const metric_case *c)
+{
+    cbx_fn *f = NULL, *jitted = NULL;
+    cbx_array *plain = NULL, *fast = NULL;
+
+    if (c->metric->flags & CBX_METRIC_DATA_SHAPED) return;
+    if (c->options.mask && !c->metric->items && !(c->metric->flags & CBX_METRIC_WEIGHTED)) return;
+    CHECK_OK(cbx_metric_fn(ctx, c->metric, c->nin, &c->options, &f, &err), &err, c->label);
+    CHECK_OK(cbx_jit(ctx, f, &jitted, &err), &err, c->label);
+    CHECK_OK(cbx_fn_run(ctx, f, c->nin, c->in, 1, &plain, &err), &err, c->label);
+    CHECK_OK(cbx_fn_run(ctx, jitted, c->nin, c->in, 1, &fast, &err), &err, c->label);
+    for (size_t i = 0; i < cbx_array_count(plain); i++) {
+        const double x = element(fast, i), y = element(plain, i);
+        if (memcmp(&x, &y, sizeof x) != 0 && !(isnan(x) && isnan(y)))
+            fail_msg("%s: compiled [%zu] is %.17g, not %.17g", c->label, i, x, y);
+    }
+    cbx_array_free(plain);
+    cbx_array_free(fast);
+    cbx_fn_free(jitted);
+    cbx_fn_free(f);
+}
+
+static size_t each_line(cbx_ctx *ctx, const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char *line = NULL;
+    size_t size = 0, n = 0;
+
+    CHECK(f, path);
+    while (getline(&line, &size, f) > 0) {
+        metric_case c;
+        read_case(ctx, line, ++n, path, &c);
+        by_call(ctx, &c);
+        compiled(ctx, &c);
+        free_case(&c);
+    }
+    free(line);
+    fclose(f);
+    return n;
+}
+
+static void every_case(void **state)
+{
+    const char *folder = getenv("CALIBRAX_METRIC_CASES");
+    char place[4096], path[8192];
+    cbx_ctx *ctx = NULL;
+    struct dirent *entry;
+    size_t cases = 0;
+    DIR *dir;
+
+    (void)state;
+    if (!folder) {
+        snprintf(place, sizeof place, "%s/tests/fixtures/metrics", getenv("CALIBRAX_SOURCE_ROOT"));
+        folder = place;
+    }
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    CHECK((dir = opendir(folder)), folder);
+    while ((entry = readdir(dir))) {
+        const char *end = strrchr(entry->d_name, '.');
+        if (!end || strcmp(end, ".jsonl") != 0) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        cases += each_line(ctx, path);
+    }
+    closedir(dir);
+    cbx_ctx_free(ctx);
+    CHECK_GT(cases, 50, "cases were read");
+    print_message("%zu cases\n", cases);
+}
+
+TEST_FILE(.seconds = 900)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(every_case) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
