@@ -66,6 +66,67 @@ static void runs_agree(void **state)
     }
 }
 
+/* NumPy's pairwise_sum of loops_utils.h.src, of x or of (x - centre)^2. */
+static double pairwise(const double *a, size_t n, bool squares, bool skips_nan, double centre)
+{
+#define TERM(x) (squares ? (skips_nan && (x) != (x) ? 0.0 : ((x)-centre) * ((x)-centre)) : (x))
+    if (n < 8) {
+        double sum = -0.0;
+        for (size_t i = 0; i < n; i++) sum += TERM(a[i]);
+        return sum;
+    }
+    if (n <= 128) {
+        double r[8], sum;
+        size_t i;
+        for (int k = 0; k < 8; k++) r[k] = TERM(a[k]);
+        for (i = 8; i < n - n % 8; i += 8)
+            for (int k = 0; k < 8; k++) r[k] += TERM(a[i + (size_t)k]);
+        sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+        for (; i < n; i++) sum += TERM(a[i]);
+        return sum;
+    }
+    const size_t half = n / 2 - n / 2 % 8;
+    return pairwise(a, half, squares, skips_nan, centre) + pairwise(a + half, n - half, squares, skips_nan, centre);
+#undef TERM
+}
+
+static bool same(double x, double y) { return memcmp(&x, &y, sizeof x) == 0 || (x != x && y != y); }
+
+/* Each length up to a few windows of the fast path, then some of the lengths beyond. */
+static void sums_follow_the_tree(void **state)
+{
+    (void)state;
+    enum { LONGEST = 70000 };
+    static double a[LONGEST], wide[LONGEST];
+    static float narrow[LONGEST];
+    cbx_rng r;
+
+    r = cbx_rng_make(11, 0);
+    for (size_t n = 0; n <= LONGEST; n += n < 2100 ? 1 : 97) {
+        const double centre = cbx_rng_uniform(&r);
+        for (size_t i = 0; i < n; i++) {
+            a[i] = n % 5 ? cbx_rng_uniform(&r) * ldexp(1.0, (int)(i % 40)) - 0.25 : awkward(&r);
+            if (n % 5 == 0 && i % 61 == 3) a[i] = NAN;
+            narrow[i] = (float)a[i];
+            wide[i] = narrow[i];
+        }
+        const double want[] = { pairwise(a, n, false, false, 0),        pairwise(a, n, true, false, centre),
+                                pairwise(a, n, true, true, centre),     pairwise(wide, n, false, false, 0),
+                                pairwise(wide, n, true, false, centre), pairwise(wide, n, true, true, centre) };
+        for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+            if (!cbx_isa_available((cbx_isa)isa)) continue;
+            const cbx__fold *f = cbx__fold_get((cbx_isa)isa);
+            const double got[] = { f->run_sum_f64(a, n),
+                                   f->run_squares_f64[0](a, n, centre),
+                                   f->run_squares_f64[1](a, n, centre),
+                                   f->run_sum_f32(narrow, n),
+                                   f->run_squares_f32[0](narrow, n, centre),
+                                   f->run_squares_f32[1](narrow, n, centre) };
+            for (size_t k = 0; k < CBX_LEN(want); k++) CHECK(same(got[k], want[k]), cbx_isa_name((cbx_isa)isa));
+        }
+    }
+}
+
 static void indices_are_judged(void **state)
 {
     (void)state;
@@ -168,10 +229,8 @@ static void layouts_agree(void **state)
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_agree),
-        cmocka_unit_test(indices_are_judged),
-        cmocka_unit_test(rows_agree),
-        cmocka_unit_test(layouts_agree),
+        cmocka_unit_test(runs_agree), cmocka_unit_test(sums_follow_the_tree), cmocka_unit_test(indices_are_judged),
+        cmocka_unit_test(rows_agree), cmocka_unit_test(layouts_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

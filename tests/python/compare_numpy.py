@@ -322,6 +322,14 @@ class Reductions(Against):
                 self.same(getattr(cx, name)(array(a), **kw), want, (name, a.dtype, a.shape, kw))
             self.same(cx.sum(array(a), dtype=cx.complex128, **kw), np.sum(a, dtype="complex128", **kw))
 
+    def test_long_sums_have_numpys_bits(self):
+        rng = np.random.default_rng(SEED)
+        for n in (128, 129, 900, 1000, 1024, 1025, 4096, 10007, 65536, 10**6, 2**20 + 24):
+            a = rng.normal(size=2 * n) * 10.0 ** rng.integers(-8, 9, 2 * n)
+            self.assertEqual(float(cx.sum(array(a[:n]))), float(np.sum(a[:n])), n)
+            self.assertEqual(float(cx.mean(array(a[:n]))), float(np.mean(a[:n])), n)
+            self.assertEqual(float(cx.sum(array(a[::2]))), float(np.sum(a[::2])), n)
+
     def test_means(self):
         for a, axis, keep in self.cases(REAL + ["int64"]):
             kw = {"axis": axis, "keepdims": keep}

@@ -11,7 +11,7 @@
 #include "calibrax/array/reference/reduce.h"
 
 enum {
-    LEAF = CBX__LEAF,
+    TILE = 1024,  /* elements of a branch that is computed at once */
     LEVELS = 56,  /* of a tree of any length in memory */
     BRANCHES = 64 /* of the tree of one result, for threads */
 };
@@ -20,12 +20,12 @@ enum {
 typedef struct rows_work {
     const cbx__nest_call *c;
     char *p[CBX__MAX_STREAMS]; /* first element of the row of this result */
-    char *tiles;               /* LEAF elements of each fold */
+    char *tiles;               /* TILE elements of each fold */
     double *sums;              /* of each level of the tree, of each fold */
     cbx__held *held;           /* of each fold */
 } rows_work;
 
-static size_t tile_bytes(const cbx__nest *n) { return n->nfolds * LEAF * sizeof(double); }
+static size_t tile_bytes(const cbx__nest *n) { return n->nfolds * TILE * sizeof(double); }
 static size_t rows_bytes(const cbx__nest *n)
 {
     return cbx__padded(tile_bytes(n)) + cbx__padded((LEVELS + 1) * n->nfolds * sizeof(double)) +
@@ -62,7 +62,7 @@ static void produce(const rows_work *w, size_t pos, size_t count)
         cbx__nest_move(n, at, last, true, p);
         if (run > count - done) run = count - done;
         for (size_t f = 0; f < n->nfolds; f++)
-            p[n->folds[f].stream] = w->tiles + (f * LEAF + done) * sizeof(double) -
+            p[n->folds[f].stream] = w->tiles + (f * TILE + done) * sizeof(double) -
                                     (n->folds[f].wide == CBX_BOOL ? done * (sizeof(double) - 1) : 0);
         w->c->fn(w->c->self, 1, (int64_t)run, p, outer, inner);
         done += run;
@@ -78,7 +78,7 @@ static void tree(const rows_work *w, size_t pos, size_t count, unsigned level)
     const double *right = sums + n->nfolds;
     const size_t half = count / 2 - count / 2 % 8;
 
-    if (count > LEAF) {
+    if (count > TILE) {
         tree(w, pos, half, level);
         tree(w, pos + half, count - half, level + 1);
         for (size_t f = 0; f < n->nfolds; f++) sums[f] += right[f];
@@ -86,7 +86,7 @@ static void tree(const rows_work *w, size_t pos, size_t count, unsigned level)
     }
     produce(w, pos, count);
     for (size_t f = 0; f < n->nfolds; f++) {
-        const void *tile = w->tiles + f * LEAF * sizeof(double);
+        const void *tile = w->tiles + f * TILE * sizeof(double);
         if (cbx__in_tree(&n->folds[f]))
             sums[f] = k->run_sum_f64(tile, count);
         else
@@ -140,7 +140,7 @@ static void divide(branches *b, size_t pos, size_t count)
 {
     const size_t half = count / 2 - count / 2 % 8;
 
-    if (count <= b->min || count <= LEAF) {
+    if (count <= b->min || count <= TILE) {
         b->at[b->n++] = (branch){ pos, count };
         return;
     }
@@ -154,7 +154,7 @@ static void join_sums(const branches *b, size_t *next, size_t count, size_t nfol
 {
     const size_t half = count / 2 - count / 2 % 8;
 
-    if (count <= b->min || count <= LEAF) {
+    if (count <= b->min || count <= TILE) {
         memcpy(out, sums + (*next)++ * nfolds, nfolds * sizeof *out);
         return;
     }
@@ -219,7 +219,7 @@ void cbx__fold_rows(const cbx__nest_call *c, int threads)
     const cbx__nest *n = c->nest;
     const size_t results = cbx__nest_points(n, false), length = cbx__nest_points(n, true);
 
-    if (threads > 1 && results < (size_t)threads * 2 && length > 8 * LEAF && divides(n)) {
+    if (threads > 1 && results < (size_t)threads * 2 && length > 8 * TILE && divides(n)) {
         for (size_t r = 0; r < results; r++) {
             cbx__nest_call one = *c;
             char *to[CBX__MAX_STREAMS];

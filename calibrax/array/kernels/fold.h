@@ -18,6 +18,8 @@
  * in vain. */
 #define CBX__AHEAD 512
 
+#define CBX__LEAF 128 /* elements that NumPy's tree of sums does not divide further */
+
 /* name, type, step: t so far, x the next */
 #define CBX__FOLD_MAP(X)                                                                                               \
     X(add_f64, double, t + x)                                                                                          \
@@ -63,8 +65,9 @@ typedef struct cbx__fold {
     CBX__WINNER_MAP(CBX__ROWS)
 #undef CBX__ROWS
 #define CBX__RUNS(S, T)                                                                                                \
-    double (*run_squares_##S[2])(const T *a, size_t n, double centre); /* of distances; [1]: NaN left out */           \
-    T (*run_max_##S)(const T *a, size_t n);                            /* n > 0 */                                     \
+    /* sum of the squares of distances, as run_sum; [1]: NaN left out */                                               \
+    double (*run_squares_##S[2])(const T *a, size_t n, double centre);                                                 \
+    T (*run_max_##S)(const T *a, size_t n); /* n > 0 */                                                                \
     T (*run_min_##S)(const T *a, size_t n);                                                                            \
     T (*run_nanmax_##S)(const T *a, size_t n); /* NaN only if there is nothing else */                                 \
     T (*run_nanmin_##S)(const T *a, size_t n);                                                                         \
@@ -73,7 +76,9 @@ typedef struct cbx__fold {
     CBX__RUNS(f64, double)
     CBX__RUNS(f32, float)
 #undef CBX__RUNS
-    double (*run_sum_f32)(const float *a, size_t n); /* 8 sums in float64, joined pairwise, as run_squares */
+    /* in float64, in NumPy's tree: halves, the first rounded down to a multiple of 8, until CBX__LEAF or fewer are left;
+     * these in 8 interleaved sums, joined pairwise; of nothing -0.0 */
+    double (*run_sum_f32)(const float *a, size_t n);
     double (*run_sum_f64)(const double *a, size_t n);
     void (*widen_f32)(size_t n, double *acc, const float *row); /* acc[i] += row[i] */
     int64_t (*run_max_i64)(const int64_t *a, size_t n);

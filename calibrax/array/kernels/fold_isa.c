@@ -112,34 +112,121 @@ typedef int32_t mask_f32 __attribute__((vector_size(VECTOR_BYTES), may_alias));
 RUNS(f64, double)
 RUNS(f32, float)
 
-/* 8 sums joined pairwise; e(x) of the elements. */
-#define EIGHTS(name, T, e)                                                                                             \
-    static double name(const T *a, size_t n EXTRA)                                                                     \
+/* Sums in NumPy's tree.  The additions of a leaf wait for each other, so STREAMS leaves are summed side by side, and LEAVES of them
+ * joined at once; each result is as if its leaf were alone. */
+typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
+typedef int64_t eight_mask __attribute__((vector_size(64)));
+typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
+enum { LEAVES = 8, STREAMS = VECTOR_BYTES >= 64 ? LEAVES : LEAVES / 2 };
+
+#pragma GCC diagnostic ignored "-Wpsabi" /* eights wider than a register pass between inline functions alone */
+#define ALWAYS static inline __attribute__((always_inline))
+ALWAYS eight load_f64(const double *a) { return *(const eight *)a; }
+ALWAYS eight load_f32(const float *a) { return __builtin_convertvector(*(const eight_f32 *)a, eight); }
+
+ALWAYS double join(eight r)
+{
+    r += __builtin_shufflevector(r, r, 1, 0, 3, 2, 5, 4, 7, 6);
+    r += __builtin_shufflevector(r, r, 2, 3, 0, 1, 6, 7, 4, 5);
+    return r[0] + r[4];
+}
+ALWAYS eight join_lanes(eight a, eight b)
+{
+    return __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14) +
+           __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
+}
+ALWAYS eight join_pairs(eight a, eight b)
+{
+    return __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13) +
+           __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15);
+}
+/* join(r[k]) in lane k */
+ALWAYS eight join_each(const eight *r)
+{
+    return join_pairs(join_pairs(join_lanes(r[0], r[1]), join_lanes(r[2], r[3])),
+                      join_pairs(join_lanes(r[4], r[5]), join_lanes(r[6], r[7])));
+}
+
+ALWAYS size_t left_half(size_t n) { return n / 2 - n / 2 % 8; }
+
+/* Where the leaves of a tree of n elements begin; false: it has not LEAVES of them, all at the same depth.  The first leaf
+ * is the shortest, the last, which alone may have other than a multiple of 8 elements, the longest. */
+ALWAYS bool find_leaves(size_t n, size_t *at)
+{
+    at[0] = 0;
+    at[4] = left_half(n);
+    at[8] = n;
+    at[2] = left_half(at[4]);
+    at[6] = at[4] + left_half(n - at[4]);
+    _Pragma("GCC unroll 4") for (int k = 1; k < LEAVES; k += 2) at[k] = at[k - 1] + left_half(at[k + 1] - at[k - 1]);
+    return at[2] > CBX__LEAF && n - at[7] <= CBX__LEAF;
+}
+
+/* name, T, S; of an element x and of eight of them: one(x), all(x) */
+#define SUMS(name, T, S, one, all)                                                                                     \
+    static double name##_leaf(const T *a, size_t n EXTRA)                                                              \
     {                                                                                                                  \
-        double r[8], sum = -0.0;                                                                                       \
+        eight r;                                                                                                       \
+        double sum = -0.0;                                                                                             \
         size_t i = 0;                                                                                                  \
         if (n >= 8) {                                                                                                  \
-            for (size_t k = 0; k < 8; k++) r[k] = e((double)a[k]);                                                     \
-            for (i = 8; i < n - n % 8; i += 8)                                                                         \
-                for (size_t k = 0; k < 8; k++) r[k] += e((double)a[i + k]);                                            \
-            sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));                                   \
+            r = all(load_##S(a));                                                                                      \
+            _Pragma("GCC unroll 4") for (i = 8; i + 8 <= n; i += 8) r += all(load_##S(a + i));                         \
+            sum = join(r);                                                                                             \
         }                                                                                                              \
-        for (; i < n; i++) sum += e((double)a[i]);                                                                     \
+        for (; i < n; i++) sum += one((double)a[i]);                                                                   \
         return sum;                                                                                                    \
+    }                                                                                                                  \
+    ALWAYS double name##_leaves(const T *a, const size_t *at EXTRA)                                                    \
+    {                                                                                                                  \
+        eight r[LEAVES], sums;                                                                                         \
+        size_t tail = at[LEAVES] - at[LEAVES] % 8;                                                                     \
+        for (int g = 0; g < LEAVES; g += STREAMS) {                                                                    \
+            eight t[STREAMS];                                                                                          \
+            const T *p[STREAMS];                                                                                       \
+            size_t i = 8;                                                                                              \
+            _Pragma("GCC unroll 8") for (int k = 0; k < STREAMS; k++) p[k] = a + at[g + k];                            \
+            _Pragma("GCC unroll 8") for (int k = 0; k < STREAMS; k++) t[k] = all(load_##S(p[k]));                      \
+            for (; i < at[1]; i += 8)                                                                                  \
+                _Pragma("GCC unroll 8") for (int k = 0; k < STREAMS; k++) t[k] += all(load_##S(p[k] + i));             \
+            _Pragma("GCC unroll 8") for (int k = 0; k < STREAMS; k++)                                                  \
+            {                                                                                                          \
+                for (i = at[1]; i + 8 <= at[g + k + 1] - at[g + k]; i += 8) t[k] += all(load_##S(p[k] + i));           \
+                r[g + k] = t[k];                                                                                       \
+            }                                                                                                          \
+        }                                                                                                              \
+        sums = join_each(r);                                                                                           \
+        for (; tail < at[LEAVES]; tail++) sums[LEAVES - 1] += one((double)a[tail]);                                    \
+        return join(sums);                                                                                             \
+    }                                                                                                                  \
+    static double name(const T *a, size_t n EXTRA)                                                                     \
+    {                                                                                                                  \
+        static const size_t whole[] = { 0, 128, 256, 384, 512, 640, 768, 896, 1024 };                                  \
+        const size_t half = left_half(n);                                                                              \
+        size_t at[LEAVES + 1];                                                                                         \
+        if (n == LEAVES * CBX__LEAF) return name##_leaves(a, whole GIVEN);                                             \
+        if (n <= CBX__LEAF) return name##_leaf(a, n GIVEN);                                                            \
+        if (n < LEAVES * CBX__LEAF && find_leaves(n, at)) return name##_leaves(a, at GIVEN);                           \
+        return name(a, half GIVEN) + name(a + half, n - half GIVEN);                                                   \
     }
-#define SAME(x)    (x)
-#define SQUARE(x)  (((x)-centre) * ((x)-centre))
-#define SKIPPED(x) ((x) == (x) ? SQUARE(x) : 0.0)
+#define SAME(x)        (x)
+#define SQUARE(x)      (((x)-centre) * ((x)-centre))
+#define SKIPPED(x)     ((x) == (x) ? SQUARE(x) : 0.0)
+#define ALL_SKIPPED(x) ((eight)((eight_mask)SQUARE(x) & ((x) == (x))))
 #define EXTRA
-EIGHTS(run_sum_f32, float, SAME)
-EIGHTS(run_sum_f64, double, SAME)
+#define GIVEN
+SUMS(run_sum_f32, float, f32, SAME, SAME)
+SUMS(run_sum_f64, double, f64, SAME, SAME)
 #undef EXTRA
+#undef GIVEN
 #define EXTRA , double centre
-EIGHTS(run_squares_f32, float, SQUARE)
-EIGHTS(run_squares_f64, double, SQUARE)
-EIGHTS(run_nansquares_f32, float, SKIPPED)
-EIGHTS(run_nansquares_f64, double, SKIPPED)
+#define GIVEN , centre
+SUMS(run_squares_f32, float, f32, SQUARE, SQUARE)
+SUMS(run_squares_f64, double, f64, SQUARE, SQUARE)
+SUMS(run_nansquares_f32, float, f32, SKIPPED, ALL_SKIPPED)
+SUMS(run_nansquares_f64, double, f64, SKIPPED, ALL_SKIPPED)
 #undef EXTRA
+#undef GIVEN
 
 static void widen_f32(size_t n, double *restrict acc, const float *restrict row)
 {

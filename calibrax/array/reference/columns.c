@@ -48,7 +48,7 @@ static void add_row(const block *b, double *sum, size_t i)
         b->fold->add_f64(b->width, sum, row(b, i));
 }
 
-/* As leaf_sum of reduce.c, from row i on; one of the eight sums after the other, which keeps it in the nearest cache. */
+/* As the sums of kernels/fold_isa.c, from row i on; one of the eight sums after the other, which keeps it in the nearest cache. */
 static void leaf(const block *b, size_t i, size_t n, double *sum)
 {
     double r[8][COLUMNS];

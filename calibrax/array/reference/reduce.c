@@ -16,51 +16,33 @@
 #define LEAF  CBX__LEAF
 #define CHUNK CBX__CHUNK
 #define RUN   4096
+/* Elements of the buffer for a branch of the tree of sums. */
+#define BRANCH 1024
 
 typedef void (*reducer)(cbx__stream *s, size_t n, cbx__total *out);
 
-static double leaf_sum(const double *a, size_t n, size_t step)
-{
-    double r[8], sum = -0.0;
-    size_t i;
+static const cbx__fold *fold(void) { return cbx__fold_get(cbx_isa_best()); }
 
-    if (n < 8) {
-        for (i = 0; i < n; i++) sum += a[i * step];
-        return sum;
+/* Elements that are read where they lie need no buffer. */
+static bool lies_whole(const cbx__stream *s)
+{
+    return s->direct && s->ndim == 1 && s->strides[0] == (ptrdiff_t)s->size;
+}
+
+/* Recursion of depth log2(n / BRANCH). */
+#define PAIRWISE(name, T, sum)                                                                                         \
+    static double name(cbx__stream *s, size_t n)                                                                       \
+    {                                                                                                                  \
+        T buf[BRANCH];                                                                                                 \
+        double left;                                                                                                   \
+        size_t half;                                                                                                   \
+        if (n <= BRANCH || lies_whole(s)) return fold()->sum(cbx__stream_next(s, n, buf), n);                          \
+        half = n / 2 - n / 2 % 8;                                                                                      \
+        left = name(s, half);                                                                                          \
+        return left + name(s, n - half);                                                                               \
     }
-    for (size_t k = 0; k < 8; k++) r[k] = a[k * step];
-    for (i = 8; i < n - n % 8; i += 8) {
-        __builtin_prefetch(a + i * step + CBX__AHEAD);
-        for (size_t k = 0; k < 8; k++) r[k] += a[(i + k) * step];
-    }
-    sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
-    for (; i < n; i++) sum += a[i * step];
-    return sum;
-}
-
-/* Recursion of depth log2(n / 128). */
-static double pairwise(cbx__stream *s, size_t n)
-{
-    double buf[LEAF], left;
-    size_t half;
-
-    if (n <= LEAF) return leaf_sum(cbx__stream_next(s, n, buf), n, 1);
-    half = n / 2 - n / 2 % 8;
-    left = pairwise(s, half);
-    return left + pairwise(s, n - half);
-}
-
-static double pairwise_f32(cbx__stream *s, size_t n)
-{
-    float buf[LEAF];
-    size_t half;
-    double left;
-
-    if (n <= LEAF) return cbx__fold_get(cbx_isa_best())->run_sum_f32(cbx__stream_next(s, n, buf), n);
-    half = n / 2 - n / 2 % 8;
-    left = pairwise_f32(s, half);
-    return left + pairwise_f32(s, n - half);
-}
+PAIRWISE(pairwise, double, run_sum_f64)
+PAIRWISE(pairwise_f32, float, run_sum_f32)
 
 static void sum_f32(cbx__stream *s, size_t n, cbx__total *out)
 {
@@ -82,14 +64,13 @@ static void sum_f64(cbx__stream *s, size_t n, cbx__total *out)
 
 static double squares(cbx__stream *s, size_t n, double centre, bool skips_nan)
 {
-    const cbx__fold *k = cbx__fold_get(cbx_isa_best());
-    double buf[LEAF], left;
+    double buf[BRANCH], left;
     size_t half;
 
-    if (n <= LEAF) {
+    if (n <= BRANCH || lies_whole(s)) {
         const void *a = cbx__stream_next(s, n, buf);
-        return s->size == sizeof(float) ? k->run_squares_f32[skips_nan](a, n, centre)
-                                        : k->run_squares_f64[skips_nan](a, n, centre);
+        return s->size == sizeof(float) ? fold()->run_squares_f32[skips_nan](a, n, centre)
+                                        : fold()->run_squares_f64[skips_nan](a, n, centre);
     }
     half = n / 2 - n / 2 % 8;
     left = squares(s, half, centre, skips_nan);
@@ -137,8 +118,6 @@ static void sum_c128(cbx__stream *s, size_t n, cbx__total *out)
     out->c[1] = 0.0 + sum[1];
 }
 
-static const cbx__fold *fold(void) { return cbx__fold_get(cbx_isa_best()); }
-
 /* Left to right; a leaf at a time through the buffer. */
 #define IN_ORDER(fn, T, begin, step, result)                                                                           \
     static void fn(cbx__stream *s, size_t n, cbx__total *out)                                                          \
@@ -160,11 +139,7 @@ IN_ORDER(prod_f64, double, 1, t *= x, f)
 IN_ORDER(max_u64, uint64_t, 0, t = x > t ? x : t, u)
 IN_ORDER(min_u64, uint64_t, UINT64_MAX, t = x < t ? x : t, u)
 
-/* Elements that are read where they lie need no buffer. */
-static size_t longest_run(const cbx__stream *s)
-{
-    return s->direct && s->ndim == 1 && s->strides[0] == (ptrdiff_t)s->size ? (size_t)1 << 16 : RUN;
-}
+static size_t longest_run(const cbx__stream *s) { return lies_whole(s) ? (size_t)1 << 16 : RUN; }
 
 /* A run at a time; x is what the run of m elements at a gives. */
 #define BY_RUNS(fn, T, begin, run, step, result)                                                                       \

@@ -4,9 +4,9 @@
 #ifndef CALIBRAX_ARRAY_REFERENCE_REDUCE_H
 #define CALIBRAX_ARRAY_REFERENCE_REDUCE_H
 
+#include "calibrax/array/kernels/fold.h"
 #include "calibrax/array/reference/reference.h"
 
-#define CBX__LEAF  128  /* elements that NumPy's tree sums in one go */
 #define CBX__CHUNK 8192 /* elements that are converted first are summed so many at a time */
 
 /** An accumulator in the wide dtype of a reduction. */
