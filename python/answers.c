@@ -1,7 +1,6 @@
 /* Answers: the library's structs as tuples with names, by the table in answer_types.c. */
 #include "python/answers.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "python/answer_types.h"

@@ -2,7 +2,6 @@
  * run_benchmark: an object that meets the benchmark protocol into a Report with a Run, in this process; launch_benchmarks: benchmarks of
  * a Python module, a shared object, a file or a command, each launch in a fresh process.
  */
-#include <math.h>
 #include <string.h>
 
 #include "python/objects.h"

@@ -2,7 +2,6 @@
  * calibrax_c.ci: which commit made it slower.  bisect() searches a git history with commands; a Bisection is the search alone, for
  * benchmarks that are Python functions, or histories that are not git's.
  */
-#include <math.h>
 #include <string.h>
 
 #include "python/objects.h"

@@ -1,5 +1,4 @@
 /* Creation functions. */
-#include <math.h>
 #include <string.h>
 
 #include "python/state.h"

@@ -1,5 +1,4 @@
 /* Functions element by element: a line each. */
-#include <string.h>
 
 #include "python/state.h"
 

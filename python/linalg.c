@@ -1,6 +1,5 @@
 /* The namespace linalg: the extension of the standard, and lstsq, triangular_solve, which it lacks. */
 #include <math.h>
-#include <string.h>
 
 #include "python/state.h"
 

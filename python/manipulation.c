@@ -1,5 +1,4 @@
 /* Functions that move elements. */
-#include <string.h>
 
 #include "python/state.h"
 

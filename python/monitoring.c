@@ -1,7 +1,6 @@
 /* calibrax_c.monitoring: windows, alerts, health, sinks, tendency.  Time is in seconds, by the caller's clock or by now. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "python/objects.h"
 

@@ -1,5 +1,4 @@
 /* Run: one execution of a set of benchmarks; a frozen record of the library, which any thread may read. */
-#include <string.h>
 
 #include "python/objects.h"
 

@@ -1,6 +1,4 @@
 /* Arguments of measuring and statistics: samples, words, options; and Python functions that the library calls. */
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "python/answers.h"

@@ -1,5 +1,4 @@
 /* Searching, sorting, counting, gathering and scattering. */
-#include <string.h>
 
 #include "python/state.h"
 

@@ -1,5 +1,4 @@
 /* calibrax_c.array.semiring: products and convolutions over an algebra, sparse matrices in ELL form, and their derivatives. */
-#include <string.h>
 
 #include "python/objects.h"
 

@@ -4,7 +4,6 @@
  */
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/trace/cost.h"

@@ -2,7 +2,6 @@
  * ELL products, weighted aggregation, softmax of rows, and their derivatives, in terms of their
  * primitives.
  */
-#include <string.h>
 
 #include "calibrax/array/ell_internal.h"
 #include "calibrax/array/kernels/traits.h"

@@ -2,7 +2,6 @@
 #include "calibrax/array/fft.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "calibrax/array/ops_internal.h"
 

@@ -4,7 +4,6 @@
 #include "calibrax/array/linalg.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "calibrax/array/ops_internal.h"
 #include "calibrax/array/transform.h"

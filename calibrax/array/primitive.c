@@ -3,7 +3,6 @@
  */
 #include "calibrax/array/primitive.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/array/internal.h"

@@ -5,7 +5,6 @@
 #include "calibrax/base/clock.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -4,7 +4,6 @@
 #include "calibrax/base/cpu.h"
 
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

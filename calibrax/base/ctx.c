@@ -2,7 +2,6 @@
 #include "calibrax/base/ctx.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "calibrax/base/ctx_internal.h"
 #include "calibrax/base/options.h"

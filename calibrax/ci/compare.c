@@ -2,7 +2,6 @@
 #include "calibrax/ci/compare.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "calibrax/base/options.h"
 #include "calibrax/base/rng.h"

@@ -4,12 +4,9 @@
  * A run that was read keeps the objects of its points and definitions if they have unknown members, and the text of its time
  * if that has an offset, so that reading and writing a file gives the same bytes.
  */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/file.h"
 #include "calibrax/core/run_internal.h"
 
 static const char *const run_keys[] = { "id",       "timestamp",   "commit", "branch", "environment",

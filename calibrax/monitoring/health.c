@@ -2,7 +2,6 @@
 #include "calibrax/monitoring/health.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "calibrax/base/options.h"
 #include "calibrax/base/table.h"

@@ -2,7 +2,6 @@
 #include "calibrax/profiling/batches.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/list.h"

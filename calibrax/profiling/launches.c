@@ -1,7 +1,5 @@
 /* First and later calls over launches, with cold and warm caches of compiled code. */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

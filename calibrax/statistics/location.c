@@ -3,7 +3,6 @@
 #include "calibrax/statistics/location.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/pairs.h"

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "calibrax/base/options.h"
 #include "calibrax/statistics/estimate.h"

@@ -4,7 +4,6 @@
 #include "calibrax/statistics/multiplicity.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "calibrax/statistics/estimate.h"

@@ -2,7 +2,6 @@
 #include "calibrax/statistics/sequential.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #include "calibrax/base/options.h"
 

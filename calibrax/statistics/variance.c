@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "calibrax/base/parallel.h"
 #include "calibrax/base/rng.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrax/base/file.h"
 #include "calibrax/storage/row_index_internal.h"
 #include "calibrax/storage/row_table.h"
 

@@ -2,7 +2,6 @@
  * Runs of a store rewritten, or copied into another: many at a time, for each of which to lock the store and to wait for the disk would
  * take longer than all the rest.
  */
-#include <string.h>
 #include <sys/stat.h>
 
 #include "calibrax/base/file_batch.h"

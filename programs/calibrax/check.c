@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/file.h"
 #include "calibrax/ci/guard.h"
 #include "calibrax/validation/report.h"
 #include "programs/calibrax/calibrax.h"

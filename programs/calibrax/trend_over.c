@@ -7,7 +7,6 @@
 #include "calibrax/analysis/scaling.h"
 #include "calibrax/base/table.h"
 #include "programs/calibrax/trend.h"
-#include "programs/common/columns.h"
 #include "programs/common/output.h"
 
 /* The law of a fit, and the names of its parameters. */

@@ -2,7 +2,6 @@
  * Rows as people and programs get them: on standard output, as report, CSV and page; after a measurement, or again from files.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "calibrax/perf/report/report.h"
 #include "programs/nperf/measure.h"

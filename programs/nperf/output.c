@@ -1,8 +1,6 @@
 /*
  * Results on standard output and in files.
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "calibrax/base/file.h"
 #include "programs/nperf/nperf.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "programs/common/stop.h"
 #include "programs/nperf/selftest.h"
 #include "suites/suites.h"
 

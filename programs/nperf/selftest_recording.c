@@ -3,7 +3,6 @@
  * be analysed again, with other numbers of comparisons, other seeds, and later engines.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "calibrax/base/file.h"
 #include "programs/nperf/selftest.h"

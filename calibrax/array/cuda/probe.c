@@ -2,7 +2,6 @@
 #include "calibrax/array/cuda/probe.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "calibrax/array/cuda/driver.h"
 #include "calibrax/array/cuda/geometry.h"

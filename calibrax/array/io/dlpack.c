@@ -6,7 +6,6 @@
 #include "calibrax/array/io/dlpack.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/boundary.h"

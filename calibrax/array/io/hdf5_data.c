@@ -2,7 +2,6 @@
  *
  * A dataset is opened, its type, shape and filters are looked at, and only then memory is taken:
  * what its header claims must fit into an array and into the limit of the file's handle. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

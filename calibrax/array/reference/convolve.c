@@ -2,7 +2,6 @@
  * Convolutions over an algebra: by the kernel that reads x in place, or in blocks of windows, each laid out as the rows of a matrix.
  */
 #include <stdatomic.h>
-#include <string.h>
 
 #include "calibrax/array/algebra_object.h"
 #include "calibrax/array/kernels/semiring_kernel.h"

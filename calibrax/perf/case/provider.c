@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "calibrax/base/cpu.h"
-#include "calibrax/base/file.h"
 #include "calibrax/base/openblas.h"
 #include "calibrax/perf/case/provider.h"
 

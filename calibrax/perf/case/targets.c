@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/base/text.h"
 #include "calibrax/validation/accuracy.h"
 
 static const struct {

@@ -8,7 +8,6 @@
 #include "calibrax/perf/launch/grants.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>

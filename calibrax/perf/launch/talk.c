@@ -6,7 +6,6 @@
  */
 #include "calibrax/perf/launch/talk.h"
 
-#include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>

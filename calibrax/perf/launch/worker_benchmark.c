@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrax/base/clock.h"
 #include "calibrax/perf/case/plugin.h"
 #include "calibrax/perf/launch/phases_internal.h"
 #include "calibrax/perf/launch/worker_internal.h"

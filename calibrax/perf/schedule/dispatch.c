@@ -4,7 +4,6 @@
 #include "calibrax/perf/schedule/dispatch.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- the crew --- */

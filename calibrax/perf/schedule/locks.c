@@ -3,7 +3,6 @@
  */
 #include "calibrax/perf/schedule/locks.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "calibrax/perf/launch/environment.h"
 #include "calibrax/perf/launch/talk.h"
 #include "calibrax/perf/schedule/claim.h"
 #include "calibrax/perf/schedule/locks.h"

@@ -1,12 +1,10 @@
 /*
  * A case file of commands: each point in a folder of its own, its set-up there, then the rounds of exec.h, each run's outputs checked.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"

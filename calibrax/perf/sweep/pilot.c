@@ -4,7 +4,6 @@
 #include "calibrax/perf/sweep/pilot.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "calibrax/perf/sweep/stopping.h"
 #include "calibrax/statistics/variance.h"

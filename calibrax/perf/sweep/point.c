@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/file.h"
 #include "calibrax/perf/sweep/health.h"
 #include "calibrax/perf/sweep/pilot.h"
 #include "calibrax/perf/sweep/session.h"

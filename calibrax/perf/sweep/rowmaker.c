@@ -5,7 +5,6 @@
  * the median over rounds of (launch median / reference's launch median) with its order-statistic interval and verdict.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/perf/sweep/estimates.h"

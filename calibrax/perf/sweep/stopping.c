@@ -4,7 +4,6 @@
 #include "calibrax/perf/sweep/stopping.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "calibrax/analysis/verdict.h"
 #include "calibrax/perf/sweep/pairing.h"

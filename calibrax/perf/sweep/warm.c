@@ -5,7 +5,6 @@
  * folder for it, one launch that fills the folder, and some that find it filled; they compile, are checked, and end.
  */
 #include <math.h>
-#include <string.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"

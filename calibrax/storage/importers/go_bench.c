@@ -8,7 +8,6 @@
  * Lines of one name are samples of one point; its package is the scenario, /k=v parts are tags, -P is the tag gomaxprocs.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

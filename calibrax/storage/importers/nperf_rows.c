@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/base/clock.h"
 #include "calibrax/storage/importers/importer.h"
 #include "calibrax/storage/row.h"
 
