@@ -57,10 +57,7 @@ typedef struct cbx_changepoint_opts {
 } cbx_changepoint_opts;
 
 #define CBX_CHANGEPOINT_OPTS_INIT                                                                                      \
-    {                                                                                                                  \
-        sizeof(cbx_changepoint_opts), CBX_CHANGEPOINT_PELT, CBX_CHANGEPOINT_MEAN, 3, __builtin_nan(""), 0, 0.01, 199,  \
-            1                                                                                                          \
-    }
+    CBX_OPTS(cbx_changepoint_opts, CBX_CHANGEPOINT_PELT, CBX_CHANGEPOINT_MEAN, 3, __builtin_nan(""), 0, 0.01, 199, 1)
 
 /** @param opts   NULL: all defaults
  * @param index  capacity n; the changes, ascending

@@ -52,10 +52,7 @@ typedef struct cbx_comparison_opts {
     double level; /* of speed-up intervals */
 } cbx_comparison_opts;
 
-#define CBX_COMPARISON_OPTS_INIT                                                                                       \
-    {                                                                                                                  \
-        sizeof(cbx_comparison_opts), 0, 0, 0, 0, 0.95                                                                  \
-    }
+#define CBX_COMPARISON_OPTS_INIT CBX_OPTS(cbx_comparison_opts, 0, 0, 0, 0, 0.95)
 
 typedef struct cbx_comparison cbx_comparison;
 

@@ -23,10 +23,7 @@ typedef struct cbx_rank_table_opts {
     bool runs_stay;     /* until the last call of cbx_rank_table_cells, whose cells then have a metric */
 } cbx_rank_table_opts;
 
-#define CBX_RANK_TABLE_OPTS_INIT                                                                                       \
-    {                                                                                                                  \
-        sizeof(cbx_rank_table_opts), 0, 0, 0, 0, 0                                                                     \
-    }
+#define CBX_RANK_TABLE_OPTS_INIT CBX_OPTS(cbx_rank_table_opts, 0, 0, 0, 0, 0)
 
 typedef struct cbx_rank_row {
     const char *key; /* "point@scenario{other tags}:metric" */

@@ -99,10 +99,8 @@ typedef struct cbx_regression_opts {
 } cbx_regression_opts;
 
 #define CBX_REGRESSION_OPTS_INIT                                                                                       \
-    {                                                                                                                  \
-        sizeof(cbx_regression_opts), 0.05, __builtin_nan(""), __builtin_nan(""), 0, 0, 0, 0.95, 0, 0, 0, 0, 0,         \
-            __builtin_nan(""), 0, 0                                                                                    \
-    }
+    CBX_OPTS(cbx_regression_opts, 0.05, __builtin_nan(""), __builtin_nan(""), 0, 0, 0, 0.95, 0, 0, 0, 0, 0,            \
+             __builtin_nan(""), 0, 0)
 
 /** One key.  Text lives as long as the result. */
 typedef struct cbx_finding {

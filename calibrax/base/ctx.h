@@ -30,10 +30,7 @@ typedef struct cbx_ctx_opts {
     double gpu_memory_fraction; /* (0, 1] */
 } cbx_ctx_opts;
 
-#define CBX_CTX_OPTS_INIT                                                                                              \
-    {                                                                                                                  \
-        sizeof(cbx_ctx_opts), { 0, 0 }, 0, 0, CBX_CHOICE_UNSET, CBX_CHOICE_UNSET, 0                                    \
-    }
+#define CBX_CTX_OPTS_INIT CBX_OPTS(cbx_ctx_opts, { 0, 0 }, 0, 0, CBX_CHOICE_UNSET, CBX_CHOICE_UNSET, 0)
 
 /**
  * @param opts  NULL: all defaults

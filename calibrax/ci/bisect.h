@@ -53,10 +53,7 @@ typedef struct cbx_bisect_opts {
     const char *identity;  /* kept in the state: a state of another identity is refused; NULL: none */
 } cbx_bisect_opts;
 
-#define CBX_BISECT_OPTS_INIT                                                                                           \
-    {                                                                                                                  \
-        sizeof(cbx_bisect_opts), 0, 0, 0, 0, 0, 0, 0                                                                   \
-    }
+#define CBX_BISECT_OPTS_INIT CBX_OPTS(cbx_bisect_opts, 0, 0, 0, 0, 0, 0, 0)
 
 typedef enum cbx_bisect_outcome {
     CBX_BISECT_RUNNING,   /* cbx_bisect_next returns what to measure */

@@ -43,10 +43,7 @@ typedef struct cbx_run_opts {
     bool no_versions;      /* leave environment.versions out */
 } cbx_run_opts;
 
-#define CBX_RUN_OPTS_INIT                                                                                              \
-    {                                                                                                                  \
-        sizeof(cbx_run_opts), 0, 0, 0, 0                                                                               \
-    }
+#define CBX_RUN_OPTS_INIT CBX_OPTS(cbx_run_opts, 0, 0, 0, 0)
 
 /**
  * A new run: 12 random hex digits as id, the time now, commit, branch, machine and versions.  What cannot be found out (no

@@ -30,10 +30,7 @@ typedef struct cbx_export_opts {
         allow_machines; /* a run against a baseline of another machine, or of one that is unknown; the result names it */
 } cbx_export_opts;
 
-#define CBX_EXPORT_OPTS_INIT                                                                                           \
-    {                                                                                                                  \
-        sizeof(cbx_export_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                          \
-    }
+#define CBX_EXPORT_OPTS_INIT CBX_OPTS(cbx_export_opts, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 /** What was written. */
 typedef struct cbx_export_report {

@@ -40,10 +40,7 @@ typedef struct cbx_health_opts {
     double hysteresis;                   /* share of each limit, 0 <= h < 1 */
 } cbx_health_opts;
 
-#define CBX_HEALTH_OPTS_INIT                                                                                           \
-    {                                                                                                                  \
-        sizeof(cbx_health_opts), 100, 0, 3, 0.2, 0.5, 1.2, 2, 0                                                        \
-    }
+#define CBX_HEALTH_OPTS_INIT CBX_OPTS(cbx_health_opts, 100, 0, 3, 0.2, 0.5, 1.2, 2, 0)
 
 typedef struct cbx_health_report {
     const char *pipeline; /* lives as long as the cbx_health */

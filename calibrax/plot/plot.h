@@ -38,10 +38,7 @@ typedef struct cbx_plot_opts {
     double png_scale;     /* pixels a px, (0, 8]; 0: 2 */
 } cbx_plot_opts;
 
-#define CBX_PLOT_OPTS_INIT                                                                                             \
-    {                                                                                                                  \
-        sizeof(cbx_plot_opts), 0, 0, 0, CBX_PLOT_LINEAR, CBX_PLOT_LINEAR, CBX_PLOT_LIGHT, 0, 0, 0                      \
-    }
+#define CBX_PLOT_OPTS_INIT CBX_OPTS(cbx_plot_opts, 0, 0, 0, CBX_PLOT_LINEAR, CBX_PLOT_LINEAR, CBX_PLOT_LIGHT, 0, 0, 0)
 
 /** @param opts  NULL: all defaults.  @return CBX_OK; CBX_EINVAL (struct_size, a size out of its range); CBX_ENOMEM */
 CBX_API cbx_status cbx_plot_create(cbx_ctx *ctx, const cbx_plot_opts *opts, cbx_plot **out, cbx_err *err);

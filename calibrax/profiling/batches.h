@@ -28,10 +28,7 @@ typedef struct cbx_batches_opts {
     uint64_t (*clock_ns)(void); /* NULL: cbx_clock_ns */
 } cbx_batches_opts;
 
-#define CBX_BATCHES_OPTS_INIT                                                                                          \
-    {                                                                                                                  \
-        sizeof(cbx_batches_opts), 0, SIZE_MAX, 0.95, 0                                                                 \
-    }
+#define CBX_BATCHES_OPTS_INIT CBX_OPTS(cbx_batches_opts, 0, SIZE_MAX, 0.95, 0)
 
 typedef struct cbx_batches_timing {
     double wall_s;             /* of the batches that count: fetch and batch */

@@ -84,10 +84,7 @@ typedef struct cbx_launches_opts {
     double level; /* of the medians' intervals, in (0, 1) */
 } cbx_launches_opts;
 
-#define CBX_LAUNCHES_OPTS_INIT                                                                                         \
-    {                                                                                                                  \
-        sizeof(cbx_launches_opts), 10, 0, 0.95                                                                         \
-    }
+#define CBX_LAUNCHES_OPTS_INIT CBX_OPTS(cbx_launches_opts, 10, 0, 0.95)
 
 /** Medians over launches with order-statistic intervals [s]. */
 typedef struct cbx_launches {

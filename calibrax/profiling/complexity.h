@@ -20,10 +20,7 @@ typedef struct cbx_complexity_opts {
     uint64_t seed;
 } cbx_complexity_opts;
 
-#define CBX_COMPLEXITY_OPTS_INIT                                                                                       \
-    {                                                                                                                  \
-        sizeof(cbx_complexity_opts), 0.95, 0.9, 8, 0.25, 2000, 1                                                       \
-    }
+#define CBX_COMPLEXITY_OPTS_INIT CBX_OPTS(cbx_complexity_opts, 0.95, 0.9, 8, 0.25, 2000, 1)
 
 typedef struct cbx_complexity_report {
     cbx_growth growth;

@@ -52,10 +52,7 @@ typedef struct cbx_energy_opts {
     uint64_t (*clock_ns)(void); /* NULL: cbx_clock_ns */
 } cbx_energy_opts;
 
-#define CBX_ENERGY_OPTS_INIT                                                                                           \
-    {                                                                                                                  \
-        sizeof(cbx_energy_opts), 0, 0, 0, 0, 0                                                                         \
-    }
+#define CBX_ENERGY_OPTS_INIT CBX_OPTS(cbx_energy_opts, 0, 0, 0, 0, 0)
 
 typedef struct cbx_energy_meter cbx_energy_meter;
 
@@ -100,10 +97,7 @@ typedef struct cbx_energy_series_opts {
     const cbx_energy_opts *meter; /* NULL: all defaults; its gpu is read by the thread until the series stops */
 } cbx_energy_series_opts;
 
-#define CBX_ENERGY_SERIES_OPTS_INIT                                                                                    \
-    {                                                                                                                  \
-        sizeof(cbx_energy_series_opts), 0, 0, 0                                                                        \
-    }
+#define CBX_ENERGY_SERIES_OPTS_INIT CBX_OPTS(cbx_energy_series_opts, 0, 0, 0)
 
 typedef struct cbx_energy_series cbx_energy_series;
 

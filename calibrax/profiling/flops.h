@@ -63,10 +63,7 @@ typedef struct cbx_flops_opts {
     bool no_perf_event;                   /* the kernel's counters are not to be tried */
 } cbx_flops_opts;
 
-#define CBX_FLOPS_OPTS_INIT                                                                                            \
-    {                                                                                                                  \
-        sizeof(cbx_flops_opts), 0, 0, 0, 0, 0, 0, 0                                                                    \
-    }
+#define CBX_FLOPS_OPTS_INIT CBX_OPTS(cbx_flops_opts, 0, 0, 0, 0, 0, 0, 0)
 
 /**
  * Of any code: calls fn(user) once uncounted, then `calls` times under hardware counters, if there are any; else what was declared.

@@ -29,10 +29,7 @@ typedef struct cbx_profile_opts {
         *stop; /* not 0: ends the run (SIGTERM, SIGKILL after 10 s); CBX_EINTERRUPTED; NULL: never */
 } cbx_profile_opts;
 
-#define CBX_PROFILE_OPTS_INIT                                                                                          \
-    {                                                                                                                  \
-        sizeof(cbx_profile_opts), 0, 1, 10, 0, 0, 0, 0, 0, 0, 0                                                        \
-    }
+#define CBX_PROFILE_OPTS_INIT CBX_OPTS(cbx_profile_opts, 0, 1, 10, 0, 0, 0, 0, 0, 0, 0)
 
 typedef struct cbx_profile_run {
     double wall_s;

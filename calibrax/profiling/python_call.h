@@ -31,10 +31,7 @@ typedef struct cbx_python_call_opts {
     const volatile sig_atomic_t *stop;
 } cbx_python_call_opts;
 
-#define CBX_PYTHON_CALL_OPTS_INIT                                                                                      \
-    {                                                                                                                  \
-        sizeof(cbx_python_call_opts), 0, 0, 0, 1, 10, 1e-3, 0.95, 0, 0, 0, 0, 0, 0                                     \
-    }
+#define CBX_PYTHON_CALL_OPTS_INIT CBX_OPTS(cbx_python_call_opts, 0, 0, 0, 1, 10, 1e-3, 0.95, 0, 0, 0, 0, 0, 0)
 
 /** Cleared with cbx_python_call_clear. */
 typedef struct cbx_python_call {

@@ -88,10 +88,7 @@ typedef struct cbx_resource_opts {
     const char *proc; /* NULL: "/proc"; a folder: a captured one */
 } cbx_resource_opts;
 
-#define CBX_RESOURCE_OPTS_INIT                                                                                         \
-    {                                                                                                                  \
-        sizeof(cbx_resource_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                        \
-    }
+#define CBX_RESOURCE_OPTS_INIT CBX_OPTS(cbx_resource_opts, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 typedef struct cbx_resource_monitor cbx_resource_monitor;
 

@@ -36,10 +36,7 @@ typedef struct cbx_timing_opts {
     uint64_t (*clock_ns)(void); /* NULL: cbx_clock_ns */
 } cbx_timing_opts;
 
-#define CBX_TIMING_OPTS_INIT                                                                                           \
-    {                                                                                                                  \
-        sizeof(cbx_timing_opts), 3, 30, 1e-3, 0, 10, 0.95, 0, 0, 0, 0, 0                                               \
-    }
+#define CBX_TIMING_OPTS_INIT CBX_OPTS(cbx_timing_opts, 3, 30, 1e-3, 0, 10, 0.95, 0, 0, 0, 0, 0)
 
 /** Times of one call in seconds, unless the name says otherwise. */
 typedef struct cbx_call_timing {

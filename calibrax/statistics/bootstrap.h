@@ -63,10 +63,7 @@ typedef struct cbx_boot_opts {
 } cbx_boot_opts;
 
 #define CBX_BOOT_OPTS_INIT                                                                                             \
-    {                                                                                                                  \
-        sizeof(cbx_boot_opts), CBX_BOOT_MEAN, 0, 0, 0, CBX_BOOT_DIFFERENCE, false, CBX_BOOT_BCA, 0.95, 10000, 0, 0, 0, \
-            0                                                                                                          \
-    }
+    CBX_OPTS(cbx_boot_opts, CBX_BOOT_MEAN, 0, 0, 0, CBX_BOOT_DIFFERENCE, false, CBX_BOOT_BCA, 0.95, 10000, 0, 0, 0, 0)
 
 /** @param x, n  1 <= n <= 2^31 finite values
  * @param y, m  NULL and 0: one sample

@@ -38,10 +38,7 @@ typedef struct cbx_sequence_opts {
     double low, high; /* of CBX_SEQUENCE_BOUNDED: low < high, finite */
 } cbx_sequence_opts;
 
-#define CBX_SEQUENCE_OPTS_INIT                                                                                         \
-    {                                                                                                                  \
-        sizeof(cbx_sequence_opts), CBX_SEQUENCE_NORMAL, 0.95, 30, 0, 0                                                 \
-    }
+#define CBX_SEQUENCE_OPTS_INIT CBX_OPTS(cbx_sequence_opts, CBX_SEQUENCE_NORMAL, 0.95, 30, 0, 0)
 
 /** Open for its place on the stack; members are the library's. */
 typedef struct cbx_sequence {

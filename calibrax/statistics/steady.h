@@ -26,10 +26,7 @@ typedef struct cbx_steady_opts {
     double penalty;   /* of a change, in units of ln n noise variances, > 0; 3 */
 } cbx_steady_opts;
 
-#define CBX_STEADY_OPTS_INIT                                                                                           \
-    {                                                                                                                  \
-        sizeof(cbx_steady_opts), 0.01, 0.25, 3                                                                         \
-    }
+#define CBX_STEADY_OPTS_INIT CBX_OPTS(cbx_steady_opts, 0.01, 0.25, 3)
 
 typedef struct cbx_steady {
     cbx_steady_class kind;

@@ -131,10 +131,7 @@ typedef struct cbx_permutation_opts {
     unsigned long long seed;
 } cbx_permutation_opts;
 
-#define CBX_PERMUTATION_OPTS_INIT                                                                                      \
-    {                                                                                                                  \
-        sizeof(cbx_permutation_opts), false, 0, 0, 9999, 0                                                             \
-    }
+#define CBX_PERMUTATION_OPTS_INIT CBX_OPTS(cbx_permutation_opts, false, 0, 0, 9999, 0)
 
 /** Share of the arrangements with a statistic at least as extreme: exact b / total with all
  * counted, (b + 1) / (drawn + 1) with some drawn, which is never 0.  Values within 1e-14 of the

@@ -64,10 +64,7 @@ typedef struct cbx_detectable_opts {
     size_t threads; /* 0: one for each CPU; the same answer for any number */
 } cbx_detectable_opts;
 
-#define CBX_DETECTABLE_OPTS_INIT                                                                                       \
-    {                                                                                                                  \
-        sizeof(cbx_detectable_opts), 0.05, 0.9, 2000, 0, 0                                                             \
-    }
+#define CBX_DETECTABLE_OPTS_INIT CBX_OPTS(cbx_detectable_opts, 0.05, 0.9, 2000, 0, 0)
 
 /** Smallest relative slow-down that n launches a side would show by Mann-Whitney's test, by
  * simulation from a pilot: both sides draw from the pilot, one is multiplied by 1 + effect;

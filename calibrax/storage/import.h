@@ -32,10 +32,7 @@ typedef struct cbx_import_opts {
     const char *machine; /* of runs that name none; NULL: unknown */
 } cbx_import_opts;
 
-#define CBX_IMPORT_OPTS_INIT                                                                                           \
-    {                                                                                                                  \
-        sizeof(cbx_import_opts), 0, 0, 0, 0, 0, 0                                                                      \
-    }
+#define CBX_IMPORT_OPTS_INIT CBX_OPTS(cbx_import_opts, 0, 0, 0, 0, 0, 0)
 
 /** An entry of a file that became no point, or was changed: a benchmark that failed, a name that is listed twice. */
 typedef struct cbx_import_note {

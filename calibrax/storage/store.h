@@ -34,10 +34,7 @@ typedef struct cbx_store_opts {
     uint64_t lock_wait_ns; /* how long a write waits for another process; 0: 30 s */
 } cbx_store_opts;
 
-#define CBX_STORE_OPTS_INIT                                                                                            \
-    {                                                                                                                  \
-        sizeof(cbx_store_opts), 0, 0, 0, 0                                                                             \
-    }
+#define CBX_STORE_OPTS_INIT CBX_OPTS(cbx_store_opts, 0, 0, 0, 0)
 
 /**
  * Opens a folder.  Reads nothing yet and, unless opts->create, makes nothing.

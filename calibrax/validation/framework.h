@@ -22,10 +22,7 @@ typedef struct cbx_framework_opts {
     bool last; /* of several values for one cell the last counts */
 } cbx_framework_opts;
 
-#define CBX_FRAMEWORK_OPTS_INIT                                                                                        \
-    {                                                                                                                  \
-        sizeof(cbx_framework_opts), 0, 0, 0, 0                                                                         \
-    }
+#define CBX_FRAMEWORK_OPTS_INIT CBX_OPTS(cbx_framework_opts, 0, 0, 0, 0)
 
 typedef struct cbx_framework_metrics cbx_framework_metrics;
 

@@ -73,10 +73,7 @@ typedef struct cbx_devices_opts {
     const char *root;        /* folder with proc/ and sys/ of the machine; NULL: this one.  Not for hwloc */
 } cbx_devices_opts;
 
-#define CBX_DEVICES_OPTS_INIT                                                                                          \
-    {                                                                                                                  \
-        sizeof(cbx_devices_opts), 0, 0, 0                                                                              \
-    }
+#define CBX_DEVICES_OPTS_INIT CBX_OPTS(cbx_devices_opts, 0, 0, 0)
 
 /** Looks at everything.  A missing or failing part is a gap, not a failure: the CPU is always
  * there, and device 0. No context is made on a GPU.  The driver's initialisation may take some 100

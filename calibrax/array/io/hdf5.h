@@ -42,10 +42,7 @@ typedef struct cbx_h5_opts {
     uint64_t max_array_bytes; /* a read of more is refused; 0: 4 GiB */
 } cbx_h5_opts;
 
-#define CBX_H5_OPTS_INIT                                                                                               \
-    {                                                                                                                  \
-        sizeof(cbx_h5_opts), 0                                                                                         \
-    }
+#define CBX_H5_OPTS_INIT CBX_OPTS(cbx_h5_opts, 0)
 
 /** @param opts  NULL: all defaults
  * @param out   the caller ends it with commit or close; must not outlive ctx
@@ -117,10 +114,7 @@ typedef struct cbx_h5_write_opts {
     const char *units;          /* the attribute "units"; NULL: none */
 } cbx_h5_write_opts;
 
-#define CBX_H5_WRITE_OPTS_INIT                                                                                         \
-    {                                                                                                                  \
-        sizeof(cbx_h5_write_opts), CBX_H5_PLAIN, 0, false, { 0 }, 0                                                    \
-    }
+#define CBX_H5_WRITE_OPTS_INIT CBX_OPTS(cbx_h5_write_opts, CBX_H5_PLAIN, 0, false, { 0 }, 0)
 
 /** Makes a dataset, and the groups above it; its elements are 0 until slabs are written. Datasets
  * without elements or axes are never chunked nor packed.

@@ -26,9 +26,7 @@ typedef struct cbx_image_opts {
 } cbx_image_opts;
 
 #define CBX_IMAGE_OPTS_INIT                                                                                            \
-    {                                                                                                                  \
-        sizeof(cbx_image_opts), CBX_VIRIDIS, false, (double)NAN, (double)NAN, 0, 100, { 255, 255, 255 }                \
-    }
+    CBX_OPTS(cbx_image_opts, CBX_VIRIDIS, false, (double)NAN, (double)NAN, 0, 100, { 255, 255, 255 })
 
 /** Colours of a matrix: value v becomes entry min(floor(256 t), 255) of the map, t = (v - low) /
  * (high - low) cut to 0..1 (with log: of their logarithms; computed in float64).  Where low equals

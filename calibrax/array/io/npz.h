@@ -19,10 +19,7 @@ typedef struct cbx_npz_opts {
     uint64_t max_array_bytes; /* a member that unpacks to more is refused; 0: 4 GiB */
 } cbx_npz_opts;
 
-#define CBX_NPZ_OPTS_INIT                                                                                              \
-    {                                                                                                                  \
-        sizeof(cbx_npz_opts), 0                                                                                        \
-    }
+#define CBX_NPZ_OPTS_INIT CBX_OPTS(cbx_npz_opts, 0)
 
 /** Opens a regular file and reads its directory.
  * @param opts  NULL: all defaults

@@ -62,10 +62,7 @@ typedef struct cbx_benchmark_source {
     const char *python; /* interpreter; NULL: "python3" */
 } cbx_benchmark_source;
 
-#define CBX_BENCHMARK_SOURCE_INIT                                                                                      \
-    {                                                                                                                  \
-        sizeof(cbx_benchmark_source), CBX_BENCHMARK_OPS, 0, 0, 0, 0, 0, 0                                              \
-    }
+#define CBX_BENCHMARK_SOURCE_INIT CBX_OPTS(cbx_benchmark_source, CBX_BENCHMARK_OPS, 0, 0, 0, 0, 0, 0)
 
 #define CBX_COMMANDS_SCHEMA         "calibrax-benchmarks"
 #define CBX_COMMANDS_SCHEMA_VERSION 1

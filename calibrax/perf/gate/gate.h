@@ -39,9 +39,7 @@ typedef struct cbx_row_gate_opts {
 } cbx_row_gate_opts;
 
 #define CBX_ROW_GATE_OPTS_INIT                                                                                         \
-    {                                                                                                                  \
-        sizeof(cbx_row_gate_opts), 0.01, 0.05, __builtin_nan(""), __builtin_nan(""), 0.10, 0.50, 1.0, 0.95, 0, 0, 0, 0 \
-    }
+    CBX_OPTS(cbx_row_gate_opts, 0.01, 0.05, __builtin_nan(""), __builtin_nan(""), 0.10, 0.50, 1.0, 0.95, 0, 0, 0, 0)
 
 /** What was laid side by side. */
 typedef struct cbx_row_gate_facts {

@@ -38,10 +38,7 @@ typedef struct cbx_proof_opts {
     uint64_t seed;
 } cbx_proof_opts;
 
-#define CBX_PROOF_OPTS_INIT                                                                                            \
-    {                                                                                                                  \
-        sizeof(cbx_proof_opts), 0, 0, 0, 0, 0, 0                                                                       \
-    }
+#define CBX_PROOF_OPTS_INIT CBX_OPTS(cbx_proof_opts, 0, 0, 0, 0, 0, 0)
 
 typedef struct cbx_proof_rate {
     size_t hits, trials;

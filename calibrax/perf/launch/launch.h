@@ -42,10 +42,7 @@ typedef struct cbx_workload_opts {
     bool secret; /* the answer is neither looked up in the cache nor kept there */
 } cbx_workload_opts;
 
-#define CBX_WORKLOAD_OPTS_INIT                                                                                         \
-    {                                                                                                                  \
-        sizeof(cbx_workload_opts), 1, 0, 0, 0, 0, 0, false, false                                                      \
-    }
+#define CBX_WORKLOAD_OPTS_INIT CBX_OPTS(cbx_workload_opts, 1, 0, 0, 0, 0, 0, false, false)
 
 /** Makes inputs and computes (or finds cached) the oracle's answer in a process of its own.
  * @param c, point  borrowed; must outlive the workload */

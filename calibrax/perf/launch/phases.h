@@ -37,10 +37,7 @@ typedef struct cbx_benchmark_measure_opts {
     const char **phase;                /* set to the name of the phase under way, a constant; NULL: not needed */
 } cbx_benchmark_measure_opts;
 
-#define CBX_BENCHMARK_MEASURE_OPTS_INIT                                                                                \
-    {                                                                                                                  \
-        sizeof(cbx_benchmark_measure_opts), 1, 30, 1e-3, 10, 32, 0, 0, 0, 0, 0, 0                                      \
-    }
+#define CBX_BENCHMARK_MEASURE_OPTS_INIT CBX_OPTS(cbx_benchmark_measure_opts, 1, 30, 1e-3, 10, 32, 0, 0, 0, 0, 0, 0)
 
 /**
  * @param self  handed to the benchmark

@@ -32,10 +32,7 @@ typedef struct cbx_sandbox {
     size_t nhidden;
 } cbx_sandbox;
 
-#define CBX_SANDBOX_INIT                                                                                               \
-    {                                                                                                                  \
-        sizeof(cbx_sandbox), CBX_SANDBOX_AUTO, 0, 0, 0, 0, 0, 0                                                        \
-    }
+#define CBX_SANDBOX_INIT CBX_OPTS(cbx_sandbox, CBX_SANDBOX_AUTO, 0, 0, 0, 0, 0, 0)
 
 /* member, word, what is missing without it, what adds it */
 #define CBX_SANDBOX_PARTS(X)                                                                                           \

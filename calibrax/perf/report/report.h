@@ -31,10 +31,7 @@ typedef struct cbx_report_opts {
     bool links; /* a case that lost points refers to cbx_report_case_page */
 } cbx_report_opts;
 
-#define CBX_REPORT_OPTS_INIT                                                                                           \
-    {                                                                                                                  \
-        sizeof(cbx_report_opts), 0, 0, 0, 0, 0, 0, 0, 0                                                                \
-    }
+#define CBX_REPORT_OPTS_INIT CBX_OPTS(cbx_report_opts, 0, 0, 0, 0, 0, 0, 0, 0)
 
 /** Table for a terminal; columns fitted to width (0: no limit). */
 CBX_API void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out);

@@ -23,10 +23,7 @@ typedef struct cbx_claim_opts {
     void *user;
 } cbx_claim_opts;
 
-#define CBX_CLAIM_OPTS_INIT                                                                                            \
-    {                                                                                                                  \
-        sizeof(cbx_claim_opts), 0, 0, 0, 0                                                                             \
-    }
+#define CBX_CLAIM_OPTS_INIT CBX_OPTS(cbx_claim_opts, 0, 0, 0, 0)
 
 /**
  * Locks the cores, all or none; what an ancestor holds for us counts.

@@ -84,10 +84,8 @@ typedef struct cbx_benchmark_opts {
 } cbx_benchmark_opts;
 
 #define CBX_BENCHMARK_OPTS_INIT                                                                                        \
-    {                                                                                                                  \
-        sizeof(cbx_benchmark_opts), 0, 0, 1, 0, 10, 0.95, 0, CBX_BENCHMARK_MEASURE_OPTS_INIT, 0, 0, 0, 0, 0, 0, 0, 0,  \
-            0, 0, 0, 0, 0, 0, 0, 0, 0                                                                                  \
-    }
+    CBX_OPTS(cbx_benchmark_opts, 0, 0, 1, 0, 10, 0.95, 0, CBX_BENCHMARK_MEASURE_OPTS_INIT, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
+             0, 0, 0, 0, 0, 0, 0, 0)
 
 typedef struct cbx_benchmark_report cbx_benchmark_report;
 

@@ -22,10 +22,7 @@ typedef struct cbx_bundle_opts {
     const char *point;     /* JSON; NULL: the representative one */
     const char *machine;   /* fingerprint or the beginning of one; NULL: that of the newest row */
 } cbx_bundle_opts;
-#define CBX_BUNDLE_OPTS_INIT                                                                                           \
-    {                                                                                                                  \
-        sizeof(cbx_bundle_opts), 0, 0, 0                                                                               \
-    }
+#define CBX_BUNDLE_OPTS_INIT CBX_OPTS(cbx_bundle_opts, 0, 0, 0)
 
 /** {"schema":"nperf-bundle","version":1,"op","case","machine","point","ratio_reference","fidelity_threshold":1.0,"fidelity_threshold_unit",
  *  "platforms":{P:{"baselines":{B:{"status","steady":{min,median,p95,lower,upper},"steady_unit","ratio_vs_reference","ratio_paired",
@@ -49,10 +46,7 @@ typedef struct cbx_feed_opts {
     const char *machine;   /* as above */
     const char *source;    /* text for _meta.source; NULL: "nperf rows" */
 } cbx_feed_opts;
-#define CBX_FEED_OPTS_INIT                                                                                             \
-    {                                                                                                                  \
-        sizeof(cbx_feed_opts), 0, 0, 0, 0, 0                                                                           \
-    }
+#define CBX_FEED_OPTS_INIT CBX_OPTS(cbx_feed_opts, 0, 0, 0, 0, 0)
 
 /** Fragment of an op_matrix at the representative point:
  * {qualname:{"_meta":{point,reference,primary,primary_rule,ratio_convention,machine,source,notes},
