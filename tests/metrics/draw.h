@@ -1,0 +1,35 @@
+/*
+ * Random operands of metric functions, made for the kind of each operand and the rule of shapes of the row: so that properties can be
+ * tested for every row of the table.
+ */
+#ifndef CALIBRAX_TESTS_METRICS_DRAW_H
+#define CALIBRAX_TESTS_METRICS_DRAW_H
+
+#include "check.h"
+
+#include "calibrax/base/rng.h"
+#include "calibrax/metrics/metrics.h"
+
+enum { ITEMS = 12, WIDTH = 4 }; /* of a draw: items, and elements of an item */
+
+typedef struct drawn {
+    size_t nin;
+    cbx_array *in[CBX_METRIC_MAX_OPERANDS]; /* owned */
+} drawn;
+
+/* Operands of a metric; items: 0 for ITEMS.  Optional operands are left out. */
+void draw_operands(cbx_ctx *ctx, cbx_rng *rng, const cbx_metric_function *m, size_t items, drawn *out);
+void drawn_free(drawn *d);
+
+/* An array of float64, or int64 if whole, of these values; owned. */
+cbx_array *array_of(cbx_ctx *ctx, int ndim, const size_t *shape, const double *v, bool whole);
+/* Another function of a metric's row in its place, for metrics that take one: see draw.c. */
+void set_function(const cbx_metric_function *m, cbx_metric_options *o);
+/* The result as a number; fails the test where the call fails. */
+double value_of(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
+                const cbx_metric_options *o);
+/* As value_of, NaN where the result is no scalar: then properties of numbers do not apply. */
+double *values_of(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
+                  const cbx_metric_options *o, size_t *count);
+
+#endif

@@ -1,0 +1,140 @@
+/* Weights, masks and shards of every metric: a weight of 2 is an item twice, a mask leaves items out, parts of batches join. */
+#include "draw.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static cbx_err err;
+static cbx_ctx *ctx;
+
+enum { DRAWS = 5 };
+
+typedef void check(const cbx_metric_function *m, cbx_rng *rng);
+
+static void every_metric(check *f)
+{
+    const cbx_metric_function *m;
+
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
+        cbx_rng rng = cbx_rng_make(10, i);
+        for (size_t k = 0; k < DRAWS; k++) f(m, &rng);
+    }
+    cbx_ctx_free(ctx);
+}
+
+/* Items of operands at places of the first axis. */
+static void pick(const drawn *d, size_t n, const double *places, drawn *out)
+{
+    cbx_array *at = array_of(ctx, 1, &n, places, true);
+
+    *out = (drawn){ .nin = d->nin };
+    for (size_t i = 0; i < d->nin; i++) {
+        cbx_scope scope;
+        cbx_scope_open(ctx, &scope);
+        out->in[i] = cbx_take(ctx, d->in[i], at, 0);
+        CHECK_OK(cbx_scope_close_keep(&scope, 1, &out->in[i], &err), &err, "items");
+    }
+    cbx_array_free(at);
+}
+
+/* True if the first axis of all operands is that of the items. */
+static bool has_items(const cbx_metric_function *m)
+{
+    if (m->shapes == CBX_SHAPES_ROWS) return false;
+    for (size_t i = 0; i < cbx_metric_operands(m) && !m->operands[i].optional; i++) {
+        const cbx_operand_kind k = m->operands[i].kind;
+        if (k == CBX_OPERAND_DISTRIBUTION || k == CBX_OPERAND_JOINT || k == CBX_OPERAND_IMAGE || k == CBX_OPERAND_SPD ||
+            k == CBX_OPERAND_FRAME || k == CBX_OPERAND_ADJACENCY || k == CBX_OPERAND_TEXTS || k == CBX_OPERAND_TOKENS ||
+            k == CBX_OPERAND_SIGNAL)
+            return false;
+    }
+    return true;
+}
+
+static void same(const cbx_metric_function *m, const drawn *a, const cbx_metric_options *o, const drawn *b,
+                 const char *what)
+{
+    size_t na, nb;
+    double *x = values_of(ctx, m, a->nin, a->in, o, &na), *y = values_of(ctx, m, b->nin, b->in, NULL, &nb);
+
+    CHECK_INT(na, nb, m->name);
+    for (size_t i = 0; i < na; i++)
+        if (!(fabs(x[i] - y[i]) <= 1e-10 * fmax(1, fabs(y[i]))) && !(isnan(x[i]) && isnan(y[i])))
+            fail_msg("%s with %s is %.17g, not %.17g", m->name, what, x[i], y[i]);
+    free(x);
+    free(y);
+}
+
+static void weights(const cbx_metric_function *m, cbx_rng *rng)
+{
+    double w[ITEMS], places[3 * ITEMS];
+    const size_t items = ITEMS;
+    cbx_metric_options o = { 0 };
+    size_t n = 0;
+    drawn d, e;
+
+    if (!has_items(m) || !(m->items || m->flags & CBX_METRIC_WEIGHTED)) return;
+    for (size_t i = 0; i < ITEMS; i++) {
+        w[i] = i < 4 ? 1 : (double)cbx_rng_below(rng, 3);
+        for (size_t k = 0; k < (size_t)w[i]; k++) places[n++] = (double)i;
+    }
+    draw_operands(ctx, rng, m, 0, &d);
+    pick(&d, n, places, &e);
+    o.weights = array_of(ctx, 1, &items, w, false);
+    same(m, &d, &o, &e, "weights");
+    cbx_array_free((cbx_array *)o.weights);
+    drawn_free(&d);
+    drawn_free(&e);
+}
+
+static void weights_are_repetitions(void **state)
+{
+    (void)state;
+    every_metric(weights);
+}
+
+/* What the mask leaves out holds NaN where it may. */
+static void masks(const cbx_metric_function *m, cbx_rng *rng)
+{
+    double mask[ITEMS], places[ITEMS];
+    const size_t items = ITEMS;
+    cbx_metric_options o = { 0 };
+    size_t n = 0;
+    drawn d, e;
+
+    if (!has_items(m)) return;
+    for (size_t i = 0; i < ITEMS; i++) {
+        mask[i] = i < 6 ? 1 : (double)cbx_rng_below(rng, 2);
+        if (mask[i] > 0) places[n++] = (double)i;
+    }
+    draw_operands(ctx, rng, m, 0, &d);
+    pick(&d, n, places, &e);
+    for (size_t i = 0; i < d.nin; i++) {
+        const size_t width = cbx_array_count(d.in[i]) / ITEMS;
+        double *v = cbx_array_data_mut(d.in[i]);
+        if (cbx_array_dtype(d.in[i]) != CBX_F64) continue;
+        for (size_t k = 0; k < ITEMS * width; k++)
+            if (mask[k / width] == 0) v[k] = NAN;
+    }
+    o.mask = array_of(ctx, 1, &items, mask, true);
+    same(m, &d, &o, &e, "a mask");
+    cbx_array_free((cbx_array *)o.mask);
+    drawn_free(&d);
+    drawn_free(&e);
+}
+
+static void masked_items_do_not_count(void **state)
+{
+    (void)state;
+    every_metric(masks);
+}
+
+TEST_FILE(.seconds = 600)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_are_repetitions),
+        cmocka_unit_test(masked_items_do_not_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+/* Every metric that can be traced, under the transforms: gradients against central differences, batches against single calls. */
+#include "draw.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "calibrax/array/transform.h"
+
+static cbx_err err;
+static cbx_ctx *ctx;
+
+enum { DRAWS = 4, BATCH = 3 };
+
+static bool is_traced(const cbx_metric_function *m) { return !(m->flags & CBX_METRIC_DATA_SHAPED); }
+
+static bool moves(const cbx_metric_function *m, size_t i)
+{
+    const cbx_operand_kind kind = m->operands[i].kind;
+    return kind != CBX_OPERAND_LABELS && kind != CBX_OPERAND_BINARY && kind != CBX_OPERAND_TOKENS &&
+           kind != CBX_OPERAND_TEXTS && kind != CBX_OPERAND_RELEVANCE && kind != CBX_OPERAND_DISTRIBUTION &&
+           kind != CBX_OPERAND_JOINT && kind != CBX_OPERAND_CLASS_PROBABILITIES && kind != CBX_OPERAND_FRAME &&
+           kind != CBX_OPERAND_SPD && kind != CBX_OPERAND_ADJACENCY;
+}
+
+/* The metric with element k of operand i moved by h. */
+static double moved(const cbx_metric_function *m, const drawn *d, size_t i, size_t k, double h)
+{
+    cbx_array *in[CBX_METRIC_MAX_OPERANDS];
+    const cbx_array_desc *desc = cbx_array_get_desc(d->in[i]);
+    const size_t n = cbx_array_count(d->in[i]);
+    double *v = malloc(n * sizeof *v), y;
+
+    memcpy(in, d->in, sizeof in);
+    memcpy(v, cbx_array_data(d->in[i]), n * sizeof *v);
+    v[k] += h;
+    in[i] = array_of(ctx, desc->ndim, desc->shape, v, false);
+    y = value_of(ctx, m, d->nin, in, NULL);
+    cbx_array_free(in[i]);
+    free(v);
+    return y;
+}
+
+static void check_gradient(const cbx_metric_function *m, const drawn *d, size_t i)
+{
+    cbx_metric_options o = { 0 };
+    cbx_fn *f = NULL, *grad = NULL;
+    cbx_array *g = NULL;
+
+    set_function(m, &o);
+    CHECK_OK(cbx_metric_fn(ctx, m, d->nin, &o, &f, &err), &err, m->name);
+    CHECK_OK(cbx_grad(ctx, f, 1, &i, &grad, &err), &err, m->name);
+    CHECK_OK(cbx_fn_run(ctx, grad, d->nin, d->in, 1, &g, &err), &err, m->name);
+    for (size_t k = 0; k < cbx_array_count(g); k += 1 + cbx_array_count(g) / 16) {
+        const double h = 1e-6, x = ((const double *)cbx_array_data(g))[k];
+        const double y = (moved(m, d, i, k, h) - moved(m, d, i, k, -h)) / (2 * h);
+        if (!(fabs(x - y) <= 2e-5 * fmax(1, fabs(y))))
+            fail_msg("%s: derivative in %s[%zu] is %.9g, the difference quotient %.9g", m->name, m->operands[i].name, k,
+                     x, y);
+    }
+    cbx_array_free(g);
+    cbx_fn_free(grad);
+    cbx_fn_free(f);
+}
+
+static void gradients_are_derivatives(void **state)
+{
+    const cbx_metric_function *m;
+    size_t checked = 0;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
+        cbx_rng rng = cbx_rng_make(8, i);
+        if (!(m->flags & CBX_METRIC_DIFFERENTIABLE)) continue;
+        CHECK(is_traced(m), m->name);
+        for (size_t k = 0; k < DRAWS; k++) {
+            drawn d;
+            draw_operands(ctx, &rng, m, 0, &d);
+            for (size_t j = 0; j < d.nin; j++)
+                if (moves(m, j) && !isnan(value_of(ctx, m, d.nin, d.in, NULL))) check_gradient(m, &d, j), checked++;
+            drawn_free(&d);
+        }
+    }
+    cbx_ctx_free(ctx);
+    CHECK_GT(checked, 100, "gradients");
+}
+
+/* Batches of operands along a new first axis. */
+static void check_batch(const cbx_metric_function *m, cbx_rng *rng)
+{
+    cbx_metric_options o = { 0 };
+    cbx_array *in[CBX_METRIC_MAX_OPERANDS], *r = NULL;
+    cbx_fn *f = NULL, *batched = NULL;
+    drawn d[BATCH];
+
+    for (size_t b = 0; b < BATCH; b++) draw_operands(ctx, rng, m, 0, &d[b]);
+    for (size_t i = 0; i < d[0].nin; i++) {
+        const cbx_array *rows[BATCH];
+        cbx_scope scope;
+        for (size_t b = 0; b < BATCH; b++) rows[b] = d[b].in[i];
+        cbx_scope_open(ctx, &scope);
+        in[i] = cbx_stack(ctx, BATCH, rows, 0);
+        CHECK_OK(cbx_scope_close_keep(&scope, 1, &in[i], &err), &err, m->name);
+    }
+    set_function(m, &o);
+    CHECK_OK(cbx_metric_fn(ctx, m, d[0].nin, &o, &f, &err), &err, m->name);
+    CHECK_OK(cbx_vmap(ctx, f, NULL, NULL, &batched, &err), &err, m->name);
+    CHECK_OK(cbx_fn_run(ctx, batched, d[0].nin, in, 1, &r, &err), &err, m->name);
+    for (size_t b = 0; b < BATCH; b++) {
+        size_t n;
+        double *y = values_of(ctx, m, d[b].nin, d[b].in, NULL, &n);
+        const double *x = (const double *)cbx_array_data(r) + b * n;
+        CHECK_INT(cbx_array_count(r), BATCH * n, m->name);
+        for (size_t i = 0; i < n; i++)
+            if (!(fabs(x[i] - y[i]) <= 1e-9 * fmax(1, fabs(y[i]))) && !(isnan(x[i]) && isnan(y[i])))
+                fail_msg("%s: of a batch it is %.17g, alone %.17g", m->name, x[i], y[i]);
+        free(y);
+    }
+    cbx_array_free(r);
+    for (size_t i = 0; i < d[0].nin; i++) cbx_array_free(in[i]);
+    for (size_t b = 0; b < BATCH; b++) drawn_free(&d[b]);
+    cbx_fn_free(batched);
+    cbx_fn_free(f);
+}
+
+static void batches_are_single_calls(void **state)
+{
+    const cbx_metric_function *m;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
+        cbx_rng rng = cbx_rng_make(9, i);
+        if (is_traced(m)) check_batch(m, &rng);
+    }
+    cbx_ctx_free(ctx);
+}
+
+TEST_FILE(.seconds = 600)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_are_derivatives),
+        cmocka_unit_test(batches_are_single_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
