@@ -55,6 +55,7 @@
 #include "calibrax/analysis/verdict.h"
 
 #include "calibrax/metrics/metrics.h"
+#include "calibrax/metrics/stateful/state.h"
 
 #include "calibrax/profiling/energy.h"
 #include "calibrax/profiling/flops.h"

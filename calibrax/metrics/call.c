@@ -152,25 +152,57 @@ static cbx_array *reduce_items(cbx_ctx *ctx, const cbx__bound *b, const cbx_metr
     return cbx_divide(ctx, sum, total);
 }
 
-cbx_array *cbx__metric_evaluate(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given)
+void cbx__metric_prepare(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given, cbx__prepared *out)
 {
     const cbx_metric_function *m = b->metric;
-    cbx_metric_call call = { .metric = m, .parameters = b->parameters, .function = b->function };
-    cbx_array *in[CBX_METRIC_MAX_OPERANDS + 1] = { 0 }, *result; /* NULL behind the last */
     cbx_array *mask = b->has_mask ? given[b->nin] : NULL;
     cbx_array *weights = b->has_weights ? given[b->nin + b->has_mask] : NULL;
 
+    *out = (cbx__prepared){ .call = { .metric = m, .parameters = b->parameters, .function = b->function } };
+    out->call.in = out->in;
     for (size_t i = 0; i < b->nin; i++)
-        if (given[i]) in[i] = cbx__metric_operand(ctx, m, i, given[i]);
-    call.in = in;
+        if (given[i]) out->in[i] = cbx__metric_operand(ctx, m, i, given[i]);
     if (m->items || m->flags & CBX_METRIC_WEIGHTED)
-        call.weights = join_weights(ctx, b, mask, weights, in);
+        out->call.weights = join_weights(ctx, b, mask, weights, out->in);
     else if (mask)
-        select(ctx, b, mask, in);
-    if (m->whole) return m->whole(ctx, &call);
-    if (m->parts) return m->finish(ctx, &call, m->parts(ctx, &call));
-    result = reduce_items(ctx, b, &call, m->items(ctx, &call));
-    return m->finish ? m->finish(ctx, &call, result) : result;
+        select(ctx, b, mask, out->in);
+}
+
+cbx_array *cbx__metric_evaluate(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given)
+{
+    const cbx_metric_function *m = b->metric;
+    cbx__prepared p;
+    cbx_array *result;
+
+    cbx__metric_prepare(ctx, b, given, &p);
+    if (m->whole) return m->whole(ctx, &p.call);
+    if (m->parts) return m->finish(ctx, &p.call, m->parts(ctx, &p.call));
+    result = reduce_items(ctx, b, &p.call, m->items(ctx, &p.call));
+    return m->finish ? m->finish(ctx, &p.call, result) : result;
+}
+
+cbx_array *cbx__metric_partial(cbx_ctx *ctx, const cbx_metric_call *call)
+{
+    cbx_array *x;
+    const cbx_array *w = call->weights;
+
+    if (call->metric->parts) return call->metric->parts(ctx, call);
+    x = call->metric->items(ctx, call);
+    if (w) w = cbx_broadcast_to(ctx, w, cbx_array_ndim(x), cbx_array_get_desc(x)->shape);
+    const cbx_array *sums[] = { cbx_sum(ctx, w ? cbx_multiply(ctx, w, x) : x, NULL),
+                                w ? cbx_sum(ctx, w, NULL) : cbx__number(ctx, (double)cbx_array_count(x)) };
+    return cbx__pack(ctx, 2, sums);
+}
+
+cbx_array *cbx__metric_finished(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *state)
+{
+    const cbx_metric_function *m = call->metric;
+    cbx_array *sums[2], *mean;
+
+    if (m->parts) return m->finish(ctx, call, state);
+    cbx__unpack(ctx, state, 2, sums);
+    mean = cbx_divide(ctx, sums[0], sums[1]);
+    return m->finish ? m->finish(ctx, call, mean) : mean;
 }
 
 /* ---- calls ---- */
@@ -213,27 +245,35 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
     return true;
 }
 
+bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
+                       const cbx_metric_options *options, cbx__checked *out)
+{
+    cbx_err err = CBX_ERR_INIT;
+
+    if (cbx_ctx_pending(ctx, NULL) || !cbx__metric_check_shapes(ctx, m, nin, in)) return false;
+    if (cbx__metric_bind(m, nin, options, &out->bound, &err)) {
+        cbx__refuse(ctx, err.status, "%s", err.message);
+        return false;
+    }
+    out->n = gather(&out->bound, in, options, out->all);
+    out->data = have_data(ctx, out->n, out->all);
+    if (out->data) return check_values(ctx, &out->bound, out->all);
+    if (m->flags & CBX_METRIC_DATA_SHAPED)
+        cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: reads values of its operands, so that it cannot be traced", m->name);
+    return !(m->flags & CBX_METRIC_DATA_SHAPED);
+}
+
 cbx_array *cbx_metric_apply(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                             const cbx_metric_options *options)
 {
-    cbx_array *all[CBX_METRIC_MAX_OPERANDS + 2], *result;
     const size_t mark = cbx__mark(ctx);
-    cbx_err err = CBX_ERR_INIT;
-    bool data;
-    cbx__bound b;
-    size_t n;
+    cbx_array *result;
+    cbx__checked c;
 
     if (!m) return cbx__refuse(ctx, CBX_EINVAL, "the metric is NULL");
-    if (cbx_ctx_pending(ctx, NULL) || !cbx__metric_check_shapes(ctx, m, nin, in)) return cbx__array_failed();
-    if (cbx__metric_bind(m, nin, options, &b, &err)) return cbx__refuse(ctx, err.status, "%s", err.message);
-    n = gather(&b, in, options, all);
-    data = have_data(ctx, n, all);
-    if (data && !check_values(ctx, &b, all)) return cbx__array_failed();
-    if (!data && m->flags & CBX_METRIC_DATA_SHAPED)
-        return cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: reads values of its operands, so that it cannot be traced",
-                           m->name);
-    result = data ? cbx__metric_compiled(ctx, &b, n, all) : NULL;
-    return cbx__tidy(ctx, mark, result ? result : cbx__metric_evaluate(ctx, &b, all));
+    if (!cbx__metric_check(ctx, m, nin, in, options, &c)) return cbx__array_failed();
+    result = c.data ? cbx__metric_compiled(ctx, &c.bound, c.n, c.all) : NULL;
+    return cbx__tidy(ctx, mark, result ? result : cbx__metric_evaluate(ctx, &c.bound, c.all));
 }
 
 cbx_status cbx_metric_value(cbx_ctx *ctx, const char *name, size_t nin, cbx_array *const *in,

@@ -20,8 +20,30 @@ typedef struct cbx__bound {
 /** Options checked, defaults filled in. */
 cbx_status cbx__metric_bind(const cbx_metric_function *m, size_t nin, const cbx_metric_options *o, cbx__bound *b,
                             cbx_err *err);
-/** The result of checked operands; mask and weights follow them in given where the metric has them. */
+
+/** A call whose operands and options are legal: all has the operands, then mask and weights where there are any. */
+typedef struct cbx__checked {
+    cbx__bound bound;
+    cbx_array *all[CBX_METRIC_MAX_OPERANDS + 2];
+    size_t n;
+    bool data; /* values are known */
+} cbx__checked;
+/** False, with a failure recorded, where something is not legal. */
+bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
+                       const cbx_metric_options *options, cbx__checked *out);
+
+/** What the code gets: operands in its dtypes, mask and weights joined.  The call points into the struct. */
+typedef struct cbx__prepared {
+    cbx_metric_call call;
+    cbx_array *in[CBX_METRIC_MAX_OPERANDS + 1]; /* NULL behind the last */
+} cbx__prepared;
+void cbx__metric_prepare(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given, cbx__prepared *out);
+
+/** The result of checked operands. */
 cbx_array *cbx__metric_evaluate(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given);
+/** What a batch adds to a state: its parts, or (sum of weighted items, sum of weights); and the result of all that was added. */
+cbx_array *cbx__metric_partial(cbx_ctx *ctx, const cbx_metric_call *call);
+cbx_array *cbx__metric_finished(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *state);
 /**
  * The same by a compiled function, of the second call with the same shapes and options on.
  * @return NULL: not compiled, evaluate

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "calibrax/metrics/stateful/state.h"
+
 static cbx_err err;
 static cbx_ctx *ctx;
 
@@ -130,11 +132,98 @@ static void masked_items_do_not_count(void **state)
     every_metric(masks);
 }
 
+/* Two states, of two batches and of one, joined in either order, against all items at once. */
+static void shards(const cbx_metric_function *m, cbx_rng *rng)
+{
+    static const double places[3][ITEMS] = { { 0, 1, 2, 3, 4 }, { 5, 6, 7 }, { 8, 9, 10, 11 } };
+    static const size_t counts[3] = { 5, 3, 4 };
+    cbx_metric_options o = { 0 };
+    cbx_metric_state *s[2] = { NULL, NULL };
+    double w[ITEMS];
+    drawn d;
+
+    if (!has_items(m)) return;
+    set_function(m, &o);
+    draw_operands(ctx, rng, m, 0, &d);
+    const bool weighted = (m->items || m->flags & CBX_METRIC_WEIGHTED) && cbx_rng_below(rng, 2);
+    for (size_t i = 0; i < ITEMS; i++) w[i] = 0.5 + cbx_rng_uniform(rng);
+    for (size_t k = 0; k < 2; k++) CHECK_OK(cbx_metric_state_create(ctx, m, &o, &s[k], &err), &err, m->name);
+    for (size_t k = 0; k < 3; k++) {
+        cbx_metric_options with = { 0 };
+        double part[ITEMS];
+        drawn b;
+        pick(&d, counts[k], places[k], &b);
+        for (size_t i = 0; i < counts[k]; i++) part[i] = w[(size_t)places[k][i]];
+        if (weighted) with.weights = array_of(ctx, 1, &counts[k], part, false);
+        CHECK_OK(cbx_metric_state_update(ctx, s[k == 2], b.nin, b.in, &with, &err), &err, m->name);
+        cbx_array_free((cbx_array *)with.weights);
+        drawn_free(&b);
+    }
+    const bool swapped = cbx_rng_below(rng, 2);
+    CHECK_OK(cbx_metric_state_merge(ctx, s[swapped], s[!swapped], &err), &err, m->name);
+    CHECK_INT(cbx_metric_state_updates(s[swapped]), 3, m->name);
+
+    cbx_array *r = NULL;
+    const size_t items = ITEMS;
+    size_t n;
+    if (weighted) o.weights = array_of(ctx, 1, &items, w, false);
+    double *y = values_of(ctx, m, d.nin, d.in, &o, &n);
+    CHECK_OK(cbx_metric_state_compute(ctx, s[swapped], &r, &err), &err, m->name);
+    CHECK_INT(cbx_array_count(r), n, m->name);
+    for (size_t i = 0; i < n; i++) {
+        const double x = ((const double *)cbx_array_data(r))[i];
+        if (!(fabs(x - y[i]) <= 1e-12 * fmax(1, fabs(y[i])) * 8) && !(isnan(x) && isnan(y[i])))
+            fail_msg("%s of shards is %.17g, not %.17g", m->name, x, y[i]);
+    }
+    free(y);
+    cbx_array_free(r);
+    cbx_array_free((cbx_array *)o.weights);
+    for (size_t k = 0; k < 2; k++) cbx_metric_state_free(s[k]);
+    drawn_free(&d);
+}
+
+static void shards_join(void **state)
+{
+    (void)state;
+    every_metric(shards);
+}
+
+static void states_refuse(void **state)
+{
+    const cbx_metric_function *mse, *mae;
+    const double v[] = { 1, 2 };
+    const size_t n = 2;
+    cbx_metric_state *a = NULL, *b = NULL;
+    cbx_array *r = NULL, *x;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    CHECK_OK(cbx_metric_find(ctx, "mse", &mse, &err), &err, "mse");
+    CHECK_OK(cbx_metric_find(ctx, "mae", &mae, &err), &err, "mae");
+    CHECK_OK(cbx_metric_state_create(ctx, mse, NULL, &a, &err), &err, "mse");
+    CHECK_OK(cbx_metric_state_create(ctx, mae, NULL, &b, &err), &err, "mae");
+    CHECK_STATUS(cbx_metric_state_compute(ctx, a, &r, &err), CBX_EINVAL, "nothing was added");
+    CHECK_STR(err.message, "mse: nothing was added yet", "its sentence");
+    CHECK_STATUS(cbx_metric_state_merge(ctx, a, b, &err), CBX_EINVAL, "another metric");
+    x = array_of(ctx, 1, &n, v, false);
+    CHECK_OK(cbx_metric_state_update(ctx, a, 2, (cbx_array *[]){ x, x }, NULL, &err), &err, "a batch");
+    CHECK_STATUS(cbx_metric_state_update(ctx, a, 1, &x, NULL, &err), CBX_EINVAL, "one operand");
+    CHECK_INT(cbx_metric_state_updates(a), 1, "a refused batch does not count");
+    cbx_metric_state_reset(a);
+    CHECK_STATUS(cbx_metric_state_compute(ctx, a, &r, &err), CBX_EINVAL, "as new");
+    cbx_array_free(x);
+    cbx_metric_state_free(a);
+    cbx_metric_state_free(b);
+    cbx_ctx_free(ctx);
+}
+
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_are_repetitions),
         cmocka_unit_test(masked_items_do_not_count),
+        cmocka_unit_test(shards_join),
+        cmocka_unit_test(states_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,247 @@
+/* Stateful metrics: sums, joined parts, or all operands of a metric function over batches. */
+#include "calibrax/metrics/stateful/state.h"
+
+#include <string.h>
+
+#include "calibrax/array/scope_internal.h"
+#include "calibrax/base/list.h"
+#include "calibrax/metrics/call.h"
+
+/* Operands of one batch, kept by metrics that need all data; arrays that are left out are NULL. */
+typedef struct batch {
+    cbx_array *in[CBX_METRIC_MAX_OPERANDS + 1]; /* operands, then weights */
+} batch;
+
+struct cbx_metric_state {
+    cbx_allocator al;
+    cbx__bound b;
+    cbx_fn *function; /* kept; b.function points to it */
+    size_t updates;
+    cbx_array *sum, *rest; /* of items and parts; rest: what rounding lost of a sum; NULL: nothing yet */
+    CBX_LIST(batch) batches;
+};
+
+/* What code gets that makes results of states: no operands. */
+static cbx_metric_call call_of(const cbx_metric_state *s)
+{
+    return (cbx_metric_call){ .metric = s->b.metric, .parameters = s->b.parameters, .function = s->b.function };
+}
+
+static bool keeps_all(const cbx_metric_state *s) { return s->b.metric->whole != NULL; }
+
+cbx_status cbx_metric_state_create(cbx_ctx *ctx, const cbx_metric_function *m, const cbx_metric_options *options,
+                                   cbx_metric_state **out, cbx_err *err)
+{
+    cbx__bound b;
+    cbx_metric_state *s;
+    cbx_status st = m ? cbx__metric_bind(m, cbx_metric_operands(m), options, &b, err)
+                      : cbx_fail(err, CBX_EINVAL, "the metric is NULL");
+
+    if (!st && (b.has_mask || b.has_weights || b.has_axes || b.reduction))
+        st = cbx_fail(err, CBX_EINVAL, "%s: a state takes parameters; masks and weights belong to its updates",
+                      m->name);
+    if (st) return st;
+    s = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *s);
+    if (!s) return cbx_fail_nomem(err, "a stateful metric");
+    s->al = *cbx_ctx_allocator(ctx);
+    s->b = b;
+    if (b.function) {
+        st = cbx_fn_keep(ctx, b.function, &s->function, err);
+        s->b.function = s->function;
+    }
+    if (st)
+        cbx_metric_state_free(s);
+    else
+        *out = s;
+    return st;
+}
+
+static void batch_free(batch *b)
+{
+    for (size_t i = 0; i < CBX_LEN(b->in); i++) cbx_array_free(b->in[i]);
+}
+
+void cbx_metric_state_reset(cbx_metric_state *s)
+{
+    for (size_t i = 0; i < s->batches.n; i++) batch_free(&s->batches.items[i]);
+    s->batches.n = 0;
+    cbx_array_free(s->sum);
+    cbx_array_free(s->rest);
+    s->sum = s->rest = NULL;
+    s->updates = 0;
+}
+
+void cbx_metric_state_free(cbx_metric_state *s)
+{
+    if (!s) return;
+    cbx_metric_state_reset(s);
+    cbx_list_clear(&s->al, &s->batches);
+    cbx_fn_free(s->function);
+    cbx_allocator al = s->al;
+    cbx_mem_free(&al, s, sizeof *s);
+}
+
+size_t cbx_metric_state_updates(const cbx_metric_state *s) { return s->updates; }
+
+/* ---- sums and parts ---- */
+
+/* Neumaier: what the larger of two summands loses of the smaller one. */
+static cbx_array *lost(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *sum)
+{
+    const cbx_array *first = cbx_greater_equal(ctx, cbx_abs(ctx, a), cbx_abs(ctx, b));
+    const cbx_array *large = cbx_where(ctx, first, a, b), *small = cbx_where(ctx, first, b, a);
+    const cbx_array *error = cbx_add(ctx, cbx_subtract(ctx, large, sum), small);
+
+    return cbx_where(ctx, cbx_isfinite(ctx, sum), error, cbx__number(ctx, 0));
+}
+
+/* States of one shape; parts whose shapes differ are joined by the metric's merge. */
+static void join(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_array *sum, const cbx_array *rest, cbx_array **out)
+{
+    const cbx_metric_call call = call_of(s);
+
+    if (s->b.metric->merge) {
+        out[0] = s->b.metric->merge(ctx, &call, s->sum, sum);
+        out[1] = cbx_copy(ctx, s->rest);
+        return;
+    }
+    out[0] = cbx_add(ctx, s->sum, sum);
+    out[1] = cbx_add(ctx, cbx_add(ctx, s->rest, rest), lost(ctx, s->sum, sum, out[0]));
+}
+
+/* Adds parts to the state: all or nothing.  The scope is open, and closed here. */
+static cbx_status add_parts(cbx_ctx *ctx, cbx_metric_state *s, cbx_scope *scope, const cbx_array *sum,
+                            const cbx_array *rest, cbx_err *err)
+{
+    cbx_array *joined[2];
+    cbx_status st;
+
+    if (s->sum)
+        join(ctx, s, sum, rest, joined);
+    else
+        joined[0] = cbx_copy(ctx, sum), joined[1] = cbx_copy(ctx, rest);
+    st = cbx_scope_close_keep(scope, 2, joined, err);
+    if (st) return st;
+    cbx_array_free(s->sum);
+    cbx_array_free(s->rest);
+    s->sum = joined[0];
+    s->rest = joined[1];
+    return CBX_OK;
+}
+
+/* ---- all operands ---- */
+
+/* Keeps the operands and the weights of a batch.  The scope is open, and closed here. */
+static cbx_status keep_batch(cbx_ctx *ctx, cbx_metric_state *s, cbx_scope *scope, const cbx__prepared *p, cbx_err *err)
+{
+    enum { MAX = CBX_METRIC_MAX_OPERANDS };
+    cbx_array *copies[MAX + 1];
+    size_t n = 0, at[MAX + 1];
+    batch b = { { NULL } };
+    cbx_status st;
+
+    for (size_t i = 0; i <= MAX; i++) {
+        const cbx_array *x = i == MAX ? p->call.weights : p->in[i];
+        if (!x) continue;
+        at[n] = i;
+        copies[n++] = cbx_copy(ctx, x);
+    }
+    st = cbx_scope_close_keep(scope, n, copies, err);
+    if (st) return st;
+    for (size_t k = 0; k < n; k++) b.in[at[k]] = copies[k];
+    if (cbx_list_push(&s->al, &s->batches, b)) return CBX_OK;
+    batch_free(&b);
+    return cbx_fail_nomem(err, "a batch of a stateful metric");
+}
+
+/* Operand i of all batches, joined along the first axis; NULL where it is left out. */
+static cbx_array *joined(cbx_ctx *ctx, const cbx_metric_state *s, size_t i, const cbx_array **list)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < s->batches.n; k++)
+        if (s->batches.items[k].in[i]) list[n++] = s->batches.items[k].in[i];
+    if (n && n < s->batches.n)
+        return cbx__refuse(ctx, CBX_EINVAL, "%s: some batches have %s, others do not", s->b.metric->name,
+                           i == CBX_METRIC_MAX_OPERANDS ? "weights" : s->b.metric->operands[i].name);
+    return n ? cbx_concat(ctx, n, list, 0) : NULL;
+}
+
+static cbx_array *compute_all(cbx_ctx *ctx, const cbx_metric_state *s)
+{
+    cbx__prepared p = { .call = call_of(s) };
+    const size_t bytes = s->batches.n * sizeof(cbx_array *);
+    const cbx_array **list = cbx_mem_alloc(&s->al, bytes);
+
+    if (!list) return cbx__refuse(ctx, CBX_ENOMEM, "no memory for the batches of '%s'", s->b.metric->name);
+    for (size_t i = 0; i < CBX_METRIC_MAX_OPERANDS; i++) p.in[i] = joined(ctx, s, i, list);
+    p.call.in = p.in;
+    p.call.weights = joined(ctx, s, CBX_METRIC_MAX_OPERANDS, list);
+    cbx_mem_free(&s->al, list, bytes);
+    return s->b.metric->whole(ctx, &p.call);
+}
+
+/* ---- the protocol ---- */
+
+cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin, cbx_array *const *in,
+                                   const cbx_metric_options *options, cbx_err *err)
+{
+    cbx_metric_options o = { .parameters = s->b.parameters, .function = s->b.function };
+    cbx_array *parts;
+    cbx__prepared p;
+    cbx__checked c;
+    cbx_scope scope;
+    cbx_status st;
+
+    if (options) o.mask = options->mask, o.weights = options->weights;
+    cbx_scope_open(ctx, &scope);
+    if (!cbx__metric_check(ctx, s->b.metric, nin, in, &o, &c)) return cbx_scope_close(&scope, err);
+    cbx__metric_prepare(ctx, &c.bound, c.all, &p);
+    if (keeps_all(s)) {
+        st = keep_batch(ctx, s, &scope, &p, err);
+    } else {
+        parts = cbx__metric_partial(ctx, &p.call);
+        st = add_parts(ctx, s, &scope, parts, cbx_zeros_like(ctx, parts), err);
+    }
+    if (!st) s->updates++;
+    return st;
+}
+
+cbx_status cbx_metric_state_merge(cbx_ctx *ctx, cbx_metric_state *s, const cbx_metric_state *other, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+    cbx_scope scope;
+
+    if (s->b.metric != other->b.metric || memcmp(s->b.parameters, other->b.parameters, sizeof s->b.parameters) != 0)
+        return cbx_fail(err, CBX_EINVAL, "%s cannot join a state of %s%s", s->b.metric->name, other->b.metric->name,
+                        s->b.metric == other->b.metric ? " with other parameters" : "");
+    if (keeps_all(s)) {
+        const size_t had = s->batches.n, n = other->batches.n;
+        if (!cbx_list_reserve(&s->al, &s->batches, had + n)) return cbx_fail_nomem(err, "the joined batches");
+        for (size_t i = 0; i < n; i++) {
+            batch *b = &s->batches.items[s->batches.n++];
+            for (size_t k = 0; k < CBX_LEN(b->in); k++) b->in[k] = cbx_array_ref(other->batches.items[i].in[k]);
+        }
+    } else if (other->sum) {
+        cbx_scope_open(ctx, &scope);
+        st = add_parts(ctx, s, &scope, other->sum, other->rest, err);
+    }
+    if (!st) s->updates += other->updates;
+    return st;
+}
+
+cbx_status cbx_metric_state_compute(cbx_ctx *ctx, const cbx_metric_state *s, cbx_array **out, cbx_err *err)
+{
+    const cbx_metric_call call = call_of(s);
+    cbx_array *r;
+    cbx_scope scope;
+    cbx_status st;
+
+    if (s->updates == 0) return cbx_fail(err, CBX_EINVAL, "%s: nothing was added yet", s->b.metric->name);
+    cbx_scope_open(ctx, &scope);
+    r = keeps_all(s) ? compute_all(ctx, s) : cbx__metric_finished(ctx, &call, cbx_add(ctx, s->sum, s->rest));
+    r = cbx_copy(ctx, r);
+    st = cbx_scope_close_keep(&scope, 1, &r, err);
+    if (!st) *out = r;
+    return st;
+}

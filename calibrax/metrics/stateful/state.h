@@ -1,0 +1,52 @@
+/**
+ * Stateful metrics: a metric function over batches and shards.
+ *
+ *     cbx_metric_state *s;
+ *     cbx_metric_state_create(ctx, r_squared, NULL, &s, err);
+ *     while (next_batch(in)) cbx_metric_state_update(ctx, s, 2, in, NULL, err);
+ *     cbx_metric_state_merge(ctx, s, of_another_shard, err);
+ *     cbx_metric_state_compute(ctx, s, &result, err);            // that of all data at once
+ *
+ * What a state keeps follows from the form of the metric's code (metrics.h): of items their sum and that of the weights, of
+ * parts the joined parts, of whole all operands.  Sums are compensated (Neumaier 1974), so that batches and shards may come in any
+ * order: counts are exact, other results equal to 1e-12.
+ * Ownership: a state belongs to the caller and keeps copies of what it needs; it may be used with any context.  One thread uses a
+ * state at a time.  Errors: those of cbx_metric_apply; a failed update or merge leaves the state as it was.  Since 0.1.
+ */
+#ifndef CALIBRAX_METRICS_STATEFUL_STATE_H
+#define CALIBRAX_METRICS_STATEFUL_STATE_H
+
+#include "calibrax/metrics/metrics.h"
+
+CBX_BEGIN_DECLS
+
+typedef struct cbx_metric_state cbx_metric_state;
+
+/**
+ * @param m        outlives the state
+ * @param options  parameters and function of all updates; copied, the function is kept; NULL: the defaults
+ * @return CBX_OK; CBX_EINVAL (also a mask, weights, axes or a reduction other than the mean); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_metric_state_create(cbx_ctx *ctx, const cbx_metric_function *m,
+                                           const cbx_metric_options *options, cbx_metric_state **out, cbx_err *err);
+/** NULL is fine. */
+CBX_API void cbx_metric_state_free(cbx_metric_state *s);
+/** Adds a batch.  @param options  its mask and weights; NULL: none */
+CBX_API cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin, cbx_array *const *in,
+                                           const cbx_metric_options *options, cbx_err *err);
+/** Adds all that another state of the same metric and parameters has seen. */
+CBX_API cbx_status cbx_metric_state_merge(cbx_ctx *ctx, cbx_metric_state *s, const cbx_metric_state *other,
+                                          cbx_err *err);
+/**
+ * The metric of all that was added.
+ * @param out  the caller's to free
+ * @return CBX_OK; CBX_EINVAL (nothing was added)
+ */
+CBX_API cbx_status cbx_metric_state_compute(cbx_ctx *ctx, const cbx_metric_state *s, cbx_array **out, cbx_err *err);
+/** As it was created. */
+CBX_API void cbx_metric_state_reset(cbx_metric_state *s);
+/** Calls of update, of merged states too. */
+CBX_API size_t cbx_metric_state_updates(const cbx_metric_state *s);
+
+CBX_END_DECLS
+#endif
