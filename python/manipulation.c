@@ -94,6 +94,17 @@ static PyObject *do_repeat(cx_call *c)
                                : cbx_repeat(c->ctx, x, repeats, axis.value));
 }
 
+static PyObject *do_repeat_counts_size(cx_call *c)
+{
+    const cbx_array *x, *counts;
+    cx_axis axis = { 0 };
+    size_t size;
+
+    if (!CX_GET(c, x, counts, size, axis) || !cx_begin(c)) return NULL;
+    if (axis.none) x = cbx_flatten(c->ctx, x);
+    return cx_result(c, cbx_repeat_counts_size(c->ctx, x, counts, axis.value, size));
+}
+
 static PyObject *do_reshape(cx_call *c)
 {
     const cbx_array *x;
@@ -169,6 +180,7 @@ static PyObject *do_squeeze(cx_call *c)
     X(moveaxis, "x: Array, source: int | Sequence[int], destination: int | Sequence[int], /", "Array", do_moveaxis, 0, "Move axes to other positions.\n\n>>> xp.moveaxis(xp.zeros((2, 3, 4)), 0, -1).shape\n(3, 4, 2)") \
     X(permute_dims, "x: Array, /, axes: int | Sequence[int]", "Array", permuted, 0, "Permute the axes.\n\n>>> xp.permute_dims(xp.zeros((2, 3)), (1, 0)).shape\n(3, 2)") \
     X(repeat, "x: Array, repeats: int | Array, /, *, axis: int | None = None", "Array", do_repeat, 0, "Repeat each element.\n\n>>> xp.repeat(xp.arange(2), 2)\nArray([0, 0, 1, 1], dtype=int64)") \
+    X(repeat_counts_size, "x: Array, counts: Array, size: int, /, *, axis: int | None = None", "Array", do_repeat_counts_size, 0, "Each element so many times, cut to a size or filled up to it with the last one: a shape that does not depend on data, as a traced function needs it.\n\n>>> xp.repeat_counts_size(xp.asarray([5, 6]), xp.asarray([2, 1]), 4)\nArray([5, 5, 6, 6], dtype=int64)") \
     X(reshape, "x: Array, /, shape: int | Sequence[int], *, copy: bool | None = None", "Array", do_reshape, 0, "The elements in another shape; one length may be -1.\n\n>>> xp.reshape(xp.arange(4), (2, -1))\nArray([[0, 1],\n       [2, 3]], dtype=int64)") \
     X(roll, "x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] | None = None", "Array", do_roll, 0, "Shift the elements along an axis; those shifted out come in at the other end.\n\n>>> xp.roll(xp.arange(3), 1)\nArray([2, 0, 1], dtype=int64)") \
     X(squeeze, "x: Array, /, axis: int | Sequence[int]", "Array", along_axes, cbx_squeeze_axes, "Remove axes of length 1.\n\n>>> xp.squeeze(xp.zeros((1, 2)), 0)\nArray([0.0, 0.0], dtype=float64)") \

@@ -7,11 +7,25 @@ CX_FORMULA(winner, REDUCE(c->ctx, x, &over.axis), x, axis, over.axis)
 CX_FORMULA(do_argwhere, cbx_argwhere(c->ctx, x), x)
 CX_FORMULA(ordered, CX_FN(const cbx_array *, int, bool)(c->ctx, x, axis.value, descending), x, axis, descending, stable)
 CX_FORMULA(do_digitize, cbx_digitize(c->ctx, x, edges), x, edges)
-CX_FORMULA(do_bincount, cbx_bincount(c->ctx, x, weights, minlength), x, weights, minlength)
 CX_FORMULA(do_histogram, cbx_histogram(c->ctx, x, edges, weights), x, edges, weights)
 CX_INDEXING(do_take_along_axis, cbx_take_along_axis(c->ctx, x, indices, axis.value), x, indices, axis)
 CX_INDEXING(do_scatter, cbx_scatter(c->ctx, x, indices, updates, axis.value, (cbx_scatter_mode)mode), x, indices,
             updates, axis, mode)
+
+static PyObject *do_bincount(cx_call *c)
+{
+    const cbx_array *x, *weights = NULL;
+    const bool sized = cx_arg(c, "length") && cx_arg(c, "length") != Py_None;
+    size_t minlength = 0, length = 0;
+
+    if (!CX_GET(c, x, weights, minlength) || (sized && !CX_GET(c, length))) return NULL;
+    if (!sized && cbx_array_is_abstract(x))
+        return PyErr_Format(PyExc_ValueError, "the length of 'bincount' depends on data, which a trace has not: give "
+                                              "'length'");
+    return cx_begin(c) ? cx_result(c, sized ? cbx_bincount_size(c->ctx, x, weights, length)
+                                            : cbx_bincount(c->ctx, x, weights, minlength))
+                       : NULL;
+}
 
 static PyObject *segment(cx_call *c)
 {
@@ -75,7 +89,7 @@ static PyObject *do_take(cx_call *c)
     X(argmax, "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False", "Array", winner, cbx_argmax, "Index of the first maximum.\n\n>>> xp.argmax(xp.asarray([3, 1, 2]))\nArray(0, dtype=int64)") \
     X(argmin, "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False", "Array", winner, cbx_argmin, "Index of the first minimum.\n\n>>> xp.argmin(xp.asarray([3, 1, 2]))\nArray(1, dtype=int64)") \
     X(argsort, ORDER, "Array", ordered, cbx_argsort, "Indices that sort the elements in ascending order.\n\n>>> xp.argsort(xp.asarray([3, 1, 2]))\nArray([1, 2, 0], dtype=int64)") \
-    X(bincount, "x: Array, /, *, weights: Array | None = None, minlength: int = 0", "Array", do_bincount, 0, "Number of occurrences of each integer, or sums of weights.\n\n>>> xp.bincount(xp.asarray([0, 2, 2]))\nArray([1, 0, 2], dtype=int64)") \
+    X(bincount, "x: Array, /, *, weights: Array | None = None, minlength: int = 0, length: int | None = None", "Array", do_bincount, 0, "Number of occurrences of each integer, or sums of weights. With a length, as a traced function needs it, numbers outside of it are not counted.\n\n>>> xp.bincount(xp.asarray([0, 2, 2]))\nArray([1, 0, 2], dtype=int64)") \
     X(digitize, "x: Array, edges: Array, /", "Array", do_digitize, 0, "Index of the bin of each value, between edges.\n\n>>> xp.digitize(xp.asarray([0.5, 2.5]), xp.asarray([0, 1, 2]))\nArray([1, 3], dtype=int64)") \
     X(histogram, "x: Array, edges: Array, /, *, weights: Array | None = None", "Array", do_histogram, 0, "Number of values between edges, or sums of weights.\n\n>>> xp.histogram(xp.asarray([0.5, 1.5, 1.6]), xp.asarray([0, 1, 2]))\nArray([1, 2], dtype=int64)") \
     X(nonzero, "x: Array, /", "tuple[Array, ...]", do_nonzero, 0, "Indices of the elements that are not zero, an array for each axis.\n\n>>> xp.nonzero(xp.asarray([0, 5]))\n(Array([1], dtype=int64),)") \

@@ -85,6 +85,14 @@ static PyObject *registered_structure(flattening *f, PyObject *o, PyObject *pair
     return s;
 }
 
+/* The named results of array functions (svd, unique_size ...): tuples of arrays. */
+static bool is_named_result(cx_state *st, const PyObject *type)
+{
+    for (int k = CX_UNIQUE_ALL; k <= CX_LSTSQ; k++)
+        if (type == (const PyObject *)st->answers[k]) return true;
+    return false;
+}
+
 static PyObject *nested_structure(flattening *f, PyObject *o)
 {
     PyObject *type = (PyObject *)Py_TYPE(o), *pair;
@@ -95,7 +103,7 @@ static PyObject *nested_structure(flattening *f, PyObject *o)
     pair = registered(f->st, type);
     if (pair) return registered_structure(f, o, pair);
     if (PyErr_Occurred()) return NULL;
-    if (PyTuple_Check(o) && PyObject_HasAttrString(o, "_fields"))
+    if (PyTuple_Check(o) && (is_named_result(f->st, type) || PyObject_HasAttrString(o, "_fields")))
         return node(f, type, Py_None, PyTuple_Size(o), tuple_child, o);
     return PyList_Append(f->leaves, o) < 0 ? NULL : Py_NewRef(Py_Ellipsis);
 }
@@ -149,7 +157,8 @@ static PyObject *build_node(cx_state *st, PyObject *s, PyObject *leaves, Py_ssiz
         if (pair)
             r = PyObject_CallFunctionObjArgs(PyTuple_GetItem(pair, 1), kept, children, NULL);
         else if (!PyErr_Occurred())
-            r = PyObject_CallMethod(type, "_make", "(O)", children);
+            r = is_named_result(st, type) ? PyObject_CallFunctionObjArgs(type, children, NULL)
+                                          : PyObject_CallMethod(type, "_make", "(O)", children);
     }
     Py_DECREF(children);
     return r;

@@ -273,11 +273,17 @@ CBX_API cbx_array *cbx_searchsorted(cbx_ctx *ctx, const cbx_array *edges, const 
 /** With edges that sorter (integers, rank 1) puts in order. */
 CBX_API cbx_array *cbx_searchsorted_sorter(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *values, bool right,
                                            const cbx_array *sorter);
-/** Bin i with edges[i-1] <= x < edges[i]; falling edges invert the comparison.  Neither: CBX_EDOM.  NaN: the last bin. */
+/**
+ * Bin i with edges[i-1] <= x < edges[i]; falling edges invert the comparison.  NaN: the last bin.  Edges that do
+ * neither: CBX_EDOM; traced ones are not checked, and the bins are then unspecified. */
 CBX_API cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges);
 /** Counts of integers >= 0 (int64), or sums of weights (float64); length max(x) + 1, at least that.  Negative: CBX_EDOM. */
 CBX_API cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t min_length);
-/** Counts between edges (rank 1, rising), the last bin closed; NaN and values outside fall out. */
+/** The same of bins 0 to size - 1, numbers outside not counted: a shape that does not depend on data. */
+CBX_API cbx_array *cbx_bincount_size(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t size);
+/**
+ * Counts between edges (rank 1, rising, else CBX_EDOM), the last bin closed; NaN and values outside fall out.  Traced edges
+ * are not checked. */
 CBX_API cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights);
 /** q in 0..100 (else CBX_EDOM), linear between ranks q / 100 * (n - 1); NaN among the elements gives NaN. */
 CBX_API cbx_array *cbx_percentile(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_axes *axes);

@@ -164,80 +164,88 @@ cbx_array *cbx_searchsorted_sorter(cbx_ctx *ctx, const cbx_array *edges, const c
     return cbx__tidy(ctx, mark, searchsorted_steps(ctx, take_steps(ctx, edges, sorter, 0), values, right));
 }
 
-/* True if the condition holds everywhere; needs data. */
-static bool holds(cbx_ctx *ctx, const char *name, const cbx_array *condition, bool *out)
+/* True if the condition, which has data, holds everywhere; false, with a failure recorded, if it cannot be read. */
+static bool holds(cbx_ctx *ctx, const cbx_array *all, bool *out)
 {
     int64_t v = 0;
-    bool read = cbx__item(ctx, name, "searchsorted", cbx_all(ctx, condition, NULL), &v);
+    bool read = cbx__item(ctx, "all", "where", all, &v);
 
     *out = v != 0;
     return read;
 }
 
-cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges)
+static cbx_array *rises(cbx_ctx *ctx, const cbx_array *edges)
 {
-    size_t mark = cbx__mark(ctx);
-    cbx_array *before, *after, *r;
+    return cbx_all(
+        ctx, cbx_less_equal(ctx, cbx_slice(ctx, edges, 0, CBX_OPEN, -1, 1), cbx_slice(ctx, edges, 0, 1, CBX_OPEN, 1)),
+        NULL);
+}
+
+/* Of edges that fall, those above x are what the reversed list has behind it. */
+static cbx_array *falling_bins(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *found)
+{
+    return cbx_subtract(ctx, cbx_weak(ctx, found, cbx_int((int64_t)edges->count)), found);
+}
+
+static cbx_array *digitize_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges)
+{
+    cbx_array *up, *reversed, *found;
     bool rising, falling;
 
     if (cbx__unusable(ctx, "digitize", 2, (const cbx_array *const[]){ x, edges })) return cbx__array_failed();
     if (edges->desc.ndim != 1)
         return cbx__refuse_of(ctx, edges, CBX_ESHAPE, "the edges of 'digitize' have %d axes, not one",
                               edges->desc.ndim);
-    before = cbx_slice(ctx, edges, 0, CBX_OPEN, -1, 1);
-    after = cbx_slice(ctx, edges, 0, 1, CBX_OPEN, 1);
-    if (!holds(ctx, "digitize", cbx_less_equal(ctx, before, after), &rising)) return cbx__array_failed();
-    if (rising) return cbx__tidy(ctx, mark, cbx_searchsorted(ctx, edges, x, true));
-    if (!holds(ctx, "digitize", cbx_greater_equal(ctx, before, after), &falling)) return cbx__array_failed();
+    up = rises(ctx, edges);
+    reversed = cbx_flip(ctx, edges, 0);
+    if (!cbx_array_is_failed(up) && cbx_array_is_abstract(up)) { /* which way is seen when the trace runs */
+        found = cbx_searchsorted(ctx, cbx_where(ctx, up, edges, reversed), x, true);
+        return cbx_where(ctx, up, found, falling_bins(ctx, edges, found));
+    }
+    if (!holds(ctx, up, &rising)) return cbx__array_failed();
+    if (rising) return cbx_searchsorted(ctx, edges, x, true);
+    if (!holds(ctx, rises(ctx, reversed), &falling)) return cbx__array_failed();
     if (!falling) return cbx__refuse_of(ctx, edges, CBX_EDOM, "the edges of 'digitize' neither rise nor fall");
-    /* the edges above x are what the reversed list has behind it */
-    r = cbx_searchsorted(ctx, cbx_flip(ctx, edges, 0), x, true);
-    return cbx__tidy(ctx, mark, cbx_subtract(ctx, cbx_weak(ctx, r, cbx_int((int64_t)edges->count)), r));
+    return falling_bins(ctx, edges, cbx_searchsorted(ctx, reversed, x, true));
+}
+
+cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, digitize_steps(ctx, x, edges));
 }
 
 /* Indices of rank 1, all within n bins, counted, or their weights (NULL: none) summed. */
 static cbx_array *counted(cbx_ctx *ctx, const char *name, const cbx_array *at, const cbx_array *weights, size_t n)
 {
-    cbx_array *w = weights ? cbx__as(ctx, weights, CBX_F64) : NULL, *r, *dense[2] = { NULL, NULL };
-    const int64_t *i;
+    const cbx_dtype t = weights ? CBX_F64 : CBX_I64;
 
-    if (weights && !cbx_array_is_failed(w) && !(w->desc.ndim == 1 && w->count == at->count))
+    if (weights && cbx__unusable(ctx, name, 1, &weights)) return cbx__array_failed();
+    if (weights && !(weights->desc.ndim == 1 && weights->count == at->count))
         return cbx__refuse_of(ctx, weights, CBX_ESHAPE, "'%s' of %zu numbers with %zu weights", name, at->count,
-                              w->count);
-    r = cbx_zeros(ctx, 1, &n, weights ? CBX_F64 : CBX_I64);
-    if ((at->flags | (w ? w->flags : 0)) & CBX__ABSTRACT) {
-        if (!w) w = cbx__to_shape(ctx, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(1)), 1, at->desc.shape);
-        return cbx_scatter(ctx, r, at, w, 0, CBX_SCATTER_ADD);
-    }
-    if (cbx_array_is_failed(r) || (weights && cbx_array_is_failed(w))) return cbx__array_failed();
-    if (cbx__array_dense(ctx, at, &dense[0], cbx__sticky(ctx)) ||
-        (w && cbx__array_dense(ctx, w, &dense[1], cbx__sticky(ctx)))) {
-        cbx_array_free(dense[0]);
-        return cbx__array_failed();
-    }
-    i = dense[0]->data;
-    for (size_t k = 0; k < at->count; k++) {
-        if (w)
-            ((double *)r->data)[i[k]] += ((const double *)dense[1]->data)[k];
-        else
-            ((int64_t *)r->data)[i[k]]++;
-    }
-    cbx_array_free(dense[0]);
-    cbx_array_free(dense[1]);
-    return r;
+                              weights->count);
+    if (!weights) weights = cbx_ones(ctx, 0, NULL, t);
+    return cbx_scatter(ctx, cbx_zeros(ctx, 1, &n, t), at, cbx__as(ctx, weights, t), 0, CBX_SCATTER_ADD);
 }
 
-cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t min_length)
+/* Integers on one axis, as int64. */
+static cbx_array *numbers_of_bins(cbx_ctx *ctx, const cbx_array *x)
 {
-    size_t mark = cbx__mark(ctx);
     cbx_array *at = as_indices(ctx, "bincount", x);
+
+    if (!cbx_array_is_failed(at) && at->desc.ndim != 1)
+        return cbx__refuse_of(ctx, at, CBX_ESHAPE, "'bincount' takes one axis, not %d", at->desc.ndim);
+    return at;
+}
+
+static cbx_array *bincount_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t min_length)
+{
+    cbx_array *at = numbers_of_bins(ctx, x);
     int64_t low = 0, high = -1;
 
-    if (cbx_array_is_failed(at)) return cbx__tidy(ctx, mark, at);
-    if (at->desc.ndim != 1)
-        return cbx__refuse_of(ctx, at, CBX_ESHAPE, "'bincount' takes one axis, not %d", at->desc.ndim);
-    if (at->count > 0 && (!cbx__item(ctx, "bincount", "segment_sum", cbx_min(ctx, at, NULL), &low) ||
-                          !cbx__item(ctx, "bincount", "segment_sum", cbx_max(ctx, at, NULL), &high)))
+    if (cbx_array_is_failed(at)) return at;
+    if (at->count > 0 && (!cbx__item(ctx, "bincount", "bincount_size", cbx_min(ctx, at, NULL), &low) ||
+                          !cbx__item(ctx, "bincount", "bincount_size", cbx_max(ctx, at, NULL), &high)))
         return cbx__array_failed();
     if (low < 0 && x->desc.dtype == CBX_U64)
         return cbx__refuse_of(ctx, x, CBX_EOVERFLOW, "'bincount' of %llu: no memory has so many bins",
@@ -245,32 +253,62 @@ cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weigh
     if (low < 0)
         return cbx__refuse_of(ctx, x, CBX_EDOM, "'bincount' of %lld: bins must not be negative", (long long)low);
     if (high >= 0 && (size_t)high >= min_length) min_length = (size_t)high + 1; /* high + 1 of an int64 may be none */
-    return cbx__tidy(ctx, mark, counted(ctx, "bincount", at, weights, min_length));
+    return counted(ctx, "bincount", at, weights, min_length);
+}
+
+cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t min_length)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, bincount_steps(ctx, x, weights, min_length));
+}
+
+/* Numbers outside go to a bin of their own, behind the others. */
+static cbx_array *bincount_size_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t size)
+{
+    cbx_array *at = numbers_of_bins(ctx, x), *end, *inside;
+
+    if (cbx_array_is_failed(at)) return at;
+    if (size >= INT64_MAX)
+        return cbx__refuse_of(ctx, x, CBX_EOVERFLOW, "'bincount' of %zu bins: no memory has so many", size);
+    end = cbx_weak(ctx, at, cbx_int((int64_t)size));
+    inside = cbx_logical_and(ctx, cbx_greater_equal_scalar(ctx, at, 0), cbx_less(ctx, at, end));
+    at = cbx_where(ctx, inside, at, end);
+    if (cbx_array_is_failed(at)) return at;
+    return cbx_slice(ctx, counted(ctx, "bincount", at, weights, size + 1), 0, 0, (ptrdiff_t)size, 1);
+}
+
+cbx_array *cbx_bincount_size(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t size)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, bincount_size_steps(ctx, x, weights, size));
 }
 
 /* The right edge belongs to the last bin: search left there, right elsewhere. */
-cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights)
+static cbx_array *histogram_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights)
 {
-    size_t mark = cbx__mark(ctx);
-    cbx_array *flat = cbx_flatten(ctx, x), *bin, *last, *count;
-    bool rising;
+    cbx_array *flat = cbx_flatten(ctx, x), *up, *bin, *last;
+    bool rising = true;
     size_t n;
 
     if (cbx_array_is_failed(flat) || cbx__unusable(ctx, "histogram", 1, &edges)) return cbx__array_failed();
     if (edges->desc.ndim != 1 || edges->count < 2)
         return cbx__refuse_of(ctx, edges, CBX_ESHAPE, "'histogram' needs two edges or more on one axis");
     n = edges->count;
-    if (!holds(ctx, "histogram",
-               cbx_less_equal(ctx, cbx_slice(ctx, edges, 0, CBX_OPEN, -1, 1), cbx_slice(ctx, edges, 0, 1, CBX_OPEN, 1)),
-               &rising))
-        return cbx__array_failed();
+    up = rises(ctx, edges);
+    if (cbx_array_is_failed(up) || (!cbx_array_is_abstract(up) && !holds(ctx, up, &rising))) return cbx__array_failed();
     if (!rising) return cbx__refuse_of(ctx, edges, CBX_EDOM, "the edges of 'histogram' must ascend");
     last = cbx_index(ctx, edges, 0, -1);
     bin = cbx_searchsorted(ctx, edges, flat, true);
     bin = cbx_where(ctx, cbx_equal(ctx, flat, last), cbx_weak(ctx, bin, cbx_int((int64_t)n - 1)), bin);
-    if (cbx_array_is_failed(bin)) return cbx__tidy(ctx, mark, bin);
-    count = counted(ctx, "histogram", bin, weights ? cbx_flatten(ctx, weights) : NULL, n + 1);
-    return cbx__tidy(ctx, mark, cbx_slice(ctx, count, 0, 1, (ptrdiff_t)n, 1));
+    if (cbx_array_is_failed(bin)) return bin;
+    return cbx_slice(ctx, counted(ctx, "histogram", bin, weights ? cbx_flatten(ctx, weights) : NULL, n + 1), 0, 1,
+                     (ptrdiff_t)n, 1);
+}
+
+cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, histogram_steps(ctx, x, edges, weights));
 }
 
 /* The reduced axes moved to the end and merged. */

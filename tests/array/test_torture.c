@@ -194,6 +194,7 @@ static cbx_array *do_unique_all(cbx_ctx *c, const given *g)
                                                                                                              : p.counts;
 }
 FN(bincount, cbx_bincount(c, g->n, g->v, 5))
+FN(bincount_size, cbx_bincount_size(c, g->n, g->v, 2))
 FN(histogram, cbx_histogram(c, g->t, g->v, NULL))
 FN(percentile, cbx_percentile(c, g->t, 30, CBX_AXIS_KEEP(0)))
 FN(matrix_product, cbx_matrix_product(c, g->z, g->t))
@@ -230,7 +231,7 @@ static const struct {
                                                 ROW(repeat) ROW(var) ROW(std) ROW(nanstd) ROW(take) ROW(take_along_axis)
                                                     ROW(scatter) ROW(segment_sum) ROW(nonzero) ROW(nonzero_size)
                                                         ROW(sort) ROW(argsort) ROW(searchsorted) ROW(digitize)
-                                                            ROW(unique) ROW(unique_all) ROW(bincount) ROW(histogram)
+                                                            ROW(unique) ROW(unique_all) ROW(bincount) ROW(bincount_size) ROW(histogram)
                                                                 ROW(percentile) ROW(matrix_product) ROW(tensordot)
                                                                     ROW(vecdot) ROW(outer)
 };
@@ -419,6 +420,7 @@ FN(bincount_floats, cbx_bincount(c, g->v, NULL, 0))
 FN(bincount_matrix, cbx_bincount(c, cbx_astype(c, g->x, CBX_I8), NULL, 0))
 FN(bincount_largest, cbx_bincount(c, cbx_full(c, 1, (const size_t[]){ 1 }, CBX_I64, cbx_int(INT64_MAX)), NULL, 0))
 FN(bincount_weights_short, cbx_bincount(c, g->n, g->none, 0))
+FN(bincount_size_largest, cbx_bincount_size(c, g->n, NULL, SIZE_MAX))
 FN(histogram_one_edge, cbx_histogram(c, g->v, cbx_slice(c, g->v, 0, 0, 1, 1), NULL))
 FN(histogram_falling, cbx_histogram(c, g->v, cbx_flip(c, g->v, 0), NULL))
 FN(quantile_above, cbx_quantile(c, g->v, 1, (const double[]){ 1.5 }, NULL))
@@ -543,6 +545,7 @@ static const struct {
     { do_bincount_floats, CBX_EDTYPE, "integers", V_TEXT, "floats" },
     { do_bincount_matrix, CBX_ESHAPE, "one axis", "int64 (2, 3)", "two axes" },
     { do_bincount_largest, CBX_EOVERFLOW, "bytes", NULL, "more bins than memory can have" },
+    { do_bincount_size_largest, CBX_EOVERFLOW, "no memory", N_TEXT, "more bins than an index can name" },
     { do_bincount_weights_short, CBX_ESHAPE, "3 numbers with 0 weights", "float64 (0,)", "too few weights" },
     { do_histogram_one_edge, CBX_ESHAPE, "two edges", "float64 (1,)", "one edge" },
     { do_histogram_falling, CBX_EDOM, "must ascend", V_TEXT, "falling edges" },
