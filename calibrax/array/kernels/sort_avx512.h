@@ -65,14 +65,15 @@ static inline void store_last(ends *e, __m512i v, __mmask8 here)
     e->low += nbelow;
 }
 
-/* Up to n keys in vectors with the masks of their lanes; behind them the highest. */
+/* Up to n keys in vectors with the masks of their lanes; behind them the highest.  Where there is no lane the first address
+ * is given: processors take long over a masked load from where nothing is mapped. */
 static inline __attribute__((always_inline)) void load_some(const uint64_t *a, size_t n, int vectors, __m512i *v,
                                                             __mmask8 *here)
 {
-    for (int i = 0; i < vectors; i++, a += LANES) {
+    for (int i = 0; i < vectors; i++) {
         const size_t lanes = n < LANES ? n : LANES;
         here[i] = (__mmask8)((1u << lanes) - 1);
-        v[i] = _mm512_mask_loadu_epi64(_mm512_set1_epi64(-1), here[i], lanes ? a : NULL);
+        v[i] = _mm512_mask_loadu_epi64(_mm512_set1_epi64(-1), here[i], lanes ? a + LANES * i : a);
         n -= lanes;
     }
 }
