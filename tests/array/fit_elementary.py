@@ -22,6 +22,7 @@ def power_sum(term, count=80):
 # name, meaning, function, interval, number of coefficients of float64 and of float32
 FITS = [
     ("cosh_r", "(cosh(r) - 1) / r^2, z = r^2", power_sum(lambda k: 1 / mp.factorial(2 * k + 2)), (0, R), 6, 3),
+    ("cosh_rr", "(cosh(r) - 1 - r^2/2) / r^4, z = r^2", power_sum(lambda k: 1 / mp.factorial(2 * k + 4)), (0, R), 5, 2),
     ("sinh_r", "(sinh(r) - r) / r^3, z = r^2", power_sum(lambda k: 1 / mp.factorial(2 * k + 3)), (0, R), 5, 3),
     ("exp2_r", "(2^r - 1 - ln2 r) / r^2, |r| <= 1/2", power_sum(lambda k: LN2 ** (k + 2) / mp.factorial(k + 2)), (-mpf("0.5001"), mpf("0.5001")), 11, 5),
     ("log_s", "(2 atanh(s) - 2 s) / s^3, z = s^2", power_sum(lambda k: mpf(2) / (2 * k + 3)), (0, S), 7, 3),

@@ -23,7 +23,7 @@
 #include "calibrax/base/text.h"
 #include "calibrax/base/version.h"
 
-#define OBJECT_VERSION 5 /* of what is made of a kernel: raise it with every change of the code that is emitted */
+#define OBJECT_VERSION 6 /* of what is made of a kernel: raise it with every change of the code that is emitted */
 #define BUCKETS        256
 #define NAME_SIZE      (CBX_HASH_SIZE + 16)
 

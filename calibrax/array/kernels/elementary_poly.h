@@ -21,6 +21,22 @@ static inline __attribute__((always_inline)) float cosh_r_f32(float z) /* error 
     p = __builtin_fmaf(p, z, 0x1.0000000000000p-1f);
     return p;
 }
+/* (cosh(r) - 1 - r^2/2) / r^4, z = r^2 */
+static inline __attribute__((always_inline)) double cosh_rr_f64(double z) /* error 1.3e-17 */
+{
+    double p = 0x1.1f66df7fca49fp-29;
+    p = __builtin_fma(p, z, 0x1.27e4e1f48534fp-22);
+    p = __builtin_fma(p, z, 0x1.a01a01a47b054p-16);
+    p = __builtin_fma(p, z, 0x1.6c16c16c167e1p-10);
+    p = __builtin_fma(p, z, 0x1.5555555555555p-5);
+    return p;
+}
+static inline __attribute__((always_inline)) float cosh_rr_f32(float z) /* error 1.1e-06 */
+{
+    float p = 0x1.6cdef20000000p-10f;
+    p = __builtin_fmaf(p, z, 0x1.55553e0000000p-5f);
+    return p;
+}
 /* (sinh(r) - r) / r^3, z = r^2 */
 static inline __attribute__((always_inline)) double sinh_r_f64(double z) /* error 4.7e-17 */
 {
