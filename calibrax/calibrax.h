@@ -29,6 +29,7 @@
 #include "calibrax/array/ell.h"
 #include "calibrax/array/fft.h"
 #include "calibrax/array/fn.h"
+#include "calibrax/array/io/csv.h"
 #include "calibrax/array/io/dlpack.h"
 #include "calibrax/array/io/hdf5.h"
 #include "calibrax/array/io/npy.h"
@@ -54,6 +55,7 @@
 #include "calibrax/analysis/regression.h"
 #include "calibrax/analysis/verdict.h"
 
+#include "calibrax/metrics/bootstrap.h"
 #include "calibrax/metrics/metrics.h"
 #include "calibrax/metrics/stateful/state.h"
 

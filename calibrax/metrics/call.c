@@ -10,15 +10,14 @@
 static cbx_status set_parameters(cbx__bound *b, const double *given, cbx_err *err)
 {
     const cbx_metric_parameter *p = b->metric->parameters;
-    char v[CBX_FORMAT_SIZE], low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
+    char v[CBX_FORMAT_SIZE], bounds[96];
 
     for (size_t i = 0; i < cbx_metric_parameters(b->metric); i++) {
         const double x = given && !isnan(given[i]) ? given[i] : p[i].value;
         b->parameters[i] = x;
         if (x < p[i].low || x > p[i].high)
-            return cbx_fail(err, CBX_EINVAL, "%s: '%s' must be between %s and %s, not %s", b->metric->name, p[i].name,
-                            cbx_format_double(p[i].low, low), cbx_format_double(p[i].high, high),
-                            cbx_format_double(x, v));
+            return cbx_fail(err, CBX_EINVAL, "%s: '%s' must be %s, not %s", b->metric->name, p[i].name,
+                            cbx_metric_bounds_text(&p[i], bounds, sizeof bounds), cbx_format_double(x, v));
         if (p[i].type != CBX_PARAMETER_REAL && x != rint(x))
             return cbx_fail(err, CBX_EINVAL, "%s: '%s' must be an integer, not %s", b->metric->name, p[i].name,
                             cbx_format_double(x, v));

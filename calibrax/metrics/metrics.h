@@ -202,6 +202,8 @@ CBX_API cbx_status cbx_metric_register(cbx_ctx *ctx, const cbx_metric_function *
 CBX_API const char *cbx_operand_kind_name(cbx_operand_kind kind);
 /** What operands of the kind are, as documentation has it. */
 CBX_API const char *cbx_operand_kind_text(cbx_operand_kind kind);
+/** The legal values of a parameter as text: "above 0", "at least 1", "between 0 and 1"; returns buf. */
+CBX_API const char *cbx_metric_bounds_text(const cbx_metric_parameter *p, char *buf, size_t size);
 /** Operands and parameters of a row. */
 CBX_API size_t cbx_metric_operands(const cbx_metric_function *m);
 CBX_API size_t cbx_metric_parameters(const cbx_metric_function *m);

@@ -149,6 +149,22 @@ cbx_status cbx_metric_register(cbx_ctx *ctx, const cbx_metric_function *m, bool 
     return CBX_OK;
 }
 
+const char *cbx_metric_bounds_text(const cbx_metric_parameter *p, char *buf, size_t size)
+{
+    const bool above = p->low > 0 && p->low < 0x1p-1000; /* the smallest number that is not 0 */
+    char low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
+
+    snprintf(low, sizeof low, "%.15g", above ? 0 : p->low);
+    snprintf(high, sizeof high, "%.15g", p->high);
+    if (isinf(p->low) && isinf(p->high))
+        snprintf(buf, size, "any number");
+    else if (isinf(p->high))
+        snprintf(buf, size, "%s %s", above ? "above" : "at least", low);
+    else
+        snprintf(buf, size, above ? "above %s and at most %s" : "between %s and %s", low, high);
+    return buf;
+}
+
 size_t cbx_metric_operands(const cbx_metric_function *m)
 {
     size_t n = 0;

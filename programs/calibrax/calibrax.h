@@ -20,6 +20,9 @@
     X(watch)                                                                                                           \
     X(profile)                                                                                                         \
     X(export)                                                                                                          \
+    X(metrics_list)                                                                                                    \
+    X(metrics_describe)                                                                                                \
+    X(metrics_compute)                                                                                                 \
     X(store_verify)                                                                                                    \
     X(store_compact)                                                                                                   \
     X(store_migrate)                                                                                                   \

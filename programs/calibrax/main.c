@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "calibrax/metrics/metrics.h"
 #include "calibrax/storage/import.h"
 #include "calibrax/storage/store.h"
 #include "programs/calibrax/calibrax.h"
@@ -35,6 +36,8 @@ static const opt_note examples[] = {
     { "calibrax check --threshold 0.03 --format github", "check whether the latest run is worse than the baseline" },
     { "calibrax trend --metric time --point matmul", "show a metric over time" },
     { "calibrax trend --changes --state seen.json --check", "check whether a level changed since the last check" },
+    { "calibrax metrics compute r_squared data.csv:predicted data.csv:measured --ci",
+      "compute a metric of two columns, with its interval" },
     { "my-service | calibrax watch --metric latency_ms --warning 20 --error 50 --raise-after 3",
       "alert on JSON lines" },
     { "calibrax bisect --good v1.2 --build 'make' --bench './bench'", "find the commit that made it slower" },
@@ -66,8 +69,15 @@ static void complete(const opt_run *run, const char *kind, const char *data, voi
     cbx_run *r = NULL;
     size_t n;
 
+    const cbx_metric_function *m;
+
+    for (size_t i = 0; !strcmp(kind, "functions") && (m = cbx_metric_at(run->ctx, i)); i++) put(user, m->name);
+    for (size_t i = 0; !strcmp(kind, "domains") && (m = cbx_metric_at(run->ctx, i)); i++)
+        if (i == 0 || strcmp(m->domain, cbx_metric_at(run->ctx, i - 1)->domain) != 0) put(user, m->domain);
     for (size_t i = 0; !strcmp(kind, "formats") && i < cbx_importers_count(); i++) put(user, cbx_importers_at(i).name);
-    if (!strcmp(kind, "formats") || !path || cbx_store_open(run->ctx, path, NULL, &store, NULL)) return;
+    if (!strcmp(kind, "formats") || !strcmp(kind, "functions") || !strcmp(kind, "domains") || !path ||
+        cbx_store_open(run->ctx, path, NULL, &store, NULL))
+        return;
     if (!strcmp(kind, "runs") && !cbx_store_query_runs(store, NULL, &list, NULL)) {
         put(user, "latest");
         for (size_t i = 0; i < list.count; i++) put(user, list.entries[i].id);

@@ -110,6 +110,7 @@ CALIBRAX_VERBS = [
     (2, "watch --data store --metric speed --error 1 --once"), (2, "watch --metric time"), (0, "doctor"), (2, "doctor --root none --machine"),
     (0, "run -- true"), (2, "run -- false"), (1, "run --define wall_time=lower:s --target wall_time=1e-9 -- true"),
     (2, "run --target none=1 -- true"), (0, "run --allow-failed 0.5 -- true"),
+    (0, "metrics list"), (2, "metrics list --axiom none"), (0, "metrics describe mse"), (2, "metrics describe none"), (2, "metrics compute mse none.npy none.npy"),
     (0, "profile -n 1 -- true"), (2, "profile -n 1 -- false"), (0, "profile -n 1 -i -- false"), (0, "profile -n 2 -w 0 -- true"),
     (0, "run --grace 0 -- true"), (0, "run --budget 0 -- true"), (0, "run --sample-ms 0 -- true"), (2, "run --level 0 -- true"), (2, "run --timeout 0 -- true"),
     (2, "profile --sample-ms 0 -- true"), (2, "profile -n 0 -- true"), (2, "bisect --good HEAD"),

@@ -1,0 +1,96 @@
+/* Bootstrap intervals of metrics: the engine of statistics/bootstrap.h draws places, the metric is computed of the items there. */
+#include "calibrax/metrics/bootstrap.h"
+
+#include <string.h>
+
+#include "calibrax/metrics/internal.h"
+#include "calibrax/statistics/bootstrap.h"
+
+enum { BCA_ITEMS = 500 };
+
+typedef struct resample {
+    cbx_ctx *ctx;
+    const cbx_metric_function *m;
+    size_t nin;
+    cbx_array *const *in;
+    const cbx_metric_options *options;
+    bool apart;   /* the second operand has places of its own */
+    cbx_err *err; /* the first failure of a call */
+} resample;
+
+static cbx_array *places(cbx_ctx *ctx, const double *x, size_t n)
+{
+    const cbx_array_desc d = { .dtype = CBX_F64, .ndim = 1, .shape = { n } };
+    return cbx_astype(ctx, cbx_asarray(ctx, &d, x), CBX_I64);
+}
+
+/* Called with the places that were drawn. */
+static double metric_at(const double *x, size_t n, const double *y, size_t m, void *user)
+{
+    const resample *r = user;
+    cbx_metric_options o = r->options ? *r->options : (cbx_metric_options){ 0 };
+    cbx_array *in[CBX_METRIC_MAX_OPERANDS], *at[2];
+    cbx_scope scope;
+    double v = NAN;
+
+    if (r->err->status) return NAN;
+    cbx_scope_open(r->ctx, &scope);
+    at[0] = places(r->ctx, x, n);
+    at[1] = y ? places(r->ctx, y, m) : at[0];
+    for (size_t i = 0; i < r->nin; i++) in[i] = r->in[i] ? cbx_take(r->ctx, r->in[i], at[i > 0], 0) : NULL;
+    if (o.mask) o.mask = cbx_take(r->ctx, o.mask, at[0], 0);
+    if (o.weights) o.weights = cbx_take(r->ctx, o.weights, at[0], 0);
+    const cbx_array *result = cbx_metric_apply(r->ctx, r->m, r->nin, in, &o);
+    if (cbx_array_count(result) == 1) v = cbx__metric_element(result, 0);
+    cbx_scope_close(&scope, r->err);
+    return v;
+}
+
+static bool draws_apart(const cbx_metric_function *m, size_t nin, cbx_array *const *in)
+{
+    const cbx_operand_kind kind = m->operands[0].kind;
+
+    if (nin != 2 || m->operands[1].kind != kind) return false;
+    if (m->shapes == CBX_SHAPES_ROWS) return true;
+    return kind == CBX_OPERAND_SAMPLE ||
+           (kind == CBX_OPERAND_POINTS && cbx_array_dim(in[0], 0) != cbx_array_dim(in[1], 0));
+}
+
+cbx_status cbx_metric_bootstrap(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
+                                const cbx_metric_options *options, const cbx_metric_bootstrap_opts *opts,
+                                cbx_interval *out, cbx_err *err)
+{
+    const cbx_metric_bootstrap_opts defaults = CBX_METRIC_BOOTSTRAP_OPTS_INIT, *o = opts ? opts : &defaults;
+    cbx_boot_opts boot = CBX_BOOT_OPTS_INIT;
+    cbx_err failed = CBX_ERR_INIT;
+    resample r = { ctx, m, nin, in, options, false, &failed };
+    size_t n[2] = { 0 };
+    double *at[2] = { NULL, NULL };
+    cbx_status st = CBX_OK;
+
+    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "%s: options of another version", m->name);
+    if (options && options->reduction) return cbx_fail(err, CBX_EINVAL, "%s: an interval is that of a mean", m->name);
+    for (size_t i = 0; i < nin; i++)
+        if (in[i] && cbx_array_ndim(in[i]) == 0)
+            return cbx_fail(err, CBX_EINVAL, "%s: '%s' is a single number: there is nothing to draw from", m->name,
+                            m->operands[i].name);
+    if (nin == 0) return cbx_fail(err, CBX_EINVAL, "%s has no operands", m->name);
+    r.apart = draws_apart(m, nin, in);
+    for (size_t k = 0; !st && k < 1 + (size_t)r.apart; k++) {
+        n[k] = cbx_array_dim(in[k], 0);
+        at[k] = cbx_mem_calloc(cbx_ctx_allocator(ctx), n[k] + 1, sizeof *at[k]);
+        if (!at[k]) st = cbx_fail_nomem(err, "the places of a bootstrap");
+        for (size_t i = 0; at[k] && i < n[k]; i++) at[k][i] = (double)i;
+    }
+    boot.fn = metric_at;
+    boot.user = &r;
+    boot.threads = 1;
+    boot.level = o->level;
+    boot.resamples = o->resamples;
+    boot.seed = o->seed;
+    boot.method = n[0] + n[1] <= BCA_ITEMS ? CBX_BOOT_BCA : CBX_BOOT_PERCENTILE;
+    if (!st) st = cbx_stat_bootstrap(ctx, at[0], n[0], at[1], n[1], &boot, out, err);
+    if (failed.status && err) *err = failed;
+    for (size_t k = 0; k < 2; k++) cbx_mem_free(cbx_ctx_allocator(ctx), at[k], (n[k] + 1) * sizeof *at[k]);
+    return failed.status ? failed.status : st;
+}

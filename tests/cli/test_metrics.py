@@ -1,0 +1,60 @@
+"""calibrax metrics: the table, and metrics of arrays in files of every kind."""
+import json
+
+from harness import CALIBRAX, check, equal, main
+
+TABLE = "measured,predicted,label,weight\n3,2.5,1,1\n-0.5,0,0,2\n2,2,1,1\n7,8,0,1\n"
+
+
+def metrics(p, *args, expect=0):
+    return p.run("metrics", *args, program=CALIBRAX, expect=expect)
+
+
+def the_table(p):
+    rows = json.loads(metrics(p, "list", "--json").stdout)["metrics"]
+    equal(len({r["name"] for r in rows}), len(rows), "each name occurs once")
+    mae = next(r for r in rows if r["name"] == "mae")
+    equal((mae["domain"], mae["direction"], mae["operands"][0]["name"], mae["range"]), ("general", "lower", "predictions", [0, "Infinity"]), "mae")
+    equal(mae["axioms"], ["symmetric", "identity", "positive", "triangle"], "a metric in the mathematical sense")
+    for word in ("metric", "symmetric"):
+        some = json.loads(metrics(p, "list", "--axiom", word, "--json").stdout)["metrics"]
+        check(0 < len(some) < len(rows), f"fewer with --axiom {word}")
+    one = json.loads(metrics(p, "describe", "huber_loss", "--json").stdout)["metric"]
+    equal(one["parameters"][0]["default"], 1, "delta")
+    check("above 0, default 1" in metrics(p, "describe", "huber_loss").stdout, "bounds and default in words")
+
+
+def values(p):
+    table = p.write("t.csv", TABLE)
+    columns = [f"{table}:predicted", f"{table}:measured"]
+    equal(metrics(p, "compute", "mse", *columns).stdout, "0.375\n", "a number")
+    document = json.loads(metrics(p, "compute", "mae", *columns, "--weights", f"{table}:weight", "--ci", "--json").stdout)
+    equal(document["value"], 0.5, "weighted")
+    check(document["interval"]["lower"] <= 0.5 <= document["interval"]["upper"], "within its interval")
+    equal(metrics(p, "compute", "huber_loss", *columns, "-s", "delta=0.1").stdout, "0.04625\n", "with a parameter")
+    equal(metrics(p, "compute", "mse", f"{table}:2", f"{table}:1", "--mask", f"{table}:label").stdout, "0.125\n", "columns by number, masked")
+
+
+def faults(p):
+    table = p.write("t.csv", TABLE)
+    ragged = p.write("ragged.csv", "a,b\n1,2\n3\n")
+    a = f"{table}:1"
+    for args, sentence in [
+        (["mse"], "metrics compute takes a metric and the files of its operands"),
+        (["msee", a, a], "there is no metric 'msee': did you mean 'mse'?"),
+        (["mse", a], "mse takes 2 operands, not 1"),
+        (["mse", a, a, a], "mse takes at most 2 operands, got 3 files"),
+        (["mse", a, f"{table}:mesured"], f"{table}: there is no column 'mesured': did you mean 'measured'?"),
+        (["mse", ragged, ragged], f"{ragged}:3: the row has 1 cells, the first line 2"),
+        (["mse", "a.xyz", a], "a.xyz: the name must end with .npy, .npz:MEMBER, .h5:/DATASET or .csv[:COLUMN]"),
+        (["huber_loss", a, a, "-s", "delta=0"], "huber_loss: 'delta' must be above 0, not 0.0"),
+        (["huber_loss", a, a, "-s", "d=1"], "--set d=1: huber_loss has no such parameter: calibrax metrics describe huber_loss lists them"),
+        (["mse", a, a, "--level", "0.9"], "'--level' needs '--ci'"),
+    ]:
+        err = metrics(p, "compute", *args, expect=2).stderr
+        check(sentence in err, f"{args}: {err!r}")
+    metrics(p, "describe", "nothing", expect=2)
+    metrics(p, "list", "--axiom", "nothing", expect=2)
+
+
+main([the_table, values, faults])
