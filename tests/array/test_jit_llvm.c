@@ -2,11 +2,15 @@
 #include "check.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "calibrax/array/jit/cache.h"
 #include "calibrax/array/jit/llvm.h"
+#include "calibrax/base/build_id.h"
+#include "calibrax/base/file.h"
 #include "counted.h"
 #include "kernels_random.h"
 
@@ -112,6 +116,40 @@ static void a_missing_library_is_named(void **state)
     }
     unsetenv("CALIBRAX_LLVM");
     cbx__code_free(compile(ctx, &k));
+    cbx__kernel_clear(&k);
+}
+
+/* A library that has all the names, and is another version. */
+static void another_version_is_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+#define NAME(name, symbol, result, args) symbol,
+        LLVM_CALLS(NAME)
+#undef NAME
+    };
+    char path[96], command[300], message[200];
+    cbx__kernel k;
+    const cbx__kernel *kernels[1] = { &k };
+    cbx__code *code = NULL;
+    cbx_err err;
+
+    snprintf(path, sizeof path, "%s/other.c", folder);
+    FILE *f = fopen(path, "w");
+    CHECK(f, "a source file");
+    for (size_t i = 0; i < CBX_LEN(names); i++)
+        if (strcmp(names[i], "LLVMGetVersion") != 0) fprintf(f, "int %s;\n", names[i]);
+    fputs("void LLVMGetVersion(unsigned *a, unsigned *b, unsigned *c) { *a = 18, *b = 1, *c = 8; }\n", f);
+    fclose(f);
+    snprintf(command, sizeof command, "cc -shared -fPIC -o %s/other.so %s", folder, path);
+    CHECK_INT(system(command), 0, "the C compiler");
+    snprintf(path, sizeof path, "%s/other.so", folder);
+    snprintf(message, sizeof message, "'%s' is LLVM 18, and 19 is needed: run 'apt-get install libllvm19'", path);
+    make_kernel(&k, 2.5, (cbx_prim)0);
+    setenv("CALIBRAX_LLVM", path, 1);
+    CHECK_STATUS(cbx__emitter_llvm.compile(ctx, 1, kernels, &code, &err), CBX_EUNAVAILABLE, "LLVM 18");
+    CHECK_STR(err.message, message, "message");
+    unsetenv("CALIBRAX_LLVM");
     cbx__kernel_clear(&k);
 }
 
@@ -377,6 +415,60 @@ static void code_comes_from_the_disk(void **state)
     cbx__kernel_clear(&k);
 }
 
+/* The path of the only file in the cache. */
+static const char *only_entry(void)
+{
+    static char path[200];
+    char jit[96];
+    const char *const *names;
+    size_t n = 0;
+    cbx_arena arena;
+    cbx_err err;
+
+    snprintf(jit, sizeof jit, "%s/jit", folder);
+    cbx_arena_init(&arena, cbx_allocator_default());
+    CHECK_OK(cbx_dir_list(ctx, jit, NULL, &arena, &names, &n, &err), &err, jit);
+    CHECK_INT(n, 1, "entries");
+    snprintf(path, sizeof path, "%s/%s", jit, names[0]);
+    cbx_arena_clear(&arena);
+    return path;
+}
+
+/* An entry that is whole, of this key, and no object: what is in a file behind the key, cache.c describes. */
+static void what_does_not_load_is_compiled_again(void **state)
+{
+    (void)state;
+    static const char before[] = "object of ";
+    char cache[64], *file = NULL;
+    size_t len = 0;
+    uint64_t key_len;
+    cbx__kernel k;
+    cbx_err err;
+
+    snprintf(cache, sizeof cache, "%s", folder);
+    setenv("CALIBRAX_CACHE_DIR", cbx_test_folder(folder), 1);
+    make_kernel(&k, 4.5, (cbx_prim)0);
+    cbx__code_free(compile(ctx, &k));
+    CHECK_OK(cbx_file_read(ctx, only_entry(), 0, &file, &len, &err), &err, "the entry");
+    memcpy(&key_len, file + 16, sizeof key_len);
+    char *key = file + 72;
+    CHECK(memcmp(key, before, sizeof before - 1) == 0, "the key");
+    CHECK(strncmp(key + sizeof before - 1, cbx__build_id(), strlen(cbx__build_id())) == 0, "it has the build");
+    CHECK_OK(cbx__jit_cache_store(ctx, key, key_len, "no object", 9, &err), &err, "another content");
+    cbx__code *code = compile(ctx, &k);
+    CHECK(!code->from_cache, "compiled again");
+    CHECK_INT(wrong_elements(code, 4.5), 0, "and right");
+    cbx__code_free(code);
+    code = compile(ctx, &k);
+    CHECK(code->from_cache, "the entry was replaced");
+    cbx__code_free(code);
+    cbx_mem_free(cbx_ctx_allocator(ctx), file, len + 1);
+    cbx__kernel_clear(&k);
+    cbx_test_folder_remove(folder);
+    snprintf(folder, sizeof folder, "%s", cache);
+    setenv("CALIBRAX_CACHE_DIR", folder, 1);
+}
+
 static void code_is_released(void **state)
 {
     (void)state;
@@ -509,12 +601,14 @@ TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(code_on_disk_needs_no_llvm),
+        cmocka_unit_test(another_version_is_refused),
         cmocka_unit_test(a_missing_library_is_named),
         cmocka_unit_test(random_kernels_are_as_interpreted),
         cmocka_unit_test(operations_are_right_on_difficult_operands),
         cmocka_unit_test(many_values_live_at_once),
         cmocka_unit_test(equal_kernels_share_code),
         cmocka_unit_test(code_comes_from_the_disk),
+        cmocka_unit_test(what_does_not_load_is_compiled_again),
         cmocka_unit_test(code_is_released),
         cmocka_unit_test(threads_compile_and_run),
         cmocka_unit_test(code_can_be_read),

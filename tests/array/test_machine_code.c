@@ -120,6 +120,41 @@ static void impossible_numbers_are_refused(void **state)
     free(larger);
 }
 
+/* A reference from code to what is 8 GiB away, which no instruction reaches. */
+static void references_that_do_not_reach_are_refused(void **state)
+{
+    (void)state;
+    size_t refused = 0;
+    Elf64_Ehdr head;
+    cbx_err err;
+
+    memcpy(&head, object, sizeof head);
+    for (size_t i = 1; i < head.e_shnum; i++) {
+        Elf64_Shdr list, target;
+        memcpy(&list, object + head.e_shoff + i * sizeof list, sizeof list);
+        if (list.sh_type != SHT_RELA) continue;
+        memcpy(&target, object + head.e_shoff + list.sh_info * sizeof target, sizeof target);
+        if (!(target.sh_flags & SHF_EXECINSTR)) continue;
+        for (size_t k = 0; k < list.sh_size / sizeof(Elf64_Rela); k++) {
+            char *changed = malloc(object_len);
+            cbx__machine_code code;
+            Elf64_Rela r;
+            memcpy(changed, object, object_len);
+            memcpy(&r, object + list.sh_offset + k * sizeof r, sizeof r);
+            r.r_addend += INT64_C(1) << 33;
+            memcpy(changed + list.sh_offset + k * sizeof r, &r, sizeof r);
+            if (cbx__machine_code_load(changed, object_len, "table", address_of_twice, &code, &err) == CBX_OK) {
+                cbx__machine_code_unload(&code); /* the low bits of an address, on AArch64 */
+            } else {
+                CHECK_STR(err.message, "machine code has a reference that cannot be resolved", "message");
+                refused++;
+            }
+            free(changed);
+        }
+    }
+    CHECK_GT(refused, 0, "references");
+}
+
 /* Whatever bytes there are, loading them reads and writes nothing outside. */
 static void damaged_objects_do_no_harm(void **state)
 {
@@ -158,6 +193,7 @@ TEST_FILE()
         cmocka_unit_test(an_object_runs),
         cmocka_unit_test(what_is_missing_is_named),
         cmocka_unit_test(impossible_numbers_are_refused),
+        cmocka_unit_test(references_that_do_not_reach_are_refused),
         cmocka_unit_test(damaged_objects_do_no_harm),
     };
     return cmocka_run_group_tests_name("array/machine_code", tests, compile_object, forget_object);

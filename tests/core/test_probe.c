@@ -409,14 +409,14 @@ static void one_machine_is_measured_once(void **state)
     cbx_probe first, second, third, fourth;
     size_t len;
 
-    setenv("XDG_CACHE_HOME", cbx_test_folder(folder), 1);
+    setenv("CALIBRAX_CACHE_DIR", cbx_test_folder(folder), 1);
     CHECK_OK(cbx_probe_get(ctx, "0123456789abcdef", false, &first, &err), &err, "measured");
     CHECK_OK(cbx_probe_get(ctx, "0123456789abcdef", false, &second, &err), &err, "from the file");
     CHECK(first.measured_us == second.measured_us, "not measured again");
     CHECK(memcmp(first.pipe_ops_per_s, second.pipe_ops_per_s, sizeof(first.pipe_ops_per_s)) == 0, "the same rates");
     CHECK_OK(cbx_probe_get(ctx, "0123456789abcdef", true, &third, &err), &err, "refreshed");
     CHECK(third.measured_us > first.measured_us, "measured again");
-    snprintf(path, sizeof(path), "%s/calibrax/probe/0123456789abcdef.json", folder);
+    snprintf(path, sizeof(path), "%s/probe/0123456789abcdef.json", folder);
     CHECK_OK(cbx_file_read(ctx, path, 0, &data, &len, &err), &err, path);
     CHECK_OK(cbx_file_write_atomic(ctx, path, data, len / 2, &err), &err, "torn");
     cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);

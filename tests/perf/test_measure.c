@@ -29,7 +29,7 @@ static int rig_open(void **state)
     snprintf(worker, sizeof(worker), "%s/tests/perf/toy-worker", build ? build : ".");
     setenv("NPERF_WORKER", worker, 1);
     cbx_test_folder(r.folder);
-    setenv("XDG_CACHE_HOME", r.folder, 1);
+    setenv("CALIBRAX_CACHE_DIR", r.folder, 1);
     snprintf(r.out, sizeof(r.out), "%s/rows.jsonl", r.folder);
     snprintf(r.store, sizeof(r.store), "%s/store", r.folder);
     CHECK_OK(cbx_ctx_create(NULL, &r.ctx, &err), &err, "a context");

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import calibrax_c as cx
 
@@ -57,8 +58,9 @@ class Installed(unittest.TestCase):
 
     def test_a_search_over_a_history(self):
         who = ["git", "-c", "user.name=n", "-c", "user.email=n@localhost", "-c", "commit.gpgsign=false"]
-        os.environ["XDG_CACHE_HOME"] = os.path.join(self.folder, "cache")
-        self.addCleanup(os.environ.pop, "XDG_CACHE_HOME", None)
+        cache = mock.patch.dict(os.environ, CALIBRAX_CACHE_DIR=os.path.join(self.folder, "cache"))
+        cache.start()
+        self.addCleanup(cache.stop)
         subprocess.run(["git", "init", "-q", "toy"], check=True)
         for i in range(6):
             with open("toy/cost", "w", encoding="ascii") as f:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 import unittest
 
 
@@ -47,8 +49,11 @@ class TapResult(unittest.TestResult):
 
 
 def main() -> None:
+    """Runs the tests of the main module, with an empty folder for caches unless the caller has chosen one."""
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     result = TapResult()
     print(f"1..{suite.countTestCases()}")
-    suite.run(result)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.environ.setdefault("CALIBRAX_CACHE_DIR", folder)
+        suite.run(result)
     sys.exit(0 if result.wasSuccessful() else 1)

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
 
 import tap
 
@@ -114,8 +115,9 @@ class History(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder, True)
-        os.environ["XDG_CACHE_HOME"] = os.path.join(self.folder, "cache")
-        self.addCleanup(os.environ.pop, "XDG_CACHE_HOME", None)
+        cache = mock.patch.dict(os.environ, CALIBRAX_CACHE_DIR=os.path.join(self.folder, "cache"))
+        cache.start()
+        self.addCleanup(cache.stop)
         self.repository = os.path.join(self.folder, "toy")
         os.mkdir(self.repository)
         self.git("init", "-q", "-b", "main")

@@ -20,12 +20,14 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "fail_alloc.h"
 
 #define DEFAULT_SECONDS 180
 #define SKIP_MARK       "#skip: "
 
 static cbx_test_file *files; /* by name */
 static volatile pid_t child;
+static bool own_cache; /* each file has a folder for caches, which is empty at first */
 
 static const char *name_of(const cbx_test_file *file)
 {
@@ -62,6 +64,7 @@ static void prepare_environment(void)
     setenv("CALIBRAX_SOURCE_ROOT", TEST_SOURCE_ROOT, 0);
     setenv("CALIBRAX_BUILD_ROOT", TEST_BUILD_ROOT, 0);
     setenv("CALIBRAX_LOCK_DIR", TEST_BUILD_ROOT "/locks", 0);
+    own_cache = !getenv("CALIBRAX_CACHE_DIR");
     mallopt(M_PERTURB, 165);
 }
 
@@ -187,7 +190,7 @@ static bool run_file(const cbx_test_file *file, tap *t)
 {
     const unsigned usual = file->seconds ? file->seconds : DEFAULT_SECONDS;
     const unsigned seconds = getenv("CALIBRAX_LONG_TESTS") ? 20 * usual : usual; /* long forms run by hand */
-    char why[128], name[128];
+    char why[128], name[128], cache[64];
     int ends[2], status;
 
     snprintf(name, sizeof name, "%s", name_of(file));
@@ -198,10 +201,12 @@ static bool run_file(const cbx_test_file *file, tap *t)
         perror("tests: cannot make a pipe");
         exit(2);
     }
+    if (own_cache) setenv("CALIBRAX_CACHE_DIR", cbx_test_folder(cache), 1);
     start(file, ends[1]);
     close(ends[1]);
     status = follow(t, ends[0], now() + seconds);
     close(ends[0]);
+    if (own_cache) cbx_test_folder_remove(cache);
     if (status == -1)
         snprintf(why, sizeof why, "stopped after %u s", seconds);
     else if (WIFSIGNALED(status))

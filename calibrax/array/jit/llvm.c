@@ -17,15 +17,14 @@
 #include "calibrax/array/jit/cache.h"
 #include "calibrax/array/jit/llvm.h"
 #include "calibrax/array/jit/machine_code.h"
+#include "calibrax/base/build_id.h"
 #include "calibrax/base/ctx.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/base/table.h"
 #include "calibrax/base/text.h"
-#include "calibrax/base/version.h"
 
-#define OBJECT_VERSION 6 /* of what is made of a kernel: raise it with every change of the code that is emitted */
-#define BUCKETS        256
-#define NAME_SIZE      (CBX_HASH_SIZE + 16)
+#define BUCKETS   256
+#define NAME_SIZE (CBX_HASH_SIZE + 16)
 
 /* Code in memory.  It belongs to the process: contexts that share it come and go. */
 typedef struct shared {
@@ -109,10 +108,10 @@ static void describe_cpu(void)
 #endif
 }
 
-/* All that an object depends on. */
+/* All that an object depends on: the code of this library, too, since other code makes other objects of a kernel. */
 static cbx_status make_key(cbx_isa isa, size_t n, const cbx__kernel *const *kernels, cbx_text *t, cbx_err *err)
 {
-    cbx_text_printf(t, "object %d, %s, LLVM 19, %s", OBJECT_VERSION, cbx_revision(), cbx_isa_name(isa));
+    cbx_text_printf(t, "object of %s, LLVM 19, %s", cbx__build_id(), cbx_isa_name(isa));
     pthread_once(&cpu_known, describe_cpu);
     put(t, cpu, sizeof cpu);
     put_number(t, n);
