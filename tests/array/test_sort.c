@@ -68,6 +68,33 @@ static void keys_are_sorted(void **state)
     }
 }
 
+static int by_value_32(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void keys_of_32_bits_are_sorted(void **state)
+{
+    (void)state;
+    static uint32_t a[MAX], wanted[MAX], work[MAX];
+    cbx_rng r = cbx_rng_make(6, 0);
+
+    for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+        if (!cbx_isa_available((cbx_isa)isa)) continue;
+        const cbx__sort *k = cbx__sort_get((cbx_isa)isa);
+        for (size_t p = 0; p < CBX_LEN(patterns); p++)
+            for (size_t l = 0; l < CBX_LEN(lengths) + 600;
+                 l++) { /* each length up to more than what is sorted by a network */
+                const size_t n = l < 600 ? l : lengths[l - 600];
+                for (size_t i = 0; i < n; i++) a[i] = wanted[i] = (uint32_t)patterns[p].key(&r, i, n);
+                qsort(wanted, n, sizeof *wanted, by_value_32);
+                k->sort_32(CBX_U32, false, n, a, work);
+                CHECK(memcmp(a, wanted, n * sizeof *a) == 0, patterns[p].why);
+            }
+    }
+}
+
 static void ranks_are_selected(void **state)
 {
     (void)state;
@@ -98,14 +125,14 @@ static void the_last_resort_sorts(void **state)
     static uint64_t a[9999], wanted[9999], work[9999];
     const size_t n = CBX_LEN(a), rank[2] = { 77, 5000 };
     cbx_rng r = cbx_rng_make(5, 0);
-    job j = { .wide = CBX_U64, .work = work };
+    job_64 j = { .wide = CBX_U64, .work = work };
     uint64_t got[2];
 
     for (size_t i = 0; i < n; i++) a[i] = wanted[i] = cbx_rng_u64(&r) % 4000;
     qsort(wanted, n, sizeof *wanted, by_value);
     select_range(a, 0, n, 2, rank, got, 1, &j);
     CHECK(got[0] == wanted[77] && got[1] == wanted[5000], "ranks after one level");
-    sort_range(a, n, 1, &j);
+    sort_range_64(a, n, 1, &j);
     CHECK(memcmp(a, wanted, sizeof a) == 0, "sorted after one level");
 }
 
@@ -133,6 +160,37 @@ static void elements_become_keys_and_return(void **state)
         }
         k->keys(CBX_F64, false, 1, &(double){ -NAN }, keys);
         CHECK(keys[0] == UINT64_MAX, "a negative NaN sorts last, too");
+    }
+}
+
+static void elements_of_32_bits_are_sorted(void **state)
+{
+    (void)state;
+    static const float rising_f32[] = { -INFINITY, -1e30f, -1, -0x1p-149f, -0.0f, 0.0f, 0x1p-149f, 1, INFINITY, NAN };
+    static const int32_t rising_i32[] = { INT32_MIN, -1, 0, 1, INT32_MAX };
+    enum { N = CBX_LEN(rising_f32), M = CBX_LEN(rising_i32) };
+    uint32_t keys[N], work[N];
+
+    for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+        if (!cbx_isa_available((cbx_isa)isa)) continue;
+        const cbx__sort *k = cbx__sort_get((cbx_isa)isa);
+        for (int down = 0; down < 2; down++) {
+            float f[N], sorted[N];
+            int32_t n[M];
+            for (size_t i = 0; i < N; i++)
+                f[i] = rising_f32[i * 3 % N]; /* in disorder: 3 and N have no common factor */
+            k->keys_32(CBX_F32, down, N, f, keys);
+            k->sort_32(CBX_F32, down, N, keys, work);
+            memcpy(sorted, keys, sizeof sorted);
+            for (size_t i = 0; i < N; i++) {
+                const float want = rising_f32[down ? N - 1 - i : i];
+                CHECK(isnan(want) ? isnan(sorted[i]) : memcmp(&sorted[i], &want, sizeof want) == 0, "float32");
+            }
+            for (size_t i = 0; i < M; i++) n[i] = rising_i32[i * 2 % M];
+            k->keys_32(CBX_I32, down, M, n, keys);
+            k->sort_32(CBX_I32, down, M, keys, work);
+            for (size_t i = 0; i < M; i++) CHECK((int32_t)keys[i] == rising_i32[down ? M - 1 - i : i], "int32");
+        }
     }
 }
 
@@ -202,9 +260,14 @@ static void ranked_is_sort_at_ranks(void **state)
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_are_sorted),       cmocka_unit_test(ranks_are_selected),
-        cmocka_unit_test(the_last_resort_sorts), cmocka_unit_test(elements_become_keys_and_return),
-        cmocka_unit_test(edges_are_counted),     cmocka_unit_test(ranked_is_sort_at_ranks),
+        cmocka_unit_test(keys_are_sorted),
+        cmocka_unit_test(keys_of_32_bits_are_sorted),
+        cmocka_unit_test(elements_of_32_bits_are_sorted),
+        cmocka_unit_test(ranks_are_selected),
+        cmocka_unit_test(the_last_resort_sorts),
+        cmocka_unit_test(elements_become_keys_and_return),
+        cmocka_unit_test(edges_are_counted),
+        cmocka_unit_test(ranked_is_sort_at_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -322,6 +322,16 @@ class Reductions(Against):
                 self.same(getattr(cx, name)(array(a), **kw), want, (name, a.dtype, a.shape, kw))
             self.same(cx.sum(array(a), dtype=cx.complex128, **kw), np.sum(a, dtype="complex128", **kw))
 
+    def test_long_sorts(self):
+        rng = np.random.default_rng(SEED)
+        for dtype, n in itertools.product(("float64", "float32", "int64", "int32", "uint32"), (1000, 4097, 100003)):
+            a = (rng.normal(size=2 * n) * 1e8).astype("int64").astype(dtype)
+            if a.dtype.kind == "f":
+                a[rng.integers(0, 2 * n, n // 10)] = rng.choice([np.nan, -np.nan, np.inf, -np.inf], n // 10)
+            for b in (a[:n], a[::2], a[:n][::-1]):
+                self.same(cx.sort(array(b)), np.sort(b), (dtype, n), exact=True)
+                self.same(cx.sort(array(b), descending=True), np.flip(np.sort(b)), (dtype, n), exact=True)
+
     def test_long_sums_have_numpys_bits(self):
         rng = np.random.default_rng(SEED)
         for n in (128, 129, 900, 1000, 1024, 1025, 4096, 10007, 65536, 10**6, 2**20 + 24):

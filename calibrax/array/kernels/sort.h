@@ -1,4 +1,4 @@
-/* Inside the library: sorting and selecting among 64-bit keys, built for each instruction set.
+/* Inside the library: sorting and selecting among keys of 64 or 32 bits, built for each instruction set.
  *
  * Elements become keys that order as they do (unsigned), are sorted as numbers, and become elements
  * again; equal keys are the same number, so the answer does not depend on how it was found.  NaN is
@@ -24,6 +24,9 @@ typedef struct cbx__sort {
     void (*select)(uint64_t *keys, size_t n, size_t nranks, const size_t *rank, uint64_t *out, uint64_t *work);
     /* keys to elements, in place */
     void (*values)(cbx_dtype wide, bool descending, size_t n, uint64_t *keys);
+    /* keys and sort for int32, uint32 and float32, whose keys have 32 bits; work: as many as keys */
+    void (*keys_32)(cbx_dtype t, bool descending, size_t n, const void *values, uint32_t *keys);
+    void (*sort_32)(cbx_dtype t, bool descending, size_t n, uint32_t *keys, uint32_t *work);
 } cbx__sort;
 
 /** Of an instruction set of this machine. */

@@ -1,21 +1,31 @@
-/* Partition and the sorting of few keys, eight at a time: included by sort_isa.c.
+/* Partition and the sorting of few keys, 64 bytes at a time: included by sort_quick.h once a width.
  *
- * Partition: each vector is permuted to have the keys below the pivot first, and is stored whole at
- * both ends of a gap that is kept open by eight vectors held in registers.  Few: eight columns by a
- * network, turned, and merged bitonically. Source: Batcher, AFIPS Spring Joint Comput. Conf. 32
- * (1968) 307-314; Knuth, TAOCP 3 (1998) 5.3.4. */
+ * Partition: the keys of each vector go to both ends of a gap, which is kept open by eight vectors held
+ * in registers: those below the pivot to its front.  Few: eight columns by a
+ * network, turned (of 64 bits; of 32 each vector by itself), and merged bitonically. Source: Batcher,
+ * AFIPS Spring Joint Comput. Conf. 32 (1968) 307-314; Knuth, TAOCP 3 (1998) 5.3.4. */
 #include <immintrin.h>
 
-#define FEW   128
-#define LANES 8
-#define BLOCK 4 /* vectors at a time */
+#define LANES               (512 / KEY_BITS)
+#define FEW                 (16 * 512 / KEY_BITS) /* 16 vectors */
+#define WORK(n)             0
+#define BLOCK               4 /* vectors at a time */
+#define JOINED(a, b, c)     a##b##c
+#define INTRINSIC(a, b, c)  JOINED(_mm512_##a, b, c)
+#define LANEWISE(name, end) INTRINSIC(name, KEY_BITS, end)
+#if KEY_BITS == 64
+#define MASK __mmask8
+#else
+#define MASK __mmask16
+#endif
+#define ALL_LANES ((MASK)((1u << LANES) - 1))
 
-static size_t work_words(size_t n)
-{
-    (void)n;
-    return 0;
-}
+typedef struct NAME(ends) {
+    KEY *low, *high; /* the gap: everything below low and from high on is done */
+    __m512i pivot;
+} NAME(ends);
 
+#if KEY_BITS == 64
 /* By the mask of the keys that are not below: their order within a vector, those below first.  A
  * byte each. */
 #define BIT(m, i)   ((m) >> (i)&1)
@@ -34,63 +44,74 @@ static size_t work_words(size_t n)
 #define ORDER64(m) ORDER16(m) ORDER16(m + 16) ORDER16(m + 32) ORDER16(m + 48)
 static const uint64_t orders[256] = { ORDER64(0) ORDER64(64) ORDER64(128) ORDER64(192) };
 
-typedef struct ends {
-    uint64_t *low, *high; /* the gap: everything below low and from high on is done */
-    __m512i pivot;
-} ends;
-
-static inline __attribute__((always_inline)) void store_both(ends *e, __m512i v)
+/* A whole vector at both ends of the gap: the keys below the pivot in front, the others behind. */
+static inline __attribute__((always_inline)) void NAME(put_both)(KEY *low, KEY *high, __m512i v, MASK not_below)
 {
-    const __mmask8 not_below = _mm512_cmpge_epu64_mask(v, e->pivot);
-    const size_t above = (size_t)__builtin_popcount(not_below);
-    const __m512i order = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)&orders[not_below]));
-    const __m512i sorted = _mm512_permutexvar_epi64(order, v);
+    const __m128i order = _mm_loadl_epi64((const __m128i *)&orders[not_below]);
+    const __m512i sorted = _mm512_permutexvar_epi64(_mm512_cvtepu8_epi64(order), v);
 
-    _mm512_storeu_si512(e->low, sorted);
-    _mm512_storeu_si512(e->high - LANES, sorted);
+    _mm512_storeu_si512(low, sorted);
+    _mm512_storeu_si512(high - LANES, sorted);
+}
+#else
+static inline __attribute__((always_inline)) void NAME(put_both)(KEY *low, KEY *high, __m512i v, MASK not_below)
+{
+    const int above = __builtin_popcount(not_below);
+
+    _mm512_storeu_si512(low, _mm512_maskz_compress_epi32((MASK)~not_below, v));
+    _mm512_mask_storeu_epi32(high - above, (MASK)((1u << above) - 1), _mm512_maskz_compress_epi32(not_below, v));
+}
+#endif
+
+static inline __attribute__((always_inline)) void NAME(store_both)(NAME(ends) * e, __m512i v)
+{
+    const MASK not_below = LANEWISE(cmpge_epu, _mask)(v, e->pivot);
+    const size_t above = (size_t)__builtin_popcount(not_below);
+
+    NAME(put_both)(e->low, e->high, v, not_below);
     e->low += LANES - above;
     e->high -= above;
 }
 
 /* Where the gap is narrow: only the lanes that count. */
-static inline void store_last(ends *e, __m512i v, __mmask8 here)
+static inline void NAME(store_last)(NAME(ends) * e, __m512i v, MASK here)
 {
-    const __mmask8 above = _mm512_mask_cmpge_epu64_mask(here, v, e->pivot), below = here & (__mmask8)~above;
+    const MASK above = LANEWISE(mask_cmpge_epu, _mask)(here, v, e->pivot), below = here & (MASK)~above;
 
     const int nbelow = __builtin_popcount(below), nabove = __builtin_popcount(above);
 
     e->high -= nabove;
-    _mm512_mask_storeu_epi64(e->low, (__mmask8)((1u << nbelow) - 1), _mm512_maskz_compress_epi64(below, v));
-    _mm512_mask_storeu_epi64(e->high, (__mmask8)((1u << nabove) - 1), _mm512_maskz_compress_epi64(above, v));
+    LANEWISE(mask_storeu_epi, )(e->low, (MASK)((1u << nbelow) - 1), LANEWISE(maskz_compress_epi, )(below, v));
+    LANEWISE(mask_storeu_epi, )(e->high, (MASK)((1u << nabove) - 1), LANEWISE(maskz_compress_epi, )(above, v));
     e->low += nbelow;
 }
 
 /* Up to n keys in vectors with the masks of their lanes; behind them the highest.  Where there is no lane the first address
  * is given: processors take long over a masked load from where nothing is mapped. */
-static inline __attribute__((always_inline)) void load_some(const uint64_t *a, size_t n, int vectors, __m512i *v,
-                                                            __mmask8 *here)
+static inline __attribute__((always_inline)) void NAME(load_some)(const KEY *a, size_t n, int vectors, __m512i *v,
+                                                                  MASK *here)
 {
     for (int i = 0; i < vectors; i++) {
         const size_t lanes = n < LANES ? n : LANES;
-        here[i] = (__mmask8)((1u << lanes) - 1);
-        v[i] = _mm512_mask_loadu_epi64(_mm512_set1_epi64(-1), here[i], lanes ? a + LANES * i : a);
+        here[i] = (MASK)((1u << lanes) - 1);
+        v[i] = LANEWISE(mask_loadu_epi, )(LANEWISE(set1_epi, )(-1), here[i], lanes ? a + LANES * i : a);
         n -= lanes;
     }
 }
 
 /* Keys below the pivot to the front; returns how many. */
-static size_t partition(uint64_t *a, size_t n, uint64_t pivot, uint64_t *work)
+static size_t NAME(partition)(KEY *a, size_t n, KEY pivot, KEY *work)
 {
     enum { STEP = BLOCK * LANES };
-    ends e = { a, a + n, _mm512_set1_epi64((long long)pivot) };
-    const uint64_t *left = a + STEP, *right = a + n - STEP; /* not yet read: left up to right */
+    NAME(ends) e = { a, a + n, LANEWISE(set1_epi, )((SIGNED_KEY)pivot) };
+    const KEY *left = a + STEP, *right = a + n - STEP; /* not yet read: left up to right */
     __m512i held[2 * BLOCK], v[BLOCK];
-    __mmask8 here[2 * BLOCK];
+    MASK here[2 * BLOCK];
 
     (void)work;
     if (n < 2 * STEP) {
-        load_some(a, n, 2 * BLOCK, held, here);
-        for (int i = 0; i < 2 * BLOCK; i++) store_last(&e, held[i], here[i]);
+        NAME(load_some)(a, n, 2 * BLOCK, held, here);
+        for (int i = 0; i < 2 * BLOCK; i++) NAME(store_last)(&e, held[i], here[i]);
         return (size_t)(e.low - a);
     }
     for (int i = 0; i < BLOCK; i++) {
@@ -98,27 +119,28 @@ static size_t partition(uint64_t *a, size_t n, uint64_t pivot, uint64_t *work)
         held[BLOCK + i] = _mm512_loadu_si512(right + LANES * i);
     }
     while (right - left >= STEP) {
-        const uint64_t *from = left;
+        const KEY *from = left;
         if (left - e.low <= e.high - right)
             left += STEP;
         else
             from = right -= STEP;
         for (int i = 0; i < BLOCK; i++) v[i] = _mm512_loadu_si512(from + LANES * i);
-        for (int i = 0; i < BLOCK; i++) store_both(&e, v[i]);
+        for (int i = 0; i < BLOCK; i++) NAME(store_both)(&e, v[i]);
     }
-    load_some(left, (size_t)(right - left), BLOCK, v, here);
-    for (int i = 0; i < BLOCK; i++) store_last(&e, v[i], here[i]);
-    for (int i = 0; i < 2 * BLOCK; i++) store_last(&e, held[i], 0xFF);
+    NAME(load_some)(left, (size_t)(right - left), BLOCK, v, here);
+    for (int i = 0; i < BLOCK; i++) NAME(store_last)(&e, v[i], here[i]);
+    for (int i = 0; i < 2 * BLOCK; i++) NAME(store_last)(&e, held[i], ALL_LANES);
     return (size_t)(e.low - a);
 }
 
 #define EXCHANGE(x, y)                                                                                                 \
     do {                                                                                                               \
-        const __m512i min_ = _mm512_min_epu64(x, y);                                                                   \
-        y = _mm512_max_epu64(x, y);                                                                                    \
+        const __m512i min_ = LANEWISE(min_epu, )(x, y);                                                                \
+        y = LANEWISE(max_epu, )(x, y);                                                                                 \
         x = min_;                                                                                                      \
     } while (0)
 
+#if KEY_BITS == 64
 /* The 19 exchanges of the best network for eight. */
 static inline __attribute__((always_inline)) void sort_columns(__m512i r[8])
 {
@@ -151,7 +173,7 @@ static inline __attribute__((always_inline)) void transpose(__m512i r[8])
 }
 
 /* A bitonic vector into order. */
-static inline __attribute__((always_inline)) __m512i merge_lanes(__m512i v)
+static inline __attribute__((always_inline)) __m512i NAME(merge_lanes)(__m512i v)
 {
     __m512i w = _mm512_shuffle_i64x2(v, v, 0x4E);
     v = _mm512_mask_max_epu64(_mm512_min_epu64(v, w), 0xF0, v, w);
@@ -161,49 +183,104 @@ static inline __attribute__((always_inline)) __m512i merge_lanes(__m512i v)
     return _mm512_mask_max_epu64(_mm512_min_epu64(v, w), 0xAA, v, w);
 }
 
-static inline __attribute__((always_inline)) __m512i reversed(__m512i v)
+static inline __attribute__((always_inline)) __m512i NAME(reversed)(__m512i v)
 {
     return _mm512_permutexvar_epi64(_mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7), v);
 }
+#else
+/* Lanes of v against those of w, the larger ones where the mask is set. */
+static inline __attribute__((always_inline)) __m512i exchange_lanes(__m512i v, __m512i w, __mmask16 larger)
+{
+    return _mm512_mask_max_epu32(_mm512_min_epu32(v, w), larger, v, w);
+}
+
+/* Runs of four lanes, each bitonic, into order. */
+static inline __attribute__((always_inline)) __m512i merge_fours(__m512i v)
+{
+    v = exchange_lanes(v, _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0x4E), 0xCCCC);
+    return exchange_lanes(v, _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0xB1), 0xAAAA);
+}
+
+static inline __attribute__((always_inline)) __m512i NAME(merge_lanes)(__m512i v)
+{
+    v = exchange_lanes(v, _mm512_shuffle_i64x2(v, v, 0x4E), 0xFF00);
+    v = exchange_lanes(v, _mm512_shuffle_i64x2(v, v, 0xB1), 0xF0F0);
+    return merge_fours(v);
+}
+
+static inline __attribute__((always_inline)) __m512i NAME(reversed)(__m512i v)
+{
+    return _mm512_permutexvar_epi32(_mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), v);
+}
+
+/* Runs of 1, 2, 4 and 8 lanes are merged with their neighbours, turned round. */
+static inline __attribute__((always_inline)) __m512i sort_lanes(__m512i v)
+{
+    const __m512i eights = _mm512_set_epi32(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+
+    v = exchange_lanes(v, _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0xB1), 0xAAAA);
+    v = exchange_lanes(v, _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0x1B), 0xCCCC);
+    v = exchange_lanes(v, _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0xB1), 0xAAAA);
+    v = exchange_lanes(v, _mm512_permutexvar_epi32(eights, v), 0xF0F0);
+    v = merge_fours(v);
+    v = exchange_lanes(v, NAME(reversed)(v), 0xFF00);
+    v = exchange_lanes(v, _mm512_shuffle_i64x2(v, v, 0xB1), 0xF0F0);
+    return merge_fours(v);
+}
+#endif
 
 /* Two runs of n vectors, one behind the other, to one. */
-static inline __attribute__((always_inline)) void merge_runs(__m512i *r, int n)
+static inline __attribute__((always_inline)) void NAME(merge_runs)(__m512i *r, int n)
 {
     _Pragma("GCC unroll 8") for (int i = 0; i < n; i++)
     {
-        const __m512i x = r[i], y = reversed(r[2 * n - 1 - i]);
-        r[i] = _mm512_min_epu64(x, y);
-        r[2 * n - 1 - i] = _mm512_max_epu64(x, y);
+        const __m512i x = r[i], y = NAME(reversed)(r[2 * n - 1 - i]);
+        r[i] = LANEWISE(min_epu, )(x, y);
+        r[2 * n - 1 - i] = LANEWISE(max_epu, )(x, y);
     }
     _Pragma("GCC unroll 3") for (int d = 4; d > 0; d /= 2) _Pragma("GCC unroll 16") for (int i = 0; i < 2 * n; i++)
     {
         if (d < n && !(i & d)) EXCHANGE(r[i], r[i + d]);
     }
-    _Pragma("GCC unroll 16") for (int i = 0; i < 2 * n; i++) r[i] = merge_lanes(r[i]);
+    _Pragma("GCC unroll 16") for (int i = 0; i < 2 * n; i++) r[i] = NAME(merge_lanes)(r[i]);
 }
 
-static inline __attribute__((always_inline)) void sort_64(__m512i r[8])
+/* Eight vectors. */
+static inline __attribute__((always_inline)) void NAME(sort_eight)(__m512i *r)
 {
+#if KEY_BITS == 64
     sort_columns(r);
     transpose(r);
-    _Pragma("GCC unroll 4") for (int i = 0; i < 8; i += 2) merge_runs(r + i, 1);
-    merge_runs(r, 2);
-    merge_runs(r + 4, 2);
-    merge_runs(r, 4);
+#else
+    _Pragma("GCC unroll 8") for (int i = 0; i < 8; i++) r[i] = sort_lanes(r[i]);
+#endif
+    _Pragma("GCC unroll 4") for (int i = 0; i < 8; i += 2) NAME(merge_runs)(r + i, 1);
+    NAME(merge_runs)(r, 2);
+    NAME(merge_runs)(r + 4, 2);
+    NAME(merge_runs)(r, 4);
 }
 
-static void sort_small(uint64_t *a, size_t n)
+static void NAME(sort_small)(KEY *a, size_t n)
 {
-    const int vectors = n <= 64 ? 8 : 16;
-    __mmask8 here[16];
+    const int vectors = n <= FEW / 2 ? 8 : 16;
+    MASK here[16];
     __m512i r[16];
 
-    load_some(a, n, 8, r, here);
-    sort_64(r);
+    NAME(load_some)(a, n, 8, r, here);
+    NAME(sort_eight)(r);
     if (vectors == 16) {
-        load_some(a + 64, n - 64, 8, r + 8, here + 8);
-        sort_64(r + 8);
-        merge_runs(r, 8);
+        NAME(load_some)(a + FEW / 2, n - FEW / 2, 8, r + 8, here + 8);
+        NAME(sort_eight)(r + 8);
+        NAME(merge_runs)(r, 8);
     }
-    for (int i = 0; i < vectors && here[i]; i++) _mm512_mask_storeu_epi64(a + (size_t)i * LANES, here[i], r[i]);
+    for (int i = 0; i < vectors && here[i]; i++) LANEWISE(mask_storeu_epi, )(a + (size_t)i * LANES, here[i], r[i]);
 }
+
+#undef LANES
+#undef BLOCK
+#undef JOINED
+#undef INTRINSIC
+#undef LANEWISE
+#undef MASK
+#undef ALL_LANES
+#undef EXCHANGE

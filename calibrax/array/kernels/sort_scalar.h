@@ -1,16 +1,16 @@
-/* Partition and the sorting of few keys, one at a time: included by sort_isa.c. */
+/* Partition and the sorting of few keys, one at a time: included by sort_quick.h once a width. */
 #define FEW 24
 
-static size_t work_words(size_t n) { return n; }
+#define WORK(n) (n)
 
 /* Keys below the pivot to the front, the others behind them by way of work; returns how many are
  * below. */
-static size_t partition(uint64_t *a, size_t n, uint64_t pivot, uint64_t *work)
+static size_t NAME(partition)(KEY *a, size_t n, KEY pivot, KEY *work)
 {
     size_t below = 0, above = 0;
 
     for (size_t i = 0; i < n; i++) { /* both stores, one counts: no branch to guess */
-        const uint64_t x = a[i];
+        const KEY x = a[i];
         a[below] = x;
         work[above] = x;
         below += x < pivot;
@@ -20,10 +20,10 @@ static size_t partition(uint64_t *a, size_t n, uint64_t pivot, uint64_t *work)
     return below;
 }
 
-static void sort_small(uint64_t *a, size_t n)
+static void NAME(sort_small)(KEY *a, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
-        const uint64_t x = a[i];
+        const KEY x = a[i];
         size_t k = i;
         for (; k > 0 && a[k - 1] > x; k--) a[k] = a[k - 1];
         a[k] = x;

@@ -1,6 +1,6 @@
 /*
  * Sorting and searching by keys: every real element becomes a 64-bit number that sorts as it does, with NaN above all, so that one
- * sort serves all dtypes.  Values are sorted and selected by kernels/sort.h, where equal keys are one number; places by a stable
+ * sort serves all dtypes; where elements have 32 bits and are sorted, so have their keys.  Values are sorted and selected by kernels/sort.h, where equal keys are one number; places by a stable
  * radix sort of (key, place), where -0 equals 0.
  * Scratch for each element of a lane: values 8 bytes (16 without AVX-512), places 32.
  */
@@ -122,6 +122,28 @@ static void sort_lane(const cbx__sort *k, const cbx_call *call, const lane *l, u
     if (!there) store_lane(l, t, l->n, keys);
 }
 
+/* Whether elements have keys of 32 bits. */
+static bool has_narrow_keys(cbx_dtype t) { return t == CBX_F32 || t == CBX_I32 || t == CBX_U32; }
+
+static void sort_narrow_lane(const cbx__sort *k, const cbx_call *call, const lane *l, uint32_t *scratch)
+{
+    const cbx_dtype t = call->results->dtype;
+    const ptrdiff_t size = sizeof *scratch;
+    const bool there = l->dst_step == size;
+    uint32_t *keys = there ? (uint32_t *)(void *)l->dst : scratch;
+    const void *values = l->src;
+
+    if (l->step != size) {
+        cbx__copy_loop(t)(l->n, (char *const[]){ (char *)keys, (char *)(uintptr_t)l->src },
+                          (const ptrdiff_t[]){ size, l->step });
+        values = keys;
+    }
+    k->keys_32(t, call->attrs->mode, l->n, values, keys);
+    k->sort_32(t, call->attrs->mode, l->n, keys, scratch + (there ? 0 : l->n));
+    if (!there)
+        cbx__copy_loop(t)(l->n, (char *const[]){ l->dst, (char *)keys }, (const ptrdiff_t[]){ l->dst_step, size });
+}
+
 /* The elements of some ranks. */
 static void rank_lane(const cbx__sort *k, const cbx_call *call, const lane *l, uint64_t *keys)
 {
@@ -158,6 +180,8 @@ cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err
         const lane l = { n, at.op[0].data, at.op[1].data, op[0].strides[axis], op[1].strides[axis] };
         if (call->prim == CBX_PRIM_ARGSORT)
             argsort_lane(call, &l, scratch.data);
+        else if (call->prim == CBX_PRIM_SORT && has_narrow_keys(x->desc.dtype))
+            sort_narrow_lane(k, call, &l, scratch.data);
         else if (call->prim == CBX_PRIM_SORT)
             sort_lane(k, call, &l, scratch.data);
         else
