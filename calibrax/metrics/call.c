@@ -54,20 +54,24 @@ cbx_status cbx__metric_bind(const cbx_metric_function *m, size_t nin, const cbx_
 
 /* ---- masks and weights ---- */
 
-/* x, of rank n at most, with axes of length 1 at its end. */
+/* x with n axes of length 1 at its end. */
 static cbx_array *with_item_axes(cbx_ctx *ctx, cbx_array *x, int n)
 {
     for (int k = 0; k < n; k++) x = cbx_expand_dims(ctx, x, -1);
     return x;
 }
 
-/* Shape of the items of the first operand. */
-static void item_shape(const cbx_metric_function *m, const cbx_array *x, int *ndim, size_t shape[CBX_MAX_RANK])
+/* Shape of the items: the axes in front of those that belong to one item, of the operand with the fewest. */
+static void item_shape(const cbx__bound *b, cbx_array *const *in, int *ndim, size_t shape[CBX_MAX_RANK])
 {
-    const int n = cbx_array_ndim(x) - cbx__operand_item_axes(m->operands[0].kind);
-
-    *ndim = n > 0 ? n : 0;
-    for (int k = 0; k < *ndim; k++) shape[k] = cbx_array_dim(x, k);
+    *ndim = CBX_MAX_RANK;
+    for (size_t i = 0; i < b->nin; i++) {
+        const int axes = in[i] ? cbx__operand_item_axes(b->metric->operands[i].kind) : 0;
+        const int n = in[i] ? cbx_array_ndim(in[i]) - axes : CBX_MAX_RANK;
+        if (n >= *ndim || b->metric->operands[i].optional) continue;
+        *ndim = n > 0 ? n : 0;
+        for (int k = 0; k < *ndim; k++) shape[k] = cbx_array_dim(in[i], k);
+    }
 }
 
 /* Items with weight 0 get numbers that are legal: what they hold, even NaN, must not reach the result. */
@@ -75,9 +79,9 @@ static void neutralise(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_a
 {
     for (size_t i = 0; i < b->nin; i++) {
         const cbx_operand_kind kind = b->metric->operands[i].kind;
-        const int n = cbx__operand_item_axes(kind), rank = in[i] ? cbx_array_ndim(in[i]) : 0;
+        const int rank = in[i] ? cbx_array_ndim(in[i]) : 0, n = rank - cbx_array_ndim(mask);
         const size_t last = rank ? cbx_array_dim(in[i], rank - 1) : 1;
-        if (!in[i] || rank < n) continue;
+        if (!in[i] || n < 0 || b->metric->operands[i].optional) continue;
         in[i] = cbx_where(ctx, with_item_axes(ctx, mask, n), in[i],
                           cbx_weak(ctx, in[i], cbx__operand_neutral(kind, last)));
     }
@@ -118,7 +122,7 @@ static const cbx_array *join_weights(cbx_ctx *ctx, const cbx__bound *b, cbx_arra
     int ndim;
 
     if (!mask && !weights) return NULL;
-    item_shape(b->metric, in[0], &ndim, shape);
+    item_shape(b, in, &ndim, shape);
     if (mask) {
         mask = cbx_broadcast_to(ctx, cbx_astype(ctx, mask, CBX_BOOL), ndim, shape);
         neutralise(ctx, b, mask, in);
@@ -233,7 +237,7 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
     if (b->has_mask && (b->metric->items || b->metric->flags & CBX_METRIC_WEIGHTED)) {
         size_t shape[CBX_MAX_RANK];
         int ndim;
-        item_shape(b->metric, in[0], &ndim, shape);
+        item_shape(b, in, &ndim, shape);
         neutralise(ctx, b, cbx_broadcast_to(ctx, cbx_astype(ctx, all[b->nin], CBX_BOOL), ndim, shape), in);
     } else if (b->has_mask) {
         select(ctx, b, all[b->nin], in);
@@ -244,19 +248,60 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
     return true;
 }
 
+/* num_classes of 0 becomes one more than the largest label; a label that is not below another one is refused. */
+static bool resolve_classes(cbx_ctx *ctx, cbx__checked *c)
+{
+    const cbx_metric_function *m = c->bound.metric;
+    size_t p = 0;
+    double largest = -1;
+
+    while (p < cbx_metric_parameters(m) && strcmp(m->parameters[p].name, "num_classes") != 0) p++;
+    if (p == cbx_metric_parameters(m)) return true;
+    if (!c->data && c->bound.parameters[p] > 0) return true;
+    if (!c->data) {
+        cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: 'num_classes' must be given where the function is traced", m->name);
+        return false;
+    }
+    for (size_t i = 0; i < c->bound.nin; i++) {
+        const size_t mark = cbx__mark(ctx);
+        if (!c->all[i] || m->operands[i].kind != CBX_OPERAND_LABELS) continue;
+        const double x = cbx__metric_element(cbx_max(ctx, c->all[i], NULL), 0);
+        cbx__tidy_list(ctx, mark, 0, NULL);
+        if (c->bound.parameters[p] > 0 && x >= c->bound.parameters[p]) {
+            cbx__refuse(ctx, CBX_EDOM, "%s: '%s' has label %.0f, 'num_classes' is %.0f", m->name, m->operands[i].name,
+                        x, c->bound.parameters[p]);
+            return false;
+        }
+        largest = fmax(largest, x);
+    }
+    if (c->bound.parameters[p] == 0) c->bound.parameters[p] = fmax(largest + 1, 1);
+    return true;
+}
+
 bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                        const cbx_metric_options *options, cbx__checked *out)
 {
+    cbx_array *labels[CBX_METRIC_MAX_OPERANDS];
     cbx_err err = CBX_ERR_INIT;
 
-    if (cbx_ctx_pending(ctx, NULL) || !cbx__metric_check_shapes(ctx, m, nin, in)) return false;
+    if (cbx_ctx_pending(ctx, NULL)) return false;
+    if (m->flags & CBX_METRIC_SCORES && nin >= 2 && nin <= CBX_METRIC_MAX_OPERANDS && in[0] && in[1] &&
+        cbx_dtype_kind(cbx_array_dtype(in[0])) == CBX_KIND_FLOAT &&
+        cbx_array_ndim(in[0]) == cbx_array_ndim(in[1]) + 1) {
+        memcpy(labels, in, nin * sizeof *in);
+        labels[0] = cbx_argmax(ctx, in[0], CBX_AXIS(-1));
+        in = labels;
+    }
+    if (!cbx__metric_check_shapes(ctx, m, nin, in)) return false;
     if (cbx__metric_bind(m, nin, options, &out->bound, &err)) {
         cbx__refuse(ctx, err.status, "%s", err.message);
         return false;
     }
     out->n = gather(&out->bound, in, options, out->all);
     out->data = have_data(ctx, out->n, out->all);
-    if (out->data) return check_values(ctx, &out->bound, out->all);
+    if (out->data && !check_values(ctx, &out->bound, out->all)) return false;
+    if (!resolve_classes(ctx, out)) return false;
+    if (out->data) return true;
     if (m->flags & CBX_METRIC_DATA_SHAPED)
         cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: reads values of its operands, so that it cannot be traced", m->name);
     return !(m->flags & CBX_METRIC_DATA_SHAPED);

@@ -26,6 +26,7 @@ typedef struct cbx__metric_table {
 /* The domains in the order of the documentation: one file each in functional/. */
 #define CBX__METRIC_DOMAINS(X)                                                                                         \
     X(general)                                                                                                         \
+    X(classification)                                                                                                  \
     X(distance)
 
 #define CBX__METRIC_DECLARE(domain) extern const cbx__metric_table cbx__metrics_##domain;

@@ -29,7 +29,7 @@ CBX_BEGIN_DECLS
 /** name, number, word, least and greatest rank, what it is.  A number is never used twice. */
 #define CBX_OPERAND_MAP(X)                                                                                             \
     X(REAL, 0, "real", 0, 99, "real numbers of any shape")                                                             \
-    X(LABELS, 1, "labels", 0, 99, "class numbers: integers or booleans")                                               \
+    X(LABELS, 1, "labels", 0, 99, "class numbers: integers from 0 on, or booleans")                                    \
     X(BINARY, 2, "binary", 0, 99, "0 or 1, of any real dtype or boolean")                                              \
     X(PROBABILITY, 3, "probability", 0, 99, "numbers between 0 and 1")                                                 \
     X(DISTRIBUTION, 4, "distribution", 1, 99, "numbers that are not negative and whose sum over all is 1")             \
@@ -85,7 +85,10 @@ typedef enum cbx_parameter_type {
     CBX_PARAMETER_CHOICE /* the number of a word */
 } cbx_parameter_type;
 
-/** A number that a metric is computed with.  Its type follows from its members: see cbx_parameter_type_of. */
+/**
+ * A number that a metric is computed with.  Of one called num_classes 0 means: one more than the largest label, which a traced call does
+ * not know and refuses; a label that is not below it is CBX_EDOM.
+ */
 typedef struct cbx_metric_parameter {
     const char *name; /* NULL: no more parameters */
     const char *help; /* what it is, without its default */
@@ -128,7 +131,8 @@ typedef enum cbx_metric_invariances {
 typedef enum cbx_metric_flags {
     CBX_METRIC_DIFFERENTIABLE = 1, /* in its real operands, almost everywhere */
     CBX_METRIC_DATA_SHAPED = 2,    /* reads values in C: it is not traced, compiled or batched */
-    CBX_METRIC_WEIGHTED = 4        /* of those with whole or parts: uses call->weights */
+    CBX_METRIC_WEIGHTED = 4,       /* of those with whole or parts: uses call->weights */
+    CBX_METRIC_SCORES = 8 /* the first operand may be scores (..., classes): the place of the largest is the label */
 } cbx_metric_flags;
 
 /* ---- the row ---- */

@@ -17,7 +17,7 @@ typedef struct value_rule {
 
 static const value_rule rules[CBX_OPERAND_KINDS] = {
     [CBX_OPERAND_REAL] = { .low = NAN },
-    [CBX_OPERAND_LABELS] = { .low = NAN, .whole = true },
+    [CBX_OPERAND_LABELS] = { .low = 0, .high = 0x1p31, .whole = true },
     [CBX_OPERAND_BINARY] = { .low = 0, .high = 1 },
     [CBX_OPERAND_PROBABILITY] = { .low = 0, .high = 1, .neutral = 0.5 },
     [CBX_OPERAND_DISTRIBUTION] = { .low = 0, .high = INFINITY, .sum = SUM_OF_ALL },

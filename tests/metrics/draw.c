@@ -152,14 +152,21 @@ static void fill(cbx_rng *rng, cbx_operand_kind kind, bool many, const form *f, 
     }
 }
 
+/* Labels are 0 and 1, and one more where the metric has a number for each class. */
+static bool has_many_classes(const cbx_metric_function *m)
+{
+    for (size_t i = 0; i < cbx_metric_operands(m); i++)
+        if (m->operands[i].kind == CBX_OPERAND_CLASS_PROBABILITIES || m->operands[i].kind == CBX_OPERAND_LOGITS)
+            return true;
+    return false;
+}
+
 void draw_operands(cbx_ctx *ctx, cbx_rng *rng, const cbx_metric_function *m, size_t items, drawn *out)
 {
     static double v[MOST];
-    bool many = false;
+    const bool many = has_many_classes(m);
 
     *out = (drawn){ 0 };
-    for (size_t i = 0; i < cbx_metric_operands(m); i++)
-        many |= m->operands[i].kind == CBX_OPERAND_CLASS_PROBABILITIES || m->operands[i].kind == CBX_OPERAND_LOGITS;
     for (size_t i = 0; i < cbx_metric_operands(m) && !m->operands[i].optional; i++) {
         const cbx_operand_kind kind = m->operands[i].kind;
         const form f = form_of(kind, items ? items : ITEMS);
@@ -188,9 +195,16 @@ static cbx_status generator(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size
     return CBX_OK;
 }
 
-void set_function(const cbx_metric_function *m, cbx_metric_options *o)
+void set_needs(const cbx_metric_function *m, cbx_metric_options *o)
 {
     static const cbx_fn f = { "generator", generator, NULL, 1, 1, NULL };
+    static double parameters[CBX_METRIC_MAX_PARAMETERS];
+
+    for (size_t i = 0; i < CBX_METRIC_MAX_PARAMETERS; i++) {
+        const char *name = i < cbx_metric_parameters(m) ? m->parameters[i].name : "";
+        parameters[i] = strcmp(name, "num_classes") == 0 ? (has_many_classes(m) ? CLASSES : 2) : NAN;
+    }
+    if (!o->parameters) o->parameters = parameters;
     if (m->function) o->function = &f;
 }
 
@@ -202,7 +216,7 @@ double *values_of(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_ar
     cbx_array *r;
     double *v;
 
-    set_function(m, &with);
+    set_needs(m, &with);
     cbx_scope_open(ctx, &scope);
     r = cbx_copy(ctx, cbx_metric_apply(ctx, m, nin, in, &with));
     CHECK_OK(cbx_scope_close_keep(&scope, 1, &r, &err), &err, m->name);

@@ -23,8 +23,8 @@ void drawn_free(drawn *d);
 
 /* An array of float64, or int64 if whole, of these values; owned. */
 cbx_array *array_of(cbx_ctx *ctx, int ndim, const size_t *shape, const double *v, bool whole);
-/* Another function of a metric's row in its place, for metrics that take one: see draw.c. */
-void set_function(const cbx_metric_function *m, cbx_metric_options *o);
+/* What a traced call needs: a function for metrics that take one, and the number of classes. */
+void set_needs(const cbx_metric_function *m, cbx_metric_options *o);
 /* The result as a number; fails the test where the call fails. */
 double value_of(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                 const cbx_metric_options *o);

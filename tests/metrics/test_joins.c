@@ -143,7 +143,7 @@ static void shards(const cbx_metric_function *m, cbx_rng *rng)
     drawn d;
 
     if (!has_items(m)) return;
-    set_function(m, &o);
+    set_needs(m, &o);
     draw_operands(ctx, rng, m, 0, &d);
     const bool weighted = (m->items || m->flags & CBX_METRIC_WEIGHTED) && cbx_rng_below(rng, 2);
     for (size_t i = 0; i < ITEMS; i++) w[i] = 0.5 + cbx_rng_uniform(rng);

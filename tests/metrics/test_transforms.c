@@ -46,7 +46,7 @@ static void check_gradient(const cbx_metric_function *m, const drawn *d, size_t 
     cbx_fn *f = NULL, *grad = NULL;
     cbx_array *g = NULL;
 
-    set_function(m, &o);
+    set_needs(m, &o);
     CHECK_OK(cbx_metric_fn(ctx, m, d->nin, &o, &f, &err), &err, m->name);
     CHECK_OK(cbx_grad(ctx, f, 1, &i, &grad, &err), &err, m->name);
     CHECK_OK(cbx_fn_run(ctx, grad, d->nin, d->in, 1, &g, &err), &err, m->name);
@@ -102,7 +102,7 @@ static void check_batch(const cbx_metric_function *m, cbx_rng *rng)
         in[i] = cbx_stack(ctx, BATCH, rows, 0);
         CHECK_OK(cbx_scope_close_keep(&scope, 1, &in[i], &err), &err, m->name);
     }
-    set_function(m, &o);
+    set_needs(m, &o);
     CHECK_OK(cbx_metric_fn(ctx, m, d[0].nin, &o, &f, &err), &err, m->name);
     CHECK_OK(cbx_vmap(ctx, f, NULL, NULL, &batched, &err), &err, m->name);
     CHECK_OK(cbx_fn_run(ctx, batched, d[0].nin, in, 1, &r, &err), &err, m->name);

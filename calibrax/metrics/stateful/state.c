@@ -95,18 +95,37 @@ static cbx_array *lost(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, con
     return cbx_where(ctx, cbx_isfinite(ctx, sum), error, cbx__number(ctx, 0));
 }
 
-/* States of one shape; parts whose shapes differ are joined by the metric's merge. */
+/* x with zeros behind its elements, up to the shape of another array: counts of classes that it has not seen. */
+static const cbx_array *padded(cbx_ctx *ctx, const cbx_array *x, const cbx_array *to)
+{
+    size_t before[CBX_MAX_RANK] = { 0 }, after[CBX_MAX_RANK] = { 0 };
+    bool same = true;
+
+    for (int k = 0; k < cbx_array_ndim(x) && cbx_array_ndim(to) == cbx_array_ndim(x); k++)
+        if (cbx_array_dim(to, k) > cbx_array_dim(x, k)) {
+            after[k] = cbx_array_dim(to, k) - cbx_array_dim(x, k);
+            same = false;
+        }
+    return same ? x : cbx_pad(ctx, x, before, after, cbx_float(0));
+}
+
+/* Parts are joined by the metric's merge, or added. */
 static void join(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_array *sum, const cbx_array *rest, cbx_array **out)
 {
     const cbx_metric_call call = call_of(s);
+    const cbx_array *a = s->sum, *lost_of_a = s->rest;
 
     if (s->b.metric->merge) {
-        out[0] = s->b.metric->merge(ctx, &call, s->sum, sum);
-        out[1] = cbx_copy(ctx, s->rest);
+        out[0] = s->b.metric->merge(ctx, &call, a, sum);
+        out[1] = cbx_zeros_like(ctx, out[0]);
         return;
     }
-    out[0] = cbx_add(ctx, s->sum, sum);
-    out[1] = cbx_add(ctx, cbx_add(ctx, s->rest, rest), lost(ctx, s->sum, sum, out[0]));
+    a = padded(ctx, a, sum);
+    lost_of_a = padded(ctx, lost_of_a, sum);
+    sum = padded(ctx, sum, a);
+    rest = padded(ctx, rest, a);
+    out[0] = cbx_add(ctx, a, sum);
+    out[1] = cbx_add(ctx, cbx_add(ctx, lost_of_a, rest), lost(ctx, a, sum, out[0]));
 }
 
 /* Adds parts to the state: all or nothing.  The scope is open, and closed here. */

@@ -1,0 +1,317 @@
+/* Classification: predicted labels, scores and probabilities against true labels. */
+#include "calibrax/metrics/functional/counts.h"
+
+/* ---- from the confusion matrix: rows true labels, columns predicted ones ---- */
+
+enum { BINARY, MICRO, MACRO, WEIGHTED }; /* averages */
+
+static cbx_array *confusion(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const size_t k = cbx__num_classes(c);
+    return cbx__pair_counts(ctx, c, c->in[1], k, c->in[0], k);
+}
+
+/* The same of metrics of two classes. */
+static cbx_array *binary_confusion(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    if (cbx__num_classes(c) > 2)
+        return cbx__metric_refuse(ctx, c, CBX_EDOM, "labels must be 0 and 1, not up to %zu", cbx__num_classes(c) - 1);
+    return cbx__pair_counts(ctx, c, c->in[1], 2, c->in[0], 2);
+}
+
+/* True positives, and sums of predicted and of true labels, for each class. */
+typedef struct tallies {
+    cbx_array *hits, *predicted, *actual, *total;
+} tallies;
+
+static tallies tally(cbx_ctx *ctx, const cbx_array *m)
+{
+    return (tallies){ cbx_diagonal(ctx, m, 0), cbx_sum(ctx, m, CBX_AXIS(0)), cbx_sum(ctx, m, CBX_AXIS(1)),
+                      cbx_sum(ctx, m, NULL) };
+}
+
+static cbx_array *element(cbx_ctx *ctx, const cbx_array *m, ptrdiff_t row, ptrdiff_t column)
+{
+    return cbx_index(ctx, cbx_index(ctx, m, 0, row), 0, column);
+}
+
+/* (1 + beta^2) hits / (beta^2 actual + predicted): precision for beta 0, recall for infinity. */
+static cbx_array *f_score(cbx_ctx *ctx, const cbx_array *hits, const cbx_array *predicted, const cbx_array *actual,
+                          double beta)
+{
+    const double b2 = beta * beta;
+    const cbx_array *of;
+
+    if (isinf(beta)) return cbx__ratio_or(ctx, hits, actual, 0);
+    of = cbx_add(ctx, cbx_multiply_scalar(ctx, actual, b2), predicted);
+    return cbx__ratio_or(ctx, cbx_multiply_scalar(ctx, hits, 1 + b2), of, 0);
+}
+
+static cbx_array *parts_by_average(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return (int)c->parameters[0] == BINARY ? binary_confusion(ctx, c) : confusion(ctx, c);
+}
+
+static cbx_array *f_average(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m, double beta)
+{
+    const tallies t = tally(ctx, m);
+    const cbx_array *each, *present;
+
+    switch ((int)c->parameters[0]) {
+    case BINARY:
+        return f_score(ctx, element(ctx, m, 1, 1), cbx_index(ctx, t.predicted, 0, 1), cbx_index(ctx, t.actual, 0, 1),
+                       beta);
+    case MICRO:
+        return f_score(ctx, cbx_sum(ctx, t.hits, NULL), cbx_sum(ctx, t.predicted, NULL), cbx_sum(ctx, t.actual, NULL),
+                       beta);
+    case WEIGHTED:
+        each = f_score(ctx, t.hits, t.predicted, t.actual, beta);
+        return cbx__ratio_or(ctx, cbx_sum(ctx, cbx_multiply(ctx, each, t.actual), NULL), t.total, 0);
+    default: /* classes that do not occur do not count */
+        each = f_score(ctx, t.hits, t.predicted, t.actual, beta);
+        present = cbx_astype(ctx, cbx_greater_scalar(ctx, cbx_add(ctx, t.predicted, t.actual), 0), CBX_F64);
+        return cbx__ratio_or(ctx, cbx_sum(ctx, cbx_multiply(ctx, each, present), NULL), cbx_sum(ctx, present, NULL), 0);
+    }
+}
+
+static cbx_array *precision(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+{
+    return f_average(ctx, c, m, 0);
+}
+static cbx_array *recall(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+{
+    return f_average(ctx, c, m, INFINITY);
+}
+static cbx_array *f1(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m) { return f_average(ctx, c, m, 1); }
+static cbx_array *f_beta(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+{
+    return f_average(ctx, c, m, c->parameters[1]);
+}
+
+static cbx_array *itself(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+{
+    (void)c;
+    return cbx_copy(ctx, m);
+}
+
+static cbx_array *specificity(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+{
+    (void)c;
+    return cbx__ratio_or(ctx, element(ctx, m, 0, 0), cbx_sum(ctx, cbx_index(ctx, m, 0, 0), NULL), 0);
+}
+
+static cbx_array *sensitivity(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+{
+    (void)c;
+    return cbx__ratio_or(ctx, element(ctx, m, 1, 1), cbx_sum(ctx, cbx_index(ctx, m, 0, 1), NULL), 0);
+}
+
+static cbx_array *balanced_accuracy(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+{
+    const tallies t = tally(ctx, m);
+    const cbx_array *present = cbx_astype(ctx, cbx_greater_scalar(ctx, t.actual, 0), CBX_F64);
+
+    (void)c;
+    return cbx_divide(ctx, cbx_sum(ctx, cbx__ratio_or(ctx, t.hits, t.actual, 0), NULL), cbx_sum(ctx, present, NULL));
+}
+
+/* (s hits - p.t) / sqrt((s^2 - p.p)(s^2 - t.t)); 0 where one side has one class. */
+static cbx_array *matthews(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+{
+    const tallies t = tally(ctx, m);
+    const cbx_array *s2 = cbx_square(ctx, t.total), *hits = cbx_multiply(ctx, cbx_sum(ctx, t.hits, NULL), t.total);
+    const cbx_array *cov = cbx_subtract(ctx, hits, cbx_sum(ctx, cbx_multiply(ctx, t.predicted, t.actual), NULL));
+    const cbx_array *p = cbx_subtract(ctx, s2, cbx_sum(ctx, cbx_square(ctx, t.predicted), NULL));
+    const cbx_array *a = cbx_subtract(ctx, s2, cbx_sum(ctx, cbx_square(ctx, t.actual), NULL));
+
+    (void)c;
+    return cbx__ratio_or(ctx, cov, cbx_multiply(ctx, cbx__root(ctx, p), cbx__root(ctx, a)), 0);
+}
+
+static cbx_array *kappa(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+{
+    const tallies t = tally(ctx, m);
+    const cbx_array *agree = cbx_multiply(ctx, cbx_sum(ctx, t.hits, NULL), t.total);
+    const cbx_array *chance = cbx_sum(ctx, cbx_multiply(ctx, t.predicted, t.actual), NULL);
+
+    (void)c;
+    return cbx_divide(ctx, cbx_subtract(ctx, agree, chance), cbx_subtract(ctx, cbx_square(ctx, t.total), chance));
+}
+
+static cbx_array *equal(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx_astype(ctx, cbx_equal(ctx, c->in[0], c->in[1]), CBX_F64);
+}
+
+/* ---- from scores ---- */
+
+/* Weights of positive and of other items in the order of their scores, and their sums up to each place. */
+typedef struct ranked {
+    cbx__ordered o;
+    cbx_array *positive, *negative;         /* one for each item */
+    cbx_array *positive_sum, *negative_sum; /* one more: of the items before a place */
+    cbx_array *npositive, *nnegative;
+} ranked;
+
+static ranked rank(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *y = c->in[1], *w = c->weights ? cbx_multiply(ctx, c->weights, y) : y;
+    const cbx_array *other = cbx_subtract(ctx, cbx__number(ctx, 1), y);
+    ranked r = { .o = cbx__order_scores(ctx, c->in[0]) };
+
+    if (c->weights) other = cbx_multiply(ctx, c->weights, other);
+    r.positive = cbx_take(ctx, w, r.o.order, 0);
+    r.negative = cbx_take(ctx, other, r.o.order, 0);
+    r.positive_sum = cbx_cumulative_sum_initial(ctx, r.positive, 0);
+    r.negative_sum = cbx_cumulative_sum_initial(ctx, r.negative, 0);
+    r.npositive = cbx_index(ctx, r.positive_sum, 0, -1);
+    r.nnegative = cbx_index(ctx, r.negative_sum, 0, -1);
+    return r;
+}
+
+/* The share of pairs of a positive and a negative item in which the positive one has the higher score; ties count half. */
+static cbx_array *roc_auc(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const ranked r = rank(ctx, c);
+    const cbx_array *below = cbx_take(ctx, r.negative_sum, r.o.first, 0),
+                    *up_to = cbx_take(ctx, r.negative_sum, r.o.end, 0);
+    const cbx_array *won = cbx_multiply(ctx, r.positive, cbx_multiply_scalar(ctx, cbx_add(ctx, below, up_to), 0.5));
+
+    return cbx_divide(ctx, cbx_sum(ctx, won, NULL), cbx_multiply(ctx, r.npositive, r.nnegative));
+}
+
+/* Precision at the threshold of each positive item, averaged. */
+static cbx_array *average_precision(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const ranked r = rank(ctx, c);
+    const cbx_array *tp = cbx_subtract(ctx, r.npositive, cbx_take(ctx, r.positive_sum, r.o.first, 0));
+    const cbx_array *fp = cbx_subtract(ctx, r.nnegative, cbx_take(ctx, r.negative_sum, r.o.first, 0));
+    const cbx_array *precision_at = cbx__ratio_or(ctx, tp, cbx_add(ctx, tp, fp), 0);
+
+    return cbx__ratio_or(ctx, cbx_sum(ctx, cbx_multiply(ctx, r.positive, precision_at), NULL), r.npositive, 0);
+}
+
+/* ---- from probabilities ---- */
+
+/* The elements of x, (..., classes), at labels of shape (...). */
+static cbx_array *at_labels(cbx_ctx *ctx, const cbx_array *x, const cbx_array *labels)
+{
+    return cbx_squeeze(ctx, cbx_take_along_axis(ctx, x, cbx_expand_dims(ctx, labels, -1), -1), -1);
+}
+
+static bool labels_match(const cbx_metric_call *c)
+{
+    const int n = cbx_array_ndim(c->in[1]);
+
+    if (cbx_array_ndim(c->in[0]) != n && cbx_array_ndim(c->in[0]) != n + 1) return false;
+    for (int k = 0; k < n; k++)
+        if (cbx_array_dim(c->in[0], k) != cbx_array_dim(c->in[1], k)) return false;
+    return true;
+}
+
+static cbx_array *log_loss(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const double eps = c->parameters[0];
+    const cbx_array *p = c->in[0], *t = c->in[1], *one = cbx__number(ctx, 1), *yes;
+
+    if (!labels_match(c)) {
+        char a[128], b[128];
+        return cbx__metric_refuse(
+            ctx, c, CBX_ESHAPE,
+            "'predictions' must have the shape of 'targets', or one axis of classes more: %s and %s",
+            cbx_array_desc_text(cbx_array_get_desc(p), a, sizeof a),
+            cbx_array_desc_text(cbx_array_get_desc(t), b, sizeof b));
+    }
+    if (cbx_array_ndim(p) == cbx_array_ndim(t)) {
+        yes = cbx_greater_scalar(ctx, t, 0);
+        p = cbx_where(ctx, yes, p, cbx_subtract(ctx, one, p));
+    } else {
+        p = cbx__ratio_or(ctx, at_labels(ctx, p, t), cbx_sum(ctx, p, CBX_AXIS(-1)), 0);
+    }
+    return cbx_negative(ctx, cbx_log(ctx, cbx_clip_scalar(ctx, p, cbx_float(eps), cbx_float(1))));
+}
+
+static cbx_array *softmax_cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *x = c->in[0], *largest = cbx_max(ctx, cbx_stop_gradient(ctx, x), CBX_AXIS_KEEP(-1));
+    const cbx_array *shifted = cbx_subtract(ctx, x, largest);
+    const cbx_array *log_sum = cbx_log(ctx, cbx_sum(ctx, cbx_exp(ctx, shifted), CBX_AXIS(-1)));
+
+    return cbx_subtract(ctx, log_sum, at_labels(ctx, shifted, c->in[1]));
+}
+
+#define LABELS CBX__PAIR("predictions", "targets", LABELS)
+#define SCORES                                                                                                         \
+    {                                                                                                                  \
+        { "scores", CBX_OPERAND_SCORES, false }, { "targets", CBX_OPERAND_BINARY, false }                              \
+    }
+#define CLASSIFICATION(better, low_, high_)                                                                            \
+    .domain = "classification", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define COUNTS(low_, parts_, finish_) CLASSIFICATION(HIGHER, low_, 1), FROM_COUNTS(parts_, finish_)
+#define FROM_COUNTS(parts_, finish_)                                                                                   \
+    .operands = LABELS, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_SCORES, .parts = parts_, .finish = finish_
+#define AVERAGE                                                                                                        \
+    {                                                                                                                  \
+        "average", "binary: of class 1; micro: of all items; macro: mean over the classes; weighted: by their items",  \
+            0, 0, 3, CBX_PARAMETER_CHOICE, "binary|micro|macro|weighted"                                               \
+    }
+#define BY_CLASS .parameters = { AVERAGE, CBX__NUM_CLASSES }
+#define AVERAGES                                                                                                       \
+    "binary needs labels 0 and 1. Classes that occur neither among predictions nor targets do not count. A division "  \
+    "by 0 is 0."
+#define ANY_LABELS .invariances = CBX_INVARIANT_ORDER, .axioms = CBX_AXIOM_SYMMETRIC
+
+/* clang-format off */
+CBX__METRIC_TABLE(classification,
+    { .name = "accuracy", .summary = "Accuracy", .formula = "mean(predictions == targets)", CLASSIFICATION(HIGHER, 0, 1), .operands = LABELS,
+      .flags = CBX_METRIC_SCORES, ANY_LABELS, .items = equal,
+      .notes = "Where one class is frequent, always predicting it is accurate: balanced_accuracy is not deceived.",
+      .source = "scikit-learn accuracy_score", .example = "[0, 2, 1, 3], [0, 1, 2, 3]" },
+    { .name = "precision", .summary = "Precision", .formula = "TP / (TP + FP)", COUNTS(0, parts_by_average, precision), BY_CLASS,
+      .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn precision_score", .example = "[0, 1, 1, 0], [0, 1, 0, 1]" },
+    { .name = "recall", .summary = "Recall", .formula = "TP / (TP + FN)", COUNTS(0, parts_by_average, recall), BY_CLASS,
+      .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn recall_score", .example = "[0, 1, 1, 0], [0, 1, 0, 1]" },
+    { .name = "f1_score", .summary = "F1 score", .formula = "2 TP / (2 TP + FP + FN)", COUNTS(0, parts_by_average, f1), BY_CLASS,
+      .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn f1_score", .example = "[0, 1, 1, 0, 1], [0, 1, 0, 1, 1]" },
+    { .name = "fbeta_score", .summary = "F-beta score", .formula = "(1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)",
+      COUNTS(0, parts_by_average, f_beta), .parameters = { AVERAGE, { "beta", "weight of recall against precision", 1, 0, INFINITY, CBX_PARAMETER_REAL, NULL }, CBX__NUM_CLASSES },
+      .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn fbeta_score", .example = "[0, 1, 1, 0, 1], [0, 1, 0, 1, 1], beta=2" },
+    { .name = "roc_auc", .summary = "Area under the ROC curve", .formula = "P(score of a positive > score of a negative) + P(equal) / 2", CLASSIFICATION(HIGHER, 0, 1),
+      .operands = SCORES, .shapes = CBX_SHAPES_LENGTH, .flags = CBX_METRIC_WEIGHTED, .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE, .whole = roc_auc,
+      .notes = "NaN where one of the classes is missing. Scores that tie count half, so the order of items does not matter.",
+      .source = "Hanley & McNeil (1982); scikit-learn roc_auc_score", .example = "[0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]" },
+    { .name = "average_precision", .summary = "Average precision", .formula = "sum over thresholds of (recall - recall before) precision", CLASSIFICATION(HIGHER, 0, 1),
+      .operands = SCORES, .shapes = CBX_SHAPES_LENGTH, .flags = CBX_METRIC_WEIGHTED, .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE, .whole = average_precision,
+      .notes = "0 without positive items. Scores that tie are one threshold.",
+      .source = "scikit-learn average_precision_score", .example = "[0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]" },
+    { .name = "log_loss", .summary = "Log loss", .formula = "-mean(log(probability of the true class))", CLASSIFICATION(LOWER, 0, INFINITY),
+      .operands = { { "predictions", CBX_OPERAND_PROBABILITY, false }, { "targets", CBX_OPERAND_LABELS, false } }, .shapes = CBX_SHAPES_FREE,
+      .parameters = { { "eps", "smallest probability that is taken", 0x1p-52, 0, 0.5, CBX_PARAMETER_REAL, NULL } }, .flags = CBX_METRIC_DIFFERENTIABLE,
+      .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_ORDER, .items = log_loss,
+      .notes = "predictions: probabilities of class 1, in the shape of targets, or (..., classes), of which each row is divided by its sum. A probability below eps counts as eps.",
+      .source = "Good (1952); scikit-learn log_loss", .example = "[0.1, 0.9, 0.8, 0.35], [0, 1, 1, 0]" },
+    { .name = "matthews_corrcoef", .summary = "Matthews correlation coefficient", .formula = "(s c - sum(p_k t_k)) / sqrt((s^2 - sum(p_k^2)) (s^2 - sum(t_k^2)))",
+      COUNTS(-1, confusion, matthews), .parameters = { CBX__NUM_CLASSES }, ANY_LABELS,
+      .notes = "s items, c of them right, p_k predicted and t_k true items of class k; any number of classes. 0 where predictions or targets are of one class.",
+      .source = "Gorodkin (2004); scikit-learn matthews_corrcoef", .example = "[1, 0, 1, 1], [1, 1, 1, 0]" },
+    { .name = "cohen_kappa", .summary = "Cohen's kappa", .formula = "(p_o - p_e) / (1 - p_e)", COUNTS(-1, confusion, kappa), .parameters = { CBX__NUM_CLASSES }, ANY_LABELS,
+      .notes = "p_o share of equal labels, p_e the share that chance gives with these shares of labels. NaN where all labels are of one class.",
+      .source = "Cohen (1960); scikit-learn cohen_kappa_score", .example = "[0, 1, 2, 2], [0, 1, 1, 2]" },
+    { .name = "balanced_accuracy", .summary = "Balanced accuracy", .formula = "mean over the classes of targets of their recall", COUNTS(0, confusion, balanced_accuracy),
+      .parameters = { CBX__NUM_CLASSES }, .invariances = CBX_INVARIANT_ORDER,
+      .source = "scikit-learn balanced_accuracy_score", .example = "[0, 1, 0, 0], [0, 1, 1, 0]" },
+    { .name = "specificity", .summary = "Specificity", .formula = "TN / (TN + FP)", COUNTS(0, binary_confusion, specificity), .parameters = { CBX__NUM_CLASSES },
+      .invariances = CBX_INVARIANT_ORDER, .notes = "Of labels 0 and 1. 0 without negative targets.",
+      .source = "scikit-learn recall_score with pos_label=0", .example = "[0, 1, 1, 0], [0, 1, 0, 0]" },
+    { .name = "sensitivity", .summary = "Sensitivity", .formula = "TP / (TP + FN)", COUNTS(0, binary_confusion, sensitivity), .parameters = { CBX__NUM_CLASSES },
+      .invariances = CBX_INVARIANT_ORDER, .notes = "Recall of class 1, of labels 0 and 1. 0 without positive targets.",
+      .source = "scikit-learn recall_score", .example = "[0, 1, 1, 0], [0, 1, 0, 1]" },
+    { .name = "softmax_cross_entropy", .summary = "Softmax cross-entropy", .formula = "mean(log(sum_k exp(logits_k)) - logits[label])", CLASSIFICATION(LOWER, 0, INFINITY),
+      .operands = { { "logits", CBX_OPERAND_LOGITS, false }, { "labels", CBX_OPERAND_LABELS, false } }, .shapes = CBX_SHAPES_FREE, .flags = CBX_METRIC_DIFFERENTIABLE,
+      .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_ORDER, .items = softmax_cross_entropy,
+      .notes = "labels have the shape of logits without their last axis.", .source = "torch.nn.functional.cross_entropy", .example = "[[2.0, 1.0, 0.1], [0.0, 3.0, 0.0]], [0, 1]" },
+    { .name = "confusion_matrix", .summary = "Confusion matrix", .formula = "m[t, p] = number of items with target t and prediction p", CLASSIFICATION(INFO, 0, INFINITY), FROM_COUNTS(confusion, itself),
+      .parameters = { CBX__NUM_CLASSES }, .invariances = CBX_INVARIANT_ORDER,
+      .source = "scikit-learn confusion_matrix", .example = "[0, 2, 1, 1], [0, 1, 2, 1]" },
+)
+/* clang-format on */

@@ -1,0 +1,44 @@
+/* Counts of pairs of labels, and ties of ordered scores. */
+#include "calibrax/metrics/functional/counts.h"
+
+#include <string.h>
+
+size_t cbx__num_classes(const cbx_metric_call *call)
+{
+    const size_t n = cbx_metric_parameters(call->metric);
+    return (size_t)call->parameters[n - 1];
+}
+
+cbx_array *cbx__pair_counts(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, size_t rows,
+                            const cbx_array *b, size_t columns)
+{
+    const ptrdiff_t shape[] = { (ptrdiff_t)rows, (ptrdiff_t)columns };
+    const cbx_array *pairs = cbx_add(ctx, cbx_multiply(ctx, a, cbx_weak(ctx, a, cbx_int((int64_t)columns))), b);
+    const cbx_array *w = call->weights ? cbx_flatten(ctx, call->weights) : NULL;
+    const cbx_array *counts = cbx_bincount_size(ctx, cbx_flatten(ctx, pairs), w, rows * columns);
+
+    return cbx_reshape(ctx, cbx_astype(ctx, counts, CBX_F64), 2, shape);
+}
+
+/*
+ * Groups of equal scores: a group's first place is the running maximum of the places that differ from the one before, its end the
+ * running minimum, from behind, of the places behind which another score follows.
+ */
+cbx__ordered cbx__order_scores(cbx_ctx *ctx, const cbx_array *scores)
+{
+    const ptrdiff_t n = (ptrdiff_t)cbx_array_count(scores);
+    const cbx_array *s, *place, *differs, *yes = cbx_ones(ctx, 1, &(size_t){ 1 }, CBX_BOOL), *starts, *ends;
+    cbx__ordered o;
+
+    o.order = cbx_argsort(ctx, scores, 0, false);
+    s = cbx_take(ctx, scores, o.order, 0);
+    place = cbx_arange_int(ctx, 0, n, 1, CBX_I64);
+    differs = cbx_not_equal(ctx, cbx_slice(ctx, s, 0, 1, CBX_OPEN, 1), cbx_slice(ctx, s, 0, 0, n - 1, 1));
+    starts = cbx_concat(ctx, 2, (const cbx_array *[]){ yes, differs }, 0);
+    ends = cbx_concat(ctx, 2, (const cbx_array *[]){ differs, yes }, 0);
+    o.first = cbx_cumulative_max(ctx, cbx_where(ctx, starts, place, cbx_zeros_like(ctx, place)), 0);
+    ends = cbx_where(ctx, ends, place, cbx_full_like(ctx, place, cbx_int(n)));
+    ends = cbx_flip(ctx, cbx_cumulative_min(ctx, cbx_flip(ctx, ends, 0), 0), 0);
+    o.end = cbx_add(ctx, ends, cbx_weak(ctx, ends, cbx_int(1)));
+    return o;
+}
