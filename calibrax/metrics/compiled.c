@@ -112,7 +112,8 @@ cbx_array *cbx__metric_compiled(cbx_ctx *ctx, const cbx__bound *b, size_t n, cbx
     bool found;
     entry *e;
 
-    if (b->function || b->metric->flags & CBX_METRIC_DATA_SHAPED || !cbx_ctx_backend(ctx)->compile) return NULL;
+    const unsigned never = CBX_METRIC_DATA_SHAPED | CBX_METRIC_EAGER;
+    if (b->function || b->metric->flags & never || !cbx_ctx_backend(ctx)->compile) return NULL;
     for (size_t i = 0; i < n; i++)
         if (!all[i]) return NULL;
     if (sign(b, n, all, key) < WORTH_IT || !(k = kept_of(ctx))) return NULL;

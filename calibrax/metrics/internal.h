@@ -27,7 +27,8 @@ typedef struct cbx__metric_table {
 #define CBX__METRIC_DOMAINS(X)                                                                                         \
     X(general)                                                                                                         \
     X(classification)                                                                                                  \
-    X(distance)
+    X(distance)                                                                                                        \
+    X(geometric)
 
 #define CBX__METRIC_DECLARE(domain) extern const cbx__metric_table cbx__metrics_##domain;
 CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)
@@ -59,6 +60,17 @@ cbx_scalar cbx__operand_neutral(cbx_operand_kind kind, size_t k);
 #define cbx__metric_refuse(ctx, call, status, fmt, ...)                                                                \
     cbx__refuse(ctx, status, "%s: " fmt, (call)->metric->name, __VA_ARGS__)
 
+/* ---- values in C, where they are known ---- */
+
+/** Elements of an array, row-major, in the host's memory. */
+typedef struct cbx__host {
+    void *data; /* not NULL, also of no elements */
+    size_t bytes;
+} cbx__host;
+/** False: recorded.  The content ends with cbx__host_free, which takes a zeroed struct, too. */
+bool cbx__host_read(cbx_ctx *ctx, const cbx_array *x, cbx__host *out);
+void cbx__host_free(cbx_ctx *ctx, cbx__host *h);
+
 /* ---- steps of formulas; w is call->weights ---- */
 
 /** True where the call computes with data, so that values may be read in C. */
@@ -79,6 +91,13 @@ cbx_array *cbx__number(cbx_ctx *ctx, double v);
 cbx_array *cbx__root(cbx_ctx *ctx, const cbx_array *x);
 /** x log(y), 0 where x is 0, also of y = 0 (scipy.special.xlogy). */
 cbx_array *cbx__xlogy(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y);
+/** Results of n rows, a block of them at a time: of rows first..last-1 stacked along axis 0. */
+typedef cbx_array *cbx__rows_fn(cbx_ctx *ctx, const cbx_metric_call *call, size_t first, size_t last);
+/**
+ * f of all n rows, for which it needs cost elements a row: blocks of 2^17 elements with data, at once in a trace, where they are
+ * fused and not stored.
+ */
+cbx_array *cbx__by_rows(cbx_ctx *ctx, const cbx_metric_call *call, size_t n, size_t cost, cbx__rows_fn *f);
 /** n scalars in a vector. */
 cbx_array *cbx__pack(cbx_ctx *ctx, size_t n, const cbx_array *const *in);
 /** Elements of a vector as scalars; out[n] are written in any case. */

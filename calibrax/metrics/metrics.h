@@ -52,7 +52,9 @@ CBX_BEGIN_DECLS
     X(TEXTS, 21, "texts", 2, 2, "a text a row, as token numbers, filled with -1")                                      \
     X(POSITIVE, 22, "positive numbers", 0, 99, "numbers above 0")                                                      \
     X(MATRICES, 23, "matrices", 2, 3, "(d, d) or (n, d, d) real numbers")                                              \
-    X(NONNEGATIVE, 24, "nonnegative", 1, 2, "numbers that are not negative: a vector (d), or rows (n, d)")
+    X(NONNEGATIVE, 24, "nonnegative", 1, 2, "numbers that are not negative: a vector (d), or rows (n, d)")             \
+    X(BALL, 25, "points of a ball", 1, 2, "a vector (d), or rows (n, d), of a norm below 1 / sqrt(curvature)")         \
+    X(HYPERBOLOID, 26, "points of a hyperboloid", 1, 2, "a vector (d), or rows (n, d): time first, then space")
 
 /** What an operand means: what is checked of it, and what generated test data and documentation are made of. */
 typedef enum cbx_operand_kind {
@@ -132,7 +134,8 @@ typedef enum cbx_metric_flags {
     CBX_METRIC_DIFFERENTIABLE = 1, /* in its real operands, almost everywhere */
     CBX_METRIC_DATA_SHAPED = 2,    /* reads values in C: it is not traced, compiled or batched */
     CBX_METRIC_WEIGHTED = 4,       /* of those with whole or parts: uses call->weights */
-    CBX_METRIC_SCORES = 8 /* the first operand may be scores (..., classes): the place of the largest is the label */
+    CBX_METRIC_SCORES = 8, /* the first operand may be scores (..., classes): the place of the largest is the label */
+    CBX_METRIC_EAGER = 16  /* with data it has code that beats compiled code: calls are not compiled */
 } cbx_metric_flags;
 
 /* ---- the row ---- */

@@ -41,6 +41,8 @@ static const value_rule rules[CBX_OPERAND_KINDS] = {
     [CBX_OPERAND_POSITIVE] = { .low = 0x1p-1074, .high = INFINITY, .neutral = 1 },
     [CBX_OPERAND_MATRICES] = { .low = NAN, .item_axes = 2 },
     [CBX_OPERAND_NONNEGATIVE] = { .low = 0, .high = 0x1.fffffffffffffp1023, .item_axes = 1 },
+    [CBX_OPERAND_BALL] = { .low = NAN, .item_axes = 1 },
+    [CBX_OPERAND_HYPERBOLOID] = { .low = NAN, .item_axes = 1 },
 };
 
 static const struct {

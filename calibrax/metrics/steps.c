@@ -1,4 +1,5 @@
 /* Steps that the formulas of metrics are written in. */
+#include "calibrax/array/scope_internal.h"
 #include "calibrax/metrics/internal.h"
 
 bool cbx__metric_has_data(cbx_ctx *ctx, const cbx_metric_call *call)
@@ -34,6 +35,47 @@ double cbx__metric_element(const cbx_array *x, size_t i)
     case CBX_F64: return *(const double *)data;
     default: return NAN;
     }
+}
+
+bool cbx__host_read(cbx_ctx *ctx, const cbx_array *x, cbx__host *out)
+{
+    cbx_err err = CBX_ERR_INIT;
+
+    if (cbx_ctx_pending(ctx, NULL)) return false;
+    out->bytes = cbx_array_bytes(x) + 1;
+    out->data = cbx_mem_alloc(cbx_ctx_allocator(ctx), out->bytes);
+    if (!out->data)
+        cbx_fail_nomem(&err, "the elements of an operand");
+    else
+        cbx_array_read(x, out->data, out->bytes - 1, &err);
+    if (err.status) cbx__refuse(ctx, err.status, "%s", err.message);
+    return !err.status;
+}
+
+void cbx__host_free(cbx_ctx *ctx, cbx__host *h)
+{
+    cbx_mem_free(cbx_ctx_allocator(ctx), h->data, h->bytes);
+    *h = (cbx__host){ 0 };
+}
+
+cbx_array *cbx__by_rows(cbx_ctx *ctx, const cbx_metric_call *call, size_t n, size_t cost, cbx__rows_fn *f)
+{
+    enum { BLOCK = 1 << 17 };
+    const size_t step = cost < BLOCK ? BLOCK / (cost ? cost : 1) : 1, blocks = (n + step - 1) / step;
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const cbx_array **list;
+    cbx_array *out;
+
+    if (blocks <= 1 || !cbx__metric_has_data(ctx, call)) return f(ctx, call, 0, n);
+    if (!(list = cbx_mem_calloc(al, blocks, sizeof(cbx_array *))))
+        return cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu rows", call->metric->name, n);
+    for (size_t i = 0; i < blocks; i++) {
+        const size_t mark = cbx__mark(ctx), first = i * step;
+        list[i] = cbx__tidy(ctx, mark, f(ctx, call, first, first + step < n ? first + step : n));
+    }
+    out = cbx_concat(ctx, blocks, list, 0);
+    cbx_mem_free(al, list, blocks * sizeof(cbx_array *));
+    return out;
 }
 
 cbx_array *cbx__weighted_sum(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x)

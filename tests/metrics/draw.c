@@ -91,6 +91,18 @@ static void fill_adjacency(cbx_rng *rng, double *v, size_t n)
         }
 }
 
+/* Rows of n numbers of a norm below 1, or with -x0^2 + x1^2 + ... = -1. */
+static void fill_curved(cbx_rng *rng, double *v, size_t rows, size_t n, bool ball)
+{
+    fill_normal(rng, v, rows * n);
+    for (size_t r = 0; r < rows; r++) {
+        double *x = v + r * n, square = 0;
+        for (size_t i = ball ? 0 : 1; i < n; i++) square += x[i] * x[i];
+        if (!ball) x[0] = sqrt(1 + square);
+        for (size_t i = 0; i < n && ball; i++) x[i] *= 0.95 / (1 + sqrt(square));
+    }
+}
+
 /* ---- operands ---- */
 
 static bool is_whole(cbx_operand_kind kind)
@@ -110,6 +122,8 @@ static form form_of(cbx_operand_kind kind, size_t n)
     case CBX_OPERAND_CLASS_PROBABILITIES:
     case CBX_OPERAND_LOGITS: return (form){ 2, { n, CLASSES } };
     case CBX_OPERAND_VECTORS:
+    case CBX_OPERAND_BALL:
+    case CBX_OPERAND_HYPERBOLOID:
     case CBX_OPERAND_NONNEGATIVE: return (form){ 2, { n, WIDTH } };
     case CBX_OPERAND_POINTS: return (form){ 2, { n, 2 } };
     case CBX_OPERAND_ENSEMBLE: return (form){ 2, { n, MEMBERS } };
@@ -146,6 +160,8 @@ static void fill(cbx_rng *rng, cbx_operand_kind kind, bool many, const form *f, 
     case CBX_OPERAND_MATRICES:
         for (size_t i = 0; i < f->shape[0]; i++) fill_definite(rng, v + 4 * i, 2);
         break;
+    case CBX_OPERAND_BALL: fill_curved(rng, v, f->shape[0], f->shape[1], true); break;
+    case CBX_OPERAND_HYPERBOLOID: fill_curved(rng, v, f->shape[0], f->shape[1], false); break;
     case CBX_OPERAND_FRAME: fill_frame(rng, v, f->shape[0], f->shape[1]); break;
     case CBX_OPERAND_ADJACENCY: fill_adjacency(rng, v, f->shape[0]); break;
     default: fill_normal(rng, v, n);

@@ -57,7 +57,7 @@ static cbx_array *middle(cbx_operand_kind kind, const cbx_array *x, const cbx_ar
     cbx_array *r;
     cbx_scope scope;
 
-    if (kind == CBX_OPERAND_FRAME || cbx_array_dtype(x) != CBX_F64 ||
+    if (kind == CBX_OPERAND_FRAME || kind == CBX_OPERAND_HYPERBOLOID || cbx_array_dtype(x) != CBX_F64 ||
         !cbx_array_desc_equal(cbx_array_get_desc(x), cbx_array_get_desc(z)))
         return cbx_array_ref(z);
     cbx_scope_open(ctx, &scope);
@@ -139,7 +139,9 @@ CHANGE(common_scale)
 /* Elements of one item along the last axis, if the kind has any. */
 static size_t item_width(cbx_operand_kind kind, const cbx_array_desc *d)
 {
-    const bool rows = kind == CBX_OPERAND_VECTORS || kind == CBX_OPERAND_POINTS || kind == CBX_OPERAND_VECTOR_ENSEMBLE;
+    const bool rows = kind == CBX_OPERAND_VECTORS || kind == CBX_OPERAND_POINTS ||
+                      kind == CBX_OPERAND_VECTOR_ENSEMBLE || kind == CBX_OPERAND_BALL ||
+                      kind == CBX_OPERAND_HYPERBOLOID;
     return rows ? d->shape[d->ndim - 1] : 1;
 }
 

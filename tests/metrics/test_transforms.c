@@ -19,7 +19,7 @@ static bool moves(const cbx_metric_function *m, size_t i)
     return kind != CBX_OPERAND_LABELS && kind != CBX_OPERAND_BINARY && kind != CBX_OPERAND_TOKENS &&
            kind != CBX_OPERAND_TEXTS && kind != CBX_OPERAND_RELEVANCE && kind != CBX_OPERAND_DISTRIBUTION &&
            kind != CBX_OPERAND_JOINT && kind != CBX_OPERAND_CLASS_PROBABILITIES && kind != CBX_OPERAND_FRAME &&
-           kind != CBX_OPERAND_SPD && kind != CBX_OPERAND_ADJACENCY;
+           kind != CBX_OPERAND_SPD && kind != CBX_OPERAND_ADJACENCY && kind != CBX_OPERAND_HYPERBOLOID;
 }
 
 /* The metric with element k of operand i moved by h. */

@@ -1,4 +1,5 @@
 /* Distances between two vectors, or the mean over the rows of two matrices. */
+#include "calibrax/array/internal.h"
 #include "calibrax/metrics/internal.h"
 
 static cbx_array *difference(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_subtract(ctx, c->in[0], c->in[1]); }
@@ -66,6 +67,82 @@ static cbx_array *jaccard(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_subtract(ctx, cbx__number(ctx, 1), cbx__ratio_or(ctx, both, any, 1));
 }
 
+/* ---- curved spaces ---- */
+
+static cbx_array *dot(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
+{
+    return cbx_sum(ctx, cbx_multiply(ctx, x, y), CBX_AXIS(-1));
+}
+
+/* Refuses a row, of those that count, whose number in x is not below bound, by its place. */
+static bool below(cbx_ctx *ctx, const cbx_metric_call *c, size_t operand, const cbx_array *x, double bound,
+                  const char *what)
+{
+    const cbx_array *inside = cbx_less_scalar(ctx, x, bound);
+    size_t row;
+    char v[CBX_FORMAT_SIZE];
+
+    if (c->weights) inside = cbx_logical_or(ctx, inside, cbx_equal_scalar(ctx, c->weights, 0));
+    if (!cbx__metric_has_data(ctx, c) || cbx__metric_element(cbx_all(ctx, inside, NULL), 0) != 0) return true;
+    row = (size_t)cbx__metric_element(cbx_argmin(ctx, inside, NULL), 0);
+    cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s': %s of row %zu is %s", c->metric->operands[operand].name, what, row,
+                       cbx_format_double(cbx__metric_element(x, row), v));
+    return false;
+}
+
+/* sinh(sqrt(c) d / 2) = sqrt(c) |x - y| / sqrt((1 - c |x|^2) (1 - c |y|^2)): no cancellation for points that are close. */
+static cbx_array *poincare(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const double k = c->parameters[0];
+    const cbx_array *e = difference(ctx, c), *inside[2], *ratio;
+
+    for (size_t i = 0; i < 2; i++) {
+        const cbx_array *norm = cbx_multiply_scalar(ctx, dot(ctx, c->in[i], c->in[i]), k);
+        if (!below(ctx, c, i, norm, 1, "curvature |x|^2 must be below 1, and that")) return cbx__array_failed();
+        inside[i] = cbx_subtract(ctx, cbx__number(ctx, 1), norm);
+    }
+    ratio = cbx_divide(ctx, cbx_multiply_scalar(ctx, dot(ctx, e, e), k), cbx_multiply(ctx, inside[0], inside[1]));
+    return cbx_multiply_scalar(ctx, cbx_asinh(ctx, cbx__root(ctx, ratio)), 2 / sqrt(k));
+}
+
+/* -x0 y0 + x1 y1 + ... */
+static cbx_array *lorentz_product(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
+{
+    const cbx_array *time = cbx_multiply(ctx, cbx_index(ctx, x, -1, 0), cbx_index(ctx, y, -1, 0));
+    const cbx_array *space = dot(ctx, cbx_slice(ctx, x, -1, 1, CBX_OPEN, 1), cbx_slice(ctx, y, -1, 1, CBX_OPEN, 1));
+
+    return cbx_subtract(ctx, space, time);
+}
+
+/* cosh(d) = -<x, y>, so that sinh(d / 2)^2 = <x - y, x - y> / 4: exact for points that are close. */
+static cbx_array *lorentz(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *e = difference(ctx, c), *square;
+
+    for (size_t i = 0; i < 2; i++) {
+        const cbx_array *x = c->in[i], *time = cbx_index(ctx, x, -1, 0);
+        const cbx_array *off = cbx_abs(ctx, cbx_add_scalar(ctx, lorentz_product(ctx, x, x), 1));
+        const cbx_array *scale = cbx_add_scalar(ctx, cbx_square(ctx, time), 1);
+        if (!below(ctx, c, i, cbx_negative(ctx, time), 0, "the first number must be positive, and minus that") ||
+            !below(ctx, c, i, cbx_divide(ctx, off, scale), 1e-6,
+                   "-x0^2 + x1^2 + ... must be -1, and its relative error"))
+            return cbx__array_failed();
+    }
+    square = cbx_maximum(ctx, lorentz_product(ctx, e, e), cbx__number(ctx, 0));
+    return cbx_multiply_scalar(ctx, cbx_asinh(ctx, cbx_multiply_scalar(ctx, cbx__root(ctx, square), 0.5)), 2);
+}
+
+static cbx_array *randers(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *there = cbx_subtract(ctx, c->in[1], c->in[0]), *u = c->in[2], *along;
+
+    if (u)
+        along = cbx__ratio_or(ctx, dot(ctx, u, there), cbx__root(ctx, dot(ctx, u, u)), 0);
+    else
+        along = cbx_index(ctx, there, -1, 0);
+    return cbx_add(ctx, cbx__root(ctx, dot(ctx, there, there)), cbx_multiply_scalar(ctx, along, c->parameters[0]));
+}
+
 #define DISTANCE(high_) .domain = "distance", .direction = CBX_DIRECTION_LOWER, .low = 0, .high = high_
 #define VECTORS(high_)  DISTANCE(high_), .operands = CBX__PAIR("x", "y", VECTORS)
 #define SMOOTH          .flags = CBX_METRIC_DIFFERENTIABLE
@@ -103,5 +180,21 @@ CBX__METRIC_TABLE(distance,
       .operands = CBX__PAIR("x", "y", NONNEGATIVE), .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_COMMON_SCALE, .items = jaccard, SMOOTH,
       .notes = ROWS " Of 0 and 1 it is the Jaccard distance of sets. Two empty sets have distance 0.",
       .source = "Ruzicka (1958); scipy.spatial.distance.jaccard", .example = "[1, 0, 1, 1], [1, 1, 1, 0]" },
+    { .name = "poincare_distance", .summary = "Distance in the Poincare ball",
+      .formula = "2 / sqrt(curvature) asinh(sqrt(curvature) ||x - y|| / sqrt((1 - curvature ||x||^2) (1 - curvature ||y||^2)))", DISTANCE(INFINITY),
+      .operands = CBX__PAIR("x", "y", BALL), .parameters = { { "curvature", "minus the curvature of the space", 1, 0x1p-1022, 0x1p1022, CBX_PARAMETER_REAL, NULL } },
+      .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_ROTATION, .items = poincare, SMOOTH,
+      .notes = ROWS " Points on or outside the ball of radius 1 / sqrt(curvature) are refused.",
+      .source = "Nickel & Kiela (2017)", .example = "[0.0, 0.5], [0.5, 0.0]" },
+    { .name = "lorentz_distance", .summary = "Distance on the hyperboloid", .formula = "arccosh(x0 y0 - x1 y1 - ... - xd yd)", DISTANCE(INFINITY),
+      .operands = CBX__PAIR("x", "y", HYPERBOLOID), .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_LORENTZ, .items = lorentz, SMOOTH,
+      .notes = ROWS " Points have -x0^2 + x1^2 + ... + xd^2 = -1 and x0 > 0; others are refused. Computed of x - y, so that points that are close lose no digits.",
+      .source = "Nickel & Kiela (2018)", .example = "[1.0, 0.0], [1.25, 0.75]" },
+    { .name = "randers_distance", .summary = "Distance with a drift", .formula = "||y - x|| + magnitude (y - x).direction / ||direction||", DISTANCE(INFINITY),
+      .operands = { { "x", CBX_OPERAND_VECTORS, false }, { "y", CBX_OPERAND_VECTORS, false }, { "direction", CBX_OPERAND_VECTORS, true } },
+      .parameters = { { "magnitude", "strength of the drift", 0.5, 0, 0x1.fffffffffffffp-1, CBX_PARAMETER_REAL, NULL } },
+      .shapes = CBX_SHAPES_FREE, .axioms = CBX_AXIOM_IDENTITY | CBX_AXIOM_POSITIVE | CBX_AXIOM_TRIANGLE, .invariances = CBX_INVARIANT_SHIFT, .items = randers, SMOOTH,
+      .notes = ROWS " Going along direction costs more than going back: not symmetric. direction left out is the first axis; a direction of 0 has no drift.",
+      .source = "Randers (1941)", .example = "[0.0, 0.0], [3.0, 4.0], [1.0, 0.0], magnitude=0.25" },
 )
 /* clang-format on */

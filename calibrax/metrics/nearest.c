@@ -1,0 +1,230 @@
+/*
+ * Nearest neighbours.  Few dimensions: a k-d tree of medians along the widest side (Friedman, Bentley & Finkel 1977), whose points lie
+ * in the order of its leaves; else each point with each.
+ */
+#include "calibrax/metrics/nearest.h"
+
+#include <string.h>
+
+enum {
+    LEAF = 12,    /* points in a leaf at most */
+    FLAT = 8,     /* dimensions beyond which a tree visits nearly all points */
+    WORTH_IT = 64 /* points below which a tree is not built */
+};
+
+typedef struct node {
+    size_t first, last; /* points */
+    int axis;           /* -1: a leaf */
+    double split;
+    size_t left, right; /* nodes */
+} node;
+
+typedef struct tree {
+    size_t d, nodes;
+    node *node;
+    double *points; /* in the order of the leaves */
+    size_t *at;     /* their numbers */
+} tree;
+
+/* ---- construction ---- */
+
+static void swap_points(tree *t, size_t i, size_t j)
+{
+    const size_t n = t->at[i];
+
+    t->at[i] = t->at[j];
+    t->at[j] = n;
+    for (size_t k = 0; k < t->d; k++) {
+        const double v = t->points[i * t->d + k];
+        t->points[i * t->d + k] = t->points[j * t->d + k];
+        t->points[j * t->d + k] = v;
+    }
+}
+
+/* Hoare's selection: points before middle are not larger along the axis, those behind it not smaller. */
+static void select_middle(tree *t, size_t first, size_t last, size_t middle, size_t axis)
+{
+    while (last - first > 1) {
+        const double pivot = t->points[(first + (last - first) / 2) * t->d + axis];
+        size_t i = first, j = last - 1;
+        for (;;) {
+            while (t->points[i * t->d + axis] < pivot) i++;
+            while (t->points[j * t->d + axis] > pivot) j--;
+            if (i >= j) break;
+            swap_points(t, i++, j--);
+        }
+        const size_t cut = i == j && t->points[i * t->d + axis] <= pivot ? i + 1 : i;
+        if (middle < cut && cut < last)
+            last = cut;
+        else if (middle >= cut && cut > first)
+            first = cut;
+        else
+            break;
+    }
+}
+
+static int widest_axis(const tree *t, size_t first, size_t last)
+{
+    double widest = 0;
+    int axis = -1;
+
+    for (size_t k = 0; k < t->d; k++) {
+        double low = INFINITY, high = -INFINITY;
+        for (size_t i = first; i < last; i++) {
+            low = fmin(low, t->points[i * t->d + k]);
+            high = fmax(high, t->points[i * t->d + k]);
+        }
+        if (high - low > widest) widest = high - low, axis = (int)k;
+    }
+    return axis;
+}
+
+/* Adds the node of points first..last-1; its number. */
+static size_t build(tree *t, size_t first, size_t last)
+{
+    const size_t self = t->nodes++, middle = first + (last - first) / 2;
+    node n = { .first = first, .last = last, .axis = -1 };
+
+    if (last - first > LEAF) n.axis = widest_axis(t, first, last);
+    if (n.axis >= 0) {
+        select_middle(t, first, last, middle, (size_t)n.axis);
+        n.split = t->points[middle * t->d + (size_t)n.axis];
+        n.left = build(t, first, middle);
+        n.right = build(t, middle, last);
+    }
+    t->node[self] = n;
+    return self;
+}
+
+/* ---- search ---- */
+
+/* In the order of cbx_sum (NumPy's pairwise summation), so that ties are what they are in a trace. */
+static double squared_distance(const double *x, const double *y, size_t d)
+{
+    enum { LANES = 8, PIECE = 128 };
+    double s[LANES] = { 0 }, sum = 0;
+    size_t k = 0;
+
+    if (d > PIECE) {
+        const size_t half = d / 2 - d / 2 % LANES;
+        return squared_distance(x, y, half) + squared_distance(x + half, y + half, d - half);
+    }
+    for (; d >= LANES && k + LANES <= d; k += LANES)
+        for (size_t i = 0; i < LANES; i++) s[i] += (x[k + i] - y[k + i]) * (x[k + i] - y[k + i]);
+    if (k) sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+    for (; k < d; k++) sum += (x[k] - y[k]) * (x[k] - y[k]);
+    return sum;
+}
+
+/* off[k]: distance of x to the node's box along axis k; bound: the sum of their squares. */
+static void search(const tree *t, size_t at, const double *x, double *off, double bound, double *best, size_t *which)
+{
+    const node *n = &t->node[at];
+
+    if (n->axis < 0) {
+        for (size_t i = n->first; i < n->last; i++) {
+            const double s = squared_distance(x, t->points + i * t->d, t->d);
+            if (s < *best) *best = s, *which = t->at[i];
+        }
+        return;
+    }
+    const double gap = x[n->axis] - n->split, was = off[n->axis];
+    search(t, gap < 0 ? n->left : n->right, x, off, bound, best, which);
+    bound += gap * gap - was * was;
+    if (bound * (1 - 1e-12) > *best) return; /* the sums that are compared are rounded */
+    off[n->axis] = gap;
+    search(t, gap < 0 ? n->right : n->left, x, off, bound, best, which);
+    off[n->axis] = was;
+}
+
+static size_t compare_all(const double *x, const double *y, size_t m, size_t d)
+{
+    double best = INFINITY;
+    size_t which = 0;
+
+    for (size_t j = 0; j < m; j++) {
+        const double s = squared_distance(x, y + j * d, d);
+        if (isnan(s)) return j;
+        if (s < best) best = s, which = j;
+    }
+    return which;
+}
+
+static bool all_finite(const double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(v[i])) return false;
+    return true;
+}
+
+static void by_tree(tree *t, const double *x, size_t n, const double *y, size_t m, int64_t *out)
+{
+    memcpy(t->points, y, m * t->d * sizeof *y);
+    for (size_t j = 0; j < m; j++) t->at[j] = j;
+    build(t, 0, m);
+    for (size_t i = 0; i < n; i++) {
+        double off[FLAT] = { 0 }, best = INFINITY;
+        size_t which = 0;
+        search(t, 0, x + i * t->d, off, 0, &best, &which);
+        out[i] = (int64_t)which;
+    }
+}
+
+static void find_all(const cbx_allocator *al, const double *x, size_t n, const double *y, size_t m, size_t d,
+                     int64_t *out)
+{
+    tree t = { .d = d };
+    const size_t nodes = (4 * m / LEAF + 2) * sizeof *t.node, points = m * d * sizeof *y, at = m * sizeof *t.at;
+
+    if (d <= FLAT && m >= WORTH_IT && all_finite(x, n * d) && all_finite(y, m * d)) {
+        t.node = cbx_mem_alloc(al, nodes);
+        t.points = cbx_mem_alloc(al, points);
+        t.at = cbx_mem_alloc(al, at);
+    }
+    if (t.node && t.points && t.at)
+        by_tree(&t, x, n, y, m, out);
+    else
+        for (size_t i = 0; i < n; i++) out[i] = (int64_t)compare_all(x + i * d, y, m, d);
+    cbx_mem_free(al, t.node, nodes);
+    cbx_mem_free(al, t.points, points);
+    cbx_mem_free(al, t.at, at);
+}
+
+/* ---- over arrays ---- */
+
+static cbx_array *traced(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
+{
+    const cbx_array *rows = cbx_expand_dims(ctx, cbx_stop_gradient(ctx, x), 1);
+    const cbx_array *columns = cbx_expand_dims(ctx, cbx_stop_gradient(ctx, y), 0);
+    const cbx_array *squares = cbx_square(ctx, cbx_subtract(ctx, rows, columns));
+
+    return cbx_argmin(ctx, cbx_sum(ctx, squares, CBX_AXIS(-1)), CBX_AXIS(1));
+}
+
+cbx_array *cbx__nearest(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y)
+{
+    const size_t n = cbx_array_dim(x, 0), m = cbx_array_dim(y, 0), d = cbx_array_dim(x, 1);
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx__host a = { 0 }, b = { 0 };
+    cbx_array *out = cbx__array_failed();
+    int64_t *which;
+
+    if (!cbx__metric_has_data(ctx, call)) return traced(ctx, x, y);
+    which = cbx_mem_calloc(al, n, sizeof *which);
+    if (!which) cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu numbers", call->metric->name, n);
+    if (which && cbx__host_read(ctx, x, &a) && cbx__host_read(ctx, y, &b)) {
+        find_all(al, a.data, n, b.data, m, d, which);
+        out = cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_I64, .ndim = 1, .shape = { n } }, which);
+    }
+    cbx__host_free(ctx, &a);
+    cbx__host_free(ctx, &b);
+    cbx_mem_free(al, which, n * sizeof *which);
+    return out;
+}
+
+cbx_array *cbx__nearest_distance(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y)
+{
+    const cbx_array *there = cbx_take(ctx, y, cbx__nearest(ctx, call, x, y), 0);
+
+    return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, x, there)), CBX_AXIS(-1)));
+}

@@ -1,0 +1,128 @@
+/* Edges of metrics of points, graphs, images, signals and texts: results that no package has, and refusals with their sentences. */
+#include "cases.h"
+#include "draw.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fail_alloc.h"
+
+static cbx_err err;
+
+typedef struct edge {
+    const char *metric, *operands; /* arrays "shape: elements; ..." */
+    double result;
+    const char *refusal; /* NULL: the result counts */
+} edge;
+
+static const edge edges[] = {
+    { "chamfer_distance", "1 2: 0 0; 2 2: 3 4 nan 1", NAN, NULL },
+    { "hausdorff_distance", "2 2: 1e-300 0 0 1; 2 2: 1e-300 0 0 1", 0, NULL },
+    { "hausdorff_distance", "2 2: 1 0 0 1; 2 3: 1 0 0 1 1 1", 0,
+      "hausdorff_distance: 'x' and 'y' must have rows of one shape: float64 (2, 2) and float64 (2, 3)" },
+    { "earth_movers_distance_1d", "1: 1; 3: 4 4 4", 3, NULL },
+    { "earth_movers_distance_1d", "2: 1 nan; 3: 4 4 4", 0,
+      "earth_movers_distance_1d: 'x'[1] is nan: it must be values in any order; NaN is refused" },
+    { "rmsd", "1 3: 1 2 3; 1 3: 9 9 9", 0, NULL },
+    { "kabsch_rmsd", "3 2: 0 0 1 0 0 2; 3 2: 0 0 1 0 0 -2", 0.78724518968531743, NULL }, /* a mirror image */
+    { "poincare_distance", "2: 0.6 0.8; 2: 0 0", 0,
+      "poincare_distance: 'x': curvature |x|^2 must be below 1, and that of row 0 is 1.0" },
+    { "poincare_distance", "2 1: 0 0.25; 2 1: 0 1.5", 0,
+      "poincare_distance: 'y': curvature |x|^2 must be below 1, and that of row 1 is 2.25" },
+    { "lorentz_distance", "2: 1 0; 2: 1 1", 0,
+      "lorentz_distance: 'y': -x0^2 + x1^2 + ... must be -1, and its relative error of row 0 is 0.5" },
+    { "lorentz_distance", "2: -1 0; 2: 1 0", 0,
+      "lorentz_distance: 'x': the first number must be positive, and minus that of row 0 is 1.0" },
+    { "randers_distance", "2: 0 0; 2: 3 4; 2: 0 0", 5, NULL },
+};
+
+static cbx_array *read_operand(cbx_ctx *ctx, const char **text, const cbx_metric_operand *o)
+{
+    const bool whole = o->kind == CBX_OPERAND_TOKENS || o->kind == CBX_OPERAND_TEXTS;
+    size_t shape[CBX_MAX_RANK], n = 0;
+    double v[64];
+    char *end;
+    int ndim = 0;
+
+    for (; **text == ' '; (*text)++) continue;
+    for (; **text != ':'; *text = end + (*end == ' ')) shape[ndim++] = (size_t)strtoul(*text, &end, 10);
+    for ((*text)++; **text && **text != ';'; *text = end) v[n++] = strtod(*text, &end);
+    if (**text) (*text)++;
+    return array_of(ctx, ndim, shape, v, whole);
+}
+
+static void every_edge(void **state)
+{
+    cbx_ctx *ctx = NULL;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    for (size_t i = 0; i < CBX_LEN(edges); i++) {
+        const edge *e = &edges[i];
+        const cbx_metric_function *m;
+        const char *text = e->operands;
+        cbx_array *in[CBX_METRIC_MAX_OPERANDS];
+        size_t n = 0;
+        double v = 0;
+        cbx_status st;
+        CHECK_OK(cbx_metric_find(ctx, e->metric, &m, &err), &err, e->metric);
+        while (*text) in[n] = read_operand(ctx, &text, &m->operands[n]), n++;
+        st = cbx_metric_value(ctx, e->metric, n, in, NULL, &v, &err);
+        if (e->refusal) {
+            CHECK(st, e->refusal);
+            CHECK_STR(err.message, e->refusal, e->operands);
+        } else {
+            CHECK_OK(st, &err, e->metric);
+            if (!(fabs(v - e->result) <= 1e-12) && !(isnan(v) && isnan(e->result)) && v != e->result)
+                fail_msg("%s of %s is %.17g, not %.17g", e->metric, e->operands, v, e->result);
+        }
+        while (n) cbx_array_free(in[--n]);
+    }
+    cbx_ctx_free(ctx);
+}
+
+/* Metrics with code in C, which takes memory of its own; the operands are another context's. */
+typedef struct drawn_call {
+    const cbx_metric_function *metric;
+    drawn d;
+} drawn_call;
+
+static cbx_status call_it(cbx_ctx *ctx, void *user)
+{
+    const drawn_call *c = user;
+    cbx_scope scope;
+    cbx_err e = CBX_ERR_INIT;
+
+    cbx_scope_open(ctx, &scope);
+    cbx_metric_apply(ctx, c->metric, c->d.nin, c->d.in, NULL);
+    return cbx_scope_close(&scope, &e);
+}
+
+static void memory_may_end(void **state)
+{
+    const unsigned in_c = CBX_METRIC_DATA_SHAPED | CBX_METRIC_EAGER;
+    cbx_ctx *ctx = NULL;
+    const cbx_metric_function *m;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
+        cbx_rng rng = cbx_rng_make(11, i);
+        drawn_call c = { .metric = m };
+        if (!(m->flags & in_c) || m->function) continue;
+        draw_operands(ctx, &rng, m, 70, &c.d);
+        cbx_test_fail_each(call_it, &c, m->name);
+        drawn_free(&c.d);
+    }
+    cbx_ctx_free(ctx);
+}
+
+TEST_FILE(.seconds = 300)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_edge),
+        cmocka_unit_test(memory_may_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
