@@ -17,7 +17,7 @@ int cbx__long_axes(const cbx_array_desc *d, size_t *shape)
 int cbx__space_of(const cbx_array_desc *d, size_t *shape)
 {
     const int n = cbx__long_axes(d, shape);
-    return n > 1 && shape[n - 1] <= CBX__SMALL && d->shape[d->ndim - 1] != 1 ? n - 1 : n;
+    return n > 1 && shape[n - 1] <= CBX__SMALL && d->shape[d->ndim - 1] > 1 ? n - 1 : n;
 }
 
 bool cbx__reshapes_units(const cbx_array_desc *from, const cbx_array_desc *to)
