@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: report-array-jit report-array-ops help run build test check asan tsan clang fuzz graphs mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-jax compare-metrics compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu test-neon report-kernels link-orders photograph
+.PHONY: report-array-jit report-array-ops help run build test check asan tsan clang fuzz graphs mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-jax compare-metrics compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu gpu-bundle check-ptx test-neon report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,14 @@ test-isa: ## the kernels' tests with AVX2, and with plain C, as the best instruc
 
 test-gpu: ## on a machine with a GPU and nvcc: the kernels' tests on it, its roofs, a few points; into build/gpu (skipped elsewhere by `make test`)
 	@scripts/gpu_check.sh build/gpu
+
+gpu-bundle: ## the tests of compiled functions on GPUs as one archive for a machine with NVIDIA's driver and nothing else: build/gpu-bundle.tar.xz
+	@scripts/bootstrap.sh test
+	@scripts/gpu_bundle.sh
+
+check-ptx: ## what compiled functions are on GPUs through NVIDIA's ptxas (fetches it from PyPI where it is missing)
+	@scripts/bootstrap.sh test
+	@scripts/check_ptx.sh
 
 test-neon: ## kernels built for 64-bit ARM and their tests run by qemu (skipped, with the reason, where either is missing)
 	@scripts/test_neon.sh

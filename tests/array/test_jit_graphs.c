@@ -8,9 +8,10 @@
 
 #include "check.h"
 
-#include "calibrax/array/jit/program.h"
+#include "calibrax/array/jit/program_gpu.h"
 #include "calibrax/array/trace/simplify.h"
 #include "calibrax/array/trace/trace.h"
+#include "gpu_played.h"
 #include "graphs_random.h"
 
 /* NULL: equal. */
@@ -58,7 +59,7 @@ static void show_program(cbx_ctx *c, const cbx__graph *g, const cbx__program *p)
 }
 
 /* NULL: as it should be. */
-static const char *try(cbx_ctx *c, const cbx__emitter *emitter, const graph_trial *t, bool show)
+static const char *try(cbx_ctx *c, const cbx__emitter *emitter, cbx__gpu *gpu, const graph_trial *t, bool show)
 {
     static char text[300];
     cbx_array *in[GRAPH_INPUTS], *want[GRAPH_OUTPUTS] = { NULL }, *have[GRAPH_OUTPUTS] = { NULL };
@@ -67,6 +68,7 @@ static const char *try(cbx_ctx *c, const cbx__emitter *emitter, const graph_tria
     cbx__traced traced = { 0 };
     cbx__program *p = NULL;
     cbx__graph *simple = NULL;
+    const cbx__gpu_nests *nests = NULL;
     const char *wrong = NULL;
     cbx_status st;
 
@@ -83,7 +85,8 @@ static const char *try(cbx_ctx *c, const cbx__emitter *emitter, const graph_tria
     }
     if (!st) st = cbx__program_create(c, simple, emitter, CBX__LONGEST, &p, &err);
     if (!st && show) show_program(c, simple, p);
-    if (!st) st = cbx__program_run(c, p, in, have, &err);
+    if (!st && gpu) st = cbx__program_nests(c, p, gpu, &nests, &err);
+    if (!st) st = cbx__program_run(c, p, gpu_records(gpu) ? NULL : gpu, in, have, &err);
     if (st) {
         snprintf(text, sizeof text, "status %d: %.250s", st, err.message);
         wrong = text;
@@ -106,7 +109,7 @@ static const char *try(cbx_ctx *c, const cbx__emitter *emitter, const graph_tria
 }
 
 /* CALIBRAX_TEST_GRAPHS: how many; each failure is shown with the fewest steps that still fail. */
-static void compare(const cbx__emitter *emitter)
+static void compare(const cbx__emitter *emitter, cbx__gpu *gpu)
 {
     const char *asked = getenv("CALIBRAX_TEST_GRAPHS"), *from = getenv("CALIBRAX_TEST_GRAPHS_FROM");
     const uint64_t count = asked ? strtoull(asked, NULL, 10) : 400, first = from ? strtoull(from, NULL, 10) : 1;
@@ -115,13 +118,13 @@ static void compare(const cbx__emitter *emitter)
     CHECK_OK(cbx_ctx_create(NULL, &c, NULL), (&(cbx_err){ 0 }), "context");
     for (uint64_t seed = first; seed < first + count; seed++) {
         graph_trial t = { seed, 2 + (unsigned)(seed % 23) };
-        const char *wrong = try(c, emitter, &t, getenv("CALIBRAX_TEST_GRAPHS_SHOW") != NULL);
+        const char *wrong = try(c, emitter, gpu, &t, getenv("CALIBRAX_TEST_GRAPHS_SHOW") != NULL);
         if (!wrong) continue;
         for (unsigned steps = 1; steps <= t.steps; steps++) {
             const graph_trial less = { seed, steps };
-            wrong = try(c, emitter, &less, false);
+            wrong = try(c, emitter, gpu, &less, false);
             if (!wrong) continue;
-            try(c, emitter, &less, true);
+            try(c, emitter, gpu, &less, true);
             fprintf(stderr, "seed %" PRIu64 ", %u steps: %s\n", seed, steps, wrong);
             break;
         }
@@ -133,18 +136,36 @@ static void compare(const cbx__emitter *emitter)
 static void interpreted_graphs_give_the_same_bits(void **state)
 {
     (void)state;
-    compare(&cbx__emitter_interpreter);
+    compare(&cbx__emitter_interpreter, NULL);
 }
 
 static void compiled_graphs_give_the_same_bits(void **state)
 {
     (void)state;
-    compare(&cbx__emitter_llvm);
+    compare(&cbx__emitter_llvm, NULL);
+}
+
+static void a_played_gpu_gives_the_same_bits(void **state)
+{
+    (void)state;
+    const size_t before = gpu_played_launches();
+
+    compare(&cbx__emitter_interpreter, gpu_played());
+    CHECK_GT(gpu_played_launches() - before, 500, "launches");
+    CHECK_INT(gpu_played_open(), 0, "blocks and modules that are left");
+}
+
+static void a_gpu_gives_the_same_bits(void **state)
+{
+    (void)state;
+    compare(&cbx__emitter_interpreter, gpu_real());
 }
 
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(interpreted_graphs_give_the_same_bits),
-                                        cmocka_unit_test(compiled_graphs_give_the_same_bits) };
+                                        cmocka_unit_test(compiled_graphs_give_the_same_bits),
+                                        cmocka_unit_test(a_played_gpu_gives_the_same_bits),
+                                        cmocka_unit_test(a_gpu_gives_the_same_bits) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

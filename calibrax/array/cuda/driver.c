@@ -111,9 +111,26 @@ static cbx_status load_image(cbx_cuda *g, const char *folder, size_t i, cbx_err 
     return cbx__cuda_fault("cuModuleLoadData", number, err);
 }
 
+cbx_status cbx__cuda_take(cbx_ctx *ctx, const cbx_cuda_opts *o, cbx_cuda **out, cbx_err *err)
+{
+    cbx_cuda *g = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *g);
+    cbx_status st;
+
+    if (!g) return cbx_fail(err, CBX_ENOMEM, "no memory for a GPU's handle");
+    g->ctx = ctx;
+    st = load_driver(g, o, err);
+    if (!st) st = take_device(g, err);
+    if (st)
+        cbx_cuda_close(g);
+    else
+        *out = g;
+    return st;
+}
+
 cbx_status cbx_cuda_open(cbx_ctx *ctx, const cbx_cuda_opts *opts, cbx_cuda **out, cbx_err *err)
 {
     const cbx_cuda_opts defaults = CBX_CUDA_OPTS_INIT, *o = opts ? opts : &defaults;
+    cbx_cuda *g = NULL;
     cbx_status st;
     if (o->struct_size != sizeof *o)
         return cbx_fail(err, CBX_EINVAL, "cbx_cuda_opts has %u bytes, not %zu: start from CBX_CUDA_OPTS_INIT",
@@ -121,15 +138,9 @@ cbx_status cbx_cuda_open(cbx_ctx *ctx, const cbx_cuda_opts *opts, cbx_cuda **out
     if (!o->images && !cbx_cuda_build())
         return cbx_fail(err, CBX_EUNAVAILABLE,
                         "this library has no kernels for GPUs: build it where nvcc is installed, with -Dcuda=enabled");
-    cbx_cuda *g = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *g);
-    if (!g) return cbx_fail(err, CBX_ENOMEM, "no memory for a GPU's handle");
-    g->ctx = ctx;
-    st = load_driver(g, o, err);
-    if (!st) st = take_device(g, err);
+    st = cbx__cuda_take(ctx, o, &g, err);
     if (!st) st = cbx__cuda_enter(g, err);
     if (!st) {
-        st = CBX_OK;
-
         for (size_t i = 0; i < CBX__CUDA_IMAGES && !st; i++) st = load_image(g, o->images, i, err);
         for (size_t i = 0; i < CBX__CUDA_KERNELS && !st; i++) {
             const int number = g->function(&g->kernels[i], g->modules[kernels[i].image], kernels[i].name);

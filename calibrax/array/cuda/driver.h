@@ -79,6 +79,8 @@ typedef struct cbx__cuda_image {
 extern const cbx__cuda_image cbx__cuda_images[CBX__CUDA_IMAGES];
 extern const char *const cbx__cuda_build_text;
 
+/* As cbx_cuda_open without kernels and cuBLAS: for kernels of the caller's. */
+cbx_status cbx__cuda_take(cbx_ctx *ctx, const cbx_cuda_opts *o, cbx_cuda **out, cbx_err *err);
 /* The context is current from the one to the other. */
 cbx_status cbx__cuda_enter(cbx_cuda *g, cbx_err *err);
 void cbx__cuda_leave(cbx_cuda *g);

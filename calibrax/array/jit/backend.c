@@ -1,4 +1,5 @@
 /* The backend: single operations as the reference backend has them, graphs as programs. */
+#include "calibrax/array/device/device.h"
 #include "calibrax/array/jit/jit.h"
 #include "calibrax/array/jit/program.h"
 #include "calibrax/array/trace/simplify.h"
@@ -64,12 +65,30 @@ static cbx_status compile(const cbx_backend *self, cbx_ctx *ctx, const cbx__grap
     return st;
 }
 
+/* The GPU that the context's configuration asks for; NULL: none. */
+static cbx_status wanted_gpu(cbx_ctx *ctx, cbx__gpu **out, cbx_err *err)
+{
+    cbx_device_config config;
+    cbx_device_choice choice;
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st = cbx_ctx_device_config(ctx, &config, err);
+
+    if (st || config.preferred != CBX_DEVICE_CUDA) return st;
+    st = cbx_ctx_device(ctx, &choice, err);
+    if (st || choice.device->kind != CBX_DEVICE_CUDA) return st;
+    st = cbx__gpu_cuda(choice.device->index, out, &why);
+    return st && !config.allow_fallback ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
+}
+
 static cbx_status run(const cbx_backend *self, cbx_ctx *ctx, const void *compiled, cbx_array *const *in,
                       cbx_array **out, cbx_err *err)
 {
     const executable *x = compiled;
+    cbx__gpu *gpu = NULL;
+    const cbx_status st = wanted_gpu(ctx, &gpu, err);
+
     (void)self;
-    return cbx__program_run(ctx, x->program, in, out, err);
+    return st ? st : cbx__program_run(ctx, x->program, gpu, in, out, err);
 }
 
 static cbx_status show(const cbx_backend *self, cbx_ctx *ctx, const void *compiled, cbx_dump_kind kind, cbx_text *out,
@@ -94,7 +113,7 @@ const cbx_backend cbx__jit_backend = {
     .struct_size = sizeof(cbx_backend),
     .abi = CBX_BACKEND_ABI,
     .name = "jit",
-    .flags = CBX_BACKEND_JIT,
+    .flags = CBX_BACKEND_JIT | CBX_BACKEND_GPU,
     .apply = apply,
     .compile = compile,
     .run = run,

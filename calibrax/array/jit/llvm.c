@@ -60,7 +60,7 @@ static void put_instruction(cbx_text *t, const cbx__kinstr *x)
     put_number(t, x->bits);
 }
 
-static void put_kernel(cbx_text *t, const cbx__kernel *k)
+void cbx__llvm_put_kernel(cbx_text *t, const cbx__kernel *k)
 {
     put_number(t, k->nout);
     put_number(t, k->streams.n);
@@ -115,7 +115,7 @@ static cbx_status make_key(cbx_isa isa, size_t n, const cbx__kernel *const *kern
     pthread_once(&cpu_known, describe_cpu);
     put(t, cpu, sizeof cpu);
     put_number(t, n);
-    for (size_t i = 0; i < n; i++) put_kernel(t, kernels[i]);
+    for (size_t i = 0; i < n; i++) cbx__llvm_put_kernel(t, kernels[i]);
     return cbx_text_check(t, err);
 }
 
@@ -131,18 +131,6 @@ static const char *symbol_name(char buf[NAME_SIZE], const char *key, size_t key_
 
 /* ---- objects ---- */
 
-static cbx_status emit(const cbx__llvm *l, const cbx__llvm_target *t, LLVMModuleRef module, int kind,
-                       LLVMMemoryBufferRef *out, cbx_err *err)
-{
-    char *why = NULL;
-    cbx_status st;
-
-    if (!l->c.TargetMachineEmitToMemoryBuffer(t->machine, module, kind, &why, out)) return CBX_OK;
-    st = cbx_fail(err, CBX_EINTERNAL, "LLVM cannot compile a kernel: %.300s", why);
-    l->c.DisposeMessage(why);
-    return st;
-}
-
 static cbx_status compile_object(cbx_ctx *ctx, cbx_isa isa, const char *symbol, size_t n,
                                  const cbx__kernel *const *kernels, const cbx_text *key, cbx__machine_code *out,
                                  cbx_err *err)
@@ -157,7 +145,7 @@ static cbx_status compile_object(cbx_ctx *ctx, cbx_isa isa, const char *symbol, 
     if (st) return st;
     st = cbx__llvm_target_get(l, isa, &target, err);
     if (!st) st = cbx__llvm_module(ctx, l, target, symbol, n, kernels, &context, &module, err);
-    if (!st) st = emit(l, target, module, LLVM_OBJECT_FILE, &object, err);
+    if (!st) st = cbx__llvm_emit(l, target, module, LLVM_OBJECT_FILE, &object, err);
     if (module) {
         l->c.DisposeModule(module);
         l->c.ContextDispose(context);
@@ -323,7 +311,7 @@ static cbx_status text(cbx_ctx *ctx, const char *what, size_t n, const cbx__kern
         cbx_text_puts(out, all);
         l->c.DisposeMessage(all);
     } else if (!st) {
-        st = emit(l, target, module, LLVM_ASSEMBLY_FILE, &assembly, err);
+        st = cbx__llvm_emit(l, target, module, LLVM_ASSEMBLY_FILE, &assembly, err);
         if (!st) {
             cbx_text_add(out, l->c.GetBufferStart(assembly), l->c.GetBufferSize(assembly));
             l->c.DisposeMemoryBuffer(assembly);

@@ -21,6 +21,7 @@ typedef struct cbx__llvm {
     unsigned version[3];
     char *triple;
     cbx__llvm_target targets[CBX_ISA_COUNT];
+    cbx__llvm_target ptx; /* NVIDIA's GPUs */
     bool ready;
 } cbx__llvm;
 
@@ -36,10 +37,19 @@ void cbx__llvm_leave(void);
 
 /** The target of an instruction set that this machine runs. */
 cbx_status cbx__llvm_target_get(cbx__llvm *l, cbx_isa isa, const cbx__llvm_target **out, cbx_err *err);
+#define CBX__PTX_TRIPLE "nvptx64-nvidia-cuda"
+/** PTX for devices of capability 8.0 and later.  @return CBX_OK; CBX_EUNAVAILABLE (this LLVM does not have it); CBX_ENOMEM */
+cbx_status cbx__llvm_target_ptx(cbx_ctx *ctx, cbx__llvm *l, const cbx__llvm_target **out, cbx_err *err);
+/** A module as an object or as assembly: kind LLVM_OBJECT_FILE, LLVM_ASSEMBLY_FILE. */
+cbx_status cbx__llvm_emit(const cbx__llvm *l, const cbx__llvm_target *t, LLVMModuleRef module, int kind,
+                          LLVMMemoryBufferRef *out, cbx_err *err);
 /** Name of the loop of a primitive in objects; returns buf. */
 const char *cbx__llvm_loop_name(char buf[32], cbx_prim p, cbx_dtype t);
 /** The loop that MATH of a primitive runs; NULL: it has none for operands of this dtype. */
 void (*cbx__llvm_loop(cbx_prim p, cbx_dtype t))(size_t, char *const *, const ptrdiff_t *);
+
+/** Adds all of a kernel that code depends on to a key. */
+void cbx__llvm_put_kernel(cbx_text *t, const cbx__kernel *k);
 
 /** Of a function that objects call by name; 0: unknown.  Needs no lock, and no LLVM. */
 uint64_t cbx__llvm_address(const char *symbol);

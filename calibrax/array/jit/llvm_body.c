@@ -128,11 +128,12 @@ static LLVMValueRef call_loop(llvm_emission *e, const llvm_body *body, cbx_prim 
 {
     LLVMValueRef args[3] = { body->count, e->slot_pointers, e->slot_steps }, result;
 
-    if (!cbx__llvm_loop(prim, t)) {
+    if (e->outside || !cbx__llvm_loop(prim, t)) {
         e->status = CBX_EUNSUPPORTED;
         e->unsupported = prim;
         e->unsupported_dtype = t;
     }
+    if (e->outside) return e->c->GetPoison(e->types[t]);
     for (int o = 0; o <= operands; o++) {
         LLVMValueRef at = llvm_int(e, o);
         aligned_store(e, llvm_int(e, (int64_t)cbx__dtype_size(t)),
@@ -179,7 +180,7 @@ static void compute_formula(const llvm_emission *e, const llvm_body *body, const
     }
 }
 
-/* The fast result where all lanes are inside, else what the loop gives. */
+/* The fast result where all lanes are inside, else what the loop gives; on a GPU it is noted that one is not. */
 static LLVMValueRef checked(llvm_emission *e, const llvm_body *body, cbx_prim prim, cbx_dtype t, int operands,
                             LLVMValueRef *v, LLVMValueRef fast, LLVMValueRef inside)
 {
@@ -192,9 +193,14 @@ static LLVMValueRef checked(llvm_emission *e, const llvm_body *body, cbx_prim pr
     LLVMBasicBlockRef next = c->AppendBasicBlockInContext(e->context, e->function, "next");
     c->SetMetadata(c->BuildCondBr(e->builder, inside, next, outside), e->profile, e->rarely);
     c->PositionBuilderAtEnd(e->builder, outside);
-    LLVMValueRef slow = call_loop(e, body, prim, t, operands, v);
+    LLVMValueRef slow = fast;
+    if (e->outside)
+        c->BuildStore(e->builder, c->ConstInt(e->i32, 1, 0), e->outside);
+    else
+        slow = call_loop(e, body, prim, t, operands, v);
     c->BuildBr(e->builder, next);
     c->PositionBuilderAtEnd(e->builder, next);
+    if (e->outside) return fast;
     LLVMValueRef result = c->BuildPhi(e->builder, llvm_vector(e, e->types[t], body->lanes), "");
     c->AddIncoming(result, (LLVMValueRef[]){ fast, slow }, (LLVMBasicBlockRef[]){ here, outside }, 2);
     return result;
@@ -220,6 +226,7 @@ static LLVMValueRef quotient(llvm_emission *e, const llvm_body *body, const cbx_
     const cbx_dtype t = (cbx_dtype)x->dtype;
     LLVMValueRef inside, fast;
 
+    if (e->outside) return cbx__llvm_exact_quotient(e, x, v[0], v[1]);
     /* Without AVX-512 there are no conversions of 64-bit integers, and no gain. */
     if (cbx__dtype_size(t) == 8 && e->target->vector_bytes < 64) return call_loop(e, body, prim, t, 2, v);
     fast = cbx__llvm_quotient(e, body->lanes, x, v[0], v[1], &inside);
@@ -295,21 +302,23 @@ static void store_dense(const llvm_emission *e, const llvm_body *body, const llv
     }
 }
 
+void cbx__llvm_store_output(llvm_emission *e, const llvm_body *body, size_t o, bool aligned)
+{
+    const cbx__kstream *k = &e->kernel->streams.items[o];
+    const llvm_stream *s = &e->streams[o];
+    const cbx_dtype t = (cbx_dtype)k->dtype;
+    LLVMTypeRef element = cbx__llvm_memory_type(e, t);
+    const size_t size = cbx__dtype_size(t);
+    LLVMValueRef v = cbx__llvm_to_memory(e, t, body->values[k->value], body->lanes);
+
+    if (k->kind == CBX__STREAM_DENSE)
+        store_dense(e, body, s, v, element, size, aligned && k->nontemporal);
+    else
+        store_strided(e, body, s, v, element, size);
+}
+
 void cbx__llvm_store(llvm_emission *e, const llvm_body *body, bool aligned, bool final)
 {
-    for (size_t o = 0; o < e->kernel->nout; o++) {
-        const cbx__kstream *k = &e->kernel->streams.items[o];
-        const llvm_stream *s = &e->streams[o];
-        const cbx_dtype t = (cbx_dtype)k->dtype;
-        LLVMTypeRef element = cbx__llvm_memory_type(e, t);
-        const size_t size = cbx__dtype_size(t);
-        LLVMValueRef v;
-
-        if (k->final != final) continue;
-        v = cbx__llvm_to_memory(e, t, body->values[k->value], body->lanes);
-        if (k->kind == CBX__STREAM_DENSE)
-            store_dense(e, body, s, v, element, size, aligned && k->nontemporal);
-        else
-            store_strided(e, body, s, v, element, size);
-    }
+    for (size_t o = 0; o < e->kernel->nout; o++)
+        if (e->kernel->streams.items[o].final == final) cbx__llvm_store_output(e, body, o, aligned);
 }

@@ -27,7 +27,10 @@ enum {
     LLVM_FSUB,
     LLVM_MUL,
     LLVM_FMUL,
-    LLVM_FDIV = 16,
+    LLVM_UDIV,
+    LLVM_SDIV,
+    LLVM_FDIV,
+    LLVM_UREM,
     LLVM_SHL = 20,
     LLVM_LSHR,
     LLVM_ASHR,
@@ -50,9 +53,10 @@ enum { LLVM_INT_EQ = 32, LLVM_INT_NE, LLVM_INT_UGT, LLVM_INT_UGE, LLVM_INT_ULT, 
 enum { LLVM_INT_SGT = 38, LLVM_INT_SGE, LLVM_INT_SLT, LLVM_INT_SLE };
 enum { LLVM_REAL_OEQ = 1, LLVM_REAL_OGT, LLVM_REAL_OGE, LLVM_REAL_OLT, LLVM_REAL_OLE, LLVM_REAL_UNE = 14 };
 enum { LLVM_INTERNAL_LINKAGE = 8 };
+enum { LLVM_PTX_KERNEL = 71 }; /* a calling convention */
 enum { LLVM_CODEGEN_LESS = 1 };
-enum { LLVM_RELOC_PIC = 2 };
-enum { LLVM_CODE_MODEL_SMALL = 3 };
+enum { LLVM_RELOC_DEFAULT, LLVM_RELOC_PIC = 2 };
+enum { LLVM_CODE_MODEL_DEFAULT, LLVM_CODE_MODEL_SMALL = 3 };
 enum { LLVM_ASSEMBLY_FILE, LLVM_OBJECT_FILE };
 #define LLVM_FUNCTION_INDEX (~0u)
 
@@ -113,6 +117,7 @@ enum { LLVM_ASSEMBLY_FILE, LLVM_OBJECT_FILE };
     X(AddGlobal, "LLVMAddGlobal", LLVMValueRef, (LLVMModuleRef, LLVMTypeRef, const char *))                            \
     X(SetInitializer, "LLVMSetInitializer", void, (LLVMValueRef, LLVMValueRef))                                        \
     X(SetGlobalConstant, "LLVMSetGlobalConstant", void, (LLVMValueRef, int))                                           \
+    X(SetFunctionCallConv, "LLVMSetFunctionCallConv", void, (LLVMValueRef, unsigned))                                  \
     X(SetLinkage, "LLVMSetLinkage", void, (LLVMValueRef, int))                                                         \
     X(GetEnumAttributeKindForName, "LLVMGetEnumAttributeKindForName", unsigned, (const char *, size_t))                \
     X(CreateEnumAttribute, "LLVMCreateEnumAttribute", LLVMAttributeRef, (LLVMContextRef, unsigned, uint64_t))          \
@@ -162,6 +167,13 @@ enum { LLVM_ASSEMBLY_FILE, LLVM_OBJECT_FILE };
     X(BuildCondBr, "LLVMBuildCondBr", LLVMValueRef,                                                                    \
       (LLVMBuilderRef, LLVMValueRef, LLVMBasicBlockRef, LLVMBasicBlockRef))                                            \
     X(BuildRetVoid, "LLVMBuildRetVoid", LLVMValueRef, (LLVMBuilderRef))
+
+/* The target of NVIDIA's GPUs, which not every LLVM has. */
+#define LLVM_PTX_CALLS(X)                                                                                              \
+    X(InitializeTargetInfo, "LLVMInitializeNVPTXTargetInfo")                                                           \
+    X(InitializeTarget, "LLVMInitializeNVPTXTarget")                                                                   \
+    X(InitializeTargetMC, "LLVMInitializeNVPTXTargetMC")                                                               \
+    X(InitializeAsmPrinter, "LLVMInitializeNVPTXAsmPrinter")
 
 typedef struct cbx__llvm_calls {
 #define LLVM_MEMBER(name, symbol, result, args) result(*name) args;

@@ -3,6 +3,7 @@
 #define CALIBRAX_ARRAY_JIT_LLVM_EMIT_H
 
 #include "calibrax/array/jit/llvm.h"
+#include "calibrax/base/arena.h"
 
 #define LLVM_MAX_LANES 256 /* 4 vectors of 64 bytes */
 
@@ -49,7 +50,8 @@ typedef struct llvm_emission {
     llvm_stream *streams;
     LLVMValueRef slots[3], slot_pointers, slot_steps; /* for calls of loops: result and operands */
     LLVMValueRef *scratch;                            /* values of a formula; as long as the longest */
-    cbx_status status;                                /* CBX_EUNSUPPORTED: unsupported */
+    LLVMValueRef outside; /* of a GPU, which calls no loops: an int32 there that is set where a formula does not hold */
+    cbx_status status;    /* CBX_EUNSUPPORTED: unsupported */
     cbx_prim unsupported;
     cbx_dtype unsupported_dtype;
 } llvm_emission;
@@ -71,6 +73,43 @@ static inline LLVMValueRef llvm_at(const llvm_emission *e, LLVMValueRef p, LLVMV
 {
     return e->c->BuildGEP2(e->builder, e->i8, p, &bytes, 1, "");
 }
+
+static inline LLVMBasicBlockRef llvm_block(const llvm_emission *e, const char *name)
+{
+    return e->c->AppendBasicBlockInContext(e->context, e->function, name);
+}
+static inline void llvm_enter(const llvm_emission *e, LLVMBasicBlockRef b)
+{
+    e->c->PositionBuilderAtEnd(e->builder, b);
+}
+static inline LLVMValueRef llvm_phi(const llvm_emission *e, LLVMTypeRef type)
+{
+    return e->c->BuildPhi(e->builder, type, "");
+}
+static inline void llvm_incoming(const llvm_emission *e, LLVMValueRef to, LLVMValueRef v, LLVMBasicBlockRef from)
+{
+    e->c->AddIncoming(to, &v, &from, 1);
+}
+static inline LLVMValueRef llvm_compare(const llvm_emission *e, int how, LLVMValueRef a, LLVMValueRef b)
+{
+    return e->c->BuildICmp(e->builder, how, a, b, "");
+}
+
+/** It has no unwind table. */
+static inline void llvm_no_unwind(const llvm_emission *e, LLVMValueRef function)
+{
+    const unsigned kind = e->c->GetEnumAttributeKindForName("nounwind", 8);
+    e->c->AddAttributeAtIndex(function, LLVM_FUNCTION_INDEX, e->c->CreateEnumAttribute(e->context, kind, 0));
+}
+
+/* llvm_module.c */
+
+/** Context, module, builder and types. */
+void cbx__llvm_open_module(llvm_emission *e, const char *triple, const char *name);
+/** Memory for a function of a kernel; values: of its instructions.  false without memory. */
+bool cbx__llvm_begin(llvm_emission *e, const cbx__kernel *k, cbx_arena *arena, LLVMValueRef **values);
+/** Elements of SCALAR streams, from where the streams begin. */
+void cbx__llvm_load_scalars(llvm_emission *e);
 
 /* llvm_values.c */
 
@@ -94,6 +133,8 @@ LLVMValueRef cbx__llvm_to_memory(const llvm_emission *e, cbx_dtype t, LLVMValueR
  */
 LLVMValueRef cbx__llvm_quotient(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x, LLVMValueRef a,
                                 LLVMValueRef b, LLVMValueRef *inside);
+/** The same by divisions of integers, which give every result: where they are as fast. */
+LLVMValueRef cbx__llvm_exact_quotient(const llvm_emission *e, const cbx__kinstr *x, LLVMValueRef a, LLVMValueRef b);
 /** An instruction but LOAD, MATH, FLOOR_DIV and REM; from: dtype of operand a. */
 LLVMValueRef cbx__llvm_instruction(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x, cbx_dtype from,
                                    LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
@@ -104,6 +145,8 @@ LLVMValueRef cbx__llvm_instruction(const llvm_emission *e, unsigned lanes, const
 void cbx__llvm_body(llvm_emission *e, llvm_body *body);
 /** Stores the outputs; aligned: those that go past the caches lie on whole vectors; final: those of the last row alone. */
 void cbx__llvm_store(llvm_emission *e, const llvm_body *body, bool aligned, bool final);
+/** Output o alone; wherever it is to be stored. */
+void cbx__llvm_store_output(llvm_emission *e, const llvm_body *body, size_t o, bool aligned);
 /** The elements of an input. */
 LLVMValueRef cbx__llvm_element(const llvm_emission *e, const llvm_body *body, uint32_t stream);
 

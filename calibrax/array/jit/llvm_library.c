@@ -117,6 +117,60 @@ cbx_status cbx__llvm_target_get(cbx__llvm *l, cbx_isa isa, const cbx__llvm_targe
     return CBX_OK;
 }
 
+cbx_status cbx__llvm_target_ptx(cbx_ctx *ctx, cbx__llvm *l, const cbx__llvm_target **out, cbx_err *err)
+{
+    struct {
+        void (*InitializeTargetInfo)(void), (*InitializeTarget)(void), (*InitializeTargetMC)(void),
+            (*InitializeAsmPrinter)(void);
+    } start;
+    const cbx_library_symbol symbols[] = {
+#define PTX_SYMBOL(name, symbol) { symbol, (void **)(void *)&start.name },
+        LLVM_PTX_CALLS(PTX_SYMBOL)
+#undef PTX_SYMBOL
+    };
+    cbx__llvm_target *t = &l->ptx;
+    cbx_library *lib = NULL;
+    LLVMTargetRef target = NULL;
+    char *why = NULL;
+    cbx_status st;
+
+    if (!t->machine) {
+        st = cbx_library_open_known(ctx, CBX_LIBRARY_LLVM, getenv("CALIBRAX_LLVM"), symbols, CBX_LEN(symbols), &lib,
+                                    err);
+        if (st) return st;
+        cbx_library_close(lib);
+        start.InitializeTargetInfo();
+        start.InitializeTarget();
+        start.InitializeTargetMC();
+        start.InitializeAsmPrinter();
+        if (l->c.GetTargetFromTriple(CBX__PTX_TRIPLE, &target, &why)) {
+            st = cbx_fail(err, CBX_EUNAVAILABLE, "LLVM has no target '%s': %s", CBX__PTX_TRIPLE, why);
+            l->c.DisposeMessage(why);
+            return st;
+        }
+        t->cpu = "sm_80";
+        t->features = "+ptx70";
+        t->fma = true;
+        t->machine = l->c.CreateTargetMachine(target, CBX__PTX_TRIPLE, t->cpu, t->features, LLVM_CODEGEN_LESS,
+                                              LLVM_RELOC_DEFAULT, LLVM_CODE_MODEL_DEFAULT);
+        t->layout = l->c.CreateTargetDataLayout(t->machine);
+    }
+    *out = t;
+    return CBX_OK;
+}
+
+cbx_status cbx__llvm_emit(const cbx__llvm *l, const cbx__llvm_target *t, LLVMModuleRef module, int kind,
+                          LLVMMemoryBufferRef *out, cbx_err *err)
+{
+    char *why = NULL;
+    cbx_status st;
+
+    if (!l->c.TargetMachineEmitToMemoryBuffer(t->machine, module, kind, &why, out)) return CBX_OK;
+    st = cbx_fail(err, CBX_EINTERNAL, "LLVM cannot compile a kernel: %.300s", why);
+    l->c.DisposeMessage(why);
+    return st;
+}
+
 /* ---- what objects call ---- */
 
 cbx__loop cbx__llvm_loop(cbx_prim p, cbx_dtype t)

@@ -82,25 +82,6 @@ static void choose_lanes(llvm_emission *e, uint32_t *last)
     e->narrow = e->target->masks && !small ? e->native : 1;
 }
 
-static LLVMBasicBlockRef block(const llvm_emission *e, const char *name)
-{
-    return e->c->AppendBasicBlockInContext(e->context, e->function, name);
-}
-
-static void enter(const llvm_emission *e, LLVMBasicBlockRef b) { e->c->PositionBuilderAtEnd(e->builder, b); }
-
-static LLVMValueRef phi(const llvm_emission *e, LLVMTypeRef type) { return e->c->BuildPhi(e->builder, type, ""); }
-
-static void incoming(const llvm_emission *e, LLVMValueRef to, LLVMValueRef v, LLVMBasicBlockRef from)
-{
-    e->c->AddIncoming(to, &v, &from, 1);
-}
-
-static LLVMValueRef compare(const llvm_emission *e, int how, LLVMValueRef a, LLVMValueRef b)
-{
-    return e->c->BuildICmp(e->builder, how, a, b, "");
-}
-
 static LLVMValueRef number(const llvm_emission *e, LLVMValueRef array, size_t i, LLVMTypeRef type)
 {
     LLVMValueRef at = llvm_int(e, (int64_t)i);
@@ -155,7 +136,7 @@ static void read_arguments(llvm_emission *e, LLVMValueRef *first)
     }
 }
 
-static void load_scalars(llvm_emission *e)
+void cbx__llvm_load_scalars(llvm_emission *e)
 {
     for (size_t k = 0; k < e->kernel->streams.n; k++) {
         const cbx__kstream *t = &e->kernel->streams.items[k];
@@ -188,7 +169,7 @@ static LLVMValueRef elements_before(const llvm_emission *e, size_t o, LLVMValueR
                                  llvm_int(e, e->target->vector_bytes - 1));
     LLVMValueRef before = llvm_op(e, LLVM_LSHR, bytes, llvm_int(e, size == 8 ? 3 : size == 4 ? 2 : size == 2));
 
-    return e->c->BuildSelect(e->builder, compare(e, LLVM_INT_ULT, before, n), before, n, "");
+    return e->c->BuildSelect(e->builder, llvm_compare(e, LLVM_INT_ULT, before, n), before, n, "");
 }
 
 /* Whether element i of all outputs that go past the caches begins a whole vector. */
@@ -203,8 +184,8 @@ static LLVMValueRef all_aligned(const llvm_emission *e, LLVMValueRef i)
         LLVMValueRef at = llvm_op(e, LLVM_ADD, address(e, o), llvm_op(e, LLVM_MUL, i, llvm_int(e, (int64_t)size)));
         bits = llvm_op(e, LLVM_OR, bits, at);
     }
-    return compare(e, LLVM_INT_EQ, llvm_op(e, LLVM_AND, bits, llvm_int(e, e->target->vector_bytes - 1)),
-                   llvm_int(e, 0));
+    return llvm_compare(e, LLVM_INT_EQ, llvm_op(e, LLVM_AND, bits, llvm_int(e, e->target->vector_bytes - 1)),
+                        llvm_int(e, 0));
 }
 
 /* Blocks of a row, and the numbers that they hand on. */
@@ -223,35 +204,36 @@ static void emit_wide(llvm_emission *e, row *r, LLVMValueRef *values)
     LLVMValueRef left, stop, i, next, aligned = NULL;
     llvm_body body = { .lanes = e->wide, .wide = true, .count = llvm_int(e, e->wide), .values = values };
 
-    enter(e, r->wide_head);
+    llvm_enter(e, r->wide_head);
     left = llvm_op(e, LLVM_AND, llvm_op(e, LLVM_SUB, r->n, r->wide_from), llvm_int(e, -(int64_t)e->wide));
     stop = llvm_op(e, LLVM_ADD, r->wide_from, left);
     if (r->nontemporal) aligned = all_aligned(e, r->wide_from);
-    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SGT, left, llvm_int(e, 0)), r->wide, r->rest);
+    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SGT, left, llvm_int(e, 0)), r->wide, r->rest);
 
-    enter(e, r->wide);
-    i = phi(e, e->i64);
-    incoming(e, i, r->wide_from, r->wide_head);
+    llvm_enter(e, r->wide);
+    i = llvm_phi(e, e->i64);
+    llvm_incoming(e, i, r->wide_from, r->wide_head);
     body.i = i;
     cbx__llvm_body(e, &body);
     if (r->nontemporal) {
-        LLVMBasicBlockRef past = block(e, "past"), cached = block(e, "cached"), stored = block(e, "stored");
+        LLVMBasicBlockRef past = llvm_block(e, "past"), cached = llvm_block(e, "cached"),
+                          stored = llvm_block(e, "stored");
         e->c->BuildCondBr(e->builder, aligned, past, cached);
-        enter(e, cached);
+        llvm_enter(e, cached);
         cbx__llvm_store(e, &body, false, false);
         e->c->BuildBr(e->builder, stored);
-        enter(e, past);
+        llvm_enter(e, past);
         cbx__llvm_store(e, &body, true, false);
         e->c->BuildBr(e->builder, stored);
-        enter(e, stored);
+        llvm_enter(e, stored);
     } else {
         cbx__llvm_store(e, &body, false, false);
     }
     next = llvm_op(e, LLVM_ADD, i, llvm_int(e, e->wide));
-    incoming(e, i, next, e->c->GetInsertBlock(e->builder));
-    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, next, stop), r->wide, r->rest);
-    incoming(e, r->rest_from, r->wide_from, r->wide_head);
-    incoming(e, r->rest_from, next, e->c->GetInsertBlock(e->builder));
+    llvm_incoming(e, i, next, e->c->GetInsertBlock(e->builder));
+    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, next, stop), r->wide, r->rest);
+    llvm_incoming(e, r->rest_from, r->wide_from, r->wide_head);
+    llvm_incoming(e, r->rest_from, next, e->c->GetInsertBlock(e->builder));
 }
 
 /* The lanes of a narrow body that are elements below `end`. */
@@ -259,11 +241,11 @@ static void set_mask(const llvm_emission *e, llvm_body *body, LLVMValueRef end)
 {
     LLVMValueRef lanes = llvm_int(e, e->narrow), left = llvm_op(e, LLVM_SUB, end, body->i), some;
 
-    body->count = e->c->BuildSelect(e->builder, compare(e, LLVM_INT_SLT, left, lanes), left, lanes, "");
+    body->count = e->c->BuildSelect(e->builder, llvm_compare(e, LLVM_INT_SLT, left, lanes), left, lanes, "");
     some = e->lane_type == e->i64 ? body->count
                                   : e->c->BuildCast(e->builder, LLVM_TRUNC, body->count, e->lane_type, "");
-    body->mask = compare(e, LLVM_INT_ULT, cbx__llvm_iota(e, e->lane_type, e->narrow),
-                         cbx__llvm_splat(e, some, e->narrow));
+    body->mask = llvm_compare(e, LLVM_INT_ULT, cbx__llvm_iota(e, e->lane_type, e->narrow),
+                              cbx__llvm_splat(e, some, e->narrow));
 }
 
 /* The narrow body from element narrow_from to narrow_to. */
@@ -272,14 +254,14 @@ static void emit_narrow(llvm_emission *e, row *r, LLVMValueRef *values)
     llvm_body body = { .lanes = e->narrow, .i = r->narrow_from, .count = llvm_int(e, 1), .values = values };
     LLVMValueRef next;
 
-    enter(e, r->narrow);
+    llvm_enter(e, r->narrow);
     if (e->narrow > 1) set_mask(e, &body, r->narrow_to);
     cbx__llvm_body(e, &body);
     cbx__llvm_store(e, &body, false, false);
     next = llvm_op(e, LLVM_ADD, r->narrow_from, llvm_int(e, e->narrow));
-    incoming(e, r->narrow_from, next, e->c->GetInsertBlock(e->builder));
-    incoming(e, r->narrow_to, r->narrow_to, e->c->GetInsertBlock(e->builder));
-    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, next, r->narrow_to), r->narrow, r->narrow_end);
+    llvm_incoming(e, r->narrow_from, next, e->c->GetInsertBlock(e->builder));
+    llvm_incoming(e, r->narrow_to, r->narrow_to, e->c->GetInsertBlock(e->builder));
+    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, next, r->narrow_to), r->narrow, r->narrow_end);
 }
 
 /* One row; the builder is at its beginning, and in block end afterwards. */
@@ -289,81 +271,81 @@ static void emit_row(llvm_emission *e, row *r, LLVMValueRef *values)
     LLVMValueRef before = NULL;
 
     r->nontemporal = past != SIZE_MAX;
-    r->wide_head = block(e, "wide_head");
-    r->wide = block(e, "wide");
-    r->rest = block(e, "rest");
-    r->narrow = block(e, "narrow");
-    r->narrow_end = block(e, "narrow_end");
-    r->end = block(e, "row_end");
+    r->wide_head = llvm_block(e, "wide_head");
+    r->wide = llvm_block(e, "wide");
+    r->rest = llvm_block(e, "rest");
+    r->narrow = llvm_block(e, "narrow");
+    r->narrow_end = llvm_block(e, "narrow_end");
+    r->end = llvm_block(e, "row_end");
     if (r->nontemporal) {
         before = elements_before(e, past, r->n);
-        e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SGT, before, llvm_int(e, 0)), r->narrow, r->wide_head);
+        e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SGT, before, llvm_int(e, 0)), r->narrow, r->wide_head);
     } else {
         e->c->BuildBr(e->builder, r->wide_head);
     }
 
-    enter(e, r->narrow);
-    r->narrow_from = phi(e, e->i64);
-    r->narrow_to = phi(e, e->i64);
-    enter(e, r->rest);
-    r->rest_from = phi(e, e->i64);
-    incoming(e, r->narrow_from, r->rest_from, r->rest);
-    incoming(e, r->narrow_to, r->n, r->rest);
-    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, r->rest_from, r->n), r->narrow, r->end);
-    enter(e, r->wide_head);
-    r->wide_from = phi(e, e->i64);
-    incoming(e, r->wide_from, llvm_int(e, 0), r->head);
+    llvm_enter(e, r->narrow);
+    r->narrow_from = llvm_phi(e, e->i64);
+    r->narrow_to = llvm_phi(e, e->i64);
+    llvm_enter(e, r->rest);
+    r->rest_from = llvm_phi(e, e->i64);
+    llvm_incoming(e, r->narrow_from, r->rest_from, r->rest);
+    llvm_incoming(e, r->narrow_to, r->n, r->rest);
+    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, r->rest_from, r->n), r->narrow, r->end);
+    llvm_enter(e, r->wide_head);
+    r->wide_from = llvm_phi(e, e->i64);
+    llvm_incoming(e, r->wide_from, llvm_int(e, 0), r->head);
     emit_wide(e, r, values);
     if (r->nontemporal) {
-        incoming(e, r->narrow_from, llvm_int(e, 0), r->head);
-        incoming(e, r->narrow_to, before, r->head);
+        llvm_incoming(e, r->narrow_from, llvm_int(e, 0), r->head);
+        llvm_incoming(e, r->narrow_to, before, r->head);
     }
     emit_narrow(e, r, values);
 
-    enter(e, r->narrow_end);
+    llvm_enter(e, r->narrow_end);
     if (r->nontemporal) {
-        incoming(e, r->wide_from, r->narrow_to, r->narrow_end);
-        e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, r->narrow_to, r->n), r->wide_head, r->end);
+        llvm_incoming(e, r->wide_from, r->narrow_to, r->narrow_end);
+        e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, r->narrow_to, r->n), r->wide_head, r->end);
     } else {
         e->c->BuildBr(e->builder, r->end);
     }
-    enter(e, r->end);
+    llvm_enter(e, r->end);
 }
 
 /* All rows: entry, then for each row its blocks, then exit. */
 static void emit_rows(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *values)
 {
     LLVMValueRef m = e->c->GetParam(e->function, 1), n = e->c->GetParam(e->function, 2), j, next, some;
-    LLVMBasicBlockRef entry = block(e, "entry"), exit = block(e, "exit");
-    row r = { .n = n, .head = block(e, "row") };
+    LLVMBasicBlockRef entry = llvm_block(e, "entry"), exit = llvm_block(e, "exit");
+    row r = { .n = n, .head = llvm_block(e, "row") };
 
-    enter(e, entry);
+    llvm_enter(e, entry);
     if (calls_loops(e->kernel)) make_slots(e);
     read_arguments(e, first);
-    some = llvm_op(e, LLVM_AND, compare(e, LLVM_INT_SGT, m, llvm_int(e, 0)),
-                   compare(e, LLVM_INT_SGT, n, llvm_int(e, 0)));
+    some = llvm_op(e, LLVM_AND, llvm_compare(e, LLVM_INT_SGT, m, llvm_int(e, 0)),
+                   llvm_compare(e, LLVM_INT_SGT, n, llvm_int(e, 0)));
     e->c->BuildCondBr(e->builder, some, r.head, exit);
 
-    enter(e, r.head);
-    j = phi(e, e->i64);
-    incoming(e, j, llvm_int(e, 0), entry);
+    llvm_enter(e, r.head);
+    j = llvm_phi(e, e->i64);
+    llvm_incoming(e, j, llvm_int(e, 0), entry);
     for (size_t k = 0; k < e->kernel->streams.n; k++) {
-        e->streams[k].base = phi(e, e->c->TypeOf(first[k]));
-        incoming(e, e->streams[k].base, first[k], entry);
+        e->streams[k].base = llvm_phi(e, e->c->TypeOf(first[k]));
+        llvm_incoming(e, e->streams[k].base, first[k], entry);
     }
-    load_scalars(e);
+    cbx__llvm_load_scalars(e);
     emit_row(e, &r, values);
     next = llvm_op(e, LLVM_ADD, j, llvm_int(e, 1));
-    incoming(e, j, next, r.end);
+    llvm_incoming(e, j, next, r.end);
     for (size_t k = 0; k < e->kernel->streams.n; k++) {
         const llvm_stream *s = &e->streams[k];
         LLVMValueRef moved = moves_memory(&e->kernel->streams.items[k]) ? llvm_at(e, s->base, s->outer)
                                                                         : llvm_op(e, LLVM_ADD, s->base, s->outer);
-        incoming(e, s->base, moved, r.end);
+        llvm_incoming(e, s->base, moved, r.end);
     }
-    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, next, m), r.head, exit);
+    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, next, m), r.head, exit);
 
-    enter(e, exit);
+    llvm_enter(e, exit);
 #if defined(__x86_64__)
     if (r.nontemporal) cbx__llvm_intrinsic(e, "llvm.x86.sse.sfence", 0, NULL, 0, NULL);
 #endif
@@ -376,42 +358,42 @@ static void emit_column_rows(llvm_emission *e, llvm_body *body, LLVMValueRef *fi
 {
     const cbx__kernel *k = e->kernel;
     LLVMValueRef m = e->c->GetParam(e->function, 1), j, next;
-    LLVMBasicBlockRef rows = block(e, "row"), end = block(e, "rows_end"), last;
+    LLVMBasicBlockRef rows = llvm_block(e, "row"), end = llvm_block(e, "rows_end"), last;
 
     for (size_t c = 0; c < k->carries.n; c++) carry[c] = cbx__llvm_element(e, body, k->carries.items[c].first);
     e->c->BuildBr(e->builder, rows);
 
-    enter(e, rows);
-    j = phi(e, e->i64);
-    incoming(e, j, llvm_int(e, 0), before);
+    llvm_enter(e, rows);
+    j = llvm_phi(e, e->i64);
+    llvm_incoming(e, j, llvm_int(e, 0), before);
     for (size_t s = 0; s < k->streams.n; s++) {
-        e->streams[s].base = phi(e, e->c->TypeOf(first[s]));
-        incoming(e, e->streams[s].base, first[s], before);
+        e->streams[s].base = llvm_phi(e, e->c->TypeOf(first[s]));
+        llvm_incoming(e, e->streams[s].base, first[s], before);
     }
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
         if (x->op != CBX__K_CARRY) continue;
-        body->values[i] = phi(e, e->c->TypeOf(carry[x->a]));
-        incoming(e, body->values[i], carry[x->a], before);
+        body->values[i] = llvm_phi(e, e->c->TypeOf(carry[x->a]));
+        llvm_incoming(e, body->values[i], carry[x->a], before);
     }
-    load_scalars(e);
+    cbx__llvm_load_scalars(e);
     cbx__llvm_body(e, body);
     cbx__llvm_store(e, body, false, false);
     next = llvm_op(e, LLVM_ADD, j, llvm_int(e, 1));
     last = e->c->GetInsertBlock(e->builder);
-    incoming(e, j, next, last);
+    llvm_incoming(e, j, next, last);
     for (size_t s = 0; s < k->streams.n; s++) {
         const llvm_stream *at = &e->streams[s];
         LLVMValueRef moved = moves_memory(&k->streams.items[s]) ? llvm_at(e, at->base, at->outer)
                                                                 : llvm_op(e, LLVM_ADD, at->base, at->outer);
-        incoming(e, at->base, moved, last);
+        llvm_incoming(e, at->base, moved, last);
     }
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
-        if (x->op == CBX__K_CARRY) incoming(e, body->values[i], body->values[k->carries.items[x->a].next], last);
+        if (x->op == CBX__K_CARRY) llvm_incoming(e, body->values[i], body->values[k->carries.items[x->a].next], last);
     }
-    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, next, m), rows, end);
-    enter(e, end);
+    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, next, m), rows, end);
+    llvm_enter(e, end);
     for (size_t s = 0; s < k->streams.n; s++) e->streams[s].base = first[s];
     cbx__llvm_store(e, body, false, true);
 }
@@ -424,24 +406,25 @@ static void emit_column_rows(llvm_emission *e, llvm_body *body, LLVMValueRef *fi
 static LLVMValueRef emit_blocks(llvm_emission *e, llvm_body *body, LLVMValueRef *first, LLVMValueRef from)
 {
     LLVMValueRef n = e->c->GetParam(e->function, 2), carry[CBX__MAX_CARRIES], end;
-    LLVMBasicBlockRef before = e->c->GetInsertBlock(e->builder), head = block(e, "columns"), work = block(e, "column"),
-                      behind = block(e, "columns_end");
+    LLVMBasicBlockRef before = e->c->GetInsertBlock(e->builder), head = llvm_block(e, "columns"),
+                      work = llvm_block(e, "column"), behind = llvm_block(e, "columns_end");
 
     e->c->BuildBr(e->builder, head);
-    enter(e, head);
-    body->i = phi(e, e->i64);
-    incoming(e, body->i, from, before);
+    llvm_enter(e, head);
+    body->i = llvm_phi(e, e->i64);
+    llvm_incoming(e, body->i, from, before);
     end = llvm_op(e, LLVM_ADD, body->i, llvm_int(e, body->wide ? body->lanes : 1));
-    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLE, end, n), work, behind);
+    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLE, end, n), work, behind);
 
-    enter(e, work);
+    llvm_enter(e, work);
     if (!body->wide && body->lanes > 1) set_mask(e, body, n);
     for (size_t s = 0; s < e->kernel->streams.n; s++) e->streams[s].base = first[s];
-    load_scalars(e);
+    cbx__llvm_load_scalars(e);
     emit_column_rows(e, body, first, carry, work);
-    incoming(e, body->i, llvm_op(e, LLVM_ADD, body->i, llvm_int(e, body->lanes)), e->c->GetInsertBlock(e->builder));
+    llvm_incoming(e, body->i, llvm_op(e, LLVM_ADD, body->i, llvm_int(e, body->lanes)),
+                  e->c->GetInsertBlock(e->builder));
     e->c->BuildBr(e->builder, head);
-    enter(e, behind);
+    llvm_enter(e, behind);
     return body->i;
 }
 
@@ -450,46 +433,49 @@ static void emit_columns(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *va
 {
     llvm_body wide = { .lanes = e->wide, .wide = true, .count = llvm_int(e, e->wide), .values = values };
     llvm_body narrow = { .lanes = e->kernel->single ? 1 : e->narrow, .count = llvm_int(e, 1), .values = values };
-    LLVMBasicBlockRef entry = block(e, "entry"), columns = block(e, "rows"), exit = block(e, "exit");
+    LLVMBasicBlockRef entry = llvm_block(e, "entry"), columns = llvm_block(e, "rows"), exit = llvm_block(e, "exit");
     LLVMValueRef at = llvm_int(e, 0);
 
-    enter(e, entry);
+    llvm_enter(e, entry);
     if (calls_loops(e->kernel)) make_slots(e);
     read_arguments(e, first);
-    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SGT, e->c->GetParam(e->function, 1), llvm_int(e, 0)), columns,
-                      exit);
-    enter(e, columns);
+    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SGT, e->c->GetParam(e->function, 1), llvm_int(e, 0)),
+                      columns, exit);
+    llvm_enter(e, columns);
     if (!e->kernel->single) at = emit_blocks(e, &wide, first, at);
     emit_blocks(e, &narrow, first, at);
     e->c->BuildBr(e->builder, exit);
-    enter(e, exit);
+    llvm_enter(e, exit);
     e->c->BuildRetVoid(e->builder);
 }
 
-static cbx_status emit_function(llvm_emission *e, LLVMTypeRef type, const cbx__kernel *k, cbx_arena *arena,
-                                cbx_err *err)
+bool cbx__llvm_begin(llvm_emission *e, const cbx__kernel *k, cbx_arena *arena, LLVMValueRef **values)
 {
-    const size_t n = k->instr.n;
-    LLVMValueRef *first = cbx_arena_calloc(arena, k->streams.n, sizeof *first);
-    LLVMValueRef *values = cbx_arena_calloc(arena, n, sizeof *values);
-    uint32_t *last = cbx_arena_calloc(arena, n, sizeof *last);
     size_t scratch = 0;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
         const cbx__kformula *f = x->op == CBX__K_MATH ? cbx__kernel_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype)
                                                       : NULL;
         if (f && f->n > scratch) scratch = f->n;
     }
+    *values = cbx_arena_calloc(arena, k->instr.n, sizeof **values);
     e->streams = cbx_arena_calloc(arena, k->streams.n, sizeof *e->streams);
     e->scratch = cbx_arena_calloc(arena, scratch, sizeof *e->scratch);
-    if (!first || !values || !last || !e->streams || !e->scratch) return cbx_fail_nomem(err, "a kernel");
     e->kernel = k;
+    return *values && e->streams && e->scratch;
+}
+
+static cbx_status emit_function(llvm_emission *e, LLVMTypeRef type, const cbx__kernel *k, cbx_arena *arena,
+                                cbx_err *err)
+{
+    LLVMValueRef *first = cbx_arena_calloc(arena, k->streams.n, sizeof *first), *values = NULL;
+    uint32_t *last = cbx_arena_calloc(arena, k->instr.n, sizeof *last);
+
+    if (!first || !last || !cbx__llvm_begin(e, k, arena, &values)) return cbx_fail_nomem(err, "a kernel");
     e->function = e->c->AddFunction(e->module, "kernel", type);
     e->c->SetLinkage(e->function, LLVM_INTERNAL_LINKAGE);
-    e->c->AddAttributeAtIndex(
-        e->function, LLVM_FUNCTION_INDEX,
-        e->c->CreateEnumAttribute(e->context, e->c->GetEnumAttributeKindForName("nounwind", 8), 0));
+    llvm_no_unwind(e, e->function);
     choose_lanes(e, last);
     if (k->carries.n)
         emit_columns(e, first, values);
@@ -528,6 +514,16 @@ static void make_types(llvm_emission *e)
     e->rarely = c->MetadataAsValue(e->context, c->MDNodeInContext2(e->context, weights, 3));
 }
 
+void cbx__llvm_open_module(llvm_emission *e, const char *triple, const char *name)
+{
+    e->context = e->c->ContextCreate();
+    e->module = e->c->ModuleCreateWithNameInContext(name, e->context);
+    e->builder = e->c->CreateBuilderInContext(e->context);
+    e->c->SetTarget(e->module, triple);
+    e->c->SetModuleDataLayout(e->module, e->target->layout);
+    make_types(e);
+}
+
 cbx_status cbx__llvm_module(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_target *t, const char *table, size_t n,
                             const cbx__kernel *const *kernels, LLVMContextRef *out_context, LLVMModuleRef *out,
                             cbx_err *err)
@@ -543,12 +539,7 @@ cbx_status cbx__llvm_module(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_ta
         cbx_arena_clear(&arena);
         return cbx_fail_nomem(err, "kernels");
     }
-    e.context = l->c.ContextCreate();
-    e.module = l->c.ModuleCreateWithNameInContext(table, e.context);
-    e.builder = l->c.CreateBuilderInContext(e.context);
-    l->c.SetTarget(e.module, l->triple);
-    l->c.SetModuleDataLayout(e.module, t->layout);
-    make_types(&e);
+    cbx__llvm_open_module(&e, l->triple, table);
     LLVMTypeRef type = l->c.FunctionType(l->c.VoidTypeInContext(e.context),
                                          (LLVMTypeRef[]){ e.pointer, e.i64, e.i64, e.pointer, e.pointer, e.pointer }, 6,
                                          0);

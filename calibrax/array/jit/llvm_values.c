@@ -224,6 +224,28 @@ LLVMValueRef cbx__llvm_quotient(const llvm_emission *e, unsigned lanes, const cb
     return c->BuildSelect(e->builder, by_zero, zero, q, "");
 }
 
+LLVMValueRef cbx__llvm_exact_quotient(const llvm_emission *e, const cbx__kinstr *x, LLVMValueRef a, LLVMValueRef b)
+{
+    const cbx__llvm_calls *c = e->c;
+    const bool sign = is_signed((cbx_dtype)x->dtype);
+    LLVMTypeRef type = e->types[x->dtype];
+    LLVMValueRef zero = c->ConstNull(type), one = c->ConstInt(type, 1, 0), minus_one = c->ConstInt(type, UINT64_MAX, 1);
+    LLVMValueRef by_zero = c->BuildICmp(e->builder, LLVM_INT_EQ, b, zero, "");
+    LLVMValueRef negates = sign ? c->BuildICmp(e->builder, LLVM_INT_EQ, b, minus_one, "") : by_zero;
+    LLVMValueRef d = c->BuildSelect(e->builder, llvm_op(e, LLVM_OR, by_zero, negates), one, b, "");
+    LLVMValueRef q = llvm_op(e, sign ? LLVM_SDIV : LLVM_UDIV, a, d);
+
+    if (sign) { /* towards 0 so far */
+        LLVMValueRef left = llvm_op(e, LLVM_SUB, a, llvm_op(e, LLVM_MUL, q, d));
+        LLVMValueRef differ = c->BuildICmp(e->builder, LLVM_INT_SLT, llvm_op(e, LLVM_XOR, left, d), zero, "");
+        LLVMValueRef some = c->BuildICmp(e->builder, LLVM_INT_NE, left, zero, "");
+        q = c->BuildSelect(e->builder, llvm_op(e, LLVM_AND, differ, some), llvm_op(e, LLVM_SUB, q, one), q, "");
+        q = c->BuildSelect(e->builder, negates, llvm_op(e, LLVM_SUB, zero, a), q, "");
+    }
+    if (x->op == CBX__K_REM) q = llvm_op(e, LLVM_SUB, a, llvm_op(e, LLVM_MUL, q, b));
+    return c->BuildSelect(e->builder, by_zero, zero, q, "");
+}
+
 static LLVMValueRef constant(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x)
 {
     const cbx_dtype t = (cbx_dtype)x->dtype;

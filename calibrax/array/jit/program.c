@@ -5,6 +5,7 @@
 
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/jit/loops.h"
+#include "calibrax/array/jit/program_gpu.h"
 #include "calibrax/array/kernels/threads.h"
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/base/clock.h"
@@ -195,6 +196,7 @@ cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emi
 
     if (!p) return cbx_fail_nomem(err, "a compiled function");
     p->al = *al;
+    pthread_mutex_init(&p->lock, NULL);
     cbx_arena_init(&p->arena, al);
     p->graph = g;
     m.al = cbx_arena_allocator(&p->arena);
@@ -225,6 +227,8 @@ void cbx__program_free(cbx__program *p)
 
     if (!p) return;
     al = p->al;
+    for (size_t i = 0; i < CBX_LEN(p->on_gpu); i++) cbx__gpu_nests_free(p->on_gpu[i]);
+    pthread_mutex_destroy(&p->lock);
     cbx__code_free(p->code);
     for (size_t i = 0; i < p->nnests; i++) cbx__kernel_clear(&p->nests[i].kernel);
     cbx_arena_clear(&p->arena);
@@ -299,29 +303,46 @@ static cbx_status run_node(cbx_ctx *ctx, const cbx__program *p, const cbx__step 
     return st;
 }
 
-cbx_status cbx__program_run(cbx_ctx *ctx, const cbx__program *p, cbx_array *const *in, cbx_array **out, cbx_err *err)
+static cbx_status run_step(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, const cbx__step *step,
+                           cbx_err *err)
+{
+    bool done = false;
+    cbx_status st = r->nests ? cbx__gpu_step(ctx, p, r, step, &done, err) : CBX_OK;
+
+    if (!st && !done)
+        st = step->node == CBX__NO_INDEX ? run_nest(ctx, p, step, r->env, err) : run_node(ctx, p, step, r->env, err);
+    for (size_t i = 0; !st && i < step->ndone; i++) {
+        cbx_array_free(r->env[step->done[i]]);
+        r->env[step->done[i]] = NULL;
+        cbx__gpu_drop(r, step->done[i]);
+    }
+    return st;
+}
+
+cbx_status cbx__program_run(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, cbx_array *const *in, cbx_array **out,
+                            cbx_err *err)
 {
     enum { FEW = 64 };
     const cbx__graph *g = p->graph;
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_array *small[FEW], **env = small;
-    cbx_status st = CBX_OK;
+    cbx__gpu_run r = { 0 };
+    cbx_status st = gpu ? cbx__program_nests(ctx, p, gpu, &r.nests, err) : CBX_OK;
 
+    if (st) return st;
     if (g->values.n > FEW) env = cbx_mem_calloc(al, g->values.n, sizeof *env);
-    if (!env) return cbx_fail(err, CBX_ENOMEM, "no memory to run '%s'", g->name);
-    for (size_t i = 0; i < g->values.n; i++) env[i] = cbx_array_ref(g->values.items[i].constant);
-    for (size_t i = 0; i < g->in.n; i++) env[g->in.items[i]] = cbx_array_ref(in[i]);
-    for (size_t s = 0; !st && s < p->nsteps; s++) {
-        const cbx__step *step = &p->steps[s];
-        st = step->node == CBX__NO_INDEX ? run_nest(ctx, p, step, env, err) : run_node(ctx, p, step, env, err);
-        for (size_t i = 0; !st && i < step->ndone; i++) {
-            cbx_array_free(env[step->done[i]]);
-            env[step->done[i]] = NULL;
-        }
-    }
+    if (gpu) r.at = cbx_mem_calloc(al, g->values.n + 1, sizeof *r.at);
+    if (!env || (gpu && !r.at)) st = cbx_fail(err, CBX_ENOMEM, "no memory to run '%s'", g->name);
+    r.env = env;
+    for (size_t i = 0; env && i < g->values.n; i++) env[i] = cbx_array_ref(g->values.items[i].constant);
+    for (size_t i = 0; env && i < g->in.n; i++) env[g->in.items[i]] = cbx_array_ref(in[i]);
+    for (size_t s = 0; !st && s < p->nsteps; s++) st = run_step(ctx, p, &r, &p->steps[s], err);
+    for (size_t i = 0; !st && i < g->out.n; i++) st = cbx__gpu_fetch(ctx, p, &r, g->out.items[i], err);
     for (size_t i = 0; !st && i < g->out.n; i++) out[i] = cbx_array_ref(env[g->out.items[i]]);
-    cbx__arrays_free(g->values.n, env);
-    if (env != small) cbx_mem_free(al, env, g->values.n * sizeof *env);
+    for (uint32_t i = 0; r.at && i < g->values.n; i++) cbx__gpu_drop(&r, i);
+    if (env) cbx__arrays_free(g->values.n, env);
+    if (r.at) cbx_mem_free(al, r.at, (g->values.n + 1) * sizeof *r.at);
+    if (env != small && env) cbx_mem_free(al, env, g->values.n * sizeof *env);
     return st;
 }
 

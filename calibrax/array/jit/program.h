@@ -4,8 +4,11 @@
 #ifndef CALIBRAX_ARRAY_JIT_PROGRAM_H
 #define CALIBRAX_ARRAY_JIT_PROGRAM_H
 
+#include <pthread.h>
+
 #include "calibrax/array/backend.h"
 #include "calibrax/array/jit/emitter.h"
+#include "calibrax/array/jit/gpu.h"
 #include "calibrax/array/jit/nest.h"
 #include "calibrax/array/trace/cost.h"
 
@@ -18,7 +21,7 @@ typedef struct cbx__step {
 
 enum { CBX__LONGEST = 192 }; /* operations of one kernel, at most */
 
-/** Read only once it is made; several threads may run it at once. */
+/** Read only once it is made, but for on_gpu; several threads may run it at once. */
 typedef struct cbx__program {
     cbx_allocator al;
     cbx_arena arena;
@@ -30,6 +33,8 @@ typedef struct cbx__program {
     cbx__code *code; /* of each nest */
     const char *emitter;
     double plan_s, kernels_s, code_s; /* that making it took */
+    pthread_mutex_t lock;             /* of on_gpu */
+    cbx__gpu_nests *on_gpu[17];       /* its nests on devices, those that have run it first; NULL behind the last */
 } cbx__program;
 
 /**
@@ -43,8 +48,12 @@ cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emi
 /** NULL is fine. */
 void cbx__program_free(cbx__program *p);
 
-/** As cbx__graph_eval of operands with data. */
-cbx_status cbx__program_run(cbx_ctx *ctx, const cbx__program *p, cbx_array *const *in, cbx_array **out, cbx_err *err);
+/**
+ * As cbx__graph_eval of operands with data.
+ * @param gpu  NULL: on the CPU; else the nests that it takes run there, with the same results
+ */
+cbx_status cbx__program_run(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, cbx_array *const *in, cbx_array **out,
+                            cbx_err *err);
 
 /** Adds a stage to a text. @return CBX_OK; CBX_EUNAVAILABLE, CBX_EUNSUPPORTED (no emitter for it) */
 cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind kind, cbx_text *out, cbx_err *err);
