@@ -28,7 +28,9 @@ typedef struct cbx__metric_table {
     X(general)                                                                                                         \
     X(classification)                                                                                                  \
     X(distance)                                                                                                        \
-    X(geometric)
+    X(geometric)                                                                                                       \
+    X(manifold)                                                                                                        \
+    X(graph)
 
 #define CBX__METRIC_DECLARE(domain) extern const cbx__metric_table cbx__metrics_##domain;
 CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)

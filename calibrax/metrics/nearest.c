@@ -170,24 +170,27 @@ static void by_tree(tree *t, const double *x, size_t n, const double *y, size_t 
     }
 }
 
-static void find_all(const cbx_allocator *al, const double *x, size_t n, const double *y, size_t m, size_t d,
+/* False without memory. */
+static bool find_all(const cbx_allocator *al, const double *x, size_t n, const double *y, size_t m, size_t d,
                      int64_t *out)
 {
     tree t = { .d = d };
     const size_t nodes = (4 * m / LEAF + 2) * sizeof *t.node, points = m * d * sizeof *y, at = m * sizeof *t.at;
+    bool fine;
 
-    if (d <= FLAT && m >= WORTH_IT && all_finite(x, n * d) && all_finite(y, m * d)) {
-        t.node = cbx_mem_alloc(al, nodes);
-        t.points = cbx_mem_alloc(al, points);
-        t.at = cbx_mem_alloc(al, at);
-    }
-    if (t.node && t.points && t.at)
-        by_tree(&t, x, n, y, m, out);
-    else
+    if (d > FLAT || m < WORTH_IT || !all_finite(x, n * d) || !all_finite(y, m * d)) {
         for (size_t i = 0; i < n; i++) out[i] = (int64_t)compare_all(x + i * d, y, m, d);
+        return true;
+    }
+    t.node = cbx_mem_alloc(al, nodes);
+    t.points = cbx_mem_alloc(al, points);
+    t.at = cbx_mem_alloc(al, at);
+    fine = t.node && t.points && t.at;
+    if (fine) by_tree(&t, x, n, y, m, out);
     cbx_mem_free(al, t.node, nodes);
     cbx_mem_free(al, t.points, points);
     cbx_mem_free(al, t.at, at);
+    return fine;
 }
 
 /* ---- over arrays ---- */
@@ -211,11 +214,11 @@ cbx_array *cbx__nearest(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_arr
 
     if (!cbx__metric_has_data(ctx, call)) return traced(ctx, x, y);
     which = cbx_mem_calloc(al, n, sizeof *which);
-    if (!which) cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu numbers", call->metric->name, n);
-    if (which && cbx__host_read(ctx, x, &a) && cbx__host_read(ctx, y, &b)) {
-        find_all(al, a.data, n, b.data, m, d, which);
+    if (which && cbx__host_read(ctx, x, &a) && cbx__host_read(ctx, y, &b) &&
+        find_all(al, a.data, n, b.data, m, d, which))
         out = cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_I64, .ndim = 1, .shape = { n } }, which);
-    }
+    else
+        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for the nearest of %zu points", call->metric->name, n);
     cbx__host_free(ctx, &a);
     cbx__host_free(ctx, &b);
     cbx_mem_free(al, which, n * sizeof *which);

@@ -35,6 +35,23 @@ static const edge edges[] = {
     { "lorentz_distance", "2: -1 0; 2: 1 0", 0,
       "lorentz_distance: 'x': the first number must be positive, and minus that of row 0 is 1.0" },
     { "randers_distance", "2: 0 0; 2: 3 4; 2: 0 0", 5, NULL },
+    { "spd_affine_invariant_distance", "2 2: 1 0 0 1e-9; 2 2: 2 0 0 1e-9", 0.69314718055994530942, NULL },
+    { "spd_affine_invariant_distance", "2 2: 1 2 2 1; 2 2: 1 0 0 1", 0,
+      "spd_affine_invariant_distance: 'a' must be positive definite: an eigenvalue is -1.0" },
+    { "spd_affine_invariant_distance", "2 2: 1 0 0 1; 2 2: 1 0 0 0", 0,
+      "spd_affine_invariant_distance: 'b' must be positive definite: an eigenvalue is 0.0" },
+    { "spd_log_euclidean_distance", "2 2: 1 0 0 1; 2 2: 1 0.5 0 1", 0,
+      "spd_log_euclidean_distance: 'b' must be symmetric: use (x + x^T) / 2" },
+    { "grassmann_distance", "2 1: 1 0; 2 1: 0 1", 1.57079632679489661923, NULL },
+    { "grassmann_distance", "2 1: 1 0; 2 1: 1 1e-12", 1e-12, NULL },
+    { "stiefel_distance", "2 1: 1 0; 2 1: 1 1", 0,
+      "stiefel_distance: 'v' must have orthonormal columns: the product of columns 0 and 0 is 2.0" },
+    { "ultrahyperbolic_distance", "2: 1 0; 2: -1 0", INFINITY, NULL },
+    { "spectral_distance", "3 3: 0 1 0 1 0 1 0 1 0; 4 4: 0 1 0 0 1 0 1 0 0 1 0 0 0 0 0 0", 0, NULL },
+    { "graph_edit_distance_approx", "3 3: 0 1 0 1 0 1 0 1 0; 3 3: 0 1 1 1 0 0 1 0 0", 0, NULL }, /* a relabelled path */
+    { "graph_edit_distance_approx", "2 2: 0 1 0 0; 2 2: 0 1 1 0", 0,
+      "graph_edit_distance_approx: 'a' must be symmetric, and [0, 1] differs from [1, 0]" },
+    { "resistance_distance", "1 2: 1 2", 0, "resistance_distance: 'adjacency' must be square, not 1 by 2" },
 };
 
 static cbx_array *read_operand(cbx_ctx *ctx, const char **text, const cbx_metric_operand *o)

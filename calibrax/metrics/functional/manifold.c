@@ -1,0 +1,204 @@
+/* Distances on manifolds: positive definite matrices, subspaces, frames, and spaces with several times. */
+#include "calibrax/array/internal.h"
+#include "calibrax/metrics/internal.h"
+
+/* ---- positive definite matrices ---- */
+
+/* Refuses a matrix that is not symmetric, where its values are known. */
+static bool symmetric(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
+{
+    const cbx_array *x = c->in[i], *gap, *size;
+
+    if (cbx_array_dim(x, 0) != cbx_array_dim(x, 1)) {
+        cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must be square, not %zu by %zu", c->metric->operands[i].name,
+                           cbx_array_dim(x, 0), cbx_array_dim(x, 1));
+        return false;
+    }
+    if (!cbx__metric_has_data(ctx, c)) return true;
+    gap = cbx_max(ctx, cbx_abs(ctx, cbx_subtract(ctx, x, cbx_matrix_transpose(ctx, x))), NULL);
+    size = cbx_max(ctx, cbx_abs(ctx, x), NULL);
+    if (!(cbx__metric_element(gap, 0) > 1e-8 * cbx__metric_element(size, 0))) return true;
+    cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must be symmetric: use (x + x^T) / 2", c->metric->operands[i].name);
+    return false;
+}
+
+/* Refuses matrix i if the least of these numbers, which have the signs of its eigenvalues, is not positive. */
+static bool definite(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, const cbx_array *values)
+{
+    double smallest;
+    char v[CBX_FORMAT_SIZE];
+
+    if (!cbx__metric_has_data(ctx, c)) return true;
+    smallest = cbx__metric_element(cbx_min(ctx, values, NULL), 0);
+    if (!(smallest <= 0)) return true;
+    cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must be positive definite: an eigenvalue is %s",
+                       c->metric->operands[i].name, cbx_format_double(smallest, v));
+    return false;
+}
+
+/* With a = L L^T the eigenvalues of a^-1 b are those of L^-1 b L^-T. */
+static cbx_array *affine_invariant(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *l, *half, *ratios;
+
+    if (!symmetric(ctx, c, 0) || !symmetric(ctx, c, 1)) return cbx__array_failed();
+    if (cbx__metric_has_data(ctx, c) && !definite(ctx, c, 0, cbx_eigvalsh(ctx, c->in[0]))) return cbx__array_failed();
+    l = cbx_cholesky(ctx, c->in[0], false);
+    half = cbx_triangular_solve(ctx, l, c->in[1], CBX_TRIANGLE_LOWER);
+    ratios = cbx_eigvalsh(ctx, cbx_triangular_solve(ctx, l, cbx_matrix_transpose(ctx, half), CBX_TRIANGLE_LOWER));
+    if (!definite(ctx, c, 1, ratios)) return cbx__array_failed();
+    return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, cbx_log(ctx, ratios)), NULL));
+}
+
+static cbx_array *matrix_log(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
+{
+    const cbx_eigh_parts e = cbx_eigh(ctx, c->in[i]);
+    const cbx_array *scaled;
+
+    if (!definite(ctx, c, i, e.values)) return cbx__array_failed();
+    scaled = cbx_multiply(ctx, e.vectors, cbx_expand_dims(ctx, cbx_log(ctx, e.values), -2));
+    return cbx_matrix_product(ctx, scaled, cbx_matrix_transpose(ctx, e.vectors));
+}
+
+/* The norm of all elements. */
+static cbx_array *frobenius(cbx_ctx *ctx, const cbx_array *x)
+{
+    return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, x), NULL));
+}
+
+static cbx_array *log_euclidean(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    if (!symmetric(ctx, c, 0) || !symmetric(ctx, c, 1)) return cbx__array_failed();
+    return frobenius(ctx, cbx_subtract(ctx, matrix_log(ctx, c, 0), matrix_log(ctx, c, 1)));
+}
+
+/* ---- frames ---- */
+
+/* Refuses columns that are not orthonormal, where values are known. */
+static bool orthonormal(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
+{
+    const cbx_array *x = c->in[i], *gram, *off;
+    const size_t p = cbx_array_dim(x, 1);
+    char v[CBX_FORMAT_SIZE];
+    double worst;
+    size_t at;
+
+    if (!cbx__metric_has_data(ctx, c)) return true;
+    gram = cbx_matrix_product(ctx, cbx_matrix_transpose(ctx, x), x);
+    off = cbx_abs(ctx, cbx_subtract(ctx, gram, cbx_eye(ctx, p, p, 0, CBX_F64)));
+    at = (size_t)cbx__metric_element(cbx_argmax(ctx, off, NULL), 0);
+    worst = cbx__metric_element(off, at);
+    if (!(worst > 1e-5)) return true; /* of frames that were computed in float32, too */
+    cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must have orthonormal columns: the product of columns %zu and %zu is %s",
+                       c->metric->operands[i].name, at / p, at % p,
+                       cbx_format_double(cbx__metric_element(gram, at), v));
+    return false;
+}
+
+/* Principal angles by their sines and cosines together: exact for small angles and for right ones. */
+static cbx_array *grassmann(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *u = c->in[0], *v = c->in[1], *product, *outside, *cosines, *sines;
+
+    if (!orthonormal(ctx, c, 0) || !orthonormal(ctx, c, 1)) return cbx__array_failed();
+    product = cbx_matrix_product(ctx, cbx_matrix_transpose(ctx, u), v);
+    outside = cbx_subtract(ctx, v, cbx_matrix_product(ctx, u, product));
+    cosines = cbx_svdvals(ctx, product);
+    sines = cbx_flip(ctx, cbx_svdvals(ctx, outside), 0);
+    return frobenius(ctx, cbx_atan2(ctx, sines, cosines));
+}
+
+static cbx_array *stiefel(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    if (!orthonormal(ctx, c, 0) || !orthonormal(ctx, c, 1)) return cbx__array_failed();
+    return frobenius(ctx, cbx_subtract(ctx, c->in[0], c->in[1]));
+}
+
+/* ---- several times ---- */
+
+/* -x0 y0 - ... of the first times coordinates, + of the others. */
+static cbx_array *product(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y, ptrdiff_t times)
+{
+    const cbx_array *xy = cbx_multiply(ctx, x, y);
+    const cbx_array *time = cbx_sum(ctx, cbx_slice(ctx, xy, -1, 0, times, 1), CBX_AXIS(-1));
+    const cbx_array *space = cbx_sum(ctx, cbx_slice(ctx, xy, -1, times, CBX_OPEN, 1), CBX_AXIS(-1));
+
+    return cbx_subtract(ctx, space, time);
+}
+
+/* Refuses a point with another square than sign, where values are known. */
+static bool on_surface(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, ptrdiff_t times, double sign)
+{
+    const cbx_array *x = c->in[i], *square = product(ctx, x, x, times), *off;
+    char v[CBX_FORMAT_SIZE];
+    size_t row;
+
+    if (!cbx__metric_has_data(ctx, c)) return true;
+    off = cbx_divide(ctx, cbx_abs(ctx, cbx_subtract_scalar(ctx, square, sign)),
+                     cbx_add_scalar(ctx, cbx_sum(ctx, cbx_square(ctx, x), CBX_AXIS(-1)), 1));
+    if (c->weights) off = cbx_where(ctx, cbx_equal_scalar(ctx, c->weights, 0), cbx__number(ctx, 0), off);
+    row = (size_t)cbx__metric_element(cbx_argmax(ctx, off, NULL), 0);
+    if (!(cbx__metric_element(off, row) > 1e-6)) return true;
+    cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s': the square of row %zu, times negative, is %s, not %s",
+                       c->metric->operands[i].name, row, cbx_format_double(cbx__metric_element(square, row), v),
+                       sign < 0 ? "-1" : "1");
+    return false;
+}
+
+/*
+ * With e = x - y and s = <e, e> / 4 of the sign of <x, x>: cosh(d) = 1 + 2 s gives sinh(d / 2)^2 = s, and cos(d) = 1 + 2 s, s < 0,
+ * gives sin(d / 2)^2 = -s.  Below -1 the product's geodesics do not reach.
+ */
+static cbx_array *ultrahyperbolic(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const ptrdiff_t d = (ptrdiff_t)cbx_array_dim(c->in[0], cbx_array_ndim(c->in[0]) - 1);
+    const ptrdiff_t times = (ptrdiff_t)c->parameters[0];
+    const double sign = times ? -1 : 1;
+    const cbx_array *e = cbx_subtract(ctx, c->in[0], c->in[1]), *s, *arc, *zero = cbx__number(ctx, 0);
+    const cbx_array *far, *one = cbx__number(ctx, 1), *inside;
+
+    if (times > d)
+        return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'times' is %td, and points have %td coordinates", times, d);
+    if (!on_surface(ctx, c, 0, times, sign) || !on_surface(ctx, c, 1, times, sign)) return cbx__array_failed();
+    s = cbx_multiply_scalar(ctx, product(ctx, e, e, times), -sign * 0.25);
+    far = cbx_asinh(ctx, cbx__root(ctx, cbx_maximum(ctx, s, zero)));
+    inside = cbx_greater_equal_scalar(ctx, s, times == 1 ? -0.5 : -1 - 0x1p-40);
+    arc = cbx_asin(ctx, cbx_minimum(ctx, cbx__root(ctx, cbx_maximum(ctx, cbx_negative(ctx, s), zero)), one));
+    if (times == 1) arc = zero; /* two sheets, which nothing joins; on one of them s < 0 is rounding */
+    arc = cbx_where(ctx, inside, arc, cbx__number(ctx, INFINITY));
+    return cbx_multiply_scalar(ctx, cbx_where(ctx, cbx_greater_equal_scalar(ctx, s, 0), far, arc), 2);
+}
+
+#define MANIFOLD       .domain = "manifold", .direction = CBX_DIRECTION_LOWER, .low = 0
+#define MATRICES(a, b) MANIFOLD, .operands = CBX__PAIR(a, b, SPD), .high = INFINITY
+#define FRAMES         MANIFOLD, .operands = CBX__PAIR("u", "v", FRAME)
+#define SMOOTH         .flags = CBX_METRIC_DIFFERENTIABLE
+
+/* clang-format off */
+CBX__METRIC_TABLE(manifold,
+    { .name = "spd_affine_invariant_distance", .summary = "Affine-invariant distance of positive definite matrices",
+      .formula = "sqrt(sum(log(eigenvalues of a^-1 b)^2))", MATRICES("a", "b"),
+      .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_CONGRUENCE | CBX_INVARIANT_ORTHOGONAL, .whole = affine_invariant, SMOOTH,
+      .notes = "The Fisher-Rao distance of normal distributions of one mean, times sqrt(2). Matrices that are not symmetric and positive definite are refused.",
+      .source = "Pennec, Fillard & Ayache (2006); scipy.linalg.eigvalsh(b, a)", .example = "[[2.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 3.0]]" },
+    { .name = "spd_log_euclidean_distance", .summary = "Log-Euclidean distance of positive definite matrices", .formula = "||log(a) - log(b)||, log of matrices",
+      MATRICES("a", "b"), .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_ORTHOGONAL, .whole = log_euclidean, SMOOTH,
+      .notes = "Equal eigenvalues have a gradient of NaN. Matrices that are not symmetric and positive definite are refused.",
+      .source = "Arsigny et al. (2006); scipy.linalg.logm", .example = "[[2.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 3.0]]" },
+    { .name = "grassmann_distance", .summary = "Distance of subspaces", .formula = "sqrt(sum(principal angles^2))", FRAMES, .high = INFINITY,
+      .axioms = CBX_AXIOMS_PSEUDO, .invariances = CBX_INVARIANT_ORTHOGONAL, .whole = grassmann, SMOOTH,
+      .notes = "Of the spaces that the columns span, in radians: frames of one space have distance 0. At most sqrt(p) pi / 2 of p columns.",
+      .source = "Edelman, Arias & Smith (1998); scipy.linalg.subspace_angles", .example = "[[1.0], [0.0]], [[0.6], [0.8]]" },
+    { .name = "stiefel_distance", .summary = "Distance of frames", .formula = "||u - v||", FRAMES, .high = INFINITY,
+      .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_ORTHOGONAL, .whole = stiefel, SMOOTH,
+      .notes = "The chord, not the geodesic. At most 2 sqrt(p) of p columns.",
+      .source = "Edelman, Arias & Smith (1998)", .example = "[[1.0], [0.0]], [[0.6], [0.8]]" },
+    { .name = "ultrahyperbolic_distance", .summary = "Geodesic distance on a pseudo-hyperboloid",
+      .formula = "arccosh(z) of z >= 1, arccos(z) of -1 <= z <= 1, with z = <x, y> / <x, x> and <x, y> = -x0 y0 - ... + xt yt + ... of t times", MANIFOLD, .high = INFINITY,
+      .operands = CBX__PAIR("x", "y", HYPERBOLOID),
+      .parameters = { { "times", "coordinates in front that are times; 0 gives a sphere, 1 the hyperboloid", 1, 0, 1e6, CBX_PARAMETER_INTEGER, NULL } },
+      .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOM_IDENTITY, .invariances = CBX_INVARIANT_LORENTZ, .items = ultrahyperbolic, SMOOTH,
+      .notes = "Of two matrices the mean over their rows. Points have the square -1 (1 without times), others are refused. Infinite where no geodesic joins the points. With one time and on the sphere it is a metric.",
+      .source = "Law & Stam (2020)", .example = "[1.0, 0.0], [1.25, 0.75]" },
+)
+/* clang-format on */
