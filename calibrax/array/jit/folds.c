@@ -97,11 +97,11 @@ void cbx__nest_seek(const cbx__nest_call *c, size_t at, int last, char **p, char
 
     memcpy(p, c->at, n->kernel.streams.n * sizeof *p);
     memcpy(to, c->results, n->nfolds * sizeof *to);
+    cbx__nest_move(n, at, last, false, p);
     for (int i = last; i >= 0; i--) {
         if (n->gone >> i & 1) continue;
         const ptrdiff_t index = (ptrdiff_t)(at % n->shape[i]);
         at /= n->shape[i];
-        for (size_t s = 0; index && s < n->kernel.streams.n; s++) p[s] += index * n->sites[s].strides[i];
         for (size_t f = 0; index && f < n->nfolds; f++) to[f] += index * n->folds[f].result.strides[i];
     }
 }

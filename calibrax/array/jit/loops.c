@@ -6,19 +6,6 @@
 
 enum { MIN_WORK = 1 << 20 }; /* instructions that are worth a second thread */
 
-/* Pointers of all streams at row r of the nest, counted over all dimensions but the last. */
-static void seek(const cbx__nest_call *c, size_t row, char **p)
-{
-    const cbx__nest *n = c->nest;
-
-    memcpy(p, c->at, n->kernel.streams.n * sizeof *p);
-    for (int i = n->ndim - 2; i >= 0; i--) {
-        const ptrdiff_t at = (ptrdiff_t)(row % n->shape[i]);
-        row /= n->shape[i];
-        for (size_t s = 0; at && s < n->kernel.streams.n; s++) p[s] += at * n->sites[s].strides[i];
-    }
-}
-
 /* Rows row .. row + rows - 1, of each the elements from first on. */
 static void map_rows(const cbx__nest_call *c, size_t row, size_t rows, size_t first, size_t count)
 {
@@ -32,7 +19,8 @@ static void map_rows(const cbx__nest_call *c, size_t row, size_t rows, size_t fi
     cbx__nest_steps(n, last, inner);
     while (rows > 0) {
         const size_t left = run - row % run, m = left < rows ? left : rows;
-        seek(c, row, p);
+        memcpy(p, c->at, n->kernel.streams.n * sizeof *p);
+        cbx__nest_move(n, row, last - 1, false, p);
         for (size_t s = 0; first && s < n->kernel.streams.n; s++) p[s] += (ptrdiff_t)first * inner[s];
         c->fn(c->self, (int64_t)m, (int64_t)count, p, outer, inner);
         row += m;

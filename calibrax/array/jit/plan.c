@@ -2,15 +2,18 @@
  * The plan is made from the end of the graph to its beginning: when a node is looked at, all that reads its result is decided.
  *
  * A value that several kernels read, or one kernel at several places, is stored unless it is cheap to compute again.  Kernels over
- * one space that read the same computed value become one, unless one of them needs what the other stores.
+ * one space that read the same computed value, or the same array, become one, unless one of them needs what the other stores.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/array/jit/plan_internal.h"
 
 enum {
-    CHEAP = 3,    /* instructions that are rather repeated than stored */
-    MAX_USES = 8, /* places where a value is computed again, at most */
+    CHEAP = 3,             /* instructions that are rather repeated than stored */
+    MAX_USES = 8,          /* places where a value is computed again, at most */
+    PAST_CACHES = 1 << 20, /* [bytes] */
+    MAX_SHARED = 8,        /* roots of kernels that become one for what they read alone */
 };
 
 /* Where a value is read: by which kernel, and through which view (0: at the place that is computed). */
@@ -24,9 +27,10 @@ typedef struct uses {
     use at[MAX_USES];
 } uses;
 
-/* A kernel in the making; joined ones name the one that they are part of. */
+/* A kernel in the making; joined ones name the one that they are part of.  Its roots are a list in no order. */
 typedef struct making {
-    uint32_t joined;
+    uint32_t joined, first, last; /* roots */
+    uint32_t seen;                /* the search that had its roots last */
     size_t nodes;
     int ndim;
     size_t shape[CBX_MAX_RANK];
@@ -43,7 +47,7 @@ typedef struct planner {
     bool *in_memory;                  /* of each value: it is there without a kernel */
     bool *wanted;                     /* of each value: as an array */
     uses *use;                        /* of each value */
-    uint32_t *kernel_of;              /* of each node that is a root, else CBX__NO_INDEX */
+    uint32_t *kernel_of, *next_root;  /* of each node that is a root, else CBX__NO_INDEX */
     CBX_LIST(making) kernels;
     uint32_t *mark, marks; /* of each node, for searches */
     uint32_t *stack;
@@ -90,7 +94,7 @@ static uint32_t find(planner *p, uint32_t kernel)
 /* Over the space of d; CBX__NO_INDEX without memory. */
 static uint32_t new_kernel(planner *p, const cbx_array_desc *d)
 {
-    making m = { .joined = (uint32_t)p->kernels.n };
+    making m = { .joined = (uint32_t)p->kernels.n, .first = CBX__NO_INDEX, .last = CBX__NO_INDEX };
     m.ndim = cbx__space_of(d, m.shape);
     return cbx_list_push(&p->al, &p->kernels, m) ? m.joined : CBX__NO_INDEX;
 }
@@ -121,8 +125,11 @@ static size_t push(planner *p, size_t n, uint32_t k, uint32_t how)
 
 static size_t push_roots(planner *p, size_t n, uint32_t kernel)
 {
-    for (uint32_t k = 0; k < p->g->nodes.n; k++)
-        if (p->kernel_of[k] != CBX__NO_INDEX && find(p, p->kernel_of[k]) == kernel) n = push(p, n, k, STORED);
+    making *m = &p->kernels.items[kernel];
+
+    if (m->seen == p->marks) return n;
+    m->seen = p->marks;
+    for (uint32_t k = m->first; k != CBX__NO_INDEX; k = p->next_root[k]) n = push(p, n, k, STORED);
     return n;
 }
 
@@ -169,6 +176,11 @@ static bool join(planner *p, uint32_t a, uint32_t b)
     if (reaches(p, a, b) || reaches(p, b, a)) return false;
     y->joined = a;
     x->nodes += y->nodes;
+    if (x->first == CBX__NO_INDEX)
+        x->first = y->first;
+    else
+        p->next_root[x->last] = y->first;
+    if (y->last != CBX__NO_INDEX) x->last = y->last;
     return true;
 }
 
@@ -191,6 +203,7 @@ static bool keeps_places(const planner *p, const cbx__node *node)
 {
     const cbx_array_desc *from = desc(p, node->in[0]), *to = desc(p, node->out);
 
+    if (node->prim == CBX_PRIM_STOP_GRADIENT) return true;
     if (node->prim == CBX_PRIM_RESHAPE) return cbx__reshapes_units(from, to) && same_space(from, to);
     return node->prim == CBX_PRIM_BROADCAST && same_space(from, to);
 }
@@ -214,8 +227,11 @@ static bool set_root(planner *p, uint32_t k, const cbx_array_desc *space)
     const uint32_t kernel = new_kernel(p, space);
 
     if (kernel == CBX__NO_INDEX) return false;
+    making *m = &p->kernels.items[kernel];
     p->kernel_of[k] = kernel;
-    p->kernels.items[find(p, kernel)].nodes++;
+    p->next_root[k] = CBX__NO_INDEX;
+    m->first = m->last = k;
+    m->nodes++;
     p->plan->stored[p->g->nodes.items[k].out] = true;
     return true;
 }
@@ -310,7 +326,8 @@ static bool decide_all(planner *p)
                 p->plan->computed[v] = true;
                 p->plan->stored[v] = p->wanted[v];
                 if (p->wanted[v] || !can_follow(p, node)) p->wanted[node->in[0]] = true;
-                if (p->use[v].n) p->use[node->in[0]].n = 1; /* read */
+                for (unsigned i = 0; i < p->use[v].n; i++)
+                    add_use(p, node->in[0], (use){ p->use[v].at[i].kernel, p->use[v].at[i].view * 31 + k + 1 });
                 break;
             }
             /* fall through */
@@ -318,6 +335,93 @@ static bool decide_all(planner *p)
             if (!decide(p, k)) return false;
         }
     }
+    return true;
+}
+
+/* ---- what is read once for several kernels ---- */
+
+/* Of a kernel: how many roots it has, and one of them. */
+static size_t roots_of(planner *p, uint32_t kernel, uint32_t *one)
+{
+    size_t n = 0;
+
+    *one = p->kernels.items[find(p, kernel)].first;
+    for (uint32_t k = *one; k != CBX__NO_INDEX; k = p->next_root[k]) n++;
+    return n;
+}
+
+/* True if one loop carries out both: what they fold goes along the same axes, or neither folds. */
+static bool same_loop(const planner *p, uint32_t a, uint32_t b)
+{
+    const cbx__node *x = &p->g->nodes.items[a], *y = &p->g->nodes.items[b];
+    const bool folds = p->plan->role[a] == CBX__ROLE_FOLD;
+    const cbx_array_desc *from = desc(p, x->in[0]), *other = desc(p, y->in[0]);
+
+    if (folds != (p->plan->role[b] == CBX__ROLE_FOLD)) return false;
+    if (!folds) return true;
+    return cbx__same_lengths(from->ndim, from->shape, other->ndim, other->shape) &&
+           x->attrs->naxes == y->attrs->naxes &&
+           memcmp(x->attrs->axes, y->attrs->axes, (size_t)x->attrs->naxes * sizeof *x->attrs->axes) == 0;
+}
+
+/* Kernels that read v, which is in memory, where it is computed, become one if one loop carries them out. */
+static void share_reading(planner *p, cbx__vid v)
+{
+    const uses *u = &p->use[v];
+
+    for (unsigned i = 1; i < u->n; i++)
+        for (unsigned j = 0; j < i; j++) {
+            uint32_t a, b;
+            if (u->at[i].view || u->at[j].view || find(p, u->at[i].kernel) == find(p, u->at[j].kernel)) continue;
+            if (!has_space(p, find(p, u->at[j].kernel), desc(p, v))) continue;
+            if (roots_of(p, u->at[i].kernel, &a) + roots_of(p, u->at[j].kernel, &b) > MAX_SHARED) continue;
+            if (a != CBX__NO_INDEX && b != CBX__NO_INDEX && same_loop(p, a, b))
+                join(p, u->at[j].kernel, u->at[i].kernel);
+        }
+}
+
+/* The fold k of v, the root of a new kernel, becomes part of one that goes through v in the same loop; false: no such kernel. */
+static bool finds_company(planner *p, uint32_t k, cbx__vid v)
+{
+    const uses *u = &p->use[v];
+    uint32_t root;
+
+    for (unsigned i = 0; i < u->n; i++)
+        if (!u->at[i].view && roots_of(p, u->at[i].kernel, &root) < MAX_SHARED && root != CBX__NO_INDEX &&
+            same_loop(p, k, root) && join(p, u->at[i].kernel, p->kernel_of[k]))
+            return true;
+    return false;
+}
+
+/* Sums in kernels are as fast as the backend's; other folds are slower, and pay where reading takes the time. */
+static bool pays(const planner *p, const cbx__node *node)
+{
+    const cbx_array_desc *d = desc(p, node->in[0]);
+    return node->prim == CBX_PRIM_SUM || elements(d->ndim, d->shape) * cbx_dtype_size(d->dtype) >= PAST_CACHES;
+}
+
+/* Folds of arrays are the backend's, unless a kernel goes through the same array anyway. */
+static bool share_folds(planner *p)
+{
+    for (uint32_t k = 0; k < p->g->nodes.n; k++) {
+        const cbx__node *node = &p->g->nodes.items[k];
+        if (p->plan->role[k] != CBX__ROLE_APPLY || !p->plan->stored[node->out]) continue;
+        if (!cbx__plan_can_fold(p->g, node) || p->plan->computed[node->in[0]] || !pays(p, node)) continue;
+        p->plan->role[k] = CBX__ROLE_FOLD;
+        if (!set_root(p, k, desc(p, node->in[0]))) return false;
+        if (finds_company(p, k, node->in[0])) continue;
+        p->plan->role[k] = CBX__ROLE_APPLY;
+        p->kernel_of[k] = CBX__NO_INDEX;
+    }
+    return true;
+}
+
+static bool share(planner *p)
+{
+    if (p->longest == 0) return true;
+    if (!share_folds(p)) return false;
+    for (cbx__vid v = 0; v < p->g->values.n; v++)
+        if (!p->plan->computed[v]) share_reading(p, v);
     return true;
 }
 
@@ -359,23 +463,28 @@ static bool emit_value(ordering *o, cbx__vid v)
     return emit_operands(o, k);
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
 static bool emit_kernel(ordering *o, uint32_t kernel)
 {
     planner *p = o->p;
-    const uint32_t n = (uint32_t)p->g->nodes.n;
+    const uint32_t first = p->kernels.items[kernel].first;
     uint32_t *roots;
     size_t nroots = 0;
 
-    for (uint32_t k = 0; k < n; k++)
-        if (p->kernel_of[k] != CBX__NO_INDEX && find(p, p->kernel_of[k]) == kernel) {
-            nroots++;
-            o->done[k] = true;
-        }
+    for (uint32_t k = first; k != CBX__NO_INDEX; k = p->next_root[k]) {
+        nroots++;
+        o->done[k] = true;
+    }
     roots = cbx_arena_calloc(p->arena, nroots, sizeof *roots);
     if (!roots) return false;
     nroots = 0;
-    for (uint32_t k = 0; k < n; k++)
-        if (p->kernel_of[k] != CBX__NO_INDEX && find(p, p->kernel_of[k]) == kernel) roots[nroots++] = k;
+    for (uint32_t k = first; k != CBX__NO_INDEX; k = p->next_root[k]) roots[nroots++] = k;
+    qsort(roots, nroots, sizeof *roots, by_number);
     for (size_t i = 0; i < nroots; i++) {
         p->marks++;
         if (!emit_operands(o, roots[i])) return false;
@@ -429,13 +538,14 @@ cbx_status cbx__plan_create(cbx_arena *arena, const cbx__graph *g, size_t longes
     p.wanted = cbx_arena_calloc(arena, n, sizeof *p.wanted);
     p.use = cbx_arena_calloc(arena, n, sizeof *p.use);
     p.kernel_of = cbx_arena_calloc(arena, m, sizeof *p.kernel_of);
+    p.next_root = cbx_arena_calloc(arena, m, sizeof *p.next_root);
     p.mark = cbx_arena_calloc(arena, m, sizeof *p.mark);
     p.stack = cbx_arena_calloc(arena, 2 * m, sizeof *p.stack);
     if (out->maker && out->role && out->stored && out->computed && p.cost && p.in_memory && p.wanted && p.use &&
-        p.kernel_of && p.mark && p.stack) {
+        p.kernel_of && p.next_root && p.mark && p.stack) {
         memset(p.kernel_of, 0xff, m * sizeof *p.kernel_of);
         if (cbx__plan_roles(&(cbx__values){ arena, g, out, p.cost, p.in_memory }, longest > 0) && list_readers(&p) &&
-            decide_all(&p) && order(&p))
+            decide_all(&p) && share(&p) && order(&p))
             return CBX_OK;
     }
     return cbx_fail(err, CBX_ENOMEM, "no memory to plan '%s'", g->name);

@@ -17,6 +17,9 @@ typedef struct cbx__values {
 /** Roles of all nodes; fuse false: the backend carries out each.  false: out of memory. */
 bool cbx__plan_roles(cbx__values *p, bool fuse);
 
+/** True of a fold that kernels can carry out, wherever its operand is. */
+bool cbx__plan_can_fold(const cbx__graph *g, const cbx__node *node);
+
 static inline bool cbx__same_lengths(int n, const size_t *a, int m, const size_t *b)
 {
     bool same = n == m;

@@ -63,6 +63,16 @@ static bool is_small(const cbx_op *op)
            rest > 1;
 }
 
+bool cbx__plan_can_fold(const cbx__graph *g, const cbx__node *node)
+{
+    const cbx_array_desc *in[1];
+    cbx_op op = { node->prim, 1, in, node->attrs, 1, &g->values.items[node->out].desc };
+
+    if (node->nin != 1 || node->nout != 1) return false;
+    in[0] = &g->values.items[node->in[0]].desc;
+    return can_fold(&op) && !is_small(&op);
+}
+
 static uint32_t weight(const cbx__node *node)
 {
     switch (node->prim) {

@@ -1,0 +1,226 @@
+/* Which operations become one kernel: plans by their number of kernels and of single operations, with the results of the reference backend. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "transform_support.h"
+
+#include "calibrax/array/backend.h"
+#include "calibrax/array/trace/cost.h"
+
+FN(sum_and_squares)
+{
+    UNUSED;
+    out[0] = cbx_sum(c, in[0], NULL);
+    out[1] = cbx_sum(c, cbx_multiply(c, in[0], in[0]), NULL);
+    return CBX_OK;
+}
+FN(two_maps)
+{
+    UNUSED;
+    out[0] = cbx_add(c, in[0], number(c, 1));
+    out[1] = cbx_multiply(c, in[0], number(c, 2));
+    return CBX_OK;
+}
+FN(rows_and_columns)
+{
+    UNUSED;
+    cbx_array *r = cbx_multiply(c, in[0], in[0]);
+    out[0] = cbx_sum(c, cbx_add(c, r, number(c, 1)), CBX_AXIS(0));
+    out[1] = cbx_sum(c, in[0], CBX_AXIS(1));
+    return CBX_OK;
+}
+FN(centred) /* the second sum needs the first */
+{
+    UNUSED;
+    out[0] = cbx_sum(c, in[0], NULL);
+    out[1] = cbx_sum(c, cbx_square(c, cbx_subtract(c, in[0], out[0])), NULL);
+    return CBX_OK;
+}
+FN(max_and_squares)
+{
+    UNUSED;
+    out[0] = cbx_max(c, in[0], NULL);
+    out[1] = cbx_sum(c, cbx_multiply(c, in[0], in[0]), NULL);
+    return CBX_OK;
+}
+FN(sum_and_max)
+{
+    UNUSED;
+    out[0] = cbx_sum(c, in[0], NULL);
+    out[1] = cbx_max(c, in[0], NULL);
+    return CBX_OK;
+}
+FN(of_sorted) /* of an array that an operation made */
+{
+    UNUSED;
+    cbx_array *s = cbx_sort(c, in[0], -1, false);
+    out[0] = cbx_sum(c, s, NULL);
+    out[1] = cbx_sum(c, cbx_exp(c, s), NULL);
+    return CBX_OK;
+}
+FN(flipped) /* at another place */
+{
+    UNUSED;
+    out[0] = cbx_add(c, in[0], number(c, 1));
+    out[1] = cbx_multiply(c, cbx_flip(c, in[0], -1), number(c, 2));
+    return CBX_OK;
+}
+FN(many_maps) /* more than one kernel writes */
+{
+    UNUSED;
+    for (size_t i = 0; i < nout; i++) out[i] = cbx_add(c, in[0], number(c, (double)i));
+    return CBX_OK;
+}
+
+enum { RESULTS = 12 };
+
+static void compare(cbx_ctx *c, const cbx_fn *f, cbx_array *x, const char *why)
+{
+    cbx_array *plain[RESULTS], *compiled[RESULTS];
+    cbx_fn *j = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    CHECK_OK(cbx_jit(c, f, &j, &err), &err, why);
+    cbx_fn_call(c, f, 1, &x, f->nout, plain);
+    cbx_fn_call(c, j, 1, &x, f->nout, compiled);
+    if (cbx_ctx_pending(c, &err)) fail_msg("%s: %s", why, err.message);
+    for (size_t i = 0; i < f->nout; i++) {
+        const size_t bytes = cbx_array_bytes(plain[i]);
+        char *a = malloc(bytes + 1), *b = malloc(bytes + 1);
+        CHECK_OK(cbx_array_read(plain[i], a, bytes, &err), &err, why);
+        CHECK_OK(cbx_array_read(compiled[i], b, bytes, &err), &err, why);
+        CHECK(memcmp(a, b, bytes) == 0, why);
+        free(a);
+        free(b);
+    }
+    cbx_fn_free(j);
+}
+
+static void what_reads_the_same_is_one_kernel(void **state)
+{
+    (void)state;
+    static const size_t small[] = { 40, 50 }, large[] = { 400, 500 };
+    static const struct {
+        cbx_fn f;
+        const size_t *shape;
+        size_t kernels, steps;
+        const char *why;
+    } cases[] = {
+        { { "sum_and_squares", sum_and_squares, NULL, 1, 2, NULL }, small, 1, 1, "two sums of one array" },
+        { { "two_maps", two_maps, NULL, 1, 2, NULL }, small, 1, 1, "two results of one array" },
+        { { "rows_and_columns", rows_and_columns, NULL, 1, 2, NULL }, small, 1, 2, "other axes, another loop" },
+        { { "centred", centred, NULL, 1, 2, NULL }, small, 1, 2, "one needs the other" },
+        { { "max_and_squares", max_and_squares, NULL, 1, 2, NULL }, small, 1, 2, "a maximum of few is faster alone" },
+        { { "max_and_squares", max_and_squares, NULL, 1, 2, NULL }, large, 1, 1, "a maximum of many" },
+        { { "sum_and_max", sum_and_max, NULL, 1, 2, NULL }, large, 0, 2, "no kernel reads it" },
+        { { "of_sorted", of_sorted, NULL, 1, 2, NULL }, small, 1, 2, "an array that a step made" },
+        { { "flipped", flipped, NULL, 1, 2, NULL }, small, 2, 2, "the same array from its end" },
+        { { "many_maps", many_maps, NULL, 1, 12, NULL }, small, 5, 5, "8 of them, and 4 alone" },
+    };
+    cbx_ctx *c = context();
+    cbx_err err = CBX_ERR_INIT;
+
+    cbx_ctx_set_backend(c, cbx_backend_jit(), NULL);
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const size_t n = cases[i].shape[0], m = cases[i].shape[1];
+        const cbx_array_desc d = { CBX_F64, 2, { n, m } };
+        cbx_cost_program program;
+        cbx_cost_report work;
+        cbx_scope scope;
+        CHECK_OK(cbx_cost_compile(c, &cases[i].f, 1, &d, &work, &program, &err), &err, cases[i].why);
+        CHECK_INT(program.nkernels, cases[i].kernels, cases[i].why);
+        CHECK_INT(program.nsteps, cases[i].steps, cases[i].why);
+        cbx_cost_program_clear(&program);
+        cbx_scope_open(c, &scope);
+        compare(c, &cases[i].f,
+                cbx_reshape(c, cbx_sin(c, line(c, n * m)), 2, (const ptrdiff_t[]){ (ptrdiff_t)n, (ptrdiff_t)m }),
+                cases[i].why);
+        CHECK_OK(cbx_scope_close(&scope, &err), &err, cases[i].why);
+    }
+    cbx_ctx_free(c);
+}
+
+FN(root_and_sum)
+{
+    UNUSED;
+    out[0] = cbx_sqrt(c, in[0]);
+    out[1] = cbx_sum(c, cbx_multiply(c, in[0], in[0]), CBX_AXIS(-1));
+    return CBX_OK;
+}
+
+/* A last axis that is short is written out, of no length, too. */
+static void empty_arrays_have_results(void **state)
+{
+    (void)state;
+    static const struct {
+        int n;
+        size_t shape[4];
+        const char *why;
+    } cases[] = {
+        { 1, { 0 }, "an axis" },          { 2, { 3, 0 }, "the last one" },       { 2, { 0, 3 }, "the first one" },
+        { 2, { 0, 0 }, "both" },          { 4, { 0, 0, 1, 1 }, "before units" }, { 3, { 5, 0, 4 }, "in between" },
+        { 3, { 2, 3, 0 }, "three axes" },
+    };
+    cbx_ctx *c = context();
+    cbx_err err = CBX_ERR_INIT;
+
+    cbx_ctx_set_backend(c, cbx_backend_jit(), NULL);
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_scope scope;
+        cbx_scope_open(c, &scope);
+        compare(c, PLAIN(root_and_sum, 1, 2), cbx_ones(c, cases[i].n, cases[i].shape, CBX_F64), cases[i].why);
+        CHECK_OK(cbx_scope_close(&scope, &err), &err, cases[i].why);
+    }
+    cbx_ctx_free(c);
+}
+
+/* Sums of exponentials, each its own kernel by its length: planning takes about as long for each. */
+FN(sums_of_other_lengths)
+{
+    const size_t n = *(const size_t *)user;
+    (void)nin, (void)nout;
+    out[0] = number(c, 0);
+    for (size_t i = 0; i < n; i++) {
+        const cbx_array *part = cbx_slice(c, in[0], 0, 0, (ptrdiff_t)(i + 2), 1);
+        out[0] = cbx_add(c, out[0], cbx_sum(c, cbx_exp(c, part), NULL));
+    }
+    return CBX_OK;
+}
+
+static double plan_s(cbx_ctx *c, size_t n)
+{
+    const cbx_array_desc d = { CBX_F64, 1, { n + 2 } };
+    cbx_cost_program program;
+    cbx_cost_report work;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_cost_compile(c, CBX_FN(sums_of_other_lengths, &n, 1, 1), 1, &d, &work, &program, &err), &err,
+             "compile");
+    CHECK_GT(program.nkernels, n - 1, "kernels");
+    const double s = program.times.plan_s;
+    cbx_cost_program_clear(&program);
+    return s;
+}
+
+static void planning_is_linear(void **state)
+{
+    (void)state;
+    cbx_ctx *c = context();
+    double few = 1, many = 1;
+
+    cbx_ctx_set_backend(c, cbx_backend_jit(), NULL);
+    for (int i = 0; i < 3; i++) few = fmin(few, plan_s(c, 100));
+    for (int i = 0; i < 2; i++) many = fmin(many, plan_s(c, 800));
+    print_message("# %.3g ms for 100 kernels, %.3g ms for 800\n", 1e3 * few, 1e3 * many);
+    CHECK_LE(many, 8 * 3 * few, "8 times as many kernels");
+    cbx_ctx_free(c);
+}
+
+TEST_FILE(.seconds = 300)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_reads_the_same_is_one_kernel),
+        cmocka_unit_test(empty_arrays_have_results),
+        cmocka_unit_test(planning_is_linear),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
