@@ -16,6 +16,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/table.h"
 #include "calibrax/profiling/gpu.h"
+#include "calibrax/statistics/estimate.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
@@ -36,6 +37,20 @@ static const watch_args defaults = { .levels = { NAN, NAN, NAN, NAN },
                                      .interval = 5,
                                      .raise_after = 1,
                                      .clear_after = 1 };
+
+/*
+ * Statistics of the window besides the mean, which is the default: the word of --statistic, and the value by its facts f, or its n
+ * finite values x that are no failures.
+ */
+#define STATISTICS(X)                                                                                                  \
+    X(median, (cbx_stat_median(w->run->ctx, x, n, &v, NULL), v))                                                       \
+    X(p95, f.p95)                                                                                                      \
+    X(min, f.min)                                                                                                      \
+    X(max, f.max)                                                                                                      \
+    X(failures, f.failure_rate)
+#define NUMBER(word, value) STATISTIC_##word,
+#define WORD(word, value)   " " #word
+enum { STATISTIC_mean, STATISTICS(NUMBER) };
 
 #define AT(member) offsetof(watch_args, member)
 
@@ -62,7 +77,7 @@ static const opt_spec watch_options[] = {
     { "window", 0, OPT_POSITIVE, AT(window), "N", "1; 100 for a pipeline",
       "use a statistic of the last N values or executions" },
     { "statistic", 0, OPT_CHOICE, AT(statistic), "WHAT", "mean",
-      "statistic of the window: mean, p95, min, max or failures (a share)", "mean p95 min max failures" },
+      "statistic of the window: mean, median, p95, min, max or failures (a share)", "mean" STATISTICS(WORD) },
     { "quiet", 0, OPT_NUMBER, AT(quiet), "SECONDS", "0",
       "minimum time between two alerts; a more severe one is never delayed" },
     { "repeat", 0, OPT_ABOVE, AT(repeat), "SECONDS", "never", "repeat an alert while it lasts" },
@@ -177,21 +192,23 @@ int watch_alerts(watcher *w, size_t keep, cbx_alert_listener listener)
 /* What rules of the first metric see.  A value that is not finite is seen itself: most statistics ignore it, and would hide it. */
 static double observed(watcher *w, double value, uint64_t now_ns)
 {
-    enum { P95 = 1, MIN, MAX, FAILURES }; /* in the order of the option's words; mean is the rest */
+#define CASE(word, value)                                                                                              \
+    case STATISTIC_##word: return value;
     cbx_window_facts f;
+    double *x = w->recent, v = NAN;
+    size_t n;
 
     w->values++;
     cbx_window_add(w->window, value, false, now_ns);
     if (w->history) cbx_window_add(w->history, value, false, now_ns);
-    if (!w->of_window || (w->a->statistic != FAILURES && !isfinite(value))) return value;
+    if (!w->of_window || (w->a->statistic != STATISTIC_failures && !isfinite(value))) return value;
     cbx_window_read(w->window, now_ns, &f);
+    n = cbx_window_values(w->window, now_ns, x, w->a->window ? w->a->window : 1);
     switch (w->a->statistic) {
-    case P95: return f.p95;
-    case MIN: return f.min;
-    case MAX: return f.max;
-    case FAILURES: return f.failure_rate;
+        STATISTICS(CASE)
     default: return f.mean;
     }
+#undef CASE
 }
 
 static void take(watcher *w, size_t i, double value)
@@ -624,6 +641,7 @@ static int set_up(watcher *w)
         status = watch_alerts(w, a->summary ? 1000 : 16, on_alert);
         if (!status)
             status = opt_check(run, cbx_window_create(run->ctx, a->window ? a->window : 1, 0, &w->window, run->err));
+        if (!status) w->recent = cbx_arena_calloc(run->arena, a->window ? a->window : 1, sizeof *w->recent);
         if (!status && a->summary)
             status = opt_check(run, cbx_window_create(run->ctx, CBX_TENDENCY_MAX, 0, &w->history, run->err));
         if (!status) status = set_rules(w);

@@ -39,6 +39,7 @@ typedef struct watcher {
     const cbx_stop_flag *stop;
     cbx_alerts *alerts;
     cbx_window *window;
+    double *recent;        /* as many values as the window keeps */
     cbx_window *history;   /* of --summary; NULL: not asked for */
     cbx_health *health;    /* NULL: a metric is watched */
     cbx_health_report now; /* of the pipeline that ran last */

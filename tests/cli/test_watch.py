@@ -35,6 +35,8 @@ def json_lines(p):
     has(watch(p, [], "--metric", "latency", "--error", "5", expect=2).stderr, "no value of 'latency'")
     done = watch(p, [1] * 10 + [9] * 10, "--metric", "x", "--window", "10", "--statistic", "mean", "--error", "4.5", "--json", expect=1)
     equal(alerts(done.stdout)[0]["value"], 5.0, "the mean of the window")
+    done = watch(p, [1, 2, 9, 2, 9, 9], "--metric", "x", "--window", "5", "--statistic", "median", "--error", "4", "--json", expect=1)
+    equal(alerts(done.stdout)[0]["value"], 9.0, "the median of the last five values: the others are 1.5 and 2")
     for word in ("nan", "-nan", "inf", "-inf", " INF", "Infinity"):
         done = watch(p, ["1", word], "--metric", "x", "--error", "5", "--json", expect=1)
         has(done.stderr, "2 values, 1 alert")
@@ -53,7 +55,7 @@ def json_lines(p):
 
 def usage(p):
     for args, part in ((["--error", "1"], "'calibrax watch' needs '--metric', '--rule' or '--health'"), (["--metric", "x"], "no alert level"), (["--metric", "x", "--error", "1", "--warning", "2"], "error"),
-                       (["--metric", "x", "--error", "1", "--statistic", "median"], "'median'"), (["--metric", "x", "--error", "1", "--fail-on", "bad"], "'bad'"),
+                       (["--metric", "x", "--error", "1", "--statistic", "mode"], "'mode'"), (["--metric", "x", "--error", "1", "--fail-on", "bad"], "'bad'"),
                        (["--metric", "x", "--error", "1", "--pid", "1", "--data", "d"], "'--pid' and '--data' exclude each other"),
                        (["--metric", "x", "--error", "1", "--interval", "0"], "--interval"),
                        (["--metric", "x", "--error", "1", "--point", "p"], "'--point' needs '--data'"), (["--metric", "x", "--error", "1", "--branch", "b"], "'--branch' needs '--data'"),
