@@ -12,8 +12,9 @@
  *     $ cc -O2 -shared -fPIC $(pkg-config --cflags calibrax) dot.c -o dot.so
  *     $ calibrax run --plugin dot.so
  *
- * A file may hold any number of them, each with a name of its own.  Include it in one file of the plug-in: it defines the table that the
- * plug-in exports.  For set-up, configuration, datasets or targets see calibrax/perf/case/plugin.h.
+ * A file may hold any number of them, each with a name of its own.  Include it in one file of the
+ * plug-in: it defines the table that the plug-in exports.  For set-up, configuration, datasets or
+ * targets see calibrax/perf/case/plugin.h.
  */
 #ifndef CALIBRAX_BENCH_H
 #define CALIBRAX_BENCH_H

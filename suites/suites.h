@@ -1,5 +1,6 @@
 /**
- * The benchmark cases that come with Calibrax: one list, which the programs and the tests pass to the library.
+ * The benchmark cases that come with Calibrax: one list, which the programs and the tests pass to
+ * the library.
  */
 #ifndef SUITES_SUITES_H
 #define SUITES_SUITES_H
@@ -16,7 +17,8 @@ extern const cbx_case_ops cbx_array_ops_case, cbx_array_qmap_case; /* array/ */
 extern const cbx_case_list cbx_selftest_cases;
 
 extern const cbx_case_ops cbx_selftest_kernels_case, cbx_selftest_exploits_case; /* selftest/ */
-/** The part of the sandbox (CBX_SANDBOX_PARTS) without which a cheat of that case finds an open door; "": the parent sees it by itself. */
+/** The part of the sandbox (CBX_SANDBOX_PARTS) without which a cheat of that case finds an open
+ * door; "": the parent sees it by itself. */
 const char *cbx_selftest_exploit_needs(const char *name);
 
 #endif

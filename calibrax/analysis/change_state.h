@@ -1,5 +1,5 @@
-/** The changes of series that were already reported: the file that `calibrax trend --changes --state`
- * keeps between its calls.
+/** The changes of series that were already reported: the file that `calibrax trend --changes
+ * --state` keeps between its calls.
  *
  * {"schema":"calibrax-changepoints-state","version":1,"series":{NAME:{"last":RUN,"changes":[RUN,...]}}}
  * NAME: "point@scenario{tags}:metric"; last: the newest run that was looked at, null: none;
@@ -21,7 +21,8 @@ CBX_BEGIN_DECLS
 CBX_API cbx_status cbx_change_state_check(const cbx_json *state, const char *what, cbx_err *err);
 /** What is known of a series, borrowed; NULL: nothing.  state NULL: no file yet */
 CBX_API const cbx_json *cbx_change_state_of(const cbx_json *state, const char *series);
-/** Whether a change was reported: one that a few more values moved by less than a segment is the same.
+/** Whether a change was reported: one that a few more values moved by less than a segment is the
+ * same.
  * @param series  as cbx_change_state_of gives it; NULL: nothing was reported
  * @param runs    n names of the runs of the series' values, oldest first
  * @param at      place of the first value after the change, at < n */

@@ -160,7 +160,8 @@ typedef struct splitter {
     uint64_t stream; /* one a permutation test */
 } splitter;
 
-/* Splits the parts of what was split, the shorter one by a call, so that the depth is at most log2 n. */
+/* Splits the parts of what was split, the shorter one by a call, so that the depth is at most log2
+ * n. */
 static void split_all(splitter *s, size_t a, size_t b, size_t *index, size_t *count)
 {
     while (b - a >= 2 * s->o->min_segment && b - a >= 2) {

@@ -18,7 +18,9 @@ typedef struct cbx_noise {
     /* AR(1) coefficient, 0 .. 0.9: ratio of the squared MADs of differences over two and one
      * steps, less 1 */
     double phi;
-    double long_run; /* variance that the mean of many points has, times their number: sigma^2 (1 + phi) / (1 - phi) */
+    /* variance that the mean of many points has, times their number: sigma^2 (1 + phi) / (1 -
+     * phi) */
+    double long_run;
 } cbx_noise;
 
 /** Where more than half of the differences are 0, their standard deviation replaces the MAD;
@@ -31,10 +33,12 @@ typedef enum cbx_changepoint_method {
      * (Maidstone et al., Stat. Comput. 27 (2017) 519-533), the same optimum as PELT; normal: PELT
      * (Killick et al., J. Am. Stat. Assoc. 107 (2012) 1590-1598). */
     CBX_CHANGEPOINT_PELT,
-    CBX_CHANGEPOINT_BINARY, /* the best split, then the best within its parts (Scott & Knott 1974) */
+    /* the best split, then the best within its parts (Scott & Knott 1974) */
+    CBX_CHANGEPOINT_BINARY,
     CBX_CHANGEPOINT_WINDOW, /* where the windows on both sides differ most */
-    CBX_CHANGEPOINT_E_DIVISIVE /* energy distance, permutation p (James & Matteson, J. Stat. Softw. 62 (2014) 7); any change of
-                                  distribution; takes cost and penalty for nothing */
+    /* energy distance, permutation p (James & Matteson, J. Stat. Softw. 62 (2014) 7); any change of
+     * distribution; ignores cost and penalty */
+    CBX_CHANGEPOINT_E_DIVISIVE
 } cbx_changepoint_method;
 
 typedef enum cbx_changepoint_cost {
@@ -85,11 +89,12 @@ CBX_API void cbx_changepoint_stream_changes(const cbx_changepoint_stream *s, siz
 
 /** A change of level that the series shows. */
 typedef struct cbx_change {
-    size_t index;         /* first point after it */
-    double before, after; /* level of the segments beside it (geometric mean of a positive series, else mean) */
-    double change;        /* (after - before) / |before|; infinite for a level of 0 before */
-    double score;         /* difference over its standard error, autocorrelation included */
-    bool alarm;           /* sure enough for a gate that checks the series after each new value */
+    size_t index; /* first point after it */
+    /* level of the segments beside it (geometric mean of a positive series, else mean) */
+    double before, after;
+    double change; /* (after - before) / |before|; infinite for a level of 0 before */
+    double score;  /* difference over its standard error, autocorrelation included */
+    bool alarm;    /* sure enough for a gate that checks the series after each new value */
 } cbx_change;
 
 /** Values that a series needs before any change can be an alarm. */
@@ -122,8 +127,8 @@ CBX_API cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, s
 /** Confirms a proposed change by fresh samples of both sides: the Hodges-Lehmann shift of their
  * logarithms with its interval, and the verdict on it (cbx_verdict_of_change).
  * @param change  the interval; level 0 and CBX_VERDICT_UNDECIDED: too few samples.  May be NULL
- * @return as cbx_stat_hodges_lehmann_shift; CBX_EINVAL (threshold < 0, or NaN); CBX_EDOM (a median of 0
- *   before) */
+ * @return as cbx_stat_hodges_lehmann_shift; CBX_EINVAL (threshold < 0, or NaN); CBX_EDOM (a median
+ *   of 0 before) */
 CBX_API cbx_status cbx_change_confirm(cbx_ctx *ctx, const double *before, size_t nbefore, const double *after,
                                       size_t nafter, double level, double threshold, cbx_verdict *verdict,
                                       cbx_interval *change, cbx_err *err);

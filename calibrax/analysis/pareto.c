@@ -72,7 +72,8 @@ static bool dominates(const entry *a, const entry *b)
 static cbx_status find_front(cbx_arena *arena, field *f, bool *on_front, cbx_err *err)
 {
     if (f->d > 3) {
-        /* Any number of objectives: against the front so far, which is kept at the head of entries. */
+        /* Any number of objectives: against the front so far, which is kept at the head of
+         * entries. */
         size_t front = 0;
         for (size_t i = 0; i < f->n; i++) {
             entry e = f->entries[i];

@@ -1,9 +1,10 @@
-/** A table of competitors, made of runs that come one after the other: of each, only values stay, so
- * that ten thousand of them fit.
+/** A table of competitors, made of runs that come one after the other: of each, only values stay,
+ * so that ten thousand of them fit.
  *
- * A competitor is the value of the group tag of a point; without such a tag on the point (or without
- * a group tag) the label of its run.  A row is (point, scenario, the other tags, metric); a point that
- * bears the group tag and whose name is its label is not distinguished by its name.  16 bytes a value, beside the names.  One thread uses a table at a time.  Since 0.1. */
+ * A competitor is the value of the group tag of a point; without such a tag on the point (or
+ * without a group tag) the label of its run.  A row is (point, scenario, the other tags, metric); a
+ * point that bears the group tag and whose name is its label is not distinguished by its name.  16
+ * bytes a value, beside the names.  One thread uses a table at a time.  Since 0.1. */
 #ifndef CALIBRAX_ANALYSIS_RANK_TABLE_H
 #define CALIBRAX_ANALYSIS_RANK_TABLE_H
 

@@ -82,7 +82,8 @@ typedef struct cbx_regression_opts {
     double threshold;         /* relative, finite, >= 0; 5 % */
     double primary_threshold; /* of metrics of priority "primary" and "secondary"; NaN: threshold */
     double secondary_threshold;
-    double minimum;                   /* absolute, in the metric's unit, >= 0: smaller changes do not count */
+    /* absolute, in the metric's unit, >= 0: smaller changes do not count */
+    double minimum;
     const cbx_regression_rule *rules; /* before everything above */
     size_t nrules;
     double level;        /* of intervals, 0 < level < 1 */
@@ -90,7 +91,8 @@ typedef struct cbx_regression_opts {
     bool allow_dropped;  /* keys that are missing now do not fail */
     bool allow_machines; /* compare across machines, with a label */
     bool undecided_passes;
-    const cbx_run *defs; /* definitions for what neither run defines (cbx_run_defs_read); NULL: none */
+    /* definitions for what neither run defines (cbx_run_defs_read); NULL: none */
+    const cbx_run *defs;
     /* relative: an interval within it is equivalent, though wider than the threshold; NaN: the
      * threshold */
     double margin;
@@ -112,15 +114,19 @@ typedef struct cbx_finding {
     cbx_priority priority;
     double baseline, current; /* NaN: missing */
     double change;            /* of the values, signed as they are; NaN: none */
-    double threshold;         /* what the change had to exceed, the minimum included; NaN: not compared */
-    double margin;            /* what an equivalent interval is within, at least the threshold; NaN: not compared */
+    /* what the change had to exceed, the minimum included; NaN: not compared */
+    double threshold;
+    /* what an equivalent interval is within, at least the threshold; NaN: not compared */
+    double margin;
     cbx_basis basis;
-    cbx_interval interval; /* of the change, signed; level 0: too few samples, or no level is known */
-    double p, p_holm;      /* NaN: none */
-    double spread;         /* by samples: standard deviation of one, relative; NaN: not known */
-    size_t samples;        /* undecided: about how many samples on each side would decide; 0: not known */
-    bool contradicted;     /* the median of samples on one side is worse than the values show */
-    const char *sentence;  /* NULL: none was asked for */
+    /* of the change, signed; level 0: too few samples, or no level is known */
+    cbx_interval interval;
+    double p, p_holm; /* NaN: none */
+    double spread;    /* by samples: standard deviation of one, relative; NaN: not known */
+    /* undecided: about how many samples on each side would decide; 0: not known */
+    size_t samples;
+    bool contradicted;    /* the median of samples on one side is worse than the values show */
+    const char *sentence; /* NULL: none was asked for */
 } cbx_finding;
 
 typedef struct cbx_regression cbx_regression;
@@ -148,7 +154,9 @@ CBX_API const char *cbx_gate_reason_name(cbx_gate_reason reason);
 
 /** The answer to it all. */
 typedef struct cbx_gate {
-    int exit_code; /* 0 pass, 1 regression or not a number, 2 cannot be compared, 3 undecided; 1 goes before 2, 2 before 3 */
+    /* 0 pass, 1 regression or not a number, 2 cannot be compared, 3 undecided; 1 goes before 2, 2
+     * before 3 */
+    int exit_code;
     cbx_gate_reason reason;           /* NONE where the findings ask for the code */
     size_t counts[CBX_OUTCOME_COUNT]; /* waived findings not counted */
     size_t waived;

@@ -1,5 +1,6 @@
 /*
- * Inside the library: what the attributes of products point to: algebras given by functions, graphs, functions of an edge.
+ * Inside the library: what the attributes of products point to: algebras given by functions,
+ * graphs, functions of an edge.
  */
 #ifndef CALIBRAX_ARRAY_ALGEBRA_OBJECT_H
 #define CALIBRAX_ARRAY_ALGEBRA_OBJECT_H
@@ -11,7 +12,8 @@
 /** The mode of attributes whose algebra is in their object. */
 enum { CBX__OF_OBJECT = -1 };
 
-/** The algebra of SEMIRING_..., ELL_MATMUL, ELL_EDGE and their derivatives; NULL: mode is no number of one. */
+/** The algebra of SEMIRING_..., ELL_MATMUL, ELL_EDGE and their derivatives; NULL: mode is no number
+ * of one. */
 const cbx_semiring *cbx__algebra_of(const cbx_attrs *attrs);
 /** The graph of ELL_...; NULL: they have no graph. */
 const cbx_ell *cbx__ell_of(const cbx_attrs *attrs);

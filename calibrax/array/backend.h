@@ -1,8 +1,10 @@
 /**
- * The protocol of backends: one const struct.  Every array operation of a context goes through its backend.
+ * The protocol of backends: one const struct.  Every array operation of a context goes through its
+ * backend.
  *
- * The reference backend is the definition of right; another one must give its results (docs/reference/arrays.md states where to the
- * bit).  Plug-in interface: new members go last, behind a new abi.
+ * The reference backend is the definition of right; another one must give its results
+ * (docs/reference/arrays.md states where to the bit).  Plug-in interface: new members go last,
+ * behind a new abi.
  */
 #ifndef CALIBRAX_ARRAY_BACKEND_H
 #define CALIBRAX_ARRAY_BACKEND_H
@@ -20,7 +22,8 @@ typedef struct cbx_backend cbx_backend;
 struct cbx__graph;       /* calibrax/array/trace/graph.h */
 struct cbx_cost_program; /* calibrax/array/trace/cost.h */
 
-/** One operation, checked: operands and attributes have passed cbx_prim_infer, whose answers are results. */
+/** One operation, checked: operands and attributes have passed cbx_prim_infer, whose answers are
+ * results. */
 typedef struct cbx_call {
     cbx_ctx *ctx;
     cbx_prim prim;
@@ -38,27 +41,31 @@ struct cbx_backend {
     const char *name;          /* "reference", "jit" */
     uint32_t flags;
     /**
-     * Carries out one operation; out[] are the caller's, written on success only.  Values that only the data can show to be
-     * wrong (an index out of range, a negative power of an integer) are found here: CBX_EDOM.  Required.
+     * Carries out one operation; out[] are the caller's, written on success only.  Values that only
+     * the data can show to be wrong (an index out of range, a negative power of an integer) are
+     * found here: CBX_EDOM.  Required.
      */
     cbx_status (*apply)(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err);
     /** Waits until all results are there.  NULL: they always are. */
     cbx_status (*sync)(const cbx_backend *self, cbx_ctx *ctx, cbx_err *err);
     /**
-     * Compiles a traced function, so that run does at once what apply would do of each operation, with the same results.
-     * NULL: it compiles nothing, and run and release are NULL, too.
-     * @param executable  to be given to run, from any thread and context, and to release once; written on success only
+     * Compiles a traced function, so that run does at once what apply would do of each operation,
+     * with the same results.  NULL: it compiles nothing, and run and release are NULL, too.
+     * @param executable  to be given to run, from any thread and context, and to release once;
+     *   written on success only
      */
     cbx_status (*compile)(const cbx_backend *self, cbx_ctx *ctx, const struct cbx__graph *graph, void **executable,
                           cbx_err *err);
-    /** in[]: an array with data for each input of the graph; out[] are the caller's, written on success only. */
+    /** in[]: an array with data for each input of the graph; out[] are the caller's, written on
+     * success only. */
     cbx_status (*run)(const cbx_backend *self, cbx_ctx *ctx, const void *executable, cbx_array *const *in,
                       cbx_array **out, cbx_err *err);
     void (*release)(const cbx_backend *self, void *executable);
     /** Adds a stage behind the graph to a text.  NULL: it has none. */
     cbx_status (*show)(const cbx_backend *self, cbx_ctx *ctx, const void *executable, cbx_dump_kind kind, cbx_text *out,
                        cbx_err *err);
-    /** What an executable does, step by step, and how long it took to compile; trace_s is the caller's.  NULL: not known. */
+    /** What an executable does, step by step, and how long it took to compile; trace_s is the
+     * caller's.  NULL: not known. */
     cbx_status (*cost)(const cbx_backend *self, cbx_ctx *ctx, const void *executable, struct cbx_cost_program *out,
                        cbx_err *err);
 };
@@ -73,33 +80,39 @@ CBX_API const cbx_backend *cbx_backend_at(size_t i);
 /**
  * By name.
  * @param out  written on success only
- * @return CBX_OK; CBX_EUNAVAILABLE (a backend of that name is not built in); CBX_EINVAL (there is no such name)
+ * @return CBX_OK; CBX_EUNAVAILABLE (a backend of that name is not built in); CBX_EINVAL (there is
+ *   no such name)
  */
 CBX_API cbx_status cbx_backend_find(const char *name, const cbx_backend **out, cbx_err *err);
 /**
- * The backend that settings ask for.  "auto" is the first of the list; where a GPU is wanted, the first that computes on
- * one, if there is any.
+ * The backend that settings ask for.  "auto" is the first of the list; where a GPU is wanted, the
+ * first that computes on one, if there is any.
  * @param out  written on success only
- * @return CBX_OK; CBX_EUNAVAILABLE (as cbx_backend_find; a GPU is wanted without fallback and the backend computes on none)
+ * @return CBX_OK; CBX_EUNAVAILABLE (as cbx_backend_find; a GPU is wanted without fallback and the
+ *   backend computes on none)
  */
 CBX_API cbx_status cbx_backend_choose(const cbx_settings *settings, const cbx_backend **out, cbx_err *err);
 
 /**
- * The backend of a context: what its settings ask for, until another is set.  Where they ask for a missing one, it
- * is called "unavailable", and every operation fails with the sentence of cbx_backend_choose, CBX_EUNAVAILABLE.
+ * The backend of a context: what its settings ask for, until another is set.  Where they ask for a
+ * missing one, it is called "unavailable", and every operation fails with the sentence of
+ * cbx_backend_choose, CBX_EUNAVAILABLE.
  */
 CBX_API const cbx_backend *cbx_ctx_backend(cbx_ctx *ctx);
 /**
  * @param backend  lives as long as the context; NULL: what the context's settings ask for
- * @return CBX_OK; CBX_EVERSION (another abi, or another size); CBX_EINVAL (no apply, compile without run or release); CBX_ENOMEM
+ * @return CBX_OK; CBX_EVERSION (another abi, or another size); CBX_EINVAL (no apply, compile
+ *   without run or release); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_ctx_set_backend(cbx_ctx *ctx, const cbx_backend *backend, cbx_err *err);
 
 /**
- * One operation through the context's backend: checks, infers, applies; the current scope holds the results.
- * With a traced operand it is recorded in the trace, and with an abstract one only described: the results are abstract.
+ * One operation through the context's backend: checks, infers, applies; the current scope holds the
+ * results.  With a traced operand it is recorded in the trace, and with an abstract one only
+ * described: the results are abstract.
  * @param attrs  NULL: all zero
- * @param out    cbx_prim_results of them, failed arrays if an operand is failed or NULL, or if the operation fails
+ * @param out    cbx_prim_results of them, failed arrays if an operand is failed or NULL, or if the
+ *   operation fails
  */
 CBX_API void cbx_apply_all(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs,
                            cbx_array **out);

@@ -11,13 +11,16 @@
 CBX_BEGIN_DECLS
 
 /**
- * Each variable of the environment: its value and where that comes from, or, CBX_DOCTOR_BROKEN, what it may not say.
+ * Each variable of the environment: its value and where that comes from, or, CBX_DOCTOR_BROKEN,
+ * what it may not say.
  * @param out  what could be read; where a variable is wrong, the default is used
  */
 CBX_API void cbx_doctor_see_settings(cbx_doctor_report *r, cbx_settings *out);
-/** Each backend that is built in or could be, and which one the settings choose; CBX_DOCTOR_BROKEN if they choose none. */
+/** Each backend that is built in or could be, and which one the settings choose; CBX_DOCTOR_BROKEN
+ * if they choose none. */
 CBX_API void cbx_doctor_see_backends(cbx_doctor_report *r, const cbx_settings *settings);
-/** Each device with its memory, what is missing, and which one the settings choose (group "devices"). */
+/** Each device with its memory, what is missing, and which one the settings choose (group
+ * "devices"). */
 CBX_API void cbx_doctor_see_devices(cbx_ctx *ctx, cbx_doctor_report *r, const cbx_devices *d,
                                     const cbx_settings *settings);
 /** Packages, cores, threads, caches, memory nodes (group "topology"). */

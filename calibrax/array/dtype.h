@@ -1,5 +1,6 @@
 /**
- * Element types of arrays: sizes, array-API names, and the dtype in which two operands meet.  Returned text is static; all is safe from any thread.
+ * Element types of arrays: sizes, array-API names, and the dtype in which two operands meet.
+ * Returned text is static; all is safe from any thread.
  */
 #ifndef CALIBRAX_ARRAY_DTYPE_H
 #define CALIBRAX_ARRAY_DTYPE_H
@@ -37,7 +38,8 @@ typedef enum cbx_dtype {
 
 /** Bytes of one element; 0 for a number outside the list. */
 CBX_API size_t cbx_dtype_size(cbx_dtype t);
-/** Array-API name: "bool", "int8" ... "float32", "complex128"; "?" for a number outside the list. */
+/** Array-API name: "bool", "int8" ... "float32", "complex128"; "?" for a number outside the
+ * list. */
 CBX_API const char *cbx_dtype_name(cbx_dtype t);
 /**
  * Reads an array-API name, exactly as cbx_dtype_name writes it.
@@ -47,7 +49,8 @@ CBX_API const char *cbx_dtype_name(cbx_dtype t);
  */
 CBX_API cbx_status cbx_dtype_parse(const char *name, cbx_dtype *out, cbx_err *err);
 
-/** A number with its kind: BOOL, I64 and U64 are in i or u, F64 in f, C128 in c (real, imaginary). */
+/** A number with its kind: BOOL, I64 and U64 are in i or u, F64 in f, C128 in c (real,
+ * imaginary). */
 typedef struct cbx_scalar {
     cbx_dtype dtype;
     union {
@@ -58,8 +61,9 @@ typedef struct cbx_scalar {
     } v;
 } cbx_scalar;
 
-/* Promotion: the array API's rules within a kind, NumPy 2's across kinds and for scalars.  A scalar of the host language is weak: it
- * takes the dtype of the array beside it unless its kind is higher. */
+/* Promotion: the array API's rules within a kind, NumPy 2's across kinds and for scalars.  A scalar
+ * of the host language is weak: it takes the dtype of the array beside it unless its kind is
+ * higher. */
 
 /** Kinds in rising order; signed and unsigned integers share one. */
 typedef enum cbx_kind { CBX_KIND_BOOL, CBX_KIND_INT, CBX_KIND_FLOAT, CBX_KIND_COMPLEX } cbx_kind;
@@ -68,12 +72,14 @@ CBX_API cbx_kind cbx_dtype_kind(cbx_dtype t);
 CBX_API bool cbx_dtype_is_unsigned(cbx_dtype t);
 
 /**
- * dtype of the result of a binary operation; commutative.  int64 with uint64 is float64, as in NumPy.
+ * dtype of the result of a binary operation; commutative.  int64 with uint64 is float64, as in
+ * NumPy.
  * @return the dtype; CBX_DTYPE_COUNT if a or b is invalid
  */
 CBX_API cbx_dtype cbx_dtype_promote(cbx_dtype a, cbx_dtype b);
 
-/** dtype in which an array of a meets a weak scalar of a kind: int8 with an int stays int8, with a float is float64. */
+/** dtype in which an array of a meets a weak scalar of a kind: int8 with an int stays int8, with a
+ * float is float64. */
 CBX_API cbx_dtype cbx_dtype_promote_weak(cbx_dtype a, cbx_kind scalar);
 
 CBX_END_DECLS

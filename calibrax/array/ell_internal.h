@@ -27,10 +27,12 @@ enum {
     CBX__ELL_SCALED = 2      /* terms are values * b: aggregation */
 };
 
-/** Operands of ELL_EDGE, in this order; axis of its attributes has a bit, 1 << role, of each that is given. */
+/** Operands of ELL_EDGE, in this order; axis of its attributes has a bit, 1 << role, of each that
+ * is given. */
 enum { CBX__X_ROW, CBX__X_COL, CBX__ATTR, CBX__EDGE_OPERANDS };
 
-/** False, with a failure recorded, unless x is of a dtype and shape.  what: its name in the sentence. */
+/** False, with a failure recorded, unless x is of a dtype and shape.  what: its name in the
+ * sentence. */
 bool cbx__ell_expect(cbx_ctx *ctx, const char *name, const char *what, const cbx_array *x, cbx_dtype dtype, int ndim,
                      const size_t *shape);
 

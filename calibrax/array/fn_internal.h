@@ -7,7 +7,8 @@
 #include "calibrax/array/fn.h"
 #include "calibrax/array/state.h"
 
-/** Before anything else: the status of the pending failure; CBX_ENOMEM for a context without memory for its state. */
+/** Before anything else: the status of the pending failure; CBX_ENOMEM for a context without memory
+ * for its state. */
 cbx_status cbx__begin(cbx_ctx *ctx, cbx_err *err);
 /** CBX_EINVAL unless f has code; what: who got it. */
 cbx_status cbx__fn_check(const char *what, const cbx_fn *f, cbx_err *err);

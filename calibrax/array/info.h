@@ -34,16 +34,17 @@ typedef struct cbx_iinfo {
 CBX_API cbx_status cbx_dtype_iinfo(cbx_dtype t, cbx_iinfo *out, cbx_err *err);
 
 /**
- * If a dtype is of a kind: "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating" or
- * "numeric" (all but bool).
+ * If a dtype is of a kind: "bool", "signed integer", "unsigned integer", "integral", "real
+ * floating", "complex floating" or "numeric" (all but bool).
  * @return CBX_OK; CBX_EINVAL: no such kind, the message lists them
  */
 CBX_API cbx_status cbx_dtype_isdtype(cbx_dtype t, const char *kind, bool *out, cbx_err *err);
-/** If from promotes to to: no value changes its kind, none of a smaller range.  False if one is no dtype. */
+/** If from promotes to to: no value changes its kind, none of a smaller range.  False if one is no
+ * dtype. */
 CBX_API bool cbx_can_cast(cbx_dtype from, cbx_dtype to);
 /**
- * dtype in which arrays and weak scalars meet; order does not matter among the arrays.  Scalars alone are the dtypes of
- * their kinds: bool, int64, float64, complex128.
+ * dtype in which arrays and weak scalars meet; order does not matter among the arrays.  Scalars
+ * alone are the dtypes of their kinds: bool, int64, float64, complex128.
  * @param arrays  n of them, may be abstract; NULL if n is 0
  * @return CBX_OK; CBX_EINVAL: nothing at all, or an array that is NULL or failed
  */

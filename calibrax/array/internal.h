@@ -17,7 +17,8 @@ enum {
     CBX__ELSEWHERE = 16  /* not on the CPU */
 };
 
-/* Elements of up to so many bytes lie behind their handle and not in the pool: one allocation, which the context re-uses. */
+/* Elements of up to so many bytes lie behind their handle and not in the pool: one allocation,
+ * which the context re-uses. */
 #define CBX__INLINE_BYTES ((size_t)256)
 
 struct cbx_array {
@@ -53,17 +54,20 @@ static inline size_t cbx__dtype_size(cbx_dtype t)
 void cbx__array_dense_strides(const cbx_array_desc *d, bool fortran, ptrdiff_t strides[CBX_MAX_RANK]);
 
 /**
- * Handles that a context keeps for its next results.  One thread uses a context at a time, so they need no lock: a handle comes
- * here when a scope drops the last reference, and goes to the allocator when cbx_array_free does, from whichever thread.
+ * Handles that a context keeps for its next results.  One thread uses a context at a time, so they
+ * need no lock: a handle comes here when a scope drops the last reference, and goes to the
+ * allocator when cbx_array_free does, from whichever thread.
  */
 typedef struct cbx__handles {
     cbx_array *free[2]; /* lists by their base; [1]: those with inline data */
     size_t kept[2];
 } cbx__handles;
 
-/** A handle without shape that holds nothing but, if inlined, space for bytes at data; NULL without memory. */
+/** A handle without shape that holds nothing but, if inlined, space for bytes at data; NULL without
+ * memory. */
 cbx_array *cbx__handle_get(cbx_ctx *ctx, bool inlined, size_t bytes);
-/** Drops a reference; the last one leaves the memory of the handle in h if it came from the same allocator. */
+/** Drops a reference; the last one leaves the memory of the handle in h if it came from the same
+ * allocator. */
 void cbx__array_drop(cbx__handles *h, const cbx_allocator *al, cbx_array *a);
 /** Gives the kept handles back to the allocator. */
 void cbx__handles_clear(cbx__handles *h);
@@ -77,7 +81,8 @@ bool cbx__is_aligned(const void *data, cbx_dtype t);
 cbx_status cbx__array_create_order(cbx_ctx *ctx, const cbx_array_desc *desc, bool fortran, cbx_array **out,
                                    cbx_err *err);
 
-/** A handle on elements of base, which lives as long; the caller answers for strides and offset [elements]. */
+/** A handle on elements of base, which lives as long; the caller answers for strides and offset
+ * [elements]. */
 cbx_status cbx__array_view(cbx_ctx *ctx, const cbx_array *base, const cbx_array_desc *desc, const ptrdiff_t *strides,
                            ptrdiff_t offset, cbx_array **out, cbx_err *err);
 

@@ -1,17 +1,19 @@
 /**
  * Linear algebra: the linalg extension of the Python array API 2024.12, and related functions.
  *
- * Functions work on the last two axes (matrices) of operands; what is before them is a stack.  Operands of integers
- * and bool are float64, two operands meet in their promoted dtype; lengths of 0 are legal.  float32 is computed in float64
- * and rounded once.
- * Factors come from LAPACK (of OpenBLAS, loaded on first use, one thread): without it CBX_EUNAVAILABLE, with the package.
- * A matrix with a NaN or an infinity has factors, eigenvalues and singular values of NaN; products, solve, inv and det take
- * such numbers as arithmetic does.  A singular matrix, or one that is not positive definite, is CBX_EDOM, and the sentence
- * names it by its number in the stack.
- * Derivatives are those of JAX.  cholesky, eigh and eigvalsh move with the Hermitian part of a tangent.  Equal
- * eigenvalues, or singular values, give infinity or NaN in the derivatives of vectors; pinv and lstsq move at constant
- * rank (Golub & Pereyra 1973), rtol does not; det, slogdet and inv of a singular matrix have no derivative: CBX_EDOM.
- * CBX_EUNSUPPORTED: complete qr of more rows than columns; svd with full matrices that is not square.
+ * Functions work on the last two axes (matrices) of operands; what is before them is a stack.
+ * Operands of integers and bool are float64, two operands meet in their promoted dtype; lengths of
+ * 0 are legal.  float32 is computed in float64 and rounded once.
+ * Factors come from LAPACK (of OpenBLAS, loaded on first use, one thread): without it
+ * CBX_EUNAVAILABLE, with the package.  A matrix with a NaN or an infinity has factors, eigenvalues
+ * and singular values of NaN; products, solve, inv and det take such numbers as arithmetic does.  A
+ * singular matrix, or one that is not positive definite, is CBX_EDOM, and the sentence names it by
+ * its number in the stack.
+ * Derivatives are those of JAX.  cholesky, eigh and eigvalsh move with the Hermitian part of a
+ * tangent.  Equal eigenvalues, or singular values, give infinity or NaN in the derivatives of
+ * vectors; pinv and lstsq move at constant rank (Golub & Pereyra 1973), rtol does not; det, slogdet
+ * and inv of a singular matrix have no derivative: CBX_EDOM.  CBX_EUNSUPPORTED: complete qr of more
+ * rows than columns; svd with full matrices that is not square.
  * Other errors, ownership and threads as in ops.h, which also has
  * cbx_matrix_product, cbx_matrix_transpose, cbx_tensordot, cbx_vecdot and cbx_outer.  Since 0.1.
  */
@@ -51,7 +53,8 @@ typedef enum cbx_triangle {
     CBX_TRIANGLE_UNIT = 8       /* its diagonal counts as ones and is not read */
 } cbx_triangle;
 
-/** Norms of a matrix: of its elements, its singular values, its column sums (1) and row sums (inf) of absolute values. */
+/** Norms of a matrix: of its elements, its singular values, its column sums (1) and row sums (inf)
+ * of absolute values. */
 typedef enum cbx_matrix_ord {
     CBX_ORD_FRO,       /* sqrt(sum |x|^2) */
     CBX_ORD_NUC,       /* sum of singular values */
@@ -67,16 +70,18 @@ typedef enum cbx_matrix_ord {
 /* ---- factors ---- */
 
 /**
- * L with x = L L^H, or U with x = U^H U: only that triangle of x is read, the other one of the result is 0.
- * Not positive definite: CBX_EDOM.  LAPACK potrf.
+ * L with x = L L^H, or U with x = U^H U: only that triangle of x is read, the other one of the
+ * result is 0.  Not positive definite: CBX_EDOM.  LAPACK potrf.
  */
 CBX_API cbx_array *cbx_cholesky(cbx_ctx *ctx, const cbx_array *x, bool upper);
-/** x = q r: q (m, k), r (k, n) with k = min(m, n), or complete: q (m, m), r (m, n).  LAPACK geqrf. */
+/** x = q r: q (m, k), r (k, n) with k = min(m, n), or complete: q (m, m), r (m, n).  LAPACK
+ * geqrf. */
 CBX_API cbx_qr_parts cbx_qr(cbx_ctx *ctx, const cbx_array *x, bool complete);
 /** Hermitian x = v diag(w) v^H; only the lower triangle of x is read.  LAPACK syevd, heevd. */
 CBX_API cbx_eigh_parts cbx_eigh(cbx_ctx *ctx, const cbx_array *x);
 CBX_API cbx_array *cbx_eigvalsh(cbx_ctx *ctx, const cbx_array *x);
-/** x = u diag(s) vh, s descending: u (m, k), vh (k, n) with k = min(m, n), or full: (m, m) and (n, n).  LAPACK gesdd. */
+/** x = u diag(s) vh, s descending: u (m, k), vh (k, n) with k = min(m, n), or full: (m, m) and (n,
+ * n).  LAPACK gesdd. */
 CBX_API cbx_svd_parts cbx_svd(cbx_ctx *ctx, const cbx_array *x, bool full_matrices);
 CBX_API cbx_array *cbx_svdvals(cbx_ctx *ctx, const cbx_array *x);
 
@@ -87,11 +92,12 @@ CBX_API cbx_array *cbx_det(cbx_ctx *ctx, const cbx_array *x);
 /** det = sign exp(logabsdet); singular: 0 and -infinity. */
 CBX_API cbx_slogdet_parts cbx_slogdet(cbx_ctx *ctx, const cbx_array *x);
 /**
- * x of a x = b, by LU with row pivots.  b of rank 1 is one vector for every matrix, any other b a stack of matrices; leading
- * axes broadcast.  Singular: CBX_EDOM.
+ * x of a x = b, by LU with row pivots.  b of rank 1 is one vector for every matrix, any other b a
+ * stack of matrices; leading axes broadcast.  Singular: CBX_EDOM.
  */
 CBX_API cbx_array *cbx_solve(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);
-/** As cbx_solve for a triangular a: the other triangle is not read.  @param how  or'ed of cbx_triangle */
+/** As cbx_solve for a triangular a: the other triangle is not read.  @param how  or'ed of
+ * cbx_triangle */
 CBX_API cbx_array *cbx_triangular_solve(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, unsigned how);
 CBX_API cbx_array *cbx_inv(cbx_ctx *ctx, const cbx_array *x);
 /** x multiplied n times, by squaring; n < 0 of the inverse; n = 0 the identity. */
@@ -101,7 +107,8 @@ CBX_API cbx_array *cbx_matrix_power(cbx_ctx *ctx, const cbx_array *x, int64_t n)
  * @param rtol  broadcasts to the stack; NULL: max(m, n) times the dtype's epsilon, here and below
  */
 CBX_API cbx_array *cbx_pinv(cbx_ctx *ctx, const cbx_array *x, const cbx_array *rtol);
-/** Number of singular values above rtol times the largest: int64.  A matrix of no elements has rank 0. */
+/** Number of singular values above rtol times the largest: int64.  A matrix of no elements has rank
+ * 0. */
 CBX_API cbx_array *cbx_matrix_rank(cbx_ctx *ctx, const cbx_array *x, const cbx_array *rtol);
 /** The shortest x that makes |b - a x| least, column by column; b as in cbx_solve. */
 CBX_API cbx_lstsq_parts cbx_lstsq(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *rtol);
@@ -111,9 +118,9 @@ CBX_API cbx_lstsq_parts cbx_lstsq(cbx_ctx *ctx, const cbx_array *a, const cbx_ar
 /** Of no elements 0, but CBX_ESHAPE where it would be the least of nothing. */
 CBX_API cbx_array *cbx_matrix_norm(cbx_ctx *ctx, const cbx_array *x, cbx_matrix_ord ord, bool keepdims);
 /**
- * (sum |x|^ord)^(1/ord) over axes; infinity: the largest |x|, -infinity the least, 0: how many are not 0.
- * Of no elements 0, for ord < 0 infinity, for -infinity CBX_ESHAPE.  Sums are in float64, without scaling: |x|^ord of float64
- * may overflow.
+ * (sum |x|^ord)^(1/ord) over axes; infinity: the largest |x|, -infinity the least, 0: how many are
+ * not 0.  Of no elements 0, for ord < 0 infinity, for -infinity CBX_ESHAPE.  Sums are in float64,
+ * without scaling: |x|^ord of float64 may overflow.
  */
 CBX_API cbx_array *cbx_vector_norm(cbx_ctx *ctx, const cbx_array *x, double ord, const cbx_axes *axes);
 
@@ -123,7 +130,8 @@ CBX_API cbx_array *cbx_vector_norm(cbx_ctx *ctx, const cbx_array *x, double ord,
 CBX_API cbx_array *cbx_diagonal(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t offset);
 /** Sum of the diagonal; dtype as cbx_sum. */
 CBX_API cbx_array *cbx_trace(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t offset);
-/** Vector product along an axis of length 3 (else CBX_ESHAPE), counted from the end (axis < 0); the others broadcast. */
+/** Vector product along an axis of length 3 (else CBX_ESHAPE), counted from the end (axis < 0); the
+ * others broadcast. */
 CBX_API cbx_array *cbx_cross(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis);
 
 CBX_END_DECLS

@@ -1,13 +1,14 @@
 /**
  * Array functions.
  *
- * All of them: arguments are a context and operands, the result belongs to the current scope (scope.h), and a failed or
- * NULL operand gives a failed result.  Shapes broadcast by trailing axes, dtypes promote by the one table (dtype.h);
- * names and rules are those of the Python array API 2024.12 where it has them, and docs/reference/arrays.md states every choice:
- * dtypes, NaN, no elements, errors.  An axis may be negative.  Functions of real numbers take integers and bool as
+ * All of them: arguments are a context and operands, the result belongs to the current scope
+ * (scope.h), and a failed or NULL operand gives a failed result.  Shapes broadcast by trailing
+ * axes, dtypes promote by the one table (dtype.h); names and rules are those of the Python array
+ * API 2024.12 where it has them, and docs/reference/arrays.md states every choice: dtypes, NaN, no
+ * elements, errors.  An axis may be negative.  Functions of real numbers take integers and bool as
  * float64.  Nothing is written in place; movement functions give views where strides allow.
- * Errors: CBX_EDTYPE, CBX_ESHAPE, CBX_EINVAL (axis, rank, argument), CBX_EDOM (an index or value in the data),
- * CBX_EOVERFLOW, CBX_ENOMEM.  One thread uses a context at a time.  Since 0.1.
+ * Errors: CBX_EDTYPE, CBX_ESHAPE, CBX_EINVAL (axis, rank, argument), CBX_EDOM (an index or value in
+ * the data), CBX_EOVERFLOW, CBX_ENOMEM.  One thread uses a context at a time.  Since 0.1.
  */
 #ifndef CALIBRAX_ARRAY_OPS_H
 #define CALIBRAX_ARRAY_OPS_H
@@ -62,11 +63,13 @@ CBX_API cbx_array *cbx_ones(cbx_ctx *ctx, int ndim, const size_t *shape, cbx_dty
 CBX_API cbx_array *cbx_full_like(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v);
 CBX_API cbx_array *cbx_zeros_like(cbx_ctx *ctx, const cbx_array *x);
 CBX_API cbx_array *cbx_ones_like(cbx_ctx *ctx, const cbx_array *x);
-/** start + i * ((start + step) - start) for i < ceil((stop - start) / step); empty if that is <= 0.  step 0: CBX_EINVAL. */
+/** start + i * ((start + step) - start) for i < ceil((stop - start) / step); empty if that is <= 0.
+ * step 0: CBX_EINVAL. */
 CBX_API cbx_array *cbx_arange(cbx_ctx *ctx, double start, double stop, double step, cbx_dtype dtype);
 /** As cbx_arange in integers, exact. */
 CBX_API cbx_array *cbx_arange_int(cbx_ctx *ctx, int64_t start, int64_t stop, int64_t step, cbx_dtype dtype);
-/** i * ((stop - start) / (num - 1)) + start; the last is exactly stop.  Without endpoint num instead of num - 1. */
+/** i * ((stop - start) / (num - 1)) + start; the last is exactly stop.  Without endpoint num
+ * instead of num - 1. */
 CBX_API cbx_array *cbx_linspace(cbx_ctx *ctx, double start, double stop, size_t num, bool endpoint, cbx_dtype dtype);
 /** 10 to the powers linspace(start, stop, num). */
 CBX_API cbx_array *cbx_logspace(cbx_ctx *ctx, double start, double stop, size_t num, cbx_dtype dtype);
@@ -75,19 +78,22 @@ CBX_API cbx_array *cbx_eye(cbx_ctx *ctx, size_t n, size_t m, ptrdiff_t k, cbx_dt
 /** Lower (upper) triangle of the last two axes: 0 where column - row > k (< k). */
 CBX_API cbx_array *cbx_tril(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k);
 CBX_API cbx_array *cbx_triu(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k);
-/** n arrays of rank 1 spread over a common grid; xy swaps the first two axes.  out[n] are written in any case. */
+/** n arrays of rank 1 spread over a common grid; xy swaps the first two axes.  out[n] are written
+ * in any case. */
 CBX_API void cbx_meshgrid(cbx_ctx *ctx, size_t n, const cbx_array *const *in, bool xy, cbx_array **out);
-/** Another dtype: towards zero, clamped to the range, NaN to 0; integers wrap.  Complex to real is CBX_EDTYPE. */
+/** Another dtype: towards zero, clamped to the range, NaN to 0; integers wrap.  Complex to real is
+ * CBX_EDTYPE. */
 CBX_API cbx_array *cbx_astype(cbx_ctx *ctx, const cbx_array *x, cbx_dtype dtype);
 /** A row-major array of its own. */
 CBX_API cbx_array *cbx_copy(cbx_ctx *ctx, const cbx_array *x);
-/** x on a device: x itself if it is there.  CBX_EUNAVAILABLE where the context's backend has no way to another one. */
+/** x on a device: x itself if it is there.  CBX_EUNAVAILABLE where the context's backend has no way
+ * to another one. */
 CBX_API cbx_array *cbx_to_device(cbx_ctx *ctx, const cbx_array *x, cbx_device_id device);
 
 /* ---- element by element ---- */
 
-/* One function for each primitive that has an entry: cbx_sqrt(ctx, x), cbx_add(ctx, a, b), and cbx_add_scalar(ctx, a, 2.0)
- * with a weak float on the right. */
+/* One function for each primitive that has an entry: cbx_sqrt(ctx, x), cbx_add(ctx, a, b), and
+ * cbx_add_scalar(ctx, a, 2.0) with a weak float on the right. */
 #define CBX_DECLARE_FLOAT(prim, name, loop) CBX_API cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x);
 #define CBX_DECLARE_KEEP                    CBX_DECLARE_FLOAT
 #define CBX_DECLARE_ROUND                   CBX_DECLARE_FLOAT
@@ -103,7 +109,8 @@ CBX_PRIM_MAP(CBX_DECLARE)
 
 /** The logarithmic derivative of the gamma function; NaN at negative integers. */
 CBX_API cbx_array *cbx_digamma(cbx_ctx *ctx, const cbx_array *x);
-/** Its derivative of order n >= 0; n = 0 is cbx_digamma.  n >= 2: NaN below -10^6.  Source: Abramowitz & Stegun (1964), 6.4. */
+/** Its derivative of order n >= 0; n = 0 is cbx_digamma.  n >= 2: NaN below -10^6.  Source:
+ * Abramowitz & Stegun (1964), 6.4. */
 CBX_API cbx_array *cbx_polygamma(cbx_ctx *ctx, int n, const cbx_array *x);
 /** Half to even at a number of decimals: rint(x * 10^d) / 10^d; negative decimals round to tens. */
 CBX_API cbx_array *cbx_round(cbx_ctx *ctx, const cbx_array *x, int decimals);
@@ -157,7 +164,8 @@ CBX_API void cbx_broadcast_arrays(cbx_ctx *ctx, size_t n, const cbx_array *const
 CBX_API cbx_status cbx_broadcast_shapes(size_t n, const cbx_array *const *in, int *ndim, size_t *shape, cbx_err *err);
 
 #define CBX_OPEN PTRDIFF_MIN /* a bound left out, as in x[::-1] */
-/** x[start:stop:step] along one axis by Python's rules; bounds beyond the ends are cut.  step 0: CBX_EINVAL. */
+/** x[start:stop:step] along one axis by Python's rules; bounds beyond the ends are cut.  step 0:
+ * CBX_EINVAL. */
 CBX_API cbx_array *cbx_slice(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t start, ptrdiff_t stop,
                              ptrdiff_t step);
 /** x[i] along one axis, which goes.  Outside: CBX_EINVAL. */
@@ -168,7 +176,8 @@ CBX_API cbx_array *cbx_roll(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t shift, i
 CBX_API cbx_array *cbx_roll_axes(cbx_ctx *ctx, const cbx_array *x, int n, const ptrdiff_t *shifts, const int *axes);
 /** In row-major order. */
 CBX_API cbx_array *cbx_roll_flat(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t shift);
-/** out[i] is x[i] along an axis of length n (else CBX_ESHAPE), as views; out[n] are written in any case. */
+/** out[i] is x[i] along an axis of length n (else CBX_ESHAPE), as views; out[n] are written in any
+ * case. */
 CBX_API void cbx_unstack(cbx_ctx *ctx, const cbx_array *x, int axis, size_t n, cbx_array **out);
 /** n >= 1 arrays of one shape but for the axis. */
 CBX_API cbx_array *cbx_concat(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis);
@@ -178,9 +187,11 @@ CBX_API cbx_array *cbx_pad(cbx_ctx *ctx, const cbx_array *x, const size_t *befor
 CBX_API cbx_array *cbx_tile(cbx_ctx *ctx, const cbx_array *x, int n, const size_t *times);
 /** Each element times in a row along the axis. */
 CBX_API cbx_array *cbx_repeat(cbx_ctx *ctx, const cbx_array *x, size_t times, int axis);
-/** Place i of the axis counts[i] times (integers, rank 0 or 1); a negative one is CBX_EDOM.  Needs data. */
+/** Place i of the axis counts[i] times (integers, rank 0 or 1); a negative one is CBX_EDOM.  Needs
+ * data. */
 CBX_API cbx_array *cbx_repeat_counts(cbx_ctx *ctx, const cbx_array *x, const cbx_array *counts, int axis);
-/** As cbx_repeat_counts, cut or filled with the last place to total: can be traced.  A negative count is 0. */
+/** As cbx_repeat_counts, cut or filled with the last place to total: can be traced.  A negative
+ * count is 0. */
 CBX_API cbx_array *cbx_repeat_counts_size(cbx_ctx *ctx, const cbx_array *x, const cbx_array *counts, int axis,
                                           size_t total);
 
@@ -195,11 +206,13 @@ typedef struct cbx_axes {
 #define CBX_AXIS(i)      (&(const cbx_axes){ .n = 1, .axis = { (i) } })
 #define CBX_AXIS_KEEP(i) (&(const cbx_axes){ .n = 1, .axis = { (i) }, .keep = true })
 
-/** cbx_flip and cbx_squeeze of several axes; NULL: all, of which cbx_squeeze_axes drops those of length 1. */
+/** cbx_flip and cbx_squeeze of several axes; NULL: all, of which cbx_squeeze_axes drops those of
+ * length 1. */
 CBX_API cbx_array *cbx_flip_axes(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 CBX_API cbx_array *cbx_squeeze_axes(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 
-/** In 64-bit accumulators; bool and signed give int64, unsigned uint64, others their dtype.  No elements: 0 and 1. */
+/** In 64-bit accumulators; bool and signed give int64, unsigned uint64, others their dtype.  No
+ * elements: 0 and 1. */
 CBX_API cbx_array *cbx_sum(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 CBX_API cbx_array *cbx_prod(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 /** NaN travels.  No elements: CBX_ESHAPE. */
@@ -217,14 +230,16 @@ CBX_API cbx_array *cbx_count_nonzero(cbx_ctx *ctx, const cbx_array *x, const cbx
 /** Row-major place among the reduced axes of the first winner; the first NaN wins. */
 CBX_API cbx_array *cbx_argmax(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 CBX_API cbx_array *cbx_argmin(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
-/** NaN left out; nothing left: 0, NaN, NaN, NaN, NaN.  nanmin and nanmax of no elements: CBX_ESHAPE. */
+/** NaN left out; nothing left: 0, NaN, NaN, NaN, NaN.  nanmin and nanmax of no elements:
+ * CBX_ESHAPE. */
 CBX_API cbx_array *cbx_nansum(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 CBX_API cbx_array *cbx_nanmean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 CBX_API cbx_array *cbx_nanstd(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction);
 CBX_API cbx_array *cbx_nanmax(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 CBX_API cbx_array *cbx_nanmin(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 
-/** sum(w x) / sum(w): weights in the shape of x, or a row for one axis; NULL: the mean.  Weights of sum 0: as the division. */
+/** sum(w x) / sum(w): weights in the shape of x, or a row for one axis; NULL: the mean.  Weights of
+ * sum 0: as the division. */
 CBX_API cbx_array *cbx_average(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, const cbx_axes *axes);
 
 CBX_API cbx_array *cbx_cumulative_sum(cbx_ctx *ctx, const cbx_array *x, int axis);
@@ -239,7 +254,8 @@ CBX_API cbx_array *cbx_diff(cbx_ctx *ctx, const cbx_array *x, int axis);
 
 /* ---- indexing ---- */
 
-/** Elements along an axis at whole-number indices of any rank; negative ones count from the end, others are CBX_EDOM. */
+/** Elements along an axis at whole-number indices of any rank; negative ones count from the end,
+ * others are CBX_EDOM. */
 CBX_API cbx_array *cbx_take(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis);
 /** Elements along an axis, each lane at indices of its own; the other axes broadcast. */
 CBX_API cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis);
@@ -247,9 +263,9 @@ CBX_API cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const c
 CBX_API cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, const cbx_array *updates,
                                int axis, cbx_scatter_mode mode);
 /**
- * x along axis 0 joined by segment number (ids: one for each row, as indices: outside CBX_EDOM).  Segments without members
- * hold 0, 1, the largest and the smallest value of the dtype (infinities), NaN.  sum and prod keep the dtype; integers
- * have a mean of float64.
+ * x along axis 0 joined by segment number (ids: one for each row, as indices: outside CBX_EDOM).
+ * Segments without members hold 0, 1, the largest and the smallest value of the dtype (infinities),
+ * NaN.  sum and prod keep the dtype; integers have a mean of float64.
  */
 CBX_API cbx_array *cbx_segment_sum(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments);
 CBX_API cbx_array *cbx_segment_prod(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments);
@@ -260,7 +276,8 @@ CBX_API cbx_array *cbx_segment_mean(cbx_ctx *ctx, const cbx_array *x, const cbx_
 CBX_API cbx_array *cbx_nonzero(cbx_ctx *ctx, const cbx_array *x);
 /** Transposed: one row for each true element. */
 CBX_API cbx_array *cbx_argwhere(cbx_ctx *ctx, const cbx_array *x);
-/** As cbx_nonzero, cut or filled with fill to size columns: a shape that does not depend on data. */
+/** As cbx_nonzero, cut or filled with fill to size columns: a shape that does not depend on
+ * data. */
 CBX_API cbx_array *cbx_nonzero_size(cbx_ctx *ctx, const cbx_array *x, size_t size, int64_t fill);
 
 /* ---- order, counting; sets: sets.h ---- */
@@ -274,18 +291,22 @@ CBX_API cbx_array *cbx_searchsorted(cbx_ctx *ctx, const cbx_array *edges, const 
 CBX_API cbx_array *cbx_searchsorted_sorter(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *values, bool right,
                                            const cbx_array *sorter);
 /**
- * Bin i with edges[i-1] <= x < edges[i]; falling edges invert the comparison.  NaN: the last bin.  Edges that do
- * neither: CBX_EDOM; traced ones are not checked, and the bins are then unspecified. */
+ * Bin i with edges[i-1] <= x < edges[i]; falling edges invert the comparison.  NaN: the last bin.
+ * Edges that do neither: CBX_EDOM; traced ones are not checked, and the bins are then
+ * unspecified. */
 CBX_API cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges);
-/** Counts of integers >= 0 (int64), or sums of weights (float64); length max(x) + 1, at least that.  Negative: CBX_EDOM. */
+/** Counts of integers >= 0 (int64), or sums of weights (float64); length max(x) + 1, at least that.
+ * Negative: CBX_EDOM. */
 CBX_API cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t min_length);
-/** The same of bins 0 to size - 1, numbers outside not counted: a shape that does not depend on data. */
+/** The same of bins 0 to size - 1, numbers outside not counted: a shape that does not depend on
+ * data. */
 CBX_API cbx_array *cbx_bincount_size(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t size);
 /**
- * Counts between edges (rank 1, rising, else CBX_EDOM), the last bin closed; NaN and values outside fall out.  Traced edges
- * are not checked. */
+ * Counts between edges (rank 1, rising, else CBX_EDOM), the last bin closed; NaN and values outside
+ * fall out.  Traced edges are not checked. */
 CBX_API cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights);
-/** q in 0..100 (else CBX_EDOM), linear between ranks q / 100 * (n - 1); NaN among the elements gives NaN. */
+/** q in 0..100 (else CBX_EDOM), linear between ranks q / 100 * (n - 1); NaN among the elements
+ * gives NaN. */
 CBX_API cbx_array *cbx_percentile(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_axes *axes);
 /** n >= 1 of them, q in 0..1 (else CBX_EDOM), stacked along a new first axis. */
 CBX_API cbx_array *cbx_quantile(cbx_ctx *ctx, const cbx_array *x, size_t n, const double *q, const cbx_axes *axes);

@@ -9,10 +9,12 @@
 #include "calibrax/array/semiring.h"
 #include "calibrax/array/state.h"
 
-/** True if an operand is failed; a NULL one, or no list of them, is recorded as a failure of the named function. */
+/** True if an operand is failed; a NULL one, or no list of them, is recorded as a failure of the
+ * named function. */
 bool cbx__unusable(cbx_ctx *ctx, const char *name, size_t n, const cbx_array *const *in);
 
-/** False, with a failure recorded, if p is NULL and n > 0 elements of the named function's argument are required. */
+/** False, with a failure recorded, if p is NULL and n > 0 elements of the named function's argument
+ * are required. */
 bool cbx__given(cbx_ctx *ctx, const char *name, const char *argument, int64_t n, const void *p);
 
 cbx_array *cbx__apply1(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, const cbx_attrs *attrs);
@@ -27,7 +29,8 @@ cbx_array *cbx__as(cbx_ctx *ctx, const cbx_array *x, cbx_dtype t);
 cbx_array *cbx__to_shape(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_t *shape);
 /** x in another shape of as many elements. */
 cbx_array *cbx__reshaped(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_t *shape);
-/** Axes before the last two of both joined by broadcasting; lead: their n lengths.  False: they do not join. */
+/** Axes before the last two of both joined by broadcasting; lead: their n lengths.  False: they do
+ * not join. */
 bool cbx__common_lead(const cbx_array *a, const cbx_array *b, int *n, size_t *lead);
 /** A product of stacks of matrices by a primitive, in a dtype; the steps that all of them share. */
 typedef struct cbx__product {
@@ -36,7 +39,8 @@ typedef struct cbx__product {
     const cbx_attrs *attrs;
     cbx_dtype dtype;
 } cbx__product;
-/** Attributes of a convolution and the dtype that its operands meet in; false, with a failure recorded. */
+/** Attributes of a convolution and the dtype that its operands meet in; false, with a failure
+ * recorded. */
 bool cbx__conv_attrs(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_semiring *s,
                      const cbx_conv_options *options, cbx_attrs *attrs, cbx_dtype *dtype);
 /** (..., lengths, channels) with n lengths as (batch, lengths, channels). */
@@ -48,9 +52,11 @@ cbx_array *cbx__norm_square(cbx_ctx *ctx, const cbx_array *x);
 cbx_dtype cbx__real_of(cbx_dtype t);
 /** dtype in which x is a real or complex number: float64 for integers and bool. */
 cbx_dtype cbx__inexact(cbx_dtype t);
-/** True of uint64 with a signed dtype: they promote to float64, which does not hold every number of either. */
+/** True of uint64 with a signed dtype: they promote to float64, which does not hold every number of
+ * either. */
 bool cbx__mixed(cbx_dtype a, cbx_dtype b);
-/** True if operations on n operands have no data yet: one of them is abstract, or a function is being traced. */
+/** True if operations on n operands have no data yet: one of them is abstract, or a function is
+ * being traced. */
 bool cbx__is_recorded(cbx_ctx *ctx, size_t n, const cbx_array *const *in);
 /** An operand that is handed on as a result: one more reference, held by the scope. */
 cbx_array *cbx__same(cbx_ctx *ctx, const cbx_array *x);
@@ -58,7 +64,8 @@ cbx_array *cbx__same(cbx_ctx *ctx, const cbx_array *x);
 bool cbx__fits(cbx_dtype t, cbx_scalar v);
 /** Negative axes counted from the end; false, with a failure recorded, outside -ndim..ndim-1. */
 bool cbx__axis(cbx_ctx *ctx, const char *name, int axis, int ndim, int *out);
-/** The same of x, which the failure describes; ndim: of x, or one more where an axis is to be added. */
+/** The same of x, which the failure describes; ndim: of x, or one more where an axis is to be
+ * added. */
 bool cbx__axis_of(cbx_ctx *ctx, const char *name, int axis, const cbx_array *x, int ndim, int *out);
 /** Fills naxes, axes and keep. */
 bool cbx__reduced(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, cbx_attrs *attrs);
@@ -66,7 +73,8 @@ bool cbx__reduced(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_
 bool cbx__distinct(cbx_ctx *ctx, const char *name, const cbx_attrs *attrs);
 /** Elements to one result. */
 size_t cbx__reduced_count(const cbx_array *x, const cbx_attrs *attrs);
-/** The one element of x as int64; false, with a failure recorded that names what can be traced instead, if it has no data. */
+/** The one element of x as int64; false, with a failure recorded that names what can be traced
+ * instead, if it has no data. */
 bool cbx__item(cbx_ctx *ctx, const char *name, const char *instead, const cbx_array *x, int64_t *out);
 
 #endif

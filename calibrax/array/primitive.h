@@ -1,9 +1,11 @@
 /**
- * The primitives: all that a backend implements.  Every other array function is written in terms of them.
+ * The primitives: all that a backend implements.  Every other array function is written in terms of
+ * them.
  *
- * A primitive never promotes and never broadcasts: its operands have one dtype (but for conditions, indices and random
- * keys) and, if it works element by element, one shape.  Shape and dtype of its result follow from its operands' shapes, dtypes and
- * attributes alone, never from data.  So a trace is a list of (primitive, operands, attributes).
+ * A primitive never promotes and never broadcasts: its operands have one dtype (but for conditions,
+ * indices and random keys) and, if it works element by element, one shape.  Shape and dtype of its
+ * result follow from its operands' shapes, dtypes and attributes alone, never from data.  So a
+ * trace is a list of (primitive, operands, attributes).
  */
 #ifndef CALIBRAX_ARRAY_PRIMITIVE_H
 #define CALIBRAX_ARRAY_PRIMITIVE_H
@@ -13,22 +15,27 @@
 CBX_BEGIN_DECLS
 
 /*
- * name, number (never used twice), word, array function, operands, their dtypes, results, class, shape rule (primitive.c)
- *   function: declared in ops.h and implemented in ops_elementwise.c by this entry; integers are converted to float64 in
- *             FLOAT, keep their dtype in KEEP, and are the result in ROUND; those of two operands have a form with a
- *             scalar, too: integers become float64 in BINARY_FLOAT, two bools int8 in BINARY_WIDE; the loop is of the
- *             C library (libm), of vectors (kernels/elementary_float.h), with _cx also of complex numbers of the
- *             C library, or its own (kernels/unary_isa.c); NO: none, or one written by hand
- *   operands: a letter each: x data, all of one dtype; c a condition (bool); i indices (int64); k keys (uint64); f float64;
- *             x+ one or more; a* any number of arrays of any dtype
- *   dtypes:   of x: ALL, NUM no bool, REAL no bool or complex, RB real or bool, FLT f32 f64, FC float or complex, FB float
- *             or bool, IB integer or bool, BOOL, CX complex, WORD uint64, NONE no operands
- *   results:  a letter each: s the dtype of x; b bool; i int64; r the real dtype of a complex x; c the complex dtype of a
- *             real x; a attrs->dtype; w attrs->dtype, wide enough for sums of x; * as many as the functions of attrs give
- *   class:    SOURCE makes an array of nothing; MAP element by element; VIEW may share the elements of its operand; MOVE
- *             copies elements; REDUCE folds axes; ALONG works along one axis; CONTRACT folds products; OPAQUE the rest;
- *             CONTROL runs functions
- * What is done with each, its kernel, its cost and its rules of differentiation and batching, is in rules.h.
+ * name, number (never used twice), word, array function, operands, their dtypes, results, class,
+ * shape rule (primitive.c)
+ *   function: declared in ops.h and implemented in ops_elementwise.c by this entry; integers are
+ *             converted to float64 in FLOAT, keep their dtype in KEEP, and are the result in ROUND;
+ *             those of two operands have a form with a scalar, too: integers become float64 in
+ *             BINARY_FLOAT, two bools int8 in BINARY_WIDE; the loop is of the C library (libm), of
+ *             vectors (kernels/elementary_float.h), with _cx also of complex numbers of the C
+ *             library, or its own (kernels/unary_isa.c); NO: none, or one written by hand
+ *   operands: a letter each: x data, all of one dtype; c a condition (bool); i indices (int64); k
+ *             keys (uint64); f float64; x+ one or more; a* any number of arrays of any dtype
+ *   dtypes:   of x: ALL, NUM no bool, REAL no bool or complex, RB real or bool, FLT f32 f64, FC
+ *             float or complex, FB float or bool, IB integer or bool, BOOL, CX complex, WORD
+ *             uint64, NONE no operands
+ *   results:  a letter each: s the dtype of x; b bool; i int64; r the real dtype of a complex x; c
+ *             the complex dtype of a real x; a attrs->dtype; w attrs->dtype, wide enough for sums
+ *             of x; * as many as the functions of attrs give
+ *   class:    SOURCE makes an array of nothing; MAP element by element; VIEW may share the elements
+ *             of its operand; MOVE copies elements; REDUCE folds axes; ALONG works along one axis;
+ *             CONTRACT folds products; OPAQUE the rest; CONTROL runs functions
+ * What is done with each, its kernel, its cost and its rules of differentiation and batching, is in
+ * rules.h.
  */
 /* clang-format off */
 #define CBX_PRIM_MAP(X) \
@@ -182,33 +189,51 @@ typedef enum cbx_prim {
 } cbx_prim;
 
 /**
- * What a primitive needs beside its operands.  Members that it does not name are 0, so that equal calls are equal bytes.
- *   FULL shape dtype value | IOTA shape dtype axis | CAST dtype | RESHAPE, BROADCAST shape | TRANSPOSE axes (the order)
- *   SLICE start step shape | PAD start (elements before) shape value | CONCAT axis | TAKE, TAKE_ALONG axis
+ * What a primitive needs beside its operands.  Members that it does not name are 0, so that equal
+ * calls are equal bytes.
+ *   FULL shape dtype value | IOTA shape dtype axis | CAST dtype | RESHAPE, BROADCAST shape |
+ *   TRANSPOSE axes (the order)
+ *   SLICE start step shape | PAD start (elements before) shape value | CONCAT axis | TAKE,
+ *   TAKE_ALONG axis
  *   SCATTER axis mode | SEARCHSORTED mode (1: right) | NONZERO shape[0] (columns), value.i (fill)
  *   RANKED axis, shape[0 .. ndim-1] (rising ranks: the elements that SORT would put there)
- *   THREEFRY (key, counter), RANDOM_GAMMA (key, shape): 64-bit words, the first 32-bit word in the upper half (random.h)
- *   reductions axes keep, SUM PROD dtype, REDUCE_MAX REDUCE_MIN mode (1: NaN only if there is nothing else)
- *   SQUARES (x, centre: as the result with keep) axes keep dtype (float64) mode (1: NaN left out): sum of |x - centre|^2
+ *   THREEFRY (key, counter), RANDOM_GAMMA (key, shape): 64-bit words, the first 32-bit word in the
+ *   upper half (random.h)
+ *   reductions axes keep, SUM PROD dtype, REDUCE_MAX REDUCE_MIN mode (1: NaN only if there is
+ *   nothing else)
+ *   SQUARES (x, centre: as the result with keep) axes keep dtype (float64) mode (1: NaN left out):
+ *   sum of |x - centre|^2
  *   CUM... axis, CUMSUM CUMPROD dtype | SORT, ARGSORT axis mode (1: descending)
- *   CHOLESKY mode (1: upper) | TRIANGULAR_SOLVE mode (cbx_triangle) | QR, SVD mode (1: complete, full matrices)
+ *   CHOLESKY mode (1: upper) | TRIANGULAR_SOLVE mode (cbx_triangle) | QR, SVD mode (1: complete,
+ *   full matrices)
  *   POLYGAMMA mode (order of the derivative of digamma)
  *   CHECKPOINT mode (1: computes again what was computed before, so it is not to be merged with it)
- *   FFT axis mode (1: backward) value.f (factor) | RFFT axis value.f | IRFFT axis shape[0] (length) value.f
+ *   FFT axis mode (1: backward) value.f (factor) | RFFT axis value.f | IRFFT axis shape[0] (length)
+ *   value.f
  *
- *   SEMIRING_MATMUL mode (cbx_algebra; -1: object holds one given by functions) keep (1: without finalize)
- *   SEMIRING_CONV mode (cbx_algebra) ndim (axes to slide along), of each: step (stride), axes (dilation), start (elements of
- *   padding before), shape (positions); x (batch, lengths..., channels), w (lengths..., channels, channels out)
- *   ELL_MATMUL (values, b) mode, object (the graph; with mode -1 an algebra given by functions, too) axis (1: the transposed
+ *   SEMIRING_MATMUL mode (cbx_algebra; -1: object holds one given by functions) keep (1: without
+ *   finalize)
+ *   SEMIRING_CONV mode (cbx_algebra) ndim (axes to slide along), of each: step (stride), axes
+ *   (dilation), start (elements of
+ *   padding before), shape (positions); x (batch, lengths..., channels), w (lengths..., channels,
+ *   channels out)
+ *   ELL_MATMUL (values, b) mode, object (the graph; with mode -1 an algebra given by functions,
+ *   too) axis (1: the transposed
  *   matrix, 2: terms are values * b) | ELL_SOFTMAX, ELL_PACK object (the graph)
- *   ELL_EDGE (x_row, x_col, attr, as far as given) axis (a bit, 1 << i, for each given) object (graph, functions, algebra)
- *   ELL_EDGE_VJP (those, h): 3 results, of no elements where the operand is not given; ELL_EDGE_JVP (those, their tangents)
+ *   ELL_EDGE (x_row, x_col, attr, as far as given) axis (a bit, 1 << i, for each given) object
+ *   (graph, functions, algebra)
+ *   ELL_EDGE_VJP (those, h): 3 results, of no elements where the operand is not given; ELL_EDGE_JVP
+ *   (those, their tangents)
  *   ELL_SOFTMAX_VJP (y, h)
- *   Derivatives of products, of operands a, b and product c: ..._VJP (a, b, c, g): cotangents of a and b; ..._JVP (a, b, c, ta, tb)
+ *   Derivatives of products, of operands a, b and product c: ..._VJP (a, b, c, g): cotangents of a
+ *   and b; ..._JVP (a, b, c, ta, tb)
  *
- * Linear algebra works on the last two axes of operands with equal leading axes.  Primitives with several results:
- *   LU (n, n): L below the diagonal (whose ones are not stored) and U; (n): the row swapped with row i
- *   QR: Q (m, k), R (k, n) | EIGH: values (n), vectors in columns (n, n) | SVD: U (m, k), values, V^H (k, n)
+ * Linear algebra works on the last two axes of operands with equal leading axes.  Primitives with
+ * several results:
+ *   LU (n, n): L below the diagonal (whose ones are not stored) and U; (n): the row swapped with
+ *   row i
+ *   QR: Q (m, k), R (k, n) | EIGH: values (n), vectors in columns (n, n) | SVD: U (m, k), values,
+ *   V^H (k, n)
  */
 typedef struct cbx_attrs {
     cbx_dtype dtype;
@@ -222,10 +247,12 @@ typedef struct cbx_attrs {
     ptrdiff_t start[CBX_MAX_RANK]; /* SLICE: the first element taken; PAD: elements before */
     ptrdiff_t step[CBX_MAX_RANK];  /* SLICE: != 0, negative: descending */
     cbx_scalar value;
-    const struct cbx_object *object; /* CONTROL: its functions; SEMIRING_..., ELL_...: algebra, graph */
+    /* CONTROL: its functions; SEMIRING_..., ELL_...: algebra, graph */
+    const struct cbx_object *object;
 } cbx_attrs;
 
-/** True if both are the same operation: members are compared by value, those of arrays that no rank reaches are 0 in both. */
+/** True if both are the same operation: members are compared by value, those of arrays that no rank
+ * reaches are 0 in both. */
 CBX_API bool cbx_attrs_equal(const cbx_attrs *a, const cbx_attrs *b);
 /** The same for equal attributes; of those with an object in one process alone. */
 CBX_API uint64_t cbx_attrs_hash(const cbx_attrs *a);
@@ -281,15 +308,17 @@ CBX_API size_t cbx_prim_results(cbx_prim p, const cbx_attrs *attrs);
  * @param in     descriptions of nin operands, none NULL
  * @param attrs  NULL: all zero
  * @param out    cbx_prim_results of them, written on success only
- * @return CBX_OK; CBX_EINVAL (operand count, axis, attribute); CBX_EDTYPE; CBX_ESHAPE; CBX_EOVERFLOW
+ * @return CBX_OK; CBX_EINVAL (operand count, axis, attribute); CBX_EDTYPE; CBX_ESHAPE;
+ *   CBX_EOVERFLOW
  */
 CBX_API cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array_desc *const *in, const cbx_attrs *attrs,
                                   cbx_array_desc *out, cbx_err *err);
 
 /** Stages of a compiled function, to be read. */
 typedef enum cbx_dump_kind {
-    CBX_DUMP_GRAPH,     /* operations as they were traced */
-    CBX_DUMP_FUSED,     /* steps: kernels with what they load, store and fold, and single operations */
+    CBX_DUMP_GRAPH, /* operations as they were traced */
+    /* steps: kernels with what they load, store and fold, and single operations */
+    CBX_DUMP_FUSED,
     CBX_DUMP_KERNELS,   /* the same with the instructions of kernels */
     CBX_DUMP_C,         /* kernels as C */
     CBX_DUMP_LLVM,      /* kernels as LLVM IR */

@@ -1,5 +1,6 @@
 /*
- * Inside the library: what shape rules are written with, and those of products (primitive_products.c), which primitive.c has in its table.
+ * Inside the library: what shape rules are written with, and those of products
+ * (primitive_products.c), which primitive.c has in its table.
  */
 #ifndef CALIBRAX_ARRAY_PRIMITIVE_RULES_H
 #define CALIBRAX_ARRAY_PRIMITIVE_RULES_H
@@ -16,7 +17,8 @@ typedef struct cbx__operands {
     const cbx_attrs *attrs;
 } cbx__operands;
 
-/** Writes rank and shape of each result, not its dtype; operand count and dtypes have been checked. */
+/** Writes rank and shape of each result, not its dtype; operand count and dtypes have been
+ * checked. */
 typedef cbx_status (*cbx__shape_rule)(const cbx__operands *o, cbx_array_desc *out, cbx_err *err);
 
 static inline const char *text_of(const cbx_array_desc *d, char buf[160]) { return cbx_array_desc_text(d, buf, 160); }

@@ -1,9 +1,12 @@
 /*
  * Inside the library: what is done with each primitive.
  *
- * name, function of the reference backend (reference/), cost (trace/cost.c), and the rules of trace/rules_*.c: jvp, transpose, batch
- *   jvp        tangents of the results from those of the operands; zero: results do not move with their operands
- *   transpose  cotangents of the operands that a result is linear in; nonlinear: it is linear in none
+ * name, function of the reference backend (reference/), cost (trace/cost.c), and the rules of
+ * trace/rules_*.c: jvp, transpose, batch
+ *   jvp        tangents of the results from those of the operands; zero: results do not move with
+ *              their operands
+ *   transpose  cotangents of the operands that a result is linear in; nonlinear: it is linear in
+ *              none
  *   batch      the operation over an axis in front of its operands
  *   source     it has no operands, so there is nothing to derive or to batch
  */

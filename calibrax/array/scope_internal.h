@@ -7,7 +7,8 @@
 #include "calibrax/array/scope.h"
 
 /**
- * Functions made of steps keep none of them: mark before the first, tidy after the last drops every result since but r.
+ * Functions made of steps keep none of them: mark before the first, tidy after the last drops every
+ * result since but r.
  *     size_t mark = cbx__mark(ctx);
  *     return cbx__tidy(ctx, mark, steps(ctx, x));
  */
@@ -16,12 +17,15 @@ cbx_array *cbx__tidy(cbx_ctx *ctx, size_t mark, cbx_array *r);
 /** As cbx__tidy for n results; one without memory to hold it becomes a failed array. */
 void cbx__tidy_list(cbx_ctx *ctx, size_t mark, size_t n, cbx_array **r);
 
-/** Records a failure that ends in the operand's dtype and shape (NULL: without); returns the failed array. */
+/** Records a failure that ends in the operand's dtype and shape (NULL: without); returns the failed
+ * array. */
 cbx_array *cbx__refuse_of(cbx_ctx *ctx, const cbx_array *x, cbx_status status, const char *fmt, ...) CBX_PRINTF(4, 5);
-/** Adds the dtypes and shapes of the first operands to the pending failure, if its sentence lacks them. */
+/** Adds the dtypes and shapes of the first operands to the pending failure, if its sentence lacks
+ * them. */
 void cbx__name_operands(cbx_ctx *ctx, size_t n, const cbx_array *const *in);
-/** Where a function is one step of another: its word in the sentence of a failure becomes the other's.  Opened before the
- *  step, closed after it with its result, which is handed on; a failure of before is left alone. */
+/** Where a function is one step of another: its word in the sentence of a failure becomes the
+ * other's.  Opened before the step, closed after it with its result, which is handed on; a failure
+ * of before is left alone. */
 typedef struct cbx__renaming {
     const char *from, *to;
     bool fresh;

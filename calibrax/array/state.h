@@ -31,7 +31,8 @@ typedef struct cbx__state {
     CBX_LIST(cbx__slot) slots;
 } cbx__state;
 
-/** As cbx_backend_choose; where that fails, a backend whose every operation fails with its sentence. */
+/** As cbx_backend_choose; where that fails, a backend whose every operation fails with its
+ * sentence. */
 const cbx_backend *cbx__backend_of(const cbx_settings *settings);
 
 /** As cbx_apply_all of good operands; out[] are the caller's, written on success only. */
@@ -41,15 +42,18 @@ cbx_status cbx__apply_owned(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_a
 /** Made on first use; NULL without memory. */
 cbx__state *cbx__state_get(cbx_ctx *ctx);
 
-/** The slot of a part, made on first use; it stays where it is until another part asks for its own.  NULL without memory. */
+/** The slot of a part, made on first use; it stays where it is until another part asks for its own.
+ * NULL without memory. */
 cbx__slot *cbx__state_slot(cbx_ctx *ctx, const void *key);
 
 /** NULL before first use. */
 static inline cbx__state *cbx__state_peek(cbx_ctx *ctx) { return cbx__ctx_get_part(ctx)->state; }
-/** True while a function is traced: arrays that are made of nothing are recorded, too, and have no data. */
+/** True while a function is traced: arrays that are made of nothing are recorded, too, and have no
+ * data. */
 bool cbx__is_traced(cbx_ctx *ctx);
 
-/** Where an operation writes its failure: the context's record, or NULL if that holds an earlier one. */
+/** Where an operation writes its failure: the context's record, or NULL if that holds an earlier
+ * one. */
 static inline cbx_err *cbx__sticky(cbx_ctx *ctx)
 {
     cbx_err *e = cbx__ctx_sticky(ctx);

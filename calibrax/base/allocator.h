@@ -11,16 +11,18 @@
 CBX_BEGIN_DECLS
 
 /**
- * One function allocates, grows, shrinks and frees; it is always told the old size (0 with ptr NULL).
- * new_size 0 frees and returns NULL.  Returns NULL on failure and leaves ptr as it was.
- * Memory is aligned for max_align_t.  If objects made with it are shared between threads it must be thread-safe.
+ * One function allocates, grows, shrinks and frees; it is always told the old size (0 with ptr
+ * NULL).  new_size 0 frees and returns NULL.  Returns NULL on failure and leaves ptr as it was.
+ * Memory is aligned for max_align_t.  If objects made with it are shared between threads it must be
+ * thread-safe.
  */
 typedef struct cbx_allocator {
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size);
     void *user;
 } cbx_allocator;
 
-/** Small conveniences over an allocator.  A size of 0 gives NULL from cbx_mem_alloc, which is no failure. */
+/** Small conveniences over an allocator.  A size of 0 gives NULL from cbx_mem_alloc, which is no
+ * failure. */
 CBX_API void *cbx_mem_alloc(const cbx_allocator *al, size_t size);
 CBX_API void *cbx_mem_zalloc(const cbx_allocator *al, size_t size);
 /** Array of count*size bytes, zeroed; NULL if the product overflows. */

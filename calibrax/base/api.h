@@ -1,5 +1,6 @@
 /**
- * What every public header needs: visibility, C++ linkage, printf checking, array length, initial options.
+ * What every public header needs: visibility, C++ linkage, printf checking, array length, initial
+ * options.
  *
  * API numbers: CBX_API_VERSION rises with each incompatible change of a public declaration,
  * apart from the release number in calibrax/base/version.h.
@@ -23,7 +24,8 @@
 /** Number of elements of a true array (not a pointer). */
 #define CBX_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/** Initial value of a struct of options, which begins with struct_size; the values of the other members follow in order. */
+/** Initial value of a struct of options, which begins with struct_size; the values of the other
+ * members follow in order. */
 #define CBX_OPTS(type, ...)                                                                                            \
     {                                                                                                                  \
         sizeof(type), __VA_ARGS__                                                                                      \

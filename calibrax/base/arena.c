@@ -1,7 +1,9 @@
 /*
- * Arena: bump allocation in chunks of 4 KiB doubling to 1 MiB; a larger request gets a chunk of its own.
+ * Arena: bump allocation in chunks of 4 KiB doubling to 1 MiB; a larger request gets a chunk of its
+ * own.
  *
- * Freeing singly is what the callers never need: names of a folder, fields of a record, parts of a report.
+ * Freeing singly is what the callers never need: names of a folder, fields of a record, parts of a
+ * report.
  */
 #include "calibrax/base/arena.h"
 

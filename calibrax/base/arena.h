@@ -1,9 +1,11 @@
 /**
- * Arena: many small things that end together.  Grows in chunks (4 KiB doubling to 1 MiB); nothing is freed singly.
- * Built with CBX_ARENA_DEBUG every allocation is made alone, so that sanitizers see overruns.
+ * Arena: many small things that end together.  Grows in chunks (4 KiB doubling to 1 MiB); nothing
+ * is freed singly.  Built with CBX_ARENA_DEBUG every allocation is made alone, so that sanitizers
+ * see overruns.
  *
- * What a call returns belongs to the arena and lives until cbx_arena_clear.  NULL means out of memory: there is no error
- * record, the caller reports it; the arena stays usable.  One thread uses an arena at a time.
+ * What a call returns belongs to the arena and lives until cbx_arena_clear.  NULL means out of
+ * memory: there is no error record, the caller reports it; the arena stays usable.  One thread uses
+ * an arena at a time.
  */
 #ifndef CALIBRAX_BASE_ARENA_H
 #define CALIBRAX_BASE_ARENA_H
@@ -27,7 +29,8 @@ CBX_API void cbx_arena_init(cbx_arena *arena, const cbx_allocator *al);
 CBX_API void cbx_arena_clear(cbx_arena *arena);
 /** Zeroed, aligned for max_align_t; NULL on failure.  size 0 gives a distinct valid pointer. */
 CBX_API void *cbx_arena_alloc(cbx_arena *arena, size_t size);
-/** count*size zeroed bytes; NULL on failure or overflow.  0 elements give a distinct valid pointer. */
+/** count*size zeroed bytes; NULL on failure or overflow.  0 elements give a distinct valid
+ * pointer. */
 CBX_API void *cbx_arena_calloc(cbx_arena *arena, size_t count, size_t size);
 /** Copies; s NULL gives NULL (also the failure value). */
 CBX_API char *cbx_arena_strdup(cbx_arena *arena, const char *s);
@@ -37,7 +40,8 @@ CBX_API char *cbx_arena_strndup(cbx_arena *arena, const char *s, size_t n);
 CBX_API char *cbx_arena_printf(cbx_arena *arena, const char *fmt, ...) CBX_PRINTF(2, 3);
 
 /**
- * An allocator over an arena, for lists and texts that end with it: freeing and shrinking do nothing.
+ * An allocator over an arena, for lists and texts that end with it: freeing and shrinking do
+ * nothing.
  * The arena must outlive it and not move.
  */
 CBX_API cbx_allocator cbx_arena_allocator(cbx_arena *arena);

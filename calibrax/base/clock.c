@@ -1,6 +1,6 @@
 /*
- * Clocks.  Readings go through clock_gettime: in the vDSO it costs some 20 ns, and its origin is the same for every
- * process, which is what lets a parent check its children's times.
+ * Clocks.  Readings go through clock_gettime: in the vDSO it costs some 20 ns, and its origin is
+ * the same for every process, which is what lets a parent check its children's times.
  */
 #include "calibrax/base/clock.h"
 
@@ -88,7 +88,8 @@ const char *cbx_time_format_iso(int64_t us, char buf[CBX_TIME_SIZE]) { return fo
 
 const char *cbx_time_format_id(int64_t us, char buf[CBX_TIME_SIZE]) { return format_time(us, false, buf); }
 
-/* Reads exactly n digits into *out, if the number lies in lo..hi; NULL in, NULL out, so that a caller checks once. */
+/* Reads exactly n digits into *out, if the number lies in lo..hi; NULL in, NULL out, so that a
+ * caller checks once. */
 static const char *take_digits(const char *s, int n, int lo, int hi, int *out)
 {
     int v = 0;

@@ -24,7 +24,8 @@ typedef struct cbx_ctx_opts {
     uint32_t struct_size;    /* sizeof(cbx_ctx_opts) of the header compiled with */
     cbx_allocator allocator; /* resize NULL: the C library's */
     size_t pool_keep_bytes;  /* freed blocks kept for re-use at most; 0: 256 MiB */
-    /* Later members.  Unset (NULL, CBX_CHOICE_UNSET, 0): by the environment, see calibrax/base/settings.h. */
+    /* Later members.  Unset (NULL, CBX_CHOICE_UNSET, 0): by the environment, see
+     * calibrax/base/settings.h. */
     const char *backend; /* "auto", "reference", "jit", in any case */
     cbx_choice use_gpu, gpu_fallback;
     double gpu_memory_fraction; /* (0, 1] */
@@ -34,8 +35,8 @@ typedef struct cbx_ctx_opts {
 
 /**
  * @param opts  NULL: all defaults
- * @return CBX_OK; CBX_EINVAL (struct_size of another version; an invalid option or variable of the environment:
- *         calibrax/base/settings.h); CBX_ENOMEM
+ * @return CBX_OK; CBX_EINVAL (struct_size of another version; an invalid option or variable of the
+ *         environment: calibrax/base/settings.h); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_ctx_create(const cbx_ctx_opts *opts, cbx_ctx **out, cbx_err *err);
 /** NULL is fine. */

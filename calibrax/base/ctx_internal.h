@@ -1,9 +1,10 @@
 /*
  * Inside the library: the context itself, and what the array engine keeps in it.
  *
- * base does not depend on arrays; it lends them a slot, freed with the context and before its pool, and the context's
- * error record, which array expressions fill at their first failure and the close of their scope empties.  The struct is
- * here and not in ctx.c because an eager operation reads it about ten times in 50 ns.
+ * base does not depend on arrays; it lends them a slot, freed with the context and before its pool,
+ * and the context's error record, which array expressions fill at their first failure and the close
+ * of their scope empties.  The struct is here and not in ctx.c because an eager operation reads it
+ * about ten times in 50 ns.
  */
 #ifndef CALIBRAX_BASE_CTX_INTERNAL_H
 #define CALIBRAX_BASE_CTX_INTERNAL_H

@@ -15,7 +15,8 @@ typedef struct cbx__environment {
     bool failed; /* memory was out */
 } cbx__environment;
 
-/* Starts from this process's environment.  @param leave_out  true for a "NAME=value" that is not passed on; NULL: all are */
+/* Starts from this process's environment.  @param leave_out  true for a "NAME=value" that is not
+ * passed on; NULL: all are */
 void cbx__environment_init(cbx__environment *e, cbx_arena *arena, bool (*leave_out)(const char *var));
 /* value NULL: unset. */
 void cbx__environment_set(cbx__environment *e, const char *name, const char *value);

@@ -1,12 +1,13 @@
 /*
  * Files: read whole, write atomically, folders, a cache folder.
  *
- * Atomic writing: temporary file in the same folder, fsync, rename, fsync of the folder.  rename() replaces in one step
- * for every reader (POSIX), the first fsync keeps an empty file from taking the name after a crash, the second makes
- * the name last. A symbolic link stays: what it leads to is replaced, beside itself.  What is there and is not a regular
- * file (/dev/null, a pipe) is opened and written, never replaced: a rename would put a file in the place of the device.
- * A temporary is called ".cbx-<16 hex digits>.tmp"; a killed process may leave one, which no reader ever
- * looks at.
+ * Atomic writing: temporary file in the same folder, fsync, rename, fsync of the folder.  rename()
+ * replaces in one step for every reader (POSIX), the first fsync keeps an empty file from taking
+ * the name after a crash, the second makes the name last. A symbolic link stays: what it leads to
+ * is replaced, beside itself.  What is there and is not a regular file (/dev/null, a pipe) is
+ * opened and written, never replaced: a rename would put a file in the place of the device.  A
+ * temporary is called ".cbx-<16 hex digits>.tmp"; a killed process may leave one, which no reader
+ * ever looks at.
  */
 #include "calibrax/base/file.h"
 
@@ -33,7 +34,8 @@
 
 /* --- reading --- */
 
-/* Everything from fd in a buffer of *cap bytes, which grows: sizes in /proc are 0, and a file may grow meanwhile. */
+/* Everything from fd in a buffer of *cap bytes, which grows: sizes in /proc are 0, and a file may
+ * grow meanwhile. */
 static cbx_status read_all(const cbx_allocator *al, int fd, const char *path, size_t max_bytes, char **data,
                            size_t *len, size_t *cap, cbx_err *err)
 {
@@ -161,7 +163,8 @@ static path_kind kind_of(const char *path, cbx_status *st, cbx_err *err)
     return KIND_REFUSED;
 }
 
-/* The name behind all symbolic links of the last part, in the arena; that of a link to nothing is the file to make. */
+/* The name behind all symbolic links of the last part, in the arena; that of a link to nothing is
+ * the file to make. */
 static cbx_status follow_links(cbx_arena *arena, const char *path, const char **out, cbx_err *err)
 {
     const char *at = path;
@@ -250,7 +253,8 @@ static cbx_status replacement_close(cbx_replacement *r, dev_t *device, cbx_err *
     return st;
 }
 
-/* Its content goes to the disk; with `all`, that of every file on the file system, which may cost the same. */
+/* Its content goes to the disk; with `all`, that of every file on the file system, which may cost
+ * the same. */
 static cbx_status replacement_sync(const cbx_replacement *r, bool all, cbx_err *err)
 {
     int fd;
@@ -342,8 +346,8 @@ void cbx_replacement_discard(cbx_replacement *r)
 /*
  * --- many files, one wait for the disk: syncfs(2) instead of an fsync(2) each ---
  *
- * Workload: 10,000 files of 10 KB.  On ext4 each fsync commits the journal: 4 ms with a busy disk, half of it for the file and half
- * for its folder; 512 files together take as long as a single one.
+ * Workload: 10,000 files of 10 KB.  On ext4 each fsync commits the journal: 4 ms with a busy disk,
+ * half of it for the file and half for its folder; 512 files together take as long as a single one.
  */
 
 #define SYNCED_TOGETHER 8 /* minimum number of files for syncfs, which also waits for the writes of others */

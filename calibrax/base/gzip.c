@@ -8,7 +8,8 @@
 #define GZIP_BITS (15 + 16) /* the largest window, with gzip's header */
 #define CHUNK     65536
 
-/* Memory of the streams comes from the text's allocator, with its size in front, which zlib does not give back. */
+/* Memory of the streams comes from the text's allocator, with its size in front, which zlib does
+ * not give back. */
 typedef struct block {
     size_t size;
     max_align_t data[];

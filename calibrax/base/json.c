@@ -417,7 +417,8 @@ static bool make_slots(json_object *o, uint32_t n)
     return true;
 }
 
-/* Capacity for one more member with a key of len bytes, outside of the block; what is there stays on failure. */
+/* Capacity for one more member with a key of len bytes, outside of the block; what is there stays
+ * on failure. */
 static bool object_reserve(json_object *o, size_t len)
 {
     size_t n = o->head.count, keys = 2 * (size_t)o->keys_len + len + 32;

@@ -1,12 +1,14 @@
 /**
  * JSON values: parse, look up, build, write.
  *
- * Objects keep the order of their keys.  Ambiguous text is refused, since gates depend on what is read: a key that is listed twice in
- * an object (as in RFC 7493), and a NUL in a string (\u0000), which would end it in C.
+ * Objects keep the order of their keys.  Ambiguous text is refused, since gates depend on what is
+ * read: a key that is listed twice in an object (as in RFC 7493), and a NUL in a string (\u0000),
+ * which would end it in C.
  * Integers of any length are kept exactly; as a double, one of more than 53 bits is the nearest.
- * A number in a container takes 16 bytes, a member 24 and its key; a member is found in constant time.
- * Non-finite numbers: the bare tokens NaN, Infinity, -Infinity are read as numbers everywhere, and so are the strings
- * "NaN", "Infinity", "-Infinity" by cbx_json_get_double; writing chooses one form by flag.
+ * A number in a container takes 16 bytes, a member 24 and its key; a member is found in constant
+ * time.  Non-finite numbers: the bare tokens NaN, Infinity, -Infinity are read as numbers
+ * everywhere, and so are the strings "NaN", "Infinity", "-Infinity" by cbx_json_get_double; writing
+ * chooses one form by flag.
  */
 #ifndef CALIBRAX_BASE_JSON_H
 #define CALIBRAX_BASE_JSON_H
@@ -32,7 +34,8 @@ typedef enum cbx_json_type {
 } cbx_json_type;
 
 /**
- * Parses one value, after a UTF-8 byte-order mark if there is one; anything but white space after it is an error.
+ * Parses one value, after a UTF-8 byte-order mark if there is one; anything but white space after
+ * it is an error.
  * @param what  names the source in messages ("results/a.jsonl line 3"), which have the byte offset
  * @return CBX_OK; CBX_EFORMAT; CBX_EOVERFLOW (nested deeper than 64, or len > 2 GiB); CBX_ENOMEM
  */
@@ -41,8 +44,9 @@ CBX_API cbx_status cbx_json_parse(const char *text, size_t len, const char *what
 CBX_API cbx_status cbx_json_read(cbx_ctx *ctx, const char *path, cbx_json **out, cbx_err *err);
 
 /**
- * One more reference, for the caller to give back.  A number or boolean that is a member or element comes as a value of its own,
- * which needs memory.  @return v or that value; NULL: v was NULL, or out of memory
+ * One more reference, for the caller to give back.  A number or boolean that is a member or element
+ * comes as a value of its own, which needs memory.  @return v or that value; NULL: v was NULL, or
+ * out of memory
  */
 CBX_API cbx_json *cbx_json_ref(cbx_json *v);
 /** Of what the caller owns, never of what was looked up.  NULL is fine. */
@@ -52,7 +56,8 @@ CBX_API cbx_json_type cbx_json_typeof(const cbx_json *v);
 /** Deep equality: order of keys ignored, 1 equals 1.0, NaN equals NaN. */
 CBX_API bool cbx_json_equal(const cbx_json *a, const cbx_json *b);
 
-/* --- looking up; what is returned is borrowed and lives until its parent is changed or freed --- */
+/* --- looking up; what is returned is borrowed and lives until its parent is changed or freed
+ * --- */
 
 CBX_API bool cbx_json_has(const cbx_json *object, const char *key);
 /** NULL if absent, null, or if the value is no object. */
@@ -62,13 +67,15 @@ CBX_API cbx_json *cbx_json_at(const cbx_json *array, size_t i);
 /** i-th member, in the order of the text; false past the end. */
 CBX_API bool cbx_json_member(const cbx_json *object, size_t i, const char **key, cbx_json **value);
 
-/** Lenient getters: the fallback if absent or of another type.  An integer may be written as 3.0. */
+/** Lenient getters: the fallback if absent or of another type.  An integer may be written as
+ * 3.0. */
 CBX_API const char *cbx_json_get_string(const cbx_json *object, const char *key, const char *fallback);
 CBX_API int64_t cbx_json_get_int(const cbx_json *object, const char *key, int64_t fallback);
 CBX_API double cbx_json_get_double(const cbx_json *object, const char *key, double fallback);
 CBX_API bool cbx_json_get_bool(const cbx_json *object, const char *key, bool fallback);
 
-/** Strict getters: CBX_EFORMAT with "`path.key`: expected a number, found a string" style messages. */
+/** Strict getters: CBX_EFORMAT with "`path.key`: expected a number, found a string" style
+ * messages. */
 CBX_API cbx_status cbx_json_need_string(const cbx_json *object, const char *key, const char *path, const char **out,
                                         cbx_err *err);
 CBX_API cbx_status cbx_json_need_int(const cbx_json *object, const char *key, const char *path, int64_t *out,
@@ -82,19 +89,22 @@ CBX_API cbx_status cbx_json_need_array(const cbx_json *object, const char *key, 
 
 /** Values themselves. */
 CBX_API const char *cbx_json_string_value(const cbx_json *v); /* NULL if no string */
-CBX_API double cbx_json_double_value(const cbx_json *v);      /* NaN if no number; reads the non-finite strings */
-CBX_API int64_t cbx_json_int_value(const cbx_json *v);        /* 0 if no integer; saturates */
+/* NaN if no number; reads the non-finite strings */
+CBX_API double cbx_json_double_value(const cbx_json *v);
+CBX_API int64_t cbx_json_int_value(const cbx_json *v); /* 0 if no integer; saturates */
 CBX_API bool cbx_json_bool_value(const cbx_json *v);
 
 /*
  * --- building ---
  *
- * Failures are sticky: an object or array to which something could not be added, because memory ran out or the value was NULL,
- * has failed, and so has every one that it is then added to.  So nothing needs a check before the end: what is added to NULL is
- * ignored, cbx_json_check examines the finished value, and cbx_json_write makes its text fail.
+ * Failures are sticky: an object or array to which something could not be added, because memory ran
+ * out or the value was NULL, has failed, and so has every one that it is then added to.  So nothing
+ * needs a check before the end: what is added to NULL is ignored, cbx_json_check examines the
+ * finished value, and cbx_json_write makes its text fail.
  *
  *     cbx_json *o = cbx_json_new_object(), *list = cbx_json_set_array(o, "points");
- *     for (size_t i = 0; i < n; i++) cbx_json_set_double(cbx_json_push_object(list), "value", value[i]);
+ *     for (size_t i = 0; i < n; i++)
+ *         cbx_json_set_double(cbx_json_push_object(list), "value", value[i]);
  *     st = cbx_json_check(o, err);
  */
 
@@ -112,10 +122,12 @@ CBX_API cbx_json *cbx_json_new_bool(bool v);
 /** Deep copy. */
 CBX_API cbx_json *cbx_json_copy(const cbx_json *v);
 
-/** Adds or replaces; takes over the caller's reference to value (also on failure).  false: out of memory. */
+/** Adds or replaces; takes over the caller's reference to value (also on failure).  false: out of
+ * memory. */
 CBX_API bool cbx_json_set(cbx_json *object, const char *key, cbx_json *value);
 CBX_API bool cbx_json_set_null(cbx_json *object, const char *key);
-CBX_API bool cbx_json_set_string(cbx_json *object, const char *key, const char *s); /* s NULL: null */
+/* s NULL: null */
+CBX_API bool cbx_json_set_string(cbx_json *object, const char *key, const char *s);
 CBX_API bool cbx_json_set_int(cbx_json *object, const char *key, int64_t v);
 CBX_API bool cbx_json_set_double(cbx_json *object, const char *key, double v);
 CBX_API bool cbx_json_set_bool(cbx_json *object, const char *key, bool v);
@@ -127,8 +139,9 @@ CBX_API cbx_json *cbx_json_set_array(cbx_json *object, const char *key);
 /** An array of n numbers; v may be NULL if n is 0. */
 CBX_API bool cbx_json_set_doubles(cbx_json *object, const char *key, const double *v, size_t n);
 /**
- * {"value", "lower", "upper", "level"}, each a number, or null if it is not finite: the one form of an interval in every
- * document.  @param level  achieved coverage in (0, 1); 0: there is no interval, and the bounds are null
+ * {"value", "lower", "upper", "level"}, each a number, or null if it is not finite: the one form of
+ * an interval in every document.  @param level  achieved coverage in (0, 1); 0: there is no
+ * interval, and the bounds are null
  */
 CBX_API bool cbx_json_set_interval(cbx_json *object, const char *key, double value, double lower, double upper,
                                    double level);
@@ -153,11 +166,14 @@ enum {
     CBX_JSON_ASCII = 4,            /* \uXXXX for everything beyond ASCII */
     CBX_JSON_SORT_KEYS = 8,        /* canonical: for hashing and keys */
     CBX_JSON_NO_CONTROL =
-        16, /* \uXXXX for DEL and control characters beyond ASCII, which Python leaves: for terminals */
+        /* \uXXXX for DEL and control characters beyond ASCII, which Python leaves: for terminals */
+    16,
 };
-/** Appends; doubles in the shortest form that reads back equal.  The text fails if v has (cbx_json_check). */
+/** Appends; doubles in the shortest form that reads back equal.  The text fails if v has
+ * (cbx_json_check). */
 CBX_API void cbx_json_write(const cbx_json *v, unsigned flags, cbx_text *out);
-/** Appends n bytes as a JSON string, quotes included: for documents too long to be built as values. */
+/** Appends n bytes as a JSON string, quotes included: for documents too long to be built as
+ * values. */
 CBX_API void cbx_json_write_string(const char *s, size_t n, unsigned flags, cbx_text *out);
 CBX_API void cbx_json_write_double(double v, unsigned flags, cbx_text *out);
 
@@ -165,8 +181,9 @@ CBX_API void cbx_json_write_double(double v, unsigned flags, cbx_text *out);
 typedef void (*cbx_json_pour_fn)(void *user, cbx_text *out);
 
 /**
- * Writes a document that is too long to be held as a value, one member or element after the other.  Its errors are those of
- * the text, which is checked once, at the end.  Starts as { .out = text, .flags = ..., .pour = ..., .user = ... }.
+ * Writes a document that is too long to be held as a value, one member or element after the other.
+ * Its errors are those of the text, which is checked once, at the end.  Starts as { .out = text,
+ * .flags = ..., .pour = ..., .user = ... }.
  */
 typedef struct cbx_json_writer {
     cbx_text *out;
@@ -178,18 +195,22 @@ typedef struct cbx_json_writer {
     uint64_t arrays;    /* bit i: that container is an array */
 } cbx_json_writer;
 
-/** Opens an object ('{') or an array ('['), at most 64 deep; key NULL: the document itself, or an element of an array. */
+/** Opens an object ('{') or an array ('['), at most 64 deep; key NULL: the document itself, or an
+ * element of an array. */
 CBX_API void cbx_json_writer_begin(cbx_json_writer *w, const char *key, char bracket);
 /** Closes the container opened last. */
 CBX_API void cbx_json_writer_end(cbx_json_writer *w);
 /** A whole value, borrowed; NULL: null. */
 CBX_API void cbx_json_writer_add(cbx_json_writer *w, const char *key, const cbx_json *v);
 CBX_API void cbx_json_writer_add_double(cbx_json_writer *w, const char *key, double v);
-CBX_API void cbx_json_writer_add_string(cbx_json_writer *w, const char *key, const char *s); /* s NULL: null */
-/** A part of such a document, `level` containers deep.  @param pour  called after each element of an array; NULL: never */
+/* s NULL: null */
+CBX_API void cbx_json_writer_add_string(cbx_json_writer *w, const char *key, const char *s);
+/** A part of such a document, `level` containers deep.  @param pour  called after each element of
+ * an array; NULL: never */
 CBX_API void cbx_json_write_part(const cbx_json *v, unsigned flags, int level, cbx_json_pour_fn pour, void *user,
                                  cbx_text *out);
-/** The line break before an element or member at a level, or before the closing bracket of the container around it (one less). */
+/** The line break before an element or member at a level, or before the closing bracket of the
+ * container around it (one less). */
 CBX_API void cbx_json_write_break(unsigned flags, int level, cbx_text *out);
 
 CBX_END_DECLS

@@ -1,8 +1,9 @@
 /*
  * What a JSON value is made of; for json*.c alone.
  *
- * A value is 16 bytes.  Containers hold the small kinds (null, boolean, number) in place, so that ten million numbers are one
- * block of 160 MB, and refer to strings and containers, which are separate blocks and count their references.
+ * A value is 16 bytes.  Containers hold the small kinds (null, boolean, number) in place, so that
+ * ten million numbers are one block of 160 MB, and refer to strings and containers, which are
+ * separate blocks and count their references.
  */
 #ifndef CALIBRAX_BASE_JSON_INTERNAL_H
 #define CALIBRAX_BASE_JSON_INTERNAL_H
@@ -84,11 +85,14 @@ json_member *cbx__json_find(const json_object *o, const char *key, size_t len);
 json_string *cbx__json_string_new(size_t n);
 /** A copy of n bytes as a string, or of digits as a long integer. */
 cbx_json *cbx__json_text_new(kind k, const char *s, size_t n);
-/** Moves a small value, or a KIND_REF with its reference, to the end of an array; false: out of memory. */
+/** Moves a small value, or a KIND_REF with its reference, to the end of an array; false: out of
+ * memory. */
 bool cbx__json_append(cbx_json *array, cbx_json value);
-/** Copies of n places in one block, whose references it takes over.  NULL: out of memory, they are still the caller's. */
+/** Copies of n places in one block, whose references it takes over.  NULL: out of memory, they are
+ * still the caller's. */
 cbx_json *cbx__json_array_of(const cbx_json *items, size_t n);
-/** The same for members, whose key_at counts from keys.  NULL: *twice is a key that is listed twice, or NULL: out of memory. */
+/** The same for members, whose key_at counts from keys.  NULL: *twice is a key that is listed
+ * twice, or NULL: out of memory. */
 cbx_json *cbx__json_object_of(const json_member *members, size_t n, const char *keys, size_t keys_len,
                               const char **twice);
 

@@ -1,12 +1,13 @@
 /*
  * Reading JSON: RFC 8259 to the letter, and the bare words NaN, Infinity and -Infinity.
  *
- * Workload: ten thousand files of 10 kB at a time, and single ones of 100 MB that are mostly numbers.  A number of at most
- * 15 digits and a small power of ten is exact in one operation (Clinger 1990), one of 19 nearly always in a long double; the C
- * library rounds the others.
+ * Workload: ten thousand files of 10 kB at a time, and single ones of 100 MB that are mostly
+ * numbers.  A number of at most 15 digits and a small power of ten is exact in one operation
+ * (Clinger 1990), one of 19 nearly always in a long double; the C library rounds the others.
  *
- * The text is a window of what is read: all of it, or what a source has given so far and is still needed.  A token is read only when it
- * is whole in the window: one that ends where the window ends is read again with more text.
+ * The text is a window of what is read: all of it, or what a source has given so far and is still
+ * needed.  A token is read only when it is whole in the window: one that ends where the window ends
+ * is read again with more text.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +89,8 @@ static cbx_status unexpected(const reader *p, const char *fault)
 
 static bool may_go_on(const reader *p) { return p->source.read && !p->drained && !p->fault; }
 
-/* More text after the window, which moves: what is from *keep on stays; *keep and p->at follow it.  false: the text has ended. */
+/* More text after the window, which moves: what is from *keep on stays; *keep and p->at follow it.
+ * false: the text has ended. */
 static bool more_text(reader *p, const char **keep)
 {
     size_t kept = (size_t)(p->end - *keep), at = (size_t)(p->at - *keep), got = 0;
@@ -274,7 +276,8 @@ typedef struct json_piece {
     json_string *decoded; /* the caller's; NULL: bytes are in the window, until that moves */
 } json_piece;
 
-/* From the first byte to the closing quote, or to the end of the window; *escapes: there are some. */
+/* From the first byte to the closing quote, or to the end of the window; *escapes: there are
+ * some. */
 static cbx_status scan_string(reader *p, bool *escapes)
 {
     static const bool special[256] = { [0 ... 0x1F] = true, ['"'] = true, ['\\'] = true, [0x80 ... 0xFF] = true };
@@ -317,7 +320,8 @@ static bool hex4(const char *s, const char *end, uint32_t *out)
     return true;
 }
 
-/* \uXXXX, two of them for a pair of surrogates; half a pair becomes the replacement character.  false: no hex digits. */
+/* \uXXXX, two of them for a pair of surrogates; half a pair becomes the replacement character.
+ * false: no hex digits. */
 static bool decode_unicode(const char **s, const char *end, char **to)
 {
     static const unsigned char lead[] = { 0, 0, 0xC0, 0xE0, 0xF0 };

@@ -1,6 +1,7 @@
 /*
- * JSON from a source that comes in pieces: elements of chosen arrays go by one at a time, so that memory does not grow with the text.
- * Values, faults, messages and offsets are those of cbx_json_parse, which runs the same functions.
+ * JSON from a source that comes in pieces: elements of chosen arrays go by one at a time, so that
+ * memory does not grow with the text.  Values, faults, messages and offsets are those of
+ * cbx_json_parse, which runs the same functions.
  */
 #ifndef CALIBRAX_BASE_JSON_STREAM_H
 #define CALIBRAX_BASE_JSON_STREAM_H
@@ -24,21 +25,25 @@ typedef struct cbx__json_file {
 /** @return CBX_OK; as cbx_file_read, with its messages */
 cbx_status cbx__json_file_open(cbx__json_file *f, const char *path, bool hashed, cbx_err *err);
 cbx__json_source cbx__json_file_source(cbx__json_file *f);
-/** Closes it.  @param hash  of all of its bytes, also those not yet read; may be NULL.  false: it cannot be read */
+/** Closes it.  @param hash  of all of its bytes, also those not yet read; may be NULL.  false: it
+ * cannot be read */
 bool cbx__json_file_end(cbx__json_file *f, char hash[CBX_HASH_SIZE]);
 
 /** The position in the text, for a sieve. */
 typedef struct cbx__json_reader cbx__json_reader;
 /** Open brackets, that of the array included. */
 size_t cbx__json_reader_depth(const cbx__json_reader *r);
-/** The key of the member that is open in the level-th of them, from 1 on; NULL: that is an array.  Until the call returns. */
+/** The key of the member that is open in the level-th of them, from 1 on; NULL: that is an array.
+ * Until the call returns. */
 const char *cbx__json_reader_key(const cbx__json_reader *r, size_t level);
 
-/** Chooses arrays that stay empty in the value; their elements are passed to take, one at a time. */
+/** Chooses arrays that stay empty in the value; their elements are passed to take, one at a
+ * time. */
 typedef struct cbx__json_sieve {
     /* Called where an array begins. */
     bool (*wants)(void *user, const cbx__json_reader *r);
-    /* Its i-th element, NULL for null, freed after the call.  A result other than CBX_OK ends the reading, and is returned there. */
+    /* Its i-th element, NULL for null, freed after the call.  A result other than CBX_OK ends the
+     * reading, and is returned there. */
     cbx_status (*take)(void *user, const cbx__json_reader *r, size_t i, const cbx_json *element, cbx_err *err);
     void *user;
 } cbx__json_sieve;

@@ -1,4 +1,5 @@
-/* Writing JSON: layout, numbers and escapes equal to Python's json.dumps, so that files of either side differ by content only. */
+/* Writing JSON: layout, numbers and escapes equal to Python's json.dumps, so that files of either
+ * side differ by content only. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>

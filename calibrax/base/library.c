@@ -1,7 +1,8 @@
 /*
  * Libraries loaded on first use.
  *
- * A library is never unmapped (RTLD_NODELETE): many start threads or register exit handlers that would run in thin air.
+ * A library is never unmapped (RTLD_NODELETE): many start threads or register exit handlers that
+ * would run in thin air.
  */
 #include "calibrax/base/library.h"
 

@@ -1,5 +1,6 @@
 /**
- * Libraries loaded on first use.  A missing one is CBX_EUNAVAILABLE with a sentence that names the package to install.
+ * Libraries loaded on first use.  A missing one is CBX_EUNAVAILABLE with a sentence that names the
+ * package to install.
  */
 #ifndef CALIBRAX_BASE_LIBRARY_H
 #define CALIBRAX_BASE_LIBRARY_H
@@ -28,12 +29,14 @@ typedef struct cbx_library_spec {
 CBX_API cbx_status cbx_library_open(cbx_ctx *ctx, const cbx_library_spec *spec, cbx_library **out, cbx_err *err);
 /** NULL is fine. */
 CBX_API void cbx_library_close(cbx_library *lib);
-/** "apt-get install libzip4", or "install NVIDIA's driver" of what no Debian package has; written to buf and returned. */
+/** "apt-get install libzip4", or "install NVIDIA's driver" of what no Debian package has; written
+ * to buf and returned. */
 CBX_API const char *cbx_library_remedy(const cbx_library_spec *spec, char *buf, size_t size);
 /** soname that was found. */
 CBX_API const char *cbx_library_name(const cbx_library *lib);
 
-/* number, name, what it is for, Debian package (with a blank: what else to install), sonames in the order tried: every library that is loaded on first use. */
+/* number, name, what it is for, Debian package (with a blank: what else to install), sonames in the
+ * order tried: every library that is loaded on first use. */
 #define CBX_LIBRARY_MAP(X)                                                                                             \
     X(OPENBLAS, "OpenBLAS", "matrix products and linear algebra", "libopenblas0-pthread", "libopenblas.so.0",          \
       "libopenblas.so")                                                                                                \
@@ -64,7 +67,8 @@ typedef enum cbx_library_id {
 
 /** @return "OpenBLAS"; "?" for an invalid number */
 CBX_API const char *cbx_library_title(cbx_library_id id);
-/** Sonames, purpose and package of a library of the list, no symbols.  The number must be one of the list. */
+/** Sonames, purpose and package of a library of the list, no symbols.  The number must be one of
+ * the list. */
 CBX_API cbx_library_spec cbx_library_known(cbx_library_id id);
 /**
  * As cbx_library_open, a library of the list.

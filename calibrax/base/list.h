@@ -1,12 +1,14 @@
 /**
- * Growing arrays over an allocator: for items that are added one at a time, or for a capacity made in advance.
+ * Growing arrays over an allocator: for items that are added one at a time, or for a capacity made
+ * in advance.
  *
  *     CBX_LIST(double) times = { 0 };
  *     if (!cbx_list_push(al, &times, seconds)) st = cbx_fail_nomem(err, "the times");
  *     for (size_t i = 0; i < times.n; i++) sum += times.items[i];
  *     cbx_list_clear(al, &times);
  *
- * Every call gets the same allocator.  cbx_arena_allocator makes one of an arena; a list in an arena needs no clear.
+ * Every call gets the same allocator.  cbx_arena_allocator makes one of an arena; a list in an
+ * arena needs no clear.
  */
 #ifndef CALIBRAX_BASE_LIST_H
 #define CALIBRAX_BASE_LIST_H
@@ -17,14 +19,16 @@
 
 CBX_BEGIN_DECLS
 
-/** The type of a list; it starts zeroed.  A pointer into items is valid until the list next grows. */
+/** The type of a list; it starts zeroed.  A pointer into items is valid until the list next
+ * grows. */
 #define CBX_LIST(type)                                                                                                 \
     struct {                                                                                                           \
         type *items;                                                                                                   \
         size_t n, capacity;                                                                                            \
     }
 
-/** Capacity for at least `wanted` items in all.  false: out of memory, and the list is as it was. */
+/** Capacity for at least `wanted` items in all.  false: out of memory, and the list is as it
+ * was. */
 #define cbx_list_reserve(al, list, wanted)                                                                             \
     cbx_grow(al, &(list)->items, &(list)->capacity, wanted, sizeof *(list)->items)
 /** Adds a copy of the last argument.  false: out of memory.  `list` is evaluated more than once. */
@@ -36,9 +40,10 @@ CBX_BEGIN_DECLS
      (list)->n = (list)->capacity = 0)
 
 /**
- * The same for a pointer and a capacity that lie elsewhere: at least doubles the capacity if it is below `wanted`.
- * New items are not zeroed.
- * @param items     address of the pointer to the items, of any type; the pointer is NULL while the capacity is 0
+ * The same for a pointer and a capacity that lie elsewhere: at least doubles the capacity if it is
+ * below `wanted`.  New items are not zeroed.
+ * @param items     address of the pointer to the items, of any type; the pointer is NULL while the
+ *   capacity is 0
  * @param capacity  items allocated; the memory is freed with capacity * size
  * @param size      of an item, > 0
  * @return false: out of memory, or a size beyond SIZE_MAX; nothing has changed

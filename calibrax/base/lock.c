@@ -1,8 +1,9 @@
 /*
- * Locks between processes: flock on a file, held by an open descriptor, so that a lock dies with its last holder, however that ends.
+ * Locks between processes: flock on a file, held by an open descriptor, so that a lock dies with
+ * its last holder, however that ends.
  *
- * A descriptor through which a lock is held has a line "lock:" in /proc/PID/fdinfo/FD (proc(5), since Linux 4.1), also in a process
- * that only inherited it.
+ * A descriptor through which a lock is held has a line "lock:" in /proc/PID/fdinfo/FD (proc(5),
+ * since Linux 4.1), also in a process that only inherited it.
  */
 #include "calibrax/base/file.h"
 
@@ -27,7 +28,8 @@ struct cbx_lock {
     int fd;
 };
 
-/* Not for writing: who inherits the descriptor could leave something in the file.  NFS locks what is open for writing only. */
+/* Not for writing: who inherits the descriptor could leave something in the file.  NFS locks what
+ * is open for writing only. */
 static int lock_open(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);

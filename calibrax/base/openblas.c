@@ -1,6 +1,6 @@
 /*
- * OpenBLAS on first use.  Its constructor reads the environment (core type, threads), so variables are set
- * during the load and unset afterwards: children do not inherit them.
+ * OpenBLAS on first use.  Its constructor reads the environment (core type, threads), so variables
+ * are set during the load and unset afterwards: children do not inherit them.
  */
 #include "calibrax/base/openblas.h"
 
@@ -16,7 +16,8 @@
 #include "calibrax/base/internal.h"
 
 /* The models that it gives SkylakeX or better kernels, of family 6; no AMD CPU gets them:
- * Skylake-X to Cooper Lake, Cannon Lake, Ice Lake (server, client), Tiger Lake, Sapphire Rapids, Rocket Lake. */
+ * Skylake-X to Cooper Lake, Cannon Lake, Ice Lake (server, client), Tiger Lake, Sapphire Rapids,
+ * Rocket Lake. */
 bool cbx__openblas_knows(bool intel, unsigned signature)
 {
     static const unsigned char known_models[] = { 0x55, 0x66, 0x6a, 0x6c, 0x7e, 0x8c, 0x8d, 0x8f, 0xa7 };

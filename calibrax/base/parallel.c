@@ -1,4 +1,5 @@
-/* The place of a result depends on its piece only, so results do not depend on the number of threads. */
+/* The place of a result depends on its piece only, so results do not depend on the number of
+ * threads. */
 #include "calibrax/base/parallel.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /*
- * Inside the library: memory that is kept for re-use is unused; built with AddressSanitizer, touching it is reported.
+ * Inside the library: memory that is kept for re-use is unused; built with AddressSanitizer,
+ * touching it is reported.
  */
 #ifndef CALIBRAX_BASE_POISON_H
 #define CALIBRAX_BASE_POISON_H

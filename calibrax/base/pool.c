@@ -1,12 +1,14 @@
 /*
  * Block pool.
  *
- * Size classes: four an octave (1, 1.25, 1.5, 1.75 times a power of two), so a block is at most 25 % larger than asked
- * for. Below 2 MiB a class is a multiple of 64 bytes and its memory comes from the allocator; from 2 MiB on it is a
- * multiple of 2 MiB, mapped on such a boundary with MADV_HUGEPAGE, so that one fault brings 512 pages. Kept blocks hold
- * their own list node in their last bytes (they are unused memory); the one given back last is handed out first,
- * being warm in the caches, and the one kept longest goes first when the limit is passed. Built with AddressSanitizer a
- * kept block is poisoned but for its node: using it after giving it back is reported.
+ * Size classes: four an octave (1, 1.25, 1.5, 1.75 times a power of two), so a block is at most 25
+ * % larger than asked for. Below 2 MiB a class is a multiple of 64 bytes and its memory comes from
+ * the allocator; from 2 MiB on it is a multiple of 2 MiB, mapped on such a boundary with
+ * MADV_HUGEPAGE, so that one fault brings 512 pages. Kept blocks hold their own list node in their
+ * last bytes (they are unused memory); the one given back last is handed out first, being warm in
+ * the caches, and the one kept longest goes first when the limit is passed. Built with
+ * AddressSanitizer a kept block is poisoned but for its node: using it after giving it back is
+ * reported.
  */
 #include "calibrax/base/pool.h"
 
@@ -72,7 +74,8 @@ static void *huge_map(size_t capacity)
     return start;
 }
 
-/* Below 2 MiB: the allocator aligns for 16 bytes, so the distance to its pointer fits before the block. */
+/* Below 2 MiB: the allocator aligns for 16 bytes, so the distance to its pointer fits before the
+ * block. */
 static void *small_alloc(cbx_pool *pool, size_t capacity)
 {
     char *raw = cbx_mem_alloc(&pool->al, capacity + ALIGNMENT);

@@ -1,11 +1,13 @@
 /**
  * Block pool: large buffers, kept for re-use after they are freed.
  *
- * Fresh pages are what is slow on virtual machines (about 2 us per 4 KiB page, ten times the cost of writing it),
- * so a freed block stays mapped and goes to the next request of its size class.  Blocks of 2 MiB and more
- * are mapped on a 2 MiB boundary with MADV_HUGEPAGE.  All blocks are 64-byte aligned.
+ * Fresh pages are what is slow on virtual machines (about 2 us per 4 KiB page, ten times the cost
+ * of writing it), so a freed block stays mapped and goes to the next request of its size class.
+ * Blocks of 2 MiB and more are mapped on a 2 MiB boundary with MADV_HUGEPAGE.  All blocks are
+ * 64-byte aligned.
  *
- * The pool is reference-counted and locked: a buffer may be returned from another thread, and after its context died.
+ * The pool is reference-counted and locked: a buffer may be returned from another thread, and after
+ * its context died.
  */
 #ifndef CALIBRAX_BASE_POOL_H
 #define CALIBRAX_BASE_POOL_H

@@ -1,4 +1,5 @@
-/* A group is killed while its leader is still a zombie: until the leader is reaped its number is not used again. */
+/* A group is killed while its leader is still a zombie: until the leader is reaped its number is
+ * not used again. */
 #include "calibrax/base/process.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /*
- * A child process: started, watched, and ended with all that it started.  The one place where the library makes processes.
+ * A child process: started, watched, and ended with all that it started.  The one place where the
+ * library makes processes.
  *
- * posix_spawn, never fork: from a parent with 512 MiB touched a fork costs 24 ms, a spawn 0.4 ms.  The child has default signal
- * actions and an empty mask, whatever ours are.
+ * posix_spawn, never fork: from a parent with 512 MiB touched a fork costs 24 ms, a spawn 0.4 ms.
+ * The child has default signal actions and an empty mask, whatever ours are.
  */
 #ifndef CALIBRAX_BASE_PROCESS_H
 #define CALIBRAX_BASE_PROCESS_H
@@ -52,11 +53,13 @@ typedef struct cbx__process {
 } cbx__process;
 
 void cbx__process_init(cbx__process *p);
-/* @return CBX_OK; CBX_ENOENT, CBX_EPERM (no such program, or it may not be run); CBX_EIO; CBX_ENOMEM */
+/* @return CBX_OK; CBX_ENOENT, CBX_EPERM (no such program, or it may not be run); CBX_EIO;
+ *   CBX_ENOMEM */
 cbx_status cbx__process_start(const cbx__process_opts *opts, cbx__process *p, cbx_err *err);
 /* Reads the pipe of standard error, without waiting. */
 void cbx__process_drain(cbx__process *p);
-/* True once it has ended (it stays a zombie, so that its group can be killed without touching another). */
+/* True once it has ended (it stays a zombie, so that its group can be killed without touching
+ * another). */
 bool cbx__process_ended(const cbx__process *p);
 /* Waits for the end; false if the time ran out first. */
 bool cbx__process_wait(cbx__process *p, uint64_t timeout_ns);
@@ -69,12 +72,14 @@ void cbx__process_finish(cbx__process *p);
 /* Of a reaped one: its exit status, 128 + number for a signal; -1: unknown. */
 int cbx__process_exit_status(const cbx__process *p);
 
-/* Last bytes of standard error as text: printable, cut at a character.  @param size  of out, at least 1 */
+/* Last bytes of standard error as text: printable, cut at a character.  @param size  of out, at
+ * least 1 */
 void cbx__process_tail(const cbx__process *p, char *out, size_t size);
 /* The last line of that which is not blank; "": all are. */
 void cbx__process_last_words(const cbx__process *p, char *out, size_t size);
 
-/* The same file under a close-on-exec number above those that a child's are moved onto; fd is closed.  -1 with errno. */
+/* The same file under a close-on-exec number above those that a child's are moved onto; fd is
+ * closed.  -1 with errno. */
 int cbx__fd_up(int fd);
 /* An empty file in memory, numbered as above, sealable. */
 cbx_status cbx__memory_file(const char *name, int *fd, cbx_err *err);

@@ -15,7 +15,8 @@ void cbx_threefry2x32(const uint32_t key[2], const uint32_t counter[2], uint32_t
     out[1] = (uint32_t)word;
 }
 
-/* The key is the block of the stream's number under the seed: a bijection, so no two streams of a seed share a key. */
+/* The key is the block of the stream's number under the seed: a bijection, so no two streams of a
+ * seed share a key. */
 cbx_rng cbx_rng_make(uint64_t seed, uint64_t stream)
 {
     const uint32_t key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
@@ -36,7 +37,8 @@ uint64_t cbx_rng_u64(cbx_rng *rng)
 
 double cbx_rng_uniform(cbx_rng *rng) { return (double)(cbx_rng_u64(rng) >> 11) * 0x1p-53; }
 
-/* Source: Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019) 3, algorithm 5. */
+/* Source: Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019) 3,
+ * algorithm 5. */
 uint64_t cbx_rng_below(cbx_rng *rng, uint64_t n)
 {
     unsigned __int128 product = (unsigned __int128)cbx_rng_u64(rng) * n;

@@ -1,10 +1,10 @@
 /**
  * Counter-based random streams: threefry2x32, 20 rounds.
- * Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011; known answers from
- * Random123.
+ * Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011; known
+ * answers from Random123.
  *
- * A stream is a key and a counter: the same (seed, stream) gives the same numbers on every machine, streams are
- * independent, and element i can be had without the ones before it.
+ * A stream is a key and a counter: the same (seed, stream) gives the same numbers on every machine,
+ * streams are independent, and element i can be had without the ones before it.
  */
 #ifndef CALIBRAX_BASE_RNG_H
 #define CALIBRAX_BASE_RNG_H

@@ -1,7 +1,8 @@
 /*
  * Status names and the error record.
  *
- * A message is cut so that no UTF-8 sequence is torn, and stays one line: control characters become spaces.
+ * A message is cut so that no UTF-8 sequence is torn, and stays one line: control characters become
+ * spaces.
  */
 #include "calibrax/base/status.h"
 

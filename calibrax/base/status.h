@@ -45,7 +45,8 @@ typedef enum cbx_status {
 
 #define CBX_ERR_MESSAGE_SIZE 512
 
-/** Error record; lives with the caller.  Meaningful only after a call returned a status other than CBX_OK. */
+/** Error record; lives with the caller.  Meaningful only after a call returned a status other than
+ * CBX_OK. */
 typedef struct cbx_err {
     cbx_status status;
     char message[CBX_ERR_MESSAGE_SIZE]; /* one line, NUL-terminated, cut at a UTF-8 boundary */
@@ -56,7 +57,8 @@ typedef struct cbx_err {
         CBX_OK, { 0 }                                                                                                  \
     }
 
-/** Symbolic name ("EINVAL") and words ("invalid argument") of a status; "?" for a number not in the list. */
+/** Symbolic name ("EINVAL") and words ("invalid argument") of a status; "?" for a number not in the
+ * list. */
 CBX_API const char *cbx_status_name(cbx_status status);
 CBX_API const char *cbx_status_words(cbx_status status);
 
@@ -67,9 +69,10 @@ CBX_API const char *cbx_status_words(cbx_status status);
 CBX_API cbx_status cbx_fail(cbx_err *err, cbx_status status, const char *fmt, ...) CBX_PRINTF(3, 4);
 
 /**
- * As cbx_fail, status chosen from errno (ENOSPC -> CBX_ENOSPC, ENOENT -> CBX_ENOENT, EACCES and EPERM -> CBX_EPERM,
- * EEXIST -> CBX_EEXIST, ENOMEM -> CBX_ENOMEM, EINTR -> CBX_EINTERRUPTED, EAGAIN and EBUSY -> CBX_EBUSY, else CBX_EIO);
- * ": " and strerror(saved_errno) are appended to the message, and "; " and the remedy where an errno has one and the same: a full disk, a limit.
+ * As cbx_fail, status chosen from errno (ENOSPC -> CBX_ENOSPC, ENOENT -> CBX_ENOENT, EACCES and
+ * EPERM -> CBX_EPERM, EEXIST -> CBX_EEXIST, ENOMEM -> CBX_ENOMEM, EINTR -> CBX_EINTERRUPTED, EAGAIN
+ * and EBUSY -> CBX_EBUSY, else CBX_EIO); ": " and strerror(saved_errno) are appended to the
+ * message, and "; " and the remedy where an errno has one and the same: a full disk, a limit.
  */
 CBX_API cbx_status cbx_fail_errno(cbx_err *err, int saved_errno, const char *fmt, ...) CBX_PRINTF(3, 4);
 

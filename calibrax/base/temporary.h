@@ -1,5 +1,6 @@
 /*
- * Temporary folders: made under $TMPDIR, else /tmp, or where a caller says, with a name of their own, and removed with all that is in them.
+ * Temporary folders: made under $TMPDIR, else /tmp, or where a caller says, with a name of their
+ * own, and removed with all that is in them.
  */
 #ifndef CALIBRAX_BASE_TEMPORARY_H
 #define CALIBRAX_BASE_TEMPORARY_H
@@ -10,7 +11,8 @@
 
 /* @param what  a word for the name: "cache".  @return CBX_OK; CBX_EIO; path is "" then */
 cbx_status cbx__temporary_make(const char *what, char path[CBX__TEMPORARY_SIZE], cbx_err *err);
-/* In a folder, which is made if it is missing: its whole path and "/WORD-XXXXXX".  @return CBX_OK; CBX_EIO; CBX_ENOMEM */
+/* In a folder, which is made if it is missing: its whole path and "/WORD-XXXXXX".  @return CBX_OK;
+ * CBX_EIO; CBX_ENOMEM */
 cbx_status cbx__temporary_make_in(cbx_ctx *ctx, const char *folder, const char *what, cbx_arena *arena,
                                   const char **path, cbx_err *err);
 /* "" is fine; folders that may not be written are opened first; what cannot be removed is left. */

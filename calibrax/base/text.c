@@ -1,10 +1,12 @@
 /*
  * Growing text, and the number formats that every output shares.
  *
- * Shortest doubles: a decimal of at most 15 digits survives the way to a normal double and back (DBL_DIG), so 15 digits
- * without trailing zeros, else 16, else 17 is the shortest; below DBL_MIN digits are tried from 1 on.
- * At a power of two the doubles below lie twice as close as those above, and a decimal just above may read back
- * although the nearest one of the same length, below, does not: Steele & White, PLDI 1990, section 4.
+ * Shortest doubles: a decimal of at most 15 digits survives the way to a normal double and back
+ * (DBL_DIG), so 15 digits without trailing zeros, else 16, else 17 is the shortest; below DBL_MIN
+ * digits are tried from 1 on.
+ * At a power of two the doubles below lie twice as close as those above, and a decimal just above
+ * may read back although the nearest one of the same length, below, does not: Steele & White, PLDI
+ * 1990, section 4.
  */
 #include "calibrax/base/text.h"
 
@@ -97,8 +99,8 @@ static const char *html_entity(char c)
 
 static bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-/* True where a character would be read as markup: snake_case is no emphasis, and a bracket is a link only before
- * another. */
+/* True where a character would be read as markup: snake_case is no emphasis, and a bracket is a
+ * link only before another. */
 static bool is_markup(const char *s, size_t i)
 {
     switch (s[i]) {
@@ -191,9 +193,11 @@ cbx_status cbx_text_check(const cbx_text *t, cbx_err *err)
 #define DIGITS 17
 
 /*
- * One operation on two factors that are exact is rounded right (Clinger, PLDI 1990).  In a long double of 64 bits a number of up to 19 digits
- * and a power up to 10^27 are exact; what comes out is off by half a unit of bit 64 at most, so that rounding it again to 53 bits is
- * right too, unless it lies as close to the middle of two doubles.  Results are far from both ends of the range.
+ * One operation on two factors that are exact is rounded right (Clinger, PLDI 1990).  In a long
+ * double of 64 bits a number of up to 19 digits and a power up to 10^27 are exact; what comes out
+ * is off by half a unit of bit 64 at most, so that rounding it again to 53 bits is right too,
+ * unless it lies as close to the middle of two doubles.  Results are far from both ends of the
+ * range.
  */
 #if LDBL_MANT_DIG == 64 && defined(__x86_64__)
 #define LONG_TENS 27
@@ -272,8 +276,8 @@ bool cbx__decimal_value(uint64_t digits, int power, double *out)
     return long_value(digits, power, out);
 }
 
-/* Significant digits of |v| and its decimal exponent: 0.d1d2d3... * 10^point. The decimal point of the
- * current locale is skipped, and strtod reads s the same way. */
+/* Significant digits of |v| and its decimal exponent: 0.d1d2d3... * 10^point. The decimal point of
+ * the current locale is skipped, and strtod reads s the same way. */
 static void print_digits(double v, int ndigits, char s[64], char digits[DIGITS + 1], int *point)
 {
     int n = 0;
@@ -381,7 +385,8 @@ static char *put(char *s, const char *from, size_t n) { return (char *)memcpy(s,
 
 static char *put_zeros(char *s, int n) { return n > 0 ? (char *)memset(s, '0', (size_t)n) + n : s; }
 
-/* Digits laid out as repr does: plain from 1e-4 to below 1e16, else with an exponent of at least two digits. */
+/* Digits laid out as repr does: plain from 1e-4 to below 1e16, else with an exponent of at least
+ * two digits. */
 static void lay_out(char *s, const char *digits, int point)
 {
     int n = (int)strlen(digits);

@@ -1,8 +1,9 @@
 /*
  * Inside the library: the hash Threefry-2x32-20, inline, so that loops of it become vectors.
  *
- * Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 3.3:
- * four rounds of (add, rotate, xor), then a key word and the round count are added; 20 rounds.
+ * Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011,
+ * section 3.3: four rounds of (add, rotate, xor), then a key word and the round count are added; 20
+ * rounds.
  */
 #ifndef CALIBRAX_BASE_THREEFRY_H
 #define CALIBRAX_BASE_THREEFRY_H

@@ -1,7 +1,8 @@
 /*
- * Where the worker and launcher programs are.  First a variable that names the program itself, then the folder NPERF_LIBEXEC, then places
- * relative to the running program and to this library: the build tree and the installed tree have fixed shapes, so no binary
- * needs to carry the path it was built or installed at, and a moved tree still works.
+ * Where the worker and launcher programs are.  First a variable that names the program itself, then
+ * the folder NPERF_LIBEXEC, then places relative to the running program and to this library: the
+ * build tree and the installed tree have fixed shapes, so no binary needs to carry the path it was
+ * built or installed at, and a moved tree still works.
  */
 #include "calibrax/base/tools.h"
 
@@ -22,8 +23,9 @@ typedef struct tool_spec {
     int mode;               /* for access() */
 } tool_spec;
 
-/* build tree: programs/nperf/nperf, tests/perf/test_x, python/ with the extension, and calibrax library in the top folder, the build folder two below
- * the source; a Python environment: the extension in lib/pythonX.Y/site-packages, with what its package brings beside it */
+/* build tree: programs/nperf/nperf, tests/perf/test_x, python/ with the extension, and calibrax
+ * library in the top folder, the build folder two below the source; a Python environment: the
+ * extension in lib/pythonX.Y/site-packages, with what its package brings beside it */
 #define PROGRAM_PLACES(folder)                                                                                         \
     {                                                                                                                  \
         ".", "../" folder, "../../programs/" folder, "programs/" folder, "../programs/" folder, "tools",               \

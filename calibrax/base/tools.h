@@ -1,5 +1,6 @@
 /*
- * Where the project's own programs are: nperf-launch, nperf-worker, workers/python/worker.py and call.py.
+ * Where the project's own programs are: nperf-launch, nperf-worker, workers/python/worker.py and
+ * call.py.
  */
 #ifndef CALIBRAX_BASE_TOOLS_H
 #define CALIBRAX_BASE_TOOLS_H
@@ -14,7 +15,8 @@ typedef enum cbx__tool {
     CBX__TOOL_COUNT
 } cbx__tool;
 
-/* @return CBX_OK; CBX_ENOENT (the message names the program, and the variable if that is set to a missing file) */
+/* @return CBX_OK; CBX_ENOENT (the message names the program, and the variable if that is set to a
+ *   missing file) */
 cbx_status cbx__tool_find(cbx__tool tool, cbx_arena *arena, const char **path, cbx_err *err);
 
 #endif

@@ -9,8 +9,8 @@
 #define CBX__UTF8_REPLACEMENT 0xFFFDu
 
 /**
- * Code point of the UTF-8 sequence at s (left >= 1 bytes) and its length; the replacement character with *used 1 where
- * none begins: stray, missing or overlong bytes, surrogates, beyond U+10FFFF.
+ * Code point of the UTF-8 sequence at s (left >= 1 bytes) and its length; the replacement character
+ * with *used 1 where none begins: stray, missing or overlong bytes, surrogates, beyond U+10FFFF.
  */
 uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used);
 /** As cbx_text_char and cbx_text_blank (calibrax/base/text.h). */

@@ -1,9 +1,10 @@
 /*
- * Version-control facts through libgit2 (1.x; GPL-2.0 with linking exception), loaded on first use; its types stay in
- * this file.
+ * Version-control facts through libgit2 (1.x; GPL-2.0 with linking exception), loaded on first use;
+ * its types stay in this file.
  *
- * Facts are read only, so a work tree that belongs to another user is read all the same (owner validation is switched
- * off while we look and put back): a container's mounted source is the usual case.
+ * Facts are read only, so a work tree that belongs to another user is read all the same (owner
+ * validation is switched off while we look and put back): a container's mounted source is the usual
+ * case.
  */
 #include "calibrax/base/vcs.h"
 
@@ -48,7 +49,8 @@ static cbx_status open_libgit2(cbx_ctx *ctx, git_calls *git, cbx_library **lib, 
     return cbx_library_open_known(ctx, CBX_LIBRARY_GIT2, NULL, symbols, CBX_LEN(symbols), lib, err);
 }
 
-/* Sets owner validation and returns what it was; 1 (libgit2's default) where the library does not know the option. */
+/* Sets owner validation and returns what it was; 1 (libgit2's default) where the library does not
+ * know the option. */
 static int set_owner_validation(const git_calls *git, int enabled)
 {
     int before = 1;
@@ -80,7 +82,8 @@ cbx_status cbx_vcs_read(cbx_ctx *ctx, const char *path, cbx_vcs_facts *out, cbx_
         git.oid_tostr(out->commit, sizeof out->commit, target);
         if (git.repository_head_detached(repo) != 1)
             snprintf(out->branch, sizeof out->branch, "%s", git.reference_shorthand(head));
-        /* Tracked files against the commit: index and work tree, untracked and ignored files left out. */
+        /* Tracked files against the commit: index and work tree, untracked and ignored files left
+         * out. */
         git_status_options opts;
         git_status_list *list = NULL;
         bool dirty = true; /* a tree that cannot be compared is not known to be clean */

@@ -1,5 +1,6 @@
 /**
- * Version-control facts of a work tree, through libgit2 loaded on first use (GPL-2.0 with linking exception).
+ * Version-control facts of a work tree, through libgit2 loaded on first use (GPL-2.0 with linking
+ * exception).
  */
 #ifndef CALIBRAX_BASE_VCS_H
 #define CALIBRAX_BASE_VCS_H
@@ -20,8 +21,8 @@ typedef struct cbx_vcs_facts {
 /**
  * Looks for a repository at path and above.
  * @param path  NULL: the current folder
- * @return CBX_OK, also when nothing is known; CBX_EUNAVAILABLE when libgit2 is missing (out is still filled, known
- * false)
+ * @return CBX_OK, also when nothing is known; CBX_EUNAVAILABLE when libgit2 is missing (out is
+ * still filled, known false)
  */
 CBX_API cbx_status cbx_vcs_read(cbx_ctx *ctx, const char *path, cbx_vcs_facts *out, cbx_err *err);
 

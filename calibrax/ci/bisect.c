@@ -1,7 +1,9 @@
 /*
- * The search: what is known, what to measure next, when to stop.  See bisect.h; the arithmetic is in bisect_model.c.
+ * The search: what is known, what to measure next, when to stop.  See bisect.h; the arithmetic is
+ * in bisect_model.c.
  *
- * Its state as JSON has names instead of numbers, so that it fits the history in whatever order the commits come.
+ * Its state as JSON has names instead of numbers, so that it fits the history in whatever order the
+ * commits come.
  */
 #include "calibrax/ci/bisect.h"
 
@@ -238,7 +240,8 @@ void cbx_bisect_set_build_cost(cbx_bisect *b, double launches)
 
 /* --- inference --- */
 
-/* Moments of each commit, of logs where all values allow them, about the first value: sums then keep their digits. */
+/* Moments of each commit, of logs where all values allow them, about the first value: sums then
+ * keep their digits. */
 static void sum_up(cbx_bisect *b)
 {
     double origin;
@@ -253,7 +256,8 @@ static void sum_up(cbx_bisect *b)
     }
 }
 
-/* Hashes of sets of measurable commits: two candidates that the same commits contain get the same. */
+/* Hashes of sets of measurable commits: two candidates that the same commits contain get the
+ * same. */
 static void group_candidates(cbx_bisect *b)
 {
     if (b->nbroken == 0) {
@@ -342,7 +346,8 @@ static void split_at(const cbx_bisect *b, size_t h, cbx__moments *good, cbx__mom
     }
 }
 
-/* The next end to measure: by turns that swap in each pair (good bad bad good ...), so that a drift cancels. */
+/* The next end to measure: by turns that swap in each pair (good bad bad good ...), so that a drift
+ * cancels. */
 static size_t next_end(const cbx_bisect *b)
 {
     double good = b->at[b->n].n, bad = b->at[b->n - 1].n;
@@ -373,7 +378,8 @@ static cbx_bisect_outcome judge_ends(cbx_bisect *b)
     return worse || b->opts.any_change ? CBX_BISECT_FOUND : CBX_BISECT_SWAPPED;
 }
 
-/* Of the commits with values, or of those without, the one whose probability is nearest to 1/2; of equal ones the first.  n: none. */
+/* Of the commits with values, or of those without, the one whose probability is nearest to 1/2; of
+ * equal ones the first.  n: none. */
 static size_t nearest_to_half(const cbx_bisect *b, bool seen, double *p)
 {
     size_t best = b->n;
@@ -389,7 +395,8 @@ static size_t nearest_to_half(const cbx_bisect *b, bool seen, double *p)
     return best;
 }
 
-/* The commit whose next value has the largest information for its cost, which falls with the distance of p from 1/2. */
+/* The commit whose next value has the largest information for its cost, which falls with the
+ * distance of p from 1/2. */
 static void choose_next(cbx_bisect *b)
 {
     cbx__moments good, bad;
@@ -406,7 +413,8 @@ static void choose_next(cbx_bisect *b)
         b->wanted = unseen;
 }
 
-/* True if the answer was the same before each of the last values: one that has just appeared may disappear again. */
+/* True if the answer was the same before each of the last values: one that has just appeared may
+ * disappear again. */
 static bool confirmed(cbx_bisect *b)
 {
     const uint64_t group = b->group[b->result.likeliest];

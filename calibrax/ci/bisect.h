@@ -1,23 +1,27 @@
 /**
  * Which commit made it slower: a search under noise, without git.
  *
- * The candidates are the commits that can be reached from the bad end and not from the good one.  The answer h is the first bad one:
- * commit c is bad exactly if h is c or an ancestor of c, so merged histories need nothing more.  The values of good commits have one
- * mean, those of bad ones another, all have one spread (of log values, if every value is > 0); nothing of this is known before.
- * With a flat prior on both means and 1/sigma on the spread, the probability of h given n values, n_g of which fall on good commits
- * and n_b on bad ones, is
+ * The candidates are the commits that can be reached from the bad end and not from the good one.
+ * The answer h is the first bad one: commit c is bad exactly if h is c or an ancestor of c, so
+ * merged histories need nothing more.  The values of good commits have one mean, those of bad ones
+ * another, all have one spread (of log values, if every value is > 0); nothing of this is known
+ * before.  With a flat prior on both means and 1/sigma on the spread, the probability of h given n
+ * values, n_g of which fall on good commits and n_b on bad ones, is
  *     P(h) ~ (n_g n_b)^(-1/2) S_h^(-(n-2)/2),    S_h: squares about the two group means
- * (Zellner, An Introduction to Bayesian Inference in Econometrics, 1971, ch. 3).  Both ends are measured first, in turn, until
- * the Bayes factor of the two-sample t test (Goenen et al., Am. Stat. 59 (2005) 252-257, effect size ~ N(0, 1)) shows that they
- * differ, or that they do not; checking after every value is allowed (Hendriksen, de Heide & Gruenwald, Bayesian Anal. 16 (2021) 961).
- * They are also abandoned once the launches still allowed for them have a probability below 1 % to distinguish them: that can only
- * make false alarms rarer.
- * Then each step measures the commit whose next value has the most information about h: the mutual information of "c is bad" and a value, for a
- * launch's cost, or a build's and a launch's where nothing was built yet.  The search ends when one commit, or one set of commits that
- * no measurable commit distinguishes, has the requested probability, and has kept it over two more values.
+ * (Zellner, An Introduction to Bayesian Inference in Econometrics, 1971, ch. 3).  Both ends are
+ * measured first, in turn, until the Bayes factor of the two-sample t test (Goenen et al., Am.
+ * Stat. 59 (2005) 252-257, effect size ~ N(0, 1)) shows that they differ, or that they do not;
+ * checking after every value is allowed (Hendriksen, de Heide & Gruenwald, Bayesian Anal. 16 (2021)
+ * 961).  They are also abandoned once the launches still allowed for them have a probability below
+ * 1 % to distinguish them: that can only make false alarms rarer.
+ * Then each step measures the commit whose next value has the most information about h: the mutual
+ * information of "c is bad" and a value, for a launch's cost, or a build's and a launch's where
+ * nothing was built yet.  The search ends when one commit, or one set of commits that no measurable
+ * commit distinguishes, has the requested probability, and has kept it over two more values.
  *
- * Nothing here is random: the same observations in the same order give the same steps.  One thread uses a search at a time.
- * Objects take their memory from the ctx's allocator, which must outlive them; err may be NULL everywhere.  Since 0.1.
+ * Nothing here is random: the same observations in the same order give the same steps.  One thread
+ * uses a search at a time.  Objects take their memory from the ctx's allocator, which must outlive
+ * them; err may be NULL everywhere.  Since 0.1.
  */
 #ifndef CALIBRAX_CI_BISECT_H
 #define CALIBRAX_CI_BISECT_H
@@ -31,7 +35,8 @@ CBX_BEGIN_DECLS
 /** The good end, in the place of a candidate's number. */
 #define CBX_BISECT_GOOD_END ((size_t)-1)
 
-/** Candidates, parents before children; the last one is the bad end.  Lent to cbx_bisect_create, which copies. */
+/** Candidates, parents before children; the last one is the bad end.  Lent to cbx_bisect_create,
+ * which copies. */
 typedef struct cbx_bisect_graph {
     size_t ncommits;          /* 1..CBX_BISECT_MAX_COMMITS */
     const char *good;         /* name of the good end */
@@ -87,8 +92,8 @@ typedef struct cbx_bisect cbx_bisect;
 
 /**
  * @param opts  NULL: all defaults
- * @return CBX_OK; CBX_EINVAL (no commits, a parent that is not before its child, a name twice or missing, an option out of range);
- *         CBX_EOVERFLOW (too many commits); CBX_ENOMEM
+ * @return CBX_OK; CBX_EINVAL (no commits, a parent that is not before its child, a name twice or
+ *         missing, an option out of range); CBX_EOVERFLOW (too many commits); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_bisect_create(cbx_ctx *ctx, const cbx_bisect_graph *graph, const cbx_bisect_opts *opts,
                                      cbx_bisect **out, cbx_err *err);
@@ -105,7 +110,8 @@ CBX_API cbx_bisect_outcome cbx_bisect_next(cbx_bisect *b, size_t *commit);
 CBX_API void cbx_bisect_set_build_cost(cbx_bisect *b, double launches);
 /**
  * One launch's value, of any commit, asked for or not.
- * @return CBX_OK; CBX_EDOM (not finite); CBX_EINVAL (no such commit, or one said to be broken); CBX_ENOMEM
+ * @return CBX_OK; CBX_EDOM (not finite); CBX_EINVAL (no such commit, or one said to be broken);
+ *   CBX_ENOMEM
  */
 CBX_API cbx_status cbx_bisect_observe(cbx_bisect *b, size_t commit, double value, cbx_err *err);
 /**
@@ -129,14 +135,16 @@ CBX_API size_t cbx_bisect_launches_at(const cbx_bisect *b, size_t commit);
 CBX_API const char *cbx_bisect_reason(const cbx_bisect *b, size_t commit);
 
 /**
- * All that was seen: {"schema":"calibrax-bisect","version":1,"identity","good","bad","candidates","observations":[["name",value],...],
+ * All that was seen:
+ * {"schema":"calibrax-bisect","version":1,"identity","good","bad","candidates","observations":[["name",value],...],
  * "broken":[["name","reason"],...]}.  NULL: out of memory.
  */
 CBX_API cbx_json *cbx_bisect_state(const cbx_bisect *b);
 /**
  * Takes in a state of the same ends and identity.
  * @param what  names the source in messages
- * @return CBX_OK; CBX_EFORMAT; CBX_EVERSION; CBX_EINVAL: of another search; CBX_ENOMEM; on failure b may hold a part: free it
+ * @return CBX_OK; CBX_EFORMAT; CBX_EVERSION; CBX_EINVAL: of another search; CBX_ENOMEM; on failure
+ *   b may hold a part: free it
  */
 CBX_API cbx_status cbx_bisect_restore(cbx_bisect *b, const cbx_json *state, const char *what, cbx_err *err);
 

@@ -1,12 +1,13 @@
 /*
- * See bisect.h for the model.  Everything works on sums over commits, so that a candidate costs one visit of the commits that were
- * measured, a few dozen, and never one over the values.
+ * See bisect.h for the model.  Everything works on sums over commits, so that a candidate costs one
+ * visit of the commits that were measured, a few dozen, and never one over the values.
  */
 #include "calibrax/ci/bisect_model.h"
 
 #include <math.h>
 
-/* A spread below this, relative to that of all values, is no noise but the sums' last digits: constant counts stay comparable. */
+/* A spread below this, relative to that of all values, is no noise but the sums' last digits:
+ * constant counts stay comparable. */
 #define MIN_NOISE 1e-6
 
 void cbx__moments_add(cbx__moments *m, double x)
@@ -116,7 +117,8 @@ double cbx__bad_probability(const cbx__rows *rows, const double *p, size_t c)
 
 static double normal_density(double x) { return exp(-0.5 * x * x) * 0.3989422804014327; /* 1/sqrt(2 pi) */ }
 
-/* Integral over y of sum_k w_k f_k(y) log(f_k(y)/f(y)), trapezoids over 6 deviations: exact to 1e-8, f being smooth and small at the ends. */
+/* Integral over y of sum_k w_k f_k(y) log(f_k(y)/f(y)), trapezoids over 6 deviations: exact to
+ * 1e-8, f being smooth and small at the ends. */
 double cbx__gain(double p, double d)
 {
     enum { STEPS = 96 };

@@ -33,14 +33,15 @@ typedef struct cbx__fit {
     double difference, error, noise, log_weight;
 } cbx__fit;
 
-/* Means, their difference and the weight of "these are the two groups"; both have n >= 1, together n >= 3. */
+/* Means, their difference and the weight of "these are the two groups"; both have n >= 1, together
+ * n >= 3. */
 void cbx__fit_groups(const cbx__moments *good, const cbx__moments *bad, cbx__fit *out);
 /* Bayes factor of two means against one; each group has n >= 2. */
 double cbx__fit_odds(const cbx__moments *good, const cbx__moments *bad);
 /*
- * Probability that `launches` values of each group come to such odds, going by those that are there: the predictive power of Spiegelhalter,
- * Freedman & Blackburn (Controlled Clin. Trials 7 (1986) 8-17), of a flat prior on the difference and the noise as seen.  0: no value
- * may follow.
+ * Probability that `launches` values of each group come to such odds, going by those that are
+ * there: the predictive power of Spiegelhalter, Freedman & Blackburn (Controlled Clin. Trials 7
+ * (1986) 8-17), of a flat prior on the difference and the noise as seen.  0: no value may follow.
  */
 double cbx__fit_hope(const cbx__moments *good, const cbx__moments *bad, double launches, double odds);
 
@@ -52,7 +53,8 @@ double cbx__fit_hope(const cbx__moments *good, const cbx__moments *bad, double l
 void cbx__posterior(const cbx__rows *rows, const cbx__moments *good_end, const cbx__moments *at, double *p);
 /* Probability that candidate c is bad. */
 double cbx__bad_probability(const cbx__rows *rows, const double *p, size_t c);
-/* [nat] Mutual information of a coin of probability p and a value N(0, 1) or N(d, 1) by how it falls; d >= 0. */
+/* [nat] Mutual information of a coin of probability p and a value N(0, 1) or N(d, 1) by how it
+ * falls; d >= 0. */
 double cbx__gain(double p, double d);
 
 #endif

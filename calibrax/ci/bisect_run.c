@@ -1,5 +1,6 @@
 /*
- * The history between two revisions, a worktree for each commit that is measured, and the loop of the search over them.
+ * The history between two revisions, a worktree for each commit that is measured, and the loop of
+ * the search over them.
  */
 #include "calibrax/ci/bisect_run.h"
 
@@ -89,7 +90,8 @@ static cbx_status read_graph(cbx__shell *sh, cbx_arena *arena, const char *repos
     cbx_status st = args ? cbx__git(sh, arena, repository, args, &text, NULL, err) : cbx_fail_nomem(err, "a bisection");
 
     cbx_names_init(&commits, &al);
-    /* "hash parent parent ..." lines, parents first.  Parents that are not among the lines lie on the good side. */
+    /* "hash parent parent ..." lines, parents first.  Parents that are not among the lines lie on
+     * the good side. */
     for (size_t n, i = 0; !st && made && *text; text += n + (text[n] != '\0'), i++) {
         const char *word;
         size_t number;
@@ -273,7 +275,8 @@ static cbx_status add_tree(job *j, size_t commit, tree **out, cbx_err *err)
 
 /* --- builds and launches --- */
 
-/* Runs the benchmark, again if it fails.  reason: "" if there is a value, else why it has no value. */
+/* Runs the benchmark, again if it fails.  reason: "" if there is a value, else why it has no
+ * value. */
 static cbx_status launch(job *j, tree *t, double *value, char reason[CBX_ERR_MESSAGE_SIZE], cbx_err *err)
 {
     const cbx__shell_job bench = { j->opts->bench, t->path, cbx_bisect_name(j->search, t->commit),

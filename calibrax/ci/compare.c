@@ -143,7 +143,8 @@ cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx
                                      &j.hash[side], err);
     if (!st) st = cbx__mirror_make(&j.sh, arena, j.repository, &j.mirror, err);
     if (!st) {
-        /* A build disturbs the launches of other measurements, and theirs would disturb ours: the cores are held for both. */
+        /* A build disturbs the launches of other measurements, and theirs would disturb ours: the
+         * cores are held for both. */
         const cbx_claim_opts o = { sizeof o, j.opts->lock_wait_s, j.opts->stop, report_note, &j };
         st = cbx_claim_take(j.ctx, &o, &j.claim, err);
     }

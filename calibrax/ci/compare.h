@@ -1,12 +1,15 @@
 /**
  * Two revisions against each other: each built in a worktree of its own, then launched in turns.
  *
- * Round r launches A then B, round r + 1 B then A, so that drift cancels; environment and stack are shifted by random amounts for each
- * launch.  A value is the wall time of a launch, or the last number behind a name in what it prints.  Verdict: median of B / A over the rounds with
- * its order-statistic interval (statistics/estimate.h), by the engine behind every gate (analysis/verdict.h).
+ * Round r launches A then B, round r + 1 B then A, so that drift cancels; environment and stack are
+ * shifted by random amounts for each launch.  A value is the wall time of a launch, or the last
+ * number behind a name in what it prints.  Verdict: median of B / A over the rounds with its
+ * order-statistic interval (statistics/estimate.h), by the engine behind every gate
+ * (analysis/verdict.h).
  *
- * The user's repository is only read, as in bisect_run.h, and commands run as there, with CALIBRAX_BISECT_COMMIT set.  The first launch of
- * each revision warms caches and is not counted.  Since 0.1.
+ * The user's repository is only read, as in bisect_run.h, and commands run as there, with
+ * CALIBRAX_BISECT_COMMIT set.  The first launch of each revision warms caches and is not counted.
+ * Since 0.1.
  */
 #ifndef CALIBRAX_CI_COMPARE_H
 #define CALIBRAX_CI_COMPARE_H
@@ -55,9 +58,11 @@ typedef struct cbx_compare_result {
 
 /**
  * @param out  lives in the arena
- * @return CBX_OK; CBX_EINVAL (an option); CBX_ENOENT (no such revision or repository; no launcher); CBX_ECHILD (a build or a benchmark
- *         failed, or git did: the message names the revision and holds its last words); CBX_EDOM (a value that is not > 0);
- *         CBX_EBUSY (another invocation holds cores); CBX_EINTERRUPTED; CBX_EUNAVAILABLE (no git); CBX_EIO, CBX_ENOSPC, CBX_EPERM, CBX_ENOMEM
+ * @return CBX_OK; CBX_EINVAL (an option); CBX_ENOENT (no such revision or repository; no launcher);
+ *         CBX_ECHILD (a build or a benchmark failed, or git did: the message names the revision and
+ *         holds its last words); CBX_EDOM (a value that is not > 0); CBX_EBUSY (another invocation
+ *         holds cores); CBX_EINTERRUPTED; CBX_EUNAVAILABLE (no git); CBX_EIO, CBX_ENOSPC,
+ *         CBX_EPERM, CBX_ENOMEM
  */
 CBX_API cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx_arena *arena,
                                          cbx_compare_result *out, cbx_err *err);

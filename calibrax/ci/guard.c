@@ -1,4 +1,5 @@
-/* Waivers applied to findings, and the answer that remains, as text, markdown, JUnit XML, workflow commands and JSON. */
+/* Waivers applied to findings, and the answer that remains, as text, markdown, JUnit XML, workflow
+ * commands and JSON. */
 #include "calibrax/ci/guard.h"
 
 #include <fnmatch.h>
@@ -42,7 +43,8 @@ cbx_status cbx_guard_create(cbx_ctx *ctx, const cbx_regression *r, const cbx_wai
     for (size_t i = 0; i < n; i++) {
         const cbx_finding *f = cbx_regression_finding(r, i);
         if (cbx_regression_exit_code(r, f->outcome)) {
-            /* The first waiver in force that matches applies to the finding; for those that have expired the findings are counted. */
+            /* The first waiver in force that matches applies to the finding; for those that have
+             * expired the findings are counted. */
             for (size_t k = 0; k < m; k++) {
                 const cbx_waiver *w = cbx_waivers_at(waivers, k);
                 if (fnmatch(w->key, f->key, 0) != 0) continue;
@@ -102,7 +104,8 @@ static const char *word_of(const cbx_guard *g)
     return words[g->gate.exit_code];
 }
 
-/* Replaces the content of note by a sentence on waiver i: it has expired, or nothing needs it.  false: it is in use. */
+/* Replaces the content of note by a sentence on waiver i: it has expired, or nothing needs it.
+ * false: it is in use. */
 static bool note_of(const cbx_guard *g, size_t i, cbx_text *note)
 {
     const cbx_waiver *w = cbx_waivers_at(g->waivers, i);
@@ -117,7 +120,8 @@ static bool note_of(const cbx_guard *g, size_t i, cbx_text *note)
     return note->len || note->status;
 }
 
-/* Findings worth a line where space is short: what asks for a code, what is waived, what improved. */
+/* Findings worth a line where space is short: what asks for a code, what is waived, what
+ * improved. */
 static bool is_news(const cbx_guard *g, size_t i)
 {
     return code_of(g, i) || g->waived[i] || cbx_regression_finding(g->r, i)->outcome == CBX_OUTCOME_IMPROVED ||

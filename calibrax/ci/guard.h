@@ -1,8 +1,9 @@
 /**
- * Guard: the answer of a comparison (analysis/regression.h) with waivers, in the forms that a build server reads.
+ * Guard: the answer of a comparison (analysis/regression.h) with waivers, in the forms that a build
+ * server reads.
  *
- * A waiver takes a finding that asks for an exit code out of the answer; an expired one does not, and is named; so is one that no such
- * finding needs.  Nothing to compare cannot be waived.
+ * A waiver takes a finding that asks for an exit code out of the answer; an expired one does not,
+ * and is named; so is one that no such finding needs.  Nothing to compare cannot be waived.
  */
 #ifndef CALIBRAX_CI_GUARD_H
 #define CALIBRAX_CI_GUARD_H
@@ -47,8 +48,10 @@ CBX_API const cbx_waiver *cbx_guard_waiver(const cbx_guard *g, size_t i);
 /** Appends, with a line end.  @return CBX_OK; CBX_EINVAL (no such format); CBX_ENOMEM */
 CBX_API cbx_status cbx_guard_write(const cbx_guard *g, cbx_guard_format format, cbx_text *out, cbx_err *err);
 /**
- * The same of an answer that may be too long to be held: JSON is handed out behind each finding, other formats at their end.
- * @param pour  takes what was written so far, and resets it; after a fault, too, there may be a part
+ * The same of an answer that may be too long to be held: JSON is handed out behind each finding,
+ * other formats at their end.
+ * @param pour  takes what was written so far, and resets it; after a fault, too, there may be a
+ *   part
  */
 CBX_API cbx_status cbx_guard_pour(const cbx_guard *g, cbx_guard_format format, cbx_json_pour_fn pour, void *user,
                                   cbx_text *out, cbx_err *err);

@@ -1,6 +1,6 @@
 /*
- * Commands run as users write them, through sh; standard output and error go to files of the scratch folder, so that nothing has to
- * be read while they run.
+ * Commands run as users write them, through sh; standard output and error go to files of the
+ * scratch folder, so that nothing has to be read while they run.
  */
 #include "calibrax/ci/shell.h"
 

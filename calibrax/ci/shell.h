@@ -1,5 +1,6 @@
 /*
- * Commands in a folder, with their output in a file; git through them; and worktrees of a repository.
+ * Commands in a folder, with their output in a file; git through them; and worktrees of a
+ * repository.
  */
 #ifndef CALIBRAX_CI_SHELL_H
 #define CALIBRAX_CI_SHELL_H
@@ -33,7 +34,8 @@ typedef struct cbx__shell_end {
     char message[CBX_ERR_MESSAGE_SIZE]; /* of a failure: the cause, and the last line of standard error */
 } cbx__shell_end;
 
-/* Makes the folder below scratch (NULL: the user's cache folder), where it removes what killed ones left. */
+/* Makes the folder below scratch (NULL: the user's cache folder), where it removes what killed ones
+ * left. */
 cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_flag *stop, cbx_arena *arena,
                            cbx__shell *out, cbx_err *err);
 /* Removes the folder. */
@@ -54,18 +56,20 @@ cbx_status cbx__git(cbx__shell *sh, cbx_arena *arena, const char *dir, const cha
                     int *exit_code, cbx_err *err);
 
 /*
- * Runs a benchmark: its value is the wall time, or the last number behind a metric's name in what it printed.
+ * Runs a benchmark: its value is the wall time, or the last number behind a metric's name in what
+ * it printed.
  * @param metric  NULL: the wall time
  * @param end     its message is "" if there is a value
  */
 cbx_status cbx__shell_measure(cbx__shell *sh, const cbx__shell_job *job, const char *metric, double *value,
                               cbx__shell_end *end, cbx_err *err);
-/* Last number behind a name that is a whole word ("name": 1.5, name=1.5, name 1.5 ms); false: no number, or not a finite one. */
+/* Last number behind a name that is a whole word ("name": 1.5, name=1.5, name 1.5 ms); false: no
+ * number, or not a finite one. */
 bool cbx__metric_scan(const char *text, const char *name, double *value);
 
 /*
- * Revisions of a repository in folders of their own: a clone that borrows the user's objects, and worktrees of it in a scratch folder.
- * The user's repository and checkout are only read.
+ * Revisions of a repository in folders of their own: a clone that borrows the user's objects, and
+ * worktrees of it in a scratch folder.  The user's repository and checkout are only read.
  */
 
 /* The folder without links; NULL: the current one.  CBX_ENOENT: no such folder. */

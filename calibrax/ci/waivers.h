@@ -3,10 +3,11 @@
  *
  * File: {"schema": "calibrax-waivers", "version": 1,
  *        "waivers": [{"key": "p@s{*}:latency", "reason": "known, fixed by the next release", "until": "2026-12-31"}]}
- * key: shell pattern (*, ?, [...]; \ takes the meaning away) over the whole key of a finding; until: the last day (UTC) on which it waives.
- * All three members are needed and no other is read: a waiver with a misspelt day must not last for ever.
- * A key that fits whatever point and metric there may be ("*", "*@*:*") is refused: it would turn the gate off.
- * "schema_version", as files had it first, is read in the place of "version".
+ * key: shell pattern (*, ?, [...]; \ takes the meaning away) over the whole key of a finding;
+ * until: the last day (UTC) on which it waives.  All three members are needed and no other is read:
+ * a waiver with a misspelt day must not last for ever.
+ * A key that fits whatever point and metric there may be ("*", "*@*:*") is refused: it would turn
+ * the gate off.  "schema_version", as files had it first, is read in the place of "version".
  */
 #ifndef CALIBRAX_CI_WAIVERS_H
 #define CALIBRAX_CI_WAIVERS_H

@@ -1,6 +1,6 @@
 /**
- * Adapters: from an object of some framework to a benchmark that can be run.  The adapter registered last is tried first, so that a
- * special one that is added later precedes a general one.
+ * Adapters: from an object of some framework to a benchmark that can be run.  The adapter
+ * registered last is tried first, so that a special one that is added later precedes a general one.
  */
 #ifndef CALIBRAX_CORE_ADAPTERS_H
 #define CALIBRAX_CORE_ADAPTERS_H
@@ -41,9 +41,11 @@ typedef struct cbx_adapters {
 
 CBX_API void cbx_adapters_init(cbx_adapters *a, const cbx_allocator *al);
 CBX_API void cbx_adapters_clear(cbx_adapters *a);
-/** @param adapter  outlives its registration  @return as cbx_protocol_check; CBX_EEXIST (that name is taken); CBX_ENOMEM */
+/** @param adapter  outlives its registration  @return as cbx_protocol_check; CBX_EEXIST (that name
+ *   is taken); CBX_ENOMEM */
 CBX_API cbx_status cbx_adapters_register(cbx_adapters *a, const cbx_adapter_ops *adapter, cbx_err *err);
-/** @return CBX_OK; CBX_EUNSUPPORTED (no adapter takes it; the message names the target and its type); what the adapter returned */
+/** @return CBX_OK; CBX_EUNSUPPORTED (no adapter takes it; the message names the target and its
+ *   type); what the adapter returned */
 CBX_API cbx_status cbx_adapters_adapt(cbx_ctx *ctx, const cbx_adapters *a, const cbx_target *target, cbx_adapted *out,
                                       cbx_err *err);
 /** Frees what the adapter made; the target stays. */

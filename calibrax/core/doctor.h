@@ -1,6 +1,7 @@
 /**
- * The parts that work, those that are missing, and the command that adds them: the report of every program's doctor, and
- * entries for the machine, its clock, its measured rates and the libraries that are loaded on first use.
+ * The parts that work, those that are missing, and the command that adds them: the report of every
+ * program's doctor, and entries for the machine, its clock, its measured rates and the libraries
+ * that are loaded on first use.
  */
 #ifndef CALIBRAX_CORE_DOCTOR_H
 #define CALIBRAX_CORE_DOCTOR_H
@@ -59,7 +60,8 @@ CBX_API const char *cbx_doctor_state_name(cbx_doctor_state s);
 CBX_API bool cbx_doctor_see_machine(cbx_ctx *ctx, cbx_doctor_report *r, cbx_machine *m);
 /** Cost and resolution of a reading of the clock. */
 CBX_API void cbx_doctor_see_clock(cbx_doctor_report *r);
-/** Measured rates of the machine; measures once if they are unknown.  @param machine_id  "": unknown */
+/** Measured rates of the machine; measures once if they are unknown.  @param machine_id  "":
+ * unknown */
 CBX_API void cbx_doctor_see_probe(cbx_ctx *ctx, cbx_doctor_report *r, const char *machine_id);
 /** Every library of CBX_LIBRARY_MAP, by loading it. */
 CBX_API void cbx_doctor_see_libraries(cbx_ctx *ctx, cbx_doctor_report *r);

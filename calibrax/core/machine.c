@@ -1,8 +1,9 @@
 /*
- * The machine from the kernel's files: /proc/cpuinfo, /proc/meminfo, /sys/devices/system, /proc/driver/nvidia.
+ * The machine from the kernel's files: /proc/cpuinfo, /proc/meminfo, /sys/devices/system,
+ * /proc/driver/nvidia.
  *
- * Every file may be missing but cpuinfo, whose layout depends on the architecture: x86 names a vendor, ARM an
- * implementer and a part.
+ * Every file may be missing but cpuinfo, whose layout depends on the architecture: x86 names a
+ * vendor, ARM an implementer and a part.
  */
 #include "calibrax/core/machine.h"
 
@@ -107,7 +108,8 @@ typedef struct entry {
     size_t key_len, value_len;
 } entry;
 
-/* Next line of *text that has a colon; false at the end.  A blank line gives an entry without a key. */
+/* Next line of *text that has a colon; false at the end.  A blank line gives an entry without a
+ * key. */
 static bool next_entry(const char **text, entry *e)
 {
     while (**text) {
@@ -236,7 +238,8 @@ static cbx_status read_cpu(reading *r)
             has_cores = true;
         }
     }
-    /* Cores and sockets: distinct pairs of package and core, from cpuinfo, else from sysfs; else each CPU is a core. */
+    /* Cores and sockets: distinct pairs of package and core, from cpuinfo, else from sysfs; else
+     * each CPU is a core. */
     for (int i = 0; i < m->threads; i++) {
         if (!has_cores) {
             text = of_cpu(r, i, "topology/physical_package_id");
@@ -309,7 +312,8 @@ cbx_status cbx_machine_read_memory(cbx_ctx *ctx, const char *root, uint64_t *tot
     cbx_arena_init(&r.arena, cbx_ctx_allocator(ctx));
     read_memory(&r, &total, &available);
     if (!r.st && !total) r.st = cbx_fail(err, CBX_ENOENT, "no 'proc/meminfo' has the memory of this machine");
-    /* The limit of the control group that a container sees as its root; a host's root has no such file, "max" is no limit. */
+    /* The limit of the control group that a container sees as its root; a host's root has no such
+     * file, "max" is no limit. */
     max = optional(&r, "sys/fs/cgroup/memory.max");
     if (*max >= '0' && *max <= '9') {
         limit = strtoull(max, NULL, 10);

@@ -1,7 +1,9 @@
 /**
- * The machine: what it is made of, read from the kernel's files, and a fingerprint that distinguishes machines.
+ * The machine: what it is made of, read from the kernel's files, and a fingerprint that
+ * distinguishes machines.
  *
- * Only facts that may be published are read: no host name, kernel release, path, address or serial number.
+ * Only facts that may be published are read: no host name, kernel release, path, address or serial
+ * number.
  */
 #ifndef CALIBRAX_CORE_MACHINE_H
 #define CALIBRAX_CORE_MACHINE_H
@@ -30,9 +32,10 @@ typedef struct cbx_machine {
     char vendor[32];              /* "GenuineIntel"; on ARM the implementer, "0x41" */
     char model_name[96];
     int family, model, stepping; /* on ARM: architecture, part, revision */
-    char features[512]; /* those of a fixed list that the CPU has and the kernel allows, sorted, one blank between */
-    int cores;          /* physical */
-    int threads;        /* logical CPUs */
+    /* those of a fixed list that the CPU has and the kernel allows, sorted, one blank between */
+    char features[512];
+    int cores;   /* physical */
+    int threads; /* logical CPUs */
     int sockets;
     cbx_machine_cache cache[CBX_MACHINE_MAX_CACHES]; /* of the first CPU; nearest first */
     int ncaches;
@@ -47,16 +50,18 @@ typedef struct cbx_machine {
 /**
  * Reads the machine from <root>/proc and <root>/sys.
  *
- * id: first 16 digits of the hash of "vendor|model name|family.model|features|cores|memory rounded to GiB|accelerators".
+ * id: first 16 digits of the hash of "vendor|model name|family.model|features|cores|memory rounded
+ * to GiB|accelerators".
  *
  * @param root  NULL or "/": this machine; a folder: a captured one
- * @return CBX_OK; CBX_ENOENT (no proc/cpuinfo there); CBX_EFORMAT (no CPU in it); CBX_ENOMEM; every other file may be missing
+ * @return CBX_OK; CBX_ENOENT (no proc/cpuinfo there); CBX_EFORMAT (no CPU in it); CBX_ENOMEM; every
+ *   other file may be missing
  */
 CBX_API cbx_status cbx_machine_read(cbx_ctx *ctx, const char *root, cbx_machine *out, cbx_err *err);
 
 /**
- * Memory that this process may have, now: MemTotal and MemAvailable of <root>/proc/meminfo, both within the limit of the control
- * group (v2) in <root>/sys/fs/cgroup.
+ * Memory that this process may have, now: MemTotal and MemAvailable of <root>/proc/meminfo, both
+ * within the limit of the control group (v2) in <root>/sys/fs/cgroup.
  * @param available_bytes  both are written on success only
  * @return CBX_OK; CBX_ENOENT: unknown; CBX_ENOMEM
  */
@@ -72,7 +77,8 @@ CBX_API bool cbx_machine_has(const cbx_machine *m, const char *feature);
 /** Bytes of the data or unified cache of a level; 0: unknown. */
 CBX_API uint64_t cbx_machine_cache_bytes(const cbx_machine *m, int level);
 
-/** All of it as an object, for provenance and reports.  NULL: out of memory.  The caller unrefs it. */
+/** All of it as an object, for provenance and reports.  NULL: out of memory.  The caller unrefs
+ * it. */
 CBX_API cbx_json *cbx_machine_to_json(const cbx_machine *m);
 
 /** Whether two measurements are of one machine, by the fingerprints that they carry. */
@@ -86,8 +92,8 @@ typedef enum cbx_same_machine {
 CBX_API cbx_same_machine cbx_machine_compare(const char *a, const char *b);
 
 /**
- * The widest vector instruction set that this CPU and kernel can run, found at run time: "avx512" (F, DQ, BW, VL), "avx2" (with
- * FMA), "neon", "plain".  A constant string.  Safe from any thread.
+ * The widest vector instruction set that this CPU and kernel can run, found at run time: "avx512"
+ * (F, DQ, BW, VL), "avx2" (with FMA), "neon", "plain".  A constant string.  Safe from any thread.
  */
 CBX_API const char *cbx_machine_isa(void);
 

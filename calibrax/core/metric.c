@@ -102,7 +102,8 @@ const cbx_metric *cbx_point_metric(const cbx_point *p, const char *name)
 
 #define MAX_DEPTH 48 /* of a free-form value: a file of records can still be parsed with it */
 
-/* Well-formed UTF-8 as Unicode table 3-7 has it: no overlong form, no surrogate, nothing above U+10FFFF. */
+/* Well-formed UTF-8 as Unicode table 3-7 has it: no overlong form, no surrogate, nothing above
+ * U+10FFFF. */
 bool cbx__is_utf8(const char *s)
 {
     const unsigned char *p = (const unsigned char *)s;

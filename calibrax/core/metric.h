@@ -1,8 +1,10 @@
 /**
- * Metrics and points: a value with its interval and samples, how to read it, and what it was measured on.
+ * Metrics and points: a value with its interval and samples, how to read it, and what it was
+ * measured on.
  *
- * These structs are open views: they own nothing.  Given to a builder they are copied, text and samples too; taken from a
- * frozen record they live as long as it does.  Nothing here allocates or fails; all is safe from any thread.
+ * These structs are open views: they own nothing.  Given to a builder they are copied, text and
+ * samples too; taken from a frozen record they live as long as it does.  Nothing here allocates or
+ * fails; all is safe from any thread.
  */
 #ifndef CALIBRAX_CORE_METRIC_H
 #define CALIBRAX_CORE_METRIC_H
@@ -26,7 +28,8 @@ CBX_API const char *cbx_priority_name(cbx_priority p);
 CBX_API bool cbx_direction_parse(const char *word, cbx_direction *out);
 CBX_API bool cbx_priority_parse(const char *word, cbx_priority *out);
 
-/** How to read a metric.  What is left out of an initializer has the default of the file format (NULL reads as ""). */
+/** How to read a metric.  What is left out of an initializer has the default of the file format
+ * (NULL reads as ""). */
 typedef struct cbx_metric_def {
     const char *name; /* needed: a builder refuses NULL (CBX_EINVAL) */
     const char *unit; /* needed; "" for a pure number */
@@ -36,7 +39,8 @@ typedef struct cbx_metric_def {
     const char *description;
 } cbx_metric_def;
 
-/** True unless the direction is lower; NULL (an unknown metric) and "info" count as higher-is-better. */
+/** True unless the direction is lower; NULL (an unknown metric) and "info" count as
+ * higher-is-better. */
 CBX_API bool cbx_metric_def_higher_is_better(const cbx_metric_def *def);
 
 /** One value in the unit of its definition. */
@@ -53,10 +57,12 @@ CBX_API cbx_metric cbx_metric_of(double value);
 /** Why a metric cannot be what its definition says. */
 typedef enum cbx_metric_fault {
     CBX_METRIC_SOUND,
-    CBX_METRIC_NOT_FINITE,     /* value or a sample */
-    CBX_METRIC_NOT_A_TIME,     /* value or a sample is not above 0, in a unit of time of which less is better */
-    CBX_METRIC_BAD_BOUNDS,     /* one without the other, or not around the value */
-    CBX_METRIC_OUTSIDE_SAMPLES /* the value is below the smallest sample or above the largest, by more than rounding */
+    CBX_METRIC_NOT_FINITE, /* value or a sample */
+    /* value or a sample is not above 0, in a unit of time of which less is better */
+    CBX_METRIC_NOT_A_TIME,
+    CBX_METRIC_BAD_BOUNDS, /* one without the other, or not around the value */
+    /* the value is below the smallest sample or above the largest, by more than rounding */
+    CBX_METRIC_OUTSIDE_SAMPLES
 } cbx_metric_fault;
 
 /** The first fault of the list above.  @param def  NULL: no unit is known */
@@ -82,7 +88,8 @@ typedef struct cbx_point {
 
 /** For qsort and bsearch over cbx_tag: by key, then by value, as strcmp. */
 CBX_API int cbx_tag_compare(const void *a, const void *b);
-/** Value of a tag; NULL if the point has none of that key.  p and key must not be NULL; the result lives as long as p's tags. */
+/** Value of a tag; NULL if the point has none of that key.  p and key must not be NULL; the result
+ * lives as long as p's tags. */
 CBX_API const char *cbx_point_tag(const cbx_point *p, const char *key);
 /** A metric by name, in p itself; NULL if the point has none. */
 CBX_API const cbx_metric *cbx_point_metric(const cbx_point *p, const char *name);

@@ -1,7 +1,8 @@
 /**
  * Points by name, scenario and tags, whose order does not matter.
  *
- * A point is found by its hash and compared in place, so that none is written or copied; the caller keeps it alive.
+ * A point is found by its hash and compared in place, so that none is written or copied; the caller
+ * keeps it alive.
  */
 #ifndef CALIBRAX_CORE_POINT_INDEX_H
 #define CALIBRAX_CORE_POINT_INDEX_H
@@ -12,7 +13,8 @@
 CBX_BEGIN_DECLS
 
 /**
- * FNV-1a (Fowler, Noll, Vo) of the names; the same for like points, on every machine.  Not safe against deliberate collisions.
+ * FNV-1a (Fowler, Noll, Vo) of the names; the same for like points, on every machine.  Not safe
+ * against deliberate collisions.
  * @param but  a label that does not count: a tag, "point" or "scenario"; NULL: all do
  */
 CBX_API uint64_t cbx_point_hash(const cbx_point *p, const char *but);

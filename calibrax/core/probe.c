@@ -1,14 +1,15 @@
 /*
- * The machine probe.  Pipe rates and bandwidths are the roofs of the roofline: Williams, Waterman & Patterson, Commun. ACM 52
- * (2009) 65-76; the cache-aware form, a roof per level: Ilic, Pratas & Sousa, IEEE Comput. Archit. Lett. 13 (2014) 21-24.
+ * The machine probe.  Pipe rates and bandwidths are the roofs of the roofline: Williams, Waterman &
+ * Patterson, Commun. ACM 52 (2009) 65-76; the cache-aware form, a roof per level: Ilic, Pratas &
+ * Sousa, IEEE Comput. Archit. Lett. 13 (2014) 21-24.
  *
- * A roof is the best the machine does, so each rate is the best of many short slices.  The slices of all rates take turns, a
- * fraction of a millisecond each: a neighbour who takes the core away for a while spoils some slices of every rate and not all
- * slices of one.
+ * A roof is the best the machine does, so each rate is the best of many short slices.  The slices
+ * of all rates take turns, a fraction of a millisecond each: a neighbour who takes the core away
+ * for a while spoils some slices of every rate and not all slices of one.
  *
- * Memory is measured on a window whose lines were sent out of every cache first: virtual machines show a last-level cache that
- * they share with strangers, larger than any buffer one could fill in the time.  Where a program may not flush, the window is
- * larger.
+ * Memory is measured on a window whose lines were sent out of every cache first: virtual machines
+ * show a last-level cache that they share with strangers, larger than any buffer one could fill in
+ * the time.  Where a program may not flush, the window is larger.
  */
 #include "calibrax/core/probe.h"
 
@@ -125,7 +126,8 @@ static uint64_t time_task(const bench *b, const task *t, uint64_t turns)
     return ns ? ns : 1;
 }
 
-/* One slice.  A short one was fitted while the core was busy: it counts, and the next one is longer. */
+/* One slice.  A short one was fitted while the core was busy: it counts, and the next one is
+ * longer. */
 static void take_slice(const bench *b, task *t)
 {
     uint64_t ns = time_task(b, t, t->turns);
@@ -181,7 +183,8 @@ static void add_level(bench *b, cbx_probe *out, const char *name, size_t bytes, 
     }
 }
 
-/* Half of the cache, and not more than four times the level below it; where that is too little to leave that level, more. */
+/* Half of the cache, and not more than four times the level below it; where that is too little to
+ * leave that level, more. */
 static size_t working_set(size_t bytes, size_t below)
 {
     size_t set = bytes / 2;
@@ -244,7 +247,8 @@ cbx_status cbx_probe_measure(cbx_ctx *ctx, cbx_probe *out, cbx_err *err)
 
 /* --- a node --- */
 
-/* Memory whose pages lie on a node; NULL and errno: the kernel does not do so.  (<numaif.h> belongs to libnuma.) */
+/* Memory whose pages lie on a node; NULL and errno: the kernel does not do so.  (<numaif.h> belongs
+ * to libnuma.) */
 static void *map_on_node(int node, size_t bytes)
 {
     enum { BIND = 2, BITS = 8 * sizeof(unsigned long) };

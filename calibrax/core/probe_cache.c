@@ -1,6 +1,7 @@
 /*
- * The probe's file in the user's cache folder, <cache>/probe/<machine>.json: one machine, one build.  A file that does not read
- * in full is worth nothing, and measuring again costs a fifth of a second: there is no error to report about it.
+ * The probe's file in the user's cache folder, <cache>/probe/<machine>.json: one machine, one
+ * build.  A file that does not read in full is worth nothing, and measuring again costs a fifth of
+ * a second: there is no error to report about it.
  */
 #include <math.h>
 #include <string.h>

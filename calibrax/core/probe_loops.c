@@ -1,9 +1,11 @@
 /*
- * The loops of the machine probe: one body, compiled once per instruction set (CBX__PROBE_TABLE names the table it defines).
+ * The loops of the machine probe: one body, compiled once per instruction set (CBX__PROBE_TABLE
+ * names the table it defines).
  *
- * A pipe loop keeps VEC_CHAINS accumulators in registers, each waiting only for itself: enough to cover latency times ports
- * (4 cycles by 4 ports at most) where there are 32 registers, and 12 where there are 16.  Operands that a real kernel would have
- * loaded are made unknown before each operation, so that sums of constants are really made each time.
+ * A pipe loop keeps VEC_CHAINS accumulators in registers, each waiting only for itself: enough to
+ * cover latency times ports (4 cycles by 4 ports at most) where there are 32 registers, and 12
+ * where there are 16.  Operands that a real kernel would have loaded are made unknown before each
+ * operation, so that sums of constants are really made each time.
  * A bandwidth loop moves four vectors a turn, no arithmetic but the triad's.
  */
 #include "calibrax/core/probe_loops.h"

@@ -1,5 +1,6 @@
 /**
- * Inside the library: the loops of the machine probe, one table of them per instruction set (probe_loops.c).
+ * Inside the library: the loops of the machine probe, one table of them per instruction set
+ * (probe_loops.c).
  */
 #ifndef CALIBRAX_CORE_PROBE_LOOPS_H
 #define CALIBRAX_CORE_PROBE_LOOPS_H
@@ -9,8 +10,8 @@
 
 #include "calibrax/core/probe.h"
 
-/** Lane operations that one round of a pipe loop makes is ops_per_round[0: f32, 1: f64]; n of the others counts doubles and is a
- * multiple of CBX__PROBE_STEP; pointers are on 64 bytes. */
+/** Lane operations that one round of a pipe loop makes is ops_per_round[0: f32, 1: f64]; n of the
+ * others counts doubles and is a multiple of CBX__PROBE_STEP; pointers are on 64 bytes. */
 #define CBX__PROBE_STEP 64
 
 typedef struct cbx__probe_loops {

@@ -1,10 +1,12 @@
 /*
- * Multiply-adds of narrow types, as fast as one core issues them: accumulators in registers, each waiting only for itself, as many as
- * cover latency times ports (20 of 32 vector registers, 12 of 16, 6 of 8 tiles).
+ * Multiply-adds of narrow types, as fast as one core issues them: accumulators in registers, each
+ * waiting only for itself, as many as cover latency times ports (20 of 32 vector registers, 12 of
+ * 16, 6 of 8 tiles).
  *
- * Each loop is one piece of assembly: a compiler too old for the intrinsics can still assemble the instructions, both
- * compilers make the same of it, and no file needs flags of its own.  Operands are zeroes, on which no instruction here is faster.
- * Sources: Intel SDM vol. 2 and vol. 1 ch. 18 (AMX), Linux Documentation/arch/x86/xstate.rst; Arm ARM DDI 0487, C7.2.
+ * Each loop is one piece of assembly: a compiler too old for the intrinsics can still assemble the
+ * instructions, both compilers make the same of it, and no file needs flags of its own.  Operands
+ * are zeroes, on which no instruction here is faster.  Sources: Intel SDM vol. 2 and vol. 1 ch. 18
+ * (AMX), Linux Documentation/arch/x86/xstate.rst; Arm ARM DDI 0487, C7.2.
  */
 #include "calibrax/core/probe_narrow.h"
 

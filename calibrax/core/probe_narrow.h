@@ -1,5 +1,6 @@
 /**
- * Inside the library: the loops of the probe for types narrower than 32 bits, chosen by what this CPU and kernel have.
+ * Inside the library: the loops of the probe for types narrower than 32 bits, chosen by what this
+ * CPU and kernel have.
  */
 #ifndef CALIBRAX_CORE_PROBE_NARROW_H
 #define CALIBRAX_CORE_PROBE_NARROW_H
@@ -15,7 +16,8 @@ typedef struct cbx__narrow_loop {
     const char *why;      /* why it has none */
 } cbx__narrow_loop;
 
-/* A matrix unit that the kernel gives on request (AMX) is asked for: signal frames of this process are larger from then on. */
+/* A matrix unit that the kernel gives on request (AMX) is asked for: signal frames of this process
+ * are larger from then on. */
 cbx__narrow_loop cbx__narrow_find(cbx_narrow n);
 
 #endif

@@ -1,9 +1,11 @@
 /**
- * The widest vectors of the instruction set this file is compiled for, as far as the probe needs them.
+ * The widest vectors of the instruction set this file is compiled for, as far as the probe needs
+ * them.
  *
- * vf, vd, vi: vectors of float, double, and bits, or single ones where a machine has no vectors that are known here; most
- * operations are the compiler's own.  KEEP(v) makes v unknown to the compiler without an instruction: what was computed before it
- * cannot be reused, moved out of a loop or left away.
+ * vf, vd, vi: vectors of float, double, and bits, or single ones where a machine has no vectors
+ * that are known here; most operations are the compiler's own.  KEEP(v) makes v unknown to the
+ * compiler without an instruction: what was computed before it cannot be reused, moved out of a
+ * loop or left away.
  */
 #ifndef CALIBRAX_CORE_PROBE_VEC_H
 #define CALIBRAX_CORE_PROBE_VEC_H
@@ -108,7 +110,8 @@ typedef uint32_t vi_32 VEC_OF(uint32_t);
 #define VD_STREAM(p, v) VD_STORE(p, v) /* no intrinsic for a streaming store: the ordinary one */
 #endif
 
-/* Written out, so that the sum stays in its register: left to itself one compiler rotates them all and spills. */
+/* Written out, so that the sum stays in its register: left to itself one compiler rotates them all
+ * and spills. */
 #define INTO(name, vec, instruction)                                                                                   \
     static inline vec name(vec t, vec c)                                                                               \
     {                                                                                                                  \
@@ -138,7 +141,8 @@ INTO(or_into, vi, "por")
 #define VEC_FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
 
-/* Sends a line of 64 bytes back to memory; undefined where a program may not.  Every CPU with AVX-512 has the unordered form. */
+/* Sends a line of 64 bytes back to memory; undefined where a program may not.  Every CPU with
+ * AVX-512 has the unordered form. */
 #if defined(__AVX512F__)
 #define VEC_FLUSH(p) __asm__ volatile("clflushopt %0" : "+m"(*(volatile char *)(p)))
 #elif defined(__x86_64__)

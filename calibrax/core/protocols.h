@@ -1,8 +1,8 @@
 /**
  * Protocols: what a benchmark, a dataset and a metric must offer to be used by everything else.
  *
- * Each is a const struct of functions with struct_size and abi first; optional members may be NULL.  New members go last, behind a
- * new abi.  `self` is the implementer's and is handed through.
+ * Each is a const struct of functions with struct_size and abi first; optional members may be NULL.
+ * New members go last, behind a new abi.  `self` is the implementer's and is handed through.
  */
 #ifndef CALIBRAX_CORE_PROTOCOLS_H
 #define CALIBRAX_CORE_PROTOCOLS_H
@@ -52,11 +52,12 @@ typedef struct cbx_dataset_ops {
     uint32_t struct_size, abi; /* CBX_DATASET_ABI */
     const char *name;
     size_t (*length)(const void *self); /* number of examples */
-    /** Example i < length: its n arrays by name, at most `capacity`; the references are the caller's. */
+    /** Example i < length: its n arrays by name, at most `capacity`; the references are the
+     * caller's. */
     cbx_status (*get)(cbx_ctx *ctx, void *self, size_t i, cbx_named_array *out, size_t capacity, size_t *n,
                       cbx_err *err);
-    /** Optional (a batchable dataset): examples start .. start + batch_size - 1 stacked, fewer at the end.  Of the arrays, if there are any,
-     * one at least has that many rows. */
+    /** Optional (a batchable dataset): examples start .. start + batch_size - 1 stacked, fewer at
+     * the end.  Of the arrays, if there are any, one at least has that many rows. */
     cbx_status (*get_batch)(cbx_ctx *ctx, void *self, size_t batch_size, size_t start, cbx_named_array *out,
                             size_t capacity, size_t *n, cbx_err *err);
 } cbx_dataset_ops;
@@ -66,8 +67,8 @@ typedef struct cbx_dataset_ops {
 #define CBX_BENCHMARK_ABI 2 /* 1: without the members behind targets; still taken */
 
 /**
- * In this order: setup, run_training, work or run_batch (timed), run_evaluation, targets, teardown.  At least one of run_training, work,
- * run_batch and run_evaluation is there.
+ * In this order: setup, run_training, work or run_batch (timed), run_evaluation, targets, teardown.
+ * At least one of run_training, work, run_batch and run_evaluation is there.
  */
 typedef struct cbx_benchmark_ops {
     uint32_t struct_size, abi; /* CBX_BENCHMARK_ABI of the header it was compiled with */
@@ -79,21 +80,28 @@ typedef struct cbx_benchmark_ops {
     cbx_status (*run_evaluation)(
         cbx_ctx *ctx, void *self, cbx_values *out,
         cbx_err *err); /* optional: nothing to evaluate; its values replace those of training */
-    void (*teardown)(cbx_ctx *ctx, void *self); /* optional; follows every setup, also one that failed */
-    cbx_status (*targets)(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err); /* optional: values to reach */
+    /* optional; follows every setup, also one that failed */
+    void (*teardown)(cbx_ctx *ctx, void *self);
+    /* optional: values to reach */
+    cbx_status (*targets)(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err);
     /* since abi 2, all optional */
-    const cbx_metric_def *metric_defs; /* how to read the values; a target needs the direction of its metric */
+    /* how to read the values; a target needs the direction of its metric */
+    const cbx_metric_def *metric_defs;
     size_t nmetric_defs;
     cbx_status (*work)(cbx_ctx *ctx, void *self, cbx_err *err); /* one call of what is timed */
-    const cbx_dataset_ops *dataset;                             /* its functions are called with the benchmark's self */
-    /** What is timed over the dataset, a batch a call; the arrays are borrowed.  Excludes work, needs dataset. */
+    /* its functions are called with the benchmark's self */
+    const cbx_dataset_ops *dataset;
+    /** What is timed over the dataset, a batch a call; the arrays are borrowed.  Excludes work,
+     * needs dataset. */
     cbx_status (*run_batch)(cbx_ctx *ctx, void *self, const cbx_named_array *batch, size_t n, cbx_err *err);
 } cbx_benchmark_ops;
 
 /**
- * A benchmark compiled against this or an older header, in today's form: members that it does not have are NULL.
+ * A benchmark compiled against this or an older header, in today's form: members that it does not
+ * have are NULL.
  * @param out  may be ops itself
- * @return CBX_OK; CBX_EVERSION (another abi); CBX_EINVAL (NULL, too small, no name, nothing to run, members that do not fit together)
+ * @return CBX_OK; CBX_EVERSION (another abi); CBX_EINVAL (NULL, too small, no name, nothing to run,
+ *   members that do not fit together)
  */
 CBX_API cbx_status cbx_benchmark_ops_read(const cbx_benchmark_ops *ops, cbx_benchmark_ops *out, cbx_err *err);
 

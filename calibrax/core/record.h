@@ -1,8 +1,10 @@
 /*
- * What the records of core share: text copied and checked, metrics and tags to and from JSON.  For the files of core alone.
+ * What the records of core share: text copied and checked, metrics and tags to and from JSON.  For
+ * the files of core alone.
  *
- * Reading is as strict as the Python package: a number is never taken from text or a boolean, an integer serves as a float,
- * messages carry the path (points.0.metrics.latency.value).  Writing keeps its order of keys; unknown members follow the known ones.
+ * Reading is as strict as the Python package: a number is never taken from text or a boolean, an
+ * integer serves as a float, messages carry the path (points.0.metrics.latency.value).  Writing
+ * keeps its order of keys; unknown members follow the known ones.
  */
 #ifndef CALIBRAX_CORE_RECORD_H
 #define CALIBRAX_CORE_RECORD_H
@@ -12,7 +14,8 @@
 #include "calibrax/core/metric.h"
 
 bool cbx__is_utf8(const char *s);
-/** Whether a free-form value can be kept and read back.  CBX_EINVAL: text that is not UTF-8, nested deeper than 48; path is in the message */
+/** Whether a free-form value can be kept and read back.  CBX_EINVAL: text that is not UTF-8, nested
+ * deeper than 48; path is in the message */
 cbx_status cbx__record_check_json(const cbx_json *value, const char *path, cbx_err *err);
 
 /** Copy in the arena.  CBX_EINVAL: s is NULL, or not UTF-8; what names it. */
@@ -46,16 +49,19 @@ typedef struct cbx__bad_sample {
     const char *metric; /* NULL: all are numbers */
     size_t i;
 } cbx__bad_sample;
-/** Objects "tags" and "metrics" of a record, all of it in the arena.  @param bad  NULL: no samples were taken out */
+/** Objects "tags" and "metrics" of a record, all of it in the arena.  @param bad  NULL: no samples
+ * were taken out */
 cbx_status cbx__read_tags(cbx_arena *arena, const cbx_json *record, const char *path, const cbx_tag **tags, size_t *n,
                           cbx_err *err);
 cbx_status cbx__read_metrics(cbx_arena *arena, const cbx_json *record, const char *path, const cbx__bad_sample *bad,
                              const cbx_named_metric **metrics, size_t *n, cbx_err *err);
-/** True if a record with "metrics" has members that known does not list, its metrics have any that are unknown, or a bound is NaN. */
+/** True if a record with "metrics" has members that known does not list, its metrics have any that
+ * are unknown, or a bound is NaN. */
 bool cbx__has_unknown(const cbx_json *record, const char *const *known);
 cbx_status cbx__read_def(const cbx_json *object, const char *path, cbx_metric_def *out, cbx_err *err);
 
-/* --- writing, with failures that are sticky (json.h).  raw is the object once read, NULL if there was none --- */
+/* --- writing, with failures that are sticky (json.h).  raw is the object once read, NULL if there
+ * was none --- */
 
 /** Adds members of raw that object lacks and known does not list (NULL-terminated). */
 void cbx__keep_unknown(cbx_json *object, const cbx_json *raw, const char *const *known);

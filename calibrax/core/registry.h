@@ -1,6 +1,6 @@
 /**
- * Registry: items by name, in order of registration.  A struct that lives where the caller puts it; one thread uses it at a time.
- * The items are the caller's and outlive their entry.
+ * Registry: items by name, in order of registration.  A struct that lives where the caller puts it;
+ * one thread uses it at a time.  The items are the caller's and outlive their entry.
  */
 #ifndef CALIBRAX_CORE_REGISTRY_H
 #define CALIBRAX_CORE_REGISTRY_H

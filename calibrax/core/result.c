@@ -9,7 +9,8 @@
 #include "calibrax/base/list.h"
 #include "calibrax/core/run_internal.h"
 
-/* Members of timing and of resources: kind, and name and unit of the metric that a run gets; NULL: none. */
+/* Members of timing and of resources: kind, and name and unit of the metric that a run gets; NULL:
+ * none. */
 typedef enum member_kind { NUMBER, NULLABLE, OPTIONAL, COUNT, OPTIONAL_COUNT, LIST } member_kind;
 
 typedef struct member {
@@ -127,7 +128,8 @@ cbx_status cbx_result_from_json(const cbx_json *json, const char *what, cbx_aren
     return CBX_OK;
 }
 
-/* --- to a run: timing and resources become metrics with definitions, the free-form parts go to metadata.results --- */
+/* --- to a run: timing and resources become metrics with definitions, the free-form parts go to
+ * metadata.results --- */
 
 #define DERIVED_MAX (CBX_LEN(timing_members) + CBX_LEN(resource_members) + 1)
 

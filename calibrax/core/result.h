@@ -56,10 +56,12 @@ CBX_API cbx_status cbx_result_from_json(const cbx_json *json, const char *what, 
                                         cbx_err *err);
 
 /**
- * Adds a result to a run: a point of its name, its domain as scenario, its tags and metrics; timing and resources become metrics
- * named as their members without the unit (batch_time: median of per_batch_times, which are its samples) with their definitions, unless the result
- * has a metric of that name; metadata and config go to metadata.results, one entry a result, in order.
- * @return CBX_OK; CBX_EINVAL (no name, text that is not UTF-8, a tag or metric twice, metadata or config that is no object); CBX_ENOMEM
+ * Adds a result to a run: a point of its name, its domain as scenario, its tags and metrics; timing
+ * and resources become metrics named as their members without the unit (batch_time: median of
+ * per_batch_times, which are its samples) with their definitions, unless the result has a metric of
+ * that name; metadata and config go to metadata.results, one entry a result, in order.
+ * @return CBX_OK; CBX_EINVAL (no name, text that is not UTF-8, a tag or metric twice, metadata or
+ *   config that is no object); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_run_builder_add_result(cbx_run_builder *b, const cbx_result *result, cbx_err *err);
 

@@ -1,4 +1,5 @@
-/* Runs: builders and what a new one finds out by itself, frozen runs with their getters, equality, changed copies. */
+/* Runs: builders and what a new one finds out by itself, frozen runs with their getters, equality,
+ * changed copies. */
 #include "calibrax/core/run.h"
 
 #include <errno.h>
@@ -127,7 +128,8 @@ cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def 
     return CBX_OK;
 }
 
-/* --- what a new run finds out; facts that are missing are left out, memory that runs out is an error --- */
+/* --- what a new run finds out; facts that are missing are left out, memory that runs out is an
+ * error --- */
 
 static cbx_status find_commit(cbx_ctx *ctx, const char *work_tree, cbx_run *run, cbx_err *err)
 {

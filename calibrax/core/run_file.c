@@ -1,9 +1,10 @@
 /*
  * Run files, read and written in pieces.
  *
- * Workload: the scan of ten thousand files of 10 kB, and of one whose single point has ten million samples.  A sieve takes the points
- * out of the tree of a file as they come, and the samples out of those.  A fault of a point is reported only when the rest of the
- * file has been read, since other faults come first: torn JSON, a head without id.
+ * Workload: the scan of ten thousand files of 10 kB, and of one whose single point has ten million
+ * samples.  A sieve takes the points out of the tree of a file as they come, and the samples out of
+ * those.  A fault of a point is reported only when the rest of the file has been read, since other
+ * faults come first: torn JSON, a head without id.
  */
 #include "calibrax/core/run_file.h"
 
@@ -289,7 +290,8 @@ static void flush(void *user, cbx_text *out)
     if (out->status || out->len >= PIECE_BYTES) flush_all(user, out);
 }
 
-/* A point that has only known members: as cbx__run_point_json, but its samples, of which there may be millions, one at a time. */
+/* A point that has only known members: as cbx__run_point_json, but its samples, of which there may
+ * be millions, one at a time. */
 static void put_point(cbx_json_writer *w, const cbx_point *p)
 {
     cbx_json_writer_begin(w, NULL, '{');

@@ -1,6 +1,6 @@
 /*
- * Run files in pieces: only one point at a time and a window of the file are held.  The same files are refused, with the same messages,
- * as by cbx_run_from_json.
+ * Run files in pieces: only one point at a time and a window of the file are held.  The same files
+ * are refused, with the same messages, as by cbx_run_from_json.
  */
 #ifndef CALIBRAX_CORE_RUN_FILE_H
 #define CALIBRAX_CORE_RUN_FILE_H
@@ -9,8 +9,9 @@
 #include "calibrax/core/run.h"
 
 /**
- * Receives a point without samples, which lives until it returns; no points after the first bad one.  If the file is refused in the end,
- * its points are to be forgotten.  @return a result other than CBX_OK ends the reading
+ * Receives a point without samples, which lives until it returns; no points after the first bad
+ * one.  If the file is refused in the end, its points are to be forgotten.  @return a result other
+ * than CBX_OK ends the reading
  */
 typedef cbx_status (*cbx__run_point_fn)(void *user, const cbx_point *point, cbx_err *err);
 
@@ -23,12 +24,14 @@ typedef cbx_status (*cbx__run_point_fn)(void *user, const cbx_point *point, cbx_
 cbx_status cbx__run_stream(const cbx_allocator *al, const cbx__json_source *source, const char *what,
                            cbx__run_point_fn fn, void *user, cbx_run **out, cbx_err *err);
 
-/** As cbx_run_read, of a source; without samples where they are not needed: such a run is not to be written. */
+/** As cbx_run_read, of a source; without samples where they are not needed: such a run is not to be
+ * written. */
 cbx_status cbx__run_from_source(const cbx_allocator *al, const cbx__json_source *source, const char *what, bool samples,
                                 cbx_run **out, cbx_err *err);
 /** The same of a file, without samples. */
 cbx_status cbx__run_read_bare(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err);
-/** Writes a run into a file that exists, not atomically.  @param shown  names the file in messages */
+/** Writes a run into a file that exists, not atomically.  @param shown  names the file in
+ * messages */
 cbx_status cbx__run_write_to(const cbx_allocator *al, const cbx_run *run, const char *path, const char *shown,
                              cbx_err *err);
 

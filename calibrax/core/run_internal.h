@@ -42,16 +42,19 @@ struct cbx_run_builder {
 
 /** An empty run with one reference: no id, empty objects. */
 cbx_status cbx__run_new(const cbx_allocator *al, cbx_run **out, cbx_err *err);
-/** Appends a point whose text, tags and metrics are in the run's arenas already.  @param raw  copied (kept, of a private tree); may be NULL */
+/** Appends a point whose text, tags and metrics are in the run's arenas already.  @param raw
+ * copied (kept, of a private tree); may be NULL */
 cbx_status cbx__run_own_point(cbx_run *run, const cbx_point *point, const cbx_json *raw, cbx_err *err);
 /** Name and scenario, copied. */
 cbx_status cbx__run_point_text(cbx_arena *arena, cbx_point *p, cbx_err *err);
 /** Adds or replaces a definition. */
 cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def *def, const cbx_json *raw,
                             cbx_err *err);
-/** v for the run to own: a copy, or a reference in a run that reads a private tree; NULL gives NULL. */
+/** v for the run to own: a copy, or a reference in a run that reads a private tree; NULL gives
+ * NULL. */
 cbx_status cbx__run_keep(const cbx_run *run, const cbx_json *v, cbx_json **out, cbx_err *err);
-/** The parts of what cbx_run_to_json makes; NULL: out of memory.  The head has an empty array of points. */
+/** The parts of what cbx_run_to_json makes; NULL: out of memory.  The head has an empty array of
+ * points. */
 cbx_json *cbx__run_point_json(const cbx_point *p, const cbx_json *raw);
 cbx_json *cbx__run_head_json(const cbx_run *run, const char *timestamp);
 const char *cbx__run_time_text(const cbx_run *run, char buf[CBX_TIME_SIZE]);
@@ -64,7 +67,8 @@ void cbx__run_point_path(size_t i, char path[CBX__PATH_SIZE]);
  */
 cbx_status cbx__run_view_point(const cbx_json *v, const char *path, const cbx__bad_sample *bad, cbx_arena *arena,
                                cbx_point *out, cbx_json **raw, cbx_err *err);
-/** All that is read before the points, into a new run that may keep parts of v; and what is read after them. */
+/** All that is read before the points, into a new run that may keep parts of v; and what is read
+ * after them. */
 cbx_status cbx__run_read_front(const cbx_json *v, cbx_run *run, cbx_err *err);
 cbx_status cbx__run_read_rest(const cbx_json *v, cbx_run *run, cbx_err *err);
 /** The refusal of a run file: status and message. */

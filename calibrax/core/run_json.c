@@ -1,8 +1,9 @@
 /*
  * Runs to and from JSON, in the layout of the Python package: json.dumps(run.to_dict(), indent=2).
  *
- * A run that was read keeps the objects of its points and definitions if they have unknown members, and the text of its time
- * if that has an offset, so that reading and writing a file gives the same bytes.
+ * A run that was read keeps the objects of its points and definitions if they have unknown members,
+ * and the text of its time if that has an offset, so that reading and writing a file gives the same
+ * bytes.
  */
 #include <string.h>
 
@@ -98,7 +99,8 @@ cbx_status cbx__run_canonical(const cbx_run *run, cbx_text *out, cbx_err *err)
 
 /* --- reading --- */
 
-/* A time with an offset, "...+00:00", is kept as text, but for a leap second, which Python does not read. */
+/* A time with an offset, "...+00:00", is kept as text, but for a leap second, which Python does not
+ * read. */
 static bool is_kept(const char *text)
 {
     size_t n = strlen(text), second = n > 4 && text[4] == '-' ? 17 : 13; /* 2026-02-20T11:34:24, 20260220T113424 */

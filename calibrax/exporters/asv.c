@@ -1,17 +1,20 @@
 /*
- * A folder that `asv publish` builds a site from (airspeed velocity: results 2, benchmarks 2, machine 1).
+ * A folder that `asv publish` builds a site from (airspeed velocity: results 2, benchmarks 2,
+ * machine 1).
  *
  *     asv.conf.json
  *     results/benchmarks.json
  *     results/<machine>/machine.json
  *     results/<machine>/<commit>-calibrax.json
  *
- * A benchmark is one metric of one point: "scenario.point.metric".  Tags that differ among its points are its parameters; all
- * runs of one commit on one machine become one result: the median of their values, and all their samples.  Times are in
- * seconds, sizes in bytes, everything else in its own unit.  asv takes every rise for a regression, whatever the direction.
+ * A benchmark is one metric of one point: "scenario.point.metric".  Tags that differ among its
+ * points are its parameters; all runs of one commit on one machine become one result: the median of
+ * their values, and all their samples.  Times are in seconds, sizes in bytes, everything else in
+ * its own unit.  asv takes every rise for a regression, whatever the direction.
  *
- * Runs come one at a time, twice: first for what is written of all of them together, then commit by commit for their values.
- * Workload: 500,000 values of 10,000 runs, most of which are of benchmarks that are known by then.
+ * Runs come one at a time, twice: first for what is written of all of them together, then commit by
+ * commit for their values.  Workload: 500,000 values of 10,000 runs, most of which are of
+ * benchmarks that are known by then.
  */
 #include <math.h>
 #include <stdio.h>
@@ -132,7 +135,8 @@ static const char *key_of(site *s, const cbx_point *p, const char *metric)
     return cbx_arena_printf(s->job->arena, "%s\x1f%s\x1f%s", p->scenario, p->name, metric);
 }
 
-/* The name that asv shows; dots part it, so those within its parts are replaced, and what then is not unique gets a hash. */
+/* The name that asv shows; dots part it, so those within its parts are replaced, and what then is
+ * not unique gets a hash. */
 static const char *name_of(site *s, const benchmark *b)
 {
     char *name = cbx_arena_printf(&s->arena, "%s.%s.%s", b->scenario, b->point, b->metric), hash[CBX_HASH_SIZE];
@@ -522,7 +526,8 @@ static cbx_status put_machine(site *s, const cbx_run *run, const char *folder, c
 
 /* --- the results of one commit on one machine --- */
 
-/* What the runs of a commit have of one benchmark and one combination of parameters: their values and samples. */
+/* What the runs of a commit have of one benchmark and one combination of parameters: their values
+ * and samples. */
 typedef struct heap {
     CBX_LIST(double) values, samples;
 } heap;
@@ -582,8 +587,8 @@ static bool all_finite(const double *v, size_t n)
     return true;
 }
 
-/* One combination: the median of the runs, and, where all samples are finite, their quartiles and asv's interval: 99 % of
- * the median, where there are samples enough for one. */
+/* One combination: the median of the runs, and, where all samples are finite, their quartiles and
+ * asv's interval: 99 % of the median, where there are samples enough for one. */
 static cbx_status push_place(cbx_ctx *ctx, cbx_json *row[NCOLUMNS], const heap *h, cbx_err *err)
 {
     cbx_interval ci = { .level = 0 };

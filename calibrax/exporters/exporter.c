@@ -1,6 +1,6 @@
 /*
- * The list of exporters, how they are called, a run at a time, and their files: named safely, never in the place of something
- * else, on the disk together.
+ * The list of exporters, how they are called, a run at a time, and their files: named safely, never
+ * in the place of something else, on the disk together.
  */
 #include "calibrax/exporters/exporter.h"
 
@@ -74,7 +74,8 @@ static void write_text(cbx__export_stream *s)
     cbx_text_reset(&s->text);
 }
 
-/* A file of the same name that is being written is put into its place first: it may have another content. */
+/* A file of the same name that is being written is put into its place first: it may have another
+ * content. */
 cbx_status cbx__export_stream_begin(cbx_export_job *job, const char *name, cbx__export_stream *s, cbx_err *err)
 {
     cbx_status st;

@@ -1,9 +1,10 @@
 /**
  * Exporters: runs, written in a form that others read.
  *
- * A format is a cbx_exporter in the one list that cbx_exporters gives: latex, html, csv and markdown (tables), svg, pdf and
- * png (plots), asv (a folder for `asv publish`).  Files carry the id of their run in their name, are written atomically,
- * and never take the place of a file that holds something else unless `replace` is set.
+ * A format is a cbx_exporter in the one list that cbx_exporters gives: latex, html, csv and
+ * markdown (tables), svg, pdf and png (plots), asv (a folder for `asv publish`).  Files carry the
+ * id of their run in their name, are written atomically, and never take the place of a file that
+ * holds something else unless `replace` is set.
  */
 #ifndef CALIBRAX_EXPORTERS_EXPORTER_H
 #define CALIBRAX_EXPORTERS_EXPORTER_H
@@ -70,11 +71,12 @@ CBX_API const cbx_exporter *const *cbx_exporters(size_t *count);
 CBX_API const cbx_exporter *cbx_exporter_find(const char *name);
 
 /**
- * Kinds of plots that svg, pdf and png draw.  auto, bar, line: a value a point with its interval; box, violin: samples; convergence: samples in their order; heat: a metric as
- * a table of colours, the compared tag by all else; pareto: the first two metrics that have a direction (those asked for), with the front;
- * roofline: points with the metrics flop_per_s and intensity [flop/byte] under the roofs of metadata.roofs
- * ({"flop_per_s": {NAME: X}, "bytes_per_s": {NAME: X}}), else of this machine, measured, if the run is of it.
- * NULL past the end.
+ * Kinds of plots that svg, pdf and png draw.  auto, bar, line: a value a point with its interval;
+ * box, violin: samples; convergence: samples in their order; heat: a metric as a table of colours,
+ * the compared tag by all else; pareto: the first two metrics that have a direction (those asked
+ * for), with the front; roofline: points with the metrics flop_per_s and intensity [flop/byte]
+ * under the roofs of metadata.roofs ({"flop_per_s": {NAME: X}, "bytes_per_s": {NAME: X}}), else of
+ * this machine, measured, if the run is of it.  NULL past the end.
  */
 CBX_API const char *cbx_export_plot_name(size_t i);
 /** One line, for a list. */
@@ -84,19 +86,23 @@ CBX_API size_t cbx_export_nplots(void);
 /**
  * Writes runs in a format.
  * @param out  written on success only; the caller clears it
- * @return CBX_OK; CBX_EINVAL (no run; struct_size; no such plot); CBX_ENOENT (a metric that no point has; nothing of the kind of plot); CBX_EEXIST (a file is there and
- *         holds something else: nothing of it changed, files before it are written); CBX_EUNAVAILABLE (pdf and png without
- *         cairo); CBX_EDOM; CBX_ENOMEM; as cbx_file_write_atomic
+ * @return CBX_OK; CBX_EINVAL (no run; struct_size; no such plot); CBX_ENOENT (a metric that no
+ *         point has; nothing of the kind of plot); CBX_EEXIST (a file is there and holds something
+ *         else: nothing of it changed, files before it are written); CBX_EUNAVAILABLE (pdf and png
+ *         without cairo); CBX_EDOM; CBX_ENOMEM; as cbx_file_write_atomic
  */
 CBX_API cbx_status cbx_export_runs(cbx_ctx *ctx, const cbx_exporter *format, const cbx_run *const *runs, size_t nruns,
                                    const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err);
-/** The same with runs that are held one at a time, in memory that does not grow with their number, but for the paths of the report. */
+/** The same with runs that are held one at a time, in memory that does not grow with their number,
+ * but for the paths of the report. */
 CBX_API cbx_status cbx_export_each(cbx_ctx *ctx, const cbx_exporter *format, const cbx_export_source *runs,
                                    const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err);
 /**
- * Writes how a run differs from a baseline: the metrics of points that both have (same name, scenario and tags), and which
- * points only one has.  Runs of machines that differ, or that do not tell theirs, are refused unless allowed (cbx_run_same_machine).
- * @return as cbx_export_runs; CBX_EPERM: machines; CBX_EUNSUPPORTED: the format has no such thing; CBX_ENOENT: no point is in both
+ * Writes how a run differs from a baseline: the metrics of points that both have (same name,
+ * scenario and tags), and which points only one has.  Runs of machines that differ, or that do not
+ * tell theirs, are refused unless allowed (cbx_run_same_machine).
+ * @return as cbx_export_runs; CBX_EPERM: machines; CBX_EUNSUPPORTED: the format has no such thing;
+ *   CBX_ENOENT: no point is in both
  */
 CBX_API cbx_status cbx_export_analysis(cbx_ctx *ctx, const cbx_exporter *format, const cbx_run *run,
                                        const cbx_run *baseline, const cbx_export_opts *opts, cbx_export_report *out,

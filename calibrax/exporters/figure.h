@@ -1,7 +1,8 @@
 /**
  * Figures of values that belong to no run: a series that converges, and free values side by side.
  *
- * The forms are the plots svg, pdf and png of cbx_exporters; folder, replace and dark of the options count.  Since 0.1.
+ * The forms are the plots svg, pdf and png of cbx_exporters; folder, replace and dark of the
+ * options count.  Since 0.1.
  */
 #ifndef CALIBRAX_EXPORTERS_FIGURE_H
 #define CALIBRAX_EXPORTERS_FIGURE_H
@@ -10,7 +11,8 @@
 
 CBX_BEGIN_DECLS
 
-/** A series in order: errors over iterations, a metric over runs.  What is not finite is shown as missing. */
+/** A series in order: errors over iterations, a metric over runs.  What is not finite is shown as
+ * missing. */
 typedef struct cbx_convergence_figure {
     const char *name;                      /* the file is convergence-NAME.svg; made safe where it is not */
     const char *title, *x_label, *y_label; /* NULL: none */
@@ -23,9 +25,11 @@ typedef struct cbx_convergence_figure {
 } cbx_convergence_figure;
 
 /**
- * The y axis is logarithmic where all values, bounds and tolerances are above 0 and the values span a decade.
+ * The y axis is logarithmic where all values, bounds and tolerances are above 0 and the values span
+ * a decade.
  * @param out  written on success only; the caller clears it
- * @return as cbx_export_runs; CBX_EINVAL: nothing to draw, no name; CBX_EUNSUPPORTED: the form has no plots
+ * @return as cbx_export_runs; CBX_EINVAL: nothing to draw, no name; CBX_EUNSUPPORTED: the form has
+ *   no plots
  */
 CBX_API cbx_status cbx_export_convergence(cbx_ctx *ctx, const cbx_exporter *format,
                                           const cbx_convergence_figure *figure, const cbx_export_opts *opts,

@@ -22,12 +22,14 @@ typedef struct cbx_export_job {
     cbx__file_batch batch; /* files that wait for the disk */
 } cbx_export_job;
 
-/* Checks the options and makes the job; and ends it: files are in their places, the report goes to out, or is cleared. */
+/* Checks the options and makes the job; and ends it: files are in their places, the report goes to
+ * out, or is cleared. */
 cbx_status cbx__export_begin(cbx_ctx *ctx, const cbx_exporter *format, const cbx_export_opts *opts, cbx_export_job *job,
                              cbx_err *err);
 cbx_status cbx__export_end(cbx_status st, cbx_export_job *job, cbx_export_report *out, cbx_err *err);
 
-/* Puts a file below the folder, or leaves one that is the same; makes parent folders.  CBX_EEXIST as in exporter.h. */
+/* Puts a file below the folder, or leaves one that is the same; makes parent folders.  CBX_EEXIST
+ * as in exporter.h. */
 cbx_status cbx__export_file(cbx_export_job *job, const char *name, const cbx_text *text, cbx_err *err);
 
 /* The same with a file that comes in pieces. */
@@ -46,7 +48,8 @@ void cbx__export_stream_pour(void *stream, cbx_text *text);
 /* Ends it: st is the result of the writing; a failure leaves nothing there. */
 cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err *err);
 
-/* A name that is safe within a file name, and differs where the names differ; NULL: out of memory. */
+/* A name that is safe within a file name, and differs where the names differ; NULL: out of
+ * memory. */
 const char *cbx__export_safe_name(cbx_arena *arena, const char *name);
 
 /* The form of a plot that an exporter writes; false: it writes tables. */

@@ -1,9 +1,11 @@
 /*
- * Plots of a run: bars where values are compared, lines where a tag is a number, or the kinds that are asked for.
+ * Plots of a run: bars where values are compared, lines where a tag is a number, or the kinds that
+ * are asked for.
  *
- * run-ID-METRIC.svg, followed by the kind where it was asked for: the values of the tag that is compared are the series; the
- * other labels that distinguish points are along x.  If that is one tag, and numbers > 0 where the metric has values, the plot
- * has lines over it, both axes logarithmic where the values span a decade.
+ * run-ID-METRIC.svg, followed by the kind where it was asked for: the values of the tag that is
+ * compared are the series; the other labels that distinguish points are along x.  If that is one
+ * tag, and numbers > 0 where the metric has values, the plot has lines over it, both axes
+ * logarithmic where the values span a decade.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -649,7 +651,8 @@ static cbx_status draw_roofline(cbx_export_job *job, const grid *g, cbx_plot **o
 
 static const struct kind {
     const char *name, *summary;
-    /* Draws one metric, a column; CBX_ENOENT: it has nothing of this kind.  NULL: the kind draws a run. */
+    /* Draws one metric, a column; CBX_ENOENT: it has nothing of this kind.  NULL: the kind draws a
+     * run. */
     cbx_status (*draw_metric)(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err);
     /* Draws a run; *part is put into the file's name. */
     cbx_status (*draw_run)(cbx_export_job *job, const grid *g, cbx_plot **out, const char **part, cbx_err *err);

@@ -1,8 +1,8 @@
 /*
  * Tables for papers and pages: LaTeX (booktabs), HTML, CSV (RFC 4180), Markdown.
  *
- * LaTeX, HTML and Markdown print the digits that the spread supports and mark what is best; CSV has every digit.  What
- * comes from a run is escaped.
+ * LaTeX, HTML and Markdown print the digits that the spread supports and mark what is best; CSV has
+ * every digit.  What comes from a run is escaped.
  */
 #include <math.h>
 #include <string.h>
@@ -206,7 +206,8 @@ static const form html = { "html",
 static const form markdown = { "md", markdown_head, put_markdown, "| ",           " | ", " |\n", "", "", "",
                                "",   "**",          "**",         "\xE2\x80\x93", "-",   "e",    "", "" };
 
-/* The table of a run, or of a run against a baseline, and the name of its file; NULL baseline: none. */
+/* The table of a run, or of a run against a baseline, and the name of its file; NULL baseline:
+ * none. */
 static cbx_status make_table(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, const char *suffix,
                              cbx__table *t, const char **name, cbx_err *err)
 {

@@ -1,4 +1,5 @@
-/* Tables of runs: which labels distinguish points, which values are best, how many digits they have. */
+/* Tables of runs: which labels distinguish points, which values are best, how many digits they
+ * have. */
 #include "calibrax/exporters/table.h"
 
 #include <math.h>
@@ -68,8 +69,8 @@ cbx_status cbx__number_of(cbx_ctx *ctx, const cbx_metric *m, cbx__number *out, c
 
 /* --- columns --- */
 
-/* The metrics of a run, or those asked for, and which of them have intervals.  @param names  their numbers are the columns';
- * the caller clears them, after a failure too */
+/* The metrics of a run, or those asked for, and which of them have intervals.  @param names  their
+ * numbers are the columns'; the caller clears them, after a failure too */
 static cbx_status find_columns(cbx_export_job *job, const cbx_run *run, cbx_names *names, const cbx__column **out,
                                cbx_err *err)
 {
@@ -132,7 +133,8 @@ static bool varies(const cbx_run *run, const char *label)
     return false;
 }
 
-/* The tag that is compared, the point, the scenario, then the other tags: those that vary, and a sentence of the others. */
+/* The tag that is compared, the point, the scenario, then the other tags: those that vary, and a
+ * sentence of the others. */
 static cbx_status make_labels(cbx_export_job *job, cbx__table *t, cbx_err *err)
 {
     const char *by = job->opts.group_by, *facts = "";
@@ -209,8 +211,9 @@ static cbx_status make_groups(cbx_export_job *job, cbx__table *t, cbx_err *err)
     return st;
 }
 
-/* Marks the best of each group by the direction of the metric, where there are two values to choose from; equal ones all
- * are.  @param leaders  of each group: how many values, and the best of them */
+/* Marks the best of each group by the direction of the metric, where there are two values to choose
+ * from; equal ones all are.  @param leaders  of each group: how many values, and the best of
+ * them */
 static void mark_best(cbx__table *t, size_t column, leader *leaders)
 {
     const cbx_metric_def *def = t->columns[column].def;
@@ -311,7 +314,8 @@ static cbx_status compare_metric(cbx_export_job *job, const cbx__column *c, cons
     return cbx__number_of(job->ctx, percent, &cells[2].number, err);
 }
 
-/* Metrics by the number of their column: of the point of the run, of its partner, and which the former has. */
+/* Metrics by the number of their column: of the point of the run, of its partner, and which the
+ * former has. */
 typedef struct facing {
     const cbx_names *names;
     const cbx_metric **now, **old;

@@ -1,4 +1,5 @@
-/* The table of a run: a row a point, labels first, then its metrics; what is best among points that differ in one tag only. */
+/* The table of a run: a row a point, labels first, then its metrics; what is best among points that
+ * differ in one tag only. */
 #ifndef CALIBRAX_EXPORTERS_TABLE_H
 #define CALIBRAX_EXPORTERS_TABLE_H
 
@@ -38,14 +39,14 @@ typedef struct cbx__table {
 /* Everything lives in the arena of the job, or in the run. */
 cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *out, cbx_err *err);
 /*
- * A row a metric of a point that both runs have: baseline, run, change in percent of the baseline; groups is not set.  A change from
- * 0 is missing.  CBX_ENOENT: nothing is in both.
+ * A row a metric of a point that both runs have: baseline, run, change in percent of the baseline;
+ * groups is not set.  A change from 0 is missing.  CBX_ENOENT: nothing is in both.
  */
 cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx__table *out,
                               cbx_err *err);
 /*
- * Digits that the spread supports: two of the half width of the interval, else of the standard deviation of the samples,
- * else four of the value; at least one digit of the value always shows.
+ * Digits that the spread supports: two of the half width of the interval, else of the standard
+ * deviation of the samples, else four of the value; at least one digit of the value always shows.
  */
 cbx_status cbx__number_of(cbx_ctx *ctx, const cbx_metric *m, cbx__number *out, cbx_err *err);
 

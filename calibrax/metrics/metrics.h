@@ -1,20 +1,21 @@
 /**
- * Metric functions: numbers that compare predictions with targets, distributions with distributions, sets of points with
- * sets of points.
+ * Metric functions: numbers that compare predictions with targets, distributions with
+ * distributions, sets of points with sets of points.
  *
  *     cbx_array *in[] = { predictions, targets };
  *     double rmse;
  *     st = cbx_metric_value(ctx, "rmse", 2, in, NULL, &rmse, err);
  *
- * A metric function is a row of a table: its name, operands, parameters, range,
- * direction, axioms and code.  The code is written over the array functions, so that it runs on every backend, is traced,
- * differentiated and batched (cbx_metric_fn).  The same row drives the command line, the Python functions and the stateful
- * metrics (stateful.h).
+ * A metric function is a row of a table: its name, operands, parameters, range, direction, axioms
+ * and code.  The code is written over the array functions, so that it runs on every backend, is
+ * traced, differentiated and batched (cbx_metric_fn).  The same row drives the command line, the
+ * Python functions and the stateful metrics (stateful.h).
  *
- * Numbers: real operands are computed in float64, whatever their dtype; labels in int64.  Results are float64.
- * NaN: an operand of real numbers may hold NaN, which travels to the result; operands with a domain (scores, labels,
- * probabilities ...) are checked where they have data, and a value outside is CBX_EDOM with argument, place and value.
- * One thread uses a context at a time.  Since 0.1.
+ * Numbers: real operands are computed in float64, whatever their dtype; labels in int64.  Results
+ * are float64.  NaN: an operand of real numbers may hold NaN, which travels to the result; operands
+ * with a domain (scores, labels, probabilities ...) are checked where they have data, and a value
+ * outside is CBX_EDOM with argument, place and value.  One thread uses a context at a time.  Since
+ * 0.1.
  */
 #ifndef CALIBRAX_METRICS_METRICS_H
 #define CALIBRAX_METRICS_METRICS_H
@@ -56,7 +57,8 @@ CBX_BEGIN_DECLS
     X(BALL, 25, "points of a ball", 1, 2, "a vector (d), or rows (n, d), of a norm below 1 / sqrt(curvature)")         \
     X(HYPERBOLOID, 26, "points of a hyperboloid", 1, 2, "a vector (d), or rows (n, d): time first, then space")
 
-/** What an operand means: what is checked of it, and what generated test data and documentation are made of. */
+/** What an operand means: what is checked of it, and what generated test data and documentation are
+ * made of. */
 typedef enum cbx_operand_kind {
 #define CBX_OPERAND_ENUM(name, number, word, low, high, text) CBX_OPERAND_##name = number,
     CBX_OPERAND_MAP(CBX_OPERAND_ENUM)
@@ -88,8 +90,9 @@ typedef enum cbx_parameter_type {
 } cbx_parameter_type;
 
 /**
- * A number that a metric is computed with.  Of one called num_classes 0 means: one more than the largest label, which a traced call does
- * not know and refuses; a label that is not below it is CBX_EDOM.
+ * A number that a metric is computed with.  Of one called num_classes 0 means: one more than the
+ * largest label, which a traced call does not know and refuses; a label that is not below it is
+ * CBX_EDOM.
  */
 typedef struct cbx_metric_parameter {
     const char *name; /* NULL: no more parameters */
@@ -123,10 +126,11 @@ typedef enum cbx_metric_invariances {
     CBX_INVARIANT_ORDER = 16,        /* one permutation of the items of both */
     CBX_INVARIANT_SAMPLE_ORDER = 32, /* a permutation of the items of each */
     CBX_INVARIANT_MONOTONE = 64,     /* an increasing function of the first operand */
-    CBX_INVARIANT_RELABEL = 128,     /* another numbering of labels or vertices, of each operand for itself */
-    CBX_INVARIANT_CONGRUENCE = 256,  /* A -> G A G^T of both matrices, G invertible */
-    CBX_INVARIANT_ORTHOGONAL = 512,  /* A -> Q A Q^T, or Q A, of both, Q orthogonal */
-    CBX_INVARIANT_LORENTZ = 1024     /* one Lorentz transformation of both vectors */
+    /* another numbering of labels or vertices, of each operand for itself */
+    CBX_INVARIANT_RELABEL = 128,
+    CBX_INVARIANT_CONGRUENCE = 256, /* A -> G A G^T of both matrices, G invertible */
+    CBX_INVARIANT_ORTHOGONAL = 512, /* A -> Q A Q^T, or Q A, of both, Q orthogonal */
+    CBX_INVARIANT_LORENTZ = 1024    /* one Lorentz transformation of both vectors */
 } cbx_metric_invariances;
 
 /** Or'ed. */
@@ -134,8 +138,10 @@ typedef enum cbx_metric_flags {
     CBX_METRIC_DIFFERENTIABLE = 1, /* in its real operands, almost everywhere */
     CBX_METRIC_DATA_SHAPED = 2,    /* reads values in C: it is not traced, compiled or batched */
     CBX_METRIC_WEIGHTED = 4,       /* of those with whole or parts: uses call->weights */
-    CBX_METRIC_SCORES = 8, /* the first operand may be scores (..., classes): the place of the largest is the label */
-    CBX_METRIC_EAGER = 16  /* with data it has code that beats compiled code: calls are not compiled */
+    /* the first operand may be scores (..., classes): the place of the largest is the label */
+    CBX_METRIC_SCORES = 8,
+    /* with data it has code that beats compiled code: calls are not compiled */
+    CBX_METRIC_EAGER = 16
 } cbx_metric_flags;
 
 /* ---- the row ---- */
@@ -148,17 +154,21 @@ typedef struct cbx_metric_function cbx_metric_function;
 /** What the code of a metric gets. */
 typedef struct cbx_metric_call {
     const cbx_metric_function *metric;
-    cbx_array *const *in;     /* in the row's order, float64 or int64 by kind; NULL: an optional one left out */
+    /* in the row's order, float64 or int64 by kind; NULL: an optional one left out */
+    cbx_array *const *in;
     const double *parameters; /* all of them, in the row's order */
-    const cbx_array *weights; /* float64, of WEIGHTED metrics and those with items; NULL: all alike */
-    const cbx_fn *function;   /* of metrics that take one */
+    /* float64, of WEIGHTED metrics and those with items; NULL: all alike */
+    const cbx_array *weights;
+    const cbx_fn *function; /* of metrics that take one */
 } cbx_metric_call;
 
 /**
- * One metric function.  Its code has one of three forms, each an array expression (scope.h), and the form decides what the
- * stateful metric keeps (stateful.h):
- *   items   a number for each item; their mean, then finish if there is one.  Takes mask, weights, reduction and axes
- *   parts   an array that determines the result, of batches joined by merge (NULL: their sum); finish makes the result of it
+ * One metric function.  Its code has one of three forms, each an array expression (scope.h), and
+ * the form decides what the stateful metric keeps (stateful.h):
+ *   items   a number for each item; their mean, then finish if there is one.  Takes mask, weights,
+ *           reduction and axes
+ *   parts   an array that determines the result, of batches joined by merge (NULL: their sum);
+ *           finish makes the result of it
  *   whole   the result from all data at once
  */
 struct cbx_metric_function {
@@ -167,8 +177,9 @@ struct cbx_metric_function {
     const char *formula; /* in plain text, operands by their names */
     const char *notes;   /* edge rules, pitfalls: sentences; NULL: nothing beyond the formula */
     const char *source;  /* where the definition is from */
-    const char
-        *example; /* arguments of a call in Python, "[1, 2], [1, 4]"; the result is computed for the documentation */
+    /* arguments of a call in Python, "[1, 2], [1, 4]"; the result is computed for the
+     * documentation */
+    const char *example;
     cbx_metric_operand operands[CBX_METRIC_MAX_OPERANDS + 1];
     cbx_metric_parameter parameters[CBX_METRIC_MAX_PARAMETERS + 1];
     cbx_metric_shapes shapes;
@@ -188,7 +199,8 @@ struct cbx_metric_function {
 
 /* ---- registry ---- */
 
-/** Number of metric functions: the built-in ones, by domain, then those that the context registered. */
+/** Number of metric functions: the built-in ones, by domain, then those that the context
+ * registered. */
 CBX_API size_t cbx_metric_count(cbx_ctx *ctx);
 /** One by number, NULL beyond the last. */
 CBX_API const cbx_metric_function *cbx_metric_at(cbx_ctx *ctx, size_t i);
@@ -200,8 +212,9 @@ CBX_API cbx_status cbx_metric_find(cbx_ctx *ctx, const char *name, const cbx_met
 /**
  * Adds a metric function to the context, which then has everything that a built-in one has.
  * @param m  the caller's; outlives the context or its replacement
- * @return CBX_OK; CBX_EINVAL (no name, code or operand; a name that is no identifier; an optional operand before another one;
- *         a default outside its bounds); CBX_EEXIST (unless replace; built-in ones stay); CBX_ENOMEM
+ * @return CBX_OK; CBX_EINVAL (no name, code or operand; a name that is no identifier; an optional
+ *         operand before another one; a default outside its bounds); CBX_EEXIST (unless replace;
+ *         built-in ones stay); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_metric_register(cbx_ctx *ctx, const cbx_metric_function *m, bool replace, cbx_err *err);
 
@@ -209,7 +222,8 @@ CBX_API cbx_status cbx_metric_register(cbx_ctx *ctx, const cbx_metric_function *
 CBX_API const char *cbx_operand_kind_name(cbx_operand_kind kind);
 /** What operands of the kind are, as documentation has it. */
 CBX_API const char *cbx_operand_kind_text(cbx_operand_kind kind);
-/** The legal values of a parameter as text: "above 0", "at least 1", "between 0 and 1"; returns buf. */
+/** The legal values of a parameter as text: "above 0", "at least 1", "between 0 and 1"; returns
+ * buf. */
 CBX_API const char *cbx_metric_bounds_text(const cbx_metric_parameter *p, char *buf, size_t size);
 /** Operands and parameters of a row. */
 CBX_API size_t cbx_metric_operands(const cbx_metric_function *m);
@@ -227,9 +241,11 @@ typedef enum cbx_metric_reduction {
 
 /** All zero: the defaults. */
 typedef struct cbx_metric_options {
-    const double *parameters; /* as many as the row has, in its order; NaN: the default; NULL: all defaults */
-    const cbx_array
-        *mask; /* items that count: bool or 0 and 1, broadcasts to the items (the first axis of other metrics) */
+    /* as many as the row has, in its order; NaN: the default; NULL: all defaults */
+    const double *parameters;
+    /* items that count: bool or 0 and 1, broadcasts to the items (the first axis of other
+     * metrics) */
+    const cbx_array *mask;
     const cbx_array *weights;       /* not negative, broadcasts likewise */
     cbx_metric_reduction reduction; /* metrics with items alone may have another than the mean */
     const cbx_axes *axes;           /* metrics with items: what is reduced; NULL: all */
@@ -237,12 +253,14 @@ typedef struct cbx_metric_options {
 } cbx_metric_options;
 
 /**
- * A metric as an array expression: the result belongs to the current scope.  It can be traced unless the metric is
- * DATA_SHAPED; under a trace values are not checked.
- * The second call with the same shapes and options is compiled, where the backend compiles; the bits are the same.
+ * A metric as an array expression: the result belongs to the current scope.  It can be traced
+ * unless the metric is DATA_SHAPED; under a trace values are not checked.
+ * The second call with the same shapes and options is compiled, where the backend compiles; the
+ * bits are the same.
  * @param nin  the row's operands; fewer: the optional ones at the end are left out
- * Errors: CBX_EINVAL (count, a parameter outside its bounds, an option that the metric does not take), CBX_ESHAPE,
- * CBX_EDTYPE, CBX_EDOM (a value outside the domain of its operand, named with its place), CBX_ENOMEM.
+ * Errors: CBX_EINVAL (count, a parameter outside its bounds, an option that the metric does not
+ * take), CBX_ESHAPE, CBX_EDTYPE, CBX_EDOM (a value outside the domain of its operand, named with
+ * its place), CBX_ENOMEM.
  */
 CBX_API cbx_array *cbx_metric_apply(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                                     const cbx_metric_options *options);
@@ -255,7 +273,8 @@ CBX_API cbx_status cbx_metric_value(cbx_ctx *ctx, const char *name, size_t nin, 
                                     const cbx_metric_options *options, double *out, cbx_err *err);
 /**
  * A metric as a function of its operands, for the transforms.
- * @param options  copied with its axes and parameters; mask and weights are kept; NULL: the defaults
+ * @param options  copied with its axes and parameters; mask and weights are kept; NULL: the
+ *   defaults
  * @param out      takes nin operands and gives one result; the caller's to free
  * @return CBX_OK; CBX_EINVAL (as cbx_metric_apply); CBX_ENOMEM
  */

@@ -1,6 +1,6 @@
 /*
- * A state machine for each rule: the present severity, the reported one, and counts of values in a row beyond and clear of each level.
- * A pattern's strength is handled as a value.
+ * A state machine for each rule: the present severity, the reported one, and counts of values in a
+ * row beyond and clear of each level.  A pattern's strength is handled as a value.
  */
 #include "calibrax/monitoring/alert.h"
 

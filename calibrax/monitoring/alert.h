@@ -1,17 +1,19 @@
 /**
  * Alerts: values against rules, with patience on the way up and on the way down.
  *
- * A rule has up to four levels, one a severity, on one side: a value above (upper) or below (lower) a level is beyond it.  The severity
- * rises when raise_after values in a row are beyond its level, and falls when clear_after in a row are more than the hysteresis on the good
- * side of it.  A value that is not finite is beyond every level: a series that becomes NaN is noticed.
- * Alerts report the state, not the value: a change that a rate limit held back is reported with the first value after it, unless it
- * has passed by then; a rise above the reported severity is never held back.
+ * A rule has up to four levels, one a severity, on one side: a value above (upper) or below (lower)
+ * a level is beyond it.  The severity rises when raise_after values in a row are beyond its level,
+ * and falls when clear_after in a row are more than the hysteresis on the good side of it.  A value
+ * that is not finite is beyond every level: a series that becomes NaN is noticed.  Alerts report
+ * the state, not the value: a change that a rate limit held back is reported with the first value
+ * after it, unless it has passed by then; a rise above the reported severity is never held back.
  *
- * A rule of a pattern (pattern.h) uses its strength in the last values instead of the value: its levels and hysteresis are
- * shares, and beyond a lower level is a drift downwards.  A value that is not finite is beyond them, too, and does not enter the window.
+ * A rule of a pattern (pattern.h) uses its strength in the last values instead of the value: its
+ * levels and hysteresis are shares, and beyond a lower level is a drift downwards.  A value that is
+ * not finite is beyond them, too, and does not enter the window.
  *
- * Time is the caller's, in ns.  One thread uses a cbx_alerts at a time; listeners are called from within cbx_alerts_observe, on that
- * thread, and must not call back.  Since 0.1.
+ * Time is the caller's, in ns.  One thread uses a cbx_alerts at a time; listeners are called from
+ * within cbx_alerts_observe, on that thread, and must not call back.  Since 0.1.
  */
 #ifndef CALIBRAX_MONITORING_ALERT_H
 #define CALIBRAX_MONITORING_ALERT_H
@@ -72,20 +74,22 @@ typedef void (*cbx_alert_listener)(void *user, const cbx_alert *alert);
 
 typedef struct cbx_alerts cbx_alerts;
 
-/** @param ctx  outlives it, for rules of patterns.  @param keep  alerts remembered, 1 to 10^6.  @return CBX_OK; CBX_EINVAL (keep); CBX_ENOMEM */
+/** @param ctx  outlives it, for rules of patterns.  @param keep  alerts remembered, 1 to 10^6.
+ *   @return CBX_OK; CBX_EINVAL (keep); CBX_ENOMEM */
 CBX_API cbx_status cbx_alerts_create(cbx_ctx *ctx, size_t keep, cbx_alerts **out, cbx_err *err);
 /** NULL is fine. */
 CBX_API void cbx_alerts_free(cbx_alerts *a);
 /**
  * Copies the rule.
- * @return CBX_OK; CBX_EINVAL (no metric, no level, levels out of order, hysteresis below 0; of a pattern, a level that its strength of 0 is
- * beyond, a window outside CBX_PATTERN_MIN .. CBX_PATTERN_MAX); CBX_ENOMEM
+ * @return CBX_OK; CBX_EINVAL (no metric, no level, levels out of order, hysteresis below 0; of a
+ * pattern, a level that its strength of 0 is beyond, a window outside CBX_PATTERN_MIN ..
+ * CBX_PATTERN_MAX); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_alerts_add_rule(cbx_alerts *a, const cbx_alert_rule *rule, cbx_err *err);
 CBX_API cbx_status cbx_alerts_listen(cbx_alerts *a, cbx_alert_listener listener, void *user, cbx_err *err);
 /**
- * A value of a metric; one without a rule is ignored.  Only rules of patterns allocate; for them a lack of memory is as a value that
- * is not finite.  @return number of alerts
+ * A value of a metric; one without a rule is ignored.  Only rules of patterns allocate; for them a
+ * lack of memory is as a value that is not finite.  @return number of alerts
  */
 CBX_API size_t cbx_alerts_observe(cbx_alerts *a, const char *metric, double value, uint64_t now_ns);
 /** Worst severity of all rules now; of one metric, if it is not NULL. */
@@ -96,24 +100,25 @@ CBX_API size_t cbx_alerts_count(const cbx_alerts *a);
 CBX_API const cbx_alert *cbx_alerts_recent(const cbx_alerts *a, size_t i);
 /**
  * Remembered alerts of this severity (CBX_SEVERITY_NONE: all clear), newest first.
- * @param out   `capacity` of them; more are counted and not written; NULL if capacity is 0.  They live as cbx_alerts_recent's
+ * @param out   `capacity` of them; more are counted and not written; NULL if capacity is 0.  They
+ *   live as cbx_alerts_recent's
  * @return how many there are.  Allocates nothing.
  */
 CBX_API size_t cbx_alerts_by_severity(const cbx_alerts *a, cbx_severity severity, const cbx_alert **out,
                                       size_t capacity);
-/** Forgets the alerts remembered.  Rules, their states and cbx_alerts_count stay.  Allocates nothing. */
+/** Forgets the alerts remembered.  Rules, their states and cbx_alerts_count stay.  Allocates
+ * nothing. */
 CBX_API void cbx_alerts_clear(cbx_alerts *a);
 /**
- * Adds an alert of the caller's own, without a rule: it is remembered, counted and passed to the listeners like any other, and changes
- * no state.
+ * Adds an alert of the caller's own, without a rule: it is remembered, counted and passed to the
+ * listeners like any other, and changes no state.
  * @param alert  copied, its texts too; metric is needed, rule NULL: the metric
  * @return CBX_OK; CBX_EINVAL (no metric, no severity); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_alerts_tell(cbx_alerts *a, const cbx_alert *alert, cbx_err *err);
 /**
  * {"schema":"calibrax-alert","version":1,"rule","metric","pattern","severity","before","value","threshold","time","held_back",
- * "message"}; time by the
- * calendar, ISO 8601.  NULL: out of memory.
+ * "message"}; time by the calendar, ISO 8601.  NULL: out of memory.
  * @param time_us  microseconds since 1970
  */
 CBX_API cbx_json *cbx_alert_json(const cbx_alert *alert, int64_t time_us);

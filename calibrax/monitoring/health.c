@@ -114,7 +114,8 @@ cbx_status cbx_health_set_baseline(cbx_health *h, const char *name, double secon
 
 size_t cbx_health_count(const cbx_health *h) { return h->list.n; }
 
-/* The worst limit that is exceeded.  A limit that was exceeded stays so until the value is the hysteresis below it. */
+/* The worst limit that is exceeded.  A limit that was exceeded stays so until the value is the
+ * hysteresis below it. */
 static void rate(const cbx_health_opts *o, pipeline *p, cbx_health_report *r)
 {
     const cbx_window_facts *w = &r->window;

@@ -1,12 +1,14 @@
 /**
- * Health of pipelines in production: failures and durations over a window of each, against a baseline.
+ * Health of pipelines in production: failures and durations over a window of each, against a
+ * baseline.
  *
- * critical: failure rate > critical_rate, or p95 duration > critical_slow baselines.  degraded: failure rate > degraded_rate, or mean
- * duration > degraded_slow baselines.  unknown: fewer than `min_executions` executions in the window.  healthy otherwise.  Only the window counts: a
+ * critical: failure rate > critical_rate, or p95 duration > critical_slow baselines.  degraded:
+ * failure rate > degraded_rate, or mean duration > degraded_slow baselines.  unknown: fewer than
+ * `min_executions` executions in the window.  healthy otherwise.  Only the window counts: a
  * pipeline that has recovered is healthy again, however it began.
  *
- * With hysteresis h a limit that has been exceeded stays so until the rate or duration is at most (1 - h) of it, so that variation
- * about a limit is not reported each time.
+ * With hysteresis h a limit that has been exceeded stays so until the rate or duration is at most
+ * (1 - h) of it, so that variation about a limit is not reported each time.
  *
  * A duration below 0 s is of a clock that jumped: its execution counts as a failure.
  *
@@ -53,13 +55,15 @@ typedef struct cbx_health_report {
 
 typedef struct cbx_health cbx_health;
 
-/** @param opts  NULL: all defaults.  @return CBX_OK; CBX_EINVAL (an option out of range); CBX_ENOMEM */
+/** @param opts  NULL: all defaults.  @return CBX_OK; CBX_EINVAL (an option out of range);
+ *   CBX_ENOMEM */
 CBX_API cbx_status cbx_health_create(cbx_ctx *ctx, const cbx_health_opts *opts, cbx_health **out, cbx_err *err);
 /** NULL is fine. */
 CBX_API void cbx_health_free(cbx_health *h);
 /** [s] Duration that a pipeline should have, > 0.  @return CBX_OK; CBX_EDOM; CBX_ENOMEM */
 CBX_API cbx_status cbx_health_set_baseline(cbx_health *h, const char *pipeline, double seconds, cbx_err *err);
-/** One execution.  A pipeline is made by its first one.  @return CBX_OK; CBX_EINVAL (no name); CBX_ENOMEM (first only) */
+/** One execution.  A pipeline is made by its first one.  @return CBX_OK; CBX_EINVAL (no name);
+ * CBX_ENOMEM (first only) */
 CBX_API cbx_status cbx_health_record(cbx_health *h, const char *pipeline, double seconds, bool success, uint64_t now_ns,
                                      cbx_err *err);
 CBX_API size_t cbx_health_count(const cbx_health *h);

@@ -1,4 +1,5 @@
-/* Drift by the Theil-Sen slope and its interval; modes by gaps and by how often the series crosses them. */
+/* Drift by the Theil-Sen slope and its interval; modes by gaps and by how often the series crosses
+ * them. */
 #include "calibrax/monitoring/pattern.h"
 
 #include <math.h>
@@ -26,7 +27,8 @@ bool cbx_pattern_parse(const char *word, cbx_pattern_kind *out)
 
 /* --- drift --- */
 
-/* The interval as if values were independent, widened if the residuals are autocorrelated, unless the trend is far above them. */
+/* The interval as if values were independent, widened if the residuals are autocorrelated, unless
+ * the trend is far above them. */
 static cbx_status find_trend(cbx_ctx *ctx, const double *x, size_t n, double *rest, cbx_interval *trend, cbx_err *err)
 {
     double effective, low = INFINITY, high = -INFINITY;

@@ -1,7 +1,8 @@
 /*
- * One line out.  Webhooks go through libcurl (curl licence), loaded on first use: proxies come from the environment as curl does it,
- * redirects are not followed.  A command reads the line from a memory file, not from a pipe: a command that does not read cannot hold us up, nor raise a
- * signal here.
+ * One line out.  Webhooks go through libcurl (curl licence), loaded on first use: proxies come from
+ * the environment as curl does it, redirects are not followed.  A command reads the line from a
+ * memory file, not from a pipe: a command that does not read cannot hold us up, nor raise a signal
+ * here.
  */
 #include "calibrax/monitoring/sink.h"
 

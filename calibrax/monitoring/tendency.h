@@ -1,12 +1,13 @@
 /**
  * The tendency of a series, as far as its noise allows: rising, falling, stable, or undecided.
  *
- * The change per value as a share of |median|, by Theil-Sen; its interval is widened for autocorrelated values, by n over the
- * effective size of the residuals.  With a threshold t:
+ * The change per value as a share of |median|, by Theil-Sen; its interval is widened for
+ * autocorrelated values, by n over the effective size of the residuals.  With a threshold t:
  *   rising     the interval lies above 0 and the change is more than t; falling likewise
  *   stable     the interval lies within -t .. t
  *   undecided  neither: more values, or a calmer series, are needed
- * The Python package compares the change of a least-squares line with 0.01 and ignores noise: a calm series may alternate there.
+ * The Python package compares the change of a least-squares line with 0.01 and ignores noise: a
+ * calm series may alternate there.
  */
 #ifndef CALIBRAX_MONITORING_TENDENCY_H
 #define CALIBRAX_MONITORING_TENDENCY_H
@@ -45,7 +46,8 @@ typedef struct cbx_tendency {
 /** "rising", or by the metric's direction "improving", "degrading"; "?" for an invalid number */
 CBX_API const char *cbx_tendency_name(cbx_tendency_kind kind, cbx_direction direction);
 /**
- * @param x          n values, oldest first; those that are not finite are left out; the newest CBX_TENDENCY_MAX of the others count
+ * @param x          n values, oldest first; those that are not finite are left out; the newest
+ *   CBX_TENDENCY_MAX of the others count
  * @param threshold  > 0; CBX_TENDENCY_THRESHOLD
  * @param level      of the interval, in (0, 1)
  * @return CBX_OK; CBX_EINVAL; CBX_ENOMEM.  Safe from any thread.  Since 0.1.

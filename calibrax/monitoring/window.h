@@ -1,8 +1,10 @@
 /**
- * The last values of a stream: mean, quantile and share of failures over a window of fixed memory, however long the stream is.
+ * The last values of a stream: mean, quantile and share of failures over a window of fixed memory,
+ * however long the stream is.
  *
- * A window has a greatest number of values and, if asked for, a greatest age.  Time is the caller's, in ns, and only its differences
- * count; a clock that goes back removes nothing.  One thread uses a window at a time.  Since 0.1.
+ * A window has a greatest number of values and, if asked for, a greatest age.  Time is the
+ * caller's, in ns, and only its differences count; a clock that goes back removes nothing.  One
+ * thread uses a window at a time.  Since 0.1.
  */
 #ifndef CALIBRAX_MONITORING_WINDOW_H
 #define CALIBRAX_MONITORING_WINDOW_H
@@ -37,7 +39,8 @@ CBX_API void cbx_window_add(cbx_window *w, double value, bool failed, uint64_t n
 /** Allocates nothing; takes capacity * log(capacity) steps. */
 CBX_API void cbx_window_read(cbx_window *w, uint64_t now_ns, cbx_window_facts *out);
 
-/** The values of the mean of cbx_window_read, oldest first; returns how many, at most capacity.  Allocates nothing. */
+/** The values of the mean of cbx_window_read, oldest first; returns how many, at most capacity.
+ * Allocates nothing. */
 CBX_API size_t cbx_window_values(const cbx_window *w, uint64_t now_ns, double *out, size_t capacity);
 
 CBX_END_DECLS

@@ -80,7 +80,8 @@ void cbx__axis_unit(cbx__axis *a, const char *label)
     a->has_unit = a->unit < CBX_LEN(units);
 }
 
-/* The exponent, a multiple of 3, under which a number of the axis' unit is read: seconds have no kilo. */
+/* The exponent, a multiple of 3, under which a number of the axis' unit is read: seconds have no
+ * kilo. */
 static int read_exponent(const cbx__axis *a, int exponent)
 {
     int of_base = exponent + units[a->unit].exponent, three = 3 * (int)floor(of_base / 3.0);

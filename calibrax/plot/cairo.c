@@ -1,8 +1,9 @@
 /*
  * PDF and PNG of a scene through cairo (1.12 or newer; LGPL-2.1 or MPL-1.1), loaded on first use.
  *
- * Its calls are declared here as its manual gives them (cairographics.org/manual): the binary interface has been stable
- * since 1.0.  PDFs carry the date 1980-01-01, so that equal plots make equal files.
+ * Its calls are declared here as its manual gives them (cairographics.org/manual): the binary
+ * interface has been stable since 1.0.  PDFs carry the date 1980-01-01, so that equal plots make
+ * equal files.
  */
 #include <math.h>
 #include <string.h>

@@ -124,8 +124,8 @@ static int by_x(const void *a, const void *b)
     return (p->y > q->y) - (p->y < q->y);
 }
 
-/* Those on the front in order of x, as a staircase that starts where x is best and ends where the other objective is; or the
- * others. */
+/* Those on the front in order of x, as a staircase that starts where x is best and ends where the
+ * other objective is; or the others. */
 static cbx_status add_candidates(cbx_plot *p, cbx_arena *arena, const double *x, const double *y, const bool *on,
                                  size_t n, bool front, bool from_right, cbx_err *err)
 {
@@ -151,7 +151,8 @@ static cbx_status add_candidates(cbx_plot *p, cbx_arena *arena, const double *x,
     return cbx_plot_line(p, &s, err);
 }
 
-/* Whether the front goes up to the right: there is more room below its points then, above them else. */
+/* Whether the front goes up to the right: there is more room below its points then, above them
+ * else. */
 static bool rises(const double *x, const double *y, const bool *on, size_t n)
 {
     for (size_t i = 0; i < n; i++)

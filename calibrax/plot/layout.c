@@ -186,7 +186,8 @@ static double lay_axes(cbx__sheet *sh, const legend *l)
 
 /* --- frame --- */
 
-/* Numbers of an axis with lines across, or its names: every one of thousands would be a black bar. */
+/* Numbers of an axis with lines across, or its names: every one of thousands would be a black
+ * bar. */
 static void draw_ticks(cbx__sheet *sh, bool along_x)
 {
     const cbx__axis *a = along_x ? &sh->x : &sh->y;

@@ -1,9 +1,10 @@
 /*
  * Colours and markers that every kind of colour vision can distinguish, and in grey by their form.
  *
- * Series: Okabe & Ito, "Color Universal Design" (2008), without its yellow, which paper swallows, then nine more hues and
- * lightnesses between them: sixteen series have colours of their own, and beyond them lines are dashed.  Fields: nine colours of
- * viridis (Smith & van der Walt, 2015; public domain), joined linearly.
+ * Series: Okabe & Ito, "Color Universal Design" (2008), without its yellow, which paper swallows,
+ * then nine more hues and lightnesses between them: sixteen series have colours of their own, and
+ * beyond them lines are dashed.  Fields: nine colours of viridis (Smith & van der Walt, 2015;
+ * public domain), joined linearly.
  */
 #include <math.h>
 

@@ -1,5 +1,6 @@
 /*
- * What is to be drawn, in px from the upper left corner, in order: the one thing that writers of SVG, PDF and PNG read.
+ * What is to be drawn, in px from the upper left corner, in order: the one thing that writers of
+ * SVG, PDF and PNG read.
  */
 #ifndef CALIBRAX_PLOT_SCENE_H
 #define CALIBRAX_PLOT_SCENE_H
@@ -52,7 +53,8 @@ typedef struct cbx__scene {
 extern const double cbx__dashes[4][5];
 
 void cbx__scene_init(cbx__scene *s, cbx_arena *arena, double width, double height, uint32_t paper);
-/* Each returns the item, to be changed further, or one that is thrown away when memory has run out. */
+/* Each returns the item, to be changed further, or one that is thrown away when memory has run
+ * out. */
 cbx__item *cbx__scene_path(cbx__scene *s, const char *role, cbx__paint paint, const cbx__xy *path, size_t n,
                            bool closed);
 cbx__item *cbx__scene_line(cbx__scene *s, const char *role, cbx__paint paint, double x0, double y0, double x1,
@@ -62,7 +64,8 @@ cbx__item *cbx__scene_disc(cbx__scene *s, const char *role, cbx__paint paint, do
 cbx__item *cbx__scene_words(cbx__scene *s, const char *role, uint32_t colour, double x, double y, double size,
                             cbx__anchor anchor, const char *words);
 
-/* A copy without control characters and without bytes that are not UTF-8, cut after `max` characters; NULL: no memory. */
+/* A copy without control characters and without bytes that are not UTF-8, cut after `max`
+ * characters; NULL: no memory. */
 char *cbx__plain_words(cbx_arena *arena, const char *s, size_t max);
 /* Width in px, from the letters' widths of Helvetica with a margin for wider fonts. */
 double cbx__words_width(const char *s, double size);

@@ -1,5 +1,6 @@
 /*
- * SVG 1.1 of a scene: one element an item, coordinates to a hundredth of a px, the same bytes for the same scene.
+ * SVG 1.1 of a scene: one element an item, coordinates to a hundredth of a px, the same bytes for
+ * the same scene.
  */
 #include "calibrax/plot/scene.h"
 

@@ -1,8 +1,9 @@
 /**
  * Time of an iteration over batches: fetching a batch and processing it, warm-up excluded.
  *
- * fetch is the time of next, batch that of process and sync together, for every batch that counts, less the clock's own cost.  Wall
- * time is their sum, without the work of the collector between batches.  Nothing is allocated while a clock runs.
+ * fetch is the time of next, batch that of process and sync together, for every batch that counts,
+ * less the clock's own cost.  Wall time is their sum, without the work of the collector between
+ * batches.  Nothing is allocated while a clock runs.
  */
 #ifndef CALIBRAX_PROFILING_BATCHES_H
 #define CALIBRAX_PROFILING_BATCHES_H
@@ -51,8 +52,8 @@ typedef struct cbx_batches_timing {
 /**
  * @param opts  NULL: all defaults
  * @param out   written on success only; the caller clears it
- * @return CBX_OK; CBX_EINVAL (no next, an option outside its range); CBX_ENOENT: no batch after the warm-up; CBX_ENOMEM;
- *         CBX_EDOM: a clock that ran backwards; what next and process return
+ * @return CBX_OK; CBX_EINVAL (no next, an option outside its range); CBX_ENOENT: no batch after the
+ *         warm-up; CBX_ENOMEM; CBX_EDOM: a clock that ran backwards; what next and process return
  */
 CBX_API cbx_status cbx_batches_time(cbx_ctx *ctx, const cbx_batches *b, const cbx_batches_opts *opts,
                                     cbx_batches_timing *out, cbx_err *err);

@@ -1,7 +1,9 @@
 /*
- * Grid intensity [g CO2 equivalents per kWh] of countries, 2021, and of parts of them, each with its year and source.
+ * Grid intensity [g CO2 equivalents per kWh] of countries, 2021, and of parts of them, each with
+ * its year and source.
  *
- * Source: Our World in Data, "Carbon intensity of electricity", from Ember's and the Energy Institute's yearly data, CC BY 4.0.
+ * Source: Our World in Data, "Carbon intensity of electricity", from Ember's and the Energy
+ * Institute's yearly data, CC BY 4.0.
  */
 #include "calibrax/profiling/carbon.h"
 
@@ -133,7 +135,8 @@ static bool is_of(const cbx_carbon_intensity *r, const char *country)
     return !country || strcmp(r->country, country) == 0;
 }
 
-/* Up to four regions that contain the word, else those nearest to it: "'US-NC' (North Carolina), ..."; "" for none. */
+/* Up to four regions that contain the word, else those nearest to it: "'US-NC' (North Carolina),
+ * ..."; "" for none. */
 static void put_near(const char *country, const char *word, char *out, size_t size)
 {
     enum { MAX_NEAR = 4 };

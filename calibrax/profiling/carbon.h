@@ -1,9 +1,10 @@
 /**
  * Carbon dioxide of energy, and codecarbon's file of emissions, written and read.
  *
- * emissions = energy * PUE * intensity of the grid.  The tables have yearly means of a country, and of the states, provinces or
- * bidding zones of some; an hour or a contract may differ by several times, so give the intensity if you know it.
- * File: emissions.csv of codecarbon 3 (comma-separated, RFC 4180, one header line); columns are found by name, in any order, and
+ * emissions = energy * PUE * intensity of the grid.  The tables have yearly means of a country, and
+ * of the states, provinces or bidding zones of some; an hour or a contract may differ by several
+ * times, so give the intensity if you know it.  File: emissions.csv of codecarbon 3
+ * (comma-separated, RFC 4180, one header line); columns are found by name, in any order, and
  * unknown ones ignored, so files of version 2 can be read.
  */
 #ifndef CALIBRAX_PROFILING_CARBON_H
@@ -28,7 +29,8 @@ typedef struct cbx_carbon_intensity {
 
 /** Rows in the order of their code; NULL past the end. */
 CBX_API const cbx_carbon_intensity *cbx_carbon_at(size_t i);
-/** @param country  code or English name, in any case.  @return CBX_OK; CBX_ENOENT: names the nearest code */
+/** @param country  code or English name, in any case.  @return CBX_OK; CBX_ENOENT: names the
+ *   nearest code */
 CBX_API cbx_status cbx_carbon_find(const char *country, const cbx_carbon_intensity **out, cbx_err *err);
 
 /** Rows in the order of their code; NULL past the end. */
@@ -37,7 +39,8 @@ CBX_API const cbx_carbon_intensity *cbx_carbon_region_at(size_t i);
  * A part of a country.
  * @param country  as for cbx_carbon_find; NULL: by the region's code
  * @param region   "US-CA"; with the country also "CA", or the name, "California"; in any case
- * @return CBX_OK; CBX_ENOENT: no such country, a country without regions, or no such region: the message has the nearest ones
+ * @return CBX_OK; CBX_ENOENT: no such country, a country without regions, or no such region: the
+ *   message has the nearest ones
  */
 CBX_API cbx_status cbx_carbon_find_region(const char *country, const char *region, const cbx_carbon_intensity **out,
                                           cbx_err *err);
@@ -91,7 +94,8 @@ CBX_API double cbx_carbon_kg(double joules, double g_per_kwh, double pue);
     X(NUMBER, pue)                                                                                                     \
     X(NUMBER, wue)
 
-/** One line.  Text: NULL reads as "", and is never NULL where it was read; numbers: NaN where the cell is empty. */
+/** One line.  Text: NULL reads as "", and is never NULL where it was read; numbers: NaN where the
+ * cell is empty. */
 typedef struct cbx_emissions {
 #define CBX_EMISSIONS_TEXT(name)         const char *name;
 #define CBX_EMISSIONS_NUMBER(name)       double name;
@@ -107,14 +111,15 @@ CBX_API cbx_emissions cbx_emissions_empty(void);
 
 /**
  * Replaces the file by one with these lines, atomically.
- * @return CBX_OK; CBX_EINVAL (text with a NUL or a control character other than a line's end); as cbx_file_write_atomic
+ * @return CBX_OK; CBX_EINVAL (text with a NUL or a control character other than a line's end); as
+ *   cbx_file_write_atomic
  */
 CBX_API cbx_status cbx_emissions_write(cbx_ctx *ctx, const char *path, const cbx_emissions *lines, size_t n,
                                        cbx_err *err);
 /**
  * @param arena  gets lines and texts
- * @return CBX_OK; CBX_EFORMAT (names the line: no `emissions` column, a column twice, too many or too few cells, a quote without an
- *         end, a cell that is not a number); as cbx_file_read
+ * @return CBX_OK; CBX_EFORMAT (names the line: no `emissions` column, a column twice, too many or
+ *         too few cells, a quote without an end, a cell that is not a number); as cbx_file_read
  */
 CBX_API cbx_status cbx_emissions_read(cbx_ctx *ctx, const char *path, cbx_arena *arena, const cbx_emissions **lines,
                                       size_t *n, cbx_err *err);

@@ -1,5 +1,6 @@
 /*
- * Calls by signature.  A signature keeps its first call, and of its later ones the last 31, of which the median is reported.
+ * Calls by signature.  A signature keeps its first call, and of its later ones the last 31, of
+ * which the median is reported.
  */
 #include "calibrax/profiling/compilation.h"
 

@@ -1,9 +1,9 @@
 /**
- * Compilation: the cost of the first call of a signature beyond the later ones, how often a compiled one is used again, and the same
- * over launches with a cold and with a warm cache.
+ * Compilation: the cost of the first call of a signature beyond the later ones, how often a
+ * compiled one is used again, and the same over launches with a cold and with a warm cache.
  *
- * cost of compiling = first call - steady call, both of one signature or one launch: the work of the call itself is in both and
- * cancels.  All other preparations on first use are included.
+ * cost of compiling = first call - steady call, both of one signature or one launch: the work of
+ * the call itself is in both and cancels.  All other preparations on first use are included.
  */
 #ifndef CALIBRAX_PROFILING_COMPILATION_H
 #define CALIBRAX_PROFILING_COMPILATION_H
@@ -14,7 +14,8 @@
 
 CBX_BEGIN_DECLS
 
-/** Records calls that the caller makes and times: of functions of another language, of requests to a server. */
+/** Records calls that the caller makes and times: of functions of another language, of requests to
+ * a server. */
 typedef struct cbx_compilation cbx_compilation;
 
 typedef enum cbx_compile_level {
@@ -78,8 +79,9 @@ typedef struct cbx_launch_times {
 typedef struct cbx_launches_opts {
     uint32_t struct_size;
     size_t launches; /* of each kind, 1..4096 */
-    /* variable with the folder of compiled code, "JAX_COMPILATION_CACHE_DIR": cold launches get a new, empty one each, warm ones
-     * share one that an extra launch has filled.  NULL: cold launches only */
+    /* variable with the folder of compiled code, "JAX_COMPILATION_CACHE_DIR": cold launches get a
+     * new, empty one each, warm ones share one that an extra launch has filled.  NULL: cold
+     * launches only */
     const char *cache_env;
     double level; /* of the medians' intervals, in (0, 1) */
 } cbx_launches_opts;
@@ -99,15 +101,16 @@ typedef struct cbx_launches_report {
     cbx_allocator al;
 } cbx_launches_report;
 
-/** Measures one launch, in a process of its own that it starts: with the environment as it is then. */
+/** Measures one launch, in a process of its own that it starts: with the environment as it is
+ * then. */
 typedef cbx_status (*cbx_launch_fn)(void *user, cbx_launch_times *out, cbx_err *err);
 
 /**
  * Calls measure(user) once a launch.
  * @param opts  NULL: all defaults
  * @param out   written on success only; the caller clears it
- * @return CBX_OK; CBX_EINVAL; CBX_EIO: no folder for a cache; CBX_EDOM: a time that is not finite or below 0; CBX_ENOMEM; what
- *         measure returns
+ * @return CBX_OK; CBX_EINVAL; CBX_EIO: no folder for a cache; CBX_EDOM: a time that is not finite
+ *         or below 0; CBX_ENOMEM; what measure returns
  */
 CBX_API cbx_status cbx_launches_measure(cbx_ctx *ctx, cbx_launch_fn measure, void *user, const cbx_launches_opts *opts,
                                         cbx_launches_report *out, cbx_err *err);
@@ -123,11 +126,13 @@ typedef struct cbx_launch_program {
 
 /**
  * A cbx_launch_fn whose user is a cbx_launch_program: runs it, and reads first_call and call_time.
- * @return CBX_OK; CBX_ENOENT, CBX_EPERM (no such program, or it may not be run); CBX_ECHILD: it failed, with its last line;
- *         CBX_EINTERRUPTED: it ended with status 130; CBX_EFORMAT: it wrote something else; CBX_EIO; CBX_ENOMEM
+ * @return CBX_OK; CBX_ENOENT, CBX_EPERM (no such program, or it may not be run); CBX_ECHILD: it
+ *         failed, with its last line; CBX_EINTERRUPTED: it ended with status 130; CBX_EFORMAT: it
+ *         wrote something else; CBX_EIO; CBX_ENOMEM
  */
 CBX_API cbx_status cbx_launch_program_run(void *user, cbx_launch_times *out, cbx_err *err);
-/** Reads such a document, which may be any bytes; a metric that it lacks is NaN.  @return CBX_OK; CBX_EFORMAT; CBX_ENOMEM */
+/** Reads such a document, which may be any bytes; a metric that it lacks is NaN.  @return CBX_OK;
+ * CBX_EFORMAT; CBX_ENOMEM */
 cbx_status cbx__launch_times_read(const char *text, size_t len, const char *name, cbx_launch_times *out, cbx_err *err);
 
 CBX_END_DECLS

@@ -7,7 +7,8 @@
 #include "calibrax/base/options.h"
 
 #define MIN_RESAMPLED 8
-/* Every order with an intercept contains the constant, so that can never have all the weight: it is judged by the rest. */
+/* Every order with an intercept contains the constant, so that can never have all the weight: it is
+ * judged by the rest. */
 #define FLAT_WEIGHT 0.5
 #define FLAT_ERROR  0.1
 

@@ -1,6 +1,6 @@
 /**
- * How the time of a call grows with its size: measured over sizes, the order chosen by model selection, undecided where the points do
- * not suffice.
+ * How the time of a call grows with its size: measured over sizes, the order chosen by model
+ * selection, undecided where the points do not suffice.
  */
 #ifndef CALIBRAX_PROFILING_COMPLEXITY_H
 #define CALIBRAX_PROFILING_COMPLEXITY_H

@@ -1,7 +1,8 @@
 /*
- * Events.  Intel: FP_ARITH_INST_RETIRED (0xC7), Broadwell and later (Intel SDM volume 3, chapter on performance monitoring events);
- * its unit masks add up, so masks of the same number of lanes share a counter.  AMD family 17h and later: RETIRED_SSE_AVX_FLOPS (0x03),
- * which counts operations (AMD PPR of the families, PMCx003).  PAPI's presets are made of the same.
+ * Events.  Intel: FP_ARITH_INST_RETIRED (0xC7), Broadwell and later (Intel SDM volume 3, chapter on
+ * performance monitoring events); its unit masks add up, so masks of the same number of lanes share
+ * a counter.  AMD family 17h and later: RETIRED_SSE_AVX_FLOPS (0x03), which counts operations (AMD
+ * PPR of the families, PMCx003).  PAPI's presets are made of the same.
  */
 #include "calibrax/profiling/counter.h"
 
@@ -178,7 +179,8 @@ static cbx_status open_perf(cbx_ctx *ctx, const cbx__counter_opts *o, cbx__count
     return CBX_OK;
 }
 
-/* A counter that had to share its place ran a part of the time: what it saw stands for all of it. */
+/* A counter that had to share its place ran a part of the time: what it saw stands for all of
+ * it. */
 static cbx_status read_event(int fd, double *count, cbx_err *err)
 {
     uint64_t v[3] = { 0 }; /* count, time enabled, time running */

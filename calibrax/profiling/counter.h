@@ -1,8 +1,9 @@
 /*
  * Inside the library: the CPU's own count of floating-point operations, by PAPI or by the kernel.
  *
- * Counted is what this thread retires after cbx__counter_open; by the kernel also the threads that it starts from then on.  A fused multiply-add counts 2, a vector instruction as many as it has lanes,
- * masked lanes included.
+ * Counted is what this thread retires after cbx__counter_open; by the kernel also the threads that
+ * it starts from then on.  A fused multiply-add counts 2, a vector instruction as many as it has
+ * lanes, masked lanes included.
  */
 #ifndef CALIBRAX_PROFILING_COUNTER_H
 #define CALIBRAX_PROFILING_COUNTER_H

@@ -1,6 +1,6 @@
 /*
- * The powercap tree: intel-rapl:P is a package or psys, intel-rapl:P:D a domain of it.  AMD's driver uses the same names.
- * intel-rapl-mmio:* counts the same packages again and is left out.
+ * The powercap tree: intel-rapl:P is a package or psys, intel-rapl:P:D a domain of it.  AMD's
+ * driver uses the same names.  intel-rapl-mmio:* counts the same packages again and is left out.
  */
 #include "calibrax/profiling/energy.h"
 

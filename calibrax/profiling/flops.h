@@ -1,9 +1,10 @@
 /**
  * Work of a call: floating-point operations and bytes, and where the numbers come from.
  *
- * Best first: the trace of a function of arrays counts exactly, by the conventions of calibrax/array/trace/cost.h; hardware counters
- * (PAPI, else the kernel's) count the instructions that the CPU retired, of any code; declared work is an assertion of the caller.
- * A result names its source, and why a better one was not available.
+ * Best first: the trace of a function of arrays counts exactly, by the conventions of
+ * calibrax/array/trace/cost.h; hardware counters (PAPI, else the kernel's) count the instructions
+ * that the CPU retired, of any code; declared work is an assertion of the caller.  A result names
+ * its source, and why a better one was not available.
  */
 #ifndef CALIBRAX_PROFILING_FLOPS_H
 #define CALIBRAX_PROFILING_FLOPS_H
@@ -21,7 +22,7 @@ CBX_BEGIN_DECLS
     X(PAPI, "papi")         /* */                                                                                      \
     X(PERF, "perf_event")   /* */                                                                                      \
     X(DECLARED, "declared") /* */                                                                                      \
-    X(XLA, "xla")           /* of a Python function: XLA's account of what it compiled; a loop's body counts once */
+    X(XLA, "xla")           /* of a Python function, as XLA counts: a loop's body once */
 
 typedef enum cbx_flops_source {
 #define CBX_FLOPS_SOURCE_ENUM(name, words) CBX_FLOPS_##name,
@@ -38,17 +39,19 @@ typedef struct cbx_flops {
     cbx_flops_source source;
     double flop;
     double transcendental, int_op; /* traces only; hardware counts them in flop */
-    double bytes;                  /* read and written; traces: every operation as a separate pass */
-    double bytes_least;            /* words:ok  operands and results of the whole function */
-    unsigned flags;                /* CBX_COST_..., of traces */
-    char events[96];               /* of hardware: "PAPI_DP_OPS + PAPI_SP_OPS"; else "" */
-    char why[640];                 /* why no better source was used; "": none was tried */
+    /* read and written; traces: every operation as a separate pass */
+    double bytes;
+    double bytes_least; /* words:ok  operands and results of the whole function */
+    unsigned flags;     /* CBX_COST_..., of traces */
+    char events[96];    /* of hardware: "PAPI_DP_OPS + PAPI_SP_OPS"; else "" */
+    char why[640];      /* why no better source was used; "": none was tried */
 } cbx_flops;
 
 /** By trace.  @return as cbx_cost_count */
 CBX_API cbx_status cbx_flops_of_fn(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx_flops *out,
                                    cbx_err *err);
-/** By trace; if that must guess (a loop of unknown length, a branch on data), by a run with these operands.
+/** By trace; if that must guess (a loop of unknown length, a branch on data), by a run with these
+ * operands.
  * @return as cbx_cost_count_run */
 CBX_API cbx_status cbx_flops_of_fn_with(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *const *in, cbx_flops *out,
                                         cbx_err *err);
@@ -66,11 +69,13 @@ typedef struct cbx_flops_opts {
 #define CBX_FLOPS_OPTS_INIT CBX_OPTS(cbx_flops_opts, 0, 0, 0, 0, 0, 0, 0)
 
 /**
- * Of any code: calls fn(user) once uncounted, then `calls` times under hardware counters, if there are any; else what was declared.
- * Counters see this thread and those that it starts; work of other threads is missing.
+ * Of any code: calls fn(user) once uncounted, then `calls` times under hardware counters, if there
+ * are any; else what was declared.  Counters see this thread and those that it starts; work of
+ * other threads is missing.
  * @param opts  NULL: all defaults
  * @param out   without a source, source is CBX_FLOPS_NONE and flop NaN; why lists what was tried
- * @return CBX_OK; CBX_EINVAL (no fn, struct_size, declared work below 0); CBX_ENOMEM; CBX_EIO: a counter that broke
+ * @return CBX_OK; CBX_EINVAL (no fn, struct_size, declared work below 0); CBX_ENOMEM; CBX_EIO: a
+ *   counter that broke
  */
 CBX_API cbx_status cbx_flops_of_calls(cbx_ctx *ctx, cbx_timed_fn fn, void *user, const cbx_flops_opts *opts,
                                       cbx_flops *out, cbx_err *err);

@@ -1,6 +1,7 @@
 /*
- * NVML by name: types and numbers as the NVML API reference gives them (nvmlReturn_t, nvmlMemory_t, nvmlUtilization_t,
- * nvmlClockType_t, nvmlTemperatureSensors_t), which have been the same since version 1 of the ABI.
+ * NVML by name: types and numbers as the NVML API reference gives them (nvmlReturn_t, nvmlMemory_t,
+ * nvmlUtilization_t, nvmlClockType_t, nvmlTemperatureSensors_t), which have been the same since
+ * version 1 of the ABI.
  */
 #include "calibrax/profiling/gpu.h"
 
@@ -23,7 +24,8 @@ typedef struct nvml_utilization {
     unsigned gpu, memory;
 } nvml_utilization;
 
-/* nvmlProcessInfo_t: of versions 2 and 3 it ends with two numbers of an instance, of version 1 after the memory. */
+/* nvmlProcessInfo_t: of versions 2 and 3 it ends with two numbers of an instance, of version 1
+ * after the memory. */
 typedef struct nvml_process {
     unsigned pid;
     unsigned long long bytes; /* all ones: unknown */

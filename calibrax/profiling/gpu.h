@@ -1,7 +1,8 @@
 /**
  * Readings of an NVIDIA device through NVML, loaded on first use.
  *
- * A device is open from cbx_gpu_open to cbx_gpu_close and may be read from any thread in between, several at a time.
+ * A device is open from cbx_gpu_open to cbx_gpu_close and may be read from any thread in between,
+ * several at a time.
  */
 #ifndef CALIBRAX_PROFILING_GPU_H
 #define CALIBRAX_PROFILING_GPU_H
@@ -15,12 +16,15 @@ typedef struct cbx_gpu cbx_gpu;
 /** One reading; NaN: not reported by the device. */
 typedef struct cbx_gpu_reading {
     double mem_used_mb, mem_total_mb; /* MiB, of the whole device */
-    double util, mem_util;            /* [percent] of the last sensor period with a kernel running, with memory busy */
+    /* [percent] of the last sensor period with a kernel running, with memory busy */
+    double util, mem_util;
     double graphics_mhz, sm_mhz, memory_mhz; /* now */
     double temperature_c;
-    double power_w, power_limit_w; /* of the board; some sensors sample a quarter of the time (arXiv 2312.02741) */
-    double energy_j;               /* since the driver was loaded; updated about every 0.1 s */
-    uint64_t throttle;             /* CBX_GPU_THROTTLE_...; also 0 if the device does not report it */
+    /* of the board; some sensors sample a quarter of the time (arXiv 2312.02741) */
+    double power_w, power_limit_w;
+    double energy_j; /* since the driver was loaded; updated about every 0.1 s */
+    /* CBX_GPU_THROTTLE_...; also 0 if the device does not report it */
+    uint64_t throttle;
 } cbx_gpu_reading;
 
 /* name, bit of NVML, words, whether it slows a kernel down */
@@ -53,7 +57,8 @@ CBX_API bool cbx_gpu_is_slowed(uint64_t reasons);
  * @param index    of NVML, which counts all devices, whatever CUDA_VISIBLE_DEVICES is
  * @param library  path of the library instead of libnvidia-ml.so.1; NULL: that
  * @param out      the caller closes it
- * @return CBX_OK; CBX_EUNAVAILABLE (no library, no driver, too old a one); CBX_ENOENT (no such device); CBX_EPERM; CBX_ENOMEM
+ * @return CBX_OK; CBX_EUNAVAILABLE (no library, no driver, too old a one); CBX_ENOENT (no such
+ *   device); CBX_EPERM; CBX_ENOMEM
  */
 CBX_API cbx_status cbx_gpu_open(cbx_ctx *ctx, unsigned index, const char *library, cbx_gpu **out, cbx_err *err);
 /** The same by PCI address, as CUDA reports it ("0000:01:00.0"). */
@@ -62,11 +67,12 @@ CBX_API cbx_status cbx_gpu_open_at(cbx_ctx *ctx, const char *address, const char
 CBX_API void cbx_gpu_close(cbx_gpu *gpu);
 /** "NVIDIA H200"; lives as long as gpu. */
 CBX_API const char *cbx_gpu_name(const cbx_gpu *gpu);
-/** Allocates nothing.  @return CBX_OK, also if only some members are reported; CBX_EIO: the device is lost */
+/** Allocates nothing.  @return CBX_OK, also if only some members are reported; CBX_EIO: the device
+ * is lost */
 CBX_API cbx_status cbx_gpu_read(cbx_gpu *gpu, cbx_gpu_reading *out, cbx_err *err);
 /**
- * The device memory of these processes, for compute and for graphics.  NVML uses the machine's process numbers: in a container with
- * its own numbers no process is found.
+ * The device memory of these processes, for compute and for graphics.  NVML uses the machine's
+ * process numbers: in a container with its own numbers no process is found.
  * @return [MiB]; 0 if they hold none; NaN: not reported by the driver
  */
 CBX_API double cbx_gpu_memory_of(cbx_gpu *gpu, const pid_t *pids, size_t npids);

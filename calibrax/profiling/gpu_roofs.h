@@ -1,8 +1,9 @@
 /**
- * The measured roofs of a GPU: rates of arithmetic by type and unit, bandwidth of L2 and of memory, and the state of the device
- * meanwhile (clocks, power, temperature and throttling, by NVML).
+ * The measured roofs of a GPU: rates of arithmetic by type and unit, bandwidth of L2 and of memory,
+ * and the state of the device meanwhile (clocks, power, temperature and throttling, by NVML).
  *
- * A roof is the best slice, as for a core of the CPU (core/probe.h), with the median and its interval.
+ * A roof is the best slice, as for a core of the CPU (core/probe.h), with the median and its
+ * interval.
  * How it is measured: array/cuda/probe.h.  `calibrax doctor --machine --gpu 0` shows it.
  */
 #ifndef CALIBRAX_PROFILING_GPU_ROOFS_H
@@ -59,15 +60,16 @@ typedef struct cbx_gpu_roofs_opts {
  * Measures now, about 3 s.  Without NVML, cuBLAS or a unit the rest is measured, with reasons.
  * @param opts  NULL: defaults
  * @param out   written on success only
- * @return CBX_OK; CBX_EINVAL (struct_size); as cbx_cuda_open (CBX_EUNAVAILABLE: no kernels, no driver, no device); as cbx_cuda_probe
+ * @return CBX_OK; CBX_EINVAL (struct_size); as cbx_cuda_open (CBX_EUNAVAILABLE: no kernels, no
+ *   driver, no device); as cbx_cuda_probe
  */
 CBX_API cbx_status cbx_gpu_roofs_measure(cbx_ctx *ctx, const cbx_gpu_roofs_opts *opts, cbx_gpu_roofs *out,
                                          cbx_err *err);
 /** "L2", "memory" */
 CBX_API const char *cbx_gpu_level_name(int level);
 /**
- * All measurements, and "roofs" for a run's metadata ({"flop_per_s": {NAME: X}, "bytes_per_s": {NAME: X}}, for the exporters'
- * roofline).  NULL: out of memory.  The caller unrefs it.
+ * All measurements, and "roofs" for a run's metadata ({"flop_per_s": {NAME: X}, "bytes_per_s":
+ * {NAME: X}}, for the exporters' roofline).  NULL: out of memory.  The caller unrefs it.
  */
 CBX_API cbx_json *cbx_gpu_roofs_to_json(const cbx_gpu_roofs *g);
 

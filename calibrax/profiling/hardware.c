@@ -1,8 +1,9 @@
 /*
  * The table: makers' data sheets, dense rates [Tflop/s] and bandwidth [GB/s]; 0: unknown.
  *
- * Detection, in this order: names of the driver, NVML, PCI.  A 3D controller (PCI class 0x0302) or processing accelerator (0x12) of a
- * known maker counts even if it is not in the table; a display adapter (0x0300) and anything of Google counts only if it is.
+ * Detection, in this order: names of the driver, NVML, PCI.  A 3D controller (PCI class 0x0302) or
+ * processing accelerator (0x12) of a known maker counts even if it is not in the table; a display
+ * adapter (0x0300) and anything of Google counts only if it is.
  */
 #include "calibrax/profiling/hardware.h"
 

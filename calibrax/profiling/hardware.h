@@ -1,8 +1,9 @@
 /**
- * The maximum rates of devices by their makers' data sheets: dense rates by type, and bandwidth of memory.
+ * The maximum rates of devices by their makers' data sheets: dense rates by type, and bandwidth of
+ * memory.
  *
- * Data sheets promise more than any kernel reaches; measured roofs are better (core/probe.h, profiling/roofline.h).
- * NaN: not in the data sheet.  Everything here is safe from any thread.
+ * Data sheets promise more than any kernel reaches; measured roofs are better (core/probe.h,
+ * profiling/roofline.h).  NaN: not in the data sheet.  Everything here is safe from any thread.
  */
 #ifndef CALIBRAX_PROFILING_HARDWARE_H
 #define CALIBRAX_PROFILING_HARDWARE_H
@@ -44,8 +45,8 @@ typedef struct cbx_hardware {
     char source[96];
     unsigned compute_capability; /* of CUDA, ten times: 90 is 9.0; 0: not of NVIDIA */
     unsigned simd_width;         /* of a CPU: lanes of float32 in its widest vectors; 0: not a CPU */
-    /* Of NVIDIA: fragments of warp matrix functions by compute capability (CUDA C++ Programming Guide, "Element Types and Matrix
-     * Sizes").  Of a CPU: tiles of AMX.  Others: none. */
+    /* Of NVIDIA: fragments of warp matrix functions by compute capability (CUDA C++ Programming
+     * Guide, "Element Types and Matrix Sizes").  Of a CPU: tiles of AMX.  Others: none. */
     cbx_matrix_shape matrix_shape[CBX_HARDWARE_MAX_SHAPES];
     size_t nmatrix_shapes;
 } cbx_hardware;
@@ -53,22 +54,24 @@ typedef struct cbx_hardware {
 /** Devices of the table, oldest first; false past the end. */
 CBX_API bool cbx_hardware_at(size_t i, cbx_hardware *out);
 /**
- * @param name  of the table ("h200"), or its name in the driver ("NVIDIA H200", "Tesla V100-SXM2-16GB"), in any case
+ * @param name  of the table ("h200"), or its name in the driver ("NVIDIA H200", "Tesla
+ *   V100-SXM2-16GB"), in any case
  * @return CBX_OK; CBX_ENOENT: the device is not in the table
  */
 CBX_API cbx_status cbx_hardware_find(const char *name, cbx_hardware *out, cbx_err *err);
 /**
- * The accelerators of this machine: by the names in NVIDIA's driver, else by NVML, else by PCI numbers (NVIDIA, AMD, TPUs).
+ * The accelerators of this machine: by the names in NVIDIA's driver, else by NVML, else by PCI
+ * numbers (NVIDIA, AMD, TPUs).
  * @param root   NULL or "/": this machine; a folder: a captured one, without NVML
  * @param out    the device; written on success only
  * @param count  how many of it; may be NULL
- * @return CBX_OK: all accelerators are of one kind of the table; CBX_ENOENT: no accelerator; CBX_EUNAVAILABLE: several kinds, or one
- *         that is not in the table, named; CBX_ENOMEM
+ * @return CBX_OK: all accelerators are of one kind of the table; CBX_ENOENT: no accelerator;
+ *         CBX_EUNAVAILABLE: several kinds, or one that is not in the table, named; CBX_ENOMEM
  */
 CBX_API cbx_status cbx_hardware_detect(cbx_ctx *ctx, const char *root, cbx_hardware *out, size_t *count, cbx_err *err);
 /**
- * A CPU by formula: cores * clock * lanes * pipes * 2, two multiply-add pipes a core, lanes by the widest vector instructions it has.
- * bytes_per_s is NaN: unknown.
+ * A CPU by formula: cores * clock * lanes * pipes * 2, two multiply-add pipes a core, lanes by the
+ * widest vector instructions it has.  bytes_per_s is NaN: unknown.
  * @param clock_hz  that all cores hold together; <= 0 or NaN: CBX_EINVAL
  */
 CBX_API cbx_status cbx_hardware_of_cpu(const cbx_machine *m, double clock_hz, cbx_hardware *out, cbx_err *err);

@@ -1,6 +1,7 @@
 /*
- * HLO text, line by line: computations begin with a head that ends in '{', then come instructions.  A computation is the body of a
- * fusion if a later fusion names it (calls=NAME), so counts are kept by name.
+ * HLO text, line by line: computations begin with a head that ends in '{', then come instructions.
+ * A computation is the body of a fusion if a later fusion names it (calls=NAME), so counts are kept
+ * by name.
  */
 #include "calibrax/profiling/hlo.h"
 

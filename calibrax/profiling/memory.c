@@ -1,5 +1,6 @@
 /*
- * Memory over time and of a call.  The thresholds are those of the Python package; a leak must also rise throughout.
+ * Memory over time and of a call.  The thresholds are those of the Python package; a leak must also
+ * rise throughout.
  */
 #include "calibrax/profiling/memory.h"
 

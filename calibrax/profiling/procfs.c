@@ -1,6 +1,7 @@
 /*
- * Reading /proc and the memory control group.  Formats: proc(5), Documentation/admin-guide/cgroup-v2.rst ("memory.events") and
- * cgroup-v1/memory.rst ("memory.oom_control") of Linux.
+ * Reading /proc and the memory control group.  Formats: proc(5),
+ * Documentation/admin-guide/cgroup-v2.rst ("memory.events") and cgroup-v1/memory.rst
+ * ("memory.oom_control") of Linux.
  */
 #include "calibrax/profiling/procfs.h"
 
@@ -26,7 +27,8 @@ static const char *find_line(const char *text, const char *key)
     return NULL;
 }
 
-/* The text after the key and one more character, in the first line that begins with them; NULL: no such line. */
+/* The text after the key and one more character, in the first line that begins with them; NULL: no
+ * such line. */
 static const char *find_member(const char *text, const char *key, char follows)
 {
     size_t n = strlen(key);
@@ -62,7 +64,8 @@ bool cbx__proc_stat_parse(const char *text, cbx__proc_stat *out)
     unsigned long long v[10];
     char state[2]; /* a letter */
     int parent;
-    /* after the name: state ppid (5 left out) minflt cminflt majflt cmajflt utime stime cutime cstime (2) threads (1) start */
+    /* after the name: state ppid (5 left out) minflt cminflt majflt cmajflt utime stime cutime
+     * cstime (2) threads (1) start */
     if (!after ||
         sscanf(after + 1,
                " %1[A-Za-z] %d %*d %*d %*d %*d %*u %llu %llu %llu %llu %llu %llu %llu %llu %*d %*d %llu %*d %llu",

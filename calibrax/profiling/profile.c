@@ -1,10 +1,12 @@
 /*
  * Repeated runs of a command, monitored.
  *
- * The child stays a zombie until the monitor has taken its last sample, so that its counters are final there.
+ * The child stays a zombie until the monitor has taken its last sample, so that its counters are
+ * final there.
  *
- * ru_maxrss of wait4 is at least the memory of the process that started the child (exec keeps the previous mark), so it is used only
- * if it is greater than this program's own mark, else the monitor's VmHWM.
+ * ru_maxrss of wait4 is at least the memory of the process that started the child (exec keeps the
+ * previous mark), so it is used only if it is greater than this program's own mark, else the
+ * monitor's VmHWM.
  */
 #include "calibrax/profiling/profile.h"
 
@@ -46,7 +48,8 @@ static void trace_run(cbx_timeline *t, const char *name, uint64_t start_ns, uint
     }
 }
 
-/* Until it has ended by itself, or the stop flag is set: then it is ended.  Whether it was stopped. */
+/* Until it has ended by itself, or the stop flag is set: then it is ended.  Whether it was
+ * stopped. */
 static bool wait_for_end(const cbx_profile_opts *o, cbx__process *p)
 {
     while (!cbx__process_wait(p, TICK_NS)) {

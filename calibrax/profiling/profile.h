@@ -1,8 +1,9 @@
 /**
- * A command that is run several times and monitored: wall time, resources of all its processes, one record a run.
+ * A command that is run several times and monitored: wall time, resources of all its processes, one
+ * record a run.
  *
- * The process launch is the sample: estimates are over runs.  A run lasts from before the process is made until it has ended, even if
- * its children live on.
+ * The process launch is the sample: estimates are over runs.  A run lasts from before the process
+ * is made until it has ended, even if its children live on.
  */
 #ifndef CALIBRAX_PROFILING_PROFILE_H
 #define CALIBRAX_PROFILING_PROFILE_H
@@ -47,8 +48,8 @@ typedef struct cbx_profile {
 
 /**
  * @param out  written on success only; the caller clears it
- * @return CBX_OK; CBX_EINVAL; CBX_ENOENT, CBX_EPERM (no such program, or it may not be run); CBX_ECHILD (a run failed);
- *         CBX_EINTERRUPTED; CBX_ENOMEM; CBX_EIO
+ * @return CBX_OK; CBX_EINVAL; CBX_ENOENT, CBX_EPERM (no such program, or it may not be run);
+ *         CBX_ECHILD (a run failed); CBX_EINTERRUPTED; CBX_ENOMEM; CBX_EIO
  */
 CBX_API cbx_status cbx_profile_command(cbx_ctx *ctx, const cbx_profile_opts *opts, cbx_profile *out, cbx_err *err);
 CBX_API void cbx_profile_clear(cbx_profile *p);

@@ -1,9 +1,11 @@
 /**
- * A function of a Python module: time of a call, in a fresh interpreter that is monitored, and on request XLA's analysis.
+ * A function of a Python module: time of a call, in a fresh interpreter that is monitored, and on
+ * request XLA's analysis.
  *
- * The function is called without arguments.  A sample is the mean of the calls of a window, as in timing.h, of a loop in Python: the
- * time of an empty call is reported and not subtracted.  Results on a device are waited for (jax, torch), so that a call ends when
- * its work does.  Resources are of the whole interpreter, imports included.
+ * The function is called without arguments.  A sample is the mean of the calls of a window, as in
+ * timing.h, of a loop in Python: the time of an empty call is reported and not subtracted.  Results
+ * on a device are waited for (jax, torch), so that a call ends when its work does.  Resources are
+ * of the whole interpreter, imports included.
  */
 #ifndef CALIBRAX_PROFILING_PYTHON_CALL_H
 #define CALIBRAX_PROFILING_PYTHON_CALL_H
@@ -44,8 +46,9 @@ typedef struct cbx_python_call {
 
 /**
  * @param out  written on success only
- * @return CBX_OK; CBX_EINVAL (an option); CBX_ENOENT (no such interpreter); CBX_ECHILD: the module cannot be imported, has no such
- *         function, or the function raised: the message states which, with the place; CBX_EINTERRUPTED; CBX_EFORMAT; CBX_EIO; CBX_ENOMEM
+ * @return CBX_OK; CBX_EINVAL (an option); CBX_ENOENT (no such interpreter); CBX_ECHILD: the module
+ *         cannot be imported, has no such function, or the function raised: the message states
+ *         which, with the place; CBX_EINTERRUPTED; CBX_EFORMAT; CBX_EIO; CBX_ENOMEM
  */
 CBX_API cbx_status cbx_python_call_measure(cbx_ctx *ctx, const cbx_python_call_opts *opts, cbx_python_call *out,
                                            cbx_err *err);
@@ -54,7 +57,8 @@ CBX_API void cbx_python_call_clear(cbx_python_call *c);
 /**
  * Reads the answer of call.py, which may be any bytes.
  * @param c  timing.al is set; cleared with cbx_python_call_clear in any case
- * @return CBX_OK; CBX_EFORMAT; CBX_ECHILD (the function failed, with the interpreter's message); CBX_ENOMEM
+ * @return CBX_OK; CBX_EFORMAT; CBX_ECHILD (the function failed, with the interpreter's message);
+ *   CBX_ENOMEM
  */
 cbx_status cbx__python_answer_read(cbx_ctx *ctx, const cbx_python_call_opts *o, const char *text, size_t len,
                                    cbx_python_call *c, cbx_err *err);

@@ -1,6 +1,7 @@
 /*
- * A thread that calls a function at a set rate.  It keeps to a grid of times from its start, so that its own cost does not stretch the
- * interval, and counts the grid points that it missed.  And rows that such a thread keeps in a block of fixed size.
+ * A thread that calls a function at a set rate.  It keeps to a grid of times from its start, so
+ * that its own cost does not stretch the interval, and counts the grid points that it missed.  And
+ * rows that such a thread keeps in a block of fixed size.
  */
 #ifndef CALIBRAX_PROFILING_TICKER_H
 #define CALIBRAX_PROFILING_TICKER_H
@@ -29,7 +30,8 @@ cbx_status cbx__ticker_start(cbx__ticker *t, uint64_t first_ns, double interval_
 /* A last call, and the end of the thread; once only. */
 void cbx__ticker_stop(cbx__ticker *t);
 
-/* Rows of a size: every stride-th that is offered; when they are full, every second one is dropped. */
+/* Rows of a size: every stride-th that is offered; when they are full, every second one is
+ * dropped. */
 typedef struct cbx__thinned {
     void *rows; /* of the owner */
     size_t size, capacity, n, stride;

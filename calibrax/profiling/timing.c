@@ -1,5 +1,6 @@
 /*
- * Timing of calls.  Order: clock, compilation, first call, calibration, warm-up, samples, estimates.
+ * Timing of calls.  Order: clock, compilation, first call, calibration, warm-up, samples,
+ * estimates.
  */
 #include "calibrax/profiling/timing.h"
 
@@ -50,7 +51,8 @@ static double window_ns(timer *t, cbx_timed_fn fn, void *user, uint64_t calls)
 
 static void nothing(void *user) { (void)user; }
 
-/* What the loop and an empty call cost: the minimum of some windows, or their median, which is the usual cost. */
+/* What the loop and an empty call cost: the minimum of some windows, or their median, which is the
+ * usual cost. */
 static double empty_call(timer *t, uint64_t calls, bool usual)
 {
     cbx_timed_fn volatile empty = nothing;
@@ -63,7 +65,8 @@ static double empty_call(timer *t, uint64_t calls, bool usual)
 
 static double elapsed_s(timer *t) { return 1e-9 * since(t, t->start_ns); }
 
-/* An interruption makes one window long, seldom two: a long one is repeated unless it is too long for an interruption. */
+/* An interruption makes one window long, seldom two: a long one is repeated unless it is too long
+ * for an interruption. */
 static double calibration_window(timer *t, uint64_t calls, double target)
 {
     double ns = window_ns(t, t->fn, t->user, calls);

@@ -17,7 +17,8 @@ static bool begins_json(const unsigned char *head, size_t n)
     return i < n && (head[i] == '{' || head[i] == '[');
 }
 static bool begins_gzip(const unsigned char *head, size_t n) { return n > 2 && head[0] == 0x1f && head[1] == 0x8b; }
-/* XSpace and Trace are messages whose first field, 1, is a message: XPlane, TracePacket.  XSpace may begin with errors and warnings. */
+/* XSpace and Trace are messages whose first field, 1, is a message: XPlane, TracePacket.  XSpace
+ * may begin with errors and warnings. */
 static bool begins_xspace(const unsigned char *head, size_t n)
 {
     return n > 1 && (head[0] == 0x0a || head[0] == 0x12 || head[0] == 0x1a || head[0] == 0x22);

@@ -1,11 +1,14 @@
 /**
- * A trace that chrome://tracing and ui.perfetto.dev open: spans that nest, counters, instants, on named tracks.
+ * A trace that chrome://tracing and ui.perfetto.dev open: spans that nest, counters, instants, on
+ * named tracks.
  *
- * File: the JSON object form of the Trace Event Format, {"traceEvents":[...],"displayTimeUnit":"ns","otherData":{...}}; times are
- * microseconds with three decimals of CLOCK_MONOTONIC, so traces of several processes of one machine can be laid side by side.
+ * File: the JSON object form of the Trace Event Format,
+ * {"traceEvents":[...],"displayTimeUnit":"ns","otherData":{...}}; times are microseconds with three
+ * decimals of CLOCK_MONOTONIC, so traces of several processes of one machine can be laid side by
+ * side.
  *
- * Any number of threads may add events to one trace at a time; the allocator must then be thread-safe.  The first event that
- * cannot be kept is an error of cbx_timeline_write.
+ * Any number of threads may add events to one trace at a time; the allocator must then be
+ * thread-safe.  The first event that cannot be kept is an error of cbx_timeline_write.
  * Source: "Trace Event Format", the Catapult project.
  */
 #ifndef CALIBRAX_PROFILING_TRACING_H
@@ -43,7 +46,8 @@ CBX_API void cbx_timeline_free(cbx_timeline *t);
 /** Opens a span.  @param category  NULL: ""  @param at  NULL: this thread, now */
 CBX_API void cbx_timeline_begin(cbx_timeline *t, const char *name, const char *category, const cbx_timeline_at *at,
                                 const cbx_timeline_arg *args, size_t nargs);
-/** Closes the span that was opened last on the track.  Errors: no open span; a time before its begin. */
+/** Closes the span that was opened last on the track.  Errors: no open span; a time before its
+ * begin. */
 CBX_API void cbx_timeline_end(cbx_timeline *t, const cbx_timeline_at *at);
 /** A span as a whole. */
 CBX_API void cbx_timeline_span(cbx_timeline *t, const char *name, const char *category, const cbx_timeline_at *at,
@@ -61,9 +65,10 @@ CBX_API void cbx_timeline_note(cbx_timeline *t, const char *key, const char *val
 
 CBX_API size_t cbx_timeline_events(const cbx_timeline *t);
 /**
- * Writes the file, atomically; spans that are still open end at the last time of the trace.  The trace can go on.
- * @return CBX_OK; CBX_EINVAL (a span was closed that was not open, or before it began); CBX_EOVERFLOW (too many tracks); CBX_ENOMEM;
- *         as cbx_file_write_atomic
+ * Writes the file, atomically; spans that are still open end at the last time of the trace.  The
+ * trace can go on.
+ * @return CBX_OK; CBX_EINVAL (a span was closed that was not open, or before it began);
+ *         CBX_EOVERFLOW (too many tracks); CBX_ENOMEM; as cbx_file_write_atomic
  */
 CBX_API cbx_status cbx_timeline_write(cbx_ctx *ctx, cbx_timeline *t, const char *path, cbx_err *err);
 

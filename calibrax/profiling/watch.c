@@ -1,6 +1,7 @@
 /*
- * The tree and its sums.  Formats: proc(5).  The I/O of a waited-for child is added to its parent's (the kernel's kernel/exit.c,
- * wait_task_zombie), CPU time and faults likewise, as cutime, cstime, cminflt, cmajflt.
+ * The tree and its sums.  Formats: proc(5).  The I/O of a waited-for child is added to its parent's
+ * (the kernel's kernel/exit.c, wait_task_zombie), CPU time and faults likewise, as cutime, cstime,
+ * cminflt, cmajflt.
  */
 #include "calibrax/profiling/watch.h"
 

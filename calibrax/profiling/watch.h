@@ -1,5 +1,6 @@
 /*
- * Samples of a tree of processes, and the sums over them: the work of the sampling thread of resources.c.
+ * Samples of a tree of processes, and the sums over them: the work of the sampling thread of
+ * resources.c.
  *
  * All memory is given at the start.  Not safe from two threads at a time.
  */

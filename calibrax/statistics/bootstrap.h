@@ -37,7 +37,8 @@ typedef enum cbx_boot_method {
     CBX_BOOT_PERCENTILE, /* quantiles (1 -+ level)/2 of the resampled values */
     CBX_BOOT_BASIC,      /* the same, mirrored at the estimate */
     CBX_BOOT_BCA,        /* corrected for bias and skewness (jackknife) */
-    CBX_BOOT_STUDENTISED /* of a mean or a difference of means: each resample is measured by its own standard error */
+    /* of a mean or a difference of means: each resample is measured by its own standard error */
+    CBX_BOOT_STUDENTISED
 } cbx_boot_method;
 
 /** A statistic of one's own; y is NULL with one sample.  Called from several threads at once; must
@@ -56,10 +57,11 @@ typedef struct cbx_boot_opts {
     double level;     /* 0 < level < 1; 0.95 */
     size_t resamples; /* >= 1; 10000 */
     uint64_t seed;
-    size_t threads;       /* 0: one for each CPU that the process may use; at most 64 */
-    double *distribution; /* not NULL: receives the value of each resample, in the order of their numbers */
-    const volatile sig_atomic_t
-        *stop; /* set to 1 by another thread or a signal handler: ends at the next resample; NULL: never */
+    size_t threads; /* 0: one for each CPU that the process may use; at most 64 */
+    /* not NULL: receives the value of each resample, in the order of their numbers */
+    double *distribution;
+    /* set to 1 by another thread or a signal handler: ends at the next resample; NULL: never */
+    const volatile sig_atomic_t *stop;
 } cbx_boot_opts;
 
 #define CBX_BOOT_OPTS_INIT                                                                                             \

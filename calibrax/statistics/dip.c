@@ -143,8 +143,8 @@ cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, size_t dra
         double dip = dip_of_sorted(&w, n);
         w.x = drawn;
         for (size_t d = 0; d < draws; d++) {
-            /* Sorted uniform values: sums of exponential ones, which need no sorting; the dip does not ask
-             * for their scale. */
+            /* Sorted uniform values: sums of exponential ones, which need no sorting; the dip does
+             * not ask for their scale. */
             cbx_rng rng = cbx_rng_make(seed, d);
             double sum = 0;
             for (size_t i = 0; i < n; i++) drawn[i] = sum -= log1p(-cbx_rng_uniform(&rng));

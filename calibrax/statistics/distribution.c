@@ -20,7 +20,8 @@
 #define SQRT_2_PI   2.50662827463100050242
 #define LOG_EXTREME 690.0 /* exp of it and of its negative are normal numbers */
 
-/* The two tails of a distribution, which sum to 1; computed apart, so the small one keeps its digits. */
+/* The two tails of a distribution, which sum to 1; computed apart, so the small one keeps its
+ * digits. */
 typedef struct tails {
     double lower, upper;
 } tails;
@@ -129,7 +130,8 @@ typedef struct family {
     double a, b, log_norm;
 } family;
 
-/* Logarithmic distance of the tail at u from the requested one, rising with u; and its derivative. */
+/* Logarithmic distance of the tail at u from the requested one, rising with u; and its
+ * derivative. */
 static double misfit(const family *law, double u, double p, double q, double *derivative)
 {
     tails t = law->tails(law, u);

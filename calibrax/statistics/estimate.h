@@ -12,7 +12,8 @@ CBX_BEGIN_DECLS
  * interval exists. */
 typedef struct cbx_interval {
     double value, lower, upper;
-    double level; /* achieved coverage, for instance 0.96875; 0: too few samples, lower = -inf and upper = +inf */
+    /* achieved coverage, for instance 0.96875; 0: too few samples, lower = -inf and upper = +inf */
+    double level;
 } cbx_interval;
 
 /** What a table shows of a sample; all in the sample's unit. */

@@ -1,7 +1,8 @@
 /** Exact p-values of paired ratios, and corrections of p-values over a table.
  *
- * All corrections give adjusted p-values in the order of p, at most 1, monotone in p, ties alike: reject what
- * is adjusted to at most alpha. p holds m values in [0, 1], read only (CBX_EDOM otherwise);
+ * All corrections give adjusted p-values in the order of p, at most 1, monotone in p, ties alike:
+ * reject what is adjusted to at most alpha. p holds m values in [0, 1], read only (CBX_EDOM
+ * otherwise);
  * adjusted must not overlap p.  m = 0 does nothing.
  * @return CBX_OK; CBX_EDOM; CBX_ENOMEM.  Safe from any thread with contexts of their own.  Since
  *   0.1. */

@@ -34,10 +34,11 @@ typedef struct cbx__partition {
 /** Allocates nothing yet. */
 void cbx__partition_init(cbx__partition *p, const cbx_allocator *al, size_t min_segment, double penalty);
 void cbx__partition_clear(cbx__partition *p);
-/** Capacity for one more point, and with `again` for one of another penalty; x[n] may then be written.
- * false: out of memory, and nothing has changed. */
+/** Capacity for one more point, and with `again` for one of another penalty; x[n] may then be
+ * written.  false: out of memory, and nothing has changed. */
 bool cbx__partition_reserve(cbx__partition *p, bool again);
-/** Adds a point, for which capacity is reserved; a penalty other than before applies to all points. */
+/** Adds a point, for which capacity is reserved; a penalty other than before applies to all
+ * points. */
 void cbx__partition_append(cbx__partition *p, double x, double penalty);
 /** The changes, ascending; returns their number.  @param index  capacity n */
 size_t cbx__partition_changes(const cbx__partition *p, size_t *index);

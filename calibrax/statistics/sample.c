@@ -59,7 +59,8 @@ cbx_status cbx__joined_copy(cbx_ctx *ctx, const double *x, size_t n, const doubl
     return CBX_OK;
 }
 
-/* Squares left the range of double, or all are 0: scale the values so that the largest is near 1/4. */
+/* Squares left the range of double, or all are 0: scale the values so that the largest is near
+ * 1/4. */
 static cbx__moments scaled_moments(const double *x, size_t n, double variance)
 {
     double max = 0, sum = 0, squares = 0;

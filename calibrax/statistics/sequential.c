@@ -25,8 +25,8 @@ cbx_status cbx_sequence_init(cbx_sequence *s, const cbx_sequence_opts *opts, cbx
         return cbx_fail(err, CBX_EINVAL, "bounds %g and %g are not in order", o.low, o.high);
     *s = (cbx_sequence){ .opts = o, .bet_mean = 0.5, .bet_variance = 0.25 };
     double alpha = 1 - o.level;
-    /* Narrowest at n = planned: g n = -2 ln alpha + ln(-2 ln alpha) + 1; Waudby-Smith et al. (2024),
-     * appendix. */
+    /* Narrowest at n = planned: g n = -2 ln alpha + ln(-2 ln alpha) + 1; Waudby-Smith et al.
+     * (2024), appendix. */
     double l = -2 * log(alpha);
     s->scale = fmax(l + log(l) + 1, 0.1) / o.planned;
     return CBX_OK;

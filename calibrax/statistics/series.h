@@ -1,9 +1,9 @@
 /** Values in the order in which they came: autocorrelation, effective sample size, batch means,
  * tests of randomness, modes.
  *
- * Epochs of one launch depend on each other; these functions measure how much; a
- * p-value over epochs would be wrong.  Series are read only, finite.  A constant series has autocorrelation 0, full effective
- * size, and every p is 1.  Since 0.1.
+ * Epochs of one launch depend on each other; these functions measure how much; a p-value over
+ * epochs would be wrong.  Series are read only, finite.  A constant series has autocorrelation 0,
+ * full effective size, and every p is 1.  Since 0.1.
  * @return of all: CBX_OK; CBX_EINVAL (too short, options); CBX_EDOM (not finite); CBX_ENOMEM. */
 #ifndef CALIBRAX_STATISTICS_SERIES_H
 #define CALIBRAX_STATISTICS_SERIES_H
@@ -88,11 +88,11 @@ CBX_API cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, si
 #define CBX_SLOPE_MAX 2000 /* values of a series: all pairs are made */
 
 /** Theil-Sen: the median of (x_j - x_i) / (j - i), i < j, with the interval that Kendall's test
- * gives: the quotients of rank (N -+ z sqrt(inflation var S)) / 2 of N = n (n-1) / 2, var S = (n (n-1)
- * (2n+5) - sum t (t-1) (2t+5)) / 18 over groups of t equal values. An end that no quotient bounds
- * at the level is infinite. Sources: Sen, J. Am. Stat. Assoc. 63 (1968) 1379-1389; for series whose
- * values depend on each other, inflation n / n_eff: Yue & Wang, Water Resour. Manage. 18 (2004)
- * 201-218.
+ * gives: the quotients of rank (N -+ z sqrt(inflation var S)) / 2 of N = n (n-1) / 2, var S = (n
+ * (n-1) (2n+5) - sum t (t-1) (2t+5)) / 18 over groups of t equal values. An end that no quotient
+ * bounds at the level is infinite. Sources: Sen, J. Am. Stat. Assoc. 63 (1968) 1379-1389; for
+ * series whose values depend on each other, inflation n / n_eff: Yue & Wang, Water Resour. Manage.
+ * 18 (2004) 201-218.
  *
  * @param x          n values in order, finite; read only; 2 <= n <= CBX_SLOPE_MAX
  * @param inflation  of the variance, 1 for independent values; >= 1

@@ -1,4 +1,5 @@
-/** Steady state within a launch: does the series warm up, slow down, stay flat, or have no steady state?
+/** Steady state within a launch: does the series warm up, slow down, stay flat, or have no steady
+ * state?
  *
  * Nothing is discarded by count: the class and the first steady epoch are found by change points,
  * and a launch without steady state is reported as such.  Source of the classes: Barrett,

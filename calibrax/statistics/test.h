@@ -124,10 +124,12 @@ typedef double (*cbx_compare_fn)(const double *x, size_t n, const double *y, siz
 
 typedef struct cbx_permutation_opts {
     unsigned struct_size;
-    bool paired;            /* swap x_i with y_i at random instead of splitting the pool again; needs m = n */
+    /* swap x_i with y_i at random instead of splitting the pool again; needs m = n */
+    bool paired;
     cbx_compare_fn compare; /* NULL: mean x - mean y */
     void *user;
-    size_t permutations; /* >= 1; 9999.  With at most so many arrangements all are counted, else so many are drawn */
+    /* >= 1; 9999.  With at most so many arrangements all are counted, else so many are drawn */
+    size_t permutations;
     unsigned long long seed;
 } cbx_permutation_opts;
 

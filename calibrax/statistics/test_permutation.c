@@ -106,8 +106,8 @@ static void count_random(arrangement *a, size_t permutations, uint64_t seed)
             count_one(a);
             continue;
         }
-        /* The smaller sample's share of the pool: the first `picked` steps of a shuffle of order, which
-         * stays a permutation from run to run. */
+        /* The smaller sample's share of the pool: the first `picked` steps of a shuffle of order,
+         * which stays a permutation from run to run. */
         size_t total = a->n + a->m;
         cbx__draw(rng.key, 0, UINT32_MAX, a->picked, a->words);
         for (size_t i = 0; i < a->picked; i++) {
@@ -156,8 +156,8 @@ cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, co
         memcpy(a.pool + n, y, m * sizeof *y);
         a.y = a.x + n;
         a.picked = n < m ? n : m;
-        /* The mean difference is taken about the first value: large offsets then cost no digits, and ties
-         * in it are seen as such. */
+        /* The mean difference is taken about the first value: large offsets then cost no digits,
+         * and ties in it are seen as such. */
         double largest = 0;
 
         if (a.compare == mean_difference) {

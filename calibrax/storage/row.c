@@ -1,8 +1,9 @@
 /*
  * Row record: from the typed view to JSON.
  *
- * A row that was read keeps its JSON; writing it again starts from the typed view and adds every member of the old JSON
- * that the table does not know, block by block, so that a newer writer's fields survive an older tool.
+ * A row that was read keeps its JSON; writing it again starts from the typed view and adds every
+ * member of the old JSON that the table does not know, block by block, so that a newer writer's
+ * fields survive an older tool.
  */
 #include "calibrax/base/file.h"
 #include "calibrax/storage/row_table.h"
@@ -131,7 +132,8 @@ static cbx_status set_field(cbx_json *object, const void *base, const row_field 
             return fill_block(cbx_json_set_object(object, f->key), base, f->block, cbx_json_get(old, f->key), err);
         cbx_json_set_null(object, f->key);
         break;
-    /* members that the typed view does not hold: as they were read, else the default of the schema */
+    /* members that the typed view does not hold: as they were read, else the default of the
+     * schema */
     case ROW_VERSION:
         if (!set_old(object, f->key, old)) cbx_json_set_int(object, f->key, CBX_ROW_SCHEMA_VERSION);
         break;

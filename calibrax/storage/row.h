@@ -1,9 +1,11 @@
 /**
- * The nperf row record, schema version 2: one attempt (case, point, baseline, platform, variant) as one JSON line.
+ * The nperf row record, schema version 2: one attempt (case, point, baseline, platform, variant) as
+ * one JSON line.
  *
- * "Additive only": every key of version 1 is always written (null when absent), new keys are only added, a reader ignores keys it does not
- * know and keeps them on re-writing, and takes an unknown status as failed.  Version 2 adds the estimates: every member below that is marked so;
- * rows of version 1 lack them, and are read as they are.  Non-finite numbers are the strings "NaN",
+ * "Additive only": every key of version 1 is always written (null when absent), new keys are only
+ * added, a reader ignores keys it does not know and keeps them on re-writing, and takes an unknown
+ * status as failed.  Version 2 adds the estimates: every member below that is marked so; rows of
+ * version 1 lack them, and are read as they are.  Non-finite numbers are the strings "NaN",
  * "Infinity", "-Infinity".  docs/reference/row-schema.json is the JSON schema.
  *
  * `err` may be NULL.  One thread uses a cbx_rows, and the ctx of a call, at a time.
@@ -31,7 +33,8 @@ typedef struct cbx_row_mode {
     uint64_t launches;
 } cbx_row_mode;
 
-/** A metric beside the time: its median over launches, with the order-statistic interval, and what the launches said. */
+/** A metric beside the time: its median over launches, with the order-statistic interval, and what
+ * the launches said. */
 typedef struct cbx_row_metric {
     cbx_row_interval over;  /* level 0: too few launches for an interval */
     const double *launches; /* in the order run; of launches that report it */
@@ -39,7 +42,8 @@ typedef struct cbx_row_metric {
     const char *reason; /* why there is no value; NULL: there is one, or the reason is unknown */
 } cbx_row_metric;
 
-/** Typed view of a row.  Strings and arrays live in the arena given to the reader.  Absent numbers are NaN, absent strings NULL. */
+/** Typed view of a row.  Strings and arrays live in the arena given to the reader.  Absent numbers
+ * are NaN, absent strings NULL. */
 typedef struct cbx_row {
     const char *run_id, *case_name, *baseline, *platform, *framework, *status;
     const char *variant;     /* "default", "tuned" ...; additive */
@@ -120,8 +124,9 @@ typedef struct cbx_row {
     const char *
         verdict_holm; /* verdict that holds at 5 % over the whole table; NULL: so few launches cannot carry that many rows */
 
-    /* additive: "limit" for a probe that gives no answer and is no rival, NULL for a rival; for a rival, the limit that was launched in
-     * turn with it, and what share of its rate it reached: the median over launches of limit's time / this one's */
+    /* additive: "limit" for a probe that gives no answer and is no rival, NULL for a rival; for a
+     * rival, the limit that was launched in turn with it, and what share of its rate it reached:
+     * the median over launches of limit's time / this one's */
     const char *role, *limit_vs;
     double limit_share;
 
@@ -147,63 +152,75 @@ CBX_API void cbx_rows_init(cbx_rows *rows, const cbx_allocator *al);
 CBX_API void cbx_rows_clear(cbx_rows *rows);
 
 /**
- * Adds the rows of a file (JSON lines), or of all *.jsonl below a folder, sorted by path (files ending in .raw.jsonl are left out).
- * A torn or corrupt line is counted and named, and costs nothing else.
- * @return CBX_OK; CBX_ENOENT, CBX_EPERM, CBX_EIO, CBX_EOVERFLOW (a file above 1 GiB), CBX_ENOMEM.  On failure no row is added
+ * Adds the rows of a file (JSON lines), or of all *.jsonl below a folder, sorted by path (files
+ * ending in .raw.jsonl are left out).  A torn or corrupt line is counted and named, and costs
+ * nothing else.
+ * @return CBX_OK; CBX_ENOENT, CBX_EPERM, CBX_EIO, CBX_EOVERFLOW (a file above 1 GiB), CBX_ENOMEM.
+ *   On failure no row is added
  */
 CBX_API cbx_status cbx_rows_read(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_err *err);
-/** Adds one row from its JSON value (adds a reference of its own).  CBX_EFORMAT names the offending member: "'what': `a.b`: expected ...";
- * CBX_ENOMEM; then no row and no reference is added. */
+/** Adds one row from its JSON value (adds a reference of its own).  CBX_EFORMAT names the offending
+ * member: "'what': `a.b`: expected ..."; CBX_ENOMEM; then no row and no reference is added. */
 CBX_API cbx_status cbx_rows_add_json(cbx_rows *rows, cbx_json *value, const char *what, cbx_err *err);
 
-/** All absent: NULL, NaN, 0, false; `strongest` is true (a baseline of one variant is its own strongest).  Start every row with it. */
+/** All absent: NULL, NaN, 0, false; `strongest` is true (a baseline of one variant is its own
+ * strongest).  Start every row with it. */
 CBX_API void cbx_row_init(cbx_row *row);
-/** JSON of a typed row: all v1 keys in v1 order, then the additive ones; members of row->json that the typed view does not know are kept.
- * NULL: out of memory, or the row lacks a string that every row has, or its point is no JSON object. */
+/** JSON of a typed row: all v1 keys in v1 order, then the additive ones; members of row->json that
+ * the typed view does not know are kept.  NULL: out of memory, or the row lacks a string that every
+ * row has, or its point is no JSON object. */
 CBX_API cbx_json *cbx_row_to_json(const cbx_row *row);
-/** Writes rows as JSON lines, atomically.  @return as cbx_file_write_atomic; CBX_EINVAL or CBX_EFORMAT (what cbx_row_to_json refuses) */
+/** Writes rows as JSON lines, atomically.  @return as cbx_file_write_atomic; CBX_EINVAL or
+ * CBX_EFORMAT (what cbx_row_to_json refuses) */
 CBX_API cbx_status cbx_rows_write(cbx_ctx *ctx, const char *path, const cbx_row *rows, size_t count, cbx_err *err);
 
 /**
- * Appends a head and a line for each row: a column for every word and number of the typed view, named by its path in the JSON
- * ("metrics.steady_time.median"); launches in one cell, with spaces between them; no provenance.  Absent: empty.  RFC 4180, LF.
- * The one failure is memory, sticky in out.
+ * Appends a head and a line for each row: a column for every word and number of the typed view,
+ * named by its path in the JSON ("metrics.steady_time.median"); launches in one cell, with spaces
+ * between them; no provenance.  Absent: empty.  RFC 4180, LF.  The one failure is memory, sticky in
+ * out.
  */
 CBX_API void cbx_rows_csv(const cbx_rows *rows, cbx_text *out);
 /** True if status is "ok"; false for NULL. */
 CBX_API bool cbx_row_is_good(const cbx_row *row);
-/** False if the row was left out of its run ("skipped"): nothing was tried, and an older row of its key still holds. */
+/** False if the row was left out of its run ("skipped"): nothing was tried, and an older row of its
+ * key still holds. */
 CBX_API bool cbx_row_is_attempt(const cbx_row *row);
 /** True if it is of a limit: shown, but neither ranked nor compared. */
 CBX_API bool cbx_row_is_limit(const cbx_row *row);
-/** Store key: case, machine, platform, point, baseline, variant as one string in the arena; absent ones read as "", the variant as
- * "default".  NULL: out of memory. */
+/** Store key: case, machine, platform, point, baseline, variant as one string in the arena; absent
+ * ones read as "", the variant as "default".  NULL: out of memory. */
 CBX_API const char *cbx_row_key(cbx_arena *arena, const cbx_row *row);
-/** YYYYMMDDTHHMMSS.ffffff+0000__<7 hex digits of revision or "nosha">, written to buf and returned; revision NULL, or one that does
- * not begin with 7 lower-case hex digits, is "nosha". */
+/** YYYYMMDDTHHMMSS.ffffff+0000__<7 hex digits of revision or "nosha">, written to buf and returned;
+ * revision NULL, or one that does not begin with 7 lower-case hex digits, is "nosha". */
 #define CBX_RUN_ID_SIZE 64
 CBX_API const char *cbx_row_run_id(int64_t us, const char *revision, char buf[CBX_RUN_ID_SIZE]);
 
 /* --- the durable store: <root>/<case>/<run_id>.jsonl with <run_id>.raw.jsonl.gz beside it --- */
 
 /**
- * Writes rows (and raw launch lines, raw_text may be NULL) of one run; a run id that exists already gets a numeric suffix, in the
- * rows too.  Folders are made; a lock keeps two writers apart, in whatever processes.
- * @return CBX_OK; CBX_EINVAL: case_name or run_id is no safe file name; CBX_EEXIST: no suffix is left; CBX_EBUSY: the store stays
- *         locked; else as cbx_rows_write
+ * Writes rows (and raw launch lines, raw_text may be NULL) of one run; a run id that exists already
+ * gets a numeric suffix, in the rows too.  Folders are made; a lock keeps two writers apart, in
+ * whatever processes.
+ * @return CBX_OK; CBX_EINVAL: case_name or run_id is no safe file name; CBX_EEXIST: no suffix is
+ *         left; CBX_EBUSY: the store stays locked; else as cbx_rows_write
  */
 CBX_API cbx_status cbx_row_store_put(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id,
                                      const cbx_row *rows, size_t count, const char *raw_text, cbx_err *err);
 /**
- * Appends the raw launch lines of a run, one JSON object a line; what earlier releases left uncompressed is read, too.
- * @return CBX_OK; CBX_EINVAL: no safe names; CBX_ENOENT: the run has none; CBX_EFORMAT: torn; as cbx_file_read
+ * Appends the raw launch lines of a run, one JSON object a line; what earlier releases left
+ * uncompressed is read, too.
+ * @return CBX_OK; CBX_EINVAL: no safe names; CBX_ENOENT: the run has none; CBX_EFORMAT: torn; as
+ *   cbx_file_read
  */
 CBX_API cbx_status cbx_row_store_raw(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id,
                                      cbx_text *out, cbx_err *err);
 /**
- * Removes all but the `keep` newest run files of a case, by name, with their raw launches; keep 0 removes nothing.
+ * Removes all but the `keep` newest run files of a case, by name, with their raw launches; keep 0
+ * removes nothing.
  * @param removed  may be NULL: files of rows that went, written also on failure
- * @return CBX_OK, also if the case is missing; CBX_EINVAL: no safe name; CBX_EBUSY: the store stays locked; CBX_EPERM, CBX_EIO
+ * @return CBX_OK, also if the case is missing; CBX_EINVAL: no safe name; CBX_EBUSY: the store stays
+ *   locked; CBX_EPERM, CBX_EIO
  */
 CBX_API cbx_status cbx_row_store_prune(cbx_ctx *ctx, const char *root, const char *case_name, size_t keep,
                                        size_t *removed, cbx_err *err);

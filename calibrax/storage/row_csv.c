@@ -1,8 +1,10 @@
 /*
- * Rows as CSV: a column for each member of the table that is a word or a number, named by its path in the JSON ("metrics.steady_time.median").
+ * Rows as CSV: a column for each member of the table that is a word or a number, named by its path
+ * in the JSON ("metrics.steady_time.median").
  *
- * What is fixed (units) or a document of its own (provenance) is left out; launches are in one cell, with spaces between them; of a
- * list there is its length.  Numbers are written as in JSON, absent ones as nothing.  Quoting: RFC 4180, lines end with LF.
+ * What is fixed (units) or a document of its own (provenance) is left out; launches are in one
+ * cell, with spaces between them; of a list there is its length.  Numbers are written as in JSON,
+ * absent ones as nothing.  Quoting: RFC 4180, lines end with LF.
  */
 #include "calibrax/storage/row_table.h"
 

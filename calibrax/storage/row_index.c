@@ -1,7 +1,8 @@
 /*
  * Keeping the row index: which files are there, what each line of them is.
  *
- * Workload: 100,000 rows of 5 kB in 1,000 files, of which none or one is new.  A refresh without news is one stat a file.
+ * Workload: 100,000 rows of 5 kB in 1,000 files, of which none or one is new.  A refresh without
+ * news is one stat a file.
  */
 #include "calibrax/storage/row_index.h"
 

@@ -1,5 +1,6 @@
 /*
- * Asking the row index: places of all rows in memory, grouped into series; rows themselves from their files.
+ * Asking the row index: places of all rows in memory, grouped into series; rows themselves from
+ * their files.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -286,7 +287,8 @@ static cbx_status read_place(cbx_row_index *ix, int fd, const cbx__row_place *p,
     return CBX_OK;
 }
 
-/* Reads in the order of files, so that each is opened once; *stale: some row is not where it was. */
+/* Reads in the order of files, so that each is opened once; *stale: some row is not where it
+ * was. */
 static cbx_status read_wanted(cbx_row_index *ix, cbx_row_extent extent, wanted *w, size_t n, bool *stale, cbx_err *err)
 {
     line_buffer buffer = { .al = cbx_ctx_allocator(ix->ctx) };

@@ -1,9 +1,9 @@
 /*
  * Reading rows: JSON to the typed view by the table of row.c, files and folders of JSON lines.
  *
- * A torn last line (a killed writer) or rubbish in the middle of a file is counted and named, and costs nothing else.
- * Members that the table does not know stay in row->json.  A known member of the wrong type makes the line no row: a
- * number in quotes is not guessed at.
+ * A torn last line (a killed writer) or rubbish in the middle of a file is counted and named, and
+ * costs nothing else.  Members that the table does not know stay in row->json.  A known member of
+ * the wrong type makes the line no row: a number in quotes is not guessed at.
  */
 #include "calibrax/base/file.h"
 #include "calibrax/base/list.h"
@@ -198,7 +198,8 @@ static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_
     }
 }
 
-/* Rows that we wrote have their members in the table's order, so the next one is looked at first. */
+/* Rows that we wrote have their members in the table's order, so the next one is looked at
+ * first. */
 static const cbx_json *next_member(const cbx_json *object, const char *key, size_t *at)
 {
     const char *found;

@@ -1,6 +1,6 @@
 /*
- * The one table behind reading and writing a row: which JSON member, in which order, is which member of cbx_row.
- * It is in row_table.c; for row.c, row_read.c and row_csv.c alone.
+ * The one table behind reading and writing a row: which JSON member, in which order, is which
+ * member of cbx_row.  It is in row_table.c; for row.c, row_read.c and row_csv.c alone.
  */
 #ifndef CALIBRAX_STORAGE_ROW_TABLE_H
 #define CALIBRAX_STORAGE_ROW_TABLE_H
@@ -79,11 +79,13 @@ static inline size_t length_at(const void *base, size_t offset)
 cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, const char *path, cbx_err *err);
 
 /**
- * A line without what is in its "provenance", which is most of it and which few ask for; out has a capacity of len bytes.  The rest is as
- * it was; a line that has no such member, or none that ends, comes out whole.  @return bytes written
+ * A line without what is in its "provenance", which is most of it and which few ask for; out has a
+ * capacity of len bytes.  The rest is as it was; a line that has no such member, or none that ends,
+ * comes out whole.  @return bytes written
  */
 size_t cbx__rows_lean_line(const char *line, size_t len, char *out);
-/** Adds the row of one line, or counts it as damage; a blank line is ignored.  @return CBX_OK; CBX_ENOMEM */
+/** Adds the row of one line, or counts it as damage; a blank line is ignored.  @return CBX_OK;
+ * CBX_ENOMEM */
 cbx_status cbx__rows_read_line(cbx_rows *rows, const char *line, size_t len, const char *path, size_t number,
                                cbx_err *err);
 bool cbx__ends_with(const char *s, const char *suffix);

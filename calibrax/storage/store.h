@@ -2,19 +2,20 @@
  * The store of runs: a folder that people, git and the Python package `calibrax` can read.
  *
  *     <root>/runs/<id>.json           one run a file (core/run.h), the truth
- *     <root>/baselines/<name>.json    a byte copy of a run; "main" is the one that the Python package knows
- *     <root>/config.json              optional: {"metric_defs": {...}}, definitions for runs that carry none
- *     <root>/<case>/<run_id>.jsonl    rows of nperf (storage/row.h), with raw launches beside them; care is taken of them as of runs
+ *     <root>/baselines/<name>.json    a byte copy of a run; "main" is that of the Python package
+ *     <root>/config.json              optional: {"metric_defs": {...}} for runs that have none
+ *     <root>/<case>/<run_id>.jsonl    rows of nperf (storage/row.h), with raw launches beside them
  *     <root>/index.sqlite             a cache of both: delete it, and the next query makes it again
  *
- * Every write is temporary file, fsync, rename, under the lock <root>/.lock: readers never see a part of a file, and
- * writers in different processes never lose each other's runs.  A file that cannot be read is reported by name
- * (cbx_store_problems) and costs nothing else.  Queries compare size and time of each file with the index and read only
- * what changed, so files that others wrote, replaced or removed are seen; a folder that cannot be written is queried
- * through an index in memory.
+ * Every write is temporary file, fsync, rename, under the lock <root>/.lock: readers never see a
+ * part of a file, and writers in different processes never lose each other's runs.  A file that
+ * cannot be read is reported by name (cbx_store_problems) and costs nothing else.  Queries compare
+ * size and time of each file with the index and read only what changed, so files that others wrote,
+ * replaced or removed are seen; a folder that cannot be written is queried through an index in
+ * memory.
  *
- * Strings in lists live as long as the list.  One thread uses a store, and its ctx, at a time; any number of processes
- * may use one folder.  Since 0.1.
+ * Strings in lists live as long as the list.  One thread uses a store, and its ctx, at a time; any
+ * number of processes may use one folder.  Since 0.1.
  */
 #ifndef CALIBRAX_STORAGE_STORE_H
 #define CALIBRAX_STORAGE_STORE_H
@@ -28,9 +29,11 @@ typedef struct cbx_store cbx_store;
 
 typedef struct cbx_store_opts {
     uint32_t struct_size; /* sizeof(cbx_store_opts) of the header compiled with */
-    bool create;          /* make the folders if they are missing; otherwise a missing folder is CBX_ENOENT */
-    bool no_index_file;   /* keep the index in memory: nothing is written by queries */
-    bool create_late; /* make missing folders when the first run is kept; until then the store is there, and empty */
+    /* make the folders if they are missing; otherwise a missing folder is CBX_ENOENT */
+    bool create;
+    bool no_index_file; /* keep the index in memory: nothing is written by queries */
+    /* make missing folders when the first run is kept; until then the store is there, and empty */
+    bool create_late;
     uint64_t lock_wait_ns; /* how long a write waits for another process; 0: 30 s */
 } cbx_store_opts;
 
@@ -39,7 +42,8 @@ typedef struct cbx_store_opts {
 /**
  * Opens a folder.  Reads nothing yet and, unless opts->create, makes nothing.
  * @param opts  NULL: all defaults
- * @return CBX_OK; CBX_ENOENT (no such folder, or one without runs/); CBX_EINVAL (struct_size); CBX_ENOMEM; as cbx_dir_create
+ * @return CBX_OK; CBX_ENOENT (no such folder, or one without runs/); CBX_EINVAL (struct_size);
+ *   CBX_ENOMEM; as cbx_dir_create
  */
 CBX_API cbx_status cbx_store_open(cbx_ctx *ctx, const char *root, const cbx_store_opts *opts, cbx_store **out,
                                   cbx_err *err);
@@ -52,28 +56,35 @@ CBX_API const char *cbx_store_root(const cbx_store *store);
 /**
  * Keeps a run under its id.
  * @param replace  false: a run of that id that differs is CBX_EEXIST, an equal one is left as it is
- * @return CBX_OK; CBX_EEXIST; CBX_EBUSY (the lock is held); as cbx_run_write.  What was there stays on failure
+ * @return CBX_OK; CBX_EEXIST; CBX_EBUSY (the lock is held); as cbx_run_write.  What was there stays
+ *   on failure
  */
 CBX_API cbx_status cbx_store_save(cbx_store *store, const cbx_run *run, bool replace, cbx_err *err);
 /**
- * @param which  an id, the beginning of one id only, or "latest" (newest timestamp; of equal ones the greatest id)
- * @return CBX_OK; CBX_ENOENT ("no run 'x' in ...", with the nearest id); CBX_EINVAL (several ids begin so); CBX_EFORMAT
+ * @param which  an id, the beginning of one id only, or "latest" (newest timestamp; of equal ones
+ *   the greatest id)
+ * @return CBX_OK; CBX_ENOENT ("no run 'x' in ...", with the nearest id); CBX_EINVAL (several ids
+ *   begin so); CBX_EFORMAT
  */
 CBX_API cbx_status cbx_store_load(cbx_store *store, const char *which, cbx_run **out, cbx_err *err);
-/** The same without samples, of which a run may have millions: to be looked at, and not to be kept. */
+/** The same without samples, of which a run may have millions: to be looked at, and not to be
+ * kept. */
 CBX_API cbx_status cbx_store_load_bare(cbx_store *store, const char *which, cbx_run **out, cbx_err *err);
-/** Removes a run; baselines are copies and stay.  @param which  a whole id.  @return CBX_OK; CBX_ENOENT; the usual */
+/** Removes a run; baselines are copies and stay.  @param which  a whole id.  @return CBX_OK;
+ * CBX_ENOENT; the usual */
 CBX_API cbx_status cbx_store_remove(cbx_store *store, const char *which, cbx_err *err);
 
 /* --- queries --- */
 
 /** What a run must have; a member left out (NULL, 0) asks nothing. */
 typedef struct cbx_store_query {
-    const char *branch, *commit;           /* commit: the beginning of the hash will do */
-    const char *machine;                   /* fingerprint, or its beginning; "-": runs that name none */
-    int64_t since_us, until_us;            /* timestamps in [since, until); 0: open */
-    const char *point, *scenario, *metric; /* some one point has this name, this scenario, and a metric of this name */
-    const cbx_tag *tags;                   /* and all these tags */
+    const char *branch, *commit; /* commit: the beginning of the hash will do */
+    /* fingerprint, or its beginning; "-": runs that name none */
+    const char *machine;
+    int64_t since_us, until_us; /* timestamps in [since, until); 0: open */
+    /* some one point has this name, this scenario, and a metric of this name */
+    const char *point, *scenario, *metric;
+    const cbx_tag *tags; /* and all these tags */
     size_t ntags;
     size_t limit; /* the newest ones only; 0: all */
 } cbx_store_query;
@@ -91,7 +102,8 @@ typedef struct cbx_store_list {
     size_t count;
 } cbx_store_list;
 
-/** @param query  NULL: all runs.  @return CBX_OK, also for none; CBX_EIO; CBX_ENOMEM; *out is then empty */
+/** @param query  NULL: all runs.  @return CBX_OK, also for none; CBX_EIO; CBX_ENOMEM; *out is then
+ *   empty */
 CBX_API cbx_status cbx_store_query_runs(cbx_store *store, const cbx_store_query *query, cbx_store_list *out,
                                         cbx_err *err);
 CBX_API void cbx_store_list_clear(cbx_store_list *list);
@@ -128,20 +140,22 @@ CBX_API void cbx_trend_clear(cbx_trend *trend);
 /** Takes a series, which lives until it returns; what it returns, if not CBX_OK, ends the walk. */
 typedef cbx_status (*cbx_trend_fn)(void *user, const cbx_trend_series *series, cbx_err *err);
 /**
- * The same, one series after the other: of 10^6 values only those of one are held.  Both functions may ask the store.
+ * The same, one series after the other: of 10^6 values only those of one are held.  Both functions
+ * may ask the store.
  * @param check  gets every series of the same runs before fn gets the first; NULL: none does
  * @return as cbx_store_trend, or what check or fn returned
  */
 CBX_API cbx_status cbx_store_trend_each(cbx_store *store, const cbx_store_query *query, cbx_trend_fn check,
                                         cbx_trend_fn fn, void *user, cbx_err *err);
 
-/** Definition of a metric: of the newest run that has one, else of config.json.  @return CBX_OK; CBX_ENOENT */
+/** Definition of a metric: of the newest run that has one, else of config.json.  @return CBX_OK;
+ * CBX_ENOENT */
 CBX_API cbx_status cbx_store_metric_def(cbx_store *store, const char *metric, cbx_arena *arena, cbx_metric_def *out,
                                         cbx_err *err);
 
 /**
- * True if runs that the last query saw define the metric in more than one unit or direction: values of a series may then be
- * of two kinds.  Looks itself only if nothing was asked before.
+ * True if runs that the last query saw define the metric in more than one unit or direction: values
+ * of a series may then be of two kinds.  Looks itself only if nothing was asked before.
  * @param mixed  may be true for runs that were removed
  */
 CBX_API cbx_status cbx_store_metric_is_mixed(cbx_store *store, const char *metric, bool *mixed, cbx_err *err);
@@ -150,9 +164,11 @@ CBX_API cbx_status cbx_store_metric_is_mixed(cbx_store *store, const char *metri
 
 #define CBX_BASELINE_MAIN "main"
 
-/** Makes a run the baseline of a name (NULL: "main").  @param which  as cbx_store_load.  @return also CBX_EINVAL: unsafe name */
+/** Makes a run the baseline of a name (NULL: "main").  @param which  as cbx_store_load.  @return
+ * also CBX_EINVAL: unsafe name */
 CBX_API cbx_status cbx_store_baseline_set(cbx_store *store, const char *name, const char *which, cbx_err *err);
-/** @return CBX_OK; CBX_ENOENT (there is no baseline of that name; the message has the remedy); CBX_EFORMAT */
+/** @return CBX_OK; CBX_ENOENT (there is no baseline of that name; the message has the remedy);
+ *   CBX_EFORMAT */
 CBX_API cbx_status cbx_store_baseline_get(cbx_store *store, const char *name, cbx_run **out, cbx_err *err);
 CBX_API cbx_status cbx_store_baseline_remove(cbx_store *store, const char *name, cbx_err *err);
 /** Names, sorted, in the arena. */
@@ -178,12 +194,13 @@ typedef struct cbx_store_report {
 
 CBX_API void cbx_store_report_clear(cbx_store_report *report);
 
-/** Files that the last query could not read: what a listing has to mention.  Looks itself only if nothing was asked before. */
+/** Files that the last query could not read: what a listing has to mention.  Looks itself only if
+ * nothing was asked before. */
 CBX_API cbx_status cbx_store_problems(cbx_store *store, cbx_store_report *out, cbx_err *err);
 /**
- * Reads every file again: JSON, schema, file name against id, content against the hash in the index, leftover
- * temporaries, baselines without their run (no problem, but counted as one if the copy cannot be read); rows, line by line, their
- * schema, and raw launches.
+ * Reads every file again: JSON, schema, file name against id, content against the hash in the
+ * index, leftover temporaries, baselines without their run (no problem, but counted as one if the
+ * copy cannot be read); rows, line by line, their schema, and raw launches.
  */
 CBX_API cbx_status cbx_store_verify(cbx_store *store, cbx_store_report *out, cbx_err *err);
 
@@ -192,13 +209,16 @@ typedef struct cbx_store_keep {
     int64_t since_us; /* runs from here on are kept in any case; 0: none */
     bool dry;         /* say only */
 } cbx_store_keep;
-/** Removes what the rule does not keep (never a run that a baseline copies), leftover temporaries, and slack of the index. */
+/** Removes what the rule does not keep (never a run that a baseline copies), leftover temporaries,
+ * and slack of the index. */
 CBX_API cbx_status cbx_store_compact(cbx_store *store, const cbx_store_keep *keep, cbx_store_report *out, cbx_err *err);
-/** Rewrites runs of older schemas in the present one, ids and times unchanged; equal content costs nothing. */
+/** Rewrites runs of older schemas in the present one, ids and times unchanged; equal content costs
+ * nothing. */
 CBX_API cbx_status cbx_store_migrate(cbx_store *store, bool dry, cbx_store_report *out, cbx_err *err);
 /**
- * Copies the runs of a query into another store (made if missing), config.json if that has none, and the rows, unless the query asks for
- * more than a time.  @return also CBX_EINVAL: the store itself
+ * Copies the runs of a query into another store (made if missing), config.json if that has none,
+ * and the rows, unless the query asks for more than a time.  @return also CBX_EINVAL: the store
+ * itself
  */
 CBX_API cbx_status cbx_store_export(cbx_store *store, const cbx_store_query *query, const char *root,
                                     cbx_store_report *out, cbx_err *err);

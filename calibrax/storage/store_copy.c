@@ -1,6 +1,6 @@
 /*
- * Runs of a store rewritten, or copied into another: many at a time, for each of which to lock the store and to wait for the disk would
- * take longer than all the rest.
+ * Runs of a store rewritten, or copied into another: many at a time, for each of which to lock the
+ * store and to wait for the disk would take longer than all the rest.
  */
 #include <sys/stat.h>
 

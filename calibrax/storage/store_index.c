@@ -1,8 +1,10 @@
 /*
- * The index over SQLite (public domain), whose types stay here: opening, statements, and what a refresh does.
+ * The index over SQLite (public domain), whose types stay here: opening, statements, and what a
+ * refresh does.
  *
- * Workload: 10,000 run files of 10 kB with 50 values each.  A refresh without changes is one stat a file and one hash of
- * them all; one from nothing is dominated by parsing, so that runs on every core while this thread inserts.
+ * Workload: 10,000 run files of 10 kB with 50 values each.  A refresh without changes is one stat a
+ * file and one hash of them all; one from nothing is dominated by parsing, so that runs on every
+ * core while this thread inserts.
  */
 #include "calibrax/storage/store_internal.h"
 
@@ -82,7 +84,8 @@ static int64_t single_number(sqlite3 *db, const char *sql)
 
 static bool execute(sqlite3 *db, const char *sql) { return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK; }
 
-/* Two processes may find the database empty at a time: the second one sees the first one's tables. */
+/* Two processes may find the database empty at a time: the second one sees the first one's
+ * tables. */
 static bool make_tables(sqlite3 *db)
 {
     char set_version[64];
@@ -93,7 +96,8 @@ static bool make_tables(sqlite3 *db)
     return execute(db, ok ? "COMMIT" : "ROLLBACK") && ok && single_number(db, "PRAGMA user_version") == INDEX_VERSION;
 }
 
-/* WAL, so that a killed process leaves a whole database; the page cache stays small, the store may be large. */
+/* WAL, so that a killed process leaves a whole database; the page cache stays small, the store may
+ * be large. */
 static sqlite3 *open_database(const char *path)
 {
     sqlite3 *db = NULL;
@@ -282,7 +286,8 @@ bool cbx__index_stamp(int folder, const char *path, cbx__index_file *f)
 
 typedef CBX_LIST(int64_t) id_list;
 
-/* Files and rows are both in the order of names: a merge finds the new, changed and removed ones. */
+/* Files and rows are both in the order of names: a merge finds the new, changed and removed
+ * ones. */
 static cbx_status compare(cbx__index *ix, const char *table, cbx__index_file *const *files, size_t n, id_list *gone,
                           bool *all, cbx_err *err)
 {
@@ -328,7 +333,8 @@ static cbx_status forget(cbx__index *ix, const char *const *statements, int64_t 
     return st;
 }
 
-/* Compared again under the lock: another process may have written what is missing in the meantime. */
+/* Compared again under the lock: another process may have written what is missing in the
+ * meantime. */
 cbx_status cbx__index_sync(cbx__index *ix, const cbx__index_kind *kind, cbx__index_file *const *files, size_t n,
                            void *user, cbx_err *err)
 {

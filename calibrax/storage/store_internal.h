@@ -16,16 +16,17 @@
 /* --- the index, an SQLite database of what each run file holds --- */
 
 /*
- * The files are the truth: a refresh compares name, size, inode and times of each with what the index has (all in one hash, and
- * one by one where that differs) and reads only those that differ.  A deleted index costs only the time to make it again.
+ * The files are the truth: a refresh compares name, size, inode and times of each with what the
+ * index has (all in one hash, and one by one where that differs) and reads only those that differ.
+ * A deleted index costs only the time to make it again.
  */
 
 typedef struct cbx__index cbx__index;
 typedef struct cbx__select cbx__select;
 
 /**
- * @param path  of the database; NULL: in memory.  One that is damaged, of another version or not writable gives way to a
- *              new one, in memory if need be
+ * @param path  of the database; NULL: in memory.  One that is damaged, of another version or not
+ *              writable gives way to a new one, in memory if need be
  */
 cbx_status cbx__index_open(cbx_ctx *ctx, const char *path, cbx__index **out, cbx_err *err);
 void cbx__index_close(cbx__index *ix);
@@ -38,7 +39,8 @@ typedef struct cbx__stamp {
     int64_t size, ino, mtime_ns, ctime_ns;
 } cbx__stamp;
 
-/** A file that is there, of which nothing has been read: tens of thousands of them are compared for each query. */
+/** A file that is there, of which nothing has been read: tens of thousands of them are compared for
+ * each query. */
 typedef struct cbx__index_file {
     const char *name; /* in the index */
     const char *
@@ -55,19 +57,22 @@ bool cbx__index_stamp(int folder, const char *path, cbx__index_file *f);
 typedef struct cbx__index_kind {
     const char *table;         /* has a row a file: an INTEGER PRIMARY KEY, name, size, ino, mtime, ctime */
     const char *const *forget; /* statements with the key of a row as ?1; the last is NULL */
-    /** Reads the files that are not known into the index, in a transaction.  gone: files were forgotten */
+    /** Reads the files that are not known into the index, in a transaction.  gone: files were
+     * forgotten */
     cbx_status (*take)(void *user, bool gone, cbx_err *err);
 } cbx__index_kind;
 
 /**
- * Marks the files that the index knows as they are; if there are others, or fewer, forgets and takes what changed, as one step.
+ * Marks the files that the index knows as they are; if there are others, or fewer, forgets and
+ * takes what changed, as one step.
  * @param files  sorted by name
  */
 cbx_status cbx__index_sync(cbx__index *ix, const cbx__index_kind *kind, cbx__index_file *const *files, size_t n,
                            void *user, cbx_err *err);
 /**
- * Calls refresh with an index, which is opened first if *ix is NULL.  One that another process is filling is not waited for, and one
- * on a full or broken disk is left: then refresh is called again with an index in memory.
+ * Calls refresh with an index, which is opened first if *ix is NULL.  One that another process is
+ * filling is not waited for, and one on a full or broken disk is left: then refresh is called again
+ * with an index in memory.
  */
 cbx_status cbx__index_use(cbx_ctx *ctx, const char *path, cbx__index **ix,
                           cbx_status (*refresh)(void *user, cbx__index *ix, cbx_err *err), void *user, cbx_err *err);
@@ -82,7 +87,8 @@ cbx_status cbx__index_vacuum(cbx__index *ix, cbx_err *err);
 /* --- asking: SQL with ? places that are bound in order --- */
 
 cbx_status cbx__select_open(cbx__index *ix, const char *sql, cbx__select **out, cbx_err *err);
-/** Text NULL binds null.  Text and bytes are borrowed until the select is made ready again or closed. */
+/** Text NULL binds null.  Text and bytes are borrowed until the select is made ready again or
+ * closed. */
 void cbx__select_bind_text(cbx__select *s, const char *text);
 void cbx__select_bind_int(cbx__select *s, int64_t v);
 /** NaN binds null. */
@@ -110,8 +116,8 @@ int64_t cbx__index_last_row(const cbx__index *ix);
 
 /*
  * Tables, for those who ask:
- *   run     rid, name (file), size, ino, mtime, ctime, hash (of the bytes), problem (text; null: it is a run),
- *           id, time (us), commit_, branch, machine, npoints
+ *   run     rid, name (file), size, ino, mtime, ctime, hash (of the bytes), problem (text; null: it
+ *           is a run), id, time (us), commit_, branch, machine, npoints
  *   series  sid, metric, point, scenario, tags   (tags: key \x1f value \x1e, sorted by key)
  *   chunk   key, data: values of a series, see store_values.h
  *   def     did, metric, unit, direction, grp, priority, description;  run_def  rid, did
@@ -145,7 +151,8 @@ bool cbx__sql_asks_series(const cbx_store_query *w);
 /** Ends q, whatever the outcome. */
 cbx_status cbx__sql_open(cbx__sql *q, cbx__index *ix, cbx__select **out, cbx_err *err);
 
-/** Text in the arena, the same pointer for the same text as the row before: most rows of a list share theirs. */
+/** Text in the arena, the same pointer for the same text as the row before: most rows of a list
+ * share theirs. */
 bool cbx__keep_text(cbx_arena *arena, const char *text, const char *before, const char **out);
 
 /* --- the files of a folder of runs --- */
@@ -156,7 +163,8 @@ typedef struct cbx__scan_value {
     double value, lower, upper;
 } cbx__scan_value;
 
-/** The members behind known are there only while cbx__scan_read hands the file out, those behind whole only with its last part. */
+/** The members behind known are there only while cbx__scan_read hands the file out, those behind
+ * whole only with its last part. */
 typedef struct cbx__scan_file {
     const char *name;
     cbx__stamp stamp;
@@ -184,13 +192,15 @@ typedef struct cbx__scan {
 cbx_status cbx__scan_folder(cbx_ctx *ctx, const char *folder, cbx_arena *arena, cbx__scan *out, cbx_err *err);
 typedef cbx_status (*cbx__scan_fn)(void *user, const cbx__scan_file *file, cbx_err *err);
 /**
- * Reads every file that is not known, several at a time, and hands them to fn in order, in the calling thread; one of very many
- * values in parts.  Memory is bounded by a window of files.  A file that is gone by now is left out.
+ * Reads every file that is not known, several at a time, and hands them to fn in order, in the
+ * calling thread; one of very many values in parts.  Memory is bounded by a window of files.  A
+ * file that is gone by now is left out.
  * @return CBX_OK; what fn returned; CBX_ENOMEM
  */
 cbx_status cbx__scan_read(cbx__scan *scan, cbx__scan_fn fn, void *user, cbx_err *err);
 
-/** "key \x1f value \x1e" of each tag, sorted by key, in the arena; \x1d before such a mark within a tag.  NULL: out of memory. */
+/** "key \x1f value \x1e" of each tag, sorted by key, in the arena; \x1d before such a mark within a
+ * tag.  NULL: out of memory. */
 const char *cbx__tags_text(cbx_arena *arena, const cbx_tag *tags, size_t n);
 /** The way back.  @return CBX_OK; CBX_ENOMEM */
 cbx_status cbx__tags_parse(cbx_arena *arena, const char *text, const cbx_tag **tags, size_t *n, cbx_err *err);
@@ -198,12 +208,14 @@ cbx_status cbx__tags_parse(cbx_arena *arena, const char *text, const cbx_tag **t
 /* --- values of series, in chunks --- */
 
 /*
- * A row of `chunk` holds many values of one series: a store of 500,000 values has a few hundred rows, and a series is read in one
- * go.  The key is the series' number and, below it, that of the run whose value comes first.  Values of a forgotten run stay until
- * there are many of them: its number is not among the runs.
+ * A row of `chunk` holds many values of one series: a store of 500,000 values has a few hundred
+ * rows, and a series is read in one go.  The key is the series' number and, below it, that of the
+ * run whose value comes first.  Values of a forgotten run stay until there are many of them: its
+ * number is not among the runs.
  */
 
-/** As chunks hold it, in the byte order of the machine (which is part of the version of the index). */
+/** As chunks hold it, in the byte order of the machine (which is part of the version of the
+ * index). */
 typedef struct cbx__index_value {
     uint32_t rid, k; /* the run, and the place in it */
     double value, lower, upper;
@@ -234,13 +246,15 @@ typedef struct cbx__rid {
 } cbx__rid;
 /** Sorts by rid. */
 void cbx__rids_sort(cbx__rid *rids, size_t n);
-/** @param near  where the last one was found, which the next one is often behind; moves.  NULL: none of them */
+/** @param near  where the last one was found, which the next one is often behind; moves.  NULL:
+ *   none of them */
 const cbx__rid *cbx__rids_find(const cbx__rid *rids, size_t n, uint32_t rid, size_t *near);
 
 /** A select for cbx__values_each, which may serve many series. */
 cbx_status cbx__values_open(cbx__index *ix, cbx__select **out, cbx_err *err);
 typedef cbx_status (*cbx__values_fn)(void *user, const cbx__index_value *v, cbx_err *err);
-/** Every value of a series, those of forgotten runs too, by run and place within what one refresh saw. */
+/** Every value of a series, those of forgotten runs too, by run and place within what one refresh
+ * saw. */
 cbx_status cbx__values_each(cbx__select *s, int64_t sid, cbx__values_fn fn, void *user, cbx_err *err);
 
 /* --- what a run file holds, put into the index --- */
@@ -270,7 +284,8 @@ struct cbx_store {
 
 /** The index, up to date with the folder. */
 cbx_status cbx__store_index(cbx_store *store, cbx__index **out, cbx_err *err);
-/** As the last query left it, without a look at the folder; brought up to date only if nothing was asked before. */
+/** As the last query left it, without a look at the folder; brought up to date only if nothing was
+ * asked before. */
 cbx_status cbx__store_last_look(cbx_store *store, cbx__index **out, cbx_err *err);
 /** Of a run by its id, of a baseline by its name, in the arena; NULL: out of memory. */
 const char *cbx__store_run_path(const cbx_store *store, cbx_arena *arena, const char *id);
@@ -316,15 +331,18 @@ bool cbx__store_is_rows(const char *name);
 bool cbx__store_is_raw(const char *name);
 /** Reads every file of rows and of raw launches. */
 cbx_status cbx__store_verify_rows(cbx_store *store, cbx__store_findings *f, cbx_err *err);
-/** Removes what the rule does not keep of each case, raw launches without rows, and temporary files. */
+/** Removes what the rule does not keep of each case, raw launches without rows, and temporary
+ * files. */
 cbx_status cbx__store_compact_rows(cbx_store *store, const cbx_store_keep *keep, cbx_store_report *out, cbx_err *err);
-/** Copies the rows, with their raw launches, of the cases that another store has not; those of a time, if the query asks for one. */
+/** Copies the rows, with their raw launches, of the cases that another store has not; those of a
+ * time, if the query asks for one. */
 cbx_status cbx__store_copy_rows(cbx_store *from, cbx_store *to, const cbx_store_query *query, cbx_store_report *out,
                                 cbx_err *err);
 
 /* What is wrong with a path in a store that is not a file. */
 extern const char cbx__link_to_nothing[], cbx__not_a_file[];
-/** CBX_OK for a regular file, and where there is nothing; CBX_EIO otherwise: to open a pipe would wait for a writer. */
+/** CBX_OK for a regular file, and where there is nothing; CBX_EIO otherwise: to open a pipe would
+ * wait for a writer. */
 cbx_status cbx__store_check_file(const char *path, cbx_err *err);
 /** CBX_EEXIST, with its message. */
 cbx_status cbx__store_exists(const cbx_store *store, const cbx_run *run, cbx_err *err);

@@ -22,7 +22,8 @@ static const char *const put_sql[NPUTS] = {
     [PUT_RUN_DEF] = "INSERT INTO run_def VALUES(?,?)",
 };
 
-/* Runs of one benchmark hold the same series in the same order: the last file's i-th is asked before the database. */
+/* Runs of one benchmark hold the same series in the same order: the last file's i-th is asked
+ * before the database. */
 typedef struct memo {
     const char *metric, *point, *scenario, *tags;
     int64_t sid;
@@ -119,7 +120,8 @@ static cbx_status remember(cbx__putter *p, size_t i, const cbx__scan_value *v, i
     return CBX_OK;
 }
 
-/* A file with another number of series starts a new memo, and so does one that is out of step for long. */
+/* A file with another number of series starts a new memo, and so does one that is out of step for
+ * long. */
 static cbx_status start_memo(cbx__putter *p, size_t n, cbx_err *err)
 {
     static const memo none = { "", "", "", "", 0 };

@@ -269,7 +269,8 @@ cbx_status cbx_store_metric_is_mixed(cbx_store *s, const char *metric, bool *mix
     return cbx__select_end(q, st, err);
 }
 
-/* config.json holds definitions in the form of a run's: it is read as a run that has nothing else. */
+/* config.json holds definitions in the form of a run's: it is read as a run that has nothing
+ * else. */
 static cbx_status def_of_config(cbx_store *s, const char *metric, cbx_arena *arena, cbx_metric_def *out, bool *found,
                                 cbx_err *err)
 {

@@ -1,4 +1,5 @@
-/* Rows of nperf in a store, <case>/<run_id>.jsonl with raw launches beside it: the care that runs get, for them. */
+/* Rows of nperf in a store, <case>/<run_id>.jsonl with raw launches beside it: the care that runs
+ * get, for them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@ bool cbx__store_is_rows(const char *name)
     return name[0] != '.' && cbx__ends_with(name, ".jsonl") && !cbx__store_is_raw(name);
 }
 
-/* A folder of rows is any folder below the root that has a file of rows, but those of runs and baselines. */
+/* A folder of rows is any folder below the root that has a file of rows, but those of runs and
+ * baselines. */
 cbx_status cbx__store_cases(cbx_store *s, cbx_arena *arena, cbx__store_case **out, size_t *n, cbx_err *err)
 {
     cbx_allocator al = cbx_arena_allocator(arena);
@@ -149,7 +151,8 @@ static cbx_status remove_file(cbx_arena *arena, const char *folder, const char *
     return dry ? CBX_OK : cbx_file_remove(path, err);
 }
 
-/* The names of a folder are sorted, and so are the ids of runs by their time: the first ones are the oldest. */
+/* The names of a folder are sorted, and so are the ids of runs by their time: the first ones are
+ * the oldest. */
 cbx_status cbx__store_compact_rows(cbx_store *s, const cbx_store_keep *keep, cbx_store_report *out, cbx_err *err)
 {
     cbx_arena *arena = &out->arena;

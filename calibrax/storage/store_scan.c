@@ -1,8 +1,8 @@
 /*
  * Run files as the index needs them: which exist, what each holds.
  *
- * Parsing is nine tenths of making a new index, so a window of files is parsed by all cores while the caller, who alone
- * touches the database, takes them in order.
+ * Parsing is nine tenths of making a new index, so a window of files is parsed by all cores while
+ * the caller, who alone touches the database, takes them in order.
  */
 #include "calibrax/storage/store_internal.h"
 
@@ -26,7 +26,8 @@
 
 /* --- tags as text --- */
 
-/* Separators of tags, and what comes before one of these three within a tag, which then is MOVED further on. */
+/* Separators of tags, and what comes before one of these three within a tag, which then is MOVED
+ * further on. */
 #define KEY_END   '\x1f'
 #define VALUE_END '\x1e'
 #define ESCAPE    '\x1d'
@@ -118,7 +119,8 @@ static void stamp_files(void *user, size_t worker, size_t begin, size_t end)
     for (size_t i = begin; i < end; i++) cbx__index_stamp(s->dir, s->files[i].name, &s->files[i]);
 }
 
-/* To ask for stamps is two thirds of a look at an index of many runs: all cores ask, each for so many that a thread pays. */
+/* To ask for stamps is two thirds of a look at an index of many runs: all cores ask, each for so
+ * many that a thread pays. */
 #define STAMPS_A_THREAD 512
 
 cbx_status cbx__scan_folder(cbx_ctx *ctx, const char *folder, cbx_arena *arena, cbx__scan *out, cbx_err *err)
@@ -330,8 +332,9 @@ static cbx_status read_and_hand_out(const cbx__scan *scan, size_t i, cbx__scan_f
 /* --- several at a time --- */
 
 /*
- * Reader t of n, a power of two, reads every n-th file from the t-th on, into slots that no other reader uses: who filled
- * a slot also clears it, since memory that one thread takes and another gives back makes both wait in malloc.
+ * Reader t of n, a power of two, reads every n-th file from the t-th on, into slots that no other
+ * reader uses: who filled a slot also clears it, since memory that one thread takes and another
+ * gives back makes both wait in malloc.
  */
 typedef struct crew {
     const cbx__scan *scan;
@@ -397,7 +400,8 @@ static cbx_status take_in_order(crew *c, cbx__scan_fn fn, void *user, cbx_err *e
     while (!st && c->taken < c->nqueued) {
         size_t slot = c->taken % WINDOW;
         if (!c->ready[slot]) {
-            /* Until a file is there; not for each alone, since to be woken costs as much as to take a few.  Under the lock. */
+            /* Until a file is there; not for each alone, since to be woken costs as much as to take
+             * a few.  Under the lock. */
             c->awaited = MANY;
             while (!c->ready[slot] && c->nready < BATCH && c->taken + BATCH <= c->nqueued)
                 pthread_cond_wait(&c->filled, &c->lock);

@@ -1,8 +1,8 @@
 /*
  * Trends: the values of series in the order of their runs.
  *
- * Workload: one series of 10,000 runs out of 10^6 values.  Runs are read once and in order; a series comes in a few chunks whose
- * values only look their run up.
+ * Workload: one series of 10,000 runs out of 10^6 values.  Runs are read once and in order; a
+ * series comes in a few chunks whose values only look their run up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,8 @@ static int by_time_of_run(const void *a, const void *b, void *runs)
     return by_time(&of[((const cbx__rid *)a)->at], &of[((const cbx__rid *)b)->at]);
 }
 
-/* They mostly come in order, as they were measured: SQLite would look each up by the index of times. */
+/* They mostly come in order, as they were measured: SQLite would look each up by the index of
+ * times. */
 static cbx_status sort_runs(collector *c, cbx_err *err)
 {
     cbx_trend_point *sorted;

@@ -87,7 +87,8 @@ static cbx_status sort_by_counting(cbx__gatherer *g, uint64_t low, size_t span, 
     gathered *sorted = place ? cbx_mem_alloc(al, g->capacity * sizeof *sorted) : NULL;
 
     if (sorted) {
-        /* Where each of `span` series begins, counted from `low`, becomes where its next item goes. */
+        /* Where each of `span` series begins, counted from `low`, becomes where its next item
+         * goes. */
         size_t before = 0;
 
         for (size_t i = 0; i < g->n; i++) place[(g->items[i].order >> 32) - low]++;
@@ -104,7 +105,8 @@ static cbx_status sort_by_counting(cbx__gatherer *g, uint64_t low, size_t span, 
     return sorted ? CBX_OK : cbx_fail_nomem(err, "the values of a store");
 }
 
-/* By series, each in the order it came; by counting where the series' numbers lie close together, as those of a new index do. */
+/* By series, each in the order it came; by counting where the series' numbers lie close together,
+ * as those of a new index do. */
 static cbx_status sort_items(cbx__gatherer *g, cbx_err *err)
 {
     uint64_t low = UINT64_MAX, high = 0;
@@ -127,8 +129,9 @@ static cbx_status put_chunk(cbx__gatherer *g, int64_t key, size_t n, cbx_err *er
 }
 
 /*
- * The series' last chunk if that has space for n more, before them in g->chunk; otherwise none.  One that begins with the same run has
- * space for any number: a run of very many values comes in parts.
+ * The series' last chunk if that has space for n more, before them in g->chunk; otherwise none.
+ * One that begins with the same run has space for any number: a run of very many values comes in
+ * parts.
  */
 static cbx_status last_chunk(cbx__gatherer *g, int64_t sid, size_t n, int64_t *key, size_t *had, cbx_err *err)
 {

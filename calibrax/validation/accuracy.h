@@ -18,7 +18,8 @@ typedef enum cbx_accuracy_outcome {
     CBX_ACCURACY_IMPOSSIBLE    /* a time that is not above 0, or a value outside the range of its samples */
 } cbx_accuracy_outcome;
 
-/** "met", "missed", "undecided", "not-finite", "no-direction", "impossible"; "?" outside the list. */
+/** "met", "missed", "undecided", "not-finite", "no-direction", "impossible"; "?" outside the
+ * list. */
 CBX_API const char *cbx_accuracy_outcome_name(cbx_accuracy_outcome o);
 
 typedef struct cbx_accuracy_result {
@@ -28,9 +29,10 @@ typedef struct cbx_accuracy_result {
 } cbx_accuracy_result;
 
 /**
- * Met: value >= target where higher is better, value <= target where lower is; the target itself is met.  With an interval all of it
- * has to lie on one side, else undecided.
- * @param achieved  a bound that is NaN is absent; a single one counts; an infinite one leaves its side open
+ * Met: value >= target where higher is better, value <= target where lower is; the target itself is
+ * met.  With an interval all of it has to lie on one side, else undecided.
+ * @param achieved  a bound that is NaN is absent; a single one counts; an infinite one leaves its
+ *   side open
  * @param def       only its direction and unit are used
  */
 CBX_API cbx_accuracy_result cbx_accuracy_check(const cbx_metric *achieved, double target, const cbx_metric_def *def);

@@ -27,7 +27,8 @@ typedef enum cbx_tolerance_outcome {
     CBX_TOLERANCE_UNKNOWN /* an empty series, or one with a value that is not an error */
 } cbx_tolerance_outcome;
 
-/** "converging", "stalled", "diverging", "too-short", "empty", "not-an-error"; "met", "transient", "never", "unknown". */
+/** "converging", "stalled", "diverging", "too-short", "empty", "not-an-error"; "met", "transient",
+ * "never", "unknown". */
 CBX_API const char *cbx_convergence_outcome_name(cbx_convergence_outcome o);
 CBX_API const char *cbx_tolerance_outcome_name(cbx_tolerance_outcome o);
 
@@ -47,8 +48,8 @@ typedef struct cbx_convergence_result {
 } cbx_convergence_result;
 
 /**
- * Values below max(v) * 2^-52, the rounding error, count as that.  Converging or diverging if the rate is more than two standard
- * errors from 0 (any rate, for two values).
+ * Values below max(v) * 2^-52, the rounding error, count as that.  Converging or diverging if the
+ * rate is more than two standard errors from 0 (any rate, for two values).
  * @param v           n errors, finite and >= 0; read only
  * @param tolerances  ntol, each finite and >= 0
  * @param hold        values at the end that must be at or below a tolerance, >= 1
@@ -59,7 +60,8 @@ CBX_API cbx_status cbx_convergence_check(const double *v, size_t n, const double
                                          cbx_convergence_result *out, cbx_tolerance_result *each, cbx_err *err);
 
 /**
- * Observed order p of err = C h^p: words:ok  slope of ln err over ln h by least squares (LeVeque, Finite Difference Methods, 2007, section A.6).
+ * Observed order p of err = C h^p: words:ok  slope of ln err over ln h by least squares (LeVeque,
+ * Finite Difference Methods, 2007, section A.6).
  * @param h, e         n >= 2 pairs, finite and > 0, not all h equal
  * @param order_error  standard error, NaN for two pairs; may be NULL
  * @return CBX_OK; CBX_EINVAL: too few pairs, or equal h; CBX_EDOM: a value is not finite and > 0

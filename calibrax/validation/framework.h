@@ -1,10 +1,11 @@
 /**
  * Values of competitors: one table of a run's points, a row a framework and a column a metric.
  *
- * A point belongs to the framework in its group tag, without the tag to that of its own name.  Both are in the order of first
- * appearance; missing values are NaN and not measured.  Two values of one framework and metric are refused, unless `last` is set (the
- * Python package calibrax, extract_framework_metrics, uses the last one).  The values are an input of cbx_score (analysis/ranking.h).
- * Since 0.1.
+ * A point belongs to the framework in its group tag, without the tag to that of its own name.  Both
+ * are in the order of first appearance; missing values are NaN and not measured.  Two values of one
+ * framework and metric are refused, unless `last` is set (the Python package calibrax,
+ * extract_framework_metrics, uses the last one).  The values are an input of cbx_score
+ * (analysis/ranking.h).  Since 0.1.
  */
 #ifndef CALIBRAX_VALIDATION_FRAMEWORK_H
 #define CALIBRAX_VALIDATION_FRAMEWORK_H
@@ -29,8 +30,8 @@ typedef struct cbx_framework_metrics cbx_framework_metrics;
 /**
  * @param opts  NULL: all defaults
  * @param out   the caller frees it; independent of run and ctx, but for the allocator of ctx
- * @return CBX_OK, also for a run without points; CBX_EINVAL (struct_size, a metric named twice); CBX_EEXIST (two values for one cell:
- *         both named); CBX_EOVERFLOW; CBX_ENOMEM
+ * @return CBX_OK, also for a run without points; CBX_EINVAL (struct_size, a metric named twice);
+ *         CBX_EEXIST (two values for one cell: both named); CBX_EOVERFLOW; CBX_ENOMEM
  */
 CBX_API cbx_status cbx_framework_metrics_create(cbx_ctx *ctx, const cbx_run *run, const cbx_framework_opts *opts,
                                                 cbx_framework_metrics **out, cbx_err *err);

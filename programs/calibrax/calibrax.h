@@ -1,6 +1,6 @@
 /*
- * The commands of calibrax, in the order of its help.  A new one is a file that defines NAME_command, and its name here and in
- * meson.build.
+ * The commands of calibrax, in the order of its help.  A new one is a file that defines
+ * NAME_command, and its name here and in meson.build.
  */
 #ifndef CALIBRAX_PROGRAMS_CALIBRAX_H
 #define CALIBRAX_PROGRAMS_CALIBRAX_H

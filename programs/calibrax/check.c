@@ -1,6 +1,6 @@
 /*
- * calibrax check: a run against a baseline (calibrax/ci/guard.h), or values against targets and series of errors against
- * tolerances (calibrax/validation/report.h).
+ * calibrax check: a run against a baseline (calibrax/ci/guard.h), or values against targets and
+ * series of errors against tolerances (calibrax/validation/report.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -134,7 +134,8 @@ static int check_metric(const opt_run *run, const cbx_run *r, const cbx_point *p
     return EXIT_CHECK;
 }
 
-/* EXIT_CHECK after a message for a run with values that cannot be right.  @param q  points to check; NULL: all */
+/* EXIT_CHECK after a message for a run with values that cannot be right.  @param q  points to
+ * check; NULL: all */
 static int check_values(const opt_run *run, const cbx_run *r, const cbx_store_query *q)
 {
     for (size_t i = 0; i < cbx_run_npoints(r); i++) {
@@ -236,7 +237,8 @@ static void pour_out(void *user, cbx_text *out)
     if (!out->status) cbx_text_reset(out);
 }
 
-/* "threshold: 5 % (primary 3 %, secondary 10 %, 'latency*' 2 %)": a change of 500 % is easily asked for by mistake. */
+/* "threshold: 5 % (primary 3 %, secondary 10 %, 'latency*' 2 %)": a change of 500 % is easily asked
+ * for by mistake. */
 static void print_thresholds(const opt_run *run)
 {
     const check_args *a = run->args;

@@ -1,5 +1,6 @@
 /*
- * calibrax compare: runs, or the values of a tag, side by side; compare_diff.c, compare_rank.c and compare_pareto.c are its other modes.
+ * calibrax compare: runs, or the values of a tag, side by side; compare_diff.c, compare_rank.c and
+ * compare_pareto.c are its other modes.
  */
 #include "programs/calibrax/compare.h"
 

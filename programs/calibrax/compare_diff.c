@@ -1,8 +1,10 @@
 /*
- * calibrax compare --diff: the differences between two runs, point by point, metric by metric, and in commit, environment and metadata.
+ * calibrax compare --diff: the differences between two runs, point by point, metric by metric, and
+ * in commit, environment and metadata.
  *
- * Values are compared by the engine that gates (calibrax/analysis/regression.h), at a threshold of 0, so a change is
- * called worse here exactly if check would find it; machines may differ, for that is one of the differences.
+ * Values are compared by the engine that gates (calibrax/analysis/regression.h), at a threshold of
+ * 0, so a change is called worse here exactly if check would find it; machines may differ, for that
+ * is one of the differences.
  */
 #include <math.h>
 #include <stdlib.h>

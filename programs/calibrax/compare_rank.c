@@ -1,8 +1,10 @@
 /*
- * calibrax compare --rank: the ranks of competitors in each row and over all rows, and their stability.
+ * calibrax compare --rank: the ranks of competitors in each row and over all rows, and their
+ * stability.
  *
- * Rows and competitors are those of calibrax/analysis/rank_table.h: a competitor is a value of the tag --by, or a run.  Runs are read one
- * after the other, and rows printed so: neither ten thousand competitors nor as many rows are held with all their numbers.
+ * Rows and competitors are those of calibrax/analysis/rank_table.h: a competitor is a value of the
+ * tag --by, or a run.  Runs are read one after the other, and rows printed so: neither ten thousand
+ * competitors nor as many rows are held with all their numbers.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -105,10 +107,12 @@ static int choose_rows(ranking *k)
                                      "config.json, as \"lower\" or \"higher\"");
 }
 
-/* A share for each competitor and rank: those of ten thousand competitors are neither readable nor fit in memory. */
+/* A share for each competitor and rank: those of ten thousand competitors are neither readable nor
+ * fit in memory. */
 static bool too_many(size_t competitors) { return competitors > MAX_SHARES / competitors; }
 
-/* A value that is not a number is a measurement that failed, whatever its samples are: it has no rank, and is named. */
+/* A value that is not a number is a measurement that failed, whatever its samples are: it has no
+ * rank, and is named. */
 static int need_numbers(ranking *k, ranked *r)
 {
     const cbx_rank_cell *first = NULL;
@@ -192,7 +196,8 @@ static const cbx_rank_entry *score_places(const ranking *k)
 
 /* --- competitors without a value in a row --- */
 
-/* The next competitor from *at on that has none; false: there is no more, or enough of them have been shown. */
+/* The next competitor from *at on that has none; false: there is no more, or enough of them have
+ * been shown. */
 static bool next_missing(const ranking *k, const ranked *r, size_t *at, size_t *shown)
 {
     size_t missing = k->ncompetitors - r->row.ncells;

@@ -1,8 +1,10 @@
 /*
- * calibrax doctor: the backends, devices and libraries that are available, and what is missing; with --machine the fingerprint
- * that runs of this machine carry, its facts, and what one core and a GPU can do.
+ * calibrax doctor: the backends, devices and libraries that are available, and what is missing;
+ * with --machine the fingerprint that runs of this machine carry, its facts, and what one core and
+ * a GPU can do.
  *
- * It runs with a wrong environment, too, so that it can report what is wrong there; then its exit status is 2.
+ * It runs with a wrong environment, too, so that it can report what is wrong there; then its exit
+ * status is 2.
  */
 #include "calibrax/array/doctor.h"
 

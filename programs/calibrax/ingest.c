@@ -1,8 +1,8 @@
 /*
  * calibrax ingest: files of Calibrax and of other benchmark tools into a store.
  *
- * Each file is taken whole or not at all; what is not taken is named with its reason, does not affect the others, and makes the exit
- * status 2.
+ * Each file is taken whole or not at all; what is not taken is named with its reason, does not
+ * affect the others, and makes the exit status 2.
  */
 #include "calibrax/storage/import.h"
 

@@ -39,7 +39,8 @@ int inputs_check_machines(const opt_run *run, const inputs_list *l, bool allowed
 
 /* --- by name --- */
 
-/* A path of a run file; with --data a run whose id looks like one comes first, if there is no such file. */
+/* A path of a run file; with --data a run whose id looks like one comes first, if there is no such
+ * file. */
 static bool is_path(const select_args *select, const char *word)
 {
     size_t len = strlen(word);

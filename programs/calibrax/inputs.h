@@ -6,7 +6,8 @@
 
 #include "programs/calibrax/select.h"
 
-/* A member named `inputs` of a command's arguments, beside `select`.  Arguments that are no options name runs, too. */
+/* A member named `inputs` of a command's arguments, beside `select`.  Arguments that are no options
+ * name runs, too. */
 typedef struct inputs_args {
     opt_list runs, files;
     bool all;
@@ -64,9 +65,11 @@ typedef struct inputs_visit {
 
 /* --- each returns 0, or 2 after a message --- */
 
-/* What --run, --all, --input and arguments choose, unread, "latest" if they choose nothing; the caller clears it, also on failure. */
+/* What --run, --all, --input and arguments choose, unread, "latest" if they choose nothing; the
+ * caller clears it, also on failure. */
 int inputs_name(const opt_run *run, const select_args *select, const inputs_args *a, inputs_names *out);
-/* Where "latest" is asked for: names the files of the store that cannot be read, one of which may be it. */
+/* Where "latest" is asked for: names the files of the store that cannot be read, one of which may
+ * be it. */
 void inputs_warn(const inputs_names *names);
 /* The i-th of them, whose reference is the caller's. */
 cbx_status inputs_get(const inputs_names *names, size_t i, cbx_run **out, cbx_err *err);
@@ -79,8 +82,8 @@ int inputs_load(const opt_run *run, const select_args *select, const inputs_args
 void inputs_clear(inputs_list *l);
 
 /*
- * Refuses runs of different machines or without one, unless they are allowed: then it notes so on standard error.
- * A run alone is never refused.
+ * Refuses runs of different machines or without one, unless they are allowed: then it notes so on
+ * standard error.  A run alone is never refused.
  */
 int inputs_check_machines(const opt_run *run, const inputs_list *l, bool allowed);
 

@@ -1,9 +1,12 @@
 /*
- * calibrax profile: the time and resources that a command, or a function of a shared object or a Python module, uses.
+ * calibrax profile: the time and resources that a command, or a function of a shared object or a
+ * Python module, uses.
  *
- * A function NAME is `void NAME(void *state)`; state comes from `void *NAME_setup(void)` and goes to `void NAME_teardown(void *state)`
- * where the shared object has them; of a Python module it is any callable.
- * profile_facts.c makes rows of what was measured; profile_sizes.c is the order of growth over sizes.
+ * A function NAME is `void NAME(void *state)`; state comes from `void *NAME_setup(void)` and goes
+ * to `void NAME_teardown(void *state)` where the shared object has them; of a Python module it is
+ * any callable.
+ * profile_facts.c makes rows of what was measured; profile_sizes.c is the order of growth over
+ * sizes.
  */
 #include "programs/calibrax/profile.h"
 
@@ -487,7 +490,8 @@ static cbx_status measure_arrays(session *s)
 
 /* --- first calls --- */
 
-/* This program again, which profiles the function: nothing of the shared object was there before. */
+/* This program again, which profiles the function: nothing of the shared object was there
+ * before. */
 static cbx_status launch_function(void *user, cbx_launch_times *out, cbx_err *err)
 {
     const opt_run *run = user;
@@ -584,7 +588,8 @@ static cbx_emissions line_of(const cbx_energy_report *e, const cbx_carbon_intens
     return x;
 }
 
-/* The lines that the file holds, before anything is measured; none if it is missing but can be made. */
+/* The lines that the file holds, before anything is measured; none if it is missing but can be
+ * made. */
 static cbx_status read_emissions(session *s)
 {
     const opt_run *run = s->run;

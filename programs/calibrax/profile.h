@@ -1,5 +1,6 @@
 /*
- * What a profile says, as rows that the table, the JSON document and the run in a store are made of.
+ * What a profile says, as rows that the table, the JSON document and the run in a store are made
+ * of.
  */
 #ifndef CALIBRAX_PROGRAMS_PROFILE_H
 #define CALIBRAX_PROGRAMS_PROFILE_H
@@ -38,7 +39,8 @@ typedef struct profile_plugin {
     void (*work)(void *state, double *flop, double *bytes);
 } profile_plugin;
 
-/* @return CBX_OK: the caller unloads the handle; CBX_EUNAVAILABLE, CBX_ENOENT: no such file or function */
+/* @return CBX_OK: the caller unloads the handle; CBX_EUNAVAILABLE, CBX_ENOENT: no such file or
+ *   function */
 cbx_status profile_plugin_load(const profile_args *a, profile_plugin *p, cbx_err *err);
 /* The options of the run as the library expects them. */
 cbx_profile_opts profile_command_opts(const opt_run *run);
@@ -101,7 +103,8 @@ void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m);
 /* First and later calls over launches. */
 void profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool is_command);
 /*
- * --graph: what a function is made of and compiled to, with predicted times; to be called when it was timed.
+ * --graph: what a function is made of and compiled to, with predicted times; to be called when it
+ * was timed.
  * @param fast  of cbx_jit, which was called with such operands
  */
 cbx_status profile_see_graph(profile_facts *f, const cbx_fn *plain, const cbx_fn *fast, const cbx_array_desc *in);
@@ -110,7 +113,8 @@ cbx_json *profile_graph_json(const profile_graph *g);
 /* A row without an interval; NaN: none. */
 void profile_add(profile_facts *f, const char *name, const char *label, const char *unit, const char *group,
                  const char *description, double value);
-/* The device that is watched: its name in the results, and what slowed it down in a remark.  @param gpu  NULL: no device */
+/* The device that is watched: its name in the results, and what slowed it down in a remark.  @param
+ * gpu  NULL: no device */
 void profile_see_gpu(profile_facts *f, const cbx_gpu *gpu);
 /* A note beside the numbers; cut to the length of a remark. */
 void profile_remark(profile_facts *f, const char *fmt, ...) CBX_PRINTF(2, 3);
@@ -120,7 +124,8 @@ double profile_fact_value(const profile_facts *f, const char *name);
 void profile_print(const profile_facts *f);
 /* {"schema":"calibrax-profile","version":1,...}; NULL: out of memory. */
 cbx_json *profile_json(const profile_facts *f);
-/* A run with one point, its definitions, machine and commit, into the store, which was there; its id on success. */
+/* A run with one point, its definitions, machine and commit, into the store, which was there; its
+ * id on success. */
 cbx_status profile_keep(const profile_facts *f, const char *store, const char *name, char id[64]);
 /* A run of a builder, which is freed, likewise. */
 cbx_status profile_keep_run(const opt_run *run, cbx_run_builder *b, const char *store, char id[64]);

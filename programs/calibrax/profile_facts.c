@@ -80,7 +80,8 @@ double profile_fact_value(const profile_facts *f, const char *name)
     return NAN;
 }
 
-/* How many groups of more than one value there are; two of them, the first and the largest of the others. */
+/* How many groups of more than one value there are; two of them, the first and the largest of the
+ * others. */
 static size_t find_groups(profile_facts *f, const double *x, size_t n, cbx_mode two[2])
 {
     cbx_mode mode[16];
@@ -98,7 +99,8 @@ static size_t find_groups(profile_facts *f, const double *x, size_t n, cbx_mode 
     return groups;
 }
 
-/* A remark where the times have several modes: separate groups, or else a dip test that rejects one mode. */
+/* A remark where the times have several modes: separate groups, or else a dip test that rejects one
+ * mode. */
 static void see_modes(profile_facts *f, const char *what, const double *x, size_t n)
 {
     enum { MIN_TIMES = 10, MAX_TIMES = 5000 };
@@ -121,7 +123,8 @@ static void see_modes(profile_facts *f, const char *what, const double *x, size_
 #define LOWER CBX_DIRECTION_LOWER
 #define INFO  CBX_DIRECTION_INFO
 
-/* What is often 0 in a sound run has no direction: nothing can be compared with 0 by a ratio, and a check would never pass. */
+/* What is often 0 in a sound run has no direction: nothing can be compared with 0 by a ratio, and a
+ * check would never pass. */
 /* Name, label, unit, direction, group, description; the value in a run r and its resources m. */
 #define COMMAND_FACTS(X)                                                                                               \
     X("wall_time", "time", "s", LOWER, "time", "from the creation of the process to its end", r->wall_s)               \
@@ -169,7 +172,8 @@ enum {
     LAST_GPU = 21
 }; /* as many of the first the kernel tells at the end */
 
-/* A sample of a process that has just begun is no peak, and must not be compared with a later one. */
+/* A sample of a process that has just begun is no peak, and must not be compared with a later
+ * one. */
 #define JUST_BEGUN_MB 0.0625
 
 /* The mark of a child is at least that of this program: it informs only above this. */

@@ -1,6 +1,6 @@
 /*
- * calibrax profile --graph: a function of arrays as it is compiled.  Its operations, its steps with their work and predicted time, and how
- * long each stage of compiling took.
+ * calibrax profile --graph: a function of arrays as it is compiled.  Its operations, its steps with
+ * their work and predicted time, and how long each stage of compiling took.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,9 @@
 /*
- * calibrax profile --sizes: a function or a command at several sizes, and the order in which its time grows.
+ * calibrax profile --sizes: a function or a command at several sizes, and the order in which its
+ * time grows.
  *
- * A function needs `void *NAME_setup_size(size_t size)`; a command has its size where its arguments have {}.
+ * A function needs `void *NAME_setup_size(size_t size)`; a command has its size where its arguments
+ * have {}.
  */
 #include <dlfcn.h>
 #include <errno.h>

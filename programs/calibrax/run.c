@@ -1,5 +1,6 @@
 /*
- * calibrax run: benchmarks of a shared object, a command or a Python module into a run, their targets checked.
+ * calibrax run: benchmarks of a shared object, a command or a Python module into a run, their
+ * targets checked.
  */
 #include <math.h>
 #include <stdint.h>
@@ -240,7 +241,8 @@ static void set_options(const run_args *a, cbx_benchmark_opts *out)
 
 /* --- how many launches --- */
 
-/* The looks at a run in the making (statistics/looks.h): their intervals hold together, though the launches end by what they show. */
+/* The looks at a run in the making (statistics/looks.h): their intervals hold together, though the
+ * launches end by what they show. */
 typedef struct deciding {
     const opt_run *run;
     cbx_store *store;
@@ -254,8 +256,9 @@ typedef struct deciding {
 } deciding;
 
 #define FIRST_LOOK 11 /* launches */
-/* Without a baseline the run is compared with itself.  A later run differs by chance: its interval must be this much narrower than the
- * threshold to be within it in nine of ten cases, z_0.975 / (z_0.975 + z_0.9). */
+/* Without a baseline the run is compared with itself.  A later run differs by chance: its interval
+ * must be this much narrower than the threshold to be within it in nine of ten cases, z_0.975 /
+ * (z_0.975 + z_0.9). */
 #define OWN_SHARE 0.6
 
 static size_t launch_more(void *user, const cbx_run *now, size_t launches)
@@ -413,7 +416,8 @@ static void print_failure(void *user, const char *benchmark, size_t launch, size
                  failure->phase, failure->message);
 }
 
-/* Results are printed in any case; then a message for each thing that could not be written, which makes the exit status 2. */
+/* Results are printed in any case; then a message for each thing that could not be written, which
+ * makes the exit status 2. */
 static int conclude(const opt_run *run, const cbx_benchmark_report *r)
 {
     const run_args *a = run->args;

@@ -1,5 +1,6 @@
 /*
- * calibrax show: all of a run, or some of its points; the runs of a store (--list); matching points of all runs (--points).
+ * calibrax show: all of a run, or some of its points; the runs of a store (--list); matching points
+ * of all runs (--points).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -60,7 +61,8 @@ static void print_point(const opt_run *run, const cbx_run *r, const cbx_point *p
     }
 }
 
-/* The run file, with the matching points only: other programs read it, so numbers that are not finite are bare tokens. */
+/* The run file, with the matching points only: other programs read it, so numbers that are not
+ * finite are bare tokens. */
 static int print_run_file(const opt_run *run, const cbx_run *r, const cbx_store_query *q)
 {
     cbx_json *head = cbx_run_head_to_json(r), *value;

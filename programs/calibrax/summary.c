@@ -34,7 +34,8 @@ static int by_name(const void *a, const void *b)
     return strcmp((*(const cbx_named_metric *const *)a)->name, (*(const cbx_named_metric *const *)b)->name);
 }
 
-/* A point's line.  Sorting finds what belongs together: a run may have a hundred thousand points. */
+/* A point's line.  Sorting finds what belongs together: a run may have a hundred thousand
+ * points. */
 typedef struct line {
     const cbx_point *point;
     size_t at;    /* place in the run */

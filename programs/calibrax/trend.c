@@ -1,7 +1,9 @@
 /*
- * calibrax trend: the values of a metric over time, one table a configuration; trend_changes.c and trend_over.c are its other modes.
+ * calibrax trend: the values of a metric over time, one table a configuration; trend_changes.c and
+ * trend_over.c are its other modes.
  *
- * Points that differ in scenario or in a tag are series of their own; a terminal that shows UTF-8 gets a line of bars under each.
+ * Points that differ in scenario or in a tag are series of their own; a terminal that shows UTF-8
+ * gets a line of bars under each.
  */
 #include "programs/calibrax/trend.h"
 
@@ -120,7 +122,8 @@ static cbx_json *value_json(const cbx_trend_point *p)
     return o;
 }
 
-/* By the values of a series and its newest run's definition of the metric; NULL: not asked for, or a reported fault. */
+/* By the values of a series and its newest run's definition of the metric; NULL: not asked for, or
+ * a reported fault. */
 static const char *tendency_of(const opt_run *run, cbx_store *store, const cbx_trend_series *s, cbx_tendency *out)
 {
     const trend_args *a = run->args;

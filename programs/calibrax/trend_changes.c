@@ -1,6 +1,6 @@
 /*
- * calibrax trend --changes: where the level of a metric changed over the runs of a store; which changes are new since the last look,
- * and which ones a repeated measurement confirms.
+ * calibrax trend --changes: where the level of a metric changed over the runs of a store; which
+ * changes are new since the last look, and which ones a repeated measurement confirms.
  */
 #include <math.h>
 #include <string.h>
@@ -130,7 +130,8 @@ static void find_direction(changes *c, series *s)
     s->unit = s->undefined ? NULL : def.unit;
 }
 
-/* Two values of one run are no series, and a gate cannot judge runs of one time, whose order is unknown. */
+/* Two values of one run are no series, and a gate cannot judge runs of one time, whose order is
+ * unknown. */
 static int check_order(const changes *c, const series *s)
 {
     for (size_t i = 1; i < s->s->npoints; i++) {
@@ -171,7 +172,8 @@ static int find_changes(changes *c)
         status = find_in(c->run, s, &passing);
         cbx_arena_clear(&passing);
     }
-    /* Another machine is a change of level that no commit made, and may hide one that a commit made. */
+    /* Another machine is a change of level that no commit made, and may hide one that a commit
+     * made. */
     for (size_t i = 0; !status && i < c->n; i++) {
         const series *s = &c->list[i];
         status = select_check_machines(c->run, s->s, s->name, c->a->allow_machines, &noted);
@@ -287,7 +289,8 @@ static int pile_runs(const changes *c, const series *s, const inputs_list *l, pi
     return EXIT_PASS;
 }
 
-/* The last change of each series against the runs of both sides: confirmed on the side that it went, else refuted. */
+/* The last change of each series against the runs of both sides: confirmed on the side that it
+ * went, else refuted. */
 static int confirm_all(changes *c, const inputs_list sides[2])
 {
     const trend_args *a = c->a;
@@ -474,7 +477,8 @@ static int check_newest(const changes *c)
     return status;
 }
 
-/* Where no series with a direction has values on both sides of any change, nothing was decided; a short one beside others is noted. */
+/* Where no series with a direction has values on both sides of any change, nothing was decided; a
+ * short one beside others is noted. */
 static int check_lengths(const changes *c)
 {
     const size_t pair = 2 * c->a->min_segment, needed = pair > CBX_CHANGE_ALARM_MIN ? pair : CBX_CHANGE_ALARM_MIN;
@@ -495,7 +499,8 @@ static int check_lengths(const changes *c)
     return few < directed ? EXIT_PASS : EXIT_UNDECIDED;
 }
 
-/* Confirmed and for the worse: 1; undecided: 3; without a confirmation a new alarm for the worse is enough. */
+/* Confirmed and for the worse: 1; undecided: 3; without a confirmation a new alarm for the worse is
+ * enough. */
 static int verdict_of(const changes *c)
 {
     int status = EXIT_PASS, newest = check_newest(c);

@@ -1,5 +1,6 @@
 /*
- * calibrax trend --over: how a metric scales with a numeric tag: growth with size, or speed with workers.
+ * calibrax trend --over: how a metric scales with a numeric tag: growth with size, or speed with
+ * workers.
  */
 #include <math.h>
 #include <string.h>

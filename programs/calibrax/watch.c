@@ -1,6 +1,6 @@
 /*
- * calibrax watch: follows metrics, or the health of pipelines (watch_health.c), and alerts.  Values come from lines of standard
- * input, a process and a device beside it, or a store.
+ * calibrax watch: follows metrics, or the health of pipelines (watch_health.c), and alerts.  Values
+ * come from lines of standard input, a process and a device beside it, or a store.
  */
 #include "programs/calibrax/watch.h"
 
@@ -39,8 +39,8 @@ static const watch_args defaults = { .levels = { NAN, NAN, NAN, NAN },
                                      .clear_after = 1 };
 
 /*
- * Statistics of the window besides the mean, which is the default: the word of --statistic, and the value by its facts f, or its n
- * finite values x that are no failures.
+ * Statistics of the window besides the mean, which is the default: the word of --statistic, and the
+ * value by its facts f, or its n finite values x that are no failures.
  */
 #define STATISTICS(X)                                                                                                  \
     X(median, (cbx_stat_median(w->run->ctx, x, n, &v, NULL), v))                                                       \
@@ -189,7 +189,8 @@ int watch_alerts(watcher *w, size_t keep, cbx_alert_listener listener)
     return status ? status : opt_check(run, cbx_alerts_listen(w->alerts, listener, w, run->err));
 }
 
-/* What rules of the first metric see.  A value that is not finite is seen itself: most statistics ignore it, and would hide it. */
+/* What rules of the first metric see.  A value that is not finite is seen itself: most statistics
+ * ignore it, and would hide it. */
 static double observed(watcher *w, double value, uint64_t now_ns)
 {
 #define CASE(word, value)                                                                                              \
@@ -219,7 +220,8 @@ static void take(watcher *w, size_t i, double value)
     cbx_alerts_observe(w->alerts, w->metrics[i].name, i == 0 ? observed(w, value, now_ns) : value, now_ns);
 }
 
-/* --- rules: one a metric for its values, and one for each pattern of them, with all levels that options give --- */
+/* --- rules: one a metric for its values, and one for each pattern of them, with all levels that
+ * options give --- */
 
 cbx_alert_rule watch_rule(const watcher *w, const char *metric)
 {
@@ -231,7 +233,8 @@ cbx_alert_rule watch_rule(const watcher *w, const char *metric)
                              .repeat_ns = w->a->once ? 1 : (uint64_t)(1e9 * w->a->repeat) };
 }
 
-/* The rule of a metric and a pattern, made if missing; there is capacity for all patterns of all metrics. */
+/* The rule of a metric and a pattern, made if missing; there is capacity for all patterns of all
+ * metrics. */
 static cbx_alert_rule *find_rule(watcher *w, const char *metric, cbx_pattern_kind pattern)
 {
     cbx_alert_rule *r = w->rules;
@@ -395,7 +398,8 @@ static bool read_nonfinite(const char *line, size_t len, double *value)
     return !*end && !isfinite(*value);
 }
 
-/* A number, which is of the first metric, or an object with some of them, of which the first one comes last. */
+/* A number, which is of the first metric, or an object with some of them, of which the first one
+ * comes last. */
 static void take_value(watcher *w, const char *line, size_t len)
 {
     cbx_json *json = NULL;
@@ -537,7 +541,8 @@ typedef struct followed {
     cbx_same_machine machine; /* what was noted of its machines */
 } followed;
 
-/* Refuses a newest run that lacks the metric or cannot be read: values of older runs would pass in its place. */
+/* Refuses a newest run that lacks the metric or cannot be read: values of older runs would pass in
+ * its place. */
 static int check_newest(watcher *w, cbx_store *store, const char *metric, const char *last)
 {
     const select_args runs = { .branch = w->a->branch, .machine = w->a->machine };
@@ -558,7 +563,8 @@ static int check_newest(watcher *w, cbx_store *store, const char *metric, const 
     return status;
 }
 
-/* A run counts when it is first seen, whatever its time: one that was measured elsewhere may come late. */
+/* A run counts when it is first seen, whatever its time: one that was measured elsewhere may come
+ * late. */
 static int take_series(watcher *w, cbx_store *store, const cbx_trend *trend, followed *at)
 {
     const cbx_trend_series *s = &trend->series[0];
@@ -658,7 +664,8 @@ static int set_up(watcher *w)
     return EXIT_PASS;
 }
 
-/* The last values and their tendency, where above a level is bad, and the number of alerts of each severity. */
+/* The last values and their tendency, where above a level is bad, and the number of alerts of each
+ * severity. */
 static int summarize(const watcher *w)
 {
     uint64_t now_ns = cbx_clock_ns();
@@ -696,7 +703,8 @@ static int summarize(const watcher *w)
     return EXIT_PASS;
 }
 
-/* The exit status.  A lost alert was reported when it was lost; its receiver waits in vain, however severe the others were. */
+/* The exit status.  A lost alert was reported when it was lost; its receiver waits in vain, however
+ * severe the others were. */
 static int conclude(const watcher *w)
 {
     fprintf(stderr, "%zu value%s, %zu alert%s\n", w->values, w->values == 1 ? "" : "s", w->sent,

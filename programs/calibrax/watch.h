@@ -1,5 +1,6 @@
 /*
- * What the files of `calibrax watch` share: values and rules (watch.c), and the health of pipelines (watch_health.c).
+ * What the files of `calibrax watch` share: values and rules (watch.c), and the health of pipelines
+ * (watch_health.c).
  */
 #ifndef CALIBRAX_PROGRAMS_WATCH_H
 #define CALIBRAX_PROGRAMS_WATCH_H
@@ -64,7 +65,8 @@ cbx_alert_rule watch_rule(const watcher *w, const char *metric);
 /* Makes the alerts, `keep` of which are remembered.  0, or 2 after a message. */
 int watch_alerts(watcher *w, size_t keep, cbx_alert_listener listener);
 
-/* --- executions of pipelines: before the first one, of each line, and what is known at the end; 0, or 2 after a message --- */
+/* --- executions of pipelines: before the first one, of each line, and what is known at the end; 0,
+ * or 2 after a message --- */
 
 int watch_health_begin(watcher *w);
 void watch_health_take(watcher *w, const char *line, size_t len);

@@ -1,5 +1,6 @@
 /*
- * calibrax watch --health: executions of pipelines; the state of each is a value of the alert engine.
+ * calibrax watch --health: executions of pipelines; the state of each is a value of the alert
+ * engine.
  */
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,8 @@
 
 typedef struct columns columns;
 
-/* Heads and side of each column: 'l' or 'r'.  All texts must outlive the table.  @param arena  as of opt_run: it never returns NULL */
+/* Heads and side of each column: 'l' or 'r'.  All texts must outlive the table.  @param arena  as
+ * of opt_run: it never returns NULL */
 columns *columns_begin(cbx_arena *arena, const char *const *heads, const char *sides);
 /* The next cell, row by row.  Printed as it is: control characters are the caller's to take out. */
 void columns_put(columns *c, paint how, const char *text);

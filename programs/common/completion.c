@@ -1,6 +1,7 @@
 /*
- * Completion.  The scripts of bash, zsh and fish pass the words on the line to `PROGRAM --complete`, which prints the candidates for
- * the last one; where nothing is printed the shells complete file names.
+ * Completion.  The scripts of bash, zsh and fish pass the words on the line to `PROGRAM
+ * --complete`, which prints the candidates for the last one; where nothing is printed the shells
+ * complete file names.
  */
 #include <string.h>
 
@@ -55,7 +56,8 @@ static void put_options(const opt_spec *s, size_t n, const offer *o)
         if (s[i].kind != OPT_GROUP && s[i].help) put(o, "--", s[i].name, strlen(s[i].name), s[i].help);
 }
 
-/* Commands whose names are longer than the words before the last one, which they begin with: the next word of their names. */
+/* Commands whose names are longer than the words before the last one, which they begin with: the
+ * next word of their names. */
 static void put_commands(const opt_program *program, const char *first, const offer *o)
 {
     size_t len = first ? strlen(first) : 0;

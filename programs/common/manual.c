@@ -131,7 +131,8 @@ void opt_print_help(const opt_program *program, const opt_command *command, bool
 
 /* --- manual page --- */
 
-/* Escapes what roff would take as its own: backslashes, dashes, and control characters at the start of a line. */
+/* Escapes what roff would take as its own: backslashes, dashes, and control characters at the start
+ * of a line. */
 static void put_roff(FILE *out, const char *text)
 {
     if (*text == '.' || *text == '\'') fputs("\\&", out);

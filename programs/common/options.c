@@ -1,8 +1,8 @@
 /*
  * Parsing by table, over popt (MIT licence), which is seen only here.
  *
- * popt has no options with optional or several arguments, so those are rewritten first: `--site DIR` becomes `--site=DIR`,
- * `--render-from A B` becomes `--render-from=A --render-from=B`.
+ * popt has no options with optional or several arguments, so those are rewritten first: `--site
+ * DIR` becomes `--site=DIR`, `--render-from A B` becomes `--render-from=A --render-from=B`.
  */
 #include "programs/common/options.h"
 
@@ -60,7 +60,8 @@ int opt_fail(const opt_program *program, const char *fmt, ...)
     vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
     fprintf(stderr, "%s: ", program->name);
-    /* "'lock_wait' must be ..." of the library, where an option sets it: "'--lock-wait' must be ..." */
+    /* "'lock_wait' must be ..." of the library, where an option sets it: "'--lock-wait' must be
+     * ..." */
     quote = *text == '\'' ? strchr(text + 1, '\'') : NULL;
     if (quote && !strncmp(quote, "' must ", 7)) option = option_named(running, text + 1, (size_t)(quote - text) - 1);
     if (option) {
@@ -95,7 +96,8 @@ cbx_allocator opt_allocator(const opt_program *program)
     return (cbx_allocator){ resize_or_exit, (void *)(uintptr_t)program };
 }
 
-/* Capacity doubles: ten thousand files are ten thousand words.  What follows the last one is NULL. */
+/* Capacity doubles: ten thousand files are ten thousand words.  What follows the last one is
+ * NULL. */
 bool opt_append(cbx_arena *arena, const char *word, opt_list *list)
 {
     const char **items = list->capacity;
@@ -509,7 +511,8 @@ static int unknown_command(const opt_program *program, size_t n, const char *con
     return status;
 }
 
-/* Help of the command that the words name, or of those of two words that begin with the first one. */
+/* Help of the command that the words name, or of those of two words that begin with the first
+ * one. */
 static int print_help_of(const opt_program *program, size_t n, const char *const *words)
 {
     bool any = false;
@@ -543,7 +546,8 @@ int opt_main(const opt_program *program, int argc, const char **argv)
     size_t n = argc > 1 ? (size_t)argc - 1 : 0;
     int status = 0;
 
-    /* a file that may not grow further is a failed write, reported by name, not the end of the program */
+    /* a file that may not grow further is a failed write, reported by name, not the end of the
+     * program */
     signal(SIGXFSZ, SIG_IGN);
     if (!strcmp(first, "--version")) {
         printf("%s %s\nrevision %s\nbuild %s\n", program->name, cbx_version(), cbx_revision(), cbx_build());

@@ -1,13 +1,17 @@
 /*
- * Options as tables: one table a command, from which parsing (popt), --help, the manual page and the shell completion come.
+ * Options as tables: one table a command, from which parsing (popt), --help, the manual page and
+ * the shell completion come.
  *
- * The options of a command set members of one struct, each named by its offset, so the tables are constant.
- * Members of kinds: FLAG bool; STRING const char *; CHOICE int, the index of the word in `values`; COUNT size_t; INT int; NUMBER double,
- * at least 0; ABOVE double above 0; SHARE double between 0 and 1; REAL double; SIZE uint64_t (bytes, "512M", "2G"); LIST opt_list (comma-separated, adds up when
- * repeated); EACH opt_list (one a use); WORDS opt_list (all arguments up to the next option); MAYBE const char * (its argument is optional:
- * without one it is the option's fallback); TUPLE opt_list (one a use: as many arguments as `arg` has words, separated by '\n').
- * GROUP sets nothing: its name is the heading of the options below it, and `arg` lists the
- * options (separated by blanks) of which they need one; options below one whose fallback is OPT_RARE are printed by --help-all only.
+ * The options of a command set members of one struct, each named by its offset, so the tables are
+ * constant.  Members of kinds: FLAG bool; STRING const char *; CHOICE int, the index of the word in
+ * `values`; COUNT size_t; INT int; NUMBER double, at least 0; ABOVE double above 0; SHARE double
+ * between 0 and 1; REAL double; SIZE uint64_t (bytes, "512M", "2G"); LIST opt_list
+ * (comma-separated, adds up when repeated); EACH opt_list (one a use); WORDS opt_list (all
+ * arguments up to the next option); MAYBE const char * (its argument is optional: without one it is
+ * the option's fallback); TUPLE opt_list (one a use: as many arguments as `arg` has words,
+ * separated by '\n').  GROUP sets nothing: its name is the heading of the options below it, and
+ * `arg` lists the options (separated by blanks) of which they need one; options below one whose
+ * fallback is OPT_RARE are printed by --help-all only.
  */
 #ifndef CALIBRAX_PROGRAMS_OPTIONS_H
 #define CALIBRAX_PROGRAMS_OPTIONS_H
@@ -102,7 +106,8 @@ typedef struct opt_command {
     const char *words; /* as `values` of an option, for those arguments */
 } opt_command;
 
-/* The members of an opt_command for its tables: NAME_options, which set a NAME_args, and NAME_rules. */
+/* The members of an opt_command for its tables: NAME_options, which set a NAME_args, and
+ * NAME_rules. */
 #define OPT_OPTIONS(name)                                                                                              \
     .options = name##_options, .noptions = CBX_LEN(name##_options), .args_size = sizeof(name##_args)
 #define OPT_RULES(name) .rules = name##_rules, .nrules = CBX_LEN(name##_rules)
@@ -112,7 +117,8 @@ typedef struct opt_note {
     const char *what, *text;
 } opt_note;
 
-/* The rows of a manual for the settings of the library (calibrax/base/settings.h), with the texts they point to. */
+/* The rows of a manual for the settings of the library (calibrax/base/settings.h), with the texts
+ * they point to. */
 typedef struct opt_settings {
     opt_note notes[CBX_SETTING_COUNT + 1];
     char what[CBX_SETTING_COUNT][80], text[CBX_SETTING_COUNT][240];
@@ -127,7 +133,8 @@ typedef struct opt_program {
     size_t ncommands;
     const opt_note *environment, *examples; /* each ends with a NULL row */
     const opt_note *removed; /* names that commands had, and what to use instead; ends with a NULL row; NULL: none */
-    /* Calls put for each word of "@KIND", for completion.  data: the argument of --data so far, or NULL.  NULL: there are no kinds. */
+    /* Calls put for each word of "@KIND", for completion.  data: the argument of --data so far, or
+     * NULL.  NULL: there are no kinds. */
     void (*complete)(const opt_run *run, const char *kind, const char *data, void (*put)(void *user, const char *word),
                      void *user);
 } opt_program;
@@ -137,14 +144,16 @@ enum { EXIT_PASS = 0, EXIT_CHECK = 1, EXIT_ERROR = 2, EXIT_UNDECIDED = 3, EXIT_S
 extern const opt_note opt_exits[];
 
 /*
- * Runs the command that argv names and returns its exit status: parses its options, checks its rules, makes a context, calls it.  Handles
- * --version, --man, --completion SHELL, help and --help itself.  A fault is one sentence and 2; so is standard output that cannot
- * be written.
+ * Runs the command that argv names and returns its exit status: parses its options, checks its
+ * rules, makes a context, calls it.  Handles --version, --man, --completion SHELL, help and --help
+ * itself.  A fault is one sentence and 2; so is standard output that cannot be written.
  */
 int opt_main(const opt_program *program, int argc, const char **argv);
-/* EXIT_PASS; else EXIT_ERROR after the message in run->err, or EXIT_STOPPED without one where the user interrupted. */
+/* EXIT_PASS; else EXIT_ERROR after the message in run->err, or EXIT_STOPPED without one where the
+ * user interrupted. */
 int opt_check(const opt_run *run, cbx_status st);
-/* The text of an option of the running command; "" of a flag; NULL: it is not given.  Other spellings of the option count. */
+/* The text of an option of the running command; "" of a flag; NULL: it is not given.  Other
+ * spellings of the option count. */
 const char *opt_given(const opt_run *run, const char *name);
 /* A finite number in decimal notation and nothing else: no hexadecimal digits, blanks or words. */
 bool opt_number(const char *text, double *out);
@@ -153,11 +162,14 @@ bool opt_split(cbx_arena *arena, const char *text, opt_list *list);
 /* Adds one word.  false: out of memory. */
 bool opt_append(cbx_arena *arena, const char *word, opt_list *list);
 enum { OPT_OF_PROGRAM = 3 };
-/* What a program accepts as its first argument instead of a command or options: version, man, completion. */
+/* What a program accepts as its first argument instead of a command or options: version, man,
+ * completion. */
 extern const opt_spec opt_of_program[OPT_OF_PROGRAM];
-/* An allocator that ends the program with a message where there is no memory; for what lives as long as the run. */
+/* An allocator that ends the program with a message where there is no memory; for what lives as
+ * long as the run. */
 cbx_allocator opt_allocator(const opt_program *program);
-/* The option of the running command that is the remedy in a message of the library; NULL: there is no such option. */
+/* The option of the running command that is the remedy in a message of the library; NULL: there is
+ * no such option. */
 const char *opt_hint(const char *message);
 /* "nperf: message" on standard error, followed by the option that is its remedy; always 2. */
 int opt_fail(const opt_program *program, const char *fmt, ...) CBX_PRINTF(2, 3);
@@ -171,7 +183,8 @@ void opt_print_man(const opt_program *program, FILE *out);
 bool opt_print_completion(const opt_program *program, const char *shell, FILE *out);
 /* Candidates for the last word of a command line, one a line: the word, a tab, its meaning. */
 void opt_print_candidates(const opt_program *program, size_t n, const char *const *words, FILE *out);
-/* Arguments that name this command, 1 or 2 ("store verify"); 0: they name another.  words[0] is the first one behind the program's name. */
+/* Arguments that name this command, 1 or 2 ("store verify"); 0: they name another.  words[0] is the
+ * first one behind the program's name. */
 size_t opt_names_command(const opt_command *c, size_t n, const char *const *words);
 
 #endif

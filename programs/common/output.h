@@ -15,15 +15,16 @@ int print_json(const opt_program *program, cbx_json *document);
 int print_json_line(const opt_program *program, cbx_json *document);
 
 /*
- * A document too long to be held: an object on standard output, one list of which comes element by element.  What is added is taken over;
- * NULL: out of memory, which the end tells.
+ * A document too long to be held: an object on standard output, one list of which comes element by
+ * element.  What is added is taken over; NULL: out of memory, which the end tells.
  */
 typedef struct json_stream {
     cbx_text text;
     cbx_json_writer writer;
     bool failed;
 } json_stream;
-/* An object that is written through s->writer and json_stream_add; and its end.  @param flags  as of cbx_json_write */
+/* An object that is written through s->writer and json_stream_add; and its end.  @param flags  as
+ * of cbx_json_write */
 void json_stream_open(json_stream *s, unsigned flags);
 int json_stream_close(json_stream *s, const opt_program *program);
 /* All members before the list, and its name. */

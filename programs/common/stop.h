@@ -1,5 +1,6 @@
 /*
- * Ctrl-C: the first one sets a flag that everything looks at, the second one ends the program at once.
+ * Ctrl-C: the first one sets a flag that everything looks at, the second one ends the program at
+ * once.
  */
 #ifndef CALIBRAX_PROGRAMS_STOP_H
 #define CALIBRAX_PROGRAMS_STOP_H

@@ -1,27 +1,29 @@
 /*
  * nperf-launch: stands between the parent and a measured program for less than a millisecond.
  *
- * The parent may be large and has many descriptors; a measured program must inherit neither.  This image is tiny (static, libc
- * only), so a program's ru_maxrss, which survives exec, starts from a few hundred KiB instead of the parent's peak
- * (a 1 MB program started by a parent of 300 MB reports 321 MB otherwise).
+ * The parent may be large and has many descriptors; a measured program must inherit neither.  This
+ * image is tiny (static, libc only), so a program's ru_maxrss, which survives exec, starts from a
+ * few hundred KiB instead of the parent's peak (a 1 MB program started by a parent of 300 MB
+ * reports 321 MB otherwise).
  *
- *   nperf-launch [options] -- PROGRAM [ARGUMENT...]
- *     --abi N          the number of this interface that the caller speaks (LAUNCH_ABI): another one is refused
- *     --cores LIST     pin to these CPUs ("0,2,5")
- *     --fd N           keep descriptor N besides 0, 1, 2; a failure before exec is reported there as a protocol error line, and else
- *                      {"op":"launched","abi":N,"sandbox":{...}}, the first line that comes from there and the only one no worker can write
- *     --keep N         keep N descriptors from 4 on: locks that are held as long as anything lives that was started here
- *     --sandbox 1      forbid network, signals to others and the like (sandbox.h), where the kernel and this build can; 2: or end
- *     --read PATH      under a sandbox: what may be read and executed; --write: written, too; --device; --list: only the names.  Any number
- *     --measure N      run the program as a child, wait, write one line to descriptor N:
- *                      wall_ns user_us system_us maxrss_kib exit_code term_signal   (exit_code -1 when killed)
- *     --env-pad BYTES  bytes added to the environment
- *     --stack-pad BYTES  bytes by which the program's strings, and so its first stack frame, are moved
- *     --parent PID     end at once if this is no longer the parent
+ *   nperf-launch [options] -- PROGRAM [ARGUMENT...] --abi N          the number of this interface
+ *     that the caller speaks (LAUNCH_ABI): another one is refused --cores LIST     pin to these
+ *     CPUs ("0,2,5") --fd N           keep descriptor N besides 0, 1, 2; a failure before exec is
+ *     reported there as a protocol error line, and else {"op":"launched","abi":N,"sandbox":{...}},
+ *     the first line that comes from there and the only one no worker can write --keep N
+ *     keep N descriptors from 4 on: locks that are held as long as anything lives that was started
+ *     here --sandbox 1      forbid network, signals to others and the like (sandbox.h), where the
+ *     kernel and this build can; 2: or end --read PATH      under a sandbox: what may be read and
+ *     executed; --write: written, too; --device; --list: only the names.  Any number --measure N
+ *     run the program as a child, wait, write one line to descriptor N: wall_ns user_us system_us
+ *     maxrss_kib exit_code term_signal   (exit_code -1 when killed) --env-pad BYTES  bytes added to
+ *     the environment --stack-pad BYTES  bytes by which the program's strings, and so its first
+ *     stack frame, are moved --parent PID     end at once if this is no longer the parent
  *
- * Always: a process group of its own, no core files, SIGKILL when the parent dies, and the program keeps its orphans (subreaper), so
- * that the parent finds all that descends from it.
- * Exit status 125: it could not set something up; 126: the program cannot be executed; 127: there is no such program.
+ * Always: a process group of its own, no core files, SIGKILL when the parent dies, and the program
+ * keeps its orphans (subreaper), so that the parent finds all that descends from it.
+ * Exit status 125: it could not set something up; 126: the program cannot be executed; 127: there
+ * is no such program.
  */
 #include <errno.h>
 #include <sched.h>
@@ -69,8 +71,9 @@ static void tell(const options *o, const char *cause, const char *message)
     if (len > 0 && (size_t)len < sizeof line && write(channel, line, (size_t)len) < 0) return;
 }
 
-/* One protocol line on the kept descriptor, so that the parent reads the cause from structure; the sentence on stderr as well.
- * Both become data of a row, so a program is named without the folder it lies in. */
+/* One protocol line on the kept descriptor, so that the parent reads the cause from structure; the
+ * sentence on stderr as well.  Both become data of a row, so a program is named without the folder
+ * it lies in. */
 static int give_up(const options *o, const char *cause, int status, const char *what, const char *subject)
 {
     char line[1024], clean[400];
@@ -177,7 +180,8 @@ static int pin(const char *list)
     return sched_setaffinity(0, sizeof set, &set);
 }
 
-/* Closes everything but 0, 1, 2 and the kept ones; measured programs must not see the parent's files.
+/* Closes everything but 0, 1, 2 and the kept ones; measured programs must not see the parent's
+ * files.
  * @param locks  so many from 4 on are kept, too */
 static void close_others(long keep_a, long keep_b, long locks)
 {

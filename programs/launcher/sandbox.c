@@ -1,6 +1,7 @@
 /*
- * The order matters: rights over the machine are dropped first, then files (Landlock needs system calls that the filter may forbid), then
- * the filter, which leaves signals to Landlock where that can distinguish a worker's own processes from others.
+ * The order matters: rights over the machine are dropped first, then files (Landlock needs system
+ * calls that the filter may forbid), then the filter, which leaves signals to Landlock where that
+ * can distinguish a worker's own processes from others.
  */
 #include "programs/launcher/sandbox.h"
 
@@ -13,10 +14,12 @@
 #define WORD(cap) ((cap) / 32)
 #define BIT(cap)  (1u << ((cap) % 32))
 
-/* What is left to root: reading environments that another user installed, and memory that a device reads. */
+/* What is left to root: reading environments that another user installed, and memory that a device
+ * reads. */
 static bool keeps(unsigned cap) { return cap == CAP_DAC_OVERRIDE || cap == CAP_DAC_READ_SEARCH || cap == CAP_IPC_LOCK; }
 
-/* A root without them may not look into a root that has them: the parent's memory is safe from it on every kernel. */
+/* A root without them may not look into a root that has them: the parent's memory is safe from it
+ * on every kernel. */
 static bool drop_privileges(void)
 {
     struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };

@@ -1,8 +1,9 @@
 /*
- * What a measured worker may not do, whatever it runs: reach the network, look into or signal other processes, change the machine, write
- * outside its scratch folder, read what was not declared.
+ * What a measured worker may not do, whatever it runs: reach the network, look into or signal other
+ * processes, change the machine, write outside its scratch folder, read what was not declared.
  *
- * Each part is had where this build and this kernel can; those in force are reported to the parent before the worker begins.
+ * Each part is had where this build and this kernel can; those in force are reported to the parent
+ * before the worker begins.
  */
 #ifndef CALIBRAX_PROGRAMS_LAUNCHER_SANDBOX_H
 #define CALIBRAX_PROGRAMS_LAUNCHER_SANDBOX_H

@@ -1,8 +1,10 @@
 /*
- * Landlock: what is not granted is forbidden, for root as for everybody.  The kernel's interface is asked for its version at run time, and its
- * numbers are defined here, since the headers of a distribution are older than its users' kernels.
+ * Landlock: what is not granted is forbidden, for root as for everybody.  The kernel's interface is
+ * asked for its version at run time, and its numbers are defined here, since the headers of a
+ * distribution are older than its users' kernels.
  *
- * A process under it may not trace, nor look into /proc/PID of, any that is not: that comes with every version.
+ * A process under it may not trace, nor look into /proc/PID of, any that is not: that comes with
+ * every version.
  */
 #include "programs/launcher/sandbox.h"
 

@@ -1,5 +1,6 @@
 /*
- * A list of calls that fail with EPERM, by libseccomp; everything else is allowed, since frameworks use what they like.
+ * A list of calls that fail with EPERM, by libseccomp; everything else is allowed, since frameworks
+ * use what they like.
  */
 #include "programs/launcher/sandbox.h"
 
@@ -90,16 +91,18 @@ static const int forbidden[] = {
 };
 
 /*
- * What would stay with a file for the next launch to read, though no byte of it can be written: times, modes, owners.  The calls succeed and
- * do nothing, since honest programs that copy files make them.  So does unlocking: a lock that was inherited would be gone for
- * the parent, too, and one of its own goes with its descriptor.
+ * What would stay with a file for the next launch to read, though no byte of it can be written:
+ * times, modes, owners.  The calls succeed and do nothing, since honest programs that copy files
+ * make them.  So does unlocking: a lock that was inherited would be gone for the parent, too, and
+ * one of its own goes with its descriptor.
  */
 static const int without_effect[] = {
     SCMP_SYS(utimensat), SCMP_SYS(futimesat), SCMP_SYS(utime), SCMP_SYS(utimes), SCMP_SYS(chmod),  SCMP_SYS(fchmod),
     SCMP_SYS(fchmodat),  FCHMODAT2,           SCMP_SYS(chown), SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat),
 };
 
-/* Where Landlock does not support signals: to oneself (abort, raise) only.  Filters see numbers, and this process keeps its own. */
+/* Where Landlock does not support signals: to oneself (abort, raise) only.  Filters see numbers,
+ * and this process keeps its own. */
 static int forbid_signals(scmp_filter_ctx filter)
 {
     static const int to_one[] = { SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(tkill) };
@@ -114,7 +117,8 @@ static int forbid_signals(scmp_filter_ctx filter)
     return failed;
 }
 
-/* A file's flags and version, and how long its content is expected to live: numbers of an inode that its owner sets by a descriptor for reading. */
+/* A file's flags and version, and how long its content is expected to live: numbers of an inode
+ * that its owner sets by a descriptor for reading. */
 static int forbid_attributes(scmp_filter_ctx filter)
 {
     static const char kinds[] = { 'f', 'v', 'X' }; /* FS_IOC_SETFLAGS, FS_IOC_SETVERSION, FS_IOC_FSSETXATTR */
@@ -155,7 +159,8 @@ static int add_rules(scmp_filter_ctx filter, bool signals)
 void sandbox_syscalls_enter(sandbox_facts *facts)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    /* Without this, older kernels slow a filtered process down (speculative store bypass): it would be another machine. */
+    /* Without this, older kernels slow a filtered process down (speculative store bypass): it would
+     * be another machine. */
     if (filter) seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
     if (filter && add_rules(filter, !facts->signals) == 0 && seccomp_load(filter) == 0)
         facts->syscalls = facts->network = facts->signals = facts->tracing = true;

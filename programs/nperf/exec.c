@@ -76,7 +76,8 @@ static const opt_rule exec_rules[] = {
 
 /* --- parameters --- */
 
-/* The values of MIN to MAX; NULL: out of memory, or a fault that has been printed (*out_of_range). */
+/* The values of MIN to MAX; NULL: out of memory, or a fault that has been printed
+ * (*out_of_range). */
 static bool scan_values(const opt_program *program, const char *name, const char *range, double step, cbx_arena *arena,
                         opt_list *values)
 {
@@ -243,8 +244,8 @@ static int print_table(const opt_run *run, const cbx_rows *rows)
     return EXIT_PASS;
 }
 
-/* Runs far from the others, by ten times the spread that the middle half of normal noise has; hyperfine warns at the
- * same distance. */
+/* Runs far from the others, by ten times the spread that the middle half of normal noise has;
+ * hyperfine warns at the same distance. */
 static void warn(const opt_run *run, const cbx_rows *rows, bool shell)
 {
     for (size_t i = 0; i < rows->count; i++) {

@@ -202,7 +202,8 @@ static int run_feed(const opt_run *run)
     else if (!status && (a->out || !a->json))
         status = put_json(run, fragment, a->out);
     if (!status && a->json) {
-        /* {"schema":"nperf-feed","version":1,"case","fragment":{...},"applied_to","unknown_ops","out"} */
+        /*
+         * {"schema":"nperf-feed","version":1,"case","fragment":{...},"applied_to","unknown_ops","out"} */
         cbx_json *o = cbx_json_new_object();
         cbx_json_set_string(o, "schema", "nperf-feed");
         cbx_json_set_int(o, "version", 1);

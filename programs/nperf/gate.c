@@ -1,5 +1,6 @@
 /*
- * nperf gate: rows against baseline rows.  perf/gate/gate.h decides, ci/guard.h applies waivers and writes, as for calibrax check.
+ * nperf gate: rows against baseline rows.  perf/gate/gate.h decides, ci/guard.h applies waivers and
+ * writes, as for calibrax check.
  */
 #include "programs/nperf/gate.h"
 

@@ -1,5 +1,6 @@
 /*
- * nperf: measures benchmark cases across frameworks, and any commands.  A table of commands; each is a file.
+ * nperf: measures benchmark cases across frameworks, and any commands.  A table of commands; each
+ * is a file.
  */
 #include <signal.h>
 #include <string.h>

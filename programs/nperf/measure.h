@@ -1,5 +1,6 @@
 /*
- * Between the parts of nperf's first command: what was asked for, where it goes, and what they do for each other.
+ * Between the parts of nperf's first command: what was asked for, where it goes, and what they do
+ * for each other.
  */
 #ifndef PROGRAMS_NPERF_MEASURE_H
 #define PROGRAMS_NPERF_MEASURE_H

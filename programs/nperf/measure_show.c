@@ -1,5 +1,6 @@
 /*
- * Rows as people and programs get them: on standard output, as report, CSV and page; after a measurement, or again from files.
+ * Rows as people and programs get them: on standard output, as report, CSV and page; after a
+ * measurement, or again from files.
  */
 #include <stdio.h>
 
@@ -68,7 +69,8 @@ int show_rows(const opt_program *program, const cbx_rows *rows, bool json)
 
 /* --- render --- */
 
-/* Every row, old ones too: not for a page alone, which may be of a store with a hundred thousand of them. */
+/* Every row, old ones too: not for a page alone, which may be of a store with a hundred thousand of
+ * them. */
 static bool wants_all(const measure_args *a, const outputs *to)
 {
     return !a->latest && (!to->page || to->report || a->json);

@@ -1,5 +1,6 @@
 /*
- * nperf new-case: a whole case to begin with, as C for a plug-in, as a file with Python functions, or as a file of commands.
+ * nperf new-case: a whole case to begin with, as C for a plug-in, as a file with Python functions,
+ * or as a file of commands.
  */
 #include <stdio.h>
 #include <string.h>
@@ -87,8 +88,8 @@ static const char *next_command(const opt_run *run, const char *name)
     return cbx_arena_printf(run->arena, "nperf --plugin ./%s.so --case %s", name, name);
 }
 
-/* The command that compiles a plug-in, with the headers of this very program: installed below its prefix, or in the tree it was built from;
- * NULL: out of memory. */
+/* The command that compiles a plug-in, with the headers of this very program: installed below its
+ * prefix, or in the tree it was built from; NULL: out of memory. */
 static const char *compile_command(const opt_run *run, const char *name)
 {
     static const char *const ups[] = { "../include", "../../../.." };

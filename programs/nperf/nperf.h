@@ -14,8 +14,10 @@ extern const opt_command measure_command, exec_command, doctor_command, selftest
     new_case_command;
 
 /*
- * The cases that are linked in, until nperf_cases_open has added others: those of plug-ins named by NPERF_PLUGINS and by --plugin, which it
- * also names for the workers, and those of case files (--define).  @return an exit status; a fault has been printed; nperf_cases_close is fine without it
+ * The cases that are linked in, until nperf_cases_open has added others: those of plug-ins named by
+ * NPERF_PLUGINS and by --plugin, which it also names for the workers, and those of case files
+ * (--define).  @return an exit status; a fault has been printed; nperf_cases_close is fine without
+ * it
  */
 int nperf_cases_open(const opt_run *run, const opt_list *plugins, const opt_list *files);
 void nperf_cases_close(void);
@@ -32,7 +34,8 @@ int list_print(const opt_program *program, cbx_ctx *ctx, const char *name, bool 
 
 /* {"schema":schema,"version":1,"rows":[...]} on standard output. */
 int print_rows_json(const opt_program *program, const cbx_rows *rows, const char *schema);
-/* The index of rows that a flag names, with notes on standard error about what is damaged, doubled or newer; no rows at all are a fault. */
+/* The index of rows that a flag names, with notes on standard error about what is damaged, doubled
+ * or newer; no rows at all are a fault. */
 int open_rows(const opt_program *program, cbx_ctx *ctx, const char *flag, const opt_list *paths, cbx_row_index **out);
 /* Adds the row of each series to show. */
 int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows);

@@ -11,7 +11,8 @@
 /* What `nperf selftest` leaves. */
 #define OWN_RECORD "results/selftest.json"
 
-/* A JSON file that a page shows: one that was asked for must be there, one that is looked for need not be. */
+/* A JSON file that a page shows: one that was asked for must be there, one that is looked for need
+ * not be. */
 static int read_document(const opt_program *program, cbx_ctx *ctx, const char *flag, const char *path,
                          const char *usual, cbx_json **out)
 {

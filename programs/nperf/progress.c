@@ -1,6 +1,6 @@
 /*
- * How far the sweep is.  A terminal gets one line that is redrawn, with the time left; anything else gets a line a point, and one
- * every ten seconds in between.
+ * How far the sweep is.  A terminal gets one line that is redrawn, with the time left; anything
+ * else gets a line a point, and one every ten seconds in between.
  */
 #include <math.h>
 #include <stdio.h>

@@ -12,8 +12,8 @@ static void note(const char *what, size_t n, const char *one, const char *many, 
     if (n) fprintf(stderr, "note: %s: %zu %s%s\n", what, n, n == 1 ? one : many, more);
 }
 
-/* What came of opening.  Damaged and doubled rows cost nothing but a note; where the newest attempts decide (strict) they are a fault,
- * because each may be the newest of its key. */
+/* What came of opening.  Damaged and doubled rows cost nothing but a note; where the newest
+ * attempts decide (strict) they are a fault, because each may be the newest of its key. */
 static int conclude_open(const opt_program *program, const char *flag, const opt_list *paths, bool strict,
                          cbx_status st, const cbx_err *err, cbx_row_index **out)
 {

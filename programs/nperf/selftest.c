@@ -1,11 +1,12 @@
 /*
  * nperf selftest: are the results of the tool itself true?
  *
- * Parts: --aa (equals must not be called different), --power (planted slow-downs must be found), --mutants (planted faults must be found),
- * --exploits (workers that cheat must be refused),
- * --clock (what a call of nothing and a chain of known length read), --live (equals again, each pair measured again), and --honest (honest rows that are refused).  Each part's
- * counts with their bounds go to standard output and into a record, results/selftest.json, which the page shows; parts that are not
- * run keep their place in the record.
+ * Parts: --aa (equals must not be called different), --power (planted slow-downs must be found),
+ * --mutants (planted faults must be found), --exploits (workers that cheat must be refused),
+ * --clock (what a call of nothing and a chain of known length read), --live (equals again, each
+ * pair measured again), and --honest (honest rows that are refused).  Each part's counts with their
+ * bounds go to standard output and into a record, results/selftest.json, which the page shows;
+ * parts that are not run keep their place in the record.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * What the parts of `nperf selftest` share.  Each part measures, prints its result unless --json, and makes a JSON object with the
- * counts, their bounds and `holds`.
+ * What the parts of `nperf selftest` share.  Each part measures, prints its result unless --json,
+ * and makes a JSON object with the counts, their bounds and `holds`.
  */
 #ifndef CALIBRAX_PROGRAMS_NPERF_SELFTEST_H
 #define CALIBRAX_PROGRAMS_NPERF_SELFTEST_H
@@ -25,9 +25,10 @@ typedef struct selftest {
 } selftest;
 
 /*
- * A part.  @param out  what came of it; the caller unrefs; untouched, or NULL, where there is nothing to record
- * @return EXIT_PASS; EXIT_CHECK: what is promised does not hold; EXIT_UNDECIDED: too little could be measured to decide; EXIT_ERROR, and
- *         the fault has been printed; EXIT_STOPPED
+ * A part.  @param out  what came of it; the caller unrefs; untouched, or NULL, where there is
+ * nothing to record
+ * @return EXIT_PASS; EXIT_CHECK: what is promised does not hold; EXIT_UNDECIDED: too little could
+ *         be measured to decide; EXIT_ERROR, and the fault has been printed; EXIT_STOPPED
  */
 int selftest_equals(const selftest *t, cbx_json **out);
 int selftest_live(const selftest *t, cbx_json **out);
@@ -37,16 +38,19 @@ int selftest_exploits(const selftest *t, cbx_json **out);
 int selftest_clock(const selftest *t, cbx_json **out);
 int selftest_honest(const selftest *t, cbx_json **out);
 
-/* Measures with the run's seed, stop flag and progress; result is initialised here and cleared by the caller, whatever comes back. */
+/* Measures with the run's seed, stop flag and progress; result is initialised here and cleared by
+ * the caller, whatever comes back. */
 int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result *result);
 /*
- * Launches recorded for a part: measured as `o` says and kept in --record, or read from --from.  result as of selftest_measure; a recording that
- * does not exist, or holds nothing, is EXIT_ERROR.
+ * Launches recorded for a part: measured as `o` says and kept in --record, or read from --from.
+ * result as of selftest_measure; a recording that does not exist, or holds nothing, is EXIT_ERROR.
  */
 int selftest_recording(const selftest *t, const char *part, cbx_measure_opts *o, cbx_measure_result *result);
-/* Members of a part about its recording: rows it is based on, when they were measured, and where. */
+/* Members of a part about its recording: rows it is based on, when they were measured, and
+ * where. */
 void selftest_put_recording(cbx_json *o, const cbx_measure_result *result);
-/* A row that is needed and is not good, or NULL (missing): prints the reason; EXIT_UNDECIDED where the machine is too busy, else EXIT_ERROR. */
+/* A row that is needed and is not good, or NULL (missing): prints the reason; EXIT_UNDECIDED where
+ * the machine is too busy, else EXIT_ERROR. */
 int selftest_unmeasured(const selftest *t, const char *part, const cbx_row *row);
 bool selftest_too_busy(const cbx_row *row);
 /* "holds", "broken", "undecided", of EXIT_PASS, EXIT_CHECK, EXIT_UNDECIDED */

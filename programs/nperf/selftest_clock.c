@@ -1,11 +1,13 @@
 /*
  * nperf selftest --clock: calls whose cost is known, through the whole pipeline.
  *
- * A call of nothing reads what a call costs.  A chain of additions, each waiting for the one before, takes one cycle each on every processor
- * that this runs on: two chains, the second ten times as long, must read in that proportion, and the rate that they give must be
- * one that a processor can have.  The least epoch of each is looked at: a machine can only add to it.  The three are measured again and again,
- * one pass after another, because a processor changes its rate between them: within a pass hardly, over the passes as often one way as the other.
- * The median of the passes' proportions is judged by its interval.
+ * A call of nothing reads what a call costs.  A chain of additions, each waiting for the one
+ * before, takes one cycle each on every processor that this runs on: two chains, the second ten
+ * times as long, must read in that proportion, and the rate that they give must be one that a
+ * processor can have.  The least epoch of each is looked at: a machine can only add to it.  The
+ * three are measured again and again, one pass after another, because a processor changes its rate
+ * between them: within a pass hardly, over the passes as often one way as the other.  The median of
+ * the passes' proportions is judged by its interval.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,12 @@
 /*
- * nperf selftest --aa and --power: comparisons drawn from recorded launches (calibrax/perf/gate/proof.h).
+ * nperf selftest --aa and --power: comparisons drawn from recorded launches
+ * (calibrax/perf/gate/proof.h).
  *
- * Recorded are four kernels of suites/selftest/kernels.c, interleaved: each as two attempts for --aa, and plain beside three
- * planted slow-downs for --power; points share POINT_S for each of them, so that --aa is recorded in ten minutes at most and --power in five.  Promises: of equals at most 6.5 % called different (upper bound, nominal 5 %), at most 5 % of tables of
- * 50 with any such row; a slow-down of 2 % in launches that vary by 1 % found by nine gates in ten.
+ * Recorded are four kernels of suites/selftest/kernels.c, interleaved: each as two attempts for
+ * --aa, and plain beside three planted slow-downs for --power; points share POINT_S for each of
+ * them, so that --aa is recorded in ten minutes at most and --power in five.  Promises: of equals
+ * at most 6.5 % called different (upper bound, nominal 5 %), at most 5 % of tables of 50 with any
+ * such row; a slow-down of 2 % in launches that vary by 1 % found by nine gates in ten.
  */
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +39,8 @@ static const char *const kernels[] = {
     "{\"kernel\":\"copy\",\"n\":1048576}",
     "{\"kernel\":\"sum\",\"n\":4096}",
 };
-/* Slow-downs are planted in what takes microseconds: in a saxpy of 50 ns one per cent is less than a cycle. */
+/* Slow-downs are planted in what takes microseconds: in a saxpy of 50 ns one per cent is less than
+ * a cycle. */
 static const char *const slowed[] = { "{\"kernel\":\"matmul\",\"n\":64}", "{\"kernel\":\"sum\",\"n\":4096}" };
 
 static size_t rounds_of(const selftest *t)
@@ -183,7 +187,8 @@ static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparison
 
     if (n < CBX_LEN(kernels)) return selftest_unmeasured(t, "--aa", bad_row(rows));
     o.comparisons = comparisons;
-    /* 1 - (1 - 2/2^11)^50 = 4.8 % of tables of rows alarm: a thousand cannot distinguish that from 5 % */
+    /* 1 - (1 - 2/2^11)^50 = 4.8 % of tables of rows alarm: a thousand cannot distinguish that from
+     * 5 % */
     o.tables = t->args->quick ? TABLES_QUICK : TABLES_EQUAL;
     o.seed = t->args->seed;
     for (size_t i = 0; i < n; i++)

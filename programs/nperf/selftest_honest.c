@@ -1,7 +1,8 @@
 /*
- * nperf selftest --honest: the representative point of every built-in case, native baselines and rivals that are installed, measured
- * again and again on an idle machine, with one busy neighbour and with two.  All of them are honest: a row that is refused is a false alarm, and
- * the part reports how many of how many, with the upper 95 % bound of the exact binomial interval.
+ * nperf selftest --honest: the representative point of every built-in case, native baselines and
+ * rivals that are installed, measured again and again on an idle machine, with one busy neighbour
+ * and with two.  All of them are honest: a row that is refused is a false alarm, and the part
+ * reports how many of how many, with the upper 95 % bound of the exact binomial interval.
  */
 #include <signal.h>
 #include <stdio.h>

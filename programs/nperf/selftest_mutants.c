@@ -1,6 +1,6 @@
 /*
- * nperf selftest --mutants: the planted faults of every case through the whole pipeline.  Each must come out fidelity_failed, and every honest
- * native baseline must pass at the same points.
+ * nperf selftest --mutants: the planted faults of every case through the whole pipeline.  Each must
+ * come out fidelity_failed, and every honest native baseline must pass at the same points.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "suites/suites.h"
 
 #define MAX_POINTS 64
-/* Large enough that a fault cannot hide: at a 7x5x3 product of booleans a wrong row may give the right answer. */
+/* Large enough that a fault cannot hide: at a 7x5x3 product of booleans a wrong row may give the
+ * right answer. */
 #define SCALE 8
 
 typedef struct mutant_score {
@@ -49,7 +50,8 @@ static cbx_params *smallest_point(cbx_ctx *ctx, const cbx_case_ops *c)
     return best;
 }
 
-/* The words of `words` with the numbers of `numbers` times `scale`, as canonical JSON in the arena; NULL if the case does not allow it. */
+/* The words of `words` with the numbers of `numbers` times `scale`, as canonical JSON in the arena;
+ * NULL if the case does not allow it. */
 static const char *mixed_point(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *words, const cbx_params *numbers,
                                int64_t scale, cbx_arena *arena)
 {
@@ -82,7 +84,8 @@ static bool has_item(const opt_list *list, const char *word)
     return false;
 }
 
-/* Every combination of words that the case's points show, at `scale` times the smallest point's numbers. */
+/* Every combination of words that the case's points show, at `scale` times the smallest point's
+ * numbers. */
 static bool small_points(cbx_ctx *ctx, const cbx_case_ops *c, int64_t scale, cbx_arena *arena, opt_list *out)
 {
     cbx_params *smallest = smallest_point(ctx, c);
@@ -101,7 +104,8 @@ static bool small_points(cbx_ctx *ctx, const cbx_case_ops *c, int64_t scale, cbx
     return good;
 }
 
-/* Baselines that run in our own worker, and all of a case file, whose provider its user has; mutants too. */
+/* Baselines that run in our own worker, and all of a case file, whose provider its user has;
+ * mutants too. */
 static bool own_names(const cbx_case_ops *c, cbx_arena *arena, opt_list *out)
 {
     for (size_t i = 0; i < c->nbaselines; i++) {

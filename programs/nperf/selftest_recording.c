@@ -1,6 +1,7 @@
 /*
- * The launches that --aa and --power draw from: DIR/PART.jsonl has the rows, DIR/PART.raw.jsonl a line for each launch.  What was recorded once can
- * be analysed again, with other numbers of comparisons, other seeds, and later engines.
+ * The launches that --aa and --power draw from: DIR/PART.jsonl has the rows, DIR/PART.raw.jsonl a
+ * line for each launch.  What was recorded once can be analysed again, with other numbers of
+ * comparisons, other seeds, and later engines.
  */
 #include <stdio.h>
 

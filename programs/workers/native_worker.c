@@ -1,6 +1,7 @@
 /*
- * nperf-worker: the native baselines and the oracles of the cases that come with Calibrax and of plug-ins, for a parent that speaks
- * calibrax/perf/launch/PROTOCOL.md.  Started by nperf through nperf-launch; of no use by hand.
+ * nperf-worker: the native baselines and the oracles of the cases that come with Calibrax and of
+ * plug-ins, for a parent that speaks calibrax/perf/launch/PROTOCOL.md.  Started by nperf through
+ * nperf-launch; of no use by hand.
  */
 #include <stdio.h>
 

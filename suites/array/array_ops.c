@@ -1,7 +1,7 @@
 /*
- * Case array_ops: one call of one array function, or of one that is made of many, on n elements, a new result each time, as in
- * user code.  At n = 10 it is the engine's overhead that is measured, at 4 Mi the memory.  This file is the case's table; its
- * parts lie in array_ops/.
+ * Case array_ops: one call of one array function, or of one that is made of many, on n elements, a
+ * new result each time, as in user code.  At n = 10 it is the engine's overhead that is measured,
+ * at 4 Mi the memory.  This file is the case's table; its parts lie in array_ops/.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,13 +1,14 @@
 /*
- * Case array_qmap: what a scattering geometry gives at each pixel of an n-by-n detector in transmission, compiled: seven maps of
- * float64 from the pixels' positions.
+ * Case array_qmap: what a scattering geometry gives at each pixel of an n-by-n detector in
+ * transmission, compiled: seven maps of float64 from the pixels' positions.
  *
  *     v = row - beam row, h = column - beam column                       [pixel]
  *     phi = -atan2(v, h), a = atan(hypot(v, h) pitch / distance)         [rad]
  *     q = k0 sin(a), qx = q cos(phi), qy = q sin(phi)                    [1/A]
  *     results: phi in degrees, a, q, qx, qy, h, v
  *
- * Positions are operands, as for detectors of several modules; in another order of rows and columns the maps are in that order, too.
+ * Positions are operands, as for detectors of several modules; in another order of rows and columns
+ * the maps are in that order, too.
  */
 #include <math.h>
 #include <stdio.h>
@@ -110,7 +111,8 @@ static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t 
 
 /* --- the answer --- */
 
-/* v and h are rounded once, functions err by 4 ulp; an angle turns by 2 u at most where v and h err by u each. */
+/* v and h are rounded once, functions err by 4 ulp; an angle turns by 2 u at most where v and h err
+ * by u each. */
 static void solve(const double *g, double row, double column, double *answer, double *bound)
 {
     const double u = 0x1p-53, v = row - g[0], h = column - g[1];

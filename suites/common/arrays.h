@@ -5,7 +5,8 @@
 #include "calibrax/array/array.h"
 #include "calibrax/base/rng.h"
 
-/* Streams of a point's seed: inputs are drawn from the first, rotations from CBX__SUITE_STREAM_ROTATIONS on, CBX__SUITE_ROTATION_STREAMS each. */
+/* Streams of a point's seed: inputs are drawn from the first, rotations from
+ * CBX__SUITE_STREAM_ROTATIONS on, CBX__SUITE_ROTATION_STREAMS each. */
 #define CBX__SUITE_STREAM_INPUTS    0
 #define CBX__SUITE_STREAM_ROTATIONS 16
 #define CBX__SUITE_ROTATION_STREAMS 2
@@ -21,7 +22,8 @@ cbx_status cbx__suite_copy(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cb
 void cbx__suite_fill_normal(cbx_array *a, double scale, cbx_rng *rng);
 /* Standard normal draws, or booleans that are true with probability `density`. */
 void cbx__suite_fill(cbx_array *a, double density, cbx_rng *rng);
-/* Densities of two boolean operands alike so that half of the results over k terms are true: sqrt(1 - 2^(-1/k)). */
+/* Densities of two boolean operands alike so that half of the results over k terms are true: sqrt(1
+ * - 2^(-1/k)). */
 double cbx__suite_bool_density(size_t k);
 
 /* The random permutation number `which` of rotation r; freed with cbx__suite_order_free. */

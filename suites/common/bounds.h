@@ -1,16 +1,20 @@
 /*
- * Sums of oracles, and error bounds of a correct floating-point sum.  u is the unit roundoff, 2^-24 or 2^-53.
+ * Sums of oracles, and error bounds of a correct floating-point sum.  u is the unit roundoff, 2^-24
+ * or 2^-53.
  *
- * A sum of k terms t in any order errs by sum_j s_j d_j to first order, with partial sums s_j and roundings |d_j| <= u.
+ * A sum of k terms t in any order errs by sum_j s_j d_j to first order, with partial sums s_j and
+ * roundings |d_j| <= u.
  *
- *   always      gamma_k S, S = sum |t|, gamma_k = k u / (1 - k u); N. J. Higham, Accuracy and Stability of Numerical Algorithms,
- *               2nd ed. (2002), (3.7), p. 63
- *   by chance   lambda u sqrt(sum_j s_j^2) <= lambda sqrt(k) u S.  With d_j independent and of mean zero, the model of Higham & Mary,
- *               SIAM J. Sci. Comput. 41 (2019) A2815, Hoeffding's inequality (J. Am. Stat. Assoc. 58 (1963) 13-30) gives that an
- *               element exceeds it with probability 2 exp(-lambda^2 / 2) at most: 3.0e-8 at lambda = 6.  Terms of one distribution
- *               make s_j = (j / k) S, whose squares add to k S^2 / 3.
+ *   always      gamma_k S, S = sum |t|, gamma_k = k u / (1 - k u); N. J. Higham, Accuracy and
+ *               Stability of Numerical Algorithms, 2nd ed. (2002), (3.7), p. 63
+ *   by chance   lambda u sqrt(sum_j s_j^2) <= lambda sqrt(k) u S.  With d_j independent and of mean
+ *               zero, the model of Higham & Mary, SIAM J. Sci. Comput. 41 (2019) A2815, Hoeffding's
+ *               inequality (J. Am. Stat. Assoc. 58 (1963) 13-30) gives that an element exceeds it
+ *               with probability 2 exp(-lambda^2 / 2) at most: 3.0e-8 at lambda = 6.  Terms of one
+ *               distribution make s_j = (j / k) S, whose squares add to k S^2 / 3.
  *
- * The first grows like k and would accept operands of 12 bits at k = 1024; where both hold, the smaller is used.
+ * The first grows like k and would accept operands of 12 bits at k = 1024; where both hold, the
+ * smaller is used.
  */
 #ifndef SUITES_COMMON_BOUNDS_H
 #define SUITES_COMMON_BOUNDS_H

@@ -22,7 +22,8 @@ typedef struct cbx__suite_engine {
     bool open;
 } cbx__suite_engine;
 
-/* A zeroed plan of `bytes`, with a context that has backend b; NULL: the default one.  Freed with cbx__suite_engine_finish. */
+/* A zeroed plan of `bytes`, with a context that has backend b; NULL: the default one.  Freed with
+ * cbx__suite_engine_finish. */
 cbx_status cbx__suite_engine_create(cbx_ctx *ctx, const cbx_backend *b, size_t ninputs, size_t bytes, void **plan,
                                     cbx_err *err);
 void cbx__suite_engine_bind(void *plan, cbx_array *const *in, cbx_array *const *out);

@@ -32,7 +32,8 @@ static void extreme(bool max, bool narrow, double empty, size_t k, const double 
     double c = empty;
 
     for (size_t i = 0; i < k && !isnan(c); i++) {
-        /* a float sum through double is still correctly rounded: 53 >= 2 * 24 + 2 (Figueroa, SIGNUM Newsl. 30 (1995) 21-26) */
+        /* a float sum through double is still correctly rounded: 53 >= 2 * 24 + 2 (Figueroa, SIGNUM
+         * Newsl. 30 (1995) 21-26) */
         const double t = narrow ? (double)(float)(a[i] + b[i]) : a[i] + b[i];
         if (isnan(t) || (max ? t > c : t < c)) c = t;
     }

@@ -5,11 +5,13 @@
  * 0 and 1 of booleans.  Bounds, with sum_error of bounds.h:
  *
  *   real       sum_error(k) sum |a b|
- *   euclidean  ((min(k, chance(k)) + 4) / 2 + 1) u C: a - b and its square err by 3 u, the root halves that and adds u
+ *   euclidean  ((min(k, chance(k)) + 4) / 2 + 1) u C: a - b and its square err by 3 u, the root
+ *              halves that and adds u
  *   tropical   0: a + b is rounded once and correctly, max and min round nothing
  *   boolean    0
- *   log        u (min(2 (k + 5 R), lambda sqrt(k + 17 R)) + 30 + 6 (amax + bmax) + 4 |C|), R = min(k, 32): exponents of roundings no
- *              larger than amax + bmax, exp and log of 2 ulp, rescaling of an online sum at most R times
+ *   log        u (min(2 (k + 5 R), lambda sqrt(k + 17 R)) + 30 + 6 (amax + bmax) + 4 |C|), R =
+ *              min(k, 32): exponents of roundings no larger than amax + bmax, exp and log of 2 ulp,
+ *              rescaling of an online sum at most R times
  *
  * Special values have a bound of 0: they must be equal. */
 #ifndef SUITES_COMMON_FOLD_H

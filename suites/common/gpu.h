@@ -22,8 +22,8 @@ typedef struct cbx__suite_gpu {
 /* @return as cbx_cuda_open: CBX_EUNAVAILABLE where there is no driver, no device, or no kernels */
 cbx_status cbx__suite_gpu_create(cbx_ctx *ctx, const cbx_case_ops *c, const void *point, size_t point_bytes,
                                  cbx__suite_gpu **out, cbx_err *err);
-/* The whole of prepare for a baseline with a product in it: scratch is `first` bytes of the baseline's own, a multiple of 256, and then the
- * workspace of q, of plan.block_bytes. */
+/* The whole of prepare for a baseline with a product in it: scratch is `first` bytes of the
+ * baseline's own, a multiple of 256, and then the workspace of q, of plan.block_bytes. */
 cbx_status cbx__suite_gpu_prepare(cbx_ctx *ctx, const cbx_case_ops *c, const void *point, size_t point_bytes,
                                   const cbx_cuda_matmul *q, size_t first, void **plan, cbx_err *err);
 /* Scratch memory of the device. */

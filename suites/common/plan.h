@@ -25,8 +25,9 @@ cbx_status cbx__suite_plan_create(cbx_ctx *ctx, const cbx_case_ops *c, const voi
 void cbx__suite_plan_bind(void *plan, cbx_array *const *in, cbx_array *const *out);
 void cbx__suite_plan_finish(void *plan);
 
-/* Planted faults, each by the `run` of the honest baseline: with another input i; with input i rounded to fewer bits; and the first
- * call's answer forever.  The last two need spare memory for a copy of the input, and of output 0. */
+/* Planted faults, each by the `run` of the honest baseline: with another input i; with input i
+ * rounded to fewer bits; and the first call's answer forever.  The last two need spare memory for a
+ * copy of the input, and of output 0. */
 typedef void cbx__suite_run_fn(void *plan);
 void cbx__suite_run_with(cbx__suite_plan *s, cbx__suite_run_fn *run, size_t i, const void *other);
 void cbx__suite_run_rounded(void *plan, cbx__suite_run_fn *run, size_t i, int bits);
@@ -47,8 +48,8 @@ void cbx__suite_round(cbx_dtype t, const void *from, size_t count, int bits, voi
 #define CBX__SUITE_MUTANT(name_, summary_, reason_, prepare_, run_, ...)                                               \
     CBX__SUITE_NATIVE(name_, summary_, prepare_, run_, .mutant_reason = reason_, __VA_ARGS__)
 
-/* A case whose file names its tables and functions params, points, REPRESENTATIVE, baselines, input_names, output_names, label, outputs
- * and, unless it has none, series. */
+/* A case whose file names its tables and functions params, points, REPRESENTATIVE, baselines,
+ * input_names, output_names, label, outputs and, unless it has none, series. */
 #define CBX__SUITE_CASE(name_, summary_, ...)                                                                          \
     CBX__SUITE_CASE_WITHOUT_SERIES(name_, summary_, .series = series, .nseries = CBX_LEN(series), __VA_ARGS__)
 #define CBX__SUITE_CASE_WITHOUT_SERIES(name_, summary_, ...)                                                           \

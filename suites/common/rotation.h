@@ -1,5 +1,6 @@
-/* A rotation of a point's arrays along two axes: rows and columns of a product, images and channels, vertices and features.  Inputs are
- * permuted so that the answer permutes with them, and the work stays the same. */
+/* A rotation of a point's arrays along two axes: rows and columns of a product, images and
+ * channels, vertices and features.  Inputs are permuted so that the answer permutes with them, and
+ * the work stays the same. */
 #ifndef SUITES_COMMON_ROTATION_H
 #define SUITES_COMMON_ROTATION_H
 

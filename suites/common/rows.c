@@ -7,7 +7,8 @@
 #define LARGER(x, y)  ((x) > (y) ? (x) : (y))
 #define SMALLER(x, y) ((x) < (y) ? (x) : (y))
 
-/* out[j] = first; then out[j] = update for each term, x the element of a and b its row; then out[j] = last. */
+/* out[j] = first; then out[j] = update for each term, x the element of a and b its row; then out[j]
+ * = last. */
 #define DEFINE_ROW(T, name, first, update, last)                                                                       \
     static void name(const cbx__suite_terms *t, void *to, void *scratch)                                               \
     {                                                                                                                  \

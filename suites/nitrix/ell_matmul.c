@@ -217,7 +217,8 @@ static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const
 
 /* --- the native baseline: a row of C at a time --- */
 
-/* Scratch: pointers to rows of B, then a row of sums; mutants have memory for a copy of any input. */
+/* Scratch: pointers to rows of B, then a row of sums; mutants have memory for a copy of any
+ * input. */
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
 {
     const point p = read_point(given);

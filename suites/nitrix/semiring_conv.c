@@ -162,7 +162,8 @@ void cbx__conv_work(const cbx_params *given, cbx_work *out)
     const double places = (double)p.batch * (double)p.rows.out * (double)p.columns.out;
     const double macs = places * (double)p.terms * (double)p.c_out;
     const double x = (double)p.batch * (double)p.rows.in * (double)p.columns.in * (double)p.c_in;
-    /* at least, windows that lie inside: half of the terms of an axis are there even in the corners */
+    /* at least, windows that lie inside: half of the terms of an axis are there even in the
+     * corners */
     const double min = macs / 4;
     const double bytes = (double)p.size *
                          ((p.stride == 1 ? x : 0) + (double)p.terms * (double)p.c_out + places * (double)p.c_out);
@@ -288,7 +289,8 @@ static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const
 
 static size_t window_bytes(const point *p) { return (p->terms * p->size + 63) / 64 * 64; }
 
-/* Scratch: elements of a window, pointers to rows of w, a row of sums.  Mutants have memory for a copy of the kernel or the result. */
+/* Scratch: elements of a window, pointers to rows of w, a row of sums.  Mutants have memory for a
+ * copy of the kernel or the result. */
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
 {
     const point p = read_point(given);

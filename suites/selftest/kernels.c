@@ -1,15 +1,18 @@
 /*
- * Case selftest_kernels: programs whose cost is known or is planted, by which the tool measures itself (`nperf selftest`).
+ * Case selftest_kernels: programs whose cost is known or is planted, by which the tool measures
+ * itself (`nperf selftest`).
  *
- *   saxpy    C = 1.5 A + B over n elements: the shortest, whose launches fall into modes by how their blocks lie
+ *   saxpy    C = 1.5 A + B over n elements: the shortest, whose launches fall into modes by how
+ *            their blocks lie
  *   matmul   C = A B, n by n, loops
  *   copy     C = A, n elements
  *   sum      C = sum of A, one after the other, in float
  *   chain    n additions of integers, each waiting for the one before: one cycle each
  *   empty    nothing, into no outputs: what is read is what a call costs
  *
- * Baseline `plain` is the kernel.  `slow-1`, `slow-2`, `slow-5` follow it with a chain of additions that takes 1, 2, 5 % of the kernel's
- * time, calibrated at the first call: a slow-down planted inside one binary.
+ * Baseline `plain` is the kernel.  `slow-1`, `slow-2`, `slow-5` follow it with a chain of additions
+ * that takes 1, 2, 5 % of the kernel's time, calibrated at the first call: a slow-down planted
+ * inside one binary.
  */
 #include <math.h>
 #include <stdio.h>
@@ -194,7 +197,8 @@ static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const
 
 /* --- the kernels --- */
 
-/* n additions that wait for one another: the compiler sees neither the start of one nor its step. */
+/* n additions that wait for one another: the compiler sees neither the start of one nor its
+ * step. */
 static int64_t chain(int64_t step, uint64_t n)
 {
     int64_t x = 0;

@@ -1,8 +1,10 @@
 /*
- * GPUs of NVIDIA through its driver library, libcuda.so.1, which is loaded at run time and never linked.
+ * GPUs of NVIDIA through its driver library, libcuda.so.1, which is loaded at run time and never
+ * linked.
  *
- * The types of the CUDA driver API (cuda.h, 12.x): CUresult and CUdevice are int, CUcontext is a pointer.
- * CUDA 12 is the oldest whose driver is taken; on Linux that is driver 525.60.13 (CUDA toolkit release notes, table 3).
+ * The types of the CUDA driver API (cuda.h, 12.x): CUresult and CUdevice are int, CUcontext is a
+ * pointer.  CUDA 12 is the oldest whose driver is taken; on Linux that is driver 525.60.13 (CUDA
+ * toolkit release notes, table 3).
  */
 #include "calibrax/array/device/internal.h"
 
@@ -10,7 +12,8 @@
 enum { ATTRIBUTE_CAPABILITY_MAJOR = 75, ATTRIBUTE_CAPABILITY_MINOR = 76 };
 
 #define NO_MORE "; this process can no longer use the device"
-/* What the driver's numbers mean (cuda.h, cudaError_enum), of those that a machine's state can cause. */
+/* What the driver's numbers mean (cuda.h, cudaError_enum), of those that a machine's state can
+ * cause. */
 static const struct {
     int number;
     const char *words, *remedy;

@@ -3,8 +3,8 @@
  *     cbx_devices *devices;
  *     cbx_device_choice choice;
  *     cbx_devices_probe(ctx, NULL, &devices, err);       // looks once; the answer never changes
- *     cbx_ctx_set_devices(other_ctx, devices, err);      // shared by reference count, from any thread
- *     cbx_ctx_device(other_ctx, &choice, err);           // by the settings: CALIBRAX_USE_GPU and its kin
+ *     cbx_ctx_set_devices(other_ctx, devices, err); // shared by reference count, from any thread
+ *     cbx_ctx_device(other_ctx, &choice, err);      // by the settings, such as CALIBRAX_USE_GPU
  *
  * The CPU's make-up comes from hwloc (2.x), GPUs from NVIDIA's driver library; both are loaded at
  * run time and may be missing.  A cbx_devices is immutable: any number of threads may read it
@@ -106,7 +106,8 @@ typedef struct cbx_device_memory {
  * retained for the moment: some 100 MB of its memory and some 100 ms if no other process holds it.
  * @param device  one of d
  * @param out     written on success only
- * @return CBX_OK; CBX_EUNAVAILABLE (the driver refuses, for instance for lack of memory); CBX_ENOMEM */
+ * @return CBX_OK; CBX_EUNAVAILABLE (the driver refuses, for instance for lack of memory);
+ *   CBX_ENOMEM */
 CBX_API cbx_status cbx_devices_memory(cbx_ctx *ctx, const cbx_devices *d, const cbx_device *device,
                                       cbx_device_memory *out, cbx_err *err);
 
@@ -132,15 +133,17 @@ typedef struct cbx_device_choice {
 
 /** Chooses: the first GPU if one is wanted and here, else the CPU.
  * @param out  written on success only
- * @return CBX_OK; CBX_EUNAVAILABLE (a GPU is wanted, none is here, no fallback; the message states why);
- *         CBX_EINVAL (an invalid kind or fraction)
+ * @return CBX_OK; CBX_EUNAVAILABLE (a GPU is wanted, none is here, no fallback; the message states
+ *         why); CBX_EINVAL (an invalid kind or fraction)
  * Allocates nothing.  Safe from any thread. */
 CBX_API cbx_status cbx_devices_choose(const cbx_devices *d, const cbx_device_config *config, cbx_device_choice *out,
                                       cbx_err *err);
 
-/** The devices of a context, probed on first use unless set; they live until others are set.  @return as cbx_devices_probe */
+/** The devices of a context, probed on first use unless set; they live until others are set.
+ * @return as cbx_devices_probe */
 CBX_API cbx_status cbx_ctx_devices(cbx_ctx *ctx, const cbx_devices **out, cbx_err *err);
-/** @param devices  the context takes a reference of its own; NULL: probe again on next use.  @return CBX_OK; CBX_ENOMEM */
+/** @param devices  the context takes a reference of its own; NULL: probe again on next use.
+ *   @return CBX_OK; CBX_ENOMEM */
 CBX_API cbx_status cbx_ctx_set_devices(cbx_ctx *ctx, const cbx_devices *devices, cbx_err *err);
 
 /** What a context wants of its device; at first what its settings say (calibrax/base/settings.h).

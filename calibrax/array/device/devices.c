@@ -41,7 +41,8 @@ static cbx_status see_topology(cbx_ctx *ctx, const cbx_devices_opts *o, const cb
     if (!t->cpu) t->cpu = cbx_arena_strdup(&d->arena, m && t->this_machine ? m->model_name : "");
     if (m && t->this_machine) {
         t->memory_bytes = m->memory_bytes;
-        /* The kernel's nodes may leave out what was plugged in later; where there is one, all memory is its own. */
+        /* The kernel's nodes may leave out what was plugged in later; where there is one, all
+         * memory is its own. */
         if (t->nnodes == 1) ((cbx_topology_node *)t->nodes)->memory_bytes = m->memory_bytes; /* ours, in the arena */
     }
     t->usable_threads = t->this_machine ? cbx_machine_usable_threads() : t->threads;

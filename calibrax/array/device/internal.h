@@ -9,7 +9,8 @@
 #include "calibrax/base/library.h"
 #include "calibrax/core/machine.h"
 
-/* What is called of NVIDIA's driver: name in this library, symbol, arguments.  Every call returns 0 or an error's number. */
+/* What is called of NVIDIA's driver: name in this library, symbol, arguments.  Every call returns 0
+ * or an error's number. */
 #define CBX__CUDA_CALLS(X)                                                                                             \
     X(init, "cuInit", (unsigned flags))                                                                                \
     X(driver_version, "cuDriverGetVersion", (int *version))                                                            \
@@ -44,7 +45,8 @@ cbx_status cbx__cuda_memory(const cbx__cuda *cuda, const cbx_device *device, cbx
 /** The CPU's make-up by hwloc; lists live in the arena.
  * @return CBX_OK; CBX_EUNAVAILABLE (no hwloc, another version of it, it fails); CBX_ENOMEM */
 cbx_status cbx__topology_hwloc(cbx_ctx *ctx, const char *path, cbx_arena *arena, cbx_topology *out, cbx_err *err);
-/** By what the kernel's files told; m NULL: they told nothing, sysconf is asked.  @return CBX_OK; CBX_ENOMEM */
+/** By what the kernel's files told; m NULL: they told nothing, sysconf is asked.  @return CBX_OK;
+ * CBX_ENOMEM */
 cbx_status cbx__topology_plain(const cbx_machine *m, bool this_machine, cbx_arena *arena, cbx_topology *out,
                                cbx_err *err);
 

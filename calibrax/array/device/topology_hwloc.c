@@ -1,8 +1,10 @@
 /*
- * What the CPU is made of, by hwloc 2 (BSD-3-Clause), which is loaded at run time; its types stay in this file.
+ * What the CPU is made of, by hwloc 2 (BSD-3-Clause), which is loaded at run time; its types stay
+ * in this file.
  *
- * Disallowed CPUs are kept, so that the counts are the machine's whatever a control group allows.  The environment's
- * HWLOC_SYNTHETIC and HWLOC_XMLFILE describe another machine, and the result is marked so.
+ * Disallowed CPUs are kept, so that the counts are the machine's whatever a control group allows.
+ * The environment's HWLOC_SYNTHETIC and HWLOC_XMLFILE describe another machine, and the result is
+ * marked so.
  */
 #include <hwloc.h>
 

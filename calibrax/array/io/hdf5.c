@@ -527,10 +527,10 @@ cbx_status cbx__h5_texts(const cbx_h5 *h, hid_t from, hid_t type, hid_t space, h
 
 /* === chunks and their packing ===
  *
- * LZF (Lehmann's, by liblzf; BSD-2-Clause) is a filter that libhdf5 does not bring: it is registered
- * under h5py's number with functions that live here.  libhdf5 keeps their addresses for the life of
- * the process, so this library is pinned as libhdf5 is; and it calls them without a user pointer, so
- * that what they need is in variables of the process, written once. */
+ * LZF (Lehmann's, by liblzf; BSD-2-Clause) is a filter that libhdf5 does not bring: it is
+ * registered under h5py's number with functions that live here.  libhdf5 keeps their addresses for
+ * the life of the process, so this library is pinned as libhdf5 is; and it calls them without a
+ * user pointer, so that what they need is in variables of the process, written once. */
 
 #define CHUNK_BYTES   ((size_t)256 << 10)
 #define LEVEL_DEFAULT 4

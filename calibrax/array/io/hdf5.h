@@ -19,7 +19,8 @@
  * Trust: headers, names, shapes and filters are checked as far as HDF5's own interface shows them,
  * and its messages come out in ours, never on stderr.  libhdf5 itself is not made to withstand
  * files that were forged to harm it: read those in a process of their own.  Files may name others
- * (external links, external storage, virtual datasets); libhdf5 opens these, as it does anywhere. */
+ * (external links, external storage, virtual datasets); libhdf5 opens these, as it does
+ * anywhere. */
 #ifndef CALIBRAX_ARRAY_IO_HDF5_H
 #define CALIBRAX_ARRAY_IO_HDF5_H
 
@@ -124,7 +125,8 @@ typedef struct cbx_h5_write_opts {
  *         CBX_EFORMAT (what HDF5 found wrong) */
 CBX_API cbx_status cbx_h5_create(cbx_h5 *h, const char *dataset, const cbx_array_desc *desc,
                                  const cbx_h5_write_opts *opts, cbx_err *err);
-/** cbx_h5_create, and all its elements.  @return as above; CBX_EINVAL (an abstract or failed array) */
+/** cbx_h5_create, and all its elements.  @return as above; CBX_EINVAL (an abstract or failed
+ * array) */
 CBX_API cbx_status cbx_h5_write(cbx_h5 *h, const char *dataset, const cbx_array *a, const cbx_h5_write_opts *opts,
                                 cbx_err *err);
 /** Writes an array over elements of a dataset; dtypes must be the same.

@@ -138,7 +138,8 @@ cbx_status cbx_h5_get_attr_text(cbx_h5 *h, const char *path, const char *name, c
 
 /* --- writing attributes --- */
 
-/* Takes type and space over.  An attribute cannot change its type, so that an old one goes first. */
+/* Takes type and space over.  An attribute cannot change its type, so that an old one goes
+ * first. */
 static cbx_status replace_attribute(const cbx_h5 *h, const char *path, const char *name, hid_t type, hid_t space,
                                     const void *data, cbx_err *err)
 {
@@ -323,7 +324,8 @@ static cbx_status select_slab(const cbx_h5 *h, const char *name, const dataset *
     return CBX_OK;
 }
 
-/* What read and write have in common: a memory type and a memory space for the selected elements. */
+/* What read and write have in common: a memory type and a memory space for the selected
+ * elements. */
 static cbx_status transfer(const cbx_h5 *h, const char *name, const dataset *d, const cbx_array_desc *desc, void *into,
                            const void *from, cbx_err *err)
 {

@@ -1,9 +1,10 @@
 /* NPY files: elements in and out of memory, paths and descriptors.  The header's text is in
  * npy_header.c.
  *
- * A descriptor is mapped only where the kernel promises that no process can change or shorten the file
- * any more (a memory file sealed with F_SEAL_WRITE and F_SEAL_SHRINK): pages of a private mapping
- * follow the file until they are touched, and reading behind a file that was cut raises SIGBUS.
+ * A descriptor is mapped only where the kernel promises that no process can change or shorten the
+ * file any more (a memory file sealed with F_SEAL_WRITE and F_SEAL_SHRINK): pages of a private
+ * mapping follow the file until they are touched, and reading behind a file that was cut raises
+ * SIGBUS.
  * Everything else is copied into a block of the pool. */
 #include "calibrax/array/io/npy.h"
 

@@ -22,7 +22,8 @@ typedef struct cbx_npy_header {
 /** Reads the header of len bytes at data.  @return CBX_OK; CBX_EFORMAT; CBX_EDTYPE (refused dtype);
  * CBX_EVERSION; CBX_EOVERFLOW; CBX_EUNSUPPORTED (more than CBX_MAX_RANK axes) */
 CBX_API cbx_status cbx_npy_parse_header(const void *data, size_t len, cbx_npy_header *out, cbx_err *err);
-/** Header bytes for a row-major array, a multiple of 64; buf may be NULL to ask for the size only. */
+/** Header bytes for a row-major array, a multiple of 64; buf may be NULL to ask for the size
+ * only. */
 CBX_API cbx_status cbx_npy_make_header(const cbx_array_desc *desc, void *buf, size_t buf_size, size_t *needed,
                                        cbx_err *err);
 

@@ -1,8 +1,8 @@
 /* NPZ files through libzip (1.x; BSD-3-Clause), loaded on first use; members are npy.c's.
  *
  * Debian 12 has 1.7.3; what is used here is in every release since 1.2.  Writing pulls each member
- * from its array, so that no copy of it is ever whole in memory.  Members carry the date 1980-01-01,
- * as NumPy's do, so that equal arrays make equal files. */
+ * from its array, so that no copy of it is ever whole in memory.  Members carry the date
+ * 1980-01-01, as NumPy's do, so that equal arrays make equal files. */
 #include "calibrax/array/io/npz.h"
 
 #include <errno.h>

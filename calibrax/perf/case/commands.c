@@ -68,7 +68,8 @@ static void read_count(cbx__reader *r, const char *name, const cbx_json *v, void
     *(size_t *)out = (size_t)n;
 }
 
-/* The readers below fill a pointer and the count that follows it: zeroed items, one for each member of the object. */
+/* The readers below fill a pointer and the count that follows it: zeroed items, one for each member
+ * of the object. */
 static void *make_items(cbx__reader *r, const char *name, const cbx_json *v, size_t size, const char *of, void *out)
 {
     const bool object = cbx_json_typeof(v) == CBX_JSON_OBJECT;
@@ -110,7 +111,8 @@ static void read_targets(cbx__reader *r, const char *name, const cbx_json *v, vo
     }
 }
 
-/* Definitions may leave out their name, which is the key, and their unit; a run's reader checks the rest. */
+/* Definitions may leave out their name, which is the key, and their unit; a run's reader checks the
+ * rest. */
 static void read_defs(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
     cbx_metric_def *defs = make_items(r, name, v, sizeof *defs, "definitions", out);

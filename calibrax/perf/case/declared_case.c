@@ -1,5 +1,6 @@
 /*
- * A case file of Python functions as a case: its functions find the file by way of the point (cbx_params_user).
+ * A case file of Python functions as a case: its functions find the file by way of the point
+ * (cbx_params_user).
  */
 #include <limits.h>
 #include <math.h>
@@ -30,7 +31,8 @@ static bool value_of(const void *point, const char *name, size_t len, double *ou
     return true;
 }
 
-/* dtype and shape at a point.  @return CBX_EINVAL: an extent that is negative, not an integer, or too large */
+/* dtype and shape at a point.  @return CBX_EINVAL: an extent that is negative, not an integer, or
+ * too large */
 static cbx_status shape_at(const cbx__declared_array *a, const cbx_params *point, cbx_array_desc *out, cbx_err *err)
 {
     cbx_array_desc d = { .dtype = a->dtype, .ndim = a->ndim };
@@ -188,7 +190,8 @@ static void permute(const cbx_array *a, int axis, const size_t *order, cbx_array
             memcpy(to + (o * n + i) * block, from + (o * n + order[i]) * block, block);
 }
 
-/* A copy of an array, permuted by each group that it is in; `which` is its number among the inputs or outputs. */
+/* A copy of an array, permuted by each group that it is in; `which` is its number among the inputs
+ * or outputs. */
 static cbx_status turned(cbx_ctx *ctx, const cbx_params *point, uint64_t r, bool input, size_t which,
                          const cbx_array *a, cbx_array **out, cbx_err *err)
 {
@@ -245,7 +248,8 @@ static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *point, uint64_t 
     return turned(ctx, point, r, false, output, a, rotated, err);
 }
 
-/* --- work: the file's formulas; without them, the bytes that every algorithm must read and write --- */
+/* --- work: the file's formulas; without them, the bytes that every algorithm must read and write
+ * --- */
 
 static double value_or(const char *formula, const cbx_params *point, double otherwise)
 {

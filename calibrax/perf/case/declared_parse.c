@@ -1,5 +1,6 @@
 /*
- * Reading a case file: every member is known, of the right kind, and goes with the others; else a message names it.
+ * Reading a case file: every member is known, of the right kind, and goes with the others; else a
+ * message names it.
  */
 #include <errno.h>
 #include <math.h>
@@ -295,7 +296,8 @@ static void put_tolerances(const cbx_declared *d, const entry *f, cbx_json *o)
     }
 }
 
-/* The definition of a function that a worker receives: workers/python/cases/declared.py reads it. */
+/* The definition of a function that a worker receives: workers/python/cases/declared.py reads
+ * it. */
 static const char *define(case_reader *c, const entry *f, bool reference)
 {
     const cbx_case_ops *ops = &c->d->ops;

@@ -17,7 +17,8 @@
 /* The value of a name of `len` bytes.  @return false: unknown */
 typedef bool cbx__expression_lookup(const void *user, const char *name, size_t len, double *out);
 
-/* @return CBX_OK; CBX_EFORMAT: not of the grammar, or an unknown name; the message holds the whole text.  Allocates nothing. */
+/* @return CBX_OK; CBX_EFORMAT: not of the grammar, or an unknown name; the message holds the whole
+ *   text.  Allocates nothing. */
 cbx_status cbx__expression_value(const char *text, cbx__expression_lookup *lookup, const void *user, double *out,
                                  cbx_err *err);
 

@@ -1,7 +1,8 @@
 /**
  * The one table of failures: cause -> v1 row status -> reason word -> sentence with the remedy.
- * A cause is always known from structure (a message's field, a signal, an errno, a watchdog), never from searching text.
- * Returned text is static, never NULL; nothing allocates; all is safe from any thread.
+ * A cause is always known from structure (a message's field, a signal, an errno, a watchdog), never
+ * from searching text.  Returned text is static, never NULL; nothing allocates; all is safe from
+ * any thread.
  */
 #ifndef CALIBRAX_PERF_CASE_FAILURE_H
 #define CALIBRAX_PERF_CASE_FAILURE_H
@@ -12,7 +13,8 @@
 
 CBX_BEGIN_DECLS
 
-/* cause, word on the wire, row status, reason in failure_detail, remedy for people ("": no remedy) */
+/* cause, word on the wire, row status, reason in failure_detail, remedy for people ("": no
+ * remedy) */
 #define CBX_FAILURE_MAP(X)                                                                                             \
     X(NONE, "none", "ok", "", "")                                                                                      \
     X(SKIPPED_BY_CONFIG, "skipped_by_config", "skipped", "skipped_by_config", "choose it too, or do not skip it")      \

@@ -1,6 +1,7 @@
 /*
- * Members of the JSON objects in files of cases and of commands: each is known, of the right kind and kept in its place, or a
- * message names file, place and member.  What is kept lives in the reader's arena.  Internal to perf/case.
+ * Members of the JSON objects in files of cases and of commands: each is known, of the right kind
+ * and kept in its place, or a message names file, place and member.  What is kept lives in the
+ * reader's arena.  Internal to perf/case.
  */
 #ifndef CALIBRAX_PERF_CASE_MEMBERS_H
 #define CALIBRAX_PERF_CASE_MEMBERS_H
@@ -33,11 +34,13 @@ void cbx__read_at(cbx__reader *r, const char *list, size_t i);
 
 /* Fills `out` from an object that has no other members than these, no null among them. */
 void cbx__read_members(cbx__reader *r, const cbx_json *o, const cbx__member *members, size_t n, void *out);
-/* The member as an array of min to max entries; missing: NULL with *n = 0 if min is 0.  A failure: *n = 0. */
+/* The member as an array of min to max entries; missing: NULL with *n = 0 if min is 0.  A failure:
+ * *n = 0. */
 const cbx_json *cbx__read_list(cbx__reader *r, const cbx_json *o, const char *name, size_t min, size_t max, size_t *n);
 
-/* Kinds of members.  `out` is a const char * for text that is not empty and for names (letters, digits, '.', '_', '-'), a double
- * for finite numbers and for tolerances, which are not negative. */
+/* Kinds of members.  `out` is a const char * for text that is not empty and for names (letters,
+ * digits, '.', '_', '-'), a double for finite numbers and for tolerances, which are not
+ * negative. */
 void cbx__read_text(cbx__reader *r, const char *name, const cbx_json *v, void *out);
 void cbx__read_name(cbx__reader *r, const char *name, const cbx_json *v, void *out);
 void cbx__read_number(cbx__reader *r, const char *name, const cbx_json *v, void *out);

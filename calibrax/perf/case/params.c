@@ -1,8 +1,9 @@
 /*
  * Parameter points: a JSON object checked against a case's table.
  *
- * A point is one block of memory: the header, a value a parameter, and the canonical JSON behind them.  Words are kept
- * as pointers into the table, so equal words are equal pointers and nothing of the parsed text is kept.
+ * A point is one block of memory: the header, a value a parameter, and the canonical JSON behind
+ * them.  Words are kept as pointers into the table, so equal words are equal pointers and nothing
+ * of the parsed text is kept.
  */
 #include "calibrax/perf/case/params.h"
 

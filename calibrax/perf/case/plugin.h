@@ -1,20 +1,25 @@
 /**
- * Plug-ins: shared objects with cases for nperf, benchmarks for `calibrax run`, or both, and the set of cases that a program has.
+ * Plug-ins: shared objects with cases for nperf, benchmarks for `calibrax run`, or both, and the
+ * set of cases that a program has.
  *
- * A plug-in exports one table.  One file that includes this header defines its cases or benchmarks and ends with
+ * A plug-in exports one table.  One file that includes this header defines its cases or benchmarks
+ * and ends with
  *
  *     CBX_CASE_PLUGIN("my cases", &first_case, &second_case);
  *
  * or
  *
- *     static const cbx_benchmark_ops sum = { sizeof sum, CBX_BENCHMARK_ABI, "sum", "memory", .work = add_up, ... };
+ *     static const cbx_benchmark_ops sum = { sizeof sum, CBX_BENCHMARK_ABI, "sum", "memory",
+ *                                            .work = add_up, ... };
  *     static const cbx_plugin_benchmark list[] = { { &sum, make, destroy } };
  *     CBX_BENCHMARK_PLUGIN(list, 1);
  *
- * A function to be timed needs no table of its own: calibrax/bench.h.  Build with `cc -shared -fPIC $(pkg-config --cflags calibrax)`; give
- * it with --plugin, or name it in NPERF_PLUGINS.  nperf-worker loads it too: native baselines, oracles and benchmarks run there.
+ * A function to be timed needs no table of its own: calibrax/bench.h.  Build with `cc -shared -fPIC
+ * $(pkg-config --cflags calibrax)`; give it with --plugin, or name it in NPERF_PLUGINS.
+ * nperf-worker loads it too: native baselines, oracles and benchmarks run there.
  *
- * Plug-ins see public headers only, and the ABI may grow: one that was compiled against another is refused with a sentence.
+ * Plug-ins see public headers only, and the ABI may grow: one that was compiled against another is
+ * refused with a sentence.
  */
 #ifndef CALIBRAX_PERF_CASE_PLUGIN_H
 #define CALIBRAX_PERF_CASE_PLUGIN_H
@@ -30,7 +35,8 @@ CBX_BEGIN_DECLS
 
 typedef struct cbx_plugin_benchmark {
     const cbx_benchmark_ops *ops;
-    /** Optional: makes what ops get as self.  config is an object with the user's configuration, perhaps empty; borrowed. */
+    /** Optional: makes what ops get as self.  config is an object with the user's configuration,
+     * perhaps empty; borrowed. */
     cbx_status (*create)(cbx_ctx *ctx, const cbx_json *config, void **self, cbx_err *err);
     void (*destroy)(void *self); /* optional */
 } cbx_plugin_benchmark;
@@ -67,11 +73,13 @@ typedef struct cbx_plugin_ops {
 /* --- benchmarks of a plug-in --- */
 
 /**
- * Loads an object with benchmarks, and checks them.  Its code runs in this process, and is never unmapped.
+ * Loads an object with benchmarks, and checks them.  Its code runs in this process, and is never
+ * unmapped.
  * @param path  a name without '/' is a file of the current folder
  * @param out   its table
- * @return CBX_OK; CBX_EUNAVAILABLE (it cannot be loaded); CBX_EFORMAT (it exports no table); CBX_EVERSION, CBX_EINVAL, CBX_EEXIST (the plug-in or
- *         one of its benchmarks is of another version, not complete, or listed twice)
+ * @return CBX_OK; CBX_EUNAVAILABLE (it cannot be loaded); CBX_EFORMAT (it exports no table);
+ *         CBX_EVERSION, CBX_EINVAL, CBX_EEXIST (the plug-in or one of its benchmarks is of another
+ *         version, not complete, or listed twice)
  */
 CBX_API cbx_status cbx_plugin_open(const char *path, const cbx_plugin_ops **out, cbx_err *err);
 /** A benchmark of a plug-in that was opened; NULL: it has none of that name. */
@@ -92,11 +100,13 @@ CBX_API const cbx_case_list *cbx_case_set_list(const cbx_case_set *set);
 /**
  * Loads a shared object and adds its cases, each checked (cbx_case_check); all or none.
  * @param path  a name without a slash is looked for in the current folder
- * @return CBX_OK; CBX_EUNAVAILABLE: it cannot be loaded; CBX_EFORMAT: it exports no table; CBX_EVERSION: another ABI; CBX_EINVAL: a fault of
- *         a case, or a case of that name is there already; CBX_ENOMEM.  Messages name the file.
+ * @return CBX_OK; CBX_EUNAVAILABLE: it cannot be loaded; CBX_EFORMAT: it exports no table;
+ *         CBX_EVERSION: another ABI; CBX_EINVAL: a fault of a case, or a case of that name is there
+ *         already; CBX_ENOMEM.  Messages name the file.
  */
 CBX_API cbx_status cbx_case_set_add_plugin(cbx_ctx *ctx, cbx_case_set *set, const char *path, cbx_err *err);
-/** Adds a case that the caller keeps until the set is gone; checked.  @return CBX_OK, CBX_EVERSION, CBX_EINVAL, CBX_ENOMEM */
+/** Adds a case that the caller keeps until the set is gone; checked.  @return CBX_OK, CBX_EVERSION,
+ * CBX_EINVAL, CBX_ENOMEM */
 CBX_API cbx_status cbx_case_set_add(cbx_ctx *ctx, cbx_case_set *set, const cbx_case_ops *c, const char *origin,
                                     cbx_err *err);
 

@@ -1,10 +1,11 @@
 /*
  * Providers and their variants, and the Python that runs a foreign one.
  *
- * A rival is measured at its default and at its strongest honest setting.  What the settings repair on virtual machines:
- * a fresh page costs about 2 us there, and glibc gives freed blocks back to the system above a threshold, so a framework that
- * allocates its result per call pays for every page of it again (2 to 8 times on elementwise code); and OpenBLAS chooses AVX2
- * kernels on a CPU that it does not know, half of the speed where AVX-512 is there.
+ * A rival is measured at its default and at its strongest honest setting.  What the settings repair
+ * on virtual machines: a fresh page costs about 2 us there, and glibc gives freed blocks back to
+ * the system above a threshold, so a framework that allocates its result per call pays for every
+ * page of it again (2 to 8 times on elementwise code); and OpenBLAS chooses AVX2 kernels on a CPU
+ * that it does not know, half of the speed where AVX-512 is there.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /**
- * Providers: the frameworks that run baselines, the ways to run them, and the platforms they run on.
+ * Providers: the frameworks that run baselines, the ways to run them, and the platforms they run
+ * on.
  */
 #ifndef CALIBRAX_PERF_CASE_PROVIDER_H
 #define CALIBRAX_PERF_CASE_PROVIDER_H
@@ -39,15 +40,18 @@ CBX_API const cbx_provider_ops *const *cbx_providers(size_t *count);
 CBX_API const cbx_provider_ops *cbx_provider_find(const char *name);
 
 /**
- * The interpreter for a provider: NPERF_PYTHON_<FW>_<PLATFORM>, NPERF_PYTHON_<FW>, NPERF_PYTHON_<PLATFORM>, NPERF_WORKER_PYTHON
- * (upper case, - becomes _), the environment that scripts/setup-refs.sh built, then python3 on PATH.
+ * The interpreter for a provider: NPERF_PYTHON_<FW>_<PLATFORM>, NPERF_PYTHON_<FW>,
+ * NPERF_PYTHON_<PLATFORM>, NPERF_WORKER_PYTHON (upper case, - becomes _), the environment that
+ * scripts/setup-refs.sh built, then python3 on PATH.
  * @param origin  which of these it was, for messages; may be NULL
- * @return CBX_OK; CBX_ENOENT (a variable names a file that does not exist: the message names both); CBX_EUNAVAILABLE (no Python at all)
+ * @return CBX_OK; CBX_ENOENT (a variable names a file that does not exist: the message names both);
+ *   CBX_EUNAVAILABLE (no Python at all)
  */
 CBX_API cbx_status cbx_provider_interpreter(cbx_ctx *ctx, const char *provider, const char *platform, cbx_arena *arena,
                                             const char **path, const char **origin, cbx_err *err);
 
-/** Canonical platform name of a word ("jax-cpu" -> "cpu"); CBX_EINVAL with the nearest known one. */
+/** Canonical platform name of a word ("jax-cpu" -> "cpu"); CBX_EINVAL with the nearest known
+ * one. */
 CBX_API cbx_status cbx_platform_parse(const char *word, const char **out, cbx_err *err);
 /** True if this machine has a device for the platform. */
 CBX_API bool cbx_platform_available(const char *platform);

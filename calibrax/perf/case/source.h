@@ -31,7 +31,8 @@ typedef enum cbx_command_metrics {
     CBX_COMMAND_NONE    /* its time and resources are all there is */
 } cbx_command_metrics;
 
-/** A program to measure.  Its metrics: {"name": number, ...}, or {"metrics": {"name": number or {"value": number, ...}}}. */
+/** A program to measure.  Its metrics: {"name": number, ...}, or {"metrics": {"name": number or
+ * {"value": number, ...}}}. */
 typedef struct cbx_benchmark_command {
     const char *name, *domain;   /* domain NULL: "" */
     const char *const *argv;     /* program and arguments, NULL at the end; looked for in PATH */
@@ -68,18 +69,20 @@ typedef struct cbx_benchmark_source {
 #define CBX_COMMANDS_SCHEMA_VERSION 1
 
 /**
- * Reads a file of commands, {"schema":"calibrax-benchmarks","version":1,"benchmarks":[{...}]}; a benchmark has
+ * Reads a file of commands, {"schema":"calibrax-benchmarks","version":1,"benchmarks":[{...}]}; a
+ * benchmark has
  *     name, command (array of text, or text for `sh -c`)                needed
  *     domain, setup, teardown (as command), folder, environment {name: text}, metrics ("auto", "stdout", "none"), warmup,
  *     tags {key: text}, metric_defs {name: {"unit","direction",...}}, targets {metric: number}
- * Other members are refused: a misspelt one would otherwise be ignored.  A folder is relative to that of the file, and so is where a
- * command without one runs.
+ * Other members are refused: a misspelt one would otherwise be ignored.  A folder is relative to
+ * that of the file, and so is where a command without one runs.
  * @param arena  holds all of it
  * @return CBX_OK; CBX_EFORMAT, CBX_EVERSION; as cbx_json_read
  */
 CBX_API cbx_status cbx_benchmark_commands_read(cbx_ctx *ctx, const char *path, cbx_arena *arena,
                                                const cbx_benchmark_command **out, size_t *count, cbx_err *err);
-/** The same from text.  @param what  names it in messages  @param folder  of the file; "": the current one */
+/** The same from text.  @param what  names it in messages  @param folder  of the file; "": the
+ * current one */
 CBX_API cbx_status cbx_benchmark_commands_parse(cbx_ctx *ctx, const char *text, size_t len, const char *what,
                                                 const char *folder, cbx_arena *arena, const cbx_benchmark_command **out,
                                                 size_t *count, cbx_err *err);

@@ -1,4 +1,5 @@
-/* Judging targets through validation/accuracy.h; what that cannot know (a missing metric, a failed launch) has names here. */
+/* Judging targets through validation/accuracy.h; what that cannot know (a missing metric, a failed
+ * launch) has names here. */
 #include "calibrax/perf/case/targets.h"
 
 #include <math.h>

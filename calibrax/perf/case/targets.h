@@ -1,8 +1,9 @@
 /**
  * Targets: metrics of a point against values that they have to reach.
  *
- * Met: value >= target where higher is better, value <= target where lower is.  A metric with an interval is met or missed only if all of
- * it lies on one side.  Nothing passes because it could not be checked: each reason has a name and an exit code.
+ * Met: value >= target where higher is better, value <= target where lower is.  A metric with an
+ * interval is met or missed only if all of it lies on one side.  Nothing passes because it could
+ * not be checked: each reason has a name and an exit code.
  */
 #ifndef CALIBRAX_PERF_CASE_TARGETS_H
 #define CALIBRAX_PERF_CASE_TARGETS_H
@@ -52,9 +53,11 @@ typedef struct cbx_target_check {
 CBX_API cbx_target_check cbx_target_judge(const cbx_metric *value, const cbx_metric_def *def, double target);
 /** "'sum': 'latency' is 3.1 s, at most 2.0 s was the target" into buf. */
 CBX_API const char *cbx_target_sentence(const cbx_target_check *t, char *buf, size_t size);
-/** {"benchmark","metric","target","direction","value","lower","upper","outcome","margin"}; NULL: out of memory. */
+/** {"benchmark","metric","target","direction","value","lower","upper","outcome","margin"}; NULL:
+ * out of memory. */
 CBX_API cbx_json *cbx_target_json(const cbx_target_check *t);
-/** Of several checks: 0 if all are met, else the greatest demand, a miss first, then what cannot be judged, then what is undecided. */
+/** Of several checks: 0 if all are met, else the greatest demand, a miss first, then what cannot be
+ * judged, then what is undecided. */
 CBX_API int cbx_targets_exit_code(const cbx_target_check *checks, size_t n);
 
 CBX_END_DECLS

@@ -1,4 +1,5 @@
-/* Rows of two tables matched by key, made into two runs for the verdict engine, and what it finds.  O(k log k) for k rows. */
+/* Rows of two tables matched by key, made into two runs for the verdict engine, and what it finds.
+ * O(k log k) for k rows. */
 #include "calibrax/perf/gate/gate.h"
 
 #include <math.h>
@@ -63,7 +64,8 @@ static const char *name_of(gate *g, const cbx_row *r)
                             r->point_label ? r->point_label : r->point_json, r->baseline);
 }
 
-/* Which of two rows is newer follows from their ids only if both are times in UTC, and none is ahead of the clock. */
+/* Which of two rows is newer follows from their ids only if both are times in UTC, and none is
+ * ahead of the clock. */
 static cbx_status check_time(gate *g, const cbx_row *r, cbx_err *err)
 {
     const char *zone = strstr(r->run_id, "+0000");
@@ -234,8 +236,8 @@ static double memory_of(const cbx_row *row, bool launched, bool increase)
     return launched ? row->memory.over.value : increase ? row->host_rss_increase_mb : row->host_rss_mb;
 }
 
-/* A row whose answer is wrong, was not compared with the oracle although its counterpart's was, or is not a number, is
- * not good. */
+/* A row whose answer is wrong, was not compared with the oracle although its counterpart's was, or
+ * is not a number, is not good. */
 static bool passed(const cbx_row *row, const cbx_row *other)
 {
     if (!cbx_row_is_good(row)) return false;
@@ -244,7 +246,8 @@ static bool passed(const cbx_row *row, const cbx_row *other)
            (isnan(row->rel_to_tol) ? !other || isnan(other->rel_to_tol) : row->rel_to_tol >= 0 && row->rel_to_tol <= 1);
 }
 
-/* Whether the metric of `row` is laid before the engine; one that only this row has is then dropped or new. */
+/* Whether the metric of `row` is laid before the engine; one that only this row has is then dropped
+ * or new. */
 static bool has_finding(const gate *g, const cbx_row *row, const cbx_row *other, metric_id id, double value)
 {
     bool launches = row->nlaunches && other->nlaunches;
@@ -294,8 +297,9 @@ static size_t metrics_of(const gate *g, const cbx_row *row, const cbx_row *other
 
 /* --- names --- */
 
-/* Tags of a point: baseline, variant, machine, and its parameters, so that a query can name "m=512"; the rest of a key are name and
- * scenario.  false: out of memory, or a point that is not JSON. */
+/* Tags of a point: baseline, variant, machine, and its parameters, so that a query can name
+ * "m=512"; the rest of a key are name and scenario.  false: out of memory, or a point that is not
+ * JSON. */
 static bool tag_point(cbx_arena *arena, const cbx_row *row, bool several_machines, cbx_tag tags[MAX_TAGS], size_t *n)
 {
     cbx_json *point = NULL, *value;
@@ -349,8 +353,8 @@ static const char *name_run(gate *g, const gate_table *t, const char *word)
     return name && !cbx_name_is_safe(name) ? word : name;
 }
 
-/* The machines of the rows that met, sorted, as the text of the run's environment: equal texts are the same machines.  Nothing is set
- * where no row names its machine. */
+/* The machines of the rows that met, sorted, as the text of the run's environment: equal texts are
+ * the same machines.  Nothing is set where no row names its machine. */
 static cbx_status set_machines(gate *g, const gate_table *t, cbx_run_builder *b, cbx_err *err)
 {
     const char **list = cbx_arena_calloc(&g->arena, t->n, sizeof *list);

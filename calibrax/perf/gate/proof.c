@@ -1,5 +1,6 @@
 /**
- * Comparisons of equals drawn from recorded launches, judged by the engines that judge rows and gates; see proof.h.
+ * Comparisons of equals drawn from recorded launches, judged by the engines that judge rows and
+ * gates; see proof.h.
  */
 #include "calibrax/perf/gate/proof.h"
 
@@ -178,7 +179,8 @@ static void fill_gate_row(lab *l, size_t row)
     fill_side(&l->now[row], l->right + row * n, n);
 }
 
-/* Lays the first n rows before the gate.  @param outcome  NULL, or that of row 0's time; @param any  true if any time is not as it was */
+/* Lays the first n rows before the gate.  @param outcome  NULL, or that of row 0's time; @param any
+ * true if any time is not as it was */
 static cbx_status ask_gate(lab *l, size_t n, cbx_outcome *outcome, bool *any, cbx_err *err)
 {
     cbx_rows base = { .rows = l->base, .count = n }, now = { .rows = l->now, .count = n };

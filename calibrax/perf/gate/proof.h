@@ -1,16 +1,21 @@
 /**
- * How often the verdicts are wrong: false alarms among equals, and slow-downs found, by resampling recorded launches.
+ * How often the verdicts are wrong: false alarms among equals, and slow-downs found, by resampling
+ * recorded launches.
  *
- * A pool holds the launch medians of one program measured as two attempts in interleaved rounds.  A comparison draws launches of a
- * pool without replacement, deals them to two sides that are equal by construction, and asks the same engines that judge rows and gates:
+ * A pool holds the launch medians of one program measured as two attempts in interleaved rounds.  A
+ * comparison draws launches of a pool without replacement, deals them to two sides that are equal
+ * by construction, and asks the same engines that judge rows and gates:
  *
- *   row   `pairs` rounds; in each, the toss of a coin chooses the launch of the two that is the candidate's.  Paired ratio with its interval
- *         and verdict, as a row has it.  "faster" or "slower" is a false alarm.
- *   gate  `launches` a side among all launches of both attempts.  cbx_row_gate with its defaults.  "regressed" or "improved" is.
+ *   row   `pairs` rounds; in each, the toss of a coin chooses the launch of the two that is the
+ *         candidate's.  Paired ratio with its interval and verdict, as a row has it.  "faster" or
+ *         "slower" is a false alarm.
+ *   gate  `launches` a side among all launches of both attempts.  cbx_row_gate with its defaults.
+ *         "regressed" or "improved" is.
  *
- * A table is `rows` such comparisons, the pools in turn, corrected by Holm as a run's table and a gate are; it alarms if any row does.
- * Rates come with Clopper & Pearson's interval at 95 %.  Draws of one pool are independent given the pool: the rate is that of
- * programs whose launches vary as the recorded ones did.  The same seed gives the same counts.
+ * A table is `rows` such comparisons, the pools in turn, corrected by Holm as a run's table and a
+ * gate are; it alarms if any row does.  Rates come with Clopper & Pearson's interval at 95 %.
+ * Draws of one pool are independent given the pool: the rate is that of programs whose launches
+ * vary as the recorded ones did.  The same seed gives the same counts.
  *
  * Plug-in promise: experimental.
  */
@@ -55,17 +60,19 @@ CBX_API cbx_proof_rate cbx_proof_rate_of(size_t hits, size_t trials);
 
 /**
  * False alarms among equals.
- * @param by_pool  NULL, or npools entries: the single comparisons of rows and of gates together, by pool
- * @return CBX_OK; CBX_EINVAL: no pool, or one with fewer rounds than `pairs` or fewer launches than twice `launches`; CBX_EDOM: a median that is
- *         not finite and > 0; CBX_ENOMEM.  `out` is written on success only.
+ * @param by_pool  NULL, or npools entries: the single comparisons of rows and of gates together, by
+ *   pool
+ * @return CBX_OK; CBX_EINVAL: no pool, or one with fewer rounds than `pairs` or fewer launches than
+ *         twice `launches`; CBX_EDOM: a median that is not finite and > 0; CBX_ENOMEM.  `out` is
+ *         written on success only.
  */
 CBX_API cbx_status cbx_proof_equals(cbx_ctx *ctx, const cbx_proof_pool *pools, size_t npools,
                                     const cbx_proof_opts *opts, cbx_proof_alarms *out, cbx_proof_rate *by_pool,
                                     cbx_err *err);
 
 /**
- * Power: tables whose first row compares `base` with `slow` and whose other rows are equals out of the pools, laid before the gate.  A table
- * counts where the first row is "regressed".
+ * Power: tables whose first row compares `base` with `slow` and whose other rows are equals out of
+ * the pools, laid before the gate.  A table counts where the first row is "regressed".
  * @param base, slow  [s] n launch medians each, n >= launches
  * @return as cbx_proof_equals
  */
@@ -74,7 +81,8 @@ CBX_API cbx_status cbx_proof_power(cbx_ctx *ctx, const double *base, const doubl
                                    cbx_proof_rate *out, cbx_err *err);
 
 /**
- * Made-up launches: median_s exp(sigma z), z standard normal, sigma^2 = ln(1 + cv^2), so that they vary by `cv`.
+ * Made-up launches: median_s exp(sigma z), z standard normal, sigma^2 = ln(1 + cv^2), so that they
+ * vary by `cv`.
  * @param stream  streams of one seed are independent
  */
 CBX_API void cbx_proof_simulate(uint64_t seed, uint64_t stream, double median_s, double cv, size_t n, double *out);

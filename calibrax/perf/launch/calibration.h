@@ -1,8 +1,9 @@
 /**
  * How many calls an epoch takes to last a given time, found by epochs.  Internal to perf.
  *
- * Calls grow by two to ten times until a reading is long enough to trust; then it is read again, and the shorter reading is believed: what holds up
- * an epoch makes it longer only, and too few calls would leave epochs too short.
+ * Calls grow by two to ten times until a reading is long enough to trust; then it is read again,
+ * and the shorter reading is believed: what holds up an epoch makes it longer only, and too few
+ * calls would leave epochs too short.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_CALIBRATION_H
 #define CALIBRAX_PERF_LAUNCH_CALIBRATION_H

@@ -1,6 +1,7 @@
 /*
- * A worker's outputs.  The files are shared with a live process that may do anything with them, so they are read with pread,
- * never mapped: a file that shrinks under the reader is a short read, not a SIGBUS.
+ * A worker's outputs.  The files are shared with a live process that may do anything with them, so
+ * they are read with pread, never mapped: a file that shrinks under the reader is a short read, not
+ * a SIGBUS.
  */
 #include "calibrax/perf/launch/check.h"
 
@@ -76,7 +77,8 @@ static cbx_status decode_whole(cbx_ctx *ctx, int fd, size_t size, cbx_array **ou
     return st;
 }
 
-/* @param out  a reference for the caller  @return CBX_EFORMAT, CBX_ESHAPE and the like for a bad file */
+/* @param out  a reference for the caller  @return CBX_EFORMAT, CBX_ESHAPE and the like for a bad
+ *   file */
 static cbx_status read_output(cbx_ctx *ctx, cbx__checker *c, size_t i, cbx_array **out, cbx_err *err)
 {
     char head[4096], found[64], wanted[64];

@@ -1,5 +1,6 @@
 /*
- * A worker's outputs, read without trusting them, and compared with the answer of the input set they belong to.
+ * A worker's outputs, read without trusting them, and compared with the answer of the input set
+ * they belong to.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_CHECK_H
 #define CALIBRAX_PERF_LAUNCH_CHECK_H
@@ -24,7 +25,8 @@ cbx_status cbx__checker_compare(cbx_ctx *ctx, cbx__checker *c, size_t set, cbx_f
 
 /* Offset of element i of a row-major walk over a strided array, in elements. */
 ptrdiff_t cbx__element_offset(const cbx_array *a, size_t i);
-/* cbx_fidelity_compare, in the process of cbx_fidelity_isolate if there is one.  @return CBX_OK; CBX_EIO, CBX_ENOMEM */
+/* cbx_fidelity_compare, in the process of cbx_fidelity_isolate if there is one.  @return CBX_OK;
+ * CBX_EIO, CBX_ENOMEM */
 cbx_status cbx__fidelity_compare_apart(const cbx_array *output, const cbx_array *answer, const cbx_array *bound,
                                        cbx_fidelity *io, cbx_err *err);
 

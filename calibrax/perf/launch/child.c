@@ -135,7 +135,8 @@ size_t cbx__child_sweep(cbx__process *c)
     return killed;
 }
 
-/* The leader keeps its orphans (nperf-launch made it a subreaper), so as long as it lives no process can hide from it; it is stopped first. */
+/* The leader keeps its orphans (nperf-launch made it a subreaper), so as long as it lives no
+ * process can hide from it; it is stopped first. */
 void cbx__child_kill(cbx__process *c)
 {
     if (c->pid > 0 && !c->reaped && !cbx__process_ended(c)) {

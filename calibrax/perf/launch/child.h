@@ -1,5 +1,6 @@
 /*
- * A child process in a process group of its own, started through nperf-launch, with a socket as descriptor 3.
+ * A child process in a process group of its own, started through nperf-launch, with a socket as
+ * descriptor 3.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_CHILD_H
 #define CALIBRAX_PERF_LAUNCH_CHILD_H
@@ -30,9 +31,11 @@ typedef struct cbx__child_opts {
 cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts, cbx__process *c, cbx_err *err);
 /* Kills what descends from the leader, but not the leader.  @return their number */
 size_t cbx__child_sweep(cbx__process *c);
-/* SIGKILL to the whole group, and to all that descend from its leader while that still lives, whatever group they went to. */
+/* SIGKILL to the whole group, and to all that descend from its leader while that still lives,
+ * whatever group they went to. */
 void cbx__child_kill(cbx__process *c);
-/* The same, then reaps the leader and closes the descriptors.  Fine on an init-ed struct, and twice. */
+/* The same, then reaps the leader and closes the descriptors.  Fine on an init-ed struct, and
+ * twice. */
 void cbx__child_finish(cbx__process *c);
 
 #endif

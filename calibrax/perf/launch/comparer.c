@@ -1,8 +1,9 @@
 /*
  * The process that compares outputs where plug-ins are loaded.
  *
- * A plug-in's code runs in the process that loads it, and could change the functions there that judge it.  So this process is forked
- * before, and never loads one: each comparison is a memory file with the three arrays, into which it writes the result.
+ * A plug-in's code runs in the process that loads it, and could change the functions there that
+ * judge it.  So this process is forked before, and never loads one: each comparison is a memory
+ * file with the three arrays, into which it writes the result.
  */
 #include <errno.h>
 #include <pthread.h>

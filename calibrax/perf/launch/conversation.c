@@ -1,16 +1,18 @@
 /*
  * One launch, message by message, and what the parent writes down.
  *
- *   hello -> load -> compile (checked) -> warm-up -> calibration -> 5 empty epochs -> epochs (some checked) -> bye
- *                                                     before one epoch: unseen inputs -> one call -> outputs -> outputs
+ *   hello -> load -> compile (checked) -> warm-up -> calibration -> 5 empty epochs
+ *         -> epochs (some checked; before one: unseen inputs -> one call -> outputs -> outputs) -> bye
  *
- * Input sets follow one another in blocks, each a random permutation of all sets, so that no set is always first.  Outputs are
- * checked after the first call, after one random epoch (on another set than the first if there is one), after the last, and after
- * each other epoch with probability 1/8: a worker cannot distinguish a checked epoch from another before it has answered it.
+ * Input sets follow one another in blocks, each a random permutation of all sets, so that no set is
+ * always first.  Outputs are checked after the first call, after one random epoch (on another set
+ * than the first if there is one), after the last, and after each other epoch with probability 1/8:
+ * a worker cannot distinguish a checked epoch from another before it has answered it.
  *
- * Before one of the checked epochs the worker gets inputs that exist in no other launch.  One call on them is timed from outside
- * together with the outputs it owes: a worker that computes only when it is asked for the outputs, or that has answered from memory
- * so far, needs more time for it than it claims for a call.
+ * Before one of the checked epochs the worker gets inputs that exist in no other launch.  One call
+ * on them is timed from outside together with the outputs it owes: a worker that computes only when
+ * it is asked for the outputs, or that has answered from memory so far, needs more time for it than
+ * it claims for a call.
  */
 #include "calibrax/perf/launch/launch.h"
 
@@ -33,8 +35,9 @@
 #define LARGE_OUTPUT_BYTES  1e6 /* above this only the checks that are owed: one of 4 MB takes 4 ms */
 #define TRIES               2   /* repetitions of what a busy machine can spoil */
 #define MEMORY_SHARE_TENTHS 8
-/* Epochs that waits for a CPU make doubtful are made again: shorter than a slice of the scheduler where a call allows it, else longer
- * and longer, so that the one wait before an epoch is lost in it. */
+/* Epochs that waits for a CPU make doubtful are made again: shorter than a slice of the scheduler
+ * where a call allows it, else longer and longer, so that the one wait before an epoch is lost in
+ * it. */
 #define AGAIN_TRIES  5
 #define CLEAR_NS     2e6
 #define AGAIN_GROWTH 4
@@ -43,8 +46,9 @@
     0.1 /* of the time that an answer may take, so that the machine's business is not called a time-out */
 #define AGAIN_PAUSE_NS 10e6 /* before the first repetition; doubled each time */
 
-/* Calls that are compared besides the timed epochs, and their cost: a share of the timed epochs, or so long where that is more; of calls and
- * outputs that are short, the single ones are compared whatever that takes on a busy machine. */
+/* Calls that are compared besides the timed epochs, and their cost: a share of the timed epochs, or
+ * so long where that is more; of calls and outputs that are short, the single ones are compared
+ * whatever that takes on a busy machine. */
 #define SPOT_SHARE  0.05
 #define SPOT_NS     20e6
 #define SPOT_SINGLE 100 /* one call after the other: a fault in each 97th is among them ... */
@@ -60,7 +64,8 @@
 
 /* --- beside epochs --- */
 
-/* A worker that only claims to have flushed gains the time of warm calls in a row that is called cold; it is never faster than it is anyway. */
+/* A worker that only claims to have flushed gains the time of warm calls in a row that is called
+ * cold; it is never faster than it is anyway. */
 static bool flush(cbx__run *x)
 {
     if (x->can_flush) return cbx__run_ask(x, "flush", "{\"op\":\"flush\"}\n", "flush", NULL);
@@ -139,27 +144,31 @@ static bool timed_epoch(cbx__run *x, size_t i)
     return true;
 }
 
-/* [ns] That the first thread ran or waited for a CPU, ever; NaN where the kernel keeps no account. */
+/* [ns] That the first thread ran or waited for a CPU, ever; NaN where the kernel keeps no
+ * account. */
 static double first_thread_wants(const cbx__run *x)
 {
     cbx__proc_sched s;
     return cbx__proc_sched_read(x->t->watch.worker, &s) ? (double)(s.run_ns + s.wait_ns) : NAN;
 }
 
-/* No thread can have wanted more than all the time there was, though a wait that began before is counted when it ends. */
+/* No thread can have wanted more than all the time there was, though a wait that began before is
+ * counted when it ends. */
 static void look_at_threads(cbx__run *x, double first_before, double before, double wall)
 {
     double others, first = first_thread_wants(x) - first_before;
     size_t n = cbx__proc_others_want(x->t->child.pid, &others);
     x->r->threads_seen = n + 1;
-    /* one that hands its work to another thread sleeps meanwhile; where that is unknown it is taken to have been busy */
+    /* one that hands its work to another thread sleeps meanwhile; where that is unknown it is taken
+     * to have been busy */
     x->wanted_ns = (first < wall ? first : wall) + fmin(others - before, (double)n * wall);
     x->wanted_wall_ns = wall;
 }
 
 static bool timed_epochs(cbx__run *x)
 {
-    /* Then the epoch is itself the one call; but what a worker does while it is to flush its caches is not seen. */
+    /* Then the epoch is itself the one call; but what a worker does while it is to flush its caches
+     * is not seen. */
     bool single = x->r->iterations == 1 && !x->o.cold;
     uint64_t start = cbx_clock_ns();
     cbx_energy_meter *meter;
@@ -238,7 +247,8 @@ static bool too_busy(cbx__run *x)
     return false;
 }
 
-/* Short epochs whose outputs are compared: what is wrong in one call of a hundred is right at the end of nearly every timed epoch. */
+/* Short epochs whose outputs are compared: what is wrong in one call of a hundred is right at the
+ * end of nearly every timed epoch. */
 static bool spot_checks(cbx__run *x)
 {
     double inner, outer, budget = 0;

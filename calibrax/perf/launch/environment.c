@@ -1,5 +1,6 @@
 /*
- * The environment a worker gets: cleaned, then threads and precision by the table of policy.c, its device, its cores, its variant.
+ * The environment a worker gets: cleaned, then threads and precision by the table of policy.c, its
+ * device, its cores, its variant.
  */
 #include "calibrax/perf/launch/environment.h"
 
@@ -9,7 +10,8 @@
 
 #include "calibrax/perf/launch/policy.h"
 
-/* Left out of a clean environment, by the beginning of the name: what is measured is the default or the variant, not the shell. */
+/* Left out of a clean environment, by the beginning of the name: what is measured is the default or
+ * the variant, not the shell. */
 static const char *const steering[] = { "MALLOC_",
                                         "GLIBC_TUNABLES=",
                                         "OPENBLAS_",

@@ -1,10 +1,12 @@
 /*
  * An output against the oracle's answer: every element within its own bound.
  *
- * For each element with output o, answer a and bound b (float64): ratio = |o - a| / b, and the check passes if no ratio exceeds 1.
- * NaN matches NaN, an infinity its equal, and -0.0 matches +0.0, as == has it in IEEE 754; a bound of 0 asks for equality.  Error of a
- * difference of two float64 numbers is one rounding, far below any bound that is not 0.  64-bit integers whose answer is of
- * their own dtype are subtracted as integers: above 2^53 float64 does not tell neighbours apart.
+ * For each element with output o, answer a and bound b (float64): ratio = |o - a| / b, and the
+ * check passes if no ratio exceeds 1.  NaN matches NaN, an infinity its equal, and -0.0 matches
+ * +0.0, as == has it in IEEE 754; a bound of 0 asks for equality.  Error of a difference of two
+ * float64 numbers is one rounding, far below any bound that is not 0.  64-bit integers whose answer
+ * is of their own dtype are subtracted as integers: above 2^53 float64 does not tell neighbours
+ * apart.
  */
 #include <math.h>
 #include <stdio.h>
@@ -91,9 +93,10 @@ static void compare_strided(const cbx_array *output, const cbx_array *answer, co
 }
 
 /*
- * The ones that matter for time: a million elements per check is usual, and checking is the parent's own overhead.  A block is
- * walked element by element only if something in it is unusual or sets a new maximum, which for n elements in no order happens
- * O(log n) times; the test of a block has no branch and no division, and two elements go at once (every 64-bit CPU has that).
+ * The ones that matter for time: a million elements per check is usual, and checking is the
+ * parent's own overhead.  A block is walked element by element only if something in it is unusual
+ * or sets a new maximum, which for n elements in no order happens O(log n) times; the test of a
+ * block has no branch and no division, and two elements go at once (every 64-bit CPU has that).
  */
 #define BLOCK 256
 typedef double two_doubles __attribute__((vector_size(16)));

@@ -1,9 +1,11 @@
 /*
- * The list of what a worker may read.  A system is not asked what a framework will want: its folders for programs and settings are open, a
- * user's are closed, but for the interpreter's environment and what the case needs.
+ * The list of what a worker may read.  A system is not asked what a framework will want: its
+ * folders for programs and settings are open, a user's are closed, but for the interpreter's
+ * environment and what the case needs.
  *
- * Landlock can allow a folder, and not forbid a part of it again.  Where something hidden lies in a folder that is granted, the folder's other
- * entries are granted one by one, and its names for listing.
+ * Landlock can allow a folder, and not forbid a part of it again.  Where something hidden lies in a
+ * folder that is granted, the folder's other entries are granted one by one, and its names for
+ * listing.
  */
 #include "calibrax/perf/launch/grants.h"
 

@@ -32,14 +32,17 @@ typedef struct cbx__grants_for {
     const char *platform, *scratch, *jit_cache; /* folders may be NULL */
 } cbx__grants_for;
 
-/* What was found for the launches of one invocation: links, folders and the interpreter's environment are looked up for the first of them. */
+/* What was found for the launches of one invocation: links, folders and the interpreter's
+ * environment are looked up for the first of them. */
 typedef struct cbx__grants_kept cbx__grants_kept;
-/* For launches of any thread under one policy.  @param al  may be used by any of them  @return NULL: no memory */
+/* For launches of any thread under one policy.  @param al  may be used by any of them  @return
+ * NULL: no memory */
 cbx__grants_kept *cbx__grants_keep(const cbx_allocator *al);
 /* NULL is fine. */
 void cbx__grants_forget(cbx__grants_kept *kept);
-/* From what is kept where the same was asked before, scratch and jit_cache aside; kept NULL: found again.  A folder that something hidden
- * lies in is granted as its parts.  Paths live in the arena, as long as what `f` points to, or as long as `kept`.  @return CBX_OK; CBX_ENOMEM */
+/* From what is kept where the same was asked before, scratch and jit_cache aside; kept NULL: found
+ * again.  A folder that something hidden lies in is granted as its parts.  Paths live in the arena,
+ * as long as what `f` points to, or as long as `kept`.  @return CBX_OK; CBX_ENOMEM */
 cbx_status cbx__grants_find(cbx__grants_kept *kept, const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out,
                             cbx_err *err);
 
@@ -51,9 +54,11 @@ typedef struct cbx__scratch_folder {
 } cbx__scratch_folder;
 
 void cbx__scratch_folder_init(cbx__scratch_folder *s);
-/* A new folder below TMPDIR, readable by its user alone.  @return CBX_OK; CBX_EIO, CBX_EPERM, CBX_ENOSPC */
+/* A new folder below TMPDIR, readable by its user alone.  @return CBX_OK; CBX_EIO, CBX_EPERM,
+ * CBX_ENOSPC */
 cbx_status cbx__scratch_folder_make(cbx__scratch_folder *s, cbx_err *err);
-/* Removes it with all that is in it, however deep and whatever its modes; follows no link.  Fine on an init-ed struct, and twice. */
+/* Removes it with all that is in it, however deep and whatever its modes; follows no link.  Fine on
+ * an init-ed struct, and twice. */
 void cbx__scratch_folder_remove(cbx__scratch_folder *s);
 /* Removes those of this user that killed programs left behind.  @return their number */
 size_t cbx__scratch_folder_sweep(void);

@@ -1,9 +1,11 @@
 /**
- * One launch: a fresh worker process measures one baseline at one point, and the parent writes down what it saw.
+ * One launch: a fresh worker process measures one baseline at one point, and the parent writes down
+ * what it saw.
  *
- * The process launch is the sample; epochs inside it are sub-samples.  The parent clocks every epoch from outside, reads memory
- * and CPU time from /proc, rotates the inputs, poisons the outputs, and checks outputs of randomly chosen epochs.
- * The protocol on the wire is described in calibrax/perf/launch/PROTOCOL.md.
+ * The process launch is the sample; epochs inside it are sub-samples.  The parent clocks every
+ * epoch from outside, reads memory and CPU time from /proc, rotates the inputs, poisons the
+ * outputs, and checks outputs of randomly chosen epochs.  The protocol on the wire is described in
+ * calibrax/perf/launch/PROTOCOL.md.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_LAUNCH_H
 #define CALIBRAX_PERF_LAUNCH_LAUNCH_H
@@ -22,10 +24,12 @@ CBX_BEGIN_DECLS
 /** What measures the energy of a stretch of time; internal (perf/energy_source.h). */
 typedef struct cbx_energy_source cbx_energy_source;
 
-/** Set to non-zero by a signal handler to stop everything soon; launches then end with CBX_FAILURE_INTERRUPTED. */
+/** Set to non-zero by a signal handler to stop everything soon; launches then end with
+ * CBX_FAILURE_INTERRUPTED. */
 typedef volatile sig_atomic_t cbx_stop_flag;
 
-/** A point made ready to measure: inputs (and their rotations) in sealed memory files, the oracle's answer in the parent only. */
+/** A point made ready to measure: inputs (and their rotations) in sealed memory files, the oracle's
+ * answer in the parent only. */
 typedef struct cbx_workload cbx_workload;
 
 typedef struct cbx_workload_opts {
@@ -36,8 +40,9 @@ typedef struct cbx_workload_opts {
     const cbx_stop_flag *stop; /* may be NULL */
     const int *cores;          /* CPUs that the oracle keeps to; ncores 0: any */
     size_t ncores;
-    /* The cached answer is not on the disk while this workload is there: where nothing else keeps workers from reading it.  The context
-     * must then outlive the workload, which gives the answer back to the cache when it is freed. */
+    /* The cached answer is not on the disk while this workload is there: where nothing else keeps
+     * workers from reading it.  The context must then outlive the workload, which gives the answer
+     * back to the cache when it is freed. */
     bool hide_answers;
     bool secret; /* the answer is neither looked up in the cache nor kept there */
 } cbx_workload_opts;
@@ -67,14 +72,15 @@ typedef struct cbx_fidelity {
     char note[160];      /* shape mismatch and the like; "" */
 } cbx_fidelity;
 
-/** Compares an output with an answer; specials (NaN with NaN, equal infinities) match.  dtype and shape must be those expected,
- * else ok is false and note has the reason. */
+/** Compares an output with an answer; specials (NaN with NaN, equal infinities) match.  dtype and
+ * shape must be those expected, else ok is false and note has the reason. */
 CBX_API void cbx_fidelity_compare(const cbx_array *output, const cbx_array *answer, const cbx_array *bound,
                                   cbx_fidelity *io);
 
 /**
- * From now on launches have their outputs compared in a process of its own, forked here: to be called before a plug-in is loaded, whose code
- * could change what judges it in this process, and while the program has one thread.  The process ends with this one.
+ * From now on launches have their outputs compared in a process of its own, forked here: to be
+ * called before a plug-in is loaded, whose code could change what judges it in this process, and
+ * while the program has one thread.  The process ends with this one.
  * @return CBX_OK, also if it is there already; CBX_EIO
  */
 CBX_API cbx_status cbx_fidelity_isolate(cbx_err *err);
@@ -158,8 +164,9 @@ typedef struct cbx_launch_record {
 
     cbx_fidelity fidelity;
     cbx_json *versions; /* the worker's hello (framework, versions, threads, instruction set); owned */
-    /* Median over epochs of worker's time / parent's time less the empty epoch; NaN if epochs last < 1 ms.  A worker that lies a little
-     * in every launch shows in the median of this over launches. */
+    /* Median over epochs of worker's time / parent's time less the empty epoch; NaN if epochs last
+     * < 1 ms.  A worker that lies a little in every launch shows in the median of this over
+     * launches. */
     double clock_ratio;
     double clock_doubt;       /* share of the parent's time that may have been waiting outside the worker's reading */
     double call_overhead_ns;  /* of a call that does nothing, by the worker's loop and clock: median of 5 */
@@ -170,8 +177,10 @@ typedef struct cbx_launch_record {
 } cbx_launch_record;
 
 /**
- * Runs one launch to its end and always leaves a record: a failing worker is data, not an error of this call.
- * @return CBX_OK (look at record->failure); CBX_EINVAL, CBX_ENOMEM, CBX_EIO when the parent itself could not work
+ * Runs one launch to its end and always leaves a record: a failing worker is data, not an error of
+ * this call.
+ * @return CBX_OK (look at record->failure); CBX_EINVAL, CBX_ENOMEM, CBX_EIO when the parent itself
+ *   could not work
  */
 CBX_API cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baseline_ops *baseline,
                                   const cbx_launch_opts *opts, cbx_launch_record *record, cbx_err *err);

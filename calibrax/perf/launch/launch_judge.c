@@ -1,7 +1,8 @@
 /*
- * Whether a launch can be believed: its clocks against the parent's, its calls against one on inputs it had never seen, its CPU time
- * against its threads, its outputs against their bounds.  A busy machine is no reason to refuse an honest one: what the kernel
- * counted as waiting for a CPU is taken off the parent's readings (waits.h), as far as it cannot have been inside the worker's.
+ * Whether a launch can be believed: its clocks against the parent's, its calls against one on
+ * inputs it had never seen, its CPU time against its threads, its outputs against their bounds.  A
+ * busy machine is no reason to refuse an honest one: what the kernel counted as waiting for a CPU
+ * is taken off the parent's readings (waits.h), as far as it cannot have been inside the worker's.
  */
 #include <math.h>
 #include <string.h>
@@ -17,7 +18,8 @@
 #define FEW_SLACK_NS   3e6 /* a slice of the scheduler */
 #define RATIO_MIN_NS   1e6 /* shorter epochs are no evidence of the ratio of the clocks */
 #define FLAGRANT_SHARE 3.0 /* no hand-over explains it, on a busy machine either */
-/* What the parent allows for an empty epoch, whatever the worker takes: a constant, and so much a byte of the outputs. */
+/* What the parent allows for an empty epoch, whatever the worker takes: a constant, and so much a
+ * byte of the outputs. */
 #define EMPTY_MAX_NS    0.5e6
 #define EMPTY_BYTE_NS   1.0 /* overwriting them: 1 GB/s */
 #define CPU_SHARE       1.1
@@ -53,7 +55,8 @@ double cbx__run_allowed_empty(const cbx__run *x)
     return fmin(x->r->empty_epoch_ns, EMPTY_MAX_NS + EMPTY_BYTE_NS * x->output_bytes);
 }
 
-/* Epochs far shorter than they were made to be: calls were slow only as long as they were counted. */
+/* Epochs far shorter than they were made to be: calls were slow only as long as they were
+ * counted. */
 bool cbx__run_too_short(const cbx__run *x)
 {
     double target = x->slow ? x->o.slow_call_s : x->o.epoch_target_s;
@@ -96,9 +99,9 @@ typedef struct clocks {
 } clocks;
 
 /*
- * Both clocks are CLOCK_MONOTONIC, so a worker cannot have spent more than the parent waited.  That it spent clearly less is a lie,
- * or something held up the parent that the kernel does not count as waiting: one such accident is the machine's, most of them, or
- * the best of them, are not.
+ * Both clocks are CLOCK_MONOTONIC, so a worker cannot have spent more than the parent waited.  That
+ * it spent clearly less is a lie, or something held up the parent that the kernel does not count as
+ * waiting: one such accident is the machine's, most of them, or the best of them, are not.
  *
  * @param credit  1: all that may have been waiting was; 0: only what certainly was
  */
@@ -178,8 +181,9 @@ static double waited_share(const cbx__run *x)
     return wall > 0 ? waited / wall : 0;
 }
 
-/* On a busy machine threads too many get no more CPU time than one would, but they wait for it.  So does one thread that hands its
- * work to the next; only who wanted several times its CPUs, or had them all the time and waited for them still, had threads too many for certain. */
+/* On a busy machine threads too many get no more CPU time than one would, but they wait for it.  So
+ * does one thread that hands its work to the next; only who wanted several times its CPUs, or had
+ * them all the time and waited for them still, had threads too many for certain. */
 static void judge_wanted(cbx__run *x)
 {
     bool flagrant = x->wanted_ns > FLAGRANT_SHARE * x->o.threads * x->wanted_wall_ns;

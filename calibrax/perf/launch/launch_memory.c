@@ -1,11 +1,13 @@
 /*
  * Memory of a launch: what the worker had, and how much it may have.
  *
- * The limit is of resident memory, of the worker with all that descends from it.  Address space is no measure: JAX and PyTorch reserve
- * tens of gigabytes that they never touch.  Where a control group can be made the kernel holds the limit, and memory.events reports
- * that.  Everywhere the parent looks as well, every 20 ms at the worker and seldom at its whole tree (talk.c); and RLIMIT_DATA
- * at twice the limit and 4 GiB keeps a worker from filling the machine between two looks: it counts writable private memory,
- * touched or not, so it must be far above what may be resident.  It is left out on devices, whose drivers map theirs.
+ * The limit is of resident memory, of the worker with all that descends from it.  Address space is
+ * no measure: JAX and PyTorch reserve tens of gigabytes that they never touch.  Where a control
+ * group can be made the kernel holds the limit, and memory.events reports that.  Everywhere the
+ * parent looks as well, every 20 ms at the worker and seldom at its whole tree (talk.c); and
+ * RLIMIT_DATA at twice the limit and 4 GiB keeps a worker from filling the machine between two
+ * looks: it counts writable private memory, touched or not, so it must be far above what may be
+ * resident.  It is left out on devices, whose drivers map theirs.
  */
 #include <math.h>
 #include <sys/resource.h>

@@ -1,5 +1,6 @@
 /**
- * A launch in progress: what start.c starts, warm_up.c and conversation.c plan, messages.c and unseen.c ask, launch_memory.c limits, and launch_judge.c judges.
+ * A launch in progress: what start.c starts, warm_up.c and conversation.c plan, messages.c and
+ * unseen.c ask, launch_memory.c limits, and launch_judge.c judges.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_LAUNCH_RUN_H
 #define CALIBRAX_PERF_LAUNCH_LAUNCH_RUN_H
@@ -12,7 +13,8 @@
 #include "calibrax/perf/launch/launch.h"
 #include "calibrax/perf/launch/talk.h"
 
-/* What something took: by the clock, waits for a CPU taken off, and of CPU time in the worker's whole process tree, which waits do not touch. */
+/* What something took: by the clock, waits for a CPU taken off, and of CPU time in the worker's
+ * whole process tree, which waits do not touch. */
 typedef struct cbx__cost {
     double wall_ns, cpu_ns;
 } cbx__cost;
@@ -56,13 +58,15 @@ typedef struct cbx__run {
     cbx_err err;
 } cbx__run;
 
-/** Starts the worker; x->t stays NULL if there is no program to start, which is then the record's failure. */
+/** Starts the worker; x->t stays NULL if there is no program to start, which is then the record's
+ * failure. */
 cbx_status cbx__run_start(cbx__run *x, cbx_arena *arena, cbx_err *err);
 
 /** True for a provider whose first call may hide a compiler. */
 bool cbx__run_may_compile(const cbx__run *x);
 
-/** Messages (messages.c); false: the launch has ended, by the worker's fault or, as broken keeps it, by the parent's own. */
+/** Messages (messages.c); false: the launch has ended, by the worker's fault or, as broken keeps
+ * it, by the parent's own. */
 bool cbx__run_broken(cbx__run *x, cbx_status st);
 bool cbx__run_ask(cbx__run *x, const char *phase, const char *text, const char *op, cbx_json **answer);
 bool cbx__run_hello(cbx__run *x);
@@ -80,19 +84,23 @@ double cbx__run_unhindered(const cbx__run *x, double outer);
 /** Warm-up, calibration and empty epochs (warm_up.c).  @param again  a warm-up was made already */
 bool cbx__run_settle(cbx__run *x, bool again);
 
-/** A call on unseen inputs (unseen.c): whether the case has such; sends them in place of the last set, or as a second one. */
+/** A call on unseen inputs (unseen.c): whether the case has such; sends them in place of the last
+ * set, or as a second one. */
 bool cbx__run_can_rotate(const cbx__run *x);
 bool cbx__run_send_unseen(cbx__run *x);
-/** The call, and its outputs.  @param io  &x->unseen, which keeps the minimum, or &x->known, the maximum */
+/** The call, and its outputs.  @param io  &x->unseen, which keeps the minimum, or &x->known, the
+ * maximum */
 bool cbx__run_probe_call(cbx__run *x, cbx__cost *io);
 /** After a call and its outputs: fetches them again, which is writing alone.
  * @param outer, cpu  [ns] of the epoch of that call, waits for a CPU taken off; CPU time in it */
 bool cbx__run_note_one_call(cbx__run *x, double outer, double cpu, cbx__cost *io);
 /** Before timed epochs, which may be made again. */
 void cbx__run_forget_readings(cbx__run *x);
-/** Again where the launch is suspect: a reading may be spoilt by the machine, so the best of several counts. */
+/** Again where the launch is suspect: a reading may be spoilt by the machine, so the best of
+ * several counts. */
 bool cbx__run_probe_again(cbx__run *x);
-/** Of calls so short that one alone shows too little: several, each on inputs of its own.  In the first launch of a baseline, and in some of the others. */
+/** Of calls so short that one alone shows too little: several, each on inputs of its own.  In the
+ * first launch of a baseline, and in some of the others. */
 bool cbx__run_series(cbx__run *x);
 /** Ends the launch as failed if work was put off, made ahead, or left out. */
 void cbx__run_judge_results(cbx__run *x);
@@ -106,27 +114,31 @@ void cbx__run_memory_at_end(cbx__run *x);
 /** Median of n <= CBX_LAUNCH_MAX_EPOCHS readings; NaN for none. */
 double cbx__run_median(const double *v, size_t n);
 
-/** [ns] What of the empty epoch may be taken from another's time, whatever the worker takes for it. */
+/** [ns] What of the empty epoch may be taken from another's time, whatever the worker takes for
+ * it. */
 double cbx__run_allowed_empty(const cbx__run *x);
 
-/** [ns] What the worker reports for a call: the median; less the waits for a CPU that were inside its reading, for comparison with
- * readings that waits were taken off. */
+/** [ns] What the worker reports for a call: the median; less the waits for a CPU that were inside
+ * its reading, for comparison with readings that waits were taken off. */
 double cbx__run_claim(const cbx__run *x);
-/** How an outer clock compares with the epochs' times, with all that the kernel counts as waiting. */
+/** How an outer clock compares with the epochs' times, with all that the kernel counts as
+ * waiting. */
 typedef enum cbx__run_clocks {
     CBX__CLOCKS_AGREE,  /* or the difference is no more than a twentieth */
     CBX__CLOCKS_UNSURE, /* waiting may explain the difference, and a lie may hide in it: larger or smaller epochs tell */
     CBX__CLOCKS_DISAGREE /* waiting does not explain it */
 } cbx__run_clocks;
 cbx__run_clocks cbx__run_compare_clocks(const cbx__run *x);
-/** Epochs far shorter than they were made to be: calls were slow only as long as they were counted. */
+/** Epochs far shorter than they were made to be: calls were slow only as long as they were
+ * counted. */
 bool cbx__run_too_short(const cbx__run *x);
 
 /** Ends the launch as failed if its outputs were outside their bounds. */
 void cbx__run_judge_fidelity(cbx__run *x);
 /** Ends the launch as failed if the worker's clock and the parent's disagree over its epochs. */
 void cbx__run_judge_clocks(cbx__run *x);
-/** False, the launch having failed, if the parent's clock contradicts the time of the first call. */
+/** False, the launch having failed, if the parent's clock contradicts the time of the first
+ * call. */
 bool cbx__run_judge_first_call(cbx__run *x);
 /** Fills the ratio of the clocks, and ends the launch as failed if its times cannot be believed. */
 void cbx__run_judge_times(cbx__run *x);

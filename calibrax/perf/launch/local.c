@@ -1,6 +1,6 @@
 /*
- * A benchmark of this process.  Batches come from the dataset where it makes them, else examples are stacked here; either is outside
- * a batch's time and inside the time of the pass.
+ * A benchmark of this process.  Batches come from the dataset where it makes them, else examples
+ * are stacked here; either is outside a batch's time and inside the time of the pass.
  */
 #include <string.h>
 
@@ -127,7 +127,8 @@ static cbx_status length_of(void *user, size_t *examples, cbx_err *err)
     return *examples ? CBX_OK : cbx_fail(err, CBX_EINVAL, "dataset '%s' has no examples", dataset_name(l));
 }
 
-/* What the benchmark left to a scope dies with its batch, and so does a failure that it did not look at. */
+/* What the benchmark left to a scope dies with its batch, and so does a failure that it did not
+ * look at. */
 static cbx_status run_batch(void *user, size_t start, size_t examples, double *ns, cbx_err *err)
 {
     cbx__local_bench *l = user;

@@ -49,7 +49,8 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* Gives its children the controller, and lets this process make children and move its own into them. */
+/* Gives its children the controller, and lets this process make children and move its own into
+ * them. */
 static bool is_base(const char *folder)
 {
     char text[FILE_MAX], procs[CBX__GROUP_PATH + 32];

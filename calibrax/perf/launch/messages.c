@@ -1,5 +1,6 @@
 /*
- * The messages of a launch: each asks for one thing, and takes of the answer what the record has a place for.
+ * The messages of a launch: each asks for one thing, and takes of the answer what the record has a
+ * place for.
  */
 #include <math.h>
 #include <stdio.h>

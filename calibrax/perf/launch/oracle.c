@@ -1,9 +1,10 @@
 /*
  * The oracle's answer: computed in a process of its own, kept by content.
  *
- * An entry of the cache is two NPY files for each output and a small JSON file, written last, that holds the hash of each of them;
- * an entry that is torn, damaged or of another shape is computed again.  Its key is the hash of: inputs, case, point, library
- * version and revision, protocol number of the case, and the worker program that holds the oracle's code.  The folder may be
+ * An entry of the cache is two NPY files for each output and a small JSON file, written last, that
+ * holds the hash of each of them; an entry that is torn, damaged or of another shape is computed
+ * again.  Its key is the hash of: inputs, case, point, library version and revision, protocol
+ * number of the case, and the worker program that holds the oracle's code.  The folder may be
  * deleted at any time.
  */
 #include <stdio.h>
@@ -25,7 +26,8 @@
 
 #define FILES_MAX (2 * CBX_CASE_MAX_ARRAYS)
 
-/* Answer and bound, in the order in which files and descriptors hold them: answer 0, bound 0, answer 1, ... */
+/* Answer and bound, in the order in which files and descriptors hold them: answer 0, bound 0,
+ * answer 1, ... */
 static cbx_array **slot(cbx_workload *w, size_t i) { return i % 2 == 0 ? &w->answers[i / 2] : &w->bounds[i / 2]; }
 
 static void drop_set0(cbx_workload *w)
@@ -36,7 +38,8 @@ static void drop_set0(cbx_workload *w)
     }
 }
 
-/* The answer is float64 (bool for bool; 64-bit integers may stay what they are), the bound float64, both of the output's shape. */
+/* The answer is float64 (bool for bool; 64-bit integers may stay what they are), the bound float64,
+ * both of the output's shape. */
 static cbx_status check_form(const cbx_workload *w, size_t i, const cbx_array *a, cbx_err *err)
 {
     cbx_array_desc wanted = w->outputs[i / 2];
@@ -158,7 +161,8 @@ static void remove_entry(const cbx_workload *w, const char *stem, cbx_arena *are
     }
 }
 
-/* An answer that is hidden is in this process's memory, and nowhere else, till the workload is freed. */
+/* An answer that is hidden is in this process's memory, and nowhere else, till the workload is
+ * freed. */
 static void keep_entry(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, const char *stem, cbx_arena *arena)
 {
     bool hide = opts->hide_answers && strlen(stem) < sizeof w->oracle_entry;

@@ -1,4 +1,5 @@
-/* The phases of a benchmark, one after the other, the tear-down that follows whatever happened, and the run that comes of them. */
+/* The phases of a benchmark, one after the other, the tear-down that follows whatever happened, and
+ * the run that comes of them. */
 #include <math.h>
 #include <string.h>
 
@@ -33,7 +34,8 @@ static bool stopped(const measuring *m) { return m->o->stop && *m->o->stop; }
 
 /* --- work --- */
 
-/* A call that failed makes the samples that follow infinite, which ends the timing; its status is returned afterwards. */
+/* A call that failed makes the samples that follow infinite, which ends the timing; its status is
+ * returned afterwards. */
 static double window(void *user, uint64_t calls)
 {
     measuring *m = user;

@@ -1,14 +1,19 @@
 /**
- * One benchmark measured in this process: set-up, training, timed work or batches, evaluation, targets, tear-down.
+ * One benchmark measured in this process: set-up, training, timed work or batches, evaluation,
+ * targets, tear-down.
  *
  * What comes of it is a run with one point, named as the benchmark, its domain as scenario:
  *     what training and evaluation gave (evaluation replaces training)
  *     setup_seconds, training_seconds, evaluation_seconds, teardown_seconds, by the monotonic clock
- *     of work: batch_time (a sample is the mean of so many calls as the clock needs: calibrax/profiling/timing.h), first_batch_time ...
- *     of batches: batch_time (a sample a batch, warm-up left out), first_batch_time, wall_clock, throughput [examples/s]
+ *     of work: batch_time (a sample is the mean of so many calls as the clock needs:
+ *     calibrax/profiling/timing.h), first_batch_time ...
+ *     of batches: batch_time (a sample a batch, warm-up left out), first_batch_time, wall_clock,
+ *     throughput [examples/s]
  *     peak_rss of this process and its children
- * unless the benchmark gives a metric of that name itself.  Set-up, tear-down and the first batch are "info": they never gate.  Definitions: the benchmark's, then those of what is measured here.
- * metadata.results[0].metadata holds targets and phases ({"name","start_ns","duration_ns"}, CLOCK_MONOTONIC).
+ * unless the benchmark gives a metric of that name itself.  Set-up, tear-down and the first batch
+ * are "info": they never gate.  Definitions: the benchmark's, then those of what is measured here.
+ * metadata.results[0].metadata holds targets and phases ({"name","start_ns","duration_ns"},
+ * CLOCK_MONOTONIC).
  */
 #ifndef CALIBRAX_PERF_LAUNCH_PHASES_H
 #define CALIBRAX_PERF_LAUNCH_PHASES_H
@@ -43,10 +48,10 @@ typedef struct cbx_benchmark_measure_opts {
  * @param self  handed to the benchmark
  * @param opts  NULL: all defaults
  * @param out   written on success only
- * @return CBX_OK; as cbx_benchmark_ops_read; what the benchmark, or cbx_time_calls for its work, returned; CBX_EINTERRUPTED;
- *         CBX_EINVAL (options; an empty dataset; examples of a batch that differ in their arrays); CBX_ESHAPE (a dataset's
- *         batch has another number of rows); CBX_ENOMEM.
- *         Once set-up was called, tear-down is, whatever the outcome
+ * @return CBX_OK; as cbx_benchmark_ops_read; what the benchmark, or cbx_time_calls for its work,
+ *         returned; CBX_EINTERRUPTED; CBX_EINVAL (options; an empty dataset; examples of a batch
+ *         that differ in their arrays); CBX_ESHAPE (a dataset's batch has another number of rows);
+ *         CBX_ENOMEM.  Once set-up was called, tear-down is, whatever the outcome
  */
 CBX_API cbx_status cbx_benchmark_measure(cbx_ctx *ctx, const cbx_benchmark_ops *ops, void *self,
                                          const cbx_benchmark_measure_opts *opts, cbx_run **out, cbx_err *err);

@@ -1,6 +1,7 @@
 /*
- * The phases of a benchmark, wherever it runs: phases.c runs them in order and makes a run of what they give.  A benchmark runs in
- * this process (local.c), or in a worker that answers messages (conversation.c at this end, worker_benchmark.c at the other).
+ * The phases of a benchmark, wherever it runs: phases.c runs them in order and makes a run of what
+ * they give.  A benchmark runs in this process (local.c), or in a worker that answers messages
+ * (conversation.c at this end, worker_benchmark.c at the other).
  */
 #ifndef CALIBRAX_PERF_LAUNCH_PHASES_INTERNAL_H
 #define CALIBRAX_PERF_LAUNCH_PHASES_INTERNAL_H
@@ -32,10 +33,12 @@ typedef struct cbx__bench {
     const cbx_json *versions; /* kept with the result; NULL: none */
     double clock_ns;          /* cost of a reading of the clock where it runs */
     void *user;
-    /* Each returns its time by the clock where it runs.  Values go to `out`, or nowhere if it is NULL. */
+    /* Each returns its time by the clock where it runs.  Values go to `out`, or nowhere if it is
+     * NULL. */
     cbx_status (*phase)(void *user, cbx__phase phase, cbx_values *out, double *ns, cbx_err *err);
     cbx_status (*calls)(void *user, uint64_t n, double *ns, cbx_err *err); /* of timed work */
-    /* Examples of the dataset, at least 1, after set-up and training; 0: it has no dataset, and is not timed. */
+    /* Examples of the dataset, at least 1, after set-up and training; 0: it has no dataset, and is
+     * not timed. */
     cbx_status (*length)(void *user, size_t *examples, cbx_err *err);
     cbx_status (*batch)(void *user, size_t start, size_t examples, double *ns, cbx_err *err);
     /* Optional: whether the times can be believed, after the work. */

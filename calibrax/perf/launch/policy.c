@@ -1,9 +1,11 @@
 /**
  * The table of policies; see policy.h.
  *
- * Sources: OpenMP 5.2 section 21; oneMKL developer guide, "Techniques to set the number of threads"; OpenBLAS README, "Setting the number of
- * threads"; NumExpr user guide; XLA flags of jaxlib (xla/debug_options_flags.cc); JAX configuration options; torch.set_num_threads,
- * torch.set_float32_matmul_precision; cuBLAS guide, "NVIDIA_TF32_OVERRIDE"; oneDNN, "ONEDNN_DEFAULT_FPMATH_MODE".
+ * Sources: OpenMP 5.2 section 21; oneMKL developer guide, "Techniques to set the number of
+ * threads"; OpenBLAS README, "Setting the number of threads"; NumExpr user guide; XLA flags of
+ * jaxlib (xla/debug_options_flags.cc); JAX configuration options; torch.set_num_threads,
+ * torch.set_float32_matmul_precision; cuBLAS guide, "NVIDIA_TF32_OVERRIDE"; oneDNN,
+ * "ONEDNN_DEFAULT_FPMATH_MODE".
  */
 #include "calibrax/perf/launch/policy.h"
 
@@ -14,7 +16,8 @@
 #define ENV   false
 #define CALL  true
 
-/* XLA divides work within an operation among a pool as large as NPROC; with one thread that is switched off altogether. */
+/* XLA divides work within an operation among a pool as large as NPROC; with one thread that is
+ * switched off altogether. */
 static const cbx__policy_line lines[] = {
     { EVERY, EVERY, EVERY, ENV, "OMP_NUM_THREADS", "%d" },
     { EVERY, EVERY, EVERY, ENV, "OMP_DYNAMIC", "false" },
@@ -71,7 +74,8 @@ cbx_status cbx__policy_precision(const char *word, const char **out, cbx_err *er
                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-/* What is asked of a framework is what it has a call for: variables alone do not make NumPy inexact. */
+/* What is asked of a framework is what it has a call for: variables alone do not make NumPy
+ * inexact. */
 const char *cbx__policy_applied(const char *provider, const char *precision)
 {
     for (size_t i = 0; i < CBX_LEN(lines); i++) {

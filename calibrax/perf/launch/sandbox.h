@@ -1,9 +1,11 @@
 /**
- * What a measured worker may read and write, and what keeps it from the rest (docs/explanation/sandbox.md).
+ * What a measured worker may read and write, and what keeps it from the rest
+ * (docs/explanation/sandbox.md).
  *
- * Without a policy a worker reads the system's folders, the environment of its interpreter, the project's own programs and the files of its
- * case, and writes in a scratch folder that is made for the launch and is gone after it; HOME, TMPDIR and XDG_CACHE_HOME lie there, so
- * compilers' caches are empty in each launch.  What of this the kernel enforces is recorded.
+ * Without a policy a worker reads the system's folders, the environment of its interpreter, the
+ * project's own programs and the files of its case, and writes in a scratch folder that is made for
+ * the launch and is gone after it; HOME, TMPDIR and XDG_CACHE_HOME lie there, so compilers' caches
+ * are empty in each launch.  What of this the kernel enforces is recorded.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_SANDBOX_H
 #define CALIBRAX_PERF_LAUNCH_SANDBOX_H
@@ -58,13 +60,16 @@ typedef struct cbx_sandbox_facts {
 
 /** "off", "auto", "require". */
 CBX_API const char *cbx_sandbox_mode_word(cbx_sandbox_mode mode);
-/** What can be had here, by starting a process under it.  @return CBX_OK; CBX_ENOENT: no launcher; CBX_EVERSION: one of another version; CBX_EIO, CBX_ENOMEM */
+/** What can be had here, by starting a process under it.  @return CBX_OK; CBX_ENOENT: no launcher;
+ * CBX_EVERSION: one of another version; CBX_EIO, CBX_ENOMEM */
 CBX_API cbx_status cbx_sandbox_probe(cbx_ctx *ctx, cbx_sandbox_facts *out, cbx_err *err);
-/** CBX_OK if all can be had; CBX_EUNAVAILABLE, and the sentence names what cannot and what adds it; as cbx_sandbox_probe. */
+/** CBX_OK if all can be had; CBX_EUNAVAILABLE, and the sentence names what cannot and what adds it;
+ * as cbx_sandbox_probe. */
 CBX_API cbx_status cbx_sandbox_check(cbx_ctx *ctx, cbx_err *err);
 /**
- * For a program's main, before it measures: other processes of this user, workers among them, can from now on not look into this one's memory,
- * where answers are, on a kernel without Landlock either.  For the whole process; no core files; a debugger of another user cannot attach.
+ * For a program's main, before it measures: other processes of this user, workers among them, can
+ * from now on not look into this one's memory, where answers are, on a kernel without Landlock
+ * either.  For the whole process; no core files; a debugger of another user cannot attach.
  */
 CBX_API void cbx_sandbox_guard_self(void);
 

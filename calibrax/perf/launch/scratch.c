@@ -1,8 +1,9 @@
 /*
- * A folder for one launch.  Its user's lock marks it as in use: a folder without one was left behind by a program that was killed, and the
- * next one takes it away.
+ * A folder for one launch.  Its user's lock marks it as in use: a folder without one was left
+ * behind by a program that was killed, and the next one takes it away.
  *
- * What is in it was made by a worker that may mean ill: names that are links, folders without rights, trees deeper than a path is long.
+ * What is in it was made by a worker that may mean ill: names that are links, folders without
+ * rights, trees deeper than a path is long.
  */
 #include <dirent.h>
 #include <errno.h>

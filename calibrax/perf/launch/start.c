@@ -1,5 +1,6 @@
 /*
- * The start of a launch: which program runs the baseline, with what environment, on which cores, under which limits.
+ * The start of a launch: which program runs the baseline, with what environment, on which cores,
+ * under which limits.
  */
 #include "calibrax/base/path.h"
 #include "calibrax/base/tools.h"
@@ -96,7 +97,8 @@ cbx_status cbx__run_start(cbx__run *x, cbx_arena *arena, cbx_err *err)
 
 /* --- what a sandbox can enforce here --- */
 
-/* The launcher reports what it has in force and becomes a program; which one does not matter, so it is the launcher again, with nothing to do. */
+/* The launcher reports what it has in force and becomes a program; which one does not matter, so it
+ * is the launcher again, with nothing to do. */
 cbx_status cbx_sandbox_probe(cbx_ctx *ctx, cbx_sandbox_facts *out, cbx_err *err)
 {
     static const cbx__grant all[] = { { "--read", "/" } };

@@ -1,8 +1,10 @@
 /*
- * One conversation with a worker.  While the parent waits for an answer it watches the worker's memory, the clock, the stop flag
- * and the process itself; the worker's stderr is emptied so that it never blocks.
+ * One conversation with a worker.  While the parent waits for an answer it watches the worker's
+ * memory, the clock, the stop flag and the process itself; the worker's stderr is emptied so that
+ * it never blocks.
  *
- * A failure's cause comes from structure only: a field of a message, a wait status, a watchdog of ours, a counter of the kernel.
+ * A failure's cause comes from structure only: a field of a message, a wait status, a watchdog of
+ * ours, a counter of the kernel.
  */
 #include "calibrax/perf/launch/talk.h"
 
@@ -125,7 +127,8 @@ static void fail_by_end(cbx__talk *t)
         fail_by_status(t, "and gave no answer");
 }
 
-/* The leader at every tick; all that descends from it, for which /proc must be gone through, seldom: never more than 2 % of the time.
+/* The leader at every tick; all that descends from it, for which /proc must be gone through,
+ * seldom: never more than 2 % of the time.
  * @param processes  untouched when only the leader was looked at */
 static uint64_t resident_memory(cbx__talk *t, uint64_t now, size_t *processes)
 {
@@ -169,8 +172,8 @@ static bool over_limit(cbx__talk *t, uint64_t now)
     return true;
 }
 
-/* Sleeps until something happens, at most a tick.  Ticks are rarer where each costs a wait for a CPU: an answer that comes meanwhile
- * would be clocked late, and by how much would be unknown. */
+/* Sleeps until something happens, at most a tick.  Ticks are rarer where each costs a wait for a
+ * CPU: an answer that comes meanwhile would be clocked late, and by how much would be unknown. */
 static void doze(cbx__talk *t, uint64_t now, uint64_t deadline, struct pollfd watch[3])
 {
     uint64_t left = deadline - now, longest = TICK_NS + 20 * cbx__waits_woken(&t->watch);
@@ -185,7 +188,8 @@ static void doze(cbx__talk *t, uint64_t now, uint64_t deadline, struct pollfd wa
     t->waited_ns += cbx_clock_ns() - now;
 }
 
-/* [s] The time for an answer is the worker's own: what it waited for a CPU that others had does not count, to a limit. */
+/* [s] The time for an answer is the worker's own: what it waited for a CPU that others had does not
+ * count, to a limit. */
 static double excused(const cbx__talk *t)
 {
     return fmin(cbx__waits_so_far(&t->watch) * 1e-9, EXCUSED_MAX * t->opts.timeout_s);
@@ -245,7 +249,8 @@ static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
         if (watch[0].revents) return true;
         if (watch[1].revents) cbx__process_drain(&t->child);
         if ((watch[2].revents || t->child.pidfd < 0) && cbx__process_ended(&t->child)) {
-            /* The leader is gone while another process keeps the channel open; what it wrote last still counts. */
+            /* The leader is gone while another process keeps the channel open; what it wrote last
+             * still counts. */
             struct pollfd last = { .fd = t->wire.fd, .events = POLLIN };
             if (poll(&last, 1, 0) > 0) return true;
             fail_by_end(t);
@@ -255,9 +260,10 @@ static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
 }
 
 /*
- * What a worker may report about itself, and when.  It cannot excuse itself with a cause that only the parent can know, nor find out
- * in the midst of an epoch that this machine is not for it.  "spawn" is the launcher, which speaks before the worker is there; what is named in
- * no line is "run".
+ * What a worker may report about itself, and when.  It cannot excuse itself with a cause that only
+ * the parent can know, nor find out in the midst of an epoch that this machine is not for it.
+ * "spawn" is the launcher, which speaks before the worker is there; what is named in no line is
+ * "run".
  */
 static bool may_claim(cbx_failure f, const char *phase)
 {
@@ -373,7 +379,8 @@ const char *cbx__talk_wait_report(cbx__talk *t)
     return t->failure == CBX_FAILURE_NONE ? line : NULL;
 }
 
-/* A line that is in the buffer before the question is asked was sent unasked, except an error, which may come at any time. */
+/* A line that is in the buffer before the question is asked was sent unasked, except an error,
+ * which may come at any time. */
 static bool nothing_unasked(cbx__talk *t)
 {
     if (t->wire.len == t->wire.taken) return true;

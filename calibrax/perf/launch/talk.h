@@ -1,5 +1,6 @@
 /*
- * One conversation with a worker: start it, ask, wait with everything watched, know the cause when it fails.
+ * One conversation with a worker: start it, ask, wait with everything watched, know the cause when
+ * it fails.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_TALK_H
 #define CALIBRAX_PERF_LAUNCH_TALK_H
@@ -47,25 +48,31 @@ typedef struct cbx__talk {
     cbx__wire wire;
 } cbx__talk;
 
-/* Starts the worker.  @param out  freed with cbx__talk_close  @return CBX_OK; CBX_ENOENT (no launcher); CBX_EIO, CBX_ENOMEM */
+/* Starts the worker.  @param out  freed with cbx__talk_close  @return CBX_OK; CBX_ENOENT (no
+ * launcher); CBX_EIO, CBX_ENOMEM */
 cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child, const cbx__talk_opts *opts,
                           cbx__talk **out, cbx_err *err);
 /*
  * Sends a message (NULL: only waits) and takes the answer, whose op must be `op`.
  * @param answer  the caller's to unref; may be NULL
- * @return false on any failure: see failure and message, and the whole process group has been killed
+ * @return false on any failure: see failure and message, and the whole process group has been
+ *   killed
  */
 bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t nfds, const char *op,
                    cbx_json **answer);
-/* As above for a message that is written already, newline included: nothing is allocated between the clock readings. */
+/* As above for a message that is written already, newline included: nothing is allocated between
+ * the clock readings. */
 bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *fds, size_t nfds, const char *op,
                         cbx_json **answer);
-/* The launcher's own line, before anything of the worker runs: what it has in force.  Asked for once, before anything else.
+/* The launcher's own line, before anything of the worker runs: what it has in force.  Asked for
+ * once, before anything else.
  * @return false: the launcher could not, or is of another version; see `failure` and `message` */
 bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out);
-/* Waits for the one line of a launcher that measures, valid until the talk is closed; NULL on any failure. */
+/* Waits for the one line of a launcher that measures, valid until the talk is closed; NULL on any
+ * failure. */
 const char *cbx__talk_wait_report(cbx__talk *t);
-/* Waits for the worker's end after `bye`; false (failure EXITED or CRASHED) if it did not exit with 0. */
+/* Waits for the worker's end after `bye`; false (failure EXITED or CRASHED) if it did not exit with
+ * 0. */
 bool cbx__talk_end(cbx__talk *t);
 /* Records a failure unless there is one already. */
 void cbx__talk_fail(cbx__talk *t, cbx_failure failure, const char *fmt, ...) CBX_PRINTF(3, 4);

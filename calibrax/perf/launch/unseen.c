@@ -1,13 +1,16 @@
 /*
- * Work that is not in the calls that a worker reports: put off until the outputs are fetched, made when the inputs arrive, or left out because
- * the answers are remembered.
+ * Work that is not in the calls that a worker reports: put off until the outputs are fetched, made
+ * when the inputs arrive, or left out because the answers are remembered.
  *
- * The worker gets inputs that exist in no other launch.  All that it takes for them counts as one call, by the clock and by CPU time of its whole
- * process tree: `inputs` beyond what the bytes account for, one call, and `outputs`.  A reading that is too long is made
- * again, and beside each try a control: the set that was sent last is sent again, in the same messages, and is known by then.  An
- * honest worker needs as long for either; what both have in common is the machine's, within a bound for the bytes that were moved.
- * CPU time decides.  Where only the clock shows too much, the machine may have held the worker up, and the launch is unsure; but CPU time of
- * children can be hidden from the kernel's account, so several readings that are all too long beside controls that are all short decide as well.
+ * The worker gets inputs that exist in no other launch.  All that it takes for them counts as one
+ * call, by the clock and by CPU time of its whole process tree: `inputs` beyond what the bytes
+ * account for, one call, and `outputs`.  A reading that is too long is made again, and beside each
+ * try a control: the set that was sent last is sent again, in the same messages, and is known by
+ * then.  An honest worker needs as long for either; what both have in common is the machine's,
+ * within a bound for the bytes that were moved.  CPU time decides.  Where only the clock shows too
+ * much, the machine may have held the worker up, and the launch is unsure; but CPU time of children
+ * can be hidden from the kernel's account, so several readings that are all too long beside
+ * controls that are all short decide as well.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +30,8 @@
 #define LONG_CALL_NS    2e6
 #define RESULT_SLACK_NS 0.5e6
 #define RESULT_BYTE_NS  0.1
-/* What caches that are cold to inputs and outputs account for, and pages that a single call is the first to touch: 4 GB/s. */
+/* What caches that are cold to inputs and outputs account for, and pages that a single call is the
+ * first to touch: 4 GB/s. */
 #define COLD_BYTE_NS 0.25
 
 #define FLAGRANT 2.0 /* times that */
@@ -37,9 +41,9 @@
 #define LATE_SLACK_NS 4e6 /* on a busy machine a worker loses its CPU where a long epoch ends ... */
 #define LATE_CPU_NS   1e6 /* ... but uses no more of it */
 
-/* Time for `inputs`, of one message and the minimum of several.  Honest native workers use 0.02 to 0.03 ms for each input and 0.3 ns a
- * byte, NumPy 0.1 to 0.2 ms, JAX 0.25 ms for each, both 1 to 3 ns; a Python baseline may also arrange its inputs, as a graph library does
- * that sorts edges. */
+/* Time for `inputs`, of one message and the minimum of several.  Honest native workers use 0.02 to
+ * 0.03 ms for each input and 0.3 ns a byte, NumPy 0.1 to 0.2 ms, JAX 0.25 ms for each, both 1 to 3
+ * ns; a Python baseline may also arrange its inputs, as a graph library does that sorts edges. */
 #define INPUTS_NS             0.1e6
 #define INPUTS_MIN_NS         0.05e6
 #define INPUTS_EACH_NS        0.05e6 /* for each input */
@@ -50,12 +54,13 @@
 #define INPUTS_COMPILED_NS    0.25e6 /* for each input, more: a framework that compiles puts them on a device of its own */
 #define INPUTS_PYTHON_BYTE_NS 10.0
 
-/* What the parent allows for writing outputs, whatever the worker takes: twice over where a language copies first, 250 MB/s. */
+/* What the parent allows for writing outputs, whatever the worker takes: twice over where a
+ * language copies first, 250 MB/s. */
 #define OUTPUTS_MAX_NS  2e6
 #define OUTPUTS_BYTE_NS 4.0
 
-/* A call that is short beside what a single one may take for honest reasons is judged by several in a row: a call of these may take three
- * times what is reported, as its inputs are in no cache. */
+/* A call that is short beside what a single one may take for honest reasons is judged by several in
+ * a row: a call of these may take three times what is reported, as its inputs are in no cache. */
 #define SERIES_CLAIM_NS  1e6 /* longer ones are judged alone */
 #define SERIES_MAX       12
 #define SERIES_MIN       6
@@ -79,8 +84,9 @@ static cbx__cost larger(cbx__cost a, cbx__cost b)
 
 static bool on_device(const cbx__run *x) { return strncmp(x->o.platform, "cuda", 4) == 0; }
 
-/* [ns] Threads that wait awake for the next call use CPU time and do nothing: what the other threads can have used meanwhile is not
- * counted.  Work that was put off to them still takes its time by the clock. */
+/* [ns] Threads that wait awake for the next call use CPU time and do nothing: what the other
+ * threads can have used meanwhile is not counted.  Work that was put off to them still takes its
+ * time by the clock. */
 static double cpu_without_waiting(const cbx__run *x, double ns, double cpu_ns)
 {
     double awake = (x->o.threads - 1) * fmin(ns, AWAKE_MAX_NS);
@@ -94,7 +100,8 @@ bool cbx__run_can_rotate(const cbx__run *x)
     return x->w->c->rotate_inputs && x->w->c->rotate_output && x->o.epochs > 0;
 }
 
-/* [ns] What `inputs` may take.  @param several  the minimum of several messages is judged more strictly than one */
+/* [ns] What `inputs` may take.  @param several  the minimum of several messages is judged more
+ * strictly than one */
 static double allowed_inputs(const cbx__run *x, bool several)
 {
     const double n = (double)x->w->c->ninputs;
@@ -198,7 +205,8 @@ static verdict by_both(const cbx__run *x, verdict wall, verdict cpu)
 /* [ns] CPU time of a call in the timed epochs. */
 static double cpu_of_call(const cbx__run *x) { return x->cpu_ns / ((double)x->r->iterations * (double)x->r->epochs); }
 
-/* [ns] What the worker reports for a call; on a busy machine its waits may hide all of it but the CPU time. */
+/* [ns] What the worker reports for a call; on a busy machine its waits may hide all of it but the
+ * CPU time. */
 static double claim_of(const cbx__run *x) { return fmax(cbx__run_claim(x), cpu_of_call(x) / x->o.threads); }
 
 static double result_slack(const cbx__run *x)
@@ -207,7 +215,8 @@ static double result_slack(const cbx__run *x)
     return RESULT_SLACK_NS + (on_device(x) ? 0.5 : RESULT_BYTE_NS) * x->output_bytes;
 }
 
-/* A single call on new inputs finds caches and predictors cold; of a long one that is a small part. */
+/* A single call on new inputs finds caches and predictors cold; of a long one that is a small
+ * part. */
 static double call_share(const cbx__run *x, double claim)
 {
     return !on_device(x) && claim >= LONG_CALL_NS ? LONG_CALL_SHARE : CALL_SHARE;
@@ -219,7 +228,8 @@ static bool is_suspect(const cbx__run *x, double claim)
     return x->unseen.wall_ns > share * claim + slack || x->unseen.cpu_ns > share * cpu_of_call(x) + slack;
 }
 
-/* Lazy is what takes longer than cold caches explain and than the control took at worst; or so long that no machine explains it. */
+/* Lazy is what takes longer than cold caches explain and than the control took at worst; or so long
+ * that no machine explains it. */
 static verdict judge_one(const cbx__run *x, double share, double whole, double control, double call)
 {
     double slack = share * call + result_slack(x), cold = slack + COLD_BYTE_NS * (x->w->set_bytes + x->output_bytes);
@@ -328,7 +338,8 @@ static size_t series_length(cbx__run *x)
     return max < SERIES_MIN ? 0 : SERIES_MIN + cbx_rng_below(&x->secret, max - SERIES_MIN + 1);
 }
 
-/* [ns] Of each of n messages `inputs`, what neither their bytes nor as many controls account for. */
+/* [ns] Of each of n messages `inputs`, what neither their bytes nor as many controls account
+ * for. */
 static double hidden_in_inputs(const cbx__run *x, const double *took, const double *control, size_t n)
 {
     double shortest = INFINITY;
@@ -337,8 +348,9 @@ static double hidden_in_inputs(const cbx__run *x, const double *took, const doub
     return fmax(0, fmax(shortest - allowed_inputs(x, true), more));
 }
 
-/* Each set another rotation of one draw; what is sent last is what outputs are compared with, and, sent again, the control.  All are made
- * before the first is sent: a worker has no time between them. */
+/* Each set another rotation of one draw; what is sent last is what outputs are compared with, and,
+ * sent again, the control.  All are made before the first is sent: a worker has no time between
+ * them. */
 static bool run_series(cbx__run *x, size_t n)
 {
     char text[256];

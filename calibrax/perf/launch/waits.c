@@ -52,7 +52,8 @@ uint64_t cbx__waits_woken(const cbx__waits_watch *w)
     return own.wait_ns - w->own_sleep.wait_ns;
 }
 
-/* [ns] What the worker's first thread waited since the question, less the CPU time of its other threads since then.
+/* [ns] What the worker's first thread waited since the question, less the CPU time of its other
+ * threads since then.
  * @param cpu_ns  of the whole tree */
 static double for_others(const cbx__waits_watch *w, const cbx__proc_sched *now, double cpu_ns)
 {

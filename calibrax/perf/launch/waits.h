@@ -1,12 +1,14 @@
 /*
  * Who waited for a CPU while a message was answered.
  *
- * On a busy machine the parent's clock shows more than a worker's for two honest reasons: the worker was woken late by the question,
- * or the parent by the answer.  The kernel counts both (/proc/PID/schedstat), and neither count can be written by a worker.
- * What the parent waited in its last sleep, if the answer ended that sleep, came after the answer, to the nanosecond; if a tick
- * ended it, or the answer was there before, it may have come after it.  What the worker waited, if it was given a CPU once only,
- * came before it began; in a longer answer most waits fall inside the worker's own reading, and the one at its beginning is about
- * as long as the others.  CPU time of the worker's other threads is taken off its wait: a worker cannot wait for itself.
+ * On a busy machine the parent's clock shows more than a worker's for two honest reasons: the
+ * worker was woken late by the question, or the parent by the answer.  The kernel counts both
+ * (/proc/PID/schedstat), and neither count can be written by a worker.  What the parent waited in
+ * its last sleep, if the answer ended that sleep, came after the answer, to the nanosecond; if a
+ * tick ended it, or the answer was there before, it may have come after it.  What the worker
+ * waited, if it was given a CPU once only, came before it began; in a longer answer most waits fall
+ * inside the worker's own reading, and the one at its beginning is about as long as the others.
+ * CPU time of the worker's other threads is taken off its wait: a worker cannot wait for itself.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_WAITS_H
 #define CALIBRAX_PERF_LAUNCH_WAITS_H
@@ -51,7 +53,8 @@ double cbx__waits_so_far(const cbx__waits_watch *w);
 /* [ns] That the parent waited for a CPU since its last sleep of this question began. */
 uint64_t cbx__waits_woken(const cbx__waits_watch *w);
 
-/* [ns] Waits that were certainly outside the worker's own reading; that may have been, at most; the worker's own and the late ones, wherever they were. */
+/* [ns] Waits that were certainly outside the worker's own reading; that may have been, at most; the
+ * worker's own and the late ones, wherever they were. */
 double cbx__waits_sure(const cbx__waits *w);
 double cbx__waits_unsure(const cbx__waits *w);
 double cbx__waits_all(const cbx__waits *w);

@@ -1,5 +1,6 @@
 /*
- * Before the timed epochs: untimed calls, how many calls an epoch takes, and what an epoch of none takes.
+ * Before the timed epochs: untimed calls, how many calls an epoch takes, and what an epoch of none
+ * takes.
  */
 #include <math.h>
 
@@ -28,7 +29,8 @@ static bool is_slow(const cbx__run *x, double call_ns)
     return x->o.slow_call_s > 0 && call_ns > x->o.slow_call_s * 1e9;
 }
 
-/* Untimed calls on alternating sets.  @param slow  set if the first of them took too long for more */
+/* Untimed calls on alternating sets.  @param slow  set if the first of them took too long for
+ * more */
 static bool warm_up(cbx__run *x, bool *slow)
 {
     double inner, outer;
@@ -38,15 +40,17 @@ static bool warm_up(cbx__run *x, bool *slow)
     return *slow || x->o.warmup == 1 || cbx__run_epoch(x, 0, x->o.warmup - 1, &inner, &outer);
 }
 
-/* [ns] of one call by the parent's clock; never less than the worker says, should the empty epoch have been held up. */
+/* [ns] of one call by the parent's clock; never less than the worker says, should the empty epoch
+ * have been held up. */
 static double call_time(const cbx__run *x, double inner, double outer, double empty, uint64_t n)
 {
     return cbx__run_unhindered(x, fmax(outer - empty, inner)) / (double)n;
 }
 
 /*
- * Overwriting outputs before an epoch takes longer when the calls before it left them outside of the caches than it does in an empty
- * one: epochs last this many times an empty one, so that the difference is a small share of them, but no more than so many targets.
+ * Overwriting outputs before an epoch takes longer when the calls before it left them outside of
+ * the caches than it does in an empty one: epochs last this many times an empty one, so that the
+ * difference is a small share of them, but no more than so many targets.
  */
 #define EMPTY_TIMES 32
 #define TARGETS_MAX 8

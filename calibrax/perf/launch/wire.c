@@ -1,6 +1,7 @@
 /*
- * JSON lines over a stream socket.  A line and the descriptors that belong to it leave with one sendmsg; reading is split into
- * fill (one system call) and next_line (none), so that the parent can put its own waiting between them.
+ * JSON lines over a stream socket.  A line and the descriptors that belong to it leave with one
+ * sendmsg; reading is split into fill (one system call) and next_line (none), so that the parent
+ * can put its own waiting between them.
  */
 #include "calibrax/perf/launch/wire.h"
 

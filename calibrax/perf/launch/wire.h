@@ -1,5 +1,6 @@
 /*
- * JSON lines over a stream socket, with descriptors riding along (SCM_RIGHTS): the transport of PROTOCOL.md, for both ends.
+ * JSON lines over a stream socket, with descriptors riding along (SCM_RIGHTS): the transport of
+ * PROTOCOL.md, for both ends.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_WIRE_H
 #define CALIBRAX_PERF_LAUNCH_WIRE_H
@@ -30,9 +31,11 @@ cbx_status cbx__wire_send_text(cbx__wire *w, const char *text, size_t len, const
 cbx_status cbx__wire_send(cbx__wire *w, const cbx_allocator *al, const cbx_json *message, const int *fds, size_t nfds,
                           cbx_err *err);
 
-/* One read, which blocks if nothing is there.  @return CBX_OK; CBX_ECHILD (closed by the other end); CBX_EIO */
+/* One read, which blocks if nothing is there.  @return CBX_OK; CBX_ECHILD (closed by the other
+ * end); CBX_EIO */
 cbx_status cbx__wire_fill(cbx__wire *w, cbx_err *err);
-/* The next whole line without its newline, NUL-terminated, valid until the next call of fill or next_line; NULL: not there yet.
+/* The next whole line without its newline, NUL-terminated, valid until the next call of fill or
+ * next_line; NULL: not there yet.
  * @return CBX_OK; CBX_EPROTO (a line longer than 64 KiB, or with a NUL byte) */
 cbx_status cbx__wire_next_line(cbx__wire *w, char **line, size_t *len, cbx_err *err);
 

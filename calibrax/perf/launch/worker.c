@@ -1,5 +1,6 @@
 /*
- * The worker's side of the protocol: load (worker_load.c), compile, epochs, outputs; or load and oracle.
+ * The worker's side of the protocol: load (worker_load.c), compile, epochs, outputs; or load and
+ * oracle.
  */
 #include "calibrax/perf/launch/worker_internal.h"
 
@@ -92,7 +93,8 @@ static bool say_hello(cbx__worker *w)
 
 /* --- measuring --- */
 
-/* Outputs that a call does not touch are overwritten when they are collected: here it would sweep the caches between epochs. */
+/* Outputs that a call does not touch are overwritten when they are collected: here it would sweep
+ * the caches between epochs. */
 static bool bind_set(cbx__worker *w, size_t set)
 {
     if (set >= w->nsets) return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "there is no input set %zu", set);
@@ -165,7 +167,8 @@ static bool do_series(cbx__worker *w, const cbx_json *m)
     return say_time(w, "series", (double)(cbx_clock_ns() - start));
 }
 
-/* Read and written line by line: a store that goes around the caches would leave in them what is there. */
+/* Read and written line by line: a store that goes around the caches would leave in them what is
+ * there. */
 static bool do_flush(cbx__worker *w, const cbx_json *m)
 {
     (void)m;

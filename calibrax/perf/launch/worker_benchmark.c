@@ -1,6 +1,7 @@
 /*
- * The worker's side of a benchmark of a plug-in: its phases and its timed work as the parent asks for them.  A benchmark that fails is an
- * answer with `failed`, whose reason is in the memory file of details; the worker goes on, so that it can be torn down.
+ * The worker's side of a benchmark of a plug-in: its phases and its timed work as the parent asks
+ * for them.  A benchmark that fails is an answer with `failed`, whose reason is in the memory file
+ * of details; the worker goes on, so that it can be torn down.
  */
 #include <signal.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * A native worker at work, shared by worker.c (messages, measuring) and worker_load.c (what it is given).
+ * A native worker at work, shared by worker.c (messages, measuring) and worker_load.c (what it is
+ * given).
  */
 #ifndef CALIBRAX_PERF_LAUNCH_WORKER_INTERNAL_H
 #define CALIBRAX_PERF_LAUNCH_WORKER_INTERNAL_H
@@ -32,7 +33,8 @@ typedef struct cbx__worker {
     cbx__wire wire;
 } cbx__worker;
 
-/* A handler's failure: the cause for the wire, and the sentence unless err holds it already.  Always false. */
+/* A handler's failure: the cause for the wire, and the sentence unless err holds it already.
+ * Always false. */
 bool cbx__worker_fail(cbx__worker *w, cbx_failure cause, const char *fmt, ...) CBX_PRINTF(3, 4);
 /* A status of the library or of a case as a cause. */
 bool cbx__worker_fail_status(cbx__worker *w, cbx_status st, cbx_failure otherwise);

@@ -1,8 +1,10 @@
 /*
- * What a worker is given: the case and its point, inputs, outputs to be, and memory that is larger than the caches.
+ * What a worker is given: the case and its point, inputs, outputs to be, and memory that is larger
+ * than the caches.
  *
- * Inputs are copied out of the memory files into blocks of the context's pool: aligned, on huge pages where that helps, and
- * resident before the first call, so that no epoch pays for touching shared pages.
+ * Inputs are copied out of the memory files into blocks of the context's pool: aligned, on huge
+ * pages where that helps, and resident before the first call, so that no epoch pays for touching
+ * shared pages.
  */
 #include <omp.h>
 #include <stdlib.h>
@@ -82,7 +84,8 @@ static bool read_inputs(cbx__worker *w, const cbx_json *m)
     return true;
 }
 
-/* Another set, or other elements for one that is there: written over the old ones, so that nothing moves and nothing is added. */
+/* Another set, or other elements for one that is there: written over the old ones, so that nothing
+ * moves and nothing is added. */
 bool cbx__worker_inputs(cbx__worker *w, const cbx_json *m)
 {
     const cbx_json *arrays = cbx_json_get(m, "arrays");
@@ -153,7 +156,8 @@ static bool make_flush(cbx__worker *w, int64_t bytes)
     return true;
 }
 
-/* With the threads that a parallel region would get, for the parent to compare with what it told. */
+/* With the threads that a parallel region would get, for the parent to compare with what it
+ * told. */
 static bool say_loaded(cbx__worker *w)
 {
     cbx_json *m = cbx__worker_answer("loaded"), *policy = cbx_json_set_object(m, "policy");

@@ -1,6 +1,7 @@
 /*
- * A point made ready to measure.  The parent makes the inputs once, so every framework reads the same bytes; a worker gets them
- * as sealed memory files and can change neither its own nor another's.  The answer stays in the parent's memory.
+ * A point made ready to measure.  The parent makes the inputs once, so every framework reads the
+ * same bytes; a worker gets them as sealed memory files and can change neither its own nor
+ * another's.  The answer stays in the parent's memory.
  */
 #include "calibrax/perf/launch/workload.h"
 
@@ -17,7 +18,8 @@
 #include "calibrax/base/rng.h"
 #include "calibrax/perf/launch/policy.h"
 
-/* Of one answer by the oracle: every invocation needs the answers to its own held-back inputs, which no cache may hold. */
+/* Of one answer by the oracle: every invocation needs the answers to its own held-back inputs,
+ * which no cache may hold. */
 #define FRESH_QUICK_S   0.25 /* up to here as many as there may be */
 #define FRESH_MAX_S     10.0 /* beyond: none, rotations of the point's own must do */
 #define FRESH_MAX_BYTES 64e6
@@ -185,7 +187,8 @@ static cbx_status other_point(cbx_ctx *ctx, const cbx_workload *w, int64_t seed,
     return st;
 }
 
-/* The more, the surer is a single reading; each costs another run of the oracle, and the memory of the inputs. */
+/* The more, the surer is a single reading; each costs another run of the oracle, and the memory of
+ * the inputs. */
 static size_t fresh_wanted(const cbx_workload *w)
 {
     if (w->nsets < 2 || w->oracle_s > FRESH_MAX_S) return 0;
@@ -193,7 +196,8 @@ static size_t fresh_wanted(const cbx_workload *w)
     return w->oracle_s > FRESH_QUICK_S ? 2 : CBX__FRESH_MAX;
 }
 
-/* Other workloads, with other seeds; where the oracle takes too long, or their arrays have other forms, there are none. */
+/* Other workloads, with other seeds; where the oracle takes too long, or their arrays have other
+ * forms, there are none. */
 static cbx_status make_fresh(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err)
 {
     const cbx_param_def *def = seed_of(w->c);

@@ -22,9 +22,10 @@ struct cbx_workload {
     char hash[CBX_HASH_SIZE];
     bool oracle_cached;
     double oracle_s; /* that finding the answer took, when it was found */
-    /* Other inputs of the same forms, with their answer, that workers get rotated, and only when they are to be put to the test: what a
-     * worker learnt of the first ones, however it is turned, helps it with none of these.  Each serves once in a launch.  None:
-     * rotations of the first ones must do. */
+    /* Other inputs of the same forms, with their answer, that workers get rotated, and only when
+     * they are to be put to the test: what a worker learnt of the first ones, however it is turned,
+     * helps it with none of these.  Each serves once in a launch.  None: rotations of the first
+     * ones must do. */
     cbx_workload *fresh[CBX__FRESH_MAX];
     cbx_params *fresh_point[CBX__FRESH_MAX];
     size_t nfresh;
@@ -34,8 +35,9 @@ struct cbx_workload {
 };
 
 /*
- * `load` and its descriptors, the same for every worker: inputs of sets 0..nsets-1 in order, then the output files.
- * Input descriptors are opened again, read-only, so that no worker shares a file offset with another.
+ * `load` and its descriptors, the same for every worker: inputs of sets 0..nsets-1 in order, then
+ * the output files.  Input descriptors are opened again, read-only, so that no worker shares a file
+ * offset with another.
  */
 typedef struct cbx__load {
     cbx_json *message;
@@ -51,8 +53,8 @@ cbx_status cbx__load_make(const cbx_workload *w, size_t nsets, const cbx_baselin
 void cbx__load_clear(cbx__load *load);
 
 /*
- * An input set that no worker has seen: a rotation drawn for one launch, its inputs as `inputs` and descriptors, its answers for the
- * parent alone.
+ * An input set that no worker has seen: a rotation drawn for one launch, its inputs as `inputs` and
+ * descriptors, its answers for the parent alone.
  */
 typedef struct cbx__held {
     size_t set; /* the number it goes by on the wire */
@@ -62,17 +64,20 @@ typedef struct cbx__held {
     cbx_array *answers[CBX_CASE_MAX_ARRAYS], *bounds[CBX_CASE_MAX_ARRAYS];
 } cbx__held;
 
-/* Only for a case that rotates.  @param draw  how many were made for this launch before  @param r  number of the rotation  @param out  cleared with cbx__held_clear */
+/* Only for a case that rotates.  @param draw  how many were made for this launch before  @param r
+ * number of the rotation  @param out  cleared with cbx__held_clear */
 cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, size_t draw, uint64_t r, size_t set, cbx__held *out,
                           cbx_err *err);
 /* Fine on a zeroed struct, and twice. */
 void cbx__held_clear(cbx__held *h);
 
-/* Hash of all code that a native worker runs: the program, and the plug-ins that NPERF_PLUGINS names (plugin.c).
+/* Hash of all code that a native worker runs: the program, and the plug-ins that NPERF_PLUGINS
+ * names (plugin.c).
  * @return CBX_OK; as cbx_hash_file */
 cbx_status cbx__worker_hash(cbx_ctx *ctx, const char *worker, cbx_arena *arena, char out[CBX_HASH_SIZE], cbx_err *err);
 
-/* Answers and bounds of set 0 by the case's oracle in a process of its own, or from the cache below dir (NULL: the user's). */
+/* Answers and bounds of set 0 by the case's oracle in a process of its own, or from the cache below
+ * dir (NULL: the user's). */
 cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err);
 /* Writes the answer into the cache that opts->hide_answers kept out of it. */
 void cbx__oracle_give_back(cbx_workload *w);

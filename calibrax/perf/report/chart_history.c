@@ -12,8 +12,8 @@
 #define MARKED_RUNS 24  /* more runs are drawn as lines with bands, without marks */
 #define MAX_RUNS    120 /* of a chart, the newest */
 
-/* name: of the chart and in the picker; head, up, down, unit: of a change in the list, NULL where it would only repeat
- * the change of the time */
+/* name: of the chart and in the picker; head, up, down, unit: of a change in the list, NULL where
+ * it would only repeat the change of the time */
 static const struct {
     const char *name, *axis, *better, *head, *up, *down, *unit;
     bool is_time;

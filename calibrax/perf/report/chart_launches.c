@@ -1,4 +1,5 @@
-/* Strips of launches: medians beside the roofline's bound, and every launch by its distance from the median of its row. */
+/* Strips of launches: medians beside the roofline's bound, and every launch by its distance from
+ * the median of its row. */
 #include "calibrax/perf/report/report_charts.h"
 
 #include <math.h>
@@ -30,7 +31,8 @@ static double nice_above(double share)
     return share;
 }
 
-/* Distances are drawn by their square root, so that steady rows stay readable beside one with two modes. */
+/* Distances are drawn by their square root, so that steady rows stay readable beside one with two
+ * modes. */
 static double spread_x(const strip *s, double share)
 {
     double way = copysign(sqrt(fabs(share) / s->spread), share);

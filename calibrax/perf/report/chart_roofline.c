@@ -6,7 +6,8 @@
 
 #define MAX_LEVELS 8
 
-/* Roofs of one core as the probe of the row's machine found them: fused multiply-adds count twice. */
+/* Roofs of one core as the probe of the row's machine found them: fused multiply-adds count
+ * twice. */
 typedef struct roofs {
     cbx_plot_roof peaks[2], levels[MAX_LEVELS];
     size_t npeaks, nlevels;

@@ -1,8 +1,9 @@
 /*
  * Time against work, double logarithmic.
  *
- * Lines join only points whose shapes are scaled copies of one another (cubes with cubes).  Coordinates are rounded, and
- * repeated shapes are referred to, because a page of 400 rows should stay small.
+ * Lines join only points whose shapes are scaled copies of one another (cubes with cubes).
+ * Coordinates are rounded, and repeated shapes are referred to, because a page of 400 rows should
+ * stay small.
  */
 #include "calibrax/perf/report/report_charts.h"
 
@@ -82,8 +83,8 @@ static int by_shape_alone(const void *a, const void *b)
     return c ? c : (x > y) - (x < y);
 }
 
-/* The plot that group `from` begins: all later groups of its kind.  false: an earlier group has begun it, or it has no
- * two sizes. */
+/* The plot that group `from` begins: all later groups of its kind.  false: an earlier group has
+ * begun it, or it has no two sizes. */
 static bool gather(size_plot *p, const cbx__report_view *v, const cbx__report_shape *shapes, size_t from)
 {
     double min_x = INFINITY, max_x = 0, min_y = INFINITY, max_y = 0;
@@ -162,7 +163,8 @@ static void put_size_axes(cbx_text *out, const size_plot *p)
 #define MANY     64   /* points of a series from which on what would fall on one another is drawn once */
 #define MARK_GAP 24.0 /* pixels between marks of a series that has so many: the others are dots */
 
-/* A line that goes on as long as it can: "M1 2 3 4 5 6M..."; a coarse one skips steps of less than a pixel. */
+/* A line that goes on as long as it can: "M1 2 3 4 5 6M..."; a coarse one skips steps of less than
+ * a pixel. */
 typedef struct pen {
     cbx_text *out;
     const char *open; /* written before the first stroke; NULL: it is */
@@ -226,7 +228,8 @@ static void put_series_whiskers(cbx_text *out, const size_plot *p, size_t first,
     if (!*open) cbx_text_puts(out, "\"/>");
 }
 
-/* Whether point i of a series gets its mark: of many, those that are not too close to the last one that did, and the ends of a line. */
+/* Whether point i of a series gets its mark: of many, those that are not too close to the last one
+ * that did, and the ends of a line. */
 static bool is_marked(const size_plot *p, size_t first, size_t n, size_t i, double *last_x)
 {
     double x = x_of(p, &p->points[i]);
@@ -287,7 +290,8 @@ static void put_roofline(cbx_text *out, const size_plot *p)
     cbx_text_putc(out, '\n');
 }
 
-/* Names at the right edge, at the height of their rightmost point, moved apart where they would touch. */
+/* Names at the right edge, at the height of their rightmost point, moved apart where they would
+ * touch. */
 typedef struct edge_label {
     const cbx__report_item *item; /* NULL: the roofline */
     double y, x_of_point;

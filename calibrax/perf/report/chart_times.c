@@ -1,7 +1,8 @@
 /*
  * The main chart: the times of one point, a row each, as wide as its place.
  *
- * Places along x are percentages, so that the chart fits a telephone and a wide screen with letters of one size.
+ * Places along x are percentages, so that the chart fits a telephone and a wide screen with letters
+ * of one size.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The facts of a report: about the machine and the tools, from an allow-list of provenance members, and about what was
- * not measured, each outcome once. */
+/* The facts of a report: about the machine and the tools, from an allow-list of provenance members,
+ * and about what was not measured, each outcome once. */
 #include <math.h>
 #include <string.h>
 
@@ -82,7 +82,8 @@ static void put_probe(cbx_text *out, const cbx_json *probe)
     cbx_text_printf(out, "one core, measured: %.1f G fma/s (f32), %.1f GB/s read from memory", rate / 1e9, bytes / 1e9);
 }
 
-/* "2026-11-21T11:46:13.140394+00:00" -> "2026-11-21 11:46 UTC"; what is written otherwise as it is. */
+/* "2026-11-21T11:46:13.140394+00:00" -> "2026-11-21 11:46 UTC"; what is written otherwise as it
+ * is. */
 static void put_time(cbx_text *out, const cbx_json *v)
 {
     const char *s = cbx_json_string_value(v), *zone = s ? strstr(s, "+00:00") : NULL;
@@ -93,7 +94,8 @@ static void put_time(cbx_text *out, const cbx_json *v)
         put_text(out, v);
 }
 
-/* Fact -> where rows may keep it, most specific first.  Rows may have different values: each is shown once. */
+/* Fact -> where rows may keep it, most specific first.  Rows may have different values: each is
+ * shown once. */
 static const struct {
     const char *name;
     const char *paths[3];

@@ -1,6 +1,6 @@
 /*
- * How reports write numbers: times with intervals, ratios as people read them, memory, fidelity; and the columns that the
- * terminal table, the markdown report and the page share.
+ * How reports write numbers: times with intervals, ratios as people read them, memory, fidelity;
+ * and the columns that the terminal table, the markdown report and the page share.
  */
 #ifndef CALIBRAX_PERF_REPORT_FORMAT_H
 #define CALIBRAX_PERF_REPORT_FORMAT_H
@@ -18,12 +18,13 @@ extern const cbx__report_style cbx__report_utf8;  /* ×, –, 61 % */
 
 /* Class of a row's status; an unknown status is a failure. */
 cbx__report_class cbx__report_status_class(const cbx_row *row);
-/* The verdict to show: the one that holds over the table, where there are launches enough; else the row's own.
- * NULL: none. */
+/* The verdict to show: the one that holds over the table, where there are launches enough; else the
+ * row's own.  NULL: none. */
 const char *cbx__report_verdict(const cbx_row *row);
 /* True for a row of a baseline that the user left out. */
 bool cbx__report_is_left_out(const cbx_row *row);
-/* What became of the row, to follow its name: "failed its fidelity check", "crashed", "failed (weird)". */
+/* What became of the row, to follow its name: "failed its fidelity check", "crashed", "failed
+ * (weird)". */
 void cbx__report_put_fate(cbx_text *out, const cbx_row *row);
 
 /* Median of launch medians, or the median over all epochs where a row has no more. [s] */
@@ -31,7 +32,8 @@ double cbx__report_median(const cbx_row *row);
 /* True where the interval has ends. */
 bool cbx__report_has_interval(const cbx_row_interval *i);
 /*
- * Every ratio of a report is the time over the reference's time, as the row stores it: below 1 is faster (README.md).
+ * Every ratio of a report is the time over the reference's time, as the row stores it: below 1 is
+ * faster (README.md).
  */
 typedef struct cbx__report_ratio {
     cbx_row_interval x;
@@ -47,7 +49,8 @@ bool cbx__report_minimum_disagrees(const cbx_row *row);
 void cbx__report_put_seconds(cbx_text *out, double seconds, const cbx__report_style *s);
 /* "3.21 ms [3.19, 3.25]", without brackets where no interval exists. */
 void cbx__report_put_interval(cbx_text *out, const cbx_row *row, const cbx__report_style *s);
-/* "0.124 [0.121, 0.127]"; without the interval if brief.  Three significant digits, four where the interval needs them. */
+/* "0.124 [0.121, 0.127]"; without the interval if brief.  Three significant digits, four where the
+ * interval needs them. */
 void cbx__report_put_ratio(cbx_text *out, const cbx__report_ratio *ratio, bool brief);
 /* Two or three significant digits, never an exponent below 10^6. */
 void cbx__report_put_number(cbx_text *out, double v, const cbx__report_style *s);
@@ -55,11 +58,12 @@ void cbx__report_put_number(cbx_text *out, double v, const cbx__report_style *s)
 void cbx__report_put_share(cbx_text *out, double share, const cbx__report_style *s);
 
 /*
- * Words from outside, made fit to print: control characters become spaces, words that are absolute paths become "(path)",
- * and what is longer than max bytes is cut (0: no limit).
+ * Words from outside, made fit to print: control characters become spaces, words that are absolute
+ * paths become "(path)", and what is longer than max bytes is cut (0: no limit).
  */
 void cbx__report_put_public(cbx_text *out, const char *s, size_t max);
-/* Why a row is not good: its reason, message and remedy, as far as there are; NULL leaves a part out. */
+/* Why a row is not good: its reason, message and remedy, as far as there are; NULL leaves a part
+ * out. */
 void cbx__report_put_reason(cbx_text *out, const char *reason, const char *message, const char *remedy);
 
 /* --- the columns --- */
@@ -94,7 +98,8 @@ typedef struct cbx__report_column {
 } cbx__report_column;
 
 extern const cbx__report_column cbx__report_columns[CBX__COLUMN_COUNT];
-/* True if some measured row of a case has something in the column; case_index SIZE_MAX: of all cases. */
+/* True if some measured row of a case has something in the column; case_index SIZE_MAX: of all
+ * cases. */
 bool cbx__report_column_is_used(const cbx__report_view *v, size_t case_index, cbx__report_column_id column,
                                 cbx_arena *arena);
 

@@ -51,7 +51,8 @@ static int by_line(const void *a, const void *b)
 
 static const char *word(const char *s) { return s ? s : ""; }
 
-/* Scaled copies of one shape have the same ratios to their first dimension; others the same dimensions but one. */
+/* Scaled copies of one shape have the same ratios to their first dimension; others the same
+ * dimensions but one. */
 static const char *line_name(cbx_arena *arena, const point *p, size_t grows)
 {
     const cbx_row *r = p->row;
@@ -76,7 +77,8 @@ static bool take_point(const cbx_row *r, size_t order, cbx_arena *arena, point *
     return out->size > 0;
 }
 
-/* Every point on the line of its shape, and on one for each of its dimensions where there are several. */
+/* Every point on the line of its shape, and on one for each of its dimensions where there are
+ * several. */
 static bool enter(cbx_arena *arena, point *p, size_t n, entry *out, size_t *count)
 {
     bool ok = true;
@@ -143,7 +145,8 @@ static const char *name_of_dim(const cbx_row *r, size_t dim, cbx_arena *arena)
 
 /* --- one line --- */
 
-/* Exponent of y in x: least squares of log y over log x; NaN where a value is missing or there is one size only. */
+/* Exponent of y in x: least squares of log y over log x; NaN where a value is missing or there is
+ * one size only. */
 static double log_exponent(const double *x, const double *y, size_t n)
 {
     double mx = 0, my = 0, xx = 0, xy = 0;
@@ -252,7 +255,8 @@ static int by_order(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Lines where one dimension grows come first and need a fit; the line of a shape that has none is left out where all its points are on such. */
+/* Lines where one dimension grows come first and need a fit; the line of a shape that has none is
+ * left out where all its points are on such. */
 static cbx_status fit_lines(cbx_ctx *ctx, entry *e, size_t n, bool whole, double level, cbx_arena *arena, ordered *all,
                             size_t *found, cbx_err *err)
 {

@@ -1,15 +1,16 @@
 /**
- * Growth: how the time of each baseline grows with the work of a point, and what that predicts for sizes that were not
- * measured.
+ * Growth: how the time of each baseline grows with the work of a point, and what that predicts for
+ * sizes that were not measured.
  *
- * A line is one (case, machine, platform, baseline, variant, variety), variety being the parameters that are not integers;
- * its points are scaled copies of one shape, or, where there are four of them, points that differ in one parameter only
- * (the rows of a graph).  Work is the product of the integer parameters but the seed and those that are 0.  Fit: t = a + b
- * work^p (analysis/scaling.h), p with its interval, from four sizes on.
+ * A line is one (case, machine, platform, baseline, variant, variety), variety being the parameters
+ * that are not integers; its points are scaled copies of one shape, or, where there are four of
+ * them, points that differ in one parameter only (the rows of a graph).  Work is the product of the
+ * integer parameters but the seed and those that are 0.  Fit: t = a + b work^p
+ * (analysis/scaling.h), p with its interval, from four sizes on.
  *
- * A projection is given only where it was validated: the fit without the largest size must predict that size's time within
- * a factor of 2, which needs five sizes, and p must not differ by more than 0.3 from the exponent of the declared steps
- * (gmac_per_s * median).
+ * A projection is given only where it was validated: the fit without the largest size must predict
+ * that size's time within a factor of 2, which needs five sizes, and p must not differ by more than
+ * 0.3 from the exponent of the declared steps (gmac_per_s * median).
  */
 #ifndef CALIBRAX_PERF_REPORT_GROWTH_H
 #define CALIBRAX_PERF_REPORT_GROWTH_H

@@ -128,7 +128,8 @@ static void note_interval(report *r)
 
 #define MAX_ABOVE 6 /* named; the others are counted */
 
-/* Why no row has a metric, where all give the same reason; the time of an empty call, one for each framework. */
+/* Why no row has a metric, where all give the same reason; the time of an empty call, one for each
+ * framework. */
 static void note_metrics(report *r)
 {
     static const struct {
@@ -189,7 +190,8 @@ static void note_variants(report *r)
     if (separator[0] == ';') cbx_text_puts(r->out, ".\n");
 }
 
-/* Rows whose minima disagree, and rows whose launches have a note, each in a line; of hundreds the first. */
+/* Rows whose minima disagree, and rows whose launches have a note, each in a line; of hundreds the
+ * first. */
 static void note_launches(report *r)
 {
     enum { MAX_LINES = 40 };

@@ -1,4 +1,5 @@
-/* What the charts of the page share: colours and marks of series, rows over time, the figure around a plot. */
+/* What the charts of the page share: colours and marks of series, rows over time, the figure around
+ * a plot. */
 #include "calibrax/perf/report/report_charts.h"
 
 #include <limits.h>
@@ -139,7 +140,8 @@ static void strip_styled(char *svg)
     *to = 0;
 }
 
-/* The plot with the page's colours in place of its own, so that a baseline looks the same everywhere. */
+/* The plot with the page's colours in place of its own, so that a baseline looks the same
+ * everywhere. */
 static void put_recoloured(cbx_text *out, const char *svg, const cbx__chart_lines *l)
 {
     for (const char *mark; (mark = strstr(svg, "\"#")) != NULL; svg = mark + 9) {

@@ -1,7 +1,9 @@
 /*
- * The charts of the page, as SVG that is whole without a script.  A series has one colour and one mark in all of them.
+ * The charts of the page, as SVG that is whole without a script.  A series has one colour and one
+ * mark in all of them.
  *
- * Those of calibrax/plot (history, roofline) get the page's colours and marks when they are put into it.
+ * Those of calibrax/plot (history, roofline) get the page's colours and marks when they are put
+ * into it.
  */
 #ifndef CALIBRAX_PERF_REPORT_REPORT_CHARTS_H
 #define CALIBRAX_PERF_REPORT_REPORT_CHARTS_H
@@ -13,7 +15,8 @@
 /* Colours that the style sheet names; later series have hues of their own, a golden angle apart. */
 #define CBX__SERIES_COLOURS 16
 
-/* Attributes that give an element the colour of a series: ` class="k s3"`.  extra: more classes, "" for none. */
+/* Attributes that give an element the colour of a series: ` class="k s3"`.  extra: more classes, ""
+ * for none. */
 void cbx__series_put_class(cbx_text *out, const char *extra, int series);
 /* Number of a series's mark; it gets another one when its colour repeats. */
 int cbx__series_mark(int series);
@@ -21,21 +24,25 @@ int cbx__series_mark(int series);
 void cbx__charts_put_marks(cbx_text *out);
 /* Words from rows, fit to be published and escaped; at most max bytes. */
 void cbx__charts_put_text(cbx_text *out, cbx_arena *arena, const char *s, size_t max);
-/* A logarithmic axis of times, labelled in units that people read, with ticks at least gap px apart. */
+/* A logarithmic axis of times, labelled in units that people read, with ticks at least gap px
+ * apart. */
 cbx__axis cbx__charts_time_axis(double min_s, double max_s, double from, double to, double gap);
 
-/* The main chart: the times of one group on a common logarithmic axis, the fastest first, limits last, with intervals
- * and the roofline's bound.  As wide as its place.  false: no row of the group has a time. */
+/* The main chart: the times of one group on a common logarithmic axis, the fastest first, limits
+ * last, with intervals and the roofline's bound.  As wide as its place.  false: no row of the group
+ * has a time. */
 bool cbx__chart_times(cbx_text *out, const cbx__report_view *v, const cbx__report_group *g, cbx_arena *arena);
 /*
- * Time against work of one case, double logarithmic: a plot for each set of points that differ in shape only (same
- * algebra, dtype, platform, machine) and have at least two sizes.  Work is the product of the integer parameters.
+ * Time against work of one case, double logarithmic: a plot for each set of points that differ in
+ * shape only (same algebra, dtype, platform, machine) and have at least two sizes.  Work is the
+ * product of the integer parameters.
  * @param max  of these plots, that of the representative point first
  * @return number of plots written
  */
 size_t cbx__chart_sizes(cbx_text *out, const cbx__report_view *v, size_t case_index, size_t max, cbx_arena *arena);
-/* Launches of one group: left the medians with the roofline's bound, right every launch as a dot, as its distance from
- * the median of its row, with the interval.  Nothing if no row of the group was measured. */
+/* Launches of one group: left the medians with the roofline's bound, right every launch as a dot,
+ * as its distance from the median of its row, with the interval.  Nothing if no row of the group
+ * was measured. */
 bool cbx__chart_launches(cbx_text *out, const cbx__report_view *v, const cbx__report_group *g, cbx_arena *arena);
 
 /* What the charts of one page share that calibrax/plot draws. */
@@ -51,7 +58,8 @@ typedef struct cbx__charts {
 bool cbx__charts_open(cbx__charts *c, const cbx__report_view *v, cbx_arena *arena, const cbx_row_index *history);
 void cbx__charts_close(cbx__charts *c);
 
-/* The page's series that the lines of a plot are, in the order added; as many as have a colour of their own. */
+/* The page's series that the lines of a plot are, in the order added; as many as have a colour of
+ * their own. */
 typedef struct cbx__chart_lines {
     int series[CBX__SERIES_COLOURS];
     size_t n;
@@ -76,9 +84,11 @@ typedef enum cbx__followed {
 bool cbx__charts_has_history(const cbx__charts *c, const cbx__report_group *g, cbx__followed what);
 /* A metric of a group's baselines over the dates of the runs, and where it changed. */
 void cbx__chart_history(const cbx__charts *c, const cbx__report_group *g, cbx__followed what, cbx_text *out);
-/* A list of the changes of all series of a case, the largest first, at most `max`.  Returns how many there are. */
+/* A list of the changes of all series of a case, the largest first, at most `max`.  Returns how
+ * many there are. */
 size_t cbx__chart_changes(const cbx__charts *c, size_t case_index, size_t max, cbx_text *out);
-/* Rates of the group's rows under the roofs that were measured on their machine; false: nothing to draw. */
+/* Rates of the group's rows under the roofs that were measured on their machine; false: nothing to
+ * draw. */
 bool cbx__chart_roofline(const cbx__charts *c, const cbx__report_group *g, cbx_text *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* The columns of every table, in the order shown.  A row that was not measured has only its name and its reason. */
+/* The columns of every table, in the order shown.  A row that was not measured has only its name
+ * and its reason. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +23,8 @@ CELL(put_time_brief, cbx__report_put_seconds(out, cbx__report_median(r), s);)
 CELL(put_min, cbx__report_put_seconds(out, r->min_s, s);)
 CELL(put_p99, cbx__report_put_seconds(out, r->p99_s, s);)
 CELL(put_finds_brief, cbx__report_put_share(out, r->detectable.relative, s);)
-/* The smallest slow-down that the launches would show, and the number of modes where they have more than one. */
+/* The smallest slow-down that the launches would show, and the number of modes where they have more
+ * than one. */
 CELL(put_finds, {
     put_finds_brief(out, it, arena, s);
     if (r->nmodes > 1) cbx_text_printf(out, ", %zu modes", r->nmodes);
@@ -43,7 +45,8 @@ CELL(put_memory_brief, {
     cbx__report_put_number(out, memory_of(r), s);
     if (isfinite(memory_of(r))) cbx_text_puts(out, " MB");
 })
-/* What the device held, else the resident peak with, in brackets, how much of it the work itself added. */
+/* What the device held, else the resident peak with, in brackets, how much of it the work itself
+ * added. */
 CELL(put_memory, {
     put_memory_brief(out, it, arena, s);
     if (isfinite(r->peak_hbm_mb))

@@ -1,5 +1,5 @@
-/* What happened to the launches of a row: from its modes and steady state, and the schedule, layout and health in its
- * provenance; and which launches of the whole table were repeated. */
+/* What happened to the launches of a row: from its modes and steady state, and the schedule, layout
+ * and health in its provenance; and which launches of the whole table were repeated. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /*
  * The table for a terminal: a line for each point, its rows below it, columns fitted to the width.
  *
- * Columns that no row fills are left out.  A table that is still too wide loses what the list `sacrifices` has, in its
- * order; the name and the time stay.  Everything written is ASCII, but for names, which are shown as they are.
+ * Columns that no row fills are left out.  A table that is still too wide loses what the list
+ * `sacrifices` has, in its order; the name and the time stay.  Everything written is ASCII, but for
+ * names, which are shown as they are.
  */
 #include <string.h>
 
@@ -59,7 +60,8 @@ static size_t measure(table *t)
     return sum ? sum - GAP : 0;
 }
 
-/* What a narrow terminal loses, in order: a column, its longer form, or a column that has nothing but ok. */
+/* What a narrow terminal loses, in order: a column, its longer form, or a column that has nothing
+ * but ok. */
 static const struct {
     cbx__report_column_id column;
     enum { DROP, SHORTEN, DROP_IF_ALL_OK } kind;

@@ -1,9 +1,10 @@
 /*
  * The closing sentence: the result of the rows, also where they show little.
  *
- * One line for each point in question (the representative ones; without any, the first of each case): the fastest
- * baseline with its interval and share of the roofline, then the others by verdict, then what failed there.  What is
- * missing on this machine is reported once, at the end.  Ratios are times over the reference's time.
+ * One line for each point in question (the representative ones; without any, the first of each
+ * case): the fastest baseline with its interval and share of the roofline, then the others by
+ * verdict, then what failed there.  What is missing on this machine is reported once, at the end.
+ * Ratios are times over the reference's time.
  */
 #include <math.h>
 #include <string.h>
@@ -48,7 +49,8 @@ static void say_time(const speaker *s, const cbx__report_item *it)
     say_roofline(s, it->row, " and reaches ");
 }
 
-/* "tiled takes 1.20 ms, 0.124 of the time of stream [0.121, 0.127], and reaches 61 % of the roofline" */
+/* "tiled takes 1.20 ms, 0.124 of the time of stream [0.121, 0.127], and reaches 61 % of the
+ * roofline" */
 static void say_winner(const speaker *s, const cbx__report_item *it, const cbx__report_group *g)
 {
     cbx__report_ratio ratio;
@@ -71,8 +73,8 @@ static void say_winner(const speaker *s, const cbx__report_item *it, const cbx__
     say_roofline(s, it->row, ", and reaches ");
 }
 
-/* "; slower: numpy (1.50), naive (2.10)": the rivals of one verdict but `except`; NULL: those with a ratio of minima
- * only, which has no interval and no verdict. */
+/* "; slower: numpy (1.50), naive (2.10)": the rivals of one verdict but `except`; NULL: those with
+ * a ratio of minima only, which has no interval and no verdict. */
 static void say_verdict(const speaker *s, const cbx__report_group *g, const char *verdict, const char *words,
                         const cbx__report_item *except)
 {

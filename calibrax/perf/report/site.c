@@ -1,10 +1,11 @@
 /*
  * The HTML page: one file, no network, whole without its script.
  *
- * It begins with the answer: the sentence, then the times of each case and its table; the machine is folded away below.
- * Everything that comes from rows passes cbx__report_put_public and cbx_text_put_html, or put_json_string, which leaves no
- * '<', '>' or '&'.  Style and script come from site/.  End tags that HTML makes optional are left out: a page of 400 rows
- * stays below 300 kB.
+ * It begins with the answer: the sentence, then the times of each case and its table; the machine
+ * is folded away below.  Everything that comes from rows passes cbx__report_put_public and
+ * cbx_text_put_html, or put_json_string, which leaves no '<', '>' or '&'.  Style and script come
+ * from site/.  End tags that HTML makes optional are left out: a page of 400 rows stays below 300
+ * kB.
  */
 #include <math.h>
 #include <stdio.h>
@@ -154,7 +155,8 @@ static void put_foot(cbx__page *p, const cbx_rows *rows)
 
 /* --- the data block: the numbers of the tables, for sorting and filtering --- */
 
-/* A JSON string that is safe inside <script>: control characters, quotes, and < > & are written as escapes. */
+/* A JSON string that is safe inside <script>: control characters, quotes, and < > & are written as
+ * escapes. */
 static void put_json_string(cbx_text *out, const char *s)
 {
     bool control;

@@ -1,4 +1,5 @@
-/* The section of a case on the page: times, table, time against work, launches, history and roofline. */
+/* The section of a case on the page: times, table, time against work, launches, history and
+ * roofline. */
 #include <string.h>
 
 #include "calibrax/perf/report/site_internal.h"
@@ -174,7 +175,8 @@ static void put_charts(cbx__page *p, size_t c)
             const cbx__report_group *group = &p->view->groups[g];
             if (group->case_index != c || !p->shown[g] || group->representative != !pass) continue;
             if (histories < max && cbx__charts_has_history(&p->charts, group, CBX__FOLLOW_TIME)) {
-                /* The metrics of a group over time, one after the other; the script shows one at a time.
+                /* The metrics of a group over time, one after the other; the script shows one at a
+                 * time.
                  * A small page has those of one group. */
                 bool all = !p->times_only && !(histories++ && p->limit != SIZE_MAX);
                 p->charts.brief = p->limit != SIZE_MAX;

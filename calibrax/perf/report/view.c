@@ -69,8 +69,8 @@ static const char *label_of(cbx_arena *arena, const cbx_row *row)
     return label ? label : "-";
 }
 
-/* Fills the groups and the keys of all items.  The reference of a group is the one that its first row with a ratio is
- * compared with, else the one of the same case.  false: out of memory. */
+/* Fills the groups and the keys of all items.  The reference of a group is the one that its first
+ * row with a ratio is compared with, else the one of the same case.  false: out of memory. */
 static bool collect(const cbx_rows *rows, cbx__report_view *v, order_key *keys)
 {
     cbx_allocator al = cbx_arena_allocator(&v->arena);

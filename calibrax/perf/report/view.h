@@ -1,10 +1,11 @@
 /*
- * What every rendering of rows shares: the rows in the order they are shown, in groups that may be compared, with the
- * reference of each group; and the facts about machines and tools that may be published.
+ * What every rendering of rows shares: the rows in the order they are shown, in groups that may be
+ * compared, with the reference of each group; and the facts about machines and tools that may be
+ * published.
  *
- * A group is one (case, machine, platform, point).  Groups are in the order in which they appear in the file, cases
- * together.  In a group the reference comes first, then what was measured by rising median, then what was not, in the
- * order of the file.
+ * A group is one (case, machine, platform, point).  Groups are in the order in which they appear in
+ * the file, cases together.  In a group the reference comes first, then what was measured by rising
+ * median, then what was not, in the order of the file.
  */
 #ifndef CALIBRAX_PERF_REPORT_VIEW_H
 #define CALIBRAX_PERF_REPORT_VIEW_H
@@ -55,18 +56,20 @@ typedef struct cbx__report_view {
     size_t nplatforms;
 } cbx__report_view;
 
-/* Fills *v, which must not move until it is closed.  false: out of memory, recorded in out->status; nothing needs
- * closing.  Borrows the rows; uses the allocator of out. */
+/* Fills *v, which must not move until it is closed.  false: out of memory, recorded in out->status;
+ * nothing needs closing.  Borrows the rows; uses the allocator of out. */
 bool cbx__report_view_open(const cbx_rows *rows, cbx__report_view *v, cbx_text *out);
 /* Frees it; a failed allocation since it was opened becomes out->status. */
 void cbx__report_view_close(cbx__report_view *v, cbx_text *out);
 
 /* A baseline's name, with its variant where it has several: "openblas (tuned)". */
 const char *cbx__report_name(cbx_arena *arena, const cbx__report_item *item);
-/* What sets a group's rows apart from the other groups of the page: "512x512x512 (log, f32), cuda12". */
+/* What sets a group's rows apart from the other groups of the page: "512x512x512 (log, f32),
+ * cuda12". */
 const char *cbx__report_where(cbx_arena *arena, const cbx__report_view *v, const cbx__report_group *g);
 
-/* True if sentences and main charts are about the group: representative points; in a case without any, its first. */
+/* True if sentences and main charts are about the group: representative points; in a case without
+ * any, its first. */
 bool cbx__report_is_in_question(const cbx__report_view *v, size_t group);
 
 /* A shape: the integer parameters of a point but the seed, in order. */
@@ -85,8 +88,9 @@ typedef struct cbx__report_fact {
     const char *name, *value;
 } cbx__report_fact;
 
-/* Facts of one machine of the view, from the provenance of its rows; an allow-list, so that no host, user, kernel or path
- * is published.  NULL with *count 0 if there are none or memory is out. */
+/* Facts of one machine of the view, from the provenance of its rows; an allow-list, so that no
+ * host, user, kernel or path is published.  NULL with *count 0 if there are none or memory is
+ * out. */
 const cbx__report_fact *cbx__report_facts(cbx_arena *arena, const cbx__report_view *v, size_t machine, size_t *count);
 
 /* What rows of one outcome have in common, for notes: the baselines (each once), and what to do. */
@@ -98,26 +102,27 @@ typedef struct cbx__report_outcome {
     size_t rows;
 } cbx__report_outcome;
 
-/* Outcomes of the items [first, first + count) that are not good, equal ones once; missing ones first.  What was left
- * out by choice is not among them. */
+/* Outcomes of the items [first, first + count) that are not good, equal ones once; missing ones
+ * first.  What was left out by choice is not among them. */
 const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items,
                                                 size_t *count);
 
-/* True if verdicts are shown that hold for their row alone, because some rows have too few launches for a correction
- * over the table.
+/* True if verdicts are shown that hold for their row alone, because some rows have too few launches
+ * for a correction over the table.
  * @param launches  fewest pairs of such a row
  * @param rows      ratios of its table */
 bool cbx__report_uncorrected(const cbx__report_view *v, size_t *launches, size_t *rows);
 
-/* Notes on the launches of a row, as one clause: several modes with their shares, epochs
- * before the steady state, launches without one, an unhealthy machine, a budget or plan that ended before the goal.
- * "": nothing. */
+/* Notes on the launches of a row, as one clause: several modes with their shares, epochs before the
+ * steady state, launches without one, an unhealthy machine, a budget or plan that ended before the
+ * goal.  "": nothing. */
 const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row);
-/* "14 launches were repeated (clocks_disagree 12, worker_killed 2), most of them of jax-stream (9)"; false, and nothing,
- * if none were. */
+/* "14 launches were repeated (clocks_disagree 12, worker_killed 2), most of them of jax-stream
+ * (9)"; false, and nothing, if none were. */
 bool cbx__report_put_repeats(cbx_text *out, cbx_arena *arena, const cbx__report_view *v);
 
-/* Baselines of the items [first, first + count) that the user left out, one element for each way to do so. */
+/* Baselines of the items [first, first + count) that the user left out, one element for each way to
+ * do so. */
 typedef struct cbx__report_left_out {
     const char *how, *remedy; /* "not chosen"; "" if unknown */
     size_t baselines;         /* different ones */

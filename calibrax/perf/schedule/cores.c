@@ -1,6 +1,7 @@
 /**
  * Cores, siblings and nodes from the kernel's files, and how they are dealt; see cores.h.
- * Files: Documentation/admin-guide/cputopology.rst and Documentation/ABI/stable/sysfs-devices-node of Linux.
+ * Files: Documentation/admin-guide/cputopology.rst and Documentation/ABI/stable/sysfs-devices-node
+ * of Linux.
  */
 #include "calibrax/perf/schedule/cores.h"
 
@@ -137,8 +138,8 @@ static size_t free_of_node(const pool *p, int node)
     return n;
 }
 
-/* The wanted node if it has enough; else, of those that have enough, the fullest, so that large groups fit later; else the
- * emptiest, and the rest comes from elsewhere. */
+/* The wanted node if it has enough; else, of those that have enough, the fullest, so that large
+ * groups fit later; else the emptiest, and the rest comes from elsewhere. */
 static int choose_node(const pool *p, size_t count, int wanted)
 {
     int best = node_of(p, 0);
@@ -162,7 +163,8 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One group of `count` cores with `threads` CPUs: the first of each core, then siblings, core by core. */
+/* One group of `count` cores with `threads` CPUs: the first of each core, then siblings, core by
+ * core. */
 static void deal_one(pool *p, size_t count, size_t threads, int wanted, cbx__cores *out)
 {
     const cbx__topology *t = p->t;

@@ -1,10 +1,11 @@
 /**
- * The CPUs that this process may use, as cores with their siblings and memory nodes, dealt out as disjoint groups.
- * Internal to perf.
+ * The CPUs that this process may use, as cores with their siblings and memory nodes, dealt out as
+ * disjoint groups.  Internal to perf.
  *
- * Two hardware threads of one core share its pipes and its first caches, so a core is never part of two groups, and a group takes
- * one CPU of each core as long as there are cores; its other CPUs are left idle.  Cores of one group are of one memory node where
- * one node has enough.  What cannot be read (no /sys, a foreign system) counts as a core for each CPU, and as one node.
+ * Two hardware threads of one core share its pipes and its first caches, so a core is never part of
+ * two groups, and a group takes one CPU of each core as long as there are cores; its other CPUs are
+ * left idle.  Cores of one group are of one memory node where one node has enough.  What cannot be
+ * read (no /sys, a foreign system) counts as a core for each CPU, and as one node.
  */
 #ifndef CALIBRAX_PERF_SCHEDULE_CORES_H
 #define CALIBRAX_PERF_SCHEDULE_CORES_H
@@ -29,9 +30,11 @@ typedef struct cbx__topology {
     bool smt; /* some core of the machine has more than one CPU */
 } cbx__topology;
 
-/** CPUs this process may run on, ascending (affinity and cpuset control group); at most max are written.  @return their number (>= 1) */
+/** CPUs this process may run on, ascending (affinity and cpuset control group); at most max are
+ * written.  @return their number (>= 1) */
 size_t cbx__affinity(int *cpus, size_t max);
-/** Numbers of a list such as "0-3,8", in the order of the list; at most max are written.  @return how many; 0: not such a list */
+/** Numbers of a list such as "0-3,8", in the order of the list; at most max are written.  @return
+ * how many; 0: not such a list */
 size_t cbx__cpu_list(const char *text, int *out, size_t max);
 /**
  * Reads the siblings and nodes of some CPUs from <root>/sys/devices/system.
@@ -49,8 +52,9 @@ typedef struct cbx__cores {
 } cbx__cores;
 
 /**
- * Deals `groups` disjoint groups of `threads` CPUs each: of so many cores where they suffice, else of fewer, with their siblings, and
- * with fewer CPUs than asked for where those do not suffice either (ncpus < threads).
+ * Deals `groups` disjoint groups of `threads` CPUs each: of so many cores where they suffice, else
+ * of fewer, with their siblings, and with fewer CPUs than asked for where those do not suffice
+ * either (ncpus < threads).
  * @param groups   1 <= groups <= t->ncores
  * @param threads  1 <= threads; at most CBX__MAX_CORES are dealt
  * @param nodes    of each group the node that it should be near to, -1: any; NULL: any for all

@@ -53,7 +53,8 @@ static bool share_a_core(const cbx__resource *a, const cbx__resource *b)
     return false;
 }
 
-/* Fewer than the maximum are running, and none of ours on the same cores, where there are too few for all.  The caller holds the lock. */
+/* Fewer than the maximum are running, and none of ours on the same cores, where there are too few
+ * for all.  The caller holds the lock. */
 static bool may_run(const crew *c, const member *m)
 {
     if (c->running >= c->max_running) return false;

@@ -1,10 +1,12 @@
 /**
- * Jobs and the resources that do them: one queue a kind of resource, a thread a resource.  Internal to perf.
+ * Jobs and the resources that do them: one queue a kind of resource, a thread a resource.  Internal
+ * to perf.
  *
- * A resource is a group of cores (a CPU slot), or a device with the cores of its host threads.  It is locked for the whole machine
- * before it takes a job, never after: what waits for a lock holds no job, so no job waits for a resource that another invocation
- * holds while a like one is free, and none waits behind a job of another kind.  All locks of a resource are taken or none, so
- * two invocations cannot wait for each other.
+ * A resource is a group of cores (a CPU slot), or a device with the cores of its host threads.  It
+ * is locked for the whole machine before it takes a job, never after: what waits for a lock holds
+ * no job, so no job waits for a resource that another invocation holds while a like one is free,
+ * and none waits behind a job of another kind.  All locks of a resource are taken or none, so two
+ * invocations cannot wait for each other.
  *
  * Those files, and the locks that an ancestor of this process holds already: locks.h.
  */
@@ -37,7 +39,8 @@ typedef struct cbx__dispatch {
     size_t max_parallel; /* jobs at a time; 0: as many as there are resources */
     double lock_wait_s;
     const cbx_stop_flag *stop; /* may be NULL */
-    /** Does a job.  Called by one thread a resource, each with its own context; a failure ends the whole. */
+    /** Does a job.  Called by one thread a resource, each with its own context; a failure ends the
+     * whole. */
     cbx_status (*run)(void *user, cbx_ctx *ctx, size_t job, const cbx__hold *hold, cbx_err *err);
     /** A sentence that a person should see; from any thread. */
     void (*note)(void *user, const char *text);
@@ -47,8 +50,9 @@ typedef struct cbx__dispatch {
 /**
  * Does all jobs, those of one queue in their order.  The calling thread is one of the resources'.
  * @param done  njobs elements: set for each job that was done; may be NULL
- * @return CBX_OK, also when it was stopped; a failure of `run`; CBX_EBUSY (a job was left because nothing that could do it came free
- *         within lock_wait_s); CBX_EPERM (no folder for locks); CBX_EIO; CBX_ENOMEM
+ * @return CBX_OK, also when it was stopped; a failure of `run`; CBX_EBUSY (a job was left because
+ *         nothing that could do it came free within lock_wait_s); CBX_EPERM (no folder for locks);
+ *         CBX_EIO; CBX_ENOMEM
  */
 cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, bool *done, cbx_err *err);
 

@@ -1,5 +1,6 @@
 /**
- * Taking locks of cores and devices, knowing those that are ours already, waiting for others'; see locks.h.
+ * Taking locks of cores and devices, knowing those that are ours already, waiting for others'; see
+ * locks.h.
  */
 #include "calibrax/perf/schedule/locks.h"
 
@@ -17,7 +18,8 @@
 #include "calibrax/base/process.h"
 #include "calibrax/profiling/procfs.h"
 
-/* Between looks at a lock that another invocation holds: at first short, as between two jobs, then doubled. */
+/* Between looks at a lock that another invocation holds: at first short, as between two jobs, then
+ * doubled. */
 #define POLL_FIRST_NS 1000000
 #define POLL_MAX_NS   100000000
 #define PATH_SIZE     512
@@ -51,7 +53,8 @@ static bool is_ancestor(pid_t pid)
     return false;
 }
 
-/* The lock goes with the open file, so a descriptor that the lock of another process keeps from locking is not the one that was inherited. */
+/* The lock goes with the open file, so a descriptor that the lock of another process keeps from
+ * locking is not the one that was inherited. */
 static bool holds_through(int fd, const char *path)
 {
     struct stat mine, wanted;
@@ -62,7 +65,8 @@ static bool holds_through(int fd, const char *path)
     return mine.st_ino == wanted.st_ino && mine.st_dev == wanted.st_dev && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-/* One word of NPERF_LOCKS against the lock that is asked for.  *out gets a descriptor of its own. */
+/* One word of NPERF_LOCKS against the lock that is asked for.  *out gets a descriptor of its
+ * own. */
 static bool word_is(const char *word, size_t len, const char *path, const char *name, cbx__held_lock *out)
 {
     int fd, holder, at = 0; /* "5:1234:cpu-0.lock" */

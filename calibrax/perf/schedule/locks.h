@@ -1,13 +1,15 @@
 /**
- * Locks of cores and devices for the whole machine, and those that whoever started this process holds for it.  Internal to perf.
+ * Locks of cores and devices for the whole machine, and those that whoever started this process
+ * holds for it.  Internal to perf.
  *
- * Locks are files of cbx_lock_dir: "cpu-N.lock" for the core with lowest CPU N, "device-ID.lock" for a device.  A process that was started
- * under such a lock (by a command of `nperf exec`, say) has it too: it would wait for its own parent for ever.  NPERF_LOCKS lists
- * them as "FD:PID:NAME" words, and each is verified: the descriptor must be of that file and hold its lock, or, where
- * a program between has closed it, the process must be an ancestor of ours that holds the lock.
+ * Locks are files of cbx_lock_dir: "cpu-N.lock" for the core with lowest CPU N, "device-ID.lock"
+ * for a device.  A process that was started under such a lock (by a command of `nperf exec`, say)
+ * has it too: it would wait for its own parent for ever.  NPERF_LOCKS lists them as "FD:PID:NAME"
+ * words, and each is verified: the descriptor must be of that file and hold its lock, or, where a
+ * program between has closed it, the process must be an ancestor of ours that holds the lock.
  *
- * What is held so is shared with others that were started beside us, so below it a lock of the next depth is taken, "cpu-N.in-1.lock":
- * only processes under the first one ask for it.
+ * What is held so is shared with others that were started beside us, so below it a lock of the next
+ * depth is taken, "cpu-N.in-1.lock": only processes under the first one ask for it.
  */
 #ifndef CALIBRAX_PERF_SCHEDULE_LOCKS_H
 #define CALIBRAX_PERF_SCHEDULE_LOCKS_H
@@ -45,7 +47,8 @@ typedef struct cbx__locks_wish {
  * All or none, without waiting; none that another process has waited for longer (waiting_line.h).
  * @param busy  CBX__LOCK_NAME_SIZE bytes: on CBX_EBUSY the lock's name without folder
  * @param out   overwritten; released with cbx__locks_release on success
- * @return CBX_OK; CBX_EBUSY; CBX_EINVAL (the folder's name is too long); CBX_ENOMEM; as cbx_lock_take
+ * @return CBX_OK; CBX_EBUSY; CBX_EINVAL (the folder's name is too long); CBX_ENOMEM; as
+ *   cbx_lock_take
  */
 cbx_status cbx__locks_take(cbx_ctx *ctx, const char *dir, const cbx__locks_wish *wish, cbx__locks *out,
                            char busy[CBX__LOCK_NAME_SIZE], cbx_err *err);
@@ -57,7 +60,8 @@ void cbx__locks_give_up(cbx__locks *l);
 void cbx__locks_tell(const cbx__locks *l, int first, cbx__environment *e);
 
 struct cbx_claim;
-/** The child inherits the claim's descriptors, and its environment names them (claim.h).  NULL: nothing is passed on. */
+/** The child inherits the claim's descriptors, and its environment names them (claim.h).  NULL:
+ * nothing is passed on. */
 void cbx__claim_pass(const struct cbx_claim *claim, cbx__child_opts *child, cbx__environment *e);
 
 /** Waiting for a lock that another process holds; zeroed before the first step. */
@@ -71,7 +75,9 @@ typedef struct cbx__lock_wait {
     bool reported;
 } cbx__lock_wait;
 
-/** What is to be locked is still another's, or another's first.  Sleeps a little, longer from step to step; the first one reports which process waits for which.  @param why  written when it returns false: it has waited long enough */
+/** What is to be locked is still another's, or another's first.  Sleeps a little, longer from step
+ * to step; the first one reports which process waits for which.  @param why  written when it
+ * returns false: it has waited long enough */
 bool cbx__lock_wait_step(cbx__lock_wait *w, const char *dir, const char *busy, char why[CBX_ERR_MESSAGE_SIZE]);
 
 #endif

@@ -29,7 +29,8 @@ static void find_nvidia(const finding *f)
     size_t naddresses = 0;
 
     cbx_arena_init(&arena, cbx_ctx_allocator(f->ctx));
-    /* PCI addresses, in the order in which NVML counts: the driver keeps a folder for each device */
+    /* PCI addresses, in the order in which NVML counts: the driver keeps a folder for each
+     * device */
     folder = cbx_path_join(&arena, f->root, "proc/driver/nvidia/gpus");
     if (!folder || cbx_dir_list(f->ctx, folder, NULL, &arena, &addresses, &naddresses, NULL)) naddresses = 0;
     for (unsigned i = 0; i < CBX__MAX_ACCELERATORS; i++) {

@@ -1,5 +1,6 @@
 /**
- * What a sweep measures on: CPU slots, devices, and the cores that each of them gets.  Internal to perf.
+ * What a sweep measures on: CPU slots, devices, and the cores that each of them gets.  Internal to
+ * perf.
  */
 #ifndef CALIBRAX_PERF_SCHEDULE_RESOURCES_H
 #define CALIBRAX_PERF_SCHEDULE_RESOURCES_H

@@ -1,8 +1,9 @@
 /*
  * Places in line as files of the folder of locks; see waiting_line.h.
  *
- * A file gets its name when it is written and locked, so no process sees one that is neither.  Names sort by when they were made: the clock counts
- * from the machine's start and is the same in all its processes.
+ * A file gets its name when it is written and locked, so no process sees one that is neither.
+ * Names sort by when they were made: the clock counts from the machine's start and is the same in
+ * all its processes.
  */
 #include "calibrax/perf/schedule/waiting_line.h"
 
@@ -42,7 +43,8 @@ static const char *in_text(const char *text, const char *const *names, size_t n)
     return NULL;
 }
 
-/* Still waiting: its file is locked, and was touched lately.  A file that is not locked was left behind. */
+/* Still waiting: its file is locked, and was touched lately.  A file that is not locked was left
+ * behind. */
 static bool is_alive(int folder, const char *place, int fd)
 {
     struct stat info;

@@ -1,6 +1,6 @@
 /*
- * From gathered launches to a run: points, targets, failures, references to traces.  Metrics are in the order of the first launch that
- * has them; the value of several launches is their median.
+ * From gathered launches to a run: points, targets, failures, references to traces.  Metrics are in
+ * the order of the first launch that has them; the value of several launches is their median.
  */
 #include <math.h>
 #include <string.h>
@@ -37,8 +37,8 @@ static bool has(const merging *m, const char *name)
     return false;
 }
 
-/* Adds a metric with a sample of each launch.  A value that is not finite in one launch makes the whole NaN: a target or a gate then
- * reports it. */
+/* Adds a metric with a sample of each launch.  A value that is not finite in one launch makes the
+ * whole NaN: a target or a gate then reports it. */
 static cbx_status add_over_launches(merging *m, const char *name, const double *samples, size_t n, cbx_err *err)
 {
     cbx_metric all = cbx_metric_of(NAN);
@@ -91,8 +91,8 @@ static cbx_status merge_metrics(merging *m, cbx_err *err)
     return st;
 }
 
-/* A command's time from start to end is what is measured; that of a worker, which also holds the start of an interpreter and what
- * the worker does beside the benchmark, has a name of its own. */
+/* A command's time from start to end is what is measured; that of a worker, which also holds the
+ * start of an interpreter and what the worker does beside the benchmark, has a name of its own. */
 static const cbx_metric_def process_defs[] = {
     { "wall_time", "s", CBX_DIRECTION_LOWER, "process", CBX_PRIORITY_PRIMARY, "of a command, from start to end" },
     { "launch_seconds", "s", CBX_DIRECTION_INFO, "process", CBX_PRIORITY_SECONDARY, "of a worker, from start to end" },
@@ -135,7 +135,8 @@ static cbx_status add_process(merging *m, cbx_err *err)
     return st;
 }
 
-/* Adds the point and its definitions.  Tags: the user's, the benchmark's of another key, then that of a benchmark that failed. */
+/* Adds the point and its definitions.  Tags: the user's, the benchmark's of another key, then that
+ * of a benchmark that failed. */
 static cbx_status merge(merging *m, cbx_err *err)
 {
     const cbx_benchmark_opts *o = m->s->o;

@@ -1,6 +1,6 @@
 /*
- * A session: the options are checked, the benchmarks are listed, launched in turn, gathered, and made into a report.  Benchmarks of
- * this program run here, in this process.
+ * A session: the options are checked, the benchmarks are listed, launched in turn, gathered, and
+ * made into a report.  Benchmarks of this program run here, in this process.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -186,7 +186,8 @@ static cbx_status launch(cbx__session *s, cbx__gathered *g, cbx_err *err)
     return CBX_OK;
 }
 
-/* Rounds `first` up to what is planned, then the file of the trace.  What was measured is kept although its trace could not be written. */
+/* Rounds `first` up to what is planned, then the file of the trace.  What was measured is kept
+ * although its trace could not be written. */
 static cbx_status launch_all(cbx_benchmark_report *r, cbx__session *s, size_t first, cbx_err *err)
 {
     const size_t n = r->ngathered;

@@ -1,5 +1,6 @@
 /*
- * A session of benchmarks: what its drivers, its merging of launches and its report share.  Internal to perf.
+ * A session of benchmarks: what its drivers, its merging of launches and its report share.
+ * Internal to perf.
  */
 #ifndef CALIBRAX_PERF_SWEEP_BENCHMARK_SESSION_H
 #define CALIBRAX_PERF_SWEEP_BENCHMARK_SESSION_H
@@ -37,12 +38,13 @@ void cbx__launch_clear(cbx__launch *l);
 void cbx__launch_fail(cbx__session *s, cbx__launch *l, const char *phase, cbx_status st, const char *fmt, ...)
     CBX_PRINTF(5, 6);
 
-/* How benchmarks of one kind are listed and launched.  The list of drivers is in benchmark_session.c. */
+/* How benchmarks of one kind are listed and launched.  The list of drivers is in
+ * benchmark_session.c. */
 typedef struct cbx__driver {
     cbx_status (*list)(cbx__session *s, const char *const **names, size_t *count, cbx_err *err);
     /*
-     * @return CBX_OK, also for a benchmark that failed; CBX_EINTERRUPTED (the stop flag); what makes further launches useless: CBX_ENOMEM,
-     *         a missing program
+     * @return CBX_OK, also for a benchmark that failed; CBX_EINTERRUPTED (the stop flag); what
+     *         makes further launches useless: CBX_ENOMEM, a missing program
      */
     cbx_status (*launch)(cbx__session *s, const char *name, cbx__launch *out, cbx_err *err);
 } cbx__driver;
@@ -50,7 +52,8 @@ typedef struct cbx__driver {
 extern const cbx__driver cbx__driver_worker, cbx__driver_command;
 
 /*
- * A run with one point from the standard output of a command; output that cannot be used is a failure of the launch in phase "output".
+ * A run with one point from the standard output of a command; output that cannot be used is a
+ * failure of the launch in phase "output".
  * @return CBX_OK; CBX_ENOMEM
  */
 cbx_status cbx__output_read(cbx__session *s, const cbx_benchmark_command *c, const char *text, size_t len,
@@ -78,7 +81,8 @@ struct cbx_benchmark_report {
     bool interrupted;
 };
 
-/* Makes the run of the gathered launches, judges the targets, lists the failures; in place of what it made before. */
+/* Makes the run of the gathered launches, judges the targets, lists the failures; in place of what
+ * it made before. */
 cbx_status cbx__report_finish(cbx_benchmark_report *r, cbx__session *s, cbx_err *err);
 
 #endif

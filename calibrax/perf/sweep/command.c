@@ -1,5 +1,6 @@
 /*
- * A command measured as it is: nperf-launch runs between this program and the command, clocks it and asks the kernel what it used.
+ * A command measured as it is: nperf-launch runs between this program and the command, clocks it
+ * and asks the kernel what it used.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /*
- * A case file of commands: each point in a folder of its own, its set-up there, then the rounds of exec.h, each run's outputs checked.
+ * A case file of commands: each point in a folder of its own, its set-up there, then the rounds of
+ * exec.h, each run's outputs checked.
  */
 #include <math.h>
 #include <stdio.h>
@@ -136,7 +137,8 @@ cbx_status cbx_declared_setup(cbx_ctx *ctx, const cbx_declared *d, const cbx_sto
 /* A wrong output, told from faults of the machine by its status. */
 #define wrong(err, ...) cbx_fail(err, CBX_EDOM, __VA_ARGS__)
 
-/* The next number of a text, and where it ends; false: no more.  NaN for a word that is not a number. */
+/* The next number of a text, and where it ends; false: no more.  NaN for a word that is not a
+ * number. */
 static bool next_number(const char **text, double *out)
 {
     char *end;

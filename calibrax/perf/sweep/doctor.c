@@ -1,5 +1,6 @@
 /**
- * The parts that only nperf needs and how each is looked for; the others are core's and the array engine's.
+ * The parts that only nperf needs and how each is looked for; the others are core's and the array
+ * engine's.
  */
 #include "calibrax/perf/sweep/doctor.h"
 

@@ -1,5 +1,6 @@
 /**
- * What nperf needs and has: the machine, its rates, worker programs, libraries, frameworks and platforms.
+ * What nperf needs and has: the machine, its rates, worker programs, libraries, frameworks and
+ * platforms.
  */
 #ifndef CALIBRAX_PERF_SWEEP_DOCTOR_H
 #define CALIBRAX_PERF_SWEEP_DOCTOR_H

@@ -1,6 +1,7 @@
 /*
- * Commands: each launch is a process, whose time and resources are measured from outside.  Its metrics are a JSON object, the last line
- * or all of its standard output; that is put into the form of a run file, so that the one strict reader of runs judges it.
+ * Commands: each launch is a process, whose time and resources are measured from outside.  Its
+ * metrics are a JSON object, the last line or all of its standard output; that is put into the form
+ * of a run file, so that the one strict reader of runs judges it.
  */
 #include <ctype.h>
 #include <string.h>
@@ -41,8 +42,9 @@ static slice find_object(const char *text, size_t len)
     return is_object(line) ? line : is_object(all) ? all : (slice){ text, 0 };
 }
 
-/* The output as a run with one point: a metric that is a number becomes {"value": number}, the rest is for the reader to judge; targets of
- * the output follow those of the command in results[0].metadata. */
+/* The output as a run with one point: a metric that is a number becomes {"value": number}, the rest
+ * is for the reader to judge; targets of the output follow those of the command in
+ * results[0].metadata. */
 static cbx_json *run_of(const cbx_benchmark_command *c, const cbx_json *output)
 {
     const cbx_json *inner = cbx_json_get(output, "metrics"), *defs = cbx_json_get(output, "metric_defs"), *found = NULL;

@@ -1,6 +1,6 @@
 /*
- * Benchmarks of shared objects and of Python modules, each launch in a worker of its own: this end of the conversation (PROTOCOL.md).
- * What a benchmark breaks, it breaks there.
+ * Benchmarks of shared objects and of Python modules, each launch in a worker of its own: this end
+ * of the conversation (PROTOCOL.md).  What a benchmark breaks, it breaks there.
  */
 #include <math.h>
 #include <signal.h>

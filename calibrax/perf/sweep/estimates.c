@@ -1,5 +1,6 @@
 /**
- * Modes, steady state, the least effect, and every metric beside the time with its interval over launches.  See estimates.h.
+ * Modes, steady state, the least effect, and every metric beside the time with its interval over
+ * launches.  See estimates.h.
  */
 #include "calibrax/perf/sweep/estimates.h"
 
@@ -210,7 +211,8 @@ static size_t factor_of(const cbx__layout *l, size_t offset)
     return *(const size_t *)(const void *)((const char *)l + offset);
 }
 
-/* Launch medians by the eighth of a page that the factor shifts them by: one-way components of their logarithms. */
+/* Launch medians by the eighth of a page that the factor shifts them by: one-way components of
+ * their logarithms. */
 static double layout_share(const cbx__attempt *a, size_t factor, double *x)
 {
     size_t sizes[BINS], groups = 0, n = 0;

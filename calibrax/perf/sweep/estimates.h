@@ -1,12 +1,15 @@
 /**
- * What the launches of an attempt say beside their median, into the row's typed fields.  Internal to perf.
+ * What the launches of an attempt say beside their median, into the row's typed fields.  Internal
+ * to perf.
  *
  *   modes            groups of launch medians that stand apart (series.h), each with its share
- *   steady_state     launches by class: flat, warm-up, slowdown, no steady state (steady.h); epochs measured, and those before the
- *                    steady state, which count for nothing else
- *   detectable       the least slow-down that as many launches a side would show with power 0.9 at 5 % (variance.h)
- *   compile, compile_warm, first_call, memory, device_memory, call_overhead, energy, error
- *                    medians over launches with their order-statistic intervals at 95 %, or the reason why it is missing
+ *   steady_state     launches by class: flat, warm-up, slowdown, no steady state (steady.h); epochs
+ *                    measured, and those before the steady state, which count for nothing else
+ *   detectable       the least slow-down that as many launches a side would show with power 0.9 at
+ *                    5 % (variance.h)
+ *   compile, compile_warm, first_call, memory, device_memory, call_overhead, energy, error medians
+ *                    over launches with their order-statistic intervals at 95 %, or the reason why
+ *                    it is missing
  *
  * What cannot be said of so few launches is absent.
  */
@@ -19,8 +22,9 @@
 cbx_status cbx__estimates_put(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err);
 /** The error over its bound, also of an attempt whose answers are wrong. */
 cbx_status cbx__estimates_put_error(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err);
-/** Of provenance: the share of the variance of launch medians that goes with the offset within a page which environment, stack and heap were
- *  shifted by: one-way components over eight bins (variance.h).  @return owned; NULL with fewer than 24 launches, or without memory */
+/** Of provenance: the share of the variance of launch medians that goes with the offset within a
+ * page which environment, stack and heap were shifted by: one-way components over eight bins
+ * (variance.h).  @return owned; NULL with fewer than 24 launches, or without memory */
 cbx_json *cbx__estimates_layout(cbx_arena *arena, const cbx__attempt *a);
 
 #endif

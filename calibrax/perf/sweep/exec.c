@@ -1,5 +1,6 @@
 /**
- * Commands as attempts of a case made up on the spot; rows, ratios and raw lines are those of the sweep.  See exec.h.
+ * Commands as attempts of a case made up on the spot; rows, ratios and raw lines are those of the
+ * sweep.  See exec.h.
  */
 #include "calibrax/perf/sweep/exec.h"
 
@@ -108,7 +109,8 @@ static cbx_status split_words(cbx_arena *arena, const char *text, const char *co
     return CBX_OK;
 }
 
-/* Every command with every combination of the parameters; one without a parameter is measured once.  Commands of one name get a number. */
+/* Every command with every combination of the parameters; one without a parameter is measured once.
+ * Commands of one name get a number. */
 static cbx_status make_commands(exec_run *x, cbx_err *err)
 {
     const cbx_exec_opts *o = x->opts;
@@ -257,7 +259,8 @@ static cbx_status run_hook(cbx_ctx *ctx, exec_run *x, const command *m, cbx_exec
     return CBX_OK;
 }
 
-/* The caller's check of the outputs of the run just done: wrong outputs are data, a fault of the machine is not. */
+/* The caller's check of the outputs of the run just done: wrong outputs are data, a fault of the
+ * machine is not. */
 static cbx_status check_outputs(const exec_run *x, cbx__attempt *a, cbx_err *err)
 {
     cbx_err why = CBX_ERR_INIT;

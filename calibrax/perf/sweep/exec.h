@@ -1,13 +1,17 @@
 /**
- * Any commands, measured like baselines: interleaved runs, intervals over runs, paired ratios to the first command, a verdict.
+ * Any commands, measured like baselines: interleaved runs, intervals over runs, paired ratios to
+ * the first command, a verdict.
  *
- * A run is one launch of a shell with the command, or of the command itself, timed by the launcher from start to exit.  The time of a
- * shell alone can be measured first and subtracted.  Without a fixed number of runs the rule is that of the sweep (stopping.h): looks
- * after 11, 16, 24 ... rounds, up to what the budget allows, at which a command whose verdict is decided, also over the table of all
- * verdicts, is run no more; a single command until its interval is narrow enough.  The error over all looks is 5 %.
- * When a command fails, the others get at most 6 runs or three seconds more.
+ * A run is one launch of a shell with the command, or of the command itself, timed by the launcher
+ * from start to exit.  The time of a shell alone can be measured first and subtracted.  Without a
+ * fixed number of runs the rule is that of the sweep (stopping.h): looks after 11, 16, 24 ...
+ * rounds, up to what the budget allows, at which a command whose verdict is decided, also over the
+ * table of all verdicts, is run no more; a single command until its interval is narrow enough.  The
+ * error over all looks is 5 %.  When a command fails, the others get at most 6 runs or three
+ * seconds more.
  *
- * Verdicts of several commands are one table, corrected by Holm as those of a case are (table.h): p_holm, holm_rows, verdict_holm.
+ * Verdicts of several commands are one table, corrected by Holm as those of a case are (table.h):
+ * p_holm, holm_rows, verdict_holm.
  */
 #ifndef CALIBRAX_PERF_SWEEP_EXEC_H
 #define CALIBRAX_PERF_SWEEP_EXEC_H
@@ -16,7 +20,8 @@
 
 CBX_BEGIN_DECLS
 
-/** Commands for the shell that are run around others, not timed; what fails in them fails the command, but not after its last run. */
+/** Commands for the shell that are run around others, not timed; what fails in them fails the
+ * command, but not after its last run. */
 typedef enum cbx_exec_hook {
     CBX_EXEC_SETUP,    /* once, before the first run of the command, untimed ones too */
     CBX_EXEC_PREPARE,  /* before every run */
@@ -28,8 +33,8 @@ typedef enum cbx_exec_hook {
 typedef struct cbx_exec_command {
     const char *name;    /* in rows and tables; may hold {parameters} */
     const char *command; /* NULL: name */
-    /* Not run, but in a row that is skipped: SKIPPED_BY_CONFIG or SLOW_SKIPPED, with a reason and a remedy, which may be NULL.  Such ones
-     * come last.  NONE: it is run. */
+    /* Not run, but in a row that is skipped: SKIPPED_BY_CONFIG or SLOW_SKIPPED, with a reason and a
+     * remedy, which may be NULL.  Such ones come last.  NONE: it is run. */
     cbx_failure left_out;
     const char *why, *remedy;
     const char *hooks[CBX_EXEC_HOOKS]; /* its own in place of those of the options; may hold {parameters} */
@@ -71,7 +76,8 @@ typedef struct cbx_exec_opts {
     /* what the rows say; NULL: "exec", "{}", "commands" */
     const char *case_name, *point, *label;
     bool representative;
-    /** Optional: looks at what a run left behind, untimed; a failure makes the command fidelity_failed, with the message. */
+    /** Optional: looks at what a run left behind, untimed; a failure makes the command
+     * fidelity_failed, with the message. */
     cbx_status (*check)(void *check_user, cbx_err *err);
     void *check_user;
 } cbx_exec_opts;
@@ -85,17 +91,21 @@ typedef struct cbx_exec_opts {
 #define CBX_EXEC_MAX_COMMANDS 256
 
 /**
- * Measures.  Rows that result holds already stay; those of the same case are corrected again, together with the new ones.
- * Rows have case "exec", platform "cpu", framework "command", the expanded name as baseline.
- * @param result  initialised; points is the number of expanded commands that are run, points_good of those that ran well
- * @return CBX_OK, also when commands failed or the stop flag ended it; CBX_EINVAL (no command, unknown {parameter} kind, too many
- *         combinations); CBX_EBUSY (another invocation holds cores); CBX_EPERM, CBX_ENOSPC, CBX_EIO (row file, locks); CBX_ENOMEM
+ * Measures.  Rows that result holds already stay; those of the same case are corrected again,
+ * together with the new ones.  Rows have case "exec", platform "cpu", framework "command", the
+ * expanded name as baseline.
+ * @param result  initialised; points is the number of expanded commands that are run, points_good
+ *   of those that ran well
+ * @return CBX_OK, also when commands failed or the stop flag ended it; CBX_EINVAL (no command,
+ *         unknown {parameter} kind, too many combinations); CBX_EBUSY (another invocation holds
+ *         cores); CBX_EPERM, CBX_ENOSPC, CBX_EIO (row file, locks); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_result *result, cbx_err *err);
-/** "'sleep 0.02' takes 1.95 times as long as 'sleep 0.01' [1.94, 1.97]: slower", a sentence for each command but the first,
- * and one for each failure. */
+/** "'sleep 0.02' takes 1.95 times as long as 'sleep 0.01' [1.94, 1.97]: slower", a sentence for
+ * each command but the first, and one for each failure. */
 CBX_API void cbx_exec_sentence(const cbx_rows *rows, cbx_text *out);
-/** Good rows, the fastest first, a line each: "2. 1.95 [1.94, 1.97] 'sleep 0.02'", the time over the fastest's, paired, with its 95 % interval. */
+/** Good rows, the fastest first, a line each: "2. 1.95 [1.94, 1.97] 'sleep 0.02'", the time over
+ * the fastest's, paired, with its 95 % interval. */
 CBX_API cbx_status cbx_exec_ranking(cbx_ctx *ctx, const cbx_rows *rows, cbx_text *out, cbx_err *err);
 
 CBX_END_DECLS

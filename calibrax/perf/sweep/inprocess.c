@@ -1,8 +1,9 @@
 /**
  * --in-process: a native baseline called in this very process, without launcher and protocol.
  *
- * For a debugger or a profiler, and to see what isolation costs.  Memory is this process's own, there is one clock, and the rows say
- * `in_process`.  Inputs and answers are the workload's; the output is poisoned and one more call is checked at the end.
+ * For a debugger or a profiler, and to see what isolation costs.  Memory is this process's own,
+ * there is one clock, and the rows say `in_process`.  Inputs and answers are the workload's; the
+ * output is poisoned and one more call is checked at the end.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /**
  * What the launches of a point say: medians, refused times, the strongest variant of each baseline.
  *
- * The estimate of an attempt is the median of its launch medians.  A time more than 25 % below the roofline's bound is refused:
- * no honest kernel does less than its declared work.  The roofs are measured, on a shared machine sometimes too low, so the
- * probe is repeated once before anything is refused.  So is an attempt whose clocks kept disagreeing.
+ * The estimate of an attempt is the median of its launch medians.  A time more than 25 % below the
+ * roofline's bound is refused: no honest kernel does less than its declared work.  The roofs are
+ * measured, on a shared machine sometimes too low, so the probe is repeated once before anything is
+ * refused.  So is an attempt whose clocks kept disagreeing.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +15,8 @@
 
 /** A share of the roofline above this is no measurement. */
 #define MAX_SHARE 1.25
-/** Worker's time over the parent's, median over launches: below this the worker's times are not what they say. */
+/** Worker's time over the parent's, median over launches: below this the worker's times are not
+ * what they say. */
 #define MIN_CLOCK_RATIO 0.97
 /** Repeated launches below this number are chance. */
 #define MIN_REPEATS 2
@@ -36,7 +38,8 @@ static bool own_level(const cbx_probe *probe, double bytes)
     return false;
 }
 
-/* True of a set that is larger than some level, and less than twice as large: a good part of it is found there. */
+/* True of a set that is larger than some level, and less than twice as large: a good part of it is
+ * found there. */
 static bool just_above_a_level(const cbx_probe *probe, double bytes)
 {
     for (int i = 0; i < probe->nlevels; i++) {
@@ -46,7 +49,8 @@ static bool just_above_a_level(const cbx_probe *probe, double bytes)
     return false;
 }
 
-/* [s] At least, on one core: by the level that holds the set; in doubt, by all levels that parts of it may be found in. */
+/* [s] At least, on one core: by the level that holds the set; in doubt, by all levels that parts of
+ * it may be found in. */
 static double moving(const cbx_probe *probe, const cbx_work *work, double set, bool lax)
 {
     if (lax || just_above_a_level(probe, set)) return cbx_probe_min_seconds(probe, work->bytes, set); /* words:ok */
@@ -54,9 +58,9 @@ static double moving(const cbx_probe *probe, const cbx_work *work, double set, b
 }
 
 /*
- * The probe knows one core.  n cores do n times the operations and read n times as fast from their own caches; what they share (L3,
- * memory) is taken as one core finds it, which is what it gives at least.  lax: as if shared levels too were n times as fast, which is
- * what they give at most.
+ * The probe knows one core.  n cores do n times the operations and read n times as fast from their
+ * own caches; what they share (L3, memory) is taken as one core finds it, which is what it gives at
+ * least.  lax: as if shared levels too were n times as fast, which is what they give at most.
  */
 static double bound_of(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, bool lax, cbx_work *work)
 {
@@ -158,7 +162,8 @@ static size_t restless_rounds(const cbx__attempt *a)
     return n;
 }
 
-/* Launches that were repeated until the clocks agreed are a choice among launches: with more than a third of them, no sample. */
+/* Launches that were repeated until the clocks agreed are a choice among launches: with more than a
+ * third of them, no sample. */
 static void refuse_restless(cbx__attempt *a)
 {
     size_t rounds = a->nlaunches - a->retries, again = restless_rounds(a);
@@ -169,7 +174,8 @@ static void refuse_restless(cbx__attempt *a)
              "%zu of %zu launches had to be repeated because the clocks of worker and parent disagreed", again, rounds);
 }
 
-/* A worker whose clock runs short by a little in every launch stays below each launch's limit; over the launches it shows. */
+/* A worker whose clock runs short by a little in every launch stays below each launch's limit; over
+ * the launches it shows. */
 static cbx_status refuse_short_clock(cbx__point *p, cbx__attempt *a, cbx_err *err)
 {
     double *ratios = cbx_arena_calloc(&p->arena, a->nlaunches + 1, sizeof(*ratios)), ratio;
@@ -195,7 +201,8 @@ static cbx_status refuse_short_clock(cbx__point *p, cbx__attempt *a, cbx_err *er
     return CBX_OK;
 }
 
-/* Smallest median among the good variants of a's baseline on its platform: at most one attempt is marked. */
+/* Smallest median among the good variants of a's baseline on its platform: at most one attempt is
+ * marked. */
 static bool is_strongest(const cbx__plan *plan, size_t i)
 {
     const cbx__attempt *a = &plan->attempts[i];

@@ -1,8 +1,10 @@
 /**
- * The sweep: what its options mean, its jobs with their plans, the row file after each job, and the store at the end.
+ * The sweep: what its options mean, its jobs with their plans, the row file after each job, and the
+ * store at the end.
  *
- * A job is a point on one platform.  dispatch.c gives it to a CPU slot or a device, each with a thread, a context and cores of its own.
- * Jobs meet only under the session's lock, where rows are made (JSON values are not for two threads) and the file is written.
+ * A job is a point on one platform.  dispatch.c gives it to a CPU slot or a device, each with a
+ * thread, a context and cores of its own.  Jobs meet only under the session's lock, where rows are
+ * made (JSON values are not for two threads) and the file is written.
  */
 #include "calibrax/perf/sweep/measure.h"
 
@@ -391,7 +393,8 @@ static void begin_in_budget(sweep *w, size_t i)
                       w->s.budget_s);
 }
 
-/* One job on the cores and the device that are held for it; hold NULL: nothing is left to measure. */
+/* One job on the cores and the device that are held for it; hold NULL: nothing is left to
+ * measure. */
 static cbx_status measure_job(cbx_ctx *ctx, sweep *w, size_t i, const cbx__hold *hold, cbx_err *err)
 {
     cbx__point *p = &w->jobs[i];
@@ -431,8 +434,8 @@ static void tell_note(void *user, const char *text)
     cbx__session_tell(&w->s, CBX_MEASURE_NOTE, 0, "%s", text);
 }
 
-/* Jobs with nothing to measure are rows at once; the others wait for their slot or device, the representative point's first: a run that is
- * stopped has measured what matters. */
+/* Jobs with nothing to measure are rows at once; the others wait for their slot or device, the
+ * representative point's first: a run that is stopped has measured what matters. */
 static cbx_status run_jobs(sweep *w, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(w->ctx);

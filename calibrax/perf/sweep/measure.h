@@ -1,10 +1,13 @@
 /**
- * The sweep: points x platforms x baselines x variants of one case, measured by interleaved launches, written as rows.
+ * The sweep: points x platforms x baselines x variants of one case, measured by interleaved
+ * launches, written as rows.
  *
- * Round r launches every attempt once, in the order of a Williams square (two attempts: A B, B A); so every round gives one paired
- * ratio.  The first round calibrates the calls of an epoch, which are the same for the rest; the first three are the pilot, from which
- * the counts of the others follow where a budget or a goal asks for them (pilot.h); with a goal, rounds end by a sequential rule that keeps the
- * level of every interval (stopping.h).  Whatever happens to one attempt is a row; the sweep goes on.  The row file is rewritten, as one step, after each point.
+ * Round r launches every attempt once, in the order of a Williams square (two attempts: A B, B A);
+ * so every round gives one paired ratio.  The first round calibrates the calls of an epoch, which
+ * are the same for the rest; the first three are the pilot, from which the counts of the others
+ * follow where a budget or a goal asks for them (pilot.h); with a goal, rounds end by a sequential
+ * rule that keeps the level of every interval (stopping.h).  Whatever happens to one attempt is a
+ * row; the sweep goes on.  The row file is rewritten, as one step, after each point.
  */
 #ifndef CALIBRAX_PERF_SWEEP_MEASURE_H
 #define CALIBRAX_PERF_SWEEP_MEASURE_H
@@ -34,8 +37,10 @@ CBX_API void cbx_measure_result_clear(cbx_measure_result *r);
  * Runs the sweep.  result is filled with everything finished also when the call fails.
  * @param result  initialised; rows are added to it
  * @return CBX_OK, also when attempts failed and when the stop flag ended it (result->interrupted);
- *         CBX_EINVAL (unknown case member, baseline or platform, with the nearest known one; bad numbers), CBX_EFORMAT (a point is no JSON);
- *         CBX_EIO, CBX_EPERM, CBX_ENOSPC (row file or store; the rows of earlier points are intact), CBX_EBUSY (cores or devices in use), CBX_ENOMEM
+ *         CBX_EINVAL (unknown case member, baseline or platform, with the nearest known one; bad
+ *         numbers), CBX_EFORMAT (a point is no JSON); CBX_EIO, CBX_EPERM, CBX_ENOSPC (row file or
+ *         store; the rows of earlier points are intact), CBX_EBUSY (cores or devices in use),
+ *         CBX_ENOMEM
  * Starts a thread for each CPU slot and device but one, each with its own context.
  */
 CBX_API cbx_status cbx_measure_run(cbx_ctx *ctx, const cbx_measure_opts *opts, cbx_measure_result *result,

@@ -11,7 +11,8 @@ CBX_BEGIN_DECLS
 /** Which variants of a provider are measured. */
 typedef enum cbx_measure_variants { CBX_VARIANTS_ALL, CBX_VARIANTS_DEFAULT, CBX_VARIANTS_TUNED } cbx_measure_variants;
 
-/** What happened, for a progress line.  Numbers count launches over the whole sweep; total is an estimate that only falls. */
+/** What happened, for a progress line.  Numbers count launches over the whole sweep; total is an
+ * estimate that only falls. */
 typedef enum cbx_measure_event {
     CBX_MEASURE_NOTE,   /* text is a sentence a person should see */
     CBX_MEASURE_POINT,  /* a point begins; text is its label */

@@ -22,8 +22,8 @@ static size_t williams_entry(size_t n, size_t row, size_t place)
     return (zigzag + row) % n;
 }
 
-/* Rows in mirrored pairs.  n even: row i + n/2 is row i read backwards, so pairs are (i, i + n/2).  n odd: the second half of the
- * 2n rows is the first one mirrored. */
+/* Rows in mirrored pairs.  n even: row i + n/2 is row i read backwards, so pairs are (i, i + n/2).
+ * n odd: the second half of the 2n rows is the first one mirrored. */
 static void williams_row(size_t n, size_t k, size_t *out)
 {
     size_t row = k / 2;

@@ -1,5 +1,6 @@
 /**
- * Paired ratios: the median of quotients with its interval, the verdict on it, and the p-value of what the verdict claims.
+ * Paired ratios: the median of quotients with its interval, the verdict on it, and the p-value of
+ * what the verdict claims.
  */
 #include "calibrax/perf/sweep/pairing.h"
 

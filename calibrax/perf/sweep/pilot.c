@@ -159,7 +159,8 @@ static size_t affordable(const cbx__point *p, double left_s)
     return more > CBX_LOOKS_PAIRS ? CBX_LOOKS_PAIRS : p->rounds + (size_t)more;
 }
 
-/* A number of rounds was asked for, and a budget forbids the epochs that go with it: fewer epochs, but no fewer than are best, while rounds fit. */
+/* A number of rounds was asked for, and a budget forbids the epochs that go with it: fewer epochs,
+ * but no fewer than are best, while rounds fit. */
 static void plan_for_budget(const cbx__session *s, cbx__point *p, double left_s)
 {
     bool enough = true;

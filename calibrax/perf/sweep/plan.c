@@ -122,7 +122,8 @@ static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__at
     }
 }
 
-/* Variants of a baseline's provider under the user's choice; an attempt that is skipped has one row, under the default's name. */
+/* Variants of a baseline's provider under the user's choice; an attempt that is skipped has one
+ * row, under the default's name. */
 static size_t variants_of(const cbx_measure_opts *opts, const cbx_baseline_ops *b, const cbx_variant **out)
 {
     const cbx_provider_ops *p = cbx_provider_find(b->provider);

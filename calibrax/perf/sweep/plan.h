@@ -1,5 +1,6 @@
 /**
- * Attempts of one point and the counts that fit a budget: everything decided before a worker starts.  Internal to perf.
+ * Attempts of one point and the counts that fit a budget: everything decided before a worker
+ * starts.  Internal to perf.
  */
 #ifndef CALIBRAX_PERF_SWEEP_PLAN_H
 #define CALIBRAX_PERF_SWEEP_PLAN_H
@@ -75,13 +76,16 @@ typedef struct cbx__plan {
 cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err);
 /** The same of the names of baselines alone. */
 cbx_status cbx__plan_check_names(const cbx_measure_opts *opts, const cbx_case_ops *c, cbx_err *err);
-/** Why the user's choice leaves a baseline out, with a message and maybe a remedy; NONE: it does not. */
+/** Why the user's choice leaves a baseline out, with a message and maybe a remedy; NONE: it does
+ * not. */
 cbx_failure cbx__plan_selection(const cbx_measure_opts *opts, const cbx_baseline_ops *b,
                                 char message[CBX_ERR_MESSAGE_SIZE], const char **remedy);
-/** Attempts of a point in row order (platform, baseline, variant), skipped ones included.  Lives in the arena. */
+/** Attempts of a point in row order (platform, baseline, variant), skipped ones included.  Lives in
+ * the arena. */
 cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *const *platforms,
                           size_t nplatforms, const cbx_params *point, cbx__plan *out, cbx_err *err);
-/** True if the attempt is (still) to be launched: it has not failed, is not kept, and has not ended. */
+/** True if the attempt is (still) to be launched: it has not failed, is not kept, and has not
+ * ended. */
 bool cbx__attempt_alive(const cbx__attempt *a);
 /** Attempts that will be launched. */
 size_t cbx__plan_live(const cbx__plan *plan);
@@ -100,13 +104,15 @@ typedef struct cbx__times {
 cbx_status cbx__attempt_times(cbx_arena *arena, const cbx__attempt *a, cbx__times *out, cbx_err *err);
 /**
  * Finite values of a number of launches.
- * @param offset  of a double in cbx_launch_record  @param scale  of the values  @param timed  only of launches that went well
+ * @param offset  of a double in cbx_launch_record  @param scale  of the values  @param timed  only
+ *   of launches that went well
  * @param out     space for all launches
  * @return how many
  */
 size_t cbx__attempt_numbers(const cbx__attempt *a, size_t offset, double scale, bool timed, double *out);
 
-/** What the pilot saw of one attempt: time of a launch apart from its epochs and spare warm-up, and of one epoch [s]. */
+/** What the pilot saw of one attempt: time of a launch apart from its epochs and spare warm-up, and
+ * of one epoch [s]. */
 typedef struct cbx__cost {
     double fixed_s, warmup_s, epoch_s;
 } cbx__cost;
@@ -121,9 +127,9 @@ typedef struct cbx__counts {
 #define CBX__MIN_LAUNCHES 6
 
 /**
- * Counts for the whole point, the pilot's launch included, that fit into left_s seconds after the pilot: first fewer epochs (down to 1),
- * then no spare warm-up, then fewer launches (not below 6), and below 6 only when even those do not fit.
- * left_s infinite: what was asked for.
+ * Counts for the whole point, the pilot's launch included, that fit into left_s seconds after the
+ * pilot: first fewer epochs (down to 1), then no spare warm-up, then fewer launches (not below 6),
+ * and below 6 only when even those do not fit.  left_s infinite: what was asked for.
  */
 cbx__counts cbx__plan_fit(const cbx__cost *costs, size_t n, double left_s, size_t launches, size_t epochs);
 

@@ -1,9 +1,11 @@
 /**
  * One point: its inputs once, then rounds of interleaved launches over the attempts that are alive.
  *
- * The first round fixes the calls of an epoch of each attempt, finds the attempts that cannot run here at all, and what a launch costs, so that no
- * budget is overrun by what follows; the first three are the pilot, after which the counts are fixed (pilot.h).  Under a goal the
- * rounds are looked at, and attempts that have reached it are launched no more (stopping.h).  A crash is repeated once, in place.
+ * The first round fixes the calls of an epoch of each attempt, finds the attempts that cannot run
+ * here at all, and what a launch costs, so that no budget is overrun by what follows; the first
+ * three are the pilot, after which the counts are fixed (pilot.h).  Under a goal the rounds are
+ * looked at, and attempts that have reached it are launched no more (stopping.h).  A crash is
+ * repeated once, in place.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,8 +29,9 @@ static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
     return buf;
 }
 
-/* Causes that may pass, and the launches they get in one round.  What is no finding, but a busy machine, gets more; a crash, or clocks that
- * disagree, are confirmed once, and a finding that is not confirmed still counts (judge.c); what the host took the CPU from is made again once. */
+/* Causes that may pass, and the launches they get in one round.  What is no finding, but a busy
+ * machine, gets more; a crash, or clocks that disagree, are confirmed once, and a finding that is
+ * not confirmed still counts (judge.c); what the host took the CPU from is made again once. */
 static int tries_of(const cbx__attempt *a, const cbx__launch *l, int again)
 {
     cbx_failure f = l->record.failure;
@@ -220,7 +223,8 @@ static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, c
 
 /* --- counts after the pilot --- */
 
-/* Under a goal the first rounds are as many as the pilot and an interval take: more are not promised. */
+/* Under a goal the first rounds are as many as the pilot and an interval take: more are not
+ * promised. */
 static size_t launches_to_fit(const cbx__session *s)
 {
     return cbx__stopping_by_goal(s) && s->launches > CBX__FIRST_LOOK ? CBX__FIRST_LOOK : s->launches;
@@ -333,7 +337,8 @@ static cbx_status learn(cbx_ctx *ctx, cbx__session *s, cbx__point *p, double spe
     return st ? st : cbx__stopping_look(ctx, s, p, err);
 }
 
-/* The number of rounds is a plan, the budget a promise; what an interval needs is made all the same. */
+/* The number of rounds is a plan, the budget a promise; what an interval needs is made all the
+ * same. */
 static bool budget_is_spent(const cbx__point *p, double spent_s, double on_rounds_s)
 {
     double round = on_rounds_s / (double)(p->rounds ? p->rounds : 1);

@@ -1,5 +1,6 @@
 /**
- * Where a row comes from: provenance (docs/reference/row-schema.json, additive to v1).  Nothing here names a host, a user or a path.
+ * Where a row comes from: provenance (docs/reference/row-schema.json, additive to v1).  Nothing
+ * here names a host, a user or a path.
  */
 #include <math.h>
 #include <stdio.h>
@@ -176,7 +177,8 @@ static void set_scheduler(cbx_json *o, const cbx__session *s)
     cbx_json_set_double(o, "gpu_settle_s", s->opts->gpu_settle_s);
 }
 
-/* An array for each layout factor and place, an entry a launch in the order run; and whether the kernel adds its own draw to code, stack and heap. */
+/* An array for each layout factor and place, an entry a launch in the order run; and whether the
+ * kernel adds its own draw to code, stack and heap. */
 static void set_layout(cbx_json *o, const cbx__attempt *a)
 {
     const int random = cbx__layout_is_random();
@@ -302,8 +304,9 @@ static bool runs_here(const cbx__session *s, const cbx__attempt *a)
     return s->opts->in_process && !strcmp(a->baseline->provider, "native");
 }
 
-/* The state of the compile cache that a launch finds.  A confined worker has a home folder of its own, which is empty.  Without that frameworks keep what they
- * compile where the user's other programs do; only JAX is set to keep nothing, and C and NumPy compile nothing. */
+/* The state of the compile cache that a launch finds.  A confined worker has a home folder of its
+ * own, which is empty.  Without that frameworks keep what they compile where the user's other
+ * programs do; only JAX is set to keep nothing, and C and NumPy compile nothing. */
 static const char *compile_cache_of(const cbx__session *s, const cbx__attempt *a)
 {
     static const char *const keep_nothing[] = { "native", "numpy", "scipy", "jax" };

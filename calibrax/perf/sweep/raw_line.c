@@ -1,4 +1,5 @@
-/* One launch as a line of JSON beside the rows: its plan and its readings.  Nothing here names a host, a user or a path. */
+/* One launch as a line of JSON beside the rows: its plan and its readings.  Nothing here names a
+ * host, a user or a path. */
 #include <string.h>
 
 #include "calibrax/perf/sweep/public.h"

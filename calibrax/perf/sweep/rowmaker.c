@@ -1,8 +1,10 @@
 /**
- * Rows from attempts: pools the epochs, takes intervals over launches, pairs rounds with the reference, fills the row record.
+ * Rows from attempts: pools the epochs, takes intervals over launches, pairs rounds with the
+ * reference, fills the row record.
  *
- * Two ratios to the case's reference (its strongest good variant on the same platform): v1's minimum over minimum, and the paired one,
- * the median over rounds of (launch median / reference's launch median) with its order-statistic interval and verdict.
+ * Two ratios to the case's reference (its strongest good variant on the same platform): v1's
+ * minimum over minimum, and the paired one, the median over rounds of (launch median / reference's
+ * launch median) with its order-statistic interval and verdict.
  */
 #include <math.h>
 #include <string.h>
@@ -160,7 +162,8 @@ static void put_failure(const cbx__attempt *a, cbx_row *row)
 
 /* --- ratios --- */
 
-/* What an attempt is compared with: its twin's original, or the strongest good variant of the case's reference; NULL: nothing. */
+/* What an attempt is compared with: its twin's original, or the strongest good variant of the
+ * case's reference; NULL: nothing. */
 static const cbx__attempt *rival_of(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
 {
     const cbx_baseline_ops *reference = s->opts->twins ? a->baseline : s->opts->case_ops->baselines[0];
@@ -173,7 +176,8 @@ static const cbx__attempt *rival_of(const cbx__session *s, const cbx__point *p, 
     return NULL;
 }
 
-/* Of a claim made after looks.  The two one-sided tests of equivalence are each a half of a two-sided one. */
+/* Of a claim made after looks.  The two one-sided tests of equivalence are each a half of a
+ * two-sided one. */
 static double looked_p(const cbx__point *p, const cbx__attempt *a, const cbx_row *row)
 {
     bool one_sided = !strcmp(row->verdict, "equivalent");
@@ -239,7 +243,8 @@ static cbx_status put_limit(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a, 
 
 /* --- the row --- */
 
-/* Metrics go with answers that came, right or wrong, and with times that were refused; not with crashes. */
+/* Metrics go with answers that came, right or wrong, and with times that were refused; not with
+ * crashes. */
 static bool shows_metrics(const cbx__attempt *a)
 {
     return !isnan(a->median_s) &&

@@ -1,5 +1,6 @@
 /**
- * The facts of a sweep: run id, machine, probe, the worker's content; and the way to tell people how far it is.
+ * The facts of a sweep: run id, machine, probe, the worker's content; and the way to tell people
+ * how far it is.
  */
 #include "calibrax/perf/sweep/session.h"
 

@@ -1,5 +1,6 @@
 /**
- * What one sweep shares between its points, and what one point holds while it is measured.  Internal to perf.
+ * What one sweep shares between its points, and what one point holds while it is measured.
+ * Internal to perf.
  */
 #ifndef CALIBRAX_PERF_SWEEP_SESSION_H
 #define CALIBRAX_PERF_SWEEP_SESSION_H
@@ -84,22 +85,27 @@ void cbx__session_init(cbx__session *s, const cbx_measure_opts *opts);
 void cbx__session_clear(cbx__session *s);
 /** Reads the machine, its probe and the worker's content; what cannot be had is left out. */
 void cbx__session_learn(cbx_ctx *ctx, cbx__session *s);
-/** The policy of all launches.  @return CBX_EUNAVAILABLE: it is required, and cannot be had; CBX_EINVAL */
+/** The policy of all launches.  @return CBX_EUNAVAILABLE: it is required, and cannot be had;
+ * CBX_EINVAL */
 cbx_status cbx__session_confine(cbx_ctx *ctx, cbx__session *s, cbx_err *err);
 bool cbx__session_stopped(const cbx__session *s);
 /** Sleeps; a stop ends it. */
 void cbx__session_pause(const cbx__session *s, double seconds);
-/** Calls the progress function under the lock; fmt may be NULL.  `launches` are added to those done. */
+/** Calls the progress function under the lock; fmt may be NULL.  `launches` are added to those
+ * done. */
 void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches, const char *fmt, ...)
     CBX_PRINTF(4, 5);
 /** Launches that the total counts for a point from now on. */
 void cbx__session_promise(cbx__session *s, cbx__point *p, size_t launches);
-/** Measures the probe again, keeping the faster reading of each roof; once a session.  The caller holds the lock. */
+/** Measures the probe again, keeping the faster reading of each roof; once a session.  The caller
+ * holds the lock. */
 void cbx__session_repeat_probe(cbx_ctx *ctx, cbx__session *s);
 
-/** Measures all live attempts of a prepared point within its share_s.  Failures of attempts are in the attempts. */
+/** Measures all live attempts of a prepared point within its share_s.  Failures of attempts are in
+ * the attempts. */
 cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err *err);
-/** Compile times with a cache that is filled, of the attempts that went well and can keep one: launches that only compile. */
+/** Compile times with a cache that is filled, of the attempts that went well and can keep one:
+ * launches that only compile. */
 cbx_status cbx__point_warm(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx_err *err);
 /** Options of a launch, as the point and the attempt have them; l gives seed and layout. */
 void cbx__point_launch_opts(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
@@ -120,7 +126,8 @@ void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attemp
                    cbx_text *out);
 /** Roofline bound of one call [s], NaN: unknown; work of one call is written to work. */
 double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_work *work);
-/** The base of that bound: the name of a pipe ("fma") or of the level of memory ("L2"); lives as long as the session. */
+/** The base of that bound: the name of a pipe ("fma") or of the level of memory ("L2"); lives as
+ * long as the session. */
 const char *cbx__attempt_bound_by(const cbx__session *s, const cbx__point *p, const cbx__attempt *a);
 
 #endif

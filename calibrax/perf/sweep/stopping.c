@@ -61,7 +61,8 @@ static double median_now(look *k, const cbx__attempt *a)
     return n && answered(k, cbx_stat_median(k->ctx, k->mine, n, &m, NULL)) ? m : INFINITY;
 }
 
-/* The variant of the reference that an attempt is compared with, as far as one knows now; NULL: none. */
+/* The variant of the reference that an attempt is compared with, as far as one knows now; NULL:
+ * none. */
 static const cbx__attempt *rival_now(look *k, const cbx__attempt *a)
 {
     const cbx__attempt *best = NULL;

@@ -254,7 +254,8 @@ static bool sibling_is_needed(const cbx__plan *plan, const cbx__attempt *a)
     return false;
 }
 
-/* Marks kept attempts idle, except the reference while others of its platform are to be measured. */
+/* Marks kept attempts idle, except the reference while others of its platform are to be
+ * measured. */
 static void settle(const cbx__session *s, cbx__plan *plan)
 {
     for (size_t i = 0; i < plan->count; i++) {

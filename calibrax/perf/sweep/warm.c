@@ -1,8 +1,9 @@
 /*
  * Compile times with a cache that an earlier process has filled.
  *
- * The launches of the rounds compile with nothing kept: cold.  After them each attempt whose framework can keep what it compiled gets a
- * folder for it, one launch that fills the folder, and some that find it filled; they compile, are checked, and end.
+ * The launches of the rounds compile with nothing kept: cold.  After them each attempt whose
+ * framework can keep what it compiled gets a folder for it, one launch that fills the folder, and
+ * some that find it filled; they compile, are checked, and end.
  */
 #include <math.h>
 
@@ -33,7 +34,8 @@ static bool wants_warm(const cbx__attempt *a)
     return provider && provider->cache_folder && !a->failure && !a->idle && a->first;
 }
 
-/* A folder that is still empty was no cache: what is compiled next is compiled as cold as before. */
+/* A folder that is still empty was no cache: what is compiled next is compiled as cold as
+ * before. */
 static cbx_status look_into(cbx_ctx *ctx, cbx_arena *arena, const char *folder, bool *empty, cbx_err *err)
 {
     const char *const *names;

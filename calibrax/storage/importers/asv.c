@@ -1,9 +1,10 @@
 /*
  * airspeed velocity: one file of results (results/<machine>/<commit>-<env>.json, version 2).
  *
- * The columns of a row are those that the file names; rows may be cut short.  Parametrized benchmarks hold lists in the order of the
- * product of their parameters, the last one fastest.  null is a failure, NaN a skipped one.  Units come from the benchmarks.json beside
- * the machine's folder where it is there, else from the name ("time_...", "mem_...", "peakmem_...").
+ * The columns of a row are those that the file names; rows may be cut short.  Parametrized
+ * benchmarks hold lists in the order of the product of their parameters, the last one fastest.
+ * null is a failure, NaN a skipped one.  Units come from the benchmarks.json beside the machine's
+ * folder where it is there, else from the name ("time_...", "mem_...", "peakmem_...").
  */
 #include <math.h>
 #include <string.h>

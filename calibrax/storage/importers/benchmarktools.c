@@ -1,6 +1,7 @@
 /*
- * BenchmarkTools.jl, JSON: [versions, [["BenchmarkGroup", {"tags": [...], "data": {name: ["Trial", {...}]}}]]].  Groups nest; their
- * names are the scenario.  Times are nanoseconds, infinities were written as null.
+ * BenchmarkTools.jl, JSON: [versions, [["BenchmarkGroup", {"tags": [...], "data": {name: ["Trial",
+ * {...}]}}]]].  Groups nest; their names are the scenario.  Times are nanoseconds, infinities were
+ * written as null.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /*
- * Bencher Metric Format: {"benchmark": {"measure": {"value": n, "lower_value": n, "upper_value": n}}}, and its version 1, where a benchmark
- * is a list of [{"parameters": {...}, "measures": {...}}], its measures may have further numbers ("p99"), and even lack the value.
- * The measures that Bencher knows have units: latency comes in nanoseconds and becomes the time in seconds.
+ * Bencher Metric Format: {"benchmark": {"measure": {"value": n, "lower_value": n, "upper_value":
+ * n}}}, and its version 1, where a benchmark is a list of [{"parameters": {...}, "measures":
+ * {...}}], its measures may have further numbers ("p99"), and even lack the value.  The measures
+ * that Bencher knows have units: latency comes in nanoseconds and becomes the time in seconds.
  */
 #include <string.h>
 

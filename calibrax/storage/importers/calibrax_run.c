@@ -1,6 +1,7 @@
 /*
- * Run files of our own and of the Python package `calibrax`, taken unchanged, ids and unknown members included; and results of that
- * package (BenchmarkResult.save), each of which becomes a run of one point, as cbx_run_builder_add_result makes it.
+ * Run files of our own and of the Python package `calibrax`, taken unchanged, ids and unknown
+ * members included; and results of that package (BenchmarkResult.save), each of which becomes a run
+ * of one point, as cbx_run_builder_add_result makes it.
  */
 #include "calibrax/core/result.h"
 #include "calibrax/storage/importers/importer.h"

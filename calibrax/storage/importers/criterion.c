@@ -1,9 +1,9 @@
 /*
- * criterion.rs: a folder target/criterion, which folder.c makes one JSON text of, messages of cargo-criterion (JSON lines), and
- * raw.csv.  Times are nanoseconds.
+ * criterion.rs: a folder target/criterion, which folder.c makes one JSON text of, messages of
+ * cargo-criterion (JSON lines), and raw.csv.  Times are nanoseconds.
  *
- * The headline is criterion's typical value, the slope where it fitted one and the mean else, with its interval; the samples are the
- * times of one iteration.
+ * The headline is criterion's typical value, the slope where it fitted one and the mean else, with
+ * its interval; the samples are the times of one iteration.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +31,8 @@ static void begin_point(cbx__import_job *job, const char *group, const char *fun
     if (value && *value) cbx__import_tag(job, "value", value);
 }
 
-/* What one iteration moves, by the names that folders (serde's) and the other two kinds have for it. */
+/* What one iteration moves, by the names that folders (serde's) and the other two kinds have for
+ * it. */
 static const struct {
     const char *what;
     cbx__import_def def;

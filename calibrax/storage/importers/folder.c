@@ -1,6 +1,6 @@
 /*
- * Folders: the files of one (a store, results of asv, rows of nperf, files of any format), the folder of
- * criterion.rs as one text, and asv's files beside a file of results.
+ * Folders: the files of one (a store, results of asv, rows of nperf, files of any format), the
+ * folder of criterion.rs as one text, and asv's files beside a file of results.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -34,8 +34,9 @@ typedef struct walk {
 } walk;
 
 /*
- * Adds the files of a folder and, up to a depth, of those below it, names in order.  Links are followed, and each folder is read
- * once, however many links lead to it; folders whose name begins with a dot are left out.
+ * Adds the files of a folder and, up to a depth, of those below it, names in order.  Links are
+ * followed, and each folder is read once, however many links lead to it; folders whose name begins
+ * with a dot are left out.
  */
 static cbx_status add_files(walk *w, const char *folder, int depth, cbx_err *err)
 {

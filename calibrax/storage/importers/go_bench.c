@@ -1,11 +1,13 @@
 /*
- * Go's benchmark text (golang.org/design/14313-benchmark-format): "key: value" lines for what follows, "Unit" lines that state
- * which direction is better, and "BenchmarkName/k=v-P  N  value unit ...".
+ * Go's benchmark text (golang.org/design/14313-benchmark-format): "key: value" lines for what
+ * follows, "Unit" lines that state which direction is better, and "BenchmarkName/k=v-P  N  value
+ * unit ...".
  *
- * "--- FAIL: BenchmarkName-P" gives its point the time NaN, so that no gate passes it; a package that failed ("FAIL  path") is noted, since
- * benchmarks that did not run are missing.
+ * "--- FAIL: BenchmarkName-P" gives its point the time NaN, so that no gate passes it; a package
+ * that failed ("FAIL  path") is noted, since benchmarks that did not run are missing.
  *
- * Lines of one name are samples of one point; its package is the scenario, /k=v parts are tags, -P is the tag gomaxprocs.
+ * Lines of one name are samples of one point; its package is the scenario, /k=v parts are tags, -P
+ * is the tag gomaxprocs.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,7 +31,8 @@ typedef struct go_line {
     bool measured;
 } go_line;
 
-/* A value that the lines of a group have in common; its samples are used again for the next group. */
+/* A value that the lines of a group have in common; its samples are used again for the next
+ * group. */
 typedef struct go_series {
     const char *unit;
     double scale;
@@ -180,7 +183,8 @@ static void read_group(cbx__import_job *job, go_file *f, const go_line *lines, s
                 add_value(job, f, &n, unit, lines[i].measured ? v : NAN);
         }
     }
-    /* "Sort/n=10/fast-8": the point Sort/fast with n=10 and gomaxprocs=8.  Splits the name in place. */
+    /* "Sort/n=10/fast-8": the point Sort/fast with n=10 and gomaxprocs=8.  Splits the name in
+     * place. */
     char *dash = strrchr(lines->name, '-'), *next = strchr(lines->name, '/'), *part, *equals;
     cbx_allocator al = cbx__import_allocator(job);
     const char *procs = NULL;

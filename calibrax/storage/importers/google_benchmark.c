@@ -1,9 +1,9 @@
 /*
  * Google Benchmark, JSON (context.json_schema_version 1).
  *
- * Repetitions of one benchmark follow each other and become the samples of one point; their aggregates add nothing and are left out,
- * but become points where a file has aggregates only.  "copy/scaled/64/threads:2" is the point copy/scaled with the
- * tags args=64 and threads=2.
+ * Repetitions of one benchmark follow each other and become the samples of one point; their
+ * aggregates add nothing and are left out, but become points where a file has aggregates only.
+ * "copy/scaled/64/threads:2" is the point copy/scaled with the tags args=64 and threads=2.
  */
 #include <math.h>
 #include <string.h>
@@ -196,7 +196,8 @@ static void read_file(cbx__import_job *job)
             read_repetitions(job, list, i, end, scenario);
             measured = name;
         } else if (!measured || strcmp(measured, name) != 0 || !cbx_json_has(item, "real_time")) {
-            /* An aggregate without its repetitions: a point.  Only a mean or a median is a time that is compared; a spread is information. */
+            /* An aggregate without its repetitions: a point.  Only a mean or a median is a time
+             * that is compared; a spread is information. */
             static const cbx__import_field fits[] = {
                 { "real_coefficient", CBX__DEF("real_coefficient", "", INFO, SECONDARY), 1 },
                 { "cpu_coefficient", CBX__DEF("cpu_coefficient", "", INFO, SECONDARY), 1 },

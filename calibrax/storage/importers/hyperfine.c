@@ -1,8 +1,9 @@
 /*
- * hyperfine, JSON (--export-json): a result is a point "hyperfine", whose tags are the command and its parameters, so that commands can be
- * compared and ranked; seconds and bytes.
+ * hyperfine, JSON (--export-json): a result is a point "hyperfine", whose tags are the command and
+ * its parameters, so that commands can be compared and ranked; seconds and bytes.
  *
- * A command of which a run failed has the time NaN, so that no gate passes it: the time until a command fails is no measurement.
+ * A command of which a run failed has the time NaN, so that no gate passes it: the time until a
+ * command fails is no measurement.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +17,8 @@ static const cbx__import_field cpu[] = {
     { "system", CBX__DEF("system_time", "s", INFO, SECONDARY), 1 },
 };
 
-/* The command with {n} where the value of the parameter n is in it: the file has only commands with their values. */
+/* The command with {n} where the value of the parameter n is in it: the file has only commands with
+ * their values. */
 static const char *command_template(cbx__import_job *job, const char *command, const cbx_json *parameters)
 {
     cbx_allocator al = cbx__import_allocator(job);

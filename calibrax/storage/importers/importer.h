@@ -1,12 +1,14 @@
 /*
  * What an importer is, and the calls that it makes runs with.
  *
- * An importer gets a source, whose document is in memory: a JSON tree, or text that is read line by line.  It returns how sure it is that
- * the source is of its format, and then walks through it: begin a point, add tags and metrics, end the point.  A run is begun before
- * read is called; the id and the facts that the options give are added after it.
+ * An importer gets a source, whose document is in memory: a JSON tree, or text that is read line by
+ * line.  It returns how sure it is that the source is of its format, and then walks through it:
+ * begin a point, add tags and metrics, end the point.  A run is begun before read is called; the id
+ * and the facts that the options give are added after it.
  *
- * The status of a job is sticky: after the first fault every call does nothing and getters return NULL, NaN or 0, so that an importer
- * reads as the format does.  What the job returns (text, samples) lives as long as the job.
+ * The status of a job is sticky: after the first fault every call does nothing and getters return
+ * NULL, NaN or 0, so that an importer reads as the format does.  What the job returns (text,
+ * samples) lives as long as the job.
  */
 #ifndef CALIBRAX_STORAGE_IMPORTER_H
 #define CALIBRAX_STORAGE_IMPORTER_H
@@ -80,7 +82,8 @@ char *cbx__import_printf(cbx__import_job *job, const char *fmt, ...) CBX_PRINTF(
 
 /* --- JSON --- */
 
-/* Element i of an array; the place becomes "name.i", or "i" without a name.  false: there is no such element, or the job has failed. */
+/* Element i of an array; the place becomes "name.i", or "i" without a name.  false: there is no
+ * such element, or the job has failed. */
 bool cbx__import_element(cbx__import_job *job, const cbx_json *array, const char *name, size_t i,
                          const cbx_json **element);
 /* The same of the members of an object: "name.key". */
@@ -94,7 +97,8 @@ const cbx_json *cbx__import_array(cbx__import_job *job, const cbx_json *object, 
 /* Members that may be missing or null (NaN, NULL), but not of another type. */
 double cbx__import_maybe_number(cbx__import_job *job, const cbx_json *object, const char *key);
 const char *cbx__import_maybe_string(cbx__import_job *job, const cbx_json *object, const char *key);
-/* Whether a value is a number, or a word for a number that is not finite ("NaN", "+INF"); such words are numbers above, too. */
+/* Whether a value is a number, or a word for a number that is not finite ("NaN", "+INF"); such
+ * words are numbers above, too. */
 bool cbx__import_is_number(const cbx_json *v);
 double cbx__import_double(const cbx_json *v);
 /* Seconds in a unit of time ("ns", "us", "ms", "s", "sec", "min", ...); NaN for another word. */
@@ -104,9 +108,11 @@ int64_t cbx__import_milliseconds(double ms);
 
 /* --- lines --- */
 
-/* The next line of the source without its end, which the caller may change; the place becomes that line.  NULL: the end. */
+/* The next line of the source without its end, which the caller may change; the place becomes that
+ * line.  NULL: the end. */
 char *cbx__import_line(cbx__import_job *job);
-/* Cells of a line of CSV (RFC 4180, without line breaks in cells), at most `max`, in place; further cells are ignored. */
+/* Cells of a line of CSV (RFC 4180, without line breaks in cells), at most `max`, in place; further
+ * cells are ignored. */
 size_t cbx__import_cells(char *line, const char **cells, size_t max);
 /* Whether a line of the source begins with this text; whether the text is anywhere in it. */
 bool cbx__import_has_line(const cbx__import_source *src, const char *start);
@@ -119,13 +125,15 @@ typedef CBX_LIST(double) cbx__samples; /* starts zeroed */
 void cbx__import_sample(cbx__import_job *job, cbx__samples *s, double value);
 /* Capacity for n more samples.  false: the job has failed. */
 bool cbx__import_reserve(cbx__import_job *job, cbx__samples *s, size_t n);
-/* Adds all of an array of numbers, times scale; null elements are NaN.  The second one takes a member, which may be missing. */
+/* Adds all of an array of numbers, times scale; null elements are NaN.  The second one takes a
+ * member, which may be missing. */
 void cbx__import_samples(cbx__import_job *job, const cbx_json *array, const char *key, double scale, cbx__samples *s);
 void cbx__import_member_samples(cbx__import_job *job, const cbx_json *object, const char *key, double scale,
                                 cbx__samples *s);
 /*
- * Adds the numbers of a file of little-endian floats that the source names: beside it, or below its folder.  None, with a note, where
- * there is no such file, it is elsewhere, or it does not hold n numbers.
+ * Adds the numbers of a file of little-endian floats that the source names: beside it, or below its
+ * folder.  None, with a note, where there is no such file, it is elsewhere, or it does not hold n
+ * numbers.
  */
 void cbx__import_floats(cbx__import_job *job, const char *entry, const char *name, size_t n, cbx__samples *out);
 /* NaN without samples, or if a sample is NaN. */
@@ -133,7 +141,8 @@ double cbx__import_median(cbx__import_job *job, const cbx__samples *s);
 
 /* --- runs --- */
 
-/* For files of several runs: points go to the run of this key from now on; true: it is a new run. */
+/* For files of several runs: points go to the run of this key from now on; true: it is a new
+ * run. */
 bool cbx__import_run_for(cbx__import_job *job, const char *key);
 /* Microseconds since 1970, UTC. */
 void cbx__import_run_time(cbx__import_job *job, int64_t us);
@@ -144,7 +153,8 @@ void cbx__import_run_commit(cbx__import_job *job, const char *commit, const char
 /* Copies; NULL values are left out. */
 void cbx__import_run_metadata(cbx__import_job *job, const char *key, const cbx_json *value);
 void cbx__import_run_environment(cbx__import_job *job, const char *key, const cbx_json *value);
-/* The run of the job under construction, for what the calls here do not offer; NULL: the job has failed. */
+/* The run of the job under construction, for what the calls here do not offer; NULL: the job has
+ * failed. */
 cbx_run_builder *cbx__import_builder(cbx__import_job *job);
 /* A run with its own id and points; takes the reference. */
 void cbx__import_run_whole(cbx__import_job *job, cbx_run *run);
@@ -185,9 +195,11 @@ typedef struct cbx__import_field {
     double scale;
 } cbx__import_field;
 void cbx__import_fields(cbx__import_job *job, const cbx_json *object, const cbx__import_field *fields, size_t n);
-/* The spread of times [s] in "mean", "stddev", "min", "max", "q1", "q3", of which some may be missing, for information. */
+/* The spread of times [s] in "mean", "stddev", "min", "max", "q1", "q3", of which some may be
+ * missing, for information. */
 void cbx__import_spread(cbx__import_job *job, const cbx_json *object);
-/* Ends a point; without a metric it is left out.  The second one of a kind gets a tag "repeat", and a note. */
+/* Ends a point; without a metric it is left out.  The second one of a kind gets a tag "repeat", and
+ * a note. */
 void cbx__import_point_end(cbx__import_job *job);
 
 /* --- between import.c, job.c and folder.c --- */
@@ -199,11 +211,12 @@ cbx_status cbx__import_read(cbx_ctx *ctx, const cbx__importer *importer, cbx__im
 /* The member under which a folder of criterion.rs comes as one JSON text. */
 #define CBX__CRITERION_KEY "criterion_folder"
 bool cbx__import_is_folder(const char *path);
-/* A folder of criterion.rs as text: {CBX__CRITERION_KEY: [{"folder", "benchmark", "estimates", "sample"}, ...]} */
+/* A folder of criterion.rs as text: {CBX__CRITERION_KEY: [{"folder", "benchmark", "estimates",
+ * "sample"}, ...]} */
 cbx_status cbx__import_folder(cbx_ctx *ctx, const char *path, cbx_text *out, cbx_err *err);
 /*
- * What asv keeps beside a file of results: {"benchmarks": ../benchmarks.json, "machine": machine.json}; NULL: neither can be read.  The
- * caller unrefs it.  @return CBX_OK or CBX_ENOMEM
+ * What asv keeps beside a file of results: {"benchmarks": ../benchmarks.json, "machine":
+ * machine.json}; NULL: neither can be read.  The caller unrefs it.  @return CBX_OK or CBX_ENOMEM
  */
 cbx_status cbx__import_companion(cbx_ctx *ctx, const char *path, cbx_json **out, cbx_err *err);
 

@@ -1,6 +1,7 @@
 /*
- * JMH, JSON (-rf json).  "org.example.Sort.quick" is the point quick in the scenario org.example.Sort; times per operation become
- * seconds, throughputs operations a second.  metadata.launches has the number of values of each fork.
+ * JMH, JSON (-rf json).  "org.example.Sort.quick" is the point quick in the scenario
+ * org.example.Sort; times per operation become seconds, throughputs operations a second.
+ * metadata.launches has the number of values of each fork.
  */
 #include <math.h>
 #include <string.h>

@@ -410,7 +410,8 @@ void cbx__import_point_end(cbx__import_job *job)
 
 /* --- the runs are done --- */
 
-/* Gives a run its id: twelve digits from the text, the options that change it, and its number in the file. */
+/* Gives a run its id: twelve digits from the text, the options that change it, and its number in
+ * the file. */
 static cbx_status freeze(cbx__import_job *job, cbx_run_builder *b, cbx_run **out)
 {
     const char *commit = job->opts->commit, *branch = job->opts->branch;

@@ -1,8 +1,9 @@
 /*
- * Rows of nperf (JSON lines, storage/row.h): the rows of a run id are a run, in any order; a row is a point.
+ * Rows of nperf (JSON lines, storage/row.h): the rows of a run id are a run, in any order; a row is
+ * a point.
  *
- * The median of launch medians is the time, the launch medians are its samples.  A row that is not good is noted with its failure,
- * and so is a line that is not a row.
+ * The median of launch medians is the time, the launch medians are its samples.  A row that is not
+ * good is noted with its failure, and so is a line that is not a row.
  */
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +31,8 @@ static const row_metric metrics[] = {
     { offsetof(cbx_row, roofline_share), CBX__DEF("roofline_share", "", HIGHER, SECONDARY), 1 },
 };
 
-/* Metrics over launches: their median, interval and launches; of rows that do not hold them, the value at `plain`. */
+/* Metrics over launches: their median, interval and launches; of rows that do not hold them, the
+ * value at `plain`. */
 static const struct {
     size_t offset, plain;
     cbx__import_def def;

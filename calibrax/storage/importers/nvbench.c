@@ -1,7 +1,7 @@
 /*
- * NVBench, JSON (version 1): a state of a benchmark is a point, its axes are tags, its summaries metrics.  Numbers are strings in
- * "data".  The GPU's time is the headline, with its samples if the file of them (--jsonbin) is there; what a summary is called
- * otherwise is its tag.
+ * NVBench, JSON (version 1): a state of a benchmark is a point, its axes are tags, its summaries
+ * metrics.  Numbers are strings in "data".  The GPU's time is the headline, with its samples if the
+ * file of them (--jsonbin) is there; what a summary is called otherwise is its tag.
  */
 #include <math.h>
 #include <stdio.h>

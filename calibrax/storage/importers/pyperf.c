@@ -1,6 +1,6 @@
 /*
- * pyperf, JSON (version 1.0).  A run is a process: metadata.launches has for each benchmark the number of values of each process, in the
- * order of the samples.
+ * pyperf, JSON (version 1.0).  A run is a process: metadata.launches has for each benchmark the
+ * number of values of each process, in the order of the samples.
  */
 #include <string.h>
 

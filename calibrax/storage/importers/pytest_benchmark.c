@@ -1,6 +1,6 @@
 /*
- * pytest-benchmark, JSON: seconds per iteration.  "test_sort.py::test_sorted[10]" is the point test_sorted with its parameters as
- * tags; its group is the scenario, without one its module.
+ * pytest-benchmark, JSON: seconds per iteration.  "test_sort.py::test_sorted[10]" is the point
+ * test_sorted with its parameters as tags; its group is the scenario, without one its module.
  */
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /*
- * The values that importers read: members of JSON, each with a message that names what was expected and found; units; samples.
+ * The values that importers read: members of JSON, each with a message that names what was expected
+ * and found; units; samples.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -174,8 +175,9 @@ void cbx__import_member_samples(cbx__import_job *job, const cbx_json *object, co
 }
 
 /*
- * The file lies below the folder of the source.  Tools name it as seen from where they ran ("results/a.json-bin/0.bin" in
- * results/a.json), so a name that leads nowhere is tried again with only its last folder and file.
+ * The file lies below the folder of the source.  Tools name it as seen from where they ran
+ * ("results/a.json-bin/0.bin" in results/a.json), so a name that leads nowhere is tried again with
+ * only its last folder and file.
  */
 static const char *side_path(cbx__import_job *job, const char *name)
 {

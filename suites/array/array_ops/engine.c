@@ -1,5 +1,6 @@
 /*
- * The array engine as user code calls it: compiled, which is the ratio reference, and operation by operation on the reference backend.
+ * The array engine as user code calls it: compiled, which is the ratio reference, and operation by
+ * operation on the reference backend.
  */
 #include <string.h>
 

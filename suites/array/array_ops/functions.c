@@ -1,6 +1,7 @@
 /*
- * Functions that are made of many operations, as a user writes them: formulas, a model and its gradients, loops, curves that are
- * fitted in a batch, sums over all pairs.  The same code runs operation by operation, and is traced and compiled.
+ * Functions that are made of many operations, as a user writes them: formulas, a model and its
+ * gradients, loops, curves that are fitted in a batch, sums over all pairs.  The same code runs
+ * operation by operation, and is traced and compiled.
  */
 #include "calibrax/array/transform.h"
 #include "suites/array/array_ops/ops.h"
@@ -144,7 +145,8 @@ cbx_array *cbx__ao_fori(cbx_ctx *c, cbx_array *const *in, size_t n)
     return out[0];
 }
 
-/* --- residuals of stretched exponentials, B + C exp(-(2 t / tau)^beta), in a batch of curves --- */
+/* --- residuals of stretched exponentials, B + C exp(-(2 t / tau)^beta), in a batch of curves
+ * --- */
 
 BODY(residuals) /* ((tau, beta, C, B), t, values) */
 {

@@ -1,6 +1,7 @@
 /*
- * The right answers of functions.c, by formulas of their own (derivatives by hand, loops in closed form), and how far from them a right
- * implementation may be: u = 2^-53, elementary functions err by 4 ulp at most, powers through exp and log, sums as in oracle.c.
+ * The right answers of functions.c, by formulas of their own (derivatives by hand, loops in closed
+ * form), and how far from them a right implementation may be: u = 2^-53, elementary functions err
+ * by 4 ulp at most, powers through exp and log, sums as in oracle.c.
  */
 #include <math.h>
 #include <string.h>
@@ -53,7 +54,8 @@ void cbx__ao_solve_chain100(const cbx__ao_problem *q)
     }
 }
 
-/* --- the model: every number of it is below 16, and 20 operations err by 4 u of it, times the gradients behind them --- */
+/* --- the model: every number of it is below 16, and 20 operations err by 4 u of it, times the
+ * gradients behind them --- */
 
 #define MODEL_ERROR 4000.0
 
@@ -105,7 +107,8 @@ void cbx__ao_solve_model_grad_x(const cbx__ao_problem *q)
     }
 }
 
-/* --- loops: s_n^2 = 1 + sum log(1 + x), each step errs by 4 u, ds_n / dx = 1 / (2 s_n (1 + x)) --- */
+/* --- loops: s_n^2 = 1 + sum log(1 + x), each step errs by 4 u, ds_n / dx = 1 / (2 s_n (1 + x))
+ * --- */
 
 static double last_s(const cbx__ao_problem *q)
 {
@@ -155,7 +158,8 @@ typedef struct value {
     double err, err_dr[CBX__AO_FITTED];
 } value;
 
-/* A power errs by u (8 + 4 |beta log v|) of itself, so the decay by k of itself; log v near 0 by u. */
+/* A power errs by u (8 + 4 |beta log v|) of itself, so the decay by k of itself; log v near 0 by
+ * u. */
 static value value_at(const double *p, double t, double y, double u)
 {
     const long double tau = p[0], beta = p[1], contrast = p[2], v = 2 * (long double)t / tau, log_v = logl(v);

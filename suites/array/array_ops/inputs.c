@@ -1,8 +1,9 @@
 /*
  * Operands, and the turn of them that makes another problem with a known answer.
  *
- * Floats are normal numbers about 1, so that sums do not cancel and a lost element shows; integers are small enough
- * for a double to represent every sum of every rotation: 2^10 times 2^16 times 2^24 elements.
+ * Floats are normal numbers about 1, so that sums do not cancel and a lost element shows; integers
+ * are small enough for a double to represent every sum of every rotation: 2^10 times 2^16 times
+ * 2^24 elements.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ static int64_t whole(cbx__ao_kind kind, size_t n, cbx_rng *rng)
 /* Edges at equal steps over where the numbers lie. */
 static double edge(size_t i) { return 1.0 + 4.0 * ((double)i / (CBX__AO_EDGES - 1) - 0.5); }
 
-/* Parameters of a stretched exponential: relaxation time, exponent, contrast, baseline; lowest, and how far they spread. */
+/* Parameters of a stretched exponential: relaxation time, exponent, contrast, baseline; lowest, and
+ * how far they spread. */
 static const double fit[CBX__AO_FITTED][2] = { { 1, 1 }, { 0.5, 0.5 }, { 0.1, 0.3 }, { 1, 0.1 } };
 
 static double number(cbx__ao_kind kind, size_t i, cbx_rng *rng)

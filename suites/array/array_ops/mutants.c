@@ -1,6 +1,6 @@
 /*
- * Planted faults: the engine's results spoiled in ways real kernels have been wrong.  The fidelity check must reject each
- * of them; `nperf selftest --mutants` and the tests hold it to that.
+ * Planted faults: the engine's results spoiled in ways real kernels have been wrong.  The fidelity
+ * check must reject each of them; `nperf selftest --mutants` and the tests hold it to that.
  */
 #include <string.h>
 

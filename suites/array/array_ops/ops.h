@@ -1,5 +1,6 @@
 /*
- * What the files of this case share: the table of functions, the point as numbers, the plan of baselines that call the engine.
+ * What the files of this case share: the table of functions, the point as numbers, the plan of
+ * baselines that call the engine.
  */
 #ifndef SUITES_ARRAY_ARRAY_OPS_H
 #define SUITES_ARRAY_ARRAY_OPS_H

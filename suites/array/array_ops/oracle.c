@@ -1,11 +1,14 @@
 /*
- * The right answer, and how far from it a right implementation may be.  Shares no code with any baseline: libm, libc's
- * qsort, and compensated sums in long double (Neumaier, ZAMM 54 (1974) 39-51).
+ * The right answer, and how far from it a right implementation may be.  Shares no code with any
+ * baseline: libm, libc's qsort, and compensated sums in long double (Neumaier, ZAMM 54 (1974)
+ * 39-51).
  *
- * Bounds, u = 2^-24 or 2^-53 of the dtype, 0 where an answer is one of the operands, a count, or correctly rounded.
+ * Bounds, u = 2^-24 or 2^-53 of the dtype, 0 where an answer is one of the operands, a count, or
+ * correctly rounded.
  *
- *   sums      the smaller of gamma_k S and lambda sqrt(k) u S, S = sum |t|: Higham, Accuracy and Stability (2002), (3.7),
- *             and the model of Higham & Mary, SIAM J. Sci. Comput. 41 (2019) A2815; any order of the additions may come
+ *   sums      the smaller of gamma_k S and lambda sqrt(k) u S, S = sum |t|: Higham, Accuracy and
+ *             Stability (2002), (3.7), and the model of Higham & Mary, SIAM J. Sci. Comput. 41
+ *             (2019) A2815; any order of the additions may come
  *   mean      that over n, and the rounding of the quotient
  *   std       half of the relative error of a sum of squares, and of the root
  *   exp       4 ulp, what vector libraries promise
@@ -155,7 +158,8 @@ void cbx__ao_solve_sort(const cbx__ao_problem *q)
     qsort(q->answer, q->p->n, sizeof *q->answer, by_value);
 }
 
-/* The k-th smallest by counting: what is below it, and what equals it (selection by bisection over the values' range). */
+/* The k-th smallest by counting: what is below it, and what equals it (selection by bisection over
+ * the values' range). */
 static double kth(const double *x, size_t n, size_t k)
 {
     double low = INFINITY, high = -INFINITY;

@@ -1,8 +1,9 @@
 /*
- * Plain loops with ordinary stores into memory that is there already: what a function costs without an engine around it.
+ * Plain loops with ordinary stores into memory that is there already: what a function costs without
+ * an engine around it.
  *
- * Only for functions that such a loop does at the speed of memory.  Sums run in 16 lanes, so that a compiler may keep
- * them in vector registers without reordering anything by itself.
+ * Only for functions that such a loop does at the speed of memory.  Sums run in 16 lanes, so that a
+ * compiler may keep them in vector registers without reordering anything by itself.
  */
 #include <string.h>
 #ifdef __x86_64__

@@ -1,8 +1,10 @@
 /*
- * The table of functions that the case measures, and what follows from a line of it: operands, result, work.
+ * The table of functions that the case measures, and what follows from a line of it: operands,
+ * result, work.
  *
- * Work is a lower bound: every operand read once, the result written once, and the arithmetic that no algorithm avoids.
- * Comparisons of sort and percentile are left out, since a radix sort makes none.
+ * Work is a lower bound: every operand read once, the result written once, and the arithmetic that
+ * no algorithm avoids.  Comparisons of sort and percentile are left out, since a radix sort makes
+ * none.
  */
 #include <math.h>
 #include <string.h>
@@ -59,7 +61,8 @@ enum { F64 = 1u << CBX_F64, F32 = 1u << CBX_F32, I64 = 1u << CBX_I64, FLOATS = F
     }
 
 /* clang-format off */
-/* name, dtypes, operands, result, turn, pipe and operations of an element: exp as in semiring_matmul, its fewest of float32 */
+/* name, dtypes, operands, result, turn, pipe and operations of an element: exp as in
+ * semiring_matmul, its fewest of float32 */
 const cbx__ao_op cbx__ao_ops[] = {
     OP(add,        NUMBERS, NUMBERS, NUMBERS, NONE,      EACH,    SHIFT,   ADD, 1),
     OP(exp,        FLOATS,  NUMBERS, NONE,    NONE,      EACH,    SHIFT,   FMA, 7),

@@ -25,8 +25,9 @@ cbx_status cbx__ell_make(cbx_ctx *ctx, const cbx__suite_graph *g, cbx_dtype dtyp
     [(first) + CBX__ELL_INDICES] = { 0, -1, true }, [(first) + CBX__ELL_WEIGHTS] = { 0, -1 },                          \
                [(first) + CBX__ELL_DEGREE] = { 0, -1 }
 
-/* Planted faults of all ell_ cases, each by the `run` of the honest baseline, with the numbers of the inputs `values` (n-by-k), `degree`
- * and `indices`; spare memory holds a copy of degree or indices. */
+/* Planted faults of all ell_ cases, each by the `run` of the honest baseline, with the numbers of
+ * the inputs `values` (n-by-k), `degree` and `indices`; spare memory holds a copy of degree or
+ * indices. */
 void cbx__ell_run_drop_last(void *plan, cbx__suite_run_fn *run, size_t degree);
 void cbx__ell_run_padding(void *plan, cbx__suite_run_fn *run, size_t values, size_t degree);
 void cbx__ell_run_next(void *plan, cbx__suite_run_fn *run, size_t indices);

@@ -40,7 +40,8 @@ static bool same_point(const cbx_row *a, const cbx_row *b)
     return !strcmp(a->case_name, b->case_name) && !strcmp(a->point_json, b->point_json);
 }
 
-/* Counts the point of row i unless an earlier row has it: its dtype, and its size, the product of its extents. */
+/* Counts the point of row i unless an earlier row has it: its dtype, and its size, the product of
+ * its extents. */
 static void count_point(op *o, const cbx_rows *rows, size_t i, cbx_arena *arena)
 {
     cbx_json *point = NULL, *value;
@@ -77,7 +78,8 @@ static strength strength_of(const op *o, const cbx_row *r)
     return o->framework && !strcmp(r->framework, o->framework) ? INTERNAL : STRONG;
 }
 
-/* The time of a strong rival over that of the fastest variant of the primary at the same point, on the same machine. */
+/* The time of a strong rival over that of the fastest variant of the primary at the same point, on
+ * the same machine. */
 static void compare_rival(op *o, const cbx_rows *rows, const cbx_row *r)
 {
     double own = NAN;

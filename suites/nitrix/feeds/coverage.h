@@ -18,8 +18,8 @@
 CBX_BEGIN_DECLS
 
 /** {"schema":"nperf-coverage","version":1,"ops":[{"op","case","platforms","reference","precision","scale","points","good_rows",
- *  "worst_ratio":{"cpu","gpu"},"deficits":[...]}],"orphans":[cases that no operation
- *  has],"unmeasured":[operations without a case]}
+ * "worst_ratio":{"cpu","gpu"},"deficits":[...]}],"orphans":[cases that no operation
+ * has],"unmeasured":[operations without a case]}
  * @param rows     one row a key (cbx_rows_latest)
  * @param cases    names that are listed even without rows; may be NULL
  * @param catalogue  an op_matrix, whose operations without rows are listed as unmeasured; NULL:

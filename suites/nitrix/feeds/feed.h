@@ -1,8 +1,10 @@
-/** Documents for other tools, from rows: the decision bundle of one point, and the fields of an op_matrix.
+/** Documents for other tools, from rows: the decision bundle of one point, and the fields of an
+ * op_matrix.
  *
- * Both are of one case.  Rows are matched by point without its seed; of rows with the same baseline, variant and
- * platform the newest good one counts.  Rows of different machines are not mixed: the default is the machine of the
- * newest row.  Documents are new values that the caller unrefs. */
+ * Both are of one case.  Rows are matched by point without its seed; of rows with the same
+ * baseline, variant and platform the newest good one counts.  Rows of different machines are not
+ * mixed: the default is the machine of the newest row.  Documents are new values that the caller
+ * unrefs. */
 #ifndef CALIBRAX_SUITES_NITRIX_FEEDS_FEED_H
 #define CALIBRAX_SUITES_NITRIX_FEEDS_FEED_H
 
@@ -25,11 +27,11 @@ typedef struct cbx_bundle_opts {
 #define CBX_BUNDLE_OPTS_INIT CBX_OPTS(cbx_bundle_opts, 0, 0, 0)
 
 /** {"schema":"nperf-bundle","version":1,"op","case","machine","point","ratio_reference","fidelity_threshold":1.0,"fidelity_threshold_unit",
- *  "platforms":{P:{"baselines":{B:{"status","steady":{min,median,p95,lower,upper},"steady_unit","ratio_vs_reference","ratio_paired",
- *  "fidelity":{status,rel_to_tol},"within_fidelity_threshold","peak_hbm_mb","host_rss_mb","memory_increase_mb","compile_s",
- *  "compile_warm_s","detectable"}},"trend":{B:[{run_id,min,ratio_vs_reference}]}}},
- *  "recommendation":null,"note"}.  Evidence, never a verdict: recommendation is null by policy. 
- *  Trend: good rows, oldest first.
+ * "platforms":{P:{"baselines":{B:{"status","steady":{min,median,p95,lower,upper},"steady_unit","ratio_vs_reference","ratio_paired",
+ * "fidelity":{status,rel_to_tol},"within_fidelity_threshold","peak_hbm_mb","host_rss_mb","memory_increase_mb","compile_s",
+ * "compile_warm_s","detectable"}},"trend":{B:[{run_id,min,ratio_vs_reference}]}}},
+ * "recommendation":null,"note"}.  Evidence, never a verdict: recommendation is null by policy.
+ * Trend: good rows, oldest first.
  * @param rows  all rows there are, old ones too
  * @return CBX_OK; CBX_ENOENT (no row of the case, the point or the machine: the message lists what
  *   there is); CBX_EFORMAT (point); CBX_ENOMEM */

@@ -1,4 +1,5 @@
-/* Internal to the feeds: rows of one case, point and machine, and the newest good one of each baseline. */
+/* Internal to the feeds: rows of one case, point and machine, and the newest good one of each
+ * baseline. */
 #ifndef CALIBRAX_SUITES_NITRIX_FEEDS_FEED_ROWS_H
 #define CALIBRAX_SUITES_NITRIX_FEEDS_FEED_ROWS_H
 
@@ -32,7 +33,8 @@ typedef struct cbx__feed_rows {
 const char *cbx__feed_point(cbx_arena *arena, const char *json);
 /** "openblas (tuned)" */
 const char *cbx__feed_name(cbx_arena *arena, const cbx_row *row);
-/** All memory is in the arena.  @return CBX_OK; CBX_ENOENT; CBX_EUNSUPPORTED (fast runs only); CBX_ENOMEM */
+/** All memory is in the arena.  @return CBX_OK; CBX_ENOENT; CBX_EUNSUPPORTED (fast runs only);
+ * CBX_ENOMEM */
 cbx_status cbx__feed_select(cbx_arena *arena, const cbx_rows *rows, const cbx__feed_want *want, cbx__feed_rows *out,
                             cbx_err *err);
 

@@ -40,7 +40,8 @@ static bool has_device(const cbx__feed_rows *f, const char *device)
     return false;
 }
 
-/* The fastest variant of a baseline on a device: the smallest minimum of its good rows; else any row, for the reason. */
+/* The fastest variant of a baseline on a device: the smallest minimum of its good rows; else any
+ * row, for the reason. */
 static const cbx_row *side(const cbx__feed_rows *f, const char *device, const char *baseline)
 {
     const cbx_row *best = NULL;

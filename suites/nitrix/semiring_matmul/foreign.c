@@ -31,7 +31,8 @@ const cbx_baseline_ops cbx__sm_foreign[CBX__SM_FOREIGN] = {
     FOREIGN("numpy", "numpy", "matmul for real and boolean; else for each k ufuncs with out= on a block of C",
             work_numpy),
     FOREIGN("jax-stream", "jax", "fori_loop over k that updates all of C", cbx__sm_work_foreign_stream),
-    /* XLA fuses the broadcast away for most algebras: work without a temporary is the lower bound. */
+    /* XLA fuses the broadcast away for most algebras: work without a temporary is the lower
+     * bound. */
     FOREIGN("jax-naive", "jax", "broadcast to m x k x n, then reduce; XLA fuses all but log",
             cbx__sm_work_foreign_stream, .supports = cbx__sm_supports_dense,
             .slow_reason = "log materialises its temporary: 512 MiB at 512^3 f32, 315 ms against 115 ms of jax-stream, "

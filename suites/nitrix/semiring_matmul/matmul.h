@@ -54,7 +54,8 @@ typedef struct cbx__sm_plan {
     cbx_matmul product;  /* without operands; of baselines that call the tiled kernel */
 } cbx__sm_plan;
 
-/** A plan with so many bytes of scratch and spare memory (content undefined), product without workspace. */
+/** A plan with so many bytes of scratch and spare memory (content undefined), product without
+ * workspace. */
 cbx_status cbx__sm_plan_create(cbx_ctx *ctx, const cbx_params *params, size_t scratch_bytes, size_t spare_bytes,
                                void **plan, cbx_err *err);
 /** The product of a point, without operands, on one thread. */

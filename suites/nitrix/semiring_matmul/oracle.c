@@ -137,7 +137,8 @@ static pair two_sum(double x, double y)
     return (pair){ s, (x - (s - z)) + (y - z) };
 }
 
-/* top[j]: the largest term of each column, and what the special terms decide: NaN, +inf, all -inf. */
+/* top[j]: the largest term of each column, and what the special terms decide: NaN, +inf, all
+ * -inf. */
 static void largest_terms(const problem *q, size_t i, double *top)
 {
     const size_t k = q->p.k, n = q->p.n;
