@@ -77,6 +77,8 @@ MESSAGES = [
     (r"\ball (when|if) left out\b", "default: all"),
     (r"\bof the order and the\b", "seed of the order"),
     (r"\b(of|by) that is none\b", "invalid"),
+    (r"\b(\w+ \w+),? \1\b", "the phrase once"),
+    (r"\b(a|an|and|of|that|the|this|to|with) \1\b", "the word once"),
 ]
 # a part of an identifier, whole
 PARTS = {
@@ -164,6 +166,7 @@ def selftest() -> int:
         "an integer": ("a.c", 'f("must be a whole number");\n'),
         "upper case": ("a.md", "Anew.\n"),
         "a build file": ("meson.build", "# what is told\n"),
+        "a phrase twice": ("a.c", 'f("number of number of launches");\n'),
         "a missing article": ("a.c", 'f("\'x\' is no object");\n'),
         "a prefix": ("a.c", 'f("the beginning of one, or latest");\n'),
         "a cut file": ("a.md", "The file was cut short.\n"),

@@ -67,7 +67,7 @@ cbx_status cbx_file_read(cbx_ctx *ctx, const char *path, size_t max_bytes, char 
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
     if (fstat(fd, &info)) {
-        st = cbx_fail_errno(err, errno, "cannot look at '%s'", path);
+        st = cbx_fail_errno(err, errno, "cannot read the attributes of '%s'", path);
         goto done;
     }
     if (info.st_size > 0 && (uint64_t)info.st_size > max_bytes) {

@@ -72,7 +72,7 @@ static cbx_status read_opts(const cbx_bisect_opts *in, cbx_bisect_opts *out, cbx
     if (out->end_launches == 0) out->end_launches = END_LAUNCHES;
     if (out->max_launches == 0) out->max_launches = MAX_LAUNCHES;
     if (!(out->confidence > 0.5 && out->confidence < 1))
-        return cbx_fail(err, CBX_EINVAL, "a confidence of %g: it must be above 0.5 and below 1", out->confidence);
+        return cbx_fail(err, CBX_EINVAL, "'confidence' must be above 0.5 and below 1, got %g", out->confidence);
     if (out->end_launches < FEWEST_ENDS)
         return cbx_fail(err, CBX_EINVAL, "%zu launches of each end: at least %d are needed", out->end_launches,
                         FEWEST_ENDS);
@@ -85,8 +85,8 @@ static cbx_status check_graph(const cbx_bisect_graph *g, cbx_err *err)
 {
     if (g->ncommits == 0) return cbx_fail(err, CBX_EINVAL, "no commits between the ends of the search");
     if (g->ncommits > CBX_BISECT_MAX_COMMITS)
-        return cbx_fail(err, CBX_EOVERFLOW, "%zu commits to search, at most %d: choose ends that are nearer",
-                        g->ncommits, CBX_BISECT_MAX_COMMITS);
+        return cbx_fail(err, CBX_EOVERFLOW, "%zu commits to search, at most %d: choose closer ends", g->ncommits,
+                        CBX_BISECT_MAX_COMMITS);
     if (!g->good || !g->names) return cbx_fail(err, CBX_EINVAL, "commits without names");
     for (size_t i = 0; i < g->ncommits; i++) {
         if (!g->names[i]) return cbx_fail(err, CBX_EINVAL, "commit %zu has no name", i);
@@ -565,8 +565,8 @@ static cbx_status need_same(const cbx_json *state, const char *key, const char *
 
     if (st || !strcmp(found, wanted)) return st;
     return cbx_fail(err, CBX_EINVAL,
-                    "'%s' is of another search: its %s is '%s', not '%s'; name another state file or remove it", what,
-                    key, found, wanted);
+                    "'%s' belongs to another search: its %s is '%s', not '%s'; name another state file or remove it",
+                    what, key, found, wanted);
 }
 
 static cbx_status check_head(const cbx_bisect *b, const cbx_json *state, const char *what, cbx_err *err)

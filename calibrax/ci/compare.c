@@ -72,7 +72,8 @@ static cbx_status launch(job *j, int side, double *value, cbx_err *err)
     if (*end.message)
         return cbx_fail(err, CBX_ECHILD, "the benchmark of '%s' failed: %.300s", name_of(j, side), end.message);
     if (*value > 0 && isfinite(*value)) return CBX_OK;
-    return cbx_fail(err, CBX_EDOM, "the benchmark of '%s' gave %g: a cost is above 0", name_of(j, side), *value);
+    return cbx_fail(err, CBX_EDOM, "the benchmark of '%s' returned %g: a cost must be above 0", name_of(j, side),
+                    *value);
 }
 
 /* --- the verdict --- */

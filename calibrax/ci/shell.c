@@ -270,8 +270,8 @@ cbx_status cbx__repository_resolve(cbx__shell *sh, cbx_arena *arena, const char 
     st = cbx__git(sh, arena, repository, args, &out, &code, err);
     if (st) return st;
     if (code == 127) return cbx_fail(err, CBX_EUNAVAILABLE, "%s needs git: apt-get install git", what);
-    if (code == 128) return cbx_fail(err, CBX_ENOENT, "'%s' is in no git repository", repository);
-    if (code != 0) return cbx_fail(err, CBX_ENOENT, "'%s' names no commit of the repository at '%s'", rev, repository);
+    if (code == 128) return cbx_fail(err, CBX_ENOENT, "'%s' is not in a git repository", repository);
+    if (code != 0) return cbx_fail(err, CBX_ENOENT, "'%s' is not a commit of the repository at '%s'", rev, repository);
     *hash = cbx_arena_strndup(arena, out, strcspn(out, "\n"));
     return *hash ? CBX_OK : cbx_fail_nomem(err, "a command or a worktree");
 }

@@ -311,7 +311,7 @@ cbx_status cbx_machine_read_memory(cbx_ctx *ctx, const char *root, uint64_t *tot
 
     cbx_arena_init(&r.arena, cbx_ctx_allocator(ctx));
     read_memory(&r, &total, &available);
-    if (!r.st && !total) r.st = cbx_fail(err, CBX_ENOENT, "no 'proc/meminfo' has the memory of this machine");
+    if (!r.st && !total) r.st = cbx_fail(err, CBX_ENOENT, "'proc/meminfo' does not list the memory of this machine");
     /* The limit of the control group that a container sees as its root; a host's root has no such
      * file, "max" is no limit. */
     max = optional(&r, "sys/fs/cgroup/memory.max");

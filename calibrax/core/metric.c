@@ -237,7 +237,7 @@ cbx_status cbx__record_def(cbx_arena *arena, const cbx_metric_def *def, cbx_metr
         st = cbx__record_text(arena, def->description ? def->description : "", "metric description", &copy.description,
                               err);
     if (!st && ((size_t)def->direction >= CBX_LEN(direction_names) || (size_t)def->priority >= CBX_LEN(priority_names)))
-        st = cbx_fail(err, CBX_EINVAL, "metric '%s' has no such direction or priority", def->name);
+        st = cbx_fail(err, CBX_EINVAL, "metric '%s' has an unknown direction or priority", def->name);
     if (!st) *out = copy;
     return st;
 }

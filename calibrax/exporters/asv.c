@@ -116,7 +116,7 @@ static cbx_status check_unit(const benchmark *b, const cbx_run *run, const char 
     if (!strcmp(b->given, unit)) return CBX_OK;
     set_unit(&now, unit);
     if (!strcmp(now.unit, b->unit) && now.times == b->times && now.per == b->per) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "run '%s' has '%s' in another unit than the runs before it: export them apart",
+    return cbx_fail(err, CBX_EINVAL, "run '%s' has '%s' in another unit than earlier runs: export them separately",
                     cbx_run_id(run), b->metric);
 }
 

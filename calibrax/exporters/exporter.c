@@ -111,7 +111,7 @@ cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err 
         s->file = NULL;
     } else if (!st && !same_files(cbx_replacement_path(s->file), s->path))
         st = cbx_fail(err, CBX_EEXIST,
-                      "'%s' exists and has another content: choose another folder, or allow it to be replaced",
+                      "'%s' exists and has different content: choose another folder, or allow it to be replaced",
                       s->path);
     if (!st) {
         const char *copy = cbx_arena_strdup(&job->out.arena, s->path);
@@ -256,7 +256,7 @@ cbx_status cbx_export_runs(cbx_ctx *ctx, const cbx_exporter *format, const cbx_r
 static cbx_status check_machines(const cbx_run *run, const cbx_run *baseline, cbx_err *err)
 {
     if (cbx_run_same_machine(run, baseline) == CBX_MACHINE_OTHER)
-        return cbx_fail(err, CBX_EPERM, "runs '%s' and '%s' are of machines that differ", cbx_run_id(run),
+        return cbx_fail(err, CBX_EPERM, "runs '%s' and '%s' are from different machines", cbx_run_id(run),
                         cbx_run_id(baseline));
     if (cbx_run_same_machine(run, run) != CBX_MACHINE_UNKNOWN) run = baseline;
     return cbx_run_same_machine(run, run) == CBX_MACHINE_UNKNOWN

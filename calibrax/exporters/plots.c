@@ -677,8 +677,7 @@ static cbx_status find_kind(const char *name, const struct kind **out, cbx_err *
     for (*out = kinds; *out < kinds + CBX_LEN(kinds); ++*out)
         if (!strcmp((*out)->name, name)) return CBX_OK;
     return cbx_fail(err, CBX_EINVAL,
-                    "no plot '%s': auto, bar, line, box, violin, convergence, heat, pareto and roofline are known",
-                    name);
+                    "unknown plot '%s': use auto, bar, line, box, violin, convergence, heat, pareto or roofline", name);
 }
 
 /* --- files --- */

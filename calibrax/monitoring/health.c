@@ -36,13 +36,13 @@ static cbx_status read_opts(const cbx_health_opts *in, cbx_health_opts *o, cbx_e
     if (!st) st = cbx_check_range("min_executions", (double)o->min_executions, 1, (double)o->window, err);
     if (st) return st;
     if (!(o->degraded_rate >= 0 && o->degraded_rate <= o->critical_rate && o->critical_rate < 1))
-        return cbx_fail(err, CBX_EINVAL, "failure rates %g and %g: 0 <= degraded <= critical < 1", o->degraded_rate,
-                        o->critical_rate);
+        return cbx_fail(err, CBX_EINVAL, "the failure rates must be 0 <= degraded <= critical < 1, got %g and %g",
+                        o->degraded_rate, o->critical_rate);
     if (!(o->hysteresis >= 0 && o->hysteresis < 1))
-        return cbx_fail(err, CBX_EINVAL, "a hysteresis of %g: 0 <= hysteresis < 1", o->hysteresis);
+        return cbx_fail(err, CBX_EINVAL, "'hysteresis' must be at least 0 and less than 1, got %g", o->hysteresis);
     if (!(o->degraded_slow >= 1 && o->degraded_slow <= o->critical_slow))
-        return cbx_fail(err, CBX_EINVAL, "slow by %g and %g baselines: 1 <= degraded <= critical", o->degraded_slow,
-                        o->critical_slow);
+        return cbx_fail(err, CBX_EINVAL, "the slow factors must be 1 <= degraded <= critical, got %g and %g",
+                        o->degraded_slow, o->critical_slow);
     return CBX_OK;
 }
 

@@ -249,7 +249,7 @@ static cbx_status run_command(const cbx_sink *s, const char *line, size_t len, c
         st = cbx__process_start(&o, &p, err);
     }
     if (!st && !cbx__process_wait(&p, (uint64_t)(1e9 * s->timeout_s)))
-        st = cbx_fail(err, CBX_ETIMEOUT, "'%s' took an alert for more than %g s and was stopped", s->target,
+        st = cbx_fail(err, CBX_ETIMEOUT, "'%s' ran for more than %g s on an alert and was stopped", s->target,
                       s->timeout_s);
     cbx__process_finish(&p);
     code = cbx__process_exit_status(&p);

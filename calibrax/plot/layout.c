@@ -59,7 +59,7 @@ static cbx_status find_ranges(cbx__sheet *sh, cbx_err *err)
     const cbx_plot *p = sh->plot;
     range x = { INFINITY, -INFINITY }, y = x, heat = x;
 
-    if (!p->first) return cbx_fail(err, CBX_EINVAL, "a plot with nothing in it");
+    if (!p->first) return cbx_fail(err, CBX_EINVAL, "a plot needs a series");
     for (const cbx__mark *m = p->first; m; m = m->next) {
         switch (m->kind) {
         case CBX__MARK_BARS: take(&y, 0); /* fall through */

@@ -171,7 +171,7 @@ cbx_status cbx_plot_bars(cbx_plot *p, const cbx_plot_series *s, cbx_err *err)
 
     if (st) return st;
     if (p->opts.y != CBX_PLOT_LINEAR)
-        return cbx_fail(err, CBX_EINVAL, "bars on a logarithmic axis have no meaning: draw the values as points");
+        return cbx_fail(err, CBX_EINVAL, "bars cannot be drawn on a logarithmic axis: draw the values as points");
     m.line = copy_series(p, s, &full);
     m.line.x = m.line.x_lower = m.line.x_upper = NULL;
     st = keep(p, &m, full, err);
@@ -188,7 +188,7 @@ cbx_status cbx_plot_boxes(cbx_plot *p, size_t at, const cbx_plot_box *box, cbx_e
 
     if (!(isfinite(box->low) && isfinite(box->high) && box->low <= box->q1 && box->q1 <= box->median &&
           box->median <= box->q3 && box->q3 <= box->high))
-        return cbx_fail(err, CBX_EDOM, "the five numbers of box %zu do not rise", at);
+        return cbx_fail(err, CBX_EDOM, "the five numbers of box %zu must ascend", at);
     if (p->opts.y == CBX_PLOT_LOG) {
         cbx_status st = check_log(&box->low, 1, 'y', "a box", err);
         if (!st) st = check_log(box->outliers, box->noutliers, 'y', "a box", err);
@@ -204,8 +204,7 @@ cbx_status cbx_plot_violin(cbx_plot *p, size_t at, const double *samples, size_t
     double *finite;
     size_t k = 0;
 
-    if (p->opts.y != CBX_PLOT_LINEAR)
-        return cbx_fail(err, CBX_EINVAL, "a violin is a density over a linear axis: take a linear y");
+    if (p->opts.y != CBX_PLOT_LINEAR) return cbx_fail(err, CBX_EINVAL, "a violin needs a linear y axis");
     finite = cbx_arena_calloc(&p->arena, n, sizeof *finite);
     if (!finite) return cbx_fail_nomem(err, "a plot");
     for (size_t i = 0; i < n; i++)
@@ -246,9 +245,9 @@ cbx_status cbx__plot_note_at(cbx_plot *p, double x, double y, const char *text, 
     cbx__mark m = { .kind = CBX__MARK_NOTE, .place = { x, y }, .below = below };
     bool full = false;
 
-    if (!text || !isfinite(x) || !isfinite(y)) return cbx_fail(err, CBX_EINVAL, "a note needs words and a place");
+    if (!text || !isfinite(x) || !isfinite(y)) return cbx_fail(err, CBX_EINVAL, "a note needs a text and a position");
     if ((p->opts.x == CBX_PLOT_LOG && x <= 0) || (p->opts.y == CBX_PLOT_LOG && y <= 0))
-        return cbx_fail(err, CBX_EDOM, "a note at (%g, %g) has no place on a logarithmic axis", x, y);
+        return cbx_fail(err, CBX_EDOM, "a note at (%g, %g) is not on a logarithmic axis", x, y);
     m.words = words(p, text, LABEL_LONGEST, &full);
     return keep(p, &m, full, err);
 }

@@ -88,7 +88,7 @@ static cbx_status time_all(cbx_ctx *ctx, pass *p, cbx_err *err)
     if (st) return st;
     if (p->backwards) return cbx_fail(err, CBX_EDOM, "the clock ran backwards: its readings cannot be used");
     if (!t->nbatches)
-        return cbx_fail(err, CBX_ENOENT, "no batch was left to count: %zu came, %zu were to warm up with",
+        return cbx_fail(err, CBX_ENOENT, "no batch was left to measure: there were %zu, and %zu are for warm-up",
                         t->warmup_batches, p->o.warmup);
     st = cbx_stat_summary(ctx, t->batch_s, t->nbatches, &t->summary, err);
     if (!st) st = cbx_stat_median_interval(ctx, t->batch_s, t->nbatches, p->o.level, &t->batch, err);

@@ -122,8 +122,8 @@ cbx_status cbx_carbon_find(const char *country, const cbx_carbon_intensity **out
         words[2 * i + 1] = table[i].name;
     }
     near = cbx_nearest_word(country, words, CBX_LEN(words));
-    if (near) return cbx_fail(err, CBX_ENOENT, "no grid intensity of '%s': did you mean '%s'?", country, near);
-    return cbx_fail(err, CBX_ENOENT, "no grid intensity of '%s': give the grams per kWh instead", country);
+    if (near) return cbx_fail(err, CBX_ENOENT, "no grid intensity for '%s': did you mean '%s'?", country, near);
+    return cbx_fail(err, CBX_ENOENT, "no grid intensity for '%s': give the grams per kWh instead", country);
 }
 
 /* --- regions --- */
@@ -183,12 +183,13 @@ cbx_status cbx_carbon_find_region(const char *country, const char *region, const
         return CBX_OK;
     }
     if (!any)
-        return cbx_fail(err, CBX_ENOENT,
-                        "no grid intensity of parts of '%s': leave the region out, which gives %.0f g/kWh, or give the "
-                        "grams per kWh instead",
-                        country, whole->g_per_kwh);
+        return cbx_fail(
+            err, CBX_ENOENT,
+            "no grid intensity for parts of '%s': leave the region out, which gives %.0f g/kWh, or give the "
+            "grams per kWh instead",
+            country, whole->g_per_kwh);
     put_near(country, region, near, sizeof near);
-    return cbx_fail(err, CBX_ENOENT, "no grid intensity of '%s'%s%s: %s%s", region, country ? " in " : "",
+    return cbx_fail(err, CBX_ENOENT, "no grid intensity for '%s'%s%s: %s%s", region, country ? " in " : "",
                     country ? country : "", near[0] ? "similar names are " : "use a code such as 'US-CA'",
                     near[0] ? near : ", or give the grams per kWh instead");
 }

@@ -108,7 +108,7 @@ static cbx_status open_papi(cbx_ctx *ctx, const char *path, cbx__counter *c, cbx
         fault = add_all(c, one, 1);
     }
     if (fault)
-        return cbx_fail(err, CBX_EUNAVAILABLE, "PAPI counts no floating-point operations here (%s)",
+        return cbx_fail(err, CBX_EUNAVAILABLE, "PAPI does not count floating-point operations on this machine (%s)",
                         c->p.words(fault) ? c->p.words(fault) : "no reason given");
     snprintf(c->words, sizeof c->words, "%s", c->nevents == 2 ? "PAPI_DP_OPS + PAPI_SP_OPS" : "PAPI_FP_OPS");
     return CBX_OK;
@@ -171,7 +171,8 @@ static cbx_status open_perf(cbx_ctx *ctx, const cbx__counter_opts *o, cbx__count
     for (c->nevents = 0; c->nevents < n; c->nevents++) {
         int fd = o->open ? o->open(events[c->nevents].config) : open_event(events[c->nevents].config);
         if (fd < 0)
-            return cbx_fail(err, CBX_EUNAVAILABLE, "the kernel opens no counter (%s)%s", strerror(-fd), remedy(-fd));
+            return cbx_fail(err, CBX_EUNAVAILABLE, "the kernel does not open a counter (%s)%s", strerror(-fd),
+                            remedy(-fd));
         c->event[c->nevents].fd = fd;
         c->event[c->nevents].flop = events[c->nevents].flop;
     }

@@ -106,7 +106,7 @@ static cbx_status find_device(cbx_gpu *g, const char *address, unsigned index, c
     if (!fault && g->f.name(g->device, g->name, sizeof g->name)) snprintf(g->name, sizeof g->name, "GPU %s", words);
     g->name[sizeof g->name - 1] = '\0';
     if (!fault) return CBX_OK;
-    return cbx_fail(err, fault == NVML_NO_PERMISSION ? CBX_EPERM : CBX_ENOENT, "NVML refuses GPU %s with error %d: %s",
+    return cbx_fail(err, fault == NVML_NO_PERMISSION ? CBX_EPERM : CBX_ENOENT, "NVML cannot open GPU %s, error %d: %s",
                     words, fault, g->f.error(fault));
 }
 
@@ -142,8 +142,9 @@ static cbx_status open_device(cbx_ctx *ctx, const char *address, unsigned index,
     if (st) goto done;
     fault = g->f.init();
     if (fault) {
-        st = cbx_fail(err, CBX_EUNAVAILABLE, "NVML does not start, error %d: %s: is the driver of NVIDIA loaded?",
-                      fault, g->f.error(fault));
+        st = cbx_fail(err, CBX_EUNAVAILABLE,
+                      "NVML cannot be initialised, error %d: %s: check that NVIDIA's driver is loaded", fault,
+                      g->f.error(fault));
         goto done;
     }
     st = find_device(g, address, index, err);

@@ -123,7 +123,7 @@ static bool find(const char *word, size_t offset, cbx_hardware *out)
 cbx_status cbx_hardware_find(const char *name, cbx_hardware *out, cbx_err *err)
 {
     if (find(name, offsetof(device, name), out) || find(name, offsetof(device, drivers), out)) return CBX_OK;
-    return cbx_fail(err, CBX_ENOENT, "no data sheet of '%s': measure its roofs instead", name);
+    return cbx_fail(err, CBX_ENOENT, "no data sheet for '%s': measure its roofs instead", name);
 }
 
 /* Bytes of a vector of the widest instructions with multiply-add; 8: none. */
@@ -252,7 +252,7 @@ cbx_status cbx_hardware_detect(cbx_ctx *ctx, const char *root, cbx_hardware *out
     if (st) return st;
     if (!s.count) return cbx_fail(err, CBX_ENOENT, "neither the driver nor NVML nor PCI lists an accelerator");
     if (s.unknown[0])
-        return cbx_fail(err, CBX_EUNAVAILABLE, "no data sheet of the accelerator '%s': measure its roofs instead",
+        return cbx_fail(err, CBX_EUNAVAILABLE, "no data sheet for the accelerator '%s': measure its roofs instead",
                         s.unknown);
     if (s.other[0])
         return cbx_fail(err, CBX_EUNAVAILABLE, "accelerators of several kinds, '%s' and '%s': choose one by name",

@@ -189,7 +189,7 @@ cbx_status cbx_launch_program_run(void *user, cbx_launch_times *out, cbx_err *er
     if (!st && code == 130)
         st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
     else if (!st && code > 128)
-        st = cbx_fail(err, CBX_ECHILD, "a launch of '%s' died of signal %d (%s)", name, code - 128,
+        st = cbx_fail(err, CBX_ECHILD, "a launch of '%s' was killed by signal %d (%s)", name, code - 128,
                       strsignal(code - 128));
     else if (!st && code != 0)
         st = cbx_fail(err, CBX_ECHILD, "a launch of '%s' ended with status %d: %s", name, code, words);

@@ -67,7 +67,7 @@ cbx_status cbx_resource_monitor_start(cbx_ctx *ctx, const cbx_resource_opts *opt
     cbx_resource_monitor *m = create(al, &o);
     if (!m) return cbx_fail_nomem(err, "samples");
     if (!take_sample(m))
-        st = cbx_fail(err, CBX_ENOENT, "no process %d to watch", (int)o.pid);
+        st = cbx_fail(err, CBX_ENOENT, "process %d does not exist", (int)o.pid);
     else
         st = cbx__ticker_start(&m->ticker, m->watch.first_ns, o.interval_s, take_sample, m, err);
     if (st) {

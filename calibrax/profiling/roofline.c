@@ -76,8 +76,8 @@ cbx_status cbx_roofline_place(const cbx_roofs *roofs, double flop, double bytes,
 
     if (!is_amount(flop) || !is_amount(bytes) || !is_amount(working_set_bytes) || flop + bytes == 0)
         return cbx_fail(err, CBX_EDOM,
-                        "flop is %g, bytes %g, working set %g: all must be 0 or more, and some work be there", flop,
-                        bytes, working_set_bytes);
+                        "flop is %g, bytes %g, working set %g: each must be at least 0, and flop or bytes above 0",
+                        flop, bytes, working_set_bytes);
     if (!(seconds > 0) || !isfinite(seconds))
         return cbx_fail(err, CBX_EDOM, "seconds is %g: must be more than 0", seconds);
     r.level = level_of(roofs, working_set_bytes);

@@ -91,7 +91,8 @@ static cbx_status calibrate(timer *t, cbx_err *err)
         double grown = ns > 0 ? 1.4 * (double)n * target / ns : 10.0 * (double)n;
         n = (uint64_t)fmin(fmax(grown, (double)n + 1), 10.0 * (double)n);
         if (n > MAX_CALLS || t->backwards)
-            return cbx_fail(err, CBX_EDOM, "the clock does not move during %g calls: they cannot be timed", (double)n);
+            return cbx_fail(err, CBX_EDOM, "the clock does not advance during %g calls: they cannot be timed",
+                            (double)n);
         ns = calibration_window(t, n, target);
     }
     t->calls = n;
@@ -107,11 +108,10 @@ static cbx_status refuse(timer *t, const cbx_call_timing *r, cbx_err *err)
 
     if (t->backwards) return cbx_fail(err, CBX_EDOM, "the clock ran backwards: its readings cannot be used");
     if (window < WINDOW_STEPS * fmax(t->cost_ns, t->step_ns))
-        return cbx_fail(
-            err, CBX_EDOM,
-            "%llu calls take %.3g ns, the clock steps by %.3g ns and costs %.3g ns: do not set the calls, or set more "
-            "of them",
-            (unsigned long long)t->calls, window, t->step_ns, t->cost_ns);
+        return cbx_fail(err, CBX_EDOM,
+                        "%llu calls take %.3g ns, the clock steps by %.3g ns and costs %.3g ns: leave the number of "
+                        "calls unset, or increase it",
+                        (unsigned long long)t->calls, window, t->step_ns, t->cost_ns);
     if (t->o.sync || 1e9 * r->summary.min > 20 * t->empty_ns) return CBX_OK;
     empty = fmax(t->empty_ns, empty_call(t, 50 * EMPTY_CALLS, true)); /* as the machine is now */
     if (1e9 * r->summary.min < EMPTY_MARGIN * empty)

@@ -59,7 +59,7 @@ static cbx_status examine(cbx_ctx *ctx, const char *path, size_t kind, cbx_trace
     FILE *f;
 
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* reading a pipe would wait */
-        return cbx_fail(err, CBX_EFORMAT, "'%s' is named as a trace and is not a file", path);
+        return cbx_fail(err, CBX_EFORMAT, "'%s' is named as a trace, but is not a file", path);
     f = fopen(path, "rb");
     if (f) {
         n = fread(head, 1, sizeof head, f);
@@ -67,7 +67,7 @@ static cbx_status examine(cbx_ctx *ctx, const char *path, size_t kind, cbx_trace
     }
     if (f && !kinds[kind].begins(head, n))
         return cbx_fail(err, CBX_EFORMAT, "'%s' %s: finish the trace first", path,
-                        n ? "does not begin as its name requires" : "is empty");
+                        n ? "does not have the format of its name" : "is empty");
     out->format = kinds[kind].format;
     out->bytes = stat(path, &st) ? 0 : (size_t)st.st_size;
     return cbx_hash_file(ctx, path, out->hash, err);

@@ -112,7 +112,7 @@ static cbx_status resample(cbx_arena *arena, engine *e, cbx_err *err)
     e->values = cbx_arena_calloc(arena, e->o.resamples, sizeof *e->values);
     if (!e->values) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu resamples", e->o.resamples);
     cbx__parallel(e->workers, e->o.resamples, run_resamples, e);
-    if (is_stopped(&e->o)) return cbx_fail(err, CBX_EINTERRUPTED, "the bootstrap was stopped");
+    if (is_stopped(&e->o)) return cbx_fail(err, CBX_EINTERRUPTED, "the bootstrap was interrupted");
     if (!isfinite(e->estimate)) return cbx_fail(err, CBX_EDOM, "the statistic of the sample is not finite");
     for (size_t i = 0; e->o.method != CBX_BOOT_STUDENTISED && i < e->o.resamples; i++)
         if (!isfinite(e->values[i])) return cbx_fail(err, CBX_EDOM, "the statistic of resample %zu is not finite", i);

@@ -83,7 +83,7 @@ cbx_status cbx_stat_proportion_interval(size_t k, size_t n, double level, cbx_in
     cbx_status st = cbx_check_level("level", level, err);
 
     if (st) return st;
-    if (k > n) return cbx_fail(err, CBX_EINVAL, "%zu of %zu is no proportion", k, n);
+    if (k > n) return cbx_fail(err, CBX_EINVAL, "%zu of %zu is not a proportion", k, n);
     out->value = n ? hits / (double)n : 0.5;
     out->lower = k == 0 ? 0 : cbx_stat_beta_quantile(tail, hits, rest + 1);
     out->upper = k == n ? 1 : cbx_stat_beta_isf(tail, hits + 1, rest);

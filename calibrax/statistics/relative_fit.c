@@ -164,6 +164,7 @@ cbx_status cbx__fit_check(const double *x, const double *y, size_t n, size_t min
             return cbx_fail(err, CBX_EDOM, "point %zu (%g, %g) is not positive and finite", i, x[i], y[i]);
     size_t different = cbx__fit_different(x, n);
     if (different < min)
-        return cbx_fail(err, CBX_EINVAL, "%zu different sizes tell no law, at least %zu are needed", different, min);
+        return cbx_fail(err, CBX_EINVAL, "%zu different sizes are too few to fit a law: at least %zu are needed",
+                        different, min);
     return CBX_OK;
 }

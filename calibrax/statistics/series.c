@@ -64,7 +64,8 @@ cbx_status cbx_stat_batch_means(cbx_ctx *ctx, const double *x, size_t n, size_t 
 
     if (st) return st;
     if (batches == 0) batches = (size_t)fmax(2.0, floor(sqrt((double)n)));
-    if (batches < 2 || batches > n) return cbx_fail(err, CBX_EINVAL, "%zu values do not make %zu batches", n, batches);
+    if (batches < 2 || batches > n)
+        return cbx_fail(err, CBX_EINVAL, "%zu values are too few for %zu batches", n, batches);
     st = cbx__doubles(ctx, batches, &means, err);
     if (st) return st;
     size_t size = n / batches;

@@ -166,7 +166,8 @@ cbx_status cbx_stat_test_ks_one(cbx_ctx *ctx, const double *x, size_t n, cbx_cdf
     for (size_t i = 0; i < n && !st; i++) {
         double f = cdf(sorted[i], user);
         if (!(f >= 0 && f <= 1)) {
-            st = cbx_fail(err, CBX_EDOM, "the distribution function gives %g at %g: no probability", f, sorted[i]);
+            st = cbx_fail(err, CBX_EDOM, "the distribution function returns %g at %g, which is not a probability", f,
+                          sorted[i]);
             break;
         }
         above = fmax(above, (double)(i + 1) / (double)n - f);

@@ -99,7 +99,9 @@ cbx_status cbx_stat_launches_for(double variance, double half, double level, siz
 
     if (st) return st;
     if (!(variance >= 0 && isfinite(variance) && half > 0))
-        return cbx_fail(err, CBX_EINVAL, "variance %g and half width %g make no plan", variance, half);
+        return cbx_fail(err, CBX_EINVAL,
+                        "the variance must be at least 0 and the half width above 0, both finite, got %g and %g",
+                        variance, half);
     if (expected_half(variance, high, level) > half)
         return cbx_fail(err, CBX_EINVAL, "a half width of %g takes more than %d launches", half, MAX_LAUNCHES);
     while (high - low > 1) {
@@ -259,7 +261,7 @@ cbx_status cbx_stat_detectable_ratio(cbx_ctx *ctx, const double *pilot, size_t k
     s.seed = o.seed;
     workers = cbx__workers(o.threads, o.runs);
     st = cbx__sorted_copy(ctx, pilot, k, 2, &sorted, err);
-    if (!st && !(sorted[0] > 0)) st = cbx_fail(err, CBX_EDOM, "a pilot value of %g is no time: above 0", sorted[0]);
+    if (!st && !(sorted[0] > 0)) st = cbx_fail(err, CBX_EDOM, "a pilot value must be above 0, got %g", sorted[0]);
     if (!st) st = cbx__shift_limit(ctx, n, n, 1 - o.alpha, &s.limit, &achieved, err);
     if (!st) st = cbx__doubles(ctx, workers * 2 * n, &s.work, err);
     if (!st) st = cbx__doubles(ctx, s.runs, &s.found, err);

@@ -94,7 +94,8 @@ cbx_status cbx__tags_parse(cbx_arena *arena, const char *text, const cbx_tag **t
     if (!copy || !out) return cbx_fail_nomem(err, "the tags of a series");
     for (size_t i = 0; i < count; i++) {
         char *end = strchr(copy, VALUE_END), *middle = strchr(copy, KEY_END);
-        if (!middle || middle > end) return cbx_fail(err, CBX_EINTERNAL, "the index of the store holds torn tags");
+        if (!middle || middle > end)
+            return cbx_fail(err, CBX_EINTERNAL, "the index of the store has damaged tags; it may be deleted");
         *middle = *end = '\0';
         out[i] = (cbx_tag){ read_part(copy), read_part(middle + 1) };
         copy = end + 1;
@@ -473,7 +474,7 @@ cbx_status cbx__scan_read(cbx__scan *scan, cbx__scan_fn fn, void *user, cbx_err 
             c->stop = true;
             pthread_cond_broadcast(&c->slot_free);
             pthread_mutex_unlock(&c->lock);
-            st = cbx_fail(err, CBX_ENOMEM, "no thread to read the store with");
+            st = cbx_fail(err, CBX_ENOMEM, "cannot start a thread to read the store");
         }
         for (size_t i = 0; i < started; i++) pthread_join(readers[i].thread, NULL);
         for (size_t i = 0; i < WINDOW; i++) reading_clear(&c->window[i]);

@@ -186,9 +186,10 @@ static int load_all(comparing *c)
     if (status) return status;
     /* where measuring failed, the latest run is an old one, which must not pass in its place */
     if (!name && cbx_run_timestamp_us(c->current) < cbx_run_timestamp_us(c->baseline))
-        return opt_fail(run->program,
-                        "the latest run '%s' is older than the baseline '%s': measure again, or name a run with --run",
-                        cbx_run_id(c->current), cbx_run_id(c->baseline));
+        return opt_fail(
+            run->program,
+            "the latest run '%s' is older than the baseline '%s': measure again, or choose a run with --run",
+            cbx_run_id(c->current), cbx_run_id(c->baseline));
     if (check_values(run, c->baseline, NULL)) return EXIT_ERROR;
     if (check_values(run, c->current, NULL)) return EXIT_CHECK;
     if (a->waivers) status = opt_check(run, cbx_waivers_read(run->ctx, a->waivers, &c->waivers, run->err));

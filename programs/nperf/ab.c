@@ -19,20 +19,21 @@ typedef struct ab_args {
 
 static const opt_spec ab_options[] = {
     { "build", 'b', OPT_STRING, AT(o.build), "CMD", "nothing to build",
-      "build command, build command, build command, run once in the root of each worktree" },
+      "build command, run once in the root of each worktree" },
     { "bench", 'r', OPT_STRING, AT(o.bench), "CMD", NULL, "benchmark command, run in the root of each worktree" },
     { "metric", 'm', OPT_STRING, AT(o.metric), "NAME", "wall time",
-      "a cost: the last number behind this name in what it prints" },
-    { "launches", 'n', OPT_POSITIVE, AT(o.launches), "N", "25", "of each revision" },
+      "take the last number after NAME in the benchmark's output as the value; smaller is better" },
+    { "launches", 'n', OPT_POSITIVE, AT(o.launches), "N", "25", "number of launches of each revision" },
     { "repository", 0, OPT_STRING, AT(o.repository), "DIR", "the current folder",
       "the git repository; it is only read" },
-    { "margin", 0, OPT_NUMBER, AT(o.margin), "X", "0.02", "a change whose interval is within it counts as none" },
-    { "level", 0, OPT_NUMBER, AT(o.level), "X", "0.95", "of the interval" },
-    { "build-timeout", 0, OPT_NUMBER, AT(o.build_timeout_s), "SECONDS", "3600", "longest build" },
-    { "timeout", 0, OPT_NUMBER, AT(o.bench_timeout_s), "SECONDS", "3600", "longest launch" },
+    { "margin", 0, OPT_NUMBER, AT(o.margin), "X", "0.02",
+      "a change whose whole interval is within this counts as equivalent" },
+    { "level", 0, OPT_NUMBER, AT(o.level), "X", "0.95", "confidence level of the interval" },
+    { "build-timeout", 0, OPT_NUMBER, AT(o.build_timeout_s), "SECONDS", "3600", "time limit of a build" },
+    { "timeout", 0, OPT_NUMBER, AT(o.bench_timeout_s), "SECONDS", "3600", "time limit of a launch" },
     { "lock-wait", 0, OPT_NUMBER, AT(o.lock_wait_s), "SECONDS", "3600",
       "maximum time to wait for cores that are in use" },
-    { "seed", 's', OPT_COUNT, AT(o.seed), "N", "0", "seed seed seed of the layout of launches" },
+    { "seed", 's', OPT_COUNT, AT(o.seed), "N", "0", "seed of the layout of launches" },
     { "out", 'o', OPT_STRING, AT(out), "FILE", NULL, "write all measurements as JSON" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print JSON instead of text" },
 };
@@ -108,7 +109,7 @@ const opt_command ab_command = {
     .synopsis = "REV_A REV_B --bench CMD [--build CMD] [OPTION]...",
     .summary = "measure two revisions of a repository in turns",
     .description = "Builds both revisions in worktrees of its own, launches the benchmark of one and the other in "
-                   "turns, and prints what changed, with the interval of the ratio. The checkout is only read. Exit "
+                   "turns, and prints what changed, with the interval of the ratio. The checkout is not changed. Exit "
                    "status 0: B is faster or equivalent; 1: slower; 3: undecided.",
     OPT_OPTIONS(ab),
     .defaults = &defaults,

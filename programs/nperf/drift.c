@@ -73,9 +73,9 @@ static const drift_args defaults = { .manifest = "results/drift.json" };
 const opt_command drift_command = {
     .name = "drift",
     .synopsis = "[--case A,B] [--manifest FILE] [--update] [--json]",
-    .summary = "check that cases still compute what they computed",
+    .summary = "check that the outputs of cases have not changed",
     .description = "Runs every native baseline of each case at its smaller points and compares signature and digests "
-                   "of the outputs with a manifest. Exit status 1: something drifted, or a case is on one side only; "
+                   "of the outputs with a manifest. Exit status 1: an output differs, or a case is on one side only; "
                    "2: there is no manifest, or no such case.",
     OPT_OPTIONS(drift),
     .defaults = &defaults,

@@ -26,8 +26,7 @@ typedef struct exec_args {
 static const opt_spec exec_options[] = {
     { "Runs", .kind = OPT_GROUP },
     { "launches", 'n', OPT_POSITIVE, AT(o.launches), "N",
-      "until the verdicts are decided, at least 11, within --budget",
-      "number of number of number of timed runs of each command" },
+      "until the verdicts are decided, at least 11, within --budget", "number of timed runs of each command" },
     { "runs", 'r', OPT_POSITIVE, AT(o.launches), "N", NULL, NULL },
     { "warmup", 'w', OPT_INT, AT(o.warmup), "N", "1", "number of untimed runs of each command before the timed ones" },
     { "budget", 0, OPT_NUMBER, AT(o.budget_s), "SECONDS", "60",
@@ -379,9 +378,10 @@ const opt_command exec_command = {
     .synopsis = "[OPTION]... 'CMD A' ['CMD B']...",
     .summary = "measure any commands against each other",
     .description =
-        "Runs commands in turns and prints how long each takes, and its ratio to the first one: time over its time, "
-        "below 1 is faster, with the interval. Without --launches it goes on until every verdict is decided, or the "
-        "budget of 60 s is spent (--budget); the level of the intervals holds although it looked several times.",
+        "Runs commands in turns and prints the time of each, and the ratio of its time to that of the first one with "
+        "an "
+        "interval; below 1 is faster. Without --launches, runs are added until every verdict is decided or the budget "
+        "of 60 s is spent (--budget); the level of the intervals accounts for the repeated checks.",
     OPT_OPTIONS(exec),
     .defaults = &defaults,
     .flags = OPT_TAKES_WORDS,

@@ -357,5 +357,5 @@ const opt_command coverage_command = COMMAND("coverage", "[--from PATH...] [--op
 const opt_command growth_command = COMMAND(
     "growth", "[--from PATH...] [--json]", "fit how run time grows with the work of a point",
     "Fits a power law of the work, with its interval, to each baseline with four sizes or more, and predicts the time "
-    "at a hundred times the largest size if the others would have predicted the largest one.",
+    "at a hundred times the largest size, if a fit to the smaller sizes predicts the largest one.",
     growth_options, run_growth);

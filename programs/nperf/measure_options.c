@@ -67,8 +67,7 @@ static const opt_spec measure_options[] = {
       "flush the caches before each timed call; the rows are separate variants: cold, tuned-cold" },
     { "in-process", 0, OPT_FLAG, AT(o.in_process), NULL, NULL, "call native baselines in this process" },
     { "More about launches", .kind = OPT_GROUP, .fallback = OPT_RARE },
-    { "warmup", 'w', OPT_INT, AT(o.warmup), "N", "3, quick 1",
-      "number of number of number of untimed calls after the first one" },
+    { "warmup", 'w', OPT_INT, AT(o.warmup), "N", "3, quick 1", "number of untimed calls after the first one" },
     { "repeats", 'r', OPT_POSITIVE, AT(o.repeats), "N", "10, at most 3 for calls above 1 s",
       "number of timed epochs of a launch" },
     { "warm-compiles", 0, OPT_INT, AT(o.warm_compiles), "N", "7 at the representative point, 0 with --quick",
@@ -87,7 +86,7 @@ static const opt_spec measure_options[] = {
     { "gpu-settle", 0, OPT_NUMBER, AT(o.gpu_settle_s), "SECONDS", "0", /* words:ok */
       "idle time of a device before its first launch and after each, while it is locked" },
     { "max-parallel", 0, OPT_POSITIVE, AT(o.max_parallel), "N", "slots and devices together",
-      "maximum number of maximum number of maximum number of launches at a time over all slots and devices" },
+      "maximum number of launches at a time over all slots and devices" },
     { "lock-wait", 0, OPT_NUMBER, AT(o.lock_wait_s), "SECONDS", "the value of --worker-timeout",
       "maximum time to wait for cores and devices that are in use" },
     { "Isolation of workers", .kind = OPT_GROUP, .fallback = OPT_RARE },

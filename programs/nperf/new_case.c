@@ -162,8 +162,8 @@ const opt_command new_case_command = {
     .synopsis = "[--python | --commands] [--dir DIR] [--json] NAME",
     .summary = "write a new case from a template",
     .description =
-        "Writes a whole case of that name, which builds and runs as it is: C for a plug-in, or with --python a case "
-        "file and a Python file, or with --commands a case file of commands. Nothing that is there is overwritten.",
+        "Writes a complete case with that name, which builds and runs unchanged: C for a plug-in, with --python a case "
+        "file and a Python file, or with --commands a case file of commands. Existing files are not overwritten.",
     OPT_OPTIONS(new_case),
     .flags = OPT_TAKES_WORDS,
     .run = run_new_case,

@@ -243,10 +243,11 @@ const opt_command selftest_command = {
     .synopsis = "[OPTION]...",
     .summary = "measure the error rates of the tool itself",
     .description =
-        "Measures equals against each other and counts false alarms; plants slow-downs and faults and counts those "
-        "found; reads calls whose cost is known. Without options it does all of that but --live and --honest. What "
-        "came of it is kept in a record that the page shows. Exit status 1 when a promise does not hold: a fault "
-        "survives, a slow-down is missed, or there are more false alarms than promised.",
+        "Compares equal programs and counts false alarms, plants slow-downs and faults and counts those that are "
+        "found, "
+        "and measures calls of known cost. Without options it runs every part except --live and --honest. The results "
+        "are kept in a record that the page shows. Exit status 1: a fault is not found, a slow-down is missed, or "
+        "there are more false alarms than the documented rate.",
     OPT_OPTIONS(selftest),
     .run = run_selftest,
     OPT_RULES(selftest),

@@ -68,8 +68,8 @@ def builds_in_its_own_place(p):
 
 def faults(p):
     repository(p, {"base": "100", "zero": "0"})
-    one_sentence(compare(p, "base", "nowhere", expect=2), "'nowhere' names no commit")
-    one_sentence(compare(p, "base", "zero", expect=2), "a cost is above 0")
+    one_sentence(compare(p, "base", "nowhere", expect=2), "'nowhere' is not a commit")
+    one_sentence(compare(p, "base", "zero", expect=2), "a cost must be above 0")
     has(compare(p, "base", "zero", "--build", "echo broken >&2; false", expect=2).stderr, "the build of 'base' failed", "build")
     one_sentence(compare(p, "base", "zero", bench="exit 3", expect=2), "the benchmark of 'base' failed")
     one_sentence(compare(p, "base", "zero", bench="echo nothing", expect=2), "no number after 'cost'")

@@ -122,12 +122,12 @@ def wrong_ends(p):
     ask = ["--bench", bench(p), "--metric", "cost"]
     one_sentence(bisect(p, repo, "--good", hashes[5], "--bad", hashes[0], *ask, expect=2), "swapped", "calibrax")
     one_sentence(bisect(p, repo, "--good", hashes[5], "--bad", "HEAD", *ask, expect=2), "same commit", "calibrax")
-    one_sentence(bisect(p, repo, "--good", "nowhere", *ask, expect=2), "'nowhere' names no commit", "calibrax")
-    one_sentence(bisect(p, repo, "--good", "--version", *ask, expect=2), "'--version' names no commit", "calibrax")
+    one_sentence(bisect(p, repo, "--good", "nowhere", *ask, expect=2), "'nowhere' is not a commit", "calibrax")
+    one_sentence(bisect(p, repo, "--good", "--version", *ask, expect=2), "'--version' is not a commit", "calibrax")
     one_sentence(bisect(p, repo, *ask, expect=2), "'calibrax bisect' needs '--good'", "calibrax")
     one_sentence(bisect(p, repo, "--good", hashes[0], expect=2), "'calibrax bisect' needs '--bench'", "calibrax")
     one_sentence(p.run("bisect", "-C", p.path, "--good", "a", *ask, program=CALIBRAX, expect=2, env={"GIT_CEILING_DIRECTORIES": p.path}),
-                 "no git repository", "calibrax")
+                 "not in a git repository", "calibrax")
     repo.git("checkout", "-q", "-b", "other", hashes[1])
     other = repo.commit()
     one_sentence(bisect(p, repo, "--good", other, "--bad", hashes[5], *ask, expect=2), "is not an ancestor", "calibrax")

@@ -235,7 +235,7 @@ def machine_with_its_sheet(p):
     sheets = {d["name"]: d for d in json.loads(run(p, "doctor", "--machine", "--sheets", "--json", expect=0).stdout)["devices"]}
     equal((sheets["a100_sxm4_40gb"]["compute_capability"], sheets["tpu_v5p"]["matrix_shapes"]), (8.0, []), "all sheets")
     has(run(p, "doctor", "--machine", "--sheets", expect=0).stdout, "bfloat16 16x16x16 32x8x16 8x32x16")
-    has(run(p, "doctor", "--machine", "--root", captured("NVIDIA X900"), expect=0).stdout, "no data sheet of the accelerator 'NVIDIA X900'")
+    has(run(p, "doctor", "--machine", "--root", captured("NVIDIA X900"), expect=0).stdout, "no data sheet for the accelerator 'NVIDIA X900'")
     probe = machine("--probe")["probe"]
     check({"fma", "int add", "int mul"} <= set(probe["pipe_ops_per_s"]), "pipes")
     check(all(pair["32"] > 0 and pair["64"] > 0 for pair in probe["pipe_ops_per_s"].values()), probe)

@@ -148,7 +148,7 @@ def plots_that_cannot_be_drawn(p):
     for q in document["points"]:
         q["metrics"]["latency"].pop("samples")
     p.write("many.json", json.dumps(document))
-    for args, part in ((["--plot", "pie"], "no plot 'pie'"), (["--plot", "box"], "has samples"), (["--plot", "pareto", "--metrics", "latency,note"], "'note' has no direction"),
+    for args, part in ((["--plot", "pie"], "unknown plot 'pie'"), (["--plot", "box"], "has samples"), (["--plot", "pareto", "--metrics", "latency,note"], "'note' has no direction"),
                        (["--plot", "pareto", "--metrics", "latency"], "two metrics with a direction"), (["--plot", "roofline", "--metrics", "latency"], "flop_per_s and intensity")):
         one_sentence(run(p, "-f", "svg", "--input", p.file("many.json"), *args, expect=2), part, "calibrax")
     document["metadata"] = {"roofs": {"flop_per_s": {"f32": 1e9}}}
@@ -224,7 +224,7 @@ def a_run_against_another_machine(p):
     """Refused as check refuses it, unless it is asked for; then the table says so."""
     base = json.loads(read(FIXTURE))
     equal(base["environment"]["machine"], "m1", "the fixture names its machine")
-    for machine, part, printed in (("m2", "runs 'bbb222' and 'aaa111' are of machines that differ", "against run aaa111 of another machine"),
+    for machine, part, printed in (("m2", "runs 'bbb222' and 'aaa111' are from different machines", "against run aaa111 of another machine"),
                                 (None, "run 'bbb222' does not name its machine", "against run aaa111 (the machine of one is unknown)")):
         new = write_run(p, "new.json", id="bbb222", environment={"machine": machine} if machine else {})
         args = ("-f", "markdown", "--input", new, "--against", FIXTURE, "--replace")

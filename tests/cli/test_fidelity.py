@@ -100,7 +100,7 @@ def a_policy_that_is_not_kept_is_refused(p):
         _, rows = products(p, baseline, expect=2, NPERF_WORKERS_PYTHON=workers)
         for row in (r for r in rows if r["baseline"] == baseline):
             equal((row["status"], row["failure_detail"]["reason"]), ("refused", "policy_not_kept"), baseline)
-            has(row["failure_detail"]["message"], f"'{setting}' reads back as '{words['bf16']}', and it was to be '{words['full']}'", "the sentence")
+            has(row["failure_detail"]["message"], f"'{setting}' back as '{words['bf16']}', but was given '{words['full']}'", "the sentence")
 
 
 main([narrow_factors_are_refused, alone_they_are_no_result, jax_in_bf16_is_refused, torch_in_bf16_is_refused, what_is_allowed_is_read_back,

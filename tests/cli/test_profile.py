@@ -288,7 +288,7 @@ def a_device(p):
 
 def grids(p):
     for args, part in ((["--region", "US-CX"], "'US-CA' (California)"), (["--country", "USA", "--region", "carolina"], "similar names are 'US-NC' (North Carolina), 'US-SC' (South Carolina)"),
-                       (["--country", "FRA", "--region", "Bretagne"], "no grid intensity of parts of 'FRA': leave the region out, which gives 67 g/kWh"),
+                       (["--country", "FRA", "--region", "Bretagne"], "no grid intensity for parts of 'FRA': leave the region out, which gives 67 g/kWh"),
                        (["--region", "nowhere at all"], "use a code such as 'US-CA'"), (["--country", "CAN", "--region", "quebek"], "'CA-QC' (Quebec)")):
         one_sentence(run(p, "--energy", *args, "--", "true", expect=2), part, "calibrax")
     one_sentence(run(p, "--region", "SE3", "--", "true", expect=2), "'--region' needs '--energy'", "calibrax")
@@ -340,7 +340,7 @@ def compilation(p):
     check("cache_saving" in metrics, "saving")
     metrics = report(p, "--compile", "--launches", "2", "--cache-env", "SOME_CACHE", "--", "sh", "-c", 'test -d "$SOME_CACHE"')["metrics"]
     equal(set(metrics), {"cold_launch", "warm_launch", "cache_saving"}, "of a command")
-    one_sentence(run(p, "--plugin", PLUGIN, "--function", "dies", "--compile", "--launches", "1", expect=2), "died of signal 6", "calibrax")
+    one_sentence(run(p, "--plugin", PLUGIN, "--function", "dies", "--compile", "--launches", "1", expect=2), "was killed by signal 6", "calibrax")
 
 
 def commands_of_the_manual(p):

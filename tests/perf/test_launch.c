@@ -161,7 +161,7 @@ static void bounds_of_a_worker(void **state)
         { "large_pool", CBX_FAILURE_PINNING, "pool 'openmp' has 8 threads", "says itself that it has more threads" },
         { "stray", CBX_FAILURE_PINNING, "which is not one of those", "left its cores" },
         { "excuse-late", CBX_FAILURE_PROTOCOL, "host_unsupported", "an excuse that comes too late" },
-        { "says_oom", CBX_FAILURE_OUT_OF_MEMORY, "the worker says: asked", "its words are marked as such" },
+        { "says_oom", CBX_FAILURE_OUT_OF_MEMORY, "the worker reports: asked", "its words are marked as such" },
     };
     int core = 0;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {

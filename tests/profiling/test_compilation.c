@@ -219,7 +219,7 @@ static void programs(void **state)
         const char *part;
     } cases[] = {
         { "echo '" DOCUMENT "'", CBX_OK, "" },
-        { "kill -9 $$", CBX_ECHILD, "died of signal 9" },
+        { "kill -9 $$", CBX_ECHILD, "was killed by signal 9" },
         { "echo first; echo 'no such code' >&2; exit 7", CBX_ECHILD, "ended with status 7: no such code" },
         { "exit 130", CBX_EINTERRUPTED, "interrupted" },
         { "echo '{\"schema\":\"another\"}'", CBX_EFORMAT, "not of schema calibrax-profile" },

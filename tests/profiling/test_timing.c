@@ -123,7 +123,7 @@ static void refusals(void **state)
         uint64_t calls, jump_at;
         const char *part;
     } cases[] = {
-        { 1, 150, 1, 0, "do not set the calls" },
+        { 1, 150, 1, 0, "leave the number of calls unset" },
         { 1000, 20000, 1, 0, "the clock steps by 1e+03 ns" },
         { 1, 500, 0, 2500, "ran backwards" },
     };

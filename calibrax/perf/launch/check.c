@@ -87,7 +87,8 @@ static cbx_status read_output(cbx_ctx *ctx, cbx__checker *c, size_t i, cbx_array
     size_t bytes = cbx_array_bytes(c->arrays[i]), size;
     cbx_status st;
 
-    if (fstat(c->fds[i], &info) != 0) return cbx_fail_errno(err, errno, "cannot look at the output file");
+    if (fstat(c->fds[i], &info) != 0)
+        return cbx_fail_errno(err, errno, "cannot read the attributes of the output file");
     size = (size_t)info.st_size;
     if (size == 0) return cbx_fail(err, CBX_EFORMAT, "the worker wrote no output '%s'", c->w->c->output_names[i]);
     if (!read_at(c->fds[i], head, size < sizeof head ? size : sizeof head, 0))
@@ -95,12 +96,12 @@ static cbx_status read_output(cbx_ctx *ctx, cbx__checker *c, size_t i, cbx_array
     st = cbx_npy_parse_header(head, size < sizeof head ? size : sizeof head, &h, err);
     if (st) return st;
     if (!cbx_array_desc_equal(&h.desc, &c->w->outputs[i])) {
-        return cbx_fail(err, CBX_ESHAPE, "output '%s' is %s, wanted %s", c->w->c->output_names[i],
+        return cbx_fail(err, CBX_ESHAPE, "output '%s' is %s, expected %s", c->w->c->output_names[i],
                         cbx_array_desc_text(&h.desc, found, sizeof found),
                         cbx_array_desc_text(&c->w->outputs[i], wanted, sizeof wanted));
     }
     if (size > c->max_bytes[i] || size < h.data_offset + bytes) {
-        return cbx_fail(err, CBX_EFORMAT, "the file of output '%s' holds %zu bytes, wanted %zu",
+        return cbx_fail(err, CBX_EFORMAT, "the file of output '%s' holds %zu bytes, expected %zu",
                         c->w->c->output_names[i], size, h.data_offset + bytes);
     }
     if (h.swapped || (h.fortran_order && h.desc.ndim > 1)) return decode_whole(ctx, c->fds[i], size, out, err);

@@ -72,7 +72,7 @@ static bool keeps_settings(cbx__run *x, const cbx_json *reported)
     if (!asked) return cbx__run_broken(x, cbx_fail(&x->err, CBX_ENOMEM, "no memory for a policy"));
     if (cbx__policy_contradicts(reported, settings, name, found))
         cbx__talk_fail(x->t, CBX_FAILURE_POLICY,
-                       "the worker's setting '%s' reads back as '%s', and it was to be '%.40s'", name, found,
+                       "the worker reads the setting '%s' back as '%s', but was given '%.40s'", name, found,
                        cbx_json_get_string(settings, name, ""));
     cbx_json_unref(asked);
     return x->t->failure == CBX_FAILURE_NONE;

@@ -47,7 +47,7 @@ static cbx_status check_form(const cbx_workload *w, size_t i, const cbx_array *a
     const cbx_dtype own = wanted.dtype, got = cbx_array_dtype(a);
     if (i % 2 == 1 || (own != CBX_BOOL && !((own == CBX_I64 || own == CBX_U64) && got == own))) wanted.dtype = CBX_F64;
     if (cbx_array_desc_equal(cbx_array_get_desc(a), &wanted)) return CBX_OK;
-    return cbx_fail(err, CBX_ESHAPE, "the oracle of case '%s' gave a %s of %s, wanted %s", w->c->name,
+    return cbx_fail(err, CBX_ESHAPE, "the oracle of case '%s' returned a %s of %s, expected %s", w->c->name,
                     i % 2 ? "bound" : "answer", cbx_array_desc_text(cbx_array_get_desc(a), found, sizeof found),
                     cbx_array_desc_text(&wanted, should, sizeof should));
 }

@@ -91,7 +91,7 @@ static void fail_by_status(cbx__talk *t, const char *gave)
     int status = t->child.status;
     if (t->child.lost)
         cbx__talk_fail(t, CBX_FAILURE_EXITED,
-                       "the worker ended in phase '%s' and how is unknown: let SIGCHLD have its default action",
+                       "the worker ended in phase '%s' with an unknown status: restore the default action of SIGCHLD",
                        t->phase);
     else if (WIFSIGNALED(status))
         cbx__talk_fail(t, CBX_FAILURE_CRASHED, "the worker was killed by signal %d (%s) in phase '%s'",
@@ -117,7 +117,8 @@ static void fail_by_end(cbx__talk *t)
                        t->phase, (double)t->tree_peak * 1e-6, (double)t->opts.memory_limit_bytes * 1e-6,
                        (unsigned long long)group_kills);
     else if (!ended && !t->child.lost)
-        cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker closed its channel in phase '%s' and ran on", t->phase);
+        cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker closed its channel in phase '%s' and continued to run",
+                       t->phase);
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && cbx__proc_oom_kills() > t->oom_kills)
         cbx__talk_fail(t, CBX_FAILURE_OUT_OF_MEMORY,
                        "the kernel killed the worker in phase '%s': the machine was out of memory", t->phase);
@@ -146,8 +147,9 @@ static bool over_file_limit(cbx__talk *t)
     struct stat info;
     for (size_t i = 0; i < t->opts.nfiles; i++) {
         if (fstat(t->opts.files[i], &info) != 0 || (uint64_t)info.st_size <= t->opts.file_max[i]) continue;
-        cbx__talk_fail(t, CBX_FAILURE_WRONG_SHAPE, "output %zu grew to %.3f MB in phase '%s', at most %.3f MB were due",
-                       i, (double)info.st_size * 1e-6, t->phase, (double)t->opts.file_max[i] * 1e-6);
+        cbx__talk_fail(t, CBX_FAILURE_WRONG_SHAPE,
+                       "output %zu grew to %.3f MB in phase '%s', at most %.3f MB are allowed", i,
+                       (double)info.st_size * 1e-6, t->phase, (double)t->opts.file_max[i] * 1e-6);
         return true;
     }
     return false;
@@ -300,7 +302,8 @@ static void fail_by_message(cbx__talk *t, const cbx_json *m)
     bool launcher = first && strcmp(phase, "spawn") == 0;
     if (!cbx_failure_parse(word, &f) || !may_claim(f, launcher ? "spawn" : t->phase)) {
         cbx__talk_fail(t, CBX_FAILURE_PROTOCOL,
-                       "the worker named a cause '%.40s' that is not its own in phase '%s'; the worker says: %.300s",
+                       "the worker reported the cause '%.40s', which only its parent can, in phase '%s'; the worker "
+                       "reports: %.300s",
                        word, t->phase, reported);
         return;
     }
@@ -309,7 +312,7 @@ static void fail_by_message(cbx__talk *t, const cbx_json *m)
     if (launcher)
         cbx__talk_fail(t, f, "%.500s", *reported ? reported : "the launcher gave no reason");
     else
-        cbx__talk_fail(t, f, "the worker says: %.480s", *reported ? reported : "nothing");
+        cbx__talk_fail(t, f, "the worker reports: %.480s", *reported ? reported : "nothing");
 }
 
 static cbx_json *read_answer(cbx__talk *t, const char *line, size_t len, const char *op)
@@ -330,7 +333,7 @@ static cbx_json *read_answer(cbx__talk *t, const char *line, size_t len, const c
     else if (strcmp(reported, op) == 0)
         return m;
     else
-        cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker answered '%.40s' where '%s' was due", reported, op);
+        cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker answered '%.40s' instead of '%s'", reported, op);
     cbx_json_unref(m);
     return NULL;
 }
@@ -373,7 +376,7 @@ const char *cbx__talk_wait_report(cbx__talk *t)
     line = wait_line(t, &len);
     if (line && line[0] == '{') { /* no report but the launcher's reason for there being none */
         cbx_json_unref(read_answer(t, line, len, "error"));
-        cbx__talk_fail(t, CBX_FAILURE_MACHINE, "the launcher gave up");
+        cbx__talk_fail(t, CBX_FAILURE_MACHINE, "the launcher failed");
     }
     if (t->failure != CBX_FAILURE_NONE) cbx__child_kill(&t->child);
     return t->failure == CBX_FAILURE_NONE ? line : NULL;
@@ -385,7 +388,7 @@ static bool nothing_unasked(cbx__talk *t)
 {
     if (t->wire.len == t->wire.taken) return true;
     cbx_json_unref(receive(t, "error"));
-    cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker spoke unasked before phase '%s'", t->phase);
+    cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker sent a message without a request before phase '%s'", t->phase);
     return false;
 }
 

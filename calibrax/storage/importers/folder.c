@@ -134,7 +134,7 @@ cbx_status cbx_import_files(cbx_ctx *ctx, const char *path, cbx_arena *arena, co
         st = cbx_fail_nomem(err, path);
     if (!st && !w.files.n)
         st = cbx_fail(err, CBX_EFORMAT,
-                      "'%s': is a folder without measurements: looked for runs/*.json, *.jsonl, *.json, *.json.gz and "
+                      "'%s': is a folder without measurements: expected runs/*.json, *.jsonl, *.json, *.json.gz and "
                       "new/benchmark.json of criterion",
                       path);
     if (st) return st;

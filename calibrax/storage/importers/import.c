@@ -129,11 +129,11 @@ static cbx_status check_version(const cbx__importer *importer, const cbx__import
         if (number <= (own ? max : 1) && number >= (own ? importer->version_min : 0)) continue;
         if (!word) word = cbx_format_double(number, text);
         if (word == text && strlen(text) > 2 && !strcmp(text + strlen(text) - 2, ".0")) text[strlen(text) - 2] = 0;
-        return cbx_fail(
-            err, CBX_EVERSION,
-            "'%s': '%s' is version %.40s of %s; this release reads %s%d: have it written in that version, or "
-            "use a later release of calibrax",
-            src->what, paths[i], word, importer->name, importer->version_min ? "" : "up to ", own ? max : 1);
+        return cbx_fail(err, CBX_EVERSION,
+                        "'%s': '%s' is version %.40s of %s; this release reads %s%d: convert it to that version, or "
+                        "use a later release of calibrax",
+                        src->what, paths[i], word, importer->name, importer->version_min ? "" : "up to ",
+                        own ? max : 1);
     }
     return CBX_OK;
 }

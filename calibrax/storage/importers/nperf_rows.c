@@ -84,7 +84,7 @@ static void read_row(cbx__import_job *job, const cbx_row *r)
     cbx_json *point = NULL;
 
     if (cbx_row_is_limit(r)) {
-        cbx__import_note(job, r->baseline, "left out: it is a limit, which nothing is compared with");
+        cbx__import_note(job, r->baseline, "left out: it is a limit, not a competitor");
         return;
     }
     if (!cbx_row_is_good(r) || !r->has_metrics) {

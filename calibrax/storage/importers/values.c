@@ -207,7 +207,7 @@ void cbx__import_floats(cbx__import_job *job, const char *entry, const char *nam
     if (st == CBX_ENOMEM) {
         cbx__import_fail(job, st, "out of memory for the samples in '%.200s'", name);
     } else if (st || len / 4 != n || len % 4) {
-        cbx__import_note(job, entry, "the %zu samples of '%.200s' are not beside it", n, name);
+        cbx__import_note(job, entry, "the file with the %zu samples of '%.200s' is missing", n, name);
     } else if (cbx__import_reserve(job, out, n)) {
         for (size_t i = 0; i < n; i++) {
             const unsigned char *b = (const unsigned char *)bytes + 4 * i;
