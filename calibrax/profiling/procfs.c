@@ -9,11 +9,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "calibrax/base/clock.h"
 
 #define FILE_MAX 16384
 
@@ -355,6 +358,18 @@ double cbx__proc_tree_cpu_ns(pid_t pid)
         sum += (cpu >= 0 ? cpu : 0) + ended_children_cpu_ns(found[i]);
     }
     return sum;
+}
+
+bool cbx__proc_settle(pid_t pid, uint64_t max_ns)
+{
+    const uint64_t start = cbx_clock_ns();
+    char text[1024];
+    cbx__proc_stat s;
+    while (read_of(pid, "stat", text, sizeof text) && cbx__proc_stat_parse(text, &s) && s.state == 'R') {
+        if (cbx_clock_ns() - start > max_ns) return false;
+        sched_yield(); /* both may be on one CPU */
+    }
+    return true;
 }
 
 static int stray_of_task(pid_t pid, const char *task, const int *cores, size_t ncores)

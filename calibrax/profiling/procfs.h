@@ -91,6 +91,11 @@ double cbx__proc_cpu_ns(pid_t pid);
 /* The same of a process and all that descends from it; children that ended count to 10 ms, once
  * they were waited for. */
 double cbx__proc_tree_cpu_ns(pid_t pid);
+/* Waits until the first thread of a process sleeps, for at most max_ns.  The kernel adds the time
+ * of a thread that runs on another CPU at the next tick or when the thread stops, so the CPU time
+ * of one that runs is up to a tick (4 ms) behind.
+ * @return false: it runs on, or is ready to */
+bool cbx__proc_settle(pid_t pid, uint64_t max_ns);
 /* A CPU on which the process or one of its threads may run and that is not one of these; -1: no
  * such CPU, or the process is gone. */
 int cbx__proc_stray_cpu(pid_t pid, const int *cores, size_t ncores);

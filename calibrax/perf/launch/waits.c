@@ -9,7 +9,8 @@
 
 /* A sleep that lasted longer, and this much less than it could, was ended by what it waited for. */
 #define TIMER_SLACK_NS 100e3
-#define WAITS_MAX      2.0 /* times the mean: the wait that came first */
+#define SETTLE_NS      100e3 /* a Python worker runs on for 20 to 50 us behind its answer */
+#define WAITS_MAX      2.0   /* times the mean: the wait that came first */
 
 static double since(uint64_t now, uint64_t then) { return now > then ? (double)(now - then) : 0; }
 
@@ -67,8 +68,10 @@ void cbx__waits_answered(cbx__waits_watch *w, uint64_t received_ns, cbx__waits *
     double slept, last;
     bool once;
 
+    bool known = w->good && cbx__proc_sched_read(w->own, &own);
+    cbx__proc_settle(w->pid, SETTLE_NS); /* else the end of this answer would be counted to the next */
     *out = (cbx__waits){ .cpu_ns = fmax(0, cbx__proc_tree_cpu_ns(w->pid) - w->cpu_start_ns) };
-    if (!w->good || !cbx__proc_sched_read(w->own, &own) || !cbx__proc_sched_read(w->worker, &worker)) return;
+    if (!known || !cbx__proc_sched_read(w->worker, &worker)) return;
     last = since(own.wait_ns, w->own_sleep.wait_ns);
     slept = since(received_ns, w->sleep_ns) - last;
     out->known = true;
