@@ -123,7 +123,7 @@ cbx_array *cbx__metric_compiled(cbx_ctx *ctx, const cbx__bound *b, size_t n, cbx
         cbx_fn_free(e->fn);
         e->fn = NULL;
         memcpy(e->key, key, sizeof e->key);
-        return NULL;
+        if (!(b->metric->flags & CBX_METRIC_COMPILED)) return NULL;
     }
     e->b = *b;
     if (!e->fn && cbx_jit(ctx, &(cbx_fn){ b->metric->name, evaluate, &e->b, n, 1, NULL }, &e->fn, NULL)) return NULL;

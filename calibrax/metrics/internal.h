@@ -30,7 +30,8 @@ typedef struct cbx__metric_table {
     X(distance)                                                                                                        \
     X(geometric)                                                                                                       \
     X(manifold)                                                                                                        \
-    X(graph)
+    X(graph)                                                                                                           \
+    X(image)
 
 #define CBX__METRIC_DECLARE(domain) extern const cbx__metric_table cbx__metrics_##domain;
 CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)
@@ -77,6 +78,8 @@ void cbx__host_free(cbx_ctx *ctx, cbx__host *h);
 
 /** True where the call computes with data, so that values may be read in C. */
 bool cbx__metric_has_data(cbx_ctx *ctx, const cbx_metric_call *call);
+/** False, recorded, where matrix i is not square or, if its values are known, not symmetric. */
+bool cbx__metric_symmetric(cbx_ctx *ctx, const cbx_metric_call *call, size_t i);
 /** One element of x, in row-major order, as a double; NaN for a failed or abstract array. */
 double cbx__metric_element(const cbx_array *x, size_t i);
 /** sum(w x) over all. */

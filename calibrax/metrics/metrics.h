@@ -141,7 +141,9 @@ typedef enum cbx_metric_flags {
     /* the first operand may be scores (..., classes): the place of the largest is the label */
     CBX_METRIC_SCORES = 8,
     /* with data it has code that beats compiled code: calls are not compiled */
-    CBX_METRIC_EAGER = 16
+    CBX_METRIC_EAGER = 16,
+    /* step by step it stores much that compiled code fuses: the first call is compiled */
+    CBX_METRIC_COMPILED = 32
 } cbx_metric_flags;
 
 /* ---- the row ---- */
@@ -255,8 +257,8 @@ typedef struct cbx_metric_options {
 /**
  * A metric as an array expression: the result belongs to the current scope.  It can be traced
  * unless the metric is DATA_SHAPED; under a trace values are not checked.
- * The second call with the same shapes and options is compiled, where the backend compiles; the
- * bits are the same.
+ * The second call with the same shapes and options (the first one, of COMPILED metrics) is
+ * compiled, where the backend compiles; the bits are the same.
  * @param nin  the row's operands; fewer: the optional ones at the end are left out
  * Errors: CBX_EINVAL (count, a parameter outside its bounds, an option that the metric does not
  * take), CBX_ESHAPE, CBX_EDTYPE, CBX_EDOM (a value outside the domain of its operand, named with

@@ -9,6 +9,23 @@ bool cbx__metric_has_data(cbx_ctx *ctx, const cbx_metric_call *call)
         if (cbx_array_is_abstract(call->in[i])) return false;
     return true;
 }
+bool cbx__metric_symmetric(cbx_ctx *ctx, const cbx_metric_call *call, size_t i)
+{
+    const cbx_array *x = call->in[i], *gap, *size;
+
+    if (cbx_array_dim(x, 0) != cbx_array_dim(x, 1)) {
+        cbx__metric_refuse(ctx, call, CBX_ESHAPE, "'%s' must be square, not %zu by %zu", call->metric->operands[i].name,
+                           cbx_array_dim(x, 0), cbx_array_dim(x, 1));
+        return false;
+    }
+    if (!cbx__metric_has_data(ctx, call)) return true;
+    gap = cbx_max(ctx, cbx_abs(ctx, cbx_subtract(ctx, x, cbx_matrix_transpose(ctx, x))), NULL);
+    size = cbx_max(ctx, cbx_abs(ctx, x), NULL);
+    if (!(cbx__metric_element(gap, 0) > 1e-8 * cbx__metric_element(size, 0))) return true;
+    cbx__metric_refuse(ctx, call, CBX_EDOM, "'%s' must be symmetric: use (x + x^T) / 2",
+                       call->metric->operands[i].name);
+    return false;
+}
 
 double cbx__metric_element(const cbx_array *x, size_t i)
 {

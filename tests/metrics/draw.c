@@ -6,7 +6,7 @@
 
 static cbx_err err;
 
-enum { CLASSES = 3, MEMBERS = 5, VERTICES = 6, PIXELS = 32, MOST = 1 << 17 };
+enum { CLASSES = 3, MEMBERS = 5, VERTICES = 6, PIXELS = 176, MOST = 1 << 17 };
 
 cbx_array *array_of(cbx_ctx *ctx, int ndim, const size_t *shape, const double *v, bool whole)
 {

@@ -51,6 +51,13 @@ static const edge edges[] = {
     { "graph_edit_distance_approx", "3 3: 0 1 0 1 0 1 0 1 0; 3 3: 0 1 1 1 0 0 1 0 0", 0, NULL }, /* a relabelled path */
     { "graph_edit_distance_approx", "2 2: 0 1 0 0; 2 2: 0 1 1 0", 0,
       "graph_edit_distance_approx: 'a' must be symmetric, and [0, 1] differs from [1, 0]" },
+    { "psnr", "2 2: 1 2 3 4; 2 2: 1 2 3 4", INFINITY, NULL },
+    { "ssim", "3 3: 1 2 3 4 5 6 7 8 9; 3 3: 1 2 3 4 5 6 7 8 9", 0,
+      "ssim: images must have at least 11 by 11 pixels, not 3 by 3: use a smaller 'filter_size'" },
+    { "ms_ssim", "3 3: 1 2 3 4 5 6 7 8 9; 3 3: 1 2 3 4 5 6 7 8 9", 0,
+      "ms_ssim: images must have at least 176 by 176 pixels, not 3 by 3: use a smaller 'filter_size' or fewer scales" },
+    { "vendi_score", "2 2: 1 1 1 1", 1, NULL },
+    { "vendi_score", "2 2: 1 0 0 1", 2, NULL },
     { "resistance_distance", "1 2: 1 2", 0, "resistance_distance: 'adjacency' must be square, not 1 by 2" },
 };
 

@@ -4,24 +4,6 @@
 
 /* ---- positive definite matrices ---- */
 
-/* Refuses a matrix that is not symmetric, where its values are known. */
-static bool symmetric(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
-{
-    const cbx_array *x = c->in[i], *gap, *size;
-
-    if (cbx_array_dim(x, 0) != cbx_array_dim(x, 1)) {
-        cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must be square, not %zu by %zu", c->metric->operands[i].name,
-                           cbx_array_dim(x, 0), cbx_array_dim(x, 1));
-        return false;
-    }
-    if (!cbx__metric_has_data(ctx, c)) return true;
-    gap = cbx_max(ctx, cbx_abs(ctx, cbx_subtract(ctx, x, cbx_matrix_transpose(ctx, x))), NULL);
-    size = cbx_max(ctx, cbx_abs(ctx, x), NULL);
-    if (!(cbx__metric_element(gap, 0) > 1e-8 * cbx__metric_element(size, 0))) return true;
-    cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must be symmetric: use (x + x^T) / 2", c->metric->operands[i].name);
-    return false;
-}
-
 /* Refuses matrix i if the least of these numbers, which have the signs of its eigenvalues, is not positive. */
 static bool definite(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, const cbx_array *values)
 {
@@ -41,7 +23,7 @@ static cbx_array *affine_invariant(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *l, *half, *ratios;
 
-    if (!symmetric(ctx, c, 0) || !symmetric(ctx, c, 1)) return cbx__array_failed();
+    if (!cbx__metric_symmetric(ctx, c, 0) || !cbx__metric_symmetric(ctx, c, 1)) return cbx__array_failed();
     if (cbx__metric_has_data(ctx, c) && !definite(ctx, c, 0, cbx_eigvalsh(ctx, c->in[0]))) return cbx__array_failed();
     l = cbx_cholesky(ctx, c->in[0], false);
     half = cbx_triangular_solve(ctx, l, c->in[1], CBX_TRIANGLE_LOWER);
@@ -68,7 +50,7 @@ static cbx_array *frobenius(cbx_ctx *ctx, const cbx_array *x)
 
 static cbx_array *log_euclidean(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    if (!symmetric(ctx, c, 0) || !symmetric(ctx, c, 1)) return cbx__array_failed();
+    if (!cbx__metric_symmetric(ctx, c, 0) || !cbx__metric_symmetric(ctx, c, 1)) return cbx__array_failed();
     return frobenius(ctx, cbx_subtract(ctx, matrix_log(ctx, c, 0), matrix_log(ctx, c, 1)));
 }
 
