@@ -218,7 +218,11 @@ void kernel_trial_make(kernel_trial *t, unsigned kinds, uint64_t seed)
         CHECK(cbx_list_push(&k->al, &k->carries, (cbx__kcarry){ first, 0 }), "memory");
         cbx__kernel_add(k, (cbx__kinstr){ .op = CBX__K_CARRY, .dtype = in->dtype, .a = (cbx__kid)c });
     }
-    k->single = k->carries.n > 0 && t->n == 1 && one_in(&g, 2);
+    if (k->carries.n > 0 && one_in(&g, 2)) { /* a scan of a number: rows in whole vectors, and some that are left */
+        t->n = 1;
+        t->m = 1 + below(&g, 40);
+        k->single = true;
+    }
     for (size_t i = 0; i < instructions; i++) add_instruction(&g);
     if (k->instr.n == 0) constant(&g, CBX_F64);
     for (size_t c = 0; c < k->carries.n; c++)

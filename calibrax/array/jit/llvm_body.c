@@ -12,14 +12,14 @@
 
 #define CALL_ALIGNMENT 64 /* of what a loop reads and writes */
 
-static LLVMValueRef aligned_load(const llvm_emission *e, LLVMTypeRef type, LLVMValueRef p, size_t alignment)
+LLVMValueRef cbx__llvm_load(const llvm_emission *e, LLVMTypeRef type, LLVMValueRef p, size_t alignment)
 {
     LLVMValueRef v = e->c->BuildLoad2(e->builder, type, p, "");
     e->c->SetAlignment(v, (unsigned)alignment);
     return v;
 }
 
-static LLVMValueRef aligned_store(const llvm_emission *e, LLVMValueRef v, LLVMValueRef p, size_t alignment)
+LLVMValueRef cbx__llvm_put(const llvm_emission *e, LLVMValueRef v, LLVMValueRef p, size_t alignment)
 {
     LLVMValueRef s = e->c->BuildStore(e->builder, v, p);
     e->c->SetAlignment(s, (unsigned)alignment);
@@ -62,7 +62,7 @@ static LLVMValueRef load_strided(const llvm_emission *e, const llvm_body *body, 
     LLVMTypeRef type = llvm_vector(e, element, body->lanes);
     LLVMValueRef p = llvm_at(e, s->base, llvm_op(e, LLVM_MUL, body->i, s->inner)), v;
 
-    if (body->lanes == 1) return aligned_load(e, type, p, size);
+    if (body->lanes == 1) return cbx__llvm_load(e, type, p, size);
     if (body->mask) {
         LLVMTypeRef types[2] = { type, e->c->VectorType(e->pointer, body->lanes) };
         LLVMValueRef args[4] = { lane_addresses(e, body, s), e->c->ConstInt(e->i32, size, 0), body->mask,
@@ -72,7 +72,7 @@ static LLVMValueRef load_strided(const llvm_emission *e, const llvm_body *body, 
     v = e->c->GetPoison(type);
     for (unsigned i = 0; i < body->lanes; i++) {
         LLVMValueRef at = lane_address(e, s, &p, i);
-        v = e->c->BuildInsertElement(e->builder, v, aligned_load(e, element, at, size), llvm_int(e, i), "");
+        v = e->c->BuildInsertElement(e->builder, v, cbx__llvm_load(e, element, at, size), llvm_int(e, i), "");
     }
     return v;
 }
@@ -83,7 +83,7 @@ static LLVMValueRef load_dense(const llvm_emission *e, const llvm_body *body, co
     LLVMTypeRef type = llvm_vector(e, element, body->lanes);
     LLVMValueRef i = body->i, p = e->c->BuildGEP2(e->builder, element, s->base, &i, 1, "");
 
-    if (!body->mask) return aligned_load(e, type, p, size);
+    if (!body->mask) return cbx__llvm_load(e, type, p, size);
     LLVMTypeRef types[2] = { type, e->pointer };
     LLVMValueRef args[4] = { p, e->c->ConstInt(e->i32, size, 0), body->mask, e->c->ConstNull(type) };
     return cbx__llvm_intrinsic(e, "llvm.masked.load", 2, types, 4, args);
@@ -136,12 +136,12 @@ static LLVMValueRef call_loop(llvm_emission *e, const llvm_body *body, cbx_prim 
     if (e->outside) return e->c->GetPoison(e->types[t]);
     for (int o = 0; o <= operands; o++) {
         LLVMValueRef at = llvm_int(e, o);
-        aligned_store(e, llvm_int(e, (int64_t)cbx__dtype_size(t)),
+        cbx__llvm_put(e, llvm_int(e, (int64_t)cbx__dtype_size(t)),
                       e->c->BuildGEP2(e->builder, e->i64, e->slot_steps, &at, 1, ""), 8);
-        if (o) aligned_store(e, cbx__llvm_to_memory(e, t, v[o - 1], body->lanes), e->slots[o], CALL_ALIGNMENT);
+        if (o) cbx__llvm_put(e, cbx__llvm_to_memory(e, t, v[o - 1], body->lanes), e->slots[o], CALL_ALIGNMENT);
     }
     e->c->BuildCall2(e->builder, e->loop_type, function_of_loop(e, prim, t), args, 3, "");
-    result = aligned_load(e, llvm_vector(e, cbx__llvm_memory_type(e, t), body->lanes), e->slots[0], CALL_ALIGNMENT);
+    result = cbx__llvm_load(e, llvm_vector(e, cbx__llvm_memory_type(e, t), body->lanes), e->slots[0], CALL_ALIGNMENT);
     return cbx__llvm_from_memory(e, t, result, body->lanes);
 }
 
@@ -238,27 +238,30 @@ LLVMValueRef cbx__llvm_element(const llvm_emission *e, const llvm_body *body, ui
     return load(e, body, stream);
 }
 
-void cbx__llvm_body(llvm_emission *e, llvm_body *body)
+void cbx__llvm_compute(llvm_emission *e, const llvm_body *body, cbx__kid i)
 {
     const cbx__kernel *k = e->kernel;
+    const cbx__kinstr *x = &k->instr.items[i];
+    const int n = cbx__kernel_operands(x);
+    LLVMValueRef v[3] = { n > 0 ? body->values[x->a] : NULL, n > 1 ? body->values[x->b] : NULL,
+                          n > 2 ? body->values[x->c] : NULL };
+    const cbx_dtype from = (cbx_dtype)(n > 0 ? k->instr.items[x->a].dtype : 0);
 
-    for (size_t i = 0; i < k->instr.n; i++) {
-        const cbx__kinstr *x = &k->instr.items[i];
-        const int n = cbx__kernel_operands(x);
-        LLVMValueRef v[3] = { n > 0 ? body->values[x->a] : NULL, n > 1 ? body->values[x->b] : NULL,
-                              n > 2 ? body->values[x->c] : NULL };
-        const cbx_dtype from = (cbx_dtype)(n > 0 ? k->instr.items[x->a].dtype : 0);
+    if (x->op == CBX__K_LOAD)
+        body->values[i] = load(e, body, x->a);
+    else if (x->op == CBX__K_MATH)
+        body->values[i] = math(e, body, x, v);
+    else if (is_quotient(x))
+        body->values[i] = quotient(e, body, x, v);
+    else
+        body->values[i] = cbx__llvm_instruction(e, body->lanes, x, from, v[0], v[1], v[2]);
+}
 
-        if (x->op == CBX__K_CARRY) continue; /* it is there already */
-        if (x->op == CBX__K_LOAD)
-            body->values[i] = load(e, body, x->a);
-        else if (x->op == CBX__K_MATH)
-            body->values[i] = math(e, body, x, v);
-        else if (is_quotient(x))
-            body->values[i] = quotient(e, body, x, v);
-        else
-            body->values[i] = cbx__llvm_instruction(e, body->lanes, x, from, v[0], v[1], v[2]);
-    }
+void cbx__llvm_body(llvm_emission *e, llvm_body *body)
+{
+    for (size_t i = 0; i < e->kernel->instr.n; i++)
+        if (e->kernel->instr.items[i].op != CBX__K_CARRY) /* which is there already */
+            cbx__llvm_compute(e, body, (cbx__kid)i);
 }
 
 /* ---- stores ---- */
@@ -269,7 +272,7 @@ static void store_strided(const llvm_emission *e, const llvm_body *body, const l
     LLVMValueRef p = llvm_at(e, s->base, llvm_op(e, LLVM_MUL, body->i, s->inner));
 
     if (body->lanes == 1) {
-        aligned_store(e, v, p, size);
+        cbx__llvm_put(e, v, p, size);
         return;
     }
     if (body->mask) {
@@ -279,7 +282,7 @@ static void store_strided(const llvm_emission *e, const llvm_body *body, const l
         return;
     }
     for (unsigned i = 0; i < body->lanes; i++)
-        aligned_store(e, e->c->BuildExtractElement(e->builder, v, llvm_int(e, i), ""), lane_address(e, s, &p, i), size);
+        cbx__llvm_put(e, e->c->BuildExtractElement(e->builder, v, llvm_int(e, i), ""), lane_address(e, s, &p, i), size);
 }
 
 static void store_dense(const llvm_emission *e, const llvm_body *body, const llvm_stream *s, LLVMValueRef v,
@@ -294,7 +297,7 @@ static void store_dense(const llvm_emission *e, const llvm_body *body, const llv
         cbx__llvm_intrinsic(e, "llvm.masked.store", 2, types, 4, args);
         return;
     }
-    v = aligned_store(e, v, p, nontemporal ? vector : size);
+    v = cbx__llvm_put(e, v, p, nontemporal ? vector : size);
     if (nontemporal) {
         LLVMMetadataRef one = e->c->ValueAsMetadata(e->c->ConstInt(e->i32, 1, 0));
         e->c->SetMetadata(v, e->c->GetMDKindIDInContext(e->context, "nontemporal", 11),

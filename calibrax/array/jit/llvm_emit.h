@@ -102,14 +102,45 @@ static inline void llvm_no_unwind(const llvm_emission *e, LLVMValueRef function)
     e->c->AddAttributeAtIndex(function, LLVM_FUNCTION_INDEX, e->c->CreateEnumAttribute(e->context, kind, 0));
 }
 
+/** False: of an INDEX, whose base is a number. */
+static inline bool llvm_moves_memory(const cbx__kstream *s) { return s->kind != CBX__STREAM_INDEX; }
+
 /* llvm_module.c */
 
 /** Context, module, builder and types. */
 void cbx__llvm_open_module(llvm_emission *e, const char *triple, const char *name);
 /** Memory for a function of a kernel; values: of its instructions.  false without memory. */
 bool cbx__llvm_begin(llvm_emission *e, const cbx__kernel *k, cbx_arena *arena, LLVMValueRef **values);
+/** What holds for all rows of a function. @param first  written: where each stream begins */
+void cbx__llvm_arguments(llvm_emission *e, LLVMValueRef *first);
 /** Elements of SCALAR streams, from where the streams begin. */
 void cbx__llvm_load_scalars(llvm_emission *e);
+/** The lanes of a narrow body that are elements below `end`. */
+void cbx__llvm_set_mask(const llvm_emission *e, llvm_body *body, LLVMValueRef end);
+/** Where a stream is in the next row. */
+LLVMValueRef cbx__llvm_next_row(const llvm_emission *e, size_t stream);
+
+/* llvm_columns.c */
+
+/** The loops of a kernel with carries. @param more, part  memory: for each instruction and carry, for each instruction */
+void cbx__llvm_columns(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *values, LLVMValueRef *more, uint8_t *part);
+
+/* llvm_steps.c */
+
+/**
+ * Whether a kernel with carries, of one column, gains by being divided: what does not wait for carries is computed for several rows
+ * at a time.
+ * @param parts  written: of each instruction, for cbx__llvm_steps
+ */
+bool cbx__llvm_divides(const llvm_emission *e, uint8_t *parts);
+/**
+ * As many rows as make whole vectors.  The builder is where they begin, and afterwards where the rest does; so are the streams'
+ * bases and the carries.
+ * @param one   as values: of one row
+ * @return the first row of the rest
+ */
+LLVMValueRef cbx__llvm_steps(llvm_emission *e, const uint8_t *parts, LLVMValueRef *values, LLVMValueRef *one,
+                             LLVMValueRef *carry);
 
 /* llvm_values.c */
 
@@ -143,11 +174,16 @@ LLVMValueRef cbx__llvm_instruction(const llvm_emission *e, unsigned lanes, const
 
 /** All instructions of the kernel; the builder is behind them afterwards, maybe in a block of its own. */
 void cbx__llvm_body(llvm_emission *e, llvm_body *body);
+/** One instruction, but no CARRY. */
+void cbx__llvm_compute(llvm_emission *e, const llvm_body *body, cbx__kid i);
 /** Stores the outputs; aligned: those that go past the caches lie on whole vectors; final: those of the last row alone. */
 void cbx__llvm_store(llvm_emission *e, const llvm_body *body, bool aligned, bool final);
 /** Output o alone; wherever it is to be stored. */
 void cbx__llvm_store_output(llvm_emission *e, const llvm_body *body, size_t o, bool aligned);
 /** The elements of an input. */
 LLVMValueRef cbx__llvm_element(const llvm_emission *e, const llvm_body *body, uint32_t stream);
+/** A load or store at an address aligned to so many bytes. */
+LLVMValueRef cbx__llvm_load(const llvm_emission *e, LLVMTypeRef type, LLVMValueRef p, size_t alignment);
+LLVMValueRef cbx__llvm_put(const llvm_emission *e, LLVMValueRef v, LLVMValueRef p, size_t alignment);
 
 #endif

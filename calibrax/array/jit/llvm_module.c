@@ -6,7 +6,7 @@
  * in place, so that 4 independent ones follow each other.  The rest of a row goes through the narrow
  * body, which is one native vector with masks, or one element where the machine has no masks.  If
  * outputs go past the caches, the narrow body runs first up to where they are aligned.  Kernels with
- * carries are walked by blocks of columns, in each of which rows follow each other.
+ * carries are in llvm_columns.c.
  */
 #include <string.h>
 
@@ -16,8 +16,6 @@
 
 #define MAX_INTERLEAVED 8000 /* instructions of a wide body, in vectors: LLVM takes long for more */
 #define MAX_STRIDED     32   /* lanes of a body with STRIDED streams, which are loaded one by one */
-
-static bool moves_memory(const cbx__kstream *s) { return s->kind != CBX__STREAM_INDEX; }
 
 static size_t widest_size(const cbx__kernel *k)
 {
@@ -122,7 +120,7 @@ static void read_arguments(llvm_emission *e, LLVMValueRef *first)
     for (size_t k = 0; k < e->kernel->streams.n; k++) {
         const cbx__kstream *t = &e->kernel->streams.items[k];
         llvm_stream *s = &e->streams[k];
-        first[k] = number(e, p, k, moves_memory(t) ? e->pointer : e->i64);
+        first[k] = number(e, p, k, llvm_moves_memory(t) ? e->pointer : e->i64);
         s->outer = number(e, outer, k, e->i64);
         if (t->kind != CBX__STREAM_STRIDED && t->kind != CBX__STREAM_INDEX) continue;
         s->inner = number(e, inner, k, e->i64);
@@ -134,6 +132,19 @@ static void read_arguments(llvm_emission *e, LLVMValueRef *first)
         if (t->kind == CBX__STREAM_INDEX || e->wide == e->narrow)
             s->wide = llvm_op(e, LLVM_MUL, cbx__llvm_splat(e, s->inner, e->wide), cbx__llvm_iota(e, e->i64, e->wide));
     }
+}
+
+void cbx__llvm_arguments(llvm_emission *e, LLVMValueRef *first)
+{
+    if (calls_loops(e->kernel)) make_slots(e);
+    read_arguments(e, first);
+}
+
+LLVMValueRef cbx__llvm_next_row(const llvm_emission *e, size_t stream)
+{
+    const llvm_stream *s = &e->streams[stream];
+    return llvm_moves_memory(&e->kernel->streams.items[stream]) ? llvm_at(e, s->base, s->outer)
+                                                                : llvm_op(e, LLVM_ADD, s->base, s->outer);
 }
 
 void cbx__llvm_load_scalars(llvm_emission *e)
@@ -236,8 +247,7 @@ static void emit_wide(llvm_emission *e, row *r, LLVMValueRef *values)
     llvm_incoming(e, r->rest_from, next, e->c->GetInsertBlock(e->builder));
 }
 
-/* The lanes of a narrow body that are elements below `end`. */
-static void set_mask(const llvm_emission *e, llvm_body *body, LLVMValueRef end)
+void cbx__llvm_set_mask(const llvm_emission *e, llvm_body *body, LLVMValueRef end)
 {
     LLVMValueRef lanes = llvm_int(e, e->narrow), left = llvm_op(e, LLVM_SUB, end, body->i), some;
 
@@ -255,7 +265,7 @@ static void emit_narrow(llvm_emission *e, row *r, LLVMValueRef *values)
     LLVMValueRef next;
 
     llvm_enter(e, r->narrow);
-    if (e->narrow > 1) set_mask(e, &body, r->narrow_to);
+    if (e->narrow > 1) cbx__llvm_set_mask(e, &body, r->narrow_to);
     cbx__llvm_body(e, &body);
     cbx__llvm_store(e, &body, false, false);
     next = llvm_op(e, LLVM_ADD, r->narrow_from, llvm_int(e, e->narrow));
@@ -320,8 +330,7 @@ static void emit_rows(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *value
     row r = { .n = n, .head = llvm_block(e, "row") };
 
     llvm_enter(e, entry);
-    if (calls_loops(e->kernel)) make_slots(e);
-    read_arguments(e, first);
+    cbx__llvm_arguments(e, first);
     some = llvm_op(e, LLVM_AND, llvm_compare(e, LLVM_INT_SGT, m, llvm_int(e, 0)),
                    llvm_compare(e, LLVM_INT_SGT, n, llvm_int(e, 0)));
     e->c->BuildCondBr(e->builder, some, r.head, exit);
@@ -338,10 +347,7 @@ static void emit_rows(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *value
     next = llvm_op(e, LLVM_ADD, j, llvm_int(e, 1));
     llvm_incoming(e, j, next, r.end);
     for (size_t k = 0; k < e->kernel->streams.n; k++) {
-        const llvm_stream *s = &e->streams[k];
-        LLVMValueRef moved = moves_memory(&e->kernel->streams.items[k]) ? llvm_at(e, s->base, s->outer)
-                                                                        : llvm_op(e, LLVM_ADD, s->base, s->outer);
-        llvm_incoming(e, s->base, moved, r.end);
+        llvm_incoming(e, e->streams[k].base, cbx__llvm_next_row(e, k), r.end);
     }
     e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, next, m), r.head, exit);
 
@@ -349,103 +355,6 @@ static void emit_rows(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *value
 #if defined(__x86_64__)
     if (r.nontemporal) cbx__llvm_intrinsic(e, "llvm.x86.sse.sfence", 0, NULL, 0, NULL);
 #endif
-    e->c->BuildRetVoid(e->builder);
-}
-
-/* The rows of one block of columns, in order; afterwards the builder is behind the last. */
-static void emit_column_rows(llvm_emission *e, llvm_body *body, LLVMValueRef *first, LLVMValueRef *carry,
-                             LLVMBasicBlockRef before)
-{
-    const cbx__kernel *k = e->kernel;
-    LLVMValueRef m = e->c->GetParam(e->function, 1), j, next;
-    LLVMBasicBlockRef rows = llvm_block(e, "row"), end = llvm_block(e, "rows_end"), last;
-
-    for (size_t c = 0; c < k->carries.n; c++) carry[c] = cbx__llvm_element(e, body, k->carries.items[c].first);
-    e->c->BuildBr(e->builder, rows);
-
-    llvm_enter(e, rows);
-    j = llvm_phi(e, e->i64);
-    llvm_incoming(e, j, llvm_int(e, 0), before);
-    for (size_t s = 0; s < k->streams.n; s++) {
-        e->streams[s].base = llvm_phi(e, e->c->TypeOf(first[s]));
-        llvm_incoming(e, e->streams[s].base, first[s], before);
-    }
-    for (size_t i = 0; i < k->instr.n; i++) {
-        const cbx__kinstr *x = &k->instr.items[i];
-        if (x->op != CBX__K_CARRY) continue;
-        body->values[i] = llvm_phi(e, e->c->TypeOf(carry[x->a]));
-        llvm_incoming(e, body->values[i], carry[x->a], before);
-    }
-    cbx__llvm_load_scalars(e);
-    cbx__llvm_body(e, body);
-    cbx__llvm_store(e, body, false, false);
-    next = llvm_op(e, LLVM_ADD, j, llvm_int(e, 1));
-    last = e->c->GetInsertBlock(e->builder);
-    llvm_incoming(e, j, next, last);
-    for (size_t s = 0; s < k->streams.n; s++) {
-        const llvm_stream *at = &e->streams[s];
-        LLVMValueRef moved = moves_memory(&k->streams.items[s]) ? llvm_at(e, at->base, at->outer)
-                                                                : llvm_op(e, LLVM_ADD, at->base, at->outer);
-        llvm_incoming(e, at->base, moved, last);
-    }
-    for (size_t i = 0; i < k->instr.n; i++) {
-        const cbx__kinstr *x = &k->instr.items[i];
-        if (x->op == CBX__K_CARRY) llvm_incoming(e, body->values[i], body->values[k->carries.items[x->a].next], last);
-    }
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, next, m), rows, end);
-    llvm_enter(e, end);
-    for (size_t s = 0; s < k->streams.n; s++) e->streams[s].base = first[s];
-    cbx__llvm_store(e, body, false, true);
-}
-
-/*
- * The blocks of columns that a body takes, in each all rows.
- * @param from  the first column, in block before, where the builder is
- * @return the first column that is left; the builder is in a block behind
- */
-static LLVMValueRef emit_blocks(llvm_emission *e, llvm_body *body, LLVMValueRef *first, LLVMValueRef from)
-{
-    LLVMValueRef n = e->c->GetParam(e->function, 2), carry[CBX__MAX_CARRIES], end;
-    LLVMBasicBlockRef before = e->c->GetInsertBlock(e->builder), head = llvm_block(e, "columns"),
-                      work = llvm_block(e, "column"), behind = llvm_block(e, "columns_end");
-
-    e->c->BuildBr(e->builder, head);
-    llvm_enter(e, head);
-    body->i = llvm_phi(e, e->i64);
-    llvm_incoming(e, body->i, from, before);
-    end = llvm_op(e, LLVM_ADD, body->i, llvm_int(e, body->wide ? body->lanes : 1));
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLE, end, n), work, behind);
-
-    llvm_enter(e, work);
-    if (!body->wide && body->lanes > 1) set_mask(e, body, n);
-    for (size_t s = 0; s < e->kernel->streams.n; s++) e->streams[s].base = first[s];
-    cbx__llvm_load_scalars(e);
-    emit_column_rows(e, body, first, carry, work);
-    llvm_incoming(e, body->i, llvm_op(e, LLVM_ADD, body->i, llvm_int(e, body->lanes)),
-                  e->c->GetInsertBlock(e->builder));
-    e->c->BuildBr(e->builder, head);
-    llvm_enter(e, behind);
-    return body->i;
-}
-
-/* A kernel with carries: wide blocks of columns, then narrow ones. */
-static void emit_columns(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *values)
-{
-    llvm_body wide = { .lanes = e->wide, .wide = true, .count = llvm_int(e, e->wide), .values = values };
-    llvm_body narrow = { .lanes = e->kernel->single ? 1 : e->narrow, .count = llvm_int(e, 1), .values = values };
-    LLVMBasicBlockRef entry = llvm_block(e, "entry"), columns = llvm_block(e, "rows"), exit = llvm_block(e, "exit");
-    LLVMValueRef at = llvm_int(e, 0);
-
-    llvm_enter(e, entry);
-    if (calls_loops(e->kernel)) make_slots(e);
-    read_arguments(e, first);
-    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SGT, e->c->GetParam(e->function, 1), llvm_int(e, 0)),
-                      columns, exit);
-    llvm_enter(e, columns);
-    if (!e->kernel->single) at = emit_blocks(e, &wide, first, at);
-    emit_blocks(e, &narrow, first, at);
-    e->c->BuildBr(e->builder, exit);
-    llvm_enter(e, exit);
     e->c->BuildRetVoid(e->builder);
 }
 
@@ -470,15 +379,16 @@ static cbx_status emit_function(llvm_emission *e, LLVMTypeRef type, const cbx__k
                                 cbx_err *err)
 {
     LLVMValueRef *first = cbx_arena_calloc(arena, k->streams.n, sizeof *first), *values = NULL;
+    LLVMValueRef *more = cbx_arena_calloc(arena, k->instr.n + CBX__MAX_CARRIES, sizeof *more);
     uint32_t *last = cbx_arena_calloc(arena, k->instr.n, sizeof *last);
 
-    if (!first || !last || !cbx__llvm_begin(e, k, arena, &values)) return cbx_fail_nomem(err, "a kernel");
+    if (!first || !more || !last || !cbx__llvm_begin(e, k, arena, &values)) return cbx_fail_nomem(err, "a kernel");
     e->function = e->c->AddFunction(e->module, "kernel", type);
     e->c->SetLinkage(e->function, LLVM_INTERNAL_LINKAGE);
     llvm_no_unwind(e, e->function);
     choose_lanes(e, last);
     if (k->carries.n)
-        emit_columns(e, first, values);
+        cbx__llvm_columns(e, first, values, more, (uint8_t *)last);
     else
         emit_rows(e, first, values);
     if (e->status)
