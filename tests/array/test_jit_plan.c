@@ -6,6 +6,7 @@
 
 #include "calibrax/array/backend.h"
 #include "calibrax/array/trace/cost.h"
+#include "calibrax/base/pool.h"
 
 FN(sum_and_squares)
 {
@@ -174,6 +175,97 @@ static void empty_arrays_have_results(void **state)
     cbx_ctx_free(c);
 }
 
+FN(root_of_running)
+{
+    UNUSED;
+    out[0] = cbx_sqrt(c, cbx_cumulative_sum(c, in[0], -1));
+    return CBX_OK;
+}
+FN(root_beside_running) /* both are results */
+{
+    UNUSED;
+    out[1] = cbx_cumulative_sum(c, in[0], -1);
+    out[0] = cbx_sqrt(c, out[1]);
+    return CBX_OK;
+}
+FN(product_with_flipped) /* an element is read behind the one that is written */
+{
+    UNUSED;
+    cbx_array *s = cbx_cumulative_sum(c, in[0], -1);
+    out[0] = cbx_multiply(c, s, cbx_flip(c, s, -1));
+    return CBX_OK;
+}
+FN(single_of_running) /* other elements */
+{
+    UNUSED;
+    out[0] = cbx_astype(c, cbx_cumulative_sum(c, in[0], -1), CBX_F32);
+    return CBX_OK;
+}
+FN(root_of_operand) /* the caller's */
+{
+    UNUSED;
+    out[0] = cbx_sqrt(c, in[0]);
+    return CBX_OK;
+}
+FN(two_of_two) /* each in the place of one */
+{
+    UNUSED;
+    cbx_array *a = cbx_cumulative_sum(c, in[0], -1), *b = cbx_cumulative_prod(c, in[0], -1);
+    out[0] = cbx_add(c, a, b);
+    out[1] = cbx_subtract(c, a, b);
+    return CBX_OK;
+}
+
+/* Peaks in arrays of 1 MiB, by the program and by the pool. */
+static void memory_is_used_again(void **state)
+{
+    (void)state;
+    enum { N = 1 << 17 };
+    static const struct {
+        cbx_fn f;
+        double arrays;
+        const char *why;
+    } cases[] = {
+        { { "root_of_running", root_of_running, NULL, 1, 1, NULL }, 2, "in its place" },
+        { { "root_beside_running", root_beside_running, NULL, 1, 2, NULL }, 3, "both are wanted" },
+        { { "product_with_flipped", product_with_flipped, NULL, 1, 1, NULL }, 3, "at two places" },
+        { { "single_of_running", single_of_running, NULL, 1, 1, NULL }, 2.5, "another dtype" },
+        { { "root_of_operand", root_of_operand, NULL, 1, 1, NULL }, 2, "an operand stays" },
+        { { "two_of_two", two_of_two, NULL, 1, 2, NULL }, 3, "two results" },
+    };
+    const cbx_array_desc d = { CBX_F64, 1, { N } };
+    const double bytes = 8 * N;
+    cbx_err err = CBX_ERR_INIT;
+
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_ctx *c = context();
+        cbx_array *x, *r[2] = { NULL };
+        cbx_fn *j = NULL;
+        cbx_cost_report work;
+        cbx_cost_program program;
+        cbx_pool_stats stats;
+        cbx_scope scope;
+        cbx_ctx_set_backend(c, cbx_backend_jit(), NULL);
+        CHECK_OK(cbx_cost_compile(c, &cases[i].f, 1, &d, &work, &program, &err), &err, cases[i].why);
+        CHECK_INT((int64_t)program.peak_bytes, (int64_t)(cases[i].arrays * bytes), cases[i].why);
+        cbx_cost_program_clear(&program);
+        CHECK_OK(cbx_jit(c, &cases[i].f, &j, &err), &err, cases[i].why);
+        CHECK_OK(cbx_array_create(c, &d, &x, &err), &err, "an operand");
+        for (size_t e = 0; e < N; e++) ((double *)cbx_array_data_mut(x))[e] = (double)(e * 7919 % N);
+        cbx_scope_open(c, &scope);
+        CHECK_OK(cbx_fn_call(c, j, 1, &x, j->nout, r), (&(cbx_err){ 0 }), cases[i].why);
+        cbx_pool_get_stats(cbx_ctx_pool(c), &stats);
+        CHECK_INT((int64_t)stats.bytes_in_use_peak, (int64_t)(cases[i].arrays * bytes), cases[i].why);
+        CHECK_OK(cbx_scope_close(&scope, &err), &err, cases[i].why);
+        cbx_scope_open(c, &scope);
+        compare(c, &cases[i].f, x, cases[i].why);
+        CHECK_OK(cbx_scope_close(&scope, &err), &err, cases[i].why);
+        cbx_array_free(x);
+        cbx_fn_free(j);
+        cbx_ctx_free(c);
+    }
+}
+
 /* Sums of exponentials, each its own kernel by its length: planning takes about as long for each. */
 FN(sums_of_other_lengths)
 {
@@ -220,6 +312,7 @@ TEST_FILE(.seconds = 300)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_reads_the_same_is_one_kernel),
         cmocka_unit_test(empty_arrays_have_results),
+        cmocka_unit_test(memory_is_used_again),
         cmocka_unit_test(planning_is_linear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,12 @@ static void add_results(memory *m, const cbx__node *node)
         add_value(m, node->out + r, is_view ? m->owner[node->in[0]] : node->out + r);
 }
 
+/* True if a value that a step made has memory that another one may take: it is not the caller's, the program's, nor shared. */
+static bool takes_memory(const memory *m, cbx__vid v)
+{
+    return v != CBX__NO_VALUE && m->p->plan.maker[v] != CBX__NO_INDEX && m->users[m->owner[v]] == 1;
+}
+
 /* The caller holds inputs until the end, the program its constants. */
 static void walk(memory *m, const cbx_cost_step *steps)
 {
@@ -174,7 +180,7 @@ static void walk(memory *m, const cbx_cost_step *steps)
         const cbx__step *step = &m->p->steps[s];
         if (step->node != CBX__NO_INDEX) add_results(m, &g->nodes.items[step->node]);
         for (size_t i = 0; step->node == CBX__NO_INDEX && i < step->nmade; i++)
-            add_value(m, step->made[i], step->made[i]);
+            add_value(m, step->made[i], takes_memory(m, step->over[i]) ? m->owner[step->over[i]] : step->made[i]);
         if (m->live + steps[s].scratch_bytes > m->peak) m->peak = m->live + steps[s].scratch_bytes;
         for (size_t i = 0; i < step->ndone; i++) drop_value(m, step->done[i]);
     }

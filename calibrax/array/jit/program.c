@@ -148,6 +148,60 @@ static cbx_status add_units(maker *m, size_t longest, cbx_err *err)
     return st;
 }
 
+/* The number of the only stream at a value; streams.n: there are several. */
+static size_t only_stream(const cbx__nest *n, cbx__vid v)
+{
+    size_t found = n->kernel.streams.n;
+
+    for (size_t s = 0; s < n->kernel.streams.n; s++) {
+        if (n->sites[s].base != v) continue;
+        if (found < n->kernel.streams.n) return n->kernel.streams.n;
+        found = s;
+    }
+    return found;
+}
+
+static bool same_places(const cbx__nest *n, size_t a, size_t b)
+{
+    const cbx__site *x = &n->sites[a], *y = &n->sites[b];
+    return x->offset == y->offset && memcmp(x->strides, y->strides, (size_t)n->ndim * sizeof *x->strides) == 0;
+}
+
+/*
+ * A value in whose memory a kernel may write v: of the same shape and dtype, read here for the last time, and each element where
+ * that of v is written.  Kernels load an element before they store it, and no other one is there.
+ */
+static cbx__vid find_reusable(const maker *m, const cbx__step *step, cbx__nest *n, cbx__vid v, const cbx__vid *taken,
+                              size_t ntaken)
+{
+    const cbx__value *values = m->p->graph->values.items;
+    const size_t out = only_stream(n, v);
+
+    if (n->nfolds || n->kernel.carries.n || out >= n->kernel.nout) return CBX__NO_VALUE;
+    for (size_t i = 0; i < step->ndone; i++) {
+        const cbx__vid u = step->done[i];
+        const size_t in = only_stream(n, u);
+        bool is_taken = false;
+        for (size_t t = 0; t < ntaken; t++) is_taken |= taken[t] == u;
+        if (is_taken || in < n->kernel.nout || in == n->kernel.streams.n || !same_places(n, in, out)) continue;
+        if (!cbx_array_desc_equal(&values[u].desc, &values[v].desc)) continue;
+        n->kernel.streams.items[out].nontemporal = false; /* it is in the caches */
+        return u;
+    }
+    return CBX__NO_VALUE;
+}
+
+static const cbx__vid *list_reused(maker *m, const cbx__step *step)
+{
+    cbx__vid *over = cbx_arena_calloc(&m->p->arena, step->nmade + 1, sizeof *over);
+
+    for (size_t i = 0; over && i < step->nmade; i++)
+        over[i] = step->node != CBX__NO_INDEX
+                      ? CBX__NO_VALUE
+                      : find_reusable(m, step, &m->nests.items[step->nest], step->made[i], over, i);
+    return over;
+}
+
 static bool list_values(maker *m)
 {
     cbx__program *p = m->p;
@@ -160,6 +214,8 @@ static bool list_values(maker *m)
         each_value(m, s, list_done);
         step->done = take_list(m, &step->ndone);
         if (!step->made || !step->done || m->failed) return false;
+        step->over = list_reused(m, step);
+        if (!step->over) return false;
     }
     return true;
 }
@@ -251,6 +307,18 @@ static cbx_status make_dense(cbx_ctx *ctx, cbx_array **env, cbx__vid v, cbx_err 
     return CBX_OK;
 }
 
+/* A new array, or that of the value whose memory it takes: the step's list of values that are done frees the other handle. */
+static cbx_status make_value(cbx_ctx *ctx, const cbx__program *p, cbx__vid v, cbx__vid over, cbx_array **env,
+                             cbx_err *err)
+{
+    const cbx_array *a = over == CBX__NO_VALUE ? NULL : env[over];
+
+    if (!a || !(a->flags & CBX__CONTIGUOUS) || a->flags & CBX__ELSEWHERE || !cbx_array_is_exclusive(a))
+        return cbx_array_create(ctx, &p->graph->values.items[v].desc, &env[v], err);
+    env[v] = cbx_array_ref(a);
+    return CBX_OK;
+}
+
 static cbx_status run_nest(cbx_ctx *ctx, const cbx__program *p, const cbx__step *step, cbx_array **env, cbx_err *err)
 {
     const cbx__nest *n = &p->nests[step->nest];
@@ -261,8 +329,7 @@ static cbx_status run_nest(cbx_ctx *ctx, const cbx__program *p, const cbx__step 
     cbx_block scratch = { 0 };
     cbx_status st = CBX_OK;
 
-    for (size_t i = 0; !st && i < step->nmade; i++)
-        st = cbx_array_create(ctx, &p->graph->values.items[step->made[i]].desc, &env[step->made[i]], err);
+    for (size_t i = 0; !st && i < step->nmade; i++) st = make_value(ctx, p, step->made[i], step->over[i], env, err);
     for (size_t s = 0; !st && s < n->kernel.streams.n; s++) {
         const cbx__vid v = n->sites[s].base;
         if (v != CBX__NO_VALUE) st = make_dense(ctx, env, v, err);

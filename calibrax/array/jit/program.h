@@ -17,6 +17,9 @@ typedef struct cbx__step {
     size_t nest;
     size_t nmade, ndone; /* values that are created before, and no longer needed after */
     const cbx__vid *made, *done;
+    const cbx__vid
+        *over; /* of each that is created: the one that is last read here, whose memory it takes if nothing else
+                             has it; CBX__NO_VALUE: it has memory of its own */
 } cbx__step;
 
 enum { CBX__LONGEST = 192 }; /* operations of one kernel, at most */
