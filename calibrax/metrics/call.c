@@ -248,6 +248,16 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
     return true;
 }
 
+/* Whether 0 means: one more than the largest label. */
+static bool counts_labels(const char *name)
+{
+    static const char *const names[] = { "num_classes", "num_groups", "num_clusters", "catalog_size" };
+
+    for (size_t i = 0; i < CBX_LEN(names); i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
 /* num_classes of 0 becomes one more than the largest label; a label that is not below another one is refused. */
 static bool resolve_classes(cbx_ctx *ctx, cbx__checked *c)
 {
@@ -255,11 +265,12 @@ static bool resolve_classes(cbx_ctx *ctx, cbx__checked *c)
     size_t p = 0;
     double largest = -1;
 
-    while (p < cbx_metric_parameters(m) && strcmp(m->parameters[p].name, "num_classes") != 0) p++;
+    while (p < cbx_metric_parameters(m) && !counts_labels(m->parameters[p].name)) p++;
     if (p == cbx_metric_parameters(m)) return true;
     if (!c->data && c->bound.parameters[p] > 0) return true;
     if (!c->data) {
-        cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: 'num_classes' must be given where the function is traced", m->name);
+        cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: '%s' must be given where the function is traced", m->name,
+                    m->parameters[p].name);
         return false;
     }
     for (size_t i = 0; i < c->bound.nin; i++) {
@@ -268,8 +279,8 @@ static bool resolve_classes(cbx_ctx *ctx, cbx__checked *c)
         const double x = cbx__metric_element(cbx_max(ctx, c->all[i], NULL), 0);
         cbx__tidy_list(ctx, mark, 0, NULL);
         if (c->bound.parameters[p] > 0 && x >= c->bound.parameters[p]) {
-            cbx__refuse(ctx, CBX_EDOM, "%s: '%s' has label %.0f, 'num_classes' is %.0f", m->name, m->operands[i].name,
-                        x, c->bound.parameters[p]);
+            cbx__refuse(ctx, CBX_EDOM, "%s: '%s' has label %.0f, '%s' is %.0f", m->name, m->operands[i].name, x,
+                        m->parameters[p].name, c->bound.parameters[p]);
             return false;
         }
         largest = fmax(largest, x);

@@ -26,12 +26,15 @@ typedef struct cbx__metric_table {
 /* The domains in the order of the documentation: one file each in functional/. */
 #define CBX__METRIC_DOMAINS(X)                                                                                         \
     X(general)                                                                                                         \
+    X(calibration)                                                                                                     \
     X(classification)                                                                                                  \
     X(distance)                                                                                                        \
     X(geometric)                                                                                                       \
     X(manifold)                                                                                                        \
     X(graph)                                                                                                           \
-    X(image)
+    X(image)                                                                                                           \
+    X(ranking)                                                                                                         \
+    X(segmentation)
 
 #define CBX__METRIC_DECLARE(domain) extern const cbx__metric_table cbx__metrics_##domain;
 CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)

@@ -90,9 +90,9 @@ typedef enum cbx_parameter_type {
 } cbx_parameter_type;
 
 /**
- * A number that a metric is computed with.  Of one called num_classes 0 means: one more than the
- * largest label, which a traced call does not know and refuses; a label that is not below it is
- * CBX_EDOM.
+ * A number that a metric is computed with.  Of one called num_classes, num_groups, num_clusters or
+ * catalog_size 0 means: one more than the largest label, which a traced call does not know and
+ * refuses; a label that is not below it is CBX_EDOM.
  */
 typedef struct cbx_metric_parameter {
     const char *name; /* NULL: no more parameters */

@@ -211,6 +211,15 @@ static cbx_status generator(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size
     return CBX_OK;
 }
 
+bool counts_labels(const char *name)
+{
+    static const char *const names[] = { "num_classes", "num_groups", "num_clusters", "catalog_size" };
+
+    for (size_t i = 0; i < CBX_LEN(names); i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
 void set_needs(const cbx_metric_function *m, cbx_metric_options *o)
 {
     static const cbx_fn f = { "generator", generator, NULL, 1, 1, NULL };
@@ -218,7 +227,7 @@ void set_needs(const cbx_metric_function *m, cbx_metric_options *o)
 
     for (size_t i = 0; i < CBX_METRIC_MAX_PARAMETERS; i++) {
         const char *name = i < cbx_metric_parameters(m) ? m->parameters[i].name : "";
-        parameters[i] = strcmp(name, "num_classes") == 0 ? (has_many_classes(m) ? CLASSES : 2) : NAN;
+        parameters[i] = counts_labels(name) ? (has_many_classes(m) ? CLASSES : 2) : NAN;
     }
     if (!o->parameters) o->parameters = parameters;
     if (m->function) o->function = &f;

@@ -197,7 +197,7 @@ CHANGE(monotone)
 }
 CHANGE(relabel)
 {
-    size_t p[256];
+    size_t p[256], labels = 1;
     (void)common;
     if (m->operands[i].kind == CBX_OPERAND_ADJACENCY) {
         double was[64];
@@ -207,7 +207,8 @@ CHANGE(relabel)
         for (size_t a = 0; a < rows; a++)
             for (size_t b = 0; b < rows; b++) v[a * rows + b] = was[p[a] * rows + p[b]];
     } else if (m->operands[i].kind == CBX_OPERAND_LABELS) {
-        cbx_rng_permutation(own, 8, p);
+        for (size_t k = 0; k < n; k++) labels = v[k] + 1 > (double)labels ? (size_t)v[k] + 1 : labels;
+        cbx_rng_permutation(own, labels, p);
         for (size_t k = 0; k < n; k++) v[k] = (double)p[(size_t)v[k]];
     }
 }

@@ -4,6 +4,7 @@
  * Each case is computed as a call, and by the traced and compiled function of the same metric, whose bits must be the same.
  */
 #include "cases.h"
+#include "draw.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -58,7 +59,7 @@ static void give_classes(cbx_ctx *ctx, const metric_case *c, double *parameters)
         CHECK_OK(cbx_scope_close(&scope, &err), &err, c->label);
     }
     for (size_t i = 0; i < cbx_metric_parameters(c->metric); i++)
-        if (!strcmp(c->metric->parameters[i].name, "num_classes") && !(parameters[i] > 0)) parameters[i] = largest + 1;
+        if (counts_labels(c->metric->parameters[i].name) && !(parameters[i] > 0)) parameters[i] = largest + 1;
 }
 
 static void compiled(cbx_ctx *ctx, const metric_case *c)

@@ -1,4 +1,4 @@
-/* Edges of metrics of points, graphs, images, signals and texts: results that no package has, and refusals with their sentences. */
+/* Edges of metrics: results that no package has, and refusals with their sentences. */
 #include "cases.h"
 #include "draw.h"
 
@@ -59,11 +59,31 @@ static const edge edges[] = {
     { "vendi_score", "2 2: 1 1 1 1", 1, NULL },
     { "vendi_score", "2 2: 1 0 0 1", 2, NULL },
     { "resistance_distance", "1 2: 1 2", 0, "resistance_distance: 'adjacency' must be square, not 1 by 2" },
+    { "ndcg", "3: 1 2 3; 3: 0 0 0", 0, NULL },
+    { "ndcg", "2: 1 1; 2: 1 0", 0.5 + 0.31546487678572871, NULL }, /* half of the places 1 and 2 */
+    { "ndcg", "2: 1 nan; 2: 1 0", 0,
+      "ndcg: 'predictions'[1] is nan: it must be real numbers of which the order counts; NaN is refused" },
+    { "ndcg", "2: 1 2; 2: 1 -1", 0, "ndcg: 'targets'[1] is -1.0: it must be grades that are not negative" },
+    { "precision_at_k", "2: 2 1; 2: 1 1", 0.2, NULL },
+    { "mean_average_precision", "2: 2 1; 2: 0 0", 0, NULL },
+    { "mean_reciprocal_rank", "4: 2 1 1 1; 4: 0 0 0 1", 13 / 36.0, NULL }, /* (1/2 + 1/3 + 1/4) / 3 */
+    { "hit_rate", "1: 3; 1: 0", 0, NULL },
+    { "coverage", "4: 0 3 3 0", 0.5, NULL },
+    { "expected_calibration_error", "2: 0.5 1.5; 2: 0 1", 0,
+      "expected_calibration_error: 'predictions'[1] is 1.5: it must be numbers between 0 and 1" },
+    { "expected_calibration_error", "1: 1; 1: 0", 1, NULL },
+    { "adaptive_calibration_error", "2: 0.25 0.75; 2: 0 1", 0.25, NULL },
+    { "classwise_ece", "1 2: 0.5 0.5; 1: 2", 0, "classwise_ece: 'targets' has label 2, 'predictions' has 2 classes" },
+    { "classwise_ece", "1 2: 0.5 0.25; 1: 1", 0,
+      "classwise_ece: the sum of 'predictions'[0] is 0.75, not 1: divide by it" },
+    { "iou", "2: 0 0; 2: 0 0", 1, NULL },
+    { "dice_coefficient", "2: 0 0; 2: 0 0", 1, NULL },
+    { "iou", "2: 0 255; 2: 0 255", 0, "iou: labels must be 0 and 1, not up to 255" },
 };
 
 static cbx_array *read_operand(cbx_ctx *ctx, const char **text, const cbx_metric_operand *o)
 {
-    const bool whole = o->kind == CBX_OPERAND_TOKENS || o->kind == CBX_OPERAND_TEXTS;
+    const bool whole = o->kind == CBX_OPERAND_TOKENS || o->kind == CBX_OPERAND_TEXTS || o->kind == CBX_OPERAND_LABELS;
     size_t shape[CBX_MAX_RANK], n = 0;
     double v[64];
     char *end;

@@ -3,33 +3,6 @@
 
 /* ---- from the confusion matrix: rows true labels, columns predicted ones ---- */
 
-enum { BINARY, MICRO, MACRO, WEIGHTED }; /* averages */
-
-static cbx_array *confusion(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    const size_t k = cbx__num_classes(c);
-    return cbx__pair_counts(ctx, c, c->in[1], k, c->in[0], k);
-}
-
-/* The same of metrics of two classes. */
-static cbx_array *binary_confusion(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    if (cbx__num_classes(c) > 2)
-        return cbx__metric_refuse(ctx, c, CBX_EDOM, "labels must be 0 and 1, not up to %zu", cbx__num_classes(c) - 1);
-    return cbx__pair_counts(ctx, c, c->in[1], 2, c->in[0], 2);
-}
-
-/* True positives, and sums of predicted and of true labels, for each class. */
-typedef struct tallies {
-    cbx_array *hits, *predicted, *actual, *total;
-} tallies;
-
-static tallies tally(cbx_ctx *ctx, const cbx_array *m)
-{
-    return (tallies){ cbx_diagonal(ctx, m, 0), cbx_sum(ctx, m, CBX_AXIS(0)), cbx_sum(ctx, m, CBX_AXIS(1)),
-                      cbx_sum(ctx, m, NULL) };
-}
-
 static cbx_array *element(cbx_ctx *ctx, const cbx_array *m, ptrdiff_t row, ptrdiff_t column)
 {
     return cbx_index(ctx, cbx_index(ctx, m, 0, row), 0, column);
@@ -47,31 +20,9 @@ static cbx_array *f_score(cbx_ctx *ctx, const cbx_array *hits, const cbx_array *
     return cbx__ratio_or(ctx, cbx_multiply_scalar(ctx, hits, 1 + b2), of, 0);
 }
 
-static cbx_array *parts_by_average(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return (int)c->parameters[0] == BINARY ? binary_confusion(ctx, c) : confusion(ctx, c);
-}
-
 static cbx_array *f_average(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m, double beta)
 {
-    const tallies t = tally(ctx, m);
-    const cbx_array *each, *present;
-
-    switch ((int)c->parameters[0]) {
-    case BINARY:
-        return f_score(ctx, element(ctx, m, 1, 1), cbx_index(ctx, t.predicted, 0, 1), cbx_index(ctx, t.actual, 0, 1),
-                       beta);
-    case MICRO:
-        return f_score(ctx, cbx_sum(ctx, t.hits, NULL), cbx_sum(ctx, t.predicted, NULL), cbx_sum(ctx, t.actual, NULL),
-                       beta);
-    case WEIGHTED:
-        each = f_score(ctx, t.hits, t.predicted, t.actual, beta);
-        return cbx__ratio_or(ctx, cbx_sum(ctx, cbx_multiply(ctx, each, t.actual), NULL), t.total, 0);
-    default: /* classes that do not occur do not count */
-        each = f_score(ctx, t.hits, t.predicted, t.actual, beta);
-        present = cbx_astype(ctx, cbx_greater_scalar(ctx, cbx_add(ctx, t.predicted, t.actual), 0), CBX_F64);
-        return cbx__ratio_or(ctx, cbx_sum(ctx, cbx_multiply(ctx, each, present), NULL), cbx_sum(ctx, present, NULL), 0);
-    }
+    return cbx__class_average(ctx, m, (cbx__average)c->parameters[0], f_score, beta);
 }
 
 static cbx_array *precision(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
@@ -108,7 +59,7 @@ static cbx_array *sensitivity(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_
 
 static cbx_array *balanced_accuracy(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
 {
-    const tallies t = tally(ctx, m);
+    const cbx__tallies t = cbx__tally(ctx, m);
     const cbx_array *present = cbx_astype(ctx, cbx_greater_scalar(ctx, t.actual, 0), CBX_F64);
 
     (void)c;
@@ -118,7 +69,7 @@ static cbx_array *balanced_accuracy(cbx_ctx *ctx, const cbx_metric_call *c, cons
 /* (s hits - p.t) / sqrt((s^2 - p.p)(s^2 - t.t)); 0 where one side has one class. */
 static cbx_array *matthews(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
 {
-    const tallies t = tally(ctx, m);
+    const cbx__tallies t = cbx__tally(ctx, m);
     const cbx_array *s2 = cbx_square(ctx, t.total), *hits = cbx_multiply(ctx, cbx_sum(ctx, t.hits, NULL), t.total);
     const cbx_array *cov = cbx_subtract(ctx, hits, cbx_sum(ctx, cbx_multiply(ctx, t.predicted, t.actual), NULL));
     const cbx_array *p = cbx_subtract(ctx, s2, cbx_sum(ctx, cbx_square(ctx, t.predicted), NULL));
@@ -130,7 +81,7 @@ static cbx_array *matthews(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arr
 
 static cbx_array *kappa(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
 {
-    const tallies t = tally(ctx, m);
+    const cbx__tallies t = cbx__tally(ctx, m);
     const cbx_array *agree = cbx_multiply(ctx, cbx_sum(ctx, t.hits, NULL), t.total);
     const cbx_array *chance = cbx_sum(ctx, cbx_multiply(ctx, t.predicted, t.actual), NULL);
 
@@ -250,12 +201,7 @@ static cbx_array *softmax_cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
 #define COUNTS(low_, parts_, finish_) CLASSIFICATION(HIGHER, low_, 1), FROM_COUNTS(parts_, finish_)
 #define FROM_COUNTS(parts_, finish_)                                                                                   \
     .operands = LABELS, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_SCORES, .parts = parts_, .finish = finish_
-#define AVERAGE                                                                                                        \
-    {                                                                                                                  \
-        "average", "binary: of class 1; micro: of all items; macro: mean over the classes; weighted: by their items",  \
-            0, 0, 3, CBX_PARAMETER_CHOICE, "binary|micro|macro|weighted"                                               \
-    }
-#define BY_CLASS .parameters = { AVERAGE, CBX__NUM_CLASSES }
+#define BY_CLASS .parameters = { CBX__AVERAGE, CBX__NUM_CLASSES }
 #define AVERAGES                                                                                                       \
     "binary needs labels 0 and 1. Classes that occur neither among predictions nor targets do not count. A division "  \
     "by 0 is 0."
@@ -267,14 +213,14 @@ CBX__METRIC_TABLE(classification,
       .flags = CBX_METRIC_SCORES, ANY_LABELS, .items = equal,
       .notes = "Where one class is frequent, always predicting it is accurate: balanced_accuracy is not deceived.",
       .source = "scikit-learn accuracy_score", .example = "[0, 2, 1, 3], [0, 1, 2, 3]" },
-    { .name = "precision", .summary = "Precision", .formula = "TP / (TP + FP)", COUNTS(0, parts_by_average, precision), BY_CLASS,
+    { .name = "precision", .summary = "Precision", .formula = "TP / (TP + FP)", COUNTS(0, cbx__counts_by_average, precision), BY_CLASS,
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn precision_score", .example = "[0, 1, 1, 0], [0, 1, 0, 1]" },
-    { .name = "recall", .summary = "Recall", .formula = "TP / (TP + FN)", COUNTS(0, parts_by_average, recall), BY_CLASS,
+    { .name = "recall", .summary = "Recall", .formula = "TP / (TP + FN)", COUNTS(0, cbx__counts_by_average, recall), BY_CLASS,
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn recall_score", .example = "[0, 1, 1, 0], [0, 1, 0, 1]" },
-    { .name = "f1_score", .summary = "F1 score", .formula = "2 TP / (2 TP + FP + FN)", COUNTS(0, parts_by_average, f1), BY_CLASS,
+    { .name = "f1_score", .summary = "F1 score", .formula = "2 TP / (2 TP + FP + FN)", COUNTS(0, cbx__counts_by_average, f1), BY_CLASS,
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn f1_score", .example = "[0, 1, 1, 0, 1], [0, 1, 0, 1, 1]" },
     { .name = "fbeta_score", .summary = "F-beta score", .formula = "(1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)",
-      COUNTS(0, parts_by_average, f_beta), .parameters = { AVERAGE, { "beta", "weight of recall against precision", 1, 0, INFINITY, CBX_PARAMETER_REAL, NULL }, CBX__NUM_CLASSES },
+      COUNTS(0, cbx__counts_by_average, f_beta), .parameters = { CBX__AVERAGE, { "beta", "weight of recall against precision", 1, 0, INFINITY, CBX_PARAMETER_REAL, NULL }, CBX__NUM_CLASSES },
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn fbeta_score", .example = "[0, 1, 1, 0, 1], [0, 1, 0, 1, 1], beta=2" },
     { .name = "roc_auc", .summary = "Area under the ROC curve", .formula = "P(score of a positive > score of a negative) + P(equal) / 2", CLASSIFICATION(HIGHER, 0, 1),
       .operands = SCORES, .shapes = CBX_SHAPES_LENGTH, .flags = CBX_METRIC_WEIGHTED, .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE, .whole = roc_auc,
@@ -291,26 +237,26 @@ CBX__METRIC_TABLE(classification,
       .notes = "predictions: probabilities of class 1, in the shape of targets, or (..., classes), of which each row is divided by its sum. A probability below eps counts as eps.",
       .source = "Good (1952); scikit-learn log_loss", .example = "[0.1, 0.9, 0.8, 0.35], [0, 1, 1, 0]" },
     { .name = "matthews_corrcoef", .summary = "Matthews correlation coefficient", .formula = "(s c - sum(p_k t_k)) / sqrt((s^2 - sum(p_k^2)) (s^2 - sum(t_k^2)))",
-      COUNTS(-1, confusion, matthews), .parameters = { CBX__NUM_CLASSES }, ANY_LABELS,
+      COUNTS(-1, cbx__confusion, matthews), .parameters = { CBX__NUM_CLASSES }, ANY_LABELS,
       .notes = "s items, c of them right, p_k predicted and t_k true items of class k; any number of classes. 0 where predictions or targets are of one class.",
       .source = "Gorodkin (2004); scikit-learn matthews_corrcoef", .example = "[1, 0, 1, 1], [1, 1, 1, 0]" },
-    { .name = "cohen_kappa", .summary = "Cohen's kappa", .formula = "(p_o - p_e) / (1 - p_e)", COUNTS(-1, confusion, kappa), .parameters = { CBX__NUM_CLASSES }, ANY_LABELS,
+    { .name = "cohen_kappa", .summary = "Cohen's kappa", .formula = "(p_o - p_e) / (1 - p_e)", COUNTS(-1, cbx__confusion, kappa), .parameters = { CBX__NUM_CLASSES }, ANY_LABELS,
       .notes = "p_o share of equal labels, p_e the share that chance gives with these shares of labels. NaN where all labels are of one class.",
       .source = "Cohen (1960); scikit-learn cohen_kappa_score", .example = "[0, 1, 2, 2], [0, 1, 1, 2]" },
-    { .name = "balanced_accuracy", .summary = "Balanced accuracy", .formula = "mean over the classes of targets of their recall", COUNTS(0, confusion, balanced_accuracy),
+    { .name = "balanced_accuracy", .summary = "Balanced accuracy", .formula = "mean over the classes of targets of their recall", COUNTS(0, cbx__confusion, balanced_accuracy),
       .parameters = { CBX__NUM_CLASSES }, .invariances = CBX_INVARIANT_ORDER,
       .source = "scikit-learn balanced_accuracy_score", .example = "[0, 1, 0, 0], [0, 1, 1, 0]" },
-    { .name = "specificity", .summary = "Specificity", .formula = "TN / (TN + FP)", COUNTS(0, binary_confusion, specificity), .parameters = { CBX__NUM_CLASSES },
+    { .name = "specificity", .summary = "Specificity", .formula = "TN / (TN + FP)", COUNTS(0, cbx__binary_confusion, specificity), .parameters = { CBX__NUM_CLASSES },
       .invariances = CBX_INVARIANT_ORDER, .notes = "Of labels 0 and 1. 0 without negative targets.",
       .source = "scikit-learn recall_score with pos_label=0", .example = "[0, 1, 1, 0], [0, 1, 0, 0]" },
-    { .name = "sensitivity", .summary = "Sensitivity", .formula = "TP / (TP + FN)", COUNTS(0, binary_confusion, sensitivity), .parameters = { CBX__NUM_CLASSES },
+    { .name = "sensitivity", .summary = "Sensitivity", .formula = "TP / (TP + FN)", COUNTS(0, cbx__binary_confusion, sensitivity), .parameters = { CBX__NUM_CLASSES },
       .invariances = CBX_INVARIANT_ORDER, .notes = "Recall of class 1, of labels 0 and 1. 0 without positive targets.",
       .source = "scikit-learn recall_score", .example = "[0, 1, 1, 0], [0, 1, 0, 1]" },
     { .name = "softmax_cross_entropy", .summary = "Softmax cross-entropy", .formula = "mean(log(sum_k exp(logits_k)) - logits[label])", CLASSIFICATION(LOWER, 0, INFINITY),
       .operands = { { "logits", CBX_OPERAND_LOGITS, false }, { "labels", CBX_OPERAND_LABELS, false } }, .shapes = CBX_SHAPES_FREE, .flags = CBX_METRIC_DIFFERENTIABLE,
       .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_ORDER, .items = softmax_cross_entropy,
       .notes = "labels have the shape of logits without their last axis.", .source = "torch.nn.functional.cross_entropy", .example = "[[2.0, 1.0, 0.1], [0.0, 3.0, 0.0]], [0, 1]" },
-    { .name = "confusion_matrix", .summary = "Confusion matrix", .formula = "m[t, p] = number of items with target t and prediction p", CLASSIFICATION(INFO, 0, INFINITY), FROM_COUNTS(confusion, itself),
+    { .name = "confusion_matrix", .summary = "Confusion matrix", .formula = "m[t, p] = number of items with target t and prediction p", CLASSIFICATION(INFO, 0, INFINITY), FROM_COUNTS(cbx__confusion, itself),
       .parameters = { CBX__NUM_CLASSES }, .invariances = CBX_INVARIANT_ORDER,
       .source = "scikit-learn confusion_matrix", .example = "[0, 2, 1, 1], [0, 1, 2, 1]" },
 )

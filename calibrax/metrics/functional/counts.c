@@ -1,8 +1,6 @@
 /* Counts of pairs of labels, and ties of ordered scores. */
 #include "calibrax/metrics/functional/counts.h"
 
-#include <string.h>
-
 size_t cbx__num_classes(const cbx_metric_call *call)
 {
     const size_t n = cbx_metric_parameters(call->metric);
@@ -20,9 +18,53 @@ cbx_array *cbx__pair_counts(cbx_ctx *ctx, const cbx_metric_call *call, const cbx
     return cbx_reshape(ctx, cbx_astype(ctx, counts, CBX_F64), 2, shape);
 }
 
+cbx_array *cbx__confusion(cbx_ctx *ctx, const cbx_metric_call *call)
+{
+    const size_t k = cbx__num_classes(call);
+    return cbx__pair_counts(ctx, call, call->in[1], k, call->in[0], k);
+}
+
+cbx_array *cbx__binary_confusion(cbx_ctx *ctx, const cbx_metric_call *call)
+{
+    const size_t k = cbx__num_classes(call);
+
+    if (k > 2) return cbx__metric_refuse(ctx, call, CBX_EDOM, "labels must be 0 and 1, not up to %zu", k - 1);
+    return cbx__pair_counts(ctx, call, call->in[1], 2, call->in[0], 2);
+}
+
+cbx_array *cbx__counts_by_average(cbx_ctx *ctx, const cbx_metric_call *call)
+{
+    return (int)call->parameters[0] == CBX__BINARY ? cbx__binary_confusion(ctx, call) : cbx__confusion(ctx, call);
+}
+
+cbx__tallies cbx__tally(cbx_ctx *ctx, const cbx_array *confusion)
+{
+    return (cbx__tallies){ cbx_diagonal(ctx, confusion, 0), cbx_sum(ctx, confusion, CBX_AXIS(0)),
+                           cbx_sum(ctx, confusion, CBX_AXIS(1)), cbx_sum(ctx, confusion, NULL) };
+}
+
+cbx_array *cbx__class_average(cbx_ctx *ctx, const cbx_array *confusion, cbx__average how, cbx__class_score *score,
+                              double parameter)
+{
+    const cbx__tallies t = cbx__tally(ctx, confusion);
+    const cbx_array *each, *by, *sum;
+
+    if (how == CBX__BINARY)
+        return score(ctx, cbx_index(ctx, t.hits, 0, 1), cbx_index(ctx, t.predicted, 0, 1),
+                     cbx_index(ctx, t.actual, 0, 1), parameter);
+    if (how == CBX__MICRO) return score(ctx, cbx_sum(ctx, t.hits, NULL), t.total, t.total, parameter);
+    each = score(ctx, t.hits, t.predicted, t.actual, parameter);
+    by = t.actual;
+    if (how == CBX__MACRO)
+        by = cbx_astype(ctx, cbx_greater_scalar(ctx, cbx_add(ctx, t.predicted, t.actual), 0), CBX_F64);
+    sum = cbx_sum(ctx, by, NULL);
+    return cbx__ratio_or(ctx, cbx_sum(ctx, cbx_multiply(ctx, each, by), NULL), sum, 0);
+}
+
 /*
- * Groups of equal scores: a group's first place is the running maximum of the places that differ from the one before, its end the
- * running minimum, from behind, of the places behind which another score follows.
+ * Groups of equal scores: a group's first place is the running maximum of the places that differ
+ * from the one before, its end the running minimum, from behind, of the places behind which
+ * another score follows.
  */
 cbx__ordered cbx__order_scores(cbx_ctx *ctx, const cbx_array *scores)
 {

@@ -1,5 +1,5 @@
 /*
- * Inside the metrics: counts of pairs of labels, and sums over the elements of ordered scores that tie.
+ * Inside the metrics: counts of pairs of labels, averages over classes, and scores that tie.
  */
 #ifndef CALIBRAX_METRICS_FUNCTIONAL_COUNTS_H
 #define CALIBRAX_METRICS_FUNCTIONAL_COUNTS_H
@@ -12,17 +12,44 @@
         "num_classes", "number of classes; 0: from the labels", 0, 0, 0x1p20, CBX_PARAMETER_INTEGER, NULL              \
     }
 
-/** Value of the parameter num_classes, which the driver has resolved; 0 in what makes results of states. */
+/** Value of the last parameter, num_classes, resolved; 0 in what makes results of states. */
 size_t cbx__num_classes(const cbx_metric_call *call);
-/** Weights of pairs: (rows, columns) float64, element (a, b) the weight of items with labels a and b. */
+/** Weights of pairs, float64 (rows, columns): (a, b) is the weight of items with labels a, b. */
 cbx_array *cbx__pair_counts(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, size_t rows,
                             const cbx_array *b, size_t columns);
 
+/** Counts of targets (rows) and predictions (columns), of operands predictions, targets. */
+cbx_array *cbx__confusion(cbx_ctx *ctx, const cbx_metric_call *call);
+/** The same of labels 0 and 1 alone. */
+cbx_array *cbx__binary_confusion(cbx_ctx *ctx, const cbx_metric_call *call);
+
+/* Averages over classes; a metric that has them has the choice as its first parameter. */
+typedef enum cbx__average { CBX__BINARY, CBX__MICRO, CBX__MACRO, CBX__WEIGHTED } cbx__average;
+#define CBX__AVERAGE                                                                                                   \
+    {                                                                                                                  \
+        "average", "binary: of class 1; micro: of all items; macro: mean over the classes; weighted: by their items",  \
+            0, 0, 3, CBX_PARAMETER_CHOICE, "binary|micro|macro|weighted"                                               \
+    }
+/** cbx__binary_confusion or cbx__confusion. */
+cbx_array *cbx__counts_by_average(cbx_ctx *ctx, const cbx_metric_call *call);
+
+/** Right predictions, predictions and targets, of each class, and the sum of all. */
+typedef struct cbx__tallies {
+    cbx_array *hits, *predicted, *actual, *total;
+} cbx__tallies;
+cbx__tallies cbx__tally(cbx_ctx *ctx, const cbx_array *confusion);
+
+/** The score of a class, or of classes elementwise. */
+typedef cbx_array *cbx__class_score(cbx_ctx *ctx, const cbx_array *hits, const cbx_array *predicted,
+                                    const cbx_array *actual, double parameter);
+/** A score averaged; classes that occur neither among predictions nor targets do not count. */
+cbx_array *cbx__class_average(cbx_ctx *ctx, const cbx_array *confusion, cbx__average how, cbx__class_score *score,
+                              double parameter);
+
 /** Scores in ascending order with what belongs to them. */
 typedef struct cbx__ordered {
-    cbx_array *order; /* places in the operands */
-    cbx_array *first,
-        *end; /* of each place in the order: the first place with its score, and the one behind the last */
+    cbx_array *order;       /* places in the operands */
+    cbx_array *first, *end; /* of each place: the first place with its score, and the one behind the last */
 } cbx__ordered;
 cbx__ordered cbx__order_scores(cbx_ctx *ctx, const cbx_array *scores);
 

@@ -1,0 +1,203 @@
+/*
+ * Rankings of one query by score.  Items whose scores tie are in random order: results are
+ * expectations over all orders of theirs.  Source: McSherry & Najork, Computing information
+ * retrieval performance measures efficiently in the presence of tied scores (2008).
+ */
+#include "calibrax/metrics/functional/counts.h"
+
+/* ---- the order ---- */
+
+typedef struct ranking {
+    cbx__ordered o;
+    cbx_array *grade; /* in ascending order of scores, as all below */
+    cbx_array *above; /* items with a higher score */
+    cbx_array *ties;  /* items with the same score */
+    double n;
+} ranking;
+
+static ranking rank(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const size_t n = cbx_array_count(c->in[0]);
+    ranking r = { .o = cbx__order_scores(ctx, c->in[0]), .n = (double)n };
+    const cbx_array *first = cbx_astype(ctx, r.o.first, CBX_F64), *end = cbx_astype(ctx, r.o.end, CBX_F64);
+
+    r.grade = cbx_take(ctx, c->in[1], r.o.order, 0);
+    r.above = cbx_subtract(ctx, cbx__number(ctx, r.n), end);
+    r.ties = cbx_subtract(ctx, end, first);
+    return r;
+}
+
+static cbx_array *is_relevant(cbx_ctx *ctx, const cbx_array *grade)
+{
+    return cbx_astype(ctx, cbx_greater_scalar(ctx, grade, 0), CBX_F64);
+}
+
+/* 0, 1, ... n - 1. */
+static cbx_array *places(cbx_ctx *ctx, double n) { return cbx_arange(ctx, 0, n, 1, CBX_F64); }
+
+/* ---- gains and discounts ---- */
+
+enum { EXPONENTIAL, LINEAR }; /* gains */
+
+static cbx_array *gain(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *grade)
+{
+    const double how = c->parameters[cbx_metric_parameters(c->metric) - 1];
+
+    if ((int)how == LINEAR) return cbx_copy(ctx, grade);
+    return cbx_expm1(ctx, cbx_multiply_scalar(ctx, grade, M_LN2));
+}
+
+/* Items that tie share the discounts of their places. */
+static cbx_array *gain_at(cbx_ctx *ctx, const cbx_metric_call *c, double k)
+{
+    const ranking r = rank(ctx, c);
+    const cbx_array *place = places(ctx, r.n), *gains = gain(ctx, c, r.grade), *best, *sums, *discount, *shared, *n;
+    const cbx_array *inside = cbx_less_scalar(ctx, place, k), *above = cbx_astype(ctx, r.above, CBX_I64);
+
+    discount = cbx_reciprocal(ctx, cbx_log2(ctx, cbx_add_scalar(ctx, place, 2)));
+    discount = cbx_where(ctx, inside, discount, cbx__number(ctx, 0));
+    sums = cbx_cumulative_sum_initial(ctx, discount, 0);
+    n = cbx_full(ctx, 0, NULL, CBX_I64, cbx_int((int64_t)r.n));
+    shared = cbx_subtract(ctx, cbx_take(ctx, sums, cbx_subtract(ctx, n, r.o.first), 0), cbx_take(ctx, sums, above, 0));
+    shared = cbx_divide(ctx, shared, r.ties);
+    best = cbx_sum(ctx, cbx_multiply(ctx, cbx_sort(ctx, gains, 0, true), discount), NULL);
+    return cbx__ratio_or(ctx, cbx_sum(ctx, cbx_multiply(ctx, gains, shared), NULL), best, 0);
+}
+
+static cbx_array *ndcg(cbx_ctx *ctx, const cbx_metric_call *c) { return gain_at(ctx, c, INFINITY); }
+static cbx_array *ndcg_at_k(cbx_ctx *ctx, const cbx_metric_call *c) { return gain_at(ctx, c, c->parameters[0]); }
+
+/* ---- relevant items among the first k ---- */
+
+/* The expected number: of items that tie at place k a share counts. */
+static cbx_array *hits(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const ranking r = rank(ctx, c);
+    const cbx_array *left = cbx_subtract(ctx, cbx__number(ctx, c->parameters[0]), r.above);
+    const cbx_array *share = cbx_clip_scalar(ctx, cbx_divide(ctx, left, r.ties), cbx_float(0), cbx_float(1));
+
+    return cbx_sum(ctx, cbx_multiply(ctx, share, is_relevant(ctx, r.grade)), NULL);
+}
+
+static cbx_array *precision_at_k(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx_divide(ctx, hits(ctx, c), cbx__number(ctx, c->parameters[0]));
+}
+
+static cbx_array *recall_at_k(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx__ratio_or(ctx, hits(ctx, c), cbx_sum(ctx, is_relevant(ctx, c->in[1]), NULL), 0);
+}
+
+/* Precision at the score of each relevant item, averaged. */
+static cbx_array *average_precision(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const ranking r = rank(ctx, c);
+    const cbx_array *y = is_relevant(ctx, r.grade), *before = cbx_cumulative_sum_initial(ctx, y, 0);
+    const cbx_array *all = cbx_index(ctx, before, 0, -1);
+    const cbx_array *found = cbx_subtract(ctx, all, cbx_take(ctx, before, r.o.first, 0));
+    const cbx_array *precision = cbx_divide(ctx, found, cbx_add(ctx, r.above, r.ties));
+
+    return cbx__ratio_or(ctx, cbx_sum(ctx, cbx_multiply(ctx, y, precision), NULL), all, 0);
+}
+
+/* ---- the first relevant item ---- */
+
+/*
+ * For each place, 0 the best, the probability that the first relevant item has it.  The best score
+ * of relevant items has g items, q of them relevant, and a items have a higher score:
+ * P(none at j places) = prod_{i<j} (g - q - i) / (g - i).
+ */
+static cbx_array *first_relevant(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const ranking r = rank(ctx, c);
+    const cbx_array *y = is_relevant(ctx, r.grade), *place = places(ctx, r.n), *none = cbx__number(ctx, -1);
+    const cbx_array *one = cbx__number(ctx, 1), *zero = cbx__number(ctx, 0);
+    const cbx_array *last = cbx_max(ctx, cbx_where(ctx, cbx_greater_scalar(ctx, y, 0), place, none), NULL);
+    const cbx_array *at = cbx_astype(ctx, cbx_maximum(ctx, last, zero), CBX_I64);
+    const cbx_array *a = cbx_take(ctx, r.above, at, 0), *g = cbx_take(ctx, r.ties, at, 0);
+    const cbx_array *tied = cbx_equal(ctx, r.above, a);
+    const cbx_array *q = cbx_sum(ctx, cbx_where(ctx, tied, y, zero), NULL), *j = cbx_subtract(ctx, place, a);
+    const cbx_array *inside = cbx_logical_and(ctx, cbx_greater_equal_scalar(ctx, j, 0), cbx_less(ctx, j, g));
+    const cbx_array *left = cbx_where(ctx, inside, cbx_subtract(ctx, g, j), one);
+    const cbx_array *missed = cbx_divide(ctx, cbx_maximum(ctx, cbx_subtract(ctx, left, q), zero), left);
+    const cbx_array *so_far = cbx_cumulative_prod_initial(ctx, cbx_where(ctx, inside, missed, one), 0);
+
+    so_far = cbx_slice(ctx, so_far, 0, 0, -1, 1);
+    return cbx_where(ctx, inside, cbx_multiply(ctx, so_far, cbx_divide(ctx, q, left)), zero);
+}
+
+static cbx_array *hit_rate(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *p = first_relevant(ctx, c), *place = places(ctx, (double)cbx_array_count(p));
+    const cbx_array *inside = cbx_less_scalar(ctx, place, c->parameters[0]);
+
+    return cbx_sum(ctx, cbx_where(ctx, inside, p, cbx__number(ctx, 0)), NULL);
+}
+
+static cbx_array *reciprocal_rank(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *p = first_relevant(ctx, c), *place = places(ctx, (double)cbx_array_count(p));
+
+    return cbx_sum(ctx, cbx_divide(ctx, p, cbx_add_scalar(ctx, place, 1)), NULL);
+}
+
+/* ---- the catalogue ---- */
+
+static cbx_array *occurrences(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *items = cbx_flatten(ctx, c->in[0]);
+    return cbx_astype(ctx, cbx_bincount_size(ctx, items, NULL, cbx__num_classes(c)), CBX_F64);
+}
+
+static cbx_array *share_seen(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+{
+    (void)c;
+    return cbx_mean(ctx, cbx_astype(ctx, cbx_greater_scalar(ctx, state, 0), CBX_F64), NULL);
+}
+
+#define RANKING(operand)                                                                                               \
+    .domain = "ranking", .direction = CBX_DIRECTION_HIGHER, .low = 0, .high = 1,                                       \
+    .operands = { { operand, CBX_OPERAND_SCORES, false }, { "targets", CBX_OPERAND_RELEVANCE, false } },               \
+    .shapes = CBX_SHAPES_LENGTH, .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE
+#define K                                                                                                              \
+    {                                                                                                                  \
+        "k", "number of best items", 10, 1, 0x1p53, CBX_PARAMETER_INTEGER, NULL                                        \
+    }
+#define GAINS                                                                                                          \
+    {                                                                                                                  \
+        "gains", "exponential: 2^grade - 1; linear: the grade", 0, 0, 1, CBX_PARAMETER_CHOICE, "exponential|linear"    \
+    }
+#define TIES "Items with equal scores are taken in random order: the result is its expectation. "
+
+/* clang-format off */
+CBX__METRIC_TABLE(ranking,
+    { .name = "ndcg", .summary = "Normalised discounted cumulative gain", .formula = "sum_i gain_i / log2(rank_i + 1), divided by its largest value", RANKING("predictions"),
+      .parameters = { GAINS }, .whole = ndcg, .notes = TIES "0 where all grades are 0. scikit-learn has linear gains.",
+      .source = "Jarvelin & Kekalainen (2002); Burges et al. (2005); scikit-learn ndcg_score", .example = "[0.9, 0.2, 0.7, 0.1], [3, 0, 2, 1]" },
+    { .name = "ndcg_at_k", .summary = "Normalised discounted cumulative gain of the first k", .formula = "ndcg whose sums have the ranks up to k", RANKING("predictions"),
+      .parameters = { K, GAINS }, .whole = ndcg_at_k, .notes = TIES "0 where all grades are 0.",
+      .source = "scikit-learn ndcg_score", .example = "[0.9, 0.2, 0.7, 0.1], [3, 0, 2, 1], k=2" },
+    { .name = "mean_average_precision", .summary = "Average precision of a ranking", .formula = "mean over relevant items of the precision among the items with at least their score", RANKING("predictions"),
+      .whole = average_precision, .notes = "Items with a grade above 0 are relevant. Items with equal scores have the same precision. 0 without relevant items. Of several queries take the mean.",
+      .source = "scikit-learn average_precision_score", .example = "[0.9, 0.2, 0.7, 0.1], [1, 0, 0, 1]" },
+    { .name = "precision_at_k", .summary = "Precision of the first k", .formula = "relevant items among the first k / k", RANKING("predictions"), .parameters = { K },
+      .whole = precision_at_k, .notes = TIES "With less than k items the divisor is still k.",
+      .source = "McSherry & Najork (2008); torchmetrics RetrievalPrecision", .example = "[0.9, 0.2, 0.7, 0.1], [1, 0, 0, 1], k=2" },
+    { .name = "recall_at_k", .summary = "Recall of the first k", .formula = "relevant items among the first k / relevant items", RANKING("predictions"), .parameters = { K },
+      .whole = recall_at_k, .notes = TIES "0 without relevant items.",
+      .source = "McSherry & Najork (2008); torchmetrics RetrievalRecall", .example = "[0.9, 0.2, 0.7, 0.1], [1, 0, 0, 1], k=2" },
+    { .name = "hit_rate", .summary = "Hit rate of the first k", .formula = "1 if a relevant item is among the first k, else 0", RANKING("predictions"), .parameters = { K },
+      .whole = hit_rate, .notes = TIES "0 without relevant items.",
+      .source = "torchmetrics RetrievalHitRate", .example = "[0.9, 0.2, 0.7, 0.1], [0, 0, 1, 1], k=1" },
+    { .name = "mean_reciprocal_rank", .summary = "Reciprocal rank", .formula = "1 / rank of the first relevant item", RANKING("predictions"),
+      .whole = reciprocal_rank, .notes = TIES "0 without relevant items. Of several queries take the mean.",
+      .source = "McSherry & Najork (2008); torchmetrics RetrievalMRR", .example = "[0.9, 0.2, 0.7, 0.1], [0, 0, 1, 1]" },
+    { .name = "coverage", .summary = "Coverage of a catalogue", .formula = "number of different items / catalog_size", .domain = "ranking", .direction = CBX_DIRECTION_HIGHER, .low = 0, .high = 1,
+      .operands = { { "items", CBX_OPERAND_LABELS, false } },
+      .parameters = { { "catalog_size", "number of items there are; 0: one more than the largest number", 0, 0, 0x1p30, CBX_PARAMETER_INTEGER, NULL } },
+      .invariances = CBX_INVARIANT_ORDER, .parts = occurrences, .finish = share_seen,
+      .notes = "items: numbers of the items that were recommended. Give catalog_size, since items that were never recommended are not among the numbers.",
+      .source = "Ge, Delgado-Battenfeld & Jannach (2010)", .example = "[0, 3, 3, 1], catalog_size=10" },
+)
+/* clang-format on */
