@@ -7,8 +7,8 @@
 #include "calibrax/analysis/rank_table.h"
 #include "calibrax/analysis/regression_internal.h"
 #include "calibrax/base/arena.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/base/options.h"
-#include "calibrax/base/table.h"
 #include "calibrax/statistics/series.h"
 
 #define MAX_REMARKS 16

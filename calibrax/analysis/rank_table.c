@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/options.h"
-#include "calibrax/base/table.h"
 
 #define BLOCK 4096 /* cells */
 

@@ -3,7 +3,7 @@
 #define CALIBRAX_ANALYSIS_REGRESSION_INTERNAL_H
 
 #include "calibrax/analysis/regression.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/statistics/rank_internal.h"
 
 struct cbx_regression {

@@ -8,7 +8,7 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/object.h"
 #include "calibrax/array/primitive_rules.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 
 typedef cbx__operands operands;
 typedef cbx__shape_rule shape_rule;

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/base/options.h"
-#include "calibrax/base/table.h"
 #include "calibrax/ci/bisect_model.h"
 
 #define CONFIDENCE    0.95

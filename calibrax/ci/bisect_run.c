@@ -12,8 +12,8 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/base/options.h"
-#include "calibrax/base/table.h"
 #include "calibrax/ci/shell.h"
 
 #define KEEP_BUILDS 16

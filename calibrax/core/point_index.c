@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 
 static bool counts(const char *label, const char *but) { return !but || strcmp(but, label) != 0; }
 

@@ -7,7 +7,7 @@
 #ifndef CALIBRAX_CORE_POINT_INDEX_H
 #define CALIBRAX_CORE_POINT_INDEX_H
 
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/core/metric.h"
 
 CBX_BEGIN_DECLS

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/core/record.h"
 #include "calibrax/core/run.h"
 

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "calibrax/base/hash.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/exporters/job.h"
 #include "calibrax/statistics/estimate.h"
 

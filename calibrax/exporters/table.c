@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/hash_table.h"
 #include "calibrax/base/list.h"
-#include "calibrax/base/table.h"
 #include "calibrax/core/point_index.h"
 #include "calibrax/statistics/estimate.h"
 

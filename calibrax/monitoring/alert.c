@@ -9,7 +9,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/monitoring/window.h"
 
 #define MAX_KEEP 1000000

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
+#include "calibrax/base/hash_table.h"
 #include "calibrax/base/options.h"
-#include "calibrax/base/table.h"
 
 static const char *const state_names[] = { "unknown", "healthy", "degraded", "critical" };
 

@@ -10,8 +10,8 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/json.h"
 #include "calibrax/base/options.h"
+#include "calibrax/base/programs.h"
 #include "calibrax/base/temporary.h"
-#include "calibrax/base/tools.h"
 #include "calibrax/profiling/timing_internal.h"
 
 #define MAX_ANSWER     ((size_t)256 << 20)

@@ -8,7 +8,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/options.h"
 #include "calibrax/profiling/ticker.h"
-#include "calibrax/profiling/watch.h"
+#include "calibrax/profiling/tree_watch.h"
 
 struct cbx_resource_monitor {
     cbx_allocator al;

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
+#include "calibrax/base/hash_table.h"
 #include "calibrax/base/options.h"
-#include "calibrax/base/table.h"
 
 struct cbx_framework_metrics {
     cbx_allocator al;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 
 typedef enum check_kind { ACCURACY, CONVERGENCE, VIOLATION } check_kind;
 

@@ -9,7 +9,7 @@
 #include "calibrax/analysis/changepoint.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 #include "programs/calibrax/trend.h"
 #include "programs/common/columns.h"
 #include "programs/common/output.h"

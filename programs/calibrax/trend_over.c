@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/scaling.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 #include "programs/calibrax/trend.h"
 #include "programs/common/output.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/profiling/gpu.h"
 #include "calibrax/statistics/estimate.h"
 #include "programs/calibrax/calibrax.h"

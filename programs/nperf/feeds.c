@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/perf/report/growth.h"
+#include "calibrax/perf/report/growth_lines.h"
 #include "programs/nperf/nperf.h"
 #include "suites/nitrix/feeds/coverage.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 #include "fail_alloc.h"
 
 #define MANY 5000

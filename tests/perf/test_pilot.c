@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "calibrax/base/rng.h"
-#include "calibrax/perf/sweep/health.h"
+#include "calibrax/perf/sweep/launch_health.h"
 #include "calibrax/perf/sweep/pilot.h"
 #include "calibrax/statistics/estimate.h"
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "calibrax/perf/sweep/public.h"
+#include "calibrax/perf/sweep/run_table.h"
 #include "calibrax/perf/sweep/session.h"
-#include "calibrax/perf/sweep/table.h"
 
 typedef struct bench {
     cbx_ctx *ctx;

@@ -17,7 +17,7 @@
 #include "calibrax/profiling/gpu.h"
 #include "calibrax/profiling/procfs.h"
 #include "calibrax/profiling/resources.h"
-#include "calibrax/profiling/watch.h"
+#include "calibrax/profiling/tree_watch.h"
 #include "fail_alloc.h"
 
 #define MIB 1048576.0

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "calibrax/array/reference/reference.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 
 #define BIT(t) (1u << CBX_##t)
 #define INT    (BIT(I8) | BIT(I16) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(U16) | BIT(U32) | BIT(U64))

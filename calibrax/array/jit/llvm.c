@@ -20,7 +20,7 @@
 #include "calibrax/base/build_id.h"
 #include "calibrax/base/ctx.h"
 #include "calibrax/base/hash.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/base/text.h"
 
 #define BUCKETS   256

@@ -5,7 +5,7 @@
 #define CALIBRAX_ARRAY_JIT_NEST_BUILDER_H
 
 #include "calibrax/array/jit/nest.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 
 /** The index along one axis of a value: start + sum of i * steps over the dimensions of the space. */
 typedef struct cbx__form {

@@ -6,7 +6,7 @@
 #define CALIBRAX_ARRAY_TRACE_SIMPLIFY_INTERNAL_H
 
 #include "calibrax/array/trace/simplify.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 
 typedef struct cbx__rewrite {
     cbx_ctx *ctx;

@@ -14,7 +14,7 @@
 #include "calibrax/array/backend.h"
 #include "calibrax/array/fn.h"
 #include "calibrax/array/trace/graph.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 
 struct cbx__state;
 

@@ -11,7 +11,7 @@
 #include "calibrax/base/rng.h"
 #include "calibrax/perf/gate/gate.h"
 #include "calibrax/perf/sweep/pairing.h"
-#include "calibrax/perf/sweep/table.h"
+#include "calibrax/perf/sweep/run_table.h"
 #include "calibrax/statistics/interval.h"
 
 #define LEVEL     0.95

@@ -9,7 +9,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/path.h"
-#include "calibrax/base/tools.h"
+#include "calibrax/base/programs.h"
 #include "calibrax/profiling/procfs.h"
 
 #define LAUNCH_ABI  "2"   /* of the launcher's command line and of what it says; as in programs/launcher/main.c */

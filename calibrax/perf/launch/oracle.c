@@ -16,11 +16,11 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/process.h"
-#include "calibrax/base/tools.h"
+#include "calibrax/base/programs.h"
 #include "calibrax/base/version.h"
 #include "calibrax/perf/case/plugin.h"
-#include "calibrax/perf/launch/environment.h"
 #include "calibrax/perf/launch/talk.h"
+#include "calibrax/perf/launch/worker_environment.h"
 #include "calibrax/perf/launch/workload.h"
 #include "calibrax/profiling/procfs.h"
 

@@ -19,7 +19,7 @@
 #define CALIBRAX_PERF_LAUNCH_POLICY_H
 
 #include "calibrax/base/json.h"
-#include "calibrax/perf/launch/environment.h"
+#include "calibrax/perf/launch/worker_environment.h"
 
 /** One setting that a framework receives. */
 typedef struct cbx__policy_line {

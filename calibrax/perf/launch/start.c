@@ -3,9 +3,9 @@
  * under which limits.
  */
 #include "calibrax/base/path.h"
-#include "calibrax/base/tools.h"
-#include "calibrax/perf/launch/environment.h"
+#include "calibrax/base/programs.h"
 #include "calibrax/perf/launch/launch_run.h"
+#include "calibrax/perf/launch/worker_environment.h"
 
 #include <stdio.h>
 #include <string.h>

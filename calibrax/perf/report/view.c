@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/perf/report/format.h"
 
 static const char *word(const char *s) { return s ? s : ""; }

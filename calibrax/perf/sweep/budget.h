@@ -13,7 +13,7 @@
 #ifndef CALIBRAX_PERF_SWEEP_BUDGET_H
 #define CALIBRAX_PERF_SWEEP_BUDGET_H
 
-#include "calibrax/perf/schedule/resources.h"
+#include "calibrax/perf/schedule/slots.h"
 
 typedef struct cbx__budget {
     double total_s;                                                /* 0: no end */

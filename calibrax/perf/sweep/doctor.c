@@ -11,11 +11,11 @@
 #include "calibrax/array/doctor.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/process.h"
+#include "calibrax/base/programs.h"
 #include "calibrax/base/settings.h"
-#include "calibrax/base/tools.h"
 #include "calibrax/perf/launch/memory_group.h"
 #include "calibrax/perf/launch/sandbox.h"
-#include "calibrax/perf/schedule/resources.h"
+#include "calibrax/perf/schedule/slots.h"
 #include "calibrax/perf/sweep/measure.h"
 
 #define IMPORT_LIMIT_S 60.0

@@ -12,7 +12,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/environment.h"
 #include "calibrax/base/path.h"
-#include "calibrax/base/tools.h"
+#include "calibrax/base/programs.h"
 #include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/perf/launch/phases_internal.h"
 #include "calibrax/perf/sweep/benchmark_session.h"

@@ -12,8 +12,8 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/perf/schedule/claim.h"
+#include "calibrax/perf/sweep/run_table.h"
 #include "calibrax/perf/sweep/stopping.h"
-#include "calibrax/perf/sweep/table.h"
 #include "calibrax/profiling/procfs.h"
 #include "calibrax/statistics/estimate.h"
 

@@ -10,7 +10,7 @@
  * error over all looks is 5 %.  When a command fails, the others get at most 6 runs or three
  * seconds more.
  *
- * Verdicts of several commands are one table, corrected by Holm as those of a case are (table.h):
+ * Verdicts of several commands are one table, corrected by Holm as those of a case are (run_table.h):
  * p_holm, holm_rows, verdict_holm.
  */
 #ifndef CALIBRAX_PERF_SWEEP_EXEC_H

@@ -18,8 +18,8 @@
 #include "calibrax/perf/sweep/budget.h"
 #include "calibrax/perf/sweep/pilot.h"
 #include "calibrax/perf/sweep/public.h"
+#include "calibrax/perf/sweep/run_table.h"
 #include "calibrax/perf/sweep/stopping.h"
-#include "calibrax/perf/sweep/table.h"
 
 #define MANY_LAUNCHES 500
 #define LAUNCH_S      0.3 /* of a small native point, all in all: a guess that is printed before anything is known */

@@ -22,7 +22,7 @@ typedef struct cbx__launch {
     double median_s; /* median of its steady epochs; NaN if it failed */
     cbx_steady_class steady;
     size_t steady_from;    /* first epoch that counts */
-    const char *unhealthy; /* what the machine did to it meanwhile (health.h); NULL: nothing */
+    const char *unhealthy; /* what the machine did to it meanwhile (launch_health.h); NULL: nothing */
     cbx_launch_record record;
     struct cbx__launch *next;
 } cbx__launch;

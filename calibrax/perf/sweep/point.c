@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/perf/sweep/health.h"
+#include "calibrax/perf/sweep/launch_health.h"
 #include "calibrax/perf/sweep/pilot.h"
 #include "calibrax/perf/sweep/session.h"
 #include "calibrax/perf/sweep/stopping.h"

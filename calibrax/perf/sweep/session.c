@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/tools.h"
+#include "calibrax/base/programs.h"
 #include "calibrax/base/version.h"
 #include "calibrax/core/machine.h"
 #include "calibrax/perf/launch/grants.h"

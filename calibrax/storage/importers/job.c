@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/core/point_index.h"
 #include "calibrax/storage/importers/importer.h"
 

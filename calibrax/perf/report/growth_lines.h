@@ -12,8 +12,8 @@
  * that size's time within a factor of 2, which needs five sizes, and p must not differ by more than
  * 0.3 from the exponent of the declared steps (gmac_per_s * median).
  */
-#ifndef CALIBRAX_PERF_REPORT_GROWTH_H
-#define CALIBRAX_PERF_REPORT_GROWTH_H
+#ifndef CALIBRAX_PERF_REPORT_GROWTH_LINES_H
+#define CALIBRAX_PERF_REPORT_GROWTH_LINES_H
 
 #include "calibrax/analysis/scaling.h"
 #include "calibrax/storage/row.h"

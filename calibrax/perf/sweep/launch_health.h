@@ -7,8 +7,8 @@
  * lines, the row counts them (`retry_reasons`, `health`).  No more than a third of an attempt's
  * launches is repeated: on a machine that is always so, that is what it is like.
  */
-#ifndef CALIBRAX_PERF_SWEEP_HEALTH_H
-#define CALIBRAX_PERF_SWEEP_HEALTH_H
+#ifndef CALIBRAX_PERF_SWEEP_LAUNCH_HEALTH_H
+#define CALIBRAX_PERF_SWEEP_LAUNCH_HEALTH_H
 
 #include "calibrax/perf/sweep/plan.h"
 

@@ -4,7 +4,7 @@
  * build tree and the installed tree have fixed shapes, so no binary needs to carry the path it was
  * built or installed at, and a moved tree still works.
  */
-#include "calibrax/base/tools.h"
+#include "calibrax/base/programs.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

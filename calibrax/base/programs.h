@@ -2,8 +2,8 @@
  * Where the project's own programs are: nperf-launch, nperf-worker, workers/python/worker.py and
  * call.py.
  */
-#ifndef CALIBRAX_BASE_TOOLS_H
-#define CALIBRAX_BASE_TOOLS_H
+#ifndef CALIBRAX_BASE_PROGRAMS_H
+#define CALIBRAX_BASE_PROGRAMS_H
 
 #include "calibrax/base/arena.h"
 

@@ -3,7 +3,7 @@
  * (the kernel's kernel/exit.c, wait_task_zombie), CPU time and faults likewise, as cutime, cstime,
  * cminflt, cmajflt.
  */
-#include "calibrax/profiling/watch.h"
+#include "calibrax/profiling/tree_watch.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /**
- * Old rows and new rows as one table; see table.h.
+ * Old rows and new rows as one table; see run_table.h.
  */
-#include "calibrax/perf/sweep/table.h"
+#include "calibrax/perf/sweep/run_table.h"
 
 #include <math.h>
 #include <string.h>

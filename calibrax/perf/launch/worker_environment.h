@@ -2,8 +2,8 @@
  * The environment a worker gets: the parent's, less what would make a measurement depend on a
  * user's shell.
  */
-#ifndef CALIBRAX_PERF_LAUNCH_ENVIRONMENT_H
-#define CALIBRAX_PERF_LAUNCH_ENVIRONMENT_H
+#ifndef CALIBRAX_PERF_LAUNCH_WORKER_ENVIRONMENT_H
+#define CALIBRAX_PERF_LAUNCH_WORKER_ENVIRONMENT_H
 
 #include "calibrax/base/environment.h"
 #include "calibrax/perf/launch/launch.h"

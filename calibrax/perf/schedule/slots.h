@@ -2,8 +2,8 @@
  * What a sweep measures on: CPU slots, devices, and the cores that each of them gets.  Internal to
  * perf.
  */
-#ifndef CALIBRAX_PERF_SCHEDULE_RESOURCES_H
-#define CALIBRAX_PERF_SCHEDULE_RESOURCES_H
+#ifndef CALIBRAX_PERF_SCHEDULE_SLOTS_H
+#define CALIBRAX_PERF_SCHEDULE_SLOTS_H
 
 #include "calibrax/perf/schedule/dispatch.h"
 

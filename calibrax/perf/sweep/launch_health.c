@@ -1,7 +1,7 @@
 /**
- * Steady epochs of a launch, and complaints about the machine; see health.h.
+ * Steady epochs of a launch, and complaints about the machine; see launch_health.h.
  */
-#include "calibrax/perf/sweep/health.h"
+#include "calibrax/perf/sweep/launch_health.h"
 
 #include <math.h>
 #include <unistd.h>

@@ -2,8 +2,8 @@
  * The table of a run: what it finished, laid over the rows that --resume kept, with verdicts
  * corrected over the whole.  Internal to perf.
  */
-#ifndef CALIBRAX_PERF_SWEEP_TABLE_H
-#define CALIBRAX_PERF_SWEEP_TABLE_H
+#ifndef CALIBRAX_PERF_SWEEP_RUN_TABLE_H
+#define CALIBRAX_PERF_SWEEP_RUN_TABLE_H
 
 #include "calibrax/perf/sweep/session.h"
 

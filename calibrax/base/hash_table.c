@@ -1,5 +1,5 @@
 /* Hash tables with open addressing. */
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 
 #include <string.h>
 

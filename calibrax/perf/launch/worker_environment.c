@@ -2,7 +2,7 @@
  * The environment a worker gets: cleaned, then threads and precision by the table of policy.c, its
  * device, its cores, its variant.
  */
-#include "calibrax/perf/launch/environment.h"
+#include "calibrax/perf/launch/worker_environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>

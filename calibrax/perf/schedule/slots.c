@@ -1,11 +1,11 @@
 /**
- * Slots and devices, and the cores of each; see resources.h.
+ * Slots and devices, and the cores of each; see slots.h.
  *
  * A device's worker has a thread on the host that feeds it, and gets cores of its own for that,
  * near to the device; CPU slots get what is left, at least one.  Where there are not even so many
  * cores, devices and slots share some, and what shares does not run at a time.
  */
-#include "calibrax/perf/schedule/resources.h"
+#include "calibrax/perf/schedule/slots.h"
 
 #include <stdarg.h>
 #include <stdio.h>

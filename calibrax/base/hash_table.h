@@ -11,8 +11,8 @@
  * One thread uses a table at a time.  Hashes are no protection from a person who makes equal ones
  * on purpose.
  */
-#ifndef CALIBRAX_BASE_TABLE_H
-#define CALIBRAX_BASE_TABLE_H
+#ifndef CALIBRAX_BASE_HASH_TABLE_H
+#define CALIBRAX_BASE_HASH_TABLE_H
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/list.h"

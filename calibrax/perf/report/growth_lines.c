@@ -1,5 +1,5 @@
 /* Fits of time over work, and whether they can be trusted beyond what was measured. */
-#include "calibrax/perf/report/growth.h"
+#include "calibrax/perf/report/growth_lines.h"
 
 #include <math.h>
 #include <stdlib.h>

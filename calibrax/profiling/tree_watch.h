@@ -4,8 +4,8 @@
  *
  * All memory is given at the start.  Not safe from two threads at a time.
  */
-#ifndef CALIBRAX_PROFILING_WATCH_H
-#define CALIBRAX_PROFILING_WATCH_H
+#ifndef CALIBRAX_PROFILING_TREE_WATCH_H
+#define CALIBRAX_PROFILING_TREE_WATCH_H
 
 #include "calibrax/profiling/resources.h"
 
