@@ -82,7 +82,7 @@ const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row)
         const char *key, *words;
     } counts[] = {
         { "contended_launches", "waited for CPUs that others used" },
-        { "unhealthy_launches", "slowed down for heat, or with the CPU taken away by the host" },
+        { "unhealthy_launches", "throttled, or interrupted by the host" },
     };
     for (size_t i = 0; i < CBX_LEN(counts); i++) {
         int64_t n = cbx_json_get_int(cbx_json_get(row->provenance, "health"), counts[i].key, 0);

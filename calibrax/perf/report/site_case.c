@@ -102,7 +102,7 @@ static void put_table(cbx__page *p, size_t c)
 
     for (size_t k = 0; k < CBX_LEN(order); k++)
         if (k < 3 || cbx__report_column_is_used(v, c, order[k], p->arena)) t.columns[t.n++] = order[k];
-    cbx__page_put(p, "<div class=controls><label>Filter <input type=search placeholder=\"words of a row\"></label>"
+    cbx__page_put(p, "<div class=controls><label>Filter <input type=search placeholder=\"text in a row\"></label>"
                      "<label>Point <select class=points><option value=\"\">all");
     for (size_t g = 0; g < v->ngroups; g++) {
         if (v->groups[g].case_index != c || !p->shown[g]) continue;

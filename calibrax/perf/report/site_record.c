@@ -60,11 +60,12 @@ void cbx__page_put_selftest(cbx__page *p)
     if (!p->opts->selftest || strcmp(cbx_json_get_string(p->opts->selftest, "schema", ""), "nperf-selftest") != 0)
         return;
     cbx__page_put(
-        p, "<section class=selftest><h2>The tool's own tests</h2><p class=count>From <code>nperf "
-           "selftest</code>: how "
-           "often equals are called different, whether planted faults and slow-downs are found, whether cheats are.</p>"
-           "<div class=scroll tabindex=0 role=region aria-label=\"record of the tool's own tests\"><table class=plain>"
-           "<thead><tr><th scope=col>test<th scope=col>outcome<th scope=col>figures<tbody>\n");
+        p,
+        "<section class=selftest><h2>The tool's own tests</h2><p class=count>From <code>nperf "
+        "selftest</code>: how often equal programs are reported as different, and whether planted faults, slow-downs "
+        "and cheats are found.</p>"
+        "<div class=scroll tabindex=0 role=region aria-label=\"record of the tool's own tests\"><table class=plain>"
+        "<thead><tr><th scope=col>test<th scope=col>outcome<th scope=col>figures<tbody>\n");
     for (size_t i = 0; cbx_json_member(p->opts->selftest, i, &key, &v); i++)
         if (cbx_json_typeof(v) == CBX_JSON_OBJECT && cbx_json_has(v, "holds")) put_score(p, key, v);
     cbx__page_put(p, "</table></div></section>\n");
