@@ -202,7 +202,7 @@ static PyObject *recorded_checkpoint(PyObject *self, PyObject *unused)
 }
 
 /* Descriptions of operands like these; NULL with an exception. */
-static cbx_array_desc *descriptions(PyObject *self, PyObject *like)
+cbx_array_desc *cx_recorded_descriptions(PyObject *self, PyObject *like)
 {
     const size_t n = ((cx_recorded *)self)->fn->nin;
     cbx_array_desc *d = PyMem_Calloc(n + 1, sizeof *d);
@@ -218,7 +218,7 @@ static cbx_array_desc *descriptions(PyObject *self, PyObject *like)
 static bool count_work(PyObject *self, PyObject *like, cbx_cost_report *out)
 {
     cx_state *st = cx_state_of_instance(self);
-    cbx_array_desc *d = descriptions(self, like);
+    cbx_array_desc *d = cx_recorded_descriptions(self, like);
     cbx_ctx *ctx = d ? cx_ctx_borrow(st) : NULL;
     cbx_err err = CBX_ERR_INIT;
 
@@ -320,7 +320,8 @@ static PyObject *recorded_dump(PyObject *self, PyObject *args)
     cbx_text text;
     int stage;
 
-    if (!PyArg_ParseTuple(args, "O!i", &PyList_Type, &like, &stage) || !(d = descriptions(self, like))) return NULL;
+    if (!PyArg_ParseTuple(args, "O!i", &PyList_Type, &like, &stage) || !(d = cx_recorded_descriptions(self, like)))
+        return NULL;
     ctx = cx_ctx_borrow(st);
     if (ctx) {
         cbx_text_init(&text, cbx_allocator_default());
@@ -340,6 +341,8 @@ static PyMethodDef recorded_methods[] = {
     { "vmap", recorded_vmap, METH_VARARGS, NULL },
     { "jit", recorded_jit, METH_O, NULL },
     { "cost", recorded_cost, METH_O, NULL },
+    { "cost_compile", cx_recorded_cost_compile, METH_O, NULL },
+    { "aot_write", cx_recorded_aot_write, METH_VARARGS, NULL },
     { "checkpoint", recorded_checkpoint, METH_NOARGS, NULL },
     { "linearize", (PyCFunction)(void (*)(void))recorded_linearize, METH_FASTCALL, NULL },
     { "dump", recorded_dump, METH_VARARGS, NULL },

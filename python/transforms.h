@@ -45,6 +45,12 @@ bool cx_add_recorded_type(cx_state *st);
 /** A new one that takes the function over; NULL frees it. */
 PyObject *cx_recorded_new(cx_state *st, cbx_fn *fn, bool captures, bool loops);
 
+/** Descriptions of operands like these, for PyMem_Free; NULL with an exception. */
+cbx_array_desc *cx_recorded_descriptions(PyObject *self, PyObject *like);
+/** Methods of recorded functions (programs.c): cost_compile(like), a dict, and aot_write(like, path). */
+PyObject *cx_recorded_cost_compile(PyObject *self, PyObject *like);
+PyObject *cx_recorded_aot_write(PyObject *self, PyObject *args);
+
 /* ---- compiled functions (jit.c) ---- */
 
 bool cx_add_jit_type(cx_state *st, PyObject *module);

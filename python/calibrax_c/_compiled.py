@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import os
+
 from typing import Any
 
 from . import _core  # type: ignore[attr-defined]
@@ -26,6 +28,18 @@ def cost(fun: Any, args: tuple[Any, ...]) -> dict[str, int]:
     leaves, structure = flatten((args, {}))
     like = operands(leaves, structure, fun)
     return Traced(fun, like, structure).fn.cost(like)
+
+
+def cost_compile(fun: Any, args: tuple[Any, ...]) -> dict[str, Any]:
+    leaves, structure = flatten((args, {}))
+    like = operands(leaves, structure, fun)
+    return Traced(fun, like, structure).fn.cost_compile(like)
+
+
+def aot_write(fun: Any, args: tuple[Any, ...], path: Any) -> None:
+    leaves, structure = flatten((args, {}))
+    like = operands(leaves, structure, fun)
+    Traced(fun, like, structure).fn.aot_write(like, os.fspath(path))
 
 
 def _names(value: Any, what: str, kind: type) -> tuple[Any, ...]:

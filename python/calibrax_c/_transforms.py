@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _core  # type: ignore[attr-defined]
-from ._compiled import cost, dump, jit
+from ._compiled import aot_write, cost, cost_compile, dump, jit
 from ._control import cond, fori_loop, scan, switch, while_loop
 from ._custom import checkpoint, custom_jvp, custom_vjp, stop_gradient
 from ._tracing import LEAF, Structure, Traced, argument_of, count, dress, flatten, name_of, operands, pair_of, results_only, spread, structure_text, unflatten
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 xp = _core.array
 _step = _core._recording
 
-__all__ = "checkpoint cond cost custom_jvp custom_vjp dump fori_loop grad hessian jacfwd jacrev jit jvp linearize scan stop_gradient switch value_and_grad vjp vmap while_loop".split()
+__all__ = "aot_write checkpoint cond cost cost_compile custom_jvp custom_vjp dump fori_loop grad hessian jacfwd jacrev jit jvp linearize scan stop_gradient switch value_and_grad vjp vmap while_loop".split()
 
 # ---- derivatives ----
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import gc
 import inspect
+import math
+import pathlib
+import subprocess
+import tempfile
 import threading
 import timeit
 import unittest
@@ -307,6 +312,35 @@ class Work(unittest.TestCase):
         self.assertEqual(cx.cost(lambda t: t["a"] @ t["b"], {"a": x, "b": x.mT})["flop"], 2 * 10 * 20 * 10)
         forward, backward = (cx.cost(f, x)["flop"] + cx.cost(f, x)["transcendental"] for f in (lambda a: xp.sum(xp.exp(a * a)), cx.grad(lambda a: xp.sum(xp.exp(a * a)))))
         self.assertLess(backward, 4 * forward)
+
+    def test_cost_of_what_is_compiled(self) -> None:
+        x = xp.ones((10, 20))
+        f = lambda t: xp.sum(xp.exp(t["a"]) + 1.0)  # noqa: E731
+        c = cx.cost_compile(f, {"a": x})
+        self.assertEqual((c["kernels"], len(c["steps"]), c["total"]["bytes_read"], c["total"]["bytes_written"], c["peak_bytes"] // 8), (1, 1, 1600, 8, 201 + c["steps"][0]["scratch_bytes"] // 8))
+        self.assertEqual({k: c["total"][k] for k in ("flop", "transcendental")}, {"flop": 200 + 199, "transcendental": 200})
+        self.assertTrue(c["steps"][0]["is_kernel"])
+        self.assertGreater(c["times"]["code_s"], 0)
+        cx.set_backend("reference")
+        self.addCleanup(cx.reset_backend)
+        with self.assertRaisesRegex(NotImplementedError, "'reference' does not compile"):
+            cx.cost_compile(f, {"a": x})
+
+    def test_as_c(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "slope")
+            cx.aot_write(cx.grad(lambda x, k: xp.sum(xp.exp(x * k))), xp.asarray([0.0, 1.0]), 2.0, path=path)
+            self.assertIn("void slope(const double *in0, const double *in1, double *out0)", path.with_suffix(".h").read_text())
+            subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", f"{path}.so", f"{path}.c", "-lm"], check=True)
+            out, x, k = (ctypes.c_double * 2)(), (ctypes.c_double * 2)(0.0, 1.0), (ctypes.c_double * 1)(2.0)
+            ctypes.CDLL(f"{path}.so").slope(x, k, out)
+            self.assertEqual(list(out), [2.0, 2.0 * math.exp(2.0)])
+            with self.assertRaisesRegex(NotImplementedError, "no form for 'matmul'"):
+                cx.aot_write(lambda a: a @ a, xp.ones((2, 2)), path=path)
+            with self.assertRaisesRegex(ValueError, "cannot be the name of a function"):
+                cx.aot_write(xp.sin, 1.0, path=pathlib.Path(folder, "1x"))
+            with self.assertRaises(FileNotFoundError):
+                cx.aot_write(xp.sin, 1.0, path=pathlib.Path(folder, "none", "f"))
 
     def test_much_work_on_little_lets_others_run(self) -> None:
         f = cx.jit(lambda k: xp.sum(xp.sin(xp.zeros((2000, 2000)) + k)))

@@ -1,0 +1,82 @@
+/* Recorded functions as a backend compiles them, and as C. */
+#include "calibrax/array/aot.h"
+#include "calibrax/array/trace/cost.h"
+#include "python/transforms.h"
+
+static PyObject *work_dict(const cbx_cost *c)
+{
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "flop", (unsigned long long)c->flop, "int_op",
+                         (unsigned long long)c->int_op, "transcendental", (unsigned long long)c->transcendental,
+                         "bytes_read", (unsigned long long)c->bytes_read, "bytes_written",
+                         (unsigned long long)c->bytes_written);
+}
+
+static PyObject *step_dict(const cbx_cost_step *s)
+{
+    return Py_BuildValue("{s:s,s:N,s:I,s:K,s:N}", "text", s->text, "is_kernel", PyBool_FromLong(s->is_kernel),
+                         "threads", s->threads, "scratch_bytes", (unsigned long long)s->scratch_bytes, "work",
+                         work_dict(&s->work));
+}
+
+static PyObject *times_dict(const cbx_compile_times *t)
+{
+    return Py_BuildValue("{s:d,s:d,s:d,s:d,s:d,s:N,s:K,s:z}", "trace_s", t->trace_s, "simplify_s", t->simplify_s,
+                         "plan_s", t->plan_s, "kernels_s", t->kernels_s, "code_s", t->code_s, "is_cached",
+                         PyBool_FromLong(t->is_cached), "code_bytes", (unsigned long long)t->code_bytes, "emitter",
+                         t->emitter);
+}
+
+static PyObject *program_dict(const cbx_cost_program *p)
+{
+    PyObject *steps = PyList_New(0);
+
+    for (size_t i = 0; steps && i < p->nsteps; i++)
+        if (!cx_append(steps, step_dict(&p->steps[i]))) Py_CLEAR(steps);
+    if (!steps) return NULL;
+    return Py_BuildValue("{s:N,s:K,s:K,s:N,s:N}", "total", work_dict(&p->total), "peak_bytes",
+                         (unsigned long long)p->peak_bytes, "kernels", (unsigned long long)p->nkernels, "steps", steps,
+                         "times", times_dict(&p->times));
+}
+
+PyObject *cx_recorded_cost_compile(PyObject *self, PyObject *like)
+{
+    cx_state *st = cx_state_of_instance(self);
+    cbx_array_desc *d = cx_recorded_descriptions(self, like);
+    cbx_ctx *ctx = d ? cx_ctx_borrow(st) : NULL;
+    cbx_cost_program program = { 0 };
+    cbx_err err = CBX_ERR_INIT;
+    PyObject *r = NULL;
+
+    if (ctx) {
+        const cbx_fn *f = ((cx_recorded *)self)->fn;
+        if (cbx_cost_compile(ctx, f, f->nin, d, NULL, &program, &err))
+            cx_raise(err.status, err.message);
+        else
+            r = program_dict(&program);
+        cbx_cost_program_clear(&program);
+        cx_ctx_return(st, ctx);
+    }
+    PyMem_Free(d);
+    return r;
+}
+
+/* aot_write(like, path) */
+PyObject *cx_recorded_aot_write(PyObject *self, PyObject *args)
+{
+    cx_state *st = cx_state_of_instance(self);
+    cbx_err err = CBX_ERR_INIT;
+    const char *path;
+    PyObject *like;
+    cbx_array_desc *d;
+    cbx_ctx *ctx;
+
+    if (!PyArg_ParseTuple(args, "O!s", &PyList_Type, &like, &path) || !(d = cx_recorded_descriptions(self, like)))
+        return NULL;
+    ctx = cx_ctx_borrow(st);
+    if (ctx) {
+        if (cbx_aot_write(ctx, ((cx_recorded *)self)->fn, d, path, &err)) cx_raise(err.status, err.message);
+        cx_ctx_return(st, ctx);
+    }
+    PyMem_Free(d);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
