@@ -6,14 +6,18 @@
 - every source file opens with a comment
 - library code neither prints, exits nor aborts (but the cheating workers in suites/selftest/exploits*.c, which do so to cheat)
 - no marker of unfinished work
+- comments of the public headers are at most 100 columns wide
 """
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+from check_layers import public_headers
+
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 800
+WIDTH = 100
 PRINTS = re.compile(r"(?<![\w.>])(printf|puts|putchar|perror|exit|_exit|abort)\s*\(|\bfprintf\s*\(\s*std(out|err)")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 # The cheating workers of the self-test end their own process on purpose.
@@ -47,6 +51,12 @@ def faults_of(path: str, text: str) -> list[str]:
     return found
 
 
+def wide_comments(path: str, text: str) -> list[str]:
+    """Lines of comments that are too wide, but for those of a macro, whose ends are in one column."""
+    return [f"{path}:{number}: a comment wider than {WIDTH} columns" for number, line in enumerate(text.splitlines(), 1)
+            if len(line) > WIDTH and re.search(r"/\*|^ *\*", line) and not line.endswith("\\")]
+
+
 def folders_without_readme(files: list[str]) -> list[str]:
     folders = {str(Path(f).parent) for f in files if f.endswith((".c", ".py")) and not re.search(r"/(fixtures|corpus)/", f)}
     have = {str(Path(f).parent) for f in files if f.endswith("README.md")}
@@ -64,6 +74,7 @@ def selftest() -> int:
     }
     blind = [name for name, (path, text) in planted.items() if len(faults_of(path, text)) != 1]
     blind += ["clean file"] if faults_of("calibrax/base/a.c", good) else []
+    blind += ["wide comment"] if len(wide_comments("a.h", f"/* {'x' * WIDTH} */\n/* {'x' * (WIDTH - 6)} */\n")) != 1 else []
     blind += ["missing README"] if not folders_without_readme(["calibrax/base/a.c"]) else []
     print("\n".join(f"the check is wrong about: {name}" for name in blind))
     return 1 if blind else 0
@@ -77,6 +88,8 @@ def main() -> int:
     for path in files:
         if path.endswith((".c", ".h", ".py", ".sh", "meson.build")) and "/fixtures/" not in path:
             wrong += faults_of(path, (ROOT / path).read_text())
+    for path in sorted(public_headers(ROOT)):
+        wrong += wide_comments(path, (ROOT / path).read_text())
     print("\n".join(wrong))
     return 1 if wrong else 0
 

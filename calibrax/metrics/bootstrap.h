@@ -18,13 +18,15 @@ typedef struct cbx_metric_bootstrap_opts {
 #define CBX_METRIC_BOOTSTRAP_OPTS_INIT CBX_OPTS(cbx_metric_bootstrap_opts, 0.95, 1000, 0)
 
 /**
- * Bootstrap interval of a metric whose result is a number.  Items, the places of the first axis, are drawn with replacement: those of
- * all operands together, or of each operand for itself where they are sets of points or samples (CBX_SHAPES_ROWS, or kinds SAMPLE and
- * POINTS of other lengths).  BCa up to 500 items, which costs one more call for each item; the percentile method above.
+ * Bootstrap interval of a metric whose result is a number.  Items, the places of the first axis,
+ * are drawn with replacement: those of all operands together, or of each operand for itself where
+ * they are sets of points or samples (CBX_SHAPES_ROWS, or kinds SAMPLE and POINTS of other
+ * lengths).  BCa up to 500 items, which costs one more call for each item; the percentile method
+ * above.
  * @param options  parameters, mask and weights; a reduction other than the mean is CBX_EINVAL
  * @param out      value is the metric of the data themselves
- * @return as cbx_metric_value; CBX_EDOM (a result that is not finite, given or of a resample); CBX_EINVAL (an operand without an axis,
- *         level, resamples)
+ * @return as cbx_metric_value; CBX_EDOM (a result that is not finite, given or of a resample);
+ *         CBX_EINVAL (an operand without an axis, level, resamples)
  * Memory: one resample of the operands.  The same for the same seed.
  * Source: Efron & Tibshirani (1993), chapters 13 and 14.
  */

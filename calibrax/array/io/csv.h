@@ -1,9 +1,11 @@
 /**
- * Tables of numbers in text: CSV with commas, tabs or semicolons (RFC 4180), and files by the ending of their name.
+ * Tables of numbers in text: CSV with commas, tabs or semicolons (RFC 4180), and files by the
+ * ending of their name.
  *
- * The first line is a header if one of its cells is not a number.  Cells are numbers in decimal notation, inf, nan, true, false; an empty
- * one is NaN.  Blank lines are skipped, quoted cells are read without their quotes.  Columns of integers alone are int64, of true
- * and false alone bool, others float64.  Since 0.1.
+ * The first line is a header if one of its cells is not a number.  Cells are numbers in decimal
+ * notation, inf, nan, true, false; an empty one is NaN.  Blank lines are skipped, quoted cells are
+ * read without their quotes.  Columns of integers alone are int64, of true and false alone bool,
+ * others float64.  Since 0.1.
  */
 #ifndef CALIBRAX_ARRAY_IO_CSV_H
 #define CALIBRAX_ARRAY_IO_CSV_H
@@ -15,17 +17,18 @@ CBX_BEGIN_DECLS
 /**
  * A table in memory.
  * @param what    names the text in messages
- * @param column  a name of the header, or a number from 1; NULL: all columns, which meet in one dtype
+ * @param column  a name of the header, or a number from 1; NULL: all columns, which meet in one
+ *   dtype
  * @param out     (rows) of one column or a table of one, else (rows, columns); the caller's to free
- * @return CBX_OK; CBX_EFORMAT (a cell that is not a number, a row of another length, no rows: named by line); CBX_ENOENT (no such
- *         column); CBX_ENOMEM
+ * @return CBX_OK; CBX_EFORMAT (a cell that is not a number, a row of another length, no rows: named
+ *         by line); CBX_ENOENT (no such column); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_csv_decode(cbx_ctx *ctx, const char *text, size_t len, const char *what, const char *column,
                                   cbx_array **out, cbx_err *err);
 
 /**
- * An array of a file whose kind its name tells: FILE.npy, FILE.npz:MEMBER, FILE.h5:/DATASET (.hdf5), FILE.csv[:COLUMN] (.tsv, .txt).
- * Without a member it must hold one array.
+ * An array of a file whose kind its name tells: FILE.npy, FILE.npz:MEMBER, FILE.h5:/DATASET
+ * (.hdf5), FILE.csv[:COLUMN] (.tsv, .txt).  Without a member it must hold one array.
  * @return CBX_OK; CBX_EINVAL (another ending, several members); as the readers of the formats
  */
 CBX_API cbx_status cbx_array_load(cbx_ctx *ctx, const char *source, cbx_array **out, cbx_err *err);

@@ -7,11 +7,13 @@
  *     cbx_metric_state_merge(ctx, s, of_another_shard, err);
  *     cbx_metric_state_compute(ctx, s, &result, err);            // that of all data at once
  *
- * What a state keeps follows from the form of the metric's code (metrics.h): of items their sum and that of the weights, of
- * parts the joined parts, of whole all operands.  Sums are compensated (Neumaier 1974), so that batches and shards may come in any
- * order: counts are exact, other results equal to 1e-12.
- * Ownership: a state belongs to the caller and keeps copies of what it needs; it may be used with any context.  One thread uses a
- * state at a time.  Errors: those of cbx_metric_apply; a failed update or merge leaves the state as it was.  Since 0.1.
+ * What a state keeps follows from the form of the metric's code (metrics.h): of items their sum and
+ * that of the weights, of parts the joined parts, of whole all operands.  Sums are compensated
+ * (Neumaier 1974), so that batches and shards may come in any order: counts are exact, other
+ * results equal to 1e-12.
+ * Ownership: a state belongs to the caller and keeps copies of what it needs; it may be used with
+ * any context.  One thread uses a state at a time.  Errors: those of cbx_metric_apply; a failed
+ * update or merge leaves the state as it was.  Since 0.1.
  */
 #ifndef CALIBRAX_METRICS_STATEFUL_STATE_H
 #define CALIBRAX_METRICS_STATEFUL_STATE_H
@@ -24,8 +26,10 @@ typedef struct cbx_metric_state cbx_metric_state;
 
 /**
  * @param m        outlives the state
- * @param options  parameters and function of all updates; copied, the function is kept; NULL: the defaults
- * @return CBX_OK; CBX_EINVAL (also a mask, weights, axes or a reduction other than the mean); CBX_ENOMEM
+ * @param options  parameters and function of all updates; copied, the function is kept; NULL: the
+ *   defaults
+ * @return CBX_OK; CBX_EINVAL (also a mask, weights, axes or a reduction other than the mean);
+ *   CBX_ENOMEM
  */
 CBX_API cbx_status cbx_metric_state_create(cbx_ctx *ctx, const cbx_metric_function *m,
                                            const cbx_metric_options *options, cbx_metric_state **out, cbx_err *err);

@@ -130,8 +130,8 @@ typedef struct cbx_case_ops {
      * which answers are kept. */
     const char *oracle_key;
     /* --- since ABI 5 --- */
-    /** Optional: points of growing size for fits (growth_lines.h), five or more of each line; measured
-     * when asked for, --points series. */
+    /** Optional: points of growing size for fits (growth_lines.h), five or more of each line;
+     * measured when asked for, --points series. */
     const char *const *series;
     size_t nseries;
 } cbx_case_ops;
