@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Writes docs/reference/metrics/: a page for each metric function and an index, from the library's table.
+
+usage: render_metrics.py [--check]   (PYTHONPATH finds calibrax_c; --check: writes nothing, exit status 1 if a page is not what it should be)
+
+Examples are computed when a page is written, and again when it is checked.
+"""
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from calibrax_c import metrics
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference" / "metrics"
+AXIOMS = {1: "symmetric", 2: "d(x, x) = 0", 4: "positive for different operands", 8: "triangle inequality", 16: "proper scoring rule"}
+INVARIANCES = {1: "scale of each operand", 2: "common scale", 4: "common shift", 8: "common rotation", 16: "common order of the items",
+               32: "order of each sample", 64: "increasing functions of the first operand", 128: "numbering of labels or vertices",
+               256: "congruence", 512: "orthogonal transformations", 1024: "Lorentz transformations"}
+BETTER = {"higher": "higher", "lower": "lower", "info": "neither: it informs"}
+DIFFERENTIABLE, DATA_SHAPED, WEIGHTED = 1, 2, 4
+
+
+def words(table: dict[int, str], bits: int) -> str:
+    return ", ".join(word for bit, word in table.items() if bits & bit)
+
+
+def number(x: float) -> str:
+    return "∞" if x == math.inf else "-∞" if x == -math.inf else f"{x:g}"
+
+
+def bounds(low: float, high: float) -> str:
+    if 0 < low < 1e-300:
+        return "above 0" if high == math.inf else f"above 0, at most {number(high)}"
+    return f"{number(low)} to {number(high)}"
+
+
+def example(row: dict[str, Any]) -> str:
+    call = f"metrics.{row['name']}({row['example']})"
+    return f"```pycon\n>>> from calibrax_c import metrics\n>>> {call}\n{eval(call)!r}\n```"  # noqa: S307
+
+
+def page(row: dict[str, Any]) -> str:
+    name = row["name"]
+    lines = [f"# {name}: {row['summary']}", "", f"    {row['formula']}", ""]
+    if row["notes"]:
+        lines += [row["notes"], ""]
+    axioms, invariances = words(AXIOMS, row["axioms"]), words(INVARIANCES, row["invariances"])
+    facts = [("domain", f"[{row['domain']}](README.md#{row['domain']})"), ("better", BETTER[row["direction"]]),
+             ("range", bounds(*row["range"])), ("axioms", axioms or "–"), ("does not change with", invariances or "–"),
+             ("gradient", "yes" if row["flags"] & DIFFERENTIABLE else "no"),
+             ("jit, vmap", "no: it reads values" if row["flags"] & DATA_SHAPED else "yes"),
+             ("weights", "yes" if row["form"] == "items" or row["flags"] & WEIGHTED else "no"),
+             ("a state keeps", {"items": "two sums", "parts": "sums", "whole": "all data"}[row["form"]]), ("source", row["source"] or "–")]
+    lines += ["| | |", "|---|---|", *(f"| {k} | {v} |" for k, v in facts), "", "| operand | is |", "|---|---|"]
+    lines += [f"| `{n}` | {text}{'; may be left out' if optional else ''} |" for n, _, text, optional in row["operands"]]
+    if row["function"]:
+        lines.append(f"| `function` | a function of {row['function']} |")
+    if row["parameters"]:
+        lines += ["", "| parameter | is | values | default |", "|---|---|---|---|"]
+    for n, text, kind, value, low, high, choices in row["parameters"]:
+        legal = ", ".join(f"`'{w}'`" for w in choices.split("|")) if kind == "choice" else "True, False" if kind == "bool" else bounds(low, high)
+        default = repr(choices.split("|")[int(value)]) if kind == "choice" else str(bool(value)) if kind == "bool" else number(value)
+        lines.append(f"| `{n}` | {text} | {legal} | {default} |")
+    if row["example"]:
+        lines += ["", example(row)]
+    files = " ".join(f"{n}.npy" for n, *_, optional in row["operands"] if not optional)
+    if not row["function"]:
+        lines += ["", f"    calibrax metrics compute {name} {files}"]
+    return "\n".join(lines) + "\n"
+
+
+def index(rows: list[dict[str, Any]]) -> str:
+    lines = ["# Metric functions", "", f"{len(rows)} functions; `calibrax metrics list` and `describe` print the same table. They are called",
+             "from C (`calibrax/metrics/metrics.h`), from Python (`calibrax_c.metrics`), and on files (`calibrax metrics compute`).",
+             "These pages are written by `scripts/render_metrics.py` from the table of the library.", ""]
+    for domain in dict.fromkeys(row["domain"] for row in rows):
+        lines += [f"## {domain}", "", "| metric | | better |", "|---|---|---|"]
+        lines += [f"| [{r['name']}]({r['name']}.md) | {r['summary']} | {r['direction']} |" for r in rows if r["domain"] == domain]
+        lines.append("")
+    return "\n".join(lines[:-1]) + "\n"
+
+
+def main() -> int:
+    rows = list(metrics._rows.values())
+    pages = {f"{row['name']}.md": page(row) for row in rows} | {"README.md": index(rows)}
+    there = {p.name: p.read_text(encoding="utf-8") for p in FOLDER.glob("*.md")}
+    if "--check" in sys.argv:
+        wrong = sorted(n for n in pages.keys() | there.keys() if pages.get(n) != there.get(n))
+        print("\n".join(f"docs/reference/metrics/{n} is old: run `make docs-metrics`" for n in wrong))
+        return bool(wrong)
+    FOLDER.mkdir(exist_ok=True)
+    for name in there.keys() - pages.keys():
+        (FOLDER / name).unlink()
+    for name, text in pages.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
