@@ -34,7 +34,10 @@ typedef struct cbx__metric_table {
     X(graph)                                                                                                           \
     X(image)                                                                                                           \
     X(ranking)                                                                                                         \
-    X(segmentation)
+    X(segmentation)                                                                                                    \
+    X(divergence)                                                                                                      \
+    X(information)                                                                                                     \
+    X(statistical)
 
 #define CBX__METRIC_DECLARE(domain) extern const cbx__metric_table cbx__metrics_##domain;
 CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)

@@ -199,15 +199,21 @@ void drawn_free(drawn *d)
 
 /* ---- values ---- */
 
-/* x log x - x + 1, a generator of divergences; sum(x^2), a generator of Bregman's. */
-static cbx_status generator(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+/* x log x - x + 1 of each element, a generator of f-divergences. */
+static cbx_status of_elements(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
 {
     const cbx_array *x = in[0];
 
     (void)nin, (void)nout, (void)user;
-    out[0] = cbx_array_ndim(x) == 0
-                 ? cbx_add_scalar(ctx, cbx_subtract(ctx, cbx_multiply(ctx, x, cbx_log(ctx, x)), x), 1)
-                 : cbx_sum(ctx, cbx_square(ctx, x), NULL);
+    out[0] = cbx_add_scalar(ctx, cbx_subtract(ctx, cbx_multiply(ctx, x, cbx_log(ctx, x)), x), 1);
+    return CBX_OK;
+}
+
+/* sum(x^4), a generator of Bregman divergences. */
+static cbx_status of_arrays(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    (void)nin, (void)nout, (void)user;
+    out[0] = cbx_sum(ctx, cbx_square(ctx, cbx_square(ctx, in[0])), NULL);
     return CBX_OK;
 }
 
@@ -222,7 +228,8 @@ bool counts_labels(const char *name)
 
 void set_needs(const cbx_metric_function *m, cbx_metric_options *o)
 {
-    static const cbx_fn f = { "generator", generator, NULL, 1, 1, NULL };
+    static const cbx_fn elements = { "generator", of_elements, NULL, 1, 1, NULL };
+    static const cbx_fn arrays = { "generator", of_arrays, NULL, 1, 1, NULL };
     static double parameters[CBX_METRIC_MAX_PARAMETERS];
 
     for (size_t i = 0; i < CBX_METRIC_MAX_PARAMETERS; i++) {
@@ -230,7 +237,7 @@ void set_needs(const cbx_metric_function *m, cbx_metric_options *o)
         parameters[i] = counts_labels(name) ? (has_many_classes(m) ? CLASSES : 2) : NAN;
     }
     if (!o->parameters) o->parameters = parameters;
-    if (m->function) o->function = &f;
+    if (m->function) o->function = strcmp(m->name, "f_divergence") == 0 ? &elements : &arrays;
 }
 
 double *values_of(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,

@@ -1,0 +1,65 @@
+/* Information: entropies and mutual information of distributions and joint distributions. */
+#include "calibrax/metrics/internal.h"
+
+/* -sum p log p over all. */
+static cbx_array *entropy_of(cbx_ctx *ctx, const cbx_array *p)
+{
+    return cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, p, p), NULL));
+}
+
+static cbx_array *entropy(cbx_ctx *ctx, const cbx_metric_call *c) { return entropy_of(ctx, c->in[0]); }
+
+static cbx_array *cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, c->in[0], c->in[1]), NULL));
+}
+
+static cbx_array *of_rows(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_sum(ctx, c->in[0], CBX_AXIS(1)); }
+static cbx_array *of_columns(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_sum(ctx, c->in[0], CBX_AXIS(0)); }
+
+/* sum p_ij log(p_ij / (p_i p_j)), which rounding must not make negative. */
+static cbx_array *mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *p = c->in[0], *alone = cbx_outer(ctx, of_rows(ctx, c), of_columns(ctx, c));
+    const cbx_array *none = cbx_equal_scalar(ctx, p, 0), *one = cbx__number(ctx, 1);
+    const cbx_array *ratio = cbx_divide(ctx, cbx_where(ctx, none, one, p), cbx_where(ctx, none, one, alone));
+
+    return cbx_maximum_scalar(ctx, cbx_sum(ctx, cbx_multiply(ctx, p, cbx_log(ctx, ratio)), NULL), 0);
+}
+
+static cbx_array *conditional_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *rest = cbx_subtract(ctx, entropy_of(ctx, c->in[0]), entropy_of(ctx, of_rows(ctx, c)));
+    return cbx_maximum_scalar(ctx, rest, 0);
+}
+
+static cbx_array *normalized_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *x = entropy_of(ctx, of_rows(ctx, c)), *y = entropy_of(ctx, of_columns(ctx, c));
+    const cbx_array *share = cbx__ratio_or(ctx, mutual_information(ctx, c), cbx__root(ctx, cbx_multiply(ctx, x, y)), 0);
+
+    return cbx_minimum_scalar(ctx, share, 1);
+}
+
+#define INFORMATION(better, high_)                                                                                     \
+    .domain = "information", .direction = CBX_DIRECTION_##better, .low = 0, .high = high_,                             \
+    .flags = CBX_METRIC_DIFFERENTIABLE
+#define OF_TABLE(better, high_) INFORMATION(better, high_), .operands = { { "joint", CBX_OPERAND_JOINT, false } }
+#define TABLE                                                                                                          \
+    "Natural logarithm. joint[i, j] is the probability of outcomes i of the first and j of the second variable."
+
+/* clang-format off */
+CBX__METRIC_TABLE(information,
+    { .name = "entropy", .summary = "Entropy", .formula = "-sum(p log(p))", INFORMATION(INFO, INFINITY), .operands = { { "p", CBX_OPERAND_DISTRIBUTION, false } },
+      .invariances = CBX_INVARIANT_ORDER, .whole = entropy, .notes = "Natural logarithm; divide by log(2) for bits.", .source = "Shannon (1948); scipy.stats.entropy", .example = "[0.5, 0.25, 0.25]" },
+    { .name = "cross_entropy", .summary = "Cross-entropy", .formula = "-sum(p log(q))", INFORMATION(LOWER, INFINITY), .operands = CBX__PAIR("p", "q", DISTRIBUTION),
+      .invariances = CBX_INVARIANT_ORDER, .whole = cross_entropy, .notes = "Natural logarithm. p is the true distribution; infinite where q is 0 and p is not.",
+      .source = "Good (1963)", .example = "[0.5, 0.5], [0.9, 0.1]" },
+    { .name = "mutual_information", .summary = "Mutual information", .formula = "sum(p_ij log(p_ij / (p_i p_j)))", OF_TABLE(HIGHER, INFINITY), .whole = mutual_information,
+      .notes = TABLE, .source = "Cover & Thomas (2006), 2.3", .example = "[[0.4, 0.1], [0.1, 0.4]]" },
+    { .name = "conditional_entropy", .summary = "Conditional entropy", .formula = "H(joint) - H(rows)", OF_TABLE(LOWER, INFINITY), .whole = conditional_entropy,
+      .notes = TABLE " Of the second variable, given the first.", .source = "Cover & Thomas (2006), 2.2", .example = "[[0.4, 0.1], [0.1, 0.4]]" },
+    { .name = "normalized_mutual_information", .summary = "Normalised mutual information", .formula = "mutual_information / sqrt(H(rows) H(columns))", OF_TABLE(HIGHER, 1),
+      .whole = normalized_mutual_information, .notes = TABLE " 0 where a variable is constant.", .source = "Strehl & Ghosh (2002)", .example = "[[0.4, 0.1], [0.1, 0.4]]" },
+)
+/* clang-format on */

@@ -1,0 +1,237 @@
+/* Agreement of two series: correlations, concordance; skewness of one. */
+#include <string.h>
+
+#include "calibrax/metrics/functional/counts.h"
+
+/* ---- second moments ---- */
+
+/* [sum w, mean x, sum w dx^2, mean y, sum w dy^2, sum w dx dy]. */
+static cbx_array *moments(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *x = c->in[0], *y = c->in[1], *mx = cbx__weighted_mean(ctx, c, x),
+                    *my = cbx__weighted_mean(ctx, c, y);
+    const cbx_array *dx = cbx_subtract(ctx, x, mx), *dy = cbx_subtract(ctx, y, my);
+    const cbx_array *parts[] = { cbx__total_weight(ctx, c, x),
+                                 mx,
+                                 cbx__weighted_sum(ctx, c, cbx_square(ctx, dx)),
+                                 my,
+                                 cbx__weighted_sum(ctx, c, cbx_square(ctx, dy)),
+                                 cbx__weighted_sum(ctx, c, cbx_multiply(ctx, dx, dy)) };
+
+    return cbx__pack(ctx, 6, parts);
+}
+
+/* Chan, Golub & LeVeque (1983), with the products of both series. */
+static cbx_array *join_moments(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *first, const cbx_array *second)
+{
+    cbx_array *a[6], *b[6];
+
+    (void)c;
+    cbx__unpack(ctx, first, 6, a);
+    cbx__unpack(ctx, second, 6, b);
+    const cbx_array *n = cbx_add(ctx, a[0], b[0]), *share = cbx__ratio_or(ctx, b[0], n, 0);
+    const cbx_array *weight = cbx_multiply(ctx, a[0], share);
+    const cbx_array *dx = cbx_subtract(ctx, b[1], a[1]), *dy = cbx_subtract(ctx, b[3], a[3]);
+    const cbx_array *parts[] = {
+        n,
+        cbx_add(ctx, a[1], cbx_multiply(ctx, dx, share)),
+        cbx_add(ctx, cbx_add(ctx, a[2], b[2]), cbx_multiply(ctx, cbx_square(ctx, dx), weight)),
+        cbx_add(ctx, a[3], cbx_multiply(ctx, dy, share)),
+        cbx_add(ctx, cbx_add(ctx, a[4], b[4]), cbx_multiply(ctx, cbx_square(ctx, dy), weight)),
+        cbx_add(ctx, cbx_add(ctx, a[5], b[5]), cbx_multiply(ctx, cbx_multiply(ctx, dx, dy), weight)),
+    };
+
+    return cbx__pack(ctx, 6, parts);
+}
+
+static cbx_array *correlation(cbx_ctx *ctx, const cbx_array *xx, const cbx_array *yy, const cbx_array *xy)
+{
+    const cbx_array *r = cbx_divide(ctx, cbx_divide(ctx, xy, cbx_sqrt(ctx, xx)), cbx_sqrt(ctx, yy));
+    return cbx_clip_scalar(ctx, r, cbx_float(-1), cbx_float(1));
+}
+
+static cbx_array *pearson(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+{
+    cbx_array *s[6];
+
+    (void)c;
+    cbx__unpack(ctx, state, 6, s);
+    return correlation(ctx, s[2], s[4], s[5]);
+}
+
+/* 2 cov / (var x + var y + (mean x - mean y)^2); of equal constants 1. */
+static cbx_array *concordance(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+{
+    cbx_array *s[6];
+
+    (void)c;
+    cbx__unpack(ctx, state, 6, s);
+    const cbx_array *gap = cbx_multiply(ctx, s[0], cbx_square(ctx, cbx_subtract(ctx, s[1], s[3])));
+    return cbx__ratio_or(ctx, cbx_multiply_scalar(ctx, s[5], 2), cbx_add(ctx, cbx_add(ctx, s[2], s[4]), gap), 1);
+}
+
+/* ---- ranks ---- */
+
+/* Ranks from 1, of ties their mean. */
+static cbx_array *ranks(cbx_ctx *ctx, const cbx_array *x)
+{
+    const cbx__ordered o = cbx__order_scores(ctx, x);
+    const cbx_array *sum = cbx_astype(ctx, cbx_add(ctx, o.first, o.end), CBX_F64);
+    const cbx_array *rank = cbx_multiply_scalar(ctx, cbx_add_scalar(ctx, sum, 1), 0.5);
+
+    return cbx_scatter(ctx, cbx_zeros_like(ctx, rank), o.order, rank, 0, CBX_SCATTER_SET);
+}
+
+static cbx_array *spearman(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *x = ranks(ctx, c->in[0]), *y = ranks(ctx, c->in[1]);
+    const cbx_array *dx = cbx_subtract(ctx, x, cbx_mean(ctx, x, NULL)),
+                    *dy = cbx_subtract(ctx, y, cbx_mean(ctx, y, NULL));
+
+    return correlation(ctx, cbx_sum(ctx, cbx_square(ctx, dx), NULL), cbx_sum(ctx, cbx_square(ctx, dy), NULL),
+                       cbx_sum(ctx, cbx_multiply(ctx, dx, dy), NULL));
+}
+
+/* Inversions of n ranks: pairs whose first element is the larger one.  Merge sort: v is sorted, t is scratch. */
+static double inversions(int64_t *v, int64_t *t, size_t n)
+{
+    const size_t half = n / 2;
+    double count;
+    size_t i = 0, j = half;
+
+    if (n < 2) return 0;
+    count = inversions(v, t, half) + inversions(v + half, t, n - half);
+    for (size_t k = 0; k < n; k++) {
+        const bool right = i == half || (j < n && v[j] < v[i]);
+        if (right && i < half) count += (double)(half - i);
+        t[k] = right ? v[j++] : v[i++];
+    }
+    memcpy(v, t, n * sizeof *v);
+    return count;
+}
+
+/* Pairs that tie, in runs of equal keys of a sorted sequence. */
+static double ties(const int64_t *keys, size_t n)
+{
+    double pairs = 0, run = 1;
+
+    for (size_t i = 1; i <= n; i++) {
+        if (i < n && keys[i] == keys[i - 1]) {
+            run++;
+            continue;
+        }
+        pairs += run * (run - 1) / 2;
+        run = 1;
+    }
+    return pairs;
+}
+
+/* Dense ranks of x in the order of the items: equal values have equal numbers. */
+static cbx_array *places(cbx_ctx *ctx, const cbx_array *x)
+{
+    const cbx__ordered o = cbx__order_scores(ctx, x);
+    return cbx_scatter(ctx, cbx_zeros_like(ctx, o.first), o.order, o.first, 0, CBX_SCATTER_SET);
+}
+
+/* Knight (1966): items in the order of x and then y; the pairs that y has in the other order are its inversions. */
+static cbx_array *kendall(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const size_t n = cbx_array_count(c->in[0]);
+    const cbx_array *x = places(ctx, c->in[0]), *y = places(ctx, c->in[1]),
+                    *scale = cbx_weak(ctx, x, cbx_int((int64_t)n));
+    const cbx_array *keys = cbx_sort(ctx, cbx_add(ctx, cbx_multiply(ctx, x, scale), y), 0, false);
+    cbx_array *firsts = cbx_copy(ctx, cbx_floor_divide(ctx, keys, scale)),
+              *seconds = cbx_copy(ctx, cbx_remainder(ctx, keys, scale));
+    cbx_array *scratch = cbx_copy(ctx, cbx_zeros_like(ctx, keys));
+    double both, of_x, of_y, swapped;
+
+    if (cbx_ctx_pending(ctx, NULL)) return cbx__array_failed();
+    keys = cbx_copy(ctx, keys);
+    both = ties(cbx_array_data(keys), n);
+    of_x = ties(cbx_array_data(firsts), n);
+    swapped = inversions(cbx_array_data_mut(seconds), cbx_array_data_mut(scratch), n);
+    of_y = ties(cbx_array_data(seconds), n);
+    const double pairs = 0.5 * (double)n * ((double)n - 1);
+    const double agree = pairs - of_x - of_y + both - 2 * swapped;
+    return cbx__number(ctx, fmax(-1, fmin(1, agree / sqrt(pairs - of_x) / sqrt(pairs - of_y))));
+}
+
+/* ---- others ---- */
+
+static cbx_array *adjusted(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+{
+    const double k = c->parameters[0];
+    cbx_array *s[4];
+    const cbx_array *one = cbx__number(ctx, 1), *share, *freedom;
+
+    cbx__unpack(ctx, state, 4, s);
+    share = cbx_divide(ctx, s[3], s[2]);
+    freedom = cbx_divide(ctx, cbx_subtract_scalar(ctx, s[0], 1), cbx_subtract_scalar(ctx, s[0], k + 1));
+    return cbx_subtract(ctx, one, cbx_multiply(ctx, share, freedom));
+}
+
+/* [n, mean t, sum (t - mean t)^2, sum (t - p)^2]. */
+static cbx_array *fit_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *t = c->in[1], *mean = cbx_mean(ctx, t, NULL);
+    const cbx_array *parts[] = { cbx__number(ctx, (double)cbx_array_count(t)), mean,
+                                 cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, t, mean)), NULL),
+                                 cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, t, c->in[0])), NULL) };
+
+    return cbx__pack(ctx, 4, parts);
+}
+
+static cbx_array *join_fits(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *first, const cbx_array *second)
+{
+    cbx_array *a[4], *b[4];
+
+    (void)c;
+    cbx__unpack(ctx, first, 4, a);
+    cbx__unpack(ctx, second, 4, b);
+    const cbx_array *n = cbx_add(ctx, a[0], b[0]), *share = cbx_divide(ctx, b[0], n),
+                    *d = cbx_subtract(ctx, b[1], a[1]);
+    const cbx_array *parts[] = { n, cbx_add(ctx, a[1], cbx_multiply(ctx, d, share)),
+                                 cbx_add(ctx, cbx_add(ctx, a[2], b[2]),
+                                         cbx_multiply(ctx, cbx_square(ctx, d), cbx_multiply(ctx, a[0], share))),
+                                 cbx_add(ctx, a[3], b[3]) };
+    return cbx__pack(ctx, 4, parts);
+}
+
+static cbx_array *skewness(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *d = cbx_subtract(ctx, c->in[0], cbx_mean(ctx, c->in[0], NULL)), *d2 = cbx_square(ctx, d);
+    const cbx_array *m2 = cbx_mean(ctx, d2, NULL), *m3 = cbx_mean(ctx, cbx_multiply(ctx, d2, d), NULL);
+
+    return cbx__ratio_or(ctx, m3, cbx_multiply(ctx, m2, cbx__root(ctx, m2)), 0);
+}
+
+#define STATISTICAL(better, low_, high_)                                                                               \
+    .domain = "statistical", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define CORRELATION(kind)                                                                                              \
+    STATISTICAL(HIGHER, -1, 1), .operands = CBX__PAIR("x", "y", kind), .axioms = CBX_AXIOM_SYMMETRIC
+#define OF_MOMENTS(finish_)                                                                                            \
+    .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_WEIGHTED, .parts = moments, .merge = join_moments, .finish = finish_
+
+/* clang-format off */
+CBX__METRIC_TABLE(statistical,
+    { .name = "pearson_correlation", .summary = "Pearson correlation", .formula = "cov(x, y) / (std(x) std(y))", CORRELATION(REAL), OF_MOMENTS(pearson),
+      .invariances = CBX_INVARIANT_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .notes = "NaN where x or y is constant. All elements count as one series.",
+      .source = "scipy.stats.pearsonr", .example = "[1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 5.0]" },
+    { .name = "spearman_rank_correlation", .summary = "Spearman rank correlation", .formula = "Pearson correlation of the ranks", CORRELATION(SAMPLE), .whole = spearman,
+      .invariances = CBX_INVARIANT_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE, .notes = "Ties have their mean rank. NaN where x or y is constant.",
+      .source = "scipy.stats.spearmanr", .example = "[1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 50.0]" },
+    { .name = "kendall_tau", .summary = "Kendall's tau-b", .formula = "(concordant - discordant) / sqrt((pairs - ties of x) (pairs - ties of y))", CORRELATION(SAMPLE),
+      .flags = CBX_METRIC_DATA_SHAPED, .whole = kendall, .invariances = CBX_INVARIANT_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE,
+      .notes = "In n log n steps. NaN where x or y is constant.", .source = "Knight (1966); scipy.stats.kendalltau", .example = "[1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 50.0]" },
+    { .name = "concordance_correlation", .summary = "Concordance correlation", .formula = "2 cov(x, y) / (var(x) + var(y) + (mean(x) - mean(y))^2)", CORRELATION(REAL), OF_MOMENTS(concordance),
+      .invariances = CBX_INVARIANT_COMMON_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .notes = "1 where x and y are the same constant.", .source = "Lin (1989)", .example = "[1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 5.0]" },
+    { .name = "r_squared_adjusted", .summary = "Adjusted coefficient of determination", .formula = "1 - (1 - r_squared) (n - 1) / (n - num_predictors - 1)", STATISTICAL(HIGHER, -INFINITY, 1),
+      .operands = CBX__PAIR("predictions", "targets", REAL), .flags = CBX_METRIC_DIFFERENTIABLE, .parts = fit_parts, .merge = join_fits, .finish = adjusted,
+      .parameters = { { "num_predictors", "parameters of the model without its constant", 1, 0, 0x1p52, CBX_PARAMETER_INTEGER, NULL } },
+      .invariances = CBX_INVARIANT_COMMON_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .notes = "Of n = num_predictors + 1 items it is minus infinity or NaN; constant targets give the same.",
+      .source = "Ezekiel (1930)", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
+    { .name = "skewness", .summary = "Skewness", .formula = "mean((x - mean(x))^3) / mean((x - mean(x))^2)^(3/2)", STATISTICAL(INFO, -INFINITY, INFINITY),
+      .operands = { { "x", CBX_OPERAND_REAL, false } }, .flags = CBX_METRIC_DIFFERENTIABLE, .whole = skewness, .invariances = CBX_INVARIANT_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER,
+      .notes = "Biased. 0 of a constant series.", .source = "scipy.stats.skew", .example = "[1.0, 2.0, 2.0, 9.0]" },
+)
+/* clang-format on */
