@@ -28,6 +28,7 @@ typedef struct cbx__metric_table {
     X(general)                                                                                                         \
     X(calibration)                                                                                                     \
     X(classification)                                                                                                  \
+    X(clustering)                                                                                                      \
     X(distance)                                                                                                        \
     X(geometric)                                                                                                       \
     X(manifold)                                                                                                        \

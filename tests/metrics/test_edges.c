@@ -79,6 +79,17 @@ static const edge edges[] = {
     { "iou", "2: 0 0; 2: 0 0", 1, NULL },
     { "dice_coefficient", "2: 0 0; 2: 0 0", 1, NULL },
     { "iou", "2: 0 255; 2: 0 255", 0, "iou: labels must be 0 and 1, not up to 255" },
+    { "adjusted_rand_index", "3: 0 1 2; 3: 2 0 1", 1, NULL },
+    { "adjusted_mutual_information", "3: 0 1 2; 3: 2 0 1", 1, NULL },
+    { "adjusted_mutual_information", "3: 0 0 0; 3: 1 1 1", 1, NULL },
+    { "adjusted_mutual_information", "3: 0 0 0; 3: 0 1 2", 0, NULL },
+    { "silhouette_score", "3 1: 0 1 5; 3: 0 0 0", 0,
+      "silhouette_score: 'labels' has one cluster: at least two are compared" },
+    { "silhouette_score", "2 1: 0 1; 2: 0 1", 0, NULL },
+    { "silhouette_score", "3 1: 0 nan 5; 3: 0 0 1", NAN, NULL },
+    { "davies_bouldin_score", "3 1: 0 1 5; 3: 2 2 2", 0,
+      "davies_bouldin_score: 'labels' has one cluster: at least two are compared" },
+    { "calinski_harabasz_score", "2 1: 0 1; 2: 0 1", 1, NULL },
 };
 
 static cbx_array *read_operand(cbx_ctx *ctx, const char **text, const cbx_metric_operand *o)

@@ -1,0 +1,450 @@
+/* Clustering: agreement of two labellings, and how compact and how separate clusters are. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/array/scope_internal.h"
+#include "calibrax/base/parallel.h"
+#include "calibrax/metrics/functional/counts.h"
+
+/* ---- agreement, from the contingency table: rows targets, columns predictions ---- */
+
+/* Pairs of items that share both labels, only the true one, only the predicted one (times 2). */
+static cbx_array *adjusted_rand(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+{
+    const cbx__tallies t = cbx__tally(ctx, m);
+    const cbx_array *squares = cbx_sum(ctx, cbx_square(ctx, m), NULL);
+    const cbx_array *both = cbx_subtract(ctx, squares, t.total), *neither, *agree, *apart, *of, *p, *q;
+
+    (void)c;
+    p = cbx_subtract(ctx, cbx_sum(ctx, cbx_square(ctx, t.predicted), NULL), squares);
+    q = cbx_subtract(ctx, cbx_sum(ctx, cbx_square(ctx, t.actual), NULL), squares);
+    neither = cbx_subtract(ctx, cbx_subtract(ctx, cbx_square(ctx, t.total), t.total), both);
+    neither = cbx_subtract(ctx, neither, cbx_add(ctx, p, q));
+    agree = cbx_subtract(ctx, cbx_multiply(ctx, both, neither), cbx_multiply(ctx, p, q));
+    apart = cbx_multiply(ctx, cbx_add(ctx, both, p), cbx_add(ctx, p, neither));
+    of = cbx_add(ctx, apart, cbx_multiply(ctx, cbx_add(ctx, both, q), cbx_add(ctx, q, neither)));
+    return cbx__ratio_or(ctx, cbx_multiply_scalar(ctx, agree, 2), of, 1);
+}
+
+typedef struct information {
+    cbx_array *mutual, *actual, *predicted; /* mutual information and entropies [nat] */
+} information;
+
+static cbx_array *entropy(cbx_ctx *ctx, const cbx_array *counts, const cbx_array *n)
+{
+    const cbx_array *p = cbx_divide(ctx, counts, n);
+    return cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, p, p), NULL));
+}
+
+/* sum p_ij log(p_ij / (p_i p_j)), with the ratio computed of counts. */
+static information informations(cbx_ctx *ctx, const cbx_array *m)
+{
+    const cbx__tallies t = cbx__tally(ctx, m);
+    const cbx_array *rows = cbx_expand_dims(ctx, t.actual, 1), *columns = cbx_expand_dims(ctx, t.predicted, 0);
+    const cbx_array *chance = cbx_multiply(ctx, cbx_divide(ctx, rows, t.total), columns), *ratio, *sum;
+
+    ratio = cbx__ratio_or(ctx, m, chance, 1);
+    sum = cbx_sum(ctx, cbx__xlogy(ctx, cbx_divide(ctx, m, t.total), ratio), NULL);
+    return (information){ cbx_maximum(ctx, sum, cbx__number(ctx, 0)), entropy(ctx, t.actual, t.total),
+                          entropy(ctx, t.predicted, t.total) };
+}
+
+enum { ARITHMETIC, GEOMETRIC, MIN, MAX }; /* averages */
+
+static cbx_array *average(cbx_ctx *ctx, const cbx_metric_call *c, const information *i)
+{
+    switch ((int)c->parameters[0]) {
+    case GEOMETRIC: return cbx__root(ctx, cbx_multiply(ctx, i->actual, i->predicted));
+    case MIN: return cbx_minimum(ctx, i->actual, i->predicted);
+    case MAX: return cbx_maximum(ctx, i->actual, i->predicted);
+    default: return cbx_multiply_scalar(ctx, cbx_add(ctx, i->actual, i->predicted), 0.5);
+    }
+}
+
+/* x, but 1 where both labellings have one label: they are equal. */
+static cbx_array *unless_trivial(cbx_ctx *ctx, const information *i, const cbx_array *x)
+{
+    const cbx_array *sum = cbx_add(ctx, i->actual, i->predicted);
+    return cbx_where(ctx, cbx_equal_scalar(ctx, sum, 0), cbx__number(ctx, 1), x);
+}
+
+static cbx_array *normalized_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+{
+    const information i = informations(ctx, m);
+    return unless_trivial(ctx, &i, cbx__ratio_or(ctx, i.mutual, average(ctx, c, &i), 0));
+}
+
+static cbx_array *v_measure(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+{
+    const double beta = c->parameters[0];
+    const information i = informations(ctx, m);
+    const cbx_array *h = cbx__ratio_or(ctx, i.mutual, i.actual, 1);
+    const cbx_array *k = cbx__ratio_or(ctx, i.mutual, i.predicted, 1);
+    const cbx_array *product = cbx_multiply_scalar(ctx, cbx_multiply(ctx, h, k), 1 + beta);
+
+    return cbx__ratio_or(ctx, product, cbx_add(ctx, cbx_multiply_scalar(ctx, h, beta), k), 0);
+}
+
+/* ---- expected mutual information ---- */
+
+/* Sums that differ, and how many there are of each. */
+typedef struct margins {
+    double *value, *times;
+    size_t n;
+} margins;
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of n sums in value, sorted and joined in place; those of 0 are left out. */
+static void join_equal(margins *m, size_t n)
+{
+    qsort(m->value, n, sizeof *m->value, ascending);
+    m->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (m->value[i] <= 0) continue;
+        if (m->n && m->value[m->n - 1] == m->value[i]) {
+            m->times[m->n - 1]++;
+            continue;
+        }
+        m->value[m->n] = m->value[i];
+        m->times[m->n++] = 1;
+    }
+}
+
+/*
+ * E[k / n log(n k / (a b))] of k items that two classes of a and b among n items have in common by
+ * chance.  The hypergeometric probabilities come from their ratios, outwards from the mode and
+ * relative to it, until they are too small to count: exact, and of about sqrt(n) terms.
+ */
+static double expected_term(double n, double a, double b)
+{
+    const double low = fmax(0, a + b - n), high = fmin(a, b),
+                 mode = fmin(fmax(floor((a + 1) * (b + 1) / (n + 2)), low), high);
+    double total = 0, sum = 0;
+
+    for (int up = 0; up < 2; up++) {
+        double p = 1;
+        for (double k = mode; up ? k <= high : k >= low; k += up ? 1 : -1) {
+            if (!up || k != mode) {
+                total += p;
+                if (k > 0) sum += p * k / n * log(n / a * (k / b));
+            }
+            p *= up ? (a - k) * (b - k) / ((k + 1) * (n - a - b + k + 1))
+                    : k * (n - a - b + k) / ((a - k + 1) * (b - k + 1));
+            if (p < 1e-30) break;
+        }
+    }
+    return sum / total;
+}
+
+static double expected_information(double n, const margins *rows, const margins *columns)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < rows->n; i++)
+        for (size_t j = 0; j < columns->n; j++)
+            sum += rows->times[i] * columns->times[j] * expected_term(n, rows->value[i], columns->value[j]);
+    return sum;
+}
+
+/* The expectation over all labellings with these margins (Vinh, Epps & Bailey 2010). */
+static bool expectation(cbx_ctx *ctx, const cbx__tallies *t, double *out)
+{
+    cbx__host actual = { 0 }, predicted = { 0 };
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const size_t k = cbx_array_count(t->actual);
+    double *times = NULL;
+    bool fine = cbx__host_read(ctx, t->actual, &actual) && cbx__host_read(ctx, t->predicted, &predicted);
+
+    if (fine && !(times = cbx_mem_calloc(al, 2 * k, sizeof *times))) {
+        cbx__refuse(ctx, CBX_ENOMEM, "no memory for the sums of %zu classes", k);
+        fine = false;
+    }
+    if (fine) {
+        margins rows = { actual.data, times, 0 }, columns = { predicted.data, times + k, 0 };
+        join_equal(&rows, k);
+        join_equal(&columns, k);
+        *out = expected_information(cbx__metric_element(t->total, 0), &rows, &columns);
+    }
+    if (times) cbx_mem_free(al, times, 2 * k * sizeof *times);
+    cbx__host_free(ctx, &actual);
+    cbx__host_free(ctx, &predicted);
+    return fine;
+}
+
+static cbx_array *adjusted_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
+{
+    const information i = informations(ctx, m);
+    const cbx__tallies t = cbx__tally(ctx, m);
+    const double h = cbx__metric_element(average(ctx, c, &i), 0), mutual = cbx__metric_element(i.mutual, 0);
+    const double ha = cbx__metric_element(i.actual, 0), hp = cbx__metric_element(i.predicted, 0);
+    double chance = 0;
+
+    if (cbx_ctx_pending(ctx, NULL) || !expectation(ctx, &t, &chance)) return cbx__array_failed();
+    if (ha == 0 || hp == 0) return cbx__number(ctx, ha == hp);
+    if (fabs(h - chance) <= 0x1p-44 * h) return cbx__number(ctx, 1); /* items have a label each */
+    return cbx__number(ctx, (mutual - chance) / (h - chance));
+}
+
+/* ---- compactness of clusters of points ---- */
+
+/* Centres (clusters, d), sizes (clusters), squared distances of points to their centres (n). */
+typedef struct clusters {
+    cbx_array *centre, *size, *square, *count;
+    const cbx_array *present;
+    size_t k;
+} clusters;
+
+static clusters clusters_of(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *x = c->in[0], *labels = c->in[1], *of;
+    const size_t n = cbx_array_dim(x, 0);
+    clusters s = { .k = cbx__num_classes(c) };
+
+    s.size = cbx_segment_sum(ctx, cbx_ones(ctx, 1, &n, CBX_F64), labels, s.k);
+    s.present = cbx_greater_scalar(ctx, s.size, 0);
+    s.count = cbx_sum(ctx, cbx_astype(ctx, s.present, CBX_F64), NULL);
+    of = cbx_expand_dims(ctx, cbx_maximum(ctx, s.size, cbx__number(ctx, 1)), 1);
+    s.centre = cbx_divide(ctx, cbx_segment_sum(ctx, x, labels, s.k), of);
+    s.square = cbx_square(ctx, cbx_subtract(ctx, x, cbx_take(ctx, s.centre, labels, 0)));
+    s.square = cbx_sum(ctx, s.square, CBX_AXIS(1));
+    return s;
+}
+
+/* False, recorded: the points are known to have fewer than two labels. */
+static bool has_two(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *labels)
+{
+    if (!cbx__metric_has_data(ctx, c)) return true;
+    if (cbx__metric_element(cbx_min(ctx, labels, NULL), 0) < cbx__metric_element(cbx_max(ctx, labels, NULL), 0))
+        return true;
+    cbx__refuse(ctx, CBX_EDOM, "%s: 'labels' has one cluster: at least two are compared", c->metric->name);
+    return false;
+}
+
+static cbx_array *calinski_harabasz(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const clusters s = clusters_of(ctx, c);
+    const cbx_array *mean = cbx_mean(ctx, c->in[0], CBX_AXIS_KEEP(0)), *within = cbx_sum(ctx, s.square, NULL);
+    const cbx_array *from = cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, s.centre, mean)), CBX_AXIS(1));
+    const cbx_array *between = cbx_sum(ctx, cbx_multiply(ctx, s.size, from), NULL);
+    const cbx_array *n = cbx__number(ctx, (double)cbx_array_dim(c->in[0], 0)), *one = cbx__number(ctx, 1);
+
+    if (!has_two(ctx, c, c->in[1])) return cbx__array_failed();
+    between = cbx_multiply(ctx, between, cbx_subtract(ctx, n, s.count));
+    return cbx__ratio_or(ctx, between, cbx_multiply(ctx, within, cbx_subtract(ctx, s.count, one)), 1);
+}
+
+static cbx_array *davies_bouldin(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const clusters s = clusters_of(ctx, c);
+    const cbx_array *zero = cbx__number(ctx, 0), *spread, *apart, *both, *worst;
+
+    if (!has_two(ctx, c, c->in[1])) return cbx__array_failed();
+    spread = cbx_segment_sum(ctx, cbx__root(ctx, s.square), c->in[1], s.k);
+    spread = cbx__ratio_or(ctx, spread, s.size, 0);
+    apart = cbx_subtract(ctx, cbx_expand_dims(ctx, s.centre, 1), cbx_expand_dims(ctx, s.centre, 0));
+    apart = cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, apart), CBX_AXIS(-1)));
+    both = cbx_logical_and(ctx, cbx_expand_dims(ctx, s.present, 1), cbx_expand_dims(ctx, s.present, 0));
+    apart = cbx_where(ctx, both, apart, zero);
+    both = cbx_add(ctx, cbx_expand_dims(ctx, spread, 1), cbx_expand_dims(ctx, spread, 0));
+    worst = cbx_max(ctx, cbx__ratio_or(ctx, both, apart, 0), CBX_AXIS(1));
+    return cbx_divide(ctx, cbx_sum(ctx, cbx_where(ctx, s.present, worst, zero), NULL), s.count);
+}
+
+/* ---- silhouettes ---- */
+
+enum {
+    TILE = 128,          /* points whose distances to another point are computed together */
+    WORTH_THREADS = 2048 /* points */
+};
+
+/* Points in the order of their labels, by coordinates: x[k * n + i] is coordinate k of point i. */
+typedef struct sorted_points {
+    size_t n, d, k;
+    double *x;
+    size_t *start; /* k + 1: places of the first points of clusters */
+    size_t *label; /* n */
+    double *sums;  /* of silhouettes, one for each tile */
+} sorted_points;
+
+static size_t tiles_of(size_t n) { return (n + TILE - 1) / TILE; }
+
+/* Adds the distances of point i to the points first..last-1. */
+static void add_distances(const sorted_points *s, size_t i, size_t first, size_t last, double *sum)
+{
+    double square[TILE] = { 0 };
+
+    for (size_t k = 0; k < s->d; k++) {
+        const double *x = s->x + k * s->n, at = x[i];
+        for (size_t j = first; j < last; j++) square[j - first] += (x[j] - at) * (x[j] - at);
+    }
+    for (size_t j = 0; j < last - first; j++) sum[j] += sqrt(square[j]);
+}
+
+/* The sum of the silhouettes of the points first..last-1. */
+static double tile_silhouettes(const sorted_points *s, size_t first, size_t last)
+{
+    double own[TILE] = { 0 }, other[TILE], silhouettes = 0;
+
+    for (size_t j = 0; j < TILE; j++) other[j] = INFINITY;
+    for (size_t c = 0; c < s->k; c++) {
+        const size_t size = s->start[c + 1] - s->start[c];
+        double sum[TILE] = { 0 };
+        if (!size) continue;
+        for (size_t i = s->start[c]; i < s->start[c + 1]; i++) add_distances(s, i, first, last, sum);
+        for (size_t j = 0; j < last - first; j++) {
+            if (s->label[first + j] == c)
+                own[j] = size > 1 ? sum[j] / (double)(size - 1) : NAN; /* alone: 0 */
+            else if (sum[j] / (double)size < other[j] || isnan(sum[j]))
+                other[j] = sum[j] / (double)size;
+        }
+    }
+    for (size_t j = 0; j < last - first; j++) {
+        const size_t c = s->label[first + j];
+        const double larger = own[j] > other[j] ? own[j] : other[j];
+        if (s->start[c + 1] - s->start[c] > 1 && larger != 0) silhouettes += (other[j] - own[j]) / larger;
+    }
+    return silhouettes;
+}
+
+/* Counting sort by label, and transposition. */
+static void sort_points(sorted_points *s, const double *rows, const int64_t *labels)
+{
+    for (size_t i = 0; i < s->n; i++) s->start[labels[i] + 1]++;
+    for (size_t c = 0; c < s->k; c++) s->start[c + 1] += s->start[c];
+    for (size_t i = 0; i < s->n; i++) {
+        const size_t at = s->start[labels[i]]++;
+        s->label[at] = (size_t)labels[i];
+        for (size_t k = 0; k < s->d; k++) s->x[k * s->n + at] = rows[i * s->d + k];
+    }
+    memmove(s->start + 1, s->start, s->k * sizeof *s->start);
+    s->start[0] = 0;
+}
+
+/* Tiles begin..end-1: each has a sum of its own, so that the result does not depend on threads. */
+static void run_tiles(void *user, size_t worker, size_t begin, size_t end)
+{
+    const sorted_points *s = user;
+
+    (void)worker;
+    for (size_t t = begin; t < end; t++) {
+        const size_t first = t * TILE, last = first + TILE < s->n ? first + TILE : s->n;
+        s->sums[t] = tile_silhouettes(s, first, last);
+    }
+}
+
+static double mean_silhouette(sorted_points *s)
+{
+    const size_t tiles = tiles_of(s->n), threads = s->n < WORTH_THREADS ? 1 : cbx__workers(0, tiles);
+    double sum = 0;
+
+    cbx__parallel(threads, tiles, run_tiles, s);
+    for (size_t t = 0; t < tiles; t++) sum += s->sums[t];
+    return sum / (double)s->n;
+}
+
+static cbx_array *silhouette_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    sorted_points s = { .n = cbx_array_dim(c->in[0], 0), .d = cbx_array_dim(c->in[0], 1), .k = cbx__num_classes(c) };
+    cbx__host rows = { 0 }, labels = { 0 };
+    double mean = NAN;
+
+    if (cbx__host_read(ctx, c->in[0], &rows) && cbx__host_read(ctx, c->in[1], &labels)) {
+        s.x = cbx_mem_calloc(al, s.n * s.d, sizeof *s.x);
+        s.start = cbx_mem_calloc(al, s.k + 1, sizeof *s.start);
+        s.label = cbx_mem_calloc(al, s.n, sizeof *s.label);
+        s.sums = cbx_mem_calloc(al, tiles_of(s.n), sizeof *s.sums);
+        if (s.x && s.start && s.label && s.sums) {
+            sort_points(&s, rows.data, labels.data);
+            mean = mean_silhouette(&s);
+        } else {
+            cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu points", c->metric->name, s.n);
+        }
+    }
+    cbx_mem_free(al, s.sums, tiles_of(s.n) * sizeof *s.sums);
+    cbx_mem_free(al, s.label, s.n * sizeof *s.label);
+    cbx_mem_free(al, s.start, (s.k + 1) * sizeof *s.start);
+    cbx_mem_free(al, s.x, s.n * s.d * sizeof *s.x);
+    cbx__host_free(ctx, &labels);
+    cbx__host_free(ctx, &rows);
+    return cbx__number(ctx, mean);
+}
+
+static cbx_array *silhouette(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *x = c->in[0], *labels = c->in[1], *zero = cbx__number(ctx, 0), *far = cbx__number(ctx, INFINITY);
+    const size_t n = cbx_array_dim(x, 0), k = cbx__num_classes(c);
+    const cbx_array *size, *e, *sums, *own, *mean, *other, *mine, *alone;
+
+    if (!has_two(ctx, c, labels)) return cbx__array_failed();
+    if (cbx__metric_has_data(ctx, c)) return silhouette_in_c(ctx, c);
+    size = cbx_segment_sum(ctx, cbx_ones(ctx, 1, &n, CBX_F64), labels, k);
+    e = cbx_subtract(ctx, cbx_expand_dims(ctx, x, 1), cbx_expand_dims(ctx, x, 0));
+    e = cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, e), CBX_AXIS(-1)));
+    sums = cbx_segment_sum(ctx, e, labels, k); /* (k, n) */
+    mine = cbx_equal(ctx, cbx_expand_dims(ctx, cbx_arange_int(ctx, 0, (int64_t)k, 1, CBX_I64), 1),
+                     cbx_expand_dims(ctx, labels, 0));
+    mean = cbx__ratio_or(ctx, sums, cbx_expand_dims(ctx, size, 1), INFINITY);
+    other = cbx_min(ctx, cbx_where(ctx, mine, far, mean), CBX_AXIS(0));
+    size = cbx_take(ctx, size, labels, 0);
+    alone = cbx_equal_scalar(ctx, size, 1);
+    own = cbx_sum(ctx, cbx_where(ctx, mine, sums, zero), CBX_AXIS(0));
+    own = cbx__ratio_or(ctx, own, cbx_subtract_scalar(ctx, size, 1), 0);
+    e = cbx__ratio_or(ctx, cbx_subtract(ctx, other, own), cbx_maximum(ctx, own, other), 0);
+    return cbx_mean(ctx, cbx_where(ctx, alone, zero, e), NULL);
+}
+
+#define CLUSTERING(better, low_, high_)                                                                                \
+    .domain = "clustering", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define AGREEMENT(low_)                                                                                                \
+    CLUSTERING(HIGHER, low_, 1), .operands = CBX__PAIR("predictions", "targets", LABELS), .parts = cbx__confusion,     \
+                                 .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_RELABEL
+#define AVERAGE                                                                                                        \
+    {                                                                                                                  \
+        "average", "mean of the two entropies", 0, 0, 3, CBX_PARAMETER_CHOICE, "arithmetic|geometric|min|max"          \
+    }
+#define INTERNAL                                                                                                       \
+    .operands = { { "features", CBX_OPERAND_POINTS, false }, { "labels", CBX_OPERAND_LABELS, false } },                \
+    .shapes = CBX_SHAPES_LENGTH,                                                                                       \
+    .parameters = { { "num_clusters", "number of clusters; 0: from the labels", 0, 0, 0x1p20, CBX_PARAMETER_INTEGER,   \
+                      NULL } }
+#define TRIVIAL "1 where both labellings have one label."
+
+/* clang-format off */
+CBX__METRIC_TABLE(clustering,
+    { .name = "adjusted_rand_index", .summary = "Adjusted Rand index", .formula = "(pairs that agree - their expectation) / (their maximum - their expectation)", AGREEMENT(-0.5),
+      .parameters = { CBX__NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = adjusted_rand,
+      .notes = "0 on average for independent labellings, and negative for worse ones. " TRIVIAL,
+      .source = "Hubert & Arabie (1985); scikit-learn adjusted_rand_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
+    { .name = "normalized_mutual_information_clustering", .summary = "Normalised mutual information of labellings", .formula = "I(predictions, targets) / average(H(predictions), H(targets))", AGREEMENT(0),
+      .parameters = { AVERAGE, CBX__NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = normalized_mutual_information,
+      .notes = "Many small clusters raise it by chance: adjusted_mutual_information corrects that. " TRIVIAL,
+      .source = "scikit-learn normalized_mutual_info_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
+    { .name = "adjusted_mutual_information", .summary = "Adjusted mutual information of labellings", .formula = "(I - E[I]) / (average(H(predictions), H(targets)) - E[I])", AGREEMENT(-INFINITY),
+      .parameters = { AVERAGE, CBX__NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = adjusted_mutual_information, .flags = CBX_METRIC_DATA_SHAPED,
+      .notes = "E[I] is the expectation over all labellings with the same sizes of clusters. " TRIVIAL " 0 where only one of them has.",
+      .source = "Vinh, Epps & Bailey (2010); scikit-learn adjusted_mutual_info_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
+    { .name = "v_measure", .summary = "V-measure", .formula = "(1 + beta) h c / (beta h + c) with h = I / H(targets), c = I / H(predictions)", AGREEMENT(0),
+      .parameters = { { "beta", "weight of completeness c against homogeneity h", 1, 0, 0x1p500, CBX_PARAMETER_REAL, NULL }, CBX__NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = v_measure,
+      .notes = "Symmetric with beta 1, where it is the normalised mutual information. h is 1 where targets have one label, c where predictions have.",
+      .source = "Rosenberg & Hirschberg (2007); scikit-learn v_measure_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
+    { .name = "silhouette_score", .summary = "Silhouette score", .formula = "mean((b - a) / max(a, b)) with a, b the mean distances to the own and to the nearest other cluster", CLUSTERING(HIGHER, -1, 1), INTERNAL,
+      .whole = silhouette, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
+      .invariances = CBX_INVARIANT_ORDER,
+      .notes = "A point that is alone in its cluster counts 0. One cluster is refused. All distances are computed, and none are stored; a traced function stores n by n of them.",
+      .source = "Rousseeuw (1987); scikit-learn silhouette_score", .example = "[[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]" },
+    { .name = "calinski_harabasz_score", .summary = "Calinski-Harabasz score", .formula = "(between / (k - 1)) / (within / (n - k)), sums of squares of k clusters of n points", CLUSTERING(HIGHER, 0, INFINITY), INTERNAL,
+      .whole = calinski_harabasz, .flags = CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_ORDER,
+      .notes = "1 where all points are at their centres. One cluster is refused.",
+      .source = "Calinski & Harabasz (1974); scikit-learn calinski_harabasz_score", .example = "[[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]" },
+    { .name = "davies_bouldin_score", .summary = "Davies-Bouldin score", .formula = "mean over i of max over j of (s_i + s_j) / |c_i - c_j|", CLUSTERING(LOWER, 0, INFINITY), INTERNAL,
+      .whole = davies_bouldin, .flags = CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_ORDER,
+      .notes = "s is the mean distance of points to their centre c. Pairs of clusters with one centre do not count. One cluster is refused.",
+      .source = "Davies & Bouldin (1979); scikit-learn davies_bouldin_score", .example = "[[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]" },
+)
+/* clang-format on */
