@@ -30,7 +30,8 @@ static void cuda_free(cbx__gpu *g, void *p) { cbx_cuda_free(cuda_of(g), p); }
 
 static cbx_status cuda_upload(cbx__gpu *g, void *to, const void *from, size_t bytes, cbx_err *err)
 {
-    return cbx_cuda_upload(cuda_of(g), to, from, bytes, NULL, err);
+    const cbx_status st = cbx_cuda_upload(cuda_of(g), to, from, bytes, NULL, err);
+    return st ? st : cbx_cuda_wait(cuda_of(g), NULL, err); /* it may read pageable memory later */
 }
 
 static cbx_status cuda_download(cbx__gpu *g, void *to, const void *from, size_t bytes, cbx_err *err)
