@@ -105,6 +105,24 @@ static cbx_status played_launch(cbx__gpu *g, void *function, size_t threads, voi
 static cbx__gpu played = { true,        played_alloc,  played_free,     played_copy,  played_copy,
                            played_load, played_unload, played_function, played_launch };
 
+void gpu_needs_llvm(void)
+{
+    static char why[CBX_ERR_MESSAGE_SIZE];
+    cbx_ctx *c = NULL;
+    cbx__llvm *l = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "a context");
+    const cbx_status st = cbx__llvm_enter(c, &l, &err);
+    if (!st) cbx__llvm_leave();
+    cbx_ctx_free(c);
+    if (st == CBX_EUNAVAILABLE) {
+        memcpy(why, err.message, sizeof why);
+        SKIP(why);
+    }
+    CHECK_OK(st, &err, "LLVM");
+}
+
 cbx__gpu *gpu_played(void) { return &played; }
 size_t gpu_played_launches(void) { return launches; }
 size_t gpu_played_open(void) { return open_count; }
@@ -203,9 +221,7 @@ static bool run_there(const struct gpu_kernel *self, const cbx__nest *nest, char
     bool left = false;
 
     CHECK_LE(streams, KERNELS_STREAMS, "streams");
-    const cbx_status st = cbx__gpu_nests_create(self->of->ctx, g, 1, nest, &nests, &err);
-    if (st == CBX_EUNAVAILABLE) return false; /* a smaller kernel, where there is no LLVM */
-    CHECK_OK(st, &err, "functions");
+    CHECK_OK(cbx__gpu_nests_create(self->of->ctx, g, 1, nest, &nests, &err), &err, "functions");
     if (!nests->taken[0] || gpu_records(g)) {
         cbx__gpu_nests_free(nests);
         return false;

@@ -10,12 +10,16 @@
 #include "calibrax/array/jit/emitter.h"
 #include "calibrax/array/jit/gpu.h"
 
+/* Its code is made by LLVM: gpu_needs_llvm. */
 cbx__gpu *gpu_played(void);
 size_t gpu_played_launches(void);
 /* Blocks of memory and modules that were not given back. */
 size_t gpu_played_open(void);
 /* The device call number `after` from now on fails; SIZE_MAX: none does. */
 void gpu_played_fail(size_t after);
+
+/* Skips the test with the reason where there is no LLVM. */
+void gpu_needs_llvm(void);
 
 /*
  * GPU 0; skips the test with the reason where there is none.  With CALIBRAX_TEST_GPU=record it is none, and functions are compiled but not

@@ -34,6 +34,7 @@ static void compare(cbx__gpu *gpu, size_t n)
 static void kernels_on_a_played_gpu_give_the_same_bits(void **state)
 {
     (void)state;
+    gpu_needs_llvm();
     compare(gpu_played(), 300);
     CHECK_INT(gpu_played_open(), 0, "blocks and modules that are left");
 }
@@ -180,6 +181,7 @@ static void folds_on_a_played_gpu_give_the_same_bits(void **state)
     (void)state;
     const size_t before = gpu_played_launches();
 
+    gpu_needs_llvm();
     fold_on(gpu_played());
     CHECK_GT(gpu_played_launches() - before, 2 * CBX_LEN(fold_cases), "launches");
     CHECK_INT(gpu_played_open(), 0, "blocks and modules that are left");
@@ -189,6 +191,38 @@ static void folds_on_a_gpu_give_the_same_bits(void **state)
 {
     (void)state;
     fold_on(gpu_real());
+}
+
+/* The first test: LLVM is not loaded yet. */
+static void without_llvm_the_cpu_runs(void **state)
+{
+    (void)state;
+    const fold_case *f = &fold_cases[4];
+    const char *was = getenv("CALIBRAX_LLVM");
+    const size_t before = gpu_played_launches();
+    cbx_array *in = fold_operand(f, true), *want[FOLDS] = { 0 }, *have[FOLDS] = { 0 };
+    const cbx__gpu_nests *nests = NULL;
+    cbx__graph *simple = NULL;
+    cbx_err err;
+    cbx__program *p = program_of(CBX_FN(fold_all, (void *)(uintptr_t)f, 1, FOLDS), cbx_array_get_desc(in), &simple,
+                                 f->why);
+
+    setenv("CALIBRAX_LLVM", "libnowhere.so", 1);
+    CHECK_OK(cbx__program_run(ctx, p, NULL, &in, want, &err), &err, "on the CPU");
+    CHECK_OK(cbx__program_run(ctx, p, gpu_played(), &in, have, &err), &err, "where code cannot be made");
+    for (size_t k = 0; k < FOLDS; k++) same_bits(want[k], have[k], f->why);
+    CHECK_OK(cbx__program_nests(ctx, p, gpu_played(), &nests, &err), &err, "nests");
+    if (was)
+        setenv("CALIBRAX_LLVM", was, 1);
+    else
+        unsetenv("CALIBRAX_LLVM");
+    CHECK_STR(nests->why, "no 'libnowhere.so' for compiling array functions: run 'apt-get install libllvm19'", "why");
+    CHECK_INT(gpu_played_launches(), before, "launches");
+    cbx__arrays_free(FOLDS, want);
+    cbx__arrays_free(FOLDS, have);
+    cbx__program_free(p);
+    cbx__graph_unref(simple);
+    cbx_array_free(in);
 }
 
 /* ---- PTX ---- */
@@ -376,6 +410,7 @@ static int teardown(void **state)
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_llvm_the_cpu_runs),
         cmocka_unit_test(kernels_on_a_played_gpu_give_the_same_bits),
         cmocka_unit_test(kernels_on_a_gpu_give_the_same_bits),
         cmocka_unit_test(folds_on_a_played_gpu_give_the_same_bits),

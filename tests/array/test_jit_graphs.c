@@ -58,6 +58,9 @@ static void show_program(cbx_ctx *c, const cbx__graph *g, const cbx__program *p)
     cbx_text_clear(&out);
 }
 
+/* Of a graph whose kernels a machine without LLVM has no PTX of (scripts/gpu_bundle.sh). */
+static const char *const not_recorded = "its kernels are not in the cache";
+
 /* NULL: as it should be. */
 static const char *try(cbx_ctx *c, const cbx__emitter *emitter, cbx__gpu *gpu, const graph_trial *t, bool show)
 {
@@ -86,7 +89,8 @@ static const char *try(cbx_ctx *c, const cbx__emitter *emitter, cbx__gpu *gpu, c
     if (!st) st = cbx__program_create(c, simple, emitter, CBX__LONGEST, &p, &err);
     if (!st && show) show_program(c, simple, p);
     if (!st && gpu) st = cbx__program_nests(c, p, gpu, &nests, &err);
-    if (!st) st = cbx__program_run(c, p, gpu_records(gpu) ? NULL : gpu, in, have, &err);
+    if (!st && nests && nests->why[0]) wrong = not_recorded;
+    if (!st && !wrong) st = cbx__program_run(c, p, gpu_records(gpu) ? NULL : gpu, in, have, &err);
     if (st) {
         snprintf(text, sizeof text, "status %d: %.250s", st, err.message);
         wrong = text;
@@ -108,28 +112,43 @@ static const char *try(cbx_ctx *c, const cbx__emitter *emitter, cbx__gpu *gpu, c
     return wrong;
 }
 
-/* CALIBRAX_TEST_GRAPHS: how many; each failure is shown with the fewest steps that still fail. */
+/* Shows the fewest steps that still fail; a shorter graph without code in the cache is ignored. */
+static void show_failure(cbx_ctx *c, const cbx__emitter *emitter, cbx__gpu *gpu, const graph_trial *t,
+                         const char *wrong)
+{
+    graph_trial least = *t;
+
+    fprintf(stderr, "seed %" PRIu64 ", %u steps: %s\n", t->seed, t->steps, wrong);
+    for (unsigned steps = 1; steps < t->steps; steps++) {
+        const graph_trial less = { t->seed, steps };
+        const char *found = try(c, emitter, gpu, &less, false);
+        if (!found || found == not_recorded) continue;
+        fprintf(stderr, "seed %" PRIu64 ", %u steps: %s\n", t->seed, steps, found);
+        least = less;
+        break;
+    }
+    try(c, emitter, gpu, &least, true);
+}
+
+/* CALIBRAX_TEST_GRAPHS: how many. */
 static void compare(const cbx__emitter *emitter, cbx__gpu *gpu)
 {
+    enum { SHOWN = 3 };
     const char *asked = getenv("CALIBRAX_TEST_GRAPHS"), *from = getenv("CALIBRAX_TEST_GRAPHS_FROM");
     const uint64_t count = asked ? strtoull(asked, NULL, 10) : 400, first = from ? strtoull(from, NULL, 10) : 1;
+    const bool show = getenv("CALIBRAX_TEST_GRAPHS_SHOW") != NULL;
+    unsigned failed = 0;
     cbx_ctx *c = NULL;
 
     CHECK_OK(cbx_ctx_create(NULL, &c, NULL), (&(cbx_err){ 0 }), "context");
-    for (uint64_t seed = first; seed < first + count; seed++) {
-        graph_trial t = { seed, 2 + (unsigned)(seed % 23) };
-        const char *wrong = try(c, emitter, gpu, &t, getenv("CALIBRAX_TEST_GRAPHS_SHOW") != NULL);
+    for (uint64_t seed = first; seed < first + count && failed < SHOWN; seed++) {
+        const graph_trial t = { seed, 2 + (unsigned)(seed % 23) };
+        const char *wrong = try(c, emitter, gpu, &t, show);
         if (!wrong) continue;
-        for (unsigned steps = 1; steps <= t.steps; steps++) {
-            const graph_trial less = { seed, steps };
-            wrong = try(c, emitter, gpu, &less, false);
-            if (!wrong) continue;
-            try(c, emitter, gpu, &less, true);
-            fprintf(stderr, "seed %" PRIu64 ", %u steps: %s\n", seed, steps, wrong);
-            break;
-        }
-        CHECK(false, "a compiled graph differs");
+        show_failure(c, emitter, gpu, &t, wrong);
+        failed++;
     }
+    CHECK_INT(failed, 0, "compiled graphs that differ");
     cbx_ctx_free(c);
 }
 
@@ -142,6 +161,7 @@ static void interpreted_graphs_give_the_same_bits(void **state)
 static void compiled_graphs_give_the_same_bits(void **state)
 {
     (void)state;
+    gpu_needs_llvm();
     compare(&cbx__emitter_llvm, NULL);
 }
 
@@ -150,6 +170,7 @@ static void a_played_gpu_gives_the_same_bits(void **state)
     (void)state;
     const size_t before = gpu_played_launches();
 
+    gpu_needs_llvm();
     compare(&cbx__emitter_interpreter, gpu_played());
     CHECK_GT(gpu_played_launches() - before, 500, "launches");
     CHECK_INT(gpu_played_open(), 0, "blocks and modules that are left");

@@ -1,7 +1,7 @@
 /* The backend: single operations as the reference backend has them, graphs as programs. */
 #include "calibrax/array/device/device.h"
 #include "calibrax/array/jit/jit.h"
-#include "calibrax/array/jit/program.h"
+#include "calibrax/array/jit/program_gpu.h"
 #include "calibrax/array/trace/simplify.h"
 #include "calibrax/base/clock.h"
 
@@ -65,11 +65,12 @@ static cbx_status compile(const cbx_backend *self, cbx_ctx *ctx, const cbx__grap
     return st;
 }
 
-/* The GPU that the context's configuration asks for; NULL: none. */
-static cbx_status wanted_gpu(cbx_ctx *ctx, cbx__gpu **out, cbx_err *err)
+/* The GPU that the context's configuration asks for, if it can run the program; NULL: none. */
+static cbx_status wanted_gpu(cbx_ctx *ctx, cbx__program *p, cbx__gpu **out, cbx_err *err)
 {
     cbx_device_config config;
     cbx_device_choice choice;
+    const cbx__gpu_nests *nests = NULL;
     cbx_err why = CBX_ERR_INIT;
     cbx_status st = cbx_ctx_device_config(ctx, &config, err);
 
@@ -77,7 +78,13 @@ static cbx_status wanted_gpu(cbx_ctx *ctx, cbx__gpu **out, cbx_err *err)
     st = cbx_ctx_device(ctx, &choice, err);
     if (st || choice.device->kind != CBX_DEVICE_CUDA) return st;
     st = cbx__gpu_cuda(choice.device->index, out, &why);
-    return st && !config.allow_fallback ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
+    if (st) return config.allow_fallback ? CBX_OK : cbx_fail(err, st, "%s", why.message);
+    if (config.allow_fallback) return CBX_OK;
+    st = cbx__program_nests(ctx, p, *out, &nests, err);
+    if (!st && nests->why[0])
+        st = cbx_fail(err, CBX_EUNAVAILABLE, "a GPU is required without fallback, and no code for it can be made: %s",
+                      nests->why);
+    return st;
 }
 
 static cbx_status run(const cbx_backend *self, cbx_ctx *ctx, const void *compiled, cbx_array *const *in,
@@ -85,7 +92,7 @@ static cbx_status run(const cbx_backend *self, cbx_ctx *ctx, const void *compile
 {
     const executable *x = compiled;
     cbx__gpu *gpu = NULL;
-    const cbx_status st = wanted_gpu(ctx, &gpu, err);
+    const cbx_status st = wanted_gpu(ctx, x->program, &gpu, err);
 
     (void)self;
     return st ? st : cbx__program_run(ctx, x->program, gpu, in, out, err);

@@ -26,12 +26,33 @@ static cbx_status load_functions(cbx__gpu_nests *g, const cbx_text *image, cbx_e
     return st;
 }
 
+/* Where no code can be made the device takes nothing, and g->why is the reason. */
+static cbx_status make_functions(cbx_ctx *ctx, cbx__gpu_nests *g, cbx_err *err)
+{
+    cbx_err why = CBX_ERR_INIT; /* a record that the context reads must not see it */
+    cbx_text image;
+    cbx_status st;
+
+    cbx_text_init(&image, cbx_ctx_allocator(ctx));
+    st = cbx__gpu_code(ctx, g->gpu->host, g->n, g->taken, &image, &why);
+    if (!st) {
+        st = load_functions(g, &image, err);
+    } else if (st == CBX_EUNAVAILABLE) {
+        memcpy(g->why, why.message, sizeof g->why);
+        memset(g->taken, 0, g->n * sizeof *g->taken);
+        st = CBX_OK;
+    } else {
+        (void)cbx_fail(err, st, "%s", why.message);
+    }
+    cbx_text_clear(&image);
+    return st;
+}
+
 cbx_status cbx__gpu_nests_create(cbx_ctx *ctx, cbx__gpu *gpu, size_t n, const cbx__nest *nests, cbx__gpu_nests **out,
                                  cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx__gpu_nests *g = cbx_mem_zalloc(al, sizeof *g);
-    cbx_text image;
     bool any = false;
     cbx_status st = CBX_OK;
 
@@ -45,10 +66,7 @@ cbx_status cbx__gpu_nests_create(cbx_ctx *ctx, cbx__gpu *gpu, size_t n, const cb
         g->taken[i] = &nests[i];
         any = true;
     }
-    cbx_text_init(&image, al);
-    if (!st && any) st = cbx__gpu_code(ctx, gpu->host, n, g->taken, &image, err);
-    if (!st && any) st = load_functions(g, &image, err);
-    cbx_text_clear(&image);
+    if (!st && any) st = make_functions(ctx, g, err);
     if (st)
         cbx__gpu_nests_free(g);
     else

@@ -31,12 +31,14 @@ typedef struct cbx__gpu_nests {
     cbx_allocator al;
     cbx__gpu *gpu;
     size_t n;
-    void *module;            /* NULL: the device takes none of them */
-    const cbx__nest **taken; /* NULL: this one runs on the CPU */
+    char why[CBX_ERR_MESSAGE_SIZE]; /* no code can be made for it, so that it takes none; else "" */
+    void *module;                   /* NULL: the device takes none of them */
+    const cbx__nest **taken;        /* NULL: this one runs on the CPU */
     void *(*functions)[3];
 } cbx__gpu_nests;
 
-/** The nests must live as long.  @return CBX_OK; as cbx__gpu_code; what the device returns */
+/** The nests must live as long.  Where LLVM is missing and the code is not on disk, none is taken.
+ *  @return CBX_OK; CBX_ENOMEM; what the device returns */
 cbx_status cbx__gpu_nests_create(cbx_ctx *ctx, cbx__gpu *gpu, size_t n, const cbx__nest *nests, cbx__gpu_nests **out,
                                  cbx_err *err);
 /** NULL is fine. */
