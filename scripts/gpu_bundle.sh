@@ -10,7 +10,7 @@ dir=build/gpu-bundle
 tests=build/release/tests/array/tests
 rm -rf "$dir"
 mkdir -p "$dir/lib"
-CALIBRAX_TEST_GPU=record CALIBRAX_CACHE_DIR=$PWD/$dir/cache $tests jit_gpu jit_graphs > "$dir/record.tap"
+CALIBRAX_TEST_GPU=record CALIBRAX_CACHE_DIR=$PWD/$dir/cache $tests jit_gpu jit_graphs jit_gpu_speed > "$dir/record.tap"
 if grep '^not ok' "$dir/record.tap"; then echo "gpu_bundle: a test failed while PTX was written" >&2; exit 1; fi
 strip -o "$dir/tests" $tests
 for library in $(ldd $tests | awk '/=> [/]/ { print $3 }'); do
@@ -23,10 +23,11 @@ cd "$(dirname "$0")" || exit 2
 export LD_LIBRARY_PATH="$PWD/lib" CALIBRAX_CACHE_DIR="$PWD/cache" CALIBRAX_SOURCE_ROOT="$PWD" CALIBRAX_BUILD_ROOT="$PWD" CALIBRAX_LLVM=none
 status=0
 LD_LIBRARY_PATH='' nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv,noheader
-for test in jit_gpu jit_graphs; do
+for test in jit_gpu jit_graphs jit_gpu_speed; do
     ./tests $test > $test.tap 2> $test.log
-    grep '_on_a_gpu_\| a_gpu_gives_' $test.tap > judged || status=1
+    grep '_on_a_gpu_\| a_gpu_gives_\| kernels_stream' $test.tap > judged || status=1
     cat judged
+    grep 'GB/s' $test.tap
     grep '^not ok' judged && { status=1; grep -v '^ok' $test.tap; head -c 6000 $test.log; }
     grep -q SKIP judged && status=2
 done
