@@ -76,7 +76,7 @@ static const opt_spec run_options[] = {
     { "no-keep", 0, OPT_FLAG, AT(no_keep), NULL, NULL, "print the run without keeping it in a store" },
     { "until-decided", 0, OPT_ABOVE, AT(until_decided), "S", NULL,
       "continue with launches until a check against the baseline is decided, or S seconds have passed; without a "
-      "baseline: until a run like this one could be decided" },
+      "baseline: until a check against an equal run would be decided" },
     { "baseline", 0, OPT_STRING, AT(baseline), "NAME", CBX_BASELINE_MAIN, "the baseline of --until-decided",
       "@baselines" },
     { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0.05, which is 5 %",
