@@ -205,13 +205,6 @@ CBX_API void cbx_json_writer_add(cbx_json_writer *w, const char *key, const cbx_
 CBX_API void cbx_json_writer_add_double(cbx_json_writer *w, const char *key, double v);
 /* s NULL: null */
 CBX_API void cbx_json_writer_add_string(cbx_json_writer *w, const char *key, const char *s);
-/** A part of such a document, `level` containers deep.  @param pour  called after each element of
- * an array; NULL: never */
-CBX_API void cbx_json_write_part(const cbx_json *v, unsigned flags, int level, cbx_json_pour_fn pour, void *user,
-                                 cbx_text *out);
-/** The line break before an element or member at a level, or before the closing bracket of the
- * container around it (one less). */
-CBX_API void cbx_json_write_break(unsigned flags, int level, cbx_text *out);
 
 CBX_END_DECLS
 #endif

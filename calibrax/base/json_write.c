@@ -146,16 +146,6 @@ void cbx_json_write(const cbx_json *v, unsigned flags, cbx_text *out)
     write_value(&(cbx_json_writer){ .out = out, .flags = flags }, v);
 }
 
-void cbx_json_write_part(const cbx_json *v, unsigned flags, int level, cbx_json_pour_fn pour, void *user, cbx_text *out)
-{
-    write_value(&(cbx_json_writer){ out, flags, pour, user, level, 0, 0 }, v);
-}
-
-void cbx_json_write_break(unsigned flags, int level, cbx_text *out)
-{
-    new_line(&(cbx_json_writer){ .out = out, .flags = flags, .level = level });
-}
-
 /* --- documents that are not held --- */
 
 static uint64_t top(const cbx_json_writer *w) { return UINT64_C(1) << (w->level - 1); }

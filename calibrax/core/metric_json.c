@@ -245,14 +245,6 @@ void cbx__keep_unknown(cbx_json *object, const cbx_json *raw, const char *const 
         if (!cbx_json_has(object, key) && !is_listed(known, key)) cbx__set_copy(object, key, value);
 }
 
-void cbx__set_maybe_double(cbx_json *object, const char *key, double v)
-{
-    if (isnan(v))
-        cbx_json_set_null(object, key);
-    else
-        cbx_json_set_double(object, key, v);
-}
-
 void cbx__set_tags(cbx_json *record, const cbx_tag *tags, size_t n)
 {
     cbx_json *object = cbx_json_set_object(record, "tags");

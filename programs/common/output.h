@@ -49,22 +49,14 @@ typedef struct json_member {
         bool truth;
     };
 } json_member;
-#define J_TEXT(key, x)                                                                                                 \
+#define J_MEMBER(key, kind, member, x)                                                                                 \
     {                                                                                                                  \
-        key, JSON_STRING, { .text = (x) }                                                                              \
+        key, kind, { .member = (x) }                                                                                   \
     }
-#define J_NUMBER(key, x)                                                                                               \
-    {                                                                                                                  \
-        key, JSON_NUMBER, { .number = (x) }                                                                            \
-    }
-#define J_INT(key, x)                                                                                                  \
-    {                                                                                                                  \
-        key, JSON_INTEGER, { .integer = (int64_t)(x) }                                                                 \
-    }
-#define J_BOOL(key, x)                                                                                                 \
-    {                                                                                                                  \
-        key, JSON_TRUTH, { .truth = (x) }                                                                              \
-    }
+#define J_TEXT(key, x)   J_MEMBER(key, JSON_STRING, text, x)
+#define J_NUMBER(key, x) J_MEMBER(key, JSON_NUMBER, number, x)
+#define J_INT(key, x)    J_MEMBER(key, JSON_INTEGER, integer, (int64_t)(x))
+#define J_BOOL(key, x)   J_MEMBER(key, JSON_TRUTH, truth, x)
 /* Sets members of an object in their order; nothing of one that is NULL: out of memory. */
 #define json_put(object, ...) json_put_members(object, (const json_member[]){ __VA_ARGS__, { .kind = JSON_END } })
 void json_put_members(cbx_json *object, const json_member *members);
