@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: report-array-jit report-array-ops help run build test check asan tsan clang fuzz graphs mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-jax compare-metrics compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu gpu-bundle check-ptx test-neon report-kernels link-orders photograph
+.PHONY: report-array-jit report-array-ops help run build test check asan tsan clang fuzz graphs mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-jax compare-metrics docs-metrics compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu gpu-bundle check-ptx test-neon report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ compare-statistics: ## statistics against SciPy, statsmodels and ruptures on new
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
 	@scripts/compare_statistics.sh
+
+docs-metrics: python ## the pages of docs/reference/metrics, from the table of metric functions
+	@PYTHONPATH=build/python python3 scripts/render_metrics.py
 
 compare-metrics: ## metric functions against scikit-learn, SciPy, scikit-image and others on new random cases (fetches them from PyPI)
 	@scripts/bootstrap.sh test

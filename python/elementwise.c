@@ -73,7 +73,7 @@ CX_RETURN(do_where, (const cbx_array *condition, *x, *y; cx_operand x1, x2),
     X(erf, ONE, "Array", unary, cbx_erf, "Error function.\n\n>>> xp.erf(1.0)\nArray(0.8427007929497149, dtype=float64)") \
     X(erfc, ONE, "Array", unary, cbx_erfc, "1 - erf.\n\n>>> xp.erfc(1.0)\nArray(0.15729920705028513, dtype=float64)") \
     X(erfinv, ONE, "Array", unary, cbx_erfinv, "Inverse of erf.\n\n>>> xp.erfinv(0.0)\nArray(0.0, dtype=float64)") \
-    X(exp, ONE, "Array", unary, cbx_exp, "Exponential function.\n\n>>> xp.exp(1.0)\nArray(2.7182818284590455, dtype=float64)") \
+    X(exp, ONE, "Array", unary, cbx_exp, "Exponential function.\n\n>>> xp.exp(1.0)\nArray(2.718281828459045, dtype=float64)") \
     X(exp2, ONE, "Array", unary, cbx_exp2, "2 to the power x.\n\n>>> xp.exp2(1.0)\nArray(2.0, dtype=float64)") \
     X(expm1, ONE, "Array", unary, cbx_expm1, "exp(x) - 1.\n\n>>> xp.expm1(1.0)\nArray(1.7182818284590453, dtype=float64)") \
     X(floor, ONE, "Array", unary, cbx_floor, "Largest integer that is not above x.\n\n>>> xp.floor(xp.asarray([-1.5, 2.5]))\nArray([-2.0,  2.0], dtype=float64)") \

@@ -56,14 +56,16 @@ PyObject *cx_add_namespace(cx_state *st, PyObject *parent, const char *name, PyM
              *m = NULL;
     const char *text = full ? PyUnicode_AsUTF8AndSize(full, NULL) : NULL, *last = strrchr(name, '.');
     const char *prefix = dotted ? PyUnicode_AsUTF8AndSize(dotted, NULL) : NULL;
-    bool fine = text && prefix;
+    PyObject *signatures = name[0] == '_' ? PyDict_New() : Py_NewRef(st->signatures); /* private ones are not published */
+    bool fine = text && prefix && signatures;
 
-    for (size_t i = 0; fine && i < n && tables[i]; i++) fine = cx_methods(tables[i], st->signatures, prefix) != NULL;
+    for (size_t i = 0; fine && i < n && tables[i]; i++) fine = cx_methods(tables[i], signatures, prefix) != NULL;
     fine = fine && (m = cx_namespace_new(st, text, tables[0]));
     for (size_t i = 1; fine && i < n && tables[i]; i++) fine = PyModule_AddFunctions(m, tables[i]) == 0;
     fine = fine && PyModule_AddObjectRef(parent, last ? last + 1 : name, m) == 0 &&
            PyDict_SetItem(PyImport_GetModuleDict(), full, m) == 0;
 
+    Py_XDECREF(signatures);
     Py_XDECREF(dotted);
     Py_XDECREF(full);
     Py_XDECREF(m);

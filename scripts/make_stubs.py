@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import calibrax_c as cx
+from calibrax_c import metrics
 
 SIGNATURES: dict[str, str] = cx._signatures
 PRELUDE = '''"""Types of {name}."""
@@ -55,7 +56,7 @@ IGNORED = dict.fromkeys(["count", "index"], "  # type: ignore[override]")  # of 
 
 
 def modules_in(module: ModuleType, prefix: str) -> dict[str, ModuleType]:
-    return {prefix + n: m for n, m in vars(module).items() if isinstance(m, ModuleType) and not n.startswith("_")}
+    return {prefix + n: m for n, m in vars(module).items() if isinstance(m, ModuleType) and not n.startswith("_") and m is not metrics}
 
 
 def spaces() -> dict[str, ModuleType]:
@@ -196,6 +197,34 @@ RESULTS = {
 }
 
 
+def metrics_stub() -> str:
+    """The functions of calibrax_c.metrics, which are made of the library's table."""
+    types = {"float": "float", "int": "int", "bool": "bool"}
+    options = {"mask": "_Values | None = None", "weights": "_Values | None = None", "reduction": "Literal['mean', 'sum', 'none', 'batch_sum'] = 'mean'",
+               "axis": "int | Sequence[int] | None = None", "keepdims": "bool = False"}
+    lines = ['"""Types of calibrax_c.metrics."""', "", "from collections.abc import Callable, Sequence", "from typing import Any, Literal, TypeAlias", "",
+             "from calibrax_c.array import Array", "", "_Values: TypeAlias = Any  # an array of any package, or a list of numbers", "", f"__all__ = {sorted(metrics._rows)!r}", ""]
+    for name, row in metrics._rows.items():
+        parameters = {p[0]: p for p in row["parameters"]}
+        parts, star = [], False
+        for p in inspect.signature(getattr(metrics, name)).parameters.values():
+            if p.kind is p.KEYWORD_ONLY and not star:
+                parts, star = [*parts, "*"], True
+            if p.name in parameters:
+                *_, words = parameters[p.name]
+                kind = f"Literal[{', '.join(map(repr, words.split('|')))}]" if words else types[parameters[p.name][2]]
+                default = f"float('{p.default}')" if p.default in (float("inf"), float("-inf")) else repr(p.default)
+                parts.append(f"{p.name}: {kind} = {'...' if default.startswith('float') else default}")
+            elif p.name in options and star:
+                parts.append(f"{p.name}: {options[p.name]}")
+            elif p.name == "function" and star:
+                parts.append("function: Callable[[Array], Array]")
+            else:
+                parts.append(f"{p.name}: _Values" + ("" if p.default is p.empty else " | None = None"))
+        lines.append(f"def {name}({', '.join(parts)}) -> Array: ...")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     folder, part = Path(sys.argv[1]), sys.argv[2]
     for space, module in spaces().items():
@@ -203,6 +232,7 @@ def main() -> None:
             name = space.removeprefix("array").removeprefix(".") or "__init__"
             (folder / f"{name}.pyi").write_text(Stub(space, module).text())
     if part == ".":
+        (folder / "metrics.pyi").write_text(metrics_stub())
         (folder / "py.typed").write_text("")
 
 

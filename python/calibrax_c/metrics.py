@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core, array  # type: ignore[attr-defined]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 _TYPES = {"float": float, "int": int, "bool": bool, "choice": str}
 _OPTIONS = {"mask": None, "weights": None, "reduction": "mean", "axis": None, "keepdims": False}
@@ -97,9 +97,7 @@ def _documentation(row: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+__all__ = sorted(_rows)  # noqa: PLE0605
 for _name, _row in _rows.items():
     globals()[_name] = _make(_row)
 
-
-def __dir__() -> Iterator[str]:
-    return iter(sorted(_rows))
