@@ -4,12 +4,15 @@
  */
 #include <omp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include "transform_support.h"
 
 #include "calibrax/array/backend.h"
+#include "calibrax/base/clock.h"
 #include "calibrax/base/pool.h"
 #include "calibrax/base/rng.h"
 #include "fail_alloc.h"
@@ -485,6 +488,77 @@ static void data_can_be_refused(void **state)
     cbx_ctx_free(c);
 }
 
+FN(decay) /* (x, y): 0.9999999 x + y, element by element */
+{
+    UNUSED;
+    out[0] = cbx_add(c, cbx_multiply_scalar(c, in[0], 0.9999999), in[1]);
+    return CBX_OK;
+}
+FN(decays) /* (x, y, ys): from x on, as many steps as ys has */
+{
+    UNUSED;
+    return cbx_scan(c, PLAIN(decay, 2, 1), 1, in, 1, in + 1, CBX_LENGTH_OF_XS, false, out);
+}
+FN(grow_on) /* (i, x) */
+{
+    UNUSED;
+    out[0] = cbx_add_scalar(c, cbx_multiply_scalar(c, in[1], 0.5), 1.0);
+    return CBX_OK;
+}
+FN(grows)
+{
+    UNUSED;
+    return cbx_fori_loop(c, 0, *(const int64_t *)user, PLAIN(grow_on, 2, 1), 1, in, out);
+}
+
+static volatile sig_atomic_t stop;
+static void set_stop(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+/* In parts, between which a flag is read; each part begins with the carry of the one before. */
+static void long_scans_can_be_stopped(void **state)
+{
+    (void)state;
+    enum { N = 9000000 };
+    int64_t steps = 2000000000;
+    given g;
+    cbx_fn *j = NULL;
+    cbx_array *r;
+    cbx_err err = CBX_ERR_INIT;
+    double x = 0.37;
+
+    start(&g);
+    cbx_ctx_set_stop(g.c, &stop);
+    cbx_array *const in[] = { number(g.c, x), cbx_sin(g.c, line(g.c, N)) };
+    CHECK_OK(cbx_jit(g.c, PLAIN(decays, 2, 1), &j, &err), &err, "jit");
+    cbx_fn_call(g.c, j, 2, in, 1, &r);
+    const double *y = cbx_array_data(in[1]);
+    for (size_t i = 0; i < N; i++) x = x * 0.9999999 + y[i];
+    CHECK(at(r, 0) == x, "the same bits in parts");
+    cbx_fn_free(j);
+    cbx_array *const wide[] = { cbx_sin(g.c, line(g.c, 4096)), cbx_reshape(g.c, cbx_sin(g.c, line(g.c, 2100 * 4096)), 2,
+                                                                           (const ptrdiff_t[]){ 2100, 4096 }) };
+    same(g.c, "many elements in parts", PLAIN(decays, 2, 1), wide, 0);
+    CHECK_OK(cbx_scope_close(&g.scope, &err), &err, "nothing failed");
+    cbx_scope_open(g.c, &g.scope);
+    CHECK_OK(cbx_jit(g.c, CBX_FN(grows, &steps, 1, 1), &j, &err), &err, "jit");
+    signal(SIGALRM, set_stop);
+    setitimer(ITIMER_REAL, &(const struct itimerval){ .it_value = { .tv_usec = 50000 } }, NULL);
+    const uint64_t before = cbx_clock_ns();
+    cbx_array *const one[] = { number(g.c, 1) };
+    cbx_fn_call(g.c, j, 1, one, 1, &r);
+    CHECK(cbx_array_is_failed(r), "stopped");
+    CHECK_LE(1e-9 * (double)(cbx_clock_ns() - before), 2, "seconds");
+    CHECK_STATUS(cbx_scope_close(&g.scope, &err), CBX_EINTERRUPTED, "stopped");
+    CHECK(strstr(err.message, "was interrupted"), err.message);
+    stop = 0;
+    cbx_fn_free(j);
+    cbx_ctx_free(g.c);
+}
+
 static void stages_can_be_read(void **state)
 {
     (void)state;
@@ -524,6 +598,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(any_number_of_threads_gives_the_same),
         cmocka_unit_test(refusals_have_reasons),
         cmocka_unit_test(data_can_be_refused),
+        cmocka_unit_test(long_scans_can_be_stopped),
         cmocka_unit_test(stages_can_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

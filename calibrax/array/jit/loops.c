@@ -4,7 +4,10 @@
 #include "calibrax/array/jit/folds.h"
 #include "calibrax/array/kernels/threads.h"
 
-enum { MIN_WORK = 1 << 20 }; /* instructions that are worth a second thread */
+enum {
+    MIN_WORK = 1 << 20,  /* instructions that are worth a second thread */
+    STOP_WORK = 1 << 24, /* after which a scan looks whether it is to stop: some milliseconds */
+};
 
 /* Rows row .. row + rows - 1, of each the elements from first on. */
 static void map_rows(const cbx__nest_call *c, size_t row, size_t rows, size_t first, size_t count)
@@ -56,26 +59,68 @@ static void map(const cbx__nest_call *c, int threads)
     }
 }
 
+/*
+ * True if the carries that a run leaves can begin the next one: where they are stored, the kernel can load them.  Outputs that hold
+ * them are in the order of the carries.
+ */
+static bool can_go_on(const cbx__nest *n, uint32_t *ends)
+{
+    const cbx__kernel *k = &n->kernel;
+    size_t found = 0;
+
+    for (uint32_t s = 0; s < k->nout; s++)
+        if (k->streams.items[s].final && found < k->carries.n) ends[found++] = s;
+    if (found < k->carries.n) return false;
+    for (size_t c = 0; !k->single && c < k->carries.n; c++) {
+        const uint32_t first = k->carries.items[c].first;
+        if (k->streams.items[first].kind != k->streams.items[ends[c]].kind ||
+            n->sites[first].strides[1] != n->sites[ends[c]].strides[1])
+            return false;
+    }
+    return true;
+}
+
+/* All steps of some elements; in parts, if a flag may stop them between.  false: it did. */
+static bool scan_elements(const cbx__nest_call *c, size_t from, size_t count, const int64_t *outer,
+                          const int64_t *inner)
+{
+    const cbx__nest *n = c->nest;
+    const size_t rows = n->shape[0], streams = n->kernel.streams.n;
+    uint32_t ends[CBX__MAX_CARRIES];
+    size_t part = rows;
+    char *start[CBX__MAX_STREAMS], *p[CBX__MAX_STREAMS];
+
+    if (c->stop && can_go_on(n, ends)) part = 1 + STOP_WORK / (count * n->work + 1);
+    for (size_t s = 0; s < streams; s++) start[s] = c->at[s] + (ptrdiff_t)from * inner[s];
+    for (size_t row = 0; row < rows; row += part) {
+        const size_t m = rows - row < part ? rows - row : part;
+        if (c->stop && *c->stop) return false;
+        for (size_t s = 0; s < streams; s++) p[s] = start[s] + (ptrdiff_t)row * outer[s];
+        for (size_t k = 0; row && k < n->kernel.carries.n; k++) p[n->kernel.carries.items[k].first] = start[ends[k]];
+        c->fn(c->self, (int64_t)m, (int64_t)count, p, outer, inner);
+    }
+    return true;
+}
+
 /* A scan: steps in order; threads share its elements. */
-static void scan(const cbx__nest_call *c, int threads)
+static bool scan(const cbx__nest_call *c, int threads)
 {
     const cbx__nest *n = c->nest;
     const size_t pieces = (n->shape[1] + 63) / 64;
     int64_t outer[CBX__MAX_STREAMS], inner[CBX__MAX_STREAMS];
+    bool stopped = false;
 
     cbx__nest_steps(n, 0, outer);
     cbx__nest_steps(n, 1, inner);
     if (pieces < 2) threads = 1;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(|| : stopped)
     for (int t = 0; t < threads; t++) {
         const size_t from = pieces * (size_t)t / (size_t)threads * 64;
         size_t to = pieces * ((size_t)t + 1) / (size_t)threads * 64;
-        char *p[CBX__MAX_STREAMS];
         if (to > n->shape[1]) to = n->shape[1];
-        if (to <= from) continue;
-        for (size_t s = 0; s < n->kernel.streams.n; s++) p[s] = c->at[s] + (ptrdiff_t)from * inner[s];
-        c->fn(c->self, (int64_t)n->shape[0], (int64_t)(to - from), p, outer, inner);
+        if (to > from) stopped = !scan_elements(c, from, to - from, outer, inner) || stopped;
     }
+    return !stopped;
 }
 
 /* Rows of the last dimension, which is folded, and so many results; the last dimension of columns is kept. */
@@ -92,17 +137,17 @@ int cbx__nest_threads(const cbx__nest *n, int threads)
     return (uint64_t)cbx__nest_points(n, false) * cbx__nest_points(n, true) * n->work < MIN_WORK ? 1 : threads;
 }
 
-void cbx__nest_run(const cbx__nest_call *c)
+bool cbx__nest_run(const cbx__nest_call *c)
 {
     const cbx__nest *n = c->nest;
     const int threads = cbx__nest_threads(n, c->threads);
 
-    if (n->kernel.carries.n)
-        scan(c, threads);
-    else if (n->nfolds == 0)
+    if (n->kernel.carries.n) return scan(c, threads);
+    if (n->nfolds == 0)
         map(c, threads);
     else if (by_rows(n))
         cbx__fold_rows(c, threads);
     else
         cbx__fold_columns(c, threads);
+    return true;
 }

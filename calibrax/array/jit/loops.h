@@ -4,6 +4,8 @@
 #ifndef CALIBRAX_ARRAY_JIT_LOOPS_H
 #define CALIBRAX_ARRAY_JIT_LOOPS_H
 
+#include <signal.h>
+
 #include "calibrax/array/jit/emitter.h"
 #include "calibrax/array/jit/nest.h"
 
@@ -18,13 +20,14 @@ typedef struct cbx__nest_call {
     char **results;             /* first element of each fold's result */
     char *scratch;              /* cbx__nest_scratch bytes, aligned to 64 */
     int threads;                /* at most so many */
+    const volatile sig_atomic_t *stop; /* not 0: a scan ends before its next steps; NULL: it does not */
 } cbx__nest_call;
 
 /** Bytes that a run with so many threads needs. */
 size_t cbx__nest_scratch(const cbx__nest *n, int threads);
 /** Of so many threads those that a run is divided over. */
 int cbx__nest_threads(const cbx__nest *n, int threads);
-/** The same bits for any number of threads. */
-void cbx__nest_run(const cbx__nest_call *c);
+/** The same bits for any number of threads.  @return false if the flag stopped it: results are incomplete */
+bool cbx__nest_run(const cbx__nest_call *c);
 
 #endif

@@ -8,6 +8,7 @@
 #include "calibrax/array/jit/program_gpu.h"
 #include "calibrax/array/kernels/threads.h"
 #include "calibrax/array/reference/reference.h"
+#include "calibrax/array/state.h"
 #include "calibrax/base/clock.h"
 
 /* Outputs of more bytes go past the caches: none of them is there when it is read next. */
@@ -325,7 +326,13 @@ static cbx_status run_nest(cbx_ctx *ctx, const cbx__program *p, const cbx__step 
     const int threads = cbx__omp_threads();
     const size_t bytes = cbx__nest_scratch(n, threads);
     char *results[CBX__MAX_STREAMS];
-    cbx__nest_call c = { n, p->code->fn[step->nest], p->code->self[step->nest], { 0 }, results, NULL, threads };
+    const cbx__state *state = cbx__state_peek(ctx);
+    cbx__nest_call c = { .nest = n,
+                         .fn = p->code->fn[step->nest],
+                         .self = p->code->self[step->nest],
+                         .results = results,
+                         .threads = threads,
+                         .stop = state ? state->stop : NULL };
     cbx_block scratch = { 0 };
     cbx_status st = CBX_OK;
 
@@ -340,9 +347,9 @@ static cbx_status run_nest(cbx_ctx *ctx, const cbx__program *p, const cbx__step 
     if (!st && bytes) st = cbx_pool_get(cbx_ctx_pool(ctx), bytes, &scratch, err);
     if (st) return st;
     c.scratch = scratch.data;
-    cbx__nest_run(&c);
+    if (!cbx__nest_run(&c)) st = cbx_fail(err, CBX_EINTERRUPTED, "'%s' was interrupted", p->graph->name);
     cbx_pool_put(cbx_ctx_pool(ctx), scratch);
-    return CBX_OK;
+    return st;
 }
 
 static cbx_status run_node(cbx_ctx *ctx, const cbx__program *p, const cbx__step *step, cbx_array **env, cbx_err *err)
