@@ -4,7 +4,6 @@
  */
 #include "python/store.h"
 
-
 static cx_shared_store *of(PyObject *self) { return ((cx_object *)self)->handle; }
 
 PyThreadState *cx_store_enter(PyObject *self)

@@ -4,7 +4,6 @@
  * which one 512-bit, two 256-bit or four 128-bit registers hold. */
 #include "calibrax/statistics/resample.h"
 
-
 #include "calibrax/base/cpu.h"
 
 #define HALF   16
