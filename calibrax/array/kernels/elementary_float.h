@@ -76,9 +76,9 @@ ALWAYS F(two) F(expm1_sum)(T x)
 {
     const F(reduced) e = F(reduce_exp)(x);
     const T r = e.r, z = r * r, s = F(power_of_two)(e.n), u = s - 1;
-    const T t = FMA(z, FMA(r, F(sinh_r)(z), F(cosh_r)(z)), e.low);
-    const T high = FMA(s, r, u);
-    return (F(two)){ high, FMA(s, t, FMA(s, r, u - high)) };
+    const T q = FMA(r, F(sinh_r)(z), z * F(cosh_rr)(z)), t = FMA(z, q, FMA(z, K(0.5, 0.5f), e.low));
+    const T high = FMA(s, r, u), u_low = (s - u) - 1;
+    return (F(two)){ high, FMA(s, t, FMA(s, r, u - high) + u_low) };
 }
 ALWAYS T F(expm1)(T x)
 {
@@ -91,12 +91,11 @@ ALWAYS F(two) F(sinh_cosh)(T a)
 {
     const F(reduced) e = F(reduce_exp)(a);
     const T r = e.r, z = r * r, up = F(power_of_two)(e.n - 1), down = FROM_BITS((BIAS - 1 - e.n) << MANTISSA);
-    const T sum = up + down, dif = up - down;
+    const T sum = up + down, dif = up - down, sum_low = (up - sum) + down, dif_low = (up - dif) - down;
     const T even = z * F(cosh_r)(z), odd = FMA(r * z, F(sinh_r)(z), e.low);
     const T sh = FMA(sum, r, dif), ch = FMA(dif, r, sum);
-    if (sizeof(T) == sizeof(float)) return (F(two)){ sh + FMA(sum, odd, dif * even), ch + FMA(sum, even, dif * odd) };
-    return (F(two)){ sh + (FMA(sum, r, dif - sh) + FMA(sum, odd, dif * even)),
-                     ch + (FMA(dif, r, sum - ch) + FMA(sum, even, dif * odd)) };
+    return (F(two)){ sh + (FMA(sum, r, dif - sh) + FMA(sum, odd, FMA(dif, even, dif_low))),
+                     ch + (FMA(dif, r, sum - ch) + FMA(sum, even, FMA(dif, odd, sum_low))) };
 }
 ALWAYS bool F(sinh_in)(T x) { return FABS(x) <= K(700.0, 85.0f); }
 ALWAYS T F(sinh)(T x) { return COPYSIGN(F(sinh_cosh)(FABS(x)).a, x); }
@@ -105,14 +104,12 @@ ALWAYS T F(cosh)(T x) { return F(sinh_cosh)(FABS(x)).b; }
 ALWAYS bool F(tanh_in)(T x) { return x == x; }
 ALWAYS T F(tanh)(T x)
 {
-    /* q / (q+2) with q = expm1(2a), or 1 - 2 / (q+2) */
+    /* q / (q+2) with q = expm1(2a), and what its roundings leave */
     const T a = FABS(x), maximum = K(22.0, 10.0f);
     const F(two) e = F(expm1_sum)(2 * (a < maximum ? a : maximum));
     const T q = e.a + e.b, q_low = (e.a - q) + e.b, d = q + 2, d_low = (q - (d - 2)) + q_low;
-    const bool big = q > 2;
-    const T inverse = 1 / d, y = q * inverse, exact = FMA(inverse, FMA(-y, d, q) + FMA(-y, d_low, q_low), y);
-    const T rounded = sizeof(T) == sizeof(float) ? q / d : exact;
-    return COPYSIGN(big ? FMA(-2, inverse, 1) : rounded, x);
+    const T inverse = 1 / d, y = q * inverse;
+    return COPYSIGN(FMA(inverse, FMA(-y, d, q) + FMA(-y, d_low, q_low), y), x);
 }
 
 /* ---- logarithms ---- */
@@ -261,7 +258,8 @@ ALWAYS F(two) F(asin_part)(T a)
 {
     const bool big = a > K(0.5, 0.5f);
     const T z = big ? FMA(K(-0.5, -0.5f), a, K(0.5, 0.5f)) : a * a, root = SQRT(z), w = big ? root : a;
-    return (F(two)){ w, w * z * F(asin_w)(z) };
+    const T bottom = w > SMALLEST ? 2 * w : 1, w_low = big ? FMA(-w, w, z) / bottom : 0;
+    return (F(two)){ w, FMA(w * z, F(asin_w)(z), w_low) };
 }
 ALWAYS bool F(asin_in)(T x) { return FABS(x) <= 1; }
 ALWAYS bool F(acos_in)(T x) { return FABS(x) <= 1; }
@@ -276,7 +274,9 @@ ALWAYS T F(acos)(T x)
 {
     const T a = FABS(x);
     const F(two) s = F(asin_part)(a);
-    const T p = s.a + s.b, far_side = x > 0 ? 2 * p : 4 * QUARTER_PI - (2 * p - 4 * QUARTER_PI_LOW);
+    const T p = s.a + s.b, pi = 4 * QUARTER_PI, high = pi - 2 * s.a;
+    const T low = ((pi - high) - 2 * s.a) + FMA(-2, s.b, 4 * QUARTER_PI_LOW);
+    const T far_side = x > 0 ? 2 * p : high + low;
     return a > K(0.5, 0.5f) ? far_side : 2 * QUARTER_PI - (COPYSIGN(p, x) - 2 * QUARTER_PI_LOW);
 }
 
@@ -323,10 +323,11 @@ ALWAYS T F(atan2)(T y, T x)
 
 /* ---- roots and powers ---- */
 
-ALWAYS bool F(cbrt_in)(T x) { return (FABS(x) >= SMALLEST) & (FABS(x) <= LARGEST); }
+ALWAYS bool F(cbrt_in)(T x) { return (x != 0) & (FABS(x) <= LARGEST); }
 ALWAYS T F(cbrt)(T x)
 {
-    const U u = BITS(FABS(x));
+    const bool small = FABS(x) < SMALLEST;
+    const U u = BITS(FABS(small ? x * K(0x1p54, 0x1p24f) : x));
     const T e = EXPONENT(u), m = FROM_BITS((u & LOW_BITS) | ONE_BITS);
     const T t = FMA(e, K(0.33333333333333333, 0.33333333f), K(-0.33333333333333333, -0.33333333f)) + MAGIC;
     const T rest = FMA(-3, t - MAGIC, e); /* 0, 1 or 2 */
@@ -337,7 +338,7 @@ ALWAYS T F(cbrt)(T x)
     const T h = FMA(-big * r, r * r, 1);
     r = FMA(r * h, FMA(h, K(0.22222222222222222, 0.22222222f), K(0.33333333333333333, 0.33333333f)), r);
     const T c = big * r * r, y = FMA(FMA(-(c * c), c, big) * K(0.33333333333333333, 0.33333333f), r * r, c);
-    return COPYSIGN(FROM_BITS(BITS(y) + (BITS(t) << MANTISSA)), x);
+    return COPYSIGN(FROM_BITS(BITS(y) + (BITS(t) << MANTISSA)) * (small ? K(0x1p-18, 0x1p-8f) : 1), x);
 }
 
 ALWAYS bool F(hypot_in)(T x, T y)
@@ -374,9 +375,10 @@ ALWAYS T F(pow)(T x, T y)
     const T e = l * c, e_low = FMA(l, c, -e) + FMA(l, c_low, l_low * c);
     const T v = p.k + e, v_low = ((p.k - v) + e) + e_low;
     const T w = v * y, w_low = FMA(v, y, -w) + v_low * y;
-    const T t = w + MAGIC, r = (w - (t - MAGIC)) + w_low;
-    const T ln2 = K(0x1.62e42fefa39efp-1, 0x1.62e430p-1f);
-    const T y2 = (1 + FMA(r, ln2, r * r * F(exp2_r)(r))) * F(power_of_two)(BITS(t));
+    const T t = w + MAGIC, r_high = w - (t - MAGIC), r = r_high + w_low, r_low = (r_high - r) + w_low;
+    const T ln2 = K(0x1.62e42fefa39efp-1, 0x1.62e430p-1f), ln2_low = K(0x1.abc9e3b39803fp-56, -0x1.05c610p-29f);
+    const T h = r * ln2, one = 1 + h, h_low = FMA(r, ln2, -h) + FMA(r_low, ln2, r * ln2_low);
+    const T y2 = (one + FMA(r * r, F(exp2_r)(r), (h - (one - 1)) + h_low)) * F(power_of_two)(BITS(t));
     const T half = y * K(0.5, 0.5f);
     return x < 0 && RINT(half) != half ? -y2 : y2;
 }
