@@ -133,7 +133,7 @@ static void see_kernels(cbx_doctor_report *r)
     else
         cbx_doctor_add(r, "devices", "cuda kernels", CBX_DOCTOR_MISSING,
                        "this library was built without nvcc, so its products run on the CPU only",
-                       "apt-get install nvidia-cuda-toolkit");
+                       "install NVIDIA's CUDA toolkit 12 and build again");
 }
 
 void cbx_doctor_see_devices(cbx_ctx *ctx, cbx_doctor_report *r, const cbx_devices *d, const cbx_settings *settings)

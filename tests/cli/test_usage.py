@@ -1,10 +1,11 @@
 """Help, version, manual, completion, lists, and every way to ask for what is not there."""
 import json
 import os
+import re
 import shutil
 import subprocess
 
-from harness import NPERF, check, equal, has, main, one_sentence
+from harness import NPERF, SOURCE, check, equal, has, main, one_sentence
 
 COMMANDS = ["exec", "list", "doctor", "selftest"]
 FLAGS = ("--case --platforms --warmup --repeats --launches --budget --quick --point --baselines --skip-baselines --skip-slow --in-process "
@@ -149,5 +150,23 @@ def installed_texts_are_built(p):
             has(f.read(), part, name)
 
 
-main([help_names_every_flag, old_names_name_the_new_ones, nothing_asked_measures_nothing, version, manual_is_roff, completion_completes, list_for_programs, what_measures_nothing_takes_no_option_of_measuring, list_for_people, unknown_names,
+def named_packages_exist(p):
+    """Each package that a sentence of the programs names can be installed here, on Debian with its lists."""
+    packages = set()
+    for folder in ("calibrax", "programs"):
+        for parent, _, names in os.walk(os.path.join(SOURCE, folder)):
+            for name in names:
+                if name.endswith((".c", ".h")):
+                    with open(os.path.join(parent, name), encoding="utf-8") as f:
+                        for found in re.findall(r"apt-get install ((?:[a-z0-9.+-]+ ?)+)", f.read()):
+                            packages.update(found.split())
+    check("libhwloc15" in packages, "found in the sources")
+    if not shutil.which("apt-get") or subprocess.run(["apt-get", "install", "-s", "gcc"], capture_output=True).returncode:
+        return
+    for package in sorted(packages):
+        done = subprocess.run(["apt-get", "install", "-s", package], capture_output=True, text=True)
+        equal((package, done.returncode), (package, 0), done.stderr)
+
+
+main([named_packages_exist, help_names_every_flag, old_names_name_the_new_ones, nothing_asked_measures_nothing, version, manual_is_roff, completion_completes, list_for_programs, what_measures_nothing_takes_no_option_of_measuring, list_for_people, unknown_names,
       full_standard_output, installed_texts_are_built])

@@ -44,7 +44,7 @@ static const struct {
     { 719, "a kernel failed" NO_MORE, NULL },
     { 802, "the system is not ready: its fabric manager does not run", "systemctl start nvidia-fabricmanager" },
     { 803, "the driver library and the kernel's module have different versions", "reboot" },
-    { 804, "the driver's compatibility library does not support this device", "apt-get install nvidia-driver" },
+    { 804, "the driver's compatibility library does not support this device", "install NVIDIA's driver 525 or later" },
     { 999, "the driver reports an unknown error; its kernel module may not be loaded", "modprobe nvidia" },
 };
 
@@ -71,7 +71,7 @@ static cbx_status start(const cbx__cuda *c, int *count, const char **remedy, cbx
     number = c->driver_version(&version); /* needs no initialisation */
     if (number) return refused("cuDriverGetVersion", number, remedy, err);
     if (version < DRIVER_MIN) {
-        *remedy = "apt-get install nvidia-driver";
+        *remedy = "install NVIDIA's driver 525 or later";
         return cbx_fail(err, CBX_EUNAVAILABLE,
                         "the CUDA driver has version %d.%d, and at least 12.0 is needed: install driver 525 or later",
                         version / 1000, version % 1000 / 10);

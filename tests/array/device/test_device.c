@@ -97,7 +97,7 @@ static void absence_has_a_reason(void **state)
           "install NVIDIA's driver 525 or later", "a symbol is missing" },
         { "fake_cuda", "old", NULL,
           "the CUDA driver has version 11.4, and at least 12.0 is needed: install driver 525 or later",
-          "apt-get install nvidia-driver", "old" },
+          "install NVIDIA's driver 525 or later", "old" },
         { "fake_cuda", "failing", "100", "'cuInit' of the CUDA driver failed with error 100: no device is visible",
           "unset CUDA_VISIBLE_DEVICES", "hidden" },
         { "fake_cuda", "failing", "803", "the driver library and the kernel's module have different versions", "reboot",
