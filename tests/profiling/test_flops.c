@@ -128,7 +128,8 @@ static void by_papi(void **state)
     } cases[] = {
         { "present", CBX_FLOPS_PAPI, "PAPI_DP_OPS + PAPI_SP_OPS", "" },
         { "one", CBX_FLOPS_PAPI, "PAPI_FP_OPS", "" },
-        { "none", CBX_FLOPS_NONE, "", "PAPI does not count floating-point operations on this machine (Event does not exist)" },
+        { "none", CBX_FLOPS_NONE, "",
+          "PAPI does not count floating-point operations on this machine (Event does not exist)" },
         { "other", CBX_FLOPS_NONE, "", "version" },
     };
     cbx_flops_opts o = CBX_FLOPS_OPTS_INIT;
