@@ -35,6 +35,8 @@ typedef struct cbx__metric_table {
     X(graph)                                                                                                           \
     X(image)                                                                                                           \
     X(ranking)                                                                                                         \
+    X(fairness)                                                                                                        \
+    X(uncertainty)                                                                                                     \
     X(segmentation)                                                                                                    \
     X(divergence)                                                                                                      \
     X(information)                                                                                                     \

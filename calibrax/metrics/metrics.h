@@ -55,7 +55,8 @@ CBX_BEGIN_DECLS
     X(MATRICES, 23, "matrices", 2, 3, "(d, d) or (n, d, d) real numbers")                                              \
     X(NONNEGATIVE, 24, "nonnegative", 1, 2, "numbers that are not negative: a vector (d), or rows (n, d)")             \
     X(BALL, 25, "points of a ball", 1, 2, "a vector (d), or rows (n, d), of a norm below 1 / sqrt(curvature)")         \
-    X(HYPERBOLOID, 26, "points of a hyperboloid", 1, 2, "a vector (d), or rows (n, d): time first, then space")
+    X(HYPERBOLOID, 26, "points of a hyperboloid", 1, 2, "a vector (d), or rows (n, d): time first, then space")        \
+    X(CLASS_ENSEMBLE, 27, "ensemble of class probabilities", 3, 3, "(n, members, classes), distributions over classes")
 
 /** What an operand means: what is checked of it, and what generated test data and documentation are
  * made of. */

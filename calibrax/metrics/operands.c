@@ -43,6 +43,7 @@ static const value_rule rules[CBX_OPERAND_KINDS] = {
     [CBX_OPERAND_NONNEGATIVE] = { .low = 0, .high = 0x1.fffffffffffffp1023, .item_axes = 1 },
     [CBX_OPERAND_BALL] = { .low = NAN, .item_axes = 1 },
     [CBX_OPERAND_HYPERBOLOID] = { .low = NAN, .item_axes = 1 },
+    [CBX_OPERAND_CLASS_ENSEMBLE] = { .low = 0, .high = INFINITY, .item_axes = 2, .sum = SUM_OF_ROWS },
 };
 
 static const struct {

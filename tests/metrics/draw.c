@@ -128,12 +128,13 @@ static form form_of(cbx_operand_kind kind, size_t n)
     case CBX_OPERAND_POINTS: return (form){ 2, { n, 2 } };
     case CBX_OPERAND_ENSEMBLE: return (form){ 2, { n, MEMBERS } };
     case CBX_OPERAND_VECTOR_ENSEMBLE: return (form){ 3, { n, MEMBERS, 2 } };
+    case CBX_OPERAND_CLASS_ENSEMBLE: return (form){ 3, { n, MEMBERS, CLASSES } };
     case CBX_OPERAND_IMAGE: return (form){ 2, { PIXELS, PIXELS } };
     case CBX_OPERAND_SPD: return (form){ 2, { WIDTH, WIDTH } };
     case CBX_OPERAND_FRAME: return (form){ 2, { WIDTH, 2 } };
     case CBX_OPERAND_ADJACENCY: return (form){ 2, { VERTICES, VERTICES } };
     case CBX_OPERAND_TEXTS: return (form){ 2, { 2, n } };
-    case CBX_OPERAND_MATRICES: return (form){ 3, { n, 2, 2 } };
+    case CBX_OPERAND_MATRICES: return (form){ 3, { n, WIDTH, WIDTH } };
     default: return (form){ 1, { n } };
     }
 }
@@ -156,9 +157,10 @@ static void fill(cbx_rng *rng, cbx_operand_kind kind, bool many, const form *f, 
     case CBX_OPERAND_DISTRIBUTION:
     case CBX_OPERAND_JOINT: fill_distributions(rng, v, 1, n); break;
     case CBX_OPERAND_CLASS_PROBABILITIES: fill_distributions(rng, v, f->shape[0], f->shape[1]); break;
+    case CBX_OPERAND_CLASS_ENSEMBLE: fill_distributions(rng, v, f->shape[0] * f->shape[1], f->shape[2]); break;
     case CBX_OPERAND_SPD: fill_definite(rng, v, f->shape[0]); break;
     case CBX_OPERAND_MATRICES:
-        for (size_t i = 0; i < f->shape[0]; i++) fill_definite(rng, v + 4 * i, 2);
+        for (size_t i = 0; i < f->shape[0]; i++) fill_definite(rng, v + WIDTH * WIDTH * i, WIDTH);
         break;
     case CBX_OPERAND_BALL: fill_curved(rng, v, f->shape[0], f->shape[1], true); break;
     case CBX_OPERAND_HYPERBOLOID: fill_curved(rng, v, f->shape[0], f->shape[1], false); break;

@@ -90,6 +90,18 @@ static const edge edges[] = {
     { "davies_bouldin_score", "3 1: 0 1 5; 3: 2 2 2", 0,
       "davies_bouldin_score: 'labels' has one cluster: at least two are compared" },
     { "calinski_harabasz_score", "2 1: 0 1; 2: 0 1", 1, NULL },
+    { "demographic_parity_ratio", "2: 0 0.5; 2: 0 1", 1, NULL },
+    { "demographic_parity_ratio", "2: 1 1; 2: 0 3", 1, NULL }, /* no items of groups 1 and 2 */
+    { "equal_opportunity_difference", "3: 1 0 0; 3: 1 0 0; 3: 0 1 1", 0, NULL },
+    { "equalized_odds_difference", "3: 1 1 0; 3: 1 0 0; 3: 0 1 2", 1, NULL },
+    { "gaussian_nll", "1: 0; 1: 0; 1: 0", 0, "gaussian_nll: 'variance'[0] is 0.0: it must be numbers above 0" },
+    { "anees", "1 2: 0 0; 2 2: 1 0 0 1; 1 2: 1 1", 0,
+      "anees: each vector must have a covariance: float64 (1, 2) and float64 (2, 2)" },
+    { "anees", "2: 0 0; 2 2: 1 0 0 1; 2: 1 1", 1, NULL },
+    { "non_credibility_index", "1: 0; 1 1: 4; 1: 0; 1 1: 2", 0, NULL },
+    { "predictive_entropy", "1 1 2: 0 1", 0, NULL },
+    { "predictive_entropy", "1 1 2: 0.5 1", 0,
+      "predictive_entropy: the sum of 'probabilities'[0] is 1.5, not 1: divide by it" },
 };
 
 static cbx_array *read_operand(cbx_ctx *ctx, const char **text, const cbx_metric_operand *o)

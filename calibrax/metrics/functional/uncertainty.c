@@ -1,0 +1,204 @@
+/* Uncertainty: intervals, distributions, covariances and ensembles against what happened. */
+#include "calibrax/array/scope_internal.h"
+#include "calibrax/metrics/internal.h"
+#include "calibrax/statistics/distribution.h"
+
+/* ---- intervals ---- */
+
+static cbx_array *covered(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *above = cbx_less_equal(ctx, c->in[0], c->in[2]), *below = cbx_less_equal(ctx, c->in[2], c->in[1]);
+    return cbx_astype(ctx, cbx_logical_and(ctx, above, below), CBX_F64);
+}
+
+static cbx_array *width(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_subtract(ctx, c->in[1], c->in[0]); }
+
+static cbx_array *interval_score(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *zero = cbx__number(ctx, 0);
+    const cbx_array *under = cbx_maximum(ctx, cbx_subtract(ctx, c->in[0], c->in[2]), zero);
+    const cbx_array *over = cbx_maximum(ctx, cbx_subtract(ctx, c->in[2], c->in[1]), zero);
+
+    return cbx_add(ctx, width(ctx, c), cbx_multiply_scalar(ctx, cbx_add(ctx, under, over), 2 / c->parameters[0]));
+}
+
+/* ---- distributions ---- */
+
+static cbx_array *gaussian_nll(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *v = c->in[1], *e = cbx_square(ctx, cbx_subtract(ctx, c->in[2], c->in[0]));
+    const cbx_array *size = cbx_add_scalar(ctx, cbx_log(ctx, v), log(2 * M_PI));
+
+    return cbx_multiply_scalar(ctx, cbx_add(ctx, size, cbx_divide(ctx, e, v)), 0.5);
+}
+
+/* (2, levels + 1): weights of the values between levels in ascending order, and the levels. */
+static cbx_array *level_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *levels = c->in[1] ? c->in[1] : cbx_linspace(ctx, 0.1, 0.9, 9, true, CBX_F64);
+    const cbx_array *one = cbx_ones(ctx, 1, &(size_t){ 1 }, CBX_F64), *rows[2], *at;
+    const cbx_array *w = c->weights ? cbx_flatten(ctx, c->weights) : NULL;
+
+    levels = cbx_sort(ctx, cbx_flatten(ctx, levels), 0, false);
+    at = cbx_searchsorted(ctx, levels, cbx_flatten(ctx, c->in[0]), false);
+    rows[0] = cbx_bincount_size(ctx, at, w, cbx_array_count(levels) + 1);
+    rows[0] = cbx_astype(ctx, rows[0], CBX_F64);
+    rows[1] = cbx_concat(ctx, 2, (const cbx_array *[]){ levels, one }, 0);
+    return cbx__pack(ctx, 2, rows);
+}
+
+static cbx_array *level_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
+{
+    const cbx_array *rows[] = { cbx_add(ctx, cbx_index(ctx, a, 0, 0), cbx_index(ctx, b, 0, 0)),
+                                cbx_index(ctx, a, 0, 1) };
+    (void)c;
+    return cbx__pack(ctx, 2, rows);
+}
+
+static cbx_array *level_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+{
+    const cbx_array *counts = cbx_index(ctx, state, 0, 0), *levels = cbx_index(ctx, state, 0, 1);
+    const cbx_array *share = cbx_divide(ctx, cbx_cumulative_sum(ctx, counts, 0), cbx_sum(ctx, counts, NULL));
+    const cbx_array *error = cbx_abs(ctx, cbx_subtract(ctx, share, levels));
+
+    (void)c;
+    return cbx_mean(ctx, cbx_slice(ctx, error, 0, 0, -1, 1), NULL);
+}
+
+/* ---- covariances ---- */
+
+/* e^T P^-1 e of each item; items that do not count may have any P. */
+static cbx_array *normalised_square(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *e, const cbx_array *p)
+{
+    const int n = cbx_array_ndim(e);
+    const cbx_array *x;
+
+    if (cbx_array_ndim(p) != n + 1) {
+        char a[128], b[128];
+        return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "each vector must have a covariance: %s and %s",
+                                  cbx_array_desc_text(cbx_array_get_desc(e), a, sizeof a),
+                                  cbx_array_desc_text(cbx_array_get_desc(p), b, sizeof b));
+    }
+    if (c->weights) {
+        const cbx_array *out = cbx_equal_scalar(ctx, c->weights, 0);
+        const size_t d = cbx_array_dim(e, n - 1);
+        out = cbx_expand_dims(ctx, cbx_expand_dims(ctx, out, -1), -1);
+        p = cbx_where(ctx, out, cbx_eye(ctx, d, d, 0, CBX_F64), p);
+    }
+    x = cbx_squeeze(ctx, cbx_solve(ctx, p, cbx_expand_dims(ctx, e, -1)), -1);
+    return cbx_sum(ctx, cbx_multiply(ctx, e, x), CBX_AXIS(-1));
+}
+
+static cbx_array *nees(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *e = cbx_subtract(ctx, c->in[2], c->in[0]);
+    const double d = (double)cbx_array_dim(e, cbx_array_ndim(e) - 1);
+
+    return cbx_divide(ctx, normalised_square(ctx, c, e, c->in[1]), cbx__number(ctx, d));
+}
+
+static cbx_array *credibility(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *e = cbx_subtract(ctx, c->in[2], c->in[0]);
+    const cbx_array *claimed = normalised_square(ctx, c, e, c->in[1]), *real = normalised_square(ctx, c, e, c->in[3]);
+
+    return cbx_multiply_scalar(ctx, cbx_log10(ctx, cbx__ratio_or(ctx, claimed, real, 1)), 10);
+}
+
+/* For each dimension the quantiles between which chi-squared lies with this probability. */
+static cbx_array *chi2_interval(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *dim = c->in[0], *columns[2];
+    const size_t n = cbx_array_count(dim), bytes = (n + 1) * sizeof(double);
+    const double tail = (1 - c->parameters[0]) / 2;
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    double *v = cbx_mem_alloc(al, bytes);
+
+    if (!v) return cbx__metric_refuse(ctx, c, CBX_ENOMEM, "no memory for %zu intervals", n);
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < n; i++) {
+            const double df = cbx__metric_element(dim, i);
+            v[i] = side ? cbx_stat_chi2_isf(tail, df) : cbx_stat_chi2_quantile(tail, df);
+        }
+        columns[side] = cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_F64, .ndim = 1, .shape = { n } }, v);
+    }
+    cbx_mem_free(al, v, bytes);
+    return cbx_stack(ctx, 2, columns, 1);
+}
+
+/* ---- ensembles ---- */
+
+/* -sum p log p over classes. */
+static cbx_array *entropy(cbx_ctx *ctx, const cbx_array *p)
+{
+    return cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, p, p), CBX_AXIS(-1)));
+}
+
+static cbx_array *predictive_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return entropy(ctx, cbx_mean(ctx, c->in[0], CBX_AXIS(1)));
+}
+
+static cbx_array *mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *each = cbx_mean(ctx, entropy(ctx, c->in[0]), CBX_AXIS(1));
+    return cbx_maximum(ctx, cbx_subtract(ctx, predictive_entropy(ctx, c), each), cbx__number(ctx, 0));
+}
+
+#define OF_UNCERTAINTY(better, low_, high_)                                                                            \
+    .domain = "uncertainty", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define UNCERTAINTY(better, low_, high_) OF_UNCERTAINTY(better, low_, high_), .invariances = CBX_INVARIANT_ORDER
+#define SMOOTH                           .flags = CBX_METRIC_DIFFERENTIABLE
+#define INTERVAL                                                                                                       \
+    .operands = { { "lower", CBX_OPERAND_REAL, false },                                                                \
+                  { "upper", CBX_OPERAND_REAL, false },                                                                \
+                  { "targets", CBX_OPERAND_REAL, false } }
+#define ESTIMATES                                                                                                      \
+    { "mean", CBX_OPERAND_VECTORS, false }, { "covariance", CBX_OPERAND_MATRICES, false },                             \
+    {                                                                                                                  \
+        "targets", CBX_OPERAND_VECTORS, false                                                                          \
+    }
+#define MEMBERS .operands = { { "probabilities", CBX_OPERAND_CLASS_ENSEMBLE, false } }
+
+/* clang-format off */
+CBX__METRIC_TABLE(uncertainty,
+    { .name = "picp", .summary = "Coverage of prediction intervals", .formula = "mean(lower <= targets <= upper)", UNCERTAINTY(INFO, 0, 1), INTERVAL, .items = covered,
+      .notes = "Best at the nominal coverage, not at 1. See mpiw and interval_score.",
+      .source = "Khosravi et al. (2011)", .example = "[0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [0.5, 2.5, 3.0]" },
+    { .name = "mpiw", .summary = "Mean width of prediction intervals", .formula = "mean(upper - lower)", UNCERTAINTY(LOWER, -INFINITY, INFINITY), .operands = CBX__PAIR("lower", "upper", REAL), .items = width, SMOOTH,
+      .notes = "Negative where upper is below lower. Read it together with the coverage: see picp.",
+      .source = "Khosravi et al. (2011)", .example = "[0.0, 1.0, 2.0], [1.0, 2.0, 4.0]" },
+    { .name = "interval_score", .summary = "Interval score", .formula = "mean(upper - lower + 2 / alpha (max(lower - targets, 0) + max(targets - upper, 0)))", UNCERTAINTY(LOWER, -INFINITY, INFINITY), INTERVAL,
+      .parameters = { { "alpha", "share of targets that intervals may miss", 0.1, 0x1p-1022, 1, CBX_PARAMETER_REAL, NULL } },
+      .axioms = CBX_AXIOM_PROPER, .items = interval_score, SMOOTH, .notes = "Also called Winkler score. Least, on average, for the quantiles alpha / 2 and 1 - alpha / 2.",
+      .source = "Winkler (1972); Gneiting & Raftery (2007)", .example = "[0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [0.5, 2.5, 3.0], alpha=0.2" },
+    { .name = "gaussian_nll", .summary = "Gaussian negative log-likelihood", .formula = "mean((log(2 pi variance) + (targets - mean)^2 / variance) / 2)", UNCERTAINTY(LOWER, -INFINITY, INFINITY),
+      .operands = { { "mean", CBX_OPERAND_REAL, false }, { "variance", CBX_OPERAND_POSITIVE, false }, { "targets", CBX_OPERAND_REAL, false } },
+      .axioms = CBX_AXIOM_PROPER, .items = gaussian_nll, SMOOTH, .notes = "Of densities, so that it may be negative.",
+      .source = "scipy.stats.norm.logpdf", .example = "[0.0, 1.0], [1.0, 4.0], [0.5, 3.0]" },
+    { .name = "regression_calibration_error", .summary = "Calibration error of quantiles", .formula = "mean over levels q of |share of cdf <= q - q|", UNCERTAINTY(LOWER, 0, 1),
+      .operands = { { "cdf", CBX_OPERAND_PROBABILITY, false }, { "quantile_levels", CBX_OPERAND_PROBABILITY, true } }, .shapes = CBX_SHAPES_FREE,
+      .parts = level_parts, .merge = level_merge, .finish = level_error, .flags = CBX_METRIC_WEIGHTED,
+      .notes = "cdf: each predicted distribution function at its target. quantile_levels left out: 0.1, 0.2, ... 0.9; batches that are joined must have the same ones.",
+      .source = "Kuleshov, Fenner & Ermon (2018)", .example = "[0.05, 0.3, 0.55, 0.9], [0.25, 0.5, 0.75]" },
+    { .name = "anees", .summary = "Average normalised estimation error squared", .formula = "mean(e^T covariance^-1 e) / d with e = targets - mean of d elements", UNCERTAINTY(INFO, 0, INFINITY),
+      .operands = { ESTIMATES }, .shapes = CBX_SHAPES_FREE, .items = nees, SMOOTH,
+      .notes = "1 for covariances that are right, above 1 for ones that are too small. Covariances have to be positive definite.",
+      .source = "Bar-Shalom, Li & Kirubarajan (2001); Li, Zhao & Jilkov (2002)", .example = "[[0.0, 0.0]], [[[1.0, 0.0], [0.0, 4.0]]], [[1.0, 2.0]]" },
+    { .name = "non_credibility_index", .summary = "Non-credibility index", .formula = "10 mean(log10(e^T covariance^-1 e / e^T reference_covariance^-1 e))", UNCERTAINTY(INFO, -INFINITY, INFINITY),
+      .operands = { ESTIMATES, { "reference_covariance", CBX_OPERAND_MATRICES, false } }, .shapes = CBX_SHAPES_FREE, .items = credibility, SMOOTH,
+      .notes = "In decibels, with its sign: positive for covariances that are too small. An error of 0 counts 0. Covariances have to be positive definite.",
+      .source = "Li & Zhao (2006)", .example = "[[0.0]], [[[1.0]]], [[1.0]], [[[10.0]]]" },
+    { .name = "chi2_confidence_interval", .summary = "Confidence interval of chi-squared", .formula = "quantiles (1 - percentile) / 2 and (1 + percentile) / 2 of chi-squared with dim degrees of freedom, a row for each", OF_UNCERTAINTY(INFO, 0, INFINITY),
+      .operands = { { "dim", CBX_OPERAND_POSITIVE, false } }, .parameters = { { "percentile", "probability of the interval", 0.99, 0, 1, CBX_PARAMETER_REAL, NULL } },
+      .whole = chi2_interval, .flags = CBX_METRIC_DATA_SHAPED,
+      .notes = "For n errors of d elements with right covariances n d anees is chi-squared with n d degrees of freedom.",
+      .source = "scipy.stats.chi2.interval", .example = "[1, 6], percentile=0.95" },
+    { .name = "predictive_entropy", .summary = "Entropy of the mean of an ensemble", .formula = "mean over items of H(mean over members of probabilities)", UNCERTAINTY(INFO, 0, INFINITY), MEMBERS, .items = predictive_entropy, SMOOTH,
+      .notes = "In nats. All uncertainty about the class; reduction none gives one number for each item.",
+      .source = "Depeweg et al. (2018)", .example = "[[[0.9, 0.1], [0.5, 0.5]]]" },
+    { .name = "ensemble_mutual_information", .summary = "Mutual information of class and member", .formula = "mean over items of H(mean over members of probabilities) - mean over members of H(probabilities)", UNCERTAINTY(INFO, 0, INFINITY), MEMBERS, .items = mutual_information, SMOOTH,
+      .notes = "In nats. The uncertainty that members do not agree upon; 0 where they are equal.",
+      .source = "Houlsby et al. (2011); Depeweg et al. (2018)", .example = "[[[0.9, 0.1], [0.5, 0.5]]]" },
+)
+/* clang-format on */
