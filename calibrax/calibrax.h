@@ -58,6 +58,7 @@
 #include "calibrax/metrics/bootstrap.h"
 #include "calibrax/metrics/metrics.h"
 #include "calibrax/metrics/stateful/state.h"
+#include "calibrax/metrics/tokens.h"
 
 #include "calibrax/profiling/energy.h"
 #include "calibrax/profiling/flops.h"

@@ -1,7 +1,9 @@
 /* Metric functions: the library's table for metrics.py, and the one call that all of them make. */
 #include <math.h>
+#include <string.h>
 
 #include "calibrax/metrics/metrics.h"
+#include "calibrax/metrics/tokens.h"
 #include "python/transforms.h"
 
 /* ---- the table ---- */
@@ -147,9 +149,72 @@ static PyObject *do_apply(cx_call *c)
     return cx_result(c, cbx_metric_apply(c->ctx, m, n, in, &o));
 }
 
+/* ---- texts ---- */
+
+typedef struct text {
+    const char *whole; /* NULL: words */
+    const char **words;
+    size_t n;
+} text;
+
+/* Ends with its object; NULL with an exception. */
+static const char *utf8(PyObject *o)
+{
+    Py_ssize_t length = 0;
+    const char *s = PyUnicode_Check(o) ? PyUnicode_AsUTF8AndSize(o, &length) : NULL;
+
+    if (s && strlen(s) == (size_t)length) return s;
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%R must be a string without NUL", o);
+    return NULL;
+}
+
+static bool read_text(cx_call *c, PyObject *o, text *out)
+{
+    if (PyUnicode_Check(o)) return (out->whole = utf8(o)) != NULL;
+    if (!PyList_Check(o)) return PyErr_Format(PyExc_TypeError, "%R must be a string or a list", o) != NULL;
+    out->n = (size_t)PyList_Size(o);
+    out->words = cx_alloc(c, out->n + 1, sizeof *out->words);
+    for (size_t i = 0; out->words && i < out->n; i++)
+        if (!(out->words[i] = utf8(PyList_GetItem(o, (Py_ssize_t)i)))) return false;
+    return out->words != NULL;
+}
+
+/* tokens(texts): the lists, and the strings in them, are not changed while it runs */
+static PyObject *do_tokens(cx_call *c)
+{
+    PyObject *list = cx_arg(c, "texts");
+    const size_t n = (size_t)PyList_Size(list);
+    text *texts = cx_alloc(c, n + 1, sizeof *texts);
+    cbx_array **out = cx_alloc(c, n + 1, sizeof *out);
+    cbx_vocabulary *v = NULL;
+
+    for (size_t i = 0; texts && out && i < n; i++)
+        if (!read_text(c, PyList_GetItem(list, (Py_ssize_t)i), &texts[i])) return NULL;
+    if (!texts || !out || !cx_begin(c)) return NULL;
+    if (cbx_vocabulary_create(c->ctx, &v, &c->err)) return cx_raise_for(c, c->err.status);
+    for (size_t i = 0; i < n; i++)
+        out[i] = texts[i].whole ? cbx_tokens_of_text(c->ctx, v, texts[i].whole)
+                                : cbx_tokens_of_words(c->ctx, v, texts[i].n, texts[i].words);
+    cbx_vocabulary_free(v);
+    return cx_results(c, n, out, false);
+}
+
+/* texts(tokens) */
+static PyObject *do_texts(cx_call *c)
+{
+    PyObject *list = cx_arg(c, "tokens");
+    const size_t n = (size_t)PyList_Size(list);
+    cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
+
+    if (!in || !read_operands(c, list, n, in) || !cx_begin(c)) return NULL;
+    return cx_result(c, cbx_texts(c->ctx, n, in));
+}
+
 /* clang-format off */
 #define METRICS(X) \
     X(table, "", "list[dict[str, Any]]", do_table, 0, "The rows of all metric functions.") \
-    X(apply, "name: str, operands: list[Array | None], parameters: list[float | None], mask: Array | None = None, weights: Array | None = None, reduction: 'mean' | 'sum' | 'none' | 'batch_sum' = 'mean', axis: int | Sequence[int] | None = None, keepdims: bool = False, function: object | None = None", "Array", do_apply, 0, "A metric of arrays.")
+    X(apply, "name: str, operands: list[Array | None], parameters: list[float | None], mask: Array | None = None, weights: Array | None = None, reduction: 'mean' | 'sum' | 'none' | 'batch_sum' = 'mean', axis: int | Sequence[int] | None = None, keepdims: bool = False, function: object | None = None", "Array", do_apply, 0, "A metric of arrays.") \
+    X(tokens, "texts: list[str | list[str]]", "list[Array]", do_tokens, 0, "Texts, or lists of words, as token numbers of one vocabulary.") \
+    X(texts, "tokens: list[Array]", "Array", do_texts, 0, "Texts as the rows of one array, filled with -1.")
 /* clang-format on */
 CX_FUNCTIONS(cx_metric_methods, METRICS, CX_HEAVY)

@@ -34,6 +34,7 @@ typedef struct cbx__metric_table {
     X(manifold)                                                                                                        \
     X(graph)                                                                                                           \
     X(image)                                                                                                           \
+    X(text)                                                                                                            \
     X(ranking)                                                                                                         \
     X(fairness)                                                                                                        \
     X(uncertainty)                                                                                                     \

@@ -1,7 +1,8 @@
 """Metric functions: numbers that compare predictions with targets, distributions, sets of points.
 
 Each function takes arrays of any package (calibrax_c, NumPy, JAX, torch: by DLPack or the buffer protocol), or lists of numbers, and
-gives an Array: a scalar unless its documentation says otherwise.  They can be traced, differentiated, batched and compiled with the
+gives an Array: a scalar unless its documentation says otherwise.  Metrics of texts also take strings, which they split at white space
+or by a tokenizer, a function from a string to its words, and lists of words.  They can be traced, differentiated, batched and compiled with the
 transforms of calibrax_c, except for those that read values (their documentation marks them).
 """
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _TYPES = {"float": float, "int": int, "bool": bool, "choice": str}
 _OPTIONS = {"mask": None, "weights": None, "reduction": "mean", "axis": None, "keepdims": False}
 _WEIGHTED = 4
+_TEXTUAL = ("tokens", "texts")
 _rows: dict[str, dict[str, Any]] = {row["name"]: row for row in _core._metrics.table()}
 
 
@@ -53,7 +55,43 @@ def _signature(row: dict[str, Any]) -> inspect.Signature:
     parameters += [P(p[0], P.KEYWORD_ONLY, default=_default(p)) for p in row["parameters"]]
     options = [*_OPTIONS] if row["form"] == "items" else ["mask", "weights"] if row["flags"] & _WEIGHTED else ["mask"]
     parameters += [P(o, P.KEYWORD_ONLY, default=_OPTIONS[o]) for o in options]
+    if any(o[1] in _TEXTUAL for o in row["operands"]):
+        parameters.append(P("tokenizer", P.KEYWORD_ONLY, default=None))
     return inspect.Signature(parameters)
+
+
+def _listed(o: Any) -> bool:
+    return isinstance(o, (list, tuple))
+
+
+def _wordy(o: Any, kind: str) -> bool:
+    """True of a text, or texts, that are not numbered yet."""
+    if isinstance(o, str):
+        return True
+    return _listed(o) and all(isinstance(x, str) or (kind == "texts" and _listed(x) and all(isinstance(w, str) for w in x)) for x in o)
+
+
+def _numbered(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with texts as token numbers of one vocabulary."""
+    kinds = {n: kind for n, kind, _, _ in row["operands"] if kind in _TEXTUAL and given.get(n) is not None}
+    tokenizer = given.get("tokenizer")
+    if not any(_wordy(given[n], kind) for n, kind in kinds.items()):
+        return given
+    texts: list[Any] = []
+    ends: dict[str, int] = {}
+    for n, kind in kinds.items():
+        o = given[n]
+        if not _wordy(o, kind):
+            raise TypeError(f"{row['name']}: '{n}' must be texts as the other operands are, got {o!r}")
+        several = kind == "texts" and not isinstance(o, str)
+        texts += [t if isinstance(t, str) else list(t) for t in (o if several else [o])]
+        ends[n] = len(texts)
+    if tokenizer:
+        texts = [list(tokenizer(t)) if isinstance(t, str) else t for t in texts]
+    arrays = _core._metrics.tokens(texts)
+    starts = [0, *ends.values()]
+    rows = {n: arrays[starts[i] : end] for i, (n, end) in enumerate(ends.items())}
+    return {**given, **{n: _core._metrics.texts(r) if kinds[n] == "texts" else r[0] for n, r in rows.items()}}
 
 
 def _recorded(function: Any, like: Any) -> Any:
@@ -72,7 +110,7 @@ def _make(row: dict[str, Any]) -> Callable[..., Any]:
             bound = signature.bind(*args, **kwargs)
         except TypeError as e:
             raise TypeError(f"{name}: {e}") from None
-        given = bound.arguments
+        given = _numbered(row, bound.arguments)
         arrays = [_operand(given.get(o)) for o in operands]
         while arrays and arrays[-1] is None:
             arrays.pop()
@@ -94,6 +132,8 @@ def _documentation(row: dict[str, Any]) -> str:
         lines += [row["notes"], ""]
     lines += [f"{name}: {text}{', or left out' if optional else ''}" for name, _, text, optional in row["operands"]]
     lines += [f"{p[0]}: {p[1]} (default {_default(p)!r})" for p in row["parameters"]]
+    if any(o[1] in _TEXTUAL for o in row["operands"]):
+        lines.append("tokenizer: words of a string, in place of a split at white space (strings, and lists of words, are numbered together)")
     return "\n".join(lines)
 
 

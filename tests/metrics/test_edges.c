@@ -58,6 +58,15 @@ static const edge edges[] = {
       "ms_ssim: images must have at least 176 by 176 pixels, not 3 by 3: use a smaller 'filter_size' or fewer scales" },
     { "vendi_score", "2 2: 1 1 1 1", 1, NULL },
     { "vendi_score", "2 2: 1 0 0 1", 2, NULL },
+    { "bleu", "3: 5 6 7; 1 3: 5 6 7", 1, NULL }, /* too short for four words in a row */
+    { "bleu", "0:; 1 3: 5 6 7", 0, NULL },
+    { "bleu", "2: 5 6; 2 3: 6 5 -1 5 6 -1", 1, NULL },
+    { "bleu", "2: 5 -2; 1 1: 5", 0,
+      "bleu: 'candidate'[1] is -2.0: it must be a text as token numbers that are not negative" },
+    { "rouge_l", "0:; 0:", 0, NULL },
+    { "rouge_n", "1: 3; 1: 3", 1, NULL },
+    { "distinct_n", "0:", 0, NULL },
+    { "perplexity", "2: -1e3 -1e3", INFINITY, NULL },
     { "resistance_distance", "1 2: 1 2", 0, "resistance_distance: 'adjacency' must be square, not 1 by 2" },
     { "ndcg", "3: 1 2 3; 3: 0 0 0", 0, NULL },
     { "ndcg", "2: 1 1; 2: 1 0", 0.5 + 0.31546487678572871, NULL }, /* half of the places 1 and 2 */

@@ -1,0 +1,136 @@
+/* Words as numbers. */
+#include "calibrax/metrics/tokens.h"
+
+#include <string.h>
+
+#include "calibrax/array/ops.h"
+#include "calibrax/base/table.h"
+#include "calibrax/base/utf8.h"
+#include "calibrax/metrics/internal.h"
+
+struct cbx_vocabulary {
+    cbx_allocator al;
+    cbx_names words;
+};
+
+cbx_status cbx_vocabulary_create(cbx_ctx *ctx, cbx_vocabulary **out, cbx_err *err)
+{
+    cbx_vocabulary *v = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *v);
+
+    if (!v) return cbx_fail_nomem(err, "a vocabulary");
+    v->al = *cbx_ctx_allocator(ctx);
+    cbx_names_init(&v->words, &v->al);
+    *out = v;
+    return CBX_OK;
+}
+
+void cbx_vocabulary_free(cbx_vocabulary *v)
+{
+    if (!v) return;
+    cbx_names_clear(&v->words);
+    cbx_allocator al = v->al;
+    cbx_mem_free(&al, v, sizeof *v);
+}
+
+size_t cbx_vocabulary_size(const cbx_vocabulary *v) { return v->words.n; }
+
+const char *cbx_vocabulary_word(const cbx_vocabulary *v, size_t i) { return i < v->words.n ? v->words.list[i] : NULL; }
+
+/* White space of Unicode, and the separators that str.split() knows. */
+static bool is_space(uint32_t c)
+{
+    static const uint32_t others[] = { 0x20, 0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000 };
+
+    if ((c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F) || (c >= 0x2000 && c <= 0x200A)) return true;
+    for (size_t i = 0; i < CBX_LEN(others); i++)
+        if (c == others[i]) return true;
+    return false;
+}
+
+/* Length of the character at s, 0 at the end; space: whether it is white. */
+static size_t character(const char *s, size_t left, bool *space)
+{
+    size_t used = 0;
+
+    *space = left && is_space(cbx__utf8_decode(s, left, &used));
+    return left ? used : 0;
+}
+
+/* The next word between *at and end: its beginning, NULL behind the last; *at moves behind it. */
+static const char *next_word(const char **at, const char *end, size_t *length)
+{
+    const char *word;
+    bool space;
+    size_t n;
+
+    while ((n = character(*at, (size_t)(end - *at), &space)) && space) *at += n;
+    word = *at;
+    while ((n = character(*at, (size_t)(end - *at), &space)) && !space) *at += n;
+    *length = (size_t)(*at - word);
+    return *length ? word : NULL;
+}
+
+static cbx_array *tokens(cbx_ctx *ctx, size_t n, const int64_t *numbers)
+{
+    return cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_I64, .ndim = 1, .shape = { n } }, numbers);
+}
+
+cbx_array *cbx_tokens_of_words(cbx_ctx *ctx, cbx_vocabulary *v, size_t n, const char *const *words)
+{
+    int64_t *numbers = cbx_mem_calloc(&v->al, n + 1, sizeof *numbers);
+    cbx_array *out = NULL;
+
+    for (size_t i = 0; numbers && i < n; i++) {
+        const size_t number = words[i] ? cbx_names_add(&v->words, words[i]) : 0;
+        if (!words[i] || number == CBX_NO_NAME) {
+            out = words[i] ? cbx__refuse(ctx, CBX_ENOMEM, "no memory for %zu words", n)
+                           : cbx__refuse(ctx, CBX_EINVAL, "word %zu is NULL", i);
+            break;
+        }
+        numbers[i] = (int64_t)number;
+    }
+    if (!numbers) out = cbx__refuse(ctx, CBX_ENOMEM, "no memory for %zu words", n);
+    if (!out) out = tokens(ctx, n, numbers);
+    cbx_mem_free(&v->al, numbers, (n + 1) * sizeof *numbers);
+    return out;
+}
+
+cbx_array *cbx_tokens_of_text(cbx_ctx *ctx, cbx_vocabulary *v, const char *text)
+{
+    const char *at = text, *end = text + strlen(text), *word;
+    const char **words;
+    size_t n = 0, length, i = 0;
+    cbx_array *out;
+    cbx_arena arena;
+
+    while (next_word(&at, end, &length)) n++;
+    cbx_arena_init(&arena, &v->al);
+    words = cbx_arena_calloc(&arena, n + 1, sizeof *words);
+    for (at = text; words && (word = next_word(&at, end, &length)); i++)
+        if (!(words[i] = cbx_arena_strndup(&arena, word, length))) break;
+    out = words && i == n ? cbx_tokens_of_words(ctx, v, n, words)
+                          : cbx__refuse(ctx, CBX_ENOMEM, "no memory for %zu words", n);
+    cbx_arena_clear(&arena);
+    return out;
+}
+
+cbx_array *cbx_texts(cbx_ctx *ctx, size_t n, cbx_array *const *tokens)
+{
+    const cbx_array **rows;
+    size_t longest = 0;
+    cbx_array *out;
+
+    if (n == 0) return cbx__refuse(ctx, CBX_EINVAL, "there must be at least one text");
+    rows = cbx_mem_calloc(cbx_ctx_allocator(ctx), n, sizeof *rows);
+    if (!rows) return cbx__refuse(ctx, CBX_ENOMEM, "no memory for %zu texts", n);
+    for (size_t i = 0; i < n; i++)
+        if (!cbx_array_is_failed(tokens[i]) && cbx_array_count(tokens[i]) > longest)
+            longest = cbx_array_count(tokens[i]);
+    for (size_t i = 0; i < n; i++) {
+        const size_t before = 0, after = longest - (cbx_array_is_failed(tokens[i]) ? 0 : cbx_array_count(tokens[i]));
+        rows[i] = cbx_pad(ctx, tokens[i], &before, &after, cbx_int(-1));
+    }
+    out = cbx_stack(ctx, n, rows, 0);
+    cbx_mem_free(cbx_ctx_allocator(ctx), rows, n * sizeof *rows);
+    return out;
+}
