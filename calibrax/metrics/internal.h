@@ -113,6 +113,8 @@ typedef cbx_array *cbx__rows_fn(cbx_ctx *ctx, const cbx_metric_call *call, size_
  * fused and not stored.
  */
 cbx_array *cbx__by_rows(cbx_ctx *ctx, const cbx_metric_call *call, size_t n, size_t cost, cbx__rows_fn *f);
+/** wasserstein_1d, of two samples. */
+cbx_array *cbx__metric_wasserstein(cbx_ctx *ctx, const cbx_metric_call *call);
 /** n scalars in a vector. */
 cbx_array *cbx__pack(cbx_ctx *ctx, size_t n, const cbx_array *const *in);
 /** Elements of a vector as scalars; out[n] are written in any case. */

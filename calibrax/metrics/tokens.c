@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "calibrax/array/ops.h"
-#include "calibrax/base/table.h"
+#include "calibrax/base/hash_table.h"
 #include "calibrax/base/utf8.h"
 #include "calibrax/metrics/internal.h"
 

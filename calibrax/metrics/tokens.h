@@ -8,7 +8,8 @@
  *     cbx_array *in[] = { candidate, cbx_texts(ctx, 1, &reference) };
  *     r = cbx_metric_apply(ctx, bleu, 2, in, NULL);
  *
- * Arrays belong to the current scope (scope.h).  One thread uses a vocabulary at a time.  Since 0.1.
+ * Arrays belong to the current scope (scope.h).  One thread uses a vocabulary at a time.
+ * Since 0.1.
  */
 #ifndef CALIBRAX_METRICS_TOKENS_H
 #define CALIBRAX_METRICS_TOKENS_H
@@ -24,13 +25,13 @@ typedef struct cbx_vocabulary cbx_vocabulary;
 CBX_API cbx_status cbx_vocabulary_create(cbx_ctx *ctx, cbx_vocabulary **out, cbx_err *err);
 /** NULL is fine. */
 CBX_API void cbx_vocabulary_free(cbx_vocabulary *v);
-/** Number of words so far, and one of them: NULL beyond the last; valid until the vocabulary is freed. */
+/** Number of words so far, and one of them: NULL beyond the last; ends with the vocabulary. */
 CBX_API size_t cbx_vocabulary_size(const cbx_vocabulary *v);
 CBX_API const char *cbx_vocabulary_word(const cbx_vocabulary *v, size_t i);
 
 /**
- * Words of a text in UTF-8, separated by white space, that of Unicode, as str.split() of Python: int64 (n), n >= 0.  Case and
- * punctuation count.
+ * Words of a text in UTF-8, separated by white space, that of Unicode, as str.split() of Python:
+ * int64 (n), n >= 0.  Case and punctuation count.
  * Errors: CBX_ENOMEM.
  */
 CBX_API cbx_array *cbx_tokens_of_text(cbx_ctx *ctx, cbx_vocabulary *v, const char *text);

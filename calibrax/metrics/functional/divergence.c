@@ -110,7 +110,7 @@ static shares distributions(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /* The area between the two distribution functions; of samples of one size the mean distance of their sorted values. */
-static cbx_array *wasserstein(cbx_ctx *ctx, const cbx_metric_call *c)
+cbx_array *cbx__metric_wasserstein(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *gap;
     shares s;
@@ -162,7 +162,7 @@ CBX__METRIC_TABLE(divergence,
       .function = "ratios to numbers, element by element, convex, 0 at 1", .notes = "q must not be 0 anywhere.", .source = "Csiszar (1967)",
       .example = "[0.5, 0.5], [0.9, 0.1], function=lambda r: abs(r - 1) / 2" },
     { .name = "wasserstein_1d", .summary = "Wasserstein distance of samples", .formula = "area between the distribution functions of x and y", OF_SAMPLES(INFINITY),
-      .whole = wasserstein, .flags = CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_SAMPLE_ORDER | CBX_INVARIANT_SHIFT,
+      .whole = cbx__metric_wasserstein, .flags = CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_SAMPLE_ORDER | CBX_INVARIANT_SHIFT,
       .notes = "Also known as earth mover's distance, of order 1. The samples may have any sizes.", .source = "scipy.stats.wasserstein_distance", .example = "[0.0, 1.0, 3.0], [5.0, 6.0, 8.0]" },
     { .name = "kolmogorov_smirnov_distance", .summary = "Kolmogorov-Smirnov distance", .formula = "largest difference of the distribution functions of x and y", OF_SAMPLES(1),
       .whole = kolmogorov_smirnov, .invariances = CBX_INVARIANT_SAMPLE_ORDER | CBX_INVARIANT_SHIFT | CBX_INVARIANT_COMMON_SCALE,

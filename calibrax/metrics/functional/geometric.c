@@ -22,23 +22,6 @@ static cbx_array *hausdorff(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_maximum(ctx, directed_hausdorff(ctx, c), back);
 }
 
-/* The integral of the difference of two empirical distribution functions, over the steps of both. */
-static cbx_array *earth_movers(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    const cbx_array *x = cbx_sort(ctx, c->in[0], 0, false), *y = cbx_sort(ctx, c->in[1], 0, false);
-    const double n = (double)cbx_array_dim(x, 0), m = (double)cbx_array_dim(y, 0);
-    const cbx_array *both[] = { x, y };
-    const cbx_array *steps, *from, *below[2];
-
-    if (cbx_array_dim(x, 0) == cbx_array_dim(y, 0)) return cbx_mean(ctx, cbx_abs(ctx, cbx_subtract(ctx, x, y)), NULL);
-    steps = cbx_sort(ctx, cbx_concat(ctx, 2, both, 0), 0, false);
-    from = cbx_slice(ctx, steps, 0, 0, -1, 1);
-    for (int i = 0; i < 2; i++)
-        below[i] = cbx_divide(ctx, cbx_searchsorted(ctx, both[i], from, true), cbx__number(ctx, i ? m : n));
-    return cbx_sum(ctx, cbx_multiply(ctx, cbx_abs(ctx, cbx_subtract(ctx, below[0], below[1])), cbx_diff(ctx, steps, 0)),
-                   NULL);
-}
-
 /* ---- deviations of points that belong together ---- */
 
 /* w as a column, or NULL. */
@@ -157,7 +140,7 @@ CBX__METRIC_TABLE(geometric,
       .source = "Hausdorff (1914); scipy.spatial.distance.directed_hausdorff", .example = "[[0.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0], [3.0, 0.0]]" },
     { .name = "earth_movers_distance_1d", .summary = "Earth mover's distance of two samples of numbers",
       .formula = "integral of |F_x(t) - F_y(t)| over t, F: empirical distribution functions", GEOMETRIC, .operands = CBX__PAIR("x", "y", SAMPLE),
-      .shapes = CBX_SHAPES_ROWS, .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_SAMPLE_ORDER, .whole = earth_movers, SMOOTH,
+      .shapes = CBX_SHAPES_ROWS, .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_SAMPLE_ORDER, .whole = cbx__metric_wasserstein, SMOOTH,
       .notes = "The Wasserstein distance of order 1, as wasserstein_1d. The samples may differ in size; of equal sizes it is the mean of |x - y| in sorted order.",
       .source = "scipy.stats.wasserstein_distance", .example = "[0.0, 1.0, 3.0], [5.0, 6.0, 8.0]" },
     { .name = "rmsd", .summary = "Root mean square deviation of centred points", .formula = "sqrt(mean over i of ||(x[i] - mean x) - (y[i] - mean y)||^2)", MATCHED,
