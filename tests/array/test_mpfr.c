@@ -4,8 +4,9 @@
  * Bounds count whole units from the correctly rounded result, so half a unit comes on top.  For functions of the C library
  * (erf, erfc, lgamma, complex numbers, arguments outside of the domain of a vector function) they are glibc's own: its manual,
  * "Known Maximum Errors in Math Functions", column x86_64 (sysdeps/x86_64/fpu/libm-test-ulps of 2.36); one unit where it has no
- * entry.  Vector functions (kernels/elementary_float.h) are within one unit in all, or 1.1, 1.5, 2.5 where the table below has
- * it.  Points: specials, binade edges, neighbourhoods of zeros and branch points, and random ones over all exponents and over where the function is busy.
+ * entry.  Vector functions (kernels/elementary_float.h) are within one unit in all, or 1.1, 1.5, 2.5 where the table
+ * below has it.  Points: specials, binade edges, neighbourhoods of zeros and branch points, and random ones over all
+ * exponents and over where the function is busy.
  *
  * CBX_MPFR_POINTS sets the number of random points of each function (`make mpfr`).
  */
