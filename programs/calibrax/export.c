@@ -18,7 +18,8 @@ typedef struct export_args {
 } export_args;
 
 static const opt_spec export_options[] = {
-    { "format", 'f', OPT_STRING, offsetof(export_args, format), "NAME", NULL, "output format; --list lists them" },
+    { "format", 'f', OPT_STRING, offsetof(export_args, format), "NAME", NULL, "output format; --list lists them",
+      "@exporters" },
     SELECT_STORE_ROWS(export_args),
     INPUTS_ROWS(export_args),
     { "against", 0, OPT_STRING, offsetof(export_args, against), "ID", NULL,

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "calibrax/exporters/exporter.h"
 #include "calibrax/metrics/metrics.h"
 #include "calibrax/storage/import.h"
 #include "calibrax/storage/store.h"
@@ -59,7 +60,7 @@ static const opt_note removed[] = {
     { NULL, NULL },
 };
 
-/* Formats of importers; runs, metrics and baselines of the store, if that can be read. */
+/* Formats of importers and exporters; runs, metrics and baselines of the store, if that can be read. */
 static void complete(const opt_run *run, const char *kind, const char *data, void (*put)(void *user, const char *word),
                      void *user)
 {
@@ -75,8 +76,10 @@ static void complete(const opt_run *run, const char *kind, const char *data, voi
     for (size_t i = 0; !strcmp(kind, "domains") && (m = cbx_metric_at(run->ctx, i)); i++)
         if (i == 0 || strcmp(m->domain, cbx_metric_at(run->ctx, i - 1)->domain) != 0) put(user, m->domain);
     for (size_t i = 0; !strcmp(kind, "formats") && i < cbx_importers_count(); i++) put(user, cbx_importers_at(i).name);
-    if (!strcmp(kind, "formats") || !strcmp(kind, "functions") || !strcmp(kind, "domains") || !path ||
-        cbx_store_open(run->ctx, path, NULL, &store, NULL))
+    const cbx_exporter *const *exporters = cbx_exporters(&n);
+    for (size_t i = 0; !strcmp(kind, "exporters") && i < n; i++) put(user, exporters[i]->name);
+    if (!strcmp(kind, "formats") || !strcmp(kind, "exporters") || !strcmp(kind, "functions") ||
+        !strcmp(kind, "domains") || !path || cbx_store_open(run->ctx, path, NULL, &store, NULL))
         return;
     if (!strcmp(kind, "runs") && !cbx_store_query_runs(store, NULL, &list, NULL)) {
         put(user, "latest");

@@ -93,6 +93,7 @@ def values_are_completed(p):
                           (["help", "comp"], ["compare"]), (["show", "--data", "nowhere", ""], []), (["trend", "--li"], [])):
         equal(ask(*words), wanted, " ".join(words))
     equal(ask("ingest", "--format", "hyper"), ["hyperfine"], "formats of importers")
+    equal(ask("export", "--format", "mark"), ["markdown"], "formats of exporters")
 
 
 def manual_names_the_settings(p):
