@@ -1,10 +1,15 @@
-/* Metric functions: the library's table for metrics.py, and the one call that all of them make. */
+/* Metric functions: the library's table for metrics.py, the one call that all of them make, states, and rows of Python functions. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/metrics/metrics.h"
+#include "calibrax/metrics/stateful/state.h"
 #include "calibrax/metrics/tokens.h"
+#include "python/objects.h"
 #include "python/transforms.h"
+
+#define ROW_NAME "calibrax_c.metric"
 
 /* ---- the table ---- */
 
@@ -111,24 +116,47 @@ static bool read_parameters(PyObject *list, double *v)
     return !PyErr_Occurred();
 }
 
-/* apply(name, operands, parameters, mask, weights, reduction, axis, keepdims, function) */
+static bool read_call_options(cx_call *c, cbx_metric_options *o)
+{
+    const cbx_array *mask = NULL, *weights = NULL;
+
+    if (!CX_GET(c, mask, weights)) return false;
+    o->mask = mask;
+    o->weights = weights;
+    return true;
+}
+
+/* The row of a name, or of what define() made; NULL with an exception. */
+static const cbx_metric_function *row_of(cx_call *c, cbx_ctx *ctx)
+{
+    PyObject *o = cx_arg(c, "metric");
+    const cbx_metric_function *m = NULL;
+    const char *name;
+
+    if (PyCapsule_CheckExact(o)) return PyCapsule_GetPointer(o, ROW_NAME);
+    name = PyUnicode_Check(o) ? PyUnicode_AsUTF8AndSize(o, NULL) : NULL;
+    if (!name) return cx_refuse(c, "metric", PyExc_TypeError, "a name", o), NULL;
+    if (cbx_metric_find(ctx, name, &m, &c->err)) cx_raise_for(c, c->err.status);
+    return m;
+}
+
+/* apply(metric, operands, parameters, mask, weights, reduction, axis, keepdims, function) */
 static PyObject *do_apply(cx_call *c)
 {
     PyObject *operands = cx_arg(c, "operands"), *parameters = cx_arg(c, "parameters"), *f = cx_arg(c, "function");
     const size_t n = (size_t)PyList_Size(operands);
     double v[CBX_METRIC_MAX_PARAMETERS] = { 0 };
-    const cbx_array *mask = NULL, *weights = NULL;
     cbx_metric_options o = { .parameters = v };
-    const cbx_metric_function *m = NULL;
-    const char *name = NULL;
+    const cbx_metric_function *m;
     unsigned reduction = 0;
     cx_ints axis = { 0 };
     bool keepdims = false;
     cbx_axes axes = { 0 };
     cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
+    cbx_ctx *ctx;
 
     if (!in || PyErr_Occurred() || PyList_Size(parameters) > CBX_METRIC_MAX_PARAMETERS) return NULL;
-    if (!CX_GET(c, name, mask, weights, reduction, keepdims) || !read_operands(c, operands, n, in) ||
+    if (!read_call_options(c, &o) || !CX_GET(c, reduction, keepdims) || !read_operands(c, operands, n, in) ||
         !read_parameters(parameters, v))
         return NULL;
     if (cx_arg(c, "axis")) {
@@ -138,15 +166,208 @@ static PyObject *do_apply(cx_call *c)
         for (int k = 0; k < axis.n; k++) axes.axis[k] = (int)axis.v[k];
         o.axes = &axes;
     }
-    o.mask = mask;
-    o.weights = weights;
     o.reduction = (cbx_metric_reduction)reduction;
     if (f) o.function = ((cx_recorded *)f)->fn;
-    c->name = name;
+    if (!(ctx = cx_ctx_borrow(c->st))) return NULL;
+    m = row_of(c, ctx);
+    cx_ctx_return(c->st, ctx);
+    if (!m) return NULL;
+    c->name = m->name;
     c->function = NULL; /* failures come with the library's sentence */
-    if (!cx_begin(c)) return NULL;
-    if (cbx_metric_find(c->ctx, name, &m, &c->err)) return cx_raise_for(c, c->err.status);
-    return cx_result(c, cbx_metric_apply(c->ctx, m, n, in, &o));
+    return cx_begin(c) ? cx_result(c, cbx_metric_apply(c->ctx, m, n, in, &o)) : NULL;
+}
+
+/* ---- states ---- */
+
+static PyObject *state_make(cx_call *c)
+{
+    double v[CBX_METRIC_MAX_PARAMETERS] = { 0 };
+    cbx_metric_options options = { .parameters = v };
+    PyObject *parameters = cx_arg(c, "parameters");
+    cx_object *o = cx_object_new(c->st, CX_METRIC_STATE);
+    const cbx_metric_function *m = o ? row_of(c, o->ctx) : NULL;
+    cbx_metric_state *handle = NULL;
+    cbx_status st;
+
+    if (!m || PyList_Size(parameters) > CBX_METRIC_MAX_PARAMETERS || !read_parameters(parameters, v)) {
+        Py_XDECREF((PyObject *)o);
+        return NULL;
+    }
+    st = cbx_metric_state_create(o->ctx, m, &options, &handle, &c->err);
+    o->handle = handle;
+    o->kept = Py_NewRef(cx_arg(c, "metric"));
+    return cx_object_made(o, st, &c->err);
+}
+
+static PyObject *state_update(cx_call *c)
+{
+    PyObject *operands = cx_arg(c, "operands");
+    const size_t n = (size_t)PyList_Size(operands);
+    cbx_metric_state *self = cx_handle(c);
+    cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
+    cbx_metric_options o = { 0 };
+
+    if (!self || !in || PyErr_Occurred() || !read_call_options(c, &o) || !read_operands(c, operands, n, in))
+        return NULL;
+    c->function = NULL;
+    return cx_none(c, cbx_metric_state_update(cx_object_self(c)->ctx, self, n, in, &o, &c->err));
+}
+
+static PyObject *state_merge(cx_call *c)
+{
+    cbx_metric_state *self = cx_handle(c);
+    cx_object *other = self ? cx_object_arg(c, "other", CX_METRIC_STATE) : NULL;
+
+    c->function = NULL;
+    return other ? cx_none(c, cbx_metric_state_merge(cx_object_self(c)->ctx, self, other->handle, &c->err)) : NULL;
+}
+
+static PyObject *state_compute(cx_call *c)
+{
+    cbx_metric_state *self = cx_handle(c);
+    cbx_array *r = NULL;
+
+    if (!self) return NULL;
+    c->function = NULL;
+    if (!cx_fine(c, cbx_metric_state_compute(cx_object_self(c)->ctx, self, &r, &c->err))) return NULL;
+    return cx_array_new(c->st, r);
+}
+
+CX_DO(state_reset, cbx_metric_state, (), (), (cbx_metric_state_reset(self), Py_NewRef(Py_None)))
+CX_DO(state_updates, cbx_metric_state, (), (), PyLong_FromSize_t(cbx_metric_state_updates(self)))
+
+/* clang-format off */
+#define STATE(X) \
+    X(update, "operands: list[Array | None], mask: Array | None = None, weights: Array | None = None", "None", state_update, 0, "Adds a batch.") \
+    X(merge, "other: State", "None", state_merge, 0, "Adds what another state has seen.") \
+    X(compute, "", "Array", state_compute, 0, "The metric of all that was added.") \
+    X(reset, "", "None", state_reset, 0, "As it was made.") \
+    X(updates, "", "int", state_updates, 0, "Number of batches.")
+CX_OBJECT_TYPE(metric_state, state, STATE, "_metrics", State, "metric: object, parameters: list[float | None]", cbx_metric_state_free,
+               "A metric over batches.")
+/* clang-format on */
+
+/* ---- rows of Python functions ---- */
+
+/* The code of a row: functions that run Python (_recording.rule). */
+typedef struct python_row {
+    cbx_metric_function row;
+    cbx_fn *code, *merge, *finish;
+} python_row;
+
+static void row_free(PyObject *capsule)
+{
+    python_row *r = PyCapsule_GetPointer(capsule, ROW_NAME);
+
+    for (size_t i = 0; i < CBX_METRIC_MAX_OPERANDS; i++) free((char *)(uintptr_t)r->row.operands[i].name);
+    free((char *)(uintptr_t)r->row.name);
+    free((char *)(uintptr_t)r->row.domain);
+    free((char *)(uintptr_t)r->row.summary);
+    cbx_fn_free(r->code);
+    cbx_fn_free(r->merge);
+    cbx_fn_free(r->finish);
+    free(r);
+}
+
+static cbx_array *run_python(cbx_ctx *ctx, const cbx_fn *f, size_t n, cbx_array *const *in)
+{
+    cbx_array *out = NULL;
+
+    cbx_fn_call(ctx, f, n, in, 1, &out);
+    return out;
+}
+
+static cbx_array *python_code(cbx_ctx *ctx, const cbx_metric_call *call)
+{
+    const python_row *r = call->metric->user;
+    return run_python(ctx, r->code, cbx_metric_operands(call->metric), call->in);
+}
+
+static cbx_array *python_merge(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, const cbx_array *b)
+{
+    const python_row *r = call->metric->user;
+    return run_python(ctx, r->merge, 2, (cbx_array *[]){ (cbx_array *)(uintptr_t)a, (cbx_array *)(uintptr_t)b });
+}
+
+static cbx_array *python_finish(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *state)
+{
+    const python_row *r = call->metric->user;
+    return run_python(ctx, r->finish, 1, (cbx_array *[]){ (cbx_array *)(uintptr_t)state });
+}
+
+/* A copy that the row keeps; NULL with an exception. */
+static char *own_text(PyObject *o)
+{
+    const char *text = o ? PyUnicode_AsUTF8AndSize(o, NULL) : NULL;
+    char *own = text ? strdup(text) : NULL;
+
+    if (text && !own) PyErr_NoMemory();
+    return own;
+}
+
+static bool read_row_operands(PyObject *list, cbx_metric_function *row)
+{
+    const Py_ssize_t n = PyList_Size(list);
+
+    if (n > CBX_METRIC_MAX_OPERANDS)
+        return PyErr_Format(PyExc_ValueError, "a metric has at most %d operands", CBX_METRIC_MAX_OPERANDS) != NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *pair = PyList_GetItem(list, i);
+        char *kind = own_text(PyTuple_GetItem(pair, 1));
+        unsigned k = 0;
+        if (!kind || !(row->operands[i].name = own_text(PyTuple_GetItem(pair, 0)))) {
+            free(kind);
+            return false;
+        }
+        while (k < CBX_OPERAND_KINDS && strcmp(cbx_operand_kind_name((cbx_operand_kind)k), kind) != 0) k++;
+        row->operands[i].kind = (cbx_operand_kind)k;
+        free(kind);
+        if (k == CBX_OPERAND_KINDS)
+            return PyErr_Format(PyExc_ValueError, "%R is no kind of operand", PyTuple_GetItem(pair, 1)) != NULL;
+    }
+    return true;
+}
+
+/* define(name, domain, summary, operands, form, code, merge, finish, direction, shapes, low, high) */
+static PyObject *do_define(cx_call *c)
+{
+    PyObject *code = cx_arg(c, "code"), *merge = cx_arg(c, "merge"), *finish = cx_arg(c, "finish"), *capsule;
+    python_row *r = calloc(1, sizeof *r);
+    unsigned direction, shapes, form;
+    cbx_ctx *ctx;
+    cbx_status st;
+
+    if (!r) return PyErr_NoMemory();
+    if (merge == Py_None) merge = NULL;
+    if (finish == Py_None) finish = NULL;
+    capsule = PyCapsule_New(r, ROW_NAME, row_free);
+    if (!capsule) {
+        free(r);
+        return NULL;
+    }
+    r->row.user = r;
+    r->row.name = own_text(cx_arg(c, "name"));
+    r->row.domain = own_text(cx_arg(c, "domain"));
+    r->row.summary = own_text(cx_arg(c, "summary"));
+    if (PyErr_Occurred() || !read_row_operands(cx_arg(c, "operands"), &r->row) ||
+        !CX_GET(c, direction, shapes, form, r->row.low, r->row.high) || !(ctx = cx_ctx_borrow(c->st))) {
+        Py_DECREF(capsule);
+        return NULL;
+    }
+    r->row.direction = (cbx_direction)direction;
+    r->row.shapes = (cbx_metric_shapes)shapes;
+    *(form == 0 ? &r->row.items : form == 1 ? &r->row.parts : &r->row.whole) = python_code;
+    st = cbx_fn_keep(ctx, ((cx_recorded *)code)->fn, &r->code, &c->err);
+    if (!st && merge) st = cbx_fn_keep(ctx, ((cx_recorded *)merge)->fn, &r->merge, &c->err);
+    if (!st && finish) st = cbx_fn_keep(ctx, ((cx_recorded *)finish)->fn, &r->finish, &c->err);
+    if (merge) r->row.merge = python_merge;
+    if (finish) r->row.finish = python_finish;
+    if (!st) st = cbx_metric_row_check(&r->row, &c->err);
+    cx_ctx_return(c->st, ctx);
+    if (!st) return capsule;
+    Py_DECREF(capsule);
+    c->function = NULL;
+    return cx_raise_for(c, st);
 }
 
 /* ---- texts ---- */
@@ -213,7 +434,8 @@ static PyObject *do_texts(cx_call *c)
 /* clang-format off */
 #define METRICS(X) \
     X(table, "", "list[dict[str, Any]]", do_table, 0, "The rows of all metric functions.") \
-    X(apply, "name: str, operands: list[Array | None], parameters: list[float | None], mask: Array | None = None, weights: Array | None = None, reduction: 'mean' | 'sum' | 'none' | 'batch_sum' = 'mean', axis: int | Sequence[int] | None = None, keepdims: bool = False, function: object | None = None", "Array", do_apply, 0, "A metric of arrays.") \
+    X(apply, "metric: object, operands: list[Array | None], parameters: list[float | None], mask: Array | None = None, weights: Array | None = None, reduction: 'mean' | 'sum' | 'none' | 'batch_sum' = 'mean', axis: int | Sequence[int] | None = None, keepdims: bool = False, function: object | None = None", "Array", do_apply, 0, "A metric of arrays.") \
+    X(define, "name: str, domain: str, summary: str, operands: list[tuple[str, str]], form: 'items' | 'parts' | 'whole', code: object, merge: object | None, finish: object | None, direction: 'higher' | 'lower' | 'info', shapes: 'same' | 'length' | 'rows' | 'free', low: float, high: float", "object", do_define, 0, "A row of Python functions.") \
     X(tokens, "texts: list[str | list[str]]", "list[Array]", do_tokens, 0, "Texts, or lists of words, as token numbers of one vocabulary.") \
     X(texts, "tokens: list[Array]", "Array", do_texts, 0, "Texts as the rows of one array, filled with -1.")
 /* clang-format on */

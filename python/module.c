@@ -56,7 +56,8 @@ PyObject *cx_add_namespace(cx_state *st, PyObject *parent, const char *name, PyM
              *m = NULL;
     const char *text = full ? PyUnicode_AsUTF8AndSize(full, NULL) : NULL, *last = strrchr(name, '.');
     const char *prefix = dotted ? PyUnicode_AsUTF8AndSize(dotted, NULL) : NULL;
-    PyObject *signatures = name[0] == '_' ? PyDict_New() : Py_NewRef(st->signatures); /* private ones are not published */
+    PyObject *signatures = name[0] == '_' ? PyDict_New()
+                                          : Py_NewRef(st->signatures); /* private ones are not published */
     bool fine = text && prefix && signatures;
 
     for (size_t i = 0; fine && i < n && tables[i]; i++) fine = cx_methods(tables[i], signatures, prefix) != NULL;

@@ -140,14 +140,17 @@ PyTypeObject *cx_type(cx_state *st, PyType_Spec *spec)
     const char *name = strchr(spec->name, '.') + 1;
     PyObject *dotted = PyUnicode_FromFormat("%s.", name);
     const char *prefix = dotted ? PyUnicode_AsUTF8AndSize(dotted, NULL) : NULL;
-    bool fine = prefix != NULL;
+    PyObject *signatures = name[0] == '_' ? PyDict_New()
+                                          : Py_NewRef(st->signatures); /* private ones are not published */
+    bool fine = prefix && signatures;
 
     for (PyType_Slot *s = spec->slots; fine && s->slot; s++) {
-        if (s->slot == Py_tp_methods) fine = cx_methods(s->pfunc, st->signatures, prefix) != NULL;
+        if (s->slot == Py_tp_methods) fine = cx_methods(s->pfunc, signatures, prefix) != NULL;
         if (s->slot != Py_tp_doc) continue;
-        s->pfunc = (void *)(uintptr_t)document(st->signatures, "", name, s->pfunc, NULL);
+        s->pfunc = (void *)(uintptr_t)document(signatures, "", name, s->pfunc, NULL);
         fine = s->pfunc != NULL;
     }
+    Py_XDECREF(signatures);
     Py_XDECREF(dotted);
     return fine ? (PyTypeObject *)PyType_FromModuleAndSpec(st->core, spec, NULL) : NULL;
 }

@@ -41,7 +41,7 @@ enum { CX_WAITS = 0, CX_LONG = 1, CX_SLOW = 1 << 9, CX_HEAVY = 1 << 17, CX_LIGHT
 #define CX_OBJECTS(X) \
     X(SEQUENCE, sequence) X(STREAM, stream) X(RESOURCE_MONITOR, resource_monitor) X(ENERGY_METER, energy_meter) X(ENERGY_MONITOR, energy_monitor) \
     X(COMPILATION, compilation) X(BISECTION, bisection) X(GPU, gpu) X(TIMELINE, timeline) X(WINDOW, window) X(ALERTS, alerts) X(HEALTH, health) \
-    X(SINK, sink) X(VALIDATION, validation) X(ELL, ell) X(RUN, run) X(STORE_TYPE, store) X(CHECK, check) X(REPORT, report)
+    X(SINK, sink) X(VALIDATION, validation) X(ELL, ell) X(RUN, run) X(STORE_TYPE, store) X(CHECK, check) X(REPORT, report) X(METRIC_STATE, metric_state)
 /* clang-format on */
 
 /* Records: immutable, with named fields (calibrax_c/_records.py). */

@@ -197,13 +197,25 @@ RESULTS = {
 }
 
 
+METRICS_BY_HAND = """class State:
+    def __init__(self, metric: str, **parameters: float | str) -> None: ...
+    def update(self, *operands: _Values, mask: _Values | None = None, weights: _Values | None = None) -> State: ...
+    def merge(self, other: State) -> State: ...
+    def compute(self) -> Array: ...
+    def reset(self) -> None: ...
+    @property
+    def updates(self) -> int: ...
+
+def register(name: str, *, items: Callable[..., Any] | None = None, parts: Callable[..., Any] | None = None, whole: Callable[..., Any] | None = None, merge: Callable[..., Any] | None = None, finish: Callable[..., Any] | None = None, operands: Sequence[tuple[str, str]] = ..., direction: str = 'lower', domain: str = 'user', summary: str = '', shapes: str = 'same', low: float = ..., high: float = ...) -> Callable[..., Array]: ...""".splitlines()
+
+
 def metrics_stub() -> str:
     """The functions of calibrax_c.metrics, which are made of the library's table."""
     types = {"float": "float", "int": "int", "bool": "bool"}
     options = {"mask": "_Values | None = None", "weights": "_Values | None = None", "reduction": "Literal['mean', 'sum', 'none', 'batch_sum'] = 'mean'",
                "axis": "int | Sequence[int] | None = None", "keepdims": "bool = False"}
     lines = ['"""Types of calibrax_c.metrics."""', "", "from collections.abc import Callable, Sequence", "from typing import Any, Literal, TypeAlias", "",
-             "from calibrax_c.array import Array", "", "_Values: TypeAlias = Any  # an array of any package, or a list of numbers", "", f"__all__ = {sorted(metrics._rows)!r}", ""]
+             "from calibrax_c.array import Array", "", "_Values: TypeAlias = Any  # an array of any package, or a list of numbers", "", f"__all__ = {['State', 'register', *sorted(metrics._rows)]!r}", "", *METRICS_BY_HAND, ""]
     for name, row in metrics._rows.items():
         parameters = {p[0]: p for p in row["parameters"]}
         parts, star = [], False

@@ -53,9 +53,6 @@ CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)
         { a, CBX_OPERAND_##kind, false }, { b, CBX_OPERAND_##kind, false }                                             \
     }
 
-/** False, with the reason, if a row cannot be used. */
-cbx_status cbx__metric_row_check(const cbx_metric_function *m, cbx_err *err);
-
 /* ---- operands ---- */
 
 /** Axes at the end of an operand of the kind that belong to one item: 1 for rows of vectors. */

@@ -221,6 +221,9 @@ CBX_API cbx_status cbx_metric_find(cbx_ctx *ctx, const char *name, const cbx_met
  */
 CBX_API cbx_status cbx_metric_register(cbx_ctx *ctx, const cbx_metric_function *m, bool replace, cbx_err *err);
 
+/** What cbx_metric_register requires of a row.  @return CBX_OK; CBX_EINVAL, with the reason */
+CBX_API cbx_status cbx_metric_row_check(const cbx_metric_function *m, cbx_err *err);
+
 /** Word of a kind: "labels"; "?" for a number outside the list.  Static text. */
 CBX_API const char *cbx_operand_kind_name(cbx_operand_kind kind);
 /** What operands of the kind are, as documentation has it. */

@@ -100,7 +100,7 @@ static bool is_identifier(const char *s)
     return s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")] == '\0';
 }
 
-cbx_status cbx__metric_row_check(const cbx_metric_function *m, cbx_err *err)
+cbx_status cbx_metric_row_check(const cbx_metric_function *m, cbx_err *err)
 {
     const int forms = !!m->items + !!m->parts + !!m->whole;
     bool optional = false;
@@ -130,7 +130,7 @@ cbx_status cbx__metric_row_check(const cbx_metric_function *m, cbx_err *err)
 
 cbx_status cbx_metric_register(cbx_ctx *ctx, const cbx_metric_function *m, bool replace, cbx_err *err)
 {
-    cbx_status st = m ? cbx__metric_row_check(m, err) : cbx_fail(err, CBX_EINVAL, "the metric is NULL");
+    cbx_status st = m ? cbx_metric_row_check(m, err) : cbx_fail(err, CBX_EINVAL, "the metric is NULL");
     registered *r = st ? NULL : registered_of(ctx, true);
     const cbx_metric_function *old;
 

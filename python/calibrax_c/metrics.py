@@ -8,13 +8,14 @@ transforms of calibrax_c, except for those that read values (their documentation
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from typing import TYPE_CHECKING, Any
 
 from . import _core, array  # type: ignore[attr-defined]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _TYPES = {"float": float, "int": int, "bool": bool, "choice": str}
 _OPTIONS = {"mask": None, "weights": None, "reduction": "mean", "axis": None, "keepdims": False}
@@ -117,7 +118,7 @@ def _make(row: dict[str, Any]) -> Callable[..., Any]:
         numbers = [_number(name, p, given.get(p[0])) for p in row["parameters"]]
         function = _recorded(given["function"], arrays[0]) if row["function"] else None
         mask, weights = _operand(given.get("mask")), _operand(given.get("weights"))
-        return _core._metrics.apply(name, arrays, numbers, mask, weights, given.get("reduction", "mean"), given.get("axis"), given.get("keepdims", False), function)
+        return _core._metrics.apply(row.get("code", name), arrays, numbers, mask, weights, given.get("reduction", "mean"), given.get("axis"), given.get("keepdims", False), function)
 
     metric.__name__ = metric.__qualname__ = name
     metric.__module__ = __name__
@@ -137,7 +138,98 @@ def _documentation(row: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-__all__ = sorted(_rows)  # noqa: PLE0605
-for _name, _row in _rows.items():
-    globals()[_name] = _make(_row)
+class State:
+    """A metric over batches and shards.
+
+    update(*operands, mask=None, weights=None) adds a batch, merge(other) what another state has seen, compute() is the metric of
+    all that was added, reset() begins again.  A state keeps sums where the metric allows, else all operands: its page in the
+    documentation shows which.  Batches and shards may come in any order.
+    """
+
+    def __init__(self, metric: str, **parameters: Any) -> None:
+        row = _row(metric)
+        known = {p[0]: p for p in row["parameters"]}
+        if unknown := sorted(parameters.keys() - known.keys()):
+            raise TypeError(f"{metric}: there is no parameter '{unknown[0]}'")
+        self._names = [o[0] for o in row["operands"]]
+        self._metric = metric
+        numbers = [_number(metric, p, parameters.get(n)) for n, p in known.items()]
+        self._state = _core._metrics.State(row.get("code", metric), numbers)
+
+    def update(self, *operands: Any, mask: Any = None, weights: Any = None) -> State:
+        if len(operands) > len(self._names):
+            raise TypeError(f"{self._metric} takes {len(self._names)} operands, got {len(operands)}")
+        self._state.update([_operand(o) for o in operands], _operand(mask), _operand(weights))
+        return self
+
+    def merge(self, other: State) -> State:
+        self._state.merge(other._state)
+        return self
+
+    def compute(self) -> Any:
+        return self._state.compute()
+
+    def reset(self) -> None:
+        self._state.reset()
+
+    @property
+    def updates(self) -> int:
+        """Number of batches, those of merged states included."""
+        return self._state.updates()
+
+    def __repr__(self) -> str:
+        return f"State({self._metric!r}, {self.updates} batches)"
+
+
+def _row(metric: str) -> dict[str, Any]:
+    if metric not in _rows:
+        near = difflib.get_close_matches(metric, _rows, 1)
+        raise ValueError(f"there is no metric {metric!r}" + (f": did you mean {near[0]!r}?" if near else ""))
+    return _rows[metric]
+
+
+def register(
+    name: str,
+    *,
+    items: Callable[..., Any] | None = None,
+    parts: Callable[..., Any] | None = None,
+    whole: Callable[..., Any] | None = None,
+    merge: Callable[..., Any] | None = None,
+    finish: Callable[..., Any] | None = None,
+    operands: Sequence[tuple[str, str]] = (("predictions", "real"), ("targets", "real")),
+    direction: str = "lower",
+    domain: str = "user",
+    summary: str = "",
+    shapes: str = "same",
+    low: float = float("-inf"),
+    high: float = float("inf"),
+) -> Callable[..., Any]:
+    """Makes a metric of functions of Arrays, which then has all that a built-in one has: masks and weights, states, derivatives.
+
+    items(*operands) gives a number for each item, whose mean is the metric, or finish(mean); parts(*operands) an array that determines the
+    result finish(parts), of batches joined by merge(a, b), or added; whole(*operands) the result.  Returns the function, which is also
+    metrics.<name>.
+    """
+    given = [(form, code) for form, code in (("items", items), ("parts", parts), ("whole", whole)) if code]
+    if len(given) != 1:
+        raise TypeError(f"register: {name!r} needs one of items, parts and whole")
+    if name in _rows and "code" not in _rows[name]:
+        raise ValueError(f"register: there is a built-in metric {name!r}")
+    form, code = given[0]
+    operands = [tuple(o) for o in operands]
+
+    def rule(fun: Callable[..., Any] | None, n: int) -> Any:
+        return fun and _core._recording.rule(name, lambda *x: [array.asarray(fun(*x), dtype="float64")], n, 1, 0)
+
+    capsule = _core._metrics.define(name, domain, summary or name, operands, form, rule(code, len(operands)), rule(merge, 2), rule(finish, 1), direction, shapes, low, high)
+    _rows[name] = {"name": name, "domain": domain, "summary": summary or name, "formula": "", "notes": None, "source": None, "example": None, "function": None, "direction": direction,
+                   "form": form, "axioms": 0, "invariances": 0, "flags": 0, "shapes": 0, "range": (low, high), "parameters": [], "code": capsule,
+                   "operands": [(n, kind, kind, False) for n, kind in operands]}
+    globals()[name] = function = _make(_rows[name])
+    return function
+
+
+__all__ = ["State", "register", *sorted(_rows)]  # noqa: PLE0604
+for _name in _rows:
+    globals()[_name] = _make(_rows[_name])
 

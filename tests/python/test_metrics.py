@@ -1,0 +1,92 @@
+"""calibrax_c.metrics: functions, states, and metrics of Python functions.  Prints TAP."""
+
+from __future__ import annotations
+
+import math
+import unittest
+
+import calibrax_c as cx
+import tap
+from calibrax_c import array as xp
+from calibrax_c import metrics
+
+NAN = math.nan
+P, T = [2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]
+
+
+class Functions(unittest.TestCase):
+    def test_values_and_options(self):
+        self.assertEqual(float(metrics.mse(P, T)), 0.375)
+        self.assertEqual(float(metrics.mse(predictions=P, targets=T, weights=[1, 0, 1, 1])), 1.25 / 3)
+        self.assertEqual(float(metrics.mse([NAN, 2], [1, 1], mask=[0, 1])), 1.0)
+        self.assertEqual(metrics.mae([[1, 2], [3, 4]], [[1, 1], [1, 1]], axis=1).tolist(), [0.5, 2.5])
+        self.assertEqual(float(metrics.f1_score([0, 2, 1], [0, 1, 1], average="macro")), (1 + 2 / 3 + 0) / 3)
+
+    def test_transforms(self):
+        p, t = xp.asarray(P), xp.asarray(T)
+        slope = cx.grad(metrics.mse)(p, t)
+        self.assertEqual(slope.tolist(), [2 * (a - b) / 4 for a, b in zip(P, T, strict=True)])
+        self.assertEqual(float(cx.jit(metrics.rmse)(p, t)), float(metrics.rmse(P, T)))
+        self.assertEqual(cx.vmap(metrics.mae)(xp.stack([p, t]), xp.stack([t, t])).tolist(), [0.5, 0.0])
+
+    def test_functions_of_the_user(self):
+        square = metrics.bregman_divergence([1.0, 2.0], [0.0, 4.0], function=lambda x: xp.sum(x * x))
+        self.assertEqual(float(square), 5.0)
+
+    def test_faults(self):
+        for call, error, words in (
+            (lambda: metrics.mse([1, 2], [1]), ValueError, "'predictions' and 'targets' must have one shape"),
+            (lambda: metrics.mse([1]), TypeError, "mse: missing a required argument: 'targets'"),
+            (lambda: metrics.huber_loss(P, T, delta=0), ValueError, "'delta' must be above 0"),
+            (lambda: metrics.f1_score([0, 1], [0, 1], average="none"), ValueError, "'average' must be one of"),
+            (lambda: metrics.accuracy([0.5], [1]), TypeError, "must be class numbers"),
+            (lambda: metrics.State("msee"), ValueError, "did you mean 'mse'"),
+            (lambda: metrics.State("mse").compute(), ValueError, "nothing was added"),
+            (lambda: metrics.register("mse", items=abs), ValueError, "built-in"),
+            (lambda: metrics.register("x"), TypeError, "one of items, parts and whole"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                call()
+
+
+class States(unittest.TestCase):
+    def test_batches_and_shards(self):
+        a, b = metrics.State("r_squared"), metrics.State("r_squared")
+        a.update(P[:2], T[:2])
+        b.update(P[2:], T[2:])
+        self.assertAlmostEqual(float(a.merge(b).compute()), float(metrics.r_squared(P, T)), 14)
+        self.assertEqual(a.updates, 2)
+        a.reset()
+        self.assertEqual(repr(a), "State('r_squared', 0 batches)")
+
+    def test_all_data(self):
+        s = metrics.State("roc_auc")
+        s.update([0.1, 0.4], [0, 0]).update([0.35, 0.8], [1, 1])
+        self.assertEqual(float(s.compute()), 0.75)
+
+
+class Registered(unittest.TestCase):
+    def test_of_items(self):
+        cube = metrics.register("cubic_error", items=lambda p, t: abs(p - t) ** 3, low=0)
+        self.assertEqual(float(cube([1.0, 2.0], [0.0, 4.0])), 4.5)
+        self.assertEqual(float(cube([1.0, NAN], [0.0, 4.0], mask=[1, 0])), 1.0)
+        self.assertEqual(float(metrics.State("cubic_error").update([1.0], [0.0]).update([2.0], [4.0]).compute()), 4.5)
+        slope = cx.grad(cube)(xp.asarray([1.0, 2.0]), xp.asarray([0.0, 4.0]))
+        self.assertEqual(slope.tolist(), [1.5, -6.0])
+
+    def test_of_parts(self):
+        spread = metrics.register("spread", parts=lambda x: xp.stack([xp.min(x), xp.max(x)]), merge=lambda a, b: xp.stack([xp.minimum(a[0], b[0]), xp.maximum(a[1], b[1])]),
+                                  finish=lambda s: s[1] - s[0], operands=[("x", "real")], direction="info")
+        self.assertEqual(float(spread([3.0, 1.0, 7.0])), 6.0)
+        self.assertEqual(float(metrics.State("spread").update([3.0]).update([1.0, 7.0]).compute()), 6.0)
+
+    def test_exceptions_pass(self):
+        def wrong(p, t):
+            raise KeyError("mine")
+
+        with self.assertRaisesRegex(KeyError, "mine"):
+            metrics.register("wrong", whole=wrong)([1.0], [1.0])
+
+
+if __name__ == "__main__":
+    tap.main()
