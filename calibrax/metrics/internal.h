@@ -35,6 +35,7 @@ typedef struct cbx__metric_table {
     X(graph)                                                                                                           \
     X(image)                                                                                                           \
     X(text)                                                                                                            \
+    X(audio)                                                                                                           \
     X(ranking)                                                                                                         \
     X(fairness)                                                                                                        \
     X(uncertainty)                                                                                                     \
