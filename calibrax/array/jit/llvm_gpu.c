@@ -14,7 +14,7 @@
 #include "calibrax/base/text.h"
 #include "calibrax/base/version.h"
 
-#define PTX_VERSION 1 /* of what is made of a nest: raise it with every change of the functions that are emitted */
+#define PTX_VERSION 3 /* of what is made of a nest: raise it with every change of the functions that are emitted */
 enum { SUMS = 8, FUNCTIONS = 3, GLOBAL = 1 /* an address space */ };
 
 /* The function that is being made. */
@@ -521,6 +521,27 @@ static cbx_status make_module(cbx_ctx *ctx, cbx__llvm *l, const cbx__llvm_target
     return st;
 }
 
+/*
+ * PTX with absolute values as operations on bits: NVIDIA's assembler (12.9, 13.0) assumes that the
+ * result of abs.f32 is at least 0, also where it is NaN, and LLVM makes abs of such operations.
+ */
+static void put_ptx(cbx_text *out, const char *ptx, size_t len)
+{
+    static const char name[] = "abs.f";
+    const char *end = ptx + len, *at;
+
+    while ((at = memmem(ptx, (size_t)(end - ptx), name, sizeof name - 1))) {
+        const char *operands = at + sizeof name + 1, *stop = memchr(at, ';', (size_t)(end - at));
+        const bool wide = at[sizeof name - 1] == '6';
+        cbx_text_add(out, ptx, (size_t)(at - ptx));
+        cbx_text_puts(out, wide ? "and.b64" : "and.b32");
+        cbx_text_add(out, operands, (size_t)(stop - operands));
+        cbx_text_puts(out, wide ? ", 0x7fffffffffffffff" : ", 0x7fffffff");
+        ptx = stop;
+    }
+    cbx_text_add(out, ptx, (size_t)(end - ptx));
+}
+
 static cbx_status compile(cbx_ctx *ctx, bool host, size_t n, const cbx__nest *const *nests, cbx_text *out, cbx_err *err)
 {
     const cbx__llvm_target *target = NULL;
@@ -538,7 +559,10 @@ static cbx_status compile(cbx_ctx *ctx, bool host, size_t n, const cbx__nest *co
         l->c.ContextDispose(g.e.context);
     }
     if (!st) {
-        cbx_text_add(out, l->c.GetBufferStart(image), l->c.GetBufferSize(image));
+        if (host)
+            cbx_text_add(out, l->c.GetBufferStart(image), l->c.GetBufferSize(image));
+        else
+            put_ptx(out, l->c.GetBufferStart(image), l->c.GetBufferSize(image));
         l->c.DisposeMemoryBuffer(image);
     }
     cbx__llvm_leave();
