@@ -126,7 +126,12 @@ void gpu_needs_llvm(void)
 cbx__gpu *gpu_played(void) { return &played; }
 size_t gpu_played_launches(void) { return launches; }
 size_t gpu_played_open(void) { return open_count; }
-void gpu_played_fail(size_t after) { fail_after = after; }
+bool gpu_played_fail(size_t after)
+{
+    const bool waits = fail_after != SIZE_MAX;
+    fail_after = after;
+    return waits;
+}
 
 /* ---- the real one ---- */
 

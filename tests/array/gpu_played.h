@@ -15,8 +15,8 @@ cbx__gpu *gpu_played(void);
 size_t gpu_played_launches(void);
 /* Blocks of memory and modules that were not given back. */
 size_t gpu_played_open(void);
-/* The device call number `after` from now on fails; SIZE_MAX: none does. */
-void gpu_played_fail(size_t after);
+/* The device call number `after` from now on fails; SIZE_MAX: none does.  Returns whether an earlier one was still to come. */
+bool gpu_played_fail(size_t after);
 
 /* Skips the test with the reason where there is no LLVM. */
 void gpu_needs_llvm(void);

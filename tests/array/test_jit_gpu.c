@@ -290,6 +290,62 @@ static void without_llvm_the_cpu_runs(void **state)
     cbx_array_free(in);
 }
 
+/* ---- failures ---- */
+
+/* Folds of rows, made and run on the played device in the caller's context. */
+static cbx_status make_and_run(cbx_ctx *c, void *user)
+{
+    const fold_case f = { 2, { 37, 300 }, 2, CBX_F64, "rows" };
+    cbx_array *in = NULL, *have[FOLDS] = { 0 };
+    const cbx_array_desc d = { f.dtype, f.ndim, { f.shape[0], f.shape[1] } };
+    cbx__traced traced = { 0 };
+    cbx__program *p = NULL;
+    cbx__graph *simple = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = cbx_array_create(c, &d, &in, &err);
+
+    (void)user;
+    if (!st) memset(cbx_array_data_mut(in), 0, cbx_array_bytes(in));
+    if (!st) st = cbx__trace_fn(c, CBX_FN(fold_all, (void *)(uintptr_t)&f, 1, FOLDS), &d, &traced, &err);
+    if (!st) st = cbx__graph_simplify(c, traced.graph, &simple, &err);
+    cbx__traced_clear(c, &traced);
+    if (!st) st = cbx__program_create(c, simple, &cbx__emitter_interpreter, CBX__LONGEST, &p, &err);
+    for (int run = 0; run < 2 && !st; run++) {
+        st = cbx__program_run(c, p, gpu_played(), &in, have, &err);
+        if (!st) cbx__arrays_free(FOLDS, have);
+    }
+    if (st) CHECK(err.message[0], "a sentence");
+    cbx__program_free(p);
+    cbx__graph_unref(simple);
+    cbx_array_free(in);
+    CHECK_INT(gpu_played_open(), 0, "blocks and modules that are left");
+    return st;
+}
+
+static void memory_may_end(void **state)
+{
+    (void)state;
+    gpu_needs_llvm();
+    CHECK_GT(cbx_test_fail_each(make_and_run, NULL, "folds on a device"), 20, "it allocates");
+}
+
+/* Each call of the device fails once. */
+static void the_device_may_fail(void **state)
+{
+    (void)state;
+    size_t calls = 0;
+
+    gpu_needs_llvm();
+    for (;; calls++) {
+        gpu_played_fail(calls);
+        const cbx_status st = make_and_run(ctx, NULL);
+        const bool over = gpu_played_fail(SIZE_MAX);
+        CHECK_STATUS(st, over ? CBX_OK : CBX_ENOMEM, "a call that fails");
+        if (over) break;
+    }
+    CHECK_GT(calls, 30, "calls");
+}
+
 /* ---- PTX ---- */
 
 /* No instruction rounds otherwise than as IEEE 754 says: none may be fused, flushed or approximate.  Nor is there an absolute
@@ -483,6 +539,8 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(folds_on_a_gpu_give_the_same_bits),
         cmocka_unit_test(comparisons_on_a_played_gpu_see_nan),
         cmocka_unit_test(comparisons_on_a_gpu_see_nan),
+        cmocka_unit_test(memory_may_end),
+        cmocka_unit_test(the_device_may_fail),
         cmocka_unit_test(ptx_is_written),
         cmocka_unit_test(ptxas_accepts_it),
     };
