@@ -469,7 +469,7 @@ static PyObject *jitted_repr(PyObject *self) { return PyUnicode_FromFormat("<jit
 /* clang-format off */
 #define METHODS(X) \
     X(clear_cache, "", "None", do_clear_cache, 0, "Forgets what was traced: the next call traces again.\n\n>>> f = cx.jit(lambda x: x + 1)\n>>> f.clear_cache()") \
-    X(dump, "*args: Any, stage: 'graph' | 'fused' | 'kernels' | 'c' | 'llvm' | 'assembly' | 'simplified' = 'graph'", "str", do_dump, 0, "What the function does for such arguments, one line for each operation.\n\n>>> print(cx.jit(lambda x: x * x).dump(xp.ones(3)), end='')\n<lambda>(%0:float64 (3,))\n  %1:float64 (3,) = multiply %0 %0\n  return %1:float64 (3,)")
+    X(dump, "*args: Any, stage: 'graph' | 'fused' | 'kernels' | 'c' | 'llvm' | 'assembly' | 'simplified' | 'ptx' = 'graph'", "str", do_dump, 0, "What the function does for such arguments, one line for each operation.\n\n>>> print(cx.jit(lambda x: x * x).dump(xp.ones(3)), end='')\n<lambda>(%0:float64 (3,))\n  %1:float64 (3,) = multiply %0 %0\n  return %1:float64 (3,)")
 /* clang-format on */
 METHODS(CX_OF_TYPE)
 static PyMethodDef jitted_methods[] = { METHODS(CX_OF_TYPE_ROW){ "_remember", jitted_remember, METH_VARARGS, NULL },

@@ -319,11 +319,14 @@ typedef enum cbx_dump_kind {
     CBX_DUMP_GRAPH, /* operations as they were traced */
     /* steps: kernels with what they load, store and fold, and single operations */
     CBX_DUMP_FUSED,
-    CBX_DUMP_KERNELS,   /* the same with the instructions of kernels */
-    CBX_DUMP_C,         /* kernels as C */
-    CBX_DUMP_LLVM,      /* kernels as LLVM IR */
-    CBX_DUMP_ASSEMBLY,  /* kernels as machine code of this machine */
-    CBX_DUMP_SIMPLIFIED /* operations as they are compiled, whose numbers the steps have */
+    CBX_DUMP_KERNELS,  /* the same with the instructions of kernels */
+    CBX_DUMP_C,        /* kernels as C */
+    CBX_DUMP_LLVM,     /* kernels as LLVM IR */
+    CBX_DUMP_ASSEMBLY, /* kernels as machine code of this machine */
+    /* operations as they are compiled, whose numbers the steps have */
+    CBX_DUMP_SIMPLIFIED,
+    /* kernels as PTX for GPUs; those that run on the CPU are comments */
+    CBX_DUMP_PTX
 } cbx_dump_kind;
 
 CBX_END_DECLS

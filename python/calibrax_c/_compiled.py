@@ -13,7 +13,7 @@ from ._tracing import Structure, Traced, flatten, name_of, operands, unflatten
 _step = _core._recording
 
 
-STAGES = ("graph", "fused", "kernels", "c", "llvm", "assembly", "simplified")
+STAGES = ("graph", "fused", "kernels", "c", "llvm", "assembly", "simplified", "ptx")
 
 
 def dump(fun: Any, args: tuple[Any, ...], stage: str = "graph") -> str:

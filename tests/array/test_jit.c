@@ -569,7 +569,7 @@ static void stages_can_be_read(void **state)
         { CBX_DUMP_GRAPH, "multiply" },      { CBX_DUMP_FUSED, "kernel over (3)" },
         { CBX_DUMP_KERNELS, "mul.float64" }, { CBX_DUMP_C, "double" },
         { CBX_DUMP_LLVM, "fmul" },           { CBX_DUMP_ASSEMBLY, "ret" },
-        { CBX_DUMP_SIMPLIFIED, "multiply" },
+        { CBX_DUMP_SIMPLIFIED, "multiply" }, { CBX_DUMP_PTX, "mul.rn.f64" },
     };
     cbx_ctx *c = context();
     cbx_err err = CBX_ERR_INIT;

@@ -451,6 +451,25 @@ static void steps_text(const cbx__program *p, bool kernels, cbx_text *out)
     }
 }
 
+static cbx_status ptx_text(cbx_ctx *ctx, const cbx__program *p, cbx_text *out, cbx_err *err)
+{
+    const cbx__nest **taken = cbx_mem_calloc(&p->al, p->nnests + 1, sizeof *taken);
+    bool any = false;
+    cbx_status st;
+
+    if (!taken) return cbx_fail_nomem(err, "the kernels of a compiled function");
+    for (size_t i = 0; i < p->nnests; i++) {
+        cbx_err why = CBX_ERR_INIT;
+        if (cbx__gpu_takes(&p->nests[i], &why))
+            cbx_text_printf(out, "// kernel %zu runs on the CPU: %s\n", i, why.message);
+        else
+            taken[i] = &p->nests[i], any = true;
+    }
+    st = any ? cbx__gpu_code(ctx, false, p->nnests, taken, out, err) : cbx_text_check(out, err);
+    cbx_mem_free(&p->al, taken, (p->nnests + 1) * sizeof *taken);
+    return st;
+}
+
 cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind kind, cbx_text *out, cbx_err *err)
 {
     static const struct {
@@ -470,6 +489,7 @@ cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind 
         steps_text(p, kind == CBX_DUMP_KERNELS, out);
         return CBX_OK;
     }
+    if (kind == CBX_DUMP_PTX) return ptx_text(ctx, p, out, err);
     if ((size_t)kind >= CBX_LEN(texts) || !texts[kind].by)
         return cbx_fail(err, CBX_EUNSUPPORTED, "a compiled function has no stage %d", (int)kind);
     kernels = cbx_mem_calloc(&p->al, p->nnests + 1, sizeof *kernels);
