@@ -26,23 +26,23 @@ typedef struct cbx__metric_table {
 /* The domains in the order of the documentation: one file each in functional/. */
 #define CBX__METRIC_DOMAINS(X)                                                                                         \
     X(general)                                                                                                         \
+    X(audio)                                                                                                           \
     X(calibration)                                                                                                     \
     X(classification)                                                                                                  \
     X(clustering)                                                                                                      \
     X(distance)                                                                                                        \
+    X(divergence)                                                                                                      \
+    X(fairness)                                                                                                        \
     X(geometric)                                                                                                       \
-    X(manifold)                                                                                                        \
     X(graph)                                                                                                           \
     X(image)                                                                                                           \
-    X(text)                                                                                                            \
-    X(audio)                                                                                                           \
-    X(ranking)                                                                                                         \
-    X(fairness)                                                                                                        \
-    X(uncertainty)                                                                                                     \
-    X(segmentation)                                                                                                    \
-    X(divergence)                                                                                                      \
     X(information)                                                                                                     \
-    X(statistical)
+    X(manifold)                                                                                                        \
+    X(ranking)                                                                                                         \
+    X(segmentation)                                                                                                    \
+    X(statistical)                                                                                                     \
+    X(text)                                                                                                            \
+    X(uncertainty)
 
 #define CBX__METRIC_DECLARE(domain) extern const cbx__metric_table cbx__metrics_##domain;
 CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)

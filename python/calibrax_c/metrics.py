@@ -98,6 +98,7 @@ def _numbered(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
 def _recorded(function: Any, like: Any) -> Any:
     from ._tracing import Traced, flatten
 
+    like = array.asarray(like, dtype=array.float64)
     _, structure = flatten(((like,), {}))
     return Traced(function, [like], structure).fn
 

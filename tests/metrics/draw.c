@@ -232,11 +232,21 @@ void set_needs(const cbx_metric_function *m, cbx_metric_options *o)
 {
     static const cbx_fn elements = { "generator", of_elements, NULL, 1, 1, NULL };
     static const cbx_fn arrays = { "generator", of_arrays, NULL, 1, 1, NULL };
+    static const struct {
+        const char *parameter;
+        double value;
+    } values[] = {
+        { "splits", 2 }, /* there are few items */
+        { "regularization", 1 },
+        { "threshold", 1e-10 }, /* gradients have the error of the iterations */
+    };
     static double parameters[CBX_METRIC_MAX_PARAMETERS];
 
     for (size_t i = 0; i < CBX_METRIC_MAX_PARAMETERS; i++) {
         const char *name = i < cbx_metric_parameters(m) ? m->parameters[i].name : "";
         parameters[i] = counts_labels(name) ? (has_many_classes(m) ? CLASSES : 2) : NAN;
+        for (size_t k = 0; k < CBX_LEN(values); k++)
+            if (strcmp(name, values[k].parameter) == 0) parameters[i] = values[k].value;
     }
     if (!o->parameters) o->parameters = parameters;
     if (m->function) o->function = strcmp(m->name, "f_divergence") == 0 ? &elements : &arrays;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "calibrax/array/transform.h"
 #include "fail_alloc.h"
 
 static cbx_err err;
@@ -67,6 +68,15 @@ static const edge edges[] = {
     { "rouge_n", "1: 3; 1: 3", 1, NULL },
     { "distinct_n", "0:", 0, NULL },
     { "perplexity", "2: -1e3 -1e3", INFINITY, NULL },
+    { "kl_divergence", "2: 0.5 0.5; 2: 1 0", INFINITY, NULL },
+    { "kl_divergence", "2: 0.5 0.6; 2: 1 0", 0, "kl_divergence: the sum of 'p' is 1.1, not 1: divide by it" },
+    { "renyi_divergence", "2: 1 0; 2: 0 1", INFINITY, NULL },
+    { "wasserstein_1d", "2: 0 1; 2: 0 1; 3: 1 1 1", 0, "wasserstein_1d: 'x_weights' must have 2 elements, as 'x'" },
+    { "mmd_squared_unbiased", "1 1: 0; 2 1: 0 1", 0, "mmd_squared_unbiased: 'x' must have at least 2 points, got 1" },
+    { "normalized_mutual_information", "1 1: 1", 1, NULL },
+    { "normalized_mutual_information", "1 2: 0.5 0.5", 0, NULL },
+    { "pearson_correlation", "2: 1 1; 2: 1 2", NAN, NULL },
+    { "skewness", "3: 2 2 2", 0, NULL },
     { "resistance_distance", "1 2: 1 2", 0, "resistance_distance: 'adjacency' must be square, not 1 by 2" },
     { "ndcg", "3: 1 2 3; 3: 0 0 0", 0, NULL },
     { "ndcg", "2: 1 1; 2: 1 0", 0.5 + 0.31546487678572871, NULL }, /* half of the places 1 and 2 */
@@ -158,6 +168,39 @@ static void every_edge(void **state)
     cbx_ctx_free(ctx);
 }
 
+/* Updates that do not come to an end: an error with data, NaN in a trace. */
+static void sinkhorn_must_end(void **state)
+{
+    const double parameters[] = { 0.1, 3, 1e-4 }, x[] = { 0, 1, 4 }, y[] = { 2, 3, 9 };
+    const cbx_metric_options o = { .parameters = parameters };
+    const cbx_metric_function *m;
+    cbx_fn *f = NULL, *compiled = NULL;
+    cbx_array *in[2], *r = NULL;
+    cbx_ctx *ctx = NULL;
+    double v;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    in[0] = array_of(ctx, 2, (const size_t[]){ 3, 1 }, x, false);
+    in[1] = array_of(ctx, 2, (const size_t[]){ 3, 1 }, y, false);
+    CHECK_STATUS(cbx_metric_value(ctx, "sinkhorn_divergence", 2, in, &o, &v, &err), CBX_EDOM, "three updates");
+    CHECK_STR(err.message,
+              "sinkhorn_divergence: the error of the marginals is inf after 3 updates, above 'threshold' 0.0001: raise "
+              "'max_iter' or 'regularization'",
+              "its sentence");
+    CHECK_OK(cbx_metric_find(ctx, "sinkhorn_divergence", &m, &err), &err, "the row");
+    CHECK_OK(cbx_metric_fn(ctx, m, 2, &o, &f, &err), &err, "as a function");
+    CHECK_OK(cbx_jit(ctx, f, &compiled, &err), &err, "compiled");
+    CHECK_OK(cbx_fn_run(ctx, compiled, 2, in, 1, &r, &err), &err, "a call");
+    CHECK(isnan(*(const double *)cbx_array_data(r)), "NaN in a trace");
+    cbx_array_free(r);
+    cbx_fn_free(compiled);
+    cbx_fn_free(f);
+    cbx_array_free(in[0]);
+    cbx_array_free(in[1]);
+    cbx_ctx_free(ctx);
+}
+
 /* Metrics with code in C, which takes memory of its own; the operands are another context's. */
 typedef struct drawn_call {
     const cbx_metric_function *metric;
@@ -198,6 +241,7 @@ TEST_FILE(.seconds = 300)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_edge),
+        cmocka_unit_test(sinkhorn_must_end),
         cmocka_unit_test(memory_may_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* Divergences: how far one distribution is from another, given as probabilities or as samples. */
-#include "calibrax/metrics/functional/counts.h"
+#include "calibrax/array/random.h"
+#include "calibrax/metrics/functional/samples.h"
 
 /* ---- of probabilities p and q ---- */
 
@@ -51,29 +52,48 @@ static cbx_array *chi_squared(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_sum(ctx, cbx_divide(ctx, cbx_square(ctx, d), cbx_where(ctx, equal, one, c->in[1])), NULL);
 }
 
-/* log(sum p^a q^(1 - a)) / (a - 1); at a = 1 its limit, the Kullback-Leibler divergence. */
+/* log(sum p^a q^(1 - a)) / (a - 1), of logarithms, which neither overflow nor vanish; at 1 and infinity its limits. */
 static cbx_array *renyi(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const double a = c->parameters[0];
-    const cbx_array *p = c->in[0], *q = c->in[1], *zero = cbx__number(ctx, 0), *one = cbx__number(ctx, 1), *terms;
-    const cbx_array *no_p = cbx_equal_scalar(ctx, p, 0), *no_q = cbx_equal_scalar(ctx, q, 0);
-    const cbx_array *none = a < 1 ? cbx_logical_or(ctx, no_p, no_q) : no_p;
+    const cbx_array *p = c->in[0], *q = c->in[1], *zero = cbx__number(ctx, 0), *one = cbx__number(ctx, 1);
+    const cbx_array *no_p = cbx_equal_scalar(ctx, p, 0), *no_q = cbx_equal_scalar(ctx, q, 0), *none, *t, *high;
 
     if (a == 1) return kl(ctx, c);
-    p = cbx_where(ctx, none, one, p);
-    q = cbx_where(ctx, none, one, q);
-    terms = cbx_multiply(ctx, cbx_pow_scalar(ctx, p, a), cbx_pow_scalar(ctx, q, 1 - a));
-    terms = cbx_where(ctx, none, zero, terms);
-    return cbx_divide(ctx, cbx_log(ctx, cbx_sum(ctx, terms, NULL)), cbx__number(ctx, a - 1));
+    none = a < 1 ? cbx_logical_or(ctx, no_p, no_q) : no_p;
+    p = cbx_log(ctx, cbx_where(ctx, none, one, p));
+    q = cbx_log(ctx, cbx_where(ctx, none, one, q));
+    if (isinf(a))
+        t = cbx_subtract(ctx, p, q);
+    else
+        t = cbx_add(ctx, cbx_multiply_scalar(ctx, p, a), cbx_multiply_scalar(ctx, q, 1 - a));
+    t = cbx_where(ctx, none, cbx__number(ctx, -INFINITY), t);
+    if (isinf(a)) return cbx_maximum_scalar(ctx, cbx_max(ctx, t, NULL), 0);
+    high = cbx_max(ctx, cbx_stop_gradient(ctx, t), NULL);
+    high = cbx_where(ctx, cbx_isfinite(ctx, high), high, zero);
+    t = cbx_log(ctx, cbx_sum(ctx, cbx_exp(ctx, cbx_subtract(ctx, t, high)), NULL));
+    return cbx_maximum_scalar(ctx, cbx_divide(ctx, cbx_add(ctx, t, high), cbx__number(ctx, a - 1)), 0);
 }
 
-/* sum q f(p / q), where f is the user's. */
+/*
+ * sum q f(p / q), where f is the user's; q f(p / q) tends to p times the slope of f at infinity
+ * where q tends to 0.
+ */
 static cbx_array *f_divergence(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    cbx_array *ratio = cbx_divide(ctx, c->in[0], c->in[1]), *f = NULL;
+    const double slope = c->parameters[0];
+    const cbx_array *p = c->in[0], *q = c->in[1], *one = cbx__number(ctx, 1), *zero = cbx__number(ctx, 0);
+    const cbx_array *no_q = cbx_equal_scalar(ctx, q, 0), *no_p = cbx_equal_scalar(ctx, p, 0), *singular;
+    cbx_array *ratio = cbx_divide(ctx, cbx_where(ctx, no_q, one, p), cbx_where(ctx, no_q, one, q)), *f = NULL;
 
-    cbx_fn_call(ctx, c->function, 1, &ratio, 1, &f);
-    return cbx_sum(ctx, cbx_multiply(ctx, c->in[1], f), NULL);
+    if (cbx_fn_call(ctx, c->function, 1, &ratio, 1, &f)) return cbx__array_failed();
+    if (cbx_array_ndim(f) != cbx_array_ndim(p) || cbx_array_count(f) != cbx_array_count(p))
+        return cbx__metric_refuse(ctx, c, CBX_ESHAPE,
+                                  "the function must give a number for each of %zu ratios, it gives %zu",
+                                  cbx_array_count(p), cbx_array_count(f));
+    singular = isinf(slope) ? cbx__number(ctx, slope) : cbx_multiply_scalar(ctx, p, slope);
+    singular = cbx_where(ctx, no_p, zero, singular);
+    return cbx_sum(ctx, cbx_where(ctx, no_q, singular, cbx_multiply(ctx, q, f)), NULL);
 }
 
 /* psi(x) - psi(y) - <grad psi(y), x - y>. */
@@ -92,51 +112,179 @@ static cbx_array *bregman(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_subtract(ctx, cbx_subtract(ctx, at_x, at_y[0]), linear);
 }
 
-/* ---- of samples ---- */
+/* ---- of samples of numbers ---- */
 
-/* Places of all values in order, and for each the share of x and of y at or below it. */
-typedef struct shares {
-    cbx_array *values, *x, *y;
-} shares;
-
-static shares distributions(cbx_ctx *ctx, const cbx_metric_call *c)
+/* The share of a sample, by weight, that is at or below each number. */
+static cbx_array *share_below(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *at)
 {
-    const cbx_array *x = cbx_sort(ctx, c->in[0], 0, false), *y = cbx_sort(ctx, c->in[1], 0, false);
-    cbx_array *all = cbx_sort(ctx, cbx_concat(ctx, 2, (const cbx_array *[]){ x, y }, 0), 0, false);
-    const cbx_array *below_x = cbx_searchsorted(ctx, x, all, true), *below_y = cbx_searchsorted(ctx, y, all, true);
+    const cbx_array *order = cbx_argsort(ctx, x, 0, false), *sorted = cbx_take(ctx, x, order, 0);
+    const cbx_array *place = cbx_searchsorted(ctx, sorted, at, true), *sums;
 
-    return (shares){ all, cbx_divide_scalar(ctx, cbx_astype(ctx, below_x, CBX_F64), (double)cbx_array_count(x)),
-                     cbx_divide_scalar(ctx, cbx_astype(ctx, below_y, CBX_F64), (double)cbx_array_count(y)) };
+    if (!w) return cbx_divide_scalar(ctx, cbx_astype(ctx, place, CBX_F64), (double)cbx_array_count(x));
+    sums = cbx_cumulative_sum_initial(ctx, cbx_take(ctx, w, order, 0), 0);
+    return cbx_divide(ctx, cbx_take(ctx, sums, place, 0), cbx_index(ctx, sums, 0, -1));
 }
 
-/* The area between the two distribution functions; of samples of one size the mean distance of their sorted values. */
+/* The area between the distribution functions, which change at the values of either sample. */
+static cbx_array *weighted_area(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y, const cbx_array *wx,
+                                const cbx_array *wy)
+{
+    const cbx_array *both = cbx_concat(ctx, 2, (const cbx_array *[]){ x, y }, 0);
+    const cbx_array *at = cbx_sort(ctx, both, 0, false), *from = cbx_slice(ctx, at, 0, 0, -1, 1), *gap;
+
+    from = cbx_stop_gradient(ctx, from);
+    gap = cbx_subtract(ctx, share_below(ctx, x, wx, from), share_below(ctx, y, wy, from));
+    return cbx_sum(ctx, cbx_multiply(ctx, cbx_abs(ctx, gap), cbx_diff(ctx, at, 0)), NULL);
+}
+
 cbx_array *cbx__metric_wasserstein(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *gap;
-    shares s;
+    const cbx_array *w[2] = { c->in[2], c->in[3] };
 
-    if (cbx_array_count(c->in[0]) == cbx_array_count(c->in[1])) {
-        gap = cbx_subtract(ctx, cbx_sort(ctx, c->in[0], 0, false), cbx_sort(ctx, c->in[1], 0, false));
-        return cbx_mean(ctx, cbx_abs(ctx, gap), NULL);
+    for (int i = 0; i < 2; i++)
+        if (w[i] && (cbx_array_ndim(w[i]) != 1 || cbx_array_count(w[i]) != cbx_array_count(c->in[i])))
+            return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have %zu elements, as '%s'",
+                                      c->metric->operands[2 + i].name, cbx_array_count(c->in[i]),
+                                      c->metric->operands[i].name);
+    if (w[0] || w[1]) return weighted_area(ctx, c->in[0], c->in[1], w[0], w[1]);
+    return cbx__quantile_gap(ctx, c->in[0], c->in[1], 1);
+}
+
+/* The largest gap between the distribution functions of two sorted samples. */
+static double largest_gap(const double *x, size_t n, const double *y, size_t m)
+{
+    size_t i = 0, j = 0;
+    double gap = 0;
+
+    while (i < n && j < m) {
+        const double at = x[i] < y[j] ? x[i] : y[j];
+        while (i < n && x[i] == at) i++;
+        while (j < m && y[j] == at) j++;
+        gap = fmax(gap, fabs((double)i / (double)n - (double)j / (double)m));
     }
-    s = distributions(ctx, c);
-    gap = cbx_abs(ctx, cbx_slice(ctx, cbx_subtract(ctx, s.x, s.y), 0, 0, -1, 1));
-    return cbx_sum(ctx, cbx_multiply(ctx, gap, cbx_diff(ctx, s.values, 0)), NULL);
+    return gap;
 }
 
 static cbx_array *kolmogorov_smirnov(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const shares s = distributions(ctx, c);
-    return cbx_max(ctx, cbx_abs(ctx, cbx_subtract(ctx, s.x, s.y)), NULL);
+    const cbx_array *x = c->in[0], *y = c->in[1], *at;
+    cbx__host a = { 0 }, b = { 0 };
+    cbx_array *out = cbx__array_failed();
+
+    if (!cbx__metric_has_data(ctx, c)) {
+        at = cbx_concat(ctx, 2, (const cbx_array *[]){ x, y }, 0);
+        at = cbx_subtract(ctx, share_below(ctx, x, NULL, at), share_below(ctx, y, NULL, at));
+        return cbx_max(ctx, cbx_abs(ctx, at), NULL);
+    }
+    if (cbx__host_read(ctx, cbx_sort(ctx, x, 0, false), &a) && cbx__host_read(ctx, cbx_sort(ctx, y, 0, false), &b))
+        out = cbx__number(ctx, largest_gap(a.data, cbx_array_count(x), b.data, cbx_array_count(y)));
+    cbx__host_free(ctx, &a);
+    cbx__host_free(ctx, &b);
+    return out;
+}
+
+/* ---- of samples of points ---- */
+
+enum { RBF, LAPLACE }; /* kernels */
+
+/* Sums over y of the kernel of rows first..last-1 of x with y. */
+static cbx_array *kernel_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
+{
+    const double b = c->parameters[1];
+    const cbx_array *some = cbx_slice(ctx, c->in[0], 0, (ptrdiff_t)first, (ptrdiff_t)last, 1), *t;
+    const cbx_array *e = cbx_subtract(ctx, cbx_expand_dims(ctx, some, 1), cbx_expand_dims(ctx, c->in[1], 0));
+
+    e = cbx_divide_scalar(ctx, e, b);
+    if ((int)c->parameters[0] == RBF)
+        t = cbx_multiply_scalar(ctx, cbx_sum(ctx, cbx_square(ctx, e), CBX_AXIS(-1)), -0.5);
+    else
+        t = cbx_negative(ctx, cbx_sum(ctx, cbx_abs(ctx, e), CBX_AXIS(-1)));
+    return cbx_sum(ctx, cbx_exp(ctx, t), CBX_AXIS(1));
+}
+
+static cbx_array *kernel_sum(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *x, cbx_array *y)
+{
+    cbx_array *in[] = { x, y, NULL };
+    const cbx_metric_call call = { .metric = c->metric, .in = in, .parameters = c->parameters };
+
+    return cbx_sum(ctx, cbx__by_rows(ctx, &call, cbx_array_dim(x, 0), cbx_array_count(y), kernel_rows), NULL);
+}
+
+/* Mean kernel within x and within y less twice that between them; without: pairs of a point with itself do not count. */
+static cbx_array *squared_discrepancy(cbx_ctx *ctx, const cbx_metric_call *c, bool without)
+{
+    const double n = (double)cbx_array_dim(c->in[0], 0), m = (double)cbx_array_dim(c->in[1], 0);
+    const cbx_array *xx = kernel_sum(ctx, c, c->in[0], c->in[0]), *yy = kernel_sum(ctx, c, c->in[1], c->in[1]);
+    const cbx_array *xy = kernel_sum(ctx, c, c->in[0], c->in[1]);
+
+    if (without) {
+        xx = cbx_subtract_scalar(ctx, xx, n);
+        yy = cbx_subtract_scalar(ctx, yy, m);
+    }
+    xx = cbx_divide_scalar(ctx, xx, n * (n - without));
+    yy = cbx_divide_scalar(ctx, yy, m * (m - without));
+    return cbx_subtract(ctx, cbx_add(ctx, xx, yy), cbx_divide_scalar(ctx, xy, n * m / 2));
+}
+
+static cbx_array *mmd(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx__root(ctx, cbx_maximum_scalar(ctx, squared_discrepancy(ctx, c, false), 0));
+}
+
+static cbx_array *mmd_unbiased(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    for (int i = 0; i < 2; i++)
+        if (cbx_array_dim(c->in[i], 0) < 2)
+            return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have at least 2 points, got 1",
+                                      c->metric->operands[i].name);
+    return squared_discrepancy(ctx, c, true);
+}
+
+enum { PROJECTIONS, ORDER, SEED };
+
+/* Of directions first..last-1 the transport costs of the points on them. */
+static cbx_array *sliced_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
+{
+    const size_t shape[] = { (size_t)c->parameters[PROJECTIONS], cbx_array_dim(c->in[0], 1) };
+    const cbx_array *key = cbx_random_key(ctx, (uint64_t)c->parameters[SEED]);
+    const cbx_array *all = cbx_random_normal(ctx, key, 2, shape, CBX_F64);
+    const cbx_array *some = cbx_slice(ctx, all, 0, (ptrdiff_t)first, (ptrdiff_t)last, 1), *along;
+
+    some = cbx_divide(ctx, some, cbx_sqrt(ctx, cbx_sum(ctx, cbx_square(ctx, some), CBX_AXIS_KEEP(1))));
+    along = cbx_matrix_transpose(ctx, some);
+    return cbx__quantile_gap(ctx, cbx_matrix_product(ctx, c->in[0], along), cbx_matrix_product(ctx, c->in[1], along),
+                             c->parameters[ORDER]);
+}
+
+static cbx_array *sliced_wasserstein(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const size_t points = cbx_array_dim(c->in[0], 0) + cbx_array_dim(c->in[1], 0);
+    const cbx_array *costs = cbx__by_rows(ctx, c, (size_t)c->parameters[PROJECTIONS], points, sliced_rows);
+
+    return cbx__root_of(ctx, cbx_mean(ctx, costs, NULL), c->parameters[ORDER]);
 }
 
 #define DISTRIBUTIONS(high_)                                                                                           \
     .domain = "divergence", .direction = CBX_DIRECTION_LOWER, .low = 0, .high = high_,                                 \
     .operands = CBX__PAIR("p", "q", DISTRIBUTION), .flags = CBX_METRIC_DIFFERENTIABLE,                                 \
     .invariances = CBX_INVARIANT_ORDER
-#define OF_SAMPLES(high_)                                                                                              \
-    .domain = "divergence", .direction = CBX_DIRECTION_LOWER, .low = 0, .high = high_,                                 \
-    .operands = CBX__PAIR("x", "y", SAMPLE), .shapes = CBX_SHAPES_FREE, .axioms = CBX_AXIOMS_METRIC
+#define OF_NUMBERS(high_)                                                                                              \
+    .domain = "divergence", .direction = CBX_DIRECTION_LOWER, .low = 0, .high = high_, .shapes = CBX_SHAPES_ROWS,      \
+    .axioms = CBX_AXIOMS_METRIC
+#define OF_POINTS(low_)                                                                                                \
+    .domain = "divergence", .direction = CBX_DIRECTION_LOWER, .low = low_, .high = INFINITY,                           \
+    .operands = CBX__PAIR("x", "y", POINTS), .shapes = CBX_SHAPES_ROWS
+#define KERNEL                                                                                                         \
+    { "kernel",                                                                                                        \
+      "rbf: exp(-||a - b||^2 / (2 bandwidth^2)), or laplace: exp(-||a - b||_1 / bandwidth)",                           \
+      0,                                                                                                               \
+      0,                                                                                                               \
+      1,                                                                                                               \
+      CBX_PARAMETER_CHOICE,                                                                                            \
+      "rbf|laplace" },                                                                                                 \
+    {                                                                                                                  \
+        "bandwidth", "distance at which points count as close", 1, 0x1p-500, 0x1p500, CBX_PARAMETER_REAL, NULL         \
+    }
 #define DIVERGENCE .axioms = CBX_AXIOMS_DIVERGENCE
 #define NATURAL    "Natural logarithm. p and q are probabilities of the same outcomes; they are not divided by their sums."
 
@@ -156,20 +304,47 @@ CBX__METRIC_TABLE(divergence,
     { .name = "chi_squared_divergence", .summary = "Chi-squared divergence", .formula = "sum((p - q)^2 / q)", DISTRIBUTIONS(INFINITY), DIVERGENCE, .whole = chi_squared,
       .notes = "Infinite where q is 0 and p is not.", .source = "Pearson (1900)", .example = "[0.5, 0.5], [0.9, 0.1]" },
     { .name = "renyi_divergence", .summary = "Renyi divergence", .formula = "log(sum(p^alpha q^(1 - alpha))) / (alpha - 1)", DISTRIBUTIONS(INFINITY), DIVERGENCE, .whole = renyi,
-      .parameters = { { "alpha", "order; 1 gives the Kullback-Leibler divergence", 0.5, 0x1p-1022, INFINITY, CBX_PARAMETER_REAL, NULL } },
+      .parameters = { { "alpha", "order; 1 gives the Kullback-Leibler divergence, infinity log(max(p / q))", 0.5, 0x1p-1022, INFINITY, CBX_PARAMETER_REAL, NULL } },
       .notes = NATURAL " Infinite where p and q have no outcome in common, and for alpha above 1 where q alone is 0.", .source = "van Erven & Harremoes (2014)", .example = "[0.5, 0.5], [0.9, 0.1], alpha=2" },
     { .name = "f_divergence", .summary = "f-divergence", .formula = "sum(q f(p / q))", DISTRIBUTIONS(INFINITY), .axioms = CBX_AXIOM_IDENTITY, .whole = f_divergence,
-      .function = "ratios to numbers, element by element, convex, 0 at 1", .notes = "q must not be 0 anywhere.", .source = "Csiszar (1967)",
-      .example = "[0.5, 0.5], [0.9, 0.1], function=lambda r: abs(r - 1) / 2" },
-    { .name = "wasserstein_1d", .summary = "Wasserstein distance of samples", .formula = "area between the distribution functions of x and y", OF_SAMPLES(INFINITY),
+      .function = "ratios p / q, all at once, to their values f: convex, 0 at 1", .parameters = { { "slope", "limit of f(t) / t for large t: what p counts where q is 0", INFINITY, 0, INFINITY, CBX_PARAMETER_REAL, NULL } },
+      .notes = "Where both are 0 the term is 0, where q alone is it is slope times p. f may be negative below 1, as t log(t); the divergence is not.",
+      .source = "Csiszar (1967); Liese & Vajda (2006)", .example = "[0.5, 0.5], [0.9, 0.1], function=lambda t: abs(t - 1) / 2" },
+    { .name = "wasserstein_1d", .summary = "Wasserstein distance of samples", .formula = "area between the distribution functions of x and y", OF_NUMBERS(INFINITY),
+      .operands = { { "x", CBX_OPERAND_SAMPLE, false }, { "y", CBX_OPERAND_SAMPLE, false }, { "x_weights", CBX_OPERAND_NONNEGATIVE, true }, { "y_weights", CBX_OPERAND_NONNEGATIVE, true } },
       .whole = cbx__metric_wasserstein, .flags = CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_SAMPLE_ORDER | CBX_INVARIANT_SHIFT,
-      .notes = "Also known as earth mover's distance, of order 1. The samples may have any sizes.", .source = "scipy.stats.wasserstein_distance", .example = "[0.0, 1.0, 3.0], [5.0, 6.0, 8.0]" },
-    { .name = "kolmogorov_smirnov_distance", .summary = "Kolmogorov-Smirnov distance", .formula = "largest difference of the distribution functions of x and y", OF_SAMPLES(1),
-      .whole = kolmogorov_smirnov, .invariances = CBX_INVARIANT_SAMPLE_ORDER | CBX_INVARIANT_SHIFT | CBX_INVARIANT_COMMON_SCALE,
+      .notes = "Also known as earth mover's distance, of order 1. The samples may differ in size; weights are divided by their sum, left out they are equal.",
+      .source = "scipy.stats.wasserstein_distance", .example = "[0.0, 1.0, 3.0], [5.0, 6.0, 8.0]" },
+    { .name = "kolmogorov_smirnov_distance", .summary = "Kolmogorov-Smirnov distance", .formula = "largest difference of the distribution functions of x and y", OF_NUMBERS(1),
+      .operands = CBX__PAIR("x", "y", SAMPLE), .flags = CBX_METRIC_EAGER, .whole = kolmogorov_smirnov,
+      .invariances = CBX_INVARIANT_SAMPLE_ORDER | CBX_INVARIANT_SHIFT | CBX_INVARIANT_COMMON_SCALE, .notes = "The samples may differ in size.",
       .source = "scipy.stats.ks_2samp", .example = "[0.0, 1.0, 3.0], [2.0, 6.0, 8.0]" },
+    { .name = "mmd", .summary = "Maximum mean discrepancy", .formula = "sqrt(mean k(x, x') + mean k(y, y') - 2 mean k(x, y))", OF_POINTS(0), .axioms = CBX_AXIOMS_METRIC, .whole = mmd,
+      .parameters = { KERNEL }, .flags = CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_SAMPLE_ORDER,
+      .notes = "Means over all pairs, those of a point with itself included. It is a difference of means near 1: below 1e-8 it is rounding.",
+      .source = "Gretton et al. (2012)", .example = "[[0.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0], [3.0, 0.0]]" },
+    { .name = "mmd_squared_unbiased", .summary = "Unbiased squared maximum mean discrepancy", .formula = "mean k(x, x') + mean k(y, y') - 2 mean k(x, y), without pairs of a point with itself", OF_POINTS(-INFINITY),
+      .axioms = CBX_AXIOM_SYMMETRIC, .whole = mmd_unbiased, .parameters = { KERNEL }, .flags = CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_SAMPLE_ORDER,
+      .notes = "Its expectation is 0 for samples of one distribution, so that it may be negative. Each sample needs 2 points.",
+      .source = "Gretton et al. (2012), lemma 6", .example = "[[0.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0], [3.0, 0.0]]" },
+    { .name = "sinkhorn_divergence", .summary = "Sinkhorn divergence", .formula = "OT(x, y) - (OT(x, x) + OT(y, y)) / 2, OT: transport cost of ||x - y||^2 with entropy times regularization", OF_POINTS(0),
+      .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOMS_DIVERGENCE, .whole = cbx__sinkhorn_divergence, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
+      .parameters = { { "regularization", "weight of the entropy, in squared units of x", 0.1, 0x1p-500, 0x1p500, CBX_PARAMETER_REAL, NULL },
+                      { "max_iter", "updates at most", 1000, 1, 0x1p40, CBX_PARAMETER_INTEGER, NULL },
+                      { "threshold", "error of the marginals at which it ends", 1e-4, 0x1p-52, 1, CBX_PARAMETER_REAL, NULL } },
+      .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ROTATION | CBX_INVARIANT_SAMPLE_ORDER,
+      .notes = "Tends to the squared Wasserstein distance of order 2 for small regularization. Where the updates do not come to an end, an error says so; in a trace the result is NaN. The error of the value is of the order of the square of threshold, that of gradients of threshold itself. The entropy is relative to the product of both samples.",
+      .source = "Feydy et al. (2019)", .example = "[[0.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0], [3.0, 0.0]]" },
+    { .name = "sliced_wasserstein", .summary = "Sliced Wasserstein distance", .formula = "mean over directions of the p-th power of the Wasserstein distance along it, to the power 1 / p", OF_POINTS(0),
+      .axioms = CBX_AXIOMS_PSEUDO, .whole = sliced_wasserstein, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
+      .parameters = { { "num_projections", "directions", 256, 1, 0x1p30, CBX_PARAMETER_INTEGER, NULL }, { "p", "order", 2, 1, 100, CBX_PARAMETER_REAL, NULL },
+                      { "seed", "of the random directions", 0, 0, 0x1p52, CBX_PARAMETER_INTEGER, NULL } },
+      .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_SAMPLE_ORDER,
+      .notes = "An estimate from random directions, the same ones for one seed; its relative error falls as 1 / sqrt(num_projections). The samples may differ in size.",
+      .source = "Bonneel et al. (2015); POT sliced_wasserstein_distance", .example = "[[0.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0], [3.0, 0.0]]" },
     { .name = "bregman_divergence", .summary = "Bregman divergence", .formula = "psi(x) - psi(y) - <grad psi(y), x - y>", .domain = "divergence", .direction = CBX_DIRECTION_LOWER,
       .low = 0, .high = INFINITY, .operands = CBX__PAIR("x", "y", REAL), .axioms = CBX_AXIOM_IDENTITY, .flags = CBX_METRIC_DIFFERENTIABLE, .whole = bregman,
-      .function = "an array to a number, convex and differentiable", .notes = "psi is the function; its gradient is computed.", .source = "Bregman (1967)",
+      .function = "an array to one number: convex and differentiable", .notes = "psi is the function; its gradient is computed.", .source = "Bregman (1967)",
       .example = "[1.0, 2.0], [0.0, 4.0], function=lambda x: (x * x).sum()" },
 )
 /* clang-format on */

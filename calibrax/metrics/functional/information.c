@@ -27,18 +27,39 @@ static cbx_array *mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_maximum_scalar(ctx, cbx_sum(ctx, cbx_multiply(ctx, p, cbx_log(ctx, ratio)), NULL), 0);
 }
 
+/* -sum p_ij log(p_ij / p_i) */
 static cbx_array *conditional_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *rest = cbx_subtract(ctx, entropy_of(ctx, c->in[0]), entropy_of(ctx, of_rows(ctx, c)));
-    return cbx_maximum_scalar(ctx, rest, 0);
+    const cbx_array *p = c->in[0], *rows = cbx_sum(ctx, p, CBX_AXIS_KEEP(1)), *one = cbx__number(ctx, 1);
+    const cbx_array *none = cbx_equal_scalar(ctx, p, 0);
+    const cbx_array *share = cbx_divide(ctx, p, cbx_where(ctx, cbx_equal_scalar(ctx, rows, 0), one, rows));
+    const cbx_array *logs = cbx_log(ctx, cbx_where(ctx, none, one, share));
+
+    return cbx_maximum_scalar(ctx, cbx_negative(ctx, cbx_sum(ctx, cbx_multiply(ctx, p, logs), NULL)), 0);
 }
 
 static cbx_array *normalized_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *x = entropy_of(ctx, of_rows(ctx, c)), *y = entropy_of(ctx, of_columns(ctx, c));
-    const cbx_array *share = cbx__ratio_or(ctx, mutual_information(ctx, c), cbx__root(ctx, cbx_multiply(ctx, x, y)), 0);
+    const cbx_array *scale = cbx__root(ctx, cbx_maximum_scalar(ctx, cbx_multiply(ctx, x, y), 0));
+    const cbx_array *share = cbx__ratio_or(ctx, mutual_information(ctx, c), scale, 0);
+    const cbx_array *constant = cbx_logical_and(ctx, cbx_equal_scalar(ctx, x, 0), cbx_equal_scalar(ctx, y, 0));
 
-    return cbx_minimum_scalar(ctx, share, 1);
+    return cbx_where(ctx, constant, cbx__number(ctx, 1), cbx_minimum_scalar(ctx, share, 1));
+}
+
+/* Minus the second derivatives of the log-likelihood. */
+static cbx_array *fisher_information(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_fn *hessian = NULL;
+    cbx_array *h = NULL;
+
+    if (cbx_hessian(ctx, c->function, 0, &hessian, &err))
+        return cbx__metric_refuse(ctx, c, err.status, "%s", err.message);
+    cbx_fn_call(ctx, hessian, 1, &c->in[0], 1, &h);
+    cbx_fn_free(hessian);
+    return cbx_negative(ctx, h);
 }
 
 #define INFORMATION(better, high_)                                                                                     \
@@ -60,6 +81,11 @@ CBX__METRIC_TABLE(information,
     { .name = "conditional_entropy", .summary = "Conditional entropy", .formula = "H(joint) - H(rows)", OF_TABLE(LOWER, INFINITY), .whole = conditional_entropy,
       .notes = TABLE " Of the second variable, given the first.", .source = "Cover & Thomas (2006), 2.2", .example = "[[0.4, 0.1], [0.1, 0.4]]" },
     { .name = "normalized_mutual_information", .summary = "Normalised mutual information", .formula = "mutual_information / sqrt(H(rows) H(columns))", OF_TABLE(HIGHER, 1),
-      .whole = normalized_mutual_information, .notes = TABLE " 0 where a variable is constant.", .source = "Strehl & Ghosh (2002)", .example = "[[0.4, 0.1], [0.1, 0.4]]" },
+      .whole = normalized_mutual_information, .notes = TABLE " 0 where one variable is constant, 1 where both are, as scikit-learn has it.", .source = "Strehl & Ghosh (2002)", .example = "[[0.4, 0.1], [0.1, 0.4]]" },
+    { .name = "fisher_information_matrix", .summary = "Observed Fisher information", .formula = "-(second derivatives of the log-likelihood at parameters)", .domain = "information",
+      .direction = CBX_DIRECTION_INFO, .low = -INFINITY, .high = INFINITY, .operands = { { "parameters", CBX_OPERAND_REAL, false } }, .flags = CBX_METRIC_DIFFERENTIABLE,
+      .function = "parameters to the log-likelihood, one number", .whole = fisher_information,
+      .notes = "A matrix, of the data that the function holds: the observed information, whose expectation is the Fisher information. Its inverse estimates the covariance of the maximum-likelihood parameters.",
+      .source = "Efron & Hinkley (1978)", .example = "[1.0, 2.0], function=lambda t: -(t * t * t).sum()" },
 )
 /* clang-format on */

@@ -1,6 +1,7 @@
 /* Agreement of two series: correlations, concordance; skewness of one. */
 #include <string.h>
 
+#include "calibrax/array/scope_internal.h"
 #include "calibrax/metrics/functional/counts.h"
 
 /* ---- second moments ---- */
@@ -197,12 +198,69 @@ static cbx_array *join_fits(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_ar
     return cbx__pack(ctx, 4, parts);
 }
 
-static cbx_array *skewness(cbx_ctx *ctx, const cbx_metric_call *c)
+/* [sum w, mean, sum w d^2, sum w d^3] with d = x - mean. */
+static cbx_array *third_moments(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *d = cbx_subtract(ctx, c->in[0], cbx_mean(ctx, c->in[0], NULL)), *d2 = cbx_square(ctx, d);
-    const cbx_array *m2 = cbx_mean(ctx, d2, NULL), *m3 = cbx_mean(ctx, cbx_multiply(ctx, d2, d), NULL);
+    const cbx_array *x = c->in[0], *mean = cbx__weighted_mean(ctx, c, x), *d = cbx_subtract(ctx, x, mean);
+    const cbx_array *square = cbx_square(ctx, d);
+    const cbx_array *parts[] = { cbx__total_weight(ctx, c, x), mean, cbx__weighted_sum(ctx, c, square),
+                                 cbx__weighted_sum(ctx, c, cbx_multiply(ctx, square, d)) };
 
-    return cbx__ratio_or(ctx, m3, cbx_multiply(ctx, m2, cbx__root(ctx, m2)), 0);
+    return cbx__pack(ctx, 4, parts);
+}
+
+/* Pebay (2008), equations 1.5 and 1.6. */
+static cbx_array *join_third_moments(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *first,
+                                     const cbx_array *second)
+{
+    cbx_array *a[4], *b[4];
+
+    (void)c;
+    cbx__unpack(ctx, first, 4, a);
+    cbx__unpack(ctx, second, 4, b);
+    const cbx_array *n = cbx_add(ctx, a[0], b[0]), *d = cbx_subtract(ctx, b[1], a[1]);
+    const cbx_array *pa = cbx__ratio_or(ctx, a[0], n, 0), *pb = cbx__ratio_or(ctx, b[0], n, 0);
+    const cbx_array *square = cbx_multiply(ctx, cbx_square(ctx, d), cbx_multiply(ctx, a[0], pb));
+    const cbx_array *cube = cbx_multiply(ctx, cbx_multiply(ctx, square, d), cbx_subtract(ctx, pa, pb));
+    const cbx_array *mixed = cbx_subtract(ctx, cbx_multiply(ctx, pa, b[2]), cbx_multiply(ctx, pb, a[2]));
+    const cbx_array *parts[] = { n, cbx_add(ctx, a[1], cbx_multiply(ctx, d, pb)),
+                                 cbx_add(ctx, cbx_add(ctx, a[2], b[2]), square),
+                                 cbx_add(ctx, cbx_add(ctx, cbx_add(ctx, a[3], b[3]), cube),
+                                         cbx_multiply(ctx, cbx_multiply_scalar(ctx, d, 3), mixed)) };
+
+    return cbx__pack(ctx, 4, parts);
+}
+
+static cbx_array *skewness(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+{
+    cbx_array *s[4];
+
+    (void)c;
+    cbx__unpack(ctx, state, 4, s);
+    const cbx_array *spread = cbx__root(ctx, s[2]), *third = cbx__ratio_or(ctx, s[3], spread, 0);
+    return cbx_multiply(ctx, cbx__ratio_or(ctx, third, s[2], 0), cbx_sqrt(ctx, s[0]));
+}
+
+/* Mean products of what is a number of steps apart, of series centred each, over their value at no distance. */
+static cbx_array *autocorrelation(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const ptrdiff_t length = (ptrdiff_t)cbx_array_dim(c->in[0], 1);
+    const ptrdiff_t lags = c->parameters[0] > 0 ? (ptrdiff_t)c->parameters[0] : length;
+    const cbx_array *x = cbx_subtract(ctx, c->in[0], cbx_mean(ctx, c->in[0], CBX_AXIS_KEEP(1))), **list, *all;
+
+    if (lags > length)
+        return cbx__metric_refuse(ctx, c, CBX_EINVAL,
+                                  "'max_lag' must be at most %td, the length of the series, got %td", length, lags);
+    if (!(list = cbx_mem_calloc(cbx_ctx_allocator(ctx), (size_t)lags, sizeof *list)))
+        return cbx__metric_refuse(ctx, c, CBX_ENOMEM, "no memory for %td lags", lags);
+    for (ptrdiff_t k = 0; k < lags; k++) {
+        const size_t mark = cbx__mark(ctx);
+        const cbx_array *early = cbx_slice(ctx, x, 1, 0, length - k, 1), *late = cbx_slice(ctx, x, 1, k, CBX_OPEN, 1);
+        list[k] = cbx__tidy(ctx, mark, cbx_mean(ctx, cbx_multiply(ctx, early, late), NULL));
+    }
+    all = cbx__pack(ctx, (size_t)lags, list);
+    cbx_mem_free(cbx_ctx_allocator(ctx), list, (size_t)lags * sizeof *list);
+    return cbx__ratio_or(ctx, all, cbx_index(ctx, all, 0, 0), 0);
 }
 
 #define STATISTICAL(better, low_, high_)                                                                               \
@@ -231,7 +289,13 @@ CBX__METRIC_TABLE(statistical,
       .invariances = CBX_INVARIANT_COMMON_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .notes = "Of n = num_predictors + 1 items it is minus infinity or NaN; constant targets give the same.",
       .source = "Ezekiel (1930)", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
     { .name = "skewness", .summary = "Skewness", .formula = "mean((x - mean(x))^3) / mean((x - mean(x))^2)^(3/2)", STATISTICAL(INFO, -INFINITY, INFINITY),
-      .operands = { { "x", CBX_OPERAND_REAL, false } }, .flags = CBX_METRIC_DIFFERENTIABLE, .whole = skewness, .invariances = CBX_INVARIANT_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER,
-      .notes = "Biased. 0 of a constant series.", .source = "scipy.stats.skew", .example = "[1.0, 2.0, 2.0, 9.0]" },
+      .operands = { { "x", CBX_OPERAND_REAL, false } }, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_WEIGHTED, .parts = third_moments, .merge = join_third_moments, .finish = skewness,
+      .invariances = CBX_INVARIANT_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .notes = "Of the sample itself, not corrected for its size (biased). 0 of a constant series.",
+      .source = "scipy.stats.skew", .example = "[1.0, 2.0, 2.0, 9.0]" },
+    { .name = "autocorrelation", .summary = "Autocorrelation function", .formula = "out[k] = mean(d[:, t] d[:, t + k]) / mean(d^2), d: series less the mean of each", STATISTICAL(INFO, -INFINITY, INFINITY),
+      .operands = { { "series", CBX_OPERAND_VECTOR_ENSEMBLE, false } }, .flags = CBX_METRIC_DIFFERENTIABLE, .whole = autocorrelation,
+      .parameters = { { "max_lag", "number of lags, 0 included; 0: as many as steps", 0, 0, 0x1p31, CBX_PARAMETER_INTEGER, NULL } }, .invariances = CBX_INVARIANT_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER,
+      .notes = "series (batch, steps, features); the result (max_lag) starts with 1. Each lag has the mean of the products that there are (not divided by the number of steps), so that large lags are noisy and may leave -1..1. 0 of constant series.",
+      .source = "Box & Jenkins (1976), unbiased covariances", .example = "[[[1.0], [2.0], [1.0], [2.0]]], max_lag=2" },
 )
 /* clang-format on */
