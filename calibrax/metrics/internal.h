@@ -33,6 +33,7 @@ typedef struct cbx__metric_table {
     X(distance)                                                                                                        \
     X(divergence)                                                                                                      \
     X(fairness)                                                                                                        \
+    X(forecasting)                                                                                                     \
     X(geometric)                                                                                                       \
     X(graph)                                                                                                           \
     X(image)                                                                                                           \
