@@ -168,7 +168,7 @@ static void every_edge(void **state)
     cbx_ctx_free(ctx);
 }
 
-/* Updates that do not come to an end: an error with data, NaN in a trace. */
+/* Updates that do not converge: an error with data, NaN in a trace. */
 static void sinkhorn_must_end(void **state)
 {
     const double parameters[] = { 0.1, 3, 1e-4 }, x[] = { 0, 1, 4 }, y[] = { 2, 3, 9 };

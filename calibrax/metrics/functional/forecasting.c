@@ -4,7 +4,7 @@
 /* ---- ensembles (n, members) against observations (n) ---- */
 
 /* False, recorded, unless there is an ensemble of enough members for each observation. */
-static bool check_ensemble(cbx_ctx *ctx, const cbx_metric_call *c, size_t least)
+static bool check_ensemble(cbx_ctx *ctx, const cbx_metric_call *c, size_t min_members)
 {
     const size_t members = cbx_array_dim(c->in[0], 1);
     const int rank = cbx_array_ndim(c->in[0]) - 1;
@@ -12,9 +12,9 @@ static bool check_ensemble(cbx_ctx *ctx, const cbx_metric_call *c, size_t least)
     if (cbx_array_ndim(c->in[1]) != rank || (rank == 2 && cbx_array_dim(c->in[1], 1) != cbx_array_dim(c->in[0], 2)))
         cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have %s for each ensemble", c->metric->operands[1].name,
                            rank == 2 ? "a vector like those of its members" : "one number");
-    else if (members < least)
+    else if (members < min_members)
         cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have at least %zu members, got %zu",
-                           c->metric->operands[0].name, least, members);
+                           c->metric->operands[0].name, min_members, members);
     else
         return true;
     return false;

@@ -13,7 +13,7 @@ typedef struct meetings {
 static meetings meet(cbx_ctx *ctx, size_t n, size_t m)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t most = n + m, size = most * sizeof(double);
+    const size_t capacity = n + m, size = capacity * sizeof(double);
     cbx_array_desc d = { .dtype = CBX_I64, .ndim = 1 };
     int64_t *x = cbx_mem_alloc(al, size), *y = cbx_mem_alloc(al, size);
     double *width = cbx_mem_alloc(al, size), at = 0;
