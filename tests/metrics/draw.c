@@ -237,7 +237,8 @@ void set_needs(const cbx_metric_function *m, cbx_metric_options *o)
         double value;
     } values[] = {
         { "splits", 2 }, /* there are few items */
-        { "regularization", 1 },
+        { "regularization", 4 },
+        { "max_iter", 1e5 },
         { "threshold", 1e-10 }, /* gradients have the error of the iterations */
     };
     static double parameters[CBX_METRIC_MAX_PARAMETERS];
