@@ -231,9 +231,9 @@ static const struct {
                                                 ROW(repeat) ROW(var) ROW(std) ROW(nanstd) ROW(take) ROW(take_along_axis)
                                                     ROW(scatter) ROW(segment_sum) ROW(nonzero) ROW(nonzero_size)
                                                         ROW(sort) ROW(argsort) ROW(searchsorted) ROW(digitize)
-                                                            ROW(unique) ROW(unique_all) ROW(bincount) ROW(bincount_size) ROW(histogram)
-                                                                ROW(percentile) ROW(matrix_product) ROW(tensordot)
-                                                                    ROW(vecdot) ROW(outer)
+                                                            ROW(unique) ROW(unique_all) ROW(bincount) ROW(bincount_size)
+                                                                ROW(histogram) ROW(percentile) ROW(matrix_product)
+                                                                    ROW(tensordot) ROW(vecdot) ROW(outer)
 };
 
 static bool listed(const char *name)

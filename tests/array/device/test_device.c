@@ -236,6 +236,7 @@ static void a_context_takes_what_it_can_use(void **state)
     cbx_device_config config;
     cbx_err err = CBX_ERR_INIT;
 
+    CHECK_OK(cbx_ctx_set_backend(ctx, cbx_backend_reference(), &err), &err, "a backend of the CPU");
     CHECK_OK(cbx_ctx_set_devices(ctx, gpus, &err), &err, "devices");
     CHECK_OK(cbx_ctx_device(ctx, &choice, &err), &err, "fallback");
     CHECK(choice.fell_back && choice.device->kind == CBX_DEVICE_CPU, "a backend of the CPU has no use for a GPU");
