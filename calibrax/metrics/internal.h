@@ -34,6 +34,7 @@ typedef struct cbx__metric_table {
     X(divergence)                                                                                                      \
     X(fairness)                                                                                                        \
     X(forecasting)                                                                                                     \
+    X(generative)                                                                                                      \
     X(geometric)                                                                                                       \
     X(graph)                                                                                                           \
     X(image)                                                                                                           \

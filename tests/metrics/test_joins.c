@@ -165,7 +165,9 @@ static void shards(const cbx_metric_function *m, cbx_rng *rng)
     size_t n;
     if (weighted) o.weights = array_of(ctx, 1, &items, w, false);
     double *y = values_of(ctx, m, d.nin, d.in, &o, &n);
-    const bool swapped = cbx_rng_below(rng, 2) && n == 1; /* a table of items has their order */
+    /* a table of items has their order, and so have metrics that depend on it */
+    const bool ordered = n != 1 || (m->whole && !(m->invariances & (CBX_INVARIANT_ORDER | CBX_INVARIANT_SAMPLE_ORDER)));
+    const bool swapped = cbx_rng_below(rng, 2) && !ordered;
     CHECK_OK(cbx_metric_state_merge(ctx, s[swapped], s[!swapped], &err), &err, m->name);
     CHECK_INT(cbx_metric_state_updates(s[swapped]), 3, m->name);
     CHECK_OK(cbx_metric_state_compute(ctx, s[swapped], &r, &err), &err, m->name);

@@ -1,0 +1,305 @@
+/* Generated samples against real ones: distances of their features, coverage, copies. */
+#include "calibrax/array/linalg.h"
+#include "calibrax/metrics/internal.h"
+
+/* Of all metrics here operand 0 holds the real rows, operand 1 the generated ones. */
+enum { REAL, GENERATED, MAX_SPLITS = 256 };
+
+/* ---- means and covariances ---- */
+
+/* [n, mean (d), sum of outer products of deviations (d d)] of a set of rows. */
+static cbx_array *moments(cbx_ctx *ctx, const cbx_array *x)
+{
+    const cbx_array *n = cbx__number(ctx, (double)cbx_array_dim(x, 0)), *mean = cbx_mean(ctx, x, CBX_AXIS_KEEP(0));
+    const cbx_array *d = cbx_subtract(ctx, x, mean);
+    const cbx_array *products = cbx_matrix_product(ctx, cbx_matrix_transpose(ctx, d), d);
+    const cbx_array *parts[] = { cbx_expand_dims(ctx, n, 0), cbx_flatten(ctx, mean), cbx_flatten(ctx, products) };
+
+    return cbx_concat(ctx, 3, parts, 0);
+}
+
+static cbx_array *feature_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *both[] = { moments(ctx, c->in[REAL]), moments(ctx, c->in[GENERATED]) };
+    return cbx_stack(ctx, 2, both, 0);
+}
+
+/* d of a row [n, mean, products], which has 1 + d + d^2 elements. */
+static size_t features_of(const cbx_array *row)
+{
+    const size_t n = cbx_array_dim(row, 0);
+    size_t d = 0;
+    while (1 + d + d * d < n) d++;
+    return d;
+}
+
+typedef struct distribution {
+    cbx_array *n, *mean, *products; /* (), (d), (d, d) */
+} distribution;
+
+static distribution distribution_of(cbx_ctx *ctx, const cbx_array *parts, ptrdiff_t which)
+{
+    const cbx_array *row = cbx_index(ctx, parts, 0, which);
+    const ptrdiff_t d = (ptrdiff_t)features_of(row), square[] = { d, d };
+
+    return (distribution){ cbx_index(ctx, row, 0, 0), cbx_slice(ctx, row, 0, 1, 1 + d, 1),
+                           cbx_reshape(ctx, cbx_slice(ctx, row, 0, 1 + d, CBX_OPEN, 1), 2, square) };
+}
+
+/* Chan, Golub & LeVeque (1983), with products of all pairs of features. */
+static cbx_array *feature_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, const cbx_array *y)
+{
+    const cbx_array *rows[2];
+
+    (void)c;
+    for (int i = 0; i < 2; i++) {
+        const distribution a = distribution_of(ctx, x, i), b = distribution_of(ctx, y, i);
+        const cbx_array *n = cbx_add(ctx, a.n, b.n), *share = cbx_divide(ctx, b.n, n);
+        const cbx_array *d = cbx_subtract(ctx, b.mean, a.mean), *weight = cbx_multiply(ctx, a.n, share);
+        const cbx_array *between = cbx_multiply(ctx, cbx_outer(ctx, d, d), weight);
+        const cbx_array *products = cbx_add(ctx, cbx_add(ctx, a.products, b.products), between);
+        const cbx_array *mean = cbx_add(ctx, a.mean, cbx_multiply(ctx, d, share));
+        const cbx_array *parts[] = { cbx_expand_dims(ctx, n, 0), mean, cbx_flatten(ctx, products) };
+        rows[i] = cbx_concat(ctx, 3, parts, 0);
+    }
+    return cbx_stack(ctx, 2, rows, 0);
+}
+
+/* Square root of a symmetric matrix; rounding may have made eigenvalues negative. */
+static cbx_array *matrix_root(cbx_ctx *ctx, const cbx_array *a)
+{
+    const cbx_eigh_parts e = cbx_eigh(ctx, a);
+    const cbx_array *roots = cbx__root(ctx, cbx_maximum_scalar(ctx, e.values, 0));
+
+    return cbx_matrix_product(ctx, cbx_multiply(ctx, e.vectors, roots), cbx_matrix_transpose(ctx, e.vectors));
+}
+
+/* |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((S1^1/2 S2 S1^1/2)^1/2). */
+static cbx_array *frechet(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+{
+    const distribution a = distribution_of(ctx, state, REAL), b = distribution_of(ctx, state, GENERATED);
+    const cbx_array *sa = cbx_divide(ctx, a.products, cbx_subtract_scalar(ctx, a.n, 1));
+    const cbx_array *sb = cbx_divide(ctx, b.products, cbx_subtract_scalar(ctx, b.n, 1));
+    const cbx_array *root = matrix_root(ctx, sa);
+    const cbx_array *inner = cbx_matrix_product(ctx, cbx_matrix_product(ctx, root, sb), root);
+    const cbx_array *values = cbx_maximum_scalar(ctx, cbx_eigvalsh(ctx, inner), 0);
+    const cbx_array *cross = cbx_sum(ctx, cbx__root(ctx, values), NULL);
+    const cbx_array *means = cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, a.mean, b.mean)), NULL);
+    const cbx_array *traces = cbx_add(ctx, cbx_trace(ctx, sa, 0), cbx_trace(ctx, sb, 0));
+
+    (void)c;
+    return cbx_maximum_scalar(ctx, cbx_add(ctx, means, cbx_subtract(ctx, traces, cbx_multiply_scalar(ctx, cross, 2))),
+                              0);
+}
+
+/* 1 - mean gap between the correlations of two features, over all pairs. */
+static cbx_array *correlation_preservation(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+{
+    const cbx_array *r[2], *gaps;
+    double pairs = 0;
+
+    (void)c;
+    for (int i = 0; i < 2; i++) {
+        const distribution a = distribution_of(ctx, state, i);
+        const cbx_array *s = cbx__root(ctx, cbx_diagonal(ctx, a.products, 0));
+        const double d = (double)cbx_array_dim(s, 0);
+        r[i] = cbx__ratio_or(ctx, a.products, cbx_outer(ctx, s, s), 0);
+        pairs = d * (d - 1);
+    }
+    gaps = cbx_abs(ctx, cbx_subtract(ctx, r[0], r[1]));
+    gaps = cbx_subtract(ctx, cbx_sum(ctx, gaps, NULL), cbx_trace(ctx, gaps, 0));
+    if (pairs == 0) return cbx__number(ctx, 1);
+    return cbx_maximum_scalar(ctx, cbx_subtract(ctx, cbx__number(ctx, 1), cbx_divide_scalar(ctx, gaps, pairs)), 0);
+}
+
+/* ---- of class probabilities ---- */
+
+/* exp of the mean divergence of rows first..last-1 from their mean. */
+static cbx_array *score_of_rows(cbx_ctx *ctx, const cbx_array *p, ptrdiff_t first, ptrdiff_t last)
+{
+    const cbx_array *rows = cbx_slice(ctx, p, 0, first, last, 1), *mean = cbx_mean(ctx, rows, CBX_AXIS_KEEP(0));
+    const cbx_array *terms = cbx_subtract(ctx, cbx__xlogy(ctx, rows, rows), cbx__xlogy(ctx, rows, mean));
+
+    return cbx_exp(ctx, cbx_mean(ctx, cbx_sum(ctx, terms, CBX_AXIS(-1)), NULL));
+}
+
+static cbx_array *inception_scores(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const size_t n = cbx_array_dim(c->in[0], 0), splits = (size_t)c->parameters[0];
+    const cbx_array *scores[MAX_SPLITS];
+
+    if (splits > n)
+        return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'splits' is %zu, of %zu items: it must be at most their number",
+                                  splits, n);
+    for (size_t i = 0; i < splits; i++)
+        scores[i] = score_of_rows(ctx, c->in[0], (ptrdiff_t)(i * n / splits), (ptrdiff_t)((i + 1) * n / splits));
+    return cbx_stack(ctx, splits, scores, 0);
+}
+
+static cbx_array *inception_score(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx_mean(ctx, inception_scores(ctx, c), NULL);
+}
+
+/* ---- of neighbours ---- */
+
+/* Squared distances of rows first..last-1 of operand 1 from all rows of operand 0: (rows, n). */
+static cbx_array *distances(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
+{
+    const cbx_array *x = cbx_slice(ctx, c->in[1], 0, (ptrdiff_t)first, (ptrdiff_t)last, 1);
+    const cbx_array *d = cbx_subtract(ctx, cbx_expand_dims(ctx, x, 1), cbx_expand_dims(ctx, c->in[0], 0));
+
+    return cbx_sum(ctx, cbx_square(ctx, d), CBX_AXIS(-1));
+}
+
+/* Of a call whose operands are the same rows: squared distance of each to its k-th neighbour. */
+static cbx_array *radii_of_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
+{
+    const size_t k = (size_t)c->parameters[0];
+    return cbx_index(ctx, cbx_sort(ctx, distances(ctx, c, first, last), -1, false), -1, (ptrdiff_t)k);
+}
+
+/* A call of the same metric with other rows in place of its operands. */
+static cbx_metric_call with_rows(const cbx_metric_call *c, cbx_array **in, cbx_array *reference, cbx_array *x)
+{
+    cbx_metric_call other = *c;
+
+    in[0] = reference;
+    in[1] = x;
+    in[2] = NULL;
+    other.in = in;
+    return other;
+}
+
+static cbx_array *radii(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *x)
+{
+    const size_t n = cbx_array_dim(x, 0), k = (size_t)c->parameters[0];
+    cbx_array *in[3];
+    const cbx_metric_call own = with_rows(c, in, x, x);
+
+    if (k >= n)
+        return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'k' is %zu, of %zu rows: each has %zu neighbours", k, n, n - 1);
+    return cbx__by_rows(ctx, &own, n, n * cbx_array_dim(x, 1), radii_of_rows);
+}
+
+static cbx_array *manifold_radii(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx__root(ctx, radii(ctx, c, c->in[0]));
+}
+
+/* Operand 2 holds the squared radii of operand 0: whether a ball covers each row; and the weight of its nearest ball if it does. */
+static cbx_array *covered_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
+{
+    const cbx_array *inside = cbx_less_equal(ctx, distances(ctx, c, first, last), c->in[2]);
+    return cbx_astype(ctx, cbx_any(ctx, inside, CBX_AXIS(-1)), CBX_F64);
+}
+
+/* Number of balls that cover each row, over k. */
+static cbx_array *density_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
+{
+    const cbx_array *inside = cbx_less_equal(ctx, distances(ctx, c, first, last), c->in[2]);
+    const cbx_array *count = cbx_astype(ctx, cbx_count_nonzero(ctx, inside, CBX_AXIS(-1)), CBX_F64);
+
+    return cbx_divide_scalar(ctx, count, c->parameters[0]);
+}
+
+static cbx_array *covered(cbx_ctx *ctx, const cbx_metric_call *c, int reference, cbx__rows_fn *f)
+{
+    cbx_array *in[4], *x = c->in[!reference];
+    cbx_metric_call other = with_rows(c, in, c->in[reference], x);
+
+    in[2] = radii(ctx, c, c->in[reference]);
+    in[3] = NULL;
+    return cbx_mean(ctx, cbx__by_rows(ctx, &other, cbx_array_dim(x, 0), cbx_array_count(c->in[reference]), f), NULL);
+}
+
+static cbx_array *manifold_precision(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return covered(ctx, c, REAL, covered_rows);
+}
+static cbx_array *manifold_recall(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return covered(ctx, c, GENERATED, covered_rows);
+}
+static cbx_array *density_precision(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return covered(ctx, c, REAL, density_rows);
+}
+static cbx_array *density_recall(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return covered(ctx, c, GENERATED, density_rows);
+}
+
+static cbx_array *min_of_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
+{
+    return cbx_min(ctx, distances(ctx, c, first, last), CBX_AXIS(-1));
+}
+
+/* Squared distances of generated rows to the nearest real one. */
+static cbx_array *nearest(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx__by_rows(ctx, c, cbx_array_dim(c->in[GENERATED], 0), cbx_array_count(c->in[REAL]), min_of_rows);
+}
+
+/* The same with both sets moved and divided so that each feature of all rows lies between 0 and 1. */
+static cbx_array *closest_record(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *all = cbx_concat(ctx, 2, (const cbx_array *[]){ c->in[0], c->in[1] }, 0);
+    const cbx_array *low = cbx_min(ctx, all, CBX_AXIS_KEEP(0));
+    const cbx_array *width = cbx_subtract(ctx, cbx_max(ctx, all, CBX_AXIS_KEEP(0)), low);
+    cbx_array *in[3], *x[2];
+    cbx_metric_call scaled;
+
+    for (int i = 0; i < 2; i++) x[i] = cbx__ratio_or(ctx, cbx_subtract(ctx, c->in[i], low), width, 0);
+    scaled = with_rows(c, in, x[0], x[1]);
+    return cbx_mean(ctx, nearest(ctx, &scaled), NULL);
+}
+
+static cbx_array *copies(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx_mean(ctx, cbx_astype(ctx, cbx_equal_scalar(ctx, nearest(ctx, c), 0), CBX_F64), NULL);
+}
+
+#define GENERATIVE(better, low_, high_)                                                                                \
+    .domain = "generative", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define SETS(better, low_, high_)                                                                                      \
+    GENERATIVE(better, low_, high_), .operands = CBX__PAIR("real", "generated", POINTS), .shapes = CBX_SHAPES_ROWS,    \
+                                     .invariances = CBX_INVARIANT_SAMPLE_ORDER
+#define NEIGHBOURS(k_)                                                                                                 \
+    .parameters = { { "k", "neighbour that a ball reaches to", k_, 1, 0x1p31, CBX_PARAMETER_INTEGER, NULL } }
+#define BALLS                                                                                                          \
+    "The ball around a row reaches to its k-th neighbour in the same set. Copies of a row make its ball a point."
+
+/* clang-format off */
+CBX__METRIC_TABLE(generative,
+    { .name = "frechet_feature_distance", .summary = "Frechet distance of features", .formula = "|m1 - m2|^2 + tr(S1 + S2 - 2 (S1 S2)^(1/2))", SETS(LOWER, 0, INFINITY),
+      .axioms = CBX_AXIOM_SYMMETRIC, .parts = feature_parts, .merge = feature_merge, .finish = frechet, .flags = CBX_METRIC_EAGER,
+      .notes = "m and S are means and covariances (n - 1) of the rows. With features of an Inception network it is the FID. One row in a set gives NaN.",
+      .source = "Heusel et al. (2017); Dowson & Landau (1982)", .example = "[[0.0, 1.0], [2.0, 0.0], [1.0, 3.0]], [[1.0, 1.0], [3.0, 0.0], [1.0, 4.0]]" },
+    { .name = "inception_score", .summary = "Inception score", .formula = "mean over splits of exp(mean KL(row, mean of the rows))", GENERATIVE(HIGHER, 1, INFINITY),
+      .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES, false } }, .whole = inception_score, .flags = CBX_METRIC_DIFFERENTIABLE,
+      .parameters = { { "splits", "parts of the rows, one behind the other", 10, 1, MAX_SPLITS, CBX_PARAMETER_INTEGER, NULL } },
+      .source = "Salimans et al. (2016)", .example = "[[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.1, 0.9]], splits=2" },
+    { .name = "inception_score_per_split", .summary = "Inception score of each split", .formula = "exp(mean KL(row, mean of the rows)) of each split", GENERATIVE(INFO, 1, INFINITY),
+      .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES, false } }, .whole = inception_scores,
+      .parameters = { { "splits", "parts of the rows, one behind the other", 10, 1, MAX_SPLITS, CBX_PARAMETER_INTEGER, NULL } },
+      .source = "Salimans et al. (2016)", .example = "[[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.1, 0.9]], splits=2" },
+    { .name = "correlation_preservation", .summary = "Preservation of correlations", .formula = "1 - mean over pairs of features of |corr(real) - corr(generated)|", SETS(HIGHER, 0, 1),
+      .parts = feature_parts, .merge = feature_merge, .finish = correlation_preservation,
+      .notes = "A constant feature has correlation 0 with all. 1 of a single feature.", .source = "numpy.corrcoef", .example = "[[0.0, 1.0], [2.0, 0.0], [1.0, 3.0]], [[1.0, 1.0], [3.0, 0.0], [1.0, 4.0]]" },
+    { .name = "manifold_precision", .summary = "Improved precision", .formula = "share of generated rows in a ball around a real one", SETS(HIGHER, 0, 1), NEIGHBOURS(3), .whole = manifold_precision,
+      .flags = CBX_METRIC_EAGER, .notes = BALLS, .source = "Kynkaanniemi et al. (2019)", .example = "[[0.0], [1.0], [2.0], [3.0]], [[0.5], [9.0], [1.5], [2.5]], k=1" },
+    { .name = "manifold_recall", .summary = "Improved recall", .formula = "share of real rows in a ball around a generated one", SETS(HIGHER, 0, 1), NEIGHBOURS(3), .whole = manifold_recall,
+      .flags = CBX_METRIC_EAGER, .notes = BALLS, .source = "Kynkaanniemi et al. (2019)", .example = "[[0.0], [1.0], [2.0], [3.0]], [[0.5], [9.0], [1.5], [2.5]], k=1" },
+    { .name = "density_weighted_precision", .summary = "Density", .formula = "mean number of balls around real rows that cover a generated one, over k", SETS(HIGHER, 0, INFINITY), NEIGHBOURS(5), .whole = density_precision,
+      .flags = CBX_METRIC_EAGER, .notes = BALLS " Above 1 where generated rows lie where real ones are dense.", .source = "Naeem et al. (2020), density", .example = "[[0.0], [1.0], [2.0], [3.0]], [[0.5], [9.0], [1.5], [2.5]], k=1" },
+    { .name = "density_weighted_recall", .summary = "Density of real rows", .formula = "mean number of balls around generated rows that cover a real one, over k", SETS(HIGHER, 0, INFINITY), NEIGHBOURS(5), .whole = density_recall,
+      .flags = CBX_METRIC_EAGER, .notes = BALLS, .source = "Naeem et al. (2020), density with the sets exchanged", .example = "[[0.0], [1.0], [2.0], [3.0]], [[0.5], [9.0], [1.5], [2.5]], k=1" },
+    { .name = "manifold_radii", .summary = "Radii of the balls of a set", .formula = "distance of each row to its k-th neighbour", GENERATIVE(INFO, 0, INFINITY), .operands = { { "points", CBX_OPERAND_POINTS, false } },
+      .flags = CBX_METRIC_EAGER, NEIGHBOURS(3), .whole = manifold_radii, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ROTATION, .source = "Kynkaanniemi et al. (2019)", .example = "[[0.0], [1.0], [3.0]], k=1" },
+    { .name = "distance_to_closest_record", .summary = "Distance to the closest record", .formula = "mean squared distance of generated rows to the nearest real one, features between 0 and 1", SETS(HIGHER, 0, INFINITY), .whole = closest_record,
+      .flags = CBX_METRIC_EAGER, .notes = "Each feature is moved and divided by its range over both sets. Small values warn of copies.", .source = "Zhao et al., CTAB-GAN (2021)", .example = "[[0.0, 1.0], [2.0, 0.0]], [[1.0, 1.0], [2.0, 0.5]]" },
+    { .name = "memorization_rate", .summary = "Memorization rate", .formula = "share of generated rows that equal a real one", SETS(LOWER, 0, 1), .whole = copies,
+      .flags = CBX_METRIC_EAGER, .source = "scipy.spatial.distance.cdist", .example = "[[0.0, 1.0], [2.0, 0.0]], [[1.0, 1.0], [2.0, 0.0]]" },
+)
+/* clang-format on */
