@@ -1,4 +1,4 @@
-"""The examples of python/README.md, docs/jit.md, docs/backends.md and docs/reference/python.md, run as they are.  Prints TAP."""
+"""The examples of python/README.md, docs/jit.md, docs/backends.md, docs/reference/python.md and docs/how-to/metrics.md, run as they are.  Prints TAP."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ class Pages(unittest.TestCase):
 
     def test_measuring(self) -> None:
         self.run_page("docs/reference/python.md", 30)
+
+    def test_metrics(self) -> None:
+        self.run_page("docs/how-to/metrics.md", 12)
 
 
 if __name__ == "__main__":
