@@ -37,7 +37,10 @@ static double metric_at(const double *x, size_t n, const double *y, size_t m, vo
     cbx_scope_open(r->ctx, &scope);
     at[0] = places(r->ctx, x, n);
     at[1] = y ? places(r->ctx, y, m) : at[0];
-    for (size_t i = 0; i < r->nin; i++) in[i] = r->in[i] ? cbx_take(r->ctx, r->in[i], at[i > 0], 0) : NULL;
+    for (size_t i = 0; i < r->nin; i++) {
+        const bool items = r->in[i] && !r->m->operands[i].optional; /* others are not items: a matrix, thresholds */
+        in[i] = items ? cbx_take(r->ctx, r->in[i], at[i > 0], 0) : r->in[i];
+    }
     if (o.mask) o.mask = cbx_take(r->ctx, o.mask, at[0], 0);
     if (o.weights) o.weights = cbx_take(r->ctx, o.weights, at[0], 0);
     const cbx_array *result = cbx_metric_apply(r->ctx, r->m, r->nin, in, &o);
@@ -50,9 +53,9 @@ static bool draws_apart(const cbx_metric_function *m, size_t nin, cbx_array *con
 {
     const cbx_operand_kind kind = m->operands[0].kind;
 
-    if (nin != 2 || m->operands[1].kind != kind) return false;
+    if (nin < 2 || m->operands[1].kind != kind) return false;
     if (m->shapes == CBX_SHAPES_ROWS) return true;
-    return kind == CBX_OPERAND_SAMPLE ||
+    return (kind == CBX_OPERAND_SAMPLE && m->shapes == CBX_SHAPES_FREE) ||
            (kind == CBX_OPERAND_POINTS && cbx_array_dim(in[0], 0) != cbx_array_dim(in[1], 0));
 }
 
@@ -70,12 +73,23 @@ cbx_status cbx_metric_bootstrap(cbx_ctx *ctx, const cbx_metric_function *m, size
 
     if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "%s: options of another version", m->name);
     if (options && options->reduction) return cbx_fail(err, CBX_EINVAL, "%s: an interval is that of a mean", m->name);
+    if (nin == 0 || nin > cbx_metric_operands(m) || !in[0])
+        return cbx_fail(err, CBX_EINVAL, "%s takes %zu operands, not %zu", m->name, cbx_metric_operands(m), nin);
     for (size_t i = 0; i < nin; i++)
         if (in[i] && cbx_array_ndim(in[i]) == 0)
             return cbx_fail(err, CBX_EINVAL, "%s: '%s' is a single number: there is nothing to draw from", m->name,
                             m->operands[i].name);
-    if (nin == 0) return cbx_fail(err, CBX_EINVAL, "%s has no operands", m->name);
     r.apart = draws_apart(m, nin, in);
+    for (size_t i = 2; r.apart && i < nin; i++)
+        if (in[i])
+            return cbx_fail(err, CBX_EUNSUPPORTED, "%s: there is no interval with '%s': leave it out", m->name,
+                            m->operands[i].name);
+    for (int k = 0; options && k < 2; k++) {
+        const cbx_array *x = k ? options->weights : options->mask;
+        if (x && (r.apart || cbx_array_ndim(x) == 0 || cbx_array_dim(x, 0) != cbx_array_dim(in[0], 0)))
+            return cbx_fail(err, CBX_EUNSUPPORTED, "%s: for an interval the %s must have a number for each item",
+                            m->name, k ? "weights" : "mask");
+    }
     for (size_t k = 0; !st && k < 1 + (size_t)r.apart; k++) {
         n[k] = cbx_array_dim(in[k], 0);
         at[k] = cbx_mem_calloc(cbx_ctx_allocator(ctx), n[k] + 1, sizeof *at[k]);

@@ -243,6 +243,10 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
         select(ctx, b, all[b->nin], in);
     }
     if (cbx_ctx_pending(ctx, NULL)) return false;
+    if (b->has_weights && !(cbx__metric_element(cbx_min(ctx, all[b->nin + b->has_mask], NULL), 0) >= 0)) {
+        cbx__refuse(ctx, CBX_EDOM, "%s: weights must be numbers that are not negative", b->metric->name);
+        return false;
+    }
     for (size_t i = 0; i < b->nin; i++)
         if (in[i] && !cbx__metric_check_values(ctx, b->metric, i, in[i])) return false;
     return true;
@@ -276,7 +280,11 @@ static bool resolve_classes(cbx_ctx *ctx, cbx__checked *c)
     for (size_t i = 0; i < c->bound.nin; i++) {
         const size_t mark = cbx__mark(ctx);
         if (!c->all[i] || m->operands[i].kind != CBX_OPERAND_LABELS) continue;
-        const double x = cbx__metric_element(cbx_max(ctx, c->all[i], NULL), 0);
+        const cbx_array *labels = c->all[i];
+        if (c->bound.has_mask) /* what it leaves out may hold anything */
+            labels = cbx_where(ctx, cbx_astype(ctx, c->all[c->bound.nin], CBX_BOOL), labels,
+                               cbx_weak(ctx, labels, cbx_int(0)));
+        const double x = cbx__metric_element(cbx_max(ctx, labels, NULL), 0);
         cbx__tidy_list(ctx, mark, 0, NULL);
         if (c->bound.parameters[p] > 0 && x >= c->bound.parameters[p]) {
             cbx__refuse(ctx, CBX_EDOM, "%s: '%s' has label %.0f, '%s' is %.0f", m->name, m->operands[i].name, x,

@@ -50,6 +50,8 @@ static kept *kept_of(cbx_ctx *ctx)
 /* All that decides what is compiled, as bytes. */
 typedef struct signature {
     const cbx_metric_function *metric;
+    void (*code[4])(void); /* a registered row may be replaced at the same address */
+    const void *user;
     double parameters[CBX_METRIC_MAX_PARAMETERS];
     int64_t options[4 + CBX_MAX_RANK];
     int64_t arrays[(CBX_METRIC_MAX_OPERANDS + 2) * (2 + CBX_MAX_RANK)];
@@ -62,6 +64,11 @@ static size_t sign(const cbx__bound *b, size_t n, cbx_array *const *all, char ke
 
     memset(&s, 0, sizeof s);
     s.metric = b->metric;
+    s.code[0] = (void (*)(void))b->metric->items;
+    s.code[1] = (void (*)(void))b->metric->parts;
+    s.code[2] = (void (*)(void))b->metric->whole;
+    s.code[3] = (void (*)(void))b->metric->finish;
+    s.user = b->metric->user;
     memcpy(s.parameters, b->parameters, sizeof s.parameters);
     s.options[0] = (int64_t)b->reduction;
     s.options[1] = b->has_axes ? 1 + b->axes.keep : 0;
@@ -113,6 +120,7 @@ cbx_array *cbx__metric_compiled(cbx_ctx *ctx, const cbx__bound *b, size_t n, cbx
     entry *e;
 
     const unsigned never = CBX_METRIC_DATA_SHAPED | CBX_METRIC_EAGER;
+    if (b->has_mask && !b->metric->items && !(b->metric->flags & CBX_METRIC_WEIGHTED)) return NULL; /* it selects */
     if (b->function || b->metric->flags & never || !cbx_ctx_backend(ctx)->compile) return NULL;
     for (size_t i = 0; i < n; i++)
         if (!all[i]) return NULL;

@@ -217,6 +217,15 @@ bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t
     if (isnan(r->low) || cbx_array_count(x) == 0) return true;
     fine = cbx_array_dtype(x) == CBX_BOOL || (cbx__metric_element(cbx_min(ctx, x, NULL), 0) >= r->low &&
                                               cbx__metric_element(cbx_max(ctx, x, NULL), 0) <= r->high);
+    if (fine && m->operands[i].kind == CBX_OPERAND_BINARY && cbx_dtype_kind(cbx_array_dtype(x)) == CBX_KIND_FLOAT) {
+        const cbx_array *whole = cbx_equal(ctx, x, cbx_floor(ctx, x));
+        if (cbx__metric_element(cbx_all(ctx, whole, NULL), 0) == 0) {
+            cbx__refuse(ctx, CBX_EDOM, "%s: '%s' must be %s", m->name, m->operands[i].name,
+                        names[m->operands[i].kind].text);
+            cbx__tidy_list(ctx, mark, 0, NULL);
+            return false;
+        }
+    }
     if (!fine) refuse_value(ctx, m, i, x);
     if (fine && r->sum) fine = check_sums(ctx, m, i, x);
     cbx__tidy_list(ctx, mark, 0, NULL);

@@ -41,7 +41,7 @@ static const bit_word flag_words[] = {
 
 static unsigned bit_of(const bit_word *words, size_t n, const char *word)
 {
-    if (!strcmp(word, "metric")) return CBX_AXIOMS_METRIC;
+    if (words == axiom_words && !strcmp(word, "metric")) return CBX_AXIOMS_METRIC;
     for (size_t i = 0; i < n; i++)
         if (!strcmp(words[i].word, word)) return words[i].bit;
     return 0;

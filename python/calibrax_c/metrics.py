@@ -214,8 +214,8 @@ def register(
     given = [(form, code) for form, code in (("items", items), ("parts", parts), ("whole", whole)) if code]
     if len(given) != 1:
         raise TypeError(f"register: {name!r} needs one of items, parts and whole")
-    if name in _rows and "code" not in _rows[name]:
-        raise ValueError(f"register: there is a built-in metric {name!r}")
+    if name in globals() and "code" not in _rows.get(name, ()):
+        raise ValueError(f"register: there is a built-in metric {name!r}" if name in _rows else f"register: {name!r} is a name of this module: choose another")
     form, code = given[0]
     operands = [tuple(o) for o in operands]
 

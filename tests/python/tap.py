@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 import unittest
@@ -50,6 +51,7 @@ class TapResult(unittest.TestResult):
 
 def main() -> None:
     """Runs the tests of the main module, with an empty folder for caches unless the caller has chosen one."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who starts the tests in the background has it ignored
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     result = TapResult()
     print(f"1..{suite.countTestCases()}")

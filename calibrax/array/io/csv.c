@@ -67,7 +67,7 @@ static bool number(const char *s, double *out, cell_kind *kind)
     if (strspn(s, "+-0123456789.eE") != strlen(s) && strspn(s, "+-infatyINFATY") != strlen(s)) return false;
     *out = strtod(s, &end);
     if (*end) return false;
-    if (strspn(s, "+-0123456789") == strlen(s) && fabs(*out) <= 0x1p53) *kind = CELL_INT;
+    if (strspn(s, "+-0123456789") == strlen(s) && fabs(*out) < 0x1p53) *kind = CELL_INT;
     return true;
 }
 
@@ -137,16 +137,18 @@ static cbx_status read_rows(reader *r, table *t)
             double v;
             if (!next_cell(r, &last))
                 return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: a quote does not end", r->what, r->line);
-            if (n == t->columns) break;
+            if (n == t->columns)
+                return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: the row has more cells than the first line, %zu", r->what,
+                                r->line, t->columns);
             if (!number(cbx_text_str(&r->cell), &v, &kind))
                 return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: '%.40s' is not a number", r->what, r->line,
                                 cbx_text_str(&r->cell));
             if (kind > t->kinds[n]) t->kinds[n] = kind;
             if (!cbx_list_push(&al, &t->values, v)) return cbx_fail_nomem(r->err, "a table");
         }
-        if (n != t->columns || !last)
-            return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: the row has %s%zu cells, the first line %zu", r->what,
-                            r->line, last ? "" : "more than ", n, t->columns);
+        if (n != t->columns)
+            return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: the row has %zu cells, the first line %zu", r->what, r->line,
+                            n, t->columns);
     }
     if (t->values.n == 0) return cbx_fail(r->err, CBX_EFORMAT, "%s: there are no rows of numbers", r->what);
     return CBX_OK;

@@ -67,7 +67,7 @@ cbx_status cbx_array_load(cbx_ctx *ctx, const char *source, cbx_array **out, cbx
 {
     const size_t length = strlen(source);
 
-    for (size_t i = 0; i < CBX_LEN(readers); i++) {
+    for (size_t i = 0; length > 0 && i < CBX_LEN(readers); i++) {
         const size_t n = strlen(readers[i].ending);
         const char *at = source;
         while ((at = strstr(at + 1, readers[i].ending)) && at[n] && at[n] != ':') continue;

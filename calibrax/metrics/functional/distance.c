@@ -146,7 +146,9 @@ static cbx_array *randers(cbx_ctx *ctx, const cbx_metric_call *c)
 #define DISTANCE(high_) .domain = "distance", .direction = CBX_DIRECTION_LOWER, .low = 0, .high = high_
 #define VECTORS(high_)  DISTANCE(high_), .operands = CBX__PAIR("x", "y", VECTORS)
 #define SMOOTH          .flags = CBX_METRIC_DIFFERENTIABLE
-#define ROWS            "Of two matrices the mean over their rows."
+/* Values are checked in the code, which a compiled call would not do. */
+#define CHECKED .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER
+#define ROWS    "Of two matrices the mean over their rows."
 
 /* clang-format off */
 CBX__METRIC_TABLE(distance,
@@ -183,11 +185,11 @@ CBX__METRIC_TABLE(distance,
     { .name = "poincare_distance", .summary = "Distance in the Poincare ball",
       .formula = "2 / sqrt(curvature) asinh(sqrt(curvature) ||x - y|| / sqrt((1 - curvature ||x||^2) (1 - curvature ||y||^2)))", DISTANCE(INFINITY),
       .operands = CBX__PAIR("x", "y", BALL), .parameters = { { "curvature", "minus the curvature of the space", 1, 0x1p-1022, 0x1p1022, CBX_PARAMETER_REAL, NULL } },
-      .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_ROTATION, .items = poincare, SMOOTH,
+      .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_ROTATION, .items = poincare, CHECKED,
       .notes = ROWS " Points on or outside the ball of radius 1 / sqrt(curvature) are refused.",
       .source = "Nickel & Kiela (2017)", .example = "[0.0, 0.5], [0.5, 0.0]" },
     { .name = "lorentz_distance", .summary = "Distance on the hyperboloid", .formula = "arccosh(x0 y0 - x1 y1 - ... - xd yd)", DISTANCE(INFINITY),
-      .operands = CBX__PAIR("x", "y", HYPERBOLOID), .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_LORENTZ, .items = lorentz, SMOOTH,
+      .operands = CBX__PAIR("x", "y", HYPERBOLOID), .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_LORENTZ, .items = lorentz, CHECKED,
       .notes = ROWS " Points have -x0^2 + x1^2 + ... + xd^2 = -1 and x0 > 0; others are refused. Computed of x - y, so that points that are close lose no digits.",
       .source = "Nickel & Kiela (2018)", .example = "[1.0, 0.0], [1.25, 0.75]" },
     { .name = "randers_distance", .summary = "Distance with a drift", .formula = "||y - x|| + magnitude (y - x).direction / ||direction||", DISTANCE(INFINITY),

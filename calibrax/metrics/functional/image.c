@@ -154,7 +154,9 @@ static cbx_array *vendi(cbx_ctx *ctx, const cbx_metric_call *c)
 #define IMAGES .domain = "image", .direction = CBX_DIRECTION_HIGHER
 #define PAIR   .operands = CBX__PAIR("predictions", "targets", IMAGE)
 #define SMOOTH .flags = CBX_METRIC_DIFFERENTIABLE
-#define FUSED  .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED
+/* Values are checked in the code, which a compiled call would not do. */
+#define CHECKED .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER
+#define FUSED   .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED
 #define MAX_VAL_ROW                                                                                                    \
     {                                                                                                                  \
         "max_val", "largest value that a pixel may have, less the smallest", 1, 0x1p-1022, 0x1p511,                    \
@@ -196,7 +198,7 @@ CBX__METRIC_TABLE(image,
     { .name = "vendi_score", .summary = "Vendi score: effective number of distinct items", .formula = "exp(-sum(p log p)), p: eigenvalues of similarity, divided by their sum", IMAGES,
       .operands = { { "similarity", CBX_OPERAND_SPD, false } },
       .parameters = { { "order", "order of the entropy: 1 Shannon's, infinity the largest eigenvalue alone; lower orders count rare kinds more", 1, 0x1p-10, INFINITY, CBX_PARAMETER_REAL, NULL } },
-      .low = 1, .high = INFINITY, .invariances = CBX_INVARIANT_COMMON_SCALE | CBX_INVARIANT_ORTHOGONAL, .items = vendi, SMOOTH,
+      .low = 1, .high = INFINITY, .invariances = CBX_INVARIANT_COMMON_SCALE | CBX_INVARIANT_ORTHOGONAL, .items = vendi, CHECKED,
       .notes = "similarity (n, n) of n items, 1 of an item with itself; it may be singular. Between 1, all alike, and n, nothing in common.",
       .source = "Friedman & Dieng (2023); Pasarkar & Dieng (2024) for orders", .example = "[[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]" },
 )

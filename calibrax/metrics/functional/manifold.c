@@ -155,31 +155,33 @@ static cbx_array *ultrahyperbolic(cbx_ctx *ctx, const cbx_metric_call *c)
 #define MATRICES(a, b) MANIFOLD, .operands = CBX__PAIR(a, b, SPD), .high = INFINITY
 #define FRAMES         MANIFOLD, .operands = CBX__PAIR("u", "v", FRAME)
 #define SMOOTH         .flags = CBX_METRIC_DIFFERENTIABLE
+/* Values are checked in the code, which a compiled call would not do. */
+#define CHECKED .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER
 
 /* clang-format off */
 CBX__METRIC_TABLE(manifold,
     { .name = "spd_affine_invariant_distance", .summary = "Affine-invariant distance of positive definite matrices",
       .formula = "sqrt(sum(log(eigenvalues of a^-1 b)^2))", MATRICES("a", "b"),
-      .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_CONGRUENCE | CBX_INVARIANT_ORTHOGONAL, .whole = affine_invariant, SMOOTH,
+      .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_CONGRUENCE | CBX_INVARIANT_ORTHOGONAL, .whole = affine_invariant, CHECKED,
       .notes = "The Fisher-Rao distance of normal distributions of one mean, times sqrt(2). Matrices that are not symmetric and positive definite are refused.",
       .source = "Pennec, Fillard & Ayache (2006); scipy.linalg.eigvalsh(b, a)", .example = "[[2.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 3.0]]" },
     { .name = "spd_log_euclidean_distance", .summary = "Log-Euclidean distance of positive definite matrices", .formula = "||log(a) - log(b)||, log of matrices",
-      MATRICES("a", "b"), .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_ORTHOGONAL, .whole = log_euclidean, SMOOTH,
+      MATRICES("a", "b"), .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_ORTHOGONAL, .whole = log_euclidean, CHECKED,
       .notes = "Equal eigenvalues have a gradient of NaN. Matrices that are not symmetric and positive definite are refused.",
       .source = "Arsigny et al. (2006); scipy.linalg.logm", .example = "[[2.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 3.0]]" },
     { .name = "grassmann_distance", .summary = "Distance of subspaces", .formula = "sqrt(sum(principal angles^2))", FRAMES, .high = INFINITY,
-      .axioms = CBX_AXIOMS_PSEUDO, .invariances = CBX_INVARIANT_ORTHOGONAL, .whole = grassmann, SMOOTH,
+      .axioms = CBX_AXIOMS_PSEUDO, .invariances = CBX_INVARIANT_ORTHOGONAL, .whole = grassmann, CHECKED,
       .notes = "Of the spaces that the columns span, in radians: frames of one space have distance 0. At most sqrt(p) pi / 2 of p columns.",
       .source = "Edelman, Arias & Smith (1998); scipy.linalg.subspace_angles", .example = "[[1.0], [0.0]], [[0.6], [0.8]]" },
     { .name = "stiefel_distance", .summary = "Distance of frames", .formula = "||u - v||", FRAMES, .high = INFINITY,
-      .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_ORTHOGONAL, .whole = stiefel, SMOOTH,
+      .axioms = CBX_AXIOMS_METRIC, .invariances = CBX_INVARIANT_ORTHOGONAL, .whole = stiefel, CHECKED,
       .notes = "The chord, not the geodesic. At most 2 sqrt(p) of p columns.",
       .source = "Edelman, Arias & Smith (1998)", .example = "[[1.0], [0.0]], [[0.6], [0.8]]" },
     { .name = "ultrahyperbolic_distance", .summary = "Geodesic distance on a pseudo-hyperboloid",
       .formula = "arccosh(z) of z >= 1, arccos(z) of -1 <= z <= 1, with z = <x, y> / <x, x> and <x, y> = -x0 y0 - ... + xt yt + ... of t times", MANIFOLD, .high = INFINITY,
       .operands = CBX__PAIR("x", "y", HYPERBOLOID),
       .parameters = { { "times", "coordinates in front that are times; 0 gives a sphere, 1 the hyperboloid", 1, 0, 1e6, CBX_PARAMETER_INTEGER, NULL } },
-      .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOM_IDENTITY, .invariances = CBX_INVARIANT_LORENTZ, .items = ultrahyperbolic, SMOOTH,
+      .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOM_IDENTITY, .invariances = CBX_INVARIANT_LORENTZ, .items = ultrahyperbolic, CHECKED,
       .notes = "Of two matrices the mean over their rows. Points have the square -1 (1 without times), others are refused. Infinite where no geodesic joins the points. With one time and on the sphere it is a metric.",
       .source = "Law & Stam (2020)", .example = "[1.0, 0.0], [1.25, 0.75]" },
 )

@@ -16,6 +16,8 @@ struct cbx_metric_state {
     cbx_allocator al;
     cbx__bound b;
     cbx_fn *function; /* kept; b.function points to it */
+    double
+        resolved[CBX_METRIC_MAX_PARAMETERS]; /* the largest of all batches: numbers of classes come from the labels */
     size_t updates;
     cbx_array *sum, *rest; /* of items and parts; rest: what rounding lost of a sum; NULL: nothing yet */
     CBX_LIST(batch) batches;
@@ -45,6 +47,7 @@ cbx_status cbx_metric_state_create(cbx_ctx *ctx, const cbx_metric_function *m, c
     if (!s) return cbx_fail_nomem(err, "a stateful metric");
     s->al = *cbx_ctx_allocator(ctx);
     s->b = b;
+    memcpy(s->resolved, b.parameters, sizeof s->resolved);
     if (b.function) {
         st = cbx_fn_keep(ctx, b.function, &s->function, err);
         s->b.function = s->function;
@@ -68,6 +71,7 @@ void cbx_metric_state_reset(cbx_metric_state *s)
     cbx_array_free(s->sum);
     cbx_array_free(s->rest);
     s->sum = s->rest = NULL;
+    memcpy(s->resolved, s->b.parameters, sizeof s->resolved);
     s->updates = 0;
 }
 
@@ -173,17 +177,22 @@ static cbx_status keep_batch(cbx_ctx *ctx, cbx_metric_state *s, cbx_scope *scope
     return cbx_fail_nomem(err, "a batch of a stateful metric");
 }
 
-/* Operand i of all batches, joined along the first axis; NULL where it is left out. */
+/* Operand i of all batches, joined along the first axis; NULL where none has it.  Batches without weights count as 1 each. */
 static cbx_array *joined(cbx_ctx *ctx, const cbx_metric_state *s, size_t i, const cbx_array **list)
 {
+    const bool weights = i == CBX_METRIC_MAX_OPERANDS;
     size_t n = 0;
 
-    for (size_t k = 0; k < s->batches.n; k++)
-        if (s->batches.items[k].in[i]) list[n++] = s->batches.items[k].in[i];
-    if (n && n < s->batches.n)
-        return cbx__refuse(ctx, CBX_EINVAL, "%s: some batches have %s, others do not", s->b.metric->name,
-                           i == CBX_METRIC_MAX_OPERANDS ? "weights" : s->b.metric->operands[i].name);
-    return n ? cbx_concat(ctx, n, list, 0) : NULL;
+    for (size_t k = 0; k < s->batches.n; k++) n += s->batches.items[k].in[i] != NULL;
+    if (n == 0) return NULL;
+    if (n < s->batches.n && !weights)
+        return cbx__refuse(ctx, CBX_EINVAL, "%s: some batches have '%s', others do not", s->b.metric->name,
+                           s->b.metric->operands[i].name);
+    for (size_t k = 0; k < s->batches.n; k++) {
+        const batch *b = &s->batches.items[k];
+        list[k] = b->in[i] ? b->in[i] : cbx_ones(ctx, 1, &(size_t){ cbx_array_dim(b->in[0], 0) }, CBX_F64);
+    }
+    return cbx_concat(ctx, s->batches.n, list, 0);
 }
 
 static cbx_array *compute_all(cbx_ctx *ctx, const cbx_metric_state *s)
@@ -195,12 +204,35 @@ static cbx_array *compute_all(cbx_ctx *ctx, const cbx_metric_state *s)
     if (!list) return cbx__refuse(ctx, CBX_ENOMEM, "no memory for the batches of '%s'", s->b.metric->name);
     for (size_t i = 0; i < CBX_METRIC_MAX_OPERANDS; i++) p.in[i] = joined(ctx, s, i, list);
     p.call.in = p.in;
+    p.call.parameters = s->resolved;
     p.call.weights = joined(ctx, s, CBX_METRIC_MAX_OPERANDS, list);
     cbx_mem_free(&s->al, list, bytes);
     return s->b.metric->whole(ctx, &p.call);
 }
 
 /* ---- the protocol ---- */
+
+/* Whether batches can be joined along the first axis: not distributions, matrices and images, which are one thing each. */
+static bool has_items(const cbx_metric_function *m)
+{
+    switch (m->operands[0].kind) {
+    case CBX_OPERAND_DISTRIBUTION:
+    case CBX_OPERAND_JOINT:
+    case CBX_OPERAND_IMAGE:
+    case CBX_OPERAND_SPD:
+    case CBX_OPERAND_FRAME:
+    case CBX_OPERAND_ADJACENCY: return false;
+    default: return true;
+    }
+}
+
+/* Whether the mask or the weights leave no item. */
+static bool weighs_nothing(cbx_ctx *ctx, const cbx__checked *c)
+{
+    for (size_t i = c->bound.nin; i < c->n; i++)
+        if (!(cbx__metric_element(cbx_max(ctx, c->all[i], NULL), 0) > 0)) return true;
+    return false;
+}
 
 cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin, cbx_array *const *in,
                                    const cbx_metric_options *options, cbx_err *err)
@@ -215,14 +247,27 @@ cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin
     if (options) o.mask = options->mask, o.weights = options->weights;
     cbx_scope_open(ctx, &scope);
     if (!cbx__metric_check(ctx, s->b.metric, nin, in, &o, &c)) return cbx_scope_close(&scope, err);
+    if (weighs_nothing(ctx, &c)) { /* a batch of which nothing counts */
+        s->updates++;
+        return cbx_scope_close(&scope, err);
+    }
     cbx__metric_prepare(ctx, &c.bound, c.all, &p);
+    if (keeps_all(s) && s->batches.n && !has_items(s->b.metric)) {
+        cbx__refuse(ctx, CBX_EINVAL, "%s: is not a metric of items, so that its state holds one batch",
+                    s->b.metric->name);
+        return cbx_scope_close(&scope, err);
+    }
     if (keeps_all(s)) {
         st = keep_batch(ctx, s, &scope, &p, err);
     } else {
         parts = cbx__metric_partial(ctx, &p.call);
         st = add_parts(ctx, s, &scope, parts, cbx_zeros_like(ctx, parts), err);
     }
-    if (!st) s->updates++;
+    if (!st) {
+        s->updates++;
+        for (size_t i = 0; i < CBX_METRIC_MAX_PARAMETERS; i++)
+            s->resolved[i] = fmax(s->resolved[i], c.bound.parameters[i]);
+    }
     return st;
 }
 
@@ -245,7 +290,9 @@ cbx_status cbx_metric_state_merge(cbx_ctx *ctx, cbx_metric_state *s, const cbx_m
         cbx_scope_open(ctx, &scope);
         st = add_parts(ctx, s, &scope, other->sum, other->rest, err);
     }
-    if (!st) s->updates += other->updates;
+    if (st) return st;
+    s->updates += other->updates;
+    for (size_t i = 0; i < CBX_METRIC_MAX_PARAMETERS; i++) s->resolved[i] = fmax(s->resolved[i], other->resolved[i]);
     return st;
 }
 
