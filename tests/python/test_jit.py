@@ -343,7 +343,7 @@ class Work(unittest.TestCase):
                 cx.aot_write(xp.sin, 1.0, path=pathlib.Path(folder, "none", "f"))
 
     def test_much_work_on_little_lets_others_run(self) -> None:
-        f = cx.jit(lambda k: xp.sum(xp.sin(xp.zeros((2000, 2000)) + k)))
+        f = cx.jit(lambda k: xp.sum(xp.sin(xp.zeros((16000, 16000)) + k)))  # nothing of it is stored
         f(0.5)
         seen = []
         done = threading.Event()
@@ -355,11 +355,10 @@ class Work(unittest.TestCase):
 
         t = threading.Thread(target=count)
         t.start()
-        for _ in range(5):
-            f(0.5)
+        f(0.5)  # one call: without the lock given up, at most one count before it and one behind
         done.set()
         t.join()
-        self.assertGreater(len(seen), 3)
+        self.assertGreater(len(seen), 5)
 
 
 class Rules(unittest.TestCase):
