@@ -146,8 +146,8 @@ static cbx_array *kendall(cbx_ctx *ctx, const cbx_metric_call *c)
     cbx_array *scratch = cbx_copy(ctx, cbx_zeros_like(ctx, keys));
     double both, of_x, of_y, swapped;
 
-    if (cbx_ctx_pending(ctx, NULL)) return cbx__array_failed();
     keys = cbx_copy(ctx, keys);
+    if (cbx_ctx_pending(ctx, NULL)) return cbx__array_failed();
     both = ties(cbx_array_data(keys), n);
     of_x = ties(cbx_array_data(firsts), n);
     swapped = inversions(cbx_array_data_mut(seconds), cbx_array_data_mut(scratch), n);
