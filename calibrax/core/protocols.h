@@ -1,5 +1,6 @@
 /**
- * Protocols: what a benchmark, a dataset and a metric must offer to be used by everything else.
+ * Protocols: what a benchmark and a dataset must offer to be used by everything else; that of
+ * metrics is cbx_metric_function (calibrax/metrics/metrics.h).
  *
  * Each is a const struct of functions with struct_size and abi first; optional members may be NULL.
  * New members go last, behind a new abi.  `self` is the implementer's and is handed through.
@@ -104,32 +105,6 @@ typedef struct cbx_benchmark_ops {
  *   members that do not fit together)
  */
 CBX_API cbx_status cbx_benchmark_ops_read(const cbx_benchmark_ops *ops, cbx_benchmark_ops *out, cbx_err *err);
-
-/* --- metrics --- */
-
-#define CBX_METRIC_ABI 1
-
-/** A metric of predictions against targets, without state. */
-typedef struct cbx_metric_ops {
-    uint32_t struct_size, abi; /* CBX_METRIC_ABI */
-    const char *name;
-    bool higher_is_better;
-    /** Optional: compute checks itself.  CBX_ESHAPE, CBX_EDTYPE. */
-    cbx_status (*validate)(const cbx_array *predictions, const cbx_array *targets, cbx_err *err);
-    cbx_status (*compute)(cbx_ctx *ctx, const cbx_array *predictions, const cbx_array *targets, double *out,
-                          cbx_err *err);
-} cbx_metric_ops;
-
-#define CBX_STATEFUL_METRIC_ABI 1
-
-/** A metric that gathers over batches. */
-typedef struct cbx_stateful_metric_ops {
-    uint32_t struct_size, abi; /* CBX_STATEFUL_METRIC_ABI */
-    const char *name;
-    cbx_status (*update)(cbx_ctx *ctx, void *self, const cbx_named_array *batch, size_t n, cbx_err *err);
-    cbx_status (*compute)(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err);
-    void (*reset)(void *self);
-} cbx_stateful_metric_ops;
 
 CBX_END_DECLS
 #endif

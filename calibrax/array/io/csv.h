@@ -27,8 +27,9 @@ CBX_API cbx_status cbx_csv_decode(cbx_ctx *ctx, const char *text, size_t len, co
                                   cbx_array **out, cbx_err *err);
 
 /**
- * An array of a file whose kind its name tells: FILE.npy, FILE.npz:MEMBER, FILE.h5:/DATASET
- * (.hdf5), FILE.csv[:COLUMN] (.tsv, .txt).  Without a member it must hold one array.
+ * An array of a file, whose format follows from the end of its name: FILE.npy, FILE.npz:MEMBER,
+ * FILE.h5:/DATASET (.hdf5), FILE.csv[:COLUMN] (.tsv, .txt).  Without a member it must hold one
+ * array.
  * @return CBX_OK; CBX_EINVAL (another ending, several members); as the readers of the formats
  */
 CBX_API cbx_status cbx_array_load(cbx_ctx *ctx, const char *source, cbx_array **out, cbx_err *err);
