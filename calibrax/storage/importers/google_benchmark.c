@@ -128,6 +128,14 @@ static void add_metric(cbx__import_job *job, const cbx__import_def *def, const c
         cbx__import_metric_samples(job, def, s);
 }
 
+/* Files that other programs write have 0 for a CPU time that is unknown. */
+static bool is_measured(const cbx__samples *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->items[i] != 0) return true;
+    return false;
+}
+
 /* The repetitions of one benchmark: elements [from, to) of the list. */
 static void read_repetitions(cbx__import_job *job, const cbx_json *list, size_t from, size_t to, const char *scenario)
 {
@@ -145,7 +153,7 @@ static void read_repetitions(cbx__import_job *job, const cbx_json *list, size_t 
         cbx__import_sample(job, &cpu, time_of(job, item, "cpu_time"));
     }
     add_metric(job, &cbx__import_time, &real);
-    add_metric(job, &cpu_time, &cpu);
+    if (is_measured(&cpu)) add_metric(job, &cpu_time, &cpu);
     for (size_t k = 0; cbx_json_member(first, k, &key, &value); k++) {
         cbx__import_def def = CBX__DEF(key, "", INFO, SECONDARY);
         cbx_json_type type = cbx_json_typeof(value);
