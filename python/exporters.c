@@ -1,9 +1,11 @@
 /* calibrax_c.exporters: runs as tables, plots and sites; figures of values that are in no run. */
 #include "python/answers.h"
 
-#define FORMATS "'latex', 'html', 'csv', 'markdown', 'svg', 'pdf', 'png', 'asv'"
+#define FORMATS                                                                                                        \
+    "'latex', 'html', 'csv', 'markdown', 'svg', 'pdf', 'png', 'asv' or another name that 'calibrax export --list' "    \
+    "shows"
 
-/* Paths of what was written; clears the report. */
+/* Paths of what was written, with a warning for each note of what was left out; clears the report. */
 static PyObject *files_object(cx_call *c, cbx_status status, cbx_export_report *report)
 {
     PyObject *list;
@@ -11,6 +13,8 @@ static PyObject *files_object(cx_call *c, cbx_status status, cbx_export_report *
     if (!cx_fine(c, status)) return NULL;
     list = PyTuple_New((Py_ssize_t)report->nfiles);
     CX_FILL(list, report->nfiles, PyUnicode_DecodeFSDefault(report->files[i]))
+    for (size_t i = 0; list && i < report->nnotes; i++)
+        if (PyErr_WarnEx(PyExc_UserWarning, report->notes[i], 2)) Py_CLEAR(list);
     cbx_export_report_clear(report);
     return list;
 }
@@ -92,7 +96,7 @@ static PyObject *do_values(cx_call *c)
 
 /* clang-format off */
 #define EXPORTERS(X) \
-    X(runs, "runs: Run | Sequence[Run], format: str, folder: Path, /, metrics: str | Sequence[str] | None = None, plots: str | Sequence[str] | None = None, *, group_by: str = 'framework', dark: bool = False, replace: bool = False, repo: str | None = None", "tuple[str, ...]", do_export, 0, "Writes one or several runs in a format: 'latex', 'html', 'csv', 'markdown', 'svg', 'pdf', 'png' or 'asv'; plots: kinds of plots. Returns the paths.\n\n>>> r = cx.Run([cx.Point('p', '', {}, {'t': 1.0})], id='a', detect=False)\n>>> [os.path.basename(f) for f in exporters.runs(r, 'csv', folder)] != []\nTrue") \
+    X(runs, "runs: Run | Sequence[Run], format: str, folder: Path, /, metrics: str | Sequence[str] | None = None, plots: str | Sequence[str] | None = None, *, group_by: str = 'framework', dark: bool = False, replace: bool = False, repo: str | None = None", "tuple[str, ...]", do_export, 0, "Writes one or several runs in a format: 'latex', 'html', 'csv', 'markdown', 'svg', 'pdf', 'png', 'asv' or another name that `calibrax export --list` shows; plots: kinds of plots. Returns the paths, and warns of what a format has no place for.\n\n>>> r = cx.Run([cx.Point('p', '', {}, {'t': 1.0})], id='a', detect=False)\n>>> [os.path.basename(f) for f in exporters.runs(r, 'csv', folder)] != []\nTrue") \
     X(convergence, "values: Samples, name: str, folder: Path, /, format: 'svg' | 'pdf' | 'png' = 'svg', *, title: str | None = None, label: str | None = None, dark: bool = False, replace: bool = False, tolerances: Samples | None = None", "tuple[str, ...]", do_convergence, 0, "Plots a series, with tolerances as horizontal lines: convergence-NAME.svg.\n\n>>> os.path.basename(exporters.convergence([1.0, 0.1], 'loss', folder)[0])\n'convergence-loss.svg'") \
     X(values, "values: Mapping[str, float], name: str, folder: Path, /, format: 'svg' | 'pdf' | 'png' = 'svg', *, title: str | None = None, label: str | None = None, dark: bool = False, replace: bool = False", "tuple[str, ...]", do_values, 0, "Plots the values of a dict as bars: values-NAME.svg.\n\n>>> os.path.basename(exporters.values({'a': 1.0}, 'v', folder)[0])\n'values-v.svg'")
 /* clang-format on */

@@ -24,6 +24,7 @@
 #include "calibrax/base/hash.h"
 #include "calibrax/base/hash_table.h"
 #include "calibrax/exporters/job.h"
+#include "calibrax/exporters/units.h"
 #include "calibrax/statistics/estimate.h"
 
 #define COMMIT_DIGITS 8 /* that a file's name has of a commit */
@@ -79,33 +80,19 @@ static const char *machine_of(const cbx_run *run)
 
 /* --- units --- */
 
-static const struct {
-    const char *unit, *type, *asv_unit;
-    double times, per;
-} units[] = {
-    { "s", "time", "seconds", 1, 1 },           { "sec", "time", "seconds", 1, 1 },
-    { "seconds", "time", "seconds", 1, 1 },     { "ms", "time", "seconds", 1, 1e3 },
-    { "us", "time", "seconds", 1, 1e6 },        { "\302\265s", "time", "seconds", 1, 1e6 },
-    { "\316\274s", "time", "seconds", 1, 1e6 }, { "ns", "time", "seconds", 1, 1e9 },
-    { "min", "time", "seconds", 60, 1 },        { "B", "memory", "bytes", 1, 1 },
-    { "bytes", "memory", "bytes", 1, 1 },       { "kB", "memory", "bytes", 1e3, 1 },
-    { "KB", "memory", "bytes", 1e3, 1 },        { "MB", "memory", "bytes", 1e6, 1 },
-    { "GB", "memory", "bytes", 1e9, 1 },        { "KiB", "memory", "bytes", 1024, 1 },
-    { "MiB", "memory", "bytes", 1048576, 1 },   { "GiB", "memory", "bytes", 1073741824, 1 },
-};
-
-static void set_unit(benchmark *b, const char *unit)
+static void set_unit(benchmark *b, const char *word)
 {
-    b->type = "track";
-    b->unit = unit;
-    b->times = b->per = 1;
-    for (size_t i = 0; i < CBX_LEN(units); i++)
-        if (!strcmp(units[i].unit, unit)) {
-            b->type = units[i].type;
-            b->unit = units[i].asv_unit;
-            b->times = units[i].times;
-            b->per = units[i].per;
-        }
+    static const struct {
+        const char *type, *unit;
+    } kinds[] = { [CBX__UNIT_OTHER] = { "track", NULL },
+                  [CBX__UNIT_TIME] = { "time", "seconds" },
+                  [CBX__UNIT_SIZE] = { "memory", "bytes" } };
+    const cbx__unit *u = cbx__unit_find(word);
+
+    b->type = kinds[u->kind].type;
+    b->unit = u->kind == CBX__UNIT_OTHER ? word : kinds[u->kind].unit;
+    b->times = u->times;
+    b->per = u->per;
 }
 
 /* A unit that changes between runs would join what cannot be joined. */
@@ -121,13 +108,6 @@ static cbx_status check_unit(const benchmark *b, const cbx_run *run, const char 
 }
 
 /* --- benchmarks --- */
-
-static bool wanted(const cbx_export_opts *o, const char *metric)
-{
-    for (size_t i = 0; i < o->nmetrics; i++)
-        if (!strcmp(o->metrics[i], metric)) return true;
-    return !o->nmetrics;
-}
 
 /* NULL: out of memory. */
 static const char *key_of(site *s, const cbx_point *p, const char *metric)
@@ -346,7 +326,7 @@ static cbx_status take_run(site *s, const cbx_run *run, size_t number, cbx_err *
     for (size_t i = 0; !st && i < cbx_run_npoints(run); i++) {
         const cbx_point *p = cbx_run_point(run, i);
         for (size_t k = 0; !st && k < p->nmetrics; k++)
-            if (wanted(&s->job->opts, p->metrics[k].name)) st = take_value(s, run, p, p->metrics[k].name, err);
+            if (cbx__export_wants(s->job, p->metrics[k].name)) st = take_value(s, run, p, p->metrics[k].name, err);
     }
     return st;
 }
@@ -551,7 +531,7 @@ static bool add_run(site *s, const cbx_run *run, result *results)
             result *to;
             size_t at;
             heap *h;
-            if (!wanted(&s->job->opts, p->metrics[k].name)) continue;
+            if (!cbx__export_wants(s->job, p->metrics[k].name)) continue;
             key = key_of(s, p, p->metrics[k].name);
             if (!key) return false;
             at = cbx_names_find(&s->keys, key);

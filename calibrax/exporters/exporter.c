@@ -12,8 +12,24 @@
 #include "calibrax/exporters/job.h"
 
 static const cbx_exporter *const exporters[] = {
-    &cbx__export_latex, &cbx__export_html, &cbx__export_csv, &cbx__export_markdown,
-    &cbx__export_svg,   &cbx__export_pdf,  &cbx__export_png, &cbx__export_asv,
+    &cbx__export_latex,
+    &cbx__export_html,
+    &cbx__export_csv,
+    &cbx__export_markdown,
+    &cbx__export_svg,
+    &cbx__export_pdf,
+    &cbx__export_png,
+    &cbx__export_asv,
+    &cbx__export_google_benchmark,
+    &cbx__export_hyperfine,
+    &cbx__export_pytest_benchmark,
+    &cbx__export_pyperf,
+    &cbx__export_bmf,
+    &cbx__export_github_action_benchmark,
+    &cbx__export_perfherder,
+    &cbx__export_openmetrics,
+    &cbx__export_node_exporter,
+    &cbx__export_otlp,
 };
 
 const cbx_exporter *const *cbx_exporters(size_t *count)
@@ -32,8 +48,8 @@ const cbx_exporter *cbx_exporter_find(const char *name)
 void cbx_export_report_clear(cbx_export_report *report)
 {
     cbx_arena_clear(&report->arena);
-    report->files = NULL;
-    report->nfiles = 0;
+    report->files = report->notes = NULL;
+    report->nfiles = report->nnotes = 0;
 }
 
 /* --- files --- */
@@ -134,7 +150,23 @@ cbx_status cbx__export_file(cbx_export_job *job, const char *name, const cbx_tex
     return cbx__export_stream_end(&s, st, err);
 }
 
-/* --- names --- */
+/* --- what the formats share --- */
+
+bool cbx__export_wants(const cbx_export_job *job, const char *metric)
+{
+    const cbx_export_opts *o = &job->opts;
+
+    for (size_t i = 0; i < o->nmetrics; i++)
+        if (!strcmp(o->metrics[i], metric)) return true;
+    return !o->nmetrics;
+}
+
+cbx_status cbx__export_note(cbx_export_job *job, const char *text, cbx_err *err)
+{
+    cbx_allocator al = cbx_arena_allocator(&job->out.arena);
+
+    return text && cbx_list_push(&al, &job->notes, text) ? CBX_OK : cbx_fail_nomem(err, "an export");
+}
 
 const char *cbx__export_safe_name(cbx_arena *arena, const char *name)
 {
@@ -183,6 +215,8 @@ cbx_status cbx__export_end(cbx_status st, cbx_export_job *job, cbx_export_report
     }
     job->out.files = job->files.items;
     job->out.nfiles = job->files.n;
+    job->out.notes = job->notes.items;
+    job->out.nnotes = job->notes.n;
     *out = job->out;
     return CBX_OK;
 }

@@ -2,8 +2,10 @@
  * Exporters: runs, written in a form that others read.
  *
  * A format is a cbx_exporter in the one list that cbx_exporters gives: latex, html, csv and
- * markdown (tables), svg, pdf and png (plots), asv (a folder for `asv publish`).  Files carry the
- * id of their run in their name, are written atomically, and never take the place of a file that
+ * markdown (tables), svg, pdf and png (plots), asv (a folder for `asv publish`), and files of other
+ * benchmark tools (google-benchmark, hyperfine, pytest-benchmark, pyperf, bmf,
+ * github-action-benchmark, perfherder), metrics for systems that watch (openmetrics,
+ * node-exporter, otlp).  Files carry the id of their run in their name, are written atomically, and never take the place of a file that
  * holds something else unless `replace` is set.
  */
 #ifndef CALIBRAX_EXPORTERS_EXPORTER_H
@@ -38,6 +40,8 @@ typedef struct cbx_export_report {
     cbx_arena arena;
     const char *const *files; /* paths, in the order written; those that were there, the same, included */
     size_t nfiles;
+    const char *const *notes; /* a sentence each: what the format has no place for, and was left out */
+    size_t nnotes;
 } cbx_export_report;
 
 CBX_API void cbx_export_report_clear(cbx_export_report *report);

@@ -19,6 +19,7 @@ typedef struct cbx_export_job {
     cbx_arena passing;
     cbx_export_report out; /* what is written, and its arena */
     CBX_LIST(const char *) files;
+    CBX_LIST(const char *) notes;
     cbx__file_batch batch; /* files that wait for the disk */
 } cbx_export_job;
 
@@ -48,6 +49,11 @@ void cbx__export_stream_pour(void *stream, cbx_text *text);
 /* Ends it: st is the result of the writing; a failure leaves nothing there. */
 cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err *err);
 
+/* Whether a metric is among those asked for. */
+bool cbx__export_wants(const cbx_export_job *job, const char *metric);
+/* A sentence about what was left out, for the report, in whose arena it is; NULL: out of memory. */
+cbx_status cbx__export_note(cbx_export_job *job, const char *text, cbx_err *err);
+
 /* A name that is safe within a file name, and differs where the names differ; NULL: out of
  * memory. */
 const char *cbx__export_safe_name(cbx_arena *arena, const char *name);
@@ -59,6 +65,8 @@ cbx_status cbx__plot_put(cbx_export_job *job, const char *prefix, const char *pa
                          cbx_plot_format format, cbx_err *err);
 
 extern const cbx_exporter cbx__export_latex, cbx__export_html, cbx__export_csv, cbx__export_markdown, cbx__export_svg,
-    cbx__export_pdf, cbx__export_png, cbx__export_asv;
+    cbx__export_pdf, cbx__export_png, cbx__export_asv, cbx__export_google_benchmark, cbx__export_hyperfine,
+    cbx__export_pytest_benchmark, cbx__export_pyperf, cbx__export_bmf, cbx__export_github_action_benchmark,
+    cbx__export_perfherder, cbx__export_openmetrics, cbx__export_node_exporter, cbx__export_otlp;
 
 #endif

@@ -48,7 +48,7 @@ static void add_format(cbx_json *list, bool json, const char *name, const char *
         json_put(cbx_json_push_object(list), J_TEXT("name", name), J_TEXT("summary", summary));
         return;
     }
-    print_painted(PAINT_STRONG, "%-12s", name);
+    print_painted(PAINT_STRONG, "%-23s", name);
     printf(" %s\n", summary);
 }
 
@@ -87,14 +87,17 @@ static int find_format(const opt_run *run, const char *name, const cbx_exporter 
 static int print_files(const opt_run *run, const cbx_exporter *format, cbx_export_report *r)
 {
     const export_args *a = run->args;
-    cbx_json *head;
+    cbx_json *head, *notes;
     json_stream out;
     int status = EXIT_PASS;
 
+    for (size_t i = 0; i < r->nnotes; i++) opt_fail(run->program, "note: %s", r->notes[i]);
     for (size_t i = 0; !a->select.json && i < r->nfiles; i++) puts(r->files[i]);
     if (a->select.json) {
         head = new_document("calibrax-export");
         cbx_json_set_string(head, "format", format->name);
+        notes = cbx_json_set_array(head, "notes");
+        for (size_t i = 0; i < r->nnotes; i++) cbx_json_push_string(notes, r->notes[i]);
         json_stream_begin(&out, head, "files");
         for (size_t i = 0; i < r->nfiles; i++) json_stream_add(&out, cbx_json_new_string(r->files[i]));
         status = json_stream_end(&out, run->program, NULL);
@@ -176,11 +179,13 @@ static const opt_rule export_rules[] = {
 const opt_command export_command = {
     .name = "export",
     .synopsis = "--format NAME [--run ID,... | --input FILE] [--out DIR]",
-    .summary = "write runs as tables, plots, or a site",
-    .description = "Writes runs in formats of other tools: LaTeX, HTML, CSV or Markdown tables with the best value of "
-                   "each group in bold, plots as SVG, PDF or PNG, or a folder from which 'asv publish' builds a site. "
-                   "File names contain the id of their run, and a file with different content is overwritten only with "
-                   "--replace. Prints the paths of the files.",
+    .summary = "write runs as tables, plots, or files of other tools",
+    .description =
+        "Writes runs in formats of other tools: LaTeX, HTML, CSV or Markdown tables with the best value of "
+        "each group in bold, plots as SVG, PDF or PNG, a folder from which 'asv publish' builds a site, files "
+        "of other benchmark tools, or metrics for Prometheus and OpenTelemetry; --list lists them. "
+        "File names contain the id of their run, and a file with different content is overwritten only with "
+        "--replace. Prints the paths of the files.",
     OPT_OPTIONS(export),
     .run = run_export,
     OPT_RULES(export),

@@ -196,7 +196,7 @@ def a_store_is_read(p):
     write_run(p, "store/runs/bbb222.json", id="bbb222", timestamp="2026-03-01T00:00:00+00:00")
     equal(run(p, "-f", "csv", "--data", "store", "-o", "o", expect=0).stdout, "o/run-bbb222.csv\n", "the latest")
     document = json.loads(run(p, "-f", "markdown", "--data", "store", "--all", "-o", "o", "--json", expect=0).stdout)
-    equal(document, {"schema": "calibrax-export", "version": 1, "format": "markdown", "files": ["o/run-aaa111.md", "o/run-bbb222.md"]}, "all, oldest first")
+    equal(document, {"schema": "calibrax-export", "version": 1, "format": "markdown", "notes": [], "files": ["o/run-aaa111.md", "o/run-bbb222.md"]}, "all, oldest first")
     equal(run(p, "-f", "latex", "--data", "store", "--run", "aaa,bbb", "-o", "o", expect=0).stdout, "o/run-aaa111.tex\no/run-bbb222.tex\n", "two")
 
 
@@ -237,7 +237,7 @@ def a_run_against_another_machine(p):
 def faults_are_named(p):
     has(run(p, "--list", expect=0).stdout, "asv")
     listed = json.loads(run(p, "--list", "--json", expect=0).stdout)
-    equal((listed["schema"], listed["version"], [f["name"] for f in listed["forms"]][-1], [k["name"] for k in listed["plots"]][0]), ("calibrax-forms", 1, "asv", "auto"),
+    equal((listed["schema"], listed["version"], [f["name"] for f in listed["forms"]][7], [k["name"] for k in listed["plots"]][0]), ("calibrax-forms", 1, "asv", "auto"),
           "the list as JSON")
     for args, part in ((["--input", FIXTURE], "needs '--format' or '--list'"), (["-f", "latx", "--input", FIXTURE], "did you mean 'latex'"),
                        (["-f", "csv"], "there is no store '.calibrax'"), (["-f", "csv", "--input", "no.json"], "no.json"),

@@ -1,31 +1,14 @@
 """calibrax ingest on files that the tools make here and now: our own, hyperfine, Google Benchmark, pytest-benchmark, pyperf and asv.
 
-The last three come from PyPI, into a virtual environment beside the build folders that is made once.  go, criterion.rs, JMH, NVBench,
+What is exported again in their format gives the same points.  go, criterion.rs, JMH, NVBench,
 nanobench and BenchmarkTools.jl are large, or need a GPU: their files are those of tests/fixtures/import, whose README names their source.
 """
 import json
 import os
 import subprocess
-import sys
 
-from harness import BUILD, CALIBRAX, QUICK, SOURCE, TINY, check, equal, has, main
-
-ENVIRONMENT = os.path.abspath(os.path.join(BUILD, "../import-tools"))
-PACKAGES = ["pyperf==2.9.0", "pytest==8.4.2", "pytest-benchmark==5.1.0", "asv==0.6.6"]
-
-
-def tools():
-    """The Python of an environment that has them."""
-    python = os.path.join(ENVIRONMENT, "bin/python")
-    done = os.path.join(ENVIRONMENT, "packages")
-    if not os.path.exists(done) or open(done, encoding="utf-8").read().split() != PACKAGES:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", ENVIRONMENT], check=True)
-        made = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES], capture_output=True, text=True)
-        equal(made.returncode, 0, f"pip install {' '.join(PACKAGES)}: {made.stderr[-400:]}")
-        with open(done, "w", encoding="utf-8") as f:
-            f.write(" ".join(PACKAGES))
-    return python
-
+from foreign import tools
+from harness import CALIBRAX, QUICK, SOURCE, TINY, check, equal, has, main
 
 def ingested(p, *inputs, store="store"):
     """The runs that the inputs become, as their files hold them, and the notes."""
@@ -49,6 +32,21 @@ FILES = {
 }
 
 
+def exported_again(p):
+    """What the tools wrote, exported in the same format and ingested again: the same points, but for those without a time."""
+    for name in FILES:
+        if name == "asv":
+            continue
+        ((form, before),), _ = ingested(p, p.file("made", name), store=f"before-{name}")
+        files = p.run("export", "-f", form, "--data", f"before-{name}", "-o", f"again-{name}", program=CALIBRAX, expect=0).stdout.splitlines()
+        ((again, after),), notes = ingested(p, *files, store=f"after-{name}")
+        wanted = [q for q in before["points"] if q["metrics"].get("time", {"value": float("nan")})["value"] > 0]
+        check(wanted, f"{name}: some points have times")
+        equal((again, after["points"], notes), (form, wanted, []), f"{name}: exported again")
+        if form != "hyperfine":  # its files have no time
+            equal(after["timestamp"][:19], before["timestamp"][:19], f"{name}: the time of the run")
+
+
 def files_of_the_tools(p):
     made = subprocess.run([tools(), os.path.join(SOURCE, "scripts/fixtures/make_import_files.py"), p.file("scratch")], env=dict(p.env, IMPORT_FILES_OUT=p.file("made")),
                           capture_output=True, text=True)
@@ -61,6 +59,7 @@ def files_of_the_tools(p):
         check(values and all(0 < v < 60 for v in values), f"{name}: times are seconds")
         if sampled:
             check(len(run["points"][0]["metrics"][sampled]["samples"]) > 1, f"{name}: samples")
+    exported_again(p)
     directions = {k: d["direction"] for name in ("google-benchmark-aggregates.json", "hyperfine.json") for k, d in ingested(p, p.file("made", name))[0][0][1]["metric_defs"].items()}
     equal([directions[k] for k in ("time", "time_ratio", "time_statistic", "user_time", "system_time")], ["lower", "info", "info", "info", "info"], "a spread is no result")
 

@@ -374,7 +374,22 @@ static cbx_status try_each(cbx_ctx *ctx, void *user)
 static void memory_runs_out(void **in)
 {
     state *s = *in;
-    static const char *const formats[] = { "latex", "html", "csv", "markdown", "svg", "asv" };
+    static const char *const formats[] = { "latex",
+                                           "html",
+                                           "csv",
+                                           "markdown",
+                                           "svg",
+                                           "asv",
+                                           "google-benchmark",
+                                           "hyperfine",
+                                           "pytest-benchmark",
+                                           "pyperf",
+                                           "bmf",
+                                           "github-action-benchmark",
+                                           "perfherder",
+                                           "openmetrics",
+                                           "node-exporter",
+                                           "otlp" };
     static const char *const plots[] = { "box", "violin", "convergence", "heat", "pareto" };
 
     for (size_t i = 0; i < CBX_LEN(formats); i++) {

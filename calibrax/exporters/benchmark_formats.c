@@ -1,0 +1,717 @@
+/*
+ * Files of other benchmark tools, one JSON document a run: Google Benchmark, hyperfine,
+ * pytest-benchmark, pyperf, Bencher Metric Format, github-action-benchmark, Perfherder.
+ *
+ * All of them are a list of entries behind a few facts, so a format is a row of `forms`: where its
+ * list is, what precedes it, and what a point adds to it.  The first three have a place for one
+ * time of a point only; the others for each metric.  What a format has no place for is left out,
+ * and a note of the report counts it.  Names, tags and numbers are written so that our importer
+ * of the same format reads the same numbers back, to the last bit.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/base/hash_table.h"
+#include "calibrax/exporters/job.h"
+#include "calibrax/exporters/units.h"
+#include "calibrax/statistics/estimate.h"
+
+typedef struct document {
+    cbx_export_job *job;
+    const cbx_run *run;
+    cbx_json_writer w;
+    cbx_names names; /* of entries: each is there once */
+    size_t nentries;
+    const char *scenario;         /* of all points; NULL: they differ */
+    size_t without_time, misfits; /* points; metrics that the format has no place for */
+    cbx_status st;                /* the first fault */
+    cbx_err *err;
+} document;
+
+/* --- what entries are made from --- */
+
+static void fail(document *d, cbx_status st)
+{
+    if (!d->st) d->st = st;
+}
+
+/* Adds an element, or a member, and takes it. */
+static void add_entry(document *d, const char *key, cbx_json *entry)
+{
+    if (!d->st) fail(d, cbx_json_check(entry, d->err));
+    if (!d->st) cbx_json_writer_add(&d->w, key, entry);
+    cbx_json_unref(entry);
+    d->nentries++;
+}
+
+static void add_fact(document *d, const char *key, cbx_json *value)
+{
+    add_entry(d, key, value);
+    d->nentries--;
+}
+
+/* A copy of an object that an importer kept, or a new one. */
+static cbx_json *kept(const cbx_json *parent, const char *key)
+{
+    const cbx_json *v = cbx_json_get(parent, key);
+
+    return cbx_json_typeof(v) == CBX_JSON_OBJECT ? cbx_json_copy(v) : cbx_json_new_object();
+}
+
+/* A text of the run's arena that no entry has had before; NULL: the document has failed. */
+static const char *unique(document *d, const char *name)
+{
+    const char *given = name;
+
+    for (size_t i = 2; name; i++) {
+        size_t before = d->names.n, at = cbx_names_add(&d->names, name);
+        if (at == before) return d->names.list[at];
+        name = at == CBX_NO_NAME ? NULL : cbx_arena_printf(d->job->arena, "%s (%zu)", given, i);
+    }
+    fail(d, cbx_fail_nomem(d->err, "an export"));
+    return NULL;
+}
+
+/* The tags of a point as one text in the run's arena; NULL: out of memory. */
+static const char *tags_text(document *d, const cbx_point *p, const char *between, const char *sign, const char *before)
+{
+    cbx_allocator al = cbx_arena_allocator(d->job->arena);
+    cbx_text out;
+
+    cbx_text_init(&out, &al);
+    for (size_t i = 0; i < p->ntags; i++)
+        cbx_text_printf(&out, "%s%s%s%s", i ? between : before, p->tags[i].key, sign, p->tags[i].value);
+    return out.status ? NULL : cbx_text_str(&out);
+}
+
+/* "scenario/name[key=value,...]", unique; a suffix NULL is left out. */
+static const char *label_of(document *d, const cbx_point *p, const char *suffix)
+{
+    const char *tags = tags_text(d, p, ",", "=", "[");
+
+    return unique(d, tags ? cbx_arena_printf(d->job->arena, "%s%s%s%s%s%s%s", p->scenario, *p->scenario ? "/" : "",
+                                             p->name, tags, *tags ? "]" : "", suffix ? ":" : "", suffix ? suffix : "")
+                          : NULL);
+}
+
+/* The next metric from *k on that is asked for and finite; NULL: no more. */
+static const cbx_named_metric *next_metric(document *d, const cbx_point *p, size_t *k)
+{
+    while (!d->st && *k < p->nmetrics) {
+        const cbx_named_metric *m = &p->metrics[(*k)++];
+        if (!cbx__export_wants(d->job, m->name)) continue;
+        if (isfinite(m->metric.value)) return m;
+    }
+    return NULL;
+}
+
+static bool all_finite(const double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(v[i])) return false;
+    return true;
+}
+
+/* Samples of a metric, or its value where it has none; in seconds or bytes where that is its
+ * unit.  NULL: the document has failed. */
+static const double *numbers_of(document *d, const cbx_named_metric *m, size_t *n)
+{
+    const cbx__unit *u = cbx__unit_of(d->run, m->name);
+    bool has_samples = m->metric.nsamples && all_finite(m->metric.samples, m->metric.nsamples);
+    const double *from = has_samples ? m->metric.samples : &m->metric.value;
+    double *v;
+
+    *n = has_samples ? m->metric.nsamples : 1;
+    if (u->times == 1 && u->per == 1) return from;
+    v = cbx_arena_calloc(d->job->arena, *n, sizeof *v);
+    if (!v) fail(d, cbx_fail_nomem(d->err, "an export"));
+    for (size_t i = 0; v && i < *n; i++) v[i] = from[i] * u->times / u->per;
+    return v;
+}
+
+/* The time of a point, in seconds. */
+typedef struct timing {
+    const cbx_named_metric *metric;
+    const double *times;
+    size_t n;
+    cbx_summary summary; /* of the times; of a single one what the point has about it (time_mean, ...) */
+} timing;
+
+static double spread(const cbx_point *p, const char *name, double fallback)
+{
+    const cbx_metric *m = cbx_point_metric(p, name);
+
+    return m && isfinite(m->value) ? m->value : fallback;
+}
+
+/* "time" before a primary metric before another one: a unit of time, and less is better.  false:
+ * the point has none. */
+static bool find_time(document *d, const cbx_point *p, timing *t)
+{
+    const cbx_named_metric *m;
+    int best = 0;
+
+    *t = (timing){ .n = 0 };
+    for (size_t k = 0; (m = next_metric(d, p, &k));) {
+        const cbx_metric_def *def = cbx_run_find_metric_def(d->run, m->name);
+        int rank = !strcmp(m->name, "time") ? 3 : def && def->priority == CBX_PRIORITY_PRIMARY ? 2 : 1;
+        bool is_time = cbx__unit_of(d->run, m->name)->kind == CBX__UNIT_TIME;
+        if (!is_time || def->direction != CBX_DIRECTION_LOWER || rank <= best) continue;
+        best = rank;
+        t->metric = m;
+    }
+    if (t->metric) t->times = numbers_of(d, t->metric, &t->n);
+    if (!t->times) {
+        d->without_time++;
+        return false;
+    }
+    fail(d, cbx_stat_summary(d->job->ctx, t->times, t->n, &t->summary, d->err));
+    if (t->n == 1) {
+        cbx_summary *s = &t->summary;
+        s->mean = spread(p, "time_mean", s->mean);
+        s->stddev = spread(p, "time_stddev", s->stddev);
+        s->min = spread(p, "time_min", s->min);
+        s->max = spread(p, "time_max", s->max);
+        s->p25 = spread(p, "time_q1", s->p25);
+        s->p75 = spread(p, "time_q3", s->p75);
+    }
+    return !d->st;
+}
+
+static void set_doubles(cbx_json *o, const char *key, const double *v, size_t n)
+{
+    cbx_json *list = cbx_json_set_array(o, key);
+
+    for (size_t i = 0; i < n; i++) cbx_json_push_double(list, v[i]);
+}
+
+static void set_tags(cbx_json *o, const char *key, const cbx_point *p, const char *but)
+{
+    cbx_json *tags = cbx_json_set_object(o, key);
+
+    for (size_t i = 0; i < p->ntags; i++)
+        if (strcmp(p->tags[i].key, but) != 0) cbx_json_set_string(tags, p->tags[i].key, p->tags[i].value);
+}
+
+/* --- Google Benchmark --- */
+
+static void google_head(document *d)
+{
+    cbx_json *context = kept(cbx_run_metadata(d->run), "context");
+    const cbx_json *hardware = cbx_json_get(cbx_run_environment(d->run), "hardware");
+    char date[CBX_TIME_SIZE];
+
+    if (!cbx_json_has(context, "date"))
+        cbx_json_set_string(context, "date", cbx_time_format_iso(cbx_run_timestamp_us(d->run), date));
+    if (!cbx_json_has(context, "executable") && d->scenario) cbx_json_set_string(context, "executable", d->scenario);
+    if (!cbx_json_has(context, "num_cpus"))
+        cbx_json_set_int(context, "num_cpus", cbx_json_get_int(hardware, "cpu_count", 0));
+    cbx_json_set_int(context, "json_schema_version", 1);
+    add_fact(d, "context", context);
+}
+
+/* "scenario/name/args/key:value"; the scenario is the executable where all points share one. */
+static const char *google_name(document *d, const cbx_point *p)
+{
+    cbx_allocator al = cbx_arena_allocator(d->job->arena);
+    const char *args = cbx_point_tag(p, "args");
+    cbx_text out;
+
+    cbx_text_init(&out, &al);
+    if (!d->scenario && *p->scenario) cbx_text_printf(&out, "%s/", p->scenario);
+    cbx_text_puts(&out, p->name);
+    if (args) cbx_text_printf(&out, "/%s", args);
+    for (size_t i = 0; i < p->ntags; i++)
+        if (strcmp(p->tags[i].key, "args") != 0 && strcmp(p->tags[i].key, "label") != 0)
+            cbx_text_printf(&out, "/%s:%s", p->tags[i].key, p->tags[i].value);
+    return unique(d, out.status ? NULL : cbx_text_str(&out));
+}
+
+/* Of a metric in repetition i of n: its sample, or its value where it has others. */
+static double in_repetition(document *d, const cbx_named_metric *m, size_t i, size_t n)
+{
+    size_t count;
+    const double *v = numbers_of(d, m, &count);
+
+    return !v ? NAN : count == n ? v[i] : m->metric.value;
+}
+
+/* An entry a sample.  A CPU time that is unknown is 0, which compare.py shows and our importer
+ * leaves out. */
+static void google_point(document *d, const cbx_point *p)
+{
+    const cbx_named_metric *m;
+    const char *name;
+    timing t;
+
+    if (!find_time(d, p, &t)) return;
+    name = google_name(d, p);
+    for (size_t i = 0; name && i < t.n; i++) {
+        const char *threads = cbx_point_tag(p, "threads");
+        cbx_json *o = cbx_json_new_object();
+        cbx_json_set_string(o, "name", name);
+        cbx_json_set_string(o, "run_name", name);
+        cbx_json_set_string(o, "run_type", "iteration");
+        cbx_json_set_int(o, "repetitions", (int64_t)t.n);
+        cbx_json_set_int(o, "repetition_index", (int64_t)i);
+        cbx_json_set_int(o, "threads", threads && atoi(threads) > 0 ? atoi(threads) : 1);
+        cbx_json_set_int(o, "iterations", 1);
+        cbx_json_set_double(o, "real_time", cbx__unscaled(t.times[i], 1e-9));
+        cbx_json_set_double(o, "cpu_time", 0);
+        cbx_json_set_string(o, "time_unit", "ns");
+        if (cbx_point_tag(p, "label")) cbx_json_set_string(o, "label", cbx_point_tag(p, "label"));
+        for (size_t k = 0; (m = next_metric(d, p, &k));) {
+            if (!strcmp(m->name, "cpu_time"))
+                cbx_json_set_double(o, m->name, cbx__unscaled(in_repetition(d, m, i, t.n), 1e-9));
+            else if (m != t.metric && !cbx_json_has(o, m->name))
+                cbx_json_set_double(o, m->name, in_repetition(d, m, i, t.n));
+        }
+        add_entry(d, NULL, o);
+    }
+}
+
+/* --- hyperfine --- */
+
+/* The command of a point, with the values of its tags where it has "{key}" as our importer leaves
+ * it; of another point its label. */
+static const char *command_of(document *d, const cbx_point *p)
+{
+    const char *command = cbx_point_tag(p, "command");
+    cbx_allocator al = cbx_arena_allocator(d->job->arena);
+    cbx_text out;
+
+    if (!command) return label_of(d, p, NULL);
+    cbx_text_init(&out, &al);
+    while (*command) {
+        size_t n = 0;
+        for (size_t i = 0; !n && i < p->ntags; i++) {
+            size_t length = strlen(p->tags[i].key);
+            if (*command != '{' || strncmp(command + 1, p->tags[i].key, length) || command[length + 1] != '}') continue;
+            cbx_text_puts(&out, p->tags[i].value);
+            n = length + 2;
+        }
+        if (!n) cbx_text_putc(&out, *command);
+        command += n ? n : 1;
+    }
+    if (out.status) fail(d, cbx_fail_nomem(d->err, "an export"));
+    return cbx_text_str(&out);
+}
+
+static void hyperfine_point(document *d, const cbx_point *p)
+{
+    static const char *const times[][2] = { { "user", "user_time" }, { "system", "system_time" } };
+    const cbx_metric *memory = cbx_point_metric(p, "memory");
+    cbx_json *o;
+    timing t;
+
+    if (!find_time(d, p, &t)) return;
+    o = cbx_json_new_object();
+    cbx_json_set_string(o, "command", command_of(d, p));
+    cbx_json_set_double(o, "mean", t.summary.mean);
+    cbx_json_set_double(o, "stddev", t.summary.stddev);
+    cbx_json_set_double(o, "median", t.summary.median);
+    for (size_t i = 0; i < CBX_LEN(times); i++)
+        if (cbx_point_metric(p, times[i][1])) cbx_json_set_double(o, times[i][0], spread(p, times[i][1], 0));
+    cbx_json_set_double(o, "min", t.summary.min);
+    cbx_json_set_double(o, "max", t.summary.max);
+    set_doubles(o, "times", t.times, t.n);
+    if (memory && memory->nsamples == t.n && all_finite(memory->samples, t.n))
+        set_doubles(o, "memory_usage_byte", memory->samples, t.n);
+    if (p->ntags > (cbx_point_tag(p, "command") != NULL)) set_tags(o, "parameters", p, "command");
+    add_entry(d, NULL, o);
+}
+
+/* --- pytest-benchmark --- */
+
+static void pytest_head(document *d)
+{
+    cbx_json *commit = kept(cbx_run_metadata(d->run), "commit_info");
+    char date[CBX_TIME_SIZE];
+
+    add_fact(d, "machine_info", kept(cbx_run_environment(d->run), "machine_info"));
+    cbx_json_set_string(commit, "id", cbx_run_commit(d->run) ? cbx_run_commit(d->run) : "unversioned");
+    cbx_json_set_string(commit, "branch", cbx_run_branch(d->run) ? cbx_run_branch(d->run) : "(unknown)");
+    add_fact(d, "commit_info", commit);
+    cbx_json_writer_add_string(&d->w, "datetime", cbx_time_format_iso(cbx_run_timestamp_us(d->run), date));
+    cbx_json_writer_add_string(&d->w, "version", "5.1.0");
+}
+
+static void pytest_stats(cbx_json *o, const timing *t)
+{
+    const cbx_summary *s = &t->summary;
+    double low = s->p25 - 1.5 * (s->p75 - s->p25), high = s->p75 + 1.5 * (s->p75 - s->p25), total = 0;
+    double low_inside = s->max, high_inside = s->min;
+    int64_t far = 0, outside = 0;
+    char outliers[64];
+
+    for (size_t i = 0; i < t->n; i++) {
+        double x = t->times[i];
+        total += x;
+        far += fabs(x - s->mean) > s->stddev;
+        outside += x < low || x > high;
+        if (x >= low && x < low_inside) low_inside = x;
+        if (x <= high && x > high_inside) high_inside = x;
+    }
+    snprintf(outliers, sizeof outliers, "%lld;%lld", (long long)far, (long long)outside);
+    cbx_json_set_double(o, "min", s->min);
+    cbx_json_set_double(o, "max", s->max);
+    cbx_json_set_double(o, "mean", s->mean);
+    cbx_json_set_double(o, "stddev", s->stddev);
+    cbx_json_set_int(o, "rounds", (int64_t)t->n);
+    cbx_json_set_double(o, "median", s->median);
+    cbx_json_set_double(o, "iqr", s->p75 - s->p25);
+    cbx_json_set_double(o, "q1", s->p25);
+    cbx_json_set_double(o, "q3", s->p75);
+    cbx_json_set_int(o, "iqr_outliers", outside);
+    cbx_json_set_int(o, "stddev_outliers", far);
+    cbx_json_set_string(o, "outliers", outliers);
+    cbx_json_set_double(o, "ld15iqr", low_inside);
+    cbx_json_set_double(o, "hd15iqr", high_inside);
+    cbx_json_set_double(o, "ops", s->mean > 0 ? 1 / s->mean : 0);
+    cbx_json_set_double(o, "total", total);
+    set_doubles(o, "data", t->times, t->n);
+    cbx_json_set_int(o, "iterations", 1);
+}
+
+/* Tags but for the module are parameters; metrics but for the time are extra information. */
+static void pytest_point(document *d, const cbx_point *p)
+{
+    const char *module = cbx_point_tag(p, "module"), *values, *name, *full;
+    cbx_json *o = cbx_json_new_object(), *extra, *params;
+    const cbx_named_metric *m;
+    timing t;
+
+    if (!find_time(d, p, &t)) {
+        cbx_json_unref(o);
+        return;
+    }
+    cbx_json_set_string(o, "group", module ? p->scenario : NULL);
+    set_tags(o, "params", p, "module");
+    params = cbx_json_get(o, "params");
+    values = p->name;
+    for (size_t i = 0; values && i < p->ntags; i++)
+        if (strcmp(p->tags[i].key, "module") != 0)
+            values = cbx_arena_printf(d->job->arena, "%s%s%s", values, values == p->name ? "[" : "-", p->tags[i].value);
+    name = values && values != p->name ? cbx_arena_printf(d->job->arena, "%s]", values) : values;
+    full = unique(d, name ? cbx_arena_printf(d->job->arena, "%s::%s", module ? module : p->scenario, name) : NULL);
+    cbx_json_set_string(o, "name", name);
+    cbx_json_set_string(o, "fullname", full);
+    if (!cbx_json_length(params)) cbx_json_set_null(o, "params");
+    cbx_json_set_string(o, "param", values && values != p->name ? values + strlen(p->name) + 1 : NULL);
+    extra = cbx_json_set_object(o, "extra_info");
+    for (size_t k = 0; (m = next_metric(d, p, &k));)
+        if (m != t.metric && strncmp(m->name, "time_", 5) != 0) cbx_json_set_double(extra, m->name, m->metric.value);
+    cbx_json_set_object(o, "options");
+    pytest_stats(cbx_json_set_object(o, "stats"), &t);
+    add_entry(d, NULL, o);
+}
+
+/* --- pyperf --- */
+
+static void pyperf_head(document *d)
+{
+    cbx_json_writer_add_string(&d->w, "version", "1.0");
+    add_fact(d, "metadata", kept(cbx_run_environment(d->run), "pyperf"));
+}
+
+/* The number of values of each process, as the importer keeps it; NULL: unknown. */
+static const cbx_json *launches_of(const document *d, const cbx_point *p, size_t n)
+{
+    const cbx_json *counts = cbx_json_get(cbx_json_get(cbx_run_metadata(d->run), "launches"), p->name);
+    size_t sum = 0;
+
+    if (cbx_json_typeof(counts) != CBX_JSON_ARRAY) return NULL;
+    for (size_t i = 0; i < cbx_json_length(counts); i++) {
+        int64_t count = cbx_json_int_value(cbx_json_at(counts, i));
+        if (count < 1 || (uint64_t)count > n - sum) return NULL;
+        sum += (size_t)count;
+    }
+    return sum == n ? counts : NULL;
+}
+
+static const char *pyperf_unit(const cbx__unit *u, const double *v, size_t n)
+{
+    static const char *const words[] = { "integer", "second", "byte" };
+
+    for (size_t i = 0; i < n; i++)
+        if (!(v[i] > 0) || (u->kind == CBX__UNIT_OTHER && v[i] != floor(v[i]))) return NULL;
+    return words[u->kind];
+}
+
+/* A benchmark a metric: times, sizes and counts above 0; "time" has the name of its point. */
+static void pyperf_point(document *d, const cbx_point *p)
+{
+    const cbx_named_metric *m;
+
+    for (size_t k = 0; (m = next_metric(d, p, &k));) {
+        const cbx__unit *u = cbx__unit_of(d->run, m->name);
+        const cbx_metric_def *def = cbx_run_find_metric_def(d->run, m->name);
+        const char *plain[] = { "count", "time", "memory" }, *unit, *name;
+        bool other = u->kind == CBX__UNIT_OTHER && def && *def->unit;
+        size_t n, at = 0;
+        const double *v = numbers_of(d, m, &n);
+        const cbx_json *counts = v ? launches_of(d, p, n) : NULL;
+        cbx_json *o, *meta, *runs;
+        char date[CBX_TIME_SIZE];
+        unit = v && !other ? pyperf_unit(u, v, n) : NULL;
+        if (!unit) {
+            d->misfits++;
+            continue;
+        }
+        name = label_of(d, p, strcmp(m->name, plain[u->kind]) != 0 ? m->name : NULL);
+        o = cbx_json_new_object();
+        meta = cbx_json_set_object(o, "metadata");
+        cbx_json_set_string(meta, "name", name);
+        cbx_json_set_string(meta, "unit", unit);
+        runs = cbx_json_set_array(o, "runs");
+        for (size_t i = 0; i < (counts ? cbx_json_length(counts) : 1); i++) {
+            size_t count = counts ? (size_t)cbx_json_int_value(cbx_json_at(counts, i)) : n;
+            cbx_json *run = cbx_json_push_object(runs);
+            cbx_time_format_iso(cbx_run_timestamp_us(d->run), date);
+            date[26] = '\0'; /* pyperf reads no time zone */
+            cbx_json_set_string(cbx_json_set_object(run, "metadata"), "date", date);
+            set_doubles(run, "values", v + at, count);
+            at += count;
+        }
+        add_entry(d, NULL, o);
+    }
+}
+
+/* --- Bencher Metric Format --- */
+
+static void bmf_point(document *d, const cbx_point *p)
+{
+    cbx_json *o = cbx_json_new_object();
+    const cbx_named_metric *m;
+
+    for (size_t k = 0; (m = next_metric(d, p, &k));) {
+        const cbx__unit *u = cbx__unit_of(d->run, m->name);
+        bool latency = !strcmp(m->name, "time") && u->kind == CBX__UNIT_TIME;
+        const double v[] = { m->metric.value, m->metric.lower, m->metric.upper };
+        static const char *const keys[] = { "value", "lower_value", "upper_value" };
+        cbx_json *measure = cbx_json_set_object(o, latency ? "latency" : m->name);
+        for (size_t i = 0; i < CBX_LEN(v); i++)
+            if (isfinite(v[i]))
+                cbx_json_set_double(measure, keys[i], latency ? cbx__unscaled(v[i] * u->times / u->per, 1e-9) : v[i]);
+    }
+    if (cbx_json_length(o))
+        add_entry(d, label_of(d, p, NULL), o);
+    else
+        cbx_json_unref(o);
+}
+
+/* --- github-action-benchmark --- */
+
+/* Entries of the metrics of one direction: the action reads the two from different files. */
+static void github_point(document *d, const cbx_point *p, cbx_direction direction)
+{
+    const cbx_named_metric *m;
+
+    for (size_t k = 0; (m = next_metric(d, p, &k));) {
+        const cbx_metric_def *def = cbx_run_find_metric_def(d->run, m->name);
+        cbx_json *o;
+        if (!def || def->direction != direction) {
+            d->misfits += direction == CBX_DIRECTION_LOWER && (!def || def->direction == CBX_DIRECTION_INFO);
+            continue;
+        }
+        o = cbx_json_new_object();
+        cbx_json_set_string(o, "name", label_of(d, p, m->name));
+        cbx_json_set_string(o, "unit", def->unit);
+        cbx_json_set_double(o, "value", m->metric.value);
+        if (isfinite(m->metric.lower) && isfinite(m->metric.upper)) {
+            char low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
+            cbx_format_double(m->metric.lower, low);
+            cbx_format_double(m->metric.upper, high);
+            cbx_json_set_string(o, "range", cbx_arena_printf(d->job->arena, "%s to %s", low, high));
+        }
+        if (m->metric.nsamples)
+            cbx_json_set_string(o, "extra", cbx_arena_printf(d->job->arena, "%zu samples", m->metric.nsamples));
+        add_entry(d, NULL, o);
+    }
+}
+
+static void github_smaller(document *d, const cbx_point *p) { github_point(d, p, CBX_DIRECTION_LOWER); }
+static void github_bigger(document *d, const cbx_point *p) { github_point(d, p, CBX_DIRECTION_HIGHER); }
+
+/* --- Perfherder --- */
+
+static void perfherder_head(document *d)
+{
+    cbx_json *framework = cbx_json_new_object();
+
+    cbx_json_set_string(framework, "name", "calibrax");
+    add_fact(d, "framework", framework);
+}
+
+/* A suite a point, a subtest a metric, within the limits of its schema: values of at most 1e12, and
+ * units of at most 20 characters. */
+static void perfherder_point(document *d, const cbx_point *p)
+{
+    cbx_json *o = cbx_json_new_object(), *tests;
+    const cbx_named_metric *m;
+
+    cbx_json_set_string(o, "name", label_of(d, p, NULL));
+    tests = cbx_json_set_array(o, "subtests");
+    for (size_t k = 0; (m = next_metric(d, p, &k));) {
+        const cbx_metric_def *def = cbx_run_find_metric_def(d->run, m->name);
+        cbx_json *test;
+        if (fabs(m->metric.value) > 1e12) {
+            d->misfits++;
+            continue;
+        }
+        test = cbx_json_push_object(tests);
+        cbx_json_set_string(test, "name", m->name);
+        cbx_json_set_double(test, "value", m->metric.value);
+        if (def && *def->unit && strlen(def->unit) <= 20) cbx_json_set_string(test, "unit", def->unit);
+        if (def && def->direction != CBX_DIRECTION_INFO)
+            cbx_json_set_bool(test, "lowerIsBetter", def->direction == CBX_DIRECTION_LOWER);
+        else
+            cbx_json_set_bool(test, "shouldAlert", false);
+        if (m->metric.nsamples && all_finite(m->metric.samples, m->metric.nsamples))
+            set_doubles(test, "replicates", m->metric.samples, m->metric.nsamples);
+    }
+    if (cbx_json_length(tests))
+        add_entry(d, NULL, o);
+    else
+        cbx_json_unref(o);
+}
+
+/* --- the formats --- */
+
+typedef struct form {
+    const char *format;
+    const char *part;          /* of a format of several files: run-ID-FORMAT-PART.json; NULL: run-ID-FORMAT.json */
+    const char *list;          /* the member that holds the entries; NULL: the document does */
+    char bracket;              /* of that list */
+    void (*head)(document *d); /* members before it; NULL: none */
+    void (*put)(document *d, const cbx_point *p);
+    const char *misfit; /* what it has no place for, as a note states it */
+} form;
+
+static const form forms[] = {
+    { "google-benchmark", NULL, "benchmarks", '[', google_head, google_point, NULL },
+    { "hyperfine", NULL, "results", '[', NULL, hyperfine_point, NULL },
+    { "pytest-benchmark", NULL, "benchmarks", '[', pytest_head, pytest_point, NULL },
+    { "pyperf", NULL, "benchmarks", '[', pyperf_head, pyperf_point, "not a time, size or count above 0" },
+    { "bmf", NULL, NULL, '{', NULL, bmf_point, NULL },
+    { "github-action-benchmark", "smaller", NULL, '[', NULL, github_smaller, "no direction" },
+    { "github-action-benchmark", "bigger", NULL, '[', NULL, github_bigger, "no direction" },
+    { "perfherder", NULL, "suites", '[', perfherder_head, perfherder_point, "beyond 1e12" },
+};
+
+static const char *common_scenario(const cbx_run *run)
+{
+    for (size_t i = 1; i < cbx_run_npoints(run); i++)
+        if (strcmp(cbx_run_point(run, i)->scenario, cbx_run_point(run, 0)->scenario) != 0) return NULL;
+    return cbx_run_npoints(run) ? cbx_run_point(run, 0)->scenario : NULL;
+}
+
+/* Notes that n of something were left out; 0: none were. */
+static cbx_status note(cbx_export_job *job, const cbx_run *run, size_t n, const char *one, const char *many,
+                       const char *why, cbx_err *err)
+{
+    if (!n) return CBX_OK;
+    return cbx__export_note(job,
+                            cbx_arena_printf(&job->out.arena, "run '%s': %zu %s %s left out: %s", cbx_run_id(run), n,
+                                             n == 1 ? one : many, n == 1 ? "is" : "are", why),
+                            err);
+}
+
+static cbx_status note_not_finite(cbx_export_job *job, const cbx_run *run, cbx_err *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < cbx_run_npoints(run); i++) {
+        const cbx_point *p = cbx_run_point(run, i);
+        for (size_t k = 0; k < p->nmetrics; k++)
+            n += cbx__export_wants(job, p->metrics[k].name) && !isfinite(p->metrics[k].metric.value);
+    }
+    return note(job, run, n, "value", "values", "not a finite number", err);
+}
+
+/* With its tags in order: a name does not depend on the order that a program gave them in. */
+static void put_point(document *d, const form *f, const cbx_point *p)
+{
+    cbx_tag *tags = cbx_arena_calloc(d->job->arena, p->ntags + 1, sizeof *tags);
+    cbx_point ordered = *p;
+
+    if (!tags) {
+        fail(d, cbx_fail_nomem(d->err, "an export"));
+        return;
+    }
+    if (p->ntags) memcpy(tags, p->tags, p->ntags * sizeof *tags);
+    qsort(tags, p->ntags, sizeof *tags, cbx_tag_compare);
+    ordered.tags = tags;
+    f->put(d, &ordered);
+}
+
+/* Writes a file; *count: its entries.  One without any is not written. */
+static cbx_status put_file(cbx_export_job *job, const form *f, const cbx_run *run, size_t *count, cbx_err *err)
+{
+    document d = { .job = job, .run = run, .scenario = common_scenario(run), .err = err };
+    const char *id = cbx__export_safe_name(job->arena, cbx_run_id(run)), *name;
+    cbx__export_stream out;
+    cbx_status st;
+
+    name = id ? cbx_arena_printf(job->arena, "run-%s-%s%s%s.json", id, f->format, f->part ? "-" : "",
+                                 f->part ? f->part : "")
+              : NULL;
+    if (!name) return cbx_fail_nomem(err, "an export");
+    st = cbx__export_stream_begin(job, name, &out, err);
+    d.st = st;
+    d.w = (cbx_json_writer){
+        .out = &out.text, .flags = CBX_JSON_INDENT2 | CBX_JSON_ASCII, .pour = cbx__export_stream_pour, .user = &out
+    };
+    cbx_names_init(&d.names, cbx_ctx_allocator(job->ctx));
+    if (!st) {
+        cbx_json_writer_begin(&d.w, NULL, f->list ? '{' : f->bracket);
+        if (f->head) f->head(&d);
+        if (f->list) cbx_json_writer_begin(&d.w, f->list, f->bracket);
+        for (size_t i = 0; !d.st && i < cbx_run_npoints(run); i++) put_point(&d, f, cbx_run_point(run, i));
+        if (f->list) cbx_json_writer_end(&d.w);
+        cbx_json_writer_end(&d.w);
+        cbx_text_putc(&out.text, '\n');
+    }
+    *count = d.nentries;
+    if (!d.st && !d.nentries) {
+        cbx__export_stream_end(&out, CBX_ENOENT, NULL);
+    } else
+        d.st = cbx__export_stream_end(&out, d.st, err);
+    if (!d.st) d.st = note(job, run, d.without_time, "point", "points", "no time of which less is better", err);
+    if (!d.st) d.st = note(job, run, d.misfits, "value", "values", f->misfit, err);
+    cbx_names_clear(&d.names);
+    return d.st;
+}
+
+static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
+{
+    size_t total = 0, count = 0;
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; !st && i < CBX_LEN(forms); i++) {
+        if (strcmp(forms[i].format, job->format->name) != 0) continue;
+        st = put_file(job, &forms[i], run, &count, err);
+        total += count;
+    }
+    if (!st) st = note_not_finite(job, run, err);
+    if (!st && !total)
+        st = cbx_fail(err, CBX_ENOENT, "run '%s' has no measurement that %s has a place for", cbx_run_id(run),
+                      job->format->name);
+    return st;
+}
+
+#define FORMAT(symbol, name, summary)                                                                                  \
+    const cbx_exporter cbx__export_##symbol = {                                                                        \
+        sizeof(cbx_exporter), CBX_EXPORTER_ABI, name, summary, put_run, NULL, NULL                                     \
+    }
+
+FORMAT(google_benchmark, "google-benchmark", "Google Benchmark, JSON, for compare.py: run-ID-google-benchmark.json");
+FORMAT(hyperfine, "hyperfine", "hyperfine, JSON: run-ID-hyperfine.json");
+FORMAT(pytest_benchmark, "pytest-benchmark", "pytest-benchmark, JSON: run-ID-pytest-benchmark.json");
+FORMAT(pyperf, "pyperf", "pyperf, JSON: run-ID-pyperf.json");
+FORMAT(bmf, "bmf", "Bencher Metric Format: run-ID-bmf.json");
+FORMAT(github_action_benchmark, "github-action-benchmark",
+       "two files, by direction: run-ID-github-action-benchmark-smaller.json, -bigger.json");
+FORMAT(perfherder, "perfherder", "Perfherder, JSON: run-ID-perfherder.json");

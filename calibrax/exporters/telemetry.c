@@ -1,0 +1,385 @@
+/*
+ * Metrics for systems that watch machines: OpenMetrics text, a file for node_exporter's textfile
+ * collector, and OTLP/JSON.
+ *
+ * All of them are families of gauges: a metric is one, with labels for scenario, point and tags;
+ * its bounds and its number of samples are others beside it.  Times are in seconds, sizes in bytes,
+ * as those systems expect; values that are not finite are kept.  Facts of the run are the labels of
+ * calibrax_run_info, or the resource.  OpenMetrics and OTLP have the time of the run;
+ * node_exporter accepts none, and has one file whose name does not change from run to run.
+ *
+ * Sources: OpenMetrics 1.0, OTLP 1.x (JSON mapping of Protocol Buffers).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/base/hash.h"
+#include "calibrax/base/hash_table.h"
+#include "calibrax/exporters/job.h"
+#include "calibrax/exporters/units.h"
+
+/* What a metric has of itself: gauges beside each other. */
+enum { VALUE, LOWER, UPPER, SAMPLES, NPARTS };
+static const char *const part_names[NPARTS] = { "", "lower", "upper", "samples" };
+
+static bool part_of(const cbx_metric *m, int part, const cbx__unit *u, double *out)
+{
+    const double v[] = { m->value, m->lower, m->upper, (double)m->nsamples };
+
+    if ((part == SAMPLES && !m->nsamples) || ((part == LOWER || part == UPPER) && isnan(v[part]))) return false;
+    *out = part == SAMPLES ? v[part] : v[part] * u->times / u->per;
+    return true;
+}
+
+typedef struct family {
+    const char *metric;        /* as the run has it */
+    const cbx_metric_def *def; /* NULL: unknown */
+    const cbx__unit *unit;
+    int part;
+} family;
+
+typedef struct telemetry telemetry;
+
+/* A format: every call adds to the text of the stream. */
+typedef struct format_ops {
+    const char *format;
+    const char *(*name)(cbx_arena *arena, const char *run); /* of the file */
+    bool timestamps;
+    void (*head)(telemetry *t);
+    void (*family)(telemetry *t, const family *f);
+    void (*value)(telemetry *t, const cbx_point *p, double v);
+    void (*family_end)(telemetry *t);
+    void (*end)(telemetry *t);
+} format_ops;
+
+struct telemetry {
+    const format_ops *ops;
+    cbx_export_job *job;
+    const cbx_run *run;
+    cbx_text *text;
+    cbx_json_writer w;
+    cbx_names metrics;          /* of the run that are asked for */
+    cbx_names families, labels; /* names that are in use already, with the texts they stand for */
+    const char *name;           /* of the family that is written */
+};
+
+/* The facts of a run that identify it. */
+static const char *const fact_names[] = { "run", "commit", "branch", "machine" };
+static const char *fact(const cbx_run *run, size_t i)
+{
+    const char *const facts[] = { cbx_run_id(run), cbx_run_commit(run), cbx_run_branch(run),
+                                  cbx_json_get_string(cbx_run_environment(run), "machine", NULL) };
+
+    return facts[i];
+}
+
+/* --- text --- */
+
+/* A name of letters, digits and '_' that no other text has: where replacing makes two alike, the
+ * second one carries a hash.  "": out of memory, which the text has failed with. */
+static const char *plain_name(telemetry *t, cbx_names *used, const char *prefix, const char *name, const char *suffix)
+{
+    char *copy = cbx_arena_printf(t->job->arena, "%s%s%s", prefix, name, suffix), hash[CBX_HASH_SIZE];
+    const char *key, *unique;
+
+    for (char *c = copy; c && *c; c++)
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_", *c) ||
+            (c == copy && *c >= '0' && *c <= '9'))
+            *c = '_';
+    key = copy ? cbx_arena_printf(t->job->arena, "%s\x1f%s", copy, name) : NULL;
+    if (!key) {
+        t->text->status = CBX_ENOMEM;
+        return "";
+    }
+    if (cbx_names_find(used, key) != CBX_NO_NAME || cbx_names_find(used, copy) == CBX_NO_NAME) {
+        bool kept = cbx_names_add(used, copy) != CBX_NO_NAME && cbx_names_add(used, key) != CBX_NO_NAME;
+        if (!kept) t->text->status = CBX_ENOMEM;
+        return copy;
+    }
+    cbx_hash_bytes(name, strlen(name), hash);
+    unique = cbx_arena_printf(t->job->arena, "%.*s_%.8s%s", (int)(strlen(copy) - strlen(suffix)), copy, hash, suffix);
+    if (!unique) t->text->status = CBX_ENOMEM;
+    return unique ? unique : "";
+}
+
+static void put_escaped(cbx_text *out, const char *s)
+{
+    for (; *s; s++) {
+        if (*s == '\\' || *s == '"' || *s == '\n') cbx_text_putc(out, '\\');
+        cbx_text_putc(out, *s == '\n' ? 'n' : *s);
+    }
+}
+
+static void put_label(telemetry *t, bool *first, const char *name, const char *value)
+{
+    cbx_text_printf(t->text, "%s%s=\"", *first ? "{" : ",", name);
+    put_escaped(t->text, value);
+    cbx_text_putc(t->text, '"');
+    *first = false;
+}
+
+/* Ends a line: its value, and its time where the format has one. */
+static void put_number(telemetry *t, double v)
+{
+    int64_t us = cbx_run_timestamp_us(t->run);
+    char number[CBX_FORMAT_SIZE];
+
+    cbx_text_printf(t->text, " %s",
+                    isnan(v)   ? "NaN"
+                    : isinf(v) ? v > 0 ? "+Inf" : "-Inf"
+                               : cbx_format_double(v, number));
+    if (t->ops->timestamps)
+        cbx_text_printf(t->text, " %s%lld.%06lld", us < 0 ? "-" : "", (long long)(us < 0 ? -us : us) / 1000000,
+                        (long long)(us < 0 ? -us : us) % 1000000);
+    cbx_text_putc(t->text, '\n');
+}
+
+static void put_type(telemetry *t, const char *name, const char *help, const char *unit)
+{
+    cbx_text_printf(t->text, "# TYPE %s gauge\n", name);
+    if (unit && t->ops->timestamps) cbx_text_printf(t->text, "# UNIT %s %s\n", name, unit);
+    cbx_text_printf(t->text, "# HELP %s ", name);
+    if (t->ops->timestamps) {
+        put_escaped(t->text, help);
+    } else { /* quotes are not escaped there */
+        for (; *help; help++)
+            cbx_text_puts(t->text, *help == '\n' ? "\\n" : *help == '\\' ? "\\\\" : (const char[]){ *help, '\0' });
+    }
+    cbx_text_putc(t->text, '\n');
+}
+
+static void text_head(telemetry *t)
+{
+    bool first = true;
+
+    put_type(t, "calibrax_run_info", "the run that these measurements are of", NULL);
+    cbx_text_puts(t->text, "calibrax_run_info");
+    for (size_t i = 0; i < CBX_LEN(fact_names); i++)
+        if (fact(t->run, i)) put_label(t, &first, fact_names[i], fact(t->run, i));
+    cbx_text_putc(t->text, '}');
+    put_number(t, 1);
+    if (t->ops->timestamps) return;
+    put_type(t, "calibrax_run_timestamp_seconds", "when the run was made, in seconds since 1970", NULL);
+    cbx_text_puts(t->text, "calibrax_run_timestamp_seconds");
+    put_number(t, (double)cbx_run_timestamp_us(t->run) / 1e6);
+}
+
+static void text_family(telemetry *t, const family *f)
+{
+    static const char *const units[] = {
+        [CBX__UNIT_OTHER] = NULL, [CBX__UNIT_TIME] = "seconds", [CBX__UNIT_SIZE] = "bytes"
+    };
+    const char *unit = f->part == SAMPLES ? NULL : units[f->unit->kind], *part = part_names[f->part];
+    size_t n = unit ? strlen(unit) : 0, length = strlen(f->metric);
+    bool named = unit && f->part == VALUE && length > n && !strcmp(f->metric + length - n, unit); /* "wall_seconds" */
+    const char *suffix = cbx_arena_printf(t->job->arena, "%s%s%s%s", *part ? "_" : "", part, unit && !named ? "_" : "",
+                                          unit && !named ? unit : "");
+    const char *words = f->def && f->def->description && *f->def->description ? f->def->description : f->metric;
+    const char *word = f->def && !unit && f->part != SAMPLES ? f->def->unit : "", *better = "";
+    const char *help;
+
+    if (f->part == VALUE && f->def && f->def->direction != CBX_DIRECTION_INFO)
+        better = f->def->direction == CBX_DIRECTION_LOWER ? "; less is better" : "; more is better";
+    help = cbx_arena_printf(t->job->arena, "%s%s%s%s%s%s%s", words, *part ? ", " : "", part, *word ? " [" : "", word,
+                            *word ? "]" : "", better);
+    if (!suffix || !help) {
+        t->text->status = CBX_ENOMEM;
+        return;
+    }
+    t->name = plain_name(t, &t->families, "calibrax_", f->metric, suffix);
+    put_type(t, t->name, help, unit);
+}
+
+static void text_value(telemetry *t, const cbx_point *p, double v)
+{
+    bool first = true;
+
+    cbx_text_puts(t->text, t->name);
+    put_label(t, &first, "scenario", p->scenario);
+    put_label(t, &first, "point", p->name);
+    for (size_t i = 0; i < p->ntags; i++)
+        put_label(t, &first, plain_name(t, &t->labels, "", p->tags[i].key, ""), p->tags[i].value);
+    cbx_text_putc(t->text, '}');
+    put_number(t, v);
+}
+
+static void text_end(telemetry *t)
+{
+    if (t->ops->timestamps) cbx_text_puts(t->text, "# EOF\n");
+}
+
+static const char *openmetrics_name(cbx_arena *arena, const char *run)
+{
+    return cbx_arena_printf(arena, "run-%s.openmetrics.txt", run);
+}
+
+static const char *textfile_name(cbx_arena *arena, const char *run)
+{
+    (void)run;
+    return cbx_arena_strdup(arena, "calibrax.prom");
+}
+
+/* --- OTLP/JSON --- */
+
+static void push_attribute(cbx_json *list, const char *key, const char *value)
+{
+    cbx_json *o = cbx_json_push_object(list);
+
+    cbx_json_set_string(o, "key", key);
+    cbx_json_set_string(cbx_json_set_object(o, "value"), "stringValue", value);
+}
+
+static void otlp_add(telemetry *t, const char *key, cbx_json *value)
+{
+    if (cbx_json_check(value, NULL)) t->text->status = CBX_ENOMEM;
+    cbx_json_writer_add(&t->w, key, value);
+    cbx_json_unref(value);
+}
+
+static void otlp_head(telemetry *t)
+{
+    cbx_json *resource = cbx_json_new_object(), *list = cbx_json_set_array(resource, "attributes"),
+             *scope = cbx_json_new_object();
+
+    push_attribute(list, "service.name", "calibrax");
+    for (size_t i = 0; i < CBX_LEN(fact_names); i++)
+        if (fact(t->run, i))
+            push_attribute(list, cbx_arena_printf(t->job->arena, "calibrax.%s", fact_names[i]), fact(t->run, i));
+    cbx_json_set_string(scope, "name", "calibrax");
+    cbx_json_writer_begin(&t->w, NULL, '{');
+    cbx_json_writer_begin(&t->w, "resourceMetrics", '[');
+    cbx_json_writer_begin(&t->w, NULL, '{');
+    otlp_add(t, "resource", resource);
+    cbx_json_writer_begin(&t->w, "scopeMetrics", '[');
+    cbx_json_writer_begin(&t->w, NULL, '{');
+    otlp_add(t, "scope", scope);
+    cbx_json_writer_begin(&t->w, "metrics", '[');
+}
+
+/* Units as UCUM writes them: s, By; others as the run has them. */
+static void otlp_family(telemetry *t, const family *f)
+{
+    const char *part = part_names[f->part], *name;
+    const char *const units[] = {
+        [CBX__UNIT_OTHER] = f->def ? f->def->unit : "", [CBX__UNIT_TIME] = "s", [CBX__UNIT_SIZE] = "By"
+    };
+
+    name = cbx_arena_printf(t->job->arena, "%s%s%s", f->metric, *part ? "." : "", part);
+    if (!name) t->text->status = CBX_ENOMEM;
+    cbx_json_writer_begin(&t->w, NULL, '{');
+    cbx_json_writer_add_string(&t->w, "name", name);
+    cbx_json_writer_add_string(&t->w, "description", f->def && f->def->description ? f->def->description : "");
+    cbx_json_writer_add_string(&t->w, "unit", f->part == SAMPLES ? "{sample}" : units[f->unit->kind]);
+    cbx_json_writer_begin(&t->w, "gauge", '{');
+    cbx_json_writer_begin(&t->w, "dataPoints", '[');
+}
+
+static void otlp_value(telemetry *t, const cbx_point *p, double v)
+{
+    cbx_json *o = cbx_json_new_object(), *list = cbx_json_set_array(o, "attributes");
+    char time[32];
+
+    push_attribute(list, "scenario", p->scenario);
+    push_attribute(list, "point", p->name);
+    for (size_t i = 0; i < p->ntags; i++) push_attribute(list, p->tags[i].key, p->tags[i].value);
+    snprintf(time, sizeof time, "%lld000", (long long)cbx_run_timestamp_us(t->run));
+    cbx_json_set_string(o, "timeUnixNano", time);
+    cbx_json_set_double(o, "asDouble", v);
+    otlp_add(t, NULL, o);
+}
+
+static void otlp_family_end(telemetry *t)
+{
+    for (int i = 0; i < 3; i++) cbx_json_writer_end(&t->w);
+}
+
+static void otlp_end(telemetry *t)
+{
+    for (int i = 0; i < 6; i++) cbx_json_writer_end(&t->w);
+    cbx_text_putc(t->text, '\n');
+}
+
+static const char *otlp_name(cbx_arena *arena, const char *run)
+{
+    return cbx_arena_printf(arena, "run-%s-otlp.json", run);
+}
+
+/* --- the walk --- */
+
+static const format_ops formats[] = {
+    { "openmetrics", openmetrics_name, true, text_head, text_family, text_value, NULL, text_end },
+    { "node-exporter", textfile_name, false, text_head, text_family, text_value, NULL, text_end },
+    { "otlp", otlp_name, true, otlp_head, otlp_family, otlp_value, otlp_family_end, otlp_end },
+};
+
+static bool find_metrics(telemetry *t)
+{
+    for (size_t i = 0; i < cbx_run_npoints(t->run); i++) {
+        const cbx_point *p = cbx_run_point(t->run, i);
+        for (size_t k = 0; k < p->nmetrics; k++)
+            if (cbx__export_wants(t->job, p->metrics[k].name) &&
+                cbx_names_add(&t->metrics, p->metrics[k].name) == CBX_NO_NAME)
+                return false;
+    }
+    return true;
+}
+
+/* A family, if some point has a value of it. */
+static void put_family(telemetry *t, const family *f, cbx__export_stream *out)
+{
+    bool begun = false;
+    double v;
+
+    for (size_t i = 0; i < cbx_run_npoints(t->run); i++) {
+        const cbx_metric *m = cbx_point_metric(cbx_run_point(t->run, i), f->metric);
+        if (!m || !part_of(m, f->part, f->unit, &v)) continue;
+        if (!begun) t->ops->family(t, f);
+        begun = true;
+        t->ops->value(t, cbx_run_point(t->run, i), v);
+        cbx__export_stream_pour(out, t->text);
+    }
+    if (begun && t->ops->family_end) t->ops->family_end(t);
+}
+
+static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
+{
+    static const char *const reserved[] = { "scenario", "point", "instance", "job" };
+    telemetry t = { .job = job, .run = run };
+    cbx_names *const names[] = { &t.metrics, &t.families, &t.labels };
+    const char *id = cbx__export_safe_name(job->arena, cbx_run_id(run)), *name;
+    cbx__export_stream out;
+    cbx_status st;
+
+    for (size_t i = 0; i < CBX_LEN(formats); i++)
+        if (!strcmp(formats[i].format, job->format->name)) t.ops = &formats[i];
+    name = id ? t.ops->name(job->arena, id) : NULL;
+    if (!name) return cbx_fail_nomem(err, "an export");
+    for (size_t i = 0; i < CBX_LEN(names); i++) cbx_names_init(names[i], cbx_ctx_allocator(job->ctx));
+    st = find_metrics(&t) ? CBX_OK : cbx_fail_nomem(err, "an export");
+    for (size_t i = 0; !st && i < CBX_LEN(reserved); i++)
+        if (cbx_names_add(&t.labels, reserved[i]) == CBX_NO_NAME) st = cbx_fail_nomem(err, "an export");
+    if (!st) st = cbx__export_stream_begin(job, name, &out, err);
+    if (!st) {
+        t.text = &out.text;
+        t.w = (cbx_json_writer){ .out = t.text, .flags = CBX_JSON_NONFINITE_STRING };
+        t.ops->head(&t);
+        for (size_t i = 0; i < t.metrics.n; i++) {
+            const char *metric = t.metrics.list[i];
+            family f = { metric, cbx_run_find_metric_def(run, metric), cbx__unit_of(run, metric), VALUE };
+            for (; f.part < NPARTS; f.part++) put_family(&t, &f, &out);
+        }
+        t.ops->end(&t);
+        st = cbx__export_stream_end(&out, CBX_OK, err);
+    }
+    for (size_t i = 0; i < CBX_LEN(names); i++) cbx_names_clear(names[i]);
+    return st;
+}
+
+#define FORMAT(symbol, name, summary)                                                                                  \
+    const cbx_exporter cbx__export_##symbol = {                                                                        \
+        sizeof(cbx_exporter), CBX_EXPORTER_ABI, name, summary, put_run, NULL, NULL                                     \
+    }
+
+FORMAT(openmetrics, "openmetrics", "OpenMetrics text with the time of the run: run-ID.openmetrics.txt");
+FORMAT(node_exporter, "node-exporter", "for the textfile collector of node_exporter: calibrax.prom");
+FORMAT(otlp, "otlp", "OTLP/JSON metrics: run-ID-otlp.json");
