@@ -82,14 +82,19 @@ void fail_if_too_busy(cbx_launch_record *r)
     fail_msg("%s", why);
 }
 
+cbx_workload *launch_cheat_workload(fixture *f)
+{
+    if (!f->cheat_w)
+        f->cheat_w = make_workload(f, &cbx_selftest_exploits_case, "{\"n\":1000,\"cost_us\":8000}", 1, &f->cheat_point);
+    return f->cheat_w;
+}
+
 cbx_status launch_cheat(fixture *f, const char *baseline, const cbx_launch_opts *opts, cbx_launch_record *r,
                         cbx_err *err)
 {
     const cbx_baseline_ops *b = cbx_case_baseline(&cbx_selftest_exploits_case, baseline);
     CHECK(b != NULL, baseline);
-    if (!f->cheat_w)
-        f->cheat_w = make_workload(f, &cbx_selftest_exploits_case, "{\"n\":1000,\"cost_us\":8000}", 1, &f->cheat_point);
-    return cbx_launch_run(f->ctx, f->cheat_w, b, opts, r, err);
+    return cbx_launch_run(f->ctx, launch_cheat_workload(f), b, opts, r, err);
 }
 
 void launch(fixture *f, const char *baseline, const cbx_launch_opts *opts, cbx_launch_record *r)

@@ -32,7 +32,9 @@ extern cbx_sandbox launch_sandbox;
 /* Leaves the test if the launch says that the machine is too busy to measure anything: with its words, which hold the waits and the load. */
 void fail_if_too_busy(cbx_launch_record *r);
 
-/* A cheat of suites/selftest, on a workload of its own. */
+/* The cheats' workload, of the fixture. */
+cbx_workload *launch_cheat_workload(fixture *f);
+/* A cheat of suites/selftest, on that workload. */
 cbx_status launch_cheat(fixture *f, const char *baseline, const cbx_launch_opts *opts, cbx_launch_record *r,
                         cbx_err *err);
 /* Runs a baseline of the toy case on the fixture's workload, or else a cheat, and fails the test if the parent could not. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "calibrax/perf/launch/workload.h"
 #include "calibrax/statistics/estimate.h"
 
 /* A worker whose clock runs slow flatters itself; one whose clock runs fast claims more time than has passed. */
@@ -161,6 +162,41 @@ static void hidden_work(void **state)
     cbx_params_free(point);
 }
 
+/* A workload with a single draw, its oracle being slow, say: further ones are made where the reading on it is too long. */
+static void one_reading_is_no_proof(void **state)
+{
+    static const struct {
+        const char *baseline;
+        cbx_failure failure;
+    } cases[] = { { "spoilt", CBX_FAILURE_NONE }, { "memo-content", CBX_FAILURE_LAZY_RESULT } };
+    fixture *f = *state;
+    cbx_params *point = NULL;
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":1000,\"spin_us\":8000}", 1, &point), *single[2];
+    CHECK(launch_cheat_workload(f) != NULL, "the cheats' workload");
+    single[0] = w;
+    single[1] = f->cheat_w;
+    for (size_t i = 0; i < CBX_LEN(single); i++) {
+        while (single[i]->nfresh > 1) cbx_workload_free(single[i]->fresh[--single[i]->nfresh]);
+    }
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const cbx_baseline_ops *b = cbx_case_baseline(&toy_case, cases[i].baseline);
+        cbx_launch_record r;
+        for (uint64_t iterations = 1; iterations <= 3; iterations += 2) {
+            cbx_launch_opts o = quick_opts();
+            cbx_err err = CBX_ERR_INIT;
+            o.iterations = iterations;
+            CHECK_OK(b ? cbx_launch_run(f->ctx, w, b, &o, &r, &err) : launch_cheat(f, cases[i].baseline, &o, &r, &err),
+                     &err, cases[i].baseline);
+            fail_if_too_busy(&r);
+            if (r.failure != cases[i].failure)
+                fail_msg("%s: %s (%s)", cases[i].baseline, cbx_failure_word(r.failure), r.message);
+            cbx_launch_record_clear(&r);
+        }
+    }
+    cbx_workload_free(w);
+    cbx_params_free(point);
+}
+
 /* While 16 MB of outputs are written the other thread uses as much CPU time as the writer, and does nothing in it. */
 static void threads_that_wait_awake(void **state)
 {
@@ -225,8 +261,13 @@ static void clock_ratio(void **state)
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lying_clocks), cmocka_unit_test(both_clocks_agree),       cmocka_unit_test(calibration),
-        cmocka_unit_test(hidden_work),  cmocka_unit_test(threads_that_wait_awake), cmocka_unit_test(clock_ratio),
+        cmocka_unit_test(lying_clocks),
+        cmocka_unit_test(both_clocks_agree),
+        cmocka_unit_test(calibration),
+        cmocka_unit_test(hidden_work),
+        cmocka_unit_test(one_reading_is_no_proof),
+        cmocka_unit_test(threads_that_wait_awake),
+        cmocka_unit_test(clock_ratio),
     };
     return cmocka_run_group_tests_name("perf/clocks", tests, launch_setup, launch_teardown);
 }

@@ -58,7 +58,7 @@ static void a_set_is_held_back(void **state)
     cbx__held h = { 0 };
     cbx_err err = CBX_ERR_INIT;
     cbx_array *in = NULL, *base = NULL;
-    CHECK_OK(cbx__held_make(f->ctx, f->w, 1, 1234567, 1, &h, &err), &err, "a set");
+    CHECK_OK(cbx__held_make(f->ctx, f->w->fresh[1], 1234567, 1, &h, &err), &err, "a set");
     CHECK_INT(h.nfds, 1, "one input");
     CHECK(fcntl(h.fds[0], F_GET_SEALS) & F_SEAL_WRITE, "sealed");
     CHECK_STR(cbx_json_get_string(h.message, "op", ""), "inputs", "the message");
@@ -67,7 +67,7 @@ static void a_set_is_held_back(void **state)
     const float *a = cbx_array_data(in);
     const double *y = cbx_array_data(h.answers[0]), *first = cbx_array_data(f->w->answers[0]);
     CHECK(f->w->nfresh == CBX__FRESH_MAX, "inputs of their own");
-    CHECK(cbx_params_int(f->w->fresh_point[1], "seed") != cbx_params_int(f->w->point, "seed"), "of another seed");
+    CHECK(cbx_params_int(f->w->fresh[1]->point, "seed") != cbx_params_int(f->w->point, "seed"), "of another seed");
     CHECK_OK(cbx_npy_map_fd(f->ctx, f->w->fresh[1]->input_fds[0], &base, &err), &err, "what they were turned from");
     CHECK(a[0] == ((const float *)cbx_array_data(base))[567], "shifted by as much as was drawn");
     cbx_array_free(base);
@@ -171,12 +171,31 @@ static void held_back_inputs_are_secret(void **state)
         cbx_params *point = NULL;
         cbx_workload *w = make_workload(f, &toy_case, "{\"n\":78}", 1, &point);
         CHECK_GT(w->nfresh, 0, "a quick oracle");
-        seeds[i] = cbx_params_int(w->fresh_point[0], "seed");
+        seeds[i] = cbx_params_int(w->fresh[0]->point, "seed");
         CHECK(!cbx_workload_oracle_cached(w->fresh[0]), "its answer was computed for this workload");
         cbx_workload_free(w);
         cbx_params_free(point);
     }
     CHECK(seeds[0] != seeds[1], "one in 2^30 that these are the same by chance");
+}
+
+/* A launch may have more than the workload has, each of a seed of its own, till it has had enough. */
+static void further_inputs(void **state)
+{
+    fixture *f = *state;
+    cbx__seeds seeds = f->w->seeds;
+    CHECK_INT(seeds.n, 1 + f->w->nfresh, "the point's own seed, and those of the inputs that are held back");
+    for (size_t i = seeds.n; i <= CBX__SEEDS_MAX; i++) {
+        cbx_workload *other = NULL;
+        cbx_err err = CBX_ERR_INIT;
+        CHECK_OK(cbx__workload_other(f->ctx, f->w, &seeds, &other, &err), &err, "another one");
+        CHECK(!other == (i == CBX__SEEDS_MAX), "as long as there is a seed");
+        if (!other) continue;
+        CHECK_INT(cbx_params_int(other->point, "seed"), seeds.taken[i], "taken from now on");
+        CHECK(!cbx_workload_oracle_cached(other), "its answer was computed for it");
+        for (size_t k = 0; k < i; k++) CHECK(seeds.taken[k] != seeds.taken[i], "and was not before");
+        cbx_workload_free(other);
+    }
 }
 
 static void a_cache_that_cannot_be_written_costs_nothing_else(void **state)
@@ -285,6 +304,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(empty_arrays),
         cmocka_unit_test(oracle_cache),
         cmocka_unit_test(held_back_inputs_are_secret),
+        cmocka_unit_test(further_inputs),
         cmocka_unit_test(a_cache_that_cannot_be_written_costs_nothing_else),
         cmocka_unit_test(hidden_answers),
         cmocka_unit_test(failures),

@@ -55,6 +55,18 @@ static void run_spin(void *plan)
     toy_busy_us(t->spin_us);
 }
 
+/* Honest, on a machine that is slow once: the first call on inputs of another seed takes long. */
+static void run_spoilt(void *plan)
+{
+    static bool spoilt;
+    toy *t = plan;
+    toy_right(t);
+    toy_busy_us(t->spin_us);
+    if (spoilt || t->n == 0 || t->a[0] < 1000) return;
+    spoilt = true;
+    toy_busy_us(10 * t->spin_us);
+}
+
 /* By two threads, of which one waits awake for the next call. */
 static void run_team(void *plan)
 {
@@ -380,6 +392,7 @@ static void toy_work(const cbx_params *point, cbx_work *out)
 #define BASELINES(X)                                                                                                   \
     X(good, toy_prepare, run_good)                                                                                     \
     X(spin, toy_prepare, run_spin)                                                                                     \
+    X(spoilt, toy_prepare, run_spoilt)                                                                                 \
     X(wrong, toy_prepare, run_wrong)                                                                                   \
     X(lazy, toy_prepare, run_lazy)                                                                                     \
     X(crash, toy_prepare, run_crash)                                                                                   \

@@ -388,7 +388,9 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
     record_init(record);
     x = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *x);
     if (!x) return cbx_fail(err, CBX_ENOMEM, "no memory for a launch");
-    *x = (cbx__run){ .ctx = ctx, .w = w, .baseline = baseline, .r = record, .started_ns = cbx_clock_ns() };
+    *x = (cbx__run){
+        .ctx = ctx, .w = w, .baseline = baseline, .r = record, .started_ns = cbx_clock_ns(), .seeds = w->seeds
+    };
     record->load_1min = cbx__proc_load_read();
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     cbx__scratch_folder_init(&x->scratch);

@@ -12,6 +12,7 @@
 #include "calibrax/perf/launch/check.h"
 #include "calibrax/perf/launch/launch.h"
 #include "calibrax/perf/launch/talk.h"
+#include "calibrax/perf/launch/workload.h"
 
 /* What something took: by the clock, waits for a CPU taken off, and of CPU time in the worker's
  * whole process tree, which waits do not touch. */
@@ -39,7 +40,10 @@ typedef struct cbx__run {
     double sure_ns[CBX_LAUNCH_MAX_EPOCHS], unsure_ns[CBX_LAUNCH_MAX_EPOCHS]; /* of it: waits for a CPU, see waits.h */
     double output_bytes;
     bool slow;
-    size_t draws;               /* of unseen inputs so far */
+    size_t draws;               /* of unseen inputs so far, of those that the workload has */
+    cbx__seeds seeds;           /* its own, and of further draws */
+    double others_s;            /* that the oracle needed for these */
+    bool seen_before;           /* the set that was sent last for a call: a rotation of one that was */
     size_t probe_at, probe_set; /* the epoch before which the call on unseen inputs is made, and their set */
     cbx_rng secret;             /* of what a worker must not foresee: seeded by the kernel for each launch */
     cbx__cost hidden; /* of `inputs` what its bytes do not account for, of the set that was sent last for a call */

@@ -4,23 +4,27 @@
  *
  * The worker gets inputs that exist in no other launch.  All that it takes for them counts as one
  * call, by the clock and by CPU time of its whole process tree: `inputs` beyond what the bytes
- * account for, one call, and `outputs`.  A reading that is too long is made again, and beside each
- * try a control: the set that was sent last is sent again, in the same messages, and is known by
- * then.  An honest worker needs as long for either; what both have in common is the machine's,
- * within a bound for the bytes that were moved.  CPU time decides.  Where only the clock shows too
- * much, the machine may have held the worker up, and the launch is unsure; but CPU time of children
- * can be hidden from the kernel's account, so several readings that are all too long beside
- * controls that are all short decide as well.
+ * account for, one call, and `outputs`.  A reading that is too long is made again, on inputs that
+ * the oracle answers for it where those of the workload are used up, and beside each try a control:
+ * the set that was sent last is sent again, in the same messages, and is known by then.  An honest
+ * worker needs as long for either; what both have in common is the machine's, within a bound for
+ * the bytes that were moved.  CPU time decides.  Where only the clock shows too much, the machine
+ * may have held the worker up, and the launch is unsure; but CPU time of children can be hidden
+ * from the kernel's account, so several readings that are all too long beside controls that are all
+ * short decide as well.
  */
 #include <math.h>
 #include <stdio.h>
 
+#include "calibrax/base/clock.h"
 #include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/profiling/procfs.h"
 
 #define TRIES         2     /* repetitions of what a busy machine can spoil */
 #define PROBE_TRIES   8     /* of single calls, which one preemption spoils; a suspect alone pays for them ... */
 #define PROBE_LONG_NS 500e6 /* ... and not where a call is so long that what spoils one is lost in it */
+
+#define OTHERS_S 20.0 /* of the oracle in a launch, for draws beside the workload's own, behind the first few */
 
 #define AWAKE_MAX_NS 10e6 /* of a thread: OpenMP's wait awake for 4 to 15 ms by default */
 
@@ -140,20 +144,53 @@ static bool send_for_call(cbx__run *x)
     return true;
 }
 
+static const cbx_workload *draw(cbx__run *x)
+{
+    const cbx_workload *w = x->w;
+    return w->nfresh ? w->fresh[x->draws++ % w->nfresh] : w;
+}
+
 /* A rotation of a draw, neither of which a worker can foresee. */
-static bool make_held(cbx__run *x, size_t draw, size_t set, cbx__held *out)
+static bool make_held(cbx__run *x, const cbx_workload *from, size_t set, cbx__held *out)
 {
     uint64_t r = cbx_rng_below(&x->secret, UINT64_C(1) << 60) + 1024; /* the workload's own rotations are few */
     cbx__held_clear(out);
-    cbx_status st = cbx__held_make(x->ctx, x->w, draw, r, set, out, &x->err);
+    cbx_status st = cbx__held_make(x->ctx, from, r, set, out, &x->err);
     return !st || cbx__run_broken(x, st);
 }
+
+static bool draws_are_used_up(const cbx__run *x) { return x->w->nfresh && x->draws >= x->w->nfresh; }
 
 bool cbx__run_send_unseen(cbx__run *x)
 {
     if (!cbx__run_can_rotate(x)) return true;
     cbx__run_look_at_peak(x);
-    return make_held(x, x->draws++, x->probe_set, &x->checker.held) && send_for_call(x);
+    x->seen_before = draws_are_used_up(x);
+    return make_held(x, draw(x), x->probe_set, &x->checker.held) && send_for_call(x);
+}
+
+/* The same with inputs made for it, once those of the workload are used up: a single reading is
+ * spoilt by whatever the machine did at that moment.
+ * @param sent  false: there are none, or the oracle took too long */
+static bool send_another(cbx__run *x, bool *sent)
+{
+    const uint64_t start = cbx_clock_ns();
+    const bool late = x->readings >= SEPARATE && x->others_s + x->w->oracle_s > OTHERS_S;
+    cbx_workload *other = NULL;
+    bool ok;
+
+    *sent = false;
+    cbx_status st = late ? CBX_OK : cbx__workload_other(x->ctx, x->w, &x->seeds, &other, &x->err);
+    x->others_s += 1e-9 * (double)(cbx_clock_ns() - start);
+    if (st == CBX_EINTERRUPTED) return true; /* the next message ends the launch */
+    if (st) return cbx__run_broken(x, st);
+    if (!other) return true;
+    cbx__run_look_at_peak(x);
+    x->seen_before = false;
+    *sent = true;
+    ok = make_held(x, other, x->probe_set, &x->checker.held) && send_for_call(x);
+    cbx_workload_free(other);
+    return ok;
 }
 
 bool cbx__run_fetch_outputs(cbx__run *x, cbx__cost *out)
@@ -178,7 +215,7 @@ bool cbx__run_note_one_call(cbx__run *x, double outer, double cpu, cbx__cost *io
     cbx__checker_poison(&x->checker);
     if (x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid);
     x->again = smaller(x->again, again);
-    if (io == &x->unseen && x->w->nfresh && x->draws > x->w->nfresh) return true; /* it has seen these before */
+    if (io == &x->unseen && x->seen_before) return true;
     writing = allowed_writing(x, again); /* of the same try: a busy machine is as slow in both */
     const cbx__cost whole = { outer + outputs.wall_ns - writing.wall_ns - empty + x->hidden.wall_ns,
                               cpu + outputs.cpu_ns - writing.cpu_ns - empty + x->hidden.cpu_ns };
@@ -301,7 +338,7 @@ void cbx__run_judge_results(cbx__run *x)
 void cbx__run_forget_readings(cbx__run *x)
 {
     x->late = x->again = none;
-    if (!x->w->nfresh || x->draws < x->w->nfresh) x->unseen = none, x->readings = 0;
+    if (!draws_are_used_up(x)) x->unseen = none, x->readings = 0;
     x->known = (cbx__cost){ 0, 0 };
     x->controls = 0;
 }
@@ -313,8 +350,9 @@ bool cbx__run_probe_again(cbx__run *x)
     if (!cbx__run_can_rotate(x)) return true;
     for (int i = 0; i < tries && (is_suspect(x, claim) || judge_late(x, claim)); i++) {
         if (i && judge_call(x, claim) == HONEST && judge_late(x, claim) == HONEST) break;
-        bool fresh = !x->w->nfresh || x->draws < x->w->nfresh; /* what was sent once is unseen no more */
-        if (fresh && (!cbx__run_send_unseen(x) || !cbx__run_probe_call(x, &x->unseen))) return false;
+        bool sent = true; /* what was sent once is unseen no more */
+        if (!(draws_are_used_up(x) ? send_another(x, &sent) : cbx__run_send_unseen(x))) return false;
+        if (sent && !cbx__run_probe_call(x, &x->unseen)) return false;
         if (!send_for_call(x) || !cbx__run_probe_call(x, &x->known)) return false;
         if (judge_late(x, claim) == HONEST) continue;
         if (!cbx__run_epoch(x, x->probe_set, x->r->iterations, &inner, &outer) ||
@@ -360,12 +398,12 @@ static bool run_series(cbx__run *x, size_t n)
 {
     char text[256];
     size_t len = (size_t)snprintf(text, sizeof text, "{\"op\":\"series\",\"sets\":["), first = first_of_series(x);
-    size_t draw = x->draws++;
+    const cbx_workload *from = draw(x);
     double empty = cbx__run_allowed_empty(x), walls[2][SERIES_MAX], cpus[2][SERIES_MAX];
     cbx__held held[SERIES_MAX] = { { .message = NULL } };
     cbx__cost one;
     bool ok = true;
-    for (size_t i = 0; ok && i < n; i++) ok = make_held(x, draw, first + i, &held[i]);
+    for (size_t i = 0; ok && i < n; i++) ok = make_held(x, from, first + i, &held[i]);
     for (size_t i = 0; ok && i < 2 * n; i++) {
         ok = send_held(x, &held[i < n ? i : n - 1], &one);
         walls[i / n][i % n] = one.wall_ns;

@@ -144,27 +144,35 @@ static bool same_forms(const cbx_workload *a, const cbx_workload *b)
     return true;
 }
 
-/* A seed that no worker can foresee, neither the point's own nor that of an earlier draw. */
-static cbx_status draw_seed(const cbx_workload *w, const cbx_param_def *def, int64_t *seed, cbx_err *err)
+static bool is_taken(const cbx__seeds *s, int64_t seed)
 {
-    int64_t own = cbx_params_int(w->point, "seed");
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->taken[i] == seed) return true;
+    }
+    return false;
+}
+
+/* A seed that no worker can foresee and none knows. */
+static cbx_status draw_seed(const cbx_param_def *def, cbx__seeds *seeds, int64_t *seed, cbx_err *err)
+{
     uint64_t bits;
-    for (bool taken = true; taken;) {
+    do {
         if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits)
             return cbx_fail_errno(err, errno, "the kernel has no random numbers for a seed");
-        cbx_rng rng = cbx_rng_make(bits, w->nfresh);
+        cbx_rng rng = cbx_rng_make(bits, seeds->n);
         *seed = def->min + (int64_t)cbx_rng_below(&rng, (uint64_t)def->max - (uint64_t)def->min);
-        taken = *seed == own;
-        for (size_t i = 0; i < w->nfresh; i++) taken = taken || cbx_params_int(w->fresh_point[i], "seed") == *seed;
-    }
+    } while (is_taken(seeds, *seed));
+    seeds->taken[seeds->n++] = *seed;
     return CBX_OK;
 }
 
-static const cbx_param_def *seed_of(const cbx_case_ops *c)
+/* NULL: the case has no seed, or one of so few values that they would repeat. */
+static const cbx_param_def *seed_of(const cbx_case_ops *c, size_t wanted)
 {
     for (size_t i = 0; i < c->nparams; i++) {
         const cbx_param_def *d = &c->params[i];
-        if (!strcmp(d->name, "seed") && d->kind == CBX_PARAM_INT && d->max - d->min > 4 * CBX__FRESH_MAX) return d;
+        if (!strcmp(d->name, "seed") && d->kind == CBX_PARAM_INT && (uint64_t)d->max - (uint64_t)d->min > 4 * wanted)
+            return d;
     }
     return NULL;
 }
@@ -196,28 +204,40 @@ static size_t fresh_wanted(const cbx_workload *w)
     return w->oracle_s > FRESH_QUICK_S ? 2 : CBX__FRESH_MAX;
 }
 
-/* Other workloads, with other seeds; where the oracle takes too long, or their arrays have other
- * forms, there are none. */
-static cbx_status make_fresh(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err)
+cbx_status cbx__workload_other(cbx_ctx *ctx, const cbx_workload *w, cbx__seeds *seeds, cbx_workload **out, cbx_err *err)
 {
-    const cbx_param_def *def = seed_of(w->c);
-    cbx_workload_opts o = *opts;
+    const cbx_param_def *def = seed_of(w->c, seeds->n > CBX__FRESH_MAX ? seeds->n : CBX__FRESH_MAX);
+    cbx_workload_opts o = w->opts;
+    cbx_params *point = NULL;
+    int64_t seed = 0;
+    cbx_status st;
 
+    *out = NULL;
+    if (!def || seeds->n == CBX__SEEDS_MAX) return CBX_OK;
     o.rotations = 0;
+    o.cache_dir = NULL;
     o.secret = true;
-    for (size_t n = def ? fresh_wanted(w) : 0; w->nfresh < n; w->nfresh++) {
-        cbx_workload **fresh = &w->fresh[w->nfresh];
-        cbx_params **point = &w->fresh_point[w->nfresh];
-        int64_t seed = 0;
-        cbx_status st = draw_seed(w, def, &seed, err);
-        if (!st) st = other_point(ctx, w, seed, point, err);
-        if (!st) st = cbx_workload_create(ctx, w->c, *point, &o, fresh, err);
-        if (!st && same_forms(w, *fresh)) continue;
-        cbx_workload_free(*fresh);
-        cbx_params_free(*point);
-        *fresh = NULL;
-        *point = NULL;
+    st = draw_seed(def, seeds, &seed, err);
+    if (!st) st = other_point(ctx, w, seed, &point, err);
+    if (!st) st = cbx_workload_create(ctx, w->c, point, &o, out, err);
+    if (st) {
+        cbx_params_free(point);
         return st;
+    }
+    (*out)->own_point = point;
+    if (same_forms(w, *out)) return CBX_OK;
+    cbx_workload_free(*out);
+    *out = NULL;
+    return CBX_OK;
+}
+
+/* Where the oracle takes too long, or others have other forms, there are none. */
+static cbx_status make_fresh(cbx_ctx *ctx, cbx_workload *w, cbx_err *err)
+{
+    if (seed_of(w->c, CBX__FRESH_MAX)) w->seeds = (cbx__seeds){ { cbx_params_int(w->point, "seed") }, 1 };
+    for (size_t n = fresh_wanted(w); w->nfresh < n; w->nfresh++) {
+        cbx_status st = cbx__workload_other(ctx, w, &w->seeds, &w->fresh[w->nfresh], err);
+        if (st || !w->fresh[w->nfresh]) return st;
     }
     return CBX_OK;
 }
@@ -241,6 +261,7 @@ cbx_status cbx_workload_create(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_pa
     w->al = *al;
     w->c = c;
     w->point = point;
+    w->opts = *opts;
     st = allocate(w, opts, err);
     if (st) goto done;
     st = make_inputs(ctx, w, err);
@@ -248,7 +269,7 @@ cbx_status cbx_workload_create(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_pa
     st = cbx__oracle_get(ctx, w, opts, err);
     if (st) goto done;
     st = rotate_answers(ctx, w, err);
-    if (!st) st = make_fresh(ctx, w, opts, err);
+    if (!st) st = make_fresh(ctx, w, err);
     if (st) goto done;
     *out = w;
     w = NULL;
@@ -260,10 +281,7 @@ done:
 void cbx_workload_free(cbx_workload *w)
 {
     if (!w) return;
-    for (size_t i = 0; i < w->nfresh; i++) {
-        cbx_workload_free(w->fresh[i]);
-        cbx_params_free(w->fresh_point[i]);
-    }
+    for (size_t i = 0; i < w->nfresh; i++) cbx_workload_free(w->fresh[i]);
     cbx__oracle_give_back(w);
     size_t inputs = w->nsets * w->c->ninputs, outputs = w->nsets * w->c->noutputs;
     for (size_t i = 0; w->input_fds && i < inputs; i++) {
@@ -274,6 +292,7 @@ void cbx_workload_free(cbx_workload *w)
     cbx_mem_free(&w->al, w->input_fds, (inputs + 1) * sizeof *w->input_fds);
     cbx_mem_free(&w->al, w->answers, outputs * sizeof *w->answers);
     cbx_mem_free(&w->al, w->bounds, outputs * sizeof *w->bounds);
+    cbx_params_free(w->own_point);
     cbx_allocator al = w->al;
     cbx_mem_free(&al, w, sizeof *w);
 }
@@ -357,20 +376,18 @@ static cbx_status held_inputs(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, c
     return st;
 }
 
-cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, size_t draw, uint64_t r, size_t set, cbx__held *out,
-                          cbx_err *err)
+cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_t set, cbx__held *out, cbx_err *err)
 {
-    const cbx_workload *from = w->nfresh ? w->fresh[draw % w->nfresh] : w;
     cbx__held h = { .set = set, .message = cbx_json_new_object() };
     cbx_status st;
     cbx_json_set_string(h.message, "op", "inputs");
     cbx_json_set_int(h.message, "set", (int64_t)set);
     put_arrays(w, set, 1, h.message);
     st = cbx_json_check(h.message, err);
-    if (!st) st = held_inputs(ctx, from, r, &h, err);
+    if (!st) st = held_inputs(ctx, w, r, &h, err);
     for (size_t o = 0; !st && o < w->c->noutputs; o++) {
-        st = w->c->rotate_output(ctx, from->point, r, o, from->answers[o], &h.answers[o], err);
-        if (!st) st = w->c->rotate_output(ctx, from->point, r, o, from->bounds[o], &h.bounds[o], err);
+        st = w->c->rotate_output(ctx, w->point, r, o, w->answers[o], &h.answers[o], err);
+        if (!st) st = w->c->rotate_output(ctx, w->point, r, o, w->bounds[o], &h.bounds[o], err);
     }
     if (st)
         cbx__held_clear(&h);

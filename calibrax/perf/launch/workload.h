@@ -9,13 +9,21 @@
 
 #define CBX__ORACLE_PATH 4096
 #define CBX__FRESH_MAX   4
+#define CBX__SEEDS_MAX   16
+
+/* Seeds of inputs that a worker may know. */
+typedef struct cbx__seeds {
+    int64_t taken[CBX__SEEDS_MAX];
+    size_t n;
+} cbx__seeds;
 
 struct cbx_workload {
     cbx_allocator al;
     const cbx_case_ops *c;
     const cbx_params *point;
-    size_t nsets;   /* 1 + rotations; set 0 is the point's own inputs */
-    int *input_fds; /* [set * ninputs + input]: sealed memory files that hold NPY */
+    cbx_params *own_point; /* freed with the workload; NULL: the caller's */
+    size_t nsets;          /* 1 + rotations; set 0 is the point's own inputs */
+    int *input_fds;        /* [set * ninputs + input]: sealed memory files that hold NPY */
     cbx_array_desc inputs[CBX_CASE_MAX_ARRAYS], outputs[CBX_CASE_MAX_ARRAYS];
     double set_bytes;              /* of the inputs of one set */
     cbx_array **answers, **bounds; /* [set * noutputs + output] */
@@ -27,8 +35,9 @@ struct cbx_workload {
      * helps it with none of these.  Each serves once in a launch.  None: rotations of the first
      * ones must do. */
     cbx_workload *fresh[CBX__FRESH_MAX];
-    cbx_params *fresh_point[CBX__FRESH_MAX];
     size_t nfresh;
+    cbx__seeds seeds;                    /* of these and the point's own */
+    cbx_workload_opts opts;              /* for more of them */
     char oracle_dir[CBX__ORACLE_PATH];   /* "": no cache */
     char oracle_entry[CBX__ORACLE_PATH]; /* to be given back when the workload is freed; "": none */
     cbx_ctx *ctx;                        /* for that */
@@ -52,6 +61,12 @@ cbx_status cbx__load_make(const cbx_workload *w, size_t nsets, const cbx_baselin
                           cbx_err *err);
 void cbx__load_clear(cbx__load *load);
 
+/* Inputs of the same forms with a seed that is not taken, and from now on is, and their answer by
+ * the oracle, which runs for it.
+ * @param out  the caller frees it; NULL: there are no others */
+cbx_status cbx__workload_other(cbx_ctx *ctx, const cbx_workload *w, cbx__seeds *seeds, cbx_workload **out,
+                               cbx_err *err);
+
 /*
  * An input set that no worker has seen: a rotation drawn for one launch, its inputs as `inputs` and
  * descriptors, its answers for the parent alone.
@@ -64,10 +79,9 @@ typedef struct cbx__held {
     cbx_array *answers[CBX_CASE_MAX_ARRAYS], *bounds[CBX_CASE_MAX_ARRAYS];
 } cbx__held;
 
-/* Only for a case that rotates.  @param draw  how many were made for this launch before  @param r
- * number of the rotation  @param out  cleared with cbx__held_clear */
-cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, size_t draw, uint64_t r, size_t set, cbx__held *out,
-                          cbx_err *err);
+/* Only for a case that rotates.  @param w  whose inputs are turned  @param r  number of the rotation
+ * @param out  cleared with cbx__held_clear */
+cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_t set, cbx__held *out, cbx_err *err);
 /* Fine on a zeroed struct, and twice. */
 void cbx__held_clear(cbx__held *h);
 
