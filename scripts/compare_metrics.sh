@@ -1,6 +1,6 @@
 #!/bin/sh
-# Metric functions against scikit-learn, SciPy, scikit-image and others on new random cases: the fixtures' generators with another seed,
-# the fixtures' test program.
+# Metric functions against scikit-learn, SciPy, scikit-image, pytorch-metric-learning and others on new random cases: the fixtures'
+# generators with another seed, the fixtures' test program.
 # usage: scripts/compare_metrics.sh [--fixtures | seed]      (no seed: one drawn from the clock); needs build/release with its tests
 #        --fixtures: writes tests/fixtures/metrics again
 # environment: CALIBRAX_CASES, cases for each generator, default 200
@@ -17,16 +17,39 @@ if ! "$refs/bin/python" -c 'import sklearn, skimage, ot, properscoring, sacreble
     # shellcheck disable=SC2086
     "$refs/bin/pip" -q install $packages
 fi
+# torch is Debian's, as in scripts/setup-refs.sh
+torch=$refs-torch
+torch_packages='pytorch-metric-learning==2.9.0 torchmetrics==1.4.3 lightning-utilities==0.11.9 packaging==24.1 typing_extensions==4.12.2
+tqdm==4.67.1 scikit-learn==1.5.2 scipy==1.13.1 joblib==1.4.2 threadpoolctl==3.5.0'
+if ! "$torch/bin/python" -c 'import torch, torchmetrics, pytorch_metric_learning' 2> /dev/null; then
+    scripts/setup-refs.sh torch >&2
+    echo "compare-metrics: fetching pytorch-metric-learning and torchmetrics into $torch" >&2
+    "${NPERF_REFS_DEBIAN_PYTHON:-/usr/bin/python3}" -m venv --system-site-packages "$torch"
+    # shellcheck disable=SC2086
+    "$torch/bin/pip" -q install --no-deps $torch_packages
+fi
+
+# cases FOLDER [SEED COUNT]: each domain in the environment that has its packages
+cases() {
+    torch_domains=$(cd scripts/fixtures/metric_cases && grep -l '^import torch' ./*.py | sed 's|./||; s|[.]py||')
+    plain_domains=$(cd scripts/fixtures/metric_cases && grep -L '^import torch' ./[a-z]*.py | sed 's|./||; s|[.]py||')
+    # shellcheck disable=SC2086
+    "$refs/bin/python" scripts/fixtures/make_metric_cases.py "$1" "${2:-20260101}" "${3:-2}" $plain_domains
+    # shellcheck disable=SC2086
+    "$torch/bin/python" scripts/fixtures/make_metric_cases.py "$1" "${2:-20260101}" "${3:-2}" $torch_domains
+}
+
 if [ "${1:-}" = --fixtures ]; then
-    exec "$refs/bin/python" scripts/fixtures/make_metric_cases.py tests/fixtures/metrics
+    cases tests/fixtures/metrics
+    exit
 fi
 if [ ! -x "$program" ]; then
     echo "compare-metrics: '$program' is missing: scripts/build.sh release -Dtests=true" >&2
     exit 2
 fi
 seed=${1:-$(date +%s)}
-cases=$(mktemp -d)
-trap 'rm -rf "$cases"' EXIT INT TERM
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT INT TERM
 echo "seed $seed"
-"$refs/bin/python" scripts/fixtures/make_metric_cases.py "$cases" "$seed" "${CALIBRAX_CASES:-200}"
-CALIBRAX_SOURCE_ROOT=$PWD CALIBRAX_METRIC_CASES=$cases "$program" cases
+cases "$folder" "$seed" "${CALIBRAX_CASES:-200}"
+CALIBRAX_SOURCE_ROOT=$PWD CALIBRAX_METRIC_CASES=$folder "$program" cases

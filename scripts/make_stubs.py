@@ -206,7 +206,8 @@ METRICS_BY_HAND = """class State:
     @property
     def updates(self) -> int: ...
 
-def register(name: str, *, items: Callable[..., Any] | None = None, parts: Callable[..., Any] | None = None, whole: Callable[..., Any] | None = None, merge: Callable[..., Any] | None = None, finish: Callable[..., Any] | None = None, operands: Sequence[tuple[str, str]] = ..., direction: str = 'lower', domain: str = 'user', summary: str = '', shapes: str = 'same', low: float = ..., high: float = ...) -> Callable[..., Array]: ...""".splitlines()
+def register(name: str, *, items: Callable[..., Any] | None = None, parts: Callable[..., Any] | None = None, whole: Callable[..., Any] | None = None, merge: Callable[..., Any] | None = None, finish: Callable[..., Any] | None = None, operands: Sequence[tuple[str, str]] = ..., direction: str = 'lower', domain: str = 'user', summary: str = '', shapes: str = 'same', low: float = ..., high: float = ...) -> Callable[..., Array]: ...
+def register_loss(name: str, loss: Callable[[Any, Any], Any], *, summary: str = '') -> Callable[..., Array]: ...""".splitlines()
 
 
 def metrics_stub() -> str:
@@ -215,7 +216,7 @@ def metrics_stub() -> str:
     options = {"mask": "_Values | None = None", "weights": "_Values | None = None", "reduction": "Literal['mean', 'sum', 'none', 'batch_sum'] = 'mean'",
                "axis": "int | Sequence[int] | None = None", "keepdims": "bool = False"}
     lines = ['"""Types of calibrax_c.metrics."""', "", "from collections.abc import Callable, Sequence", "from typing import Any, Literal, TypeAlias", "",
-             "from calibrax_c.array import Array", "", "_Values: TypeAlias = Any  # an array of any package, or a list of numbers", "", f"__all__ = {['State', 'register', *sorted(metrics._rows)]!r}", "", *METRICS_BY_HAND, ""]
+             "from calibrax_c.array import Array", "", "_Values: TypeAlias = Any  # an array of any package, or a list of numbers", "", f"__all__ = {['State', 'register', 'register_loss', *sorted(metrics._rows)]!r}", "", *METRICS_BY_HAND, ""]
     for name, row in metrics._rows.items():
         parameters = {p[0]: p for p in row["parameters"]}
         parts, star = [], False

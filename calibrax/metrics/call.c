@@ -66,9 +66,10 @@ static void item_shape(const cbx__bound *b, cbx_array *const *in, int *ndim, siz
 {
     *ndim = CBX_MAX_RANK;
     for (size_t i = 0; i < b->nin; i++) {
-        const int axes = in[i] ? cbx__operand_item_axes(b->metric->operands[i].kind) : 0;
-        const int n = in[i] ? cbx_array_ndim(in[i]) - axes : CBX_MAX_RANK;
-        if (n >= *ndim || b->metric->operands[i].optional) continue;
+        const cbx_operand_kind kind = b->metric->operands[i].kind;
+        const int rank = in[i] ? cbx_array_ndim(in[i]) : 0;
+        const int n = in[i] ? rank - cbx__operand_item_axes(kind, rank) : CBX_MAX_RANK;
+        if (n >= *ndim || b->metric->operands[i].optional || cbx__operand_is_shared(kind)) continue;
         *ndim = n > 0 ? n : 0;
         for (int k = 0; k < *ndim; k++) shape[k] = cbx_array_dim(in[i], k);
     }
@@ -81,7 +82,7 @@ static void neutralise(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_a
         const cbx_operand_kind kind = b->metric->operands[i].kind;
         const int rank = in[i] ? cbx_array_ndim(in[i]) : 0, n = rank - cbx_array_ndim(mask);
         const size_t last = rank ? cbx_array_dim(in[i], rank - 1) : 1;
-        if (!in[i] || n < 0 || b->metric->operands[i].optional) continue;
+        if (!in[i] || n < 0 || b->metric->operands[i].optional || cbx__operand_is_shared(kind)) continue;
         in[i] = cbx_where(ctx, with_item_axes(ctx, mask, n), in[i],
                           cbx_weak(ctx, in[i], cbx__operand_neutral(kind, last)));
     }
@@ -103,7 +104,7 @@ static void select(cbx_ctx *ctx, const cbx__bound *b, const cbx_array *mask, cbx
     }
     kept = cbx_index(ctx, cbx_nonzero(ctx, mask), 0, 0);
     for (size_t i = 0; i < b->nin; i++) {
-        if (!in[i]) continue;
+        if (!in[i] || cbx__operand_is_shared(b->metric->operands[i].kind)) continue;
         if (cbx_array_ndim(in[i]) == 0 || cbx_array_dim(in[i], 0) != cbx_array_dim(mask, 0)) {
             cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask has %zu items, '%s' has %zu", b->metric->name,
                         cbx_array_dim(mask, 0), b->metric->operands[i].name, cbx_array_dim(in[i], 0));

@@ -23,7 +23,7 @@ typedef struct cbx__metric_table {
     static const cbx_metric_function rows[] = { __VA_ARGS__ };                                                         \
     const cbx__metric_table cbx__metrics_##domain = { rows, sizeof rows / sizeof *rows };
 
-/* The domains in the order of the documentation: one file each in functional/. */
+/* The domains in the order of the documentation: one file each in functional/, and those of learning/. */
 #define CBX__METRIC_DOMAINS(X)                                                                                         \
     X(general)                                                                                                         \
     X(audio)                                                                                                           \
@@ -39,6 +39,10 @@ typedef struct cbx__metric_table {
     X(graph)                                                                                                           \
     X(image)                                                                                                           \
     X(information)                                                                                                     \
+    X(learning_pairs)                                                                                                  \
+    X(learning_triplets)                                                                                               \
+    X(learning_classes)                                                                                                \
+    X(learning_miners)                                                                                                 \
     X(manifold)                                                                                                        \
     X(ranking)                                                                                                         \
     X(segmentation)                                                                                                    \
@@ -58,8 +62,10 @@ CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)
 
 /* ---- operands ---- */
 
-/** Axes at the end of an operand of the kind that belong to one item: 1 for rows of vectors. */
-int cbx__operand_item_axes(cbx_operand_kind kind);
+/** Axes at the end of an operand of the kind, which has ndim, that belong to one item: 1 for rows of vectors. */
+int cbx__operand_item_axes(cbx_operand_kind kind, int ndim);
+/** True of a kind that is one for all items, such as the vectors of the classes. */
+bool cbx__operand_is_shared(cbx_operand_kind kind);
 /** Checks of all operands without their values: count, dtype, rank, shapes that go together.  False: recorded. */
 bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in);
 /** The values of operand i, which has data, against the domain of its kind.  False: recorded. */

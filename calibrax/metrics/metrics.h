@@ -12,10 +12,10 @@
  * Python functions and the stateful metrics (stateful.h).
  *
  * Numbers: real operands are computed in float64, whatever their dtype; labels in int64.  Results
- * are float64.  NaN: an operand of real numbers may hold NaN, which travels to the result; operands
- * with a domain (scores, labels, probabilities ...) are checked where they have data, and a value
- * outside is CBX_EDOM with argument, place and value.  One thread uses a context at a time.  Since
- * 0.1.
+ * are float64, or int64 where they are places of items.  NaN: an operand of real numbers may hold
+ * NaN, which travels to the result; operands with a domain (scores, labels, probabilities ...) are
+ * checked where they have data, and a value outside is CBX_EDOM with argument, place and value.
+ * One thread uses a context at a time.  Since 0.1.
  */
 #ifndef CALIBRAX_METRICS_METRICS_H
 #define CALIBRAX_METRICS_METRICS_H
@@ -56,7 +56,12 @@ CBX_BEGIN_DECLS
     X(NONNEGATIVE, 24, "nonnegative", 1, 2, "numbers that are not negative: a vector (d), or rows (n, d)")             \
     X(BALL, 25, "points of a ball", 1, 2, "a vector (d), or rows (n, d), of a norm below 1 / sqrt(curvature)")         \
     X(HYPERBOLOID, 26, "points of a hyperboloid", 1, 2, "a vector (d), or rows (n, d): time first, then space")        \
-    X(CLASS_ENSEMBLE, 27, "ensemble of class probabilities", 3, 3, "(n, members, classes), distributions over classes")
+    X(CLASS_ENSEMBLE, 27, "ensemble of class probabilities", 3, 3,                                                     \
+      "(n, members, classes), distributions over classes")                                                             \
+    X(CLASS_VECTORS, 28, "class vectors", 2, 2, "(classes, d) real numbers, a vector for each class")                  \
+    X(INDICES, 29, "indices", 1, 2, "places of items along the first axis, and -1: none")                              \
+    X(BATCH, 30, "batch", 1, 99, "(n, ...) real numbers, an item of any shape for each n")                             \
+    X(TOKEN_VECTORS, 31, "token vectors", 2, 3, "(tokens, d) or (n, tokens, d), a vector for each token, 0: none")
 
 /** What an operand means: what is checked of it, and what generated test data and documentation are
  * made of. */

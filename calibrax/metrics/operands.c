@@ -6,13 +6,16 @@
 
 typedef enum sum_rule { NO_SUM, SUM_OF_ALL, SUM_OF_ROWS } sum_rule;
 
+enum { ALL_BUT_FIRST = -1 };
+
 /* Values of a kind.  low and high: least and greatest legal value, NaN: values are not checked. */
 typedef struct value_rule {
     double low, high;
     bool whole;    /* integers and booleans alone */
-    int item_axes; /* axes at the end that belong to one item */
+    int item_axes; /* axes at the end that belong to one item; ALL_BUT_FIRST */
     sum_rule sum;
     double neutral;
+    bool shared; /* one for all items */
 } value_rule;
 
 static const value_rule rules[CBX_OPERAND_KINDS] = {
@@ -44,6 +47,10 @@ static const value_rule rules[CBX_OPERAND_KINDS] = {
     [CBX_OPERAND_BALL] = { .low = NAN, .item_axes = 1 },
     [CBX_OPERAND_HYPERBOLOID] = { .low = NAN, .item_axes = 1 },
     [CBX_OPERAND_CLASS_ENSEMBLE] = { .low = 0, .high = INFINITY, .item_axes = 2, .sum = SUM_OF_ROWS },
+    [CBX_OPERAND_CLASS_VECTORS] = { .low = NAN, .item_axes = 1, .shared = true },
+    [CBX_OPERAND_INDICES] = { .low = -1, .high = INFINITY, .whole = true },
+    [CBX_OPERAND_BATCH] = { .low = NAN, .item_axes = ALL_BUT_FIRST },
+    [CBX_OPERAND_TOKEN_VECTORS] = { .low = NAN, .item_axes = 2 },
 };
 
 static const struct {
@@ -65,7 +72,12 @@ const char *cbx_operand_kind_text(cbx_operand_kind kind)
     return (unsigned)kind < CBX_OPERAND_KINDS ? names[kind].text : "?";
 }
 
-int cbx__operand_item_axes(cbx_operand_kind kind) { return rules[kind].item_axes; }
+int cbx__operand_item_axes(cbx_operand_kind kind, int ndim)
+{
+    return rules[kind].item_axes == ALL_BUT_FIRST ? ndim - 1 : rules[kind].item_axes;
+}
+
+bool cbx__operand_is_shared(cbx_operand_kind kind) { return rules[kind].shared; }
 
 cbx_scalar cbx__operand_neutral(cbx_operand_kind kind, size_t k)
 {
@@ -151,7 +163,7 @@ bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t
             return false;
         }
         if (cbx_array_is_failed(in[i]) || !check_dtype(ctx, m, i, in[i]) || !check_rank(ctx, m, i, in[i])) return false;
-        if (i == 0 || shapes_match(m, in[0], in[i])) continue;
+        if (i == 0 || !in[0] || rules[m->operands[i].kind].shared || shapes_match(m, in[0], in[i])) continue;
         cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' and '%s' %s: %s and %s", m->name, m->operands[0].name,
                     m->operands[i].name, shape_words[m->shapes],
                     cbx_array_desc_text(cbx_array_get_desc(in[0]), a, sizeof a),

@@ -312,14 +312,21 @@ static void print_result(const opt_run *run, const cbx_array *r)
     cbx_text_clear(&text);
 }
 
+/* Results are contiguous, of float64 or int64. */
 static cbx_json *result_json(const cbx_array *r)
 {
+    const bool places = cbx_array_dtype(r) == CBX_I64;
     const double *v = cbx_array_data(r);
+    const int64_t *k = cbx_array_data(r);
     cbx_json *list;
 
-    if (cbx_array_count(r) == 1) return cbx_json_new_double(v[0]);
+    if (cbx_array_count(r) == 1) return places ? cbx_json_new_int(k[0]) : cbx_json_new_double(v[0]);
     list = cbx_json_new_array();
-    for (size_t i = 0; i < cbx_array_count(r); i++) cbx_json_push_double(list, v[i]);
+    for (size_t i = 0; i < cbx_array_count(r); i++)
+        if (places)
+            cbx_json_push_int(list, k[i]);
+        else
+            cbx_json_push_double(list, v[i]);
     return list;
 }
 

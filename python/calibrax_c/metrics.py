@@ -230,7 +230,15 @@ def register(
     return function
 
 
-__all__ = ["State", "register", *sorted(_rows)]  # noqa: PLE0604
+def register_loss(name: str, loss: Callable[[Any, Any], Any], *, summary: str = "") -> Callable[..., Any]:
+    """Makes a metric of a learning loss, loss(embeddings, labels): a function of Arrays, or an object that is called with them.
+
+    embeddings (n, d) and labels (n) are Arrays, the result is a scalar.  The loss then has all that a built-in one has (register).
+    """
+    return register(name, whole=loss, operands=(("embeddings", "points"), ("labels", "labels")), domain="learning", summary=summary, shapes="length")
+
+
+__all__ = ["State", "register", "register_loss", *sorted(_rows)]  # noqa: PLE0604
 for _name in _rows:
     globals()[_name] = _make(_rows[_name])
 

@@ -111,6 +111,10 @@ void read_case(cbx_ctx *ctx, const char *line, size_t number, const char *path, 
     read_parameters(c, cbx_json_get(j, "parameters"));
     read_options(ctx, c, j);
     c->result = read_array(ctx, cbx_json_get(j, "result"), c->label);
+    for (size_t i = 0; i < c->nin; i++) {
+        const cbx_json *g = cbx_json_at(cbx_json_get(j, "gradients"), i);
+        if (cbx_json_get(g, "shape")) c->gradients[i] = read_array(ctx, g, c->label);
+    }
     c->tolerance = cbx_json_get_double(j, "tolerance", 1e-10);
     cbx_json_unref(j);
 }
@@ -118,6 +122,7 @@ void read_case(cbx_ctx *ctx, const char *line, size_t number, const char *path, 
 void free_case(metric_case *c)
 {
     for (size_t i = 0; i < c->nin; i++) cbx_array_free(c->in[i]);
+    for (size_t i = 0; i < c->nin; i++) cbx_array_free(c->gradients[i]);
     cbx_array_free((cbx_array *)c->options.mask);
     cbx_array_free((cbx_array *)c->options.weights);
     cbx_array_free(c->result);

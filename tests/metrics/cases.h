@@ -15,6 +15,7 @@ typedef struct metric_case {
     cbx_axes axes;
     cbx_metric_options options; /* its mask and weights are owned */
     cbx_array *result;
+    cbx_array *gradients[CBX_METRIC_MAX_OPERANDS]; /* of the result by each operand; NULL: not given */
     double tolerance;
 } metric_case;
 

@@ -107,7 +107,8 @@ static void fill_curved(cbx_rng *rng, double *v, size_t rows, size_t n, bool bal
 
 static bool is_whole(cbx_operand_kind kind)
 {
-    return kind == CBX_OPERAND_LABELS || kind == CBX_OPERAND_TOKENS || kind == CBX_OPERAND_TEXTS;
+    return kind == CBX_OPERAND_LABELS || kind == CBX_OPERAND_TOKENS || kind == CBX_OPERAND_TEXTS ||
+           kind == CBX_OPERAND_INDICES;
 }
 
 typedef struct form {
@@ -135,6 +136,9 @@ static form form_of(cbx_operand_kind kind, size_t n)
     case CBX_OPERAND_ADJACENCY: return (form){ 2, { VERTICES, VERTICES } };
     case CBX_OPERAND_TEXTS: return (form){ 2, { 2, n } };
     case CBX_OPERAND_MATRICES: return (form){ 3, { n, WIDTH, WIDTH } };
+    case CBX_OPERAND_CLASS_VECTORS: return (form){ 2, { CLASSES, 2 } };
+    case CBX_OPERAND_BATCH: return (form){ 2, { n, 2 } };
+    case CBX_OPERAND_TOKEN_VECTORS: return (form){ 3, { n, MEMBERS, 2 } };
     default: return (form){ 1, { n } };
     }
 }
@@ -170,11 +174,14 @@ static void fill(cbx_rng *rng, cbx_operand_kind kind, bool many, const form *f, 
     }
 }
 
-/* Labels are 0 and 1, and one more where the metric has a number for each class. */
+bool is_shared(cbx_operand_kind kind) { return kind == CBX_OPERAND_CLASS_VECTORS; }
+
+/* Labels are 0 and 1, and one more where the metric has a number or a vector for each class. */
 static bool has_many_classes(const cbx_metric_function *m)
 {
     for (size_t i = 0; i < cbx_metric_operands(m); i++)
-        if (m->operands[i].kind == CBX_OPERAND_CLASS_PROBABILITIES || m->operands[i].kind == CBX_OPERAND_LOGITS)
+        if (m->operands[i].kind == CBX_OPERAND_CLASS_PROBABILITIES || m->operands[i].kind == CBX_OPERAND_LOGITS ||
+            m->operands[i].kind == CBX_OPERAND_CLASS_VECTORS)
             return true;
     return false;
 }
@@ -253,6 +260,21 @@ void set_needs(const cbx_metric_function *m, cbx_metric_options *o)
     if (m->function) o->function = strcmp(m->name, "f_divergence") == 0 ? &elements : &arrays;
 }
 
+double *read_all(const cbx_array *r)
+{
+    const size_t n = cbx_array_count(r);
+    double *v = malloc(n * sizeof *v + 1);
+
+    CHECK_OK(cbx_array_read(r, v, n * sizeof *v, &err), &err, "a result");
+    if (cbx_array_dtype(r) == CBX_I64)
+        for (size_t i = 0; i < n; i++) {
+            int64_t k;
+            memcpy(&k, &v[i], sizeof k);
+            v[i] = (double)k;
+        }
+    return v;
+}
+
 double *values_of(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                   const cbx_metric_options *o, size_t *count)
 {
@@ -263,7 +285,7 @@ double *values_of(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_ar
 
     set_needs(m, &with);
     cbx_scope_open(ctx, &scope);
-    r = cbx_copy(ctx, cbx_metric_apply(ctx, m, nin, in, &with));
+    r = cbx_copy(ctx, cbx_astype(ctx, cbx_metric_apply(ctx, m, nin, in, &with), CBX_F64));
     CHECK_OK(cbx_scope_close_keep(&scope, 1, &r, &err), &err, m->name);
     *count = cbx_array_count(r);
     v = malloc(*count * sizeof *v + 1);

@@ -23,10 +23,14 @@ void drawn_free(drawn *d);
 
 /* An array of float64, or int64 if whole, of these values; owned. */
 cbx_array *array_of(cbx_ctx *ctx, int ndim, const size_t *shape, const double *v, bool whole);
+/* Whether an operand of the kind is one for all items. */
+bool is_shared(cbx_operand_kind kind);
 /* Whether a parameter is a number of classes or the like, which a traced call cannot read from labels. */
 bool counts_labels(const char *name);
 /* What a traced call needs: a function for metrics that take one, and the number of classes. */
 void set_needs(const cbx_metric_function *m, cbx_metric_options *o);
+/* Elements of a result, float64 or int64, as doubles; the caller's to free. */
+double *read_all(const cbx_array *r);
 /* The result as a number; fails the test where the call fails. */
 double value_of(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                 const cbx_metric_options *o);

@@ -141,7 +141,7 @@ static size_t item_width(cbx_operand_kind kind, const cbx_array_desc *d)
 {
     const bool rows = kind == CBX_OPERAND_VECTORS || kind == CBX_OPERAND_POINTS ||
                       kind == CBX_OPERAND_VECTOR_ENSEMBLE || kind == CBX_OPERAND_BALL ||
-                      kind == CBX_OPERAND_HYPERBOLOID;
+                      kind == CBX_OPERAND_HYPERBOLOID || kind == CBX_OPERAND_CLASS_VECTORS;
     return rows ? d->shape[d->ndim - 1] : 1;
 }
 
@@ -179,7 +179,8 @@ static void permute(double *v, size_t rows, size_t n, cbx_rng *rng)
 }
 CHANGE(order)
 {
-    (void)m, (void)i, (void)own;
+    (void)own;
+    if (is_shared(m->operands[i].kind)) return;
     permute(v, d->shape[0], n, common);
 }
 CHANGE(sample_order)

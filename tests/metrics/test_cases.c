@@ -17,19 +17,21 @@ static cbx_err err;
 
 static double element(const cbx_array *a, size_t i) { return ((const double *)cbx_array_data(a))[i]; }
 
-static void compare(const metric_case *c, const cbx_array *got)
+static void compare(const metric_case *c, const cbx_array *got, const cbx_array *expected)
 {
     char is[160], must[160];
 
-    if (cbx_array_count(got) != cbx_array_count(c->result))
+    if (cbx_array_count(got) != cbx_array_count(expected))
         fail_msg("%s: the result is %s, not %s", c->label, cbx_array_desc_text(cbx_array_get_desc(got), is, sizeof is),
-                 cbx_array_desc_text(cbx_array_get_desc(c->result), must, sizeof must));
+                 cbx_array_desc_text(cbx_array_get_desc(expected), must, sizeof must));
+    double *v = read_all(got); /* a gradient may be a view */
     for (size_t i = 0; i < cbx_array_count(got); i++) {
-        const double x = element(got, i), y = element(c->result, i);
+        const double x = v[i], y = element(expected, i);
         const double bound = c->tolerance * fmax(1, fabs(y));
         if (x == y || (isnan(x) && isnan(y))) continue;
         if (!(fabs(x - y) <= bound)) fail_msg("%s: [%zu] is %.17g, not %.17g", c->label, i, x, y);
     }
+    free(v);
 }
 
 static void by_call(cbx_ctx *ctx, const metric_case *c)
@@ -38,10 +40,26 @@ static void by_call(cbx_ctx *ctx, const metric_case *c)
     cbx_scope scope;
 
     cbx_scope_open(ctx, &scope);
-    r = cbx_copy(ctx, cbx_metric_apply(ctx, c->metric, c->nin, c->in, &c->options));
+    r = cbx_copy(ctx, cbx_astype(ctx, cbx_metric_apply(ctx, c->metric, c->nin, c->in, &c->options), CBX_F64));
     CHECK_OK(cbx_scope_close_keep(&scope, 1, &r, &err), &err, c->label);
-    compare(c, r);
+    compare(c, r, c->result);
     cbx_array_free(r);
+}
+
+static void gradients(cbx_ctx *ctx, const metric_case *c)
+{
+    for (size_t i = 0; i < c->nin; i++) {
+        cbx_fn *f = NULL, *grad = NULL;
+        cbx_array *g = NULL;
+        if (!c->gradients[i]) continue;
+        CHECK_OK(cbx_metric_fn(ctx, c->metric, c->nin, &c->options, &f, &err), &err, c->label);
+        CHECK_OK(cbx_grad(ctx, f, 1, &i, &grad, &err), &err, c->label);
+        CHECK_OK(cbx_fn_run(ctx, grad, c->nin, c->in, 1, &g, &err), &err, c->label);
+        compare(c, g, c->gradients[i]);
+        cbx_array_free(g);
+        cbx_fn_free(grad);
+        cbx_fn_free(f);
+    }
 }
 
 /* A traced function does not know the largest label. */
@@ -101,6 +119,7 @@ static size_t each_line(cbx_ctx *ctx, const char *path)
         read_case(ctx, line, ++n, path, &c);
         by_call(ctx, &c);
         compiled(ctx, &c);
+        gradients(ctx, &c);
         free_case(&c);
     }
     free(line);

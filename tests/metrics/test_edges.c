@@ -114,6 +114,32 @@ static const edge edges[] = {
     { "equal_opportunity_difference", "3: 1 0 0; 3: 1 0 0; 3: 0 1 1", 0, NULL },
     { "equalized_odds_difference", "3: 1 1 0; 3: 1 0 0; 3: 0 1 2", 1, NULL },
     { "gaussian_nll", "1: 0; 1: 0; 1: 0", 0, "gaussian_nll: 'variance'[0] is 0.0: it must be numbers above 0" },
+    { "contrastive_loss", "1 2: 3 4; 1: 0", 0, NULL },
+    { "contrastive_loss", "2 1: 1 1; 2: 0 0; 2 1: 1 1", 0,
+      "contrastive_loss: 'pairs' must be (2, 2): a number for each pair of items" },
+    { "triplet_margin_loss", "3 1: 0 1 5; 3: 1 1 1", 0, NULL },
+    { "triplet_margin_loss", "3 1: 0 1 1; 3: 0 0 1", 0.7, NULL }, /* 1.2 and 0.2 of a tie */
+    { "triplet_margin_loss", "3 1: 0 1 5; 3: 0 0 1; 3 3: -1 -1 -1 -1 -1 -1 -1 -1 -1", 0, NULL }, /* nothing mined */
+    { "triplet_margin_loss", "2 1: 0 1; 2: 0 0; 2 2: -1 2 -1 -1", 0,
+      "triplet_margin_loss: 'negatives' has place 2, of 2 items" },
+    { "triplet_margin_loss", "2 1: 0 1; 2: 0 0; 2 2: -1 -2 -1 -1", 0,
+      "triplet_margin_loss: 'negatives'[0, 1] is -2.0: it must be places of items along the first axis, and -1: none" },
+    { "triplet_soft_margin_loss", "2 1: 0 1; 2: 0 1", 0, NULL },
+    { "margin_based_loss", "2 1: 0 1; 2: 0 1", 0, NULL },
+    { "lifted_structure_loss", "2 1: 0 9; 2: 0 0", 0, NULL },
+    { "nt_xent_loss", "2 1: 1 2; 2: 0 0", 0, NULL },
+    { "supervised_contrastive_loss", "2 1: 1 2; 2: 0 1", 0, NULL },
+    { "supervised_contrastive_loss", "3 1: 1e200 1e-200 -3; 3: 0 0 1", 2.0611536181902037e-09,
+      NULL }, /* log(1 + e^-20) */
+    { "circle_loss", "2 1: 1 2; 2: 0 0", 0, NULL },
+    { "multi_similarity_loss", "1 2: 1 2; 1: 0", 0, NULL },
+    { "info_nce_loss", "2 2: 0 0 0 0; 2 2: 1 0 0 1", 0.69314718055994530942, NULL }, /* no direction */
+    { "arcface_loss", "1 2: 1 0; 1: 1; 1 2: 1 0", 0,
+      "arcface_loss: 'labels' has label 1, 'class_vectors' has 1 classes" },
+    { "arcface_loss", "1 2: 1 0; 1: 0; 1 3: 1 0 0", 0,
+      "arcface_loss: 'embeddings' have 2 numbers, 'class_vectors' have 3" },
+    { "arcface_loss", "1 2: -1 0; 1: 0; 2 2: 1 0 -1 0", 64 * (2 + 0.23971276930210150), NULL }, /* theta is pi */
+    { "center_loss", "1 2: 3 4; 1: 0; 1 2: 0 0", 12.5, NULL },
     { "anees", "1 2: 0 0; 2 2: 1 0 0 1; 1 2: 1 1", 0,
       "anees: each vector must have a covariance: float64 (1, 2) and float64 (2, 2)" },
     { "anees", "2: 0 0; 2 2: 1 0 0 1; 2: 1 1", 1, NULL },
@@ -125,7 +151,8 @@ static const edge edges[] = {
 
 static cbx_array *read_operand(cbx_ctx *ctx, const char **text, const cbx_metric_operand *o)
 {
-    const bool whole = o->kind == CBX_OPERAND_TOKENS || o->kind == CBX_OPERAND_TEXTS || o->kind == CBX_OPERAND_LABELS;
+    const bool whole = o->kind == CBX_OPERAND_INDICES || o->kind == CBX_OPERAND_TOKENS ||
+                       o->kind == CBX_OPERAND_TEXTS || o->kind == CBX_OPERAND_LABELS;
     size_t shape[CBX_MAX_RANK], n = 0;
     double v[64];
     char *end;

@@ -20,7 +20,7 @@ static bool moves(const cbx_metric_function *m, size_t i)
            kind != CBX_OPERAND_TEXTS && kind != CBX_OPERAND_RELEVANCE && kind != CBX_OPERAND_DISTRIBUTION &&
            kind != CBX_OPERAND_JOINT && kind != CBX_OPERAND_CLASS_PROBABILITIES && kind != CBX_OPERAND_FRAME &&
            kind != CBX_OPERAND_SPD && kind != CBX_OPERAND_ADJACENCY && kind != CBX_OPERAND_HYPERBOLOID &&
-           kind != CBX_OPERAND_CLASS_ENSEMBLE;
+           kind != CBX_OPERAND_CLASS_ENSEMBLE && kind != CBX_OPERAND_INDICES;
 }
 
 /* The metric with element k of operand i moved by h. */
@@ -111,8 +111,7 @@ static void check_batch(const cbx_metric_function *m, cbx_rng *rng)
     CHECK_OK(cbx_metric_fn(ctx, m, d[0].nin, &o, &f, &err), &err, m->name);
     CHECK_OK(cbx_vmap(ctx, f, NULL, NULL, &batched, &err), &err, m->name);
     CHECK_OK(cbx_fn_run(ctx, batched, d[0].nin, in, 1, &r, &err), &err, m->name);
-    double *all = malloc(cbx_array_bytes(r) + 1);
-    CHECK_OK(cbx_array_read(r, all, cbx_array_bytes(r), &err), &err, m->name);
+    double *all = read_all(r);
     for (size_t b = 0; b < BATCH; b++) {
         size_t n;
         double *y = values_of(ctx, m, d[b].nin, d[b].in, NULL, &n);

@@ -1,0 +1,30 @@
+/* Rows of users' learning losses. */
+#include "calibrax/metrics/learning/loss.h"
+
+#include <math.h>
+
+#include "calibrax/metrics/learning/pairs.h"
+
+static cbx_array *compute(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_learning_loss *loss = c->metric->user;
+    return loss->compute(ctx, c->in[CBX__EMBEDDINGS], c->in[CBX__LABELS], loss->user);
+}
+
+void cbx_learning_loss_row(const cbx_learning_loss *loss, cbx_metric_function *row)
+{
+    *row = (cbx_metric_function){
+        .name = loss->name,
+        .domain = "learning",
+        .summary = loss->summary ? loss->summary : loss->name,
+        .formula = "",
+        .operands = { { "embeddings", CBX_OPERAND_POINTS, false }, { "labels", CBX_OPERAND_LABELS, false } },
+        .shapes = CBX_SHAPES_LENGTH,
+        .direction = CBX_DIRECTION_LOWER,
+        .low = -INFINITY,
+        .high = INFINITY,
+        .flags = CBX_METRIC_DIFFERENTIABLE,
+        .whole = loss->compute ? compute : NULL,
+        .user = (void *)(uintptr_t)loss,
+    };
+}
