@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that packaging/debian-packages.txt lists, when root; otherwise prints the one command to run.  For tests it also
-# installs NumPy, mypy and array-api-extra from PyPI (scripts/setup-refs.sh).
+# installs NumPy, mypy, array-api-extra and pytest from PyPI (scripts/setup-refs.sh).
 # usage: scripts/bootstrap.sh [build|python|test]   (build: what it takes to build and run; python: and the Python package; test: all)
 set -eu
 kind=${1:-build}
@@ -34,4 +34,4 @@ if [ -n "$missing" ]; then
     fi
     rm -f "$log"
 fi
-[ "$kind" != test ] || "$(dirname "$0")/setup-refs.sh" numpy mypy arrayapi > /dev/null
+[ "$kind" != test ] || "$(dirname "$0")/setup-refs.sh" numpy mypy arrayapi pytest > /dev/null

@@ -56,7 +56,8 @@ IGNORED = dict.fromkeys(["count", "index"], "  # type: ignore[override]")  # of 
 
 
 def modules_in(module: ModuleType, prefix: str) -> dict[str, ModuleType]:
-    return {prefix + n: m for n, m in vars(module).items() if isinstance(m, ModuleType) and not n.startswith("_") and m is not metrics}
+    """Namespaces of the extension; modules that are Python files contain their types."""
+    return {prefix + n: m for n, m in vars(module).items() if isinstance(m, ModuleType) and not n.startswith("_") and not hasattr(m, "__file__")}
 
 
 def spaces() -> dict[str, ModuleType]:

@@ -5,7 +5,8 @@ set -eu
 
 usage() {
     cat <<'END'
-usage: scripts/setup-refs.sh [numpy|jax|torch|pyg|scipy|graphblas|mypy|arrayapi|all]...    (no name: all but mypy and arrayapi, which the tests alone need)
+usage: scripts/setup-refs.sh [numpy|jax|torch|pyg|scipy|graphblas|mypy|arrayapi|pytest|adapters|all]...
+       (no name: numpy to graphblas; the tests need mypy, arrayapi and pytest, `make interop` adapters: jax with flax, scikit-learn)
        scripts/setup-refs.sh --list | --missing | --help
 
 Builds a Python environment for each framework under
@@ -17,7 +18,7 @@ environment:
   NPERF_REFS_VARIANT   cpu (default) or cuda
   NPERF_REFS_TORCH     debian (default for cpu: Debian's python3-torch) or pypi (the newest; the only one for cuda)
   NPERF_REFS_PYTHON    the Python to build with, 3.11 or newer (default: python3)
-  NUMPY_SPEC JAX_SPEC TORCH_SPEC PYG_SPEC SCIPY_SPEC GRAPHBLAS_SPEC MYPY_SPEC ARRAYAPI_SPEC   what pip installs
+  NUMPY_SPEC JAX_SPEC TORCH_SPEC PYG_SPEC SCIPY_SPEC GRAPHBLAS_SPEC MYPY_SPEC ARRAYAPI_SPEC PYTEST_SPEC ADAPTERS_SPEC   what pip installs
 exit status: 0 built or already there, 1 an installation failed, 2 usage or something missing, 130 interrupted
 END
 }
@@ -52,6 +53,8 @@ PYG_SPEC=${PYG_SPEC:-torch_geometric==2.8.1 xxhash}
 SCIPY_SPEC=${SCIPY_SPEC:-scipy==1.17.1}
 MYPY_SPEC=${MYPY_SPEC:-mypy==1.18.2}
 ARRAYAPI_SPEC=${ARRAYAPI_SPEC:-array-api-extra==0.11.5 array-api-compat==1.16.0}
+PYTEST_SPEC=${PYTEST_SPEC:-pytest==9.2.0}
+ADAPTERS_SPEC=${ADAPTERS_SPEC:-flax==0.12.8 scikit-learn==1.9.1}
 GRAPHBLAS_SPEC=${GRAPHBLAS_SPEC:-python-graphblas==2025.2.0 suitesparse-graphblas==9.4.5.0}
 DEBIAN_PYTHON=${NPERF_REFS_DEBIAN_PYTHON:-/usr/bin/python3}
 # PyTorch's own requirements less the CUDA libraries, 2 GB that a machine without a GPU has no use for.
@@ -63,6 +66,8 @@ spec_of() {
         numpy-*) say "$NUMPY_SPEC" ;;
         mypy-*) say "$MYPY_SPEC" ;;
         arrayapi-*) say "$ARRAYAPI_SPEC" ;;
+        pytest-*) say "$PYTEST_SPEC" ;;
+        adapters-*) say "$JAX_SPEC $NUMPY_SPEC $ADAPTERS_SPEC" ;;
         jax-*) say "$JAX_SPEC $NUMPY_SPEC" ;;
         torch-debian) say "debian python3-torch" ;;
         torch-pypi) say "pypi $VARIANT $TORCH_SPEC $NUMPY_SPEC" ;;
@@ -193,6 +198,7 @@ module_of() {
         pyg) say torch_geometric ;;
         mypy) say mypy.version ;;
         arrayapi) say array_api_extra ;;
+        adapters) say flax ;;
         *) say "$1" ;;
     esac
 }
@@ -211,6 +217,8 @@ build() {
         numpy) build_from_pypi numpy $NUMPY_SPEC ;;
         mypy) build_from_pypi mypy $MYPY_SPEC ;;
         arrayapi) build_from_pypi arrayapi $ARRAYAPI_SPEC ;;
+        pytest) build_from_pypi pytest $PYTEST_SPEC ;;
+        adapters) build_from_pypi adapters $JAX_SPEC $NUMPY_SPEC $ADAPTERS_SPEC ;;
         jax) build_from_pypi jax $JAX_SPEC $NUMPY_SPEC ;;
         torch) build_torch torch ;;
         pyg) build_torch pyg && pip_install pyg $PYG_SPEC ;;
@@ -231,8 +239,8 @@ for argument; do
         --list) list && exit 0 ;;
         --missing) missing && exit 0 ;;
         all) wanted="$wanted $ALL" ;;
-        numpy | jax | torch | pyg | scipy | graphblas | mypy | arrayapi) wanted="$wanted $argument" ;;
-        *) die 2 "unknown framework '$argument': it must be numpy, jax, torch, pyg, scipy, graphblas, mypy, arrayapi or all" ;;
+        numpy | jax | torch | pyg | scipy | graphblas | mypy | arrayapi | pytest | adapters) wanted="$wanted $argument" ;;
+        *) die 2 "unknown framework '$argument': it must be numpy, jax, torch, pyg, scipy, graphblas, mypy, arrayapi, pytest, adapters or all" ;;
     esac
 done
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "calibrax/analysis/regression.h"
@@ -89,7 +90,7 @@ static const opt_rule run_rules[] = {
     { "plugin", OPT_EXCLUDES, "module file @" },
     { "module", OPT_EXCLUDES, "file @" },
     { "file", OPT_EXCLUDES, "@" },
-    { "python", OPT_NEEDS, "module" },
+    { "python", OPT_NEEDS, "module @" },
     { "metrics", OPT_NEEDS, "@" },
     { "no-keep", OPT_EXCLUDES, "data until-decided" },
     { "baseline", OPT_NEEDS, "until-decided" },
@@ -109,11 +110,31 @@ static const run_args run_defaults = { .launches = 1,
 
 /* --- options as the library expects them --- */
 
+/* A folder, written with a '/', or FILE.py or FILE.py:NAME, where the file is not itself a program: its benchmarks are run. */
+static bool is_python(cbx_arena *arena, const char *word)
+{
+    const char *end = strstr(word, ".py:");
+    const char *path = end ? cbx_arena_strndup(arena, word, (size_t)(end + 3 - word)) : word;
+    struct stat st;
+
+    if (!path || stat(path, &st)) return false;
+    if (S_ISDIR(st.st_mode)) return strchr(path, '/') || !strcmp(path, ".");
+    return strlen(path) > 3 && !strcmp(path + strlen(path) - 3, ".py") && access(path, X_OK);
+}
+
 /* The benchmarks that the options name; a message and EXIT_ERROR where there are none. */
 static int read_source(const opt_run *run, cbx_benchmark_source *out)
 {
     const run_args *a = run->args;
 
+    if (run->words->count == 1 && is_python(run->arena, run->words->items[0])) {
+        out->kind = CBX_BENCHMARK_PYTHON;
+        out->path = run->words->items[0];
+        out->python = a->python;
+        return EXIT_PASS;
+    }
+    if (opt_given(run, "python") && !a->module)
+        return opt_fail(run->program, "'--python' needs '--module' or a folder of Python files");
     if (run->words->count) {
         cbx_benchmark_command *c = cbx_arena_calloc(run->arena, 1, sizeof *c);
         const char *slash = strrchr(run->words->items[0], '/');
@@ -486,11 +507,13 @@ static int run_run(const opt_run *run)
 
 const opt_command run_command = {
     .name = "run",
-    .synopsis = "[OPTION]... --plugin FILE | --module MODULE[:CLASS] | --file FILE | -- COMMAND [ARGUMENT]...",
+    .synopsis = "[OPTION]... --plugin FILE | --module MODULE[:CLASS] | FOLDER | --file FILE | -- COMMAND "
+                "[ARGUMENT]...",
     .summary = "run benchmarks, make a run of their results, and check their targets",
     .description =
         "Runs benchmarks (set-up, training or work, evaluation, tear-down), each launch in a fresh process, and makes "
         "a run of their values, times and resources, with one point for each benchmark and one sample for each launch. "
+        "FOLDER, written with a '/', has Python files, whose benchmarks are run. "
         "Tear-down always follows set-up. Exit status 1: a target is missed, or its metric is not a number; 2: a "
         "launch failed (see --allow-failed), a target cannot be checked (its metric is missing, or has no direction), "
         "or the store or the trace cannot be written (the results are printed in any case); 3: the interval contains "

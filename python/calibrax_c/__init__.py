@@ -67,6 +67,7 @@ from ._core import (
     vmap,
     while_loop,
 )
+from .benchmarks import register_benchmark
 
 
 def __getattr__(name: str) -> object:

@@ -260,7 +260,7 @@ def examples(language):
 
 
 def the_manual(p):
-    (short, plugin), (module,), (commands_file,) = examples("c"), examples("python"), examples("json")
+    (short, plugin), (module, registered, _), (commands_file,) = examples("c"), examples("python"), examples("json")  # tests/python/test_pytest_plugin.py has the third
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     done = subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{SOURCE}", p.write("sum.c", plugin), "-o", p.file("sum.so")],
                           capture_output=True, text=True)
@@ -272,6 +272,11 @@ def the_manual(p):
     check(sorted(short_metrics) == ["dot", "other"] and all(1e-9 < t < 1e-3 for t in short_metrics.values()), short_metrics)
     metrics = points(report(p, "--plugin", "sum.so", "-c", "n=100"))["sum"]["metrics"]
     equal(metrics["total"]["value"], 4950, "the configuration counts")
+    os.makedirs(p.file("package/benchmarks"))
+    for name, text in (("__init__", ""), ("kernels", "def dot(x, y):\n    return sum(a * b for a, b in zip(x, y))\n"), ("benchmarks/__init__", ""), ("benchmarks/dot", registered)):
+        p.write(f"package/{name}.py", text)
+    p.env["PYTHONPATH"] = os.path.join(os.path.abspath(BUILD), "python")
+    check(points(report(p, "package/benchmarks", "--python", sys.executable))["dot"]["metrics"]["batch_time"]["value"] > 1e-6, "a folder")
     document = report(p, "--module", p.write("sort.py", module), "--python", sys.executable, "--config", "n=200")
     equal([t["outcome"] for t in document["targets"]], ["met"], "the Python class")
     document = report(p, "--file", p.write("commands.json", commands_file))

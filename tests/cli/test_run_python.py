@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from harness import CALIBRAX, SOURCE, Skip, check, equal, has, main, one_sentence
+from harness import BUILD, CALIBRAX, SOURCE, Skip, check, equal, has, main, one_sentence
 
 MODULE = os.path.join(SOURCE, "tests/cli/bench_module.py")
 QUICK = ["--python", sys.executable, "--samples", "3", "--sample-ms", "0.1", "--batch-size", "4"]
@@ -149,6 +149,43 @@ def interrupted(p):
         equal(f.read().split(), ["made", "setup", "training", "teardown"], "torn down")
 
 
+REGISTERED = """
+from calibrax_c import register_benchmark
+from ..kernels import total
+
+@register_benchmark("sum")
+def total_of_thousand():
+    total(range(1000))
+
+@register_benchmark("sort")
+class Sort:
+    def setup(self):
+        self.numbers = list(range(1000, 0, -1))
+
+    def work(self):
+        sorted(self.numbers)
+"""
+
+
+def folders(p):
+    os.makedirs(p.file("package/benchmarks"))
+    os.makedirs(p.file("scripts"))
+    os.makedirs(p.file("none"))
+    for name, text in (("package/__init__.py", ""), ("package/kernels.py", "total = sum"), ("package/benchmarks/__init__.py", ""),
+                       ("package/benchmarks/bench.py", REGISTERED), ("package/benchmarks/_left_out.py", "raise ValueError"), ("scripts/broken.py", "import no_such"),
+                       ("none/empty.py", "")):
+        p.write(name, text)
+    shutil.copy(MODULE, p.file("package/benchmarks/classes.py"))
+    p.env["PYTHONPATH"] = os.path.join(os.path.abspath(BUILD), "python")
+    for folder in ("package/benchmarks", "./package/benchmarks/", p.file("package/benchmarks")):
+        equal(sorted(run(p, folder, "--list", "--python", sys.executable, expect=0).stdout.split()), ["Model", "sort", "sum"], f"registered and defined in {folder}")
+    equal(run(p, "package/benchmarks/classes.py:Sum", "--list", "--python", sys.executable, expect=0).stdout.split(), ["Sum"], "one of a file")
+    document = report(p, "package/benchmarks", "-n", "2", "-b", "sum", "-b", "sort", expect=0)
+    equal(sorted((found["name"], len(found["metrics"]["batch_time"]["samples"])) for found in document["run"]["points"]), [("sort", 2), ("sum", 2)], "measured")
+    for folder, words in (("scripts/", "cannot import 'scripts/broken.py': ModuleNotFoundError"), ("none/", "no benchmark in the 1 Python files of 'none/'")):
+        one_sentence(run(p, folder, "--python", sys.executable, expect=2), words, "calibrax")
+
+
 PACKAGE = """
 from calibrax.core import BenchmarkProtocol
 from calibrax.core.models import MetricDef, MetricDirection
@@ -181,4 +218,4 @@ def classes_of_the_package(p):
     equal(seen.stdout.split(), [document["run"]["id"], "0.9", "higher"], f"the package reads the run: {seen.stderr[-400:]}")
 
 
-main([what_is_found, the_protocol, targets_never_pass_unseen, more_than_the_protocol, failures, faults_are_sentences, interrupted, classes_of_the_package])
+main([what_is_found, the_protocol, targets_never_pass_unseen, more_than_the_protocol, failures, faults_are_sentences, interrupted, folders, classes_of_the_package])

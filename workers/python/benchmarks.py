@@ -56,11 +56,9 @@ def check_rows(batch: Any, examples: int, start: int) -> None:
 
 
 def registered() -> dict[str, Any]:
-    """What the module registered with the Python package's own registry, if it uses that."""
-    registry = sys.modules.get("calibrax.core.registry")
-    if registry is None:
-        return {}
-    return {name: registry.get_benchmark(name) for name in registry.list_benchmarks()}
+    """Benchmarks that modules registered with register_benchmark of calibrax_c, or of the Python package calibrax."""
+    registries = [sys.modules[name] for name in ("calibrax_c.benchmarks", "calibrax.core.registry") if name in sys.modules]
+    return {name: registry.get_benchmark(name) for registry in registries for name in registry.list_benchmarks()}
 
 
 def meets_protocol(target: Any) -> bool:
@@ -90,6 +88,8 @@ def find_benchmarks(path: str) -> dict[str, Any]:
     where, colon, wanted = path.rpartition(":")
     if not colon:
         where, wanted = path, ""
+    if not wanted and os.path.isdir(where):
+        return benchmarks_of_folder(where)
     module = load_module(where)
     found = registered()
     if wanted:
@@ -107,6 +107,32 @@ def find_benchmarks(path: str) -> dict[str, Any]:
             found.setdefault(name, target)
     if not found:
         raise Failure(f"'{where}' defines no benchmark: a class with {', '.join(PROTOCOL)}; name another one as '{where}:Class'")
+    return found
+
+
+def benchmarks_of_folder(folder: str) -> dict[str, Any]:
+    """The benchmarks of each Python file in a folder, which may be a package; files whose name begins with _ are left out."""
+    files = sorted(f for f in os.listdir(folder) if f.endswith(".py") and not f.startswith(("_", ".")))
+    top, package = os.path.abspath(folder), ""
+    while os.path.isfile(os.path.join(top, "__init__.py")):
+        top, name = os.path.split(top)
+        package = f"{name}.{package}"
+    sys.path.insert(0, top)
+    found: dict[str, Any] = {}
+    for file in files:
+        try:
+            module = load_module(package + file[:-3] if package else os.path.join(folder, file))
+        except Failure:
+            raise
+        except BaseException as fault:
+            raise Failure(f"cannot import '{os.path.join(folder, file)}': {one_line(fault)}") from fault
+        known = {id(target) for target in found.values()} | {id(target) for target in registered().values()}
+        for name, target in defined_in(module).items():
+            if id(target) not in known and found.setdefault(name, target) is not target:
+                raise Failure(f"two benchmarks of '{folder}' are named '{name}'")
+    found.update(registered())
+    if not found:
+        raise Failure(f"no benchmark in the {len(files)} Python files of '{folder}': decorate one with calibrax_c.register_benchmark")
     return found
 
 

@@ -1,0 +1,224 @@
+"""A pytest plug-in: tests that measure what they call, keep the times in a store, and compare them with an earlier run.
+
+    def test_dot(calibrax):
+        assert calibrax(dot, a, b) == 32
+
+    pytest --calibrax-store .calibrax --calibrax-compare --calibrax-launches 10
+
+pytest loads it where the wheel is installed; elsewhere `-p calibrax_c.pytest_plugin` does. A call is timed in this process; with
+--calibrax-launches N the tests that measure are repeated in N - 1 further pytest processes, and each process is one sample.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import calibrax_c as cx
+from calibrax_c import adapters, profiling, statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_TIME = cx.MetricDef("time", "s", "lower", priority="primary", description="of one call; with several launches the median of each")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("calibrax", "measurements by the fixture calibrax")
+    add = group.addoption
+    add("--calibrax-store", metavar="DIR", help="keep the run in this store")
+    add("--calibrax-compare", metavar="RUN", nargs="?", const="latest", help="compare with a run of the store: its ID, the name of a baseline, or latest (the default)")
+    add("--calibrax-threshold", metavar="X", type=float, default=0.05, help="relative change that counts as a regression (default: 0.05, which is 5 %%)")
+    add("--calibrax-launches", metavar="N", type=int, default=1, help="number of pytest processes that measure; each is one sample (default: 1, whose samples are those of one process)")
+    add("--calibrax-samples", metavar="N", type=int, default=30, help="number of samples in a process (default: 30)")
+    add("--calibrax-budget", metavar="S", type=float, default=2.0, help="stop taking samples of a call after this time (default: 2)")
+    add("--calibrax-disable", action="store_true", help="call each function once, and measure nothing")
+    add("--calibrax-answer", help="file to which a further process writes what it measured: for the plug-in itself")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    option = config.getoption
+    if option("--calibrax-compare") and not option("--calibrax-store"):
+        raise pytest.UsageError("--calibrax-compare needs --calibrax-store DIR, which holds the run to compare with")
+    for name in ("launches", "samples"):
+        if option(f"--calibrax-{name}") < 1:
+            raise pytest.UsageError(f"--calibrax-{name} must be at least 1, got {option(f'--calibrax-{name}')}")
+    config.stash[_KEY] = _Session(config)
+
+
+class _Measured:
+    """What one call of a fixture measured."""
+
+    def __init__(self, node: str, name: str, scenario: str, tags: dict[str, str]) -> None:
+        self.node, self.name, self.scenario, self.tags = node, name, scenario, tags
+        self.launches: list[list[float]] = []  # [s] samples of each process
+        self.metrics: dict[str, float] = {}
+
+    @property
+    def key(self) -> str:
+        return json.dumps([self.node, self.name])
+
+    def samples(self) -> list[float]:
+        return self.launches[0] if len(self.launches) == 1 else [median(launch) for launch in self.launches]
+
+    def point(self) -> cx.Point:
+        samples = self.samples()
+        metrics = {name: cx.Metric(value) for name, value in self.metrics.items()}
+        return cx.Point(self.name, self.scenario, self.tags, {"time": cx.Metric(median(samples), samples=samples), **metrics})
+
+
+class _Session:
+    """The measurements of a pytest session, and the end of it."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.measured: dict[str, _Measured] = {}
+        self.defs: dict[str, cx.MetricDef] = {"time": _TIME}
+        self.lines: list[str] = []
+
+    def finish(self) -> int:
+        """Keeps and compares; returns the exit status that the measurements give, 0 or 1."""
+        option = self.config.getoption
+        if answer := option("--calibrax-answer"):
+            with open(answer, "w", encoding="utf-8") as out:
+                json.dump({m.key: m.launches[0] for m in self.measured.values()}, out)
+            return 0
+        if not self.measured:
+            return 0
+        for launch in range(1, option("--calibrax-launches")):
+            self._launch(launch)
+        run = cx.Run([m.point() for m in self.measured.values()], metric_defs=self.defs.values())
+        check = None
+        if path := option("--calibrax-store"):
+            with cx.Store(path) as store:
+                before = self._before(store, option("--calibrax-compare"))
+                store.save(run)
+            self.lines.append(f"kept as run {run.id} in '{path}'")
+            if before:
+                check = cx.Check(run, before, threshold=option("--calibrax-threshold"), allow_dropped=True)
+                self.lines.append(f"compared with run {before.id}: {check.sentence}")
+        self._table(check)
+        return int(check is not None and check.exit_code == 1)
+
+    def _before(self, store: cx.Store, name: str | None) -> cx.Run | None:
+        if not name:
+            return None
+        if name == "latest":
+            return store.latest()
+        return store.get_baseline(name) if name in store.baselines() else store.load(name)
+
+    def _launch(self, number: int) -> None:
+        """Runs the tests that measured again, in a process of its own."""
+        nodes = list(dict.fromkeys(m.node for m in self.measured.values()))
+        option = self.config.getoption
+        with tempfile.TemporaryDirectory() as folder:
+            answer = os.path.join(folder, "answer.json")
+            words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(self.config.rootpath), "--calibrax-answer", answer,
+                     "--calibrax-samples", str(option("--calibrax-samples")), "--calibrax-budget", str(option("--calibrax-budget")), *nodes]
+            if not self.config.pluginmanager.hasplugin("calibrax"):
+                words[3:3] = ["-p", "calibrax_c.pytest_plugin"]
+            done = subprocess.run(words, capture_output=True, text=True, cwd=self.config.rootpath, check=False)
+            if done.returncode or not os.path.exists(answer):
+                tail = "\n".join(done.stdout.splitlines()[-10:])
+                raise pytest.UsageError(f"calibrax: launch {number + 1} failed with exit status {done.returncode}:\n{tail}")
+            with open(answer, encoding="utf-8") as f:
+                for key, samples in json.load(f).items():
+                    if key in self.measured:
+                        self.measured[key].launches.append(samples)
+
+    def _table(self, check: cx.Check | None) -> None:
+        found = {(f.point, f.scenario, f.tags): f for f in check.findings if f.metric == "time"} if check else {}
+        rows = [("test", "time", "interval", "change")]
+        for m in self.measured.values():
+            point = m.point()
+            _, lower, upper, level = statistics.median_interval(m.samples())
+            finding = found.get((m.name, m.scenario, ",".join(f"{k}={v}" for k, v in sorted(m.tags.items()))))
+            change = "" if finding is None else finding.outcome if finding.change is None else f"{100 * finding.change:+.1f} % {finding.outcome}"
+            tags = ",".join(m.tags.values())
+            rows.append((m.name + (f"[{tags}]" if tags else ""), _seconds(point.metrics["time"].value), f"{_seconds(lower)} to {_seconds(upper)}" if level else "", change))
+        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        table = ["  ".join((row[0].ljust(widths[0]), row[1].rjust(widths[1]), row[2].rjust(widths[2]), row[3])).rstrip() for row in rows]
+        self.lines[:0] = table
+
+
+_KEY: pytest.StashKey[_Session] = pytest.StashKey()
+
+
+def _seconds(value: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= scale:
+            return f"{value / scale:.4g} {unit}"
+    return f"{value / 1e-9:.4g} ns"
+
+
+class Calibrax:
+    """The fixture: calibrax(function, *args, **kwargs) measures the call and returns its result."""
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._session = request.config.stash[_KEY]
+        self._option = request.config.getoption
+        node = request.node
+        self._node, self._test = node.nodeid, getattr(node, "originalname", None) or node.name
+        self._scenario = node.nodeid.partition("::")[0]
+        callspec = getattr(node, "callspec", None)
+        self._tags = {k: str(v)[:200] for k, v in callspec.params.items() if isinstance(v, (str, int, float, bool))} if callspec else {}
+        if callspec and len(self._tags) < len(callspec.params):
+            self._tags["id"] = callspec.id
+        self._last: _Measured | None = None
+
+    def __call__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        return self._measure(self._test, function, args, kwargs)
+
+    def labelled(self, label: str) -> Callable[..., Any]:
+        """As the fixture, for a further call in one test: calibrax.labelled("inverse")(inv, a)."""
+        return lambda function, /, *args, **kwargs: self._measure(f"{self._test}:{label}", function, args, kwargs)
+
+    def metric(self, name: str, value: float, *, direction: str = "info", unit: str = "1") -> None:
+        """Adds a value to the last call: an error, a size, a rate."""
+        if self._last is None:
+            if self._option("--calibrax-disable"):
+                return
+            raise ValueError(f"calibrax.metric({name!r}) must follow a call that was measured")
+        self._session.defs[name] = cx.MetricDef(name, unit, direction)
+        self._last.metrics[name] = float(value)
+
+    def _measure(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = adapters.synchronize(function(*args, **kwargs))
+        if self._option("--calibrax-disable"):
+            return result
+        measured = _Measured(self._node, name, self._scenario, self._tags)
+        if measured.key in self._session.measured:
+            raise ValueError(f"{name} measures twice: name the second call with calibrax.labelled(\"name\")")
+        devices = "jax" in sys.modules or "torch" in sys.modules
+        call = (lambda: adapters.synchronize(function(*args, **kwargs))) if devices else (lambda: function(*args, **kwargs))
+        timing = profiling.time(call, samples=self._option("--calibrax-samples"), budget_s=self._option("--calibrax-budget"))
+        measured.launches.append(list(timing.samples or ()))
+        self._session.measured[measured.key] = self._last = measured
+        return result
+
+
+@pytest.fixture(name="calibrax")
+def calibrax_fixture(request: pytest.FixtureRequest) -> Calibrax:
+    """Measures a call: calibrax(function, *args, **kwargs)."""
+    return Calibrax(request)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and session.config.stash[_KEY].finish():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    lines = terminalreporter.config.stash[_KEY].lines
+    if lines:
+        terminalreporter.section("calibrax", sep="-")
+        for line in lines:
+            terminalreporter.write_line(line)

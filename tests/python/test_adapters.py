@@ -1,0 +1,263 @@
+"""calibrax_c.adapters: what is adapted by which adapter, and what a measured call reports.  Prints TAP.
+
+With --frameworks also the frameworks that are installed: `make interop` runs it so in an environment with jax, flax and scikit-learn, and in
+one with torch.
+"""
+
+from __future__ import annotations
+
+import sys
+import unittest
+from importlib.util import find_spec
+
+import calibrax_c as cx
+import tap
+from calibrax_c import adapters
+from calibrax_c import array as xp
+
+FRAMEWORKS = "--frameworks" in sys.argv
+
+
+def available(name: str) -> bool:
+    return find_spec(name) is not None
+
+
+class Registry(unittest.TestCase):
+    def test_the_last_one_is_tried_first(self):
+        registry = adapters.AdapterRegistry()
+
+        @registry.register
+        class General(adapters.CallableBenchmarkAdapter):
+            pass
+
+        @registry.register
+        class Even(adapters.BenchmarkAdapter):
+            @classmethod
+            def can_adapt(cls, target):
+                return isinstance(target, int) and target % 2 == 0
+
+        self.assertIs(type(registry.adapt(len)), General)
+        self.assertIs(type(registry.adapt(4)), Even)
+        with self.assertRaisesRegex(ValueError, r"no adapter accepts int 5: Even: its can_adapt\(\) returned False; General: it cannot be called"):
+            registry.adapt(5)
+        with self.assertRaisesRegex(ValueError, "none is registered"):
+            adapters.AdapterRegistry().adapt(len)
+        with self.assertRaisesRegex(TypeError, r"class with can_adapt\(\), got 3"):
+            registry.register(3)
+
+    def test_built_in(self):
+        self.assertIs(type(adapters.adapt(len)), adapters.CallableBenchmarkAdapter)
+        self.assertIs(adapters.adapt(a := adapters.adapt(len)), a)
+        with self.assertRaisesRegex(ValueError, "no adapter accepts int 5: .*TorchBenchmarkAdapter: .*EstimatorBenchmarkAdapter: .*it cannot be called"):
+            adapters.adapt(5)
+        with self.assertRaises(TypeError):
+            adapters.BenchmarkAdapter(len)
+
+    def test_names(self):
+        named = type("Model", (), {"__call__": lambda self: 1})
+        self.assertEqual(adapters.adapt(named()).name, "Model")
+        self.assertEqual(adapters.adapt(len).name, "len")
+        model = named()
+        model.model_name = "second"
+        self.assertEqual(adapters.adapt(model).name, "second")
+        model.name = "first"
+        self.assertEqual(adapters.adapt(model).name, "first")
+
+
+class Calls(unittest.TestCase):
+    def test_of_calibrax_arrays(self):
+        adapter = adapters.adapt(lambda x, y: xp.exp(x) @ y)
+        cost = adapter.cost(xp.ones((20, 30)), xp.ones((30, 10)))
+        self.assertEqual((cost.flop, cost.transcendental, cost.bytes), (2.0 * 20 * 30 * 10, 600.0, 8.0 * (600 + 300 + 200)))
+        benchmark = adapter.benchmark(xp.ones((20, 30)), y=xp.ones((30, 10)), name="product", tags={"case": "a"})
+        report = benchmark.run(samples=4, sample_s=0, tags={"device": "cpu"}, detect=False)
+        (point,) = report.run.points
+        self.assertEqual((point.name, point.tags), ("product", {"framework": "calibrax", "case": "a", "device": "cpu"}))
+        self.assertEqual(len(point.metrics["batch_time"].samples), 4)
+        self.assertEqual(point.metrics["flop"].value, cost.flop)
+        self.assertEqual(report.run.metric_defs["flop"].unit, "flop")
+
+    def test_a_function_without_known_work(self):
+        adapter = adapters.adapt(sum)
+        self.assertIn("unknown", adapter.cost([1, 2]).notes[0])
+        self.assertEqual(adapter.complexity(), adapters.Complexity(0, 0, {}, None, None))
+        self.assertEqual(adapter.benchmark([1, 2]).tags, {"framework": "python"})
+        self.assertIn("tracing raised", adapters.adapt(lambda x: x if x > 0 else -x).cost(xp.ones(())).notes[0])
+
+    def test_exceptions_come_out(self):
+        def broken(_):
+            raise KeyError("no such layer")
+
+        with self.assertRaisesRegex(KeyError, "no such layer"):
+            adapters.adapt(broken).benchmark(1)
+
+
+@unittest.skipUnless(available("jax"), "jax is not installed")
+class Jax(unittest.TestCase):
+    def test_a_compiled_function(self):
+        import jax
+        import jax.numpy as jnp
+
+        f = jax.jit(lambda x, s: jnp.sin(x) @ x * s)
+        adapter = adapters.adapt(f)
+        self.assertIs(type(adapter), adapters.JaxBenchmarkAdapter)
+        cost = adapter.cost(jnp.ones((50, 50)), 2.0)
+        self.assertEqual((cost.flop, cost.transcendental), (2.0 * 50**3 + 2500, 2500.0))
+        self.assertGreater(cost.peak_bytes, 2 * 10000)
+        report = adapter.benchmark(xp.ones((50, 50), dtype="float32"), 2.0, name="f").run(samples=5, detect=False)
+        metrics = report.run.points[0].metrics
+        self.assertGreater(metrics["compile_time"].value, 10 * metrics["batch_time"].value)
+        self.assertEqual(metrics["recompilations"].value, 0)
+
+    def test_memory_is_shared(self):
+        import jax.numpy as jnp
+
+        x = xp.ones((64, 64), dtype="float32")
+        adapter = adapters.JaxBenchmarkAdapter(None)
+        self.assertEqual(adapter.convert(x).unsafe_buffer_pointer(), adapter.convert(x).unsafe_buffer_pointer())
+        y = jnp.ones((64, 64))
+        self.assertIs(adapter.convert(y), y)
+        self.assertEqual(adapter.convert(xp.asarray(y)).unsafe_buffer_pointer(), y.unsafe_buffer_pointer())
+        self.assertEqual(adapter.convert(2.0), 2.0)
+
+    def test_donated_buffers(self):
+        import jax
+        import jax.numpy as jnp
+
+        x = jnp.ones(1000)
+        benchmark = adapters.adapt(jax.jit(lambda x: x + 1, donate_argnums=0)).benchmark(x)
+        self.assertTrue(benchmark.donates)
+        metrics = benchmark.run(samples=6, detect=False).run.points[0].metrics
+        self.assertEqual(len(metrics["batch_time"].samples), 6)
+        self.assertFalse(x.is_deleted())
+
+    def test_weak_types_and_recompilation(self):
+        import jax
+        import jax.numpy as jnp
+
+        weak = jnp.sin(2.0)
+        self.assertTrue(weak.weak_type)
+        f = jax.jit(lambda x: x * 2)
+        metrics = adapters.adapt(f).benchmark(weak).run(samples=3, detect=False).run.points[0].metrics
+        self.assertEqual(metrics["recompilations"].value, 0)
+        changing = iter(range(1, 10**6))
+        anew = adapters.adapt(lambda: f(jnp.ones(next(changing)))).benchmark()
+        self.assertGreater(anew.run(samples=3, sample_s=0, detect=False).run.points[0].metrics["recompilations"].value, 2)
+
+    def test_work_of_loops_branches_and_factorizations(self):
+        import jax
+        import jax.numpy as jnp
+
+        x = jnp.ones((30, 30))
+        product = 2.0 * 30**3
+
+        def of(function):
+            return adapters.adapt(jax.jit(function)).cost(x)
+
+        self.assertEqual(of(lambda x: jax.lax.scan(lambda c, _: (c @ c, None), x, None, length=10)[0]).flop, 10 * product)
+        self.assertEqual(of(lambda x: jax.lax.fori_loop(0, 7, lambda _, c: c @ c, x)).flop, 7 * product)
+        loop = of(lambda x: jax.lax.while_loop(lambda c: jnp.sum(c) < 5, lambda c: c @ c, x))
+        self.assertIn("counts once", "".join(loop.notes))
+        branch = of(lambda x: jax.lax.cond(x[0, 0] > 0, lambda c: c @ c, lambda c: c, x))
+        self.assertEqual(branch.flop, product)
+        self.assertEqual(of(lambda x: jax.checkpoint(lambda c: c @ c)(x)).flop, product)
+        self.assertEqual(of(lambda x: jnp.linalg.cholesky(x, symmetrize_input=False)).flop // 1, 30**3 // 3)
+        self.assertGreater(of(jnp.linalg.svd).flop, 20 * 30**3)
+        self.assertGreater(of(lambda x: jnp.linalg.solve(x, x)).flop, 2 * 30**3)
+        called = of(lambda x: jax.pure_callback(lambda v: v, jax.ShapeDtypeStruct(x.shape, x.dtype), x))
+        self.assertIn("pure_callback are not counted", "".join(called.notes))
+        derivative = of(jax.grad(lambda x: jnp.sum(x @ x)))
+        self.assertGreaterEqual(derivative.flop, 2 * product)
+
+    def test_convolution(self):
+        import jax
+        import jax.numpy as jnp
+
+        f = jax.jit(lambda x, w: jax.lax.conv(x, w, (1, 1), "VALID"))
+        self.assertEqual(adapters.adapt(f).cost(jnp.ones((2, 3, 10, 10)), jnp.ones((4, 3, 5, 5))).flop, 2.0 * (2 * 4 * 6 * 6) * 3 * 25)
+
+
+@unittest.skipUnless(available("flax"), "flax is not installed")
+class Nnx(unittest.TestCase):
+    def setUp(self):
+        import jax.numpy as jnp
+        from flax import nnx
+
+        class Model(nnx.Module):
+            def __init__(self, rngs):
+                self.first, self.last = nnx.Linear(10, 20, rngs=rngs), nnx.Linear(20, 3, rngs=rngs)
+
+            def __call__(self, x):
+                return self.last(nnx.relu(self.first(x)))
+
+        self.nnx, self.model, self.x = nnx, Model(nnx.Rngs(0)), jnp.ones((4, 10))
+        self.adapter = adapters.adapt(self.model)
+
+    def test_is_a_module(self):
+        import numpy as np
+
+        nnx, adapter, x = self.nnx, self.adapter, self.x
+        self.assertIs(type(adapter), adapters.NNXBenchmarkAdapter)
+        self.assertIsInstance(adapter, nnx.Module)
+        self.assertIsInstance(adapter, adapters.BenchmarkAdapter)
+        np.testing.assert_allclose(nnx.jit(lambda a, x: a(x))(adapter, x), self.model(x), rtol=1e-6)
+        np.testing.assert_allclose(nnx.vmap(lambda a, x: a(x), in_axes=(None, 0))(adapter, x), self.model(x), rtol=1e-6)
+        ours = nnx.grad(lambda a: a(x).sum())(adapter)
+        theirs = nnx.grad(lambda m: m(x).sum())(self.model)
+        np.testing.assert_allclose(ours["target"]["first"]["kernel"][...], theirs["first"]["kernel"][...], rtol=1e-6)
+
+    def test_complexity_and_times(self):
+        found = self.adapter.complexity(self.x)
+        self.assertEqual((found.parameters, found.bytes_by_dtype, found.largest), (283, {"float32": 1132}, ("first", 220)))
+        self.assertEqual(found.cost.flop, 4 * (2 * 10 * 20 + 2 * 20 * 3 + 20 + 20 + 3))
+        point = self.adapter.benchmark(self.x).run(samples=3, detect=False).run.points[0]
+        self.assertEqual((point.name, point.metrics["parameters"].value, point.metrics["recompilations"].value), ("Model", 283, 0))
+
+
+@unittest.skipUnless(available("torch"), "torch is not installed")
+class Torch(unittest.TestCase):
+    def test_a_module(self):
+        import torch
+
+        module = torch.nn.Sequential(torch.nn.Linear(10, 20), torch.nn.ReLU(), torch.nn.Linear(20, 3)).eval()
+        adapter = adapters.adapt(module)
+        found = adapter.complexity(torch.ones(4, 10))
+        self.assertEqual((found.parameters, found.bytes_by_dtype, found.largest), (283, {"float32": 1132}, ("0", 220)))
+        if found.cost.flop is None:
+            self.assertIn("2.1 or newer", found.cost.notes[0])
+        else:
+            self.assertEqual(found.cost.flop, 2 * 4 * (200 + 60))
+        x = xp.ones((4, 10), dtype="float32")
+        self.assertFalse(adapter.forward()(adapter.convert(x)).requires_grad)
+        self.assertEqual(len(adapter.benchmark(x, name="mlp").run(samples=3, detect=False).run.points[0].metrics["batch_time"].samples), 3)
+        self.assertEqual(float(x[0, 0]), 1.0)
+
+
+@unittest.skipUnless(available("sklearn"), "sklearn is not installed")
+class Estimators(unittest.TestCase):
+    def test_an_estimator(self):
+        import numpy as np
+        from sklearn.linear_model import LinearRegression
+        from sklearn.preprocessing import StandardScaler
+
+        x = np.random.default_rng(0).random((100, 5))
+        fitted = LinearRegression().fit(x, x[:, 0])
+        adapter = adapters.adapt(fitted)
+        self.assertEqual((type(adapter).__name__, adapter.method), ("EstimatorBenchmarkAdapter", "predict"))
+        self.assertGreaterEqual(adapter.complexity().parameters, 6)
+        np.testing.assert_allclose(adapter(x), x[:, 0])
+        self.assertEqual(adapters.adapt(StandardScaler().fit(x)).method, "transform")
+        fit = adapters.EstimatorBenchmarkAdapter(LinearRegression(), "fit")
+        report = fit.benchmark(x, x[:, 0]).run(samples=3, detect=False)
+        self.assertEqual(report.run.points[0].tags, {"framework": "sklearn"})
+        self.assertFalse(hasattr(fit.target, "coef_"))
+        with self.assertRaisesRegex(ValueError, "LinearRegression has no method 'transform'"):
+            adapters.EstimatorBenchmarkAdapter(fitted, "transform")
+
+
+if __name__ == "__main__":
+    if FRAMEWORKS:
+        sys.argv.remove("--frameworks")
+    else:
+        del Jax, Nnx, Torch, Estimators
+    tap.main()

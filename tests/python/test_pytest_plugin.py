@@ -1,0 +1,119 @@
+"""The pytest plug-in as its users meet it: sessions of a real pytest over a file of tests.  Prints TAP."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import calibrax_c as cx
+import tap
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path.insert(0, os.path.join(ROOT, "tests", "workers"))
+import environments  # noqa: E402
+
+PYTEST = environments.interpreter("pytest")
+TESTS = """
+import os, time
+import pytest
+
+@pytest.mark.parametrize("n", [100, 1000])
+def test_sum(calibrax, n):
+    assert calibrax(sum, range(n)) == n * (n - 1) // 2
+    calibrax.metric("size", n)
+    calibrax.labelled("twice")(sum, range(2 * n))
+
+def test_wait(calibrax):
+    calibrax(time.sleep, float(os.environ.get("WAIT", "0.001")))
+
+def test_plain():
+    pass
+"""
+
+
+class Plugin(unittest.TestCase):
+    def setUp(self) -> None:
+        self.assertTrue(PYTEST, "pytest is not installed: run scripts/setup-refs.sh pytest")
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.write("test_kernels.py", TESTS)
+
+    def write(self, name: str, text: str) -> None:
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as out:
+            out.write(text)
+
+    def pytest(self, *words: str, expect: int = 0, **environment: str) -> str:
+        done = subprocess.run([PYTEST, "-m", "pytest", "-q", "-p", "calibrax_c.pytest_plugin", "-p", "no:cacheprovider", "--calibrax-samples", "8", *words],
+                              cwd=self.folder, capture_output=True, text=True, env={**os.environ, **environment, "PYTHONPATH": os.path.dirname(os.path.dirname(cx.__file__))})
+        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def latest(self) -> cx.Run:
+        return cx.Store(os.path.join(self.folder, "store")).latest()
+
+    def test_measures_keeps_and_compares(self) -> None:
+        out = self.pytest("--calibrax-store", "store")
+        self.assertRegex(out, r"test_sum\[100\] +[\d.]+ [nu]s +[\d.]+ [nu]s to [\d.]+ [nu]s\n")
+        self.assertIn("4 passed", out)
+        points = {(p.name, p.tags.get("n")): p for p in self.latest().points}
+        self.assertEqual(set(points), {("test_sum", "100"), ("test_sum", "1000"), ("test_sum:twice", "100"), ("test_sum:twice", "1000"), ("test_wait", None)})
+        point = points["test_sum", "1000"]
+        self.assertEqual((point.scenario, point.metrics["size"].value, len(point.metrics["time"].samples)), ("test_kernels.py", 1000.0, 8))
+        self.assertIn("kept as run", self.pytest("--calibrax-store", "store", "--calibrax-compare", "--calibrax-threshold", "5"))
+        out = self.pytest("--calibrax-store", "store", "--calibrax-compare", "--calibrax-threshold", "1", "-k", "wait", expect=1, WAIT="0.02")
+        self.assertRegex(out, r"test_wait +2\d\.?\d* ms .*\+\d+\.\d % regressed")
+        self.assertIn("1 passed", out)
+
+    def test_a_baseline_by_name(self) -> None:
+        self.pytest("--calibrax-store", "store", "-k", "wait")
+        store = cx.Store(os.path.join(self.folder, "store"))
+        store.set_baseline("latest", "release")
+        self.pytest("--calibrax-store", "store", "-k", "wait", WAIT="0.02")
+        for run, expect in (("release", 1), (self.latest().id, 0)):
+            self.pytest("--calibrax-store", "store", "--calibrax-compare", run, "--calibrax-threshold", "1", "-k", "wait", expect=expect, WAIT="0.02")
+
+    def test_launches_are_processes(self) -> None:
+        self.write("test_pid.py", 'import os\ndef test_pid(calibrax):\n    calibrax(len, "abc")\n    open("pids", "a").write(f"{os.getpid()} ")\n')
+        self.pytest("--calibrax-store", "store", "--calibrax-launches", "3", "test_pid.py")
+        with open(os.path.join(self.folder, "pids"), encoding="utf-8") as pids:
+            self.assertEqual(len(set(pids.read().split())), 3)
+        self.assertEqual(len(self.latest().points[0].metrics["time"].samples), 3)
+        self.write("test_once.py", 'import os\ndef test_once(calibrax):\n    calibrax(len, "abc")\n    assert not os.path.exists("done")\n    open("done", "w")\n')
+        self.assertIn("launch 2 failed with exit status 1", self.pytest("--calibrax-launches", "2", "test_once.py", expect=4))
+
+    def test_the_manual(self) -> None:
+        with open(os.path.join(ROOT, "docs", "how-to", "benchmarks.md"), encoding="utf-8") as page:
+            (example,) = re.findall(r"```python\n(import pytest\n.*?)```", page.read(), re.S)
+        self.write("test_manual.py", example)
+        self.assertRegex(self.pytest("test_manual.py"), r"test_sum:twice\[1000\] +[\d.]+ [nu]s")
+
+    def test_disabled(self) -> None:
+        self.assertNotIn("-- calibrax --", self.pytest("--calibrax-disable", "--calibrax-store", "store"))
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "store")))
+
+    def test_faults(self) -> None:
+        self.assertIn("needs --calibrax-store DIR", self.pytest("--calibrax-compare", expect=4))
+        self.assertIn("--calibrax-launches must be at least 1, got 0", self.pytest("--calibrax-launches", "0", expect=4))
+        self.write("test_faults.py", """
+def test_again(calibrax):
+    calibrax(len, "abc")
+    calibrax(len, "abc")
+
+def test_metric_first(calibrax):
+    calibrax.metric("size", 3)
+
+def test_broken(calibrax):
+    calibrax(int, "three")
+""")
+        out = self.pytest("test_faults.py", expect=1)
+        for words in ('test_again measures twice: name the second call with calibrax.labelled("name")', "must follow a call that was measured", "invalid literal for int()", "3 failed"):
+            self.assertIn(words, out)
+
+
+if __name__ == "__main__":
+    tap.main()
