@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stores written by us and by the Python package calibrax 0.1.14, read by the other side, live.  usage: scripts/interop.sh
+# Stores written by us and by the Python package calibrax 0.1.14, read by the other side, and adapters under their frameworks, live.  usage: scripts/interop.sh
 # Needs build/release and a Python of 3.11 or later; the package comes from PyPI into a folder of its own on first use.
 set -eu
 cd "$(dirname "$0")/.."
@@ -18,3 +18,9 @@ if ! "$refs/bin/python" -c 'from calibrax.storage import Store' 2> /dev/null; th
     exit 2
 fi
 CALIBRAX_SOURCE_ROOT=$PWD CALIBRAX_BUILD_ROOT=$PWD/build/release CALIBRAX_PYTHON=$refs/bin/python python3 tests/cli/test_interop.py
+
+# The adapters of Python under the frameworks themselves.
+scripts/setup-refs.sh adapters torch > /dev/null
+for environment in adapters torch; do
+    PYTHONPATH=build/release/python:tests/python "$(dirname "$refs")/$environment/bin/python" tests/python/test_adapters.py --frameworks
+done
