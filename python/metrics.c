@@ -56,6 +56,7 @@ static PyObject *row_dict(const cbx_metric_function *m)
                   { "example", m->example },
                   { "function", m->function },
                   { "direction", directions[m->direction] },
+                  { "tier", cbx_metric_tier_name(m->tier) },
                   { "form", m->items   ? "items"
                             : m->parts ? "parts"
                                        : "whole" } };
@@ -71,6 +72,7 @@ static PyObject *row_dict(const cbx_metric_function *m)
 
     for (size_t i = 0; fine && i < CBX_LEN(texts); i++)
         fine = cx_put(dict, texts[i].key, Py_BuildValue("z", texts[i].value));
+    fine = fine && cx_put(dict, "sketch", PyBool_FromLong(m->error != NULL));
     for (size_t i = 0; fine && i < CBX_LEN(bits); i++)
         fine = cx_put(dict, bits[i].key, PyLong_FromUnsignedLong(bits[i].value));
     if (!fine) Py_CLEAR(dict);
@@ -233,6 +235,32 @@ static PyObject *state_compute(cx_call *c)
     return cx_array_new(c->st, r);
 }
 
+static PyObject *state_error(cx_call *c)
+{
+    cbx_metric_state *self = cx_handle(c);
+    double v = 0;
+
+    if (!self) return NULL;
+    c->function = NULL;
+    if (!cx_fine(c, cbx_metric_state_error(cx_object_self(c)->ctx, self, &v, &c->err))) return NULL;
+    return PyFloat_FromDouble(v);
+}
+
+static PyObject *state_bytes(cx_call *c)
+{
+    cbx_metric_state *self = cx_handle(c);
+    PyObject *out = NULL;
+    cbx_text text;
+
+    if (!self) return NULL;
+    c->function = NULL;
+    cbx_text_init(&text, cbx_ctx_allocator(cx_object_self(c)->ctx));
+    if (cx_fine(c, cbx_metric_state_pack(cx_object_self(c)->ctx, self, &text, &c->err)))
+        out = PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.len);
+    cbx_text_clear(&text);
+    return out;
+}
+
 CX_DO(state_reset, cbx_metric_state, (), (), (cbx_metric_state_reset(self), Py_NewRef(Py_None)))
 CX_DO(state_updates, cbx_metric_state, (), (), PyLong_FromSize_t(cbx_metric_state_updates(self)))
 
@@ -242,10 +270,32 @@ CX_DO(state_updates, cbx_metric_state, (), (), PyLong_FromSize_t(cbx_metric_stat
     X(merge, "other: State", "None", state_merge, 0, "Adds what another state has seen.") \
     X(compute, "", "Array", state_compute, 0, "The metric of all that was added.") \
     X(reset, "", "None", state_reset, 0, "As it was made.") \
-    X(updates, "", "int", state_updates, 0, "Number of batches.")
+    X(updates, "", "int", state_updates, 0, "Number of batches.") \
+    X(error, "", "float", state_error, 0, "Bound of the error of a sketch.") \
+    X(to_bytes, "", "bytes", state_bytes, 0, "What it keeps, for unpack.")
 CX_OBJECT_TYPE(metric_state, state, STATE, "_metrics", State, "metric: object, parameters: list[float | None]", cbx_metric_state_free,
                "A metric over batches.")
 /* clang-format on */
+
+/* unpack(metric, data) */
+static PyObject *do_unpack(cx_call *c)
+{
+    PyObject *data = cx_arg(c, "data");
+    cx_object *o = PyBytes_Check(data) ? cx_object_new(c->st, CX_METRIC_STATE) : NULL;
+    const cbx_metric_function *m = o ? row_of(c, o->ctx) : NULL;
+    cbx_metric_state *handle = NULL;
+    cbx_status st;
+
+    if (!PyBytes_Check(data)) return cx_refuse(c, "data", PyExc_TypeError, "bytes", data), NULL;
+    if (!m) {
+        Py_XDECREF((PyObject *)o);
+        return NULL;
+    }
+    st = cbx_metric_state_unpack(o->ctx, m, PyBytes_AsString(data), (size_t)PyBytes_Size(data), NULL, &handle, &c->err);
+    o->handle = handle;
+    o->kept = Py_NewRef(cx_arg(c, "metric"));
+    return cx_object_made(o, st, &c->err);
+}
 
 /* ---- rows of Python functions ---- */
 
@@ -436,6 +486,7 @@ static PyObject *do_texts(cx_call *c)
     X(table, "", "list[dict[str, Any]]", do_table, 0, "The rows of all metric functions.") \
     X(apply, "metric: object, operands: list[Array | None], parameters: list[float | None], mask: Array | None = None, weights: Array | None = None, reduction: 'mean' | 'sum' | 'none' | 'batch_sum' = 'mean', axis: int | Sequence[int] | None = None, keepdims: bool = False, function: object | None = None", "Array", do_apply, 0, "A metric of arrays.") \
     X(define, "name: str, domain: str, summary: str, operands: list[tuple[str, str]], form: 'items' | 'parts' | 'whole', code: object, merge: object | None, finish: object | None, direction: 'higher' | 'lower' | 'info', shapes: 'same' | 'length' | 'rows' | 'free', low: float, high: float", "object", do_define, 0, "A row of Python functions.") \
+    X(unpack, "metric: object, data: bytes", "object", do_unpack, 0, "A state from its bytes.") \
     X(tokens, "texts: list[str | list[str]]", "list[Array]", do_tokens, 0, "Texts, or lists of words, as token numbers of one vocabulary.") \
     X(texts, "tokens: list[Array]", "Array", do_texts, 0, "Texts as the rows of one array, filled with -1.")
 /* clang-format on */

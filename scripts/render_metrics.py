@@ -51,7 +51,7 @@ def page(row: dict[str, Any]) -> str:
              ("gradient", "yes" if row["flags"] & DIFFERENTIABLE else "no"),
              ("jit, vmap", "no: it reads values" if row["flags"] & DATA_SHAPED else "yes"),
              ("weights", "yes" if row["form"] == "items" or row["flags"] & WEIGHTED else "no"),
-             ("a state keeps", {"items": "two sums", "parts": "sums", "whole": "all data"}[row["form"]]), ("source", row["source"] or "–")]
+             ("a state keeps", "a sketch" if row["sketch"] else {"items": "two sums", "parts": "sums", "whole": "all data"}[row["form"]]), ("source", row["source"] or "–")]
     lines += ["| | |", "|---|---|", *(f"| {k} | {v} |" for k, v in facts), "", "| operand | is |", "|---|---|"]
     lines += [f"| `{n}` | {text}{'; may be left out' if optional else ''} |" for n, _, text, optional in row["operands"]]
     if row["function"]:

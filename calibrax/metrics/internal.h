@@ -47,6 +47,7 @@ typedef struct cbx__metric_table {
     X(ranking)                                                                                                         \
     X(segmentation)                                                                                                    \
     X(statistical)                                                                                                     \
+    X(streaming)                                                                                                       \
     X(text)                                                                                                            \
     X(uncertainty)
 

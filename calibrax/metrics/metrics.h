@@ -152,6 +152,23 @@ typedef enum cbx_metric_flags {
     CBX_METRIC_COMPILED = 32
 } cbx_metric_flags;
 
+/** name, number, word: what a metric is made of.  A number is never used twice. */
+#define CBX_METRIC_TIER_MAP(X)                                                                                         \
+    X(FUNCTION, 0, "pure_function")   /* arithmetic of its operands */                                                 \
+    X(FEATURES, 1, "frozen_backbone") /* of features that a fixed model makes */                                       \
+    X(LEARNED, 2, "learned")          /* of features, with weights of its own */                                       \
+    X(LEARNING, 3, "metric_learning") /* a loss that makes embeddings */
+
+typedef enum cbx_metric_tier {
+#define CBX_METRIC_TIER_ENUM(name, number, word) CBX_METRIC_TIER_##name = number,
+    CBX_METRIC_TIER_MAP(CBX_METRIC_TIER_ENUM)
+#undef CBX_METRIC_TIER_ENUM
+        CBX_METRIC_TIERS
+} cbx_metric_tier;
+/** Word of a tier, as the registry of the Python package has it; "?" for another number.  Static
+ * text. */
+CBX_API const char *cbx_metric_tier_name(cbx_metric_tier tier);
+
 /* ---- the row ---- */
 
 #define CBX_METRIC_MAX_OPERANDS   5
@@ -203,6 +220,9 @@ struct cbx_metric_function {
     cbx_array *(*whole)(cbx_ctx *ctx, const cbx_metric_call *call);
     cbx_array *(*finish)(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *state);
     void *user; /* for the code of registered metrics */
+    cbx_metric_tier tier;
+    /* of parts that are approximate: a bound of the error (state.h); NULL: they are exact */
+    cbx_array *(*error)(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *state);
 };
 
 /* ---- registry ---- */

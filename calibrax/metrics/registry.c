@@ -149,6 +149,16 @@ cbx_status cbx_metric_register(cbx_ctx *ctx, const cbx_metric_function *m, bool 
     return CBX_OK;
 }
 
+const char *cbx_metric_tier_name(cbx_metric_tier tier)
+{
+    static const char *const words[] = {
+#define WORD(name, number, word) [number] = word,
+        CBX_METRIC_TIER_MAP(WORD)
+#undef WORD
+    };
+    return (unsigned)tier < CBX_METRIC_TIERS ? words[tier] : "?";
+}
+
 const char *cbx_metric_bounds_text(const cbx_metric_parameter *p, char *buf, size_t size)
 {
     const bool above = p->low > 0 && p->low < 0x1p-1000; /* the smallest number that is not 0 */

@@ -144,7 +144,8 @@ class State:
 
     update(*operands, mask=None, weights=None) adds a batch, merge(other) what another state has seen, compute() is the metric of
     all that was added, reset() begins again.  A state keeps sums where the metric allows, else all operands: its page in the
-    documentation shows which.  Batches and shards may come in any order.
+    documentation shows which; the streaming metrics keep sketches, of which error bounds the error.  Batches and shards may come in
+    any order.  to_bytes() is for shards of other processes and machines, which from_bytes() reads; a state can be pickled, too.
     """
 
     def __init__(self, metric: str, **parameters: Any) -> None:
@@ -152,10 +153,28 @@ class State:
         known = {p[0]: p for p in row["parameters"]}
         if unknown := sorted(parameters.keys() - known.keys()):
             raise TypeError(f"{metric}: there is no parameter '{unknown[0]}'")
-        self._names = [o[0] for o in row["operands"]]
-        self._metric = metric
         numbers = [_number(metric, p, parameters.get(n)) for n, p in known.items()]
-        self._state = _core._metrics.State(row.get("code", metric), numbers)
+        self._begin(metric, _core._metrics.State(row.get("code", metric), numbers))
+
+    def _begin(self, metric: str, state: Any) -> State:
+        self._names = [o[0] for o in _row(metric)["operands"]]
+        self._metric = metric
+        self._state = state
+        return self
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> State:
+        """The state that to_bytes() wrote, in any process that has the metric."""
+        name = bytes(data[24 : 24 + min(int.from_bytes(data[16:24], "little"), 128)]).decode(errors="replace")
+        metric = name if name in _rows else "mse"  # the library refuses other bytes
+        return cls.__new__(cls)._begin(metric, _core._metrics.unpack(_rows[metric].get("code", metric), bytes(data)))
+
+    def to_bytes(self) -> bytes:
+        """All that the state keeps."""
+        return self._state.to_bytes()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return State.from_bytes, (self.to_bytes(),)
 
     def update(self, *operands: Any, mask: Any = None, weights: Any = None) -> State:
         if len(operands) > len(self._names):
@@ -177,6 +196,11 @@ class State:
     def updates(self) -> int:
         """Number of batches, those of merged states included."""
         return self._state.updates()
+
+    @property
+    def error(self) -> float:
+        """How far the result may be from that of all data: 0 but for the streaming metrics, whose descriptions state what it bounds."""
+        return self._state.error()
 
     def __repr__(self) -> str:
         return f"State({self._metric!r}, {self.updates} batches)"

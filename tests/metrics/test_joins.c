@@ -136,6 +136,20 @@ static void masked_items_do_not_count(void **state)
     every_metric(masks);
 }
 
+/* The state that another process gets. */
+static cbx_metric_state *through_bytes(cbx_metric_state *s, const cbx_fn *function)
+{
+    cbx_metric_state *out = NULL;
+    cbx_text bytes;
+
+    cbx_text_init(&bytes, cbx_ctx_allocator(ctx));
+    CHECK_OK(cbx_metric_state_pack(ctx, s, &bytes, &err), &err, "to bytes");
+    CHECK_OK(cbx_metric_state_unpack(ctx, NULL, bytes.data, bytes.len, function, &out, &err), &err, "from bytes");
+    cbx_text_clear(&bytes);
+    cbx_metric_state_free(s);
+    return out;
+}
+
 /* Two states, of two batches and of one, joined in either order, against all items at once. */
 static void shards(const cbx_metric_function *m, cbx_rng *rng)
 {
@@ -163,6 +177,8 @@ static void shards(const cbx_metric_function *m, cbx_rng *rng)
         cbx_array_free((cbx_array *)with.weights);
         drawn_free(&b);
     }
+
+    for (size_t k = 0; k < 2; k++) s[k] = through_bytes(s[k], o.function);
 
     cbx_array *r = NULL;
     const size_t items = ITEMS;
@@ -219,6 +235,13 @@ static void states_refuse(void **state)
     CHECK_INT(cbx_metric_state_updates(a), 1, "a refused batch does not count");
     cbx_metric_state_reset(a);
     CHECK_STATUS(cbx_metric_state_compute(ctx, a, &r, &err), CBX_EINVAL, "as new");
+    const double zeros[] = { 0, 0 };
+    cbx_array *none = array_of(ctx, 1, &n, zeros, false);
+    CHECK_OK(cbx_metric_state_update(ctx, a, 2, (cbx_array *[]){ x, x }, &(cbx_metric_options){ .mask = none }, &err),
+             &err, "a batch of which nothing counts");
+    CHECK_STATUS(cbx_metric_state_compute(ctx, a, &r, &err), CBX_EINVAL, "nothing counts");
+    CHECK_STR(err.message, "mse: nothing that was added counts", "its sentence");
+    cbx_array_free(none);
     cbx_array_free(x);
     cbx_metric_state_free(a);
     cbx_metric_state_free(b);

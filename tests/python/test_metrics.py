@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import unittest
 
 import calibrax_c as cx
@@ -63,6 +64,31 @@ class States(unittest.TestCase):
         s = metrics.State("roc_auc")
         s.update([0.1, 0.4], [0, 0]).update([0.35, 0.8], [1, 1])
         self.assertEqual(float(s.compute()), 0.75)
+
+
+    def test_bytes_and_pickles(self):
+        whole = metrics.State("f1_score", average="macro").update([0, 2, 1], [0, 1, 1]).update([1], [1])
+        for way in (lambda s: metrics.State.from_bytes(s.to_bytes()), lambda s: pickle.loads(pickle.dumps(s))):  # noqa: S301
+            a = way(metrics.State("f1_score", average="macro").update([0, 2, 1], [0, 1, 1]))
+            b = way(metrics.State("f1_score", average="macro").update([1], [1]))
+            self.assertEqual(float(a.merge(b).compute()), float(whole.compute()))
+            self.assertEqual(repr(a), "State('f1_score', 2 batches)")
+        own = metrics.register("summed", parts=lambda x: xp.stack([xp.sum(x)]), finish=lambda s: s[0], operands=[("x", "real")])
+        self.assertEqual(float(own([1.0, 2.0])), 3.0)
+        self.assertEqual(float(metrics.State.from_bytes(metrics.State("summed").update([1.0, 2.0]).to_bytes()).compute()), 3.0)
+        for data, sentence in ((b"nothing", "no state of a metric"), (whole.to_bytes()[:-1], "cut off"), (whole.to_bytes() + b"1", "1 bytes follow"),
+                               (whole.to_bytes().replace(b"f1_score", b"f1_scora"), "these bytes are a state of f1_scora")):
+            with self.assertRaisesRegex(ValueError, sentence):
+                metrics.State.from_bytes(data)
+
+    def test_sketches_know_their_error(self):
+        exact = metrics.State("mse").update(P, T)
+        self.assertEqual(exact.error, 0)
+        s = metrics.State("streaming_quantile", size=16, q=0.25)
+        for k in range(100):
+            s.update([float((k + 7 * i) % 1000) for i in range(100)])
+        self.assertTrue(0 < s.error <= 10 / 16)
+        self.assertTrue(abs(float(s.compute()) - metrics.quantile([float((k + 7 * i) % 1000) for k in range(100) for i in range(100)], q=0.25)) < 1000 * s.error)
 
 
 class Registered(unittest.TestCase):

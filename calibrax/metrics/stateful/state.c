@@ -1,35 +1,15 @@
 /* Stateful metrics: sums, joined parts, or all operands of a metric function over batches. */
-#include "calibrax/metrics/stateful/state.h"
+#include "calibrax/metrics/stateful/state_internal.h"
 
 #include <string.h>
 
 #include "calibrax/array/scope_internal.h"
-#include "calibrax/base/list.h"
-#include "calibrax/metrics/call.h"
-
-/* Operands of one batch, kept by metrics that need all data; arrays that are left out are NULL. */
-typedef struct batch {
-    cbx_array *in[CBX_METRIC_MAX_OPERANDS + 1]; /* operands, then weights */
-} batch;
-
-struct cbx_metric_state {
-    cbx_allocator al;
-    cbx__bound b;
-    cbx_fn *function; /* kept; b.function points to it */
-    double
-        resolved[CBX_METRIC_MAX_PARAMETERS]; /* the largest of all batches: numbers of classes come from the labels */
-    size_t updates;
-    cbx_array *sum, *rest; /* of items and parts; rest: what rounding lost of a sum; NULL: nothing yet */
-    CBX_LIST(batch) batches;
-};
 
 /* What code gets that makes results of states: no operands. */
 static cbx_metric_call call_of(const cbx_metric_state *s)
 {
     return (cbx_metric_call){ .metric = s->b.metric, .parameters = s->b.parameters, .function = s->b.function };
 }
-
-static bool keeps_all(const cbx_metric_state *s) { return s->b.metric->whole != NULL; }
 
 cbx_status cbx_metric_state_create(cbx_ctx *ctx, const cbx_metric_function *m, const cbx_metric_options *options,
                                    cbx_metric_state **out, cbx_err *err)
@@ -59,7 +39,7 @@ cbx_status cbx_metric_state_create(cbx_ctx *ctx, const cbx_metric_function *m, c
     return st;
 }
 
-static void batch_free(batch *b)
+static void batch_free(cbx__batch *b)
 {
     for (size_t i = 0; i < CBX_LEN(b->in); i++) cbx_array_free(b->in[i]);
 }
@@ -113,6 +93,12 @@ static const cbx_array *padded(cbx_ctx *ctx, const cbx_array *x, const cbx_array
     return same ? x : cbx_pad(ctx, x, before, after, cbx_float(0));
 }
 
+/* What rounding lost of parts that were not added yet: one number where it is never more. */
+static cbx_array *nothing_lost(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_array *parts)
+{
+    return s->b.metric->merge ? cbx__number(ctx, 0) : cbx_zeros_like(ctx, parts);
+}
+
 /* Parts are joined by the metric's merge, or added. */
 static void join(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_array *sum, const cbx_array *rest, cbx_array **out)
 {
@@ -121,7 +107,7 @@ static void join(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_array *sum, 
 
     if (s->b.metric->merge) {
         out[0] = s->b.metric->merge(ctx, &call, a, sum);
-        out[1] = cbx_zeros_like(ctx, out[0]);
+        out[1] = nothing_lost(ctx, s, out[0]);
         return;
     }
     a = padded(ctx, a, sum);
@@ -160,7 +146,7 @@ static cbx_status keep_batch(cbx_ctx *ctx, cbx_metric_state *s, cbx_scope *scope
     enum { MAX = CBX_METRIC_MAX_OPERANDS };
     cbx_array *copies[MAX + 1];
     size_t n = 0, at[MAX + 1];
-    batch b = { { NULL } };
+    cbx__batch b = { { NULL } };
     cbx_status st;
 
     for (size_t i = 0; i <= MAX; i++) {
@@ -189,25 +175,26 @@ static cbx_array *joined(cbx_ctx *ctx, const cbx_metric_state *s, size_t i, cons
         return cbx__refuse(ctx, CBX_EINVAL, "%s: some batches have '%s', others do not", s->b.metric->name,
                            s->b.metric->operands[i].name);
     for (size_t k = 0; k < s->batches.n; k++) {
-        const batch *b = &s->batches.items[k];
+        const cbx__batch *b = &s->batches.items[k];
         list[k] = b->in[i] ? b->in[i] : cbx_ones(ctx, 1, &(size_t){ cbx_array_dim(b->in[0], 0) }, CBX_F64);
     }
     return cbx_concat(ctx, s->batches.n, list, 0);
 }
 
-static cbx_array *compute_all(cbx_ctx *ctx, const cbx_metric_state *s)
+static cbx_array *compute_all(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_metric_function *m)
 {
     cbx__prepared p = { .call = call_of(s) };
     const size_t bytes = s->batches.n * sizeof(cbx_array *);
     const cbx_array **list = cbx_mem_alloc(&s->al, bytes);
 
-    if (!list) return cbx__refuse(ctx, CBX_ENOMEM, "no memory for the batches of '%s'", s->b.metric->name);
+    if (!list) return cbx__refuse(ctx, CBX_ENOMEM, "no memory for the batches of '%s'", m->name);
     for (size_t i = 0; i < CBX_METRIC_MAX_OPERANDS; i++) p.in[i] = joined(ctx, s, i, list);
+    p.call.metric = m;
     p.call.in = p.in;
     p.call.parameters = s->resolved;
     p.call.weights = joined(ctx, s, CBX_METRIC_MAX_OPERANDS, list);
     cbx_mem_free(&s->al, list, bytes);
-    return s->b.metric->whole(ctx, &p.call);
+    return m->whole(ctx, &p.call);
 }
 
 /* ---- the protocol ---- */
@@ -252,16 +239,16 @@ cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin
         return cbx_scope_close(&scope, err);
     }
     cbx__metric_prepare(ctx, &c.bound, c.all, &p);
-    if (keeps_all(s) && s->batches.n && !has_items(s->b.metric)) {
+    if (cbx__state_keeps_all(s) && s->batches.n && !has_items(s->b.metric)) {
         cbx__refuse(ctx, CBX_EINVAL, "%s: is not a metric of items, so that its state holds one batch",
                     s->b.metric->name);
         return cbx_scope_close(&scope, err);
     }
-    if (keeps_all(s)) {
+    if (cbx__state_keeps_all(s)) {
         st = keep_batch(ctx, s, &scope, &p, err);
     } else {
         parts = cbx__metric_partial(ctx, &p.call);
-        st = add_parts(ctx, s, &scope, parts, cbx_zeros_like(ctx, parts), err);
+        st = add_parts(ctx, s, &scope, parts, nothing_lost(ctx, s, parts), err);
     }
     if (!st) {
         s->updates++;
@@ -279,11 +266,11 @@ cbx_status cbx_metric_state_merge(cbx_ctx *ctx, cbx_metric_state *s, const cbx_m
     if (s->b.metric != other->b.metric || memcmp(s->b.parameters, other->b.parameters, sizeof s->b.parameters) != 0)
         return cbx_fail(err, CBX_EINVAL, "%s cannot join a state of %s%s", s->b.metric->name, other->b.metric->name,
                         s->b.metric == other->b.metric ? " with other parameters" : "");
-    if (keeps_all(s)) {
+    if (cbx__state_keeps_all(s)) {
         const size_t had = s->batches.n, n = other->batches.n;
         if (!cbx_list_reserve(&s->al, &s->batches, had + n)) return cbx_fail_nomem(err, "the joined batches");
         for (size_t i = 0; i < n; i++) {
-            batch *b = &s->batches.items[s->batches.n++];
+            cbx__batch *b = &s->batches.items[s->batches.n++];
             for (size_t k = 0; k < CBX_LEN(b->in); k++) b->in[k] = cbx_array_ref(other->batches.items[i].in[k]);
         }
     } else if (other->sum) {
@@ -296,18 +283,44 @@ cbx_status cbx_metric_state_merge(cbx_ctx *ctx, cbx_metric_state *s, const cbx_m
     return st;
 }
 
-cbx_status cbx_metric_state_compute(cbx_ctx *ctx, const cbx_metric_state *s, cbx_array **out, cbx_err *err)
+cbx_status cbx__state_compute_as(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_metric_function *m, cbx_array **out,
+                                 cbx_err *err)
 {
-    const cbx_metric_call call = call_of(s);
+    cbx_metric_call call = call_of(s);
     cbx_array *r;
     cbx_scope scope;
     cbx_status st;
 
-    if (s->updates == 0) return cbx_fail(err, CBX_EINVAL, "%s: nothing was added yet", s->b.metric->name);
+    call.metric = m;
+    if (s->updates == 0) return cbx_fail(err, CBX_EINVAL, "%s: nothing was added yet", m->name);
+    if (!s->sum && !s->batches.n) return cbx_fail(err, CBX_EINVAL, "%s: nothing that was added counts", m->name);
     cbx_scope_open(ctx, &scope);
-    r = keeps_all(s) ? compute_all(ctx, s) : cbx__metric_finished(ctx, &call, cbx_add(ctx, s->sum, s->rest));
+    r = cbx__state_keeps_all(s) ? compute_all(ctx, s, m)
+                                : cbx__metric_finished(ctx, &call, cbx_add(ctx, s->sum, s->rest));
     r = cbx_copy(ctx, r);
     st = cbx_scope_close_keep(&scope, 1, &r, err);
     if (!st) *out = r;
     return st;
+}
+
+cbx_status cbx_metric_state_compute(cbx_ctx *ctx, const cbx_metric_state *s, cbx_array **out, cbx_err *err)
+{
+    return cbx__state_compute_as(ctx, s, s->b.metric, out, err);
+}
+
+cbx_status cbx_metric_state_error(cbx_ctx *ctx, const cbx_metric_state *s, double *out, cbx_err *err)
+{
+    const cbx_metric_call call = call_of(s);
+    cbx_scope scope;
+    cbx_status st;
+    double v = 0;
+
+    if (s->b.metric->error && s->sum) {
+        cbx_scope_open(ctx, &scope);
+        v = cbx__metric_element(s->b.metric->error(ctx, &call, s->sum), 0);
+        st = cbx_scope_close(&scope, err);
+        if (st) return st;
+    }
+    *out = v;
+    return CBX_OK;
 }

@@ -18,6 +18,7 @@
 #ifndef CALIBRAX_METRICS_STATEFUL_STATE_H
 #define CALIBRAX_METRICS_STATEFUL_STATE_H
 
+#include "calibrax/base/text.h"
 #include "calibrax/metrics/metrics.h"
 
 CBX_BEGIN_DECLS
@@ -47,6 +48,30 @@ CBX_API cbx_status cbx_metric_state_merge(cbx_ctx *ctx, cbx_metric_state *s, con
  * @return CBX_OK; CBX_EINVAL (nothing was added)
  */
 CBX_API cbx_status cbx_metric_state_compute(cbx_ctx *ctx, const cbx_metric_state *s, cbx_array **out, cbx_err *err);
+/**
+ * How far the result may be from that of all data: 0 but for sketches (the streaming domain), whose
+ * descriptions state what their error bounds.
+ * @return CBX_OK; CBX_EFORMAT (a state that was read and is no sketch); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_metric_state_error(cbx_ctx *ctx, const cbx_metric_state *s, double *out, cbx_err *err);
+/**
+ * Adds a state to a text as bytes, so that shards of other processes and machines can join it: the
+ * metric's name, its parameters and what it keeps.
+ * @return CBX_OK; CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_metric_state_pack(cbx_ctx *ctx, const cbx_metric_state *s, cbx_text *out, cbx_err *err);
+/**
+ * A state from those bytes, of which none is believed: operands are checked as those of an update.
+ * @param m         whose state it must be; outlives the state; NULL: the context's metric of the
+ *   name among the bytes
+ * @param function  of metrics that take one: it is not among the bytes; else NULL
+ * @param out       the caller's to free
+ * @return CBX_OK; CBX_EFORMAT (no state, a state that was cut or changed); CBX_EVERSION (of a later
+ *   version); CBX_ENOENT (the context has no such metric); CBX_EINVAL (another metric, other
+ *   parameters, a function missing); CBX_ENOMEM; of operands as cbx_metric_apply
+ */
+CBX_API cbx_status cbx_metric_state_unpack(cbx_ctx *ctx, const cbx_metric_function *m, const void *bytes, size_t size,
+                                           const cbx_fn *function, cbx_metric_state **out, cbx_err *err);
 /** As it was created. */
 CBX_API void cbx_metric_state_reset(cbx_metric_state *s);
 /** Calls of update, of merged states too. */

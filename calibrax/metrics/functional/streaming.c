@@ -1,0 +1,318 @@
+/*
+ * Quantiles, and areas under curves of scores, of streams that are too long to keep: by sketches (../stateful/sketch.h) with a bound that
+ * each state knows (cbx_metric_state_error).  Up to `size` values they are exact.
+ */
+#include "calibrax/array/scope_internal.h"
+#include "calibrax/metrics/internal.h"
+#include "calibrax/metrics/stateful/sketch.h"
+
+enum { POSITIVE, NEGATIVE }; /* classes of scores, in the order of their sketches */
+
+static size_t size_of(const cbx_metric_call *c) { return (size_t)c->parameters[0] & ~(size_t)1; }
+
+static cbx_array *out_of_memory(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx__metric_refuse(ctx, c, CBX_ENOMEM, "no memory for a sketch of size %zu", size_of(c));
+}
+
+/* Empty sketches; to clear in any case. */
+static void begin(cbx_ctx *ctx, const cbx_metric_call *c, cbx__sketch *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) cbx__sketch_init(&s[i], cbx_ctx_allocator(ctx), size_of(c));
+}
+
+static void end(cbx__sketch *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) cbx__sketch_clear(&s[i]);
+}
+
+/* ---- sketches as arrays: [length of the first, the first, the second ...] ---- */
+
+static cbx_array *written(cbx_ctx *ctx, const cbx_metric_call *c, const cbx__sketch *s, size_t n)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_array_desc d = { .dtype = CBX_F64, .ndim = 1 };
+    cbx_array *out;
+    double *v;
+    size_t at = 1;
+
+    d.shape[0] = 1;
+    for (size_t i = 0; i < n; i++) d.shape[0] += cbx__sketch_length(&s[i]);
+    if (!(v = cbx_mem_alloc(al, d.shape[0] * sizeof *v))) return out_of_memory(ctx, c);
+    v[0] = (double)cbx__sketch_length(&s[0]);
+    for (size_t i = 0; i < n; at += cbx__sketch_length(&s[i++])) cbx__sketch_write(&s[i], v + at);
+    out = cbx_asarray(ctx, &d, v);
+    cbx_mem_free(al, v, d.shape[0] * sizeof *v);
+    return out;
+}
+
+/* False: recorded. */
+static bool read_sketches(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts, cbx__sketch *s, size_t n)
+{
+    const size_t count = cbx_array_count(parts);
+    cbx__host h = { 0 };
+    cbx_err err = CBX_ERR_INIT;
+    size_t first = 0;
+
+    if (!cbx__host_read(ctx, parts, &h)) return false;
+    const double *v = h.data;
+    if (count > 1 && v[0] >= 0 && v[0] <= (double)(count - 1)) first = (size_t)v[0];
+    if (n == 1 && first + 1 != count) first = 0;
+    cbx__sketch_read(&s[0], v + 1, first, &err);
+    if (n == 2 && !err.status) cbx__sketch_read(&s[1], v + 1 + first, count - 1 - first, &err);
+    cbx__host_free(ctx, &h);
+    if (err.status) cbx__metric_refuse(ctx, c, err.status, "%s", err.message);
+    return !err.status;
+}
+
+/* Adds the values of an array, in any order.  False: recorded. */
+static bool add(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, cbx__sketch *s)
+{
+    cbx__host h = { 0 };
+    bool fine;
+
+    if (!cbx__host_read(ctx, cbx_sort(ctx, x, 0, false), &h)) return false;
+    fine = cbx__sketch_add(s, h.data, cbx_array_count(x));
+    cbx__host_free(ctx, &h);
+    if (!fine) out_of_memory(ctx, c);
+    return fine;
+}
+
+static cbx_array *merged(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b, size_t n)
+{
+    cbx_array *out = cbx__array_failed();
+    cbx__sketch s[2], t[2];
+    bool fine;
+
+    begin(ctx, c, s, n);
+    begin(ctx, c, t, n);
+    fine = read_sketches(ctx, c, a, s, n) && read_sketches(ctx, c, b, t, n);
+    for (size_t i = 0; i < n && fine; i++)
+        if (!(fine = cbx__sketch_merge(&s[i], &t[i]))) out_of_memory(ctx, c);
+    if (fine) out = written(ctx, c, s, n);
+    end(s, n);
+    end(t, n);
+    return out;
+}
+
+/* ---- quantiles ---- */
+
+static cbx_array *sample_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    cbx_array *out = cbx__array_failed();
+    cbx__sketch s;
+
+    begin(ctx, c, &s, 1);
+    if (add(ctx, c, c->in[0], &s)) out = written(ctx, c, &s, 1);
+    end(&s, 1);
+    return out;
+}
+
+static cbx_array *sample_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
+{
+    return merged(ctx, c, a, b, 1);
+}
+
+static cbx_array *sample_quantile(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
+{
+    cbx__weighted_values values = { 0 };
+    cbx_array *out = cbx__array_failed();
+    cbx__sketch s;
+
+    begin(ctx, c, &s, 1);
+    if (read_sketches(ctx, c, parts, &s, 1))
+        out = cbx__sketch_values(&s, &values) ? cbx__number(ctx, cbx__sketch_quantile(&s, &values, c->parameters[1]))
+                                              : out_of_memory(ctx, c);
+    cbx_list_clear(cbx_ctx_allocator(ctx), &values);
+    end(&s, 1);
+    return out;
+}
+
+static cbx_array *sample_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
+{
+    cbx_array *out = cbx__array_failed();
+    cbx__sketch s;
+
+    begin(ctx, c, &s, 1);
+    if (read_sketches(ctx, c, parts, &s, 1)) out = cbx__number(ctx, s.count > 0 ? s.error / s.count : 0);
+    end(&s, 1);
+    return out;
+}
+
+/* Linear between the neighbours of place q (n - 1) in ascending order. */
+static cbx_array *quantile(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *x = cbx_sort(ctx, c->in[0], 0, false);
+    const double place = c->parameters[0] * (double)(cbx_array_count(x) - 1), before = floor(place);
+    const cbx_array *low = cbx_index(ctx, x, 0, (ptrdiff_t)before);
+
+    if (place == before) return cbx_copy(ctx, low);
+    const cbx_array *gap = cbx_subtract(ctx, cbx_index(ctx, x, 0, (ptrdiff_t)before + 1), low);
+    return cbx_add(ctx, low, cbx_multiply_scalar(ctx, gap, place - before));
+}
+
+/* ---- curves of scores ---- */
+
+static cbx_array *class_parts(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *positive = cbx_greater_scalar(ctx, c->in[1], 0), *of[2];
+    cbx_array *out = cbx__array_failed();
+    cbx__sketch s[2];
+
+    begin(ctx, c, s, 2);
+    of[POSITIVE] = cbx_take(ctx, c->in[0], cbx_index(ctx, cbx_nonzero(ctx, positive), 0, 0), 0);
+    of[NEGATIVE] = cbx_take(ctx, c->in[0], cbx_index(ctx, cbx_nonzero(ctx, cbx_logical_not(ctx, positive)), 0, 0), 0);
+    if (add(ctx, c, of[0], &s[0]) && add(ctx, c, of[1], &s[1])) out = written(ctx, c, s, 2);
+    end(s, 2);
+    return out;
+}
+
+static cbx_array *class_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
+{
+    return merged(ctx, c, a, b, 2);
+}
+
+typedef double curve_area(const cbx__sketch s[2], const cbx__weighted_values v[2]);
+
+/* Each positive value against the negative ones below it, and half of the equal ones. */
+static double auc_of(const cbx__sketch s[2], const cbx__weighted_values v[2])
+{
+    const cbx__weighted_values *p = &v[POSITIVE], *n = &v[NEGATIVE];
+    double below = 0, won = 0;
+    size_t i = 0, at = 0;
+
+    while (i < p->n) {
+        const double score = p->items[i].value;
+        double here = 0, equal = 0;
+        while (i < p->n && p->items[i].value == score) here += p->items[i++].weight;
+        while (at < n->n && n->items[at].value < score) below += n->items[at++].weight;
+        while (at < n->n && n->items[at].value == score) equal += n->items[at++].weight;
+        won += here * (below + equal / 2);
+        below += equal;
+    }
+    return won / s[POSITIVE].count / s[NEGATIVE].count;
+}
+
+/* From the largest score down: precision at the threshold of each positive value. */
+static double precision_of(const cbx__sketch s[2], const cbx__weighted_values v[2])
+{
+    const cbx__weighted *p = v[POSITIVE].items, *n = v[NEGATIVE].items;
+    size_t i = v[POSITIVE].n, k = v[NEGATIVE].n;
+    double tp = 0, fp = 0, sum = 0;
+
+    while (i > 0) {
+        const double threshold = p[i - 1].value;
+        double here = 0;
+        while (i > 0 && p[i - 1].value == threshold) here += p[--i].weight;
+        while (k > 0 && n[k - 1].value >= threshold) fp += n[--k].weight;
+        tp += here;
+        sum += here * (tp / (tp + fp));
+    }
+    return s[POSITIVE].count > 0 ? sum / s[POSITIVE].count : 0;
+}
+
+static cbx_array *area(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts, curve_area *f)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx__weighted_values v[2] = { { 0 }, { 0 } };
+    cbx_array *out = cbx__array_failed();
+    cbx__sketch s[2];
+
+    begin(ctx, c, s, 2);
+    if (read_sketches(ctx, c, parts, s, 2))
+        out = cbx__sketch_values(&s[0], &v[0]) && cbx__sketch_values(&s[1], &v[1]) ? cbx__number(ctx, f(s, v))
+                                                                                   : out_of_memory(ctx, c);
+    for (size_t i = 0; i < 2; i++) cbx_list_clear(al, &v[i]);
+    end(s, 2);
+    return out;
+}
+
+static cbx_array *roc_auc(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
+{
+    return area(ctx, c, parts, auc_of);
+}
+
+static cbx_array *average_precision(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
+{
+    return area(ctx, c, parts, precision_of);
+}
+
+/* Bounds of the shares that the two sketches are wrong by, and the negative values for each positive one. */
+static bool read_errors(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts, double error[2], double *ratio)
+{
+    cbx__sketch s[2];
+    bool fine;
+
+    begin(ctx, c, s, 2);
+    fine = read_sketches(ctx, c, parts, s, 2);
+    for (size_t i = 0; i < 2; i++) error[i] = s[i].count > 0 ? s[i].error / s[i].count : 0;
+    *ratio = s[POSITIVE].count > 0 ? s[NEGATIVE].count / s[POSITIVE].count : 0;
+    end(s, 2);
+    return fine;
+}
+
+/* The area is that of one distribution function over the other, so that their errors add up. */
+static cbx_array *auc_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
+{
+    double e[2], ratio;
+
+    if (!read_errors(ctx, c, parts, e, &ratio)) return cbx__array_failed();
+    return cbx__number(ctx, fmin(e[POSITIVE] + e[NEGATIVE], 1));
+}
+
+/* x (1 + log(1 / x)), the area under min(1, x / r) for r in 0..1. */
+static double under_hyperbola(double x) { return x <= 0 ? 0 : x < 1 ? x * (1 - log(x)) : 1; }
+
+/*
+ * Average precision is the area, over recall r, under R / (R + ratio F) with the shares R >= r and F of both classes at the threshold
+ * t(r).  Let e and f bound the shares of the sketches.  Its threshold lies between t(r + e) and t(r - e), where with
+ * k = max(e, ratio f) its precision differs by at most min(1, k / r) from the true one: k (1 + log(1 / k)) in all.  True precisions
+ * between those thresholds differ by at most g(r - e) - g(r + e) + 2 log(R(r + e) / R(r - e)), g the precision at t(r); both
+ * differences telescope over r, to 2 e and 2 times 2 e (1 + log(1 / (2 e))).
+ */
+static cbx_array *precision_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
+{
+    double e[2], ratio;
+
+    if (!read_errors(ctx, c, parts, e, &ratio)) return cbx__array_failed();
+    const double k = fmax(e[POSITIVE], ratio * e[NEGATIVE]), width = 2 * e[POSITIVE];
+    return cbx__number(ctx, fmin(under_hyperbola(k) + width + 2 * under_hyperbola(width), 1));
+}
+
+#define SIZE                                                                                                           \
+    {                                                                                                                  \
+        "size", "values that a level of the sketch holds; even", 4096, CBX__SKETCH_MIN_SIZE, CBX__SKETCH_MAX_SIZE,     \
+            CBX_PARAMETER_INTEGER, NULL                                                                                \
+    }
+#define Q                                                                                                              \
+    {                                                                                                                  \
+        "q", "share of the sample below the quantile", 0.5, 0, 1, CBX_PARAMETER_REAL, NULL                             \
+    }
+#define STREAMING(better, low_, high_)                                                                                 \
+    .domain = "streaming", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define OF_SCORES                                                                                                      \
+    STREAMING(HIGHER, 0, 1),                                                                                           \
+        .operands = { { "scores", CBX_OPERAND_SCORES, false }, { "targets", CBX_OPERAND_BINARY, false } },             \
+        .parameters = { SIZE }, .flags = CBX_METRIC_DATA_SHAPED, .shapes = CBX_SHAPES_LENGTH,                          \
+        .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE, .parts = class_parts, .merge = class_merge
+#define BOUND  "A sketch of n values keeps about size log2(n / size) of them, and is exact while n < size. "
+#define PAPERS "Manku, Rajagopalan & Lindsay (1998); Agarwal et al. (2013)"
+
+/* clang-format off */
+CBX__METRIC_TABLE(streaming,
+    { .name = "quantile", .summary = "Quantile", .formula = "x_(i) + (q (n - 1) - i) (x_(i+1) - x_(i)), i = floor(q (n - 1)), x_(0) the smallest", STREAMING(INFO, -INFINITY, INFINITY),
+      .operands = { { "x", CBX_OPERAND_SAMPLE, false } }, .parameters = { Q }, .flags = CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_ORDER, .whole = quantile,
+      .notes = "A state keeps all data: streaming_quantile does not.", .source = "Hyndman & Fan (1996), definition 7; numpy.quantile", .example = "[3.0, 1.0, 2.0, 10.0], q=0.75" },
+    { .name = "streaming_quantile", .summary = "Quantile by a sketch", .formula = "the smallest x that at least a share of q of the sample does not exceed, q known to the bound", STREAMING(INFO, -INFINITY, INFINITY),
+      .operands = { { "x", CBX_OPERAND_SAMPLE, false } }, .parameters = { SIZE, Q }, .flags = CBX_METRIC_DATA_SHAPED, .invariances = CBX_INVARIANT_ORDER,
+      .parts = sample_parts, .merge = sample_merge, .finish = sample_quantile, .error = sample_error,
+      .notes = BOUND "The error of a state bounds the share: the result lies between the quantiles of q - error and q + error. It is at most (1 + log2(n / size)) / size, for any data and any merges. Minimum and maximum are exact.",
+      .source = PAPERS, .example = "[3.0, 1.0, 2.0, 10.0], q=0.75" },
+    { .name = "streaming_roc_auc", .summary = "Area under the ROC curve by sketches", .formula = "P(score of a positive > score of a negative) + P(equal) / 2", OF_SCORES, .finish = roc_auc, .error = auc_error,
+      .notes = BOUND "The error of a state bounds the result: the sum over both classes, of n values each, of at most (1 + log2(n / size)) / size, for any scores and any merges. NaN where one of the classes is missing.",
+      .source = PAPERS "; Hanley & McNeil (1982)", .example = "[0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]" },
+    { .name = "streaming_average_precision", .summary = "Average precision by sketches", .formula = "sum over thresholds of (recall - recall before) precision", OF_SCORES, .finish = average_precision, .error = precision_error,
+      .notes = BOUND "The error of a state bounds the result, and grows with the number of negatives for each positive. 0 without positive items.",
+      .source = PAPERS "; scikit-learn average_precision_score", .example = "[0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]" },
+)
+/* clang-format on */

@@ -1,0 +1,33 @@
+/*
+ * Inside the metrics: what a state holds, for those that write it out and for collections, where metrics share states.
+ */
+#ifndef CALIBRAX_METRICS_STATEFUL_STATE_INTERNAL_H
+#define CALIBRAX_METRICS_STATEFUL_STATE_INTERNAL_H
+
+#include "calibrax/base/list.h"
+#include "calibrax/metrics/call.h"
+#include "calibrax/metrics/stateful/state.h"
+
+/** Operands of one batch, kept by metrics that need all data; arrays that are left out are NULL. */
+typedef struct cbx__batch {
+    cbx_array *in[CBX_METRIC_MAX_OPERANDS + 1]; /* operands, then weights */
+} cbx__batch;
+
+struct cbx_metric_state {
+    cbx_allocator al;
+    cbx__bound b;
+    cbx_fn *function; /* kept; b.function points to it */
+    double
+        resolved[CBX_METRIC_MAX_PARAMETERS]; /* the largest of all batches: numbers of classes come from the labels */
+    size_t updates;
+    cbx_array *sum, *rest; /* of items and parts; rest: what rounding lost of a sum; NULL: nothing yet */
+    CBX_LIST(cbx__batch) batches;
+};
+
+static inline bool cbx__state_keeps_all(const cbx_metric_state *s) { return s->b.metric->whole != NULL; }
+
+/** The result of another metric that keeps the same. */
+cbx_status cbx__state_compute_as(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_metric_function *m, cbx_array **out,
+                                 cbx_err *err);
+
+#endif
