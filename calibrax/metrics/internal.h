@@ -122,6 +122,17 @@ typedef cbx_array *cbx__rows_fn(cbx_ctx *ctx, const cbx_metric_call *call, size_
 cbx_array *cbx__by_rows(cbx_ctx *ctx, const cbx_metric_call *call, size_t n, size_t cost, cbx__rows_fn *f);
 /** wasserstein_1d, of two samples. */
 cbx_array *cbx__metric_wasserstein(cbx_ctx *ctx, const cbx_metric_call *call);
+/** Two batches whose moments are joined: weight of both, share of the second, and weight of the product of gaps between means. */
+typedef struct cbx__joint {
+    const cbx_array *n, *share, *between;
+} cbx__joint;
+/** Of the weights of both; where both are 0 the share is 0.  Source: Chan, Golub & LeVeque, Am. Stat. 37 (1983) 242-247. */
+cbx__joint cbx__join_weights(cbx_ctx *ctx, const cbx_array *na, const cbx_array *nb);
+/** The mean of both, of the mean of the first and the gap from it to that of the second. */
+cbx_array *cbx__join_means(cbx_ctx *ctx, const cbx__joint *j, const cbx_array *mean, const cbx_array *gap);
+/** Sums of products of deviations from the means, of both: a and b, and the product of the gaps between the means. */
+cbx_array *cbx__join_products(cbx_ctx *ctx, const cbx__joint *j, const cbx_array *a, const cbx_array *b,
+                              const cbx_array *gaps);
 /** n scalars in a vector. */
 cbx_array *cbx__pack(cbx_ctx *ctx, size_t n, const cbx_array *const *in);
 /** Elements of a vector as scalars; out[n] are written in any case. */

@@ -137,6 +137,23 @@ cbx_array *cbx__xlogy(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
     return cbx_multiply(ctx, x, cbx_log(ctx, safe));
 }
 
+cbx__joint cbx__join_weights(cbx_ctx *ctx, const cbx_array *na, const cbx_array *nb)
+{
+    const cbx_array *n = cbx_add(ctx, na, nb), *share = cbx__ratio_or(ctx, nb, n, 0);
+    return (cbx__joint){ n, share, cbx_multiply(ctx, na, share) };
+}
+
+cbx_array *cbx__join_means(cbx_ctx *ctx, const cbx__joint *j, const cbx_array *mean, const cbx_array *gap)
+{
+    return cbx_add(ctx, mean, cbx_multiply(ctx, gap, j->share));
+}
+
+cbx_array *cbx__join_products(cbx_ctx *ctx, const cbx__joint *j, const cbx_array *a, const cbx_array *b,
+                              const cbx_array *gaps)
+{
+    return cbx_add(ctx, cbx_add(ctx, a, b), cbx_multiply(ctx, gaps, j->between));
+}
+
 cbx_array *cbx__pack(cbx_ctx *ctx, size_t n, const cbx_array *const *in) { return cbx_stack(ctx, n, in, 0); }
 
 void cbx__unpack(cbx_ctx *ctx, const cbx_array *x, size_t n, cbx_array **out) { cbx_unstack(ctx, x, 0, n, out); }

@@ -32,18 +32,6 @@ static cbx_array *variance_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__pack(ctx, 6, parts);
 }
 
-/* Chan, Golub & LeVeque (1983): means and sums of squares of two batches joined. */
-static void join_moments(cbx_ctx *ctx, const cbx_array *na, const cbx_array *nb, cbx_array *const a[2],
-                         cbx_array *const b[2], const cbx_array *out[2])
-{
-    const cbx_array *n = cbx_add(ctx, na, nb), *d = cbx_subtract(ctx, b[0], a[0]);
-    const cbx_array *share = cbx__ratio_or(ctx, nb, n, 0);
-
-    out[0] = cbx_add(ctx, a[0], cbx_multiply(ctx, d, share));
-    out[1] = cbx_add(ctx, cbx_add(ctx, a[1], b[1]),
-                     cbx_multiply(ctx, cbx_square(ctx, d), cbx_multiply(ctx, na, share)));
-}
-
 static cbx_array *variance_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, const cbx_array *y)
 {
     cbx_array *a[6], *b[6];
@@ -52,9 +40,13 @@ static cbx_array *variance_merge(cbx_ctx *ctx, const cbx_metric_call *c, const c
     (void)c;
     cbx__unpack(ctx, x, 6, a);
     cbx__unpack(ctx, y, 6, b);
-    out[0] = cbx_add(ctx, a[0], b[0]);
-    join_moments(ctx, a[0], b[0], a + 1, b + 1, out + 1);
-    join_moments(ctx, a[0], b[0], a + 3, b + 3, out + 3);
+    const cbx__joint j = cbx__join_weights(ctx, a[0], b[0]);
+    out[0] = j.n;
+    for (size_t i = 1; i < 5; i += 2) { /* of t and of e */
+        const cbx_array *gap = cbx_subtract(ctx, b[i], a[i]);
+        out[i] = cbx__join_means(ctx, &j, a[i], gap);
+        out[i + 1] = cbx__join_products(ctx, &j, a[i + 1], b[i + 1], cbx_square(ctx, gap));
+    }
     out[5] = cbx_add(ctx, a[5], b[5]);
     return cbx__pack(ctx, 6, out);
 }

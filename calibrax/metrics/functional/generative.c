@@ -46,7 +46,7 @@ static distribution distribution_of(cbx_ctx *ctx, const cbx_array *parts, ptrdif
                            cbx_reshape(ctx, cbx_slice(ctx, row, 0, 1 + d, CBX_OPEN, 1), 2, square) };
 }
 
-/* Chan, Golub & LeVeque (1983), with products of all pairs of features. */
+/* With products of all pairs of features. */
 static cbx_array *feature_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, const cbx_array *y)
 {
     const cbx_array *rows[2];
@@ -54,12 +54,11 @@ static cbx_array *feature_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cb
     (void)c;
     for (int i = 0; i < 2; i++) {
         const distribution a = distribution_of(ctx, x, i), b = distribution_of(ctx, y, i);
-        const cbx_array *n = cbx_add(ctx, a.n, b.n), *share = cbx_divide(ctx, b.n, n);
-        const cbx_array *d = cbx_subtract(ctx, b.mean, a.mean), *weight = cbx_multiply(ctx, a.n, share);
-        const cbx_array *between = cbx_multiply(ctx, cbx_outer(ctx, d, d), weight);
-        const cbx_array *products = cbx_add(ctx, cbx_add(ctx, a.products, b.products), between);
-        const cbx_array *mean = cbx_add(ctx, a.mean, cbx_multiply(ctx, d, share));
-        const cbx_array *parts[] = { cbx_expand_dims(ctx, n, 0), mean, cbx_flatten(ctx, products) };
+        const cbx__joint j = cbx__join_weights(ctx, a.n, b.n);
+        const cbx_array *gap = cbx_subtract(ctx, b.mean, a.mean);
+        const cbx_array *products = cbx__join_products(ctx, &j, a.products, b.products, cbx_outer(ctx, gap, gap));
+        const cbx_array *mean = cbx__join_means(ctx, &j, a.mean, gap);
+        const cbx_array *parts[] = { cbx_expand_dims(ctx, j.n, 0), mean, cbx_flatten(ctx, products) };
         rows[i] = cbx_concat(ctx, 3, parts, 0);
     }
     return cbx_stack(ctx, 2, rows, 0);

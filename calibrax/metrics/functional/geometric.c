@@ -49,15 +49,13 @@ static cbx_array *deviation_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_concat(ctx, 3, parts, 0);
 }
 
-/* Chan, Golub & LeVeque (1983). */
 static cbx_array *deviation_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
 {
-    const cbx_array *na = cbx_index(ctx, a, 0, 0), *nb = cbx_index(ctx, b, 0, 0), *n = cbx_add(ctx, na, nb);
-    const cbx_array *ma = cbx_slice(ctx, a, 0, 1, -1, 1), *mb = cbx_slice(ctx, b, 0, 1, -1, 1);
-    const cbx_array *d = cbx_subtract(ctx, mb, ma), *share = cbx__ratio_or(ctx, nb, n, 0);
-    const cbx_array *between = cbx_multiply(ctx, cbx_sum(ctx, cbx_square(ctx, d), NULL), cbx_multiply(ctx, na, share));
-    const cbx_array *sum = cbx_add(ctx, cbx_add(ctx, cbx_index(ctx, a, 0, -1), cbx_index(ctx, b, 0, -1)), between);
-    const cbx_array *parts[] = { cbx_expand_dims(ctx, n, 0), cbx_add(ctx, ma, cbx_multiply(ctx, d, share)),
+    const cbx__joint j = cbx__join_weights(ctx, cbx_index(ctx, a, 0, 0), cbx_index(ctx, b, 0, 0));
+    const cbx_array *ma = cbx_slice(ctx, a, 0, 1, -1, 1), *gap = cbx_subtract(ctx, cbx_slice(ctx, b, 0, 1, -1, 1), ma);
+    const cbx_array *gaps = cbx_sum(ctx, cbx_square(ctx, gap), NULL);
+    const cbx_array *sum = cbx__join_products(ctx, &j, cbx_index(ctx, a, 0, -1), cbx_index(ctx, b, 0, -1), gaps);
+    const cbx_array *parts[] = { cbx_expand_dims(ctx, j.n, 0), cbx__join_means(ctx, &j, ma, gap),
                                  cbx_expand_dims(ctx, sum, 0) };
 
     (void)c;

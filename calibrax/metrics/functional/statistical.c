@@ -22,7 +22,7 @@ static cbx_array *moments(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__pack(ctx, 6, parts);
 }
 
-/* Chan, Golub & LeVeque (1983), with the products of both series. */
+/* With the products of both series. */
 static cbx_array *join_moments(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *first, const cbx_array *second)
 {
     cbx_array *a[6], *b[6];
@@ -30,16 +30,15 @@ static cbx_array *join_moments(cbx_ctx *ctx, const cbx_metric_call *c, const cbx
     (void)c;
     cbx__unpack(ctx, first, 6, a);
     cbx__unpack(ctx, second, 6, b);
-    const cbx_array *n = cbx_add(ctx, a[0], b[0]), *share = cbx__ratio_or(ctx, b[0], n, 0);
-    const cbx_array *weight = cbx_multiply(ctx, a[0], share);
+    const cbx__joint j = cbx__join_weights(ctx, a[0], b[0]);
     const cbx_array *dx = cbx_subtract(ctx, b[1], a[1]), *dy = cbx_subtract(ctx, b[3], a[3]);
     const cbx_array *parts[] = {
-        n,
-        cbx_add(ctx, a[1], cbx_multiply(ctx, dx, share)),
-        cbx_add(ctx, cbx_add(ctx, a[2], b[2]), cbx_multiply(ctx, cbx_square(ctx, dx), weight)),
-        cbx_add(ctx, a[3], cbx_multiply(ctx, dy, share)),
-        cbx_add(ctx, cbx_add(ctx, a[4], b[4]), cbx_multiply(ctx, cbx_square(ctx, dy), weight)),
-        cbx_add(ctx, cbx_add(ctx, a[5], b[5]), cbx_multiply(ctx, cbx_multiply(ctx, dx, dy), weight)),
+        j.n,
+        cbx__join_means(ctx, &j, a[1], dx),
+        cbx__join_products(ctx, &j, a[2], b[2], cbx_square(ctx, dx)),
+        cbx__join_means(ctx, &j, a[3], dy),
+        cbx__join_products(ctx, &j, a[4], b[4], cbx_square(ctx, dy)),
+        cbx__join_products(ctx, &j, a[5], b[5], cbx_multiply(ctx, dx, dy)),
     };
 
     return cbx__pack(ctx, 6, parts);
@@ -189,12 +188,12 @@ static cbx_array *join_fits(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_ar
     (void)c;
     cbx__unpack(ctx, first, 4, a);
     cbx__unpack(ctx, second, 4, b);
-    const cbx_array *n = cbx_add(ctx, a[0], b[0]), *share = cbx_divide(ctx, b[0], n),
-                    *d = cbx_subtract(ctx, b[1], a[1]);
-    const cbx_array *parts[] = { n, cbx_add(ctx, a[1], cbx_multiply(ctx, d, share)),
-                                 cbx_add(ctx, cbx_add(ctx, a[2], b[2]),
-                                         cbx_multiply(ctx, cbx_square(ctx, d), cbx_multiply(ctx, a[0], share))),
+    const cbx__joint j = cbx__join_weights(ctx, a[0], b[0]);
+    const cbx_array *gap = cbx_subtract(ctx, b[1], a[1]);
+    const cbx_array *parts[] = { j.n, cbx__join_means(ctx, &j, a[1], gap),
+                                 cbx__join_products(ctx, &j, a[2], b[2], cbx_square(ctx, gap)),
                                  cbx_add(ctx, a[3], b[3]) };
+
     return cbx__pack(ctx, 4, parts);
 }
 
@@ -218,13 +217,14 @@ static cbx_array *join_third_moments(cbx_ctx *ctx, const cbx_metric_call *c, con
     (void)c;
     cbx__unpack(ctx, first, 4, a);
     cbx__unpack(ctx, second, 4, b);
-    const cbx_array *n = cbx_add(ctx, a[0], b[0]), *d = cbx_subtract(ctx, b[1], a[1]);
-    const cbx_array *pa = cbx__ratio_or(ctx, a[0], n, 0), *pb = cbx__ratio_or(ctx, b[0], n, 0);
-    const cbx_array *square = cbx_multiply(ctx, cbx_square(ctx, d), cbx_multiply(ctx, a[0], pb));
-    const cbx_array *cube = cbx_multiply(ctx, cbx_multiply(ctx, square, d), cbx_subtract(ctx, pa, pb));
+    const cbx__joint j = cbx__join_weights(ctx, a[0], b[0]);
+    const cbx_array *d = cbx_subtract(ctx, b[1], a[1]), *square = cbx_square(ctx, d);
+    const cbx_array *pa = cbx__ratio_or(ctx, a[0], j.n, 0), *pb = j.share;
+    const cbx_array *cube = cbx_multiply(ctx, cbx_multiply(ctx, cbx_multiply(ctx, square, j.between), d),
+                                         cbx_subtract(ctx, pa, pb));
     const cbx_array *mixed = cbx_subtract(ctx, cbx_multiply(ctx, pa, b[2]), cbx_multiply(ctx, pb, a[2]));
-    const cbx_array *parts[] = { n, cbx_add(ctx, a[1], cbx_multiply(ctx, d, pb)),
-                                 cbx_add(ctx, cbx_add(ctx, a[2], b[2]), square),
+    const cbx_array *parts[] = { j.n, cbx__join_means(ctx, &j, a[1], d),
+                                 cbx__join_products(ctx, &j, a[2], b[2], square),
                                  cbx_add(ctx, cbx_add(ctx, cbx_add(ctx, a[3], b[3]), cube),
                                          cbx_multiply(ctx, cbx_multiply_scalar(ctx, d, 3), mixed)) };
 
