@@ -91,7 +91,8 @@ def tests_of(word: str) -> list[dict]:
     for test in json.loads(listed.stdout):
         own = {suite.split(":")[-1] for suite in test["suite"]}
         if all(s[1:] not in own if s.startswith("!") else s in own for s in suites.split(",") if s):
-            env = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1", "LC_ALL": "C.UTF-8"}
+            # the last of these: support/runner.c
+            env = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:allocator_may_return_null=1:intercept_tls_get_addr=0", "UBSAN_OPTIONS": "print_stacktrace=1", "LC_ALL": "C.UTF-8"}
             chosen.append({"name": f"{Path(folder).name} {test['name']}", "command": prefix + test["cmd"], "env": {**env, **test["env"]},
                            "folder": test["workdir"] or ROOT / folder,
                            "limit": PATIENCE * (test["timeout"] or 600), "live": "live" in own, "together": test["is_parallel"],
