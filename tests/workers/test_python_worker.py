@@ -14,6 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 from typing import Any, Callable
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -449,6 +450,22 @@ for _framework, _baseline in (("numpy", "numpy"), ("jax", "jax-naive"), ("torch"
         expect_out_of_memory(of[0], python, of[1])
 
     test(f"{_baseline}: a point larger than memory is out_of_memory", _framework)(_too_large)
+
+
+@test("an epoch of n calls takes the time in which n results are dropped")
+def _() -> None:
+    sys.path.insert(0, os.path.dirname(WORKER))
+    import worker
+
+    class Result:
+        def __del__(self) -> None:
+            time.sleep(0.005)
+
+    session = worker.Session(None, None)
+    session._sets[0] = []
+    session._call = Result
+    took = [session.epoch({"op": "epoch", "set": 0, "iterations": n})["ns"] * 1e-6 for n in (1, 0, 1, 3)]
+    expect([took[0] < 5, took[1] < 5, took[2] >= 5, took[3] >= 15], [True] * 4)
 
 
 @test("an epoch on a set that was not loaded breaks the protocol", "numpy")
