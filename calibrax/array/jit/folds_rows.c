@@ -12,6 +12,7 @@
 
 enum {
     TILE = 1024,  /* elements of a branch that is computed at once */
+    SHORT = 256,  /* elements of a row; of shorter ones a tile holds several */
     LEVELS = 56,  /* of a tree of any length in memory */
     BRANCHES = 64 /* of the tree of one result, for threads */
 };
@@ -113,9 +114,64 @@ static void fold_row(const rows_work *w, size_t length)
     }
 }
 
+/* Where the streams of one row end those of the next one begin. */
+static bool rows_adjoin(const cbx__nest *n, const int64_t *outer, const int64_t *inner, size_t length)
+{
+    for (size_t s = 0; s < n->kernel.streams.n; s++)
+        if (outer[s] != inner[s] * (int64_t)length) return false;
+    return true;
+}
+
+/* Rows of which a tile holds several: one call of the kernel for as many as there is space for. */
+static void fold_short_rows(const cbx__nest_call *c, size_t thread, size_t from, size_t end, size_t length)
+{
+    const rows_work w = rows_init(c, thread);
+    const cbx__nest *n = c->nest;
+    const cbx__fold *k = cbx__fold_get(cbx_isa_best());
+    const int last = n->ndim - 1;
+    const size_t run = n->shape[last - 1];
+    int64_t outer[CBX__MAX_STREAMS], inner[CBX__MAX_STREAMS];
+
+    cbx__nest_steps(n, last - 1, outer);
+    cbx__nest_steps(n, last, inner);
+    for (size_t f = 0; f < n->nfolds; f++) {
+        inner[n->folds[f].stream] = n->folds[f].wide == CBX_BOOL ? 1 : sizeof(double);
+        outer[n->folds[f].stream] = inner[n->folds[f].stream] * (int64_t)length;
+    }
+    const bool flat = rows_adjoin(n, outer, inner, length);
+    for (size_t r = from, m; r < end; r += m) {
+        char *p[CBX__MAX_STREAMS], *to[CBX__MAX_STREAMS];
+        m = run - r % run;
+        if (m > end - r) m = end - r;
+        if (m > TILE / length) m = TILE / length;
+        cbx__nest_seek(c, r, last, p, to);
+        for (size_t f = 0; f < n->nfolds; f++) p[n->folds[f].stream] = w.tiles + f * TILE * sizeof(double);
+        c->fn(c->self, flat ? 1 : (int64_t)m, (int64_t)(flat ? m * length : length), p, outer, inner);
+        for (size_t f = 0; f < n->nfolds; f++) {
+            const cbx__nest_fold *fold = &n->folds[f];
+            const char *row = w.tiles + f * TILE * sizeof(double);
+            const cbx__held none = cbx__fold_beginning(fold);
+            for (size_t i = 0; i < m; i++, row += outer[fold->stream], to[f] += fold->result.strides[last - 1])
+                if (!cbx__in_tree(fold))
+                    cbx__fold_store(fold, cbx__folded(fold, none, row, length), to[f]);
+                else if (fold->to == CBX_F64)
+                    *(double *)(void *)to[f] = 0.0 + k->run_sum_f64((const double *)(const void *)row, length);
+                else
+                    cbx__fold_store(fold,
+                                    (cbx__held){ .f = 0.0 + k->run_sum_f64((const double *)(const void *)row, length) },
+                                    to[f]);
+        }
+    }
+}
+
 static void fold_rows(const cbx__nest_call *c, size_t thread, size_t from, size_t end, size_t length)
 {
     rows_work w = rows_init(c, thread);
+
+    if (c->nest->ndim > 1 && c->nest->gone == 1u << (c->nest->ndim - 1) && length > 0 && length <= SHORT) {
+        fold_short_rows(c, thread, from, end, length);
+        return;
+    }
 
     for (size_t r = from; r < end; r++) {
         char *to[CBX__MAX_STREAMS];
