@@ -47,6 +47,11 @@ typedef int32_t mask_f32 __attribute__((vector_size(VECTOR_BYTES), may_alias));
         T best = a[0];                                                                                                 \
         bool any_nan = false;                                                                                          \
         size_t i = 0;                                                                                                  \
+        if (n < VECTORS * WIDTH(T)) { /* the lanes would cost more */                                                  \
+            for (; i < n && !(nan && best != best); i++)                                                               \
+                best = a[i] beats best || (nan ? a[i] != a[i] : best != best) ? a[i] : best;                           \
+            return best;                                                                                               \
+        }                                                                                                              \
         for (int v = 0; v < VECTORS; v++) t[v] = best - (vec_##S){ 0 };                                                \
         for (; i + VECTORS * WIDTH(T) <= n; i += VECTORS * WIDTH(T))                                                   \
             _Pragma("GCC unroll 4") for (int v = 0; v < VECTORS; v++)                                                  \
