@@ -13,5 +13,16 @@
 cbx_array *cbx__nearest(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y);
 /** Distances of the rows of x to the nearest rows of y: (n).  Differentiable. */
 cbx_array *cbx__nearest_distance(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y);
+/** The largest of these distances, a scalar.  Differentiable. */
+cbx_array *cbx__farthest_nearest(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y);
+/**
+ * For each row of x (n, d) the squared distance to the (k + 1)-th nearest row of y (m, d), k < m: (n).  NULL, with nothing recorded,
+ * in a trace and where a coordinate is not finite.  Memory: of the operands.
+ */
+cbx_array *cbx__kth_squares(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y,
+                            size_t k);
+/** How many of the balls around the rows of y, with these squares of radii (m), cover each row of x: float64 (n).  NULL as above. */
+cbx_array *cbx__covering_balls(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y,
+                               const cbx_array *squares);
 
 #endif

@@ -1,6 +1,6 @@
 /* Generated samples against real ones: distances of their features, coverage, copies. */
 #include "calibrax/array/linalg.h"
-#include "calibrax/metrics/internal.h"
+#include "calibrax/metrics/nearest.h"
 
 /* Of all metrics here operand 0 holds the real rows, operand 1 the generated ones. */
 enum { REAL, GENERATED, MAX_SPLITS = 256 };
@@ -173,12 +173,13 @@ static cbx_metric_call with_rows(const cbx_metric_call *c, cbx_array **in, cbx_a
 static cbx_array *radii(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *x)
 {
     const size_t n = cbx_array_dim(x, 0), k = (size_t)c->parameters[0];
-    cbx_array *in[3];
+    cbx_array *in[3], *squares;
     const cbx_metric_call own = with_rows(c, in, x, x);
 
     if (k >= n)
         return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'k' is %zu, of %zu rows: each has %zu neighbours", k, n, n - 1);
-    return cbx__by_rows(ctx, &own, n, n * cbx_array_dim(x, 1), radii_of_rows);
+    squares = cbx__kth_squares(ctx, c, x, x, k);
+    return squares ? squares : cbx__by_rows(ctx, &own, n, n * cbx_array_dim(x, 1), radii_of_rows);
 }
 
 static cbx_array *manifold_radii(cbx_ctx *ctx, const cbx_metric_call *c)
@@ -186,48 +187,43 @@ static cbx_array *manifold_radii(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__root(ctx, radii(ctx, c, c->in[0]));
 }
 
-/* Operand 2 holds the squared radii of operand 0: whether a ball covers each row; and the weight of its nearest ball if it does. */
-static cbx_array *covered_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
+/* Number of balls of operand 0, whose squared radii are operand 2, that cover rows first..last-1 of operand 1. */
+static cbx_array *covering_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
 {
     const cbx_array *inside = cbx_less_equal(ctx, distances(ctx, c, first, last), c->in[2]);
-    return cbx_astype(ctx, cbx_any(ctx, inside, CBX_AXIS(-1)), CBX_F64);
+    return cbx_astype(ctx, cbx_count_nonzero(ctx, inside, CBX_AXIS(-1)), CBX_F64);
 }
 
-/* Number of balls that cover each row, over k. */
-static cbx_array *density_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
+/* The same for all rows. */
+static cbx_array *covering(cbx_ctx *ctx, const cbx_metric_call *c, int reference)
 {
-    const cbx_array *inside = cbx_less_equal(ctx, distances(ctx, c, first, last), c->in[2]);
-    const cbx_array *count = cbx_astype(ctx, cbx_count_nonzero(ctx, inside, CBX_AXIS(-1)), CBX_F64);
-
-    return cbx_divide_scalar(ctx, count, c->parameters[0]);
-}
-
-static cbx_array *covered(cbx_ctx *ctx, const cbx_metric_call *c, int reference, cbx__rows_fn *f)
-{
-    cbx_array *in[4], *x = c->in[!reference];
+    cbx_array *in[4], *x = c->in[!reference], *counts;
     cbx_metric_call other = with_rows(c, in, c->in[reference], x);
 
     in[2] = radii(ctx, c, c->in[reference]);
     in[3] = NULL;
-    return cbx_mean(ctx, cbx__by_rows(ctx, &other, cbx_array_dim(x, 0), cbx_array_count(c->in[reference]), f), NULL);
+    counts = cbx__covering_balls(ctx, c, x, in[0], in[2]);
+    if (counts) return counts;
+    return cbx__by_rows(ctx, &other, cbx_array_dim(x, 0), cbx_array_count(in[0]), covering_rows);
 }
 
-static cbx_array *manifold_precision(cbx_ctx *ctx, const cbx_metric_call *c)
+static cbx_array *covered(cbx_ctx *ctx, const cbx_metric_call *c, int reference)
 {
-    return covered(ctx, c, REAL, covered_rows);
+    const cbx_array *some = cbx_greater_scalar(ctx, covering(ctx, c, reference), 0);
+    return cbx_mean(ctx, cbx_astype(ctx, some, CBX_F64), NULL);
 }
-static cbx_array *manifold_recall(cbx_ctx *ctx, const cbx_metric_call *c)
+
+static cbx_array *manifold_precision(cbx_ctx *ctx, const cbx_metric_call *c) { return covered(ctx, c, REAL); }
+static cbx_array *manifold_recall(cbx_ctx *ctx, const cbx_metric_call *c) { return covered(ctx, c, GENERATED); }
+
+/* Number of balls that cover a row, over k. */
+static cbx_array *density(cbx_ctx *ctx, const cbx_metric_call *c, int reference)
 {
-    return covered(ctx, c, GENERATED, covered_rows);
+    return cbx_mean(ctx, cbx_divide_scalar(ctx, covering(ctx, c, reference), c->parameters[0]), NULL);
 }
-static cbx_array *density_precision(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return covered(ctx, c, REAL, density_rows);
-}
-static cbx_array *density_recall(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    return covered(ctx, c, GENERATED, density_rows);
-}
+
+static cbx_array *density_precision(cbx_ctx *ctx, const cbx_metric_call *c) { return density(ctx, c, REAL); }
+static cbx_array *density_recall(cbx_ctx *ctx, const cbx_metric_call *c) { return density(ctx, c, GENERATED); }
 
 static cbx_array *min_of_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
 {
@@ -237,6 +233,9 @@ static cbx_array *min_of_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t fir
 /* Squared distances of generated rows to the nearest real one. */
 static cbx_array *nearest(cbx_ctx *ctx, const cbx_metric_call *c)
 {
+    cbx_array *squares = cbx__kth_squares(ctx, c, c->in[GENERATED], c->in[REAL], 0);
+
+    if (squares) return squares;
     return cbx__by_rows(ctx, c, cbx_array_dim(c->in[GENERATED], 0), cbx_array_count(c->in[REAL]), min_of_rows);
 }
 

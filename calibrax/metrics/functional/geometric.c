@@ -13,12 +13,12 @@ static cbx_array *chamfer(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *directed_hausdorff(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    return cbx_max(ctx, cbx__nearest_distance(ctx, c, c->in[0], c->in[1]), NULL);
+    return cbx__farthest_nearest(ctx, c, c->in[0], c->in[1]);
 }
 
 static cbx_array *hausdorff(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *back = cbx_max(ctx, cbx__nearest_distance(ctx, c, c->in[1], c->in[0]), NULL);
+    const cbx_array *back = cbx__farthest_nearest(ctx, c, c->in[1], c->in[0]);
     return cbx_maximum(ctx, directed_hausdorff(ctx, c), back);
 }
 
