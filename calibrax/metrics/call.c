@@ -230,7 +230,7 @@ static bool have_data(cbx_ctx *ctx, size_t n, cbx_array *const *all)
 }
 
 /* With a mask the values of items that it leaves out do not count. */
-static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *all)
+static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *all, double *largest)
 {
     cbx_array *in[CBX_METRIC_MAX_OPERANDS];
 
@@ -249,7 +249,7 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
         return false;
     }
     for (size_t i = 0; i < b->nin; i++)
-        if (in[i] && !cbx__metric_check_values(ctx, b->metric, i, in[i])) return false;
+        if (in[i] && !cbx__metric_check_values(ctx, b->metric, i, in[i], &largest[i])) return false;
     return true;
 }
 
@@ -279,14 +279,8 @@ static bool resolve_classes(cbx_ctx *ctx, cbx__checked *c)
         return false;
     }
     for (size_t i = 0; i < c->bound.nin; i++) {
-        const size_t mark = cbx__mark(ctx);
         if (!c->all[i] || m->operands[i].kind != CBX_OPERAND_LABELS) continue;
-        const cbx_array *labels = c->all[i];
-        if (c->bound.has_mask) /* what it leaves out may hold anything */
-            labels = cbx_where(ctx, cbx_astype(ctx, c->all[c->bound.nin], CBX_BOOL), labels,
-                               cbx_weak(ctx, labels, cbx_int(0)));
-        const double x = cbx__metric_element(cbx_max(ctx, labels, NULL), 0);
-        cbx__tidy_list(ctx, mark, 0, NULL);
+        const double x = c->largest[i];
         if (c->bound.parameters[p] > 0 && x >= c->bound.parameters[p]) {
             cbx__refuse(ctx, CBX_EDOM, "%s: '%s' has label %.0f, '%s' is %.0f", m->name, m->operands[i].name, x,
                         m->parameters[p].name, c->bound.parameters[p]);
@@ -319,7 +313,7 @@ bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, c
     }
     out->n = gather(&out->bound, in, options, out->all);
     out->data = have_data(ctx, out->n, out->all);
-    if (out->data && !check_values(ctx, &out->bound, out->all)) return false;
+    if (out->data && !check_values(ctx, &out->bound, out->all, out->largest)) return false;
     if (!resolve_classes(ctx, out)) return false;
     if (out->data) return true;
     if (m->flags & CBX_METRIC_DATA_SHAPED)

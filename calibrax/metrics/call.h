@@ -26,7 +26,8 @@ typedef struct cbx__checked {
     cbx__bound bound;
     cbx_array *all[CBX_METRIC_MAX_OPERANDS + 2];
     size_t n;
-    bool data; /* values are known */
+    bool data;                               /* values are known */
+    double largest[CBX_METRIC_MAX_OPERANDS]; /* label that counts, of operands of labels with data; else 0 */
 } cbx__checked;
 /** False, with a failure recorded, where something is not legal. */
 bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,

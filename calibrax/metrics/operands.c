@@ -1,6 +1,7 @@
 /* What the operands of metrics may be: a rule for each kind. */
 #include <stdio.h>
 
+#include "calibrax/array/kernels/fold.h"
 #include "calibrax/array/scope_internal.h"
 #include "calibrax/metrics/internal.h"
 
@@ -203,43 +204,127 @@ static void refuse_value(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, c
                 names[m->operands[i].kind].text);
 }
 
+/* What the checks need of an operand; NaN where it holds one. */
+typedef struct survey {
+    double low, high;
+    double sum; /* of the row whose sum is farthest from 1 */
+    size_t row;
+} survey;
+
+static void include_sum(survey *s, double sum, size_t row)
+{
+    if (row && !(fabs(sum - 1) > fabs(s->sum - 1)) && !isnan(sum)) return;
+    s->sum = sum;
+    s->row = row;
+}
+
+/* float64 that lies together, in one pass; length: of the rows that are summed, 0: none are. */
+static void survey_numbers(const double *x, size_t n, size_t length, survey *out)
+{
+    enum { BLOCK = 2048 };
+    const cbx__fold *k = cbx__fold_get(cbx_isa_best());
+    size_t in_row = 0, row = 0;
+    double sum = 0;
+
+    for (size_t at = 0; at < n; at += BLOCK) {
+        const size_t count = n - at < BLOCK ? n - at : BLOCK;
+        const double low = k->run_min_f64(x + at, count), high = k->run_max_f64(x + at, count);
+        if (at == 0 || low < out->low || isnan(low)) out->low = low;
+        if (at == 0 || high > out->high || isnan(high)) out->high = high;
+        for (size_t i = 0; length && i < count;) {
+            const size_t some = count - i < length - in_row ? count - i : length - in_row;
+            sum += some < 16 ? 0 : k->run_sum_f64(x + at + i, some);
+            for (size_t j = 0; some < 16 && j < some; j++) sum += x[at + i + j];
+            i += some;
+            if ((in_row += some) < length) continue;
+            include_sum(out, sum, row++);
+            sum = 0;
+            in_row = 0;
+        }
+        if (isnan(low)) return;
+    }
+}
+
+static void survey_integers(const int64_t *x, size_t n, survey *out)
+{
+    enum { BLOCK = 2048 };
+    const cbx__fold *k = cbx__fold_get(cbx_isa_best());
+    int64_t low = INT64_MAX, high = INT64_MIN;
+
+    for (size_t at = 0; at < n; at += BLOCK) {
+        const size_t count = n - at < BLOCK ? n - at : BLOCK;
+        const int64_t a = k->run_min_i64(x + at, count), b = k->run_max_i64(x + at, count);
+        if (a < low) low = a;
+        if (b > high) high = b;
+    }
+    out->low = (double)low;
+    out->high = (double)high;
+}
+
+static void survey_array(cbx_ctx *ctx, const cbx_array *x, sum_rule rule, survey *out)
+{
+    const size_t n = cbx_array_count(x), last = cbx_array_ndim(x) ? cbx_array_dim(x, -1 + cbx_array_ndim(x)) : 1;
+    const bool flat = cbx_array_is_contiguous(x) && cbx_array_device(x).kind == CBX_DEVICE_CPU;
+    const cbx_array *sums, *off;
+
+    if (flat && cbx_array_dtype(x) == CBX_F64) {
+        survey_numbers(cbx_array_data(x), n, rule == NO_SUM ? 0 : rule == SUM_OF_ALL ? n : last, out);
+        return;
+    }
+    if (flat && cbx_array_dtype(x) == CBX_I64 && rule == NO_SUM) {
+        survey_integers(cbx_array_data(x), n, out);
+        return;
+    }
+    out->low = cbx__metric_element(cbx_min(ctx, x, NULL), 0);
+    out->high = cbx__metric_element(cbx_max(ctx, x, NULL), 0);
+    if (rule == NO_SUM) return;
+    sums = cbx_sum(ctx, cbx_astype(ctx, x, CBX_F64), rule == SUM_OF_ROWS ? CBX_AXIS(-1) : NULL);
+    off = cbx_abs(ctx, cbx_subtract_scalar(ctx, sums, 1));
+    out->row = (size_t)cbx__metric_element(cbx_argmax(ctx, off, NULL), 0);
+    out->sum = cbx__metric_element(sums, out->row);
+}
+
 /* Sums must be 1 up to the rounding of so many additions of numbers in the operand's dtype. */
-static bool check_sums(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)
+static bool check_sums(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x, const survey *s)
 {
     const bool rows = rules[m->operands[i].kind].sum == SUM_OF_ROWS;
     const double tolerance = cbx_array_dtype(x) == CBX_F32 ? 1e-3 : 1e-6;
-    const cbx_array *sums = cbx_sum(ctx, cbx_astype(ctx, x, CBX_F64), rows ? CBX_AXIS(-1) : NULL);
-    const cbx_array *off = cbx_abs(ctx, cbx_subtract_scalar(ctx, sums, 1));
-    const size_t worst = (size_t)cbx__metric_element(cbx_argmax(ctx, off, NULL), 0);
     char where[32] = "", value[CBX_FORMAT_SIZE];
 
-    if (cbx__metric_element(off, worst) <= tolerance) return true;
-    if (rows) snprintf(where, sizeof where, "[%zu]", worst);
+    if (fabs(s->sum - 1) <= tolerance) return true;
+    if (rows) snprintf(where, sizeof where, "[%zu]", s->row);
     cbx__refuse(ctx, CBX_EDOM, "%s: the sum of '%s'%s is %s, not 1: divide by it", m->name, m->operands[i].name, where,
-                cbx_format_double(cbx__metric_element(sums, worst), value));
+                cbx_format_double(s->sum, value));
     return false;
 }
 
-bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)
+/* True of 0 and 1 alone; numbers between them are refused. */
+static bool check_binary(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)
+{
+    const cbx_array *whole = cbx_equal(ctx, x, cbx_floor(ctx, x));
+
+    if (cbx__metric_element(cbx_all(ctx, whole, NULL), 0) != 0) return true;
+    cbx__refuse(ctx, CBX_EDOM, "%s: '%s' must be %s", m->name, m->operands[i].name, names[CBX_OPERAND_BINARY].text);
+    return false;
+}
+
+bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x, double *largest)
 {
     const value_rule *r = &rules[m->operands[i].kind];
     const size_t mark = cbx__mark(ctx);
+    survey s = { 0, 1, 1, 0 };
     bool fine;
 
+    *largest = 0;
     if (isnan(r->low) || cbx_array_count(x) == 0) return true;
-    fine = cbx_array_dtype(x) == CBX_BOOL || (cbx__metric_element(cbx_min(ctx, x, NULL), 0) >= r->low &&
-                                              cbx__metric_element(cbx_max(ctx, x, NULL), 0) <= r->high);
-    if (fine && m->operands[i].kind == CBX_OPERAND_BINARY && cbx_dtype_kind(cbx_array_dtype(x)) == CBX_KIND_FLOAT) {
-        const cbx_array *whole = cbx_equal(ctx, x, cbx_floor(ctx, x));
-        if (cbx__metric_element(cbx_all(ctx, whole, NULL), 0) == 0) {
-            cbx__refuse(ctx, CBX_EDOM, "%s: '%s' must be %s", m->name, m->operands[i].name,
-                        names[m->operands[i].kind].text);
-            cbx__tidy_list(ctx, mark, 0, NULL);
-            return false;
-        }
-    }
+    if (cbx_array_dtype(x) != CBX_BOOL || r->sum || m->operands[i].kind == CBX_OPERAND_LABELS)
+        survey_array(ctx, x, r->sum, &s);
+    *largest = s.high;
+    fine = s.low >= r->low && s.high <= r->high;
     if (!fine) refuse_value(ctx, m, i, x);
-    if (fine && r->sum) fine = check_sums(ctx, m, i, x);
+    if (fine && m->operands[i].kind == CBX_OPERAND_BINARY && cbx_dtype_kind(cbx_array_dtype(x)) == CBX_KIND_FLOAT)
+        fine = check_binary(ctx, m, i, x);
+    if (fine && r->sum) fine = check_sums(ctx, m, i, x, &s);
     cbx__tidy_list(ctx, mark, 0, NULL);
     return fine;
 }

@@ -200,7 +200,8 @@ static cbx_array *softmax_cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
     .domain = "classification", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
 #define COUNTS(low_, parts_, finish_) CLASSIFICATION(HIGHER, low_, 1), FROM_COUNTS(parts_, finish_)
 #define FROM_COUNTS(parts_, finish_)                                                                                   \
-    .operands = LABELS, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_SCORES, .parts = parts_, .finish = finish_
+    .operands = LABELS, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_SCORES | CBX_METRIC_EAGER, .parts = parts_,          \
+    .finish = finish_
 #define BY_CLASS .parameters = { CBX__AVERAGE, CBX__NUM_CLASSES }
 #define AVERAGES                                                                                                       \
     "binary needs labels 0 and 1. Classes that occur neither among predictions nor targets do not count. A division "  \

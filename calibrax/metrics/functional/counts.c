@@ -7,9 +7,48 @@ size_t cbx__num_classes(const cbx_metric_call *call)
     return (size_t)call->parameters[n - 1];
 }
 
+/* Its elements in order: where they are, or copied to h; NULL: recorded. */
+static const int64_t *labels_of(cbx_ctx *ctx, const cbx_array *x, cbx__host *h)
+{
+    if (cbx_array_is_contiguous(x) && cbx_array_device(x).kind == CBX_DEVICE_CPU) return cbx_array_data(x);
+    return cbx__host_read(ctx, x, h) ? h->data : NULL;
+}
+
+/* Items of equal labels would wait for each other's count: small tables are kept four times. */
+static cbx_array *count_pairs(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, size_t rows,
+                              const cbx_array *b, size_t columns)
+{
+    enum { SMALL = 1 << 10 };
+    const size_t n = cbx_array_count(a), size = rows * columns, copies = size <= SMALL ? 4 : 1;
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    uint64_t *counts = cbx_mem_calloc(al, size * copies, sizeof *counts);
+    cbx__host ha = { 0 }, hb = { 0 };
+    const int64_t *x = labels_of(ctx, a, &ha), *y = labels_of(ctx, b, &hb);
+    cbx_array *out;
+
+    if (!counts || !x || !y) {
+        out = cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for the counts of %zu pairs of labels", call->metric->name,
+                          size);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            if ((uint64_t)x[i] < rows && (uint64_t)y[i] < columns)
+                counts[(i & (copies - 1)) * size + (size_t)x[i] * columns + (size_t)y[i]]++;
+        for (size_t i = size; i < size * copies; i++) counts[i % size] += counts[i];
+        const cbx_array_desc d = { .dtype = CBX_U64, .ndim = 2, .shape = { rows, columns } };
+        out = cbx_astype(ctx, cbx_asarray(ctx, &d, counts), CBX_F64);
+    }
+    cbx__host_free(ctx, &ha);
+    cbx__host_free(ctx, &hb);
+    cbx_mem_free(al, counts, size * copies * sizeof *counts);
+    return out;
+}
+
 cbx_array *cbx__pair_counts(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, size_t rows,
                             const cbx_array *b, size_t columns)
 {
+    const bool plain = !call->weights && cbx_array_dtype(a) == CBX_I64 && cbx_array_dtype(b) == CBX_I64;
+
+    if (plain && cbx__metric_has_data(ctx, call)) return count_pairs(ctx, call, a, rows, b, columns);
     const ptrdiff_t shape[] = { (ptrdiff_t)rows, (ptrdiff_t)columns };
     const cbx_array *pairs = cbx_add(ctx, cbx_multiply(ctx, a, cbx_weak(ctx, a, cbx_int((int64_t)columns))), b);
     const cbx_array *w = call->weights ? cbx_flatten(ctx, call->weights) : NULL;
