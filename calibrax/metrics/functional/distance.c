@@ -22,26 +22,32 @@ static cbx_array *chebyshev(cbx_ctx *ctx, const cbx_metric_call *c)
 static cbx_array *minkowski(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const double p = c->parameters[0];
-    const cbx_array *e = cbx_abs(ctx, difference(ctx, c)), *sum;
+    const cbx_array *e, *sum;
 
-    if (isinf(p)) return cbx_max(ctx, e, CBX_AXIS(-1));
+    if (isinf(p)) return chebyshev(ctx, c);
+    if (p == 1) return manhattan(ctx, c);
+    if (p == 2) return euclidean(ctx, c);
+    e = cbx_abs(ctx, difference(ctx, c));
     sum = cbx_sum(ctx, cbx_pow_scalar(ctx, e, p), CBX_AXIS(-1));
     return cbx_pow_scalar(ctx, sum, 1 / p);
 }
 
-/* Norms and the inner product are of vectors divided by their largest element: no overflow, and no underflow to 0. */
+/*
+ * Of vectors times the reciprocal of their largest element: no overflow, and no underflow to 0.  The reciprocal of what is
+ * smaller than 2^-1021 would be infinite; that of 2^-1021 still makes its squares normal.
+ */
 static cbx_array *cosine(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *unit[2], *dot;
+    const cbx_array *x[2], *squares[2], *dot;
 
     for (int i = 0; i < 2; i++) {
-        const cbx_array *x = c->in[i], *one = cbx__number(ctx, 1);
-        const cbx_array *largest = cbx_max(ctx, cbx_abs(ctx, cbx_stop_gradient(ctx, x)), CBX_AXIS_KEEP(-1));
-        const cbx_array *scaled = cbx_divide(ctx, x, cbx_where(ctx, cbx_equal_scalar(ctx, largest, 0), one, largest));
-        const cbx_array *norm = cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, scaled), CBX_AXIS_KEEP(-1)));
-        unit[i] = cbx__ratio_or(ctx, scaled, norm, 0);
+        const cbx_array *largest = cbx_max(ctx, cbx_abs(ctx, cbx_stop_gradient(ctx, c->in[i])), CBX_AXIS_KEEP(-1));
+        const cbx_array *factor = cbx_reciprocal(ctx, cbx_maximum_scalar(ctx, largest, 0x1p-1021));
+        x[i] = cbx_multiply(ctx, c->in[i], factor);
+        squares[i] = cbx_sum(ctx, cbx_square(ctx, x[i]), CBX_AXIS(-1));
     }
-    dot = cbx_sum(ctx, cbx_multiply(ctx, unit[0], unit[1]), CBX_AXIS(-1));
+    dot = cbx_sum(ctx, cbx_multiply(ctx, x[0], x[1]), CBX_AXIS(-1));
+    dot = cbx__ratio_or(ctx, dot, cbx__root(ctx, cbx_multiply(ctx, squares[0], squares[1])), 0);
     return cbx_subtract(ctx, cbx__number(ctx, 1), dot);
 }
 

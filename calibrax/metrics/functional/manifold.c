@@ -18,13 +18,24 @@ static bool definite(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, const cbx
     return false;
 }
 
-/* With a = L L^T the eigenvalues of a^-1 b are those of L^-1 b L^-T. */
+/* Whether Cholesky's factor of matrix i exists; where it does not, eigenvalues show why. */
+static bool has_factor(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
+{
+    cbx_scope scope;
+
+    if (!cbx__metric_has_data(ctx, c)) return true;
+    cbx_scope_open(ctx, &scope);
+    (void)cbx_cholesky(ctx, c->in[i], false);
+    return !cbx_scope_close(&scope, NULL) || definite(ctx, c, i, cbx_eigvalsh(ctx, c->in[i]));
+}
+
+/* With a = L L^T the eigenvalues of a^-1 b are those of L^-1 b L^-T.  */
 static cbx_array *affine_invariant(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *l, *half, *ratios;
 
     if (!cbx__metric_symmetric(ctx, c, 0) || !cbx__metric_symmetric(ctx, c, 1)) return cbx__array_failed();
-    if (cbx__metric_has_data(ctx, c) && !definite(ctx, c, 0, cbx_eigvalsh(ctx, c->in[0]))) return cbx__array_failed();
+    if (!has_factor(ctx, c, 0)) return cbx__array_failed();
     l = cbx_cholesky(ctx, c->in[0], false);
     half = cbx_triangular_solve(ctx, l, c->in[1], CBX_TRIANGLE_LOWER);
     ratios = cbx_eigvalsh(ctx, cbx_triangular_solve(ctx, l, cbx_matrix_transpose(ctx, half), CBX_TRIANGLE_LOWER));
