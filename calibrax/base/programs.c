@@ -33,7 +33,7 @@ typedef struct tool_spec {
     }
 #define PYTHON_PLACES                                                                                                  \
     {                                                                                                                  \
-        "../share/calibrax/workers/python", "../../share/calibrax/workers/python", "../../../../workers/python",       \
+        ".", "../share/calibrax/workers/python", "../../share/calibrax/workers/python", "../../../../workers/python",  \
             "../../workers/python", "../../../workers/python", "tools", "../../../share/calibrax/workers/python"       \
     }
 

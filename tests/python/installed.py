@@ -78,8 +78,9 @@ class Installed(unittest.TestCase):
             self.assertTrue(os.path.exists(os.path.join(folder, program)))
             done = subprocess.run(start, capture_output=True, text=True)
             self.assertIn(cx.__version__, done.stdout, done.stderr)
-        done = subprocess.run([os.path.join(folder, "calibrax"), "run", "--data", "kept", "-n", "2", "--", "true"], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        for what in (["--", "true"], ["--module", "work.py:work"]):
+            done = subprocess.run([os.path.join(folder, "calibrax"), "run", "--data", "kept", "-n", "2", *what], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_store_and_a_check(self):
         with cx.Store("runs") as store:

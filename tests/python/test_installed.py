@@ -20,9 +20,8 @@ def lay_out(folder: str, extension: str) -> str:
     build = os.path.dirname(os.path.dirname(package))
     site = os.path.join(folder, "lib", "python3", "site-packages")
     tools = os.path.join(site, "calibrax_c", "tools")
-    os.makedirs(tools)
-    for name in ("__init__.py", "_records.py", "_values.py", "_core.abi3.so"):
-        shutil.copy(os.path.join(package, name), os.path.join(site, "calibrax_c"))
+    shutil.copytree(package, os.path.join(site, "calibrax_c"), ignore=shutil.ignore_patterns("*.p", "__pycache__"))
+    os.mkdir(tools)
     for name in ("launcher/nperf-launch", "nperf/nperf", "calibrax/calibrax", "workers/nperf-worker"):
         shutil.copy(os.path.join(build, "programs", name), tools)
     shutil.copy(os.path.join(build, "libcalibrax.so.0"), tools)
