@@ -8,8 +8,8 @@
 #include "calibrax/array/trace/trace.h"
 
 /*
- * Operands on another device than the CPU, one of them at least: all on one, and the backend
- * computes there.
+ * Operands on another device than the CPU, one of them at least: on one alone, and the backend
+ * computes there.  Operands on the CPU go along.
  */
 static cbx_status devices_check(const cbx_backend *b, const cbx_op *op, const cbx_array *const *in, cbx_err *err)
 {
@@ -17,7 +17,7 @@ static cbx_status devices_check(const cbx_backend *b, const cbx_op *op, const cb
     char here[32], there[32];
 
     for (size_t i = 0; i < op->nin; i++) {
-        if (in[i]->flags & CBX__ABSTRACT) continue;
+        if (!(in[i]->flags & CBX__ELSEWHERE)) continue;
         if (!first) first = in[i];
         if (!cbx_device_id_equal(first->device, in[i]->device))
             return cbx_fail(err, CBX_EINVAL, "operands of '%s' are on %s and on %s: bring them to one with 'to_device'",

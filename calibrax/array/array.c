@@ -209,6 +209,7 @@ cbx_status cbx__array_view(cbx_ctx *ctx, const cbx_array *base, const cbx_array_
     if (st) return st;
     a->flags |= base->flags & (CBX__ABSTRACT | CBX__ELSEWHERE);
     a->device = base->device;
+    a->memory = base->memory;
     a->trace = base->trace;
     a->value = UINT32_MAX; /* of no number there: such a view is recorded by primitives alone */
     a->data = a->count ? (char *)base->data + offset * (ptrdiff_t)cbx__dtype_size(desc->dtype) : base->data;
@@ -234,6 +235,12 @@ void cbx__array_set_device(cbx_array *a, cbx_device_id device)
 
     a->device = device;
     a->flags = elsewhere ? a->flags | CBX__ELSEWHERE : a->flags & ~(unsigned)CBX__ELSEWHERE;
+}
+
+void cbx__array_set_memory(cbx_array *a, const cbx__memory *m)
+{
+    cbx__array_set_device(a, m->device);
+    a->memory = m;
 }
 
 cbx_status cbx__array_here(const char *what, const cbx_array *a, cbx_err *err)
@@ -268,6 +275,72 @@ void *cbx_array_data_mut(cbx_array *a) { return a->data; }
 bool cbx_array_is_abstract(const cbx_array *a) { return a->flags & CBX__ABSTRACT; }
 bool cbx_array_is_failed(const cbx_array *a) { return !a || (a->flags & CBX__FAILED); }
 
+/* Bytes below and above the first element that elements lie in. */
+static void reach(const cbx_array *a, size_t *below, size_t *above)
+{
+    const size_t size = cbx__dtype_size(a->desc.dtype);
+
+    *below = 0;
+    *above = size;
+    for (int i = 0; i < a->desc.ndim; i++) {
+        const ptrdiff_t by = (ptrdiff_t)(a->desc.shape[i] - 1) * a->strides[i];
+        if (by < 0)
+            *below += (size_t)-by * size;
+        else
+            *above += (size_t)by * size;
+    }
+}
+
+/* All elements of an array on another device; where they have gaps, with these, to be packed here. */
+static cbx_status read_elsewhere(const cbx_array *a, void *dst, cbx_err *err)
+{
+    const cbx_allocator *al = &a->al;
+    struct cbx_array here = *a;
+    size_t below, above;
+    cbx_status st;
+
+    if (!a->memory) return cbx__array_here("array_read", a, err);
+    if (a->count == 0) return CBX_OK;
+    if (a->flags & CBX__CONTIGUOUS) return a->memory->read(a->memory, dst, a->data, cbx_array_bytes(a), err);
+    reach(a, &below, &above);
+    char *copy = cbx_mem_alloc(al, below + above);
+    if (!copy) return cbx_fail_nomem(err, "the elements of an array on another device");
+    st = a->memory->read(a->memory, copy, (const char *)a->data - below, below + above, err);
+    here.data = copy + below;
+    if (!st) cbx__array_pack(&here, 0, a->count, dst);
+    cbx_mem_free(al, copy, below + above);
+    return st;
+}
+
+cbx_status cbx__array_fetch(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
+{
+    cbx_array *copy = NULL;
+    cbx_status st;
+
+    if (!(a->flags & CBX__ELSEWHERE)) {
+        *out = cbx_array_ref(a);
+        return CBX_OK;
+    }
+    st = cbx_array_create(ctx, &a->desc, &copy, err);
+    if (!st) st = read_elsewhere(a, copy->data, err);
+    if (st)
+        cbx_array_free(copy);
+    else
+        *out = copy;
+    return st;
+}
+
+cbx_status cbx__array_bring(cbx_ctx *ctx, cbx_array **a, cbx_err *err)
+{
+    cbx_array *there = *a;
+    cbx_status st;
+
+    if (!(there->flags & CBX__ELSEWHERE)) return CBX_OK;
+    st = cbx__array_fetch(ctx, there, a, err);
+    if (!st) cbx_array_free(there);
+    return st;
+}
+
 cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *err)
 {
     char text[160];
@@ -280,9 +353,9 @@ cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *
     if (bytes != cbx_array_bytes(a))
         return cbx_fail(err, CBX_ESHAPE, "%s has %zu bytes, the buffer %zu",
                         cbx_array_desc_text(&a->desc, text, sizeof text), cbx_array_bytes(a), bytes);
-    cbx_status st = cbx__array_here("array_read", a, err);
-    if (!st) cbx__array_pack(a, 0, a->count, dst);
-    return st;
+    if (a->flags & CBX__ELSEWHERE) return read_elsewhere(a, dst, err);
+    cbx__array_pack(a, 0, a->count, dst);
+    return CBX_OK;
 }
 
 void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)

@@ -16,7 +16,7 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_BACKEND_ABI 4u
+#define CBX_BACKEND_ABI 5u
 
 typedef struct cbx_backend cbx_backend;
 struct cbx__graph;       /* calibrax/array/trace/graph.h */
@@ -68,6 +68,15 @@ struct cbx_backend {
      * caller's.  NULL: not known. */
     cbx_status (*cost)(const cbx_backend *self, cbx_ctx *ctx, const void *executable, struct cbx_cost_program *out,
                        cbx_err *err);
+    /**
+     * A copy of an array with data in the memory of another device, which is not the CPU; *out is the
+     * caller's, written on success only.  NULL: there is no way there.
+     */
+    cbx_status (*to_device)(const cbx_backend *self, cbx_ctx *ctx, const cbx_array *x, cbx_device_id device,
+                            cbx_array **out, cbx_err *err);
+    /** Says that the elements of an array of foreign memory, which nobody else has yet, are on a device
+     * other than the CPU.  NULL where to_device is. */
+    cbx_status (*adopt)(const cbx_backend *self, cbx_ctx *ctx, cbx_array *x, cbx_device_id device, cbx_err *err);
 };
 
 /** Plain strided C, the definition of right answers. */

@@ -37,6 +37,7 @@ cbx_array *cbx__handle_get(cbx_ctx *ctx, bool inlined, size_t bytes)
     a->data = NULL;
     a->trace = 0;
     a->device = (cbx_device_id){ CBX_DEVICE_CPU, 0 };
+    a->memory = NULL;
     if (inlined) {
         a->data = (char *)a + (((uintptr_t)(a + 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - (uintptr_t)a);
         CBX__POISON((char *)a->data + bytes, CBX__INLINE_BYTES - bytes);

@@ -21,6 +21,18 @@ enum {
  * which the context re-uses. */
 #define CBX__INLINE_BYTES ((size_t)256)
 
+/**
+ * Memory of a device that is not the CPU.  It lives until the process ends; calls are safe from any
+ * thread.
+ */
+typedef struct cbx__memory {
+    cbx_device_id device;
+    /** Copies bytes to the CPU, after all that was queued before. */
+    cbx_status (*read)(const struct cbx__memory *m, void *to, const void *from, size_t bytes, cbx_err *err);
+    /** Until nothing that was queued, by whomever, uses the memory any more. */
+    cbx_status (*wait)(const struct cbx__memory *m, cbx_err *err);
+} cbx__memory;
+
 struct cbx_array {
     atomic_size_t refs;
     unsigned flags;
@@ -31,6 +43,7 @@ struct cbx_array {
     uint64_t trace; /* where it was made, if it is abstract; 0: in none */
     uint32_t value; /* its number there */
     cbx_device_id device;
+    const cbx__memory *memory; /* NULL: the CPU's, or a device's that cannot be read */
     cbx_allocator al;
     cbx_array *base; /* the handle whose elements a view shows; NULL: none */
     cbx_pool *pool;  /* NULL: wrapped memory, or a view */
@@ -88,6 +101,13 @@ cbx_status cbx__array_view(cbx_ctx *ctx, const cbx_array *base, const cbx_array_
 
 /** Records the device of an array that a backend has made, before anyone else has the handle. */
 void cbx__array_set_device(cbx_array *a, cbx_device_id device);
+/** The same of one whose elements are in the memory of a device. */
+void cbx__array_set_memory(cbx_array *a, const cbx__memory *m);
+/** The array itself if its elements are on the CPU, else a row-major copy there; the caller frees.
+ * @return CBX_OK; CBX_EUNSUPPORTED (memory that cannot be read); CBX_ENOMEM; what the device returns */
+cbx_status cbx__array_fetch(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);
+/** The same in place: the caller's reference becomes one to the copy. */
+cbx_status cbx__array_bring(cbx_ctx *ctx, cbx_array **a, cbx_err *err);
 /** CBX_EUNSUPPORTED, with the remedy, unless the elements are on the CPU. */
 cbx_status cbx__array_here(const char *what, const cbx_array *a, cbx_err *err);
 

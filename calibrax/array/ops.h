@@ -86,8 +86,8 @@ CBX_API void cbx_meshgrid(cbx_ctx *ctx, size_t n, const cbx_array *const *in, bo
 CBX_API cbx_array *cbx_astype(cbx_ctx *ctx, const cbx_array *x, cbx_dtype dtype);
 /** A row-major array of its own. */
 CBX_API cbx_array *cbx_copy(cbx_ctx *ctx, const cbx_array *x);
-/** x on a device: x itself if it is there.  CBX_EUNAVAILABLE where the context's backend has no way
- * to another one. */
+/** x on a device: x itself if it is there, else a copy.  CBX_EUNAVAILABLE where there is no such
+ * device, or the context's backend has no way there; CBX_EINVAL of an abstract one. */
 CBX_API cbx_array *cbx_to_device(cbx_ctx *ctx, const cbx_array *x, cbx_device_id device);
 
 /* ---- element by element ---- */

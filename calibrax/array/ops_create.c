@@ -252,12 +252,22 @@ cbx_array *cbx_astype(cbx_ctx *ctx, const cbx_array *x, cbx_dtype dtype)
 
 cbx_array *cbx_to_device(cbx_ctx *ctx, const cbx_array *x, cbx_device_id device)
 {
+    const cbx_backend *b = cbx_ctx_backend(ctx);
+    const bool back = device.kind == CBX_DEVICE_CPU && device.index == 0;
     char from[32], to[32];
+    cbx_err err = CBX_ERR_INIT;
+    cbx_array *out = NULL;
+    cbx_status st;
 
     if (cbx__unusable(ctx, "to_device", 1, &x)) return cbx__array_failed();
     if (cbx_device_id_equal(x->device, device)) return cbx__same(ctx, x);
-    return cbx__refuse(ctx, CBX_EUNAVAILABLE, "the backend '%s' has no way from %s to %s", cbx_ctx_backend(ctx)->name,
-                       cbx_device_id_text(x->device, from, sizeof from), cbx_device_id_text(device, to, sizeof to));
+    if (cbx_array_is_abstract(x))
+        return cbx__refuse(ctx, CBX_EINVAL, "'to_device' of a traced array: move the operands before the call");
+    if (back ? !x->memory : !b->to_device)
+        return cbx__refuse(ctx, CBX_EUNAVAILABLE, "the backend '%s' has no way from %s to %s", b->name,
+                           cbx_device_id_text(x->device, from, sizeof from), cbx_device_id_text(device, to, sizeof to));
+    st = back ? cbx__array_fetch(ctx, x, &out, &err) : b->to_device(b, ctx, x, device, &out, &err);
+    return st ? cbx__refuse(ctx, st, "%s", err.message) : cbx_scope_hold(ctx, out);
 }
 
 cbx_array *cbx_copy(cbx_ctx *ctx, const cbx_array *x) { return cbx__apply1(ctx, CBX_PRIM_COPY, x, NULL); }

@@ -214,9 +214,10 @@ cbx_array *cbx_random_gamma(cbx_ctx *ctx, const cbx_array *key, const cbx_array 
 static bool holds(cbx_ctx *ctx, const cbx_array *x, const cbx_array *condition, const char *words)
 {
     const cbx_array *all = cbx_all(ctx, condition, NULL);
+    bool is = false;
 
     if (cbx_array_is_failed(all)) return false;
-    if (cbx_array_is_abstract(all) || *(const bool *)all->data) return true;
+    if (cbx_array_is_abstract(all) || (!cbx_array_read(all, &is, sizeof is, NULL) && is)) return true;
     cbx__refuse_of(ctx, x, CBX_EDOM, "%s", words);
     return false;
 }

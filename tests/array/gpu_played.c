@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "calibrax/array/internal.h"
 #include "calibrax/array/jit/llvm.h"
@@ -14,7 +15,7 @@
 
 /* ---- the played device ---- */
 
-static size_t launches, open_count, fail_after = SIZE_MAX;
+static size_t launches, uploads, open_count, fail_after = SIZE_MAX;
 
 static cbx_status may_fail(cbx_err *err)
 {
@@ -23,33 +24,78 @@ static cbx_status may_fail(cbx_err *err)
     return cbx_fail(err, CBX_ENOMEM, "the played device fails");
 }
 
+/* Pages of their own, closed to the host but while a call of the device runs. */
+typedef struct block {
+    char *p;
+    size_t bytes; /* of pages */
+} block;
+
+enum { PAGE = 4096 };
+static block blocks[1024];
+
+static void reach(int rights)
+{
+    for (size_t i = 0; i < CBX_LEN(blocks); i++)
+        if (blocks[i].p && mprotect(blocks[i].p, blocks[i].bytes, rights)) abort();
+}
+static void open_memory(void) { reach(PROT_READ | PROT_WRITE); }
+static void close_memory(void) { reach(PROT_NONE); }
+
 static cbx_status played_alloc(cbx__gpu *g, size_t bytes, void **out, cbx_err *err)
 {
     const cbx_status st = may_fail(err);
+    size_t i = 0;
 
     (void)g;
     if (st) return st;
-    *out = malloc(bytes + 1);
-    CHECK(*out, "memory");
-    memset(*out, 0xa5, bytes);
+    while (i < CBX_LEN(blocks) && blocks[i].p) i++;
+    CHECK_GT(CBX_LEN(blocks), i, "blocks of the played device");
+    blocks[i].bytes = (bytes + PAGE) / PAGE * PAGE;
+    blocks[i].p = mmap(NULL, blocks[i].bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(blocks[i].p != MAP_FAILED, "memory");
+    memset(blocks[i].p, 0xa5, blocks[i].bytes);
+    CHECK(mprotect(blocks[i].p, blocks[i].bytes, PROT_NONE) == 0, "memory");
+    *out = blocks[i].p;
     open_count++;
     return CBX_OK;
 }
 
 static void played_free(cbx__gpu *g, void *p)
 {
+    size_t i = 0;
+
     (void)g;
-    open_count -= p != NULL;
-    free(p);
+    if (!p) return;
+    while (i < CBX_LEN(blocks) && blocks[i].p != p) i++;
+    CHECK_GT(CBX_LEN(blocks), i, "a block of the played device");
+    munmap(p, blocks[i].bytes);
+    blocks[i].p = NULL;
+    open_count--;
 }
 
-static cbx_status played_copy(cbx__gpu *g, void *to, const void *from, size_t bytes, cbx_err *err)
+static cbx_status played_upload(cbx__gpu *g, void *to, const void *from, size_t bytes, cbx_err *err)
 {
     const cbx_status st = may_fail(err);
 
     (void)g;
-    if (!st) memcpy(to, from, bytes);
-    return st;
+    if (st) return st;
+    open_memory();
+    memcpy(to, from, bytes);
+    close_memory();
+    uploads++;
+    return CBX_OK;
+}
+
+static cbx_status played_download(cbx__gpu *g, void *to, const void *from, size_t bytes, cbx_err *err)
+{
+    const cbx_status st = may_fail(err);
+
+    (void)g;
+    if (st) return st;
+    open_memory();
+    memcpy(to, from, bytes);
+    close_memory();
+    return CBX_OK;
 }
 
 static cbx_status played_load(cbx__gpu *g, const cbx_text *image, void **module, cbx_err *err)
@@ -98,12 +144,30 @@ static cbx_status played_launch(cbx__gpu *g, void *function, size_t threads, voi
     memcpy(&run, &function, sizeof run);
     launches++;
     /* and those behind the last, which do nothing */
+    open_memory();
     for (size_t t = (threads + 63) / 64 * 64; t-- > 0;) run(parameters, (int64_t)t);
+    close_memory();
     return CBX_OK;
 }
 
-static cbx__gpu played = { true,        played_alloc,  played_free,     played_copy,  played_copy,
-                           played_load, played_unload, played_function, played_launch };
+static cbx_status played_wait(cbx__gpu *g, cbx_err *err)
+{
+    (void)g;
+    return may_fail(err);
+}
+
+static cbx__gpu played = { .host = true,
+                           .name = "a played GPU",
+                           .alloc = played_alloc,
+                           .free = played_free,
+                           .upload = played_upload,
+                           .download = played_download,
+                           .load = played_load,
+                           .unload = played_unload,
+                           .function = played_function,
+                           .launch = played_launch,
+                           .wait = played_wait,
+                           .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void gpu_needs_llvm(void)
 {
@@ -123,9 +187,20 @@ void gpu_needs_llvm(void)
     CHECK_OK(st, &err, "LLVM");
 }
 
-cbx__gpu *gpu_played(void) { return &played; }
+cbx__gpu *gpu_played(void)
+{
+    played.memory = cbx__gpu_memory((cbx_device_id){ CBX_DEVICE_CUDA, 0 });
+    return &played;
+}
+
 size_t gpu_played_launches(void) { return launches; }
-size_t gpu_played_open(void) { return open_count; }
+size_t gpu_played_uploads(void) { return uploads; }
+size_t gpu_played_open(void)
+{
+    (void)cbx__gpu_trim(&played);
+    return open_count;
+}
+void gpu_played_total(size_t bytes) { played.total_bytes = bytes; }
 bool gpu_played_fail(size_t after)
 {
     const bool waits = fail_after != SIZE_MAX;
@@ -134,6 +209,27 @@ bool gpu_played_fail(size_t after)
 }
 
 /* ---- the real one ---- */
+
+static cbx_status record_alloc(cbx__gpu *g, size_t bytes, void **out, cbx_err *err)
+{
+    (void)g, (void)err;
+    *out = calloc(1, bytes + 1);
+    CHECK(*out, "memory");
+    return CBX_OK;
+}
+
+static void record_free(cbx__gpu *g, void *p)
+{
+    (void)g;
+    free(p);
+}
+
+static cbx_status record_copy(cbx__gpu *g, void *to, const void *from, size_t bytes, cbx_err *err)
+{
+    (void)g, (void)err;
+    memcpy(to, from, bytes);
+    return CBX_OK;
+}
 
 static cbx_status record_load(cbx__gpu *g, const cbx_text *image, void **module, cbx_err *err)
 {
@@ -151,14 +247,41 @@ static cbx_status record_function(cbx__gpu *g, void *module, size_t i, int kind,
     return CBX_OK;
 }
 
-static cbx__gpu recorder = { .load = record_load, .unload = record_unload, .function = record_function };
+static cbx_status record_launch(cbx__gpu *g, void *function, size_t threads, void *const *parameters, size_t n,
+                                cbx_err *err)
+{
+    (void)g, (void)function, (void)threads, (void)parameters, (void)n, (void)err;
+    return CBX_OK;
+}
+
+static cbx_status record_wait(cbx__gpu *g, cbx_err *err)
+{
+    (void)g, (void)err;
+    return CBX_OK;
+}
+
+static cbx__gpu recorder = { .name = "a recorder",
+                             .alloc = record_alloc,
+                             .free = record_free,
+                             .upload = record_copy,
+                             .download = record_copy,
+                             .load = record_load,
+                             .unload = record_unload,
+                             .function = record_function,
+                             .launch = record_launch,
+                             .wait = record_wait,
+                             .lock = PTHREAD_MUTEX_INITIALIZER };
 
 bool gpu_records(const cbx__gpu *gpu) { return gpu == &recorder; }
 
 cbx__gpu *gpu_real(void)
 {
     const char *asked = getenv("CALIBRAX_TEST_GPU");
-    if (asked && strcmp(asked, "record") == 0) return &recorder;
+
+    if (asked && strcmp(asked, "record") == 0) {
+        recorder.memory = cbx__gpu_memory((cbx_device_id){ CBX_DEVICE_CUDA, 0 });
+        return &recorder;
+    }
     static char why[CBX_ERR_MESSAGE_SIZE + 16];
     cbx__gpu *gpu = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -242,7 +365,7 @@ static bool run_there(const struct gpu_kernel *self, const cbx__nest *nest, char
         CHECK_OK(g->upload(g, there[s], p[s] + low, (size_t)(high - low), &err), &err, "upload");
         at[s] = (char *)there[s] - low;
     }
-    CHECK_OK(cbx__gpu_nest_run(nests, 0, at, NULL, &left, &err), &err, "run");
+    CHECK_OK(cbx__gpu_nest_run(self->of->ctx, nests, 0, at, NULL, &left, &err), &err, "run");
     for (size_t s = 0; s < streams; s++) {
         int64_t low, high;
         span(nest, s, &low, &high);

@@ -1,18 +1,21 @@
 /*
  * Devices for the tests of compiled functions on GPUs: one that this CPU plays, and the real one.
  *
- * The played device has memory of its own, runs the functions of nests as compiled for this CPU, thread by thread from the last to the
+ * The played device has memory of its own, which the host cannot reach but by its calls, runs the functions of nests as compiled for this CPU, thread by thread from the last to the
  * first, and hands out no memory that was not paid back: gpu_played_open counts it.
  */
 #ifndef CALIBRAX_TESTS_ARRAY_GPU_PLAYED_H
 #define CALIBRAX_TESTS_ARRAY_GPU_PLAYED_H
 
 #include "calibrax/array/jit/emitter.h"
-#include "calibrax/array/jit/gpu.h"
+#include "calibrax/array/jit/gpu_memory.h"
 
 /* Its code is made by LLVM: gpu_needs_llvm. */
 cbx__gpu *gpu_played(void);
 size_t gpu_played_launches(void);
+size_t gpu_played_uploads(void);
+/* Bytes of its memory; 0: as many as there are. */
+void gpu_played_total(size_t bytes);
 /* Blocks of memory and modules that were not given back. */
 size_t gpu_played_open(void);
 /* The device call number `after` from now on fails; SIZE_MAX: none does.  Returns whether an earlier one was still to come. */

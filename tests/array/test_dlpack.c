@@ -129,7 +129,7 @@ static void strides_and_offsets(void **state)
 
 /* --- tensors that lie --- */
 
-static void other_device(producer *p) { p->managed.tensor.device = (cbx_dl_device){ 2, 3 }; }
+static void other_device(producer *p) { p->managed.tensor.device = (cbx_dl_device){ 8, 3 }; }
 static void no_device(producer *p) { p->managed.tensor.device.type = 0; }
 static void negative_rank(producer *p) { p->managed.tensor.ndim = -1; }
 static void seventeen_axes(producer *p) { p->managed.tensor.ndim = 17; }
@@ -168,7 +168,7 @@ static const struct {
     const char *word; /* in the message */
     bool versioned;   /* the older struct has no such member */
 } lies[] = {
-    { other_device, CBX_EUNSUPPORTED, "device 2:3", false },
+    { other_device, CBX_EUNSUPPORTED, "device 8:3", false },
     { no_device, CBX_EUNSUPPORTED, "device 0:0", false },
     { negative_rank, CBX_EFORMAT, "-1 axes", false },
     { seventeen_axes, CBX_EUNSUPPORTED, "17 axes", false },

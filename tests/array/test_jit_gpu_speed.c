@@ -97,7 +97,7 @@ static double best_time(cbx__gpu *gpu, const cbx__program *p, const cbx__gpu_nes
     for (int i = 0; i <= RUNS; i++) { /* the first one is not counted */
         char one;
         const uint64_t start = cbx_clock_ns();
-        CHECK_OK(cbx__gpu_nest_run(nests, 0, streams, results, &left, &err), &err, "run");
+        CHECK_OK(cbx__gpu_nest_run(ctx, nests, 0, streams, results, &left, &err), &err, "run");
         CHECK_OK(gpu->download(gpu, &one, result, 1, &err), &err, "the end of it");
         const double t = 1e-9 * (double)(cbx_clock_ns() - start);
         if (i && t < best) best = t;

@@ -27,6 +27,7 @@
     X(event_record, "cuEventRecord", (void *event, void *stream))                                                      \
     X(event_wait, "cuEventSynchronize", (void *event))                                                                 \
     X(event_elapsed, "cuEventElapsedTime", (float *ms, void *from, void *to))                                          \
+    X(synchronize, "cuCtxSynchronize", (void))                                                                         \
     X(pci_address, "cuDeviceGetPCIBusId", (char *text, int size, int device))
 
 /* What is called of cuBLAS (cublas_api.h, the same from 11 to 13); a status of 0 is success. */

@@ -154,6 +154,6 @@ cbx_status cbx__cuda_memory(const cbx__cuda *c, const cbx_device *device, cbx_de
     number = read_memory(c, context, &available, &total, &call);
     c->release(handle);
     if (number) return refused(call, number, &remedy, err);
-    *out = (cbx_device_memory){ total, available };
+    *out = (cbx_device_memory){ .total_bytes = total, .available_bytes = available };
     return CBX_OK;
 }

@@ -165,10 +165,18 @@ cbx_status cbx_devices_memory(cbx_ctx *ctx, const cbx_devices *d, const cbx_devi
     uint64_t total, available;
     cbx_status st;
 
-    if (device->kind == CBX_DEVICE_CUDA) return cbx__cuda_memory(&d->cuda, device, out, err);
+    if (device->kind == CBX_DEVICE_CUDA) {
+        const cbx__gpu_usage *u = cbx__gpu_usage_of(device->index);
+        st = cbx__cuda_memory(&d->cuda, device, out, err);
+        if (st) return st;
+        out->in_use_bytes = atomic_load_explicit(&u->in_use, memory_order_relaxed);
+        out->kept_bytes = atomic_load_explicit(&u->kept, memory_order_relaxed);
+        out->in_use_peak_bytes = atomic_load_explicit(&u->peak, memory_order_relaxed);
+        return CBX_OK;
+    }
     st = cbx_machine_read_memory(ctx, d->root, &total, &available, err);
     if (st) return st == CBX_ENOENT ? CBX_EUNAVAILABLE : st;
-    *out = (cbx_device_memory){ total, available };
+    *out = (cbx_device_memory){ .total_bytes = total, .available_bytes = available };
     return CBX_OK;
 }
 

@@ -50,6 +50,15 @@ cbx_status cbx__topology_hwloc(cbx_ctx *ctx, const char *path, cbx_arena *arena,
 cbx_status cbx__topology_plain(const cbx_machine *m, bool this_machine, cbx_arena *arena, cbx_topology *out,
                                cbx_err *err);
 
+enum { CBX__GPUS = 16 }; /* numbered from 0, that arrays may be on */
+
+/** Bytes of a GPU's memory that this process has taken for arrays. */
+typedef struct cbx__gpu_usage {
+    atomic_size_t in_use, kept, peak; /* kept: for the next arrays; peak: of in_use */
+} cbx__gpu_usage;
+cbx__gpu_usage *cbx__gpu_usage_of(int index);
+void cbx__gpu_usage_add(cbx__gpu_usage *u, size_t bytes);
+
 #define CBX__GAPS_MAX 4
 
 struct cbx_devices {

@@ -5,7 +5,7 @@
 
 #include "calibrax/array/internal.h"
 
-cbx_status cbx__boundary_check_data(const cbx_array *a, const char *verb, cbx_err *err)
+cbx_status cbx__boundary_check_made(const cbx_array *a, const char *verb, cbx_err *err)
 {
     char text[160];
 
@@ -15,7 +15,13 @@ cbx_status cbx__boundary_check_data(const cbx_array *a, const char *verb, cbx_er
     if (cbx_array_is_abstract(a))
         return cbx_fail(err, CBX_EINVAL, "cannot %s an abstract array of %s: it has no elements", verb,
                         cbx_array_desc_text(cbx_array_get_desc(a), text, sizeof text));
-    return cbx__array_here(verb, a, err);
+    return a->memory ? CBX_OK : cbx__array_here(verb, a, err);
+}
+
+cbx_status cbx__boundary_check_data(const cbx_array *a, const char *verb, cbx_err *err)
+{
+    const cbx_status st = cbx__boundary_check_made(a, verb, err);
+    return st ? st : cbx__array_here(verb, a, err);
 }
 
 cbx_status cbx__boundary_copy(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
@@ -24,9 +30,12 @@ cbx_status cbx__boundary_copy(cbx_ctx *ctx, const cbx_array *a, cbx_array **out,
     cbx_status st = cbx_array_create(ctx, cbx_array_get_desc(a), &copy, err);
 
     if (st) return st;
-    cbx__array_pack(a, 0, cbx_array_count(a), cbx_array_data_mut(copy));
-    *out = copy;
-    return CBX_OK;
+    st = cbx_array_read(a, cbx_array_data_mut(copy), cbx_array_bytes(a), err);
+    if (st)
+        cbx_array_free(copy);
+    else
+        *out = copy;
+    return st;
 }
 
 bool cbx__boundary_bools_are_tidy(const cbx_array *a)

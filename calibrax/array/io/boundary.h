@@ -6,7 +6,9 @@
 
 /** CBX_EINVAL, "cannot VERB ...", for an array without data: abstract, failed or NULL. */
 cbx_status cbx__boundary_check_data(const cbx_array *a, const char *verb, cbx_err *err);
-/** Row-major copy in a block of its own. */
+/** The same but for a device: it may be on one whose memory can be read. */
+cbx_status cbx__boundary_check_made(const cbx_array *a, const char *verb, cbx_err *err);
+/** Row-major copy in a block of its own, on the CPU. */
 cbx_status cbx__boundary_copy(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);
 /** Whether all elements are 0 or 1 (any dtype other than bool: yes); foreign bytes may be anything,
  * and C's bool may not. */

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/boundary.h"
 
@@ -37,6 +38,8 @@ static void take_back(lent *l)
 {
     cbx_allocator al = l->al;
 
+    /* what a consumer queued on a stream of its own may still read it */
+    if (l->array && l->array->memory) (void)l->array->memory->wait(l->array->memory, NULL);
     cbx_array_free(l->array);
     cbx_mem_free(&al, l, sizeof(*l));
 }
@@ -53,27 +56,39 @@ static void describe(lent *l, cbx_dl_tensor *t)
         l->strides[i] = a->strides[i];
     }
     t->data = a->count ? a->data : NULL;
-    t->device.type = CBX_DL_CPU;
+    t->device.type = a->device.kind == CBX_DEVICE_CUDA ? CBX_DL_CUDA : CBX_DL_CPU;
+    t->device.id = a->device.index;
     t->ndim = a->desc.ndim;
     t->dtype = dl_dtypes[a->desc.dtype];
     t->shape = l->shape;
     t->strides = l->strides;
 }
 
+/* A row-major copy where the array is. */
+static cbx_status copy_on_device(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
+{
+    const cbx_backend *b = cbx_ctx_backend(ctx);
+    const cbx_attrs none = { 0 };
+
+    if (!a->memory) return cbx__boundary_copy(ctx, a, out, err);
+    return b->apply(b, &(cbx_call){ ctx, CBX_PRIM_COPY, 1, &a, &none, 1, &a->desc }, out, err);
+}
+
 static cbx_status lend(cbx_ctx *ctx, const cbx_array *a, bool copy, lent **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     lent *l = NULL;
-    cbx_status st = cbx__boundary_check_data(a, "lend", err);
+    cbx_status st = cbx__boundary_check_made(a, "lend", err);
 
     if (st) return st;
     l = cbx_mem_zalloc(al, sizeof(*l));
     if (!l) return cbx_fail(err, CBX_ENOMEM, "no memory for a DLPack tensor");
     l->al = *al;
     if (copy)
-        st = cbx__boundary_copy(ctx, a, &l->array, err);
+        st = copy_on_device(ctx, a, &l->array, err);
     else
         l->array = cbx_array_ref(a);
+    if (!st && a->memory) st = a->memory->wait(a->memory, err);
     if (st) {
         take_back(l);
         return st;
@@ -125,10 +140,10 @@ static cbx_status read_dtype(cbx_dl_dtype d, cbx_dtype *out, cbx_err *err)
 
 static cbx_status read_desc(const cbx_dl_tensor *t, cbx_array_desc *d, size_t *count, cbx_err *err)
 {
-    if (t->device.type != CBX_DL_CPU)
+    if (t->device.type != CBX_DL_CPU && t->device.type != CBX_DL_CUDA)
         return cbx_fail(err, CBX_EUNSUPPORTED,
                         "a DLPack tensor lies on device %" PRId32 ":%" PRId32
-                        ", only the CPU (1:0) can be read: move it there",
+                        ", only the CPU (1:0) and GPUs of NVIDIA (2) can be read: move it there",
                         t->device.type, t->device.id);
     if (t->ndim < 0) return cbx_fail(err, CBX_EFORMAT, "a DLPack tensor has %" PRId32 " axes", t->ndim);
     if (t->ndim > CBX_MAX_RANK)
@@ -207,17 +222,63 @@ static void return_legacy(void *tensor)
     if (m->deleter) m->deleter(m);
 }
 
-/* Replaces a borrowed array by a copy that can be used as it is. */
-static cbx_status copy_borrowed(cbx_ctx *ctx, cbx_array **a, cbx_err *err)
+/* Replaces a borrowed array by a copy that can be used as it is, on the same device. */
+static cbx_status copy_borrowed(cbx_ctx *ctx, cbx_array **a, bool tidy, cbx_err *err)
 {
-    cbx_array *own = NULL;
-    cbx_status st = cbx__boundary_copy(ctx, *a, &own, err);
+    const cbx_backend *b = cbx_ctx_backend(ctx);
+    cbx_array *own = NULL, *there = NULL;
+    cbx_status st = (*a)->memory && tidy ? copy_on_device(ctx, *a, &own, err) : cbx__boundary_copy(ctx, *a, &own, err);
 
     if (st) return st;
-    cbx__boundary_tidy_bools(own);
+    if (!tidy) cbx__boundary_tidy_bools(own);
+    if ((*a)->memory && !tidy) {
+        st = b->to_device(b, ctx, own, (*a)->device, &there, err);
+        cbx_array_free(own);
+        own = there;
+    }
+    if (st) return st;
     cbx_array_free(*a);
     *a = own;
     return CBX_OK;
+}
+
+/* The array is on a GPU. */
+static cbx_status adopt(cbx_ctx *ctx, const cbx_dl_tensor *t, cbx_array *a, cbx_err *err)
+{
+    const cbx_backend *b = cbx_ctx_backend(ctx);
+
+    if (!b->adopt)
+        return cbx_fail(err, CBX_EUNAVAILABLE, "a DLPack tensor lies on a GPU, where the backend '%s' does not compute",
+                        b->name);
+    return b->adopt(b, ctx, a, (cbx_device_id){ CBX_DEVICE_CUDA, t->device.id }, err);
+}
+
+/* Whether bools are all 0 or 1, wherever they are. */
+static cbx_status look_at_bools(cbx_ctx *ctx, const cbx_array *a, bool *tidy, cbx_err *err)
+{
+    cbx_array *here = NULL;
+    cbx_status st = CBX_OK;
+
+    if (a->desc.dtype == CBX_BOOL) {
+        st = cbx__array_fetch(ctx, a, &here, err);
+        *tidy = !st && cbx__boundary_bools_are_tidy(here);
+        cbx_array_free(here);
+    }
+    return st;
+}
+
+static cbx_status empty_there(cbx_ctx *ctx, const cbx_dl_tensor *t, const cbx_array_desc *d, cbx_array **out,
+                              cbx_err *err)
+{
+    cbx_array *a = NULL;
+    cbx_status st = cbx__array_wrap(ctx, d, NULL, NULL, NULL, NULL, &a, err);
+
+    if (!st) st = adopt(ctx, t, a, err);
+    if (st)
+        cbx_array_free(a);
+    else
+        *out = a;
+    return st;
 }
 
 static cbx_status borrow(cbx_ctx *ctx, const cbx_dl_tensor *t, lender who, cbx_dl_copy copy, cbx_array **out,
@@ -231,19 +292,23 @@ static cbx_status borrow(cbx_ctx *ctx, const cbx_dl_tensor *t, lender who, cbx_d
     cbx_status st = read_desc(t, &d, &count, err);
 
     if (st) return st;
-    if (count == 0) return cbx_array_create(ctx, &d, out, err);
+    if (count == 0 && t->device.type == CBX_DL_CPU) return cbx_array_create(ctx, &d, out, err);
+    if (count == 0) return empty_there(ctx, t, &d, out, err);
     st = locate(t, &d, strides, &data, err);
     if (st) return st;
     st = cbx__array_wrap(ctx, &d, strides, data, who.give_back, who.tensor, &a, err);
     if (st) return st;
     *given_back = true; /* from here the array answers for it */
-    bool usable = cbx__is_aligned(data, d.dtype) && cbx__boundary_bools_are_tidy(a);
-    if (!usable && copy == CBX_DL_COPY_NEVER)
+    if (t->device.type == CBX_DL_CUDA) st = adopt(ctx, t, a, err);
+    bool tidy = true;
+    if (!st) st = look_at_bools(ctx, a, &tidy, err);
+    const bool usable = cbx__is_aligned(data, d.dtype) && tidy;
+    if (!st && !usable && copy == CBX_DL_COPY_NEVER)
         st = cbx_fail(err, CBX_EUNSUPPORTED, "a DLPack tensor of %s is %s and must be copied: allow a copy",
                       cbx_array_desc_text(&d, text, sizeof text),
                       cbx__is_aligned(data, d.dtype) ? "not only zeros and ones" : "not aligned");
-    else if (!usable || copy == CBX_DL_COPY_ALWAYS)
-        st = copy_borrowed(ctx, &a, err);
+    else if (!st && (!usable || copy == CBX_DL_COPY_ALWAYS))
+        st = copy_borrowed(ctx, &a, usable, err);
     if (st)
         cbx_array_free(a);
     else

@@ -6,7 +6,8 @@
  * ours never hold any other.
  *
  * A tensor is given back by one call of its deleter, from any thread, also after the context has
- * died. */
+ * died.  Elements on a GPU are complete when a tensor is lent; a tensor that is borrowed must be
+ * complete on the default stream. */
 #ifndef CALIBRAX_ARRAY_IO_DLPACK_H
 #define CALIBRAX_ARRAY_IO_DLPACK_H
 
@@ -18,7 +19,7 @@ CBX_BEGIN_DECLS
 
 #define CBX_DL_MAJOR 1
 #define CBX_DL_MINOR 1
-#define CBX_DL_CPU   1 /* device type; all others are refused */
+#define CBX_DL_CPU   1 /* device types; all others are refused */
 #define CBX_DL_CUDA  2
 
 /* flags of a versioned tensor */
@@ -27,7 +28,7 @@ CBX_BEGIN_DECLS
 #define CBX_DL_SUBBYTE_PADDED ((uint64_t)4)
 
 typedef struct cbx_dl_device {
-    int32_t type; /* CBX_DL_CPU */
+    int32_t type; /* CBX_DL_CPU, CBX_DL_CUDA */
     int32_t id;   /* 0 for the CPU */
 } cbx_dl_device;
 
@@ -68,11 +69,12 @@ typedef struct cbx_dl_managed {
 typedef enum cbx_dl_copy { CBX_DL_COPY_IF_NEEDED, CBX_DL_COPY_ALWAYS, CBX_DL_COPY_NEVER } cbx_dl_copy;
 
 /** Lends an array.  Shared memory is flagged CBX_DL_READ_ONLY, since arrays are immutable; a copy
- * (row-major) belongs to the consumer, who may write, and is flagged CBX_DL_IS_COPIED.  The tensor
- * holds a reference to its array.
+ * (row-major, on the same device) belongs to the consumer, who may write, and is flagged
+ * CBX_DL_IS_COPIED.  The tensor holds a reference to its array.
  * @param a    any strides; neither abstract nor failed
  * @param out  the caller ends it with its deleter, once; the allocator of ctx must outlive it
- * @return CBX_OK; CBX_EINVAL (abstract or failed array); CBX_ENOMEM */
+ * @return CBX_OK; CBX_EINVAL (abstract or failed array); CBX_ENOMEM; CBX_EUNSUPPORTED (memory of a
+ *   device that cannot be read); what the device returns */
 CBX_API cbx_status cbx_dlpack_export(cbx_ctx *ctx, const cbx_array *a, cbx_dl_copy copy, cbx_dl_managed **out,
                                      cbx_err *err);
 /** As above in the older struct.  It has no flag for "read only", and consumers take its elements
@@ -88,8 +90,9 @@ CBX_API cbx_status cbx_dlpack_export_legacy(cbx_ctx *ctx, const cbx_array *a, cb
  * (any other byte is made 1); copies that cost no element are made with CBX_DL_COPY_NEVER, too.  A
  * producer that writes into memory it has lent changes the array.
  * @return CBX_OK; CBX_EVERSION (another major version: nothing but the deleter is touched);
- *         CBX_EUNSUPPORTED (a device other than the CPU, unknown flags, more than CBX_MAX_RANK
- *         axes; a copy was needed with CBX_DL_COPY_NEVER); CBX_EDTYPE; CBX_EFORMAT (negative
+ *         CBX_EUNSUPPORTED (a device other than the CPU and GPUs of NVIDIA, unknown flags, more than
+ *         CBX_MAX_RANK axes; a copy was needed with CBX_DL_COPY_NEVER); CBX_EUNAVAILABLE (the backend
+ *         of the context does not compute on that GPU); CBX_EDTYPE; CBX_EFORMAT (negative
  *         length, no shape, no data); CBX_EOVERFLOW (lengths, strides or offset reach beyond
  *         memory); CBX_ENOMEM */
 CBX_API cbx_status cbx_dlpack_import(cbx_ctx *ctx, cbx_dl_managed *tensor, cbx_dl_copy copy, cbx_array **out,

@@ -46,7 +46,7 @@ static bool becomes_kernel(const cbx__graph *g, cbx__plan *plan, uint32_t k)
 static cbx_status make_nests(cbx_arena *arena, const cbx_allocator *al, const cbx__graph *g, cbx__aot *a, cbx_err *err)
 {
     cbx__plan plan;
-    cbx_status st = cbx__plan_create(arena, g, CBX__LONGEST, &plan, err);
+    cbx_status st = cbx__plan_create(arena, g, CBX__LONGEST, false, &plan, err);
     size_t max = 0;
 
     if (st) return st;

@@ -1,8 +1,9 @@
 /* Nests on a device: their functions, and the launches of one. */
-#include "calibrax/array/jit/gpu.h"
+#include "calibrax/array/jit/gpu_memory.h"
 
 #include <string.h>
 
+#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/jit/loops.h"
 #include "calibrax/base/text.h"
 
@@ -35,15 +36,13 @@ static cbx_status make_functions(cbx_ctx *ctx, cbx__gpu_nests *g, cbx_err *err)
 
     cbx_text_init(&image, cbx_ctx_allocator(ctx));
     st = cbx__gpu_code(ctx, g->gpu->host, g->n, g->taken, &image, &why);
-    if (!st) {
-        st = load_functions(g, &image, err);
-    } else if (st == CBX_EUNAVAILABLE) {
+    if (!st) st = load_functions(g, &image, &why);
+    if (st == CBX_EUNAVAILABLE || st == CBX_EUNSUPPORTED) { /* no LLVM; a driver that does not take the code */
         memcpy(g->why, why.message, sizeof g->why);
         memset(g->taken, 0, g->n * sizeof *g->taken);
         st = CBX_OK;
-    } else {
-        (void)cbx_fail(err, st, "%s", why.message);
     }
+    if (st) (void)cbx_fail(err, st, "%s", why.message);
     cbx_text_clear(&image);
     return st;
 }
@@ -81,6 +80,8 @@ void cbx__gpu_nests_free(cbx__gpu_nests *g)
     if (!g) return;
     al = g->al;
     if (g->module) g->gpu->unload(g->gpu, g->module);
+    if (g->constants) cbx__arrays_free(g->nconstants, g->constants);
+    if (g->constants) cbx_mem_free(&al, g->constants, (g->nconstants + 1) * sizeof(cbx_array *));
     if (g->taken) cbx_mem_free(&al, g->taken, (g->n + 1) * sizeof *g->taken);
     if (g->functions) cbx_mem_free(&al, g->functions, (g->n + 1) * sizeof *g->functions);
     cbx_mem_free(&al, g, sizeof *g);
@@ -100,21 +101,22 @@ static cbx_status finish_folds(const cbx__gpu_nests *g, size_t i, void **paramet
     return st ? st : g->gpu->launch(g->gpu, fn[FINISH], t.results, parameters, n, err);
 }
 
-cbx_status cbx__gpu_nest_run(const cbx__gpu_nests *g, size_t i, void *const *streams, void *const *results, bool *left,
-                             cbx_err *err)
+cbx_status cbx__gpu_nest_run(cbx_ctx *ctx, const cbx__gpu_nests *g, size_t i, void *const *streams,
+                             void *const *results, bool *left, cbx_err *err)
 {
     const cbx__nest *nest = g->taken[i];
     const size_t nstreams = nest->kernel.streams.n, n = cbx__gpu_parameters(nest) + 1, threads = cbx__gpu_threads(nest);
+    const size_t leaves = nest->nfolds ? cbx__gpu_tree_of(nest).leaves : 0;
     const bool may_leave = cbx__gpu_may_leave(nest);
     const uint32_t none = 0;
+    const size_t bytes = HEAD_BYTES + (nest->nfolds ? nest->nfolds * leaves * sizeof(uint64_t) : 0);
     void *parameters[2 * CBX__MAX_STREAMS + 3] = { 0 }, *memory = NULL;
+    size_t capacity = 0;
     uint32_t set = 0;
     cbx_status st = CBX_OK;
 
     *left = false;
-    if (may_leave || nest->nfolds)
-        st = g->gpu->alloc(g->gpu, HEAD_BYTES + (nest->nfolds ? nest->nfolds * threads * sizeof(uint64_t) : 0), &memory,
-                           err);
+    if (may_leave || nest->nfolds) st = cbx__gpu_get(ctx, g->gpu, bytes, &memory, &capacity, err);
     if (!st && may_leave) st = g->gpu->upload(g->gpu, memory, &none, sizeof none, err);
     if (st) goto done;
     memcpy(parameters, streams, nstreams * sizeof *parameters);
@@ -126,6 +128,6 @@ cbx_status cbx__gpu_nest_run(const cbx__gpu_nests *g, size_t i, void *const *str
     if (!st && may_leave) st = g->gpu->download(g->gpu, &set, memory, sizeof set, err);
     *left = set != 0;
 done:
-    g->gpu->free(g->gpu, memory);
+    if (memory) cbx__gpu_put(g->gpu, memory, capacity);
     return st;
 }

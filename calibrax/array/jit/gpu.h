@@ -4,11 +4,22 @@
 #ifndef CALIBRAX_ARRAY_JIT_GPU_H
 #define CALIBRAX_ARRAY_JIT_GPU_H
 
+#include <pthread.h>
+
+#include "calibrax/array/internal.h"
 #include "calibrax/array/jit/gpu_code.h"
 
-/** What a device does.  All calls are safe from any thread; copies are done when they return. */
+enum { CBX__GPU_KEPT = 256 }; /* blocks that wait for their next use, at most */
+
+/**
+ * A device.  All calls are safe from any thread; copies are done when they return.  What is queued is carried out in order, so a
+ * block may be used again at once.
+ */
 typedef struct cbx__gpu {
-    bool host; /* the form of code that it loads: cbx__gpu_code */
+    cbx__memory memory; /* first: of arrays there (gpu_memory.h) */
+    bool host;          /* the form of code that it loads: cbx__gpu_code */
+    const char *name;
+    size_t total_bytes; /* of its memory; 0: not known */
     cbx_status (*alloc)(struct cbx__gpu *g, size_t bytes, void **out, cbx_err *err);
     void (*free)(struct cbx__gpu *g, void *p);
     cbx_status (*upload)(struct cbx__gpu *g, void *to, const void *from, size_t bytes, cbx_err *err);
@@ -20,11 +31,21 @@ typedef struct cbx__gpu {
     /** Queued behind those before. @param parameters  words of 64 bits */
     cbx_status (*launch)(struct cbx__gpu *g, void *function, size_t threads, void *const *parameters, size_t n,
                          cbx_err *err);
+    /** Until all that was queued, by this process and on whatever stream, is done. */
+    cbx_status (*wait)(struct cbx__gpu *g, cbx_err *err);
+    pthread_mutex_t lock; /* of what follows */
+    size_t nkept;
+    struct cbx__gpu_block {
+        void *p;
+        size_t bytes;
+    } kept[CBX__GPU_KEPT]; /* the last given back last */
 } cbx__gpu;
 
 /** GPU `index` of NVIDIA, opened once a process and kept until it ends.
  *  @return CBX_OK; CBX_EUNAVAILABLE, CBX_EINVAL, CBX_EUNSUPPORTED as cbx_cuda_open; CBX_ENOMEM */
 cbx_status cbx__gpu_cuda(int index, cbx__gpu **out, cbx_err *err);
+/** For tests: GPU 0 is this one from now on; NULL: the real one. */
+void cbx__gpu_cuda_play(cbx__gpu *gpu);
 
 /** Nests on a device; read only once it is made. */
 typedef struct cbx__gpu_nests {
@@ -35,6 +56,8 @@ typedef struct cbx__gpu_nests {
     void *module;                   /* NULL: the device takes none of them */
     const cbx__nest **taken;        /* NULL: this one runs on the CPU */
     void *(*functions)[3];
+    size_t nconstants;
+    cbx_array **constants; /* of a program: its constants on the device, by value; NULL: not sent yet */
 } cbx__gpu_nests;
 
 /** The nests must live as long.  Where LLVM is missing and the code is not on disk, none is taken.
@@ -50,7 +73,7 @@ void cbx__gpu_nests_free(cbx__gpu_nests *g);
  * @param results  where each fold's results begin
  * @param left     true: a formula did not hold for an element, and the results are not right
  */
-cbx_status cbx__gpu_nest_run(const cbx__gpu_nests *g, size_t i, void *const *streams, void *const *results, bool *left,
-                             cbx_err *err);
+cbx_status cbx__gpu_nest_run(cbx_ctx *ctx, const cbx__gpu_nests *g, size_t i, void *const *streams,
+                             void *const *results, bool *left, cbx_err *err);
 
 #endif

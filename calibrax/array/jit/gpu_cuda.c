@@ -3,11 +3,11 @@
 #include <stdio.h>
 
 #include "calibrax/array/cuda/driver.h"
-#include "calibrax/array/jit/gpu.h"
+#include "calibrax/array/jit/gpu_memory.h"
 #include "calibrax/array/jit/loops.h"
 #include "calibrax/base/text.h"
 
-enum { DEVICES = 16, BLOCK = 128 };
+enum { DEVICES = CBX__GPUS, BLOCK = 128 };
 
 typedef struct device {
     cbx__gpu gpu;
@@ -18,6 +18,10 @@ typedef struct device {
 static device devices[DEVICES];
 static cbx_ctx *owner;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static cbx__gpu *played; /* GPU 0 of a test */
+
+void cbx__gpu_cuda_play(cbx__gpu *gpu) { played = gpu; }
 
 static cbx_cuda *cuda_of(cbx__gpu *g) { return ((device *)(void *)g)->cuda; }
 
@@ -38,6 +42,17 @@ static cbx_status cuda_download(cbx__gpu *g, void *to, const void *from, size_t 
 {
     const cbx_status st = cbx_cuda_download(cuda_of(g), to, from, bytes, NULL, err);
     return st ? st : cbx_cuda_wait(cuda_of(g), NULL, err);
+}
+
+static cbx_status cuda_wait(cbx__gpu *g, cbx_err *err)
+{
+    cbx_cuda *c = cuda_of(g);
+    cbx_status st = cbx__cuda_enter(c, err);
+
+    if (st) return st;
+    const int number = c->synchronize();
+    cbx__cuda_leave(c);
+    return number ? cbx__cuda_fault("cuCtxSynchronize", number, err) : CBX_OK;
 }
 
 static cbx_status cuda_load(cbx__gpu *g, const cbx_text *image, void **module, cbx_err *err)
@@ -103,8 +118,19 @@ static cbx_status open_device(int index, cbx_err *err)
     o.device = index;
     if (!st) st = cbx__cuda_take(owner, &o, &d->cuda, err);
     if (st) return st;
-    d->gpu = (cbx__gpu){ false,     cuda_alloc,  cuda_free,     cuda_upload, cuda_download,
-                         cuda_load, cuda_unload, cuda_function, cuda_launch };
+    d->gpu = (cbx__gpu){ .memory = cbx__gpu_memory((cbx_device_id){ CBX_DEVICE_CUDA, index }),
+                         .name = cbx_cuda_device(d->cuda)->name,
+                         .total_bytes = cbx_cuda_device(d->cuda)->memory_total_bytes,
+                         .alloc = cuda_alloc,
+                         .free = cuda_free,
+                         .upload = cuda_upload,
+                         .download = cuda_download,
+                         .load = cuda_load,
+                         .unload = cuda_unload,
+                         .function = cuda_function,
+                         .launch = cuda_launch,
+                         .wait = cuda_wait };
+    pthread_mutex_init(&d->gpu.lock, NULL);
     return CBX_OK;
 }
 
@@ -114,6 +140,10 @@ cbx_status cbx__gpu_cuda(int index, cbx__gpu **out, cbx_err *err)
 
     if (index < 0 || index >= DEVICES)
         return cbx_fail(err, CBX_EINVAL, "a GPU's number must be from 0 to %d, got %d", DEVICES - 1, index);
+    if (index == 0 && played) {
+        *out = played;
+        return CBX_OK;
+    }
     pthread_mutex_lock(&lock);
     if (!devices[index].cuda) st = open_device(index, err);
     pthread_mutex_unlock(&lock);

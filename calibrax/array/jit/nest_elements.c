@@ -251,7 +251,7 @@ static bool constant_number(cbx__builder *b, cbx__vid v, cbx__kid *out)
     const cbx_array *a = b->plan->graph->values.items[v].constant;
     cbx__kinstr i = { .op = CBX__K_CONST };
 
-    if (!a || a->count != 1) return false;
+    if (!a || a->count != 1 || a->flags & CBX__ELSEWHERE) return false;
     i.dtype = (uint8_t)a->desc.dtype;
     memcpy(&i.bits, a->data, cbx__dtype_size(a->desc.dtype));
     *out = cbx__kernel_add(&b->nest->kernel, i);

@@ -523,7 +523,8 @@ static bool order(planner *p)
     return true;
 }
 
-cbx_status cbx__plan_create(cbx_arena *arena, const cbx__graph *g, size_t longest, cbx__plan *out, cbx_err *err)
+cbx_status cbx__plan_create(cbx_arena *arena, const cbx__graph *g, size_t longest, bool gpu, cbx__plan *out,
+                            cbx_err *err)
 {
     const size_t n = g->values.n + 1, m = g->nodes.n + 1;
     planner p = { .arena = arena, .al = cbx_arena_allocator(arena), .g = g, .longest = longest, .plan = out };
@@ -544,8 +545,8 @@ cbx_status cbx__plan_create(cbx_arena *arena, const cbx__graph *g, size_t longes
     if (out->maker && out->role && out->stored && out->computed && p.cost && p.in_memory && p.wanted && p.use &&
         p.kernel_of && p.next_root && p.mark && p.stack) {
         memset(p.kernel_of, 0xff, m * sizeof *p.kernel_of);
-        if (cbx__plan_roles(&(cbx__values){ arena, g, out, p.cost, p.in_memory }, longest > 0) && list_readers(&p) &&
-            decide_all(&p) && share(&p) && order(&p))
+        if (cbx__plan_roles(&(cbx__values){ arena, g, out, p.cost, p.in_memory, gpu }, longest > 0) &&
+            list_readers(&p) && decide_all(&p) && share(&p) && order(&p))
             return CBX_OK;
     }
     return cbx_fail(err, CBX_ENOMEM, "no memory to plan '%s'", g->name);

@@ -40,8 +40,12 @@ typedef struct cbx__plan {
     cbx__unit *units; /* in the order in which they are carried out */
 } cbx__plan;
 
-/** @param longest  operations of one kernel; 0: the backend carries out every node */
-cbx_status cbx__plan_create(cbx_arena *arena, const cbx__graph *g, size_t longest, cbx__plan *out, cbx_err *err);
+/**
+ * @param longest  operations of one kernel; 0: the backend carries out every node
+ * @param gpu      kernels also fold and copy what is in memory, which the CPU's backend does itself
+ */
+cbx_status cbx__plan_create(cbx_arena *arena, const cbx__graph *g, size_t longest, bool gpu, cbx__plan *out,
+                            cbx_err *err);
 
 /**
  * A plan under which kernels compute every node of a graph, element by element of one shape: `of`, or a single number.

@@ -12,6 +12,7 @@ typedef struct cbx__values {
     cbx__plan *plan; /* maker and role are written */
     uint32_t *cost;  /* of each value, computed from memory or from what is dear */
     bool *in_memory; /* of each value: it is there without a kernel */
+    bool gpu;        /* kernels fold and copy that, too */
 } cbx__values;
 
 /** Roles of all nodes; fuse false: the backend carries out each.  false: out of memory. */

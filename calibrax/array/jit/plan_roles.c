@@ -106,13 +106,14 @@ static cbx__role role_of(const cbx__values *p, const cbx__node *node, const cbx_
     if (node->prim == CBX_PRIM_COPY || (kind == CBX_CLASS_MAP && cbx__can_lower(op))) return CBX__ROLE_MAP;
     if (!can_fold(op)) return CBX__ROLE_APPLY;
     if (is_small(op)) return CBX__ROLE_SMALL;
-    return p->in_memory[x] ? CBX__ROLE_APPLY : CBX__ROLE_FOLD;
+    return p->in_memory[x] && !p->gpu ? CBX__ROLE_APPLY : CBX__ROLE_FOLD;
 }
 
 /* The end of a chain of views. */
 static bool lies_in_memory(const cbx__values *p, const cbx__node *node, cbx__role role)
 {
-    return role == CBX__ROLE_APPLY || role == CBX__ROLE_FOLD || (role == CBX__ROLE_VIEW && p->in_memory[node->in[0]]);
+    return role == CBX__ROLE_APPLY || role == CBX__ROLE_FOLD ||
+           (role == CBX__ROLE_VIEW && p->in_memory[node->in[0]] && !p->gpu);
 }
 
 /* What a reader of v has to repeat: nothing before a function that is dear, which is rather stored itself. */

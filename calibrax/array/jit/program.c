@@ -221,15 +221,38 @@ static bool list_values(maker *m)
     return true;
 }
 
-static cbx_status compile(maker *m, const cbx__emitter *emitter, cbx_err *err)
+static cbx_status compile(cbx_ctx *ctx, const cbx__program *p, const cbx__emitter *emitter, cbx__code **out,
+                          cbx_err *err)
 {
-    cbx__program *p = m->p;
-    const cbx__kernel **kernels = cbx_arena_calloc(&p->arena, p->nnests + 1, sizeof *kernels);
+    const size_t bytes = (p->nnests + 1) * sizeof(cbx__kernel *);
+    const cbx__kernel **kernels = cbx_mem_alloc(&p->al, bytes);
+    cbx_status st;
 
     if (!kernels) return cbx_fail_nomem(err, "the kernels of a compiled function");
-    if (p->nnests == 0) return CBX_OK;
     for (size_t i = 0; i < p->nnests; i++) kernels[i] = &p->nests[i].kernel;
-    return emitter->compile(m->ctx, p->nnests, kernels, &p->code, err);
+    st = p->nnests ? emitter->compile(ctx, p->nnests, kernels, out, err) : CBX_OK;
+    cbx_mem_free(&p->al, kernels, bytes);
+    return st;
+}
+
+/* What a program for GPUs runs on the CPU; where LLVM is missing, or does not take a kernel, it is interpreted. */
+static cbx_status code_of(cbx_ctx *ctx, cbx__program *p, const cbx__code **out, cbx_err *err)
+{
+    cbx__code *code = atomic_load_explicit(&p->code, memory_order_acquire);
+    cbx_err why = CBX_ERR_INIT; /* a record that the context reads must not see attempts */
+    cbx_status st = CBX_OK;
+
+    if (!code) {
+        pthread_mutex_lock(&p->lock);
+        code = atomic_load_explicit(&p->code, memory_order_relaxed);
+        if (!code) st = compile(ctx, p, &cbx__emitter_llvm, &code, &why);
+        if (st == CBX_EUNAVAILABLE || st == CBX_EUNSUPPORTED)
+            st = compile(ctx, p, &cbx__emitter_interpreter, &code, &why);
+        if (!st) atomic_store_explicit(&p->code, code, memory_order_release);
+        pthread_mutex_unlock(&p->lock);
+    }
+    *out = code;
+    return st ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
 }
 
 /* Since a reading of the clock, which is then renewed. */
@@ -241,8 +264,9 @@ static double seconds_since(uint64_t *start)
     return s;
 }
 
-cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, size_t longest,
-                               cbx__program **out, cbx_err *err)
+/* emitter NULL: for GPUs */
+static cbx_status create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, size_t longest,
+                         cbx__program **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx__program *p = cbx_mem_zalloc(al, sizeof *p);
@@ -257,8 +281,8 @@ cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emi
     cbx_arena_init(&p->arena, al);
     p->graph = g;
     m.al = cbx_arena_allocator(&p->arena);
-    p->emitter = emitter->name;
-    st = cbx__plan_create(&p->arena, g, longest, &p->plan, err);
+    p->emitter = emitter ? emitter->name : "gpu";
+    st = cbx__plan_create(&p->arena, g, longest, !emitter, &p->plan, err);
     p->plan_s = seconds_since(&start);
     for (size_t u = 0; !st && u < p->plan.nunits; u++)
         max += p->plan.units[u].apply == CBX__NO_INDEX ? p->plan.units[u].nroots : 1;
@@ -269,13 +293,34 @@ cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emi
     if (!st) st = add_units(&m, longest, err);
     if (!st && !list_values(&m)) st = cbx_fail_nomem(err, "the steps of a compiled function");
     p->kernels_s = seconds_since(&start);
-    if (!st) st = compile(&m, emitter, err);
+    if (!st && emitter) {
+        cbx__code *code = NULL;
+        st = compile(ctx, p, emitter, &code, err);
+        if (!st) atomic_init(&p->code, code);
+    }
     p->code_s = seconds_since(&start);
     if (st)
         cbx__program_free(p);
     else
         *out = p;
     return st;
+}
+
+cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, size_t longest,
+                               cbx__program **out, cbx_err *err)
+{
+    return create(ctx, g, emitter, longest, out, err);
+}
+
+cbx_status cbx__program_create_gpu(cbx_ctx *ctx, const cbx__graph *g, cbx__program **out, cbx_err *err)
+{
+    static const size_t longest[] = { CBX__LONGEST, 24, 0 };
+    cbx_err why = CBX_ERR_INIT; /* as in code_of */
+    cbx_status st = CBX_EUNSUPPORTED;
+
+    for (size_t i = 0; st == CBX_EUNSUPPORTED && i < CBX_LEN(longest); i++)
+        st = create(ctx, g, NULL, longest[i], out, &why);
+    return st ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
 }
 
 void cbx__program_free(cbx__program *p)
@@ -286,7 +331,7 @@ void cbx__program_free(cbx__program *p)
     al = p->al;
     for (size_t i = 0; i < CBX_LEN(p->on_gpu); i++) cbx__gpu_nests_free(p->on_gpu[i]);
     pthread_mutex_destroy(&p->lock);
-    cbx__code_free(p->code);
+    cbx__code_free(atomic_load_explicit(&p->code, memory_order_relaxed));
     for (size_t i = 0; i < p->nnests; i++) cbx__kernel_clear(&p->nests[i].kernel);
     cbx_arena_clear(&p->arena);
     cbx_mem_free(&al, p, sizeof *p);
@@ -320,21 +365,17 @@ static cbx_status make_value(cbx_ctx *ctx, const cbx__program *p, cbx__vid v, cb
     return CBX_OK;
 }
 
-static cbx_status run_nest(cbx_ctx *ctx, const cbx__program *p, const cbx__step *step, cbx_array **env, cbx_err *err)
+static cbx_status run_nest(cbx_ctx *ctx, cbx__program *p, const cbx__step *step, cbx_array **env, cbx_err *err)
 {
     const cbx__nest *n = &p->nests[step->nest];
     const int threads = cbx__omp_threads();
     const size_t bytes = cbx__nest_scratch(n, threads);
     char *results[CBX__MAX_STREAMS];
     const cbx__state *state = cbx__state_peek(ctx);
-    cbx__nest_call c = { .nest = n,
-                         .fn = p->code->fn[step->nest],
-                         .self = p->code->self[step->nest],
-                         .results = results,
-                         .threads = threads,
-                         .stop = state ? state->stop : NULL };
+    cbx__nest_call c = { .nest = n, .results = results, .threads = threads, .stop = state ? state->stop : NULL };
     cbx_block scratch = { 0 };
-    cbx_status st = CBX_OK;
+    const cbx__code *code = NULL;
+    cbx_status st = code_of(ctx, p, &code, err);
 
     for (size_t i = 0; !st && i < step->nmade; i++) st = make_value(ctx, p, step->made[i], step->over[i], env, err);
     for (size_t s = 0; !st && s < n->kernel.streams.n; s++) {
@@ -346,6 +387,8 @@ static cbx_status run_nest(cbx_ctx *ctx, const cbx__program *p, const cbx__step 
         results[f] = (char *)env[n->folds[f].result.base]->data + n->folds[f].result.offset;
     if (!st && bytes) st = cbx_pool_get(cbx_ctx_pool(ctx), bytes, &scratch, err);
     if (st) return st;
+    c.fn = code->fn[step->nest];
+    c.self = code->self[step->nest];
     c.scratch = scratch.data;
     if (!cbx__nest_run(&c)) st = cbx_fail(err, CBX_EINTERRUPTED, "'%s' was interrupted", p->graph->name);
     cbx_pool_put(cbx_ctx_pool(ctx), scratch);
@@ -372,13 +415,14 @@ static cbx_status run_node(cbx_ctx *ctx, const cbx__program *p, const cbx__step 
                               &(cbx_call){ ctx, node->prim, node->nin, in, node->attrs, node->nout, results },
                               &env[node->out], err);
     if (st) memset(&env[node->out], 0, node->nout * sizeof *env); /* whatever a backend left there */
+    for (uint32_t r = 0; !st && r < node->nout; r++) /* a function of the node may have captured an array of a device */
+        st = cbx__array_bring(ctx, &env[node->out + r], err);
     if (in != small) cbx_mem_free(al, in, node->nin * sizeof *in);
     if (results != few) cbx_mem_free(al, results, node->nout * sizeof *results);
     return st;
 }
 
-static cbx_status run_step(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, const cbx__step *step,
-                           cbx_err *err)
+static cbx_status run_step(cbx_ctx *ctx, cbx__program *p, const cbx__gpu_run *r, const cbx__step *step, cbx_err *err)
 {
     bool done = false;
     cbx_status st = r->nests ? cbx__gpu_step(ctx, p, r, step, &done, err) : CBX_OK;
@@ -405,17 +449,20 @@ cbx_status cbx__program_run(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, cbx_ar
 
     if (st) return st;
     if (g->values.n > FEW) env = cbx_mem_calloc(al, g->values.n, sizeof *env);
-    if (gpu) r.at = cbx_mem_calloc(al, g->values.n + 1, sizeof *r.at);
-    if (!env || (gpu && !r.at)) st = cbx_fail(err, CBX_ENOMEM, "no memory to run '%s'", g->name);
+    if (gpu) r.there = cbx_mem_calloc(al, g->values.n + 1, sizeof(cbx_array *));
+    if (!env || (gpu && !r.there)) st = cbx_fail(err, CBX_ENOMEM, "no memory to run '%s'", g->name);
     r.env = env;
     for (size_t i = 0; env && i < g->values.n; i++) env[i] = cbx_array_ref(g->values.items[i].constant);
     for (size_t i = 0; env && i < g->in.n; i++) env[g->in.items[i]] = cbx_array_ref(in[i]);
+    if (!st && gpu) st = cbx__gpu_begin(ctx, p, &r, err);
     for (size_t s = 0; !st && s < p->nsteps; s++) st = run_step(ctx, p, &r, &p->steps[s], err);
-    for (size_t i = 0; !st && i < g->out.n; i++) st = cbx__gpu_fetch(ctx, p, &r, g->out.items[i], err);
-    for (size_t i = 0; !st && i < g->out.n; i++) out[i] = cbx_array_ref(env[g->out.items[i]]);
-    for (uint32_t i = 0; r.at && i < g->values.n; i++) cbx__gpu_drop(&r, i);
+    for (size_t i = 0; !st && r.stays && i < g->out.n; i++) st = cbx__gpu_send(ctx, p, &r, g->out.items[i], err);
+    for (size_t i = 0; !st && gpu && !r.stays && i < g->out.n; i++)
+        st = cbx__gpu_fetch(ctx, p, &r, g->out.items[i], err);
+    for (size_t i = 0; !st && i < g->out.n; i++) out[i] = cbx_array_ref((r.stays ? r.there : env)[g->out.items[i]]);
     if (env) cbx__arrays_free(g->values.n, env);
-    if (r.at) cbx_mem_free(al, r.at, (g->values.n + 1) * sizeof *r.at);
+    if (r.there) cbx__arrays_free(g->values.n, r.there);
+    if (r.there) cbx_mem_free(al, r.there, (g->values.n + 1) * sizeof(cbx_array *));
     if (env != small && env) cbx_mem_free(al, env, g->values.n * sizeof *env);
     return st;
 }

@@ -5,6 +5,7 @@
 #define CALIBRAX_ARRAY_JIT_PROGRAM_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "calibrax/array/backend.h"
 #include "calibrax/array/jit/emitter.h"
@@ -24,7 +25,7 @@ typedef struct cbx__step {
 
 enum { CBX__LONGEST = 192 }; /* operations of one kernel, at most */
 
-/** Read only once it is made, but for on_gpu; several threads may run it at once. */
+/** Read only once it is made, but for code and on_gpu; several threads may run it at once. */
 typedef struct cbx__program {
     cbx_allocator al;
     cbx_arena arena;
@@ -33,10 +34,10 @@ typedef struct cbx__program {
     size_t nsteps, nnests;
     cbx__step *steps;
     cbx__nest *nests;
-    cbx__code *code; /* of each nest */
+    _Atomic(cbx__code *) code; /* of each nest; NULL, of a program for GPUs: no nest has run on the CPU yet */
     const char *emitter;
     double plan_s, kernels_s, code_s; /* that making it took */
-    pthread_mutex_t lock;             /* of on_gpu */
+    pthread_mutex_t lock;             /* of code and on_gpu */
     cbx__gpu_nests *on_gpu[17];       /* its nests on devices, those that have run it first; NULL behind the last */
 } cbx__program;
 
@@ -48,12 +49,18 @@ typedef struct cbx__program {
  */
 cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, size_t longest,
                                cbx__program **out, cbx_err *err);
+/**
+ * The same for GPUs: nests also fold and copy what is in memory.  Their code for the CPU is made when one of them runs there.
+ * @return CBX_OK; CBX_ENOMEM; CBX_EUNSUPPORTED
+ */
+cbx_status cbx__program_create_gpu(cbx_ctx *ctx, const cbx__graph *g, cbx__program **out, cbx_err *err);
 /** NULL is fine. */
 void cbx__program_free(cbx__program *p);
 
 /**
  * As cbx__graph_eval of operands with data.
- * @param gpu  NULL: on the CPU; else the nests that it takes run there, with the same results
+ * @param gpu  NULL: on the CPU; else the nests that it takes run there, with the same results.  Where an operand or constant is
+ *             on a GPU, it is this one, and the results are there, too
  */
 cbx_status cbx__program_run(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, cbx_array *const *in, cbx_array **out,
                             cbx_err *err);

@@ -4,6 +4,22 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/jit/loops.h"
 
+static cbx_status make_nests(cbx_ctx *ctx, const cbx__program *p, cbx__gpu *gpu, cbx__gpu_nests **out, cbx_err *err)
+{
+    cbx__gpu_nests *g = NULL;
+    cbx_status st = cbx__gpu_nests_create(ctx, gpu, p->nnests, p->nests, &g, err);
+
+    if (st) return st;
+    g->constants = cbx_mem_calloc(&g->al, p->graph->values.n + 1, sizeof(cbx_array *));
+    g->nconstants = p->graph->values.n;
+    if (g->constants) {
+        *out = g;
+        return CBX_OK;
+    }
+    cbx__gpu_nests_free(g);
+    return cbx_fail_nomem(err, "the constants of a compiled function");
+}
+
 cbx_status cbx__program_nests(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, const cbx__gpu_nests **out, cbx_err *err)
 {
     cbx_status st = CBX_OK;
@@ -11,44 +27,38 @@ cbx_status cbx__program_nests(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, cons
 
     pthread_mutex_lock(&p->lock);
     while (i < CBX_LEN(p->on_gpu) - 1 && p->on_gpu[i] && p->on_gpu[i]->gpu != gpu) i++;
-    if (!p->on_gpu[i]) st = cbx__gpu_nests_create(ctx, gpu, p->nnests, p->nests, &p->on_gpu[i], err);
+    if (!p->on_gpu[i]) st = make_nests(ctx, p, gpu, &p->on_gpu[i], err);
     if (!st) *out = p->on_gpu[i];
     pthread_mutex_unlock(&p->lock);
     return st;
 }
 
-static size_t bytes_of(const cbx__program *p, cbx__vid v)
+cbx_status cbx__gpu_begin(cbx_ctx *ctx, const cbx__program *p, cbx__gpu_run *r, cbx_err *err)
 {
-    const cbx_array_desc *d = &p->graph->values.items[v].desc;
-    size_t n = cbx__dtype_size(d->dtype);
+    cbx_status st = CBX_OK;
 
-    for (int i = 0; i < d->ndim; i++) n *= d->shape[i];
-    return n;
+    for (size_t v = 0; !st && v < p->graph->values.n; v++) {
+        if (!r->env[v] || !(r->env[v]->flags & CBX__ELSEWHERE)) continue;
+        st = cbx__gpu_dense(ctx, r->nests->gpu, r->env[v], &r->there[v], err);
+        cbx_array_free(r->env[v]);
+        r->env[v] = NULL;
+        r->stays = true;
+    }
+    return st;
 }
 
 cbx_status cbx__gpu_fetch(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, cbx__vid v, cbx_err *err)
 {
-    cbx__gpu *g = r->nests ? r->nests->gpu : NULL;
-    const size_t bytes = bytes_of(p, v);
-    cbx_array *a = NULL;
-    cbx_status st;
-
-    if (!g || r->env[v] || !r->at[v]) return CBX_OK;
-    st = cbx_array_create(ctx, &p->graph->values.items[v].desc, &a, err);
-    if (!st && bytes) st = g->download(g, a->data, r->at[v], bytes, err);
-    if (st)
-        cbx_array_free(a);
-    else
-        r->env[v] = a;
-    return st;
+    (void)p;
+    return r->env[v] || !r->there[v] ? CBX_OK : cbx__array_fetch(ctx, r->there[v], &r->env[v], err);
 }
 
-cbx_status cbx__gpu_fetch_step(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, const cbx__step *step,
-                               cbx_err *err)
+/* All values that a step reads become arrays on the CPU. */
+static cbx_status fetch_step(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, const cbx__step *step,
+                             cbx_err *err)
 {
     cbx_status st = CBX_OK;
 
-    if (!r->nests) return CBX_OK;
     if (step->node != CBX__NO_INDEX) {
         const cbx__node *node = &p->graph->nodes.items[step->node];
         for (uint32_t i = 0; !st && i < node->nin; i++) st = cbx__gpu_fetch(ctx, p, r, node->in[i], err);
@@ -62,51 +72,56 @@ cbx_status cbx__gpu_fetch_step(cbx_ctx *ctx, const cbx__program *p, const cbx__g
 
 void cbx__gpu_drop(const cbx__gpu_run *r, cbx__vid v)
 {
-    if (!r->nests || !r->at[v]) return;
-    r->nests->gpu->free(r->nests->gpu, r->at[v]);
-    r->at[v] = NULL;
+    if (!r->there) return;
+    cbx_array_free(r->there[v]);
+    r->there[v] = NULL;
 }
 
-/* A value that is to be read there; an array is sent without gaps. */
-static cbx_status send(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, cbx__vid v, cbx_err *err)
+/* The constant's copy on the device, sent by whoever needs it first. */
+static cbx_status send_constant(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, cbx__vid v, cbx_err *err)
 {
-    cbx__gpu *g = r->nests->gpu;
-    const size_t bytes = bytes_of(p, v);
-    cbx_array *dense = NULL;
-    cbx_status st;
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&p->lock;
+    cbx_array **kept = &r->nests->constants[v];
+    cbx_status st = CBX_OK;
 
-    if (r->at[v]) return CBX_OK;
-    st = cbx__array_dense(ctx, r->env[v], &dense, err);
-    if (!st) st = g->alloc(g, bytes, &r->at[v], err);
-    if (!st && bytes) st = g->upload(g, r->at[v], dense->data, bytes, err);
-    cbx_array_free(dense);
+    pthread_mutex_lock(lock);
+    if (!*kept) st = cbx__gpu_upload(ctx, r->nests->gpu, r->env[v], kept, err);
+    r->there[v] = cbx_array_ref(*kept);
+    pthread_mutex_unlock(lock);
     return st;
+}
+
+cbx_status cbx__gpu_send(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, cbx__vid v, cbx_err *err)
+{
+    if (r->there[v]) return CBX_OK;
+    if (p->graph->values.items[v].constant) return send_constant(ctx, p, r, v, err);
+    return cbx__gpu_upload(ctx, r->nests->gpu, r->env[v], &r->there[v], err);
 }
 
 cbx_status cbx__gpu_step(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, const cbx__step *step, bool *done,
                          cbx_err *err)
 {
-    const cbx__nest *n = r->nests && step->node == CBX__NO_INDEX ? r->nests->taken[step->nest] : NULL;
+    const cbx__nest *n = step->node == CBX__NO_INDEX ? r->nests->taken[step->nest] : NULL;
     void *streams[CBX__MAX_STREAMS] = { 0 }, *results[CBX__MAX_STREAMS] = { 0 };
     bool left = false;
     cbx_status st = CBX_OK;
 
     *done = false;
-    if (!n) return cbx__gpu_fetch_step(ctx, p, r, step, err);
-    cbx__gpu *g = r->nests->gpu;
+    if (!n) return fetch_step(ctx, p, r, step, err);
     for (size_t i = 0; !st && i < step->nmade; i++)
-        st = g->alloc(g, bytes_of(p, step->made[i]), &r->at[step->made[i]], err);
+        st = cbx__gpu_array(ctx, r->nests->gpu, &p->graph->values.items[step->made[i]].desc, &r->there[step->made[i]],
+                            err);
     for (size_t s = 0; !st && s < n->kernel.streams.n; s++) {
         const cbx__vid v = n->sites[s].base;
         if (v == CBX__NO_VALUE) continue;
-        st = send(ctx, p, r, v, err);
-        if (!st) streams[s] = (char *)r->at[v] + n->sites[s].offset;
+        st = cbx__gpu_send(ctx, p, r, v, err);
+        if (!st) streams[s] = (char *)r->there[v]->data + n->sites[s].offset;
     }
     for (size_t f = 0; !st && f < n->nfolds; f++)
-        results[f] = (char *)r->at[n->folds[f].result.base] + n->folds[f].result.offset;
-    if (!st) st = cbx__gpu_nest_run(r->nests, step->nest, streams, results, &left, err);
+        results[f] = (char *)r->there[n->folds[f].result.base]->data + n->folds[f].result.offset;
+    if (!st) st = cbx__gpu_nest_run(ctx, r->nests, step->nest, streams, results, &left, err);
     *done = !st && !left;
     if (st || *done) return st;
     for (size_t i = 0; i < step->nmade; i++) cbx__gpu_drop(r, step->made[i]);
-    return cbx__gpu_fetch_step(ctx, p, r, step, err);
+    return fetch_step(ctx, p, r, step, err);
 }

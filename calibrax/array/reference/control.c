@@ -40,11 +40,15 @@ static void give(stepper *s, size_t at, size_t from, size_t n)
 static cbx_status step(stepper *s, cbx_err *err)
 {
     const cbx__state *state = cbx__state_peek(s->call->ctx);
+    cbx_status st;
 
     cbx__arrays_free(s->f->out.n, s->out);
     if (state && state->stop && *state->stop)
         return cbx_fail(err, CBX_EINTERRUPTED, "'%s' was interrupted", s->f->name);
-    return cbx__graph_run(s->call->ctx, s->f, s->in, s->out, err);
+    st = cbx__graph_run(s->call->ctx, s->f, s->in, s->out, err);
+    for (size_t i = 0; !st && i < s->f->out.n; i++) /* it may have captured an array of a device */
+        st = cbx__array_bring(s->call->ctx, &s->out[i], err);
+    return st;
 }
 
 /* The first n results become the values of the loop. */

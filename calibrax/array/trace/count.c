@@ -60,7 +60,8 @@ static bool count_cond(const cbx_allocator *al, const cbx__graph *g, const cbx__
     size_t which = 0;
 
     if (index) {
-        const int64_t i = *(const int64_t *)cbx_array_data(index);
+        int64_t i = 0;
+        if (cbx_array_read(index, &i, sizeof i, NULL)) return false;
         which = i < 0 ? 0 : (uint64_t)i >= c->n ? c->n - 1 : (size_t)i;
         return count_times(al, c->graph[which], 1, 0, by_prim);
     }

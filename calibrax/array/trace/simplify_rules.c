@@ -19,6 +19,7 @@ bool cbx__array_number(const cbx_array *a, cbx_scalar *out)
     _Alignas(16) char bytes[16] = { 0 };
     const void *p = bytes;
 
+    if (a->flags & CBX__ELSEWHERE) return false; /* it stays there */
     cbx__array_pack(a, 0, 1, bytes);
     switch (a->desc.dtype) {
     case CBX_BOOL: *out = (cbx_scalar){ CBX_BOOL, { .i = *(const bool *)p } }; return true;

@@ -46,6 +46,7 @@ int cuModuleGetFunction(void **function, void *module, const char *name);
 int cuStreamCreate(void **stream, unsigned flags);
 int cuStreamDestroy_v2(void *stream);
 int cuStreamSynchronize(void *stream);
+int cuCtxSynchronize(void);
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void *stream, void **params, void **extra);
 int cuEventCreate(void **event, unsigned flags);

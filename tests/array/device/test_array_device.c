@@ -95,12 +95,13 @@ static void what_is_refused(void **state)
 {
     (void)state;
     enum { MIXED, OTHER_BACKEND, TO_GPU, TO_CPU };
+    const cbx_device_id other = { CBX_DEVICE_CUDA, 2 };
     static const struct {
         int how;
         cbx_status status;
         const char *words;
     } cases[] = {
-        { MIXED, CBX_EINVAL, "operands of 'add' are on cpu and on cuda:1: bring them to one with 'to_device'" },
+        { MIXED, CBX_EINVAL, "operands of 'add' are on cuda:2 and on cuda:1: bring them to one with 'to_device'" },
         { OTHER_BACKEND, CBX_EUNSUPPORTED, "where the backend 'reference' does not compute" },
         { TO_GPU, CBX_EUNAVAILABLE, "the backend 'reference' has no way from cpu to cuda:1" },
         { TO_CPU, CBX_EUNAVAILABLE, "the backend 'played' has no way from cuda:1 to cpu" },
@@ -120,7 +121,12 @@ static void what_is_refused(void **state)
         CHECK_OK(cbx_ctx_set_backend(c, mine ? &played : cbx_backend_reference(), &err), &err, "backend");
         cbx_scope_open(c, &one);
         switch (cases[i].how) {
-        case MIXED: cbx_add(c, x, y); break;
+        case MIXED: {
+            cbx_array *z = cbx_copy(c, x);
+            cbx__array_set_device(z, other);
+            cbx_add(c, z, y);
+            break;
+        }
         case OTHER_BACKEND: cbx_add(c, y, y); break;
         case TO_GPU: cbx_to_device(c, x, gpu); break;
         case TO_CPU: cbx_to_device(c, y, cpu); break;
