@@ -94,9 +94,10 @@ static cbx_status finish_folds(const cbx__gpu_nests *g, size_t i, void **paramet
     void *const *fn = g->functions[i];
     cbx_status st = CBX_OK;
 
-    for (size_t gap = 1; !st && gap < t.nodes; gap *= 2) {
+    for (size_t gap = 1; !st && gap < t.nodes; gap *= CBX__GPU_JOINED) {
+        const size_t nodes = t.nodes / gap, groups = (nodes + CBX__GPU_JOINED - 1) / CBX__GPU_JOINED;
         parameters[n - 1] = (void *)(uintptr_t)gap;
-        st = g->gpu->launch(g->gpu, fn[JOIN], t.outer * t.inner * (t.nodes / gap / 2), parameters, n, err);
+        st = g->gpu->launch(g->gpu, fn[JOIN], t.outer * t.inner * groups, parameters, n, err);
     }
     return st ? st : g->gpu->launch(g->gpu, fn[FINISH], t.results, parameters, n, err);
 }
@@ -105,7 +106,8 @@ cbx_status cbx__gpu_nest_run(cbx_ctx *ctx, const cbx__gpu_nests *g, size_t i, vo
                              void *const *results, bool *left, cbx_err *err)
 {
     const cbx__nest *nest = g->taken[i];
-    const size_t nstreams = nest->kernel.streams.n, n = cbx__gpu_parameters(nest) + 1, threads = cbx__gpu_threads(nest);
+    const size_t nstreams = nest->kernel.streams.n, n = cbx__gpu_parameters(nest) + 1,
+                 threads = cbx__gpu_threads(nest, g->gpu->host);
     const size_t leaves = nest->nfolds ? cbx__gpu_tree_of(nest).leaves : 0;
     const bool may_leave = cbx__gpu_may_leave(nest);
     const uint32_t none = 0;

@@ -2,8 +2,9 @@
  * Inside the compiler: nests as functions of a GPU, by LLVM.
  *
  * A nest is one function with a thread for each point of its space.  A nest with folds is three: nest_I, a thread for each leaf of the
- * tree of sums (folds.h) of each result; join_I, which joins two nodes of the tree and is called once a level; finish_I, a thread
- * for each result.  So a result has the bits that it has on the CPU, but for the sign and payload of NaN.
+ * tree of sums (folds.h) of each result, or, where a result's elements are side by side, 8 threads, one for each of the 8 sums of a
+ * leaf, so that neighbours load neighbours; join_I, which joins up to CBX__GPU_JOINED nodes of the tree and is called until one is left;
+ * finish_I, a thread for each result.  So a result has the bits that it has on the CPU, but for the sign and payload of NaN.
  *
  * Where a formula of a function does not hold (kernel.h) a thread sets a number, and the nest is to be run on the CPU again: there
  * are no loops to call on a GPU.
@@ -26,12 +27,14 @@ typedef struct cbx__gpu_tree {
 
 cbx__gpu_tree cbx__gpu_tree_of(const cbx__nest *n);
 
+enum { CBX__GPU_JOINED = 32, CBX__GPU_LANES = 8 /* sums of a leaf */ };
+
 /** Parameters: each stream's first element (NULL: it has no memory), each fold's result, the leaves' numbers, the number that is set;
- *  of join_I also how many nodes are between the two. */
+ *  of join_I also how many nodes are from one to the next. */
 static inline size_t cbx__gpu_parameters(const cbx__nest *n) { return n->kernel.streams.n + n->nfolds + 2; }
 
-/** Threads of nest_I. */
-size_t cbx__gpu_threads(const cbx__nest *n);
+/** Threads of nest_I; host: one that is for a CPU does the work of all 8 of a leaf. */
+size_t cbx__gpu_threads(const cbx__nest *n, bool host);
 /** Whether a function of it may find an element for which a formula does not hold. */
 bool cbx__gpu_may_leave(const cbx__nest *n);
 /** @return CBX_OK; CBX_EUNSUPPORTED: what of it GPUs do not compute, in one sentence */

@@ -41,9 +41,12 @@ cbx__gpu_tree cbx__gpu_tree_of(const cbx__nest *n)
     return t;
 }
 
-size_t cbx__gpu_threads(const cbx__nest *n)
+size_t cbx__gpu_threads(const cbx__nest *n, bool host)
 {
-    return n->nfolds ? cbx__gpu_tree_of(n).leaves : cbx__nest_points(n, false) * cbx__nest_points(n, true);
+    const cbx__gpu_tree t = cbx__gpu_tree_of(n);
+
+    if (n->nfolds == 0) return t.results * t.length;
+    return t.leaves * (t.inner == 1 && !host ? CBX__GPU_LANES : 1);
 }
 
 bool cbx__gpu_may_leave(const cbx__nest *n)

@@ -14,8 +14,8 @@
 #include "calibrax/base/text.h"
 #include "calibrax/base/version.h"
 
-#define PTX_VERSION 3 /* of what is made of a nest: raise it with every change of the functions that are emitted */
-enum { SUMS = 8, FUNCTIONS = 3, GLOBAL = 1 /* an address space */ };
+#define PTX_VERSION 4 /* of what is made of a nest: raise it with every change of the functions that are emitted */
+enum { SUMS = CBX__GPU_LANES, FUNCTIONS = 3, GLOBAL = 1 /* an address space */ };
 
 /* The function that is being made. */
 typedef struct gpu_function {
@@ -24,7 +24,7 @@ typedef struct gpu_function {
     const cbx__nest *nest;
     cbx__gpu_tree tree;
     LLVMValueRef thread, *parameters;
-    LLVMValueRef gap; /* join: nodes between the two */
+    LLVMValueRef gap; /* join: from one node to the next */
     LLVMValueRef *values;
     LLVMTypeRef pointer; /* to memory of the device */
     LLVMBasicBlockRef exit;
@@ -43,6 +43,14 @@ static LLVMValueRef special_register(const gpu_function *g, const char *name)
 {
     LLVMValueRef v = cbx__llvm_intrinsic(&g->e, name, 0, NULL, 0, NULL);
     return g->e.c->BuildCast(g->e.builder, LLVM_ZEXT, v, g->e.i64, "");
+}
+
+/* How many groups of nodes join_I joins: of nodes / gap nodes, which are powers of 2. */
+static LLVMValueRef groups_of(const gpu_function *g)
+{
+    LLVMValueRef nodes = llvm_op(&g->e, LLVM_UDIV, llvm_int(&g->e, (int64_t)g->tree.nodes), g->gap);
+    nodes = llvm_op(&g->e, LLVM_ADD, nodes, llvm_int(&g->e, CBX__GPU_JOINED - 1));
+    return llvm_op(&g->e, LLVM_UDIV, nodes, llvm_int(&g->e, CBX__GPU_JOINED));
 }
 
 /* Opens a function whose threads from `threads` on do nothing; the builder is in the first block of the others. */
@@ -83,10 +91,8 @@ static void open_function(gpu_function *g, const char *kind, size_t number, LLVM
                      own = special_register(g, "llvm.nvvm.read.ptx.sreg.tid.x");
         g->thread = llvm_op(&g->e, LLVM_ADD, llvm_op(&g->e, LLVM_MUL, block, size), own);
     }
-    if (!threads) { /* of join: pairs of nodes, whose number is half of the nodes that are left */
-        LLVMValueRef pairs = llvm_op(&g->e, LLVM_UDIV, llvm_int(&g->e, (int64_t)g->tree.nodes / 2), g->gap);
-        threads = llvm_op(&g->e, LLVM_MUL, pairs, llvm_int(&g->e, (int64_t)(g->tree.outer * g->tree.inner)));
-    }
+    if (!threads) /* of join */
+        threads = llvm_op(&g->e, LLVM_MUL, groups_of(g), llvm_int(&g->e, (int64_t)(g->tree.outer * g->tree.inner)));
     c->BuildCondBr(g->e.builder, llvm_compare(&g->e, LLVM_INT_ULT, g->thread, threads), work, g->exit);
     llvm_enter(&g->e, g->exit);
     c->BuildRetVoid(g->e.builder);
@@ -171,7 +177,7 @@ static void emit_map(gpu_function *g, size_t number)
 {
     LLVMValueRef first[CBX__MAX_STREAMS];
 
-    open_function(g, "nest", number, llvm_int(&g->e, (int64_t)cbx__gpu_threads(g->nest)));
+    open_function(g, "nest", number, llvm_int(&g->e, (int64_t)cbx__gpu_threads(g->nest, g->host)));
     first_places(g, first);
     move_streams(g, g->thread, false, first);
     element(g);
@@ -193,12 +199,23 @@ static LLVMValueRef beginning(const gpu_function *g, const cbx__nest_fold *f)
     return f->wide == CBX_F64 ? number_f64(g, h.f) : g->e.c->ConstInt(g->e.types[f->wide], h.u, 0);
 }
 
+/* Whether the first of two extremes of floats is taken. */
+static LLVMValueRef keeps_first(const gpu_function *g, const cbx__nest_fold *f, LLVMValueRef t, LLVMValueRef x)
+{
+    const llvm_emission *e = &g->e;
+    LLVMValueRef other = f->skips_nan ? x : t;
+    LLVMValueRef keeps = e->c->BuildFCmp(e->builder, f->prim == CBX_PRIM_REDUCE_MAX ? LLVM_REAL_OGE : LLVM_REAL_OLE, t,
+                                         x, "");
+
+    return llvm_op(e, LLVM_OR, keeps, e->c->BuildFCmp(e->builder, LLVM_REAL_UNE, other, other, ""));
+}
+
 /* As cbx__fold_joined; of sums in the tree the sum. */
 static LLVMValueRef joined(const gpu_function *g, const cbx__nest_fold *f, LLVMValueRef t, LLVMValueRef x)
 {
     const llvm_emission *e = &g->e;
     const bool max = f->prim == CBX_PRIM_REDUCE_MAX, flt = f->wide == CBX_F64;
-    LLVMValueRef keeps, other = f->skips_nan ? x : t;
+    LLVMValueRef keeps;
 
     switch (f->prim) {
     case CBX_PRIM_SUM: return llvm_op(e, flt ? LLVM_FADD : LLVM_ADD, t, x);
@@ -207,11 +224,7 @@ static LLVMValueRef joined(const gpu_function *g, const cbx__nest_fold *f, LLVMV
     case CBX_PRIM_ALL: return llvm_op(e, LLVM_AND, t, x);
     default: break;
     }
-    if (flt) {
-        keeps = e->c->BuildFCmp(e->builder, max ? LLVM_REAL_OGE : LLVM_REAL_OLE, t, x, "");
-        other = e->c->BuildFCmp(e->builder, LLVM_REAL_UNE, other, other, "");
-        return e->c->BuildSelect(e->builder, llvm_op(e, LLVM_OR, keeps, other), t, x, "");
-    }
+    if (flt) return e->c->BuildSelect(e->builder, keeps_first(g, f, t, x), t, x, "");
     keeps = llvm_compare(e,
                          f->wide == CBX_I64 ? max ? LLVM_INT_SGE : LLVM_INT_SLE
                          : max              ? LLVM_INT_UGE
@@ -227,26 +240,46 @@ static LLVMValueRef leaf_address(const gpu_function *g, size_t fold, LLVMValueRe
     return g->e.c->BuildGEP2(g->e.builder, g->e.i64, g->parameters[cbx__gpu_parameters(g->nest) - 2], &at, 1, "");
 }
 
-static void store_leaf(const gpu_function *g, size_t fold, LLVMValueRef leaf, LLVMValueRef v)
+static LLVMValueRef to_bits(const gpu_function *g, cbx_dtype t, LLVMValueRef v)
 {
     const llvm_emission *e = &g->e;
-    const cbx_dtype t = g->nest->folds[fold].wide;
+    if (t == CBX_F64) return e->c->BuildCast(e->builder, LLVM_BITCAST, v, e->i64, "");
+    return t == CBX_BOOL ? e->c->BuildCast(e->builder, LLVM_ZEXT, v, e->i64, "") : v;
+}
 
-    if (t == CBX_F64) v = e->c->BuildCast(e->builder, LLVM_BITCAST, v, e->i64, "");
-    if (t == CBX_BOOL) v = e->c->BuildCast(e->builder, LLVM_ZEXT, v, e->i64, "");
-    e->c->SetAlignment(e->c->BuildStore(e->builder, v, leaf_address(g, fold, leaf)), 8);
+static LLVMValueRef from_bits(const gpu_function *g, cbx_dtype t, LLVMValueRef v)
+{
+    const llvm_emission *e = &g->e;
+    if (t == CBX_F64) return e->c->BuildCast(e->builder, LLVM_BITCAST, v, e->types[t], "");
+    return t == CBX_BOOL ? llvm_compare(e, LLVM_INT_NE, v, llvm_int(e, 0)) : v;
+}
+
+static void store_leaf(const gpu_function *g, size_t fold, LLVMValueRef leaf, LLVMValueRef v)
+{
+    v = to_bits(g, g->nest->folds[fold].wide, v);
+    g->e.c->SetAlignment(g->e.c->BuildStore(g->e.builder, v, leaf_address(g, fold, leaf)), 8);
 }
 
 static LLVMValueRef load_leaf(const gpu_function *g, size_t fold, LLVMValueRef leaf)
 {
-    const llvm_emission *e = &g->e;
-    const cbx_dtype t = g->nest->folds[fold].wide;
-    LLVMValueRef v = e->c->BuildLoad2(e->builder, e->i64, leaf_address(g, fold, leaf), "");
+    LLVMValueRef v = g->e.c->BuildLoad2(g->e.builder, g->e.i64, leaf_address(g, fold, leaf), "");
 
-    e->c->SetAlignment(v, 8);
-    if (t == CBX_F64) v = e->c->BuildCast(e->builder, LLVM_BITCAST, v, e->types[t], "");
-    if (t == CBX_BOOL) v = llvm_compare(e, LLVM_INT_NE, v, llvm_int(e, 0));
-    return v;
+    g->e.c->SetAlignment(v, 8);
+    return from_bits(g, g->nest->folds[fold].wide, v);
+}
+
+/* A number that changes nothing it is joined with. */
+static LLVMValueRef identity(const gpu_function *g, const cbx__nest_fold *f)
+{
+    return cbx__in_tree(f) ? number_f64(g, -0.0) : beginning(g, f);
+}
+
+/* Leaf number `leaf` where it is to be read, else the identity; `near` is a leaf that can be read. */
+static LLVMValueRef load_if(const gpu_function *g, size_t fold, LLVMValueRef leaf, LLVMValueRef is, LLVMValueRef near)
+{
+    const llvm_emission *e = &g->e;
+    LLVMValueRef v = load_leaf(g, fold, e->c->BuildSelect(e->builder, is, leaf, near, ""));
+    return e->c->BuildSelect(e->builder, is, v, identity(g, &g->nest->folds[fold]), "");
 }
 
 /* Elements of a leaf: first and how many, from the path to it, a bit a level. */
@@ -375,18 +408,208 @@ static void fold_leaf(gpu_function *g, LLVMValueRef pos, LLVMValueRef count, LLV
     e->c->BuildBr(e->builder, g->exit);
 }
 
+/* ---- leaves by 8 threads ---- */
+
+/* What one thread has of a leaf: sum 0 .. 7 of it, and the element behind all 8 sums that it computed. */
+typedef struct lane {
+    LLVMValueRef value, tail; /* tail: of sums in the tree */
+    LLVMValueRef at;          /* of extremes of floats: where it was, since of equal ones (0, -0) the first counts */
+} lane;
+
+static bool has_place(const cbx__nest_fold *f)
+{
+    return f->wide == CBX_F64 && (f->prim == CBX_PRIM_REDUCE_MAX || f->prim == CBX_PRIM_REDUCE_MIN);
+}
+
+/* Element i joins what a thread has. */
+static void add_to_lane(gpu_function *g, lane *l, const cbx__nest_fold *f, LLVMValueRef x, LLVMValueRef i,
+                        LLVMValueRef is, LLVMValueRef whole)
+{
+    const llvm_emission *e = &g->e;
+    const cbx__llvm_calls *c = e->c;
+
+    if (cbx__in_tree(f)) {
+        LLVMValueRef summed = llvm_op(e, LLVM_AND, is, llvm_compare(e, LLVM_INT_ULT, i, whole));
+        LLVMValueRef behind = llvm_op(e, LLVM_AND, is, llvm_compare(e, LLVM_INT_UGE, i, whole));
+        l->value = c->BuildSelect(e->builder, summed, llvm_op(e, LLVM_FADD, l->value, x), l->value, "");
+        l->tail = c->BuildSelect(e->builder, behind, x, l->tail, "");
+    } else if (has_place(f)) {
+        LLVMValueRef none = c->ConstInt(e->types[CBX_BOOL], 1, 0);
+        LLVMValueRef keeps = c->BuildSelect(e->builder, is, keeps_first(g, f, l->value, x), none, "");
+        l->value = c->BuildSelect(e->builder, keeps, l->value, x, "");
+        l->at = c->BuildSelect(e->builder, keeps, l->at, i, "");
+    } else {
+        l->value = c->BuildSelect(e->builder, is, joined(g, f, l->value, x), l->value, "");
+    }
+}
+
+/* Elements first, first + 8, ... of the leaf, several at a time so that their loads do not wait for each other. */
+static void walk_lane(gpu_function *g, LLVMValueRef first, LLVMValueRef pos, LLVMValueRef count, LLVMValueRef whole,
+                      const LLVMValueRef *base, lane *lanes)
+{
+    const llvm_emission *e = &g->e;
+    const cbx__nest *n = g->nest;
+    const unsigned at_once = n->kernel.instr.n <= 16 ? 4 : n->kernel.instr.n <= 48 ? 2 : 1;
+    LLVMBasicBlockRef before = e->c->GetInsertBlock(e->builder), head = llvm_block(e, "head"),
+                      work = llvm_block(e, "elements"), done = llvm_block(e, "done"), last;
+    LLVMValueRef begin, x[CBX__MAX_STREAMS];
+    lane *l = lanes, was[CBX__MAX_STREAMS];
+
+    e->c->BuildBr(e->builder, head);
+    llvm_enter(e, head);
+    begin = llvm_phi(e, e->i64);
+    llvm_incoming(e, begin, first, before);
+    for (size_t f = 0; f < n->nfolds; f++) {
+        const cbx__nest_fold *fold = &n->folds[f];
+        was[f] = (lane){ llvm_phi(e, e->types[fold->wide]), llvm_phi(e, e->types[fold->wide]), llvm_phi(e, e->i64) };
+        llvm_incoming(e, was[f].value, identity(g, fold), before);
+        llvm_incoming(e, was[f].tail, identity(g, fold), before);
+        llvm_incoming(e, was[f].at, llvm_int(e, INT64_MAX), before);
+        l[f] = was[f];
+    }
+    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_ULT, begin, count), work, done);
+    llvm_enter(e, work);
+    for (unsigned u = 0; u < at_once; u++) {
+        LLVMValueRef i = u ? llvm_op(e, LLVM_ADD, begin, llvm_int(e, u * SUMS)) : begin;
+        LLVMValueRef is = llvm_compare(e, LLVM_INT_ULT, i, count);
+        LLVMValueRef readable = u ? e->c->BuildSelect(e->builder, is, i, begin, "") : begin;
+        move_streams(g, llvm_op(e, LLVM_ADD, pos, readable), true, base);
+        element(g);
+        for (size_t f = 0; f < n->nfolds; f++) x[f] = g->values[n->kernel.streams.items[n->folds[f].stream].value];
+        for (size_t f = 0; f < n->nfolds; f++) add_to_lane(g, &l[f], &n->folds[f], x[f], i, is, whole);
+    }
+    last = e->c->GetInsertBlock(e->builder);
+    llvm_incoming(e, begin, llvm_op(e, LLVM_ADD, begin, llvm_int(e, at_once * SUMS)), last);
+    for (size_t f = 0; f < n->nfolds; f++) {
+        llvm_incoming(e, was[f].value, l[f].value, last);
+        llvm_incoming(e, was[f].tail, l[f].tail, last);
+        llvm_incoming(e, was[f].at, l[f].at, last);
+        l[f] = was[f];
+    }
+    e->c->BuildBr(e->builder, head);
+    llvm_enter(e, done);
+}
+
+/* The number of 64 bits of another of the 8 threads: that whose number differs in the bits of `by`, or thread `by` itself. */
+static LLVMValueRef shuffled(const gpu_function *g, const char *how, LLVMValueRef v, int by)
+{
+    const llvm_emission *e = &g->e;
+    LLVMValueRef group = cbx__llvm_intrinsic(e, "llvm.nvvm.read.ptx.sreg.laneid", 0, NULL, 0, NULL), part[2];
+
+    group = llvm_op(e, LLVM_AND, group, e->c->ConstInt(e->i32, 24, 0));
+    group = llvm_op(e, LLVM_SHL, e->c->ConstInt(e->i32, 0xff, 0), group); /* the threads that take part */
+    for (int k = 0; k < 2; k++) {
+        LLVMValueRef half = k ? llvm_op(e, LLVM_LSHR, v, llvm_int(e, 32)) : v;
+        LLVMValueRef args[] = { group, e->c->BuildCast(e->builder, LLVM_TRUNC, half, e->i32, ""),
+                                e->c->ConstInt(e->i32, (uint64_t)by, 0), e->c->ConstInt(e->i32, 0x181f, 0) };
+        part[k] = e->c->BuildCast(e->builder, LLVM_ZEXT, cbx__llvm_intrinsic(e, how, 0, NULL, 4, args), e->i64, "");
+    }
+    return llvm_op(e, LLVM_OR, part[0], llvm_op(e, LLVM_SHL, part[1], llvm_int(e, 32)));
+}
+
+/* What thread k ^ by has, beside what thread k has: of a GPU every thread is k, of a CPU one function has all 8. */
+static LLVMValueRef of_other(const gpu_function *g, cbx_dtype t, const LLVMValueRef *v, int k, int by)
+{
+    if (g->host) return v[k ^ by];
+    return from_bits(g, t, shuffled(g, "llvm.nvvm.shfl.sync.bfly.i32", to_bits(g, t, v[k]), by));
+}
+
+static LLVMValueRef of_thread(const gpu_function *g, cbx_dtype t, const LLVMValueRef *v, int k)
+{
+    if (g->host) return v[k];
+    return from_bits(g, t, shuffled(g, "llvm.nvvm.shfl.sync.idx.i32", to_bits(g, t, v[0]), k));
+}
+
+/* Both of a pair of threads get the two joined. */
+static void join_pair(gpu_function *g, const cbx__nest_fold *f, LLVMValueRef *value, LLVMValueRef *at,
+                      LLVMValueRef other, LLVMValueRef there)
+{
+    const llvm_emission *e = &g->e;
+
+    if (!has_place(f)) {
+        *value = joined(g, f, *value, other);
+        return;
+    }
+    LLVMValueRef first = llvm_compare(e, LLVM_INT_ULE, *at, there);
+    LLVMValueRef t = e->c->BuildSelect(e->builder, first, *value, other, "");
+    LLVMValueRef x = e->c->BuildSelect(e->builder, first, other, *value, "");
+    LLVMValueRef t_at = e->c->BuildSelect(e->builder, first, *at, there, "");
+    LLVMValueRef x_at = e->c->BuildSelect(e->builder, first, there, *at, "");
+    LLVMValueRef keeps = keeps_first(g, f, t, x);
+    *value = e->c->BuildSelect(e->builder, keeps, t, x, "");
+    *at = e->c->BuildSelect(e->builder, keeps, t_at, x_at, "");
+}
+
+/* The 8 sums as the tree joins them; then the elements behind them, one after the other. */
+static LLVMValueRef joined_lanes(gpu_function *g, const cbx__nest_fold *f, const lane lanes[SUMS], LLVMValueRef ntail)
+{
+    const llvm_emission *e = &g->e;
+    const int n = g->host ? SUMS : 1;
+    LLVMValueRef v[SUMS], at[SUMS], tail[SUMS], before[SUMS], places[SUMS], sum, with;
+
+    for (int k = 0; k < n; k++) v[k] = lanes[k].value, at[k] = lanes[k].at, tail[k] = lanes[k].tail;
+    for (int by = 1; by < SUMS; by *= 2) {
+        memcpy(before, v, sizeof v);
+        memcpy(places, at, sizeof at);
+        for (int k = 0; k < n; k++)
+            join_pair(g, f, &v[k], &at[k], of_other(g, f->wide, before, k, by),
+                      has_place(f) ? of_other(g, CBX_I64, places, k, by) : NULL);
+    }
+    if (!cbx__in_tree(f)) return v[0];
+    LLVMBasicBlockRef here = e->c->GetInsertBlock(e->builder), some = llvm_block(e, "tail"),
+                      next = llvm_block(e, "next");
+    e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_NE, ntail, llvm_int(e, 0)), some, next);
+    llvm_enter(e, some);
+    with = v[0];
+    for (int k = 0; k < SUMS - 1; k++) {
+        LLVMValueRef longer = llvm_op(e, LLVM_FADD, with, of_thread(g, f->wide, tail, k));
+        with = e->c->BuildSelect(e->builder, llvm_compare(e, LLVM_INT_ULT, llvm_int(e, k), ntail), longer, with, "");
+    }
+    e->c->BuildBr(e->builder, next);
+    llvm_enter(e, next);
+    sum = llvm_phi(e, e->types[CBX_F64]);
+    llvm_incoming(e, sum, v[0], here);
+    llvm_incoming(e, sum, with, some);
+    return sum;
+}
+
+static void fold_lanes(gpu_function *g, LLVMValueRef pos, LLVMValueRef count, LLVMValueRef leaf,
+                       const LLVMValueRef *base)
+{
+    const llvm_emission *e = &g->e;
+    const size_t nfolds = g->nest->nfolds;
+    const int n = g->host ? SUMS : 1;
+    LLVMValueRef whole = llvm_op(e, LLVM_AND, count, llvm_int(e, -SUMS)), ntail = llvm_op(e, LLVM_SUB, count, whole);
+    LLVMValueRef own = llvm_op(e, LLVM_AND, g->thread, llvm_int(e, SUMS - 1)), v[CBX__MAX_STREAMS];
+    lane of[CBX__MAX_STREAMS], all[CBX__MAX_STREAMS][SUMS];
+
+    for (int k = 0; k < n; k++) {
+        walk_lane(g, g->host ? llvm_int(e, k) : own, pos, count, whole, base, of);
+        for (size_t f = 0; f < nfolds; f++) all[f][k] = of[f];
+    }
+    for (size_t f = 0; f < nfolds; f++) v[f] = joined_lanes(g, &g->nest->folds[f], all[f], ntail);
+    LLVMBasicBlockRef store = llvm_block(e, "store");
+    LLVMValueRef stores = g->host ? e->c->ConstInt(e->types[CBX_BOOL], 1, 0)
+                                  : llvm_compare(e, LLVM_INT_EQ, own, llvm_int(e, 0));
+    e->c->BuildCondBr(e->builder, stores, store, g->exit);
+    llvm_enter(e, store);
+    for (size_t f = 0; f < nfolds; f++) store_leaf(g, f, leaf, v[f]);
+    e->c->BuildBr(e->builder, g->exit);
+}
+
 static void emit_leaves(gpu_function *g, size_t number)
 {
     const llvm_emission *e = &g->e;
     const cbx__gpu_tree *t = &g->tree;
-    const bool narrow = t->leaves <= INT32_MAX, by_rows = t->inner == 1;
-    LLVMValueRef first[CBX__MAX_STREAMS], base[CBX__MAX_STREAMS], in, node, outer, result, chunk, pos, count;
+    const bool narrow = t->leaves <= INT32_MAX / SUMS, by_rows = t->inner == 1;
+    LLVMValueRef first[CBX__MAX_STREAMS], base[CBX__MAX_STREAMS], leaf, in, node, outer, result, chunk, pos, count;
     leaf_fold folds[CBX__MAX_STREAMS];
 
-    open_function(g, "nest", number, llvm_int(e, (int64_t)t->leaves));
+    open_function(g, "nest", number, llvm_int(e, (int64_t)cbx__gpu_threads(g->nest, g->host)));
     first_places(g, first);
-    in = unsigned_op(g, LLVM_UREM, g->thread, t->inner ? t->inner : 1, narrow);
-    outer = unsigned_op(g, LLVM_UDIV, g->thread, t->inner ? t->inner : 1, narrow);
+    leaf = by_rows && !g->host ? llvm_op(e, LLVM_LSHR, g->thread, llvm_int(e, 3)) : g->thread;
+    in = unsigned_op(g, LLVM_UREM, leaf, t->inner ? t->inner : 1, narrow);
+    outer = unsigned_op(g, LLVM_UDIV, leaf, t->inner ? t->inner : 1, narrow);
     node = unsigned_op(g, LLVM_UREM, outer, t->nodes, narrow);
     outer = unsigned_op(g, LLVM_UDIV, outer, t->nodes, narrow);
     result = by_rows ? unsigned_op(g, LLVM_UREM, outer, t->results ? t->results : 1, narrow) : in;
@@ -394,28 +617,41 @@ static void emit_leaves(gpu_function *g, size_t number)
     move_streams(g, result, false, first);
     for (size_t s = 0; s < g->nest->kernel.streams.n; s++) base[s] = g->e.streams[s].base;
     leaf_extent(g, chunk, node, &pos, &count);
-    fold_leaf(g, pos, count, g->thread, base, folds);
+    if (by_rows)
+        fold_lanes(g, pos, count, leaf, base);
+    else
+        fold_leaf(g, pos, count, leaf, base, folds);
 }
 
-/* Node i * 2 * gap takes that which is `gap` nodes behind it. */
+/* A group of nodes, each `gap` behind the one before, to the first of them. */
 static void emit_join(gpu_function *g, size_t number)
 {
     const llvm_emission *e = &g->e;
     const cbx__gpu_tree *t = &g->tree;
-    LLVMValueRef inner = llvm_int(e, (int64_t)(t->inner ? t->inner : 1)), pairs, in, pair, outer, left, right;
+    const size_t most = t->nodes < CBX__GPU_JOINED ? t->nodes : CBX__GPU_JOINED;
+    LLVMValueRef inner = llvm_int(e, (int64_t)(t->inner ? t->inner : 1)), nodes = llvm_int(e, (int64_t)t->nodes);
+    LLVMValueRef groups, in, outer, first, leaf, v[CBX__GPU_JOINED], at[CBX__GPU_JOINED], is[CBX__GPU_JOINED];
 
     open_function(g, "join", number, NULL);
-    pairs = llvm_op(e, LLVM_UDIV, llvm_int(e, (int64_t)t->nodes / 2), g->gap);
+    groups = groups_of(g);
     in = llvm_op(e, LLVM_UREM, g->thread, inner);
     outer = llvm_op(e, LLVM_UDIV, g->thread, inner);
-    pair = llvm_op(e, LLVM_UREM, outer, pairs);
-    outer = llvm_op(e, LLVM_UDIV, outer, pairs);
-    left = llvm_op(e, LLVM_ADD, llvm_op(e, LLVM_MUL, outer, llvm_int(e, (int64_t)t->nodes)),
-                   llvm_op(e, LLVM_MUL, pair, llvm_op(e, LLVM_SHL, g->gap, llvm_int(e, 1))));
-    left = llvm_op(e, LLVM_ADD, llvm_op(e, LLVM_MUL, left, inner), in);
-    right = llvm_op(e, LLVM_ADD, left, llvm_op(e, LLVM_MUL, g->gap, inner));
-    for (size_t f = 0; f < g->nest->nfolds; f++)
-        store_leaf(g, f, left, joined(g, &g->nest->folds[f], load_leaf(g, f, left), load_leaf(g, f, right)));
+    first = llvm_op(e, LLVM_MUL, llvm_op(e, LLVM_UREM, outer, groups),
+                    llvm_op(e, LLVM_MUL, g->gap, llvm_int(e, CBX__GPU_JOINED)));
+    outer = llvm_op(e, LLVM_UDIV, outer, groups);
+    leaf = llvm_op(e, LLVM_ADD, llvm_op(e, LLVM_MUL, outer, nodes), first);
+    leaf = llvm_op(e, LLVM_ADD, llvm_op(e, LLVM_MUL, leaf, inner), in);
+    for (size_t k = 0; k < most; k++) {
+        LLVMValueRef behind = llvm_op(e, LLVM_MUL, g->gap, llvm_int(e, (int64_t)k));
+        is[k] = llvm_compare(e, LLVM_INT_ULT, llvm_op(e, LLVM_ADD, first, behind), nodes);
+        at[k] = llvm_op(e, LLVM_ADD, leaf, llvm_op(e, LLVM_MUL, behind, inner));
+    }
+    for (size_t f = 0; f < g->nest->nfolds; f++) {
+        for (size_t k = 0; k < most; k++) v[k] = load_if(g, f, at[k], is[k], leaf);
+        for (size_t n = most / 2; n > 0; n /= 2)
+            for (size_t k = 0; k < n; k++) v[k] = joined(g, &g->nest->folds[f], v[2 * k], v[2 * k + 1]);
+        store_leaf(g, f, leaf, v[0]);
+    }
     e->c->BuildBr(e->builder, g->exit);
 }
 
@@ -431,14 +667,15 @@ static void store_result(gpu_function *g, size_t fold, LLVMValueRef v, LLVMValue
     e->c->SetAlignment(e->c->BuildStore(e->builder, v, to), (unsigned)cbx__dtype_size(f->to));
 }
 
-/* The first node of each chunk, in order. */
+/* The first node of each chunk, in order, several loads at a time. */
 static void emit_finish(gpu_function *g, size_t number)
 {
     const llvm_emission *e = &g->e;
     const cbx__nest *n = g->nest;
     const cbx__gpu_tree *t = &g->tree;
+    const size_t at_once = t->chunks < CBX__GPU_JOINED ? t->chunks : CBX__GPU_JOINED;
     LLVMBasicBlockRef before, head, work, done;
-    LLVMValueRef index[CBX_MAX_RANK] = { 0 }, held[CBX__MAX_STREAMS], first, chunk;
+    LLVMValueRef index[CBX_MAX_RANK] = { 0 }, held[CBX__MAX_STREAMS], x[CBX__GPU_JOINED], first, chunk;
 
     open_function(g, "finish", number, llvm_int(e, (int64_t)t->results));
     before = e->c->GetInsertBlock(e->builder);
@@ -457,11 +694,18 @@ static void emit_finish(gpu_function *g, size_t number)
     }
     e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_ULT, chunk, llvm_int(e, (int64_t)t->chunks)), work, done);
     llvm_enter(e, work);
-    LLVMValueRef leaf = llvm_op(e, LLVM_ADD, first,
-                                llvm_op(e, LLVM_MUL, chunk, llvm_int(e, (int64_t)(t->results * t->nodes))));
-    for (size_t f = 0; f < n->nfolds; f++)
-        llvm_incoming(e, held[f], joined(g, &n->folds[f], held[f], load_leaf(g, f, leaf)), work);
-    llvm_incoming(e, chunk, llvm_op(e, LLVM_ADD, chunk, llvm_int(e, 1)), work);
+    LLVMValueRef step = llvm_int(e, (int64_t)(t->results * t->nodes));
+    for (size_t f = 0; f < n->nfolds; f++) {
+        LLVMValueRef v = held[f];
+        for (size_t k = 0; k < at_once; k++) {
+            LLVMValueRef own = llvm_op(e, LLVM_ADD, chunk, llvm_int(e, (int64_t)k));
+            LLVMValueRef is = llvm_compare(e, LLVM_INT_ULT, own, llvm_int(e, (int64_t)t->chunks));
+            x[k] = load_if(g, f, llvm_op(e, LLVM_ADD, first, llvm_op(e, LLVM_MUL, own, step)), is, first);
+        }
+        for (size_t k = 0; k < at_once; k++) v = joined(g, &n->folds[f], v, x[k]);
+        llvm_incoming(e, held[f], v, work);
+    }
+    llvm_incoming(e, chunk, llvm_op(e, LLVM_ADD, chunk, llvm_int(e, (int64_t)(at_once ? at_once : 1))), work);
     e->c->BuildBr(e->builder, head);
     llvm_enter(e, done);
     for (size_t f = 0; f < n->nfolds; f++) store_result(g, f, held[f], index);
