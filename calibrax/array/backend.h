@@ -74,8 +74,8 @@ struct cbx_backend {
      */
     cbx_status (*to_device)(const cbx_backend *self, cbx_ctx *ctx, const cbx_array *x, cbx_device_id device,
                             cbx_array **out, cbx_err *err);
-    /** Says that the elements of an array of foreign memory, which nobody else has yet, are on a device
-     * other than the CPU.  NULL where to_device is. */
+    /** Marks an array of foreign memory as one whose elements are on a device other than the CPU; the
+     * caller has the only reference.  NULL where to_device is. */
     cbx_status (*adopt)(const cbx_backend *self, cbx_ctx *ctx, cbx_array *x, cbx_device_id device, cbx_err *err);
 };
 

@@ -44,7 +44,7 @@ static size_t capacity_of(size_t bytes)
     return bytes > EXACT ? (bytes + STEP - 1) / STEP * STEP : cbx__pool_class(bytes);
 }
 
-/* A block that was given back; NULL: there is none of the size. */
+/* A block that was given back; NULL: no such block. */
 static void *take_kept(cbx__gpu *g, size_t capacity)
 {
     void *p = NULL;

@@ -628,7 +628,7 @@ static void emit_join(gpu_function *g, size_t number)
 {
     const llvm_emission *e = &g->e;
     const cbx__gpu_tree *t = &g->tree;
-    const size_t most = t->nodes < CBX__GPU_JOINED ? t->nodes : CBX__GPU_JOINED;
+    const size_t max = t->nodes < CBX__GPU_JOINED ? t->nodes : CBX__GPU_JOINED;
     LLVMValueRef inner = llvm_int(e, (int64_t)(t->inner ? t->inner : 1)), nodes = llvm_int(e, (int64_t)t->nodes);
     LLVMValueRef groups, in, outer, first, leaf, v[CBX__GPU_JOINED], at[CBX__GPU_JOINED], is[CBX__GPU_JOINED];
 
@@ -641,14 +641,14 @@ static void emit_join(gpu_function *g, size_t number)
     outer = llvm_op(e, LLVM_UDIV, outer, groups);
     leaf = llvm_op(e, LLVM_ADD, llvm_op(e, LLVM_MUL, outer, nodes), first);
     leaf = llvm_op(e, LLVM_ADD, llvm_op(e, LLVM_MUL, leaf, inner), in);
-    for (size_t k = 0; k < most; k++) {
+    for (size_t k = 0; k < max; k++) {
         LLVMValueRef behind = llvm_op(e, LLVM_MUL, g->gap, llvm_int(e, (int64_t)k));
         is[k] = llvm_compare(e, LLVM_INT_ULT, llvm_op(e, LLVM_ADD, first, behind), nodes);
         at[k] = llvm_op(e, LLVM_ADD, leaf, llvm_op(e, LLVM_MUL, behind, inner));
     }
     for (size_t f = 0; f < g->nest->nfolds; f++) {
-        for (size_t k = 0; k < most; k++) v[k] = load_if(g, f, at[k], is[k], leaf);
-        for (size_t n = most / 2; n > 0; n /= 2)
+        for (size_t k = 0; k < max; k++) v[k] = load_if(g, f, at[k], is[k], leaf);
+        for (size_t n = max / 2; n > 0; n /= 2)
             for (size_t k = 0; k < n; k++) v[k] = joined(g, &g->nest->folds[f], v[2 * k], v[2 * k + 1]);
         store_leaf(g, f, leaf, v[0]);
     }
