@@ -125,8 +125,8 @@ CBX_API bool cbx_array_is_failed(const cbx_array *a);
 /**
  * Copies all elements in row-major order, from whatever device.
  * @param bytes  of dst; must be cbx_array_bytes(a)
- * @return CBX_OK; CBX_ESHAPE (another size); CBX_EINVAL (failed or abstract); CBX_EUNSUPPORTED (on a
- *   device whose memory cannot be read); CBX_ENOMEM; what the device returns
+ * @return CBX_OK; CBX_ESHAPE (another size); CBX_EINVAL (failed or abstract); CBX_EUNSUPPORTED (on
+ *   a device whose memory cannot be read); CBX_ENOMEM; what the device returns
  */
 CBX_API cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *err);
 

@@ -90,9 +90,9 @@ CBX_API cbx_status cbx_dlpack_export_legacy(cbx_ctx *ctx, const cbx_array *a, cb
  * (any other byte is made 1); copies that cost no element are made with CBX_DL_COPY_NEVER, too.  A
  * producer that writes into memory it has lent changes the array.
  * @return CBX_OK; CBX_EVERSION (another major version: nothing but the deleter is touched);
- *         CBX_EUNSUPPORTED (a device other than the CPU and GPUs of NVIDIA, unknown flags, more than
- *         CBX_MAX_RANK axes; a copy was needed with CBX_DL_COPY_NEVER); CBX_EUNAVAILABLE (the backend
- *         of the context does not compute on that GPU); CBX_EDTYPE; CBX_EFORMAT (negative
+ *         CBX_EUNSUPPORTED (a device other than the CPU and GPUs of NVIDIA, unknown flags, more
+ *         than CBX_MAX_RANK axes; a copy was needed with CBX_DL_COPY_NEVER); CBX_EUNAVAILABLE (the
+ *         backend of the context does not compute on that GPU); CBX_EDTYPE; CBX_EFORMAT (negative
  *         length, no shape, no data); CBX_EOVERFLOW (lengths, strides or offset reach beyond
  *         memory); CBX_ENOMEM */
 CBX_API cbx_status cbx_dlpack_import(cbx_ctx *ctx, cbx_dl_managed *tensor, cbx_dl_copy copy, cbx_array **out,
