@@ -24,3 +24,11 @@ scripts/setup-refs.sh adapters torch > /dev/null
 for environment in adapters torch; do
     PYTHONPATH=build/release/python:tests/python "$(dirname "$refs")/$environment/bin/python" tests/python/test_adapters.py --frameworks
 done
+
+# Traces of the profilers, made here and now.
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+for environment in adapters torch; do
+    "$(dirname "$refs")/$environment/bin/python" - "$made" < scripts/fixtures/make_traces.py
+done
+CALIBRAX_SOURCE_ROOT=$PWD CALIBRAX_BUILD_ROOT=$PWD/build/release CALIBRAX_TRACES=$made python3 tests/cli/test_traces.py

@@ -129,6 +129,7 @@ FORMATS = {
     "jmh-one": lambda: joined('[{"jmhVersion":"1.37","benchmark":"a.B","primaryMetric":{"score":1,"scoreUnit":"s/op","rawData":[[', entries(values), "]]}}]"),
     "benchmarktools-one": lambda: joined('[{"Julia":"1.10","BenchmarkTools":"1.0.0"},[["BenchmarkGroup",{"data":{"a":["Trial",{"times":[', entries(values), "]}]}}]]]"),
     "go-one": lambda: lines(lambda r, i: f"BenchmarkSort-8 \t 100000\t {r.uniform(1e3, 2e3):.1f} ns/op\t 16 B/op", "goos: linux\npkg: a"),
+    "trace": lambda: joined('{"traceEvents": [', entries(lambda r, i: {"ph": "X", "pid": 1, "tid": 1, "name": f"fusion.{i % 50}", "ts": 10.0 * i, "dur": r.uniform(1, 9), "args": {}}), "]}"),
     "bmf": lambda: joined("{", members(lambda r, i: (f"sort/quick/{i}", {"latency": {"value": r.uniform(1e3, 2e3), "lower_value": 1e3}})), "}"),
 }
 

@@ -51,6 +51,7 @@ static const struct {
     { "runs/result.json", "calibrax-result", 1, 1, 0, 0, "resnet", "vision", "framework", "flax", "batch_time", "s",
       0.5, 3 },
     { "import/bmf.json", "bmf", 1, 3, 0, 0, "sort/quick", "", NULL, NULL, "time", "s", 2.04e-6, 0 },
+    { "import/torch.trace.json", "trace", 1, 11, 0, 0, "aten::addmm", "CPU functions", NULL, NULL, "calls", "1", 5, 0 },
     { "import/bmf-1.json", "bmf", 1, 4, 0, 0, "sort::quick", "", "size_mb", "16", "time_p99", "s", 2.5e-6, 0 },
     { "import/bmf-1.json", "bmf", 1, 4, 0, 1, "sort::quick", "", "op", "read", "instructions", "", 81250, 0 },
     { "rows/troubled.jsonl", "nperf", 1, 6, 12, 0, "semiring_matmul", "cpu", "baseline", "stream", "time", "s", NAN,
@@ -695,7 +696,7 @@ static void options_and_names(void **state)
     opts.struct_size = 1;
     CHECK_STATUS(cbx_import_text(ctx, "{}", 2, "x", &opts, &import, &err), CBX_EINVAL, "struct_size");
     CHECK_STATUS(cbx_import_file(ctx, "/nowhere/at/all", NULL, &import, &err), CBX_ENOENT, "no such file");
-    CHECK_INT(cbx_importers_count(), 15, "formats");
+    CHECK_INT(cbx_importers_count(), 16, "formats");
     for (size_t i = 0; i < cbx_importers_count(); i++)
         CHECK(cbx_importers_at(i).name && cbx_importers_at(i).summary, "each has a name");
     CHECK(!cbx_importers_at(cbx_importers_count()).name, "past the end");

@@ -7,9 +7,11 @@
 
 #include "calibrax/base/hash.h"
 #include "calibrax/base/list.h"
+#include "calibrax/base/path.h"
 #include "calibrax/perf/sweep/benchmark_session.h"
 #include "calibrax/profiling/trace_link.h"
 #include "calibrax/statistics/estimate.h"
+#include "calibrax/storage/import.h"
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail_nomem(err, "a report"); }
 
@@ -282,6 +284,51 @@ static cbx_json *targets_json(const cbx_benchmark_report *r)
 
 /* --- the run --- */
 
+#define TOP_KERNELS 10
+
+/* The kernels that took longest, and the gaps of each lane, of the first trace that can be read. */
+static cbx_status add_kernels(cbx__session *s, const cbx_trace_link *link, cbx_json *o, cbx_err *err)
+{
+    static const struct {
+        const char *key, *metric;
+        bool gaps;
+    } members[] = {
+        { "self_s", "self_time", false }, { "total_s", "total_time", false }, { "calls", "calls", false },
+        { "share", "share", false },      { "gap_s", "gap_time", true },      { "longest_s", "longest_gap", true },
+        { "gaps", "gaps", true },
+    };
+    cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
+    cbx_import trace = { 0 };
+    const char *path;
+    cbx_status st = CBX_EFORMAT;
+
+    opts.format = "trace";
+    for (size_t i = 0; st && st != CBX_ENOMEM && i < link->nfiles; i++) {
+        path = cbx_path_join(s->arena, link->folder, link->files[i].path);
+        st = path ? cbx_import_file(s->ctx, path, &opts, &trace, NULL) : CBX_ENOMEM;
+    }
+    if (st)
+        return st == CBX_ENOMEM ? no_memory(err) : CBX_OK; /* an empty one, or of Perfetto's own format: no kernels */
+    cbx_json *kernels = cbx_json_set_array(o, "kernels"), *gaps = cbx_json_set_array(o, "gaps");
+    for (size_t r = 0; r < trace.nruns; r++) {
+        for (size_t i = 0; i < cbx_run_npoints(trace.runs[r]); i++) {
+            const cbx_point *p = cbx_run_point(trace.runs[r], i);
+            bool is_gap = !strcmp(p->name, "(gaps)");
+            cbx_json *one;
+            if (!is_gap && cbx_json_length(kernels) == TOP_KERNELS) continue;
+            one = cbx_json_push_object(is_gap ? gaps : kernels);
+            cbx_json_set_string(one, is_gap ? "lane" : "name", is_gap ? cbx_point_tag(p, "lane") : p->name);
+            cbx_json_set_string(one, "process", p->scenario);
+            for (size_t k = 0; k < CBX_LEN(members); k++) {
+                const cbx_metric *m = members[k].gaps == is_gap ? cbx_point_metric(p, members[k].metric) : NULL;
+                if (m) cbx_json_set_double(one, members[k].key, m->value);
+            }
+        }
+    }
+    cbx_import_clear(&trace);
+    return CBX_OK;
+}
+
 /* References to the trace of this session, and to those that the benchmarks wrote themselves. */
 static cbx_status add_traces(cbx_benchmark_report *r, cbx__session *s, cbx_run_builder *b, cbx_err *err)
 {
@@ -303,7 +350,10 @@ static cbx_status add_traces(cbx_benchmark_report *r, cbx__session *s, cbx_run_b
     if (st || !s->o->trace_dir) return st;
     if (!cbx_trace_find(s->ctx, s->o->trace_dir, &link, &why)) {
         o = cbx_trace_link_json(&link, NULL);
+        st = add_kernels(s, &link, o, err);
         cbx_trace_link_clear(&link);
+        if (st) cbx_json_unref(o);
+        if (st) return st;
     } else {
         if (why.status == CBX_ENOMEM) return no_memory(err);
         r->link_fault = cbx_arena_strdup(&r->arena, why.message);

@@ -78,6 +78,7 @@ static bool is_asv_result(const char *name)
     return is_json(name) && strcmp(name, "machine.json") != 0 && strcmp(name, "benchmarks.json") != 0;
 }
 
+static bool is_xplane(const char *name) { return cbx__ends_with(name, ".xplane.pb"); }
 static bool is_criterion(const char *path) { return cbx__ends_with(path, "/new/benchmark.json"); }
 
 /* Keeps only the files that are wanted; false: none is, and all are kept. */
@@ -117,7 +118,7 @@ static cbx_status list_folder(walk *w, const char *folder, cbx_err *err)
     else if (is_asv)
         found = keep_files(w, is_asv_result);
     else
-        found = keep_files(w, is_rows) || keep_files(w, is_json);
+        found = keep_files(w, is_rows) || keep_files(w, is_json) || keep_files(w, is_xplane);
     if (!found) w->files.n = 0;
     return CBX_OK;
 }
@@ -134,8 +135,8 @@ cbx_status cbx_import_files(cbx_ctx *ctx, const char *path, cbx_arena *arena, co
         st = cbx_fail_nomem(err, path);
     if (!st && !w.files.n)
         st = cbx_fail(err, CBX_EFORMAT,
-                      "'%s': is a folder without measurements: expected runs/*.json, *.jsonl, *.json, *.json.gz and "
-                      "new/benchmark.json of criterion",
+                      "'%s': is a folder without measurements: expected runs/*.json, *.jsonl, *.json, *.json.gz, "
+                      "*.xplane.pb and new/benchmark.json of criterion",
                       path);
     if (st) return st;
     *paths = w.files.items;

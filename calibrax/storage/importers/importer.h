@@ -58,7 +58,8 @@ typedef struct cbx__importer {
     X(nanobench)                                                                                                       \
     X(nvbench)                                                                                                         \
     X(benchmarktools)                                                                                                  \
-    X(bmf)
+    X(bmf)                                                                                                             \
+    X(trace)
 #define CBX__IMPORTER_DECLARE(name) extern const cbx__importer cbx__importer_##name;
 CBX__IMPORTERS(CBX__IMPORTER_DECLARE)
 
