@@ -3,7 +3,10 @@
 
 A table of lines, not one string: ISO C guarantees only 4095 characters in a literal.
 Lines lose their leading white space, and lines that hold only a comment are dropped; with --whole nothing is lost.
+Without --whole, SYMBOL_hash is the hash of all lines as a Content-Security-Policy names it ("sha256-...").
 """
+import base64
+import hashlib
 import sys
 
 
@@ -38,8 +41,12 @@ def main(out, header, pairs, whole):
     for pair in pairs:
         symbol, path = pair.split("=", 1)
         parts.append(f"\nconst char *const {symbol}[] = {{\n")
-        parts += [f"    {c_string(line)},\n" for line in lines_of(path, whole)]
+        lines = list(lines_of(path, whole))
+        parts += [f"    {c_string(line)},\n" for line in lines]
         parts.append("    0,\n};\n")
+        if not whole:
+            digest = base64.b64encode(hashlib.sha256("".join(lines).encode("utf-8")).digest()).decode("ascii")
+            parts.append(f"const char {symbol}_hash[] = \"sha256-{digest}\";\n")
     with open(out, "w", encoding="ascii") as f:
         f.write("".join(parts))
 

@@ -8,20 +8,11 @@
 #ifndef CALIBRAX_PERF_REPORT_REPORT_CHARTS_H
 #define CALIBRAX_PERF_REPORT_REPORT_CHARTS_H
 
+#include "calibrax/pages/figure.h"
 #include "calibrax/perf/report/format.h"
 #include "calibrax/plot/axis.h"
 #include "calibrax/plot/charts.h"
 
-/* Colours that the style sheet names; later series have hues of their own, a golden angle apart. */
-#define CBX__SERIES_COLOURS 16
-
-/* Attributes that give an element the colour of a series: ` class="k s3"`.  extra: more classes, ""
- * for none. */
-void cbx__series_put_class(cbx_text *out, const char *extra, int series);
-/* Number of a series's mark; it gets another one when its colour repeats. */
-int cbx__series_mark(int series);
-/* The marks, once a page: other SVG refers to them as #m0 .. #m7. */
-void cbx__charts_put_marks(cbx_text *out);
 /* Words from rows, fit to be published and escaped; at most max bytes. */
 void cbx__charts_put_text(cbx_text *out, cbx_arena *arena, const char *s, size_t max);
 /* A logarithmic axis of times, labelled in units that people read, with ticks at least gap px
@@ -57,13 +48,6 @@ typedef struct cbx__charts {
 /* false: out of memory. */
 bool cbx__charts_open(cbx__charts *c, const cbx__report_view *v, cbx_arena *arena, const cbx_row_index *history);
 void cbx__charts_close(cbx__charts *c);
-
-/* The page's series that the lines of a plot are, in the order added; as many as have a colour of
- * their own. */
-typedef struct cbx__chart_lines {
-    int series[CBX__SERIES_COLOURS];
-    size_t n;
-} cbx__chart_lines;
 
 /* Draws, and puts the figure; a plot that cannot be drawn is left out, unless memory ran out. */
 void cbx__chart_draw(const cbx__charts *c, cbx_plot *plot, const cbx__chart_lines *l, const char *kind,

@@ -3,14 +3,15 @@
  *
  * It begins with the answer: the sentence, then the times of each case and its table; the machine
  * is folded away below.  Everything that comes from rows passes cbx__report_put_public and
- * cbx_text_put_html, or put_json_string, which leaves no '<', '>' or '&'.  Style and script come
- * from site/.  End tags that HTML makes optional are left out: a page of 400 rows stays below 300
+ * cbx_text_put_html, or put_json_string, which leaves no '<', '>' or '&'.  The script comes
+ * from site/, the style sheet from calibrax/pages.  End tags that HTML makes optional are left out: a page of 400 rows stays below 300
  * kB.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/pages/page.h"
 #include "calibrax/perf/report/site_internal.h"
 
 void cbx__page_flush_cell(cbx__page *p)
@@ -67,15 +68,10 @@ static void put_head(cbx__page *p, const cbx_rows *rows)
 {
     cbx_text sentence;
 
-    cbx__page_put(p, "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>\n"
-                     "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src "
-                     "'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-                     "<meta name=viewport content=\"width=device-width,initial-scale=1\">\n<title>");
+    cbx__pages_put_head(p->out, cbx__site_script_hash);
     put_title(p);
-    cbx__page_put(p, "</title>\n<style>\n");
-    for (const char *const *line = cbx__site_style; *line; line++) cbx__page_put(p, *line);
-    cbx__page_put(p, "</style></head>\n<body>\n<a class=skip href=#main>to the tables</a>\n");
-    cbx__charts_put_marks(p->out);
+    cbx__pages_put_style(p->out, "to the tables");
+    cbx__pages_put_marks(p->out);
     cbx__page_put(p, "<header><h1>");
     put_title(p);
     cbx__page_put(p, "</h1>\n");
@@ -256,9 +252,8 @@ static void put_page(cbx__page *p, const cbx_rows *rows)
     cbx__page_put(p, "</main>\n");
     put_foot(p, rows);
     put_data(p);
-    cbx__page_put(p, "<script>\n");
-    for (const char *const *line = cbx__site_script; *line; line++) cbx__page_put(p, *line);
-    cbx__page_put(p, "</script></body></html>\n");
+    cbx__pages_put_lines(p->out, "script", cbx__site_script);
+    cbx__page_put(p, "</body></html>\n");
 }
 
 void cbx_report_site(const cbx_rows *rows, const cbx_report_opts *opts, cbx_text *out)

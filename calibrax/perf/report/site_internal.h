@@ -4,9 +4,10 @@
 
 #include "calibrax/perf/report/report_charts.h"
 
-/* The page's own files, as lines ending with NULL; made of site/ by scripts/embed_assets.py. */
-extern const char *const cbx__site_style[];
+/* The page's script, as lines ending with NULL, and their hash; made of site/ by
+ * scripts/embed_assets.py. */
 extern const char *const cbx__site_script[];
+extern const char cbx__site_script_hash[];
 
 typedef struct cbx__page {
     const cbx__report_view *view;
