@@ -123,11 +123,18 @@ cbx_status cbx__store_index(cbx_store *s, cbx__index **out, cbx_err *err)
 {
     bool made = !s->late || cbx_path_exists(s->runs);
     bool in_file = made && !s->no_index_file && access(s->root, W_OK) == 0;
-    cbx_status st = cbx__index_use(s->ctx, in_file ? s->index_path : NULL, &s->index, refresh_runs, s, err);
+    cbx_status st;
 
+    if (s->held && s->index) {
+        *out = s->index;
+        return CBX_OK;
+    }
+    st = cbx__index_use(s->ctx, in_file ? s->index_path : NULL, &s->index, refresh_runs, s, err);
     if (!st) *out = s->index;
     return st;
 }
+
+void cbx_store_hold(cbx_store *s, bool held) { s->held = held; }
 
 cbx_status cbx__store_lock(cbx_store *s, cbx_lock **out, cbx_err *err)
 {

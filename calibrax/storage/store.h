@@ -70,6 +70,9 @@ CBX_API cbx_status cbx_store_load(cbx_store *store, const char *which, cbx_run *
 /** The same without samples, of which a run may have millions: to be looked at, and not to be
  * kept. */
 CBX_API cbx_status cbx_store_load_bare(cbx_store *store, const char *which, cbx_run **out, cbx_err *err);
+/** Whether the store lists a run of this id, all of it; nothing else of the folder is looked at.
+ * @return as cbx_store_query_runs */
+CBX_API cbx_status cbx_store_has_run(cbx_store *store, const char *id, bool *out, cbx_err *err);
 /** Removes a run; baselines are copies and stay.  @param which  a whole id.  @return CBX_OK;
  * CBX_ENOENT; the usual */
 CBX_API cbx_status cbx_store_remove(cbx_store *store, const char *which, cbx_err *err);
@@ -87,6 +90,12 @@ typedef struct cbx_store_query {
     const cbx_tag *tags; /* and all these tags */
     size_t ntags;
     size_t limit; /* the newest ones only; 0: all */
+    /* a text that is part of the run's id, commit, branch or machine, in either case (ASCII) */
+    const char *run_text;
+    /* the same of a point's name, scenario, a tag (key or value) or a metric's name */
+    const char *series_text;
+    /* of trends: leave out so many series, and give so many; 0: all that follow */
+    size_t series_first, series_limit;
 } cbx_store_query;
 
 typedef struct cbx_store_entry {
@@ -137,6 +146,10 @@ typedef struct cbx_trend {
 CBX_API cbx_status cbx_store_trend(cbx_store *store, const cbx_store_query *query, cbx_trend *out, cbx_err *err);
 CBX_API void cbx_trend_clear(cbx_trend *trend);
 
+/** How many series the query describes, those without a value in its runs included; series_first
+ * and series_limit are not read. */
+CBX_API cbx_status cbx_store_count_series(cbx_store *store, const cbx_store_query *query, size_t *out, cbx_err *err);
+
 /** Takes a series, which lives until it returns; what it returns, if not CBX_OK, ends the walk. */
 typedef cbx_status (*cbx_trend_fn)(void *user, const cbx_trend_series *series, cbx_err *err);
 /**
@@ -159,6 +172,28 @@ CBX_API cbx_status cbx_store_metric_def(cbx_store *store, const char *metric, cb
  * @param mixed  may be true for runs that were removed
  */
 CBX_API cbx_status cbx_store_metric_is_mixed(cbx_store *store, const char *metric, bool *mixed, cbx_err *err);
+
+/** Names of all metrics, or points, that runs have or had, sorted, in the arena: what to choose
+ * from.
+ * @param limit  at most so many, of the same order */
+CBX_API cbx_status cbx_store_metric_names(cbx_store *store, size_t limit, cbx_arena *arena, const char *const **names,
+                                          size_t *count, cbx_err *err);
+CBX_API cbx_status cbx_store_point_names(cbx_store *store, size_t limit, cbx_arena *arena, const char *const **names,
+                                         size_t *count, cbx_err *err);
+
+/**
+ * Queries that follow answer from what the store was when the last one looked at it, until it is
+ * released: they agree with each other, and cost no look at the folder.  Runs that are loaded are
+ * read from their files as ever.
+ */
+CBX_API void cbx_store_hold(cbx_store *store, bool held);
+
+/**
+ * A text that differs whenever something in the store has changed: names, sizes and times of its
+ * files, hashed.  "" where that cannot be known (memory is short).
+ * @return as cbx_store_query_runs
+ */
+CBX_API cbx_status cbx_store_state(cbx_store *store, char out[CBX_HASH_SIZE], cbx_err *err);
 
 /* --- baselines --- */
 

@@ -448,6 +448,17 @@ static cbx_status remember(cbx__index *ix, const char *state, cbx_err *err)
     return cbx__select_close(s, err);
 }
 
+cbx_status cbx__index_state(cbx__index *ix, char out[CBX_HASH_SIZE], cbx_err *err)
+{
+    cbx__select *s = NULL;
+    cbx_status st = cbx__select_open(ix, "SELECT state FROM seen", &s, err);
+
+    *out = '\0';
+    if (st) return st;
+    if (cbx__select_next(s) && cbx__select_text(s, 0)) snprintf(out, CBX_HASH_SIZE, "%s", cbx__select_text(s, 0));
+    return cbx__select_close(s, err);
+}
+
 /* --- refresh --- */
 
 typedef struct refreshing {

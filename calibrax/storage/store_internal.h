@@ -79,6 +79,8 @@ cbx_status cbx__index_use(cbx_ctx *ctx, const char *path, cbx__index **ix,
 
 /** Looks at every *.json in the folder, reads what changed, forgets what is gone; as one step. */
 cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err);
+/** Hash of names and stamps of the folder that the last refresh saw; "" where that is unknown. */
+cbx_status cbx__index_state(cbx__index *ix, char out[CBX_HASH_SIZE], cbx_err *err);
 /** Statements that give no rows, separated by semicolons. */
 cbx_status cbx__index_run(cbx__index *ix, const char *sql, cbx_err *err);
 /** Gives slack back to the file system. */
@@ -279,6 +281,7 @@ struct cbx_store {
     uint64_t lock_wait_ns;
     bool no_index_file;
     bool late;         /* the folders may be missing still */
+    bool held;         /* the index is not brought up to date */
     cbx__index *index; /* NULL until something is asked */
 };
 

@@ -53,9 +53,16 @@ void cbx__sql_where_run(cbx__sql *q, const cbx_store_query *w)
     }
     where_time(q, " AND r.time >= ?", w->since_us);
     where_time(q, " AND r.time < ?", w->until_us);
+    where_text(q,
+               " AND instr(lower(r.id || char(10) || ifnull(r.commit_, '') || char(10) || ifnull(r.branch, '') ||"
+               " char(10) || ifnull(r.machine, '')), lower(?)) > 0",
+               w->run_text);
 }
 
-bool cbx__sql_asks_series(const cbx_store_query *w) { return w->point || w->scenario || w->metric || w->ntags; }
+bool cbx__sql_asks_series(const cbx_store_query *w)
+{
+    return w->point || w->scenario || w->metric || w->ntags || w->series_text;
+}
 
 void cbx__sql_where_series(cbx__sql *q, const cbx_store_query *w)
 {
@@ -68,6 +75,10 @@ void cbx__sql_where_series(cbx__sql *q, const cbx_store_query *w)
         if (!item) q->text.status = CBX_ENOMEM;
         where_text(q, " AND instr(char(30) || s.tags, ?) > 0", item);
     }
+    where_text(q,
+               " AND instr(lower(s.point || char(10) || s.scenario || char(10) || s.metric || char(10) ||"
+               " replace(s.tags, char(31), '=')), lower(?)) > 0",
+               w->series_text);
 }
 
 cbx_status cbx__sql_open(cbx__sql *q, cbx__index *ix, cbx__select **out, cbx_err *err)
@@ -207,6 +218,78 @@ cbx_status cbx_store_query_runs(cbx_store *s, const cbx_store_query *query, cbx_
     out->entries = all.items;
     out->count = all.n;
     return CBX_OK;
+}
+
+cbx_status cbx_store_has_run(cbx_store *s, const char *id, bool *out, cbx_err *err)
+{
+    cbx__index *ix = NULL;
+    cbx__select *q = NULL;
+    cbx_status st = cbx__store_index(s, &ix, err);
+
+    if (!st) st = cbx__select_open(ix, "SELECT 1 FROM run WHERE id = ?", &q, err);
+    if (st) return st;
+    cbx__select_bind_text(q, id);
+    *out = cbx__select_next(q);
+    return cbx__select_close(q, err);
+}
+
+cbx_status cbx_store_count_series(cbx_store *s, const cbx_store_query *query, size_t *out, cbx_err *err)
+{
+    static const cbx_store_query all = { 0 };
+    cbx__index *ix = NULL;
+    cbx__select *select = NULL;
+    cbx_arena arena;
+    cbx__sql q;
+    cbx_status st = cbx__store_index(s, &ix, err);
+
+    if (st) return st;
+    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
+    cbx__sql_init(&q, &arena, "SELECT COUNT(*) FROM series s WHERE 1");
+    cbx__sql_where_series(&q, query ? query : &all);
+    st = cbx__sql_open(&q, ix, &select, err);
+    if (!st && cbx__select_next(select)) *out = (size_t)cbx__select_int(select, 0);
+    st = cbx__select_end(select, st, err);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+static cbx_status read_names(cbx_store *s, const char *sql, size_t limit, cbx_arena *arena, const char *const **names,
+                             size_t *count, cbx_err *err)
+{
+    const cbx_allocator al = cbx_arena_allocator(arena);
+    CBX_LIST(const char *) all = { 0 };
+    cbx__index *ix = NULL;
+    cbx__select *select = NULL;
+    cbx_status st = cbx__store_last_look(s, &ix, err);
+
+    if (!st) st = cbx__select_open(ix, sql, &select, err);
+    if (st) return st;
+    cbx__select_bind_int(select, (int64_t)limit);
+    while (!st && cbx__select_next(select)) {
+        const char *name = cbx_arena_strdup(arena, cbx__select_text(select, 0));
+        if (!name || !cbx_list_push(&al, &all, name)) st = cbx_fail_nomem(err, "the names in a store");
+    }
+    *names = all.items;
+    *count = st ? 0 : all.n;
+    return cbx__select_end(select, st, err);
+}
+
+/* One step of the index for each different name, however many series share it. */
+#define EACH_NAME(column)                                                                                              \
+    "WITH RECURSIVE name(x) AS (SELECT min(" column ") FROM series UNION ALL"                                          \
+    " SELECT (SELECT min(" column ") FROM series WHERE " column " > x) FROM name WHERE x IS NOT NULL)"                 \
+    " SELECT x FROM name WHERE x IS NOT NULL LIMIT ?"
+
+cbx_status cbx_store_metric_names(cbx_store *s, size_t limit, cbx_arena *arena, const char *const **names,
+                                  size_t *count, cbx_err *err)
+{
+    return read_names(s, EACH_NAME("metric"), limit, arena, names, count, err);
+}
+
+cbx_status cbx_store_point_names(cbx_store *s, size_t limit, cbx_arena *arena, const char *const **names, size_t *count,
+                                 cbx_err *err)
+{
+    return read_names(s, "SELECT DISTINCT point FROM series ORDER BY point LIMIT ?", limit, arena, names, count, err);
 }
 
 void cbx_store_list_clear(cbx_store_list *list)

@@ -1,12 +1,15 @@
 /* Rows of nperf in a store, <case>/<run_id>.jsonl with raw launches beside it: the care that runs
  * get, for them. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/gzip.h"
+#include "calibrax/base/hash.h"
 #include "calibrax/storage/row_table.h"
 #include "calibrax/storage/store_internal.h"
 
@@ -39,6 +42,55 @@ cbx_status cbx__store_cases(cbx_store *s, cbx_arena *arena, cbx__store_case **ou
     }
     *out = cases.items;
     *n = cases.n;
+    return st;
+}
+
+/* --- the state of a store --- */
+
+static void hash_stamp(cbx_hasher *h, int folder, const char *name)
+{
+    cbx__index_file f = { .name = name };
+
+    cbx_hasher_add(h, name, strlen(name) + 1);
+    if (cbx__index_stamp(folder, name, &f)) cbx_hasher_add(h, &f.stamp, sizeof f.stamp);
+}
+
+static void hash_files(cbx_hasher *h, const char *path, const char *const *names, size_t n)
+{
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    for (size_t i = 0; folder >= 0 && i < n; i++) hash_stamp(h, folder, names[i]);
+    if (folder >= 0) close(folder);
+}
+
+cbx_status cbx_store_state(cbx_store *s, char out[CBX_HASH_SIZE], cbx_err *err)
+{
+    static const char *const single[] = { "config.json" };
+    char runs[CBX_HASH_SIZE];
+    const char *const *names = NULL;
+    cbx__store_case *cases = NULL;
+    size_t n = 0;
+    cbx__index *ix = NULL;
+    cbx_hasher *h = NULL;
+    cbx_arena arena;
+    cbx_status st = cbx__store_index(s, &ix, err);
+
+    *out = '\0';
+    if (!st) st = cbx__index_state(ix, runs, err);
+    if (st || !*runs) return st;
+    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
+    if (cbx_path_exists(s->baselines)) st = cbx_dir_list(s->ctx, s->baselines, ".json", &arena, &names, &n, err);
+    if (!st) h = cbx_hasher_create();
+    if (h) {
+        cbx_hasher_add(h, runs, strlen(runs));
+        hash_files(h, s->root, single, CBX_LEN(single));
+        hash_files(h, s->baselines, names, n);
+    }
+    if (h) st = cbx__store_cases(s, &arena, &cases, &n, err);
+    for (size_t i = 0; h && !st && i < n; i++) hash_files(h, cases[i].path, cases[i].files, cases[i].n);
+    if (h) cbx_hasher_end(h, out);
+    if (st) *out = '\0';
+    cbx_arena_clear(&arena);
     return st;
 }
 

@@ -191,6 +191,9 @@ static cbx_status read_series(collector *c, cbx__index *ix, const cbx_store_quer
     cbx__sql_init(&q, c->arena, "SELECT sid, metric, point, scenario, tags FROM series s WHERE 1");
     cbx__sql_where_series(&q, w);
     cbx_text_puts(&q.text, " ORDER BY point, scenario, tags, metric, sid");
+    if (w->series_first || w->series_limit)
+        cbx_text_printf(&q.text, " LIMIT %lld OFFSET %zu", w->series_limit ? (long long)w->series_limit : -1LL,
+                        w->series_first);
     st = cbx__sql_open(&q, ix, &select, err);
     if (!st) st = cbx__values_open(ix, &values, err);
     while (!st && cbx__select_next(select)) st = take_series(c, select, values, err);

@@ -219,6 +219,14 @@ static void test_queries(void **in)
         { { .tags = &batch64, .ntags = 1 }, 1, "tag" },
         { { .tags = &odd, .ntags = 1 }, 0, "a tag's value is compared whole" },
         { { .limit = 2 }, 2, "the newest two" },
+        { { .run_text = "MAIN" }, 4, "a text in the branch, in either case" },
+        { { .run_text = "r4" }, 1, "in the id" },
+        { { .run_text = "0f3C2" }, 5, "in the commit" },
+        { { .run_text = "%" }, 0, "a text, and no pattern" },
+        { { .series_text = "EVAL" }, 1, "in the scenario" },
+        { { .series_text = "batch=64" }, 1, "in a tag" },
+        { { .series_text = "loss" }, 5, "in a metric" },
+        { { .series_text = "nothing" }, 0, "nowhere" },
     };
     cbx_store_list list;
     cbx_err err = CBX_ERR_INIT;
