@@ -104,6 +104,9 @@
 #include "calibrax/perf/sweep/measure.h"
 #include "calibrax/perf/sweep/measure_opts.h"
 
+#include "calibrax/site/site_server.h"
+#include "calibrax/site/store_site.h"
+
 #include "calibrax/ci/bisect.h"
 #include "calibrax/ci/bisect_run.h"
 #include "calibrax/ci/compare.h"

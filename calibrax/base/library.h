@@ -55,6 +55,8 @@ CBX_API const char *cbx_library_name(const cbx_library *lib);
       "libpapi.so.7.2", "libpapi.so.6.0", "libpapi.so")                                                                \
     X(CAIRO, "cairo", "drawing plots as PDF and PNG", "libcairo2", "libcairo.so.2", "libcairo.so")                     \
     X(CURL, "libcurl", "alerts to a webhook", "libcurl4", "libcurl.so.4", "libcurl.so")                                \
+    X(MICROHTTPD, "libmicrohttpd", "pages of a store in a browser", "libmicrohttpd12", "libmicrohttpd.so.12",          \
+      "libmicrohttpd.so")                                                                                              \
     X(GIT2, "libgit2", "commit and branch of a work tree", "libgit2-1.5", "libgit2.so.1.5", "libgit2.so.1.7",          \
       "libgit2.so.1.8", "libgit2.so.1.9", "libgit2.so")
 

@@ -1,5 +1,5 @@
 /* Series with their colours and marks, and figures drawn by calibrax/plot. */
-#include "calibrax/pages/figure.h"
+#include "calibrax/pages/page_figure.h"
 
 #include <limits.h>
 #include <math.h>
@@ -102,8 +102,10 @@ cbx_status cbx__pages_put_figure(cbx_text *out, cbx_plot *plot, const cbx__chart
         cbx_text_put_html(out, caption);
         cbx_text_puts(out, "</figcaption><div class=scroll tabindex=0 role=region aria-label=\"");
         cbx_text_put_html(out, caption);
-        cbx_text_puts(out, "\">");
-        put_recoloured(out, first, l);
+        cbx_text_puts(out, "\"><svg aria-label=\"");
+        cbx_text_put_html(out, caption);
+        cbx_text_puts(out, "\"");
+        put_recoloured(out, first + strlen("<svg"), l);
         cbx_text_puts(out, "</div></figure>\n");
     }
     if (!st) st = svg.status ? svg.status : out->status;

@@ -4,8 +4,8 @@
  * A series has one colour and one mark in all figures of a page; plots get both when they are put
  * into it, so that they follow the page from light to dark.
  */
-#ifndef CALIBRAX_PAGES_FIGURE_H
-#define CALIBRAX_PAGES_FIGURE_H
+#ifndef CALIBRAX_PAGES_PAGE_FIGURE_H
+#define CALIBRAX_PAGES_PAGE_FIGURE_H
 
 #include "calibrax/plot/plot.h"
 

@@ -1,5 +1,5 @@
 /* The head of every page. */
-#include "calibrax/pages/page.h"
+#include "calibrax/pages/page_head.h"
 
 void cbx__pages_put_policy(cbx_text *out, const char *script_hash)
 {

@@ -5,8 +5,8 @@
  * request, the one style sheet and, where a page has one, its script, both by their hash; so an
  * element that came out of data could neither run nor be styled.
  */
-#ifndef CALIBRAX_PAGES_PAGE_H
-#define CALIBRAX_PAGES_PAGE_H
+#ifndef CALIBRAX_PAGES_PAGE_HEAD_H
+#define CALIBRAX_PAGES_PAGE_HEAD_H
 
 #include "calibrax/base/text.h"
 

@@ -31,10 +31,11 @@ typedef struct cbx_report_opts {
     /* points are left out, those that are not representative first, until the page is no longer; 0:
      * no limit */
     size_t max_bytes;
-    bool links; /* a case that lost points refers to cbx_report_case_page */
+    bool links;       /* a case that lost points refers to cbx_report_case_page */
+    const char *home; /* address of the page that refers to this one; NULL: none */
 } cbx_report_opts;
 
-#define CBX_REPORT_OPTS_INIT CBX_OPTS(cbx_report_opts, 0, 0, 0, 0, 0, 0, 0, 0)
+#define CBX_REPORT_OPTS_INIT CBX_OPTS(cbx_report_opts, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 /** Table for a terminal; columns fitted to width (0: no limit). */
 CBX_API void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out);

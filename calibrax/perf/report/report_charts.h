@@ -8,7 +8,7 @@
 #ifndef CALIBRAX_PERF_REPORT_REPORT_CHARTS_H
 #define CALIBRAX_PERF_REPORT_REPORT_CHARTS_H
 
-#include "calibrax/pages/figure.h"
+#include "calibrax/pages/page_figure.h"
 #include "calibrax/perf/report/format.h"
 #include "calibrax/plot/axis.h"
 #include "calibrax/plot/charts.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/pages/page.h"
+#include "calibrax/pages/page_head.h"
 #include "calibrax/perf/report/site_internal.h"
 
 void cbx__page_flush_cell(cbx__page *p)
@@ -72,7 +72,13 @@ static void put_head(cbx__page *p, const cbx_rows *rows)
     put_title(p);
     cbx__pages_put_style(p->out, "to the tables");
     cbx__pages_put_marks(p->out);
-    cbx__page_put(p, "<header><h1>");
+    cbx__page_put(p, "<header>");
+    if (p->opts->home) {
+        cbx__page_put(p, "<nav class=places aria-label=store><ul><li><a href=\"");
+        cbx_text_put_html(p->out, p->opts->home);
+        cbx__page_put(p, "\">All cases</a></ul></nav>");
+    }
+    cbx__page_put(p, "<h1>");
     put_title(p);
     cbx__page_put(p, "</h1>\n");
     cbx_text_init(&sentence, &p->arena->al);

@@ -1,0 +1,191 @@
+/* Targets: nothing in them is trusted, and what is not understood is refused. */
+#include "calibrax/site/page_request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/base/text.h"
+#include "calibrax/base/utf8.h"
+
+static int hex(char c)
+{
+    static const char digits[] = "0123456789abcdefABCDEF";
+    const char *at = c ? strchr(digits, c) : NULL;
+
+    if (!at) return -1;
+    return at - digits < 16 ? (int)(at - digits) : (int)(at - digits) - 6;
+}
+
+/* n bytes with their escapes replaced, and '+' by blanks; NULL: a bad escape, or not UTF-8. */
+static const char *unescape(cbx_arena *arena, const char *from, size_t n, bool blanks, cbx_status *st)
+{
+    char *out = cbx_arena_alloc(arena, n + 1);
+    size_t len = 0;
+
+    *st = out ? CBX_OK : CBX_ENOMEM;
+    for (size_t i = 0; !*st && i < n; i++) {
+        int high, low;
+        if (from[i] == '%') {
+            high = i + 2 < n ? hex(from[i + 1]) : -1;
+            low = i + 2 < n ? hex(from[i + 2]) : -1;
+            if (high < 0 || low < 0) *st = CBX_EINVAL;
+            out[len++] = (char)(high * 16 + low);
+            i += 2;
+        } else
+            out[len++] = blanks && from[i] == '+' ? ' ' : from[i];
+        if (!*st && !out[len - 1]) *st = CBX_EINVAL; /* a NUL would end the text */
+    }
+    if (*st) return NULL;
+    out[len] = '\0';
+    for (size_t i = 0, k; i < len; i += k)
+        if (cbx__utf8_decode(out + i, len - i, &k) == CBX__UTF8_REPLACEMENT && k == 1) *st = CBX_EINVAL;
+    return *st ? NULL : out;
+}
+
+static cbx_status refuse(cbx_status st, cbx_err *err)
+{
+    if (st == CBX_ENOMEM) return cbx_fail_nomem(err, "a request");
+    return cbx_fail(err, st, "the address has an escape or a byte that is not valid UTF-8");
+}
+
+static cbx_status take_param(const char *from, size_t n, cbx_arena *arena, cbx__request *out, cbx_err *err)
+{
+    const char *equals = memchr(from, '=', n);
+    size_t key = equals ? (size_t)(equals - from) : n;
+    cbx__param *p = &out->params[out->n];
+    cbx_status st;
+
+    if (!n) return CBX_OK;
+    if (out->n == CBX__PARAMS_MAX)
+        return cbx_fail(err, CBX_EINVAL, "the address has more than %d parameters", CBX__PARAMS_MAX);
+    p->value = "";
+    p->key = unescape(arena, from, key, true, &st);
+    if (!st && equals) p->value = unescape(arena, equals + 1, n - key - 1, true, &st);
+    if (st) return refuse(st, err);
+    out->n++;
+    return CBX_OK;
+}
+
+cbx_status cbx__request_parse(const char *target, cbx_arena *arena, cbx__request *out, cbx_err *err)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    size_t len = strlen(target), page;
+    const char *query;
+    cbx_status st = CBX_OK;
+
+    *out = (cbx__request){ .page = "" };
+    if (len > CBX__TARGET_MAX) return cbx_fail(err, CBX_EINVAL, "the address is longer than %d bytes", CBX__TARGET_MAX);
+    if (target[0] != '/') return cbx_fail(err, CBX_EINVAL, "the address does not begin with '/'");
+    page = strspn(target + 1, letters);
+    query = target + 1 + page;
+    if (*query && *query != '?') return cbx_fail(err, CBX_ENOENT, "there is no such page");
+    out->page = cbx_arena_strndup(arena, target + 1, page);
+    if (!out->page) return cbx_fail_nomem(err, "a request");
+    while (!st && *query) {
+        size_t n = strcspn(++query, "&");
+        st = take_param(query, n, arena, out, err);
+        query += n;
+    }
+    return st;
+}
+
+const char *cbx__request_param(const cbx__request *r, const char *key)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (!strcmp(r->params[i].key, key)) return *r->params[i].value ? r->params[i].value : NULL;
+    return NULL;
+}
+
+size_t cbx__request_page(const cbx__request *r)
+{
+    const char *word = cbx__request_param(r, "page");
+    size_t n = word ? strspn(word, "0123456789") : 0;
+    unsigned long v = n && n < 8 && !word[n] ? strtoul(word, NULL, 10) : 1;
+
+    return v ? v : 1;
+}
+
+cbx_status cbx__request_tags(const cbx__request *r, cbx_arena *arena, const cbx_tag **out, size_t *n, cbx_err *err)
+{
+    cbx_tag *tags = cbx_arena_calloc(arena, CBX__PARAMS_MAX, sizeof *tags);
+    cbx_status st = tags ? CBX_OK : CBX_ENOMEM;
+
+    *n = 0;
+    *out = tags;
+    for (size_t i = 0; !st && i < r->n; i++) {
+        const char *value = r->params[i].value;
+        size_t key = strcspn(value, "=");
+        if (strcmp(r->params[i].key, "tag") != 0 || !*value) continue;
+        tags[*n].key = unescape(arena, value, key, false, &st);
+        tags[(*n)++].value = value[key] ? value + key + 1 : "";
+    }
+    return st ? refuse(st, err) : CBX_OK;
+}
+
+/* --- writing --- */
+
+void cbx__request_begin(cbx__request *r, const char *page) { *r = (cbx__request){ .page = page }; }
+
+void cbx__request_add(cbx__request *r, const char *key, const char *value)
+{
+    if (!value || !*value || r->n == CBX__PARAMS_MAX) return;
+    r->params[r->n++] = (cbx__param){ key, value };
+}
+
+bool cbx__request_add_tags(cbx__request *r, cbx_arena *arena, const cbx_tag *tags, size_t n)
+{
+    const cbx_allocator al = cbx_arena_allocator(arena);
+
+    for (size_t i = 0; i < n; i++) {
+        cbx_text text;
+        cbx_text_init(&text, &al);
+        for (const char *s = tags[i].key; *s; s++)
+            if (*s == '=' || *s == '%')
+                cbx_text_printf(&text, "%%%02X", (unsigned)*s);
+            else
+                cbx_text_putc(&text, *s);
+        cbx_text_printf(&text, "=%s", tags[i].value);
+        if (text.status) return false;
+        cbx__request_add(r, "tag", cbx_text_str(&text));
+    }
+    return true;
+}
+
+cbx__request cbx__request_with(const cbx__request *r, const char *key, const char *value)
+{
+    cbx__request out = { .page = r->page };
+
+    for (size_t i = 0; i < r->n; i++)
+        if (strcmp(r->params[i].key, key) != 0) cbx__request_add(&out, r->params[i].key, r->params[i].value);
+    cbx__request_add(&out, key, value);
+    return out;
+}
+
+static void escape(cbx_text *out, const char *s)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/@,";
+
+    for (; *s; s++)
+        if (strchr(plain, *s))
+            cbx_text_putc(out, *s);
+        else if (*s == ' ')
+            cbx_text_putc(out, '+');
+        else
+            cbx_text_printf(out, "%%%02X", (unsigned)(unsigned char)*s);
+}
+
+const char *cbx__request_target(const cbx__request *r, cbx_arena *arena)
+{
+    const cbx_allocator al = cbx_arena_allocator(arena);
+    cbx_text out;
+
+    cbx_text_init(&out, &al);
+    cbx_text_printf(&out, "/%s", r->page);
+    for (size_t i = 0; i < r->n; i++) {
+        cbx_text_putc(&out, i ? '&' : '?');
+        escape(&out, r->params[i].key);
+        cbx_text_putc(&out, '=');
+        escape(&out, r->params[i].value);
+    }
+    return out.status ? NULL : cbx_text_str(&out);
+}

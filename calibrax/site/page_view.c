@@ -1,0 +1,441 @@
+/* Pages under construction: head and foot, links, facts, tables, figures. */
+#include "calibrax/site/page_view.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/pages/page_figure.h"
+#include "calibrax/pages/page_head.h"
+#include "calibrax/perf/report/format.h"
+
+static void lost(cbx__view *v) { v->out->status = CBX_ENOMEM; }
+
+bool cbx__view_got(cbx__view *v, cbx_status st)
+{
+    if (st == CBX_ENOMEM) lost(v);
+    return !st;
+}
+
+void *cbx__view_alloc(cbx__view *v, size_t n, size_t size)
+{
+    void *p = cbx_arena_calloc(v->arena, n, size);
+
+    if (!p) lost(v);
+    return p;
+}
+
+const char *cbx__view_text(cbx__view *v, const char *fmt, ...)
+{
+    const cbx_allocator al = cbx_arena_allocator(v->arena);
+    va_list args;
+    cbx_text text;
+    char small[256];
+    int n;
+
+    va_start(args, fmt);
+    n = vsnprintf(small, sizeof small, fmt, args);
+    va_end(args);
+    if (n >= 0 && (size_t)n < sizeof small) {
+        const char *copy = cbx_arena_strdup(v->arena, small);
+        if (!copy) lost(v);
+        return copy ? copy : "";
+    }
+    cbx_text_init(&text, &al);
+    if (n > 0) {
+        char *large = cbx_arena_alloc(v->arena, (size_t)n + 1);
+        if (large) {
+            va_start(args, fmt);
+            vsnprintf(large, (size_t)n + 1, fmt, args);
+            va_end(args);
+            return large;
+        }
+    }
+    lost(v);
+    return "";
+}
+
+void cbx__view_words(cbx__view *v, const char *s)
+{
+    cbx_text public;
+
+    if (v->document) return;
+    if (!v->site->link) {
+        cbx_text_put_html(v->out, s);
+        return;
+    }
+    cbx_text_init(&public, &v->out->al);
+    cbx__report_put_public(&public, s, 0);
+    if (public.status) lost(v);
+    cbx_text_put_html(v->out, cbx_text_str(&public));
+    cbx_text_clear(&public);
+}
+
+static void put(cbx__view *v, const char *html)
+{
+    if (!v->document) cbx_text_puts(v->out, html);
+}
+
+/* Words in a JSON document: paths are left out of what is published. */
+static cbx_json *json_words(cbx__view *v, const char *s)
+{
+    cbx_text public;
+    cbx_json *made;
+
+    if (!v->site->link) return cbx_json_new_string(s);
+    cbx_text_init(&public, &v->out->al);
+    cbx__report_put_public(&public, s, 0);
+    made = cbx_json_new_string(cbx_text_str(&public));
+    cbx_text_clear(&public);
+    return made;
+}
+
+/* --- links --- */
+
+bool cbx__view_has_forms(const cbx__view *v) { return !v->site->link && !v->document; }
+
+const char *cbx__view_href(cbx__view *v, const cbx__request *to)
+{
+    const char *target = v->document ? NULL : cbx__request_target(to, v->arena);
+
+    if (v->document) return NULL;
+    if (!target) lost(v);
+    return target && v->site->link ? v->site->link(v->site->link_user, target) : target;
+}
+
+void cbx__view_link(cbx__view *v, const char *href, const char *words)
+{
+    if (href && !v->document) {
+        cbx_text_puts(v->out, "<a href=\"");
+        cbx_text_put_html(v->out, href);
+        cbx_text_puts(v->out, "\">");
+    }
+    cbx__view_words(v, words);
+    if (href) put(v, "</a>");
+}
+
+static void put_page_link(cbx__view *v, size_t page, const char *words, const char *rel)
+{
+    char number[24];
+    cbx__request to;
+
+    snprintf(number, sizeof number, "%zu", page);
+    to = cbx__request_with(v->request, "page", page > 1 ? number : NULL);
+    const char *href = cbx__view_href(v, &to);
+    if (!href) return;
+    cbx_text_puts(v->out, "<li><a href=\"");
+    cbx_text_put_html(v->out, href);
+    cbx_text_printf(v->out, "\"%s%s>%s</a>", *rel ? " rel=" : "", rel, words);
+}
+
+void cbx__view_pager(cbx__view *v, size_t page, size_t per_page, size_t total, const char *what)
+{
+    size_t pages = (total + per_page - 1) / per_page;
+
+    if (v->document) {
+        cbx_json *o = cbx_json_set_object(v->document, "pages");
+        cbx_json_set_int(o, "page", (int64_t)page);
+        cbx_json_set_int(o, "pages", (int64_t)pages);
+        cbx_json_set_int(o, "total", (int64_t)total);
+        return;
+    }
+    if (pages < 2) return;
+    cbx_text_puts(v->out, "<nav class=pager aria-label=\"pages of ");
+    cbx_text_put_html(v->out, what);
+    cbx_text_puts(v->out, "\"><ul>");
+    if (page > 1) put_page_link(v, 1, "First", "");
+    if (page > 1) put_page_link(v, page - 1, "Previous", "prev");
+    cbx_text_printf(v->out, "<li><span aria-current=page>Page %zu of %zu</span>", page, pages);
+    if (page < pages) put_page_link(v, page + 1, "Next", "next");
+    if (page < pages) put_page_link(v, pages, "Last", "");
+    cbx_text_puts(v->out, "</ul></nav>\n");
+}
+
+/* --- the page --- */
+
+static const struct {
+    const char *page, *name;
+} places[] = {
+    { "", "Runs" }, { "trends", "Trends" }, { "compare", "Compare" }, { "profiles", "Profiles" }, { "rows", "Rows" }
+};
+
+static void put_places(cbx__view *v, const char *of)
+{
+    cbx_text_puts(v->out, "<nav class=places aria-label=store><ul>");
+    for (size_t i = 0; i < CBX_LEN(places); i++) {
+        cbx__request to;
+        const char *href;
+        if (v->site->link && !strcmp(places[i].page, "compare")) continue; /* it begins with a form */
+        cbx__request_begin(&to, places[i].page);
+        href = cbx__view_href(v, &to);
+        if (!href) continue;
+        cbx_text_puts(v->out, "<li><a href=\"");
+        cbx_text_put_html(v->out, href);
+        cbx_text_printf(v->out, "\"%s>%s</a>",
+                        strcmp(of, places[i].page) != 0                 ? ""
+                        : strcmp(v->request->page, places[i].page) == 0 ? " aria-current=page"
+                                                                        : " aria-current=true",
+                        places[i].name);
+    }
+    cbx_text_puts(v->out, "</ul></nav>\n");
+}
+
+void cbx__view_begin(cbx__view *v, const char *of, const char *title)
+{
+    if (v->document) {
+        cbx_json_set_string(v->document, "schema", "calibrax-page");
+        cbx_json_set_int(v->document, "version", 1);
+        cbx_json_set_string(v->document, "page", *v->request->page ? v->request->page : "runs");
+        cbx_json_set(v->document, "title", json_words(v, title));
+        return;
+    }
+    cbx__pages_put_head(v->out, NULL);
+    cbx__view_words(v, title);
+    cbx_text_puts(v->out, " - ");
+    cbx__view_words(v, v->site->title);
+    cbx__pages_put_style(v->out, "to the content");
+    cbx_text_puts(v->out, "<header class=store><p>");
+    cbx__view_words(v, v->site->title);
+    cbx_text_puts(v->out, "</p>\n");
+    put_places(v, of);
+    cbx_text_puts(v->out, "</header>\n<main id=main tabindex=-1>\n<h1>");
+    cbx__view_words(v, title);
+    cbx_text_puts(v->out, "</h1>\n");
+}
+
+void cbx__view_end(cbx__view *v)
+{
+    if (!v->document) {
+        cbx_text_puts(v->out, "</main>\n</body></html>\n");
+        return;
+    }
+    if (cbx_json_check(v->document, NULL)) lost(v);
+    cbx_json_write(v->document, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING, v->out);
+    cbx_text_putc(v->out, '\n');
+}
+
+void cbx__view_section(cbx__view *v, const char *heading)
+{
+    put(v, "<h2>");
+    cbx__view_words(v, heading);
+    put(v, "</h2>\n");
+}
+
+void cbx__view_note(cbx__view *v, const char *fmt, ...)
+{
+    char buf[1024];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(buf, sizeof buf, fmt, args);
+    va_end(args);
+    if (v->document) {
+        cbx_json *notes = cbx_json_get(v->document, "notes");
+        cbx_json_push(notes ? notes : cbx_json_set_array(v->document, "notes"), json_words(v, buf));
+        return;
+    }
+    put(v, "<p class=note>");
+    cbx__view_words(v, buf);
+    put(v, "</p>\n");
+}
+
+/* --- facts --- */
+
+void cbx__view_facts(cbx__view *v)
+{
+    if (v->document)
+        v->row = cbx_json_set_object(v->document, "facts");
+    else
+        cbx_text_puts(v->out, "<dl class=facts>");
+}
+
+void cbx__view_fact_link(cbx__view *v, const char *name, const char *href, const char *value)
+{
+    if (!value || !*value) return;
+    if (v->document) {
+        cbx_json_set(v->row, name, json_words(v, value));
+        return;
+    }
+    cbx_text_puts(v->out, "<div><dt>");
+    cbx__view_words(v, name);
+    cbx_text_puts(v->out, "<dd>");
+    cbx__view_link(v, href, value);
+    cbx_text_puts(v->out, "</div>");
+}
+
+void cbx__view_fact(cbx__view *v, const char *name, const char *value) { cbx__view_fact_link(v, name, NULL, value); }
+void cbx__view_facts_end(cbx__view *v) { put(v, "</dl>\n"); }
+
+/* --- tables --- */
+
+void cbx__view_table(cbx__view *v, const char *name, const char *label, const cbx__column *columns, size_t n)
+{
+    v->columns = columns;
+    v->ncolumns = n;
+    if (v->document) {
+        v->rows = cbx_json_set_array(v->document, name);
+        return;
+    }
+    cbx_text_puts(v->out, "<div class=scroll tabindex=0 role=region aria-label=\"");
+    cbx__view_words(v, label);
+    cbx_text_puts(v->out, "\"><table class=list><thead><tr>");
+    for (size_t i = 0; i < n; i++) {
+        cbx_text_printf(v->out, "<th scope=col%s>", columns[i].number ? " class=n" : "");
+        cbx_text_put_html(v->out, columns[i].title);
+    }
+    cbx_text_puts(v->out, "<tbody>\n");
+}
+
+void cbx__view_row(cbx__view *v, const char *class)
+{
+    v->column = 0;
+    if (v->document)
+        v->row = cbx_json_push_object(v->rows);
+    else if (class && *class)
+        cbx_text_printf(v->out, "<tr class=%s>", class);
+    else
+        cbx_text_puts(v->out, "<tr>");
+}
+
+/* The key of the next cell. */
+static const char *open_cell(cbx__view *v)
+{
+    const cbx__column *c = &v->columns[v->column++ % v->ncolumns];
+
+    if (!v->document && v->column == 1)
+        cbx_text_puts(v->out, "<th scope=row>");
+    else if (!v->document)
+        cbx_text_puts(v->out, c->number ? "<td class=n>" : "<td>");
+    if (v->column == v->ncolumns) v->column = v->ncolumns;
+    return c->key;
+}
+
+void cbx__view_cell_open(cbx__view *v) { open_cell(v); }
+
+void cbx__view_cell_link(cbx__view *v, const char *href, const char *words)
+{
+    const char *key = open_cell(v);
+
+    if (!v->document)
+        cbx__view_link(v, words ? href : NULL, words ? words : "");
+    else if (key && words)
+        cbx_json_set(v->row, key, json_words(v, words));
+    else if (key)
+        cbx_json_set_null(v->row, key);
+}
+
+void cbx__view_cell(cbx__view *v, const char *words) { cbx__view_cell_link(v, NULL, words); }
+
+void cbx__view_cell_number(cbx__view *v, double value, const char *shown)
+{
+    const char *key = open_cell(v);
+
+    if (!v->document)
+        cbx__view_words(v, shown);
+    else if (key)
+        cbx_json_set_number(v->row, key, value);
+}
+
+void cbx__view_cell_count(cbx__view *v, size_t n)
+{
+    const char *key = open_cell(v);
+
+    if (!v->document)
+        cbx_text_printf(v->out, "%zu", n);
+    else if (key)
+        cbx_json_set_int(v->row, key, (int64_t)n);
+}
+
+void cbx__view_cell_time(cbx__view *v, int64_t us)
+{
+    const char *key = open_cell(v);
+    char iso[CBX_TIME_SIZE];
+
+    cbx_time_format_iso(us, iso);
+    if (v->document && key) cbx_json_set_string(v->row, key, iso);
+    if (!v->document) cbx_text_printf(v->out, "<time datetime=\"%s\">%.10s %.5s</time>", iso, iso, iso + 11);
+}
+
+void cbx__view_table_end(cbx__view *v)
+{
+    put(v, "</table></div>\n");
+    v->row = v->rows = NULL;
+}
+
+/* --- figures --- */
+
+void cbx__view_figure(cbx__view *v, cbx_plot *plot, const int *colours, size_t n, const char *caption)
+{
+    cbx__chart_lines lines = { .n = n < CBX__SERIES_COLOURS ? n : CBX__SERIES_COLOURS };
+    cbx_status st;
+
+    if (!v->document) {
+        for (size_t i = 0; i < lines.n; i++) lines.series[i] = colours[i];
+        st = cbx__pages_put_figure(v->out, plot, &lines, "wide", NULL, caption);
+        (void)cbx__view_got(v, st);
+    }
+    cbx_plot_free(plot);
+}
+
+/* --- forms --- */
+
+static void put_field(cbx__view *v, const cbx__field *f, const char *value, bool again)
+{
+    cbx_text_printf(v->out, "<label><span>%s</span><input type=%s name=%s value=\"", f->label,
+                    f->hint && strstr(f->hint, "YYYY") ? "date"
+                    : strcmp(f->param, "text")         ? "text"
+                                                       : "search",
+                    f->param);
+    cbx_text_put_html(v->out, value ? value : "");
+    cbx_text_puts(v->out, "\"");
+    if (f->hint && !strstr(f->hint, "YYYY")) cbx_text_printf(v->out, " placeholder=\"%s\"", f->hint);
+    if (f->nchoices) cbx_text_printf(v->out, " list=list-%s", f->param);
+    cbx_text_puts(v->out, "></label>");
+    if (!f->nchoices || again) return;
+    cbx_text_printf(v->out, "<datalist id=list-%s>", f->param);
+    for (size_t i = 0; i < f->nchoices; i++) {
+        cbx_text_puts(v->out, "<option value=\"");
+        cbx_text_put_html(v->out, f->choices[i]);
+        cbx_text_puts(v->out, "\">");
+    }
+    cbx_text_puts(v->out, "</datalist>");
+}
+
+static bool is_field(const cbx__field *fields, size_t n, const char *param)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(fields[i].param, param)) return true;
+    return false;
+}
+
+void cbx__view_form(cbx__view *v, const char *button, const cbx__field *fields, size_t n)
+{
+    const cbx__request *r = v->request;
+    bool any = false;
+
+    if (!cbx__view_has_forms(v)) return;
+    cbx_text_printf(v->out, "<form class=filter method=get action=\"/%s\" role=search aria-label=\"%s\">", r->page,
+                    button);
+    for (size_t i = 0; i < n; i++) {
+        size_t found = 0;
+        for (size_t k = 0; k < r->n; k++) {
+            if (strcmp(r->params[k].key, fields[i].param) != 0 || !*r->params[k].value) continue;
+            any = true;
+            if (!found || fields[i].many) put_field(v, &fields[i], r->params[k].value, found > 0);
+            found++;
+        }
+        if (!found || fields[i].many) put_field(v, &fields[i], NULL, found > 0);
+    }
+    for (size_t k = 0; k < r->n; k++) { /* what else the page was asked for */
+        if (is_field(fields, n, r->params[k].key) || !strcmp(r->params[k].key, "page")) continue;
+        cbx_text_puts(v->out, "<input type=hidden name=\"");
+        cbx_text_put_html(v->out, r->params[k].key);
+        cbx_text_puts(v->out, "\" value=\"");
+        cbx_text_put_html(v->out, r->params[k].value);
+        cbx_text_puts(v->out, "\">");
+    }
+    cbx_text_printf(v->out, "<button>%s</button>", button);
+    if (any) cbx_text_printf(v->out, "<a href=\"/%s\">Clear</a>", r->page);
+    cbx_text_puts(v->out, "</form>\n");
+}

@@ -1,0 +1,261 @@
+/*
+ * HTTP through libmicrohttpd (LGPL-2.1), loaded on first use; the only file that calls it.
+ *
+ * Its calls are declared here as its manual gives them (gnu.org/software/libmicrohttpd/manual); the
+ * numbers of flags and options have not changed since 0.9.  No thread is started: the caller's runs
+ * the loop, makes the pages, and libmicrohttpd sends them without blocking, so a slow reader holds
+ * up no one else.
+ */
+#include "calibrax/site/site_server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "calibrax/base/library.h"
+#include "calibrax/site/page_request.h"
+
+#define MAX_CONNECTIONS 128
+#define IDLE_S          10
+#define HEAD_BYTES      ((size_t)16 << 10) /* of a request with its headers */
+#define BACKLOG         64
+
+typedef struct mhd_daemon mhd_daemon;
+typedef struct mhd_connection mhd_connection;
+typedef struct mhd_response mhd_response;
+typedef int (*mhd_handler)(void *user, mhd_connection *c, const char *url, const char *method, const char *version,
+                           const char *upload, size_t *upload_size, void **request);
+typedef void *(*mhd_uri)(void *user, const char *uri, mhd_connection *c);
+typedef void (*mhd_completed)(void *user, mhd_connection *c, void **request, int how);
+
+enum {
+    USE_EPOLL = 512,
+    OPTION_END = 0,
+    OPTION_MEMORY_LIMIT = 1,
+    OPTION_CONNECTION_LIMIT = 2,
+    OPTION_TIMEOUT = 3,
+    OPTION_NOTIFY_COMPLETED = 4,
+    OPTION_URI_LOG = 7,
+    OPTION_LISTEN_SOCKET = 12,
+    OPTION_STRICT = 29,
+    KIND_HEADER = 1,
+    MEMORY_COPIED = 2,
+    YES = 1,
+    NO = 0
+};
+
+/* name, result, arguments: the part of libmicrohttpd that is used here. */
+#define MHD_CALLS(X)                                                                                                   \
+    X(start_daemon, mhd_daemon *, (unsigned flags, uint16_t port, void *, void *, mhd_handler, void *, ...))           \
+    X(stop_daemon, void, (mhd_daemon *))                                                                               \
+    X(run_wait, int, (mhd_daemon *, int32_t ms))                                                                       \
+    X(lookup_connection_value, const char *, (mhd_connection *, int kind, const char *key))                            \
+    X(create_response_from_buffer, mhd_response *, (size_t size, void *buffer, int mode))                              \
+    X(add_response_header, int, (mhd_response *, const char *name, const char *value))                                 \
+    X(queue_response, int, (mhd_connection *, unsigned status, mhd_response *))                                        \
+    X(destroy_response, void, (mhd_response *))
+
+typedef struct mhd_calls {
+#define MHD_MEMBER(name, result, arguments) result(*name) arguments;
+    MHD_CALLS(MHD_MEMBER)
+#undef MHD_MEMBER
+} mhd_calls;
+
+struct cbx_site_server {
+    cbx_ctx *ctx;
+    cbx_site *site;
+    cbx_library *library;
+    mhd_calls mhd;
+    mhd_daemon *daemon;
+    int listening; /* -1 once libmicrohttpd has it */
+    unsigned port;
+    cbx_site_reply reply;
+    cbx_site_served served;
+};
+
+static cbx_status open_library(cbx_site_server *s, cbx_err *err)
+{
+    const cbx_library_symbol symbols[] = {
+#define MHD_SYMBOL(name, result, arguments) { "MHD_" #name, (void **)(void *)&s->mhd.name },
+        MHD_CALLS(MHD_SYMBOL)
+#undef MHD_SYMBOL
+    };
+    return cbx_library_open_known(s->ctx, CBX_LIBRARY_MICROHTTPD, NULL, symbols, CBX_LEN(symbols), &s->library, err);
+}
+
+/* --- a request --- */
+
+typedef struct asked {
+    char target[CBX__TARGET_MAX + 2]; /* as it came, before libmicrohttpd takes its escapes out */
+    bool begun;                       /* its head was looked at: what was answered at once would end the connection */
+} asked;
+
+static void *keep_uri(void *user, const char *uri, mhd_connection *c)
+{
+    asked *a = cbx_mem_zalloc(cbx_ctx_allocator(((cbx_site_server *)user)->ctx), sizeof *a);
+
+    (void)c;
+    if (a) memcpy(a->target, uri, strnlen(uri, CBX__TARGET_MAX + 1)); /* one byte more, and it is refused */
+    return a;
+}
+
+static void forget_uri(void *user, mhd_connection *c, void **request, int how)
+{
+    (void)c;
+    (void)how;
+    cbx_mem_free(cbx_ctx_allocator(((cbx_site_server *)user)->ctx), *request, sizeof(asked));
+    *request = NULL;
+}
+
+static bool add_headers(cbx_site_server *s, mhd_response *r, bool other_method)
+{
+    const cbx_site_reply *p = &s->reply;
+    const char *policy = cbx_text_str(&p->policy);
+    const char *const headers[][2] = {
+        { "Content-Type", p->type },
+        { "Content-Security-Policy", *policy ? policy : "default-src 'none'" },
+        { "X-Frame-Options", "DENY" },
+        { "X-Content-Type-Options", "nosniff" },
+        { "Referrer-Policy", "no-referrer" },
+        { "Cross-Origin-Resource-Policy", "same-origin" },
+        { "Cross-Origin-Opener-Policy", "same-origin" },
+        { "Cache-Control", *p->tag ? "no-cache" : "no-store" },
+        { "ETag", *p->tag ? p->tag : NULL },
+        { "Allow", other_method ? "GET, HEAD" : NULL },
+        { "Connection", other_method ? "close" : NULL },
+    };
+
+    for (size_t i = 0; i < CBX_LEN(headers); i++)
+        if (headers[i][1] && s->mhd.add_response_header(r, headers[i][0], headers[i][1]) != YES) return false;
+    return true;
+}
+
+/* Sends the reply. */
+static int send_reply(cbx_site_server *s, mhd_connection *c)
+{
+    const cbx_text *body = &s->reply.body;
+    mhd_response *r = s->mhd.create_response_from_buffer(body->len, body->len ? body->data : NULL, MEMORY_COPIED);
+    int sent = NO;
+
+    if (!r) return NO;
+    if (add_headers(s, r, s->reply.status == 405)) sent = s->mhd.queue_response(c, (unsigned)s->reply.status, r);
+    s->mhd.destroy_response(r);
+    if (s->reply.status == 200)
+        s->served.pages++;
+    else if (s->reply.status == 304)
+        s->served.unchanged++;
+    else
+        s->served.refused++;
+    return sent;
+}
+
+static int refuse(cbx_site_server *s, mhd_connection *c, int status, const char *why)
+{
+    cbx_site_reply_clear(&s->reply);
+    s->reply.status = status;
+    s->reply.type = "text/plain; charset=utf-8";
+    s->reply.tag[0] = '\0';
+    cbx_text_printf(&s->reply.body, "%s\n", why);
+    return send_reply(s, c);
+}
+
+static int answer(void *user, mhd_connection *c, const char *url, const char *method, const char *version,
+                  const char *upload, size_t *upload_size, void **request)
+{
+    cbx_site_server *s = user;
+    asked *a = *request;
+
+    (void)url;
+    (void)version;
+    (void)upload;
+    if (!a) return refuse(s, c, 503, "out of memory");
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return refuse(s, c, 405, "only GET and HEAD are answered");
+    if (*upload_size) return NO; /* a body, which neither has: the connection ends */
+    if (!a->begun) {
+        a->begun = true;
+        return YES;
+    }
+    if (!cbx_site_host_is_local(s->mhd.lookup_connection_value(c, KIND_HEADER, "Host"), s->port))
+        return refuse(s, c, 403, "the Host of this request is not this machine: use http://127.0.0.1 with the port");
+    if (strlen(a->target) > CBX__TARGET_MAX) return refuse(s, c, 414, "the address is too long");
+    /* Without memory it is a reply, too. */
+    (void)cbx_site_get(s->site, a->target, s->mhd.lookup_connection_value(c, KIND_HEADER, "If-None-Match"), &s->reply);
+    return send_reply(s, c);
+}
+
+/* --- the server --- */
+
+static cbx_status listen_on(cbx_site_server *s, unsigned port, cbx_err *err)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+    socklen_t size = sizeof at;
+    int on = 1;
+
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    s->listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (s->listening < 0) return cbx_fail_errno(err, errno, "cannot open a socket");
+    (void)setsockopt(s->listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(s->listening, (struct sockaddr *)&at, sizeof at) != 0 || listen(s->listening, BACKLOG) != 0) {
+        if (errno == EADDRINUSE)
+            return cbx_fail(err, CBX_EBUSY, "port %u is in use: choose another one, or 0 for one that is free", port);
+        return cbx_fail_errno(err, errno, "cannot listen on port %u", port);
+    }
+    if (getsockname(s->listening, (struct sockaddr *)&at, &size) != 0)
+        return cbx_fail_errno(err, errno, "cannot listen on port %u", port);
+    s->port = ntohs(at.sin_port);
+    return CBX_OK;
+}
+
+cbx_status cbx_site_server_open(cbx_ctx *ctx, cbx_site *site, unsigned port, cbx_site_server **out, cbx_err *err)
+{
+    cbx_site_server *s = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *s);
+    cbx_status st;
+
+    if (!s) return cbx_fail_nomem(err, "a server");
+    s->ctx = ctx;
+    s->site = site;
+    s->listening = -1;
+    cbx_site_reply_init(&s->reply, cbx_ctx_allocator(ctx));
+    st = open_library(s, err);
+    if (!st) st = listen_on(s, port, err);
+    if (!st) {
+        s->daemon = s->mhd.start_daemon(USE_EPOLL, 0, NULL, NULL, answer, s, OPTION_LISTEN_SOCKET, s->listening,
+                                        OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS, OPTION_TIMEOUT,
+                                        (unsigned)IDLE_S, OPTION_MEMORY_LIMIT, (size_t)HEAD_BYTES, OPTION_STRICT, 1,
+                                        OPTION_URI_LOG, (mhd_uri)keep_uri, s, OPTION_NOTIFY_COMPLETED,
+                                        (mhd_completed)forget_uri, s, OPTION_END);
+        if (s->daemon)
+            s->listening = -1;
+        else
+            st = cbx_fail(err, CBX_EIO, "libmicrohttpd cannot serve port %u", s->port);
+    }
+    if (st)
+        cbx_site_server_close(s);
+    else
+        *out = s;
+    return st;
+}
+
+unsigned cbx_site_server_port(const cbx_site_server *s) { return s->port; }
+void cbx_site_server_count(const cbx_site_server *s, cbx_site_served *out) { *out = s->served; }
+
+cbx_status cbx_site_server_run(cbx_site_server *s, unsigned wait_ms, cbx_err *err)
+{
+    return s->mhd.run_wait(s->daemon, (int32_t)wait_ms) == YES
+               ? CBX_OK
+               : cbx_fail(err, CBX_EIO, "libmicrohttpd cannot go on serving port %u", s->port);
+}
+
+void cbx_site_server_close(cbx_site_server *s)
+{
+    if (!s) return;
+    if (s->daemon) s->mhd.stop_daemon(s->daemon);
+    if (s->listening >= 0) close(s->listening);
+    cbx_library_close(s->library);
+    cbx_site_reply_clear(&s->reply);
+    cbx_mem_free(cbx_ctx_allocator(s->ctx), s, sizeof *s);
+}

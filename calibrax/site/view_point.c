@@ -1,0 +1,178 @@
+/* A point of a run: its metrics, and every launch behind them. */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/site/page_view.h"
+#include "calibrax/statistics/estimate.h"
+
+#define MAX_FIGURES 6    /* of metrics with samples */
+#define MAX_DOTS    1500 /* of a figure */
+#define LEVEL       0.95
+
+static const cbx_point *find_point(cbx__view *v, const cbx_run *run, cbx_err *err)
+{
+    const char *name = cbx__request_param(v->request, "point"), *scenario = cbx__request_param(v->request, "scenario");
+    const cbx_tag *tags;
+    size_t n;
+
+    if (cbx__request_tags(v->request, v->arena, &tags, &n, err)) return NULL;
+    for (size_t i = 0; i < cbx_run_npoints(run); i++)
+        if (cbx__view_is_point(cbx_run_point(run, i), name ? name : "", scenario ? scenario : "", tags, n))
+            return cbx_run_point(run, i);
+    cbx_fail(err, CBX_ENOENT, "run '%s' has no such point", cbx_run_id(run));
+    return NULL;
+}
+
+/* The finite samples of a metric, in their order. */
+static double *finite_samples(cbx__view *v, const cbx_metric *m, size_t *n)
+{
+    double *x = cbx__view_alloc(v, m->nsamples + 1, sizeof *x);
+
+    *n = 0;
+    for (size_t i = 0; x && i < m->nsamples; i++)
+        if (isfinite(m->samples[i])) x[(*n)++] = m->samples[i];
+    return x;
+}
+
+static cbx_status put_figure(cbx__view *v, const cbx_named_metric *m, const double *x, size_t n,
+                             const cbx_interval *median, const char *unit, cbx_err *err)
+{
+    size_t step = n / MAX_DOTS + 1, shown = 0;
+    double *at = cbx__view_alloc(v, n / step + 1, sizeof *at), *y = cbx__view_alloc(v, n / step + 1, sizeof *y),
+           ends[2] = { 1, (double)n }, level[2] = { median->value, median->value };
+    static const int colours[] = { 2, 4 };
+    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    cbx_plot *plot = NULL;
+    cbx_status st;
+
+    if (!at || !y) return cbx_fail_nomem(err, "a page");
+    for (size_t i = 0; i < n; i += step) {
+        at[shown] = (double)i + 1;
+        y[shown++] = x[i];
+    }
+    o.width = 720;
+    o.height = 260;
+    o.x_label = "sample, in the order measured";
+    o.y_label = unit && *unit ? cbx__view_text(v, "%s [%s]", m->name, unit) : m->name;
+    st = cbx_plot_create(v->ctx, &o, &plot, err);
+    if (!st)
+        st = cbx_plot_line(
+            plot, &(cbx_plot_series){ .label = "sample", .x = at, .y = y, .n = shown, .how = CBX_PLOT_MARK }, err);
+    if (!st && median->level > 0) {
+        double low[2] = { median->lower, median->lower }, high[2] = { median->upper, median->upper };
+        st = cbx_plot_line(plot,
+                           &(cbx_plot_series){ .label = "median with its interval",
+                                               .x = ends,
+                                               .y = level,
+                                               .lower = low,
+                                               .upper = high,
+                                               .n = 2,
+                                               .how = CBX_PLOT_JOIN | CBX_PLOT_BAND },
+                           err);
+    }
+    if (st)
+        cbx_plot_free(plot);
+    else
+        cbx__view_figure(v, plot, colours, CBX_LEN(colours),
+                         step > 1 ? cbx__view_text(v, "%s: every %zuth of %zu samples", m->name, step, n)
+                                  : cbx__view_text(v, "%s: %zu samples", m->name, n));
+    return st == CBX_ENOMEM ? st : CBX_OK;
+}
+
+/* What the samples say. */
+static cbx_status put_samples(cbx__view *v, const cbx_named_metric *m, const char *unit, cbx_err *err)
+{
+    size_t n;
+    double *x = finite_samples(v, &m->metric, &n);
+    cbx_summary s;
+    cbx_interval median;
+    cbx_status st = x ? CBX_OK : cbx_fail_nomem(err, "a page");
+
+    if (!st && n) st = cbx_stat_summary(v->ctx, x, n, &s, err);
+    if (!st && n) st = cbx_stat_median_interval(v->ctx, x, n, LEVEL, &median, err);
+    if (st) return st;
+    cbx__view_row(v, NULL);
+    cbx__view_cell(v, m->name);
+    cbx__view_cell_count(v, m->metric.nsamples);
+    if (!n) return CBX_OK;
+    cbx__view_cell_number(v, s.min, cbx__view_value(v, s.min, NAN, NAN, unit));
+    cbx__view_cell_number(v, s.median, cbx__view_value(v, s.median, median.lower, median.upper, unit));
+    cbx__view_cell_number(v, s.p95, cbx__view_value(v, s.p95, NAN, NAN, unit));
+    cbx__view_cell_number(v, s.max, cbx__view_value(v, s.max, NAN, NAN, unit));
+    cbx__view_cell_number(v, s.mad, cbx__view_value(v, s.mad, NAN, NAN, unit));
+    return CBX_OK;
+}
+
+static cbx_status put_launches(cbx__view *v, const cbx_run *run, const cbx_point *p, cbx_err *err)
+{
+    static const cbx__column columns[] = { { "Metric", "metric", false },      { "Samples", "samples", true },
+                                           { "Minimum", "min", true },         { "Median [95 %]", "median", true },
+                                           { "95th percentile", "p95", true }, { "Maximum", "max", true },
+                                           { "Spread (MAD)", "mad", true } };
+    cbx_status st = CBX_OK;
+    size_t sampled = 0, figures = 0;
+
+    for (size_t i = 0; i < p->nmetrics; i++) sampled += p->metrics[i].metric.nsamples > 0;
+    cbx__view_section(v, "Launches");
+    if (!sampled) {
+        cbx__view_note(v, "The run kept no samples of this point.");
+        if (!v->document) return CBX_OK;
+    }
+    cbx__view_table(v, "samples", "samples of each metric", columns, CBX_LEN(columns));
+    for (size_t i = 0; !st && i < p->nmetrics; i++) {
+        const cbx_metric_def *def = cbx_run_find_metric_def(run, p->metrics[i].name);
+        if (p->metrics[i].metric.nsamples) st = put_samples(v, &p->metrics[i], def ? def->unit : NULL, err);
+    }
+    cbx__view_table_end(v);
+    for (size_t i = 0; !st && !v->document && i < p->nmetrics && figures < MAX_FIGURES; i++) {
+        const cbx_metric_def *def = cbx_run_find_metric_def(run, p->metrics[i].name);
+        cbx_interval median = { 0 };
+        size_t n;
+        double *x = finite_samples(v, &p->metrics[i].metric, &n);
+        if (!x || n < 2) continue;
+        figures++;
+        st = cbx_stat_median_interval(v->ctx, x, n, LEVEL, &median, err);
+        if (!st) st = put_figure(v, &p->metrics[i], x, n, &median, def ? def->unit : NULL, err);
+    }
+    return st;
+}
+
+cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
+{
+    static const cbx__column columns[] = { { "Metric", "metric", false },
+                                           { "Value", "value", true },
+                                           { "Better", "better", false },
+                                           { "Meaning", "description", false } };
+    cbx_run *run = NULL;
+    cbx_status st = cbx__view_load(v, "run", false, &run, err);
+    const cbx_point *p = st ? NULL : find_point(v, run, err);
+
+    if (!st && !p) st = err->status;
+    if (st) goto done;
+    cbx__view_begin(v, "", cbx__view_text(v, "%s in run %s", p->name, cbx_run_id(run)));
+    cbx__request back = cbx__view_to_run(cbx_run_id(run));
+    cbx__view_facts(v);
+    cbx__view_fact_link(v, "Run", cbx__view_href(v, &back), cbx_run_id(run));
+    cbx__view_fact(v, "Time", cbx__view_time(v, cbx_run_timestamp_us(run)));
+    cbx__view_fact(v, "Scenario", p->scenario);
+    cbx__view_fact(v, "Tags", cbx__view_tags(v, p->tags, p->ntags));
+    cbx__view_facts_end(v);
+    cbx__view_table(v, "metrics", "metrics", columns, CBX_LEN(columns));
+    for (size_t i = 0; i < p->nmetrics; i++) {
+        const cbx_named_metric *m = &p->metrics[i];
+        const cbx_metric_def *def = cbx_run_find_metric_def(run, m->name);
+        cbx__request to = cbx__view_to_trend(v, m->name, p->name, p->scenario, p->tags, p->ntags);
+        cbx__view_row(v, NULL);
+        cbx__view_cell_link(v, cbx__view_href(v, &to), m->name);
+        cbx__view_cell_number(
+            v, m->metric.value,
+            cbx__view_value(v, m->metric.value, m->metric.lower, m->metric.upper, def ? def->unit : NULL));
+        cbx__view_cell(v, def ? cbx_direction_name(def->direction) : NULL);
+        cbx__view_cell(v, def ? def->description : NULL);
+    }
+    cbx__view_table_end(v);
+    st = put_launches(v, run, p, err);
+done:
+    cbx_run_free(run);
+    return st;
+}

@@ -1,0 +1,187 @@
+/* A run: what it is, its points with their metrics, its environment. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/site/page_view.h"
+#include "calibrax/storage/store_internal.h"
+
+#define VALUES_A_PAGE 200
+#define MAX_DEPTH     4
+#define MAX_FACTS     120
+
+/* Definitions: the run's own, else those of the store's config.json. */
+typedef struct definitions {
+    const cbx_run *run;
+    cbx_run *config;
+} definitions;
+
+static const char *unit_of(const definitions *d, const char *metric)
+{
+    const cbx_metric_def *def = cbx_run_find_metric_def(d->run, metric);
+
+    if (!def && d->config) def = cbx_run_find_metric_def(d->config, metric);
+    return def ? def->unit : NULL;
+}
+
+/* --- the values --- */
+
+static void put_value(cbx__view *v, const definitions *d, const cbx_point *p, const cbx_named_metric *m)
+{
+    cbx__request trend = cbx__view_to_trend(v, m->name, p->name, p->scenario, p->tags, p->ntags),
+                 point = cbx__view_to_point(v, cbx_run_id(d->run), p);
+    const char *unit = unit_of(d, m->name);
+
+    cbx__view_row(v, NULL);
+    cbx__view_cell_link(v, cbx__view_href(v, &point), p->name);
+    cbx__view_cell(v, p->scenario);
+    cbx__view_cell(v, cbx__view_tags(v, p->tags, p->ntags));
+    cbx__view_cell_link(v, cbx__view_href(v, &trend), m->name);
+    cbx__view_cell_number(v, m->metric.value,
+                          cbx__view_value(v, m->metric.value, m->metric.lower, m->metric.upper, unit));
+    if (v->document) { /* what the words hold, as members */
+        cbx__view_cell_number(v, m->metric.lower, "");
+        cbx__view_cell_number(v, m->metric.upper, "");
+        cbx__view_cell(v, unit);
+    }
+    cbx__view_cell_number(v, (double)m->metric.nsamples,
+                          m->metric.nsamples ? cbx__view_text(v, "%zu", m->metric.nsamples) : "");
+}
+
+static void put_values(cbx__view *v, const definitions *d)
+{
+    static const cbx__column page[] = { { "Point", "point", false }, { "Scenario", "scenario", false },
+                                        { "Tags", "tags", false },   { "Metric", "metric", false },
+                                        { "Value", "value", true },  { "Samples", "samples", true } },
+                             json[] = { { "", "point", false },  { "", "scenario", false }, { "", "tags", false },
+                                        { "", "metric", false }, { "", "value", true },     { "", "lower", true },
+                                        { "", "upper", true },   { "", "unit", false },     { "", "samples", true } };
+    size_t number = cbx__request_page(v->request), first = (number - 1) * VALUES_A_PAGE, total = 0, at = 0;
+
+    for (size_t i = 0; i < cbx_run_npoints(d->run); i++) total += cbx_run_point(d->run, i)->nmetrics;
+    cbx__view_section(v, "Points");
+    cbx__view_table(v, "values", "values of the points", v->document ? json : page,
+                    v->document ? CBX_LEN(json) : CBX_LEN(page));
+    for (size_t i = 0; i < cbx_run_npoints(d->run) && at < first + VALUES_A_PAGE; i++) {
+        const cbx_point *p = cbx_run_point(d->run, i);
+        if (at + p->nmetrics <= first) { /* all of them are on an earlier page */
+            at += p->nmetrics;
+            continue;
+        }
+        for (size_t k = 0; k < p->nmetrics; k++, at++)
+            if (at >= first && at < first + VALUES_A_PAGE) put_value(v, d, p, &p->metrics[k]);
+    }
+    cbx__view_table_end(v);
+    cbx__view_pager(v, number, VALUES_A_PAGE, total, "values");
+}
+
+/* --- environment and metadata --- */
+
+/* Free-form facts may name hosts and users: what is published has the members that are known not to. */
+static bool may_be_shown(const cbx__view *v, const char *path, const char *key)
+{
+    static const char *const published[] = {
+        "machine", "hardware", "versions", "dirty", "profile", "work", "roofline"
+    };
+
+    if (!v->site->link || *path) return true;
+    for (size_t i = 0; i < CBX_LEN(published); i++)
+        if (!strcmp(key, published[i])) return true;
+    return false;
+}
+
+static void put_members(cbx__view *v, const char *path, const cbx_json *value, int depth, size_t *left)
+{
+    const char *key;
+    cbx_json *member;
+    cbx_text text;
+
+    if (!*left) return;
+    if (cbx_json_typeof(value) == CBX_JSON_OBJECT && cbx_json_length(value) && depth < MAX_DEPTH) {
+        for (size_t i = 0; cbx_json_member(value, i, &key, &member); i++)
+            if (may_be_shown(v, path, key))
+                put_members(v, *path ? cbx__view_text(v, "%s.%s", path, key) : key, member, depth + 1, left);
+        return;
+    }
+    --*left;
+    if (cbx_json_string_value(value)) {
+        cbx__view_fact(v, path, cbx_json_string_value(value));
+        return;
+    }
+    cbx_text_init(&text, &v->out->al);
+    cbx_json_write(value, CBX_JSON_COMPACT, &text);
+    if (text.len > 400) cbx_text_reset(&text), cbx_text_puts(&text, "(long)");
+    cbx__view_fact(v, path, cbx_text_str(&text));
+    if (text.status) v->out->status = CBX_ENOMEM;
+    cbx_text_clear(&text);
+}
+
+static void put_free_form(cbx__view *v, const char *name, const char *key, const cbx_json *object)
+{
+    size_t left = MAX_FACTS;
+
+    if (!cbx_json_length(object)) return;
+    if (v->document) {
+        if (!v->site->link) cbx_json_set(v->document, key, cbx_json_copy(object));
+        return;
+    }
+    cbx_text_printf(v->out, "<details open><summary>%s</summary>", name);
+    cbx__view_facts(v);
+    put_members(v, "", object, 0, &left);
+    cbx__view_facts_end(v);
+    cbx_text_puts(v->out, "</details>\n");
+}
+
+/* --- what to compare it with --- */
+
+static cbx_status put_comparisons(cbx__view *v, const cbx_run *run, cbx_err *err)
+{
+    const char *machine = cbx_json_get_string(cbx_run_environment(run), "machine", NULL);
+    const cbx_store_query before = { .branch = cbx_run_branch(run),
+                                     .machine = machine ? machine : "-",
+                                     .until_us = cbx_run_timestamp_us(run),
+                                     .limit = 1 };
+    const char *const *names;
+    cbx_store_list list;
+    size_t n = 0;
+    cbx_status st = cbx_store_query_runs(v->store, &before, &list, err);
+
+    if (!st && list.count) {
+        cbx__request to = cbx__view_to_compare(list.entries[0].id, cbx_run_id(run));
+        cbx__view_fact_link(v, "Compare with the run before", cbx__view_href(v, &to), list.entries[0].id);
+    }
+    cbx_store_list_clear(&list);
+    if (!st) st = cbx_store_baselines(v->store, v->arena, &names, &n, err);
+    for (size_t i = 0; !st && i < n && i < 8; i++) {
+        const char *baseline = cbx__view_text(v, "baseline:%s", names[i]);
+        cbx__request to = cbx__view_to_compare(baseline, cbx_run_id(run));
+        cbx__view_fact_link(v, i ? cbx__view_text(v, "Baseline %zu", i + 1) : "Compare with baseline",
+                            cbx__view_href(v, &to), names[i]);
+    }
+    return st;
+}
+
+cbx_status cbx__view_run(cbx__view *v, cbx_err *err)
+{
+    cbx_run *run = NULL;
+    definitions d = { 0 };
+    cbx_status st = cbx__view_load(v, "id", false, &run, err);
+
+    if (st) return st;
+    d.run = run;
+    if (cbx_path_exists(v->store->config))
+        (void)cbx__view_got(v, cbx_run_defs_read(v->ctx, v->store->config, &d.config, NULL));
+    cbx__view_begin(v, "", cbx__view_text(v, "Run %s", cbx_run_id(run)));
+    cbx__view_facts(v);
+    cbx__view_fact(v, "Time", cbx__view_time(v, cbx_run_timestamp_us(run)));
+    cbx__view_fact(v, "Branch", cbx_run_branch(run));
+    cbx__view_fact(v, "Commit", cbx_run_commit(run));
+    cbx__view_fact(v, "Points", cbx__view_text(v, "%zu", cbx_run_npoints(run)));
+    st = put_comparisons(v, run, err);
+    cbx__view_facts_end(v);
+    put_values(v, &d);
+    put_free_form(v, "Environment", "environment", cbx_run_environment(run));
+    put_free_form(v, "Metadata", "metadata", cbx_run_metadata(run));
+    cbx_run_free(d.config);
+    cbx_run_free(run);
+    return st;
+}

@@ -1,0 +1,172 @@
+/* The first page: runs, newest first, with a filter; and what of the store cannot be read. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/base/hash_table.h"
+#include "calibrax/site/page_view.h"
+
+#define RUNS_A_PAGE  50
+#define MAX_CHOICES  200
+#define MAX_PROBLEMS 20
+
+/* Different values of a member of the entries, in the order in which they appear. */
+static void choices_of(cbx__view *v, const cbx_store_list *list, size_t member, cbx__field *field)
+{
+    const char **found = cbx__view_alloc(v, MAX_CHOICES, sizeof *found), *last = NULL;
+
+    field->choices = found;
+    for (size_t i = 0; found && i < list->count && field->nchoices < MAX_CHOICES; i++) {
+        const char *value = *(const char *const *)(const void *)((const char *)&list->entries[i] + member);
+        size_t k = 0;
+        if (!value || value == last) continue;
+        last = value;
+        while (k < field->nchoices && strcmp(found[k], value) != 0) k++;
+        if (k == field->nchoices) found[field->nchoices++] = value;
+    }
+}
+
+static void put_problems(cbx__view *v)
+{
+    static const cbx__column columns[] = { { "File", "file", false }, { "Why it is left out", "message", false } };
+    cbx_store_report report = { 0 };
+    cbx_err err = CBX_ERR_INIT;
+
+    if (!cbx__view_got(v, cbx_store_problems(v->store, &report, &err))) {
+        cbx__view_note(v, "%s", err.message);
+        cbx_store_report_clear(&report);
+        return;
+    }
+    if (report.nproblems) {
+        cbx__view_section(v, "Files that cannot be read");
+        cbx__view_table(v, "problems", "files that cannot be read", columns, CBX_LEN(columns));
+        for (size_t i = 0; i < report.nproblems && i < MAX_PROBLEMS; i++) {
+            cbx__view_row(v, "bad");
+            cbx__view_cell(v, report.problems[i].file);
+            cbx__view_cell(v, report.problems[i].message);
+        }
+        cbx__view_table_end(v);
+        if (report.nproblems > MAX_PROBLEMS)
+            cbx__view_note(v, "and %zu more: calibrax store verify lists them", report.nproblems - MAX_PROBLEMS);
+    }
+    cbx_store_report_clear(&report);
+}
+
+static cbx_status read_time(const cbx__request *r, const char *param, int64_t *us, cbx_err *err)
+{
+    const char *word = cbx__request_param(r, param);
+    cbx_err why = CBX_ERR_INIT;
+
+    if (!word || !cbx_time_parse_iso(word, us, &why)) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "'%s': %s", param, why.message);
+}
+
+static cbx_status read_query(cbx__view *v, cbx_store_query *q, cbx_err *err)
+{
+    const cbx__request *r = v->request;
+    cbx_status st = read_time(r, "since", &q->since_us, err);
+
+    if (!st) st = read_time(r, "until", &q->until_us, err);
+    q->branch = cbx__request_param(r, "branch");
+    q->commit = cbx__request_param(r, "commit");
+    q->machine = cbx__request_param(r, "machine");
+    q->point = cbx__request_param(r, "point");
+    q->scenario = cbx__request_param(r, "scenario");
+    q->metric = cbx__request_param(r, "metric");
+    q->run_text = cbx__request_param(r, "text");
+    return st ? st : cbx__request_tags(r, v->arena, &q->tags, &q->ntags, err);
+}
+
+static void put_filter(cbx__view *v, const cbx_store_list *list)
+{
+    cbx__field fields[] = {
+        { "text", "Text", "id, commit, branch, machine", NULL, 0, false },
+        { "branch", "Branch", NULL, NULL, 0, false },
+        { "machine", "Machine", NULL, NULL, 0, false },
+        { "point", "Point", NULL, NULL, 0, false },
+        { "metric", "Metric", NULL, NULL, 0, false },
+        { "tag", "Tag", "key=value", NULL, 0, true },
+        { "since", "Since", "YYYY-MM-DD", NULL, 0, false },
+        { "until", "Until", "YYYY-MM-DD", NULL, 0, false },
+    };
+
+    if (!cbx__view_has_forms(v)) return;
+    choices_of(v, list, offsetof(cbx_store_entry, branch), &fields[1]);
+    choices_of(v, list, offsetof(cbx_store_entry, machine), &fields[2]);
+    (void)cbx__view_got(
+        v, cbx_store_point_names(v->store, MAX_CHOICES, v->arena, &fields[3].choices, &fields[3].nchoices, NULL));
+    (void)cbx__view_got(
+        v, cbx_store_metric_names(v->store, MAX_CHOICES, v->arena, &fields[4].choices, &fields[4].nchoices, NULL));
+    cbx__view_form(v, "Filter", fields, CBX_LEN(fields));
+}
+
+/* The choice of a side of a comparison. */
+static void put_choice(cbx__view *v, const char *side, const char *id, bool first)
+{
+    cbx__view_cell_open(v);
+    if (v->document) return;
+    cbx_text_printf(v->out, "<input type=radio name=%s value=\"", side);
+    cbx_text_put_html(v->out, id);
+    cbx_text_printf(v->out, "\" aria-label=\"%s: ", !strcmp(side, "a") ? "compare with" : "compare");
+    cbx_text_put_html(v->out, id);
+    cbx_text_puts(v->out, first ? "\" checked>" : "\">");
+}
+
+static void put_runs(cbx__view *v, const cbx_store_list *list, size_t from)
+{
+    static const cbx__column columns[] = {
+        { "Run", "id", false },        { "Time (UTC)", "timestamp", false }, { "Branch", "branch", false },
+        { "Commit", "commit", false }, { "Points", "points", true },         { "Machine", "machine", false },
+        { "Reference", NULL, false },  { "Compare", NULL, false },
+    };
+    size_t to = from + RUNS_A_PAGE < list->count ? from + RUNS_A_PAGE : list->count;
+    bool choose = cbx__view_has_forms(v) && list->count > 1;
+
+    if (choose) cbx_text_puts(v->out, "<form method=get action=\"/compare\" aria-label=comparison>");
+    cbx__view_table(v, "runs", "runs", columns, CBX_LEN(columns) - (choose ? 0 : 2));
+    for (size_t i = from; i < to; i++) {
+        const cbx_store_entry *e = &list->entries[i];
+        cbx__request run = cbx__view_to_run(e->id);
+        cbx__view_row(v, NULL);
+        cbx__view_cell_link(v, cbx__view_href(v, &run), e->id);
+        cbx__view_cell_time(v, e->timestamp_us);
+        cbx__view_cell(v, e->branch);
+        cbx__view_cell(v, e->commit && !v->document ? cbx__view_text(v, "%.10s", e->commit) : e->commit);
+        cbx__view_cell_count(v, e->npoints);
+        cbx__view_cell(v, e->machine);
+        if (choose) put_choice(v, "a", e->id, i == from + 1 || (i == from && to == from + 1));
+        if (choose) put_choice(v, "b", e->id, i == from);
+    }
+    cbx__view_table_end(v);
+    if (choose) cbx_text_puts(v->out, "<p class=under><button>Compare the chosen two</button></p></form>\n");
+}
+
+cbx_status cbx__view_runs(cbx__view *v, cbx_err *err)
+{
+    size_t page = cbx__request_page(v->request), n;
+    cbx_store_query q = { 0 };
+    cbx_store_list list = { 0 };
+    cbx_status st = read_query(v, &q, err);
+
+    if (!st) st = cbx_store_query_runs(v->store, &q, &list, err);
+    if (st) {
+        cbx_store_list_clear(&list);
+        return st;
+    }
+    n = list.count;
+    if (n && (page - 1) * RUNS_A_PAGE >= n) page = (n + RUNS_A_PAGE - 1) / RUNS_A_PAGE;
+    cbx__view_begin(v, "", "Runs");
+    put_problems(v);
+    put_filter(v, &list);
+    if (!n)
+        cbx__view_note(v, "%s",
+                       v->request->n ? "No run matches."
+                                     : "The store has no run yet: calibrax ingest and "
+                                       "calibrax run keep some.");
+    else
+        cbx__view_note(v, "%zu run%s, the newest first.", n, n == 1 ? "" : "s");
+    if (n || v->document) put_runs(v, &list, (page - 1) * RUNS_A_PAGE);
+    cbx__view_pager(v, page, RUNS_A_PAGE, n, "runs");
+    cbx_store_list_clear(&list);
+    return CBX_OK;
+}

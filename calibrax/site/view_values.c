@@ -1,0 +1,144 @@
+/* What the views share: values as words, and where things are. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/site/page_view.h"
+
+const char *cbx__view_time(cbx__view *v, int64_t us)
+{
+    char iso[CBX_TIME_SIZE];
+
+    cbx_time_format_iso(us, iso);
+    return cbx__view_text(v, "%.10s %.8s UTC", iso, iso + 11);
+}
+
+const char *cbx__view_value(cbx__view *v, double value, double lower, double upper, const char *unit)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } times[] = { { "s", 1 }, { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 } };
+    bool bounded = isfinite(lower) && isfinite(upper);
+    char buf[CBX_FORMAT_INTERVAL_SIZE];
+
+    for (size_t i = 0; unit && value > 0 && isfinite(value) && i < CBX_LEN(times); i++)
+        if (!strcmp(unit, times[i].unit))
+            return cbx__view_text(v, "%s",
+                                  cbx_format_seconds_interval(value * times[i].seconds, lower * times[i].seconds,
+                                                              upper * times[i].seconds, buf));
+    if (bounded && unit && *unit) return cbx__view_text(v, "%.5g %s [%.5g, %.5g]", value, unit, lower, upper);
+    if (bounded) return cbx__view_text(v, "%.5g [%.5g, %.5g]", value, lower, upper);
+    if (isnan(value)) return "not a number";
+    return cbx__view_text(v, "%.6g%s%s", value, unit && *unit ? " " : "", unit ? unit : "");
+}
+
+const char *cbx__view_percent(cbx__view *v, double share)
+{
+    if (isnan(share)) return "";
+    if (isinf(share)) return share > 0 ? "from 0" : "to below 0";
+    return cbx__view_text(v, "%+.*f %%", fabs(share) < 0.1 ? 2 : fabs(share) < 10 ? 1 : 0, 100 * share);
+}
+
+const char *cbx__view_tags(cbx__view *v, const cbx_tag *tags, size_t n)
+{
+    cbx_tag *sorted = cbx__view_alloc(v, n, sizeof *sorted);
+    const cbx_allocator al = cbx_arena_allocator(v->arena);
+    cbx_text text;
+
+    if (!sorted || !n) return "";
+    memcpy(sorted, tags, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, cbx_tag_compare);
+    cbx_text_init(&text, &al);
+    for (size_t i = 0; i < n; i++) cbx_text_printf(&text, "%s%s=%s", i ? ", " : "", sorted[i].key, sorted[i].value);
+    if (text.status) v->out->status = CBX_ENOMEM;
+    return cbx_text_str(&text);
+}
+
+bool cbx__view_is_point(const cbx_point *p, const char *name, const char *scenario, const cbx_tag *tags, size_t ntags)
+{
+    if (p->ntags != ntags || strcmp(p->name, name) != 0 || strcmp(p->scenario, scenario) != 0) return false;
+    for (size_t i = 0; i < ntags; i++) {
+        const char *value = cbx_point_tag(p, tags[i].key);
+        if (!value || strcmp(value, tags[i].value) != 0) return false;
+    }
+    return true;
+}
+
+/* --- where things are --- */
+
+cbx__request cbx__view_to_run(const char *id)
+{
+    cbx__request to;
+
+    cbx__request_begin(&to, "run");
+    cbx__request_add(&to, "id", id);
+    return to;
+}
+
+cbx__request cbx__view_to_point(cbx__view *v, const char *run, const cbx_point *p)
+{
+    cbx__request to;
+
+    cbx__request_begin(&to, "point");
+    cbx__request_add(&to, "run", run);
+    cbx__request_add(&to, "point", p->name);
+    cbx__request_add(&to, "scenario", p->scenario);
+    if (!cbx__request_add_tags(&to, v->arena, p->tags, p->ntags)) v->out->status = CBX_ENOMEM;
+    return to;
+}
+
+cbx__request cbx__view_to_trend(cbx__view *v, const char *metric, const char *point, const char *scenario,
+                                const cbx_tag *tags, size_t ntags)
+{
+    cbx_tag *sorted = cbx__view_alloc(v, ntags, sizeof *sorted);
+    cbx__request to;
+
+    cbx__request_begin(&to, "trend");
+    if (!sorted) return to;
+    if (ntags) memcpy(sorted, tags, ntags * sizeof *sorted);
+    qsort(sorted, ntags, sizeof *sorted, cbx_tag_compare);
+    cbx__request_add(&to, "metric", metric);
+    cbx__request_add(&to, "point", point);
+    cbx__request_add(&to, "scenario", scenario);
+    if (!cbx__request_add_tags(&to, v->arena, sorted, ntags)) v->out->status = CBX_ENOMEM;
+    return to;
+}
+
+cbx__request cbx__view_to_compare(const char *a, const char *b)
+{
+    cbx__request to;
+
+    cbx__request_begin(&to, "compare");
+    cbx__request_add(&to, "a", a);
+    cbx__request_add(&to, "b", b);
+    return to;
+}
+
+/* --- runs that the store lists --- */
+
+static cbx_status load_baseline(cbx__view *v, const char *name, cbx_run **out, cbx_err *err)
+{
+    const char *const *names;
+    size_t n = 0;
+    cbx_status st = cbx_store_baselines(v->store, v->arena, &names, &n, err);
+
+    for (size_t i = 0; !st && i < n; i++)
+        if (!strcmp(names[i], name)) return cbx_store_baseline_get(v->store, names[i], out, err);
+    return st ? st : cbx_fail(err, CBX_ENOENT, "the store has no baseline '%.200s'", name);
+}
+
+cbx_status cbx__view_load(cbx__view *v, const char *param, bool bare, cbx_run **out, cbx_err *err)
+{
+    const char *id = cbx__request_param(v->request, param);
+    bool found = false;
+    cbx_status st;
+
+    if (!id) return cbx_fail(err, CBX_EINVAL, "the address lacks the run: %s=ID", param);
+    if (!strncmp(id, "baseline:", 9)) return load_baseline(v, id + 9, out, err);
+    st = cbx_store_has_run(v->store, id, &found, err);
+    if (!st && !found) return cbx_fail(err, CBX_ENOENT, "the store has no run '%.200s'", id);
+    if (!st) st = bare ? cbx_store_load_bare(v->store, id, out, err) : cbx_store_load(v->store, id, out, err);
+    return st;
+}
