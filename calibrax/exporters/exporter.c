@@ -30,6 +30,7 @@ static const cbx_exporter *const exporters[] = {
     &cbx__export_openmetrics,
     &cbx__export_node_exporter,
     &cbx__export_otlp,
+    &cbx__export_site,
 };
 
 const cbx_exporter *const *cbx_exporters(size_t *count)
@@ -255,6 +256,8 @@ cbx_status cbx_export_each(cbx_ctx *ctx, const cbx_exporter *format, const cbx_e
     cbx_status st;
 
     if (!runs->count) return cbx_fail(err, CBX_EINVAL, "no run to export");
+    if (!format->export_run && !format->export_together)
+        return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' writes a whole store, not single runs", format->name);
     st = cbx__export_begin(ctx, format, opts, &job, err);
     if (st) return st;
     st = check_metrics(&job, runs, err);
@@ -285,6 +288,19 @@ cbx_status cbx_export_runs(cbx_ctx *ctx, const cbx_exporter *format, const cbx_r
     const cbx_export_source held = { nruns, load_held, (void *)(uintptr_t)runs };
 
     return cbx_export_each(ctx, format, &held, opts, out, err);
+}
+
+cbx_status cbx_export_store(cbx_ctx *ctx, const cbx_exporter *format, cbx_store *store, const cbx_export_opts *opts,
+                            cbx_export_report *out, cbx_err *err)
+{
+    cbx_export_job job;
+    cbx_status st;
+
+    if (!format->export_store)
+        return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' writes runs, not a whole store", format->name);
+    st = cbx__export_begin(ctx, format, opts, &job, err);
+    if (st) return st;
+    return cbx__export_end(format->export_store(&job, store, err), &job, out, err);
 }
 
 static cbx_status check_machines(const cbx_run *run, const cbx_run *baseline, cbx_err *err)

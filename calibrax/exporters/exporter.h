@@ -5,18 +5,20 @@
  * markdown (tables), svg, pdf and png (plots), asv (a folder for `asv publish`), and files of other
  * benchmark tools (google-benchmark, hyperfine, pytest-benchmark, pyperf, bmf,
  * github-action-benchmark, perfherder), metrics for systems that watch (openmetrics,
- * node-exporter, otlp).  Files carry the id of their run in their name, are written atomically, and never take the place of a file that
- * holds something else unless `replace` is set.
+ * node-exporter, otlp), and the pages of a store (site).  Files carry the id of their run in their
+ * name, are written atomically, and never take the place of a file that holds something else unless
+ * `replace` is set.
  */
 #ifndef CALIBRAX_EXPORTERS_EXPORTER_H
 #define CALIBRAX_EXPORTERS_EXPORTER_H
 
 #include "calibrax/base/arena.h"
 #include "calibrax/core/run.h"
+#include "calibrax/storage/store.h"
 
 CBX_BEGIN_DECLS
 
-#define CBX_EXPORTER_ABI 3
+#define CBX_EXPORTER_ABI 4
 
 typedef struct cbx_export_opts {
     uint32_t struct_size; /* sizeof(cbx_export_opts) of the header compiled with */
@@ -31,9 +33,10 @@ typedef struct cbx_export_opts {
     const char *repo; /* asv: the repository whose commits these are, as asv.conf.json names it; NULL: "." */
     bool
         allow_machines; /* a run against a baseline of another machine, or of one that is unknown; the result names it */
+    size_t limit;       /* site: pages at most; 0: 1000 */
 } cbx_export_opts;
 
-#define CBX_EXPORT_OPTS_INIT CBX_OPTS(cbx_export_opts, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define CBX_EXPORT_OPTS_INIT CBX_OPTS(cbx_export_opts, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 /** What was written. */
 typedef struct cbx_export_report {
@@ -60,13 +63,15 @@ typedef struct cbx_exporter {
     uint32_t struct_size, abi; /* CBX_EXPORTER_ABI of the header compiled with */
     const char *name;          /* "latex" */
     const char *summary;       /* one line, for a list */
-    /** A run, with an id.  NULL: export_together has them all. */
+    /** A run, with an id.  NULL: export_together has them all, or export_store is the only form. */
     cbx_status (*export_run)(struct cbx_export_job *job, const cbx_run *run, cbx_err *err);
     /** A run against another; NULL: this format has no such form. */
     cbx_status (*export_analysis)(struct cbx_export_job *job, const cbx_run *run, const cbx_run *baseline,
                                   cbx_err *err);
     /** One run at least: what is written of one depends on the others.  NULL: it does not. */
     cbx_status (*export_together)(struct cbx_export_job *job, const cbx_export_source *runs, cbx_err *err);
+    /** All of a store.  NULL: the format writes runs. */
+    cbx_status (*export_store)(struct cbx_export_job *job, cbx_store *store, cbx_err *err);
 } cbx_exporter;
 
 /** All formats in the order shown; static. */
@@ -101,6 +106,12 @@ CBX_API cbx_status cbx_export_runs(cbx_ctx *ctx, const cbx_exporter *format, con
  * but for the paths of the report. */
 CBX_API cbx_status cbx_export_each(cbx_ctx *ctx, const cbx_exporter *format, const cbx_export_source *runs,
                                    const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err);
+/**
+ * Writes all of a store.
+ * @return as cbx_export_runs; CBX_EUNSUPPORTED: the format writes runs
+ */
+CBX_API cbx_status cbx_export_store(cbx_ctx *ctx, const cbx_exporter *format, cbx_store *store,
+                                    const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err);
 /**
  * Writes how a run differs from a baseline: the metrics of points that both have (same name,
  * scenario and tags), and which points only one has.  Runs of machines that differ, or that do not

@@ -20,6 +20,7 @@
     X(watch)                                                                                                           \
     X(profile)                                                                                                         \
     X(export)                                                                                                          \
+    X(serve)                                                                                                           \
     X(metrics_list)                                                                                                    \
     X(metrics_describe)                                                                                                \
     X(metrics_compute)                                                                                                 \

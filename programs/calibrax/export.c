@@ -14,6 +14,7 @@ typedef struct export_args {
     const char *format, *out, *by, *repo, *against;
     inputs_args inputs;
     opt_list metrics, plots;
+    size_t limit;
     bool replace, dark, list, allow_machines;
 } export_args;
 
@@ -28,6 +29,7 @@ static const opt_spec export_options[] = {
       "with --against: compare runs of different machines, with a note" },
     { "out", 'o', OPT_STRING, offsetof(export_args, out), "DIR", "the current folder",
       "output folder, created if missing" },
+    { "to", 0, OPT_STRING, offsetof(export_args, out), "DIR", NULL, NULL },
     { "metrics", 'm', OPT_LIST, offsetof(export_args, metrics), "NAME,...", "all", "write these metrics, in this order",
       "@metrics" },
     { "metric", 0, OPT_LIST, offsetof(export_args, metrics), "NAME", NULL, NULL },
@@ -38,6 +40,7 @@ static const opt_spec export_options[] = {
     { "dark", 0, OPT_FLAG, offsetof(export_args, dark), NULL, NULL, "draw plots on a dark background" },
     { "repo", 0, OPT_STRING, offsetof(export_args, repo), "PATH", ".",
       "with asv: the repository that asv.conf.json names" },
+    { "limit", 0, OPT_POSITIVE, offsetof(export_args, limit), "N", "1000", "with site: write at most N pages" },
     { "list", 0, OPT_FLAG, offsetof(export_args, list), NULL, NULL, "list the formats, and stop" },
     SELECT_JSON_ROW(export_args),
 };
@@ -146,6 +149,25 @@ static int write_each(const opt_run *run, const cbx_exporter *format, const cbx_
     return status;
 }
 
+/* All of a store. */
+static int write_store(const opt_run *run, const cbx_exporter *format, const cbx_export_opts *opts)
+{
+    const export_args *a = run->args;
+    cbx_export_report report;
+    cbx_store *store = NULL;
+    int status;
+
+    if (a->inputs.runs.count || a->inputs.files.count || a->inputs.all || a->against || a->metrics.count || a->by)
+        return opt_fail(run->program, "'--format %s' writes the whole store: leave out what chooses runs or metrics",
+                        format->name);
+    status = select_open(run, &a->select, false, &store);
+    if (!status) status = opt_check(run, cbx_export_store(run->ctx, format, store, opts, &report, run->err));
+    if (!status) select_warn(run, store);
+    if (!status) status = print_files(run, format, &report);
+    cbx_store_close(store);
+    return status;
+}
+
 static int run_export(const opt_run *run)
 {
     const export_args *a = run->args;
@@ -159,11 +181,13 @@ static int run_export(const opt_run *run)
                                    .plots = a->plots.items,
                                    .nplots = a->plots.count,
                                    .repo = a->repo,
-                                   .allow_machines = a->allow_machines };
+                                   .allow_machines = a->allow_machines,
+                                   .limit = a->limit };
     const cbx_exporter *format;
 
     if (a->list) return list_formats(run);
     if (find_format(run, a->format, &format)) return EXIT_ERROR;
+    if (format->export_store) return write_store(run, format, &opts);
     return a->against ? write_analysis(run, format, &opts) : write_each(run, format, &opts);
 }
 
@@ -174,6 +198,7 @@ static const opt_rule export_rules[] = {
     { "plot", OPT_NEEDS, "format=svg format=pdf format=png" },
     { "dark", OPT_NEEDS, "format=svg format=pdf format=png" },
     { "repo", OPT_NEEDS, "format=asv" },
+    { "limit", OPT_NEEDS, "format=site" },
 };
 
 const opt_command export_command = {
@@ -183,7 +208,8 @@ const opt_command export_command = {
     .description =
         "Writes runs in formats of other tools: LaTeX, HTML, CSV or Markdown tables with the best value of "
         "each group in bold, plots as SVG, PDF or PNG, a folder from which 'asv publish' builds a site, files "
-        "of other benchmark tools, or metrics for Prometheus and OpenTelemetry; --list lists them. "
+        "of other benchmark tools, metrics for Prometheus and OpenTelemetry, or the pages of a whole store (site); "
+        "--list lists them. "
         "File names contain the id of their run, and a file with different content is overwritten only with "
         "--replace. Prints the paths of the files.",
     OPT_OPTIONS(export),

@@ -39,6 +39,7 @@ static const opt_note examples[] = {
     { "calibrax trend --changes --state seen.json --check", "check whether a level changed since the last check" },
     { "calibrax metrics compute r_squared data.csv:predicted data.csv:measured --ci",
       "compute a metric of two columns, with its interval" },
+    { "calibrax serve --data store", "show a store in a web browser on this machine" },
     { "my-service | calibrax watch --metric latency_ms --warning 20 --error 50 --raise-after 3",
       "alert on JSON lines" },
     { "calibrax bisect --good v1.2 --build 'make' --bench './bench'", "find the commit that made it slower" },

@@ -21,7 +21,7 @@ def shows_what_it_prints(manual):
     return case
 
 
-MANUALS = ("tutorial/tour.md", "how-to/gate.md", "how-to/metrics.md", "how-to/monitoring.md", "reference/store.md", "reference/importers.md", "reference/exporters.md",
+MANUALS = ("tutorial/tour.md", "how-to/gate.md", "how-to/metrics.md", "how-to/monitoring.md", "how-to/web-pages.md", "reference/store.md", "reference/importers.md", "reference/exporters.md",
            "explanation/changepoints.md")
 
 

@@ -1,0 +1,105 @@
+/*
+ * calibrax serve: the pages of a store in a browser, until Ctrl-C.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/site/site_server.h"
+#include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/select.h"
+#include "programs/common/output.h"
+#include "programs/common/stop.h"
+
+#define WAIT_MS 250 /* within which Ctrl-C is seen */
+
+typedef struct serve_args {
+    select_args select;
+    size_t port;
+    const char *title;
+} serve_args;
+
+static const serve_args serve_defaults = { .port = 8317 };
+
+static const opt_spec serve_options[] = {
+    SELECT_STORE_ROWS(serve_args),
+    { "port", 'p', OPT_COUNT, offsetof(serve_args, port), "N", "8317",
+      "port on 127.0.0.1; 0: one that is free, which the printed address has" },
+    { "title", 0, OPT_STRING, offsetof(serve_args, title), "TEXT", "the name of the store's folder",
+      "name of the store on the pages" },
+    SELECT_ROW(serve_args, "json", OPT_FLAG, json, NULL, "print the address as one JSON document"),
+};
+
+static int print_address(const opt_run *run, const cbx_site_server *server)
+{
+    const serve_args *a = run->args;
+    const unsigned port = cbx_site_server_port(server);
+    int status = EXIT_PASS;
+
+    if (a->select.json) {
+        cbx_json *o = new_document("calibrax-serve");
+        json_put(o, J_TEXT("url", cbx_arena_printf(run->arena, "http://127.0.0.1:%u/", port)), J_INT("port", port));
+        status = print_json(run->program, o);
+    } else
+        printf("http://127.0.0.1:%u/\n", port);
+    fflush(stdout);
+    if (!a->select.json) fprintf(stderr, "calibrax serve: Ctrl-C ends it\n");
+    return status;
+}
+
+static int serve(const opt_run *run, cbx_site *site)
+{
+    const serve_args *a = run->args;
+    const cbx_stop_flag *stop = stop_catch();
+    cbx_site_server *server = NULL;
+    cbx_site_served served;
+    cbx_status st = cbx_site_server_open(run->ctx, site, (unsigned)a->port, &server, run->err);
+    int status = st ? opt_check(run, st) : print_address(run, server);
+
+    while (!status && !*stop) status = opt_check(run, cbx_site_server_run(server, WAIT_MS, run->err));
+    if (server) {
+        cbx_site_server_count(server, &served);
+        if (*stop)
+            fprintf(stderr, "calibrax serve: ended after %zu page%s, %zu unchanged, %zu refused\n", served.pages,
+                    served.pages == 1 ? "" : "s", served.unchanged, served.refused);
+    }
+    cbx_site_server_close(server);
+    return status;
+}
+
+static int run_serve(const opt_run *run)
+{
+    const serve_args *a = run->args;
+    cbx_store *store = NULL;
+    cbx_site *site = NULL;
+    cbx_store_list none = { 0 };
+    int status;
+
+    if (a->port > 65535) return opt_fail(run->program, "'--port' must be at most 65535, got %zu", a->port);
+    status = select_open(run, &a->select, false, &store);
+    if (!status) { /* the index, before the first page waits for it */
+        const cbx_store_query newest = { .limit = 1 };
+        status = opt_check(run, cbx_store_query_runs(store, &newest, &none, run->err));
+        cbx_store_list_clear(&none);
+    }
+    if (!status) select_warn(run, store);
+    if (!status) status = opt_check(run, cbx_site_open(run->ctx, store, a->title, &site, run->err));
+    if (!status) status = serve(run, site);
+    cbx_site_close(site);
+    cbx_store_close(store);
+    return status;
+}
+
+const opt_command serve_command = {
+    .name = "serve",
+    .synopsis = "[--data DIR] [--port N]",
+    .summary = "show a store in a web browser on this machine",
+    .description = "Serves pages of the store on 127.0.0.1 and prints their address: runs with a filter, series over "
+                   "time with the changes of their level, comparisons of two runs, the launches of a point, profiles, "
+                   "and rows of nperf. The pages need neither a script nor a network; ?format=json gives their content "
+                   "as JSON. Runs that are added, replaced or removed meanwhile are seen at the next request. Other "
+                   "machines cannot connect. Ctrl-C ends it with exit status 0. 'calibrax export --format site' writes "
+                   "the same pages as files.",
+    OPT_OPTIONS(serve),
+    .defaults = &serve_defaults,
+    .run = run_serve,
+};
