@@ -213,18 +213,18 @@ static void note_launches(report *r)
     for (size_t g = 0; g < r->view->ngroups; g++) {
         const cbx__report_group *group = &r->view->groups[g];
         for (size_t i = group->first; i < group->first + group->count; i++) {
-            const cbx_row *row = r->view->items[i].row;
-            const char *words = row->has_metrics ? cbx__report_launches(r->arena, row) : "";
-            if (!words[0] || n++ >= MAX_LINES) continue;
+            const char *words, *names = cbx__report_alike(r->arena, r->view, group, i, &words);
+            if (!names || n++ >= MAX_LINES) continue;
             cbx_text_puts(r->out, "- launches of ");
-            put_place(r, group, &r->view->items[i]);
+            put_escaped(r, names);
+            cbx_text_puts(r->out, " at ");
+            put_escaped(r, cbx__report_where(r->arena, r->view, group));
             cbx_text_puts(r->out, ": ");
             put_escaped(r, words);
             cbx_text_puts(r->out, ".\n");
         }
     }
-    if (n > MAX_LINES)
-        cbx_text_printf(r->out, "- launches of %zu more rows have notes, which are in the rows.\n", n - MAX_LINES);
+    if (n > MAX_LINES) cbx_text_printf(r->out, "- %zu more notes on launches are in the rows.\n", n - MAX_LINES);
 }
 
 /* What the verdicts hold over. */

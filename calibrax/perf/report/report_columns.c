@@ -26,8 +26,9 @@ CELL(put_finds_brief, cbx__report_put_share(out, r->detectable.relative, s);)
 /* The smallest slow-down that the launches would show, and the number of modes where they have more
  * than one. */
 CELL(put_finds, {
-    put_finds_brief(out, it, arena, s);
-    if (r->nmodes > 1) cbx_text_printf(out, ", %zu modes", r->nmodes);
+    bool found = isfinite(r->detectable.relative);
+    if (found || r->nmodes < 2) put_finds_brief(out, it, arena, s);
+    if (r->nmodes > 1) cbx_text_printf(out, "%s%zu modes", found ? ", " : "", r->nmodes);
 })
 CELL(put_compile_brief, cbx__report_put_seconds(out, r->compile_s, s);)
 /* Cold, and where it was measured with a cache that is filled. */

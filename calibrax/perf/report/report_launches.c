@@ -94,6 +94,26 @@ const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row)
     return words ? words : "";
 }
 
+static const char *words_of(cbx_arena *arena, const cbx__report_item *it)
+{
+    return it->row->has_metrics ? cbx__report_launches(arena, it->row) : "";
+}
+
+const char *cbx__report_alike(cbx_arena *arena, const cbx__report_view *v, const cbx__report_group *g, size_t i,
+                              const char **words)
+{
+    const char *names = cbx__report_name(arena, &v->items[i]);
+
+    *words = words_of(arena, &v->items[i]);
+    if (!(*words)[0]) return NULL;
+    for (size_t k = g->first; k < i; k++)
+        if (!strcmp(words_of(arena, &v->items[k]), *words)) return NULL;
+    for (size_t k = i + 1; names && k < g->first + g->count; k++)
+        if (!strcmp(words_of(arena, &v->items[k]), *words))
+            names = cbx_arena_printf(arena, "%s, %s", names, cbx__report_name(arena, &v->items[k]));
+    return names ? names : "";
+}
+
 /* --- launches that were repeated --- */
 
 #define REASONS 16

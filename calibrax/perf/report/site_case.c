@@ -147,14 +147,14 @@ static void put_launches(cbx__page *p, size_t c)
     cbx__page_put(p, "</div>");
     for (size_t g = 0; g < v->ngroups; g++)
         for (size_t i = v->groups[g].first; i < v->groups[g].first + v->groups[g].count; i++) {
-            const cbx__report_item *it = &v->items[i];
-            if (v->groups[g].case_index != c || !p->shown[g] || !it->row->has_metrics) continue;
-            const char *words = cbx__report_launches(p->arena, it->row);
-            if (!words[0]) continue;
+            const char *words, *names;
+            if (v->groups[g].case_index != c || !p->shown[g]) continue;
+            names = cbx__report_alike(p->arena, v, &v->groups[g], i, &words);
+            if (!names) continue;
             cbx__page_put(p, open);
             open = "";
             cbx__page_put(p, "<li>");
-            cbx__page_put_words(p, cbx__report_name(p->arena, it), 80);
+            cbx__page_put_words(p, names, 400);
             cbx__page_put(p, " at ");
             cbx__page_put_words(p, cbx__report_where(p->arena, v, &v->groups[g]), 80);
             cbx__page_put(p, ": ");

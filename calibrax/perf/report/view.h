@@ -117,6 +117,11 @@ bool cbx__report_uncorrected(const cbx__report_view *v, size_t *launches, size_t
  * steady state, launches without one, an unhealthy machine, a budget or plan that ended before the
  * goal.  "": nothing. */
 const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row);
+/* The same of a group's rows, said once where it is the same: the names of item i and of those
+ * behind it of which it is true; NULL: nothing is to be said, or it was with an item before.
+ * @param words  what is to be said */
+const char *cbx__report_alike(cbx_arena *arena, const cbx__report_view *v, const cbx__report_group *g, size_t i,
+                              const char **words);
 /* "14 launches were repeated (clocks_disagree 12, worker_killed 2), most of them of jax-stream
  * (9)"; false, and nothing, if none were. */
 bool cbx__report_put_repeats(cbx_text *out, cbx_arena *arena, const cbx__report_view *v);

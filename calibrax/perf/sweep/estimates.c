@@ -12,12 +12,13 @@
 #include "calibrax/statistics/series.h"
 #include "calibrax/statistics/variance.h"
 
-#define LEVEL     0.95
-#define MAX_MODES 8
-#define ALPHA     0.05
-#define POWER     0.9
-#define RUNS      400 /* of the simulation: good to some per cent of the effect */
-#define MAX_SIDE  50
+#define LEVEL          0.95
+#define MAX_MODES      8
+#define ALPHA          0.05
+#define POWER          0.9
+#define RUNS           400 /* of the simulation: good to some per cent of the effect */
+#define MODES_LAUNCHES 6   /* one of fewer that differs is an accident, not a mode */
+#define MAX_SIDE       50
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for estimates"); }
 
@@ -28,8 +29,9 @@ static cbx_status put_modes(cbx_ctx *ctx, cbx_arena *arena, const double *median
     cbx_mode modes[MAX_MODES];
     cbx_row_mode *kept;
     size_t count = 0;
-    cbx_status st = n < 2 ? CBX_EINVAL
-                          : cbx_stat_modes(ctx, medians, n, CBX_MODES_RESOLUTION, modes, MAX_MODES, &count, NULL);
+    cbx_status st = n < MODES_LAUNCHES
+                        ? CBX_EINVAL
+                        : cbx_stat_modes(ctx, medians, n, CBX_MODES_RESOLUTION, modes, MAX_MODES, &count, NULL);
 
     if (st) return st == CBX_ENOMEM ? no_memory(err) : CBX_OK;
     kept = cbx_arena_calloc(arena, MAX_MODES, sizeof *kept);
@@ -65,8 +67,9 @@ static cbx_status put_detectable(cbx_ctx *ctx, const double *medians, size_t n, 
     opts.power = POWER;
     opts.runs = RUNS;
     opts.threads = 1;
-    cbx_status st = n < 2 ? CBX_EINVAL
-                          : cbx_stat_detectable_ratio(ctx, medians, n, side, &opts, &row->detectable.relative, NULL);
+    cbx_status st = n < MODES_LAUNCHES
+                        ? CBX_EINVAL
+                        : cbx_stat_detectable_ratio(ctx, medians, n, side, &opts, &row->detectable.relative, NULL);
     if (st) return st == CBX_ENOMEM ? no_memory(err) : CBX_OK;
     if (isinf(row->detectable.relative))
         row->detectable.relative = NAN; /* no slow-down would be found: no effect is known */
