@@ -120,7 +120,7 @@ static PyObject *text_of(cx_call *c, cbx_guard_format format, bool parse)
 
 CX_RETURN(do_text,
           (static const cbx_guard_format formats[] = { CBX_GUARD_TEXT, CBX_GUARD_JSON, CBX_GUARD_MARKDOWN,
-                                                       CBX_GUARD_JUNIT, CBX_GUARD_GITHUB };
+                                                       CBX_GUARD_JUNIT, CBX_GUARD_GITHUB, CBX_GUARD_BADGE };
            int format),
           CX_GET(c, format), text_of(c, formats[format], false))
 
@@ -145,7 +145,7 @@ CX_GETTERS(check_members, ATTRIBUTES)
 #define CHECK_SIGNATURE "run: Run, baseline: Run, *, threshold: float = 0.05, primary_threshold: float | None = None, secondary_threshold: float | None = None, thresholds: Mapping[str, float] | None = None, minimum: float = 0.0, level: float = 0.95, values_only: bool = False, allow_dropped: bool = False, allow_other_machine: bool = False, undecided_passes: bool = False, waivers: Path | None = None, defs: Run | None = None"
 #define CHECK_DOC "Compares a run with a baseline, metric by metric: by samples or bounds where both have them, else by values.\n\nthresholds: a dict of relative changes by pattern of metrics' names; waivers: a file of findings that are accepted."
 #define METHODS(X) \
-    X(text, "format: 'text' | 'json' | 'markdown' | 'junit' | 'github' = 'text'", "str", do_text, 0, "The result as text.\n\n>>> r = [cx.Run([cx.Point('p', '', {}, {'t': v})], id=i, metric_defs=[cx.MetricDef('t', 's', 'lower')], detect=False) for i, v in (('a', 1.0), ('b', 2.0))]\n>>> c = cx.Check(r[1], r[0])\n>>> 't' in c.text()\nTrue") \
+    X(text, "format: 'text' | 'json' | 'markdown' | 'junit' | 'github' | 'badge' = 'text'", "str", do_text, 0, "The result as text.\n\n>>> r = [cx.Run([cx.Point('p', '', {}, {'t': v})], id=i, metric_defs=[cx.MetricDef('t', 's', 'lower')], detect=False) for i, v in (('a', 1.0), ('b', 2.0))]\n>>> c = cx.Check(r[1], r[0])\n>>> 't' in c.text()\nTrue") \
     X(to_dict, "", "dict[str, Any]", do_to_dict, 0, "The result as a dict, with the members of its JSON document.\n\n>>> r = [cx.Run([cx.Point('p', '', {}, {'t': v})], id=i, metric_defs=[cx.MetricDef('t', 's', 'lower')], detect=False) for i, v in (('a', 1.0), ('b', 2.0))]\n>>> c = cx.Check(r[1], r[0])\n>>> c.to_dict()['exit_code'] if 'exit_code' in c.to_dict() else 1\n2")
 /* clang-format on */
 METHODS(CX_OF_TYPE)

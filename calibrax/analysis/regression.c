@@ -157,6 +157,8 @@ static bool name_finding(cbx_regression *r, const keyed *e, cbx_finding *f)
     f->tags = last ? last->tags : tags_text(r, e->point);
     r->named = e->point;
     if (!f->point || !f->scenario || !f->tags) return false;
+    f->tag_list = e->point->tags;
+    f->ntags = e->point->ntags;
     f->key = cbx_arena_printf(&r->arena, "%s@%s{%s}:%s", f->point, f->scenario, f->tags, e->metric->name);
     if (f->key) f->metric = f->key + strlen(f->key) - strlen(e->metric->name);
     return f->key;

@@ -125,8 +125,10 @@ typedef struct cbx_finding {
     double spread;    /* by samples: standard deviation of one, relative; NaN: not known */
     /* undecided: about how many samples on each side would decide; 0: not known */
     size_t samples;
-    bool contradicted;    /* the median of samples on one side is worse than the values show */
-    const char *sentence; /* NULL: none was asked for */
+    bool contradicted;       /* the median of samples on one side is worse than the values show */
+    const char *sentence;    /* NULL: none was asked for */
+    const cbx_tag *tag_list; /* of the point, as its run has them; lives as long as that run */
+    size_t ntags;
 } cbx_finding;
 
 typedef struct cbx_regression cbx_regression;

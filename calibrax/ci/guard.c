@@ -4,6 +4,7 @@
 
 #include <fnmatch.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/json.h"
@@ -21,6 +22,8 @@ struct cbx_guard {
     const cbx_waiver **by;
     cbx__waiver_use *use; /* one a waiver */
     cbx_gate gate;
+    cbx_guard_history_fn history; /* NULL: unknown */
+    void *history_user;
 };
 
 cbx_status cbx_guard_create(cbx_ctx *ctx, const cbx_regression *r, const cbx_waivers *waivers, int64_t now_us,
@@ -203,6 +206,23 @@ static void put_percent(cbx_text *out, double v)
         cbx_text_printf(out, "%+.3g %%", 100 * v);
 }
 
+/* Eighth blocks from the lowest value to the highest; a value that is not finite is a blank. */
+static void put_bars(cbx_text *out, const double *values, size_t n)
+{
+    static const char *const bars[] = {
+        "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"
+    };
+    double low = INFINITY, high = -INFINITY;
+
+    for (size_t i = 0; i < n; i++) {
+        if (isfinite(values[i])) low = fmin(low, values[i]), high = fmax(high, values[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        double share = high > low ? (values[i] - low) / (high - low) : 0.5;
+        cbx_text_puts(out, isfinite(values[i]) && isfinite(share) ? bars[(size_t)(7 * share + 0.5)] : " ");
+    }
+}
+
 /* The rows that fit, those with an exit code first; returns how many were left out. */
 static size_t put_rows(const cbx_guard *g, cbx_text *row, size_t capacity, cbx_text *out)
 {
@@ -232,7 +252,14 @@ static size_t put_rows(const cbx_guard *g, cbx_text *row, size_t capacity, cbx_t
             }
             cbx_text_puts(row, " | ");
             put_percent(row, f->threshold);
-            cbx_text_puts(row, " |\n");
+            cbx_text_puts(row, " |");
+            if (g->history) {
+                double values[CBX_GUARD_HISTORY_MAX];
+                cbx_text_putc(row, ' ');
+                put_bars(row, values, g->history(g->history_user, f, values));
+                cbx_text_puts(row, " |");
+            }
+            cbx_text_putc(row, '\n');
             if (row->status) out->status = row->status; /* a reset forgets it */
             if (row->len > capacity) {
                 left++;
@@ -273,7 +300,8 @@ static void write_markdown(const cbx_guard *g, cbx_text *out)
     }
     cbx_text_puts(out, "\n\n");
     if (cbx_regression_nfindings(g->r)) {
-        cbx_text_puts(out, "| outcome | key | baseline | now | change | threshold |\n|---|---|--:|--:|--:|--:|\n");
+        cbx_text_printf(out, "| outcome | key | baseline | now | change | threshold |%s\n|---|---|--:|--:|--:|--:|%s\n",
+                        g->history ? " history |" : "", g->history ? "---|" : "");
         cbx_text_init(&row, &g->al);
         left = put_rows(g, &row, CBX_GUARD_MARKDOWN_BYTES - tail - (out->len - start), out);
         cbx_text_clear(&row);
@@ -282,6 +310,38 @@ static void write_markdown(const cbx_guard *g, cbx_text *out)
     notes = each_note(g, out, put_markdown_note);
     if (notes > MAX_NOTES) cbx_text_printf(out, "\n- %zu more notes on waivers are not shown", notes - MAX_NOTES);
     if (notes) cbx_text_putc(out, '\n');
+}
+
+/* --- a badge --- */
+
+/* Width of a text in Verdana of 11 pixels, by the mean advance of its lower-case letters. */
+#define LETTER_PX 6.5
+
+/* The flat form that badges on a README have. */
+static void write_badge(const cbx_guard *g, cbx_text *out)
+{
+    static const char *const colours[] = { "#2e7d32", "#c62828", "#616161", "#b26a00" }; /* by exit code */
+    static const char *const words[] = { "passed", "regressed", "not compared", "undecided" };
+    const char *label = "performance";
+    const int code = g->gate.exit_code;
+    const size_t regressed = g->gate.counts[CBX_OUTCOME_REGRESSED];
+    char word[64];
+
+    if (code == 1 && regressed)
+        snprintf(word, sizeof word, "%zu regressed", regressed);
+    else
+        snprintf(word, sizeof word, "%s", code == 1 ? "failed" : words[code & 3]);
+    const double left = LETTER_PX * (double)strlen(label) + 12, right = LETTER_PX * (double)strlen(word) + 12;
+    cbx_text_printf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"20\" role=\"img\" aria-label=\"%s: %s\">"
+        "<title>%s: %s</title>"
+        "<rect width=\"%.0f\" height=\"20\" rx=\"3\" fill=\"#555\"/>"
+        "<path d=\"M%.0f 0h%.0fa3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-%.0fz\" fill=\"%s\"/>"
+        "<g fill=\"#fff\" text-anchor=\"middle\" font-family=\"Verdana,DejaVu Sans,sans-serif\" font-size=\"11\">"
+        "<text x=\"%.1f\" y=\"14\">%s</text><text x=\"%.1f\" y=\"14\">%s</text></g></svg>\n",
+        left + right, label, word, label, word, left + right, left, right - 3, right - 3, colours[code & 3], left / 2,
+        label, left + right / 2, word);
 }
 
 /* --- JUnit --- */
@@ -519,9 +579,16 @@ static cbx_status write_in(const cbx_guard *g, cbx_guard_format format, cbx_json
     case CBX_GUARD_MARKDOWN: write_markdown(g, out); break;
     case CBX_GUARD_JUNIT: write_junit(g, out); break;
     case CBX_GUARD_GITHUB: write_github(g, out); break;
+    case CBX_GUARD_BADGE: write_badge(g, out); break;
     default: return cbx_fail(err, CBX_EINVAL, "no output format has the number %d", (int)format);
     }
     return cbx_text_check(out, err);
+}
+
+void cbx_guard_set_history(cbx_guard *g, cbx_guard_history_fn fn, void *user)
+{
+    g->history = fn;
+    g->history_user = user;
 }
 
 cbx_status cbx_guard_write(const cbx_guard *g, cbx_guard_format format, cbx_text *out, cbx_err *err)

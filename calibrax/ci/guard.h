@@ -23,7 +23,8 @@ typedef enum cbx_guard_format {
     CBX_GUARD_JSON,     /* everything; what is not a number is null */
     CBX_GUARD_MARKDOWN, /* a table, at most CBX_GUARD_MARKDOWN_BYTES long */
     CBX_GUARD_JUNIT,    /* a test case a finding: regressed is a failure, what cannot be compared an error */
-    CBX_GUARD_GITHUB    /* workflow commands ::error, ::warning, ::notice, one a line */
+    CBX_GUARD_GITHUB,   /* workflow commands ::error, ::warning, ::notice, one a line */
+    CBX_GUARD_BADGE     /* an SVG of 20 pixels in height with the outcome, for a README */
 } cbx_guard_format;
 
 /** Below what a comment on a change may hold (65,536 characters). */
@@ -45,6 +46,15 @@ CBX_API void cbx_guard_free(cbx_guard *g);
 CBX_API const cbx_gate *cbx_guard_gate(const cbx_guard *g);
 /** The waiver that takes finding i out of the answer; NULL: none. */
 CBX_API const cbx_waiver *cbx_guard_waiver(const cbx_guard *g, size_t i);
+/**
+ * The values of a finding's metric in earlier runs, oldest first, and in this run, last.
+ * @param values  capacity for CBX_GUARD_HISTORY_MAX
+ * @return their number, 0: unknown
+ */
+typedef size_t (*cbx_guard_history_fn)(void *user, const cbx_finding *f, double *values);
+#define CBX_GUARD_HISTORY_MAX 20
+/** Markdown then has a column in which small bars show the history.  user lives as long as the guard. */
+CBX_API void cbx_guard_set_history(cbx_guard *g, cbx_guard_history_fn fn, void *user);
 /** Appends, with a line end.  @return CBX_OK; CBX_EINVAL (no such format); CBX_ENOMEM */
 CBX_API cbx_status cbx_guard_write(const cbx_guard *g, cbx_guard_format format, cbx_text *out, cbx_err *err);
 /**

@@ -60,8 +60,10 @@ static const opt_spec check_options[] = {
     { "undecided-passes", 0, OPT_FLAG, MEMBER(undecided_passes), NULL, NULL,
       "do not fail if the verdict is undecided" },
     { "waivers", 0, OPT_STRING, MEMBER(waivers), "FILE", NULL, "file of findings that are accepted until a date" },
-    { "format", 0, OPT_CHOICE, MEMBER(format), "NAME", "text", "output format: text, json, markdown, junit or github",
-      "text json markdown junit github" },
+    { "format", 0, OPT_CHOICE, MEMBER(format), "NAME", "text",
+      "output format: text, json, markdown (with the history of each metric), junit, github (workflow commands) or "
+      "badge (SVG)",
+      "text json markdown junit github badge" },
     { "Targets, with --target", 0, OPT_GROUP, 0, "target", NULL,
       "A value meets its target if its whole interval does. Exit status 1: the target is missed, or the value is not a "
       "number; 3: the interval contains the target." },
@@ -258,6 +260,34 @@ static void print_thresholds(const opt_run *run)
     puts(*between == ',' ? ")" : "");
 }
 
+/* Values of the newest runs of the same branch and machine. */
+static size_t history_of(void *user, const cbx_finding *f, double *values)
+{
+    const comparing *c = user;
+    const char *branch = cbx_run_branch(c->current), *machine = run_machine(c->current);
+    const cbx_store_query query = { .branch = branch,
+                                    .machine = machine,
+                                    .point = f->point,
+                                    .scenario = f->scenario,
+                                    .metric = f->metric,
+                                    .tags = f->tag_list,
+                                    .ntags = f->ntags,
+                                    .until_us = cbx_run_timestamp_us(c->current) + 1,
+                                    .limit = CBX_GUARD_HISTORY_MAX };
+    cbx_trend trend = { 0 };
+    size_t n = 0;
+
+    if (cbx_store_trend(c->store, &query, &trend, NULL)) return 0;
+    for (size_t i = 0; i < trend.count; i++) {
+        const cbx_trend_series *s = &trend.series[i];
+        if (s->ntags != f->ntags) continue; /* has further tags */
+        for (n = 0; n < s->npoints; n++) values[n] = s->points[n].value;
+        break;
+    }
+    cbx_trend_clear(&trend);
+    return n;
+}
+
 static int write_answer(const comparing *c, cbx_guard_format format)
 {
     const opt_run *run = c->run;
@@ -284,6 +314,7 @@ static int check_baseline(const opt_run *run)
     int status = load_all(&c);
 
     if (!status) status = compare(&c);
+    if (!status && c.store) cbx_guard_set_history(c.guard, history_of, &c);
     if (!status) status = write_answer(&c, a->select.json ? CBX_GUARD_JSON : (cbx_guard_format)a->format);
     cbx_guard_free(c.guard);
     cbx_regression_free(c.regression);

@@ -350,7 +350,7 @@ static cbx_status write_all(cbx_ctx *c, void *user)
     cbx_status st = cbx_waivers_from_text(c, list, sizeof list - 1, "w", &w, &e);
 
     if (!st) st = cbx_guard_create(c, r, w, 1800000000000000, &g, &e);
-    for (int i = 0; !st && i <= CBX_GUARD_GITHUB; i++) {
+    for (int i = 0; !st && i <= CBX_GUARD_BADGE; i++) {
         cbx_text out;
         cbx_text_init(&out, cbx_ctx_allocator(c));
         st = cbx_guard_write(g, (cbx_guard_format)i, &out, &e);
