@@ -205,12 +205,14 @@ static PyObject *state_update(cx_call *c)
 {
     PyObject *operands = cx_arg(c, "operands");
     const size_t n = (size_t)PyList_Size(operands);
+    PyObject *f = cx_arg(c, "function");
     cbx_metric_state *self = cx_handle(c);
     cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
     cbx_metric_options o = { 0 };
 
     if (!self || !in || PyErr_Occurred() || !read_call_options(c, &o) || !read_operands(c, operands, n, in))
         return NULL;
+    if (f) o.function = ((cx_recorded *)f)->fn;
     c->function = NULL;
     return cx_none(c, cbx_metric_state_update(cx_object_self(c)->ctx, self, n, in, &o, &c->err));
 }
@@ -266,7 +268,7 @@ CX_DO(state_updates, cbx_metric_state, (), (), PyLong_FromSize_t(cbx_metric_stat
 
 /* clang-format off */
 #define STATE(X) \
-    X(update, "operands: list[Array | None], mask: Array | None = None, weights: Array | None = None", "None", state_update, 0, "Adds a batch.") \
+    X(update, "operands: list[Array | None], mask: Array | None = None, weights: Array | None = None, function: object | None = None", "None", state_update, 0, "Adds a batch.") \
     X(merge, "other: State", "None", state_merge, 0, "Adds what another state has seen.") \
     X(compute, "", "Array", state_compute, 0, "The metric of all that was added.") \
     X(reset, "", "None", state_reset, 0, "As it was made.") \

@@ -9,9 +9,9 @@ set -eu
 cd "$(dirname "$0")/.."
 refs=${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/calibrax/refs}/metrics
 program=build/release/tests/metrics/tests
-packages='numpy==2.3.5 scipy==1.17.1 scikit-learn==1.9.1 scikit-image==0.26.0 networkx==3.6.1 POT==0.9.7.post1 properscoring==0.1 sacrebleu==2.6.0 nltk==3.10.4 rouge_score==0.1.2 fairlearn==0.15.0'
+packages='numpy==2.3.5 scipy==1.17.1 scikit-learn==1.9.1 scikit-image==0.26.0 networkx==3.6.1 POT==0.9.7.post1 properscoring==0.1 sacrebleu==2.6.0 nltk==3.10.4 rouge_score==0.1.2 fairlearn==0.15.0 onnx==1.23.2 onnxruntime==1.32.0'
 
-if ! "$refs/bin/python" -c 'import sklearn, skimage, ot, properscoring, sacrebleu, nltk, rouge_score, fairlearn, networkx; assert sklearn.__version__ == "1.9.1"' 2> /dev/null; then
+if ! "$refs/bin/python" -c 'import onnx, onnxruntime, sklearn, skimage, ot, properscoring, sacrebleu, nltk, rouge_score, fairlearn, networkx; assert sklearn.__version__ == "1.9.1"' 2> /dev/null; then
     echo "compare-metrics: fetching scikit-learn and others into $refs" >&2
     python3 -m venv "$refs"
     # shellcheck disable=SC2086
@@ -53,3 +53,5 @@ trap 'rm -rf "$folder"' EXIT INT TERM
 echo "seed $seed"
 cases "$folder" "$seed" "${CALIBRAX_CASES:-200}"
 CALIBRAX_SOURCE_ROOT=$PWD CALIBRAX_METRIC_CASES=$folder "$program" cases
+# models in ONNX files: a small one, by onnxruntime
+PYTHONPATH=build/release/python:tests/python "$refs/bin/python" tests/python/test_onnx.py

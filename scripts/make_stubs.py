@@ -198,9 +198,14 @@ RESULTS = {
 }
 
 
-METRICS_BY_HAND = """class State:
-    def __init__(self, metric: str, **parameters: float | str) -> None: ...
-    def update(self, *operands: _Values, mask: _Values | None = None, weights: _Values | None = None) -> State: ...
+METRICS_BY_HAND = """class OnnxModel:
+    outputs: list[str]
+    def __init__(self, path: str | PathLike[str] | bytes, *, outputs: Sequence[str] | None = None, providers: Sequence[Any] | None = None) -> None: ...
+    def __call__(self, *operands: _Values) -> Any: ...
+
+class State:
+    def __init__(self, metric: str, *, function: Callable[..., Any] | None = None, **parameters: float | str) -> None: ...
+    def update(self, *operands: _Values | None, mask: _Values | None = None, weights: _Values | None = None, **named: _Values | None) -> State: ...
     def merge(self, other: State) -> State: ...
     def compute(self) -> Array: ...
     def reset(self) -> None: ...
@@ -221,8 +226,8 @@ def metrics_stub() -> str:
     types = {"float": "float", "int": "int", "bool": "bool"}
     options = {"mask": "_Values | None = None", "weights": "_Values | None = None", "reduction": "Literal['mean', 'sum', 'none', 'batch_sum'] = 'mean'",
                "axis": "int | Sequence[int] | None = None", "keepdims": "bool = False"}
-    lines = ['"""Types of calibrax_c.metrics."""', "", "from collections.abc import Callable, Sequence", "from typing import Any, Literal, TypeAlias", "",
-             "from calibrax_c.array import Array", "", "_Values: TypeAlias = Any  # an array of any package, or a list of numbers", "", f"__all__ = {['State', 'register', 'register_loss', *sorted(metrics._rows)]!r}", "", *METRICS_BY_HAND, ""]
+    lines = ['"""Types of calibrax_c.metrics."""', "", "from collections.abc import Callable, Sequence", "from os import PathLike", "from typing import Any, Literal, TypeAlias", "",
+             "from calibrax_c.array import Array", "", "_Values: TypeAlias = Any  # an array of any package, or a list of numbers", "", f"__all__ = {['OnnxModel', 'State', 'register', 'register_loss', *sorted(metrics._rows)]!r}", "", *METRICS_BY_HAND, ""]
     for name, row in metrics._rows.items():
         parameters = {p[0]: p for p in row["parameters"]}
         parts, star = [], False
@@ -237,7 +242,7 @@ def metrics_stub() -> str:
             elif p.name in options and star:
                 parts.append(f"{p.name}: {options[p.name]}")
             elif p.name == "function" and star:
-                parts.append("function: Callable[[Array], Array]")
+                parts.append("function: Callable[[Array], Array]" if p.default is p.empty else "function: Callable[..., Any] | None = None")
             else:
                 parts.append(f"{p.name}: _Values" + ("" if p.default is p.empty else " | None = None"))
         lines.append(f"def {name}({', '.join(parts)}) -> Array: ...")

@@ -18,7 +18,7 @@ INVARIANCES = {1: "scale of each operand", 2: "common scale", 4: "common shift",
                32: "order of each sample", 64: "increasing functions of the first operand", 128: "numbering of labels or vertices",
                256: "congruence", 512: "orthogonal transformations", 1024: "Lorentz transformations"}
 BETTER = {"higher": "higher", "lower": "lower", "info": "neither: it informs"}
-DIFFERENTIABLE, DATA_SHAPED, WEIGHTED = 1, 2, 4
+DIFFERENTIABLE, DATA_SHAPED, WEIGHTED, FEATURES = 1, 2, 4, 64
 
 
 def words(table: dict[int, str], bits: int) -> str:
@@ -55,7 +55,7 @@ def page(row: dict[str, Any]) -> str:
     lines += ["| | |", "|---|---|", *(f"| {k} | {v} |" for k, v in facts), "", "| operand | is |", "|---|---|"]
     lines += [f"| `{n}` | {text}{'; may be left out' if optional else ''} |" for n, _, text, optional in row["operands"]]
     if row["function"]:
-        lines.append(f"| `function` | a function of {row['function']} |")
+        lines.append(f"| `function` | a function of {row['function']}{'; without it operands are features' if row['flags'] & FEATURES else ''} |")
     if row["parameters"]:
         lines += ["", "| parameter | is | values | default |", "|---|---|---|---|"]
     for n, text, kind, value, low, high, choices in row["parameters"]:
@@ -65,7 +65,7 @@ def page(row: dict[str, Any]) -> str:
     if row["example"]:
         lines += ["", example(row)]
     files = " ".join(f"{n}.npy" for n, *_, optional in row["operands"] if not optional)
-    if not row["function"]:
+    if not row["function"] or row["flags"] & FEATURES:
         lines += ["", f"    calibrax metrics compute {name} {files}"]
     return "\n".join(lines) + "\n"
 

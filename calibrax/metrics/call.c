@@ -46,9 +46,9 @@ cbx_status cbx__metric_bind(const cbx_metric_function *m, size_t nin, const cbx_
                         o->axes ? "axes" : "reduction");
     if (o->weights && !m->items && !(m->flags & CBX_METRIC_WEIGHTED))
         return cbx_fail(err, CBX_EINVAL, "%s: takes no weights", m->name);
-    if (!m->function != !o->function)
-        return cbx_fail(err, CBX_EINVAL, m->function ? "%s: needs a function of %s" : "%s: takes no function", m->name,
-                        m->function);
+    if (!m->function && o->function) return cbx_fail(err, CBX_EINVAL, "%s: takes no function", m->name);
+    if (m->function && !o->function && !(m->flags & CBX_METRIC_FEATURES))
+        return cbx_fail(err, CBX_EINVAL, "%s: needs a function of %s", m->name, m->function);
     return CBX_OK;
 }
 
@@ -292,11 +292,38 @@ static bool resolve_classes(cbx_ctx *ctx, cbx__checked *c)
     return true;
 }
 
+/* True of operands that a function may make the features of. */
+static bool has_features(const cbx_metric_function *m, size_t i)
+{
+    const cbx_operand_kind kind = m->operands[i].kind;
+    return m->flags & CBX_METRIC_FEATURES && (kind == CBX_OPERAND_BATCH || kind == CBX_OPERAND_TOKEN_VECTORS);
+}
+
+/* The value of a parameter that is a flag, of options that are not checked yet. */
+static bool is_asked(const cbx_metric_function *m, const cbx_metric_options *o, const char *name)
+{
+    for (size_t i = 0; o->parameters && i < cbx_metric_parameters(m); i++)
+        if (strcmp(m->parameters[i].name, name) == 0) return o->parameters[i] == 1;
+    return false;
+}
+
+/* Operands as the function of the options maps them, one array of each; those with several are left to the metric. */
+static void make_features(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
+                          const cbx_metric_options *o, cbx_array **out)
+{
+    for (size_t i = 0; i < nin; i++) {
+        cbx_array *x = in[i];
+        if (x && has_features(m, i) && cbx_fn_call(ctx, o->function, 1, &in[i], 1, &x)) x = cbx__array_failed();
+        out[i] = x && x != in[i] && !is_asked(m, o, "gradient") ? cbx_stop_gradient(ctx, x) : x;
+    }
+}
+
 bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                        const cbx_metric_options *options, cbx__checked *out)
 {
-    cbx_array *labels[CBX_METRIC_MAX_OPERANDS];
+    cbx_array *labels[CBX_METRIC_MAX_OPERANDS], *features[CBX_METRIC_MAX_OPERANDS];
     cbx_err err = CBX_ERR_INIT;
+    cbx_metric_options given;
 
     if (cbx_ctx_pending(ctx, NULL)) return false;
     if (m->flags & CBX_METRIC_SCORES && nin >= 2 && nin <= CBX_METRIC_MAX_OPERANDS && in[0] && in[1] &&
@@ -305,6 +332,14 @@ bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, c
         memcpy(labels, in, nin * sizeof *in);
         labels[0] = cbx_argmax(ctx, in[0], CBX_AXIS(-1));
         in = labels;
+    }
+    if (m->flags & CBX_METRIC_FEATURES && options && options->function && options->function->nout == 1 &&
+        nin <= CBX_METRIC_MAX_OPERANDS) {
+        make_features(ctx, m, nin, in, options, features);
+        in = features;
+        given = *options;
+        given.function = NULL;
+        options = &given;
     }
     if (!cbx__metric_check_shapes(ctx, m, nin, in)) return false;
     if (cbx__metric_bind(m, nin, options, &out->bound, &err)) {

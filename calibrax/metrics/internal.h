@@ -23,7 +23,7 @@ typedef struct cbx__metric_table {
     static const cbx_metric_function rows[] = { __VA_ARGS__ };                                                         \
     const cbx__metric_table cbx__metrics_##domain = { rows, sizeof rows / sizeof *rows };
 
-/* The domains in the order of the documentation: one file each in functional/, and those of learning/. */
+/* The domains in the order of the documentation: one file each in functional/, and those of learning/ and plugins/. */
 #define CBX__METRIC_DOMAINS(X)                                                                                         \
     X(general)                                                                                                         \
     X(audio)                                                                                                           \
@@ -33,6 +33,9 @@ typedef struct cbx__metric_table {
     X(distance)                                                                                                        \
     X(divergence)                                                                                                      \
     X(fairness)                                                                                                        \
+    X(features_generated)                                                                                              \
+    X(features_perceptual)                                                                                             \
+    X(features_tokens)                                                                                                 \
     X(forecasting)                                                                                                     \
     X(generative)                                                                                                      \
     X(geometric)                                                                                                       \
@@ -94,6 +97,8 @@ void cbx__host_free(cbx_ctx *ctx, cbx__host *h);
 
 /* ---- steps of formulas; w is call->weights ---- */
 
+/** The number of the parameter, which must be one of the row. */
+double cbx__metric_parameter(const cbx_metric_call *c, const char *name);
 /** True where the call computes with data, so that values may be read in C. */
 bool cbx__metric_has_data(cbx_ctx *ctx, const cbx_metric_call *call);
 /** False, recorded, where matrix i is not square or, if its values are known, not symmetric. */

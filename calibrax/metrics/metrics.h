@@ -149,7 +149,12 @@ typedef enum cbx_metric_flags {
     /* with data it has code that beats compiled code: calls are not compiled */
     CBX_METRIC_EAGER = 16,
     /* step by step it stores much that compiled code fuses: the first call is compiled */
-    CBX_METRIC_COMPILED = 32
+    CBX_METRIC_COMPILED = 32,
+    /* its function may be left out: then operands of the kinds batch and token vectors are
+     * features; else it maps them to features, without a derivative unless gradient is 1 */
+    CBX_METRIC_FEATURES = 64,
+    /* a batch of a state may have some of the operands alone, others are NULL */
+    CBX_METRIC_APART = 128
 } cbx_metric_flags;
 
 /** name, number, word: what a metric is made of.  A number is never used twice. */
@@ -172,7 +177,7 @@ CBX_API const char *cbx_metric_tier_name(cbx_metric_tier tier);
 /* ---- the row ---- */
 
 #define CBX_METRIC_MAX_OPERANDS   5
-#define CBX_METRIC_MAX_PARAMETERS 6
+#define CBX_METRIC_MAX_PARAMETERS 8
 
 typedef struct cbx_metric_function cbx_metric_function;
 

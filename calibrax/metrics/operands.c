@@ -158,7 +158,7 @@ bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t
     }
     for (size_t i = 0; i < nin; i++) {
         char a[128], b[128];
-        if (!in[i] && m->operands[i].optional) continue;
+        if (!in[i] && (m->operands[i].optional || m->flags & CBX_METRIC_APART)) continue;
         if (!in[i]) {
             cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is NULL", m->name, m->operands[i].name);
             return false;

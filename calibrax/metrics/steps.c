@@ -1,6 +1,15 @@
 /* Steps that the formulas of metrics are written in. */
+#include <string.h>
+
 #include "calibrax/array/scope_internal.h"
 #include "calibrax/metrics/internal.h"
+
+double cbx__metric_parameter(const cbx_metric_call *c, const char *name)
+{
+    for (size_t i = 0; i < cbx_metric_parameters(c->metric); i++)
+        if (strcmp(c->metric->parameters[i].name, name) == 0) return c->parameters[i];
+    return NAN;
+}
 
 bool cbx__metric_has_data(cbx_ctx *ctx, const cbx_metric_call *call)
 {

@@ -370,7 +370,7 @@ static int run_compute(const opt_run *run)
 
     if (!nin) return opt_fail(run->program, "metrics compute takes a metric and the files of its operands");
     if (opt_check(run, cbx_metric_find(run->ctx, run->words->items[0], &m, run->err))) return EXIT_ERROR;
-    if (m->function)
+    if (m->function && !(m->flags & CBX_METRIC_FEATURES))
         return opt_fail(run->program, "%s takes a function: it can be computed from C and Python alone", m->name);
     if (nin > cbx_metric_operands(m))
         return opt_fail(run->program, "%s takes at most %zu operands, got %zu files", m->name, cbx_metric_operands(m),

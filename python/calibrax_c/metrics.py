@@ -13,13 +13,15 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from . import _core, array  # type: ignore[attr-defined]
+from ._onnx import OnnxModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _TYPES = {"float": float, "int": int, "bool": bool, "choice": str}
 _OPTIONS = {"mask": None, "weights": None, "reduction": "mean", "axis": None, "keepdims": False}
-_WEIGHTED = 4
+_WEIGHTED, _FEATURES, _APART = 4, 64, 128
+_OF_FEATURES = ("batch", "token vectors")
 _TEXTUAL = ("tokens", "texts")
 _rows: dict[str, dict[str, Any]] = {row["name"]: row for row in _core._metrics.table()}
 
@@ -52,7 +54,7 @@ def _signature(row: dict[str, Any]) -> inspect.Signature:
     P = inspect.Parameter
     parameters = [P(n, P.POSITIONAL_OR_KEYWORD, default=None if optional else P.empty) for n, _, _, optional in row["operands"]]
     if row["function"]:
-        parameters.append(P("function", P.KEYWORD_ONLY))
+        parameters.append(P("function", P.KEYWORD_ONLY, default=None if row["flags"] & _FEATURES else P.empty))
     parameters += [P(p[0], P.KEYWORD_ONLY, default=_default(p)) for p in row["parameters"]]
     options = [*_OPTIONS] if row["form"] == "items" else ["mask", "weights"] if row["flags"] & _WEIGHTED else ["mask"]
     parameters += [P(o, P.KEYWORD_ONLY, default=_OPTIONS[o]) for o in options]
@@ -103,6 +105,58 @@ def _recorded(function: Any, like: Any) -> Any:
     return Traced(function, [like], structure).fn
 
 
+class _Features:
+    """What a user's function makes of the operands of a metric: of each operand a list of arrays, one a layer."""
+
+    def __init__(self, row: dict[str, Any], given: dict[str, Any], function: Callable[..., Any]) -> None:
+        self.row, self.given = row, given
+        self.layers: dict[str, list[Any]] = {}
+        for name, kind, _, _ in row["operands"]:
+            if kind in _OF_FEATURES and given.get(name) is not None:
+                result = function(given[name])
+                self.layers[name] = [self._fixed(x) for x in (result if isinstance(result, (list, tuple)) else [result])]
+        counts = sorted({len(x) for x in self.layers.values()})
+        self.count = counts[0] if counts else 1
+        if len(counts) > 1 or self.count == 0 or (self.count > 1 and row["name"] != "lpips"):
+            raise ValueError(f"{row['name']}: the function must return {'as many arrays for all operands' if row['name'] == 'lpips' else 'one array'}, it returned {' and '.join(map(str, counts))}")
+
+    def _fixed(self, x: Any) -> Any:
+        from . import stop_gradient
+
+        x = _operand(x)
+        return x if self.given.get("gradient") else stop_gradient(x)
+
+    def calls(self) -> list[dict[str, Any]]:
+        """The arguments of one call for each layer, whose results are summed."""
+        linear, at = self.given.get("linear"), 0
+        out = []
+        for k in range(self.count):
+            call = {**self.given, **{name: layers[k] for name, layers in self.layers.items()}}
+            if linear is not None and self.count > 1:
+                channels = next(iter(self.layers.values()))[k].shape[1]
+                call["linear"] = linear[at : at + channels]
+                at += channels
+            out.append(call)
+        if linear is not None and self.count > 1 and at != linear.shape[0]:
+            raise ValueError(f"{self.row['name']}: 'linear' must have a weight for each of {at} channels, it has {linear.shape[0]}")
+        return out
+
+    def function(self) -> Any:
+        """A function of the library that gives the layers of one operand after another."""
+        pending = iter([[array.asarray(x, dtype="float64") for x in layers] for layers in self.layers.values()])
+        return _core._recording.rule(self.row["name"], lambda x: next(pending), 1, self.count, 0)
+
+
+def _linear(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the weights of channels as one Array: they may be a list of arrays, one a layer."""
+    linear = given.get("linear")
+    if row["name"] != "lpips" or linear is None:
+        return given
+    if _listed(linear) and not all(isinstance(x, (int, float)) for x in linear):
+        linear = array.concat([array.reshape(array.asarray(x, dtype="float64"), (-1,)) for x in linear])
+    return {**given, "linear": array.asarray(linear, dtype="float64")}
+
+
 def _make(row: dict[str, Any]) -> Callable[..., Any]:
     name, signature = row["name"], _signature(row)
     operands = [o[0] for o in row["operands"]]
@@ -112,12 +166,18 @@ def _make(row: dict[str, Any]) -> Callable[..., Any]:
             bound = signature.bind(*args, **kwargs)
         except TypeError as e:
             raise TypeError(f"{name}: {e}") from None
-        given = _numbered(row, bound.arguments)
+        given = _linear(row, _numbered(row, bound.arguments))
+        if row["flags"] & _FEATURES and (features := given.pop("function", None)) is not None:
+            first, *others = [call(given) for given in _Features(row, given, features).calls()]
+            return sum(others, start=first)
+        return call(given)
+
+    def call(given: dict[str, Any]) -> Any:
         arrays = [_operand(given.get(o)) for o in operands]
         while arrays and arrays[-1] is None:
             arrays.pop()
         numbers = [_number(name, p, given.get(p[0])) for p in row["parameters"]]
-        function = _recorded(given["function"], arrays[0]) if row["function"] else None
+        function = _recorded(given["function"], arrays[0]) if row["function"] and not row["flags"] & _FEATURES else None
         mask, weights = _operand(given.get("mask")), _operand(given.get("weights"))
         return _core._metrics.apply(row.get("code", name), arrays, numbers, mask, weights, given.get("reduction", "mean"), given.get("axis"), given.get("keepdims", False), function)
 
@@ -133,6 +193,8 @@ def _documentation(row: dict[str, Any]) -> str:
     if row["notes"]:
         lines += [row["notes"], ""]
     lines += [f"{name}: {text}{', or left out' if optional else ''}" for name, _, text, optional in row["operands"]]
+    if row["function"]:
+        lines.append(f"function: maps {row['function']}{'; without it operands are features' if row['flags'] & _FEATURES else ''}")
     lines += [f"{p[0]}: {p[1]} (default {_default(p)!r})" for p in row["parameters"]]
     if any(o[1] in _TEXTUAL for o in row["operands"]):
         lines.append("tokenizer: words of a string, in place of a split at white space (strings, and lists of words, are numbered together)")
@@ -145,18 +207,22 @@ class State:
     update(*operands, mask=None, weights=None) adds a batch, merge(other) what another state has seen, compute() is the metric of
     all that was added, reset() begins again.  A state keeps sums where the metric allows, else all operands: its page in the
     documentation shows which; the streaming metrics keep sketches, of which error bounds the error.  Batches and shards may come in
-    any order.  to_bytes() is for shards of other processes and machines, which from_bytes() reads; a state can be pickled, too.
+    any order.  function, of metrics of features, maps a batch of operands to features; then a state keeps features, or sums.
+    Operands may be given by name; real and generated images, to some metrics, in batches of their own.  to_bytes() is for shards of other processes and machines, which from_bytes() reads; a state can be pickled, too.
     """
 
-    def __init__(self, metric: str, **parameters: Any) -> None:
+    def __init__(self, metric: str, *, function: Callable[..., Any] | None = None, **parameters: Any) -> None:
         row = _row(metric)
+        if function is not None and not row["flags"] & _FEATURES:
+            raise TypeError(f"{metric}: a state takes no function")
         known = {p[0]: p for p in row["parameters"]}
         if unknown := sorted(parameters.keys() - known.keys()):
             raise TypeError(f"{metric}: there is no parameter '{unknown[0]}'")
         numbers = [_number(metric, p, parameters.get(n)) for n, p in known.items()]
-        self._begin(metric, _core._metrics.State(row.get("code", metric), numbers))
+        self._begin(metric, _core._metrics.State(row.get("code", metric), numbers), function)
 
-    def _begin(self, metric: str, state: Any) -> State:
+    def _begin(self, metric: str, state: Any, function: Callable[..., Any] | None = None) -> State:
+        self._function = function
         self._names = [o[0] for o in _row(metric)["operands"]]
         self._metric = metric
         self._state = state
@@ -176,10 +242,21 @@ class State:
     def __reduce__(self) -> tuple[Any, ...]:
         return State.from_bytes, (self.to_bytes(),)
 
-    def update(self, *operands: Any, mask: Any = None, weights: Any = None) -> State:
+    def update(self, *operands: Any, mask: Any = None, weights: Any = None, **named: Any) -> State:
         if len(operands) > len(self._names):
             raise TypeError(f"{self._metric} takes {len(self._names)} operands, got {len(operands)}")
-        self._state.update([_operand(o) for o in operands], _operand(mask), _operand(weights))
+        if wrong := sorted(named.keys() - set(self._names[len(operands) :])):
+            raise TypeError(f"{self._metric}: there is no operand '{wrong[0]}', or it is given twice")
+        row, function = _row(self._metric), None
+        given = _linear(row, {**dict(zip(self._names, operands, strict=False)), **named})
+        if self._function is not None:
+            features = _Features(row, given, self._function)
+            given.update({name: layers[0] for name, layers in features.layers.items()})
+            function = features.function() if features.count > 1 else None
+        arrays = [_operand(given.get(n)) for n in self._names]
+        while arrays and arrays[-1] is None and not row["flags"] & _APART:
+            arrays.pop()
+        self._state.update(arrays, _operand(mask), _operand(weights), function)
         return self
 
     def merge(self, other: State) -> State:
@@ -262,7 +339,7 @@ def register_loss(name: str, loss: Callable[[Any, Any], Any], *, summary: str = 
     return register(name, whole=loss, operands=(("embeddings", "points"), ("labels", "labels")), domain="learning", summary=summary, shapes="length")
 
 
-__all__ = ["State", "register", "register_loss", *sorted(_rows)]  # noqa: PLE0604
+__all__ = ["OnnxModel", "State", "register", "register_loss", *sorted(_rows)]  # noqa: PLE0604
 for _name in _rows:
     globals()[_name] = _make(_rows[_name])
 

@@ -244,9 +244,8 @@ void set_needs(const cbx_metric_function *m, cbx_metric_options *o)
         double value;
     } values[] = {
         { "splits", 2 }, /* there are few items */
-        { "regularization", 4 },
-        { "max_iter", 1e5 },
-        { "threshold", 1e-10 }, /* gradients have the error of the iterations */
+        { "subsets", 3 },    { "subset_size", 5 },   { "regularization", 4 },
+        { "max_iter", 1e5 }, { "threshold", 1e-10 }, /* gradients have the error of the iterations */
     };
     static double parameters[CBX_METRIC_MAX_PARAMETERS];
 
@@ -257,7 +256,8 @@ void set_needs(const cbx_metric_function *m, cbx_metric_options *o)
             if (strcmp(name, values[k].parameter) == 0) parameters[i] = values[k].value;
     }
     if (!o->parameters) o->parameters = parameters;
-    if (m->function) o->function = strcmp(m->name, "f_divergence") == 0 ? &elements : &arrays;
+    if (m->function && !(m->flags & CBX_METRIC_FEATURES))
+        o->function = strcmp(m->name, "f_divergence") == 0 ? &elements : &arrays;
 }
 
 double *read_all(const cbx_array *r)

@@ -140,6 +140,23 @@ static const edge edges[] = {
       "arcface_loss: 'embeddings' have 2 numbers, 'class_vectors' have 3" },
     { "arcface_loss", "1 2: -1 0; 1: 0; 2 2: 1 0 -1 0", 64 * (2 + 0.23971276930210150), NULL }, /* theta is pi */
     { "center_loss", "1 2: 3 4; 1: 0; 1 2: 0 0", 12.5, NULL },
+    { "fid", "2 1: 0 2; 2 1: 1 3", 1, NULL }, /* the means alone differ */
+    { "kid", "2 1: 0 1; 2 1: 0 1", 0,
+      "kid: 'subset_size' is 1000, of 2 items of 'real': it must be at most their number" },
+    { "image_inception_score", "2 2: 0 0 0 0", 0,
+      "image_inception_score: 'splits' is 10, of 2 items: it must be at most their number" },
+    { "lpips", "1 2: 0 0; 1 2: 3 4", 1, NULL }, /* no direction */
+    { "lpips", "1 2: 1e200 0; 1 2: 0 1e-200", 2, NULL },
+    { "lpips", "1 2: 1 0; 1 3: 0 1 0", 0,
+      "lpips: features of both must be (n, channels, ...), not float64 (1, 2) and float64 (1, 3)" },
+    { "bert_score", "1 2: 0 0; 1 2: 3 4", 0, NULL }, /* a text without tokens */
+    { "bert_score", "1 2: 1 0; 2 2: 0 0 5 0", 1, NULL },
+    { "bert_score", "1 2: 1 0; 1 2: -1 0", -1, NULL },
+    { "bert_score", "2 1: 1 1; 1 1: 1; 1: 1", 0,
+      "bert_score: 'candidate_weights' must have a number for each token of 'candidates'" },
+    { "bert_score", "1 2: 1 0; 1 3: 1 0 0", 0,
+      "bert_score: 'candidates' and 'references' must be as many, with vectors of one length: float64 (1, 2) and "
+      "float64 (1, 3)" },
     { "anees", "1 2: 0 0; 2 2: 1 0 0 1; 1 2: 1 1", 0,
       "anees: each vector must have a covariance: float64 (1, 2) and float64 (2, 2)" },
     { "anees", "2: 0 0; 2 2: 1 0 0 1; 2: 1 1", 1, NULL },

@@ -50,6 +50,95 @@ class Functions(unittest.TestCase):
                 call()
 
 
+def pixels(x):
+    """A model of the user: two sums of the pixels of each image."""
+    flat = xp.reshape(xp.asarray(x), (len(x), -1))
+    return xp.tanh(flat @ xp.asarray([[0.1, 0.7], [-0.4, 0.2], [0.3, -0.5], [0.9, 0.1]]))
+
+
+def layers(x):
+    return [xp.asarray(x), xp.asarray(x)[:, :1] * 2]
+
+
+IMAGES = [[[[0.1 * i + j - k * k * i for k in range(2)] for j in range(2)]] for i in range(8)]
+OTHERS = [[[[0.3 * i - j + k * i for k in range(2)] for j in range(2)]] for i in range(8)]
+
+
+class Features(unittest.TestCase):
+    def test_a_function_makes_them(self):
+        f, g = pixels(IMAGES), pixels(OTHERS)
+        self.assertEqual(float(metrics.fid(IMAGES, OTHERS, function=pixels)), float(metrics.frechet_feature_distance(f, g)))
+        options = {"subsets": 3, "subset_size": 5}
+        self.assertEqual(float(metrics.kid(IMAGES, OTHERS, function=pixels, **options)), float(metrics.kid(f, g, **options)))
+        self.assertEqual(metrics.lpips([[1.0, 0.0], [3.0, 4.0]], [[2.0, 0.0], [4.0, 3.0]], reduction="none").tolist()[0], 0.0)
+
+    def test_states_of_images_apart(self):
+        a, b = metrics.State("fid", function=pixels), metrics.State("fid", function=pixels)
+        a.update(IMAGES[:5]).update(generated=OTHERS[:2])
+        b.update(generated=OTHERS[2:]).update(real=IMAGES[5:])
+        joined = pickle.loads(b.to_bytes() and pickle.dumps(b)).merge(a)
+        self.assertAlmostEqual(float(joined.compute()), float(metrics.fid(IMAGES, OTHERS, function=pixels)), 12)
+        kid = metrics.State("kid", function=pixels, subset_size=6).update(generated=OTHERS).update(real=IMAGES[4:]).update(real=IMAGES[:4])
+        self.assertAlmostEqual(float(kid.compute()), float(metrics.kid(IMAGES, OTHERS, function=pixels, subset_size=6)), 12)
+
+    def test_layers(self):
+        images, others = ([[[[v + 1 for v in row] for row in image[0]], image[0]] for image in x] for x in (IMAGES, OTHERS))
+        linear = [[0.5, 2.0], [3.0]]
+        value = float(metrics.lpips(images, others, linear, function=layers))
+        self.assertGreater(value, 0)
+        self.assertEqual(float(metrics.lpips(images, others, [0.5, 2.0, 3.0], function=layers)), value)
+        s = metrics.State("lpips", function=layers).update(images[:3], others[:3], linear).update(images[3:], others[3:], linear)
+        self.assertAlmostEqual(float(s.compute()), value, 14)
+
+    def test_frozen_or_not(self):
+        images, others = xp.asarray(IMAGES), xp.asarray(OTHERS)
+        for gradient in (False, True):
+            slope = cx.grad(lambda x, g=gradient: metrics.kid(x, others, function=pixels, subsets=1, subset_size=8, gradient=g))(images)
+            self.assertEqual(bool(xp.any(slope != 0)), gradient)
+
+    def test_texts(self):
+        all_three = metrics.bert_score([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 0.0]], result="all").tolist()
+        self.assertEqual(all_three, [0.5, 1.0, 2 / 3])
+        weights = metrics.inverse_document_frequency(["a b"], ["a c", "a", "b"]).tolist()[0]
+        self.assertEqual(weights, [math.log(4 / 3), math.log(2)])
+
+    def test_faults(self):
+        for call, error, words in (
+            (lambda: metrics.fid(IMAGES, OTHERS), ValueError, r"features of 'real' must be \(n, d\)"),
+            (lambda: metrics.fid(IMAGES, OTHERS, function=layers), ValueError, "the function must return one array, it returned 2"),
+            (lambda: metrics.lpips(IMAGES, OTHERS, [[1.0], [2.0], [3.0]], function=layers), ValueError, "a weight for each of 2 channels, it has 3"),
+            (lambda: metrics.State("fid").update(None, None), ValueError, "both left out"),
+            (lambda: metrics.State("fid").update(real=[[1.0]], fake=[[1.0]]), TypeError, "no operand 'fake'"),
+            (lambda: metrics.State("fid").update([[1.0]], real=[[1.0]]), TypeError, "given twice"),
+            (lambda: metrics.State("mse", function=abs), TypeError, "takes no function"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                call()
+
+
+class Losses(unittest.TestCase):
+    def test_with_a_miner(self):
+        x, labels = xp.asarray([[0.0, 0.0], [0.0, 0.5], [0.0, 0.75]]), xp.asarray([0, 0, 1])
+        self.assertEqual(metrics.mine_hard_negatives(x, labels).tolist(), [[-1, 2, -1], [2, -1, -1], [-1, -1, -1]])
+
+        def loss(x):
+            return metrics.triplet_margin_loss(x, labels, metrics.mine_semi_hard_negatives(x, labels, margin=0.5), margin=0.5)
+
+        self.assertEqual(float(cx.jit(loss)(x)), 0.25)
+        self.assertEqual(cx.jit(cx.grad(loss))(x).tolist(), [[0, 0], [0, 1], [0, -1]])
+
+    def test_of_the_user(self):
+        class Norms:
+            def __call__(self, embeddings, labels):
+                return xp.mean(xp.sum(embeddings * embeddings, axis=1) * labels)
+
+        loss = metrics.register_loss("norm_loss", Norms())
+        x, labels = xp.asarray([[1.0, 2.0], [3.0, 0.0]]), xp.asarray([1, 2])
+        self.assertEqual(float(metrics.norm_loss(x, labels)), 11.5)
+        self.assertEqual(cx.grad(loss)(x, labels).tolist(), [[1, 2], [6, 0]])
+        self.assertEqual(float(metrics.State("norm_loss").update(x[:1], labels[:1]).update(x[1:], labels[1:]).compute()), 11.5)
+
+
 class States(unittest.TestCase):
     def test_batches_and_shards(self):
         a, b = metrics.State("r_squared"), metrics.State("r_squared")

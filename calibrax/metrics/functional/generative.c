@@ -1,5 +1,6 @@
 /* Generated samples against real ones: distances of their features, coverage, copies. */
 #include "calibrax/array/linalg.h"
+#include "calibrax/metrics/functional/moments.h"
 #include "calibrax/metrics/nearest.h"
 
 /* Of all metrics here operand 0 holds the real rows, operand 1 the generated ones. */
@@ -7,8 +8,7 @@ enum { REAL, GENERATED, MAX_SPLITS = 256 };
 
 /* ---- means and covariances ---- */
 
-/* [n, mean (d), sum of outer products of deviations (d d)] of a set of rows. */
-static cbx_array *moments(cbx_ctx *ctx, const cbx_array *x)
+cbx_array *cbx__moments(cbx_ctx *ctx, const cbx_array *x)
 {
     const cbx_array *n = cbx__number(ctx, (double)cbx_array_dim(x, 0)), *mean = cbx_mean(ctx, x, CBX_AXIS_KEEP(0));
     const cbx_array *d = cbx_subtract(ctx, x, mean);
@@ -20,7 +20,7 @@ static cbx_array *moments(cbx_ctx *ctx, const cbx_array *x)
 
 static cbx_array *feature_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *both[] = { moments(ctx, c->in[REAL]), moments(ctx, c->in[GENERATED]) };
+    const cbx_array *both[] = { cbx__moments(ctx, c->in[REAL]), cbx__moments(ctx, c->in[GENERATED]) };
     return cbx_stack(ctx, 2, both, 0);
 }
 
@@ -47,7 +47,7 @@ static distribution distribution_of(cbx_ctx *ctx, const cbx_array *parts, ptrdif
 }
 
 /* With products of all pairs of features. */
-static cbx_array *feature_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, const cbx_array *y)
+cbx_array *cbx__moments_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, const cbx_array *y)
 {
     const cbx_array *rows[2];
 
@@ -74,7 +74,7 @@ static cbx_array *matrix_root(cbx_ctx *ctx, const cbx_array *a)
 }
 
 /* |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((S1^1/2 S2 S1^1/2)^1/2). */
-static cbx_array *frechet(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
+cbx_array *cbx__frechet(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
     const distribution a = distribution_of(ctx, state, REAL), b = distribution_of(ctx, state, GENERATED);
     const cbx_array *sa = cbx_divide(ctx, a.products, cbx_subtract_scalar(ctx, a.n, 1));
@@ -271,7 +271,7 @@ static cbx_array *copies(cbx_ctx *ctx, const cbx_metric_call *c)
 /* clang-format off */
 CBX__METRIC_TABLE(generative,
     { .name = "frechet_feature_distance", .summary = "Frechet distance of features", .formula = "|m1 - m2|^2 + tr(S1 + S2 - 2 (S1 S2)^(1/2))", SETS(LOWER, 0, INFINITY),
-      .axioms = CBX_AXIOM_SYMMETRIC, .parts = feature_parts, .merge = feature_merge, .finish = frechet, .flags = CBX_METRIC_EAGER,
+      .axioms = CBX_AXIOM_SYMMETRIC, .parts = feature_parts, .merge = cbx__moments_merge, .finish = cbx__frechet, .flags = CBX_METRIC_EAGER,
       .notes = "m and S are means and covariances (n - 1) of the rows. With features of an Inception network it is the FID. One row in a set gives NaN.",
       .source = "Heusel et al. (2017); Dowson & Landau (1982)", .example = "[[0.0, 1.0], [2.0, 0.0], [1.0, 3.0]], [[1.0, 1.0], [3.0, 0.0], [1.0, 4.0]]" },
     { .name = "inception_score", .summary = "Inception score", .formula = "mean over splits of exp(mean KL(row, mean of the rows))", GENERATIVE(HIGHER, 1, INFINITY),
@@ -283,7 +283,7 @@ CBX__METRIC_TABLE(generative,
       .parameters = { { "splits", "parts of the rows, one behind the other", 10, 1, MAX_SPLITS, CBX_PARAMETER_INTEGER, NULL } },
       .source = "Salimans et al. (2016)", .example = "[[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.1, 0.9]], splits=2" },
     { .name = "correlation_preservation", .summary = "Preservation of correlations", .formula = "1 - mean over pairs of features of |corr(real) - corr(generated)|", SETS(HIGHER, 0, 1),
-      .parts = feature_parts, .merge = feature_merge, .finish = correlation_preservation,
+      .parts = feature_parts, .merge = cbx__moments_merge, .finish = correlation_preservation,
       .notes = "A constant feature has correlation 0 with all. 1 of a single feature.", .source = "numpy.corrcoef", .example = "[[0.0, 1.0], [2.0, 0.0], [1.0, 3.0]], [[1.0, 1.0], [3.0, 0.0], [1.0, 4.0]]" },
     { .name = "manifold_precision", .summary = "Improved precision", .formula = "share of generated rows in a ball around a real one", SETS(HIGHER, 0, 1), NEIGHBOURS(3), .whole = manifold_precision,
       .flags = CBX_METRIC_EAGER, .notes = BALLS, .source = "Kynkaanniemi et al. (2019)", .example = "[[0.0], [1.0], [2.0], [3.0]], [[0.5], [9.0], [1.5], [2.5]], k=1" },

@@ -170,8 +170,8 @@ static cbx_array *centre(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 #define OF_CLASSES(vectors_, low_)                                                                                     \
-    .domain = "learning", .direction = CBX_DIRECTION_LOWER, .low = low_, .high = INFINITY,                             \
-    .shapes = CBX_SHAPES_LENGTH, .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER,                          \
+    .domain = "learning", .tier = CBX_METRIC_TIER_LEARNING, .direction = CBX_DIRECTION_LOWER, .low = low_,             \
+    .high = INFINITY, .shapes = CBX_SHAPES_LENGTH, .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER,        \
     .operands = { { "embeddings", CBX_OPERAND_POINTS, false },                                                         \
                   { "labels", CBX_OPERAND_LABELS, false },                                                             \
                   { vectors_, CBX_OPERAND_CLASS_VECTORS, false } }

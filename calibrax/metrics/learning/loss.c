@@ -16,6 +16,7 @@ void cbx_learning_loss_row(const cbx_learning_loss *loss, cbx_metric_function *r
     *row = (cbx_metric_function){
         .name = loss->name,
         .domain = "learning",
+        .tier = CBX_METRIC_TIER_LEARNING,
         .summary = loss->summary ? loss->summary : loss->name,
         .formula = "",
         .operands = { { "embeddings", CBX_OPERAND_POINTS, false }, { "labels", CBX_OPERAND_LABELS, false } },

@@ -120,8 +120,8 @@ static cbx_array *info_nce(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 #define LEARNING                                                                                                       \
-    .domain = "learning", .direction = CBX_DIRECTION_LOWER, .low = 0, .high = INFINITY,                                \
-    .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED
+    .domain = "learning", .tier = CBX_METRIC_TIER_LEARNING, .direction = CBX_DIRECTION_LOWER, .low = 0,                \
+    .high = INFINITY, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED
 #define OF_PAIRS                                                                                                       \
     LEARNING, .shapes = CBX_SHAPES_LENGTH,                                                                             \
               .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER | CBX_INVARIANT_RELABEL,                     \

@@ -1,8 +1,6 @@
 /* Steps of losses over pairs of items. */
 #include "calibrax/metrics/learning/pairs.h"
 
-#include <string.h>
-
 #include "calibrax/array/scope_internal.h"
 
 cbx_array *cbx__of_anchor(cbx_ctx *ctx, const cbx_array *x) { return cbx_expand_dims(ctx, x, 1); }
@@ -37,28 +35,11 @@ cbx__pairs cbx__pairs_chosen(cbx_ctx *ctx, const cbx_metric_call *c)
     return (cbx__pairs){ cbx_logical_and(ctx, all.positive, chosen), cbx_logical_and(ctx, all.negative, chosen) };
 }
 
-cbx_array *cbx__unit_rows(cbx_ctx *ctx, const cbx_array *x)
-{
-    const cbx_array *zero = cbx_equal_scalar(ctx, x, 0), *none = cbx_all(ctx, zero, CBX_AXIS_KEEP(-1));
-    /* the largest element first, so that squares neither overflow nor vanish */
-    const cbx_array *largest = cbx_max(ctx, cbx_abs(ctx, cbx_stop_gradient(ctx, x)), CBX_AXIS_KEEP(-1));
-    const cbx_array *one = cbx__number(ctx, 1), *scaled = cbx_divide(ctx, x, cbx_where(ctx, none, one, largest));
-    const cbx_array *squares = cbx_sum(ctx, cbx_square(ctx, scaled), CBX_AXIS_KEEP(-1));
-
-    return cbx_divide(ctx, scaled, cbx_sqrt(ctx, cbx_where(ctx, none, one, squares)));
-}
-
 cbx_array *cbx__cosines(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
 {
-    const cbx_array *unit_x = cbx__unit_rows(ctx, x), *unit_y = x == y ? unit_x : cbx__unit_rows(ctx, y);
+    const cbx_array *unit_x = cbx__unit_vectors(ctx, x, -1), *unit_y = x == y ? unit_x : cbx__unit_vectors(ctx, y, -1);
 
     return cbx__rows_times_rows(ctx, unit_x, unit_y);
-}
-
-cbx_array *cbx__rows_times_rows(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
-{
-    /* a copy: kernels sum products of transposed views in another order, compiled code has none */
-    return cbx_matrix_product(ctx, x, cbx_copy(ctx, cbx_matrix_transpose(ctx, y)));
 }
 
 /* Distances of rows first..last-1 from all. */
@@ -76,16 +57,9 @@ cbx_array *cbx__pair_distances(cbx_ctx *ctx, const cbx_metric_call *c, bool unit
     cbx_array *in[] = { c->in[CBX__EMBEDDINGS], NULL };
     cbx_metric_call own = *c;
 
-    if (unit) in[0] = cbx__unit_rows(ctx, in[0]);
+    if (unit) in[0] = cbx__unit_vectors(ctx, in[0], -1);
     own.in = in;
     return cbx__by_rows(ctx, &own, cbx_array_dim(in[0], 0), cbx_array_count(in[0]), distances_of);
-}
-
-double cbx__metric_parameter(const cbx_metric_call *c, const char *name)
-{
-    for (size_t i = 0; i < cbx_metric_parameters(c->metric); i++)
-        if (strcmp(c->metric->parameters[i].name, name) == 0) return c->parameters[i];
-    return NAN;
 }
 
 cbx_array *cbx__hinge(cbx_ctx *ctx, const cbx_array *x) { return cbx_maximum_scalar(ctx, x, 0); }

@@ -4,7 +4,7 @@
 #ifndef CALIBRAX_METRICS_LEARNING_PAIRS_H
 #define CALIBRAX_METRICS_LEARNING_PAIRS_H
 
-#include "calibrax/metrics/internal.h"
+#include "calibrax/metrics/vectors.h"
 
 /** Operands of all losses of items against each other. */
 enum { CBX__EMBEDDINGS, CBX__LABELS, CBX__CHOSEN };
@@ -20,16 +20,10 @@ cbx__pairs cbx__pairs_of(cbx_ctx *ctx, const cbx_metric_call *c);
 /** Those that the optional operand CBX__CHOSEN, (n, n) of 0 and 1, leaves. */
 cbx__pairs cbx__pairs_chosen(cbx_ctx *ctx, const cbx_metric_call *c);
 
-/** Rows of norm 1; a row of zeros stays, with derivative 0. */
-cbx_array *cbx__unit_rows(cbx_ctx *ctx, const cbx_array *x);
-/** Products of the rows of x (n, d) and y (m, d): (n, m). */
-cbx_array *cbx__rows_times_rows(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y);
 /** Cosines between the rows of x (n, d) and y (m, d): (n, m). */
 cbx_array *cbx__cosines(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y);
 /** Euclidean distances between the embeddings, of norm 1 each if unit; 0 has derivative 0. */
 cbx_array *cbx__pair_distances(cbx_ctx *ctx, const cbx_metric_call *c, bool unit);
-/** The number of the parameter, which must be one of the row. */
-double cbx__metric_parameter(const cbx_metric_call *c, const char *name);
 
 /** max(x, 0). */
 cbx_array *cbx__hinge(cbx_ctx *ctx, const cbx_array *x);

@@ -158,8 +158,8 @@ static cbx_array *margin_based(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 #define OF_TRIPLETS                                                                                                    \
-    .domain = "learning", .direction = CBX_DIRECTION_LOWER, .low = 0, .high = INFINITY, .shapes = CBX_SHAPES_LENGTH,   \
-    .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED,                                                          \
+    .domain = "learning", .tier = CBX_METRIC_TIER_LEARNING, .direction = CBX_DIRECTION_LOWER, .low = 0,                \
+    .high = INFINITY, .shapes = CBX_SHAPES_LENGTH, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED,           \
     .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER | CBX_INVARIANT_RELABEL,                               \
     .operands = { { "embeddings", CBX_OPERAND_POINTS, false },                                                         \
                   { "labels", CBX_OPERAND_LABELS, false },                                                             \

@@ -166,19 +166,22 @@ static cbx_status keep_batch(cbx_ctx *ctx, cbx_metric_state *s, cbx_scope *scope
 /* Operand i of all batches, joined along the first axis; NULL where none has it.  Batches without weights count as 1 each. */
 static cbx_array *joined(cbx_ctx *ctx, const cbx_metric_state *s, size_t i, const cbx_array **list)
 {
-    const bool weights = i == CBX_METRIC_MAX_OPERANDS;
-    size_t n = 0;
+    const bool weights = i == CBX_METRIC_MAX_OPERANDS, apart = s->b.metric->flags & CBX_METRIC_APART;
+    size_t n = 0, used = 0;
 
     for (size_t k = 0; k < s->batches.n; k++) n += s->batches.items[k].in[i] != NULL;
     if (n == 0) return NULL;
-    if (n < s->batches.n && !weights)
+    if (n < s->batches.n && !weights && !apart)
         return cbx__refuse(ctx, CBX_EINVAL, "%s: some batches have '%s', others do not", s->b.metric->name,
                            s->b.metric->operands[i].name);
     for (size_t k = 0; k < s->batches.n; k++) {
         const cbx__batch *b = &s->batches.items[k];
-        list[k] = b->in[i] ? b->in[i] : cbx_ones(ctx, 1, &(size_t){ cbx_array_dim(b->in[0], 0) }, CBX_F64);
+        if (b->in[i])
+            list[used++] = b->in[i];
+        else if (!apart)
+            list[used++] = cbx_ones(ctx, 1, &(size_t){ cbx_array_dim(b->in[0], 0) }, CBX_F64);
     }
-    return cbx_concat(ctx, s->batches.n, list, 0);
+    return cbx_concat(ctx, used, list, 0);
 }
 
 static cbx_array *compute_all(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_metric_function *m)
@@ -232,6 +235,7 @@ cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin
     cbx_status st;
 
     if (options) o.mask = options->mask, o.weights = options->weights;
+    if (options && options->function) o.function = options->function;
     cbx_scope_open(ctx, &scope);
     if (!cbx__metric_check(ctx, s->b.metric, nin, in, &o, &c)) return cbx_scope_close(&scope, err);
     if (weighs_nothing(ctx, &c)) { /* a batch of which nothing counts */

@@ -36,7 +36,11 @@ CBX_API cbx_status cbx_metric_state_create(cbx_ctx *ctx, const cbx_metric_functi
                                            const cbx_metric_options *options, cbx_metric_state **out, cbx_err *err);
 /** NULL is fine. */
 CBX_API void cbx_metric_state_free(cbx_metric_state *s);
-/** Adds a batch.  @param options  its mask and weights; NULL: none */
+/**
+ * Adds a batch.
+ * @param in       NULL: one that is left out, of metrics that are CBX_METRIC_APART
+ * @param options  its mask, its weights, and a function in place of the state's; NULL: none
+ */
 CBX_API cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin, cbx_array *const *in,
                                            const cbx_metric_options *options, cbx_err *err);
 /** Adds all that another state of the same metric and parameters has seen. */
