@@ -458,8 +458,8 @@ static PyType_Spec array_spec = {
 
 bool cx_add_array_type(cx_state *st, PyObject *module)
 {
-    PyMethodDef *const tables[] = { own_methods, cx_array_reductions, cx_array_searches, cx_array_elementwise,
-                                    cx_array_movements };
+    PyMethodDef *const tables[] = { own_methods,    cx_array_reductions,  cx_array_searches,
+                                    cx_array_scans, cx_array_elementwise, cx_array_movements };
     size_t n = 0;
 
     for (size_t i = 0; i < CBX_LEN(tables); i++)

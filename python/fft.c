@@ -61,18 +61,22 @@ CX_FORMULA(shift, CX_FN(const cbx_array *, const cbx_axes *)(c->ctx, x, &over.ax
 #define FREQUENCIES "n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | None = None"
 #define FFT(X) \
     X(fft, ONE, "Array", transform, cbx_fft, "Fourier transform along an axis.\n\n>>> xp.fft.fft(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(4,)") \
-    X(fftfreq, FREQUENCIES, "Array", frequencies, cbx_fftfreq, "Frequencies of the results of fft.\n\n>>> xp.fft.fftfreq(4)\nArray([  0.0,  0.25,  -0.5, -0.25], dtype=float64)") \
     X(fftn, SEVERAL, "Array", transform_axes, cbx_fftn, "Fourier transform along several axes.\n\n>>> xp.fft.fftn(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(4,)") \
-    X(fftshift, "x: Array, /, *, axes: int | Sequence[int] | None = None", "Array", shift, cbx_fftshift, "Move frequency 0 to the middle.\n\n>>> xp.fft.fftshift(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(4,)") \
     X(hfft, ONE, "Array", transform, cbx_hfft, "Fourier transform of a signal with Hermitian symmetry.\n\n>>> xp.fft.hfft(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(6,)") \
     X(ifft, ONE, "Array", transform, cbx_ifft, "Inverse of fft.\n\n>>> xp.fft.ifft(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(4,)") \
     X(ifftn, SEVERAL, "Array", transform_axes, cbx_ifftn, "Inverse of fftn.\n\n>>> xp.fft.ifftn(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(4,)") \
-    X(ifftshift, "x: Array, /, *, axes: int | Sequence[int] | None = None", "Array", shift, cbx_ifftshift, "Inverse of fftshift.\n\n>>> xp.fft.ifftshift(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(4,)") \
     X(ihfft, ONE, "Array", transform, cbx_ihfft, "Inverse of hfft.\n\n>>> xp.fft.ihfft(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(3,)") \
     X(irfft, ONE, "Array", transform, cbx_irfft, "Inverse of rfft.\n\n>>> xp.fft.irfft(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(6,)") \
     X(irfftn, SEVERAL, "Array", transform_axes, cbx_irfftn, "Inverse of rfftn.\n\n>>> xp.fft.irfftn(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(6,)") \
     X(rfft, ONE, "Array", transform, cbx_rfft, "Fourier transform of real numbers.\n\n>>> xp.fft.rfft(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(3,)") \
-    X(rfftfreq, FREQUENCIES, "Array", frequencies, cbx_rfftfreq, "Frequencies of the results of rfft.\n\n>>> xp.fft.rfftfreq(4)\nArray([ 0.0, 0.25,  0.5], dtype=float64)") \
     X(rfftn, SEVERAL, "Array", transform_axes, cbx_rfftn, "Fourier transform of real numbers along several axes.\n\n>>> xp.fft.rfftn(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(3,)")
+#define SHIFTS(X) \
+    X(fftfreq, FREQUENCIES, "Array", frequencies, cbx_fftfreq, "Frequencies of the results of fft.\n\n>>> xp.fft.fftfreq(4)\nArray([  0.0,  0.25,  -0.5, -0.25], dtype=float64)") \
+    X(fftshift, "x: Array, /, *, axes: int | Sequence[int] | None = None", "Array", shift, cbx_fftshift, "Move frequency 0 to the middle.\n\n>>> xp.fft.fftshift(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(4,)") \
+    X(ifftshift, "x: Array, /, *, axes: int | Sequence[int] | None = None", "Array", shift, cbx_ifftshift, "Inverse of fftshift.\n\n>>> xp.fft.ifftshift(xp.asarray([1.0, 0.0, 0.0, 0.0])).shape\n(4,)") \
+    X(rfftfreq, FREQUENCIES, "Array", frequencies, cbx_rfftfreq, "Frequencies of the results of rfft.\n\n>>> xp.fft.rfftfreq(4)\nArray([ 0.0, 0.25,  0.5], dtype=float64)")
 /* clang-format on */
 CX_FUNCTIONS(cx_fft_methods, FFT, CX_HEAVY)
+#define call_wait CX_LIGHT /* each element once */
+CX_MORE_FUNCTIONS(cx_shift_methods, SHIFTS)
+#undef call_wait

@@ -343,12 +343,40 @@ static PyObject *selected(cx_state *st, const cbx_array *x, const cbx_array *mas
     return cx_array_new(st, r);
 }
 
+/* The elements at few int64 places of the only axis; NULL without an exception: one of them is outside. */
+#define PICK(T)                                                                                                        \
+    for (size_t i = 0; i < n; i++)                                                                                     \
+    memcpy((T *)to + i, from + (at[i] + (at[i] < 0 ? length : 0)) * stride * (ptrdiff_t)sizeof(T), sizeof(T))
+static PyObject *picked(cx_state *st, const cbx_array *x, const cbx_array *where)
+{
+    const int64_t *at = cbx_array_data(where), length = (int64_t)cbx_array_dim(x, 0);
+    const ptrdiff_t stride = cbx_array_strides(x)[0];
+    const size_t n = cbx_array_count(where);
+    cbx_array_desc d = { .dtype = cbx_array_dtype(x), .ndim = 1, .shape = { n } };
+    const char *from = cbx_array_data(x);
+    cbx_array *r;
+    void *to;
+
+    for (size_t i = 0; i < n; i++)
+        if (at[i] < -length || at[i] >= length) return NULL;
+    if (!(r = cx_create(st, &d))) return NULL;
+    to = cbx_array_data_mut(r);
+    switch (cbx_dtype_size(d.dtype)) {
+    case 1: PICK(uint8_t); break;
+    case 2: PICK(uint16_t); break;
+    case 4: PICK(uint32_t); break;
+    case 8: PICK(uint64_t); break;
+    default: PICK(double _Complex);
+    }
+    return cx_array_new(st, r);
+}
+
 /* A mask of the shape of x, or int64 indices of its only axis, as the whole key; NULL: any other key. */
 static const cbx_array *whole_key(cx_state *st, const cbx_array *x, PyObject *o)
 {
     const cbx_array *at = cx_is_array(st, o) ? ((cx_array *)o)->handle : NULL;
 
-    if (!at || at == x || !cbx_array_is_contiguous(x)) return NULL;
+    if (!at || at == x) return NULL;
     if (cbx_array_is_abstract(at) || cbx_array_is_abstract(x)) return NULL;
     if (cbx_array_dtype(at) == CBX_I64) return cbx_array_ndim(x) == 1 ? at : NULL;
     if (cbx_array_dtype(at) != CBX_BOOL || cbx_array_ndim(at) != cbx_array_ndim(x)) return NULL;
@@ -357,9 +385,19 @@ static const cbx_array *whole_key(cx_state *st, const cbx_array *x, PyObject *o)
     return at;
 }
 
+/* What a mask or index array without gaps takes of few elements; NULL without an exception: another case. */
+static PyObject *taken(cx_state *st, const cbx_array *x, PyObject *o)
+{
+    const cbx_array *at = whole_key(st, x, o);
+
+    if (!at || !cbx_array_is_contiguous(at) || cbx_array_ndim(x) == 0 || cbx_array_count(at) >= CX_UNLOCK_ELEMENTS)
+        return NULL;
+    if (cbx_array_dtype(at) == CBX_BOOL) return cbx_array_is_contiguous(x) ? selected(st, x, at) : NULL;
+    return cbx_array_ndim(at) == 1 ? picked(st, x, at) : NULL;
+}
+
 PyObject *cx_subscript(PyObject *self, PyObject *o)
 {
-    const cbx_array *mask;
     PyObject *r = NULL;
     cbx_array *x;
     cx_call c;
@@ -367,10 +405,8 @@ PyObject *cx_subscript(PyObject *self, PyObject *o)
 
     x = ((cx_array *)self)->handle;
     if (element_of(x, o)) return copied_element(cx_state_of_instance(self), x, element_of(x, o));
-    mask = whole_key(cx_state_of_instance(self), x, o);
-    if (mask && cbx_array_dtype(mask) == CBX_BOOL && cbx_array_is_contiguous(mask) && cbx_array_ndim(x) > 0 &&
-        cbx_array_count(x) < CX_UNLOCK_ELEMENTS)
-        return selected(cx_state_of_instance(self), x, mask);
+    r = taken(cx_state_of_instance(self), x, o);
+    if (r || PyErr_Occurred()) return r;
     cx_call_init(&c, cx_state_of_instance(self), "index");
     c.domain_error = PyExc_IndexError;
     cbx_array_ref(x);
@@ -424,7 +460,7 @@ static const cbx_array *whole_index(cx_state *st, const cbx_array *x, PyObject *
 {
     if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value) && !PyBool_Check(value) && !cx_is_array(st, value))
         return NULL; /* reading other values may run any code */
-    return whole_key(st, x, o);
+    return cbx_array_is_contiguous(x) ? whole_key(st, x, o) : NULL;
 }
 
 /* True if cbx_array_put takes the value for the index. */

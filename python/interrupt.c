@@ -139,10 +139,13 @@ static bool wait_for(cx_worker *w, int ms)
 
 bool cx_should_wait(cx_state *st, const cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
-    size_t elements = 0;
+    const bool product = f->wait == CX_PRODUCT;
+    size_t elements = 0, limit = f->wait;
 
     if (cx_traced_ctx(st)) return false; /* its context is this thread's */
-    for (Py_ssize_t i = self ? -1 : 0; i < n && elements < f->wait; i++) {
+    for (Py_ssize_t i = 0; product && i < n; i++)
+        if (cx_is_array(st, args[i]) && cbx_array_ndim(((cx_array *)args[i])->handle) == 1) limit = CX_LIGHT;
+    for (Py_ssize_t i = self ? -1 : 0; i < n && elements < limit; i++) {
         PyObject *o = i < 0 ? self : args[i];
         Py_ssize_t size = -1;
         if (cx_is_array(st, o))
@@ -151,7 +154,7 @@ bool cx_should_wait(cx_state *st, const cx_function *f, PyObject *self, PyObject
             PyErr_Clear();
         if (size > 0) elements += (size_t)size;
     }
-    return elements >= f->wait && gettid() == getpid() && n <= 2 * CX_MAX_ARGS;
+    return elements >= limit && gettid() == getpid() && n <= 2 * CX_MAX_ARGS;
 }
 
 PyObject *cx_run_interruptible(cx_state *st, cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,

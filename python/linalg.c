@@ -74,9 +74,7 @@ CX_RETURN(do_vector_norm, (const cbx_array *x; cbx_axes axis; double ord), CX_GE
 /* clang-format off */
 #define LINALG(X) \
     X(cholesky, "x: Array, /, *, upper: bool = False", "Array", do_cholesky, 0, "Triangular factor of a positive definite matrix.\n\n>>> xp.linalg.cholesky(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([[2.0, 0.0],\n       [0.0, 1.0]], dtype=float64)") \
-    X(cross, "x1: Operand, x2: Operand, /, *, axis: int = -1", "Array", do_cross, 0, "Cross product.\n\n>>> xp.linalg.cross(xp.asarray([1, 0, 0]), xp.asarray([0, 1, 0]))\nArray([0, 0, 1], dtype=int64)") \
     X(det, "x: Array, /", "Array", of_one, cbx_det, "Determinant.\n\n>>> xp.linalg.det(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray(4.0, dtype=float64)") \
-    X(diagonal, "x: Array, /, *, offset: offset = 0", "Array", do_diagonal, 0, "Elements on a diagonal.\n\n>>> xp.linalg.diagonal(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([4.0, 1.0], dtype=float64)") \
     X(eigh, "x: Array, /", "_eigh_result", do_eigh, 0, "Eigenvalues and eigenvectors of a Hermitian matrix.\n\n>>> xp.linalg.eigh(xp.eye(2)).eigenvalues\nArray([1.0, 1.0], dtype=float64)") \
     X(eigvalsh, "x: Array, /", "Array", of_one, cbx_eigvalsh, "Eigenvalues of a Hermitian matrix.\n\n>>> xp.linalg.eigvalsh(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([1.0, 4.0], dtype=float64)") \
     X(inv, "x: Array, /", "Array", of_one, cbx_inv, "Inverse.\n\n>>> xp.linalg.inv(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([[0.25,  0.0],\n       [ 0.0,  1.0]], dtype=float64)") \
@@ -90,8 +88,14 @@ CX_RETURN(do_vector_norm, (const cbx_array *x; cbx_axes axis; double ord), CX_GE
     X(solve, "x1: Operand, x2: Operand, /", "Array", of_two, cbx_solve, "Solution of x1 x = x2.\n\n>>> xp.linalg.solve(2 * xp.eye(2), xp.asarray([2.0, 4.0]))\nArray([1.0, 2.0], dtype=float64)") \
     X(svd, "x: Array, /, *, full_matrices: bool = True", "_svd_result", do_svd, 0, "Singular value decomposition.\n\n>>> xp.linalg.svd(xp.eye(2)).S\nArray([1.0, 1.0], dtype=float64)") \
     X(svdvals, "x: Array, /", "Array", of_one, cbx_svdvals, "Singular values.\n\n>>> xp.linalg.svdvals(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([4.0, 1.0], dtype=float64)") \
+    X(triangular_solve, "x1: Operand, x2: Operand, /, *, upper: bool = False, transpose: bool = False, adjoint: bool = False, unit: bool = False", "Array", do_triangular_solve, 0, "Solution of x1 x = x2 for a triangular x1.\n\n>>> xp.linalg.triangular_solve(xp.asarray([[2.0, 0.0], [0.0, 1.0]]), xp.ones((2, 1)))\nArray([[0.5],\n       [1.0]], dtype=float64)")
+#define VECTORS(X) \
+    X(cross, "x1: Operand, x2: Operand, /, *, axis: int = -1", "Array", do_cross, 0, "Cross product.\n\n>>> xp.linalg.cross(xp.asarray([1, 0, 0]), xp.asarray([0, 1, 0]))\nArray([0, 0, 1], dtype=int64)") \
+    X(diagonal, "x: Array, /, *, offset: offset = 0", "Array", do_diagonal, 0, "Elements on a diagonal.\n\n>>> xp.linalg.diagonal(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([4.0, 1.0], dtype=float64)") \
     X(trace, "x: Array, /, *, offset: offset = 0, dtype: DType | None = None", "Array", do_trace, 0, "Sum of a diagonal.\n\n>>> xp.linalg.trace(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray(5.0, dtype=float64)") \
-    X(triangular_solve, "x1: Operand, x2: Operand, /, *, upper: bool = False, transpose: bool = False, adjoint: bool = False, unit: bool = False", "Array", do_triangular_solve, 0, "Solution of x1 x = x2 for a triangular x1.\n\n>>> xp.linalg.triangular_solve(xp.asarray([[2.0, 0.0], [0.0, 1.0]]), xp.ones((2, 1)))\nArray([[0.5],\n       [1.0]], dtype=float64)") \
     X(vector_norm, "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float | str = 2", "Array", do_vector_norm, 0, "Norm of vectors.\n\n>>> xp.linalg.vector_norm(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray(4.123105625617661, dtype=float64)")
 /* clang-format on */
 CX_FUNCTIONS(cx_linalg_methods, LINALG, CX_HEAVY)
+#define call_wait CX_LIGHT /* each element once */
+CX_MORE_FUNCTIONS(cx_vector_methods, VECTORS)
+#undef call_wait

@@ -105,18 +105,20 @@ static bool add_errors(cx_state *st, PyObject *module)
 
 static int module_exec(PyObject *module)
 {
-    PyMethodDef *const arrays[] = { cx_dtype_methods,        cx_creation_methods,  cx_elementwise_methods,
-                                    cx_reduction_methods,    cx_searching_methods, cx_set_methods,
-                                    cx_product_methods,      cx_info_methods,      cx_device_methods,
-                                    cx_manipulation_methods, cx_dlpack_methods,    cx_file_methods,
-                                    cx_matrix_methods };
+    PyMethodDef *const arrays[] = { cx_dtype_methods,          cx_creation_methods,  cx_elementwise_methods,
+                                    cx_reduction_methods,      cx_searching_methods, cx_scan_methods,
+                                    cx_vector_product_methods, cx_set_methods,       cx_product_methods,
+                                    cx_info_methods,           cx_device_methods,    cx_manipulation_methods,
+                                    cx_dlpack_methods,         cx_file_methods,      cx_matrix_methods };
     PyMethodDef *const topics[] = { cx_ingest_methods, cx_run_methods, cx_launch_methods, cx_doctor_methods,
                                     cx_transform_methods };
     const struct {
         const char *name;
-        PyMethodDef *tables[3]; /* the first NULL ends them */
-    } namespaces[] = { { "array.linalg", { cx_linalg_methods, cx_product_methods, cx_matrix_methods } },
-                       { "array.fft", { cx_fft_methods } },
+        PyMethodDef *tables[6]; /* the first NULL ends them */
+    } namespaces[] = { { "array.linalg",
+                         { cx_linalg_methods, cx_vector_methods, cx_product_methods, cx_vector_product_methods,
+                           cx_matrix_methods } },
+                       { "array.fft", { cx_fft_methods, cx_shift_methods } },
                        { "array.random", { cx_random_methods } },
                        { "array.semiring", { cx_semiring_methods } },
                        { "tree", { cx_tree_methods } },

@@ -81,6 +81,11 @@ static const struct { const char *name, *text; } words[] = {
 /* The rules of the functions of a table: shapes, dtypes, errors. */
 /* clang-format off */
 #define ARRAYS "TypeError: an argument of another type, or a dtype that the function does not take. ValueError: shapes, axes or values that do not fit. "
+#define SEARCHES "Indices are int64; NaN sorts last. " ARRAYS "IndexError: an index outside of the array."
+#define AS_SEARCHES "As the function of that name. " ARRAYS "IndexError: an index outside of the array."
+#define PRODUCTS "Operands promote to one dtype; leading axes broadcast. " ARRAYS
+#define LINALG "Matrices are the last two axes; integers become float64. " ARRAYS
+#define FOURIER "The result is complex of the precision of x (irfft, irfftn, hfft: real); integers become float64. " ARRAYS
 #define SAMPLES "x, y and the like: flat sequences of finite numbers, read as float64, without a copy where they are an Array or a buffer of them. TypeError: an argument of another type. ValueError: too few values, or one out of range; the message names it."
 static const struct { const PyMethodDef *table; const char *text; } rules[] = {
     { cx_elementwise_methods, "Operands broadcast to one shape and promote to one dtype; Python's numbers take the dtype of the array unless their kind is higher. Functions of real numbers return float64 for integers and bool. " ARRAYS "OverflowError: an int that the dtype cannot hold." },
@@ -88,9 +93,9 @@ static const struct { const PyMethodDef *table; const char *text; } rules[] = {
     { cx_creation_methods, "Without a dtype: float64, or that of the values. " ARRAYS "OverflowError: a value or a size that is too large." },
     { cx_manipulation_methods, "The dtype stays, arrays that are joined promote; a view where the strides allow one. " ARRAYS "OverflowError: an integer of more than 64 bits." },
     { cx_reduction_methods, "Sums and products of integers are int64 or uint64, means and deviations of them float64; NaN propagates. " ARRAYS }, { cx_array_reductions, "As the function of that name. " ARRAYS },
-    { cx_searching_methods, "Indices are int64; NaN sorts last. " ARRAYS "IndexError: an index outside of the array." }, { cx_array_searches, "As the function of that name. " ARRAYS "IndexError: an index outside of the array." },
-    { cx_set_methods, "Arrays are flattened; values are ascending. " ARRAYS }, { cx_matrix_methods, "A view. " ARRAYS }, { cx_product_methods, "Operands promote to one dtype; leading axes broadcast. " ARRAYS },
-    { cx_linalg_methods, "Matrices are the last two axes; integers become float64. " ARRAYS }, { cx_fft_methods, "The result is complex of the precision of x (irfft, irfftn, hfft: real); integers become float64. " ARRAYS },
+    { cx_searching_methods, SEARCHES }, { cx_scan_methods, SEARCHES }, { cx_array_searches, AS_SEARCHES }, { cx_array_scans, AS_SEARCHES },
+    { cx_set_methods, "Arrays are flattened; values are ascending. " ARRAYS }, { cx_matrix_methods, "A view. " ARRAYS }, { cx_product_methods, PRODUCTS }, { cx_vector_product_methods, PRODUCTS },
+    { cx_linalg_methods, LINALG }, { cx_vector_methods, LINALG }, { cx_fft_methods, FOURIER }, { cx_shift_methods, FOURIER },
     { cx_random_methods, "Equal keys give equal draws, on any machine and number of threads. " ARRAYS "OverflowError: a bound that the dtype cannot hold." },
     { cx_semiring_methods, "float32 and float64; integers become float64. " ARRAYS }, { cx_dtype_methods, ARRAYS }, { cx_info_methods, ARRAYS }, { cx_device_methods, ARRAYS }, { cx_dlpack_methods, ARRAYS "BufferError: elements that cannot be shared." },
     { cx_transform_methods, "Arguments and results are trees of arrays and numbers (calibrax_c.tree). What the function raises while it is traced comes out unchanged. ConcretizationError: Python needs the values of a traced array. TypeError: an argument, a result or a dtype that does not fit. ValueError: a shape or an axis that does not fit. docs/jit.md has the rules." },

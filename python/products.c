@@ -280,13 +280,15 @@ static PyObject *do_einsum(cx_call *c)
 #define PRODUCTS(X) \
     X(einsum, "subscripts: str, /, *operands: Operand", "Array", do_einsum, 0, "Sums of products over axes that are named by letters.\n\n>>> xp.einsum('ij,jk->ik', xp.ones((2, 3)), xp.ones((3, 2)))\nArray([[3.0, 3.0],\n       [3.0, 3.0]], dtype=float64)") \
     X(matmul, "x1: Operand, x2: Operand, /", "Array", product, cbx_matrix_product, "Matrix product; leading axes broadcast.\n\n>>> xp.matmul(xp.asarray([[2.0, 1.0], [1.0, 3.0]]), xp.asarray([1.0, 1.0]))\nArray([3.0, 4.0], dtype=float64)") \
+    X(tensordot, "x1: Operand, x2: Operand, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2", "Array", do_tensordot, 0, "Sum of products over pairs of axes.\n\n>>> xp.tensordot(xp.ones((2, 3)), xp.ones((3, 2)), axes=1)\nArray([[3.0, 3.0],\n       [3.0, 3.0]], dtype=float64)")
+#define LINEAR(X) \
     X(outer, "x1: Operand, x2: Operand, /", "Array", product, cbx_outer, "Outer product.\n\n>>> xp.outer(xp.arange(2), xp.arange(2))\nArray([[0, 0],\n       [0, 1]], dtype=int64)") \
-    X(tensordot, "x1: Operand, x2: Operand, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2", "Array", do_tensordot, 0, "Sum of products over pairs of axes.\n\n>>> xp.tensordot(xp.ones((2, 3)), xp.ones((3, 2)), axes=1)\nArray([[3.0, 3.0],\n       [3.0, 3.0]], dtype=float64)") \
     X(vecdot, "x1: Operand, x2: Operand, /, *, axis: int = -1", "Array", do_vecdot, 0, "Sum of conj(x1) * x2 along an axis.\n\n>>> xp.vecdot(xp.arange(3), xp.arange(3))\nArray(5, dtype=int64)")
 #define VIEWS(X) \
     X(matrix_transpose, "x: Array, /", "Array", do_matrix_transpose, 0, "Swap the last two axes.\n\n>>> xp.matrix_transpose(xp.asarray([[2.0, 1.0], [1.0, 3.0]]))\nArray([[2.0, 1.0],\n       [1.0, 3.0]], dtype=float64)")
 /* clang-format on */
-CX_FUNCTIONS(cx_product_methods, PRODUCTS, CX_HEAVY)
-#define call_wait CX_LIGHT /* a view */
+CX_FUNCTIONS(cx_product_methods, PRODUCTS, CX_PRODUCT)
+#define call_wait CX_LIGHT /* each element, or each of the result, once */
+CX_MORE_FUNCTIONS(cx_vector_product_methods, LINEAR)
 CX_MORE_FUNCTIONS(cx_matrix_methods, VIEWS)
 #undef call_wait

@@ -23,8 +23,8 @@ enum {
 };
 
 /* From how many elements among its arguments on a function runs where Ctrl-C can interrupt it (interrupt.c), by table.  That costs 24 us,
- * so a call of fewer elements must not take long. */
-enum { CX_WAITS = 0, CX_LONG = 1, CX_SLOW = 1 << 9, CX_HEAVY = 1 << 17, CX_LIGHT = 1 << 24 };
+ * so a call of fewer elements must not take long.  CX_PRODUCT: as CX_HEAVY, but of a vector as CX_LIGHT. */
+enum { CX_WAITS = 0, CX_LONG = 1, CX_SLOW = 1 << 9, CX_HEAVY = 1 << 17, CX_PRODUCT = CX_HEAVY + 1, CX_LIGHT = 1 << 24 };
 
 /* clang-format off */
 #define CX_ANSWERS(X) \
@@ -217,6 +217,8 @@ void cx_worker_free(cx_state *st);
     CX_TRAMPOLINE(method_, array_wait, cx_state_of_instance, self, name, sig, returns, impl, fun)
 #define CX_ARRAY_FUNCTIONS(table, LIST, wait)                                                                          \
     enum { array_wait = wait };                                                                                        \
+    CX_MORE_ARRAY_FUNCTIONS(table, LIST)
+#define CX_MORE_ARRAY_FUNCTIONS(table, LIST)                                                                           \
     LIST(CX_OF_ARRAY)                                                                                                  \
     PyMethodDef table[] = { LIST(CX_OF_TYPE_ROW){ 0 } };
 
@@ -487,12 +489,13 @@ bool cx_add_records(cx_state *st, PyObject *module);
 PyObject *cx_add_namespace(cx_state *st, PyObject *parent, const char *name, PyMethodDef *const *tables, size_t n);
 PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *methods);
 extern PyMethodDef cx_elementwise_methods[], cx_creation_methods[], cx_manipulation_methods[], cx_reduction_methods[],
-    cx_searching_methods[], cx_set_methods[], cx_product_methods[], cx_dtype_methods[], cx_info_methods[],
-    cx_device_methods[], cx_inquiry_methods[], cx_dlpack_methods[], cx_linalg_methods[], cx_fft_methods[],
-    cx_random_methods[], cx_statistics_methods[], cx_hypothesis_methods[], cx_resampling_methods[],
-    cx_analysis_methods[], cx_profiling_methods[], cx_machine_methods[], cx_monitoring_methods[],
-    cx_validation_methods[], cx_exporter_methods[], cx_bisection_methods[], cx_ingest_methods[], cx_launch_methods[],
-    cx_doctor_methods[], cx_semiring_methods[], cx_file_methods[], cx_array_reductions[], cx_array_searches[],
+    cx_searching_methods[], cx_scan_methods[], cx_vector_methods[], cx_vector_product_methods[], cx_shift_methods[],
+    cx_set_methods[], cx_product_methods[], cx_dtype_methods[], cx_info_methods[], cx_device_methods[],
+    cx_inquiry_methods[], cx_dlpack_methods[], cx_linalg_methods[], cx_fft_methods[], cx_random_methods[],
+    cx_statistics_methods[], cx_hypothesis_methods[], cx_resampling_methods[], cx_analysis_methods[],
+    cx_profiling_methods[], cx_machine_methods[], cx_monitoring_methods[], cx_validation_methods[],
+    cx_exporter_methods[], cx_bisection_methods[], cx_ingest_methods[], cx_launch_methods[], cx_doctor_methods[],
+    cx_semiring_methods[], cx_file_methods[], cx_array_reductions[], cx_array_searches[], cx_array_scans[],
     cx_array_elementwise[], cx_array_movements[], cx_command_methods[], cx_run_methods[], cx_matrix_methods[],
     cx_metric_methods[];
 
