@@ -63,14 +63,24 @@ static void gather(size_t size, size_t n, char *to, const char *from, const int6
 
 static bool is_line(const blocks *b) { return b->outer == 1 && b->inner == 1; }
 
-/* Dense copies of the n first operands in d[], indices (but for a line's) checked against the axis of the first. */
-static cbx_status prepare(const cbx_call *call, blocks *b, size_t n, cbx_array **d, cbx_err *err)
+/* In d[] the n first operands, copied where they have gaps, and indices (but for a line's) checked against the axis of the first. */
+static cbx_status prepare(const cbx_call *call, blocks *b, size_t n, const cbx_array **d, cbx_err *err)
 {
     cbx_status st = CBX_OK;
 
-    for (size_t i = 0; !st && i < n; i++) st = cbx__array_dense(call->ctx, call->in[i], &d[i], err);
+    for (size_t i = 0; !st && i < n; i++) {
+        cbx_array *copy = NULL; /* no reference to what has no gaps: it is an atomic operation */
+        if (!(call->in[i]->flags & CBX__CONTIGUOUS)) st = cbx__array_dense(call->ctx, call->in[i], &copy, err);
+        d[i] = copy ? copy : call->in[i];
+    }
     if (!st && !is_line(b)) st = check_indices(cbx_prim_name(call->prim), b, d[1]->data, d[1]->count, err);
     return st;
+}
+
+static void let_go(const cbx_call *call, size_t n, const cbx_array *const *d)
+{
+    for (size_t i = 0; i < n; i++)
+        if (d[i] != call->in[i]) cbx_array_free((cbx_array *)(uintptr_t)d[i]);
 }
 
 static cbx_status gather_line(const cbx_call *call, blocks *b, size_t size, const cbx_array *x, const cbx_array *index,
@@ -89,7 +99,8 @@ static cbx_status gather_line(const cbx_call *call, blocks *b, size_t size, cons
 
 cbx_status cbx__ref_run_take(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    cbx_array *d[2] = { NULL, NULL }, *r = NULL;
+    const cbx_array *d[2] = { NULL, NULL };
+    cbx_array *r = NULL;
     blocks b = blocks_of(call->in[0], call->attrs->axis);
     size_t size = cbx_dtype_size(call->results->dtype), run = b.inner * size;
     cbx__loop copy = cbx__copy_loop(call->results->dtype);
@@ -118,14 +129,14 @@ cbx_status cbx__ref_run_take(const cbx_call *call, cbx_array **out, cbx_err *err
         cbx_array_free(r);
     else
         *out = r;
-    cbx_array_free(d[0]);
-    cbx_array_free(d[1]);
+    let_go(call, 2, d);
     return st;
 }
 
 cbx_status cbx__ref_run_take_along(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    cbx_array *d[2] = { NULL, NULL }, *r = NULL;
+    const cbx_array *d[2] = { NULL, NULL };
+    cbx_array *r = NULL;
     blocks b = blocks_of(call->in[0], call->attrs->axis);
     size_t size = cbx_dtype_size(call->results->dtype), m = call->results->shape[call->attrs->axis];
     cbx_status st = prepare(call, &b, 2, d, err);
@@ -152,8 +163,7 @@ cbx_status cbx__ref_run_take_along(const cbx_call *call, cbx_array **out, cbx_er
         cbx_array_free(r);
     else
         *out = r;
-    cbx_array_free(d[0]);
-    cbx_array_free(d[1]);
+    let_go(call, 2, d);
     return st;
 }
 
@@ -166,37 +176,51 @@ static cbx__loop join_loop(int mode, cbx_dtype t)
     return mode == CBX_SCATTER_SET ? NULL : cbx__loops_get()->binary(prims[mode], t);
 }
 
-/* Elements to places along the only axis, in order; step: of the updates, 0 for one that all share. */
-typedef void (*scatter_loop)(size_t n, void *to, const int64_t *index, size_t wrap, const void *from, size_t step);
+/* Elements to places along the only axis, in order; step [elements]: of the updates, 0 for one that all share. */
+typedef void (*scatter_loop)(size_t n, void *to, const int64_t *index, size_t wrap, const void *from, ptrdiff_t step);
 
+#define PUT(i, x, op) o[i] = op(o[i], x)
 #define SCATTER(fn, T, op)                                                                                             \
-    static void fn(size_t n, void *to, const int64_t *index, size_t wrap, const void *from, size_t step)               \
+    static void fn(size_t n, void *to, const int64_t *index, size_t wrap, const void *from, ptrdiff_t step)            \
     {                                                                                                                  \
         T *o = to;                                                                                                     \
         const T *u = from;                                                                                             \
         if (wrap)                                                                                                      \
-            for (size_t j = 0; j < n; j++, u += step) o[place(index[j], wrap)] op *u;                                  \
-        else if (step)                                                                                                 \
-            for (size_t j = 0; j < n; j++) o[index[j]] op u[j];                                                        \
+            for (size_t j = 0; j < n; j++, u += step) PUT(place(index[j], wrap), *u, op);                              \
+        else if (step == 1)                                                                                            \
+            for (size_t j = 0; j < n; j++) PUT(index[j], u[j], op);                                                    \
         else                                                                                                           \
-            for (size_t j = 0; j < n; j++) o[index[j]] op *u;                                                          \
+            for (size_t j = 0; j < n; j++, u += step) PUT(index[j], *u, op);                                           \
     }
-SCATTER(set_8, uint8_t, =)
-SCATTER(set_16, uint16_t, =)
-SCATTER(set_32, uint32_t, =)
-SCATTER(set_64, uint64_t, =)
-SCATTER(add_u64, uint64_t, +=)
-SCATTER(add_f64, double, +=)
-SCATTER(add_f32, float, +=)
+#define SET(t, x) (x)
+#define SUM(t, x) ((t) + (x))
+#define MUL(t, x) ((t) * (x))
+/* the first NaN stays, as of two equal ones the first */
+#define MIN(t, x) ((t) <= (x) || (t) != (t) ? (t) : (x))
+#define MAX(t, x) ((t) >= (x) || (t) != (t) ? (t) : (x))
+SCATTER(set_8, uint8_t, SET)
+SCATTER(set_16, uint16_t, SET)
+SCATTER(set_32, uint32_t, SET)
+SCATTER(set_64, uint64_t, SET)
+#define JOINS(S, T) SCATTER(add_##S, T, SUM) SCATTER(mul_##S, T, MUL) SCATTER(min_##S, T, MIN) SCATTER(max_##S, T, MAX)
+JOINS(f64, double)
+JOINS(f32, float)
+JOINS(u64, uint64_t)
+SCATTER(min_i64, int64_t, MIN)
+SCATTER(max_i64, int64_t, MAX)
 
 /* NULL: none for this join and dtype. */
 static scatter_loop find_scatter(int mode, cbx_dtype t)
 {
     static const scatter_loop sets[] = { [1] = set_8, [2] = set_16, [4] = set_32, [8] = set_64, [16] = NULL };
+    static const scatter_loop joins[][CBX_DTYPE_COUNT] = {
+        [CBX_SCATTER_ADD] = { [CBX_F64] = add_f64, [CBX_F32] = add_f32, [CBX_I64] = add_u64, [CBX_U64] = add_u64 },
+        [CBX_SCATTER_MUL] = { [CBX_F64] = mul_f64, [CBX_F32] = mul_f32, [CBX_I64] = mul_u64, [CBX_U64] = mul_u64 },
+        [CBX_SCATTER_MIN] = { [CBX_F64] = min_f64, [CBX_F32] = min_f32, [CBX_I64] = min_i64, [CBX_U64] = min_u64 },
+        [CBX_SCATTER_MAX] = { [CBX_F64] = max_f64, [CBX_F32] = max_f32, [CBX_I64] = max_i64, [CBX_U64] = max_u64 },
+    };
 
-    if (mode == CBX_SCATTER_SET) return sets[cbx_dtype_size(t)];
-    if (mode != CBX_SCATTER_ADD) return NULL;
-    return t == CBX_F64 ? add_f64 : t == CBX_F32 ? add_f32 : t == CBX_I64 || t == CBX_U64 ? add_u64 : NULL;
+    return mode == CBX_SCATTER_SET ? sets[cbx__dtype_size(t)] : joins[mode][t];
 }
 
 static bool is_one_element(const cbx_array *a)
@@ -206,9 +230,9 @@ static bool is_one_element(const cbx_array *a)
     return a->count > 0;
 }
 
-/* Updates go in row-major order of the indices: the last set wins, sums are in that order.  n of them, of step 0 or 1. */
+/* Updates go in row-major order of the indices: the last set wins, sums are in that order.  n of them, step [elements] apart. */
 static void scatter_rows(const cbx_call *call, const blocks *b, size_t n, const int64_t *index, const char *from,
-                         size_t step, cbx_array *r)
+                         ptrdiff_t step, cbx_array *r)
 {
     cbx_dtype t = call->results->dtype;
     ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(t);
@@ -217,15 +241,15 @@ static void scatter_rows(const cbx_call *call, const blocks *b, size_t n, const 
     ptrdiff_t s[3] = { size, size, size };
     scatter_loop loop = b->inner == 1 ? find_scatter(call->attrs->mode, t) : NULL;
 
-    s[call->attrs->mode == CBX_SCATTER_SET ? 1 : 2] = (ptrdiff_t)step * size;
+    s[call->attrs->mode == CBX_SCATTER_SET ? 1 : 2] = step * size;
     for (size_t o = 0; o < b->outer; o++) {
         char *row = (char *)r->data + o * b->length * run;
         if (loop) {
             loop(n, row, index, b->wrap, from, step);
-            from += n * step * run;
+            from += (ptrdiff_t)(n * run) * step;
             continue;
         }
-        for (size_t j = 0; j < n; j++, from += step * run) {
+        for (size_t j = 0; j < n; j++, from += step * (ptrdiff_t)run) {
             char *to = row + place(index[j], b->wrap) * run, *update = (char *)(uintptr_t)from;
             join(b->inner,
                  call->attrs->mode == CBX_SCATTER_SET ? (char *const[3]){ to, update }
@@ -235,8 +259,8 @@ static void scatter_rows(const cbx_call *call, const blocks *b, size_t n, const 
     }
 }
 
-static cbx_status scatter_all(const cbx_call *call, blocks *b, cbx_array *const d[3], size_t step, cbx_array *r,
-                              cbx_err *err)
+static cbx_status scatter_all(const cbx_call *call, blocks *b, const cbx_array *const d[3], ptrdiff_t step,
+                              cbx_array *r, cbx_err *err)
 {
     size_t piece = is_line(b) ? PIECE : d[1]->count, size = cbx_dtype_size(call->results->dtype);
     cbx_status st = CBX_OK;
@@ -246,26 +270,28 @@ static cbx_status scatter_all(const cbx_call *call, blocks *b, cbx_array *const 
         const int64_t *at = (const int64_t *)d[1]->data + i;
         size_t n = d[1]->count - i < piece ? d[1]->count - i : piece;
         if (is_line(b)) st = check_indices("scatter", b, at, n, err);
-        if (!st) scatter_rows(call, b, n, at, (const char *)d[2]->data + i * step * size, step, r);
+        if (!st) scatter_rows(call, b, n, at, (const char *)d[2]->data + (ptrdiff_t)(i * size) * step, step, r);
     }
     return st;
 }
 
 cbx_status cbx__ref_run_scatter(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    cbx_array *d[3] = { NULL, NULL, NULL }, *r = NULL;
+    const cbx_array *d[3] = { NULL, NULL, call->in[2] };
+    cbx_array *r = NULL;
     blocks b = blocks_of(call->in[0], call->attrs->axis);
-    bool shared = is_one_element(call->in[2]); /* one update for all places needs no copy of them */
-    cbx_status st = prepare(call, &b, shared ? 2 : 3, d, err);
+    const bool shared = is_one_element(call->in[2]), /* one update for all places needs no copy of them */
+        line = is_line(&b) && call->in[2]->desc.ndim == 1 && find_scatter(call->attrs->mode, call->results->dtype);
+    const ptrdiff_t step = shared ? 0 : line ? call->in[2]->strides[0] : 1;
+    cbx_status st = prepare(call, &b, shared || line ? 2 : 3, d, err);
 
-    if (shared) d[2] = cbx_array_ref(call->in[2]);
     if (!st) st = cbx_array_create(call->ctx, call->results, &r, err);
-    if (!st) st = scatter_all(call, &b, d, shared ? 0 : 1, r, err);
+    if (!st) st = scatter_all(call, &b, d, step, r, err);
     if (st)
         cbx_array_free(r);
     else
         *out = r;
-    for (int i = 0; i < 3; i++) cbx_array_free(d[i]);
+    let_go(call, 3, d);
     return st;
 }
 
