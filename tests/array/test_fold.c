@@ -36,7 +36,7 @@ static void runs_agree(void **state)
             double max = -INFINITY, min = INFINITY;
             size_t first_nan = n;
             int64_t high = INT64_MIN, low = INT64_MAX;
-            uint64_t bytes = 0;
+            uint64_t bytes = 0, sum = 0;
             for (size_t i = 0; i < n; i++) {
                 a[i] = c % 3 ? awkward(&r) : c % 2 ? -0.0 : 0.0; /* zeros of one sign but for one place */
                 if (c % 4 == 1 && a[i] > 0) a[i] = -a[i];        /* the most is a zero, of which there are both */
@@ -52,12 +52,15 @@ static void runs_agree(void **state)
                 low = whole[i] < low ? whole[i] : low;
             }
             for (size_t i = 0; i < n; i++) bytes += ((const uint8_t *)whole)[i];
+            for (size_t i = 0; i < n; i++) sum += (uint64_t)whole[i];
             const double got[2] = { f->run_max_f64(a, n), f->run_min_f64(a, n) };
             if (first_nan < n)
                 CHECK(got[0] != got[0] && got[1] != got[1], why);
             else
                 CHECK(memcmp(got, (const double[]){ max, min }, sizeof got) == 0, why);
             CHECK(f->run_max_i64(whole, n) == high && f->run_min_i64(whole, n) == low, why);
+            CHECK(f->run_sum_u64((const uint64_t *)whole, n) == sum, why);
+            CHECK_INT(f->run_find_i64(whole, n, whole[n - 1]), n - 1, "the last");
             CHECK_INT(f->run_sum_u8((const uint8_t *)whole, n), bytes, why);
             CHECK_INT(f->run_find_f64(a, n, 7.5), n, "missing");
             a[n / 2] = 7.5;
@@ -186,6 +189,48 @@ static void rows_agree(void **state)
     }
 }
 
+/* Columns against their sums one by one, in the order of the rows. */
+static void columns_follow_rows(void **state)
+{
+    (void)state;
+    enum { WIDTH = 37, ROWS = 11 };
+    double a[ROWS][WIDTH + 3], centre[WIDTH];
+    float narrow[ROWS][WIDTH + 3];
+    cbx_rng r;
+
+    r = cbx_rng_make(12, 0);
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t k = 0; k < WIDTH; k++) {
+            a[i][k] = (i + 3 * k) % 29 == 7 ? NAN : cbx_rng_uniform(&r) * ldexp(1.0, (int)(i % 30)) - 0.25;
+            narrow[i][k] = (float)a[i][k];
+            centre[k] = cbx_rng_uniform(&r);
+        }
+    for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+        if (!cbx_isa_available((cbx_isa)isa)) continue;
+        const cbx__fold *f = cbx__fold_get((cbx_isa)isa);
+        for (size_t rows = 0; rows <= ROWS; rows++) {
+            double got[6][WIDTH], want[6][WIDTH];
+            for (size_t i = 0; i < 6 * WIDTH; i++) (&got[0][0])[i] = (&want[0][0])[i] = 0.125 * (double)i;
+            for (size_t i = 0; i < rows; i++)
+                for (size_t k = 0; k < WIDTH; k++)
+                    for (size_t type = 0; type < 2; type++) {
+                        const double x = type ? (double)narrow[i][k] : a[i][k], d = x - centre[k];
+                        want[type][k] += x;
+                        want[2 + type][k] += d * d;
+                        want[4 + type][k] += x != x ? 0.0 : d * d;
+                    }
+            f->columns_sum_f64(WIDTH, got[0], a, sizeof a[0], rows);
+            f->columns_sum_f32(WIDTH, got[1], narrow, sizeof narrow[0], rows);
+            for (int skips = 0; skips < 2; skips++) {
+                f->columns_squares_f64[skips](WIDTH, got[2 + 2 * skips], a, sizeof a[0], rows, centre);
+                f->columns_squares_f32[skips](WIDTH, got[3 + 2 * skips], narrow, sizeof narrow[0], rows, centre);
+            }
+            for (size_t k = 0; k < 6 * WIDTH; k++)
+                CHECK(same((&got[0][0])[k], (&want[0][0])[k]), cbx_isa_name((cbx_isa)isa));
+        }
+    }
+}
+
 typedef cbx_array *reduction(cbx_ctx *, const cbx_array *, const cbx_axes *);
 
 /* Along the first axis in rows, and along the last of a copy that lies the other way. */
@@ -230,7 +275,7 @@ TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_agree), cmocka_unit_test(sums_follow_the_tree), cmocka_unit_test(indices_are_judged),
-        cmocka_unit_test(rows_agree), cmocka_unit_test(layouts_agree),
+        cmocka_unit_test(rows_agree), cmocka_unit_test(columns_follow_rows),  cmocka_unit_test(layouts_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,12 @@ typedef struct cbx__fold {
     T (*run_nanmax_##S)(const T *a, size_t n); /* NaN only if there is nothing else */                                 \
     T (*run_nanmin_##S)(const T *a, size_t n);                                                                         \
     size_t (*run_find_##S)(const T *a, size_t n, T x);       /* place of the first that equals x; n: none */           \
-    double (*run_dot_##S)(const T *a, const T *b, size_t n); /* in float64, 16 sums joined pairwise */
+    double (*run_dot_##S)(const T *a, const T *b, size_t n); /* in float64, 16 sums joined pairwise */                 \
+    /* acc[i] += element i of each of so many rows, `step` bytes apart, one after the other; n > 0 elements a row */   \
+    void (*columns_sum_##S)(size_t n, double *acc, const void *first, ptrdiff_t step, size_t rows);                    \
+    /* the same of squares of distances from centre[i]; [1]: NaN left out */                                           \
+    void (*columns_squares_##S[2])(size_t n, double *acc, const void *first, ptrdiff_t step, size_t rows,              \
+                                   const double *centre);
     CBX__RUNS(f64, double)
     CBX__RUNS(f32, float)
 #undef CBX__RUNS
@@ -80,9 +85,10 @@ typedef struct cbx__fold {
      * these in 8 interleaved sums, joined pairwise; of nothing -0.0 */
     double (*run_sum_f32)(const float *a, size_t n);
     double (*run_sum_f64)(const double *a, size_t n);
-    void (*widen_f32)(size_t n, double *acc, const float *row); /* acc[i] += row[i] */
     int64_t (*run_max_i64)(const int64_t *a, size_t n);
     int64_t (*run_min_i64)(const int64_t *a, size_t n);
+    size_t (*run_find_i64)(const int64_t *a, size_t n, int64_t x);
+    uint64_t (*run_sum_u64)(const uint64_t *a, size_t n);
     uint64_t (*run_sum_u8)(const uint8_t *a, size_t n);
     unsigned (*run_indices)(const int64_t *at, size_t n, size_t length); /* of an axis: what CBX__INDEX_... there is */
 } cbx__fold;

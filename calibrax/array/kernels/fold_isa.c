@@ -7,6 +7,11 @@
 
 #include "calibrax/array/kernels/isa_name.h"
 
+#ifndef MINMAX_F32
+#define MINMAX_F32(vec, pick, op, x, y, less) pick((x)less(y), x, y)
+#define MINMAX_F64(vec, pick, op, x, y, less) pick((x)less(y), x, y)
+#endif
+
 #define ROWS(name, T, step)                                                                                            \
     static void name(size_t n, T *restrict acc, const T *restrict row)                                                 \
     {                                                                                                                  \
@@ -35,15 +40,48 @@ typedef double vec_f64 __attribute__((vector_size(VECTOR_BYTES), aligned(8), may
 typedef int64_t mask_f64 __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef float vec_f32 __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef int32_t mask_f32 __attribute__((vector_size(VECTOR_BYTES), may_alias));
+typedef int64_t vec_i64 __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+typedef mask_f64 mask_i64;
 #define VECTORS  4
 #define WIDTH(T) ((int)(VECTOR_BYTES / sizeof(T)))
 
-/* Of two zeros the first; NaN against all, or (nan 0) only if there is nothing else. */
-#define RUN(name, S, T, beats, nan)                                                                                    \
+#define ALWAYS static inline __attribute__((always_inline))
+
+/* Whether there was a NaN: masks where the instruction set has them, one compare for two vectors, else lanes. */
+#ifdef WATCH_START
+#define NANS(S, F)                                                                                                     \
+    typedef WATCH_TYPE_##F(vec_##S) nans_##S;                                                                          \
+    ALWAYS nans_##S no_nans_##S(void) { return WATCH_START(nans_##S); }                                                \
+    ALWAYS nans_##S watch_##S(nans_##S w, vec_##S x, vec_##S y) { return WATCH_##F(w, x, y); }                         \
+    ALWAYS bool has_nans_##S(nans_##S w) { return HAS_SEEN_##F(w); }
+#else
+#define NANS(S, F)                                                                                                     \
+    typedef mask_##S nans_##S;                                                                                         \
+    ALWAYS nans_##S no_nans_##S(void) { return (nans_##S){ 0 }; }                                                      \
+    ALWAYS nans_##S watch_##S(nans_##S w, vec_##S x, vec_##S y)                                                        \
+    {                                                                                                                  \
+        return w | (mask_##S)(x != x) | (mask_##S)(y != y);                                                            \
+    }                                                                                                                  \
+    ALWAYS bool has_nans_##S(nans_##S w) { return any_lane((mask_f64)w); }
+#endif
+ALWAYS bool any_lane(mask_f64 hit)
+{
+    int64_t any = 0;
+
+    for (int l = 0; l < WIDTH(int64_t); l++) any |= hit[l];
+    return any != 0;
+}
+NANS(f64, F64)
+NANS(f32, F32)
+#define PICK_f64(m, x, y) (vec_f64)(((mask_f64)(x) & (mask_f64)(m)) | ((mask_f64)(y) & ~(mask_f64)(m)))
+#define PICK_f32(m, x, y) (vec_f32)(((mask_f32)(x) & (mask_f32)(m)) | ((mask_f32)(y) & ~(mask_f32)(m)))
+
+/* The largest or least of n > 0 elements; of two zeros the first, of NaN the first. */
+#define RUN(name, S, F, T, op, beats)                                                                                  \
     static T name(const T *a, size_t n)                                                                                \
     {                                                                                                                  \
         vec_##S t[VECTORS];                                                                                            \
-        mask_##S any = { 0 };                                                                                          \
+        nans_##S nans = no_nans_##S();                                                                                 \
         T best = a[0];                                                                                                 \
         bool any_nan = false;                                                                                          \
         size_t i = 0;                                                                                                  \
@@ -54,30 +92,51 @@ typedef int32_t mask_f32 __attribute__((vector_size(VECTOR_BYTES), may_alias));
         }                                                                                                              \
         for (int v = 0; v < VECTORS; v++) t[v] = best - (vec_##S){ 0 };                                                \
         for (; i + VECTORS * WIDTH(T) <= n; i += VECTORS * WIDTH(T))                                                   \
-            _Pragma("GCC unroll 4") for (int v = 0; v < VECTORS; v++)                                                  \
+            _Pragma("GCC unroll 4") for (int v = 0; v < VECTORS; v += 2)                                               \
             {                                                                                                          \
-                const vec_##S x = *(const vec_##S *)(a + i + WIDTH(T) * v);                                            \
-                const mask_##S takes = (mask_##S)(x beats t[v]) | (nan ? (mask_##S){ 0 } : (mask_##S)(t[v] != t[v]));  \
+                const vec_##S *at = (const vec_##S *)(a + i + WIDTH(T) * v), x = at[0], y = at[1];                     \
                 __builtin_prefetch(a + i + WIDTH(T) * v + CBX__AHEAD);                                                 \
-                if (nan) any |= (mask_##S)(x != x);                                                                    \
-                t[v] = (vec_##S)(((mask_##S)x & takes) | ((mask_##S)t[v] & ~takes));                                   \
+                __builtin_prefetch(a + i + WIDTH(T) * (v + 1) + CBX__AHEAD);                                           \
+                nans = watch_##S(nans, x, y);                                                                          \
+                t[v] = MINMAX_##F(vec_##S, PICK_##S, op, x, t[v], beats);                                              \
+                t[v + 1] = MINMAX_##F(vec_##S, PICK_##S, op, y, t[v + 1], beats);                                      \
             }                                                                                                          \
+        for (int v = 1; v < VECTORS; v++) t[0] = MINMAX_##F(vec_##S, PICK_##S, op, t[v], t[0], beats);                 \
         for (; i < n; i++) {                                                                                           \
             any_nan |= a[i] != a[i];                                                                                   \
-            best = a[i] beats best || (!nan && best != best) ? a[i] : best;                                            \
+            best = a[i] beats best ? a[i] : best;                                                                      \
         }                                                                                                              \
-        for (int l = 0; l < VECTORS * WIDTH(T); l++) {                                                                 \
-            const T x = t[l / WIDTH(T)][l % WIDTH(T)];                                                                 \
-            best = x beats best || (!nan && best != best) ? x : best;                                                  \
-            any_nan |= any[l % WIDTH(T)] != 0;                                                                         \
-        }                                                                                                              \
+        for (int l = 0; l < WIDTH(T); l++) best = t[0][l] beats best ? t[0][l] : best;                                 \
         i = 0;                                                                                                         \
-        if (nan && any_nan)                                                                                            \
+        if (any_nan || has_nans_##S(nans))                                                                             \
             while (a[i] == a[i]) i++;                                                                                  \
         else if (best != 0)                                                                                            \
             return best;                                                                                               \
         else                                                                                                           \
             while (a[i] != 0) i++;                                                                                     \
+        return a[i];                                                                                                   \
+    }
+/* The same of numbers; NaN only if there is nothing else. */
+#define RUN_OF_NUMBERS(name, S, T, beats)                                                                              \
+    static T name(const T *a, size_t n)                                                                                \
+    {                                                                                                                  \
+        vec_##S t[VECTORS];                                                                                            \
+        T best = a[0];                                                                                                 \
+        size_t i = 0;                                                                                                  \
+        for (int v = 0; v < VECTORS; v++) t[v] = best - (vec_##S){ 0 };                                                \
+        for (; i + VECTORS * WIDTH(T) <= n; i += VECTORS * WIDTH(T))                                                   \
+            _Pragma("GCC unroll 4") for (int v = 0; v < VECTORS; v++)                                                  \
+            {                                                                                                          \
+                const vec_##S x = *(const vec_##S *)(a + i + WIDTH(T) * v);                                            \
+                __builtin_prefetch(a + i + WIDTH(T) * v + CBX__AHEAD);                                                 \
+                t[v] = PICK_##S((mask_##S)(x beats t[v]) | (mask_##S)(t[v] != t[v]), x, t[v]);                         \
+            }                                                                                                          \
+        for (int v = 1; v < VECTORS; v++)                                                                              \
+            t[0] = PICK_##S((mask_##S)(t[v] beats t[0]) | (mask_##S)(t[0] != t[0]), t[v], t[0]);                       \
+        for (; i < n; i++) best = a[i] beats best || best != best ? a[i] : best;                                       \
+        for (int l = 0; l < WIDTH(T); l++) best = t[0][l] beats best || best != best ? t[0][l] : best;                 \
+        if (best != 0) return best;                                                                                    \
+        for (i = 0; a[i] != 0;) i++;                                                                                   \
         return a[i];                                                                                                   \
     }
 #define FIND(name, S, T)                                                                                               \
@@ -87,10 +146,8 @@ typedef int32_t mask_f32 __attribute__((vector_size(VECTOR_BYTES), may_alias));
         size_t i = 0;                                                                                                  \
         for (; i + BLOCK <= n; i += BLOCK) {                                                                           \
             mask_##S hit = { 0 };                                                                                      \
-            bool any = false;                                                                                          \
             for (int k = 0; k < BLOCK; k += WIDTH(T)) hit |= (mask_##S)(*(const vec_##S *)(a + i + k) == x);           \
-            for (int l = 0; l < WIDTH(T); l++) any |= hit[l] != 0;                                                     \
-            if (any) break;                                                                                            \
+            if (any_lane((mask_f64)hit)) break;                                                                        \
         }                                                                                                              \
         while (i < n && a[i] != x) i++;                                                                                \
         return i;                                                                                                      \
@@ -107,15 +164,16 @@ typedef int32_t mask_f32 __attribute__((vector_size(VECTOR_BYTES), may_alias));
             for (size_t i = 0; i < l; i++) part[i] += part[i + l];                                                     \
         return part[0];                                                                                                \
     }
-#define RUNS(S, T)                                                                                                     \
-    RUN(run_max_##S, S, T, >, 1)                                                                                       \
-    RUN(run_min_##S, S, T, <, 1)                                                                                       \
-    RUN(run_nanmax_##S, S, T, >, 0)                                                                                    \
-    RUN(run_nanmin_##S, S, T, <, 0)                                                                                    \
+#define RUNS(S, F, T)                                                                                                  \
+    RUN(run_max_##S, S, F, T, max, >)                                                                                  \
+    RUN(run_min_##S, S, F, T, min, <)                                                                                  \
+    RUN_OF_NUMBERS(run_nanmax_##S, S, T, >)                                                                            \
+    RUN_OF_NUMBERS(run_nanmin_##S, S, T, <)                                                                            \
     FIND(run_find_##S, S, T)                                                                                           \
     DOT(run_dot_##S, T)
-RUNS(f64, double)
-RUNS(f32, float)
+RUNS(f64, F64, double)
+RUNS(f32, F32, float)
+FIND(run_find_i64, i64, int64_t)
 
 /* Sums in NumPy's tree.  The additions of a leaf wait for each other, so STREAMS leaves are summed side by side, and LEAVES of them
  * joined at once; each result is as if its leaf were alone. */
@@ -125,7 +183,6 @@ typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
 enum { LEAVES = 8, STREAMS = VECTOR_BYTES >= 64 ? LEAVES : LEAVES / 2 };
 
 #pragma GCC diagnostic ignored "-Wpsabi" /* eights wider than a register pass between inline functions alone */
-#define ALWAYS static inline __attribute__((always_inline))
 ALWAYS eight load_f64(const double *a) { return *(const eight *)a; }
 ALWAYS eight load_f32(const float *a) { return __builtin_convertvector(*(const eight_f32 *)a, eight); }
 
@@ -233,20 +290,59 @@ SUMS(run_nansquares_f64, double, f64, SKIPPED, ALL_SKIPPED)
 #undef EXTRA
 #undef GIVEN
 
-static void widen_f32(size_t n, double *restrict acc, const float *restrict row)
-{
-    for (size_t i = 0; i < n; i++) acc[i] += (double)row[i];
-}
+/* Sums of columns, rows one after the other; four of them for each reading and writing of a sum. */
+#define COLUMNS(S, T, name, term, EXTRA)                                                                               \
+    static void name(size_t n, double *restrict acc, const void *first, ptrdiff_t step, size_t rows EXTRA)             \
+    {                                                                                                                  \
+        const char *at = first;                                                                                        \
+        for (; rows >= 4; rows -= 4, at += 4 * step) {                                                                 \
+            const T *a = (const T *)(const void *)at, *b = (const T *)(const void *)(at + step);                       \
+            const T *c = (const T *)(const void *)(at + 2 * step), *d = (const T *)(const void *)(at + 3 * step);      \
+            for (size_t i = 0; i < n; i++) acc[i] = (((acc[i] + term(a[i])) + term(b[i])) + term(c[i])) + term(d[i]);  \
+        }                                                                                                              \
+        for (; rows > 0; rows--, at += step) {                                                                         \
+            const T *a = (const T *)(const void *)at;                                                                  \
+            for (size_t i = 0; i < n; i++) acc[i] += term(a[i]);                                                       \
+        }                                                                                                              \
+    }
+#define WIDE(x)        ((double)(x))
+#define FROM_CENTRE(x) (((double)(x)-centre[i]) * ((double)(x)-centre[i]))
+#define NUMBERS(x)     ((x) == (x) ? FROM_CENTRE(x) : 0.0)
+#define COMMA_CENTRE   , const double *restrict centre
+#define COLUMN_SUMS(S, T)                                                                                              \
+    COLUMNS(S, T, columns_sum_##S, WIDE, )                                                                             \
+    COLUMNS(S, T, columns_squares_##S, FROM_CENTRE, COMMA_CENTRE)                                                      \
+    COLUMNS(S, T, columns_nansquares_##S, NUMBERS, COMMA_CENTRE)
+COLUMN_SUMS(f64, double)
+COLUMN_SUMS(f32, float)
 
 #define RUN_INT(name, T, start, step)                                                                                  \
     static T name(const T *a, size_t n)                                                                                \
     {                                                                                                                  \
-        T t = start;                                                                                                   \
-        for (size_t i = 0; i < n; i++) t = step;                                                                       \
+        enum { LANES = VECTORS * WIDTH(T) };                                                                           \
+        T lane[LANES], t = start;                                                                                      \
+        size_t i = 0;                                                                                                  \
+        for (int l = 0; l < LANES; l++) lane[l] = start;                                                               \
+        for (; i + LANES <= n; i += LANES)                                                                             \
+            for (int l = 0; l < LANES; l++) {                                                                          \
+                const T x = a[i + (size_t)l];                                                                          \
+                t = lane[l];                                                                                           \
+                lane[l] = step;                                                                                        \
+            }                                                                                                          \
+        t = start;                                                                                                     \
+        for (int l = 0; l < LANES; l++) {                                                                              \
+            const T x = lane[l];                                                                                       \
+            t = step;                                                                                                  \
+        }                                                                                                              \
+        for (; i < n; i++) {                                                                                           \
+            const T x = a[i];                                                                                          \
+            t = step;                                                                                                  \
+        }                                                                                                              \
         return t;                                                                                                      \
     }
-RUN_INT(run_max_i64, int64_t, INT64_MIN, a[i] > t ? a[i] : t)
-RUN_INT(run_min_i64, int64_t, INT64_MAX, a[i] < t ? a[i] : t)
+RUN_INT(run_max_i64, int64_t, INT64_MIN, x > t ? x : t)
+RUN_INT(run_min_i64, int64_t, INT64_MAX, x < t ? x : t)
+RUN_INT(run_sum_u64, uint64_t, 0, t + x)
 
 static uint64_t run_sum_u8(const uint8_t *a, size_t n)
 {
@@ -281,10 +377,12 @@ const cbx__fold PASTE(cbx__fold_, ISA_NAME) = {
 #define ENTRIES(S)                                                                                                     \
     .run_max_##S = run_max_##S, .run_min_##S = run_min_##S, .run_nanmax_##S = run_nanmax_##S,                          \
     .run_nanmin_##S = run_nanmin_##S, .run_find_##S = run_find_##S, .run_dot_##S = run_dot_##S,                        \
-    .run_squares_##S = { run_squares_##S, run_nansquares_##S },
+    .run_squares_##S = { run_squares_##S, run_nansquares_##S }, .columns_sum_##S = columns_sum_##S,                    \
+    .columns_squares_##S = { columns_squares_##S, columns_nansquares_##S },
     CBX__FOLD_MAP(ENTRY) CBX__WINNER_MAP(ENTRY) ENTRIES(f64) ENTRIES(f32).run_sum_f32 = run_sum_f32,
     .run_sum_f64 = run_sum_f64,
-    .widen_f32 = widen_f32,
+    .run_find_i64 = run_find_i64,
+    .run_sum_u64 = run_sum_u64,
     .run_max_i64 = run_max_i64,
     .run_min_i64 = run_min_i64,
     .run_sum_u8 = run_sum_u8,

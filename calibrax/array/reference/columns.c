@@ -32,40 +32,50 @@ static const void *row(const block *b, size_t i)
 {
     char *at = (char *)(uintptr_t)b->first + (ptrdiff_t)i * b->step;
 
-    if (!b->load && !b->centre) return at;
-    (b->load ? b->load : cbx__copy_loop(CBX_F64))(b->width, (char *const[]){ b->buf, at },
-                                                  (const ptrdiff_t[]){ b->wide_size, b->inner });
-    for (size_t c = 0; b->centre && c < b->width; c++)
-        ((double *)b->buf)[c] = cbx__square_of(((double *)b->buf)[c], b->centre[c], b->skips_nan);
+    if (!b->load) return at;
+    b->load(b->width, (char *const[]){ b->buf, at }, (const ptrdiff_t[]){ b->wide_size, b->inner });
     return b->buf;
 }
 
-static void add_row(const block *b, double *sum, size_t i)
+static bool direct(const block *b) { return b->single || !b->load; }
+
+/* Rows i, i + every, ..., so many of them; those that must be loaded first one at a time. */
+static void add_rows(const block *b, double *sum, size_t i, size_t every, size_t rows)
 {
-    if (b->single)
-        b->fold->widen_f32(b->width, sum, (const void *)(b->first + (ptrdiff_t)i * b->step));
-    else
-        b->fold->add_f64(b->width, sum, row(b, i));
+    const ptrdiff_t step = (ptrdiff_t)every * b->step;
+    const cbx__fold *f = b->fold;
+    size_t m = direct(b) ? rows : 1;
+
+    for (; rows > 0; rows -= m, i += m * every) {
+        const void *first = direct(b) ? b->first + (ptrdiff_t)i * b->step : row(b, i);
+        if (!b->centre)
+            (b->single ? f->columns_sum_f32 : f->columns_sum_f64)(b->width, sum, first, step, m);
+        else if (b->single)
+            f->columns_squares_f32[b->skips_nan](b->width, sum, first, step, m, b->centre);
+        else
+            f->columns_squares_f64[b->skips_nan](b->width, sum, first, step, m, b->centre);
+    }
 }
 
-/* As the sums of kernels/fold_isa.c, from row i on; one of the eight sums after the other, which keeps it in the nearest cache. */
+/* As the sums of kernels/fold_isa.c, from row i on; one of the eight sums after the other, which keeps it in the nearest cache, but
+ * rows with gaps as they lie. */
 static void leaf(const block *b, size_t i, size_t n, double *sum)
 {
     double r[8][COLUMNS];
     const size_t w = b->width, end = i + n, whole = end - n % 8;
 
+    for (size_t c = 0; c < w; c++) sum[c] = -0.0; /* changes nothing that is added to it */
     if (n >= 8) {
-        for (size_t k = 0; k < 8; k++) {
-            memcpy(r[k], row(b, i + k), w * sizeof(double));
-            for (size_t at = i + k + 8; at < whole; at += 8) add_row(b, r[k], at);
-        }
+        for (size_t k = 0; k < 8; k++) memcpy(r[k], sum, w * sizeof *sum);
+        if (direct(b))
+            for (size_t k = 0; k < 8; k++) add_rows(b, r[k], i + k, 8, n / 8);
+        else
+            for (size_t k = i; k < whole; k++) add_rows(b, r[(k - i) % 8], k, 1, 1);
         for (size_t c = 0; c < w; c++)
             sum[c] = ((r[0][c] + r[1][c]) + (r[2][c] + r[3][c])) + ((r[4][c] + r[5][c]) + (r[6][c] + r[7][c]));
         i = whole;
-    } else {
-        for (size_t c = 0; c < w; c++) sum[c] = -0.0;
     }
-    for (; i < end; i++) add_row(b, sum, i);
+    add_rows(b, sum, i, 1, end - i);
 }
 
 /* Recursion of depth log2(n / 128). */
@@ -187,9 +197,8 @@ bool cbx__ref_reduce_columns(const cbx_call *call, cbx_array *out, cbx_dtype wid
     const size_t size = cbx__dtype_size(from), to_size = cbx__dtype_size(out->desc.dtype);
     const bool extreme = call->prim == CBX_PRIM_REDUCE_MAX || call->prim == CBX_PRIM_REDUCE_MIN;
     const ptrdiff_t inner = s.nkept ? s.kept_step[s.nkept - 1] : 0;
-    const bool dense = inner == (ptrdiff_t)size, narrow = from == CBX_F32 && wide == CBX_F64 && !centre;
-    const bool single = narrow && (dense || extreme);
-    const cbx_dtype acc_type = single && extreme ? CBX_F32 : wide;
+    const bool dense = inner == (ptrdiff_t)size, narrow = from == CBX_F32 && wide == CBX_F64;
+    const cbx_dtype acc_type = narrow && extreme ? CBX_F32 : wide;
     const ptrdiff_t acc_size = places ? 8 : (ptrdiff_t)cbx__dtype_size(acc_type);
     const column_reducer reduce = find_reducer(call, acc_type);
     uint64_t acc[COLUMNS], buf[COLUMNS];
@@ -201,7 +210,7 @@ bool cbx__ref_reduce_columns(const cbx_call *call, cbx_array *out, cbx_dtype wid
                 .inner = inner,
                 .buf = buf,
                 .converts = from != acc_type,
-                .single = single,
+                .single = narrow && dense && (centre || call->prim == CBX_PRIM_SUM),
                 .wide_size = (ptrdiff_t)cbx__dtype_size(acc_type) };
 
     if (!reduce || s.nkept == 0 || s.each < 2 || out->count == 0 || !one_step(&s, &b.step)) return false;

@@ -133,7 +133,6 @@ static void sum_c128(cbx__stream *s, size_t n, cbx__total *out)
         }                                                                                                              \
         out->result = t;                                                                                               \
     }
-IN_ORDER(sum_u64, uint64_t, 0, t += x, u)
 IN_ORDER(prod_u64, uint64_t, 1, t *= x, u)
 IN_ORDER(prod_f64, double, 1, t *= x, f)
 IN_ORDER(max_u64, uint64_t, 0, t = x > t ? x : t, u)
@@ -162,6 +161,7 @@ static size_t longest_run(const cbx__stream *s) { return lies_whole(s) ? (size_t
     BY_RUNS(nanmin_##S, T, (T)NAN, run_nanmin_##S, t <= x || x != x ? t : x, f)
 EXTREMES(f64, double)
 EXTREMES(f32, float)
+BY_RUNS(sum_u64, uint64_t, 0, run_sum_u64, t + x, u)
 BY_RUNS(max_i64, int64_t, INT64_MIN, run_max_i64, x > t ? x : t, i)
 BY_RUNS(min_i64, int64_t, INT64_MAX, run_min_i64, x < t ? x : t, i)
 
@@ -233,10 +233,11 @@ WINNER(argmin_u64, uint64_t, x < t)
     static void fn(cbx__stream *s, size_t n, cbx__total *out)                                                          \
     {                                                                                                                  \
         const cbx__fold *k = fold();                                                                                   \
+        const size_t maximum = lies_whole(s) ? 4 * RUN : RUN;                                                          \
         T buf[RUN], t = 0;                                                                                             \
         int64_t at = -1;                                                                                               \
-        for (size_t done = 0; done < n; done += RUN) {                                                                 \
-            size_t m = n - done < RUN ? n - done : RUN, i = 0;                                                         \
+        for (size_t done = 0; done < n; done += maximum) {                                                             \
+            size_t m = n - done < maximum ? n - done : maximum, i = 0;                                                 \
             const T *a = cbx__stream_next(s, m, buf), x = k->run(a, m);                                                \
             if (at >= 0 && !(beats)) continue;                                                                         \
             t = x;                                                                                                     \
@@ -245,8 +246,7 @@ WINNER(argmin_u64, uint64_t, x < t)
         }                                                                                                              \
         out->i = at;                                                                                                   \
     }
-#define FIND_INT                                                                                                       \
-    while (a[i] != x) i++
+#define FIND_INT i = k->run_find_i64(a, m, x)
 #define FIND_FLOAT(S)                                                                                                  \
     if (x == x)                                                                                                        \
         i = k->run_find_##S(a, m, x);                                                                                  \

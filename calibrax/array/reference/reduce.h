@@ -34,12 +34,6 @@ typedef struct cbx__centre {
     bool skips_nan;
 } cbx__centre;
 
-static inline double cbx__square_of(double x, double centre, bool skips_nan)
-{
-    const double d = x - centre;
-    return skips_nan && x != x ? 0.0 : d * d;
-}
-
 /**
  * Many results at once, a row of the operand after the other: for outer axes that go, with a last kept axis without gaps.
  * Same elements in the same order for each result as one by one, so the same bits.
