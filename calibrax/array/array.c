@@ -358,18 +358,36 @@ cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *
     return CBX_OK;
 }
 
+/* The step [elements] between all neighbours in row-major order; 0: there is no such step. */
+static ptrdiff_t one_step(const cbx_array *a)
+{
+    ptrdiff_t step = 0, rows = 1; /* rows: elements of the axes further in */
+
+    for (int i = a->desc.ndim - 1; i >= 0; i--) {
+        if (a->desc.shape[i] == 1) continue;
+        if (step == 0) step = a->strides[i];
+        if (a->strides[i] != step * rows) return 0;
+        rows *= (ptrdiff_t)a->desc.shape[i];
+    }
+    return step;
+}
+
 void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)
 {
     enum { SHORT = 8, PIECE = 512 };
     size_t size = cbx__dtype_size(a->desc.dtype), index[CBX_MAX_RANK] = { 0 }, rest = first;
     const cbx__loop copy = cbx__copy_loop(a->desc.dtype);
     const int last = a->desc.ndim - 1;
-    ptrdiff_t strides[CBX_MAX_RANK]; /* [bytes] */
+    ptrdiff_t strides[CBX_MAX_RANK], step; /* strides: [bytes] */
     char *to = dst;
 
     if (count == 0) return;
     if (a->flags & CBX__CONTIGUOUS) {
         memcpy(dst, (const char *)a->data + first * size, count * size);
+        return;
+    }
+    if (first == 0 && count == a->count && (step = one_step(a)) != 0) {
+        copy(count, (char *const[]){ to, a->data }, (const ptrdiff_t[]){ (ptrdiff_t)size, step * (ptrdiff_t)size });
         return;
     }
     for (int i = last; i >= 0; i--) {

@@ -424,6 +424,131 @@ class Searching(Against):
         self.same(cx.matrix_transpose(array(a)), a.T)
 
 
+class Long(Against):
+    """Of so many elements that loops over vectors, pieces and tails take part."""
+
+    N = 3001
+
+    def both(self, a):
+        """The array as it lies, every second element of a longer one, and from its end."""
+        wide = np.zeros(2 * a.size, a.dtype)
+        wide[::2] = a
+        return a, wide[::2], np.ascontiguousarray(a[::-1])[::-1]
+
+    def test_integer_division(self):
+        rng = np.random.default_rng(SEED)
+        corners = np.asarray([0, 1, -1, 2, -2, 7, -7, 2**51, -(2**51), 2**52 - 1, 2**52, -(2**52), 2**53 - 1, 2**62, -(2**62), 2**63 - 1])
+        for high in (10, 2**31, 2**52, 2**53, 2**56, 2**63 - 1):
+            x, y = rng.integers(-high, high, self.N), rng.integers(-high, high, self.N)
+            y[::2] = rng.integers(-99, 100, y[::2].size)
+            x[::3] = x[::3] // np.where(y[::3], y[::3], 1) * y[::3] + rng.integers(-1, 2, x[::3].size)  # beside whole quotients
+            if high < 2**62:
+                y[y == 0] = 5
+            for a, b in [(x, y), (x, y[:1]), (x[:1], y), *zip(self.both(x), self.both(y), strict=True)]:
+                self.same(cx.floor_divide(array(a), array(b)), np.floor_divide(a, b), high)
+                self.same(cx.remainder(array(a), array(b)), np.remainder(a, b), high)
+        x, y = (v.ravel() for v in np.meshgrid(corners, corners))
+        self.same(cx.floor_divide(array(x), array(y)), np.floor_divide(x, y))
+        self.same(cx.remainder(array(x), array(y)), np.remainder(x, y))
+
+    def test_truth_and_sign(self):
+        rng = np.random.default_rng(SEED)
+        for dtype in ("bool", "int64", "float32", "float64"):
+            a, b = (rng.integers(-1, 2, self.N).astype(dtype) for _ in range(2))
+            if dtype.startswith("float"):
+                a[::7], a[1::7] = np.nan, -np.nan
+                a[2::7], b[::3] = -0.0, np.nan
+            for x, y in zip(self.both(a), self.both(b), strict=True):
+                self.same(cx.logical_not(array(x)), np.logical_not(x), dtype)
+                for name in ("logical_and", "logical_or", "logical_xor"):
+                    self.same(getattr(cx, name)(array(x), array(y)), getattr(np, name)(x, y), (name, dtype))
+                if dtype.startswith("float"):
+                    self.same(cx.signbit(array(x)), np.signbit(x), dtype)
+
+    def test_winners(self):
+        rng = np.random.default_rng(SEED)
+        for dtype, n in itertools.product(("float64", "float32", "int64"), (1, 31, 64, 1000, self.N, 70001)):
+            a = rng.integers(-9, 9, n).astype(dtype) if n % 2 else (rng.normal(size=n) * 1e6).astype(dtype)
+            for b in (a, np.where(rng.random(n) < 2 / n, np.nan, a).astype(dtype) if dtype != "int64" else a):
+                for x in self.both(b):
+                    for name in ("argmax", "argmin", "max", "min"):
+                        self.same(getattr(cx, name)(array(x)), getattr(np, name)(x), (name, dtype, n), exact=True)
+
+    def test_cumulative(self):
+        rng = np.random.default_rng(SEED)
+        for dtype, name in itertools.product(("float64", "float32", "int64", "int32"), ("cumulative_sum", "cumulative_prod")):
+            a = rng.integers(1, 3, self.N).astype(dtype) if name == "cumulative_sum" else rng.choice([1, -1], self.N).astype(dtype)
+            for x in self.both(a):
+                self.same(getattr(cx, name)(array(x)), getattr(np, name)(x), (name, dtype))
+            m = a[:3000].reshape(60, 50)
+            self.same(getattr(cx, name)(array(m), axis=0), getattr(np, name)(m, axis=0), (name, dtype))
+
+    def test_columns(self):
+        rng = np.random.default_rng(SEED)
+        for dtype, shape in itertools.product(("float64", "float32", "int64"), ((7, 300), (300, 7), (1000, 33), (129, 2048))):
+            m = (rng.normal(size=(shape[0], 2 * shape[1])) * 100).astype(dtype)
+            for a, (name, wide) in itertools.product((m, m[:, ::2], m[::2]), (("sum", {}), ("mean", {}), ("std", {}))):
+                want = getattr(np, name)(a.astype("float64" if dtype != "int64" else dtype), axis=0, **wide)
+                got = getattr(cx, name)(array(a), axis=0)
+                np.testing.assert_allclose(np.asarray(got), want, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-9 * shape[0])
+
+    def test_scattered(self):
+        rng = np.random.default_rng(SEED)
+        modes = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
+        for dtype, (mode, f) in itertools.product(("float64", "float32", "int64", "uint64", "int32"), modes.items()):
+            to, at = rng.integers(1, 3, 40).astype(dtype), rng.integers(-40, 40, self.N)
+            u = rng.choice([1, 2, 1], self.N).astype(dtype) if mode == "multiply" else rng.integers(0, 99, self.N).astype(dtype)
+            if mode == "multiply":
+                u[200:] = 1
+            if dtype.startswith("float"):
+                u[5], u[6] = np.nan, -0.0
+            for x, i in itertools.product(self.both(u), (at, np.abs(at) % 40)):
+                want = to.copy()
+                f.at(want, i, x)
+                self.same(cx.scatter(array(to), array(i), array(x), mode=mode), want, (dtype, mode), exact=True)
+            self.same(cx.scatter(array(to), array(at % 40), array(np.asarray(2, dtype)), mode=mode),
+                      self.scattered(f, to, at % 40), (dtype, mode), exact=dtype != "float32")
+
+    @staticmethod
+    def scattered(f, to, at):
+        want = to.copy()
+        f.at(want, at, np.asarray(2, to.dtype))
+        return want
+
+    def test_picked(self):
+        rng = np.random.default_rng(SEED)
+        for dtype in ("bool", "int16", "float32", "float64", "complex128"):
+            for x in self.both(rng.integers(0, 9, 50).astype(dtype)):
+                for i in (rng.integers(-50, 50, 20), rng.integers(0, 50, 40)[::2], np.zeros(0, "int64"), np.asarray([[1, -1], [3, 4]])):
+                    self.same(array(x)[array(i)], x[i], dtype)
+                for i in ([50], [-51], [0, 2**62], [-(2**63)]):
+                    with self.assertRaisesRegex(IndexError, "is outside an axis of 50"):
+                        array(x)[array(np.asarray(i))]
+
+    def test_masked_assignment(self):
+        rng = np.random.default_rng(SEED)
+        for dtype in ("bool", "int16", "int64", "float32", "float64", "complex128"):
+            a, mask = rng.integers(0, 9, self.N).astype(dtype), rng.random(self.N) < 0.5
+            x = cx.asarray(a, copy=True)
+            one = True if dtype == "bool" else 1
+            x[array(mask)] = one
+            a[mask] = one
+            self.same(x, a, dtype)
+
+    def test_norms_and_products(self):
+        rng = np.random.default_rng(SEED)
+        for dtype in REAL:
+            a, b = (rng.normal(size=self.N - 1).astype(dtype) for _ in range(2))
+            for x, y in zip(self.both(a), self.both(b), strict=True):
+                np.testing.assert_allclose(float(cx.linalg.vector_norm(array(x))), np.linalg.norm(x.astype("float64")), rtol=3e-7)
+                self.same(cx.outer(array(x[:50]), array(y[:70])), np.outer(x[:50], y[:70]))
+                self.same(cx.linalg.cross(array(x.reshape(-1, 3)), array(y.reshape(-1, 3))), np.cross(x.reshape(-1, 3), y.reshape(-1, 3)))
+            m = a.reshape(60, 50)
+            for axis in (0, 1, (0, 1)):
+                want = np.linalg.norm(m.astype("float64"), axis=axis)
+                np.testing.assert_allclose(np.asarray(cx.linalg.vector_norm(array(m), axis=axis)), want, rtol=3e-7)
+
+
 if __name__ == "__main__":
     print(f"# NumPy {np.__version__} under Python {sys.version.split()[0]}")
     tap.main()

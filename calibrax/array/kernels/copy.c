@@ -23,6 +23,12 @@ typedef struct sixteen {
             for (size_t i = 0; i < n; i++) ((T *)o)[i] = x;                                                            \
             return;                                                                                                    \
         }                                                                                                              \
+        if (s[1] == 0 && n > 0) { /* one element to places with gaps */                                                \
+            T x;                                                                                                       \
+            memcpy(&x, a, sizeof x);                                                                                   \
+            _Pragma("GCC unroll 4") for (; n > 0; n--, o += s[0]) memcpy(o, &x, sizeof x);                             \
+            return;                                                                                                    \
+        }                                                                                                              \
         if (s[0] == (ptrdiff_t)sizeof(T) && s[1] == 2 * s[0])                                                          \
             for (size_t i = 0; i < n; i++) ((T *)o)[i] = ((const T *)a)[2 * i];                                        \
         else if (s[0] == (ptrdiff_t)sizeof(T))                                                                         \

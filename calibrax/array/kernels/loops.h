@@ -109,7 +109,13 @@ static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_
         } \
     }
 
-/* The last two operands lie together, or are one element each (a scalar branch, bounds). */
+#ifdef __clang__
+#define CBX__INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define CBX__INDEPENDENT _Pragma("GCC ivdep")
+#endif
+/* The last two operands lie together, or are one element each (a scalar branch, bounds).  The result lies apart from the operands or
+ * is one of them, which needs no check. */
 #define CBX__LOOP3(fn, R, T1, T, expr) \
     static void fn(size_t n, char *const *p, const ptrdiff_t *s) \
     { \
@@ -120,13 +126,13 @@ static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_
             const T1 *a = (const T1 *)p[1]; \
             const T *b = (const T *)p[2], *c = (const T *)p[3]; \
             if (s[2] && s[3]) { \
-                for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T y = b[i], z = c[i]; o[i] = (R)(expr); } \
+                CBX__INDEPENDENT for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T y = b[i], z = c[i]; o[i] = (R)(expr); } \
             } else if (s[2]) { \
                 const T z = *c; \
-                for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T y = b[i]; o[i] = (R)(expr); } \
+                CBX__INDEPENDENT for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T y = b[i]; o[i] = (R)(expr); } \
             } else if (s[3]) { \
                 const T y = *b; \
-                for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T z = c[i]; o[i] = (R)(expr); } \
+                CBX__INDEPENDENT for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T z = c[i]; o[i] = (R)(expr); } \
             } else if (n > 0) { \
                 const T y = *b, z = *c; \
                 for (size_t i = 0; i < n; i++) { const T1 x = a[i]; o[i] = (R)(expr); } \

@@ -87,7 +87,7 @@ CBX__FLOATS(SIGN_FLOAT, )
 
 #define NOT_INT(D, T, a) CBX__LOOP1(not_##D, T, T, ~x)
 CBX__INTS(NOT_INT, )
-CBX__LOOP1(not_BOOL, bool, bool, !x)
+CBX__LOOP1(not_BOOL, uint8_t, uint8_t, x ^ 1) /* as bytes, 0 or 1, which vectors have */
 
 /* Integers are finite. */
 #define CLASS_INT(D, T, a)                                                                                             \
@@ -97,8 +97,7 @@ CBX__LOOP1(not_BOOL, bool, bool, !x)
 #define CLASS_FLOAT(D, T, a)                                                                                           \
     CBX__LOOP1(isnan_##D, bool, T, isnan(x))                                                                           \
     CBX__LOOP1(isinf_##D, bool, T, isinf(x))                                                                           \
-    CBX__LOOP1(isfinite_##D, bool, T, isfinite(x))                                                                     \
-    CBX__LOOP1(signbit_##D, bool, T, signbit(x) != 0)
+    CBX__LOOP1(isfinite_##D, bool, T, isfinite(x))
 #define CLASS_COMPLEX(D, T, a)                                                                                         \
     CBX__LOOP1(isnan_##D, bool, T, isnan(creal(x)) || isnan(cimag(x)))                                                 \
     CBX__LOOP1(isinf_##D, bool, T, isinf(creal(x)) || isinf(cimag(x)))                                                 \
@@ -107,6 +106,10 @@ CLASS_INT(BOOL, bool, )
 CBX__INTS(CLASS_INT, )
 CBX__FLOATS(CLASS_FLOAT, )
 CBX__COMPLEXES(CLASS_COMPLEX, )
+
+/* As integers, whose comparison is a vector's. */
+CBX__LOOP1(signbit_F32, bool, int32_t, x < 0)
+CBX__LOOP1(signbit_F64, bool, int64_t, x < 0)
 
 CBX__LOOP1(real_C64, float, cbx__c64, crealf(x))
 CBX__LOOP1(real_C128, double, cbx__c128, creal(x))

@@ -9,6 +9,7 @@
 /* loop over the operands and the result, which it makes. */
 static cbx_status run_loop(const cbx_call *call, cbx__loop loop, cbx_array **out, cbx_err *err)
 {
+    const bool line = call->results->ndim == 1; /* a run with strides */
     unsigned flags = CBX__CONTIGUOUS;
     char *p[CBX__OPERANDS_MAX];
     ptrdiff_t s[CBX__OPERANDS_MAX];
@@ -21,16 +22,16 @@ static cbx_status run_loop(const cbx_call *call, cbx__loop loop, cbx_array **out
     for (size_t i = 0; i < call->nin; i++) flags &= call->in[i]->flags;
     for (size_t i = 0; i <= call->nin; i++) {
         const cbx_array *a = i ? call->in[i - 1] : *out;
-        if (!flags) {
+        if (!flags && !line) {
             op[i] = cbx__ref_strided(a);
             continue;
         }
         p[i] = a->data;
-        s[i] = (ptrdiff_t)cbx__dtype_size(a->desc.dtype);
+        s[i] = (ptrdiff_t)cbx__dtype_size(a->desc.dtype) * (flags ? 1 : a->strides[0]);
     }
-    if (!flags)
+    if (!flags && !line)
         cbx__ref_walk(call->results->ndim, call->results->shape, call->nin + 1, op, loop);
-    else if ((*out)->count) /* no operand has gaps: all elements are one run */
+    else if ((*out)->count) /* one axis, or no operand has gaps: all elements are one run */
         loop((*out)->count, p, s);
     return CBX_OK;
 }

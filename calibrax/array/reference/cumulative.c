@@ -4,17 +4,19 @@
 
 #include "calibrax/array/reference/reduce.h"
 
-typedef void (*cumulator)(void *a, size_t n, cbx__total *t, bool begin);
+typedef void (*cumulator)(const void *from, void *to, size_t n, cbx__total *t, bool begin);
 
-/* In place; t carries the state from one run to the next. */
+/* n > 0 elements to others or to themselves; t carries the state from one run to the next. */
 #define RUNNING(fn, T, field, step)                                                                                    \
-    static void fn(void *values, size_t n, cbx__total *t, bool begin)                                                  \
+    static void fn(const void *from, void *to, size_t n, cbx__total *t, bool begin)                                    \
     {                                                                                                                  \
-        T *a = values, s = begin ? a[0] : t->field;                                                                    \
+        const T *a = from;                                                                                             \
+        T *o = to, s = begin ? a[0] : t->field;                                                                        \
+        if (begin) o[0] = s;                                                                                           \
         for (size_t i = begin ? 1 : 0; i < n; i++) {                                                                   \
             const T x = a[i];                                                                                          \
             s = step;                                                                                                  \
-            a[i] = s;                                                                                                  \
+            o[i] = s;                                                                                                  \
         }                                                                                                              \
         t->field = s;                                                                                                  \
     }
@@ -29,26 +31,28 @@ RUNNING(cummin_u64, uint64_t, u, x < s ? x : s)
 RUNNING(cummax_f64, double, f, s >= x || s != s ? s : x)
 RUNNING(cummin_f64, double, f, s <= x || s != s ? s : x)
 
-static void cumsum_c128(void *values, size_t n, cbx__total *t, bool begin)
+static void cumsum_c128(const void *from, void *to, size_t n, cbx__total *t, bool begin)
 {
-    double *a = values;
+    const double *a = from;
+    double *o = to;
 
     for (size_t i = 0; i < n; i++) {
         for (int k = 0; k < 2; k++) t->c[k] = begin && i == 0 ? a[k] : t->c[k] + a[2 * i + (size_t)k];
-        memcpy(a + 2 * i, t->c, sizeof t->c);
+        memcpy(o + 2 * i, t->c, sizeof t->c);
     }
 }
 
-static void cumprod_c128(void *values, size_t n, cbx__total *t, bool begin)
+static void cumprod_c128(const void *from, void *to, size_t n, cbx__total *t, bool begin)
 {
-    double *a = values;
+    const double *a = from;
+    double *o = to;
 
     for (size_t i = 0; i < n; i++) {
         double re = a[2 * i], im = a[2 * i + 1];
         cbx__total old = *t;
         t->c[0] = begin && i == 0 ? re : old.c[0] * re - old.c[1] * im;
         t->c[1] = begin && i == 0 ? im : old.c[0] * im + old.c[1] * re;
-        memcpy(a + 2 * i, t->c, sizeof t->c);
+        memcpy(o + 2 * i, t->c, sizeof t->c);
     }
 }
 
@@ -70,6 +74,7 @@ cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_er
     ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(wide);
     const char *src = a->data, *dst;
     double buf[2 * CBX__LEAF];
+    bool direct; /* lanes lie as they are computed */
     cbx_status st;
 
     assert(run && load);
@@ -77,14 +82,16 @@ cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_er
     if (st) return st;
     result = cbx__split_axes(*out, 1, &call->attrs->axis);
     dst = (*out)->data;
+    direct = from == wide && to == wide && in.gone_step[0] == size && result.gone_step[0] == size;
     for (size_t lane = 0; in.each > 0 && lane < a->count / in.each; lane++) {
         cbx__total t = { 0 };
-        for (size_t i = 0; i < in.each; i += CBX__LEAF) {
+        if (direct) run(src, (char *)(uintptr_t)dst, in.each, &t, true);
+        for (size_t i = direct ? in.each : 0; i < in.each; i += CBX__LEAF) {
             size_t m = in.each - i < CBX__LEAF ? in.each - i : CBX__LEAF;
             char *here = (char *)(uintptr_t)src + (ptrdiff_t)i * in.gone_step[0];
             char *there = (char *)(uintptr_t)dst + (ptrdiff_t)i * result.gone_step[0];
             load(m, (char *const[]){ (char *)buf, here }, (const ptrdiff_t[]){ size, in.gone_step[0] });
-            run(buf, m, &t, i == 0);
+            run(buf, buf, m, &t, i == 0);
             store(m, (char *const[]){ there, (char *)buf }, (const ptrdiff_t[]){ result.gone_step[0], size });
         }
         src = cbx__split_advance(&in, in.nkept, index[0], src);
