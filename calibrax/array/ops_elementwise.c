@@ -40,6 +40,11 @@ cbx_array *cbx__as(cbx_ctx *ctx, const cbx_array *x, cbx_dtype t)
     return cbx__apply1(ctx, CBX_PRIM_CAST, x, &(cbx_attrs){ .dtype = t });
 }
 
+cbx_array *cbx__packed(cbx_ctx *ctx, const cbx_array *x)
+{
+    return cbx_array_is_failed(x) || x->flags & CBX__CONTIGUOUS ? (cbx_array *)(uintptr_t)x : cbx_copy(ctx, x);
+}
+
 cbx_array *cbx__to_shape(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_t *shape)
 {
     cbx_attrs attrs = { .ndim = ndim };

@@ -25,6 +25,9 @@ cbx_array *cbx__apply2(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_a
 
 /** x itself if it has the dtype, else converted. */
 cbx_array *cbx__as(cbx_ctx *ctx, const cbx_array *x, cbx_dtype t);
+/** x itself if its elements lie in row-major order without gaps, else a copy: for what reads them
+ * several times. */
+cbx_array *cbx__packed(cbx_ctx *ctx, const cbx_array *x);
 /** x itself if it has the shape, else broadcast. */
 cbx_array *cbx__to_shape(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_t *shape);
 /** x in another shape of as many elements. */

@@ -141,15 +141,13 @@ cbx_array *cbx_broadcast_to(cbx_ctx *ctx, const cbx_array *x, int ndim, const si
 }
 
 /* Every axis whole; the caller changes one. */
-static cbx_attrs whole(const cbx_array *x)
+static void make_whole(cbx_attrs *attrs, const cbx_array *x)
 {
-    cbx_attrs attrs = { .ndim = x->desc.ndim };
-
+    *attrs = (cbx_attrs){ .ndim = x->desc.ndim };
     for (int i = 0; i < x->desc.ndim; i++) {
-        attrs.shape[i] = x->desc.shape[i];
-        attrs.step[i] = 1;
+        attrs->shape[i] = x->desc.shape[i];
+        attrs->step[i] = 1;
     }
-    return attrs;
 }
 
 /* A bound of a slice within -1..n, by the rules of Python's slice.indices. */
@@ -174,7 +172,7 @@ cbx_array *cbx_slice(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t start
     start = bound(start, n, descending, descending ? n - 1 : 0);
     stop = bound(stop, n, descending, descending ? -1 : n);
     span = descending ? start - stop : stop - start;
-    attrs = whole(x);
+    make_whole(&attrs, x);
     attrs.shape[axis] = span > 0 ? (size_t)((span - 1) / (descending ? -step : step)) + 1 : 0;
     attrs.start[axis] = span > 0 ? start : 0;
     attrs.step[axis] = step;

@@ -28,6 +28,25 @@ static cbx_array *extreme(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes
     return cbx_max(ctx, x, axes);
 }
 
+/* Sums of squares of real numbers in float64.  A primitive of its own makes no array of the squares; of a recorded operand the
+ * squares are computed where they are summed. */
+static cbx_array *squares(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t shape[CBX_MAX_RANK];
+    const cbx_array *in[2];
+    cbx_attrs sum;
+
+    if (cbx_dtype_kind(x->desc.dtype) != CBX_KIND_FLOAT || cbx__is_recorded(ctx, 1, &x))
+        return cbx_sum(ctx, cbx_square(ctx, lengths(ctx, x)), axes);
+    if (!cbx__reduced(ctx, "vector_norm", x, axes, &sum)) return cbx__array_failed();
+    memcpy(shape, x->desc.shape, sizeof shape);
+    for (int i = 0; i < sum.naxes; i++) shape[sum.axes[i]] = 1;
+    sum.dtype = CBX_F64;
+    in[0] = x;
+    in[1] = cbx_zeros(ctx, x->desc.ndim, shape, CBX_F64);
+    return cbx_array_is_failed(in[1]) ? cbx__array_failed() : cbx_apply(ctx, CBX_PRIM_SQUARES, 2, in, &sum);
+}
+
 cbx_array *cbx_vector_norm(cbx_ctx *ctx, const cbx_array *x, double ord, const cbx_axes *axes)
 {
     size_t mark = cbx__mark(ctx);
@@ -38,13 +57,12 @@ cbx_array *cbx_vector_norm(cbx_ctx *ctx, const cbx_array *x, double ord, const c
     if (isnan(ord)) return cbx__refuse_of(ctx, x, CBX_EINVAL, "'vector_norm' of order NaN");
     t = cbx__real_of(x->desc.dtype);
     if (ord == 0) return cbx__tidy(ctx, mark, cbx__as(ctx, cbx_count_nonzero(ctx, x, axes), t));
+    if (ord == 2) return cbx__tidy(ctx, mark, cbx__as(ctx, cbx_sqrt(ctx, squares(ctx, x, axes)), t));
     a = lengths(ctx, x);
     if (isinf(ord))
         r = extreme(ctx, a, axes, ord < 0);
     else if (ord == 1)
         r = cbx_sum(ctx, a, axes);
-    else if (ord == 2)
-        r = cbx_sqrt(ctx, cbx_sum(ctx, cbx_square(ctx, a), axes));
     else
         r = cbx_pow_scalar(ctx, cbx_sum(ctx, cbx_pow_scalar(ctx, a, ord), axes), 1 / ord);
     return cbx__tidy(ctx, mark, cbx__as(ctx, r, t));
@@ -150,6 +168,8 @@ cbx_array *cbx_cross(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int a
         if (in[i]->desc.shape[in[i]->desc.ndim + axis] != 3)
             return cbx__refuse(ctx, CBX_ESHAPE, "'cross' needs three numbers along axis %d, not %zu", axis,
                                in[i]->desc.shape[in[i]->desc.ndim + axis]);
+    a = cbx__packed(ctx, a);
+    b = cbx__packed(ctx, b);
     for (int i = 0; i < 3; i++) {
         int next = (i + 1) % 3, last = (i + 2) % 3;
         part[i] = cbx_subtract(ctx, cbx_multiply(ctx, cbx_index(ctx, a, axis, next), cbx_index(ctx, b, axis, last)),
