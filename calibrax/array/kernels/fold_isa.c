@@ -86,8 +86,7 @@ NANS(f32, F32)
         bool any_nan = false;                                                                                          \
         size_t i = 0;                                                                                                  \
         if (n < VECTORS * WIDTH(T)) { /* the lanes would cost more */                                                  \
-            for (; i < n && !(nan && best != best); i++)                                                               \
-                best = a[i] beats best || (nan ? a[i] != a[i] : best != best) ? a[i] : best;                           \
+            for (; i < n && best == best; i++) best = a[i] beats best || a[i] != a[i] ? a[i] : best;                   \
             return best;                                                                                               \
         }                                                                                                              \
         for (int v = 0; v < VECTORS; v++) t[v] = best - (vec_##S){ 0 };                                                \
@@ -123,6 +122,10 @@ NANS(f32, F32)
         vec_##S t[VECTORS];                                                                                            \
         T best = a[0];                                                                                                 \
         size_t i = 0;                                                                                                  \
+        if (n < VECTORS * WIDTH(T)) {                                                                                  \
+            for (; i < n; i++) best = a[i] beats best || best != best ? a[i] : best;                                   \
+            return best;                                                                                               \
+        }                                                                                                              \
         for (int v = 0; v < VECTORS; v++) t[v] = best - (vec_##S){ 0 };                                                \
         for (; i + VECTORS * WIDTH(T) <= n; i += VECTORS * WIDTH(T))                                                   \
             _Pragma("GCC unroll 4") for (int v = 0; v < VECTORS; v++)                                                  \
