@@ -35,8 +35,8 @@ CBX__UNSIGNED(DIV_UNSIGNED, )
 CBX__INTS(SHIFT, )
 CBX__FLOATS(ARITH_FLOAT, )
 
-/* Division of 64 bits by way of float64, which vectors have and which takes a third of the time.  Of whole numbers below 2^52 it is
- * exact: a quotient that is not whole is further from the next one than its rounding error, since that is below 2^-53 of it and the
+/* Division of 64 bits by way of float64, which vectors have and which takes a third of the time.  Of integers below 2^52 it is
+ * exact: a quotient that is no integer is further from the next one than its rounding error, since that is below 2^-53 of it and the
  * distance is 1 / y or more. */
 enum { DIV_BLOCK = 256 };
 
