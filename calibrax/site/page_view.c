@@ -9,6 +9,9 @@
 #include "calibrax/pages/page_figure.h"
 #include "calibrax/pages/page_head.h"
 #include "calibrax/perf/report/format.h"
+#include "calibrax/plot/model.h"
+
+#define NARROW_PX 340 /* of a figure on a screen of 400 px */
 
 static void lost(cbx__view *v) { v->out->status = CBX_ENOMEM; }
 
@@ -281,7 +284,8 @@ void cbx__view_table(cbx__view *v, const char *name, const char *label, const cb
     cbx__view_words(v, label);
     cbx_text_puts(v->out, "\"><table class=list><thead><tr>");
     for (size_t i = 0; i < n; i++) {
-        cbx_text_printf(v->out, "<th scope=col%s>", columns[i].number ? " class=n" : "");
+        cbx_text_printf(v->out, "<th scope=col%s%s>", columns[i].class ? " class=" : "",
+                        columns[i].class ? columns[i].class : "");
         cbx_text_put_html(v->out, columns[i].title);
     }
     cbx_text_puts(v->out, "<tbody>\n");
@@ -306,7 +310,7 @@ static const char *open_cell(cbx__view *v)
     if (!v->document && v->column == 1)
         cbx_text_puts(v->out, "<th scope=row>");
     else if (!v->document)
-        cbx_text_puts(v->out, c->number ? "<td class=n>" : "<td>");
+        cbx_text_printf(v->out, "<td%s%s>", c->class ? " class=" : "", c->class ? c->class : "");
     if (v->column == v->ncolumns) v->column = v->ncolumns;
     return c->key;
 }
@@ -323,6 +327,22 @@ void cbx__view_cell_link(cbx__view *v, const char *href, const char *words)
         cbx_json_set(v->row, key, json_words(v, words));
     else if (key)
         cbx_json_set_null(v->row, key);
+}
+
+void cbx__view_cell_point(cbx__view *v, const char *href, const char *name, const char *scenario, const char *tags)
+{
+    cbx__view_cell_link(v, href, name);
+    if (v->document) {
+        cbx_json_set(v->row, "scenario", json_words(v, scenario));
+        cbx_json_set(v->row, "tags", json_words(v, tags));
+        return;
+    }
+    if (!*scenario && !*tags) return;
+    cbx_text_puts(v->out, "<small>");
+    cbx__view_words(v, tags);
+    if (*scenario && *tags) cbx_text_puts(v->out, "; ");
+    cbx__view_words(v, scenario);
+    cbx_text_puts(v->out, "</small>");
 }
 
 void cbx__view_cell(cbx__view *v, const char *words) { cbx__view_cell_link(v, NULL, words); }
@@ -373,6 +393,9 @@ void cbx__view_figure(cbx__view *v, cbx_plot *plot, const int *colours, size_t n
     if (!v->document) {
         for (size_t i = 0; i < lines.n; i++) lines.series[i] = colours[i];
         st = cbx__pages_put_figure(v->out, plot, &lines, "wide", NULL, caption);
+        plot->opts.width = NARROW_PX;
+        plot->opts.height = NARROW_PX * 3 / 4;
+        if (!st) st = cbx__pages_put_figure(v->out, plot, &lines, "narrow", NULL, caption);
         (void)cbx__view_got(v, st);
     }
     cbx_plot_free(plot);

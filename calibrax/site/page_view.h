@@ -30,7 +30,7 @@ struct cbx_site {
 
 typedef struct cbx__column {
     const char *title, *key; /* on the page, in JSON */
-    bool number;             /* at the right edge */
+    const char *class;       /* "n": a number, at the right edge; "v": a verdict; NULL: words */
 } cbx__column;
 
 typedef struct cbx__view {
@@ -92,13 +92,17 @@ void cbx__view_cell_link(cbx__view *v, const char *href, const char *words);
 void cbx__view_cell_number(cbx__view *v, double value, const char *shown);
 void cbx__view_cell_count(cbx__view *v, size_t n);
 void cbx__view_cell_time(cbx__view *v, int64_t us);
+/* The name of a point, and below it what distinguishes it; JSON has "scenario" and "tags", too.
+ * @param tags  as words */
+void cbx__view_cell_point(cbx__view *v, const char *href, const char *name, const char *scenario, const char *tags);
 /* A cell whose content the caller writes; in JSON it is left out.  Ended by the next cell or row. */
 void cbx__view_cell_open(cbx__view *v);
 void cbx__view_table_end(cbx__view *v);
 
 /* --- figures --- */
 
-/* A plot, which is freed; one that cannot be drawn is left out, unless memory ran out.
+/* A plot, which is freed; one that cannot be drawn is left out, unless memory ran out.  It is put
+ * twice, for wide and for narrow screens, of which a page shows one.
  * @param colours  of its series, numbers below 16 (style.css) */
 void cbx__view_figure(cbx__view *v, cbx_plot *plot, const int *colours, size_t n, const char *caption);
 

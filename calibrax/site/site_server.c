@@ -110,13 +110,18 @@ static void forget_uri(void *user, mhd_connection *c, void **request, int how)
     *request = NULL;
 }
 
+/* A browser takes the headers of a 304 for those of the page that it has: it has no policy and no type
+ * of its own. */
 static bool add_headers(cbx_site_server *s, mhd_response *r, bool other_method)
 {
     const cbx_site_reply *p = &s->reply;
+    const bool page = p->status != 304;
     const char *policy = cbx_text_str(&p->policy);
     const char *const headers[][2] = {
-        { "Content-Type", p->type },
-        { "Content-Security-Policy", *policy ? policy : "default-src 'none'" },
+        { "Content-Type", page ? p->type : NULL },
+        { "Content-Security-Policy", !page     ? NULL
+                                     : *policy ? policy
+                                               : "default-src 'none'" },
         { "X-Frame-Options", "DENY" },
         { "X-Content-Type-Options", "nosniff" },
         { "Referrer-Policy", "no-referrer" },

@@ -80,7 +80,7 @@ static cbx_status put_figure(cbx__view *v, const cbx_finding *const *f, size_t n
     if (!x || !y) return cbx_fail_nomem(err, "a page");
     o.width = 960;
     o.height = 300;
-    o.x_label = "value, in the order of the table";
+    o.x_label = "value";
     o.y_label = "change [%]";
     st = cbx_plot_create(v->ctx, &o, &plot, err);
     for (size_t g = 0; !st && g < CBX_LEN(groups); g++) {
@@ -116,26 +116,23 @@ static const char *class_of(const cbx_finding *f)
 static void put_finding(cbx__view *v, const cbx_finding *f)
 {
     cbx__view_row(v, class_of(f));
-    cbx__view_cell(v, f->point);
-    cbx__view_cell(v, f->scenario);
-    cbx__view_cell(v, f->tags);
+    cbx__view_cell_point(v, NULL, f->point, f->scenario, f->tags);
     cbx__view_cell(v, f->metric);
-    cbx__view_cell_number(v, f->baseline, isnan(f->baseline) ? "" : cbx__view_value(v, f->baseline, NAN, NAN, f->unit));
-    cbx__view_cell_number(v, f->current, isnan(f->current) ? "" : cbx__view_value(v, f->current, NAN, NAN, f->unit));
     cbx__view_cell_number(v, f->change,
                           f->interval.level > 0 ? cbx__view_text(v, "%s [%s, %s]", cbx__view_percent(v, f->change),
                                                                  cbx__view_percent(v, f->interval.lower),
                                                                  cbx__view_percent(v, f->interval.upper))
                                                 : cbx__view_percent(v, f->change));
     cbx__view_cell(v, cbx_outcome_name(f->outcome));
+    cbx__view_cell_number(v, f->baseline, isnan(f->baseline) ? "" : cbx__view_value(v, f->baseline, NAN, NAN, f->unit));
+    cbx__view_cell_number(v, f->current, isnan(f->current) ? "" : cbx__view_value(v, f->current, NAN, NAN, f->unit));
 }
 
 static void put_findings(cbx__view *v, const cbx_finding *const *f, size_t n)
 {
-    static const cbx__column columns[] = { { "Point", "point", false },        { "Scenario", "scenario", false },
-                                           { "Tags", "tags", false },          { "Metric", "metric", false },
-                                           { "Reference", "reference", true }, { "Run", "value", true },
-                                           { "Change", "change", true },       { "Outcome", "outcome", false } };
+    static const cbx__column columns[] = { { "Point", "point", NULL },        { "Metric", "metric", NULL },
+                                           { "Change", "change", "n" },       { "Outcome", "outcome", "v" },
+                                           { "Reference", "reference", "n" }, { "Run", "value", "n" } };
     size_t page = cbx__request_page(v->request), from = (page - 1) * ROWS_A_PAGE;
 
     cbx__view_table(v, "values", "values of both runs", columns, CBX_LEN(columns));
@@ -147,8 +144,8 @@ static void put_findings(cbx__view *v, const cbx_finding *const *f, size_t n)
 static void put_heads(cbx__view *v, const cbx_run *a, const cbx_run *b)
 {
     static const cbx__column columns[] = {
-        { "", "side", false },         { "Run", "id", false },        { "Time (UTC)", "timestamp", false },
-        { "Branch", "branch", false }, { "Commit", "commit", false }, { "Machine", "machine", false }
+        { "", "side", NULL },         { "Run", "id", NULL },        { "Time (UTC)", "timestamp", NULL },
+        { "Branch", "branch", NULL }, { "Commit", "commit", NULL }, { "Machine", "machine", NULL }
     };
     const cbx_run *const runs[] = { a, b };
 

@@ -52,7 +52,7 @@ static cbx_status put_figure(cbx__view *v, const cbx_named_metric *m, const doub
     }
     o.width = 720;
     o.height = 260;
-    o.x_label = "sample, in the order measured";
+    o.x_label = "sample";
     o.y_label = unit && *unit ? cbx__view_text(v, "%s [%s]", m->name, unit) : m->name;
     st = cbx_plot_create(v->ctx, &o, &plot, err);
     if (!st)
@@ -75,7 +75,7 @@ static cbx_status put_figure(cbx__view *v, const cbx_named_metric *m, const doub
     else
         cbx__view_figure(v, plot, colours, CBX_LEN(colours),
                          step > 1 ? cbx__view_text(v, "%s: every %zuth of %zu samples", m->name, step, n)
-                                  : cbx__view_text(v, "%s: %zu samples", m->name, n));
+                                  : cbx__view_text(v, "%s: %zu samples in the order measured", m->name, n));
     return st == CBX_ENOMEM ? st : CBX_OK;
 }
 
@@ -105,10 +105,10 @@ static cbx_status put_samples(cbx__view *v, const cbx_named_metric *m, const cha
 
 static cbx_status put_launches(cbx__view *v, const cbx_run *run, const cbx_point *p, cbx_err *err)
 {
-    static const cbx__column columns[] = { { "Metric", "metric", false },      { "Samples", "samples", true },
-                                           { "Minimum", "min", true },         { "Median [95 %]", "median", true },
-                                           { "95th percentile", "p95", true }, { "Maximum", "max", true },
-                                           { "Spread (MAD)", "mad", true } };
+    static const cbx__column columns[] = { { "Metric", "metric", NULL },      { "Samples", "samples", "n" },
+                                           { "Minimum", "min", "n" },         { "Median [95 %]", "median", "n" },
+                                           { "95th percentile", "p95", "n" }, { "Maximum", "max", "n" },
+                                           { "Spread (MAD)", "mad", "n" } };
     cbx_status st = CBX_OK;
     size_t sampled = 0, figures = 0;
 
@@ -139,10 +139,10 @@ static cbx_status put_launches(cbx__view *v, const cbx_run *run, const cbx_point
 
 cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
 {
-    static const cbx__column columns[] = { { "Metric", "metric", false },
-                                           { "Value", "value", true },
-                                           { "Better", "better", false },
-                                           { "Meaning", "description", false } };
+    static const cbx__column columns[] = { { "Metric", "metric", NULL },
+                                           { "Value", "value", "n" },
+                                           { "Better", "better", NULL },
+                                           { "Meaning", "description", NULL } };
     cbx_run *run = NULL;
     cbx_status st = cbx__view_load(v, "run", false, &run, err);
     const cbx_point *p = st ? NULL : find_point(v, run, err);

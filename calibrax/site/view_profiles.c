@@ -37,9 +37,9 @@ static void put_profile(cbx__view *v, const cbx_store_entry *e, const cbx_run *r
 cbx_status cbx__view_profiles(cbx__view *v, cbx_err *err)
 {
     static const cbx__column columns[] = {
-        { "Run", "id", false },        { "Time (UTC)", "timestamp", false }, { "Profile of", "subject", false },
-        { "Kind", "kind", false },     { "Measured", "metric", false },      { "Value", "value", true },
-        { "Bound by", "bound", false }
+        { "Run", "id", NULL },        { "Time (UTC)", "timestamp", NULL }, { "Profile of", "subject", NULL },
+        { "Kind", "kind", NULL },     { "Measured", "metric", NULL },      { "Value", "value", "n" },
+        { "Bound by", "bound", NULL }
     };
     const cbx_store_query q = { .scenario = SCENARIO, .run_text = cbx__request_param(v->request, "text") };
     static const cbx__field fields[] = { { "text", "Text", "id, commit, branch, machine", NULL, 0, false } };

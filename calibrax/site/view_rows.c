@@ -20,9 +20,9 @@ static size_t rows_files(const cbx__store_case *c, const char **newest)
 
 cbx_status cbx__view_cases(cbx__view *v, cbx_err *err)
 {
-    static const cbx__column columns[] = { { "Case", "case", false },
-                                           { "Runs", "runs", true },
-                                           { "Newest", "newest", false } };
+    static const cbx__column columns[] = { { "Case", "case", NULL },
+                                           { "Runs", "runs", "n" },
+                                           { "Newest", "newest", NULL } };
     cbx__store_case *cases = NULL;
     size_t n = 0;
     cbx_status st = cbx__store_cases(v->store, v->arena, &cases, &n, err);

@@ -32,9 +32,7 @@ static void put_value(cbx__view *v, const definitions *d, const cbx_point *p, co
     const char *unit = unit_of(d, m->name);
 
     cbx__view_row(v, NULL);
-    cbx__view_cell_link(v, cbx__view_href(v, &point), p->name);
-    cbx__view_cell(v, p->scenario);
-    cbx__view_cell(v, cbx__view_tags(v, p->tags, p->ntags));
+    cbx__view_cell_point(v, cbx__view_href(v, &point), p->name, p->scenario, cbx__view_tags(v, p->tags, p->ntags));
     cbx__view_cell_link(v, cbx__view_href(v, &trend), m->name);
     cbx__view_cell_number(v, m->metric.value,
                           cbx__view_value(v, m->metric.value, m->metric.lower, m->metric.upper, unit));
@@ -49,12 +47,13 @@ static void put_value(cbx__view *v, const definitions *d, const cbx_point *p, co
 
 static void put_values(cbx__view *v, const definitions *d)
 {
-    static const cbx__column page[] = { { "Point", "point", false }, { "Scenario", "scenario", false },
-                                        { "Tags", "tags", false },   { "Metric", "metric", false },
-                                        { "Value", "value", true },  { "Samples", "samples", true } },
-                             json[] = { { "", "point", false },  { "", "scenario", false }, { "", "tags", false },
-                                        { "", "metric", false }, { "", "value", true },     { "", "lower", true },
-                                        { "", "upper", true },   { "", "unit", false },     { "", "samples", true } };
+    static const cbx__column page[] = { { "Point", "point", NULL },
+                                        { "Metric", "metric", NULL },
+                                        { "Value", "value", "n" },
+                                        { "Samples", "samples", "n" } },
+                             json[] = { { "", "point", NULL }, { "", "metric", NULL }, { "", "value", "n" },
+                                        { "", "lower", "n" },  { "", "upper", "n" },   { "", "unit", NULL },
+                                        { "", "samples", "n" } };
     size_t number = cbx__request_page(v->request), first = (number - 1) * VALUES_A_PAGE, total = 0, at = 0;
 
     for (size_t i = 0; i < cbx_run_npoints(d->run); i++) total += cbx_run_point(d->run, i)->nmetrics;

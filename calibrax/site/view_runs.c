@@ -28,7 +28,7 @@ static void choices_of(cbx__view *v, const cbx_store_list *list, size_t member, 
 
 static void put_problems(cbx__view *v)
 {
-    static const cbx__column columns[] = { { "File", "file", false }, { "Why it is left out", "message", false } };
+    static const cbx__column columns[] = { { "File", "file", NULL }, { "Why it is left out", "message", NULL } };
     cbx_store_report report = { 0 };
     cbx_err err = CBX_ERR_INIT;
 
@@ -115,9 +115,9 @@ static void put_choice(cbx__view *v, const char *side, const char *id, bool firs
 static void put_runs(cbx__view *v, const cbx_store_list *list, size_t from)
 {
     static const cbx__column columns[] = {
-        { "Run", "id", false },        { "Time (UTC)", "timestamp", false }, { "Branch", "branch", false },
-        { "Commit", "commit", false }, { "Points", "points", true },         { "Machine", "machine", false },
-        { "Reference", NULL, false },  { "Compare", NULL, false },
+        { "Run", "id", NULL },        { "Time (UTC)", "timestamp", NULL }, { "Branch", "branch", NULL },
+        { "Commit", "commit", NULL }, { "Points", "points", "n" },         { "Machine", "machine", NULL },
+        { "Reference", NULL, NULL },  { "Compare", NULL, NULL },
     };
     size_t to = from + RUNS_A_PAGE < list->count ? from + RUNS_A_PAGE : list->count;
     bool choose = cbx__view_has_forms(v) && list->count > 1;

@@ -53,19 +53,17 @@ static cbx_status put_series(void *user, const cbx_trend_series *s, cbx_err *err
 
     (void)err;
     cbx__view_row(v, NULL);
-    cbx__view_cell_link(v, cbx__view_href(v, &to), s->point);
-    cbx__view_cell(v, s->scenario);
-    cbx__view_cell(v, cbx__view_tags(v, s->tags, s->ntags));
+    cbx__view_cell_point(v, cbx__view_href(v, &to), s->point, s->scenario, cbx__view_tags(v, s->tags, s->ntags));
     cbx__view_cell(v, s->metric);
+    cbx__view_cell_number(v, newest->value, shown);
+    cbx__view_cell_number(v, n ? changes[n - 1].change : NAN, n ? change_words(v, &d, &changes[n - 1]) : "");
     cbx__view_cell_open(v);
     if (d.n)
         cbx__series_spark(v, &d,
                           cbx__view_text(v, "%zu values, from %s to %s", d.n,
                                          cbx__view_value(v, d.y[0], NAN, NAN, unit),
                                          cbx__view_value(v, d.y[d.n - 1], NAN, NAN, unit)));
-    cbx__view_cell_number(v, newest->value, shown);
     cbx__view_cell_count(v, s->npoints);
-    cbx__view_cell_number(v, n ? changes[n - 1].change : NAN, n ? change_words(v, &d, &changes[n - 1]) : "");
     return CBX_OK;
 }
 
@@ -90,10 +88,9 @@ static void put_filter(cbx__view *v)
 cbx_status cbx__view_trends(cbx__view *v, cbx_err *err)
 {
     static const cbx__column columns[] = {
-        { "Point", "point", false },  { "Scenario", "scenario", false },
-        { "Tags", "tags", false },    { "Metric", "metric", false },
-        { "Over time", NULL, false }, { "Newest", "value", true },
-        { "Values", "values", true }, { "Last change", "last_change", false },
+        { "Point", "point", NULL },  { "Metric", "metric", NULL },
+        { "Newest", "value", "n" },  { "Last change", "last_change", NULL },
+        { "Over time", NULL, NULL }, { "Values", "values", "n" },
     };
     const cbx__request *r = v->request;
     cbx_store_query q = { .branch = cbx__request_param(r, "branch"),
@@ -151,10 +148,10 @@ static size_t machines_of(const cbx_trend_series *s, const char *found[MAX_MACHI
 
 static void put_changes(cbx__view *v, const cbx__drawn *d, const cbx_change *c, size_t n, const cbx_metric_def *def)
 {
-    static const cbx__column columns[] = { { "First run", "run", false }, { "Time (UTC)", "timestamp", false },
-                                           { "Change", "change", true },  { "From", "before", true },
-                                           { "To", "after", true },       { "Certainty", "certainty", false },
-                                           { "It is", "verdict", false } };
+    static const cbx__column columns[] = { { "First run", "run", NULL }, { "Time (UTC)", "timestamp", NULL },
+                                           { "Change", "change", "n" },  { "From", "before", "n" },
+                                           { "To", "after", "n" },       { "Certainty", "certainty", NULL },
+                                           { "It is", "verdict", "v" } };
 
     cbx__view_section(v, "Changes of level");
     if (!n) {
@@ -181,9 +178,9 @@ static void put_changes(cbx__view *v, const cbx__drawn *d, const cbx_change *c, 
 
 static void put_values(cbx__view *v, const cbx_trend_series *s, const char *unit)
 {
-    static const cbx__column columns[] = { { "Run", "run", false },       { "Time (UTC)", "timestamp", false },
-                                           { "Value", "value", true },    { "Branch", "branch", false },
-                                           { "Commit", "commit", false }, { "Machine", "machine", false } };
+    static const cbx__column columns[] = { { "Run", "run", NULL },       { "Time (UTC)", "timestamp", NULL },
+                                           { "Value", "value", "n" },    { "Branch", "branch", NULL },
+                                           { "Commit", "commit", NULL }, { "Machine", "machine", NULL } };
     size_t page = cbx__request_page(v->request), from = (page - 1) * VALUES_A_PAGE;
 
     cbx__view_section(v, "Values, the newest first");

@@ -11,7 +11,7 @@ import subprocess
 import time
 import urllib.parse
 
-from harness import CALIBRAX, check, equal, has, main, one_sentence
+from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
 
 HOSTILE = "<script>alert(1)</script>\"'&é+%=/"
 
@@ -116,6 +116,7 @@ def pages_and_their_end(p):
             equal((headers["X-Content-Type-Options"], headers["Referrer-Policy"], headers["X-Frame-Options"]), ("nosniff", "no-referrer", "DENY"), "headers")
             again, more, body = s.ask(target, **{"If-None-Match": headers["ETag"]})
             equal((again, body), (304, ""), f"{target}: unchanged")
+            check("Content-Security-Policy" not in more and more["ETag"] == headers["ETag"], f"{target}: the policy of the page that the browser has holds")
             status, head, body = s.ask(target, "HEAD")
             equal((status, body, head["Content-Length"]), (200, "", headers["Content-Length"]), f"{target}: HEAD")
         status, headers, text = s.ask("/?format=json")
@@ -246,6 +247,32 @@ def addresses_that_cannot_be_had(p):
         has(s.ask("/")[2], "a &lt;b&gt; store", "the title")
 
 
+def rows_of_nperf(p):
+    fill(p, 2)
+    os.makedirs(p.file("store/typical"))
+    shutil.copy(os.path.join(SOURCE, "tests/fixtures/rows/typical.jsonl"), p.file("store/typical/20260101T000000.000000+0000__nosha.jsonl"))
+    with Server(p) as s:
+        has(s.ask("/rows")[2], "/case?name=typical", "a case")
+        status, headers, text = s.ask("/case?name=typical")
+        equal(status, 200, "its page")
+        has(headers["Content-Security-Policy"], "script-src 'sha256-", "its script by its hash")
+        equal(Page(text).links, ["/rows"], "and the way back")
+        check(len(json.loads(s.ask("/case?name=typical&format=json")[2])["rows"]) > 5, "as JSON")
+        for name in ("..", "runs", "typical%2F..", ".", "baselines", ""):
+            check(s.ask("/case?name=" + name)[0] in (400, 404), name)
+    p.run("export", "--format", "site", "--data", "store", "--to", "out", program=CALIBRAX, expect=0)
+    has(files(p.file("out"))["case-typical.html"], "rows.html", "the page of the case as a file")
+
+
+def without_the_library(p):
+    fill(p, 1)
+    os.makedirs(p.file("lib"))
+    for name in ("libmicrohttpd.so.12", "libmicrohttpd.so"):
+        p.write("lib/" + name, "no library")
+    done = p.run("serve", "--data", "store", "--port", "0", program=CALIBRAX, expect=2, env={"LD_LIBRARY_PATH": p.file("lib")})
+    one_sentence(done, "apt-get install libmicrohttpd12", "calibrax")
+
+
 def files(folder):
     return {name: open(os.path.join(folder, name), encoding="utf-8").read() for name in os.listdir(folder)}
 
@@ -301,4 +328,4 @@ def a_large_store_is_fast(p):
             check(best < 0.3, f"{target} in {1000 * best:.0f} ms")
 
 
-main([pages_and_their_end, hostile_requests, slow_and_many_clients, a_store_that_changes, addresses_that_cannot_be_had, pages_as_files, a_large_store_is_fast])
+main([pages_and_their_end, hostile_requests, slow_and_many_clients, a_store_that_changes, addresses_that_cannot_be_had, pages_as_files, rows_of_nperf, without_the_library, a_large_store_is_fast])
