@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: report-array-jit report-array-ops help run build test check asan tsan clang fuzz graphs mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-jax compare-metrics docs-metrics compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu gpu-bundle check-ptx test-neon report-kernels link-orders photograph
+.PHONY: report-array-jit report-metrics report-array-ops help run build test check asan tsan clang fuzz graphs mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-jax compare-metrics docs-metrics compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu gpu-bundle check-ptx test-neon report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -167,6 +167,10 @@ report-cases: build ## five cases against JAX, PyTorch, PyG, SciPy, GraphBLAS: r
 report-array-jit: build ## compiled functions beside jax.jit and NumPy 2: reports/array_jit.{jsonl,md}, 25 minutes (fetches JAX from PyPI)
 	@scripts/setup-refs.sh numpy jax > /dev/null
 	@scripts/report_array_jit.sh $(NPERF)
+
+report-metrics: build ## metric functions beside scikit-learn, SciPy, torchmetrics and others: reports/metrics.{jsonl,md}, two hours (METRICS="a b": these only; fetches PyTorch and JAX from PyPI)
+	@scripts/setup-refs.sh numpy metrics torchmetrics calibrax > /dev/null || true
+	@scripts/report_metrics.sh $(NPERF) $(METRICS)
 
 report-kernels: build ## kernels beside their limits and rivals, one core and two: reports/kernels_matmul, reports/kernels_ell, half an hour
 	@python3 scripts/report_kernels.py $(NPERF)

@@ -5,8 +5,9 @@ set -eu
 
 usage() {
     cat <<'END'
-usage: scripts/setup-refs.sh [numpy|jax|torch|pyg|scipy|graphblas|mypy|arrayapi|pytest|adapters|all]...
-       (no name: numpy to graphblas; the tests need mypy, arrayapi and pytest, `make interop` adapters: jax with flax, scikit-learn)
+usage: scripts/setup-refs.sh [numpy|jax|torch|pyg|scipy|graphblas|all]...    (no name: all of these)
+       scripts/setup-refs.sh metrics|torchmetrics|calibrax         rivals of metrics: scikit-learn and others, torchmetrics, the Python package
+       scripts/setup-refs.sh mypy|arrayapi|pytest|adapters         for the tests, and `make interop` (adapters: jax with flax, scikit-learn)
        scripts/setup-refs.sh --list | --missing | --help
 
 Builds a Python environment for each framework under
@@ -18,7 +19,8 @@ environment:
   NPERF_REFS_VARIANT   cpu (default) or cuda
   NPERF_REFS_TORCH     debian (default for cpu: Debian's python3-torch) or pypi (the newest; the only one for cuda)
   NPERF_REFS_PYTHON    the Python to build with, 3.11 or newer (default: python3)
-  NUMPY_SPEC JAX_SPEC TORCH_SPEC PYG_SPEC SCIPY_SPEC GRAPHBLAS_SPEC MYPY_SPEC ARRAYAPI_SPEC PYTEST_SPEC ADAPTERS_SPEC   what pip installs
+  NUMPY_SPEC JAX_SPEC TORCH_SPEC PYG_SPEC SCIPY_SPEC GRAPHBLAS_SPEC METRICS_SPEC TORCHMETRICS_SPEC CALIBRAX_SPEC
+  MYPY_SPEC ARRAYAPI_SPEC PYTEST_SPEC ADAPTERS_SPEC   what pip installs
 exit status: 0 built or already there, 1 an installation failed, 2 usage or something missing, 130 interrupted
 END
 }
@@ -55,6 +57,9 @@ MYPY_SPEC=${MYPY_SPEC:-mypy==1.18.2}
 ARRAYAPI_SPEC=${ARRAYAPI_SPEC:-array-api-extra==0.11.5 array-api-compat==1.16.0}
 PYTEST_SPEC=${PYTEST_SPEC:-pytest==9.2.0}
 ADAPTERS_SPEC=${ADAPTERS_SPEC:-flax==0.12.8 scikit-learn==1.9.1}
+METRICS_SPEC=${METRICS_SPEC:-scipy==1.17.1 scikit-learn==1.9.1 scikit-image==0.26.0 networkx==3.6.1 POT==0.9.7.post1 properscoring==0.1 sacrebleu==2.6.0 nltk==3.10.4 rouge_score==0.1.2 fairlearn==0.15.0}
+TORCHMETRICS_SPEC=${TORCHMETRICS_SPEC:-torchmetrics==1.9.0 lightning-utilities==0.15.2 packaging scipy==1.17.1}
+CALIBRAX_SPEC=${CALIBRAX_SPEC:-calibrax==0.1.14}
 GRAPHBLAS_SPEC=${GRAPHBLAS_SPEC:-python-graphblas==2025.2.0 suitesparse-graphblas==9.4.5.0}
 DEBIAN_PYTHON=${NPERF_REFS_DEBIAN_PYTHON:-/usr/bin/python3}
 # PyTorch's own requirements less the CUDA libraries, 2 GB that a machine without a GPU has no use for.
@@ -75,6 +80,9 @@ spec_of() {
         pyg-pypi) say "pypi $VARIANT $TORCH_SPEC $NUMPY_SPEC $PYG_SPEC" ;;
         scipy-*) say "$SCIPY_SPEC $NUMPY_SPEC" ;;
         graphblas-*) say "$GRAPHBLAS_SPEC $NUMPY_SPEC" ;;
+        metrics-*) say "$METRICS_SPEC $NUMPY_SPEC" ;;
+        torchmetrics-*) say "pypi cpu $TORCH_SPEC $NUMPY_SPEC $TORCHMETRICS_SPEC" ;;
+        calibrax-*) say "$CALIBRAX_SPEC" ;;
     esac
 }
 
@@ -130,9 +138,9 @@ failed() { # what
     die 1 "$1 failed (log: $LOG); run the same command again to continue"
 }
 
-python_for_pypi() {
+python_for_pypi() { # least minor version of Python 3
     for candidate in ${NPERF_REFS_PYTHON:-python3 python3.13 python3.12 python3.11 /usr/bin/python3}; do
-        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+        if "$candidate" -c "import sys; sys.exit(sys.version_info < (3, $1))" 2>/dev/null; then
             command -v "$candidate"
             return
         fi
@@ -167,18 +175,20 @@ pip_install() { # framework, then pip's arguments
 }
 
 build_from_pypi() { # framework, specs
-    python=$(python_for_pypi)
-    [ -n "$python" ] || die 2 "no Python 3.11 or newer (tried ${NPERF_REFS_PYTHON:-python3 and newer names}): apt-get install python3 python3-venv"
+    minor=11
+    [ "$1" != calibrax ] || minor=12
+    python=$(python_for_pypi $minor)
+    [ -n "$python" ] || die 2 "no Python 3.$minor or newer (tried ${NPERF_REFS_PYTHON:-python3 and newer names}): apt-get install python3 python3-venv"
     framework=$1
     shift
     venv_for "$framework" "$python"
     pip_install "$framework" "$@"
 }
 
-# Of torch, and of pyg, whose environment holds a torch of its own.
+# Of torch, and of pyg and torchmetrics, whose environments hold a torch of their own; torchmetrics needs torch 2, which Debian 12 has not.
 build_torch() { # framework
     # shellcheck disable=SC2086
-    case $VARIANT-$TORCH_SOURCE in
+    case $VARIANT-$([ "$1" = torchmetrics ] && say pypi || say "$TORCH_SOURCE") in
         *-debian)
             apt_install python3-torch python3-venv
             venv_for "$1" "$DEBIAN_PYTHON" --system-site-packages
@@ -199,6 +209,7 @@ module_of() {
         mypy) say mypy.version ;;
         arrayapi) say array_api_extra ;;
         adapters) say flax ;;
+        metrics) say sklearn ;;
         *) say "$1" ;;
     esac
 }
@@ -224,6 +235,9 @@ build() {
         pyg) build_torch pyg && pip_install pyg $PYG_SPEC ;;
         scipy) build_from_pypi scipy $SCIPY_SPEC $NUMPY_SPEC ;;
         graphblas) build_from_pypi graphblas $GRAPHBLAS_SPEC $NUMPY_SPEC ;;
+        metrics) build_from_pypi metrics $METRICS_SPEC $NUMPY_SPEC ;;
+        torchmetrics) build_torch torchmetrics && pip_install torchmetrics --no-deps $TORCHMETRICS_SPEC ;;
+        calibrax) build_from_pypi calibrax $CALIBRAX_SPEC ;;
     esac
     module=$(module_of "$framework")
     "$ROOT/$framework/bin/python" -c "import $module; print('  imports:', '$module', $module.__version__)" 2>"$LOG" || failed "import $module"
@@ -239,8 +253,8 @@ for argument; do
         --list) list && exit 0 ;;
         --missing) missing && exit 0 ;;
         all) wanted="$wanted $ALL" ;;
-        numpy | jax | torch | pyg | scipy | graphblas | mypy | arrayapi | pytest | adapters) wanted="$wanted $argument" ;;
-        *) die 2 "unknown framework '$argument': it must be numpy, jax, torch, pyg, scipy, graphblas, mypy, arrayapi, pytest, adapters or all" ;;
+        numpy | jax | torch | pyg | scipy | graphblas | metrics | torchmetrics | calibrax | mypy | arrayapi | pytest | adapters) wanted="$wanted $argument" ;;
+        *) die 2 "unknown framework '$argument': it must be numpy, jax, torch, pyg, scipy, graphblas, metrics, torchmetrics, calibrax, mypy, arrayapi, pytest, adapters or all" ;;
     esac
 done
 

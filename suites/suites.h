@@ -12,6 +12,7 @@ extern const cbx_case_list cbx_builtin_cases;
 extern const cbx_case_ops cbx_semiring_matmul_case, cbx_semiring_conv_case, cbx_dense_matmul_case; /* nitrix/ */
 extern const cbx_case_ops cbx_ell_edge_aggregate_case, cbx_ell_matmul_case, cbx_ell_row_softmax_case;
 extern const cbx_case_ops cbx_array_ops_case, cbx_array_qmap_case; /* array/ */
+extern const cbx_case_ops cbx_metrics_case;                        /* metrics/ */
 
 /** What `nperf selftest` measures the tool with; known to the worker, and not listed. */
 extern const cbx_case_list cbx_selftest_cases;

@@ -110,7 +110,7 @@ static bool own_names(const cbx_case_ops *c, cbx_arena *arena, opt_list *out)
 {
     for (size_t i = 0; i < c->nbaselines; i++) {
         const cbx_baseline_ops *b = c->baselines[i];
-        if (strcmp(b->provider, "native") && !c->oracle_provider) continue;
+        if (strcmp(b->provider, "native") && !b->definition) continue;
         if (!opt_append(arena, b->name, out)) return false;
     }
     return true;

@@ -49,7 +49,7 @@ def mutants(p):
         equal(score["honest_ok"], score["honest"], f"{case}: every honest baseline passes")
         check(document["aa"] is None, "only what was asked for")
     listed = json.loads(p.run("list", "--json", expect=0).stdout)["cases"]
-    equal(sorted(MUTANTS), sorted(c["name"] for c in listed), "every case is held to its mutants")
+    equal(sorted([*MUTANTS, "metrics"]), sorted(c["name"] for c in listed), "every case is held to its mutants; metrics by tests/workers/check_metrics.py")
     one_sentence(p.run("selftest", "--mutants", "--case", "dense", expect=2), "unknown case 'dense'")
 
 

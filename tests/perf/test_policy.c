@@ -8,7 +8,8 @@
 
 #include "calibrax/perf/launch/policy.h"
 
-static const char *const providers[] = { "native", "numpy", "jax", "torch", "pyg", "scipy", "graphblas" };
+static const char *const providers[] = { "native", "numpy",     "jax",     "torch",        "pyg",
+                                         "scipy",  "graphblas", "metrics", "torchmetrics", "calibrax" };
 
 static const char *variable(const cbx__environment *e, const char *name)
 {
@@ -42,7 +43,8 @@ static void every_framework_is_told_the_same_threads(void **state)
         cbx__environment e = told(&arena, providers[p], "cpu", 3, NULL);
         for (size_t i = 0; i < CBX_LEN(dialects); i++) CHECK_STR(variable(&e, dialects[i]), "3", dialects[i]);
         CHECK_STR(variable(&e, "CUDA_VISIBLE_DEVICES"), "", "no device on the CPU");
-        CHECK(!strcmp(providers[p], "jax") == (variable(&e, "NPROC") != NULL), "the size of XLA's pool");
+        CHECK((!strcmp(providers[p], "jax") || !strcmp(providers[p], "calibrax")) == (variable(&e, "NPROC") != NULL),
+              "the size of XLA's pool");
         CHECK(variable(&e, "XLA_FLAGS") == NULL, "XLA has its pool when there are several threads");
         cbx_arena_clear(&arena);
     }

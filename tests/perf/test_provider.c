@@ -15,7 +15,7 @@ static void table(void **state)
     size_t n = 0;
     const cbx_provider_ops *const *all = cbx_providers(&n);
     (void)state;
-    CHECK_INT(n, 8, "native, cuda, numpy, jax, torch, pyg, scipy, graphblas");
+    CHECK_INT(n, 11, "native, cuda, numpy, jax, torch, pyg, scipy, graphblas, metrics, torchmetrics, calibrax");
     for (size_t i = 0; i < n; i++) {
         const cbx_variant *v = NULL;
         CHECK(cbx_provider_find(all[i]->name) == all[i], all[i]->name);

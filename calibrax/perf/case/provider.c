@@ -90,7 +90,17 @@ static const cbx_provider_ops graphblas = PROVIDER("graphblas", "SuiteSparse:Gra
                                                    "scripts/setup-refs.sh graphblas", allocator_variants, built_before,
                                                    NULL);
 
-static const cbx_provider_ops *const providers[] = { &native, &cuda, &numpy, &jax, &torch, &pyg, &scipy, &graphblas };
+static const cbx_provider_ops metrics = PROVIDER("metrics", "scikit-learn, SciPy and packages of single domains", true,
+                                                 "scripts/setup-refs.sh metrics", numpy_variants, built_before, NULL);
+static const cbx_provider_ops torchmetrics = PROVIDER("torchmetrics", "torchmetrics over PyTorch, eager", true,
+                                                      "scripts/setup-refs.sh torchmetrics", allocator_variants, eager,
+                                                      NULL);
+static const cbx_provider_ops calibrax = PROVIDER("calibrax", "the Python package calibrax over JAX", true,
+                                                  "scripts/setup-refs.sh calibrax", allocator_variants, NULL,
+                                                  "JAX_COMPILATION_CACHE_DIR");
+
+static const cbx_provider_ops *const providers[] = { &native, &cuda,      &numpy,   &jax,          &torch,   &pyg,
+                                                     &scipy,  &graphblas, &metrics, &torchmetrics, &calibrax };
 
 const cbx_provider_ops *const *cbx_providers(size_t *count)
 {

@@ -51,7 +51,11 @@ static const cbx__policy_line lines[] = {
 static const char *const words[] = { "full", "tf32", "bf16" };
 
 /* Frameworks that run under another's name. */
-static const char *family(const char *provider) { return !strcmp(provider, "pyg") ? "torch" : provider; }
+static const char *family(const char *provider)
+{
+    if (!strcmp(provider, "pyg") || !strcmp(provider, "torchmetrics")) return "torch";
+    return strcmp(provider, "calibrax") ? provider : "jax";
+}
 
 const cbx__policy_line *cbx__policy_lines(size_t *count)
 {

@@ -23,6 +23,7 @@ _MODULES = {
         "ell_edge_aggregate",
         "ell_matmul",
         "ell_row_softmax",
+        "metrics",
         "selftest_exploits",
         "semiring_conv",
         "semiring_matmul",
@@ -46,10 +47,14 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Case:
+    """oracle, of a case whose answers are made here: oracle(point) -> function of the inputs, and rtol, atol and an integer dtype of
+    each output (declared.tolerances)."""
+
     name: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     baselines: Mapping[str, Baseline]
+    oracle: Callable[..., Any] | None = None
 
     def baseline(self, name: str, provider: str) -> Baseline:
         baseline = self.baselines.get(name)

@@ -20,6 +20,9 @@ _MODULES = {
     "pyg": "providers.pyg_provider",
     "scipy": "providers.scipy_provider",
     "graphblas": "providers.graphblas_provider",
+    "metrics": "providers.metrics_provider",
+    "torchmetrics": "providers.torchmetrics_provider",
+    "calibrax": "providers.calibrax_provider",
 }
 
 # Libraries read these once, when they are loaded.

@@ -1,0 +1,434 @@
+"""Foreign baselines of metrics: what scikit-learn, SciPy, packages of single domains, torchmetrics and the Python package calibrax have of them.
+
+Each table is a function that imports its package and returns, by the metric's name, a function of the operands in their order: mostly one
+call.  Where a package has the steps alone, the line is what its users write.  Operands that a metric does not have are empty arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from protocol import violation
+
+from cases import Baseline, Case
+
+Table = dict[str, Callable[..., Any]]
+BINS = 10
+
+
+def sklearn_table(point: dict[str, Any]) -> Table:
+    import numpy as np
+    from sklearn import metrics as m
+    from sklearn.metrics import pairwise
+    from sklearn.neighbors import NearestNeighbors
+
+    def nearest(x: Any, y: Any, k: int) -> Any:
+        return NearestNeighbors(n_neighbors=k).fit(x).kneighbors(y)[0]
+
+    def covers(reference: Any, x: Any, k: int) -> Any:
+        radii = nearest(reference, reference, k + 1)[:, k]
+        return m.pairwise_distances(x, reference) <= radii * (1 + 1e-12)
+
+    def unbiased(k: Any) -> Any:
+        return (k.sum() - np.trace(k)) / (len(k) * (len(k) - 1))
+
+    def scaled(x: Any, y: Any) -> Any:
+        low, high = np.minimum(x.min(axis=0), y.min(axis=0)), np.maximum(x.max(axis=0), y.max(axis=0))
+        return (x - low) / (high - low), (y - low) / (high - low)
+
+    def closest_record(x: Any, y: Any) -> Any:
+        a, b = scaled(x, y)
+        return (nearest(a, b, 1) ** 2).mean()
+
+    def rbf(x: Any, y: Any) -> Any:
+        return pairwise.rbf_kernel(x, y, gamma=0.5)
+
+    return {
+        "mse": lambda p, t: m.mean_squared_error(t, p),
+        "mae": lambda p, t: m.mean_absolute_error(t, p),
+        "rmse": lambda p, t: m.root_mean_squared_error(t, p),
+        "r_squared": lambda p, t: m.r2_score(t, p),
+        "mape": lambda p, t: m.mean_absolute_percentage_error(t, p),
+        "explained_variance": lambda p, t: m.explained_variance_score(t, p),
+        "max_error": lambda p, t: m.max_error(t, p),
+        "quantile_loss": lambda p, t: m.mean_pinball_loss(t, p, alpha=0.5),
+        "brier_score": lambda p, t: m.brier_score_loss(t, p),
+        "accuracy": lambda p, t: m.accuracy_score(t, p),
+        "precision": lambda p, t: m.precision_score(t, p),
+        "recall": lambda p, t: m.recall_score(t, p),
+        "f1_score": lambda p, t: m.f1_score(t, p),
+        "fbeta_score": lambda p, t: m.fbeta_score(t, p, beta=1.0),
+        "roc_auc": lambda s, t: m.roc_auc_score(t, s),
+        "average_precision": lambda s, t: m.average_precision_score(t, s),
+        "log_loss": lambda p, t: m.log_loss(t, p),
+        "matthews_corrcoef": lambda p, t: m.matthews_corrcoef(t, p),
+        "cohen_kappa": lambda p, t: m.cohen_kappa_score(t, p),
+        "balanced_accuracy": lambda p, t: m.balanced_accuracy_score(t, p),
+        "sensitivity": lambda p, t: m.recall_score(t, p),
+        "confusion_matrix": lambda p, t: m.confusion_matrix(t, p),
+        "adjusted_rand_index": lambda p, t: m.adjusted_rand_score(t, p),
+        "normalized_mutual_information_clustering": lambda p, t: m.normalized_mutual_info_score(t, p),
+        "adjusted_mutual_information": lambda p, t: m.adjusted_mutual_info_score(t, p),
+        "v_measure": lambda p, t: m.v_measure_score(t, p),
+        "silhouette_score": m.silhouette_score,
+        "calinski_harabasz_score": m.calinski_harabasz_score,
+        "davies_bouldin_score": m.davies_bouldin_score,
+        "cosine_distance": lambda x, y: pairwise.paired_cosine_distances(x, y).mean(),
+        "euclidean_distance": lambda x, y: pairwise.paired_euclidean_distances(x, y).mean(),
+        "manhattan_distance": lambda x, y: pairwise.paired_manhattan_distances(x, y).mean(),
+        "mmd": lambda x, y: np.sqrt(rbf(x, x).mean() + rbf(y, y).mean() - 2 * rbf(x, y).mean()),
+        "mmd_squared_unbiased": lambda x, y: unbiased(rbf(x, x)) + unbiased(rbf(y, y)) - 2 * rbf(x, y).mean(),
+        "manifold_precision": lambda x, y: covers(x, y, 3).any(axis=1).mean(),
+        "manifold_recall": lambda x, y: covers(y, x, 3).any(axis=1).mean(),
+        "density_weighted_precision": lambda x, y: covers(x, y, 5).sum(axis=1).mean() / 5,
+        "density_weighted_recall": lambda x, y: covers(y, x, 5).sum(axis=1).mean() / 5,
+        "manifold_radii": lambda x: nearest(x, x, 4)[:, 3],
+        "distance_to_closest_record": closest_record,
+        "chamfer_distance": lambda x, y: (nearest(x, y, 1).mean() + nearest(y, x, 1).mean()) / 2,
+        "ndcg": lambda s, t: m.ndcg_score([2.0**t - 1], [s]),
+        "ndcg_at_k": lambda s, t: m.ndcg_score([2.0**t - 1], [s], k=10),
+        "mean_average_precision": lambda s, t: m.average_precision_score(t, s),
+        "iou": lambda p, t: m.jaccard_score(t, p),
+        "dice_coefficient": lambda p, t: m.f1_score(t, p),
+        "pixel_accuracy": lambda p, t: m.accuracy_score(t, p),
+    }
+
+
+def scipy_table(point: dict[str, Any]) -> Table:
+    import numpy as np
+    from scipy import linalg, sparse, special, stats
+    from scipy.spatial import KDTree, distance
+    from scipy.spatial.transform import Rotation
+
+    def nearest(x: Any, y: Any) -> Any:
+        return KDTree(x).query(y)[0]
+
+    def closest_record(x: Any, y: Any) -> Any:
+        low, high = np.minimum(x.min(axis=0), y.min(axis=0)), np.maximum(x.max(axis=0), y.max(axis=0))
+        return (nearest((x - low) / (high - low), (y - low) / (high - low)) ** 2).mean()
+
+    def frechet(x: Any, y: Any) -> Any:
+        a, b, gap = np.cov(x.T), np.cov(y.T), x.mean(axis=0) - y.mean(axis=0)
+        return gap @ gap + np.trace(a + b - 2 * linalg.sqrtm(a @ b).real)
+
+    def kabsch(x: Any, y: Any) -> Any:
+        a, b = x - x.mean(axis=0), y - y.mean(axis=0)
+        return Rotation.align_vectors(a, b)[1] / np.sqrt(len(x))
+
+    def vendi(k: Any) -> Any:
+        return np.exp(stats.entropy(linalg.eigvalsh(k / len(k))))
+
+    return {
+        "huber_loss": lambda p, t: special.huber(1.0, p - t).mean(),
+        "chebyshev_distance": distance.chebyshev,
+        "minkowski_distance": distance.minkowski,
+        "hamming_distance": distance.hamming,
+        "jaccard_distance": distance.jaccard,
+        "kl_divergence": stats.entropy,
+        "reverse_kl_divergence": lambda p, q: stats.entropy(q, p),
+        "js_divergence": lambda p, q: distance.jensenshannon(p, q) ** 2,
+        "total_variation": lambda p, q: distance.cityblock(p, q) / 2,
+        "hellinger_distance": lambda p, q: distance.euclidean(np.sqrt(p), np.sqrt(q)) / np.sqrt(2),
+        "chi_squared_divergence": lambda p, q: stats.chisquare(p, q).statistic,
+        "wasserstein_1d": stats.wasserstein_distance,
+        "kolmogorov_smirnov_distance": lambda x, y: stats.ks_2samp(x, y, method="asymp").statistic,
+        "frechet_feature_distance": frechet,
+        "manifold_radii": lambda x: KDTree(x).query(x, k=[4])[0][:, 0],
+        "distance_to_closest_record": closest_record,
+        "chamfer_distance": lambda x, y: (nearest(x, y).mean() + nearest(y, x).mean()) / 2,
+        "directed_hausdorff": lambda x, y: distance.directed_hausdorff(x, y)[0],
+        "hausdorff_distance": lambda x, y: max(distance.directed_hausdorff(x, y)[0], distance.directed_hausdorff(y, x)[0]),
+        "earth_movers_distance_1d": stats.wasserstein_distance,
+        "kabsch_rmsd": kabsch,
+        "shortest_path_distance": lambda a: sparse.csgraph.shortest_path(sparse.csr_array(a), method="D", unweighted=True),
+        "vendi_score": vendi,
+        "entropy": stats.entropy,
+        "mutual_information": lambda j: stats.entropy(j.sum(axis=0)) + stats.entropy(j.sum(axis=1)) - stats.entropy(j.ravel()),
+        "conditional_entropy": lambda j: stats.entropy(j.ravel()) - stats.entropy(j.sum(axis=1)),
+        "spd_affine_invariant_distance": lambda a, b: linalg.norm(np.log(linalg.eigvalsh(b, a))),
+        "spd_log_euclidean_distance": lambda a, b: linalg.norm(linalg.logm(a) - linalg.logm(b)),
+        "grassmann_distance": lambda u, v: linalg.norm(linalg.subspace_angles(u, v)),
+        "pearson_correlation": lambda x, y: stats.pearsonr(x, y).statistic,
+        "spearman_rank_correlation": lambda x, y: stats.spearmanr(x, y).statistic,
+        "kendall_tau": lambda x, y: stats.kendalltau(x, y).statistic,
+        "skewness": stats.skew,
+        "gaussian_nll": lambda mean, v, t: -stats.norm.logpdf(t, mean, np.sqrt(v)).mean(),
+    }
+
+
+def domain_table(point: dict[str, Any]) -> Table:
+    """Packages of single domains: scikit-image, properscoring, fairlearn, POT, nltk, rouge_score, networkx."""
+    metric = str(point["metric"])
+    import numpy as np
+
+    def words(text: Any) -> str:
+        return " ".join(map(str, text.tolist()))
+
+    def rouge(kind: str, measure: str) -> Callable[..., Any]:
+        from rouge_score import rouge_scorer, tokenizers
+
+        class Words(tokenizers.Tokenizer):  # the package's own one cuts words to letters and digits, and stems them
+            def tokenize(self, text: str) -> list[str]:
+                return text.split()
+
+        scorer = rouge_scorer.RougeScorer([kind], tokenizer=Words())
+        return lambda c, r: getattr(scorer.score(r, c)[kind], measure)
+
+    def crps() -> Callable[..., Any]:
+        import properscoring
+
+        return lambda x, y: properscoring.crps_ensemble(y, x).mean()
+
+    def fair(name: str) -> Callable[..., Any]:
+        import fairlearn.metrics
+
+        function = getattr(fairlearn.metrics, name)
+        if name == "demographic_parity_ratio":
+            return lambda s, g: function(s > 0.5, s > 0.5, sensitive_features=g)
+        return lambda s, t, g: function(t, s > 0.5, sensitive_features=g)
+
+    def images(metric: str) -> Callable[..., Any]:
+        from skimage import metrics as m
+
+        if metric == "psnr":
+            return lambda x, y: m.peak_signal_noise_ratio(y, x, data_range=1.0)
+        return lambda x, y: m.structural_similarity(x, y, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=1.0)
+
+    def transport(metric: str) -> Callable[..., Any]:
+        import ot
+
+        if metric == "sliced_wasserstein":
+            return lambda x, y: ot.sliced_wasserstein_distance(x, y, n_projections=256, seed=0)
+
+        def cost(x: Any, y: Any) -> Any:
+            m, u, v = ot.dist(x, y), ot.unif(len(x)), ot.unif(len(y))
+            plan = ot.sinkhorn(u, v, m, 0.1, method="sinkhorn_log", numItermax=1000, stopThr=1e-6)
+            return (plan * m).sum() + 0.1 * (plan * np.log(np.maximum(plan, 1e-300) * len(x) * len(y))).sum()
+
+        return lambda x, y: cost(x, y) - (cost(x, x) + cost(y, y)) / 2
+
+    def graphs(metric: str) -> Callable[..., Any]:
+        import networkx as nx
+
+        if metric == "spectral_distance":
+            return lambda a, b: np.linalg.norm(nx.laplacian_spectrum(a) - nx.laplacian_spectrum(b))
+
+        def resistance(g: Any) -> Any:
+            r = nx.resistance_distance(g)
+            return np.array([[r[i][j] for j in range(len(r))] for i in range(len(r))])
+
+        return resistance
+
+    def bleu() -> Callable[..., Any]:
+        from nltk.translate import bleu_score
+
+        return lambda c, r: bleu_score.sentence_bleu(r, c)
+
+    makers: Table = {
+        "crps": crps,
+        "demographic_parity_ratio": lambda: fair("demographic_parity_ratio"),
+        "disparate_impact_ratio": lambda: fair("demographic_parity_ratio"),
+        "equal_opportunity_difference": lambda: fair("equal_opportunity_difference"),
+        "equalized_odds_difference": lambda: fair("equalized_odds_difference"),
+        "psnr": lambda: images("psnr"),
+        "ssim": lambda: images("ssim"),
+        "sliced_wasserstein": lambda: transport("sliced_wasserstein"),
+        "sinkhorn_divergence": lambda: transport("sinkhorn_divergence"),
+        "spectral_distance": lambda: graphs("spectral_distance"),
+        "resistance_distance": lambda: graphs("resistance_distance"),
+        "bleu": bleu,
+        "rouge_n": lambda: rouge("rouge1", "recall"),
+        "rouge_l": lambda: rouge("rougeL", "fmeasure"),
+    }
+    return {metric: makers[metric]()} if metric in makers else {}
+
+
+def domain_arrange(provider: Any, point: dict[str, Any], *arrays: Any) -> tuple[Any, ...]:
+    """Texts as words, graphs as networkx's: what the users of those packages have."""
+    metric = point["metric"]
+    if metric == "bleu":
+        return (arrays[0].tolist(), arrays[1].tolist(), *arrays[2:])
+    if metric in ("rouge_n", "rouge_l"):
+        return (*(" ".join(map(str, x.tolist())) for x in arrays[:2]), *arrays[2:])
+    if metric in ("spectral_distance", "resistance_distance"):
+        import networkx as nx
+
+        return tuple(nx.from_numpy_array(a) if a.size else a for a in arrays)
+    return tuple(provider.array(a) for a in arrays)
+
+
+def torch_table(point: dict[str, Any]) -> Table:
+    import torch
+    import torchmetrics.functional as f
+    from torchmetrics.functional import classification as c
+    from torchmetrics.functional import clustering as cluster
+    from torchmetrics.functional import image, regression, retrieval, text
+
+    d = int(point.get("d", 1))
+    many: dict[str, Any] = {"num_classes": d, "validate_args": False}
+    two: dict[str, Any] = {"validate_args": False}
+
+    def perplexity(x: Any) -> Any:
+        return torch.exp(-x.mean())
+
+    return {
+        "mse": f.mean_squared_error,
+        "mae": f.mean_absolute_error,
+        "rmse": lambda p, t: f.mean_squared_error(p, t, squared=False),
+        "r_squared": f.r2_score,
+        "mape": f.mean_absolute_percentage_error,
+        "explained_variance": f.explained_variance,
+        "log_cosh_loss": f.log_cosh_error,
+        "smape": f.symmetric_mean_absolute_percentage_error,
+        "expected_calibration_error": lambda p, t: c.binary_calibration_error(p, t, n_bins=BINS, norm="l1", **two),
+        "maximum_calibration_error": lambda p, t: c.binary_calibration_error(p, t, n_bins=BINS, norm="max", **two),
+        "accuracy": lambda p, t: c.multiclass_accuracy(p, t, average="micro", **many),
+        "precision": lambda p, t: c.binary_precision(p, t, **two),
+        "recall": lambda p, t: c.binary_recall(p, t, **two),
+        "f1_score": lambda p, t: c.binary_f1_score(p, t, **two),
+        "fbeta_score": lambda p, t: c.binary_fbeta_score(p, t, beta=1.0, **two),
+        "roc_auc": lambda s, t: c.binary_auroc(s, t, **two),
+        "average_precision": lambda s, t: c.binary_average_precision(s, t, **two),
+        "matthews_corrcoef": lambda p, t: c.multiclass_matthews_corrcoef(p, t, **many),
+        "cohen_kappa": lambda p, t: c.multiclass_cohen_kappa(p, t, **many),
+        "specificity": lambda p, t: c.binary_specificity(p, t, **two),
+        "sensitivity": lambda p, t: c.binary_recall(p, t, **two),
+        "confusion_matrix": lambda p, t: c.multiclass_confusion_matrix(p, t, **many),
+        "adjusted_rand_index": cluster.adjusted_rand_score,
+        "normalized_mutual_information_clustering": cluster.normalized_mutual_info_score,
+        "adjusted_mutual_information": cluster.adjusted_mutual_info_score,
+        "v_measure": cluster.v_measure_score,
+        "calinski_harabasz_score": cluster.calinski_harabasz_score,
+        "davies_bouldin_score": cluster.davies_bouldin_score,
+        "cosine_distance": lambda x, y: 1 - f.cosine_similarity(x, y, reduction="mean"),
+        "minkowski_distance": lambda x, y: f.minkowski_distance(x, y, p=2),
+        "kl_divergence": lambda p, q: f.kl_divergence(p[None], q[None]),
+        "js_divergence": lambda p, q: regression.jensen_shannon_divergence(p[None], q[None]),
+        "crps": regression.continuous_ranked_probability_score,
+        "psnr": lambda x, y: image.peak_signal_noise_ratio(x, y, data_range=1.0),
+        "ssim": lambda x, y: image.structural_similarity_index_measure(x[None, None], y[None, None], data_range=1.0),
+        "ms_ssim": lambda x, y: image.multiscale_structural_similarity_index_measure(x[None, None], y[None, None], data_range=1.0),
+        "ndcg": lambda s, t: retrieval.retrieval_normalized_dcg(s, (2**t - 1).long()),
+        "ndcg_at_k": lambda s, t: retrieval.retrieval_normalized_dcg(s, (2**t - 1).long(), top_k=10),
+        "mean_average_precision": retrieval.retrieval_average_precision,
+        "precision_at_k": lambda s, t: retrieval.retrieval_precision(s, t, top_k=10),
+        "recall_at_k": lambda s, t: retrieval.retrieval_recall(s, t, top_k=10),
+        "hit_rate": lambda s, t: retrieval.retrieval_hit_rate(s, t, top_k=10),
+        "mean_reciprocal_rank": retrieval.retrieval_reciprocal_rank,
+        "iou": lambda p, t: c.binary_jaccard_index(p, t, **two),
+        "dice_coefficient": lambda p, t: c.binary_f1_score(p, t, **two),
+        "pixel_accuracy": lambda p, t: c.multiclass_accuracy(p, t, average="micro", **many),
+        "pearson_correlation": f.pearson_corrcoef,
+        "spearman_rank_correlation": f.spearman_corrcoef,
+        "concordance_correlation": lambda x, y: f.concordance_corrcoef(x, y).squeeze(),
+        "r_squared_adjusted": lambda p, t: f.r2_score(p, t, adjusted=1),
+        "bleu": lambda c, r: text.bleu_score([c], [r]),
+        "perplexity": perplexity,
+    }
+
+
+def torch_arrange(provider: Any, point: dict[str, Any], *arrays: Any) -> tuple[Any, ...]:
+    if point["metric"] == "bleu":
+        return tuple(" ".join(map(str, a.tolist())) if i == 0 else [" ".join(map(str, r)) for r in a.tolist()] for i, a in enumerate(arrays[:2])) + arrays[2:]
+    return tuple(provider.array(a) for a in arrays)
+
+
+def calibrax_table(point: dict[str, Any]) -> Table:
+    """The package's function of that name."""
+    import functools
+
+    import calibrax.metrics.functional as functional
+    import jax
+
+    metric, d = str(point["metric"]), int(point.get("d", 1))
+    at_k = {name: {"k": 10} for name in ("ndcg_at_k", "precision_at_k", "recall_at_k", "hit_rate")}
+    classes = {name: {"num_classes": max(d, 2)} for name in ("precision", "recall", "f1_score", "fbeta_score", "cohen_kappa", "balanced_accuracy", "classwise_ece", "iou", "dice_coefficient",
+                                                    "adjusted_rand_index", "normalized_mutual_information_clustering", "v_measure")}  # fmt: skip
+    clusters = {name: {"num_clusters": d} for name in ("silhouette_score", "calinski_harabasz_score", "davies_bouldin_score")}
+    groups = {name: {"num_groups": d} for name in ("demographic_parity_ratio", "disparate_impact_ratio", "equal_opportunity_difference", "equalized_odds_difference")}
+    others: dict[str, dict[str, Any]] = {
+        "r_squared_adjusted": {"num_predictors": 1},
+        "interval_score": {"alpha": 0.1},
+        "ultrahyperbolic_distance": {"signature": (1, d - 1)},
+    }
+    options = {**at_k, **classes, **clusters, **groups, **others}.get(metric, {})
+    if metric == "sliced_wasserstein":
+        options = {"key": jax.random.key(0)}
+    if metric in ("predictive_entropy", "ensemble_mutual_information"):  # members first, a number for each item
+        return {metric: lambda p: getattr(functional, metric)(p.swapaxes(0, 1)).mean()}
+    if metric == "mahalanobis_distance":
+        return {metric: lambda x, y, p: functional.mahalanobis_distance(x, y, precision_matrix=p)}
+    return {metric: functools.partial(getattr(functional, metric), **options)}
+
+
+def calibrax_arrange(provider: Any, point: dict[str, Any], *arrays: Any) -> tuple[Any, ...]:
+    """Texts as lists of words."""
+    if point["metric"] in ("bleu", "rouge_n", "rouge_l", "distinct_n"):
+        return tuple(_words(a) if a.size else a for a in arrays)
+    return tuple(provider.array(a) for a in arrays)
+
+
+def _words(a: Any) -> list[Any]:
+    return list(map(str, a.tolist())) if a.ndim == 1 else [_words(row) for row in a]
+
+
+def _prepare(table: Callable[[dict[str, Any]], Table], finish: Callable[[Any], Any]) -> Callable[..., Callable[..., Any]]:
+    def prepare(provider: Any, point: dict[str, Any], *arrays: Any) -> Callable[..., Any]:
+        metric = str(point.get("metric"))
+        call = table(point).get(metric)
+        if call is None:
+            raise violation(f"this baseline has no metric '{metric[:40]}'")
+        given = [i for i, a in enumerate(arrays) if isinstance(a, (str, list)) or not hasattr(a, "shape") or 0 not in a.shape]
+        count = len(given)
+        return lambda *operands: finish(call(*operands[:count]))
+
+    return prepare
+
+
+def _host(x: Any) -> Any:
+    import numpy
+
+    return numpy.asarray(x, numpy.float64)
+
+
+def _tensor(x: Any) -> Any:
+    import torch
+
+    return torch.as_tensor(x, dtype=torch.float64)
+
+
+def _compiled(x: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.asarray(x, dtype=jnp.float64)
+
+
+def oracle(point: dict[str, Any]) -> tuple[Callable[..., Any], list[tuple[float, float, str | None]]]:
+    from cases import metrics_oracle
+
+    metric = str(point.get("metric"))
+    if metric not in metrics_oracle.ORACLE:
+        raise violation(f"the oracle has no metric '{metric[:40]}'")
+    function = metrics_oracle.ORACLE[metric]
+
+    def answer(*operands: Any) -> Any:
+        return _host(function(*(x for x in operands if x.size)))
+
+    return answer, [(metrics_oracle.TOLERANCE.get(metric, 1e-12), 0.0, None)]
+
+
+CASE = Case(
+    name="metrics",
+    inputs=("a", "b", "c", "d"),
+    outputs=("result",),
+    oracle=oracle,
+    baselines={
+        "scikit-learn": Baseline("metrics", _prepare(sklearn_table, _host)),
+        "scipy": Baseline("metrics", _prepare(scipy_table, _host)),
+        "domain": Baseline("metrics", _prepare(domain_table, _host), domain_arrange),
+        "torchmetrics": Baseline("torchmetrics", _prepare(torch_table, _tensor), torch_arrange),
+        "torchmetrics-less": Baseline("torchmetrics", _prepare(torch_table, _tensor), torch_arrange),
+        "calibrax-python": Baseline("calibrax", _prepare(calibrax_table, _compiled), calibrax_arrange),
+        "calibrax-python-less": Baseline("calibrax", _prepare(calibrax_table, _compiled), calibrax_arrange),
+    },
+)
