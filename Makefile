@@ -197,7 +197,7 @@ report-nperf: ## the tool's own cost: parent per launch, page of 100,000 rows, g
 	@scripts/build.sh release -Dtests=true
 	@python3 tests/pipeline/nperf.py $(RELEASE) reports
 
-photograph: build ## the page in light and dark and at three widths, from rows of reports/, by headless Chromium: docs/images/page-*.png
+photograph: build ## nperf's page and the pages of a store in light and dark and at several widths, by headless Chromium: docs/images/*.png
 	@python3 scripts/photograph.py $(NPERF)
 
 install: build ## PREFIX=/usr/local DESTDIR=

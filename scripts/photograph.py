@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """Takes pictures of the page that nperf renders, from rows of reports/, into docs/images: page-light.png and page-dark.png, and
-page-400.png, page-1280.png and page-1920.png, the top of the page in windows of these widths.
+page-400.png, page-1280.png and page-1920.png, the top of the page in windows of these widths; and of the pages that `calibrax serve`
+shows of a store with made-up runs: store-trend.png, store-runs.png, store-compare.png (dark) and store-400.png.
 
-usage: scripts/photograph.py NPERF [ROWS.jsonl...]      default: reports/ell_row_softmax.jsonl
+usage: scripts/photograph.py NPERF [ROWS.jsonl...]      default: reports/ell_row_softmax.jsonl; calibrax is looked for beside nperf
 
 Headless Chromium draws them; pngquant reduces each to at most 256 colours and 150 kB.
 exit status: 0; 2 Chromium or pngquant is missing or failed, nperf failed, or a picture is too large
 """
+import json
 import pathlib
+import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +22,54 @@ MAX_BYTES = 150_000
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 DARK = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"]
 SHOTS = {"light": (1200, 1500, []), "dark": (1200, 1500, DARK), "400": (400, 1300, []), "1280": (1280, 900, []), "1920": (1920, 1000, [])}
+TREND = "trend?metric=time&point=matmul&scenario=train&tag=batch=32&tag=framework=jax"
+STORE_SHOTS = {"trend": (TREND, 1200, 900, []), "runs": ("", 1280, 760, []), "compare": ("compare?a=baseline:main&b=run0059", 1280, 900, DARK), "400": (TREND, 400, 1000, [])}
+
+
+def take(browser: str, folder: pathlib.Path, url: str, width: int, height: int, flags: list[str], out: pathlib.Path) -> bool:
+    """Photographs a page; whether the picture is small enough."""
+    subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
+                    f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=2000", f"--window-size={width},{height}", *flags,
+                    f"--screenshot={folder / 'full.png'}", url], check=True, timeout=120, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(["pngquant", "--force", "--output", str(out), "256", str(folder / "full.png")], check=True)
+    print(f"{out.relative_to(ROOT)}: {out.stat().st_size} bytes")
+    if out.stat().st_size > MAX_BYTES:
+        print(f"photograph: {out.name} is larger than {MAX_BYTES} bytes: photograph less", file=sys.stderr)
+    return out.stat().st_size <= MAX_BYTES
+
+
+def make_store(folder: pathlib.Path) -> None:
+    """Sixty runs of kernels; matmul of jax becomes slower, fft faster."""
+    rng = random.Random(1)
+    (folder / "runs").mkdir(parents=True)
+    (folder / "baselines").mkdir()
+    for number in range(60):
+        points = []
+        for i, name in enumerate(("matmul", "softmax", "fft", "sort")):
+            for k, framework in enumerate(("jax", "torch", "numpy")):
+                value = 1e-3 * (i + 1) * (1 + 0.3 * k) * (1.08 if (name, framework) == ("matmul", "jax") and number > 35 else 0.9 if name == "fft" and number > 45 else 1)
+                samples = sorted(value * rng.gauss(1, 0.01) for _ in range(9))
+                points.append({"name": name, "scenario": "train", "tags": {"framework": framework, "batch": "32"},
+                               "metrics": {"time": {"value": samples[4], "lower": samples[1], "upper": samples[7], "samples": samples}}})
+        run = {"id": f"run{number:04d}", "timestamp": f"2026-01-{number // 24 + 1:02d}T{number % 24:02d}:00:00+00:00", "commit": f"{rng.getrandbits(160):040x}",
+               "branch": "main" if number % 4 else "feature", "environment": {"machine": "m-abcd"}, "metadata": {},
+               "metric_defs": {"time": {"name": "time", "unit": "s", "direction": "lower", "group": "", "priority": "primary", "description": "median time of a call"}},
+               "points": points}
+        for path in [folder / "runs" / f"run{number:04d}.json"] + [folder / "baselines" / "main.json"] * (number == 30):
+            path.write_text(json.dumps(run), encoding="utf-8")
+
+
+def photograph_store(calibrax: pathlib.Path, browser: str, folder: pathlib.Path) -> bool:
+    make_store(folder / "kernels")
+    server = subprocess.Popen([str(calibrax), "serve", "--data", "kernels", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert server.stdout is not None
+        url = server.stdout.readline().strip()
+        return all([take(browser, folder, url + page, width, height, flags, ROOT / "docs" / "images" / f"store-{shot}.png")
+                    for shot, (page, width, height, flags) in STORE_SHOTS.items()])
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(20)
 
 
 def main(argv: list[str]) -> int:
@@ -33,18 +85,10 @@ def main(argv: list[str]) -> int:
         folder = pathlib.Path(name)
         subprocess.run([str(pathlib.Path(argv[1]).resolve()), "--render-from", *rows, "--site", str(folder / "site")], cwd=folder, check=True,
                        stdout=subprocess.DEVNULL)
-        for shot, (width, height, flags) in SHOTS.items():
-            out = ROOT / "docs" / "images" / f"page-{shot}.png"
-            subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
-                            f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=2000", f"--window-size={width},{height}", *flags,
-                            f"--screenshot={folder / 'full.png'}", (folder / "site" / "index.html").as_uri()],
-                           check=True, timeout=120, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            subprocess.run(["pngquant", "--force", "--output", str(out), "256", str(folder / "full.png")], check=True)
-            print(f"{out.relative_to(ROOT)}: {out.stat().st_size} bytes")
-            if out.stat().st_size > MAX_BYTES:
-                print(f"photograph: {out.name} is larger than {MAX_BYTES} bytes: photograph less", file=sys.stderr)
-                return 2
-    return 0
+        fine = all([take(browser, folder, (folder / "site" / "index.html").as_uri(), width, height, flags, ROOT / "docs" / "images" / f"page-{shot}.png")
+                    for shot, (width, height, flags) in SHOTS.items()])
+        fine = photograph_store(pathlib.Path(argv[1]).resolve().parents[1] / "calibrax" / "calibrax", browser, folder) and fine
+    return 0 if fine else 2
 
 
 if __name__ == "__main__":
