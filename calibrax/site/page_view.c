@@ -132,6 +132,13 @@ static void put_page_link(cbx__view *v, size_t page, const char *words, const ch
     cbx_text_printf(v->out, "\"%s%s>%s</a>", *rel ? " rel=" : "", rel, words);
 }
 
+size_t cbx__view_page(const cbx__view *v, size_t per_page, size_t total)
+{
+    size_t page = cbx__request_page(v->request), last = total ? (total + per_page - 1) / per_page : 1;
+
+    return page < last ? page : last;
+}
+
 void cbx__view_pager(cbx__view *v, size_t page, size_t per_page, size_t total, const char *what)
 {
     size_t pages = (total + per_page - 1) / per_page;

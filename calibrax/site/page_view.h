@@ -69,6 +69,8 @@ void cbx__view_note(cbx__view *v, const char *fmt, ...) CBX_PRINTF(2, 3);
 const char *cbx__view_href(cbx__view *v, const cbx__request *to);
 /* A link, or the words alone. */
 void cbx__view_link(cbx__view *v, const char *href, const char *words);
+/* The page of a list that was asked for, from 1; the last one where there are not so many. */
+size_t cbx__view_page(const cbx__view *v, size_t per_page, size_t total);
 /* Links to the other pages of a list.  @param page  from 1 */
 void cbx__view_pager(cbx__view *v, size_t page, size_t per_page, size_t total, const char *what);
 /* Whether pages have forms. */

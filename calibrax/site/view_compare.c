@@ -166,7 +166,7 @@ static void put_findings(cbx__view *v, const cbx_finding *const *f, size_t n, co
     static const cbx__column columns[] = { { "Point", "point", NULL },        { "Metric", "metric", NULL },
                                            { "Change", "change", "n" },       { "Outcome", "outcome", "v" },
                                            { "Reference", "reference", "n" }, { "Run", "value", "n" } };
-    size_t page = cbx__request_page(v->request), from = (page - 1) * ROWS_A_PAGE;
+    size_t page = cbx__view_page(v, ROWS_A_PAGE, n), from = (page - 1) * ROWS_A_PAGE;
 
     cbx__view_table(v, "values", "values of both runs", columns, CBX_LEN(columns));
     for (size_t i = from; i < n && i < from + ROWS_A_PAGE; i++) put_finding(v, f[i], runs);

@@ -43,7 +43,7 @@ cbx_status cbx__view_profiles(cbx__view *v, cbx_err *err)
     };
     const cbx_store_query q = { .scenario = SCENARIO, .run_text = cbx__request_param(v->request, "text") };
     static const cbx__field fields[] = { { "text", "Text", "id, commit, branch, machine", NULL, 0, false } };
-    size_t page = cbx__request_page(v->request), n, from;
+    size_t page, n, from;
     cbx_store_list list;
     cbx_status st = cbx_store_query_runs(v->store, &q, &list, err);
 
@@ -52,7 +52,7 @@ cbx_status cbx__view_profiles(cbx__view *v, cbx_err *err)
         return st;
     }
     n = list.count;
-    if (n && (page - 1) * PROFILES_A_PAGE >= n) page = (n + PROFILES_A_PAGE - 1) / PROFILES_A_PAGE;
+    page = cbx__view_page(v, PROFILES_A_PAGE, n);
     from = (page - 1) * PROFILES_A_PAGE;
     cbx__view_begin(v, "profiles", "Profiles");
     cbx__view_form(v, "Filter", fields, CBX_LEN(fields));

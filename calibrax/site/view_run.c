@@ -54,9 +54,11 @@ static void put_values(cbx__view *v, const definitions *d)
                              json[] = { { "", "point", NULL }, { "", "metric", NULL }, { "", "value", "n" },
                                         { "", "lower", "n" },  { "", "upper", "n" },   { "", "unit", NULL },
                                         { "", "samples", "n" } };
-    size_t number = cbx__request_page(v->request), first = (number - 1) * VALUES_A_PAGE, total = 0, at = 0;
+    size_t number, first, total = 0, at = 0;
 
     for (size_t i = 0; i < cbx_run_npoints(d->run); i++) total += cbx_run_point(d->run, i)->nmetrics;
+    number = cbx__view_page(v, VALUES_A_PAGE, total);
+    first = (number - 1) * VALUES_A_PAGE;
     cbx__view_section(v, "Points");
     cbx__view_table(v, "values", "values of the points", v->document ? json : page,
                     v->document ? CBX_LEN(json) : CBX_LEN(page));

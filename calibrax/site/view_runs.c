@@ -87,7 +87,7 @@ static void put_filter(cbx__view *v, const cbx_store_list *list)
         { "metric", "Metric", NULL, NULL, 0, false },
         { "tag", "Tag", "key=value", NULL, 0, true },
         { "since", "Since", "YYYY-MM-DD", NULL, 0, false },
-        { "until", "Until", "YYYY-MM-DD", NULL, 0, false },
+        { "until", "Before", "YYYY-MM-DD", NULL, 0, false },
     };
 
     if (!cbx__view_has_forms(v)) return;
@@ -143,7 +143,7 @@ static void put_runs(cbx__view *v, const cbx_store_list *list, size_t from)
 
 cbx_status cbx__view_runs(cbx__view *v, cbx_err *err)
 {
-    size_t page = cbx__request_page(v->request), n;
+    size_t page, n;
     cbx_store_query q = { 0 };
     cbx_store_list list = { 0 };
     cbx_status st = read_query(v, &q, err);
@@ -154,7 +154,7 @@ cbx_status cbx__view_runs(cbx__view *v, cbx_err *err)
         return st;
     }
     n = list.count;
-    if (n && (page - 1) * RUNS_A_PAGE >= n) page = (n + RUNS_A_PAGE - 1) / RUNS_A_PAGE;
+    page = cbx__view_page(v, RUNS_A_PAGE, n);
     cbx__view_begin(v, "", "Runs");
     put_problems(v);
     put_filter(v, &list);

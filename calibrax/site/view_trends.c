@@ -100,12 +100,12 @@ cbx_status cbx__view_trends(cbx__view *v, cbx_err *err)
                           .series_text = cbx__request_param(r, "text"),
                           .series_limit = SERIES_A_PAGE };
     listing l = { .v = v };
-    size_t page = cbx__request_page(r), n = 0;
+    size_t page, n = 0;
     cbx_status st = cbx__request_tags(r, v->arena, &q.tags, &q.ntags, err);
 
     if (!st) st = cbx_store_count_series(v->store, &q, &n, err);
     if (st) return st;
-    if (n && (page - 1) * SERIES_A_PAGE >= n) page = (n + SERIES_A_PAGE - 1) / SERIES_A_PAGE;
+    page = cbx__view_page(v, SERIES_A_PAGE, n);
     q.series_first = (page - 1) * SERIES_A_PAGE;
     cbx__view_begin(v, "trends", "Trends");
     put_filter(v);
@@ -181,7 +181,7 @@ static void put_values(cbx__view *v, const cbx_trend_series *s, const char *unit
     static const cbx__column columns[] = { { "Run", "run", NULL },       { "Time (UTC)", "timestamp", NULL },
                                            { "Value", "value", "n" },    { "Branch", "branch", NULL },
                                            { "Commit", "commit", NULL }, { "Machine", "machine", NULL } };
-    size_t page = cbx__request_page(v->request), from = (page - 1) * VALUES_A_PAGE;
+    size_t page = cbx__view_page(v, VALUES_A_PAGE, s->npoints), from = (page - 1) * VALUES_A_PAGE;
 
     cbx__view_section(v, "Values, the newest first");
     cbx__view_table(v, "values", "values", columns, CBX_LEN(columns));

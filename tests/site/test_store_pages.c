@@ -348,6 +348,36 @@ static void test_refusals_are_pages(void **state)
     leave(&p);
 }
 
+static void test_pages_of_lists(void **state)
+{
+    static const char *const targets[] = { "/?page=9999999",
+                                           "/?page=0",
+                                           "/?page=x",
+                                           "/?page=99999999999999999999",
+                                           "/trends?page=77",
+                                           "/run?id=run1&page=9",
+                                           "/trend?metric=time&point=plain&page=5",
+                                           "/compare?a=run1&b=run8&page=3",
+                                           "/profiles?page=2" };
+    place p = enter(state);
+    char id[16];
+
+    for (size_t i = 0; i < CBX_LEN(targets); i++)
+        CHECK(strstr(get(&p, targets[i], 200), "<tr><th") != NULL, targets[i]);
+    for (int i = 0; i < 50; i++) {
+        snprintf(id, sizeof id, "more%02d", i);
+        keep(p.at->ctx, p.store, id, 1700200000 + i, "x", 1);
+    }
+    CHECK(strstr(get(&p, "/", 200), "Page 1 of 2") != NULL, "the first of two");
+    CHECK(strstr(cbx_text_str(&p.reply.body), "more49") && !strstr(cbx_text_str(&p.reply.body), "run1<"), "the newest");
+    CHECK(strstr(get(&p, "/?page=2", 200), "Page 2 of 2") != NULL, "the second");
+    CHECK(strstr(cbx_text_str(&p.reply.body), "run1<") && !strstr(cbx_text_str(&p.reply.body), "more49"), "the oldest");
+    CHECK(strstr(get(&p, "/?text=run1", 200), "3 runs") != NULL, "run1, run10, run11");
+    CHECK(strstr(get(&p, "/?metric=time&tag=framework=jax&branch=x", 200), "50 runs") != NULL, "filters together");
+    CHECK(strstr(get(&p, "/?tag=framework=torch", 200), "No run matches") != NULL, "none");
+    leave(&p);
+}
+
 static void test_json_of_each_page(void **state)
 {
     static const struct {
@@ -535,6 +565,7 @@ TEST_FILE(.seconds = 600)
         IN_PLACE(test_every_link_leads_to_a_page),
         IN_PLACE(test_a_change_is_found),
         IN_PLACE(test_refusals_are_pages),
+        IN_PLACE(test_pages_of_lists),
         IN_PLACE(test_json_of_each_page),
         IN_PLACE(test_a_torn_file_costs_nothing_else),
         IN_PLACE(test_the_tag_changes_with_the_store),
