@@ -54,7 +54,7 @@ CBX_API const char *cbx_library_name(const cbx_library *lib);
     X(PAPI, "PAPI", "hardware counters of arithmetic", "libpapi7.0", "libpapi.so.7.0", "libpapi.so.7.1",               \
       "libpapi.so.7.2", "libpapi.so.6.0", "libpapi.so")                                                                \
     X(CAIRO, "cairo", "drawing plots as PDF and PNG", "libcairo2", "libcairo.so.2", "libcairo.so")                     \
-    X(CURL, "libcurl", "alerts to a webhook", "libcurl4", "libcurl.so.4", "libcurl.so")                                \
+    X(CURL, "libcurl", "alerts to a webhook, exports to MLflow", "libcurl4", "libcurl.so.4", "libcurl.so")             \
     X(MICROHTTPD, "libmicrohttpd", "pages of a store in a browser", "libmicrohttpd12", "libmicrohttpd.so.12",          \
       "libmicrohttpd.so")                                                                                              \
     X(GIT2, "libgit2", "commit and branch of a work tree", "libgit2-1.5", "libgit2.so.1.5", "libgit2.so.1.7",          \

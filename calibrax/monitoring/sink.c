@@ -1,12 +1,10 @@
 /*
- * One line out.  Webhooks go through libcurl (curl licence), loaded on first use: proxies come from
- * the environment as curl does it, redirects are not followed.  A command reads the line from a
+ * One line out.  A command reads the line from a
  * memory file, not from a pipe: a command that does not read cannot hold us up, nor raise a signal
  * here.
  */
 #include "calibrax/monitoring/sink.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,125 +12,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "calibrax/base/library.h"
+#include "calibrax/base/http.h"
 #include "calibrax/base/process.h"
 
-/* --- webhooks --- */
-
-typedef struct curl_calls {
-    CURL *(*easy_init)(void);
-    void (*easy_cleanup)(CURL *);
-    CURLcode (*easy_perform)(CURL *);
-    CURLcode (*easy_set)(CURL *, CURLoption, ...);
-    CURLcode (*easy_get)(CURL *, CURLINFO, ...);
-    const char *(*easy_words)(CURLcode);
-    struct curl_slist *(*list_append)(struct curl_slist *, const char *);
-    void (*list_free)(struct curl_slist *);
-} curl_calls;
-
-typedef struct webhook {
-    cbx_allocator al;
-    cbx_library *lib;
-    curl_calls curl;
-    CURL *handle;
-    struct curl_slist *headers;
-    char *url;
-} webhook;
-
-static cbx_status open_libcurl(cbx_ctx *ctx, webhook *w, cbx_err *err)
+static cbx_status post(cbx__http *webhook, const char *address, const char *body, size_t len, cbx_err *err)
 {
-    curl_calls *c = &w->curl;
-    const cbx_library_symbol symbols[] = {
-        { "curl_easy_init", (void **)(void *)&c->easy_init },
-        { "curl_easy_cleanup", (void **)(void *)&c->easy_cleanup },
-        { "curl_easy_perform", (void **)(void *)&c->easy_perform },
-        { "curl_easy_setopt", (void **)(void *)&c->easy_set },
-        { "curl_easy_getinfo", (void **)(void *)&c->easy_get },
-        { "curl_easy_strerror", (void **)(void *)&c->easy_words },
-        { "curl_slist_append", (void **)(void *)&c->list_append },
-        { "curl_slist_free_all", (void **)(void *)&c->list_free },
+    const cbx__http_request request = {
+        .method = "POST", .url = address, .type = "application/json", .body = body, .len = len
     };
-    return cbx_library_open_known(ctx, CBX_LIBRARY_CURL, NULL, symbols, CBX_LEN(symbols), &w->lib, err);
+    cbx__http_answer answer = { .body = NULL };
+    cbx_status st = cbx__http_send(webhook, &request, &answer, err);
+
+    if (!st && (answer.status < 200 || answer.status > 299))
+        st = cbx_fail(err, CBX_EPROTO, "the webhook '%s' answered %ld", address, answer.status);
+    return st;
 }
-
-/* The body of the answer is not used. */
-static size_t ignore(char *data, size_t size, size_t n, void *user)
-{
-    (void)data;
-    (void)user;
-    return size * n;
-}
-
-static bool set_up(webhook *w, const char *url, double timeout_s)
-{
-    const curl_calls *c = &w->curl;
-    struct curl_slist *more;
-
-    w->handle = c->easy_init();
-    w->headers = c->list_append(NULL, "Content-Type: application/json");
-    more = w->headers ? c->list_append(w->headers, "Expect:") : NULL; /* no round trip before a small body */
-    if (!w->handle || !more) return false;
-    return !c->easy_set(w->handle, CURLOPT_URL, url) && !c->easy_set(w->handle, CURLOPT_POST, 1L) &&
-           !c->easy_set(w->handle, CURLOPT_HTTPHEADER, w->headers) && !c->easy_set(w->handle, CURLOPT_NOSIGNAL, 1L) &&
-           !c->easy_set(w->handle, CURLOPT_TIMEOUT_MS, (long)(1000 * timeout_s)) &&
-           !c->easy_set(w->handle, CURLOPT_USERAGENT, "calibrax") &&
-           !c->easy_set(w->handle, CURLOPT_WRITEFUNCTION, ignore);
-}
-
-static void webhook_free(webhook *w)
-{
-    cbx_allocator al;
-
-    if (!w) return;
-    al = w->al;
-    if (w->headers) w->curl.list_free(w->headers);
-    if (w->handle) w->curl.easy_cleanup(w->handle);
-    cbx_library_close(w->lib);
-    cbx_mem_strfree(&al, w->url);
-    cbx_mem_free(&al, w, sizeof *w);
-}
-
-static cbx_status webhook_create(cbx_ctx *ctx, const char *url, double timeout_s, webhook **out, cbx_err *err)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    webhook *w;
-    cbx_status st;
-
-    if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8))
-        return cbx_fail(err, CBX_EINVAL, "'%s' is not the address of a webhook: it must begin with http:// or https://",
-                        url);
-    w = cbx_mem_zalloc(al, sizeof *w);
-    if (!w) return cbx_fail_nomem(err, "a webhook");
-    w->al = *al;
-    w->url = cbx_mem_strdup(al, url);
-    st = w->url ? open_libcurl(ctx, w, err) : cbx_fail_nomem(err, "a webhook");
-    if (!st && !set_up(w, url, timeout_s))
-        st = cbx_fail(err, CBX_ENOMEM, "libcurl cannot set up a request to '%s'", url);
-    if (st) {
-        webhook_free(w);
-        return st;
-    }
-    *out = w;
-    return CBX_OK;
-}
-
-static cbx_status webhook_post(webhook *w, const char *body, size_t len, cbx_err *err)
-{
-    CURLcode code;
-    long answer = 0;
-
-    w->curl.easy_set(w->handle, CURLOPT_POSTFIELDS, body);
-    w->curl.easy_set(w->handle, CURLOPT_POSTFIELDSIZE, (long)len);
-    code = w->curl.easy_perform(w->handle);
-    if (code == CURLE_OPERATION_TIMEDOUT)
-        return cbx_fail(err, CBX_ETIMEOUT, "the webhook '%s' did not answer in time", w->url);
-    if (code) return cbx_fail(err, CBX_EIO, "the webhook '%s' cannot be reached: %s", w->url, w->curl.easy_words(code));
-    w->curl.easy_get(w->handle, CURLINFO_RESPONSE_CODE, &answer);
-    if (answer < 200 || answer > 299) return cbx_fail(err, CBX_EPROTO, "the webhook '%s' answered %ld", w->url, answer);
-    return CBX_OK;
-}
-
-/* --- sinks --- */
 
 struct cbx_sink {
     cbx_allocator al;
@@ -141,7 +35,7 @@ struct cbx_sink {
     double timeout_s;
     int fd;
     bool torn; /* the last line was written in part: the next one starts a new line */
-    struct webhook *webhook;
+    cbx__http *webhook;
 };
 
 static cbx_status open_file(cbx_sink *s, cbx_err *err)
@@ -167,7 +61,7 @@ cbx_status cbx_sink_create(cbx_ctx *ctx, cbx_sink_kind kind, const char *target,
     *s = (cbx_sink){ *al, kind, cbx_mem_strdup(al, target), timeout_s, -1, false, NULL };
     if (!s->target) st = cbx_fail_nomem(err, "a receiver of alerts");
     if (!st && kind == CBX_SINK_FILE) st = open_file(s, err);
-    if (!st && kind == CBX_SINK_WEBHOOK) st = webhook_create(ctx, target, s->timeout_s, &s->webhook, err);
+    if (!st && kind == CBX_SINK_WEBHOOK) st = cbx__http_create(ctx, "the webhook", target, timeout_s, &s->webhook, err);
     if (st) {
         cbx_sink_free(s);
         return st;
@@ -183,7 +77,7 @@ void cbx_sink_free(cbx_sink *s)
     if (!s) return;
     al = s->al;
     if (s->fd >= 0) close(s->fd);
-    webhook_free(s->webhook);
+    cbx__http_free(s->webhook);
     if (s->target) cbx_mem_strfree(&al, s->target);
     cbx_mem_free(&al, s, sizeof *s);
 }
@@ -274,7 +168,7 @@ cbx_status cbx_sink_send(cbx_sink *s, const cbx_alert *alert, int64_t time_us, c
         switch (s->kind) {
         case CBX_SINK_FILE: st = append(s, line.data, line.len, err); break;
         case CBX_SINK_COMMAND: st = run_command(s, line.data, line.len, err); break;
-        case CBX_SINK_WEBHOOK: st = webhook_post(s->webhook, line.data, line.len, err); break;
+        case CBX_SINK_WEBHOOK: st = post(s->webhook, s->target, line.data, line.len, err); break;
         }
     }
     cbx_text_clear(&line);

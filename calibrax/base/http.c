@@ -1,0 +1,197 @@
+/*
+ * libcurl behind one file.
+ */
+#include "calibrax/base/http.h"
+
+#include <curl/curl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "calibrax/base/library.h"
+
+#define MAX_ANSWER ((size_t)64 << 20)
+
+typedef struct curl_calls {
+    CURL *(*easy_init)(void);
+    void (*easy_cleanup)(CURL *);
+    void (*easy_reset)(CURL *);
+    CURLcode (*easy_perform)(CURL *);
+    CURLcode (*easy_set)(CURL *, CURLoption, ...);
+    CURLcode (*easy_get)(CURL *, CURLINFO, ...);
+    const char *(*easy_words)(CURLcode);
+    struct curl_slist *(*list_append)(struct curl_slist *, const char *);
+    void (*list_free)(struct curl_slist *);
+} curl_calls;
+
+struct cbx__http {
+    cbx_allocator al;
+    cbx_library *lib;
+    curl_calls curl;
+    CURL *handle;
+    char *what, *shown;
+    double timeout_s;
+    cbx__http_answer *answer; /* of the request that is on its way */
+    bool too_long;
+};
+
+static cbx_status open_libcurl(cbx_ctx *ctx, cbx__http *h, cbx_err *err)
+{
+    curl_calls *c = &h->curl;
+    const cbx_library_symbol symbols[] = {
+        { "curl_easy_init", (void **)(void *)&c->easy_init },
+        { "curl_easy_cleanup", (void **)(void *)&c->easy_cleanup },
+        { "curl_easy_reset", (void **)(void *)&c->easy_reset },
+        { "curl_easy_perform", (void **)(void *)&c->easy_perform },
+        { "curl_easy_setopt", (void **)(void *)&c->easy_set },
+        { "curl_easy_getinfo", (void **)(void *)&c->easy_get },
+        { "curl_easy_strerror", (void **)(void *)&c->easy_words },
+        { "curl_slist_append", (void **)(void *)&c->list_append },
+        { "curl_slist_free_all", (void **)(void *)&c->list_free },
+    };
+    return cbx_library_open_known(ctx, CBX_LIBRARY_CURL, NULL, symbols, CBX_LEN(symbols), &h->lib, err);
+}
+
+cbx_status cbx__http_create(cbx_ctx *ctx, const char *what, const char *shown, double timeout_s, cbx__http **out,
+                            cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_status st;
+    cbx__http *h;
+
+    if (strncmp(shown, "http://", 7) && strncmp(shown, "https://", 8))
+        return cbx_fail(err, CBX_EINVAL, "'%s' is not the address of %s: it must begin with http:// or https://", shown,
+                        what);
+    h = cbx_mem_zalloc(al, sizeof *h);
+    if (!h) return cbx_fail_nomem(err, what);
+    h->al = *al;
+    h->timeout_s = timeout_s;
+    h->what = cbx_mem_strdup(al, what);
+    h->shown = cbx_mem_strdup(al, shown);
+    st = h->what && h->shown ? open_libcurl(ctx, h, err) : cbx_fail_nomem(err, what);
+    if (!st) {
+        h->handle = h->curl.easy_init();
+        if (!h->handle) st = cbx_fail(err, CBX_ENOMEM, "libcurl cannot set up a request to '%s'", shown);
+    }
+    if (st) {
+        cbx__http_free(h);
+        return st;
+    }
+    *out = h;
+    return CBX_OK;
+}
+
+void cbx__http_free(cbx__http *h)
+{
+    cbx_allocator al;
+
+    if (!h) return;
+    al = h->al;
+    if (h->handle) h->curl.easy_cleanup(h->handle);
+    cbx_library_close(h->lib);
+    if (h->what) cbx_mem_strfree(&al, h->what);
+    if (h->shown) cbx_mem_strfree(&al, h->shown);
+    cbx_mem_free(&al, h, sizeof *h);
+}
+
+/* --- a request --- */
+
+static size_t take_body(char *data, size_t size, size_t n, void *user)
+{
+    cbx__http *h = user;
+    cbx_text *body = h->answer->body;
+
+    if (!body) return size * n;
+    if (size * n > MAX_ANSWER - body->len) {
+        h->too_long = true;
+        return 0;
+    }
+    cbx_text_add(body, data, size * n);
+    return body->status ? 0 : size * n;
+}
+
+/* "Retry-After: SECONDS"; a date is not read. */
+static size_t take_header(char *data, size_t size, size_t n, void *user)
+{
+    static const char name[] = "retry-after:";
+    cbx__http *h = user;
+    char line[64];
+
+    if (size * n >= sizeof name && size * n < sizeof line && !strncasecmp(data, name, sizeof name - 1)) {
+        char *end;
+        double seconds;
+        memcpy(line, data, size * n);
+        line[size * n] = '\0';
+        seconds = strtod(line + sizeof name - 1, &end);
+        if (end != line + sizeof name - 1 && seconds >= 0 && seconds < 1e6) h->answer->retry_after_s = seconds;
+    }
+    return size * n;
+}
+
+static bool set_up(cbx__http *h, const cbx__http_request *r, struct curl_slist *headers)
+{
+    const curl_calls *c = &h->curl;
+    bool fine = !c->easy_set(h->handle, CURLOPT_URL, r->url) &&
+                !c->easy_set(h->handle, CURLOPT_CUSTOMREQUEST, r->method) &&
+                !c->easy_set(h->handle, CURLOPT_HTTPHEADER, headers) && !c->easy_set(h->handle, CURLOPT_NOSIGNAL, 1L) &&
+                !c->easy_set(h->handle, CURLOPT_TIMEOUT_MS, (long)(1000 * h->timeout_s)) &&
+                !c->easy_set(h->handle, CURLOPT_USERAGENT, "calibrax") &&
+                !c->easy_set(h->handle, CURLOPT_WRITEFUNCTION, take_body) &&
+                !c->easy_set(h->handle, CURLOPT_WRITEDATA, h) &&
+                !c->easy_set(h->handle, CURLOPT_HEADERFUNCTION, take_header) &&
+                !c->easy_set(h->handle, CURLOPT_HEADERDATA, h);
+
+    if (fine && r->type)
+        fine = !c->easy_set(h->handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->len) &&
+               !c->easy_set(h->handle, CURLOPT_POSTFIELDS, r->len ? r->body : "");
+    if (fine && r->bearer)
+        fine = !c->easy_set(h->handle, CURLOPT_HTTPAUTH, CURLAUTH_BEARER) &&
+               !c->easy_set(h->handle, CURLOPT_XOAUTH2_BEARER, r->bearer);
+    else if (fine && r->user)
+        fine = !c->easy_set(h->handle, CURLOPT_HTTPAUTH, CURLAUTH_BASIC) &&
+               !c->easy_set(h->handle, CURLOPT_USERNAME, r->user) &&
+               !c->easy_set(h->handle, CURLOPT_PASSWORD, r->password ? r->password : "");
+    return fine;
+}
+
+/* "Expect:" saves a round trip before a body. */
+static struct curl_slist *headers_of(const cbx__http *h, const cbx__http_request *r)
+{
+    struct curl_slist *list = h->curl.list_append(NULL, "Expect:"), *more;
+    char line[128];
+
+    if (!list || !r->type) return list;
+    snprintf(line, sizeof line, "Content-Type: %s", r->type);
+    more = h->curl.list_append(list, line);
+    if (!more) h->curl.list_free(list);
+    return more;
+}
+
+cbx_status cbx__http_send(cbx__http *h, const cbx__http_request *request, cbx__http_answer *answer, cbx_err *err)
+{
+    struct curl_slist *headers = headers_of(h, request);
+    CURLcode code;
+    bool ready;
+
+    answer->status = 0;
+    answer->retry_after_s = NAN;
+    if (answer->body) cbx_text_reset(answer->body);
+    h->answer = answer;
+    h->too_long = false;
+    h->curl.easy_reset(h->handle); /* options; the connection stays */
+    ready = headers && set_up(h, request, headers);
+    code = ready ? h->curl.easy_perform(h->handle) : CURLE_OUT_OF_MEMORY;
+    if (headers) h->curl.list_free(headers);
+    if (!ready) return cbx_fail(err, CBX_ENOMEM, "libcurl cannot set up a request to '%s'", h->shown);
+    if (h->too_long)
+        return cbx_fail(err, CBX_EOVERFLOW, "%s '%s' answered with more than %zu MiB", h->what, h->shown,
+                        MAX_ANSWER >> 20);
+    if (answer->body && answer->body->status) return cbx_fail_nomem(err, "an answer");
+    if (code == CURLE_OPERATION_TIMEDOUT)
+        return cbx_fail(err, CBX_ETIMEOUT, "%s '%s' did not answer in time", h->what, h->shown);
+    if (code)
+        return cbx_fail(err, CBX_EIO, "%s '%s' cannot be reached: %s", h->what, h->shown, h->curl.easy_words(code));
+    h->curl.easy_get(h->handle, CURLINFO_RESPONSE_CODE, &answer->status);
+    return CBX_OK;
+}
