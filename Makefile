@@ -95,10 +95,10 @@ long-files: ## calibrax ingest on files of LONG_MB MB (default 100) of every for
 	@scripts/build.sh release -Dtests=true
 	@CBX_LONG_MB=$${LONG_MB:-100} python3 tests/cli/test_ingest.py
 
-interop: ## stores of ours and of the Python package calibrax read each other, live (fetches it from PyPI)
-	@scripts/bootstrap.sh build
-	@scripts/build.sh release
-	@scripts/interop.sh
+interop: ## real readers and servers on what we write, and ours on what they write, as a table (fetches them; MLflow takes 850 MB): CHECKS="formats mlflow" chooses
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@scripts/interop.sh $(CHECKS)
 
 coverage-table: ## how often intervals hold the truth, COVERAGE_RUNS samples each (default 4000, one minute)
 	@scripts/bootstrap.sh test

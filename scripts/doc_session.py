@@ -51,7 +51,7 @@ class Shell:
         build = Path(os.environ.get("CALIBRAX_BUILD_ROOT", ROOT / "build/release")).resolve()
         env = {"PATH": f"{build / 'programs/calibrax'}:{build / 'programs/nperf'}:{os.environ.get('PATH', '')}", "HOME": folder, "XDG_CACHE_HOME": f"{folder}/.cache", "LC_ALL": "C",
                "TERM": "dumb", "GIT_CONFIG_NOSYSTEM": "1"}
-        env |= {k: v for k, v in os.environ.items() if k in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TMPDIR")}
+        env |= {k: v for k, v in os.environ.items() if k in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TMPDIR", "MLFLOW_TRACKING_URI")}
         self.child = subprocess.Popen(["sh"], cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def run(self, command: str) -> str:

@@ -135,6 +135,7 @@ static bool set_up(cbx__http *h, const cbx__http_request *r, struct curl_slist *
     bool fine = !c->easy_set(h->handle, CURLOPT_URL, r->url) &&
                 !c->easy_set(h->handle, CURLOPT_CUSTOMREQUEST, r->method) &&
                 !c->easy_set(h->handle, CURLOPT_HTTPHEADER, headers) && !c->easy_set(h->handle, CURLOPT_NOSIGNAL, 1L) &&
+                !c->easy_set(h->handle, CURLOPT_FRESH_CONNECT, (long)r->once) &&
                 !c->easy_set(h->handle, CURLOPT_TIMEOUT_MS, (long)(1000 * h->timeout_s)) &&
                 !c->easy_set(h->handle, CURLOPT_USERAGENT, "calibrax") &&
                 !c->easy_set(h->handle, CURLOPT_WRITEFUNCTION, take_body) &&

@@ -2,7 +2,7 @@
  * Requests to web servers: libcurl (curl licence), loaded on first use.
  *
  * Proxies come from the environment as curl reads it (http_proxy, no_proxy), redirects are not
- * followed, http and https are the only protocols.  A connection is kept for the next request.
+ * followed.  A connection is kept for the next request.
  * What is secret is in `bearer` and `password` of a request, which no message has.
  */
 #ifndef CALIBRAX_BASE_HTTP_H
@@ -19,7 +19,8 @@ typedef struct cbx__http_request {
     const char *type; /* of the body, "application/json"; NULL: no body */
     const char *body;
     size_t len;
-    const char *bearer;          /* a token; NULL: none */
+    bool once;          /* never sent twice: libcurl does so where a connection that was kept ends without an answer */
+    const char *bearer; /* a token; NULL: none */
     const char *user, *password; /* NULL: none */
 } cbx__http_request;
 

@@ -511,6 +511,7 @@ static void github_point(document *d, const cbx_point *p, cbx_direction directio
 
     for (size_t k = 0; (m = next_metric(d, p, &k));) {
         const cbx_metric_def *def = cbx_run_find_metric_def(d->run, m->name);
+        char text[2 * CBX_FORMAT_SIZE + 8];
         cbx_json *o;
         if (!def || def->direction != direction) {
             d->misfits += direction == CBX_DIRECTION_LOWER && (!def || def->direction == CBX_DIRECTION_INFO);
@@ -524,10 +525,13 @@ static void github_point(document *d, const cbx_point *p, cbx_direction directio
             char low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
             cbx_format_double(m->metric.lower, low);
             cbx_format_double(m->metric.upper, high);
-            cbx_json_set_string(o, "range", cbx_arena_printf(d->job->arena, "%s to %s", low, high));
+            snprintf(text, sizeof text, "%s to %s", low, high);
+            cbx_json_set_string(o, "range", text);
         }
-        if (m->metric.nsamples)
-            cbx_json_set_string(o, "extra", cbx_arena_printf(d->job->arena, "%zu samples", m->metric.nsamples));
+        if (m->metric.nsamples) {
+            snprintf(text, sizeof text, "%zu samples", m->metric.nsamples);
+            cbx_json_set_string(o, "extra", text);
+        }
         add_entry(d, NULL, o);
     }
 }

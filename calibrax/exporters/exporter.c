@@ -31,6 +31,7 @@ static const cbx_exporter *const exporters[] = {
     &cbx__export_node_exporter,
     &cbx__export_otlp,
     &cbx__export_site,
+    &cbx__export_mlflow,
 };
 
 const cbx_exporter *const *cbx_exporters(size_t *count)
@@ -116,7 +117,6 @@ void cbx__export_stream_pour(void *stream, cbx_text *text)
 cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err *err)
 {
     cbx_export_job *job = s->job;
-    cbx_allocator al = cbx_arena_allocator(&job->out.arena);
 
     if (!st) {
         write_text(s);
@@ -130,10 +130,7 @@ cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err 
         st = cbx_fail(err, CBX_EEXIST,
                       "'%s' exists and has different content: choose another folder, or allow it to be replaced",
                       s->path);
-    if (!st) {
-        const char *copy = cbx_arena_strdup(&job->out.arena, s->path);
-        if (!copy || !cbx_list_push(&al, &job->files, copy)) st = cbx_fail_nomem(err, "an export");
-    }
+    if (!st) st = cbx__export_add_path(job, cbx_arena_strdup(&job->out.arena, s->path), err);
     cbx_replacement_discard(s->file);
     cbx_text_clear(&s->text);
     return st;
@@ -160,6 +157,13 @@ bool cbx__export_wants(const cbx_export_job *job, const char *metric)
     for (size_t i = 0; i < o->nmetrics; i++)
         if (!strcmp(o->metrics[i], metric)) return true;
     return !o->nmetrics;
+}
+
+cbx_status cbx__export_add_path(cbx_export_job *job, const char *path, cbx_err *err)
+{
+    cbx_allocator al = cbx_arena_allocator(&job->out.arena);
+
+    return path && cbx_list_push(&al, &job->files, path) ? CBX_OK : cbx_fail_nomem(err, "an export");
 }
 
 cbx_status cbx__export_note(cbx_export_job *job, const char *text, cbx_err *err)

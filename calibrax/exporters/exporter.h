@@ -5,9 +5,9 @@
  * markdown (tables), svg, pdf and png (plots), asv (a folder for `asv publish`), and files of other
  * benchmark tools (google-benchmark, hyperfine, pytest-benchmark, pyperf, bmf,
  * github-action-benchmark, perfherder), metrics for systems that watch (openmetrics,
- * node-exporter, otlp), and the pages of a store (site).  Files carry the id of their run in their
- * name, are written atomically, and never take the place of a file that holds something else unless
- * `replace` is set.
+ * node-exporter, otlp), the pages of a store (site), and runs on an MLflow server (mlflow).  Files
+ * carry the id of their run in their name, are written atomically, and never take the place of a
+ * file that holds something else unless `replace` is set.
  */
 #ifndef CALIBRAX_EXPORTERS_EXPORTER_H
 #define CALIBRAX_EXPORTERS_EXPORTER_H
@@ -34,14 +34,18 @@ typedef struct cbx_export_opts {
     bool
         allow_machines; /* a run against a baseline of another machine, or of one that is unknown; the result names it */
     size_t limit;       /* site: pages at most; 0: 1000 */
+    const char *to;     /* mlflow: the address of the server; NULL: MLFLOW_TRACKING_URI */
+    const char *experiment; /* mlflow: NULL: MLFLOW_EXPERIMENT_NAME, else "calibrax" */
+    double timeout_s;       /* mlflow: of a request; 0: 30 */
 } cbx_export_opts;
 
-#define CBX_EXPORT_OPTS_INIT CBX_OPTS(cbx_export_opts, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define CBX_EXPORT_OPTS_INIT CBX_OPTS(cbx_export_opts, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 /** What was written. */
 typedef struct cbx_export_report {
     cbx_arena arena;
-    const char *const *files; /* paths, in the order written; those that were there, the same, included */
+    const char *const
+        *files; /* paths, or addresses on a server, in the order written; what was there, the same, included */
     size_t nfiles;
     const char *const *notes; /* a sentence each: what the format has no place for, and was left out */
     size_t nnotes;
@@ -98,7 +102,8 @@ CBX_API size_t cbx_export_nplots(void);
  * @return CBX_OK; CBX_EINVAL (no run; struct_size; no such plot); CBX_ENOENT (a metric that no
  *         point has; nothing of the kind of plot); CBX_EEXIST (a file is there and holds something
  *         else: nothing of it changed, files before it are written); CBX_EUNAVAILABLE (pdf and png
- *         without cairo); CBX_EDOM; CBX_ENOMEM; as cbx_file_write_atomic
+ *         without cairo; mlflow without libcurl); CBX_EDOM; CBX_ENOMEM; as cbx_file_write_atomic; of a
+ *         server CBX_EPERM (access refused), CBX_EIO, CBX_ETIMEOUT, CBX_EPROTO
  */
 CBX_API cbx_status cbx_export_runs(cbx_ctx *ctx, const cbx_exporter *format, const cbx_run *const *runs, size_t nruns,
                                    const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err);

@@ -49,6 +49,8 @@ void cbx__export_stream_pour(void *stream, cbx_text *text);
 /* Ends it: st is the result of the writing; a failure leaves nothing there. */
 cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err *err);
 
+/* Adds what was written to the report: a path or an address in its arena; NULL: out of memory. */
+cbx_status cbx__export_add_path(cbx_export_job *job, const char *path, cbx_err *err);
 /* Whether a metric is among those asked for. */
 bool cbx__export_wants(const cbx_export_job *job, const char *metric);
 /* A sentence about what was left out, for the report, in whose arena it is; NULL: out of memory. */
@@ -67,6 +69,7 @@ cbx_status cbx__plot_put(cbx_export_job *job, const char *prefix, const char *pa
 extern const cbx_exporter cbx__export_latex, cbx__export_html, cbx__export_csv, cbx__export_markdown, cbx__export_svg,
     cbx__export_pdf, cbx__export_png, cbx__export_asv, cbx__export_google_benchmark, cbx__export_hyperfine,
     cbx__export_pytest_benchmark, cbx__export_pyperf, cbx__export_bmf, cbx__export_github_action_benchmark,
-    cbx__export_perfherder, cbx__export_openmetrics, cbx__export_node_exporter, cbx__export_otlp, cbx__export_site;
+    cbx__export_perfherder, cbx__export_openmetrics, cbx__export_node_exporter, cbx__export_otlp, cbx__export_site,
+    cbx__export_mlflow;
 
 #endif

@@ -243,8 +243,11 @@ static void otlp_head(telemetry *t)
 
     push_attribute(list, "service.name", "calibrax");
     for (size_t i = 0; i < CBX_LEN(fact_names); i++)
-        if (fact(t->run, i))
-            push_attribute(list, cbx_arena_printf(t->job->arena, "calibrax.%s", fact_names[i]), fact(t->run, i));
+        if (fact(t->run, i)) {
+            char key[32];
+            snprintf(key, sizeof key, "calibrax.%s", fact_names[i]);
+            push_attribute(list, key, fact(t->run, i));
+        }
     cbx_json_set_string(scope, "name", "calibrax");
     cbx_json_writer_begin(&t->w, NULL, '{');
     cbx_json_writer_begin(&t->w, "resourceMetrics", '[');
@@ -344,7 +347,7 @@ static void put_family(telemetry *t, const family *f, cbx__export_stream *out)
 static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 {
     static const char *const reserved[] = { "scenario", "point", "instance", "job" };
-    telemetry t = { .job = job, .run = run };
+    telemetry t = { .job = job, .run = run, .name = "" };
     cbx_names *const names[] = { &t.metrics, &t.families, &t.labels };
     const char *id = cbx__export_safe_name(job->arena, cbx_run_id(run)), *name;
     cbx__export_stream out;

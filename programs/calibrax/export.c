@@ -11,7 +11,8 @@
 
 typedef struct export_args {
     select_args select;
-    const char *format, *out, *by, *repo, *against;
+    const char *format, *out, *by, *repo, *against, *to, *experiment;
+    double timeout_s;
     inputs_args inputs;
     opt_list metrics, plots;
     size_t limit;
@@ -41,6 +42,11 @@ static const opt_spec export_options[] = {
     { "repo", 0, OPT_STRING, offsetof(export_args, repo), "PATH", ".",
       "with asv: the repository that asv.conf.json names" },
     { "limit", 0, OPT_POSITIVE, offsetof(export_args, limit), "N", "1000", "with site: write at most N pages" },
+    { "to", 0, OPT_STRING, offsetof(export_args, to), "URL", "MLFLOW_TRACKING_URI", "with mlflow: the server" },
+    { "experiment", 0, OPT_STRING, offsetof(export_args, experiment), "NAME", "MLFLOW_EXPERIMENT_NAME, else calibrax",
+      "with mlflow: the experiment, created if missing" },
+    { "timeout", 0, OPT_ABOVE, offsetof(export_args, timeout_s), "SECONDS", "30",
+      "with mlflow: time limit of a request" },
     { "list", 0, OPT_FLAG, offsetof(export_args, list), NULL, NULL, "list the formats, and stop" },
     SELECT_JSON_ROW(export_args),
 };
@@ -182,7 +188,10 @@ static int run_export(const opt_run *run)
                                    .nplots = a->plots.count,
                                    .repo = a->repo,
                                    .allow_machines = a->allow_machines,
-                                   .limit = a->limit };
+                                   .limit = a->limit,
+                                   .to = a->to,
+                                   .experiment = a->experiment,
+                                   .timeout_s = a->timeout_s };
     const cbx_exporter *format;
 
     if (a->list) return list_formats(run);
@@ -199,6 +208,9 @@ static const opt_rule export_rules[] = {
     { "dark", OPT_NEEDS, "format=svg format=pdf format=png" },
     { "repo", OPT_NEEDS, "format=asv" },
     { "limit", OPT_NEEDS, "format=site" },
+    { "to", OPT_NEEDS, "format=mlflow" },
+    { "experiment", OPT_NEEDS, "format=mlflow" },
+    { "timeout", OPT_NEEDS, "format=mlflow" },
 };
 
 const opt_command export_command = {

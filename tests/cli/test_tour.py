@@ -4,13 +4,15 @@ import subprocess
 import sys
 
 from harness import BUILD, SOURCE, equal, has, main
+from mlflow_server import Server
 
 SESSION = os.path.join(SOURCE, "scripts/doc_session.py")
 
 
 def session(p, manual):
-    return subprocess.run([sys.executable, SESSION, manual], cwd=p.path, env=dict(p.env, CALIBRAX_BUILD_ROOT=os.path.abspath(BUILD)), text=True,
-                          capture_output=True, timeout=280)
+    with Server() as mlflow:
+        return subprocess.run([sys.executable, SESSION, manual], cwd=p.path, env=dict(p.env, CALIBRAX_BUILD_ROOT=os.path.abspath(BUILD), MLFLOW_TRACKING_URI=mlflow.url), text=True,
+                              capture_output=True, timeout=280)
 
 
 def shows_what_it_prints(manual):
@@ -21,7 +23,7 @@ def shows_what_it_prints(manual):
     return case
 
 
-MANUALS = ("tutorial/tour.md", "how-to/gate.md", "how-to/metrics.md", "how-to/monitoring.md", "how-to/web-pages.md", "reference/store.md", "reference/importers.md", "reference/exporters.md",
+MANUALS = ("tutorial/tour.md", "how-to/gate.md", "how-to/metrics.md", "how-to/monitoring.md", "how-to/web-pages.md", "reference/store.md", "reference/importers.md", "reference/exporters.md", "integrations.md",
            "explanation/changepoints.md")
 
 

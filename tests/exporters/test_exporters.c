@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/process.h"
 #include "calibrax/exporters/figure.h"
 #include "calibrax/exporters/table.h"
 #include "fail_alloc.h"
@@ -403,6 +405,76 @@ static void memory_runs_out(void **in)
     }
 }
 
+/* --- a server --- */
+
+typedef struct server_attempt {
+    char url[64];
+    unsigned number; /* each attempt finds an empty experiment */
+} server_attempt;
+
+static cbx_status try_server(cbx_ctx *ctx, void *user)
+{
+    static const char text[] =
+        "{\"id\":\"small\",\"timestamp\":\"2026-02-20T11:34:24+00:00\",\"environment\":{\"machine\":\"m\",\"a\":{\"b\":"
+        "1}},"
+        "\"metadata\":{},\"metric_defs\":{\"t\":{\"name\":\"t\",\"unit\":\"s\",\"direction\":\"lower\"},"
+        "\"u\":{\"name\":\"u\",\"unit\":\"B\",\"direction\":\"lower\"}},\"points\":["
+        "{\"name\":\"p\",\"scenario\":\"s\",\"tags\":{\"framework\":\"x\"},\"metrics\":{\"t\":{\"value\":2,\"lower\":1,"
+        "\"upper\":3,\"samples\":[1,2,3]},\"u\":{\"value\":7}}},"
+        "{\"name\":\"p\",\"scenario\":\"s\",\"tags\":{\"framework\":\"y\"},\"metrics\":{\"t\":{\"value\":3}}}]}";
+    server_attempt *a = user;
+    cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
+    cbx_export_report r;
+    cbx_json *json = NULL;
+    cbx_run *run = NULL;
+    char experiment[32];
+    cbx_status st = cbx_json_parse(text, sizeof text - 1, "the run", &json, NULL);
+    const cbx_run *list[1];
+
+    if (!st) st = cbx_run_from_json(ctx, json, "the run", &run, NULL);
+    cbx_json_unref(json);
+    list[0] = run;
+    snprintf(experiment, sizeof experiment, "attempt %u", a->number++);
+    o.to = a->url;
+    o.experiment = experiment;
+    o.allow_machines = true;
+    if (!st) st = cbx_export_runs(ctx, cbx_exporter_find("mlflow"), list, 1, &o, &r, NULL);
+    if (!st) cbx_export_report_clear(&r);
+    if (!st) st = cbx_export_analysis(ctx, cbx_exporter_find("mlflow"), run, run, &o, &r, NULL);
+    if (!st) cbx_export_report_clear(&r);
+    cbx_run_free(run);
+    return st;
+}
+
+/* At every allocation of an export to a server, which tests/cli/mlflow_server.py plays. */
+static void memory_runs_out_at_a_server(void **in)
+{
+    char script[512];
+    const char *const argv[] = { "python3", script, NULL };
+    cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
+    server_attempt a = { .number = 0 };
+    cbx_err err = CBX_ERR_INIT;
+    cbx__process p;
+    int pipe_of[2];
+    size_t n = 0;
+
+    (void)in;
+    snprintf(script, sizeof script, "%s/tests/cli/mlflow_server.py", getenv("CALIBRAX_SOURCE_ROOT"));
+    CHECK_INT(pipe(pipe_of), 0, "a pipe");
+    o.argv = argv;
+    o.output = cbx__fd_up(pipe_of[1]);
+    cbx__process_init(&p);
+    CHECK_OK(cbx__process_start(&o, &p, &err), &err, "the server");
+    close(o.output);
+    while (n < sizeof a.url - 1 && read(pipe_of[0], a.url + n, 1) == 1 && a.url[n] != '\n') n++;
+    CHECK(n > 8 && a.url[n] == '\n', "the server printed its address");
+    a.url[n] = '\0';
+    CHECK_GT(cbx_test_fail_each(try_server, &a, "mlflow"), 200, "it allocates");
+    cbx__process_kill(&p);
+    cbx__process_finish(&p);
+    close(pipe_of[0]);
+}
+
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +485,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test_setup_teardown(figures, setup, teardown),
         cmocka_unit_test_setup_teardown(lines_without_a_point, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_runs_out, setup, teardown),
+        cmocka_unit_test(memory_runs_out_at_a_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

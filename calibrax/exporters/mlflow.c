@@ -1,0 +1,647 @@
+/*
+ * Runs on an MLflow server (REST API 2.0, MLflow 2.8 or later).
+ *
+ * A run is an MLflow run, whose metrics are METRIC/SCENARIO/POINT/TAG/VALUE..., with its facts as
+ * parameters, the run file, tables, plots and the analysis as artifacts.  Below it each point is a
+ * nested run: its labels are parameters, and it has its metrics, lower/METRIC, upper/METRIC,
+ * samples/METRIC (a step a sample) and rank/METRIC.  A run against a baseline adds
+ * regression/METRIC/... to the same run: the change in percent.
+ *
+ * Nothing is there twice.  A run is found by the tag calibrax.key, a hash of its content, and a
+ * point by its number; what is complete is marked so and is left alone; what an export that ended
+ * early left incomplete is written again, and MLflow keeps a metric of the same step, time and
+ * value once.  A run is only made after a look whether an attempt whose answer was lost made it.
+ *
+ * Names of more than 250 bytes and values longer than the server accepts are cut, end in a hash, and
+ * are counted in a note; the run file has them whole.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/analysis/pareto.h"
+#include "calibrax/analysis/rank_table.h"
+#include "calibrax/analysis/regression.h"
+#include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
+#include "calibrax/base/hash.h"
+#include "calibrax/base/path.h"
+#include "calibrax/base/temporary.h"
+#include "calibrax/exporters/job.h"
+#include "calibrax/exporters/mlflow_session.h"
+
+#define FORMAT_VERSION 1 /* part of the key: another version writes runs of its own */
+
+typedef struct export
+{
+    cbx_export_job *job;
+    cbx__mlflow_session s;
+    const cbx_run *run;
+    cbx_arena *arena; /* of the run: the session's */
+    cbx__mlflow_remote top;
+}
+export;
+
+/* --- the run itself --- */
+
+/* Members of an object as parameters "environment/NAME/NAME"; lists as JSON. */
+static cbx_status log_facts(export *e, const char *prefix, const cbx_json *object, cbx_err *err)
+{
+    cbx_allocator al = cbx_arena_allocator(e->arena);
+    cbx_status st = CBX_OK;
+    const char *key;
+    cbx_json *value;
+
+    for (size_t i = 0; !st && cbx_json_member(object, i, &key, &value); i++) {
+        const char *name = cbx__mlflow_name(&e->s, prefix, key, NULL);
+        cbx_text text;
+        if (!name) return cbx_fail_nomem(err, "an export");
+        if (cbx_json_typeof(value) == CBX_JSON_OBJECT) {
+            st = log_facts(e, name, value, err);
+            continue;
+        }
+        cbx_text_init(&text, &al);
+        if (!cbx_json_string_value(value)) cbx_json_write(value, CBX_JSON_COMPACT, &text);
+        st = cbx_text_check(&text, err);
+        if (!st)
+            st = cbx__mlflow_log_param(
+                &e->s, name, value && cbx_json_string_value(value) ? cbx_json_string_value(value) : cbx_text_str(&text),
+                err);
+    }
+    return st;
+}
+
+static cbx_status log_run(export *e, cbx_err *err)
+{
+    const cbx_run *run = e->run;
+    const char *points = cbx_arena_printf(e->arena, "%zu", cbx_run_npoints(run));
+    const struct {
+        bool tag;
+        const char *name, *value;
+    } facts[] = {
+        { false, "run_id", cbx_run_id(run) },
+        { false, "points", points },
+        { false, "commit", cbx_run_commit(run) },
+        { false, "branch", cbx_run_branch(run) },
+        { true, "mlflow.source.name", "calibrax" },
+        { true, "mlflow.source.git.commit", cbx_run_commit(run) },
+        { true, "mlflow.source.git.branch", cbx_run_branch(run) },
+    };
+    cbx_status st = points ? CBX_OK : cbx_fail_nomem(err, "an export");
+
+    cbx__mlflow_log_begin(&e->s, e->top.id);
+    for (size_t i = 0; !st && i < CBX_LEN(facts); i++)
+        if (facts[i].value)
+            st = (facts[i].tag ? cbx__mlflow_log_tag : cbx__mlflow_log_param)(&e->s, facts[i].name, facts[i].value,
+                                                                              err);
+    if (!st) st = log_facts(e, "environment", cbx_run_environment(run), err);
+    for (size_t i = 0; !st && i < cbx_run_nmetric_defs(run); i++) {
+        const cbx_metric_def *d = cbx_run_metric_def(run, i);
+        if (!cbx__export_wants(e->job, d->name)) continue;
+        st = cbx__mlflow_log_tag(&e->s, cbx__mlflow_name(&e->s, "calibrax.unit", d->name, NULL), d->unit, err);
+        if (!st)
+            st = cbx__mlflow_log_tag(&e->s, cbx__mlflow_name(&e->s, "calibrax.direction", d->name, NULL),
+                                     cbx_direction_name(d->direction), err);
+    }
+    for (size_t i = 0; !st && i < cbx_run_npoints(run); i++) {
+        const cbx_point *p = cbx_run_point(run, i);
+        for (size_t k = 0; !st && k < p->nmetrics; k++)
+            if (cbx__export_wants(e->job, p->metrics[k].name))
+                st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, NULL, p->metrics[k].name, p),
+                                            p->metrics[k].metric.value, 0, err);
+    }
+    return cbx__mlflow_log_end(&e->s, st, err);
+}
+
+/* --- the analysis --- */
+
+typedef struct analysis {
+    cbx_json *document; /* the artifact analysis/analysis.json */
+    size_t *first;      /* of each point, in ranks */
+    size_t *ranks;      /* of each metric of each point; 0: none */
+    bool *compared, *on_front;
+    const char *front; /* "latency, memory"; NULL: no two metrics have a direction */
+} analysis;
+
+/* Where a metric of the run is among the ranks. */
+static size_t *rank_of(const export *e, const analysis *a, const cbx_metric *m)
+{
+    for (size_t i = 0; i < cbx_run_npoints(e->run); i++) {
+        const cbx_point *p = cbx_run_point(e->run, i);
+        const cbx_named_metric *named = (const cbx_named_metric *)((const char *)m -
+                                                                   offsetof(cbx_named_metric, metric));
+        if (p->nmetrics && (uintptr_t)named >= (uintptr_t)p->metrics &&
+            (uintptr_t)named < (uintptr_t)(p->metrics + p->nmetrics))
+            return &a->ranks[a->first[i] + (size_t)(named - p->metrics)];
+    }
+    return NULL;
+}
+
+static cbx_status read_ranks(export *e, analysis *a, cbx_rank_table *t, cbx_err *err)
+{
+    cbx_json *rows = cbx_json_set_array(a->document, "ranking");
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; !st && i < cbx_rank_table_nrows(t); i++) {
+        const cbx_rank_row row = cbx_rank_table_row(t, i);
+        cbx_rank_cell *cells = cbx_arena_calloc(e->arena, row.ncells + 1, sizeof *cells);
+        cbx_json *o = cbx_json_push_object(rows), *list;
+        if (!cells) return cbx_fail_nomem(err, "an export");
+        st = cbx_rank_table_cells(t, i, cells, err);
+        cbx_json_set_string(o, "key", row.key);
+        cbx_json_set_string(o, "metric", row.metric);
+        list = cbx_json_set_array(o, "entries");
+        for (size_t k = 0; !st && k < row.ncells; k++) {
+            cbx_json *entry = cbx_json_push_object(list);
+            size_t *rank = cells[k].rank ? rank_of(e, a, cells[k].metric) : NULL;
+            if (rank) *rank = cells[k].rank;
+            cbx_json_set_string(entry, "competitor", cbx_rank_table_competitor(t, cells[k].competitor));
+            cbx_json_set_double(entry, "value", cells[k].value);
+            cbx_json_set_int(entry, "rank", (int64_t)cells[k].rank);
+            cbx_json_set_double(entry, "delta", cells[k].delta);
+        }
+    }
+    return st;
+}
+
+/* Who is best in what, where points differ in the tag that is compared.  A run that has no such
+ * comparison has no ranking. */
+static cbx_status rank_points(export *e, analysis *a, cbx_err *err)
+{
+    const cbx_rank_table_opts o = { .struct_size = sizeof o,
+                                    .group_tag = e->job->opts.group_by,
+                                    .metrics = e->job->opts.nmetrics ? e->job->opts.metrics : NULL,
+                                    .nmetrics = e->job->opts.nmetrics,
+                                    .runs_stay = true };
+    cbx_rank_table *t = NULL;
+    cbx_status st = cbx_rank_table_create(e->job->ctx, &o, &t, err);
+
+    if (!st) {
+        cbx_err none;
+        cbx_status shown = cbx_rank_table_add(t, e->run, NULL, &none);
+        if (!shown) shown = cbx_rank_table_close(t, &none);
+        if (shown == CBX_ENOMEM) st = cbx_fail_nomem(err, "an export");
+        if (!shown) st = read_ranks(e, a, t, err);
+    }
+    cbx_rank_table_free(t);
+    return st;
+}
+
+/* The points that no other beats in both of the first two metrics with a direction. */
+static cbx_status find_front(export *e, analysis *a, cbx_err *err)
+{
+    const cbx_metric_def *defs[2] = { NULL };
+    size_t n = cbx_run_npoints(e->run), found = 0;
+    double *x = cbx_arena_calloc(e->arena, 2 * n + 1, sizeof *x);
+    cbx_json *o, *list;
+    cbx_status st;
+
+    if (!x) return cbx_fail_nomem(err, "an export");
+    for (size_t i = 0; found < 2 && i < cbx_run_nmetric_defs(e->run); i++) {
+        const cbx_metric_def *d = cbx_run_metric_def(e->run, i);
+        if (d->direction != CBX_DIRECTION_INFO && cbx__export_wants(e->job, d->name)) defs[found++] = d;
+    }
+    if (found < 2 || !n) return CBX_OK;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < 2; k++) {
+            const cbx_metric *m = cbx_point_metric(cbx_run_point(e->run, i), defs[k]->name);
+            x[2 * i + k] = m ? m->value : NAN;
+            a->compared[i] = k && !isnan(x[2 * i]) && !isnan(x[2 * i + 1]);
+        }
+    st = cbx_pareto_front(e->job->ctx, x, n, 2, (const cbx_direction[]){ defs[0]->direction, defs[1]->direction },
+                          a->on_front, NULL, NULL, err);
+    a->front = cbx_arena_printf(e->arena, "%s, %s", defs[0]->name, defs[1]->name);
+    if (!st && !a->front) st = cbx_fail_nomem(err, "an export");
+    o = cbx_json_set_object(a->document, "pareto");
+    list = cbx_json_set_array(o, "metrics");
+    for (size_t k = 0; k < 2; k++) cbx_json_push_string(list, defs[k]->name);
+    list = cbx_json_set_array(o, "front");
+    for (size_t i = 0; i < n; i++)
+        if (a->on_front[i]) cbx_json_push_int(list, (int64_t)i);
+    return st;
+}
+
+static cbx_status analyse(export *e, analysis *a, cbx_err *err)
+{
+    size_t n = cbx_run_npoints(e->run), total = 0;
+    cbx_status st;
+
+    a->document = cbx_json_new_object();
+    a->first = cbx_arena_calloc(e->arena, n + 1, sizeof *a->first);
+    for (size_t i = 0; a->first && i < n; i++) {
+        a->first[i] = total;
+        total += cbx_run_point(e->run, i)->nmetrics;
+    }
+    a->ranks = cbx_arena_calloc(e->arena, total + 1, sizeof *a->ranks);
+    a->compared = cbx_arena_calloc(e->arena, n + 1, sizeof *a->compared);
+    a->on_front = cbx_arena_calloc(e->arena, n + 1, sizeof *a->on_front);
+    if (!a->first || !a->ranks || !a->compared || !a->on_front) return cbx_fail_nomem(err, "an export");
+    st = rank_points(e, a, err);
+    return st ? st : find_front(e, a, err);
+}
+
+/* --- points --- */
+
+static cbx_status log_point(export *e, const analysis *a, const char *id, size_t number, cbx_err *err)
+{
+    const cbx_point *p = cbx_run_point(e->run, number);
+    const char *samples;
+    cbx_status st;
+
+    cbx__mlflow_log_begin(&e->s, id);
+    st = cbx__mlflow_log_param(&e->s, "scenario", p->scenario, err);
+    if (!st) st = cbx__mlflow_log_param(&e->s, "point", p->name, err);
+    for (size_t i = 0; !st && i < p->ntags; i++)
+        st = cbx__mlflow_log_param(&e->s, cbx__mlflow_name(&e->s, "tag", p->tags[i].key, NULL), p->tags[i].value, err);
+    if (!st && a->compared[number])
+        st = cbx__mlflow_log_tag(&e->s, "calibrax.pareto", a->on_front[number] ? "front" : "dominated", err);
+    for (size_t k = 0; !st && k < p->nmetrics; k++) {
+        const char *name = p->metrics[k].name;
+        const cbx_metric *m = &p->metrics[k].metric;
+        size_t rank = a->ranks[a->first[number] + k];
+        if (!cbx__export_wants(e->job, name)) continue;
+        st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, NULL, name, NULL), m->value, 0, err);
+        if (!st && !isnan(m->lower))
+            st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, "lower", name, NULL), m->lower, 0, err);
+        if (!st && !isnan(m->upper))
+            st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, "upper", name, NULL), m->upper, 0, err);
+        if (!st && rank)
+            st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, "rank", name, NULL), (double)rank, 0, err);
+        samples = m->nsamples ? cbx__mlflow_name(&e->s, "samples", name, NULL) : NULL;
+        for (size_t i = 0; !st && i < m->nsamples; i++)
+            st = cbx__mlflow_log_metric(&e->s, samples, m->samples[i], i, err);
+    }
+    st = cbx__mlflow_log_end(&e->s, st, err);
+    return st ? st : cbx__mlflow_finish(&e->s, id, err);
+}
+
+/* What is on the server already, by the number of the point. */
+static cbx_status find_points(export *e, cbx__mlflow_remote *out, size_t n, cbx_err *err)
+{
+    const char *filter = cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s'", e->top.id), *token = NULL;
+    size_t pages = 0;
+    cbx_status st = CBX_OK;
+
+    do {
+        cbx_json *answer, *runs;
+        if (pages++ > n + 1000)
+            return cbx_fail(err, CBX_EPROTO, "'%s' does not answer as an MLflow server does: its pages do not end",
+                            cbx__mlflow_address(e->s.server));
+        st = cbx__mlflow_search(&e->s, filter, &token, &answer, err);
+        if (st) return st;
+        runs = cbx_json_get(answer, "runs");
+        for (size_t i = 0; !st && i < cbx_json_length(runs); i++) {
+            const char *number = cbx__mlflow_tag_of(cbx_json_at(runs, i), "calibrax.point");
+            char *end;
+            unsigned long long at = number ? strtoull(number, &end, 10) : n;
+            if (at < n && !*end && !out[at].id) st = cbx__mlflow_take(&e->s, cbx_json_at(runs, i), &out[at], err);
+        }
+        cbx_json_unref(answer);
+    } while (!st && token);
+    return st;
+}
+
+static cbx_status put_points(export *e, const analysis *a, cbx_err *err)
+{
+    size_t n = cbx_run_npoints(e->run);
+    cbx__mlflow_remote *there = cbx_arena_calloc(e->arena, n + 1, sizeof *there);
+    cbx_status st = there ? find_points(e, there, n, err) : cbx_fail_nomem(err, "an export");
+
+    for (size_t i = 0; !st && i < n; i++) {
+        const cbx_point *p = cbx_run_point(e->run, i);
+        const char *number, *label, *filter;
+        cbx_json *tags;
+        if (there[i].finished) continue;
+        number = cbx_arena_printf(e->arena, "%zu", i);
+        label = cbx_arena_printf(e->arena, "%s%s%s", p->scenario, *p->scenario ? "/" : "", p->name);
+        for (size_t k = 0; label && k < p->ntags; k++)
+            label = cbx_arena_printf(e->arena, "%s %s=%s", label, p->tags[k].key, p->tags[k].value);
+        label = label ? cbx__mlflow_fit(&e->s, label, CBX__MLFLOW_NAME_MAX) : NULL;
+        filter = cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s' and tags.`calibrax.point` = '%zu'",
+                                  e->top.id, i);
+        if (!number || !label || !filter) return cbx_fail_nomem(err, "an export");
+        if (!there[i].id) {
+            tags = cbx_json_new_array();
+            cbx__mlflow_push_tag(tags, "mlflow.parentRunId", e->top.id);
+            cbx__mlflow_push_tag(tags, "calibrax.point", number);
+            st = cbx__mlflow_make(&e->s, label, tags, filter, &there[i], err);
+        }
+        if (!st) st = log_point(e, a, there[i].id, i, err);
+    }
+    return st;
+}
+
+/* --- artifacts --- */
+
+/* The path of the run's artifacts in the server's own store; NULL: they are elsewhere. */
+static const char *artifact_path(const export *e)
+{
+    static const char scheme[] = "mlflow-artifacts:";
+    const char *s = e->top.artifacts;
+
+    if (strncmp(s, scheme, sizeof scheme - 1) != 0) return NULL;
+    s += sizeof scheme - 1;
+    if (!strncmp(s, "//", 2)) s += 2 + strcspn(s + 2, "/");
+    return s + strspn(s, "/");
+}
+
+static cbx_status put_bytes(export *e, const char *folder, const char *name, const char *bytes, size_t len,
+                            cbx_err *err)
+{
+    cbx_allocator al = cbx_arena_allocator(e->arena);
+    cbx_text path;
+
+    cbx_text_init(&path, &al);
+    cbx_text_printf(&path, "%s/%s/", artifact_path(e), folder);
+    for (; *name; name++) {
+        bool plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
+                     (*name >= '0' && *name <= '9') || strchr("._-", *name);
+        cbx_text_printf(&path, plain ? "%c" : "%%%02X", (unsigned)(unsigned char)*name);
+    }
+    return cbx_text_check(&path, err) ? CBX_ENOMEM : cbx__mlflow_put(e->s.server, cbx_text_str(&path), bytes, len, err);
+}
+
+static cbx_status put_file(export *e, const char *folder, const char *path, cbx_err *err)
+{
+    char *bytes;
+    size_t len;
+    cbx_status st = cbx_file_read(e->job->ctx, path, 0, &bytes, &len, err);
+
+    if (st) return st;
+    st = put_bytes(e, folder, cbx_path_base(path), bytes, len, err);
+    cbx_mem_free(cbx_ctx_allocator(e->job->ctx), bytes, len + 1);
+    return st;
+}
+
+static cbx_status put_json(export *e, const char *folder, const char *name, const cbx_json *v, cbx_err *err)
+{
+    cbx_status st;
+    cbx_text text;
+
+    cbx_text_init(&text, cbx_ctx_allocator(e->job->ctx));
+    cbx_json_write(v, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING, &text);
+    st = cbx_text_check(&text, err);
+    if (!st) st = put_bytes(e, folder, name, cbx_text_str(&text), text.len, err);
+    cbx_text_clear(&text);
+    return st;
+}
+
+/* Files of another exporter, made in a temporary folder; a format that has nothing to show of the
+ * run has none.  @param baseline  NULL: the run alone */
+static cbx_status put_exported(export *e, const char *format, const char *folder, const cbx_run *baseline,
+                               const char *temporary, cbx_err *err)
+{
+    const cbx_exporter *exporter = cbx_exporter_find(format);
+    cbx_export_opts opts = e->job->opts;
+    cbx_export_report report;
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st;
+
+    opts.folder = temporary;
+    opts.plots = NULL;
+    opts.nplots = 0;
+    opts.to = NULL;
+    st = baseline ? cbx_export_analysis(e->job->ctx, exporter, e->run, baseline, &opts, &report, &why)
+                  : cbx_export_runs(e->job->ctx, exporter, &e->run, 1, &opts, &report, &why);
+    if (st == CBX_ENOENT || st == CBX_EINVAL) return CBX_OK;
+    if (st) return cbx_fail(err, st, "%s", why.message);
+    for (size_t i = 0; !st && i < report.nfiles; i++) st = put_file(e, folder, report.files[i], err);
+    cbx_export_report_clear(&report);
+    return st;
+}
+
+static cbx_status put_artifacts(export *e, const analysis *a, cbx_err *err)
+{
+    static const char *const formats[][2] = {
+        { "html", "tables" }, { "csv", "tables" }, { "markdown", "tables" }, { "svg", "plots" }
+    };
+    char temporary[CBX__TEMPORARY_SIZE];
+    const char *path;
+    cbx_status st;
+
+    if (!artifact_path(e))
+        return cbx__export_note(e->job,
+                                cbx_arena_printf(&e->job->out.arena,
+                                                 "run '%s': its files are left out: the server keeps artifacts "
+                                                 "elsewhere ('%s'); start it with --serve-artifacts",
+                                                 cbx_run_id(e->run), e->top.artifacts),
+                                err);
+    st = cbx__temporary_make("export", temporary, err);
+    path = st ? NULL : cbx_arena_printf(e->arena, "%s/run.json", temporary);
+    if (!st && !path) st = cbx_fail_nomem(err, "an export");
+    if (!st) st = cbx_run_write(e->job->ctx, e->run, path, err);
+    if (!st) st = put_file(e, "run", path, err);
+    if (!st) st = put_json(e, "analysis", "analysis.json", a->document, err);
+    for (size_t i = 0; !st && i < CBX_LEN(formats); i++)
+        st = put_exported(e, formats[i][0], formats[i][1], NULL, temporary, err);
+    cbx__temporary_remove(temporary);
+    return st;
+}
+
+/* --- a run --- */
+
+/* The hash of what is written of a run: its content, the choice of metrics, and how it is written. */
+static const char *key_of(export *e, cbx_err *err)
+{
+    cbx_allocator al = cbx_arena_allocator(e->arena);
+    char hash[CBX_HASH_SIZE], *key;
+    cbx_text text;
+
+    if (cbx_run_hash(e->run, hash, err)) return NULL;
+    cbx_text_init(&text, &al);
+    cbx_text_printf(&text, "%d\n%s\n%s", FORMAT_VERSION, hash, e->job->opts.group_by);
+    for (size_t i = 0; i < e->job->opts.nmetrics; i++) cbx_text_printf(&text, "\n%s", e->job->opts.metrics[i]);
+    cbx_hash_bytes(cbx_text_str(&text), text.len, hash);
+    key = text.status ? NULL : cbx_arena_strdup(e->arena, hash);
+    if (!key) cbx_fail_nomem(err, "an export");
+    return key;
+}
+
+/* The run on the server, made if it is missing. */
+static cbx_status open_run(export *e, cbx_err *err)
+{
+    const char *key = key_of(e, err), *filter;
+    bool found = false;
+    cbx_json *tags;
+    cbx_status st;
+
+    filter = key ? cbx_arena_printf(e->arena, "tags.`calibrax.key` = '%s'", key) : NULL;
+    if (!filter) return cbx_fail_nomem(err, "an export");
+    st = cbx__mlflow_find(&e->s, filter, &e->top, &found, err);
+    if (st || found) return st;
+    tags = cbx_json_new_array();
+    cbx__mlflow_push_tag(tags, "calibrax.key", key);
+    cbx__mlflow_push_tag(tags, "calibrax.run", cbx_run_id(e->run));
+    return cbx__mlflow_make(&e->s, cbx_run_id(e->run), tags, filter, &e->top, err);
+}
+
+static cbx_status note_counts(export *e, cbx_err *err)
+{
+    const struct {
+        size_t n;
+        const char *words;
+    } notes[] = { { e->s.shortened,
+                    "names or values are longer than MLflow allows and were cut; its file has them whole" },
+                  { e->s.infinite, "infinite values are the largest finite number on the server" } };
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; !st && i < CBX_LEN(notes); i++)
+        if (notes[i].n)
+            st = cbx__export_note(e->job,
+                                  cbx_arena_printf(&e->job->out.arena, "run '%s': %zu %s", cbx_run_id(e->run),
+                                                   notes[i].n, notes[i].words),
+                                  err);
+    return st;
+}
+
+/* All of a run; what is complete is left alone. */
+static cbx_status put_run(export *e, cbx_err *err)
+{
+    analysis a = { NULL };
+    cbx_status st = open_run(e, err);
+
+    if (!st && !e->top.complete) {
+        st = analyse(e, &a, err);
+        if (!st) st = log_run(e, err);
+        if (!st) st = put_points(e, &a, err);
+        if (!st) st = put_artifacts(e, &a, err);
+        if (!st) st = note_counts(e, err);
+        if (!st) st = cbx__mlflow_finish(&e->s, e->top.id, err);
+        if (!st) {
+            cbx__mlflow_log_begin(&e->s, e->top.id);
+            if (a.front) st = cbx__mlflow_log_tag(&e->s, "calibrax.pareto", a.front, err);
+            if (!st) st = cbx__mlflow_log_tag(&e->s, "calibrax.complete", "1", err);
+            st = cbx__mlflow_log_end(&e->s, st, err);
+        }
+        cbx_json_unref(a.document);
+    }
+    return st ? st
+              : cbx__export_add_path(e->job,
+                                     cbx_arena_printf(&e->job->out.arena, "%s/#/experiments/%s/runs/%s",
+                                                      cbx__mlflow_address(e->s.server), e->s.experiment, e->top.id),
+                                     err);
+}
+
+/* --- a run against a baseline --- */
+
+static cbx_status log_findings(export *e, const cbx_regression *r, cbx_json *document, cbx_err *err)
+{
+    cbx_json *list = cbx_json_set_array(document, "findings");
+    size_t regressed = 0;
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; !st && i < cbx_regression_nfindings(r); i++) {
+        const cbx_finding *f = cbx_regression_finding(r, i);
+        cbx_json *o;
+        if (!cbx__export_wants(e->job, f->metric)) continue;
+        o = cbx_json_push_object(list);
+        regressed += f->outcome == CBX_OUTCOME_REGRESSED;
+        cbx_json_set_string(o, "key", f->key);
+        cbx_json_set_string(o, "outcome", cbx_outcome_name(f->outcome));
+        cbx_json_set_double(o, "baseline", f->baseline);
+        cbx_json_set_double(o, "current", f->current);
+        cbx_json_set_double(o, "change_percent", 100 * f->change);
+        if (f->sentence) cbx_json_set_string(o, "sentence", f->sentence);
+        if (isfinite(f->change))
+            st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, "regression", f->key, NULL), 100 * f->change, 0,
+                                        err);
+    }
+    return st ? st : cbx__mlflow_log_metric(&e->s, "regression_count", (double)regressed, 0, err);
+}
+
+static cbx_status put_findings(export *e, const cbx_run *baseline, const cbx_regression *r, cbx_err *err)
+{
+    const char *safe = cbx__export_safe_name(e->arena, cbx_run_id(baseline));
+    cbx_json *document = cbx_json_new_object();
+    char temporary[CBX__TEMPORARY_SIZE], name[160]; /* a safe name has at most 128 characters */
+    cbx_gate gate;
+    cbx_status st;
+
+    cbx_regression_gate(r, NULL, &gate);
+    cbx_json_set_string(document, "baseline", cbx_run_id(baseline));
+    cbx_json_set_string(document, "gate", gate.sentence);
+    cbx_json_set_int(document, "exit_code", gate.exit_code);
+    cbx__mlflow_log_begin(&e->s, e->top.id);
+    st = safe ? log_findings(e, r, document, err) : cbx_fail_nomem(err, "an export");
+    if (!st) st = cbx__mlflow_log_tag(&e->s, "calibrax.baseline", cbx_run_id(baseline), err);
+    if (!st) st = cbx__mlflow_log_tag(&e->s, "calibrax.gate", gate.sentence, err);
+    st = cbx__mlflow_log_end(&e->s, st, err);
+    if (!st && artifact_path(e)) {
+        snprintf(name, sizeof name, "against-%s.json", safe);
+        st = put_json(e, "analysis", name, document, err);
+        if (!st) st = cbx__temporary_make("export", temporary, err);
+        if (!st) {
+            st = put_exported(e, "html", "analysis", baseline, temporary, err);
+            cbx__temporary_remove(temporary);
+        }
+    }
+    cbx_json_unref(document);
+    return st;
+}
+
+/* --- the exporter --- */
+
+static cbx_status open_server(export *e, cbx_export_job *job, cbx_err *err)
+{
+    const char *uri = job->opts.to ? job->opts.to : getenv("MLFLOW_TRACKING_URI");
+    const char *experiment = job->opts.experiment ? job->opts.experiment : getenv("MLFLOW_EXPERIMENT_NAME");
+    cbx_status st;
+
+    *e = (export){ .job = job };
+    e->arena = &e->s.arena;
+    if (!uri || !*uri)
+        return cbx_fail(err, CBX_EINVAL, "an export to MLflow needs the address of a server: set MLFLOW_TRACKING_URI");
+    st = cbx__mlflow_open(job->ctx, uri, job->opts.timeout_s > 0 ? job->opts.timeout_s : 30, &e->s.server, err);
+    return st ? st
+              : cbx__mlflow_open_experiment(&e->s, experiment && *experiment ? experiment : "calibrax", &job->out.arena,
+                                            err);
+}
+
+static cbx_status mlflow_runs(cbx_export_job *job, const cbx_export_source *runs, cbx_err *err)
+{
+    export e;
+    cbx_status st = open_server(&e, job, err);
+
+    for (size_t i = 0; !st && i < runs->count; i++) {
+        cbx_run *run = NULL;
+        st = runs->load(runs->user, i, &run, err);
+        if (st) break;
+        e.run = e.s.run = run;
+        e.top = (cbx__mlflow_remote){ NULL };
+        e.s.shortened = e.s.infinite = 0;
+        cbx_arena_init(e.arena, cbx_ctx_allocator(job->ctx));
+        st = put_run(&e, err);
+        cbx_arena_clear(e.arena);
+        cbx_run_free(run);
+    }
+    cbx__mlflow_close(e.s.server);
+    return st;
+}
+
+static cbx_status mlflow_analysis(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
+{
+    cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
+    cbx_regression *r = NULL;
+    export e;
+    cbx_status st = open_server(&e, job, err);
+
+    opts.allow_machines = true; /* refused before this is called, unless allowed */
+    e.run = e.s.run = run;
+    cbx_arena_init(e.arena, cbx_ctx_allocator(job->ctx));
+    if (!st) st = cbx_regression_create(job->ctx, run, baseline, &opts, &r, err);
+    if (!st) st = put_run(&e, err);
+    if (!st) st = put_findings(&e, baseline, r, err);
+    cbx_regression_free(r);
+    cbx_arena_clear(e.arena);
+    cbx__mlflow_close(e.s.server);
+    return st;
+}
+
+const cbx_exporter cbx__export_mlflow = { sizeof(cbx_exporter),
+                                          CBX_EXPORTER_ABI,
+                                          "mlflow",
+                                          "runs on an MLflow server, with nested runs, artifacts and analysis",
+                                          NULL,
+                                          mlflow_analysis,
+                                          mlflow_runs };
