@@ -45,12 +45,14 @@ static PyObject *do_export(cx_call *c)
     cbx_status status;
     size_t n;
 
-    if (!format || !(runs = cx_runs_arg(c, "runs", &n)) || !CX_GET(c, metrics, plots, o.group_by, o.repo)) return NULL;
+    if (!format || !(runs = cx_runs_arg(c, "runs", &n)) ||
+        !CX_GET(c, metrics, plots, o.group_by, o.repo, o.to, o.experiment))
+        return NULL;
     o.metrics = metrics.list;
     o.nmetrics = metrics.n;
     o.plots = plots.list;
     o.nplots = plots.n;
-    if (!cx_begin(c)) return NULL;
+    if (!cx_begin_long(c)) return NULL;
     status = cbx_export_runs(c->ctx, format, runs, n, &o, &report, &c->err);
     return files_object(c, status, &report);
 }
@@ -96,8 +98,8 @@ static PyObject *do_values(cx_call *c)
 
 /* clang-format off */
 #define EXPORTERS(X) \
-    X(runs, "runs: Run | Sequence[Run], format: str, folder: Path, /, metrics: str | Sequence[str] | None = None, plots: str | Sequence[str] | None = None, *, group_by: str = 'framework', dark: bool = False, replace: bool = False, repo: str | None = None", "tuple[str, ...]", do_export, 0, "Writes one or several runs in a format: 'latex', 'html', 'csv', 'markdown', 'svg', 'pdf', 'png', 'asv' or another name that `calibrax export --list` shows; plots: kinds of plots. Returns the paths, and warns of what a format has no place for.\n\n>>> r = cx.Run([cx.Point('p', '', {}, {'t': 1.0})], id='a', detect=False)\n>>> [os.path.basename(f) for f in exporters.runs(r, 'csv', folder)] != []\nTrue") \
+    X(runs, "runs: Run | Sequence[Run], format: str, folder: Path, /, metrics: str | Sequence[str] | None = None, plots: str | Sequence[str] | None = None, *, group_by: str = 'framework', dark: bool = False, replace: bool = False, repo: str | None = None, to: str | None = None, experiment: str | None = None", "tuple[str, ...]", do_export, 0, "Writes one or several runs in a format: 'latex', 'html', 'csv', 'markdown', 'svg', 'pdf', 'png', 'asv' or another name that `calibrax export --list` shows; plots: kinds of plots; to: the address of the server for 'mlflow'. Returns the paths or addresses, and warns of what a format has no place for.\n\n>>> r = cx.Run([cx.Point('p', '', {}, {'t': 1.0})], id='a', detect=False)\n>>> [os.path.basename(f) for f in exporters.runs(r, 'csv', folder)] != []\nTrue") \
     X(convergence, "values: Samples, name: str, folder: Path, /, format: 'svg' | 'pdf' | 'png' = 'svg', *, title: str | None = None, label: str | None = None, dark: bool = False, replace: bool = False, tolerances: Samples | None = None", "tuple[str, ...]", do_convergence, 0, "Plots a series, with tolerances as horizontal lines: convergence-NAME.svg.\n\n>>> os.path.basename(exporters.convergence([1.0, 0.1], 'loss', folder)[0])\n'convergence-loss.svg'") \
     X(values, "values: Mapping[str, float], name: str, folder: Path, /, format: 'svg' | 'pdf' | 'png' = 'svg', *, title: str | None = None, label: str | None = None, dark: bool = False, replace: bool = False", "tuple[str, ...]", do_values, 0, "Plots the values of a dict as bars: values-NAME.svg.\n\n>>> os.path.basename(exporters.values({'a': 1.0}, 'v', folder)[0])\n'values-v.svg'")
 /* clang-format on */
-CX_FUNCTIONS(cx_exporter_methods, EXPORTERS, CX_LIGHT)
+CX_FUNCTIONS(cx_exporter_methods, EXPORTERS, CX_WAITS)

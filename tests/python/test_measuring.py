@@ -628,9 +628,13 @@ class Exporters(unittest.TestCase):
         folder = tempfile.mkdtemp()
         run = cx.Run([cx.Point("p", "s", {"framework": f}, {"time": t, "loss": cx.Metric(t, samples=[t, t / 10, t / 100])}) for f, t in (("a", 1.0), ("b", 2.0))],
                      id="r1", metric_defs=[cx.MetricDef("time", "s", "lower")], detect=False)
-        for form in ("latex", "html", "csv", "markdown", "svg"):
+        for form in ("latex", "html", "csv", "markdown", "svg", "google-benchmark", "bmf", "perfherder", "openmetrics", "otlp"):
             for path in exporters.runs([run], form, folder):
                 self.assertTrue(os.path.getsize(path) > 0, path)
+        with self.assertWarnsRegex(UserWarning, "run 'r1': 2 values are left out: no direction"):
+            exporters.runs(run, "github-action-benchmark", folder)
+        with self.assertRaisesRegex(OSError, "the MLflow server 'http://127.0.0.1:1' cannot be reached"):
+            exporters.runs(run, "mlflow", folder, to="http://127.0.0.1:1", experiment="x")
         (path,) = exporters.runs(run, "svg", folder, "loss", "convergence", dark=True)
         with open(path, encoding="utf-8") as f:
             self.assertIn("iteration", f.read())
