@@ -11,7 +11,7 @@
 
 typedef struct export_args {
     select_args select;
-    const char *format, *out, *by, *repo, *against, *to, *experiment;
+    const char *format, *out, *by, *repo, *against, *experiment;
     double timeout_s;
     inputs_args inputs;
     opt_list metrics, plots;
@@ -29,7 +29,7 @@ static const opt_spec export_options[] = {
     { "allow-other-machine", 0, OPT_FLAG, offsetof(export_args, allow_machines), NULL, NULL,
       "with --against: compare runs of different machines, with a note" },
     { "out", 'o', OPT_STRING, offsetof(export_args, out), "DIR", "the current folder",
-      "output folder, created if missing" },
+      "output folder, created if missing; with mlflow the server (--to), else MLFLOW_TRACKING_URI" },
     { "to", 0, OPT_STRING, offsetof(export_args, out), "DIR", NULL, NULL },
     { "metrics", 'm', OPT_LIST, offsetof(export_args, metrics), "NAME,...", "all", "write these metrics, in this order",
       "@metrics" },
@@ -42,7 +42,6 @@ static const opt_spec export_options[] = {
     { "repo", 0, OPT_STRING, offsetof(export_args, repo), "PATH", ".",
       "with asv: the repository that asv.conf.json names" },
     { "limit", 0, OPT_POSITIVE, offsetof(export_args, limit), "N", "1000", "with site: write at most N pages" },
-    { "to", 0, OPT_STRING, offsetof(export_args, to), "URL", "MLFLOW_TRACKING_URI", "with mlflow: the server" },
     { "experiment", 0, OPT_STRING, offsetof(export_args, experiment), "NAME", "MLFLOW_EXPERIMENT_NAME, else calibrax",
       "with mlflow: the experiment, created if missing" },
     { "timeout", 0, OPT_ABOVE, offsetof(export_args, timeout_s), "SECONDS", "30",
@@ -189,7 +188,7 @@ static int run_export(const opt_run *run)
                                    .repo = a->repo,
                                    .allow_machines = a->allow_machines,
                                    .limit = a->limit,
-                                   .to = a->to,
+                                   .to = a->out,
                                    .experiment = a->experiment,
                                    .timeout_s = a->timeout_s };
     const cbx_exporter *format;
@@ -208,7 +207,6 @@ static const opt_rule export_rules[] = {
     { "dark", OPT_NEEDS, "format=svg format=pdf format=png" },
     { "repo", OPT_NEEDS, "format=asv" },
     { "limit", OPT_NEEDS, "format=site" },
-    { "to", OPT_NEEDS, "format=mlflow" },
     { "experiment", OPT_NEEDS, "format=mlflow" },
     { "timeout", OPT_NEEDS, "format=mlflow" },
 };

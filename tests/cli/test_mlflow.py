@@ -220,7 +220,7 @@ def many_values(p):
 
 
 def usage(p):
-    for args, part in ((["-f", "mlflow", "--input", FIXTURE], "set MLFLOW_TRACKING_URI"), (["-f", "csv", "--to", "http://x", "--input", FIXTURE], "'--to' needs"),
+    for args, part in ((["-f", "mlflow", "--input", FIXTURE], "set MLFLOW_TRACKING_URI"), (["-f", "csv", "--experiment", "x", "--input", FIXTURE], "'--experiment' needs '--format mlflow'"),
                        (["-f", "mlflow", "--to", "ftp://x", "--input", FIXTURE], "must begin with http:// or https://")):
         one_sentence(p.run("export", *args, program=CALIBRAX, env=QUIET, expect=2), part, "calibrax")
     with Server() as s:
