@@ -6,6 +6,7 @@
 
 #include "calibrax/array/transform.h"
 #include "calibrax/metrics/stateful/state.h"
+#include "fail_alloc.h"
 
 static cbx_err err;
 static cbx_ctx *ctx;
@@ -120,6 +121,93 @@ static void batches_join(void **state)
     }
     cbx_array_free(sets[0]);
     cbx_array_free(sets[1]);
+    cbx_ctx_free(ctx);
+}
+
+/* A state of images apart goes through bytes, with its function: features are not made again. */
+static void bytes_hold_features(void **state)
+{
+    static const double parameters[] = { 3, 5, 3, 0, 1, 0, 0, 0 };
+    static const step first[] = { { 0, 1, 0, 6 } };
+    static const step rest[] = { { 1, 0, 0, 7 }, { 1, 1, 6, 7 } };
+    const cbx_metric_options o = { .parameters = parameters, .function = &model_fn };
+    cbx_rng rng = cbx_rng_make(7, 1);
+    const cbx_metric_function *m;
+    cbx_metric_state *s[2], *back = NULL;
+    cbx_array *sets[2], *r = NULL;
+    cbx_text text;
+    double value;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    CHECK_OK(cbx_metric_find(ctx, "kid", &m, &err), &err, "the row");
+    for (int i = 0; i < 2; i++) sets[i] = images(&rng, 7, i);
+    value = value_of(ctx, m, 2, sets, &o);
+    for (int i = 0; i < 2; i++) CHECK_OK(cbx_metric_state_create(ctx, m, &o, &s[i], &err), &err, "a state");
+    run(s, sets, first, CBX_LEN(first));
+    run(s, sets, rest, CBX_LEN(rest));
+    cbx_text_init(&text, cbx_ctx_allocator(ctx));
+    CHECK_OK(cbx_metric_state_pack(ctx, s[0], &text, &err), &err, "bytes");
+    calls = 0;
+    CHECK_OK(cbx_metric_state_unpack(ctx, m, text.data, text.len, &model_fn, &back, &err), &err, "from bytes");
+    CHECK_INT(calls, 0, "the model is not asked");
+    CHECK_OK(cbx_metric_state_merge(ctx, back, s[1], &err), &err, "merge");
+    CHECK_OK(cbx_metric_state_compute(ctx, back, &r, &err), &err, "compute");
+    CHECK_LE(fabs(*(const double *)cbx_array_data(r) - value), 1e-12 * fmax(1, fabs(value)), "of bytes");
+    cbx_text_clear(&text);
+    cbx_array_free(r);
+    cbx_metric_state_free(back);
+    for (int i = 0; i < 2; i++) {
+        cbx_array_free(sets[i]);
+        cbx_metric_state_free(s[i]);
+    }
+    cbx_ctx_free(ctx);
+}
+
+typedef struct session {
+    const cbx_metric_function *metric;
+    const cbx_fn *function;
+    cbx_array *in[2];
+} session;
+
+/* A state from its creation to its result. */
+static cbx_status live(cbx_ctx *of, void *user)
+{
+    static const double parameters[CBX_METRIC_MAX_PARAMETERS] = { 2, 4, 3, 0, 1, 0, 0, 0 };
+    const session *c = user;
+    const bool kid = strcmp(c->metric->name, "kid") == 0;
+    const cbx_metric_options o = { .parameters = kid ? parameters : NULL, .function = c->function };
+    cbx_err e = CBX_ERR_INIT;
+    cbx_metric_state *s = NULL;
+    cbx_array *r = NULL;
+    cbx_status st = cbx_metric_state_create(of, c->metric, &o, &s, &e);
+
+    if (!st) st = cbx_metric_state_update(of, s, 2, c->in, NULL, &e);
+    if (!st && c->metric->flags & CBX_METRIC_APART)
+        st = cbx_metric_state_update(of, s, 2, (cbx_array *[]){ NULL, c->in[0] }, NULL, &e);
+    if (!st) st = cbx_metric_state_compute(of, s, &r, &e);
+    cbx_array_free(r);
+    cbx_metric_state_free(s);
+    return st;
+}
+
+static void memory_may_end(void **state)
+{
+    static const struct {
+        const char *metric;
+        const cbx_fn *function;
+    } metrics[] = { { "fid", &model_fn }, { "kid", &model_fn }, { "lpips", &layers_fn } };
+    cbx_rng rng = cbx_rng_make(8, 1);
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    for (size_t i = 0; i < CBX_LEN(metrics); i++) {
+        session c = { .function = metrics[i].function };
+        CHECK_OK(cbx_metric_find(ctx, metrics[i].metric, &c.metric, &err), &err, "the row");
+        for (int k = 0; k < 2; k++) c.in[k] = images(&rng, 5, k);
+        cbx_test_fail_each(live, &c, metrics[i].metric);
+        for (int k = 0; k < 2; k++) cbx_array_free(c.in[k]);
+    }
     cbx_ctx_free(ctx);
 }
 
@@ -240,9 +328,8 @@ static void models_are_frozen(void **state)
 TEST_FILE(.seconds = 120)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_join),
-        cmocka_unit_test(layers_add),
-        cmocka_unit_test(models_are_frozen),
+        cmocka_unit_test(batches_join),      cmocka_unit_test(bytes_hold_features), cmocka_unit_test(layers_add),
+        cmocka_unit_test(models_are_frozen), cmocka_unit_test(memory_may_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -254,7 +254,8 @@ static cbx_status restored(cbx_ctx *c, const char *bytes, size_t n)
 /* Every cut and every changed byte is refused, or gives a state that computes or refuses. */
 static void bytes_are_not_believed(void **state)
 {
-    static const char *const names[] = { "streaming_quantile", "streaming_roc_auc", "mse", "f1_score", "roc_auc" };
+    static const char *const names[] = { "streaming_quantile", "streaming_roc_auc", "mse", "f1_score", "roc_auc", "fid",
+                                         "proxy_anchor_loss" };
     cbx_rng rng = cbx_rng_make(42, 1);
 
     (void)state;

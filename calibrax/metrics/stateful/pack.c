@@ -184,22 +184,25 @@ static cbx_status get_sums(cbx_ctx *ctx, reader *r, cbx_metric_state *s, cbx_err
     return CBX_OK;
 }
 
-/* Operands go through the checks of an update. */
+/* Operands go through the checks of an update; those that a function made are not made again. */
 static cbx_status get_batch(cbx_ctx *ctx, reader *r, cbx_metric_state *s, cbx_err *err)
 {
+    const cbx_fn *function = s->b.function;
     cbx__batch b = { { NULL } };
     cbx_metric_options o = { 0 };
     uint64_t which;
-    size_t nin = 0;
+    size_t nin = s->b.metric->flags & CBX_METRIC_APART ? cbx_metric_operands(s->b.metric) : 0;
     cbx_status st = get_number(r, &which, err);
 
     for (size_t i = 0; i < CBX_LEN(b.in) && !st; i++) {
         if (!(which >> i & 1)) continue;
         st = get_array(ctx, r, &b.in[i], err);
-        if (i < CBX_METRIC_MAX_OPERANDS) nin = i + 1;
+        if (i < CBX_METRIC_MAX_OPERANDS && nin < i + 1) nin = i + 1;
     }
     o.weights = b.in[CBX_METRIC_MAX_OPERANDS];
+    if (s->b.metric->flags & CBX_METRIC_FEATURES) s->b.function = NULL;
     if (!st) st = cbx_metric_state_update(ctx, s, nin, b.in, &o, err);
+    s->b.function = function;
     for (size_t i = 0; i < CBX_LEN(b.in); i++) cbx_array_free(b.in[i]);
     return st;
 }
