@@ -48,6 +48,7 @@ typedef struct cbx__metric_table {
     X(learning_miners)                                                                                                 \
     X(manifold)                                                                                                        \
     X(ranking)                                                                                                         \
+    X(scientific)                                                                                                      \
     X(segmentation)                                                                                                    \
     X(statistical)                                                                                                     \
     X(streaming)                                                                                                       \
