@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, array  # type: ignore[attr-defined]
 from ._onnx import OnnxModel
+from ._video import vmaf_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -339,7 +340,7 @@ def register_loss(name: str, loss: Callable[[Any, Any], Any], *, summary: str = 
     return register(name, whole=loss, operands=(("embeddings", "points"), ("labels", "labels")), domain="learning", summary=summary, shapes="length")
 
 
-__all__ = ["OnnxModel", "State", "register", "register_loss", *sorted(_rows)]  # noqa: PLE0604
+__all__ = ["OnnxModel", "State", "register", "register_loss", "vmaf_score", *sorted(_rows)]  # noqa: PLE0604
 for _name in _rows:
     globals()[_name] = _make(_rows[_name])
 
