@@ -1,5 +1,5 @@
 #!/bin/sh
-# Real readers and servers on what we write, and ours on what they write, as a table.  usage: scripts/interop.sh [stores|formats|imports|asv|mlflow|adapters|traces]...
+# Real readers and servers on what we write, and ours on what they write, as a table.  usage: scripts/interop.sh [stores|formats|imports|asv|mlflow|adapters|traces|wandb]...
 # Needs build/release and a Python of 3.11 or later; each package comes from PyPI into a folder of its own on first use (MLflow takes 850 MB).
 set -eu
 cd "$(dirname "$0")/.."
@@ -22,12 +22,13 @@ environment() {
     fi
 }
 
-[ $# -gt 0 ] || set -- stores formats imports asv mlflow adapters traces
+[ $# -gt 0 ] || set -- stores formats imports asv mlflow adapters traces wandb
 for check; do
     case $check in
         stores) environment calibrax calibrax.storage calibrax==0.1.14 ;;
         asv) environment asv asv asv==0.6.6 ;;
         mlflow) environment mlflow mlflow mlflow==3.17.2 ;;
+        wandb) environment wandb wandb wandb==0.31.0 ;;
         adapters | traces) scripts/setup-refs.sh adapters torch > /dev/null ;;
     esac
 done

@@ -42,6 +42,7 @@ static const tool_spec specs[CBX__TOOL_COUNT] = {
     [CBX__TOOL_WORKER] = { "nperf-worker", "NPERF_WORKER", PROGRAM_PLACES("workers"), X_OK },
     [CBX__TOOL_PYTHON_WORKER] = { "worker.py", "NPERF_WORKERS_PYTHON", PYTHON_PLACES, R_OK },
     [CBX__TOOL_PYTHON_CALL] = { "call.py", "CALIBRAX_CALL_PYTHON", PYTHON_PLACES, R_OK },
+    [CBX__TOOL_PYTHON_WANDB] = { "wandb_files.py", "CALIBRAX_WANDB_PYTHON", PYTHON_PLACES, R_OK },
 };
 
 #define PATH_SIZE 4096

@@ -1,6 +1,6 @@
 /*
- * Where the project's own programs are: nperf-launch, nperf-worker, workers/python/worker.py and
- * call.py.
+ * Where the project's own programs are: nperf-launch, nperf-worker, workers/python/worker.py,
+ * call.py and wandb_files.py.
  */
 #ifndef CALIBRAX_BASE_PROGRAMS_H
 #define CALIBRAX_BASE_PROGRAMS_H
@@ -12,6 +12,7 @@ typedef enum cbx__tool {
     CBX__TOOL_WORKER,
     CBX__TOOL_PYTHON_WORKER,
     CBX__TOOL_PYTHON_CALL,
+    CBX__TOOL_PYTHON_WANDB,
     CBX__TOOL_COUNT
 } cbx__tool;
 

@@ -32,6 +32,7 @@ static const cbx_exporter *const exporters[] = {
     &cbx__export_otlp,
     &cbx__export_site,
     &cbx__export_mlflow,
+    &cbx__export_wandb,
 };
 
 const cbx_exporter *const *cbx_exporters(size_t *count)

@@ -5,9 +5,10 @@
  * markdown (tables), svg, pdf and png (plots), asv (a folder for `asv publish`), and files of other
  * benchmark tools (google-benchmark, hyperfine, pytest-benchmark, pyperf, bmf,
  * github-action-benchmark, perfherder), metrics for systems that watch (openmetrics,
- * node-exporter, otlp), the pages of a store (site), and runs on an MLflow server (mlflow).  Files
- * carry the id of their run in their name, are written atomically, and never take the place of a
- * file that holds something else unless `replace` is set.
+ * node-exporter, otlp), the pages of a store (site), runs on an MLflow server (mlflow) and
+ * offline runs of Weights & Biases (wandb).  Files carry the id of their run in their name, are
+ * written atomically, and never take the place of a file that holds something else unless
+ * `replace` is set.
  */
 #ifndef CALIBRAX_EXPORTERS_EXPORTER_H
 #define CALIBRAX_EXPORTERS_EXPORTER_H
@@ -35,7 +36,7 @@ typedef struct cbx_export_opts {
         allow_machines; /* a run against a baseline of another machine, or of one that is unknown; the result names it */
     size_t limit;       /* site: pages at most; 0: 1000 */
     const char *to;     /* mlflow: the address of the server; NULL: MLFLOW_TRACKING_URI */
-    const char *experiment; /* mlflow: NULL: MLFLOW_EXPERIMENT_NAME, else "calibrax" */
+    const char *experiment; /* NULL: of mlflow MLFLOW_EXPERIMENT_NAME, of wandb WANDB_PROJECT, else "calibrax" */
     double timeout_s;       /* mlflow: of a request; 0: 30 */
 } cbx_export_opts;
 

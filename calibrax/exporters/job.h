@@ -70,6 +70,6 @@ extern const cbx_exporter cbx__export_latex, cbx__export_html, cbx__export_csv, 
     cbx__export_pdf, cbx__export_png, cbx__export_asv, cbx__export_google_benchmark, cbx__export_hyperfine,
     cbx__export_pytest_benchmark, cbx__export_pyperf, cbx__export_bmf, cbx__export_github_action_benchmark,
     cbx__export_perfherder, cbx__export_openmetrics, cbx__export_node_exporter, cbx__export_otlp, cbx__export_site,
-    cbx__export_mlflow;
+    cbx__export_mlflow, cbx__export_wandb;
 
 #endif

@@ -42,8 +42,9 @@ static const opt_spec export_options[] = {
     { "repo", 0, OPT_STRING, offsetof(export_args, repo), "PATH", ".",
       "with asv: the repository that asv.conf.json names" },
     { "limit", 0, OPT_POSITIVE, offsetof(export_args, limit), "N", "1000", "with site: write at most N pages" },
-    { "experiment", 0, OPT_STRING, offsetof(export_args, experiment), "NAME", "MLFLOW_EXPERIMENT_NAME, else calibrax",
-      "with mlflow: the experiment, created if missing" },
+    { "experiment", 0, OPT_STRING, offsetof(export_args, experiment), "NAME", "calibrax",
+      "with mlflow: the experiment, created if missing (default: MLFLOW_EXPERIMENT_NAME); with wandb: the project "
+      "(default: WANDB_PROJECT)" },
     { "timeout", 0, OPT_ABOVE, offsetof(export_args, timeout_s), "SECONDS", "30",
       "with mlflow: time limit of a request" },
     { "list", 0, OPT_FLAG, offsetof(export_args, list), NULL, NULL, "list the formats, and stop" },
@@ -207,7 +208,7 @@ static const opt_rule export_rules[] = {
     { "dark", OPT_NEEDS, "format=svg format=pdf format=png" },
     { "repo", OPT_NEEDS, "format=asv" },
     { "limit", OPT_NEEDS, "format=site" },
-    { "experiment", OPT_NEEDS, "format=mlflow" },
+    { "experiment", OPT_NEEDS, "format=mlflow format=wandb" },
     { "timeout", OPT_NEEDS, "format=mlflow" },
 };
 

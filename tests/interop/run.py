@@ -30,6 +30,8 @@ FORMATS = {"google_benchmark_compares": ("Google Benchmark, JSON", "compare.py (
            "a_prometheus_scrapes": ("OpenMetrics, node_exporter", "Prometheus (Debian), scraping"),
            "opentelemetry_parses": ("OTLP/JSON", "opentelemetry-proto (PyPI)"),
            "names_that_become_alike": ("names that become alike", "promtool (Debian)")}
+WANDB = {"live": ("offline runs of W&B", "messages of wandb (PyPI)"),
+         "synced": ("offline runs of W&B, uploaded", "wandb sync to a server on loopback")}
 IMPORTS = {"our_own_runs": ("runs of calibrax", "calibrax ingest"),
            "our_own_rows": ("rows of nperf", "calibrax ingest"),
            "commands_of_hyperfine_are_ranked": ("hyperfine, live", "calibrax ingest, compare"),
@@ -94,7 +96,8 @@ CHECKS = {"stores": lambda: taps("tests/cli/test_interop.py", STORES, CALIBRAX_P
           "asv": asv,
           "mlflow": lambda: rows_of(str(REFS / "mlflow/bin/python"), str(ROOT / "tests/interop/check_mlflow.py"), CALIBRAX),
           "adapters": adapters,
-          "traces": traces}
+          "traces": traces,
+          "wandb": lambda: taps("tests/cli/test_wandb.py", WANDB, CALIBRAX_WANDB=str(REFS / "wandb/bin/python"))}
 
 
 def main():

@@ -1,0 +1,170 @@
+"""calibrax export --format wandb: offline runs, read back.
+
+CALIBRAX_WANDB names an interpreter with the package wandb (125 MB, so `make interop` installs it); the file that it writes is decoded with its own
+messages, and `wandb sync` uploads it to a server on loopback.  Without it a module that plays wandb records the calls, for the options and faults.
+"""
+import glob
+import json
+import math
+import os
+import shutil
+import subprocess
+
+from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+
+WANDB = os.environ.get("CALIBRAX_WANDB")
+READ = """
+import glob, json, struct, sys
+from wandb.proto import wandb_internal_pb2 as pb
+
+def records(data):  # a log of LevelDB: blocks of 32768 bytes, records that may be split
+    at, part = 7, b""
+    while at + 7 <= len(data):
+        if 32768 - at % 32768 < 7:
+            at += 32768 - at % 32768
+            continue
+        _, size, kind = struct.unpack("<IHB", data[at:at + 7])
+        part += data[at + 7:at + 7 + size]
+        at += 7 + size
+        if kind in (1, 4):
+            yield part
+            part = b""
+
+def key(item):
+    return item.key or "/".join(item.nested_key)
+
+out = {"config": {}, "history": [], "summary": {}}
+(path,) = glob.glob(sys.argv[1] + "/run-*.wandb")
+for data in records(open(path, "rb").read()):
+    r = pb.Record()
+    r.ParseFromString(data)
+    kind = r.WhichOneof("record_type")
+    if kind == "run":
+        out.update(id=r.run.run_id, project=r.run.project, name=r.run.display_name, host=r.run.host)
+        out["config"].update({key(i): json.loads(i.value_json) for i in r.run.config.update})
+    if kind == "history":
+        out["history"].append({key(i): json.loads(i.value_json) for i in r.history.item})
+    if kind == "summary":
+        out["summary"].update({key(i): json.loads(i.value_json) for i in r.summary.update})
+print(json.dumps(out))
+"""
+STAND_IN = """
+import json, os
+__version__ = os.environ.get("PLAYED_VERSION", "0.99.1")
+
+class Settings:
+    model_fields = {"console": 0, "silent": 0}
+    def __init__(self, **given):
+        assert set(given) == {"console", "silent"}, given
+
+class Table:
+    def __init__(self, columns, data):
+        self.columns, self.data = columns, data
+
+class Run:
+    def __init__(self, dir, id):
+        self.place = os.path.join(dir, "wandb", "offline-run-now-" + id)
+        self.dir = os.path.join(self.place, "files")
+        os.makedirs(self.dir)
+        self.summary, self.seen = {}, []
+    def log(self, values, step=None):
+        self.seen.append([step, {k: [v.columns, v.data] if isinstance(v, Table) else v for k, v in values.items()}])
+    def finish(self):
+        with open(os.path.join(self.place, "played.json"), "w") as out:
+            json.dump({**self.given, "history": self.seen, "summary": self.summary}, out)
+
+def init(dir, id, settings, **given):
+    if os.environ.get("PLAYED_FAULT"):
+        raise RuntimeError(os.environ["PLAYED_FAULT"])
+    assert "WANDB_API_KEY" not in os.environ and os.environ["WANDB_MODE"] == "offline"
+    run = Run(dir, id)
+    run.given = given
+    return run
+"""
+
+
+def point(name, tags, **metrics):
+    return {"name": name, "scenario": "s", "tags": tags, "metrics": metrics}
+
+
+def make_store(p, latency=2.0):
+    defs = {n: {"name": n, "unit": u, "direction": d, "group": "", "priority": "primary", "description": ""} for n, u, d in (("latency", "ms", "lower"), ("rate", "1/s", "higher"))}
+    for day, name, factor in ((1, "base", 1.0), (2, "now", 1.5)):
+        points = [point("p.x", {"n": "1"}, latency={"value": latency * factor, "samples": [latency * factor * (1 + i / 100) for i in range(-5, 6)], "lower": 1.5 * factor, "upper": 4.0 * factor}, rate={"value": 100.0}),
+                  point("p.x", {"n": "2"}, latency={"value": float("nan")})]
+        run = {"id": name, "timestamp": f"2026-03-0{day}T10:00:00+00:00", "commit": "c0ffee", "branch": "main", "environment": {"machine": "m1"}, "metadata": {"note": [1, 2]}, "metric_defs": defs, "points": points}
+        p.run("ingest", "--data", "store", "--input", p.write(f"{name}.json", json.dumps(run)), program=CALIBRAX, expect=0)
+
+
+def export(p, *args, expect=0):
+    return p.run("export", "--format", "wandb", "--data", "store", "--out", "out", *args, program=CALIBRAX, expect=expect)
+
+
+def play(p):
+    """An interpreter whose wandb is the stand-in."""
+    os.makedirs(p.file("played/wandb"), exist_ok=True)
+    p.write("played/wandb/__init__.py", STAND_IN)
+    p.env["PYTHONPATH"] = p.file("played")
+    p.env["NPERF_PYTHON_WANDB"] = shutil.which("python3")
+    p.env["WANDB_API_KEY"] = "secret"
+
+
+def played(p):
+    make_store(p)
+    play(p)
+    equal(export(p, "--run", "now").stdout.split(), ["out/wandb/offline-run-20260302_100000-now"], "the folder")
+    with open(p.file("out/wandb/offline-run-20260302_100000-now/played.json"), encoding="utf-8") as f:
+        run = json.load(f)
+    equal((run["project"], run["name"], run["mode"], run["config"]["commit"], run["config"]["metadata"]), ("calibrax", "now", "offline", "c0ffee", {"note": [1, 2]}), "facts")
+    key = "latency/s/p.x/n=1"
+    equal([values[key] for step, values in run["history"] if key in values], [3.0 * (1 + i / 100) for i in range(-5, 6)], "samples are steps")
+    equal(run["summary"], {key: 3.0, "rate/s/p.x/n=1": 100.0}, "values are the summary")
+    (columns, rows), = [values["calibrax/points"] for _, values in run["history"] if "calibrax/points" in values]
+    table = [dict(zip(columns, row, strict=True)) for row in rows]
+    equal((len(table), table[0]["key"], table[0]["unit"], table[0]["lower"], table[0]["samples"]), (3, key, "ms", 2.25, 11), "the table")
+    check(math.isnan(table[2]["value"]) and json.loads(table[2]["tags"]) == {"n": "2"}, table[2])
+    before = os.stat(p.file("out/wandb/offline-run-20260302_100000-now")).st_mtime_ns
+    export(p, "--run", "now")
+    equal(os.stat(p.file("out/wandb/offline-run-20260302_100000-now")).st_mtime_ns, before, "twice is once")
+    equal(glob.glob(p.file("out/wandb/.calibrax-*")), [], "nothing else is left")
+    one_sentence(export(p, "--run", "now", "--metrics", "rate", expect=2), "has another content: replace it with --replace", "calibrax")
+    export(p, "--run", "now", "--metrics", "rate", "--replace", "--experiment", "mine")
+    with open(p.file("out/wandb/offline-run-20260302_100000-now/played.json"), encoding="utf-8") as f:
+        run = json.load(f)
+    equal((run["project"], list(run["summary"])), ("mine", ["rate/s/p.x/n=1"]), "chosen metrics and project")
+    export(p, "--run", "now", "--against", "base", "--replace")
+    with open(p.file("out/wandb/offline-run-20260302_100000-now/played.json"), encoding="utf-8") as f:
+        run = json.load(f)
+    (columns, rows), = [values["calibrax/findings"] for _, values in run["history"] if "calibrax/findings" in values]
+    found = [dict(zip(columns, row, strict=True)) for row in rows]
+    check(any(f["metric"] == "latency" and f["outcome"] == "regressed" and abs(f["change"] - 0.5) < 1e-9 for f in found), found)
+
+
+def faults(p):
+    make_store(p)
+    play(p)
+    for env, words in (({"PLAYED_VERSION": "0.12.3"}, "wandb 0.12.3 is not supported: install 'wandb>=0.18,<1'"), ({"PLAYED_VERSION": "1.0.0"}, "wandb 1.0.0 is not supported"),
+                       ({"PLAYED_FAULT": "no room\nat all"}, "wandb failed: RuntimeError: no room at all"), ({"NPERF_PYTHON_WANDB": "/no/python"}, "/no/python"),
+                       ({"PYTHONPATH": ""}, "has no wandb"), ({"CALIBRAX_WANDB_PYTHON": "/no/script"}, "CALIBRAX_WANDB_PYTHON names"), ({"PYTHONHOME": "/nowhere"}, "ended without an answer")):
+        done = p.run("export", "--format", "wandb", "--data", "store", "--out", "out", program=CALIBRAX, env=env, expect=2)
+        one_sentence(done, words, "calibrax")
+        check("secret" not in done.stderr and not glob.glob(p.file("out/wandb/*")), "nothing is written, no key is shown")
+
+
+def live(p):
+    make_store(p)
+    p.env["NPERF_PYTHON_WANDB"] = WANDB
+    (place,) = export(p, "--run", "now").stdout.split()
+    done = subprocess.run([WANDB, "-c", READ, place], cwd=p.path, capture_output=True, text=True)
+    equal(done.returncode, 0, done.stderr[-500:])
+    run = json.loads(done.stdout)
+    equal((run["id"], run["name"], run["project"], run["host"], run["config"]["branch"]), ("now", "now", "calibrax", "calibrax", "main"), "facts")
+    key = "latency/s/p.x/n=1"
+    equal([h[key] for h in run["history"] if key in h], [3.0 * (1 + i / 100) for i in range(-5, 6)], "samples")
+    equal((run["summary"][key], run["summary"]["rate/s/p.x/n=1"]), (3.0, 100.0), "values")
+    (table,) = glob.glob(p.file(place, "files/media/table/calibrax/points_*.table.json"))
+    with open(table, encoding="utf-8") as f:
+        equal(len(json.load(f)["data"]), 3, "the table")
+
+
+main([live] if WANDB else [played, faults])
