@@ -4,11 +4,14 @@ CALIBRAX_WANDB names an interpreter with the package wandb (125 MB, so `make int
 messages, and `wandb sync` uploads it to a server on loopback.  Without it a module that plays wandb records the calls, for the options and faults.
 """
 import glob
+import gzip
+import http.server
 import json
 import math
 import os
 import shutil
 import subprocess
+import threading
 
 from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
 
@@ -167,4 +170,75 @@ def live(p):
         equal(len(json.load(f)["data"]), 3, "the table")
 
 
-main([live] if WANDB else [played, faults])
+class Server(http.server.ThreadingHTTPServer):
+    """As much of a W&B server as `wandb sync` asks of one; keeps what it is sent."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files, self.streams, self.key = {}, {}, None
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *_):
+        pass  # connections that the client drops
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self, value):
+        body = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def graphql(self, operation, variables):
+        artifact = {"id": "QQ==", "state": "COMMITTED", "artifactSequence": {"latestArtifact": {"id": "QQ=="}}}
+        project = {"id": "UA==", "name": "calibrax", "entity": {"id": "RQ==", "name": "me"}}
+        bucket = {"id": "QQ==", "name": variables.get("name"), "displayName": "", "description": "", "config": "{}", "sweepName": None, "historyLineCount": 0, "project": project}
+        files = [{"name": n, "uploadUrl": f"{self.server.url}/upload/{n}"} for n in variables.get("files", [])]
+        return {"UpsertBucket": {"upsertBucket": {"bucket": bucket, "inserted": True}}, "CreateArtifact": {"createArtifact": {"artifact": artifact}}, "UseArtifact": {"useArtifact": {"artifact": artifact}},
+                "ServerFeaturesQuery": {"serverInfo": {"features": []}}, "CreateRunFiles": {"createRunFiles": {"runID": "QQ==", "uploadHeaders": [], "files": files}}}.get(operation, {})
+
+    def do_POST(self):
+        data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.headers.get("Content-Encoding") == "gzip":
+            data = gzip.decompress(data)
+        if self.path == "/graphql":
+            self.server.key = self.headers.get("Authorization")
+            request = json.loads(data)
+            return self.answer({"data": self.graphql(request.get("operationName"), request.get("variables") or {})})
+        if self.path.startswith("/upload/"):
+            self.server.files[self.path[len("/upload/"):]] = data
+        elif self.path.endswith("/file_stream"):
+            for name, part in (json.loads(data).get("files") or {}).items():
+                self.server.streams.setdefault(name, []).extend(part["content"])
+        self.answer({"exitcode": None, "limits": {}})
+
+    do_PUT = do_POST
+
+    def log_message(self, *_):
+        pass
+
+
+def synced(p):
+    make_store(p)
+    p.env["NPERF_PYTHON_WANDB"] = WANDB
+    (place,) = export(p, "--run", "now").stdout.split()
+    server = Server()
+    done = subprocess.run([os.path.join(os.path.dirname(WANDB), "wandb"), "sync", place], cwd=p.path, capture_output=True, text=True, timeout=120,
+                          env={**p.env, "HOME": p.path, "WANDB_API_KEY": 40 * "a", "WANDB_BASE_URL": server.url})
+    equal(done.returncode, 0, done.stdout[-300:] + done.stderr[-600:])
+    key = "latency/s/p.x/n=1"
+    history = [json.loads(line) for line in server.streams["wandb-history.jsonl"]]
+    equal([h[key] for h in history if key in h], [3.0 * (1 + i / 100) for i in range(-5, 6)], "samples that the server has")
+    equal(json.loads(server.files["wandb-summary.json"])[key], 3.0, "the summary that the server has")
+    check(any(name.startswith("media/table/calibrax/points") for name in server.files), "the table")
+    check(server.key.startswith("Basic "), "the key is the client's affair")
+
+
+main([live, synced] if WANDB else [played, faults])
