@@ -203,7 +203,9 @@ static void print_metric(const cbx_metric_function *m)
     }
     if (cbx_metric_parameters(m)) printf("\nParameters:\n");
     for (size_t i = 0; i < cbx_metric_parameters(m); i++) print_parameter(&m->parameters[i]);
-    if (m->function) printf("\nTakes a function of %s: from C and Python alone.\n", m->function);
+    if (m->function)
+        printf("\nTakes a function of %s: from C and Python alone.%s\n", m->function,
+               m->flags & CBX_METRIC_FEATURES ? " In files are features." : "");
 }
 
 static int run_describe(const opt_run *run)

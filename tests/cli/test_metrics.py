@@ -33,6 +33,9 @@ def values(p):
     check(document["interval"]["lower"] <= 0.5 <= document["interval"]["upper"], "within its interval")
     equal(metrics(p, "compute", "huber_loss", *columns, "-s", "delta=0.1").stdout, "0.04625\n", "with a parameter")
     equal(metrics(p, "compute", "mse", f"{table}:2", f"{table}:1", "--mask", f"{table}:label").stdout, "0.125\n", "columns by number, masked")
+    embeddings, labels = p.write("x.csv", "a,b\n0,0\n0,1\n3,0\n"), p.write("y.csv", "label\n0\n0\n1\n")
+    equal(json.loads(metrics(p, "compute", "mine_hard_negatives", embeddings, f"{labels}:1", "--json").stdout)["value"], [-1, 2, -1, 2, -1, -1, -1, -1, -1], "places of items")
+    equal(metrics(p, "compute", "fid", embeddings, embeddings).stdout, "0.0\n", "features in files")
 
 
 def faults(p):
