@@ -15,6 +15,7 @@
 
 #include "calibrax/base/hash.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/core/point_index.h"
 #include "calibrax/exporters/job.h"
 #include "calibrax/exporters/units.h"
 
@@ -61,6 +62,8 @@ struct telemetry {
     cbx_names metrics;          /* of the run that are asked for */
     cbx_names families, labels; /* names that are in use already, with the texts they stand for */
     const char *name;           /* of the family that is written */
+    bool *repeated;             /* points that another one before them is like: a series has one value */
+    size_t nrepeated;
 };
 
 /* The facts of a run that identify it. */
@@ -327,6 +330,23 @@ static bool find_metrics(telemetry *t)
     return true;
 }
 
+static bool find_repeats(telemetry *t)
+{
+    size_t n = cbx_run_npoints(t->run), i = 0;
+    cbx_point_index index;
+
+    t->repeated = cbx_arena_calloc(t->job->arena, n + 1, sizeof *t->repeated);
+    cbx_point_index_init(&index, cbx_ctx_allocator(t->job->ctx), NULL);
+    for (; t->repeated && i < n; i++) {
+        const cbx_point_entry *first = cbx_point_index_add(&index, cbx_run_point(t->run, i), i);
+        if (!first) break;
+        t->repeated[i] = first->value != i;
+        t->nrepeated += t->repeated[i];
+    }
+    cbx_point_index_clear(&index);
+    return t->repeated && i == n;
+}
+
 /* A family, if some point has a value of it. */
 static void put_family(telemetry *t, const family *f, cbx__export_stream *out)
 {
@@ -335,7 +355,7 @@ static void put_family(telemetry *t, const family *f, cbx__export_stream *out)
 
     for (size_t i = 0; i < cbx_run_npoints(t->run); i++) {
         const cbx_metric *m = cbx_point_metric(cbx_run_point(t->run, i), f->metric);
-        if (!m || !part_of(m, f->part, f->unit, &v)) continue;
+        if (t->repeated[i] || !m || !part_of(m, f->part, f->unit, &v)) continue;
         if (!begun) t->ops->family(t, f);
         begun = true;
         t->ops->value(t, cbx_run_point(t->run, i), v);
@@ -358,7 +378,7 @@ static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
     name = id ? t.ops->name(job->arena, id) : NULL;
     if (!name) return cbx_fail_nomem(err, "an export");
     for (size_t i = 0; i < CBX_LEN(names); i++) cbx_names_init(names[i], cbx_ctx_allocator(job->ctx));
-    st = find_metrics(&t) ? CBX_OK : cbx_fail_nomem(err, "an export");
+    st = find_metrics(&t) && find_repeats(&t) ? CBX_OK : cbx_fail_nomem(err, "an export");
     for (size_t i = 0; !st && i < CBX_LEN(reserved); i++)
         if (cbx_names_add(&t.labels, reserved[i]) == CBX_NO_NAME) st = cbx_fail_nomem(err, "an export");
     if (!st) st = cbx__export_stream_begin(job, name, &out, err);
@@ -374,6 +394,12 @@ static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
         t.ops->end(&t);
         st = cbx__export_stream_end(&out, CBX_OK, err);
     }
+    if (!st && t.nrepeated)
+        st = cbx__export_note(job,
+                              cbx_arena_printf(&job->out.arena,
+                                               "run '%s': %zu points with the labels of another one left out",
+                                               cbx_run_id(run), t.nrepeated),
+                              err);
     for (size_t i = 0; i < CBX_LEN(names); i++) cbx_names_clear(names[i]);
     return st;
 }

@@ -270,5 +270,17 @@ def names_that_become_alike(p):
         one_sentence(done, f"run 'aaa111' has no measurement that {form} has a place for", "calibrax")
 
 
+def points_that_are_alike(p):
+    """A series has one value at a time."""
+    run = load(FIXTURE)
+    run["points"] += [run["points"][0], run["points"][1]]
+    path = p.write("twice.json", json.dumps(run))
+    (text,), notes = export(p, "openmetrics", path=path)
+    equal(notes, ["run 'aaa111': 2 points with the labels of another one left out"], "noted")
+    subprocess.run([prometheus()[1], "tsdb", "create-blocks-from", "openmetrics", text, p.file("tsdb")], check=True, capture_output=True)
+    (path,), _ = export(p, "bmf", path=path)
+    check("train/forward[batch=32,framework=flax] (2)" in load(path), "elsewhere the second one has a name of its own")
+
+
 main([google_benchmark_compares, pyperf_compares, pytest_benchmark_compares, schemas_are_kept, hyperfine_has_its_members, promtool_accepts, a_prometheus_scrapes, opentelemetry_parses,
-      names_that_become_alike])
+      names_that_become_alike, points_that_are_alike])

@@ -29,7 +29,8 @@ FORMATS = {"google_benchmark_compares": ("Google Benchmark, JSON", "compare.py (
            "promtool_accepts": ("OpenMetrics, node_exporter", "promtool (Debian)"),
            "a_prometheus_scrapes": ("OpenMetrics, node_exporter", "Prometheus (Debian), scraping"),
            "opentelemetry_parses": ("OTLP/JSON", "opentelemetry-proto (PyPI)"),
-           "names_that_become_alike": ("names that become alike", "promtool (Debian)")}
+           "names_that_become_alike": ("names that become alike", "promtool (Debian)"),
+           "points_that_are_alike": ("points that are alike", "promtool (Debian)")}
 WANDB = {"live": ("offline runs of W&B", "messages of wandb (PyPI)"),
          "synced": ("offline runs of W&B, uploaded", "wandb sync to a server on loopback")}
 IMPORTS = {"our_own_runs": ("runs of calibrax", "calibrax ingest"),
