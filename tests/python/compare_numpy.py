@@ -535,6 +535,15 @@ class Long(Against):
             a[mask] = one
             self.same(x, a, dtype)
 
+    def test_dots_of_any_strides_have_one_result(self):
+        rng = np.random.default_rng(SEED)
+        for dtype, n in itertools.product(("float64", "float32", "int64", "int32"), (1, 15, 16, 17, 3001, 65536, 65537, 200001)):
+            a, b = ((rng.normal(size=n) * 1e3).astype(dtype) for _ in range(2))
+            want = np.asarray(cx.matmul(array(a), array(b)))
+            np.testing.assert_allclose(want, np.dot(a.astype("float64"), b.astype("float64")), rtol=1e-6, atol=1e-2 * n)
+            for x, y in itertools.product(self.both(a), self.both(b)):
+                self.assertEqual(np.asarray(cx.matmul(array(x), array(y))).tobytes(), want.tobytes(), (dtype, n))
+
     def test_norms_and_products(self):
         rng = np.random.default_rng(SEED)
         for dtype in REAL:

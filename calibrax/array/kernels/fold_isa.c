@@ -347,6 +347,14 @@ RUN_INT(run_max_i64, int64_t, INT64_MIN, x > t ? x : t)
 RUN_INT(run_min_i64, int64_t, INT64_MAX, x < t ? x : t)
 RUN_INT(run_sum_u64, uint64_t, 0, t + x)
 
+static uint64_t run_dot_u64(const uint64_t *a, const uint64_t *b, size_t n)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
 static uint64_t run_sum_u8(const uint8_t *a, size_t n)
 {
     uint64_t sum = 0;
@@ -386,6 +394,7 @@ const cbx__fold PASTE(cbx__fold_, ISA_NAME) = {
     .run_sum_f64 = run_sum_f64,
     .run_find_i64 = run_find_i64,
     .run_sum_u64 = run_sum_u64,
+    .run_dot_u64 = run_dot_u64,
     .run_max_i64 = run_max_i64,
     .run_min_i64 = run_min_i64,
     .run_sum_u8 = run_sum_u8,

@@ -29,13 +29,6 @@ static void axpy_c128(size_t n, const void *a, const void *b, void *acc)
     }
 }
 
-static uint64_t dot_u64(size_t n, const uint64_t *x, const uint64_t *y)
-{
-    uint64_t r = 0;
-    for (size_t k = 0; k < n; k++) r += x[k] * y[k];
-    return r;
-}
-
 typedef struct product {
     cbx_dtype dtype; /* of elements as they are multiplied by columns */
     size_t m, k, n, wide_size;
@@ -54,16 +47,19 @@ static double piece(const product *p, const char *x, const char *y, size_t at, s
     return p->fold->run_dot_f64((const double *)(const void *)x + at, (const double *)(const void *)y + at, m);
 }
 
+static bool is_float(const product *p) { return p->dtype == CBX_F32 || p->dtype == CBX_F64; }
+
+enum { PIECE = 65536 }; /* elements of float whose products have one sum */
+
 /* sum of a[k] b[k] as 64 bits; of floats in float64, in pieces whose length does not depend on threads. */
 static uint64_t dot(const product *p, const char *x, const char *y)
 {
-    enum { PIECE = 65536, PIECES = 64 };
+    enum { PIECES = 64 };
     const size_t n = p->k;
     double part[PIECES], sum = 0;
     uint64_t bits;
 
-    if (p->dtype != CBX_F32 && p->dtype != CBX_F64)
-        return dot_u64(n, (const uint64_t *)(const void *)x, (const void *)y);
+    if (!is_float(p)) return p->fold->run_dot_u64((const uint64_t *)(const void *)x, (const void *)y, n);
     if (n <= PIECE) sum = piece(p, x, y, 0, n);
     for (size_t first = 0; n > PIECE && first < n; first += (size_t)PIECE * PIECES) {
         const size_t rest = n - first, left = (rest + PIECE - 1) / PIECE, pieces = left < PIECES ? left : PIECES;
@@ -80,6 +76,58 @@ static uint64_t dot(const product *p, const char *x, const char *y)
     }
     memcpy(&bits, &sum, sizeof bits);
     return bits;
+}
+
+/* Of integers of 64 bits with gaps, whose order does not matter: without copies. */
+static uint64_t dot_of_steps(size_t n, const char *a, ptrdiff_t a_step, const char *b, ptrdiff_t b_step)
+{
+    uint64_t sum = 0;
+
+    _Pragma("GCC unroll 4") for (; n > 0; n--, a += a_step, b += b_step)
+        sum += *(const uint64_t *)(const void *)a * *(const uint64_t *)(const void *)b;
+    return sum;
+}
+
+/* As the sums of kernels/fold.h (run_dot), of elements with gaps. */
+#define DOT_OF_STEPS(name, T)                                                                                          \
+    static double name(size_t n, const char *a, ptrdiff_t a_step, const char *b, ptrdiff_t b_step)                     \
+    {                                                                                                                  \
+        double part[16] = { 0 };                                                                                       \
+        for (size_t k = 0; k < n; k += 16)                                                                             \
+            for (size_t l = 0; l < 16 && k + l < n; l++, a += a_step, b += b_step)                                     \
+                part[l] += (double)*(const T *)(const void *)a * (double)*(const T *)(const void *)b;                  \
+        for (size_t l = 8; l > 0; l /= 2)                                                                              \
+            for (size_t i = 0; i < l; i++) part[i] += part[i + l];                                                     \
+        return part[0];                                                                                                \
+    }
+DOT_OF_STEPS(dot_of_steps_f64, double)
+DOT_OF_STEPS(dot_of_steps_f32, float)
+
+/* As dot, of elements with gaps or of another dtype, which are converted a piece at a time. */
+static uint64_t dot_with_gaps(const product *p, char *a, char *b, char *column, char *row)
+{
+    const size_t length = is_float(p) ? PIECE : 2048;
+    const ptrdiff_t a_step = p->a.strides[2], b_step = p->b.strides[1];
+    uint64_t total = 0;
+    double sum = 0;
+
+    if (p->in_place && !is_float(p)) return dot_of_steps(p->k, a, a_step, b, b_step);
+    for (size_t done = 0; done < p->k;
+         done += length, a += (ptrdiff_t)length * a_step, b += (ptrdiff_t)length * b_step) {
+        const size_t m = p->k - done < length ? p->k - done : length;
+        double part;
+        if (is_float(p)) {
+            part = (p->dtype == CBX_F32 ? dot_of_steps_f32 : dot_of_steps_f64)(m, a, a_step, b, b_step);
+            sum = done ? sum + part : part;
+        } else {
+            const ptrdiff_t size = (ptrdiff_t)sizeof total;
+            p->load(m, (char *const[]){ row, a }, (const ptrdiff_t[]){ size, a_step });
+            p->load(m, (char *const[]){ column, b }, (const ptrdiff_t[]){ size, b_step });
+            total += p->fold->run_dot_u64((const uint64_t *)(const void *)row, (const void *)column, m);
+        }
+    }
+    if (is_float(p)) memcpy(&total, &sum, sizeof total);
+    return total;
 }
 
 /* A row of A along a column of B; a row with gaps, or of another dtype, is copied first. */
@@ -101,6 +149,11 @@ static void one_matrix_by_columns(const product *p, char *a, char *b, char *r, c
                             ? cbx__omp_threads()
                             : 1;
 
+    if (p->m == 1 && p->n == 1 && !(p->in_place && p->a.strides[2] == size && p->b.strides[1] == size)) {
+        const uint64_t sum = dot_with_gaps(p, a, b, column, row);
+        p->store(1, (char *const[]){ r, (char *)(uintptr_t)&sum }, (const ptrdiff_t[]){ 0, 0 });
+        return;
+    }
     if (p->in_place && p->a.strides[2] == size) row = NULL;
     for (size_t j = 0; j < p->n; j++) {
         char *with = b + (ptrdiff_t)j * p->b.strides[2], *to = r + (ptrdiff_t)j * p->r.strides[2];
