@@ -135,7 +135,9 @@ static cbx_array *info_nce(cbx_ctx *ctx, const cbx_metric_call *c)
     {                                                                                                                  \
         "normalize", "make the norm of each embedding 1 first", 0, 0, 1, CBX_PARAMETER_BOOL, NULL                      \
     }
-#define CHOSEN "pairs (n, n) of 0 and 1 leaves pairs out (mine_multi_similarity_pairs makes one). "
+#define CHOSEN                                                                                                         \
+    "pairs (n, n) of 0 and 1 leaves pairs out (mine_multi_similarity_pairs makes one; mask[i] mask[j] leaves items "   \
+    "out in compiled code). "
 
 /* clang-format off */
 CBX__METRIC_TABLE(learning_pairs,
@@ -163,7 +165,7 @@ CBX__METRIC_TABLE(learning_pairs,
       .formula = "mean over i of log(1 + sum over positives j of exp(-alpha (cos(i, j) - base))) / alpha + log(1 + sum over negatives k of exp(beta (cos(i, k) - base))) / beta",
       .parameters = { { "alpha", "sharpness for positives", 2, POSITIVE_NUMBER }, { "beta", "sharpness for negatives", 50, POSITIVE_NUMBER },
                       { "base", "cosine between near and far", 0.5, -INFINITY, INFINITY, CBX_PARAMETER_REAL, NULL } },
-      .notes = CHOSEN "An item without positives or negatives has 0 for them.",
+      .notes = CHOSEN "An item without positives or negatives has 0 for them, and counts in the mean.",
       .source = "Wang et al. (2019)", .example = "[[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [0, 0, 1]" },
     { .name = "circle_loss", .summary = "Circle loss", OF_PAIRS, .whole = circle,
       .formula = "mean over i of log(1 + sum over negatives k of exp(scale a(k) (cos(i, k) - margin)) * sum over positives j of exp(-scale b(j) (cos(i, j) - 1 + margin))), a = max(0, cos + margin), b = max(0, 1 + margin - cos)",
