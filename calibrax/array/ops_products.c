@@ -39,6 +39,17 @@ static cbx_array *stack_of(cbx_ctx *ctx, const cbx_array *x, int n, const size_t
     return cbx__reshaped(ctx, cbx__to_shape(ctx, x, n + 2, shape), 3, (const size_t[]){ batch, rows, columns });
 }
 
+/* Of two vectors of one length, in as few steps as there are. */
+static cbx_array *vector_product(cbx_ctx *ctx, const cbx__product *how, const cbx_array *a, const cbx_array *b)
+{
+    const size_t n = a->count;
+    const cbx_array *in[2] = { cbx__reshaped(ctx, cbx__as(ctx, a, how->dtype), 3, (const size_t[]){ 1, 1, n }),
+                               cbx__reshaped(ctx, cbx__as(ctx, b, how->dtype), 3, (const size_t[]){ 1, n, 1 }) };
+
+    if (cbx__unusable(ctx, how->name, 2, in)) return cbx__array_failed();
+    return cbx__reshaped(ctx, cbx_apply(ctx, how->prim, 2, in, how->attrs), 0, NULL);
+}
+
 cbx_array *cbx__matrix_product(cbx_ctx *ctx, const cbx__product *how, const cbx_array *a, const cbx_array *b)
 {
     size_t mark = cbx__mark(ctx);
@@ -55,6 +66,7 @@ cbx_array *cbx__matrix_product(cbx_ctx *ctx, const cbx__product *how, const cbx_
                               how->name);
     row = a->desc.ndim == 1;
     column = b->desc.ndim == 1;
+    if (row && column && a->count == b->count) return cbx__tidy(ctx, mark, vector_product(ctx, how, a, b));
     in[0] = cbx__as(ctx, row ? cbx_expand_dims(ctx, a, 0) : a, how->dtype);
     in[1] = cbx__as(ctx, column ? cbx_expand_dims(ctx, b, 1) : b, how->dtype);
     if (cbx__unusable(ctx, how->name, 2, in)) return cbx__array_failed();
