@@ -1,5 +1,5 @@
 #!/bin/sh
-# Metric functions against scikit-learn, SciPy, scikit-image, pytorch-metric-learning and others on new random cases: the fixtures'
+# Metric functions against scikit-learn, SciPy, scikit-image, torchmetrics, pytorch-metric-learning and others on new random cases: the fixtures'
 # generators with another seed, the fixtures' test program.
 # usage: scripts/compare_metrics.sh [--fixtures | seed]      (no seed: one drawn from the clock); needs build/release with its tests
 #        --fixtures: writes tests/fixtures/metrics again
