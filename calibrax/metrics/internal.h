@@ -95,6 +95,9 @@ typedef struct cbx__host {
 /** False: recorded.  The content ends with cbx__host_free, which takes a zeroed struct, too. */
 bool cbx__host_read(cbx_ctx *ctx, const cbx_array *x, cbx__host *out);
 void cbx__host_free(cbx_ctx *ctx, cbx__host *h);
+/** Elements of an array, row-major: where they are, if they lie so in the host's memory, else copied to h, which is freed as above.
+ * NULL: recorded. */
+const void *cbx__host_view(cbx_ctx *ctx, const cbx_array *x, cbx__host *h);
 
 /* ---- steps of formulas; w is call->weights ---- */
 

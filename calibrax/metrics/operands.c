@@ -204,6 +204,13 @@ static void refuse_value(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, c
                 names[m->operands[i].kind].text);
 }
 
+const void *cbx__host_view(cbx_ctx *ctx, const cbx_array *x, cbx__host *h)
+{
+    if (cbx_ctx_pending(ctx, NULL)) return NULL;
+    if (cbx_array_is_contiguous(x) && cbx_array_device(x).kind == CBX_DEVICE_CPU) return cbx_array_data(x);
+    return cbx__host_read(ctx, x, h) ? h->data : NULL;
+}
+
 /* What the checks need of an operand; NaN where it holds one. */
 typedef struct survey {
     double low, high;

@@ -7,13 +7,6 @@ size_t cbx__num_classes(const cbx_metric_call *call)
     return (size_t)call->parameters[n - 1];
 }
 
-/* Its elements in order: where they are, or copied to h; NULL: recorded. */
-static const int64_t *labels_of(cbx_ctx *ctx, const cbx_array *x, cbx__host *h)
-{
-    if (cbx_array_is_contiguous(x) && cbx_array_device(x).kind == CBX_DEVICE_CPU) return cbx_array_data(x);
-    return cbx__host_read(ctx, x, h) ? h->data : NULL;
-}
-
 /* Items of equal labels would wait for each other's count: small tables are kept four times. */
 static cbx_array *count_pairs(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, size_t rows,
                               const cbx_array *b, size_t columns)
@@ -23,7 +16,7 @@ static cbx_array *count_pairs(cbx_ctx *ctx, const cbx_metric_call *call, const c
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     uint64_t *counts = cbx_mem_calloc(al, size * copies, sizeof *counts);
     cbx__host ha = { 0 }, hb = { 0 };
-    const int64_t *x = labels_of(ctx, a, &ha), *y = labels_of(ctx, b, &hb);
+    const int64_t *x = cbx__host_view(ctx, a, &ha), *y = cbx__host_view(ctx, b, &hb);
     cbx_array *out;
 
     if (!counts || !x || !y) {

@@ -3,6 +3,8 @@
  * expectations over all orders of theirs.  Source: McSherry & Najork, Computing information
  * retrieval performance measures efficiently in the presence of tied scores (2008).
  */
+#include <string.h>
+
 #include "calibrax/metrics/functional/counts.h"
 
 /* ---- the order ---- */
@@ -69,13 +71,71 @@ static cbx_array *ndcg_at_k(cbx_ctx *ctx, const cbx_metric_call *c) { return gai
 
 /* ---- relevant items among the first k ---- */
 
+/* Moves down what lies at `at` in a heap of n numbers whose smallest is first. */
+static void sift(double *heap, size_t n, size_t at)
+{
+    const double x = heap[at];
+
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && heap[child + 1] < heap[child]) child++;
+        if (heap[child] >= x) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = x;
+}
+
+/* The k-th largest of n numbers, k at most n; heap: scratch for k. */
+static double kth_largest(const double *x, size_t n, size_t k, double *heap)
+{
+    memcpy(heap, x, k * sizeof *x);
+    for (size_t i = k / 2; i-- > 0;) sift(heap, k, i);
+    for (size_t i = k; i < n; i++) {
+        if (!(x[i] > heap[0])) continue;
+        heap[0] = x[i];
+        sift(heap, k, 0);
+    }
+    return heap[0];
+}
+
+/* With data: no order is made. */
+static cbx_array *hits_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const size_t n = cbx_array_count(c->in[0]), k = c->parameters[0] < (double)n ? (size_t)c->parameters[0] : n;
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    double *heap = cbx_mem_calloc(al, k, sizeof *heap), best = 0, above = 0, ties = 0, tied = 0;
+    cbx__host hs = { 0 }, hg = { 0 };
+    const double *s = cbx__host_view(ctx, c->in[0], &hs), *grade = cbx__host_view(ctx, c->in[1], &hg);
+
+    if (!heap) cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for the best %zu items", c->metric->name, k);
+    if (heap && s && grade) {
+        const double bound = kth_largest(s, n, k, heap);
+        for (size_t i = 0; i < n; i++) {
+            if (s[i] < bound) continue;
+            const double relevant = grade[i] > 0;
+            const bool is_tie = s[i] == bound;
+            best += is_tie ? 0 : relevant;
+            above += !is_tie;
+            ties += is_tie;
+            tied += is_tie ? relevant : 0;
+        }
+        best += ((double)k - above) / ties * tied;
+    }
+    cbx__host_free(ctx, &hs);
+    cbx__host_free(ctx, &hg);
+    cbx_mem_free(al, heap, k * sizeof *heap);
+    return cbx__number(ctx, best);
+}
+
 /* The expected number: of items that tie at place k a share counts. */
 static cbx_array *hits(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const ranking r = rank(ctx, c);
-    const cbx_array *left = cbx_subtract(ctx, cbx__number(ctx, c->parameters[0]), r.above);
-    const cbx_array *share = cbx_clip_scalar(ctx, cbx_divide(ctx, left, r.ties), cbx_float(0), cbx_float(1));
+    ranking r;
+    const cbx_array *left, *share;
 
+    if (cbx__metric_has_data(ctx, c)) return hits_in_c(ctx, c);
+    r = rank(ctx, c);
+    left = cbx_subtract(ctx, cbx__number(ctx, c->parameters[0]), r.above);
+    share = cbx_clip_scalar(ctx, cbx_divide(ctx, left, r.ties), cbx_float(0), cbx_float(1));
     return cbx_sum(ctx, cbx_multiply(ctx, share, is_relevant(ctx, r.grade)), NULL);
 }
 
@@ -182,10 +242,10 @@ CBX__METRIC_TABLE(ranking,
       .whole = average_precision, .notes = "Items with a grade above 0 are relevant. Items with equal scores have the same precision. 0 without relevant items. Of several queries take the mean.",
       .source = "scikit-learn average_precision_score", .example = "[0.9, 0.2, 0.7, 0.1], [1, 0, 0, 1]" },
     { .name = "precision_at_k", .summary = "Precision of the first k", .formula = "relevant items among the first k / k", RANKING("predictions"), .parameters = { K },
-      .whole = precision_at_k, .notes = TIES "With less than k items the divisor is still k.",
+      .whole = precision_at_k, .flags = CBX_METRIC_EAGER, .notes = TIES "With less than k items the divisor is still k.",
       .source = "McSherry & Najork (2008); torchmetrics RetrievalPrecision", .example = "[0.9, 0.2, 0.7, 0.1], [1, 0, 0, 1], k=2" },
     { .name = "recall_at_k", .summary = "Recall of the first k", .formula = "relevant items among the first k / relevant items", RANKING("predictions"), .parameters = { K },
-      .whole = recall_at_k, .notes = TIES "0 without relevant items.",
+      .whole = recall_at_k, .flags = CBX_METRIC_EAGER, .notes = TIES "0 without relevant items.",
       .source = "McSherry & Najork (2008); torchmetrics RetrievalRecall", .example = "[0.9, 0.2, 0.7, 0.1], [1, 0, 0, 1], k=2" },
     { .name = "hit_rate", .summary = "Hit rate of the first k", .formula = "1 if a relevant item is among the first k, else 0", RANKING("predictions"), .parameters = { K },
       .whole = hit_rate, .notes = TIES "0 without relevant items.",
