@@ -56,8 +56,10 @@
 #include "calibrax/analysis/verdict.h"
 
 #include "calibrax/metrics/bootstrap.h"
+#include "calibrax/metrics/compose.h"
 #include "calibrax/metrics/learning/loss.h"
 #include "calibrax/metrics/metrics.h"
+#include "calibrax/metrics/plugin.h"
 #include "calibrax/metrics/stateful/state.h"
 #include "calibrax/metrics/tokens.h"
 

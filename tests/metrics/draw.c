@@ -177,7 +177,7 @@ static void fill(cbx_rng *rng, cbx_operand_kind kind, bool many, const form *f, 
 bool is_shared(cbx_operand_kind kind) { return kind == CBX_OPERAND_CLASS_VECTORS; }
 
 /* Labels are 0 and 1, and one more where the metric has a number or a vector for each class. */
-static bool has_many_classes(const cbx_metric_function *m)
+bool has_many_classes(const cbx_metric_function *m)
 {
     for (size_t i = 0; i < cbx_metric_operands(m); i++)
         if (m->operands[i].kind == CBX_OPERAND_CLASS_PROBABILITIES || m->operands[i].kind == CBX_OPERAND_LOGITS ||

@@ -27,6 +27,8 @@ cbx_array *array_of(cbx_ctx *ctx, int ndim, const size_t *shape, const double *v
 bool is_shared(cbx_operand_kind kind);
 /* Whether a parameter is a number of classes or the like, which a traced call cannot read from labels. */
 bool counts_labels(const char *name);
+/* Whether labels of operands are 0, 1 and 2, not 0 and 1. */
+bool has_many_classes(const cbx_metric_function *m);
 /* What a traced call needs: a function for metrics that take one, and the number of classes. */
 void set_needs(const cbx_metric_function *m, cbx_metric_options *o);
 /* Elements of a result, float64 or int64, as doubles; the caller's to free. */

@@ -328,3 +328,29 @@ cbx_status cbx_metric_state_error(cbx_ctx *ctx, const cbx_metric_state *s, doubl
     *out = v;
     return CBX_OK;
 }
+
+cbx__state_mark cbx__state_remember(const cbx_metric_state *s)
+{
+    cbx__state_mark mark = {
+        .sum = cbx_array_ref(s->sum), .rest = cbx_array_ref(s->rest), .batches = s->batches.n, .updates = s->updates
+    };
+
+    memcpy(mark.resolved, s->resolved, sizeof mark.resolved);
+    return mark;
+}
+
+void cbx__state_return(cbx_metric_state *s, cbx__state_mark *mark)
+{
+    if (s) {
+        while (s->batches.n > mark->batches) batch_free(&s->batches.items[--s->batches.n]);
+        cbx_array_free(s->sum);
+        cbx_array_free(s->rest);
+        s->sum = mark->sum;
+        s->rest = mark->rest;
+        s->updates = mark->updates;
+        memcpy(s->resolved, mark->resolved, sizeof s->resolved);
+    } else {
+        cbx_array_free(mark->sum);
+        cbx_array_free(mark->rest);
+    }
+}

@@ -30,4 +30,14 @@ static inline bool cbx__state_keeps_all(const cbx_metric_state *s) { return s->b
 cbx_status cbx__state_compute_as(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_metric_function *m, cbx_array **out,
                                  cbx_err *err);
 
+/** What a state was before a change that others must not survive. */
+typedef struct cbx__state_mark {
+    cbx_array *sum, *rest; /* ours */
+    size_t batches, updates;
+    double resolved[CBX_METRIC_MAX_PARAMETERS];
+} cbx__state_mark;
+cbx__state_mark cbx__state_remember(const cbx_metric_state *s);
+/** The state as it was, unless s is NULL; the mark ends. */
+void cbx__state_return(cbx_metric_state *s, cbx__state_mark *mark);
+
 #endif
