@@ -133,7 +133,8 @@ CBX_API bool cbx_metric_member_passes(const cbx_metric_member *m, double value);
  */
 CBX_API cbx_status cbx_metric_collection_report(cbx_ctx *ctx, const cbx_metric_collection *c, cbx_json **out,
                                                 cbx_err *err);
-/** Such a report as a table of text. */
+/** Such a report as a table of text; a caller may add an "interval" with lower, upper and level to
+ * its metrics. */
 CBX_API void cbx_metric_report_text(const cbx_json *report, cbx_text *out);
 /**
  * A suite: a collection as a file describes it,
@@ -172,7 +173,7 @@ typedef struct cbx_metric_track {
     cbx_direction direction;              /* INFO: there is no best value */
     size_t steps;                         /* values so far; the first step is 0 */
     double current;                       /* NaN before the first */
-    double best, min, max;                /* NaN before the first number; values of NaN are left out */
+    double best, min, max;                /* NaN before the first number; NaN is left out */
     size_t best_step, min_step, max_step; /* of ties the first */
 } cbx_metric_track;
 

@@ -267,6 +267,15 @@ static void put_threshold(const cbx_json *o, cbx_text *out)
     cbx_text_puts(out, cbx_json_get_bool(o, "passed", true) ? ": passed" : ": FAILED");
 }
 
+static void put_interval(const cbx_json *o, cbx_text *out)
+{
+    char low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
+
+    cbx_text_printf(out, "  [%s, %s] at %g %%", cbx_format_double(cbx_json_get_double(o, "lower", NAN), low),
+                    cbx_format_double(cbx_json_get_double(o, "upper", NAN), high),
+                    100 * cbx_json_get_double(o, "level", NAN));
+}
+
 static void put_metric(const cbx_json *o, bool indented, cbx_text *out)
 {
     char v[CBX_FORMAT_SIZE];
@@ -280,6 +289,7 @@ static void put_metric(const cbx_json *o, bool indented, cbx_text *out)
     } else {
         cbx_text_printf(out, "%-22s", cbx_format_double(cbx_json_get_double(o, "value", NAN), v));
     }
+    if (cbx_json_has(o, "interval")) put_interval(cbx_json_get(o, "interval"), out);
     if (cbx_json_has(o, "passed")) put_threshold(o, out);
     if (cbx_json_has(o, "error"))
         cbx_text_printf(out, "  (error at most %s)", cbx_format_double(cbx_json_get_double(o, "error", 0), v));

@@ -32,4 +32,7 @@
 #define CALIBRAX_DECLARE(name) extern const opt_command name##_command;
 CALIBRAX_COMMANDS(CALIBRAX_DECLARE)
 
+/* Adds the metrics of plug-ins (metrics.c). */
+int metrics_load_plugins(const opt_run *run, const opt_list *files);
+
 #endif

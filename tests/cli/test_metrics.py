@@ -1,7 +1,8 @@
 """calibrax metrics: the table, and metrics of arrays in files of every kind."""
 import json
+import os
 
-from harness import CALIBRAX, check, equal, main
+from harness import BUILD, CALIBRAX, check, equal, main
 
 TABLE = "measured,predicted,label,weight\n3,2.5,1,1\n-0.5,0,0,2\n2,2,1,1\n7,8,0,1\n"
 
@@ -38,6 +39,45 @@ def values(p):
     equal(metrics(p, "compute", "fid", embeddings, embeddings).stdout, "0.0\n", "features in files")
 
 
+SUITE = {"groups": {"errors": ["mae", {"metric": "huber_loss", "parameters": {"delta": 0.1}, "high": 0.01}], "fit": [{"metric": "r_squared", "low": 0.9}]}}
+
+
+def several(p):
+    table = p.write("t.csv", TABLE)
+    columns = [f"{table}:predicted", f"{table}:measured"]
+    text = metrics(p, "compute", "mae,rmse,r_squared", *columns).stdout
+    equal([line.split() for line in text.splitlines()], [["mae", "0.5"], ["rmse", "0.6123724356957945"], ["r_squared", "0.9486081370449679"]], "a line for each")
+    text = metrics(p, "compute", "mae,huber_loss", *columns, "-s", "delta=0.1", "--ci").stdout
+    check("at 95 %" in text and "0.04625" in text, "parameters of those that have them, and intervals")
+    suite = p.write("s.json", json.dumps(SUITE))
+    done = metrics(p, "compute", "--suite", suite, *columns, expect=1)
+    check("errors\n  mae" in done.stdout and "at most 0.01: FAILED" in done.stdout and "at least 0.9: passed" in done.stdout, done.stdout)
+    document = json.loads(metrics(p, "compute", "--suite", suite, *columns, "--ci", "--json", expect=1).stdout)
+    equal((document["schema"], document["passed"], document["groups"][1]["name"]), ("calibrax-metric-report", False, "fit"), "the report")
+    interval = document["groups"][0]["metrics"][0]["interval"]
+    check(interval["lower"] <= 0.5 <= interval["upper"], "an interval of each")
+    SUITE["groups"]["errors"][1]["high"] = 1
+    metrics(p, "compute", "--suite", p.write("s.json", json.dumps(SUITE)), *columns)
+
+
+def plugin(name):
+    return os.path.abspath(os.path.join(BUILD, f"tests/cli/libmetric_plugin_{name}.so"))
+
+
+def plugins(p):
+    table = p.write("t.csv", TABLE)
+    columns = [f"{table}:predicted", f"{table}:measured"]
+    rows = json.loads(metrics(p, "list", "--plugin", plugin("none"), "--domain", "mine", "--json").stdout)["metrics"]
+    equal([(r["name"], r["tier"]) for r in rows], [("power_error", "pure_function")], "its metrics")
+    check("mean(|predictions - targets|^power)" in metrics(p, "describe", "power_error", "--plugin", plugin("none")).stdout, "described")
+    equal(metrics(p, "compute", "power_error", *columns, "-s", "power=2", "--plugin", plugin("none")).stdout, "0.375\n", "computed")
+    check("[" in metrics(p, "compute", "mse,power_error", *columns, "--ci", "--plugin", plugin("none")).stdout, "with built-in ones")
+    for name, sentence in (("abi", "has metrics of ABI 2, and this program takes 1"), ("name", "there is a metric 'mse' already"), ("row", "must be an identifier")):
+        check(sentence in metrics(p, "list", "--plugin", plugin(name), expect=2).stderr, name)
+    check("cannot load the plug-in" in metrics(p, "list", "--plugin", "none.so", expect=2).stderr, "no file")
+    check("exports no 'cbx_metric_plugin_table'" in metrics(p, "list", "--plugin", plugin("none").replace("metric_plugin_none", "case_plugin_none"), expect=2).stderr, "cases")
+
+
 def faults(p):
     table = p.write("t.csv", TABLE)
     ragged = p.write("ragged.csv", "a,b\n1,2\n3\n")
@@ -52,6 +92,10 @@ def faults(p):
         (["mse", "a.xyz", a], "a.xyz: the name must end with .npy, .npz:MEMBER, .h5:/DATASET or .csv[:COLUMN]"),
         (["huber_loss", a, a, "-s", "delta=0"], "huber_loss: 'delta' must be above 0, not 0.0"),
         (["huber_loss", a, a, "-s", "d=1"], "--set d=1: huber_loss has no such parameter: calibrax metrics describe huber_loss lists them"),
+        (["mae,huber_loss", a, a, "-s", "d=1"], "--set d=1: no metric has such a parameter"),
+        (["mae,mae", a, a], "there is a metric 'mae' in the collection already"),
+        (["--suite", p.write("bad.json", "{}"), a, a], "bad.json: a suite of metrics has either an object 'groups' or a list 'metrics'"),
+        (["--suite", "s.json"], "metrics compute --suite takes the files of the operands"),
         (["mse", a, a, "--level", "0.9"], "'--level' needs '--ci'"),
     ]:
         err = metrics(p, "compute", *args, expect=2).stderr
@@ -60,4 +104,4 @@ def faults(p):
     metrics(p, "list", "--axiom", "nothing", expect=2)
 
 
-main([the_table, values, faults])
+main([the_table, values, several, plugins, faults])

@@ -58,7 +58,10 @@ static void selections(void **state)
     CHECK_STR(cbx_metric_next(ctx, &s, &at)->name, "explained_variance", "the next");
     CHECK(!cbx_metric_next(ctx, &s, &at), "no more");
     s.tier = CBX_METRIC_TIER_LEARNING;
-    CHECK_INT(count(&s), 0, "tier");
+    CHECK_INT(count(&s), 0, "tier of another domain");
+    s.domain = NULL;
+    s.direction = -1;
+    CHECK_GT((double)count(&s), 5, "tier");
     CHECK_STR(cbx_metric_tier_name(CBX_METRIC_TIER_FEATURES), "frozen_backbone", "a tier's word");
     cbx_ctx_free(ctx);
 }

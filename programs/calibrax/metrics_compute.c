@@ -1,0 +1,325 @@
+/*
+ * calibrax metrics compute: one metric, several, or a suite, of arrays in files.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/array/io/csv.h"
+#include "calibrax/metrics/bootstrap.h"
+#include "calibrax/metrics/compose.h"
+#include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/select.h"
+#include "programs/common/output.h"
+
+typedef struct compute_args {
+    opt_list set, plugins;
+    const char *mask, *weights, *suite;
+    bool ci, json;
+    double level;
+    size_t resamples, seed;
+} compute_args;
+
+#define AT(member) offsetof(compute_args, member)
+
+static const compute_args compute_defaults = { .level = 0.95, .resamples = 1000 };
+
+static const opt_spec compute_options[] = {
+    { "set", 's', OPT_EACH, AT(set), "NAME=VALUE", NULL, "value of a parameter of the metrics" },
+    { "suite", 0, OPT_STRING, AT(suite), "FILE", NULL,
+      "compute the metrics that a JSON file lists, and check their thresholds" },
+    { "mask", 0, OPT_STRING, AT(mask), "FILE", NULL, "array of 0 and 1: the items that count" },
+    { "weights", 0, OPT_STRING, AT(weights), "FILE", NULL, "array of weights of the items" },
+    { "ci", 0, OPT_FLAG, AT(ci), NULL, NULL, "compute a bootstrap interval over the items, too" },
+    { "level", 0, OPT_SHARE, AT(level), "SHARE", "0.95", "confidence level of the interval" },
+    { "resamples", 0, OPT_POSITIVE, AT(resamples), "N", "1000", "resamples of the interval" },
+    { "seed", 0, OPT_COUNT, AT(seed), "N", "0", "seed of the resamples" },
+    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL,
+      "add the metrics of a shared object (calibrax/metrics/plugin.h); may be repeated" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+};
+static const opt_rule compute_rules[] = {
+    { "level", OPT_NEEDS, "ci" },
+    { "resamples", OPT_NEEDS, "ci" },
+    { "seed", OPT_NEEDS, "ci" },
+    { "suite", OPT_EXCLUDES, "set" },
+};
+
+/* ---- operands ---- */
+
+/* What the options and files of a call hold. */
+typedef struct inputs {
+    size_t nin;
+    const char *const *files;
+    cbx_array *in[CBX_METRIC_MAX_OPERANDS], *mask, *weights;
+} inputs;
+
+static int load(const opt_run *run, const char *const *files, size_t n, inputs *out)
+{
+    const compute_args *a = run->args;
+
+    *out = (inputs){ .nin = n, .files = files };
+    if (n > CBX_METRIC_MAX_OPERANDS)
+        return opt_fail(run->program, "metrics take at most %d operands, got %zu files", CBX_METRIC_MAX_OPERANDS, n);
+    for (size_t i = 0; i < n; i++)
+        if (opt_check(run, cbx_array_load(run->ctx, files[i], &out->in[i], run->err))) return EXIT_ERROR;
+    if (a->mask && opt_check(run, cbx_array_load(run->ctx, a->mask, &out->mask, run->err))) return EXIT_ERROR;
+    if (a->weights && opt_check(run, cbx_array_load(run->ctx, a->weights, &out->weights, run->err))) return EXIT_ERROR;
+    return EXIT_PASS;
+}
+
+static int interval_of(const opt_run *run, const cbx_metric_function *m, const inputs *x, const cbx_metric_options *o,
+                       cbx_interval *out)
+{
+    const compute_args *a = run->args;
+    cbx_metric_bootstrap_opts boot = CBX_METRIC_BOOTSTRAP_OPTS_INIT;
+
+    boot.level = a->level;
+    boot.resamples = a->resamples;
+    boot.seed = a->seed;
+    return opt_check(run, cbx_metric_bootstrap(run->ctx, m, x->nin, x->in, o, &boot, out, run->err));
+}
+
+/* Values of parameters of one metric; used[k] becomes true of those of --set that it has. */
+static int set_parameters(const opt_run *run, const cbx_metric_function *m, double *v, bool *used)
+{
+    const opt_list *set = &((const compute_args *)run->args)->set;
+    const size_t count = cbx_metric_parameters(m);
+
+    for (size_t i = 0; i < CBX_METRIC_MAX_PARAMETERS; i++) v[i] = NAN;
+    for (size_t k = 0; k < set->count; k++) {
+        const char *text = set->items[k], *equals = strchr(text, '=');
+        const size_t length = equals ? (size_t)(equals - text) : 0;
+        size_t i = 0;
+        if (!equals) return opt_fail(run->program, "--set %s: it must be NAME=VALUE", text);
+        while (i < count && (strlen(m->parameters[i].name) != length || memcmp(m->parameters[i].name, text, length)))
+            i++;
+        if (i == count) continue;
+        used[k] = true;
+        if (cbx_metric_parameter_parse(&m->parameters[i], equals + 1, &v[i], run->err))
+            return opt_fail(run->program, "--set %s: %s", text, run->err->message);
+    }
+    return EXIT_PASS;
+}
+
+/* ---- one metric ---- */
+
+static cbx_json *result_json(const cbx_array *r)
+{
+    cbx_array_desc d = *cbx_array_get_desc(r);
+    const double *v = cbx_array_data(r);
+    cbx_json *list;
+
+    if (cbx_array_count(r) == 1 && d.dtype == CBX_F64) return cbx_json_new_double(v[0]);
+    list = cbx_json_new_array();
+    for (size_t i = 0; i < cbx_array_count(r); i++) {
+        if (d.dtype == CBX_I64)
+            cbx_json_push_int(list, ((const int64_t *)cbx_array_data(r))[i]);
+        else
+            cbx_json_push_double(list, v[i]);
+    }
+    return list;
+}
+
+static int show_result(const opt_run *run, const cbx_metric_function *m, const inputs *x, const cbx_array *r,
+                       const cbx_interval *iv)
+{
+    const compute_args *a = run->args;
+    char v[CBX_FORMAT_SIZE], low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
+    cbx_json *o, *list;
+    cbx_text text;
+
+    if (!a->json && iv) {
+        printf("%s  [%s, %s] at %g %%\n", cbx_format_double(iv->value, v), cbx_format_double(iv->lower, low),
+               cbx_format_double(iv->upper, high), 100 * iv->level);
+        return EXIT_PASS;
+    }
+    if (!a->json) {
+        cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+        cbx_array_format(r, 0, &text);
+        printf("%s\n", cbx_text_str(&text));
+        cbx_text_clear(&text);
+        return EXIT_PASS;
+    }
+    o = new_document("calibrax-metric-value");
+    json_put(o, J_TEXT("metric", m->name), J_TEXT("direction", cbx_direction_name(m->direction)));
+    list = cbx_json_set_array(o, "operands");
+    for (size_t i = 0; i < x->nin; i++) cbx_json_push_string(list, x->files[i]);
+    cbx_json_set(o, "value", result_json(r));
+    if (cbx_array_ndim(r) > 1) {
+        list = cbx_json_set_array(o, "shape");
+        for (int k = 0; k < cbx_array_ndim(r); k++) cbx_json_push_int(list, (int64_t)cbx_array_dim(r, k));
+    }
+    if (iv) cbx_json_set_interval(o, "interval", iv->value, iv->lower, iv->upper, iv->level);
+    return print_json(run->program, o);
+}
+
+static int compute_one(const opt_run *run, const cbx_metric_function *m, const double *parameters, const inputs *x)
+{
+    const compute_args *a = run->args;
+    const cbx_metric_options o = { .parameters = parameters, .mask = x->mask, .weights = x->weights };
+    cbx_interval iv;
+    cbx_scope scope;
+    cbx_array *r;
+    int status;
+
+    cbx_scope_open(run->ctx, &scope);
+    r = cbx_copy(run->ctx, cbx_metric_apply(run->ctx, m, x->nin, x->in, &o));
+    status = opt_check(run, cbx_scope_close_keep(&scope, 1, &r, run->err));
+    if (!status && a->ci) status = interval_of(run, m, x, &o, &iv);
+    return status ? status : show_result(run, m, x, r, a->ci ? &iv : NULL);
+}
+
+/* ---- several metrics ---- */
+
+/* Member i of the collection in a report: the groups come in the order of their first members. */
+static cbx_json *reported(const cbx_json *report, const cbx_metric_member *m)
+{
+    const cbx_json *groups = cbx_json_get(report, "groups");
+
+    for (size_t i = 0; i < cbx_json_length(groups); i++) {
+        const cbx_json *group = cbx_json_at(groups, i), *list = cbx_json_get(group, "metrics");
+        if (strcmp(cbx_json_get_string(group, "name", ""), m->group ? m->group : "") != 0) continue;
+        for (size_t k = 0; k < cbx_json_length(list); k++)
+            if (!strcmp(cbx_json_get_string(cbx_json_at(list, k), "label", ""), m->label)) return cbx_json_at(list, k);
+    }
+    return NULL;
+}
+
+static int add_intervals(const opt_run *run, const cbx_metric_collection *c, const inputs *x, cbx_json *report)
+{
+    for (size_t i = 0; i < cbx_metric_collection_count(c); i++) {
+        const cbx_metric_member *m = cbx_metric_collection_at(c, i);
+        const cbx_metric_options o = { .parameters = m->parameters, .mask = x->mask, .weights = x->weights };
+        cbx_interval iv;
+        if (interval_of(run, m->metric, x, &o, &iv)) return EXIT_ERROR;
+        cbx_json_set_interval(reported(report, m), "interval", iv.value, iv.lower, iv.upper, iv.level);
+    }
+    return EXIT_PASS;
+}
+
+static int show_report(const opt_run *run, const inputs *x, cbx_json *report)
+{
+    const compute_args *a = run->args;
+    const bool passed = cbx_json_get_bool(report, "passed", true);
+    cbx_json *o, *list;
+    cbx_text text;
+
+    if (a->json) {
+        o = new_document("calibrax-metric-report");
+        list = cbx_json_set_array(o, "operands");
+        for (size_t i = 0; i < x->nin; i++) cbx_json_push_string(list, x->files[i]);
+        cbx_json_set(o, "groups", cbx_json_ref(cbx_json_get(report, "groups")));
+        if (cbx_json_has(report, "passed")) cbx_json_set_bool(o, "passed", passed);
+        if (print_json(run->program, o)) return EXIT_ERROR;
+    } else {
+        cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+        cbx_metric_report_text(report, &text);
+        fputs(cbx_text_str(&text), stdout);
+        cbx_text_clear(&text);
+    }
+    return passed ? EXIT_PASS : EXIT_CHECK;
+}
+
+static int compute_several(const opt_run *run, cbx_metric_collection *c, const inputs *x)
+{
+    const compute_args *a = run->args;
+    const cbx_metric_options o = { .mask = x->mask, .weights = x->weights };
+    cbx_json *report = NULL;
+    int status = opt_check(run, cbx_metric_collection_update(run->ctx, c, x->nin, x->in, &o, run->err));
+
+    if (!status) status = opt_check(run, cbx_metric_collection_report(run->ctx, c, &report, run->err));
+    if (!status && a->ci) status = add_intervals(run, c, x, report);
+    if (!status) status = show_report(run, x, report);
+    cbx_json_unref(report);
+    return status;
+}
+
+/* Metrics of a list of names, with the parameters of --set that each has. */
+static int named_metrics(const opt_run *run, const opt_list *names, cbx_metric_collection *c, double *parameters)
+{
+    const opt_list *set = &((const compute_args *)run->args)->set;
+    bool *used = cbx_arena_calloc(run->arena, set->count + 1, sizeof *used);
+    cbx_metric_member m = CBX_METRIC_MEMBER_INIT;
+
+    if (!used) return opt_fail(run->program, "out of memory");
+    for (size_t i = 0; i < names->count; i++) {
+        if (opt_check(run, cbx_metric_find(run->ctx, names->items[i], &m.metric, run->err))) return EXIT_ERROR;
+        if (m.metric->function && !(m.metric->flags & CBX_METRIC_FEATURES))
+            return opt_fail(run->program, "%s takes a function: it can be computed from C and Python alone",
+                            m.metric->name);
+        if (set_parameters(run, m.metric, parameters, used)) return EXIT_ERROR;
+        m.parameters = parameters;
+        if (opt_check(run, cbx_metric_collection_add(run->ctx, c, &m, run->err))) return EXIT_ERROR;
+    }
+    for (size_t k = 0; k < set->count; k++) {
+        if (used[k]) continue;
+        if (names->count > 1) return opt_fail(run->program, "--set %s: no metric has such a parameter", set->items[k]);
+        return opt_fail(run->program, "--set %s: %s has no such parameter: calibrax metrics describe %s lists them",
+                        set->items[k], names->items[0], names->items[0]);
+    }
+    return EXIT_PASS;
+}
+
+static int read_suite(const opt_run *run, const char *path, cbx_metric_collection **out)
+{
+    cbx_json *o = NULL;
+    int status = opt_check(run, cbx_json_read(run->ctx, path, &o, run->err));
+
+    if (!status) status = opt_check(run, cbx_metric_collection_read(run->ctx, o, path, out, run->err));
+    cbx_json_unref(o);
+    return status;
+}
+
+static int run_compute(const opt_run *run)
+{
+    const compute_args *a = run->args;
+    const size_t first = a->suite ? 0 : 1;
+    double parameters[CBX_METRIC_MAX_PARAMETERS];
+    cbx_metric_collection *c = NULL;
+    opt_list names = { 0 };
+    inputs x;
+    int status;
+
+    if (run->words->count <= first)
+        return opt_fail(run->program, a->suite ? "metrics compute --suite takes the files of the operands"
+                                               : "metrics compute takes a metric and the files of its operands");
+    if (metrics_load_plugins(run, &a->plugins)) return EXIT_ERROR;
+    if (!a->suite && !opt_split(run->arena, run->words->items[0], &names))
+        return opt_fail(run->program, "out of memory");
+    if (a->suite)
+        status = read_suite(run, a->suite, &c);
+    else if (!(status = opt_check(run, cbx_metric_collection_create(run->ctx, &c, run->err))))
+        status = named_metrics(run, &names, c, parameters);
+    if (!status) status = load(run, (const char *const *)run->words->items + first, run->words->count - first, &x);
+    if (!status && !a->suite && names.count == 1) {
+        const cbx_metric_function *m = cbx_metric_collection_at(c, 0)->metric;
+        if (x.nin > cbx_metric_operands(m))
+            status = opt_fail(run->program, "%s takes at most %zu operands, got %zu files", m->name,
+                              cbx_metric_operands(m), x.nin);
+        if (!status) status = compute_one(run, m, parameters, &x);
+    } else if (!status) {
+        status = compute_several(run, c, &x);
+    }
+    cbx_metric_collection_free(c);
+    return status;
+}
+
+const opt_command metrics_compute_command = {
+    .name = "metrics compute",
+    .synopsis = "METRIC[,METRIC]... FILE... | --suite FILE FILE...",
+    .summary = "compute metrics of arrays in files",
+    .description =
+        "Computes a metric, or several, of one array for each operand, in the order of 'metrics describe'. A file is "
+        "FILE.npy, FILE.npz:NAME, FILE.h5:/DATASET or FILE.csv:COLUMN (a name of its header, or a number from 1; "
+        "without one all columns). Prints the result, with --ci an interval over resampled items; of several metrics "
+        "and of a suite a table. A suite is JSON: {\"groups\": {\"errors\": [\"mae\", {\"metric\": \"huber_loss\", "
+        "\"parameters\": {\"delta\": 0.1}, \"high\": 0.5}]}}. Exit status 1 if a result is outside 'low' and 'high'.",
+    OPT_OPTIONS(compute),
+    OPT_RULES(compute),
+    .defaults = &compute_defaults,
+    .flags = OPT_TAKES_WORDS,
+    .word = "METRIC",
+    .words = "@functions",
+    .run = run_compute,
+};
