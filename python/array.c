@@ -84,13 +84,22 @@ CX_GETTERS(array_members, MEMBERS)
 
 /* ---- as a Python number ---- */
 
+PyObject *cx_item(cx_state *st, const cbx_array *a)
+{
+    cbx_array *here = cx_here(st, a);
+    PyObject *v = here ? cx_element(cbx_array_dtype(here), cbx_array_data(here)) : NULL;
+
+    cbx_array_free(here);
+    return v;
+}
+
 /* The one element of an array of rank 0 as a Python number. */
 static PyObject *item(PyObject *self, const char *what)
 {
     const cbx_array *a = handle_of(self);
 
     if (!cx_concrete(cx_state_of_instance(self), a, what)) return NULL;
-    if (cbx_array_ndim(a) == 0) return cx_element(cbx_array_dtype(a), cbx_array_data(a));
+    if (cbx_array_ndim(a) == 0) return cx_item(cx_state_of_instance(self), a);
     return PyErr_Format(PyExc_TypeError, "%s is of arrays of rank 0, not %d", what, cbx_array_ndim(a));
 }
 
@@ -151,9 +160,15 @@ static PyObject *list_of(const cbx_array *a, int axis, const char *p)
 
 static PyObject *array_tolist(PyObject *self, PyObject *unused)
 {
+    cbx_array *here;
+    PyObject *list;
+
     (void)unused;
     if (!cx_concrete(cx_state_of_instance(self), handle_of(self), "tolist()")) return NULL;
-    return list_of(handle_of(self), 0, cbx_array_data(handle_of(self)));
+    here = cx_here(cx_state_of_instance(self), handle_of(self));
+    list = here ? list_of(here, 0, cbx_array_data(here)) : NULL;
+    cbx_array_free(here);
+    return list;
 }
 
 /* ---- operators ---- */
@@ -277,13 +292,9 @@ CX_RETURN(do_namespace, (int api_version), CX_GET(c, api_version), Py_NewRef(c->
 
 static PyObject *do_to_device(cx_call *c)
 {
-    if (cx_arg(c, "stream")) return cx_raise(CBX_EINVAL, "to_device: 'stream' must be None on the CPU");
-    /* the call has checked the word: it is one of devices() */
-    const cbx_device_id to = { CBX_DEVICE_CPU, 0 };
-    if (cbx_device_id_equal(cbx_array_device(handle_of(c->self)), to)) return Py_NewRef(c->self);
-    return cx_hold(c, cbx_array_ref(handle_of(c->self))) && cx_begin(c)
-               ? cx_result(c, cbx_to_device(c->ctx, c->held[0], to))
-               : NULL;
+    if (cx_arg(c, "stream"))
+        return cx_raise(CBX_EINVAL, "to_device: 'stream' must be None: the copy is complete when the call returns");
+    return Py_NewRef(c->self); /* the call moves its result */
 }
 
 static PyObject *do_dlpack_device(cx_call *c)
@@ -306,6 +317,7 @@ static PyObject *do_array(cx_call *c)
     PyObject *dtype = cx_arg(c, "dtype"), *copy = cx_arg(c, "copy");
 
     if (!cx_concrete(c->st, handle_of(c->self), "a NumPy array")) return NULL;
+    if (!cx_shareable(handle_of(c->self), "a NumPy array", PyExc_TypeError)) return NULL;
     return cx_python("_values", "as_numpy", "OOO", c->self, dtype ? dtype : Py_None, copy ? copy : Py_None);
 }
 
@@ -374,7 +386,7 @@ static PyObject *do_item(cx_call *c)
     if (!cx_concrete(c->st, a, "item()")) return NULL;
     if (c->nrest == 0 && count != 1)
         return PyErr_Format(PyExc_ValueError, "item: 'index' must be given where an array has %zd elements", count);
-    if (c->nrest == 0) return list_of(a, cbx_array_ndim(a), cbx_array_data(a)); /* the one element */
+    if (c->nrest == 0) return cx_item(c->st, a); /* the one element */
     index = PyTuple_New(c->nrest);
     CX_FILL(index, (size_t)c->nrest, Py_NewRef(c->rest[i]))
     key = index ? cx_python("_values", "item_key", "NN", index, cx_shape_tuple(a)) : NULL;

@@ -42,6 +42,7 @@ int cx_get_buffer(PyObject *self, Py_buffer *view, int flags)
 
     view->obj = NULL;
     if (!cx_concrete(cx_state_of_instance(self), a, "a buffer or NumPy array")) return -1;
+    if (!cx_shareable(a, "a buffer", PyExc_BufferError)) return -1;
     l = PyMem_Calloc(1, sizeof *l);
     if (!l) {
         PyErr_NoMemory();

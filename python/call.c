@@ -184,14 +184,54 @@ cbx_array *cx_create(cx_state *st, const cbx_array_desc *desc)
     return a;
 }
 
+cbx_array *cx_here(cx_state *st, const cbx_array *a)
+{
+    cbx_array *copy;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (!cx_is_elsewhere(a)) return cbx_array_ref(a);
+    copy = cx_create(st, cbx_array_get_desc(a));
+    if (!copy || !cbx_array_read(a, cbx_array_data_mut(copy), cbx_array_bytes(a), &err)) return copy;
+    cbx_array_free(copy);
+    cx_raise(err.status, err.message);
+    return NULL;
+}
+
+PyObject *cx_moved(cx_state *st, PyObject *o, cbx_device_id device)
+{
+    PyObject *r = NULL;
+    cx_call c;
+
+    if (!o || !cx_is_array(st, o) || cbx_device_id_equal(cbx_array_device(((cx_array *)o)->handle), device)) return o;
+    cx_call_init(&c, st, "to_device");
+    if (cx_hold(&c, cbx_array_ref(((cx_array *)o)->handle)) && cx_begin(&c))
+        r = cx_result(&c, cbx_to_device(c.ctx, c.held[0], device));
+    cx_call_done(&c);
+    if (r) ((cx_array *)r)->weak = ((cx_array *)o)->weak;
+    Py_DECREF(o);
+    return r;
+}
+
+bool cx_shareable(const cbx_array *a, const char *what, PyObject *exception)
+{
+    char text[32];
+
+    if (!cx_is_elsewhere(a)) return true;
+    PyErr_Format(exception, "%s of an array on %s: bring it to the CPU with to_device('cpu')", what,
+                 cbx_device_id_text(cbx_array_device(a), text, sizeof text));
+    return false;
+}
+
 const void *cx_elements(cx_call *c, const cbx_array *a)
 {
     cbx_array *flat;
+    bool here;
 
     if (!cx_concrete(c->st, a, c->name)) return NULL;
-    flat = cbx_array_is_contiguous(a) ? cbx_array_ref(a) : cx_create(c->st, cbx_array_get_desc(a));
+    here = cbx_array_is_contiguous(a) && !cx_is_elsewhere(a);
+    flat = here ? cbx_array_ref(a) : cx_create(c->st, cbx_array_get_desc(a));
     if (!flat || !cx_hold(c, flat)) return NULL;
-    if (!cbx_array_is_contiguous(a) && cbx_array_read(a, cbx_array_data_mut(flat), cbx_array_bytes(flat), &c->err))
+    if (!here && cbx_array_read(a, cbx_array_data_mut(flat), cbx_array_bytes(flat), &c->err))
         return cx_raise(c->err.status, c->err.message);
     return cbx_array_data(flat);
 }
@@ -347,6 +387,27 @@ static bool bind(cx_call *c, PyObject *const *args, Py_ssize_t nargs, PyObject *
     return refuse_extra(c, nargs, taken, kwnames, used);
 }
 
+/* Where the result of a function with a parameter 'device' is to be: 1; 0: wherever it is; -1: exception. */
+static int wanted_device(cx_call *c, cbx_device_id *out)
+{
+    const cx_function *f = c->function;
+    PyObject *device = f->device < 0 ? NULL : c->arg[f->device], *like = NULL;
+    const char *word;
+
+    if (f->device < 0) return 0;
+    if (device && device != Py_None) {
+        word = PyUnicode_Check(device) ? PyUnicode_AsUTF8AndSize(device, NULL) : NULL;
+        if (word && !cbx_device_id_parse(word, out, NULL)) return 1;
+        PyErr_Format(PyExc_ValueError, "%s: 'device' must be one of those that devices() lists, got %R", f->name,
+                     device);
+        return -1;
+    }
+    for (int i = 0; i < f->nparameters && !like; i++) /* None: where the operand is */
+        if (c->arg[i] && cx_is_array(c->st, c->arg[i])) like = c->arg[i];
+    if (like) *out = cbx_array_device(((cx_array *)like)->handle);
+    return like && cx_is_elsewhere(((cx_array *)like)->handle);
+}
+
 PyObject *cx_call_function(cx_state *st, cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames, volatile sig_atomic_t *stop)
 {
@@ -359,13 +420,10 @@ PyObject *cx_call_function(cx_state *st, cx_function *f, PyObject *self, PyObjec
     c.self = self;
     if (stop) c.stop = stop;
     if (bind(&c, args, nargs, kwnames)) {
-        PyObject *device = f->device < 0 ? NULL : c.arg[f->device];
-        if (!device || device == Py_None ||
-            (PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "cpu") == 0))
-            result = f->impl(&c);
-        else
-            PyErr_Format(PyExc_ValueError, "%s: 'device' must be one of those that devices() lists, got %R", f->name,
-                         device);
+        cbx_device_id device;
+        const int wanted = wanted_device(&c, &device);
+        if (wanted >= 0) result = f->impl(&c);
+        if (wanted > 0) result = cx_moved(st, result, device);
     }
     cx_call_done(&c);
     return result;

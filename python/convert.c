@@ -134,7 +134,7 @@ static bool fill(const findings *f, PyObject *o, int axis, cbx_dtype t, char **a
         PyObject *number = NULL;
         bool fine = !is_nest(f->st, o) || ragged(axis);
         if (fine && cx_is_array(f->st, o))
-            number = cx_element(cbx_array_dtype(((cx_array *)o)->handle), cbx_array_data(((cx_array *)o)->handle));
+            number = cx_item(f->st, ((cx_array *)o)->handle);
         else if (fine)
             number = Py_NewRef(o);
         fine = number && cx_store(t, *at, number);
@@ -257,7 +257,7 @@ static cbx_array *as_truths(cx_state *st, cbx_array *a, int copy)
     const uint8_t *bytes;
     cbx_array *r = a;
 
-    if (!a || cbx_array_dtype(a) != CBX_BOOL) return a;
+    if (!a || cbx_array_dtype(a) != CBX_BOOL || cx_is_elsewhere(a)) return a; /* of a device it was looked at */
     if (!dense && (!(read = PyMem_Malloc(n + 1)) || cbx_array_read(a, read, n, NULL))) {
         cbx_array_free(a);
         PyMem_Free(read);

@@ -102,10 +102,45 @@ static PyObject *do_hardware(cx_call *c)
     return both;
 }
 
+/* Of a GPU. */
+static PyObject *memory_of(cx_call *c, const char *word)
+{
+    cbx_device_id id = { 0 };
+    cbx_device_memory m;
+    cbx_err err = CBX_ERR_INIT;
+    bool gpus = false;
+    cbx_devices *devices = probed(c, &gpus);
+    const cbx_device *device = NULL;
+    PyObject *r = NULL;
+
+    if (!devices) return NULL;
+    (void)cbx_device_id_parse(word, &id, NULL); /* the call has checked it */
+    for (size_t i = 0; i < cbx_devices_count(devices); i++) {
+        const cbx_device *d = cbx_devices_at(devices, i);
+        if (d->kind == id.kind && d->index == id.index) device = d;
+    }
+    if (!device)
+        PyErr_Format(PyExc_ValueError, "memory: 'device' must be one of those that devices() lists, got '%s'", word);
+    else if (cx_begin(c)) {
+        const cbx_status status = cbx_devices_memory(c->ctx, devices, device, &m, &err);
+        if (cx_keep(c, 0, NULL) && !status)
+            r = Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "in_use_bytes", m.in_use_bytes, "kept_bytes", m.kept_bytes,
+                              "peak_bytes", m.in_use_peak_bytes, "total_bytes", m.total_bytes, "available_bytes",
+                              m.available_bytes);
+        else if (status && !PyErr_Occurred())
+            cx_raise(status, err.message);
+    }
+    cbx_devices_free(devices);
+    return r;
+}
+
 static PyObject *do_memory(cx_call *c)
 {
     size_t in_use = 0, kept = 0, peak = 0;
+    const char *device = "cpu";
 
+    if (cx_arg(c, "device") && !CX_GET(c, device)) return NULL;
+    if (strcmp(device, "cpu") != 0) return memory_of(c, device);
     for (int i = 0; i < c->st->idle_count; i++) {
         cbx_pool_stats s;
         cbx_pool_get_stats(cbx_ctx_pool(c->st->idle[i]), &s);
@@ -129,6 +164,7 @@ static PyObject *do_trim(cx_call *c)
         bytes += s.bytes_kept;
         cbx_pool_trim(pool);
     }
+    bytes += cbx_devices_trim();
     return PyLong_FromSize_t(bytes);
 }
 
@@ -138,7 +174,7 @@ static PyObject *do_trim(cx_call *c)
     X(backends, "", "list[str]", do_backends, 0, "Names of all backends, those first that 'auto' prefers.\n\n>>> 'reference' in xp.backends()\nTrue") \
     X(devices, "", "list[str]", cx_do_devices, 0, "Devices that arrays may be on.\n\n>>> xp.devices()[0]\n'cpu'") \
     X(hardware, "", "dict[str, Any]", do_hardware, 0, "All devices of the machine, and what is missing with its remedy.\n\n>>> xp.hardware()['devices'][0]['device']\n'cpu'") \
-    X(memory, "", "dict[str, int]", do_memory, 0, "Bytes of elements: in use, kept for reuse, and the maximum so far.\n\n>>> sorted(xp.memory())\n['in_use_bytes', 'kept_bytes', 'peak_bytes']") \
+    X(memory, "*, device: str | None = None", "dict[str, int]", do_memory, 0, "Bytes of elements: in use, kept for reuse, and the maximum so far; of a GPU also what it has.\n\n>>> sorted(xp.memory())\n['in_use_bytes', 'kept_bytes', 'peak_bytes']") \
     X(set_backend, "name: str, /", "None", do_set_backend, 0, "Select the backend that computes.\n\n>>> xp.set_backend('auto')") \
     X(trim, "", "int", do_trim, 0, "Return the memory that is kept for reuse to the system; the number of bytes.\n\n>>> xp.trim() >= 0\nTrue")
 /* clang-format on */

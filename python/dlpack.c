@@ -54,8 +54,10 @@ static bool pair(cx_call *c, const char *name, ptrdiff_t *v)
 
 PyObject *cx_do_dlpack(cx_call *c)
 {
-    ptrdiff_t version[2] = { 0, 0 }, device[2] = { CBX_DL_CPU, 0 };
     cbx_array *a = cbx_array_ref(((cx_array *)c->self)->handle);
+    const bool elsewhere = cx_is_elsewhere(a);
+    const ptrdiff_t own[2] = { elsewhere ? CBX_DL_CUDA : CBX_DL_CPU, cbx_array_device(a).index };
+    ptrdiff_t version[2] = { 0, 0 }, device[2] = { own[0], own[1] };
     cbx_dl_legacy *old = NULL;
     cbx_dl_managed *new = NULL;
     PyObject *capsule;
@@ -65,9 +67,18 @@ PyObject *cx_do_dlpack(cx_call *c)
     if (!cx_hold(c, a) || !cx_concrete(c->st, a, "__dlpack__()") || !pair(c, "max_version", version) ||
         !pair(c, "dl_device", device) || !copy_arg(c, &copy))
         return NULL;
-    if (cx_arg(c, "stream")) return cx_raise(CBX_EINVAL, "__dlpack__: 'stream' must be None on the CPU");
-    if (device[0] != CBX_DL_CPU || device[1] != 0)
-        return refuse(CBX_EUNSUPPORTED, "__dlpack__: the array is on the CPU, device (1, 0), and nowhere else");
+    if (cx_arg(c, "stream") && !elsewhere) /* of a GPU the elements are complete for every stream */
+        return cx_raise(CBX_EINVAL, "__dlpack__: 'stream' must be None on the CPU");
+    if (device[0] != own[0] || device[1] != own[1]) {
+        if (!elsewhere || device[0] != CBX_DL_CPU || device[1] != 0 || copy == CBX_DL_COPY_NEVER) {
+            PyErr_Format(PyExc_BufferError, "__dlpack__: the array is on device (%zd, %zd), not (%zd, %zd)%s", own[0],
+                         own[1], device[0], device[1],
+                         elsewhere && device[0] == CBX_DL_CPU ? ", which needs a copy" : "");
+            return NULL;
+        }
+        if (!(a = cx_here(c->st, a)) || !cx_hold(c, a)) return NULL;
+        copy = CBX_DL_COPY_ALWAYS; /* one more, so that the consumer may write */
+    }
     c->elements = 0; /* a reference or one copy: not worth releasing the lock */
     if (!cx_begin(c)) return NULL;
     status = version[0] >= CBX_DL_MAJOR ? cbx_dlpack_export(c->ctx, a, copy, &new, &c->err)
@@ -118,32 +129,40 @@ int cx_lends_dlpack(PyObject *o)
     return method != NULL;
 }
 
-static bool on_cpu(PyObject *o)
+/* Of elements that can be read: on the CPU or a GPU of NVIDIA. */
+static bool reads_device(PyObject *o, int *type)
 {
     PyObject *device = PyObject_CallMethod(o, "__dlpack_device__", NULL);
-    int type = 0, id = 0;
-    bool fine = device && PyArg_ParseTuple(device, "ii", &type, &id);
+    int id = 0;
+    bool fine = device && PyArg_ParseTuple(device, "ii", type, &id);
 
-    if (fine && type != CBX_DL_CPU) {
-        PyErr_Format(PyExc_BufferError, "from_dlpack: the elements are on device (%d, %d), not on the CPU", type, id);
+    if (fine && *type != CBX_DL_CPU && *type != CBX_DL_CUDA) {
+        PyErr_Format(PyExc_BufferError,
+                     "from_dlpack: the elements are on device (%d, %d), not on the CPU or a GPU of NVIDIA", *type, id);
         fine = false;
     }
     Py_XDECREF(device);
     return fine;
 }
 
-/* Of a producer of DLPack 1, or one that does not know these arguments. */
-static PyObject *ask(PyObject *o, cbx_dl_copy copy)
+/* Of a producer of DLPack 1, or one that does not know these arguments.  On a GPU, for the default stream. */
+static PyObject *ask(PyObject *o, int device, cbx_dl_copy copy)
 {
+    enum { DEFAULT_STREAM = 1 };
+    PyObject *stream = device == CBX_DL_CUDA ? PyLong_FromLong(DEFAULT_STREAM) : NULL;
     PyObject *wish = copy == CBX_DL_COPY_IF_NEEDED ? Py_None : copy == CBX_DL_COPY_ALWAYS ? Py_True : Py_False;
     PyObject *method = PyObject_GetAttrString(o, "__dlpack__"), *none = PyTuple_New(0), *capsule = NULL;
     PyObject *kw = Py_BuildValue("{s:(ii),s:O}", "max_version", CBX_DL_MAJOR, CBX_DL_MINOR, "copy", wish);
 
+    if (stream && kw && PyDict_SetItemString(kw, "stream", stream) < 0) Py_CLEAR(kw);
     if (method && none && kw) capsule = PyObject_Call(method, none, kw);
     if (!capsule && method && none && PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear();
-        capsule = PyObject_Call(method, none, NULL);
+        Py_XDECREF(kw);
+        kw = stream ? Py_BuildValue("{s:O}", "stream", stream) : NULL;
+        capsule = PyErr_Occurred() ? NULL : PyObject_Call(method, none, kw);
     }
+    Py_XDECREF(stream);
     Py_XDECREF(method);
     Py_XDECREF(none);
     Py_XDECREF(kw);
@@ -153,7 +172,8 @@ static PyObject *ask(PyObject *o, cbx_dl_copy copy)
 cbx_array *cx_import_dlpack(cx_state *st, PyObject *o, int copy)
 {
     cbx_dl_copy how = copy < 0 ? CBX_DL_COPY_IF_NEEDED : copy ? CBX_DL_COPY_ALWAYS : CBX_DL_COPY_NEVER;
-    PyObject *capsule = on_cpu(o) ? ask(o, how) : NULL;
+    int device = 0;
+    PyObject *capsule = reads_device(o, &device) ? ask(o, device, how) : NULL;
     cbx_array *a = NULL;
     cx_call c;
 

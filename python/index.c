@@ -75,10 +75,12 @@ static bool add_mask(cx_call *c, key *k, const cbx_array *x, const cbx_array *ma
     cbx_array *rows[CBX_MAX_RANK] = { 0 };
     cbx_array *all;
     cx_call inner;
-    bool fine = false;
+    bool fine = false, one = false;
 
     if (n == 0 && !cx_concrete(c->st, mask, "use as a mask")) return false;
-    if (n == 0) return add_step(k, (step){ .kind = STEP_EMPTY_OR_ONE, .one = *(const bool *)cbx_array_data(mask) });
+    if (n == 0 && cbx_array_read(mask, &one, sizeof one, &c->err))
+        return cx_raise(c->err.status, c->err.message) != NULL;
+    if (n == 0) return add_step(k, (step){ .kind = STEP_EMPTY_OR_ONE, .one = one });
     /* lengths are compared in in_range, where the axes behind an ellipsis are known */
     if (k->axes + n > cbx_array_ndim(x)) return refuse_mask(mask, x);
     cx_call_init(&inner, c->st, c->name);
@@ -299,7 +301,7 @@ static char *element_of(const cbx_array *x, PyObject *o)
     const ptrdiff_t n = (ptrdiff_t)cbx_array_dim(x, 0);
     Py_ssize_t i;
 
-    if (cbx_array_ndim(x) != 1 || !PyLong_CheckExact(o) || cbx_array_is_abstract(x)) return NULL;
+    if (cbx_array_ndim(x) != 1 || !PyLong_CheckExact(o) || cbx_array_is_abstract(x) || cx_is_elsewhere(x)) return NULL;
     i = PyLong_AsSsize_t(o);
     if (i == -1 && PyErr_Occurred()) PyErr_Clear(), i = n;
     if (i < -n || i >= n) return NULL;
@@ -378,6 +380,7 @@ static const cbx_array *whole_key(cx_state *st, const cbx_array *x, PyObject *o)
 
     if (!at || at == x) return NULL;
     if (cbx_array_is_abstract(at) || cbx_array_is_abstract(x)) return NULL;
+    if (cx_is_elsewhere(at) || cx_is_elsewhere(x)) return NULL;
     if (cbx_array_dtype(at) == CBX_I64) return cbx_array_ndim(x) == 1 ? at : NULL;
     if (cbx_array_dtype(at) != CBX_BOOL || cbx_array_ndim(at) != cbx_array_ndim(x)) return NULL;
     for (int i = 0; i < cbx_array_ndim(x); i++)
@@ -533,7 +536,7 @@ static int assign_where(cx_call *c, cx_array *me, PyObject *o, PyObject *value)
  * The interpreter's lock is kept from the reading of the handle to its replacement, so that of two threads that assign both
  * assignments last.
  */
-int cx_assign(PyObject *self, PyObject *o, PyObject *value)
+static int assign_here(PyObject *self, PyObject *o, PyObject *value)
 {
     cx_array *me = (cx_array *)self;
     const cbx_dtype t = cbx_array_dtype(me->handle);
@@ -569,6 +572,11 @@ int cx_assign(PyObject *self, PyObject *o, PyObject *value)
     if (is == 0) is = (given = cx_asarray(c.st, value, CBX_DTYPE_COUNT, -1)) ? cx_operand_from(&c, given, &v) : -1;
     if (is < 0 || !may_enter(v.array ? cbx_array_dtype(v.array) : v.scalar.dtype, v.big ? CBX_F64 : t)) goto done;
     if (!v.array && !cx_fits(t, &v)) goto done;
+    if (v.array && cx_is_elsewhere(v.array)) {
+        cbx_array *copy = cx_here(c.st, v.array);
+        if (!copy || !cx_hold(&c, copy)) goto done;
+        v.array = copy;
+    }
     c.elements = 0;
     if (at && (!is_plain(at, v.array) || !cbx_array_is_exclusive(me->handle))) {
         if (!read_whole_key(&c, me, o, &k)) goto done;
@@ -583,6 +591,8 @@ int cx_assign(PyObject *self, PyObject *o, PyObject *value)
         c.elements = 0;
         if (cx_begin(&c)) {
             new_handle = assigned(c.ctx, &k, x, v.array ? v.array : cx_weak(&c, x, &v));
+            if (!cbx_array_is_failed(new_handle) && cx_is_elsewhere(new_handle)) /* where an index array is */
+                new_handle = cbx_to_device(c.ctx, new_handle, cbx_array_device(x));
             done = cx_keep(&c, 1, &new_handle);
         }
     }
@@ -594,4 +604,31 @@ done:
     cx_call_done(&c);
     Py_XDECREF(given);
     return done ? 0 : -1;
+}
+
+/* Elements elsewhere change on the CPU, in a copy that is sent back. */
+int cx_assign(PyObject *self, PyObject *o, PyObject *value)
+{
+    cx_state *st = cx_state_of_instance(self);
+    cbx_array *x = ((cx_array *)self)->handle;
+    PyObject *copy, *changed;
+    cbx_array *here;
+    int r = -1;
+
+    if (!value || !cx_is_elsewhere(x)) return assign_here(self, o, value);
+    here = cx_here(st, x);
+    copy = here ? cx_array_new(st, here) : NULL;
+    if (!copy || assign_here(copy, o, value) < 0) {
+        Py_XDECREF(copy);
+        return -1;
+    }
+    changed = cx_moved(st, copy, cbx_array_device(x));
+    if (changed) {
+        here = ((cx_array *)self)->handle;
+        ((cx_array *)self)->handle = cbx_array_ref(((cx_array *)changed)->handle);
+        cbx_array_free(here);
+        Py_DECREF(changed);
+        r = 0;
+    }
+    return r;
 }

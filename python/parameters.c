@@ -7,7 +7,7 @@
 static const struct { const char *name, *text; } words[] = {
     { "x", "the array, or the sample" }, { "x1", "first operand" }, { "x2", "second operand, broadcast with the first" }, { "y", "second sample" },
     { "axis", "axis or axes, negative ones from the end; None: all" }, { "axes", "axes in the order of their use" }, { "keepdims", "keep reduced axes with length 1" },
-    { "dtype", "element type of the result; None: found" }, { "device", "one of devices(); None: the CPU" }, { "copy", "True: always, False: never, None: if needed" },
+    { "dtype", "element type of the result; None: found" }, { "device", "one of devices(); None: that of an operand, else the CPU" }, { "copy", "True: always, False: never, None: if needed" },
     { "shape", "lengths of the axes" }, { "obj", "numbers, nested sequences, or an object that lends its elements" }, { "fill_value", "value of each element" },
     { "start", "first value; of Ell: first index of each row" }, { "stop", "end; None: start is the end, and 0 the start" }, { "step", "distance of two values" }, { "num", "how many" },
     { "endpoint", "whether stop is the last value" }, { "n_rows", "rows" }, { "n_cols", "columns; None: as rows" }, { "k", "diagonal, 0: the main one; or successes" },
@@ -29,7 +29,7 @@ static const struct { const char *name, *text; } words[] = {
     { "values", "values, in order" }, { "entries", "entries in their order in CSR" }, { "order", "old index of each new vertex" }, { "index", "columns; or which device; or whether an index file is kept" }, { "cols", "columns" }, { "degree", "edges of each row" },
     { "path", "file or folder" }, { "name", "name; None: found" }, { "compress", "deflate the members of '.npz'" }, { "kind", "kind" }, { "type", "a dtype, an array of it, or its name; or type of an exception" }, { "to", "where to" }, { "from_", "dtype, or an array of it" },
     { "arrays_and_dtypes", "arrays, dtypes and numbers" }, { "spec", "format of one number" }, { "api_version", "version of the array API" }, { "func", "function of NumPy" }, { "types", "types of the arguments" }, { "args", "its arguments" },
-    { "kwargs", "its keywords" }, { "max_version", "newest DLPack that the consumer takes" }, { "dl_device", "device of the consumer" }, { "stream", "None on the CPU" }, { "level", "confidence level in (0, 1)" }, { "df", "degrees of freedom" },
+    { "kwargs", "its keywords" }, { "max_version", "newest DLPack that the consumer takes" }, { "dl_device", "device of the consumer" }, { "stream", "None on the CPU; of a GPU the elements are complete for any" }, { "level", "confidence level in (0, 1)" }, { "df", "degrees of freedom" },
     { "df1", "degrees of freedom above" }, { "df2", "degrees of freedom below" }, { "chance", "probability of a success" }, { "t", "value" }, { "delta", "noncentrality" }, { "cut", "share at each end" },
     { "threshold", "bound from which a difference counts" }, { "lags", "maximum lag" }, { "batches", "number of batches; 0: chosen" }, { "resolution", "relative distance that separates modes" }, { "tolerance", "relative deviation of a steady level; or error to reach" },
     { "tail", "share at the end that must be steady" }, { "penalty", "of one more change; None: chosen" }, { "first", "pairs at the first look" }, { "last", "pairs at the last look; or take the last of two values" }, { "looks", "a plan" },

@@ -50,8 +50,10 @@ CX_FORMULA(do_categorical, cbx_random_categorical(c->ctx, key, logits, axis.valu
 /* An integer n stands for the values below it. */
 static const cbx_array *values(cbx_ctx *ctx, const cbx_array *x)
 {
+    int64_t n = 0;
+
     if (cbx_array_ndim(x) || cbx_array_dtype(x) != CBX_I64 || cbx_array_is_abstract(x)) return x;
-    return cbx_arange_int(ctx, 0, *(const int64_t *)cbx_array_data(x), 1, CBX_I64);
+    return cbx_array_read(x, &n, sizeof n, NULL) ? x : cbx_arange_int(ctx, 0, n, 1, CBX_I64);
 }
 CX_FORMULA(do_choice, cbx_random_choice(c->ctx, key, values(c->ctx, x), axis.value, shape.ndim, shape.of, replace, p),
            key, x, shape, replace, p, axis)

@@ -108,6 +108,16 @@ void cx_ctx_return(cx_state *st, cbx_ctx *ctx);
 cbx_ctx *cx_traced_ctx(const cx_state *st);
 /** False, with an exception that names the user's line, if an array is traced: what needs its elements. */
 bool cx_concrete(cx_state *st, const cbx_array *a, const char *what);
+/** The element of an array of rank 0 as a Python number; NULL with an exception. */
+PyObject *cx_item(cx_state *st, const cbx_array *a);
+/** True of an array whose elements are not on the CPU. */
+static inline bool cx_is_elsewhere(const cbx_array *a) { return cbx_array_device(a).kind != CBX_DEVICE_CPU; }
+/** The array itself, or a copy on the CPU of one that is elsewhere, the caller's; NULL with an exception. */
+cbx_array *cx_here(cx_state *st, const cbx_array *a);
+/** An Array on a device; takes o over and returns it if it is there, or no Array.  NULL with an exception. */
+PyObject *cx_moved(cx_state *st, PyObject *o, cbx_device_id device);
+/** False, with an exception, if elements of a cannot be handed out as memory of this process. */
+bool cx_shareable(const cbx_array *a, const char *what, PyObject *exception);
 
 /* ---- one call ---- */
 

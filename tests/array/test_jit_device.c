@@ -39,6 +39,7 @@ static void end(cbx_ctx *c, cbx__gpu *gpu)
 {
     cbx_ctx_free(c);
     cbx__gpu_cuda_play(NULL);
+    (void)cbx__gpu_trim(gpu);
     if (gpu == gpu_played()) CHECK_INT(gpu_played_open(), 0, "blocks and modules that are left");
 }
 

@@ -49,6 +49,21 @@ static cbx_status squares(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t n
     return CBX_OK;
 }
 
+static cbx_status total(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    (void)nin, (void)nout, (void)user;
+    out[0] = cbx_sum(c, in[0], NULL);
+    return CBX_OK;
+}
+
+static cbx_status rows(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    (void)nin, (void)nout, (void)user;
+    out[0] = cbx_max(c, cbx_reshape(c, in[0], 2, (const ptrdiff_t[]){ -1, 1024 }),
+                     &(cbx_axes){ .n = 1, .axis = { 1 } });
+    return CBX_OK;
+}
+
 /* The first measures the bandwidth. */
 static const struct {
     cbx_status (*f)(cbx_ctx *, size_t, cbx_array *const *, size_t, cbx_array **, void *);
@@ -56,9 +71,8 @@ static const struct {
     size_t arrays; /* that it reads or writes */
     double share;  /* of the bandwidth, at least */
 } cases[] = {
-    { add, "a + b", 3, 0.99 },
-    { formula, "exp(-(a*b+.5)*.7)+a", 3, 0.3 },
-    { squares, "sum(a*a)", 1, 0.05 },
+    { add, "a + b", 3, 0.99 },   { formula, "exp(-(a*b+.5)*.7)+a", 3, 0.3 }, { squares, "sum(a*a)", 1, 0.5 },
+    { total, "sum(a)", 1, 0.5 }, { rows, "max of rows of 1024", 1, 0.5 },
 };
 
 static cbx_array *operand(uint64_t seed)
@@ -134,7 +148,7 @@ static double bandwidth(cbx__gpu *gpu, size_t i, cbx_array *const *in, void *con
     CHECK_OK(cbx__trace_fn(ctx, CBX_FN(cases[i].f, NULL, OPERANDS, 1), descs, &traced, &err), &err, cases[i].name);
     CHECK_OK(cbx__graph_simplify(ctx, traced.graph, &simple, &err), &err, cases[i].name);
     cbx__traced_clear(ctx, &traced);
-    CHECK_OK(cbx__program_create(ctx, simple, &cbx__emitter_interpreter, CBX__LONGEST, &p, &err), &err, cases[i].name);
+    CHECK_OK(cbx__program_create_gpu(ctx, simple, &p, &err), &err, cases[i].name);
     CHECK_INT(p->nnests, 1, cases[i].name);
     CHECK_OK(cbx__program_nests(ctx, p, gpu, &nests, &err), &err, cases[i].name);
     if (!gpu_records(gpu)) {
@@ -162,7 +176,14 @@ static void kernels_stream(void **state)
     for (size_t i = 0; runs && i < OPERANDS; i++) {
         in[i] = operand(i);
         CHECK_OK(gpu->alloc(gpu, bytes, &there[i], &err), &err, "memory");
+        const uint64_t start = cbx_clock_ns();
         CHECK_OK(gpu->upload(gpu, there[i], cbx_array_data(in[i]), bytes, &err), &err, "upload");
+        printf("# to the device: %.1f GB/s\n", (double)bytes / (double)(cbx_clock_ns() - start));
+    }
+    if (runs) {
+        const uint64_t start = cbx_clock_ns();
+        CHECK_OK(gpu->download(gpu, cbx_array_data_mut(in[0]), there[0], bytes, &err), &err, "download");
+        printf("# from the device: %.1f GB/s\n", (double)bytes / (double)(cbx_clock_ns() - start));
     }
     if (runs) CHECK_OK(gpu->alloc(gpu, bytes, &result, &err), &err, "memory");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {

@@ -113,6 +113,11 @@ typedef struct cbx_device_memory {
 CBX_API cbx_status cbx_devices_memory(cbx_ctx *ctx, const cbx_devices *d, const cbx_device *device,
                                       cbx_device_memory *out, cbx_err *err);
 
+/** Returns to the driver what this process keeps of the memory of all GPUs for the next arrays.
+ * @return bytes
+ * Safe from any thread. */
+CBX_API size_t cbx_devices_trim(void);
+
 /** What is wanted. */
 typedef struct cbx_device_config {
     cbx_device_kind preferred;

@@ -55,6 +55,7 @@ enum { CBX__GPUS = 16 }; /* numbered from 0, that arrays may be on */
 /** Bytes of a GPU's memory that this process has taken for arrays. */
 typedef struct cbx__gpu_usage {
     atomic_size_t in_use, kept, peak; /* kept: for the next arrays; peak: of in_use */
+    size_t (*_Atomic trim)(void);     /* frees what is kept; NULL: nothing was */
 } cbx__gpu_usage;
 cbx__gpu_usage *cbx__gpu_usage_of(int index);
 void cbx__gpu_usage_add(cbx__gpu_usage *u, size_t bytes);

@@ -109,6 +109,18 @@ static cbx_status cuda_launch(cbx__gpu *g, void *function, size_t threads, void 
     return number ? cbx__cuda_fault("cuLaunchKernel", number, err) : CBX_OK;
 }
 
+/* Of all of them. */
+static size_t trim_devices(void)
+{
+    size_t bytes = 0;
+
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < DEVICES; i++)
+        if (devices[i].cuda) bytes += cbx__gpu_trim(&devices[i].gpu);
+    pthread_mutex_unlock(&lock);
+    return bytes;
+}
+
 static cbx_status open_device(int index, cbx_err *err)
 {
     cbx_cuda_opts o = CBX_CUDA_OPTS_INIT;
@@ -131,6 +143,7 @@ static cbx_status open_device(int index, cbx_err *err)
                          .launch = cuda_launch,
                          .wait = cuda_wait };
     pthread_mutex_init(&d->gpu.lock, NULL);
+    atomic_store_explicit(&cbx__gpu_usage_of(index)->trim, trim_devices, memory_order_release);
     return CBX_OK;
 }
 
