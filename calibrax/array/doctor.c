@@ -136,11 +136,29 @@ static void see_kernels(cbx_doctor_report *r)
                        "install NVIDIA's CUDA toolkit 12 and build again");
 }
 
+/* Where arrays and compiled functions can be besides the CPU; without a GPU the gap has the reason. */
+static void see_compiled(cbx_doctor_report *r, const cbx_devices *d)
+{
+    enum { CAPABILITY_MIN = 8 };
+    char text[256], name[24];
+
+    for (size_t i = 0; i < cbx_devices_count(d); i++) {
+        const cbx_device *device = cbx_devices_at(d, i);
+        const bool can = device->capability_major >= CAPABILITY_MIN;
+        if (device->kind != CBX_DEVICE_CUDA) continue;
+        snprintf(text, sizeof text,
+                 can ? "on %s, by the driver; LLVM 19 compiles for it" : "not on %s: its capability is below 8.0",
+                 label(device, name));
+        cbx_doctor_add(r, "devices", "arrays on GPUs", can ? CBX_DOCTOR_HERE : CBX_DOCTOR_MISSING, text, NULL);
+    }
+}
+
 void cbx_doctor_see_devices(cbx_ctx *ctx, cbx_doctor_report *r, const cbx_devices *d, const cbx_settings *settings)
 {
     for (size_t i = 0; i < cbx_devices_count(d); i++) see_device(ctx, r, d, cbx_devices_at(d, i));
     see_gaps(r, d, "devices", "cuda");
     see_kernels(r);
+    see_compiled(r, d);
     choose(ctx, r, d, settings);
 }
 

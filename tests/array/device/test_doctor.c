@@ -1,6 +1,7 @@
 /* What a doctor sees of settings, backends, devices and libraries, and that he loses nothing without saying so. */
 #include "check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "calibrax/array/doctor.h"
@@ -82,6 +83,35 @@ static void all_is_seen(void **state)
     cbx_ctx_free(ctx);
 }
 
+static void gpus_are_seen(void **state)
+{
+    (void)state;
+    const char *root = getenv("CALIBRAX_BUILD_ROOT");
+    cbx_devices_opts o = CBX_DEVICES_OPTS_INIT;
+    cbx_settings settings;
+    cbx_devices *d = NULL;
+    cbx_doctor_report r;
+    cbx_arena arena;
+    cbx_ctx *ctx = NULL;
+    char path[4096];
+    cbx_err err = CBX_ERR_INIT;
+
+    snprintf(path, sizeof path, "%s/tests/array/device/libfake_cuda.so", root ? root : "build/release");
+    o.cuda_driver = path;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    settings = *cbx_ctx_settings(ctx);
+    cbx_arena_init(&arena, cbx_allocator_default());
+    cbx_doctor_init(&r, &arena);
+    CHECK_OK(cbx_devices_probe(ctx, &o, &d, &err), &err, "devices");
+    cbx_doctor_see_devices(ctx, &r, d, &settings);
+    CHECK(item(&r, "devices", "arrays on GPUs"), "a line");
+    CHECK_STR(item(&r, "devices", "arrays on GPUs")->text, "on cuda 0, by the driver; LLVM 19 compiles for it",
+              "words");
+    cbx_devices_free(d);
+    cbx_arena_clear(&arena);
+    cbx_ctx_free(ctx);
+}
+
 static cbx_status report(cbx_ctx *ctx, void *user)
 {
     cbx_doctor_report r;
@@ -105,6 +135,7 @@ TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_seen),
+        cmocka_unit_test(gpus_are_seen),
         cmocka_unit_test(every_allocation_can_fail),
     };
     return cmocka_run_group_tests_name("array/doctor", tests, NULL, NULL);
