@@ -225,8 +225,8 @@ static void include_sum(survey *s, double sum, size_t row)
     s->row = row;
 }
 
-/* float64 that lies together, in one pass; length: of the rows that are summed, 0: none are. */
-static void survey_numbers(const double *x, size_t n, size_t length, survey *out)
+/* float64 that lies together, in one pass; upper: whether there is a bound above; length: of the rows that are summed, 0: none are. */
+static void survey_numbers(const double *x, size_t n, bool upper, size_t length, survey *out)
 {
     enum { BLOCK = 2048 };
     const cbx__fold *k = cbx__fold_get(cbx_isa_best());
@@ -235,7 +235,7 @@ static void survey_numbers(const double *x, size_t n, size_t length, survey *out
 
     for (size_t at = 0; at < n; at += BLOCK) {
         const size_t count = n - at < BLOCK ? n - at : BLOCK;
-        const double low = k->run_min_f64(x + at, count), high = k->run_max_f64(x + at, count);
+        const double low = k->run_min_f64(x + at, count), high = upper ? k->run_max_f64(x + at, count) : low;
         if (at == 0 || low < out->low || isnan(low)) out->low = low;
         if (at == 0 || high > out->high || isnan(high)) out->high = high;
         for (size_t i = 0; length && i < count;) {
@@ -268,14 +268,15 @@ static void survey_integers(const int64_t *x, size_t n, survey *out)
     out->high = (double)high;
 }
 
-static void survey_array(cbx_ctx *ctx, const cbx_array *x, sum_rule rule, survey *out)
+static void survey_array(cbx_ctx *ctx, const cbx_array *x, const value_rule *r, survey *out)
 {
+    const sum_rule rule = r->sum;
     const size_t n = cbx_array_count(x), last = cbx_array_ndim(x) ? cbx_array_dim(x, -1 + cbx_array_ndim(x)) : 1;
     const bool flat = cbx_array_is_contiguous(x) && cbx_array_device(x).kind == CBX_DEVICE_CPU;
     const cbx_array *sums, *off;
 
     if (flat && cbx_array_dtype(x) == CBX_F64) {
-        survey_numbers(cbx_array_data(x), n, rule == NO_SUM ? 0 : rule == SUM_OF_ALL ? n : last, out);
+        survey_numbers(cbx_array_data(x), n, !isinf(r->high), rule == NO_SUM ? 0 : rule == SUM_OF_ALL ? n : last, out);
         return;
     }
     if (flat && cbx_array_dtype(x) == CBX_I64 && rule == NO_SUM) {
@@ -325,7 +326,7 @@ bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t
     *largest = 0;
     if (isnan(r->low) || cbx_array_count(x) == 0) return true;
     if (cbx_array_dtype(x) != CBX_BOOL || r->sum || m->operands[i].kind == CBX_OPERAND_LABELS)
-        survey_array(ctx, x, r->sum, &s);
+        survey_array(ctx, x, r, &s);
     *largest = s.high;
     fine = s.low >= r->low && s.high <= r->high;
     if (!fine) refuse_value(ctx, m, i, x);
