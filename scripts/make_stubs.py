@@ -218,6 +218,7 @@ class State:
     def from_bytes(cls, data: bytes) -> State: ...
 
 def register(name: str, *, items: Callable[..., Any] | None = None, parts: Callable[..., Any] | None = None, whole: Callable[..., Any] | None = None, merge: Callable[..., Any] | None = None, finish: Callable[..., Any] | None = None, operands: Sequence[tuple[str, str]] = ..., direction: str = 'lower', domain: str = 'user', summary: str = '', shapes: str = 'same', low: float = ..., high: float = ...) -> Callable[..., Array]: ...
+def register_object(metric: Any, *, name: str | None = None, operands: Sequence[tuple[str, str]] = ...) -> Callable[..., Array]: ...
 def register_loss(name: str, loss: Callable[[Any, Any], Any], *, summary: str = '') -> Callable[..., Array]: ...
 def vmaf_score(reference: str | PathLike[str], distorted: str | PathLike[str], *, model: str | None = None) -> float: ...""".splitlines()
 
@@ -228,7 +229,7 @@ def metrics_stub() -> str:
     options = {"mask": "_Values | None = None", "weights": "_Values | None = None", "reduction": "Literal['mean', 'sum', 'none', 'batch_sum'] = 'mean'",
                "axis": "int | Sequence[int] | None = None", "keepdims": "bool = False"}
     lines = ['"""Types of calibrax_c.metrics."""', "", "from collections.abc import Callable, Sequence", "from os import PathLike", "from typing import Any, Literal, TypeAlias", "",
-             "from calibrax_c.array import Array", "", "_Values: TypeAlias = Any  # an array of any package, or a list of numbers", "", f"__all__ = {['OnnxModel', 'State', 'register', 'register_loss', 'vmaf_score', *sorted(metrics._rows)]!r}", "", *METRICS_BY_HAND, ""]
+             "from calibrax_c.array import Array", "", "_Values: TypeAlias = Any  # an array of any package, or a list of numbers", "", f"__all__ = {['OnnxModel', 'State', 'register', 'register_loss', 'register_object', 'vmaf_score', *sorted(metrics._rows)]!r}", "", *METRICS_BY_HAND, ""]
     for name, row in metrics._rows.items():
         parameters = {p[0]: p for p in row["parameters"]}
         parts, star = [], False

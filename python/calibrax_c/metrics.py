@@ -340,7 +340,42 @@ def register_loss(name: str, loss: Callable[[Any, Any], Any], *, summary: str = 
     return register(name, whole=loss, operands=(("embeddings", "points"), ("labels", "labels")), domain="learning", summary=summary, shapes="length")
 
 
-__all__ = ["OnnxModel", "State", "register", "register_loss", "vmaf_score", *sorted(_rows)]  # noqa: PLE0604
+def register_object(metric: Any, *, name: str | None = None, operands: Sequence[tuple[str, str]] = (("predictions", "real"), ("targets", "real"))) -> Callable[..., Any]:
+    """Makes a metric of an object of one of the protocols of the Python package, which then has all that a built-in one has (register).
+
+    MetricProtocol: name, higher_is_better, validate_inputs(*operands), compute(*operands).  StatefulMetricProtocol: name, reset(),
+    update(**operands by name), compute() -> dict with one result, or one under the name.  MetricLearningProtocol: called with
+    embeddings and labels.  name: needed where the object has none.
+    """
+    name = name or getattr(metric, "name", None)
+    if not isinstance(name, str):
+        raise TypeError(f"register_object: {metric!r} has no name: give one")
+    if hasattr(metric, "update") and hasattr(metric, "compute"):
+        names = [o[0] for o in operands]
+
+        def whole(*x: Any) -> Any:
+            metric.reset()
+            metric.update(**dict(zip(names, x, strict=True)))
+            results = metric.compute()
+            if name not in results and len(results) != 1:
+                raise ValueError(f"{name}: compute() must give one result, or one called {name!r}, not {sorted(results)}")
+            return results[name] if name in results else next(iter(results.values()))
+
+        return register(name, whole=whole, operands=operands, direction="info")
+    if hasattr(metric, "compute"):
+
+        def checked(*x: Any) -> Any:
+            if hasattr(metric, "validate_inputs"):
+                metric.validate_inputs(*x)
+            return metric.compute(*x)
+
+        return register(name, whole=checked, operands=operands, direction="higher" if metric.higher_is_better else "lower")
+    if callable(metric):
+        return register_loss(name, metric)
+    raise TypeError(f"register_object: {metric!r} has neither compute() nor a call")
+
+
+__all__ = ["OnnxModel", "State", "register", "register_loss", "register_object", "vmaf_score", *sorted(_rows)]  # noqa: PLE0604
 for _name in _rows:
     globals()[_name] = _make(_rows[_name])
 

@@ -195,6 +195,40 @@ class Registered(unittest.TestCase):
         self.assertEqual(float(spread([3.0, 1.0, 7.0])), 6.0)
         self.assertEqual(float(metrics.State("spread").update([3.0]).update([1.0, 7.0]).compute()), 6.0)
 
+    def test_objects_of_the_protocols(self):
+        class Bias:
+            name, higher_is_better = "bias", False
+
+            def validate_inputs(self, p, t):
+                if p.shape != t.shape:
+                    raise ValueError("shapes")
+
+            def compute(self, p, t):
+                return xp.mean(p - t)
+
+        class Total:
+            name = "total_error"
+
+            def reset(self):
+                self.sum = 0.0
+
+            def update(self, predictions, targets):
+                self.sum = self.sum + xp.sum(abs(predictions - targets))
+
+            def compute(self):
+                return {"total_error": self.sum, "other": 1.0}
+
+        self.assertEqual(float(metrics.register_object(Bias())(P, T)), 0.25)
+        self.assertEqual(metrics._rows["bias"]["direction"], "lower")
+        self.assertEqual(float(metrics.State("bias").update([1.0], [0.0]).update([4.0], [1.0]).compute()), 2.0)
+        self.assertEqual(float(metrics.register_object(Total())(P, T)), 2.0)
+        self.assertEqual(float(metrics.State("total_error").update([1.0], [0.0]).update([4.0], [1.0]).compute()), 4.0)
+        loss = metrics.register_object(lambda e, labels: xp.sum(e), name="summed_embeddings")
+        self.assertEqual(float(loss([[1.0, 2.0]], [0])), 3.0)
+        for wrong in (lambda e, labels: e, 3):
+            with self.assertRaises(TypeError):
+                metrics.register_object(wrong)
+
     def test_exceptions_pass(self):
         def wrong(p, t):
             raise KeyError("mine")
