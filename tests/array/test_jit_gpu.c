@@ -53,6 +53,7 @@ typedef struct fold_case {
     unsigned gone;
     cbx_dtype dtype;
     const char *why;
+    bool zeros; /* of either sign */
 } fold_case;
 
 static const fold_case fold_cases[] = {
@@ -72,6 +73,7 @@ static const fold_case fold_cases[] = {
     { 3, { 5, 331, 7 }, 5, CBX_F64, "around a dimension that stays" },
     { 3, { 23, 11, 37 }, 2, CBX_F32, "between dimensions that stay" },
     { 3, { 19, 13, 17 }, 7, CBX_F64, "of three dimensions" },
+    { 2, { 41, 1003 }, 2, CBX_F64, "zeros of both signs", true },
     { 2, { 0, 5 }, 1, CBX_F64, "of nothing" },
     { 2, { 5, 0 }, 1, CBX_F64, "to nothing" },
 };
@@ -112,6 +114,7 @@ static cbx_array *fold_operand(const fold_case *f, bool specials)
         double x = ((double)(draw >> 11) * 0x1p-53 - 0.5) * 300;
         if (specials && draw % 97 == 0) x = draw & 128 ? NAN : -0.0;
         if (specials && draw % 89 == 0) x = 0;
+        if (f->zeros) x = draw & 64 ? -0.0 : 0;
         void *to = (char *)cbx_array_data_mut(a) + i * cbx_dtype_size(f->dtype);
         if (f->dtype == CBX_F64)
             memcpy(to, &x, sizeof x);
