@@ -318,14 +318,27 @@ static void make_features(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin
     }
 }
 
+/* Operands whose values are read in C, as arrays of the CPU. */
+static void bring_to_host(cbx_ctx *ctx, size_t nin, cbx_array *const *in, cbx_array **out)
+{
+    const cbx_device_id cpu = { .kind = CBX_DEVICE_CPU };
+
+    for (size_t i = 0; i < nin; i++)
+        out[i] = in[i] && cbx_array_device(in[i]).kind != CBX_DEVICE_CPU ? cbx_to_device(ctx, in[i], cpu) : in[i];
+}
+
 bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                        const cbx_metric_options *options, cbx__checked *out)
 {
-    cbx_array *labels[CBX_METRIC_MAX_OPERANDS], *features[CBX_METRIC_MAX_OPERANDS];
+    cbx_array *labels[CBX_METRIC_MAX_OPERANDS], *features[CBX_METRIC_MAX_OPERANDS], *host[CBX_METRIC_MAX_OPERANDS];
     cbx_err err = CBX_ERR_INIT;
     cbx_metric_options given;
 
     if (cbx_ctx_pending(ctx, NULL)) return false;
+    if (m->flags & CBX_METRIC_DATA_SHAPED && nin <= CBX_METRIC_MAX_OPERANDS) {
+        bring_to_host(ctx, nin, in, host);
+        in = host;
+    }
     if (m->flags & CBX_METRIC_SCORES && nin >= 2 && nin <= CBX_METRIC_MAX_OPERANDS && in[0] && in[1] &&
         cbx_dtype_kind(cbx_array_dtype(in[0])) == CBX_KIND_FLOAT &&
         cbx_array_ndim(in[0]) == cbx_array_ndim(in[1]) + 1) {

@@ -36,18 +36,9 @@ bool cbx__metric_symmetric(cbx_ctx *ctx, const cbx_metric_call *call, size_t i)
     return false;
 }
 
-double cbx__metric_element(const cbx_array *x, size_t i)
+static double value_at(const void *data, cbx_dtype type)
 {
-    ptrdiff_t at = 0;
-    const void *data;
-
-    if (!x || cbx_array_is_failed(x) || cbx_array_is_abstract(x) || i >= cbx_array_count(x)) return NAN;
-    for (int k = cbx_array_ndim(x) - 1; k >= 0; k--) {
-        at += (ptrdiff_t)(i % cbx_array_dim(x, k)) * cbx_array_strides(x)[k];
-        i /= cbx_array_dim(x, k);
-    }
-    data = (const char *)cbx_array_data(x) + at * (ptrdiff_t)cbx_dtype_size(cbx_array_dtype(x));
-    switch (cbx_array_dtype(x)) {
+    switch (type) {
     case CBX_BOOL: return *(const unsigned char *)data != 0;
     case CBX_I8: return *(const int8_t *)data;
     case CBX_I16: return *(const int16_t *)data;
@@ -61,6 +52,34 @@ double cbx__metric_element(const cbx_array *x, size_t i)
     case CBX_F64: return *(const double *)data;
     default: return NAN;
     }
+}
+
+/* Of an array on a device: all of it is copied, and it is one value but for a message. */
+static double element_on_device(const cbx_array *x, size_t i)
+{
+    const cbx_allocator *al = cbx_allocator_default();
+    const size_t bytes = cbx_array_bytes(x);
+    char *copy = cbx_mem_alloc(al, bytes);
+    double value = NAN;
+
+    if (copy && !cbx_array_read(x, copy, bytes, NULL))
+        value = value_at(copy + i * cbx_dtype_size(cbx_array_dtype(x)), cbx_array_dtype(x));
+    cbx_mem_free(al, copy, bytes);
+    return value;
+}
+
+double cbx__metric_element(const cbx_array *x, size_t i)
+{
+    ptrdiff_t at = 0;
+
+    if (!x || cbx_array_is_failed(x) || cbx_array_is_abstract(x) || i >= cbx_array_count(x)) return NAN;
+    if (cbx_array_device(x).kind != CBX_DEVICE_CPU) return element_on_device(x, i);
+    for (int k = cbx_array_ndim(x) - 1; k >= 0; k--) {
+        at += (ptrdiff_t)(i % cbx_array_dim(x, k)) * cbx_array_strides(x)[k];
+        i /= cbx_array_dim(x, k);
+    }
+    return value_at((const char *)cbx_array_data(x) + at * (ptrdiff_t)cbx_dtype_size(cbx_array_dtype(x)),
+                    cbx_array_dtype(x));
 }
 
 bool cbx__host_read(cbx_ctx *ctx, const cbx_array *x, cbx__host *out)

@@ -14,6 +14,7 @@ import os
 import pickle
 import sys
 import tempfile
+import types
 import unittest
 
 REAL, RECORD = sys.argv[1:] == ["real"], sys.argv[1:] == ["record"]
@@ -31,6 +32,7 @@ os.environ["CALIBRAX_GPU_MEMORY_FRACTION"] = str(SHARE)
 import calibrax_c as cx  # noqa: E402
 import tap  # noqa: E402
 from calibrax_c import array as xp  # noqa: E402
+from calibrax_c import metrics  # noqa: E402
 
 CUDA = "cuda:0"
 EVERY = [getattr(xp, name) for name in "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128".split()]
@@ -240,6 +242,30 @@ class Exchanging(unittest.TestCase):
         x = xp.from_dlpack(c)
         self.assertEqual((x.device, x.dtype, x.tolist()), (CUDA, xp.complex128, c.tolist()))
         self.assertTrue(bool((cupy.from_dlpack(xp.arange(10, device=CUDA)) == cupy.arange(10)).all()))
+
+
+class Metrics(unittest.TestCase):
+    def test_the_example_of_each(self):
+        """What a metric is of arrays on the CPU, it is of the same arrays on a GPU."""
+        compared = 0
+        for name, row in metrics._rows.items():
+            example = row.get("example")
+            if not example or row["function"] or '"' in example:
+                continue
+            call = f"metrics.{name}({example})"
+            moved = {"metrics": types.SimpleNamespace(**{name: lambda *x, f=getattr(metrics, name), **kw: f(*[xp.asarray(a, device=CUDA) for a in x], **kw)})}
+            with self.subTest(name):
+                xp.trim()
+                try:
+                    here, there = xp.asarray(eval(call)), xp.asarray(eval(call, moved))
+                except MemoryError:  # the played GPU has few blocks
+                    self.assertFalse(REAL)
+                    continue
+                self.assertEqual(here.dtype, there.dtype)
+                for a, b in zip(xp.reshape(here, (-1,)).tolist(), xp.reshape(there, (-1,)).tolist(), strict=True):
+                    self.assertTrue(a == b or (a != a and b != b) or abs(a - b) <= 1e-14 * abs(a), (a, b))
+                compared += 1
+        self.assertGreater(compared, 100)
 
 
 if __name__ == "__main__":
