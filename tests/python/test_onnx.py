@@ -40,7 +40,7 @@ class Missing(unittest.TestCase):
             metrics.OnnxModel("model.onnx")
 
 
-@unittest.skipUnless(HAVE, "needs numpy, onnx and onnxruntime: make compare-metrics")
+@unittest.skipUnless(HAVE, "rival: onnx and onnxruntime (110 MB), which make compare-metrics installs")
 class Model(unittest.TestCase):
     def setUp(self):
         import numpy as np
