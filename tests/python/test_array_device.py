@@ -193,7 +193,7 @@ class Exchanging(unittest.TestCase):
         self.assertEqual((y.device, y.tolist()), ("cpu", x.tolist()))
         self.assertEqual(xp.from_dlpack(x, device="cpu").device, "cpu")
 
-    @unittest.skipUnless(REAL, "a played driver exchanges with no library")
+    @unittest.skipUnless(REAL, "hardware: a GPU, for memory that libraries exchange")
     def test_with_torch(self):
         try:
             import torch
@@ -216,7 +216,7 @@ class Exchanging(unittest.TestCase):
                 z = xp.from_dlpack(torch.full((1 << 20,), 3.0, device="cuda")) + 1
                 self.assertEqual(float(torch.from_dlpack(z).sum()), 4.0 * (1 << 20))
 
-    @unittest.skipUnless(REAL, "a played driver exchanges with no library")
+    @unittest.skipUnless(REAL, "hardware: a GPU, for memory that libraries exchange")
     def test_with_jax(self):
         os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
         try:
@@ -232,7 +232,7 @@ class Exchanging(unittest.TestCase):
         self.assertEqual(next(iter(back.devices())).platform, "gpu")
         del jax
 
-    @unittest.skipUnless(REAL, "a played driver exchanges with no library")
+    @unittest.skipUnless(REAL, "hardware: a GPU, for memory that libraries exchange")
     def test_with_cupy(self):
         try:
             import cupy
