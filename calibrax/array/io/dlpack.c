@@ -67,10 +67,11 @@ static void describe(lent *l, cbx_dl_tensor *t)
 /* A row-major copy where the array is. */
 static cbx_status copy_on_device(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
 {
-    const cbx_backend *b = cbx_ctx_backend(ctx);
     const cbx_attrs none = { 0 };
+    const cbx_backend *b;
 
     if (!a->memory) return cbx__boundary_copy(ctx, a, out, err);
+    b = cbx_ctx_backend(ctx);
     return b->apply(b, &(cbx_call){ ctx, CBX_PRIM_COPY, 1, &a, &none, 1, &a->desc }, out, err);
 }
 
@@ -225,13 +226,14 @@ static void return_legacy(void *tensor)
 /* Replaces a borrowed array by a copy that can be used as it is, on the same device. */
 static cbx_status copy_borrowed(cbx_ctx *ctx, cbx_array **a, bool tidy, cbx_err *err)
 {
-    const cbx_backend *b = cbx_ctx_backend(ctx);
     cbx_array *own = NULL, *there = NULL;
+    const cbx_backend *b;
     cbx_status st = (*a)->memory && tidy ? copy_on_device(ctx, *a, &own, err) : cbx__boundary_copy(ctx, *a, &own, err);
 
     if (st) return st;
     if (!tidy) cbx__boundary_tidy_bools(own);
     if ((*a)->memory && !tidy) {
+        b = cbx_ctx_backend(ctx);
         st = b->to_device(b, ctx, own, (*a)->device, &there, err);
         cbx_array_free(own);
         own = there;

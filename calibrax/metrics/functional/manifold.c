@@ -21,12 +21,17 @@ static bool definite(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, const cbx
 /* Whether Cholesky's factor of matrix i exists; where it does not, eigenvalues show why. */
 static bool has_factor(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
 {
+    cbx_err err = CBX_ERR_INIT;
     cbx_scope scope;
+    cbx_status st;
 
     if (!cbx__metric_has_data(ctx, c)) return true;
     cbx_scope_open(ctx, &scope);
     (void)cbx_cholesky(ctx, c->in[i], false);
-    return !cbx_scope_close(&scope, NULL) || definite(ctx, c, i, cbx_eigvalsh(ctx, c->in[i]));
+    st = cbx_scope_close(&scope, &err);
+    if (st == CBX_EDOM) return definite(ctx, c, i, cbx_eigvalsh(ctx, c->in[i]));
+    if (st) cbx__metric_refuse(ctx, c, st, "%s", err.message);
+    return !st;
 }
 
 /* With a = L L^T the eigenvalues of a^-1 b are those of L^-1 b L^-T.  */
