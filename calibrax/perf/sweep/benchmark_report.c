@@ -286,7 +286,7 @@ static cbx_json *targets_json(const cbx_benchmark_report *r)
 
 #define TOP_KERNELS 10
 
-/* The kernels that took longest, and the gaps of each lane, of the first trace that can be read. */
+/* The kernels of each process that took longest, and the gaps of each lane, of the first trace that can be read. */
 static cbx_status add_kernels(cbx__session *s, const cbx_trace_link *link, cbx_json *o, cbx_err *err)
 {
     static const struct {
@@ -311,11 +311,14 @@ static cbx_status add_kernels(cbx__session *s, const cbx_trace_link *link, cbx_j
         return st == CBX_ENOMEM ? no_memory(err) : CBX_OK; /* an empty one, or of Perfetto's own format: no kernels */
     cbx_json *kernels = cbx_json_set_array(o, "kernels"), *gaps = cbx_json_set_array(o, "gaps");
     for (size_t r = 0; r < trace.nruns; r++) {
+        const char *process = "";
+        size_t of_process = 0; /* points come process by process, the longest kernel first */
         for (size_t i = 0; i < cbx_run_npoints(trace.runs[r]); i++) {
             const cbx_point *p = cbx_run_point(trace.runs[r], i);
             bool is_gap = !strcmp(p->name, "(gaps)");
             cbx_json *one;
-            if (!is_gap && cbx_json_length(kernels) == TOP_KERNELS) continue;
+            if (strcmp(process, p->scenario)) process = p->scenario, of_process = 0;
+            if (!is_gap && (of_process++ >= TOP_KERNELS || !strcmp(p->name, "(others)"))) continue;
             one = cbx_json_push_object(is_gap ? gaps : kernels);
             cbx_json_set_string(one, is_gap ? "lane" : "name", is_gap ? cbx_point_tag(p, "lane") : p->name);
             cbx_json_set_string(one, "process", p->scenario);

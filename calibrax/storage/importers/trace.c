@@ -35,7 +35,7 @@ typedef struct lane {
 /* A name in a process. */
 typedef struct kernel {
     size_t process, name, calls;
-    int64_t total_ps, own_ps;
+    double total_ps, own_ps; /* exact up to hours */
     cbx__samples samples;
 } kernel;
 
@@ -64,12 +64,12 @@ static size_t process_of(trace *t, const char *key)
 
 static size_t lane_of(trace *t, size_t process, const char *key)
 {
-    char text[128];
+    const char *text;
     size_t at;
 
     if (process == CBX_NO_NAME) return CBX_NO_NAME;
-    snprintf(text, sizeof text, "%zu %s", process, key);
-    at = cbx_names_add(&t->lanes_by_key, text);
+    text = cbx__import_printf(t->job, "%zu %s", process, key);
+    at = text ? cbx_names_add(&t->lanes_by_key, text) : CBX_NO_NAME;
     if (at == t->lanes.n && !cbx_list_push(&t->al, &t->lanes, (lane){ process, NULL })) at = CBX_NO_NAME;
     if (at == CBX_NO_NAME) no_memory(t);
     return at;
@@ -87,7 +87,7 @@ static void add_span(trace *t, size_t at, const char *name, double start_ns, dou
     if (!(fabs(start_ps) < LATEST_PS) || !(duration_ps >= 0 && duration_ps < LATEST_PS)) {
         cbx__import_note(
             t->job, name,
-            "a span without a time, with a negative one, or more than 46 days from the first was left out");
+            "a span without a time, with a negative one, or more than 23 days from the first was left out");
         return;
     }
     if (*name == '$') { /* jax.profiler marks frames of Python so */
@@ -384,7 +384,7 @@ static kernel *kernel_of(trace *t, const span *s)
     return at == CBX_NO_NAME ? NULL : &t->kernels.items[at];
 }
 
-static double seconds(int64_t ps) { return 1e-12 * (double)ps; }
+static double seconds(double ps) { return 1e-12 * ps; }
 
 /* Time of its own: that of a span less that of the spans directly inside. */
 static void add_up(trace *t)
@@ -401,12 +401,14 @@ static void add_up(trace *t)
             inside.n--;
         }
         k->calls++;
-        k->total_ps += s->end_ps - s->start_ps;
-        k->own_ps += s->end_ps - s->start_ps;
-        if (k->samples.n < SAMPLES_MAX) cbx__import_sample(t->job, &k->samples, seconds(s->end_ps - s->start_ps));
+        k->total_ps += (double)(s->end_ps - s->start_ps);
+        k->own_ps += (double)(s->end_ps - s->start_ps);
+        if (k->samples.n < SAMPLES_MAX)
+            cbx__import_sample(t->job, &k->samples, seconds((double)(s->end_ps - s->start_ps)));
         if (inside.n) {
             const span *outer = &t->spans.items[inside.items[inside.n - 1]];
-            kernel_of(t, outer)->own_ps -= (s->end_ps < outer->end_ps ? s->end_ps : outer->end_ps) - s->start_ps;
+            kernel_of(t, outer)->own_ps -= (double)((s->end_ps < outer->end_ps ? s->end_ps : outer->end_ps) -
+                                                    s->start_ps);
         }
         if (!cbx_list_push(&t->al, &inside, i)) no_memory(t);
     }
@@ -440,14 +442,14 @@ static int compare_kernels(const void *a, const void *b)
     return (x->own_ps < y->own_ps) - (x->own_ps > y->own_ps);
 }
 
-static void write_kernel(trace *t, const kernel *k, const char *name, int64_t all_ps)
+static void write_kernel(trace *t, const kernel *k, const char *name, double all_ps)
 {
     cbx__import_point_begin(t->job, name, title_of(t, k->process));
     if (k->samples.n) cbx__import_metric_samples(t->job, &cbx__import_time, &k->samples);
     cbx__import_metric(t->job, &total, cbx_metric_of(seconds(k->total_ps)));
     cbx__import_metric(t->job, &own, cbx_metric_of(seconds(k->own_ps)));
     cbx__import_metric(t->job, &calls, cbx_metric_of((double)k->calls));
-    if (all_ps > 0) cbx__import_metric(t->job, &share, cbx_metric_of((double)k->own_ps / (double)all_ps));
+    if (all_ps > 0) cbx__import_metric(t->job, &share, cbx_metric_of(k->own_ps / all_ps));
     cbx__import_point_end(t->job);
 }
 
@@ -455,7 +457,7 @@ static void write_kernels(trace *t)
 {
     for (size_t i = 0, end; i < t->kernels.n; i = end) {
         kernel rest = { .process = t->kernels.items[i].process };
-        int64_t all_ps = 0;
+        double all_ps = 0;
         for (end = i; end < t->kernels.n && t->kernels.items[end].process == rest.process; end++)
             all_ps += t->kernels.items[end].own_ps;
         for (size_t k = i; k < end; k++) {
@@ -477,14 +479,15 @@ static void write_gaps(trace *t)
 {
     for (size_t i = 0, end; i < t->spans.n; i = end) {
         const lane *l = &t->lanes.items[t->spans.items[i].lane];
-        int64_t first_ps = t->spans.items[i].start_ps, until_ps = first_ps, between_ps = 0, longest_ps = 0;
+        int64_t first_ps = t->spans.items[i].start_ps, until_ps = first_ps, longest_ps = 0;
+        double between_ps = 0;
         size_t n = 0;
         for (end = i; end < t->spans.n && t->spans.items[end].lane == t->spans.items[i].lane; end++) {
             const span *s = &t->spans.items[end];
             int64_t gap_ps = s->start_ps - until_ps;
             if (gap_ps > 0) {
                 n++;
-                between_ps += gap_ps;
+                between_ps += (double)gap_ps;
                 if (gap_ps > longest_ps) longest_ps = gap_ps;
             }
             if (s->end_ps > until_ps) until_ps = s->end_ps;
@@ -493,9 +496,9 @@ static void write_gaps(trace *t)
         cbx__import_tag(t->job, "lane", l->name && *l->name ? l->name : t->lanes_by_key.list[t->spans.items[i].lane]);
         cbx__import_metric(t->job, &gaps, cbx_metric_of((double)n));
         cbx__import_metric(t->job, &gap_time, cbx_metric_of(seconds(between_ps)));
-        cbx__import_metric(t->job, &longest, cbx_metric_of(seconds(longest_ps)));
+        cbx__import_metric(t->job, &longest, cbx_metric_of(seconds((double)longest_ps)));
         if (until_ps > first_ps)
-            cbx__import_metric(t->job, &busy, cbx_metric_of(1 - (double)between_ps / (double)(until_ps - first_ps)));
+            cbx__import_metric(t->job, &busy, cbx_metric_of(1 - between_ps / (double)(until_ps - first_ps)));
         cbx__import_point_end(t->job);
     }
 }
@@ -529,7 +532,7 @@ static void read_trace(cbx__import_job *job)
     if (!cbx__import_failed(job) && t.spans.n) {
         qsort(t.spans.items, t.spans.n, sizeof *t.spans.items, compare_spans);
         add_up(&t);
-        qsort(t.kernels.items, t.kernels.n, sizeof *t.kernels.items, compare_kernels);
+        if (t.kernels.n) qsort(t.kernels.items, t.kernels.n, sizeof *t.kernels.items, compare_kernels);
         if (!cbx__import_failed(job)) write_kernels(&t), write_gaps(&t);
     }
     if (t.frames) cbx__import_note(job, "$", "%zu frames of Python were left out", t.frames);
