@@ -139,11 +139,19 @@ typedef struct timing {
     cbx_summary summary; /* of the times; of a single one what the point has about it (time_mean, ...) */
 } timing;
 
-static double spread(const cbx_point *p, const char *name, double fallback)
+/* A value in seconds or bytes where that is its unit. */
+static double scaled(const document *d, const char *name, double value)
+{
+    const cbx__unit *u = cbx__unit_of(d->run, name);
+
+    return value * u->times / u->per;
+}
+
+static double spread(const document *d, const cbx_point *p, const char *name, double fallback)
 {
     const cbx_metric *m = cbx_point_metric(p, name);
 
-    return m && isfinite(m->value) ? m->value : fallback;
+    return m && isfinite(m->value) ? scaled(d, name, m->value) : fallback;
 }
 
 /* "time" before a primary metric before another one: a unit of time, and less is better.  false:
@@ -170,12 +178,12 @@ static bool find_time(document *d, const cbx_point *p, timing *t)
     fail(d, cbx_stat_summary(d->job->ctx, t->times, t->n, &t->summary, d->err));
     if (t->n == 1) {
         cbx_summary *s = &t->summary;
-        s->mean = spread(p, "time_mean", s->mean);
-        s->stddev = spread(p, "time_stddev", s->stddev);
-        s->min = spread(p, "time_min", s->min);
-        s->max = spread(p, "time_max", s->max);
-        s->p25 = spread(p, "time_q1", s->p25);
-        s->p75 = spread(p, "time_q3", s->p75);
+        s->mean = spread(d, p, "time_mean", s->mean);
+        s->stddev = spread(d, p, "time_stddev", s->stddev);
+        s->min = spread(d, p, "time_min", s->min);
+        s->max = spread(d, p, "time_max", s->max);
+        s->p25 = spread(d, p, "time_q1", s->p25);
+        s->p75 = spread(d, p, "time_q3", s->p75);
     }
     return !d->st;
 }
@@ -235,7 +243,7 @@ static double in_repetition(document *d, const cbx_named_metric *m, size_t i, si
     size_t count;
     const double *v = numbers_of(d, m, &count);
 
-    return !v ? NAN : count == n ? v[i] : m->metric.value;
+    return !v ? NAN : count == n ? v[i] : scaled(d, m->name, m->metric.value);
 }
 
 /* An entry a sample.  A CPU time that is unknown is 0, which compare.py shows and our importer
@@ -302,7 +310,7 @@ static const char *command_of(document *d, const cbx_point *p)
 static void hyperfine_point(document *d, const cbx_point *p)
 {
     static const char *const times[][2] = { { "user", "user_time" }, { "system", "system_time" } };
-    const cbx_metric *memory = cbx_point_metric(p, "memory");
+    const cbx_named_metric *m;
     cbx_json *o;
     timing t;
 
@@ -313,12 +321,15 @@ static void hyperfine_point(document *d, const cbx_point *p)
     cbx_json_set_double(o, "stddev", t.summary.stddev);
     cbx_json_set_double(o, "median", t.summary.median);
     for (size_t i = 0; i < CBX_LEN(times); i++)
-        if (cbx_point_metric(p, times[i][1])) cbx_json_set_double(o, times[i][0], spread(p, times[i][1], 0));
+        if (cbx_point_metric(p, times[i][1])) cbx_json_set_double(o, times[i][0], spread(d, p, times[i][1], 0));
     cbx_json_set_double(o, "min", t.summary.min);
     cbx_json_set_double(o, "max", t.summary.max);
     set_doubles(o, "times", t.times, t.n);
-    if (memory && memory->nsamples == t.n && all_finite(memory->samples, t.n))
-        set_doubles(o, "memory_usage_byte", memory->samples, t.n);
+    for (size_t k = 0; (m = next_metric(d, p, &k));) {
+        size_t n = 0;
+        const double *bytes = strcmp(m->name, "memory") ? NULL : numbers_of(d, m, &n);
+        if (bytes && n == t.n && m->metric.nsamples == n) set_doubles(o, "memory_usage_byte", bytes, n);
+    }
     if (p->ntags > (cbx_point_tag(p, "command") != NULL)) set_tags(o, "parameters", p, "command");
     add_entry(d, NULL, o);
 }

@@ -282,5 +282,18 @@ def points_that_are_alike(p):
     check("train/forward[batch=32,framework=flax] (2)" in load(path), "elsewhere the second one has a name of its own")
 
 
+def other_units(p):
+    """Values beside the time are scaled, too: milliseconds and MB, one number beside several samples."""
+    defs = {n: {"name": n, "unit": u, "direction": "lower"} for n, u in (("time", "ms"), ("cpu_time", "ms"), ("user_time", "ms"), ("memory", "MB"))}
+    metrics = {"time": {"value": 2.0, "samples": [1.0, 3.0]}, "cpu_time": {"value": 1.5}, "user_time": {"value": 0.5}, "memory": {"value": 4.0, "samples": [3.0, 5.0]}}
+    run = {"id": "units", "timestamp": "2026-03-01T10:00:00+00:00", "metric_defs": defs, "points": [{"name": "p", "scenario": "", "tags": {}, "metrics": metrics}]}
+    path = p.write("units.json", json.dumps(run))
+    (google,), _ = export(p, "google-benchmark", path=path)
+    equal([(b["real_time"], b["cpu_time"], b["memory"]) for b in load(google)["benchmarks"]], [(1e6, 1.5e6, 3e6), (3e6, 1.5e6, 5e6)], "nanoseconds and bytes")
+    (hyperfine,), _ = export(p, "hyperfine", path=path)
+    (result,) = load(hyperfine)["results"]
+    equal((result["times"], result["user"], result["memory_usage_byte"]), ([1e-3, 3e-3], 5e-4, [3e6, 5e6]), "seconds and bytes")
+
+
 main([google_benchmark_compares, pyperf_compares, pytest_benchmark_compares, schemas_are_kept, hyperfine_has_its_members, promtool_accepts, a_prometheus_scrapes, opentelemetry_parses,
-      names_that_become_alike, points_that_are_alike])
+      names_that_become_alike, points_that_are_alike, other_units])
