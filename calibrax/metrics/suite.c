@@ -59,6 +59,7 @@ static cbx_status read_parameter(const cbx_metric_parameter *p, const cbx_json *
     default: return cbx_fail(err, CBX_EFORMAT, "'%s' must be a number, a word or a boolean", p->name);
     }
     if (p->words) return cbx_fail(err, CBX_EFORMAT, "'%s' must be one of %s", p->name, p->words);
+    if (isnan(*out)) return cbx_fail(err, CBX_EFORMAT, "'%s' must be a number, got NaN", p->name);
     return CBX_OK;
 }
 
@@ -68,6 +69,8 @@ static cbx_status read_parameters(const cbx_metric_function *m, const cbx_json *
     cbx_json *value;
 
     for (size_t i = 0; i < CBX_METRIC_MAX_PARAMETERS; i++) v[i] = NAN;
+    if (object && cbx_json_typeof(object) != CBX_JSON_OBJECT)
+        return cbx_fail(err, CBX_EFORMAT, "the parameters of %s must be an object", m->name);
     for (size_t i = 0; cbx_json_member(object, i, &key, &value); i++) {
         const size_t n = cbx_metric_parameters(m);
         size_t k = 0;
@@ -104,6 +107,10 @@ static cbx_status read_member(cbx_ctx *ctx, cbx_metric_collection *c, const char
         if (!st) st = read_number(value, "weight", &m.weight, err);
         if (st) return st;
         m.label = cbx_json_get_string(value, "label", NULL);
+        if (cbx_json_get(value, "label") && !m.label)
+            return cbx_fail(err, CBX_EFORMAT, "the label of %s must be text", name);
+        if (m.low == INFINITY || m.high == -INFINITY)
+            return cbx_fail(err, CBX_EFORMAT, "%s: no value can reach an infinite threshold", name);
     }
     st = cbx_metric_find(ctx, name, &m.metric, err);
     if (!st) st = read_parameters(m.metric, cbx_json_get(value, "parameters"), parameters, err);
