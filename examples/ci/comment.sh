@@ -27,21 +27,22 @@ fi
 # The token goes to curl by a file, so that no list of processes shows it.
 secret=$(mktemp)
 trap 'rm -f "$secret"' EXIT
+trap 'exit 130' INT TERM HUP
 printf 'header = "%s"\n' "$header" > "$secret"
-request() { curl --silent --show-error --fail --retry 3 --max-time 60 --config "$secret" --header 'Content-Type: application/json' "$@"; }
+request() { curl --silent --show-error --fail --max-time 60 --config "$secret" --header 'Content-Type: application/json' "$@"; }
 
 body=$(python3 -c 'import json, sys; print(json.dumps({"body": sys.argv[1] + "\n" + open(sys.argv[2], encoding="utf-8").read()}))' "$mark" "$file")
 page=1
 id=
 while [ -z "$id" ]; do
-    found=$(request "$list?per_page=100&page=$page" |
+    found=$(request --retry 3 "$list?per_page=100&page=$page" |
         python3 -c 'import json, sys; c = json.load(sys.stdin); print(len(c), *[x["id"] for x in c if x["body"].startswith(sys.argv[1])][:1])' "$mark")
     id=$(printf '%s' "$found" | cut -s -d ' ' -f 2)
     [ "${found%% *}" = 100 ] || break
     page=$((page + 1))
 done
 if [ -n "$id" ]; then
-    printf '%s' "$body" | request --request "$change" --data @- "$one/$id" > /dev/null
+    printf '%s' "$body" | request --retry 3 --request "$change" --data @- "$one/$id" > /dev/null
 else
     printf '%s' "$body" | request --request POST --data @- "$list" > /dev/null
 fi

@@ -16,6 +16,7 @@ No framework is imported before an object of it is adapted.
 
 from __future__ import annotations
 
+import copy
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -233,14 +234,14 @@ class Benchmark:
         self.tags = {"framework": adapter.framework if adapter.framework != "python" else _framework_of(given), **tags}
         call = adapter.forward()
         _watch_compilations()
-        compiled = sum(_compilations)
+        compiled, before = sum(_compilations), _builds
         self.cost = adapter.cost(*given[0], **given[1])
         first = synchronize(_copied(given))
         within = sum(_compilations)
         start = time.perf_counter()
         synchronize(call(*first[0], **first[1]))
         self._values = {"first_call": time.perf_counter() - start - (sum(_compilations) - within)}
-        if _builds:
+        if _builds > before:
             self._values["compile_time"] = sum(_compilations) - compiled
         self._builds = _builds
         self.donates = any(getattr(a, "is_deleted", bool)() for a in _leaves(_jax_leaves(first)))
@@ -256,7 +257,7 @@ class Benchmark:
 
     def run_evaluation(self) -> dict[str, float]:
         size = self.adapter.complexity()
-        found = {**self._values, "recompilations": _builds - self._builds if "compile_time" in self._values else None,
+        found = {**self._values, "recompilations": _builds - self._builds if _compilations else None,
                  "flop": self.cost.flop, "transcendental": self.cost.transcendental, "bytes_accessed": self.cost.bytes, "peak_bytes": self.cost.peak_bytes,
                  "parameters": size.parameters or None, "parameter_bytes": size.bytes or None}
         return {name: float(value) for name, value in found.items() if value is not None}
@@ -401,7 +402,8 @@ class EstimatorBenchmarkAdapter(BenchmarkAdapter):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         target = self.target
         if self.method == "fit":
-            target = type(target)(**target.get_params(deep=False))
+            base = sys.modules.get("sklearn.base")
+            target = base.clone(target) if base else copy.deepcopy(target)
         return getattr(target, self.method)(*args, **kwargs)
 
     def convert(self, value: Any) -> Any:

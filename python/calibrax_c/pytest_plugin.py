@@ -50,6 +50,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in ("launches", "samples"):
         if option(f"--calibrax-{name}") < 1:
             raise pytest.UsageError(f"--calibrax-{name} must be at least 1, got {option(f'--calibrax-{name}')}")
+    if not option("--calibrax-disable") and option("--calibrax-store") and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError("calibrax measures in one process: leave out -n, or add --calibrax-disable")
     config.stash[_KEY] = _Session(config)
 
 
@@ -82,6 +84,7 @@ class _Session:
         self.measured: dict[str, _Measured] = {}
         self.defs: dict[str, cx.MetricDef] = {"time": _TIME}
         self.lines: list[str] = []
+        self.broken = False  # a further launch failed
 
     def finish(self) -> int:
         """Keeps and compares; returns the exit status that the measurements give, 0 or 1."""
@@ -93,7 +96,8 @@ class _Session:
         if not self.measured:
             return 0
         for launch in range(1, option("--calibrax-launches")):
-            self._launch(launch)
+            if not self._launch(launch):
+                break
         run = cx.Run([m.point() for m in self.measured.values()], metric_defs=self.defs.values())
         check = None
         if path := option("--calibrax-store"):
@@ -101,22 +105,27 @@ class _Session:
                 before = self._before(store, option("--calibrax-compare"))
                 store.save(run)
             self.lines.append(f"kept as run {run.id} in '{path}'")
+            if option("--calibrax-compare") and not before:
+                self.lines.append(f"not compared: the store has no run '{option('--calibrax-compare')}'")
             if before:
                 check = cx.Check(run, before, threshold=option("--calibrax-threshold"), allow_dropped=True)
                 self.lines.append(f"compared with run {before.id}: {check.sentence}")
         self._table(check)
-        return int(check is not None and check.exit_code == 1)
+        return int(self.broken or (check is not None and check.exit_code == 1))
 
     def _before(self, store: cx.Store, name: str | None) -> cx.Run | None:
         if not name:
             return None
-        if name == "latest":
-            return store.latest()
-        return store.get_baseline(name) if name in store.baselines() else store.load(name)
+        try:
+            return store.latest() if name == "latest" else store.get_baseline(name) if name in store.baselines() else store.load(name)
+        except FileNotFoundError:
+            return None
 
-    def _launch(self, number: int) -> None:
-        """Runs the tests that measured again, in a process of its own."""
-        nodes = list(dict.fromkeys(m.node for m in self.measured.values()))
+    def _launch(self, number: int) -> bool:
+        """Runs the tests that measured and passed again, in a process of its own; a launch that fails is the last one."""
+        nodes = list(dict.fromkeys(m.node for m in self.measured.values() if m.node not in _failed))
+        if not nodes:
+            return False
         option = self.config.getoption
         with tempfile.TemporaryDirectory() as folder:
             answer = os.path.join(folder, "answer.json")
@@ -126,12 +135,14 @@ class _Session:
                 words[3:3] = ["-p", "calibrax_c.pytest_plugin"]
             done = subprocess.run(words, capture_output=True, text=True, cwd=self.config.rootpath, check=False)
             if done.returncode or not os.path.exists(answer):
-                tail = "\n".join(done.stdout.splitlines()[-10:])
-                raise pytest.UsageError(f"calibrax: launch {number + 1} failed with exit status {done.returncode}:\n{tail}")
+                self.lines += [f"launch {number + 1} failed with exit status {done.returncode}, and is left out:", *done.stdout.splitlines()[-10:]]
+                self.broken = True
+                return False
             with open(answer, encoding="utf-8") as f:
                 for key, samples in json.load(f).items():
                     if key in self.measured:
                         self.measured[key].launches.append(samples)
+        return True
 
     def _table(self, check: cx.Check | None) -> None:
         found = {(f.point, f.scenario, f.tags): f for f in check.findings if f.metric == "time"} if check else {}
@@ -148,6 +159,7 @@ class _Session:
         self.lines[:0] = table
 
 
+_failed: set[str] = set()  # tests of this process
 _KEY: pytest.StashKey[_Session] = pytest.StashKey()
 
 
@@ -166,7 +178,7 @@ class Calibrax:
         self._option = request.config.getoption
         node = request.node
         self._node, self._test = node.nodeid, getattr(node, "originalname", None) or node.name
-        self._scenario = node.nodeid.partition("::")[0]
+        self._scenario = "::".join(node.nodeid.split("::")[:-1])  # the file, and the class if there is one
         callspec = getattr(node, "callspec", None)
         self._tags = {k: str(v)[:200] for k, v in callspec.params.items() if isinstance(v, (str, int, float, bool))} if callspec else {}
         if callspec and len(self._tags) < len(callspec.params):
@@ -208,6 +220,11 @@ class Calibrax:
 def calibrax_fixture(request: pytest.FixtureRequest) -> Calibrax:
     """Measures a call: calibrax(function, *args, **kwargs)."""
     return Calibrax(request)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.failed:
+        _failed.add(report.nodeid)
 
 
 @pytest.hookimpl(trylast=True)

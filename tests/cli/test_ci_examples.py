@@ -135,7 +135,7 @@ def gitlab(p):
     prepared(p, comments)
     shutil.copytree(CI, p.file("examples/ci"))
     with open(os.path.join(CI, "gitlab-ci.yml"), encoding="utf-8") as f:
-        lines = re.findall(r"(?m)^    - (.*)$", f.read().partition("  script:\n")[2].partition("  artifacts:")[0])
+        lines = [line.strip("'") for line in re.findall(r"(?m)^    - (.*)$", f.read().partition("  script:\n")[2].partition("  artifacts:")[0])]
     env = {**p.env, "PATH": os.path.dirname(CALIBRAX) + ":" + os.environ["PATH"], "LAUNCHES": "7", "CI_API_V4_URL": comments.url, "CI_PROJECT_ID": "5", "GITLAB_TOKEN": "t", "CI_DEFAULT_BRANCH": "main"}
     for wait, branch, merge, expect in (("0.002", "main", "", 0), ("0.01", "topic", "9", 1)):
         done = subprocess.run(["sh", "-e", "-c", "\n".join(lines)], cwd=p.path, capture_output=True, text=True, env={**env, "WAIT": wait, "CI_COMMIT_BRANCH": branch, "CI_MERGE_REQUEST_IID": merge})

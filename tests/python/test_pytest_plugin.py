@@ -84,13 +84,32 @@ class Plugin(unittest.TestCase):
             self.assertEqual(len(set(pids.read().split())), 3)
         self.assertEqual(len(self.latest().points[0].metrics["time"].samples), 3)
         self.write("test_once.py", 'import os\ndef test_once(calibrax):\n    calibrax(len, "abc")\n    assert not os.path.exists("done")\n    open("done", "w")\n')
-        self.assertIn("launch 2 failed with exit status 1", self.pytest("--calibrax-launches", "2", "test_once.py", expect=4))
+        out = self.pytest("--calibrax-launches", "2", "--calibrax-store", "store", "test_once.py", expect=1)
+        self.assertIn("launch 2 failed with exit status 1, and is left out", out)
+        self.assertEqual(len(self.latest().points[0].metrics["time"].samples), 8)
 
     def test_the_manual(self) -> None:
         with open(os.path.join(ROOT, "docs", "how-to", "benchmarks.md"), encoding="utf-8") as page:
             (example,) = re.findall(r"```python\n(import pytest\n.*?)```", page.read(), re.S)
         self.write("test_manual.py", example)
         self.assertRegex(self.pytest("test_manual.py"), r"test_sum:twice\[1000\] +[\d.]+ [nu]s")
+
+    def test_failures_and_classes(self) -> None:
+        self.write("test_mixed.py", """
+class TestA:
+    def test_it(self, calibrax):
+        calibrax(len, "abc")
+
+class TestB:
+    def test_it(self, calibrax):
+        calibrax(len, "abc")
+        assert False
+""")
+        out = self.pytest("--calibrax-launches", "2", "--calibrax-store", "store", "--calibrax-compare", "nothing", "test_mixed.py", expect=1)
+        self.assertIn("1 failed, 1 passed", out)
+        self.assertIn("not compared: the store has no run 'nothing'", out)
+        points = {p.scenario: len(p.metrics["time"].samples) for p in self.latest().points}
+        self.assertEqual(points, {"test_mixed.py::TestA": 2, "test_mixed.py::TestB": 8})
 
     def test_disabled(self) -> None:
         self.assertNotIn("-- calibrax --", self.pytest("--calibrax-disable", "--calibrax-store", "store"))

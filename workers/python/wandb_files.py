@@ -100,7 +100,7 @@ def export(request: dict[str, Any]) -> list[str]:
     with tempfile.TemporaryDirectory(prefix=".calibrax-", dir=folder) as scratch:
         known = set(getattr(wandb.Settings, "model_fields", None) or vars(wandb.Settings()))
         run = wandb.init(mode="offline", dir=scratch, project=request["project"], entity=request.get("entity"), id=identity, name=document["id"], config=config, reinit=True,
-                         settings=wandb.Settings(**{k: v for k, v in SETTINGS.items() if k in known}), tags=[t for t in (document.get("branch"),) if t])
+                         settings=wandb.Settings(**{k: v for k, v in SETTINGS.items() if k in known}), tags=[t[:64] for t in (document.get("branch"),) if t])
         try:
             write(run, wandb, document, request.get("findings") or [])
         finally:
