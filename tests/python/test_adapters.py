@@ -141,8 +141,8 @@ class Jax(unittest.TestCase):
         metrics = adapters.adapt(f).benchmark(weak).run(samples=3, detect=False).run.points[0].metrics
         self.assertEqual(metrics["recompilations"].value, 0)
         changing = iter(range(1, 10**6))
-        anew = adapters.adapt(lambda: f(jnp.ones(next(changing)))).benchmark()
-        self.assertGreater(anew.run(samples=3, sample_s=0, detect=False).run.points[0].metrics["recompilations"].value, 2)
+        recompiled = adapters.adapt(lambda: f(jnp.ones(next(changing)))).benchmark()
+        self.assertGreater(recompiled.run(samples=3, sample_s=0, detect=False).run.points[0].metrics["recompilations"].value, 2)
 
     def test_work_of_loops_branches_and_factorizations(self):
         import jax
