@@ -321,7 +321,7 @@ static void write_markdown(const cbx_guard *g, cbx_text *out)
 static void write_badge(const cbx_guard *g, cbx_text *out)
 {
     static const char *const colours[] = { "#2e7d32", "#c62828", "#616161", "#b26a00" }; /* by exit code */
-    static const char *const words[] = { "passed", "regressed", "not compared", "undecided" };
+    static const char *const words[] = { "passed", "failed", "not compared", "undecided" };
     const char *label = "performance";
     const int code = g->gate.exit_code;
     const size_t regressed = g->gate.counts[CBX_OUTCOME_REGRESSED];
@@ -330,7 +330,7 @@ static void write_badge(const cbx_guard *g, cbx_text *out)
     if (code == 1 && regressed)
         snprintf(word, sizeof word, "%zu regressed", regressed);
     else
-        snprintf(word, sizeof word, "%s", code == 1 ? "failed" : words[code & 3]);
+        snprintf(word, sizeof word, "%s", words[code & 3]);
     const double left = LETTER_PX * (double)strlen(label) + 12, right = LETTER_PX * (double)strlen(word) + 12;
     cbx_text_printf(
         out,

@@ -3,7 +3,6 @@
  * Python that NPERF_PYTHON_WANDB names, that scripts/setup-refs.sh built, or that is on PATH:
  * workers/python/wandb_files.py.  No API key is read here or there.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 

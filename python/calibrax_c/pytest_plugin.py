@@ -52,7 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"--calibrax-{name} must be at least 1, got {option(f'--calibrax-{name}')}")
     if not option("--calibrax-disable") and option("--calibrax-store") and getattr(config.option, "numprocesses", None):
         raise pytest.UsageError("calibrax measures in one process: leave out -n, or add --calibrax-disable")
-    config.stash[_KEY] = _Session(config)
+    config.stash[_KEY] = session = _Session(config)
+    config.pluginmanager.register(session, "calibrax-session")
 
 
 class _Measured:
@@ -84,7 +85,12 @@ class _Session:
         self.measured: dict[str, _Measured] = {}
         self.defs: dict[str, cx.MetricDef] = {"time": _TIME}
         self.lines: list[str] = []
+        self.failed: set[str] = set()  # tests
         self.broken = False  # a further launch failed
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed.add(report.nodeid)
 
     def finish(self) -> int:
         """Keeps and compares; returns the exit status that the measurements give, 0 or 1."""
@@ -123,7 +129,7 @@ class _Session:
 
     def _launch(self, number: int) -> bool:
         """Runs the tests that measured and passed again, in a process of its own; a launch that fails is the last one."""
-        nodes = list(dict.fromkeys(m.node for m in self.measured.values() if m.node not in _failed))
+        nodes = list(dict.fromkeys(m.node for m in self.measured.values() if m.node not in self.failed))
         if not nodes:
             return False
         option = self.config.getoption
@@ -159,7 +165,6 @@ class _Session:
         self.lines[:0] = table
 
 
-_failed: set[str] = set()  # tests of this process
 _KEY: pytest.StashKey[_Session] = pytest.StashKey()
 
 
@@ -220,11 +225,6 @@ class Calibrax:
 def calibrax_fixture(request: pytest.FixtureRequest) -> Calibrax:
     """Measures a call: calibrax(function, *args, **kwargs)."""
     return Calibrax(request)
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.failed:
-        _failed.add(report.nodeid)
 
 
 @pytest.hookimpl(trylast=True)
