@@ -275,54 +275,123 @@ void *cbx_array_data_mut(cbx_array *a) { return a->data; }
 bool cbx_array_is_abstract(const cbx_array *a) { return a->flags & CBX__ABSTRACT; }
 bool cbx_array_is_failed(const cbx_array *a) { return !a || (a->flags & CBX__FAILED); }
 
-/* Bytes below and above the first element that elements lie in. */
-static void reach(const cbx_array *a, size_t *below, size_t *above)
-{
-    const size_t size = cbx__dtype_size(a->desc.dtype);
+/* Reads of an array with gaps on another device: one for each index of the axes of the longest strides, with the gaps inside. */
+typedef struct blocks {
+    int order[CBX_MAX_RANK]; /* axes by stride, the longest first */
+    int outer;               /* so many of them count the blocks */
+    size_t n, below, above;  /* blocks; bytes of one below and above its first element */
+} blocks;
 
-    *below = 0;
-    *above = size;
-    for (int i = 0; i < a->desc.ndim; i++) {
-        const ptrdiff_t by = (ptrdiff_t)(a->desc.shape[i] - 1) * a->strides[i];
-        if (by < 0)
-            *below += (size_t)-by * size;
-        else
-            *above += (size_t)by * size;
-    }
+static size_t stride_of(const cbx_array *a, int axis)
+{
+    return (size_t)(a->strides[axis] < 0 ? -a->strides[axis] : a->strides[axis]);
 }
 
-/* All elements of an array on another device; where they have gaps, with these, to be packed here. */
+/* The blocks that cost least, where a read costs as much as CALL bytes more. */
+static blocks blocks_of(const cbx_array *a)
+{
+    enum { CALL = 1 << 17 };
+    const size_t size = cbx__dtype_size(a->desc.dtype);
+    blocks b = { .n = 1, .above = size }, best;
+    double min_cost;
+
+    for (int i = 0; i < a->desc.ndim; i++) {
+        int at = i;
+        for (; at > 0 && stride_of(a, b.order[at - 1]) < stride_of(a, i); at--) b.order[at] = b.order[at - 1];
+        b.order[at] = i;
+        *(a->strides[i] < 0 ? &b.below : &b.above) += (a->desc.shape[i] - 1) * stride_of(a, i) * size;
+    }
+    best = b;
+    min_cost = (double)(b.below + b.above);
+    for (int k = 0; k < a->desc.ndim && a->strides[b.order[k]] != 0; k++) {
+        const int axis = b.order[k];
+        *(a->strides[axis] < 0 ? &b.below : &b.above) -= (a->desc.shape[axis] - 1) * stride_of(a, axis) * size;
+        b.outer = k + 1;
+        b.n *= a->desc.shape[axis];
+        if ((double)b.n * (double)(b.below + b.above + CALL) >= min_cost) continue;
+        min_cost = (double)b.n * (double)(b.below + b.above + CALL);
+        best = b;
+    }
+    return best;
+}
+
+/* The blocks one behind the other, and where their elements are: here. */
+static cbx_status read_blocks(const cbx_array *a, const blocks *b, char *copy, struct cbx_array *here, cbx_err *err)
+{
+    const size_t size = cbx__dtype_size(a->desc.dtype), bytes = b->below + b->above;
+    ptrdiff_t step = (ptrdiff_t)(bytes / size);
+    cbx_status st = CBX_OK;
+
+    *here = *a;
+    here->data = copy + b->below;
+    for (int k = b->outer; k-- > 0;) {
+        here->strides[b->order[k]] = step;
+        step *= (ptrdiff_t)a->desc.shape[b->order[k]];
+    }
+    for (size_t i = 0; !st && i < b->n; i++) {
+        const char *from = a->data;
+        size_t rest = i;
+        for (int k = b->outer; k-- > 0;) {
+            const size_t length = a->desc.shape[b->order[k]];
+            from += (ptrdiff_t)(rest % length) * a->strides[b->order[k]] * (ptrdiff_t)size;
+            rest /= length;
+        }
+        st = a->memory->read(a->memory, copy + i * bytes, from - b->below, bytes, err);
+    }
+    return st;
+}
+
+/* All elements of an array on another device; where they have gaps, blocks of them, to be packed here. */
 static cbx_status read_elsewhere(const cbx_array *a, void *dst, cbx_err *err)
 {
     const cbx_allocator *al = &a->al;
-    struct cbx_array here = *a;
-    size_t below, above;
+    struct cbx_array here;
     cbx_status st;
 
     if (!a->memory) return cbx__array_here("array_read", a, err);
     if (a->count == 0) return CBX_OK;
     if (a->flags & CBX__CONTIGUOUS) return a->memory->read(a->memory, dst, a->data, cbx_array_bytes(a), err);
-    reach(a, &below, &above);
-    char *copy = cbx_mem_alloc(al, below + above);
+    const blocks b = blocks_of(a);
+    const size_t bytes = b.n * (b.below + b.above);
+    char *copy = cbx_mem_alloc(al, bytes);
     if (!copy) return cbx_fail_nomem(err, "the elements of an array on another device");
-    st = a->memory->read(a->memory, copy, (const char *)a->data - below, below + above, err);
-    here.data = copy + below;
+    st = read_blocks(a, &b, copy, &here, err);
     if (!st) cbx__array_pack(&here, 0, a->count, dst);
-    cbx_mem_free(al, copy, below + above);
+    cbx_mem_free(al, copy, bytes);
     return st;
+}
+
+/* A copy without gaps on the same device, where reading it costs far less than reading a with its gaps; else a. */
+static cbx_status close_gaps(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
+{
+    enum { SMALL = 1 << 20, FAR = 4 };
+    cbx_err why = CBX_ERR_INIT; /* a record that the context reads must not see that the device is full */
+    cbx_status st = CBX_OK;
+
+    *out = NULL;
+    if (a->memory && a->count && !(a->flags & CBX__CONTIGUOUS)) {
+        const blocks b = blocks_of(a);
+        const size_t bytes = b.n * (b.below + b.above);
+        if (bytes > SMALL && bytes / FAR > cbx_array_bytes(a)) st = a->memory->pack(a->memory, ctx, a, out, &why);
+    }
+    if (st && st != CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
+    if (!*out) *out = cbx_array_ref(a);
+    return CBX_OK;
 }
 
 cbx_status cbx__array_fetch(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
 {
-    cbx_array *copy = NULL;
+    cbx_array *copy = NULL, *dense = NULL;
     cbx_status st;
 
     if (!(a->flags & CBX__ELSEWHERE)) {
         *out = cbx_array_ref(a);
         return CBX_OK;
     }
-    st = cbx_array_create(ctx, &a->desc, &copy, err);
-    if (!st) st = read_elsewhere(a, copy->data, err);
+    st = close_gaps(ctx, a, &dense, err);
+    if (!st) st = cbx_array_create(ctx, &a->desc, &copy, err);
+    if (!st) st = read_elsewhere(dense, copy->data, err);
+    cbx_array_free(dense);
     if (st)
         cbx_array_free(copy);
     else

@@ -31,6 +31,8 @@ typedef struct cbx__memory {
     cbx_status (*read)(const struct cbx__memory *m, void *to, const void *from, size_t bytes, cbx_err *err);
     /** Until nothing that was queued, by whomever, uses the memory any more. */
     cbx_status (*wait)(const struct cbx__memory *m, cbx_err *err);
+    /** A row-major copy of an array there, made there; *out NULL: no kernel can. */
+    cbx_status (*pack)(const struct cbx__memory *m, cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);
 } cbx__memory;
 
 struct cbx_array {

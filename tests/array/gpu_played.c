@@ -15,7 +15,8 @@
 
 /* ---- the played device ---- */
 
-static size_t launches, uploads, open_count, fail_after = SIZE_MAX;
+static size_t launches, uploads, downloaded, waited, loads, unloads, open_count, fail_after = SIZE_MAX;
+static bool running; /* launched, and nothing has waited since */
 
 static cbx_status may_fail(cbx_err *err)
 {
@@ -95,6 +96,8 @@ static cbx_status played_download(cbx__gpu *g, void *to, const void *from, size_
     open_memory();
     memcpy(to, from, bytes);
     close_memory();
+    downloaded += bytes;
+    running = false;
     return CBX_OK;
 }
 
@@ -111,6 +114,7 @@ static cbx_status played_load(cbx__gpu *g, const cbx_text *image, void **module,
         return st;
     }
     open_count++;
+    loads++;
     *module = code;
     return CBX_OK;
 }
@@ -118,6 +122,8 @@ static cbx_status played_load(cbx__gpu *g, const cbx_text *image, void **module,
 static void played_unload(cbx__gpu *g, void *module)
 {
     (void)g;
+    CHECK(!running, "a module is unloaded when its functions are done");
+    unloads++;
     cbx__machine_code_unload(module);
     free(module);
     open_count--;
@@ -143,6 +149,7 @@ static cbx_status played_launch(cbx__gpu *g, void *function, size_t threads, voi
     if (st) return st;
     memcpy(&run, &function, sizeof run);
     launches++;
+    running = true;
     /* and those behind the last, which do nothing */
     open_memory();
     for (size_t t = (threads + 63) / 64 * 64; t-- > 0;) run(parameters, (int64_t)t);
@@ -153,7 +160,9 @@ static cbx_status played_launch(cbx__gpu *g, void *function, size_t threads, voi
 static cbx_status played_wait(cbx__gpu *g, cbx_err *err)
 {
     (void)g;
-    return may_fail(err);
+    running = false;
+    waited++;
+    return err ? may_fail(err) : CBX_OK; /* without a record nobody asks */
 }
 
 static cbx__gpu played = { .host = true,
@@ -195,6 +204,10 @@ cbx__gpu *gpu_played(void)
 
 size_t gpu_played_launches(void) { return launches; }
 size_t gpu_played_uploads(void) { return uploads; }
+size_t gpu_played_downloaded(void) { return downloaded; }
+size_t gpu_played_waits(void) { return waited; }
+size_t gpu_played_loads(void) { return loads; }
+size_t gpu_played_unloads(void) { return unloads; }
 size_t gpu_played_open(void)
 {
     (void)cbx__gpu_trim(&played);

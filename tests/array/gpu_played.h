@@ -14,6 +14,11 @@
 cbx__gpu *gpu_played(void);
 size_t gpu_played_launches(void);
 size_t gpu_played_uploads(void);
+/* Bytes, calls, modules. */
+size_t gpu_played_downloaded(void);
+size_t gpu_played_waits(void);
+size_t gpu_played_loads(void);
+size_t gpu_played_unloads(void);
 /* Bytes of its memory; 0: as many as there are. */
 void gpu_played_total(size_t bytes);
 /* Blocks of memory and modules that were not given back. */

@@ -347,6 +347,107 @@ static void lent_on(cbx__gpu *gpu)
 TWICE(captured_on)
 TWICE(lent_on)
 
+/* What another library queued on a stream of its own has ended when the memory may be used again. */
+static void lent_memory_waits(void **state)
+{
+    (void)state;
+    static const size_t shape[] = { 60000 };
+    cbx_ctx *c = begin(gpu_played());
+    cbx__gpu_usage *u = cbx__gpu_usage_of(0);
+    cbx_err err = CBX_ERR_INIT;
+
+    for (int how = 0; how < 2; how++) {
+        cbx_dl_managed *lent = NULL;
+        cbx_scope all;
+        cbx_scope_open(c, &all);
+        cbx_array *there = cbx_to_device(c, cbx_zeros(c, 1, shape, CBX_F64), cuda);
+        CHECK_OK(cbx_dlpack_export(c, there, how ? CBX_DL_COPY_ALWAYS : CBX_DL_COPY_NEVER, &lent, &err), &err, "lent");
+        CHECK_OK(cbx_scope_close(&all, &err), &err, "no failure");
+        CHECK_GT(u->in_use, 479999, "it is still lent");
+        const size_t before = gpu_played_waits();
+        lent->deleter(lent);
+        CHECK_INT(gpu_played_waits() - before, 1, "waits");
+        CHECK_INT(u->in_use, 0, "given back");
+    }
+    end(c, gpu_played());
+}
+
+/* ---- reading ---- */
+
+static void gaps_are_not_read(void **state)
+{
+    (void)state;
+    enum { ROWS = 8, COLUMNS = 1 << 18 };
+    static const size_t shape[] = { ROWS, COLUMNS };
+    static const struct {
+        const char *why;
+        ptrdiff_t first, end, step;
+        bool transposed, copied; /* copied: to the CPU as an array */
+        size_t bytes_max;
+    } cases[] = {
+        { "rows of 16", 32, 48, 1, false, false, ROWS * 16 * 8 },
+        { "rows of 16, read from behind", 48, 32, -1, false, false, ROWS * 16 * 8 },
+        { "columns of 8", 32, 48, 1, true, false, ROWS * 16 * 8 },
+        { "rows of 16 as an array", 32, 48, 1, false, true, ROWS * 16 * 8 },
+        { "each 64th", 0, COLUMNS, 64, false, true, ROWS * COLUMNS / 64 * 8 },
+        { "each 64th of columns", 0, COLUMNS, 64, true, true, ROWS * COLUMNS / 64 * 8 },
+        { "each second", 0, COLUMNS, 2, false, true, ROWS * COLUMNS * 8 },
+    };
+    cbx_ctx *c = begin(gpu_played());
+    cbx_err err = CBX_ERR_INIT;
+    cbx_scope all, one;
+
+    gpu_needs_llvm();
+    cbx_scope_open(c, &all);
+    cbx_array *x = numbers(c, CBX_F64, 2, shape), *there = cbx_to_device(c, x, cuda);
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_scope_open(c, &one);
+        cbx_array *v = cbx_slice(c, x, 1, cases[i].first, cases[i].end, cases[i].step),
+                  *w = cbx_slice(c, there, 1, cases[i].first, cases[i].end, cases[i].step);
+        if (cases[i].transposed) v = cbx_matrix_transpose(c, v), w = cbx_matrix_transpose(c, w);
+        const size_t before = gpu_played_downloaded();
+        if (cases[i].copied) w = cbx_to_device(c, w, cpu);
+        same_elements(v, w, cases[i].why);
+        CHECK_LE(gpu_played_downloaded() - before, cases[i].bytes_max, cases[i].why);
+        CHECK_OK(cbx_scope_close(&one, &err), &err, cases[i].why);
+    }
+    CHECK_OK(cbx_scope_close(&all, &err), &err, "no failure");
+    end(c, gpu_played());
+}
+
+/* ---- kept operations ---- */
+
+/* x + x of n elements: how many modules that loads and unloads. */
+static void add_of(cbx_ctx *c, size_t n, size_t loaded, size_t unloaded)
+{
+    const size_t loads = gpu_played_loads(), unloads = gpu_played_unloads();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_scope one;
+
+    cbx_scope_open(c, &one);
+    cbx_array *there = cbx_to_device(c, cbx_zeros(c, 1, &n, CBX_F64), cuda);
+    cbx_add(c, there, there);
+    CHECK_OK(cbx_scope_close(&one, &err), &err, "an operation");
+    CHECK_INT(gpu_played_loads() - loads, loaded, "modules that are loaded");
+    CHECK_INT(gpu_played_unloads() - unloads, unloaded, "modules that are unloaded");
+}
+
+static void oldest_operation_makes_space(void **state)
+{
+    (void)state;
+    enum { KEPT = 512 };
+    cbx_ctx *c = begin(gpu_played());
+
+    gpu_needs_llvm();
+    for (size_t n = 1; n <= KEPT; n++) add_of(c, n, 1, 0);
+    add_of(c, 1, 0, 0); /* used again: 2 is the oldest now */
+    add_of(c, KEPT + 1, 1, 1);
+    add_of(c, 1, 0, 0);
+    add_of(c, 2, 1, 1); /* and 3 */
+    add_of(c, 4, 0, 0);
+    end(c, gpu_played());
+}
+
 /* ---- memory ---- */
 
 static void memory_has_a_limit(void **state)
@@ -513,6 +614,9 @@ TEST_FILE(.seconds = 300)
         cmocka_unit_test(captured_on_a_gpu),
         cmocka_unit_test(lent_on_a_played_gpu),
         cmocka_unit_test(lent_on_a_gpu),
+        cmocka_unit_test(lent_memory_waits),
+        cmocka_unit_test(gaps_are_not_read),
+        cmocka_unit_test(oldest_operation_makes_space),
         cmocka_unit_test(memory_has_a_limit),
         cmocka_unit_test(memory_may_end),
         cmocka_unit_test(the_device_may_fail),

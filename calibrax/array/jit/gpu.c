@@ -79,7 +79,10 @@ void cbx__gpu_nests_free(cbx__gpu_nests *g)
 
     if (!g) return;
     al = g->al;
-    if (g->module) g->gpu->unload(g->gpu, g->module);
+    if (g->module) {
+        (void)g->gpu->wait(g->gpu, NULL); /* its functions may still run */
+        g->gpu->unload(g->gpu, g->module);
+    }
     if (g->constants) cbx__arrays_free(g->nconstants, g->constants);
     if (g->constants) cbx_mem_free(&al, g->constants, (g->nconstants + 1) * sizeof(cbx_array *));
     if (g->taken) cbx_mem_free(&al, g->taken, (g->n + 1) * sizeof *g->taken);

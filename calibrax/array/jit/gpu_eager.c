@@ -9,7 +9,7 @@
 #include "calibrax/array/state.h"
 #include "calibrax/base/hash_table.h"
 
-enum { KEPT = 512 }; /* of a context; with so many it begins again */
+enum { KEPT = 512 }; /* of a context; the one that was not used for longest makes space for another */
 
 /* An operation, or a copy of an array with gaps. */
 typedef struct entry {
@@ -18,13 +18,15 @@ typedef struct entry {
     cbx__gpu_nests *nests; /* of a copy */
     cbx__nest nest;
     cbx__site sites[2];
+    uint64_t hash, used; /* used: the number of its last use */
+    unsigned running;    /* it is not freed: operations may run inside of another */
 } entry;
 
 typedef struct kept {
     cbx_allocator al;
     cbx_table table;
     CBX_LIST(entry *) entries;
-    unsigned running; /* operations, one inside of the other */
+    uint64_t uses;
 } kept;
 
 static void entry_free(const cbx_allocator *al, entry *e)
@@ -37,19 +39,13 @@ static void entry_free(const cbx_allocator *al, entry *e)
     cbx_mem_free(al, e, sizeof *e);
 }
 
-static void clear(kept *k)
-{
-    for (size_t i = 0; i < k->entries.n; i++) entry_free(&k->al, k->entries.items[i]);
-    k->entries.n = 0;
-    cbx_table_clear(&k->table);
-}
-
 static void kept_free(void *state)
 {
     kept *k = state;
     cbx_allocator al = k->al;
 
-    clear(k);
+    for (size_t i = 0; i < k->entries.n; i++) entry_free(&al, k->entries.items[i]);
+    cbx_table_clear(&k->table);
     cbx_list_clear(&al, &k->entries);
     cbx_mem_free(&al, k, sizeof *k);
 }
@@ -71,14 +67,52 @@ static kept *kept_of(cbx_ctx *ctx)
     return slot ? slot->state : NULL;
 }
 
+/* The index of the entry that was not used for longest; SIZE_MAX: all are running. */
+static size_t oldest(const kept *k)
+{
+    size_t found = SIZE_MAX;
+
+    for (size_t i = 0; i < k->entries.n; i++) {
+        const entry *e = k->entries.items[i];
+        if (e->running == 0 && (found == SIZE_MAX || e->used < k->entries.items[found]->used)) found = i;
+    }
+    return found;
+}
+
+/* e replaces entry i; false: no memory, and nothing has changed. */
+static bool replace(kept *k, size_t i, entry *e)
+{
+    cbx_table table;
+    bool fine = true;
+
+    cbx_table_init(&table, &k->al);
+    for (size_t j = 0; fine && j < k->entries.n; j++)
+        fine = cbx_table_add(&table, j == i ? e->hash : k->entries.items[j]->hash, j);
+    if (!fine) {
+        cbx_table_clear(&table);
+        return false;
+    }
+    cbx_table_clear(&k->table);
+    k->table = table;
+    entry_free(&k->al, k->entries.items[i]);
+    k->entries.items[i] = e;
+    return true;
+}
+
 /* Takes an entry over, whatever the outcome. */
 static cbx_status keep(kept *k, uint64_t hash, entry *e, cbx_err *err)
 {
-    if (k->entries.n >= KEPT && k->running == 0) clear(k);
-    if (cbx_list_reserve(&k->al, &k->entries, k->entries.n + 1) && cbx_table_add(&k->table, hash, k->entries.n)) {
-        k->entries.items[k->entries.n++] = e;
-        return CBX_OK;
+    const size_t last = k->entries.n >= KEPT ? oldest(k) : SIZE_MAX;
+    bool fine;
+
+    e->hash = hash;
+    if (last != SIZE_MAX) {
+        fine = replace(k, last, e);
+    } else {
+        fine = cbx_list_reserve(&k->al, &k->entries, k->entries.n + 1) && cbx_table_add(&k->table, hash, k->entries.n);
+        if (fine) k->entries.items[k->entries.n++] = e;
     }
+    if (fine) return CBX_OK;
     entry_free(&k->al, e);
     return cbx_fail_nomem(err, "an operation on a GPU");
 }
@@ -145,7 +179,7 @@ static cbx_status make_graph(const cbx_call *call, cbx__graph **out, cbx_err *er
     return st;
 }
 
-static cbx_status operation(const cbx_call *call, cbx__program **out, cbx_err *err)
+static cbx_status operation(const cbx_call *call, entry **out, cbx_err *err)
 {
     const uint64_t hash = hash_call(call);
     kept *k = kept_of(call->ctx);
@@ -154,13 +188,13 @@ static cbx_status operation(const cbx_call *call, cbx__program **out, cbx_err *e
     cbx_status st;
 
     if (known) {
-        *out = k->entries.items[*known]->program;
+        *out = k->entries.items[*known];
         return CBX_OK;
     }
     if (!e) return cbx_fail_nomem(err, "an operation on a GPU");
     st = make_graph(call, &e->graph, err);
     if (!st) st = cbx__program_create_gpu(call->ctx, e->graph, &e->program, err);
-    *out = e->program;
+    *out = e;
     if (!st) return keep(k, hash, e, err);
     entry_free(&k->al, e);
     return st;
@@ -182,8 +216,8 @@ static cbx_status view(const cbx_call *call, cbx__gpu *g, cbx_array **out, cbx_e
 
 cbx_status cbx__gpu_apply(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    cbx__program *p = NULL;
     cbx__gpu *g = NULL;
+    entry *e = NULL;
     cbx_status st;
 
     for (size_t i = 0; !g && i < call->nin; i++) g = cbx__gpu_of(call->in[i]);
@@ -191,12 +225,12 @@ cbx_status cbx__gpu_apply(const cbx_call *call, cbx_array **out, cbx_err *err)
         return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' of an array in memory that no GPU of this library has",
                         cbx_prim_name(call->prim));
     if (cbx_prim_get_info(call->prim)->kind == CBX_CLASS_VIEW) return view(call, g, out, err);
-    st = operation(call, &p, err);
+    st = operation(call, &e, err);
     if (st) return st;
-    kept *k = kept_of(call->ctx);
-    k->running++; /* its functions may do operations there, too */
-    st = cbx__program_run(call->ctx, p, g, (cbx_array *const *)(uintptr_t)call->in, out, err);
-    k->running--;
+    e->used = ++kept_of(call->ctx)->uses;
+    e->running++; /* its functions may do operations there, too */
+    st = cbx__program_run(call->ctx, e->program, g, (cbx_array *const *)(uintptr_t)call->in, out, err);
+    e->running--;
     return st;
 }
 
@@ -281,6 +315,7 @@ static cbx_status copier(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, const en
     }
     if (known || (!st && e->nests)) {
         if (!known) st = keep(k, hash, e, err);
+        if (!st) e->used = ++k->uses;
         if (!st && e->nests->taken[0]) *out = e;
         return st;
     }
@@ -288,20 +323,15 @@ static cbx_status copier(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, const en
     return st;
 }
 
-cbx_status cbx__gpu_pack(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, cbx_array **out, cbx_err *err)
+cbx_status cbx__gpu_pack_there(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, cbx_array **out, cbx_err *err)
 {
     const entry *e = NULL;
-    cbx_array *copy = NULL, *here = NULL;
+    cbx_array *copy = NULL;
     bool left = false;
     cbx_status st = copier(ctx, g, a, &e, err);
 
-    if (st) return st;
-    if (!e) { /* by way of the CPU */
-        st = cbx__array_fetch(ctx, a, &here, err);
-        if (!st) st = cbx__gpu_upload(ctx, g, here, out, err);
-        cbx_array_free(here);
-        return st;
-    }
+    *out = NULL;
+    if (st || !e) return st;
     st = cbx__gpu_array(ctx, g, &a->desc, &copy, err);
     if (!st && a->count)
         st = cbx__gpu_nest_run(ctx, e->nests, 0, (void *const[]){ copy->data, a->data }, NULL, &left, err);
@@ -309,5 +339,17 @@ cbx_status cbx__gpu_pack(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, cbx_arra
         cbx_array_free(copy);
     else
         *out = copy;
+    return st;
+}
+
+cbx_status cbx__gpu_pack(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, cbx_array **out, cbx_err *err)
+{
+    cbx_array *here = NULL;
+    cbx_status st = cbx__gpu_pack_there(ctx, g, a, out, err);
+
+    if (st || *out) return st;
+    st = cbx__array_fetch(ctx, a, &here, err);
+    if (!st) st = cbx__gpu_upload(ctx, g, here, out, err);
+    cbx_array_free(here);
     return st;
 }

@@ -24,9 +24,14 @@ static cbx_status wait_memory(const cbx__memory *m, cbx_err *err)
     return g->wait(g, err);
 }
 
+static cbx_status pack_memory(const cbx__memory *m, cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
+{
+    return cbx__gpu_pack_there(ctx, (cbx__gpu *)(uintptr_t)m, a, out, err);
+}
+
 cbx__memory cbx__gpu_memory(cbx_device_id id)
 {
-    return (cbx__memory){ .device = id, .read = read_memory, .wait = wait_memory };
+    return (cbx__memory){ .device = id, .read = read_memory, .wait = wait_memory, .pack = pack_memory };
 }
 
 cbx__gpu *cbx__gpu_of(const cbx_array *a)

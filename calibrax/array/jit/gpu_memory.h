@@ -35,7 +35,9 @@ cbx__gpu *cbx__gpu_of(const cbx_array *a);
 
 /** One operation with an operand there, and the others there or on the CPU; results are there (gpu_eager.c). */
 cbx_status cbx__gpu_apply(const cbx_call *call, cbx_array **out, cbx_err *err);
-/** A row-major copy of an array there. */
+/** A row-major copy of an array there, by a kernel; *out NULL: no kernel can. */
+cbx_status cbx__gpu_pack_there(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, cbx_array **out, cbx_err *err);
+/** A row-major copy of an array there, by way of the CPU if need be. */
 cbx_status cbx__gpu_pack(cbx_ctx *ctx, cbx__gpu *g, const cbx_array *a, cbx_array **out, cbx_err *err);
 
 #endif
