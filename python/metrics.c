@@ -179,13 +179,13 @@ static PyObject *do_apply(cx_call *c)
     return cx_begin(c) ? cx_result(c, cbx_metric_apply(c->ctx, m, n, in, &o)) : NULL;
 }
 
-/* ---- states ---- */
+/* ---- states: busy while code runs that may be Python, in which another thread, or that code, reaches the same state ---- */
 
 static PyObject *state_make(cx_call *c)
 {
     double v[CBX_METRIC_MAX_PARAMETERS] = { 0 };
     cbx_metric_options options = { .parameters = v };
-    PyObject *parameters = cx_arg(c, "parameters");
+    PyObject *parameters = cx_arg(c, "parameters"), *f = cx_arg(c, "function");
     cx_object *o = cx_object_new(c->st, CX_METRIC_STATE);
     const cbx_metric_function *m = o ? row_of(c, o->ctx) : NULL;
     cbx_metric_state *handle = NULL;
@@ -195,6 +195,7 @@ static PyObject *state_make(cx_call *c)
         Py_XDECREF((PyObject *)o);
         return NULL;
     }
+    if (f) options.function = ((cx_recorded *)f)->fn;
     st = cbx_metric_state_create(o->ctx, m, &options, &handle, &c->err);
     o->handle = handle;
     o->kept = Py_NewRef(cx_arg(c, "metric"));
@@ -206,35 +207,45 @@ static PyObject *state_update(cx_call *c)
     PyObject *operands = cx_arg(c, "operands");
     const size_t n = (size_t)PyList_Size(operands);
     PyObject *f = cx_arg(c, "function");
-    cbx_metric_state *self = cx_handle(c);
+    cx_object *of = cx_object_self(c);
     cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
     cbx_metric_options o = { 0 };
+    cbx_status st;
 
-    if (!self || !in || PyErr_Occurred() || !read_call_options(c, &o) || !read_operands(c, operands, n, in))
-        return NULL;
+    if (!of || !in || PyErr_Occurred() || !read_call_options(c, &o) || !read_operands(c, operands, n, in)) return NULL;
     if (f) o.function = ((cx_recorded *)f)->fn;
     c->function = NULL;
-    return cx_none(c, cbx_metric_state_update(cx_object_self(c)->ctx, self, n, in, &o, &c->err));
+    of->busy = true;
+    st = cbx_metric_state_update(of->ctx, of->handle, n, in, &o, &c->err);
+    of->busy = false;
+    return cx_none(c, st);
 }
 
 static PyObject *state_merge(cx_call *c)
 {
-    cbx_metric_state *self = cx_handle(c);
-    cx_object *other = self ? cx_object_arg(c, "other", CX_METRIC_STATE) : NULL;
+    cx_object *of = cx_object_self(c), *other = of ? cx_object_arg(c, "other", CX_METRIC_STATE) : NULL;
+    cbx_status st;
 
+    if (!other) return NULL;
     c->function = NULL;
-    return other ? cx_none(c, cbx_metric_state_merge(cx_object_self(c)->ctx, self, other->handle, &c->err)) : NULL;
+    of->busy = other->busy = true;
+    st = cbx_metric_state_merge(of->ctx, of->handle, other->handle, &c->err);
+    of->busy = other->busy = false;
+    return cx_none(c, st);
 }
 
 static PyObject *state_compute(cx_call *c)
 {
-    cbx_metric_state *self = cx_handle(c);
+    cx_object *of = cx_object_self(c);
     cbx_array *r = NULL;
+    cbx_status st;
 
-    if (!self) return NULL;
+    if (!of) return NULL;
     c->function = NULL;
-    if (!cx_fine(c, cbx_metric_state_compute(cx_object_self(c)->ctx, self, &r, &c->err))) return NULL;
-    return cx_array_new(c->st, r);
+    of->busy = true;
+    st = cbx_metric_state_compute(of->ctx, of->handle, &r, &c->err);
+    of->busy = false;
+    return cx_fine(c, st) ? cx_array_new(c->st, r) : NULL;
 }
 
 static PyObject *state_error(cx_call *c)
@@ -275,14 +286,14 @@ CX_DO(state_updates, cbx_metric_state, (), (), PyLong_FromSize_t(cbx_metric_stat
     X(updates, "", "int", state_updates, 0, "Number of batches.") \
     X(error, "", "float", state_error, 0, "Bound of the error of a sketch.") \
     X(to_bytes, "", "bytes", state_bytes, 0, "What it keeps, for unpack.")
-CX_OBJECT_TYPE(metric_state, state, STATE, "_metrics", State, "metric: object, parameters: list[float | None]", cbx_metric_state_free,
+CX_OBJECT_TYPE(metric_state, state, STATE, "_metrics", State, "metric: object, parameters: list[float | None], function: object | None = None", cbx_metric_state_free,
                "A metric over batches.")
 /* clang-format on */
 
-/* unpack(metric, data) */
+/* unpack(metric, data, function) */
 static PyObject *do_unpack(cx_call *c)
 {
-    PyObject *data = cx_arg(c, "data");
+    PyObject *data = cx_arg(c, "data"), *f = cx_arg(c, "function");
     cx_object *o = PyBytes_Check(data) ? cx_object_new(c->st, CX_METRIC_STATE) : NULL;
     const cbx_metric_function *m = o ? row_of(c, o->ctx) : NULL;
     cbx_metric_state *handle = NULL;
@@ -293,7 +304,8 @@ static PyObject *do_unpack(cx_call *c)
         Py_XDECREF((PyObject *)o);
         return NULL;
     }
-    st = cbx_metric_state_unpack(o->ctx, m, PyBytes_AsString(data), (size_t)PyBytes_Size(data), NULL, &handle, &c->err);
+    st = cbx_metric_state_unpack(o->ctx, m, PyBytes_AsString(data), (size_t)PyBytes_Size(data),
+                                 f ? ((cx_recorded *)f)->fn : NULL, &handle, &c->err);
     o->handle = handle;
     o->kept = Py_NewRef(cx_arg(c, "metric"));
     return cx_object_made(o, st, &c->err);
@@ -488,7 +500,7 @@ static PyObject *do_texts(cx_call *c)
     X(table, "", "list[dict[str, Any]]", do_table, 0, "The rows of all metric functions.") \
     X(apply, "metric: object, operands: list[Array | None], parameters: list[float | None], mask: Array | None = None, weights: Array | None = None, reduction: 'mean' | 'sum' | 'none' | 'batch_sum' = 'mean', axis: int | Sequence[int] | None = None, keepdims: bool = False, function: object | None = None", "Array", do_apply, 0, "A metric of arrays.") \
     X(define, "name: str, domain: str, summary: str, operands: list[tuple[str, str]], form: 'items' | 'parts' | 'whole', code: object, merge: object | None, finish: object | None, direction: 'higher' | 'lower' | 'info', shapes: 'same' | 'length' | 'rows' | 'free', low: float, high: float", "object", do_define, 0, "A row of Python functions.") \
-    X(unpack, "metric: object, data: bytes", "object", do_unpack, 0, "A state from its bytes.") \
+    X(unpack, "metric: object, data: bytes, function: object | None = None", "object", do_unpack, 0, "A state from its bytes.") \
     X(tokens, "texts: list[str | list[str]]", "list[Array]", do_tokens, 0, "Texts, or lists of words, as token numbers of one vocabulary.") \
     X(texts, "tokens: list[Array]", "Array", do_texts, 0, "Texts as the rows of one array, filled with -1.")
 /* clang-format on */

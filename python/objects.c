@@ -38,7 +38,8 @@ static cx_object *ready(cx_object *t)
         return NULL;
     }
     if (t->busy) {
-        PyErr_Format(PyExc_RuntimeError, "another thread is using this %s: one thread uses it at a time",
+        PyErr_Format(PyExc_RuntimeError,
+                     "another thread is using this %s, or the function that it calls: one call uses it at a time",
                      short_name(t));
         return NULL;
     }

@@ -202,39 +202,58 @@ def _documentation(row: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _rule(row: dict[str, Any], function: Callable[..., Any] | None) -> Any:
+    """A user's function as the library keeps it; of features a mark: batches come with what it made of them."""
+    if function is None:
+        return None
+    if not row["function"]:
+        raise TypeError(f"{row['name']}: a state takes no function")
+    made = (lambda x: [x]) if row["flags"] & _FEATURES else (lambda x: [_operand(function(x))])
+    return _core._recording.rule(row["name"], made, 1, 1, 0)
+
+
 class State:
     """A metric over batches and shards.
 
     update(*operands, mask=None, weights=None) adds a batch, merge(other) what another state has seen, compute() is the metric of
     all that was added, reset() begins again.  A state keeps sums where the metric allows, else all operands: its page in the
     documentation shows which; the streaming metrics keep sketches, of which error bounds the error.  Batches and shards may come in
-    any order.  function, of metrics of features, maps a batch of operands to features; then a state keeps features, or sums.
+    any order.  function is that of the metric; of metrics of features it maps a batch of operands, and the state keeps features, or sums.
     Operands may be given by name; real and generated images, to some metrics, in batches of their own.  to_bytes() is for shards of other processes and machines, which from_bytes() reads; a state can be pickled, too.
+    Neither holds the function: from_bytes(data, features=function) takes it again.  One call uses a state at a time: a second thread gets
+    a RuntimeError, and so has the function that the first one calls.
     """
 
     def __init__(self, metric: str, *, function: Callable[..., Any] | None = None, **parameters: Any) -> None:
         row = _row(metric)
-        if function is not None and not row["flags"] & _FEATURES:
-            raise TypeError(f"{metric}: a state takes no function")
         known = {p[0]: p for p in row["parameters"]}
         if unknown := sorted(parameters.keys() - known.keys()):
             raise TypeError(f"{metric}: there is no parameter '{unknown[0]}'")
         numbers = [_number(metric, p, parameters.get(n)) for n, p in known.items()]
-        self._begin(metric, _core._metrics.State(row.get("code", metric), numbers), function)
+        self._begin(metric, _core._metrics.State(row.get("code", metric), numbers, _rule(row, function)), function)
 
     def _begin(self, metric: str, state: Any, function: Callable[..., Any] | None = None) -> State:
-        self._function = function
-        self._names = [o[0] for o in _row(metric)["operands"]]
+        row = _row(metric)
+        self._function = function if row["flags"] & _FEATURES else None  # which maps operands here
+        self._names = [o[0] for o in row["operands"]]
         self._metric = metric
         self._state = state
         return self
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> State:
-        """The state that to_bytes() wrote, in any process that has the metric."""
-        name = bytes(data[24 : 24 + min(int.from_bytes(data[16:24], "little"), 128)]).decode(errors="replace")
-        metric = name if name in _rows else "mse"  # the library refuses other bytes
-        return cls.__new__(cls)._begin(metric, _core._metrics.unpack(_rows[metric].get("code", metric), bytes(data)))
+    def from_bytes(cls, data: bytes, *, features: Callable[..., Any] | None = None) -> State:
+        """The state that to_bytes() wrote, in any process that has the metric.
+
+        features: the function of a state that was made with one.  Without it the state is merged and computed, and not updated.
+        """
+        data = bytes(data)
+        if data[:8] != b"cbxstate":
+            raise ValueError("these bytes are no state of a metric")
+        name = data[24 : 24 + min(int.from_bytes(data[16:24], "little"), 128)].decode(errors="replace")
+        if name not in _rows:
+            raise ValueError(f"these bytes are a state of {name!r}, which is no metric here: register it first")
+        state = _core._metrics.unpack(_rows[name].get("code", name), data, _rule(_rows[name], features))
+        return cls.__new__(cls)._begin(name, state, features)
 
     def to_bytes(self) -> bytes:
         """All that the state keeps."""
@@ -253,7 +272,7 @@ class State:
         if self._function is not None:
             features = _Features(row, given, self._function)
             given.update({name: layers[0] for name, layers in features.layers.items()})
-            function = features.function() if features.count > 1 else None
+            function = features.function()
         arrays = [_operand(given.get(n)) for n in self._names]
         while arrays and arrays[-1] is None and not row["flags"] & _APART:
             arrays.pop()

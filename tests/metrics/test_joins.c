@@ -232,7 +232,31 @@ static void states_refuse(void **state)
     x = array_of(ctx, 1, &n, v, false);
     CHECK_OK(cbx_metric_state_update(ctx, a, 2, (cbx_array *[]){ x, x }, NULL, &err), &err, "a batch");
     CHECK_STATUS(cbx_metric_state_update(ctx, a, 1, &x, NULL, &err), CBX_EINVAL, "one operand");
-    CHECK_INT(cbx_metric_state_updates(a), 1, "a refused batch does not count");
+    const struct {
+        cbx_metric_options o;
+        const char *sentence;
+    } options[] = {
+        { { .reduction = CBX_REDUCTION_SUM }, "mse: a state is of all items: an update takes no reduction" },
+        { { .axes = CBX_AXIS(0) }, "mse: a state is of all items: an update takes no axes" },
+        { { .parameters = (double[]){ 2 } }, NULL }, /* mse has none */
+    };
+    for (size_t i = 0; i < CBX_LEN(options); i++) {
+        const cbx_status st = cbx_metric_state_update(ctx, a, 2, (cbx_array *[]){ x, x }, &options[i].o, &err);
+        CHECK_STATUS(st, options[i].sentence ? CBX_EINVAL : CBX_OK, "options of one batch");
+        if (options[i].sentence) CHECK_STR(err.message, options[i].sentence, "its sentence");
+    }
+    CHECK_INT(cbx_metric_state_updates(a), 2, "a refused batch does not count");
+    cbx_metric_state_free(b);
+    CHECK_OK(cbx_metric_find(ctx, "huber_loss", &mae, &err), &err, "huber_loss");
+    CHECK_OK(cbx_metric_state_create(ctx, mae, &(cbx_metric_options){ .parameters = (double[]){ 2 } }, &b, &err), &err,
+             "huber_loss");
+    const double deltas[] = { 2, NAN, 1 };
+    for (size_t i = 0; i < CBX_LEN(deltas); i++)
+        CHECK_STATUS(cbx_metric_state_update(ctx, b, 2, (cbx_array *[]){ x, x },
+                                             &(cbx_metric_options){ .parameters = &deltas[i] }, &err),
+                     i < 2 ? CBX_OK : CBX_EINVAL, "a parameter of one batch");
+    CHECK_STR(err.message, "huber_loss: 'delta' belongs to the whole state: give it when that is created",
+              "its sentence");
     cbx_metric_state_reset(a);
     CHECK_STATUS(cbx_metric_state_compute(ctx, a, &r, &err), CBX_EINVAL, "as new");
     const double zeros[] = { 0, 0 };

@@ -154,6 +154,14 @@ static void bytes_hold_features(void **state)
     CHECK_OK(cbx_metric_state_merge(ctx, back, s[1], &err), &err, "merge");
     CHECK_OK(cbx_metric_state_compute(ctx, back, &r, &err), &err, "compute");
     CHECK_LE(fabs(*(const double *)cbx_array_data(r) - value), 1e-12 * fmax(1, fabs(value)), "of bytes");
+    cbx_metric_state_free(back);
+    CHECK_OK(cbx_metric_state_unpack(ctx, m, text.data, text.len, NULL, &back, &err), &err, "without the function");
+    CHECK_OK(cbx_metric_state_merge(ctx, back, s[1], &err), &err, "merge without it");
+    CHECK_STATUS(cbx_metric_state_update(ctx, back, 2, sets, NULL, &err), CBX_EINVAL, "images are no features");
+    CHECK(strstr(err.message, "kid: a function made the features of this state"), "its sentence");
+    text.data[text.len = 8 + 8 + 8 + 3 + 8 + 8 * 8] = '\2'; /* behind the parameters */
+    cbx_metric_state *none = NULL;
+    CHECK_STATUS(cbx_metric_state_unpack(ctx, m, text.data, text.len + 8, NULL, &none, &err), CBX_EFORMAT, "2");
     cbx_text_clear(&text);
     cbx_array_free(r);
     cbx_metric_state_free(back);

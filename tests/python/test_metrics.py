@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import threading
 import unittest
 
 import calibrax_c as cx
@@ -166,9 +167,65 @@ class States(unittest.TestCase):
         self.assertEqual(float(own([1.0, 2.0])), 3.0)
         self.assertEqual(float(metrics.State.from_bytes(metrics.State("summed").update([1.0, 2.0]).to_bytes()).compute()), 3.0)
         for data, sentence in ((b"nothing", "no state of a metric"), (whole.to_bytes()[:-1], "cut off"), (whole.to_bytes() + b"1", "1 bytes follow"),
-                               (whole.to_bytes().replace(b"f1_score", b"f1_scora"), "these bytes are a state of f1_scora")):
+                               (whole.to_bytes().replace(b"f1_score", b"f1_scora"), "a state of 'f1_scora', which is no metric here")):
             with self.assertRaisesRegex(ValueError, sentence):
                 metrics.State.from_bytes(data)
+
+    def test_the_function_is_not_among_the_bytes(self):
+        f, g = pixels(IMAGES), pixels(OTHERS)
+        whole = float(metrics.fid(f, g))
+        for made in (metrics.State("fid", function=pixels), metrics.State("fid", function=pixels).update(IMAGES[:4], OTHERS[:4])):
+            for read in (metrics.State.from_bytes(made.to_bytes()), pickle.loads(pickle.dumps(made))):  # noqa: S301
+                with self.assertRaisesRegex(ValueError, r"fid: a function made the features.*from_bytes\(data, features=f\)"):
+                    read.update(f, g)
+            again = metrics.State.from_bytes(made.to_bytes(), features=pixels).update(IMAGES[4 * made.updates :], OTHERS[4 * made.updates :])
+            self.assertAlmostEqual(float(again.compute()), whole, 12)
+        with self.assertRaisesRegex(TypeError, "mse: a state takes no function"):
+            metrics.State.from_bytes(metrics.State("mse").to_bytes(), features=pixels)
+
+    def test_a_function_that_is_part_of_the_metric(self):
+        def square(x):
+            return xp.sum(x * x)
+
+        p, t = [[1.0, 2.0], [3.0, 5.0]], [[0.0, 4.0], [1.0, 1.0]]
+        s = metrics.State("bregman_divergence", function=square).update(p[:1], t[:1])
+        s = metrics.State.from_bytes(s.to_bytes(), features=square).update(p[1:], t[1:])
+        self.assertAlmostEqual(float(s.compute()), float(metrics.bregman_divergence(p, t, function=square)), 12)
+        with self.assertRaisesRegex(ValueError, "needs a function"):
+            metrics.State.from_bytes(s.to_bytes())
+
+    def test_one_call_at_a_time(self):
+        inside, leave, failed = threading.Event(), threading.Event(), []
+
+        def slow(p, t):
+            inside.set()
+            leave.wait(20)
+            return abs(p - t)
+
+        def recursive(p, t):
+            own.compute()
+            return p
+
+        metrics.register("slow_error", items=slow)
+        s, other = metrics.State("slow_error"), metrics.State("slow_error")
+        thread = threading.Thread(target=s.update, args=([1.0, 2.0], [0.0, 0.0]))
+        thread.start()
+        inside.wait(20)
+        for call in (lambda: s.update([1.0], [1.0]), s.compute, s.reset, s.to_bytes, lambda: s.merge(other), lambda: other.merge(s)):
+            try:
+                call()
+            except RuntimeError as error:
+                failed.append("one call uses it at a time" in str(error))
+        leave.set()
+        thread.join()
+        self.assertEqual(failed, [True] * 6)
+        self.assertEqual((float(s.compute()), s.updates), (1.5, 1))
+        metrics.register("recursive_error", items=recursive)
+        own = metrics.State("recursive_error")
+        with self.assertRaisesRegex(RuntimeError, "or the function that it calls"):
+            own.update([1.0], [1.0])
+        with self.assertRaisesRegex(ValueError, "nothing was added"):
+            own.compute()
 
     def test_sketches_know_their_error(self):
         exact = metrics.State("mse").update(P, T)

@@ -1,6 +1,7 @@
 /*
- * States as bytes: "cbxstate", version, name, parameters, number of updates, then what is kept.  Numbers are little-endian of 64 bits,
- * a text is its length and its bytes, an array the length of an NPY file and the file.
+ * States as bytes: "cbxstate", version, name, parameters, whether a function made its features, number of updates, then what is kept.
+ * Numbers are little-endian of 64 bits, a text is its length and its bytes, an array the length of an NPY file and the file.  Version 1
+ * States as bytes: "cbxstate", version, name, parameters, 1 if a function made its features, number of updates, then what is kept.
  */
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "calibrax/metrics/stateful/state_internal.h"
 
 static const char magic[8] = { 'c', 'b', 'x', 's', 't', 'a', 't', 'e' };
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 /* ---- writing ---- */
 
@@ -70,6 +71,7 @@ cbx_status cbx_metric_state_pack(cbx_ctx *ctx, const cbx_metric_state *s, cbx_te
     cbx_text_add(out, m->name, length);
     put_number(out, parameters);
     for (size_t i = 0; i < parameters; i++) put_double(out, s->b.parameters[i]);
+    put_number(out, s->mapped);
     put_number(out, s->updates);
     put_number(out, s->sum ? 2 : s->batches.n);
     if (s->sum) {
@@ -131,7 +133,7 @@ static cbx_status get_metric(cbx_ctx *ctx, const cbx_metric_function *m, reader 
     double parameters[CBX_METRIC_MAX_PARAMETERS];
     const void *text;
     char name[128];
-    uint64_t version, count, v;
+    uint64_t version, count, v, mapped = 0;
     size_t n;
     cbx_status st;
 
@@ -141,8 +143,8 @@ static cbx_status get_metric(cbx_ctx *ctx, const cbx_metric_function *m, reader 
     r->left -= sizeof magic;
     st = get_number(r, &version, err);
     if (st) return st;
-    if (version != VERSION)
-        return cbx_fail(err, CBX_EVERSION, "a metric's state of version %llu: this release reads version %d",
+    if (version < 1 || version > VERSION)
+        return cbx_fail(err, CBX_EVERSION, "a metric's state of version %llu: this release reads versions 1 to %d",
                         (unsigned long long)version, VERSION);
     st = get_bytes(r, &text, &n, err);
     if (st) return st;
@@ -162,9 +164,15 @@ static cbx_status get_metric(cbx_ctx *ctx, const cbx_metric_function *m, reader 
         memcpy(&parameters[i], &v, sizeof v);
         if (!st && isnan(parameters[i])) st = cbx_fail(err, CBX_EINVAL, "%s: a parameter of a state is NaN", name);
     }
+    if (!st && version > 1) st = get_number(r, &mapped, err);
+    if (!st && mapped > (m->flags & CBX_METRIC_FEATURES ? 1 : 0))
+        st = cbx_fail(err, CBX_EFORMAT, "%s: a state has a function of number %llu", name, (unsigned long long)mapped);
     if (st) return st;
-    return cbx_metric_state_create(ctx, m, &(cbx_metric_options){ .parameters = parameters, .function = function }, out,
-                                   err);
+    st = cbx_metric_state_create(ctx, m, &(cbx_metric_options){ .parameters = parameters, .function = function }, out,
+                                 err);
+    if (st) return st;
+    (*out)->mapped |= mapped;
+    return CBX_OK;
 }
 
 /* Sum and rest, of one shape but for parts that are merged: their rest is a number. */
@@ -232,6 +240,7 @@ cbx_status cbx_metric_state_unpack(cbx_ctx *ctx, const cbx_metric_function *m, c
         return st;
     }
     s->updates = (size_t)updates;
+    s->lost = s->mapped && !s->function;
     *out = s;
     return CBX_OK;
 }

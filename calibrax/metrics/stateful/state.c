@@ -31,6 +31,7 @@ cbx_status cbx_metric_state_create(cbx_ctx *ctx, const cbx_metric_function *m, c
     if (b.function) {
         st = cbx_fn_keep(ctx, b.function, &s->function, err);
         s->b.function = s->function;
+        s->mapped = m->flags & CBX_METRIC_FEATURES;
     }
     if (st)
         cbx_metric_state_free(s);
@@ -224,6 +225,21 @@ static bool weighs_nothing(cbx_ctx *ctx, const cbx__checked *c)
     return false;
 }
 
+/* What is the same for all batches is not an option of one. */
+static cbx_status check_options(const cbx_metric_state *s, const cbx_metric_options *o, cbx_err *err)
+{
+    const cbx_metric_function *m = s->b.metric;
+
+    if (o->axes || o->reduction)
+        return cbx_fail(err, CBX_EINVAL, "%s: a state is of all items: an update takes no %s", m->name,
+                        o->axes ? "axes" : "reduction");
+    for (size_t i = 0; o->parameters && i < cbx_metric_parameters(m); i++)
+        if (!isnan(o->parameters[i]) && o->parameters[i] != s->b.parameters[i])
+            return cbx_fail(err, CBX_EINVAL, "%s: '%s' belongs to the whole state: give it when that is created",
+                            m->name, m->parameters[i].name);
+    return CBX_OK;
+}
+
 cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin, cbx_array *const *in,
                                    const cbx_metric_options *options, cbx_err *err)
 {
@@ -234,8 +250,18 @@ cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin
     cbx_scope scope;
     cbx_status st;
 
-    if (options) o.mask = options->mask, o.weights = options->weights;
+    if (options) {
+        st = check_options(s, options, err);
+        if (st) return st;
+        o.mask = options->mask;
+        o.weights = options->weights;
+    }
     if (options && options->function) o.function = options->function;
+    if (s->lost && !o.function)
+        return cbx_fail(err, CBX_EINVAL,
+                        "%s: a function made the features of this state, and bytes hold none: give it again with the "
+                        "bytes (from Python: State.from_bytes(data, features=f))",
+                        s->b.metric->name);
     cbx_scope_open(ctx, &scope);
     if (!cbx__metric_check(ctx, s->b.metric, nin, in, &o, &c)) return cbx_scope_close(&scope, err);
     if (weighs_nothing(ctx, &c)) { /* a batch of which nothing counts */
@@ -256,6 +282,7 @@ cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin
     }
     if (!st) {
         s->updates++;
+        s->mapped |= o.function && s->b.metric->flags & CBX_METRIC_FEATURES;
         for (size_t i = 0; i < CBX_METRIC_MAX_PARAMETERS; i++)
             s->resolved[i] = fmax(s->resolved[i], c.bound.parameters[i]);
     }

@@ -40,6 +40,8 @@ CBX_API void cbx_metric_state_free(cbx_metric_state *s);
  * Adds a batch.
  * @param in       NULL: one that is left out, of metrics that are CBX_METRIC_APART
  * @param options  its mask, its weights, and a function in place of the state's; NULL: none
+ * @return CBX_OK; as cbx_metric_apply; CBX_EINVAL (also axes, a reduction, a parameter that is not
+ *   the state's; operands without the function that unpack was not given)
  */
 CBX_API cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin, cbx_array *const *in,
                                            const cbx_metric_options *options, cbx_err *err);
@@ -68,7 +70,8 @@ CBX_API cbx_status cbx_metric_state_pack(cbx_ctx *ctx, const cbx_metric_state *s
  * A state from those bytes, of which none is believed: operands are checked as those of an update.
  * @param m         whose state it must be; outlives the state; NULL: the context's metric of the
  *   name among the bytes
- * @param function  of metrics that take one: it is not among the bytes; else NULL
+ * @param function  of metrics that take one: it is not among the bytes; else NULL.  Where it may
+ *   be left out, a state whose features it made is merged and computed without it, and not updated
  * @param out       the caller's to free
  * @return CBX_OK; CBX_EFORMAT (no state, a state that was cut or changed); CBX_EVERSION (of a later
  *   version); CBX_ENOENT (the context has no such metric); CBX_EINVAL (another metric, other

@@ -17,6 +17,8 @@ struct cbx_metric_state {
     cbx_allocator al;
     cbx__bound b;
     cbx_fn *function; /* kept; b.function points to it */
+    bool mapped;      /* a function made the features that it keeps, or would */
+    bool lost;        /* and it was not among the bytes that the state is from */
     double
         resolved[CBX_METRIC_MAX_PARAMETERS]; /* the largest of all batches: numbers of classes come from the labels */
     size_t updates;
