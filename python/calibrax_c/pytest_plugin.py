@@ -7,6 +7,9 @@
 
 pytest loads it where the wheel is installed; elsewhere `-p calibrax_c.pytest_plugin` does. A call is timed in this process; with
 --calibrax-launches N the tests that measure are repeated in N - 1 further pytest processes, and each process is one sample.
+
+Exit status of a session whose tests pass: 0, nothing regressed; 1, a regression, or a launch failed; 2, --calibrax-compare had nothing to compare
+with; 3, undecided.
 """
 
 from __future__ import annotations
@@ -36,6 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--calibrax-store", metavar="DIR", help="keep the run in this store")
     add("--calibrax-compare", metavar="RUN", nargs="?", const="latest", help="compare with a run of the store: its ID, the name of a baseline, or latest (the default)")
     add("--calibrax-threshold", metavar="X", type=float, default=0.05, help="relative change that counts as a regression (default: 0.05, which is 5 %%)")
+    add("--calibrax-undecided-passes", action="store_true", help="do not fail the session (exit status 3) if the comparison is undecided")
+    add("--calibrax-missing-passes", action="store_true", help="do not fail the session (exit status 2) if the store has no such run yet, or no test measures")
     add("--calibrax-launches", metavar="N", type=int, default=1, help="number of pytest processes that measure; each is one sample (default: 1, whose samples are those of one process)")
     add("--calibrax-samples", metavar="N", type=int, default=30, help="number of samples in a process (default: 30)")
     add("--calibrax-budget", metavar="S", type=float, default=2.0, help="stop taking samples of a call after this time (default: 2)")
@@ -47,6 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
     option = config.getoption
     if option("--calibrax-compare") and not option("--calibrax-store"):
         raise pytest.UsageError("--calibrax-compare needs --calibrax-store DIR, which holds the run to compare with")
+    if not 0 <= option("--calibrax-threshold") < float("inf"):
+        raise pytest.UsageError(f"--calibrax-threshold must be a number of at least 0, got {option('--calibrax-threshold')}")
     for name in ("launches", "samples"):
         if option(f"--calibrax-{name}") < 1:
             raise pytest.UsageError(f"--calibrax-{name} must be at least 1, got {option(f'--calibrax-{name}')}")
@@ -93,31 +100,52 @@ class _Session:
             self.failed.add(report.nodeid)
 
     def finish(self) -> int:
-        """Keeps and compares; returns the exit status that the measurements give, 0 or 1."""
+        """Keeps and compares; returns the exit status that the measurements give, 0 to 3."""
         option = self.config.getoption
         if answer := option("--calibrax-answer"):
             with open(answer, "w", encoding="utf-8") as out:
                 json.dump({m.key: m.launches[0] for m in self.measured.values()}, out)
             return 0
         if not self.measured:
+            if option("--calibrax-compare") and not option("--calibrax-disable"):
+                return self._missing("no test measured")
             return 0
         for launch in range(1, option("--calibrax-launches")):
             if not self._launch(launch):
                 break
         run = cx.Run([m.point() for m in self.measured.values()], metric_defs=self.defs.values())
-        check = None
-        if path := option("--calibrax-store"):
-            with cx.Store(path) as store:
-                before = self._before(store, option("--calibrax-compare"))
-                store.save(run)
-            self.lines.append(f"kept as run {run.id} in '{path}'")
-            if option("--calibrax-compare") and not before:
-                self.lines.append(f"not compared: the store has no run '{option('--calibrax-compare')}'")
-            if before:
-                check = cx.Check(run, before, threshold=option("--calibrax-threshold"), allow_dropped=True)
-                self.lines.append(f"compared with run {before.id}: {check.sentence}")
+        check, status = None, 0
+        try:
+            check, status = self._keep(run)
+        except (OSError, ValueError) as fault:  # of the store, or of a run in it
+            self.lines.append(f"not compared: {fault}" if option("--calibrax-compare") else f"not kept: {fault}")
+            status = 2
         self._table(check)
-        return int(self.broken or (check is not None and check.exit_code == 1))
+        return 1 if self.broken else status
+
+    def _keep(self, run: cx.Run) -> tuple[cx.Check | None, int]:
+        """Keeps the run and compares it, where that is asked for; the comparison, and the exit status."""
+        option = self.config.getoption
+        path, name = option("--calibrax-store"), option("--calibrax-compare")
+        if not path:
+            return None, 0
+        with cx.Store(path) as store:
+            before = self._before(store, name)
+            store.save(run)
+        self.lines.append(f"kept as run {run.id} in '{path}'")
+        if not name:
+            return None, 0
+        if not before:
+            return None, self._missing(f"the store has no run '{name}'")
+        check = cx.Check(run, before, threshold=option("--calibrax-threshold"), allow_dropped=True, undecided_passes=option("--calibrax-undecided-passes"))
+        self.lines.append(f"compared with run {before.id}: {check.sentence}")
+        return check, check.exit_code
+
+    def _missing(self, why: str) -> int:
+        """Nothing to compare with: the exit status of that."""
+        passes = self.config.getoption("--calibrax-missing-passes")
+        self.lines.append(f"not compared: {why}" + ("" if passes else " (exit status 2; --calibrax-missing-passes allows it)"))
+        return 0 if passes else 2
 
     def _before(self, store: cx.Store, name: str | None) -> cx.Run | None:
         if not name:
@@ -229,8 +257,10 @@ def calibrax_fixture(request: pytest.FixtureRequest) -> Calibrax:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and session.config.stash[_KEY].finish():
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        status = session.config.stash[_KEY].finish()
+        if status and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = status
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

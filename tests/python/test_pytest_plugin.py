@@ -69,6 +69,31 @@ class Plugin(unittest.TestCase):
         self.assertRegex(out, r"test_wait +2\d\.?\d* ms .*\+\d+\.\d % regressed")
         self.assertIn("1 passed", out)
 
+    def test_exit_status(self) -> None:
+        self.write("test_ways.py", """
+import itertools, os, time
+waits = (0.0001 * 1.3 ** (i % 20) for i in itertools.count())  # 0.1 to 15 ms
+def test_way(calibrax):
+    calibrax(lambda: time.sleep(next(waits) if "WIDE" in os.environ else 0.001))
+def test_plain():
+    assert "FAIL" not in os.environ
+""")
+        compare = ("test_ways.py", "--calibrax-store", "ways", "--calibrax-compare", "main")
+        out = self.pytest(*compare, expect=2)  # the first run
+        self.assertIn("not compared: the store has no run 'main' (exit status 2; --calibrax-missing-passes allows it)", out)
+        self.assertIn("2 passed", out)
+        self.assertIn("not compared: the store has no run 'main'\n", self.pytest(*compare, "--calibrax-missing-passes", expect=0))
+        self.pytest(*compare, "--calibrax-missing-passes", expect=1, FAIL="1")
+        with cx.Store(os.path.join(self.folder, "ways")) as store:
+            store.set_baseline("latest")
+        self.assertRegex(self.pytest(*compare, expect=3, WIDE="1"), r"test_way .* undecided")
+        self.pytest(*compare, "--calibrax-undecided-passes", expect=0, WIDE="1")
+        self.assertIn("not compared: no test measured", self.pytest(*compare, "-k", "plain", expect=2))
+        out = self.pytest("test_kernels.py", *compare[1:], "-k", "wait", expect=2)
+        self.assertRegex(out, r"test_wait .* new\n(.*\n)*.*nothing to compare: no gating metric is in both runs")
+        self.assertIn("not compared: save: cannot create the folder 'test_ways.py'", self.pytest("test_ways.py", "--calibrax-store", "test_ways.py", "--calibrax-compare", expect=2))
+        self.assertIn("not kept: save: cannot create the folder 'test_ways.py'", self.pytest("test_ways.py", "--calibrax-store", "test_ways.py", expect=2))
+
     def test_a_baseline_by_name(self) -> None:
         self.pytest("--calibrax-store", "store", "-k", "wait")
         store = cx.Store(os.path.join(self.folder, "store"))
@@ -117,6 +142,7 @@ class TestB:
 
     def test_faults(self) -> None:
         self.assertIn("needs --calibrax-store DIR", self.pytest("--calibrax-compare", expect=4))
+        self.assertIn("--calibrax-threshold must be a number of at least 0, got -1.0", self.pytest("--calibrax-threshold", "-1", expect=4))
         self.assertIn("--calibrax-launches must be at least 1, got 0", self.pytest("--calibrax-launches", "0", expect=4))
         self.write("test_faults.py", """
 def test_again(calibrax):
