@@ -110,12 +110,13 @@ static const run_args run_defaults = { .launches = 1,
 
 /* --- options as the library expects them --- */
 
-/* A folder, written with a '/', or FILE.py or FILE.py:NAME, where the file is not itself a program: its benchmarks are run. */
+/* A folder, written with a '/', or FILE.py where the file is not itself a program, or :NAME behind
+ * one of them: its benchmarks are run. */
 static bool is_python(cbx_arena *arena, const char *word)
 {
-    const char *end = strstr(word, ".py:");
-    const char *path = end ? cbx_arena_strndup(arena, word, (size_t)(end + 3 - word)) : word;
+    const char *end = strrchr(word, ':');
     struct stat st;
+    const char *path = end && stat(word, &st) ? cbx_arena_strndup(arena, word, (size_t)(end - word)) : word;
 
     if (!path || stat(path, &st)) return false;
     if (S_ISDIR(st.st_mode)) return strchr(path, '/') || !strcmp(path, ".");
@@ -507,13 +508,14 @@ static int run_run(const opt_run *run)
 
 const opt_command run_command = {
     .name = "run",
-    .synopsis = "[OPTION]... --plugin FILE | --module MODULE[:CLASS] | FOLDER | --file FILE | -- COMMAND "
+    .synopsis = "[OPTION]... --plugin FILE | --module MODULE[:CLASS] | FOLDER[:NAME] | --file FILE | -- COMMAND "
                 "[ARGUMENT]...",
     .summary = "run benchmarks, make a run of their results, and check their targets",
     .description =
         "Runs benchmarks (set-up, training or work, evaluation, tear-down), each launch in a fresh process, and makes "
         "a run of their values, times and resources, with one point for each benchmark and one sample for each launch. "
-        "FOLDER, written with a '/', has Python files, whose benchmarks are run. "
+        "FOLDER, written with a '/', and the folders below it have Python files, whose benchmarks are run, or the one "
+        "of that NAME. "
         "Tear-down always follows set-up. Exit status 1: a target is missed, or its metric is not a number; 2: a "
         "launch failed (see --allow-failed), a target cannot be checked (its metric is missing, or has no direction), "
         "or the store or the trace cannot be written (the results are printed in any case); 3: the interval contains "

@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -31,11 +33,21 @@ def register_benchmark(name: str) -> Callable[[_Target], _Target]:
     def register(target: _Target) -> _Target:
         if not callable(target) and not any(hasattr(target, m) for m in ("work", "run_batch", "run_training", "run_evaluation")):
             raise TypeError(f"register_benchmark: {target!r} is neither callable nor a benchmark")
-        if _benchmarks.setdefault(name, target) is not target:
-            raise ValueError(f"register_benchmark: there is a benchmark {name!r} already")
+        if (first := _benchmarks.setdefault(name, target)) is not target:
+            raise ValueError(f"register_benchmark: there is a benchmark {name!r} already, {_place(first)}; {_place(target)} needs another name")
         return target
 
     return register
+
+
+def _place(target: Any) -> str:
+    """What a target is and where it is defined: "class Sort (sort.py:12)"."""
+    of = target if hasattr(target, "__qualname__") else type(target)
+    kind = "class" if isinstance(target, type) else "function" if of is target else "object of class"
+    try:
+        return f"{kind} {of.__qualname__} ({os.path.relpath(inspect.getsourcefile(of) or '')}:{inspect.getsourcelines(of)[1]})"
+    except (OSError, TypeError, ValueError):
+        return f"{kind} {of.__qualname__} of {of.__module__}"
 
 
 def get_benchmark(name: str) -> Any:

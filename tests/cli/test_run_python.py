@@ -112,7 +112,7 @@ def faults_are_sentences(p):
             (["--module", "none.py"], "no Python file 'none.py'"),
             (["--module", "broken.py"], "SyntaxError"),
             (["--module", "empty.py"], "defines no benchmark: a class with setup, run_training"),
-            (["--module", "twice.py"], "two benchmarks of 'twice' are named 'same'"),
+            (["--module", "twice.py"], "two benchmarks are named 'same': class A (twice.py:2) and class B (twice.py:4); rename one"),
             (["--module", "empty.py:x.y"], "'empty.py' has no 'x.y'"),
             (["--module", "empty.py:x"], "'x' is int, no benchmark"),
             (["--module", MODULE, "-b", "Modle"], "did you mean 'Model'"),
@@ -186,6 +186,39 @@ def folders(p):
         one_sentence(run(p, folder, "--python", sys.executable, expect=2), words, "calibrax")
 
 
+def below_folders(p):
+    for name in ("package/benchmarks/deep", "package/benchmarks/data", "plain/one", "plain/two", "plain/.hidden", "plain/_old", "plain/venv/lib"):
+        os.makedirs(p.file(name))
+    of = "from calibrax_c import register_benchmark\n@register_benchmark('{0}')\ndef {0}():\n    pass\n"
+    for name, text in (("package/__init__.py", ""), ("package/kernels.py", "total = sum"), ("package/benchmarks/__init__.py", ""), ("package/benchmarks/bench.py", REGISTERED),
+                       ("package/benchmarks/deep/__init__.py", ""), ("package/benchmarks/deep/bench.py", "from ..bench import Sort\n" + of.format("deep")),
+                       ("package/benchmarks/data/no_package.py", "raise ValueError"), ("plain/one/bench.py", "import kernel\n" + of.format("one")),
+                       ("plain/one/kernel.py", of.format("kernel")), ("plain/two/bench.py", of.format("two")), ("plain/.hidden/bench.py", "raise ValueError"),
+                       ("plain/_old/bench.py", "raise ValueError"), ("plain/venv/pyvenv.cfg", ""), ("plain/venv/lib/bench.py", "raise ValueError")):
+        p.write(name, text)
+    shutil.copy(MODULE, p.file("plain/classes.py"))
+    p.env["PYTHONPATH"] = os.path.join(os.path.abspath(BUILD), "python")
+
+    def listed(what):
+        return sorted(run(p, what, "--list", "--python", sys.executable, expect=0).stdout.split())
+
+    equal(listed("package/benchmarks"), ["deep", "sort", "sum"], "of a package its packages")
+    equal(listed("plain/"), ["Model", "kernel", "one", "two"], "each file once, whether another one imports it or not")
+    for what, name in (("package/benchmarks:deep", "deep"), ("package/benchmarks/:sort", "sort"), ("./plain:Sum", "Sum"), ("plain/classes.py:Sum", "Sum"), ("package/benchmarks/bench.py:sum", "sum"),
+                       (p.file("plain") + ":Model", "Model")):
+        equal(listed(what), [name], what)
+    document = report(p, "plain/:Sum", expect=0)
+    equal([found["name"] for found in document["run"]["points"]], ["Sum"], "one that only its name finds")
+    one_sentence(run(p, "plain/:Smu", "--python", sys.executable, expect=2), "'plain/' has no 'Smu'", "calibrax")
+    p.write("plain/two/twice.py", of.format("Model"))
+    p.write("package/again.py", of.format("again") + "from calibrax_c import register_benchmark\n@register_benchmark('again')\nclass Again:\n    pass\n")
+    for what in ("plain/", "plain/:Model"):
+        words = run(p, what, "--list", "--python", sys.executable, expect=2)
+        one_sentence(words, "two benchmarks are named 'Model': function Model (plain/two/twice.py:2) and class Model (plain/classes.py:", "calibrax")
+    one_sentence(run(p, "package/again.py", "--list", "--python", sys.executable, expect=2),
+                 "there is a benchmark 'again' already, function again (package/again.py:2); class Again (package/again.py:", "calibrax")
+
+
 PACKAGE = """
 from calibrax.core import BenchmarkProtocol
 from calibrax.core.models import MetricDef, MetricDirection
@@ -218,4 +251,4 @@ def classes_of_the_package(p):
     equal(seen.stdout.split(), [document["run"]["id"], "0.9", "higher"], f"the package reads the run: {seen.stderr[-400:]}")
 
 
-main([what_is_found, the_protocol, targets_never_pass_unseen, more_than_the_protocol, failures, faults_are_sentences, interrupted, folders, classes_of_the_package])
+main([what_is_found, the_protocol, targets_never_pass_unseen, more_than_the_protocol, failures, faults_are_sentences, interrupted, folders, below_folders, classes_of_the_package])

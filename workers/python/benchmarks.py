@@ -21,7 +21,7 @@ import signal
 import sys
 import time
 from datetime import datetime, timezone
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 from call import Failure, clock_step_s, load_module, one_line, wait_for
 from protocol import Channel, violation
@@ -55,10 +55,30 @@ def check_rows(batch: Any, examples: int, start: int) -> None:
 # --- finding benchmarks ---
 
 
+def place_of(target: Any) -> str:
+    """Where a benchmark is defined, for messages: "class Sort (sort.py:12)"."""
+    of = target if hasattr(target, "__qualname__") else type(target)
+    kind = "class" if isinstance(target, type) else "function" if of is target else "object of class"
+    try:
+        file, line = inspect.getsourcefile(of), inspect.getsourcelines(of)[1]
+    except (OSError, TypeError):
+        return f"{kind} {of.__qualname__} of {of.__module__}"
+    return f"{kind} {of.__qualname__} ({os.path.relpath(file or '')}:{line})"
+
+
+def add(found: dict[str, Any], name: str, target: Any) -> None:
+    """Adds a benchmark; a name has one."""
+    if found.setdefault(name, target) is not target:
+        raise Failure(f"two benchmarks are named '{name}': {place_of(found[name])} and {place_of(target)}; rename one")
+
+
 def registered() -> dict[str, Any]:
     """Benchmarks that modules registered with register_benchmark of calibrax_c, or of the Python package calibrax."""
-    registries = [sys.modules[name] for name in ("calibrax_c.benchmarks", "calibrax.core.registry") if name in sys.modules]
-    return {name: registry.get_benchmark(name) for registry in registries for name in registry.list_benchmarks()}
+    found: dict[str, Any] = {}
+    for registry in [sys.modules[name] for name in ("calibrax_c.benchmarks", "calibrax.core.registry") if name in sys.modules]:
+        for name in registry.list_benchmarks():
+            add(found, name, registry.get_benchmark(name))
+    return found
 
 
 def meets_protocol(target: Any) -> bool:
@@ -70,70 +90,94 @@ def name_of(target: Any, attribute: str) -> str:
     return name if isinstance(name, str) and name else attribute
 
 
-def defined_in(module: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for attribute, target in vars(module).items():
-        if attribute.startswith("_") or not meets_protocol(target):
-            continue
-        if isinstance(target, type) and (target.__module__ != module.__name__ or inspect.isabstract(target) or getattr(target, "_is_protocol", False)):
-            continue
-        name = name_of(target, attribute)
-        if name in found:
-            raise Failure(f"two benchmarks of '{module.__name__}' are named '{name}'")
-        found[name] = target
+def defined_in(modules: list[Any]) -> Iterator[tuple[str, Any]]:
+    """Name and target of each object that meets the protocol; classes only where they are defined."""
+    for module in modules:
+        for attribute, target in vars(module).items():
+            if attribute.startswith("_") or not meets_protocol(target):
+                continue
+            if isinstance(target, type) and (target.__module__ != module.__name__ or inspect.isabstract(target) or getattr(target, "_is_protocol", False)):
+                continue
+            yield name_of(target, attribute), target
+
+
+def collect(modules: list[Any]) -> dict[str, Any]:
+    """The benchmarks that were registered, and those that the modules define."""
+    found = registered()
+    known = {id(target) for target in found.values()}
+    for name, target in defined_in(modules):
+        if id(target) not in known:
+            add(found, name, target)
     return found
 
 
+def attribute_of(module: Any, path: str) -> Any:
+    """What a dotted name is in a module; None: nothing."""
+    for part in path.split("."):
+        module = getattr(module, part, None)
+    return module
+
+
 def find_benchmarks(path: str) -> dict[str, Any]:
+    """The benchmarks of MODULE, FILE.py or FOLDER; with :NAME that one."""
     where, colon, wanted = path.rpartition(":")
-    if not colon:
+    if not colon or os.path.exists(path):
         where, wanted = path, ""
-    if not wanted and os.path.isdir(where):
-        return benchmarks_of_folder(where)
-    module = load_module(where)
-    found = registered()
+    folder = os.path.isdir(where)
+    files = files_of_folder(where) if folder else [where]
+    modules = modules_of(files) if folder or where.endswith(".py") else [load_module(where)]
     if wanted:
-        if wanted in found:
-            return {wanted: found[wanted]}
-        target = module
-        for part in wanted.split("."):
-            if not hasattr(target, part):
-                raise Failure(f"'{where}' has no '{wanted}'")
-            target = getattr(target, part)
-        return {name_of(target, wanted): target}
-    known = {id(target) for target in found.values()}
-    for name, target in defined_in(module).items():
-        if id(target) not in known:
-            found.setdefault(name, target)
+        return {wanted: find_one(where, modules, wanted)}
+    found = collect(modules)
+    if not found and folder:
+        raise Failure(f"no benchmark in the {len(files)} Python files of '{where}': decorate one with calibrax_c.register_benchmark")
     if not found:
         raise Failure(f"'{where}' defines no benchmark: a class with {', '.join(PROTOCOL)}; name another one as '{where}:Class'")
     return found
 
 
-def benchmarks_of_folder(folder: str) -> dict[str, Any]:
-    """The benchmarks of each Python file in a folder, which may be a package; files whose name begins with _ are left out."""
-    files = sorted(f for f in os.listdir(folder) if f.endswith(".py") and not f.startswith(("_", ".")))
-    top, package = os.path.abspath(folder), ""
-    while os.path.isfile(os.path.join(top, "__init__.py")):
-        top, name = os.path.split(top)
-        package = f"{name}.{package}"
-    sys.path.insert(0, top)
+def find_one(where: str, modules: list[Any], wanted: str) -> Any:
+    """The benchmark that is registered or named so, else what has that name in a module."""
     found: dict[str, Any] = {}
+    for name, target in [*registered().items(), *defined_in(modules)]:
+        if name == wanted:
+            add(found, name, target)
+    for target in () if found else [attribute_of(module, wanted) for module in modules]:
+        if target is not None:
+            add(found, wanted, target)
+    if not found:
+        raise Failure(f"'{where}' has no '{wanted}'")
+    return found[wanted]
+
+
+def files_of_folder(folder: str) -> list[str]:
+    """The Python files in a folder and below it. Names that begin with _ or . are left out, and virtual environments; of a package only its packages count."""
+    found = []
+    package = os.path.isfile(os.path.join(folder, "__init__.py"))
+    for top, folders, files in os.walk(folder):
+        folders[:] = sorted(f for f in folders if not f.startswith(("_", ".")) and not os.path.exists(os.path.join(top, f, "pyvenv.cfg"))
+                            and (not package or os.path.isfile(os.path.join(top, f, "__init__.py"))))
+        found += [os.path.join(top, f) for f in sorted(files) if f.endswith(".py") and not f.startswith(("_", "."))]
+    return found
+
+
+def modules_of(files: list[str]) -> list[Any]:
+    """Imports files; one in a package as part of it."""
+    modules = []
     for file in files:
+        top, package = os.path.dirname(os.path.abspath(file)), ""
+        while os.path.isfile(os.path.join(top, "__init__.py")):
+            top, name = os.path.split(top)
+            package = f"{name}.{package}"
+        if top not in sys.path:
+            sys.path.insert(0, top)
         try:
-            module = load_module(package + file[:-3] if package else os.path.join(folder, file))
+            modules.append(load_module(package + os.path.basename(file)[:-3] if package else file))
         except Failure:
             raise
         except BaseException as fault:
-            raise Failure(f"cannot import '{os.path.join(folder, file)}': {one_line(fault)}") from fault
-        known = {id(target) for target in found.values()} | {id(target) for target in registered().values()}
-        for name, target in defined_in(module).items():
-            if id(target) not in known and found.setdefault(name, target) is not target:
-                raise Failure(f"two benchmarks of '{folder}' are named '{name}'")
-    found.update(registered())
-    if not found:
-        raise Failure(f"no benchmark in the {len(files)} Python files of '{folder}': decorate one with calibrax_c.register_benchmark")
-    return found
+            raise Failure(f"cannot import '{file}': {one_line(fault)}") from fault
+    return modules
 
 
 # --- running one ---

@@ -49,6 +49,9 @@ def load_module(where: str) -> Any:
         raise Failure(f"no Python file '{where}'")
     sys.path.insert(0, os.path.dirname(path))
     name = os.path.splitext(os.path.basename(path))[0]
+    loaded = sys.modules.get(name)
+    if loaded is not None and os.path.realpath(getattr(loaded, "__file__", None) or "") == os.path.realpath(path):
+        return loaded  # another file imported it
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise Failure(f"'{where}' is no Python file")
