@@ -17,7 +17,8 @@ class Comments:
     """The parts of the two servers' interfaces that comment.sh uses, with 130 comments of others."""
 
     def __init__(self):
-        self.comments, self.requests, self.token = [{"id": i, "body": f"text {i}"} for i in range(130)], [], None
+        self.comments, self.requests, self.token = [{"id": i, "body": f"text {i}", "user": {"login": "someone"}, "author": {"username": "someone"}} for i in range(130)], [], None
+        self.me = None  # who the token is, where it may ask
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -33,11 +34,14 @@ class Comments:
                 body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "{}")
                 outer.requests.append((self.command, path))
                 outer.token = self.headers.get("Authorization") or self.headers.get("PRIVATE-TOKEN")
+                if path == "/user":
+                    return self.answer({}, 403) if outer.me is None else self.answer({"login": outer.me} if "Authorization" in self.headers else {"username": outer.me})
                 if self.command == "GET":
                     page = int(re.search(r"(?:^|&)page=(\d+)", query).group(1))
                     return self.answer(outer.comments[100 * page - 100 : 100 * page])
                 if self.command == "POST":
-                    outer.comments.append({"id": 1000 + len(outer.comments), **body})
+                    by = outer.me or "github-actions[bot]"
+                    outer.comments.append({"id": 1000 + len(outer.comments), "user": {"login": by}, **body} if "repos" in path else {"id": 1000 + len(outer.comments), "author": {"username": by}, **body})
                     return self.answer(outer.comments[-1], 201)
                 (found,) = [c for c in outer.comments if str(c["id"]) == path.rsplit("/", 1)[1]]
                 found.update(body)
@@ -84,7 +88,7 @@ def run_action(p, comments, given, number="7"):
     for name, env, script in steps_of(os.path.join(CI, "action/action.yml")):
         done = subprocess.run(["sh", "-e", "-c", filled(script)], cwd=p.path, capture_output=True, text=True,
                               env={**p.env, "PATH": os.path.dirname(CALIBRAX) + ":" + os.environ["PATH"], "GITHUB_STEP_SUMMARY": p.file("summary"), "GITHUB_OUTPUT": outputs,
-                                   "GITHUB_API_URL": comments.url, "GITHUB_REPOSITORY": "a/b", **{k: filled(v) for k, v in env.items()}})
+                                   "GITHUB_API_URL": comments.url, "GITHUB_REPOSITORY": "a/b", "GITHUB_WORKFLOW": "speed", "GITHUB_JOB": "compare", **{k: filled(v) for k, v in env.items()}})
         if done.returncode:
             check(name == "verdict", f"{name}: {done.stderr}")
             return done.returncode
@@ -119,7 +123,7 @@ def the_action(p):
         has(f.read(), "### calibrax:", "the summary of the job")
     equal(len(comments.comments), 131, "one comment")
     has(comments.comments[-1]["body"], "| history |")
-    has(comments.comments[-1]["body"], "<!-- calibrax -->")
+    has(comments.comments[-1]["body"], "<!-- calibrax: speed/compare/ -->")
     p.env["WAIT"] = "0.01"
     equal(run_action(p, comments, given), 1, "a regression fails the job")
     equal(len(comments.comments), 131, "the comment is replaced")
@@ -136,13 +140,41 @@ def gitlab(p):
     shutil.copytree(CI, p.file("examples/ci"))
     with open(os.path.join(CI, "gitlab-ci.yml"), encoding="utf-8") as f:
         lines = [line.strip("'") for line in re.findall(r"(?m)^    - (.*)$", f.read().partition("  script:\n")[2].partition("  artifacts:")[0])]
-    env = {**p.env, "PATH": os.path.dirname(CALIBRAX) + ":" + os.environ["PATH"], "LAUNCHES": "7", "CI_API_V4_URL": comments.url, "CI_PROJECT_ID": "5", "GITLAB_TOKEN": "t", "CI_DEFAULT_BRANCH": "main"}
+    env = {**p.env, "PATH": os.path.dirname(CALIBRAX) + ":" + os.environ["PATH"], "LAUNCHES": "7", "CI_API_V4_URL": comments.url, "CI_PROJECT_ID": "5", "GITLAB_TOKEN": "t", "CI_DEFAULT_BRANCH": "main",
+           "CI_JOB_NAME": "performance"}
+    comments.me = "project_5_bot"
     for wait, branch, merge, expect in (("0.002", "main", "", 0), ("0.01", "topic", "9", 1)):
         done = subprocess.run(["sh", "-e", "-c", "\n".join(lines)], cwd=p.path, capture_output=True, text=True, env={**env, "WAIT": wait, "CI_COMMIT_BRANCH": branch, "CI_MERGE_REQUEST_IID": merge})
         equal(done.returncode, expect, done.stderr[-500:])
     has(comments.comments[-1]["body"], "regressed")
     check(("POST", "/projects/5/merge_requests/9/notes") in comments.requests, comments.requests[-3:])
+    has(comments.comments[-1]["body"], "<!-- calibrax: performance/ -->")
     xml.etree.ElementTree.parse(p.file("calibrax.xml"))
+
+
+def one_comment_for_each_job(p):
+    """Neither a comment of another job nor one of another author is replaced, whatever their text."""
+    for server, me in (("github", None), ("github", "my-app[bot]"), ("gitlab", "project_5_bot")):
+        comments = Comments()
+        comments.me = me
+
+        def post(text, workflow, job, *name):
+            p.write("report.md", text)
+            env = {"PR": "7", "GITHUB_REPOSITORY": "a/b", "GITHUB_TOKEN": "t", "GITHUB_API_URL": comments.url, "GITHUB_WORKFLOW": workflow, "GITHUB_JOB": job} if server == "github" else \
+                  {"CI_MERGE_REQUEST_IID": "9", "CI_PROJECT_ID": "5", "GITLAB_TOKEN": "t", "CI_API_V4_URL": comments.url, "CI_JOB_NAME": f"{workflow} {job}"}
+            done = subprocess.run(["sh", os.path.join(CI, "comment.sh"), "report.md", *name], cwd=p.path, capture_output=True, text=True, env={**p.env, **env})
+            equal((done.returncode, done.stderr), (0, ""), server)
+
+        jobs = [("speed", "x86"), ("speed", "arm"), ("size", "x86"), ("speed", "x86", "gcc"), ("speed", "x86", "clang"), ("a --> b", "c"), ("a - - b", "c")]
+        for text in ("first", "second"):
+            for i, job in enumerate(jobs):
+                post(f"{text} {i}", *job)
+            equal([c["body"].partition("\n")[2] for c in comments.comments[130:]], [f"{text} {i}" for i in range(len(jobs))], f"{server}: a comment a job")
+            check(all(c["body"].split("\n")[0].count("-->") == 1 for c in comments.comments[130:]), "the mark ends once")
+        for c in comments.comments[:3]:  # of somebody who quotes ours
+            c["body"] = comments.comments[130]["body"]
+        post("third", *jobs[0])
+        equal([c["body"].partition("\n")[2] for c in (comments.comments[0], comments.comments[130])], ["second 0", "third"], f"{server}: that of another author stays")
 
 
 def comment_faults(p):
@@ -154,4 +186,4 @@ def comment_faults(p):
         check("secret" not in done.stderr, "the token is not shown")
 
 
-main([the_action, gitlab, comment_faults])
+main([the_action, gitlab, one_comment_for_each_job, comment_faults])
