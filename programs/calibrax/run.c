@@ -36,7 +36,7 @@ static const opt_spec run_options[] = {
     { "module", 'm', OPT_STRING, AT(module), "MODULE[:CLASS]", NULL,
       "run the benchmarks of a Python module or file: classes with run_training, run_evaluation ..." },
     { "python", 0, OPT_STRING, AT(python), "PROGRAM", "python3", "the Python interpreter for --module" },
-    { "file", 'f', OPT_STRING, AT(file), "FILE", NULL, "run the commands that this JSON file describes" },
+    { "file", 'f', OPT_STRING, AT(file), "FILE", NULL, "run the commands of a case file (docs/reference/case-files.md)" },
     { "benchmark", 'b', OPT_EACH, AT(benchmarks), "NAME", "all", "run this benchmark; may be repeated" },
     { "list", 0, OPT_FLAG, AT(list), NULL, NULL, "list the benchmarks, and stop" },
     { "launches", 'n', OPT_POSITIVE, AT(launches), "N", "1",

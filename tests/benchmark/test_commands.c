@@ -1,27 +1,53 @@
-/* Files of commands: all members, what is refused and how it is named, cut at each byte. */
+/* Case files of commands as benchmarks: all members, what is refused and how it is named, cut at each byte. */
 #include "check.h"
 
 #include <stdio.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/perf/case/source.h"
+#include "calibrax/perf/case/declared_internal.h"
 #include "fail_alloc.h"
 
-static const char whole[] =
-    "{\"schema\": \"calibrax-benchmarks\", \"version\": 1, \"benchmarks\": [\n"
-    " {\"name\": \"sort\", \"domain\": \"cli\", \"command\": [\"./sort\", \"-n\", \"1000\"], \"setup\": \"make -s\",\n"
-    "  \"teardown\": [\"rm\", \"-f\", \"data\"], \"folder\": \"work\", \"environment\": {\"LC_ALL\": \"C\"}, "
+#define HEAD "{\"schema\": \"nperf-case\", \"version\": 1, \"name\": \"t\", \"kind\": \"commands\", "
+
+static const char whole[] = HEAD
+    "\"folder\": \"work\", \"setup\": \"make -s N={n}\", \"params\": [{\"name\": \"n\", \"min\": 1, \"max\": 9}],\n"
+    " \"points\": [{\"n\": 3}, {\"n\": 4}], \"check\": [{\"file\": \"out{n}\", \"numbers\": \"right\", \"rtol\": "
+    "0.5}],\n"
+    " \"baselines\": [\n"
+    " {\"name\": \"sort\", \"scenario\": \"cli\", \"command\": [\"./sort\", \"-n\", \"{n}\"], \"prepare\": [\"rm\", "
+    "\"a b\"],\n"
+    "  \"conclude\": [\"rm\", \"-f\", \"data\"], \"environment\": {\"LC_ALL\": \"C\"}, "
     "\"metrics\": \"stdout\",\n"
     "  \"warmup\": 2, \"tags\": {\"size\": \"1000\"}, \"metric_defs\": {\"rate\": {\"unit\": \"1/s\", \"direction\": "
     "\"higher\"}},\n"
     "  \"targets\": {\"rate\": 1e6, \"wall_time\": 2}},\n"
     " {\"name\": \"idle\", \"command\": \"sleep 0.01 | cat\"}]}";
 
+/* Cases that benchmarks refer to, freed by forget(). */
+static cbx_declared *cases[4];
+static size_t cases_read;
+
+static void forget(void)
+{
+    while (cases_read) cbx_declared_free(cases[--cases_read]);
+}
+
+/* What `calibrax run` makes of a text; the case stays in the arena. */
 static cbx_status parse(cbx_ctx *ctx, const char *text, size_t len, const char *folder, cbx_arena *arena,
                         const cbx_benchmark_command **out, size_t *n, cbx_err *err)
 {
-    return cbx_benchmark_commands_parse(ctx, text, len, "b.json", folder, arena, out, n, err);
+    cbx_declared *d = NULL;
+    cbx_status st = cbx_declared_parse(ctx, text, len, "b.json", folder, &d, err);
+
+    if (!st) st = cbx__declared_benchmarks(ctx, d, arena, out, n, err);
+    if (!st && cases_read < CBX_LEN(cases))
+        cases[cases_read++] = d;
+    else
+        cbx_declared_free(d);
+    return st;
 }
+
+static const char bare[] = HEAD "\"baselines\": [{\"name\": \"idle\", \"command\": [\"true\"]}]}";
 
 static void all_members(void **state)
 {
@@ -35,25 +61,33 @@ static void all_members(void **state)
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_arena_init(&arena, cbx_allocator_default());
     CHECK_OK(parse(ctx, whole, strlen(whole), "dir", &arena, &c, &n, &err), &err, "the whole");
-    CHECK_INT(n, 2, "benchmarks");
-    CHECK(!strcmp(c[0].name, "sort") && !strcmp(c[0].domain, "cli") && !strcmp(c[0].folder, "dir/work"), "text");
-    CHECK(!strcmp(c[0].argv[2], "1000") && !c[0].argv[3], "words");
-    CHECK(!strcmp(c[0].setup[0], "sh") && !strcmp(c[0].setup[2], "make -s") && !c[0].setup[3],
-          "a line is for the shell");
-    CHECK(!strcmp(c[0].teardown[0], "rm"), "tear-down");
+    CHECK_INT(n, 4, "each baseline at each point");
+    CHECK(!strcmp(c[0].name, "sort[n=3]") && !strcmp(c[3].name, "idle[n=4]"), "names");
+    CHECK(!strcmp(c[0].domain, "cli") && !strcmp(c[1].domain, "t"), "the scenario is the case, or its own");
+    CHECK(!strcmp(c[0].folder, "dir/work") && !c[0].new_folder, "the folder is beside the file");
+    CHECK(!strcmp(c[0].argv[2], "3") && !strcmp(c[2].argv[2], "4") && !c[0].argv[3], "words with values");
+    CHECK_STR(c[0].setup[2], "(make -s N=3\n) && ('rm' 'a b'\n)", "before a launch: set-up, then its own");
+    CHECK(!strcmp(c[0].setup[0], "sh") && !strcmp(c[0].setup[1], "-c") && !c[0].setup[3], "by the shell");
+    CHECK(!strcmp(c[0].teardown[0], "rm") && !c[1].teardown, "behind it");
     CHECK(c[0].nenvironment == 1 && !strcmp(c[0].environment[0].value, "C"), "environment");
     CHECK(c[0].metrics == CBX_COMMAND_STDOUT && c[0].warmup == 2, "how");
-    CHECK(c[0].ntags == 1 && !strcmp(c[0].tags[0].key, "size"), "tags");
+    CHECK(c[2].ntags == 2 && !strcmp(c[2].tags[0].key, "n") && !strcmp(c[2].tags[0].value, "4") &&
+              !strcmp(c[2].tags[1].key, "size"),
+          "parameters are tags");
     CHECK(c[0].ndefs == 1 && !strcmp(c[0].defs[0].name, "rate") && c[0].defs[0].direction == CBX_DIRECTION_HIGHER,
           "definitions");
     CHECK(c[0].ntargets == 2 && c[0].targets[0].metric.value == 1e6 && c[0].targets[1].metric.value == 2, "targets");
-    CHECK(!strcmp(c[1].argv[2], "sleep 0.01 | cat") && !strcmp(c[1].folder, "dir") && c[1].metrics == CBX_COMMAND_AUTO,
-          "what is left out");
+    CHECK(c[3].nchecks == 1 && !strcmp(c[3].checks[0].file, "out4") && c[3].checks[0].rtol == 0.5, "checks");
+    CHECK(!strcmp(c[1].argv[2], "sleep 0.01 | cat") && c[1].metrics == CBX_COMMAND_AUTO, "what is left out");
+    CHECK_OK(parse(ctx, bare, strlen(bare), "dir", &arena, &c, &n, &err), &err, "neither parameters nor points");
+    CHECK(n == 1 && !strcmp(c[0].name, "idle") && !c[0].setup && c[0].new_folder && !c[0].folder && !c[0].ntags,
+          "the defaults");
+    forget();
     cbx_arena_clear(&arena);
     cbx_ctx_free(ctx);
 }
 
-#define ONE(members) "{\"schema\":\"calibrax-benchmarks\",\"version\":1,\"benchmarks\":[{" members "}]}"
+#define ONE(members) HEAD "\"baselines\":[{" members "}]}"
 
 static void what_is_refused(void **state)
 {
@@ -61,55 +95,55 @@ static void what_is_refused(void **state)
         const char *text;
         cbx_status status;
         const char *message;
-    } cases[] = {
-        { "[]", CBX_EFORMAT, "'b.json' is not a file of benchmarks: its schema must be 'calibrax-benchmarks'" },
-        { "{\"schema\":\"nperf-case\"}", CBX_EFORMAT, "'b.json' is a case file: measure it with 'nperf --define'" },
-        { "{\"schema\":\"calibrax-benchmarks\",\"version\":2}", CBX_EVERSION,
-          "'b.json' is not of version 1 of 'calibrax-benchmarks'" },
+    } faults[] = {
+        { "[]", CBX_EFORMAT, "'b.json' is not a case file: expected \"schema\": \"nperf-case\"" },
         { "{\"schema\":\"calibrax-benchmarks\",\"version\":1}", CBX_EFORMAT,
-          "'b.json': member 'benchmarks' is missing" },
-        { "{\"schema\":\"calibrax-benchmarks\",\"version\":1,\"benchmarks\":[]}", CBX_EFORMAT,
-          "'b.json': 'benchmarks' must be an array with an entry" },
-        { ONE(""), CBX_EFORMAT, "'b.json': benchmarks[0]: member 'name' is missing" },
-        { ONE("\"name\":\"a\""), CBX_EFORMAT, "'b.json': benchmarks[0]: member 'command' is missing" },
-        { ONE("\"name\":\"\""), CBX_EFORMAT, "'b.json': benchmarks[0]: 'name' must be text that is not empty" },
-        { ONE("\"name\":7"), CBX_EFORMAT, "'b.json': benchmarks[0]: 'name' must be text that is not empty" },
+          "'b.json' is of the former schema 'calibrax-benchmarks': write \"schema\": \"nperf-case\", \"version\": 1, "
+          "\"name\": \"NAME\", \"kind\": \"commands\", and \"baselines\", \"prepare\" and \"conclude\" for benchmarks, "
+          "setup and teardown" },
+        { HEAD "\"baselines\":[]}", CBX_EFORMAT, "'b.json': 'baselines' must be an array of 1 to 64 entries" },
+        { ONE(""), CBX_EFORMAT, "'b.json': baselines[0]: member 'name' is missing" },
+        { ONE("\"name\":\"a\""), CBX_EFORMAT, "'b.json': baselines[0]: member 'command' is missing" },
+        { ONE("\"name\":\"\""), CBX_EFORMAT, "'b.json': baselines[0]: 'name' must be text that is not empty" },
+        { ONE("\"name\":7"), CBX_EFORMAT, "'b.json': baselines[0]: 'name' must be text that is not empty" },
         { ONE("\"command\":[]"), CBX_EFORMAT,
-          "'b.json': benchmarks[0]: 'command' must be an array of words, or a line for the shell" },
-        { ONE("\"command\":[1]"), CBX_EFORMAT, "'b.json': benchmarks[0]: 'command' must be an array of words" },
+          "'b.json': baselines[0]: 'command' must be an array of words, or a line for the shell" },
+        { ONE("\"command\":[1]"), CBX_EFORMAT, "'b.json': baselines[0]: 'command' must be an array of words" },
         { ONE("\"target\":{}"), CBX_EFORMAT,
-          "'b.json': benchmarks[0]: unknown member 'target': did you mean 'targets'?" },
+          "'b.json': baselines[0]: unknown member 'target': did you mean 'targets'?" },
         { ONE("\"targets\":{\"a\":\"fast\"}"), CBX_EFORMAT,
-          "'b.json': benchmarks[0]: 'targets' must be an object of numbers" },
+          "'b.json': baselines[0]: 'targets' must be an object of numbers" },
         { ONE("\"targets\":{\"a\":NaN}"), CBX_EFORMAT,
-          "'b.json': benchmarks[0]: 'targets' must be an object of numbers" },
-        { ONE("\"targets\":[1]"), CBX_EFORMAT, "'b.json': benchmarks[0]: 'targets' must be an object of numbers" },
-        { ONE("\"tags\":{\"a\":1}"), CBX_EFORMAT, "'b.json': benchmarks[0]: 'tags' must be an object of text" },
-        { ONE("\"environment\":{\"a=b\":\"c\"}"), CBX_EFORMAT,
-          "'b.json': benchmarks[0]: 'environment' must be an object of text" },
+          "'b.json': baselines[0]: 'targets' must be an object of numbers" },
+        { ONE("\"targets\":[1]"), CBX_EFORMAT, "'b.json': baselines[0]: 'targets' must be an object of numbers" },
+        { ONE("\"tags\":{\"a\":1}"), CBX_EFORMAT, "'b.json': baselines[0]: 'tags' must be an object of text" },
+        { ONE("\"environment\":{\"a\":1}"), CBX_EFORMAT,
+          "'b.json': baselines[0]: 'environment' must be an object of text" },
+        { ONE("\"environment\":{\"a b\":\"c\"}"), CBX_EFORMAT,
+          "'b.json': baselines[0]: 'a b' is not the name of a variable" },
         { ONE("\"metrics\":\"all\""), CBX_EFORMAT,
-          "'b.json': benchmarks[0]: 'metrics' must be 'auto', 'stdout' or 'none'" },
-        { ONE("\"warmup\":-1"), CBX_EFORMAT, "'b.json': benchmarks[0]: 'warmup' must be an integer from 0 to 65536" },
-        { ONE("\"folder\":null"), CBX_EFORMAT, "'b.json': benchmarks[0]: 'folder' is null: leave it out" },
+          "'b.json': baselines[0]: 'metrics' must be 'auto', 'stdout' or 'none'" },
+        { ONE("\"warmup\":-1"), CBX_EFORMAT, "'b.json': baselines[0]: 'warmup' must be an integer from 0 to 65536" },
+        { ONE("\"prepare\":null"), CBX_EFORMAT, "'b.json': baselines[0]: 'prepare' is null: leave it out" },
         { ONE("\"metric_defs\":{\"a\":{\"direction\":\"up\"}}"), CBX_EFORMAT, NULL },
         { ONE("\"metric_defs\":{\"a\":{}}"), CBX_EFORMAT, NULL },
         { ONE("\"metric_defs\":{\"a\":3}"), CBX_EFORMAT, NULL },
         { ONE("\"metric_defs\":[]"), CBX_EFORMAT,
-          "'b.json': benchmarks[0]: 'metric_defs' must be an object of definitions" },
+          "'b.json': baselines[0]: 'metric_defs' must be an object of definitions" },
     };
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;
 
     (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
-    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+    for (size_t i = 0; i < CBX_LEN(faults); i++) {
         const cbx_benchmark_command *c = NULL;
         size_t n = 0;
         cbx_arena arena;
         cbx_arena_init(&arena, cbx_allocator_default());
-        CHECK_STATUS(parse(ctx, cases[i].text, strlen(cases[i].text), "", &arena, &c, &n, &err), cases[i].status,
-                     cases[i].text);
-        if (cases[i].message) CHECK_STR(err.message, cases[i].message, cases[i].text);
+        CHECK_STATUS(parse(ctx, faults[i].text, strlen(faults[i].text), "", &arena, &c, &n, &err), faults[i].status,
+                     faults[i].text);
+        if (faults[i].message) CHECK_STR(err.message, faults[i].message, faults[i].text);
         CHECK(c == NULL && n == 0, "out is untouched");
         cbx_arena_clear(&arena);
     }
@@ -144,6 +178,7 @@ static cbx_status parse_it(cbx_ctx *ctx, void *user)
     (void)user;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = parse(ctx, whole, strlen(whole), "dir", &arena, &c, &n, NULL);
+    forget();
     cbx_arena_clear(&arena);
     return st;
 }
@@ -177,11 +212,11 @@ static void from_a_file(void **state)
     cbx_arena_init(&arena, cbx_allocator_default());
     cbx_test_folder(folder);
     snprintf(path, sizeof path, "%s/b.json", folder);
-    snprintf(wanted, sizeof wanted, "%s/", folder);
+    snprintf(wanted, sizeof wanted, "%s/work", folder);
     CHECK_STATUS(cbx_benchmark_commands_read(ctx, path, &arena, &c, &n, &err), CBX_ENOENT, "none there");
     CHECK_OK(cbx_file_write_atomic(ctx, path, whole, strlen(whole), &err), &err, "write");
     CHECK_OK(cbx_benchmark_commands_read(ctx, path, &arena, &c, &n, &err), &err, "read");
-    CHECK_STR(c[1].folder, wanted, "a command runs where its file is");
+    CHECK_STR(c[1].folder, wanted, "the folder is beside the file");
     CHECK_GT(cbx_test_fail_each(read_it, path, "read"), 4, "allocations were made to fail");
     cbx_test_folder_remove(folder);
     cbx_arena_clear(&arena);

@@ -167,8 +167,9 @@ def a_launch_that_fails(p):
     one_sentence(run(p, "--allow-failed", "1", "--", "true", expect=2), "must be at least 0 and below 1, got 1", "calibrax")
 
 
-COMMANDS = """{"schema": "calibrax-benchmarks", "version": 1, "benchmarks": [
-  {"name": "count", "domain": "shell", "command": "echo '{\\"lines\\": 3}'", "metric_defs": {"lines": {"direction": "higher"}},
+CASE = '{"schema": "nperf-case", "version": 1, "name": "work", "kind": "commands", '
+COMMANDS = CASE + """ "baselines": [
+  {"name": "count", "scenario": "shell", "command": "echo '{\\"lines\\": 3}'", "metric_defs": {"lines": {"direction": "higher"}},
    "targets": {"lines": 3}, "tags": {"kind": "builtin"}},
   {"name": "idle", "command": ["sleep", "0.02"], "metrics": "none", "targets": {"wall_time": 50}}]}
 """
@@ -184,12 +185,24 @@ def commands(p):
     equal([t["outcome"] for t in document["targets"]], ["met", "met"], "targets of a file")
     equal((points(document)["count"]["tags"], points(document)["count"]["scenario"]), ({"kind": "builtin"}, "shell"), "point")
     equal(run(p, "--file", p.file("b.json"), "--list", expect=0).stdout.split(), ["count", "idle"], "list")
+    equal(points(document)["idle"]["scenario"], "work", "the case is the scenario")
+    document = report(p, "-n", "2", "--file", p.write("p.json", CASE + """ "params": [{"name": "n", "min": 1, "max": 9}], "points": [{"n": 2}, {"n": 4}],
+      "setup": "seq {n} > right", "prepare": "rm -f out", "check": [{"file": "out", "same_as": "right"}],
+      "baselines": [{"name": "copy", "command": ["cp", "right", "out"]}, {"name": "bad", "command": "seq 2 > out"}]}"""), "--allow-failed", "0.9", expect=2)
+    equal({n: q["tags"] for n, q in points(document).items()}, {"copy[n=2]": {"n": "2"}, "copy[n=4]": {"n": "4"}, "bad[n=2]": {"n": "2"}}, "each point")
+    equal({(f["benchmark"], f["phase"], f["message"]) for f in document["failures"]},
+          {("bad[n=4]", "check", "'out' differs from 'right' at byte 5")}, "outputs are checked")
+    check(not os.path.exists(p.file("right")), "in folders of their own")
+    p.write("data", "1\\n")
+    document = report(p, "--file", p.write("f.json", CASE + ' "folder": ".", "baselines": [{"name": "cat", "command": "cat data"}]}'))
+    equal(document["failures"], [], "beside the file")
     document = report(p, "-c", "depth=3", "--", "sh", "-c", "echo \"{\\\"told\\\": $(echo $CALIBRAX_CONFIG | tr -dc 0-9)}\"")
     equal(points(document)["sh"]["metrics"]["told"]["value"], 3, "the configuration is in the environment")
 
 
 def faults_are_sentences(p):
-    bad = p.write("bad.json", '{"schema": "calibrax-benchmarks", "version": 1, "benchmarks": [{"name": "a", "comand": "b"}]}')
+    bad = p.write("bad.json", CASE + '"baselines": [{"name": "a", "comand": "b"}]}')
+    former = p.write("former.json", '{"schema": "calibrax-benchmarks", "version": 1, "benchmarks": []}')
     for args, part in [
             ([], "'calibrax run' needs '--plugin', '--module', '--file' or COMMAND"),
             (["--plugin", PLUGIN, "--", "true"], "exclude each other"),
@@ -212,6 +225,7 @@ def faults_are_sentences(p):
             (["--plugin", PLUGIN, "--level", "2"], "must be a number between 0 and 1"),
             (["--file", "none.json"], "none.json"),
             (["--file", bad], "did you mean 'command'"),
+            (["--file", former], "is of the former schema 'calibrax-benchmarks'"),
             (["--plugin", os.path.join(PLUGINS, "libwrong_plugin_1.so")], "is a plug-in of ABI 99, and this program takes 1"),
             (["--plugin", os.path.join(PLUGINS, "libwrong_plugin_5.so")], "exports no 'cbx_plugin_table'"),
             (["--", "no-such-program"], "cannot run 'no-such-program'"),

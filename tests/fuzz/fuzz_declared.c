@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "calibrax/perf/case/declared.h"
+#include "calibrax/perf/case/declared_internal.h"
 #include "fuzz.h"
 
 static void look_at(cbx_ctx *ctx, const cbx_declared *d)
@@ -24,6 +24,26 @@ static void look_at(cbx_ctx *ctx, const cbx_declared *d)
     }
 }
 
+/* The same as benchmarks of calibrax run. */
+static void benchmarks_of(cbx_ctx *ctx, const cbx_declared *d)
+{
+    const cbx_benchmark_command *c = NULL;
+    cbx_arena arena;
+    size_t n = 0;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    if (cbx__declared_benchmarks(ctx, d, &arena, &c, &n, NULL) || n == 0) abort();
+    for (size_t i = 0; i < n; i++) {
+        if (!c[i].name[0] || !c[i].argv[0] || (c[i].setup && !c[i].setup[0]) || !c[i].folder != c[i].new_folder)
+            abort();
+        for (size_t k = 0; k < c[i].ntargets; k++)
+            if (!isfinite(c[i].targets[k].metric.value)) abort();
+        for (size_t k = 0; k < c[i].ndefs; k++)
+            if (!c[i].defs[k].name || !c[i].defs[k].unit) abort();
+    }
+    cbx_arena_clear(&arena);
+}
+
 FUZZ_ENTRY()
 {
     static cbx_ctx *ctx;
@@ -32,6 +52,7 @@ FUZZ_ENTRY()
     if (!ctx && cbx_ctx_create(NULL, &ctx, NULL)) abort();
     if (cbx_declared_parse(ctx, (const char *)data, size, "input", "/f", &d, NULL)) return 0;
     look_at(ctx, d);
+    if (cbx_declared_get_kind(d) == CBX_DECLARED_COMMANDS) benchmarks_of(ctx, d);
     cbx_declared_free(d);
     return 0;
 }

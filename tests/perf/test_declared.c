@@ -280,7 +280,7 @@ static void wrong_members_are_named(void **state)
         cbx_status status;
     } cases[] = {
         { "nperf-case", "nperf-rows", "not a case file", CBX_EFORMAT },
-        { "nperf-case", "calibrax-benchmarks", "calibrax run --file", CBX_EFORMAT },
+        { "nperf-case", "calibrax-benchmarks", "former schema", CBX_EFORMAT },
         { "\"version\":1", "\"version\":2", "version 2", CBX_EVERSION },
         { "\"version\":1", "\"version\":\"1\"", "\"version\": 1", CBX_EFORMAT },
         { "\"name\":\"t\"", "\"name\":\"a/b\"", "'a/b' is not a name", CBX_EFORMAT },

@@ -332,7 +332,7 @@ class Launches(unittest.TestCase):
         self.assertNotIn("total", silent.run.points[0].metrics)
         file = os.path.join(self.folder, "commands.json")
         with open(file, "w", encoding="utf-8") as f:
-            json.dump({"schema": "calibrax-benchmarks", "version": 1, "benchmarks": [{"name": "one", "command": ["true"]}, {"name": "two", "command": "exit 0"}]}, f)
+            json.dump({"schema": "nperf-case", "version": 1, "name": "t", "kind": "commands", "baselines": [{"name": "one", "command": ["true"]}, {"name": "two", "command": "exit 0"}]}, f)
         self.assertEqual([p.name for p in cx.launch_benchmarks(file=file, detect=False).run.points], ["one", "two"])
 
     def test_what_is_refused(self):

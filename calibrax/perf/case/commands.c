@@ -1,25 +1,21 @@
 /*
- * Files of commands for `calibrax run`: a table of the members of a benchmark, read by members.h.
+ * Case files of commands: the members of a baseline, its texts with the values of a point, and each
+ * baseline at each point as a benchmark of `calibrax run`.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/core/run.h"
-#include "calibrax/perf/case/members.h"
-#include "calibrax/perf/case/source.h"
+#include "calibrax/perf/case/declared_internal.h"
+
+/* --- the members of a baseline --- */
 
 /* A copy in the arena, of text that may be empty. */
 static const char *kept(cbx__reader *r, const char *s) { return cbx__read_made(r, cbx_arena_strdup(r->arena, s)); }
-
-static void read_domain(cbx__reader *r, const char *name, const cbx_json *v, void *out)
-{
-    const char *s = cbx_json_string_value(v);
-
-    if (!s) cbx__read_fault(r, "'%s' must be text", name);
-    if (s) *(const char **)out = kept(r, s);
-}
 
 static void read_argv(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
@@ -35,15 +31,6 @@ static void read_argv(cbx__reader *r, const char *name, const cbx_json *v, void 
         if (!r->st) argv[i] = kept(r, word);
     }
     *(const char *const **)out = argv;
-}
-
-static void read_folder(cbx__reader *r, const char *name, const cbx_json *v, void *out)
-{
-    const char *s = NULL;
-
-    cbx__read_text(r, name, v, &s);
-    if (!r->st && *s != '/') s = cbx__read_made(r, cbx_path_join(r->arena, r->folder, s));
-    *(const char **)out = s;
 }
 
 static void read_metrics(cbx__reader *r, const char *name, const cbx_json *v, void *out)
@@ -95,6 +82,26 @@ static void read_pairs(cbx__reader *r, const char *name, const cbx_json *v, void
         else
             tags[i] = (cbx_tag){ kept(r, key), kept(r, s) };
     }
+}
+
+static bool is_variable(const char *s)
+{
+    bool right = *s && !isdigit((unsigned char)*s);
+
+    for (; *s; s++) right = right && (isalnum((unsigned char)*s) || *s == '_');
+    return right;
+}
+
+static void read_environment(cbx__reader *r, const char *name, const cbx_json *v, void *out)
+{
+    const cbx_tag *pairs;
+    size_t n;
+
+    read_pairs(r, name, v, out);
+    memcpy(&pairs, out, sizeof pairs);
+    memcpy(&n, (char *)out + sizeof pairs, sizeof n);
+    for (size_t i = 0; i < n && !r->st; i++)
+        if (!is_variable(pairs[i].key)) cbx__read_fault(r, "'%.60s' is not the name of a variable", pairs[i].key);
 }
 
 static void read_targets(cbx__reader *r, const char *name, const cbx_json *v, void *out)
@@ -150,77 +157,230 @@ static void read_defs(cbx__reader *r, const char *name, const cbx_json *v, void 
     cbx_run_free(made);
 }
 
-#define PLACE(member)      offsetof(cbx_benchmark_command, member)
-#define COUNT_BEHIND(a, n) _Static_assert(PLACE(n) - PLACE(a) == sizeof(void *), "a pointer and its count")
+#define PLACE(member)      offsetof(cbx__declared_entry, member)
+#define COUNT_BEHIND(a, n) _Static_assert(PLACE(run.n) - PLACE(run.a) == sizeof(void *), "a pointer and its count")
 COUNT_BEHIND(environment, nenvironment);
 COUNT_BEHIND(tags, ntags);
 COUNT_BEHIND(defs, ndefs);
 COUNT_BEHIND(targets, ntargets);
 
-static const cbx__member members[] = {
-    { "name", cbx__read_text, PLACE(name), true },
-    { "domain", read_domain, PLACE(domain), false },
-    { "command", read_argv, PLACE(argv), true },
-    { "setup", read_argv, PLACE(setup), false },
-    { "teardown", read_argv, PLACE(teardown), false },
-    { "folder", read_folder, PLACE(folder), false },
-    { "environment", read_pairs, PLACE(environment), false },
-    { "metrics", read_metrics, PLACE(metrics), false },
-    { "warmup", read_count, PLACE(warmup), false },
-    { "tags", read_pairs, PLACE(tags), false },
-    { "metric_defs", read_defs, PLACE(defs), false },
-    { "targets", read_targets, PLACE(targets), false },
+const cbx__member cbx__command_members[] = {
+    { "name", cbx__read_name, PLACE(name), true },
+    { "summary", cbx__read_text, PLACE(summary), false },
+    { "slow", cbx__read_text, PLACE(slow), false },
+    { "command", read_argv, PLACE(run.argv), true },
+    { "prepare", read_argv, PLACE(run.setup), false },
+    { "conclude", read_argv, PLACE(run.teardown), false },
+    { "environment", read_environment, PLACE(run.environment), false },
+    { "scenario", cbx__read_text, PLACE(run.domain), false },
+    { "metrics", read_metrics, PLACE(run.metrics), false },
+    { "warmup", read_count, PLACE(run.warmup), false },
+    { "tags", read_pairs, PLACE(run.tags), false },
+    { "metric_defs", read_defs, PLACE(run.defs), false },
+    { "targets", read_targets, PLACE(run.targets), false },
 };
+const size_t cbx__command_nmembers = CBX_LEN(cbx__command_members);
 
-cbx_status cbx_benchmark_commands_parse(cbx_ctx *ctx, const char *text, size_t len, const char *what,
-                                        const char *folder, cbx_arena *arena, const cbx_benchmark_command **out,
-                                        size_t *count, cbx_err *err)
+/* --- texts at a point --- */
+
+static const char *value_of(const cbx_declared *d, const cbx_params *point, const char *name, size_t len, char buf[32])
 {
-    cbx__reader r = { .ctx = ctx, .arena = arena, .what = what, .err = err };
-    cbx_benchmark_command *commands = NULL;
-    cbx_json *file = NULL;
-    const char *schema;
-    size_t n = 0;
+    const cbx_param_def *def;
 
-    r.folder = kept(&r, folder);
-    if (!r.st) r.st = cbx_json_parse(text, len, what, &file, err);
-    if (r.st) return r.st;
-    schema = cbx_json_get_string(file, "schema", "");
-    if (strcmp(schema, "nperf-case") == 0)
-        r.st = cbx_fail(err, CBX_EFORMAT, "'%s' is a case file: measure it with 'nperf --define'", what);
-    else if (strcmp(schema, CBX_COMMANDS_SCHEMA) != 0)
-        r.st = cbx_fail(err, CBX_EFORMAT, "'%s' is not a file of benchmarks: its schema must be '%s'", what,
-                        CBX_COMMANDS_SCHEMA);
-    else if (cbx_json_get_int(file, "version", 0) != CBX_COMMANDS_SCHEMA_VERSION)
-        r.st = cbx_fail(err, CBX_EVERSION, "'%s' is not of version %d of '%s'", what, CBX_COMMANDS_SCHEMA_VERSION,
-                        CBX_COMMANDS_SCHEMA);
-    const cbx_json *all = cbx__read_list(&r, file, "benchmarks", 1, SIZE_MAX, &n);
-    if (!r.st) commands = cbx__read_made(&r, cbx_arena_calloc(arena, n, sizeof *commands));
-    for (size_t i = 0; i < n && !r.st; i++) {
-        cbx__read_at(&r, "benchmarks", i);
-        cbx__read_members(&r, cbx_json_at(all, i), members, CBX_LEN(members), &commands[i]);
-        if (!commands[i].folder && r.folder[0]) commands[i].folder = r.folder;
+    if (len == 4 && !strncmp(name, "case", 4)) return d->folder;
+    def = cbx__declared_param(d, name, len);
+    if (!def) return NULL;
+    if (def->kind == CBX_PARAM_WORD) return cbx_params_word(point, def->name);
+    snprintf(buf, 32, "%lld", (long long)cbx_params_int(point, def->name));
+    return buf;
+}
+
+void cbx__put_quoted(cbx_text *t, const char *word)
+{
+    cbx_text_putc(t, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            cbx_text_puts(t, "'\\''");
+        else
+            cbx_text_putc(t, *word);
     }
-    cbx_json_unref(file);
-    if (r.st) return r.st;
-    *out = commands;
-    *count = n;
+    cbx_text_putc(t, '\'');
+}
+
+const char *cbx__declared_text(const cbx_declared *d, const cbx_params *point, const char *text, cbx_arena *arena)
+{
+    const char *out = NULL;
+    cbx_text t;
+
+    cbx_text_init(&t, &arena->al);
+    while (*text) {
+        const char *end = *text == '{' ? strchr(text, '}') : NULL;
+        char buf[32];
+        const char *value = end ? value_of(d, point, text + 1, (size_t)(end - text) - 1, buf) : NULL;
+        if (value)
+            cbx_text_puts(&t, value);
+        else
+            cbx_text_putc(&t, *text);
+        text = value ? end + 1 : text + 1;
+    }
+    if (!t.status) out = cbx_arena_strdup(arena, cbx_text_str(&t));
+    cbx_text_clear(&t);
+    return out;
+}
+
+/* Of a line for the shell, the line; of words, the words in quotes. */
+const char *cbx__declared_line(const cbx_declared *d, const cbx_params *point, const char *const *argv,
+                               cbx_arena *arena)
+{
+    const char *out = NULL;
+    bool made = true;
+    cbx_text t;
+
+    if (!strcmp(argv[0], "sh") && argv[1] && !strcmp(argv[1], "-c") && argv[2] && !argv[3])
+        return cbx__declared_text(d, point, argv[2], arena);
+    cbx_text_init(&t, &arena->al);
+    for (size_t i = 0; argv[i] && made; i++) {
+        const char *word = cbx__declared_text(d, point, argv[i], arena);
+        made = word != NULL;
+        if (i) cbx_text_putc(&t, ' ');
+        if (made) cbx__put_quoted(&t, word);
+    }
+    if (made && !t.status) out = cbx_arena_strdup(arena, cbx_text_str(&t));
+    cbx_text_clear(&t);
+    return out;
+}
+
+const cbx_command_check *cbx__declared_checks(const cbx_declared *d, const cbx_params *point, cbx_arena *arena)
+{
+    cbx_command_check *out = cbx_arena_calloc(arena, d->nchecks + 1, sizeof *out);
+
+    for (size_t i = 0; out && i < d->nchecks; i++) {
+        const char **texts[] = { &out[i].command, &out[i].file, &out[i].same_as, &out[i].numbers };
+        out[i] = d->checks[i];
+        for (size_t k = 0; k < CBX_LEN(texts); k++)
+            if (*texts[k] && !(*texts[k] = cbx__declared_text(d, point, *texts[k], arena))) return NULL;
+    }
+    return out;
+}
+
+/* --- benchmarks --- */
+
+static const char *const *words_of(const cbx_declared *d, const cbx_params *point, const char *const *argv,
+                                   cbx_arena *arena)
+{
+    size_t n = 0;
+    const char **out;
+
+    while (argv[n]) n++;
+    out = cbx_arena_calloc(arena, n + 1, sizeof *out);
+    for (size_t i = 0; i < n && out; i++)
+        if (!(out[i] = cbx__declared_text(d, point, argv[i], arena))) out = NULL;
+    return out;
+}
+
+bool cbx__declared_before(const cbx_declared *d, const cbx_params *point, bool setup, const char *const *own,
+                          cbx_arena *arena, const char **out)
+{
+    const char *const lines[] = { setup ? d->setup : NULL, d->prepare }, *all = NULL, *line;
+
+    for (size_t i = 0; i <= CBX_LEN(lines); i++) {
+        if (i < CBX_LEN(lines) ? !lines[i] : !own) continue;
+        line = i < CBX_LEN(lines) ? cbx__declared_text(d, point, lines[i], arena)
+                                  : cbx__declared_line(d, point, own, arena);
+        if (!line) return false;
+        all = all ? cbx_arena_printf(arena, "%s && (%s\n)", all, line) : cbx_arena_printf(arena, "(%s\n)", line);
+        if (!all) return false;
+    }
+    *out = all;
+    return true;
+}
+
+/* Words to run before each launch; *out stays NULL where there are none.  @return false: out of memory */
+static bool before(const cbx_declared *d, const cbx_params *point, const char *const *own, cbx_arena *arena,
+                   const char *const **out)
+{
+    const char **shell, *line = NULL;
+
+    if (own && !d->setup && !d->prepare) return (*out = words_of(d, point, own, arena)) != NULL;
+    if (!cbx__declared_before(d, point, true, own, arena, &line)) return false;
+    if (!line) return true;
+    shell = cbx_arena_calloc(arena, 4, sizeof *shell);
+    if (!shell) return false;
+    shell[0] = "sh", shell[1] = "-c", shell[2] = line;
+    *out = shell;
+    return true;
+}
+
+/* The parameters of the point, then the baseline's own tags.  @return false: out of memory */
+static bool tags_of(const cbx_declared *d, const cbx_params *point, cbx_arena *arena, cbx_benchmark_command *c)
+{
+    const size_t n = d->ops.nparams;
+    cbx_tag *tags = cbx_arena_calloc(arena, n + c->ntags, sizeof *tags);
+
+    if (!tags) return false;
+    for (size_t i = 0; i < n; i++) {
+        char buf[32];
+        const char *name = d->params[i].name, *value = value_of(d, point, name, strlen(name), buf);
+        tags[i] = (cbx_tag){ cbx_arena_strdup(arena, name), value ? cbx_arena_strdup(arena, value) : NULL };
+        if (!tags[i].key || !tags[i].value) return false;
+    }
+    if (c->ntags) memcpy(tags + n, c->tags, c->ntags * sizeof *tags);
+    c->tags = tags;
+    c->ntags += n;
+    return true;
+}
+
+static bool benchmark_of(const cbx_declared *d, const cbx_params *point, size_t i, cbx_arena *arena,
+                         cbx_benchmark_command *c)
+{
+    const char *const *own = d->commands[i].setup, *const *after = d->commands[i].teardown;
+    char label[128];
+
+    *c = d->commands[i];
+    c->setup = NULL;
+    d->ops.label(point, label, sizeof label);
+    c->name = d->ops.nparams ? cbx_arena_printf(arena, "%s[%s]", d->baselines[i].name, label) : d->baselines[i].name;
+    if (!c->domain) c->domain = d->ops.name;
+    c->argv = words_of(d, point, c->argv, arena);
+    if (after) c->teardown = words_of(d, point, after, arena);
+    c->folder = d->where;
+    c->new_folder = !d->where;
+    c->checks = cbx__declared_checks(d, point, arena);
+    c->nchecks = d->nchecks;
+    return c->name && c->argv && (c->teardown || !after) && c->checks && before(d, point, own, arena, &c->setup) &&
+           tags_of(d, point, arena, c);
+}
+
+cbx_status cbx__declared_benchmarks(cbx_ctx *ctx, const cbx_declared *d, cbx_arena *arena,
+                                    const cbx_benchmark_command **out, size_t *count, cbx_err *err)
+{
+    const size_t n = d->ops.nbaselines;
+    cbx_benchmark_command *all = cbx_arena_calloc(arena, d->ops.npoints * n, sizeof *all);
+    cbx_status st = all ? CBX_OK : cbx_fail_nomem(err, "benchmarks");
+
+    for (size_t k = 0; k < d->ops.npoints && !st; k++) {
+        cbx_params *point = NULL;
+        st = cbx_case_point(ctx, &d->ops, d->ops.points[k], "points", &point, err);
+        for (size_t i = 0; i < n && !st; i++)
+            if (!benchmark_of(d, point, i, arena, &all[k * n + i])) st = cbx_fail_nomem(err, "benchmarks");
+        cbx_params_free(point);
+    }
+    if (st) return st;
+    *out = all;
+    *count = d->ops.npoints * n;
     return CBX_OK;
 }
 
 cbx_status cbx_benchmark_commands_read(cbx_ctx *ctx, const char *path, cbx_arena *arena,
                                        const cbx_benchmark_command **out, size_t *count, cbx_err *err)
 {
-    const char *slash = strrchr(path, '/'),
-               *folder = slash ? cbx_arena_strndup(arena, path, (size_t)(slash - path) + 1) : "";
-    size_t len;
-    char *text;
-    cbx_status st;
+    const cbx_allocator al = cbx_arena_allocator(arena); /* the case stays in the arena: the benchmarks refer to it */
+    cbx_declared *d = NULL;
+    cbx_status st = cbx__declared_read(ctx, path, &al, &d, err);
 
-    if (!folder) return cbx_fail(err, CBX_ENOMEM, "out of memory to read '%s'", path);
-    st = cbx_file_read(ctx, path, 0, &text, &len, err);
     if (st) return st;
-    st = cbx_benchmark_commands_parse(ctx, text, len, path, folder, arena, out, count, err);
-    cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
-    return st;
+    if (d->kind != CBX_DECLARED_COMMANDS)
+        return cbx_fail(err, CBX_EINVAL, "'%s' is a case of Python functions: measure it with 'nperf --define %s'",
+                        path, path);
+    return cbx__declared_benchmarks(ctx, d, arena, out, count, err);
 }

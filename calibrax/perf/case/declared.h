@@ -5,7 +5,8 @@
  * A file is JSON, `"schema": "nperf-case", "version": 1`.  Of kind "python" it becomes a
  * cbx_case_ops like any other: inputs are made by the parent, the reference runs in a process of
  * its own, baselines in workers/python.  Of kind "commands" it runs by the rounds of
- * sweep/declared_run.h, a point at a time, each in a folder of its own.
+ * sweep/declared_run.h, a point at a time, each in a folder of its own; `calibrax run` makes
+ * benchmarks of it (source.h).
  */
 #ifndef CALIBRAX_PERF_CASE_DECLARED_H
 #define CALIBRAX_PERF_CASE_DECLARED_H

@@ -8,6 +8,8 @@
 #include "calibrax/base/list.h"
 #include "calibrax/perf/case/declared.h"
 #include "calibrax/perf/case/expression.h"
+#include "calibrax/perf/case/members.h"
+#include "calibrax/perf/case/source.h"
 
 #define CBX__DECLARED_MAX_GROUPS 8
 #define CBX__DECLARED_MAX_CHECKS 16
@@ -35,11 +37,13 @@ typedef struct cbx__declared_group {
     int input_axis[CBX_CASE_MAX_ARRAYS], output_axis[CBX_CASE_MAX_ARRAYS];
 } cbx__declared_group;
 
-/* One check of a command's outputs: a command, or a file against another. */
-typedef struct cbx__declared_check {
-    const char *command, *file, *same_as, *numbers;
+/* The members of a baseline, or of the reference. */
+typedef struct cbx__declared_entry {
+    const char *name, *summary, *slow, *mutant, *must_fail, *provider, *python, *setup;
     double rtol, atol;
-} cbx__declared_check;
+    cbx_benchmark_command
+        run; /* of kind "commands": argv, setup ("prepare") and teardown ("conclude") before values are put in */
+} cbx__declared_entry;
 
 struct cbx_declared {
     cbx_allocator al;
@@ -49,14 +53,15 @@ struct cbx_declared {
     const char *what, *folder;
     cbx_param_def *params;
     cbx_baseline_ops *baselines;
-    const char **commands; /* of each baseline */
+    cbx_benchmark_command *commands; /* of each baseline, of kind "commands" */
     cbx__declared_array inputs[CBX_CASE_MAX_ARRAYS], outputs[CBX_CASE_MAX_ARRAYS];
     cbx__declared_group groups[CBX__DECLARED_MAX_GROUPS];
     size_t ngroups;
     const char *macs, *flop, *bytes; /* formulas */
     const char *setup, *prepare;
+    const char *where; /* the folder that commands run in; NULL: a new one */
     double representative;
-    cbx__declared_check checks[CBX__DECLARED_MAX_CHECKS];
+    cbx_command_check checks[CBX__DECLARED_MAX_CHECKS];
     size_t nchecks;
     CBX_LIST(const char *) files; /* that must exist */
 };
@@ -65,5 +70,28 @@ struct cbx_declared {
 const cbx_param_def *cbx__declared_param(const cbx_declared *d, const char *name, size_t len);
 /* The functions of the case (declared_case.c). */
 void cbx__declared_fill_ops(cbx_declared *d);
+/* The members of a baseline of kind "commands", in a cbx__declared_entry (commands.c). */
+extern const cbx__member cbx__command_members[];
+extern const size_t cbx__command_nmembers;
+
+/* Texts of a case of commands with the values of a point in place of {NAME}; NULL: out of memory.
+ * `line` is a command as the shell takes it. */
+const char *cbx__declared_text(const cbx_declared *d, const cbx_params *point, const char *text, cbx_arena *arena);
+const char *cbx__declared_line(const cbx_declared *d, const cbx_params *point, const char *const *argv,
+                               cbx_arena *arena);
+/* The lines before a run, each of which must succeed: the case's set-up if wanted, its preparation,
+ * the baseline's own (NULL: it has none).  *out NULL: none.  @return false: out of memory */
+bool cbx__declared_before(const cbx_declared *d, const cbx_params *point, bool setup, const char *const *own,
+                          cbx_arena *arena, const char **out);
+/* The checks at a point.  NULL: out of memory. */
+const cbx_command_check *cbx__declared_checks(const cbx_declared *d, const cbx_params *point, cbx_arena *arena);
+/* cbx_declared_read with memory from `al`. */
+cbx_status cbx__declared_read(cbx_ctx *ctx, const char *path, const cbx_allocator *al, cbx_declared **out,
+                              cbx_err *err);
+/* The benchmarks of a case of commands, for as long as d and the arena live. */
+cbx_status cbx__declared_benchmarks(cbx_ctx *ctx, const cbx_declared *d, cbx_arena *arena,
+                                    const cbx_benchmark_command **out, size_t *count, cbx_err *err);
+/* A word in quotes of the shell. */
+void cbx__put_quoted(cbx_text *t, const char *word);
 
 #endif

@@ -106,8 +106,12 @@ static void read_points(case_reader *c, const cbx_json *root)
     cbx_declared *d = c->d;
     cbx__reader *r = &c->r;
     size_t n;
-    const cbx_json *list = cbx__read_list(r, root, "points", 1, MAX_ENTRIES, &n);
-    const char **texts = make(c, n, sizeof *texts);
+    cbx_json *defaults = cbx_json_new_object(); /* of a file without points */
+    const cbx_json *list = cbx__read_list(r, root, "points", cbx_json_has(root, "points"), MAX_ENTRIES, &n);
+    const char **texts;
+
+    if (!list && !r->st) n = 1;
+    texts = make(c, n, sizeof *texts);
 
     for (size_t i = 0; i < n && !r->st; i++) {
         cbx_err why = CBX_ERR_INIT;
@@ -116,7 +120,7 @@ static void read_points(case_reader *c, const cbx_json *root)
         cbx_status st;
         cbx__read_at(r, "points", i);
         cbx_text_init(&t, cbx_ctx_allocator(r->ctx));
-        cbx_json_write(cbx_json_at(list, i), CBX_JSON_COMPACT, &t);
+        cbx_json_write(list ? cbx_json_at(list, i) : defaults, CBX_JSON_COMPACT, &t);
         st = cbx_text_check(&t, &why);
         if (!st) st = cbx_case_point(r->ctx, &d->ops, cbx_text_str(&t), "it", &p, &why);
         if (st == CBX_ENOMEM) cbx__read_made(r, NULL);
@@ -125,6 +129,7 @@ static void read_points(case_reader *c, const cbx_json *root)
         cbx_params_free(p);
         cbx_text_clear(&t);
     }
+    cbx_json_unref(defaults);
     cbx__read_at(r, NULL, 0);
     if (!(d->representative >= 0 && d->representative < (double)n) || d->representative != floor(d->representative))
         cbx__read_fault(r, "'representative' must be the number of a point, 0 to %zu", n ? n - 1 : 0);
@@ -271,14 +276,8 @@ static void read_groups(case_reader *c, const cbx_json *root)
 
 /* --- functions and commands --- */
 
-/* The members of a baseline, or of the reference. */
-typedef struct entry {
-    const char *name, *summary, *slow, *mutant, *must_fail, *command, *provider, *python, *setup;
-    double rtol, atol;
-} entry;
-
 /* The tolerances of each output, and the dtype of those whose answers are compared as integers. */
-static void put_tolerances(const cbx_declared *d, const entry *f, cbx_json *o)
+static void put_tolerances(const cbx_declared *d, const cbx__declared_entry *f, cbx_json *o)
 {
     cbx_json *list = NULL;
     for (size_t i = 0; i < d->ops.noutputs; i++) {
@@ -298,7 +297,7 @@ static void put_tolerances(const cbx_declared *d, const entry *f, cbx_json *o)
 
 /* The definition of a function that a worker receives: workers/python/cases/declared.py reads
  * it. */
-static const char *define(case_reader *c, const entry *f, bool reference)
+static const char *define(case_reader *c, const cbx__declared_entry *f, bool reference)
 {
     const cbx_case_ops *ops = &c->d->ops;
     cbx_arena *arena = &c->d->arena;
@@ -344,24 +343,18 @@ static void read_provider(cbx__reader *r, const char *name, const cbx_json *v, v
         cbx__read_fault(r, "'%.40s' is not a provider of Python functions: 'nperf doctor' lists them", s);
 }
 
-#define PLACE(m) offsetof(entry, m)
+#define PLACE(m) offsetof(cbx__declared_entry, m)
 static const cbx__member reference_members[] = { { "provider", read_provider, PLACE(provider), true },
                                                  { "python", cbx__read_text, PLACE(python), true },
                                                  { "setup", cbx__read_text, PLACE(setup), false },
                                                  { "rtol", cbx__read_tolerance, PLACE(rtol), false },
                                                  { "atol", cbx__read_tolerance, PLACE(atol), false } };
-#define ANY_BASELINE                                                                                                   \
-    { "name", cbx__read_name, PLACE(name), true }, { "summary", cbx__read_text, PLACE(summary), false },               \
-    {                                                                                                                  \
-        "slow", cbx__read_text, PLACE(slow), false                                                                     \
-    }
-static const cbx__member python_baseline[] = { ANY_BASELINE,
-                                               { "provider", read_provider, PLACE(provider), true },
-                                               { "python", cbx__read_text, PLACE(python), true },
-                                               { "setup", cbx__read_text, PLACE(setup), false },
-                                               { "mutant", cbx__read_text, PLACE(mutant), false },
-                                               { "must_fail", cbx__read_text, PLACE(must_fail), false } };
-static const cbx__member command_baseline[] = { ANY_BASELINE, { "command", cbx__read_text, PLACE(command), true } };
+static const cbx__member python_baseline[] = {
+    { "name", cbx__read_name, PLACE(name), true },      { "summary", cbx__read_text, PLACE(summary), false },
+    { "slow", cbx__read_text, PLACE(slow), false },     { "provider", read_provider, PLACE(provider), true },
+    { "python", cbx__read_text, PLACE(python), true },  { "setup", cbx__read_text, PLACE(setup), false },
+    { "mutant", cbx__read_text, PLACE(mutant), false }, { "must_fail", cbx__read_text, PLACE(must_fail), false }
+};
 #undef PLACE
 
 static void read_baselines(case_reader *c, const cbx_json *root)
@@ -375,10 +368,10 @@ static void read_baselines(case_reader *c, const cbx_json *root)
     d->baselines = make(c, n, sizeof *d->baselines);
     d->commands = make(c, n, sizeof *d->commands);
     for (size_t i = 0; i < n && !c->r.st; i++) {
-        entry e = { .summary = "", .provider = "command" };
+        cbx__declared_entry e = { .summary = "", .provider = "command" };
         cbx__read_at(&c->r, "baselines", i);
-        cbx__read_members(&c->r, cbx_json_at(list, i), python ? python_baseline : command_baseline,
-                          python ? CBX_LEN(python_baseline) : CBX_LEN(command_baseline), &e);
+        cbx__read_members(&c->r, cbx_json_at(list, i), python ? python_baseline : cbx__command_members,
+                          python ? CBX_LEN(python_baseline) : cbx__command_nmembers, &e);
         d->baselines[i] = (cbx_baseline_ops){ .struct_size = sizeof *d->baselines,
                                               .abi = CBX_CASE_ABI,
                                               .name = e.name,
@@ -387,7 +380,7 @@ static void read_baselines(case_reader *c, const cbx_json *root)
                                               .slow_reason = e.slow,
                                               .mutant_reason = e.mutant,
                                               .must_fail = e.must_fail };
-        d->commands[i] = e.command;
+        d->commands[i] = e.run;
         refuse_twin(c, "baseline", &d->baselines->name, sizeof *d->baselines, i);
         if (i && d->baselines[i - 1].mutant_reason && !e.mutant) cbx__read_fault(&c->r, "mutants come last");
         if (python && !c->r.st) d->baselines[i].definition = define(c, &e, false);
@@ -400,7 +393,7 @@ static void read_baselines(case_reader *c, const cbx_json *root)
 
 static void read_checks(case_reader *c, const cbx_json *root)
 {
-#define PLACE(m) offsetof(cbx__declared_check, m)
+#define PLACE(m) offsetof(cbx_command_check, m)
     static const cbx__member members[] = {
         { "command", cbx__read_text, PLACE(command), false }, { "file", cbx__read_text, PLACE(file), false },
         { "same_as", cbx__read_text, PLACE(same_as), false }, { "numbers", cbx__read_text, PLACE(numbers), false },
@@ -411,7 +404,7 @@ static void read_checks(case_reader *c, const cbx_json *root)
     const cbx_json *list = cbx__read_list(&c->r, root, "check", 0, CBX__DECLARED_MAX_CHECKS, &d->nchecks);
 
     for (size_t i = 0; i < d->nchecks && !c->r.st; i++) {
-        cbx__declared_check *k = &d->checks[i];
+        cbx_command_check *k = &d->checks[i];
         cbx__read_at(&c->r, "check", i);
         cbx__read_members(&c->r, cbx_json_at(list, i), members, CBX_LEN(members), k);
         if (k->command ? k->file || k->same_as || k->numbers : !k->file || !k->same_as == !k->numbers)
@@ -426,7 +419,7 @@ static void read_checks(case_reader *c, const cbx_json *root)
 #define ANY_CASE                                                                                                       \
     { "schema", NULL, 0, true }, { "version", NULL, 0, true }, { "name", cbx__read_name, PLACE(ops.name), true },      \
         { "kind", NULL, 0, true }, { "summary", cbx__read_text, PLACE(ops.summary), false },                           \
-        { "setup", cbx__read_text, PLACE(setup), false }, { "params", NULL, 0, false }, { "points", NULL, 0, true },   \
+        { "setup", cbx__read_text, PLACE(setup), false }, { "params", NULL, 0, false }, { "points", NULL, 0, false },  \
         { "representative", cbx__read_number, PLACE(representative), false },                                          \
     {                                                                                                                  \
         "baselines", NULL, 0, true                                                                                     \
@@ -439,6 +432,7 @@ static const cbx__member python_case[] = { ANY_CASE,
                                            { "reference", NULL, 0, true } };
 static const cbx__member command_case[] = { ANY_CASE,
                                             { "prepare", cbx__read_text, PLACE(prepare), false },
+                                            { "folder", cbx__read_text, PLACE(where), false },
                                             { "check", NULL, 0, false } };
 static const cbx__member work_members[] = { { "macs", read_formula, PLACE(macs), false },
                                             { "flop", read_formula, PLACE(flop), false },
@@ -455,8 +449,9 @@ static void read_case(case_reader *c, const cbx_json *root)
 
     if (!strcmp(schema, "calibrax-benchmarks"))
         r->st = cbx_fail(r->err, CBX_EFORMAT,
-                         "'%s' is a file of benchmarks: measure it with 'calibrax run --file', or write it as a case "
-                         "of \"kind\": \"commands\"",
+                         "'%s' is of the former schema 'calibrax-benchmarks': write \"schema\": \"nperf-case\", "
+                         "\"version\": 1, \"name\": \"NAME\", \"kind\": \"commands\", and \"baselines\", \"prepare\" "
+                         "and \"conclude\" for benchmarks, setup and teardown",
                          d->what);
     else if (strcmp(schema, "nperf-case"))
         r->st = cbx_fail(r->err, CBX_EFORMAT, "'%s' is not a case file: expected \"schema\": \"nperf-case\"", d->what);
@@ -481,7 +476,7 @@ static void read_case(case_reader *c, const cbx_json *root)
         snprintf(r->where, sizeof r->where, "work");
         if (cbx_json_has(root, "work"))
             cbx__read_members(r, cbx_json_get(root, "work"), work_members, CBX_LEN(work_members), d);
-        entry reference = { 0 };
+        cbx__declared_entry reference = { 0 };
         snprintf(r->where, sizeof r->where, "reference");
         cbx__read_members(r, cbx_json_get(root, "reference"), reference_members, CBX_LEN(reference_members),
                           &reference);
@@ -490,6 +485,7 @@ static void read_case(case_reader *c, const cbx_json *root)
         cbx__read_at(r, NULL, 0);
     } else {
         read_checks(c, root);
+        if (d->where && *d->where != '/') d->where = cbx__read_made(r, cbx_path_join(&d->arena, d->folder, d->where));
     }
     read_baselines(c, root);
     if (r->st) return;
@@ -497,10 +493,9 @@ static void read_case(case_reader *c, const cbx_json *root)
     read_points(c, root);
 }
 
-cbx_status cbx_declared_parse(cbx_ctx *ctx, const char *text, size_t len, const char *what, const char *folder,
-                              cbx_declared **out, cbx_err *err)
+static cbx_status parse(cbx_ctx *ctx, const char *text, size_t len, const char *what, const char *folder,
+                        const cbx_allocator *al, cbx_declared **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_declared *d = cbx_mem_zalloc(al, sizeof *d);
     case_reader c = { .r = { .ctx = ctx, .what = what, .folder = folder, .err = err }, .d = d };
     cbx_json *root = NULL;
@@ -521,7 +516,18 @@ cbx_status cbx_declared_parse(cbx_ctx *ctx, const char *text, size_t len, const 
     return c.r.st;
 }
 
+cbx_status cbx_declared_parse(cbx_ctx *ctx, const char *text, size_t len, const char *what, const char *folder,
+                              cbx_declared **out, cbx_err *err)
+{
+    return parse(ctx, text, len, what, folder, cbx_ctx_allocator(ctx), out, err);
+}
+
 cbx_status cbx_declared_read(cbx_ctx *ctx, const char *path, cbx_declared **out, cbx_err *err)
+{
+    return cbx__declared_read(ctx, path, cbx_ctx_allocator(ctx), out, err);
+}
+
+cbx_status cbx__declared_read(cbx_ctx *ctx, const char *path, const cbx_allocator *al, cbx_declared **out, cbx_err *err)
 {
     char *data = NULL, *folder, hash[CBX_HASH_SIZE];
     const char *key;
@@ -536,7 +542,7 @@ cbx_status cbx_declared_read(cbx_ctx *ctx, const char *path, cbx_declared **out,
         goto done;
     }
     *(strrchr(folder, '/') + (strrchr(folder, '/') == folder)) = 0;
-    st = cbx_declared_parse(ctx, data, len, path, folder, &d, err);
+    st = parse(ctx, data, len, path, folder, al, &d, err);
     if (st) goto done;
     /* The answer depends on this file and on those that it names, which must exist. */
     cbx_hash_bytes(data, len, hash);

@@ -31,6 +31,14 @@ typedef enum cbx_command_metrics {
     CBX_COMMAND_NONE    /* its time and resources are all there is */
 } cbx_command_metrics;
 
+/** A condition on what a run left behind: a command that exits with 0, or a file that equals another
+ * byte by byte, or whose numbers are those of another within atol + rtol times the correct one. */
+typedef struct cbx_command_check {
+    const char *command;                  /* NULL: a file */
+    const char *file, *same_as, *numbers; /* relative to where the command ran; one of the latter two */
+    double rtol, atol;
+} cbx_command_check;
+
 /** A program to measure.  Its metrics: {"name": number, ...}, or {"metrics": {"name": number or
  * {"value": number, ...}}}. */
 typedef struct cbx_benchmark_command {
@@ -49,6 +57,9 @@ typedef struct cbx_benchmark_command {
     size_t ndefs;
     const cbx_named_metric *targets; /* the values to reach */
     size_t ntargets;
+    bool new_folder;                 /* run each launch in a new folder, which is removed after it */
+    const cbx_command_check *checks; /* after each launch, not timed; a wrong output is a failed launch */
+    size_t nchecks;
 } cbx_benchmark_command;
 
 typedef struct cbx_benchmark_source {
@@ -65,27 +76,14 @@ typedef struct cbx_benchmark_source {
 
 #define CBX_BENCHMARK_SOURCE_INIT CBX_OPTS(cbx_benchmark_source, CBX_BENCHMARK_OPS, 0, 0, 0, 0, 0, 0)
 
-#define CBX_COMMANDS_SCHEMA         "calibrax-benchmarks"
-#define CBX_COMMANDS_SCHEMA_VERSION 1
-
 /**
- * Reads a file of commands, {"schema":"calibrax-benchmarks","version":1,"benchmarks":[{...}]}; a
- * benchmark has
- *     name, command (array of text, or text for `sh -c`)                needed
- *     domain, setup, teardown (as command), folder, environment {name: text}, metrics ("auto", "stdout", "none"), warmup,
- *     tags {key: text}, metric_defs {name: {"unit","direction",...}}, targets {metric: number}
- * Other members are refused: a misspelt one would otherwise be ignored.  A folder is relative to
- * that of the file, and so is where a command without one runs.
+ * Reads a case file of kind "commands" (declared.h): a benchmark for each baseline at each point,
+ * named "BASELINE", or "BASELINE[LABEL]" where the case has parameters, which become tags.
  * @param arena  holds all of it
- * @return CBX_OK; CBX_EFORMAT, CBX_EVERSION; as cbx_json_read
+ * @return CBX_OK; CBX_EINVAL: a case of kind "python"; as cbx_declared_read
  */
 CBX_API cbx_status cbx_benchmark_commands_read(cbx_ctx *ctx, const char *path, cbx_arena *arena,
                                                const cbx_benchmark_command **out, size_t *count, cbx_err *err);
-/** The same from text.  @param what  names it in messages  @param folder  of the file; "": the
- * current one */
-CBX_API cbx_status cbx_benchmark_commands_parse(cbx_ctx *ctx, const char *text, size_t len, const char *what,
-                                                const char *folder, cbx_arena *arena, const cbx_benchmark_command **out,
-                                                size_t *count, cbx_err *err);
 
 CBX_END_DECLS
 #endif

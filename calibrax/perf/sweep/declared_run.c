@@ -8,15 +8,14 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/file.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/perf/case/declared_internal.h"
 #include "calibrax/perf/schedule/claim.h"
+#include "calibrax/perf/sweep/command_checks.h"
 #include "calibrax/perf/sweep/declared_run.h"
 #include "calibrax/perf/sweep/plan.h"
 
-#define MAX_OUTPUT_BYTES (1u << 30)
-#define QUICK_LAUNCHES   6
+#define QUICK_LAUNCHES 6
 
 /* One point being run. */
 typedef struct point_run {
@@ -27,184 +26,89 @@ typedef struct point_run {
     cbx_params *params;
     cbx_claim *claim; /* of the cores, from the set-up to the last check */
     cbx_arena arena;
-    char folder[CBX__TEMPORARY_SIZE];
+    char folder[CBX__TEMPORARY_SIZE]; /* "": none was made */
+    const char *where;                /* that its commands run in */
+    const cbx_command_check *checks;
 } point_run;
 
 /* --- texts with {parameters} --- */
 
-static const char *value_of(const point_run *p, const char *name, size_t len, char buf[32])
-{
-    const cbx_declared *d = p->d;
-
-    if (len == 4 && !strncmp(name, "case", 4)) return d->folder;
-    const cbx_param_def *def = cbx__declared_param(d, name, len);
-    if (!def) return NULL;
-    if (def->kind == CBX_PARAM_WORD) return cbx_params_word(p->params, def->name);
-    snprintf(buf, 32, "%lld", (long long)cbx_params_int(p->params, def->name));
-    return buf;
-}
-
-static void put_quoted(cbx_text *t, const char *word)
-{
-    cbx_text_putc(t, '\'');
-    for (; *word; word++) {
-        if (*word == '\'')
-            cbx_text_puts(t, "'\\''");
-        else
-            cbx_text_putc(t, *word);
-    }
-    cbx_text_putc(t, '\'');
-}
-
-static void put_expanded(const point_run *p, const char *text, cbx_text *t)
-{
-    while (*text) {
-        const char *end = *text == '{' ? strchr(text, '}') : NULL;
-        char buf[32];
-        const char *value = end ? value_of(p, text + 1, (size_t)(end - text) - 1, buf) : NULL;
-        if (value)
-            cbx_text_puts(t, value);
-        else
-            cbx_text_putc(t, *text);
-        text = value ? end + 1 : text + 1;
-    }
-}
-
-/* A command with its values put in, run in the point's folder; NULL: out of memory. */
-static const char *in_folder(point_run *p, const char *command)
+/* A line for the shell, run in the point's folder with the baseline's variables; NULL: out of memory. */
+static const char *in_folder(point_run *p, const char *line, const cbx_benchmark_command *b)
 {
     const char *out = NULL;
     cbx_text t;
 
     cbx_text_init(&t, &p->arena.al);
     cbx_text_puts(&t, "cd ");
-    put_quoted(&t, p->folder);
+    cbx__put_quoted(&t, p->where);
     cbx_text_puts(&t, " || exit 126\n");
-    put_expanded(p, command, &t);
+    for (size_t i = 0; i < b->nenvironment; i++) {
+        cbx_text_printf(&t, "export %s=", b->environment[i].key);
+        cbx__put_quoted(&t, b->environment[i].value);
+        cbx_text_putc(&t, '\n');
+    }
+    cbx_text_puts(&t, line);
     if (!t.status) out = cbx_arena_strdup(&p->arena, cbx_text_str(&t));
     cbx_text_clear(&t);
     return out;
 }
 
-static const char *file_of(point_run *p, const char *name)
+/* How commands of the point are run that are not timed. */
+static cbx_command_opts outside(const point_run *p)
 {
-    const char *path = NULL;
-    cbx_text t;
-
-    cbx_text_init(&t, &p->arena.al);
-    put_expanded(p, name, &t);
-    if (!t.status)
-        path = *cbx_text_str(&t) == '/' ? cbx_arena_strdup(&p->arena, cbx_text_str(&t))
-                                        : cbx_path_join(&p->arena, p->folder, cbx_text_str(&t));
-    cbx_text_clear(&t);
-    return path;
+    return (cbx_command_opts){ .struct_size = sizeof(cbx_command_opts),
+                               .timeout_s = p->opts->worker_timeout_s,
+                               .stop = p->opts->stop,
+                               .claim = p->claim,
+                               .folder = p->where };
 }
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a case of commands"); }
 
 /* --- commands of the file's own --- */
 
-static cbx_status run_plain(cbx_ctx *ctx, const char *what, const char *command, const char *shown, double timeout_s,
-                            const cbx_stop_flag *stop, const cbx_claim *claim, cbx_err *err)
+static cbx_status run_setup(cbx_ctx *ctx, const char *command, const char *shown, const cbx_command_opts *how,
+                            cbx_err *err)
 {
-    cbx_command_opts opts = { .struct_size = sizeof opts, .timeout_s = timeout_s, .stop = stop, .claim = claim };
     cbx_command_record r;
-    cbx_status st = cbx_command_run(ctx, command, &opts, &r, err);
+    cbx_status st = cbx_command_run(ctx, command, how, &r, err);
 
     if (st || !r.failure) return st;
     if (r.failure == CBX_FAILURE_INTERRUPTED) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
-    return cbx_fail(err, CBX_ECHILD, "%s '%.200s': %s", what, shown, r.message);
+    return cbx_fail(err, CBX_ECHILD, "the set-up '%.200s': %s", shown, r.message);
 }
 
 cbx_status cbx_declared_setup(cbx_ctx *ctx, const cbx_declared *d, const cbx_stop_flag *stop, cbx_err *err)
 {
-    cbx_status st;
-    cbx_text t;
+    const cbx_command_opts how = { .struct_size = sizeof how, .stop = stop, .folder = d->folder };
 
-    if (!d->setup || d->kind != CBX_DECLARED_PYTHON) return CBX_OK;
-    cbx_text_init(&t, &d->al);
-    cbx_text_puts(&t, "cd ");
-    put_quoted(&t, d->folder);
-    cbx_text_printf(&t, " || exit 126\n%s", d->setup);
-    st = cbx_text_check(&t, err);
-    if (!st) st = run_plain(ctx, "the set-up", cbx_text_str(&t), d->setup, 0, stop, NULL, err);
-    cbx_text_clear(&t);
-    return st;
-}
-
-/* --- checks --- */
-
-/* A wrong output, told from faults of the machine by its status. */
-#define wrong(err, ...) cbx_fail(err, CBX_EDOM, __VA_ARGS__)
-
-/* The next number of a text, and where it ends; false: no more.  NaN for a word that is not a
- * number. */
-static bool next_number(const char **text, double *out)
-{
-    char *end;
-
-    *text += strspn(*text, " \t\r\n,;");
-    if (!**text) return false;
-    *out = strtod(*text, &end);
-    if (end == *text || !strchr(" \t\r\n,;", *end)) *out = NAN;
-    *text += strcspn(*text, " \t\r\n,;");
-    return true;
-}
-
-static cbx_status compare_numbers(const cbx__declared_check *c, const char *found, const char *right, cbx_err *err)
-{
-    double a = 0, b = 0;
-
-    for (size_t i = 1;; i++) {
-        const bool more = next_number(&found, &a), wanted = next_number(&right, &b);
-        if (more != wanted)
-            return wrong(err, "'%s' has %s numbers than '%s'", c->file, more ? "more" : "fewer", c->numbers);
-        if (!more) return CBX_OK;
-        if (a == b || (fabs(a - b) <= c->atol + c->rtol * fabs(b))) continue;
-        return wrong(err, "number %zu of '%s' is %.17g, and %.17g in '%s'", i, c->file, a, b, c->numbers);
-    }
-}
-
-static cbx_status compare_files(point_run *p, const cbx__declared_check *c, cbx_err *err)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(p->ctx);
-    const char *other = c->same_as ? c->same_as : c->numbers, *path = file_of(p, c->file), *right = file_of(p, other);
-    char *a = NULL, *b = NULL;
-    size_t na = 0, nb = 0, i = 0;
-    cbx_status st;
-
-    if (!path || !right) return no_memory(err);
-    if (!cbx_path_exists(path)) return wrong(err, "the command wrote no '%s'", c->file);
-    st = cbx_file_read(p->ctx, path, MAX_OUTPUT_BYTES, &a, &na, err);
-    if (!st) st = cbx_file_read(p->ctx, right, MAX_OUTPUT_BYTES, &b, &nb, err);
-    if (!st && c->numbers) st = compare_numbers(c, a, b, err);
-    if (!st && c->same_as && (na != nb || memcmp(a, b, na) != 0)) {
-        while (i < na && i < nb && a[i] == b[i]) i++;
-        st = wrong(err, "'%s' differs from '%s' at byte %zu", c->file, c->same_as, i + 1);
-    }
-    if (a) cbx_mem_free(al, a, na + 1);
-    if (b) cbx_mem_free(al, b, nb + 1);
-    return st;
+    return d->setup && d->kind == CBX_DECLARED_PYTHON ? run_setup(ctx, d->setup, d->setup, &how, err) : CBX_OK;
 }
 
 /* After each run, not timed. */
 static cbx_status check_run(void *user, cbx_err *err)
 {
     point_run *p = user;
-    cbx_status st = CBX_OK;
+    const cbx_command_opts how = outside(p);
 
-    for (size_t i = 0; i < p->d->nchecks && !st; i++) {
-        const cbx__declared_check *c = &p->d->checks[i];
-        const char *command = c->command ? in_folder(p, c->command) : NULL;
-        if (c->command && !command) return no_memory(err);
-        st = command ? run_plain(p->ctx, "check", command, c->command, p->opts->worker_timeout_s, p->opts->stop,
-                                 p->claim, err)
-                     : compare_files(p, c, err);
-    }
-    return st;
+    return cbx__command_checks(p->ctx, p->checks, p->d->nchecks, &how, err);
 }
 
 /* --- a point --- */
+
+/* What is run of a baseline, and around it. */
+static bool put_lines(point_run *p, const cbx_benchmark_command *b, cbx_exec_command *out)
+{
+    const char *line = cbx__declared_line(p->d, p->params, b->argv, &p->arena), *before = NULL;
+
+    out->command = line ? in_folder(p, line, b) : NULL;
+    if (!out->command || !cbx__declared_before(p->d, p->params, false, b->setup, &p->arena, &before)) return false;
+    if (before && !(out->hooks[CBX_EXEC_PREPARE] = in_folder(p, before, b))) return false;
+    if (!b->teardown) return true;
+    line = cbx__declared_line(p->d, p->params, b->teardown, &p->arena);
+    return line && (out->hooks[CBX_EXEC_CONCLUDE] = in_folder(p, line, b));
+}
 
 /* Those that are run, in the file's order, then those that are left out. */
 static cbx_status choose(point_run *p, cbx_exec_command *out, size_t *n, cbx_err *err)
@@ -220,8 +124,7 @@ static cbx_status choose(point_run *p, cbx_exec_command *out, size_t *n, cbx_err
             c.left_out = cbx__plan_selection(p->opts, &d->baselines[i], why, &c.remedy);
             if ((c.left_out != CBX_FAILURE_NONE) != left_out) continue;
             c.why = cbx_arena_strdup(&p->arena, why);
-            c.command = in_folder(p, d->commands[i]);
-            if (!c.command || !c.why) return no_memory(err);
+            if (!c.why || !put_lines(p, &d->commands[i], &c)) return no_memory(err);
             out[(*n)++] = c;
             run += !left_out;
         }
@@ -238,7 +141,6 @@ static cbx_status run_rounds(point_run *p, bool representative, cbx_measure_resu
     char label[128];
     cbx_status st = choose(p, commands, &o.ncommands, err);
 
-    if (!st && d->prepare && !(o.hooks[CBX_EXEC_PREPARE] = in_folder(p, d->prepare))) st = no_memory(err);
     if (st) return st;
     d->ops.label(p->params, label, sizeof label);
     o.commands = commands;
@@ -282,18 +184,19 @@ static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_measu
 {
     point_run p = { .ctx = ctx, .d = d, .opts = opts, .budget_s = budget_s };
     const size_t before = result->rows.count;
-    const char *setup;
     bool good = false;
     cbx_status st;
 
     cbx_arena_init(&p.arena, cbx_ctx_allocator(ctx));
     st = cbx_case_point(ctx, &d->ops, json, "--point", &p.params, err);
-    if (!st) st = cbx__temporary_make("point", p.folder, err);
+    if (!st && !d->where) st = cbx__temporary_make("point", p.folder, err);
+    p.where = d->where ? d->where : p.folder;
     if (!st) st = claim_cores(&p, err);
+    if (!st && !(p.checks = cbx__declared_checks(d, p.params, &p.arena))) st = no_memory(err);
     if (!st && d->setup) {
-        setup = in_folder(&p, d->setup);
-        st = setup ? run_plain(ctx, "the set-up", setup, d->setup, opts->worker_timeout_s, opts->stop, p.claim, err)
-                   : no_memory(err);
+        const cbx_command_opts how = outside(&p);
+        const char *setup = cbx__declared_text(d, p.params, d->setup, &p.arena);
+        st = setup ? run_setup(ctx, setup, d->setup, &how, err) : no_memory(err);
     }
     if (st == CBX_EINTERRUPTED) result->interrupted = true;
     if (!st) st = run_rounds(&p, !strcmp(json, d->ops.points[d->ops.representative]), result, err);

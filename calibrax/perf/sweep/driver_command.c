@@ -9,8 +9,10 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/process.h"
+#include "calibrax/base/temporary.h"
 #include "calibrax/perf/launch/launch.h"
 #include "calibrax/perf/sweep/benchmark_session.h"
+#include "calibrax/perf/sweep/command_checks.h"
 
 #define MAX_OUTPUT ((size_t)64 << 20)
 #define NO_LIMIT_S 1e9
@@ -170,6 +172,7 @@ typedef struct commanding {
     const cbx_benchmark_command *c;
     const cbx_env_setting *env;
     size_t nenv;
+    const char *folder;
     cbx__launch *out;
 } commanding;
 
@@ -194,6 +197,20 @@ static void explain(commanding *m, const char *phase, const char *program, const
         cbx__launch_fail(m->s, m->out, phase, CBX_ECHILD, "%s%s%s", r->message, colon, r->last_words);
 }
 
+static cbx_command_opts how_of(const commanding *m, bool stoppable)
+{
+    const cbx_benchmark_opts *b = m->s->o;
+
+    return (cbx_command_opts){ .struct_size = sizeof(cbx_command_opts),
+                               .folder = m->folder,
+                               .env = m->env,
+                               .nenv = m->nenv,
+                               .show_output = b->show_output,
+                               .timeout_s = b->timeout_s > 0 ? b->timeout_s : NO_LIMIT_S,
+                               .grace_s = b->grace_s,
+                               .stop = stoppable ? b->stop : NULL };
+}
+
 /*
  * Runs one program of a command to its end.
  * @param stoppable  false: it runs on when everything else is to stop (a tear-down)
@@ -202,17 +219,12 @@ static void explain(commanding *m, const char *phase, const char *program, const
 static cbx_status run_program(commanding *m, const char *const *argv, const char *phase, bool stoppable, int output,
                               cbx_command_record *r, cbx_err *err)
 {
-    const cbx_benchmark_opts *b = m->s->o;
-    cbx_command_opts o = { .struct_size = sizeof o, .program = argv, .folder = m->c->folder, .env = m->env };
+    cbx_command_opts o = how_of(m, stoppable);
     cbx_err why = CBX_ERR_INIT;
     cbx_status st;
 
-    o.nenv = m->nenv;
+    o.program = argv;
     o.output = output;
-    o.show_output = b->show_output;
-    o.timeout_s = b->timeout_s > 0 ? b->timeout_s : NO_LIMIT_S;
-    o.grace_s = b->grace_s;
-    o.stop = stoppable ? b->stop : NULL;
     st = cbx_command_run(m->s->ctx, argv[0], &o, r, &why);
     if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
     if (st)
@@ -255,24 +267,41 @@ static cbx_status measure(commanding *m, cbx_err *err)
     return st;
 }
 
+/* The conditions on its outputs: one that is not met is a failed launch. */
+static cbx_status check(commanding *m, cbx_err *err)
+{
+    const cbx_command_opts how = how_of(m, true);
+    cbx_err why = CBX_ERR_INIT;
+    const cbx_status st = cbx__command_checks(m->s->ctx, m->c->checks, m->c->nchecks, &how, &why);
+
+    if (st == CBX_ENOMEM || st == CBX_EINTERRUPTED) return cbx_fail(err, st, "%s", why.message);
+    if (st) cbx__launch_fail(m->s, m->out, "check", st, "%s", why.message);
+    return CBX_OK;
+}
+
 static cbx_status launch(cbx__session *s, const char *name, cbx__launch *out, cbx_err *err)
 {
     commanding m = { .s = s, .c = s->source->commands, .out = out };
+    char made[CBX__TEMPORARY_SIZE] = "";
     cbx_command_record r;
     cbx_status st = CBX_OK, torn;
 
     while (strcmp(m.c->name, name) != 0) m.c++;
+    if (m.c->new_folder && (st = cbx__temporary_make("launch", made, err))) return st;
+    m.folder = m.c->new_folder ? made : m.c->folder;
     m.env = environment_of(s, m.c, &m.nenv);
-    if (!m.env) return cbx_fail(err, CBX_ENOMEM, "out of memory for the environment of '%s'", name);
-    if (m.c->setup) st = run_program(&m, m.c->setup, "setup", true, 0, &r, err);
+    if (!m.env) st = cbx_fail(err, CBX_ENOMEM, "out of memory for the environment of '%s'", name);
+    if (!st && m.c->setup) st = run_program(&m, m.c->setup, "setup", true, 0, &r, err);
     for (size_t i = 0; i < m.c->warmup && !st && !out->status; i++)
         st = run_program(&m, m.c->argv, "warmup", true, 0, &r, err);
     if (!st && !out->status) st = measure(&m, err);
-    if (m.c->teardown) {
+    if (!st && !out->status) st = check(&m, err);
+    if (m.c->teardown && m.env) {
         torn = run_program(&m, m.c->teardown, "teardown", false, 0, &r, st ? NULL : err);
         if (!st) st = torn;
     }
     if (out->status) cbx__launch_clear(out);
+    cbx__temporary_remove(made);
     return st;
 }
 
