@@ -1,7 +1,7 @@
 /*
- * States as bytes: "cbxstate", version, name, parameters, whether a function made its features, number of updates, then what is kept.
- * Numbers are little-endian of 64 bits, a text is its length and its bytes, an array the length of an NPY file and the file.  Version 1
- * States as bytes: "cbxstate", version, name, parameters, 1 if a function made its features, number of updates, then what is kept.
+ * States as bytes: "cbxstate", version, name, parameters, 1 if a function made its features (else 0), number of updates, then what is
+ * kept.  Numbers are little-endian of 64 bits, a text is its length and its bytes, an array the length of an NPY file and the file.
+ * Version 1 has no number for the function.
  */
 #include <string.h>
 
