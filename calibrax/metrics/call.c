@@ -253,8 +253,7 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
     return true;
 }
 
-/* Whether 0 means: one more than the largest label. */
-static bool counts_labels(const char *name)
+bool cbx__counts_labels(const char *name)
 {
     static const char *const names[] = { "num_classes", "num_groups", "num_clusters", "catalog_size" };
 
@@ -270,7 +269,7 @@ static bool resolve_classes(cbx_ctx *ctx, cbx__checked *c)
     size_t p = 0;
     double largest = -1;
 
-    while (p < cbx_metric_parameters(m) && !counts_labels(m->parameters[p].name)) p++;
+    while (p < cbx_metric_parameters(m) && !cbx__counts_labels(m->parameters[p].name)) p++;
     if (p == cbx_metric_parameters(m)) return true;
     if (!c->data && c->bound.parameters[p] > 0) return true;
     if (!c->data) {

@@ -81,6 +81,9 @@ cbx_array *cbx__metric_operand(cbx_ctx *ctx, const cbx_metric_function *m, size_
 /** A number that is legal wherever elements of the kind are counted with weight 0; items of k elements each. */
 cbx_scalar cbx__operand_neutral(cbx_operand_kind kind, size_t k);
 
+/** Whether 0 means of the parameter: one more than the largest label. */
+bool cbx__counts_labels(const char *parameter);
+
 /** Records CBX_EDOM and so on with the metric's name in front; returns the failed array. */
 #define cbx__metric_refuse(ctx, call, status, fmt, ...)                                                                \
     cbx__refuse(ctx, status, "%s: " fmt, (call)->metric->name, __VA_ARGS__)

@@ -317,5 +317,19 @@ CBX_API cbx_status cbx_metric_value(cbx_ctx *ctx, const char *name, size_t nin, 
 CBX_API cbx_status cbx_metric_fn(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin,
                                  const cbx_metric_options *options, cbx_fn **out, cbx_err *err);
 
+/**
+ * Tries on random operands what a row declares: that results lie in its range, its axioms, its
+ * invariances, and whether it is proper, of forecasts that are probabilities of classes.  Operands
+ * are drawn by their kinds (12 items), optional ones are left out.
+ * @param options  parameters and function of all calls; NULL: the defaults
+ * @param draws    of operands for each property: 20 find most faults
+ * @param seed     the same one draws the same operands
+ * @return CBX_OK: nothing speaks against the row; CBX_EDOM: a property does not hold, with the
+ *   numbers that show it; as cbx_metric_row_check, cbx_metric_apply
+ */
+CBX_API cbx_status cbx_metric_check_properties(cbx_ctx *ctx, const cbx_metric_function *m,
+                                               const cbx_metric_options *options, size_t draws, uint64_t seed,
+                                               cbx_err *err);
+
 CBX_END_DECLS
 #endif
