@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core, array  # type: ignore[attr-defined]
 from ._onnx import OnnxModel
 from ._video import vmaf_score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _TYPES = {"float": float, "int": int, "bool": bool, "choice": str}
 _OPTIONS = {"mask": None, "weights": None, "reduction": "mean", "axis": None, "keepdims": False}
@@ -46,9 +46,22 @@ def _number(name: str, row: tuple[Any, ...], value: Any) -> float | None:
     return float(value)
 
 
+def _numbers(row: dict[str, Any], given: dict[str, Any]) -> list[float | None]:
+    """Values of all parameters, of those that are given by name."""
+    known = {p[0]: p for p in row["parameters"]}
+    if unknown := sorted(given.keys() - known.keys()):
+        raise TypeError(f"{row['name']}: there is no parameter '{unknown[0]}'")
+    return [_number(row["name"], p, given.get(n)) for n, p in known.items()]
+
+
+def _value(row: tuple[Any, ...], number: float) -> Any:
+    """The value of a parameter from its number."""
+    _, _, kind, *_, words = row
+    return words.split("|")[int(number)] if kind == "choice" else _TYPES[kind](number)
+
+
 def _default(row: tuple[Any, ...]) -> Any:
-    _, _, kind, value, _, _, words = row
-    return words.split("|")[int(value)] if kind == "choice" else _TYPES[kind](value)
+    return _value(row, row[3])
 
 
 def _signature(row: dict[str, Any]) -> inspect.Signature:
@@ -226,11 +239,7 @@ class State:
 
     def __init__(self, metric: str, *, function: Callable[..., Any] | None = None, **parameters: Any) -> None:
         row = _row(metric)
-        known = {p[0]: p for p in row["parameters"]}
-        if unknown := sorted(parameters.keys() - known.keys()):
-            raise TypeError(f"{metric}: there is no parameter '{unknown[0]}'")
-        numbers = [_number(metric, p, parameters.get(n)) for n, p in known.items()]
-        self._begin(metric, _core._metrics.State(row.get("code", metric), numbers, _rule(row, function)), function)
+        self._begin(metric, _core._metrics.State(row.get("code", metric), _numbers(row, parameters), _rule(row, function)), function)
 
     def _begin(self, metric: str, state: Any, function: Callable[..., Any] | None = None) -> State:
         row = _row(metric)
@@ -310,6 +319,51 @@ def _row(metric: str) -> dict[str, Any]:
     return _rows[metric]
 
 
+_AXIOMS = ("symmetric", "identity", "positive", "triangle", "proper")
+_INVARIANCES = ("scale", "common-scale", "shift", "rotation", "order", "sample-order", "monotone", "relabel", "congruence", "orthogonal", "lorentz")
+
+
+class Parameter(NamedTuple):
+    """A parameter of a registered metric: a default (bool, int, float, or one of choices), its bounds, and what it is, for documentation."""
+
+    default: Any
+    help: str = ""
+    low: float = float("-inf")
+    high: float = float("inf")
+    choices: tuple[str, ...] = ()
+
+    def row(self, name: str) -> tuple[str, str, int, float, float, float, str | None]:
+        if self.choices:
+            if self.default not in self.choices:
+                raise ValueError(f"register: the default of '{name}' must be one of {', '.join(map(repr, self.choices))}, got {self.default!r}")
+            return name, self.help, 3, float(self.choices.index(self.default)), 0.0, float(len(self.choices) - 1), "|".join(self.choices)
+        if isinstance(self.default, bool):
+            return name, self.help, 2, float(self.default), 0.0, 1.0, None
+        if not isinstance(self.default, (int, float)):
+            raise TypeError(f"register: the default of '{name}' must be a number, or one of choices, got {self.default!r}")
+        return name, self.help, int(isinstance(self.default, int)), float(self.default), float(self.low), float(self.high), None
+
+
+def _bits(what: str, given: Iterable[str], words: tuple[str, ...]) -> int:
+    given = [given] if isinstance(given, str) else list(given)
+    for word in given:
+        if word not in words:
+            raise ValueError(f"register: there is no {what} {word!r}: it must be one of {', '.join(words)}")
+    return sum(1 << words.index(word) for word in set(given))
+
+
+def _takes(function: Callable[..., Any], names: Iterable[str]) -> list[str]:
+    """Which of the names a function takes as keywords."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return list(names)
+    if any(p.kind is p.VAR_KEYWORD for p in found):
+        return list(names)
+    known = {p.name for p in found if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+    return [n for n in names if n in known]
+
+
 def register(
     name: str,
     *,
@@ -319,18 +373,29 @@ def register(
     merge: Callable[..., Any] | None = None,
     finish: Callable[..., Any] | None = None,
     operands: Sequence[tuple[str, str]] = (("predictions", "real"), ("targets", "real")),
+    parameters: Mapping[str, Any] | None = None,
     direction: str = "lower",
     domain: str = "user",
     summary: str = "",
+    formula: str = "",
+    notes: str | None = None,
+    source: str | None = None,
+    example: str | None = None,
     shapes: str = "same",
     low: float = float("-inf"),
     high: float = float("inf"),
+    axioms: Iterable[str] = (),
+    invariances: Iterable[str] = (),
+    tier: str = "pure_function",
+    differentiable: bool = False,
 ) -> Callable[..., Any]:
     """Makes a metric of functions of Arrays, which then has all that a built-in one has: masks and weights, states, derivatives.
 
     items(*operands) gives a number for each item, whose mean is the metric, or finish(mean); parts(*operands) an array that determines the
-    result finish(parts), of batches joined by merge(a, b), or added; whole(*operands) the result.  Returns the function, which is also
-    metrics.<name>.
+    result finish(parts), of batches joined by merge(a, b), or added; whole(*operands) the result.  parameters have names and defaults, or
+    a Parameter each; a function gets those of its keywords.  What is declared (low, high, axioms: symmetric, identity, positive,
+    triangle, proper; invariances: scale, common-scale, shift, rotation, order, sample-order, monotone, relabel, congruence, orthogonal,
+    lorentz) check_axioms(name) tries.  Returns the function, which is also metrics.<name>.
     """
     given = [(form, code) for form, code in (("items", items), ("parts", parts), ("whole", whole)) if code]
     if len(given) != 1:
@@ -339,24 +404,50 @@ def register(
         raise ValueError(f"register: there is a built-in metric {name!r}" if name in _rows else f"register: {name!r} is a name of this module: choose another")
     form, code = given[0]
     operands = [tuple(o) for o in operands]
+    described = [(p if isinstance(p, Parameter) else Parameter(p)).row(n) for n, p in (parameters or {}).items()]
+    rows = [(n, text, [*_TYPES][kind], *rest) for n, text, kind, *rest in described]
+    if unused := [p[0] for p in described if not any(f and _takes(f, [p[0]]) for f in (code, merge, finish))]:
+        raise TypeError(f"register: no function of {name!r} takes the parameter '{unused[0]}'")
 
     def rule(fun: Callable[..., Any] | None, n: int) -> Any:
-        return fun and _core._recording.rule(name, lambda *x: [array.asarray(fun(*x), dtype="float64")], n, 1, 0)
+        if fun is None:
+            return None
+        wanted = _takes(fun, [p[0] for p in described])
 
-    capsule = _core._metrics.define(name, domain, summary or name, operands, form, rule(code, len(operands)), rule(merge, 2), rule(finish, 1), direction, shapes, low, high)
-    _rows[name] = {"name": name, "domain": domain, "summary": summary or name, "formula": "", "notes": None, "source": None, "example": None, "function": None, "direction": direction,
-                   "form": form, "axioms": 0, "invariances": 0, "flags": 0, "shapes": 0, "range": (low, high), "parameters": [], "code": capsule,
-                   "operands": [(n, kind, kind, False) for n, kind in operands]}
-    globals()[name] = function = _make(_rows[name])
+        def body(*x: Any) -> list[Any]:
+            values = {p[0]: _value(p, v) for p, v in zip(rows, x[n].tolist(), strict=True) if p[0] in wanted} if described else {}
+            return [array.asarray(fun(*x[:n], **values), dtype="float64")]
+
+        return _core._recording.rule(name, body, n + bool(described), 1, 0)
+
+    texts = {"name": name, "domain": domain, "summary": summary or name, "formula": formula, "notes": notes, "source": source, "example": example}
+    capsule = _core._metrics.define(
+        texts, operands, described, form, rule(code, len(operands)), rule(merge, 2), rule(finish, 1), direction, shapes, tier, low, high,
+        _bits("axiom", axioms, _AXIOMS), _bits("invariance", invariances, _INVARIANCES), int(differentiable))
+    _rows[name] = row = {**_core._metrics.row(capsule), "code": capsule}
+    globals()[name] = function = _make(row)
     return function
 
 
-def register_loss(name: str, loss: Callable[[Any, Any], Any], *, summary: str = "") -> Callable[..., Any]:
+def register_loss(name: str, loss: Callable[..., Any], **described: Any) -> Callable[..., Any]:
     """Makes a metric of a learning loss, loss(embeddings, labels): a function of Arrays, or an object that is called with them.
 
-    embeddings (n, d) and labels (n) are Arrays, the result is a scalar.  The loss then has all that a built-in one has (register).
+    embeddings (n, d) and labels (n) are Arrays, the result is a scalar.  The loss then has all that a built-in one has; described: what
+    register takes beside the functions and operands (parameters, summary, notes, low, high, invariances ...).
     """
-    return register(name, whole=loss, operands=(("embeddings", "points"), ("labels", "labels")), domain="learning", summary=summary, shapes="length")
+    known = {"domain": "learning", "shapes": "length", "tier": "metric_learning", "differentiable": True}
+    return register(name, whole=loss, operands=(("embeddings", "points"), ("labels", "labels")), **{**known, **described})
+
+
+def check_axioms(metric: str, *, draws: int = 20, seed: int = 0, function: Callable[..., Any] | None = None, **parameters: Any) -> None:
+    """Tries on random operands what a metric declares: its range, its axioms, its invariances; of built-in and of registered ones.
+
+    Operands are drawn by their kinds, draws times for each property.  Raises ValueError, with the numbers, where one does not hold.
+    """
+    row = _row(metric)
+    numbers = _numbers(row, parameters)
+    rule = function and _core._recording.rule(metric, lambda x: [_operand(function(x))], 1, 1, 0)
+    _core._metrics.check(row.get("code", metric), numbers, rule, draws, seed)
 
 
 def register_object(metric: Any, *, name: str | None = None, operands: Sequence[tuple[str, str]] = (("predictions", "real"), ("targets", "real"))) -> Callable[..., Any]:
@@ -394,7 +485,7 @@ def register_object(metric: Any, *, name: str | None = None, operands: Sequence[
     raise TypeError(f"register_object: {metric!r} has neither compute() nor a call")
 
 
-__all__ = ["OnnxModel", "State", "register", "register_loss", "register_object", "vmaf_score", *sorted(_rows)]  # noqa: PLE0604
+__all__ = ["OnnxModel", "Parameter", "State", "check_axioms", "register", "register_loss", "register_object", "vmaf_score", *sorted(_rows)]  # noqa: PLE0604
 for _name in _rows:
     globals()[_name] = _make(_rows[_name])
 

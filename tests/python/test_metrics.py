@@ -246,6 +246,52 @@ class Registered(unittest.TestCase):
         slope = cx.grad(cube)(xp.asarray([1.0, 2.0]), xp.asarray([0.0, 4.0]))
         self.assertEqual(slope.tolist(), [1.5, -6.0])
 
+    def test_everything_that_a_built_in_one_has(self):
+        def items(p, t, *, power, sign, scaled):
+            self.assertEqual((type(power), type(sign), type(scaled)), (float, str, bool))
+            d = abs(p - t) ** power * (2 if scaled else 1)
+            return d if sign == "plus" else -d
+
+        def declare(**more):
+            return metrics.register("power_error", items=items, parameters={"power": metrics.Parameter(2.0, "exponent", low=1), "sign": metrics.Parameter("plus", choices=("plus", "minus")), "scaled": False},
+                                    summary="Power of errors", formula="mean(|p - t|^power)", notes="Of large powers: max_error.", low=0, axioms=["symmetric", "identity"], invariances="shift order".split(), differentiable=True, **more)
+
+        error = declare(tier="learned")
+        self.assertEqual(float(error([1.0, 2.0], [0.0, 4.0])), 2.5)
+        self.assertEqual(float(error([1.0, 2.0], [0.0, 4.0], power=3, scaled=True)), 9.0)
+        self.assertEqual(float(metrics.State("power_error", power=3.0, sign="minus").update([1.0], [0.0]).update([2.0], [4.0]).compute()), -4.5)
+        self.assertEqual(cx.grad(lambda x: error(x, xp.zeros(2), power=3.0))(xp.asarray([1.0, 2.0])).tolist(), [1.5, 6.0])
+        self.assertEqual(cx.jit(cx.vmap(error))(xp.asarray([[1.0], [2.0]]), xp.asarray([[0.0], [0.0]])).tolist(), [1.0, 4.0])
+        with self.assertRaisesRegex(ValueError, "power_error: 'power' must be at least 1, not 0.5"):
+            error([1.0], [2.0], power=0.5)
+        self.assertIn("power: exponent (default 2.0)", error.__doc__)
+        self.assertIn("mean(|p - t|^power)", error.__doc__)
+        row = metrics._rows["power_error"]
+        self.assertEqual(row.keys() - {"code"}, metrics._rows["mse"].keys())
+        self.assertEqual((row["tier"], row["axioms"], row["invariances"], row["range"], row["notes"]), ("learned", 3, 20, (0, math.inf), "Of large powers: max_error."))
+        metrics.check_axioms("power_error", power=1.5)
+        for name in ("mse", "euclidean_distance", "bregman_divergence"):
+            metrics.check_axioms(name, function=(lambda x: xp.sum(x * x)) if name[0] == "b" else None)
+        with self.assertRaisesRegex(ValueError, "power_error is -.*, outside 0 to inf"):
+            metrics.check_axioms("power_error", sign="minus")
+        for wrong, error, words in (({"axioms": ["metric"]}, ValueError, "there is no axiom 'metric'"), ({"parameters": {"q": 1}}, TypeError, "no function of 'wrong' takes the parameter 'q'"),
+                                    ({"parameters": {"p": "a"}}, TypeError, "the default of 'p' must be a number"), ({"tier": "best"}, ValueError, "tier"),
+                                    ({"parameters": {"p": metrics.Parameter(1.0, low=2)}}, ValueError, "default of parameter 1 is outside its bounds")):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                metrics.register("wrong", items=lambda x, t, p=0: x, **wrong)
+
+    def test_one_name_again(self):
+        x = xp.arange(4096, dtype="float64")
+        for k in range(6):  # compiled calls must not be those of a row that was at the same address
+            metrics.register("shifted", items=lambda p, t, k=k: p - t + k)
+            self.assertEqual([float(metrics.shifted(x, x)) for _ in range(3)], [k] * 3)
+
+    def test_losses_with_parameters(self):
+        loss = metrics.register_loss("norm_power", lambda e, labels, *, power: xp.sum(abs(e) ** power), parameters={"power": 2}, notes="Sums.", low=0, invariances=["order"])
+        self.assertEqual(float(loss([[1.0, 2.0]], [0], power=3)), 9.0)
+        self.assertEqual((metrics._rows["norm_power"]["tier"], metrics._rows["norm_power"]["flags"]), ("metric_learning", 1))
+        metrics.check_axioms("norm_power")
+
     def test_of_parts(self):
         spread = metrics.register("spread", parts=lambda x: xp.stack([xp.min(x), xp.max(x)]), merge=lambda a, b: xp.stack([xp.minimum(a[0], b[0]), xp.maximum(a[1], b[1])]),
                                   finish=lambda s: s[1] - s[0], operands=[("x", "real")], direction="info")

@@ -7,7 +7,8 @@
  *     st = cbx_metric_register(ctx, &row, false, err);
  *
  * The row has all that a built-in loss has: it is found by name, called, differentiated, compiled
- * and kept in states (metrics.h).  A loss with parameters or further operands is a row of its own.
+ * and kept in states (metrics.h).  The caller may set notes, range, invariances and the like of the
+ * row before it registers it.  A loss with parameters or further operands is a row of its own.
  * Since 0.1.
  */
 #ifndef CALIBRAX_METRICS_LEARNING_LOSS_H
