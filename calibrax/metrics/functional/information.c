@@ -38,14 +38,22 @@ static cbx_array *conditional_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_maximum_scalar(ctx, cbx_negative(ctx, cbx_sum(ctx, cbx_multiply(ctx, p, logs), NULL)), 0);
 }
 
+/* Whether at most one outcome has a probability; rounding keeps the entropy of such a variable from 0. */
+static cbx_array *is_constant(cbx_ctx *ctx, const cbx_array *p)
+{
+    return cbx_less_equal_scalar(ctx, cbx_count_nonzero(ctx, p, NULL), 1);
+}
+
 static cbx_array *normalized_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *x = entropy_of(ctx, of_rows(ctx, c)), *y = entropy_of(ctx, of_columns(ctx, c));
-    const cbx_array *scale = cbx__root(ctx, cbx_maximum_scalar(ctx, cbx_multiply(ctx, x, y), 0));
+    const cbx_array *rows = of_rows(ctx, c), *columns = of_columns(ctx, c), *one = cbx__number(ctx, 1);
+    const cbx_array *x = is_constant(ctx, rows), *y = is_constant(ctx, columns);
+    const cbx_array *entropies = cbx_multiply(ctx, entropy_of(ctx, rows), entropy_of(ctx, columns));
+    const cbx_array *scale = cbx__root(ctx, cbx_maximum_scalar(ctx, entropies, 0));
     const cbx_array *share = cbx__ratio_or(ctx, mutual_information(ctx, c), scale, 0);
-    const cbx_array *constant = cbx_logical_and(ctx, cbx_equal_scalar(ctx, x, 0), cbx_equal_scalar(ctx, y, 0));
 
-    return cbx_where(ctx, constant, cbx__number(ctx, 1), cbx_minimum_scalar(ctx, share, 1));
+    share = cbx_where(ctx, cbx_logical_or(ctx, x, y), cbx__number(ctx, 0), cbx_minimum_scalar(ctx, share, 1));
+    return cbx_where(ctx, cbx_logical_and(ctx, x, y), one, share);
 }
 
 /* Minus the second derivatives of the log-likelihood. */
