@@ -8,9 +8,18 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
 import sys
 
 LESS = "-less"
+TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "suites", "metrics", "metrics.h")
+
+
+def reasons() -> dict[str, str]:
+    """Why metrics have no rival, by name."""
+    with open(TABLE, encoding="utf-8") as file:
+        return dict(re.findall(r'X\((\w+),\s*(?:\\\s*)?"([^"]+)"\)', file.read()))
 
 
 def median(row: dict) -> float | None:
@@ -32,6 +41,7 @@ def main() -> int:
     for row in map(json.loads, open(sys.argv[1], encoding="utf-8")):
         if row["param_point"].get("metric") and median(row):
             points.setdefault(row["point_label"], {})[row["baseline"]] = row
+    alone = reasons()
     table, behind, over_sklearn, over_fastest, over_any = [], [], [], [], []
     for label, rows in points.items():
         rows = {b: r for b, r in rows.items() if r['status'] == 'ok' or b.endswith(LESS)}
@@ -50,10 +60,10 @@ def main() -> int:
             over_any.append(min(ratios.values()))
         if "scikit-learn" in exact:
             over_sklearn.append(exact["scikit-learn"])
-        cells = [f"{exact[b]:.2f}" if b in exact else f"({ratios[b + LESS]:.2f})" if b + LESS in ratios else "" for b in ("scikit-learn", "scipy", "domain", "torchmetrics", "calibrax-python")]
+        cells = [f"{exact[b]:.2f}" if b in exact else f"({ratios[b + LESS]:.2f})" if b + LESS in ratios else "" for b in ("scikit-learn", "scipy", "domain", "pytorch-metric-learning", "torchmetrics", "calibrax-python")]
         rivals = [(memory(rows[b]), b) for b in exact]
         lowest = min((int(m) for m, _ in rivals if m), default=None)
-        table.append(f"| {label} | {time(mine)} | {memory(ours)} | {'' if lowest is None else lowest} | " + " | ".join(cells) + f" | {f'**{fastest[1]:.2f}** ({fastest[0]})' if fastest else ''} |")
+        table.append(f"| {label} | {time(mine)} | {memory(ours)} | {'' if lowest is None else lowest} | " + " | ".join(cells) + f" | {f'**{fastest[1]:.2f}** ({fastest[0]})' if fastest else alone.get(label.split()[0], '')} |")
 
     def mean(x: list[float]) -> float:
         return math.exp(sum(map(math.log, x)) / len(x)) if x else math.nan
@@ -65,8 +75,8 @@ def main() -> int:
     print(f"- over the fastest of all rivals, less exact ones too, {len(over_any)} metrics: {sum(r >= 1 for r in over_any)} at least as fast")
     for label, rival, ratio in sorted(behind, key=lambda x: x[2]):
         print(f"- below the goal: {label}: {ratio:.2f} of {rival}")
-    print("\n| metric | ours | our memory [MB] | lowest of rivals [MB] | scikit-learn | SciPy | domain's package | torchmetrics | Python package | over the fastest |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    print("\n| metric | ours | our memory [MB] | lowest of rivals [MB] | scikit-learn | SciPy | domain's package | pytorch-metric-learning | torchmetrics | Python package | over the fastest |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     print("\n".join(table) + "\n")
     return 0
 

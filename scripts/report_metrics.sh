@@ -1,5 +1,5 @@
 #!/bin/sh
-# Metric functions beside scikit-learn, SciPy, packages of single domains, torchmetrics and the Python package: reports/metrics.{jsonl,md}.
+# Metric functions beside scikit-learn, SciPy, packages of single domains, pytorch-metric-learning, torchmetrics and the Python package: reports/metrics.{jsonl,md}.
 # usage: scripts/report_metrics.sh NPERF [METRIC...]     (no metric: all)
 #
 # Rivals at their tuned variant, one core; three launches of each baseline (REPORT_LAUNCHES), two hours on a quiet machine, a third of it
@@ -22,7 +22,7 @@ for name, n, d in re.findall(r'^    X\((\w+), "\w+", (\d+), (\d+),', open("suite
         print("--point", f'{{"metric":"{name}","n":{n},"d":{d}}}')
 END
 )
-"$nperf" --case metrics "$@" --baselines calibrax,scikit-learn,scipy,domain,torchmetrics,torchmetrics-less,calibrax-python,calibrax-python-less \
+"$nperf" --case metrics "$@" --baselines calibrax,scikit-learn,scipy,domain,pytorch-metric-learning,torchmetrics,torchmetrics-less,calibrax-python,calibrax-python-less \
     --launches "${REPORT_LAUNCHES:-3}" --warmup 1 --repeats 3 --variants tuned --worker-timeout 120 --resume \
     --out "$rows/metrics.jsonl" --report "$rows/metrics.md" || [ $? -eq 1 ]
 cp "$rows/metrics.jsonl" reports/metrics.jsonl

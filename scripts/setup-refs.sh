@@ -58,7 +58,8 @@ ARRAYAPI_SPEC=${ARRAYAPI_SPEC:-array-api-extra==0.11.5 array-api-compat==1.16.0}
 PYTEST_SPEC=${PYTEST_SPEC:-pytest==9.2.0}
 ADAPTERS_SPEC=${ADAPTERS_SPEC:-flax==0.12.8 scikit-learn==1.9.1}
 METRICS_SPEC=${METRICS_SPEC:-scipy==1.17.1 scikit-learn==1.9.1 scikit-image==0.26.0 networkx==3.6.1 POT==0.9.7.post1 properscoring==0.1 sacrebleu==2.6.0 nltk==3.10.4 rouge_score==0.1.2 fairlearn==0.15.0}
-TORCHMETRICS_SPEC=${TORCHMETRICS_SPEC:-torchmetrics==1.9.0 lightning-utilities==0.15.2 packaging scipy==1.17.1}
+# pytorch-metric-learning and what scikit-learn needs, which it imports
+TORCHMETRICS_SPEC=${TORCHMETRICS_SPEC:-torchmetrics==1.9.0 lightning-utilities==0.15.2 packaging scipy==1.17.1 pytorch-metric-learning==2.9.0 scikit-learn==1.9.1 joblib==1.6.0 threadpoolctl==3.8.0 tqdm==4.70.1 cloudpickle==3.1.3 narwhals==2.29.0}
 CALIBRAX_SPEC=${CALIBRAX_SPEC:-calibrax==0.1.14}
 GRAPHBLAS_SPEC=${GRAPHBLAS_SPEC:-python-graphblas==2025.2.0 suitesparse-graphblas==9.4.5.0}
 DEBIAN_PYTHON=${NPERF_REFS_DEBIAN_PYTHON:-/usr/bin/python3}

@@ -13,16 +13,17 @@
 #define GRADES 5   /* of relevance */
 #define LIKELY 0.7 /* that a label or a word is as in the first operand */
 #define DEGREE 8.0 /* of a vertex */
+#define WORDS  100 /* of a corpus */
 #define SHARED 10  /* one of so many points of a second set is in the first one too */
 
 /* --- shapes --- */
 
-/* letter: axes; n, d, or a number of members */
+/* letter: axes */
 static const struct {
     char letter;
     cbx_dtype dtype;
     int ndim;
-    char shape[4]; /* m: CBX__MS_MEMBERS, t: CBX__MS_TEXTS */
+    char shape[4]; /* n, d, m: CBX__MS_MEMBERS, t: CBX__MS_TEXTS */
 } kinds[] = {
     { 'r', CBX_F64, 1, "n" },   /* numbers */
     { 'x', CBX_F64, 1, "n" },   /* a sample */
@@ -34,6 +35,7 @@ static const struct {
     { 'n', CBX_F64, 1, "n" },   /* logarithms of probabilities */
     { 'g', CBX_F64, 1, "n" },   /* grades of relevance */
     { 'D', CBX_F64, 1, "n" },   /* a distribution */
+    { 'e', CBX_F64, 1, "d" },   /* thresholds */
     { 'b', CBX_I64, 1, "n" },   /* 0 or 1, by the scores or probabilities in front of it */
     { 'l', CBX_I64, 1, "n" },   /* labels below d */
     { 'z', CBX_I64, 1, "n" },   /* labels 0 and 1 */
@@ -49,12 +51,16 @@ static const struct {
     { 'h', CBX_F64, 2, "nd" },  /* points of the unit hyperboloid */
     { 'F', CBX_F64, 2, "nd" },  /* orthonormal columns */
     { 'Q', CBX_F64, 2, "dd" },  /* a positive definite matrix */
+    { 'k', CBX_F64, 2, "dd" },  /* vectors of classes */
+    { 'U', CBX_F64, 2, "nn" },  /* random numbers between 0 and 1 */
     { 'S', CBX_F64, 2, "nn" },  /* a positive definite matrix with ones on its diagonal */
     { 'A', CBX_F64, 2, "nn" },  /* a graph */
     { 'i', CBX_F64, 2, "nn" },  /* an image */
     { 'V', CBX_F64, 3, "nmd" }, /* an ensemble of vectors */
+    { 'Y', CBX_F64, 3, "mnd" }, /* series of n steps */
     { 'K', CBX_F64, 3, "nmd" }, /* an ensemble of class probabilities */
     { 'M', CBX_F64, 3, "ndd" }, /* covariances */
+    { 'X', CBX_I64, 2, "nd" },  /* texts, a row each, of a hundred words */
     { 'T', CBX_I64, 2, "tn" },  /* texts that resemble operand 0 */
 };
 
@@ -166,7 +172,8 @@ static double number(const cbx__ms_point *p, size_t i, size_t k, cbx_array *cons
     const double *other = twin(p, i, in);
 
     switch (kind) {
-    case 'p': return cbx_rng_uniform(rng);
+    case 'p':
+    case 'U': return cbx_rng_uniform(rng);
     case 'm': return 0.5 + cbx_rng_uniform(rng);
     case 'u': return ((const double *)cbx_array_data(in[0]))[k] + fabs(cbx_rng_normal(rng));
     case 'n': return log(1 - cbx_rng_uniform(rng));
@@ -189,6 +196,7 @@ static int64_t whole(const cbx__ms_point *p, size_t i, size_t k, cbx_array *cons
         const double x = ((const double *)cbx_array_data(in[0]))[k];
         return p->row->operands[0] == 'p' ? cbx_rng_uniform(rng) < x : cbx_rng_normal(rng) + x > 0;
     }
+    if (kind == 'X') return (int64_t)cbx_rng_below(rng, WORDS);
     if (other && cbx_rng_uniform(rng) < LIKELY) return other[k % p->n];
     return (int64_t)cbx_rng_below(rng, kind == 'b' || kind == 'z' ? 2 : p->d);
 }

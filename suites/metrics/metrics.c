@@ -5,6 +5,7 @@
  * The operands are what users have: float64 and int64 arrays.  The oracle is workers/python/cases/metrics_oracle.py:
  * formulas in extended precision, or another algorithm.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +57,8 @@ static cbx_status check_point(const cbx_params *given, cbx_err *err)
 {
     const cbx__ms_point p = cbx__ms_read(given);
 
-    if (p.n <= MAX_SQUARE || (!strpbrk(p.row->operands, "ASi") && strcmp(p.row->name, "sinkhorn_divergence")))
+    if (p.n <= MAX_SQUARE || (p.row->result != CBX__MS_SQUARE && !strpbrk(p.row->operands, "ASiU") &&
+                              strcmp(p.row->name, "sinkhorn_divergence")))
         return CBX_OK;
     return cbx_fail(err, CBX_EINVAL, "metric '%s' takes 'n' up to %d", p.row->name, MAX_SQUARE);
 }
@@ -70,15 +72,33 @@ static void label(const cbx_params *given, char *buf, size_t size)
         snprintf(buf, size, "%s of %zu", p.row->name, p.n);
 }
 
+enum { N = -1, D = -2, D_AND_ONE = -3 };
+
+static const struct {
+    int ndim, shape[2];
+} shapes[] = {
+    [CBX__MS_ONE] = { 0, { 0 } },
+    [CBX__MS_FOUR] = { 1, { 4 } },
+    [CBX__MS_FIVE] = { 1, { 5 } },
+    [CBX__MS_TEN] = { 1, { 10 } },
+    [CBX__MS_TEN_BY_THREE] = { 2, { 10, 3 } },
+    [CBX__MS_EACH] = { 1, { N } },
+    [CBX__MS_N_BY_TWO] = { 2, { N, 2 } },
+    [CBX__MS_ROWS] = { 2, { N, D } },
+    [CBX__MS_SQUARE] = { 2, { N, N } },
+    [CBX__MS_D_AND_ONE] = { 1, { D_AND_ONE } },
+    [CBX__MS_D_BY_SIX] = { 2, { D, 6 } },
+    [CBX__MS_TABLE] = { 2, { D, D } },
+};
+
 static void outputs(const cbx_params *given, cbx_array_desc *out)
 {
     const cbx__ms_point p = cbx__ms_read(given);
 
-    switch (p.row->result) {
-    case CBX__MS_ONE: *out = (cbx_array_desc){ CBX_F64, 0, { 0 } }; break;
-    case CBX__MS_EACH: *out = (cbx_array_desc){ CBX_F64, 1, { p.n } }; break;
-    case CBX__MS_TABLE: *out = (cbx_array_desc){ CBX_F64, 2, { p.d, p.d } }; break;
-    case CBX__MS_SQUARE: *out = (cbx_array_desc){ CBX_F64, 2, { p.n, p.n } }; break;
+    *out = (cbx_array_desc){ CBX_F64, shapes[p.row->result].ndim, { 0 } };
+    for (int k = 0; k < out->ndim; k++) {
+        const int size = shapes[p.row->result].shape[k];
+        out->shape[k] = size == N ? p.n : size == D ? p.d : size == D_AND_ONE ? p.d + 1 : (size_t)size;
     }
 }
 
@@ -106,8 +126,58 @@ typedef struct plan {
     cbx__suite_engine call; /* first */
     const cbx_metric_function *metric;
     size_t operands;
-    const cbx_metric_options *options; /* NULL: defaults */
+    double parameters[CBX_METRIC_MAX_PARAMETERS];
+    cbx_metric_options options;
 } plan;
+
+/* t log(t), of which the f-divergence is that of Kullback and Leibler. */
+static cbx_status t_log_t(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    (void)nin, (void)nout, (void)user;
+    out[0] = cbx_multiply(ctx, in[0], cbx_log(ctx, in[0]));
+    return CBX_OK;
+}
+
+/* sum(x log(x)), of which the Bregman divergence is the same for masses that need not be equal. */
+static cbx_status negative_entropy(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
+                                   void *user)
+{
+    (void)nin, (void)nout, (void)user;
+    out[0] = cbx_sum(ctx, cbx_multiply(ctx, in[0], cbx_log(ctx, in[0])), NULL);
+    return CBX_OK;
+}
+
+/* -sum(cosh(x)) - sum(x)^2 / 2: no second derivative of it is 0. */
+static cbx_status log_likelihood(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
+                                 void *user)
+{
+    const cbx_array *sum = cbx_sum(ctx, in[0], NULL);
+
+    (void)nin, (void)nout, (void)user;
+    out[0] = cbx_subtract(ctx, cbx_multiply_scalar(ctx, cbx_square(ctx, sum), -0.5),
+                          cbx_sum(ctx, cbx_cosh(ctx, in[0]), NULL));
+    return CBX_OK;
+}
+
+static const struct {
+    const char *metric;
+    cbx_fn function;
+} functions[] = {
+    { "f_divergence", { "t_log_t", t_log_t, NULL, 1, 1, NULL } },
+    { "bregman_divergence", { "negative_entropy", negative_entropy, NULL, 1, 1, NULL } },
+    { "fisher_information_matrix", { "log_likelihood", log_likelihood, NULL, 1, 1, NULL } },
+};
+
+/* What a metric is called with beside its operands: a function, or parameters without which it draws at random. */
+static void choose_options(plan *s, const cbx__ms_point *p)
+{
+    for (size_t i = 0; i < CBX_METRIC_MAX_PARAMETERS; i++) s->parameters[i] = NAN;
+    s->options.parameters = s->parameters;
+    for (size_t i = 0; i < CBX_LEN(functions); i++)
+        if (strcmp(functions[i].metric, p->row->name) == 0) s->options.function = &functions[i].function;
+    if (strcmp(p->row->name, "kid") == 0) s->parameters[1] = (double)p->n;        /* each subset is the whole set */
+    if (strcmp(p->row->name, "image_inception_score") == 0) s->parameters[0] = 1; /* split */
+}
 
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **out, cbx_err *err)
 {
@@ -118,6 +188,7 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **out, cbx
 
     if (st) return st;
     s->operands = p.operands;
+    choose_options(s, &p);
     st = cbx_metric_find(s->call.ctx, p.row->name, &s->metric, err);
     if (st)
         cbx__suite_engine_finish(s);
@@ -131,7 +202,24 @@ static void run(void *p)
     plan *s = p;
 
     cbx__suite_engine_begin(&s->call);
-    s->call.result = cbx_metric_apply(s->call.ctx, s->metric, s->operands, s->call.in, NULL);
+    s->call.result = cbx_metric_apply(s->call.ctx, s->metric, s->operands, s->call.in, &s->options);
+}
+
+/* As numbers, of places and counts too. */
+static void collect(void *p)
+{
+    cbx__suite_engine *e = p;
+    const cbx_array *r = e->result;
+    const int64_t *places;
+    double *out;
+
+    if (!r || cbx_array_is_failed(r) || cbx_array_dtype(r) != CBX_I64) {
+        cbx__suite_engine_collect(p);
+        return;
+    }
+    places = cbx_array_data(r);
+    out = cbx_array_data_mut(e->out);
+    for (size_t i = 0; i < cbx_array_count(r); i++) out[i] = (double)places[i];
 }
 
 #define LIBRARY(name, summary, run_, collect_, ...)                                                                    \
@@ -139,15 +227,15 @@ static void run(void *p)
                         .run = run_, .finish = cbx__suite_engine_finish, .collect = collect_, __VA_ARGS__)
 
 static const cbx_baseline_ops library = LIBRARY("calibrax", "cbx_metric_apply: a scope and a new result each call", run,
-                                                cbx__suite_engine_collect, .supports = NULL);
+                                                collect, .supports = NULL);
 
 /* --- planted faults --- */
 
-/* Counts and ones; and the distances of which bounds are wide: transport that is not converged, directions at random. */
+/* Counts and ones; and those of which bounds are wide: transport that is not converged, directions at random, sketches. */
 static bool is_blunt(const cbx__ms_point *p)
 {
     return p->row->rivals[0] == '=' || !strcmp(p->row->name, "sliced_wasserstein") ||
-           !strcmp(p->row->name, "sinkhorn_divergence");
+           !strcmp(p->row->name, "sinkhorn_divergence") || !strncmp(p->row->name, "streaming_", 10);
 }
 
 static bool supports_bf16(const cbx_params *given, const char **reason)
@@ -163,7 +251,7 @@ static void collect_bf16(void *p)
     cbx_array *out = ((plan *)p)->call.out;
     void *data = cbx_array_data_mut(out);
 
-    cbx__suite_engine_collect(p);
+    collect(p);
     cbx__suite_round(CBX_F64, data, cbx_array_count(out), 8, data);
 }
 
@@ -186,18 +274,25 @@ static void run_drop_last(void *q)
 
     cbx__suite_engine_begin(&s->call);
     for (size_t i = 0; i < s->operands; i++) in[i] = cbx_slice(s->call.ctx, s->call.in[i], 0, 0, -1, 1);
-    s->call.result = cbx_metric_apply(s->call.ctx, s->metric, s->operands, in, NULL);
+    s->call.result = cbx_metric_apply(s->call.ctx, s->metric, s->operands, in, &s->options);
 }
 
 /* Of metrics of two operands of one kind that is not symmetric in them. */
 static bool supports_swapped(const cbx_params *given, const char **reason)
 {
     const cbx__ms_point p = cbx__ms_read(given);
-    static const char *const asymmetric[] = {
-        "r_squared",           "mape",          "relative_error",        "explained_variance",
-        "kl_divergence",       "cross_entropy", "reverse_kl_divergence", "directed_hausdorff",
-        "spectral_convergence"
-    };
+    static const char *const asymmetric[] = { "r_squared",
+                                              "mape",
+                                              "relative_error",
+                                              "explained_variance",
+                                              "kl_divergence",
+                                              "cross_entropy",
+                                              "reverse_kl_divergence",
+                                              "directed_hausdorff",
+                                              "spectral_convergence",
+                                              "f_divergence",
+                                              "bregman_divergence",
+                                              "info_nce_loss" };
 
     *reason = NULL;
     for (size_t i = 0; i < CBX_LEN(asymmetric); i++)
@@ -211,18 +306,18 @@ static void run_swapped(void *q)
     cbx_array *in[] = { s->call.in[1], s->call.in[0] };
 
     cbx__suite_engine_begin(&s->call);
-    s->call.result = cbx_metric_apply(s->call.ctx, s->metric, 2, in, NULL);
+    s->call.result = cbx_metric_apply(s->call.ctx, s->metric, 2, in, &s->options);
 }
 
 static const cbx_baseline_ops mutant_bf16 = LIBRARY("mutant-bf16", "results of 8 bits", run, collect_bf16,
                                                     .mutant_reason = "rounds the result to bfloat16",
                                                     .supports = supports_bf16);
-static const cbx_baseline_ops mutant_drop_last = LIBRARY(
-    "mutant-drop-last", "one item fewer", run_drop_last, cbx__suite_engine_collect,
-    .mutant_reason = "leaves out the last item of each operand", .supports = supports_drop_last);
-static const cbx_baseline_ops mutant_swapped = LIBRARY(
-    "mutant-swapped", "predictions as targets", run_swapped, cbx__suite_engine_collect,
-    .mutant_reason = "exchanges the operands", .supports = supports_swapped);
+static const cbx_baseline_ops mutant_drop_last = LIBRARY("mutant-drop-last", "one item fewer", run_drop_last, collect,
+                                                         .mutant_reason = "leaves out the last item of each operand",
+                                                         .supports = supports_drop_last);
+static const cbx_baseline_ops mutant_swapped = LIBRARY("mutant-swapped", "predictions as targets", run_swapped, collect,
+                                                       .mutant_reason = "exchanges the operands",
+                                                       .supports = supports_swapped);
 
 /* --- other packages: workers/python/cases/metrics.py --- */
 
@@ -245,6 +340,8 @@ RIVAL(scipy, 'y', "scipy", "metrics", "SciPy's function, or its natural form", .
 RIVAL(domain, 'o', "domain", "metrics",
       "a package of the domain: scikit-image, properscoring, fairlearn, POT, nltk, rouge_score, networkx",
       .slow_reason = NULL)
+RIVAL(learning, 'l', "pytorch-metric-learning", "torchmetrics",
+      "pytorch-metric-learning's function, or PyTorch's natural form, on float64", .slow_reason = NULL)
 RIVAL(torch, 't', "torchmetrics", "torchmetrics", "torchmetrics' function, on float64", .slow_reason = NULL)
 RIVAL(torch_less, 'T', "torchmetrics-less", "torchmetrics", "torchmetrics where it is less exact",
       .must_fail = "computes in float32, or by a definition that is less exact")
@@ -253,8 +350,8 @@ RIVAL(python_less, 'C', "calibrax-python-less", "calibrax", "the Python package'
       .must_fail = "computes in float32, or by a definition that is less exact")
 
 static const cbx_baseline_ops *const baselines[] = {
-    &library, &sklearn,     &scipy,       &domain,           &torch,          &torch_less,
-    &python,  &python_less, &mutant_bf16, &mutant_drop_last, &mutant_swapped,
+    &library,    &sklearn, &scipy,       &domain,      &learning,         &torch,
+    &torch_less, &python,  &python_less, &mutant_bf16, &mutant_drop_last, &mutant_swapped,
 };
 
 static const char *const input_names[] = { "a", "b", "c", "d" };

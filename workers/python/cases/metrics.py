@@ -18,7 +18,9 @@ BINS = 10
 
 def sklearn_table(point: dict[str, Any]) -> Table:
     import numpy as np
+    from sklearn import calibration
     from sklearn import metrics as m
+    from sklearn.feature_selection import r_regression
     from sklearn.metrics import pairwise
     from sklearn.neighbors import NearestNeighbors
 
@@ -39,6 +41,13 @@ def sklearn_table(point: dict[str, Any]) -> Table:
     def closest_record(x: Any, y: Any) -> Any:
         a, b = scaled(x, y)
         return (nearest(a, b, 1) ** 2).mean()
+
+    def diagram(p: Any, t: Any) -> Any:
+        share, forecast = calibration.calibration_curve(t, p, n_bins=BINS)
+        return np.stack([forecast, share, np.histogram(p, BINS, (0, 1))[0]], axis=1)
+
+    def affinities(p: Any, t: Any) -> Any:
+        return np.array([m.mean_squared_error(t, p), m.mean_absolute_error(t, p), m.r2_score(t, p), r_regression(p[:, None], t)[0]])
 
     def rbf(x: Any, y: Any) -> Any:
         return pairwise.rbf_kernel(x, y, gamma=0.5)
@@ -91,12 +100,16 @@ def sklearn_table(point: dict[str, Any]) -> Table:
         "iou": lambda p, t: m.jaccard_score(t, p),
         "dice_coefficient": lambda p, t: m.f1_score(t, p),
         "pixel_accuracy": lambda p, t: m.accuracy_score(t, p),
+        "reliability_diagram_bins": diagram,
+        "binding_affinity_metrics": affinities,
+        "streaming_roc_auc": lambda s, t: m.roc_auc_score(t, s),
+        "streaming_average_precision": lambda s, t: m.average_precision_score(t, s),
     }
 
 
 def scipy_table(point: dict[str, Any]) -> Table:
     import numpy as np
-    from scipy import linalg, sparse, special, stats
+    from scipy import fft, linalg, sparse, special, stats
     from scipy.spatial import KDTree, distance
     from scipy.spatial.transform import Rotation
 
@@ -114,6 +127,17 @@ def scipy_table(point: dict[str, Any]) -> Table:
     def kabsch(x: Any, y: Any) -> Any:
         a, b = x - x.mean(axis=0), y - y.mean(axis=0)
         return Rotation.align_vectors(a, b)[1] / np.sqrt(len(x))
+
+    def deviations(x: Any) -> Any:
+        return distance.pdist(x.reshape(len(x), -1)) / np.sqrt(x.shape[1])
+
+    def correlogram(x: Any) -> Any:
+        d = x - x.mean(axis=1, keepdims=True)
+        n = d.shape[1]
+        f = fft.rfft(d, fft.next_fast_len(2 * n, True), axis=1)
+        sums = fft.irfft((f.real**2 + f.imag**2).sum(axis=(0, 2)), fft.next_fast_len(2 * n, True))[:n]
+        means = sums / np.arange(n, 0, -1)
+        return means / means[0]
 
     def vendi(k: Any) -> Any:
         return np.exp(stats.entropy(linalg.eigvalsh(k / len(k))))
@@ -153,11 +177,19 @@ def scipy_table(point: dict[str, Any]) -> Table:
         "kendall_tau": lambda x, y: stats.kendalltau(x, y).statistic,
         "skewness": stats.skew,
         "gaussian_nll": lambda mean, v, t: -stats.norm.logpdf(t, mean, np.sqrt(v)).mean(),
+        "f_divergence": stats.entropy,
+        "bregman_divergence": lambda x, y: special.kl_div(x, y).sum(),
+        "pit_histogram": lambda mean, v, t: np.histogram(stats.norm.cdf(t, mean, np.sqrt(v)), 10, (0, 1))[0],
+        "pairwise_rmsd": lambda x: distance.squareform(deviations(x - x.mean(axis=1, keepdims=True))),
+        "autocorrelation": correlogram,
+        "conformational_diversity": lambda x: deviations(x).mean(),
+        "quantile": lambda x: stats.quantile(x, 0.5),
+        "chi2_confidence_interval": lambda d: np.stack(stats.chi2.interval(0.99, d), axis=1),
     }
 
 
 def domain_table(point: dict[str, Any]) -> Table:
-    """Packages of single domains: scikit-image, properscoring, fairlearn, POT, nltk, rouge_score, networkx."""
+    """Packages of single domains: scikit-image, properscoring, fairlearn, POT, nltk, rouge_score, networkx; NumPy for quantiles."""
     metric = str(point["metric"])
     import numpy as np
 
@@ -181,8 +213,14 @@ def domain_table(point: dict[str, Any]) -> Table:
 
     def fair(name: str) -> Callable[..., Any]:
         import fairlearn.metrics
+        from sklearn.metrics import accuracy_score as accuracy
+        from sklearn.metrics import precision_score as precision
 
         function = getattr(fairlearn.metrics, name)
+        if name == "MetricFrame":
+            m = fairlearn.metrics
+            rates = {"n": m.count, "selected": m.selection_rate, "right": accuracy, "tpr": m.true_positive_rate, "fpr": m.false_positive_rate, "precision": precision}
+            return lambda s, t, g: function(metrics=rates, y_true=t, y_pred=s > 0.5, sensitive_features=g).by_group.to_numpy()
         if name == "demographic_parity_ratio":
             return lambda s, g: function(s > 0.5, s > 0.5, sensitive_features=g)
         return lambda s, t, g: function(t, s > 0.5, sensitive_features=g)
@@ -230,6 +268,7 @@ def domain_table(point: dict[str, Any]) -> Table:
         "disparate_impact_ratio": lambda: fair("demographic_parity_ratio"),
         "equal_opportunity_difference": lambda: fair("equal_opportunity_difference"),
         "equalized_odds_difference": lambda: fair("equalized_odds_difference"),
+        "group_metric_breakdown": lambda: fair("MetricFrame"),
         "psnr": lambda: images("psnr"),
         "ssim": lambda: images("ssim"),
         "sliced_wasserstein": lambda: transport("sliced_wasserstein"),
@@ -239,6 +278,8 @@ def domain_table(point: dict[str, Any]) -> Table:
         "bleu": bleu,
         "rouge_n": lambda: rouge("rouge1", "recall"),
         "rouge_l": lambda: rouge("rougeL", "fmeasure"),
+        "quantile": lambda: lambda x: np.quantile(x, 0.5),
+        "streaming_quantile": lambda: lambda x: np.quantile(x, 0.5),
     }
     return {metric: makers[metric]()} if metric in makers else {}
 
@@ -263,6 +304,10 @@ def torch_table(point: dict[str, Any]) -> Table:
     from torchmetrics.functional import classification as c
     from torchmetrics.functional import clustering as cluster
     from torchmetrics.functional import image, regression, retrieval, text
+    from torchmetrics.functional.text.bert import _get_precision_recall_f1
+    from torchmetrics.image.fid import FrechetInceptionDistance
+    from torchmetrics.image.inception import InceptionScore
+    from torchmetrics.image.kid import KernelInceptionDistance
 
     d = int(point.get("d", 1))
     many: dict[str, Any] = {"num_classes": d, "validate_args": False}
@@ -270,6 +315,32 @@ def torch_table(point: dict[str, Any]) -> Table:
 
     def perplexity(x: Any) -> Any:
         return torch.exp(-x.mean())
+
+    class Features(torch.nn.Identity):  # in the place of a network
+        num_features = d
+
+    def frechet(x: Any, y: Any) -> Any:
+        metric = FrechetInceptionDistance(feature=Features()).set_dtype(torch.float64)
+        metric.update(x, real=True)
+        metric.update(y, real=False)
+        return metric.compute()
+
+    def kernel(x: Any, y: Any) -> Any:
+        metric = KernelInceptionDistance(feature=Features(), subset_size=len(x))
+        metric.update(x, real=True)
+        metric.update(y, real=False)
+        return metric.compute()[0]
+
+    def inception(x: Any) -> Any:
+        metric = InceptionScore(feature=Features(), splits=1)
+        metric.update(x)
+        return metric.compute()[0]
+
+    def tokens(x: Any, y: Any) -> Any:
+        """The part of bert_score behind the network."""
+        even = torch.full(x.shape[:2], 1 / x.shape[1], dtype=x.dtype)
+        unit = [(v / v.norm(dim=-1, keepdim=True))[:, None] for v in (x, y)]
+        return _get_precision_recall_f1(*unit, even, even)[2].mean()
 
     return {
         "mse": f.mean_squared_error,
@@ -324,7 +395,85 @@ def torch_table(point: dict[str, Any]) -> Table:
         "r_squared_adjusted": lambda p, t: f.r2_score(p, t, adjusted=1),
         "bleu": lambda c, r: text.bleu_score([c], [r]),
         "perplexity": perplexity,
+        "fid": frechet,
+        "kid": kernel,
+        "image_inception_score": inception,
+        "bert_score": tokens,
     }
+
+
+def learning_table(point: dict[str, Any]) -> Table:
+    """pytorch-metric-learning; PyTorch alone where the package has another definition, or none."""
+    import torch
+    from pytorch_metric_learning import distances, losses, miners, reducers
+    from torch.nn import functional as f
+
+    d = int(point.get("d", 1))
+    plain = distances.LpDistance(normalize_embeddings=False)
+    mean = reducers.MeanReducer()
+    each = reducers.DoNothingReducer()
+
+    def contrast(x: Any, labels: Any) -> Any:
+        parts = losses.ContrastiveLoss(neg_margin=1, distance=plain, reducer=each)(x, labels)
+        return torch.cat([parts["pos_loss"]["losses"] ** 2, parts["neg_loss"]["losses"] ** 2]).mean()
+
+    def pairs_of(x: Any, y: Any) -> Any:
+        labels = torch.arange(len(x))
+        loss = losses.NPairsLoss(distance=distances.DotProductSimilarity(normalize_embeddings=False))
+        return loss(torch.cat([x, y]), torch.cat([labels, labels]))
+
+    def of_classes(make: Any, weights: str = "W", **options: Any) -> Callable[..., Any]:
+        def call(x: Any, labels: Any, w: Any) -> Any:
+            loss = make(num_classes=d, embedding_size=d, **options)
+            setattr(loss, weights, torch.nn.Parameter(w.T if weights == "W" else w))
+            return loss(x, labels)
+
+        return call
+
+    def sphere(x: Any, labels: Any, w: Any) -> Any:
+        c = f.normalize(x) @ f.normalize(w).T
+        own = c.gather(1, labels[:, None])
+        k = torch.floor(4 * torch.arccos(own) / torch.pi)
+        moved = (1 - 2 * (k % 2)) * (8 * own**4 - 8 * own**2 + 1) - 2 * k
+        return f.cross_entropy(c.scatter(1, labels[:, None], moved) * x.norm(dim=1, keepdim=True), labels)
+
+    def hard(x: Any, labels: Any) -> Any:
+        out = torch.full((len(x), len(x)), -1)
+        a, p, b, n = miners.BatchEasyHardMiner(distance=plain, pos_strategy="all", neg_strategy="hard")(x, labels)
+        closest = torch.empty(len(x), dtype=n.dtype)
+        closest[b] = n
+        out[a, p] = closest[a]
+        return out
+
+    def chosen(x: Any, labels: Any) -> Any:
+        out = torch.zeros((len(x), len(x)), dtype=x.dtype)
+        a, p, b, n = miners.MultiSimilarityMiner(epsilon=0.1)(x, labels)
+        out[a, p] = out[b, n] = 1
+        return out
+
+    table: Table = {
+        "contrastive_loss": contrast,
+        "lifted_structure_loss": losses.LiftedStructureLoss(neg_margin=1, distance=plain),
+        "nt_xent_loss": losses.NTXentLoss(temperature=0.5),
+        "supervised_contrastive_loss": losses.SupConLoss(temperature=0.1),
+        "multi_similarity_loss": losses.MultiSimilarityLoss(alpha=2, beta=50, base=0.5),
+        "circle_loss": losses.CircleLoss(m=0.4, gamma=80),
+        "n_pairs_loss": pairs_of,
+        "info_nce_loss": lambda x, y: f.cross_entropy(f.normalize(x) @ f.normalize(y).T / 0.07, torch.arange(len(x))),
+        "triplet_margin_loss": losses.TripletMarginLoss(margin=0.2, distance=plain, reducer=mean),
+        "triplet_soft_margin_loss": losses.TripletMarginLoss(margin=0, smooth_loss=True, distance=plain, reducer=mean),
+        "margin_based_loss": losses.MarginLoss(margin=0.2, beta=1.2),
+        "normalized_softmax_loss": of_classes(losses.NormalizedSoftmaxLoss, temperature=0.05),
+        "arcface_loss": of_classes(losses.ArcFaceLoss, margin=float(torch.rad2deg(torch.tensor(0.5, dtype=torch.float64))), scale=64),
+        "cosface_loss": of_classes(losses.CosFaceLoss, margin=0.35, scale=64),
+        "sphereface_loss": sphere,
+        "proxy_nca_loss": of_classes(losses.ProxyNCALoss, "proxies", softmax_scale=1),
+        "proxy_anchor_loss": of_classes(losses.ProxyAnchorLoss, "proxies", margin=0.1, alpha=32),
+        "center_loss": lambda x, labels, w: f.mse_loss(x, w[labels], reduction="sum") / (2 * len(x)),
+        "mine_hard_negatives": hard,
+        "mine_multi_similarity_pairs": chosen,
+    }
+    return {name: torch.no_grad()(call) for name, call in table.items()}
 
 
 def torch_arrange(provider: Any, point: dict[str, Any], *arrays: Any) -> tuple[Any, ...]:
@@ -356,9 +505,78 @@ def calibrax_table(point: dict[str, Any]) -> Table:
         options = {"key": jax.random.key(0)}
     if metric in ("predictive_entropy", "ensemble_mutual_information"):  # members first, a number for each item
         return {metric: lambda p: getattr(functional, metric)(p.swapaxes(0, 1)).mean()}
+    made = calibrax_classes(d)
+    if metric in made:
+        return {metric: made[metric]}
     if metric == "mahalanobis_distance":
         return {metric: lambda x, y, p: functional.mahalanobis_distance(x, y, precision_matrix=p)}
     return {metric: functools.partial(getattr(functional, metric), **options)}
+
+
+def calibrax_classes(d: int) -> Table:
+    """What the package has as classes, with functions as operands, or with results in a dictionary."""
+    import calibrax.metrics.functional as functional
+    import jax
+    import jax.numpy as jnp
+    from calibrax.metrics import learning
+    from calibrax.metrics.functional import forecasting, generative, geometric, information, statistical, uncertainty
+    from calibrax.metrics.plugins import image, scientific, text
+    from flax import nnx
+
+    def diagram(p: Any, t: Any) -> Any:
+        bins = functional.reliability_diagram_bins(p, t)
+        return jnp.stack([bins["bin_confidences"], bins["bin_accuracies"], bins["bin_counts"]], axis=1)
+
+    def frechet(x: Any, y: Any) -> Any:
+        metric = image.FIDMetric(feature_dim=d)
+        metric.update(real=x, generated=y)
+        return jnp.asarray(metric.compute()["fid"])
+
+    def tokens(x: Any, y: Any) -> Any:
+        metric = text.BERTScoreMetric()
+        for a, b in zip(x, y):
+            metric.update(candidate_embeddings=a, reference_embeddings=b)
+        return jnp.asarray(metric.compute()["bertscore_f1"])
+
+    def of_classes(make: Any, weights: str) -> Callable[..., Any]:
+        def call(x: Any, labels: Any, w: Any) -> Any:
+            loss = make(d, d, rngs=nnx.Rngs(0))
+            setattr(loss, weights, nnx.Param(w.T if weights == "_weight" else w))
+            return loss(x, labels)
+
+        return call
+
+    def log_likelihood(x: Any) -> Any:
+        return -jnp.sum(jnp.cosh(x)) - jnp.sum(x) ** 2 / 2
+
+    return {
+        "coverage": lambda items: functional.coverage(items, catalog_size=d),
+        "randers_distance": lambda x, y: functional.randers_distance(x, y, direction=jnp.eye(d)[0], magnitude=0.5),
+        "reliability_diagram_bins": diagram,
+        "f_divergence": lambda p, q: functional.f_divergence(p, q, generator=lambda t: t * jnp.log(t)),
+        "bregman_divergence": lambda x, y: functional.bregman_divergence(x, y, generator=lambda v: jnp.sum(v * jnp.log(v))),
+        "rank_histogram": forecasting.rank_histogram,
+        "ensemble_ranked_probability_score": lambda x, y, at: forecasting.ensemble_ranked_probability_score(x, y, thresholds=at),
+        "ranked_probability_skill_score": forecasting.ranked_probability_skill_score,
+        "pit_histogram": forecasting.pit_histogram,
+        "inception_score_per_split": generative.inception_score_per_split,
+        "pairwise_rmsd": lambda x: geometric.pairwise_rmsd(x, jnp.ones(x.shape[:2], bool)),
+        "fisher_information_matrix": lambda x: information.fisher_information_matrix(log_likelihood, x),
+        "autocorrelation": lambda x: statistical.autocorrelation(x, max_lag=x.shape[1]),
+        "fid": frechet,
+        "image_inception_score": lambda x: generative.inception_score(jax.nn.softmax(x), splits=1),
+        "bert_score": tokens,
+        "contrastive_loss": learning.ContrastiveLoss(),
+        "supervised_contrastive_loss": learning.NTXentLoss(temperature=0.1),
+        "triplet_margin_loss": learning.TripletMarginLoss(),
+        "arcface_loss": of_classes(learning.ArcFaceLoss, "_weight"),
+        "cosface_loss": of_classes(learning.CosFaceLoss, "_weight"),
+        "proxy_anchor_loss": of_classes(learning.ProxyAnchorLoss, "_proxies"),
+        "chemical_validity": scientific.chemical_validity,
+        "binding_affinity_metrics": lambda p, t: jnp.stack([scientific.binding_affinity_metrics(p, t)[f"binding_{k}"] for k in ("mse", "mae", "r_squared", "pearson")]),
+        "conformational_diversity": scientific.conformational_diversity,
+        "chi2_confidence_interval": lambda dims: jnp.asarray([uncertainty.chi2_confidence_interval(float(v)) for v in dims]),
+    }
 
 
 def calibrax_arrange(provider: Any, point: dict[str, Any], *arrays: Any) -> tuple[Any, ...]:
@@ -426,6 +644,7 @@ CASE = Case(
         "scikit-learn": Baseline("metrics", _prepare(sklearn_table, _host)),
         "scipy": Baseline("metrics", _prepare(scipy_table, _host)),
         "domain": Baseline("metrics", _prepare(domain_table, _host), domain_arrange),
+        "pytorch-metric-learning": Baseline("torchmetrics", _prepare(learning_table, _tensor), torch_arrange),
         "torchmetrics": Baseline("torchmetrics", _prepare(torch_table, _tensor), torch_arrange),
         "torchmetrics-less": Baseline("torchmetrics", _prepare(torch_table, _tensor), torch_arrange),
         "calibrax-python": Baseline("calibrax", _prepare(calibrax_table, _compiled), calibrax_arrange),

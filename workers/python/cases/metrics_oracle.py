@@ -380,12 +380,12 @@ def frechet(x: Any, y: Any) -> Any:
     return squares(x.mean(axis=0) - y.mean(axis=0)) + np.trace(a) + np.trace(b) - 2 * cross
 
 
-def inception(p: Any) -> Any:
+def inception_parts(p: Any) -> Any:
     def score(p: Any) -> Any:
         p = p.astype(Long)
         return np.exp(entropy(p.mean(axis=0)) - mean(entropy(p, axis=1)))
 
-    return np.mean([score(part) for part in np.array_split(p, 10)])
+    return np.array([score(part) for part in np.array_split(p, 10)])
 
 
 def correlations(x: Any, y: Any) -> Any:
@@ -607,6 +607,334 @@ def levels(cdf: Any) -> Any:
     return mean(np.array([abs(Long(np.count_nonzero(cdf <= q)) / cdf.size - Long(q)) for q in np.arange(1, 10) / 10]))
 
 
+# --- features ---
+
+
+def polynomial_gap(x: Any, y: Any) -> Any:
+    """Unbiased, of the kernel (x y / d + 1)^3."""
+    x, y = long(x, y)
+    n, m = len(x), len(y)
+
+    def total(a: Any, b: Any) -> Any:
+        return sum(np.sum((rows @ b.T / a.shape[1] + 1) ** 3) for rows in np.array_split(a, 1 + len(a) // 64))
+
+    def diagonal(a: Any) -> Any:
+        return np.sum((squares(a) / a.shape[1] + 1) ** 3)
+
+    return (total(x, x) - diagonal(x)) / (n * (n - 1)) + (total(y, y) - diagonal(y)) / (m * (m - 1)) - 2 * total(x, y) / (n * m)
+
+
+def score_of_logits(x: Any) -> Any:
+    p = np.exp(x.astype(Long) - x.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    return np.exp(entropy(p.mean(axis=0)) - mean(entropy(p, axis=1)))
+
+
+def perceptual(x: Any, y: Any) -> Any:
+    """Channels along the second axis."""
+    x, y = long(x, y)
+    gap = x / norm(x, axis=1)[:, None] - y / norm(y, axis=1)[:, None]
+    return mean(squares(gap, axis=1))
+
+
+def token_similarity(x: Any, y: Any) -> Any:
+    values = []
+    for a, b in zip(*long(x, y)):
+        c = cosines(a, b)
+        precision, recall = c.max(axis=1).mean(), c.max(axis=0).mean()
+        values.append(2 * precision * recall / (precision + recall))
+    return mean(np.array(values))
+
+
+def rarity(texts: Any, corpus: Any) -> Any:
+    size = int(max(texts.max(), corpus.max())) + 1
+    having = np.array([np.count_nonzero((corpus == word).any(axis=1)) for word in range(size)])
+    return np.log(Long(len(corpus) + 1) / (having[texts] + 1))
+
+
+# --- losses of embeddings ---
+
+
+def distances(x: Any, y: Any) -> Any:
+    """In extended precision, by blocks of rows."""
+    x, y = long(x, y)
+    return np.concatenate([norm(rows[:, None] - y) for rows in np.array_split(x, 1 + len(x) // 64)])
+
+
+def unit(x: Any) -> Any:
+    x = x.astype(Long)
+    return x / norm(x)[..., None]
+
+
+def cosines(x: Any, y: Any) -> Any:
+    return unit(x) @ unit(y).T
+
+
+def sides(labels: Any) -> tuple[Any, Any]:
+    """Which pairs are positive, and which are negative."""
+    same = labels[:, None] == labels
+    return same & ~np.eye(len(labels), dtype=bool), ~same
+
+
+def contrast(x: Any, labels: Any) -> Any:
+    positive, negative = sides(labels)
+    d = distances(x, x)
+    return (np.sum(d[positive] ** 2) + np.sum(np.maximum(0, 1 - d[negative]) ** 2)) / (len(x) * (len(x) - 1))
+
+
+def lifted(x: Any, labels: Any) -> Any:
+    positive, negative = sides(labels)
+    d = distances(x, x)
+    s = np.sum(np.where(negative, np.exp(1 - d), 0), axis=1)
+    return mean(np.maximum(0, d + np.log(s[:, None] + s))[positive] ** 2) / 2
+
+
+def nt_xent(x: Any, labels: Any) -> Any:
+    positive, negative = sides(labels)
+    c = cosines(x, x) / Long(0.5)
+    s = np.sum(np.where(negative, np.exp(c), 0), axis=1)
+    return mean(np.log1p(s[:, None] * np.exp(-c))[positive])
+
+
+def supervised(x: Any, labels: Any) -> Any:
+    positive, negative = sides(labels)
+    c = cosines(x, x) / Long(0.1)
+    total = np.log(np.sum(np.where(positive | negative, np.exp(c), 0), axis=1))
+    return mean(np.array([total[i] - c[i, positive[i]].mean() for i in range(len(x)) if positive[i].any()]))
+
+
+def multi_similarity(x: Any, labels: Any) -> Any:
+    positive, negative = sides(labels)
+    c = cosines(x, x) - Long(0.5)
+    near = np.log1p(np.sum(np.where(positive, np.exp(-2 * c), 0), axis=1)) / 2
+    far = np.log1p(np.sum(np.where(negative, np.exp(50 * c), 0), axis=1)) / 50
+    return mean(near + far)
+
+
+def circle(x: Any, labels: Any) -> Any:
+    positive, negative = sides(labels)
+    c, m, scale = cosines(x, x), Long(0.4), Long(80)
+    far = np.sum(np.where(negative, np.exp(scale * np.maximum(0, c + m) * (c - m)), 0), axis=1)
+    near = np.sum(np.where(positive, np.exp(-scale * np.maximum(0, 1 + m - c) * (c - 1 + m)), 0), axis=1)
+    return mean(np.log1p(far * near)[positive.any(axis=1) & negative.any(axis=1)])
+
+
+def own_row(s: Any) -> Any:
+    """Cross entropy of rows of similarities of which the diagonal is right."""
+    return mean(np.log(np.sum(np.exp(s - np.diag(s)[:, None]), axis=1)))
+
+
+def triplets(d: Any, labels: Any) -> Any:
+    """Distances of an anchor to its positives, and to its negatives, anchor by anchor."""
+    positive, negative = sides(labels)
+    for a in range(len(d)):
+        if positive[a].any():
+            yield d[a, positive[a]], d[a, negative[a]]
+
+
+def triplet(f: Callable[[Any], Any]) -> Callable[..., Any]:
+    """f of d(a, p) - d(a, n), the mean of it."""
+
+    def loss(x: Any, labels: Any) -> Any:
+        total, count = Long(0), 0
+        for near, far in triplets(distances(x, x), labels):
+            total += np.sum(f(near[:, None] - far))
+            count += near.size * far.size
+        return total / count
+
+    return loss
+
+
+def margins(x: Any, labels: Any) -> Any:
+    total, count = Long(0), 0
+    for near, far in triplets(distances(unit(x), unit(x)), labels):
+        a, b = np.maximum(0, near - Long(1.2) + Long(0.2)), np.maximum(0, Long(1.2) - far + Long(0.2))
+        total += far.size * a.sum() + near.size * b.sum()
+        count += far.size * np.count_nonzero(a) + near.size * np.count_nonzero(b)
+    return total / count
+
+
+def class_loss(f: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
+    """Cross entropy of f(cosines, which of them are the label's, norms of the embeddings)."""
+
+    def loss(x: Any, labels: Any, w: Any) -> Any:
+        own = labels[:, None] == np.arange(len(w))
+        logits = f(cosines(x, w), own, norm(x.astype(Long))[:, None])
+        return mean(np.log(np.sum(np.exp(logits - logits[own][:, None]), axis=1)))
+
+    return loss
+
+
+def turned(c: Any, own: Any, _: Any) -> Any:
+    moved = np.where(np.arccos(c) + Long(0.5) > np.pi, c - Long(0.5) * np.sin(Long(0.5)), np.cos(np.arccos(c) + Long(0.5)))
+    return 64 * np.where(own, moved, c)
+
+
+def four_times(c: Any, own: Any, size: Any) -> Any:
+    """cos(4 theta) by its polynomial."""
+    k = np.floor(4 * np.arccos(c) / Long(np.pi))
+    return size * np.where(own, (1 - 2 * (k % 2)) * (8 * c**4 - 8 * c**2 + 1) - 2 * k, c)
+
+
+def proxy_anchor(x: Any, labels: Any, w: Any) -> Any:
+    own = labels[:, None] == np.arange(len(w))
+    c = cosines(x, w)
+    near = np.log1p(np.sum(np.where(own, np.exp(-32 * (c - Long(0.1))), 0), axis=0))
+    far = np.log1p(np.sum(np.where(own, 0, np.exp(32 * (c + Long(0.1)))), axis=0))
+    return near.sum() / np.count_nonzero(own.any(axis=0)) + mean(far)
+
+
+def places(choose: Callable[[int, int, Any], int]) -> Callable[..., Any]:
+    """choose(anchor, positive, negatives) -> a negative, or -1"""
+
+    def table(labels: Any) -> Any:
+        positive, negative = sides(labels)
+        out = np.full(positive.shape, -1.0)
+        for a, p in zip(*np.nonzero(positive)):
+            out[a, p] = choose(a, p, np.flatnonzero(negative[a]))
+        return out
+
+    return table
+
+
+def hard(x: Any, labels: Any) -> Any:
+    d = distances(x, x)
+    return places(lambda a, p, far: far[np.argmin(d[a, far])])(labels)
+
+
+def semi_hard(x: Any, labels: Any) -> Any:
+    d = distances(x, x)
+
+    def choose(a: int, p: int, far: Any) -> int:
+        far = far[(d[a, far] > d[a, p]) & (d[a, far] < d[a, p] + 1)]
+        return far[np.argmin(d[a, far])] if far.size else -1
+
+    return places(choose)(labels)
+
+
+def drawn(x: Any, labels: Any, u: Any) -> Any:
+    d, dims = distances(unit(x), unit(x)), x.shape[1]
+    q = np.maximum(d, 0.5)
+    w = np.where(d < Long(1.4), q ** (2 - dims) * np.maximum(0, 1 - q**2 / 4) ** (Long(3 - dims) / 2), 0)
+
+    def choose(a: int, p: int, far: Any) -> int:
+        sums = np.cumsum(w[a, far])
+        return far[np.searchsorted(sums, u[a, p] * sums[-1], side="right")] if sums.size and sums[-1] > 0 else -1
+
+    return places(choose)(labels)
+
+
+def chosen_pairs(x: Any, labels: Any) -> Any:
+    positive, negative = sides(labels)
+    c = cosines(x, x)
+    farthest = np.where(positive, c, np.inf).min(axis=1)[:, None]
+    nearest_other = np.where(negative, c, -np.inf).max(axis=1)[:, None]
+    both = positive.any(axis=1) & negative.any(axis=1)
+    found = positive & (c - Long(0.1) < nearest_other) | negative & (c + Long(0.1) > farthest)
+    return found & both[:, None]
+
+
+# --- diagrams, histograms, quantiles ---
+
+
+def diagram(p: Any, t: Any) -> Any:
+    n, gap, i = bin_sums(p, t)
+    forecast = np.array([np.sum(p[i == k], dtype=Long) for k in range(BINS)])
+    return np.stack([forecast / n, (forecast + gap) / n, n], axis=1)
+
+
+def brier_parts(p: Any, t: Any) -> Any:
+    n, gap, i = bin_sums(p, t)
+    share, rate = np.array([mean(t[i == k]) for k in range(BINS)]), mean(t)
+    parts = [np.sum(gap**2 / n), np.sum(n * (share - rate) ** 2), rate * (1 - rate) * p.size, 0, np.sum((p.astype(Long) - t) ** 2)]
+    parts[3] = parts[4] - parts[0] + parts[1] - parts[2]
+    return np.array(parts) / p.size
+
+
+def rates(s: Any, t: Any, g: Any) -> Any:
+    out = []
+    for k in np.unique(g):
+        (tn, fp), (fn, tp) = table((s[g == k] > 0.5).astype(int), t[g == k], 2)
+        n = tn + fp + fn + tp
+        out.append([n, (tp + fp) / n, (tp + tn) / n, tp / (tp + fn), fp / (fp + tn), tp / (tp + fp)])
+    return np.array(out)
+
+
+def threshold_score(x: Any, y: Any, at: Any) -> Any:
+    total = np.zeros(len(y), Long)
+    for limit in at:
+        share = np.mean(x <= limit, axis=1, dtype=Long)
+        total += (share - (y <= limit)) ** 2 - share * (1 - share) / (x.shape[1] - 1)
+    return mean(total)
+
+
+def normal_share(x: Any) -> Any:
+    """Of the normal distribution below x, by the continued fraction and the series of Abramowitz and Stegun, 26.2.14 and 26.2.10."""
+    x = x.astype(Long)
+    a = abs(x)
+    density = np.exp(-a * a / 2) / np.sqrt(2 * Long(np.pi))
+    tail, total, term = a, a, a
+    for k in range(200, 0, -1):
+        tail = a + k / np.maximum(tail, Long(1e-300))
+    for k in range(1, 120):
+        term = term * a * a / (2 * k + 1)
+        total = total + term
+    below = np.where(a > 4, 1 - density / np.maximum(tail, Long(1e-300)), 0.5 + density * total)
+    return np.where(x < 0, 1 - below, below)
+
+
+def transform_counts(m: Any, v: Any, t: Any) -> Any:
+    share = normal_share((t.astype(Long) - m) / np.sqrt(v.astype(Long)))
+    return np.bincount(np.minimum((share * 10).astype(int), 9), minlength=10)
+
+
+def conformations(x: Any, centred: bool) -> Any:
+    x = x.astype(Long)
+    x = x - x.mean(axis=1, keepdims=True) if centred else x
+    return distances(x.reshape(len(x), -1), x.reshape(len(x), -1)) / np.sqrt(Long(x.shape[1]))
+
+
+def correlogram(x: Any) -> Any:
+    d = x.astype(Long) - x.astype(Long).mean(axis=1, keepdims=True)
+    n = d.shape[1]
+    return np.array([np.mean(d[:, : n - k] * d[:, k:]) for k in range(n)]) / np.mean(d * d)
+
+
+def middle(x: Any) -> Any:
+    x = np.sort(x).astype(Long)
+    return (x[(x.size - 1) // 2] + x[x.size // 2]) / 2
+
+
+def plausible(lengths: Any, angles: Any) -> Any:
+    good = np.count_nonzero((lengths >= 0.8) & (lengths <= 2)) + np.count_nonzero((angles >= 1.5) & (angles <= 3.5))
+    return Long(good) / (lengths.size + angles.size)
+
+
+def chi_squared(d: Any) -> Any:
+    """By bisection of the series of the incomplete gamma function."""
+    from math import lgamma
+
+    a = d.astype(Long) / 2
+    scale = np.array([lgamma(v + 1) for v in a.astype(float)], Long)
+
+    def below(x: Any) -> Any:
+        term = total = np.ones_like(x)
+        for k in range(1, 100):
+            term = term * x / (a + k)
+            total = total + term
+        return np.exp(a * np.log(x) - x - scale) * total
+
+    ends = []
+    for share in ((1 - Long(0.99)) / 2, (1 + Long(0.99)) / 2):
+        low, high = np.full(a.size, Long(-60)), np.full(a.size, np.log(Long(40)))
+        for _ in range(70):
+            at = (low + high) / 2
+            more = below(np.exp(at)) < share
+            low, high = np.where(more, at, low), np.where(more, high, at)
+        ends.append(2 * np.exp((low + high) / 2))
+    return np.stack(ends, axis=1)
+
+
 ORACLE: dict[str, Callable[..., Any]] = {
     "mse": error(lambda p, t: (p - t) ** 2),
     "mae": error(lambda p, t: abs(p - t)),
@@ -687,7 +1015,7 @@ ORACLE: dict[str, Callable[..., Any]] = {
     "ranked_probability_score": ranked,
     "event_reliability": reliability,
     "frechet_feature_distance": frechet,
-    "inception_score": inception,
+    "inception_score": lambda p: mean(inception_parts(p)),
     "correlation_preservation": correlations,
     "manifold_precision": lambda x, y: mean(covering(x, y, K) > 0),
     "manifold_recall": lambda x, y: mean(covering(y, x, K) > 0),
@@ -751,16 +1079,67 @@ ORACLE: dict[str, Callable[..., Any]] = {
     "non_credibility_index": lambda m, p, t, r: 10 * mean(np.log10(normalized_errors(m, p, t) / normalized_errors(m, r, t))),
     "predictive_entropy": lambda p: mean(entropy(p.astype(Long).mean(axis=1), axis=1)),
     "ensemble_mutual_information": lambda p: mean(entropy(p.astype(Long).mean(axis=1), axis=1) - entropy(p, axis=2).mean(axis=1)),
+    "reliability_diagram_bins": diagram,
+    "brier_decomposition": brier_parts,
+    "f_divergence": relative_entropy,
+    "bregman_divergence": lambda x, y: np.sum(x.astype(Long) * (np.log(x.astype(Long)) - np.log(y.astype(Long))) - x + y),
+    "group_metric_breakdown": rates,
+    "rank_histogram": lambda x, y: np.bincount(np.sum(x < y[:, None], axis=1), minlength=x.shape[1] + 1),
+    "ensemble_ranked_probability_score": threshold_score,
+    "ranked_probability_skill_score": lambda x, y: (y.astype(Long) - x) / y,
+    "pit_histogram": transform_counts,
+    "inception_score_per_split": inception_parts,
+    "pairwise_rmsd": lambda x: conformations(x, True),
+    "fisher_information_matrix": lambda x: 1 + np.diag(np.cosh(x.astype(Long))),
+    "autocorrelation": correlogram,
+    "fid": frechet,
+    "kid": polynomial_gap,
+    "image_inception_score": score_of_logits,
+    "lpips": perceptual,
+    "bert_score": token_similarity,
+    "inverse_document_frequency": rarity,
+    "contrastive_loss": contrast,
+    "lifted_structure_loss": lifted,
+    "nt_xent_loss": nt_xent,
+    "supervised_contrastive_loss": supervised,
+    "multi_similarity_loss": multi_similarity,
+    "circle_loss": circle,
+    "n_pairs_loss": lambda x, y: own_row(x.astype(Long) @ y.astype(Long).T),
+    "info_nce_loss": lambda x, y: own_row(cosines(x, y) / Long(0.07)),
+    "triplet_margin_loss": triplet(lambda gap: np.maximum(0, gap + Long(0.2))),
+    "triplet_soft_margin_loss": triplet(lambda gap: np.log1p(np.exp(gap))),
+    "margin_based_loss": margins,
+    "normalized_softmax_loss": class_loss(lambda c, own, size: c / Long(0.05)),
+    "arcface_loss": class_loss(turned),
+    "cosface_loss": class_loss(lambda c, own, size: 64 * (c - Long(0.35) * own)),
+    "sphereface_loss": class_loss(four_times),
+    "proxy_nca_loss": class_loss(lambda c, own, size: 2 * c - 2),
+    "proxy_anchor_loss": proxy_anchor,
+    "center_loss": lambda x, labels, w: mean(squares(x.astype(Long) - w[labels])) / 2,
+    "mine_hard_negatives": hard,
+    "mine_semi_hard_negatives": semi_hard,
+    "mine_distance_weighted_negatives": drawn,
+    "mine_multi_similarity_pairs": chosen_pairs,
+    "chemical_validity": plausible,
+    "binding_affinity_metrics": lambda p, t: np.array([mean((p.astype(Long) - t) ** 2), mean(abs(p.astype(Long) - t)), r_squared(p, t), pearson(p, t)]),
+    "conformational_diversity": lambda x: np.sum(conformations(x, False)) / (len(x) * (len(x) - 1)),
+    "quantile": middle,
+    "streaming_quantile": middle,
+    "streaming_roc_auc": auc,
+    "streaming_average_precision": precision_sum,
+    "chi2_confidence_interval": chi_squared,
 }
 
 _OTHERS = {
     0.0: (
         "max_error confusion_matrix chebyshev_distance memorization_rate shortest_path_distance hit_rate mean_reciprocal_rank "
         "coverage"
+        " rank_histogram pit_histogram mine_hard_negatives mine_semi_hard_negatives mine_distance_weighted_negatives mine_multi_similarity_pairs quantile"
     ),
     1e-15: (
         "accuracy precision recall f1_score fbeta_score specificity sensitivity hamming_distance jaccard_distance "
         "manifold_precision manifold_recall precision_at_k recall_at_k iou dice_coefficient pixel_accuracy distinct_n picp"
+        " chemical_validity"
     ),
     1e-13: (
         "matthews_corrcoef cohen_kappa balanced_accuracy demographic_parity_ratio disparate_impact_ratio "
@@ -770,6 +1149,7 @@ _OTHERS = {
         "poincare_distance kl_divergence reverse_kl_divergence js_divergence chi_squared_divergence wasserstein_1d "
         "equal_opportunity_difference equalized_odds_difference spread_skill_ratio earth_movers_distance_1d "
         "regression_calibration_error anees ensemble_mutual_information"
+        " reliability_diagram_bins ensemble_ranked_probability_score f_divergence bregman_divergence pairwise_rmsd inverse_document_frequency"
     ),
     1e-10: (
         "mel_cepstral_distortion expected_calibration_error maximum_calibration_error adaptive_calibration_error classwise_ece "
@@ -777,19 +1157,23 @@ _OTHERS = {
         "renyi_divergence kolmogorov_smirnov_distance mmd mmd_squared_unbiased manifold_radii distance_to_closest_record "
         "kabsch_rmsd ssim mutual_information conditional_entropy normalized_mutual_information grassmann_distance skewness "
         "non_credibility_index"
+        " brier_decomposition autocorrelation lpips"
     ),
     1e-9: (
         "event_reliability spectral_distance graph_edit_distance_approx ms_ssim vendi_score spd_affine_invariant_distance "
         "spd_log_euclidean_distance"
     ),
     1e-8: (
-        "resistance_distance ultrahyperbolic_distance"
+        "resistance_distance ultrahyperbolic_distance ranked_probability_skill_score kid"
     ),
     1e-7: (
-        "frechet_feature_distance"
+        "frechet_feature_distance fid"
     ),
     1e-3: (
         "sinkhorn_divergence"
+    ),
+    1e-2: (
+        "streaming_quantile streaming_roc_auc streaming_average_precision"
     ),
     0.1: (
         "sliced_wasserstein"
