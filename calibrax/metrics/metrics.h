@@ -258,6 +258,9 @@ CBX_API cbx_status cbx_metric_row_check(const cbx_metric_function *m, cbx_err *e
 CBX_API const char *cbx_operand_kind_name(cbx_operand_kind kind);
 /** What operands of the kind are, as documentation has it. */
 CBX_API const char *cbx_operand_kind_text(cbx_operand_kind kind);
+/** dtype in which a metric computes with operands of the kind: CBX_I64 of labels, words and places,
+ * else CBX_F64. */
+CBX_API cbx_dtype cbx_operand_kind_dtype(cbx_operand_kind kind);
 /** The legal values of a parameter as text: "above 0", "at least 1", "between 0 and 1"; returns
  * buf. */
 CBX_API const char *cbx_metric_bounds_text(const cbx_metric_parameter *p, char *buf, size_t size);

@@ -73,6 +73,11 @@ const char *cbx_operand_kind_text(cbx_operand_kind kind)
     return (unsigned)kind < CBX_OPERAND_KINDS ? names[kind].text : "?";
 }
 
+cbx_dtype cbx_operand_kind_dtype(cbx_operand_kind kind)
+{
+    return (unsigned)kind < CBX_OPERAND_KINDS && rules[kind].whole ? CBX_I64 : CBX_F64;
+}
+
 int cbx__operand_item_axes(cbx_operand_kind kind, int ndim)
 {
     return rules[kind].item_axes == ALL_BUT_FIRST ? ndim - 1 : rules[kind].item_axes;
@@ -88,7 +93,7 @@ cbx_scalar cbx__operand_neutral(cbx_operand_kind kind, size_t k)
 
 cbx_array *cbx__metric_operand(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cbx_array *x)
 {
-    return cbx_astype(ctx, x, rules[m->operands[i].kind].whole ? CBX_I64 : CBX_F64);
+    return cbx_astype(ctx, x, cbx_operand_kind_dtype(m->operands[i].kind));
 }
 
 static bool check_dtype(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)

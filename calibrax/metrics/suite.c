@@ -174,21 +174,17 @@ static void set_bound(cbx_json *o, const char *key, double v)
 /* A result that is no number: its elements, and its shape. */
 static cbx_status set_elements(cbx_ctx *ctx, cbx_json *o, const cbx_array *r, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t n = cbx_array_count(r);
     cbx_json *shape = cbx_json_set_array(o, "shape");
-    double *v = cbx_mem_calloc(al, n + 1, sizeof *v);
-    cbx_status st = v ? cbx_array_read(r, v, n * sizeof *v, err) : cbx_fail_nomem(err, "a result");
+    cbx_array *v;
+    cbx_scope scope;
+    cbx_status st;
 
     for (int k = 0; k < cbx_array_ndim(r); k++) cbx_json_push_int(shape, (int64_t)cbx_array_dim(r, k));
-    if (!st && cbx_array_dtype(r) == CBX_I64)
-        for (size_t i = 0; i < n; i++) {
-            int64_t x;
-            memcpy(&x, &v[i], sizeof x);
-            v[i] = (double)x;
-        }
-    if (!st) cbx_json_set_doubles(o, "value", v, n);
-    cbx_mem_free(al, v, (n + 1) * sizeof *v);
+    cbx_scope_open(ctx, &scope);
+    v = cbx_copy(ctx, cbx_astype(ctx, r, CBX_F64));
+    st = cbx_scope_close_keep(&scope, 1, &v, err);
+    if (!st) cbx_json_set_doubles(o, "value", cbx_array_data(v), cbx_array_count(v));
+    if (!st) cbx_array_free(v);
     return st;
 }
 

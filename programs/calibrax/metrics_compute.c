@@ -68,6 +68,33 @@ static int load(const opt_run *run, const char *const *files, size_t n, inputs *
     return EXIT_PASS;
 }
 
+/* Whether element i of an array of 64-bit integers changes in float64. */
+static bool rounds(const cbx_array *x, size_t i)
+{
+    if (cbx_array_dtype(x) == CBX_I64) {
+        const int64_t v = ((const int64_t *)cbx_array_data(x))[i];
+        return v > INT64_MAX - 1023 || (int64_t)(double)v != v;
+    }
+    const uint64_t v = ((const uint64_t *)cbx_array_data(x))[i];
+    return v > UINT64_MAX - 2047 || (uint64_t)(double)v != v;
+}
+
+/* Refuses integers that the metric would compute with as other numbers. */
+static int check_digits(const opt_run *run, const cbx_metric_function *m, const inputs *x)
+{
+    for (size_t k = 0; k < x->nin && k < cbx_metric_operands(m); k++) {
+        const cbx_dtype t = cbx_array_dtype(x->in[k]);
+        if (cbx_operand_kind_dtype(m->operands[k].kind) != CBX_F64 || (t != CBX_I64 && t != CBX_U64)) continue;
+        for (size_t i = 0; i < cbx_array_count(x->in[k]); i++)
+            if (rounds(x->in[k], i))
+                return opt_fail(run->program,
+                                "%s: '%s' has integers beyond 2^53 that float64 does not hold, such as number %zu: "
+                                "subtract an offset, or renumber them",
+                                m->name, x->files[k], i + 1);
+    }
+    return EXIT_PASS;
+}
+
 static int interval_of(const opt_run *run, const cbx_metric_function *m, const inputs *x, const cbx_metric_options *o,
                        cbx_interval *out)
 {
@@ -104,21 +131,32 @@ static int set_parameters(const opt_run *run, const cbx_metric_function *m, doub
 
 /* ---- one metric ---- */
 
-static cbx_json *result_json(const cbx_array *r)
+/* The elements of a result: numbers, as integers where they are. */
+static int result_json(const opt_run *run, const cbx_metric_function *m, const cbx_array *r, cbx_json **out)
 {
-    cbx_array_desc d = *cbx_array_get_desc(r);
-    const double *v = cbx_array_data(r);
-    cbx_json *list;
+    const cbx_kind kind = cbx_dtype_kind(cbx_array_dtype(r));
+    const cbx_dtype to = kind == CBX_KIND_FLOAT || cbx_array_dtype(r) == CBX_U64 ? CBX_F64 : CBX_I64;
+    const bool scalar = cbx_array_count(r) == 1 && (to == CBX_F64 || cbx_array_ndim(r) == 0);
+    cbx_array *v;
+    cbx_scope scope;
 
-    if (cbx_array_count(r) == 1 && d.dtype == CBX_F64) return cbx_json_new_double(v[0]);
-    list = cbx_json_new_array();
-    for (size_t i = 0; i < cbx_array_count(r); i++) {
-        if (d.dtype == CBX_I64)
-            cbx_json_push_int(list, ((const int64_t *)cbx_array_data(r))[i]);
+    if (kind == CBX_KIND_COMPLEX)
+        return opt_fail(run->program, "%s: the result is complex, which JSON has not: leave out --json", m->name);
+    cbx_scope_open(run->ctx, &scope);
+    v = cbx_copy(run->ctx, cbx_astype(run->ctx, r, to));
+    if (opt_check(run, cbx_scope_close_keep(&scope, 1, &v, run->err))) return EXIT_ERROR;
+    *out = scalar ? NULL : cbx_json_new_array();
+    for (size_t i = 0; i < cbx_array_count(v); i++) {
+        const void *data = cbx_array_data(v);
+        cbx_json *number = to == CBX_F64 ? cbx_json_new_double(((const double *)data)[i])
+                                         : cbx_json_new_int(((const int64_t *)data)[i]);
+        if (scalar)
+            *out = number;
         else
-            cbx_json_push_double(list, v[i]);
+            cbx_json_push(*out, number);
     }
-    return list;
+    cbx_array_free(v);
+    return EXIT_PASS;
 }
 
 static int show_result(const opt_run *run, const cbx_metric_function *m, const inputs *x, const cbx_array *r,
@@ -126,7 +164,7 @@ static int show_result(const opt_run *run, const cbx_metric_function *m, const i
 {
     const compute_args *a = run->args;
     char v[CBX_FORMAT_SIZE], low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
-    cbx_json *o, *list;
+    cbx_json *o, *list, *value = NULL;
     cbx_text text;
 
     if (!a->json && iv) {
@@ -141,11 +179,12 @@ static int show_result(const opt_run *run, const cbx_metric_function *m, const i
         cbx_text_clear(&text);
         return EXIT_PASS;
     }
+    if (result_json(run, m, r, &value)) return EXIT_ERROR;
     o = new_document("calibrax-metric-value");
     json_put(o, J_TEXT("metric", m->name), J_TEXT("direction", cbx_direction_name(m->direction)));
     list = cbx_json_set_array(o, "operands");
     for (size_t i = 0; i < x->nin; i++) cbx_json_push_string(list, x->files[i]);
-    cbx_json_set(o, "value", result_json(r));
+    cbx_json_set(o, "value", value);
     if (cbx_array_ndim(r) > 1) {
         list = cbx_json_set_array(o, "shape");
         for (int k = 0; k < cbx_array_ndim(r); k++) cbx_json_push_int(list, (int64_t)cbx_array_dim(r, k));
@@ -163,6 +202,7 @@ static int compute_one(const opt_run *run, const cbx_metric_function *m, const d
     cbx_array *r;
     int status;
 
+    if (check_digits(run, m, x)) return EXIT_ERROR;
     cbx_scope_open(run->ctx, &scope);
     r = cbx_copy(run->ctx, cbx_metric_apply(run->ctx, m, x->nin, x->in, &o));
     status = opt_check(run, cbx_scope_close_keep(&scope, 1, &r, run->err));
@@ -226,8 +266,11 @@ static int compute_several(const opt_run *run, cbx_metric_collection *c, const i
     const compute_args *a = run->args;
     const cbx_metric_options o = { .mask = x->mask, .weights = x->weights };
     cbx_json *report = NULL;
-    int status = opt_check(run, cbx_metric_collection_update(run->ctx, c, x->nin, x->in, &o, run->err));
+    int status = EXIT_PASS;
 
+    for (size_t i = 0; !status && i < cbx_metric_collection_count(c); i++)
+        status = check_digits(run, cbx_metric_collection_at(c, i)->metric, x);
+    if (!status) status = opt_check(run, cbx_metric_collection_update(run->ctx, c, x->nin, x->in, &o, run->err));
     if (!status) status = opt_check(run, cbx_metric_collection_report(run->ctx, c, &report, run->err));
     if (!status && a->ci) status = add_intervals(run, c, x, report);
     if (!status) status = show_report(run, x, report);

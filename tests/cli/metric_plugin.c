@@ -11,7 +11,25 @@ static cbx_array *power_error(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_pow_scalar(ctx, cbx_abs(ctx, cbx_subtract(ctx, c->in[0], c->in[1])), c->parameters[0]);
 }
 
+/* Results of other dtypes: float32 of each item, int64 of all, complex. */
+static cbx_array *singles(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_astype(ctx, c->in[0], CBX_F32); }
+static cbx_array *sum_of_integers(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx_sum(ctx, cbx_astype(ctx, c->in[0], CBX_I64), NULL);
+}
+static cbx_array *as_complex(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_astype(ctx, c->in[0], CBX_C128); }
+
+#define OF_DTYPE(name_, code, kind)                                                                                    \
+    {                                                                                                                  \
+        .name = name_, .domain = "dtypes", .summary = "A result of another dtype",                                     \
+        .operands = { { "x", CBX_OPERAND_##kind, false } }, .direction = CBX_DIRECTION_INFO, .high = INFINITY,         \
+        .whole = code                                                                                                  \
+    }
+
 static const cbx_metric_function rows[] = {
+    OF_DTYPE("singles", singles, REAL),
+    OF_DTYPE("sum_of_integers", sum_of_integers, TOKENS),
+    OF_DTYPE("as_complex", as_complex, REAL),
     { .name = "power_error",
       .domain = "mine",
       .summary = "Mean power of the error",

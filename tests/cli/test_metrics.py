@@ -78,6 +78,55 @@ def plugins(p):
     check("exports no 'cbx_metric_plugin_table'" in metrics(p, "list", "--plugin", plugin("none").replace("metric_plugin_none", "case_plugin_none"), expect=2).stderr, "cases")
 
 
+def dtypes_of_results(p):
+    table = p.write("d.csv", "x,k\n0.5,9007199254740993\n0.25,2\n-3,0\n")
+
+    def document(name, column):
+        return json.loads(metrics(p, "compute", name, f"{table}:{column}", "--plugin", plugin("none"), "--json").stdout)
+
+    equal(document("singles", "x")["value"], [0.5, 0.25, -3], "float32")
+    equal(document("sum_of_integers", "k")["value"], 9007199254740995, "int64, to the last digit")
+    check("complex" in metrics(p, "compute", "as_complex", f"{table}:x", "--plugin", plugin("none"), "--json", expect=2).stderr, "complex")
+    check("0.5+0j" in metrics(p, "compute", "as_complex", f"{table}:x", "--plugin", plugin("none")).stdout, "complex as text")
+    both = json.loads(metrics(p, "compute", "singles,quantile", f"{table}:x", "--plugin", plugin("none"), "--json").stdout)
+    equal([m["value"] for g in both["groups"] for m in g["metrics"]], [[0.5, 0.25, -3], 0.25], "in a report")
+
+
+def long_integers(p):
+    """Labels that differ in their last digit only are different; what no dtype holds is refused."""
+    table = p.write("i.csv", "a,b,c,d\n9007199254740993,9007199254740992,0.5,1\n9223372036854775807,9223372036854775806,1,18446744073709551616\n")
+    equal(metrics(p, "compute", "rouge_n", f"{table}:a", f"{table}:b").stdout, "0.0\n", "words are compared to the last digit")
+    equal(metrics(p, "compute", "rouge_n", f"{table}:a", f"{table}:a").stdout, "1.0\n", "the same")
+    sentence = f"'{table}:a' has integers beyond 2^53 that float64 does not hold, such as number 1"
+    for names in ("hamming_distance", "mae,mse"):
+        check(sentence in metrics(p, "compute", names, f"{table}:a", f"{table}:b", expect=2).stderr, names)
+    for source, sentence in ((f"{table}:d", "column 4 has integers that 64 bits do not hold"), (table, "column 1 has integers beyond 2^53"),
+                             (p.write("j.csv", "9007199254740993,0.5\n"), "column 1 has integers beyond 2^53")):
+        check(sentence in metrics(p, "compute", "quantile", source, expect=2).stderr, sentence)
+
+
+def weighted_intervals(p):
+    """Weights are drawn with their items: those of 0 never count, those of 2 count as two items would."""
+    rows = [(i / 10, i % 3 / 10, 1 + i % 2) for i in range(40)]
+    table = p.write("w.csv", "p,t,one,two,some\n" + "".join(f"{a},{b},1,{w},{int(a < 3)}\n" for a, b, w in rows))
+
+    def interval(*args):
+        document = json.loads(metrics(p, "compute", "mse", f"{table}:p", f"{table}:t", "--ci", "--json", *args).stdout)
+        return document["value"], document["interval"]["lower"], document["interval"]["upper"]
+
+    equal(interval("--weights", f"{table}:one"), interval(), "weights of 1")
+    equal(interval("--weights", f"{table}:some"), interval("--mask", f"{table}:some"), "weights of 0 and 1")
+    value, low, high = interval("--weights", f"{table}:two")
+    errors = [((a - b) ** 2, w) for a, b, w in rows]
+    right = sum(e * w for e, w in errors) / sum(w for _, w in errors)
+    check(abs(value - right) < 1e-12 and low < right < high, f"{low} {right} {high}")
+    # the error of a weighted mean: sqrt(sum w^2 (e - mean)^2) / sum w
+    width = 2 * 1.96 * sum(w * w * (e - right) ** 2 for e, w in errors) ** 0.5 / sum(w for _, w in errors)
+    check(0.8 * width < high - low < 1.25 * width, f"{high - low}, not about {width}")
+    short = p.write("short.csv", "w\n1\n")
+    check("for an interval the weights must have a number for each item" in metrics(p, "compute", "mse", f"{table}:p", f"{table}:t", "--ci", "--weights", f"{short}:w", expect=2).stderr, "one weight")
+
+
 def faults(p):
     table = p.write("t.csv", TABLE)
     ragged = p.write("ragged.csv", "a,b\n1,2\n3\n")
@@ -104,4 +153,4 @@ def faults(p):
     metrics(p, "list", "--axiom", "nothing", expect=2)
 
 
-main([the_table, values, several, plugins, faults])
+main([the_table, values, several, plugins, dtypes_of_results, long_integers, weighted_intervals, faults])

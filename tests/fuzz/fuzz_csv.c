@@ -26,7 +26,8 @@ FUZZ_ENTRY()
     if (cbx_ctx_create(NULL, &ctx, NULL)) return 0;
     const cbx_status st = cbx_csv_decode(ctx, (const char *)data, size, "table", NULL, &all, &err);
     const cbx_status one = cbx_csv_decode(ctx, (const char *)data, size, "table", "1", &first, NULL);
-    if (st != one) abort();
+    /* a column alone may hold integers that all columns together do not */
+    if (st != one && !(st == CBX_EFORMAT && !one)) abort();
     if (st && !err.message[0]) abort();
     if (!st) {
         const size_t rows = cbx_array_dim(all, 0), columns = cbx_array_count(all) / rows;

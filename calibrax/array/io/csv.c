@@ -2,6 +2,7 @@
 #include "calibrax/array/io/csv.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,14 @@
 
 enum { MAX_COLUMNS = 1 << 16 };
 
-/* What a column's cells were so far; the dtype is that of the highest. */
-typedef enum cell_kind { CELL_BOOL, CELL_INT, CELL_REAL } cell_kind;
+/* What a column's cells were so far; the dtype is that of the highest.  LONG: an integer that float64 does not hold;
+ * HUGE: one that int64 does not hold. */
+typedef enum cell_kind { CELL_BOOL, CELL_INT, CELL_LONG, CELL_HUGE, CELL_REAL } cell_kind;
+
+typedef union cell_value {
+    double real; /* of all but LONG */
+    int64_t integer;
+} cell_value;
 
 typedef struct reader {
     const char *what, *at, *end;
@@ -52,22 +59,28 @@ static bool next_cell(reader *r, bool *last)
 }
 
 /* The number in a cell; false: it is not a number. */
-static bool number(const char *s, double *out, cell_kind *kind)
+static bool number(const char *s, cell_value *out, cell_kind *kind)
 {
     char *end;
 
     *kind = CELL_REAL;
-    *out = NAN;
+    out->real = NAN;
     if (!*s) return true;
     if (!strcasecmp(s, "true") || !strcasecmp(s, "false")) {
         *kind = CELL_BOOL;
-        *out = tolower((unsigned char)*s) == 't';
+        out->real = tolower((unsigned char)*s) == 't';
         return true;
     }
     if (strspn(s, "+-0123456789.eE") != strlen(s) && strspn(s, "+-infatyINFATY") != strlen(s)) return false;
-    *out = strtod(s, &end);
+    out->real = strtod(s, &end);
     if (*end) return false;
-    if (strspn(s, "+-0123456789") == strlen(s) && fabs(*out) < 0x1p53) *kind = CELL_INT;
+    if (strspn(s, "+-0123456789") != strlen(s)) return true;
+    *kind = CELL_INT;
+    if (fabs(out->real) < 0x1p53) return true;
+    errno = 0;
+    const int64_t integer = strtoll(s, &end, 10);
+    *kind = errno ? CELL_HUGE : CELL_LONG;
+    if (!errno) out->integer = integer;
     return true;
 }
 
@@ -78,7 +91,8 @@ typedef struct table {
     const char **names; /* of the header; NULL: there is no header */
     size_t columns;
     cell_kind *kinds;
-    CBX_LIST(double) values; /* row by row */
+    CBX_LIST(cell_value) values; /* row by row */
+    CBX_LIST(size_t) longs;      /* places of LONG among them */
 } table;
 
 static char separator_of(const char *text, const char *end)
@@ -100,7 +114,7 @@ static cbx_status read_header(reader *r, table *t)
 
     while (!last) {
         cell_kind kind;
-        double v;
+        cell_value v;
         if (!next_cell(r, &last))
             return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: a quote does not end", r->what, r->line);
         if (names.n == MAX_COLUMNS)
@@ -134,7 +148,7 @@ static cbx_status read_rows(reader *r, table *t)
         }
         for (; !last; n++) {
             cell_kind kind;
-            double v;
+            cell_value v;
             if (!next_cell(r, &last))
                 return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: a quote does not end", r->what, r->line);
             if (n == t->columns)
@@ -144,6 +158,8 @@ static cbx_status read_rows(reader *r, table *t)
                 return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: '%.40s' is not a number", r->what, r->line,
                                 cbx_text_str(&r->cell));
             if (kind > t->kinds[n]) t->kinds[n] = kind;
+            if (kind == CELL_LONG && !cbx_list_push(&al, &t->longs, t->values.n))
+                return cbx_fail_nomem(r->err, "a table");
             if (!cbx_list_push(&al, &t->values, v)) return cbx_fail_nomem(r->err, "a table");
         }
         if (n != t->columns)
@@ -178,25 +194,52 @@ static cbx_status find_column(const table *t, const char *what, const char *colu
                     column, near);
 }
 
-static cbx_status make_array(cbx_ctx *ctx, const table *t, size_t first, size_t n, cbx_array **out, cbx_err *err)
+/* The kind in which columns meet; integers that it does not hold are refused. */
+static cbx_status common_kind(const table *t, const char *what, size_t first, size_t n, cell_kind *out, cbx_err *err)
+{
+    *out = CELL_BOOL;
+    for (size_t k = first; k < first + n; k++)
+        if (t->kinds[k] > *out) *out = t->kinds[k];
+    for (size_t k = first; k < first + n; k++) {
+        if (t->kinds[k] == CELL_HUGE)
+            return cbx_fail(err, CBX_EFORMAT,
+                            "%s: column %zu has integers that 64 bits do not hold: write them as "
+                            "reals, such as 1e20",
+                            what, k + 1);
+        if (t->kinds[k] == CELL_LONG && *out == CELL_REAL)
+            return cbx_fail(err, CBX_EFORMAT,
+                            "%s: column %zu has integers beyond 2^53, which float64 does not hold, and "
+                            "other columns are real: read one column",
+                            what, k + 1);
+    }
+    return CBX_OK;
+}
+
+static cbx_status make_array(cbx_ctx *ctx, const table *t, const char *what, size_t first, size_t n, cbx_array **out,
+                             cbx_err *err)
 {
     const size_t rows = t->values.n / t->columns;
-    static const cbx_dtype dtypes[] = { [CELL_BOOL] = CBX_BOOL, [CELL_INT] = CBX_I64, [CELL_REAL] = CBX_F64 };
+    static const cbx_dtype dtypes[] = {
+        [CELL_BOOL] = CBX_BOOL, [CELL_INT] = CBX_I64, [CELL_LONG] = CBX_I64, [CELL_REAL] = CBX_F64
+    };
     cbx_array_desc d = { .ndim = n > 1 ? 2 : 1, .shape = { rows, n } };
-    cell_kind kind = CELL_BOOL;
-    cbx_status st;
+    size_t next = 0; /* of the LONG cells */
+    cell_kind kind;
+    cbx_status st = common_kind(t, what, first, n, &kind, err);
 
-    for (size_t k = first; k < first + n; k++)
-        if (t->kinds[k] > kind) kind = t->kinds[k];
+    if (st) return st;
     d.dtype = dtypes[kind];
     st = cbx_array_create(ctx, &d, out, err);
     if (st) return st;
     for (size_t i = 0; i < rows * n; i++) {
-        const double v = t->values.items[i / n * t->columns + first + i % n];
+        const size_t at = i / n * t->columns + first + i % n;
+        const cell_value v = t->values.items[at];
         void *to = cbx_array_data_mut(*out);
-        if (d.dtype == CBX_F64) ((double *)to)[i] = v;
-        if (d.dtype == CBX_I64) ((int64_t *)to)[i] = (int64_t)v;
-        if (d.dtype == CBX_BOOL) ((unsigned char *)to)[i] = v != 0;
+        while (next < t->longs.n && t->longs.items[next] < at) next++;
+        const bool is_long = next < t->longs.n && t->longs.items[next] == at;
+        if (d.dtype == CBX_F64) ((double *)to)[i] = is_long ? (double)v.integer : v.real;
+        if (d.dtype == CBX_I64) ((int64_t *)to)[i] = is_long ? v.integer : (int64_t)v.real;
+        if (d.dtype == CBX_BOOL) ((unsigned char *)to)[i] = v.real != 0;
     }
     return CBX_OK;
 }
@@ -218,7 +261,7 @@ cbx_status cbx_csv_decode(cbx_ctx *ctx, const char *text, size_t len, const char
     if (!st) st = read_rows(&r, &t);
     if (!st) st = cbx_text_check(&r.cell, err);
     if (!st && column) st = find_column(&t, what, column, &first, err);
-    if (!st) st = make_array(ctx, &t, first, column ? 1 : t.columns, out, err);
+    if (!st) st = make_array(ctx, &t, what, first, column ? 1 : t.columns, out, err);
     cbx_text_clear(&r.cell);
     cbx_arena_clear(&arena);
     return st;

@@ -4,8 +4,8 @@
  *
  * The first line is a header if one of its cells is not a number.  Cells are numbers in decimal
  * notation, inf, nan, true, false; an empty one is NaN.  Blank lines are skipped, quoted cells are
- * read without their quotes.  Columns of integers alone are int64, of true and false alone bool,
- * others float64.  Since 0.1.
+ * read without their quotes.  Columns of integers alone are int64, every digit of them, of true and
+ * false alone bool, others float64.  Since 0.1.
  */
 #ifndef CALIBRAX_ARRAY_IO_CSV_H
 #define CALIBRAX_ARRAY_IO_CSV_H
@@ -21,7 +21,8 @@ CBX_BEGIN_DECLS
  *   dtype
  * @param out     (rows) of one column or a table of one, else (rows, columns); the caller's to free
  * @return CBX_OK; CBX_EFORMAT (a cell that is not a number, a row of another length, no rows: named
- *         by line); CBX_ENOENT (no such column); CBX_ENOMEM
+ *         by line; integers that the dtype does not hold: named by column); CBX_ENOENT (no such
+ *         column); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_csv_decode(cbx_ctx *ctx, const char *text, size_t len, const char *what, const char *column,
                                   cbx_array **out, cbx_err *err);
