@@ -22,7 +22,8 @@ typedef struct document {
     cbx_export_job *job;
     const cbx_run *run;
     cbx_json_writer w;
-    cbx_names names; /* of entries: each is there once */
+    cbx_names names;       /* of entries: each is there once */
+    CBX_LIST(size_t) next; /* of each name: the number behind it that its next repetition gets */
     size_t nentries;
     const char *scenario;         /* of all points; NULL: they differ */
     size_t without_time, misfits; /* points; metrics that the format has no place for */
@@ -63,12 +64,19 @@ static cbx_json *kept(const cbx_json *parent, const char *key)
 /* A text of the run's arena that no entry has had before; NULL: the document has failed. */
 static const char *unique(document *d, const char *name)
 {
+    const cbx_allocator *al = cbx_ctx_allocator(d->job->ctx);
     const char *given = name;
+    size_t first = CBX_NO_NAME;
 
-    for (size_t i = 2; name; i++) {
+    while (name) {
         size_t before = d->names.n, at = cbx_names_add(&d->names, name);
-        if (at == before) return d->names.list[at];
-        name = at == CBX_NO_NAME ? NULL : cbx_arena_printf(d->job->arena, "%s (%zu)", given, i);
+        if (at == CBX_NO_NAME) break;
+        if (at == before) {
+            if (!cbx_list_push(al, &d->next, (size_t)2)) break;
+            return d->names.list[at];
+        }
+        if (first == CBX_NO_NAME) first = at;
+        name = cbx_arena_printf(d->job->arena, "%s (%zu)", given, d->next.items[first]++);
     }
     fail(d, cbx_fail_nomem(d->err, "an export"));
     return NULL;
@@ -237,27 +245,46 @@ static const char *google_name(document *d, const cbx_point *p)
     return unique(d, out.status ? NULL : cbx_text_str(&out));
 }
 
-/* Of a metric in repetition i of n: its sample, or its value where it has others. */
-static double in_repetition(document *d, const cbx_named_metric *m, size_t i, size_t n)
-{
-    size_t count;
-    const double *v = numbers_of(d, m, &count);
+/* A metric beside the time, by repetition: its samples where it has as many, else its value. */
+typedef struct counter {
+    const char *name;
+    const double *samples; /* NULL: value in each */
+    double value;
+    bool is_cpu_time;
+} counter;
 
-    return !v ? NAN : count == n ? v[i] : scaled(d, m->name, m->metric.value);
+/* The counters of a point in the run's arena; NULL: the document has failed. */
+static counter *google_counters(document *d, const cbx_point *p, const timing *t, size_t *n)
+{
+    counter *out = cbx_arena_calloc(d->job->arena, p->nmetrics + 1, sizeof *out);
+    const cbx_named_metric *m;
+
+    *n = 0;
+    if (!out) fail(d, cbx_fail_nomem(d->err, "an export"));
+    for (size_t k = 0; out && (m = next_metric(d, p, &k));) {
+        bool is_cpu_time = !strcmp(m->name, "cpu_time");
+        size_t count;
+        const double *v;
+        if (m == t->metric && !is_cpu_time) continue;
+        v = numbers_of(d, m, &count);
+        out[(*n)++] = (counter){ m->name, count == t->n ? v : NULL, scaled(d, m->name, m->metric.value), is_cpu_time };
+    }
+    return d->st ? NULL : out;
 }
 
 /* An entry a sample.  A CPU time that is unknown is 0, which compare.py shows and our importer
  * leaves out. */
 static void google_point(document *d, const cbx_point *p)
 {
-    const cbx_named_metric *m;
-    const char *name;
+    const char *name, *threads = cbx_point_tag(p, "threads"), *label = cbx_point_tag(p, "label");
+    const counter *counters;
+    size_t ncounters;
     timing t;
 
     if (!find_time(d, p, &t)) return;
     name = google_name(d, p);
-    for (size_t i = 0; name && i < t.n; i++) {
-        const char *threads = cbx_point_tag(p, "threads");
+    counters = google_counters(d, p, &t, &ncounters);
+    for (size_t i = 0; name && counters && i < t.n; i++) {
         cbx_json *o = cbx_json_new_object();
         cbx_json_set_string(o, "name", name);
         cbx_json_set_string(o, "run_name", name);
@@ -269,12 +296,14 @@ static void google_point(document *d, const cbx_point *p)
         cbx_json_set_double(o, "real_time", cbx__unscaled(t.times[i], 1e-9));
         cbx_json_set_double(o, "cpu_time", 0);
         cbx_json_set_string(o, "time_unit", "ns");
-        if (cbx_point_tag(p, "label")) cbx_json_set_string(o, "label", cbx_point_tag(p, "label"));
-        for (size_t k = 0; (m = next_metric(d, p, &k));) {
-            if (!strcmp(m->name, "cpu_time"))
-                cbx_json_set_double(o, m->name, cbx__unscaled(in_repetition(d, m, i, t.n), 1e-9));
-            else if (m != t.metric && !cbx_json_has(o, m->name))
-                cbx_json_set_double(o, m->name, in_repetition(d, m, i, t.n));
+        if (label) cbx_json_set_string(o, "label", label);
+        for (size_t k = 0; k < ncounters; k++) {
+            const counter *c = &counters[k];
+            double v = c->samples ? c->samples[i] : c->value;
+            if (c->is_cpu_time)
+                cbx_json_set_double(o, c->name, cbx__unscaled(v, 1e-9));
+            else if (!cbx_json_has(o, c->name))
+                cbx_json_set_double(o, c->name, v);
         }
         add_entry(d, NULL, o);
     }
@@ -697,6 +726,7 @@ static cbx_status put_file(cbx_export_job *job, const form *f, const cbx_run *ru
     if (!d.st) d.st = note(job, run, d.without_time, "point", "points", "no time of which less is better", err);
     if (!d.st) d.st = note(job, run, d.misfits, "value", "values", f->misfit, err);
     cbx_names_clear(&d.names);
+    cbx_list_clear(cbx_ctx_allocator(job->ctx), &d.next);
     return d.st;
 }
 

@@ -295,5 +295,23 @@ def other_units(p):
     equal((result["times"], result["user"], result["memory_usage_byte"]), ([1e-3, 3e-3], 5e-4, [3e6, 5e6]), "seconds and bytes")
 
 
+def many(p):
+    """The time is linear in the samples, and in the points with one name: 100,000 took minutes where it was not."""
+    defs = {n: {"name": n, "unit": u, "direction": "lower"} for n, u in (("time", "ms"), ("cpu_time", "ms"), ("memory", "MB"), ("other", "1"))}
+    samples = [1 + (i * 7919 % 1000) / 1000 for i in range(100000)]
+    run = {"id": "samples", "timestamp": "2026-03-01T10:00:00+00:00", "commit": "c0ffee1", "environment": {"machine": "m"}, "metric_defs": defs,
+           "points": [{"name": "p", "scenario": "", "tags": {}, "metrics": {n: {"value": 1.5, "samples": samples} for n in defs}}]}
+    p.write("samples.json", json.dumps(run))
+    run["points"] = [{"name": "p", "scenario": "", "tags": {}, "metrics": {"time": {"value": 1.5}}}] * 100000
+    p.write("points.json", json.dumps(run))
+    forms = [line.split()[0] for line in p.run("export", "--list", program=CALIBRAX, expect=0).stdout.partition("\n\n")[0].splitlines()]
+    check(len(forms) > 15, forms)
+    for form in forms:
+        if form in ("site", "mlflow", "wandb", "pdf", "png"):  # of a store, of a server, of another program
+            continue
+        for name in ("samples.json",) if form in ("svg", "html", "latex", "markdown") else ("samples.json", "points.json"):
+            p.run("export", "-f", form, "--input", name, "-o", "many", "--replace", program=CALIBRAX, expect=0, timeout=30)
+
+
 main([google_benchmark_compares, pyperf_compares, pytest_benchmark_compares, schemas_are_kept, hyperfine_has_its_members, promtool_accepts, a_prometheus_scrapes, opentelemetry_parses,
-      names_that_become_alike, points_that_are_alike, other_units])
+      names_that_become_alike, points_that_are_alike, other_units, many])
