@@ -46,6 +46,7 @@ typedef struct format_ops {
     const char *format;
     const char *(*name)(cbx_arena *arena, const char *run); /* of the file */
     bool timestamps;
+    size_t nlabels; /* of `labels` in put_run: what a tag may not be named */
     void (*head)(telemetry *t);
     void (*family)(telemetry *t, const family *f);
     void (*value)(telemetry *t, const cbx_point *p, double v);
@@ -78,31 +79,36 @@ static const char *fact(const cbx_run *run, size_t i)
 
 /* --- text --- */
 
-/* A name of letters, digits and '_' that no other text has: where replacing makes two alike, the
- * second one carries a hash.  "": out of memory, which the text has failed with. */
+/* A name that no other text has: `copy`, or where another text has that, with a hash of the text
+ * before its suffix.  "": out of memory, which the text has failed with. */
+static const char *own_name(telemetry *t, cbx_names *used, const char *copy, const char *text, const char *suffix)
+{
+    const char *key = copy ? cbx_arena_printf(t->job->arena, "%s\x1f%s", copy, text) : NULL, *name = copy;
+    char hash[CBX_HASH_SIZE];
+
+    if (key && cbx_names_find(used, key) == CBX_NO_NAME && cbx_names_find(used, copy) != CBX_NO_NAME) {
+        cbx_hash_bytes(text, strlen(text), hash);
+        name = cbx_arena_printf(t->job->arena, "%.*s_%.8s%s", (int)(strlen(copy) - strlen(suffix)), copy, hash, suffix);
+    } else if (key && cbx_names_add(used, key) == CBX_NO_NAME) {
+        key = NULL;
+    }
+    if (key && name && cbx_names_add(used, name) != CBX_NO_NAME) return name;
+    t->text->status = CBX_ENOMEM;
+    return "";
+}
+
+/* The same of letters, digits and '_', as metrics and labels of Prometheus are. */
 static const char *plain_name(telemetry *t, cbx_names *used, const char *prefix, const char *name, const char *suffix)
 {
-    char *copy = cbx_arena_printf(t->job->arena, "%s%s%s", prefix, name, suffix), hash[CBX_HASH_SIZE];
-    const char *key, *unique;
+    char *copy = cbx_arena_printf(t->job->arena, "%s%s%s", prefix, name, suffix);
 
     for (char *c = copy; c && *c; c++)
         if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_", *c) ||
             (c == copy && *c >= '0' && *c <= '9'))
             *c = '_';
-    key = copy ? cbx_arena_printf(t->job->arena, "%s\x1f%s", copy, name) : NULL;
-    if (!key) {
-        t->text->status = CBX_ENOMEM;
-        return "";
-    }
-    if (cbx_names_find(used, key) != CBX_NO_NAME || cbx_names_find(used, copy) == CBX_NO_NAME) {
-        bool kept = cbx_names_add(used, copy) != CBX_NO_NAME && cbx_names_add(used, key) != CBX_NO_NAME;
-        if (!kept) t->text->status = CBX_ENOMEM;
-        return copy;
-    }
-    cbx_hash_bytes(name, strlen(name), hash);
-    unique = cbx_arena_printf(t->job->arena, "%.*s_%.8s%s", (int)(strlen(copy) - strlen(suffix)), copy, hash, suffix);
-    if (!unique) t->text->status = CBX_ENOMEM;
-    return unique ? unique : "";
+    /* names that begin with two underscores are those of Prometheus itself */
+    if (copy && (!*copy || !strncmp(copy, "__", 2))) copy = cbx_arena_printf(t->job->arena, "tag%s", copy);
+    return own_name(t, used, copy, name, suffix);
 }
 
 static void put_escaped(cbx_text *out, const char *s)
@@ -265,13 +271,14 @@ static void otlp_head(telemetry *t)
 /* Units as UCUM writes them: s, By; others as the run has them. */
 static void otlp_family(telemetry *t, const family *f)
 {
-    const char *part = part_names[f->part], *name;
+    const char *part = part_names[f->part], *name, *suffix;
     const char *const units[] = {
         [CBX__UNIT_OTHER] = f->def ? f->def->unit : "", [CBX__UNIT_TIME] = "s", [CBX__UNIT_SIZE] = "By"
     };
 
-    name = cbx_arena_printf(t->job->arena, "%s%s%s", f->metric, *part ? "." : "", part);
-    if (!name) t->text->status = CBX_ENOMEM;
+    suffix = cbx_arena_printf(t->job->arena, "%s%s", *part ? "." : "", part);
+    name = suffix ? cbx_arena_printf(t->job->arena, "%s%s", f->metric, suffix) : NULL;
+    name = own_name(t, &t->families, name, f->metric, suffix);
     cbx_json_writer_begin(&t->w, NULL, '{');
     cbx_json_writer_add_string(&t->w, "name", name);
     cbx_json_writer_add_string(&t->w, "description", f->def && f->def->description ? f->def->description : "");
@@ -287,7 +294,8 @@ static void otlp_value(telemetry *t, const cbx_point *p, double v)
 
     push_attribute(list, "scenario", p->scenario);
     push_attribute(list, "point", p->name);
-    for (size_t i = 0; i < p->ntags; i++) push_attribute(list, p->tags[i].key, p->tags[i].value);
+    for (size_t i = 0; i < p->ntags; i++)
+        push_attribute(list, own_name(t, &t->labels, p->tags[i].key, p->tags[i].key, ""), p->tags[i].value);
     snprintf(time, sizeof time, "%lld000", (long long)cbx_run_timestamp_us(t->run));
     cbx_json_set_string(o, "timeUnixNano", time);
     cbx_json_set_double(o, "asDouble", v);
@@ -313,9 +321,9 @@ static const char *otlp_name(cbx_arena *arena, const char *run)
 /* --- the walk --- */
 
 static const format_ops formats[] = {
-    { "openmetrics", openmetrics_name, true, text_head, text_family, text_value, NULL, text_end },
-    { "node-exporter", textfile_name, false, text_head, text_family, text_value, NULL, text_end },
-    { "otlp", otlp_name, true, otlp_head, otlp_family, otlp_value, otlp_family_end, otlp_end },
+    { "openmetrics", openmetrics_name, true, 6, text_head, text_family, text_value, NULL, text_end },
+    { "node-exporter", textfile_name, false, 6, text_head, text_family, text_value, NULL, text_end },
+    { "otlp", otlp_name, true, 2, otlp_head, otlp_family, otlp_value, otlp_family_end, otlp_end },
 };
 
 static bool find_metrics(telemetry *t)
@@ -364,9 +372,19 @@ static void put_family(telemetry *t, const family *f, cbx__export_stream *out)
     if (begun && t->ops->family_end) t->ops->family_end(t);
 }
 
+/* Names that are in use from the start. */
+static bool reserve(cbx_names *used, const char *const *names, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && cbx_names_add(used, names[i]) != CBX_NO_NAME) i++;
+    return i == n;
+}
+
 static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 {
-    static const char *const reserved[] = { "scenario", "point", "instance", "job" };
+    static const char *const labels[] = { "scenario", "point", "instance", "job", "le", "quantile" };
+    static const char *const families[] = { "calibrax_run_info", "calibrax_run_timestamp_seconds" };
     telemetry t = { .job = job, .run = run, .name = "" };
     cbx_names *const names[] = { &t.metrics, &t.families, &t.labels };
     const char *id = cbx__export_safe_name(job->arena, cbx_run_id(run)), *name;
@@ -379,8 +397,8 @@ static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
     if (!name) return cbx_fail_nomem(err, "an export");
     for (size_t i = 0; i < CBX_LEN(names); i++) cbx_names_init(names[i], cbx_ctx_allocator(job->ctx));
     st = find_metrics(&t) && find_repeats(&t) ? CBX_OK : cbx_fail_nomem(err, "an export");
-    for (size_t i = 0; !st && i < CBX_LEN(reserved); i++)
-        if (cbx_names_add(&t.labels, reserved[i]) == CBX_NO_NAME) st = cbx_fail_nomem(err, "an export");
+    if (!st && !(reserve(&t.labels, labels, t.ops->nlabels) && reserve(&t.families, families, CBX_LEN(families))))
+        st = cbx_fail_nomem(err, "an export");
     if (!st) st = cbx__export_stream_begin(job, name, &out, err);
     if (!st) {
         t.text = &out.text;

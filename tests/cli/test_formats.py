@@ -9,6 +9,7 @@ import http.server
 import json
 import math
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -270,6 +271,42 @@ def names_that_become_alike(p):
         one_sentence(done, f"run 'aaa111' has no measurement that {form} has a place for", "calibrax")
 
 
+def names_that_are_taken(p):
+    """Metrics and tags whose names are those of our own families and labels, or of Prometheus itself."""
+    run = load(FIXTURE)
+    tags = {"__name__": "1", "__x": "2", "scenario": "3", "point": "4", "job": "5", "instance": "6", "le": "7", "quantile": "8", "tag__x": "9", "\u00e9": "10", "x-y": "11", "x.y": "12"}
+    taken = {"run_info": 1.0, "run_timestamp": 2.0, "x": 3.0, "x.lower": 4.0, "x_lower": 5.0, "x.samples": 6.0}
+    metrics = {name: {"value": v} for name, v in taken.items()}
+    metrics["x"].update(lower=2.5, upper=3.5, samples=[2.5, 3.5])
+    run["points"] = [{"name": "p", "scenario": "s", "tags": tags, "metrics": metrics}]
+    run["metric_defs"] = {"run_timestamp": {"name": "run_timestamp", "unit": "s", "direction": "info"}}
+    path = p.write("taken.json", json.dumps(run))
+    _, promtool = prometheus()
+    (file,), _ = export(p, "node-exporter", path=path)
+    with open(file, encoding="utf-8") as f:
+        done = subprocess.run([promtool, "check", "metrics"], stdin=f, capture_output=True, text=True)
+    equal((done.returncode, done.stderr), (0, ""), "promtool check metrics")
+    (text,), _ = export(p, "openmetrics", path=path)
+    subprocess.run([promtool, "tsdb", "create-blocks-from", "openmetrics", text, p.file("tsdb")], check=True, capture_output=True)
+    os.makedirs(p.file("tsdb/wal"))
+    dump = subprocess.run([promtool, "tsdb", "dump", p.file("tsdb")], check=True, capture_output=True, text=True).stdout
+    series = [dict(re.findall(r'(\w+)="([^"]*)"', line)) | {"": float(line.split()[-2])} for line in dump.splitlines()]
+    info = [s for s in series if s["__name__"] == "calibrax_run_info"]
+    equal([(s["run"], s[""]) for s in info], [("aaa111", 1.0)], "the run itself")
+    rest = [s for s in series if s not in info]
+    equal(sorted(s[""] for s in rest), [1.0, 2.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0], "each value")
+    equal(len({s["__name__"] for s in rest}), 9, "a family each")
+    for s in rest:
+        equal((s["scenario"], s["point"], sorted(v for k, v in s.items() if k not in ("", "__name__", "scenario", "point"))), ("s", "p", sorted(tags.values())), "all tags are labels")
+    check(all(k == "__name__" or not k.startswith("__") for s in rest for k in s), "none is one of Prometheus")
+    (otlp,), _ = export(p, "otlp", path=path)
+    found = load(otlp)["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
+    equal(len({m["name"] for m in found}), 9, "a name each")
+    for m in found:
+        keys = [a["key"] for a in m["gauge"]["dataPoints"][0]["attributes"]]
+        equal((len(keys), len(set(keys)), "job" in keys), (14, 14, True), "attributes are unique, and not renamed where they may stay")
+
+
 def points_that_are_alike(p):
     """A series has one value at a time."""
     run = load(FIXTURE)
@@ -314,4 +351,4 @@ def many(p):
 
 
 main([google_benchmark_compares, pyperf_compares, pytest_benchmark_compares, schemas_are_kept, hyperfine_has_its_members, promtool_accepts, a_prometheus_scrapes, opentelemetry_parses,
-      names_that_become_alike, points_that_are_alike, other_units, many])
+      names_that_become_alike, names_that_are_taken, points_that_are_alike, other_units, many])
