@@ -510,6 +510,7 @@ static cbx_status put_machine(site *s, const cbx_run *run, const char *folder, c
  * and samples. */
 typedef struct heap {
     CBX_LIST(double) values, samples;
+    cbx_interval kept; /* of the last value, where asv itself made it; else level 0 */
 } heap;
 
 typedef struct result {
@@ -521,6 +522,8 @@ typedef struct result {
 static bool add_run(site *s, const cbx_run *run, result *results)
 {
     const cbx_allocator al = cbx_arena_allocator(s->job->arena);
+    const char *source = cbx_json_get_string(cbx_run_metadata(run), "import_format", "");
+    double level = strcmp(source, "asv") ? 0 : 0.99;
 
     for (size_t i = 0; i < cbx_run_npoints(run); i++) {
         const cbx_point *p = cbx_run_point(run, i);
@@ -545,6 +548,9 @@ static bool add_run(site *s, const cbx_run *run, result *results)
             if (!to->heaps) return false;
             h = &to->heaps[place_of(s, b, p)];
             if (!cbx_list_push(&al, &h->values, m->value * b->times / b->per)) return false;
+            h->kept = (cbx_interval){ .lower = m->lower * b->times / b->per,
+                                      .upper = m->upper * b->times / b->per,
+                                      .level = isnan(m->lower) || isnan(m->upper) ? 0 : level };
             for (size_t j = 0; j < m->nsamples; j++)
                 if (!cbx_list_push(&al, &h->samples, m->samples[j] * b->times / b->per)) return false;
             if (cbx_run_timestamp_us(run) < to->started) to->started = cbx_run_timestamp_us(run);
@@ -568,7 +574,8 @@ static bool all_finite(const double *v, size_t n)
 }
 
 /* One combination: the median of the runs, and, where all samples are finite, their quartiles and
- * asv's interval: 99 % of the median, where there are samples enough for one. */
+ * asv's interval: 99 % of the median, where there are samples enough for one.  A single value that
+ * asv itself made keeps its interval. */
 static cbx_status push_place(cbx_ctx *ctx, cbx_json *row[NCOLUMNS], const heap *h, cbx_err *err)
 {
     cbx_interval ci = { .level = 0 };
@@ -590,6 +597,7 @@ static cbx_status push_place(cbx_ctx *ctx, cbx_json *row[NCOLUMNS], const heap *
     st = cbx_stat_summary(ctx, h->samples.items, h->samples.n, &s, err);
     if (!st) st = cbx_stat_median_interval(ctx, h->samples.items, h->samples.n, 0.99, &ci, err);
     if (st) return st;
+    if (h->values.n == 1 && h->kept.level > 0) ci = h->kept;
     cbx_json_push_double(row[CI_A], ci.level > 0 ? ci.lower : -INFINITY);
     cbx_json_push_double(row[CI_B], ci.level > 0 ? ci.upper : INFINITY);
     cbx_json_push_double(row[Q_25], s.p25);

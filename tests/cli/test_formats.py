@@ -332,6 +332,43 @@ def other_units(p):
     equal((result["times"], result["user"], result["memory_usage_byte"]), ([1e-3, 3e-3], 5e-4, [3e6, 5e6]), "seconds and bytes")
 
 
+def ingested(p, path, store):
+    """The points of the run that a file becomes."""
+    (found,) = json.loads(p.run("ingest", "--data", store, "--input", path, "--json", program=CALIBRAX, expect=0).stdout)["runs"]
+    return load(p.file(store, "runs", found["id"] + ".json"))
+
+
+def numbers(points, suffix):
+    """Values, bounds and samples by the labels as asv spells them: the metric is in the name, which has other separators."""
+    return {re.sub(r"\W|_", "", q["scenario"] + q["name"] + (m if suffix else "") + str(sorted(q["tags"].items()))): v for q in points for m, v in q["metrics"].items()}
+
+
+def what_was_imported_is_exported_with_the_same_numbers(p):
+    imports = os.path.join(SOURCE, "tests/fixtures/import")
+    for form, name, left_out in (("google-benchmark", "google-benchmark.json", 2), ("hyperfine", "hyperfine.json", 2), ("pytest-benchmark", "pytest-benchmark.json", 0),
+                                 ("pyperf", "pyperf.json", 0), ("bmf", "bmf.json", 0)):
+        before = ingested(p, os.path.join(imports, name), f"before-{name}")
+        (file, *_), _ = export(p, form, path=p.file(f"before-{name}", "runs", before["id"] + ".json"))
+        after = ingested(p, file, f"after-{name}")["points"]
+        check(len(after) > 1, name)
+        equal((after, len(before["points"]) - len(after)), ([q for q in before["points"] if q in after], left_out), f"{name}: points that have a time, bit for bit")
+    before = ingested(p, os.path.join(imports, "asv"), "before-asv")
+    export(p, "asv", path=p.file("before-asv/runs", before["id"] + ".json"))
+    found = numbers(ingested(p, p.file("out/results"), "after-asv")["points"], False)
+    wanted = numbers(before["points"], True)
+    equal((len(wanted), found), (6, wanted), "asv")
+    # no importer of ours reads these two: their numbers are those of the run
+    run = ingested(p, os.path.join(imports, "google-benchmark.json"), "once")
+    path = p.file("once/runs", run["id"] + ".json")
+    measured = [(m["value"], m.get("samples", [])) for q in run["points"] for m in q["metrics"].values()]
+    (file,), _ = export(p, "perfherder", path=path)
+    equal([(t["value"], t.get("replicates", [])) for s in load(file)["suites"] for t in s["subtests"]], measured, "perfherder")
+    files, notes = export(p, "github-action-benchmark", path=path)
+    directed = [m["value"] for d in ("lower", "higher") for q in run["points"] for k, m in q["metrics"].items() if run["metric_defs"][k]["direction"] == d]
+    equal([e["value"] for f in files for e in load(f)], directed, "github-action-benchmark")
+    equal(notes, [f"run '{run['id']}': {len(measured) - len(directed)} values are left out: no direction"], "what has no direction is counted")
+
+
 def many(p):
     """The time is linear in the samples, and in the points with one name: 100,000 took minutes where it was not."""
     defs = {n: {"name": n, "unit": u, "direction": "lower"} for n, u in (("time", "ms"), ("cpu_time", "ms"), ("memory", "MB"), ("other", "1"))}
@@ -351,4 +388,4 @@ def many(p):
 
 
 main([google_benchmark_compares, pyperf_compares, pytest_benchmark_compares, schemas_are_kept, hyperfine_has_its_members, promtool_accepts, a_prometheus_scrapes, opentelemetry_parses,
-      names_that_become_alike, names_that_are_taken, points_that_are_alike, other_units, many])
+      names_that_become_alike, names_that_are_taken, points_that_are_alike, other_units, what_was_imported_is_exported_with_the_same_numbers, many])

@@ -30,7 +30,9 @@ FORMATS = {"google_benchmark_compares": ("Google Benchmark, JSON", "compare.py (
            "a_prometheus_scrapes": ("OpenMetrics, node_exporter", "Prometheus (Debian), scraping"),
            "opentelemetry_parses": ("OTLP/JSON", "opentelemetry-proto (PyPI)"),
            "names_that_become_alike": ("names that become alike", "promtool (Debian)"),
-           "points_that_are_alike": ("points that are alike", "promtool (Debian)")}
+           "names_that_are_taken": ("names that are taken", "promtool (Debian)"),
+           "points_that_are_alike": ("points that are alike", "promtool (Debian)"),
+           "what_was_imported_is_exported_with_the_same_numbers": ("eight formats, imported and exported again", "calibrax ingest")}
 WANDB = {"live": ("offline runs of W&B", "messages of wandb (PyPI)"),
          "synced": ("offline runs of W&B, uploaded", "wandb sync to a server on loopback")}
 IMPORTS = {"our_own_runs": ("runs of calibrax", "calibrax ingest"),
