@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import struct
+import time
 
 from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
 
@@ -152,4 +153,25 @@ def edges(p):
     p.run("ingest", "--data", "store", "--input", p.file("none.json"), program=CALIBRAX, expect=2)
 
 
-main([jax_profiler, torch_profiler, our_own, a_run_with_traces, edges])
+def many_edges(p):
+    """Lanes with deep stacks that end in the order in which they began: as fast as one after the other, and the same."""
+    lanes, depth = 4, 50_000
+    begin = [[{"ph": "B", "pid": 1, "tid": lane, "name": f"k{i % 50}", "ts": i} for i in range(depth)] for lane in range(lanes)]
+    end = [[{"ph": "E", "pid": 1, "tid": lane, "ts": depth + i} for i in range(depth)] for lane in range(lanes)]
+    orders = {"plain": [e for lane in range(lanes) for e in begin[lane] + end[lane]], "hostile": [e for part in (begin, end) for lane in part for e in lane]}
+    seconds, found = {}, {}
+    for order, events in orders.items():
+        p.write(f"{order}.json", json.dumps(events))
+        start = time.monotonic()
+        found[order], notes = ingested(p, p.file(f"{order}.json"))
+        seconds[order] = time.monotonic() - start
+        equal(notes, [], order)
+    equal(found["hostile"], found["plain"], "the same spans")
+    # span i is inside span i - 1, from i to 2 depth - 1 - i: 2 us of its own, and the innermost 1 us
+    equal(found["plain"]["1", "k0", None]["calls"]["value"], lanes * depth / 50, "calls")
+    close(found["plain"]["1", "k0", None]["self_time"]["value"], lanes * depth / 50 * 2e-6, "own time")
+    close(found["plain"]["1", f"k{(depth - 1) % 50}", None]["self_time"]["value"], lanes * (depth / 50 * 2e-6 - 1e-6), "own time of the innermost")
+    check(seconds["hostile"] < 5 * seconds["plain"] + 1, f"time grows with the number of events: {seconds}")
+
+
+main([jax_profiler, torch_profiler, our_own, a_run_with_traces, edges, many_edges])

@@ -30,6 +30,7 @@ typedef struct span {
 typedef struct lane {
     size_t process;
     const char *name; /* NULL: unknown */
+    size_t open;      /* innermost span that has begun; CBX_NO_NAME: none */
 } lane;
 
 /* A name in a process. */
@@ -70,7 +71,7 @@ static size_t lane_of(trace *t, size_t process, const char *key)
     if (process == CBX_NO_NAME) return CBX_NO_NAME;
     text = cbx__import_printf(t->job, "%zu %s", process, key);
     at = text ? cbx_names_add(&t->lanes_by_key, text) : CBX_NO_NAME;
-    if (at == t->lanes.n && !cbx_list_push(&t->al, &t->lanes, (lane){ process, NULL })) at = CBX_NO_NAME;
+    if (at == t->lanes.n && !cbx_list_push(&t->al, &t->lanes, (lane){ process, NULL, CBX_NO_NAME })) at = CBX_NO_NAME;
     if (at == CBX_NO_NAME) no_memory(t);
     return at;
 }
@@ -136,34 +137,61 @@ static void read_metadata(trace *t, const cbx_json *event, const char *kind)
     if (at != CBX_NO_NAME) t->lanes.items[at].name = title;
 }
 
+/* Spans that have begun: those of a lane are a stack, linked from the innermost outwards. */
 typedef struct open_span {
-    size_t lane;
     const char *name;
     double start_us;
+    size_t outer; /* or the next one that is free */
 } open_span;
 
-typedef CBX_LIST(open_span) open_spans;
+typedef struct open_spans {
+    CBX_LIST(open_span) list;
+    size_t free; /* first place that is not in use; CBX_NO_NAME: none */
+} open_spans;
+
+static void begin_span(trace *t, open_spans *open, lane *l, const char *name, double time_us)
+{
+    const open_span one = { name, time_us, l->open };
+    const size_t place = open->free;
+
+    if (place == CBX_NO_NAME) {
+        if (!cbx_list_push(&t->al, &open->list, one)) {
+            no_memory(t);
+            return;
+        }
+        l->open = open->list.n - 1;
+        return;
+    }
+    open->free = open->list.items[place].outer;
+    open->list.items[place] = one;
+    l->open = place;
+}
 
 /* B begins a span, E ends the last one of its lane. */
 static void read_edge(trace *t, open_spans *open, char phase, size_t at, const char *name, double time_us)
 {
+    lane *l = &t->lanes.items[at];
+    const size_t place = l->open;
+    open_span *innermost;
+
     if (phase == 'B') {
-        if (!cbx_list_push(&t->al, open, (open_span){ at, name, time_us })) no_memory(t);
+        begin_span(t, open, l, name, time_us);
         return;
     }
-    for (size_t i = open->n; i-- > 0;) {
-        if (open->items[i].lane != at) continue;
-        add_span_us(t, at, open->items[i].name, open->items[i].start_us, time_us - open->items[i].start_us);
-        memmove(&open->items[i], &open->items[i + 1], (open->n - i - 1) * sizeof *open->items);
-        open->n--;
+    if (place == CBX_NO_NAME) {
+        cbx__import_note(t->job, name, "the end of a span without its beginning was left out");
         return;
     }
-    cbx__import_note(t->job, name, "the end of a span without its beginning was left out");
+    innermost = &open->list.items[place];
+    add_span_us(t, at, innermost->name, innermost->start_us, time_us - innermost->start_us);
+    l->open = innermost->outer;
+    innermost->outer = open->free;
+    open->free = place;
 }
 
 static void read_events(trace *t, const cbx_json *events)
 {
-    open_spans open = { 0 };
+    open_spans open = { .free = CBX_NO_NAME };
     const cbx_json *event;
 
     for (size_t i = 0; cbx__import_element(t->job, events, "traceEvents", i, &event); i++) {
@@ -177,9 +205,10 @@ static void read_events(trace *t, const cbx_json *events)
         else if (at != CBX_NO_NAME)
             read_edge(t, &open, *phase, at, name, cbx__import_number(t->job, event, "ts"));
     }
-    for (size_t i = 0; i < open.n; i++)
-        cbx__import_note(t->job, open.items[i].name, "a span that does not end was left out");
-    cbx_list_clear(&t->al, &open);
+    for (size_t i = 0; i < t->lanes.n; i++)
+        for (size_t k = t->lanes.items[i].open; k != CBX_NO_NAME; k = open.list.items[k].outer)
+            cbx__import_note(t->job, open.list.items[k].name, "a span that does not end was left out");
+    cbx_list_clear(&t->al, &open.list);
 }
 
 /* --- XPlane, in the wire format of Protocol Buffers --- */
