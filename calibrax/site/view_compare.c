@@ -113,43 +113,13 @@ static const char *class_of(const cbx_finding *f)
     return rank < 3 ? "worse" : rank == 3 ? "better" : NULL;
 }
 
-/* "batch=32,framework=jax", as findings have the tags of a point. */
-static const char *tags_of(cbx__view *v, const cbx_point *p)
+static void put_finding(cbx__view *v, const cbx_finding *f)
 {
-    cbx_tag *sorted = cbx__view_alloc(v, p->ntags, sizeof *sorted);
-    const char *text = "";
+    cbx__request to = cbx__view_to_trend(v, f->metric, f->point, f->scenario, f->tag_list, f->ntags);
 
-    if (!sorted || !p->ntags) return text;
-    memcpy(sorted, p->tags, p->ntags * sizeof *sorted);
-    qsort(sorted, p->ntags, sizeof *sorted, cbx_tag_compare);
-    for (size_t i = 0; i < p->ntags; i++)
-        text = cbx__view_text(v, "%s%s%s=%s", text, i ? "," : "", sorted[i].key, sorted[i].value);
-    return text;
-}
-
-/* The point of a finding, in one of the runs. */
-static const cbx_point *point_of(cbx__view *v, const cbx_finding *f, const cbx_run *const *runs)
-{
-    for (int r = 1; r >= 0; r--)
-        for (size_t i = 0; i < cbx_run_npoints(runs[r]); i++) {
-            const cbx_point *p = cbx_run_point(runs[r], i);
-            if (!strcmp(p->name, f->point) && !strcmp(p->scenario, f->scenario) && !strcmp(tags_of(v, p), f->tags))
-                return p;
-        }
-    return NULL;
-}
-
-static void put_finding(cbx__view *v, const cbx_finding *f, const cbx_run *const *runs)
-{
-    const cbx_point *p = v->document ? NULL : point_of(v, f, runs);
-    const char *href = NULL;
-
-    if (p) {
-        cbx__request to = cbx__view_to_trend(v, f->metric, p->name, p->scenario, p->tags, p->ntags);
-        href = cbx__view_href(v, &to);
-    }
     cbx__view_row(v, class_of(f));
-    cbx__view_cell_point(v, href, f->point, f->scenario, p ? cbx__view_tags(v, p->tags, p->ntags) : f->tags);
+    cbx__view_cell_point(v, cbx__view_href(v, &to), f->point, f->scenario,
+                         v->document ? f->tags : cbx__view_tags(v, f->tag_list, f->ntags));
     cbx__view_cell(v, f->metric);
     cbx__view_cell_number(v, f->change,
                           f->interval.level > 0 ? cbx__view_text(v, "%s [%s, %s]", cbx__view_percent(v, f->change),
@@ -161,7 +131,7 @@ static void put_finding(cbx__view *v, const cbx_finding *f, const cbx_run *const
     cbx__view_cell_number(v, f->current, isnan(f->current) ? "" : cbx__view_value(v, f->current, NAN, NAN, f->unit));
 }
 
-static void put_findings(cbx__view *v, const cbx_finding *const *f, size_t n, const cbx_run *const *runs)
+static void put_findings(cbx__view *v, const cbx_finding *const *f, size_t n)
 {
     static const cbx__column columns[] = { { "Point", "point", NULL },        { "Metric", "metric", NULL },
                                            { "Change", "change", "n" },       { "Outcome", "outcome", "v" },
@@ -169,7 +139,7 @@ static void put_findings(cbx__view *v, const cbx_finding *const *f, size_t n, co
     size_t page = cbx__view_page(v, ROWS_A_PAGE, n), from = (page - 1) * ROWS_A_PAGE;
 
     cbx__view_table(v, "values", "values of both runs", columns, CBX_LEN(columns));
-    for (size_t i = from; i < n && i < from + ROWS_A_PAGE; i++) put_finding(v, f[i], runs);
+    for (size_t i = from; i < n && i < from + ROWS_A_PAGE; i++) put_finding(v, f[i]);
     cbx__view_table_end(v);
     cbx__view_pager(v, page, ROWS_A_PAGE, n, "values");
 }
@@ -233,7 +203,7 @@ static cbx_status compare(cbx__view *v, const cbx_run *a, const cbx_run *b, doub
         }
         if (!n) cbx__view_note(v, "Neither run has a metric of a point.");
         st = put_figure(v, f, n, err);
-        put_findings(v, f, n, (const cbx_run *const[]){ a, b });
+        put_findings(v, f, n);
     } else
         st = cbx_fail_nomem(err, "a page");
     cbx_regression_free(r);

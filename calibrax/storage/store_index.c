@@ -19,7 +19,7 @@
 #include "calibrax/base/hash.h"
 
 /* Of another version is also what a machine of the other byte order wrote. */
-#define INDEX_VERSION (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 4 : 0x10004)
+#define INDEX_VERSION (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 5 : 0x10005)
 #define BUSY_MS       2000
 #define STALE_FEW     1000
 
@@ -43,6 +43,7 @@ static const char schema[] =
     "CREATE INDEX run_problem ON run(name) WHERE problem IS NOT NULL;"
     "CREATE TABLE series(sid INTEGER PRIMARY KEY, metric TEXT NOT NULL, point TEXT NOT NULL, scenario TEXT NOT NULL,"
     " tags TEXT NOT NULL, UNIQUE(metric, point, scenario, tags));"
+    "CREATE INDEX series_order ON series(point, scenario, tags, metric);" /* in which they are listed */
     "CREATE TABLE chunk(key INTEGER PRIMARY KEY, data BLOB NOT NULL);"
     "CREATE TABLE stale(n INT);" /* forgotten runs whose values are still in chunks */
     "INSERT INTO stale VALUES(0);"

@@ -289,7 +289,7 @@ cbx_status cbx_store_metric_names(cbx_store *s, size_t limit, cbx_arena *arena, 
 cbx_status cbx_store_point_names(cbx_store *s, size_t limit, cbx_arena *arena, const char *const **names, size_t *count,
                                  cbx_err *err)
 {
-    return read_names(s, "SELECT DISTINCT point FROM series ORDER BY point LIMIT ?", limit, arena, names, count, err);
+    return read_names(s, EACH_NAME("point"), limit, arena, names, count, err);
 }
 
 void cbx_store_list_clear(cbx_store_list *list)
