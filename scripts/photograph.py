@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes pictures of the page that nperf renders, from rows of reports/, into docs/images: page-light.png and page-dark.png, and
 page-400.png, page-1280.png and page-1920.png, the top of the page in windows of these widths; and of the pages that `calibrax serve`
-shows of a store with made-up runs: store-trend.png, store-runs.png, store-compare.png (dark) and store-400.png.
+shows of a store with made-up runs: store-trend.png, store-runs.png, store-compare.png (dark), store-400.png and store-trace.png.
 
 usage: scripts/photograph.py NPERF [ROWS.jsonl...]      default: reports/ell_row_softmax.jsonl; calibrax is looked for beside nperf
 
@@ -23,7 +23,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 DARK = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"]
 SHOTS = {"light": (1200, 1500, []), "dark": (1200, 1500, DARK), "400": (400, 1300, []), "1280": (1280, 900, []), "1920": (1920, 1000, [])}
 TREND = "trend?metric=time&point=matmul&scenario=train&tag=batch=32&tag=framework=jax"
-STORE_SHOTS = {"trend": (TREND, 1200, 900, []), "runs": ("", 1280, 760, []), "compare": ("compare?a=baseline:main&b=run0059", 1280, 900, DARK), "400": (TREND, 400, 1000, [])}
+STORE_SHOTS = {"trend": (TREND, 1200, 900, []), "runs": ("", 1280, 760, []), "compare": ("compare?a=baseline:main&b=run0059", 1280, 900, DARK), "400": (TREND, 400, 1000, []),
+               "trace": ("trace?id=TRACED", 1200, 1120, [])}
 
 
 def take(browser: str, folder: pathlib.Path, url: str, width: int, height: int, flags: list[str], out: pathlib.Path) -> bool:
@@ -59,13 +60,36 @@ def make_store(folder: pathlib.Path) -> None:
             path.write_text(json.dumps(run), encoding="utf-8")
 
 
+def make_trace(path: pathlib.Path) -> None:
+    """A step of a model on two devices, as a profiler writes it: kernels, and gaps where a device waits for the other one."""
+    rng = random.Random(2)
+    kernels = {"ampere_bf16_gemm_128x256": 310, "flash_attention_fwd": 180, "layer_norm_fused": 42, "gelu_fused": 37, "all_reduce_ring": 120, "adam_fused": 65}
+    titles = {1: "/device:GPU:0", 2: "/device:GPU:1", 3: "/host:CPU"}
+    events = [{"ph": "M", "name": "process_name", "pid": pid, "args": {"name": title}} for pid, title in titles.items()]
+    events += [{"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}} for pid, tid, name in ((1, 7, "stream 7"), (2, 7, "stream 7"), (3, 1, "main"), (3, 2, "dataloader"))]
+    for pid in (1, 2):
+        at = 0.0
+        for _ in range(24):
+            for name, us in kernels.items():
+                length = us * rng.gauss(1, 0.03) * (1.15 if pid == 2 else 1)
+                events.append({"ph": "X", "pid": pid, "tid": 7, "name": name, "ts": round(at, 3), "dur": round(length, 3)})
+                at += length + (rng.uniform(100, 300) if name.startswith("all") and pid == 1 else rng.uniform(1, 5))
+    for step in range(24):
+        events += [{"ph": "X", "pid": 3, "tid": 1, "name": "train_step", "ts": 830.0 * step, "dur": 700.0}, {"ph": "X", "pid": 3, "tid": 1, "name": "cudaLaunchKernel", "ts": 830.0 * step + 20, "dur": 90.0},
+                   {"ph": "X", "pid": 3, "tid": 2, "name": "collate", "ts": 830.0 * step + 100, "dur": 400.0}]
+    path.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
+
+
 def photograph_store(calibrax: pathlib.Path, browser: str, folder: pathlib.Path) -> bool:
     make_store(folder / "kernels")
+    make_trace(folder / "step.trace.json")
+    done = subprocess.run([str(calibrax), "ingest", "--data", "kernels", "--input", "step.trace.json", "--json"], cwd=folder, check=True, stdout=subprocess.PIPE)
+    traced = json.loads(done.stdout)["runs"][0]["id"]
     server = subprocess.Popen([str(calibrax), "serve", "--data", "kernels", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert server.stdout is not None
         url = server.stdout.readline().strip()
-        return all([take(browser, folder, url + page, width, height, flags, ROOT / "docs" / "images" / f"store-{shot}.png")
+        return all([take(browser, folder, url + page.replace("TRACED", traced), width, height, flags, ROOT / "docs" / "images" / f"store-{shot}.png")
                     for shot, (page, width, height, flags) in STORE_SHOTS.items()])
     finally:
         server.send_signal(signal.SIGTERM)

@@ -289,7 +289,9 @@ void cbx__view_table(cbx__view *v, const char *name, const char *label, const cb
     }
     cbx_text_puts(v->out, "<div class=scroll tabindex=0 role=region aria-label=\"");
     cbx__view_words(v, label);
-    cbx_text_puts(v->out, "\"><table class=list><thead><tr>");
+    cbx_text_puts(v->out, "\"><table class=list><caption>");
+    cbx__view_words(v, label);
+    cbx_text_puts(v->out, "</caption><thead><tr>");
     for (size_t i = 0; i < n; i++) {
         cbx_text_printf(v->out, "<th scope=col%s%s>", columns[i].class ? " class=" : "",
                         columns[i].class ? columns[i].class : "");

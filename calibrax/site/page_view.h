@@ -130,6 +130,7 @@ void *cbx__view_alloc(cbx__view *v, size_t n, size_t size);
 typedef cbx_status (*cbx__view_fn)(cbx__view *v, cbx_err *err);
 cbx_status cbx__view_runs(cbx__view *v, cbx_err *err);
 cbx_status cbx__view_run(cbx__view *v, cbx_err *err);
+cbx_status cbx__view_trace(cbx__view *v, cbx_err *err);
 cbx_status cbx__view_trends(cbx__view *v, cbx_err *err);
 cbx_status cbx__view_trend(cbx__view *v, cbx_err *err);
 cbx_status cbx__view_point(cbx__view *v, cbx_err *err);
@@ -143,6 +144,8 @@ cbx_status cbx__view_case(cbx__view *v, cbx_err *err);
 /* A run by an id that the store lists, or "baseline:NAME" of one that it lists.  CBX_EINVAL: no id
  * was given; CBX_ENOENT; CBX_EFORMAT */
 cbx_status cbx__view_load(cbx__view *v, const char *param, bool bare, cbx_run **out, cbx_err *err);
+/* A fact with a link to the trace of a run; nothing where the run has none. */
+void cbx__view_fact_trace(cbx__view *v, const cbx_run *run);
 cbx__request cbx__view_to_run(const char *id);
 cbx__request cbx__view_to_point(cbx__view *v, const char *run, const cbx_point *p);
 cbx__request cbx__view_to_trend(cbx__view *v, const char *metric, const char *point, const char *scenario,

@@ -25,7 +25,7 @@ static const char *file_of(cbx_arena *arena, const char *target)
     if (!target[page])
         return page == 1 ? "index.html" : cbx_arena_printf(arena, "%.*s.html", (int)page - 1, target + 1);
     if (value && strspn(value + 1, safe) == strlen(value + 1) && strlen(value) < 80 && value[1] != '.' &&
-        (!strncmp(target, "/run?id=", 8) || !strncmp(target, "/case?name=", 11)))
+        (!strncmp(target, "/run?id=", 8) || !strncmp(target, "/trace?id=", 10) || !strncmp(target, "/case?name=", 11)))
         return cbx_arena_printf(arena, "%.*s-%s.html", (int)page - 1, target + 1, value + 1);
     cbx_hash_bytes(target, strlen(target), hash);
     return cbx_arena_printf(arena, "%.*s_%.20s.html", page == 1 ? 4 : (int)page - 1, page == 1 ? "runs" : target + 1,

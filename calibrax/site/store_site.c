@@ -16,7 +16,7 @@ static const struct {
     { "", cbx__view_runs },           { "runs", cbx__view_runs },         { "run", cbx__view_run },
     { "trends", cbx__view_trends },   { "trend", cbx__view_trend },       { "point", cbx__view_point },
     { "compare", cbx__view_compare }, { "profiles", cbx__view_profiles }, { "rows", cbx__view_cases },
-    { "case", cbx__view_case },
+    { "case", cbx__view_case },       { "trace", cbx__view_trace },
 };
 
 cbx_status cbx_site_open(cbx_ctx *ctx, cbx_store *store, const char *title, cbx_site **out, cbx_err *err)

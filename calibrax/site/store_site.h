@@ -6,6 +6,7 @@
  *
  *     /            runs, newest first: text, branch, machine, commit, since, until, point, scenario, metric, tag, page
  *     /run         a run: id, page
+ *     /trace       kernels and gaps of a run's trace: id, page
  *     /trends      series with their newest values: text, point, scenario, metric, tag, page
  *     /trend       one series, where its level changed: metric, point, scenario, tag, machine, page
  *     /point       a point of a run, its launches: run, point, scenario, tag

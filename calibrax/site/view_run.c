@@ -110,7 +110,10 @@ static void put_members(cbx__view *v, const char *path, const cbx_json *value, i
     }
     cbx_text_init(&text, &v->out->al);
     cbx_json_write(value, CBX_JSON_COMPACT, &text);
-    if (text.len > 400) cbx_text_reset(&text), cbx_text_puts(&text, "(long)");
+    if (text.len > 400) {
+        cbx_text_reset(&text);
+        cbx_text_printf(&text, "(%zu items)", cbx_json_length(value));
+    }
     cbx__view_fact(v, path, cbx_text_str(&text));
     if (text.status) v->out->status = CBX_ENOMEM;
     cbx_text_clear(&text);
@@ -177,6 +180,7 @@ cbx_status cbx__view_run(cbx__view *v, cbx_err *err)
     cbx__view_fact(v, "Branch", cbx_run_branch(run));
     cbx__view_fact(v, "Commit", cbx_run_commit(run));
     cbx__view_fact(v, "Points", cbx__view_text(v, "%zu", cbx_run_npoints(run)));
+    cbx__view_fact_trace(v, run);
     st = put_comparisons(v, run, err);
     cbx__view_facts_end(v);
     put_values(v, &d);

@@ -109,7 +109,7 @@ def a_run_with_traces(p):
     own = sorted((m["self_time"]["value"] for (_, name, _), m in points.items() if name != "(gaps)"), reverse=True)
     equal([k["self_s"] for k in link["kernels"]], own[:10], "the top kernels")
     equal(len(link["gaps"]), sum(name == "(gaps)" for _, name, _ in points), "gaps of each lane")
-    check(set(link["kernels"][0]) == {"name", "process", "self_s", "total_s", "calls", "share"} and set(link["gaps"][0]) == {"lane", "process", "gap_s", "longest_s", "gaps"}, link)
+    check(set(link["kernels"][0]) == {"name", "process", "self_s", "total_s", "calls", "share"} and set(link["gaps"][0]) == {"lane", "process", "gap_s", "longest_s", "gaps", "busy_share"}, link)
     done = p.run("ingest", "--data", "folder", "--input", p.file("prof"), program=CALIBRAX, expect=0)
     has(done.stdout, "Ingested run", "a folder of traces")
 

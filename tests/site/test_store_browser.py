@@ -35,8 +35,8 @@ function measure(frame) {
     unnamed: controls.filter(e => !name(e)).map(e => e.outerHTML.slice(0, 80)), unseen: unseen.map(e => e.outerHTML.slice(0, 80)),
     order: controls.filter(e => e.tabIndex > 0).length,
     landmarks: ['main', 'header', 'nav'].map(t => d.querySelectorAll(t).length), h1: d.querySelectorAll('h1').length, lang: d.documentElement.lang,
-    heads: [...d.querySelectorAll('table')].filter(visible).filter(t => !t.querySelector('thead th[scope=col]') || (t.tBodies[0].rows.length && !t.querySelector('tbody th[scope=row]'))).length,
-    pictures: [...d.querySelectorAll('svg')].filter(visible).filter(s => !s.getAttribute('aria-label')).length,
+    heads: [...d.querySelectorAll('table')].filter(visible).filter(t => !t.caption || !t.querySelector('thead th[scope=col]') || (t.tBodies[0].rows.length && !t.querySelector('tbody th[scope=row]'))).length,
+    pictures: [...d.querySelectorAll('svg')].filter(visible).filter(s => !s.getAttribute('aria-label') && s.getAttribute('aria-hidden') !== 'true').length,
     figures: [...d.querySelectorAll('figure')].filter(visible).map(f => f.className), title: d.title,
     small: [...d.querySelectorAll('form button, .places a')].filter(visible).filter(e => e.getBoundingClientRect().height < 24).length,
   };
@@ -63,6 +63,17 @@ def fill(store):
                 os.path.join(store, "case", "20260101T000000.000000+0000__nosha.jsonl"))
 
 
+def ingest_traces(calibrax, folder):
+    """Runs of a trace of jax.profiler, and of one with names that a page must escape: their ids."""
+    events = [{"ph": "M", "name": "process_name", "pid": pid, "args": {"name": f"/device:GPU:{pid}{HOSTILE}"}} for pid in range(2)]
+    events += [{"ph": "X", "pid": pid, "tid": HOSTILE, "name": name * (1 + 3 * pid), "ts": 10 * k, "dur": 5} for pid in range(2) for k, name in enumerate((HOSTILE, "gemm_kernel_with_a_long_name"))]
+    with open(os.path.join(folder, "hostile.trace.json"), "w", encoding="utf-8") as f:
+        json.dump({"traceEvents": events}, f)
+    jax = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fixtures/import/jax.xplane.pb")
+    done = subprocess.run([calibrax, "ingest", "--data", "store", "--input", jax, "hostile.trace.json", "--json"], cwd=folder, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return [r["id"] for r in json.loads(done.stdout)["runs"]]
+
+
 def open_in(browser, folder, url, *flags):
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--user-data-dir=" + os.path.join(folder, "profile"), "--virtual-time-budget=3000",
                "--allow-file-access-from-files", "--enable-logging=stderr", "--window-size=2000,1000", *flags, "--dump-dom", url]
@@ -74,13 +85,13 @@ def violations(log):
     return [line for line in log.splitlines() if "CONSOLE" in line and re.search(r"Refused|Content.Security.Policy|violate", line, re.I)]
 
 
-def check_served(tap, calibrax, browser, folder):
+def check_served(tap, calibrax, browser, folder, traced):
     server = subprocess.Popen([calibrax, "serve", "--data", "store", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     try:
         url = server.stdout.readline().strip()
         for page in ("", "trends", "trend?metric=time&point=matmul&scenario=train&tag=batch=32&tag=framework=jax", "compare?a=run0001&b=run0015",
-                     "run?id=run0003", "case?name=case", "nothing"):
+                     "run?id=run0003", "case?name=case", "nothing", *(f"trace?id={r}" for r in traced)):
             text, log = open_in(browser, folder, url + page)
             tap.check(len(Dom(text).all("h1")) == 1, f"/{page.split('?')[0]} is shown", text[:300])
             tap.equal(violations(log), [], f"/{page.split('?')[0]}: nothing violates the policy")
@@ -117,10 +128,10 @@ def check_measured(tap, seen):
     tap.check(seen["title"] != "broken", f"{where}: no text runs")
 
 
-def check_files(tap, calibrax, browser, folder):
+def check_files(tap, calibrax, browser, folder, traced):
     subprocess.run([calibrax, "export", "--format", "site", "--data", "store", "--to", "site"], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     names = sorted(os.listdir(os.path.join(folder, "site")))
-    pages = ["index.html", "trends.html", "profiles.html", "rows.html", "run-run0003.html"] + [next(n for n in names if n.startswith(kind)) for kind in ("trend_", "compare_", "point_")]
+    pages = ["index.html", "trends.html", "profiles.html", "rows.html", "run-run0003.html"] + [next(n for n in names if n.startswith(kind)) for kind in ("trend_", "compare_", "point_")] + [f"trace-{r}.html" for r in traced]
     light, dark = frames(browser, folder, pages), frames(browser, folder, pages, *DARK)
     tap.equal((len(light), len(dark)), (len(pages) * len(WIDTHS),) * 2, "every page is measured")
     for seen in light:
@@ -141,8 +152,9 @@ def main(calibrax):
         return 0
     with tempfile.TemporaryDirectory() as folder:
         fill(os.path.join(folder, "store"))
-        check_served(tap, calibrax, browser, folder)
-        check_files(tap, calibrax, browser, folder)
+        traced = ingest_traces(calibrax, folder)
+        check_served(tap, calibrax, browser, folder, traced)
+        check_files(tap, calibrax, browser, folder, traced)
     print(f"1..{tap.count}")
     return 1 if tap.failures else 0
 

@@ -263,7 +263,8 @@ static void check_page(const char *page, const char *what)
     CHECK_INT(count(page, "<html lang=en>"), 1, what);
     CHECK_INT(count(page, "style="), 0, what);
     CHECK_INT(count(page, "<table"), count(page, "</table>"), what);
-    CHECK_INT(count(page, "<svg"), count(page, "role=img") + count(page, "role=\"img\""), what);
+    CHECK_INT(count(page, "<svg"),
+              count(page, "role=img") + count(page, "role=\"img\"") + count(page, "aria-hidden=true"), what);
 }
 
 static void test_every_link_leads_to_a_page(void **state)
@@ -461,6 +462,7 @@ typedef struct files {
     cbx_names names, links;
     cbx_ctx *ctx;
     size_t n, stop_at;
+    bool leaks; /* what names a host or a user */
 } files;
 
 static cbx_status take_file(void *user, const char *name, const cbx_text *page, cbx_err *err)
@@ -474,6 +476,7 @@ static cbx_status take_file(void *user, const char *name, const cbx_text *page, 
     CHECK(strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == strlen(name), name);
     CHECK(strstr(text, "<form") == NULL, "no forms");
     check_page(text, name);
+    f->leaks |= strstr(text, "myhost") || strstr(text, "/home/me");
     links_of(text, &f->links);
     return CBX_OK;
 }
@@ -505,6 +508,93 @@ static void test_files_refer_to_each_other(void **state)
     cbx_names_clear(&f.links);
     get(&p, "/", 200); /* forms are back */
     CHECK(strstr(cbx_text_str(&p.reply.body), "<form") != NULL, "a form");
+    leave(&p);
+}
+
+/* --- traces --- */
+
+/* A run that was imported from a trace, one with a reference to a trace, and one that the Python
+ * package keeps beside the run that was traced. */
+static void keep_traces(place *p)
+{
+    static const char *const metadata[][2] = {
+        { "{\"import_format\": \"trace\"}", "imported" },
+        { "{\"trace_link\": {\"trace_dir\": \"/home/me/prof\", \"files\": [{\"file\": \"myhost.xplane.pb\"}],"
+          " \"kernels\": [{\"name\": \"gemm\", \"process\": \"/device:GPU:0\", \"self_s\": 0.003, \"total_s\": 0.004,"
+          " \"calls\": 8, \"share\": 0.75}, {\"name\": 5}, 7, {\"name\": \"odd\", \"share\": \"x\"}],"
+          " \"gaps\": [{\"lane\": \"short\", \"longest_s\": 1e-6}, {\"lane\": \"long\", \"longest_s\": 1e-3},"
+          " {\"lane\": \"none\"}]}}",
+          "linked" },
+        { "{\"trace_link\": {\"run_id\": \"run1\", \"kernels\": [{\"name\": \"k\"}]}}", "beside" },
+        { "{\"trace_link\": {\"run_id\": \"gone\", \"kernels\": [{\"name\": \"k\"}], \"gaps\": 3}}", "lost" },
+        { "{\"trace_link\": {\"kernels\": {\"name\": 1}, \"gaps\": []}}", "nothing" },
+        { "{\"trace_link\": []}", "rubbish" },
+    };
+    char path[64], text[1500];
+
+    for (size_t i = 0; i < CBX_LEN(metadata); i++) {
+        snprintf(path, sizeof path, "runs/%s.json", metadata[i][1]);
+        snprintf(text, sizeof text,
+                 "{\"id\": \"%s\", \"timestamp\": \"2026-03-01T10:00:00+00:00\", \"metadata\": %s, \"points\": ["
+                 "{\"name\": \"<k>\", \"scenario\": \"/device:GPU:1\", \"metrics\": {\"self_time\": {\"value\": 0.25},"
+                 " \"share\": {\"value\": 0.5}, \"calls\": {\"value\": 4}, \"total_time\": {\"value\": 1}}},"
+                 "{\"name\": \"(gaps)\", \"scenario\": \"/device:GPU:1\", \"tags\": {\"lane\": \"<l>\"}, \"metrics\":"
+                 " {\"gaps\": {\"value\": 2}, \"busy_share\": {\"value\": 0.125}}}]}",
+                 metadata[i][1], metadata[i][0]);
+        write_text(p, path, text);
+    }
+}
+
+static void test_traces(void **state)
+{
+    static const struct {
+        const char *target, *shows[5], *hides;
+    } cases[] = {
+        { "/run?id=imported", { "<a href=\"/trace?id=imported\">1 kernel, 1 lane</a>" }, "(long)" },
+        { "/run?id=linked", { "<a href=\"/trace?id=linked\">2 kernels, 3 lanes</a>" }, "(long)" },
+        { "/run?id=rubbish", { "Run rubbish" }, "/trace" },
+        { "/trace?id=imported",
+          { ">&lt;k&gt;</a>", ">device:GPU:1<", "h50.0v1", "<td class=n>250.0 ms<td class=n>4<td class=n>1.000 s",
+            "12.5 %" },
+          "<k>" },
+        { "/trace?id=linked",
+          { ">gemm<", "75.0 %", "<th scope=row>device:GPU:0<td class=n>4.00 ms<td class=n>1", "myhost.xplane.pb",
+            "long</span><small></small>" },
+          "</a><small>" },
+        { "/trace?id=beside", { "<dt>Traced run<dd><a href=\"/run?id=run1\">run1</a>" }, "NaN" },
+        { "/trace?id=lost", { "<dt>Traced run<dd>gone<" }, "nan" },
+    };
+    static const char *const refused[] = { "/trace?id=nothing", "/trace?id=rubbish", "/trace?id=run1" };
+    place p = enter(state);
+    files f = { .ctx = p.at->ctx };
+    cbx_site_pages pages;
+
+    keep_traces(&p);
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const char *page = get(&p, cases[i].target, 200);
+        check_page(page, cases[i].target);
+        for (size_t k = 0; k < CBX_LEN(cases[i].shows) && cases[i].shows[k]; k++)
+            CHECK(strstr(page, cases[i].shows[k]) != NULL, cases[i].shows[k]);
+        CHECK(strstr(page, cases[i].hides) == NULL, cases[i].target);
+    }
+    for (size_t i = 0; i < CBX_LEN(refused); i++)
+        CHECK(strstr(get(&p, refused[i], 404), "has no kernels of a trace") != NULL, refused[i]);
+    get(&p, "/trace", 400);
+    CHECK(strstr(get(&p, "/trace?id=linked", 200), ">long<") < strstr(cbx_text_str(&p.reply.body), ">short<"),
+          "the longest gap first");
+    cbx_json *o = NULL;
+    const char *text = get(&p, "/trace?id=imported&format=json", 200);
+    CHECK_INT(cbx_json_parse(text, strlen(text), "page", &o, NULL), CBX_OK, "JSON");
+    CHECK_STR(cbx_json_get_string(cbx_json_at(cbx_json_get(o, "kernels"), 0), "device", ""), "device:GPU:1", "device");
+    CHECK(cbx_json_get_double(cbx_json_at(cbx_json_get(o, "lanes"), 0), "busy_share", 0) == 0.125, "lane");
+    cbx_json_unref(o);
+    cbx_names_init(&f.names, cbx_ctx_allocator(p.at->ctx));
+    cbx_names_init(&f.links, cbx_ctx_allocator(p.at->ctx));
+    CHECK_INT(cbx_site_walk(p.site, 0, take_file, &f, &pages, NULL), CBX_OK, "walk");
+    CHECK(cbx_names_find(&f.names, "trace-linked.html") != CBX_NO_NAME, "a file of its own");
+    CHECK(!f.leaks, "no host and no folder in files");
+    cbx_names_clear(&f.names);
+    cbx_names_clear(&f.links);
     leave(&p);
 }
 
@@ -543,10 +633,14 @@ static void test_without_memory(void **state)
                                            "/point?run=run1&point=plain",
                                            "/profiles",
                                            "/rows",
-                                           "/trends?format=json" };
+                                           "/trends?format=json",
+                                           "/trace?id=imported",
+                                           "/trace?id=linked" };
+    place p = enter(state);
     cbx_test_place *at = *state;
 
-    cbx_store_close(fill(at->ctx, at->folder));
+    keep_traces(&p);
+    leave(&p);
     for (size_t i = 0; i < CBX_LEN(targets); i++) {
         asking a = { at->folder, targets[i] };
         cbx_test_fail_each(ask, &a, targets[i]);
@@ -570,6 +664,7 @@ TEST_FILE(.seconds = 600)
         IN_PLACE(test_a_torn_file_costs_nothing_else),
         IN_PLACE(test_the_tag_changes_with_the_store),
         IN_PLACE(test_files_refer_to_each_other),
+        IN_PLACE(test_traces),
         IN_PLACE(test_without_memory),
     };
     return cmocka_run_group_tests_name("store_pages", tests, NULL, NULL);

@@ -295,7 +295,7 @@ static cbx_status add_kernels(cbx__session *s, const cbx_trace_link *link, cbx_j
     } members[] = {
         { "self_s", "self_time", false }, { "total_s", "total_time", false }, { "calls", "calls", false },
         { "share", "share", false },      { "gap_s", "gap_time", true },      { "longest_s", "longest_gap", true },
-        { "gaps", "gaps", true },
+        { "gaps", "gaps", true },         { "busy_share", "busy_share", true },
     };
     cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
     cbx_import trace = { 0 };
