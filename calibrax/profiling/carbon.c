@@ -43,69 +43,9 @@ static const cbx_carbon_intensity table[] = {
     C("TWN", "Taiwan", 573.275), C("UKR", "Ukraine", 240.175), C("URY", "Uruguay", 147.282),
     C("USA", "United States", 379.260), C("VNM", "Vietnam", 448.217), C("ZAF", "South Africa", 715.681),
 };
-
-/* Parts of countries: made by scripts/fixtures/make_carbon_regions.py, not edited by hand. */
-static const char egrid[] = "US EPA, eGRID2023, annual CO2 equivalent total output emission rate (STC2ERTA)";
-static const char canada[] = "codecarbon 3.3.2, generation mix of 2023 by province, fossil sources only";
-static const char china[] = "MEE and NBS of China, Announcement 2025 No. 47, CO2 only";
-static const char zones[] = "codecarbon 3.3.2, ENTSO-E generation of 2025 by bidding zone (doi 10.5281/zenodo.22285397)";
-static const cbx_carbon_intensity regions[] = {
-    { "CAN", "Alberta", 627.7, "CA-AB", 2023, canada }, { "CAN", "British Columbia", 21.7, "CA-BC", 2023, canada },
-    { "CAN", "Manitoba", 5.3, "CA-MB", 2023, canada }, { "CAN", "New Brunswick", 246.7, "CA-NB", 2023, canada },
-    { "CAN", "Newfoundland and Labrador", 4.8, "CA-NL", 2023, canada },
-    { "CAN", "Nova Scotia", 576.2, "CA-NS", 2023, canada },
-    { "CAN", "Northwest Territories", 140.1, "CA-NT", 2023, canada },
-    { "CAN", "Nunavut", 815.1, "CA-NU", 2023, canada }, { "CAN", "Ontario", 64.7, "CA-ON", 2023, canada },
-    { "CAN", "Prince Edward Island", 17.9, "CA-PE", 2023, canada }, { "CAN", "Quebec", 3.9, "CA-QC", 2023, canada },
-    { "CAN", "Saskatchewan", 654.9, "CA-SK", 2023, canada }, { "CAN", "Yukon", 272.5, "CA-YT", 2023, canada },
-    { "CHN", "Anhui", 655.3, "CN-AH", 2023, china }, { "CHN", "Beijing", 555.4, "CN-BJ", 2023, china },
-    { "CHN", "Chongqing", 558.1, "CN-CQ", 2023, china }, { "CHN", "Fujian", 421.1, "CN-FJ", 2023, china },
-    { "CHN", "Guangdong", 441.9, "CN-GD", 2023, china }, { "CHN", "Gansu", 447.1, "CN-GS", 2023, china },
-    { "CHN", "Guangxi", 447.6, "CN-GX", 2023, china }, { "CHN", "Guizhou", 568.3, "CN-GZ", 2023, china },
-    { "CHN", "Henan", 589.7, "CN-HA", 2023, china }, { "CHN", "Hubei", 404.4, "CN-HB", 2023, china },
-    { "CHN", "Hebei", 651.6, "CN-HE", 2023, china }, { "CHN", "Hainan", 364.8, "CN-HI", 2023, china },
-    { "CHN", "Heilongjiang", 522.9, "CN-HL", 2023, china }, { "CHN", "Hunan", 497.6, "CN-HN", 2023, china },
-    { "CHN", "Jilin", 467.1, "CN-JL", 2023, china }, { "CHN", "Jiangsu", 582.7, "CN-JS", 2023, china },
-    { "CHN", "Jiangxi", 583.6, "CN-JX", 2023, china }, { "CHN", "Liaoning", 487.8, "CN-LN", 2023, china },
-    { "CHN", "Inner Mongolia", 647.9, "CN-NM", 2023, china }, { "CHN", "Ningxia", 618.7, "CN-NX", 2023, china },
-    { "CHN", "Qinghai", 179.6, "CN-QH", 2023, china }, { "CHN", "Sichuan", 156.4, "CN-SC", 2023, china },
-    { "CHN", "Shandong", 619.1, "CN-SD", 2023, china }, { "CHN", "Shanghai", 573.7, "CN-SH", 2023, china },
-    { "CHN", "Shaanxi", 633.5, "CN-SN", 2023, china }, { "CHN", "Shanxi", 663.4, "CN-SX", 2023, china },
-    { "CHN", "Tianjin", 679.6, "CN-TJ", 2023, china }, { "CHN", "Xinjiang", 602.1, "CN-XJ", 2023, china },
-    { "CHN", "Yunnan", 133.3, "CN-YN", 2023, china }, { "CHN", "Zhejiang", 497.4, "CN-ZJ", 2023, china },
-    { "NOR", "Oslo", 26.0, "NO1", 2025, zones }, { "NOR", "Southern Norway", 27.0, "NO2", 2025, zones },
-    { "NOR", "Central Norway", 25.8, "NO3", 2025, zones }, { "NOR", "Northern Norway", 51.7, "NO4", 2025, zones },
-    { "NOR", "Western Norway", 26.6, "NO5", 2025, zones }, { "SWE", "Northern Sweden", 25.9, "SE1", 2025, zones },
-    { "SWE", "North-central Sweden", 25.7, "SE2", 2025, zones },
-    { "SWE", "South-central Sweden, includes Stockholm", 27.0, "SE3", 2025, zones },
-    { "SWE", "Southern Sweden", 24.7, "SE4", 2025, zones }, { "USA", "Alaska", 369.4, "US-AK", 2023, egrid },
-    { "USA", "Alabama", 323.9, "US-AL", 2023, egrid }, { "USA", "Arkansas", 452.9, "US-AR", 2023, egrid },
-    { "USA", "Arizona", 312.6, "US-AZ", 2023, egrid }, { "USA", "California", 179.1, "US-CA", 2023, egrid },
-    { "USA", "Colorado", 494.9, "US-CO", 2023, egrid }, { "USA", "Connecticut", 245.2, "US-CT", 2023, egrid },
-    { "USA", "District of Columbia", 179.2, "US-DC", 2023, egrid }, { "USA", "Delaware", 319.4, "US-DE", 2023, egrid },
-    { "USA", "Florida", 357.9, "US-FL", 2023, egrid }, { "USA", "Georgia", 325.4, "US-GA", 2023, egrid },
-    { "USA", "Hawaii", 632.6, "US-HI", 2023, egrid }, { "USA", "Iowa", 287.6, "US-IA", 2023, egrid },
-    { "USA", "Idaho", 142.4, "US-ID", 2023, egrid }, { "USA", "Illinois", 215.2, "US-IL", 2023, egrid },
-    { "USA", "Indiana", 664.7, "US-IN", 2023, egrid }, { "USA", "Kansas", 332.6, "US-KS", 2023, egrid },
-    { "USA", "Kentucky", 792.4, "US-KY", 2023, egrid }, { "USA", "Louisiana", 346.1, "US-LA", 2023, egrid },
-    { "USA", "Massachusetts", 376.5, "US-MA", 2023, egrid }, { "USA", "Maryland", 236.9, "US-MD", 2023, egrid },
-    { "USA", "Maine", 143.7, "US-ME", 2023, egrid }, { "USA", "Michigan", 361.7, "US-MI", 2023, egrid },
-    { "USA", "Minnesota", 341.3, "US-MN", 2023, egrid }, { "USA", "Missouri", 659.8, "US-MO", 2023, egrid },
-    { "USA", "Mississippi", 375.7, "US-MS", 2023, egrid }, { "USA", "Montana", 482.6, "US-MT", 2023, egrid },
-    { "USA", "North Carolina", 284.1, "US-NC", 2023, egrid }, { "USA", "North Dakota", 588.7, "US-ND", 2023, egrid },
-    { "USA", "Nebraska", 465.3, "US-NE", 2023, egrid }, { "USA", "New Hampshire", 125.3, "US-NH", 2023, egrid },
-    { "USA", "New Jersey", 213.3, "US-NJ", 2023, egrid }, { "USA", "New Mexico", 350.9, "US-NM", 2023, egrid },
-    { "USA", "Nevada", 292.0, "US-NV", 2023, egrid }, { "USA", "New York", 211.7, "US-NY", 2023, egrid },
-    { "USA", "Ohio", 484.6, "US-OH", 2023, egrid }, { "USA", "Oklahoma", 294.3, "US-OK", 2023, egrid },
-    { "USA", "Oregon", 165.5, "US-OR", 2023, egrid }, { "USA", "Pennsylvania", 293.9, "US-PA", 2023, egrid },
-    { "USA", "Rhode Island", 381.0, "US-RI", 2023, egrid }, { "USA", "South Carolina", 254.2, "US-SC", 2023, egrid },
-    { "USA", "South Dakota", 152.2, "US-SD", 2023, egrid }, { "USA", "Tennessee", 299.9, "US-TN", 2023, egrid },
-    { "USA", "Texas", 349.8, "US-TX", 2023, egrid }, { "USA", "Utah", 644.7, "US-UT", 2023, egrid },
-    { "USA", "Virginia", 244.8, "US-VA", 2023, egrid }, { "USA", "Vermont", 23.7, "US-VT", 2023, egrid },
-    { "USA", "Washington", 120.9, "US-WA", 2023, egrid }, { "USA", "Wisconsin", 527.8, "US-WI", 2023, egrid },
-    { "USA", "West Virginia", 893.1, "US-WV", 2023, egrid }, { "USA", "Wyoming", 831.6, "US-WY", 2023, egrid },
-};
 /* clang-format on */
+
+#include "calibrax/profiling/carbon_regions.inc"
 
 const cbx_carbon_intensity *cbx_carbon_at(size_t i) { return i < CBX_LEN(table) ? &table[i] : NULL; }
 
