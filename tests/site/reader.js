@@ -54,6 +54,8 @@
     .map(e => getComputedStyle(e).fontSize));
   result.layout = { width: innerWidth, ratioEnds: heads[at("against")].getBoundingClientRect().right, boxEnds: box.right,
     cut: section.querySelector(".scroll").scrollWidth - section.querySelector(".scroll").clientWidth,
+    charts: Math.max(...[...document.querySelectorAll(".panels, .panels > svg, figure .scroll")].filter(e => e.clientWidth)
+      .map(e => Math.max(e.scrollWidth - e.clientWidth, e.getBoundingClientRect().right - e.closest("figure").getBoundingClientRect().right)), 0),
     tableTop: box.top, page: document.documentElement.scrollWidth, sizes: [...sizes] };
   const output = document.createElement("output");
   output.id = "selftest";

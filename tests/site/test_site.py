@@ -165,7 +165,7 @@ def check_dom(tap, folder, browser):
     tap.equal(len(dom.all("figure", class_="strip")), 14, "launches of every point")
     tap.equal(len(dom.all("figure", class_="plot")), 4, "a plot for each algebra, and one of the second case")
     dots = [e["attrs"]["d"] for e in dom.all("path", class_="d")]
-    tap.check(len(dots) > 50 and all(d.count("h0") == 6 for d in dots), "six dots for six launches", dots[:3])
+    tap.check(len(dots) > 50 and all(d.count("z") == 6 for d in dots), "six dots for six launches", dots[:3])
     tap.check(len(dom.all("path", class_="w")) >= len(dots), "an interval beside the dots")
     tap.check(len(dom.all("path", class_="roof")) > 0, "the roofline is drawn")
     sizes = [e["text"] for e in dom.all("text") if re.fullmatch(r"([\d.]+·)?10[⁰¹²³⁴-⁹]+", e["text"])]
@@ -331,6 +331,7 @@ def check_widths(tap, tool, folder, browser):
             tap.check(layout["width"] == width and layout["ratioEnds"] <= layout["boxEnds"] + 1 <= width and layout["page"] <= width,
                       f"{name}: at {width} px the ratio is in sight", layout)
             tap.check(layout["cut"] <= 1, f"{name}: at {width} px no column is cut off", layout)
+            tap.check(layout["charts"] <= 1, f"{name}: at {width} px every chart fits", layout)
             if width == 400 and name == "one":
                 tap.check(layout["tableTop"] < 800, "at 400 px the table begins on the first screen but one", layout)
 

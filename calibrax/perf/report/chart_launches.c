@@ -1,18 +1,19 @@
 /* Strips of launches: medians beside the roofline's bound, and every launch by its distance from
- * the median of its row. */
+ * the median of its row.  On a narrow screen the style sheet moves the second half, classes "w", "d"
+ * and "r", below the first, by the height of the strip; an empty drawing keeps the place. */
 #include "calibrax/perf/report/report_charts.h"
 
 #include <math.h>
 
 enum {
-    STRIP_WIDTH = 720,
+    STRIP_WIDTH = 680,
     STRIP_ROW = 22,
     STRIP_HEAD = 24,
     STRIP_NAME = 2,
     STRIP_FROM = 170,
-    STRIP_TO = 400,
-    SPREAD_FROM = 450,
-    SPREAD_TO = 690
+    STRIP_TO = 330,
+    SPREAD_FROM = 400, /* style.css moves it to 40 */
+    SPREAD_TO = 650
 };
 
 typedef struct strip {
@@ -47,6 +48,7 @@ static void put_strip_row(cbx_text *out, const strip *s, size_t i, cbx_arena *ar
     const cbx_row *r = it->row;
     int y = STRIP_HEAD + (int)i * STRIP_ROW + STRIP_ROW / 2;
     double median = cbx__report_median(r), x = cbx__axis_place(&s->time, median);
+    int last = -1; /* a launch is a line of no length, placed from the one before */
 
     cbx_text_puts(out, "<g");
     cbx__series_put_class(out, it->class == CBX__REPORT_GOOD ? "" : "bad", it->series);
@@ -60,11 +62,16 @@ static void put_strip_row(cbx_text *out, const strip *s, size_t i, cbx_arena *ar
     if (cbx__report_has_interval(&r->steady)) /* right: the interval of the median, and every launch */
         cbx_text_printf(out, "<path class=w d=\"M%.0f %dv8m0-4H%.0fm0-4v8\"/>",
                         spread_x(s, r->steady.lower / median - 1), y - 4, spread_x(s, r->steady.upper / median - 1));
-    if (r->nlaunches) cbx_text_puts(out, "<path class=d d=\"");
-    for (size_t k = 0; k < r->nlaunches; k++)
-        if (isfinite(r->launch_medians_s[k]))
-            cbx_text_printf(out, "M%.0f %dh0", spread_x(s, r->launch_medians_s[k] / median - 1), y);
-    cbx_text_puts(out, r->nlaunches ? "\"/></g>\n" : "</g>\n");
+    for (size_t k = 0; k < r->nlaunches; k++) {
+        if (!isfinite(r->launch_medians_s[k])) continue;
+        const int place = (int)lround(spread_x(s, r->launch_medians_s[k] / median - 1));
+        if (last < 0)
+            cbx_text_printf(out, "<path class=d d=\"M%d %dz", place, y);
+        else
+            cbx_text_printf(out, "m%d 0z", place - last);
+        last = place;
+    }
+    cbx_text_puts(out, last >= 0 ? "\"/></g>\n" : "</g>\n");
 }
 
 static bool gather_strip(strip *s, const cbx__report_view *v, const cbx__report_group *g, cbx_arena *arena)
@@ -109,12 +116,14 @@ bool cbx__chart_launches(cbx_text *out, const cbx__report_view *v, const cbx__re
     cbx_text_puts(out, "<path class=grid d=\"");
     for (size_t i = 0; i < t->n; i++)
         cbx_text_printf(out, "M%.0f %dV%d", cbx__axis_place(t, t->at[i]), STRIP_HEAD, bottom);
+    cbx_text_puts(out, "\"/><path class=\"grid r\" d=\"");
     for (size_t i = 0; i < CBX_LEN(spread_ticks); i++)
         cbx_text_printf(out, "M%.0f %dV%d", spread_x(&s, spread_ticks[i] * s.spread), STRIP_HEAD, bottom);
     cbx_text_puts(out, "\"/><g class=x>");
     for (size_t i = 0; i < t->n; i++)
         cbx_text_printf(out, "<text x=%.0f y=%d>%s</text>", cbx__axis_place(t, t->at[i]), STRIP_HEAD - 8,
                         cbx__axis_label(t, t->at[i], label));
+    cbx_text_puts(out, "</g><g class=\"x r\">");
     for (size_t i = 0; i < CBX_LEN(spread_ticks); i++) {
         double share = spread_ticks[i] * s.spread;
         const char *sign = share < 0 ? "\342\210\222" : share > 0 ? "+" : "";
@@ -123,6 +132,6 @@ bool cbx__chart_launches(cbx_text *out, const cbx__report_view *v, const cbx__re
     }
     cbx_text_puts(out, "</g>\n");
     for (size_t i = 0; i < s.n; i++) put_strip_row(out, &s, i, arena);
-    cbx_text_puts(out, "</svg></div></figure>\n");
+    cbx_text_printf(out, "</svg><svg height=%d /></div></figure>\n", bottom + 4);
     return true;
 }

@@ -67,6 +67,7 @@ bool cbx__chart_roofline(const cbx__charts *c, const cbx__report_group *g, cbx_t
     opts.x = opts.y = CBX_PLOT_LOG;
     opts.x_label = "declared work over declared traffic [flop/byte]";
     opts.y_label = "rate [flop/s]";
+    opts.width = 640;
     opts.height = 380;
     caption = cbx_arena_printf(c->arena, "Roofline of one core at %s", cbx__report_where(c->arena, c->view, g));
     if (!caption || cbx_plot_create(c->ctx, &opts, &plot, NULL)) return false;

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 752, HEIGHT = 380, LEFT = 66, RIGHT = 560, TOP = 14, BOTTOM = 336 };
+/* The plot, and beside it, or below it on a narrow screen, the names of its lines. */
+enum { WIDTH = 568, NAMES_WIDTH = 184, HEIGHT = 380, LEFT = 66, RIGHT = 560, TOP = 14, BOTTOM = 336 };
 
 typedef struct size_point {
     const cbx__report_item *item;
@@ -335,14 +336,14 @@ static void put_labels(cbx_text *out, const size_plot *p, cbx_arena *arena)
     for (size_t i = n; excess > 0 && i-- > 1;) labels[i - 1].y = fmin(labels[i - 1].y, labels[i].y - LABEL_GAP);
     for (size_t i = 0; i < n; i++) {
         if (!labels[i].item) {
-            cbx_text_printf(out, "<path class=roof d=\"M%d %.0fh12\"/><text x=%d y=%.0f>roofline</text>", RIGHT + 8,
-                            labels[i].y, RIGHT + 25, labels[i].y + 4);
+            cbx_text_printf(out, "<path class=roof d=\"M0 %.0fh12\"/><text x=17 y=%.0f>roofline</text>", labels[i].y,
+                            labels[i].y + 4);
             continue;
         }
         cbx_text_puts(out, "<g");
         cbx__series_put_class(out, "k", labels[i].item->series);
-        cbx_text_printf(out, " data-s=%d><use href=#m%d x=%d y=%.0f /><text x=%d y=%.0f>", labels[i].item->series,
-                        cbx__series_mark(labels[i].item->series), RIGHT + 14, labels[i].y, RIGHT + 25, labels[i].y + 4);
+        cbx_text_printf(out, " data-s=%d><use href=#m%d x=6 y=%.0f /><text x=17 y=%.0f>", labels[i].item->series,
+                        cbx__series_mark(labels[i].item->series), labels[i].y, labels[i].y + 4);
         cbx__charts_put_text(out, arena, cbx__report_name(arena, labels[i].item), 24);
         cbx_text_puts(out, "</text></g>");
     }
@@ -366,11 +367,10 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
     cbx_text_printf(out, "<figure class=plot data-plot=%zu%s><figcaption>Time against work: <span>", number,
                     representative ? " data-first" : "");
     cbx__charts_put_text(out, arena, plot_name(arena, v, p), 60);
-    cbx_text_printf(
-        out,
-        "</span></figcaption><div class=scroll tabindex=0 role=region aria-label=chart><svg width=%d height=%d "
-        "role=img aria-label=\"time against work, double logarithmic: ",
-        WIDTH, HEIGHT);
+    cbx_text_printf(out,
+                    "</span></figcaption><div class=panels><svg width=%d height=%d viewBox=\"0 0 %d %d\" "
+                    "role=img aria-label=\"time against work, double logarithmic: ",
+                    WIDTH, HEIGHT, WIDTH, HEIGHT);
     cbx__charts_put_text(out, arena, plot_name(arena, v, p), 60);
     cbx_text_puts(out, "\">");
     put_size_axes(out, p);
@@ -386,6 +386,8 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
         put_series_marks(out, p, i, n);
         cbx_text_puts(out, "</g>\n");
     }
+    cbx_text_printf(out, "</svg><svg width=%d height=%d role=img aria-label=\"names of the lines\">", NAMES_WIDTH,
+                    HEIGHT);
     put_labels(out, p, arena);
     cbx_text_puts(out, "</svg></div></figure>\n");
 }

@@ -138,8 +138,8 @@ static void put_launches(cbx__page *p, size_t c)
     const char *open = "<ul>\n";
 
     cbx_text_printf(p->out,
-                    "<details class=launches%s><summary>Launches</summary><p>Left: the median of each row, from the "
-                    "roofline's bound. Right: every launch as a dot, by its distance from the median of its row (drawn "
+                    "<details class=launches%s><summary>Launches</summary><p>First: the median of each row, from the "
+                    "roofline's bound. Then: every launch as a dot, by its distance from the median of its row (drawn "
                     "by its square root); the bar is the interval of the median.</p><div class=strips>\n",
                     cbx__page_groups(p, c, false) > OPEN_STRIPS ? "" : " open");
     for (size_t g = 0; g < v->ngroups; g++)

@@ -109,16 +109,16 @@
   }
 
   // Pointing at a series dims the others of its plot.
-  function setUpHighlight(svg) {
-    svg.addEventListener("pointerover", e => {
+  function setUpHighlight(figure) {
+    figure.addEventListener("pointerover", e => {
       const g = e.target.closest("g[data-s]");
-      svg.classList.toggle("lit", Boolean(g));
-      if (g) for (const other of svg.querySelectorAll("g[data-s]")) other.classList.toggle("on", other.dataset.s === g.dataset.s);
+      figure.classList.toggle("lit", Boolean(g));
+      if (g) for (const other of figure.querySelectorAll("g[data-s]")) other.classList.toggle("on", other.dataset.s === g.dataset.s);
     });
-    svg.addEventListener("pointerleave", () => svg.classList.remove("lit"));
+    figure.addEventListener("pointerleave", () => figure.classList.remove("lit"));
   }
 
   document.querySelectorAll("section.case").forEach(s => { setUpTable(s); setUpPlots(s); });
   document.querySelectorAll(".metrics").forEach(setUpMetrics);
-  document.querySelectorAll("figure svg").forEach(setUpHighlight);
+  document.querySelectorAll("figure").forEach(setUpHighlight);
 })();
