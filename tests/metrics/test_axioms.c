@@ -71,11 +71,110 @@ static void false_properties_are_seen(void **state)
     cbx_ctx_free(ctx);
 }
 
+/* ---- proper scores whose forecasts are no probabilities of classes ---- */
+
+enum { SUPPORT = 5, PAIRS = SUPPORT * SUPPORT * SUPPORT };
+
+static double score_of(const char *name, size_t nin, cbx_array **in, const double *parameters, const double *w)
+{
+    const size_t n = PAIRS;
+    const cbx_metric_function *m;
+    cbx_metric_options o = { .parameters = parameters };
+    double v;
+
+    CHECK_OK(cbx_metric_find(ctx, name, &m, &err), &err, name);
+    if (w) o.weights = array_of(ctx, 1, &n, w, false);
+    v = value_of(ctx, m, nin, in, &o);
+    cbx_array_free((cbx_array *)(uintptr_t)o.weights);
+    for (size_t i = 0; i < nin; i++) cbx_array_free(in[i]);
+    return v;
+}
+
+/* Outcomes a[k] with probabilities q[k], as many items as there are pairs of members (i, j) and outcomes (k). */
+static double drawn_members(const char *name, const double *a, const double *f, const double *q)
+{
+    double members[2 * PAIRS], y[PAIRS], w[PAIRS];
+    const double at[] = { -0.5, 0, 0.5 };
+    size_t n = 0;
+
+    for (size_t i = 0; i < SUPPORT; i++)
+        for (size_t j = 0; j < SUPPORT; j++)
+            for (size_t k = 0; k < SUPPORT; k++, n++) {
+                members[2 * n] = a[i];
+                members[2 * n + 1] = a[j];
+                y[n] = a[k];
+                w[n] = f[i] * f[j] * q[k];
+            }
+    cbx_array *in[] = { array_of(ctx, 2, (const size_t[]){ PAIRS, 2 }, members, false), array_of(ctx, 1, &n, y, false),
+                        array_of(ctx, 1, (const size_t[]){ 3 }, at, false) };
+    const bool thresholds = strcmp(name, "fair_crps") != 0;
+    if (!thresholds) cbx_array_free(in[2]);
+    return score_of(name, thresholds ? 3 : 2, in, NULL, w);
+}
+
+/* The ensemble is the distribution: each outcome of a, against members of b. */
+static double as_distribution(const char *name, size_t d, const double *a, const double *b)
+{
+    double members[2 * SUPPORT * SUPPORT];
+    const size_t shape[] = { SUPPORT, SUPPORT, d };
+
+    for (size_t i = 0; i < SUPPORT; i++) memcpy(members + i * d * SUPPORT, b, d * SUPPORT * sizeof *b);
+    cbx_array *in[] = { array_of(ctx, d > 1 ? 3 : 2, shape, members, false),
+                        array_of(ctx, d > 1 ? 2 : 1, (const size_t[]){ SUPPORT, d }, a, false) };
+    return score_of(name, 2, in, NULL, NULL);
+}
+
+/* A forecast of two numbers for all outcomes. */
+static double of_numbers(const char *name, const double *y, double a, double b)
+{
+    enum { N = 12 };
+    const size_t n = N;
+    const double half = 0.5;
+    double x[2][N];
+
+    for (size_t i = 0; i < N; i++) x[0][i] = a, x[1][i] = b;
+    cbx_array *in[] = { array_of(ctx, 1, &n, x[0], false), array_of(ctx, 1, &n, x[1], false),
+                        array_of(ctx, 1, &n, y, false) };
+    return score_of(name, 3, in, strcmp(name, "interval_score") ? NULL : &half, NULL);
+}
+
+static void scores_are_proper(void **state)
+{
+    static const double y[] = { -2.5, -2, -1.25, -1, -0.5, 0, 0.25, 0.5, 1.5, 2, 3, 5 };
+    double mean = 0, variance = 0;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    for (size_t i = 0; i < CBX_LEN(y); i++) mean += y[i] / CBX_LEN(y);
+    for (size_t i = 0; i < CBX_LEN(y); i++) variance += (y[i] - mean) * (y[i] - mean) / CBX_LEN(y);
+    for (uint64_t draw = 0; draw < DRAWS; draw++) {
+        cbx_rng rng = cbx_rng_make(11, draw);
+        double a[2 * SUPPORT], b[2 * SUPPORT], f[SUPPORT], q[SUPPORT], sum[2] = { 0 };
+        const double by[] = { cbx_rng_normal(&rng), cbx_rng_normal(&rng) };
+        for (size_t i = 0; i < CBX_LEN(a); i++) a[i] = cbx_rng_normal(&rng), b[i] = cbx_rng_normal(&rng);
+        for (size_t i = 0; i < SUPPORT; i++)
+            sum[0] += f[i] = cbx_rng_uniform(&rng), sum[1] += q[i] = cbx_rng_uniform(&rng);
+        for (size_t i = 0; i < SUPPORT; i++) f[i] /= sum[0], q[i] /= sum[1];
+        CHECK_LE(drawn_members("fair_crps", a, q, q), drawn_members("fair_crps", a, f, q) + 1e-12, "fair_crps");
+        CHECK_LE(drawn_members("ensemble_ranked_probability_score", a, q, q),
+                 drawn_members("ensemble_ranked_probability_score", a, f, q) + 1e-12, "ensemble rps");
+        CHECK_LE(as_distribution("crps", 1, a, a), as_distribution("crps", 1, a, b), "crps");
+        CHECK_LE(as_distribution("energy_score", 2, a, a), as_distribution("energy_score", 2, a, b), "energy_score");
+        /* quartiles: between the third and the fourth outcome, the ninth and the tenth */
+        CHECK_LE(of_numbers("interval_score", y, -1.1, 1.75),
+                 of_numbers("interval_score", y, -1.1 + by[0], 1.75 + by[1]) + 1e-12, "interval_score");
+        CHECK_LE(of_numbers("gaussian_nll", y, mean, variance),
+                 of_numbers("gaussian_nll", y, mean + by[0], variance * exp(by[1])), "gaussian_nll");
+    }
+    cbx_ctx_free(ctx);
+}
+
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_have_their_properties),
         cmocka_unit_test(false_properties_are_seen),
+        cmocka_unit_test(scores_are_proper),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,13 +17,23 @@ static bool moves(const cbx_metric_function *m, size_t i)
 {
     const cbx_operand_kind kind = m->operands[i].kind;
     return kind != CBX_OPERAND_LABELS && kind != CBX_OPERAND_BINARY && kind != CBX_OPERAND_TOKENS &&
-           kind != CBX_OPERAND_TEXTS && kind != CBX_OPERAND_RELEVANCE && kind != CBX_OPERAND_DISTRIBUTION &&
-           kind != CBX_OPERAND_JOINT && kind != CBX_OPERAND_CLASS_PROBABILITIES && kind != CBX_OPERAND_FRAME &&
+           kind != CBX_OPERAND_TEXTS && kind != CBX_OPERAND_RELEVANCE && kind != CBX_OPERAND_FRAME &&
            kind != CBX_OPERAND_SPD && kind != CBX_OPERAND_ADJACENCY && kind != CBX_OPERAND_HYPERBOLOID &&
-           kind != CBX_OPERAND_CLASS_ENSEMBLE && kind != CBX_OPERAND_INDICES;
+           kind != CBX_OPERAND_INDICES;
 }
 
-/* The metric with element k of operand i moved by h. */
+/* Of probabilities whose sum is 1: the element that falls as element k rises; else k. */
+static size_t partner(cbx_operand_kind kind, const cbx_array *x, size_t k)
+{
+    const size_t n = cbx_array_count(x), last = cbx_array_dim(x, cbx_array_ndim(x) - 1);
+
+    if (kind == CBX_OPERAND_DISTRIBUTION || kind == CBX_OPERAND_JOINT) return (k + 1) % n;
+    if (kind == CBX_OPERAND_CLASS_PROBABILITIES || kind == CBX_OPERAND_CLASS_ENSEMBLE)
+        return k - k % last + (k + 1) % last;
+    return k;
+}
+
+/* The metric with element k of operand i moved by h, and its partner by -h. */
 static double moved(const cbx_metric_function *m, const drawn *d, size_t i, size_t k, double h)
 {
     cbx_array *in[CBX_METRIC_MAX_OPERANDS];
@@ -33,7 +43,9 @@ static double moved(const cbx_metric_function *m, const drawn *d, size_t i, size
 
     memcpy(in, d->in, sizeof in);
     memcpy(v, cbx_array_data(d->in[i]), n * sizeof *v);
+    const size_t other = partner(m->operands[i].kind, d->in[i], k);
     v[k] += h;
+    if (other != k) v[other] -= h;
     in[i] = array_of(ctx, desc->ndim, desc->shape, v, false);
     y = value_of(ctx, m, d->nin, in, NULL);
     cbx_array_free(in[i]);
@@ -55,7 +67,8 @@ static void check_gradient(const cbx_metric_function *m, const drawn *d, size_t 
     values = malloc(cbx_array_bytes(g));
     CHECK_OK(cbx_array_read(g, values, cbx_array_bytes(g), &err), &err, m->name);
     for (size_t k = 0; k < cbx_array_count(g); k += 1 + cbx_array_count(g) / 16) {
-        const double h = 1e-6, x = values[k];
+        const size_t other = partner(m->operands[i].kind, d->in[i], k);
+        const double h = 1e-6, x = values[k] - (other == k ? 0 : values[other]);
         const double y = (moved(m, d, i, k, h) - moved(m, d, i, k, -h)) / (2 * h);
         if (!(fabs(x - y) <= 2e-5 * fmax(1, fabs(y))))
             fail_msg("%s: derivative in %s[%zu] is %.9g, the difference quotient %.9g", m->name, m->operands[i].name, k,
