@@ -88,19 +88,19 @@ static void neutralise(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_a
     }
 }
 
-/* Metrics that know no weights: the masked items are left out along the first axis. */
-static void select(cbx_ctx *ctx, const cbx__bound *b, const cbx_array *mask, cbx_array **in)
+/* Metrics that know no weights: the masked items are left out along the first axis.  The places of the others; NULL: recorded. */
+static const cbx_array *select(cbx_ctx *ctx, const cbx__bound *b, const cbx_array *mask, cbx_array **in)
 {
     const cbx_array *kept;
 
     if (cbx_array_ndim(mask) != 1) {
         cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask must have one axis", b->metric->name);
-        return;
+        return NULL;
     }
     if (!cbx__metric_has_data(ctx, &(cbx_metric_call){ .in = (cbx_array *[]){ (cbx_array *)mask, NULL } })) {
         cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: a mask cannot be traced: leave the items out before the call",
                     b->metric->name);
-        return;
+        return NULL;
     }
     kept = cbx_index(ctx, cbx_nonzero(ctx, mask), 0, 0);
     for (size_t i = 0; i < b->nin; i++) {
@@ -108,11 +108,12 @@ static void select(cbx_ctx *ctx, const cbx__bound *b, const cbx_array *mask, cbx
         if (cbx_array_ndim(in[i]) == 0 || cbx_array_dim(in[i], 0) != cbx_array_dim(mask, 0)) {
             cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask has %zu items, '%s' has %zu", b->metric->name,
                         cbx_array_dim(mask, 0), b->metric->operands[i].name, cbx_array_dim(in[i], 0));
-            return;
+            return NULL;
         }
         in[i] = cbx_take(ctx, in[i], kept, 0);
     }
     if (cbx_array_count(kept) == 0) cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask leaves no items", b->metric->name);
+    return kept;
 }
 
 static const cbx_array *join_weights(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_array *weights,
@@ -172,17 +173,99 @@ void cbx__metric_prepare(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *gi
         select(ctx, b, mask, out->in);
 }
 
-cbx_array *cbx__metric_evaluate(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given)
+bool cbx__counts_labels(const char *name)
+{
+    static const char *const names[] = { "num_classes", "num_groups", "num_clusters", "catalog_size" };
+
+    for (size_t i = 0; i < CBX_LEN(names); i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
+/* The parameter of that kind; their number: there is no such parameter. */
+static size_t counting_parameter(const cbx_metric_function *m)
+{
+    size_t p = 0;
+
+    while (p < cbx_metric_parameters(m) && !cbx__counts_labels(m->parameters[p].name)) p++;
+    return p;
+}
+
+/* Labels of the operand are below it: what was given, or what another operand has; infinite: there is no limit. */
+static double label_limit(const cbx__bound *b, cbx_array *const *in, const cbx_array *labels, char *what, size_t size)
 {
     const cbx_metric_function *m = b->metric;
+    const size_t p = counting_parameter(m);
+
+    if (p < cbx_metric_parameters(m)) {
+        const double n = b->parameters[p];
+        snprintf(what, size, "'%s', %.0f", m->parameters[p].name, n);
+        return n > 0 ? n : INFINITY;
+    }
+    for (size_t i = 0; i < b->nin; i++) {
+        const cbx_operand_kind kind = m->operands[i].kind;
+        const int ndim = in[i] ? cbx_array_ndim(in[i]) : 0;
+        size_t n;
+        if (kind == CBX_OPERAND_CLASS_VECTORS && ndim > 0)
+            n = cbx_array_dim(in[i], 0);
+        else if ((kind == CBX_OPERAND_LOGITS || kind == CBX_OPERAND_CLASS_PROBABILITIES ||
+                  kind == CBX_OPERAND_PROBABILITY) &&
+                 ndim == cbx_array_ndim(labels) + 1)
+            n = cbx_array_dim(in[i], ndim - 1);
+        else if (kind == CBX_OPERAND_PROBABILITY && ndim == cbx_array_ndim(labels))
+            n = 2;
+        else
+            continue;
+        snprintf(what, size, "%zu, the number of classes in '%s'", n, m->operands[i].name);
+        return (double)n;
+    }
+    return INFINITY;
+}
+
+/*
+ * Labels of a trace, whose values are unknown: those outside become 0.  The factor of the result: 1, or NaN where there was one; NULL: the
+ * metric has no labels.
+ */
+static const cbx_array *legal_labels(cbx_ctx *ctx, const cbx__bound *b, cbx_array **in)
+{
+    const cbx_array *all = NULL;
+    char what[160];
+
+    for (size_t i = 0; i < b->nin; i++) {
+        const cbx_array *legal;
+        double limit;
+        if (!in[i] || b->metric->operands[i].kind != CBX_OPERAND_LABELS) continue;
+        limit = label_limit(b, in, in[i], what, sizeof what);
+        legal = cbx_greater_equal_scalar(ctx, in[i], 0);
+        if (!isinf(limit)) legal = cbx_logical_and(ctx, legal, cbx_less_scalar(ctx, in[i], limit));
+        in[i] = cbx_where(ctx, legal, in[i], cbx_zeros_like(ctx, in[i]));
+        legal = cbx_all(ctx, legal, NULL);
+        all = all ? cbx_logical_and(ctx, all, legal) : legal;
+    }
+    return all ? cbx_where(ctx, all, cbx__number(ctx, 1), cbx__number(ctx, NAN)) : NULL;
+}
+
+static cbx_array *run(cbx_ctx *ctx, const cbx__bound *b, const cbx__prepared *p)
+{
+    const cbx_metric_function *m = b->metric;
+    cbx_array *result;
+
+    if (m->whole) return m->whole(ctx, &p->call);
+    if (m->parts) return m->finish(ctx, &p->call, m->parts(ctx, &p->call));
+    result = reduce_items(ctx, b, &p->call, m->items(ctx, &p->call));
+    return m->finish ? m->finish(ctx, &p->call, result) : result;
+}
+
+cbx_array *cbx__metric_evaluate(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given)
+{
+    const cbx_array *factor = NULL;
     cbx__prepared p;
     cbx_array *result;
 
     cbx__metric_prepare(ctx, b, given, &p);
-    if (m->whole) return m->whole(ctx, &p.call);
-    if (m->parts) return m->finish(ctx, &p.call, m->parts(ctx, &p.call));
-    result = reduce_items(ctx, b, &p.call, m->items(ctx, &p.call));
-    return m->finish ? m->finish(ctx, &p.call, result) : result;
+    if (!b->checked) factor = legal_labels(ctx, b, p.in);
+    result = run(ctx, b, &p);
+    return factor && cbx_array_dtype(result) == CBX_F64 ? cbx_multiply(ctx, result, factor) : result;
 }
 
 cbx_array *cbx__metric_partial(cbx_ctx *ctx, const cbx_metric_call *call)
@@ -233,6 +316,8 @@ static bool have_data(cbx_ctx *ctx, size_t n, cbx_array *const *all)
 static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *all, double *largest)
 {
     cbx_array *in[CBX_METRIC_MAX_OPERANDS];
+    const cbx_array *kept = NULL;
+    char what[160];
 
     memcpy(in, all, b->nin * sizeof *in);
     if (b->has_mask && (b->metric->items || b->metric->flags & CBX_METRIC_WEIGHTED)) {
@@ -241,53 +326,46 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
         item_shape(b, in, &ndim, shape);
         neutralise(ctx, b, cbx_broadcast_to(ctx, cbx_astype(ctx, all[b->nin], CBX_BOOL), ndim, shape), in);
     } else if (b->has_mask) {
-        select(ctx, b, all[b->nin], in);
+        kept = select(ctx, b, all[b->nin], in);
     }
     if (cbx_ctx_pending(ctx, NULL)) return false;
     if (b->has_weights && !(cbx__metric_element(cbx_min(ctx, all[b->nin + b->has_mask], NULL), 0) >= 0)) {
         cbx__refuse(ctx, CBX_EDOM, "%s: weights must be numbers that are not negative", b->metric->name);
         return false;
     }
-    for (size_t i = 0; i < b->nin; i++)
-        if (in[i] && !cbx__metric_check_values(ctx, b->metric, i, in[i], &largest[i])) return false;
+    for (size_t i = 0; i < b->nin; i++) {
+        const cbx_operand_kind kind = b->metric->operands[i].kind;
+        const cbx_array *places = cbx__operand_is_shared(kind) ? NULL : kept;
+        double limit;
+        if (!in[i]) continue;
+        if (!cbx__metric_check_values(ctx, b->metric, i, in[i], places, &largest[i])) return false;
+        if (kind != CBX_OPERAND_LABELS) continue;
+        limit = label_limit(b, in, in[i], what, sizeof what);
+        if (largest[i] < limit) continue;
+        cbx__metric_refuse_label(ctx, b->metric, i, in[i], limit, what, places);
+        return false;
+    }
     return true;
 }
 
-bool cbx__counts_labels(const char *name)
-{
-    static const char *const names[] = { "num_classes", "num_groups", "num_clusters", "catalog_size" };
-
-    for (size_t i = 0; i < CBX_LEN(names); i++)
-        if (strcmp(name, names[i]) == 0) return true;
-    return false;
-}
-
-/* num_classes of 0 becomes one more than the largest label; a label that is not below another one is refused. */
+/* num_classes of 0 becomes one more than the largest label. */
 static bool resolve_classes(cbx_ctx *ctx, cbx__checked *c)
 {
     const cbx_metric_function *m = c->bound.metric;
-    size_t p = 0;
+    const size_t p = counting_parameter(m);
     double largest = -1;
 
-    while (p < cbx_metric_parameters(m) && !cbx__counts_labels(m->parameters[p].name)) p++;
     if (p == cbx_metric_parameters(m)) return true;
-    if (!c->data && c->bound.parameters[p] > 0) return true;
+    if (c->bound.parameters[p] > 0) return true;
     if (!c->data) {
         cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: '%s' must be given where the function is traced", m->name,
                     m->parameters[p].name);
         return false;
     }
     for (size_t i = 0; i < c->bound.nin; i++) {
-        if (!c->all[i] || m->operands[i].kind != CBX_OPERAND_LABELS) continue;
-        const double x = c->largest[i];
-        if (c->bound.parameters[p] > 0 && x >= c->bound.parameters[p]) {
-            cbx__refuse(ctx, CBX_EDOM, "%s: '%s' has label %.0f, '%s' is %.0f", m->name, m->operands[i].name, x,
-                        m->parameters[p].name, c->bound.parameters[p]);
-            return false;
-        }
-        largest = fmax(largest, x);
+        if (c->all[i] && m->operands[i].kind == CBX_OPERAND_LABELS) largest = fmax(largest, c->largest[i]);
     }
-    if (c->bound.parameters[p] == 0) c->bound.parameters[p] = fmax(largest + 1, 1);
+    c->bound.parameters[p] = fmax(largest + 1, 1);
     return true;
 }
 
@@ -359,7 +437,7 @@ bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, c
         return false;
     }
     out->n = gather(&out->bound, in, options, out->all);
-    out->data = have_data(ctx, out->n, out->all);
+    out->data = out->bound.checked = have_data(ctx, out->n, out->all);
     if (out->data && !check_values(ctx, &out->bound, out->all, out->largest)) return false;
     if (!resolve_classes(ctx, out)) return false;
     if (out->data) return true;

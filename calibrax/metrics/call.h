@@ -13,6 +13,7 @@ typedef struct cbx__bound {
     double parameters[CBX_METRIC_MAX_PARAMETERS];
     cbx_metric_reduction reduction;
     bool has_axes, has_mask, has_weights;
+    bool checked; /* values of operands are legal */
     cbx_axes axes;
     const cbx_fn *function;
 } cbx__bound;

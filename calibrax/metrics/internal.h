@@ -73,9 +73,15 @@ int cbx__operand_item_axes(cbx_operand_kind kind, int ndim);
 bool cbx__operand_is_shared(cbx_operand_kind kind);
 /** Checks of all operands without their values: count, dtype, rank, shapes that go together.  False: recorded. */
 bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in);
-/** The values of operand i, which has data, against the domain of its kind, and the largest of labels.  False: recorded. */
+/**
+ * The values of operand i, which has data, against the domain of its kind, and the largest of labels.  kept: places of the items in the
+ * array that the caller gave, for messages; NULL: they are all there.  False: recorded.
+ */
 bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x,
-                              double *largest);
+                              const cbx_array *kept, double *largest);
+/** Records that a label of operand i, the first that is not below a limit, must be below what is named. */
+void cbx__metric_refuse_label(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x, double limit,
+                              const char *what, const cbx_array *kept);
 /** An operand in the dtype that code gets: float64, or int64 of labels and tokens. */
 cbx_array *cbx__metric_operand(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cbx_array *x);
 /** A number that is legal wherever elements of the kind are counted with weight 0; items of k elements each. */

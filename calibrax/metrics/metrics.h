@@ -293,7 +293,8 @@ typedef struct cbx_metric_options {
 
 /**
  * A metric as an array expression: the result belongs to the current scope.  It can be traced
- * unless the metric is DATA_SHAPED; under a trace values are not checked.
+ * unless the metric is DATA_SHAPED; under a trace values are not checked, and where a label is
+ * outside its classes a result that is real is NaN.
  * The second call with the same shapes and options (the first one, of COMPILED metrics) is
  * compiled, where the backend compiles; the bits are the same.
  * @param nin  the row's operands; fewer: the optional ones at the end are left out

@@ -179,24 +179,37 @@ bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t
     return true;
 }
 
-/* "[3, 1]": the place of element n. */
-static const char *place(const cbx_array *x, size_t n, char *buf, size_t size)
+/* "[3, 1]": the place of element n of the first ndim axes; kept: places of the items in the caller's array, NULL: they are all there. */
+static const char *place(const cbx_array *x, int ndim, size_t n, const cbx_array *kept, char *buf, size_t size)
 {
     size_t at[CBX_MAX_RANK], used = 0;
 
-    for (int k = cbx_array_ndim(x) - 1; k >= 0; k--) {
+    for (int k = ndim - 1; k >= 0; k--) {
         at[k] = n % cbx_array_dim(x, k);
         n /= cbx_array_dim(x, k);
     }
+    if (kept && ndim) at[0] = (size_t)cbx__metric_element(kept, at[0]);
     used = (size_t)snprintf(buf, size, "[");
-    for (int k = 0; k < cbx_array_ndim(x) && used < size; k++)
+    for (int k = 0; k < ndim && used < size; k++)
         used += (size_t)snprintf(buf + used, size - used, "%s%zu", k ? ", " : "", at[k]);
     if (used < size) snprintf(buf + used, size - used, "]");
     return buf;
 }
 
+void cbx__metric_refuse_label(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x, double limit,
+                              const char *what, const cbx_array *kept)
+{
+    const cbx_array *fine = cbx_less_scalar(ctx, cbx_astype(ctx, x, CBX_F64), limit);
+    const size_t n = (size_t)cbx__metric_element(cbx_argmin(ctx, fine, NULL), 0);
+    char where[160];
+
+    cbx__refuse(ctx, CBX_EDOM, "%s: '%s'%s is %.0f: it must be below %s", m->name, m->operands[i].name,
+                place(x, cbx_array_ndim(x), n, kept, where, sizeof where), cbx__metric_element(x, n), what);
+}
+
 /* Names the first value outside low..high, or NaN. */
-static void refuse_value(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)
+static void refuse_value(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x,
+                         const cbx_array *kept)
 {
     const value_rule *r = &rules[m->operands[i].kind];
     const cbx_array *fine = cbx_logical_and(ctx, cbx_greater_equal_scalar(ctx, x, r->low),
@@ -205,8 +218,8 @@ static void refuse_value(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, c
     char where[160], value[CBX_FORMAT_SIZE];
 
     cbx__refuse(ctx, CBX_EDOM, "%s: '%s'%s is %s: it must be %s", m->name, m->operands[i].name,
-                place(x, n, where, sizeof where), cbx_format_double(cbx__metric_element(x, n), value),
-                names[m->operands[i].kind].text);
+                place(x, cbx_array_ndim(x), n, kept, where, sizeof where),
+                cbx_format_double(cbx__metric_element(x, n), value), names[m->operands[i].kind].text);
 }
 
 const void *cbx__host_view(cbx_ctx *ctx, const cbx_array *x, cbx__host *h)
@@ -298,30 +311,37 @@ static void survey_array(cbx_ctx *ctx, const cbx_array *x, const value_rule *r, 
 }
 
 /* Sums must be 1 up to the rounding of so many additions of numbers in the operand's dtype. */
-static bool check_sums(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x, const survey *s)
+static bool check_sums(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x, const survey *s,
+                       const cbx_array *kept)
 {
     const bool rows = rules[m->operands[i].kind].sum == SUM_OF_ROWS;
     const double tolerance = cbx_array_dtype(x) == CBX_F32 ? 1e-3 : 1e-6;
-    char where[32] = "", value[CBX_FORMAT_SIZE];
+    char where[160] = "", value[CBX_FORMAT_SIZE];
 
     if (fabs(s->sum - 1) <= tolerance) return true;
-    if (rows) snprintf(where, sizeof where, "[%zu]", s->row);
+    if (rows) place(x, cbx_array_ndim(x) - 1, s->row, kept, where, sizeof where);
     cbx__refuse(ctx, CBX_EDOM, "%s: the sum of '%s'%s is %s, not 1: divide by it", m->name, m->operands[i].name, where,
                 cbx_format_double(s->sum, value));
     return false;
 }
 
 /* True of 0 and 1 alone; numbers between them are refused. */
-static bool check_binary(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x)
+static bool check_binary(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x,
+                         const cbx_array *kept)
 {
     const cbx_array *whole = cbx_equal(ctx, x, cbx_floor(ctx, x));
+    const size_t n = (size_t)cbx__metric_element(cbx_argmin(ctx, whole, NULL), 0);
+    char where[160], value[CBX_FORMAT_SIZE];
 
-    if (cbx__metric_element(cbx_all(ctx, whole, NULL), 0) != 0) return true;
-    cbx__refuse(ctx, CBX_EDOM, "%s: '%s' must be %s", m->name, m->operands[i].name, names[CBX_OPERAND_BINARY].text);
+    if (cbx__metric_element(whole, n) != 0) return true;
+    cbx__refuse(ctx, CBX_EDOM, "%s: '%s'%s is %s: it must be %s", m->name, m->operands[i].name,
+                place(x, cbx_array_ndim(x), n, kept, where, sizeof where),
+                cbx_format_double(cbx__metric_element(x, n), value), names[CBX_OPERAND_BINARY].text);
     return false;
 }
 
-bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x, double *largest)
+bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x,
+                              const cbx_array *kept, double *largest)
 {
     const value_rule *r = &rules[m->operands[i].kind];
     const size_t mark = cbx__mark(ctx);
@@ -334,10 +354,10 @@ bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t
         survey_array(ctx, x, r, &s);
     *largest = s.high;
     fine = s.low >= r->low && s.high <= r->high;
-    if (!fine) refuse_value(ctx, m, i, x);
+    if (!fine) refuse_value(ctx, m, i, x, kept);
     if (fine && m->operands[i].kind == CBX_OPERAND_BINARY && cbx_dtype_kind(cbx_array_dtype(x)) == CBX_KIND_FLOAT)
-        fine = check_binary(ctx, m, i, x);
-    if (fine && r->sum) fine = check_sums(ctx, m, i, x, &s);
+        fine = check_binary(ctx, m, i, x, kept);
+    if (fine && r->sum) fine = check_sums(ctx, m, i, x, &s, kept);
     cbx__tidy_list(ctx, mark, 0, NULL);
     return fine;
 }

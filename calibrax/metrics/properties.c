@@ -360,14 +360,14 @@ static cbx_status try_proper(trial *t)
     enum { N = CBX__DRAWN_ITEMS, K = 3 };
     const cbx_metric_function *m = t->m;
     const cbx_operand_kind kind = m->operands[0].kind, of = m->operands[1].kind;
-    const bool binary = kind == CBX_OPERAND_PROBABILITY && of == CBX_OPERAND_BINARY,
-               logits = kind == CBX_OPERAND_LOGITS;
+    const bool binary = kind == CBX_OPERAND_PROBABILITY, logits = kind == CBX_OPERAND_LOGITS;
     const size_t k = binary ? 2 : K;
     double y[N], p[K] = { 0 }, score[2] = { 0 };
     cbx_status st = CBX_OK;
 
     if (!(m->axioms & CBX_AXIOM_PROPER) || cbx_metric_operands(m) != 2) return CBX_OK;
-    if (!binary && (of != CBX_OPERAND_LABELS || !(logits || kind == CBX_OPERAND_CLASS_PROBABILITIES))) return CBX_OK;
+    if (of != CBX_OPERAND_LABELS && !(binary && of == CBX_OPERAND_BINARY)) return CBX_OK;
+    if (!binary && !logits && kind != CBX_OPERAND_CLASS_PROBABILITIES) return CBX_OK;
     outcomes(&t->rng, N, k, y);
     for (size_t i = 0; i < N; i++) p[(size_t)y[i]] += 1.0 / N;
     for (int other = 0; !st && other < 2; other++) {
@@ -377,7 +377,7 @@ static cbx_status try_proper(trial *t)
         for (size_t i = 0; i < N; i++)
             for (size_t c = 0; c < k; c++) v[binary ? i : i * k + c] = logits ? log(q[c]) : q[c] / sum;
         st = cbx__draw_array(t->ctx, binary ? 1 : 2, (const size_t[]){ N, K }, v, false, &in[0], t->err);
-        if (!st) st = cbx__draw_array(t->ctx, 1, (const size_t[]){ N }, y, !binary, &in[1], t->err);
+        if (!st) st = cbx__draw_array(t->ctx, 1, (const size_t[]){ N }, y, of == CBX_OPERAND_LABELS, &in[1], t->err);
         if (!st) st = number_of(t, in[0], in[1], &score[other]);
         for (int i = 0; i < 2; i++) cbx_array_free(in[i]);
     }

@@ -93,7 +93,8 @@ static const edge edges[] = {
       "expected_calibration_error: 'predictions'[1] is 1.5: it must be numbers between 0 and 1" },
     { "expected_calibration_error", "1: 1; 1: 0", 1, NULL },
     { "adaptive_calibration_error", "2: 0.25 0.75; 2: 0 1", 0.25, NULL },
-    { "classwise_ece", "1 2: 0.5 0.5; 1: 2", 0, "classwise_ece: 'targets' has label 2, 'predictions' has 2 classes" },
+    { "classwise_ece", "1 2: 0.5 0.5; 1: 2", 0,
+      "classwise_ece: 'targets'[0] is 2: it must be below 2, the number of classes in 'predictions'" },
     { "classwise_ece", "1 2: 0.5 0.25; 1: 1", 0,
       "classwise_ece: the sum of 'predictions'[0] is 0.75, not 1: divide by it" },
     { "iou", "2: 0 0; 2: 0 0", 1, NULL },
@@ -136,7 +137,7 @@ static const edge edges[] = {
     { "multi_similarity_loss", "1 2: 1 2; 1: 0", 0, NULL },
     { "info_nce_loss", "2 2: 0 0 0 0; 2 2: 1 0 0 1", 0.69314718055994530942, NULL }, /* no direction */
     { "arcface_loss", "1 2: 1 0; 1: 1; 1 2: 1 0", 0,
-      "arcface_loss: 'labels' has label 1, 'class_vectors' has 1 classes" },
+      "arcface_loss: 'labels'[0] is 1: it must be below 1, the number of classes in 'class_vectors'" },
     { "arcface_loss", "1 2: 1 0; 1: 0; 1 3: 1 0 0", 0,
       "arcface_loss: 'embeddings' have 2 numbers, 'class_vectors' have 3" },
     { "arcface_loss", "1 2: -1 0; 1: 0; 2 2: 1 0 -1 0", 64 * (2 + 0.23971276930210150), NULL }, /* theta is pi */
@@ -164,7 +165,7 @@ static const edge edges[] = {
     { "non_credibility_index", "1: 0; 1 1: 4; 1: 0; 1 1: 2", 0, NULL },
     { "predictive_entropy", "1 1 2: 0 1", 0, NULL },
     { "predictive_entropy", "1 1 2: 0.5 1", 0,
-      "predictive_entropy: the sum of 'probabilities'[0] is 1.5, not 1: divide by it" },
+      "predictive_entropy: the sum of 'probabilities'[0, 0] is 1.5, not 1: divide by it" },
 };
 
 static cbx_array *read_operand(cbx_ctx *ctx, const char **text, const cbx_metric_operand *o)

@@ -51,6 +51,44 @@ class Functions(unittest.TestCase):
                 call()
 
 
+class Places(unittest.TestCase):
+    """Labels outside their classes, and the places that messages name."""
+
+    def test_labels_have_one_answer(self):
+        p, x = xp.asarray([[0.5, 0.5], [0.25, 0.75], [0.125, 0.875]]), xp.asarray([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
+        calls = {"log_loss": lambda t: metrics.log_loss(p, t), "softmax_cross_entropy": lambda t: metrics.softmax_cross_entropy(p, t),
+                 "ranked_probability_score": lambda t: metrics.ranked_probability_score(p, t), "f1_score": lambda t: metrics.f1_score(xp.asarray([0, 1, 1]), t, num_classes=2),
+                 "silhouette_score": lambda t: metrics.silhouette_score(x, t, num_clusters=2)}
+        losses = [n for n, row in metrics._rows.items() if any(o[1] == "class vectors" for o in row["operands"])]
+        self.assertEqual(len(losses), 7)
+        for name in losses:
+            calls[name] = lambda t, f=getattr(metrics, name): f(x, t, p[:2])
+        for name, call in calls.items():
+            for backend in ("reference", "jit"):
+                cx.set_backend(backend)
+                self.addCleanup(cx.reset_backend)
+                with self.subTest(name, backend=backend):
+                    with self.assertRaisesRegex(ValueError, rf"^{name}: '\w+'\[2\] is 2: it must be below "):
+                        call(xp.asarray([0, 1, 2]))
+                    for labels in ([0, 1, 2], [0, 1, -1]):
+                        self.assertTrue(math.isnan(float(cx.jit(call)(xp.asarray(labels)))))
+                    self.assertTrue(math.isfinite(float(cx.jit(call)(xp.asarray([0, 1, 1])))))
+        cx.reset_backend()
+        slope = cx.grad(lambda e: metrics.arcface_loss(e, xp.asarray([0, 1, 2]), p[:2]))(x)
+        self.assertTrue(bool(xp.all(xp.isnan(slope))))
+
+    def test_places_are_those_of_the_caller(self):
+        mask = [0, 0, 1, 1, 1]
+        for call, words in ((lambda: metrics.roc_auc([0.1, 0.2, 0.3, 0.4, 0.5], [0, 1, 0, 1, 2], mask=mask), r"'targets'\[4\] is 2"),
+                            (lambda: metrics.roc_auc([0.1, 0.2, 0.3, NAN, 0.5], [0, 1, 0, 1, 1], mask=mask), r"'scores'\[3\] is nan"),
+                            (lambda: metrics.brier_score([0.1, 0.2, 0.3, 0.4, 0.5], [0, 1, 0, 0.5, 1], mask=mask), r"'targets'\[3\] is 0.5: it must be 0 or 1"),
+                            (lambda: metrics.silhouette_score([[1.0]] * 5, [0, 1, 0, 1, 7], num_clusters=2, mask=mask), r"'labels'\[4\] is 7"),
+                            (lambda: metrics.log_loss([[0.5, 0.5]] * 5, [0, 1, 0, 3, 1], mask=mask), r"'targets'\[3\] is 3"),
+                            (lambda: metrics.ensemble_mutual_information([[[0.5, 0.5], [0.5, 0.5]]] * 4 + [[[0.5, 0.5], [0.25, 0.5]]], mask=mask), r"sum of 'probabilities'\[4, 1\] is 0.75")):
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                call()
+
+
 def pixels(x):
     """A model of the user: two sums of the pixels of each image."""
     flat = xp.reshape(xp.asarray(x), (len(x), -1))

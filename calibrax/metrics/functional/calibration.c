@@ -138,9 +138,6 @@ static cbx_array *binned_by_class(cbx_ctx *ctx, const cbx_metric_call *c)
     const size_t n = cbx_array_dim(p, 0), k = cbx_array_dim(p, 1), bins = num_bins(c), shape[] = { n, k };
     const ptrdiff_t split[] = { 3, (ptrdiff_t)k, (ptrdiff_t)bins };
 
-    if (cbx__metric_has_data(ctx, c) && !(cbx__metric_element(cbx_max(ctx, labels, NULL), 0) < (double)k))
-        return cbx__metric_refuse(ctx, c, CBX_EDOM, "'targets' has label %.0f, 'predictions' has %zu classes",
-                                  cbx__metric_element(cbx_max(ctx, labels, NULL), 0), k);
     class = cbx_arange_int(ctx, 0, (int64_t)(k * bins), (int64_t)bins, CBX_I64);
     ids = cbx_add(ctx, bins_of(ctx, p, bins), class);
     own = cbx_squeeze(ctx, cbx_take_along_axis(ctx, ids, cbx_expand_dims(ctx, labels, 1), 1), 1);

@@ -143,16 +143,9 @@ static cbx_array *rps(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const ptrdiff_t classes = (ptrdiff_t)cbx_array_dim(c->in[0], 1);
     const cbx_array *cumulative = cbx_cumulative_sum(ctx, c->in[0], 1), *label = cbx_expand_dims(ctx, c->in[1], 1);
-    const cbx_array *step = cbx_greater_equal(ctx, cbx_arange_int(ctx, 0, classes, 1, CBX_I64), label), *score;
+    const cbx_array *step = cbx_greater_equal(ctx, cbx_arange_int(ctx, 0, classes, 1, CBX_I64), label);
 
-    if (cbx__metric_has_data(ctx, c)) {
-        const double largest = cbx__metric_element(cbx_max(ctx, label, NULL), 0);
-        if (largest >= (double)classes)
-            return cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' has label %.0f, '%s' has %td classes",
-                                      c->metric->operands[1].name, largest, c->metric->operands[0].name, classes);
-    }
-    score = cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, cumulative, cbx_astype(ctx, step, CBX_F64))), CBX_AXIS(1));
-    return cbx_where(ctx, cbx_less_scalar(ctx, c->in[1], (double)classes), score, cbx__number(ctx, NAN));
+    return cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, cumulative, cbx_astype(ctx, step, CBX_F64))), CBX_AXIS(1));
 }
 
 static cbx_array *skill(cbx_ctx *ctx, const cbx_metric_call *c)
@@ -241,7 +234,7 @@ CBX__METRIC_TABLE(forecasting,
       .source = "Ferro, Richardson & Weigel (2008)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [2.0, 3.0], [1.0, 2.0, 3.0]" },
     { .name = "ranked_probability_score", .summary = "Ranked probability score of ordered classes", .formula = "mean over n of sum over classes k of (probability of class <= k - (label <= k))^2", FORECASTING(LOWER, 0, INFINITY),
       .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES, false }, { "targets", CBX_OPERAND_LABELS, false } }, .shapes = CBX_SHAPES_LENGTH,
-      .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_ORDER, .items = rps, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER, .notes = "Not divided by the number of classes less 1. A label that is no class is refused; in a trace the result is NaN.", .source = "Epstein (1969); Murphy (1971)", .example = "[[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], [2, 1]" },
+      .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_ORDER, .items = rps, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER, .notes = "Not divided by the number of classes less 1.", .source = "Epstein (1969); Murphy (1971)", .example = "[[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], [2, 1]" },
     { .name = "ranked_probability_skill_score", .summary = "Skill of a ranked probability score", .formula = "1 - rps / rps_reference", FORECASTING(HIGHER, -INFINITY, 1),
       .operands = { { "rps", CBX_OPERAND_NONNEGATIVE, false }, { "rps_reference", CBX_OPERAND_NONNEGATIVE, false } }, .whole = skill, SMOOTH,
       .notes = "Of scores that are computed already, one by one: an array. 0: as the reference, such as the climatology; 1: perfect. NaN or minus infinity where the reference is 0.",

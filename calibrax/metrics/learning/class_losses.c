@@ -17,12 +17,6 @@ static cbx_array *own_class(cbx_ctx *ctx, const cbx_metric_call *c)
                                   cbx_array_dim(c->in[EMBEDDINGS], 1), c->metric->operands[VECTORS].name, d);
     if (cbx_array_ndim(labels) != 1)
         return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'labels' must have one axis, not %d", cbx_array_ndim(labels));
-    if (cbx__metric_has_data(ctx, c)) {
-        const double largest = cbx__metric_element(cbx_max(ctx, labels, NULL), 0);
-        if (largest >= (double)classes)
-            return cbx__metric_refuse(ctx, c, CBX_EDOM, "'labels' has label %.0f, '%s' has %zu classes", largest,
-                                      c->metric->operands[VECTORS].name, classes);
-    }
     return cbx_equal(ctx, cbx_expand_dims(ctx, labels, 1), cbx_arange_int(ctx, 0, (int64_t)classes, 1, CBX_I64));
 }
 
