@@ -187,6 +187,24 @@ def _watch_compilations() -> None:
     jax.monitoring.register_event_duration_secs_listener(listen)
 
 
+def _cuda() -> Any:
+    """torch.cuda where the process uses it, else None."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return cuda if cuda is not None and cuda.is_initialized() else None
+
+
+def _forget_device_peak() -> None:
+    if cuda := _cuda():
+        for device in range(cuda.device_count()):
+            cuda.reset_peak_memory_stats(device)
+
+
+def _device_peak() -> float | None:
+    """[B] the most that torch has lent on all devices since then; None: it uses none."""
+    cuda = _cuda()
+    return float(sum(cuda.max_memory_allocated(device) for device in range(cuda.device_count()))) if cuda else None
+
+
 def _copied(value: Any) -> Any:
     """Arguments whose arrays of JAX are copies: a call may consume those."""
     jax = sys.modules.get("jax")
@@ -214,7 +232,7 @@ _METRICS = (
     ("flop", "flop", "info", "floating-point operations of a call"),
     ("transcendental", "1", "info", "evaluations of exp, sin and the like in a call"),
     ("bytes_accessed", "B", "lower", "operands and results in memory of a call, after fusion"),
-    ("peak_bytes", "B", "lower", "arguments, results and temporaries of a call at once"),
+    ("peak_bytes", "B", "lower", "arguments, results and temporaries of a call at once; of torch on CUDA all that its allocator has lent in the first call"),
     ("parameters", "1", "info", "numbers in the model"),
     ("parameter_bytes", "B", "info", "memory of the model's parameters"),
 )
@@ -237,10 +255,13 @@ class Benchmark:
         compiled, before = sum(_compilations), _builds
         self.cost = adapter.cost(*given[0], **given[1])
         first = synchronize(_copied(given))
+        _forget_device_peak()
         within = sum(_compilations)
         start = time.perf_counter()
         synchronize(call(*first[0], **first[1]))
         self._values = {"first_call": time.perf_counter() - start - (sum(_compilations) - within)}
+        if self.cost.peak_bytes is None and (peak := _device_peak()):
+            self.cost = self.cost._replace(peak_bytes=peak, source=f"{self.cost.source}, torch.cuda".lstrip(", "))
         if _builds > before:
             self._values["compile_time"] = sum(_compilations) - compiled
         self._builds = _builds
@@ -370,13 +391,19 @@ class TorchBenchmarkAdapter(BenchmarkAdapter):
             yield Parameter(path, p.numel(), str(p.dtype).removeprefix("torch."), p.numel() * p.element_size())
 
     def cost(self, *args: Any, **kwargs: Any) -> Cost:
+        notes = ("only products, convolutions and attention are counted",)
+        no_grad = sys.modules["torch"].no_grad
         try:
             from torch.utils.flop_counter import FlopCounterMode
-        except ImportError:
-            return Cost(notes=(f"torch {sys.modules['torch'].__version__} counts no operations: 2.1 or newer does",))
-        with FlopCounterMode(display=False) as counter, sys.modules["torch"].no_grad():
+        except ImportError:  # before torch 2.1
+            from ._torch_flop import FlopCounter
+
+            with FlopCounter() as old, no_grad():
+                self.target(*args, **kwargs)
+            return Cost(old.flop, source="operations of a forward pass", notes=notes)
+        with FlopCounterMode(display=False) as counter, no_grad():
             self.target(*args, **kwargs)
-        return Cost(float(counter.get_total_flops()), source="torch.utils.flop_counter", notes=("only products, convolutions and attention are counted",))
+        return Cost(float(counter.get_total_flops()), source="torch.utils.flop_counter", notes=notes)
 
 
 class EstimatorBenchmarkAdapter(BenchmarkAdapter):
@@ -490,13 +517,32 @@ class AdapterRegistry:
             return target
         reasons = []
         for adapter in self._candidates():
-            if adapter.can_adapt(target):
-                return adapter(target)
-            reasons.append(f"{adapter.__name__}: {getattr(adapter, 'declined', BenchmarkAdapter.declined)(target)}")
+            try:
+                if adapter.can_adapt(target):
+                    return adapter(target)
+                reason = getattr(adapter, "declined", BenchmarkAdapter.declined)(target)
+            except Exception as fault:  # whatever an adapter of a user raises: the next one is tried
+                reason = f"it raised {type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
+            reasons.append(f"{adapter.__name__}: {reason}")
         raise ValueError(f"no adapter accepts {type(target).__name__} {target!r:.80}: " + "; ".join(reasons or ["none is registered"]))
 
     def _candidates(self) -> Iterator[type[BenchmarkAdapter]]:
         yield from reversed(self._adapters)
+
+
+class _NoFlax(CallableBenchmarkAdapter):
+    """In the place of NNXBenchmarkAdapter, whose class needs flax."""
+
+    @classmethod
+    def can_adapt(cls, target: Any) -> bool:
+        return False
+
+    @classmethod
+    def declined(cls, target: Any) -> str:
+        return "flax is not imported"
+
+
+_NoFlax.__name__ = "NNXBenchmarkAdapter"
 
 
 class _BuiltIn(AdapterRegistry):
@@ -504,8 +550,7 @@ class _BuiltIn(AdapterRegistry):
 
     def _candidates(self) -> Iterator[type[BenchmarkAdapter]]:
         yield from super()._candidates()
-        if "flax" in sys.modules:
-            yield __getattr__("NNXBenchmarkAdapter")
+        yield __getattr__("NNXBenchmarkAdapter") if "flax" in sys.modules else _NoFlax
         yield from (TorchBenchmarkAdapter, JaxBenchmarkAdapter, EstimatorBenchmarkAdapter, CallableBenchmarkAdapter)
 
 
