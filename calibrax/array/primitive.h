@@ -158,6 +158,7 @@ CBX_BEGIN_DECLS
     X(ERFINV,           181, "erfinv",              FLOAT(ERFINV, erfinv, own),            "x",   FLT,  "s",   MAP,      same) \
     X(RANDOM_GAMMA,     182, "random_gamma",        NO,                                    "kx",  FLT,  "s",   MAP,      same) \
     X(POLYGAMMA,        183, "polygamma",           NO,                                    "x",   FLT,  "s",   MAP,      same) \
+    X(RANDOM_GAMMA_GRAD, 184, "random_gamma_grad",  NO,                                    "xx",  FLT,  "s",   MAP,      same) \
     X(SEMIRING_MATMUL_VJP, 200, "semiring_matmul_vjp", NO,                                 "xxxx", FLT, "ss",  CONTRACT, semiring_matmul_vjp) \
     X(SEMIRING_MATMUL_JVP, 201, "semiring_matmul_jvp", NO,                                 "xxxxx", FLT, "s",  CONTRACT, semiring_matmul_jvp) \
     X(SEMIRING_CONV_VJP, 202, "semiring_conv_vjp",   NO,                                   "xxxx", FLT, "ss",  CONTRACT, semiring_conv_vjp) \
@@ -207,6 +208,7 @@ typedef enum cbx_prim {
  *   CHOLESKY mode (1: upper) | TRIANGULAR_SOLVE mode (cbx_triangle) | QR, SVD mode (1: complete,
  *   full matrices)
  *   POLYGAMMA mode (order of the derivative of digamma)
+ *   RANDOM_GAMMA_GRAD (shape, number): how a gamma number moves with its shape
  *   CHECKPOINT mode (1: computes again what was computed before, so it is not to be merged with it)
  *   FFT axis mode (1: backward) value.f (factor) | RFFT axis value.f | IRFFT axis shape[0] (length)
  *   value.f

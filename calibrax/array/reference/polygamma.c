@@ -34,7 +34,7 @@ static double series(int n, double x)
     return n % 2 ? sum : -sum;
 }
 
-static double polygamma(int n, double x)
+double cbx__ref_polygamma(int n, double x)
 {
     const double far = 12 + n;
     double sum = 0;
@@ -43,10 +43,10 @@ static double polygamma(int n, double x)
     if (x == INFINITY) return n == 0 ? x : 0.0;
     if (x == 0) return n == 0 ? copysign(INFINITY, -x) : n % 2 ? (double)INFINITY : copysign(INFINITY, -x);
     if (x < 0 && x == floor(x)) return n % 2 ? (double)INFINITY : (double)NAN;
-    if (x < 0 && n == 0) return polygamma(0, 1 - x) - M_PI / tan(M_PI * fmod(x, 1));
+    if (x < 0 && n == 0) return cbx__ref_polygamma(0, 1 - x) - M_PI / tan(M_PI * fmod(x, 1));
     if (x < 0 && n == 1) {
         const double s = sin(M_PI * fmod(x, 1));
-        return M_PI * M_PI / (s * s) - polygamma(1, 1 - x);
+        return M_PI * M_PI / (s * s) - cbx__ref_polygamma(1, 1 - x);
     }
     if (x < -1e6) return NAN; /* that many steps of the recurrence */
     for (; x < far; x++) sum += n == 0 ? -1 / x : (n % 2 ? 1 : -1) * tgamma(n + 1.0) / pow(x, n + 1.0);
@@ -64,11 +64,11 @@ cbx_status cbx__ref_run_polygamma(const cbx_call *call, cbx_array **out, cbx_err
         if (x->desc.dtype == CBX_F32) {
             float *y = (float *)(*out)->data + first;
             cbx__array_pack(x, first, n, y);
-            for (size_t i = 0; i < n; i++) y[i] = (float)polygamma(call->attrs->mode, (double)y[i]);
+            for (size_t i = 0; i < n; i++) y[i] = (float)cbx__ref_polygamma(call->attrs->mode, (double)y[i]);
         } else {
             double *y = (double *)(*out)->data + first;
             cbx__array_pack(x, first, n, y);
-            for (size_t i = 0; i < n; i++) y[i] = polygamma(call->attrs->mode, y[i]);
+            for (size_t i = 0; i < n; i++) y[i] = cbx__ref_polygamma(call->attrs->mode, y[i]);
         }
     }
     return st;

@@ -25,8 +25,12 @@ cbx__strided cbx__ref_strided(const cbx_array *a);
 /** Runs loop over n operands of one shape, axes merged where all strides allow. */
 void cbx__ref_walk(int ndim, const size_t *shape, size_t n, const cbx__strided *op, cbx__loop loop);
 
-/** Of ERFINV and RANDOM_GAMMA. */
+/** Of ERFINV, RANDOM_GAMMA and RANDOM_GAMMA_GRAD. */
 cbx__loop cbx__ref_random(cbx_prim p, cbx_dtype t);
+cbx__loop cbx__ref_gamma_grad(cbx_dtype t);
+
+/** psi^(n)(x). */
+double cbx__ref_polygamma(int n, double x);
 
 /** Inverse of erf; +-infinity at +-1, NaN beyond.  Within 2 units of the last place. */
 double cbx__ref_erfinv(double x);

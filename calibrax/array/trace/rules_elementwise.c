@@ -269,8 +269,14 @@ void cbx__transpose_fma(cbx__transpose *r)
     if (!r->in[2]) r->din[2] = cbx__same(r->ctx, r->ct[0]);
 }
 
-/* Rejection sampling: which candidate is accepted depends on the shape. */
+/* Which candidate is accepted depends on the shape: the number moves so that its probability stays. */
 void cbx__jvp_random_gamma(cbx__jvp *r)
 {
-    cbx__refuse(r->ctx, CBX_EUNSUPPORTED, "'random_gamma' has no derivative in its shape: draw with a known shape");
+    const cbx_array *in[] = { r->in[1], r->out[0] };
+    r->dt[0] = cbx_multiply(r->ctx, r->t[1], cbx_apply(r->ctx, CBX_PRIM_RANDOM_GAMMA_GRAD, 2, in, NULL));
+}
+void cbx__jvp_random_gamma_grad(cbx__jvp *r)
+{
+    cbx__refuse(r->ctx, CBX_EUNSUPPORTED,
+                "'random_gamma_grad' has no derivative: 'random_gamma' has a first one in its shape alone");
 }
