@@ -34,7 +34,7 @@ typedef struct cbx_export_opts {
     const char *repo; /* asv: the repository whose commits these are, as asv.conf.json names it; NULL: "." */
     bool
         allow_machines; /* a run against a baseline of another machine, or of one that is unknown; the result names it */
-    size_t limit;       /* site: pages at most; 0: 1000 */
+    size_t limit;       /* site: pages at most; mlflow: nested runs of a run at most; 0: 1000 */
     const char *to;     /* mlflow: the address of the server; NULL: MLFLOW_TRACKING_URI */
     const char *experiment; /* NULL: of mlflow MLFLOW_EXPERIMENT_NAME, of wandb WANDB_PROJECT, else "calibrax" */
     double timeout_s;       /* mlflow: of a request; 0: 30 */

@@ -2,15 +2,19 @@
  * Runs on an MLflow server (REST API 2.0, MLflow 2.8 or later).
  *
  * A run is an MLflow run, whose metrics are METRIC/SCENARIO/POINT/TAG/VALUE..., with its facts as
- * parameters, the run file, tables, plots and the analysis as artifacts.  Below it each point is a
- * nested run: its labels are parameters, and it has its metrics, lower/METRIC, upper/METRIC,
- * samples/METRIC (a step a sample) and rank/METRIC.  A run against a baseline adds
- * regression/METRIC/... to the same run: the change in percent.
+ * parameters, the run file, tables, plots and the analysis as artifacts; points with the same labels
+ * are steps.  Below it each point is a nested run, of the first ones (the option limit): its labels
+ * are parameters, and it has its metrics, lower/METRIC, upper/METRIC, samples/METRIC (a step a
+ * sample) and rank/METRIC.  A run against a baseline adds regression/against/BASELINE/KEY to the same
+ * run: the change in percent.
  *
  * Nothing is there twice.  A run is found by the tag calibrax.key, a hash of its content, and a
  * point by its number; what is complete is marked so and is left alone; what an export that ended
  * early left incomplete is written again, and MLflow keeps a metric of the same step, time and
  * value once.  A run is only made after a look whether an attempt whose answer was lost made it.
+ * Two exports at a time, or a request that was carried out late, may still make two: every export
+ * chooses the same one (mlflow_answer.h), and deletes the others where they are empty, its own, or,
+ * of points, finished.
  *
  * Names of more than 250 bytes and values longer than the server accepts are cut, end in a hash, and
  * are counted in a note; the run file has them whole.
@@ -20,18 +24,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/analysis/pareto.h"
-#include "calibrax/analysis/rank_table.h"
 #include "calibrax/analysis/regression.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/base/path.h"
 #include "calibrax/base/temporary.h"
+#include "calibrax/core/point_index.h"
 #include "calibrax/exporters/job.h"
+#include "calibrax/exporters/mlflow_analysis.h"
 #include "calibrax/exporters/mlflow_session.h"
 
-#define FORMAT_VERSION 1 /* part of the key: another version writes runs of its own */
+#define FORMAT_VERSION 2 /* part of the key: another version writes runs of its own */
 
 typedef struct export
 {
@@ -40,8 +44,22 @@ typedef struct export
     const cbx_run *run;
     cbx_arena *arena; /* of the run: the session's */
     cbx__mlflow_remote top;
+    const char *filter; /* that finds it */
+    bool made;          /* by this export */
+    size_t left_out;    /* values */
 }
 export;
+
+/* Values of a run on the server: a search answers with all of them. */
+enum { MAX_NESTED = 1000, MAX_VALUES = 100000 };
+
+/* How many points have a nested run. */
+static size_t nested(const export *e)
+{
+    const size_t limit = e->job->opts.limit ? e->job->opts.limit : MAX_NESTED, n = cbx_run_npoints(e->run);
+
+    return n < limit ? n : limit;
+}
 
 /* --- the run itself --- */
 
@@ -58,7 +76,8 @@ static cbx_status log_facts(export *e, const char *prefix, const cbx_json *objec
         cbx_text text;
         if (!name) return cbx_fail_nomem(err, "an export");
         if (cbx_json_typeof(value) == CBX_JSON_OBJECT) {
-            st = log_facts(e, name, value, err);
+            name = cbx_arena_strdup(e->arena, name);
+            st = name ? log_facts(e, name, value, err) : cbx_fail_nomem(err, "an export");
             continue;
         }
         cbx_text_init(&text, &al);
@@ -69,6 +88,34 @@ static cbx_status log_facts(export *e, const char *prefix, const cbx_json *objec
                 &e->s, name, value && cbx_json_string_value(value) ? cbx_json_string_value(value) : cbx_text_str(&text),
                 err);
     }
+    return st;
+}
+
+/* The value of each metric of each point; the step is the number of points before it with the same
+ * labels. */
+static cbx_status log_values(export *e, cbx_err *err)
+{
+    const size_t n = cbx_run_npoints(e->run);
+    size_t *alike = cbx_arena_calloc(e->arena, n + 1, sizeof *alike), values = 0;
+    cbx_point_index labels;
+    cbx_status st = alike ? CBX_OK : cbx_fail_nomem(err, "an export");
+
+    cbx_point_index_init(&labels, cbx_ctx_allocator(e->job->ctx), NULL);
+    for (size_t i = 0; !st && i < n; i++) {
+        const cbx_point *p = cbx_run_point(e->run, i);
+        const cbx_point_entry *same = cbx_point_index_add(&labels, p, i);
+        if (!same) st = cbx_fail_nomem(err, "an export");
+        for (size_t k = 0; !st && k < p->nmetrics; k++) {
+            if (!cbx__export_wants(e->job, p->metrics[k].name)) continue;
+            if (values++ >= MAX_VALUES)
+                e->left_out++;
+            else
+                st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, NULL, p->metrics[k].name, p),
+                                            p->metrics[k].metric.value, alike[same->value], err);
+        }
+        if (!st) alike[same->value]++;
+    }
+    cbx_point_index_clear(&labels);
     return st;
 }
 
@@ -104,146 +151,13 @@ static cbx_status log_run(export *e, cbx_err *err)
             st = cbx__mlflow_log_tag(&e->s, cbx__mlflow_name(&e->s, "calibrax.direction", d->name, NULL),
                                      cbx_direction_name(d->direction), err);
     }
-    for (size_t i = 0; !st && i < cbx_run_npoints(run); i++) {
-        const cbx_point *p = cbx_run_point(run, i);
-        for (size_t k = 0; !st && k < p->nmetrics; k++)
-            if (cbx__export_wants(e->job, p->metrics[k].name))
-                st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, NULL, p->metrics[k].name, p),
-                                            p->metrics[k].metric.value, 0, err);
-    }
+    if (!st) st = log_values(e, err);
     return cbx__mlflow_log_end(&e->s, st, err);
-}
-
-/* --- the analysis --- */
-
-typedef struct analysis {
-    cbx_json *document; /* the artifact analysis/analysis.json */
-    size_t *first;      /* of each point, in ranks */
-    size_t *ranks;      /* of each metric of each point; 0: none */
-    bool *compared, *on_front;
-    const char *front; /* "latency, memory"; NULL: no two metrics have a direction */
-} analysis;
-
-/* Where a metric of the run is among the ranks. */
-static size_t *rank_of(const export *e, const analysis *a, const cbx_metric *m)
-{
-    for (size_t i = 0; i < cbx_run_npoints(e->run); i++) {
-        const cbx_point *p = cbx_run_point(e->run, i);
-        const cbx_named_metric *named = (const cbx_named_metric *)((const char *)m -
-                                                                   offsetof(cbx_named_metric, metric));
-        if (p->nmetrics && (uintptr_t)named >= (uintptr_t)p->metrics &&
-            (uintptr_t)named < (uintptr_t)(p->metrics + p->nmetrics))
-            return &a->ranks[a->first[i] + (size_t)(named - p->metrics)];
-    }
-    return NULL;
-}
-
-static cbx_status read_ranks(export *e, analysis *a, cbx_rank_table *t, cbx_err *err)
-{
-    cbx_json *rows = cbx_json_set_array(a->document, "ranking");
-    cbx_status st = CBX_OK;
-
-    for (size_t i = 0; !st && i < cbx_rank_table_nrows(t); i++) {
-        const cbx_rank_row row = cbx_rank_table_row(t, i);
-        cbx_rank_cell *cells = cbx_arena_calloc(e->arena, row.ncells + 1, sizeof *cells);
-        cbx_json *o = cbx_json_push_object(rows), *list;
-        if (!cells) return cbx_fail_nomem(err, "an export");
-        st = cbx_rank_table_cells(t, i, cells, err);
-        cbx_json_set_string(o, "key", row.key);
-        cbx_json_set_string(o, "metric", row.metric);
-        list = cbx_json_set_array(o, "entries");
-        for (size_t k = 0; !st && k < row.ncells; k++) {
-            cbx_json *entry = cbx_json_push_object(list);
-            size_t *rank = cells[k].rank ? rank_of(e, a, cells[k].metric) : NULL;
-            if (rank) *rank = cells[k].rank;
-            cbx_json_set_string(entry, "competitor", cbx_rank_table_competitor(t, cells[k].competitor));
-            cbx_json_set_double(entry, "value", cells[k].value);
-            cbx_json_set_int(entry, "rank", (int64_t)cells[k].rank);
-            cbx_json_set_double(entry, "delta", cells[k].delta);
-        }
-    }
-    return st;
-}
-
-/* Who is best in what, where points differ in the tag that is compared.  A run that has no such
- * comparison has no ranking. */
-static cbx_status rank_points(export *e, analysis *a, cbx_err *err)
-{
-    const cbx_rank_table_opts o = { .struct_size = sizeof o,
-                                    .group_tag = e->job->opts.group_by,
-                                    .metrics = e->job->opts.nmetrics ? e->job->opts.metrics : NULL,
-                                    .nmetrics = e->job->opts.nmetrics,
-                                    .runs_stay = true };
-    cbx_rank_table *t = NULL;
-    cbx_status st = cbx_rank_table_create(e->job->ctx, &o, &t, err);
-
-    if (!st) {
-        cbx_err none;
-        cbx_status shown = cbx_rank_table_add(t, e->run, NULL, &none);
-        if (!shown) shown = cbx_rank_table_close(t, &none);
-        if (shown == CBX_ENOMEM) st = cbx_fail_nomem(err, "an export");
-        if (!shown) st = read_ranks(e, a, t, err);
-    }
-    cbx_rank_table_free(t);
-    return st;
-}
-
-/* The points that no other beats in both of the first two metrics with a direction. */
-static cbx_status find_front(export *e, analysis *a, cbx_err *err)
-{
-    const cbx_metric_def *defs[2] = { NULL };
-    size_t n = cbx_run_npoints(e->run), found = 0;
-    double *x = cbx_arena_calloc(e->arena, 2 * n + 1, sizeof *x);
-    cbx_json *o, *list;
-    cbx_status st;
-
-    if (!x) return cbx_fail_nomem(err, "an export");
-    for (size_t i = 0; found < 2 && i < cbx_run_nmetric_defs(e->run); i++) {
-        const cbx_metric_def *d = cbx_run_metric_def(e->run, i);
-        if (d->direction != CBX_DIRECTION_INFO && cbx__export_wants(e->job, d->name)) defs[found++] = d;
-    }
-    if (found < 2 || !n) return CBX_OK;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < 2; k++) {
-            const cbx_metric *m = cbx_point_metric(cbx_run_point(e->run, i), defs[k]->name);
-            x[2 * i + k] = m ? m->value : NAN;
-            a->compared[i] = k && !isnan(x[2 * i]) && !isnan(x[2 * i + 1]);
-        }
-    st = cbx_pareto_front(e->job->ctx, x, n, 2, (const cbx_direction[]){ defs[0]->direction, defs[1]->direction },
-                          a->on_front, NULL, NULL, err);
-    a->front = cbx_arena_printf(e->arena, "%s, %s", defs[0]->name, defs[1]->name);
-    if (!st && !a->front) st = cbx_fail_nomem(err, "an export");
-    o = cbx_json_set_object(a->document, "pareto");
-    list = cbx_json_set_array(o, "metrics");
-    for (size_t k = 0; k < 2; k++) cbx_json_push_string(list, defs[k]->name);
-    list = cbx_json_set_array(o, "front");
-    for (size_t i = 0; i < n; i++)
-        if (a->on_front[i]) cbx_json_push_int(list, (int64_t)i);
-    return st;
-}
-
-static cbx_status analyse(export *e, analysis *a, cbx_err *err)
-{
-    size_t n = cbx_run_npoints(e->run), total = 0;
-    cbx_status st;
-
-    a->document = cbx_json_new_object();
-    a->first = cbx_arena_calloc(e->arena, n + 1, sizeof *a->first);
-    for (size_t i = 0; a->first && i < n; i++) {
-        a->first[i] = total;
-        total += cbx_run_point(e->run, i)->nmetrics;
-    }
-    a->ranks = cbx_arena_calloc(e->arena, total + 1, sizeof *a->ranks);
-    a->compared = cbx_arena_calloc(e->arena, n + 1, sizeof *a->compared);
-    a->on_front = cbx_arena_calloc(e->arena, n + 1, sizeof *a->on_front);
-    if (!a->first || !a->ranks || !a->compared || !a->on_front) return cbx_fail_nomem(err, "an export");
-    st = rank_points(e, a, err);
-    return st ? st : find_front(e, a, err);
 }
 
 /* --- points --- */
 
-static cbx_status log_point(export *e, const analysis *a, const char *id, size_t number, cbx_err *err)
+static cbx_status log_point(export *e, const cbx__mlflow_analysis *a, const char *id, size_t number, cbx_err *err)
 {
     const cbx_point *p = cbx_run_point(e->run, number);
     const char *samples;
@@ -276,59 +190,98 @@ static cbx_status log_point(export *e, const analysis *a, const char *id, size_t
     return st ? st : cbx__mlflow_finish(&e->s, id, err);
 }
 
-/* What is on the server already, by the number of the point. */
-static cbx_status find_points(export *e, cbx__mlflow_remote *out, size_t n, cbx_err *err)
-{
-    const char *filter = cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s'", e->top.id), *token = NULL;
-    size_t pages = 0;
-    cbx_status st = CBX_OK;
+/* Runs that are to be deleted. */
+typedef struct doomed {
+    cbx_allocator al;
+    CBX_LIST(const char *) ids;
+} doomed;
 
-    do {
-        cbx_json *answer, *runs;
-        if (pages++ > n + 1000)
-            return cbx_fail(err, CBX_EPROTO, "'%s' does not answer as an MLflow server does: its pages do not end",
-                            cbx__mlflow_address(e->s.server));
-        st = cbx__mlflow_search(&e->s, filter, &token, &answer, err);
-        if (st) return st;
-        runs = cbx_json_get(answer, "runs");
-        for (size_t i = 0; !st && i < cbx_json_length(runs); i++) {
-            const char *number = cbx__mlflow_tag_of(cbx_json_at(runs, i), "calibrax.point");
-            char *end;
-            unsigned long long at = number ? strtoull(number, &end, 10) : n;
-            if (at < n && !*end && !out[at].id) st = cbx__mlflow_take(&e->s, cbx_json_at(runs, i), &out[at], err);
-        }
-        cbx_json_unref(answer);
-    } while (!st && token);
+static cbx_status doom(doomed *d, const char *id, cbx_err *err)
+{
+    return cbx_list_push(&d->al, &d->ids, id) ? CBX_OK : cbx_fail_nomem(err, "an export");
+}
+
+static cbx_status delete_all(export *e, const doomed *d, cbx_status st, cbx_err *err)
+{
+    for (size_t i = 0; !st && i < d->ids.n; i++) st = cbx__mlflow_delete(&e->s, d->ids.items[i], err);
     return st;
 }
 
-static cbx_status put_points(export *e, const analysis *a, cbx_err *err)
-{
-    size_t n = cbx_run_npoints(e->run);
-    cbx__mlflow_remote *there = cbx_arena_calloc(e->arena, n + 1, sizeof *there);
-    cbx_status st = there ? find_points(e, there, n, err) : cbx_fail_nomem(err, "an export");
+/* What is on the server already, by the number of the point; of several with one number the one that
+ * is used. */
+typedef struct there {
+    cbx__mlflow_remote *points;
+    size_t n;
+    doomed others; /* that are empty, or as finished as the one that is used */
+} there;
 
-    for (size_t i = 0; !st && i < n; i++) {
-        const cbx_point *p = cbx_run_point(e->run, i);
-        const char *number, *label, *filter;
-        cbx_json *tags;
-        if (there[i].finished) continue;
-        number = cbx_arena_printf(e->arena, "%zu", i);
-        label = cbx_arena_printf(e->arena, "%s%s%s", p->scenario, *p->scenario ? "/" : "", p->name);
-        for (size_t k = 0; label && k < p->ntags; k++)
-            label = cbx_arena_printf(e->arena, "%s %s=%s", label, p->tags[k].key, p->tags[k].value);
-        label = label ? cbx__mlflow_fit(&e->s, label, CBX__MLFLOW_NAME_MAX) : NULL;
-        filter = cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s' and tags.`calibrax.point` = '%zu'",
-                                  e->top.id, i);
-        if (!number || !label || !filter) return cbx_fail_nomem(err, "an export");
-        if (!there[i].id) {
-            tags = cbx_json_new_array();
-            cbx__mlflow_push_tag(tags, "mlflow.parentRunId", e->top.id);
-            cbx__mlflow_push_tag(tags, "calibrax.point", number);
-            st = cbx__mlflow_make(&e->s, label, tags, filter, &there[i], err);
-        }
-        if (!st) st = log_point(e, a, there[i].id, i, err);
+static cbx_status take_point(void *user, const cbx_json *run, const cbx__mlflow_remote *remote, cbx_err *err)
+{
+    there *t = user;
+    const char *number = cbx__mlflow_tag_of(run, "calibrax.point");
+    char *end;
+    unsigned long long at = number ? strtoull(number, &end, 10) : t->n;
+    cbx__mlflow_remote *used, other = *remote;
+
+    if (at >= t->n || *end) return CBX_OK;
+    used = &t->points[at];
+    if (!used->id) {
+        *used = other;
+        return CBX_OK;
     }
+    if (cbx__mlflow_remote_precedes(&other, used)) {
+        other = *used;
+        *used = *remote;
+    }
+    return other.empty || other.finished ? doom(&t->others, other.id, err) : CBX_OK;
+}
+
+static cbx_status find_points(export *e, there *out, cbx_err *err)
+{
+    const char *filter = cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s'", e->top.id);
+
+    *out = (there){ .n = nested(e), .others.al = cbx_arena_allocator(e->arena) };
+    out->points = cbx_arena_calloc(e->arena, out->n + 1, sizeof *out->points);
+    if (!out->points || !filter) return cbx_fail_nomem(err, "an export");
+    return out->n ? cbx__mlflow_each(&e->s, filter, take_point, out, err) : CBX_OK;
+}
+
+/* The nested run of a point.  Another export may make one, too, and delete this one. */
+static cbx_status put_point(export *e, const cbx__mlflow_analysis *a, size_t i, cbx__mlflow_remote *at, cbx_err *err)
+{
+    const cbx_point *p = cbx_run_point(e->run, i);
+    const char *number = cbx_arena_printf(e->arena, "%zu", i), *label, *filter;
+    cbx__mlflow_remote other = { NULL };
+    size_t count;
+    cbx_status st = CBX_OK;
+
+    label = cbx_arena_printf(e->arena, "%s%s%s", p->scenario, *p->scenario ? "/" : "", p->name);
+    for (size_t k = 0; label && k < p->ntags; k++)
+        label = cbx_arena_printf(e->arena, "%s %s=%s", label, p->tags[k].key, p->tags[k].value);
+    label = label ? cbx__mlflow_fit(&e->s, label, CBX__MLFLOW_NAME_MAX) : NULL;
+    filter = cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s' and tags.`calibrax.point` = '%zu'", e->top.id,
+                              i);
+    if (!number || !label || !filter) return cbx_fail_nomem(err, "an export");
+    if (!at->id) {
+        cbx_json *tags = cbx_json_new_array();
+        cbx__mlflow_push_tag(tags, "mlflow.parentRunId", e->top.id);
+        cbx__mlflow_push_tag(tags, "calibrax.point", number);
+        st = cbx__mlflow_make(&e->s, label, tags, filter, at, err);
+    }
+    if (!st) st = log_point(e, a, at->id, i, err);
+    if (st == CBX_EPROTO && at->id && !cbx__mlflow_find(&e->s, filter, &other, &count, NULL) && count &&
+        other.finished && strcmp(other.id, at->id) != 0)
+        st = CBX_OK;
+    return st;
+}
+
+static cbx_status put_points(export *e, const cbx__mlflow_analysis *a, cbx_err *err)
+{
+    there t;
+    cbx_status st = find_points(e, &t, err);
+
+    for (size_t i = 0; !st && i < t.n; i++)
+        if (!t.points[i].finished) st = put_point(e, a, i, &t.points[i], err);
     return st;
 }
 
@@ -411,7 +364,7 @@ static cbx_status put_exported(export *e, const char *format, const char *folder
     return st;
 }
 
-static cbx_status put_artifacts(export *e, const analysis *a, cbx_err *err)
+static cbx_status put_artifacts(export *e, const cbx__mlflow_analysis *a, cbx_err *err)
 {
     static const char *const formats[][2] = {
         { "html", "tables" }, { "csv", "tables" }, { "markdown", "tables" }, { "svg", "plots" }
@@ -439,7 +392,7 @@ static cbx_status put_artifacts(export *e, const analysis *a, cbx_err *err)
     return st;
 }
 
-/* --- a run --- */
+/* --- its place --- */
 
 /* The hash of what is written of a run: its content, the choice of metrics, and how it is written. */
 static const char *key_of(export *e, cbx_err *err)
@@ -452,29 +405,110 @@ static const char *key_of(export *e, cbx_err *err)
     cbx_text_init(&text, &al);
     cbx_text_printf(&text, "%d\n%s\n%s", FORMAT_VERSION, hash, e->job->opts.group_by);
     for (size_t i = 0; i < e->job->opts.nmetrics; i++) cbx_text_printf(&text, "\n%s", e->job->opts.metrics[i]);
+    if (nested(e) < cbx_run_npoints(e->run)) cbx_text_printf(&text, "\n%zu nested", nested(e));
     cbx_hash_bytes(cbx_text_str(&text), text.len, hash);
     key = text.status ? NULL : cbx_arena_strdup(e->arena, hash);
     if (!key) cbx_fail_nomem(err, "an export");
     return key;
 }
 
+static cbx_status add_note(export *e, const char *words, cbx_err *err)
+{
+    return cbx__export_note(e->job, cbx_arena_printf(&e->job->out.arena, "run '%s': %s", cbx_run_id(e->run), words),
+                            err);
+}
+
 /* The run on the server, made if it is missing. */
 static cbx_status open_run(export *e, cbx_err *err)
 {
-    const char *key = key_of(e, err), *filter;
-    bool found = false;
+    const char *key = key_of(e, err), *mine;
     cbx_json *tags;
+    size_t count;
     cbx_status st;
 
-    filter = key ? cbx_arena_printf(e->arena, "tags.`calibrax.key` = '%s'", key) : NULL;
-    if (!filter) return cbx_fail_nomem(err, "an export");
-    st = cbx__mlflow_find(&e->s, filter, &e->top, &found, err);
-    if (st || found) return st;
+    e->filter = key ? cbx_arena_printf(e->arena, "tags.`calibrax.key` = '%s'", key) : NULL;
+    if (!e->filter) return cbx_fail_nomem(err, "an export");
+    st = cbx__mlflow_find(&e->s, e->filter, &e->top, &count, err);
+    if (st || count) return st;
     tags = cbx_json_new_array();
     cbx__mlflow_push_tag(tags, "calibrax.key", key);
     cbx__mlflow_push_tag(tags, "calibrax.run", cbx_run_id(e->run));
-    return cbx__mlflow_make(&e->s, cbx_run_id(e->run), tags, filter, &e->top, err);
+    st = cbx__mlflow_make(&e->s, cbx_run_id(e->run), tags, e->filter, &e->top, err);
+    mine = e->top.id;
+    if (!st) st = cbx__mlflow_find(&e->s, e->filter, &e->top, &count, err);
+    e->made = !st && !strcmp(mine, e->top.id);
+    if (st || e->made) return st;
+    st = cbx__mlflow_delete(&e->s, mine, err);
+    return st ? st
+              : add_note(e,
+                         "the server made it twice at one moment, for another export or for a request whose answer "
+                         "was lost: one is used, and the empty one is deleted",
+                         err);
 }
+
+/* --- what was made twice --- */
+
+typedef struct copies {
+    const export *e;
+    doomed empty;
+    size_t others;
+    cbx__mlflow_remote complete;
+} copies;
+
+static cbx_status take_copy(void *user, const cbx_json *run, const cbx__mlflow_remote *remote, cbx_err *err)
+{
+    copies *c = user;
+
+    (void)run;
+    if (!strcmp(remote->id, c->e->top.id)) return CBX_OK;
+    if (remote->empty) return doom(&c->empty, remote->id, err);
+    c->others++;
+    if (remote->complete) c->complete = *remote;
+    return CBX_OK;
+}
+
+static cbx_status take_any(void *user, const cbx_json *run, const cbx__mlflow_remote *remote, cbx_err *err)
+{
+    (void)run;
+    return doom(user, remote->id, err);
+}
+
+/* The run that this export made, with its points. */
+static cbx_status delete_own(export *e, cbx_err *err)
+{
+    doomed d = { .al = cbx_arena_allocator(e->arena) };
+    const char *filter = cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s'", e->top.id);
+    cbx_status st = filter ? cbx__mlflow_each(&e->s, filter, take_any, &d, err) : cbx_fail_nomem(err, "an export");
+
+    if (!st) st = doom(&d, e->top.id, err);
+    return delete_all(e, &d, st, err);
+}
+
+/* Of the points and of the run, before it is marked as complete. */
+static cbx_status delete_copies(export *e, cbx_err *err)
+{
+    copies c = { .e = e, .empty.al = cbx_arena_allocator(e->arena) };
+    there t;
+    cbx_status st = find_points(e, &t, err);
+
+    st = delete_all(e, &t.others, st, err);
+    if (!st) st = cbx__mlflow_each(&e->s, e->filter, take_copy, &c, err);
+    st = delete_all(e, &c.empty, st, err);
+    if (!st && c.complete.id && e->made) {
+        st = delete_own(e, err);
+        e->top = c.complete;
+        if (!st) st = add_note(e, "another export wrote it at the same time: its run of the server is used", err);
+    } else if (!st && c.others) {
+        st = add_note(e,
+                      cbx_arena_printf(e->arena,
+                                       "the server has it %zu times, of exports at the same time: delete all but '%s'",
+                                       c.others + 1, e->top.id),
+                      err);
+    }
+    return st;
+}
+
+/* --- a run --- */
 
 static cbx_status note_counts(export *e, cbx_err *err)
 {
@@ -483,38 +517,51 @@ static cbx_status note_counts(export *e, cbx_err *err)
         const char *words;
     } notes[] = { { e->s.shortened,
                     "names or values are longer than MLflow allows and were cut; its file has them whole" },
-                  { e->s.infinite, "infinite values are the largest finite number on the server" } };
+                  { e->s.infinite, "infinite values are the largest finite number on the server" },
+                  { cbx_run_npoints(e->run) - nested(e),
+                    "points have no nested run, for which there is a limit; its metrics and its file have them" },
+                  { e->left_out, "values are beyond what a run on the server can have; its file has them" } };
     cbx_status st = CBX_OK;
 
     for (size_t i = 0; !st && i < CBX_LEN(notes); i++)
-        if (notes[i].n)
-            st = cbx__export_note(e->job,
-                                  cbx_arena_printf(&e->job->out.arena, "run '%s': %zu %s", cbx_run_id(e->run),
-                                                   notes[i].n, notes[i].words),
-                                  err);
+        if (notes[i].n) st = add_note(e, cbx_arena_printf(e->arena, "%zu %s", notes[i].n, notes[i].words), err);
     return st;
 }
 
-/* All of a run; what is complete is left alone. */
+static cbx_status write_run(export *e, cbx_err *err)
+{
+    cbx__mlflow_analysis a = { NULL };
+    cbx_status st = log_run(e, err);
+
+    if (!st) st = cbx__mlflow_analyse(e->job, e->run, e->arena, &a, err);
+    if (!st) st = put_points(e, &a, err);
+    if (!st) st = put_artifacts(e, &a, err);
+    if (!st) st = note_counts(e, err);
+    if (!st) st = delete_copies(e, err);
+    if (!st && !e->top.complete) {
+        st = cbx__mlflow_finish(&e->s, e->top.id, err);
+        cbx__mlflow_log_begin(&e->s, e->top.id);
+        if (!st && a.front) st = cbx__mlflow_log_tag(&e->s, "calibrax.pareto", a.front, err);
+        if (!st) st = cbx__mlflow_log_tag(&e->s, "calibrax.complete", "1", err);
+        st = cbx__mlflow_log_end(&e->s, st, err);
+    }
+    cbx_json_unref(a.document);
+    return st;
+}
+
+/* All of a run; what is complete is left alone, also where another export completes it and deletes
+ * this one. */
 static cbx_status put_run(export *e, cbx_err *err)
 {
-    analysis a = { NULL };
+    cbx__mlflow_remote other = { NULL };
+    size_t count;
     cbx_status st = open_run(e, err);
 
-    if (!st && !e->top.complete) {
-        st = analyse(e, &a, err);
-        if (!st) st = log_run(e, err);
-        if (!st) st = put_points(e, &a, err);
-        if (!st) st = put_artifacts(e, &a, err);
-        if (!st) st = note_counts(e, err);
-        if (!st) st = cbx__mlflow_finish(&e->s, e->top.id, err);
-        if (!st) {
-            cbx__mlflow_log_begin(&e->s, e->top.id);
-            if (a.front) st = cbx__mlflow_log_tag(&e->s, "calibrax.pareto", a.front, err);
-            if (!st) st = cbx__mlflow_log_tag(&e->s, "calibrax.complete", "1", err);
-            st = cbx__mlflow_log_end(&e->s, st, err);
-        }
-        cbx_json_unref(a.document);
+    if (!st && !e->top.complete) st = write_run(e, err);
+    if (st == CBX_EPROTO && e->top.id && !cbx__mlflow_find(&e->s, e->filter, &other, &count, NULL) && count &&
+        other.complete && strcmp(other.id, e->top.id) != 0) {
+        e->top = other;
+        st = CBX_OK;
     }
     return st ? st
               : cbx__export_add_path(e->job,
@@ -525,7 +572,8 @@ static cbx_status put_run(export *e, cbx_err *err)
 
 /* --- a run against a baseline --- */
 
-static cbx_status log_findings(export *e, const cbx_regression *r, cbx_json *document, cbx_err *err)
+static cbx_status log_findings(export *e, const char *baseline, const cbx_regression *r, cbx_json *document,
+                               cbx_err *err)
 {
     cbx_json *list = cbx_json_set_array(document, "findings");
     size_t regressed = 0;
@@ -544,10 +592,12 @@ static cbx_status log_findings(export *e, const cbx_regression *r, cbx_json *doc
         cbx_json_set_double(o, "change_percent", 100 * f->change);
         if (f->sentence) cbx_json_set_string(o, "sentence", f->sentence);
         if (isfinite(f->change))
-            st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, "regression", f->key, NULL), 100 * f->change, 0,
+            st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name_against(&e->s, baseline, f->key), 100 * f->change, 0,
                                         err);
     }
-    return st ? st : cbx__mlflow_log_metric(&e->s, "regression_count", (double)regressed, 0, err);
+    return st ? st
+              : cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, "regression_count", baseline, NULL),
+                                       (double)regressed, 0, err);
 }
 
 static cbx_status put_findings(export *e, const cbx_run *baseline, const cbx_regression *r, cbx_err *err)
@@ -563,9 +613,10 @@ static cbx_status put_findings(export *e, const cbx_run *baseline, const cbx_reg
     cbx_json_set_string(document, "gate", gate.sentence);
     cbx_json_set_int(document, "exit_code", gate.exit_code);
     cbx__mlflow_log_begin(&e->s, e->top.id);
-    st = safe ? log_findings(e, r, document, err) : cbx_fail_nomem(err, "an export");
-    if (!st) st = cbx__mlflow_log_tag(&e->s, "calibrax.baseline", cbx_run_id(baseline), err);
-    if (!st) st = cbx__mlflow_log_tag(&e->s, "calibrax.gate", gate.sentence, err);
+    st = safe ? log_findings(e, cbx_run_id(baseline), r, document, err) : cbx_fail_nomem(err, "an export");
+    if (!st)
+        st = cbx__mlflow_log_tag(&e->s, cbx__mlflow_name(&e->s, "calibrax.gate", cbx_run_id(baseline), NULL),
+                                 gate.sentence, err);
     st = cbx__mlflow_log_end(&e->s, st, err);
     if (!st && artifact_path(e)) {
         snprintf(name, sizeof name, "against-%s.json", safe);
@@ -586,16 +637,34 @@ static cbx_status open_server(export *e, cbx_export_job *job, cbx_err *err)
 {
     const char *uri = job->opts.to ? job->opts.to : getenv("MLFLOW_TRACKING_URI");
     const char *experiment = job->opts.experiment ? job->opts.experiment : getenv("MLFLOW_EXPERIMENT_NAME");
+    cbx__mlflow *server = NULL;
     cbx_status st;
 
     *e = (export){ .job = job };
+    cbx__mlflow_session_init(&e->s, NULL, cbx_ctx_allocator(job->ctx));
     e->arena = &e->s.arena;
     if (!uri || !*uri)
         return cbx_fail(err, CBX_EINVAL, "an export to MLflow needs the address of a server: set MLFLOW_TRACKING_URI");
-    st = cbx__mlflow_open(job->ctx, uri, job->opts.timeout_s > 0 ? job->opts.timeout_s : 30, &e->s.server, err);
+    st = cbx__mlflow_open(job->ctx, uri, job->opts.timeout_s > 0 ? job->opts.timeout_s : 30, &server, err);
+    e->s.server = server;
     return st ? st
               : cbx__mlflow_open_experiment(&e->s, experiment && *experiment ? experiment : "calibrax", &job->out.arena,
                                             err);
+}
+
+static void begin_run(export *e, const cbx_run *run)
+{
+    e->run = e->s.run = run;
+    e->top = (cbx__mlflow_remote){ NULL };
+    e->filter = NULL;
+    e->made = false;
+    e->left_out = e->s.shortened = e->s.infinite = 0;
+}
+
+static void close_server(export *e)
+{
+    cbx__mlflow_close(e->s.server);
+    cbx__mlflow_session_clear(&e->s);
 }
 
 static cbx_status mlflow_runs(cbx_export_job *job, const cbx_export_source *runs, cbx_err *err)
@@ -607,15 +676,12 @@ static cbx_status mlflow_runs(cbx_export_job *job, const cbx_export_source *runs
         cbx_run *run = NULL;
         st = runs->load(runs->user, i, &run, err);
         if (st) break;
-        e.run = e.s.run = run;
-        e.top = (cbx__mlflow_remote){ NULL };
-        e.s.shortened = e.s.infinite = 0;
-        cbx_arena_init(e.arena, cbx_ctx_allocator(job->ctx));
+        begin_run(&e, run);
         st = put_run(&e, err);
         cbx_arena_clear(e.arena);
         cbx_run_free(run);
     }
-    cbx__mlflow_close(e.s.server);
+    close_server(&e);
     return st;
 }
 
@@ -627,14 +693,12 @@ static cbx_status mlflow_analysis(cbx_export_job *job, const cbx_run *run, const
     cbx_status st = open_server(&e, job, err);
 
     opts.allow_machines = true; /* refused before this is called, unless allowed */
-    e.run = e.s.run = run;
-    cbx_arena_init(e.arena, cbx_ctx_allocator(job->ctx));
+    begin_run(&e, run);
     if (!st) st = cbx_regression_create(job->ctx, run, baseline, &opts, &r, err);
     if (!st) st = put_run(&e, err);
     if (!st) st = put_findings(&e, baseline, r, err);
     cbx_regression_free(r);
-    cbx_arena_clear(e.arena);
-    cbx__mlflow_close(e.s.server);
+    close_server(&e);
     return st;
 }
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "calibrax/base/http.h"
+#include "calibrax/exporters/mlflow_answer.h"
 
 enum { ATTEMPTS = 5 };
 #define FIRST_WAIT_S   0.25
@@ -32,15 +33,20 @@ static const char *from_environment(const char *name)
 cbx_status cbx__mlflow_open(cbx_ctx *ctx, const char *uri, double timeout_s, cbx__mlflow **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const char *host = strstr(uri, "://");
+    const char *scheme = strstr(uri, "://"), *host = scheme ? scheme + 3 : uri;
     size_t n = strlen(uri);
     cbx__mlflow *m;
     cbx_status st;
 
-    if (host && memchr(host + 3, '@', strcspn(host + 3, "/?#")))
+    if (memchr(host, '@', strcspn(host, "/?#")))
         return cbx_fail(err, CBX_EINVAL,
                         "the address of the MLflow server has a user or a password in it: set "
                         "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD instead");
+    if (strpbrk(uri, "?#@"))
+        return cbx_fail(err, CBX_EINVAL,
+                        "the address of the MLflow server has a '?', '#' or '@': give the address without them, and "
+                        "credentials in MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or "
+                        "MLFLOW_TRACKING_TOKEN");
     m = cbx_mem_zalloc(al, sizeof *m);
     if (!m) return cbx_fail_nomem(err, "an export");
     m->al = *al;
@@ -76,41 +82,9 @@ void cbx__mlflow_close(cbx__mlflow *m)
 
 const char *cbx__mlflow_address(const cbx__mlflow *m) { return m->address; }
 
-/* --- answers --- */
+/* --- attempts --- */
 
-/* What the server says about a failure, as the end of a sentence: ": words", on one line; "". */
-static void reason_of(const cbx_json *answer, char out[256])
-{
-    const char *words = cbx_json_get_string(answer, "message", "");
-    size_t n = strcspn(words, "\n");
-
-    snprintf(out, 256, "%s%.*s%s", n ? ": " : "", (int)(n < 200 ? n : 200), words, n > 200 ? "..." : "");
-    cbx_text_blank(out);
-}
-
-/* A status from that of HTTP; *again: it may pass. */
-static cbx_status check_answer(cbx__mlflow *m, const char *call, long code, const cbx_json *answer, bool *again,
-                               cbx_err *err)
-{
-    const char *word = cbx_json_get_string(answer, "error_code", "");
-    char reason[256];
-
-    *again = code == 408 || code == 429 || code >= 500;
-    if (code >= 200 && code < 300) return CBX_OK;
-    reason_of(answer, reason);
-    if (code == 401 || code == 403)
-        return cbx_fail(err, CBX_EPERM,
-                        "the MLflow server '%s' refused access (%ld): set MLFLOW_TRACKING_USERNAME and "
-                        "MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN",
-                        m->address, code);
-    return cbx_fail(err,
-                    !strcmp(word, "RESOURCE_DOES_NOT_EXIST")   ? CBX_ENOENT
-                    : !strcmp(word, "RESOURCE_ALREADY_EXISTS") ? CBX_EEXIST
-                                                               : CBX_EPROTO,
-                    "the MLflow server '%s' answered %ld to %s%s", m->address, code, call, reason);
-}
-
-/* One attempt of what url and body have.  @param out  NULL: the answer is no JSON */
+/* One attempt of what url and body have. */
 static cbx_status attempt_once(cbx__mlflow *m, const char *method, const char *type, const char *bytes, size_t len,
                                const char *call, bool once, double *wait_s, bool *again, cbx_json **out, cbx_err *err)
 {
@@ -124,43 +98,36 @@ static cbx_status attempt_once(cbx__mlflow *m, const char *method, const char *t
                                         .user = from_environment("MLFLOW_TRACKING_USERNAME"),
                                         .password = from_environment("MLFLOW_TRACKING_PASSWORD") };
     cbx__http_answer answer = { .body = &m->answer };
-    cbx_json *json = NULL;
-    bool is_json;
     cbx_status st = cbx__http_send(m->http, &request, &answer, err);
 
     *wait_s = answer.retry_after_s;
     *again = st == CBX_EIO || st == CBX_ETIMEOUT;
-    if (st) return st;
-    is_json = !cbx_json_parse(cbx_text_str(&m->answer), m->answer.len, "an answer", &json, NULL) &&
-              cbx_json_typeof(json) == CBX_JSON_OBJECT;
-    st = check_answer(m, call, answer.status, is_json ? json : NULL, again, err);
-    if (!st && out && !is_json)
-        st = cbx_fail(err, CBX_EPROTO, "'%s' does not answer as an MLflow server does: %s gave no JSON object",
-                      m->address, call);
-    if (!st && out) {
-        *out = json;
-        json = NULL;
-    }
-    cbx_json_unref(json);
-    return st;
+    return st ? st
+              : cbx__mlflow_answer_read(m->address, call, answer.status, cbx_text_str(&m->answer), m->answer.len, again,
+                                        out, err);
 }
 
-/* Sleeps before the next attempt; false: no more, and the message counts them. */
+/* Sleeps before the next attempt; false: no more, and the message has the reason. */
 static bool wait_after(int attempt, double asked_s, cbx_err *err)
 {
-    double wait_s = isnan(asked_s) ? FIRST_WAIT_S * (double)(1 << attempt) : fmin(asked_s, LONGEST_WAIT_S);
+    double wait_s = isnan(asked_s) ? FIRST_WAIT_S * (double)(1 << attempt) : asked_s;
     struct timespec t = { (time_t)wait_s, (long)(1e9 * (wait_s - floor(wait_s))) };
     cbx_err before;
+    char reason[96];
 
-    if (attempt + 1 < ATTEMPTS) {
+    if (attempt + 1 < ATTEMPTS && wait_s <= LONGEST_WAIT_S) {
         nanosleep(&t, NULL);
         return true;
     }
     if (err) {
         before = *err;
-        cbx_fail(err, before.status,
-                 "%s (%d attempts); what has arrived stays: the same command goes on where this one ended",
-                 before.message, ATTEMPTS);
+        if (attempt + 1 < ATTEMPTS)
+            snprintf(reason, sizeof reason, "asked for a pause of %.0f s", wait_s);
+        else
+            snprintf(reason, sizeof reason, "%d attempts%s", ATTEMPTS,
+                     before.status == CBX_ETIMEOUT ? ", time limit: --timeout" : "");
+        cbx_fail(err, before.status, "%s (%s); what has arrived stays: the same command goes on where this one ended",
+                 before.message, reason);
     }
     return false;
 }
@@ -221,7 +188,7 @@ cbx_status cbx__mlflow_put(cbx__mlflow *m, const char *path, const char *bytes, 
     double wait_s;
 
     for (int i = 0; !st && i < ATTEMPTS; i++) {
-        st = attempt_once(m, "PUT", "application/octet-stream", bytes, len, "an artifact", false, &wait_s, &again, NULL,
+        st = attempt_once(m, "PUT", "application/octet-stream", bytes, len, "artifacts", false, &wait_s, &again, NULL,
                           err);
         if (!st || !again || !wait_after(i, wait_s, err)) break;
         st = CBX_OK;

@@ -1,42 +1,77 @@
 /*
  * Names that MLflow accepts, values in batches, and runs by their tags.
  *
- * MLflow's names have the characters [A-Za-z0-9_. /-].  Any other byte of a part is _xHH_, also a
- * slash, and so is the '_' of what would read as that; an empty part is _x_.
+ * A name is made of parts with slashes between them, and differs where the parts differ.  MLflow's
+ * names have the characters [A-Za-z0-9_. /-]: any other byte of a part is _xHH_ (capital digits), also
+ * a slash, a '_' before an 'x', and a '.' before another one or alone; an empty part is _x_.  "_x" of a
+ * name therefore begins an escape, from the left.  A name of more than 250 bytes is cut behind a
+ * character and ends in _xh, a hash of it all in small digits and '_', which no other name has.
  */
 #include "calibrax/exporters/mlflow_session.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/base/hash.h"
 
-enum { MAX_PARAM = 6000, MAX_TAG = 5000, MAX_METRICS = 1000, MAX_TEXTS = 100 };
+enum { MAX_PARAM = 6000, MAX_TAG = 5000, MAX_METRICS = 1000, MAX_TEXTS = 100, MAX_PAGES = 100000 };
+
+void cbx__mlflow_session_init(cbx__mlflow_session *e, cbx__mlflow *server, const cbx_allocator *al)
+{
+    *e = (cbx__mlflow_session){ .server = server, .page = 1000 };
+    cbx_arena_init(&e->arena, al);
+    cbx_text_init(&e->name, al);
+}
+
+void cbx__mlflow_session_clear(cbx__mlflow_session *e)
+{
+    cbx_list_clear(&e->name.al, &e->tags_in_order);
+    cbx_text_clear(&e->name);
+    cbx_arena_clear(&e->arena);
+}
 
 /* --- names and values --- */
 
-static bool is_escape(const char *s)
-{
-    static const char hex[] = "0123456789ABCDEF";
-
-    return s[0] == '_' && s[1] == 'x' &&
-           (s[2] == '_' || (s[2] && strchr(hex, s[2]) && s[3] && strchr(hex, s[3]) && s[4] == '_'));
-}
-
 static void put_part(cbx_text *out, const char *s)
 {
-    bool dots = !strcmp(s, ".") || !strcmp(s, "..");
-
     if (!*s) cbx_text_puts(out, "_x_");
-    for (; *s; s++) {
-        bool plain = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
-                     strchr("_. -", *s);
-        if (plain && !is_escape(s) && !dots)
-            cbx_text_putc(out, *s);
+    for (const char *c = s; *c; c++) {
+        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+                     strchr("_. -", *c);
+        if ((*c == '_' && c[1] == 'x') || (c == s && *c == '.' && (!c[1] || c[1] == '.'))) plain = false;
+        if (plain)
+            cbx_text_putc(out, *c);
         else
-            cbx_text_printf(out, "_x%02X_", (unsigned)(unsigned char)*s);
+            cbx_text_printf(out, "_x%02X_", (unsigned)(unsigned char)*c);
     }
+}
+
+/* Where a name may be cut: n bytes, or less if an escape would be cut. */
+static size_t cut_at(const char *name, size_t n)
+{
+    for (size_t i = 0, size = 1; i < n; i += size) {
+        size = name[i] == '_' && name[i + 1] == 'x' ? (name[i + 2] == '_' ? 3 : 5) : 1;
+        if (i + size > n) return i;
+    }
+    return n;
+}
+
+/* Cuts what is longer than MLflow allows. */
+static const char *name_of(cbx__mlflow_session *e)
+{
+    char hash[CBX_HASH_SIZE];
+    cbx_text *name = &e->name;
+
+    if (name->status) return NULL;
+    if (name->len > CBX__MLFLOW_NAME_MAX) {
+        size_t n = cut_at(name->data, CBX__MLFLOW_NAME_MAX - (sizeof "_xh_" - 1) - (CBX_HASH_SIZE - 1));
+        cbx_hash_bytes(name->data, name->len, hash);
+        snprintf(name->data + n, name->len - n, "_xh%s_", hash);
+        e->shortened++;
+    }
+    return name->data;
 }
 
 const char *cbx__mlflow_fit(cbx__mlflow_session *e, const char *s, size_t max)
@@ -53,29 +88,37 @@ const char *cbx__mlflow_fit(cbx__mlflow_session *e, const char *s, size_t max)
 
 const char *cbx__mlflow_name(cbx__mlflow_session *e, const char *prefix, const char *name, const cbx_point *p)
 {
-    cbx_allocator al = cbx_arena_allocator(&e->arena);
-    cbx_text out;
+    cbx_text *out = &e->name;
 
-    cbx_text_init(&out, &al);
-    if (prefix) cbx_text_printf(&out, "%s/", prefix);
-    put_part(&out, name);
+    cbx_text_reset(out);
+    if (prefix) cbx_text_printf(out, "%s/", prefix);
+    put_part(out, name);
     if (p) {
-        cbx_tag *tags = cbx_arena_calloc(&e->arena, p->ntags + 1, sizeof *tags);
-        cbx_text_putc(&out, '/');
-        put_part(&out, p->scenario);
-        cbx_text_putc(&out, '/');
-        put_part(&out, p->name);
-        if (!tags) return NULL;
-        if (p->ntags) memcpy(tags, p->tags, p->ntags * sizeof *tags);
-        qsort(tags, p->ntags, sizeof *tags, cbx_tag_compare);
+        cbx_text_putc(out, '/');
+        put_part(out, p->scenario);
+        cbx_text_putc(out, '/');
+        put_part(out, p->name);
+        if (!cbx_list_reserve(&e->name.al, &e->tags_in_order, p->ntags + 1)) return NULL;
+        if (p->ntags) memcpy(e->tags_in_order.items, p->tags, p->ntags * sizeof *p->tags);
+        qsort(e->tags_in_order.items, p->ntags, sizeof *p->tags, cbx_tag_compare);
         for (size_t i = 0; i < p->ntags; i++) {
-            cbx_text_putc(&out, '/');
-            put_part(&out, tags[i].key);
-            cbx_text_putc(&out, '/');
-            put_part(&out, tags[i].value);
+            cbx_text_putc(out, '/');
+            put_part(out, e->tags_in_order.items[i].key);
+            cbx_text_putc(out, '/');
+            put_part(out, e->tags_in_order.items[i].value);
         }
     }
-    return out.status ? NULL : cbx__mlflow_fit(e, cbx_text_str(&out), CBX__MLFLOW_NAME_MAX);
+    return name_of(e);
+}
+
+const char *cbx__mlflow_name_against(cbx__mlflow_session *e, const char *baseline, const char *key)
+{
+    cbx_text_reset(&e->name);
+    cbx_text_puts(&e->name, "regression/against/");
+    put_part(&e->name, baseline);
+    cbx_text_putc(&e->name, '/');
+    put_part(&e->name, key);
+    return name_of(e);
 }
 
 /* --- what is logged --- */
@@ -175,50 +218,28 @@ void cbx__mlflow_push_tag(cbx_json *list, const char *key, const char *value)
     cbx_json_set_string(o, "value", value);
 }
 
-const char *cbx__mlflow_tag_of(const cbx_json *run, const char *key)
-{
-    const cbx_json *tags = cbx_json_get(cbx_json_get(run, "data"), "tags");
-
-    for (size_t i = 0; i < cbx_json_length(tags); i++)
-        if (!strcmp(cbx_json_get_string(cbx_json_at(tags, i), "key", ""), key))
-            return cbx_json_get_string(cbx_json_at(tags, i), "value", NULL);
-    return NULL;
-}
-
-cbx_status cbx__mlflow_take(cbx__mlflow_session *e, const cbx_json *run, cbx__mlflow_remote *out, cbx_err *err)
-{
-    const cbx_json *info = cbx_json_get(run, "info");
-    const char *id = cbx_json_get_string(info, "run_id", NULL),
-               *complete = cbx__mlflow_tag_of(run, "calibrax.complete");
-
-    if (!id || !*id)
-        return cbx_fail(err, CBX_EPROTO, "'%s' does not answer as an MLflow server does: a run has no id",
-                        cbx__mlflow_address(e->server));
-    out->id = cbx_arena_strdup(&e->arena, id);
-    out->artifacts = cbx_arena_strdup(&e->arena, cbx_json_get_string(info, "artifact_uri", ""));
-    out->finished = !strcmp(cbx_json_get_string(info, "status", ""), "FINISHED");
-    out->complete = complete && !strcmp(complete, "1");
-    return out->id && out->artifacts ? CBX_OK : cbx_fail_nomem(err, "an export");
-}
-
-cbx_status cbx__mlflow_search(cbx__mlflow_session *e, const char *filter, const char **token, cbx_json **out,
+static cbx_status search_page(cbx__mlflow_session *e, const char *filter, const char *token, cbx_json **out,
                               cbx_err *err)
 {
-    cbx_json *body = cbx_json_new_object(), *answer;
-    const char *next;
-    cbx_status st;
+    cbx_json *body = cbx_json_new_object();
 
     cbx_json_push_string(cbx_json_set_array(body, "experiment_ids"), e->experiment);
     cbx_json_set_string(body, "filter", filter);
-    cbx_json_set_int(body, "max_results", 1000);
+    cbx_json_set_int(body, "max_results", e->page);
     cbx_json_push_string(cbx_json_set_array(body, "order_by"), "attribute.start_time ASC");
-    if (*token) cbx_json_set_string(body, "page_token", *token);
-    st = filter ? CBX_OK : cbx_fail_nomem(err, "an export");
-    if (st) {
-        cbx_json_unref(body);
-        return st;
-    }
-    st = cbx__mlflow_call(e->server, "runs/search", body, &answer, err);
+    if (token) cbx_json_set_string(body, "page_token", token);
+    return cbx__mlflow_call(e->server, "runs/search", body, out, err);
+}
+
+/* An answer has all of each run: one that is too long is asked for again with fewer of them. */
+static cbx_status search(cbx__mlflow_session *e, const char *filter, const char **token, cbx_json **out, cbx_err *err)
+{
+    cbx_json *answer = NULL;
+    const char *next;
+    cbx_status st;
+
+    if (!filter) return cbx_fail_nomem(err, "an export");
+    while ((st = search_page(e, filter, *token, &answer, err)) == CBX_EOVERFLOW && e->page > 1) e->page /= 10;
     if (st) return st;
     next = cbx_json_get_string(answer, "next_page_token", NULL);
     *token = next && *next ? cbx_arena_strdup(&e->arena, next) : NULL;
@@ -226,26 +247,79 @@ cbx_status cbx__mlflow_search(cbx__mlflow_session *e, const char *filter, const 
     return CBX_OK;
 }
 
-cbx_status cbx__mlflow_find(cbx__mlflow_session *e, const char *filter, cbx__mlflow_remote *out, bool *found,
+static cbx_status take(cbx__mlflow_session *e, const cbx_json *run, cbx__mlflow_remote *out, cbx_err *err)
+{
+    return cbx__mlflow_remote_read(&e->arena, cbx__mlflow_address(e->server), run, out, err);
+}
+
+cbx_status cbx__mlflow_each(cbx__mlflow_session *e, const char *filter, cbx__mlflow_visit *visit, void *user,
                             cbx_err *err)
 {
     const char *token = NULL;
-    cbx_json *answer, *run;
-    cbx_status st = cbx__mlflow_search(e, filter, &token, &answer, err);
+    size_t pages = 0, runs;
+    cbx_status st;
+
+    do {
+        cbx_json *answer = NULL, *list;
+        if (pages++ > MAX_PAGES)
+            return cbx_fail(err, CBX_EPROTO, "'%s' does not answer as an MLflow server does: its pages do not end",
+                            cbx__mlflow_address(e->server));
+        st = search(e, filter, &token, &answer, err);
+        if (st) return st;
+        list = cbx_json_get(answer, "runs");
+        runs = cbx_json_length(list);
+        for (size_t i = 0; !st && i < runs; i++) {
+            cbx__mlflow_remote remote;
+            st = take(e, cbx_json_at(list, i), &remote, err);
+            if (!st) st = visit(user, cbx_json_at(list, i), &remote, err);
+        }
+        cbx_json_unref(answer);
+    } while (!st && token && runs);
+    return st;
+}
+
+typedef struct choice {
+    cbx__mlflow_remote best;
+    size_t count;
+} choice;
+
+static cbx_status choose(void *user, const cbx_json *run, const cbx__mlflow_remote *remote, cbx_err *err)
+{
+    choice *c = user;
+
+    (void)run, (void)err;
+    if (!c->count++ || cbx__mlflow_remote_precedes(remote, &c->best)) c->best = *remote;
+    return CBX_OK;
+}
+
+cbx_status cbx__mlflow_find(cbx__mlflow_session *e, const char *filter, cbx__mlflow_remote *out, size_t *count,
+                            cbx_err *err)
+{
+    choice c = { .count = 0 };
+    cbx_status st = cbx__mlflow_each(e, filter, choose, &c, err);
 
     if (st) return st;
-    run = cbx_json_at(cbx_json_get(answer, "runs"), 0);
-    *found = run;
-    if (run) st = cbx__mlflow_take(e, run, out, err);
-    cbx_json_unref(answer);
-    return st;
+    if (c.count) *out = c.best;
+    *count = c.count;
+    return CBX_OK;
+}
+
+cbx_status cbx__mlflow_delete(cbx__mlflow_session *e, const char *id, cbx_err *err)
+{
+    cbx_json *body = cbx_json_new_object();
+    cbx_status st;
+
+    cbx_json_set_string(body, "run_id", id);
+    st = cbx__mlflow_call(e->server, "runs/delete", body, NULL, err);
+    return st == CBX_ENOENT ? CBX_OK : st;
 }
 
 cbx_status cbx__mlflow_make(cbx__mlflow_session *e, const char *name, cbx_json *tags, const char *filter,
                             cbx__mlflow_remote *out, cbx_err *err)
 {
     cbx_json *body = cbx_json_new_object(), *answer = NULL;
-    bool again = true, found = false;
+    bool again = true;
+    size_t found = 0;
     cbx_status st = CBX_OK;
 
     cbx_json_set_string(body, "experiment_id", e->experiment);
@@ -258,7 +332,7 @@ cbx_status cbx__mlflow_make(cbx__mlflow_session *e, const char *name, cbx_json *
         st = cbx__mlflow_find(e, filter, out, &found, err);
         if (st || found) break;
     }
-    if (!st && !found) st = cbx__mlflow_take(e, cbx_json_get(answer, "run"), out, err);
+    if (!st && !found) st = take(e, cbx_json_get(answer, "run"), out, err);
     cbx_json_unref(answer);
     cbx_json_unref(body);
     return st;

@@ -5,32 +5,38 @@
 #define CALIBRAX_EXPORTERS_MLFLOW_SESSION_H
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/list.h"
+#include "calibrax/base/text.h"
 #include "calibrax/core/run.h"
+#include "calibrax/exporters/mlflow_answer.h"
 #include "calibrax/exporters/mlflow_client.h"
 
 enum { CBX__MLFLOW_NAME_MAX = 250 };
-
-/* A run on the server. */
-typedef struct cbx__mlflow_remote {
-    const char *id, *artifacts; /* the address of its artifacts */
-    bool finished, complete;    /* by its status; by our tag */
-} cbx__mlflow_remote;
 
 typedef struct cbx__mlflow_session {
     cbx__mlflow *server;
     const char *experiment; /* its id */
     const cbx_run *run;
     cbx_arena arena; /* of the run */
+    cbx_text name;   /* the last one */
+    CBX_LIST(cbx_tag) tags_in_order;
+    int64_t page; /* runs that an answer may have: less where it was too long */
     size_t shortened, infinite;
     /* what waits to be sent, and where to */
     const char *to;
     cbx_json *metrics, *params, *tags;
 } cbx__mlflow_session;
 
-/* --- names and values: in the arena; NULL: out of memory --- */
+/* A session with a server that stays the caller's; and its end. */
+void cbx__mlflow_session_init(cbx__mlflow_session *e, cbx__mlflow *server, const cbx_allocator *al);
+void cbx__mlflow_session_clear(cbx__mlflow_session *e);
+
+/* --- names, valid until the next one is made, and values, in the arena; NULL: out of memory --- */
 
 /* "PREFIX/NAME/SCENARIO/POINT/TAG/VALUE..."; prefix NULL: none, point NULL: the name alone. */
 const char *cbx__mlflow_name(cbx__mlflow_session *e, const char *prefix, const char *name, const cbx_point *p);
+/* "regression/against/BASELINE/KEY": four parts, which no metric of a run has. */
+const char *cbx__mlflow_name_against(cbx__mlflow_session *e, const char *baseline, const char *key);
 /* What is longer than max bytes is cut, ends in a hash of it all, and is counted. */
 const char *cbx__mlflow_fit(cbx__mlflow_session *e, const char *s, size_t max);
 
@@ -47,17 +53,15 @@ cbx_status cbx__mlflow_log_end(cbx__mlflow_session *e, cbx_status st, cbx_err *e
 /* --- runs --- */
 
 void cbx__mlflow_push_tag(cbx_json *list, const char *key, const char *value);
-/* The tag of a run in an answer; NULL: it has none. */
-const char *cbx__mlflow_tag_of(const cbx_json *run, const char *key);
-/* What an answer has of a run. */
-cbx_status cbx__mlflow_take(cbx__mlflow_session *e, const cbx_json *run, cbx__mlflow_remote *out, cbx_err *err);
-/* A page of the runs that a filter finds, oldest first; *token NULL: the first one, and afterwards
- * NULL where it is the last.  The caller unrefs *out. */
-cbx_status cbx__mlflow_search(cbx__mlflow_session *e, const char *filter, const char **token, cbx_json **out,
-                              cbx_err *err);
-/* The first of them. */
-cbx_status cbx__mlflow_find(cbx__mlflow_session *e, const char *filter, cbx__mlflow_remote *out, bool *found,
+/* Each run that a filter finds.  Runs are deleted afterwards only: a page begins at a number. */
+typedef cbx_status cbx__mlflow_visit(void *user, const cbx_json *run, const cbx__mlflow_remote *remote, cbx_err *err);
+cbx_status cbx__mlflow_each(cbx__mlflow_session *e, const char *filter, cbx__mlflow_visit *visit, void *user,
                             cbx_err *err);
+/* The one of them that is used (mlflow_answer.h), and how many there are; none: *out is left as it is. */
+cbx_status cbx__mlflow_find(cbx__mlflow_session *e, const char *filter, cbx__mlflow_remote *out, size_t *count,
+                            cbx_err *err);
+/* One that was deleted already is fine. */
+cbx_status cbx__mlflow_delete(cbx__mlflow_session *e, const char *id, cbx_err *err);
 /*
  * Makes a run.  Where an attempt fails in a way that may have made it, it is looked for before the
  * next one.  @param tags  taken; @param filter  that finds it by its tags

@@ -41,7 +41,8 @@ static const opt_spec export_options[] = {
     { "dark", 0, OPT_FLAG, offsetof(export_args, dark), NULL, NULL, "draw plots on a dark background" },
     { "repo", 0, OPT_STRING, offsetof(export_args, repo), "PATH", ".",
       "with asv: the repository that asv.conf.json names" },
-    { "limit", 0, OPT_POSITIVE, offsetof(export_args, limit), "N", "1000", "with site: write at most N pages" },
+    { "limit", 0, OPT_POSITIVE, offsetof(export_args, limit), "N", "1000",
+      "with site: write at most N pages; with mlflow: at most N nested runs of a run" },
     { "experiment", 0, OPT_STRING, offsetof(export_args, experiment), "NAME", "calibrax",
       "with mlflow: the experiment, created if missing (default: MLFLOW_EXPERIMENT_NAME); with wandb: the project "
       "(default: WANDB_PROJECT)" },
@@ -207,7 +208,7 @@ static const opt_rule export_rules[] = {
     { "plot", OPT_NEEDS, "format=svg format=pdf format=png" },
     { "dark", OPT_NEEDS, "format=svg format=pdf format=png" },
     { "repo", OPT_NEEDS, "format=asv" },
-    { "limit", OPT_NEEDS, "format=site" },
+    { "limit", OPT_NEEDS, "format=site format=mlflow" },
     { "experiment", OPT_NEEDS, "format=mlflow format=wandb" },
     { "timeout", OPT_NEEDS, "format=mlflow" },
 };

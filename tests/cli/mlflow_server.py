@@ -1,9 +1,12 @@
 """The part of MLflow's REST API 2.0 that an export uses, in memory, with MLflow's rules, and with faults by number of request.
 
-A fault is a name: "500", "429", "401", "rubbish", "lost" (done, and the answer is lost), "slow" (no answer for two seconds), "stall" (neither done nor answered), "mute" (done and not answered); an object is the
-answer.
+A fault is a name: "500", "429" or another status ("429:7": it asks for a pause of 7 s), "rubbish" (a page), "lost" (done, and the answer is lost), "late" (the same, done only behind the next run that is
+made), "slow" (no answer for two seconds), "stall" (neither done nor answered), "mute" (done and not answered), "hold" (done when it is released), "held" (done, and answered when it is released); an object is
+the answer.
 scripts/interop.sh holds the same exports against a real server.
 """
+import contextlib
+import hashlib
 import http.server
 import json
 import posixpath
@@ -27,12 +30,13 @@ def check_name(name):
 
 
 class Server:
-    """Runs in a thread while it is entered; faults: {number of request or "all": name}."""
+    """Runs in a thread while it is entered; faults: {number of request or "all": name}; meet: as many runs are made at one moment, the first time."""
 
-    def __init__(self, faults=None, artifacts="mlflow-artifacts:/", credentials=None):
+    def __init__(self, faults=None, artifacts="mlflow-artifacts:/", credentials=None, meet=0):
         self.faults, self.root, self.credentials = faults or {}, artifacts, credentials
-        self.experiments, self.runs, self.artifacts, self.requests = {}, {}, {}, []
-        self.stalled, self.end, self.lock = threading.Event(), threading.Event(), threading.Lock()
+        self.experiments, self.runs, self.artifacts, self.requests, self.deferred = {}, {}, {}, [], []
+        self.stalled, self.end, self.lock, self.released = threading.Event(), threading.Event(), threading.Lock(), threading.Event()
+        self.meeting, self.to_come = threading.Barrier(meet) if meet else None, meet
 
     def __enter__(self):
         outer = self
@@ -56,6 +60,7 @@ class Server:
 
     def __exit__(self, *_):
         self.end.set()
+        self.released.set()
         self.http.shutdown()
         self.http.server_close()
 
@@ -76,10 +81,25 @@ class Server:
             return self.send(h, 200, b"<html>It works!</html>", "text/html")
         if isinstance(fault, dict):
             return self.send(h, 200, json.dumps(fault).encode(), "application/json")
-        if fault in ("500", "429"):
-            return self.send(h, int(fault), json.dumps({"error_code": "TEMPORARILY_UNAVAILABLE", "message": "not now\nTraceback"}).encode(), "application/json", {"Retry-After": "0"})
+        if isinstance(fault, str) and fault[:3].isdigit() and fault != "401":
+            code, _, pause = fault.partition(":")
+            return self.send(h, int(code), json.dumps({"error_code": "TEMPORARILY_UNAVAILABLE", "message": "not now\nTraceback"}).encode(), "application/json",
+                             {"Retry-After": pause or "0", "Location": "https://elsewhere.example/?token=hush"})
+        if fault == "echo":
+            return self.send(h, 400, json.dumps({"message": "these headers are wrong: " + str(dict(h.headers))}).encode(), "application/json")
         if fault == "401" or (self.credentials and h.headers.get("Authorization") != self.credentials):
             return self.send(h, 401, b"You are not authenticated", "text/html", {"WWW-Authenticate": 'Basic realm="mlflow"'})
+        if fault == "late":
+            self.deferred.append((h.command, h.path, body))
+            h.close_connection = True
+            return None
+        if fault == "hold":
+            self.stalled.set()
+            self.released.wait(60)
+        made = h.path.endswith("/runs/create")
+        if made and self.to_come and b"mlflow.parentRunId" not in body:
+            self.to_come -= 1
+            self.meeting.wait(60)
         try:
             with self.lock:
                 out, code = self.dispatch(h.command, h.path, body), 200
@@ -87,13 +107,19 @@ class Server:
             out, code = {"error_code": e.error, "message": str(e)}, e.code
         except (KeyError, ValueError) as e:
             out, code = {"error_code": "INVALID_PARAMETER_VALUE", "message": repr(e)}, 400
-        if fault == "mute":
+        if made and self.deferred:
+            with self.lock:
+                for request in self.deferred:
+                    with contextlib.suppress(Refused):
+                        self.dispatch(*request)
+                self.deferred.clear()
+        if fault in ("mute", "held"):
             self.stalled.set()
-            self.end.wait(60)
+            (self.end if fault == "mute" else self.released).wait(60)
         if fault in ("lost", "mute"):
             h.close_connection = True
             return None
-        return self.send(h, code, json.dumps(out).encode(), "application/json")
+        return self.send(h, code, b"" if out is None else json.dumps(out).encode(), "application/json")
 
     @staticmethod
     def send(h, code, body, kind, headers=None):
@@ -111,7 +137,7 @@ class Server:
         query, prefix = dict(urllib.parse.parse_qsl(url.query)), "/api/2.0/mlflow-artifacts/artifacts/"
         if method == "PUT" and url.path.startswith(prefix):
             self.artifacts[urllib.parse.unquote(url.path[len(prefix):])] = body
-            return {}
+            return None
         call = url.path.removeprefix("/api/2.0/mlflow/").replace("/", "_").replace("-", "_")
         found = getattr(self, "do_" + call, None)
         if not found:
@@ -132,28 +158,38 @@ class Server:
         return {"experiment_id": self.experiments[q["name"]]}
 
     def do_runs_create(self, q):
-        number = f"{len(self.runs):032x}"
+        number = hashlib.md5(str(len(self.runs)).encode()).hexdigest()  # in no order
         self.runs[number] = {"experiment": q["experiment_id"], "name": q["run_name"], "start": q["start_time"], "status": "RUNNING", "end": None, "params": {}, "metrics": {},
                              "tags": {t["key"]: t["value"] for t in q["tags"]}, "artifacts": f"{self.root}{q['experiment_id']}/{number}/artifacts"}
         return {"run": self.view(number)}
 
     def view(self, number):
         r = self.runs[number]
-        return {"info": {"run_id": number, "status": r["status"], "artifact_uri": r["artifacts"]}, "data": {"tags": [{"key": k, "value": v} for k, v in r["tags"].items()]}}
+        data = {"metrics": [{"key": k, "value": max(v)[2]} for k, v in r["metrics"].items()], "params": [{"key": k, "value": v} for k, v in r["params"].items()],
+                "tags": [{"key": k, "value": v} for k, v in r["tags"].items()]}
+        return {"info": {"run_id": number, "status": r["status"], "artifact_uri": r["artifacts"]}, "data": {k: v for k, v in data.items() if v}}
+
+    def active(self, number):
+        if self.runs[number].get("deleted"):
+            raise Refused(400, "INVALID_PARAMETER_VALUE", f"The run {number} must be in the 'active' state.")
+        return self.runs[number]
+
+    def do_runs_delete(self, q):
+        self.runs[q["run_id"]]["deleted"] = True
 
     def do_runs_search(self, q):
         wanted = re.findall(r"tags\.`([^`]+)` = '([^']*)'", q["filter"])
         if " and ".join(f"tags.`{k}` = '{v}'" for k, v in wanted) != q["filter"]:
             raise Refused(400, "INVALID_PARAMETER_VALUE", "filter")
-        found = [n for n, r in self.runs.items() if r["experiment"] in q["experiment_ids"] and all(r["tags"].get(k) == v for k, v in wanted)]
+        found = [n for n, r in self.runs.items() if not r.get("deleted") and r["experiment"] in q["experiment_ids"] and all(r["tags"].get(k) == v for k, v in wanted)]
         start, size = int(q.get("page_token", 0)), min(q["max_results"], 3)  # pages are short, so that there are several
-        out = {"runs": [self.view(n) for n in found[start:start + size]]}
+        out = {"runs": [self.view(n) for n in found[start:start + size]]} if found else {}
         if start + size < len(found):
             out["next_page_token"] = str(start + size)
         return out
 
     def do_runs_log_batch(self, q):
-        r = self.runs[q["run_id"]]
+        r = self.active(q["run_id"])
         if len(q["metrics"]) > 1000 or len(q["params"]) > 100 or len(q["tags"]) > 100 or sum(len(q[k]) for k in ("metrics", "params", "tags")) > 1000:
             raise Refused(400, "INVALID_PARAMETER_VALUE", "a batch is too long")
         for m in q["metrics"]:
@@ -172,7 +208,8 @@ class Server:
             r["tags"][t["key"]] = t["value"]
 
     def do_runs_update(self, q):
-        self.runs[q["run_id"]].update(status=q["status"], end=q["end_time"])
+        self.active(q["run_id"]).update(status=q["status"], end=q["end_time"])
+        return {"run_info": self.view(q["run_id"])["info"]}
 
     # --- for the tests ---
 
@@ -180,10 +217,10 @@ class Server:
         """[a run with its points and artifacts], without the ids that the server chose."""
         out = []
         for number, r in self.runs.items():
-            if "mlflow.parentRunId" in r["tags"]:
+            if "mlflow.parentRunId" in r["tags"] or r.get("deleted"):
                 continue
             points = [{k: v for k, v in c.items() if k not in ("artifacts", "tags")} | {"tags": {k: v for k, v in c["tags"].items() if k != "mlflow.parentRunId"}}
-                      for c in self.runs.values() if c["tags"].get("mlflow.parentRunId") == number]
+                      for c in self.runs.values() if c["tags"].get("mlflow.parentRunId") == number and not c.get("deleted")]
             start = f"{r['experiment']}/{number}/artifacts/"
             files = {k[len(start):]: v for k, v in self.artifacts.items() if k.startswith(start)}
             out.append({k: v for k, v in r.items() if k != "artifacts"} | {"points": sorted(points, key=lambda c: int(c["tags"]["calibrax.point"])), "files": files})
@@ -191,12 +228,22 @@ class Server:
 
 
 def decoded(name):
-    """The parts of a name of ours."""
-    def part(text):
-        text = "" if text == "_x_" else text
-        raw = re.sub(rb"_x([0-9A-F]{2})_", lambda m: bytes([int(m[1], 16)]), text.encode())
-        return raw.decode()
-    return [part(p) for p in name.split("/")]
+    """The parts of a name of ours; None: it was cut."""
+    if re.search("_xh[0-9a-f]{32}_$", name):
+        return None
+    parts = name.split("/")
+    for i, part in enumerate(parts):
+        out, at = bytearray(), 0
+        while part != "_x_" and at < len(part):
+            if part.startswith("_x", at):
+                (digits,) = re.match("_x([0-9A-F]{2})_", part[at:]).groups()
+                out.append(int(digits, 16))
+                at += 5
+            else:
+                out.append(ord(part[at]))
+                at += 1
+        parts[i] = out.decode()
+    return parts
 
 
 if __name__ == "__main__":

@@ -3,12 +3,15 @@
 tests/interop/check_mlflow.py reads the same from a real server, through MLflow's own client.
 """
 import base64
+import itertools
 import json
 import math
 import os
+import random
 import signal
 import socket
 import subprocess
+import time
 
 from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
 from mlflow_server import Server, decoded
@@ -50,7 +53,7 @@ def clean(p):
 def everything_arrives(p):
     with Server() as s:
         done = export(p, s.url + "/")
-        equal((done.stdout, done.stderr), (f"{s.url}/#/experiments/1/runs/{0:032x}\n", ""), "the address of the run")
+        equal((done.stdout, done.stderr), (f"{s.url}/#/experiments/1/runs/{next(iter(s.runs))}\n", ""), "the address of the run")
         (top,) = s.tree()
         before = len(s.requests)
         equal(export(p, s.url).stdout, done.stdout, "the same run")
@@ -100,14 +103,37 @@ def a_run_against_another(p):
         for _ in range(2):
             export(p, s.url, "--against", FIXTURE, path=new)
         (top,) = s.tree()
-    changes = {k: next(iter(v))[2] for k, v in top["metrics"].items() if k.startswith("regression/") and "latency" in k}
+    changes = {k: next(iter(v))[2] for k, v in top["metrics"].items() if k.startswith("regression/against/aaa111/") and "latency" in k}
     check(len(changes) == 4 and all(v == 100 for v in changes.values()), changes)
-    equal((top["metrics"]["regression_count"], top["tags"]["calibrax.baseline"]), ({(0, 1771587264346, 4.0)}, "aaa111"), "in the same run, once")
+    equal((top["metrics"]["regression_count/aaa111"], "regressed" in top["tags"]["calibrax.gate/aaa111"]), ({(0, 1771587264346, 4.0)}, True), "in the same run, once")
     document = json.loads(top["files"]["analysis/against-aaa111.json"])
     equal((document["exit_code"], [f["outcome"] for f in document["findings"]].count("regressed")), (1, 4), "as calibrax check finds them")
     check("analysis/run-bbb222-against-aaa111.html" in top["files"], sorted(top["files"]))
     one_sentence(export(p, "http://127.0.0.1:1", "--against", p.write("m2.json", json.dumps({**fixture(), "id": "c", "environment": {"machine": "m2"}})), expect=2), "--allow-other-machine",
                  "calibrax")
+
+
+def two_baselines(p):
+    """Each has metrics of its own, in whatever order they are compared."""
+    run, other = fixture(), fixture()
+    run["id"], other["id"] = "bbb222", "a%b"
+    for q, r in zip(run["points"], other["points"], strict=True):
+        value = q["metrics"]["latency"]["value"]
+        q["metrics"]["latency"], r["metrics"]["latency"] = {"value": 2 * value}, {"value": 4 * value}
+    new, old = p.write("new.json", json.dumps(run)), p.write("old.json", json.dumps(other))
+    for order in ((FIXTURE, old), (old, FIXTURE)):
+        with Server() as s:
+            for baseline in order:
+                export(p, s.url, "--against", baseline, path=new)
+            (top,) = s.tree()
+        found = {}
+        for name, values in top["metrics"].items():
+            parts = decoded(name)
+            if parts[:2] == ["regression", "against"] and "latency" in parts[3]:
+                found.setdefault(parts[2], []).extend(v for _, _, v in values)
+        equal(found, {"aaa111": [100.0] * 4, "a%b": [-50.0] * 4}, "changes by baseline")
+        equal(({k: v for k, v in top["metrics"].items() if "count" in k}, sorted(k for k in top["tags"] if "gate" in k)),
+              ({"regression_count/aaa111": {(0, 1771587264346, 4.0)}, "regression_count/a_x25_b": {(0, 1771587264346, 0.0)}}, ["calibrax.gate/a_x25_b", "calibrax.gate/aaa111"]), "and counts and gates")
 
 
 def faults_that_pass(p):
@@ -125,11 +151,82 @@ def faults_that_stay(p):
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
         one_sentence(export(p, url, expect=2), f"the MLflow server '{url}' cannot be reached", "calibrax")
-    for fault, part in (("500", "answered 500 to experiments/get-by-name?experiment_name=%63%61%6C%69%62%72%61%78: not now (5 attempts)"), ("401", "refused access (401): set MLFLOW_TRACKING_USERNAME"),
-                        ("rubbish", "does not answer as an MLflow server does"), ("slow", "did not answer in time (5 attempts)")):
+    page = "does not answer as an MLflow server does: experiments/get-by-name gave 200 without a JSON object; check the address, and http_proxy and no_proxy"
+    for fault, part, requests in (("500", "answered 500 to experiments/get-by-name: not now (5 attempts); what has arrived stays", 5), ("429", "answered 429 to experiments/get-by-name: not now (5 attempts)", 5),
+                                  ("429:3600", "not now (asked for a pause of 3600 s); what has arrived stays: the same command goes on", 1), ("401", "refused access (401): set MLFLOW_TRACKING_USERNAME", 1),
+                                  ("403", "refused access (403): set MLFLOW_TRACKING_USERNAME", 1), ("404", "answered 404", 1), ("302", "redirects (302): give the address that it leads to", 1),
+                                  ("407", "is behind a proxy that asks for a password (407): give it in http_proxy or https_proxy", 1), ("413", "(413): raise its limit", 1), ("rubbish", page, 1),
+                                  ("slow", "did not answer in time (5 attempts, time limit: --timeout)", 5)):
         with Server({"all": fault}) as s:
-            one_sentence(export(p, s.url, "--timeout", "0.2", expect=2), part, "calibrax")
-            equal((len(s.requests), s.runs), (1 if fault in ("401", "rubbish") else 5, {}), fault)
+            done = export(p, s.url, "--timeout", "0.2" if fault == "slow" else "30", expect=2)
+            one_sentence(done, part, "calibrax")
+            check("hush" not in done.stderr, done.stderr)
+            equal((len(s.requests), s.runs), (requests, {}), fault)
+
+
+def a_pause_that_is_asked_for(p):
+    with Server({0: "429:1"}) as s:
+        start = time.monotonic()
+        equal(export(p, s.url).stderr, "", "goes on")
+        check(time.monotonic() - start >= 1, "behind the pause")
+
+
+def a_page_in_place_of_any_answer(p):
+    """A proxy that asks to log in: one sentence at every request, and nothing counts as done."""
+    wanted, count = clean(p)
+    for answer in ("rubbish", {"status": "ok"}):
+        for k in range(count):
+            with Server({k: answer}) as s:
+                done = export(p, s.url, expect=2)
+                one_sentence(done, "does not answer as an MLflow server does", "calibrax")
+                has(done.stderr, "check the address, and http_proxy and no_proxy", "the remedy")
+                check(not any("calibrax.complete" in r["tags"] for r in s.runs.values()) or k == count - 1, f"request {k}: not complete")
+                export(p, s.url)
+                same(s.tree(), wanted, f"and goes on, {answer} at request {k}")
+
+
+TWICE = "calibrax: note: run 'aaa111': the server made it twice at one moment, for another export or for a request whose answer was lost: one is used, and the empty one is deleted\n"
+
+
+def runs_that_arrive_late(p):
+    """A request whose answer is lost, carried out only behind the next one: a copy that is empty is deleted."""
+    wanted, count = clean(p)
+    seen = 0
+    for k in range(count):
+        with Server({k: "late"}) as s:
+            check(export(p, s.url).stderr in ("", TWICE), "the choice is reported")
+            same(s.tree(), wanted, f"late at request {k}")
+            if s.requests[k][1].endswith("/runs/create"):
+                seen += 1
+                equal(sum(r.get("deleted", False) for r in s.runs.values()), 0 if s.deferred else 1, "the copy")
+    equal(seen, 5, "of the run and of each point")
+
+
+def two_at_one_moment(p):
+    """Both make the run; both use one of them."""
+    wanted, _ = clean(p)
+    with Server(meet=2) as s:
+        both = [subprocess.Popen([CALIBRAX, "export", "-f", "mlflow", "--to", s.url, "--input", FIXTURE], env={**p.env, **QUIET}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+        ends = [child.communicate(timeout=60) for child in both]
+        check(all(child.returncode == 0 for child in both), ends)
+        same(s.tree(), wanted, "once on the server")
+        equal(ends[0][0], ends[1][0], "one address")
+        equal("".join(err for _, err in ends), TWICE, "and the choice is reported")
+
+
+def two_at_a_time(p):
+    """One waits at each request in turn, before and behind it, while another one exports all: once in the end, or one sentence that says how often."""
+    wanted, count = clean(p)
+    for k, fault in [(k, fault) for k in range(count) for fault in ("hold", "held")]:
+        with Server({k: fault}) as s:
+            child = subprocess.Popen([CALIBRAX, "export", "-f", "mlflow", "--to", s.url, "--input", FIXTURE], env={**p.env, **QUIET}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            check(s.stalled.wait(30), f"request {k} came")
+            export(p, s.url)
+            s.released.set()
+            out, err = child.communicate(timeout=60)
+            equal(child.returncode, 0, f"{fault} at request {k}: {err}")
+            same(s.tree(), wanted, f"{fault} at request {k}")
+            equal(export(p, s.url).stdout, out, "the address that it gave")
 
 
 # Answers that are JSON and not MLflow's.
@@ -169,9 +266,41 @@ def credentials_stay_secret(p):
             done = export(p, s.url, env={**env, "MLFLOW_TRACKING_PASSWORD": "hush2", "MLFLOW_TRACKING_TOKEN": "hush2" if "MLFLOW_TRACKING_TOKEN" in env else ""}, expect=2)
             one_sentence(done, "refused access (401)", "calibrax")
             check("hush" not in done.stderr, done.stderr)
-    done = export(p, "http://me:hush@127.0.0.1:1", expect=2)
-    one_sentence(done, "has a user or a password in it: set MLFLOW_TRACKING_USERNAME", "calibrax")
-    check("hush" not in done.stderr, done.stderr)
+    for where in ("to", "env"):
+        for url, part in (("http://me:hush@127.0.0.1:1", "has a user or a password in it: set MLFLOW_TRACKING_USERNAME"), ("me:hush@127.0.0.1:1", "has a user or a password in it"),
+                          ("htps://me:hush@127.0.0.1:1", "has a user or a password in it"), ("http:/me:hush@127.0.0.1:1", "has a '?', '#' or '@'"), ("http://127.0.0.1:1/?token=hush", "has a '?', '#' or '@'"),
+                          ("http://127.0.0.1:1/#hush", "has a '?', '#' or '@'")):
+            done = export(p, url, expect=2) if where == "to" else p.run("export", "-f", "mlflow", "--input", FIXTURE, program=CALIBRAX, env={**QUIET, "MLFLOW_TRACKING_URI": url}, expect=2)
+            one_sentence(done, part, "calibrax")
+            check("hush" not in done.stderr, done.stderr)
+    for env in ({"MLFLOW_TRACKING_USERNAME": "me", "MLFLOW_TRACKING_PASSWORD": "hush"}, {"MLFLOW_TRACKING_TOKEN": "hush"}):
+        with Server({"all": "echo"}) as s:
+            done = export(p, s.url, env=env, expect=2)
+            one_sentence(done, "answered 400 to experiments/get-by-name", "calibrax")
+            check("hush" not in done.stderr and base64.b64encode(b"me:hush").decode() not in done.stderr, f"a server repeats it: {done.stderr}")
+    for proxy in ("http://me:hush@127.0.0.1:1", "http://me:hush@no.such.host.example:1"):
+        done = export(p, "http://mlflow.example:5000", env={"http_proxy": proxy, "no_proxy": ""}, expect=2)
+        one_sentence(done, "cannot be reached", "calibrax")
+        check("hush" not in done.stderr, done.stderr)
+
+
+def credentials_are_in_nothing_else(p):
+    """Neither in what is on the server, nor in files, nor among the words of any process."""
+    env = {"MLFLOW_TRACKING_TOKEN": "hush-token-7"}
+    with Server({12: "stall"}, credentials="Bearer hush-token-7") as s:
+        child = subprocess.Popen([CALIBRAX, "export", "-f", "mlflow", "--to", s.url, "--input", FIXTURE, "--json"], cwd=p.path, env={**p.env, **QUIET, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        check(s.stalled.wait(30), "it works")
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    check(b"hush-token-7" not in f.read(), f"the words of process {pid}")
+            except OSError:
+                continue  # it ended
+        child.kill()
+        child.communicate()
+        done = export(p, s.url, "--json", env=env)
+        check("hush-token-7" not in done.stdout + done.stderr + repr(s.tree()), "what is written")
+        check(not any(b"hush-token-7" in body or "hush-token-7" in path for _, path, _, body in s.requests), "what is sent, but for the header")
 
 
 def through_a_proxy(p):
@@ -180,6 +309,9 @@ def through_a_proxy(p):
         export(p, "http://mlflow.example:5000", env={"http_proxy": s.url, "no_proxy": ""})
         same(s.tree(), wanted, "by way of the proxy")
         check(all(path.startswith("http://mlflow.example:5000/") for _, path, _, _ in s.requests), "as proxies are asked")
+    for fault, part in (("502", "answered 502 to experiments/get-by-name"), ("407", "is behind a proxy that asks for a password (407): give it in http_proxy"), ("rubbish", "check the address, and http_proxy")):
+        with Server({"all": fault}) as s:
+            one_sentence(export(p, "http://mlflow.example:5000", env={"http_proxy": s.url, "no_proxy": ""}, expect=2), part, "calibrax")
 
 
 def odd_names_and_values(p):
@@ -190,12 +322,83 @@ def odd_names_and_values(p):
     with Server() as s:
         done = export(p, s.url, path=p.write("odd.json", json.dumps(run)))
         (top,) = s.tree()
-    found = [decoded(k) for k in top["metrics"]]
+    found = [k for k in map(decoded, top["metrics"]) if k]
     equal(sorted(k for k in found if len(k) == 5), sorted([n or "m", "s", n, "k/", n] for n in names if len(n) < 300), "every name comes back")
     equal((len(top["points"]), len(top["metrics"])), (len(names), len(names)), "all are there")
     equal((len(top["params"]["environment/long"]), top["params"]["environment/deep/list"]), (6000 - 20 + 3 + 16, '[1,{"a":null}]'), "a value that is too long")
     for part in ("names or values are longer than MLflow allows and were cut", "2 infinite values are the largest finite number"):
         has(done.stderr, part, "and a note counts it")
+
+
+def names_come_back(p):
+    """All short names of the characters that escapes are made of, and others: each comes back, and no two become alike."""
+    short = ["".join(c) for n in range(1, 4) for c in itertools.product("_x2F/.", repeat=n)] + ["/x2F_", "_x2F/"] + [a + b for a in ("_x", "_x_", "x2F_", "..", "_xh", ".") for b in ("", "_x2F_", "/", "..", "\u00df\u20ac", "x")]
+    rng = random.Random(7)
+    some = ["".join(rng.choice("_xXhF2/. -:\u00e9a") for _ in range(rng.randrange(1, 25))) for _ in range(400)] + ["".join(rng.choice("_x2F/") for _ in range(rng.randrange(4, 8))) for _ in range(400)]
+    names = list(dict.fromkeys(short + some))
+    run = fixture()
+    run["metric_defs"] = {}
+    run["points"] = [{"name": "p", "scenario": "s", "tags": {}, "metrics": {n: {"value": float(i)} for i, n in enumerate(names)}}]
+    for a, b in [(rng.choice(short), rng.choice(names[-100:])[:9]) for _ in range(300)]:
+        run["points"].append({"name": a, "scenario": b, "tags": {b: a, a: b}, "metrics": {"t": {"value": 1.0}}})
+    run["environment"] = {n: "v" for n in names[:500]}
+    with Server() as s:
+        equal(export(p, s.url, "--limit", "3", path=p.write("odd.json", json.dumps(run))).stderr, f"calibrax: note: run 'aaa111': {len(run['points']) - 3} points have no nested run, for which there is a limit; "
+              "its metrics and its file have them\n", "nothing was cut")
+        (top,) = s.tree()
+    found = sorted((decoded(k), min(v)[2]) for k, v in top["metrics"].items())
+    equal(found, sorted([[n, "s", "p"], float(i)] for i, n in enumerate(names)) and sorted(
+        [([n, "s", "p"], float(i)) for i, n in enumerate(names)] + [(["t", q["scenario"], q["name"], *[x for t in sorted(q["tags"].items()) for x in t]], 1.0) for q in {json.dumps(q): q for q in run["points"][1:]}.values()]),
+        "metrics by their names")
+    equal(sorted(decoded(k)[1] for k in top["params"] if k.startswith("environment/")), sorted(names[:500]), "facts by their names")
+    equal(sorted(decoded(k)[0] for k in top["points"][0]["metrics"]), sorted(names), "metrics of a point")
+
+
+def long_names(p):
+    """Names that differ behind what fits, and one that looks like a name that was cut."""
+    names = [c * n + end for c in ("x", "_x", "/", "\u20ac") for n in (70, 240, 250, 260, 300) for end in ("", "1", "2", "/")]
+    names = list(dict.fromkeys(n for n in names if len(n.encode()) < 1000))
+    run = fixture()
+    run["metric_defs"], run["environment"] = {}, {}
+    run["points"] = [{"name": "", "scenario": "", "tags": {}, "metrics": {n: {"value": float(i)} for i, n in enumerate(names)}}]
+    with Server() as s:
+        has(export(p, s.url, path=p.write("long.json", json.dumps(run))).stderr, "names or values are longer than MLflow allows and were cut; its file has them whole", "a note")
+        (top,) = s.tree()
+        cut = [k for k in top["metrics"] if decoded(k) is None]
+        check(len(cut) > 20 and all(len(k) <= 250 for k in top["metrics"]), f"{len(cut)} names are cut")
+        equal(sorted(min(v)[2] for v in top["metrics"].values()), [float(i) for i in range(len(names))], "none has the values of another")
+        run["points"][0]["metrics"] |= {k.split("/")[0]: {"value": -1.0} for k in cut}
+        run["points"].append({"name": "b", "scenario": "a", "tags": {}, "metrics": {cut[0]: {"value": -1.0}}})
+        run["id"] = "again"
+        export(p, s.url, path=p.write("again.json", json.dumps(run)))
+        top = next(t for t in s.tree() if t["name"] == "again")
+        check(all(len(v) == 1 for v in top["metrics"].values()), "nor does one that looks like a name that was cut")
+
+
+def points_that_are_alike(p):
+    run = fixture()
+    run["points"] = [{"name": "p", "scenario": "s", "tags": {}, "metrics": {"t": {"value": v}}} for v in (3.0, 1.0, 2.0)]
+    with Server() as s:
+        export(p, s.url, path=p.write("alike.json", json.dumps(run)))
+        (top,) = s.tree()
+    equal([(step, v) for step, _, v in sorted(top["metrics"]["t/s/p"])], [(0, 3.0), (1, 1.0), (2, 2.0)], "are steps")
+
+
+def a_long_run(p):
+    """Nested runs up to a limit, which is part of what is exported."""
+    run = fixture()
+    run["points"] = [{"name": "p", "scenario": "s", "tags": {"n": str(i), "framework": "ab"[i % 2]}, "metrics": {"t": {"value": 1.0 + i % 7}}} for i in range(1200)]
+    path = p.write("long.json", json.dumps(run))
+    with Server() as s:
+        for _ in range(2):
+            before = len(s.requests)
+            done = export(p, s.url, path=path)
+        (top,) = s.tree()
+        equal((len(top["metrics"]), len(top["points"]), len(s.requests) - before), (1200, 1000, 2), "twice is once")
+        export(p, s.url, "--limit", "5", path=path)
+        export(p, s.url, "--limit", "2000", path=path)
+        equal(sorted(len(t["points"]) for t in s.tree()), [5, 1000, 1200], "by the limit")
+    check(done.returncode == 0, done)
 
 
 def where_files_cannot_go(p):
@@ -214,7 +417,7 @@ def many_values(p):
         export(p, s.url, path=path)
         (top,) = s.tree()
         equal(([len(c["metrics"]["samples/t"]) for c in top["points"]], len(top["params"])), ([2500] + [2] * 6, 254), "all of it")
-        del s.runs[f"{0:032x}"]["tags"]["calibrax.complete"]
+        del next(iter(s.runs.values()))["tags"]["calibrax.complete"]
         export(p, s.url, path=path)
         same(s.tree(), [top], "points that are there already are found, page by page")
 
@@ -225,8 +428,9 @@ def usage(p):
         one_sentence(p.run("export", *args, program=CALIBRAX, env=QUIET, expect=2), part, "calibrax")
     with Server() as s:
         done = p.run("export", "-f", "mlflow", "--input", FIXTURE, "--json", program=CALIBRAX, env={**QUIET, "MLFLOW_TRACKING_URI": s.url, "MLFLOW_EXPERIMENT_NAME": "mine"}, expect=0)
-        equal((json.loads(done.stdout)["files"], list(s.experiments)), ([f"{s.url}/#/experiments/1/runs/{0:032x}"], ["mine"]), "from the environment")
+        equal((json.loads(done.stdout)["files"], list(s.experiments)), ([f"{s.url}/#/experiments/1/runs/{next(iter(s.runs))}"], ["mine"]), "from the environment")
 
 
-main([everything_arrives, other_content_is_another_run, a_run_against_another, faults_that_pass, faults_that_stay, answers_that_are_wrong, ended_half_way, credentials_stay_secret, through_a_proxy, odd_names_and_values,
-      where_files_cannot_go, many_values, usage])
+main([everything_arrives, other_content_is_another_run, a_run_against_another, two_baselines, faults_that_pass, faults_that_stay, a_pause_that_is_asked_for, a_page_in_place_of_any_answer, answers_that_are_wrong,
+      runs_that_arrive_late, two_at_one_moment, two_at_a_time, ended_half_way, credentials_stay_secret, credentials_are_in_nothing_else, through_a_proxy, odd_names_and_values, names_come_back, long_names,
+      points_that_are_alike, where_files_cannot_go, many_values, a_long_run, usage])

@@ -1,0 +1,155 @@
+/*
+ * Ranks and the Pareto front of a run.
+ */
+#include "calibrax/exporters/mlflow_analysis.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "calibrax/analysis/pareto.h"
+#include "calibrax/analysis/rank_table.h"
+
+/* The metrics of a point, by their addresses. */
+struct cbx__mlflow_place {
+    uintptr_t first, end;
+    size_t point;
+};
+
+typedef struct cbx__mlflow_place place;
+
+static int compare_places(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static int compare_with_place(const void *key, const void *b)
+{
+    const uintptr_t address = *(const uintptr_t *)key;
+    const place *p = b;
+
+    return address < p->first ? -1 : address >= p->end;
+}
+
+/* Where a metric of the run is among the ranks. */
+static size_t *rank_of(const cbx_run *run, const cbx__mlflow_analysis *a, const cbx_metric *m)
+{
+    const uintptr_t address = (uintptr_t)m - offsetof(cbx_named_metric, metric);
+    const place *p = bsearch(&address, a->places, cbx_run_npoints(run), sizeof *a->places, compare_with_place);
+
+    return p ? &a->ranks[a->first[p->point] + (address - p->first) / sizeof(cbx_named_metric)] : NULL;
+}
+
+static cbx_status read_ranks(const cbx_run *run, cbx_arena *arena, cbx__mlflow_analysis *a, cbx_rank_table *t,
+                             cbx_err *err)
+{
+    cbx_json *rows = cbx_json_set_array(a->document, "ranking");
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; !st && i < cbx_rank_table_nrows(t); i++) {
+        const cbx_rank_row row = cbx_rank_table_row(t, i);
+        cbx_rank_cell *cells = cbx_arena_calloc(arena, row.ncells + 1, sizeof *cells);
+        cbx_json *o = cbx_json_push_object(rows), *list;
+        if (!cells) return cbx_fail_nomem(err, "an export");
+        st = cbx_rank_table_cells(t, i, cells, err);
+        cbx_json_set_string(o, "key", row.key);
+        cbx_json_set_string(o, "metric", row.metric);
+        list = cbx_json_set_array(o, "entries");
+        for (size_t k = 0; !st && k < row.ncells; k++) {
+            cbx_json *entry = cbx_json_push_object(list);
+            size_t *rank = cells[k].rank ? rank_of(run, a, cells[k].metric) : NULL;
+            if (rank) *rank = cells[k].rank;
+            cbx_json_set_string(entry, "competitor", cbx_rank_table_competitor(t, cells[k].competitor));
+            cbx_json_set_double(entry, "value", cells[k].value);
+            cbx_json_set_int(entry, "rank", (int64_t)cells[k].rank);
+            cbx_json_set_double(entry, "delta", cells[k].delta);
+        }
+    }
+    return st;
+}
+
+/* Who is best in what, where points differ in the tag that is compared.  A run that has no such
+ * comparison has no ranking. */
+static cbx_status rank_points(cbx_export_job *job, const cbx_run *run, cbx_arena *arena, cbx__mlflow_analysis *a,
+                              cbx_err *err)
+{
+    const cbx_rank_table_opts o = { .struct_size = sizeof o,
+                                    .group_tag = job->opts.group_by,
+                                    .metrics = job->opts.nmetrics ? job->opts.metrics : NULL,
+                                    .nmetrics = job->opts.nmetrics,
+                                    .runs_stay = true };
+    cbx_rank_table *t = NULL;
+    cbx_status st = cbx_rank_table_create(job->ctx, &o, &t, err);
+
+    if (!st) {
+        cbx_err none;
+        cbx_status shown = cbx_rank_table_add(t, run, NULL, &none);
+        if (!shown) shown = cbx_rank_table_close(t, &none);
+        if (shown == CBX_ENOMEM) st = cbx_fail_nomem(err, "an export");
+        if (!shown) st = read_ranks(run, arena, a, t, err);
+    }
+    cbx_rank_table_free(t);
+    return st;
+}
+
+/* The points that no other beats in both of the first two metrics with a direction. */
+static cbx_status find_front(cbx_export_job *job, const cbx_run *run, cbx_arena *arena, cbx__mlflow_analysis *a,
+                             cbx_err *err)
+{
+    const cbx_metric_def *defs[2] = { NULL };
+    size_t n = cbx_run_npoints(run), found = 0;
+    double *x = cbx_arena_calloc(arena, 2 * n + 1, sizeof *x);
+    cbx_json *o, *list;
+    cbx_status st;
+
+    if (!x) return cbx_fail_nomem(err, "an export");
+    for (size_t i = 0; found < 2 && i < cbx_run_nmetric_defs(run); i++) {
+        const cbx_metric_def *d = cbx_run_metric_def(run, i);
+        if (d->direction != CBX_DIRECTION_INFO && cbx__export_wants(job, d->name)) defs[found++] = d;
+    }
+    if (found < 2 || !n) return CBX_OK;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < 2; k++) {
+            const cbx_metric *m = cbx_point_metric(cbx_run_point(run, i), defs[k]->name);
+            x[2 * i + k] = m ? m->value : NAN;
+            a->compared[i] = k && !isnan(x[2 * i]) && !isnan(x[2 * i + 1]);
+        }
+    st = cbx_pareto_front(job->ctx, x, n, 2, (const cbx_direction[]){ defs[0]->direction, defs[1]->direction },
+                          a->on_front, NULL, NULL, err);
+    a->front = cbx_arena_printf(arena, "%s, %s", defs[0]->name, defs[1]->name);
+    if (!st && !a->front) st = cbx_fail_nomem(err, "an export");
+    o = cbx_json_set_object(a->document, "pareto");
+    list = cbx_json_set_array(o, "metrics");
+    for (size_t k = 0; k < 2; k++) cbx_json_push_string(list, defs[k]->name);
+    list = cbx_json_set_array(o, "front");
+    for (size_t i = 0; i < n; i++)
+        if (a->on_front[i]) cbx_json_push_int(list, (int64_t)i);
+    return st;
+}
+
+cbx_status cbx__mlflow_analyse(cbx_export_job *job, const cbx_run *run, cbx_arena *arena, cbx__mlflow_analysis *a,
+                               cbx_err *err)
+{
+    size_t n = cbx_run_npoints(run), total = 0;
+    cbx_status st;
+
+    a->document = cbx_json_new_object();
+    a->first = cbx_arena_calloc(arena, n + 1, sizeof *a->first);
+    a->places = cbx_arena_calloc(arena, n + 1, sizeof *a->places);
+    for (size_t i = 0; a->first && a->places && i < n; i++) {
+        const cbx_point *p = cbx_run_point(run, i);
+        a->first[i] = total;
+        a->places[i] = (place){ (uintptr_t)p->metrics, (uintptr_t)(p->metrics + p->nmetrics), i };
+        total += p->nmetrics;
+    }
+    a->ranks = cbx_arena_calloc(arena, total + 1, sizeof *a->ranks);
+    a->compared = cbx_arena_calloc(arena, n + 1, sizeof *a->compared);
+    a->on_front = cbx_arena_calloc(arena, n + 1, sizeof *a->on_front);
+    if (!a->first || !a->places || !a->ranks || !a->compared || !a->on_front) return cbx_fail_nomem(err, "an export");
+    qsort(a->places, n, sizeof *a->places, compare_places);
+    st = rank_points(job, run, arena, a, err);
+    return st ? st : find_front(job, run, arena, a, err);
+}
