@@ -342,6 +342,8 @@ RIVAL(domain, 'o', "domain", "metrics",
       .slow_reason = NULL)
 RIVAL(learning, 'l', "pytorch-metric-learning", "torchmetrics",
       "pytorch-metric-learning's function, or PyTorch's natural form, on float64", .slow_reason = NULL)
+RIVAL(learning_less, 'L', "pytorch-metric-learning-less", "torchmetrics",
+      "pytorch-metric-learning where it is less exact", .must_fail = "adds a small number to norms or counts")
 RIVAL(torch, 't', "torchmetrics", "torchmetrics", "torchmetrics' function, on float64", .slow_reason = NULL)
 RIVAL(torch_less, 'T', "torchmetrics-less", "torchmetrics", "torchmetrics where it is less exact",
       .must_fail = "computes in float32, or by a definition that is less exact")
@@ -350,7 +352,7 @@ RIVAL(python_less, 'C', "calibrax-python-less", "calibrax", "the Python package'
       .must_fail = "computes in float32, or by a definition that is less exact")
 
 static const cbx_baseline_ops *const baselines[] = {
-    &library,    &sklearn, &scipy,       &domain,      &learning,         &torch,
+    &library,    &sklearn, &scipy,       &domain,      &learning,         &learning_less,  &torch,
     &torch_less, &python,  &python_less, &mutant_bf16, &mutant_drop_last, &mutant_swapped,
 };
 

@@ -30,7 +30,7 @@ typedef enum cbx__ms_result {
  * operands  a letter each: kinds in inputs.c
  * rivals    s scikit-learn, y SciPy, o the domain's own package, l pytorch-metric-learning, t torchmetrics,
  *           c the Python package calibrax;
- *           T and C: those two where they compute in float32, or in another way that is less exact;
+ *           L, T and C: those where they compute in float32, or in another way that is less exact;
  *           none: see CBX__MS_ALONE_MAP
  *           =: the answer is a count or one of the operands, so that mutants may find it
  */
@@ -57,7 +57,7 @@ typedef enum cbx__ms_result {
     X(maximum_calibration_error, "pb", 1000000, 1, ONE, "tc")                                                          \
     X(adaptive_calibration_error, "pb", 1000000, 1, ONE, "c")                                                          \
     X(classwise_ece, "Cl", 100000, 10, ONE, "c")                                                                       \
-    X(reliability_diagram_bins, "pb", 1000000, 1, TEN_BY_THREE, "sC")                                                  \
+    X(reliability_diagram_bins, "pb", 1000000, 1, TEN_BY_THREE, "sc")                                                  \
     X(brier_decomposition, "pb", 1000000, 1, FIVE, "")                                                                 \
     X(accuracy, "ll", 1000000, 10, ONE, "sTC")                                                                         \
     X(precision, "zz", 1000000, 1, ONE, "sTC")                                                                         \
@@ -113,7 +113,7 @@ typedef enum cbx__ms_result {
     X(equalized_odds_difference, "sbl", 1000000, 4, ONE, "oC")                                                         \
     X(group_metric_breakdown, "sbl", 1000000, 4, D_BY_SIX, "o")                                                        \
     X(fid, "PP", 10000, 64, ONE, "tC")                                                                                 \
-    X(kid, "PP", 1000, 64, ONE, "t")                                                                                   \
+    X(kid, "PP", 300, 64, ONE, "t")                                                                                    \
     X(image_inception_score, "L", 100000, 10, ONE, "tC")                                                               \
     X(lpips, "VV", 1000, 64, ONE, "")                                                                                  \
     X(bert_score, "VV", 1000, 32, ONE, "tC")                                                                           \
@@ -123,9 +123,9 @@ typedef enum cbx__ms_result {
     X(energy_score, "VG", 10000, 3, ONE, "C")                                                                          \
     X(spread_skill_ratio, "Er", 100000, 20, ONE, "C")                                                                  \
     X(rank_histogram, "Er", 100000, 20, D_AND_ONE, "=c")                                                               \
-    X(ensemble_ranked_probability_score, "Ere", 100000, 20, ONE, "c")                                                  \
+    X(ensemble_ranked_probability_score, "Ere", 100000, 20, ONE, "C")                                                  \
     X(ranked_probability_score, "Cl", 100000, 10, ONE, "c")                                                            \
-    X(ranked_probability_skill_score, "mm", 1000000, 1, EACH, "C")                                                     \
+    X(ranked_probability_skill_score, "mm", 1000000, 1, EACH, "c")                                                     \
     X(event_reliability, "pb", 1000000, 1, ONE, "c")                                                                   \
     X(pit_histogram, "rmr", 1000000, 1, TEN, "=yc")                                                                    \
     X(frechet_feature_distance, "PP", 10000, 64, ONE, "yC")                                                            \
@@ -161,8 +161,8 @@ typedef enum cbx__ms_result {
     X(normalized_mutual_information, "J", 1000, 1000, ONE, "C")                                                        \
     X(fisher_information_matrix, "r", 100, 1, SQUARE, "c")                                                             \
     X(contrastive_loss, "Pl", 500, 16, ONE, "lC")                                                                      \
-    X(lifted_structure_loss, "Pl", 500, 16, ONE, "l")                                                                  \
-    X(nt_xent_loss, "Pl", 500, 16, ONE, "l")                                                                           \
+    X(lifted_structure_loss, "Pl", 128, 16, ONE, "l")                                                                  \
+    X(nt_xent_loss, "Pl", 128, 16, ONE, "l")                                                                           \
     X(supervised_contrastive_loss, "Pl", 500, 16, ONE, "lC")                                                           \
     X(multi_similarity_loss, "Pl", 500, 16, ONE, "l")                                                                  \
     X(circle_loss, "Pl", 500, 16, ONE, "l")                                                                            \
@@ -170,7 +170,7 @@ typedef enum cbx__ms_result {
     X(info_nce_loss, "PP", 500, 16, ONE, "l")                                                                          \
     X(triplet_margin_loss, "Pl", 500, 16, ONE, "lC")                                                                   \
     X(triplet_soft_margin_loss, "Pl", 500, 16, ONE, "l")                                                               \
-    X(margin_based_loss, "Pl", 500, 16, ONE, "l")                                                                      \
+    X(margin_based_loss, "Pl", 500, 16, ONE, "L")                                                                      \
     X(normalized_softmax_loss, "Plk", 10000, 32, ONE, "l")                                                             \
     X(arcface_loss, "Plk", 10000, 32, ONE, "lC")                                                                       \
     X(cosface_loss, "Plk", 10000, 32, ONE, "lC")                                                                       \
@@ -196,8 +196,8 @@ typedef enum cbx__ms_result {
     X(mean_reciprocal_rank, "sb", 1000000, 1, ONE, "=tc")                                                              \
     X(coverage, "l", 1000000, 1000, ONE, "=c")                                                                         \
     X(chemical_validity, "xx", 1000000, 1, ONE, "C")                                                                   \
-    X(binding_affinity_metrics, "rr", 1000000, 1, FOUR, "sC")                                                          \
-    X(conformational_diversity, "V", 1000, 3, ONE, "yC")                                                               \
+    X(binding_affinity_metrics, "rr", 1000000, 1, FOUR, "sc")                                                          \
+    X(conformational_diversity, "V", 1000, 3, ONE, "yc")                                                               \
     X(iou, "zz", 1000000, 1, ONE, "sTC")                                                                               \
     X(dice_coefficient, "zz", 1000000, 1, ONE, "sTC")                                                                  \
     X(pixel_accuracy, "ll", 1000000, 10, ONE, "sTC")                                                                   \
@@ -207,7 +207,7 @@ typedef enum cbx__ms_result {
     X(concordance_correlation, "rr", 1000000, 1, ONE, "Tc")                                                            \
     X(r_squared_adjusted, "rr", 1000000, 1, ONE, "tc")                                                                 \
     X(skewness, "r", 1000000, 1, ONE, "yC")                                                                            \
-    X(autocorrelation, "Y", 2000, 4, EACH, "yC")                                                                       \
+    X(autocorrelation, "Y", 200, 100, EACH, "yC")                                                                      \
     X(quantile, "x", 1000000, 1, ONE, "yo")                                                                            \
     X(streaming_quantile, "p", 1000000, 1, ONE, "o")                                                                   \
     X(streaming_roc_auc, "sb", 1000000, 1, ONE, "s")                                                                   \

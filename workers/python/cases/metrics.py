@@ -645,6 +645,7 @@ CASE = Case(
         "scipy": Baseline("metrics", _prepare(scipy_table, _host)),
         "domain": Baseline("metrics", _prepare(domain_table, _host), domain_arrange),
         "pytorch-metric-learning": Baseline("torchmetrics", _prepare(learning_table, _tensor), torch_arrange),
+        "pytorch-metric-learning-less": Baseline("torchmetrics", _prepare(learning_table, _tensor), torch_arrange),
         "torchmetrics": Baseline("torchmetrics", _prepare(torch_table, _tensor), torch_arrange),
         "torchmetrics-less": Baseline("torchmetrics", _prepare(torch_table, _tensor), torch_arrange),
         "calibrax-python": Baseline("calibrax", _prepare(calibrax_table, _compiled), calibrax_arrange),
