@@ -99,15 +99,51 @@ static cbx_array *spread_skill_ratio(cbx_ctx *ctx, const cbx_metric_call *c, con
     return cbx_where(ctx, fine, ratio, cbx__number(ctx, NAN));
 }
 
-/* Numbers of observations with so many members below them. */
-static cbx_array *rank_counts(cbx_ctx *ctx, const cbx_metric_call *c)
+static int64_t members_below(const double *x, size_t members, double y)
+{
+    int64_t below = 0;
+
+    for (size_t k = 0; k < members; k++) below += x[k] < y;
+    return below;
+}
+
+/* With data, row by row: nothing of the size of the ensemble is stored. */
+static cbx_array *ranks_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const size_t n = cbx_array_dim(c->in[0], 0), members = cbx_array_dim(c->in[0], 1);
+    const cbx_array_desc each = { .dtype = CBX_I64, .ndim = 1, .shape = { n } };
+    int64_t *out = cbx_mem_calloc(al, n, sizeof *out);
+    cbx__host hx = { 0 }, hy = { 0 };
+    const double *x = cbx__host_view(ctx, c->in[0], &hx), *y = cbx__host_view(ctx, c->in[1], &hy);
+    cbx_array *result = cbx__array_failed();
+
+    if (!out)
+        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu ranks", c->metric->name, n);
+    else if (x && y) {
+        for (size_t i = 0; i < n; i++) out[i] = members_below(x + i * members, members, y[i]);
+        result = cbx_asarray(ctx, &each, out);
+    }
+    cbx__host_free(ctx, &hx);
+    cbx__host_free(ctx, &hy);
+    cbx_mem_free(al, out, n * sizeof *out);
+    return result;
+}
+
+static cbx_array *ranks(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *below;
 
-    if (!check_ensemble(ctx, c, 1)) return cbx__array_failed();
+    if (cbx__metric_has_data(ctx, c)) return ranks_in_c(ctx, c);
     below = cbx_less(ctx, c->in[0], cbx_expand_dims(ctx, c->in[1], 1));
-    below = cbx_sum(ctx, cbx_astype(ctx, below, CBX_I64), CBX_AXIS(1));
-    return cbx_astype(ctx, cbx_bincount_size(ctx, below, c->weights, cbx_array_dim(c->in[0], 1) + 1), CBX_F64);
+    return cbx_sum(ctx, cbx_astype(ctx, below, CBX_I64), CBX_AXIS(1));
+}
+
+/* Numbers of observations with so many members below them. */
+static cbx_array *rank_counts(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    if (!check_ensemble(ctx, c, 1)) return cbx__array_failed();
+    return cbx_astype(ctx, cbx_bincount_size(ctx, ranks(ctx, c), c->weights, cbx_array_dim(c->in[0], 1) + 1), CBX_F64);
 }
 
 static cbx_array *as_it_is(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
@@ -225,7 +261,7 @@ CBX__METRIC_TABLE(forecasting,
       .notes = MEMBERS " Variances divide by members - 1. Around 1 for an ensemble that is one of its own truths; below 1 it is too narrow. NaN where the error less its sampling part is not positive.",
       .source = "Fortin et al. (2014)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [4.0, 3.0]" },
     { .name = "rank_histogram", .summary = "Ranks of observations in their ensembles", .formula = "out[k] = number of items with k members below the target", FORECASTING(INFO, 0, INFINITY), ENSEMBLE,
-      .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .parts = rank_counts, .finish = as_it_is, .flags = CBX_METRIC_WEIGHTED,
+      .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .parts = rank_counts, .finish = as_it_is, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_EAGER,
       .notes = MEMBERS " members + 1 counts, flat for a reliable ensemble. Members equal to the target count as above it.", .source = "Hamill (2001)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [2.0, 3.0]" },
     { .name = "ensemble_ranked_probability_score", .summary = "Ranked probability score of ensembles at thresholds", .formula = "mean over n of sum over thresholds of (share of members <= threshold - (y <= threshold))^2", FORECASTING(LOWER, -INFINITY, INFINITY),
       .operands = { { "ensemble", CBX_OPERAND_ENSEMBLE, false }, { "targets", CBX_OPERAND_REAL, false }, { "thresholds", CBX_OPERAND_REAL, true } }, .shapes = CBX_SHAPES_FREE,
