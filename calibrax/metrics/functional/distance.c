@@ -61,22 +61,31 @@ static void products(const double *x, const double *y, size_t d, double scale_x,
     }
 }
 
-static double reciprocal_of_largest(const double *x, size_t d)
+/* Between these the squares of what counts neither overflow nor underflow. */
+#define SMALL 0x1p-250
+#define LARGE 0x1p250
+
+/* What a vector is multiplied by: the reciprocal of its largest element, 1 if that is neither small nor large. */
+static double factor_of(const double *x, size_t d)
 {
     double largest = 0x1p-1021;
     for (size_t k = 0; k < d; k++) largest = !(fabs(x[k]) <= largest) ? fabs(x[k]) : largest;
-    return 1 / largest;
+    return largest >= SMALL && largest <= LARGE ? 1 : 1 / largest;
 }
 
+/* In one pass if the squares prove that both factors are 1. */
 static double cosine_of_row(const double *x, const double *y, size_t d)
 {
+    const double low = SMALL * SMALL * 2 * (double)d, high = LARGE * LARGE / 2;
     double p[3];
 
-    products(x, y, d, reciprocal_of_largest(x, d), reciprocal_of_largest(y, d), p);
+    products(x, y, d, 1, 1, p);
+    if (!(p[0] > low && p[1] > low && p[0] < high && p[1] < high))
+        products(x, y, d, factor_of(x, d), factor_of(y, d), p);
     return p[0] == 0 || p[1] == 0 ? 1 : 1 - p[2] / sqrt(p[0] * p[1]);
 }
 
-/* With data: rows in two passes, with the bits of the steps below. */
+/* With data: row by row, with the bits of the steps below. */
 static cbx_array *cosine_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
@@ -101,8 +110,8 @@ static cbx_array *cosine_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /*
- * Of vectors times the reciprocal of their largest element: no overflow, and no underflow to 0.  The reciprocal of what is
- * smaller than 2^-1021 would be infinite; that of 2^-1021 still makes its squares normal.
+ * Of vectors times the reciprocal of their largest element, where it is small or large: no overflow, and no underflow to 0.
+ * The reciprocal of what is smaller than 2^-1021 would be infinite; that of 2^-1021 still makes its squares normal.
  */
 static cbx_array *cosine(cbx_ctx *ctx, const cbx_metric_call *c)
 {
@@ -112,7 +121,10 @@ static cbx_array *cosine(cbx_ctx *ctx, const cbx_metric_call *c)
         return cosine_in_c(ctx, c);
     for (int i = 0; i < 2; i++) {
         const cbx_array *largest = cbx_max(ctx, cbx_abs(ctx, cbx_stop_gradient(ctx, c->in[i])), CBX_AXIS_KEEP(-1));
+        const cbx_array *usual = cbx_logical_and(ctx, cbx_greater_equal_scalar(ctx, largest, SMALL),
+                                                 cbx_less_equal_scalar(ctx, largest, LARGE));
         const cbx_array *factor = cbx_reciprocal(ctx, cbx_maximum_scalar(ctx, largest, 0x1p-1021));
+        factor = cbx_where(ctx, usual, cbx__number(ctx, 1), factor);
         x[i] = cbx_multiply(ctx, c->in[i], factor);
         squares[i] = cbx_sum(ctx, cbx_square(ctx, x[i]), CBX_AXIS(-1));
     }
