@@ -18,20 +18,24 @@ static bool definite(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, const cbx
     return false;
 }
 
-/* Whether Cholesky's factor of matrix i exists; where it does not, eigenvalues show why. */
-static bool has_factor(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
+/* Cholesky's factor of matrix i; if it does not exist, eigenvalues show why. */
+static cbx_array *factor_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
 {
     cbx_err err = CBX_ERR_INIT;
+    cbx_array *l, *copy;
     cbx_scope scope;
     cbx_status st;
 
-    if (!cbx__metric_has_data(ctx, c)) return true;
+    if (!cbx__metric_has_data(ctx, c)) return cbx_cholesky(ctx, c->in[i], false);
     cbx_scope_open(ctx, &scope);
-    (void)cbx_cholesky(ctx, c->in[i], false);
-    st = cbx_scope_close(&scope, &err);
-    if (st == CBX_EDOM) return definite(ctx, c, i, cbx_eigvalsh(ctx, c->in[i]));
-    if (st) cbx__metric_refuse(ctx, c, st, "%s", err.message);
-    return !st;
+    l = cbx_cholesky(ctx, c->in[i], false);
+    st = cbx_scope_close_keep(&scope, 1, &l, &err);
+    if (st && (st != CBX_EDOM || definite(ctx, c, i, cbx_eigvalsh(ctx, c->in[i]))))
+        cbx__metric_refuse(ctx, c, st, "%s", err.message);
+    if (st) return cbx__array_failed();
+    copy = cbx_copy(ctx, l);
+    cbx_array_free(l);
+    return copy;
 }
 
 /* With a = L L^T the eigenvalues of a^-1 b are those of L^-1 b L^-T.  */
@@ -40,8 +44,8 @@ static cbx_array *affine_invariant(cbx_ctx *ctx, const cbx_metric_call *c)
     const cbx_array *l, *half, *ratios;
 
     if (!cbx__metric_symmetric(ctx, c, 0) || !cbx__metric_symmetric(ctx, c, 1)) return cbx__array_failed();
-    if (!has_factor(ctx, c, 0)) return cbx__array_failed();
-    l = cbx_cholesky(ctx, c->in[0], false);
+    l = factor_of(ctx, c, 0);
+    if (cbx_array_is_failed(l)) return cbx__array_failed();
     half = cbx_triangular_solve(ctx, l, c->in[1], CBX_TRIANGLE_LOWER);
     ratios = cbx_eigvalsh(ctx, cbx_triangular_solve(ctx, l, cbx_matrix_transpose(ctx, half), CBX_TRIANGLE_LOWER));
     if (!definite(ctx, c, 1, ratios)) return cbx__array_failed();
