@@ -1,4 +1,4 @@
-/* Metrics together: selections, collections of states that metrics share, values for each class, series. */
+/* Metrics together: selections, collections of states that metrics share, series. */
 #include "calibrax/metrics/compose.h"
 
 #include <stdlib.h>
@@ -24,6 +24,28 @@ const cbx_metric_function *cbx_metric_next(cbx_ctx *ctx, const cbx_metric_select
     do m = cbx_metric_at(ctx, (*at)++);
     while (m && s && !fits(m, s));
     return m;
+}
+
+/* The word of the one bit that is set; bit i of the list is 1 << i. */
+static const char *bit_word(const char *const *words, size_t n, unsigned bit)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bit == 1u << i) return words[i];
+    return "?";
+}
+
+const char *cbx_metric_axiom_name(unsigned axiom)
+{
+    static const char *const words[] = { "symmetric", "identity", "positive", "triangle", "proper" };
+    return bit_word(words, CBX_LEN(words), axiom);
+}
+
+const char *cbx_metric_invariance_name(unsigned invariance)
+{
+    static const char *const words[] = { "scale",      "common-scale", "shift",    "rotation",
+                                         "order",      "sample-order", "monotone", "relabel",
+                                         "congruence", "orthogonal",   "lorentz" };
+    return bit_word(words, CBX_LEN(words), invariance);
 }
 
 /* ---- members ---- */
@@ -67,6 +89,14 @@ static void drop(cbx_metric_collection *c, size_t i)
         cbx_metric_state_free(s->state);
         s->state = NULL;
     }
+}
+
+/* The first member of a state. */
+static size_t first_of(const cbx_metric_collection *c, size_t state)
+{
+    size_t i = 0;
+    while (c->members.items[i].state != state) i++;
+    return i;
 }
 
 void cbx_metric_collection_free(cbx_metric_collection *c)
@@ -218,7 +248,10 @@ cbx_status cbx_metric_collection_remove(cbx_metric_collection *c, const char *gr
 
     if (i == c->members.n) return cbx_fail(err, CBX_ENOENT, "there is no metric '%s' in the collection", label);
     drop(c, i);
+    const size_t state = c->members.items[i].state;
     memmove(c->members.items + i, c->members.items + i + 1, (--c->members.n - i) * sizeof *c->members.items);
+    if (c->states.items[state].state) /* it is that of a metric that is still there */
+        c->states.items[state].state->b.metric = c->members.items[first_of(c, state)].given.metric;
     for (size_t k = i; k < c->members.n; k++) c->members.items[k].given.parameters = c->members.items[k].parameters;
     return CBX_OK;
 }
@@ -265,22 +298,25 @@ cbx_status cbx_metric_collection_update(cbx_ctx *ctx, cbx_metric_collection *c, 
     return change_all(ctx, c, update, &(arguments){ nin, in, options }, err);
 }
 
+typedef struct joining {
+    const cbx_metric_collection *c, *other;
+} joining;
+
 static cbx_status merge(cbx_ctx *ctx, cbx_metric_state *s, size_t i, const void *with, cbx_err *err)
 {
-    const cbx_metric_collection *other = with;
-    return cbx_metric_state_merge(ctx, s, other->states.items[i].state, err);
+    const joining *j = with;
+    return cbx_metric_state_merge(ctx, s, state_of(j->other, first_of(j->c, i)), err);
 }
 
 cbx_status cbx_metric_collection_merge(cbx_ctx *ctx, cbx_metric_collection *c, const cbx_metric_collection *other,
                                        cbx_err *err)
 {
-    bool same = c->states.n == other->states.n && c->members.n == other->members.n;
+    bool same = c->members.n == other->members.n;
 
     for (size_t i = 0; same && i < c->members.n; i++)
-        same = c->members.items[i].given.metric == other->members.items[i].given.metric &&
-               c->members.items[i].state == other->members.items[i].state;
+        same = c->members.items[i].given.metric == other->members.items[i].given.metric;
     if (!same) return cbx_fail(err, CBX_EINVAL, "a collection cannot join one of other metrics");
-    return change_all(ctx, c, merge, other, err);
+    return change_all(ctx, c, merge, &(joining){ c, other }, err);
 }
 
 void cbx_metric_collection_reset(cbx_metric_collection *c)
@@ -314,26 +350,39 @@ cbx_status cbx_metric_collection_value(cbx_ctx *ctx, const cbx_metric_collection
     return st;
 }
 
-cbx_status cbx_metric_collection_weighted(cbx_ctx *ctx, const cbx_metric_collection *c, cbx_direction direction,
-                                          double *out, cbx_err *err)
+/* values: of all members; NULL: they are computed. */
+static cbx_status weighted_sum(cbx_ctx *ctx, const cbx_metric_collection *c, const double *values,
+                               cbx_direction direction, double *out, cbx_err *err)
 {
     double sum = 0;
 
     if (c->members.n == 0) return cbx_fail(err, CBX_EINVAL, "a collection without metrics has no weighted sum");
     for (size_t i = 0; i < c->members.n; i++) {
         const cbx_metric_member *m = &c->members.items[i].given;
-        double v;
-        cbx_status st;
+        double v = values ? values[i] : 0;
+        cbx_status st = CBX_OK;
         if (m->weight == 0) continue;
         if (m->metric->direction == CBX_DIRECTION_INFO || direction == CBX_DIRECTION_INFO)
             return cbx_fail(err, CBX_EINVAL, "%s: has no better direction, so that no weighted sum has it: weight it 0",
                             m->label);
-        st = cbx_metric_collection_value(ctx, c, i, &v, err);
+        if (!values) st = cbx_metric_collection_value(ctx, c, i, &v, err);
         if (st) return st;
         sum += m->metric->direction == direction ? m->weight * v : -m->weight * v;
     }
     *out = sum;
     return CBX_OK;
+}
+
+cbx_status cbx_metric_collection_weighted(cbx_ctx *ctx, const cbx_metric_collection *c, cbx_direction direction,
+                                          double *out, cbx_err *err)
+{
+    return weighted_sum(ctx, c, NULL, direction, out, err);
+}
+
+cbx_status cbx_metric_collection_weigh(const cbx_metric_collection *c, const double *values, cbx_direction direction,
+                                       double *out, cbx_err *err)
+{
+    return weighted_sum(NULL, c, values, direction, out, err);
 }
 
 bool cbx_metric_member_passes(const cbx_metric_member *m, double value)
@@ -354,120 +403,113 @@ size_t cbx_metric_collection_updates(const cbx_metric_collection *c)
     return c->members.n ? cbx_metric_state_updates(state_of(c, 0)) : 0;
 }
 
-/* ---- classes ---- */
+/* ---- bytes: "cbxmetcs", the names of the metrics as a text, then the bytes of each state, in the order of their first members; a
+ * text and bytes come with their length before them, a little-endian number of 64 bits ---- */
 
-typedef struct of_class {
-    const cbx_metric_function *m;
-    size_t nin;
-    cbx_array *const *in;
-    const cbx_metric_options *options;
-} of_class;
+static const char magic[8] = { 'c', 'b', 'x', 'm', 'e', 't', 'c', 's' };
 
-/* An array at places; NULL for NULL.  *counts: false where it is 0 at all of them. */
-static const cbx_array *factors_at(cbx_ctx *ctx, const cbx_array *x, const cbx_array *at, bool *counts)
+static void put_piece(cbx_text *t, const void *bytes, size_t n)
 {
-    if (!x) return NULL;
-    x = cbx_take(ctx, x, at, 0);
-    if (!(cbx__metric_element(cbx_max(ctx, x, NULL), 0) > 0)) *counts = false;
-    return x;
+    char length[8];
+
+    for (size_t i = 0; i < sizeof length; i++) length[i] = (char)((uint64_t)n >> (8 * i) & 0xff);
+    cbx_text_add(t, length, sizeof length);
+    cbx_text_add(t, bytes, n);
 }
 
-/* The metric of the items at these places; false: none of them counts. */
-static bool value_of_class(cbx_ctx *ctx, const of_class *c, const cbx_array *at, double *out)
+static cbx_status get_piece(const unsigned char **at, size_t *left, const unsigned char **piece, size_t *n,
+                            cbx_err *err)
 {
-    const size_t mark = cbx__mark(ctx);
-    const cbx_array *r;
-    cbx_metric_options o = c->options ? *c->options : (cbx_metric_options){ 0 };
-    cbx_array *of[CBX_METRIC_MAX_OPERANDS];
-    bool counts = true;
+    uint64_t length = 0;
 
-    for (size_t i = 0; i < c->nin; i++) {
-        const cbx_metric_operand *operand = &c->m->operands[i];
-        const bool items = c->in[i] && !operand->optional && !cbx__operand_is_shared(operand->kind);
-        of[i] = items ? cbx_take(ctx, c->in[i], at, 0) : c->in[i];
-    }
-    o.mask = factors_at(ctx, o.mask, at, &counts);
-    o.weights = factors_at(ctx, o.weights, at, &counts);
-    if (counts) {
-        r = cbx_metric_apply(ctx, c->m, c->nin, of, &o);
-        if (!cbx_array_is_failed(r) && cbx_array_count(r) != 1)
-            cbx__refuse(ctx, CBX_ESHAPE, "%s: the result is no single number for each class", c->m->name);
-        *out = cbx__metric_element(r, 0);
-    }
-    cbx__tidy_list(ctx, mark, 0, NULL);
-    return counts;
+    for (size_t i = 0; i < 8 && *left >= 8; i++) length |= (uint64_t)(*at)[i] << (8 * i);
+    *piece = *at + 8;
+    *n = (size_t)length;
+    if (*left < 8 || length > *left - 8)
+        return cbx_fail(err, CBX_EFORMAT, "the bytes of a collection of metrics are cut off");
+    *at += 8 + length;
+    *left -= 8 + (size_t)length;
+    return CBX_OK;
 }
 
-/* False: recorded. */
-static bool check_classes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
-                          const cbx_array *labels, const cbx_metric_options *options)
+static void put_names(const cbx_metric_collection *c, cbx_text *out)
 {
-    const size_t n = cbx_array_ndim(labels) == 1 ? cbx_array_dim(labels, 0) : 0;
-
-    if (options && options->reduction) {
-        cbx__refuse(ctx, CBX_EINVAL, "%s: the value of a class is a mean", m->name);
-        return false;
-    }
-    if (nin > CBX_METRIC_MAX_OPERANDS || nin > cbx_metric_operands(m)) {
-        cbx__refuse(ctx, CBX_EINVAL, "%s takes %zu operands, not %zu", m->name, cbx_metric_operands(m), nin);
-        return false;
-    }
-    if (cbx_dtype_kind(cbx_array_dtype(labels)) > CBX_KIND_INT) {
-        cbx__refuse(ctx, CBX_EDTYPE, "%s: the labels of classes must be integers, not %s", m->name,
-                    cbx_dtype_name(cbx_array_dtype(labels)));
-        return false;
-    }
-    for (size_t i = 0; i < nin; i++) {
-        if (!in[i] || m->operands[i].optional || cbx__operand_is_shared(m->operands[i].kind)) continue;
-        if (n > 0 && cbx_array_ndim(in[i]) > 0 && cbx_array_dim(in[i], 0) == n) continue;
-        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must have as many items as there are labels of classes, %zu", m->name,
-                    m->operands[i].name, n);
-        return false;
-    }
-    return true;
+    for (size_t i = 0; i < c->members.n; i++)
+        cbx_text_printf(out, "%s%s", i ? "," : "", c->members.items[i].given.metric->name);
 }
 
-cbx_status cbx_metric_classwise(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
-                                const cbx_array *labels, size_t classes, const cbx_metric_options *options,
-                                cbx_array **out, double *mean, cbx_err *err)
+cbx_status cbx_metric_collection_pack(cbx_ctx *ctx, const cbx_metric_collection *c, cbx_text *out, cbx_err *err)
 {
-    const of_class c = { m, nin, in, options };
-    const cbx_array *order, *sorted, *counts;
-    cbx_array *r = NULL;
-    double sum = 0, low, high, *v = NULL;
-    ptrdiff_t at = 0;
-    size_t present = 0;
-    cbx_scope scope;
+    cbx_text piece;
+    cbx_status st = CBX_OK;
+
+    cbx_text_init(&piece, cbx_ctx_allocator(ctx));
+    put_names(c, &piece);
+    cbx_text_add(out, magic, sizeof magic);
+    put_piece(out, cbx_text_str(&piece), piece.len);
+    for (size_t i = 0; i < c->members.n && !st; i++) {
+        if (first_of(c, c->members.items[i].state) != i) continue;
+        cbx_text_reset(&piece);
+        st = cbx_metric_state_pack(ctx, state_of(c, i), &piece, err);
+        if (!st) put_piece(out, cbx_text_str(&piece), piece.len);
+    }
+    if (!st) st = cbx_text_check(&piece, err);
+    cbx_text_clear(&piece);
+    return st ? st : cbx_text_check(out, err);
+}
+
+/* Whether bytes are of a collection with the same metrics; *at is behind their names. */
+static cbx_status check_names(cbx_ctx *ctx, const cbx_metric_collection *c, const unsigned char **at, size_t *left,
+                              cbx_err *err)
+{
+    const unsigned char *names;
+    size_t n;
+    cbx_text own;
     cbx_status st;
 
-    cbx_scope_open(ctx, &scope);
-    if (!check_classes(ctx, m, nin, in, labels, options)) return cbx_scope_close(&scope, err);
-    labels = cbx_astype(ctx, labels, CBX_I64);
-    order = cbx_argsort(ctx, labels, 0, false);
-    sorted = cbx_take(ctx, labels, order, 0);
-    low = cbx__metric_element(sorted, 0);
-    high = cbx__metric_element(sorted, cbx_array_count(labels) - 1);
-    if (low < 0 || high >= (classes ? (double)classes : 0x1p31))
-        cbx__refuse(ctx, CBX_EDOM, "%s: a label of a class is %.0f: it must be between 0 and %.0f", m->name,
-                    low < 0 ? low : high, (classes ? (double)classes : 0x1p31) - 1);
-    else if (classes == 0)
-        classes = (size_t)high + 1;
-    counts = cbx_bincount_size(ctx, labels, NULL, classes);
-    if (!cbx_ctx_pending(ctx, NULL) && !(v = cbx_mem_calloc(cbx_ctx_allocator(ctx), classes, sizeof *v)))
-        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu classes", m->name, classes);
-    for (size_t k = 0; v && k < classes && !cbx_ctx_pending(ctx, NULL); k++) {
-        const ptrdiff_t n = (ptrdiff_t)cbx__metric_element(counts, k);
-        v[k] = NAN;
-        if (n && value_of_class(ctx, &c, cbx_slice(ctx, order, 0, at, at + n, 1), &v[k])) sum += v[k], present++;
-        at += n;
-    }
-    if (v) r = cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_F64, .ndim = 1, .shape = { classes } }, v);
-    if (v) cbx_mem_free(cbx_ctx_allocator(ctx), v, classes * sizeof *v);
-    st = cbx_scope_close_keep(&scope, r != NULL, &r, err);
+    if (*left < sizeof magic || memcmp(*at, magic, sizeof magic) != 0)
+        return cbx_fail(err, CBX_EFORMAT, "these bytes are no collection of metrics");
+    *at += sizeof magic;
+    *left -= sizeof magic;
+    st = get_piece(at, left, &names, &n, err);
     if (st) return st;
-    if (mean) *mean = sum / (double)present;
-    *out = r;
-    return CBX_OK;
+    cbx_text_init(&own, cbx_ctx_allocator(ctx));
+    put_names(c, &own);
+    st = cbx_text_check(&own, err);
+    if (!st && (own.len != n || memcmp(cbx_text_str(&own), names, n) != 0))
+        st = cbx_fail(err, CBX_EINVAL, "these bytes are a collection of other metrics than %.200s", cbx_text_str(&own));
+    cbx_text_clear(&own);
+    return st;
+}
+
+cbx_status cbx_metric_collection_unpack(cbx_ctx *ctx, cbx_metric_collection *c, const void *bytes, size_t size,
+                                        cbx_err *err)
+{
+    const unsigned char *at = bytes, *piece;
+    const size_t list_bytes = (c->states.n + 1) * sizeof(cbx_metric_state *);
+    size_t left = size, n;
+    cbx_metric_state **read;
+    cbx_status st = check_names(ctx, c, &at, &left, err);
+
+    if (st) return st;
+    if (!(read = cbx_mem_zalloc(&c->al, list_bytes))) return cbx_fail_nomem(err, "a collection of metrics");
+    for (size_t i = 0; i < c->members.n && !st; i++) {
+        const size_t k = c->members.items[i].state;
+        const cbx_metric_state *s = c->states.items[k].state;
+        if (first_of(c, k) != i) continue;
+        st = get_piece(&at, &left, &piece, &n, err);
+        if (!st) st = cbx_metric_state_unpack(ctx, s->b.metric, piece, n, s->function, &read[k], err);
+        if (!st && memcmp(read[k]->b.parameters, s->b.parameters, sizeof s->b.parameters) != 0)
+            st = cbx_fail(err, CBX_EINVAL, "%s: these bytes are a state with other parameters", s->b.metric->name);
+    }
+    if (!st && left) st = cbx_fail(err, CBX_EFORMAT, "the bytes of a collection of metrics go on behind its end");
+    for (size_t k = 0; k < c->states.n; k++) {
+        cbx_metric_state *unused = st ? read[k] : c->states.items[k].state;
+        if (!st) c->states.items[k].state = read[k];
+        cbx_metric_state_free(unused);
+    }
+    cbx_mem_free(&c->al, read, list_bytes);
+    return st;
 }
 
 /* ---- series ---- */

@@ -42,6 +42,10 @@ typedef struct cbx_metric_selection {
  * @return NULL: there are no more
  */
 CBX_API const cbx_metric_function *cbx_metric_next(cbx_ctx *ctx, const cbx_metric_selection *s, size_t *at);
+/** Words of one axiom and of one invariance: "triangle", "common-scale"; "?" for other numbers.
+ * Static text. */
+CBX_API const char *cbx_metric_axiom_name(unsigned axiom);
+CBX_API const char *cbx_metric_invariance_name(unsigned invariance);
 
 /* ---- collections ---- */
 
@@ -106,6 +110,17 @@ CBX_API cbx_status cbx_metric_collection_error(cbx_ctx *ctx, const cbx_metric_co
                                                cbx_err *err);
 /** Calls of update, of merged collections too. */
 CBX_API size_t cbx_metric_collection_updates(const cbx_metric_collection *c);
+/** Adds what the metrics keep to a text, as bytes for cbx_metric_collection_unpack.
+ * @return CBX_OK; CBX_ENOMEM */
+CBX_API cbx_status cbx_metric_collection_pack(cbx_ctx *ctx, const cbx_metric_collection *c, cbx_text *out,
+                                              cbx_err *err);
+/**
+ * What a collection of the same metrics and parameters in the same order had seen when it was
+ * packed, in place of what this one has.  None of the bytes is believed.
+ * @return CBX_OK; as cbx_metric_state_unpack, nothing changes then; CBX_EINVAL (other metrics)
+ */
+CBX_API cbx_status cbx_metric_collection_unpack(cbx_ctx *ctx, cbx_metric_collection *c, const void *bytes, size_t size,
+                                                cbx_err *err);
 
 /* ---- over the results ---- */
 
@@ -118,6 +133,9 @@ CBX_API size_t cbx_metric_collection_updates(const cbx_metric_collection *c);
  */
 CBX_API cbx_status cbx_metric_collection_weighted(cbx_ctx *ctx, const cbx_metric_collection *c, cbx_direction direction,
                                                   double *out, cbx_err *err);
+/** The same of given results, one for each member in their order.  @return CBX_OK; CBX_EINVAL */
+CBX_API cbx_status cbx_metric_collection_weigh(const cbx_metric_collection *c, const double *values,
+                                               cbx_direction direction, double *out, cbx_err *err);
 /** Whether a result passes the thresholds of a member; NaN does not, where there is one. */
 CBX_API bool cbx_metric_member_passes(const cbx_metric_member *m, double value);
 /**
@@ -153,11 +171,13 @@ CBX_API cbx_status cbx_metric_collection_read(cbx_ctx *ctx, const cbx_json *suit
 
 /* ---- classes ---- */
 
+/** So many classes may be counted from labels; more have to be asked for. */
+#define CBX_METRIC_MAX_CLASSES ((size_t)1 << 20)
 /**
  * A metric of the items of each class.
  * @param labels   integers (n), the class of each item along the first axis of the operands
- * @param classes  0: one more than the largest label
- * @param options  parameters, function, mask and weights of n items
+ * @param classes  0: one more than the largest label, which is below CBX_METRIC_MAX_CLASSES
+ * @param options  parameters, function, mask and weights of n items along their first axis
  * @param out      float64 (classes), NaN for classes without items; the caller's to free
  * @param mean     over the classes that have items; may be NULL
  * @return as cbx_metric_value; CBX_ESHAPE, CBX_EDTYPE, CBX_EDOM (labels)

@@ -13,28 +13,19 @@
 
 /* ---- words of properties ---- */
 
-typedef struct bit_word {
-    unsigned bit;
-    const char *word;
-} bit_word;
+/* The word of one bit; "?" for a bit without one. */
+typedef const char *word_of(unsigned bit);
 
-static const bit_word axiom_words[] = {
-    { CBX_AXIOM_SYMMETRIC, "symmetric" }, { CBX_AXIOM_IDENTITY, "identity" }, { CBX_AXIOM_POSITIVE, "positive" },
-    { CBX_AXIOM_TRIANGLE, "triangle" },   { CBX_AXIOM_PROPER, "proper" },
-};
-static const bit_word invariance_words[] = {
-    { CBX_INVARIANT_SCALE, "scale" },           { CBX_INVARIANT_COMMON_SCALE, "common-scale" },
-    { CBX_INVARIANT_SHIFT, "shift" },           { CBX_INVARIANT_ROTATION, "rotation" },
-    { CBX_INVARIANT_ORDER, "order" },           { CBX_INVARIANT_SAMPLE_ORDER, "sample-order" },
-    { CBX_INVARIANT_MONOTONE, "monotone" },     { CBX_INVARIANT_RELABEL, "relabel" },
-    { CBX_INVARIANT_CONGRUENCE, "congruence" }, { CBX_INVARIANT_ORTHOGONAL, "orthogonal" },
-    { CBX_INVARIANT_LORENTZ, "lorentz" },
-};
-static const bit_word flag_words[] = {
-    { CBX_METRIC_DIFFERENTIABLE, "differentiable" },
-    { CBX_METRIC_DATA_SHAPED, "reads-values" },
-    { CBX_METRIC_WEIGHTED, "weights" },
-};
+static const char *flag_name(unsigned flag)
+{
+    switch (flag) {
+    case CBX_METRIC_DIFFERENTIABLE: return "differentiable";
+    case CBX_METRIC_DATA_SHAPED: return "reads-values";
+    case CBX_METRIC_WEIGHTED: return "weights";
+    default: return "?";
+    }
+}
+
 #define AXIOM_WORDS "symmetric identity positive triangle proper metric"
 #define INVARIANCE_WORDS                                                                                               \
     "scale common-scale shift rotation order sample-order monotone relabel congruence orthogonal lorentz"
@@ -48,29 +39,29 @@ int metrics_load_plugins(const opt_run *run, const opt_list *files)
     return EXIT_PASS;
 }
 
-static unsigned bit_of(const bit_word *words, size_t n, const char *word)
+static unsigned bit_of(word_of *name, const char *word)
 {
-    if (words == axiom_words && !strcmp(word, "metric")) return CBX_AXIOMS_METRIC;
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(words[i].word, word)) return words[i].bit;
+    if (name == cbx_metric_axiom_name && !strcmp(word, "metric")) return CBX_AXIOMS_METRIC;
+    for (unsigned bit = 1; *name(bit) != '?'; bit *= 2)
+        if (!strcmp(name(bit), word)) return bit;
     return 0;
 }
 
-static void put_words(cbx_json *o, const char *key, const bit_word *words, size_t n, unsigned bits)
+static void put_words(cbx_json *o, const char *key, word_of *name, unsigned bits)
 {
     cbx_json *list = cbx_json_set_array(o, key);
-    for (size_t i = 0; i < n; i++)
-        if (bits & words[i].bit) cbx_json_push_string(list, words[i].word);
+    for (unsigned bit = 1; bit && bit <= bits; bit *= 2)
+        if (bits & bit && *name(bit) != '?') cbx_json_push_string(list, name(bit));
 }
 
-static void print_words(const char *title, const bit_word *words, size_t n, unsigned bits)
+static void print_words(const char *title, word_of *name, unsigned bits)
 {
     const char *comma = "";
 
     if (!bits) return;
     printf("%-12s ", title);
-    for (size_t i = 0; i < n; i++)
-        if (bits & words[i].bit) printf("%s%s", comma, words[i].word), comma = ", ";
+    for (unsigned bit = 1; bit && bit <= bits; bit *= 2)
+        if (bits & bit && *name(bit) != '?') printf("%s%s", comma, name(bit)), comma = ", ";
     putchar('\n');
 }
 
@@ -120,9 +111,9 @@ static cbx_json *row_json(const cbx_metric_function *m)
     list = cbx_json_set_array(o, "range");
     cbx_json_push_double(list, m->low);
     cbx_json_push_double(list, m->high);
-    put_words(o, "axioms", axiom_words, CBX_LEN(axiom_words), m->axioms);
-    put_words(o, "invariances", invariance_words, CBX_LEN(invariance_words), m->invariances);
-    put_words(o, "flags", flag_words, CBX_LEN(flag_words), m->flags | (m->items ? CBX_METRIC_WEIGHTED : 0));
+    put_words(o, "axioms", cbx_metric_axiom_name, m->axioms);
+    put_words(o, "invariances", cbx_metric_invariance_name, m->invariances);
+    put_words(o, "flags", flag_name, m->flags | (m->items ? CBX_METRIC_WEIGHTED : 0));
     json_put(o, J_TEXT("function", m->function), J_TEXT("notes", m->notes), J_TEXT("source", m->source),
              J_TEXT("example", m->example));
     return o;
@@ -133,8 +124,8 @@ static int run_list(const opt_run *run)
     const list_args *a = run->args;
     static const cbx_direction directions[] = { CBX_DIRECTION_HIGHER, CBX_DIRECTION_LOWER, CBX_DIRECTION_INFO };
     cbx_metric_selection s = CBX_METRIC_SELECTION_INIT;
-    const unsigned axiom = a->axiom ? bit_of(axiom_words, CBX_LEN(axiom_words), a->axiom) : 0;
-    const unsigned invariance = a->invariance ? bit_of(invariance_words, CBX_LEN(invariance_words), a->invariance) : 0;
+    const unsigned axiom = a->axiom ? bit_of(cbx_metric_axiom_name, a->axiom) : 0;
+    const unsigned invariance = a->invariance ? bit_of(cbx_metric_invariance_name, a->invariance) : 0;
     cbx_json *o = a->json ? new_document("calibrax-metrics") : NULL, *list = cbx_json_set_array(o, "metrics");
     const cbx_metric_function *m;
     size_t shown = 0, at = 0;
@@ -211,9 +202,9 @@ static void print_metric(const cbx_metric_function *m)
     if (m->notes) printf("\n%s\n", m->notes);
     printf("\n%-12s %s\n%-12s %s\n%-12s %s to %s\n", "domain", m->domain, "better", cbx_direction_name(m->direction),
            "range", cbx_format_double(m->low, low), cbx_format_double(m->high, high));
-    print_words("axioms", axiom_words, CBX_LEN(axiom_words), m->axioms);
-    print_words("invariances", invariance_words, CBX_LEN(invariance_words), m->invariances);
-    print_words("properties", flag_words, CBX_LEN(flag_words), m->flags | (m->items ? CBX_METRIC_WEIGHTED : 0));
+    print_words("axioms", cbx_metric_axiom_name, m->axioms);
+    print_words("invariances", cbx_metric_invariance_name, m->invariances);
+    print_words("properties", flag_name, m->flags | (m->items ? CBX_METRIC_WEIGHTED : 0));
     if (m->source) printf("%-12s %s\n", "source", m->source);
     printf("\nOperands:\n");
     for (size_t i = 0; i < cbx_metric_operands(m); i++) {

@@ -62,6 +62,9 @@ static void selections(void **state)
     s.domain = NULL;
     s.direction = -1;
     CHECK_GT((double)count(&s), 5, "tier");
+    CHECK_STR(cbx_metric_axiom_name(CBX_AXIOM_PROPER), "proper", "an axiom's word");
+    CHECK_STR(cbx_metric_invariance_name(CBX_INVARIANT_LORENTZ), "lorentz", "an invariance's word");
+    CHECK_STR(cbx_metric_axiom_name(CBX_AXIOMS_METRIC), "?", "several have none");
     CHECK_STR(cbx_metric_tier_name(CBX_METRIC_TIER_FEATURES), "frozen_backbone", "a tier's word");
     cbx_ctx_free(ctx);
 }
@@ -215,6 +218,52 @@ static void updates_and_merges(void **state)
     cbx_ctx_free(ctx);
 }
 
+/* What is removed leaves the others what they share; what is packed comes back, and nothing else does. */
+static void bytes_of_collections(void **state)
+{
+    static const char *const names[] = { "r_squared", "mse", "explained_variance" }, *const two[] = { "mse", "mae" };
+    cbx_metric_collection *a, *b, *other;
+    double v, w;
+    cbx_text text;
+
+    begin(state);
+    cbx_array *in[] = { vector(4, P), vector(4, T) };
+    a = collection(3, names);
+    CHECK_OK(cbx_metric_collection_update(ctx, a, 2, in, NULL, &err), &err, "a batch");
+    CHECK_OK(cbx_metric_collection_remove(a, NULL, "r_squared", &err), &err, "the first one of a state");
+    b = collection(2, names + 1);
+    other = collection(2, two);
+    CHECK_OK(cbx_metric_collection_merge(ctx, b, a, &err), &err, "states in another order");
+    cbx_metric_collection_reset(b);
+    cbx_text_init(&text, cbx_ctx_allocator(ctx));
+    CHECK_OK(cbx_metric_collection_pack(ctx, a, &text, &err), &err, "pack");
+    CHECK_OK(cbx_metric_collection_unpack(ctx, b, text.data, text.len, &err), &err, "unpack");
+    CHECK_INT(cbx_metric_collection_updates(b), 1, "its update");
+    for (size_t i = 0; i < 2; i++) {
+        CHECK_OK(cbx_metric_collection_value(ctx, a, i, &v, &err), &err, names[i + 1]);
+        CHECK_OK(cbx_metric_collection_value(ctx, b, i, &w, &err), &err, names[i + 1]);
+        CHECK(v == w, names[i + 1]);
+    }
+    CHECK_STATUS(cbx_metric_collection_unpack(ctx, other, text.data, text.len, &err), CBX_EINVAL, "other metrics");
+    CHECK_STR(err.message, "these bytes are a collection of other metrics than mse,mae", "its sentence");
+    for (size_t n = 0; n < text.len; n++) {
+        CHECK_STATUS(cbx_metric_collection_unpack(ctx, b, text.data, n, &err), CBX_EFORMAT, "cut off");
+        CHECK_INT(cbx_metric_collection_updates(b), 1, "nothing changes");
+    }
+    cbx_text_putc(&text, '?');
+    CHECK_STATUS(cbx_metric_collection_unpack(ctx, b, text.data, text.len, &err), CBX_EFORMAT, "too long");
+    CHECK_STR(err.message, "the bytes of a collection of metrics go on behind its end", "its sentence");
+    CHECK_OK(cbx_metric_collection_weigh(b, (double[]){ 2, 3 }, CBX_DIRECTION_HIGHER, &v, &err), &err, "weigh");
+    CHECK(v == 3 - 2, "the mean squared error counts against it");
+    cbx_text_clear(&text);
+    cbx_metric_collection_free(a);
+    cbx_metric_collection_free(b);
+    cbx_metric_collection_free(other);
+    cbx_array_free(in[0]);
+    cbx_array_free(in[1]);
+    cbx_ctx_free(ctx);
+}
+
 /* ---- suites ---- */
 
 static const char suite_text[] =
@@ -338,6 +387,9 @@ static cbx_status a_suite(cbx_ctx *c, void *user)
     if (!st) st = cbx_metric_collection_report(c, s, &report, &err);
     if (!st) cbx_metric_report_text(report, &text);
     if (!st) st = cbx_text_check(&text, &err);
+    cbx_text_reset(&text);
+    if (!st) st = cbx_metric_collection_pack(c, s, &text, &err);
+    if (!st) st = cbx_metric_collection_unpack(c, s, text.data, text.len, &err);
     cbx_text_clear(&text);
     cbx_json_unref(report);
     cbx_metric_collection_free(s);
@@ -438,7 +490,7 @@ static void classes_are_items_apart(void **state)
 
 static void classes_with_masks(void **state)
 {
-    static const double mask[] = { 1, 0, 0, 1 }, wrong[] = { 0, -1, 0, 7 };
+    static const double mask[] = { 1, 0, 0, 1 }, wrong[] = { 0, -1, 0, 7 }, stray[] = { 0, 1, 0x1p31, 1 };
     cbx_array *r = NULL;
     double mean;
 
@@ -452,10 +504,23 @@ static void classes_with_masks(void **state)
     CHECK(((const double *)cbx_array_data(r))[0] == 0.75 && mean == 0.75, "the class that the mask leaves");
     CHECK(isnan(((const double *)cbx_array_data(r))[1]), "the class that it leaves out");
     CHECK_STATUS(cbx_metric_classwise(ctx, row("mae"), 2, in, bad, 0, NULL, &r, NULL, &err), CBX_EDOM, "a label of -1");
-    CHECK_STR(err.message, "mae: a label of a class is -1: it must be between 0 and 2147483647", "its sentence");
+    CHECK_STR(err.message, "mae: the class of item 1 is -1: it must be between 0 and 1048575", "its sentence");
     CHECK_STATUS(cbx_metric_classwise(ctx, row("mae"), 2, in, in[0], 0, NULL, &r, NULL, &err), CBX_EDTYPE, "reals");
+    cbx_array *large = array_of(ctx, 1, &n, stray, true), *few = vector(3, mask), *one = vector(1, mask);
+    CHECK_STATUS(cbx_metric_classwise(ctx, row("mae"), 2, in, large, 0, NULL, &r, NULL, &err), CBX_EDOM, "2^31");
+    CHECK_STR(err.message,
+              "mae: the class of item 2 is 2147483648: it must be between 0 and 1048575; for more classes give their "
+              "number",
+              "its sentence");
+    CHECK_STATUS(cbx_metric_classwise(ctx, row("mae"), 2, in, by, 1, NULL, &r, NULL, &err), CBX_EDOM, "one class");
+    CHECK_STR(err.message, "mae: the class of item 2 is 1: it must be between 0 and 0", "its sentence");
+    const cbx_metric_options short_mask = { .mask = few }, one_weight = { .weights = one };
+    CHECK_STATUS(cbx_metric_classwise(ctx, row("mae"), 2, in, by, 0, &short_mask, &r, NULL, &err), CBX_ESHAPE, "mask");
+    CHECK_STR(err.message, "mae: 'mask' must have as many items as there are labels of classes, 4", "its sentence");
+    CHECK_STATUS(cbx_metric_classwise(ctx, row("mae"), 2, in, by, 0, &one_weight, &r, NULL, &err), CBX_ESHAPE,
+                 "weights");
     cbx_array_free(r);
-    cbx_array *all[] = { in[0], in[1], by, m, bad };
+    cbx_array *all[] = { in[0], in[1], by, m, bad, large, few, one };
     for (size_t i = 0; i < CBX_LEN(all); i++) cbx_array_free(all[i]);
     cbx_ctx_free(ctx);
 }
@@ -490,6 +555,7 @@ TEST_FILE(.seconds = 300)
         cmocka_unit_test(selections),
         cmocka_unit_test(members_are_as_alone),
         cmocka_unit_test(updates_and_merges),
+        cmocka_unit_test(bytes_of_collections),
         cmocka_unit_test(suites),
         cmocka_unit_test(suites_refuse),
         cmocka_unit_test(memory_may_end),
