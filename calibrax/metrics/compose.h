@@ -17,6 +17,8 @@
 #ifndef CALIBRAX_METRICS_COMPOSE_H
 #define CALIBRAX_METRICS_COMPOSE_H
 
+#include <math.h>
+
 #include "calibrax/base/json.h"
 #include "calibrax/metrics/metrics.h"
 
