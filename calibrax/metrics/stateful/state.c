@@ -67,6 +67,7 @@ void cbx_metric_state_free(cbx_metric_state *s)
 }
 
 size_t cbx_metric_state_updates(const cbx_metric_state *s) { return s->updates; }
+const double *cbx_metric_state_parameters(const cbx_metric_state *s) { return s->b.parameters; }
 
 /* ---- sums and parts ---- */
 

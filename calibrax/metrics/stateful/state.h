@@ -79,6 +79,8 @@ CBX_API cbx_status cbx_metric_state_pack(cbx_ctx *ctx, const cbx_metric_state *s
  */
 CBX_API cbx_status cbx_metric_state_unpack(cbx_ctx *ctx, const cbx_metric_function *m, const void *bytes, size_t size,
                                            const cbx_fn *function, cbx_metric_state **out, cbx_err *err);
+/** Its parameters, in the order of the metric's row.  Valid as long as the state. */
+CBX_API const double *cbx_metric_state_parameters(const cbx_metric_state *s);
 /** As it was created. */
 CBX_API void cbx_metric_state_reset(cbx_metric_state *s);
 /** Calls of update, of merged states too. */
