@@ -2,13 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/metrics/metrics.h"
 #include "calibrax/metrics/stateful/state.h"
 #include "calibrax/metrics/tokens.h"
-#include "python/objects.h"
-#include "python/transforms.h"
-
-#define ROW_NAME "calibrax_c.metric"
+#include "python/metrics.h"
 
 /* ---- the table ---- */
 
@@ -41,7 +37,7 @@ static PyObject *parameters_list(const cbx_metric_function *m)
 
 static const char *const directions[] = { "higher", "lower", "info" };
 
-static PyObject *row_dict(const cbx_metric_function *m)
+PyObject *cx_metric_dict(const cbx_metric_function *m)
 {
     PyObject *dict = PyDict_New();
     const struct {
@@ -80,20 +76,20 @@ static PyObject *row_dict(const cbx_metric_function *m)
 
 static PyObject *do_table(cx_call *c)
 {
-    PyObject *list = PyList_New(0);
+    cbx_ctx *ctx = cx_ctx_borrow(c->st);
+    PyObject *list = ctx ? PyList_New(0) : NULL;
     const cbx_metric_function *m;
-    cbx_ctx *ctx = list ? cx_ctx_borrow(c->st) : NULL;
 
     if (!ctx) return NULL;
     for (size_t i = 0; list && (m = cbx_metric_at(ctx, i)); i++)
-        if (!cx_append(list, row_dict(m))) Py_CLEAR(list);
+        if (!cx_append(list, cx_metric_dict(m))) Py_CLEAR(list);
     cx_ctx_return(c->st, ctx);
     return list;
 }
 
 /* ---- a call ---- */
 
-static bool read_operands(cx_call *c, PyObject *list, size_t n, cbx_array **in)
+bool cx_metric_operands(cx_call *c, PyObject *list, size_t n, cbx_array **in)
 {
     for (size_t i = 0; i < n; i++) {
         PyObject *o = PyList_GetItem(list, (Py_ssize_t)i);
@@ -106,10 +102,12 @@ static bool read_operands(cx_call *c, PyObject *list, size_t n, cbx_array **in)
     return true;
 }
 
-static bool read_parameters(PyObject *list, double *v)
+bool cx_metric_parameters(PyObject *list, double *v)
 {
     const Py_ssize_t n = PyList_Size(list);
 
+    if (n > CBX_METRIC_MAX_PARAMETERS)
+        return PyErr_Format(PyExc_ValueError, "a metric has at most %d parameters", CBX_METRIC_MAX_PARAMETERS) != NULL;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = PyList_GetItem(list, i);
         v[i] = o == Py_None ? (double)NAN : PyFloat_AsDouble(o);
@@ -117,7 +115,16 @@ static bool read_parameters(PyObject *list, double *v)
     return !PyErr_Occurred();
 }
 
-static bool read_call_options(cx_call *c, cbx_metric_options *o)
+PyObject *cx_metric_numbers(size_t n, const double *v)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list && i < n; i++)
+        if (!cx_append(list, PyFloat_FromDouble(v[i]))) Py_CLEAR(list);
+    return list;
+}
+
+bool cx_metric_options(cx_call *c, cbx_metric_options *o)
 {
     const cbx_array *mask = NULL, *weights = NULL;
 
@@ -127,14 +134,13 @@ static bool read_call_options(cx_call *c, cbx_metric_options *o)
     return true;
 }
 
-/* The row of a name, or of what define() made; NULL with an exception. */
-static const cbx_metric_function *row_of(cx_call *c, cbx_ctx *ctx)
+const cbx_metric_function *cx_metric_row(cx_call *c, cbx_ctx *ctx)
 {
     PyObject *o = cx_arg(c, "metric");
     const cbx_metric_function *m = NULL;
     const char *name;
 
-    if (PyCapsule_CheckExact(o)) return PyCapsule_GetPointer(o, ROW_NAME);
+    if (PyCapsule_CheckExact(o)) return PyCapsule_GetPointer(o, CX_ROW_NAME);
     name = PyUnicode_Check(o) ? PyUnicode_AsUTF8AndSize(o, NULL) : NULL;
     if (!name) return cx_refuse(c, "metric", PyExc_TypeError, "a name", o), NULL;
     if (cbx_metric_find(ctx, name, &m, &c->err)) cx_raise_for(c, c->err.status);
@@ -156,9 +162,9 @@ static PyObject *do_apply(cx_call *c)
     cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
     cbx_ctx *ctx;
 
-    if (!in || PyErr_Occurred() || PyList_Size(parameters) > CBX_METRIC_MAX_PARAMETERS) return NULL;
-    if (!read_call_options(c, &o) || !CX_GET(c, reduction, keepdims) || !read_operands(c, operands, n, in) ||
-        !read_parameters(parameters, v))
+    if (!in || PyErr_Occurred()) return NULL;
+    if (!cx_metric_options(c, &o) || !CX_GET(c, reduction, keepdims) || !cx_metric_operands(c, operands, n, in) ||
+        !cx_metric_parameters(parameters, v))
         return NULL;
     if (cx_arg(c, "axis")) {
         if (!CX_GET(c, axis)) return NULL;
@@ -170,7 +176,7 @@ static PyObject *do_apply(cx_call *c)
     o.reduction = (cbx_metric_reduction)reduction;
     if (f) o.function = ((cx_recorded *)f)->fn;
     if (!(ctx = cx_ctx_borrow(c->st))) return NULL;
-    m = row_of(c, ctx);
+    m = cx_metric_row(c, ctx);
     cx_ctx_return(c->st, ctx);
     if (!m) return NULL;
     c->name = m->name;
@@ -186,11 +192,11 @@ static PyObject *state_make(cx_call *c)
     cbx_metric_options options = { .parameters = v };
     PyObject *parameters = cx_arg(c, "parameters"), *f = cx_arg(c, "function");
     cx_object *o = cx_object_new(c->st, CX_METRIC_STATE);
-    const cbx_metric_function *m = o ? row_of(c, o->ctx) : NULL;
+    const cbx_metric_function *m = o ? cx_metric_row(c, o->ctx) : NULL;
     cbx_metric_state *handle = NULL;
     cbx_status st;
 
-    if (!m || PyList_Size(parameters) > CBX_METRIC_MAX_PARAMETERS || !read_parameters(parameters, v)) {
+    if (!m || !cx_metric_parameters(parameters, v)) {
         Py_XDECREF((PyObject *)o);
         return NULL;
     }
@@ -211,7 +217,8 @@ static PyObject *state_update(cx_call *c)
     cbx_metric_options o = { 0 };
     cbx_status st;
 
-    if (!of || !in || PyErr_Occurred() || !read_call_options(c, &o) || !read_operands(c, operands, n, in)) return NULL;
+    if (!of || !in || PyErr_Occurred() || !cx_metric_options(c, &o) || !cx_metric_operands(c, operands, n, in))
+        return NULL;
     if (f) o.function = ((cx_recorded *)f)->fn;
     c->function = NULL;
     of->busy = true;
@@ -273,6 +280,8 @@ static PyObject *state_bytes(cx_call *c)
     return out;
 }
 
+CX_DO(state_parameters, cbx_metric_state, (), (),
+      cx_metric_numbers(CBX_METRIC_MAX_PARAMETERS, cbx_metric_state_parameters(self)))
 CX_DO(state_reset, cbx_metric_state, (), (), (cbx_metric_state_reset(self), Py_NewRef(Py_None)))
 CX_DO(state_updates, cbx_metric_state, (), (), PyLong_FromSize_t(cbx_metric_state_updates(self)))
 
@@ -283,6 +292,7 @@ CX_DO(state_updates, cbx_metric_state, (), (), PyLong_FromSize_t(cbx_metric_stat
     X(compute, "", "Array", state_compute, 0, "The metric of all that was added.") \
     X(reset, "", "None", state_reset, 0, "As it was made.") \
     X(updates, "", "int", state_updates, 0, "Number of batches.") \
+    X(parameters, "", "list[float]", state_parameters, 0, "Its parameters, and zeros.") \
     X(error, "", "float", state_error, 0, "Bound of the error of a sketch.") \
     X(to_bytes, "", "bytes", state_bytes, 0, "What it keeps, for unpack.")
 CX_OBJECT_TYPE(metric_state, state, STATE, "_metrics", State, "metric: object, parameters: list[float | None], function: object | None = None", cbx_metric_state_free,
@@ -294,7 +304,7 @@ static PyObject *do_unpack(cx_call *c)
 {
     PyObject *data = cx_arg(c, "data"), *f = cx_arg(c, "function");
     cx_object *o = PyBytes_Check(data) ? cx_object_new(c->st, CX_METRIC_STATE) : NULL;
-    const cbx_metric_function *m = o ? row_of(c, o->ctx) : NULL;
+    const cbx_metric_function *m = o ? cx_metric_row(c, o->ctx) : NULL;
     cbx_metric_state *handle = NULL;
     cbx_status st;
 
@@ -321,7 +331,7 @@ typedef struct python_row {
 
 static void row_free(PyObject *capsule)
 {
-    python_row *r = PyCapsule_GetPointer(capsule, ROW_NAME);
+    python_row *r = PyCapsule_GetPointer(capsule, CX_ROW_NAME);
 
     Py_XDECREF(r->texts);
     cbx_fn_free(r->code);
@@ -441,7 +451,7 @@ static PyObject *do_define(cx_call *c)
     if (!r) return PyErr_NoMemory();
     if (merge == Py_None) merge = NULL;
     if (finish == Py_None) finish = NULL;
-    capsule = PyCapsule_New(r, ROW_NAME, row_free);
+    capsule = PyCapsule_New(r, CX_ROW_NAME, row_free);
     if (!capsule) {
         PyMem_Free(r);
         return NULL;
@@ -470,10 +480,10 @@ static PyObject *do_define(cx_call *c)
 static PyObject *do_row(cx_call *c)
 {
     cbx_ctx *ctx = cx_ctx_borrow(c->st);
-    const cbx_metric_function *m = ctx ? row_of(c, ctx) : NULL;
+    const cbx_metric_function *m = ctx ? cx_metric_row(c, ctx) : NULL;
 
     if (ctx) cx_ctx_return(c->st, ctx);
-    return m ? row_dict(m) : NULL;
+    return m ? cx_metric_dict(m) : NULL;
 }
 
 /* check(metric, parameters, function, draws, seed) */
@@ -488,12 +498,10 @@ static PyObject *do_check(cx_call *c)
     cbx_status st;
     cbx_ctx *ctx;
 
-    if (!CX_GET(c, draws, seed) || PyList_Size(parameters) > CBX_METRIC_MAX_PARAMETERS ||
-        !read_parameters(parameters, v))
-        return NULL;
+    if (!CX_GET(c, draws, seed) || !cx_metric_parameters(parameters, v)) return NULL;
     if (f) o.function = ((cx_recorded *)f)->fn;
     if (!(ctx = cx_ctx_borrow(c->st))) return NULL;
-    m = row_of(c, ctx);
+    m = cx_metric_row(c, ctx);
     st = m ? cbx_metric_check_properties(ctx, m, &o, draws, seed, &c->err) : CBX_OK;
     cx_ctx_return(c->st, ctx);
     c->function = NULL;
@@ -557,7 +565,7 @@ static PyObject *do_texts(cx_call *c)
     const size_t n = (size_t)PyList_Size(list);
     cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
 
-    if (!in || !read_operands(c, list, n, in) || !cx_begin(c)) return NULL;
+    if (!in || !cx_metric_operands(c, list, n, in) || !cx_begin(c)) return NULL;
     return cx_result(c, cbx_texts(c->ctx, n, in));
 }
 

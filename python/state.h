@@ -41,7 +41,8 @@ enum { CX_WAITS = 0, CX_LONG = 1, CX_SLOW = 1 << 9, CX_HEAVY = 1 << 17, CX_PRODU
 #define CX_OBJECTS(X) \
     X(SEQUENCE, sequence) X(STREAM, stream) X(RESOURCE_MONITOR, resource_monitor) X(ENERGY_METER, energy_meter) X(ENERGY_MONITOR, energy_monitor) \
     X(COMPILATION, compilation) X(BISECTION, bisection) X(GPU, gpu) X(TIMELINE, timeline) X(WINDOW, window) X(ALERTS, alerts) X(HEALTH, health) \
-    X(SINK, sink) X(VALIDATION, validation) X(ELL, ell) X(RUN, run) X(STORE_TYPE, store) X(CHECK, check) X(REPORT, report) X(METRIC_STATE, metric_state)
+    X(SINK, sink) X(VALIDATION, validation) X(ELL, ell) X(RUN, run) X(STORE_TYPE, store) X(CHECK, check) X(REPORT, report) X(METRIC_STATE, metric_state) \
+    X(METRIC_COLLECTION, metric_collection) X(METRIC_TRACK, metric_track)
 /* clang-format on */
 
 /* Records: immutable, with named fields (calibrax_c/_records.py). */
@@ -507,6 +508,6 @@ extern PyMethodDef cx_elementwise_methods[], cx_creation_methods[], cx_manipulat
     cx_exporter_methods[], cx_bisection_methods[], cx_ingest_methods[], cx_launch_methods[], cx_doctor_methods[],
     cx_semiring_methods[], cx_file_methods[], cx_array_reductions[], cx_array_searches[], cx_array_scans[],
     cx_array_elementwise[], cx_array_movements[], cx_command_methods[], cx_run_methods[], cx_matrix_methods[],
-    cx_metric_methods[];
+    cx_metric_methods[], cx_metric_collection_methods[];
 
 #endif

@@ -55,3 +55,5 @@ cases "$folder" "$seed" "${CALIBRAX_CASES:-200}"
 CALIBRAX_SOURCE_ROOT=$PWD CALIBRAX_METRIC_CASES=$folder "$program" cases
 # models in ONNX files: a small one, by onnxruntime
 PYTHONPATH=build/release/python:tests/python "$refs/bin/python" tests/python/test_onnx.py
+# collections and wrappers beside those of torchmetrics
+PYTHONPATH=build/release/python:tests/python "$torch/bin/python" tests/python/test_metric_composition.py

@@ -243,6 +243,7 @@ class State:
 
     def _begin(self, metric: str, state: Any, function: Callable[..., Any] | None = None) -> State:
         row = _row(metric)
+        self._given = function
         self._function = function if row["flags"] & _FEATURES else None  # which maps operands here
         self._names = [o[0] for o in row["operands"]]
         self._metric = metric
@@ -319,8 +320,7 @@ def _row(metric: str) -> dict[str, Any]:
     return _rows[metric]
 
 
-_AXIOMS = ("symmetric", "identity", "positive", "triangle", "proper")
-_INVARIANCES = ("scale", "common-scale", "shift", "rotation", "order", "sample-order", "monotone", "relabel", "congruence", "orthogonal", "lorentz")
+_WORDS: dict[str, list[str]] = _core._metrics.words()
 
 
 class Parameter(NamedTuple):
@@ -344,11 +344,12 @@ class Parameter(NamedTuple):
         return name, self.help, int(isinstance(self.default, int)), float(self.default), float(self.low), float(self.high), None
 
 
-def _bits(what: str, given: Iterable[str], words: tuple[str, ...]) -> int:
+def _bits(caller: str, what: str, given: Iterable[str]) -> int:
+    words = _WORDS[what]
     given = [given] if isinstance(given, str) else list(given)
     for word in given:
         if word not in words:
-            raise ValueError(f"register: there is no {what} {word!r}: it must be one of {', '.join(words)}")
+            raise ValueError(f"{caller}: there is no {what} {word!r}: it must be one of {', '.join(words)}")
     return sum(1 << words.index(word) for word in set(given))
 
 
@@ -423,7 +424,7 @@ def register(
     texts = {"name": name, "domain": domain, "summary": summary or name, "formula": formula, "notes": notes, "source": source, "example": example}
     capsule = _core._metrics.define(
         texts, operands, described, form, rule(code, len(operands)), rule(merge, 2), rule(finish, 1), direction, shapes, tier, low, high,
-        _bits("axiom", axioms, _AXIOMS), _bits("invariance", invariances, _INVARIANCES), int(differentiable))
+        _bits("register", "axiom", axioms), _bits("register", "invariance", invariances), int(differentiable))
     _rows[name] = row = {**_core._metrics.row(capsule), "code": capsule}
     globals()[name] = function = _make(row)
     return function
@@ -485,7 +486,11 @@ def register_object(metric: Any, *, name: str | None = None, operands: Sequence[
     raise TypeError(f"register_object: {metric!r} has neither compute() nor a call")
 
 
-__all__ = ["OnnxModel", "Parameter", "State", "check_axioms", "register", "register_loss", "register_object", "vmaf_score", *sorted(_rows)]  # noqa: PLE0604
 for _name in _rows:
     globals()[_name] = _make(_rows[_name])
+
+from . import _composition  # noqa: E402
+from ._composition import *  # noqa: E402, F403
+
+__all__ = [*_composition.__all__, "OnnxModel", "Parameter", "State", "check_axioms", "register", "register_loss", "register_object", "vmaf_score", *sorted(_rows)]  # noqa: PLE0604
 

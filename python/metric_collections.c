@@ -1,0 +1,458 @@
+/* Metrics together, for _composition.py: collections, values of classes, intervals, series, selections, plug-ins. */
+#include <dlfcn.h>
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/metrics/bootstrap.h"
+#include "calibrax/metrics/compose.h"
+#include "calibrax/metrics/plugin.h"
+#include "python/metrics.h"
+
+/* Registers the rows of Python functions and of plug-ins, a list of capsules that lives as long, in a context. */
+static bool register_rows(PyObject *rows, cbx_ctx *ctx)
+{
+    cbx_err err = CBX_ERR_INIT;
+
+    for (Py_ssize_t i = 0; i < PyList_Size(rows); i++) {
+        const cbx_metric_function *m = PyCapsule_GetPointer(PyList_GetItem(rows, i), CX_ROW_NAME);
+        if (!m) return false;
+        if (cbx_metric_register(ctx, m, true, &err)) return cx_raise(err.status, err.message) != NULL;
+    }
+    return true;
+}
+
+/* The exceptions of names: one that is there already, one that is missing. */
+static cbx_status refused(const cx_call *c, cbx_status status, PyObject *missing)
+{
+    if (status == CBX_EEXIST || (status == CBX_ENOENT && !missing)) PyErr_SetString(PyExc_ValueError, c->err.message);
+    if (status == CBX_ENOENT && missing) PyErr_SetString(missing, c->err.message);
+    return status;
+}
+
+/* ---- collections: busy while code runs that may be Python, in which another thread, or that code, reaches the same one ---- */
+
+/* self, marked; NULL with an exception.  Large operands are computed without the interpreter's lock. */
+static cx_object *enter(cx_call *c)
+{
+    cx_object *o = cx_object_self(c);
+
+    if (!o) return NULL;
+    c->function = NULL; /* failures come with the library's sentence */
+    o->busy = true;
+    if (c->elements >= CX_UNLOCK_ELEMENTS) c->unlocked = PyEval_SaveThread();
+    return o;
+}
+
+static bool leave(cx_call *c, cx_object *o, cbx_status status)
+{
+    const bool fine = cx_fine(c, status);
+    o->busy = false;
+    return fine;
+}
+
+static PyObject *collection_make(cx_call *c)
+{
+    cx_object *o = cx_object_new(c->st, CX_METRIC_COLLECTION);
+    cbx_metric_collection *handle = NULL;
+    cbx_status st;
+
+    if (!o) return NULL;
+    o->kept = PyList_New(0);
+    st = o->kept ? cbx_metric_collection_create(o->ctx, &handle, &c->err) : CBX_ENOMEM;
+    o->handle = handle;
+    return cx_object_made(o, st, &c->err);
+}
+
+static PyObject *collection_add(cx_call *c)
+{
+    PyObject *parameters = cx_arg(c, "parameters"), *f = cx_arg(c, "function");
+    cbx_metric_member m = CBX_METRIC_MEMBER_INIT;
+    double v[CBX_METRIC_MAX_PARAMETERS] = { 0 };
+    cx_object *o = cx_object_self(c);
+
+    if (!o || !CX_GET(c, m.group, m.label, m.low, m.high, m.weight) || !cx_metric_parameters(parameters, v) ||
+        !(m.metric = cx_metric_row(c, o->ctx)) || PyList_Append(o->kept, cx_arg(c, "metric")) < 0)
+        return NULL;
+    m.parameters = v;
+    if (f) m.function = ((cx_recorded *)f)->fn;
+    c->function = NULL;
+    return cx_none(c, refused(c, cbx_metric_collection_add(o->ctx, o->handle, &m, &c->err), NULL));
+}
+
+static PyObject *collection_remove(cx_call *c)
+{
+    cbx_metric_collection *self = cx_handle(c);
+    const char *group = NULL, *label = NULL;
+
+    if (!self || !CX_GET(c, group, label)) return NULL;
+    return cx_none(c, refused(c, cbx_metric_collection_remove(self, group, label, &c->err), PyExc_KeyError));
+}
+
+static PyObject *collection_members(cx_call *c)
+{
+    const cbx_metric_collection *self = cx_handle(c);
+    PyObject *list = self ? PyList_New(0) : NULL;
+    const cbx_metric_member *m;
+
+    for (size_t i = 0; list && (m = cbx_metric_collection_at(self, i)); i++)
+        if (!cx_append(list, Py_BuildValue("(zssNddd)", m->group, m->label, m->metric->name,
+                                           cx_metric_numbers(cbx_metric_parameters(m->metric), m->parameters), m->low,
+                                           m->high, m->weight)))
+            Py_CLEAR(list);
+    return list;
+}
+
+static PyObject *collection_update(cx_call *c)
+{
+    PyObject *operands = cx_arg(c, "operands");
+    const size_t n = (size_t)PyList_Size(operands);
+    cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
+    cbx_metric_options o = { 0 };
+    cx_object *of;
+
+    if (!in || PyErr_Occurred() || !cx_metric_options(c, &o) || !cx_metric_operands(c, operands, n, in) ||
+        !(of = enter(c)))
+        return NULL;
+    return leave(c, of, cbx_metric_collection_update(of->ctx, of->handle, n, in, &o, &c->err)) ? Py_NewRef(Py_None)
+                                                                                               : NULL;
+}
+
+static PyObject *collection_merge(cx_call *c)
+{
+    cx_object *other = cx_object_arg(c, "other", CX_METRIC_COLLECTION), *of = other ? enter(c) : NULL;
+    bool fine;
+
+    if (!of) return NULL;
+    other->busy = true;
+    fine = leave(c, of, cbx_metric_collection_merge(of->ctx, of->handle, other->handle, &c->err));
+    other->busy = false;
+    return fine ? Py_NewRef(Py_None) : NULL;
+}
+
+/* The results of all members, in their order. */
+static PyObject *collection_compute(cx_call *c)
+{
+    cx_object *of = enter(c);
+    PyObject *list = of ? PyList_New(0) : NULL;
+    const size_t n = list ? cbx_metric_collection_count(of->handle) : 0;
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; list && i < n && !st; i++) {
+        cbx_array *r = NULL;
+        st = cbx_metric_collection_compute(of->ctx, of->handle, i, &r, &c->err);
+        if (!st && !cx_append(list, cx_array_new(c->st, r))) Py_CLEAR(list);
+    }
+    if (!of || leave(c, of, st)) return list;
+    Py_XDECREF(list);
+    return NULL;
+}
+
+static PyObject *collection_errors(cx_call *c)
+{
+    cx_object *of = enter(c);
+    PyObject *list = of ? PyList_New(0) : NULL;
+    const size_t n = list ? cbx_metric_collection_count(of->handle) : 0;
+    cbx_status st = CBX_OK;
+    double v = 0;
+
+    for (size_t i = 0; list && i < n && !st; i++) {
+        st = cbx_metric_collection_error(of->ctx, of->handle, i, &v, &c->err);
+        if (!st && !cx_append(list, PyFloat_FromDouble(v))) Py_CLEAR(list);
+    }
+    if (!of || leave(c, of, st)) return list;
+    Py_XDECREF(list);
+    return NULL;
+}
+
+/* weighted(direction, values): of these results, or of those of what was added */
+static PyObject *collection_weighted(cx_call *c)
+{
+    PyObject *values = cx_arg(c, "values");
+    const Py_ssize_t n = values ? PyList_Size(values) : 0;
+    double *v = cx_alloc(c, (size_t)n + 1, sizeof *v), out = 0;
+    unsigned direction;
+    cx_object *of;
+    cbx_status st;
+
+    for (Py_ssize_t i = 0; v && i < n; i++) v[i] = PyFloat_AsDouble(PyList_GetItem(values, i));
+    if (!v || PyErr_Occurred() || !CX_GET(c, direction) || !(of = enter(c))) return NULL;
+    if (values && (size_t)n != cbx_metric_collection_count(of->handle))
+        st = cbx_fail(&c->err, CBX_EINVAL, "there must be a value for each of %zu metrics, got %zd",
+                      cbx_metric_collection_count(of->handle), n);
+    else if (values)
+        st = cbx_metric_collection_weigh(of->handle, v, (cbx_direction)direction, &out, &c->err);
+    else
+        st = cbx_metric_collection_weighted(of->ctx, of->handle, (cbx_direction)direction, &out, &c->err);
+    return leave(c, of, st) ? PyFloat_FromDouble(out) : NULL;
+}
+
+/* The report as an object and as text. */
+static PyObject *collection_report(cx_call *c)
+{
+    cx_object *of = enter(c);
+    cbx_json *report = NULL;
+    PyObject *out = NULL;
+    cbx_text text;
+
+    if (!of) return NULL;
+    cbx_text_init(&text, cbx_ctx_allocator(of->ctx));
+    if (leave(c, of, cbx_metric_collection_report(of->ctx, of->handle, &report, &c->err))) {
+        cbx_metric_report_text(report, &text);
+        if (cx_fine(c, cbx_text_check(&text, &c->err)))
+            out = Py_BuildValue("(Ns#)", cx_json_object(report), cbx_text_str(&text), (Py_ssize_t)text.len);
+    }
+    cbx_text_clear(&text);
+    cbx_json_unref(report);
+    return out;
+}
+
+static PyObject *collection_bytes(cx_call *c)
+{
+    cx_object *of = enter(c);
+    PyObject *out = NULL;
+    cbx_text text;
+
+    if (!of) return NULL;
+    cbx_text_init(&text, cbx_ctx_allocator(of->ctx));
+    if (leave(c, of, cbx_metric_collection_pack(of->ctx, of->handle, &text, &c->err)))
+        out = PyBytes_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len);
+    cbx_text_clear(&text);
+    return out;
+}
+
+static PyObject *collection_unpack(cx_call *c)
+{
+    PyObject *data = cx_arg(c, "data");
+    cx_object *of;
+
+    if (!PyBytes_Check(data)) return cx_refuse(c, "data", PyExc_TypeError, "bytes", data), NULL;
+    of = enter(c);
+    return of && leave(c, of,
+                       cbx_metric_collection_unpack(of->ctx, of->handle, PyBytes_AsString(data),
+                                                    (size_t)PyBytes_Size(data), &c->err))
+               ? Py_NewRef(Py_None)
+               : NULL;
+}
+
+CX_DO(collection_reset, cbx_metric_collection, (), (), (cbx_metric_collection_reset(self), Py_NewRef(Py_None)))
+CX_DO(collection_updates, cbx_metric_collection, (), (), PyLong_FromSize_t(cbx_metric_collection_updates(self)))
+CX_DO(collection_states, cbx_metric_collection, (), (), PyLong_FromSize_t(cbx_metric_collection_states(self)))
+
+/* clang-format off */
+#define COLLECTION(X) \
+    X(add, "metric: object, label: str, parameters: list[float | None], group: str | None = None, low: float | None = None, high: float | None = None, weight: float = 1.0, function: object | None = None", "None", collection_add, 0, "Adds a metric.") \
+    X(remove, "label: str, group: str | None = None", "None", collection_remove, 0, "Removes a metric.") \
+    X(members, "", "list[tuple[str | None, str, str, list[float], float, float, float]]", collection_members, 0, "Group, label, metric, parameters, low, high and weight of each.") \
+    X(update, "operands: list[Array | None], mask: Array | None = None, weights: Array | None = None", "None", collection_update, 0, "Adds a batch.") \
+    X(merge, "other: MetricCollection", "None", collection_merge, 0, "Adds what another collection has seen.") \
+    X(compute, "", "list[Array]", collection_compute, 0, "The results of all that was added.") \
+    X(errors, "", "list[float]", collection_errors, 0, "Bounds of the errors of sketches.") \
+    X(weighted, "direction: 'higher' | 'lower' | 'info', values: list[float] | None = None", "float", collection_weighted, 0, "The weighted sum.") \
+    X(report, "", "tuple[dict[str, Any], str]", collection_report, 0, "The report, as an object and as text.") \
+    X(to_bytes, "", "bytes", collection_bytes, 0, "What the metrics keep.") \
+    X(from_bytes, "data: bytes", "None", collection_unpack, 0, "What to_bytes wrote, in place of what the metrics keep.") \
+    X(reset, "", "None", collection_reset, 0, "As it was made.") \
+    X(updates, "", "int", collection_updates, 0, "Number of batches.") \
+    X(states, "", "int", collection_states, 0, "Number of states that the metrics share.")
+CX_OBJECT_TYPE(metric_collection, collection, COLLECTION, "_metrics", MetricCollection, "", cbx_metric_collection_free,
+               "Metrics over the same operands.")
+/* clang-format on */
+
+/* read(rows, suite, what) */
+static PyObject *do_read(cx_call *c)
+{
+    PyObject *rows = cx_arg(c, "rows");
+    cx_object *o = cx_object_new(c->st, CX_METRIC_COLLECTION);
+    cbx_metric_collection *handle = NULL;
+    const char *suite = NULL, *what = NULL;
+    cbx_json *json = NULL;
+    cbx_status st;
+
+    if (!o || !CX_GET(c, suite, what) || !register_rows(rows, o->ctx)) {
+        Py_XDECREF((PyObject *)o);
+        return NULL;
+    }
+    o->kept = PySequence_List(rows);
+    st = o->kept ? cbx_json_parse(suite, strlen(suite), what, &json, &c->err) : CBX_ENOMEM;
+    if (!st) st = cbx_metric_collection_read(o->ctx, json, what, &handle, &c->err);
+    cbx_json_unref(json);
+    o->handle = handle;
+    return cx_object_made(o, refused(c, st, NULL), &c->err);
+}
+
+/* ---- values of classes, intervals ---- */
+
+typedef struct arguments {
+    const cbx_metric_function *metric;
+    size_t nin;
+    cbx_array **in;
+    double parameters[CBX_METRIC_MAX_PARAMETERS];
+    cbx_metric_options options;
+} arguments;
+
+/* Arguments of a call that is begun; false with an exception. */
+static bool read_arguments(cx_call *c, arguments *a)
+{
+    PyObject *operands = cx_arg(c, "operands");
+
+    *a = (arguments){ .nin = (size_t)PyList_Size(operands), .options = { .parameters = a->parameters } };
+    a->in = cx_alloc(c, a->nin + 1, sizeof *a->in);
+    return a->in && cx_metric_operands(c, operands, a->nin, a->in) &&
+           cx_metric_parameters(cx_arg(c, "parameters"), a->parameters) && cx_metric_options(c, &a->options);
+}
+
+/* Begins the call, with the row of its metric. */
+static bool begin(cx_call *c, arguments *a)
+{
+    cbx_ctx *ctx = cx_ctx_borrow(c->st);
+
+    if (!ctx) return false;
+    a->metric = cx_metric_row(c, ctx);
+    cx_ctx_return(c->st, ctx);
+    c->function = NULL;
+    return a->metric && cx_begin_long(c);
+}
+
+/* classwise(metric, operands, parameters, labels, classes, mask, weights) */
+static PyObject *do_classwise(cx_call *c)
+{
+    const cbx_array *labels = NULL;
+    cbx_array *out = NULL;
+    size_t classes;
+    arguments a;
+    double mean = NAN;
+
+    if (!read_arguments(c, &a) || !CX_GET(c, labels, classes) || !begin(c, &a)) return NULL;
+    return cx_fine(c, cbx_metric_classwise(c->ctx, a.metric, a.nin, a.in, labels, classes, &a.options, &out, &mean,
+                                           &c->err))
+               ? Py_BuildValue("(Nd)", cx_array_new(c->st, out), mean)
+               : NULL;
+}
+
+/* bootstrap(metric, operands, parameters, level, resamples, seed, mask, weights) */
+static PyObject *do_interval(cx_call *c)
+{
+    cbx_metric_bootstrap_opts o = CBX_METRIC_BOOTSTRAP_OPTS_INIT;
+    cbx_interval out;
+    arguments a;
+
+    if (!read_arguments(c, &a) || !CX_GET(c, o.level, o.resamples, o.seed) || !begin(c, &a)) return NULL;
+    return cx_answer(c, cbx_metric_bootstrap(c->ctx, a.metric, a.nin, a.in, &a.options, &o, &out, &c->err), CX_INTERVAL,
+                     &out);
+}
+
+/* ---- series ---- */
+
+static PyObject *track_make(cx_call *c)
+{
+    unsigned direction;
+    cx_object *o;
+
+    if (!CX_GET(c, direction) || !(o = cx_object_new(c->st, CX_METRIC_TRACK))) return NULL;
+    o->handle = PyMem_Calloc(1, sizeof(cbx_metric_track));
+    if (o->handle)
+        cbx_metric_track_init(o->handle, (cbx_direction)direction);
+    else
+        PyErr_NoMemory();
+    return cx_object_made(o, o->handle ? CBX_OK : CBX_ENOMEM, &c->err);
+}
+
+CX_DO(track_add, cbx_metric_track, (double value), (value), PyBool_FromLong(cbx_metric_track_add(self, value)))
+CX_DO(track_values, cbx_metric_track, (), (),
+      Py_BuildValue("{s:n,s:d,s:d,s:n,s:d,s:d}", "steps", (Py_ssize_t)self->steps, "current", self->current, "best",
+                    self->best, "best_step", (Py_ssize_t)self->best_step, "min", self->min, "max", self->max))
+
+/* clang-format off */
+#define TRACK(X) \
+    X(put, "value: float", "bool", track_add, 0, "Adds a value; whether it is better than all before it.") \
+    X(values, "", "dict[str, float]", track_values, 0, "What is known.")
+CX_OBJECT_TYPE(metric_track, track, TRACK, "_metrics", Track, "direction: 'higher' | 'lower' | 'info'", PyMem_Free, "Values of a metric over steps.")
+/* clang-format on */
+
+/* ---- selections, plug-ins ---- */
+
+/* Words of bits, or of numbers, from the lowest on. */
+static PyObject *words_list(const char *(*word)(unsigned), bool bits)
+{
+    PyObject *list = PyList_New(0);
+
+    for (unsigned i = 0; list && *word(bits ? 1u << i : i) != '?'; i++)
+        if (!cx_append(list, PyUnicode_FromString(word(bits ? 1u << i : i)))) Py_CLEAR(list);
+    return list;
+}
+
+static const char *tier_name(unsigned tier) { return cbx_metric_tier_name((cbx_metric_tier)tier); }
+
+static PyObject *do_words(cx_call *c)
+{
+    (void)c;
+    return Py_BuildValue("{s:N,s:N,s:N}", "axiom", words_list(cbx_metric_axiom_name, true), "invariance",
+                         words_list(cbx_metric_invariance_name, true), "tier", words_list(tier_name, false));
+}
+
+/* select(rows, domain, direction, tier, axioms, invariances, flags): names */
+static PyObject *do_select(cx_call *c)
+{
+    cbx_metric_selection s = CBX_METRIC_SELECTION_INIT;
+    PyObject *list = NULL;
+    const cbx_metric_function *m;
+    cbx_ctx *ctx = NULL;
+    size_t at = 0;
+
+    if (!CX_GET(c, s.domain, s.direction, s.tier, s.axioms, s.invariances, s.flags)) return NULL;
+    if (cbx_ctx_create(NULL, &ctx, &c->err)) return cx_raise(c->err.status, c->err.message);
+    if (register_rows(cx_arg(c, "rows"), ctx)) list = PyList_New(0);
+    while (list && (m = cbx_metric_next(ctx, &s, &at)))
+        if (!cx_append(list, PyUnicode_FromString(m->name))) Py_CLEAR(list);
+    cbx_ctx_free(ctx);
+    return list;
+}
+
+/* Makes the library's functions here those that objects loaded from now on find first, also where they come with a library of their own:
+ * a context belongs to one copy of the library. */
+static bool show_functions(void)
+{
+    Dl_info info;
+
+    if (dladdr((void *)(uintptr_t)cbx_version, &info) && dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL))
+        return true;
+    return PyErr_Format(PyExc_RuntimeError, "cannot show the library's functions to plug-ins: %s", dlerror()) != NULL;
+}
+
+/* load_plugin(rows, path): the rows of an object, each with its capsule; they are never unmapped */
+static PyObject *do_load_plugin(cx_call *c)
+{
+    const cbx_metric_function *m;
+    PyObject *list = NULL;
+    const char *path = NULL;
+    cbx_ctx *ctx = NULL;
+    size_t before = 0;
+    cbx_status st;
+
+    if (!CX_GET(c, path) || !show_functions()) return NULL;
+    if (cbx_ctx_create(NULL, &ctx, &c->err)) return cx_raise(c->err.status, c->err.message);
+    if (register_rows(cx_arg(c, "rows"), ctx)) {
+        before = cbx_metric_count(ctx);
+        c->function = NULL;
+        st = cbx_metric_plugin_load(ctx, path, &c->err);
+        if (cx_fine(c, refused(c, st, NULL))) list = PyList_New(0);
+    }
+    for (size_t i = before; list && (m = cbx_metric_at(ctx, i)); i++) {
+        PyObject *row = cx_metric_dict(m);
+        if (row && !cx_put(row, "code", PyCapsule_New((void *)(uintptr_t)m, CX_ROW_NAME, NULL))) Py_CLEAR(row);
+        if (!cx_append(list, row)) Py_CLEAR(list);
+    }
+    cbx_ctx_free(ctx);
+    return list;
+}
+
+/* clang-format off */
+#define TOGETHER(X) \
+    X(read, "rows: list[object], suite: str, what: str", "object", do_read, 0, "A collection from a suite.") \
+    X(classwise, "metric: object, operands: list[Array | None], parameters: list[float | None], labels: Array, classes: int = 0, mask: Array | None = None, weights: Array | None = None", "tuple[Array, float]", do_classwise, 0, "A metric of the items of each class, and the mean.") \
+    X(bootstrap, "metric: object, operands: list[Array | None], parameters: list[float | None], level: float = 0.95, resamples: int = 1000, seed: int = 0, mask: Array | None = None, weights: Array | None = None", "Interval", do_interval, 0, "A metric with its bootstrap interval.") \
+    X(words, "", "dict[str, list[str]]", do_words, 0, "Words of axioms, invariances and tiers.") \
+    X(select, "rows: list[object], domain: str | None = None, direction: int = -1, tier: int = -1, axioms: int = 0, invariances: int = 0, flags: int = 0", "list[str]", do_select, 0, "Names of metrics.") \
+    X(load_plugin, "rows: list[object], path: Path", "list[dict[str, Any]]", do_load_plugin, 0, "The rows of a shared object.")
+/* clang-format on */
+CX_FUNCTIONS(cx_metric_collection_methods, TOGETHER, CX_LONG)
