@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: report-array-jit report-metrics report-array-ops help run build test check asan tsan clang fuzz graphs mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-jax compare-metrics docs-metrics compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu gpu-bundle check-ptx test-neon report-kernels link-orders photograph
+.PHONY: report-array-jit report-metrics report-array-ops help run build test check asan tsan clang fuzz graphs mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-jax compare-metrics docs-metrics compare-statistics kills interop coverage-table check-study bisect-study detector-study asv site-speed long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu gpu-bundle check-ptx test-neon report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,10 @@ kills: ## KILLS (default 1000) SIGKILLs of concurrent writers to one store at ra
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
 	@CALIBRAX_KILLS=$${KILLS:-1000} $(RELEASE)/tests/storage/tests kills
+
+site-speed: ## milliseconds a view of calibrax serve, stores of up to 10,000 runs and 10^6 points, as a table; fails above 300 ms; a minute
+	@scripts/build.sh release
+	@python3 tests/site/measure_views.py build/release/programs/calibrax/calibrax
 
 long-files: ## calibrax ingest on files of LONG_MB MB (default 100) of every format: at most 8 times their size in memory
 	@scripts/bootstrap.sh test
