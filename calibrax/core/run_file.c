@@ -20,6 +20,7 @@
 #define POINTS_DEPTH  2
 #define METRIC_LEVEL  4
 #define SAMPLES_DEPTH 6
+#define INDEXED_FROM  16 /* metrics with samples of a point */
 
 typedef enum array_kind { KIND_OTHER, KIND_POINTS, KIND_SAMPLES } array_kind;
 
@@ -41,7 +42,7 @@ typedef struct streaming {
     cbx_names words;                     /* of those that are kept */
     cbx__bad_sample bad;
     gathered *gathered; /* the last one first */
-    size_t npoints;
+    size_t ngathered, npoints;
     cbx_status held; /* the fault of the first bad point */
     cbx_err why;
 } streaming;
@@ -83,6 +84,7 @@ static cbx_status take_sample(streaming *s, const char *metric, size_t i, const 
         if (!g || !(g->metric = cbx_arena_strdup(&s->arena, metric))) return cbx_fail_nomem(err, NULL);
         g->next = s->gathered;
         s->gathered = g;
+        s->ngathered++;
     }
     if (!cbx_grow(&s->arena.al, &g->values, &g->capacity, g->n + 1, sizeof *g->values))
         return cbx_fail_nomem(err, NULL);
@@ -99,14 +101,47 @@ static const char *word(streaming *s, const char *text)
     return at == CBX_NO_NAME ? NULL : s->words.list[at];
 }
 
-/* Into the run.  An empty array of samples is one, too, and not NULL. */
-static bool keep_samples(const streaming *s, cbx_metric *m, const char *name)
+/* Samples of many metrics by name. */
+typedef struct sample_index {
+    cbx_names names;
+    const gathered **of; /* NULL: there are so few that none is made */
+} sample_index;
+
+static bool index_samples(streaming *s, sample_index *ix)
+{
+    const cbx_allocator al = cbx_arena_allocator(&s->arena);
+
+    if (s->ngathered <= INDEXED_FROM) return true;
+    cbx_names_init(&ix->names, &al);
+    ix->of = cbx_arena_calloc(&s->arena, s->ngathered, sizeof *ix->of);
+    for (const gathered *g = s->gathered; ix->of && g; g = g->next) {
+        size_t at = cbx_names_add(&ix->names, g->metric);
+        if (at == CBX_NO_NAME) return false;
+        ix->of[at] = g;
+    }
+    return ix->of;
+}
+
+static const gathered *samples_of(const streaming *s, const sample_index *ix, const char *name)
 {
     const gathered *g = s->gathered;
+    size_t at;
+
+    if (ix->of) {
+        at = cbx_names_find(&ix->names, name);
+        return at == CBX_NO_NAME ? NULL : ix->of[at];
+    }
+    while (g && strcmp(g->metric, name) != 0) g = g->next;
+    return g;
+}
+
+/* Into the run.  An empty array of samples is one, too, and not NULL. */
+static bool keep_samples(const streaming *s, const sample_index *ix, cbx_metric *m, const char *name)
+{
+    const gathered *g = samples_of(s, ix, name);
     const double *from = m->samples;
     double *copy;
 
-    while (g && strcmp(g->metric, name) != 0) g = g->next;
     if (g) from = g->values, m->nsamples = g->n;
     if (!from) return true;
     m->samples = copy = cbx_arena_alloc(&s->run->arena, m->nsamples * sizeof *copy);
@@ -118,7 +153,8 @@ static cbx_status keep_point(streaming *s, cbx_point *view, const cbx_json *raw,
 {
     cbx_tag *tags = view->tags ? cbx_arena_calloc(&s->run->arena, view->ntags, sizeof *tags) : NULL;
     cbx_named_metric *metrics = cbx_arena_calloc(&s->run->arena, view->nmetrics, sizeof *metrics);
-    bool good = metrics && (tags || !view->tags);
+    sample_index ix = { .of = NULL };
+    bool good = metrics && (tags || !view->tags) && index_samples(s, &ix);
     cbx_status st = cbx__run_point_text(&s->arena, view, err);
 
     if (st) return st;
@@ -130,7 +166,7 @@ static cbx_status keep_point(streaming *s, cbx_point *view, const cbx_json *raw,
         metrics[i] = view->metrics[i];
         metrics[i].name = word(s, view->metrics[i].name);
         if (!s->samples) metrics[i].metric.samples = NULL;
-        good = metrics[i].name && (!s->samples || keep_samples(s, &metrics[i].metric, metrics[i].name));
+        good = metrics[i].name && (!s->samples || keep_samples(s, &ix, &metrics[i].metric, metrics[i].name));
     }
     view->tags = tags;
     view->metrics = metrics;
@@ -160,6 +196,7 @@ static void forget_point(streaming *s)
 {
     for (gathered *g = s->gathered; g; g = g->next) cbx_mem_free(&s->arena.al, g->values, g->capacity * sizeof(double));
     s->gathered = NULL;
+    s->ngathered = 0;
     s->bad = (cbx__bad_sample){ 0 };
     cbx_arena_clear(&s->arena);
 }

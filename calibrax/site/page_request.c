@@ -128,7 +128,9 @@ void cbx__request_begin(cbx__request *r, const char *page) { *r = (cbx__request)
 
 void cbx__request_add(cbx__request *r, const char *key, const char *value)
 {
-    if (!value || !*value || r->n == CBX__PARAMS_MAX) return;
+    if (!value || !*value) return;
+    r->full |= r->n == CBX__PARAMS_MAX;
+    if (r->full) return;
     r->params[r->n++] = (cbx__param){ key, value };
 }
 
@@ -136,7 +138,7 @@ bool cbx__request_add_tags(cbx__request *r, cbx_arena *arena, const cbx_tag *tag
 {
     const cbx_allocator al = cbx_arena_allocator(arena);
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !r->full; i++) {
         cbx_text text;
         cbx_text_init(&text, &al);
         for (const char *s = tags[i].key; *s; s++)

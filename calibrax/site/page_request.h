@@ -18,6 +18,7 @@ typedef struct cbx__request {
     const char *page; /* "" of "/", "run" of "/run" */
     cbx__param params[CBX__PARAMS_MAX];
     size_t n;
+    bool full; /* a parameter found no place */
 } cbx__request;
 
 /*
@@ -36,7 +37,7 @@ cbx_status cbx__request_tags(const cbx__request *r, cbx_arena *arena, const cbx_
 
 /* A request under construction: the parameters that have a value. */
 void cbx__request_begin(cbx__request *r, const char *page);
-/* value NULL or "" adds nothing; a request that is full keeps what it has. */
+/* value NULL or "" adds nothing; one that finds no place sets `full`. */
 void cbx__request_add(cbx__request *r, const char *key, const char *value);
 /* false: out of memory. */
 bool cbx__request_add_tags(cbx__request *r, cbx_arena *arena, const cbx_tag *tags, size_t n);

@@ -104,6 +104,7 @@ const char *cbx__view_href(cbx__view *v, const cbx__request *to)
 
     if (v->document) return NULL;
     if (!target) lost(v);
+    if (to->full || (target && strlen(target) > CBX__TARGET_MAX)) return NULL;
     return target && v->site->link ? v->site->link(v->site->link_user, target) : target;
 }
 

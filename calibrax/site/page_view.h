@@ -65,7 +65,8 @@ void cbx__view_note(cbx__view *v, const char *fmt, ...) CBX_PRINTF(2, 3);
 
 /* --- links --- */
 
-/* What refers to a page, in the arena; NULL: nothing does. */
+/* What refers to a page, in the arena; NULL: nothing does, or its address would be refused as too
+ * long. */
 const char *cbx__view_href(cbx__view *v, const cbx__request *to);
 /* A link, or the words alone. */
 void cbx__view_link(cbx__view *v, const char *href, const char *words);

@@ -9,7 +9,7 @@
  *     /trace       kernels and gaps of a run's trace: id, page
  *     /trends      series with their newest values: text, point, scenario, metric, tag, page
  *     /trend       one series, where its level changed: metric, point, scenario, tag, machine, page
- *     /point       a point of a run, its launches: run, point, scenario, tag
+ *     /point       a point of a run, its launches: run, point, scenario, tag, page
  *     /compare     two runs: a (the reference), b, threshold [%], page
  *     /profiles    runs that `calibrax profile` kept: page
  *     /rows, /case rows of nperf; those of a case: name

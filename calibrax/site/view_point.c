@@ -5,9 +5,10 @@
 #include "calibrax/site/page_view.h"
 #include "calibrax/statistics/estimate.h"
 
-#define MAX_FIGURES 6    /* of metrics with samples */
-#define MAX_DOTS    1500 /* of a figure */
-#define LEVEL       0.95
+#define METRICS_A_PAGE 200
+#define MAX_FIGURES    6    /* of metrics with samples */
+#define MAX_DOTS       1500 /* of a figure */
+#define LEVEL          0.95
 
 static const cbx_point *find_point(cbx__view *v, const cbx_run *run, cbx_err *err)
 {
@@ -103,7 +104,8 @@ static cbx_status put_samples(cbx__view *v, const cbx_named_metric *m, const cha
     return CBX_OK;
 }
 
-static cbx_status put_launches(cbx__view *v, const cbx_run *run, const cbx_point *p, cbx_err *err)
+static cbx_status put_launches(cbx__view *v, const cbx_run *run, const cbx_named_metric *metrics, size_t n,
+                               cbx_err *err)
 {
     static const cbx__column columns[] = { { "Metric", "metric", NULL },      { "Samples", "samples", "n" },
                                            { "Minimum", "min", "n" },         { "Median [95 %]", "median", "n" },
@@ -112,27 +114,27 @@ static cbx_status put_launches(cbx__view *v, const cbx_run *run, const cbx_point
     cbx_status st = CBX_OK;
     size_t sampled = 0, figures = 0;
 
-    for (size_t i = 0; i < p->nmetrics; i++) sampled += p->metrics[i].metric.nsamples > 0;
+    for (size_t i = 0; i < n; i++) sampled += metrics[i].metric.nsamples > 0;
     cbx__view_section(v, "Launches");
     if (!sampled) {
         cbx__view_note(v, "The run kept no samples of this point.");
         if (!v->document) return CBX_OK;
     }
     cbx__view_table(v, "samples", "samples of each metric", columns, CBX_LEN(columns));
-    for (size_t i = 0; !st && i < p->nmetrics; i++) {
-        const cbx_metric_def *def = cbx_run_find_metric_def(run, p->metrics[i].name);
-        if (p->metrics[i].metric.nsamples) st = put_samples(v, &p->metrics[i], def ? def->unit : NULL, err);
+    for (size_t i = 0; !st && i < n; i++) {
+        const cbx_metric_def *def = cbx_run_find_metric_def(run, metrics[i].name);
+        if (metrics[i].metric.nsamples) st = put_samples(v, &metrics[i], def ? def->unit : NULL, err);
     }
     cbx__view_table_end(v);
-    for (size_t i = 0; !st && !v->document && i < p->nmetrics && figures < MAX_FIGURES; i++) {
-        const cbx_metric_def *def = cbx_run_find_metric_def(run, p->metrics[i].name);
+    for (size_t i = 0; !st && !v->document && i < n && figures < MAX_FIGURES; i++) {
+        const cbx_metric_def *def = cbx_run_find_metric_def(run, metrics[i].name);
         cbx_interval median = { 0 };
-        size_t n;
-        double *x = finite_samples(v, &p->metrics[i].metric, &n);
-        if (!x || n < 2) continue;
+        size_t finite;
+        double *x = finite_samples(v, &metrics[i].metric, &finite);
+        if (!x || finite < 2) continue;
         figures++;
-        st = cbx_stat_median_interval(v->ctx, x, n, LEVEL, &median, err);
-        if (!st) st = put_figure(v, &p->metrics[i], x, n, &median, def ? def->unit : NULL, err);
+        st = cbx_stat_median_interval(v->ctx, x, finite, LEVEL, &median, err);
+        if (!st) st = put_figure(v, &metrics[i], x, finite, &median, def ? def->unit : NULL, err);
     }
     return st;
 }
@@ -143,6 +145,7 @@ cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
                                            { "Value", "value", "n" },
                                            { "Better", "better", NULL },
                                            { "Meaning", "description", NULL } };
+    size_t page, first, n;
     cbx_run *run = NULL;
     cbx_status st = cbx__view_load(v, "run", false, &run, err);
     const cbx_point *p = st ? NULL : find_point(v, run, err);
@@ -158,7 +161,10 @@ cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
     cbx__view_fact(v, "Tags", cbx__view_tags(v, p->tags, p->ntags));
     cbx__view_facts_end(v);
     cbx__view_table(v, "metrics", "metrics", columns, CBX_LEN(columns));
-    for (size_t i = 0; i < p->nmetrics; i++) {
+    page = cbx__view_page(v, METRICS_A_PAGE, p->nmetrics);
+    first = (page - 1) * METRICS_A_PAGE;
+    n = p->nmetrics - first < METRICS_A_PAGE ? p->nmetrics - first : METRICS_A_PAGE;
+    for (size_t i = first; i < first + n; i++) {
         const cbx_named_metric *m = &p->metrics[i];
         const cbx_metric_def *def = cbx_run_find_metric_def(run, m->name);
         cbx__request to = cbx__view_to_trend(v, m->name, p->name, p->scenario, p->tags, p->ntags);
@@ -171,7 +177,8 @@ cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
         cbx__view_cell(v, def ? def->description : NULL);
     }
     cbx__view_table_end(v);
-    st = put_launches(v, run, p, err);
+    cbx__view_pager(v, page, METRICS_A_PAGE, p->nmetrics, "metrics");
+    st = put_launches(v, run, p->metrics + first, n, err);
 done:
     cbx_run_free(run);
     return st;

@@ -6,6 +6,8 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/site/page_view.h"
 
+#define MAX_TAGS 50 /* that a page shows of a point */
+
 const char *cbx__view_time(cbx__view *v, int64_t us)
 {
     char iso[CBX_TIME_SIZE];
@@ -51,7 +53,9 @@ const char *cbx__view_tags(cbx__view *v, const cbx_tag *tags, size_t n)
     memcpy(sorted, tags, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, cbx_tag_compare);
     cbx_text_init(&text, &al);
-    for (size_t i = 0; i < n; i++) cbx_text_printf(&text, "%s%s=%s", i ? ", " : "", sorted[i].key, sorted[i].value);
+    for (size_t i = 0; i < n && (v->document || i < MAX_TAGS); i++)
+        cbx_text_printf(&text, "%s%s=%s", i ? ", " : "", sorted[i].key, sorted[i].value);
+    if (!v->document && n > MAX_TAGS) cbx_text_printf(&text, " and %zu more", n - MAX_TAGS);
     if (text.status) v->out->status = CBX_ENOMEM;
     return cbx_text_str(&text);
 }

@@ -598,6 +598,52 @@ static void test_traces(void **state)
     leave(&p);
 }
 
+/* --- points of any size --- */
+
+#define MANY 450
+
+/* One point with many metrics, each with two samples, and many tags; and one with a long name. */
+static void keep_large(place *p)
+{
+    cbx_text text;
+
+    cbx_text_init(&text, cbx_ctx_allocator(p->at->ctx));
+    cbx_text_puts(&text,
+                  "{\"id\": \"large\", \"timestamp\": \"2026-03-01T10:00:00+00:00\", \"points\": [{\"name\": \"many\","
+                  " \"scenario\": \"\", \"metrics\": {");
+    for (int i = 0; i < MANY; i++)
+        cbx_text_printf(&text, "%s\"m%d\": {\"value\": 1, \"samples\": [%d.25, %d.75]}", i ? ", " : "", i, i, i);
+    cbx_text_puts(&text, "}}, {\"name\": \"tagged\", \"scenario\": \"\","
+                         " \"metrics\": {\"t\": {\"value\": 1}}, \"tags\": {");
+    for (int i = 0; i < MANY; i++) cbx_text_printf(&text, "%s\"k%d\": \"v\"", i ? ", " : "", i);
+    cbx_text_puts(&text, "}}, {\"name\": \"");
+    for (int i = 0; i < 5000; i++) cbx_text_putc(&text, 'n');
+    cbx_text_puts(&text, "\", \"scenario\": \"\", \"metrics\": {\"t\": {\"value\": 1}}}]}");
+    write_text(p, "runs/large.json", cbx_text_str(&text));
+    cbx_text_clear(&text);
+}
+
+static void test_large_points(void **state)
+{
+    place p = enter(state);
+    const char *page;
+
+    keep_large(&p);
+    page = get(&p, "/point?run=large&point=many&page=3", 200);
+    CHECK(strstr(page, "Page 3 of 3") && strstr(page, ">m449<") && !strstr(page, ">m399<"), "a page of the metrics");
+    CHECK(strstr(page, "<th scope=row>m449<td class=n>2<td class=n>449.25<") != NULL, "its samples");
+    page = get(&p, "/run?id=large&page=3", 200);
+    CHECK(strstr(page, "<th scope=row>tagged<small>k0=v, ") && strstr(page, " and 400 more<"), "too many tags");
+    CHECK(strstr(page, "<th scope=row>nnnnnnnn") != NULL, "too long a name");
+    cbx_names links;
+    cbx_names_init(&links, cbx_ctx_allocator(p.at->ctx));
+    links_of(page, &links);
+    for (size_t i = 0; i < links.n; i++) get(&p, links.list[i], 200);
+    CHECK_GT(links.n, 50, "there are links");
+    cbx_names_clear(&links);
+    leave(&p);
+}
+
 /* --- no memory --- */
 
 typedef struct asking {
@@ -635,11 +681,13 @@ static void test_without_memory(void **state)
                                            "/rows",
                                            "/trends?format=json",
                                            "/trace?id=imported",
-                                           "/trace?id=linked" };
+                                           "/trace?id=linked",
+                                           "/point?run=large&point=many&page=3" };
     place p = enter(state);
     cbx_test_place *at = *state;
 
     keep_traces(&p);
+    keep_large(&p);
     leave(&p);
     for (size_t i = 0; i < CBX_LEN(targets); i++) {
         asking a = { at->folder, targets[i] };
@@ -665,6 +713,7 @@ TEST_FILE(.seconds = 600)
         IN_PLACE(test_the_tag_changes_with_the_store),
         IN_PLACE(test_files_refer_to_each_other),
         IN_PLACE(test_traces),
+        IN_PLACE(test_large_points),
         IN_PLACE(test_without_memory),
     };
     return cmocka_run_group_tests_name("store_pages", tests, NULL, NULL);
