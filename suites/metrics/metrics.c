@@ -208,18 +208,16 @@ static void run(void *p)
 /* As numbers, of places and counts too. */
 static void collect(void *p)
 {
-    cbx__suite_engine *e = p;
-    const cbx_array *r = e->result;
-    const int64_t *places;
-    double *out;
+    const cbx__suite_engine *e = p;
+    char *out = cbx_array_data_mut(e->out);
 
-    if (!r || cbx_array_is_failed(r) || cbx_array_dtype(r) != CBX_I64) {
-        cbx__suite_engine_collect(p);
-        return;
+    cbx__suite_engine_collect(p);
+    if (!e->result || cbx_array_is_failed(e->result) || cbx_array_dtype(e->result) != CBX_I64) return;
+    for (size_t i = 0; i < cbx_array_bytes(e->out); i += sizeof(int64_t)) {
+        int64_t place;
+        memcpy(&place, out + i, sizeof place);
+        memcpy(out + i, &(double){ (double)place }, sizeof(double));
     }
-    places = cbx_array_data(r);
-    out = cbx_array_data_mut(e->out);
-    for (size_t i = 0; i < cbx_array_count(r); i++) out[i] = (double)places[i];
 }
 
 #define LIBRARY(name, summary, run_, collect_, ...)                                                                    \

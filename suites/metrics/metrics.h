@@ -107,11 +107,11 @@ typedef enum cbx__ms_result {
     X(sinkhorn_divergence, "PP", 300, 2, ONE, "o")                                                                     \
     X(sliced_wasserstein, "PP", 10000, 2, ONE, "oc")                                                                   \
     X(bregman_divergence, "mm", 1000000, 1, ONE, "yc")                                                                 \
-    X(demographic_parity_ratio, "sl", 1000000, 4, ONE, "oC")                                                           \
-    X(disparate_impact_ratio, "sl", 1000000, 4, ONE, "oC")                                                             \
-    X(equal_opportunity_difference, "sbl", 1000000, 4, ONE, "oC")                                                      \
-    X(equalized_odds_difference, "sbl", 1000000, 4, ONE, "oC")                                                         \
-    X(group_metric_breakdown, "sbl", 1000000, 4, D_BY_SIX, "o")                                                        \
+    X(demographic_parity_ratio, "sl", 100000, 4, ONE, "oC")                                                            \
+    X(disparate_impact_ratio, "sl", 100000, 4, ONE, "oC")                                                              \
+    X(equal_opportunity_difference, "sbl", 100000, 4, ONE, "oC")                                                       \
+    X(equalized_odds_difference, "sbl", 100000, 4, ONE, "oC")                                                          \
+    X(group_metric_breakdown, "sbl", 100000, 4, D_BY_SIX, "o")                                                         \
     X(fid, "PP", 10000, 64, ONE, "tC")                                                                                 \
     X(kid, "PP", 300, 64, ONE, "t")                                                                                    \
     X(image_inception_score, "L", 100000, 10, ONE, "tC")                                                               \
