@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from . import _core  # type: ignore[attr-defined]
+from . import _core, array  # type: ignore[attr-defined]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -515,10 +515,21 @@ class ClasswiseWrapper:
             *operands, labels = operands or (None,)  # type: ignore[assignment]
         if labels is None:
             raise TypeError("ClasswiseWrapper: labels are missing: they follow the operands")
-        arrays = _arrays(self._row, tuple(operands))
-        values, mean = _core._metrics.classwise(_code(self._row), arrays, self._numbers, _m._operand(labels), self.num_classes, _m._operand(mask), _m._operand(weights))
-        present = {(self.class_names[k] if self.class_names else str(k)): v for k, v in enumerate(values.tolist()) if v == v}
+        arrays, labels, factors = _arrays(self._row, tuple(operands)), _m._operand(labels), [_m._operand(mask), _m._operand(weights)]
+        values, mean = _core._metrics.classwise(_code(self._row), arrays, self._numbers, labels, self.num_classes, *factors)
+        counted = _counted(labels, factors) if mean != mean else set()  # a class with items may be NaN, too
+        present = {(self.class_names[k] if self.class_names else str(k)): v for k, v in enumerate(values.tolist()) if v == v or k in counted}
         return {**present, "mean": mean}
+
+
+def _counted(labels: Any, factors: list[Any]) -> set[int]:
+    """Labels of items whose mask and weight are not 0."""
+    counts = [True] * labels.size
+    for x in factors:
+        if x is not None:
+            rows = array.reshape(array.astype(x, array.float64), (labels.size, -1))
+            counts = [a and b > 0 for a, b in zip(counts, array.max(rows, axis=1).tolist(), strict=True)]
+    return {label for label, a in zip(labels.tolist(), counts, strict=True) if a}
 
 
 def _code(row: dict[str, Any]) -> Any:

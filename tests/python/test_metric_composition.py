@@ -121,7 +121,7 @@ class Collections(Registered):
         """Each has a collection of its own; and two that want one get an error, or their turn, and never half a batch."""
         x, y = xp.random.normal(1, (50000,)), xp.random.normal(2, (50000,))
         wanted = float(metrics.mse(x, y))
-        shards, shared, refused = [metrics.MetricCollection(["mse", "r_squared"]) for _ in range(4)], metrics.MetricCollection(["mse"]), []
+        shards, shared, refused = [metrics.MetricCollection(["mse", "r_squared", "cubic_of_compositions"]) for _ in range(4)], metrics.MetricCollection(["mse"]), []
 
         def work(c):
             for _ in range(10):
@@ -138,6 +138,8 @@ class Collections(Registered):
             t.join()
         for c in shards[1:]:
             shards[0].merge(c)
+        self.assertAlmostEqual(float(shards[0].compute()["cubic_of_compositions"]), float(metrics.cubic_of_compositions(x, y)), 10)
+        self.assertEqual(shards[1].merge(shards[1]).updates, 20)
         self.assertEqual(shards[0].updates, 40)
         self.assertAlmostEqual(float(shards[0].compute()["mse"]), wanted, 12)
         self.assertEqual(shared.updates + len(refused), 40)
@@ -312,6 +314,12 @@ class Wrappers(Registered):
         self.assertEqual(named.compute(p, t, labels), {"dog": 0.5, "bird": 14.0, "mean": 7.25})
         self.assertEqual(named.compute(p, t, labels=labels, mask=[1, 1, 1, 0])["dog"], 0.0)
         self.assertEqual(metrics.ClasswiseWrapper("huber_loss", delta=0.1).compute(p, t, labels)["1"], float(metrics.huber_loss([1.0, 0.0], [1.0, 1.0], delta=0.1)))
+
+    def test_classes_of_nan(self):
+        result = metrics.ClasswiseWrapper("mae").compute([NAN, 1.0, 2.0, 5.0], [0.0, 0.0, 0.0, 0.0], [0, 1, 3, 4], mask=[1, 1, 1, 0])
+        self.assertEqual(list(result), ["0", "1", "3", "mean"])
+        self.assertTrue(math.isnan(result["0"]) and math.isnan(result["mean"]) and result["3"] == 2.0)
+        self.assertEqual(metrics.ClasswiseWrapper("mae").compute([NAN, 1.0], [0.0, 0.0], [0, 1], mask=[0, 1]), {"1": 1.0, "mean": 1.0})
 
     def test_classes_refuse(self):
         wrapper = metrics.ClasswiseWrapper
