@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/random.h"
@@ -401,6 +402,55 @@ static void stacks_are_their_products(void **state)
     }
 }
 
+/* An array of the elements of x that lies as its transpose does, in steps of 2. */
+static cbx_array *with_gaps(cbx_ctx *c, const cbx_array *x)
+{
+    const size_t m = cbx_array_dim(x, 0);
+    const cbx_array *t = cbx_copy(c, cbx_matrix_transpose(c, x)), *twice = cbx_repeat(c, t, 2, 1);
+
+    return cbx_matrix_transpose(c, cbx_slice(c, twice, 1, 0, 2 * (ptrdiff_t)m, 2));
+}
+
+/* A product has the same bits however its operands lie, so that compiled code, which lays out some of them anew, agrees. */
+static void strides_do_not_change_bits(void **state)
+{
+    (void)state;
+    static const size_t extents[] = { 1, 2, 3, 5, 8, 9, 10, 17, 31, 33, 70, 130, 600 };
+    static const cbx_algebra algebras[] = { CBX_ALGEBRA_REAL, CBX_ALGEBRA_LOG, CBX_ALGEBRA_EUCLIDEAN };
+    const size_t n = CBX_LEN(extents);
+    cbx_ctx *c = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
+    for (size_t i = 0; i < n * n * n; i++)
+        for (size_t how = 0; how < 2 * CBX_LEN(algebras); how++) {
+            const size_t a_shape[] = { extents[i % n], extents[i / n % n] },
+                         b_shape[] = { a_shape[1], extents[i / n / n] };
+            const cbx_semiring *s = cbx_semiring_get(algebras[how / 2]);
+            const cbx_dtype t = how % 2 ? CBX_F32 : CBX_F64;
+            cbx_scope scope;
+            if ((double)a_shape[0] * (double)a_shape[1] * (double)b_shape[1] > (how < 2 ? 2e6 : 1e5)) continue;
+            cbx_scope_open(c, &scope);
+            cbx_array *a = cbx_random_normal(c, cbx_random_key(c, i), 2, a_shape, t),
+                      *b = cbx_random_normal(c, cbx_random_key(c, i + 10000), 2, b_shape, t);
+            const cbx_array *as[] = { a, with_gaps(c, a) }, *bs[] = { b, with_gaps(c, b) }, *want = NULL;
+            for (int k = 0; k < 4; k++) {
+                const cbx_array *y = how < 2 ? cbx_matrix_product(c, as[k % 2], bs[k / 2])
+                                             : cbx_semiring_matmul(c, as[k % 2], bs[k / 2], s);
+                CHECK_OK(cbx_ctx_pending(c, &err), &err, "a product");
+                if (k == 0) want = y;
+                if (memcmp(cbx_array_data(y), cbx_array_data(want), cbx_array_bytes(y)) != 0)
+                    fail_msg("%s of (%zu, %zu) and (%zu, %zu), %s: other bits with gaps in %s", s->name, a_shape[0],
+                             a_shape[1], b_shape[0], b_shape[1], cbx_dtype_name(t),
+                             k == 1   ? "A"
+                             : k == 2 ? "B"
+                                      : "both");
+            }
+            CHECK_OK(cbx_scope_close(&scope, &err), &err, "no failure");
+        }
+    cbx_ctx_free(c);
+}
+
 TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
@@ -408,7 +458,7 @@ TEST_FILE()
         cmocka_unit_test(memory_may_end),        cmocka_unit_test(directions_agree),
         cmocka_unit_test(conv_directions_agree), cmocka_unit_test(bad_input),
         cmocka_unit_test(functions_and_traces),  cmocka_unit_test(stacks_are_their_products),
-        cmocka_unit_test(merging_keeps_nan),
+        cmocka_unit_test(merging_keeps_nan),     cmocka_unit_test(strides_do_not_change_bits),
     };
     return cmocka_run_group_tests_name("array/semiring_ops", tests, NULL, NULL);
 }

@@ -269,15 +269,18 @@ static cbx_matmul transposed(const cbx_matmul *p)
 }
 
 /* Capacity of products of few elements, known without the sizes of blocks: panels of A and B, no higher
- * and wider than 64, and the shifts of log. */
+ * and wider than 64, and the shifts of log; and operands with gaps as they are packed. */
 #define FEW_WORKSPACE (24u << 10)
 #define MAX_DEEP      512 /* terms of a block of any instruction set */
 static size_t small_workspace(const cbx_matmul *p)
 {
     const size_t size = p->dtype == CBX_F32 ? sizeof(float) : sizeof(double);
 
-    return cbx__semiring_is_within(p, FEW_EXTENT) ? FEW_WORKSPACE
-                                                  : (p->m + p->n + 128) * (min_size(p->k, MAX_DEEP) + 4) * size + 256;
+    const bool plain = p->a_step == 1 && p->b_step == 1 && p->c_step == 1;
+
+    if (cbx__semiring_is_within(p, FEW_EXTENT)) return FEW_WORKSPACE;
+    return (p->m + p->n + 128) * (min_size(p->k, MAX_DEEP) + 4) * size + 256 +
+           (plain ? 0 : (p->m + p->n) * p->k * size);
 }
 
 /* Enough for the product and for that of the transposes, whichever the strides of C ask for. */

@@ -540,7 +540,7 @@ static void NAME(work)(NAME(job) * j, size_t id, size_t nt)
 
 static void NAME(run)(const cbx__semiring_plan *plan)
 {
-    if (NAME(is_few)(plan->p) && NAME(run_small)(plan->p)) return;
+    if (NAME(run_few)(plan->p)) return;
     NAME(job) job = NAME(layout)(plan, plan->p->workspace);
 
     job.add_by_fma = plan->add_by_fma;

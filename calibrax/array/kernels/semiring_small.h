@@ -239,9 +239,33 @@ static bool NAME(run_small)(const cbx_matmul *p)
     return true;
 }
 
-static bool NAME(is_few)(const cbx_matmul *p)
+/* to[i][q] = x[i * across + q * along]; returns where it ends. */
+static T *NAME(pack_plain)(T *to, const T *x, size_t rows, ptrdiff_t across, size_t columns, ptrdiff_t along)
 {
-    return cbx__semiring_is_small(p) && p->b_step == 1 && p->c_step == 1 && !p->d && !p->mask;
+    for (size_t i = 0; i < rows; i++, to += columns)
+        for (size_t q = 0; q < columns; q++) to[q] = x[(ptrdiff_t)i * across + (ptrdiff_t)q * along];
+    return to;
+}
+
+/* The same of operands that have gaps, which are packed first: sums have one order, however operands lie. */
+static bool NAME(run_few)(const cbx_matmul *p)
+{
+    cbx_matmul q = *p;
+    T *space = p->workspace;
+
+    if (!cbx__semiring_is_small(p) || p->c_step != 1 || p->d || p->mask || !NAME(takes_few)(p)) return false;
+    if (p->b_step != 1) {
+        q.b = space, q.ldb = (ptrdiff_t)p->n, q.b_step = 1;
+        space = NAME(pack_plain)(space, p->b, p->k, p->ldb, p->n, p->b_step);
+    }
+    q.a_step = 1;
+    if (p->a_step != 1 && (p->semiring->id != CBX_ALGEBRA_REAL || NAME(dot_columns)(&q) == 0)) q.a_step = p->a_step;
+    if (p->a_step != q.a_step) {
+        q.a = space, q.lda = (ptrdiff_t)p->k;
+        space = NAME(pack_plain)(space, p->a, p->m, p->lda, p->k, p->a_step);
+    }
+    q.workspace = (char *)p->workspace + round_up((size_t)((char *)space - (char *)p->workspace), 64);
+    return NAME(run_small)(&q);
 }
 #undef FEW
 #undef FEW_WHOLE
