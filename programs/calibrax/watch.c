@@ -50,6 +50,7 @@ static const watch_args defaults = { .levels = { NAN, NAN, NAN, NAN },
     X(failures, f.failure_rate)
 #define NUMBER(word, value) STATISTIC_##word,
 #define WORD(word, value)   " " #word
+#define LISTED(word, value) ", " #word
 enum { STATISTIC_mean, STATISTICS(NUMBER) };
 
 #define AT(member) offsetof(watch_args, member)
@@ -77,7 +78,7 @@ static const opt_spec watch_options[] = {
     { "window", 0, OPT_POSITIVE, AT(window), "N", "1; 100 for a pipeline",
       "use a statistic of the last N values or executions" },
     { "statistic", 0, OPT_CHOICE, AT(statistic), "WHAT", "mean",
-      "statistic of the window: mean, median, p95, min, max or failures (a share)", "mean" STATISTICS(WORD) },
+      "statistic of the window: mean" STATISTICS(LISTED) "; failures is a share", "mean" STATISTICS(WORD) },
     { "quiet", 0, OPT_NUMBER, AT(quiet), "SECONDS", "0",
       "minimum time between two alerts; a more severe one is never delayed" },
     { "repeat", 0, OPT_ABOVE, AT(repeat), "SECONDS", "never", "repeat an alert while it lasts" },
