@@ -13,6 +13,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core, array  # type: ignore[attr-defined]
+from ._metric_objects import ObjectState, fresh, result_of
 from ._onnx import OnnxModel
 from ._video import vmaf_score
 
@@ -239,7 +240,11 @@ class State:
 
     def __init__(self, metric: str, *, function: Callable[..., Any] | None = None, **parameters: Any) -> None:
         row = _row(metric)
-        self._begin(metric, _core._metrics.State(row.get("code", metric), _numbers(row, parameters), _rule(row, function)), function)
+        numbers, rule = _numbers(row, parameters), _rule(row, function)
+        if "object" in row:
+            self._begin(metric, ObjectState(metric, fresh(metric, row["object"]), row["operands"]))
+        else:
+            self._begin(metric, _core._metrics.State(row.get("code", metric), numbers, rule), function)
 
     def _begin(self, metric: str, state: Any, function: Callable[..., Any] | None = None) -> State:
         row = _row(metric)
@@ -270,7 +275,13 @@ class State:
         return self._state.to_bytes()
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if isinstance(self._state, ObjectState):
+            return State._of_object, (self._metric, self._state.metric, self._state.count)
         return State.from_bytes, (self.to_bytes(),)
+
+    @classmethod
+    def _of_object(cls, metric: str, own: Any, updates: int) -> State:
+        return cls.__new__(cls)._begin(metric, ObjectState(metric, own, _row(metric)["operands"], updates))
 
     def update(self, *operands: Any, mask: Any = None, weights: Any = None, **named: Any) -> State:
         if len(operands) > len(self._names):
@@ -451,12 +462,13 @@ def check_axioms(metric: str, *, draws: int = 20, seed: int = 0, function: Calla
     _core._metrics.check(row.get("code", metric), numbers, rule, draws, seed)
 
 
-def register_object(metric: Any, *, name: str | None = None, operands: Sequence[tuple[str, str]] = (("predictions", "real"), ("targets", "real"))) -> Callable[..., Any]:
+def register_object(metric: Any, *, name: str | None = None, operands: Sequence[tuple[str, str]] = (("predictions", "real"), ("targets", "real")), **described: Any) -> Callable[..., Any]:
     """Makes a metric of an object of one of the protocols of the Python package, which then has all that a built-in one has (register).
 
     MetricProtocol: name, higher_is_better, validate_inputs(*operands), compute(*operands).  StatefulMetricProtocol: name, reset(),
-    update(**operands by name), compute() -> dict with one result, or one under the name.  MetricLearningProtocol: called with
-    embeddings and labels.  name: needed where the object has none.
+    update(**operands by name), compute() -> dict with one result, or one under the name; a State has a copy of the object, which gets
+    its batches one after another, and joins another one by the object's merge(other).  MetricLearningProtocol: called with embeddings
+    and labels.  name: needed where the object has none; described: what register takes beside the functions (notes, low, axioms ...).
     """
     name = name or getattr(metric, "name", None)
     if not isinstance(name, str):
@@ -465,14 +477,13 @@ def register_object(metric: Any, *, name: str | None = None, operands: Sequence[
         names = [o[0] for o in operands]
 
         def whole(*x: Any) -> Any:
-            metric.reset()
-            metric.update(**dict(zip(names, x, strict=True)))
-            results = metric.compute()
-            if name not in results and len(results) != 1:
-                raise ValueError(f"{name}: compute() must give one result, or one called {name!r}, not {sorted(results)}")
-            return results[name] if name in results else next(iter(results.values()))
+            own = fresh(name, metric)
+            own.update(**dict(zip(names, x, strict=True)))
+            return result_of(name, own.compute())
 
-        return register(name, whole=whole, operands=operands, direction="info")
+        function = register(name, whole=whole, operands=operands, **{"direction": "info", **described})
+        _rows[name]["object"] = metric
+        return function
     if hasattr(metric, "compute"):
 
         def checked(*x: Any) -> Any:
@@ -480,9 +491,9 @@ def register_object(metric: Any, *, name: str | None = None, operands: Sequence[
                 metric.validate_inputs(*x)
             return metric.compute(*x)
 
-        return register(name, whole=checked, operands=operands, direction="higher" if metric.higher_is_better else "lower")
+        return register(name, whole=checked, operands=operands, **{"direction": "higher" if metric.higher_is_better else "lower", **described})
     if callable(metric):
-        return register_loss(name, metric)
+        return register_loss(name, metric, **described)
     raise TypeError(f"register_object: {metric!r} has neither compute() nor a call")
 
 

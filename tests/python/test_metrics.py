@@ -275,6 +275,25 @@ class States(unittest.TestCase):
         self.assertTrue(abs(float(s.compute()) - metrics.quantile([float((k + 7 * i) % 1000) for k in range(100) for i in range(100)], q=0.25)) < 1000 * s.error)
 
 
+class Largest:
+    name = "largest"
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        self.value, self.batches = 0.0, 0
+
+    def update(self, predictions, targets):
+        self.value, self.batches = max(self.value, float(xp.max(abs(predictions - targets)))), self.batches + 1
+
+    def merge(self, other):
+        self.value = max(self.value, other.value)
+
+    def compute(self):
+        return {"largest": self.value}
+
+
 class Registered(unittest.TestCase):
     def test_of_items(self):
         cube = metrics.register("cubic_error", items=lambda p, t: abs(p - t) ** 3, low=0)
@@ -369,6 +388,25 @@ class Registered(unittest.TestCase):
         for wrong in (lambda e, labels: e, 3):
             with self.assertRaises(TypeError):
                 metrics.register_object(wrong)
+
+    def test_objects_get_each_batch_once(self):
+        metrics.register_object(Largest(), notes="Of all batches.", low=0)
+        a, b = metrics.State("largest"), metrics.State("largest")
+        a.update([1.0, 5.0], [0.0, 0.0]).update([9.0, 2.0], [0.0, 0.0], mask=[0, 1])
+        b.update([7.0], [0.0])
+        self.assertEqual((float(a.compute()), a._state.metric.batches, a.updates), (5.0, 2, 2))
+        self.assertEqual(float(a.merge(pickle.loads(pickle.dumps(b))).compute()), 7.0)  # noqa: S301
+        self.assertEqual((a.updates, repr(a), metrics._rows["largest"]["notes"]), (3, "State('largest', 3 batches)", "Of all batches."))
+        self.assertEqual(float(metrics.largest([3.0], [1.0])), 2.0)
+        self.assertEqual(float(b.compute()), 7.0)
+        a.reset()
+        for call, error, words in ((a.compute, ValueError, "nothing was added"), (a.to_bytes, TypeError, "pickle it"), (lambda: a.update([1.0], [1.0], weights=[2.0]), ValueError, "takes no weights"),
+                                   (lambda: a.update([1.0]), ValueError, "largest takes 2 operands, not 1"), (lambda: a.merge(metrics.State("mse")), ValueError, "another metric")):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                call()
+        del Largest.merge
+        with self.assertRaisesRegex(TypeError, r"its class has no merge\(other\)"):
+            a.merge(b)
 
     def test_exceptions_pass(self):
         def wrong(p, t):

@@ -1,0 +1,95 @@
+"""States of metrics that are objects with update() and compute(): each state has a copy of the object, which gets batch after batch."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import threading
+from typing import TYPE_CHECKING, Any
+
+from . import array
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_WHOLE = ("labels", "tokens", "texts", "indices")  # kinds of operands that are integers
+
+
+def result_of(name: str, results: Any) -> Any:
+    """The one result of compute(), or the one under the name."""
+    if name not in results and len(results) != 1:
+        raise ValueError(f"{name}: compute() must give one result, or one called {name!r}, not {sorted(results)}")
+    return results[name] if name in results else next(iter(results.values()))
+
+
+def fresh(name: str, metric: Any) -> Any:
+    """A copy of an object of the protocol, without data."""
+    try:
+        own = copy.deepcopy(metric)
+    except Exception as error:
+        raise TypeError(f"{name}: {metric!r} cannot be copied for a state of its own: {error}") from error
+    own.reset()
+    return own
+
+
+class ObjectState:
+    """The methods of the library's State over such an object."""
+
+    def __init__(self, name: str, metric: Any, operands: Sequence[tuple[Any, ...]], updates: int = 0) -> None:
+        self.name, self.metric, self.count = name, metric, updates
+        self.operands = [(o[0], "int64" if o[1] in _WHOLE else "float64") for o in operands]
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError("another thread is using this State, or the function that it calls: one call uses it at a time")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def update(self, arrays: list[Any], mask: Any, weights: Any, _function: Any) -> None:
+        if weights is not None:
+            raise ValueError(f"{self.name}: takes no weights")
+        if len(arrays) != len(self.operands) or any(x is None for x in arrays):
+            raise ValueError(f"{self.name} takes {len(self.operands)} operands, not {sum(x is not None for x in arrays)}")
+        batch = {n: array.asarray(x, dtype=dtype) for (n, dtype), x in zip(self.operands, arrays, strict=True)}
+        if mask is not None:
+            kept = array.nonzero(array.astype(mask, "bool"))[0]
+            if kept.shape[0] == 0:  # a batch of which nothing counts
+                self.count += 1
+                return
+            batch = {n: array.take(x, kept, axis=0) for n, x in batch.items()}
+        with self._alone():
+            self.metric.update(**batch)
+            self.count += 1
+
+    def merge(self, other: ObjectState) -> None:
+        if not isinstance(other, ObjectState) or other.name != self.name:
+            raise ValueError(f"{self.name} cannot join a state of another metric")
+        if not hasattr(self.metric, "merge"):
+            raise TypeError(f"{self.name}: its class has no merge(other), with which states could be joined")
+        with self._alone(), contextlib.nullcontext() if other is self else other._alone():
+            self.metric.merge(other.metric)
+            self.count += other.count
+
+    def compute(self) -> Any:
+        if self.count == 0:
+            raise ValueError(f"{self.name}: nothing was added yet")
+        with self._alone():
+            return array.asarray(result_of(self.name, self.metric.compute()), dtype="float64")
+
+    def reset(self) -> None:
+        with self._alone():
+            self.metric.reset()
+            self.count = 0
+
+    def updates(self) -> int:
+        return self.count
+
+    def error(self) -> float:
+        return 0.0
+
+    def to_bytes(self) -> bytes:
+        raise TypeError(f"{self.name}: a state of an object has no bytes: pickle it")
