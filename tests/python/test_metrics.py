@@ -77,6 +77,24 @@ class Places(unittest.TestCase):
         slope = cx.grad(lambda e: metrics.arcface_loss(e, xp.asarray([0, 1, 2]), p[:2]))(x)
         self.assertTrue(bool(xp.all(xp.isnan(slope))))
 
+    def test_many_classes(self):
+        a, b = [0, 0, 1, 2, 2, 3, 3, 1, 0], [0, 0, 1, 1, 2, 3, 0, 1, 0]
+        far = [[10**5 * x + 7 for x in labels] for labels in (a, b)]
+        for name in ("adjusted_rand_index", "normalized_mutual_information_clustering", "v_measure", "adjusted_mutual_information"):
+            metric = getattr(metrics, name)
+            self.assertAlmostEqual(float(metric(*far)), float(metric(a, b)), 14)
+            s = metrics.State(name).update(a[:4], b[:4]).update([x[4:] for x in far][0], far[1][4:])  # a table of all, and then one of cells
+            other = metrics.State(name).update([x + 4 for x in a], [x + 4 for x in b])
+            whole = metric([*a[:4], *far[0][4:], *[x + 4 for x in a]], [*b[:4], *far[1][4:], *[x + 4 for x in b]])
+            self.assertAlmostEqual(float(pickle.loads(pickle.dumps(s)).merge(other).compute()), float(whole), 14)  # noqa: S301
+            self.assertAlmostEqual(float(other.merge(s).compute()), float(whole), 14)
+        for call, words in ((lambda: metrics.cohen_kappa(*far), "a table of 300008 by 300008 counts is too large"),
+                            (lambda: metrics.State("cohen_kappa").update(*far), "a table of 300008 by 300008 counts is too large")):
+            with self.assertRaisesRegex(ValueError, words):
+                call()
+        with self.assertRaisesRegex(NotImplementedError, "'features' has 11586 points: at most 11585"):
+            cx.jit(lambda x: metrics.silhouette_score(x, xp.zeros(11586, dtype="int64"), num_clusters=2))(xp.zeros((11586, 1)))
+
     def test_places_are_those_of_the_caller(self):
         mask = [0, 0, 1, 1, 1]
         for call, words in ((lambda: metrics.roc_auc([0.1, 0.2, 0.3, 0.4, 0.5], [0, 1, 0, 1, 2], mask=mask), r"'targets'\[4\] is 2"),

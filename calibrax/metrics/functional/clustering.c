@@ -6,13 +6,129 @@
 #include "calibrax/base/parallel.h"
 #include "calibrax/metrics/functional/counts.h"
 
-/* ---- agreement, from the contingency table: rows targets, columns predictions ---- */
+/* ---- agreement ---- */
+
+/*
+ * Agreement, from the contingency table of targets (rows) and predictions (columns): (k, k), or of many classes the cells alone that
+ * are not 0, as (3, cells, 1): their rows, their columns, their counts, in this order.
+ */
+
+/* The cells of pairs of labels, each with its count; equal pairs become one. */
+static cbx_array *cells_from(cbx_ctx *ctx, const cbx_array *rows, const cbx_array *columns, const cbx_array *counts)
+{
+    const cbx_array *key = cbx_multiply(ctx, rows, cbx_weak(ctx, rows, cbx_int((int64_t)1 << 31))), *order, *differs;
+    const cbx_array *group, *places, *yes = cbx_ones(ctx, 1, &(size_t){ 1 }, CBX_BOOL), *parts[3];
+    const ptrdiff_t n = (ptrdiff_t)cbx_array_count(rows);
+
+    key = cbx_add(ctx, key, columns); /* labels are below 2^31 */
+    order = cbx_argsort(ctx, key, 0, false);
+    key = cbx_take(ctx, key, order, 0);
+    differs = cbx_not_equal(ctx, cbx_slice(ctx, key, 0, 1, CBX_OPEN, 1), cbx_slice(ctx, key, 0, 0, n - 1, 1));
+    differs = cbx_concat(ctx, 2, (const cbx_array *[]){ yes, differs }, 0);
+    places = cbx_index(ctx, cbx_nonzero(ctx, differs), 0, 0);
+    group = cbx_cumulative_sum(ctx, cbx_astype(ctx, differs, CBX_I64), 0);
+    group = cbx_subtract(ctx, group, cbx_weak(ctx, group, cbx_int(1)));
+    places = cbx_take(ctx, order, places, 0);
+    parts[0] = cbx_astype(ctx, cbx_take(ctx, rows, places, 0), CBX_F64);
+    parts[1] = cbx_astype(ctx, cbx_take(ctx, columns, places, 0), CBX_F64);
+    parts[2] = cbx_segment_sum(ctx, cbx_take(ctx, counts, order, 0), group, cbx_array_count(places));
+    return cbx_expand_dims(ctx, cbx_stack(ctx, 3, parts, 0), -1);
+}
+
+static cbx_array *contingency(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const size_t k = cbx__num_classes(c);
+
+    if (k > CBX__DENSE_COUNTS / k && cbx__metric_has_data(ctx, c)) {
+        const cbx_array *rows = cbx_flatten(ctx, c->in[1]), *columns = cbx_flatten(ctx, c->in[0]);
+        return cells_from(ctx, rows, columns, cbx_ones(ctx, 1, &(size_t){ cbx_array_count(rows) }, CBX_F64));
+    }
+    return cbx__confusion(ctx, c);
+}
+
+/* What formulas take of a table: its cells, sums of the row and of the column of each, and these sums of all classes. */
+typedef struct table {
+    const cbx_array *cells, *rows, *columns, *actual, *predicted, *total;
+} table;
+
+static cbx_array *row_of_cells(cbx_ctx *ctx, const cbx_array *m, ptrdiff_t i)
+{
+    return cbx_squeeze(ctx, cbx_index(ctx, m, 0, i), -1);
+}
+
+/* Sums of counts over equal labels: of the label of each cell, and of each label, filled with 0. */
+static void sum_labels(cbx_ctx *ctx, const cbx_array *labels, const cbx_array *counts, const cbx_array **each,
+                       const cbx_array **all)
+{
+    const cbx_array *order = cbx_argsort(ctx, labels, 0, false), *sorted = cbx_take(ctx, labels, order, 0);
+    const size_t n = cbx_array_count(labels);
+    const cbx_array *first = cbx_zeros(ctx, 1, &(size_t){ 1 }, CBX_I64), *differs, *group;
+
+    differs = cbx_not_equal(ctx, cbx_slice(ctx, sorted, 0, 1, CBX_OPEN, 1),
+                            cbx_slice(ctx, sorted, 0, 0, (ptrdiff_t)n - 1, 1));
+    group = cbx_cumulative_sum(ctx, cbx_astype(ctx, differs, CBX_I64), 0);
+    group = cbx_concat(ctx, 2, (const cbx_array *[]){ first, group }, 0);
+    group = cbx_take(ctx, group, cbx_argsort(ctx, order, 0, false), 0);
+    *all = cbx_segment_sum(ctx, counts, group, n);
+    *each = cbx_take(ctx, *all, group, 0);
+}
+
+static table table_of(cbx_ctx *ctx, const cbx_array *m)
+{
+    table t;
+
+    if (cbx_array_ndim(m) < 3) {
+        const cbx__tallies s = cbx__tally(ctx, m);
+        return (table){
+            m, cbx_expand_dims(ctx, s.actual, 1), cbx_expand_dims(ctx, s.predicted, 0), s.actual, s.predicted, s.total
+        };
+    }
+    if (cbx_array_dim(m, 1) == 0) cbx__refuse(ctx, CBX_EFORMAT, "a table of labels has no cells");
+    t.cells = row_of_cells(ctx, m, 2);
+    sum_labels(ctx, row_of_cells(ctx, m, 0), t.cells, &t.rows, &t.actual);
+    sum_labels(ctx, row_of_cells(ctx, m, 1), t.cells, &t.columns, &t.predicted);
+    t.total = cbx_sum(ctx, t.cells, NULL);
+    return t;
+}
+
+/* A table as its cells: rows, columns and counts of those that are not 0. */
+static void cells_of(cbx_ctx *ctx, const cbx_array *m, const cbx_array **out)
+{
+    const cbx_array *places, *at;
+
+    if (cbx_array_ndim(m) == 3) {
+        for (ptrdiff_t i = 0; i < 3; i++) out[i] = row_of_cells(ctx, m, i);
+        for (int i = 0; i < 2; i++) out[i] = cbx_astype(ctx, out[i], CBX_I64);
+        return;
+    }
+    places = cbx_nonzero(ctx, m);
+    out[0] = cbx_index(ctx, places, 0, 0);
+    out[1] = cbx_index(ctx, places, 0, 1);
+    at = cbx_multiply(ctx, out[0], cbx_weak(ctx, out[0], cbx_int((int64_t)cbx_array_dim(m, 1))));
+    out[2] = cbx_take(ctx, cbx_flatten(ctx, m), cbx_add(ctx, at, out[1]), 0);
+}
+
+static cbx_array *contingency_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
+{
+    const cbx_array *x[3], *y[3], *both[3];
+
+    (void)c;
+    if (cbx_array_ndim(a) == 2 && cbx_array_ndim(b) == 2) {
+        const size_t n = cbx_array_dim(a, 0), m = cbx_array_dim(b, 0), more = n > m ? n - m : m - n;
+        const cbx_array *small = cbx_pad(ctx, n < m ? a : b, (size_t[2]){ 0 }, (size_t[]){ more, more }, cbx_float(0));
+        return cbx_add(ctx, n < m ? b : a, small);
+    }
+    cells_of(ctx, a, x);
+    cells_of(ctx, b, y);
+    for (int i = 0; i < 3; i++) both[i] = cbx_concat(ctx, 2, (const cbx_array *[]){ x[i], y[i] }, 0);
+    return cells_from(ctx, both[0], both[1], both[2]);
+}
 
 /* Pairs of items that share both labels, only the true one, only the predicted one (times 2). */
 static cbx_array *adjusted_rand(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
 {
-    const cbx__tallies t = cbx__tally(ctx, m);
-    const cbx_array *squares = cbx_sum(ctx, cbx_square(ctx, m), NULL);
+    const table t = table_of(ctx, m);
+    const cbx_array *squares = cbx_sum(ctx, cbx_square(ctx, t.cells), NULL);
     const cbx_array *both = cbx_subtract(ctx, squares, t.total), *neither, *agree, *apart, *of, *p, *q;
 
     (void)c;
@@ -39,12 +155,11 @@ static cbx_array *entropy(cbx_ctx *ctx, const cbx_array *counts, const cbx_array
 /* sum p_ij log(p_ij / (p_i p_j)), with the ratio computed of counts. */
 static information informations(cbx_ctx *ctx, const cbx_array *m)
 {
-    const cbx__tallies t = cbx__tally(ctx, m);
-    const cbx_array *rows = cbx_expand_dims(ctx, t.actual, 1), *columns = cbx_expand_dims(ctx, t.predicted, 0);
-    const cbx_array *chance = cbx_multiply(ctx, cbx_divide(ctx, rows, t.total), columns), *ratio, *sum;
+    const table t = table_of(ctx, m);
+    const cbx_array *chance = cbx_multiply(ctx, cbx_divide(ctx, t.rows, t.total), t.columns), *ratio, *sum;
 
-    ratio = cbx__ratio_or(ctx, m, chance, 1);
-    sum = cbx_sum(ctx, cbx__xlogy(ctx, cbx_divide(ctx, m, t.total), ratio), NULL);
+    ratio = cbx__ratio_or(ctx, t.cells, chance, 1);
+    sum = cbx_sum(ctx, cbx__xlogy(ctx, cbx_divide(ctx, t.cells, t.total), ratio), NULL);
     return (information){ cbx_maximum(ctx, sum, cbx__number(ctx, 0)), entropy(ctx, t.actual, t.total),
                           entropy(ctx, t.predicted, t.total) };
 }
@@ -152,11 +267,11 @@ static double expected_information(double n, const margins *rows, const margins 
 }
 
 /* The expectation over all labellings with these margins (Vinh, Epps & Bailey 2010). */
-static bool expectation(cbx_ctx *ctx, const cbx__tallies *t, double *out)
+static bool expectation(cbx_ctx *ctx, const table *t, double *out)
 {
     cbx__host actual = { 0 }, predicted = { 0 };
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t k = cbx_array_count(t->actual);
+    const size_t k = cbx_array_count(t->actual); /* of cells both have one for each, too */
     double *times = NULL;
     bool fine = cbx__host_read(ctx, t->actual, &actual) && cbx__host_read(ctx, t->predicted, &predicted);
 
@@ -179,7 +294,7 @@ static bool expectation(cbx_ctx *ctx, const cbx__tallies *t, double *out)
 static cbx_array *adjusted_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
 {
     const information i = informations(ctx, m);
-    const cbx__tallies t = cbx__tally(ctx, m);
+    const table t = table_of(ctx, m);
     const double h = cbx__metric_element(average(ctx, c, &i), 0), mutual = cbx__metric_element(i.mutual, 0);
     const double ha = cbx__metric_element(i.actual, 0), hp = cbx__metric_element(i.predicted, 0);
     double chance = 0;
@@ -258,6 +373,7 @@ static cbx_array *davies_bouldin(cbx_ctx *ctx, const cbx_metric_call *c)
 /* ---- silhouettes ---- */
 
 enum {
+    TRACED_MAX = 11585,  /* whose distances take 1 GiB */
     TILE = 128,          /* points whose distances to another point are computed together */
     WORTH_THREADS = 2048 /* points */
 };
@@ -383,6 +499,10 @@ static cbx_array *silhouette(cbx_ctx *ctx, const cbx_metric_call *c)
 
     if (!has_two(ctx, c, labels)) return cbx__array_failed();
     if (cbx__metric_has_data(ctx, c)) return silhouette_in_c(ctx, c);
+    if (n > TRACED_MAX)
+        return cbx__metric_refuse(ctx, c, CBX_EUNSUPPORTED,
+                                  "a traced function stores all distances, and 'features' has %zu points: at most %d",
+                                  n, TRACED_MAX);
     size = cbx_segment_sum(ctx, cbx_ones(ctx, 1, &n, CBX_F64), labels, k);
     e = cbx_subtract(ctx, cbx_expand_dims(ctx, x, 1), cbx_expand_dims(ctx, x, 0));
     e = cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, e), CBX_AXIS(-1)));
@@ -402,7 +522,8 @@ static cbx_array *silhouette(cbx_ctx *ctx, const cbx_metric_call *c)
 #define CLUSTERING(better, low_, high_)                                                                                \
     .domain = "clustering", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
 #define AGREEMENT(low_)                                                                                                \
-    CLUSTERING(HIGHER, low_, 1), .operands = CBX__PAIR("predictions", "targets", LABELS), .parts = cbx__confusion,     \
+    CLUSTERING(HIGHER, low_, 1), .operands = CBX__PAIR("predictions", "targets", LABELS), .parts = contingency,        \
+                                 .merge = contingency_merge,                                                           \
                                  .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_RELABEL
 #define AVERAGE                                                                                                        \
     {                                                                                                                  \
@@ -414,29 +535,30 @@ static cbx_array *silhouette(cbx_ctx *ctx, const cbx_metric_call *c)
     .parameters = { { "num_clusters", "number of clusters; 0: from the labels", 0, 0, 0x1p20, CBX_PARAMETER_INTEGER,   \
                       NULL } }
 #define TRIVIAL "1 where both labellings have one label."
+#define MANY    " Of more than 2048 classes only pairs of labels that occur are counted."
 
 /* clang-format off */
 CBX__METRIC_TABLE(clustering,
     { .name = "adjusted_rand_index", .summary = "Adjusted Rand index", .formula = "(pairs that agree - their expectation) / (their maximum - their expectation)", AGREEMENT(-0.5),
       .parameters = { CBX__NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = adjusted_rand, .flags = CBX_METRIC_EAGER,
-      .notes = "0 on average for independent labellings, and negative for worse ones. " TRIVIAL,
+      .notes = "0 on average for independent labellings, and negative for worse ones. " TRIVIAL MANY,
       .source = "Hubert & Arabie (1985); scikit-learn adjusted_rand_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
     { .name = "normalized_mutual_information_clustering", .summary = "Normalised mutual information of labellings", .formula = "I(predictions, targets) / average(H(predictions), H(targets))", AGREEMENT(0),
       .parameters = { AVERAGE, CBX__NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = normalized_mutual_information, .flags = CBX_METRIC_EAGER,
-      .notes = "Many small clusters raise it by chance: adjusted_mutual_information corrects that. " TRIVIAL,
+      .notes = "Many small clusters raise it by chance: adjusted_mutual_information corrects that. " TRIVIAL MANY,
       .source = "scikit-learn normalized_mutual_info_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
     { .name = "adjusted_mutual_information", .summary = "Adjusted mutual information of labellings", .formula = "(I - E[I]) / (average(H(predictions), H(targets)) - E[I])", AGREEMENT(-INFINITY),
       .parameters = { AVERAGE, CBX__NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = adjusted_mutual_information, .flags = CBX_METRIC_DATA_SHAPED,
-      .notes = "E[I] is the expectation over all labellings with the same sizes of clusters. " TRIVIAL " 0 where only one of them has.",
+      .notes = "E[I] is the expectation over all labellings with the same sizes of clusters. " TRIVIAL " 0 where only one of them has." MANY,
       .source = "Vinh, Epps & Bailey (2010); scikit-learn adjusted_mutual_info_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
     { .name = "v_measure", .summary = "V-measure", .formula = "(1 + beta) h c / (beta h + c) with h = I / H(targets), c = I / H(predictions)", AGREEMENT(0),
       .parameters = { { "beta", "weight of completeness c against homogeneity h", 1, 0, 0x1p500, CBX_PARAMETER_REAL, NULL }, CBX__NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = v_measure, .flags = CBX_METRIC_EAGER,
-      .notes = "Symmetric with beta 1, where it is the normalised mutual information. h is 1 where targets have one label, c where predictions have.",
+      .notes = "Symmetric with beta 1, where it is the normalised mutual information. h is 1 where targets have one label, c where predictions have." MANY,
       .source = "Rosenberg & Hirschberg (2007); scikit-learn v_measure_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
     { .name = "silhouette_score", .summary = "Silhouette score", .formula = "mean((b - a) / max(a, b)) with a, b the mean distances to the own and to the nearest other cluster", CLUSTERING(HIGHER, -1, 1), INTERNAL,
       .whole = silhouette, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
       .invariances = CBX_INVARIANT_ORDER,
-      .notes = "A point that is alone in its cluster counts 0. One cluster is refused. All distances are computed, and none are stored; a traced function stores n by n of them.",
+      .notes = "A point that is alone in its cluster counts 0. One cluster is refused. All distances are computed, and none are stored; a traced function stores n by n of them, and takes at most 11585 points.",
       .source = "Rousseeuw (1987); scikit-learn silhouette_score", .example = "[[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]" },
     { .name = "calinski_harabasz_score", .summary = "Calinski-Harabasz score", .formula = "(between / (k - 1)) / (within / (n - k)), sums of squares of k clusters of n points", CLUSTERING(HIGHER, 0, INFINITY), INTERNAL,
       .whole = calinski_harabasz, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER, .invariances = CBX_INVARIANT_ORDER,

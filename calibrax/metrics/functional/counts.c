@@ -39,6 +39,11 @@ static cbx_array *count_pairs(cbx_ctx *ctx, const cbx_metric_call *call, const c
 cbx_array *cbx__pair_counts(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, size_t rows,
                             const cbx_array *b, size_t columns)
 {
+    if (rows > CBX__MAX_COUNTS / columns)
+        return cbx__metric_refuse(ctx, call, CBX_EINVAL,
+                                  "a table of %zu by %zu counts is too large (at most 2^27 counts): number the classes "
+                                  "that occur from 0 on",
+                                  rows, columns);
     const bool plain = !call->weights && cbx_array_dtype(a) == CBX_I64 && cbx_array_dtype(b) == CBX_I64;
 
     if (plain && cbx__metric_has_data(ctx, call)) return count_pairs(ctx, call, a, rows, b, columns);

@@ -18,6 +18,10 @@ size_t cbx__num_classes(const cbx_metric_call *call);
 cbx_array *cbx__pair_counts(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, size_t rows,
                             const cbx_array *b, size_t columns);
 
+enum {
+    CBX__DENSE_COUNTS = 1 << 22,
+    CBX__MAX_COUNTS = 1 << 27
+}; /* tables of 32 MiB, and of 1 GiB, which larger ones are refused for */
 /** Counts of targets (rows) and predictions (columns), of operands predictions, targets. */
 cbx_array *cbx__confusion(cbx_ctx *ctx, const cbx_metric_call *call);
 /** The same of labels 0 and 1 alone. */
