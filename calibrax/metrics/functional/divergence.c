@@ -60,6 +60,10 @@ static cbx_array *renyi(cbx_ctx *ctx, const cbx_metric_call *c)
     const cbx_array *no_p = cbx_equal_scalar(ctx, p, 0), *no_q = cbx_equal_scalar(ctx, q, 0), *none, *t, *high;
 
     if (a == 1) return kl(ctx, c);
+    if (a == 0.5) { /* of Bhattacharyya's coefficient, whose terms do not vanish */
+        t = cbx_sum(ctx, cbx_multiply(ctx, cbx__root(ctx, p), cbx__root(ctx, q)), NULL);
+        return cbx_maximum_scalar(ctx, cbx_multiply_scalar(ctx, cbx_log(ctx, t), -2), 0);
+    }
     none = a < 1 ? cbx_logical_or(ctx, no_p, no_q) : no_p;
     p = cbx_log(ctx, cbx_where(ctx, none, one, p));
     q = cbx_log(ctx, cbx_where(ctx, none, one, q));
