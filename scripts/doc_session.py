@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the shell session that a manual shows and compares what it prints: doc_session.py MANUAL.md [--show].
+"""Runs the shell session that a manual shows and compares what it prints: doc_session.py MANUAL.md [--after INDEX.md] [--show].
 
 A block of `sh NAME` is a file NAME, put into the folder of the session.  A block of `console` is run, line by line behind `$ `, in one shell
 from the first block to the last; what follows a command is what it prints on both streams.  In it a line `...` stands for any lines, and
-`...` within a line for any text; spaces at the end of a line do not count.  TAP on standard output, a test a block.  --show prints what each command prints.
+`...` within a line for any text; spaces at the end of a line do not count.  TAP on standard output, a test a block.  --after runs the blocks of another manual first.  --show prints what each command prints.
 
 The programs calibrax and nperf are looked for in CALIBRAX_BUILD_ROOT, else in build/release.
 """
@@ -51,7 +51,7 @@ class Shell:
         build = Path(os.environ.get("CALIBRAX_BUILD_ROOT", ROOT / "build/release")).resolve()
         env = {"PATH": f"{build / 'programs/calibrax'}:{build / 'programs/nperf'}:{os.environ.get('PATH', '')}", "HOME": folder, "XDG_CACHE_HOME": f"{folder}/.cache", "LC_ALL": "C",
                "TERM": "dumb", "GIT_CONFIG_NOSYSTEM": "1"}
-        env |= {k: v for k, v in os.environ.items() if k in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TMPDIR", "MLFLOW_TRACKING_URI")}
+        env |= {k: v for k, v in os.environ.items() if k in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TMPDIR", "MLFLOW_TRACKING_URI", "PYTHONPATH", "PYTEST_PLUGINS", "NPERF_PYTHON_WANDB")}
         self.child = subprocess.Popen(["sh"], cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def run(self, command: str) -> str:
@@ -87,19 +87,21 @@ def check_block(shell: Shell, block: str, show: bool) -> str:
 
 def main() -> int:
     manual = Path(sys.argv[1])
-    text, show, failed = manual.read_text(encoding="utf-8"), "--show" in sys.argv[2:], 0
-    blocks = list(BLOCK.finditer(text))
-    if not any(b[1] == "console" for b in blocks):
+    show, failed = "--show" in sys.argv[2:], 0
+    manuals = [Path(sys.argv[sys.argv.index("--after") + 1])] if "--after" in sys.argv[2:] else []
+    texts = {m: m.read_text(encoding="utf-8") for m in [*manuals, manual]}
+    blocks = [(m, block) for m, text in texts.items() for block in BLOCK.finditer(text)]
+    if not any(m == manual and b[1] == "console" for m, b in blocks):
         raise SystemExit(f"doc_session: '{manual}' shows no session")
     print(f"1..{len(blocks)}")
     with tempfile.TemporaryDirectory(prefix="doc-session-") as folder:
         shell = Shell(folder)
-        for number, block in enumerate(blocks, 1):
-            line = text.count("\n", 0, block.start()) + 1
+        for number, (page, block) in enumerate(blocks, 1):
+            line = texts[page].count("\n", 0, block.start()) + 1
             if block[2]:
                 Path(folder, block[2]).write_text(block[3], encoding="utf-8")
             fault = "" if block[2] else check_block(shell, block[3], show)
-            print(f"{'not ok' if fault else 'ok'} {number} - {manual.name}:{line}")
+            print(f"{'not ok' if fault else 'ok'} {number} - {page.name}:{line}")
             for part in fault.splitlines():
                 print(f"# {part}")
             failed += bool(fault)
