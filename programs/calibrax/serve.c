@@ -1,8 +1,12 @@
 /*
  * calibrax serve: the pages of a store in a browser, until Ctrl-C.
  */
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "calibrax/site/site_server.h"
 #include "programs/calibrax/calibrax.h"
@@ -16,6 +20,7 @@ typedef struct serve_args {
     select_args select;
     size_t port;
     const char *title;
+    bool open;
 } serve_args;
 
 static const serve_args serve_defaults = { .port = 8317 };
@@ -26,6 +31,7 @@ static const opt_spec serve_options[] = {
       "port on 127.0.0.1; 0: one that is free, which the printed address has" },
     { "title", 0, OPT_STRING, offsetof(serve_args, title), "TEXT", "the name of the store's folder",
       "name of the store on the pages" },
+    { "open", 0, OPT_FLAG, offsetof(serve_args, open), NULL, NULL, "open the address in a web browser, by xdg-open" },
     SELECT_ROW(serve_args, "json", OPT_FLAG, json, NULL, "print the address as one JSON document"),
 };
 
@@ -46,6 +52,29 @@ static int print_address(const opt_run *run, const cbx_site_server *server)
     return status;
 }
 
+/* In a session of its own, so that Ctrl-C does not end the browser; what it prints is not ours. */
+static void open_browser(const opt_run *run, const cbx_site_server *server)
+{
+    char *const argv[] = { "xdg-open",
+                           cbx_arena_printf(run->arena, "http://127.0.0.1:%u/", cbx_site_server_port(server)), NULL };
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    pid_t pid;
+    bool started;
+
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attributes);
+    started = argv[1] && !posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDWR, 0) &&
+              !posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDOUT_FILENO) &&
+              !posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID) &&
+              !posix_spawnp(&pid, argv[0], &files, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    if (!started)
+        fprintf(stderr, "calibrax serve: '--open' found no xdg-open: apt-get install xdg-utils, or open the address "
+                        "yourself\n");
+}
+
 static int serve(const opt_run *run, cbx_site *site)
 {
     const serve_args *a = run->args;
@@ -55,6 +84,10 @@ static int serve(const opt_run *run, cbx_site *site)
     cbx_status st = cbx_site_server_open(run->ctx, site, (unsigned)a->port, &server, run->err);
     int status = st ? opt_check(run, st) : print_address(run, server);
 
+    if (!status && a->open) {
+        signal(SIGCHLD, SIG_IGN); /* xdg-open is not waited for */
+        open_browser(run, server);
+    }
     while (!status && !*stop) status = opt_check(run, cbx_site_server_run(server, WAIT_MS, run->err));
     if (server) {
         cbx_site_server_count(server, &served);

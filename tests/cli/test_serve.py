@@ -247,6 +247,31 @@ def addresses_that_cannot_be_had(p):
         has(s.ask("/")[2], "a &lt;b&gt; store", "the title")
 
 
+def a_browser_is_opened(p):
+    fill(p, 1)
+    os.makedirs(p.file("bin"))
+    p.write("bin/xdg-open", f'#!/bin/sh\necho noise\nprintf "%s %s" "$*" "$(cut -d " " -f 6 /proc/$$/stat)" > {p.file("asked.new")} && mv {p.file("asked.new")} {p.file("asked")}\n')
+    os.chmod(p.file("bin/xdg-open"), 0o755)
+    p.env["PATH"] = p.file("bin") + ":" + p.env["PATH"]
+    with Server(p, "--open") as s:
+        for _ in range(100):
+            if os.path.exists(p.file("asked")):
+                break
+            time.sleep(0.1)
+        with open(p.file("asked"), encoding="utf-8") as f:
+            address, session = f.read().split()
+        equal(address, s.url, "the address")
+        check(int(session) != os.getsid(s.process.pid), "in a session of its own")
+        equal(s.ask("/")[0], 200, "it serves")
+        s.process.send_signal(signal.SIGINT)
+        equal(s.process.stdout.read(), "", "nothing else on standard output")
+    os.remove(p.file("bin/xdg-open"))
+    p.env["PATH"] = p.file("bin")
+    with Server(p, "--open") as s:
+        equal(s.ask("/")[0], 200, "it serves")
+    has(s.errors, "'--open' found no xdg-open: apt-get install xdg-utils")
+
+
 def rows_of_nperf(p):
     fill(p, 2)
     os.makedirs(p.file("store/typical"))
@@ -328,4 +353,4 @@ def a_large_store_is_fast(p):
             check(best < 0.3, f"{target} in {1000 * best:.0f} ms")
 
 
-main([pages_and_their_end, hostile_requests, slow_and_many_clients, a_store_that_changes, addresses_that_cannot_be_had, pages_as_files, rows_of_nperf, without_the_library, a_large_store_is_fast])
+main([pages_and_their_end, hostile_requests, slow_and_many_clients, a_store_that_changes, addresses_that_cannot_be_had, pages_as_files, a_browser_is_opened, rows_of_nperf, without_the_library, a_large_store_is_fast])
