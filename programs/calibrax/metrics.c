@@ -198,10 +198,12 @@ static void print_metric(const cbx_metric_function *m)
     char low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
 
     print_painted(PAINT_STRONG, "%s", m->name);
-    printf(": %s\n  %s\n", m->summary, m->formula);
+    printf(": %s\n", m->summary);
+    if (m->formula && *m->formula) printf("  %s\n", m->formula);
     if (m->notes) printf("\n%s\n", m->notes);
-    printf("\n%-12s %s\n%-12s %s\n%-12s %s to %s\n", "domain", m->domain, "better", cbx_direction_name(m->direction),
-           "range", cbx_format_double(m->low, low), cbx_format_double(m->high, high));
+    printf("\n%-12s %s\n%-12s %s\n%-12s %s\n%-12s %s to %s\n", "domain", m->domain, "tier",
+           cbx_metric_tier_name(m->tier), "better", cbx_direction_name(m->direction), "range",
+           cbx_format_double(m->low, low), cbx_format_double(m->high, high));
     print_words("axioms", cbx_metric_axiom_name, m->axioms);
     print_words("invariances", cbx_metric_invariance_name, m->invariances);
     print_words("properties", flag_name, m->flags | (m->items ? CBX_METRIC_WEIGHTED : 0));

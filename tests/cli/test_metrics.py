@@ -23,6 +23,7 @@ def the_table(p):
     one = json.loads(metrics(p, "describe", "huber_loss", "--json").stdout)["metric"]
     equal(one["parameters"][0]["default"], 1, "delta")
     check("above 0, default 1" in metrics(p, "describe", "huber_loss").stdout, "bounds and default in words")
+    check("tier         frozen_backbone" in metrics(p, "describe", "fid").stdout, "its tier")
 
 
 def values(p):
