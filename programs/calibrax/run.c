@@ -120,7 +120,7 @@ static bool is_python(cbx_arena *arena, const char *word)
     const char *path = end && stat(word, &st) ? cbx_arena_strndup(arena, word, (size_t)(end - word)) : word;
 
     if (!path || stat(path, &st)) return false;
-    if (S_ISDIR(st.st_mode)) return strchr(path, '/') || !strcmp(path, ".");
+    if (S_ISDIR(st.st_mode)) return path != word || strchr(path, '/') || !strcmp(path, ".");
     return strlen(path) > 3 && !strcmp(path + strlen(path) - 3, ".py") && access(path, X_OK);
 }
 
@@ -136,7 +136,9 @@ static int read_source(const opt_run *run, cbx_benchmark_source *out)
         return EXIT_PASS;
     }
     if (opt_given(run, "python") && !a->module)
-        return opt_fail(run->program, "'--python' needs '--module' or a folder of Python files");
+        return opt_fail(run->program, "'--python' needs '--module' or a folder of Python files, written with a '/'");
+    if (run->words->count == 1 && run->words->items[0][strlen(run->words->items[0]) - !!*run->words->items[0]] == '/')
+        return opt_fail(run->program, "there is no folder '%s'", run->words->items[0]);
     if (run->words->count) {
         cbx_benchmark_command *c = cbx_arena_calloc(run->arena, 1, sizeof *c);
         const char *slash = strrchr(run->words->items[0], '/');

@@ -204,12 +204,13 @@ def below_folders(p):
 
     equal(listed("package/benchmarks"), ["deep", "sort", "sum"], "of a package its packages")
     equal(listed("plain/"), ["Model", "kernel", "one", "two"], "each file once, whether another one imports it or not")
-    for what, name in (("package/benchmarks:deep", "deep"), ("package/benchmarks/:sort", "sort"), ("./plain:Sum", "Sum"), ("plain/classes.py:Sum", "Sum"), ("package/benchmarks/bench.py:sum", "sum"),
+    for what, name in (("package/benchmarks:deep", "deep"), ("package/benchmarks/:sort", "sort"), ("./plain:Sum", "Sum"), ("plain:Sum", "Sum"), ("plain/classes.py:Sum", "Sum"), ("package/benchmarks/bench.py:sum", "sum"),
                        (p.file("plain") + ":Model", "Model")):
         equal(listed(what), [name], what)
     document = report(p, "plain/:Sum", expect=0)
     equal([found["name"] for found in document["run"]["points"]], ["Sum"], "one that only its name finds")
     one_sentence(run(p, "plain/:Smu", "--python", sys.executable, expect=2), "'plain/' has no 'Smu'", "calibrax")
+    one_sentence(run(p, "plane/", expect=2), "there is no folder 'plane/'", "calibrax")
     p.write("plain/two/twice.py", of.format("Model"))
     p.write("package/again.py", of.format("again") + "from calibrax_c import register_benchmark\n@register_benchmark('again')\nclass Again:\n    pass\n")
     for what in ("plain/", "plain/:Model"):
