@@ -14,6 +14,7 @@
 #include "calibrax/base/programs.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/exporters/job.h"
+#include "calibrax/exporters/wandb_answer.h"
 #include "calibrax/perf/case/provider.h"
 
 #define MAX_ANSWER ((size_t)1 << 20)
@@ -70,10 +71,31 @@ static cbx_json *findings_of(const cbx_regression *r)
     return list;
 }
 
+cbx_status cbx__wandb_answer_read(const char *text, size_t len, cbx_json **files, cbx_err *err)
+{
+    cbx_json *answer = NULL, *list;
+    cbx_status st = cbx_json_parse(text, len, "answer of 'wandb_files.py'", &answer, err);
+
+    if (!st && cbx_json_has(answer, "failure")) {
+        const char *reason = cbx_json_get_string(answer, "failure", "");
+        st = cbx_fail(err, CBX_ECHILD, "%s", *reason ? reason : "wandb failed without a reason");
+        if (err) cbx_text_blank(err->message);
+    }
+    list = st ? NULL : cbx_json_get(answer, "files");
+    if (!st && (cbx_json_typeof(list) != CBX_JSON_ARRAY || !cbx_json_length(list)))
+        st = cbx_fail(err, CBX_EFORMAT, "'wandb_files.py' named no file: CALIBRAX_WANDB_PYTHON names another script");
+    for (size_t i = 0; !st && i < cbx_json_length(list); i++)
+        if (!cbx_json_string_value(cbx_json_at(list, i)) || !*cbx_json_string_value(cbx_json_at(list, i)))
+            st = cbx_fail(err, CBX_EFORMAT, "'wandb_files.py' named a file without a name");
+    if (!st) *files = cbx_json_ref(list);
+    cbx_json_unref(answer);
+    return st;
+}
+
 /* Takes what the script answered: the files, or why there are none. */
 static cbx_status read_answer(cbx_export_job *job, const char *path, const char *last_words, cbx_err *err)
 {
-    cbx_json *answer = NULL;
+    cbx_json *files = NULL;
     char *text = NULL;
     size_t len = 0;
     cbx_status st;
@@ -83,16 +105,11 @@ static cbx_status read_answer(cbx_export_job *job, const char *path, const char 
                         *last_words ? last_words : "it printed no reason");
     st = cbx_file_read(job->ctx, path, MAX_ANSWER, &text, &len, err);
     if (st) return st;
-    st = cbx_json_parse(text, len, "answer of 'wandb_files.py'", &answer, err);
+    st = cbx__wandb_answer_read(text, len, &files, err);
     cbx_mem_free(cbx_ctx_allocator(job->ctx), text, len + 1);
-    if (!st && cbx_json_get(answer, "failure"))
-        st = cbx_fail(err, CBX_ECHILD, "%s", cbx_json_get_string(answer, "failure", "wandb failed without a reason"));
-    const cbx_json *files = cbx_json_get(answer, "files");
-    for (size_t i = 0; !st && i < cbx_json_length(files); i++) {
-        const char *file = cbx_json_string_value(cbx_json_at(files, i));
-        st = file ? cbx__export_add_path(job, file, err) : cbx_fail(err, CBX_EFORMAT, "'wandb_files.py' named no file");
-    }
-    cbx_json_unref(answer);
+    for (size_t i = 0; !st && i < cbx_json_length(files); i++)
+        st = cbx__export_add_path(job, cbx_json_string_value(cbx_json_at(files, i)), err);
+    cbx_json_unref(files);
     return st;
 }
 

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 
 from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
 
@@ -61,6 +62,7 @@ class Settings:
         assert set(given) == {"console", "silent"}, given
 
 class Table:
+    MAX_ROWS, MAX_ARTIFACT_ROWS = 2, int(os.environ.get("PLAYED_ROWS", "200000"))
     def __init__(self, columns, data):
         self.columns, self.data = columns, data
 
@@ -78,7 +80,7 @@ class Run:
 
 def init(dir, id, settings, **given):
     if os.environ.get("PLAYED_FAULT"):
-        raise RuntimeError(os.environ["PLAYED_FAULT"])
+        raise RuntimeError(os.environ["PLAYED_FAULT"] + os.environ.get("WANDB_BASE_URL", ""))
     assert "WANDB_API_KEY" not in os.environ and os.environ["WANDB_MODE"] == "offline"
     run = Run(dir, id)
     run.given = given
@@ -110,6 +112,7 @@ def play(p):
     p.env["PYTHONPATH"] = p.file("played")
     p.env["NPERF_PYTHON_WANDB"] = shutil.which("python3")
     p.env["WANDB_API_KEY"] = "secret"
+    p.env["WANDB_BASE_URL"] = "http://me:secret@127.0.0.1:1"
 
 
 def played(p):
@@ -147,11 +150,69 @@ def faults(p):
     make_store(p)
     play(p)
     for env, words in (({"PLAYED_VERSION": "0.12.3"}, "wandb 0.12.3 is not supported: install 'wandb>=0.18,<1'"), ({"PLAYED_VERSION": "1.0.0"}, "wandb 1.0.0 is not supported"),
-                       ({"PLAYED_FAULT": "no room\nat all"}, "wandb failed: RuntimeError: no room at all"), ({"NPERF_PYTHON_WANDB": "/no/python"}, "/no/python"),
+                       ({"PLAYED_FAULT": "no room\nat all"}, "wandb failed: RuntimeError: no room at all"),
+                       ({"PLAYED_FAULT": "bad key secret"}, "wandb failed: RuntimeError: bad key ***"), ({"NPERF_PYTHON_WANDB": "/no/python"}, "/no/python"),
                        ({"PYTHONPATH": ""}, "has no wandb"), ({"CALIBRAX_WANDB_PYTHON": "/no/script"}, "CALIBRAX_WANDB_PYTHON names"), ({"PYTHONHOME": "/nowhere"}, "ended without an answer")):
         done = p.run("export", "--format", "wandb", "--data", "store", "--out", "out", program=CALIBRAX, env=env, expect=2)
         one_sentence(done, words, "calibrax")
         check("secret" not in done.stderr and not glob.glob(p.file("out/wandb/*")), "nothing is written, no key is shown")
+
+
+def tables_in_pieces(p):
+    """wandb cuts a table at a number of rows."""
+    make_store(p)
+    play(p)
+    p.env["PLAYED_ROWS"] = "2"
+    export(p, "--run", "now", "--against", "base")
+    with open(p.file("out/wandb/offline-run-20260302_100000-now/played.json"), encoding="utf-8") as f:
+        tables = {k: v for _, values in json.load(f)["history"] for k, v in values.items() if k.startswith("calibrax/")}
+    check(all(len(rows) <= 2 for _, rows in tables.values()), tables)
+    points = [row[0] for name, (_, rows) in tables.items() if name.startswith("calibrax/points") for row in rows]
+    equal((points, [n for n in tables if "points" in n]), (["latency/s/p.x/n=1", "rate/s/p.x/n=1", "latency/s/p.x/n=2"], ["calibrax/points", "calibrax/points.2"]), "all rows, in order")
+
+
+def names_that_become_alike(p):
+    points = [{"name": "c", "scenario": s, "tags": {}, "metrics": {m: {"value": v}}} for s, m, v in (("b", "a", 1.0), ("", "a/b", 2.0), ("b", "a", 3.0))]
+    run = {"id": "alike", "timestamp": "2026-03-01T10:00:00+00:00", "commit": "c", "branch": "main", "environment": {"machine": "m1"}, "metadata": {}, "metric_defs": {}, "points": points}
+    play(p)
+    (place,) = p.run("export", "--format", "wandb", "--out", "out", "--input", p.write("alike.json", json.dumps(run)), program=CALIBRAX, expect=0).stdout.split()
+    with open(p.file(place, "played.json"), encoding="utf-8") as f:
+        played = json.load(f)
+    equal(played["summary"], {"a/b/c": 1.0, "a/b/c (2)": 2.0, "a/b/c (3)": 3.0}, "each has a series")
+
+
+def long_run(p, n):
+    """A file with n points, the first of which has as many samples."""
+    points = [{"name": "p", "scenario": "s", "tags": {"n": str(i)}, "metrics": {"t": {"value": 1.0 + i, "samples": [1.0 + k for k in range(n if i == 0 else 1)]}}} for i in range(n)]
+    run = {"id": "long", "timestamp": "2026-03-01T10:00:00+00:00", "commit": "c", "branch": "main", "environment": {"machine": "m1"}, "metadata": {}, "metric_defs": {}, "points": points}
+    return p.write("long.json", json.dumps(run))
+
+
+def many_points(p):
+    """Time grows with the number of samples, not with series times steps."""
+    play(p)
+    path = long_run(p, 20000)
+    start = time.monotonic()
+    (place,) = p.run("export", "--format", "wandb", "--out", "out", "--input", path, program=CALIBRAX, expect=0).stdout.split()
+    first = time.monotonic() - start
+    check(first < 60, f"{first:.0f} s")
+    before = os.stat(p.file(place)).st_mtime_ns
+    p.run("export", "--format", "wandb", "--out", "out", "--input", path, program=CALIBRAX, expect=0)
+    equal(os.stat(p.file(place)).st_mtime_ns, before, "twice is once")
+
+
+def live_tables(p):
+    """More rows than wandb keeps in a file by itself."""
+    p.env["NPERF_PYTHON_WANDB"] = WANDB
+    path = long_run(p, 12000)
+    (place,) = p.run("export", "--format", "wandb", "--out", "out", "--input", path, program=CALIBRAX, expect=0).stdout.split()
+    (table,) = glob.glob(p.file(place, "files/media/table/calibrax/points_*.table.json"))
+    with open(table, encoding="utf-8") as f:
+        equal([row[7] for row in json.load(f)["data"]], [1.0 + i for i in range(12000)], "all rows")
+    done = subprocess.run([WANDB, "-c", READ, place], cwd=p.path, capture_output=True, text=True)
+    run = json.loads(done.stdout)
+    key = "t/s/p/n=0"
+    equal(([h[key] for h in run["history"] if key in h], len(run["summary"]) >= 12000), ([1.0 + k for k in range(12000)], True), "all samples and values")
 
 
 def live(p):
@@ -241,4 +302,4 @@ def synced(p):
     check(server.key.startswith("Basic "), "the key is the client's affair")
 
 
-main([live, synced] if WANDB else [played, faults])
+main([live, live_tables, synced] if WANDB else [played, tables_in_pieces, names_that_become_alike, many_points, faults])

@@ -34,6 +34,7 @@ FORMATS = {"google_benchmark_compares": ("Google Benchmark, JSON", "compare.py (
            "points_that_are_alike": ("points that are alike", "promtool (Debian)"),
            "what_was_imported_is_exported_with_the_same_numbers": ("eight formats, imported and exported again", "calibrax ingest")}
 WANDB = {"live": ("offline runs of W&B", "messages of wandb (PyPI)"),
+         "live_tables": ("offline runs of W&B with 12,000 points", "messages of wandb (PyPI)"),
          "synced": ("offline runs of W&B, uploaded", "wandb sync to a server on loopback")}
 IMPORTS = {"our_own_runs": ("runs of calibrax", "calibrax ingest"),
            "our_own_rows": ("rows of nperf", "calibrax ingest"),

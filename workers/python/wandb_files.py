@@ -5,7 +5,7 @@ replaced, and perhaps the findings of a comparison. `wandb sync FOLDER/wandb/off
 and no API key is read.
 
 A metric of a point is a series: its samples are steps, its value is the summary. Every value is also a row of the table calibrax/points, which has
-the names unchanged.
+the names unchanged. wandb cuts tables at a number of rows: what is longer goes on in calibrax/points.2, and so on.
 
 Python >= 3.9 with wandb, and the standard library.
 """
@@ -26,6 +26,7 @@ VERSIONS = (0, 18), (1, 0)  # of wandb: the first that is supported, and the fir
 SETTINGS = {"console": "off", "disable_git": True, "disable_code": True, "save_code": False, "x_disable_stats": True, "x_disable_meta": True,
             "x_disable_machine_info": True, "silent": True, "host": "calibrax"}  # nothing about this machine that the run does not have
 STAMP = "calibrax.json"
+SECRETS = "WANDB_API_KEY", "WANDB_BASE_URL", "WANDB_IDENTITY_TOKEN_FILE", "WANDB_CREDENTIALS_FILE"  # an address may have a password; offline none is needed
 NUMBERS = ("baseline", "current", "change", "lower", "upper", "threshold", "p")  # columns of findings
 
 
@@ -55,24 +56,37 @@ def number(value: Any) -> float | None:
     return math.nan if value is None else float(value)
 
 
+def log_table(run: Any, wandb: Any, name: str, columns: list[str], rows: list[list[Any]]) -> None:
+    max_rows = getattr(wandb.Table, "MAX_ARTIFACT_ROWS", 200_000)
+    wandb.Table.MAX_ROWS = max_rows  # of the file beside the artifact, which would be cut before
+    for i, start in enumerate(range(0, len(rows), max_rows) or [0]):
+        run.log({f"{name}.{i + 1}" if i else name: wandb.Table(columns=columns, data=rows[start:start + max_rows])})
+
+
 def write(run: Any, wandb: Any, document: dict[str, Any], findings: list[dict[str, Any]]) -> None:
     defs = document.get("metric_defs", {})
     columns = ["key", "point", "scenario", "tags", "metric", "unit", "direction", "value", "lower", "upper", "samples"]
-    rows, summary, series = [], {}, {}
+    rows, summary, series, copies = [], {}, {}, {}
     for point in document["points"]:
         for name, metric in point["metrics"].items():
             key, definition = key_of(point, name), defs.get(name, {})
+            while key in series:  # of points with the same labels, or names with slashes
+                copies[key] = copies.get(key, 1) + 1
+                key = f"{key} ({copies[key]})"
             samples = metric.get("samples") or []
             series[key] = samples or [metric["value"]]
             summary[key] = metric["value"]
             rows.append([key, point["name"], point["scenario"], json.dumps(point["tags"], sort_keys=True), name, definition.get("unit", ""), definition.get("direction", ""),
                          number(metric["value"]), number(metric.get("lower")), number(metric.get("upper")), len(samples)])
-    for step in range(max(map(len, series.values()), default=0)):
-        run.log({key: values[step] for key, values in series.items() if step < len(values)}, step=step)
-    run.log({"calibrax/points": wandb.Table(columns=columns, data=rows)})
+    step, open_series = 0, series
+    while open_series:
+        run.log({key: values[step] for key, values in open_series.items()}, step=step)
+        step += 1
+        open_series = {key: values for key, values in open_series.items() if step < len(values)}
+    log_table(run, wandb, "calibrax/points", columns, rows)
     if findings:
         names = list(findings[0])
-        run.log({"calibrax/findings": wandb.Table(columns=names, data=[[number(f[n]) if n in NUMBERS else f[n] for n in names] for f in findings])})
+        log_table(run, wandb, "calibrax/findings", names, [[number(f[n]) if n in NUMBERS else f[n] for n in names] for f in findings])
     for key, value in summary.items():  # behind the samples, whose last one it would be
         if math.isfinite(value):
             run.summary[key] = value
@@ -119,13 +133,16 @@ def main(argv: list[str]) -> int:
     with open(argv[0], encoding="utf-8") as f:
         request = json.load(f)
     os.environ.update({"WANDB_MODE": "offline", "WANDB_SILENT": "true", "WANDB_ERROR_REPORTING": "false"})
-    os.environ.pop("WANDB_API_KEY", None)
+    secrets = [value for value in (os.environ.pop(name, "") for name in SECRETS) if value]
     try:
         answer: dict[str, Any] = {"files": export(request)}
     except Failure as fault:
         answer = {"failure": str(fault)}
     except Exception as fault:
-        answer = {"failure": f"wandb failed: {type(fault).__name__}: {' '.join(str(fault).split())[:400]}"}
+        words = " ".join(str(fault).split())
+        for secret in secrets:
+            words = words.replace(secret, "***")
+        answer = {"failure": f"wandb failed: {type(fault).__name__}: {words[:400]}"}
     with open(argv[1], "w", encoding="utf-8") as out:
         json.dump({"schema": "calibrax-wandb-answer", "version": 1, **answer}, out)
     return "failure" in answer
