@@ -64,7 +64,7 @@ class Plugin(unittest.TestCase):
         self.assertEqual(set(points), {("test_sum", "100"), ("test_sum", "1000"), ("test_sum:twice", "100"), ("test_sum:twice", "1000"), ("test_wait", None)})
         point = points["test_sum", "1000"]
         self.assertEqual((point.scenario, point.metrics["size"].value, len(point.metrics["time"].samples)), ("test_kernels.py", 1000.0, 8))
-        self.assertIn("kept as run", self.pytest("--calibrax-store", "store", "--calibrax-compare", "--calibrax-threshold", "5"))
+        self.assertIn("kept as run", self.pytest("--calibrax-store", "store", "--calibrax-compare", "--calibrax-threshold", "5", "--calibrax-undecided-passes"))
         out = self.pytest("--calibrax-store", "store", "--calibrax-compare", "--calibrax-threshold", "1", "-k", "wait", expect=1, WAIT="0.02")
         self.assertRegex(out, r"test_wait +2\d\.?\d* ms .*\+\d+\.\d % regressed")
         self.assertIn("1 passed", out)
@@ -100,7 +100,7 @@ def test_plain():
         store.set_baseline("latest", "release")
         self.pytest("--calibrax-store", "store", "-k", "wait", WAIT="0.02")
         for run, expect in (("release", 1), (self.latest().id, 0)):
-            self.pytest("--calibrax-store", "store", "--calibrax-compare", run, "--calibrax-threshold", "1", "-k", "wait", expect=expect, WAIT="0.02")
+            self.pytest("--calibrax-store", "store", "--calibrax-compare", run, "--calibrax-threshold", "1", "--calibrax-undecided-passes", "-k", "wait", expect=expect, WAIT="0.02")
 
     def test_launches_are_processes(self) -> None:
         self.write("test_pid.py", 'import os\ndef test_pid(calibrax):\n    calibrax(len, "abc")\n    open("pids", "a").write(f"{os.getpid()} ")\n')
