@@ -293,8 +293,8 @@ static cbx_status add_kernels(cbx__session *s, const cbx_trace_link *link, cbx_j
         const char *key, *metric;
         bool gaps;
     } members[] = {
-        { "self_s", "self_time", false }, { "total_s", "total_time", false }, { "calls", "calls", false },
-        { "share", "share", false },      { "gap_s", "gap_time", true },      { "longest_s", "longest_gap", true },
+        { "self_s", "self_time", false }, { "total_s", "total_time", false },   { "calls", "calls", false },
+        { "share", "share", false },      { "gap_s", "gap_time", true },        { "longest_s", "longest_gap", true },
         { "gaps", "gaps", true },         { "busy_share", "busy_share", true },
     };
     cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
