@@ -245,11 +245,25 @@ static const cbx_array *legal_labels(cbx_ctx *ctx, const cbx__bound *b, cbx_arra
     return all ? cbx_where(ctx, all, cbx__number(ctx, 1), cbx__number(ctx, NAN)) : NULL;
 }
 
+static cbx_array *partial(cbx_ctx *ctx, const cbx_metric_call *call)
+{
+    cbx_array *x;
+    const cbx_array *w = call->weights;
+
+    if (call->metric->parts) return call->metric->parts(ctx, call);
+    x = call->metric->items(ctx, call);
+    if (w) w = cbx_broadcast_to(ctx, w, cbx_array_ndim(x), cbx_array_get_desc(x)->shape);
+    const cbx_array *sums[] = { cbx_sum(ctx, w ? cbx_multiply(ctx, w, x) : x, NULL),
+                                w ? cbx_sum(ctx, w, NULL) : cbx__number(ctx, (double)cbx_array_count(x)) };
+    return cbx__pack(ctx, 2, sums);
+}
+
 static cbx_array *run(cbx_ctx *ctx, const cbx__bound *b, const cbx__prepared *p)
 {
     const cbx_metric_function *m = b->metric;
     cbx_array *result;
 
+    if (b->partial) return partial(ctx, &p->call);
     if (m->whole) return m->whole(ctx, &p->call);
     if (m->parts) return m->finish(ctx, &p->call, m->parts(ctx, &p->call));
     result = reduce_items(ctx, b, &p->call, m->items(ctx, &p->call));
@@ -266,19 +280,6 @@ cbx_array *cbx__metric_evaluate(cbx_ctx *ctx, const cbx__bound *b, cbx_array *co
     if (!b->checked) factor = legal_labels(ctx, b, p.in);
     result = run(ctx, b, &p);
     return factor && cbx_array_dtype(result) == CBX_F64 ? cbx_multiply(ctx, result, factor) : result;
-}
-
-cbx_array *cbx__metric_partial(cbx_ctx *ctx, const cbx_metric_call *call)
-{
-    cbx_array *x;
-    const cbx_array *w = call->weights;
-
-    if (call->metric->parts) return call->metric->parts(ctx, call);
-    x = call->metric->items(ctx, call);
-    if (w) w = cbx_broadcast_to(ctx, w, cbx_array_ndim(x), cbx_array_get_desc(x)->shape);
-    const cbx_array *sums[] = { cbx_sum(ctx, w ? cbx_multiply(ctx, w, x) : x, NULL),
-                                w ? cbx_sum(ctx, w, NULL) : cbx__number(ctx, (double)cbx_array_count(x)) };
-    return cbx__pack(ctx, 2, sums);
 }
 
 cbx_array *cbx__metric_finished(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *state)

@@ -14,6 +14,7 @@ typedef struct cbx__bound {
     cbx_metric_reduction reduction;
     bool has_axes, has_mask, has_weights;
     bool checked; /* values of operands are legal */
+    bool partial; /* for a state: what a batch adds to it instead of the result */
     cbx_axes axes;
     const cbx_fn *function;
 } cbx__bound;
@@ -41,13 +42,15 @@ typedef struct cbx__prepared {
 } cbx__prepared;
 void cbx__metric_prepare(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given, cbx__prepared *out);
 
-/** The result of checked operands. */
+/**
+ * The result of checked operands; where it is bound as partial, what they add to a state: parts, or (sum of weighted items, sum of
+ * weights).
+ */
 cbx_array *cbx__metric_evaluate(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given);
-/** What a batch adds to a state: its parts, or (sum of weighted items, sum of weights); and the result of all that was added. */
-cbx_array *cbx__metric_partial(cbx_ctx *ctx, const cbx_metric_call *call);
+/** The result of all that was added to a state. */
 cbx_array *cbx__metric_finished(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *state);
 /**
- * The same by a compiled function, of the second call with the same shapes and options on.
+ * What cbx__metric_evaluate gives, by a compiled function, of the second call with the same shapes and options on.
  * @return NULL: not compiled, evaluate
  */
 cbx_array *cbx__metric_compiled(cbx_ctx *ctx, const cbx__bound *b, size_t n, cbx_array *const *all);

@@ -212,6 +212,98 @@ static void shards_join(void **state)
     every_metric(shards);
 }
 
+/* ---- compiled updates ---- */
+
+enum { MANY = 1500 }; /* items: more elements than a call is worth compiling for */
+
+static size_t runs; /* of the code below */
+
+static cbx_array *counted_items(cbx_ctx *c, const cbx_metric_call *call)
+{
+    runs++;
+    return cbx_abs(c, cbx_subtract(c, call->in[0], call->in[1]));
+}
+
+/* The code of a metric runs for the first batch, and once more to compile it, whatever the state. */
+static void updates_are_compiled_once(void **state)
+{
+    static const cbx_metric_function row = { .name = "counted_error",
+                                             .domain = "general",
+                                             .summary = "Counted error",
+                                             .formula = "mean(|x - y|)",
+                                             .operands = CBX__PAIR("x", "y", REAL),
+                                             .high = INFINITY,
+                                             .items = counted_items };
+    static double v[MANY];
+    const size_t n = MANY, fewer = MANY - 1;
+    cbx_metric_state *s[2] = { NULL, NULL };
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    CHECK_OK(cbx_metric_register(ctx, &row, false, &err), &err, "the metric");
+    for (size_t i = 0; i < MANY; i++) v[i] = sin((double)i);
+    cbx_array *x = array_of(ctx, 1, &n, v, false), *y = array_of(ctx, 1, &n, v, false);
+    cbx_array *short_x = array_of(ctx, 1, &fewer, v + 1, false), *short_y = array_of(ctx, 1, &fewer, v, false);
+    for (size_t k = 0; k < 2; k++) CHECK_OK(cbx_metric_state_create(ctx, &row, NULL, &s[k], &err), &err, "a state");
+    runs = 0;
+    for (size_t k = 0; k < 6; k++)
+        CHECK_OK(cbx_metric_state_update(ctx, s[k % 2], 2, (cbx_array *[]){ x, y }, NULL, &err), &err, "an update");
+    CHECK_INT(runs, 2, "six batches of one shape");
+    CHECK_OK(cbx_metric_state_update(ctx, s[0], 2, (cbx_array *[]){ short_x, short_y }, NULL, &err), &err, "another");
+    CHECK_INT(runs, 3, "a batch of another shape");
+    value_of(ctx, &row, 2, (cbx_array *[]){ short_x, short_y }, NULL);
+    CHECK_INT(runs, 4, "a call is not what a state adds");
+    for (size_t k = 0; k < 2; k++) cbx_metric_state_free(s[k]);
+    cbx_array_free(short_x);
+    cbx_array_free(short_y);
+    cbx_array_free(x);
+    cbx_array_free(y);
+    cbx_ctx_free(ctx);
+}
+
+/* Of what one update adds: the first one is not compiled, the second one is. */
+static void compiled_updates(const cbx_metric_function *m, cbx_rng *rng)
+{
+    cbx_metric_options o = { 0 }, with = { 0 };
+    cbx_text bytes[2];
+    double w[MANY];
+    const size_t n = MANY;
+    drawn d;
+
+    if (!has_items(m) || m->whole || m->flags & CBX_METRIC_DATA_SHAPED) return;
+    set_needs(m, &o);
+    draw_operands(ctx, rng, m, MANY, &d);
+    for (size_t i = 0; i < MANY; i++) w[i] = cbx_rng_uniform(rng);
+    if ((m->items || m->flags & CBX_METRIC_WEIGHTED) && cbx_rng_below(rng, 2))
+        with.weights = array_of(ctx, 1, &n, w, false);
+    for (size_t k = 0; k < 2; k++) {
+        cbx_metric_state *s = NULL;
+        cbx_text_init(&bytes[k], cbx_ctx_allocator(ctx));
+        CHECK_OK(cbx_metric_state_create(ctx, m, &o, &s, &err), &err, m->name);
+        CHECK_OK(cbx_metric_state_update(ctx, s, d.nin, d.in, &with, &err), &err, m->name);
+        CHECK_OK(cbx_metric_state_pack(ctx, s, &bytes[k], &err), &err, m->name);
+        cbx_metric_state_free(s);
+    }
+    CHECK_INT(bytes[0].len, bytes[1].len, m->name);
+    CHECK(memcmp(bytes[0].data, bytes[1].data, bytes[0].len) == 0, m->name);
+    for (size_t k = 0; k < 2; k++) cbx_text_clear(&bytes[k]);
+    cbx_array_free((cbx_array *)with.weights);
+    drawn_free(&d);
+}
+
+static void compiled_updates_have_the_same_bits(void **state)
+{
+    const cbx_metric_function *m;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
+        cbx_rng rng = cbx_rng_make(11, i);
+        compiled_updates(m, &rng);
+    }
+    cbx_ctx_free(ctx);
+}
+
 static void states_refuse(void **state)
 {
     const cbx_metric_function *mse, *mae;
@@ -278,6 +370,8 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(weights_are_repetitions),
         cmocka_unit_test(masked_items_do_not_count),
         cmocka_unit_test(shards_join),
+        cmocka_unit_test(updates_are_compiled_once),
+        cmocka_unit_test(compiled_updates_have_the_same_bits),
         cmocka_unit_test(states_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -269,16 +269,18 @@ cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin
         s->updates++;
         return cbx_scope_close(&scope, err);
     }
-    cbx__metric_prepare(ctx, &c.bound, c.all, &p);
     if (cbx__state_keeps_all(s) && s->batches.n && !has_items(s->b.metric)) {
         cbx__refuse(ctx, CBX_EINVAL, "%s: is not a metric of items, so that its state holds one batch",
                     s->b.metric->name);
         return cbx_scope_close(&scope, err);
     }
     if (cbx__state_keeps_all(s)) {
+        cbx__metric_prepare(ctx, &c.bound, c.all, &p);
         st = keep_batch(ctx, s, &scope, &p, err);
     } else {
-        parts = cbx__metric_partial(ctx, &p.call);
+        c.bound.partial = true;
+        parts = c.data ? cbx__metric_compiled(ctx, &c.bound, c.n, c.all) : NULL;
+        if (!parts) parts = cbx__metric_evaluate(ctx, &c.bound, c.all);
         st = add_parts(ctx, s, &scope, parts, nothing_lost(ctx, s, parts), err);
     }
     if (!st) {

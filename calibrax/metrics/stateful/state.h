@@ -37,7 +37,8 @@ CBX_API cbx_status cbx_metric_state_create(cbx_ctx *ctx, const cbx_metric_functi
 /** NULL is fine. */
 CBX_API void cbx_metric_state_free(cbx_metric_state *s);
 /**
- * Adds a batch.
+ * Adds a batch.  From the second one of the same shapes on, in any state of the metric and its
+ * parameters, what it adds is computed by compiled code, as calls are; the bits are the same.
  * @param in       NULL: one that is left out, of metrics that are CBX_METRIC_APART
  * @param options  its mask, its weights, and a function in place of the state's; NULL: none
  * @return CBX_OK; as cbx_metric_apply; CBX_EINVAL (also axes, a reduction, a parameter that is not
