@@ -13,7 +13,7 @@ case $status in
 0) echo "pass: $head is no slower than $base" ;;
 1) echo "fail: $head is slower than $base" ;;
 3)
-    echo "warning: undecided; more launches would tell (LAUNCHES=100)"
+    echo "warning: undecided; more launches could decide (LAUNCHES=100)"
     status=0
     ;;
 *) echo "fail: $head could not be compared with $base" ;;

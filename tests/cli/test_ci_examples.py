@@ -57,40 +57,41 @@ class Comments:
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 
 
-def steps_of(path):
-    """Name, environment and script of each step of a composite action: the part of YAML that it is written in."""
-    with open(path, encoding="utf-8") as f:
-        text = f.read().partition("  steps:\n")[2]
-    for step in re.split(r"(?m)^    - ", text)[1:]:
-        env = dict(re.findall(r"(?m)^        ([A-Z_]+): (.*)$", step.partition("      run:")[0]))
-        script = step.partition("      run: ")[2]
-        if script.startswith("|"):
-            script = re.sub(r"(?m)^        ", "", script[2:])
-        elif script.startswith("'"):
-            script = script.strip().strip("'")
-        yield re.match(r"name: (\w+)", step).group(1), env, script
+def yaml_of(*names):
+    """A file of examples/ci, by Debian's parser for Debian's Python."""
+    done = subprocess.run(["/usr/bin/python3", "-c", "import json, sys, yaml; print(json.dumps(yaml.safe_load(open(sys.argv[1]))))", os.path.join(CI, *names)], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
-def run_action(p, comments, given, number="7"):
-    """Runs the steps as a runner does, with `${{ ... }}` filled in; returns the exit status of the first step that fails, else 0."""
-    with open(os.path.join(CI, "action/action.yml"), encoding="utf-8") as f:
-        inputs = dict(re.findall(r'(?m)^  ([a-z-]+):\n    description: .*\n    default: "?([^"\n]*)"?$', f.read()))
-    inputs.update(given)
+def filled(text, values):
+    """`${{ ... }}` in a text of a workflow: names, and one compared with a text."""
+    def value(m):
+        name, equals, wanted = m.group(1).partition(" == ")
+        return str(values[name] == wanted.strip("'")).lower() if equals else values[name]
+
+    return re.sub(r"\$\{\{ ([^{}]+) \}\}", value, text)
+
+
+def run_action(p, comments, given, number="7", folder=None):
+    """Runs the steps as a runner does, those of the action in a folder of the repository; returns the exit status of the first step that fails, else 0."""
+    action = yaml_of("action/action.yml")
+    inputs = {**{name: i["default"] for name, i in action["inputs"].items() if "default" in i}, **given}
+    equal(sorted(inputs), sorted(action["inputs"]), "each input has a value, and no other has")
     outputs = p.write("outputs", "")
     p.write("summary", "")
-
-    def filled(text):
-        values = {**{f"inputs.{k}": v for k, v in inputs.items()}, "github.token": "secret", "github.event.pull_request.number": number, "github.action_path": os.path.join(CI, "action")}
+    p.printed = ""
+    for step in action["runs"]["steps"]:
         with open(outputs, encoding="utf-8") as f:
-            values.update({f"steps.check.outputs.{k}": v for k, v in re.findall(r"(?m)^([\w-]+)=(.*)$", f.read())})
-        return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda m: values[m.group(1)], text)
-
-    for name, env, script in steps_of(os.path.join(CI, "action/action.yml")):
-        done = subprocess.run(["sh", "-e", "-c", filled(script)], cwd=p.path, capture_output=True, text=True,
+            values = {**{f"inputs.{k}": v for k, v in inputs.items()}, "github.token": "secret", "github.event.pull_request.number": number,
+                      **{f"steps.check.outputs.{k}": v for k, v in re.findall(r"(?m)^([\w-]+)=(.*)$", f.read())}}
+        equal(step["shell"], "sh", "the shell")
+        done = subprocess.run(["sh", "-e", "-c", filled(step["run"], values)], cwd=p.path, capture_output=True, text=True,
                               env={**p.env, "PATH": os.path.dirname(CALIBRAX) + ":" + os.environ["PATH"], "GITHUB_STEP_SUMMARY": p.file("summary"), "GITHUB_OUTPUT": outputs,
-                                   "GITHUB_API_URL": comments.url, "GITHUB_REPOSITORY": "a/b", "GITHUB_WORKFLOW": "speed", "GITHUB_JOB": "compare", **{k: filled(v) for k, v in env.items()}})
+                                   "GITHUB_API_URL": comments.url, "GITHUB_REPOSITORY": "a/b", "GITHUB_WORKFLOW": "speed", "GITHUB_JOB": "compare",
+                                   "GITHUB_ACTION_PATH": folder or os.path.join(CI, "action"), **{k: filled(v, values) for k, v in step["env"].items()}})
+        p.printed += done.stdout
         if done.returncode:
-            check(name == "verdict", f"{name}: {done.stderr}")
+            check(step["name"] == "verdict", f"{step['name']}: {done.stderr}")
             return done.returncode
     return 0
 
@@ -134,22 +135,131 @@ def the_action(p):
     has(badge.get("aria-label"), "regressed")
 
 
+def checked_out(p, comments, source):
+    """A fresh repository with the files of examples/ci where their comments put them."""
+    shutil.rmtree(p.file(source), ignore_errors=True)
+    os.makedirs(p.file(source))
+    here = type("Checkout", (type(p),), {"__init__": lambda self: None})()
+    here.path, here.env = p.file(source), dict(p.env)
+    prepared(here, comments)
+    return here
+
+
+def the_workflow(p):
+    """The complete workflow, for pushes to main and for a pull request, with the caches of the server."""
+    comments, caches = Comments(), {}
+    steps = yaml_of("performance.yml")["jobs"]["measure"]["steps"]
+    permissions = yaml_of("performance.yml")["permissions"]
+    equal(permissions["pull-requests"], "write", "the comment is allowed")
+    names = [step.get("uses", step.get("name")) for step in steps]
+    check(names.index("actions/checkout@v4") < names.index("./.github/actions/calibrax"), "the action is there before it is used")
+
+    def job(number, ref, wait):
+        here = checked_out(p, comments, "checkout")
+        shutil.copytree(os.path.join(CI, "action"), here.file(".github/actions/calibrax"))
+        here.env["WAIT"] = wait
+        values = {"github.ref": ref, "github.run_id": number, "github.run_attempt": "1", "vars.CALIBRAX_REPOSITORY": "a/b", "vars.CALIBRAX_REF": "v1"}
+        status = 0
+        for step in steps:
+            uses, given = step.get("uses", "").partition("@")[0], {k: filled(v, values) for k, v in step.get("with", {}).items()}
+            if status or filled("${{ " + step.get("if", "always == 'yes'") + " }}", {**values, "always": "yes"}) == "false":
+                continue
+            if uses == "actions/cache/restore":
+                for key in sorted(caches, reverse=True):
+                    if key == given["key"] or key.startswith(given["restore-keys"]):
+                        shutil.copytree(caches[key], here.file(given["path"]))
+                        break
+            elif uses == "actions/cache/save":
+                check(given["key"] not in caches, "a key is written once: a second one is refused")
+                caches[given["key"]] = p.file(f"cache{number}")
+                shutil.copytree(here.file(given["path"]), caches[given["key"]])
+            elif uses.startswith("./"):
+                given = {**given, "run": "--samples 5 " + given["run"], "launches": "7", "threshold": "0.5"}
+                status = run_action(here, comments, given, "7" if "pull" in ref else "", here.file(uses))
+            elif uses:
+                equal(uses, "actions/checkout", "no other action")
+            else:
+                equal(subprocess.run(["sh", "-n", "-c", filled(step["run"], values)], check=False).returncode, 0, step["name"])
+                for script in re.findall(r"\.calibrax-source/(\S+)", step["run"]):
+                    check(os.access(os.path.join(SOURCE, script), os.X_OK), f"{script} is in the sources")
+        return status
+
+    equal(job("1", "refs/heads/main", "0.002"), 0, "the first run is the baseline")
+    equal(len(caches), 1, "main keeps its store")
+    equal(job("2", "refs/pull/7/merge", "0.002"), 0, "a pull request of the same speed passes")
+    equal(job("3", "refs/pull/7/merge", "0.01"), 1, "a slower one fails")
+    equal(len(caches), 1, "pull requests keep nothing")
+    equal(len(comments.comments), 131, "with one comment")
+    has(comments.comments[-1]["body"], "| regressed | wait")
+    equal(job("4", "refs/heads/main", "0.01"), 0, "main goes on from what it has")
+    equal(job("5", "refs/pull/8/merge", "0.01"), 0, "the next pull request is compared with the new baseline")
+
+
+# Pipelines of GitLab by kind, with the predefined variables that each has, after its page "Predefined CI/CD variables reference".
+PIPELINES = {"merge request": {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_IID": "9", "CI_MERGE_REQUEST_PROJECT_ID": "5", "CI_PROJECT_ID": "6"},  # 6: a fork
+             "default branch": {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main", "CI_PROJECT_ID": "5"},
+             "schedule": {"CI_PIPELINE_SOURCE": "schedule", "CI_COMMIT_BRANCH": "main", "CI_PROJECT_ID": "5"},
+             "branch": {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "topic", "CI_PROJECT_ID": "5"},
+             "tag": {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_TAG": "v1", "CI_PROJECT_ID": "5"}}
+
+
+def rule_for(job, variables):
+    """The first rule whose condition holds, as the server chooses it; None: the job is not in the pipeline."""
+    def value(word):
+        return word.strip('"') if word.startswith('"') else variables.get(word.lstrip("$"))
+
+    for rule in job["rules"]:
+        left, right = rule["if"].split(" == ")
+        if value(left) is not None and value(left) == value(right):
+            return rule
+    return None
+
+
 def gitlab(p):
+    """The job in each kind of pipeline, with the variables of that kind and no other."""
     comments = Comments()
-    prepared(p, comments)
-    shutil.copytree(CI, p.file("examples/ci"))
-    with open(os.path.join(CI, "gitlab-ci.yml"), encoding="utf-8") as f:
-        lines = [line.strip("'") for line in re.findall(r"(?m)^    - (.*)$", f.read().partition("  script:\n")[2].partition("  artifacts:")[0])]
-    env = {**p.env, "PATH": os.path.dirname(CALIBRAX) + ":" + os.environ["PATH"], "LAUNCHES": "7", "CI_API_V4_URL": comments.url, "CI_PROJECT_ID": "5", "GITLAB_TOKEN": "t", "CI_DEFAULT_BRANCH": "main",
-           "CI_JOB_NAME": "performance"}
     comments.me = "project_5_bot"
-    for wait, branch, merge, expect in (("0.002", "main", "", 0), ("0.01", "topic", "9", 1)):
-        done = subprocess.run(["sh", "-e", "-c", "\n".join(lines)], cwd=p.path, capture_output=True, text=True, env={**env, "WAIT": wait, "CI_COMMIT_BRANCH": branch, "CI_MERGE_REQUEST_IID": merge})
-        equal(done.returncode, expect, done.stderr[-500:])
-    has(comments.comments[-1]["body"], "regressed")
+    job = yaml_of("gitlab-ci.yml")["performance"]
+    policies = {}
+
+    def run(kind, wait):
+        here = checked_out(p, comments, "checkout")
+        variables = {**job["variables"], **PIPELINES[kind], "CI_DEFAULT_BRANCH": "main", "CI_API_V4_URL": comments.url, "CI_JOB_NAME": "performance", "GITLAB_TOKEN": "t"}
+        rule = rule_for(job, variables)
+        if rule is None:
+            return None
+        variables.update(rule["variables"], LAUNCHES="7", BENCHMARKS="--samples 5 " + variables["BENCHMARKS"], CHECK_OPTIONS="--threshold 0.5")
+        os.makedirs(os.path.dirname(here.file(variables["COMMENT"])))
+        shutil.copy(os.path.join(CI, "action/comment.sh"), here.file(variables["COMMENT"]))
+        policies[kind] = variables[job["cache"]["policy"].lstrip("$")]
+        (kept,) = job["cache"]["paths"]
+        if os.path.exists(p.file("cache")):
+            shutil.copytree(p.file("cache"), here.file(kept))
+        done = subprocess.run(["sh", "-e", "-c", "\n".join(job["script"])], cwd=here.path, capture_output=True, text=True,
+                              env={**here.env, **variables, "WAIT": wait, "PATH": os.path.dirname(CALIBRAX) + ":" + os.environ["PATH"]})
+        if "push" in policies[kind]:
+            shutil.rmtree(p.file("cache"), ignore_errors=True)
+            shutil.copytree(here.file(kept), p.file("cache"))
+        if done.returncode not in (0, 1):
+            print("# " + (done.stdout + done.stderr)[-1000:].replace("\n", "\n# "))
+        if kind == "merge request":
+            xml.etree.ElementTree.parse(here.file("calibrax.xml"))
+        return done.returncode
+
+    equal(run("default branch", "0.002"), 0, "the first run is the baseline")
+    equal(len(comments.comments), 130, "no comment outside of a merge request")
+    before = sorted(os.listdir(p.file("cache")))
+    equal(run("merge request", "0.01"), 1, "a slower merge request fails")
     check(("POST", "/projects/5/merge_requests/9/notes") in comments.requests, comments.requests[-3:])
+    has(comments.comments[-1]["body"], "| regressed | wait")
     has(comments.comments[-1]["body"], "<!-- calibrax: performance/ -->")
-    xml.etree.ElementTree.parse(p.file("calibrax.xml"))
+    equal(sorted(os.listdir(p.file("cache"))), before, "what the default branch kept stays as it was")
+    equal(run("merge request", "0.002"), 0, "the next one is not compared with it")
+    equal((run("branch", "0.002"), run("tag", "0.002")), (None, None), "no second pipeline of one commit")
+    check(rule_for(job, {**PIPELINES["schedule"], "CI_DEFAULT_BRANCH": "main"}), "a schedule measures the default branch")
+    equal(policies, {"default branch": "pull-push", "merge request": "pull"}, "who may write the cache")
+    for script in re.findall(r"/opt/calibrax-source/(\S+)", "\n".join(job["before_script"])):
+        check(os.access(os.path.join(SOURCE, script), os.X_OK), f"{script} is in the sources")
 
 
 def one_comment_for_each_job(p):
@@ -161,8 +271,8 @@ def one_comment_for_each_job(p):
         def post(text, workflow, job, *name):
             p.write("report.md", text)
             env = {"PR": "7", "GITHUB_REPOSITORY": "a/b", "GITHUB_TOKEN": "t", "GITHUB_API_URL": comments.url, "GITHUB_WORKFLOW": workflow, "GITHUB_JOB": job} if server == "github" else \
-                  {"CI_MERGE_REQUEST_IID": "9", "CI_PROJECT_ID": "5", "GITLAB_TOKEN": "t", "CI_API_V4_URL": comments.url, "CI_JOB_NAME": f"{workflow} {job}"}
-            done = subprocess.run(["sh", os.path.join(CI, "comment.sh"), "report.md", *name], cwd=p.path, capture_output=True, text=True, env={**p.env, **env})
+                  {"CI_MERGE_REQUEST_IID": "9", "CI_MERGE_REQUEST_PROJECT_ID": "5", "GITLAB_TOKEN": "t", "CI_API_V4_URL": comments.url, "CI_JOB_NAME": f"{workflow} {job}"}
+            done = subprocess.run(["sh", os.path.join(CI, "action/comment.sh"), "report.md", *name], cwd=p.path, capture_output=True, text=True, env={**p.env, **env})
             equal((done.returncode, done.stderr), (0, ""), server)
 
         jobs = [("speed", "x86"), ("speed", "arm"), ("size", "x86"), ("speed", "x86", "gcc"), ("speed", "x86", "clang"), ("a --> b", "c"), ("a - - b", "c")]
@@ -180,10 +290,10 @@ def one_comment_for_each_job(p):
 def comment_faults(p):
     p.write("report.md", "text")
     for env, words in (({"PR": "7", "GITHUB_REPOSITORY": "a/b", "GITHUB_TOKEN": "secret", "GITHUB_API_URL": "http://127.0.0.1:9"}, "curl: "), ({"PR": "7", "GITHUB_REPOSITORY": "a/b"}, "GITHUB_TOKEN")):
-        done = subprocess.run(["sh", os.path.join(CI, "comment.sh"), "report.md"], cwd=p.path, capture_output=True, text=True, env={**p.env, **env})
+        done = subprocess.run(["sh", os.path.join(CI, "action/comment.sh"), "report.md"], cwd=p.path, capture_output=True, text=True, env={**p.env, **env})
         check(done.returncode != 0, "it fails")
         has(done.stderr, words)
         check("secret" not in done.stderr, "the token is not shown")
 
 
-main([the_action, gitlab, one_comment_for_each_job, comment_faults])
+main([the_action, the_workflow, gitlab, one_comment_for_each_job, comment_faults])

@@ -4,7 +4,7 @@
 # the comments of one author: that of the token, or AUTHOR (default: github-actions[bot]) if the server does not show it.
 # Environment, as the servers set it:
 #   GitHub: GITHUB_REPOSITORY, GITHUB_TOKEN, PR (its number), GITHUB_API_URL, GITHUB_WORKFLOW, GITHUB_JOB
-#   GitLab: CI_PROJECT_ID, CI_MERGE_REQUEST_IID, CI_API_V4_URL, CI_JOB_NAME, GITLAB_TOKEN (a project token with the scope api)
+#   GitLab: CI_MERGE_REQUEST_PROJECT_ID, CI_MERGE_REQUEST_IID, CI_API_V4_URL, CI_JOB_NAME, GITLAB_TOKEN (a project token with the scope api)
 # Outside of a pull request it does nothing and succeeds.
 set -eu
 file=${1:?usage: comment.sh FILE [NAME]}
@@ -12,7 +12,7 @@ name=${2:-}
 
 if [ -n "${CI_MERGE_REQUEST_IID:-}" ]; then
     api=${CI_API_V4_URL:?}
-    list=$api/projects/${CI_PROJECT_ID:?}/merge_requests/$CI_MERGE_REQUEST_IID/notes
+    list=$api/projects/${CI_MERGE_REQUEST_PROJECT_ID:?}/merge_requests/$CI_MERGE_REQUEST_IID/notes
     one=$list
     header="PRIVATE-TOKEN: ${GITLAB_TOKEN:?a project token with the scope api}"
     change=PUT
