@@ -340,6 +340,10 @@ cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
 
     if (st) return st;
     t = trace_of(v, run);
+    if (v->out->status) {
+        st = cbx_fail_nomem(err, "a trace");
+        goto done;
+    }
     if (!t.nkernels && !t.nlanes) {
         st = cbx_fail(err, CBX_ENOENT, "run '%.200s' has no kernels of a trace", cbx_run_id(run));
         goto done;
