@@ -29,26 +29,7 @@ static cbx_status refused(const cx_call *c, cbx_status status, PyObject *missing
     return status;
 }
 
-/* ---- collections: busy while code runs that may be Python, in which another thread, or that code, reaches the same one ---- */
-
-/* self, marked; NULL with an exception.  Large operands are computed without the interpreter's lock. */
-static cx_object *enter(cx_call *c)
-{
-    cx_object *o = cx_object_self(c);
-
-    if (!o) return NULL;
-    c->function = NULL; /* failures come with the library's sentence */
-    o->busy = true;
-    if (c->elements >= CX_UNLOCK_ELEMENTS) c->unlocked = PyEval_SaveThread();
-    return o;
-}
-
-static bool leave(cx_call *c, cx_object *o, cbx_status status)
-{
-    const bool fine = cx_fine(c, status);
-    o->busy = false;
-    return fine;
-}
+/* ---- collections ---- */
 
 static PyObject *collection_make(cx_call *c)
 {
@@ -111,45 +92,52 @@ static PyObject *collection_update(cx_call *c)
     cx_object *of;
 
     if (!in || PyErr_Occurred() || !cx_metric_options(c, &o) || !cx_metric_operands(c, operands, n, in) ||
-        !(of = enter(c)))
+        !(of = cx_metric_enter(c, NULL)))
         return NULL;
-    return leave(c, of, cbx_metric_collection_update(of->ctx, of->handle, n, in, &o, &c->err)) ? Py_NewRef(Py_None)
-                                                                                               : NULL;
+    return cx_metric_leave(c, of, NULL, cbx_metric_collection_update(of->ctx, of->handle, n, in, &o, &c->err))
+               ? Py_NewRef(Py_None)
+               : NULL;
 }
 
 static PyObject *collection_merge(cx_call *c)
 {
-    cx_object *other = cx_object_arg(c, "other", CX_METRIC_COLLECTION), *of = other ? enter(c) : NULL;
-    bool fine;
+    cx_object *other = cx_object_arg(c, "other", CX_METRIC_COLLECTION);
+    cx_object *of = other ? cx_metric_enter_long(c, other) : NULL;
 
     if (!of) return NULL;
-    other->busy = true;
-    fine = leave(c, of, cbx_metric_collection_merge(of->ctx, of->handle, other->handle, &c->err));
-    other->busy = false;
-    return fine ? Py_NewRef(Py_None) : NULL;
+    return cx_metric_leave(c, of, other, cbx_metric_collection_merge(of->ctx, of->handle, other->handle, &c->err))
+               ? Py_NewRef(Py_None)
+               : NULL;
 }
 
 /* The results of all members, in their order. */
 static PyObject *collection_compute(cx_call *c)
 {
-    cx_object *of = enter(c);
-    PyObject *list = of ? PyList_New(0) : NULL;
-    const size_t n = list ? cbx_metric_collection_count(of->handle) : 0;
+    cbx_metric_collection *self = cx_handle(c);
+    const size_t n = self ? cbx_metric_collection_count(self) : 0;
+    cbx_array **r = self ? cx_alloc(c, n + 1, sizeof *r) : NULL;
+    cx_object *of = r ? cx_metric_enter_long(c, NULL) : NULL;
+    PyObject *list = NULL;
     cbx_status st = CBX_OK;
+    size_t done = 0;
 
-    for (size_t i = 0; list && i < n && !st; i++) {
-        cbx_array *r = NULL;
-        st = cbx_metric_collection_compute(of->ctx, of->handle, i, &r, &c->err);
-        if (!st && !cx_append(list, cx_array_new(c->st, r))) Py_CLEAR(list);
+    if (!of) return NULL;
+    while (!st && done < n) {
+        st = cbx_metric_collection_compute(of->ctx, self, done, &r[done], &c->err);
+        done += !st;
     }
-    if (!of || leave(c, of, st)) return list;
-    Py_XDECREF(list);
-    return NULL;
+    if (cx_metric_leave(c, of, NULL, st)) list = PyList_New(0);
+    for (size_t i = 0; i < done; i++)
+        if (!list)
+            cbx_array_free(r[i]);
+        else if (!cx_append(list, cx_array_new(c->st, r[i])))
+            Py_CLEAR(list);
+    return list;
 }
 
 static PyObject *collection_errors(cx_call *c)
 {
-    cx_object *of = enter(c);
+    cx_object *of = cx_metric_enter(c, NULL);
     PyObject *list = of ? PyList_New(0) : NULL;
     const size_t n = list ? cbx_metric_collection_count(of->handle) : 0;
     cbx_status st = CBX_OK;
@@ -159,7 +147,7 @@ static PyObject *collection_errors(cx_call *c)
         st = cbx_metric_collection_error(of->ctx, of->handle, i, &v, &c->err);
         if (!st && !cx_append(list, PyFloat_FromDouble(v))) Py_CLEAR(list);
     }
-    if (!of || leave(c, of, st)) return list;
+    if (!of || cx_metric_leave(c, of, NULL, st)) return list;
     Py_XDECREF(list);
     return NULL;
 }
@@ -175,7 +163,7 @@ static PyObject *collection_weighted(cx_call *c)
     cbx_status st;
 
     for (Py_ssize_t i = 0; v && i < n; i++) v[i] = PyFloat_AsDouble(PyList_GetItem(values, i));
-    if (!v || PyErr_Occurred() || !CX_GET(c, direction) || !(of = enter(c))) return NULL;
+    if (!v || PyErr_Occurred() || !CX_GET(c, direction) || !(of = cx_metric_enter(c, NULL))) return NULL;
     if (values && (size_t)n != cbx_metric_collection_count(of->handle))
         st = cbx_fail(&c->err, CBX_EINVAL, "there must be a value for each of %zu metrics, got %zd",
                       cbx_metric_collection_count(of->handle), n);
@@ -183,20 +171,20 @@ static PyObject *collection_weighted(cx_call *c)
         st = cbx_metric_collection_weigh(of->handle, v, (cbx_direction)direction, &out, &c->err);
     else
         st = cbx_metric_collection_weighted(of->ctx, of->handle, (cbx_direction)direction, &out, &c->err);
-    return leave(c, of, st) ? PyFloat_FromDouble(out) : NULL;
+    return cx_metric_leave(c, of, NULL, st) ? PyFloat_FromDouble(out) : NULL;
 }
 
 /* The report as an object and as text. */
 static PyObject *collection_report(cx_call *c)
 {
-    cx_object *of = enter(c);
+    cx_object *of = cx_metric_enter(c, NULL);
     cbx_json *report = NULL;
     PyObject *out = NULL;
     cbx_text text;
 
     if (!of) return NULL;
     cbx_text_init(&text, cbx_ctx_allocator(of->ctx));
-    if (leave(c, of, cbx_metric_collection_report(of->ctx, of->handle, &report, &c->err))) {
+    if (cx_metric_leave(c, of, NULL, cbx_metric_collection_report(of->ctx, of->handle, &report, &c->err))) {
         cbx_metric_report_text(report, &text);
         if (cx_fine(c, cbx_text_check(&text, &c->err)))
             out = Py_BuildValue("(Ns#)", cx_json_object(report), cbx_text_str(&text), (Py_ssize_t)text.len);
@@ -208,13 +196,13 @@ static PyObject *collection_report(cx_call *c)
 
 static PyObject *collection_bytes(cx_call *c)
 {
-    cx_object *of = enter(c);
+    cx_object *of = cx_metric_enter(c, NULL);
     PyObject *out = NULL;
     cbx_text text;
 
     if (!of) return NULL;
     cbx_text_init(&text, cbx_ctx_allocator(of->ctx));
-    if (leave(c, of, cbx_metric_collection_pack(of->ctx, of->handle, &text, &c->err)))
+    if (cx_metric_leave(c, of, NULL, cbx_metric_collection_pack(of->ctx, of->handle, &text, &c->err)))
         out = PyBytes_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len);
     cbx_text_clear(&text);
     return out;
@@ -226,10 +214,10 @@ static PyObject *collection_unpack(cx_call *c)
     cx_object *of;
 
     if (!PyBytes_Check(data)) return cx_refuse(c, "data", PyExc_TypeError, "bytes", data), NULL;
-    of = enter(c);
-    return of && leave(c, of,
-                       cbx_metric_collection_unpack(of->ctx, of->handle, PyBytes_AsString(data),
-                                                    (size_t)PyBytes_Size(data), &c->err))
+    of = cx_metric_enter(c, NULL);
+    return of && cx_metric_leave(c, of, NULL,
+                                 cbx_metric_collection_unpack(of->ctx, of->handle, PyBytes_AsString(data),
+                                                              (size_t)PyBytes_Size(data), &c->err))
                ? Py_NewRef(Py_None)
                : NULL;
 }

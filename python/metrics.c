@@ -184,7 +184,37 @@ static PyObject *do_apply(cx_call *c)
     return cx_begin(c) ? cx_result(c, cbx_metric_apply(c->ctx, m, n, in, &o)) : NULL;
 }
 
-/* ---- states: busy while code runs that may be Python, in which another thread, or that code, reaches the same state ---- */
+/* ---- objects of metrics: busy while code runs that may be Python, in which another thread, or that code, reaches the same one ---- */
+
+cx_object *cx_metric_enter(cx_call *c, cx_object *other)
+{
+    cx_object *o = cx_object_self(c);
+
+    if (!o) return NULL;
+    c->function = NULL; /* failures come with the library's sentence */
+    o->busy = true;
+    if (other) other->busy = true;
+    if (c->elements >= CX_UNLOCK_ELEMENTS) c->unlocked = PyEval_SaveThread();
+    return o;
+}
+
+cx_object *cx_metric_enter_long(cx_call *c, cx_object *other)
+{
+    c->elements = CX_UNLOCK_ELEMENTS;
+    return cx_metric_enter(c, other);
+}
+
+bool cx_metric_leave(cx_call *c, cx_object *o, cx_object *other, cbx_status status)
+{
+    const bool fine = cx_fine(c, status);
+
+    cx_lock(c);
+    o->busy = false;
+    if (other) other->busy = false;
+    return fine;
+}
+
+/* ---- states ---- */
 
 static PyObject *state_make(cx_call *c)
 {
@@ -212,46 +242,37 @@ static PyObject *state_update(cx_call *c)
     PyObject *operands = cx_arg(c, "operands");
     const size_t n = (size_t)PyList_Size(operands);
     PyObject *f = cx_arg(c, "function");
-    cx_object *of = cx_object_self(c);
     cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
     cbx_metric_options o = { 0 };
-    cbx_status st;
+    cx_object *of;
 
-    if (!of || !in || PyErr_Occurred() || !cx_metric_options(c, &o) || !cx_metric_operands(c, operands, n, in))
-        return NULL;
+    if (!in || PyErr_Occurred() || !cx_metric_options(c, &o) || !cx_metric_operands(c, operands, n, in)) return NULL;
     if (f) o.function = ((cx_recorded *)f)->fn;
-    c->function = NULL;
-    of->busy = true;
-    st = cbx_metric_state_update(of->ctx, of->handle, n, in, &o, &c->err);
-    of->busy = false;
-    return cx_none(c, st);
+    if (!(of = cx_metric_enter(c, NULL))) return NULL;
+    return cx_metric_leave(c, of, NULL, cbx_metric_state_update(of->ctx, of->handle, n, in, &o, &c->err))
+               ? Py_NewRef(Py_None)
+               : NULL;
 }
 
 static PyObject *state_merge(cx_call *c)
 {
-    cx_object *of = cx_object_self(c), *other = of ? cx_object_arg(c, "other", CX_METRIC_STATE) : NULL;
-    cbx_status st;
+    cx_object *other = cx_object_arg(c, "other", CX_METRIC_STATE), *of = other ? cx_metric_enter_long(c, other) : NULL;
 
-    if (!other) return NULL;
-    c->function = NULL;
-    of->busy = other->busy = true;
-    st = cbx_metric_state_merge(of->ctx, of->handle, other->handle, &c->err);
-    of->busy = other->busy = false;
-    return cx_none(c, st);
+    if (!of) return NULL;
+    return cx_metric_leave(c, of, other, cbx_metric_state_merge(of->ctx, of->handle, other->handle, &c->err))
+               ? Py_NewRef(Py_None)
+               : NULL;
 }
 
 static PyObject *state_compute(cx_call *c)
 {
-    cx_object *of = cx_object_self(c);
+    cx_object *of = cx_metric_enter_long(c, NULL);
     cbx_array *r = NULL;
-    cbx_status st;
 
     if (!of) return NULL;
-    c->function = NULL;
-    of->busy = true;
-    st = cbx_metric_state_compute(of->ctx, of->handle, &r, &c->err);
-    of->busy = false;
-    return cx_fine(c, st) ? cx_array_new(c->st, r) : NULL;
+    return cx_metric_leave(c, of, NULL, cbx_metric_state_compute(of->ctx, of->handle, &r, &c->err))
+               ? cx_array_new(c->st, r)
+               : NULL;
 }
 
 static PyObject *state_error(cx_call *c)

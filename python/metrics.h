@@ -24,4 +24,14 @@ PyObject *cx_metric_numbers(size_t n, const double *v);
 /** The arguments 'mask' and 'weights'.  false with an exception. */
 bool cx_metric_options(cx_call *c, cbx_metric_options *o);
 
+/**
+ * self, and other if it is not NULL, busy until cx_metric_leave: code that runs meanwhile may be Python, in which another thread, or
+ * that code, reaches the same one.  The interpreter's lock is released where the call's operands are large.  NULL with an exception.
+ */
+cx_object *cx_metric_enter(cx_call *c, cx_object *other);
+/** The same, and the lock is released always: the work depends on what self keeps. */
+cx_object *cx_metric_enter_long(cx_call *c, cx_object *other);
+/** Takes the lock again.  false with an exception. */
+bool cx_metric_leave(cx_call *c, cx_object *o, cx_object *other, cbx_status status);
+
 #endif
