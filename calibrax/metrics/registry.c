@@ -100,6 +100,20 @@ static bool is_identifier(const char *s)
     return s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")] == '\0';
 }
 
+/* The name of an operand or parameter that stands twice; NULL: none. */
+static const char *name_twice(const cbx_metric_function *m)
+{
+    const char *names[CBX_METRIC_MAX_OPERANDS + CBX_METRIC_MAX_PARAMETERS];
+    size_t n = 0;
+
+    for (size_t i = 0; i < cbx_metric_operands(m); i++) names[n++] = m->operands[i].name;
+    for (size_t i = 0; i < cbx_metric_parameters(m); i++) names[n++] = m->parameters[i].name;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(names[i], names[k]) == 0) return names[i];
+    return NULL;
+}
+
 cbx_status cbx_metric_row_check(const cbx_metric_function *m, cbx_err *err)
 {
     const int forms = !!m->items + !!m->parts + !!m->whole;
@@ -125,6 +139,10 @@ cbx_status cbx_metric_row_check(const cbx_metric_function *m, cbx_err *err)
             return cbx_fail(err, CBX_EINVAL, "metric '%s': the default of parameter %zu is outside its bounds", m->name,
                             i + 1);
     }
+    if (name_twice(m)) return cbx_fail(err, CBX_EINVAL, "metric '%s' has two arguments '%s'", m->name, name_twice(m));
+    if (!(m->low <= m->high))
+        return cbx_fail(err, CBX_EINVAL, "metric '%s': the range is empty: 'low' is above 'high', or one is NaN",
+                        m->name);
     return CBX_OK;
 }
 
