@@ -100,7 +100,7 @@ static bool is_identifier(const char *s)
     return s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")] == '\0';
 }
 
-/* The name of an operand or parameter that stands twice; NULL: none. */
+/* The name of an operand or parameter that another one has, too; NULL: none. */
 static const char *name_twice(const cbx_metric_function *m)
 {
     const char *names[CBX_METRIC_MAX_OPERANDS + CBX_METRIC_MAX_PARAMETERS];

@@ -6,16 +6,18 @@ calibrax_c.metrics, or as an empty State, which has parameters and a function; t
 
 from __future__ import annotations
 
+import contextvars
 import difflib
 import json
 import os
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from . import _core, array  # type: ignore[attr-defined]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from calibrax_c.statistics import Interval
 
@@ -40,24 +42,49 @@ def _spec(metric: Any, parameters: dict[str, Any], function: Callable[..., Any] 
             raise ValueError(f"{metric!r} has batches, which only states of its own kind can join: give an empty one")
         row = _m._row(metric._metric)
         return row, metric._state.parameters()[: len(row["parameters"])], metric._given
-    name = getattr(metric, "__name__", None) if callable(metric) else metric
-    if not isinstance(name, str) or (callable(metric) and (name not in _m._rows or getattr(_m, name) is not metric)):
-        raise TypeError(f"{metric!r} is no metric: give a name, a function of calibrax_c.metrics, or a State; metrics.register makes one of a function")
-    row = _m._row(name)
+    row = _m._row(metric)
     return row, _m._numbers(row, parameters), function
 
 
-def _arrays(row: dict[str, Any], operands: tuple[Any, ...], tokenizer: Callable[[str], Iterable[str]] | None = None, texts: bool = True) -> list[Any]:
-    names = [o[0] for o in row["operands"]]
-    if len(operands) > len(names):
-        raise TypeError(f"{row['name']} takes {len(names)} operands, got {len(operands)}")
-    given = dict(zip(names, operands, strict=False))
-    if texts:
-        given = _m._numbered(row, {**given, "tokenizer": tokenizer})
-    arrays = [_m._operand(given.get(n)) for n in names]
-    while arrays and arrays[-1] is None and not row["flags"] & _m._APART:
-        arrays.pop()
-    return arrays
+def _several(metrics: Any, caller: str) -> Any:
+    """Metrics of an iterable; a TypeError for one alone."""
+    if isinstance(metrics, (str, _m.State)) or callable(metrics) or not hasattr(metrics, "__iter__"):
+        raise TypeError(f"{caller}: {metrics!r} is not a list of metrics: put one metric in a list")
+    return metrics
+
+
+def _arrays(row: dict[str, Any], operands: tuple[Any, ...], tokenizer: Callable[[str], Iterable[str]] | None = None) -> list[Any]:
+    given = _m._given_operands(row, operands, {})
+    return cast("list[Any]", _m._in_order(row, _m._numbered(row, {**given, "tokenizer": tokenizer})))
+
+
+# What functions of the user made of the operands of the batch that is added: by group and label the layers of its operands, one after
+# another.
+_made: contextvars.ContextVar[dict[tuple[str, str], Iterator[list[Any]]]] = contextvars.ContextVar("_made")
+
+
+def _features(members: list[tuple[dict[str, Any], Any, tuple[str, str]]], operands: list[Any]) -> tuple[list[Any], dict[tuple[str, str], Any]]:
+    """The operands as members take them, and by group and label what functions make of them: each function sees an operand once."""
+    seen: dict[tuple[int, int], Any] = {}
+    made: dict[tuple[str, str], Any] = {}
+    mapped: dict[int, list[Any]] = {}
+
+    def once(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(x: Any) -> Any:
+            key = id(function), id(x)
+            if key not in seen:
+                seen[key] = function(x)
+            return seen[key]
+
+        return call
+
+    for row, function, key in members:
+        if function is not None and row["flags"] & _m._FEATURES:
+            names = [o[0] for o in row["operands"]]
+            made[key] = _m._Features(row, dict(zip(names, operands, strict=False)), once(function))
+            for name, layers in made[key].layers.items():
+                mapped.setdefault(names.index(name), []).append(layers[0])
+    return [mapped[i][0] if len(mapped.get(i, ())) == len(members) else x for i, x in enumerate(operands)], made
 
 
 def _plain(result: Any) -> Any:
@@ -71,6 +98,7 @@ class _Together:
     def __init__(self) -> None:
         self._c: Any = _core._metrics.MetricCollection()
         self._functions: dict[tuple[str, str], Any] = {}
+        self._layers: dict[tuple[str, str], int] = {}  # numbers of arrays that functions return, where not 1
 
     def _put(self, metric: Any, label: str | None, group: str | None = None, low: float | None = None, high: float | None = None, weight: float = 1.0,
              function: Callable[..., Any] | None = None, **parameters: Any) -> None:
@@ -78,14 +106,16 @@ class _Together:
         self._put_row(row, numbers, function, row["name"] if label is None else label, group, low, high, weight)
 
     def _put_row(self, row: dict[str, Any], numbers: list[float | None], function: Any, label: str, group: str | None, low: float | None, high: float | None, weight: float) -> None:
-        rule = None
-        if function is not None:
-            if not row["function"]:
-                raise TypeError(f"{row['name']}: takes no function")
-            rule = _core._recording.rule(row["name"], lambda x: [_m._operand(function(x))], 1, 1, 0)
+        rule, key = None, (group or "", label)
+        if function is not None and not row["function"]:
+            raise TypeError(f"{row['name']}: takes no function")
+        if function is not None and row["flags"] & _m._FEATURES:
+            rule = _core._recording.rule(row["name"], lambda _: next(_made.get()[key]), 1, self._layers.get(key, 1), 0)
+        elif function is not None:
+            rule = _m._rule(row, function)
         self._c.add(row.get("code", row["name"]), label, numbers, group, low, high, weight, rule)
         if function is not None:
-            self._functions[group or "", label] = function
+            self._functions[key] = function
 
     def _put_all(self, members: list[Any]) -> None:
         for group, label, name, numbers, low, high, weight in members:
@@ -97,6 +127,9 @@ class _Together:
     def __setstate__(self, state: dict[str, Any]) -> None:
         members, data = state["_c"]
         self.__dict__.update(state)
+        self._again(members, data)
+
+    def _again(self, members: list[Any], data: bytes) -> None:
         self._c = _core._metrics.MetricCollection()
         self._put_all(members)
         self._c.from_bytes(data)
@@ -104,29 +137,46 @@ class _Together:
     def _empty(self) -> Self:
         """The same metrics, without batches."""
         new = cast("Self", object.__new__(type(self)))
-        new.__dict__.update(self.__dict__)
+        new.__dict__.update(self.__dict__, _functions={**self._functions}, _layers={**self._layers})
         new._c = _core._metrics.MetricCollection()
         new._put_all(self._c.members())
         return new
 
-    def _add_batch(self, operands: tuple[Any, ...], mask: Any, weights: Any, tokenizer: Any = None, texts: bool = False) -> None:
+    def _add_batch(self, operands: tuple[Any, ...], named: dict[str, Any], mask: Any, weights: Any, tokenizer: Any, alone: bool = False) -> None:
         members = self._c.members()
         if not members:
             raise ValueError(f"this {type(self).__name__} has no metrics: add one")
-        self._c.update(_arrays(_m._row(members[0][2]), operands, tokenizer, texts), _m._operand(mask), _m._operand(weights))
+        rows = [_m._row(m[2]) for m in members]
+        given = _m._given_operands(rows[0], operands, named)
+        given = _m._numbered_batch(() if alone else rows, rows[0], given, tokenizer)
+        keys = [(m[0] or "", m[1]) for m in members]
+        arrays, made = _features([(row, self._functions.get(key), key) for row, key in zip(rows, keys, strict=True)], _m._in_order(rows[0], given, made=False))
+        self._fit_layers({key: f.count for key, f in made.items()})
+        token = _made.set({key: f.pending() for key, f in made.items()})
+        try:
+            self._c.update([_m._operand(x) for x in arrays], _m._operand(mask), _m._operand(weights))
+        finally:
+            _made.reset(token)
 
-    def _alone(self, operands: tuple[Any, ...], mask: Any, weights: Any, tokenizer: Any) -> Self:
+    def _fit_layers(self, counts: dict[tuple[str, str], int]) -> None:
+        """Makes the metrics again where a function returns another number of arrays than before."""
+        if any(n != self._layers.get(key, 1) for key, n in counts.items()):
+            self._layers.update(counts)
+            self._again(self._c.members(), self._c.to_bytes())
+
+    def _alone(self, operands: tuple[Any, ...], named: dict[str, Any], mask: Any, weights: Any, tokenizer: Any) -> Self:
         """The same metrics, of these operands alone."""
         new = self._empty()
-        new._add_batch(operands, mask, weights, tokenizer, texts=True)
+        new._add_batch(operands, named, mask, weights, tokenizer, alone=True)
         return new
 
-    def update(self, *operands: Any, mask: Any = None, weights: Any = None) -> Self:
+    def update(self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Callable[[str], Iterable[str]] | None = None, **named: Any) -> Self:
         """Adds a batch to all metrics, or, after a failure, to none.
 
-        operands: arrays of any package or lists, which all metrics take; mask: items that count; weights: not negative.
+        operands: arrays of any package, lists or texts, which all metrics take; named: operands by the names that the first metric gives
+        them; mask: items that count; weights: not negative; tokenizer: words of a string, for metrics of texts.
         """
-        self._add_batch(operands, mask, weights)
+        self._add_batch(operands, named, mask, weights, tokenizer)
         return self
 
     def merge(self, other: Self) -> Self:
@@ -179,7 +229,7 @@ class MetricCollection(_Together):
 
     def __init__(self, metrics: Iterable[Any] | Mapping[str, Any] = ()) -> None:
         super().__init__()
-        pairs = metrics.items() if hasattr(metrics, "items") else ((None, x) for x in metrics)
+        pairs = metrics.items() if hasattr(metrics, "items") else ((None, x) for x in _several(metrics, "MetricCollection"))
         for label, metric in pairs:
             self._put(metric, label)
 
@@ -220,18 +270,19 @@ class MetricCollection(_Together):
         """By label how far a result may be from that of all data: 0 but for the streaming metrics."""
         return dict(zip(self.names, self._c.errors(), strict=True))
 
-    def compute_functional(self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Callable[[str], Iterable[str]] | None = None) -> dict[str, Any]:
+    def compute_functional(self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Callable[[str], Iterable[str]] | None = None, **named: Any) -> dict[str, Any]:
         """The metrics of these operands alone, floats by label (an Array where a result has several numbers); batches stay as they are.
 
-        operands, mask, weights: as those of update; tokenizer: words of a string, for metrics of texts.
+        operands, mask, weights, tokenizer, named: as those of update.
         """
-        return {label: _plain(v) for label, v in self._alone(operands, mask, weights, tokenizer).compute().items()}
+        return {label: _plain(v) for label, v in self._alone(operands, named, mask, weights, tokenizer).compute().items()}
 
     @classmethod
     def from_registry(cls, *, domain: str | None = None, tier: str = "pure_function", kinds: Iterable[str] = ("real", "real"), **conditions: Any) -> Self:
         """All metrics that select() finds and that take operands of these kinds, with their default parameters.
 
-        domain, tier, conditions: as those of select; kinds: of the operands that cannot be left out, the words of metrics' pages.
+        domain, tier, conditions: as those of select; kinds: of the operands that cannot be left out, the words of metrics' pages.  Metrics
+        that register() made are among them, as are those whose results are arrays.  A ValueError where no metric has these kinds.
 
         >>> from calibrax_c import metrics
         >>> metrics.MetricCollection.from_registry(domain="classification", kinds=("labels", "labels")).names[:2]
@@ -244,10 +295,15 @@ class MetricCollection(_Together):
 
 
 def _of_kinds(names: list[str], kinds: Iterable[str]) -> list[str]:
-    """Metrics whose operands are of these kinds and of one shape, and that need no function."""
-    wanted = list(kinds)
-    rows = [_m._row(n) for n in names]
-    return [r["name"] for r in rows if [o[1] for o in r["operands"] if not o[3]] == wanted and not r["function"] and r["shapes"] <= 1]
+    """Metrics whose operands are of these kinds and of one shape, and that need no function; a ValueError where no metric has these kinds."""
+    wanted = tuple(kinds)
+    rows = [r for r in map(_m._row, names) if not r["function"] and r["shapes"] <= 1]
+    taken = {r["name"]: tuple(o[1] for o in r["operands"] if not o[3]) for r in rows}
+    found = [n for n, k in taken.items() if k == wanted]
+    if not found:
+        others = "; ".join(map(str, sorted(set(taken.values())))) or "none without a function and of one shape"
+        raise ValueError(f"from_registry: none of the metrics takes operands of the kinds {wanted}; kinds of these metrics: {others}")
+    return found
 
 
 class WeightedMetric(_Together):
@@ -340,9 +396,9 @@ class ThresholdMetric:
         """Name of the metric."""
         return cast("str", self._suite._c.members()[0][2])
 
-    def evaluate(self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Callable[[str], Iterable[str]] | None = None) -> ThresholdResult:
+    def evaluate(self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Callable[[str], Iterable[str]] | None = None, **named: Any) -> ThresholdResult:
         """The metric of these operands, and whether it passes.  operands, mask, weights, tokenizer: as those of the metric's function."""
-        [group] = self._suite._alone(operands, mask, weights, tokenizer).report()["groups"]
+        [group] = self._suite._alone(operands, named, mask, weights, tokenizer).report()["groups"]
         [result] = group["metrics"]
         threshold = self.min_value if self.max_value is None else self.max_value
         return ThresholdResult(value=result["value"], passed=result.get("passed", True), threshold=threshold, metric_name=result["metric"])
@@ -385,7 +441,7 @@ class MetricSuite(_Together):
 
     def add_group(self, group_name: str, metric_names: Iterable[Any]) -> Self:
         """Adds a group.  group_name: its name; metric_names: as those of the constructor."""
-        for m in metric_names:
+        for m in _several(metric_names, f"MetricSuite: group {group_name!r}"):
             entry = dict(m) if isinstance(m, dict) else {"metric": m}
             if unknown := sorted(entry.keys() - {"metric", "label", "low", "high", "weight", "parameters"}):
                 raise ValueError(f"MetricSuite: unknown key {unknown[0]!r} of a metric")
@@ -406,9 +462,9 @@ class MetricSuite(_Together):
             out.setdefault(group or "", {})[label] = value
         return out
 
-    def compute_all(self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Callable[[str], Iterable[str]] | None = None) -> dict[str, dict[str, Any]]:
+    def compute_all(self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Callable[[str], Iterable[str]] | None = None, **named: Any) -> dict[str, dict[str, Any]]:
         """The metrics of these operands alone, floats by group and label; arguments as those of MetricCollection.compute_functional."""
-        results = self._alone(operands, mask, weights, tokenizer).compute()
+        results = self._alone(operands, named, mask, weights, tokenizer).compute()
         return {group: {label: _plain(v) for label, v in r.items()} for group, r in results.items()}
 
     def report(self) -> dict[str, Any]:
@@ -462,10 +518,19 @@ class MetricSuite(_Together):
         return {"metrics": groups[""]} if list(groups) == [""] else {"groups": groups}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the suite to a JSON file."""
+        """Writes the suite to a JSON file, which takes the place of an older one when it is complete."""
         text = json.dumps(self.to_dict(), indent=2) + "\n"
-        with open(path, "w", encoding="utf-8") as f:
+        target = os.path.realpath(path)
+        temporary = f"{target}.{os.getpid()}.tmp"
+        with open(temporary, "x", encoding="utf-8") as f:
             f.write(text)
+        try:
+            if os.path.exists(target):
+                shutil.copymode(target, temporary)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
 
     @classmethod
     def from_registry_domains(cls, *, tier: str = "pure_function", kinds: Iterable[str] = ("real", "real"), **conditions: Any) -> Self:
@@ -516,6 +581,8 @@ class ClasswiseWrapper:
         if labels is None:
             raise TypeError("ClasswiseWrapper: labels are missing: they follow the operands")
         arrays, labels, factors = _arrays(self._row, tuple(operands)), _m._operand(labels), [_m._operand(mask), _m._operand(weights)]
+        if labels.ndim != 1:
+            raise ValueError(f"ClasswiseWrapper: labels must have one axis, a number an item: their shape is {labels.shape}")
         values, mean = _core._metrics.classwise(_code(self._row), arrays, self._numbers, labels, self.num_classes, *factors)
         counted = _counted(labels, factors) if mean != mean else set()  # a class with items may be NaN, too
         present = {(self.class_names[k] if self.class_names else str(k)): v for k, v in enumerate(values.tolist()) if v == v or k in counted}

@@ -35,8 +35,9 @@ def fresh(name: str, metric: Any) -> Any:
 class ObjectState:
     """The methods of the library's State over such an object."""
 
-    def __init__(self, name: str, metric: Any, operands: Sequence[tuple[Any, ...]], updates: int = 0) -> None:
+    def __init__(self, name: str, metric: Any, operands: Sequence[tuple[Any, ...]], updates: int = 0, counted: bool = False) -> None:
         self.name, self.metric, self.count = name, metric, updates
+        self.counted = counted  # whether a batch had items that count
         self.operands = [(o[0], "int64" if o[1] in _WHOLE else "float64") for o in operands]
         self._lock = threading.Lock()
 
@@ -64,6 +65,7 @@ class ObjectState:
         with self._alone():
             self.metric.update(**batch)
             self.count += 1
+            self.counted = True
 
     def merge(self, other: ObjectState) -> None:
         if not isinstance(other, ObjectState) or other.name != self.name:
@@ -73,17 +75,20 @@ class ObjectState:
         with self._alone(), contextlib.nullcontext() if other is self else other._alone():
             self.metric.merge(other.metric)
             self.count += other.count
+            self.counted |= other.counted
 
     def compute(self) -> Any:
         if self.count == 0:
             raise ValueError(f"{self.name}: nothing was added yet")
+        if not self.counted:
+            raise ValueError(f"{self.name}: nothing that was added counts")
         with self._alone():
             return array.asarray(result_of(self.name, self.metric.compute()), dtype="float64")
 
     def reset(self) -> None:
         with self._alone():
             self.metric.reset()
-            self.count = 0
+            self.count, self.counted = 0, False
 
     def updates(self) -> int:
         return self.count

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import keyword
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core, array  # type: ignore[attr-defined]
@@ -18,7 +19,7 @@ from ._onnx import OnnxModel
 from ._video import vmaf_score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _TYPES = {"float": float, "int": int, "bool": bool, "choice": str}
 _OPTIONS = {"mask": None, "weights": None, "reduction": "mean", "axis": None, "keepdims": False}
@@ -112,6 +113,40 @@ def _numbered(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     return {**given, **{n: _core._metrics.texts(r) if kinds[n] == "texts" else r[0] for n, r in rows.items()}}
 
 
+def _numbered_batch(
+    rows: Iterable[dict[str, Any]], row: dict[str, Any], given: dict[str, Any],
+    tokenizer: Callable[[str], Iterable[str]] | None,
+) -> dict[str, Any]:
+    """The operands of one of several batches, with texts as token numbers.
+
+    Words of each batch are numbered for themselves, which rows, the metrics, must allow: items and the built-in parts do.
+    """
+    numbered = _numbered(row, {**given, "tokenizer": tokenizer})
+    if any(numbered[n] is not given[n] for n in given):
+        for r in rows:
+            if r["form"] == "whole" or (r["form"] == "parts" and "code" in r):
+                raise TypeError(f"{r['name']}: keeps tokens of all batches: give tokens, integers by one vocabulary, in place of texts")
+    return {n: numbered[n] for n in given}
+
+
+def _given_operands(row: dict[str, Any], operands: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """Operands by name, of those in order and those by name."""
+    names = [o[0] for o in row["operands"]]
+    if len(operands) > len(names):
+        raise TypeError(f"{row['name']} takes {len(names)} operands, got {len(operands)}")
+    if wrong := sorted(named.keys() - set(names[len(operands) :])):
+        raise TypeError(f"{row['name']}: there is no operand '{wrong[0]}', or it is given twice")
+    return _linear(row, {**dict(zip(names, operands, strict=False)), **named})
+
+
+def _in_order(row: dict[str, Any], given: dict[str, Any], made: bool = True) -> list[Any]:
+    """Operands in their order, Arrays if made is true; those left out at the end are left out here, unless batches have them apart."""
+    operands = [given.get(o[0]) for o in row["operands"]]
+    while operands and operands[-1] is None and not row["flags"] & _APART:
+        operands.pop()
+    return [_operand(o) for o in operands] if made else operands
+
+
 def _recorded(function: Any, like: Any) -> Any:
     from ._tracing import Traced, flatten
 
@@ -156,10 +191,14 @@ class _Features:
             raise ValueError(f"{self.row['name']}: 'linear' must have a weight for each of {at} channels, it has {linear.shape[0]}")
         return out
 
+    def pending(self) -> Iterator[list[Any]]:
+        """The layers of one operand after another."""
+        return iter([[array.asarray(x, dtype="float64") for x in layers] for layers in self.layers.values()])
+
     def function(self) -> Any:
-        """A function of the library that gives the layers of one operand after another."""
-        pending = iter([[array.asarray(x, dtype="float64") for x in layers] for layers in self.layers.values()])
-        return _core._recording.rule(self.row["name"], lambda x: next(pending), 1, self.count, 0)
+        """A function of the library that gives them."""
+        pending = self.pending()
+        return _core._recording.rule(self.row["name"], lambda _: next(pending), 1, self.count, 0)
 
 
 def _linear(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -233,13 +272,14 @@ class State:
     all that was added, reset() begins again.  A state keeps sums where the metric allows, else all operands: its page in the
     documentation shows which; the streaming metrics keep sketches, of which error bounds the error.  Batches and shards may come in
     any order.  function is that of the metric; of metrics of features it maps a batch of operands, and the state keeps features, or sums.
-    Operands may be given by name; real and generated images, to some metrics, in batches of their own.  to_bytes() is for shards of other processes and machines, which from_bytes() reads; a state can be pickled, too.
+    Operands may be given by name; texts, too, with a tokenizer as metrics of texts take it; real and generated images, to some metrics, in batches of their own.  to_bytes() is for shards of other processes and machines, which from_bytes() reads; a state can be pickled, too.
     Neither holds the function: from_bytes(data, features=function) takes it again.  One call uses a state at a time: a second thread gets
     a RuntimeError, and so has the function that the first one calls.
     """
 
-    def __init__(self, metric: str, *, function: Callable[..., Any] | None = None, **parameters: Any) -> None:
+    def __init__(self, metric: str | Callable[..., Any], *, function: Callable[..., Any] | None = None, **parameters: Any) -> None:
         row = _row(metric)
+        metric = row["name"]
         numbers, rule = _numbers(row, parameters), _rule(row, function)
         if "object" in row:
             self._begin(metric, ObjectState(metric, fresh(metric, row["object"]), row["operands"]))
@@ -276,31 +316,31 @@ class State:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if isinstance(self._state, ObjectState):
-            return State._of_object, (self._metric, self._state.metric, self._state.count)
+            return State._of_object, (self._metric, self._state.metric, self._state.count, self._state.counted)
         return State.from_bytes, (self.to_bytes(),)
 
     @classmethod
-    def _of_object(cls, metric: str, own: Any, updates: int) -> State:
-        return cls.__new__(cls)._begin(metric, ObjectState(metric, own, _row(metric)["operands"], updates))
+    def _of_object(cls, metric: str, own: Any, updates: int, counted: bool) -> State:
+        return cls.__new__(cls)._begin(metric, ObjectState(metric, own, _row(metric)["operands"], updates, counted))
 
-    def update(self, *operands: Any, mask: Any = None, weights: Any = None, **named: Any) -> State:
-        if len(operands) > len(self._names):
-            raise TypeError(f"{self._metric} takes {len(self._names)} operands, got {len(operands)}")
-        if wrong := sorted(named.keys() - set(self._names[len(operands) :])):
-            raise TypeError(f"{self._metric}: there is no operand '{wrong[0]}', or it is given twice")
+    def update(
+        self, *operands: Any, mask: Any = None, weights: Any = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None, **named: Any,
+    ) -> State:
         row, function = _row(self._metric), None
-        given = _linear(row, {**dict(zip(self._names, operands, strict=False)), **named})
+        given = _given_operands(row, operands, named)
         if self._function is not None:
             features = _Features(row, given, self._function)
             given.update({name: layers[0] for name, layers in features.layers.items()})
             function = features.function()
-        arrays = [_operand(given.get(n)) for n in self._names]
-        while arrays and arrays[-1] is None and not row["flags"] & _APART:
-            arrays.pop()
-        self._state.update(arrays, _operand(mask), _operand(weights), function)
+        else:
+            given = _numbered_batch([row], row, given, tokenizer)
+        self._state.update(_in_order(row, given), _operand(mask), _operand(weights), function)
         return self
 
     def merge(self, other: State) -> State:
+        if not isinstance(other, State):
+            raise TypeError(f"{self._metric}: {other!r} is not a State")
         self._state.merge(other._state)
         return self
 
@@ -324,7 +364,14 @@ class State:
         return f"State({self._metric!r}, {self.updates} batches)"
 
 
-def _row(metric: str) -> dict[str, Any]:
+def _row(metric: Any) -> dict[str, Any]:
+    """The row of a metric that is given by its name or as its function."""
+    if callable(metric) and globals().get(getattr(metric, "__name__", "")) is metric:
+        metric = metric.__name__
+    if not isinstance(metric, str) or (metric not in _rows and metric in globals()):
+        raise TypeError(
+            f"{metric!r} is no metric: give a name or a function of calibrax_c.metrics, or a State where several are taken; "
+            "metrics.register makes one of a function")
     if metric not in _rows:
         near = difflib.get_close_matches(metric, _rows, 1)
         raise ValueError(f"there is no metric {metric!r}" + (f": did you mean {near[0]!r}?" if near else ""))
@@ -376,6 +423,16 @@ def _takes(function: Callable[..., Any], names: Iterable[str]) -> list[str]:
     return [n for n in names if n in known]
 
 
+def _check_names(metric: str, names: list[str]) -> None:
+    """Names of operands and parameters, which become arguments of Python functions."""
+    if keyword.iskeyword(metric):
+        raise ValueError(f"register: {metric!r} is a keyword of Python: choose another name")
+    for n in names:
+        if keyword.iskeyword(n) or n in _OPTIONS or n in ("function", "tokenizer"):
+            what = "a keyword of Python" if keyword.iskeyword(n) else "an option of metric functions"
+            raise ValueError(f"register: {metric!r} cannot have an argument {n!r}, which is {what}")
+
+
 def register(
     name: str,
     *,
@@ -416,6 +473,7 @@ def register(
         raise ValueError(f"register: there is a built-in metric {name!r}" if name in _rows else f"register: {name!r} is a name of this module: choose another")
     form, code = given[0]
     operands = [tuple(o) for o in operands]
+    _check_names(name, [o[0] for o in operands] + [*(parameters or ())])
     described = [(p if isinstance(p, Parameter) else Parameter(p)).row(n) for n, p in (parameters or {}).items()]
     rows = [(n, text, [*_TYPES][kind], *rest) for n, text, kind, *rest in described]
     if unused := [p[0] for p in described if not any(f and _takes(f, [p[0]]) for f in (code, merge, finish))]:
@@ -436,8 +494,9 @@ def register(
     capsule = _core._metrics.define(
         texts, operands, described, form, rule(code, len(operands)), rule(merge, 2), rule(finish, 1), direction, shapes, tier, low, high,
         _bits("register", "axiom", axioms), _bits("register", "invariance", invariances), int(differentiable))
-    _rows[name] = row = {**_core._metrics.row(capsule), "code": capsule}
-    globals()[name] = function = _make(row)
+    row = {**_core._metrics.row(capsule), "code": capsule}
+    function = _make(row)
+    _rows[name], globals()[name] = row, function
     return function
 
 
@@ -451,15 +510,15 @@ def register_loss(name: str, loss: Callable[..., Any], **described: Any) -> Call
     return register(name, whole=loss, operands=(("embeddings", "points"), ("labels", "labels")), **{**known, **described})
 
 
-def check_axioms(metric: str, *, draws: int = 20, seed: int = 0, function: Callable[..., Any] | None = None, **parameters: Any) -> None:
+def check_axioms(metric: str | Callable[..., Any], *, draws: int = 20, seed: int = 0, function: Callable[..., Any] | None = None, **parameters: Any) -> None:
     """Tries on random operands what a metric declares: its range, its axioms, its invariances; of built-in and of registered ones.
 
     Operands are drawn by their kinds, draws times for each property.  Raises ValueError, with the numbers, where one does not hold.
     """
     row = _row(metric)
     numbers = _numbers(row, parameters)
-    rule = function and _core._recording.rule(metric, lambda x: [_operand(function(x))], 1, 1, 0)
-    _core._metrics.check(row.get("code", metric), numbers, rule, draws, seed)
+    rule = function and _core._recording.rule(row["name"], lambda x: [_operand(function(x))], 1, 1, 0)
+    _core._metrics.check(row.get("code", row["name"]), numbers, rule, draws, seed)
 
 
 def register_object(metric: Any, *, name: str | None = None, operands: Sequence[tuple[str, str]] = (("predictions", "real"), ("targets", "real")), **described: Any) -> Callable[..., Any]:

@@ -99,15 +99,49 @@ class Collections(Registered):
         again = pickle.loads(pickle.dumps(c)).update(images[5:], others[5:])
         for name, options in (("fid", {}), ("kid", {"subset_size": 6})):
             self.assertAlmostEqual(float(again.compute()[name]), float(getattr(metrics, name)(images, others, function=pixels, **options)), 12)
+        self.assertEqual(metrics.MetricCollection({"fid": metrics.State("fid", function=pixels)}).update(real=images).update(generated=others).updates, 2)
         b = metrics.MetricCollection().add("bregman_divergence", function=lambda x: xp.sum(x * x))
         self.assertEqual(b.compute_functional([1.0, 2.0], [0.0, 4.0]), {"bregman_divergence": 5.0})
+
+    def test_models_of_several_layers(self):
+        """As many arrays as the model returns, which sees each operand once for all metrics."""
+        seen = []
+
+        def layers(x):
+            seen.append(len(x))
+            x = xp.asarray(x)
+            return [xp.tanh(x), x[:, :1] * x[:, 1:], xp.tanh(2 * x)]
+
+        a, b, linear = [[1.0, 2.0], [3.0, -1.0]], [[0.5, 2.5], [3.0, 1.0]], [[1.0, 2.0], [3.0], [0.5, 0.5]]
+        for operands in ((a, b), (a, b, linear)):
+            wanted = float(metrics.State("lpips", function=layers).update(*operands).compute())
+            self.assertAlmostEqual(float(metrics.lpips(*operands, function=layers)), wanted, 14)
+            c = metrics.MetricCollection({"one": metrics.State("lpips", function=layers), "two": metrics.State(metrics.lpips, function=layers)})
+            seen.clear()
+            self.assertEqual(c.compute_functional(*operands), {"one": wanted, "two": wanted})
+            self.assertEqual(seen, [2, 2])
+            more = metrics.MetricCollection({"one": metrics.State("lpips", function=layers), "two": metrics.State("lpips", function=layers)})
+            c.update(*[o[:1] for o in operands[:2]], *operands[2:]).merge(more.update(*[o[1:] for o in operands[:2]], *operands[2:]))
+            for value in c.compute().values():
+                self.assertAlmostEqual(float(value), wanted, 14)
+            self.assertEqual(metrics.ThresholdMetric("lpips", max_value=1, function=layers).evaluate(*operands).value, wanted)
+            suite = metrics.MetricSuite().add("images", "lpips", function=layers)
+            self.assertEqual(suite.compute_all(*operands), {"images": {"lpips": wanted}})
+        c = metrics.MetricCollection({"fid": metrics.State("fid", function=layers)})
+        with self.assertRaisesRegex(ValueError, "fid: the function must return one array"):
+            c.update(a, b)
 
     def test_texts(self):
         texts = ["the cat sat", "a dog ran off"], ["the cat sat down", "a dog ran"]
         self.assertEqual(metrics.MetricCollection(["bleu"]).compute_functional(*texts), {"bleu": float(metrics.bleu(*texts))})
         self.assertEqual(metrics.ThresholdMetric("bleu", min_value=0).evaluate(*texts, tokenizer=str.split).value, float(metrics.bleu(*texts)))
-        with self.assertRaises((TypeError, ValueError)):  # each batch would number its words for itself
-            metrics.MetricCollection(["bleu"]).update(*texts)
+        c = metrics.MetricCollection(["bleu"]).update(texts[0][0], [texts[1][0]]).update(texts[0][1].upper(), [texts[1][1].upper()], tokenizer=str.split)
+        self.assertEqual(float(c.compute()["bleu"]), float(metrics.State("bleu").update(texts[0][0], [texts[1][0]]).update(texts[0][1], [texts[1][1]]).compute()))
+        metrics.register("whole_of_tokens", whole=lambda a: xp.max(a), operands=[("a", "tokens")])
+        for batches in (metrics.State("whole_of_tokens"), metrics.MetricCollection(["distinct_n", "whole_of_tokens"])):
+            with self.assertRaisesRegex(TypeError, "whole_of_tokens: keeps tokens of all batches: give tokens, integers by one vocabulary"):
+                batches.update("a b c")
+            self.assertEqual(batches.update([0, 1, 2]).updates, 1)
 
     def test_from_the_registry(self):
         c = metrics.MetricCollection.from_registry(domain="general")
@@ -178,6 +212,13 @@ class Collections(Registered):
             (lambda: c(["mse", "mse"]), ValueError, "'mse' in the collection already: give it another label"),
             (lambda: c([abs]), TypeError, "is no metric: give a name"),
             (lambda: c([3]), TypeError, "3 is no metric"),
+            (lambda: c("mae"), TypeError, "'mae' is not a list of metrics: put one metric in a list"),
+            (lambda: c(metrics.mae), TypeError, "is not a list of metrics"),
+            (lambda: metrics.MetricSuite({"errors": "mae"}), TypeError, "group 'errors': 'mae' is not a list of metrics"),
+            (lambda: c(["mse"]).update(P, real=T), TypeError, "mse: there is no operand 'real'"),
+            (lambda: c(["mse"]).update(P, predictions=T), TypeError, "there is no operand 'predictions', or it is given twice"),
+            (lambda: c.from_registry(domain="classification"), ValueError, r"of the kinds \('real', 'real'\); kinds of these metrics: \('labels', 'labels'\);"),
+            (lambda: metrics.MetricSuite.from_registry_domains(kinds=["real", "texts"]), ValueError, "none of the metrics takes operands"),
             (lambda: c([metrics.State("mse").update(P, T)]), ValueError, "has batches"),
             (lambda: c().add("h", metrics.State("huber_loss"), delta=1.0), TypeError, "has its parameters"),
             (lambda: c().add("huber_loss", d=1), TypeError, "no parameter 'd'"),
@@ -266,8 +307,18 @@ class Suites(Registered):
             path.write_text(json.dumps(SUITE))
             suite = metrics.MetricSuite.load(path)
             self.assertEqual(suite.to_dict(), SUITE)
+            path.chmod(0o640)
             suite.save(path)
-            self.assertEqual(json.loads(path.read_text()), SUITE)
+            self.assertEqual((json.loads(path.read_text()), path.stat().st_mode & 0o777, os.listdir(folder)), (SUITE, 0o640, ["suite.json"]))
+            link = Path(folder, "link.json")
+            link.symlink_to("suite.json")
+            suite.add("fit", "mse").save(link)
+            self.assertTrue(link.is_symlink() and "mse" in json.loads(path.read_text())["groups"]["fit"])
+            Path(folder, "is a folder").mkdir()
+            with self.assertRaises(OSError):
+                suite.save(Path(folder, "is a folder"))
+            self.assertEqual(sorted(os.listdir(folder)), ["is a folder", "link.json", "suite.json"])
+            suite = metrics.MetricSuite.from_dict(SUITE)
         self.assertEqual(metrics.MetricSuite(SUITE["groups"]).to_dict(), SUITE)
         words = {"metrics": [{"metric": "f1_score", "parameters": {"average": "macro"}}, "accuracy"]}
         self.assertEqual(metrics.MetricSuite.from_dict(words).to_dict(), words)
@@ -330,6 +381,7 @@ class Wrappers(Registered):
             (lambda: wrapper("mae").compute(P, T, [0, 1]), ValueError, "as many items as there are labels"),
             (lambda: wrapper("mae").compute(P, T, [0, 1, 1, 0], mask=[1, 1]), ValueError, "'mask' must have as many items"),
             (lambda: wrapper("mae").compute(P, T, [0, 1, 1, 0], weights=[1.0]), ValueError, "'weights' must have as many items"),
+            (lambda: wrapper("mae").compute(P, T, [[0], [1], [1], [0]]), ValueError, r"labels must have one axis, a number an item: their shape is \(4, 1\)"),
             (lambda: wrapper("mae").compute(P, T, T), TypeError, "must be integers"),
             (lambda: wrapper("mae").compute(), TypeError, "labels are missing"),
             (lambda: wrapper("mae", class_names=["mean"]), ValueError, "from 'mean'"),

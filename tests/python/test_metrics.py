@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import pickle
+import sys
 import threading
+import time
 import unittest
 
 import calibrax_c as cx
@@ -283,6 +285,46 @@ class States(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "nothing was added"):
             own.compute()
 
+    def test_functions_are_names(self):
+        self.assertEqual(float(metrics.State(metrics.mse).update([1.0], [3.0]).compute()), 4.0)
+        metrics.check_axioms(metrics.mse)
+        for call, error, words in ((lambda: metrics.State(abs), TypeError, "is no metric: give a name"), (lambda: metrics.State(metrics.Parameter), TypeError, "is no metric"),
+                                   (lambda: metrics.State("mse").merge(3), TypeError, "mse: 3 is not a State"), (lambda: metrics.check_axioms(3), TypeError, "3 is no metric")):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                call()
+
+    def test_other_threads_run_meanwhile(self):
+        """update, merge and compute release the lock: with a switch interval of minutes another thread would wait for their end."""
+        x = xp.random.normal(1, (1 << 20,))
+        one = metrics.State("spearman_rank_correlation").update(x, x)
+        counts = metrics.State("confusion_matrix", num_classes=2000).update([1, 2], [1, 3])
+        collection = metrics.MetricCollection(["spearman_rank_correlation"]).update(x, x)
+        tables = metrics.MetricCollection([metrics.State("confusion_matrix", num_classes=2000)]).update([1, 2], [1, 3])
+        before = sys.getswitchinterval()
+        for name, call in (("update", lambda: one.update(x, x)), ("merge", lambda: counts.merge(counts)), ("compute", one.compute), ("collection", collection.compute),
+                           ("collections", lambda: tables.merge(tables))):
+            start, turns, over = threading.Event(), [], threading.Event()
+
+            def work(start=start, turns=turns, over=over):
+                start.set()
+                while not over.is_set():
+                    turns.append(time.monotonic())
+                    time.sleep(0)
+
+            thread = threading.Thread(target=work)
+            sys.setswitchinterval(100)
+            try:
+                thread.start()
+                start.wait()
+                began = time.monotonic()
+                call()
+                ended = time.monotonic()
+            finally:
+                over.set()
+                sys.setswitchinterval(before)
+            thread.join()
+            self.assertTrue(any(began < t < ended for t in turns), name)
+
     def test_sketches_know_their_error(self):
         exact = metrics.State("mse").update(P, T)
         self.assertEqual(exact.error, 0)
@@ -351,9 +393,19 @@ class Registered(unittest.TestCase):
             metrics.check_axioms("power_error", sign="minus")
         for wrong, error, words in (({"axioms": ["metric"]}, ValueError, "there is no axiom 'metric'"), ({"parameters": {"q": 1}}, TypeError, "no function of 'wrong' takes the parameter 'q'"),
                                     ({"parameters": {"p": "a"}}, TypeError, "the default of 'p' must be a number"), ({"tier": "best"}, ValueError, "tier"),
-                                    ({"parameters": {"p": metrics.Parameter(1.0, low=2)}}, ValueError, "default of parameter 1 is outside its bounds")):
+                                    ({"parameters": {"p": metrics.Parameter(1.0, low=2)}}, ValueError, "default of parameter 1 is outside its bounds"),
+                                    ({"parameters": {"weights": 1.0}}, ValueError, "'wrong' cannot have an argument 'weights', which is an option"),
+                                    ({"parameters": {"lambda": 1.0}}, ValueError, "an argument 'lambda', which is a keyword of Python"),
+                                    ({"operands": [("mask", "real"), ("t", "real")]}, ValueError, "an argument 'mask'"),
+                                    ({"operands": [("x", "real"), ("x", "real")]}, ValueError, "has two arguments 'x'"),
+                                    ({"operands": [("x", "real"), ("p", "real")], "parameters": {"p": 1.0}}, ValueError, "has two arguments 'p'"),
+                                    ({"low": 2, "high": 1}, ValueError, "the range is empty"), ({"low": math.nan}, ValueError, "the range is empty"),
+                                    ({"name": "class"}, ValueError, "'class' is a keyword of Python")):
+            before = metrics.select()
             with self.subTest(words), self.assertRaisesRegex(error, words):
-                metrics.register("wrong", items=lambda x, t, p=0: x, **wrong)
+                metrics.register(wrong.get("name", "wrong"), items=lambda x, t, p=0, weights=0: x, **{k: v for k, v in wrong.items() if k != "name"})
+            self.assertEqual(metrics.select(), before)
+            self.assertFalse(hasattr(metrics, "wrong"))
 
     def test_one_name_again(self):
         x = xp.arange(4096, dtype="float64")
@@ -422,6 +474,11 @@ class Registered(unittest.TestCase):
                                    (lambda: a.update([1.0]), ValueError, "largest takes 2 operands, not 1"), (lambda: a.merge(metrics.State("mse")), ValueError, "another metric")):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 call()
+        masked = pickle.loads(pickle.dumps(metrics.State("largest").update([1.0], [3.0], mask=[0])))  # noqa: S301
+        with self.assertRaisesRegex(ValueError, "largest: nothing that was added counts"):
+            masked.compute()
+        self.assertEqual(float(masked.update([1.0], [3.0]).compute()), 2.0)
+        self.assertEqual(float(pickle.loads(pickle.dumps(masked)).compute()), 2.0)  # noqa: S301
         del Largest.merge
         with self.assertRaisesRegex(TypeError, r"its class has no merge\(other\)"):
             a.merge(b)
