@@ -80,6 +80,7 @@ def main() -> None:
         memory = [v for _, v in graph(folder / "site", "m2", "train.forward.memory")]
         if memory != [[2048] * 4]:
             sys.exit(f"check_asv: the graph of memory has {memory}")
+    print(f"# read back: 12 values of latency, {values[0][0]} to {values[1][3]} s; 4 of memory, {memory[0][0]} bytes")
     print("check_asv: asv publish built a site of 5 runs, 3 commits, 2 machines; units, parameters and merged values are right")
 
 

@@ -16,6 +16,11 @@ TINY = '{"m":7,"k":5,"n":3,"algebra":"log"}'
 QUICK = ["--launches", "2", "--repeats", "1", "--warmup", "0"]
 
 
+def read_back(words):
+    """What a foreign reader made of the files of a test, in short: a column of the table of `make interop` (tests/interop/run.py)."""
+    print(f"# read back: {words}", flush=True)
+
+
 def sanitized():
     """Whether the programs are a sanitizer's: slower by much, and what they find does not depend on how often they run."""
     with open(CALIBRAX, "rb") as f:

@@ -19,7 +19,7 @@ import urllib.parse
 import urllib.request
 
 from foreign import debian, prometheus, tools
-from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence, read_back
 
 FIXTURE = os.path.abspath(os.path.join(SOURCE, "tests/exporters/fixtures/run.json"))
 
@@ -79,6 +79,7 @@ def google_benchmark_compares(p):
     equal(len(found["forward/batch:32/framework:flax"]), 9, "a repetition a sample")
     first = found["forward/batch:32/framework:flax"][0]
     equal((round(first["real_time"], 6), round(first["real_time_other"], 6), round(first["time"], 12)), (790000, 1580000, 1.0), "nanoseconds, and twice as slow")
+    read_back(f"{len(found)} names, {sum(len(m) for m in found.values())} repetitions, {first['real_time']:.0f} and {first['real_time_other']:.0f} ns")
 
 
 def pyperf_compares(p):
@@ -92,6 +93,7 @@ def pyperf_compares(p):
     script = "import json, pyperf, sys; print(json.dumps({b.get_name(): b.get_values() for b in pyperf.BenchmarkSuite.load(sys.argv[1])}))"
     found = json.loads(subprocess.run([python, "-c", script, old], capture_output=True, text=True, check=True).stdout)
     equal(found["train/forward[batch=32,framework=flax]:latency"], [x / 1000 for x in load(FIXTURE)["points"][0]["metrics"]["latency"]["samples"]], "values")
+    read_back(f"{len(found)} benchmarks, {sum(len(v) for v in found.values())} values, each 2.00x slower, mean 803 us")
     _, notes = export(p, "pyperf")
     equal(notes[0], "run 'aaa111': 5 values are left out: not a time, size or count above 0", "what it has no unit for")
 
@@ -108,6 +110,7 @@ def pytest_benchmark_compares(p):
     wanted = sorted(v / 1000 * factor for v in values(load(FIXTURE), "latency").values() for factor in (1, 2))
     check(len(medians) == 8 and all(abs(a - b) <= 1e-15 for a, b in zip(medians, wanted)), f"{medians} and {wanted}")
     equal({r["param:batch"] for r in rows}, {"32", "256"}, "tags are parameters")
+    read_back(f"{len(rows)} rows, medians {medians[0]:g} to {medians[-1]:g} s, 2 parameters")
 
 
 # What the published schemas require, in words of jsonschema.
@@ -144,6 +147,7 @@ def schemas_are_kept(p):
           "perfherder")
     equal(sorted(e["value"] for e in bigger), sorted(values(run, "rate").values()), "more is better")
     equal(sorted(e["value"] for e in smaller), sorted([*values(run, "latency").values(), *values(run, "err_50%").values()]), "less is better")
+    read_back(f"{len(pairs)} files; {len(bmf)} benchmarks, {sum(len(s['subtests']) for s in perfherder['suites'])} subtests, {len(smaller) + len(bigger)} entries")
 
 
 def hyperfine_has_its_members(p):
@@ -155,6 +159,7 @@ def hyperfine_has_its_members(p):
             equal(type(value), type(theirs[key]), f"the type of {key}")
     equal((ours["command"], ours["times"], ours["parameters"]), ("train/forward[batch=32,framework=flax]", [x / 1000 for x in load(FIXTURE)["points"][0]["metrics"]["latency"]["samples"]],
                                                                  {"batch": "32", "framework": "flax"}), "a command and its times")
+    read_back(f"{len(ours)} members of its types, {len(ours['times'])} times")
 
 
 def promtool_accepts(p):
@@ -171,6 +176,7 @@ def promtool_accepts(p):
     found = sorted(float(line.split()[-2]) for line in lines if '"calibrax_latency_seconds"' in line)
     equal(found, sorted(v / 1000 for v in values(load(FIXTURE), "latency").values()), "a block of history")
     check(all(line.split()[-1] == "1771587264346" for line in lines), "at the time of the run")
+    read_back(f"{len(lines)} samples; latency {' '.join(f'{v:g}' for v in found)} s at 1771587264346 ms")
 
 
 class Serve(http.server.BaseHTTPRequestHandler):
@@ -228,6 +234,7 @@ def a_prometheus_scrapes(p):
         found = {(r["metric"]["scenario"], r["metric"]["point"], ("batch", r["metric"]["batch"]), ("framework", r["metric"]["framework"])): float(r["value"][1])
                  for r in scraped(p, path, kind)}
         equal(found, {k: v / 1000 for k, v in values(run, "latency").items()}, form)
+    read_back(f"{len(found)} series of each, latency {' '.join(f'{v:g}' for v in found.values())} s")
 
 
 def opentelemetry_parses(p):
@@ -249,6 +256,7 @@ print(json.dumps([{a.key: a.value.string_value for a in r.resource.attributes},
     equal([d[1] for d in found["latency"][2]], [v / 1000 for v in values(load(FIXTURE), "latency").values()], "values")
     equal(found["latency"][2][0][::2], [{"scenario": "train", "point": "forward", "framework": "flax", "batch": "32"}, 1771587264346877000], "attributes and time")
     check(math.isnan(found["rate"][2][2][1]), "what is no number stays so")
+    read_back(f"{len(metrics)} metrics, {sum(len(m[2]) for m in metrics)} values, latency {' '.join(f'{d[1]:g}' for d in found['latency'][2])} s")
 
 
 def names_that_become_alike(p):
@@ -263,6 +271,7 @@ def names_that_become_alike(p):
     equal((done.returncode, done.stderr), (0, ""), text)
     lines = [line for line in text.splitlines() if line.startswith(("calibrax_p", "calibrax_9"))]
     equal(len({line.split("{")[0] for line in lines}), 3, "a family a metric")
+    read_back(f"{len(lines)} families of their own, no warning")
     has(lines[0], 'point="a \\"b\\"\\n\\\\c",x_y="1",x_y_', "labels differ, and are escaped")
     for form in ("bmf", "perfherder", "otlp"):
         export(p, form, path=path)
@@ -299,6 +308,7 @@ def names_that_are_taken(p):
     for s in rest:
         equal((s["scenario"], s["point"], sorted(v for k, v in s.items() if k not in ("", "__name__", "scenario", "point"))), ("s", "p", sorted(tags.values())), "all tags are labels")
     check(all(k == "__name__" or not k.startswith("__") for s in rest for k in s), "none is one of Prometheus")
+    read_back(f"{len(series)} series, values {' '.join(f'{v:g}' for v in sorted(s[''] for s in rest))}, {len(tags)} labels each")
     (otlp,), _ = export(p, "otlp", path=path)
     found = load(otlp)["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
     equal(len({m["name"] for m in found}), 9, "a name each")
@@ -315,6 +325,7 @@ def points_that_are_alike(p):
     (text,), notes = export(p, "openmetrics", path=path)
     equal(notes, ["run 'aaa111': 2 points with the labels of another one left out"], "noted")
     subprocess.run([prometheus()[1], "tsdb", "create-blocks-from", "openmetrics", text, p.file("tsdb")], check=True, capture_output=True)
+    read_back("one block, 2 of 6 points left out and noted")
     (path,), _ = export(p, "bmf", path=path)
     check("train/forward[batch=32,framework=flax] (2)" in load(path), "elsewhere the second one has a name of its own")
 
@@ -345,6 +356,7 @@ def numbers(points, suffix):
 
 def what_was_imported_is_exported_with_the_same_numbers(p):
     imports = os.path.join(SOURCE, "tests/fixtures/import")
+    count = 0
     for form, name, left_out in (("google-benchmark", "google-benchmark.json", 2), ("hyperfine", "hyperfine.json", 2), ("pytest-benchmark", "pytest-benchmark.json", 0),
                                  ("pyperf", "pyperf.json", 0), ("bmf", "bmf.json", 0)):
         before = ingested(p, os.path.join(imports, name), f"before-{name}")
@@ -352,11 +364,13 @@ def what_was_imported_is_exported_with_the_same_numbers(p):
         after = ingested(p, file, f"after-{name}")["points"]
         check(len(after) > 1, name)
         equal((after, len(before["points"]) - len(after)), ([q for q in before["points"] if q in after], left_out), f"{name}: points that have a time, bit for bit")
+        count += len(after)
     before = ingested(p, os.path.join(imports, "asv"), "before-asv")
     export(p, "asv", path=p.file("before-asv/runs", before["id"] + ".json"))
     found = numbers(ingested(p, p.file("out/results"), "after-asv")["points"], False)
     wanted = numbers(before["points"], True)
     equal((len(wanted), found), (6, wanted), "asv")
+    count += len(found)
     # no importer of ours reads these two: their numbers are those of the run
     run = ingested(p, os.path.join(imports, "google-benchmark.json"), "once")
     path = p.file("once/runs", run["id"] + ".json")
@@ -367,6 +381,7 @@ def what_was_imported_is_exported_with_the_same_numbers(p):
     directed = [m["value"] for d in ("lower", "higher") for q in run["points"] for k, m in q["metrics"].items() if run["metric_defs"][k]["direction"] == d]
     equal([e["value"] for f in files for e in load(f)], directed, "github-action-benchmark")
     equal(notes, [f"run '{run['id']}': {len(measured) - len(directed)} values are left out: no direction"], "what has no direction is counted")
+    read_back(f"{count} points, {len(measured)} and {len(directed)} values, bit for bit")
 
 
 def many(p):

@@ -8,7 +8,8 @@ import os
 import subprocess
 
 from foreign import tools
-from harness import CALIBRAX, QUICK, SOURCE, TINY, check, equal, has, main
+from harness import CALIBRAX, QUICK, SOURCE, TINY, check, equal, has, main, read_back
+
 
 def ingested(p, *inputs, store="store"):
     """The runs that the inputs become, as their files hold them, and the notes."""
@@ -60,6 +61,7 @@ def files_of_the_tools(p):
         if sampled:
             check(len(run["points"][0]["metrics"][sampled]["samples"]) > 1, f"{name}: samples")
     exported_again(p)
+    read_back(f"{sum(n for _, n, _, _ in FILES.values())} points of {len(FILES)} files; exported and ingested again: the same")
     directions = {k: d["direction"] for name in ("google-benchmark-aggregates.json", "hyperfine.json") for k, d in ingested(p, p.file("made", name))[0][0][1]["metric_defs"].items()}
     equal([directions[k] for k in ("time", "time_ratio", "time_statistic", "user_time", "system_time")], ["lower", "info", "info", "info", "info"], "a spread is no result")
 
@@ -69,6 +71,7 @@ def commands_of_hyperfine_are_ranked(p):
     ingested(p, "both.json")
     ranked = p.run("compare", "--rank", "--by", "command", "--metrics", "time", "--data", "store", program=CALIBRAX, expect=0).stdout
     check(0 < ranked.find("sleep 0.01") < ranked.find("sleep 0.03"), ranked)
+    read_back("2 commands: sleep 0.01 before sleep 0.03")
     has(p.run("compare", "--by", "command", "--metrics", "time", "--data", "store", program=CALIBRAX, expect=0).stdout, "sleep 0.03", "side by side")
 
 
@@ -83,6 +86,7 @@ def our_own_rows(p):
         check(0 < len(run["points"]) <= len(good), f"{len(run['points'])} points of {len(good)} good rows")
         check(all(q["metrics"]["time"]["value"] > 0 for q in run["points"]), "each has a time")
         equal(run["metadata"]["nperf_run_id"], rows[0]["run_id"], "of its run")
+    read_back(f"{len(run['points'])} points of {len(good)} good rows, twice")
 
 
 def our_own_runs(p):
@@ -90,7 +94,9 @@ def our_own_runs(p):
     ((form, run),), printed = ingested(p, "first", store="second")
     equal((form, printed), ("calibrax", []), "a store")
     with open(p.file("first/runs", run["id"] + ".json"), "rb") as a, open(p.file("second/runs", run["id"] + ".json"), "rb") as b:
-        equal(a.read(), b.read(), "byte for byte")
+        text = b.read()
+        equal(a.read(), text, "byte for byte")
+    read_back(f"a run, {len(text)} bytes")
 
 
 main([our_own_runs, our_own_rows, commands_of_hyperfine_are_ranked, files_of_the_tools])

@@ -2,12 +2,13 @@
 
 CALIBRAX_PYTHON names an interpreter with the package; without it the live tests are skipped.
 """
+import importlib.util
 import json
 import os
 import shutil
 import subprocess
 
-from harness import CALIBRAX, SOURCE, Skip, check, equal, has, main
+from harness import CALIBRAX, SOURCE, Skip, check, equal, has, main, read_back
 
 STORE = os.path.join(SOURCE, "tests/fixtures/store")
 
@@ -64,6 +65,7 @@ def same_view(p, store):
     equal(theirs["trend"], [[v["run"], v["value"], v["lower"]] for v in series[0]["points"]], "trend")
     equal(theirs["torch"], sorted(r["id"] for r in ask(p, "show", "--list", "--data", store, "--tag", "framework=torch", expect=0)["runs"]), "query by tag")
     equal(theirs["defs"], {"latency": ["ms", "lower"]}, "definitions")
+    return f"{len(theirs['runs'])} runs, latency {' '.join(str(v) for _, v, _ in theirs['trend'])} ms, baseline {theirs['baseline']}"
 
 
 def our_commands_on_its_store(p):
@@ -72,6 +74,7 @@ def our_commands_on_its_store(p):
     equal(ask(p, "store", "verify", "--data", "store", expect=0)["problems"], [], "whole")
     values = [v["value"] for v in ask(p, "trend", "--data", "store", "--metric", "latency", "--framework", "flax", expect=0)["series"][0]["points"]]
     equal(values, [1.0, 1.1, 2.2], "trend")
+    read_back(f"3 runs, latency {' '.join(map(str, values))} ms, baseline cafe00000002")
     equal(ask(p, "summary", "--data", "store", "--run", "baseline:main", expect=0)["run"]["id"], "cafe00000002", "its baseline")
     run(p, "check", "--data", "store", "--run", "cafe00000003", "--values-only", expect=1)
     run(p, "check", "--data", "store", "--run", "cafe00000002", "--values-only", expect=2)  # loss has no definition
@@ -80,18 +83,22 @@ def our_commands_on_its_store(p):
 def its_files_keep_their_bytes(p):
     run(p, "ingest", "--data", "ours", "--input", *(os.path.join(STORE, "runs", f) for f in sorted(os.listdir(os.path.join(STORE, "runs")))), expect=0)
     run(p, "baseline", "--data", "ours", "--run", "cafe00000002", expect=0)
+    count, size = 0, 0
     for folder in ("runs", "baselines"):
         equal(sorted(os.listdir(p.file("ours", folder))), sorted(os.listdir(os.path.join(STORE, folder))), folder)
         for name in os.listdir(os.path.join(STORE, folder)):
             with open(os.path.join(STORE, folder, name), "rb") as theirs, open(p.file("ours", folder, name), "rb") as ours:
-                equal(ours.read(), theirs.read(), f"{folder}/{name}")
+                text = ours.read()
+                equal(text, theirs.read(), f"{folder}/{name}")
+                count, size = count + 1, size + len(text)
+    read_back(f"{count} files, {size} bytes")
 
 
 def the_package_reads_our_store(p):
     run(p, "ingest", "--data", "ours", "--input", *(os.path.join(STORE, "runs", f) for f in sorted(os.listdir(os.path.join(STORE, "runs")))), expect=0)
     run(p, "baseline", "--data", "ours", "--run", "cafe00000001", expect=0)
     run(p, "store", "migrate", "--data", "ours", expect=0)
-    same_view(p, "ours")
+    read_back(same_view(p, "ours"))
 
 
 def both_write_one_store(p):
@@ -101,7 +108,7 @@ def both_write_one_store(p):
     equal(ask(p, "summary", "--data", "store", expect=0)["run"]["id"], "feed00000009", "we see its run at once")
     same_view(p, "store")
     has(run(p, "baseline", "--data", "store", "--run", "cafe00000003", expect=0).stdout, "cafe00000003")
-    same_view(p, "store")
+    read_back(same_view(p, "store"))
     check(not ask(p, "store", "verify", "--data", "store", expect=0)["problems"], "whole")
 
 
@@ -109,7 +116,24 @@ def it_reads_what_importers_make(p):
     files = [os.path.join(SOURCE, "tests/fixtures/import", f) for f in ("google-benchmark.json", "pytest-benchmark.json", "hyperfine.json", "go.txt", "bmf.json")]
     run(p, "ingest", "--data", "store", "--input", *files, expect=0)
     script = "import sys; from calibrax.storage import Store; print(len(Store(sys.argv[1]).list_runs()))"
-    equal(package(p, script, "store").strip(), "5", "all of them")
+    found = package(p, script, "store").strip()
+    equal(found, "5", "all of them")
+    read_back(f"{found} runs")
 
 
-main([our_commands_on_its_store, its_files_keep_their_bytes, the_package_reads_our_store, both_write_one_store, it_reads_what_importers_make])
+def the_table(p):
+    """tests/interop/run.py: a row is equal only if its test passed and reports what was read back."""
+    spec = importlib.util.spec_from_file_location("run", os.path.join(SOURCE, "tests/interop/run.py"))
+    table = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(table)
+    script = p.write("tap.py", 'print("1..5\\n# read back: 3 runs\\nok 1 - a\\n# read back: 2 runs\\nnot ok 2 - b\\nok 3 - c\\nok 4 - other\\nok 5 - d # SKIP rival: none")')
+    rows = list(table.taps(script, {name: (f"written {name}", "reader") for name in "abcde"}))
+    equal([(w.split()[1], found, answer) for w, _, found, answer in rows],
+          [("a", "3 runs", "equal"), ("b", "2 runs", "DIFFERENT"), ("c", "", "DIFFERENT"), ("d", "", "not checked: rival: none"), ("e", "", "DIFFERENT")], "rows")
+    for names, script in ((table.STORES, "test_interop"), (table.FORMATS, "test_formats"), (table.IMPORTS, "test_import_tools"), (table.WANDB, "test_wandb"), (table.TRACES, "test_traces")):
+        with open(os.path.join(SOURCE, f"tests/cli/{script}.py"), encoding="utf-8") as f:
+            text = f.read()
+        equal([name for name in names if f"def {name}(p):" not in text], [], f"tests of {script}")
+
+
+main([the_table, our_commands_on_its_store, its_files_keep_their_bytes, the_package_reads_our_store, both_write_one_store, it_reads_what_importers_make])

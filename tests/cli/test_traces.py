@@ -10,7 +10,7 @@ import os
 import struct
 import time
 
-from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence, read_back
 
 FIXTURES = os.environ.get("CALIBRAX_TRACES") or os.path.join(SOURCE, "tests/fixtures/import")
 
@@ -69,6 +69,7 @@ def compared(p, path, events):
         close(a, b, "gaps of a lane")
     for process in {k[0] for k in kernels}:
         close(sum(m["share"]["value"] for (where, name, _), m in points.items() if where == process and name != "(gaps)"), 1, "shares")
+    read_back(f"{len(kernels)} kernels, {sum(k[2] for k in kernels.values())} calls, {1e3 * sum(k[0] for k in kernels.values()):.3g} ms")
     return points
 
 

@@ -14,7 +14,7 @@ import subprocess
 import threading
 import time
 
-from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence, read_back
 
 WANDB = os.environ.get("CALIBRAX_WANDB")
 READ = """
@@ -213,6 +213,7 @@ def live_tables(p):
     run = json.loads(done.stdout)
     key = "t/s/p/n=0"
     equal(([h[key] for h in run["history"] if key in h], len(run["summary"]) >= 12000), ([1.0 + k for k in range(12000)], True), "all samples and values")
+    read_back(f"{sum(key in h for h in run['history'])} samples, {len(run['summary'])} values, a table of 12000 rows")
 
 
 def live(p):
@@ -229,6 +230,7 @@ def live(p):
     (table,) = glob.glob(p.file(place, "files/media/table/calibrax/points_*.table.json"))
     with open(table, encoding="utf-8") as f:
         equal(len(json.load(f)["data"]), 3, "the table")
+    read_back(f"{sum(key in h for h in run['history'])} samples, latency {run['summary'][key]:g}, rate {run['summary']['rate/s/p.x/n=1']:g}, a table of 3 rows")
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -300,6 +302,7 @@ def synced(p):
     equal(json.loads(server.files["wandb-summary.json"])[key], 3.0, "the summary that the server has")
     check(any(name.startswith("media/table/calibrax/points") for name in server.files), "the table")
     check(server.key.startswith("Basic "), "the key is the client's affair")
+    read_back(f"{sum(key in h for h in history)} samples, a summary, {len(server.files)} files")
 
 
 main([live, live_tables, synced] if WANDB else [played, tables_in_pieces, names_that_become_alike, many_points, faults])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Exports to a real MLflow server, read back through MLflow's own client: check_mlflow.py CALIBRAX, run by a Python that has mlflow.
 
-The server keeps runs in SQLite and listens on loopback.  One line a check: what was written, what read it back, equal or not, separated by tabs.
+The server keeps runs in SQLite and listens on loopback.  One line a check: what was written, what read it back, what that was in short, equal or not, separated by tabs.
 """
 import json
 import math
@@ -28,6 +28,19 @@ def same(a, b):
     return a == b or (isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b))
 
 
+def short(found):
+    """How many values of a dict there are in all, and the first few of them."""
+    def leaves(value):
+        return sum(map(leaves, value.values())) if isinstance(value, dict) else len(value) if isinstance(value, (list, set)) else 1
+
+    def name(key):
+        return key if isinstance(key, str) else "/".join(map(str, key)) if isinstance(key, tuple) else f"{key:g}" if isinstance(key, float) else str(key)
+
+    first = [f"{name(k)} {f'{leaves(v)} values' if isinstance(v, (dict, list, set)) else v}" for k, v in found.items()]
+    text = ", ".join(first)
+    return f"{leaves(found)} values: {text if len(text) <= 60 else text[:57] + '...'}"
+
+
 class Checks:
     def __init__(self):
         self.failed = 0
@@ -35,7 +48,7 @@ class Checks:
     def row(self, written, found, wanted):
         equal = len(found) == len(wanted) and all(k in wanted and same(v, wanted[k]) for k, v in found.items())
         self.failed += not equal
-        print(f"{written}\tMLflow {mlflow.__version__} (SQLite), MlflowClient\t{'equal' if equal else 'DIFFERENT'}", flush=True)
+        print(f"{written}\tMLflow {mlflow.__version__} (SQLite), MlflowClient\t{short(found)}\t{'equal' if equal else 'DIFFERENT'}", flush=True)
         if not equal:
             for k in sorted({*found, *wanted}, key=str):
                 if not same(found.get(k), wanted.get(k)):
