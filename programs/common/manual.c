@@ -97,7 +97,8 @@ void opt_print_help(const opt_program *program, const opt_command *command, bool
     static const opt_spec help_all = { .name = "help-all", .help = "print the help with all options and stop" };
     bool left_out = false;
 
-    fprintf(out, "Usage: %s%s%s %s\n\n", program->name, command->name[0] ? " " : "", command->name, command->synopsis);
+    fprintf(out, "Usage: %s%s%s%s%s\n\n", program->name, command->name[0] ? " " : "", command->name,
+            command->synopsis ? " " : "", command->synopsis ? command->synopsis : "");
     print_wrapped(out, command->description, 0, 0);
     if (!command->name[0]) {
         fprintf(out, "\nCommands:\n");
@@ -210,7 +211,7 @@ void opt_print_man(const opt_program *program, FILE *out)
     for (size_t i = 0; i < program->ncommands; i++) {
         const opt_command *c = &program->commands[i];
         fprintf(out, "%s\\fB%s%s%s\\fR ", i ? ".br\n" : "", program->name, c->name[0] ? " " : "", c->name);
-        put_roff(out, c->synopsis);
+        if (c->synopsis) put_roff(out, c->synopsis);
         fputc('\n', out);
     }
     put_heading(out, ".SH", "COMMANDS AND OPTIONS");

@@ -92,8 +92,9 @@ enum {
 };
 
 typedef struct opt_command {
-    const char *name; /* one word or two ("store verify"); "" for what the program does without a command word */
-    const char *synopsis, *summary, *description;
+    const char *name;     /* one word or two ("store verify"); "" for what the program does without a command word */
+    const char *synopsis; /* what comes behind the name; NULL: nothing */
+    const char *summary, *description;
     const opt_spec *options;
     size_t noptions;
     size_t args_size;     /* of the struct that the options set */

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from harness import NPERF, SOURCE, check, equal, has, main, one_sentence
+from harness import CALIBRAX, NPERF, SOURCE, check, equal, has, main, one_sentence
 
 COMMANDS = ["exec", "list", "doctor", "selftest"]
 FLAGS = ("--case --platforms --warmup --repeats --launches --budget --quick --point --baselines --skip-baselines --skip-slow --in-process "
@@ -24,6 +24,20 @@ def help_names_every_flag(p):
     options = [line for line in short.splitlines() if line.lstrip(" -nqcbptolsh,").startswith(("-", "a")) or line.startswith(("      --", "  -"))]
     check(20 <= len([line for line in options if "--" in line]) <= 26, "the usual options")
     check("--gpu-settle" not in short and "--help-all" in short, "the rest is behind --help-all")
+
+
+def every_command_has_its_help(p):
+    """Both programs, each of their commands: nothing in its help or in the manual is missing."""
+    for program, count in ((NPERF, 10), (CALIBRAX, 20)):
+        manual = p.run("--man", program=program, expect=0).stdout
+        short = os.path.basename(program)
+        words = re.findall(rf"^(?:\.br\n)?\\fB{short} ?([^\\]*)\\fR", manual[:manual.index(".SH \"COMMANDS")], re.M)
+        check(len(words) >= count and "" in words, words)
+        for command in words:
+            text = p.run(*command.split(), "--help", program=program, expect=0).stdout
+            has(text.splitlines()[0] + " ", f"Usage: {short} {command} ".replace("  ", " "), "its first line")
+            check("(null)" not in text and len(text.splitlines()[2]) > 20, f"{command}: {text[:200]!r}")
+        check("(null)" not in manual, "the manual")
 
 
 def old_names_name_the_new_ones(p):
@@ -168,5 +182,5 @@ def named_packages_exist(p):
         equal((package, done.returncode), (package, 0), done.stderr)
 
 
-main([named_packages_exist, help_names_every_flag, old_names_name_the_new_ones, nothing_asked_measures_nothing, version, manual_is_roff, completion_completes, list_for_programs, what_measures_nothing_takes_no_option_of_measuring, list_for_people, unknown_names,
+main([named_packages_exist, help_names_every_flag, every_command_has_its_help, old_names_name_the_new_ones, nothing_asked_measures_nothing, version, manual_is_roff, completion_completes, list_for_programs, what_measures_nothing_takes_no_option_of_measuring, list_for_people, unknown_names,
       full_standard_output, installed_texts_are_built])
