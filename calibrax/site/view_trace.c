@@ -8,10 +8,8 @@
 #include "calibrax/base/hash_table.h"
 #include "calibrax/site/page_view.h"
 
-#define KERNELS_A_PAGE 100
-#define MAX_LANES      100
-#define MAX_DEVICES    50
-#define MAX_FILES      20
+#define ROWS_A_PAGE 100 /* of each table */
+#define MAX_FILES   20
 
 typedef struct kernel {
     const char *name, *device;
@@ -30,6 +28,8 @@ typedef struct trace {
     size_t nkernels, nlanes;
     bool longest_only;    /* other kernels were left out */
     const cbx_json *link; /* to files of the trace; NULL: the run was imported */
+    cbx_names devices;    /* in the order in which they appear; in the arena */
+    size_t page, from;    /* the tables have the rows from this one on */
 } trace;
 
 /* "device:GPU:0" of XLA's "/device:GPU:0", which is not a path. */
@@ -120,6 +120,18 @@ static trace trace_of(cbx__view *v, const cbx_run *run)
     return t;
 }
 
+/* @return false: out of memory */
+static bool find_devices(cbx__view *v, trace *t)
+{
+    const cbx_allocator al = cbx_arena_allocator(v->arena);
+    size_t at = 0;
+
+    cbx_names_init(&t->devices, &al);
+    for (size_t i = 0; at != CBX_NO_NAME && i < t->nkernels; i++) at = cbx_names_add(&t->devices, t->kernels[i].device);
+    for (size_t i = 0; at != CBX_NO_NAME && i < t->nlanes; i++) at = cbx_names_add(&t->devices, t->lanes[i].device);
+    return at != CBX_NO_NAME;
+}
+
 static const char *count_words(cbx__view *v, const trace *t)
 {
     return cbx__view_text(v, "%zu kernel%s, %zu lane%s", t->nkernels, t->nkernels == 1 ? "" : "s", t->nlanes,
@@ -186,6 +198,12 @@ static void put_name(cbx__view *v, const char *href, const char *name, const cha
 
 /* --- tables --- */
 
+/* Whether a table of n rows has some on this page; a document has all tables, and so does the first
+ * page, where a note replaces those that are empty. */
+static bool is_here(const cbx__view *v, const trace *t, size_t n) { return v->document || !t->from || t->from < n; }
+
+static bool is_on_page(const trace *t, size_t i, size_t n) { return i < n && i < t->from + ROWS_A_PAGE; }
+
 /* Columns from the first one on in JSON; on the page the device is below the name. */
 static void begin_table(cbx__view *v, const char *name, const char *label, const cbx__column *columns, size_t n)
 {
@@ -198,24 +216,24 @@ static void begin_table(cbx__view *v, const char *name, const char *label, const
     cbx__view_table(v, name, label, v->document || !shown ? columns : shown, v->document || !shown ? n : n - 1);
 }
 
-static void put_kernels(cbx__view *v, const cbx_run *run, const trace *t, bool several)
+static void put_kernels(cbx__view *v, const cbx_run *run, const trace *t)
 {
     static const cbx__column columns[] = { { "Kernel", "kernel", NULL },  { "Device", "device", NULL },
                                            { "Share", "share", "n" },     { "Own time", "self_s", "n" },
                                            { "Calls", "calls", "n" },     { "Total time", "total_s", "n" },
                                            { "Mean call", "mean_s", "n" } };
-    size_t page = cbx__view_page(v, KERNELS_A_PAGE, t->nkernels), from = (page - 1) * KERNELS_A_PAGE;
 
+    if (!is_here(v, t, t->nkernels)) return;
     cbx__view_section(v, t->longest_only ? "Longest kernels" : "Kernels");
     if (!t->nkernels) cbx__view_note(v, "The trace has no kernel.");
     if (!t->nkernels && !v->document) return;
     begin_table(v, "kernels", "kernels", columns, CBX_LEN(columns));
-    for (size_t i = from; i < t->nkernels && i < from + KERNELS_A_PAGE; i++) {
+    for (size_t i = t->from; is_on_page(t, i, t->nkernels); i++) {
         const kernel *k = &t->kernels[i];
         cbx__request to = { 0 };
         if (k->point) to = cbx__view_to_point(v, cbx_run_id(run), k->point);
         cbx__view_row(v, NULL);
-        put_name(v, k->point ? cbx__view_href(v, &to) : NULL, k->name, k->device, several);
+        put_name(v, k->point ? cbx__view_href(v, &to) : NULL, k->name, k->device, t->devices.n > 1);
         put_share(v, k->share);
         put_seconds(v, k->own_s);
         put_number(v, k->calls);
@@ -223,7 +241,6 @@ static void put_kernels(cbx__view *v, const cbx_run *run, const trace *t, bool s
         put_seconds(v, k->calls > 0 ? k->total_s / k->calls : NAN);
     }
     cbx__view_table_end(v);
-    cbx__view_pager(v, page, KERNELS_A_PAGE, t->nkernels, "kernels");
 }
 
 /* The longest gap first. */
@@ -236,32 +253,31 @@ static int by_gap(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void put_lanes(cbx__view *v, const trace *t, bool several)
+static void put_lanes(cbx__view *v, const trace *t)
 {
     static const cbx__column columns[] = { { "Lane", "lane", NULL },         { "Device", "device", NULL },
                                            { "Busy", "busy_share", "n" },    { "Gaps", "gaps", "n" },
                                            { "Time in gaps", "gap_s", "n" }, { "Longest gap", "longest_gap_s", "n" } };
 
+    if (!is_here(v, t, t->nlanes)) return;
     cbx__view_section(v, "Gaps of the lanes");
     if (!t->nlanes) cbx__view_note(v, "The trace has no lane.");
     if (!t->nlanes && !v->document) return;
-    qsort(t->lanes, t->nlanes, sizeof *t->lanes, by_gap);
+    if (t->nlanes) qsort(t->lanes, t->nlanes, sizeof *t->lanes, by_gap);
     begin_table(v, "lanes", "gaps of the lanes", columns, CBX_LEN(columns));
-    for (size_t i = 0; i < t->nlanes && i < MAX_LANES; i++) {
+    for (size_t i = t->from; is_on_page(t, i, t->nlanes); i++) {
         const lane *l = &t->lanes[i];
         cbx__view_row(v, NULL);
-        put_name(v, NULL, l->name, l->device, several);
+        put_name(v, NULL, l->name, l->device, t->devices.n > 1);
         put_share(v, l->busy);
         put_number(v, l->gaps);
         put_seconds(v, l->gap_s);
         put_seconds(v, l->longest_s);
     }
     cbx__view_table_end(v);
-    if (t->nlanes > MAX_LANES) cbx__view_note(v, "%zu lanes with shorter gaps are not shown.", t->nlanes - MAX_LANES);
 }
 
-/* Devices in the order in which they appear.  @return how many there are */
-static size_t put_devices(cbx__view *v, const trace *t)
+static void put_devices(cbx__view *v, const trace *t)
 {
     static const cbx__column columns[] = { { "Device", "device", NULL },
                                            { "Own time", "self_s", "n" },
@@ -270,35 +286,28 @@ static size_t put_devices(cbx__view *v, const trace *t)
     struct sum {
         double own_s;
         size_t kernels, lanes;
-    } *sums = cbx__view_alloc(v, t->nkernels + t->nlanes, sizeof *sums);
-    const cbx_allocator al = cbx_arena_allocator(v->arena);
-    cbx_names devices;
-    size_t at = 0;
+    } *sums = cbx__view_alloc(v, t->devices.n, sizeof *sums);
 
-    cbx_names_init(&devices, &al);
-    for (size_t i = 0; sums && at != CBX_NO_NAME && i < t->nkernels + t->nlanes; i++) {
-        const kernel *k = i < t->nkernels ? &t->kernels[i] : NULL;
-        at = cbx_names_add(&devices, k ? k->device : t->lanes[i - t->nkernels].device);
-        if (at == CBX_NO_NAME) v->out->status = CBX_ENOMEM;
-        if (at == CBX_NO_NAME) break;
-        sums[at].kernels += k != NULL;
-        sums[at].lanes += !k;
-        if (k && k->share > 0 && t->longest_only) /* of all its kernels */
-            sums[at].own_s = k->own_s / k->share;
-        else if (k && isfinite(k->own_s))
-            sums[at].own_s += k->own_s;
+    if (!sums || !is_here(v, t, t->devices.n)) return;
+    for (size_t i = 0; i < t->nkernels; i++) {
+        const kernel *k = &t->kernels[i];
+        struct sum *sum = &sums[cbx_names_find(&t->devices, k->device)];
+        sum->kernels++;
+        if (k->share > 0 && t->longest_only) /* of all its kernels */
+            sum->own_s = k->own_s / k->share;
+        else if (isfinite(k->own_s))
+            sum->own_s += k->own_s;
     }
+    for (size_t i = 0; i < t->nlanes; i++) sums[cbx_names_find(&t->devices, t->lanes[i].device)].lanes++;
     cbx__view_table(v, "devices", "devices", columns, CBX_LEN(columns));
-    for (size_t i = 0; sums && i < devices.n && i < MAX_DEVICES; i++) {
+    for (size_t i = t->from; is_on_page(t, i, t->devices.n); i++) {
         cbx__view_row(v, NULL);
-        cbx__view_cell(v, *devices.list[i] ? devices.list[i] : "(without a name)");
+        cbx__view_cell(v, *t->devices.list[i] ? t->devices.list[i] : "(without a name)");
         put_seconds(v, sums[i].own_s);
         cbx__view_cell_count(v, sums[i].kernels);
         cbx__view_cell_count(v, sums[i].lanes);
     }
     cbx__view_table_end(v);
-    if (devices.n > MAX_DEVICES) cbx__view_note(v, "%zu more devices are not shown.", devices.n - MAX_DEVICES);
-    return devices.n;
 }
 
 /* --- where it comes from --- */
@@ -310,7 +319,7 @@ static void put_files(cbx__view *v, const cbx_json *link)
 
     if (!link || v->site->link) return;
     cbx__view_fact(v, "Folder", cbx_json_get_string(link, "trace_dir", NULL));
-    for (size_t i = 0; i < cbx_json_length(files) && i < MAX_FILES; i++)
+    for (size_t i = 0; i < cbx_json_length(files) && (v->document || i < MAX_FILES); i++)
         cbx__view_fact(v, i ? cbx__view_text(v, "File %zu", i + 1) : "File",
                        cbx_json_get_string(cbx_json_at(files, i), "file", NULL));
 }
@@ -336,7 +345,7 @@ cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
     cbx_run *run = NULL;
     cbx_status st = cbx__view_load(v, "id", false, &run, err);
     trace t;
-    bool several;
+    size_t rows;
 
     if (st) return st;
     t = trace_of(v, run);
@@ -348,6 +357,13 @@ cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
         st = cbx_fail(err, CBX_ENOENT, "run '%.200s' has no kernels of a trace", cbx_run_id(run));
         goto done;
     }
+    if (!find_devices(v, &t)) {
+        st = cbx_fail_nomem(err, "a page");
+        goto done;
+    }
+    rows = t.nkernels > t.nlanes ? t.nkernels : t.nlanes; /* no device is without one of these */
+    t.page = cbx__view_page(v, ROWS_A_PAGE, rows);
+    t.from = (t.page - 1) * ROWS_A_PAGE;
     cbx__view_begin(v, "", cbx__view_text(v, "Trace of run %s", cbx_run_id(run)));
     cbx__view_facts(v);
     st = put_run(v, run, t.link, err);
@@ -355,10 +371,11 @@ cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
     cbx__view_fact(v, "Content", count_words(v, &t));
     put_files(v, t.link);
     cbx__view_facts_end(v);
-    several = put_devices(v, &t) > 1;
+    put_devices(v, &t);
     cbx__view_note(v, "Own time is without the spans inside; shares are of the own time of a device.");
-    put_kernels(v, run, &t, several);
-    put_lanes(v, &t, several);
+    put_kernels(v, run, &t);
+    put_lanes(v, &t);
+    cbx__view_pager(v, t.page, ROWS_A_PAGE, rows, "the trace");
 done:
     cbx_run_free(run);
     return st;

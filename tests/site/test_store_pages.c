@@ -598,6 +598,46 @@ static void test_traces(void **state)
     leave(&p);
 }
 
+/* A trace of 250 lanes, the first of 120 devices, and one kernel: pages reach all of them. */
+static void test_traces_of_many_lanes(void **state)
+{
+    place p = enter(state);
+    cbx_text text;
+    size_t lanes = 0, devices = 0;
+
+    cbx_text_init(&text, cbx_ctx_allocator(p.at->ctx));
+    cbx_text_puts(&text,
+                  "{\"id\": \"many\", \"timestamp\": \"2026-03-01T10:00:00+00:00\", \"points\": [], \"metadata\":"
+                  " {\"trace_link\": {\"kernels\": [{\"name\": \"only\", \"process\": \"d0\"}], \"gaps\": [");
+    for (int i = 0; i < 250; i++)
+        cbx_text_printf(&text, "%s{\"lane\": \"lane%d\", \"process\": \"d%d\", \"longest_s\": %d}", i ? "," : "", i,
+                        i % 120, 1000 - i);
+    cbx_text_puts(&text, "]}}}");
+    write_text(&p, "runs/many.json", cbx_text_str(&text));
+    for (int page = 1; page <= 3; page++) {
+        char target[64], name[16];
+        cbx_json *o = NULL;
+        snprintf(target, sizeof target, "/trace?id=many&page=%d&format=json", page);
+        const char *found = get(&p, target, 200);
+        CHECK_INT(cbx_json_parse(found, strlen(found), "page", &o, NULL), CBX_OK, target);
+        lanes += cbx_json_length(cbx_json_get(o, "lanes"));
+        devices += cbx_json_length(cbx_json_get(o, "devices"));
+        snprintf(name, sizeof name, "lane%d", 100 * (page - 1));
+        CHECK_STR(cbx_json_get_string(cbx_json_at(cbx_json_get(o, "lanes"), 0), "lane", ""), name,
+                  "the longest gap first");
+        cbx_json_unref(o);
+    }
+    CHECK_INT(lanes, 250, "every lane");
+    CHECK_INT(devices, 120, "every device");
+    const char *last = get(&p, "/trace?id=many&page=3", 200);
+    check_page(last, "the last page");
+    CHECK(strstr(last, ">lane249<") && strstr(last, "Page 3 of 3") && strstr(last, "&amp;page=2\" rel=prev"),
+          "the last lane");
+    CHECK(!strstr(last, "Longest kernels") && !strstr(last, "<caption>devices"), "no empty tables");
+    cbx_text_clear(&text);
+    leave(&p);
+}
+
 /* --- points of any size --- */
 
 #define MANY 450
@@ -713,6 +753,7 @@ TEST_FILE(.seconds = 600)
         IN_PLACE(test_the_tag_changes_with_the_store),
         IN_PLACE(test_files_refer_to_each_other),
         IN_PLACE(test_traces),
+        IN_PLACE(test_traces_of_many_lanes),
         IN_PLACE(test_large_points),
         IN_PLACE(test_without_memory),
     };
