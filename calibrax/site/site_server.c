@@ -4,7 +4,8 @@
  * Its calls are declared here as its manual gives them (gnu.org/software/libmicrohttpd/manual); the
  * numbers of flags and options have not changed since 0.9.  No thread is started: the caller's runs
  * the loop, makes the pages, and libmicrohttpd sends them without blocking, so a slow reader holds
- * up no one else.
+ * up no one else.  Its own limit is on the time between two bytes; the limit on the time from one
+ * answer to the next is kept here, so that bytes that drip cannot hold a connection.
  */
 #include "calibrax/site/site_server.h"
 
@@ -12,15 +13,18 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "calibrax/base/clock.h"
 #include "calibrax/base/library.h"
 #include "calibrax/site/page_request.h"
 
 #define MAX_CONNECTIONS 128
 #define IDLE_S          10
-#define HEAD_BYTES      ((size_t)16 << 10) /* of a request with its headers */
+#define REQUEST_NS      ((uint64_t)20 * 1000000000) /* from a connection, or its last answer, to the next answer */
+#define HEAD_BYTES      ((size_t)16 << 10)          /* of a request with its headers */
 #define BACKLOG         64
 
 typedef struct mhd_daemon mhd_daemon;
@@ -30,6 +34,8 @@ typedef int (*mhd_handler)(void *user, mhd_connection *c, const char *url, const
                            const char *upload, size_t *upload_size, void **request);
 typedef void *(*mhd_uri)(void *user, const char *uri, mhd_connection *c);
 typedef void (*mhd_completed)(void *user, mhd_connection *c, void **request, int how);
+typedef void (*mhd_connected)(void *user, mhd_connection *c, void **kept, int how);
+typedef int (*mhd_value)(void *user, int kind, const char *key, const char *value);
 
 enum {
     USE_EPOLL = 512,
@@ -40,7 +46,10 @@ enum {
     OPTION_NOTIFY_COMPLETED = 4,
     OPTION_URI_LOG = 7,
     OPTION_LISTEN_SOCKET = 12,
+    OPTION_NOTIFY_CONNECTION = 27,
     OPTION_STRICT = 29,
+    CONNECTION_STARTED = 0, /* how of mhd_connected */
+    INFO_SOCKET = 6,
     KIND_HEADER = 1,
     MEMORY_COPIED = 2,
     YES = 1,
@@ -53,6 +62,8 @@ enum {
     X(stop_daemon, void, (mhd_daemon *))                                                                               \
     X(run_wait, int, (mhd_daemon *, int32_t ms))                                                                       \
     X(lookup_connection_value, const char *, (mhd_connection *, int kind, const char *key))                            \
+    X(get_connection_values, int, (mhd_connection *, int kind, mhd_value, void *))                                     \
+    X(get_connection_info, const int *, (mhd_connection *, int what, ...))                                             \
     X(create_response_from_buffer, mhd_response *, (size_t size, void *buffer, int mode))                              \
     X(add_response_header, int, (mhd_response *, const char *name, const char *value))                                 \
     X(queue_response, int, (mhd_connection *, unsigned status, mhd_response *))                                        \
@@ -64,6 +75,11 @@ typedef struct mhd_calls {
 #undef MHD_MEMBER
 } mhd_calls;
 
+typedef struct place {
+    int socket;     /* -1: free */
+    uint64_t since; /* [ns] by waiting_ns: it was connected, or had its last answer */
+} place;
+
 struct cbx_site_server {
     cbx_ctx *ctx;
     cbx_site *site;
@@ -72,6 +88,8 @@ struct cbx_site_server {
     mhd_daemon *daemon;
     int listening; /* -1 once libmicrohttpd has it */
     unsigned port;
+    place places[MAX_CONNECTIONS];
+    uint64_t making_ns; /* spent on pages */
     cbx_site_reply reply;
     cbx_site_served served;
 };
@@ -84,6 +102,45 @@ static cbx_status open_library(cbx_site_server *s, cbx_err *err)
 #undef MHD_SYMBOL
     };
     return cbx_library_open_known(s->ctx, CBX_LIBRARY_MICROHTTPD, NULL, symbols, CBX_LEN(symbols), &s->library, err);
+}
+
+/* --- time limit --- */
+
+/* A clock that stops while a page is made, so that no connection is late because of the pages of others. */
+static uint64_t waiting_ns(const cbx_site_server *s) { return cbx_clock_ns() - s->making_ns; }
+
+static place *place_of(cbx_site_server *s, int socket)
+{
+    for (size_t i = 0; i < MAX_CONNECTIONS; i++)
+        if (s->places[i].socket == socket) return &s->places[i];
+    return NULL;
+}
+
+static place *place_of_connection(cbx_site_server *s, mhd_connection *c)
+{
+    const int *socket = s->mhd.get_connection_info(c, INFO_SOCKET);
+
+    return socket && *socket >= 0 ? place_of(s, *socket) : NULL;
+}
+
+static void keep_place(void *user, mhd_connection *c, void **kept, int how)
+{
+    cbx_site_server *s = user;
+    const int *socket = s->mhd.get_connection_info(c, INFO_SOCKET);
+    place *at = how == CONNECTION_STARTED ? place_of(s, -1) : place_of_connection(s, c);
+
+    (void)kept;
+    if (at && socket) *at = (place){ how == CONNECTION_STARTED ? *socket : -1, waiting_ns(s) };
+}
+
+/* libmicrohttpd sees the end of these connections in its next round. */
+static void end_overdue(cbx_site_server *s)
+{
+    uint64_t now = waiting_ns(s);
+
+    for (size_t i = 0; i < MAX_CONNECTIONS; i++)
+        if (s->places[i].socket >= 0 && now - s->places[i].since > REQUEST_NS)
+            (void)shutdown(s->places[i].socket, SHUT_RDWR);
 }
 
 /* --- a request --- */
@@ -104,9 +161,12 @@ static void *keep_uri(void *user, const char *uri, mhd_connection *c)
 
 static void forget_uri(void *user, mhd_connection *c, void **request, int how)
 {
-    (void)c;
+    cbx_site_server *s = user;
+    place *at = place_of_connection(s, c);
+
     (void)how;
-    cbx_mem_free(cbx_ctx_allocator(((cbx_site_server *)user)->ctx), *request, sizeof(asked));
+    if (at) at->since = waiting_ns(s);
+    cbx_mem_free(cbx_ctx_allocator(s->ctx), *request, sizeof(asked));
     *request = NULL;
 }
 
@@ -167,11 +227,21 @@ static int refuse(cbx_site_server *s, mhd_connection *c, int status, const char 
     return send_reply(s, c);
 }
 
+static int count_host(void *user, int kind, const char *key, const char *value)
+{
+    (void)kind;
+    (void)value;
+    *(size_t *)user += !strcasecmp(key, "Host");
+    return YES;
+}
+
 static int answer(void *user, mhd_connection *c, const char *url, const char *method, const char *version,
                   const char *upload, size_t *upload_size, void **request)
 {
     cbx_site_server *s = user;
     asked *a = *request;
+    size_t hosts = 0;
+    uint64_t begin;
 
     (void)url;
     (void)version;
@@ -184,11 +254,15 @@ static int answer(void *user, mhd_connection *c, const char *url, const char *me
         a->begun = true;
         return YES;
     }
+    s->mhd.get_connection_values(c, KIND_HEADER, count_host, &hosts);
+    if (hosts > 1) return refuse(s, c, 400, "the request has several Host headers"); /* RFC 9112, 3.2 */
     if (!cbx_site_host_is_local(s->mhd.lookup_connection_value(c, KIND_HEADER, "Host"), s->port))
         return refuse(s, c, 403, "the Host of this request is not this machine: use http://127.0.0.1 with the port");
     if (strlen(a->target) > CBX__TARGET_MAX) return refuse(s, c, 414, "the address is too long");
+    begin = cbx_clock_ns();
     /* Without memory it is a reply, too. */
     (void)cbx_site_get(s->site, a->target, s->mhd.lookup_connection_value(c, KIND_HEADER, "If-None-Match"), &s->reply);
+    s->making_ns += cbx_clock_ns() - begin;
     return send_reply(s, c);
 }
 
@@ -224,15 +298,16 @@ cbx_status cbx_site_server_open(cbx_ctx *ctx, cbx_site *site, unsigned port, cbx
     s->ctx = ctx;
     s->site = site;
     s->listening = -1;
+    for (size_t i = 0; i < MAX_CONNECTIONS; i++) s->places[i].socket = -1;
     cbx_site_reply_init(&s->reply, cbx_ctx_allocator(ctx));
     st = open_library(s, err);
     if (!st) st = listen_on(s, port, err);
     if (!st) {
-        s->daemon = s->mhd.start_daemon(USE_EPOLL, 0, NULL, NULL, answer, s, OPTION_LISTEN_SOCKET, s->listening,
-                                        OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS, OPTION_TIMEOUT,
-                                        (unsigned)IDLE_S, OPTION_MEMORY_LIMIT, (size_t)HEAD_BYTES, OPTION_STRICT, 1,
-                                        OPTION_URI_LOG, (mhd_uri)keep_uri, s, OPTION_NOTIFY_COMPLETED,
-                                        (mhd_completed)forget_uri, s, OPTION_END);
+        s->daemon = s->mhd.start_daemon(
+            USE_EPOLL, 0, NULL, NULL, answer, s, OPTION_LISTEN_SOCKET, s->listening, OPTION_CONNECTION_LIMIT,
+            (unsigned)MAX_CONNECTIONS, OPTION_TIMEOUT, (unsigned)IDLE_S, OPTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
+            OPTION_STRICT, 1, OPTION_URI_LOG, (mhd_uri)keep_uri, s, OPTION_NOTIFY_COMPLETED, (mhd_completed)forget_uri,
+            s, OPTION_NOTIFY_CONNECTION, (mhd_connected)keep_place, s, OPTION_END);
         if (s->daemon)
             s->listening = -1;
         else
@@ -250,9 +325,10 @@ void cbx_site_server_count(const cbx_site_server *s, cbx_site_served *out) { *ou
 
 cbx_status cbx_site_server_run(cbx_site_server *s, unsigned wait_ms, cbx_err *err)
 {
-    return s->mhd.run_wait(s->daemon, (int32_t)wait_ms) == YES
-               ? CBX_OK
-               : cbx_fail(err, CBX_EIO, "libmicrohttpd cannot go on serving port %u", s->port);
+    if (s->mhd.run_wait(s->daemon, (int32_t)wait_ms) != YES)
+        return cbx_fail(err, CBX_EIO, "libmicrohttpd cannot go on serving port %u", s->port);
+    end_overdue(s);
+    return CBX_OK;
 }
 
 void cbx_site_server_close(cbx_site_server *s)

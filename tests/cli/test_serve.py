@@ -142,7 +142,9 @@ def hostile_requests(p):
             (f"GET / HTTP/1.1\r\nHost: evil.example:{s.port}\r\n\r\n", "403", "another site's name with the port"),
             ("GET / HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n", "403", "another port"),
             ("GET / HTTP/1.0\r\n\r\n", "403", "no host"),
-            ("GET / HTTP/1.1\r\nHost: evil.example\r\n" + host + "\r\n", "40", "two hosts"),
+            ("GET / HTTP/1.1\r\nHost: evil.example\r\n" + host + "\r\n", "400", "two hosts"),
+            ("GET / HTTP/1.1\r\n" + host + "hOST: evil.example\r\n\r\n", "400", "two hosts, the good one first"),
+            ("GET / HTTP/1.1\r\n" + host + host + "\r\n", "400", "the same host twice"),
             ("GET / HTTP/1.1\r\n\r\n", "400", "no host in HTTP/1.1"),
             ("GET http://evil.example/ HTTP/1.1\r\n" + host + "\r\n", "400", "a proxy's address"),
             ("GET /../../../../etc/passwd HTTP/1.1\r\n" + host + "\r\n", "404", "a path"),
@@ -208,6 +210,32 @@ def slow_and_many_clients(p):
         for c in many:
             c.close()
         equal(s.ask("/")[0], 200, "after very many")
+    equal(s.process.returncode, 0, "end")
+
+
+def bytes_that_drip(p):
+    """Connections that send a byte now and then are never idle: they end all the same, and others have their place."""
+    fill(p, 3)
+    with Server(p) as s:
+        slow = [socket.create_connection(("127.0.0.1", s.port), timeout=10) for _ in range(128)]
+        kept = http.client.HTTPConnection("127.0.0.1", s.port, timeout=20)
+        begin, ended = time.monotonic(), set()
+        while len(ended) < len(slow) and time.monotonic() - begin < 40:
+            for k, c in enumerate(slow):
+                try:
+                    if k not in ended:
+                        c.sendall(b"G" if k % 2 else b"GET / HTTP/1.1\r\nX: " if time.monotonic() - begin < 2 else b"x")
+                except OSError:
+                    ended.add(k)
+            time.sleep(2)
+        equal(len(ended), 128, "all of them ended")
+        check(15 < time.monotonic() - begin, "not at once")
+        begin = time.monotonic()
+        for _ in range(4):  # a connection that asks again and again has the time for each
+            kept.request("GET", "/")
+            equal(len(kept.getresponse().read()) > 100, True, "a page")
+            time.sleep(7)
+        kept.close()
     equal(s.process.returncode, 0, "end")
 
 
@@ -353,4 +381,4 @@ def a_large_store_is_fast(p):
             check(best < 0.3, f"{target} in {1000 * best:.0f} ms")
 
 
-main([pages_and_their_end, hostile_requests, slow_and_many_clients, a_store_that_changes, addresses_that_cannot_be_had, pages_as_files, a_browser_is_opened, rows_of_nperf, without_the_library, a_large_store_is_fast])
+main([pages_and_their_end, hostile_requests, slow_and_many_clients, bytes_that_drip, a_store_that_changes, addresses_that_cannot_be_had, pages_as_files, a_browser_is_opened, rows_of_nperf, without_the_library, a_large_store_is_fast])
