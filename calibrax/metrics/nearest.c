@@ -8,6 +8,7 @@
 
 #include "calibrax/array/kernels/distances.h"
 #include "calibrax/array/kernels/fold.h"
+#include "calibrax/array/kernels/loops.h"
 #include "calibrax/base/rng.h"
 
 enum {
@@ -453,6 +454,36 @@ cbx_array *cbx__covering_balls(cbx_ctx *ctx, const cbx_metric_call *call, const 
         cbx_mem_free(al, out, s.n * sizeof *out);
     }
     cbx__host_free(ctx, &r);
+    sets_free(ctx, &s);
+    return result;
+}
+
+cbx_array *cbx__all_distances(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, bool sums)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const cbx__loop root = cbx__loops_get()->unary(CBX_PRIM_SQRT, CBX_F64);
+    cbx_array *result = NULL;
+    groups g = { 0 };
+    sets s;
+
+    if (read_sets(ctx, call, x, x, &s)) {
+        const size_t width = sums ? 1 : s.n, bytes = (s.n * width + s.n + PIECE) * sizeof(double);
+        double *out = cbx_mem_alloc(al, bytes), *row = out ? out + s.n * width : NULL;
+        if (out && pack(al, s.y.data, s.m, s.d, NULL, &g)) {
+            for (size_t i = 0; i < s.n; i++) {
+                double *to = sums ? row : out + i * width;
+                for (size_t j = 0; j < s.n; j += PIECE) distances(&g, (const double *)s.x.data + i * s.d, j, row + j);
+                root(s.n, (char *[]){ (char *)to, (char *)row }, (const ptrdiff_t[]){ sizeof *to, sizeof *row });
+                if (sums) out[i] = 0.0 + cbx__fold_get(cbx_isa_best())->run_sum_f64(row, s.n);
+            }
+            result = cbx_asarray(
+                ctx, &(cbx_array_desc){ .dtype = CBX_F64, .ndim = sums ? 1 : 2, .shape = { s.n, s.n } }, out);
+            groups_free(&g);
+        } else {
+            result = no_memory(ctx, call, &s);
+        }
+        cbx_mem_free(al, out, bytes);
+    }
     sets_free(ctx, &s);
     return result;
 }

@@ -1,5 +1,5 @@
 /*
- * Nearest neighbours among points, for metrics of sets of points.
+ * Nearest neighbours among points and distances between all, for metrics of sets of points.
  */
 #ifndef CALIBRAX_METRICS_NEAREST_H
 #define CALIBRAX_METRICS_NEAREST_H
@@ -24,5 +24,10 @@ cbx_array *cbx__kth_squares(cbx_ctx *ctx, const cbx_metric_call *call, const cbx
 /** How many of the balls around the rows of y, with these squares of radii (m), cover each row of x: float64 (n).  NULL as above. */
 cbx_array *cbx__covering_balls(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y,
                                const cbx_array *squares);
+/**
+ * Euclidean distances of the rows of x (n, d) to all its rows: (n, n), or, if sums, the sum of each row of them: (n).  NULL as above, so
+ * that the caller records the steps; the bits are theirs.
+ */
+cbx_array *cbx__all_distances(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, bool sums);
 
 #endif

@@ -1,5 +1,7 @@
 /* Classification: predicted labels, scores and probabilities against true labels. */
+#include "calibrax/array/kernels/loops.h"
 #include "calibrax/metrics/functional/counts.h"
+#include "calibrax/metrics/functional/rows.h"
 
 /* ---- from the confusion matrix: rows true labels, columns predicted ones ---- */
 
@@ -182,12 +184,66 @@ static cbx_array *log_loss(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_negative(ctx, cbx_log(ctx, cbx_clip_scalar(ctx, p, cbx_float(eps), cbx_float(1))));
 }
 
+/* log(sum exp(x - max x)) - (x[label] - max x) of `rows` rows of k numbers; work: 2 rows k. */
+static void softmax_losses(const double *x, const int64_t *labels, size_t rows, size_t k, double *work, double *out)
+{
+    const cbx__loops *loops = cbx__loops_get();
+    const size_t n = rows * k;
+    double *shifted = work, *powers = work + n;
+
+    for (size_t r = 0; r < rows; r++) {
+        const double *row = x + r * k;
+        double largest = row[0];
+        for (size_t i = 1; i < k; i++) largest = row[i] > largest ? row[i] : largest;
+        for (size_t i = 0; i < k; i++) shifted[r * k + i] = row[i] - largest;
+    }
+    loops->unary(CBX_PRIM_EXP, CBX_F64)(n, (char *[]){ (char *)powers, (char *)shifted },
+                                        (const ptrdiff_t[]){ sizeof *powers, sizeof *shifted });
+    for (size_t r = 0; r < rows; r++) out[r] = cbx__row_sum(powers + r * k, k);
+    loops->unary(CBX_PRIM_LOG, CBX_F64)(rows, (char *[]){ (char *)out, (char *)out },
+                                        (const ptrdiff_t[]){ sizeof *out, sizeof *out });
+    for (size_t r = 0; r < rows; r++) out[r] -= shifted[r * k + (size_t)labels[r]];
+}
+
+/* With data, some rows at a time, with the bits of the steps below: rows of few classes cost the steps more than their numbers do. */
+static cbx_array *softmax_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    enum { BLOCK = 2048 }; /* numbers */
+    const cbx_array_desc *d = cbx_array_get_desc(c->in[1]);
+    const size_t n = cbx_array_count(c->in[1]), k = cbx_array_dim(c->in[0], d->ndim), block = BLOCK / k;
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    double work[2 * BLOCK], *out = cbx_mem_calloc(al, n, sizeof *out);
+    cbx__host hx = { 0 }, hl = { 0 };
+    const double *x = cbx__host_view(ctx, c->in[0], &hx);
+    const int64_t *labels = cbx__host_view(ctx, c->in[1], &hl);
+    cbx_array_desc each = *d;
+    cbx_array *result = cbx__array_failed();
+
+    each.dtype = CBX_F64;
+    if (!out)
+        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu rows", c->metric->name, n);
+    else if (x && labels) {
+        for (size_t at = 0; at < n; at += block)
+            softmax_losses(x + at * k, labels + at, n - at < block ? n - at : block, k, work, out + at);
+        result = cbx_asarray(ctx, &each, out);
+    }
+    cbx__host_free(ctx, &hx);
+    cbx__host_free(ctx, &hl);
+    cbx_mem_free(al, out, n * sizeof *out);
+    return result;
+}
+
 static cbx_array *softmax_cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *x = c->in[0], *largest = cbx_max(ctx, cbx_stop_gradient(ctx, x), CBX_AXIS_KEEP(-1));
-    const cbx_array *shifted = cbx_subtract(ctx, x, largest);
-    const cbx_array *log_sum = cbx_log(ctx, cbx_sum(ctx, cbx_exp(ctx, shifted), CBX_AXIS(-1)));
+    const size_t classes = cbx_array_dim(c->in[0], cbx_array_ndim(c->in[0]) - 1);
+    const cbx_array *x = c->in[0], *largest, *shifted, *log_sum;
 
+    if (cbx__rows_are_here(ctx, c) && labels_match(c) && cbx_array_ndim(x) > cbx_array_ndim(c->in[1]) && classes > 0 &&
+        classes <= CBX__LEAF)
+        return softmax_in_c(ctx, c);
+    largest = cbx_max(ctx, cbx_stop_gradient(ctx, x), CBX_AXIS_KEEP(-1));
+    shifted = cbx_subtract(ctx, x, largest);
+    log_sum = cbx_log(ctx, cbx_sum(ctx, cbx_exp(ctx, shifted), CBX_AXIS(-1)));
     return cbx_subtract(ctx, log_sum, at_labels(ctx, shifted, c->in[1]));
 }
 
@@ -254,7 +310,7 @@ CBX__METRIC_TABLE(classification,
       .invariances = CBX_INVARIANT_ORDER, .notes = "Recall of class 1, of labels 0 and 1. 0 without positive targets.",
       .source = "scikit-learn recall_score", .example = "[0, 1, 1, 0], [0, 1, 0, 1]" },
     { .name = "softmax_cross_entropy", .summary = "Softmax cross-entropy", .formula = "mean(log(sum_k exp(logits_k)) - logits[label])", CLASSIFICATION(LOWER, 0, INFINITY),
-      .operands = { { "logits", CBX_OPERAND_LOGITS, false }, { "labels", CBX_OPERAND_LABELS, false } }, .shapes = CBX_SHAPES_FREE, .flags = CBX_METRIC_DIFFERENTIABLE,
+      .operands = { { "logits", CBX_OPERAND_LOGITS, false }, { "labels", CBX_OPERAND_LABELS, false } }, .shapes = CBX_SHAPES_FREE, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
       .axioms = CBX_AXIOM_PROPER, .invariances = CBX_INVARIANT_ORDER, .items = softmax_cross_entropy,
       .notes = "labels have the shape of logits without their last axis.", .source = "torch.nn.functional.cross_entropy", .example = "[[2.0, 1.0, 0.1], [0.0, 3.0, 0.0]], [0, 1]" },
     { .name = "confusion_matrix", .summary = "Confusion matrix", .formula = "m[t, p] = number of items with target t and prediction p", CLASSIFICATION(INFO, 0, INFINITY), FROM_COUNTS(cbx__confusion, itself),

@@ -1,7 +1,6 @@
 /* Distances between two vectors, or the mean over the rows of two matrices. */
 #include "calibrax/array/internal.h"
-#include "calibrax/array/kernels/fold.h"
-#include "calibrax/metrics/internal.h"
+#include "calibrax/metrics/functional/rows.h"
 
 static cbx_array *difference(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_subtract(ctx, c->in[0], c->in[1]); }
 
@@ -33,26 +32,56 @@ static cbx_array *minkowski(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_pow_scalar(ctx, sum, 1 / p);
 }
 
+/* ---- rows with data ---- */
+
+typedef double row_fn(const double *x, const double *y, size_t d);
+
+/* Whether vectors are read in C, row by row: their sums are leaves of cbx_sum's tree. */
+static bool in_rows(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    return cbx__rows_are_here(ctx, c) && cbx_array_dim(c->in[0], cbx_array_ndim(c->in[0]) - 1) <= CBX__LEAF;
+}
+
+/* f of each row. */
+static cbx_array *of_each_row(cbx_ctx *ctx, const cbx_metric_call *c, row_fn *f)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const cbx_array_desc *d = cbx_array_get_desc(c->in[0]);
+    const size_t last = d->shape[d->ndim - 1], n = d->ndim > 1 ? d->shape[0] : 1;
+    const cbx_array_desc each = { .dtype = CBX_F64, .ndim = d->ndim - 1, .shape = { n } };
+    double *out = cbx_mem_calloc(al, n, sizeof *out);
+    cbx__host hx = { 0 }, hy = { 0 };
+    const double *x = cbx__host_view(ctx, c->in[0], &hx), *y = cbx__host_view(ctx, c->in[1], &hy);
+    cbx_array *result = cbx__array_failed();
+
+    if (!out)
+        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu rows", c->metric->name, n);
+    else if (x && y) {
+        for (size_t i = 0; i < n; i++) out[i] = f(x + i * last, y + i * last, last);
+        result = cbx_asarray(ctx, &each, out);
+    }
+    cbx__host_free(ctx, &hx);
+    cbx__host_free(ctx, &hy);
+    cbx_mem_free(al, out, n * sizeof *out);
+    return result;
+}
+
 /* ---- cosine ---- */
-
-enum { LANES = 8 }; /* of sums, as below */
-
-static double joined(const double *s) { return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])); }
 
 /* [x.x, y.y, x.y] of at most CBX__LEAF numbers in the order of cbx_sum. */
 static void products(const double *x, const double *y, size_t d, double scale_x, double scale_y, double *out)
 {
-    double s[3][LANES] = { { 0 } };
+    double s[3][CBX__LANES] = { { 0 } };
     size_t k = 0;
 
-    for (; k + LANES <= d; k += LANES)
-        for (size_t l = 0; l < LANES; l++) {
+    for (; k + CBX__LANES <= d; k += CBX__LANES)
+        for (size_t l = 0; l < CBX__LANES; l++) {
             const double u = x[k + l] * scale_x, v = y[k + l] * scale_y;
             s[0][l] += u * u;
             s[1][l] += v * v;
             s[2][l] += u * v;
         }
-    for (size_t i = 0; i < 3; i++) out[i] = k ? joined(s[i]) : 0;
+    for (size_t i = 0; i < 3; i++) out[i] = k ? cbx__lanes_joined(s[i]) : 0;
     for (; k < d; k++) {
         const double u = x[k] * scale_x, v = y[k] * scale_y;
         out[0] += u * u;
@@ -85,30 +114,6 @@ static double cosine_of_row(const double *x, const double *y, size_t d)
     return p[0] == 0 || p[1] == 0 ? 1 : 1 - p[2] / sqrt(p[0] * p[1]);
 }
 
-/* With data: row by row, with the bits of the steps below. */
-static cbx_array *cosine_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const cbx_array_desc *d = cbx_array_get_desc(c->in[0]);
-    const size_t last = d->shape[d->ndim - 1], n = d->ndim > 1 ? d->shape[0] : 1;
-    const cbx_array_desc each = { .dtype = CBX_F64, .ndim = d->ndim - 1, .shape = { n } };
-    double *out = cbx_mem_calloc(al, n, sizeof *out);
-    cbx__host hx = { 0 }, hy = { 0 };
-    const double *x = cbx__host_view(ctx, c->in[0], &hx), *y = cbx__host_view(ctx, c->in[1], &hy);
-    cbx_array *result = cbx__array_failed();
-
-    if (!out)
-        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu rows", c->metric->name, n);
-    else if (x && y) {
-        for (size_t i = 0; i < n; i++) out[i] = cosine_of_row(x + i * last, y + i * last, last);
-        result = cbx_asarray(ctx, &each, out);
-    }
-    cbx__host_free(ctx, &hx);
-    cbx__host_free(ctx, &hy);
-    cbx_mem_free(al, out, n * sizeof *out);
-    return result;
-}
-
 /*
  * Of vectors times the reciprocal of their largest element, where it is small or large: no overflow, and no underflow to 0.
  * The reciprocal of what is smaller than 2^-1021 would be infinite; that of 2^-1021 still makes its squares normal.
@@ -117,8 +122,7 @@ static cbx_array *cosine(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *x[2], *squares[2], *dot;
 
-    if (cbx__metric_has_data(ctx, c) && cbx_array_dim(c->in[0], cbx_array_ndim(c->in[0]) - 1) <= CBX__LEAF)
-        return cosine_in_c(ctx, c);
+    if (in_rows(ctx, c)) return of_each_row(ctx, c, cosine_of_row);
     for (int i = 0; i < 2; i++) {
         const cbx_array *largest = cbx_max(ctx, cbx_abs(ctx, cbx_stop_gradient(ctx, c->in[i])), CBX_AXIS_KEEP(-1));
         const cbx_array *usual = cbx_logical_and(ctx, cbx_greater_equal_scalar(ctx, largest, SMALL),
@@ -202,22 +206,50 @@ static cbx_array *lorentz_product(cbx_ctx *ctx, const cbx_array *x, const cbx_ar
     return cbx_subtract(ctx, space, time);
 }
 
-/* cosh(d) = -<x, y>, so that sinh(d / 2)^2 = <x - y, x - y> / 4: exact for points that are close. */
-static cbx_array *lorentz(cbx_ctx *ctx, const cbx_metric_call *c)
+enum { TIME, SPACE }; /* places of a point's numbers */
+
+/* Relative error of -x0^2 + x1^2 + ... = -1, up to which x is a point of the hyperboloid. */
+#define OFF 1e-6
+
+static bool is_on_hyperboloid(const double *x, size_t d)
 {
-    const cbx_array *e = difference(ctx, c), *square;
+    const double product = cbx__row_squares(x + SPACE, NULL, d - 1) - x[TIME] * x[TIME];
+    return x[TIME] > 0 && fabs(product + 1) / (x[TIME] * x[TIME] + 1) < OFF;
+}
+
+/* sqrt(<x - y, x - y>) / 2; NaN where one of them is no point. */
+static double half_chord(const double *x, const double *y, size_t d)
+{
+    const double e = x[TIME] - y[TIME], square = cbx__row_squares(x + SPACE, y + SPACE, d - 1) - e * e;
+
+    return is_on_hyperboloid(x, d) && is_on_hyperboloid(y, d) ? sqrt(square > 0 ? square : 0) * 0.5 : NAN;
+}
+
+/* The same by steps, which refuse a row that is no point by its place. */
+static const cbx_array *half_chords(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *e = difference(ctx, c);
 
     for (size_t i = 0; i < 2; i++) {
         const cbx_array *x = c->in[i], *time = cbx_index(ctx, x, -1, 0);
         const cbx_array *off = cbx_abs(ctx, cbx_add_scalar(ctx, lorentz_product(ctx, x, x), 1));
         const cbx_array *scale = cbx_add_scalar(ctx, cbx_square(ctx, time), 1);
         if (!below(ctx, c, i, cbx_negative(ctx, time), 0, "the first number must be positive, and minus that") ||
-            !below(ctx, c, i, cbx_divide(ctx, off, scale), 1e-6,
+            !below(ctx, c, i, cbx_divide(ctx, off, scale), OFF,
                    "-x0^2 + x1^2 + ... must be -1, and its relative error"))
             return cbx__array_failed();
     }
-    square = cbx_maximum(ctx, lorentz_product(ctx, e, e), cbx__number(ctx, 0));
-    return cbx_multiply_scalar(ctx, cbx_asinh(ctx, cbx_multiply_scalar(ctx, cbx__root(ctx, square), 0.5)), 2);
+    return cbx_multiply_scalar(ctx, cbx__root(ctx, cbx_maximum(ctx, lorentz_product(ctx, e, e), cbx__number(ctx, 0))),
+                               0.5);
+}
+
+/* cosh(d) = -<x, y>, so that sinh(d / 2)^2 = <x - y, x - y> / 4: exact for points that are close. */
+static cbx_array *lorentz(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *half = in_rows(ctx, c) ? of_each_row(ctx, c, half_chord) : NULL;
+
+    if (!half || isnan(cbx__metric_element(cbx_max(ctx, half, NULL), 0))) half = half_chords(ctx, c);
+    return cbx_multiply_scalar(ctx, cbx_asinh(ctx, half), 2);
 }
 
 static cbx_array *randers(cbx_ctx *ctx, const cbx_metric_call *c)

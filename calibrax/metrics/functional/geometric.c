@@ -93,24 +93,34 @@ static cbx_array *superposed(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__root(ctx, cbx__weighted_mean(ctx, c, squares));
 }
 
-/* Deviations of conformations first..last-1 from all, each a row of its coordinates. */
-static cbx_array *deviations_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
+/* Conformations, centred if that is asked for, each a row of its coordinates. */
+static const cbx_array *conformations(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *x = c->in[0];
-    const ptrdiff_t n = (ptrdiff_t)cbx_array_dim(x, 0), atoms = (ptrdiff_t)cbx_array_dim(x, 1);
-    const ptrdiff_t flat[] = { n, atoms * (ptrdiff_t)cbx_array_dim(x, 2) };
-    const cbx_array *rows, *some, *e;
+    const ptrdiff_t atoms = (ptrdiff_t)cbx_array_dim(x, 1);
+    const ptrdiff_t flat[] = { (ptrdiff_t)cbx_array_dim(x, 0), atoms * (ptrdiff_t)cbx_array_dim(x, 2) };
 
     if (c->parameters[0] != 0) x = cbx_subtract(ctx, x, cbx_mean(ctx, x, CBX_AXIS_KEEP(1)));
-    rows = cbx_reshape(ctx, x, 2, flat);
-    some = cbx_slice(ctx, rows, 0, (ptrdiff_t)first, (ptrdiff_t)last, 1);
-    e = cbx_square(ctx, cbx_subtract(ctx, cbx_expand_dims(ctx, some, 1), cbx_expand_dims(ctx, rows, 0)));
-    return cbx__root(ctx, cbx_divide(ctx, cbx_sum(ctx, e, CBX_AXIS(-1)), cbx__number(ctx, (double)atoms)));
+    return cbx_reshape(ctx, x, 2, flat);
+}
+
+/* Distances of conformations first..last-1 to all. */
+static cbx_array *distances_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
+{
+    const cbx_array *rows = conformations(ctx, c);
+    const cbx_array *some = cbx_slice(ctx, rows, 0, (ptrdiff_t)first, (ptrdiff_t)last, 1);
+    const cbx_array *e = cbx_subtract(ctx, cbx_expand_dims(ctx, some, 1), cbx_expand_dims(ctx, rows, 0));
+
+    return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, e), CBX_AXIS(-1)));
 }
 
 static cbx_array *pairwise(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    return cbx__by_rows(ctx, c, cbx_array_dim(c->in[0], 0), cbx_array_count(c->in[0]), deviations_of);
+    const size_t n = cbx_array_dim(c->in[0], 0), size = cbx_array_count(c->in[0]);
+    const cbx_array *all = size ? cbx__all_distances(ctx, c, conformations(ctx, c), false) : NULL;
+
+    if (!all) all = cbx__by_rows(ctx, c, n, size, distances_of);
+    return cbx_divide_scalar(ctx, all, sqrt((double)cbx_array_dim(c->in[0], 1)));
 }
 
 #define GEOMETRIC .domain = "geometric", .direction = CBX_DIRECTION_LOWER, .low = 0, .high = INFINITY
@@ -153,7 +163,7 @@ CBX__METRIC_TABLE(geometric,
     { .name = "pairwise_rmsd", .summary = "Root mean square deviations between all conformations", .formula = "out[i, j] = rmsd(conformations[i], conformations[j])", GEOMETRIC,
       .operands = { { "conformations", CBX_OPERAND_VECTOR_ENSEMBLE, false } },
       .parameters = { { "centre", "move the mean of each conformation's points to the origin first", 1, 0, 1, CBX_PARAMETER_BOOL, NULL } },
-      .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ROTATION, .whole = pairwise, SMOOTH,
+      .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ROTATION, .whole = pairwise, SEARCHED,
       .notes = "conformations (n, atoms, d); the result is a matrix (n, n). Rotations count.",
       .source = "rmsd, for all pairs", .example = "[[[0.0, 0.0], [2.0, 0.0]], [[0.0, 1.0], [2.0, 3.0]]]" },
 )

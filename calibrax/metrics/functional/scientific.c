@@ -1,5 +1,5 @@
 /* Molecules: geometries, affinities, ensembles of conformations. */
-#include "calibrax/metrics/internal.h"
+#include "calibrax/metrics/nearest.h"
 
 /* ---- lengths and angles inside bounds ---- */
 
@@ -50,31 +50,34 @@ static cbx_array *affinities(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- conformations ---- */
 
-/* Of conformations first..last-1 the sum of their deviations from all. */
-static cbx_array *deviation_sums(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
+/* Conformations as rows of all their coordinates. */
+static const cbx_array *flattened(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *x = c->in[0];
-    const double atoms = (double)cbx_array_dim(x, 1);
-    const ptrdiff_t flat[] = { (ptrdiff_t)cbx_array_dim(x, 0), -1 };
-    const cbx_array *rows = cbx_reshape(ctx, x, 2, flat);
+    return cbx_reshape(ctx, c->in[0], 2, (const ptrdiff_t[]){ (ptrdiff_t)cbx_array_dim(c->in[0], 0), -1 });
+}
+
+/* Of conformations first..last-1 the sum of their distances to all. */
+static cbx_array *distance_sums(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
+{
+    const cbx_array *rows = flattened(ctx, c);
     const cbx_array *some = cbx_slice(ctx, rows, 0, (ptrdiff_t)first, (ptrdiff_t)last, 1);
     const cbx_array *e = cbx_subtract(ctx, cbx_expand_dims(ctx, some, 1), cbx_expand_dims(ctx, rows, 0));
-    const cbx_array *squares = cbx_divide_scalar(ctx, cbx_sum(ctx, cbx_square(ctx, e), CBX_AXIS(-1)), atoms);
 
-    return cbx_sum(ctx, cbx__root(ctx, squares), CBX_AXIS(-1));
+    return cbx_sum(ctx, cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, e), CBX_AXIS(-1))), CBX_AXIS(-1));
 }
 
 static cbx_array *diversity(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const size_t n = cbx_array_dim(c->in[0], 0);
-    const double pairs = (double)n * ((double)n - 1);
+    const size_t n = cbx_array_dim(c->in[0], 0), size = cbx_array_count(c->in[0]);
+    const double pairs = (double)n * ((double)n - 1), atoms = (double)cbx_array_dim(c->in[0], 1);
     const cbx_array *sums;
 
     if (n < 2)
         return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'conformations' has %zu conformation: there is no pair of them",
                                   n);
-    sums = cbx__by_rows(ctx, c, n, cbx_array_count(c->in[0]), deviation_sums);
-    return cbx_divide_scalar(ctx, cbx_sum(ctx, sums, NULL), pairs);
+    sums = size ? cbx__all_distances(ctx, c, flattened(ctx, c), true) : NULL;
+    if (!sums) sums = cbx__by_rows(ctx, c, n, size, distance_sums);
+    return cbx_divide_scalar(ctx, cbx_sum(ctx, sums, NULL), pairs * sqrt(atoms));
 }
 
 #define SCIENTIFIC .domain = "scientific"
@@ -100,7 +103,7 @@ CBX__METRIC_TABLE(scientific,
       .source = "Of those metrics", .example = "[6.5, 7.2, 8.1], [6.8, 7.0, 8.3]" },
     { .name = "conformational_diversity", .summary = "Mean deviation between conformations", .formula = "mean over pairs i < j of sqrt(mean over atoms of ||x[i] - x[j]||^2)", SCIENTIFIC,
       .direction = CBX_DIRECTION_HIGHER, .low = 0, .high = INFINITY, .operands = { { "conformations", CBX_OPERAND_VECTOR_ENSEMBLE, false } },
-      .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ROTATION, .flags = CBX_METRIC_DIFFERENTIABLE, .whole = diversity,
+      .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ROTATION, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER, .whole = diversity,
       .notes = "conformations (n, atoms, d), n at least 2. They are neither centred nor superposed: align them first if their places do not count. In the unit of the coordinates.",
       .source = "The Python package's conformational_diversity", .example = "[[[0.0, 0.0], [2.0, 0.0]], [[0.0, 1.0], [2.0, 3.0]]]" },
 )
