@@ -328,8 +328,10 @@ CBX_API cbx_status cbx_metric_fn(cbx_ctx *ctx, const cbx_metric_function *m, siz
  * @param options  parameters and function of all calls; NULL: the defaults
  * @param draws    of operands for each property: 20 find most faults
  * @param seed     the same one draws the same operands
- * @return CBX_OK: nothing speaks against the row; CBX_EDOM: a property does not hold, with the
- *   numbers that show it; as cbx_metric_row_check, cbx_metric_apply
+ * @return CBX_OK: all of it holds; CBX_EDOM: a property does not hold, with the numbers that show
+ *   it; CBX_EINVAL: draws is 0, or an invariance is not defined for the kind of an operand;
+ *   CBX_EUNSUPPORTED: all else holds, and proper cannot be tried on operands of these kinds; as
+ *   cbx_metric_row_check, cbx_metric_apply
  */
 CBX_API cbx_status cbx_metric_check_properties(cbx_ctx *ctx, const cbx_metric_function *m,
                                                const cbx_metric_options *options, size_t draws, uint64_t seed,

@@ -3,6 +3,7 @@
  * hold ends the trial, with the numbers that show it.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/metrics/draw.h"
@@ -134,189 +135,238 @@ static cbx_status try_axioms(trial *t)
 
 /* ---- invariances ---- */
 
+/* An operand that is changed. */
+typedef struct operand {
+    cbx_operand_kind kind;
+    size_t place; /* among the operands */
+    const cbx_array_desc *d;
+    double *v; /* n elements, row-major */
+    size_t n;
+    double *work;          /* room for n elements and for a square matrix of the first axis */
+    cbx_rng *own, *common; /* a random stream of this operand, and the same one for all */
+} operand;
+
 typedef struct change {
     unsigned bit;
     const char *name;
-    /* Changes the n elements of operand i; own: a random stream of this operand, common: the same one for all. */
-    void (*apply)(const cbx_metric_function *m, size_t i, const cbx_array_desc *d, double *v, size_t n, cbx_rng *own,
-                  cbx_rng *common);
+    uint64_t accepts; /* kinds that it changes, one of which an operand must have */
+    uint64_t leaves;  /* kinds that stay as they are; those of neither list are refused */
+    void (*apply)(const operand *x);
 } change;
 
-#define CHANGE(name)                                                                                                   \
-    static void name(const cbx_metric_function *m, size_t i, const cbx_array_desc *d, double *v, size_t n,             \
-                     cbx_rng *own, cbx_rng *common)
-
-CHANGE(scale)
+static void multiply(const operand *x, double s)
 {
-    const double s = exp(cbx_rng_normal(own));
-    (void)m, (void)i, (void)d, (void)common;
-    for (size_t k = 0; k < n; k++) v[k] *= s;
+    for (size_t k = 0; k < x->n; k++) x->v[k] *= s;
 }
-CHANGE(common_scale)
-{
-    const double s = exp(cbx_rng_normal(common));
-    (void)m, (void)i, (void)d, (void)own;
-    for (size_t k = 0; k < n; k++) v[k] *= s;
-}
+static void scale(const operand *x) { multiply(x, exp(cbx_rng_normal(x->own))); }
+static void common_scale(const operand *x) { multiply(x, exp(cbx_rng_normal(x->common))); }
 
 /* Elements of one item along the last axis, if the kind has any. */
-static size_t item_width(cbx_operand_kind kind, const cbx_array_desc *d)
+static size_t item_width(const operand *x)
 {
-    const bool rows = kind == CBX_OPERAND_VECTORS || kind == CBX_OPERAND_POINTS ||
-                      kind == CBX_OPERAND_VECTOR_ENSEMBLE || kind == CBX_OPERAND_BALL ||
-                      kind == CBX_OPERAND_HYPERBOLOID || kind == CBX_OPERAND_CLASS_VECTORS;
-    return rows ? d->shape[d->ndim - 1] : 1;
+    const bool rows = x->kind == CBX_OPERAND_VECTORS || x->kind == CBX_OPERAND_POINTS ||
+                      x->kind == CBX_OPERAND_VECTOR_ENSEMBLE || x->kind == CBX_OPERAND_BALL ||
+                      x->kind == CBX_OPERAND_CLASS_VECTORS;
+    return rows ? x->d->shape[x->d->ndim - 1] : 1;
 }
 
-CHANGE(shift)
+static void shift(const operand *x)
 {
-    const size_t width = item_width(m->operands[i].kind, d);
-    double by[8];
-    (void)own;
-    for (size_t k = 0; k < 8; k++) by[k] = cbx_rng_normal(common);
-    for (size_t k = 0; k < n; k++) v[k] += by[k % width];
+    const size_t width = item_width(x);
+    for (size_t k = 0; k < width; k++) x->work[k] = cbx_rng_normal(x->common);
+    for (size_t k = 0; k < x->n; k++) x->v[k] += x->work[k % width];
 }
-CHANGE(rotation)
+
+static void rotation(const operand *x)
 {
-    const size_t width = item_width(m->operands[i].kind, d);
-    const double angle = 6 * cbx_rng_uniform(common), c = cos(angle), s = sin(angle);
-    (void)own;
-    for (size_t k = 0; k + width <= n; k += width)
+    const size_t width = item_width(x);
+    const double angle = 6 * cbx_rng_uniform(x->common), c = cos(angle), s = sin(angle);
+    for (double *v = x->v; v + width <= x->v + x->n; v += width)
         for (size_t j = 0; j + 1 < width; j++) {
-            const double a = v[k + j], b = v[k + j + 1];
-            v[k + j] = c * a - s * b;
-            v[k + j + 1] = s * a + c * b;
+            const double a = v[j], b = v[j + 1];
+            v[j] = c * a - s * b;
+            v[j + 1] = s * a + c * b;
         }
 }
 
-static void permute(double *v, size_t rows, size_t n, cbx_rng *rng)
+static void permute(const operand *x, cbx_rng *rng)
 {
-    const size_t width = n / rows;
+    const size_t rows = x->d->shape[0], width = x->n / rows;
 
     for (size_t left = rows; left > 1; left--) {
         const size_t last = (left - 1) * width, other = cbx_rng_below(rng, left) * width;
         for (size_t k = 0; k < width; k++) {
-            const double x = v[last + k];
-            v[last + k] = v[other + k];
-            v[other + k] = x;
+            const double v = x->v[last + k];
+            x->v[last + k] = x->v[other + k];
+            x->v[other + k] = v;
         }
     }
 }
-CHANGE(order)
+static void order(const operand *x) { permute(x, x->common); }
+static void sample_order(const operand *x) { permute(x, x->own); }
+
+static void monotone(const operand *x)
 {
-    (void)own;
-    if (cbx__operand_is_shared(m->operands[i].kind)) return;
-    permute(v, d->shape[0], n, common);
+    const bool probability = x->kind == CBX_OPERAND_PROBABILITY;
+    if (x->place > 0) return;
+    for (size_t k = 0; k < x->n; k++) x->v[k] = probability ? x->v[k] * x->v[k] : x->v[k] * x->v[k] * x->v[k] + x->v[k];
 }
-CHANGE(sample_order)
+
+static void relabel(const operand *x)
 {
-    (void)m, (void)i, (void)common;
-    permute(v, d->shape[0], n, own);
-}
-CHANGE(monotone)
-{
-    (void)own, (void)common;
-    if (i > 0) return;
-    for (size_t k = 0; k < n; k++)
-        v[k] = m->operands[0].kind == CBX_OPERAND_PROBABILITY ? v[k] * v[k] : v[k] * v[k] * v[k] + v[k];
-    (void)d;
-}
-CHANGE(relabel)
-{
-    size_t p[256], labels = 1;
-    (void)common;
-    if (m->operands[i].kind == CBX_OPERAND_ADJACENCY) {
-        double was[64];
-        const size_t rows = d->shape[0];
-        memcpy(was, v, n * sizeof *v);
-        cbx_rng_permutation(own, rows, p);
+    double *was = x->work, *v = x->v;
+    size_t *p = (size_t *)(void *)(x->work + x->n), labels = 1;
+    if (x->kind == CBX_OPERAND_ADJACENCY) {
+        const size_t rows = x->d->shape[0];
+        memcpy(was, v, x->n * sizeof *v);
+        cbx_rng_permutation(x->own, rows, p);
         for (size_t a = 0; a < rows; a++)
             for (size_t b = 0; b < rows; b++) v[a * rows + b] = was[p[a] * rows + p[b]];
-    } else if (m->operands[i].kind == CBX_OPERAND_LABELS) {
-        for (size_t k = 0; k < n; k++) labels = v[k] + 1 > (double)labels ? (size_t)v[k] + 1 : labels;
-        cbx_rng_permutation(own, labels, p);
-        for (size_t k = 0; k < n; k++) v[k] = (double)p[(size_t)v[k]];
+    } else {
+        for (size_t k = 0; k < x->n; k++) labels = v[k] + 1 > (double)labels ? (size_t)v[k] + 1 : labels;
+        cbx_rng_permutation(x->own, labels, p); /* each of them occurs: there are no more than items */
+        for (size_t k = 0; k < x->n; k++) v[k] = (double)p[(size_t)v[k]];
     }
 }
 
-/* G A G^T of a square matrix, or G A where it is not. */
-static void transform(double *v, const cbx_array_desc *d, const double *g, bool both)
+/* G A of a matrix A, of n rows. */
+static void multiply_left(const operand *x, const double *g)
 {
-    const size_t n = d->shape[0], p = d->shape[1];
-    double t[64] = { 0 };
+    const size_t n = x->d->shape[0], p = x->d->shape[1];
+    double *t = x->work;
 
+    memset(t, 0, x->n * sizeof *t);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < p; j++)
-            for (size_t k = 0; k < n; k++) t[i * p + j] += g[i * n + k] * v[k * p + j];
-    memcpy(v, t, n * p * sizeof *v);
-    if (!both) return;
-    memset(t, 0, sizeof t);
+            for (size_t k = 0; k < n; k++) t[i * p + j] += g[i * n + k] * x->v[k * p + j];
+    memcpy(x->v, t, x->n * sizeof *t);
+}
+/* A G^T of a square matrix A. */
+static void multiply_right(const operand *x, const double *g)
+{
+    const size_t n = x->d->shape[0];
+    double *t = x->work;
+
+    memset(t, 0, x->n * sizeof *t);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            for (size_t k = 0; k < n; k++) t[i * n + j] += v[i * n + k] * g[j * n + k];
-    memcpy(v, t, n * n * sizeof *v);
+            for (size_t k = 0; k < n; k++) t[i * n + j] += x->v[i * n + k] * g[j * n + k];
+    memcpy(x->v, t, x->n * sizeof *t);
 }
-CHANGE(congruence)
+
+static void congruence(const operand *x)
 {
-    double g[64];
-    (void)m, (void)i, (void)own, (void)n;
-    for (size_t k = 0; k < d->shape[0] * d->shape[0]; k++)
-        g[k] = cbx_rng_normal(common) + 2 * (k % (d->shape[0] + 1) == 0);
-    transform(v, d, g, true);
+    const size_t rows = x->d->shape[0];
+    double *g = x->work + x->n;
+    for (size_t k = 0; k < rows * rows; k++) g[k] = cbx_rng_normal(x->common) + 2 * (k % (rows + 1) == 0);
+    multiply_left(x, g);
+    multiply_right(x, g);
 }
-CHANGE(orthogonal)
+
+static void orthogonal(const operand *x)
 {
-    const size_t rows = d->shape[0];
-    double g[64] = { 0 };
-    (void)own, (void)n;
-    for (size_t k = 0; k < rows; k++) g[k * rows + k] = 1;
+    const size_t rows = x->d->shape[0];
+    double *g = x->work + x->n;
+    for (size_t k = 0; k < rows * rows; k++) g[k] = k % (rows + 1) == 0;
     for (size_t k = 0; k + 1 < rows; k++) { /* a product of rotations */
-        const double angle = 6 * cbx_rng_uniform(common), c = cos(angle), s = sin(angle);
+        const double angle = 6 * cbx_rng_uniform(x->common), c = cos(angle), s = sin(angle);
         for (size_t j = 0; j < rows; j++) {
             const double a = g[k * rows + j], b = g[(k + 1) * rows + j];
             g[k * rows + j] = c * a - s * b;
             g[(k + 1) * rows + j] = s * a + c * b;
         }
     }
-    transform(v, d, g, m->operands[i].kind == CBX_OPERAND_SPD);
+    multiply_left(x, g);
+    if (x->kind == CBX_OPERAND_SPD) multiply_right(x, g);
 }
-CHANGE(lorentz)
+
+static void lorentz(const operand *x)
 {
-    const size_t width = d->shape[d->ndim - 1];
-    const double r = cbx_rng_normal(common), c = cosh(r), s = sinh(r);
-    (void)m, (void)i, (void)own;
-    for (size_t k = 0; k + width <= n; k += width) {
-        const double a = v[k], b = v[k + 1];
-        v[k] = c * a + s * b;
-        v[k + 1] = s * a + c * b;
+    const size_t width = x->d->shape[x->d->ndim - 1];
+    const double r = cbx_rng_normal(x->common), c = cosh(r), s = sinh(r);
+    for (size_t k = 0; k + width <= x->n; k += width) {
+        const double a = x->v[k], b = x->v[k + 1];
+        x->v[k] = c * a + s * b;
+        x->v[k + 1] = s * a + c * b;
     }
 }
 
+/* Sets of kinds. */
+#define KIND(name) (UINT64_C(1) << CBX_OPERAND_##name)
+#define ALL        ((UINT64_C(1) << CBX_OPERAND_KINDS) - 1)
+#define ROWS       (KIND(VECTORS) | KIND(POINTS) | KIND(VECTOR_ENSEMBLE) | KIND(CLASS_VECTORS))
+#define REALS                                                                                                          \
+    (ROWS | KIND(REAL) | KIND(LOGITS) | KIND(SCORES) | KIND(SAMPLE) | KIND(ENSEMBLE) | KIND(SIGNAL) | KIND(IMAGE) |    \
+     KIND(MATRICES) | KIND(BATCH) | KIND(TOKEN_VECTORS))
+#define POSITIVES  (KIND(RELEVANCE) | KIND(POSITIVE) | KIND(NONNEGATIVE))
+#define CATEGORIES (KIND(LABELS) | KIND(BINARY) | KIND(TOKENS) | KIND(TEXTS) | KIND(INDICES))
+#define ITEMS      (ALL & ~(KIND(SPD) | KIND(ADJACENCY) | KIND(CLASS_VECTORS)))
+
 static const change changes[] = {
-    { CBX_INVARIANT_SCALE, "scale", scale },
-    { CBX_INVARIANT_COMMON_SCALE, "common scale", common_scale },
-    { CBX_INVARIANT_SHIFT, "shift", shift },
-    { CBX_INVARIANT_ROTATION, "rotation", rotation },
-    { CBX_INVARIANT_ORDER, "order", order },
-    { CBX_INVARIANT_SAMPLE_ORDER, "order of each sample", sample_order },
-    { CBX_INVARIANT_MONOTONE, "monotone", monotone },
-    { CBX_INVARIANT_RELABEL, "relabel", relabel },
-    { CBX_INVARIANT_CONGRUENCE, "congruence", congruence },
-    { CBX_INVARIANT_ORTHOGONAL, "orthogonal", orthogonal },
-    { CBX_INVARIANT_LORENTZ, "Lorentz", lorentz },
+    { CBX_INVARIANT_SCALE, "scale", REALS | POSITIVES | KIND(SPD) | KIND(ADJACENCY), CATEGORIES, scale },
+    { CBX_INVARIANT_COMMON_SCALE, "common scale", REALS | POSITIVES | KIND(SPD) | KIND(ADJACENCY), CATEGORIES,
+      common_scale },
+    { CBX_INVARIANT_SHIFT, "shift", REALS, CATEGORIES, shift },
+    { CBX_INVARIANT_ROTATION, "rotation", ROWS | KIND(BALL), CATEGORIES, rotation },
+    { CBX_INVARIANT_ORDER, "order", ITEMS, KIND(CLASS_VECTORS), order },
+    { CBX_INVARIANT_SAMPLE_ORDER, "order of each sample", ITEMS, KIND(CLASS_VECTORS), sample_order },
+    { CBX_INVARIANT_MONOTONE, "monotone", REALS | POSITIVES | KIND(PROBABILITY), 0, monotone },
+    { CBX_INVARIANT_RELABEL, "relabel", KIND(LABELS) | KIND(ADJACENCY), ALL, relabel },
+    { CBX_INVARIANT_CONGRUENCE, "congruence", KIND(SPD), 0, congruence },
+    { CBX_INVARIANT_ORTHOGONAL, "orthogonal", KIND(SPD) | KIND(FRAME), 0, orthogonal },
+    { CBX_INVARIANT_LORENTZ, "Lorentz", KIND(HYPERBOLOID) | KIND(VECTORS) | KIND(POINTS), 0, lorentz },
 };
+
+/* The words of a set of kinds. */
+static const char *kinds_text(uint64_t kinds, char *buf, size_t size)
+{
+    size_t used = 0;
+
+    buf[0] = '\0';
+    for (int k = 0; k < CBX_OPERAND_KINDS && used < size; k++)
+        if (kinds >> k & 1)
+            used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
+                                     cbx_operand_kind_name((cbx_operand_kind)k));
+    return buf;
+}
+
+/* Whether operands are such that the change can be tried on them. */
+static cbx_status check_kinds(const trial *t, const change *how)
+{
+    const cbx_metric_operand *o = t->m->operands;
+    char kinds[512];
+    bool some = false;
+
+    for (size_t i = 0; o[i].name && !o[i].optional && !(i > 0 && how->apply == monotone); i++) {
+        const uint64_t kind = UINT64_C(1) << o[i].kind;
+        some |= (how->accepts & kind) != 0;
+        if (!((how->accepts | how->leaves) & kind))
+            return cbx_fail(
+                t->err, CBX_EINVAL,
+                "%s: the invariance '%s' is not defined for '%s', of the kind %s: it needs one of the kinds "
+                "%s",
+                t->m->name, how->name, o[i].name, cbx_operand_kind_name(o[i].kind),
+                kinds_text(how->accepts, kinds, sizeof kinds));
+    }
+    if (some) return CBX_OK;
+    return cbx_fail(t->err, CBX_EINVAL, "%s: the invariance '%s' needs an operand of one of the kinds %s", t->m->name,
+                    how->name, kinds_text(how->accepts, kinds, sizeof kinds));
+}
 
 static cbx_status changed(const trial *t, const change *how, size_t i, cbx_array *x, cbx_rng *own, cbx_rng common,
                           cbx_array **out)
 {
     const cbx_array_desc *d = cbx_array_get_desc(x);
-    const size_t n = cbx_array_count(x), bytes = n * sizeof(double);
-    double *v = cbx_mem_alloc(cbx_ctx_allocator(t->ctx), bytes);
+    const size_t n = cbx_array_count(x), rows = d->ndim ? d->shape[0] : 1;
+    const size_t bytes = (2 * n + rows * rows) * sizeof(double);
+    const cbx_operand_kind kind = t->m->operands[i].kind;
+    double *v;
     cbx_status st;
 
-    if (!v) return cbx_fail_nomem(t->err, "changed operands");
+    if (!(how->accepts >> kind & 1)) return *out = cbx_array_ref(x), CBX_OK;
+    if (!(v = cbx_mem_alloc(cbx_ctx_allocator(t->ctx), bytes))) return cbx_fail_nomem(t->err, "changed operands");
     for (size_t k = 0; k < n; k++) v[k] = cbx__metric_element(x, k);
-    how->apply(t->m, i, d, v, n, own, &common);
+    how->apply(&(operand){ kind, i, d, v, n, v + n, own, &common });
     st = cbx__draw_array(t->ctx, d->ndim, d->shape, v, d->dtype == CBX_I64, out, t->err);
     cbx_mem_free(cbx_ctx_allocator(t->ctx), v, bytes);
     return st;
@@ -351,9 +401,20 @@ static void outcomes(cbx_rng *rng, size_t n, size_t k, double *places)
     for (size_t i = 0; i < n; i++) places[i] = (double)(i < k ? i : cbx_rng_below(rng, k));
 }
 
+/* Whether forecasts are distributions of classes, which can be drawn. */
+static bool can_try_proper(const cbx_metric_function *m)
+{
+    const cbx_operand_kind kind = m->operands[0].kind, of = m->operands[1].kind;
+    const bool binary = kind == CBX_OPERAND_PROBABILITY;
+
+    if (cbx_metric_operands(m) != 2) return false;
+    if (of != CBX_OPERAND_LABELS && !(binary && of == CBX_OPERAND_BINARY)) return false;
+    return binary || kind == CBX_OPERAND_LOGITS || kind == CBX_OPERAND_CLASS_PROBABILITIES;
+}
+
 /*
  * A score of a forecast for each of n items, the same for all: q, against the frequencies p of what happens to them.  The mean is the
- * expected score, which no q may better than p does.  Of kinds whose forecasts are such distributions; others are not tried.
+ * expected score, which no q may better than p does.
  */
 static cbx_status try_proper(trial *t)
 {
@@ -365,9 +426,7 @@ static cbx_status try_proper(trial *t)
     double y[N], p[K] = { 0 }, score[2] = { 0 };
     cbx_status st = CBX_OK;
 
-    if (!(m->axioms & CBX_AXIOM_PROPER) || cbx_metric_operands(m) != 2) return CBX_OK;
-    if (of != CBX_OPERAND_LABELS && !(binary && of == CBX_OPERAND_BINARY)) return CBX_OK;
-    if (!binary && !logits && kind != CBX_OPERAND_CLASS_PROBABILITIES) return CBX_OK;
+    if (!(m->axioms & CBX_AXIOM_PROPER) || !can_try_proper(m)) return CBX_OK;
     outcomes(&t->rng, N, k, y);
     for (size_t i = 0; i < N; i++) p[(size_t)y[i]] += 1.0 / N;
     for (int other = 0; !st && other < 2; other++) {
@@ -395,6 +454,9 @@ cbx_status cbx_metric_check_properties(cbx_ctx *ctx, const cbx_metric_function *
     cbx_status st = m ? cbx_metric_row_check(m, err) : cbx_fail(err, CBX_EINVAL, "the metric is NULL");
     trial t = { .ctx = ctx, .m = m, .options = options, .err = err };
 
+    if (!st && draws == 0) st = cbx_fail(err, CBX_EINVAL, "%s: the number of draws must be at least 1", m->name);
+    for (size_t k = 0; !st && k < CBX_LEN(changes); k++)
+        if (m->invariances & changes[k].bit) st = check_kinds(&t, &changes[k]);
     for (size_t i = 0; !st && i < draws; i++) {
         t.rng = cbx_rng_make(seed, i);
         st = try_range(&t);
@@ -403,5 +465,10 @@ cbx_status cbx_metric_check_properties(cbx_ctx *ctx, const cbx_metric_function *
         for (size_t k = 0; !st && k < CBX_LEN(changes); k++)
             if (m->invariances & changes[k].bit) st = try_change(&t, &changes[k]);
     }
+    if (!st && m->axioms & CBX_AXIOM_PROPER && !can_try_proper(m))
+        st = cbx_fail(err, CBX_EUNSUPPORTED,
+                      "%s: everything else holds, but 'proper' was not tried: the forecasts must be probabilities or "
+                      "logits of classes, and the targets labels",
+                      m->name);
     return st;
 }
