@@ -38,7 +38,7 @@ static double metric_at(const double *x, size_t n, const double *y, size_t m, vo
     at[0] = places(r->ctx, x, n);
     at[1] = y ? places(r->ctx, y, m) : at[0];
     for (size_t i = 0; i < r->nin; i++) {
-        const bool items = r->in[i] && !r->m->operands[i].optional; /* others are not items: a matrix, thresholds */
+        const bool items = r->in[i] && cbx__operand_has_items(&r->m->operands[i]);
         in[i] = items ? cbx_take(r->ctx, r->in[i], at[i > 0], 0) : r->in[i];
     }
     if (o.mask) o.mask = cbx_take(r->ctx, o.mask, at[0], 0);
@@ -75,8 +75,11 @@ cbx_status cbx_metric_bootstrap(cbx_ctx *ctx, const cbx_metric_function *m, size
     if (options && options->reduction) return cbx_fail(err, CBX_EINVAL, "%s: an interval is that of a mean", m->name);
     if (nin == 0 || nin > cbx_metric_operands(m) || !in[0])
         return cbx_fail(err, CBX_EINVAL, "%s takes %zu operands, not %zu", m->name, cbx_metric_operands(m), nin);
+    if (!cbx__metric_has_items(m))
+        return cbx_fail(err, CBX_EINVAL, "%s: is not a metric of items: there is nothing to draw for an interval",
+                        m->name);
     for (size_t i = 0; i < nin; i++)
-        if (in[i] && cbx_array_ndim(in[i]) == 0)
+        if (in[i] && cbx__operand_has_items(&m->operands[i]) && cbx_array_ndim(in[i]) == 0)
             return cbx_fail(err, CBX_EINVAL, "%s: '%s' is a single number: there is nothing to draw from", m->name,
                             m->operands[i].name);
     r.apart = draws_apart(m, nin, in);

@@ -31,8 +31,7 @@ static bool value_of_class(cbx_ctx *ctx, const of_class *c, const cbx_array *at,
     bool counts = true;
 
     for (size_t i = 0; i < c->nin; i++) {
-        const cbx_metric_operand *operand = &c->m->operands[i];
-        const bool items = c->in[i] && !operand->optional && !cbx__operand_is_shared(operand->kind);
+        const bool items = c->in[i] && cbx__operand_has_items(&c->m->operands[i]);
         of[i] = items ? cbx_take(ctx, c->in[i], at, 0) : c->in[i];
     }
     o.mask = factors_at(ctx, o.mask, at, &counts);
@@ -62,6 +61,10 @@ static bool check_classes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin
 {
     const size_t n = cbx_array_ndim(labels) == 1 ? cbx_array_dim(labels, 0) : 0;
 
+    if (!cbx__metric_has_items(m)) {
+        cbx__refuse(ctx, CBX_EINVAL, "%s: is not a metric of items, so that it has no value for each class", m->name);
+        return false;
+    }
     if (options && options->reduction) {
         cbx__refuse(ctx, CBX_EINVAL, "%s: the value of a class is a mean", m->name);
         return false;
@@ -77,7 +80,7 @@ static bool check_classes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin
     }
     for (size_t i = 0; i < nin; i++) {
         const cbx_metric_operand *o = &m->operands[i];
-        if (!o->optional && !cbx__operand_is_shared(o->kind) && !has_items(ctx, m, o->name, in[i], n)) return false;
+        if (cbx__operand_has_items(o) && !has_items(ctx, m, o->name, in[i], n)) return false;
     }
     return !options ||
            (has_items(ctx, m, "mask", options->mask, n) && has_items(ctx, m, "weights", options->weights, n));

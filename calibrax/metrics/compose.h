@@ -182,7 +182,8 @@ CBX_API cbx_status cbx_metric_collection_read(cbx_ctx *ctx, const cbx_json *suit
  * @param options  parameters, function, mask and weights of n items along their first axis
  * @param out      float64 (classes), NaN for classes without items; the caller's to free
  * @param mean     over the classes that have items; may be NULL
- * @return as cbx_metric_value; CBX_ESHAPE, CBX_EDTYPE, CBX_EDOM (labels)
+ * @return as cbx_metric_value; CBX_ESHAPE, CBX_EDTYPE, CBX_EDOM (labels); CBX_EINVAL (a metric
+ *   without items, as of distributions)
  */
 CBX_API cbx_status cbx_metric_classwise(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                                         const cbx_array *labels, size_t classes, const cbx_metric_options *options,

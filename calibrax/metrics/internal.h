@@ -71,6 +71,10 @@ CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)
 int cbx__operand_item_axes(cbx_operand_kind kind, int ndim);
 /** True of a kind that is one for all items, such as the vectors of the classes. */
 bool cbx__operand_is_shared(cbx_operand_kind kind);
+/** True of an operand whose first axis is that of the items, in metrics that have items: not optional, and not shared. */
+bool cbx__operand_has_items(const cbx_metric_operand *o);
+/** Whether items can be drawn, left out and joined along the first axis: not where an operand is one thing, such as a distribution. */
+bool cbx__metric_has_items(const cbx_metric_function *m);
 /** Checks of all operands without their values: count, dtype, rank, shapes that go together.  False: recorded. */
 bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in);
 /**

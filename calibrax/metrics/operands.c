@@ -9,7 +9,7 @@ typedef enum sum_rule { NO_SUM, SUM_OF_ALL, SUM_OF_ROWS } sum_rule;
 
 enum { ALL_BUT_FIRST = -1 };
 
-/* Values of a kind.  low and high: least and greatest legal value, NaN: values are not checked. */
+/* Values of a kind.  low and high: smallest and largest legal value, NaN: values are not checked. */
 typedef struct value_rule {
     double low, high;
     bool whole;    /* integers and booleans alone */
@@ -17,6 +17,7 @@ typedef struct value_rule {
     sum_rule sum;
     double neutral;
     bool shared; /* one for all items */
+    bool single; /* one thing, whose first axis is not that of items */
 } value_rule;
 
 static const value_rule rules[CBX_OPERAND_KINDS] = {
@@ -24,8 +25,8 @@ static const value_rule rules[CBX_OPERAND_KINDS] = {
     [CBX_OPERAND_LABELS] = { .low = 0, .high = 0x1p31, .whole = true },
     [CBX_OPERAND_BINARY] = { .low = 0, .high = 1 },
     [CBX_OPERAND_PROBABILITY] = { .low = 0, .high = 1, .neutral = 0.5 },
-    [CBX_OPERAND_DISTRIBUTION] = { .low = 0, .high = INFINITY, .sum = SUM_OF_ALL },
-    [CBX_OPERAND_JOINT] = { .low = 0, .high = INFINITY, .sum = SUM_OF_ALL },
+    [CBX_OPERAND_DISTRIBUTION] = { .low = 0, .high = INFINITY, .sum = SUM_OF_ALL, .single = true },
+    [CBX_OPERAND_JOINT] = { .low = 0, .high = INFINITY, .sum = SUM_OF_ALL, .single = true },
     [CBX_OPERAND_CLASS_PROBABILITIES] = { .low = 0, .high = INFINITY, .item_axes = 1, .sum = SUM_OF_ROWS },
     [CBX_OPERAND_LOGITS] = { .low = NAN, .item_axes = 1 },
     [CBX_OPERAND_SCORES] = { .low = -INFINITY, .high = INFINITY },
@@ -35,12 +36,12 @@ static const value_rule rules[CBX_OPERAND_KINDS] = {
     [CBX_OPERAND_POINTS] = { .low = NAN, .item_axes = 1 },
     [CBX_OPERAND_ENSEMBLE] = { .low = NAN, .item_axes = 1 },
     [CBX_OPERAND_VECTOR_ENSEMBLE] = { .low = NAN, .item_axes = 2 },
-    [CBX_OPERAND_SIGNAL] = { .low = NAN },
-    [CBX_OPERAND_IMAGE] = { .low = NAN },
-    [CBX_OPERAND_SPD] = { .low = NAN },
-    [CBX_OPERAND_FRAME] = { .low = NAN },
-    [CBX_OPERAND_ADJACENCY] = { .low = 0, .high = INFINITY },
-    [CBX_OPERAND_TOKENS] = { .low = 0, .high = INFINITY, .whole = true },
+    [CBX_OPERAND_SIGNAL] = { .low = NAN, .single = true },
+    [CBX_OPERAND_IMAGE] = { .low = NAN, .single = true },
+    [CBX_OPERAND_SPD] = { .low = NAN, .single = true },
+    [CBX_OPERAND_FRAME] = { .low = NAN, .single = true },
+    [CBX_OPERAND_ADJACENCY] = { .low = 0, .high = INFINITY, .single = true },
+    [CBX_OPERAND_TOKENS] = { .low = 0, .high = INFINITY, .whole = true, .single = true },
     [CBX_OPERAND_TEXTS] = { .low = -1, .high = INFINITY, .whole = true, .item_axes = 1 },
     [CBX_OPERAND_POSITIVE] = { .low = 0x1p-1074, .high = INFINITY, .neutral = 1 },
     [CBX_OPERAND_MATRICES] = { .low = NAN, .item_axes = 2 },
@@ -84,6 +85,15 @@ int cbx__operand_item_axes(cbx_operand_kind kind, int ndim)
 }
 
 bool cbx__operand_is_shared(cbx_operand_kind kind) { return rules[kind].shared; }
+
+bool cbx__operand_has_items(const cbx_metric_operand *o) { return !o->optional && !rules[o->kind].shared; }
+
+bool cbx__metric_has_items(const cbx_metric_function *m)
+{
+    for (const cbx_metric_operand *o = m->operands; o->name && !o->optional; o++)
+        if (rules[o->kind].single) return false;
+    return true;
+}
 
 cbx_scalar cbx__operand_neutral(cbx_operand_kind kind, size_t k)
 {

@@ -468,7 +468,10 @@ static void classes_are_items_apart(void **state)
                      (cbx_array_ndim(d.in[k]) > 0 && cbx_array_dim(d.in[k], 0) == ITEMS);
         set_needs(m, &o);
         const cbx_status st = cbx_metric_classwise(ctx, m, d.nin, d.in, by, 5, &o, &r, &mean, &err);
-        if (!apart) CHECK_STATUS(st, CBX_ESHAPE, m->name);
+        if (!cbx__metric_has_items(m))
+            CHECK_STATUS(st, CBX_EINVAL, m->name);
+        else if (!apart)
+            CHECK_STATUS(st, CBX_ESHAPE, m->name);
         if (st) { /* distributions, places of items: no items apart */
             drawn_free(&d);
             continue;

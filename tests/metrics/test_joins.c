@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "calibrax/metrics/bootstrap.h"
+#include "calibrax/metrics/compose.h"
 #include "calibrax/metrics/stateful/state.h"
 
 static cbx_err err;
@@ -304,6 +306,134 @@ static void compiled_updates_have_the_same_bits(void **state)
     cbx_ctx_free(ctx);
 }
 
+/* Two states of one batch each, of metrics whose operands are not items of one length, against both batches at once. */
+static void apart(const cbx_metric_function *m, cbx_rng *rng)
+{
+    const bool single = m->whole && !cbx__metric_has_items(m);
+    cbx_metric_options o = { 0 };
+    cbx_metric_state *s[3] = { NULL };
+    cbx_array *r[3] = { NULL };
+    drawn d[2];
+
+    if (has_items(m)) return;
+    set_needs(m, &o);
+    for (size_t k = 0; k < 3; k++) CHECK_OK(cbx_metric_state_create(ctx, m, &o, &s[k], &err), &err, m->name);
+    for (size_t k = 0; k < 2; k++) {
+        draw_operands(ctx, rng, m, 0, &d[k]);
+        CHECK_OK(cbx_metric_state_update(ctx, s[k], d[k].nin, d[k].in, NULL, &err), &err, m->name);
+    }
+    CHECK_OK(cbx_metric_state_update(ctx, s[2], d[0].nin, d[0].in, NULL, &err), &err, m->name);
+    const cbx_status st = cbx_metric_state_merge(ctx, s[0], s[1], &err);
+    CHECK_STATUS(st, single ? CBX_EINVAL : CBX_OK, m->name);
+    if (single) CHECK(strstr(err.message, "is not a metric of items, so that its state holds one batch"), err.message);
+    CHECK_INT(cbx_metric_state_updates(s[0]), single ? 1 : 2, m->name);
+    const cbx_status again = cbx_metric_state_update(ctx, s[2], d[1].nin, d[1].in, NULL, &err);
+    CHECK_STATUS(again, single ? CBX_EINVAL : CBX_OK, m->name);
+    for (size_t k = 0; k < 3; k += 2) CHECK_OK(cbx_metric_state_compute(ctx, s[k], &r[k], &err), &err, m->name);
+    double *x = read_all(r[0]), *y = read_all(r[2]);
+    CHECK_INT(cbx_array_count(r[0]), cbx_array_count(r[2]), m->name);
+    for (size_t i = 0; i < cbx_array_count(r[0]); i++)
+        if (!(fabs(x[i] - y[i]) <= 1e-12 * fmax(1, fabs(y[i]))) && !(isnan(x[i]) && isnan(y[i])))
+            fail_msg("%s is %.17g of merged states, %.17g of one", m->name, x[i], y[i]);
+    free(x);
+    free(y);
+    for (size_t k = 0; k < 3; k++) {
+        cbx_metric_state_free(s[k]);
+        cbx_array_free(r[k]);
+    }
+    for (size_t k = 0; k < 2; k++) drawn_free(&d[k]);
+}
+
+static void what_is_one_thing_is_not_joined(void **state)
+{
+    (void)state;
+    every_metric(apart);
+}
+
+/* The same in collections, and through their bytes. */
+static void collections_do_not_join_it(void **state)
+{
+    static const double p[] = { 0.5, 0.5 }, q[] = { 0.9, 0.1 };
+    cbx_metric_member one = CBX_METRIC_MEMBER_INIT;
+    cbx_metric_collection *c[3];
+    const size_t n = 2;
+    cbx_text bytes;
+    double v;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    CHECK_OK(cbx_metric_find(ctx, "entropy", &one.metric, &err), &err, "entropy");
+    cbx_array *x[] = { array_of(ctx, 1, &n, p, false), array_of(ctx, 1, &n, q, false) };
+    for (size_t k = 0; k < 3; k++) {
+        CHECK_OK(cbx_metric_collection_create(ctx, &c[k], &err), &err, "a collection");
+        CHECK_OK(cbx_metric_collection_add(ctx, c[k], &one, &err), &err, "entropy");
+        if (k < 2) CHECK_OK(cbx_metric_collection_update(ctx, c[k], 1, &x[k], NULL, &err), &err, "a batch");
+    }
+    cbx_text_init(&bytes, cbx_ctx_allocator(ctx));
+    CHECK_OK(cbx_metric_collection_pack(ctx, c[1], &bytes, &err), &err, "bytes");
+    CHECK_OK(cbx_metric_collection_unpack(ctx, c[2], bytes.data, bytes.len, &err), &err, "bytes");
+    for (size_t k = 1; k < 3; k++) {
+        CHECK_STATUS(cbx_metric_collection_merge(ctx, c[0], c[k], &err), CBX_EINVAL, "a second distribution");
+        CHECK_STR(err.message, "entropy: is not a metric of items, so that its state holds one batch", "its sentence");
+    }
+    CHECK_OK(cbx_metric_collection_value(ctx, c[0], 0, &v, &err), &err, "the first one stays");
+    CHECK(fabs(v - 0.69314718055994530942) < 1e-15, "log 2");
+    cbx_text_clear(&bytes);
+    for (size_t k = 0; k < 3; k++) cbx_metric_collection_free(c[k]);
+    for (size_t k = 0; k < 2; k++) cbx_array_free(x[k]);
+    cbx_ctx_free(ctx);
+}
+
+/* Intervals: of what is drawn of arcface_loss, and of what has no items. */
+static void intervals_are_of_items(void **state)
+{
+    const cbx_metric_bootstrap_opts opts = CBX_OPTS(cbx_metric_bootstrap_opts, 0.9, 20, 3);
+    const cbx_metric_function *m;
+    size_t refused = 0;
+    cbx_rng rng = cbx_rng_make(12, 1);
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
+        cbx_interval interval;
+        cbx_status st;
+        drawn d;
+        bool shared = false;
+        for (size_t k = 0; k < cbx_metric_operands(m); k++) shared |= is_shared(m->operands[k].kind);
+        if (cbx__metric_has_items(m) && !shared) continue;
+        draw_operands(ctx, &rng, m, 0, &d);
+        if (shared) { /* of items that are all alike an interval is a point, whatever the class vectors are */
+            const size_t n = ITEMS;
+            const double zeros[ITEMS] = { 0 };
+            cbx_array *places = array_of(ctx, 1, &n, zeros, true);
+            for (size_t k = 0; k < d.nin; k++) {
+                cbx_array *x = NULL;
+                cbx_scope scope;
+                if (is_shared(m->operands[k].kind)) continue;
+                cbx_scope_open(ctx, &scope);
+                x = cbx_take(ctx, d.in[k], places, 0);
+                CHECK_OK(cbx_scope_close_keep(&scope, 1, &x, &err), &err, "items");
+                cbx_array_free(d.in[k]);
+                d.in[k] = x;
+            }
+            cbx_array_free(places);
+        }
+        st = cbx_metric_bootstrap(ctx, m, d.nin, d.in, NULL, &opts, &interval, &err);
+        if (shared) {
+            CHECK_OK(st, &err, m->name);
+            CHECK(fabs(interval.upper - interval.lower) <= 1e-12 * fabs(interval.value), m->name);
+        } else {
+            CHECK_STATUS(st, CBX_EINVAL, m->name);
+            CHECK(strstr(err.message, ": is not a metric of items: there is nothing to draw for an interval"),
+                  err.message);
+            refused++;
+        }
+        drawn_free(&d);
+    }
+    CHECK_GT((double)refused, 30, "metrics without items");
+    cbx_ctx_free(ctx);
+}
+
 static void states_refuse(void **state)
 {
     const cbx_metric_function *mse, *mae;
@@ -372,6 +502,9 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(shards_join),
         cmocka_unit_test(updates_are_compiled_once),
         cmocka_unit_test(compiled_updates_have_the_same_bits),
+        cmocka_unit_test(what_is_one_thing_is_not_joined),
+        cmocka_unit_test(collections_do_not_join_it),
+        cmocka_unit_test(intervals_are_of_items),
         cmocka_unit_test(states_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

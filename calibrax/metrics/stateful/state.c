@@ -204,18 +204,12 @@ static cbx_array *compute_all(cbx_ctx *ctx, const cbx_metric_state *s, const cbx
 
 /* ---- the protocol ---- */
 
-/* Whether batches can be joined along the first axis: not distributions, matrices and images, which are one thing each. */
-static bool has_items(const cbx_metric_function *m)
+/* Whether a state of so many batches can be computed: those of metrics that need all data are joined along the first axis. */
+static cbx_status check_batches(const cbx_metric_state *s, size_t n, cbx_err *err)
 {
-    switch (m->operands[0].kind) {
-    case CBX_OPERAND_DISTRIBUTION:
-    case CBX_OPERAND_JOINT:
-    case CBX_OPERAND_IMAGE:
-    case CBX_OPERAND_SPD:
-    case CBX_OPERAND_FRAME:
-    case CBX_OPERAND_ADJACENCY: return false;
-    default: return true;
-    }
+    if (n <= 1 || !cbx__state_keeps_all(s) || cbx__metric_has_items(s->b.metric)) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "%s: is not a metric of items, so that its state holds one batch",
+                    s->b.metric->name);
 }
 
 /* Whether the mask or the weights leave no item. */
@@ -269,11 +263,7 @@ cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin
         s->updates++;
         return cbx_scope_close(&scope, err);
     }
-    if (cbx__state_keeps_all(s) && s->batches.n && !has_items(s->b.metric)) {
-        cbx__refuse(ctx, CBX_EINVAL, "%s: is not a metric of items, so that its state holds one batch",
-                    s->b.metric->name);
-        return cbx_scope_close(&scope, err);
-    }
+    if ((st = check_batches(s, s->batches.n + 1, err))) return cbx_scope_close(&scope, NULL), st;
     if (cbx__state_keeps_all(s)) {
         cbx__metric_prepare(ctx, &c.bound, c.all, &p);
         st = keep_batch(ctx, s, &scope, &p, err);
@@ -294,12 +284,18 @@ cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin
 
 cbx_status cbx_metric_state_merge(cbx_ctx *ctx, cbx_metric_state *s, const cbx_metric_state *other, cbx_err *err)
 {
+    const cbx_metric_function *m = s->b.metric, *of = other->b.metric;
     cbx_status st = CBX_OK;
     cbx_scope scope;
 
-    if (s->b.metric != other->b.metric || memcmp(s->b.parameters, other->b.parameters, sizeof s->b.parameters) != 0)
-        return cbx_fail(err, CBX_EINVAL, "%s cannot join a state of %s%s", s->b.metric->name, other->b.metric->name,
-                        s->b.metric == other->b.metric ? " with other parameters" : "");
+    if (m != of && strcmp(m->name, of->name) == 0)
+        return cbx_fail(err, CBX_EINVAL, "%s was registered again: states of the old and the new code cannot be joined",
+                        m->name);
+    if (m != of || memcmp(s->b.parameters, other->b.parameters, sizeof s->b.parameters) != 0)
+        return cbx_fail(err, CBX_EINVAL, "%s cannot join a state of %s%s", m->name, of->name,
+                        m == of ? " with other parameters" : "");
+    st = check_batches(s, s->batches.n + other->batches.n, err);
+    if (st) return st;
     if (cbx__state_keeps_all(s)) {
         const size_t had = s->batches.n, n = other->batches.n;
         if (!cbx_list_reserve(&s->al, &s->batches, had + n)) return cbx_fail_nomem(err, "the joined batches");

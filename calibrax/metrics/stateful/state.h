@@ -8,7 +8,9 @@
  *     cbx_metric_state_compute(ctx, s, &result, err);            // that of all data at once
  *
  * What a state keeps follows from the form of the metric's code (metrics.h): of items their sum and
- * that of the weights, of parts the joined parts, of whole all operands.  Sums are compensated
+ * that of the weights, of parts the joined parts, of whole all operands, which are joined along the
+ * first axis; where that is not the axis of items, as of distributions and matrices, a state holds
+ * one batch.  Sums are compensated
  * (Neumaier 1974), so that batches and shards may come in any order: counts are exact, other
  * results equal to 1e-12.
  * Ownership: a state belongs to the caller and keeps copies of what it needs; it may be used with
@@ -42,11 +44,16 @@ CBX_API void cbx_metric_state_free(cbx_metric_state *s);
  * @param in       NULL: one that is left out, of metrics that are CBX_METRIC_APART
  * @param options  its mask, its weights, and a function in place of the state's; NULL: none
  * @return CBX_OK; as cbx_metric_apply; CBX_EINVAL (also axes, a reduction, a parameter that is not
- *   the state's; operands without the function that unpack was not given)
+ *   the state's; operands without the function that unpack was not given; a second batch of a state
+ *   that holds one)
  */
 CBX_API cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin, cbx_array *const *in,
                                            const cbx_metric_options *options, cbx_err *err);
-/** Adds all that another state of the same metric and parameters has seen. */
+/**
+ * Adds all that another state of the same metric and parameters has seen.
+ * @return CBX_OK; CBX_EINVAL (another metric or another registration of its name, other parameters;
+ *   a second batch of a state that holds one); CBX_ENOMEM
+ */
 CBX_API cbx_status cbx_metric_state_merge(cbx_ctx *ctx, cbx_metric_state *s, const cbx_metric_state *other,
                                           cbx_err *err);
 /**
@@ -68,13 +75,13 @@ CBX_API cbx_status cbx_metric_state_error(cbx_ctx *ctx, const cbx_metric_state *
  */
 CBX_API cbx_status cbx_metric_state_pack(cbx_ctx *ctx, const cbx_metric_state *s, cbx_text *out, cbx_err *err);
 /**
- * A state from those bytes, of which none is believed: operands are checked as those of an update.
+ * A state from those bytes, which may come from anywhere: operands are checked as those of an update.
  * @param m         whose state it must be; outlives the state; NULL: the context's metric of the
  *   name among the bytes
  * @param function  of metrics that take one: it is not among the bytes; else NULL.  Where it may
  *   be left out, a state whose features it made is merged and computed without it, and not updated
  * @param out       the caller's to free
- * @return CBX_OK; CBX_EFORMAT (no state, a state that was cut or changed); CBX_EVERSION (of a later
+ * @return CBX_OK; CBX_EFORMAT (not a state, a state that was cut or changed); CBX_EVERSION (of a later
  *   version); CBX_ENOENT (the context has no such metric); CBX_EINVAL (another metric, other
  *   parameters, a function missing); CBX_ENOMEM; of operands as cbx_metric_apply
  */
