@@ -142,7 +142,7 @@ typedef struct operand {
     const cbx_array_desc *d;
     double *v; /* n elements, row-major */
     size_t n;
-    double *work;          /* room for n elements and for a square matrix of the first axis */
+    double *work;          /* scratch: n elements, then a square matrix of the first axis */
     cbx_rng *own, *common; /* a random stream of this operand, and the same one for all */
 } operand;
 
