@@ -18,6 +18,8 @@ INVARIANCES = {1: "scale of each operand", 2: "common scale", 4: "common shift",
                32: "order of each sample", 64: "increasing functions of the first operand", 128: "numbering of labels or vertices",
                256: "congruence", 512: "orthogonal transformations", 1024: "Lorentz transformations"}
 BETTER = {"higher": "higher", "lower": "lower", "info": "neither: it informs"}
+TIERS = {"pure_function": "arithmetic of the operands (`pure_function`)", "frozen_backbone": "features that a fixed model makes (`frozen_backbone`)",
+         "learned": "features, with weights of its own (`learned`)", "metric_learning": "a loss that makes embeddings (`metric_learning`)"}
 DIFFERENTIABLE, DATA_SHAPED, WEIGHTED, FEATURES = 1, 2, 4, 64
 
 
@@ -46,7 +48,7 @@ def page(row: dict[str, Any]) -> str:
     if row["notes"]:
         lines += [row["notes"], ""]
     axioms, invariances = words(AXIOMS, row["axioms"]), words(INVARIANCES, row["invariances"])
-    facts = [("domain", f"[{row['domain']}](README.md#{row['domain']})"), ("better", BETTER[row["direction"]]),
+    facts = [("domain", f"[{row['domain']}](README.md#{row['domain']})"), ("tier", TIERS[row["tier"]]), ("better", BETTER[row["direction"]]),
              ("range", bounds(*row["range"])), ("axioms", axioms or "–"), ("does not change with", invariances or "–"),
              ("gradient", "yes" if row["flags"] & DIFFERENTIABLE else "no"),
              ("jit, vmap", "no: it reads values" if row["flags"] & DATA_SHAPED else "yes"),

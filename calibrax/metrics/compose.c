@@ -26,27 +26,25 @@ const cbx_metric_function *cbx_metric_next(cbx_ctx *ctx, const cbx_metric_select
     return m;
 }
 
-/* The word of the one bit that is set; bit i of the list is 1 << i. */
-static const char *bit_word(const char *const *words, size_t n, unsigned bit)
-{
-    for (size_t i = 0; i < n; i++)
-        if (bit == 1u << i) return words[i];
-    return "?";
-}
+#define WORD(name, number, word)                                                                                       \
+    case number: return word;
 
 const char *cbx_metric_axiom_name(unsigned axiom)
 {
-    static const char *const words[] = { "symmetric", "identity", "positive", "triangle", "proper" };
-    return bit_word(words, CBX_LEN(words), axiom);
+    switch (axiom) {
+        CBX_METRIC_AXIOM_MAP(WORD)
+    default: return "?";
+    }
 }
 
 const char *cbx_metric_invariance_name(unsigned invariance)
 {
-    static const char *const words[] = { "scale",      "common-scale", "shift",    "rotation",
-                                         "order",      "sample-order", "monotone", "relabel",
-                                         "congruence", "orthogonal",   "lorentz" };
-    return bit_word(words, CBX_LEN(words), invariance);
+    switch (invariance) {
+        CBX_METRIC_INVARIANCE_MAP(WORD)
+    default: return "?";
+    }
 }
+#undef WORD
 
 /* ---- members ---- */
 

@@ -111,32 +111,41 @@ typedef struct cbx_metric_parameter {
 
 /* ---- properties ---- */
 
-/** Axioms that hold for all operands (tests/metrics generates them); or'ed. */
+/** name, number, word: axioms that hold for all operands (tests/metrics generates them); or'ed. */
+#define CBX_METRIC_AXIOM_MAP(X)                                                                                        \
+    X(SYMMETRIC, 1, "symmetric") /* d(x, y) = d(y, x) */                                                               \
+    X(IDENTITY, 2, "identity")   /* d(x, x) = 0 */                                                                     \
+    X(POSITIVE, 4, "positive")   /* d(x, y) > 0 where x and y differ */                                                \
+    X(TRIANGLE, 8, "triangle")   /* d(x, z) <= d(x, y) + d(y, z) */                                                    \
+    X(PROPER, 16, "proper")      /* the expected score is best for the true distribution */
+
 typedef enum cbx_metric_axioms {
-    CBX_AXIOM_SYMMETRIC = 1,   /* d(x, y) = d(y, x) */
-    CBX_AXIOM_IDENTITY = 2,    /* d(x, x) = 0 */
-    CBX_AXIOM_POSITIVE = 4,    /* d(x, y) > 0 where x and y differ */
-    CBX_AXIOM_TRIANGLE = 8,    /* d(x, z) <= d(x, y) + d(y, z) */
-    CBX_AXIOM_PROPER = 16,     /* the expected score is best for the true distribution */
     CBX_AXIOMS_METRIC = 15,    /* a metric in the sense of topology */
     CBX_AXIOMS_PSEUDO = 11,    /* a pseudometric */
     CBX_AXIOMS_DIVERGENCE = 6, /* a divergence */
+#define CBX_METRIC_AXIOM_ENUM(name, number, word) CBX_AXIOM_##name = number,
+    CBX_METRIC_AXIOM_MAP(CBX_METRIC_AXIOM_ENUM)
+#undef CBX_METRIC_AXIOM_ENUM
 } cbx_metric_axioms;
 
-/** Changes of all operands alike that leave the result as it is; or'ed. */
+/** The same of changes of all operands alike that leave the result as it is; or'ed. */
+#define CBX_METRIC_INVARIANCE_MAP(X)                                                                                   \
+    X(SCALE, 1, "scale")                /* each operand times a positive number of its own */                          \
+    X(COMMON_SCALE, 2, "common-scale")  /* both operands times one positive number */                                  \
+    X(SHIFT, 4, "shift")                /* one vector or number added to both */                                       \
+    X(ROTATION, 8, "rotation")          /* one rotation of the rows or vectors of both */                              \
+    X(ORDER, 16, "order")               /* one permutation of the items of both */                                     \
+    X(SAMPLE_ORDER, 32, "sample-order") /* a permutation of the items of each */                                       \
+    X(MONOTONE, 64, "monotone")         /* an increasing function of the first operand */                              \
+    X(RELABEL, 128, "relabel")          /* another numbering of labels or vertices, of each */                         \
+    X(CONGRUENCE, 256, "congruence")    /* A -> G A G^T of both matrices, G invertible */                              \
+    X(ORTHOGONAL, 512, "orthogonal")    /* A -> Q A Q^T, or Q A, of both, Q orthogonal */                              \
+    X(LORENTZ, 1024, "lorentz")         /* one Lorentz transformation of both vectors */
+
 typedef enum cbx_metric_invariances {
-    CBX_INVARIANT_SCALE = 1,         /* each operand times a positive number of its own */
-    CBX_INVARIANT_COMMON_SCALE = 2,  /* both operands times one positive number */
-    CBX_INVARIANT_SHIFT = 4,         /* one vector or number added to both */
-    CBX_INVARIANT_ROTATION = 8,      /* one rotation of the rows or vectors of both */
-    CBX_INVARIANT_ORDER = 16,        /* one permutation of the items of both */
-    CBX_INVARIANT_SAMPLE_ORDER = 32, /* a permutation of the items of each */
-    CBX_INVARIANT_MONOTONE = 64,     /* an increasing function of the first operand */
-    /* another numbering of labels or vertices, of each operand for itself */
-    CBX_INVARIANT_RELABEL = 128,
-    CBX_INVARIANT_CONGRUENCE = 256, /* A -> G A G^T of both matrices, G invertible */
-    CBX_INVARIANT_ORTHOGONAL = 512, /* A -> Q A Q^T, or Q A, of both, Q orthogonal */
-    CBX_INVARIANT_LORENTZ = 1024    /* one Lorentz transformation of both vectors */
+#define CBX_METRIC_INVARIANCE_ENUM(name, number, word) CBX_INVARIANT_##name = number,
+    CBX_METRIC_INVARIANCE_MAP(CBX_METRIC_INVARIANCE_ENUM)
+#undef CBX_METRIC_INVARIANCE_ENUM
 } cbx_metric_invariances;
 
 /** Or'ed. */

@@ -26,11 +26,11 @@ static const char *flag_name(unsigned flag)
     }
 }
 
-#define AXIOM_WORDS "symmetric identity positive triangle proper metric"
-#define INVARIANCE_WORDS                                                                                               \
-    "scale common-scale shift rotation order sample-order monotone relabel congruence orthogonal lorentz"
-
-#define TIER_WORDS "pure_function frozen_backbone learned metric_learning"
+/* The words of the library's lists, each with a blank before it. */
+#define WORD(name, number, word) " " word
+#define AXIOM_WORDS              CBX_METRIC_AXIOM_MAP(WORD) " metric"
+#define INVARIANCE_WORDS         CBX_METRIC_INVARIANCE_MAP(WORD)
+#define TIER_WORDS               CBX_METRIC_TIER_MAP(WORD)
 
 int metrics_load_plugins(const opt_run *run, const opt_list *files)
 {
@@ -79,10 +79,10 @@ static const opt_spec list_options[] = {
     { "direction", 0, OPT_CHOICE, offsetof(list_args, direction), "WHICH", "any", "metrics of which this is better",
       "any higher lower info" },
     { "axiom", 0, OPT_STRING, offsetof(list_args, axiom), "AXIOM", NULL, "metrics that satisfy this axiom",
-      AXIOM_WORDS },
+      &AXIOM_WORDS[1] },
     { "invariance", 0, OPT_STRING, offsetof(list_args, invariance), "CHANGE", NULL,
-      "metrics that this change of the operands leaves as they are", INVARIANCE_WORDS },
-    { "tier", 0, OPT_CHOICE, offsetof(list_args, tier), "TIER", "any", "metrics of this tier", "any " TIER_WORDS },
+      "metrics that this change of the operands leaves as they are", &INVARIANCE_WORDS[1] },
+    { "tier", 0, OPT_CHOICE, offsetof(list_args, tier), "TIER", "any", "metrics of this tier", "any" TIER_WORDS },
     { "plugin", 0, OPT_EACH, offsetof(list_args, plugins), "FILE", NULL,
       "add the metrics of a shared object (calibrax/metrics/plugin.h); may be repeated" },
     { "json", 0, OPT_FLAG, offsetof(list_args, json), NULL, NULL, "print one JSON document" },
@@ -126,14 +126,18 @@ static int run_list(const opt_run *run)
     cbx_metric_selection s = CBX_METRIC_SELECTION_INIT;
     const unsigned axiom = a->axiom ? bit_of(cbx_metric_axiom_name, a->axiom) : 0;
     const unsigned invariance = a->invariance ? bit_of(cbx_metric_invariance_name, a->invariance) : 0;
-    cbx_json *o = a->json ? new_document("calibrax-metrics") : NULL, *list = cbx_json_set_array(o, "metrics");
+    cbx_json *o = NULL, *list = NULL;
     const cbx_metric_function *m;
     size_t shown = 0, at = 0;
 
-    if (metrics_load_plugins(run, &a->plugins)) return cbx_json_unref(o), EXIT_ERROR;
-    if (a->axiom && !axiom) return opt_fail(run->program, "--axiom %s: it must be one of " AXIOM_WORDS, a->axiom);
+    if (metrics_load_plugins(run, &a->plugins)) return EXIT_ERROR;
+    if (a->axiom && !axiom) return opt_fail(run->program, "--axiom %s: it must be one of" AXIOM_WORDS, a->axiom);
     if (a->invariance && !invariance)
-        return opt_fail(run->program, "--invariance %s: it must be one of " INVARIANCE_WORDS, a->invariance);
+        return opt_fail(run->program, "--invariance %s: it must be one of" INVARIANCE_WORDS, a->invariance);
+    if (a->json) {
+        o = new_document("calibrax-metrics");
+        list = cbx_json_set_array(o, "metrics");
+    }
     s.domain = a->domain;
     if (a->direction) s.direction = (int)directions[a->direction - 1];
     s.tier = a->tier - 1;
@@ -157,7 +161,7 @@ static int run_list(const opt_run *run)
 
 const opt_command metrics_list_command = {
     .name = "metrics list",
-    .synopsis = "[--domain DOMAIN] [--axiom AXIOM] [--invariance CHANGE] [--tier TIER]",
+    .synopsis = "[--domain DOMAIN] [--direction WHICH] [--axiom AXIOM] [--invariance CHANGE] [--tier TIER]",
     .summary = "list the metric functions",
     .description = "Lists metric functions: name, domain, which direction is better, title. A metric with the axiom "
                    "'metric' satisfies symmetry, identity, positivity and the triangle inequality.",
@@ -178,6 +182,15 @@ static const opt_spec describe_options[] = {
     { "json", 0, OPT_FLAG, offsetof(describe_args, json), NULL, NULL, "print one JSON document" },
 };
 
+/* Prints the words of a choice, which are separated by '|', and the one of its default. */
+static void print_choice(const cbx_metric_parameter *p)
+{
+    const char *word = p->words;
+
+    for (int i = 0; i < (int)p->value && strchr(word, '|'); i++) word = strchr(word, '|') + 1;
+    printf(" (%s; default %.*s)", p->words, (int)strcspn(word, "|"), word);
+}
+
 static void print_parameter(const cbx_metric_parameter *p)
 {
     char bounds[96];
@@ -185,7 +198,7 @@ static void print_parameter(const cbx_metric_parameter *p)
     print_painted(PAINT_STRONG, "  %s", p->name);
     printf("  %s", p->help);
     if (p->type == CBX_PARAMETER_CHOICE)
-        printf(" (%s; default number %d)", p->words, (int)p->value);
+        print_choice(p);
     else if (p->type == CBX_PARAMETER_BOOL)
         printf(" (default %s)", p->value != 0 ? "true" : "false");
     else
@@ -218,7 +231,7 @@ static void print_metric(const cbx_metric_function *m)
     for (size_t i = 0; i < cbx_metric_parameters(m); i++) print_parameter(&m->parameters[i]);
     if (m->function)
         printf("\nTakes a function of %s: from C and Python alone.%s\n", m->function,
-               m->flags & CBX_METRIC_FEATURES ? " In files are features." : "");
+               m->flags & CBX_METRIC_FEATURES ? " Files hold features." : "");
 }
 
 static int run_describe(const opt_run *run)

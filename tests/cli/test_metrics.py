@@ -23,6 +23,9 @@ def the_table(p):
     one = json.loads(metrics(p, "describe", "huber_loss", "--json").stdout)["metric"]
     equal(one["parameters"][0]["default"], 1, "delta")
     check("above 0, default 1" in metrics(p, "describe", "huber_loss").stdout, "bounds and default in words")
+    check("(exponential|linear; default exponential)" in metrics(p, "describe", "ndcg").stdout, "the word of a choice")
+    check("from C and Python alone. Files hold features." in metrics(p, "describe", "fid").stdout, "what files hold")
+    check("--direction WHICH" in metrics(p, "list", "--help").stdout.split("\n\n")[0], "the synopsis has all conditions")
     check("tier         frozen_backbone" in metrics(p, "describe", "fid").stdout, "its tier")
 
 
@@ -151,7 +154,9 @@ def faults(p):
         err = metrics(p, "compute", *args, expect=2).stderr
         check(sentence in err, f"{args}: {err!r}")
     metrics(p, "describe", "nothing", expect=2)
-    metrics(p, "list", "--axiom", "nothing", expect=2)
+    for option, words in (("axiom", "symmetric identity positive triangle proper metric"), ("invariance", "scale common-scale shift rotation order sample-order monotone relabel congruence orthogonal lorentz")):
+        check(f"--{option} nothing: it must be one of {words}\n" in metrics(p, "list", "--json", f"--{option}", "nothing", expect=2).stderr, f"words of --{option}")
+        check(all(metrics(p, "list", f"--{option}", word).stdout for word in words.split()), f"each word of --{option} selects")
 
 
 main([the_table, values, several, plugins, dtypes_of_results, long_integers, weighted_intervals, faults])

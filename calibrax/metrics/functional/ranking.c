@@ -228,7 +228,11 @@ static cbx_array *share_seen(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_a
     {                                                                                                                  \
         "gains", "exponential: 2^grade - 1; linear: the grade", 0, 0, 1, CBX_PARAMETER_CHOICE, "exponential|linear"    \
     }
-#define TIES "Items with equal scores are taken in random order: the result is its expectation. "
+#define ONE_QUERY                                                                                                      \
+    "All items belong to one query, those of all batches of a state, too: of several queries take the mean of the results. "
+#define TIES                                                                                                           \
+    ONE_QUERY                                                                                                          \
+    "Items with equal scores are taken in random order: the result is its expectation. "
 
 /* clang-format off */
 CBX__METRIC_TABLE(ranking,
@@ -239,7 +243,7 @@ CBX__METRIC_TABLE(ranking,
       .parameters = { K, GAINS }, .whole = ndcg_at_k, .notes = TIES "0 where all grades are 0.",
       .source = "scikit-learn ndcg_score", .example = "[0.9, 0.2, 0.7, 0.1], [3, 0, 2, 1], k=2" },
     { .name = "mean_average_precision", .summary = "Average precision of a ranking", .formula = "mean over relevant items of the precision among the items with at least their score", RANKING("predictions"),
-      .whole = average_precision, .notes = "Items with a grade above 0 are relevant. Items with equal scores have the same precision. 0 without relevant items. Of several queries take the mean.",
+      .whole = average_precision, .notes = ONE_QUERY "Items with a grade above 0 are relevant. Items with equal scores have the same precision. 0 without relevant items.",
       .source = "scikit-learn average_precision_score", .example = "[0.9, 0.2, 0.7, 0.1], [1, 0, 0, 1]" },
     { .name = "precision_at_k", .summary = "Precision of the first k", .formula = "relevant items among the first k / k", RANKING("predictions"), .parameters = { K },
       .whole = precision_at_k, .flags = CBX_METRIC_EAGER, .notes = TIES "With less than k items the divisor is still k.",
@@ -251,7 +255,7 @@ CBX__METRIC_TABLE(ranking,
       .whole = hit_rate, .notes = TIES "0 without relevant items.",
       .source = "torchmetrics RetrievalHitRate", .example = "[0.9, 0.2, 0.7, 0.1], [0, 0, 1, 1], k=1" },
     { .name = "mean_reciprocal_rank", .summary = "Reciprocal rank", .formula = "1 / rank of the first relevant item", RANKING("predictions"),
-      .whole = reciprocal_rank, .notes = TIES "0 without relevant items. Of several queries take the mean.",
+      .whole = reciprocal_rank, .notes = TIES "0 without relevant items.",
       .source = "McSherry & Najork (2008); torchmetrics RetrievalMRR", .example = "[0.9, 0.2, 0.7, 0.1], [0, 0, 1, 1]" },
     { .name = "coverage", .summary = "Coverage of a catalogue", .formula = "number of different items / catalog_size", .domain = "ranking", .direction = CBX_DIRECTION_HIGHER, .low = 0, .high = 1,
       .operands = { { "items", CBX_OPERAND_LABELS, false } },
