@@ -17,18 +17,17 @@ No framework is imported before an object of it is adapted.
 from __future__ import annotations
 
 import copy
+import functools
 import sys
-import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from . import MetricDef, cost, run_benchmark
 from . import array as _array
+from . import cost
+from ._measuring import Benchmark, framework_of, mapped, synchronize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-
-    from . import Report
 
 __all__ = ["AdapterRegistry", "Benchmark", "BenchmarkAdapter", "CallableBenchmarkAdapter", "Complexity", "Cost", "EstimatorBenchmarkAdapter",
            "JaxBenchmarkAdapter", "NNXBenchmarkAdapter", "Parameter", "TorchBenchmarkAdapter", "adapt", "register_adapter", "synchronize"]
@@ -69,39 +68,6 @@ class Complexity(NamedTuple):
     cost: Cost | None
 
 
-def synchronize(result: Any = None) -> Any:
-    """Waits until the devices have computed `result` (JAX) or everything submitted to them (CUDA and XPU of torch); returns result."""
-    if jax := sys.modules.get("jax"):
-        jax.block_until_ready(result)
-    for device in ("cuda", "xpu"):
-        module = getattr(sys.modules.get("torch"), device, None)
-        if module is not None and getattr(module, "is_initialized", lambda: False)():
-            module.synchronize()
-    return result
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    """The values in tuples, lists and dicts."""
-    if isinstance(value, (tuple, list)):
-        for v in value:
-            yield from _leaves(v)
-    elif isinstance(value, dict):
-        for v in value.values():
-            yield from _leaves(v)
-    else:
-        yield value
-
-
-def _framework_of(values: Any) -> str:
-    """The framework of the first array in values; "python": no array."""
-    for value in _leaves(values):
-        module = type(value).__module__.partition(".")[0]
-        for start, framework in (("jax", "jax"), ("torch", "torch"), ("numpy", "numpy"), ("calibrax_c", "calibrax")):
-            if module.startswith(start):
-                return framework
-    return "python"
-
-
 class BenchmarkAdapter(ABC):
     """An object of some framework as something that can be called, described and measured; can_adapt() states which objects."""
 
@@ -122,19 +88,36 @@ class BenchmarkAdapter(ABC):
 
     @property
     def name(self) -> str:
-        """target.name, else target.model_name, else the name of the function or of the class."""
-        for attribute in ("name", "model_name", "__name__"):
-            value = getattr(self.target, attribute, None)
-            if isinstance(value, str) and value:
-                return value
-        return type(self.target).__name__
+        """target.name, else target.model_name, else the name of the function or of the class; of functools.partial that of its function."""
+        target = self.target
+        while True:
+            for attribute in ("name", "model_name", "__name__"):
+                value = getattr(target, attribute, None)
+                if isinstance(value, str) and value:
+                    return value
+            inner = target.func if isinstance(target, functools.partial) else getattr(target, "__wrapped__", None)
+            if inner is None:
+                return type(target).__name__
+            target = inner
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.target(*args, **kwargs)
 
     def convert(self, value: Any) -> Any:
-        """An array of another framework as one of this framework, by DLPack. JAX shares the memory of an Array; torch, which can write, copies it."""
+        """Arrays of other frameworks, also in tuples, lists and dicts, as arrays of this framework, so that calls need not transfer them.
+
+        By DLPack where that is possible, without a copy; torch, whose functions can write to their arguments, copies an Array. What has strides
+        that DLPack lacks, is read-only, or is on another device than the framework computes on, is copied. Other values stay as they are.
+        """
+        return mapped(self._array, value)
+
+    def _array(self, value: Any) -> Any:
+        """convert() of a leaf."""
         return value
+
+    def tensors(self) -> list[Any]:
+        """What the model keeps on a device of torch."""
+        return []
 
     def forward(self) -> Callable[..., Any]:
         """The call that is measured."""
@@ -165,136 +148,6 @@ class BenchmarkAdapter(ABC):
         return Benchmark(self, args, kwargs, name or self.name, tags or {})
 
 
-# --- measuring ---
-
-_compilations: list[float] = []  # [s] of JAX in this process, tracing and lowering among them; see _watch_compilations
-_builds = 0  # number of calls of XLA's compiler
-
-
-def _watch_compilations() -> None:
-    """Adds up what JAX reports about compilation from now on."""
-    jax = sys.modules.get("jax")
-    if jax is None or _compilations:
-        return
-    _compilations.append(0.0)
-
-    def listen(event: str, seconds: float, **_: Any) -> None:
-        global _builds
-        if event.startswith("/jax/core/compile/"):
-            _compilations[0] += seconds
-            _builds += event.endswith("backend_compile_duration")
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-
-
-def _cuda() -> Any:
-    """torch.cuda where the process uses it, else None."""
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    return cuda if cuda is not None and cuda.is_initialized() else None
-
-
-def _forget_device_peak() -> None:
-    if cuda := _cuda():
-        for device in range(cuda.device_count()):
-            cuda.reset_peak_memory_stats(device)
-
-
-def _device_peak() -> float | None:
-    """[B] the most that torch has lent on all devices since then; None: it uses none."""
-    cuda = _cuda()
-    return float(sum(cuda.max_memory_allocated(device) for device in range(cuda.device_count()))) if cuda else None
-
-
-def _copied(value: Any) -> Any:
-    """Arguments whose arrays of JAX are copies: a call may consume those."""
-    jax = sys.modules.get("jax")
-    return value if jax is None else jax.tree.map(lambda a: a.copy() if isinstance(a, jax.Array) else a, value)
-
-
-class _Calls:
-    """The data set of a call that consumes its arguments: each example is a call with copies, which are made before the clock starts."""
-
-    def __init__(self, call: Callable[..., Any], given: tuple[Any, Any]) -> None:
-        self._call, self._given = call, given
-
-    def __len__(self) -> int:
-        return 1 << 20
-
-    def get_batch(self, _size: int, _start: int) -> Callable[[], Any]:
-        args, kwargs = synchronize(_copied(self._given))
-        return lambda: synchronize(self._call(*args, **kwargs))
-
-
-_METRICS = (
-    ("compile_time", "s", "lower", "tracing, lowering and compiling before and in the first call, as JAX reports them"),
-    ("first_call", "s", "info", "the first call less compile_time"),
-    ("recompilations", "1", "lower", "compilations after the first call, which should not need any"),
-    ("flop", "flop", "info", "floating-point operations of a call"),
-    ("transcendental", "1", "info", "evaluations of exp, sin and the like in a call"),
-    ("bytes_accessed", "B", "lower", "operands and results in memory of a call, after fusion"),
-    ("peak_bytes", "B", "lower", "arguments, results and temporaries of a call at once; of torch on CUDA all that its allocator has lent in the first call"),
-    ("parameters", "1", "info", "numbers in the model"),
-    ("parameter_bytes", "B", "info", "memory of the model's parameters"),
-)
-
-
-class Benchmark:
-    """A call of an adapter as a benchmark: an object for run_benchmark() and for `calibrax run --module FILE:OBJECT`.
-
-    A timed call ends when the device has computed its result. The first call, and what it compiles, is timed apart. Arguments that a call
-    consumes (donated buffers of JAX) are copied before each call and outside of its time; `donates` reports that. Metrics beside the times are
-    compile_time, first_call, recompilations, flop, transcendental, bytes_accessed, peak_bytes, parameters and parameter_bytes, where known.
-    """
-
-    def __init__(self, adapter: BenchmarkAdapter, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, tags: Mapping[str, str]) -> None:
-        self.adapter, self.name = adapter, name
-        given = tuple(adapter.convert(a) for a in args), {k: adapter.convert(v) for k, v in kwargs.items()}
-        self.tags = {"framework": adapter.framework if adapter.framework != "python" else _framework_of(given), **tags}
-        call = adapter.forward()
-        _watch_compilations()
-        compiled, before = sum(_compilations), _builds
-        self.cost = adapter.cost(*given[0], **given[1])
-        first = synchronize(_copied(given))
-        _forget_device_peak()
-        within = sum(_compilations)
-        start = time.perf_counter()
-        synchronize(call(*first[0], **first[1]))
-        self._values = {"first_call": time.perf_counter() - start - (sum(_compilations) - within)}
-        if self.cost.peak_bytes is None and (peak := _device_peak()):
-            self.cost = self.cost._replace(peak_bytes=peak, source=f"{self.cost.source}, torch.cuda".lstrip(", "))
-        if _builds > before:
-            self._values["compile_time"] = sum(_compilations) - compiled
-        self._builds = _builds
-        self.donates = any(getattr(a, "is_deleted", bool)() for a in _leaves(_jax_leaves(first)))
-        if self.donates:
-            self.dataset = _Calls(call, given)
-            self.run_batch = lambda one: one()
-        else:
-            self.work = lambda: synchronize(call(*given[0], **given[1]))
-
-    @property
-    def metric_defs(self) -> dict[str, MetricDef]:
-        return {name: MetricDef(name, unit, direction, description=text) for name, unit, direction, text in _METRICS}
-
-    def run_evaluation(self) -> dict[str, float]:
-        size = self.adapter.complexity()
-        found = {**self._values, "recompilations": _builds - self._builds if _compilations else None,
-                 "flop": self.cost.flop, "transcendental": self.cost.transcendental, "bytes_accessed": self.cost.bytes, "peak_bytes": self.cost.peak_bytes,
-                 "parameters": size.parameters or None, "parameter_bytes": size.bytes or None}
-        return {name: float(value) for name, value in found.items() if value is not None}
-
-    def run(self, *, samples: int = 30, **options: Any) -> Report:
-        """Measures in this process; options are those of run_benchmark()."""
-        one: dict[str, Any] = {"batch_size": 1, "max_batches": samples + 1} if self.donates else {}  # the first one does not count
-        tags = {**self.tags, **(options.pop("tags", None) or {})}
-        return run_benchmark(self, name=self.name, samples=samples, tags=tags, **one, **options)
-
-
-def _jax_leaves(value: Any) -> list[Any]:
-    jax = sys.modules.get("jax")
-    return [] if jax is None else jax.tree.leaves(value)
-
-
 # --- the adapters ---
 
 
@@ -310,7 +163,7 @@ class CallableBenchmarkAdapter(BenchmarkAdapter):
         return "it cannot be called"
 
     def cost(self, *args: Any, **kwargs: Any) -> Cost:
-        framework = _framework_of((args, kwargs))
+        framework = framework_of((args, kwargs))
         try:
             if framework == "jax":
                 from ._jaxpr import work_of
@@ -337,6 +190,14 @@ class _Lent:
         return self._value.__dlpack_device__()
 
 
+def _or_same(convert: Callable[[Any], Any], value: Any) -> Any:
+    """convert(value); the value where it cannot be converted (an array of objects): the call decides what to do with it."""
+    try:
+        return convert(value)
+    except Exception:  # each framework raises its own kind
+        return value
+
+
 class JaxBenchmarkAdapter(BenchmarkAdapter):
     """What jax.jit() returns."""
 
@@ -351,11 +212,16 @@ class JaxBenchmarkAdapter(BenchmarkAdapter):
     def declined(cls, target: Any) -> str:
         return "it is not a function that jax.jit() returned" if "jax" in sys.modules else "jax is not imported"
 
-    def convert(self, value: Any) -> Any:
+    def _array(self, value: Any) -> Any:
         jax = sys.modules["jax"]
-        if isinstance(value, jax.Array) or not hasattr(value, "__dlpack__") or not getattr(value, "shape", ()):
+        if isinstance(value, jax.Array) or not hasattr(value, "__dlpack__"):
             return value  # Python's numbers stay weakly typed
-        return jax.dlpack.from_dlpack(_Lent(value) if isinstance(value, _array.Array) else value)
+        try:
+            made = jax.dlpack.from_dlpack(_Lent(value) if isinstance(value, _array.Array) else value)
+        except Exception:  # of strides, read-only memory, a dtype: each framework raises its own kind
+            return _or_same(jax.numpy.asarray, value)
+        on_cpu = next(iter(made.devices())).platform == "cpu"
+        return jax.device_put(made, jax.devices()[0]) if on_cpu and jax.default_backend() != "cpu" else made
 
     def cost(self, *args: Any, **kwargs: Any) -> Cost:
         from ._jaxpr import work_of
@@ -377,11 +243,33 @@ class TorchBenchmarkAdapter(BenchmarkAdapter):
     def declined(cls, target: Any) -> str:
         return "it is not a torch.nn.Module" if "torch" in sys.modules else "torch is not imported"
 
-    def convert(self, value: Any) -> Any:
+    def _array(self, value: Any) -> Any:
         torch = sys.modules["torch"]
         if isinstance(value, torch.Tensor) or not hasattr(value, "__dlpack__"):
             return value
-        return torch.from_dlpack(value)
+        if min(getattr(value, "strides", None) or (0,)) < 0:  # which torch 1.13 ends the process for
+            made = _or_same(self._copied, value)
+        else:
+            try:
+                made = torch.from_dlpack(value)
+            except Exception:  # of read-only memory, a dtype: each framework raises its own kind
+                made = _or_same(self._copied, value)
+        return self._moved(made) if isinstance(made, torch.Tensor) else value
+
+    def _moved(self, tensor: Any) -> Any:
+        """A tensor on the CPU on the device of the module."""
+        return tensor.to(next(iter(self.tensors()), tensor).device) if tensor.device.type == "cpu" else tensor
+
+    @staticmethod
+    def _copied(value: Any) -> Any:
+        """A tensor with elements of its own."""
+        torch, numpy = sys.modules["torch"], sys.modules.get("numpy")
+        if numpy is not None:
+            return torch.from_numpy(numpy.array(value, order="C"))
+        return torch.tensor(value.tolist(), dtype=getattr(torch, str(value.dtype).rpartition(".")[2]))
+
+    def tensors(self) -> list[Any]:
+        return [*self.target.parameters(), *self.target.buffers()]
 
     def forward(self) -> Callable[..., Any]:
         return self.target if self.target.training else sys.modules["torch"].no_grad()(self.target)
@@ -391,19 +279,28 @@ class TorchBenchmarkAdapter(BenchmarkAdapter):
             yield Parameter(path, p.numel(), str(p.dtype).removeprefix("torch."), p.numel() * p.element_size())
 
     def cost(self, *args: Any, **kwargs: Any) -> Cost:
+        """Operations of a forward pass, which leaves the buffers of the module (running means) as they were."""
         notes = ("only products, convolutions and attention are counted",)
-        no_grad = sys.modules["torch"].no_grad
+        kept = [(m, n, b, b.clone()) for m in self.target.modules() for n, b in m._buffers.items() if b is not None]
+        with sys.modules["torch"].no_grad():
+            try:
+                return self._counted(args, kwargs)._replace(notes=notes)
+            finally:
+                for module, name, buffer, values in kept:
+                    module._buffers[name] = buffer.copy_(values)
+
+    def _counted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Cost:
         try:
             from torch.utils.flop_counter import FlopCounterMode
         except ImportError:  # before torch 2.1
             from ._torch_flop import FlopCounter
 
-            with FlopCounter() as old, no_grad():
+            with FlopCounter() as old:
                 self.target(*args, **kwargs)
-            return Cost(old.flop, source="operations of a forward pass", notes=notes)
-        with FlopCounterMode(display=False) as counter, no_grad():
+            return Cost(old.flop, source="operations of a forward pass")
+        with FlopCounterMode(display=False) as counter:
             self.target(*args, **kwargs)
-        return Cost(float(counter.get_total_flops()), source="torch.utils.flop_counter", notes=notes)
+        return Cost(float(counter.get_total_flops()), source="torch.utils.flop_counter")
 
 
 class EstimatorBenchmarkAdapter(BenchmarkAdapter):
@@ -414,7 +311,7 @@ class EstimatorBenchmarkAdapter(BenchmarkAdapter):
 
     def __init__(self, target: Any, method: str | None = None) -> None:
         super().__init__(target)
-        self.method = method or next(m for m in self._METHODS if callable(getattr(target, m, None)))
+        self.method = method or next((m for m in self._METHODS if callable(getattr(target, m, None))), "fit")
         if not callable(getattr(target, self.method, None)):
             raise ValueError(f"{type(target).__name__} has no method {self.method!r}")
 
@@ -433,19 +330,53 @@ class EstimatorBenchmarkAdapter(BenchmarkAdapter):
             target = base.clone(target) if base else copy.deepcopy(target)
         return getattr(target, self.method)(*args, **kwargs)
 
-    def convert(self, value: Any) -> Any:
+    def _array(self, value: Any) -> Any:
         return sys.modules["numpy"].from_dlpack(value) if isinstance(value, _array.Array) else value
 
     def parameters(self) -> Iterator[Parameter]:
-        for path, value in sorted(vars(self.target).items()):
-            if path.endswith("_") and not path.startswith("_") and hasattr(value, "nbytes") and hasattr(value, "dtype"):
-                yield Parameter(path, int(value.size), str(value.dtype), int(value.nbytes))
+        """Fitted arrays, those of the estimators that this one is made of (the steps of a Pipeline) among them."""
+        return self._of(self.target, "", set())
+
+    def _of(self, target: Any, prefix: str, seen: set[int]) -> Iterator[Parameter]:
+        seen.add(id(target))
+        for path, value in sorted(getattr(target, "__dict__", {}).items()):
+            if path != "steps" and (not path.endswith("_") or path.startswith("_")):
+                continue
+            if hasattr(value, "nbytes") and hasattr(value, "dtype"):
+                yield Parameter(prefix + path, int(value.size), str(value.dtype), int(value.nbytes))
+            for name, inner in _named(path, value):
+                if self.can_adapt(inner) and id(inner) not in seen:
+                    yield from self._of(inner, f"{prefix}{name}.", seen)
+
+
+def _named(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The estimators of an attribute, with names: one, a list of them, a dict, or a list of (name, estimator) and the like."""
+    if isinstance(value, dict):
+        yield from ((f"{path}.{k}", v) for k, v in value.items())
+    elif isinstance(value, (list, tuple)):
+        for i, v in enumerate(value):
+            if isinstance(v, tuple) and len(v) > 1 and isinstance(v[0], str):
+                yield v[0], v[1]
+            else:
+                yield f"{path}.{i}", v
+    else:
+        yield path, value
+
+
+_FLAX = "0.10.4"
 
 
 def _make_nnx() -> type:
     """NNXBenchmarkAdapter: its class is made when flax is there, because it is an nnx.Module."""
+    import flax
     import jax
-    from flax import nnx
+
+    try:
+        from flax import nnx
+        from flax.nnx import to_pure_dict
+    except ImportError as fault:
+        version = getattr(flax, "__version__", "another one")
+        raise ImportError(f"models of NNX need flax {_FLAX} or newer; installed is {version}: {fault}") from None
 
     class NNXBenchmarkAdapter(nnx.Module, BenchmarkAdapter):
         """A model of Flax NNX. The adapter is an nnx.Module with the model as `target`, so nnx.jit, nnx.grad and nnx.vmap take it."""
@@ -460,31 +391,47 @@ def _make_nnx() -> type:
         def declined(cls, target: Any) -> str:
             return "it is not an nnx.Module"
 
-        convert = JaxBenchmarkAdapter.convert
+        _array = JaxBenchmarkAdapter._array
 
         def forward(self) -> Callable[..., Any]:
-            """The call compiled by jax.jit; what it changes in the model's state is dropped, so all calls are alike."""
-            compiled, state = self._compiled()
-            return lambda *args, **kwargs: compiled(state, args, kwargs)
+            """The call compiled by jax.jit; what it changes in the model's state is dropped, so all calls are alike.
+
+            Truth values, strings and functions among the arguments are constants of the compiled call.
+            """
+            graph, state = nnx.split(self.target)
+
+            def call(*args: Any, **kwargs: Any) -> Any:
+                compiled, places, names = _nnx_call(graph, args, kwargs)
+                return compiled(state, places, names)
+
+            return call
 
         def cost(self, *args: Any, **kwargs: Any) -> Cost:
             from ._jaxpr import work_of
 
-            compiled, state = self._compiled()
-            return work_of(compiled, (state, args, kwargs), {})
+            graph, state = nnx.split(self.target)
+            compiled, places, names = _nnx_call(graph, args, kwargs)
+            return work_of(compiled, (state, places, names), {})
 
         def parameters(self) -> Iterator[Parameter]:
-            for path, value in jax.tree_util.tree_flatten_with_path(nnx.to_pure_dict(nnx.state(self.target, nnx.Param)))[0]:
+            for path, value in jax.tree_util.tree_flatten_with_path(to_pure_dict(nnx.state(self.target, nnx.Param)))[0]:
                 yield Parameter(".".join(str(getattr(k, "key", k)) for k in path), value.size, str(value.dtype), value.nbytes)
 
-        def _compiled(self) -> tuple[Any, Any]:
-            graph, state = nnx.split(self.target)
-            return _nnx_call(graph), state
+    def _nnx_call(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[int, Any], dict[str, Any]]:
+        """The compiled call of a model, and the arguments that are no constants of it, by place and by name."""
+        given: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
+        constants = {k: v for k, v in given.items() if isinstance(v, (bool, str)) or (callable(v) and not isinstance(v, nnx.Module))}
+        key = graph, len(args), *constants.items()
+        if key not in calls:
 
-    def _nnx_call(graph: Any) -> Any:
-        if graph not in calls:
-            calls[graph] = jax.jit(lambda state, args, kwargs: nnx.merge(graph, state)(*args, **kwargs))
-        return calls[graph]
+            def call(state: Any, places: dict[int, Any], names: dict[str, Any]) -> Any:
+                every: dict[Any, Any] = {**constants, **places, **names}
+                positional = [every.pop(k) for k in range(len(args))]
+                return nnx.merge(graph, state)(*positional, **every)
+
+            calls[key] = jax.jit(call)
+        others = {k: v for k, v in given.items() if k not in constants}
+        return calls[key], {k: v for k, v in others.items() if isinstance(k, int)}, {k: v for k, v in others.items() if isinstance(k, str)}
 
     calls: dict[Any, Any] = {}
     NNXBenchmarkAdapter.__qualname__ = "NNXBenchmarkAdapter"
@@ -493,8 +440,7 @@ def _make_nnx() -> type:
 
 def __getattr__(name: str) -> Any:
     if name == "NNXBenchmarkAdapter":
-        globals()[name] = made = _make_nnx()
-        return made
+        return globals().get(name) or globals().setdefault(name, _make_nnx())
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -530,19 +476,23 @@ class AdapterRegistry:
         yield from reversed(self._adapters)
 
 
-class _NoFlax(CallableBenchmarkAdapter):
-    """In the place of NNXBenchmarkAdapter, whose class needs flax."""
+def _nnx() -> type[BenchmarkAdapter]:
+    """NNXBenchmarkAdapter; where flax is not imported, or is too old, a class in its place that declines with the reason."""
+    reason = "flax is not imported"
+    if "flax" in sys.modules:
+        try:
+            made: type[BenchmarkAdapter] = __getattr__("NNXBenchmarkAdapter")
+            return made
+        except Exception as fault:  # whatever the import of an unfinished or old installation raises
+            reason = " ".join(str(fault).split())[:200] or type(fault).__name__
 
-    @classmethod
-    def can_adapt(cls, target: Any) -> bool:
+    def can_adapt(_cls: type, _target: Any) -> bool:
         return False
 
-    @classmethod
-    def declined(cls, target: Any) -> str:
-        return "flax is not imported"
+    def declined(_cls: type, _target: Any) -> str:
+        return reason
 
-
-_NoFlax.__name__ = "NNXBenchmarkAdapter"
+    return type("NNXBenchmarkAdapter", (BenchmarkAdapter,), {"can_adapt": classmethod(can_adapt), "declined": classmethod(declined)})
 
 
 class _BuiltIn(AdapterRegistry):
@@ -550,7 +500,7 @@ class _BuiltIn(AdapterRegistry):
 
     def _candidates(self) -> Iterator[type[BenchmarkAdapter]]:
         yield from super()._candidates()
-        yield __getattr__("NNXBenchmarkAdapter") if "flax" in sys.modules else _NoFlax
+        yield _nnx()
         yield from (TorchBenchmarkAdapter, JaxBenchmarkAdapter, EstimatorBenchmarkAdapter, CallableBenchmarkAdapter)
 
 

@@ -6,8 +6,14 @@ one with torch.
 
 from __future__ import annotations
 
+import collections
+import functools
+import math
 import sys
+import time
+import types
 import unittest
+from dataclasses import dataclass
 from importlib.util import find_spec
 from unittest import mock
 
@@ -73,6 +79,23 @@ class Registry(unittest.TestCase):
         self.assertEqual(adapters.adapt(model).name, "second")
         model.name = "first"
         self.assertEqual(adapters.adapt(model).name, "first")
+        self.assertEqual(adapters.adapt(functools.partial(functools.partial(math.pow, 2.0), 3.0)).name, "pow")
+        self.assertEqual([adapters.adapt(f).name for f in (lambda: 0, dict, [].append, named)], ["<lambda>", "dict", "append", "Model"])
+
+    def test_a_flax_that_is_not_enough(self):
+        class Target:
+            pass
+
+        for flax, words in ((types.ModuleType("flax"), "need flax 0.10.4 or newer; installed is another one: cannot import name 'nnx'|No module named 'jax'"), (None, "flax is not imported")):
+            with self.subTest(words), mock.patch.dict(sys.modules), mock.patch.dict(vars(adapters)):
+                vars(adapters).pop("NNXBenchmarkAdapter", None)
+                for name in [n for n in sys.modules if n.partition(".")[0] == "flax"]:
+                    del sys.modules[name]
+                if flax:
+                    sys.modules["flax"] = flax
+                self.assertIs(type(adapters.adapt(len)), adapters.CallableBenchmarkAdapter)
+                with self.assertRaisesRegex(ValueError, f"no adapter accepts Target .*: NNXBenchmarkAdapter: .*({words}).*; TorchBenchmarkAdapter: "):
+                    adapters.adapt(Target())
 
 
 class Calls(unittest.TestCase):
@@ -94,6 +117,43 @@ class Calls(unittest.TestCase):
         self.assertEqual(adapter.complexity(), adapters.Complexity(0, 0, {}, None, None))
         self.assertEqual(adapter.benchmark([1, 2]).tags, {"framework": "python"})
         self.assertIn("tracing raised", adapters.adapt(lambda x: x if x > 0 else -x).cost(xp.ones(())).notes[0])
+
+    def test_what_only_the_first_call_would_do(self):
+        ones = [1.0, 2.0]
+        for given in ((x for x in ones), map(float, ones), iter(ones), zip(ones, ones, strict=True)):
+            with self.subTest(given), self.assertRaisesRegex(TypeError, "an argument of list is a .*, which the first call used up: give a list"):
+                adapters.adapt(list).benchmark(given)
+
+        def endless():
+            while True:
+                yield 1
+
+        self.assertEqual(len(adapters.adapt(next).benchmark(endless()).run(samples=3, detect=False).run.points[0].metrics["batch_time"].samples), 3)
+
+        def squares(n):
+            yield from (i * i for i in range(n))
+
+        async def later():
+            return 1
+
+        with self.assertRaisesRegex(TypeError, "squares returned a generator, whose body has not run"):
+            adapters.adapt(squares).benchmark(3)
+        with self.assertWarns(RuntimeWarning), self.assertRaisesRegex(TypeError, "later returned a coroutine, whose body has not run"):
+            adapters.adapt(later).benchmark()
+
+    def test_callables_of_all_kinds(self):
+        class Thing:
+            def method(self, x):
+                return x
+
+            @staticmethod
+            def static():
+                return None
+
+        for f, args in ((math.sin, (1.0,)), (dict, ()), (Thing().method, ({1: 2, "a": [None]},)), (Thing.static, ()), (Thing, ()), (lambda: None, ()), (functools.partial(sum, [1, 2]), ())):
+            with self.subTest(f):
+                report = adapters.adapt(f).benchmark(*args).run(samples=3, detect=False)
+                self.assertEqual(len(report.run.points[0].metrics["batch_time"].samples), 3)
 
     def test_exceptions_come_out(self):
         def broken(_):
@@ -130,6 +190,121 @@ class Jax(unittest.TestCase):
         self.assertIs(adapter.convert(y), y)
         self.assertEqual(adapter.convert(xp.asarray(y)).unsafe_buffer_pointer(), y.unsafe_buffer_pointer())
         self.assertEqual(adapter.convert(2.0), 2.0)
+
+    def test_arrays_that_cannot_be_shared(self):
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        a = np.arange(12, dtype="float32").reshape(3, 4)
+        fixed = a.copy()
+        fixed.flags.writeable = False
+        adapter = adapters.adapt(jax.jit(lambda x: x + 1))
+        for x in (a[:, ::2], a[::-1], a.T, np.broadcast_to(a[0], (3, 4)), fixed, a.astype("float64"), a > 3, a.astype("float16"), np.zeros((0, 3)), np.full((), 2.0)):
+            with self.subTest(x.strides):
+                made = adapter.convert(x)
+                self.assertIsInstance(made, jax.Array)
+                np.testing.assert_array_equal(made, x)
+                np.testing.assert_array_equal(adapter(made), x + 1)
+                adapter.benchmark(x)
+        objects = np.array([None, "a"])
+        self.assertIs(adapter.convert(objects), objects)
+
+    def test_arrays_in_containers(self):
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        Pair = collections.namedtuple("Pair", "first second")
+        given = {"a": [np.ones(3), 2.0], "b": Pair(np.ones(4)[::2], (None, xp.ones(2, dtype="float32")))}
+        adapter = adapters.adapt(jax.jit(lambda t: t["a"][0].sum() + t["b"].second[1].sum()))
+        made = adapter.convert(given)
+        self.assertIsInstance(made["b"], Pair)
+        self.assertEqual([type(x) for x in jax.tree.leaves(given)].count(np.ndarray), 2)
+        self.assertTrue(all(isinstance(x, (jax.Array, float)) for x in jax.tree.leaves(made)))
+        self.assertIs(made["a"][1], given["a"][1])
+        unchanged = {1: (2, [3]), "b": jnp.ones(2)}
+        self.assertIs(adapter.convert(unchanged), unchanged)
+        ordered = adapter.convert(collections.OrderedDict(a=np.ones(2)))
+        self.assertIs(type(ordered), collections.OrderedDict)
+        self.assertIsInstance(ordered["a"], jax.Array)
+        adapter.benchmark(given).run(samples=3, detect=False)
+
+    def test_the_device_that_computes(self):
+        import jax
+        import numpy as np
+
+        with mock.patch.object(jax, "default_backend", lambda: "gpu"), mock.patch.object(jax, "device_put", lambda x, d: (x, d)):
+            self.assertEqual(adapters.JaxBenchmarkAdapter(None).convert(np.ones(3, "float32"))[1], jax.devices()[0])
+
+    def test_compilation_within_compilation(self):
+        import jax
+        import jax.numpy as jnp
+
+        def slow(x, bias):
+            with jax.ensure_compile_time_eval():  # compiles within the tracing of its caller
+                y = sum(jax.jit(lambda a, k=k: jnp.linalg.svd(a * k + bias)[1].sum())(jnp.ones((20, 20))) for k in range(4))
+            return jnp.sin(x) + y
+
+        def nested(x, bias):
+            return jax.jit(lambda y: jax.jit(lambda z: slow(z, bias))(y))(x)
+
+        def reported(x, bias):  # older releases of JAX report each of the traces
+            begin = time.time()
+            y = nested(x, bias)
+            for _ in range(3):
+                jax.monitoring.record_event_duration_secs("/jax/core/compile/jaxpr_trace_duration", time.time() - begin)
+            return y
+
+        for f in (jax.jit(lambda x: nested(x, 1)), lambda x: nested(x, 2), jax.jit(lambda x: reported(x, 3)), lambda x: jax.jit(lambda y: reported(y, 4))(x)):
+            start = time.perf_counter()
+            values = adapters.adapt(f).benchmark(jnp.ones((8, 8))).run_evaluation()
+            wall = time.perf_counter() - start
+            self.assertGreater(values["compile_time"], 0)
+            self.assertLessEqual(values["compile_time"], wall)
+            self.assertGreaterEqual(values["first_call"], 0)
+
+    def test_results_that_are_no_trees(self):
+        import jax
+        import jax.numpy as jnp
+
+        @dataclass
+        class Result:
+            values: list
+
+        class Plain:
+            def __init__(self, x):
+                self.x = {"a": x, 1: x}
+
+        x = jnp.ones((3, 3))
+        seen = []
+        with mock.patch.object(jax, "block_until_ready", lambda value: seen.extend(value)):
+            for result in (Result([x]), Plain(x), {1: x, "a": None}, [{"b": (x,)}], frozenset([Plain(x)]), [Result([Plain(x)])]):
+                seen.clear()
+                self.assertIs(adapters.synchronize(result), result)
+                self.assertIs(seen[0], x, result)
+        benchmark = adapters.adapt(lambda x: Result([x @ x])).benchmark(x)
+        self.assertFalse(benchmark.donates)
+
+    def test_static_arguments_and_donation_in_trees(self):
+        import jax
+        import jax.numpy as jnp
+
+        @dataclass(frozen=True)
+        class Config:
+            power: int
+
+        f = jax.jit(lambda x, config, mode: x**config.power if mode == "a" else x, static_argnums=1, static_argnames="mode")
+        benchmark = adapters.adapt(f).benchmark(jnp.ones((3, 3)), Config(3), mode="a")
+        self.assertEqual(benchmark.cost.flop, 18)
+        self.assertEqual(benchmark.run(samples=3, detect=False).run.points[0].metrics["recompilations"].value, 0)
+        step = jax.jit(lambda state, x: {"w": state["w"] - x, "n": state["n"] + 1}, donate_argnames="state")
+        state = {"w": jnp.ones((50, 50)), "n": jnp.zeros(())}
+        benchmark = adapters.adapt(step).benchmark(state=state, x=jnp.ones((50, 50)))
+        self.assertTrue(benchmark.donates)
+        for _ in range(2):
+            self.assertEqual(len(benchmark.run(samples=4, detect=False).run.points[0].metrics["batch_time"].samples), 4)
+        self.assertFalse(state["w"].is_deleted())
 
     def test_donated_buffers(self):
         import jax
@@ -217,6 +392,25 @@ class Nnx(unittest.TestCase):
         theirs = nnx.grad(lambda m: m(x).sum())(self.model)
         np.testing.assert_allclose(ours["target"]["first"]["kernel"][...], theirs["first"]["kernel"][...], rtol=1e-6)
 
+    def test_constants_of_a_call(self):
+        import jax.numpy as jnp
+
+        class Model(self.nnx.Module):
+            def __init__(self, rngs):
+                self.layer, self.drop, self.norm = nnx.Linear(10, 10, rngs=rngs), nnx.Dropout(0.5, rngs=rngs), nnx.BatchNorm(10, rngs=rngs)
+
+            def __call__(self, x, mode, *, train=False, activation=None):
+                y = self.norm(self.drop(self.layer(x), deterministic=not train), use_running_average=not train)
+                return activation(y) if mode == "full" else y
+
+        nnx = self.nnx
+        model, x = Model(nnx.Rngs(0)), jnp.ones((4, 10))
+        mean = model.norm.mean[...]
+        for train in (False, True):
+            point = adapters.adapt(model).benchmark(x, "full", train=train, activation=jnp.tanh).run(samples=3, detect=False).run.points[0]
+            self.assertEqual((point.metrics["recompilations"].value, point.metrics["transcendental"].value >= 40), (0, True))
+        self.assertTrue((model.norm.mean[...] == mean).all())
+
     def test_complexity_and_times(self):
         found = self.adapter.complexity(self.x)
         self.assertEqual((found.parameters, found.bytes_by_dtype, found.largest), (283, {"float32": 1132}, ("first", 220)))
@@ -240,6 +434,51 @@ class Torch(unittest.TestCase):
         self.assertEqual(len(adapter.benchmark(x, name="mlp").run(samples=3, detect=False).run.points[0].metrics["batch_time"].samples), 3)
         self.assertEqual(float(x[0, 0]), 1.0)
 
+    def test_arrays_of_others(self):
+        import numpy as np
+        import torch
+
+        a = np.arange(12, dtype="float32").reshape(3, 4)
+        fixed = a.copy()
+        fixed.flags.writeable = False
+        adapter = adapters.adapt(torch.nn.ReLU(inplace=True).eval())
+        for x in (a[:, ::2], a[::-1], a.T, np.broadcast_to(a[0], (3, 4)), fixed, a > 3, np.ones(())):
+            with self.subTest(x.strides):
+                before = x.copy()
+                made = adapter.convert([{"x": x}])[0]["x"]
+                self.assertIsInstance(made, torch.Tensor)
+                np.testing.assert_array_equal(made.numpy(), x)
+                if not x.flags.writeable:
+                    made.fill_(9)
+                    np.testing.assert_array_equal(x, before)
+        self.assertEqual(adapter.convert(xp.asarray([True, False])).tolist(), [True, False])
+        objects = np.array([None, "a"])
+        self.assertIs(adapter.convert(objects), objects)
+        x = xp.asarray([-1.0, 2.0], dtype="float32")
+        adapter.benchmark(x).run(samples=3, detect=False)  # writes to its argument, which is a copy
+        self.assertEqual(x.tolist(), [-1.0, 2.0])
+        shared = torch.utils.dlpack.from_dlpack(x.__dlpack__(copy=False))
+        self.assertEqual(shared.data_ptr(), np.asarray(x).__array_interface__["data"][0])
+        meta = torch.nn.Linear(3, 2, device="meta").eval()
+        self.assertEqual(adapters.adapt(meta).convert(a).device.type, "meta")  # that of the module
+
+    def test_modes_and_dtypes(self):
+        import torch
+
+        norm = torch.nn.BatchNorm1d(3).train()
+        mean, count = norm.running_mean, int(norm.num_batches_tracked)
+        adapter = adapters.adapt(norm)
+        x = torch.arange(12.0).reshape(4, 3)
+        adapter.complexity(x)
+        self.assertTrue(norm.training)
+        self.assertEqual((norm.running_mean.tolist(), int(norm.num_batches_tracked)), ([0.0] * 3, count))
+        self.assertIs(norm.running_mean, mean)
+        self.assertTrue(adapter.forward()(x).requires_grad)
+        half = torch.nn.Linear(4, 2).to(torch.bfloat16).eval()
+        self.assertEqual(adapters.adapt(half).complexity().bytes_by_dtype, {"bfloat16": 20})
+        point = adapters.adapt(half).benchmark(torch.ones(3, 4, dtype=torch.bfloat16)).run(samples=3, detect=False).run.points[0]
+        self.assertEqual(point.metrics["flop"].value, 2 * 3 * 4 * 2)
+
     def test_operations_of_a_forward_pass(self):
         import torch
 
@@ -258,26 +497,40 @@ class Torch(unittest.TestCase):
     def test_memory_of_devices(self):
         import torch
 
-        class Played:  # two devices, of which the first call takes 3000 and 400 B
-            lent = [10, 20]
+        class Played:
+            """Four devices that hold a model and more; the first call takes 3000 and 400 B on two of them. Resetting leaves what is allocated."""
+
+            held, peak = [1000, 200, 5000, 7], [9000, 9000, 9000, 9000]
+            taken = (3000, 400, 0, 0)
 
             @classmethod
             def reset_peak_memory_stats(cls, device):
-                cls.lent[device] = 0
+                cls.peak[device] = cls.held[device]
 
             @classmethod
             def max_memory_allocated(cls, device):
-                return cls.lent[device] + (3000, 400)[device]
+                return cls.peak[device]
 
-        played = {"is_initialized": lambda: True, "device_count": lambda: 2, "synchronize": lambda: None, "max_memory_allocated": Played.max_memory_allocated,
+            @classmethod
+            def call(cls, *_):
+                cls.peak = [max(p, h + t) for p, h, t in zip(cls.peak, cls.held, cls.taken, strict=True)]
+
+        played = {"is_initialized": lambda: True, "device_count": lambda: 4, "synchronize": lambda: None, "max_memory_allocated": Played.max_memory_allocated,
                   "reset_peak_memory_stats": Played.reset_peak_memory_stats}
         module = torch.nn.Linear(3, 2).eval()
         self.assertIsNone(adapters.adapt(module).benchmark(torch.ones(1, 3)).cost.peak_bytes)
         with mock.patch.multiple(torch.cuda, **played):
             benchmark = adapters.adapt(module).benchmark(torch.ones(1, 3))
-            self.assertEqual((benchmark.cost.peak_bytes, benchmark.run_evaluation()["peak_bytes"]), (3400.0, 3400.0))
+            self.assertIsNone(benchmark.cost.peak_bytes)  # of a module on the CPU
+            module.register_forward_hook(Played.call)
+            benchmark = adapters.adapt(module).benchmark(torch.ones(1, 3))
+            self.assertEqual((benchmark.cost.peak_bytes, benchmark.run_evaluation()["peak_bytes"]), (4600.0, 4600.0))
+            for function, wanted in ((len, None), (lambda _: Played.call(), 4600.0)):
+                self.assertEqual(adapters.adapt(function).benchmark([1]).cost.peak_bytes, wanted)
+            held = mock.Mock(is_cuda=True, device=mock.Mock(index=3), spec=["is_cuda", "device"])
+            self.assertEqual(adapters.adapt(len).benchmark([held]).cost.peak_bytes, 7.0)  # nothing but the argument's device
         point = benchmark.run(samples=3, detect=False).run.points[0]
-        self.assertEqual(point.metrics["peak_bytes"].value, 3400.0)
+        self.assertEqual(point.metrics["peak_bytes"].value, 4600.0)
         self.assertGreater(point.metrics["peak_rss"].value, 1)  # MB
 
 
@@ -302,6 +555,31 @@ class Estimators(unittest.TestCase):
         self.assertFalse(hasattr(fit.target, "coef_"))
         with self.assertRaisesRegex(ValueError, "LinearRegression has no method 'transform'"):
             adapters.EstimatorBenchmarkAdapter(fitted, "transform")
+        with self.assertRaisesRegex(ValueError, "object has no method 'fit'"):
+            adapters.EstimatorBenchmarkAdapter(object())
+
+    def test_estimators_of_estimators(self):
+        import numpy as np
+        from sklearn.ensemble import BaggingRegressor
+        from sklearn.exceptions import NotFittedError
+        from sklearn.linear_model import LinearRegression
+        from sklearn.model_selection import GridSearchCV
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        x = np.random.default_rng(0).random((100, 5))
+        pipeline = make_pipeline(StandardScaler(), LinearRegression())
+        with self.assertRaises(NotFittedError):
+            adapters.adapt(pipeline).benchmark(x)
+        self.assertEqual(adapters.adapt(pipeline).complexity().parameters, 0)
+        adapter = adapters.adapt(pipeline.fit(x, x[:, 0]))
+        paths = {p.path: p.size for p in adapter.parameters()}
+        self.assertEqual((paths["linearregression.coef_"], paths["standardscaler.mean_"], adapter.method), (5, 5, "predict"))
+        adapter.benchmark(x).run(samples=3, detect=False)
+        bag = adapters.adapt(BaggingRegressor(LinearRegression(), n_estimators=3, random_state=0).fit(x, x[:, 0]))
+        self.assertEqual(sum(p.size for p in bag.parameters() if p.path.endswith("coef_")), 15)
+        search = adapters.adapt(GridSearchCV(LinearRegression(), {"fit_intercept": [True, False]}, cv=2).fit(x, x[:, 0]))
+        self.assertEqual({p.path: p.size for p in search.parameters()}["best_estimator_.coef_"], 5)
 
 
 if __name__ == "__main__":
