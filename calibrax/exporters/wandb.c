@@ -48,13 +48,16 @@ static cbx_json *chosen(const cbx_export_job *job, const cbx_run *run)
     return tree;
 }
 
-static cbx_json *findings_of(const cbx_regression *r)
+/* Those of the metrics that are asked for. */
+static cbx_json *findings_of(const cbx_export_job *job, const cbx_regression *r)
 {
     cbx_json *list = cbx_json_new_array();
 
     for (size_t i = 0; i < cbx_regression_nfindings(r); i++) {
         const cbx_finding *f = cbx_regression_finding(r, i);
-        cbx_json *o = cbx_json_push_object(list);
+        cbx_json *o;
+        if (!cbx__export_wants(job, f->metric)) continue;
+        o = cbx_json_push_object(list);
         cbx_json_set_string(o, "outcome", cbx_outcome_name(f->outcome));
         cbx_json_set_string(o, "point", f->point);
         cbx_json_set_string(o, "scenario", f->scenario);
@@ -160,7 +163,7 @@ static cbx_status write_run(cbx_export_job *job, const cbx_run *run, const cbx_r
                         : project && *project ? project
                                               : "calibrax");
     if (entity && *entity) cbx_json_set_string(o, "entity", entity);
-    if (r) cbx_json_set(o, "findings", findings_of(r));
+    if (r) cbx_json_set(o, "findings", findings_of(job, r));
     cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
     cbx_json_write(o, CBX_JSON_SORT_KEYS, &text);
     st = cbx_text_check(&text, err);

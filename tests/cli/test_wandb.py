@@ -3,6 +3,7 @@
 CALIBRAX_WANDB names an interpreter with the package wandb (125 MB, so `make interop` installs it); the file that it writes is decoded with its own
 messages, and `wandb sync` uploads it to a server on loopback.  Without it a module that plays wandb records the calls, for the options and faults.
 """
+import fcntl
 import glob
 import gzip
 import http.server
@@ -44,7 +45,7 @@ for data in records(open(path, "rb").read()):
     r.ParseFromString(data)
     kind = r.WhichOneof("record_type")
     if kind == "run":
-        out.update(id=r.run.run_id, project=r.run.project, name=r.run.display_name, host=r.run.host)
+        out.update(given=[*r.run.tags, r.run.notes, r.run.run_group, r.run.job_type], id=r.run.run_id, project=r.run.project, name=r.run.display_name, host=r.run.host)
         out["config"].update({key(i): json.loads(i.value_json) for i in r.run.config.update})
     if kind == "history":
         out["history"].append({key(i): json.loads(i.value_json) for i in r.history.item})
@@ -53,7 +54,7 @@ for data in records(open(path, "rb").read()):
 print(json.dumps(out))
 """
 STAND_IN = """
-import json, os
+import json, os, signal
 __version__ = os.environ.get("PLAYED_VERSION", "0.99.1")
 
 class Settings:
@@ -78,10 +79,25 @@ class Run:
         with open(os.path.join(self.place, "played.json"), "w") as out:
             json.dump({**self.given, "history": self.seen, "summary": self.summary}, out)
 
+def killed_at(steps):
+    left = [steps]
+    def before(call):
+        def killing(*args, **named):
+            left[0] -= 1
+            if not left[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*args, **named)
+        return killing
+    for name in ("rename", "unlink", "rmdir"):
+        setattr(os, name, before(getattr(os, name)))
+
 def init(dir, id, settings, **given):
+    if "PLAYED_KILL" in os.environ:
+        killed_at(int(os.environ["PLAYED_KILL"]))
     if os.environ.get("PLAYED_FAULT"):
         raise RuntimeError(os.environ["PLAYED_FAULT"] + os.environ.get("WANDB_BASE_URL", ""))
-    assert "WANDB_API_KEY" not in os.environ and os.environ["WANDB_MODE"] == "offline"
+    found = {k for k in os.environ if k.startswith("WANDB_")} - {"WANDB_MODE", "WANDB_SILENT", "WANDB_ERROR_REPORTING", "WANDB_CONFIG_DIR", "WANDB_CACHE_DIR"}
+    assert not found and os.environ["WANDB_MODE"] == "offline" and os.environ["WANDB_CONFIG_DIR"] == dir, found
     run = Run(dir, id)
     run.given = given
     return run
@@ -115,6 +131,19 @@ def play(p):
     p.env["WANDB_BASE_URL"] = "http://me:secret@127.0.0.1:1"
 
 
+NOW = "out/wandb/offline-run-20260302_100000-now"
+
+
+def read_played(p, place=NOW):
+    with open(p.file(place, "played.json"), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def findings_of(run):
+    (columns, rows), = [values["calibrax/findings"] for _, values in run["history"] if "calibrax/findings" in values]
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
 def played(p):
     make_store(p)
     play(p)
@@ -124,7 +153,7 @@ def played(p):
     equal((run["project"], run["name"], run["mode"], run["config"]["commit"], run["config"]["metadata"]), ("calibrax", "now", "offline", "c0ffee", {"note": [1, 2]}), "facts")
     key = "latency/s/p.x/n=1"
     equal([values[key] for step, values in run["history"] if key in values], [3.0 * (1 + i / 100) for i in range(-5, 6)], "samples are steps")
-    equal(run["summary"], {key: 3.0, "rate/s/p.x/n=1": 100.0}, "values are the summary")
+    equal(run["summary"], {key: 3.0, "rate/s/p.x/n=1": 100.0, "latency/s/p.x/n=2": "NaN"}, "values are the summary")
     (columns, rows), = [values["calibrax/points"] for _, values in run["history"] if "calibrax/points" in values]
     table = [dict(zip(columns, row, strict=True)) for row in rows]
     equal((len(table), table[0]["key"], table[0]["unit"], table[0]["lower"], table[0]["samples"]), (3, key, "ms", 2.25, 11), "the table")
@@ -138,12 +167,65 @@ def played(p):
     with open(p.file("out/wandb/offline-run-20260302_100000-now/played.json"), encoding="utf-8") as f:
         run = json.load(f)
     equal((run["project"], list(run["summary"])), ("mine", ["rate/s/p.x/n=1"]), "chosen metrics and project")
+    export(p, "--run", "now", "--against", "base", "--replace", "-m", "rate")
+    found = findings_of(read_played(p))
+    equal({f["metric"] for f in found}, {"rate"}, "findings of the chosen metric alone")
     export(p, "--run", "now", "--against", "base", "--replace")
-    with open(p.file("out/wandb/offline-run-20260302_100000-now/played.json"), encoding="utf-8") as f:
-        run = json.load(f)
-    (columns, rows), = [values["calibrax/findings"] for _, values in run["history"] if "calibrax/findings" in values]
-    found = [dict(zip(columns, row, strict=True)) for row in rows]
+    found = findings_of(read_played(p))
     check(any(f["metric"] == "latency" and f["outcome"] == "regressed" and abs(f["change"] - 0.5) < 1e-9 for f in found), found)
+
+
+def killed(p):
+    """At each step of a replacement: the earlier run or the new one is there after the next export, and nothing else."""
+    make_store(p)
+    play(p)
+    step, ended, seen = 0, True, set()
+    while ended and step < 100:
+        step += 1
+        shutil.rmtree(p.file("out"), ignore_errors=True)
+        export(p, "--run", "now")
+        before = read_played(p)["summary"]
+        done = p.run("export", "--format", "wandb", "--data", "store", "--out", "out", "--run", "now", "-m", "rate", "--replace", program=CALIBRAX, env={"PLAYED_KILL": str(step)}, expect=None)
+        ended = done.returncode != 0
+        export(p, "--run", "base")
+        after = read_played(p)["summary"]
+        check(after in (before, {"rate/s/p.x/n=1": 100.0}) and os.path.exists(p.file(NOW, "calibrax.json")), f"killed at step {step}: {after}")
+        seen.add((ended, len(after)))
+        equal(sorted(os.listdir(p.file("out/wandb"))), ["offline-run-20260301_100000-base", os.path.basename(NOW)], f"killed at step {step}: nothing else is left")
+    check(step >= 6 and seen == {(True, 3), (True, 1), (False, 1)}, f"{step} steps, {seen}")
+
+
+def at_a_time(p):
+    """A scratch folder of an export that works is left alone, and one of an export that ended is removed."""
+    make_store(p)
+    play(p)
+    for name in ("works", "ended"):
+        os.makedirs(p.file("out/wandb/.calibrax-" + name))
+    handle = os.open(p.file("out/wandb/.calibrax-works"), os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    export(p, "--run", "now")
+    equal(sorted(os.listdir(p.file("out/wandb"))), [".calibrax-works", os.path.basename(NOW)], "which works is left alone")
+    os.close(handle)
+
+
+def the_users_variables(p):
+    """Neither they nor a file of settings are in the run: its digest does not have them."""
+    make_store(p)
+    play(p)
+    names = ("TAGS", "NOTES", "RUN_GROUP", "RESUME", "JOB_TYPE", "NAME", "RUN_ID", "DIR", "HOST", "USERNAME", "SWEEP_ID", "X_LABEL", "_SERVICE_WAIT")
+    p.env.update({f"WANDB_{name}": "mine" for name in names}, WANDB_CACHE_DIR=p.file("cache"), WANDB_CONFIG_DIR=p.file("config"))
+    export(p, "--run", "now")
+    check("mine" not in json.dumps(read_played(p)), "the run")
+
+
+def values_that_are_not_finite(p):
+    """The summary is the value, not the last sample."""
+    values = {"a": math.nan, "b": math.inf, "c": -math.inf}
+    points = [{"name": "p", "scenario": "s", "tags": {}, "metrics": {n: {"value": v, "samples": [1.0, 2.0]} for n, v in values.items()}}]
+    run = {"id": "odd", "timestamp": "2026-03-01T10:00:00+00:00", "commit": "c", "branch": "main", "environment": {"machine": "m1"}, "metadata": {}, "metric_defs": {}, "points": points}
+    play(p)
+    (place,) = p.run("export", "--format", "wandb", "--out", "out", "--input", p.write("odd.json", json.dumps(run)), program=CALIBRAX, expect=0).stdout.split()
+    equal(read_played(p, place)["summary"], {"a/s/p": "NaN", "b/s/p": "Infinity", "c/s/p": "-Infinity"}, "as text")
 
 
 def faults(p):
@@ -219,6 +301,7 @@ def live_tables(p):
 def live(p):
     make_store(p)
     p.env["NPERF_PYTHON_WANDB"] = WANDB
+    p.env.update(WANDB_TAGS="mine", WANDB_NOTES="mine", WANDB_RUN_GROUP="mine", WANDB_RESUME="must", WANDB_JOB_TYPE="mine")
     (place,) = export(p, "--run", "now").stdout.split()
     done = subprocess.run([WANDB, "-c", READ, place], cwd=p.path, capture_output=True, text=True)
     equal(done.returncode, 0, done.stderr[-500:])
@@ -226,7 +309,8 @@ def live(p):
     equal((run["id"], run["name"], run["project"], run["host"], run["config"]["branch"]), ("now", "now", "calibrax", "calibrax", "main"), "facts")
     key = "latency/s/p.x/n=1"
     equal([h[key] for h in run["history"] if key in h], [3.0 * (1 + i / 100) for i in range(-5, 6)], "samples")
-    equal((run["summary"][key], run["summary"]["rate/s/p.x/n=1"]), (3.0, 100.0), "values")
+    equal((run["summary"][key], run["summary"]["rate/s/p.x/n=1"], run["summary"]["latency/s/p.x/n=2"]), (3.0, 100.0, "NaN"), "values")
+    equal(run["given"], ["main", "", "", ""], "nothing of the user's variables")
     (table,) = glob.glob(p.file(place, "files/media/table/calibrax/points_*.table.json"))
     with open(table, encoding="utf-8") as f:
         equal(len(json.load(f)["data"]), 3, "the table")
@@ -305,4 +389,4 @@ def synced(p):
     read_back(f"{sum(key in h for h in history)} samples, a summary, {len(server.files)} files")
 
 
-main([live, live_tables, synced] if WANDB else [played, tables_in_pieces, names_that_become_alike, many_points, faults])
+main([live, live_tables, synced] if WANDB else [played, killed, at_a_time, the_users_variables, values_that_are_not_finite, tables_in_pieces, names_that_become_alike, many_points, faults])

@@ -12,6 +12,8 @@ Python >= 3.9 with wandb, and the standard library.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import math
 import os
@@ -19,6 +21,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
@@ -27,6 +30,8 @@ SETTINGS = {"console": "off", "disable_git": True, "disable_code": True, "save_c
             "x_disable_machine_info": True, "silent": True, "host": "calibrax"}  # nothing about this machine that the run does not have
 STAMP = "calibrax.json"
 SECRETS = "WANDB_API_KEY", "WANDB_BASE_URL", "WANDB_IDENTITY_TOKEN_FILE", "WANDB_CREDENTIALS_FILE"  # an address may have a password; offline none is needed
+KEPT = "WANDB_CACHE_DIR", "WANDB_DATA_DIR"  # where wandb has files of its own; any other variable would change the run, and is not in its digest
+SCRATCH, OLD = ".calibrax-", ".calibrax-old-"  # folders beside runs: of an export, and of a run that is being replaced
 NUMBERS = ("baseline", "current", "change", "lower", "upper", "threshold", "p")  # columns of findings
 
 
@@ -54,6 +59,11 @@ def key_of(point: dict[str, Any], metric: str) -> str:
 def number(value: Any) -> float | None:
     """Of a column of numbers: integers and floats are two types in a table, and missing ones are NaN."""
     return math.nan if value is None else float(value)
+
+
+def text_of(value: float) -> str:
+    """What is not finite, as W&B shows it."""
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def log_table(run: Any, wandb: Any, name: str, columns: list[str], rows: list[list[Any]]) -> None:
@@ -88,52 +98,113 @@ def write(run: Any, wandb: Any, document: dict[str, Any], findings: list[dict[st
         names = list(findings[0])
         log_table(run, wandb, "calibrax/findings", names, [[number(f[n]) if n in NUMBERS else f[n] for n in names] for f in findings])
     for key, value in summary.items():  # behind the samples, whose last one it would be
-        if math.isfinite(value):
-            run.summary[key] = value
+        run.summary[key] = value if math.isfinite(number(value)) else text_of(number(value))
+
+
+@contextlib.contextmanager
+def locked(path: str, wait: bool = True) -> Iterator[bool]:
+    """A folder that other exports leave alone as long; False: one of them has it.  The lock ends with the process."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    free = True
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            free = False
+        yield free
+    finally:
+        os.close(handle)
+
+
+def sweep(folder: str) -> None:
+    """Removes what exports that were killed left in a folder, which is locked; a run that one was replacing is put back."""
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if name.startswith(OLD):
+            place = os.path.join(folder, name[len(OLD):])
+            if os.path.exists(place):
+                shutil.rmtree(path)
+            else:
+                os.rename(path, place)
+        elif name.startswith(SCRATCH):
+            with locked(path, wait=False) as free:
+                if free:
+                    shutil.rmtree(path)
+
+
+def is_there(place: str, request: dict[str, Any]) -> bool:
+    """Whether the run is there with this content; another content may be replaced."""
+    if not os.path.exists(place):
+        return False
+    try:
+        with open(os.path.join(place, STAMP), encoding="utf-8") as f:
+            same = bool(json.load(f).get("digest") == request["digest"])
+    except (OSError, ValueError):
+        same = False
+    if not same and not request["replace"]:
+        raise Failure(f"'{place}' has another content: replace it with --replace, or choose another folder")
+    return same
+
+
+def put(made: str, place: str) -> None:
+    """Puts a run into its place in a folder that is locked and swept: a process that is killed leaves the earlier run or the new one."""
+    old = os.path.join(os.path.dirname(place), OLD + os.path.basename(place))
+    if os.path.exists(place):
+        os.rename(place, old)
+    os.rename(made, place)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def make(request: dict[str, Any], scratch: str, wandb: Any) -> str:
+    """The run in a folder of its own below scratch."""
+    document = request["run"]
+    config = {"run_id": document["id"], **{k: document.get(k) for k in ("timestamp", "commit", "branch", "environment", "metadata")},
+              "metric_defs": document.get("metric_defs", {})}
+    known = set(getattr(wandb.Settings, "model_fields", None) or vars(wandb.Settings()))
+    os.environ["WANDB_CONFIG_DIR"] = scratch  # its file of settings is the user's
+    run = wandb.init(mode="offline", dir=scratch, project=request["project"], entity=request.get("entity"), id=request["id"], name=document["id"], config=config, reinit=True,
+                     settings=wandb.Settings(**{k: v for k, v in SETTINGS.items() if k in known}), tags=[t[:64] for t in (document.get("branch"),) if t])
+    try:
+        write(run, wandb, document, request.get("findings") or [])
+    finally:
+        run.finish()
+    made = os.path.dirname(os.path.realpath(run.dir))
+    shutil.rmtree(os.path.join(made, "logs"), ignore_errors=True)
+    with open(os.path.join(made, STAMP), "w", encoding="utf-8") as out:
+        json.dump({"run": document["id"], "digest": request["digest"], "wandb": wandb.__version__}, out)
+    return made
 
 
 def export(request: dict[str, Any]) -> list[str]:
-    document, identity = request["run"], request["id"]
-    when = datetime.fromisoformat(document["timestamp"]).astimezone(timezone.utc)
+    when = datetime.fromisoformat(request["run"]["timestamp"]).astimezone(timezone.utc)
     folder = os.path.join(request["folder"], "wandb")
-    place = os.path.join(folder, f"offline-run-{when:%Y%m%d_%H%M%S}-{identity}")
-    if os.path.exists(place):
-        try:
-            with open(os.path.join(place, STAMP), encoding="utf-8") as f:
-                same = json.load(f).get("digest") == request["digest"]
-        except (OSError, ValueError):
-            same = False
-        if same:
-            return [place]
-        if not request["replace"]:
-            raise Failure(f"'{place}' has another content: replace it with --replace, or choose another folder")
+    place = os.path.join(folder, f"offline-run-{when:%Y%m%d_%H%M%S}-{request['id']}")
+    if os.path.isdir(folder):
+        with locked(folder):
+            sweep(folder)
+            if is_there(place, request):
+                return [place]
     wandb = load()
     os.makedirs(folder, exist_ok=True)
-    config = {"run_id": document["id"], **{k: document.get(k) for k in ("timestamp", "commit", "branch", "environment", "metadata")},
-              "metric_defs": document.get("metric_defs", {})}
-    with tempfile.TemporaryDirectory(prefix=".calibrax-", dir=folder) as scratch:
-        known = set(getattr(wandb.Settings, "model_fields", None) or vars(wandb.Settings()))
-        run = wandb.init(mode="offline", dir=scratch, project=request["project"], entity=request.get("entity"), id=identity, name=document["id"], config=config, reinit=True,
-                         settings=wandb.Settings(**{k: v for k, v in SETTINGS.items() if k in known}), tags=[t[:64] for t in (document.get("branch"),) if t])
-        try:
-            write(run, wandb, document, request.get("findings") or [])
-        finally:
-            run.finish()
-        made = os.path.dirname(os.path.realpath(run.dir))
-        shutil.rmtree(os.path.join(made, "logs"), ignore_errors=True)
-        with open(os.path.join(made, STAMP), "w", encoding="utf-8") as out:
-            json.dump({"run": document["id"], "digest": request["digest"], "wandb": wandb.__version__}, out)
-        if os.path.exists(place):
-            shutil.rmtree(place)
-        os.rename(made, place)
+    with contextlib.ExitStack() as stack:
+        with locked(folder):
+            scratch = tempfile.mkdtemp(prefix=SCRATCH, dir=folder)
+            stack.enter_context(locked(scratch))
+        stack.callback(shutil.rmtree, scratch, ignore_errors=True)
+        made = make(request, scratch, wandb)
+        with locked(folder):
+            sweep(folder)
+            if not is_there(place, request):
+                put(made, place)
     return [place]
 
 
 def main(argv: list[str]) -> int:
     with open(argv[0], encoding="utf-8") as f:
         request = json.load(f)
+    given = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("WANDB_") and name not in KEPT}
+    secrets = [given[name] for name in SECRETS if given.get(name)]
     os.environ.update({"WANDB_MODE": "offline", "WANDB_SILENT": "true", "WANDB_ERROR_REPORTING": "false"})
-    secrets = [value for value in (os.environ.pop(name, "") for name in SECRETS) if value]
     try:
         answer: dict[str, Any] = {"files": export(request)}
     except Failure as fault:
