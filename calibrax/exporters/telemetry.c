@@ -60,10 +60,12 @@ struct telemetry {
     const cbx_run *run;
     cbx_text *text;
     cbx_json_writer w;
-    cbx_names metrics;          /* of the run that are asked for */
-    cbx_names families, labels; /* names that are in use already, with the texts they stand for */
-    const char *name;           /* of the family that is written */
-    bool *repeated;             /* points that another one before them is like: a series has one value */
+    cbx_names metrics;                 /* of the run that are asked for */
+    cbx_names families, labels;        /* names that are in use already, with the texts they stand for */
+    cbx_names tags;                    /* keys that have a label */
+    CBX_LIST(const char *) tag_labels; /* of each of them */
+    const char *name;                  /* of the family that is written */
+    bool *repeated;                    /* points that another one before them is like: a series has one value */
     size_t nrepeated;
 };
 
@@ -109,6 +111,20 @@ static const char *plain_name(telemetry *t, cbx_names *used, const char *prefix,
     /* names that begin with two underscores are those of Prometheus itself */
     if (copy && (!*copy || !strncmp(copy, "__", 2))) copy = cbx_arena_printf(t->job->arena, "tag%s", copy);
     return own_name(t, used, copy, name, suffix);
+}
+
+/* The label of a tag, made where the tag is met first.  @param plain  as Prometheus accepts it */
+static const char *label_of(telemetry *t, const char *key, bool plain)
+{
+    cbx_allocator al = cbx_arena_allocator(t->job->arena);
+    size_t i = cbx_names_add(&t->tags, key);
+    const char *name;
+
+    if (i < t->tag_labels.n) return t->tag_labels.items[i];
+    name = plain ? plain_name(t, &t->labels, "", key, "") : own_name(t, &t->labels, key, key, "");
+    if (i != CBX_NO_NAME && cbx_list_push(&al, &t->tag_labels, name)) return name;
+    t->text->status = CBX_ENOMEM;
+    return "";
 }
 
 static void put_escaped(cbx_text *out, const char *s)
@@ -206,8 +222,7 @@ static void text_value(telemetry *t, const cbx_point *p, double v)
     cbx_text_puts(t->text, t->name);
     put_label(t, &first, "scenario", p->scenario);
     put_label(t, &first, "point", p->name);
-    for (size_t i = 0; i < p->ntags; i++)
-        put_label(t, &first, plain_name(t, &t->labels, "", p->tags[i].key, ""), p->tags[i].value);
+    for (size_t i = 0; i < p->ntags; i++) put_label(t, &first, label_of(t, p->tags[i].key, true), p->tags[i].value);
     cbx_text_putc(t->text, '}');
     put_number(t, v);
 }
@@ -294,8 +309,7 @@ static void otlp_value(telemetry *t, const cbx_point *p, double v)
 
     push_attribute(list, "scenario", p->scenario);
     push_attribute(list, "point", p->name);
-    for (size_t i = 0; i < p->ntags; i++)
-        push_attribute(list, own_name(t, &t->labels, p->tags[i].key, p->tags[i].key, ""), p->tags[i].value);
+    for (size_t i = 0; i < p->ntags; i++) push_attribute(list, label_of(t, p->tags[i].key, false), p->tags[i].value);
     snprintf(time, sizeof time, "%lld000", (long long)cbx_run_timestamp_us(t->run));
     cbx_json_set_string(o, "timeUnixNano", time);
     cbx_json_set_double(o, "asDouble", v);
@@ -386,7 +400,7 @@ static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
     static const char *const labels[] = { "scenario", "point", "instance", "job", "le", "quantile" };
     static const char *const families[] = { "calibrax_run_info", "calibrax_run_timestamp_seconds" };
     telemetry t = { .job = job, .run = run, .name = "" };
-    cbx_names *const names[] = { &t.metrics, &t.families, &t.labels };
+    cbx_names *const names[] = { &t.metrics, &t.families, &t.labels, &t.tags };
     const char *id = cbx__export_safe_name(job->arena, cbx_run_id(run)), *name;
     cbx__export_stream out;
     cbx_status st;

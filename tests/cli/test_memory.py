@@ -1,6 +1,7 @@
 """Memory of calibrax over a store: a run more costs no command more than a run's share of 64 MB among 10,000."""
 import atexit
 import functools
+import json
 import os
 import resource
 import shutil
@@ -63,6 +64,15 @@ def exports_take_a_run_at_a_time(p):
         shutil.rmtree(p.file(f"{form}{MANY}"))
     compare(p, "store export", *(peak_mb(p, "store", "export", "--data", f"runs{n}", "--to", f"copy{n}") for n in (FEW, MANY)))
     equal(sorted(os.listdir(p.file(f"copy{MANY}/runs"))), sorted(os.listdir(p.file(f"runs{MANY}/runs"))), "all are there")
+
+
+def names_of_labels_are_made_once(p):
+    """A metric more costs an export of metrics no memory for the labels of every point."""
+    points = [{"name": "p", "scenario": "s", "tags": {f"a long name of tag {t}": str(i) for t in range(4)}, "metrics": {f"m{k}": {"value": 1.0 + i} for k in range(20)}} for i in range(3000)]
+    path = p.write("labels.json", json.dumps({"id": "labels", "timestamp": "2026-03-01T10:00:00+00:00", "metric_defs": {}, "points": points}))
+    for form in ("openmetrics", "otlp"):
+        one, all_of_them = (peak_mb(p, "export", "--format", form, "--input", path, "--out", f"{form}{len(args)}", *args) for args in (("-m", "m0"), ()))
+        check(all_of_them - one < 6, f"{form}: {one:.1f} MB with a metric, {all_of_them:.1f} MB with 20")
 
 
 def one_competitor_is_refused_at_once(p):
@@ -172,4 +182,4 @@ def memory_that_ends_is_reported(p):
         check(ended > 0, f"{command}: {ended} limits were too low")
 
 
-main([memory_that_ends_is_reported, commands_that_need_no_samples_hold_none, commands_that_need_samples_hold_numbers, the_index_does_not_hold_a_file, runs_of_many_points, commands_take_a_run_at_a_time, exports_take_a_run_at_a_time, one_competitor_is_refused_at_once, a_huge_point_is_not_held])
+main([memory_that_ends_is_reported, commands_that_need_no_samples_hold_none, commands_that_need_samples_hold_numbers, the_index_does_not_hold_a_file, runs_of_many_points, commands_take_a_run_at_a_time, exports_take_a_run_at_a_time, names_of_labels_are_made_once, one_competitor_is_refused_at_once, a_huge_point_is_not_held])
