@@ -37,8 +37,7 @@
 
 #define FORMAT_VERSION 2 /* part of the key: another version writes runs of its own */
 
-typedef struct export
-{
+typedef struct mlflow_export {
     cbx_export_job *job;
     cbx__mlflow_session s;
     const cbx_run *run;
@@ -46,15 +45,15 @@ typedef struct export
     cbx__mlflow_remote top;
     const char *filter; /* that finds it */
     bool made;          /* by this export */
+    bool incomplete;    /* an artifact could not be made */
     size_t left_out;    /* values */
-}
-export;
+} mlflow_export;
 
 /* Values of a run on the server: a search answers with all of them. */
 enum { MAX_NESTED = 1000, MAX_VALUES = 100000 };
 
 /* How many points have a nested run. */
-static size_t nested(const export *e)
+static size_t nested(const mlflow_export *e)
 {
     const size_t limit = e->job->opts.limit ? e->job->opts.limit : MAX_NESTED, n = cbx_run_npoints(e->run);
 
@@ -64,7 +63,7 @@ static size_t nested(const export *e)
 /* --- the run itself --- */
 
 /* Members of an object as parameters "environment/NAME/NAME"; lists as JSON. */
-static cbx_status log_facts(export *e, const char *prefix, const cbx_json *object, cbx_err *err)
+static cbx_status log_facts(mlflow_export *e, const char *prefix, const cbx_json *object, cbx_err *err)
 {
     cbx_allocator al = cbx_arena_allocator(e->arena);
     cbx_status st = CBX_OK;
@@ -93,7 +92,7 @@ static cbx_status log_facts(export *e, const char *prefix, const cbx_json *objec
 
 /* The value of each metric of each point; the step is the number of points before it with the same
  * labels. */
-static cbx_status log_values(export *e, cbx_err *err)
+static cbx_status log_values(mlflow_export *e, cbx_err *err)
 {
     const size_t n = cbx_run_npoints(e->run);
     size_t *alike = cbx_arena_calloc(e->arena, n + 1, sizeof *alike), values = 0;
@@ -119,7 +118,7 @@ static cbx_status log_values(export *e, cbx_err *err)
     return st;
 }
 
-static cbx_status log_run(export *e, cbx_err *err)
+static cbx_status log_run(mlflow_export *e, cbx_err *err)
 {
     const cbx_run *run = e->run;
     const char *points = cbx_arena_printf(e->arena, "%zu", cbx_run_npoints(run));
@@ -157,7 +156,8 @@ static cbx_status log_run(export *e, cbx_err *err)
 
 /* --- points --- */
 
-static cbx_status log_point(export *e, const cbx__mlflow_analysis *a, const char *id, size_t number, cbx_err *err)
+static cbx_status log_point(mlflow_export *e, const cbx__mlflow_analysis *a, const char *id, size_t number,
+                            cbx_err *err)
 {
     const cbx_point *p = cbx_run_point(e->run, number);
     const char *samples;
@@ -191,17 +191,17 @@ static cbx_status log_point(export *e, const cbx__mlflow_analysis *a, const char
 }
 
 /* Runs that are to be deleted. */
-typedef struct doomed {
+typedef struct to_delete {
     cbx_allocator al;
     CBX_LIST(const char *) ids;
-} doomed;
+} to_delete;
 
-static cbx_status doom(doomed *d, const char *id, cbx_err *err)
+static cbx_status delete_later(to_delete *d, const char *id, cbx_err *err)
 {
     return cbx_list_push(&d->al, &d->ids, id) ? CBX_OK : cbx_fail_nomem(err, "an export");
 }
 
-static cbx_status delete_all(export *e, const doomed *d, cbx_status st, cbx_err *err)
+static cbx_status delete_all(mlflow_export *e, const to_delete *d, cbx_status st, cbx_err *err)
 {
     for (size_t i = 0; !st && i < d->ids.n; i++) st = cbx__mlflow_delete(&e->s, d->ids.items[i], err);
     return st;
@@ -212,7 +212,7 @@ static cbx_status delete_all(export *e, const doomed *d, cbx_status st, cbx_err 
 typedef struct there {
     cbx__mlflow_remote *points;
     size_t n;
-    doomed others; /* that are empty, or as finished as the one that is used */
+    to_delete others; /* that are empty, or as finished as the one that is used */
 } there;
 
 static cbx_status take_point(void *user, const cbx_json *run, const cbx__mlflow_remote *remote, cbx_err *err)
@@ -233,10 +233,10 @@ static cbx_status take_point(void *user, const cbx_json *run, const cbx__mlflow_
         other = *used;
         *used = *remote;
     }
-    return other.empty || other.finished ? doom(&t->others, other.id, err) : CBX_OK;
+    return other.empty || other.finished ? delete_later(&t->others, other.id, err) : CBX_OK;
 }
 
-static cbx_status find_points(export *e, there *out, cbx_err *err)
+static cbx_status find_points(mlflow_export *e, there *out, cbx_err *err)
 {
     const char *filter = cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s'", e->top.id);
 
@@ -246,19 +246,31 @@ static cbx_status find_points(export *e, there *out, cbx_err *err)
     return out->n ? cbx__mlflow_each(&e->s, filter, take_point, out, err) : CBX_OK;
 }
 
+/* "SCENARIO/POINT TAG=VALUE ..."; NULL: out of memory. */
+static const char *label_of(mlflow_export *e, const cbx_point *p)
+{
+    cbx_text label;
+    const char *name;
+
+    cbx_text_init(&label, cbx_ctx_allocator(e->job->ctx));
+    cbx_text_printf(&label, "%s%s%s", p->scenario, *p->scenario ? "/" : "", p->name);
+    for (size_t k = 0; k < p->ntags; k++) cbx_text_printf(&label, " %s=%s", p->tags[k].key, p->tags[k].value);
+    name = label.status ? NULL : cbx__mlflow_fit(&e->s, cbx_text_str(&label), CBX__MLFLOW_NAME_MAX);
+    if (name) name = cbx_arena_strdup(e->arena, name);
+    cbx_text_clear(&label);
+    return name;
+}
+
 /* The nested run of a point.  Another export may make one, too, and delete this one. */
-static cbx_status put_point(export *e, const cbx__mlflow_analysis *a, size_t i, cbx__mlflow_remote *at, cbx_err *err)
+static cbx_status put_point(mlflow_export *e, const cbx__mlflow_analysis *a, size_t i, cbx__mlflow_remote *at,
+                            cbx_err *err)
 {
     const cbx_point *p = cbx_run_point(e->run, i);
-    const char *number = cbx_arena_printf(e->arena, "%zu", i), *label, *filter;
+    const char *number = cbx_arena_printf(e->arena, "%zu", i), *label = label_of(e, p), *filter;
     cbx__mlflow_remote other = { NULL };
     size_t count;
     cbx_status st = CBX_OK;
 
-    label = cbx_arena_printf(e->arena, "%s%s%s", p->scenario, *p->scenario ? "/" : "", p->name);
-    for (size_t k = 0; label && k < p->ntags; k++)
-        label = cbx_arena_printf(e->arena, "%s %s=%s", label, p->tags[k].key, p->tags[k].value);
-    label = label ? cbx__mlflow_fit(&e->s, label, CBX__MLFLOW_NAME_MAX) : NULL;
     filter = cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s' and tags.`calibrax.point` = '%zu'", e->top.id,
                               i);
     if (!number || !label || !filter) return cbx_fail_nomem(err, "an export");
@@ -275,7 +287,7 @@ static cbx_status put_point(export *e, const cbx__mlflow_analysis *a, size_t i, 
     return st;
 }
 
-static cbx_status put_points(export *e, const cbx__mlflow_analysis *a, cbx_err *err)
+static cbx_status put_points(mlflow_export *e, const cbx__mlflow_analysis *a, cbx_err *err)
 {
     there t;
     cbx_status st = find_points(e, &t, err);
@@ -287,8 +299,14 @@ static cbx_status put_points(export *e, const cbx__mlflow_analysis *a, cbx_err *
 
 /* --- artifacts --- */
 
+static cbx_status add_note(mlflow_export *e, const char *words, cbx_err *err)
+{
+    return cbx__export_note(e->job, cbx_arena_printf(&e->job->out.arena, "run '%s': %s", cbx_run_id(e->run), words),
+                            err);
+}
+
 /* The path of the run's artifacts in the server's own store; NULL: they are elsewhere. */
-static const char *artifact_path(const export *e)
+static const char *artifact_path(const mlflow_export *e)
 {
     static const char scheme[] = "mlflow-artifacts:";
     const char *s = e->top.artifacts;
@@ -299,7 +317,7 @@ static const char *artifact_path(const export *e)
     return s + strspn(s, "/");
 }
 
-static cbx_status put_bytes(export *e, const char *folder, const char *name, const char *bytes, size_t len,
+static cbx_status put_bytes(mlflow_export *e, const char *folder, const char *name, const char *bytes, size_t len,
                             cbx_err *err)
 {
     cbx_allocator al = cbx_arena_allocator(e->arena);
@@ -315,7 +333,7 @@ static cbx_status put_bytes(export *e, const char *folder, const char *name, con
     return cbx_text_check(&path, err) ? CBX_ENOMEM : cbx__mlflow_put(e->s.server, cbx_text_str(&path), bytes, len, err);
 }
 
-static cbx_status put_file(export *e, const char *folder, const char *path, cbx_err *err)
+static cbx_status put_file(mlflow_export *e, const char *folder, const char *path, cbx_err *err)
 {
     char *bytes;
     size_t len;
@@ -327,7 +345,7 @@ static cbx_status put_file(export *e, const char *folder, const char *path, cbx_
     return st;
 }
 
-static cbx_status put_json(export *e, const char *folder, const char *name, const cbx_json *v, cbx_err *err)
+static cbx_status put_json(mlflow_export *e, const char *folder, const char *name, const cbx_json *v, cbx_err *err)
 {
     cbx_status st;
     cbx_text text;
@@ -341,8 +359,9 @@ static cbx_status put_json(export *e, const char *folder, const char *name, cons
 }
 
 /* Files of another exporter, made in a temporary folder; a format that has nothing to show of the
- * run has none.  @param baseline  NULL: the run alone */
-static cbx_status put_exported(export *e, const char *format, const char *folder, const cbx_run *baseline,
+ * run (CBX_ENOENT) has none.  Where one refuses the run a note has the reason, and the run stays incomplete.
+ * @param baseline  NULL: the run alone */
+static cbx_status put_exported(mlflow_export *e, const char *format, const char *folder, const cbx_run *baseline,
                                const char *temporary, cbx_err *err)
 {
     const cbx_exporter *exporter = cbx_exporter_find(format);
@@ -357,14 +376,22 @@ static cbx_status put_exported(export *e, const char *format, const char *folder
     opts.to = NULL;
     st = baseline ? cbx_export_analysis(e->job->ctx, exporter, e->run, baseline, &opts, &report, &why)
                   : cbx_export_runs(e->job->ctx, exporter, &e->run, 1, &opts, &report, &why);
-    if (st == CBX_ENOENT || st == CBX_EINVAL) return CBX_OK;
+    if (st == CBX_ENOENT) return CBX_OK;
+    if (st == CBX_EINVAL) {
+        e->incomplete = true;
+        return add_note(
+            e,
+            cbx_arena_printf(e->arena, "no files of '%s' are among its artifacts, and the next export tries again: %s",
+                             format, why.message),
+            err);
+    }
     if (st) return cbx_fail(err, st, "%s", why.message);
     for (size_t i = 0; !st && i < report.nfiles; i++) st = put_file(e, folder, report.files[i], err);
     cbx_export_report_clear(&report);
     return st;
 }
 
-static cbx_status put_artifacts(export *e, const cbx__mlflow_analysis *a, cbx_err *err)
+static cbx_status put_artifacts(mlflow_export *e, const cbx__mlflow_analysis *a, cbx_err *err)
 {
     static const char *const formats[][2] = {
         { "html", "tables" }, { "csv", "tables" }, { "markdown", "tables" }, { "svg", "plots" }
@@ -395,7 +422,7 @@ static cbx_status put_artifacts(export *e, const cbx__mlflow_analysis *a, cbx_er
 /* --- its place --- */
 
 /* The hash of what is written of a run: its content, the choice of metrics, and how it is written. */
-static const char *key_of(export *e, cbx_err *err)
+static const char *key_of(mlflow_export *e, cbx_err *err)
 {
     cbx_allocator al = cbx_arena_allocator(e->arena);
     char hash[CBX_HASH_SIZE], *key;
@@ -412,14 +439,8 @@ static const char *key_of(export *e, cbx_err *err)
     return key;
 }
 
-static cbx_status add_note(export *e, const char *words, cbx_err *err)
-{
-    return cbx__export_note(e->job, cbx_arena_printf(&e->job->out.arena, "run '%s': %s", cbx_run_id(e->run), words),
-                            err);
-}
-
 /* The run on the server, made if it is missing. */
-static cbx_status open_run(export *e, cbx_err *err)
+static cbx_status open_run(mlflow_export *e, cbx_err *err)
 {
     const char *key = key_of(e, err), *mine;
     cbx_json *tags;
@@ -449,8 +470,8 @@ static cbx_status open_run(export *e, cbx_err *err)
 /* --- what was made twice --- */
 
 typedef struct copies {
-    const export *e;
-    doomed empty;
+    const mlflow_export *e;
+    to_delete empty;
     size_t others;
     cbx__mlflow_remote complete;
 } copies;
@@ -461,7 +482,7 @@ static cbx_status take_copy(void *user, const cbx_json *run, const cbx__mlflow_r
 
     (void)run;
     if (!strcmp(remote->id, c->e->top.id)) return CBX_OK;
-    if (remote->empty) return doom(&c->empty, remote->id, err);
+    if (remote->empty) return delete_later(&c->empty, remote->id, err);
     c->others++;
     if (remote->complete) c->complete = *remote;
     return CBX_OK;
@@ -470,22 +491,22 @@ static cbx_status take_copy(void *user, const cbx_json *run, const cbx__mlflow_r
 static cbx_status take_any(void *user, const cbx_json *run, const cbx__mlflow_remote *remote, cbx_err *err)
 {
     (void)run;
-    return doom(user, remote->id, err);
+    return delete_later(user, remote->id, err);
 }
 
 /* The run that this export made, with its points. */
-static cbx_status delete_own(export *e, cbx_err *err)
+static cbx_status delete_own(mlflow_export *e, cbx_err *err)
 {
-    doomed d = { .al = cbx_arena_allocator(e->arena) };
+    to_delete d = { .al = cbx_arena_allocator(e->arena) };
     const char *filter = cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s'", e->top.id);
     cbx_status st = filter ? cbx__mlflow_each(&e->s, filter, take_any, &d, err) : cbx_fail_nomem(err, "an export");
 
-    if (!st) st = doom(&d, e->top.id, err);
+    if (!st) st = delete_later(&d, e->top.id, err);
     return delete_all(e, &d, st, err);
 }
 
 /* Of the points and of the run, before it is marked as complete. */
-static cbx_status delete_copies(export *e, cbx_err *err)
+static cbx_status delete_copies(mlflow_export *e, cbx_err *err)
 {
     copies c = { .e = e, .empty.al = cbx_arena_allocator(e->arena) };
     there t;
@@ -510,7 +531,7 @@ static cbx_status delete_copies(export *e, cbx_err *err)
 
 /* --- a run --- */
 
-static cbx_status note_counts(export *e, cbx_err *err)
+static cbx_status note_counts(mlflow_export *e, cbx_err *err)
 {
     const struct {
         size_t n;
@@ -528,7 +549,7 @@ static cbx_status note_counts(export *e, cbx_err *err)
     return st;
 }
 
-static cbx_status write_run(export *e, cbx_err *err)
+static cbx_status write_run(mlflow_export *e, cbx_err *err)
 {
     cbx__mlflow_analysis a = { NULL };
     cbx_status st = log_run(e, err);
@@ -542,7 +563,7 @@ static cbx_status write_run(export *e, cbx_err *err)
         st = cbx__mlflow_finish(&e->s, e->top.id, err);
         cbx__mlflow_log_begin(&e->s, e->top.id);
         if (!st && a.front) st = cbx__mlflow_log_tag(&e->s, "calibrax.pareto", a.front, err);
-        if (!st) st = cbx__mlflow_log_tag(&e->s, "calibrax.complete", "1", err);
+        if (!st && !e->incomplete) st = cbx__mlflow_log_tag(&e->s, "calibrax.complete", "1", err);
         st = cbx__mlflow_log_end(&e->s, st, err);
     }
     cbx_json_unref(a.document);
@@ -551,7 +572,7 @@ static cbx_status write_run(export *e, cbx_err *err)
 
 /* All of a run; what is complete is left alone, also where another export completes it and deletes
  * this one. */
-static cbx_status put_run(export *e, cbx_err *err)
+static cbx_status put_run(mlflow_export *e, cbx_err *err)
 {
     cbx__mlflow_remote other = { NULL };
     size_t count;
@@ -572,7 +593,7 @@ static cbx_status put_run(export *e, cbx_err *err)
 
 /* --- a run against a baseline --- */
 
-static cbx_status log_findings(export *e, const char *baseline, const cbx_regression *r, cbx_json *document,
+static cbx_status log_findings(mlflow_export *e, const char *baseline, const cbx_regression *r, cbx_json *document,
                                cbx_err *err)
 {
     cbx_json *list = cbx_json_set_array(document, "findings");
@@ -600,7 +621,7 @@ static cbx_status log_findings(export *e, const char *baseline, const cbx_regres
                                        (double)regressed, 0, err);
 }
 
-static cbx_status put_findings(export *e, const cbx_run *baseline, const cbx_regression *r, cbx_err *err)
+static cbx_status put_findings(mlflow_export *e, const cbx_run *baseline, const cbx_regression *r, cbx_err *err)
 {
     const char *safe = cbx__export_safe_name(e->arena, cbx_run_id(baseline));
     cbx_json *document = cbx_json_new_object();
@@ -633,14 +654,14 @@ static cbx_status put_findings(export *e, const cbx_run *baseline, const cbx_reg
 
 /* --- the exporter --- */
 
-static cbx_status open_server(export *e, cbx_export_job *job, cbx_err *err)
+static cbx_status open_server(mlflow_export *e, cbx_export_job *job, cbx_err *err)
 {
     const char *uri = job->opts.to ? job->opts.to : getenv("MLFLOW_TRACKING_URI");
     const char *experiment = job->opts.experiment ? job->opts.experiment : getenv("MLFLOW_EXPERIMENT_NAME");
     cbx__mlflow *server = NULL;
     cbx_status st;
 
-    *e = (export){ .job = job };
+    *e = (mlflow_export){ .job = job };
     cbx__mlflow_session_init(&e->s, NULL, cbx_ctx_allocator(job->ctx));
     e->arena = &e->s.arena;
     if (!uri || !*uri)
@@ -652,16 +673,16 @@ static cbx_status open_server(export *e, cbx_export_job *job, cbx_err *err)
                                             err);
 }
 
-static void begin_run(export *e, const cbx_run *run)
+static void begin_run(mlflow_export *e, const cbx_run *run)
 {
     e->run = e->s.run = run;
     e->top = (cbx__mlflow_remote){ NULL };
     e->filter = NULL;
-    e->made = false;
+    e->made = e->incomplete = false;
     e->left_out = e->s.shortened = e->s.infinite = 0;
 }
 
-static void close_server(export *e)
+static void close_server(mlflow_export *e)
 {
     cbx__mlflow_close(e->s.server);
     cbx__mlflow_session_clear(&e->s);
@@ -669,7 +690,7 @@ static void close_server(export *e)
 
 static cbx_status mlflow_runs(cbx_export_job *job, const cbx_export_source *runs, cbx_err *err)
 {
-    export e;
+    mlflow_export e;
     cbx_status st = open_server(&e, job, err);
 
     for (size_t i = 0; !st && i < runs->count; i++) {
@@ -689,7 +710,7 @@ static cbx_status mlflow_analysis(cbx_export_job *job, const cbx_run *run, const
 {
     cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
     cbx_regression *r = NULL;
-    export e;
+    mlflow_export e;
     cbx_status st = open_server(&e, job, err);
 
     opts.allow_machines = true; /* refused before this is called, unless allowed */

@@ -38,15 +38,17 @@ static bool is_compared(const cbx__table *t, size_t k, const char *by) { return 
 /* The labels of a row but for the one compared: "forward, 32". */
 static const char *place_of(cbx_export_job *job, const cbx__table *t, size_t row)
 {
-    const char *out = NULL;
+    const cbx_allocator al = cbx_arena_allocator(job->arena);
+    size_t n = 0;
+    cbx_text out;
 
+    cbx_text_init(&out, &al);
     for (size_t k = 0; k < t->nlabels; k++) {
         const char *value = t->rows[row * t->nlabels + k];
-        if (is_compared(t, k, job->opts.group_by)) continue;
-        out = cbx_arena_printf(job->arena, "%s%s%s", out ? out : "", out ? ", " : "", value ? value : "-");
-        if (!out) return NULL;
+        if (!is_compared(t, k, job->opts.group_by)) cbx_text_printf(&out, "%s%s", n++ ? ", " : "", value ? value : "-");
     }
-    return out ? out : cbx_arena_strdup(job->arena, cbx_run_id(t->run));
+    if (!n) cbx_text_puts(&out, cbx_run_id(t->run));
+    return out.status ? NULL : cbx_text_str(&out);
 }
 
 static size_t index_of(const char **names, size_t *n, const char *name)
@@ -743,7 +745,7 @@ static cbx_status draw_run(cbx_export_job *job, const cbx_run *run, cbx_err *err
     cbx_status st = cbx__table_make(job, run, &t, err);
 
     if (st) return st;
-    if (!t.nrows || !t.ncolumns) return cbx_fail(err, CBX_EINVAL, "run '%s' has no values to draw", cbx_run_id(run));
+    if (!t.nrows || !t.ncolumns) return cbx_fail(err, CBX_ENOENT, "run '%s' has no values to draw", cbx_run_id(run));
     st = make_grid(job, &t, &g, err);
     if (!st && !job->opts.nplots) st = draw_kind(job, &g, "auto", err);
     for (size_t i = 0; !st && i < job->opts.nplots; i++) st = draw_kind(job, &g, job->opts.plots[i], err);

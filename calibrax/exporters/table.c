@@ -137,10 +137,13 @@ static bool varies(const cbx_run *run, const char *label)
  * sentence of the others. */
 static cbx_status make_labels(cbx_export_job *job, cbx__table *t, cbx_err *err)
 {
-    const char *by = job->opts.group_by, *facts = "";
+    const char *by = job->opts.group_by;
+    const cbx_allocator al = cbx_arena_allocator(job->arena);
     name_list all = { 0 }, kept = { 0 };
     bool tagged = false, good = true;
+    cbx_text facts;
 
+    cbx_text_init(&facts, &al);
     for (size_t i = 0; i < t->nrows; i++) tagged |= label_value(cbx_run_point(t->run, i), by) != NULL;
     if (tagged) good = add_name(job->arena, &all, by);
     good = good && add_name(job->arena, &all, "point") && add_name(job->arena, &all, "scenario");
@@ -151,15 +154,13 @@ static cbx_status make_labels(cbx_export_job *job, cbx__table *t, cbx_err *err)
         const char *value = t->nrows ? label_value(cbx_run_point(t->run, 0), all.items[i]) : NULL;
         if (i == 0 || varies(t->run, all.items[i]))
             good = add_name(job->arena, &kept, all.items[i]);
-        else if (value) {
-            facts = cbx_arena_printf(job->arena, "%s%s%s: %s", facts, *facts ? "; " : "", all.items[i], value);
-            good = facts != NULL;
-        }
+        else if (value)
+            cbx_text_printf(&facts, "%s%s: %s", facts.len ? "; " : "", all.items[i], value);
     }
-    if (!good) return cbx_fail_nomem(err, "a table");
+    if (!good || facts.status) return cbx_fail_nomem(err, "a table");
     t->labels = kept.items;
     t->nlabels = kept.n;
-    t->facts = facts;
+    t->facts = cbx_text_str(&facts);
     return CBX_OK;
 }
 

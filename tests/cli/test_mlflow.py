@@ -13,7 +13,7 @@ import socket
 import subprocess
 import time
 
-from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence, peak_mb
 from mlflow_server import Server, decoded
 
 FIXTURE = os.path.abspath(os.path.join(SOURCE, "tests/exporters/fixtures/run.json"))
@@ -422,6 +422,35 @@ def many_values(p):
         same(s.tree(), [top], "points that are there already are found, page by page")
 
 
+def a_point_of_many_tags(p):
+    """Memory for its label grows with the label."""
+    run = fixture()
+    run["points"] = [{"name": "p", "scenario": "s", "tags": {f"name {i:04}": "0123456789" for i in range(6000)}, "metrics": {"t": {"value": 1.0}}}]
+    p.env.update(QUIET)
+    with Server() as s:
+        peak = peak_mb(p, "export", "-f", "mlflow", "--to", s.url, "--input", p.write("tags.json", json.dumps(run)))
+        (point,) = s.tree()[0]["points"]
+    check(peak < 150 and point["name"].startswith("s/p name 0000=0123456789 ") and len(point["name"]) <= 250, f"{peak:.0f} MB, {point['name']}")
+
+
+def artifacts_that_are_refused(p):
+    """A run that an exporter refuses is not complete, and the reason is a note."""
+    run = fixture()
+    run["metric_defs"], run["points"] = {}, [{"name": "p", "scenario": "s", "tags": {}, "metrics": {f"m{i}": {"value": 1.0}}} for i in range(2001)]
+    path = p.write("wide.json", json.dumps(run))
+    with Server() as s:
+        for _ in range(2):
+            done = export(p, s.url, "--limit", "1", path=path)
+            for form in ("html", "csv", "markdown", "svg"):
+                has(done.stderr, f"note: run 'aaa111': no files of '{form}' are among its artifacts, and the next export tries again: a table of 2001 points and 2001 metrics", "a note")
+            (top,) = s.tree()
+            equal(("calibrax.complete" in top["tags"], sorted(top["files"])), (False, ["analysis/analysis.json", "run/run.json"]), "not complete")
+        for points in ([], [{"name": "p", "scenario": "s", "tags": {}, "metrics": {"t": {"value": math.nan}}}], [{"name": "p", "scenario": "s", "tags": {}, "metrics": {}}]):
+            run["id"], run["points"] = f"few{len(str(points))}", points
+            equal(export(p, s.url, path=p.write("few.json", json.dumps(run))).stderr, "", "nothing to show is nothing to report")
+            check("calibrax.complete" in s.tree()[-1]["tags"], f"complete: {points}")
+
+
 def usage(p):
     for args, part in ((["-f", "mlflow", "--input", FIXTURE], "set MLFLOW_TRACKING_URI"), (["-f", "csv", "--experiment", "x", "--input", FIXTURE], "'--experiment' needs '--format mlflow'"),
                        (["-f", "mlflow", "--to", "ftp://x", "--input", FIXTURE], "must begin with http:// or https://")):
@@ -433,4 +462,4 @@ def usage(p):
 
 main([everything_arrives, other_content_is_another_run, a_run_against_another, two_baselines, faults_that_pass, faults_that_stay, a_pause_that_is_asked_for, a_page_in_place_of_any_answer, answers_that_are_wrong,
       runs_that_arrive_late, two_at_one_moment, two_at_a_time, ended_half_way, credentials_stay_secret, credentials_are_in_nothing_else, through_a_proxy, odd_names_and_values, names_come_back, long_names,
-      points_that_are_alike, where_files_cannot_go, many_values, a_long_run, usage])
+      points_that_are_alike, where_files_cannot_go, many_values, a_long_run, a_point_of_many_tags, artifacts_that_are_refused, usage])
