@@ -2,20 +2,23 @@
 """How long `calibrax serve` takes for each view of large stores, as a table: measure_views.py CALIBRAX [RUNS [LIMIT_MS]]
 
 Stores: RUNS runs (default 10,000) with 100 points each, so 10^6 points; two runs of 10,000 points that differ in one tag; three runs of
-100,000 points, each a series. The least of five requests counts, each a page that is made anew (no If-None-Match); "after a change" is the
-first request after a run was added. Exit status 1: a view took longer than LIMIT_MS (default 300), with 100,000 points a run than twice that.
+100,000 points, each a series. The median of five requests counts, each a page that is made anew (no If-None-Match); "after a change" is the
+first request after a run was added. Exit status 1: a view took longer than LIMIT_MS (default 300); a comparison of two runs of 100,000 points
+may take twice that, as it reads and judges 200,000 values.
 """
 import http.client
 import json
 import os
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
 REQUESTS = 5
+WIDE_COMPARISON = "a comparison of 100,000 points"
 DEFS = {"time": {"name": "time", "unit": "s", "direction": "lower", "group": "", "priority": "primary", "description": ""}}
 POINT = "point={}&scenario=train&tag=batch={}&tag=framework={}"
 
@@ -64,14 +67,15 @@ def measure(calibrax, store, name, targets, limit_ms):
         port = int(server.stdout.readline().strip().rstrip("/").rsplit(":", 1)[1])
         print(f"\n{name}; the index was made in {time.perf_counter() - start:.1f} s\n\n| view | ms | kB | address |\n|---|--:|--:|---|", flush=True)
         for view, target, before in targets:
-            seconds, size = ask(port, target) if not before else (float("inf"), 0)
-            for _ in range(REQUESTS - 1):
+            times = []
+            for _ in range(REQUESTS):
                 if before:
                     before()
                 again, size = ask(port, target)
-                seconds = min(seconds, again)
+                times.append(again)
+            seconds = statistics.median(times)
             print(f"| {view} | {1e3 * seconds:.1f} | {size / 1e3:.0f} | `{target}` |", flush=True)
-            if 1e3 * seconds > limit_ms:
+            if 1e3 * seconds > limit_ms * (2 if view == WIDE_COMPARISON else 1):
                 slow.append(view)
     finally:
         server.send_signal(signal.SIGINT)
@@ -101,7 +105,8 @@ def main(calibrax, runs=10_000, limit_ms=300.0):
         fine &= measure(calibrax, wide, "3 runs of 100,000 points, each a series", [
             ("trends", "/trends", None), ("trends, the last page", "/trends?page=4000", None), ("trends by text", "/trends?text=777", None),
             ("a run, the last page", "/run?id=run000000&page=500", None),
-            ("a point", f"/point?run=run000001&{POINT.format('kernel', 777, 'torch')}", None)], 2 * limit_ms)
+            ("a point", f"/point?run=run000001&{POINT.format('kernel', 777, 'torch')}", None),
+            (WIDE_COMPARISON, "/compare?a=run000000&b=run000001", None)], limit_ms)
     return 0 if fine else 1
 
 
