@@ -59,40 +59,25 @@ const char *cbx__view_text(cbx__view *v, const char *fmt, ...)
     return "";
 }
 
-void cbx__view_words(cbx__view *v, const char *s)
+/* What may be published is without paths. */
+static const char *words_of(cbx__view *v, const char *s)
 {
+    const cbx_allocator al = cbx_arena_allocator(v->arena);
     cbx_text public;
 
-    if (v->document) return;
-    if (!v->site->link) {
-        cbx_text_put_html(v->out, s);
-        return;
-    }
-    cbx_text_init(&public, &v->out->al);
+    if (!v->site->link) return s;
+    cbx_text_init(&public, &al);
     cbx__report_put_public(&public, s, 0);
     if (public.status) lost(v);
-    cbx_text_put_html(v->out, cbx_text_str(&public));
-    cbx_text_clear(&public);
+    return cbx_text_str(&public);
 }
 
-static void put(cbx__view *v, const char *html)
+void cbx__view_words(cbx__view *v, const char *s)
 {
-    if (!v->document) cbx_text_puts(v->out, html);
+    if (!v->document) cbx_text_put_html(v->out, words_of(v, s));
 }
 
-/* Words in a JSON document: paths are left out of what is published. */
-static cbx_json *json_words(cbx__view *v, const char *s)
-{
-    cbx_text public;
-    cbx_json *made;
-
-    if (!v->site->link) return cbx_json_new_string(s);
-    cbx_text_init(&public, &v->out->al);
-    cbx__report_put_public(&public, s, 0);
-    made = cbx_json_new_string(cbx_text_str(&public));
-    cbx_text_clear(&public);
-    return made;
-}
+static cbx_json *json_words(cbx__view *v, const char *s) { return cbx_json_new_string(words_of(v, s)); }
 
 /* --- links --- */
 
@@ -110,27 +95,16 @@ const char *cbx__view_href(cbx__view *v, const cbx__request *to)
 
 void cbx__view_link(cbx__view *v, const char *href, const char *words)
 {
-    if (href && !v->document) {
-        cbx_text_puts(v->out, "<a href=\"");
-        cbx_text_put_html(v->out, href);
-        cbx_text_puts(v->out, "\">");
-    }
-    cbx__view_words(v, words);
-    if (href) put(v, "</a>");
+    if (!v->document) cbx__pages_put_link(v->out, href, words_of(v, words));
 }
 
-static void put_page_link(cbx__view *v, size_t page, const char *words, const char *rel)
+static void add_page_link(cbx__view *v, cbx__page_link *links, size_t *n, size_t page, const char *words,
+                          const char *attribute)
 {
-    char number[24];
-    cbx__request to;
-
-    snprintf(number, sizeof number, "%zu", page);
-    to = cbx__request_with(v->request, "page", page > 1 ? number : NULL);
+    const cbx__request to = cbx__request_with(v->request, "page", page > 1 ? cbx__view_text(v, "%zu", page) : NULL);
     const char *href = cbx__view_href(v, &to);
-    if (!href) return;
-    cbx_text_puts(v->out, "<li><a href=\"");
-    cbx_text_put_html(v->out, href);
-    cbx_text_printf(v->out, "\"%s%s>%s</a>", *rel ? " rel=" : "", rel, words);
+
+    if (href) links[(*n)++] = (cbx__page_link){ href, words, attribute };
 }
 
 size_t cbx__view_page(const cbx__view *v, size_t per_page, size_t total)
@@ -142,7 +116,8 @@ size_t cbx__view_page(const cbx__view *v, size_t per_page, size_t total)
 
 void cbx__view_pager(cbx__view *v, size_t page, size_t per_page, size_t total, const char *what)
 {
-    size_t pages = (total + per_page - 1) / per_page;
+    size_t pages = (total + per_page - 1) / per_page, n = 0;
+    cbx__page_link links[5];
 
     if (v->document) {
         cbx_json *o = cbx_json_set_object(v->document, "pages");
@@ -152,15 +127,12 @@ void cbx__view_pager(cbx__view *v, size_t page, size_t per_page, size_t total, c
         return;
     }
     if (pages < 2) return;
-    cbx_text_puts(v->out, "<nav class=pager aria-label=\"pages of ");
-    cbx_text_put_html(v->out, what);
-    cbx_text_puts(v->out, "\"><ul>");
-    if (page > 1) put_page_link(v, 1, "First", "");
-    if (page > 1) put_page_link(v, page - 1, "Previous", "prev");
-    cbx_text_printf(v->out, "<li><span aria-current=page>Page %zu of %zu</span>", page, pages);
-    if (page < pages) put_page_link(v, page + 1, "Next", "next");
-    if (page < pages) put_page_link(v, pages, "Last", "");
-    cbx_text_puts(v->out, "</ul></nav>\n");
+    if (page > 1) add_page_link(v, links, &n, 1, "First", NULL);
+    if (page > 1) add_page_link(v, links, &n, page - 1, "Previous", "rel=prev");
+    links[n++] = (cbx__page_link){ NULL, cbx__view_text(v, "Page %zu of %zu", page, pages), "aria-current=page" };
+    if (page < pages) add_page_link(v, links, &n, page + 1, "Next", "rel=next");
+    if (page < pages) add_page_link(v, links, &n, pages, "Last", NULL);
+    cbx__pages_put_nav(v->out, "pager", cbx__view_text(v, "pages of %s", what), links, n);
 }
 
 /* --- the page --- */
@@ -173,23 +145,23 @@ static const struct {
 
 static void put_places(cbx__view *v, const char *of)
 {
-    cbx_text_puts(v->out, "<nav class=places aria-label=store><ul>");
+    cbx__page_link links[CBX_LEN(places)];
+    size_t n = 0;
+
     for (size_t i = 0; i < CBX_LEN(places); i++) {
+        const bool here = !strcmp(of, places[i].page), itself = !strcmp(v->request->page, places[i].page);
         cbx__request to;
         const char *href;
         if (v->site->link && !strcmp(places[i].page, "compare")) continue; /* it begins with a form */
         cbx__request_begin(&to, places[i].page);
         href = cbx__view_href(v, &to);
-        if (!href) continue;
-        cbx_text_puts(v->out, "<li><a href=\"");
-        cbx_text_put_html(v->out, href);
-        cbx_text_printf(v->out, "\"%s>%s</a>",
-                        strcmp(of, places[i].page) != 0                 ? ""
-                        : strcmp(v->request->page, places[i].page) == 0 ? " aria-current=page"
-                                                                        : " aria-current=true",
-                        places[i].name);
+        if (href)
+            links[n++] = (cbx__page_link){ href, places[i].name,
+                                           !here    ? NULL
+                                           : itself ? "aria-current=page"
+                                                    : "aria-current=true" };
     }
-    cbx_text_puts(v->out, "</ul></nav>\n");
+    cbx__pages_put_nav(v->out, "places", "store", links, n);
 }
 
 void cbx__view_begin(cbx__view *v, const char *of, const char *title)
@@ -206,13 +178,11 @@ void cbx__view_begin(cbx__view *v, const char *of, const char *title)
     cbx_text_puts(v->out, " - ");
     cbx__view_words(v, v->site->title);
     cbx__pages_put_style(v->out, "to the content");
-    cbx_text_puts(v->out, "<header class=store><p>");
-    cbx__view_words(v, v->site->title);
-    cbx_text_puts(v->out, "</p>\n");
+    cbx_text_puts(v->out, "<header class=store>");
+    cbx__pages_put(v->out, "p", NULL, words_of(v, v->site->title));
     put_places(v, of);
-    cbx_text_puts(v->out, "</header>\n<main id=main tabindex=-1>\n<h1>");
-    cbx__view_words(v, title);
-    cbx_text_puts(v->out, "</h1>\n");
+    cbx_text_puts(v->out, "</header>\n<main id=main tabindex=-1>\n");
+    cbx__pages_put(v->out, "h1", NULL, words_of(v, title));
 }
 
 void cbx__view_end(cbx__view *v)
@@ -228,9 +198,7 @@ void cbx__view_end(cbx__view *v)
 
 void cbx__view_section(cbx__view *v, const char *heading)
 {
-    put(v, "<h2>");
-    cbx__view_words(v, heading);
-    put(v, "</h2>\n");
+    if (!v->document) cbx__pages_put(v->out, "h2", NULL, words_of(v, heading));
 }
 
 void cbx__view_note(cbx__view *v, const char *fmt, ...)
@@ -246,9 +214,7 @@ void cbx__view_note(cbx__view *v, const char *fmt, ...)
         cbx_json_push(notes ? notes : cbx_json_set_array(v->document, "notes"), json_words(v, buf));
         return;
     }
-    put(v, "<p class=note>");
-    cbx__view_words(v, buf);
-    put(v, "</p>\n");
+    cbx__pages_put(v->out, "p", "note", words_of(v, buf));
 }
 
 /* --- facts --- */
@@ -258,25 +224,24 @@ void cbx__view_facts(cbx__view *v)
     if (v->document)
         v->row = cbx_json_set_object(v->document, "facts");
     else
-        cbx_text_puts(v->out, "<dl class=facts>");
+        cbx__pages_begin_facts(v->out);
 }
 
 void cbx__view_fact_link(cbx__view *v, const char *name, const char *href, const char *value)
 {
     if (!value || !*value) return;
-    if (v->document) {
+    if (v->document)
         cbx_json_set(v->row, name, json_words(v, value));
-        return;
-    }
-    cbx_text_puts(v->out, "<div><dt>");
-    cbx__view_words(v, name);
-    cbx_text_puts(v->out, "<dd>");
-    cbx__view_link(v, href, value);
-    cbx_text_puts(v->out, "</div>");
+    else
+        cbx__pages_put_fact(v->out, words_of(v, name), href, words_of(v, value));
 }
 
 void cbx__view_fact(cbx__view *v, const char *name, const char *value) { cbx__view_fact_link(v, name, NULL, value); }
-void cbx__view_facts_end(cbx__view *v) { put(v, "</dl>\n"); }
+
+void cbx__view_facts_end(cbx__view *v)
+{
+    if (!v->document) cbx__pages_end_facts(v->out);
+}
 
 /* --- tables --- */
 
@@ -288,17 +253,7 @@ void cbx__view_table(cbx__view *v, const char *name, const char *label, const cb
         v->rows = cbx_json_set_array(v->document, name);
         return;
     }
-    cbx_text_puts(v->out, "<div class=scroll tabindex=0 role=region aria-label=\"");
-    cbx__view_words(v, label);
-    cbx_text_puts(v->out, "\"><table class=list><caption>");
-    cbx__view_words(v, label);
-    cbx_text_puts(v->out, "</caption><thead><tr>");
-    for (size_t i = 0; i < n; i++) {
-        cbx_text_printf(v->out, "<th scope=col%s%s>", columns[i].class ? " class=" : "",
-                        columns[i].class ? columns[i].class : "");
-        cbx_text_put_html(v->out, columns[i].title);
-    }
-    cbx_text_puts(v->out, "<tbody>\n");
+    cbx__pages_begin_table(v->out, "list", words_of(v, label), columns, n);
 }
 
 void cbx__view_row(cbx__view *v, const char *class)
@@ -306,10 +261,8 @@ void cbx__view_row(cbx__view *v, const char *class)
     v->column = 0;
     if (v->document)
         v->row = cbx_json_push_object(v->rows);
-    else if (class && *class)
-        cbx_text_printf(v->out, "<tr class=%s>", class);
     else
-        cbx_text_puts(v->out, "<tr>");
+        cbx__pages_begin_row(v->out, class);
 }
 
 /* The key of the next cell. */
@@ -317,10 +270,7 @@ static const char *open_cell(cbx__view *v)
 {
     const cbx__column *c = &v->columns[v->column++ % v->ncolumns];
 
-    if (!v->document && v->column == 1)
-        cbx_text_puts(v->out, "<th scope=row>");
-    else if (!v->document)
-        cbx_text_printf(v->out, "<td%s%s>", c->class ? " class=" : "", c->class ? c->class : "");
+    if (!v->document) cbx__pages_begin_cell(v->out, c->class, v->column == 1);
     if (v->column == v->ncolumns) v->column = v->ncolumns;
     return c->key;
 }
@@ -389,7 +339,7 @@ void cbx__view_cell_time(cbx__view *v, int64_t us)
 
 void cbx__view_table_end(cbx__view *v)
 {
-    put(v, "</table></div>\n");
+    if (!v->document) cbx__pages_end_table(v->out);
     v->row = v->rows = NULL;
 }
 

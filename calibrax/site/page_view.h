@@ -11,6 +11,7 @@
 #define CALIBRAX_SITE_PAGE_VIEW_H
 
 #include "calibrax/base/json.h"
+#include "calibrax/pages/page_parts.h"
 #include "calibrax/plot/plot.h"
 #include "calibrax/site/page_request.h"
 #include "calibrax/site/store_site.h"
@@ -27,11 +28,6 @@ struct cbx_site {
     void *link_user;
     cbx_arena passing; /* of the page being made */
 };
-
-typedef struct cbx__column {
-    const char *title, *key; /* on the page, in JSON */
-    const char *class;       /* "n": a number, at the right edge; "v": a verdict; NULL: words */
-} cbx__column;
 
 typedef struct cbx__view {
     cbx_site *site;

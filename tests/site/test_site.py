@@ -227,6 +227,7 @@ def check_history(tap, tool, folder, browser):
     regions = [e["attrs"] for e in dom.all("div", class_="scroll")]
     tap.check(regions and all(r.get("tabindex") == "0" and r.get("role") == "region" and r.get("aria-label") for r in regions),
               "store: what scrolls can be reached by keyboard and has a name")
+    tap.check(dom.all("table") and len(dom.all("caption")) == len(dom.all("table")), "store: tables have captions, as those of a store's pages")
     figures = dom.all("figure")
     tap.check(figures and text.count("<figcaption>") == len(figures), "store: pictures have names")
     ids = [e["attrs"]["id"] for e in dom.elements if "id" in e["attrs"]]

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "calibrax/pages/page_head.h"
+#include "calibrax/pages/page_parts.h"
 #include "calibrax/perf/report/site_internal.h"
 
 void cbx__page_flush_cell(cbx__page *p)
@@ -73,11 +74,8 @@ static void put_head(cbx__page *p, const cbx_rows *rows)
     cbx__pages_put_style(p->out, "to the tables");
     cbx__pages_put_marks(p->out);
     cbx__page_put(p, "<header>");
-    if (p->opts->home) {
-        cbx__page_put(p, "<nav class=places aria-label=store><ul><li><a href=\"");
-        cbx_text_put_html(p->out, p->opts->home);
-        cbx__page_put(p, "\">All cases</a></ul></nav>");
-    }
+    if (p->opts->home)
+        cbx__pages_put_nav(p->out, "places", "store", &(cbx__page_link){ p->opts->home, "All cases", NULL }, 1);
     cbx__page_put(p, "<h1>");
     put_title(p);
     cbx__page_put(p, "</h1>\n");
@@ -86,9 +84,8 @@ static void put_head(cbx__page *p, const cbx_rows *rows)
     for (const char *line = cbx_text_str(&sentence); *line;) { /* a paragraph a line */
         size_t n = strcspn(line, "\n");
         cbx_text_add(&p->cell, line, n);
-        cbx__page_put(p, "<p>");
-        cbx__page_flush_cell(p);
-        cbx__page_put(p, "\n");
+        cbx__pages_put(p->out, "p", NULL, cbx_text_str(&p->cell));
+        cbx_text_reset(&p->cell);
         line += n + (line[n] == '\n');
     }
     cbx_text_clear(&sentence);
@@ -123,13 +120,13 @@ static void put_foot(cbx__page *p, const cbx_rows *rows)
             cbx__page_put_words(p, p->view->machines[m], 12);
             cbx__page_put(p, "</h3>");
         }
-        cbx__page_put(p, "<dl class=facts>");
+        cbx__pages_begin_facts(p->out);
         for (size_t i = 0; i < n; i++) {
-            cbx_text_printf(p->out, "<div><dt>%s<dd>", facts[i].name);
-            cbx__page_put_words(p, facts[i].value, 0);
-            cbx__page_put(p, "</div>");
+            cbx__report_put_public(&p->cell, facts[i].value, 0);
+            cbx__pages_put_fact(p->out, facts[i].name, NULL, cbx_text_str(&p->cell));
+            cbx_text_reset(&p->cell);
         }
-        cbx__page_put(p, "</dl>\n");
+        cbx__pages_end_facts(p->out);
     }
     if (p->opts->command) {
         cbx__page_put(p, "<p>Measured with <code>");

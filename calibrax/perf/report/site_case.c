@@ -2,6 +2,7 @@
  * roofline. */
 #include <string.h>
 
+#include "calibrax/pages/page_parts.h"
 #include "calibrax/perf/report/site_internal.h"
 
 #define FEW_CHARTS  2  /* charts of a case where points were left out */
@@ -38,17 +39,17 @@ static const char *class_of(cbx__report_column_id column)
 
 static void put_cell(cbx__page *p, const cbx__report_item *it, cbx__report_column_id column)
 {
-    static const char *const verdicts[][2] = { { "faster", "F" }, { "slower", "S" }, { "undecided", "U" } };
+    static const char *const verdicts[] = { "faster", "slower", "undecided" }, *const classes[] = { "ratio F",
+                                                                                                    "ratio S",
+                                                                                                    "ratio U" };
     const cbx__report_column *k = &cbx__report_columns[column];
-    const char *verdict = cbx__report_verdict(it->row), *class = "";
+    const char *verdict = cbx__report_verdict(it->row),
+               *class = column == CBX__COLUMN_BASELINE || column == CBX__COLUMN_RATIO ? class_of(column) : NULL;
 
     if (column == CBX__COLUMN_RATIO && !it->reference && cbx_row_is_good(it->row))
         for (size_t i = 0; verdict && i < CBX_LEN(verdicts); i++)
-            if (!strcmp(verdict, verdicts[i][0])) class = verdicts[i][1];
-    if (column == CBX__COLUMN_BASELINE || column == CBX__COLUMN_RATIO)
-        cbx_text_printf(p->out, *class ? "<td class=\"%s %s\">" : "<td class=%s>", class_of(column), class);
-    else
-        cbx__page_put(p, "<td>");
+            if (!strcmp(verdict, verdicts[i])) class = classes[i];
+    cbx__pages_begin_cell(p->out, class, false);
     if (column == CBX__COLUMN_BASELINE) {
         cbx__page_put(p, "<svg");
         cbx__series_put_class(p->out, "", it->series);
@@ -72,12 +73,12 @@ static void put_row(const table *t, const cbx__report_group *g, const cbx__repor
 {
     cbx__page *p = t->p;
 
-    cbx__page_put(p, it->class != CBX__REPORT_GOOD ? "<tr class=bad>"
-                     : it->reference               ? "<tr class=ref>"
-                     : it->limit                   ? "<tr class=limit>"
-                                                   : "<tr>");
+    cbx__pages_begin_row(p->out, it->class != CBX__REPORT_GOOD ? "bad"
+                                 : it->reference               ? "ref"
+                                 : it->limit                   ? "limit"
+                                                               : NULL);
     if (t->points) {
-        cbx__page_put(p, "<td class=point>");
+        cbx__pages_begin_cell(p->out, "point", false);
         cbx__page_put_words(p, cbx__report_where(p->arena, p->view, g), 80);
     }
     put_cell(p, it, CBX__COLUMN_BASELINE);
@@ -115,10 +116,11 @@ static void put_table(cbx__page *p, size_t c)
         cbx__page_put_words(p, p->statuses[s], 40);
     }
     cbx__page_put(p, "</select></label><label><input type=checkbox class=all> All columns</label>"
-                     "<output class=shown></output></div>\n"
-                     "<div class=scroll tabindex=0 role=region aria-label=\"rows of ");
-    cbx__page_put_words(p, v->cases[c], 80);
-    cbx__page_put(p, "\"><table><thead><tr>");
+                     "<output class=shown></output></div>\n");
+    cbx_text_puts(&p->cell, "rows of ");
+    cbx__report_put_public(&p->cell, v->cases[c], 80);
+    cbx__pages_begin_table(p->out, NULL, cbx_text_str(&p->cell), NULL, 0);
+    cbx_text_reset(&p->cell);
     if (t.points) put_head_cell(p, "point", "point", "what was computed", NULL);
     for (size_t k = 0; k < t.n; k++) {
         const cbx__report_column *column = &cbx__report_columns[t.columns[k]];
@@ -128,7 +130,7 @@ static void put_table(cbx__page *p, size_t c)
     for (size_t g = 0; g < v->ngroups; g++)
         for (size_t i = v->groups[g].first; i < v->groups[g].first + v->groups[g].count; i++)
             if (v->groups[g].case_index == c && p->shown[g]) put_row(&t, &v->groups[g], &v->items[i]);
-    cbx__page_put(p, "</table></div>\n");
+    cbx__pages_end_table(p->out);
 }
 
 /* Every launch, then modes, warm-up, repeats and health of the rows that have some. */

@@ -3,7 +3,15 @@
  */
 #include <string.h>
 
+#include "calibrax/pages/page_parts.h"
 #include "calibrax/perf/report/site_internal.h"
+
+static void begin_row(cbx__page *p, const char *name, size_t max)
+{
+    cbx__pages_begin_row(p->out, NULL);
+    cbx__pages_begin_cell(p->out, NULL, true);
+    cbx__page_put_words(p, name, max);
+}
 
 static void put_scalar(cbx__page *p, const cbx_json *v)
 {
@@ -28,15 +36,10 @@ static void put_score(cbx__page *p, const char *name, const cbx_json *score)
     const char *key, *gap = "";
     cbx_json *v;
 
-    cbx__page_put(p, "<tr><th scope=row>");
-    cbx__page_put_words(p, name, 60);
-    cbx_text_printf(p->out, "<td class=%s>%s<td>",
-                    holds       ? "F"
-                    : undecided ? "U"
-                                : "S",
-                    holds       ? "holds"
-                    : undecided ? "undecided"
-                                : "does not hold");
+    begin_row(p, name, 60);
+    cbx__pages_begin_cell(p->out, holds ? "F" : undecided ? "U" : "S", false);
+    cbx__page_put(p, holds ? "holds" : undecided ? "undecided" : "does not hold");
+    cbx__pages_begin_cell(p->out, NULL, false);
     for (size_t i = 0; cbx_json_member(score, i, &key, &v); i++) {
         cbx_json_type type = cbx_json_typeof(v);
         if (!strcmp(key, "holds") || !strcmp(key, "verdict") || type == CBX_JSON_NULL || type == CBX_JSON_ARRAY ||
@@ -54,6 +57,7 @@ static void put_score(cbx__page *p, const char *name, const cbx_json *score)
 
 void cbx__page_put_selftest(cbx__page *p)
 {
+    static const cbx__column columns[] = { { .title = "test" }, { .title = "outcome" }, { .title = "figures" } };
     const char *key;
     cbx_json *v;
 
@@ -63,12 +67,12 @@ void cbx__page_put_selftest(cbx__page *p)
         p,
         "<section class=selftest><h2>The tool's own tests</h2><p class=count>From <code>nperf "
         "selftest</code>: how often equal programs are reported as different, and whether planted faults, slow-downs "
-        "and cheats are found.</p>"
-        "<div class=scroll tabindex=0 role=region aria-label=\"record of the tool's own tests\"><table class=plain>"
-        "<thead><tr><th scope=col>test<th scope=col>outcome<th scope=col>figures<tbody>\n");
+        "and cheats are found.</p>\n");
+    cbx__pages_begin_table(p->out, "plain", "record of the tool's own tests", columns, CBX_LEN(columns));
     for (size_t i = 0; cbx_json_member(p->opts->selftest, i, &key, &v); i++)
         if (cbx_json_typeof(v) == CBX_JSON_OBJECT && cbx_json_has(v, "holds")) put_score(p, key, v);
-    cbx__page_put(p, "</table></div></section>\n");
+    cbx__pages_end_table(p->out);
+    cbx__page_put(p, "</section>\n");
 }
 
 static void put_capability(cbx__page *p, const cbx_json *op)
@@ -76,13 +80,12 @@ static void put_capability(cbx__page *p, const cbx_json *op)
     static const char *const flags[] = { "jit", "grad", "vmap", "jit_of_grad" };
     const cbx_json *invariants = cbx_json_get(op, "invariants");
 
-    cbx__page_put(p, "<tr><th scope=row>");
-    cbx__page_put_words(p, cbx_json_get_string(op, "qualname", "?"), 120);
+    begin_row(p, cbx_json_get_string(op, "qualname", "?"), 120);
     for (size_t i = 0; i < CBX_LEN(flags); i++) {
-        cbx__page_put(p, "<td>");
+        cbx__pages_begin_cell(p->out, NULL, false);
         if (cbx_json_has(op, flags[i])) put_scalar(p, cbx_json_get(op, flags[i]));
     }
-    cbx__page_put(p, "<td>");
+    cbx__pages_begin_cell(p->out, NULL, false);
     for (size_t i = 0; i < cbx_json_length(invariants); i++) {
         cbx__page_put(p, i ? ", " : "");
         put_scalar(p, cbx_json_at(invariants, i));
@@ -92,13 +95,15 @@ static void put_capability(cbx__page *p, const cbx_json *op)
 
 void cbx__page_put_capabilities(cbx__page *p)
 {
+    static const cbx__column columns[] = { { .title = "operation" },   { .title = "jit" },
+                                           { .title = "grad" },        { .title = "vmap" },
+                                           { .title = "jit of grad" }, { .title = "invariants" } };
     const cbx_json *ops = cbx_json_get(p->opts->capabilities, "ops");
 
     if (!cbx_json_length(ops)) return;
-    cbx__page_put(
-        p, "<section class=ops><h2>Operations</h2><div class=scroll tabindex=0 role=region aria-label=operations>"
-           "<table class=plain><thead><tr><th scope=col>operation<th scope=col>jit<th scope=col>grad<th scope=col>vmap"
-           "<th scope=col>jit of grad<th scope=col>invariants<tbody>\n");
+    cbx__page_put(p, "<section class=ops><h2>Operations</h2>");
+    cbx__pages_begin_table(p->out, "plain", "operations", columns, CBX_LEN(columns));
     for (size_t i = 0; i < cbx_json_length(ops); i++) put_capability(p, cbx_json_at(ops, i));
-    cbx__page_put(p, "</table></div></section>\n");
+    cbx__pages_end_table(p->out);
+    cbx__page_put(p, "</section>\n");
 }
