@@ -69,6 +69,7 @@ static PyObject *make_check(cx_call *c)
     if (!status) status = cbx_regression_create(c->ctx, self->run, self->baseline, &o, &self->regression, &c->err);
     if (!status)
         status = cbx_guard_create(c->ctx, self->regression, self->waivers, cbx_time_now_us(), &self->guard, &c->err);
+    if (!status) cbx_guard_set_run(self->guard, self->run);
     if (!status && cbx_regression_idle_rule(self->regression))
         status = cbx_fail(&c->err, CBX_EINVAL, "thresholds: no metric of the two runs fits '%s'; correct the pattern",
                           cbx_regression_idle_rule(self->regression));

@@ -24,6 +24,7 @@ struct cbx_guard {
     cbx_gate gate;
     cbx_guard_history_fn history; /* NULL: unknown */
     void *history_user;
+    const cbx_json *sources; /* NULL: unknown */
 };
 
 cbx_status cbx_guard_create(cbx_ctx *ctx, const cbx_regression *r, const cbx_waivers *waivers, int64_t now_us,
@@ -438,9 +439,36 @@ static void put_marked(cbx_text *out, const char *s, const char *marks)
     }
 }
 
-static void put_command(cbx_text *out, const char *command, const char *title, const char *message)
+/* A place of code; file NULL: unknown; line 0: only the file is known. */
+typedef struct place {
+    const char *file;
+    int64_t line;
+} place;
+
+/* Where the benchmark of a finding is written. */
+static place place_of(const cbx_guard *g, const cbx_finding *f)
 {
-    cbx_text_printf(out, "::%s title=", command);
+    for (size_t i = 0; i < cbx_json_length(g->sources); i++) {
+        const cbx_json *o = cbx_json_at(g->sources, i);
+        const char *file = cbx_json_get_string(o, "file", "");
+
+        if (strcmp(cbx_json_get_string(o, "point", ""), f->point) != 0) continue;
+        if (strcmp(cbx_json_get_string(o, "scenario", f->scenario), f->scenario) != 0) continue;
+        if (*file) return (place){ file, cbx_json_get_int(o, "line", 0) };
+    }
+    return (place){ NULL, 0 };
+}
+
+static void put_command(cbx_text *out, const char *command, place at, const char *title, const char *message)
+{
+    cbx_text_printf(out, "::%s ", command);
+    if (at.file) {
+        cbx_text_puts(out, "file=");
+        put_marked(out, at.file, "%\r\n:,");
+        if (at.line > 0) cbx_text_printf(out, ",line=%lld", (long long)at.line);
+        cbx_text_putc(out, ',');
+    }
+    cbx_text_puts(out, "title=");
     put_marked(out, title, "%\r\n:,");
     cbx_text_puts(out, "::");
     put_marked(out, message, "%\r\n");
@@ -450,7 +478,7 @@ static void put_command(cbx_text *out, const char *command, const char *title, c
 static void put_github_note(cbx_text *out, const char *note, size_t number)
 {
     (void)number;
-    put_command(out, "warning", "waiver", note);
+    put_command(out, "warning", (place){ NULL, 0 }, "waiver", note);
 }
 
 /* The answer first: servers show only the first few of a step. */
@@ -458,12 +486,13 @@ static void write_github(const cbx_guard *g, cbx_text *out)
 {
     static const char *const by_code[] = { "notice", "error", "error", "warning" };
 
-    put_command(out, by_code[g->gate.exit_code], word_of(g), g->gate.sentence);
-    if (label_of(g)[0]) put_command(out, "warning", "machines", label_of(g));
-    for (size_t i = 0; i < cbx_regression_nfindings(g->r); i++)
+    put_command(out, by_code[g->gate.exit_code], (place){ NULL, 0 }, word_of(g), g->gate.sentence);
+    if (label_of(g)[0]) put_command(out, "warning", (place){ NULL, 0 }, "machines", label_of(g));
+    for (size_t i = 0; i < cbx_regression_nfindings(g->r); i++) {
+        const cbx_finding *f = cbx_regression_finding(g->r, i);
         if (is_news(g, i))
-            put_command(out, by_code[code_of(g, i)], cbx_outcome_name(cbx_regression_finding(g->r, i)->outcome),
-                        cbx_regression_finding(g->r, i)->sentence);
+            put_command(out, by_code[code_of(g, i)], place_of(g, f), cbx_outcome_name(f->outcome), f->sentence);
+    }
     each_note(g, out, put_github_note);
 }
 
@@ -589,6 +618,11 @@ void cbx_guard_set_history(cbx_guard *g, cbx_guard_history_fn fn, void *user)
 {
     g->history = fn;
     g->history_user = user;
+}
+
+void cbx_guard_set_run(cbx_guard *g, const cbx_run *run)
+{
+    g->sources = run ? cbx_json_get(cbx_run_metadata(run), "sources") : NULL;
 }
 
 cbx_status cbx_guard_write(const cbx_guard *g, cbx_guard_format format, cbx_text *out, cbx_err *err)

@@ -55,6 +55,12 @@ typedef size_t (*cbx_guard_history_fn)(void *user, const cbx_finding *f, double 
 #define CBX_GUARD_HISTORY_MAX 20
 /** Markdown then has a column in which small bars show the history.  user lives as long as the guard. */
 CBX_API void cbx_guard_set_history(cbx_guard *g, cbx_guard_history_fn fn, void *user);
+/**
+ * The run that was compared, whose metadata.sources (a list of {"point","file","line"}, and
+ * "scenario" where it matters) has the places of benchmarks' code: workflow commands then name file
+ * and line.  Borrowed; NULL: unknown.
+ */
+CBX_API void cbx_guard_set_run(cbx_guard *g, const cbx_run *run);
 /** Appends, with a line end.  @return CBX_OK; CBX_EINVAL (no such format); CBX_ENOMEM */
 CBX_API cbx_status cbx_guard_write(const cbx_guard *g, cbx_guard_format format, cbx_text *out, cbx_err *err);
 /**

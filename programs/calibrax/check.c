@@ -315,6 +315,7 @@ static int check_baseline(const opt_run *run)
 
     if (!status) status = compare(&c);
     if (!status && c.store) cbx_guard_set_history(c.guard, history_of, &c);
+    if (!status) cbx_guard_set_run(c.guard, c.current);
     if (!status) status = write_answer(&c, a->select.json ? CBX_GUARD_JSON : (cbx_guard_format)a->format);
     cbx_guard_free(c.guard);
     cbx_regression_free(c.regression);

@@ -66,8 +66,8 @@ def pytest_configure(config: pytest.Config) -> None:
 class _Measured:
     """What one call of a fixture measured."""
 
-    def __init__(self, node: str, name: str, scenario: str, tags: dict[str, str]) -> None:
-        self.node, self.name, self.scenario, self.tags = node, name, scenario, tags
+    def __init__(self, node: str, name: str, scenario: str, tags: dict[str, str], source: dict[str, Any] | None) -> None:
+        self.node, self.name, self.scenario, self.tags, self.source = node, name, scenario, tags, source
         self.launches: list[list[float]] = []  # [s] samples of each process
         self.metrics: dict[str, float] = {}
 
@@ -113,7 +113,8 @@ class _Session:
         for launch in range(1, option("--calibrax-launches")):
             if not self._launch(launch):
                 break
-        run = cx.Run([m.point() for m in self.measured.values()], metric_defs=self.defs.values())
+        sources = [{"point": m.name, "scenario": m.scenario, **m.source} for m in self.measured.values() if m.source]
+        run = cx.Run([m.point() for m in self.measured.values()], metric_defs=self.defs.values(), metadata={"sources": sources} if sources else {})
         check, status = None, 0
         try:
             check, status = self._keep(run)
@@ -203,6 +204,19 @@ def _seconds(value: float) -> str:
     return f"{value / 1e-9:.4g} ns"
 
 
+def _source(file: str, line: int | None) -> dict[str, Any] | None:
+    """The place of a test as the run keeps it: the file is relative to its repository, else to the current folder; None: in neither."""
+    file = os.path.realpath(file)
+    top = os.path.dirname(file)
+    while not os.path.exists(os.path.join(top, ".git")):
+        if top == os.path.dirname(top):
+            top = os.getcwd()
+            break
+        top = os.path.dirname(top)
+    path = os.path.relpath(file, os.path.realpath(top))
+    return None if path.startswith("..") else {"file": path, **({} if line is None else {"line": line + 1})}
+
+
 class Calibrax:
     """The fixture: calibrax(function, *args, **kwargs) measures the call and returns its result."""
 
@@ -216,6 +230,7 @@ class Calibrax:
         self._tags = {k: str(v)[:200] for k, v in callspec.params.items() if isinstance(v, (str, int, float, bool))} if callspec else {}
         if callspec and len(self._tags) < len(callspec.params):
             self._tags["id"] = callspec.id
+        self._source = _source(str(request.config.rootpath / node.location[0]), node.location[1])
         self._last: _Measured | None = None
 
     def __call__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -238,7 +253,7 @@ class Calibrax:
         result = adapters.synchronize(function(*args, **kwargs))
         if self._option("--calibrax-disable"):
             return result
-        measured = _Measured(self._node, name, self._scenario, self._tags)
+        measured = _Measured(self._node, name, self._scenario, self._tags, self._source)
         if measured.key in self._session.measured:
             raise ValueError(f"{name} measures twice: name the second call with calibrax.labelled(\"name\")")
         devices = "jax" in sys.modules or "torch" in sys.modules

@@ -152,6 +152,36 @@ def answers_for_build_servers(p):
     gate(p, "--waivers", "waivers.json", expect=1)
 
 
+def command_of(line):
+    """A workflow command as GitHub's runner parses it: command, properties, message."""
+    def plain(text, marks):
+        for mark, code in marks:
+            text = text.replace(code, mark)
+        return text.replace("%25", "%")
+
+    lines = [("\r", "%0D"), ("\n", "%0A")]
+    head, _, message = line[2:].partition("::")
+    command, _, properties = head.partition(" ")
+    pairs = [item.partition("=")[::2] for item in properties.split(",")]
+    return command, {k: plain(v, [*lines, (":", "%3A"), (",", "%2C")]) for k, v in pairs}, plain(message, lines)
+
+
+def commands_name_the_place(p):
+    """metadata.sources of the run: file and line of a finding's point, whatever the file is named, and nothing where a source is none."""
+    odd = "a,b:c%2Cd\n\u00e9.py"
+    cases = [([{"point": "f", "file": "benchmarks/f.py", "line": 12}], {"file": "benchmarks/f.py", "line": "12"}), ([{"point": "f", "scenario": "s", "file": odd, "line": 3}], {"file": odd, "line": "3"}),
+             ([{"point": "f", "file": "f.py"}], {"file": "f.py"}), ([{"point": "g", "file": "g.py", "line": 1}], {}), ([{"point": "f", "scenario": "t", "file": "t.py"}], {}),
+             ([{"point": "f", "scenario": "t", "file": "t.py"}, {"point": "f", "file": "f.py", "line": 0}], {"file": "f.py"}),
+             ([{"point": "f", "file": 7, "line": "x"}, 7, None, {"line": 1}], {}), ("text", {}), ({"point": "f", "file": "f.py"}, {}), (None, {})]
+    runs = [{**make_run(f"now{i}", 2, latency=2.0), "metadata": {"sources": sources}} for i, (sources, _) in enumerate(cases)]
+    store(p, make_run("base", 1), *runs)
+    for i, (sources, place) in enumerate(cases):
+        answer, found = map(command_of, gate(p, "--run", f"now{i}", "--format", "github", expect=1).stdout.splitlines())
+        equal((answer[0], answer[1]), ("error", {"title": "FAILED"}), "the answer has no place")
+        equal((found[0], found[1]), ("error", {**place, "title": "regressed"}), f"the place by {sources}")
+        has(found[2], "f@s{}:latency regressed by +100 %: 2 ms")
+
+
 def foreign_files_become_runs(p):
     files = sorted(f for f in os.listdir(IMPORT) if f.endswith((".json", ".jsonl", ".csv", ".txt"))) + ["criterion"]
     done = run(p, "ingest", "--data", "store", "--json", "--input", *(os.path.join(IMPORT, f) for f in files), expect=0)
@@ -168,4 +198,4 @@ def foreign_files_become_runs(p):
 
 
 main([each_outcome_has_its_exit_status, zero_baselines_and_missing_definitions_do_not_pass, what_could_pass_unseen_does_not, samples_decide, the_run_is_chosen, answers_for_build_servers,
-      foreign_files_become_runs])
+      commands_name_the_place, foreign_files_become_runs])

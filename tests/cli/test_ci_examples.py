@@ -129,6 +129,7 @@ def the_action(p):
     equal(run_action(p, comments, given), 1, "a regression fails the job")
     equal(len(comments.comments), 131, "the comment is replaced")
     has(comments.comments[-1]["body"], "| regressed | wait")
+    has(p.printed, "::error file=benchmarks/bench.py,line=5,title=regressed::wait", "the function's line is annotated")
     check(re.search("[\u2581-\u2588]{3}", comments.comments[-1]["body"]), "bars of three runs")
     equal(comments.token, "Bearer secret", "the token")
     badge = xml.etree.ElementTree.parse(p.file("calibrax.svg")).getroot()

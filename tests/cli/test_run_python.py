@@ -45,8 +45,25 @@ def the_protocol(p):
     equal([(t["metric"], t["outcome"]) for t in document["targets"]], [("accuracy", "met")], "its targets")
     reported = document["run"]["metadata"]["benchmarks"][0]
     equal((reported["driver"], reported["launches"]), ("python", 3), "who ran it")
+    check("source" not in reported["told"][0], "the source is listed once")
     equal([phase["name"] for phase in reported["told"][0]["phases"]], ["setup", "training", "evaluation", "targets", "teardown"], "phases")
     equal(reported["told"][0]["versions"]["python"], ".".join(map(str, sys.version_info[:3])), "versions")
+
+
+def places_of_code(p):
+    """metadata.sources: the file relative to the repository, or without one to the folder, and the line of the function, below decorators that wrap it."""
+    p.write("plain.py", "from functools import wraps\ndef twice(f):\n    @wraps(f)\n    def g():\n        f()\n        f()\n    return g\n\n@twice\ndef nap():\n    pass\n\nclass Work:\n    def work(self):\n        pass\n")
+    for folder, file in ((".", "plain.py"), ("repo/deep", "deep/plain.py")):
+        os.makedirs(p.file(folder), exist_ok=True)
+        if folder != ".":
+            os.makedirs(p.file("repo/.git"))
+            shutil.move(p.file("plain.py"), p.file(folder))
+        for name, line in (("nap", 9), ("Work", 13)):
+            sources = report(p, "--module", f"{folder}/plain.py:{name}")["run"]["metadata"]["sources"]
+            equal(sources, [{"point": name, "file": file, "line": line}], f"{name} of {folder}")
+    check("sources" not in report(p, "--module", "time:time")["run"]["metadata"], "code in C has none")
+    p.write("store_it.py", "def nap():\n    pass\n")
+    equal(report(p, "--module", "store_it.py:nap", "--name", "other")["run"]["metadata"]["sources"][0]["point"], "other", "by the name of the point")
 
 
 def targets_never_pass_unseen(p):
@@ -252,4 +269,4 @@ def classes_of_the_package(p):
     equal(seen.stdout.split(), [document["run"]["id"], "0.9", "higher"], f"the package reads the run: {seen.stderr[-400:]}")
 
 
-main([what_is_found, the_protocol, targets_never_pass_unseen, more_than_the_protocol, failures, faults_are_sentences, interrupted, folders, below_folders, classes_of_the_package])
+main([what_is_found, the_protocol, places_of_code, targets_never_pass_unseen, more_than_the_protocol, failures, faults_are_sentences, interrupted, folders, below_folders, classes_of_the_package])

@@ -38,7 +38,7 @@ def short(found):
 
     first = [f"{name(k)} {f'{leaves(v)} values' if isinstance(v, (dict, list, set)) else v}" for k, v in found.items()]
     text = ", ".join(first)
-    return f"{leaves(found)} values: {text if len(text) <= 60 else text[:57] + '...'}"
+    return f"{leaves(found)} value{'s' if leaves(found) != 1 else ''}: {text}"
 
 
 class Checks:
@@ -48,7 +48,7 @@ class Checks:
     def row(self, written, found, wanted):
         equal = len(found) == len(wanted) and all(k in wanted and same(v, wanted[k]) for k, v in found.items())
         self.failed += not equal
-        print(f"{written}\tMLflow {mlflow.__version__} (SQLite), MlflowClient\t{short(found)}\t{'equal' if equal else 'DIFFERENT'}", flush=True)
+        print(f"{written}\tMlflowClient {mlflow.__version__}, of a server\t{short(found)}\t{'equal' if equal else 'DIFFERENT'}", flush=True)
         if not equal:
             for k in sorted({*found, *wanted}, key=str):
                 if not same(found.get(k), wanted.get(k)):
@@ -130,7 +130,7 @@ def main():
                 samples = sorted(client.get_metric_history(p.info.run_id, "samples/latency"), key=lambda x: x.step)
                 found = {"value": p.data.metrics["latency"], "lower": p.data.metrics.get("lower/latency"), "upper": p.data.metrics.get("upper/latency"), "samples": [s.value for s in samples],
                          "times": {s.timestamp for s in samples} or {1771587264346}}
-                checks.row(f"nested run of point {i}: value, bounds, samples by step", found, {"value": m["value"], "lower": m.get("lower"), "upper": m.get("upper"), "samples": m.get("samples", []),
+                checks.row(f"nested run {i}: value, bounds, samples by step", found, {"value": m["value"], "lower": m.get("lower"), "upper": m.get("upper"), "samples": m.get("samples", []),
                                                                                                "times": {1771587264346}})
             files = {f.path for d in client.list_artifacts(top.info.run_id) for f in client.list_artifacts(top.info.run_id, d.path)}
             stored = json.loads(Path(client.download_artifacts(top.info.run_id, "run/run.json", name)).read_text())

@@ -69,6 +69,21 @@ class Plugin(unittest.TestCase):
         self.assertRegex(out, r"test_wait +2\d\.?\d* ms .*\+\d+\.\d % regressed")
         self.assertIn("1 passed", out)
 
+    def test_places_of_tests(self) -> None:
+        """The run has file and line of each test, by which `calibrax check --format github` annotates the change."""
+        self.pytest("--calibrax-store", "store")
+        first = {"scenario": "test_kernels.py", "file": "test_kernels.py", "line": 5}  # the decorator's
+        sources = self.latest().metadata["sources"]
+        self.assertEqual(sources, [{"point": name, **first} for _ in range(2) for name in ("test_sum", "test_sum:twice")] + [{**first, "point": "test_wait", "line": 11}])
+        os.makedirs(os.path.join(self.folder, ".git"))
+        os.makedirs(os.path.join(self.folder, "part"))
+        shutil.move(os.path.join(self.folder, "test_kernels.py"), os.path.join(self.folder, "part"))
+        self.pytest("--calibrax-store", "store", "--rootdir", "part", "part", "-k", "wait", "--calibrax-launches", "2")
+        self.assertEqual(self.latest().metadata["sources"], [{"point": "test_wait", "scenario": "test_kernels.py", "file": "part/test_kernels.py", "line": 11}])
+        check = cx.Check(cx.Run([cx.Point("test_wait", "test_kernels.py", {}, {"time": 2.0})], id="b", metric_defs=[cx.MetricDef("time", "s", "lower")], metadata=self.latest().metadata, detect=False),
+                         cx.Run([cx.Point("test_wait", "test_kernels.py", {}, {"time": 1.0})], id="a", metric_defs=[cx.MetricDef("time", "s", "lower")], detect=False), allow_other_machine=True)
+        self.assertIn("::error file=part/test_kernels.py,line=11,title=regressed::test_wait", check.text("github"))
+
     def test_exit_status(self) -> None:
         self.write("test_ways.py", """
 import itertools, os, time

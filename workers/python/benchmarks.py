@@ -55,15 +55,37 @@ def check_rows(batch: Any, examples: int, start: int) -> None:
 # --- finding benchmarks ---
 
 
+def code_of(target: Any) -> tuple[str, int] | None:
+    """File and line of a class, a function or an object's class; None: unknown, as of what is written in C."""
+    try:
+        of = inspect.unwrap(target if hasattr(target, "__qualname__") else type(target))
+        file = inspect.getsourcefile(of)
+        return (os.path.realpath(file), inspect.getsourcelines(of)[1]) if file else None
+    except (OSError, TypeError, ValueError):
+        return None
+
+
+def source_of(target: Any) -> dict[str, Any] | None:
+    """The place of a benchmark's code as its run keeps it: the file is relative to its repository, else to the current folder; None: unknown, or in neither."""
+    code = code_of(target)
+    if code is None:
+        return None
+    top = os.path.dirname(code[0])
+    while not os.path.exists(os.path.join(top, ".git")):
+        if top == os.path.dirname(top):
+            top = os.getcwd()
+            break
+        top = os.path.dirname(top)
+    file = os.path.relpath(code[0], os.path.realpath(top))
+    return None if file.startswith("..") else {"file": file, "line": code[1]}
+
+
 def place_of(target: Any) -> str:
     """Where a benchmark is defined, for messages: "class Sort (sort.py:12)"."""
     of = target if hasattr(target, "__qualname__") else type(target)
     kind = "class" if isinstance(target, type) else "function" if of is target else "object of class"
-    try:
-        file, line = inspect.getsourcefile(of), inspect.getsourcelines(of)[1]
-    except (OSError, TypeError):
-        return f"{kind} {of.__qualname__} of {of.__module__}"
-    return f"{kind} {of.__qualname__} ({os.path.relpath(file or '')}:{line})"
+    code = code_of(target)
+    return f"{kind} {of.__qualname__} " + (f"({os.path.relpath(code[0])}:{code[1]})" if code else f"of {of.__module__}")
 
 
 def add(found: dict[str, Any], name: str, target: Any) -> None:
@@ -200,6 +222,7 @@ class Session:
         self._batch_size = 1
         self._detail = -1
         self._benchmark: Any = None
+        self._source: dict[str, Any] | None = None
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # but in a phase
         self.handlers = {"benchmark": self.benchmark, "phase": self.phase, "epoch": self.epoch, "dataset": self.dataset,
                          "batch": self.batch, "bye": lambda _: {"op": "bye"}}
@@ -222,6 +245,7 @@ class Session:
             if self._name not in found:
                 raise Failure(f"no benchmark '{self._name}'")
             self._make(found[self._name], message.get("config") or {})
+            self._source = source_of(found[self._name])
             return self._describe()
 
         return self._answer("benchmark", find)
@@ -336,7 +360,7 @@ class Session:
         return {"phases": [phase for phase, method in of_phase.items() if self._has(method)] + ["work"] * bool(work),
                 "batches": work[:1] == ["run_batch"], "domain": domain if isinstance(domain, str) else "",
                 "tags": {str(k): str(v) for k, v in tags.items()} if isinstance(tags, dict) else {}, "clock_ns": 1e9 * clock_step_s(),
-                "versions": versions(), "run": {"id": "launch", "timestamp": datetime.now(timezone.utc).isoformat(), "points": [], "metric_defs": defs}}
+                **({"source": self._source} if self._source else {}), "versions": versions(), "run": {"id": "launch", "timestamp": datetime.now(timezone.utc).isoformat(), "points": [], "metric_defs": defs}}
 
     def _numbers(self, method: str) -> dict[str, float]:
         given = getattr(self._benchmark, method)()

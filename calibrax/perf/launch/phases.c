@@ -184,6 +184,7 @@ static void put_metadata(const measuring *m, cbx_json *metadata)
         cbx_json_set_int(o, "duration_ns", (int64_t)m->ran[i].duration_ns);
     }
     if (m->b->versions) cbx_json_set(metadata, "versions", cbx_json_copy(m->b->versions));
+    if (m->b->source) cbx_json_set(metadata, "source", cbx_json_copy(m->b->source));
 }
 
 static cbx_status fill(measuring *m, content *c, cbx_json *metadata, cbx_err *err)

@@ -31,6 +31,7 @@ typedef struct cbx__bench {
     const cbx_tag *tags;
     size_t ntags;
     const cbx_json *versions; /* kept with the result; NULL: none */
+    const cbx_json *source;   /* the same: {"file": F, "line": L} of its code */
     double clock_ns;          /* cost of a reading of the clock where it runs */
     void *user;
     /* Each returns its time by the clock where it runs.  Values go to `out`, or nowhere if it is

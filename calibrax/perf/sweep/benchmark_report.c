@@ -219,12 +219,28 @@ static void add_gathered(const merging *m, cbx_json *o)
     for (size_t l = 0; l < g->count; l++) {
         const cbx_json *metadata = reported(&g->launches[l]);
         cbx_json *copy = metadata ? cbx_json_copy(metadata) : cbx_json_new_object();
-        cbx_json_remove(copy, "targets"); /* are the same in all launches */
+        cbx_json_remove(copy, "targets"); /* are the same in all launches, as the source is */
+        cbx_json_remove(copy, "source");
         if (g->launches[l].run)
             cbx_json_push(list, copy);
         else
             cbx_json_unref(copy);
     }
+}
+
+/* The entry of metadata.sources, for a benchmark whose code has a known place. */
+static void add_source(const merging *m, cbx_json *list)
+{
+    const char *name = m->s->o->name ? m->s->o->name : m->g->name;
+    const cbx_json *source = NULL;
+    cbx_json *o;
+
+    for (size_t l = 0; l < m->g->count && !source; l++) source = cbx_json_get(reported(&m->g->launches[l]), "source");
+    if (!source) return;
+    o = cbx_json_push_object(list);
+    cbx_json_set_string(o, "point", name);
+    cbx_json_set_string(o, "file", cbx_json_get_string(source, "file", ""));
+    cbx_json_set_int(o, "line", cbx_json_get_int(source, "line", 0));
 }
 
 /* --- targets --- */
@@ -371,7 +387,7 @@ static cbx_status add_traces(cbx_benchmark_report *r, cbx__session *s, cbx_run_b
 static cbx_status make_run(cbx_benchmark_report *r, cbx__session *s, merging *all, cbx_err *err)
 {
     cbx_run_builder *b = NULL;
-    cbx_json *list = cbx_json_new_array();
+    cbx_json *list = cbx_json_new_array(), *sources = cbx_json_new_array();
     size_t points = 0;
     cbx_status st = cbx_run_builder_create(s->ctx, s->o->run, &b, err);
 
@@ -382,6 +398,7 @@ static cbx_status make_run(cbx_benchmark_report *r, cbx__session *s, merging *al
         if (!st && m->g->good) {
             st = merge(m, err);
             m->point = points++;
+            add_source(m, sources);
         }
         if (!st) add_gathered(m, cbx_json_push_object(list));
     }
@@ -389,6 +406,10 @@ static cbx_status make_run(cbx_benchmark_report *r, cbx__session *s, merging *al
         cbx_json_unref(list);
     else
         st = cbx_run_builder_set_metadata(b, "benchmarks", list, err);
+    if (!st && cbx_json_length(sources))
+        st = cbx_run_builder_set_metadata(b, "sources", sources, err);
+    else
+        cbx_json_unref(sources);
     if (!st) st = add_traces(r, s, b, err);
     if (!st && r->interrupted) st = cbx_run_builder_set_metadata(b, "interrupted", cbx_json_new_bool(true), err);
     if (!st && points) st = cbx_run_builder_freeze(b, &r->run, err);

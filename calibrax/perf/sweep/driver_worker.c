@@ -337,6 +337,7 @@ static cbx_status describe(worker *w, const cbx_json *detail, cbx__bench *b, cbx
     b->batches = cbx_json_get_bool(detail, "batches", false);
     b->clock_ns = cbx_json_get_double(detail, "clock_ns", 0);
     b->versions = cbx_json_get(detail, "versions");
+    b->source = cbx_json_get(detail, "source");
     for (size_t i = 0; i < cbx_json_length(phases); i++) {
         const char *name = cbx_json_string_value(cbx_json_at(phases, i));
         for (size_t k = 0; name && k < CBX__PHASE_COUNT; k++) b->has[k] |= strcmp(name, cbx__phase_names[k]) == 0;
