@@ -62,7 +62,11 @@ cbx__held cbx__folded(const cbx__nest_fold *f, cbx__held t, const void *tile, si
     const uint64_t *u = tile;
     const uint8_t *b = tile;
 
-    if (f->wide == CBX_BOOL) {
+    if (f->wide == CBX_BOOL && (f->prim == CBX_PRIM_ANY || f->prim == CBX_PRIM_ALL)) {
+        uint8_t any = 0, all = 1;
+        for (size_t i = 0; i < n; i++) any |= b[i], all &= b[i];
+        t = cbx__fold_joined(f, t, (cbx__held){ .u = f->prim == CBX_PRIM_ANY ? any : all });
+    } else if (f->wide == CBX_BOOL) {
         for (size_t i = 0; i < n; i++) t = cbx__fold_joined(f, t, (cbx__held){ .u = b[i] });
     } else if (f->wide == CBX_F64 && f->prim != CBX_PRIM_PROD) {
         t = cbx__fold_joined(f, t, (cbx__held){ .f = extreme_of(f, d, n) });

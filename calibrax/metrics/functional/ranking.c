@@ -204,10 +204,29 @@ static cbx_array *reciprocal_rank(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- the catalogue ---- */
 
+/* 1 of each item of the catalogue that occurs, else 0. */
 static cbx_array *occurrences(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *items = cbx_flatten(ctx, c->in[0]);
-    return cbx_astype(ctx, cbx_bincount_size(ctx, items, NULL, cbx__num_classes(c)), CBX_F64);
+    const size_t catalog = cbx__num_classes(c), n = cbx_array_count(c->in[0]);
+    const cbx_array_desc flags = { .dtype = CBX_BOOL, .ndim = 1, .shape = { catalog } };
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx__host items = { 0 };
+    const cbx_array *seen;
+
+    if (cbx__metric_has_data(ctx, c)) {
+        const int64_t *x = cbx__host_view(ctx, c->in[0], &items);
+        uint8_t *found = cbx_mem_calloc(al, catalog, sizeof *found);
+        for (size_t i = 0; x && found && i < n; i++)
+            if ((uint64_t)x[i] < catalog) found[x[i]] = 1;
+        seen = found ? cbx_asarray(ctx, &flags, found)
+                     : cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu items", c->metric->name, catalog);
+        cbx_mem_free(al, found, catalog * sizeof *found);
+        cbx__host_free(ctx, &items);
+    } else {
+        seen = cbx_bincount_size(ctx, cbx_flatten(ctx, c->in[0]), NULL, catalog);
+        seen = cbx_greater_scalar(ctx, seen, 0);
+    }
+    return cbx_astype(ctx, seen, CBX_F64);
 }
 
 static cbx_array *share_seen(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
@@ -260,7 +279,7 @@ CBX__METRIC_TABLE(ranking,
     { .name = "coverage", .summary = "Coverage of a catalogue", .formula = "number of different items / catalog_size", .domain = "ranking", .direction = CBX_DIRECTION_HIGHER, .low = 0, .high = 1,
       .operands = { { "items", CBX_OPERAND_LABELS, false } },
       .parameters = { { "catalog_size", "number of items there are; 0: one more than the largest number", 0, 0, 0x1p30, CBX_PARAMETER_INTEGER, NULL } },
-      .invariances = CBX_INVARIANT_ORDER, .parts = occurrences, .finish = share_seen,
+      .invariances = CBX_INVARIANT_ORDER, .parts = occurrences, .finish = share_seen, .flags = CBX_METRIC_EAGER,
       .notes = "items: numbers of the items that were recommended. Give catalog_size, since items that were never recommended are not among the numbers.",
       .source = "Ge, Delgado-Battenfeld & Jannach (2010)", .example = "[0, 3, 3, 1], catalog_size=10" },
 )

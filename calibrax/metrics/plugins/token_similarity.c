@@ -15,17 +15,17 @@ static cbx_array *as_batch(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *x,
 }
 
 /* Weights of the tokens of a side, 0 of padding: (n, tokens). */
-static cbx_array *token_weights(cbx_ctx *ctx, const cbx_metric_call *c, size_t side, const cbx_array *vectors)
+static cbx_array *token_weights(cbx_ctx *ctx, const cbx_metric_call *c, size_t side, const cbx_array *vectors,
+                                const cbx_array *there)
 {
-    const cbx_array *none = cbx_all(ctx, cbx_equal_scalar(ctx, vectors, 0), CBX_AXIS(-1));
     const cbx_array *weights = as_batch(ctx, c, c->in[CANDIDATE_WEIGHTS + side], 1);
 
-    if (!weights) return cbx_astype(ctx, cbx_logical_not(ctx, none), CBX_F64);
+    if (!weights) return cbx_astype(ctx, there, CBX_F64);
     if (cbx_array_ndim(weights) != 2 || cbx_array_dim(weights, 0) != cbx_array_dim(vectors, 0) ||
         cbx_array_dim(weights, 1) != cbx_array_dim(vectors, 1))
         return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have a number for each token of '%s'",
                                   c->metric->operands[CANDIDATE_WEIGHTS + side].name, c->metric->operands[side].name);
-    return cbx_where(ctx, none, cbx__number(ctx, 0), weights);
+    return cbx_where(ctx, there, weights, cbx__number(ctx, 0));
 }
 
 /* Mean over tokens, by weight, of the largest similarity to a token of the other text: (n). */
@@ -49,7 +49,7 @@ static cbx_array *there_are(cbx_ctx *ctx, const cbx_array *vectors)
 static cbx_array *bert_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *x = as_batch(ctx, c, c->in[CANDIDATES], 2), *y = as_batch(ctx, c, c->in[REFERENCES], 2);
-    const cbx_array *similarity, *p, *r, *f, *w = c->weights, *parts[4];
+    const cbx_array *similarity, *there[2], *p, *r, *f, *w = c->weights, *parts[4];
 
     if (cbx_array_is_failed(x) || cbx_array_is_failed(y)) return cbx__array_failed();
     if (c->function && c->function->nout != 1)
@@ -64,9 +64,11 @@ static cbx_array *bert_parts(cbx_ctx *ctx, const cbx_metric_call *c)
             cbx_array_desc_text(cbx_array_get_desc(c->in[REFERENCES]), b, sizeof b));
     }
     similarity = cbx__rows_times_rows(ctx, cbx__unit_vectors(ctx, x, -1), cbx__unit_vectors(ctx, y, -1));
-    p = matched(ctx, similarity, token_weights(ctx, c, CANDIDATES, x), there_are(ctx, y));
+    there[CANDIDATES] = there_are(ctx, x);
+    there[REFERENCES] = there_are(ctx, y);
+    p = matched(ctx, similarity, token_weights(ctx, c, CANDIDATES, x, there[CANDIDATES]), there[REFERENCES]);
     similarity = cbx_copy(ctx, cbx_matrix_transpose(ctx, similarity));
-    r = matched(ctx, similarity, token_weights(ctx, c, REFERENCES, y), there_are(ctx, x));
+    r = matched(ctx, similarity, token_weights(ctx, c, REFERENCES, y, there[REFERENCES]), there[CANDIDATES]);
     f = cbx__ratio_or(ctx, cbx_multiply_scalar(ctx, cbx_multiply(ctx, p, r), 2), cbx_add(ctx, p, r), 0);
     w = w && cbx_array_ndim(w) == 0 ? cbx_expand_dims(ctx, w, 0) : w;
     parts[0] = cbx_sum(ctx, w ? cbx_multiply(ctx, w, p) : p, NULL);
