@@ -48,6 +48,7 @@ void set_needs(const cbx_metric_function *m, cbx_metric_options *o)
         { "splits", 2 }, /* there are few items */
         { "subsets", 3 },    { "subset_size", 5 },   { "regularization", 4 },
         { "max_iter", 1e5 }, { "threshold", 1e-10 }, /* gradients have the error of the iterations */
+        { "weighted", 1 },                           /* else lengths do not move */
     };
     static double parameters[CBX_METRIC_MAX_PARAMETERS];
 

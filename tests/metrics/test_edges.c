@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/transform.h"
 #include "fail_alloc.h"
 
@@ -184,12 +185,12 @@ static cbx_array *read_operand(cbx_ctx *ctx, const char **text, const cbx_metric
     return array_of(ctx, ndim, shape, v, whole);
 }
 
-static void every_edge(void **state)
+static void every_edge(const cbx_backend *backend)
 {
     cbx_ctx *ctx = NULL;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    CHECK_OK(cbx_ctx_set_backend(ctx, backend, &err), &err, "the backend");
     for (size_t i = 0; i < CBX_LEN(edges); i++) {
         const edge *e = &edges[i];
         const cbx_metric_function *m;
@@ -212,6 +213,18 @@ static void every_edge(void **state)
         while (n) cbx_array_free(in[--n]);
     }
     cbx_ctx_free(ctx);
+}
+
+static void every_edge_by_the_reference(void **state)
+{
+    (void)state;
+    every_edge(cbx_backend_reference());
+}
+
+static void every_edge_compiled(void **state)
+{
+    (void)state;
+    every_edge(cbx_backend_jit());
 }
 
 /* Updates that do not converge: an error with data, NaN in a trace. */
@@ -244,6 +257,76 @@ static void sinkhorn_must_end(void **state)
     cbx_fn_free(f);
     cbx_array_free(in[0]);
     cbx_array_free(in[1]);
+    cbx_ctx_free(ctx);
+}
+
+/* ---- code in C: the bits of the steps that a trace records ---- */
+
+/* `rows` items of `width` numbers: any, or points of the hyperboloid. */
+static cbx_array *random_rows(cbx_ctx *ctx, cbx_rng *rng, int ndim, const size_t *shape, bool curved)
+{
+    const size_t width = shape[ndim - 1], n = shape[0] * (ndim > 2 ? shape[1] : 1) * width;
+    double *v = malloc(n * sizeof *v);
+    cbx_array *a;
+
+    CHECK(v, "memory");
+    for (size_t i = 0; i < n; i++) v[i] = 3 * cbx_rng_normal(rng);
+    for (size_t r = 0; curved && r < n; r += width) {
+        double square = 1;
+        for (size_t i = 1; i < width; i++) square += v[r + i] * v[r + i];
+        v[r] = sqrt(square);
+    }
+    a = array_of(ctx, ndim, shape, v, false);
+    free(v);
+    return a;
+}
+
+static void same_bits(cbx_ctx *ctx, const char *name, size_t width, size_t nin, cbx_array *const *in)
+{
+    const cbx_metric_function *m;
+    cbx_fn *f = NULL, *compiled = NULL;
+    cbx_array *r = NULL;
+    size_t n;
+
+    CHECK_OK(cbx_metric_find(ctx, name, &m, &err), &err, name);
+    CHECK_OK(cbx_metric_fn(ctx, m, nin, NULL, &f, &err), &err, name);
+    CHECK_OK(cbx_jit(ctx, f, &compiled, &err), &err, name);
+    CHECK_OK(cbx_fn_run(ctx, compiled, nin, in, 1, &r, &err), &err, name);
+    double *x = values_of(ctx, m, nin, in, NULL, &n), *y = read_all(r);
+    CHECK_INT(cbx_array_count(r), n, name);
+    for (size_t i = 0; i < n; i++)
+        if (x[i] != y[i]) fail_msg("%s of rows of %zu: [%zu] is %a, by steps %a", name, width, i, x[i], y[i]);
+    free(x);
+    free(y);
+    cbx_array_free(r);
+    cbx_fn_free(compiled);
+    cbx_fn_free(f);
+}
+
+static void code_in_c_has_the_bits_of_the_steps(void **state)
+{
+    enum { ROWS = 70 }; /* more than are compared at once */
+    static const size_t widths[] = { 2, 7, 8, 21, 128, 129, 300 };
+    cbx_rng rng = cbx_rng_make(12, 0);
+    cbx_ctx *ctx = NULL;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    for (size_t i = 0; i < CBX_LEN(widths); i++) {
+        const size_t w = widths[i], n = ROWS, rows[] = { ROWS, w }, conformations[] = { ROWS, w, 3 };
+        double labels[ROWS];
+        for (size_t k = 0; k < ROWS; k++) labels[k] = (double)cbx_rng_below(&rng, w);
+        cbx_array *x = random_rows(ctx, &rng, 2, rows, false), *y = random_rows(ctx, &rng, 2, rows, false);
+        cbx_array *a = random_rows(ctx, &rng, 2, rows, true), *b = random_rows(ctx, &rng, 2, rows, true);
+        cbx_array *all = random_rows(ctx, &rng, 3, conformations, false), *at = array_of(ctx, 1, &n, labels, true);
+        same_bits(ctx, "cosine_distance", w, 2, (cbx_array *[]){ x, y });
+        same_bits(ctx, "lorentz_distance", w, 2, (cbx_array *[]){ a, b });
+        same_bits(ctx, "softmax_cross_entropy", w, 2, (cbx_array *[]){ x, at });
+        same_bits(ctx, "pairwise_rmsd", w, 1, &all);
+        same_bits(ctx, "conformational_diversity", w, 1, &all);
+        cbx_array *const arrays[] = { x, y, a, b, all, at };
+        for (size_t k = 0; k < CBX_LEN(arrays); k++) cbx_array_free(arrays[k]);
+    }
     cbx_ctx_free(ctx);
 }
 
@@ -291,8 +374,10 @@ static void memory_may_end(void **state)
 TEST_FILE(.seconds = 300)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_edge),
+        cmocka_unit_test(every_edge_by_the_reference),
+        cmocka_unit_test(every_edge_compiled),
         cmocka_unit_test(sinkhorn_must_end),
+        cmocka_unit_test(code_in_c_has_the_bits_of_the_steps),
         cmocka_unit_test(memory_may_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
