@@ -54,5 +54,10 @@ cbx_array *cbx__metric_finished(cbx_ctx *ctx, const cbx_metric_call *call, const
  * @return NULL: not compiled, evaluate
  */
 cbx_array *cbx__metric_compiled(cbx_ctx *ctx, const cbx__bound *b, size_t n, cbx_array *const *all);
+/**
+ * Whether calls from here on are of pieces of one batch, whose shapes hardly come again: small ones are not compiled.
+ * @return the value before
+ */
+bool cbx__metric_of_pieces(cbx_ctx *ctx, bool pieces);
 
 #endif

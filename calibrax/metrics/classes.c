@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "calibrax/array/scope_internal.h"
+#include "calibrax/metrics/call.h"
 #include "calibrax/metrics/compose.h"
-#include "calibrax/metrics/internal.h"
 
 typedef struct of_class {
     const cbx_metric_function *m;
@@ -37,7 +37,9 @@ static bool value_of_class(cbx_ctx *ctx, const of_class *c, const cbx_array *at,
     o.mask = factors_at(ctx, o.mask, at, &counts);
     o.weights = factors_at(ctx, o.weights, at, &counts);
     if (counts) {
+        const bool before = cbx__metric_of_pieces(ctx, true);
         r = cbx_metric_apply(ctx, c->m, c->nin, of, &o);
+        cbx__metric_of_pieces(ctx, before);
         if (!cbx_array_is_failed(r) && cbx_array_count(r) != 1)
             cbx__refuse(ctx, CBX_ESHAPE, "%s: the result is no single number for each class", c->m->name);
         *out = cbx__metric_element(r, 0);

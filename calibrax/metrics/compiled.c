@@ -6,8 +6,9 @@
 #include "calibrax/metrics/call.h"
 
 enum {
-    KEPT = 128,     /* functions; the one that was used longest ago makes room */
-    WORTH_IT = 1024 /* elements in all operands: below it a call costs less than a compiled one saves */
+    KEPT = 128,      /* functions; the one that was used longest ago makes room */
+    WORTH_IT = 1024, /* elements in all operands: below it a call costs less than a compiled one saves */
+    PIECE = 1 << 18  /* the same of pieces, which also pay for the compilation */
 };
 
 typedef struct entry {
@@ -20,6 +21,7 @@ typedef struct entry {
 typedef struct kept {
     cbx_allocator al;
     uint64_t calls;
+    bool pieces;
     entry entries[KEPT];
 } kept;
 
@@ -45,6 +47,15 @@ static kept *kept_of(cbx_ctx *ctx)
     slot->state = k;
     slot->free = kept_free;
     return k;
+}
+
+bool cbx__metric_of_pieces(cbx_ctx *ctx, bool pieces)
+{
+    kept *k = kept_of(ctx);
+    const bool before = k && k->pieces;
+
+    if (k) k->pieces = pieces;
+    return before;
 }
 
 /* All that decides what is compiled, as bytes. */
@@ -116,6 +127,7 @@ cbx_array *cbx__metric_compiled(cbx_ctx *ctx, const cbx__bound *b, size_t n, cbx
     kept *k;
     char key[CBX_HASH_SIZE];
     cbx_array *result = NULL;
+    size_t elements;
     bool found;
     entry *e;
 
@@ -124,7 +136,9 @@ cbx_array *cbx__metric_compiled(cbx_ctx *ctx, const cbx__bound *b, size_t n, cbx
     if (b->function || b->metric->flags & never || !cbx_ctx_backend(ctx)->compile) return NULL;
     for (size_t i = 0; i < n; i++)
         if (!all[i]) return NULL;
-    if (sign(b, n, all, key) < WORTH_IT || !(k = kept_of(ctx))) return NULL;
+    elements = sign(b, n, all, key);
+    if (elements < WORTH_IT || !(k = kept_of(ctx))) return NULL;
+    if (k->pieces && elements < PIECE && !(b->metric->flags & CBX_METRIC_COMPILED)) return NULL;
     e = look_up(k, key, &found);
     e->used = ++k->calls;
     if (!found) {

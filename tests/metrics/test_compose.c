@@ -528,6 +528,49 @@ static void classes_with_masks(void **state)
     cbx_ctx_free(ctx);
 }
 
+static size_t runs; /* of the code below */
+
+static cbx_array *counted_items(cbx_ctx *c, const cbx_metric_call *call)
+{
+    runs++;
+    return cbx_abs(c, cbx_subtract(c, call->in[0], call->in[1]));
+}
+
+/* The code of a metric runs for each class each time: pieces of a batch are not compiled, which takes longer than they do. */
+static void classes_are_not_compiled(void **state)
+{
+    enum { KINDS = 20, EACH = 700, PIECES = KINDS * EACH };
+    static const cbx_metric_function m = { .name = "counted_error",
+                                           .domain = "general",
+                                           .summary = "Counted error",
+                                           .formula = "mean(|x - y|)",
+                                           .operands = CBX__PAIR("x", "y", REAL),
+                                           .high = INFINITY,
+                                           .items = counted_items };
+    static double v[PIECES];
+    static int64_t labels[PIECES];
+    const cbx_array_desc d = { .dtype = CBX_I64, .ndim = 1, .shape = { PIECES } };
+    cbx_array *r = NULL;
+    cbx_scope scope;
+
+    begin(state);
+    for (size_t i = 0; i < PIECES; i++) v[i] = sin((double)i), labels[i] = (int64_t)(i % KINDS);
+    cbx_scope_open(ctx, &scope);
+    cbx_array *x = vector(PIECES, v), *by = cbx_asarray(ctx, &d, labels);
+    runs = 0;
+    for (size_t k = 0; k < 3; k++) {
+        CHECK_OK(cbx_metric_classwise(ctx, &m, 2, (cbx_array *[]){ x, x }, by, KINDS, NULL, &r, NULL, &err), &err,
+                 "classes");
+        cbx_array_free(r);
+        CHECK_INT(runs, (k + 1) * KINDS, "each class anew");
+    }
+    for (size_t k = 0; k < 3; k++) value_of(ctx, &m, 2, (cbx_array *[]){ x, x }, NULL);
+    CHECK_INT(runs, 3 * KINDS + 2, "other calls are compiled as before");
+    cbx_array_free(x);
+    CHECK_OK(cbx_scope_close(&scope, &err), &err, "the scope");
+    cbx_ctx_free(ctx);
+}
+
 /* ---- series ---- */
 
 static void series(void **state)
@@ -564,6 +607,7 @@ TEST_FILE(.seconds = 300)
         cmocka_unit_test(memory_may_end),
         cmocka_unit_test(classes_are_items_apart),
         cmocka_unit_test(classes_with_masks),
+        cmocka_unit_test(classes_are_not_compiled),
         cmocka_unit_test(series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
