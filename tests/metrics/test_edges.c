@@ -281,18 +281,21 @@ static cbx_array *random_rows(cbx_ctx *ctx, cbx_rng *rng, int ndim, const size_t
     return a;
 }
 
+/* Of each item, where a mean would hide a rounding. */
 static void same_bits(cbx_ctx *ctx, const char *name, size_t width, size_t nin, cbx_array *const *in)
 {
+    cbx_metric_options o = { 0 };
     const cbx_metric_function *m;
     cbx_fn *f = NULL, *compiled = NULL;
     cbx_array *r = NULL;
     size_t n;
 
     CHECK_OK(cbx_metric_find(ctx, name, &m, &err), &err, name);
-    CHECK_OK(cbx_metric_fn(ctx, m, nin, NULL, &f, &err), &err, name);
+    if (m->items) o.reduction = CBX_REDUCTION_NONE;
+    CHECK_OK(cbx_metric_fn(ctx, m, nin, &o, &f, &err), &err, name);
     CHECK_OK(cbx_jit(ctx, f, &compiled, &err), &err, name);
     CHECK_OK(cbx_fn_run(ctx, compiled, nin, in, 1, &r, &err), &err, name);
-    double *x = values_of(ctx, m, nin, in, NULL, &n), *y = read_all(r);
+    double *x = values_of(ctx, m, nin, in, &o, &n), *y = read_all(r);
     CHECK_INT(cbx_array_count(r), n, name);
     for (size_t i = 0; i < n; i++)
         if (x[i] != y[i]) fail_msg("%s of rows of %zu: [%zu] is %a, by steps %a", name, width, i, x[i], y[i]);
