@@ -55,7 +55,7 @@ PYG_SPEC=${PYG_SPEC:-torch_geometric==2.8.1 xxhash}
 SCIPY_SPEC=${SCIPY_SPEC:-scipy==1.17.1}
 MYPY_SPEC=${MYPY_SPEC:-mypy==1.18.2}
 ARRAYAPI_SPEC=${ARRAYAPI_SPEC:-array-api-extra==0.11.5 array-api-compat==1.16.0}
-PYTEST_SPEC=${PYTEST_SPEC:-pytest==9.2.0}
+PYTEST_SPEC=${PYTEST_SPEC:-pytest==9.2.0 pytest-cov==7.1.0 pytest-xdist==3.8.0}
 ADAPTERS_SPEC=${ADAPTERS_SPEC:-flax==0.12.8 scikit-learn==1.9.1}
 METRICS_SPEC=${METRICS_SPEC:-scipy==1.17.1 scikit-learn==1.9.1 scikit-image==0.26.0 networkx==3.6.1 POT==0.9.7.post1 properscoring==0.1 sacrebleu==2.6.0 nltk==3.10.4 rouge_score==0.1.2 fairlearn==0.15.0}
 # pytorch-metric-learning and what scikit-learn needs, which it imports
