@@ -48,8 +48,9 @@ class Plugin(unittest.TestCase):
             out.write(text)
 
     def pytest(self, *words: str, expect: int = 0, **environment: str) -> str:
-        done = subprocess.run([PYTEST, "-m", "pytest", "-q", "-p", "calibrax_c.pytest_plugin", "-p", "no:cacheprovider", "--calibrax-samples", "8", *words],
-                              cwd=self.folder, capture_output=True, text=True, env={**os.environ, **environment, "PYTHONPATH": os.path.dirname(os.path.dirname(cx.__file__))})
+        cache = () if "--lf" in words else ("-p", "no:cacheprovider")
+        done = subprocess.run([PYTEST, "-m", "pytest", "-q", "-p", "calibrax_c.pytest_plugin", *cache, "--calibrax-samples", "8", *words],
+                              cwd=self.folder, capture_output=True, text=True, env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join((os.path.dirname(os.path.dirname(cx.__file__)), self.folder))})
         self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
@@ -106,7 +107,7 @@ def test_plain():
         self.assertIn("not compared: no test measured", self.pytest(*compare, "-k", "plain", expect=2))
         out = self.pytest("test_kernels.py", *compare[1:], "-k", "wait", expect=2)
         self.assertRegex(out, r"test_wait .* new\n(.*\n)*.*nothing to compare: no gating metric is in both runs")
-        self.assertIn("not compared: save: cannot create the folder 'test_ways.py'", self.pytest("test_ways.py", "--calibrax-store", "test_ways.py", "--calibrax-compare", expect=2))
+        self.assertIn("not kept: save: cannot create the folder 'test_ways.py'", self.pytest("test_ways.py", "--calibrax-store", "test_ways.py", "--calibrax-compare", expect=2))
         self.assertIn("not kept: save: cannot create the folder 'test_ways.py'", self.pytest("test_ways.py", "--calibrax-store", "test_ways.py", expect=2))
 
     def test_a_baseline_by_name(self) -> None:
@@ -149,7 +150,131 @@ class TestB:
         self.assertIn("1 failed, 1 passed", out)
         self.assertIn("not compared: the store has no run 'nothing'", out)
         points = {p.scenario: len(p.metrics["time"].samples) for p in self.latest().points}
-        self.assertEqual(points, {"test_mixed.py::TestA": 2, "test_mixed.py::TestB": 8})
+        self.assertEqual(points, {"test_mixed.py::TestA": 2})
+        self.assertRegex(out, r"\nTestA::test_it +[\d.]+ ns")
+        self.write("test_second.py", "def test_it(calibrax):\n    calibrax(len, 'abc')\n")
+        self.assertRegex(self.pytest("test_mixed.py", "test_second.py", "-k", "not TestB"), r"\ntest_mixed.py::TestA::test_it .*\ntest_second.py::test_it ")
+        self.assertIn("left out, as the test did not pass: test_mixed.py::TestB::test_it", out)
+        out = self.pytest("--calibrax-store", "store", "--calibrax-compare=latest", "test_mixed.py", "-k", "TestB", expect=1)
+        self.assertIn("not compared: no test that passed measured", out)
+        self.assertEqual(len(os.listdir(os.path.join(self.folder, "store", "runs"))), 1)
+
+    def test_a_test_that_runs_again(self) -> None:
+        self.write("conftest.py", """
+from _pytest.runner import runtestprotocol
+def pytest_runtest_protocol(item, nextitem):
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        if report.failed:
+            report.outcome = "rerun"
+            item._initrequest()
+            item.ihook.pytest_runtest_logreport(report=report)
+            return None
+        item.ihook.pytest_runtest_logreport(report=report)
+    return True
+""")
+        self.write("test_flaky.py", """
+import os
+def test_flaky(calibrax):
+    calibrax(len, "abc")
+    if not os.path.exists("seen"):
+        open("seen", "w").close()
+        assert False
+""")
+        self.assertNotIn("left out", self.pytest("--calibrax-store", "store", "test_flaky.py"))
+        self.assertEqual(len(self.latest().points), 1)
+
+    def test_a_launch_has_the_command_line_of_the_first(self) -> None:
+        self.write("conftest.py", 'def pytest_addoption(parser):\n    parser.addoption("--device", default="cpu")\n    parser.addini("size", "", default="1")\n')
+        self.write("extra.py", 'import os\nos.environ["EXTRA"] = "loaded"\n')
+        self.write("other.ini", "[pytest]\nfilterwarnings = error::FutureWarning\n")
+        self.write("test_words.py", """
+import os, sys, warnings
+import pytest
+@pytest.mark.parametrize("n", [1, 2])
+def test_words(calibrax, request, n, tmp_path):
+    calibrax(len, "abc")
+    option = request.config.getoption
+    with open("seen", "a") as out:
+        out.write(f"{option('--device')} {request.config.getini('size')} {os.environ.get('EXTRA')} {option('importmode')} {request.config.inipath} "
+                  f"{[w[0] for w in warnings.filters[:2]]} {sys.flags.optimize} {os.environ.get('STAYS')}\\n")
+    os.environ["STAYS"] = "no"
+def test_other():
+    open("other", "a").write("x")
+""")
+        self.pytest("--calibrax-launches", "3", "--calibrax-store", "store", "-p", "extra", "-c", "other.ini", "-o", "size=7", "-W", "error::UserWarning",
+                    "--import-mode", "importlib", "--device", "cuda", "test_words.py", STAYS="yes")
+        with open(os.path.join(self.folder, "seen"), encoding="utf-8") as lines:
+            seen = lines.read().splitlines()
+        self.assertEqual(len(seen), 6)
+        self.assertEqual(seen[:2], seen[2:4])
+        self.assertEqual(seen[:2], seen[4:])
+        self.assertRegex(seen[0], "cuda 7 loaded importlib .*other.ini .*yes")
+        with open(os.path.join(self.folder, "other"), encoding="utf-8") as marks:
+            self.assertEqual(marks.read(), "x")  # only what measured is repeated
+
+    def test_reports_stay_those_of_the_session(self) -> None:
+        self.write("test_one.py", "def test_one(calibrax):\n    calibrax(len, 'abc')\ndef test_plain():\n    pass\n")
+        self.write("pytest.ini", "[pytest]\naddopts = --junitxml=junit.xml --log-file=log.txt --ff -n 0\n")
+        out = self.pytest("--calibrax-launches", "3", "--calibrax-store", "store", "--lf", "--basetemp=kept", "--cov=test_one", "--cov-report=xml", "test_one.py")
+        self.assertIn("2 passed", out)
+        self.assertEqual(len(self.latest().points[0].metrics["time"].samples), 3)
+        with open(os.path.join(self.folder, "junit.xml"), encoding="utf-8") as report:
+            self.assertIn('tests="2"', report.read())
+        with open(os.path.join(self.folder, "coverage.xml"), encoding="utf-8") as report:
+            self.assertIn('line-rate="1"', report.read())
+
+    def test_coverage_is_not_measured(self) -> None:
+        self.write("test_trace.py", "import sys\nseen = []\ndef test_trace(calibrax):\n    calibrax(lambda: seen.append(sys.gettrace()))\n    assert not any(seen[1:])\n")
+        self.pytest("--cov=test_trace", "test_trace.py", COVERAGE_CORE="ctrace")
+
+    def test_processes_of_xdist(self) -> None:
+        self.assertIn("nothing was measured: the tests ran in the processes of -n", self.pytest("-n", "2"))
+        for words in (("--calibrax-store", "store"), ("--calibrax-launches", "2")):
+            self.assertIn("calibrax measures in one process: leave out -n", self.pytest("-n", "2", *words, expect=4))
+        self.write("pytest.ini", "[pytest]\naddopts = -n 2\n")
+        self.pytest("-n", "0", "--calibrax-launches", "2", "--calibrax-store", "store", "-k", "wait")
+        self.assertEqual(len(self.latest().points[0].metrics["time"].samples), 2)
+
+    def test_a_launch_without_an_answer(self) -> None:
+        self.write("test_once.py", """
+import os
+import pytest
+def test_other(calibrax):
+    calibrax(len, "abc")
+def test_once(calibrax):
+    if os.path.exists("done"):
+        pytest.skip("done")
+    calibrax(len, "abc")
+    open("done", "w").close()
+""")
+        out = self.pytest("--calibrax-launches", "2", "--calibrax-store", "store", "test_once.py", expect=1)
+        self.assertIn("launch 2 did not measure test_once.py::test_once, and is left out:", out)
+        self.assertEqual({len(p.metrics["time"].samples) for p in self.latest().points}, {8})
+
+    def test_a_damaged_run_loses_nothing(self) -> None:
+        store = os.path.join(self.folder, "store")
+        self.pytest("--calibrax-store", "store", "-k", "wait")
+        cx.Store(store).set_baseline("latest", "main")
+        run = self.latest().id
+        for name, file in (("main", "baselines/main.json"), (run, f"runs/{run}.json")):
+            with open(os.path.join(store, file), "w", encoding="utf-8") as out:
+                out.write("{")
+            words = self.pytest("--calibrax-store", "store", f"--calibrax-compare={name}", "--calibrax-missing-passes", "-k", "wait", expect=2)
+            self.assertRegex(words, r"kept as run .*\nnot compared: .*not JSON")
+            self.assertNotEqual(self.latest().id, run)
+
+    def test_a_path_is_not_a_run(self) -> None:
+        out = self.pytest("--calibrax-store", "store", "--calibrax-compare", "test_kernels.py::test_wait", expect=4)
+        self.assertIn("write --calibrax-compare=latest test_kernels.py::test_wait", out)
+        self.pytest("--calibrax-store", "store", "--calibrax-compare=latest", "--calibrax-missing-passes", "test_kernels.py::test_wait")
+        cx.Store(os.path.join(self.folder, "store")).set_baseline("latest", "release")
+        os.mkdir(os.path.join(self.folder, "release"))
+        self.pytest("--calibrax-store", "store", "--calibrax-compare=release", "--calibrax-threshold", "9", "--calibrax-undecided-passes", "-k", "wait")
+
+    def test_one_process_is_one_sample(self) -> None:
+        self.pytest("--calibrax-store", "store", "-k", "wait")
+        out = self.pytest("--calibrax-store", "store", "--calibrax-compare", "--calibrax-launches", "3", "-k", "wait", expect=3, WAIT="0.02")
+        self.assertRegex(out, "this run has 3 launches, run .* has 1 launch: the one process counts as one sample")
 
     def test_disabled(self) -> None:
         self.assertNotIn("-- calibrax --", self.pytest("--calibrax-disable", "--calibrax-store", "store"))
