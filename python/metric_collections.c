@@ -1,4 +1,4 @@
-/* Metrics together, for _composition.py: collections, values of classes, intervals, series, selections, plug-ins. */
+/* Metrics together, for _metric_members.py, _metric_wrappers.py and _metric_selection.py. */
 #include <dlfcn.h>
 #include <math.h>
 #include <string.h>

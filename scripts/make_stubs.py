@@ -238,7 +238,7 @@ def metrics_stub() -> str:
     options = {"mask": "_Values | None = None", "weights": "_Values | None = None", "reduction": "Literal['mean', 'sum', 'none', 'batch_sum'] = 'mean'",
                "axis": "int | Sequence[int] | None = None", "keepdims": "bool = False"}
     lines = ['"""Types of calibrax_c.metrics."""', "", "from collections.abc import Callable, Iterable, Mapping, Sequence", "from os import PathLike", "from typing import Any, Literal, NamedTuple, TypeAlias", "",
-             "from calibrax_c.array import Array", *(f"from ._composition import {n} as {n}" for n in metrics._composition.__all__), "", "_Values: TypeAlias = Any  # an array of any package, or a list of numbers", "", f"__all__ = {metrics.__all__!r}", "", *METRICS_BY_HAND, ""]
+             "from calibrax_c.array import Array", *(f"from .{file} import {n} as {n}" for file in ("_composition", "_metric_selection", "_metric_wrappers") for n in getattr(metrics, file).__all__), "", "_Values: TypeAlias = Any  # an array of any package, or a list of numbers", "", f"__all__ = {metrics.__all__!r}", "", *METRICS_BY_HAND, ""]
     for name, row in metrics._rows.items():
         parameters = {p[0]: p for p in row["parameters"]}
         parts, star = [], False

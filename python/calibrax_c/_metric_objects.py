@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import copy
 import threading
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _WHOLE = ("labels", "tokens", "texts", "indices")  # kinds of operands that are integers
+
+
+# In a collection the library keeps a placeholder of the objects' metrics, whose results are those of the objects of the collection that computes.
+computed: contextvars.ContextVar[dict[str, ObjectState]] = contextvars.ContextVar("computed")
+
+
+def placeholder(name: str) -> dict[str, Any]:
+    """The functions of a metric of parts (register) that keeps nothing."""
+    return {"parts": lambda *_: array.zeros((1,)), "finish": lambda _: computed.get()[name].compute()}
 
 
 def result_of(name: str, results: Any) -> Any:
@@ -67,11 +77,14 @@ class ObjectState:
             self.count += 1
             self.counted = True
 
+    def check_merge(self) -> None:
+        if not hasattr(self.metric, "merge"):
+            raise TypeError(f"{self.name}: its class has no merge(other), with which states could be joined")
+
     def merge(self, other: ObjectState) -> None:
         if not isinstance(other, ObjectState) or other.name != self.name:
             raise ValueError(f"{self.name} cannot join a state of another metric")
-        if not hasattr(self.metric, "merge"):
-            raise TypeError(f"{self.name}: its class has no merge(other), with which states could be joined")
+        self.check_merge()
         with self._alone(), contextlib.nullcontext() if other is self else other._alone():
             self.metric.merge(other.metric)
             self.count += other.count
@@ -95,6 +108,15 @@ class ObjectState:
 
     def error(self) -> float:
         return 0.0
+
+    def parameters(self) -> list[float | None]:
+        return []
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
 
     def to_bytes(self) -> bytes:
         raise TypeError(f"{self.name}: a state of an object has no bytes: pickle it")

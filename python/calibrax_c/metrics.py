@@ -14,7 +14,7 @@ import keyword
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core, array  # type: ignore[attr-defined]
-from ._metric_objects import ObjectState, fresh, result_of
+from ._metric_objects import ObjectState, fresh, placeholder, result_of
 from ._onnx import OnnxModel
 from ._video import vmaf_score
 
@@ -525,8 +525,8 @@ def register_object(metric: Any, *, name: str | None = None, operands: Sequence[
     """Makes a metric of an object of one of the protocols of the Python package, which then has all that a built-in one has (register).
 
     MetricProtocol: name, higher_is_better, validate_inputs(*operands), compute(*operands).  StatefulMetricProtocol: name, reset(),
-    update(**operands by name), compute() -> dict with one result, or one under the name; a State has a copy of the object, which gets
-    its batches one after another, and joins another one by the object's merge(other).  MetricLearningProtocol: called with embeddings
+    update(**operands by name), compute() -> dict with one result, or one under the name; a State, and a collection, has a copy of the
+    object, which gets its batches one after another, and joins another one by the object's merge(other).  MetricLearningProtocol: called with embeddings
     and labels.  name: needed where the object has none; described: what register takes beside the functions (notes, low, axioms ...).
     """
     name = name or getattr(metric, "name", None)
@@ -540,8 +540,11 @@ def register_object(metric: Any, *, name: str | None = None, operands: Sequence[
             own.update(**dict(zip(names, x, strict=True)))
             return result_of(name, own.compute())
 
-        function = register(name, whole=whole, operands=operands, **{"direction": "info", **described})
-        _rows[name]["object"] = metric
+        described = {"direction": "info", **described, "operands": operands}
+        register(name, **described, **placeholder(name))
+        streamed = _rows[name]["code"]
+        function = register(name, whole=whole, **described)
+        _rows[name].update(object=metric, streamed=streamed)  # streamed: in collections
         return function
     if hasattr(metric, "compute"):
 
@@ -559,8 +562,10 @@ def register_object(metric: Any, *, name: str | None = None, operands: Sequence[
 for _name in _rows:
     globals()[_name] = _make(_rows[_name])
 
-from . import _composition  # noqa: E402
+from . import _composition, _metric_selection, _metric_wrappers  # noqa: E402
 from ._composition import *  # noqa: E402, F403
+from ._metric_selection import *  # noqa: E402, F403
+from ._metric_wrappers import *  # noqa: E402, F403
 
-__all__ = [*_composition.__all__, "OnnxModel", "Parameter", "State", "check_axioms", "register", "register_loss", "register_object", "vmaf_score", *sorted(_rows)]  # noqa: PLE0604
+__all__ = [*_composition.__all__, *_metric_selection.__all__, *_metric_wrappers.__all__, "OnnxModel", "Parameter", "State", "check_axioms", "register", "register_loss", "register_object", "vmaf_score", *sorted(_rows)]  # noqa: PLE0604
 

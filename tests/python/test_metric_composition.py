@@ -18,7 +18,7 @@ from pathlib import Path
 
 import calibrax_c as cx
 import tap
-from calibrax_c import _composition, metrics
+from calibrax_c import _composition, _metric_selection, _metric_wrappers, metrics
 from calibrax_c import array as xp
 
 NAN = math.nan
@@ -250,6 +250,114 @@ class Collections(Registered):
                 c.update(p, t)
             self.assertEqual(c.to_bytes(), before)
         self.assertTrue(math.isnan(metrics.MetricCollection(["mse"]).compute_functional([NAN], [1.0])["mse"]))
+
+
+class Spread:
+    """A stateful metric of the user, which counts the batches that it gets."""
+
+    name = "spread_of_errors"
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        self.values, self.batches = [], 0
+
+    def update(self, predictions, targets):
+        errors = abs(predictions - targets).tolist()
+        if max(errors) > 100:
+            raise OverflowError("mine")
+        self.values = [min(self.values + errors), max(self.values + errors)]
+        self.batches += 1
+
+    def merge(self, other):
+        self.values += other.values
+
+    def compute(self):
+        return {"spread_of_errors": max(self.values) - min(self.values)}
+
+
+class Nested(Spread):
+    """One whose compute() uses a collection of its own."""
+
+    name = "nested_spread"
+
+    def compute(self):
+        inner = metrics.MetricCollection(["spread_of_errors", "mse"]).update(self.values, [0.0] * len(self.values))
+        return {"nested_spread": float(inner.compute()["spread_of_errors"])}
+
+
+class Lower(Spread):
+    name = "lower_spread"
+
+
+class Objects(unittest.TestCase):
+    """Stateful objects of users in collections: each gets each batch once."""
+
+    @classmethod
+    def setUpClass(cls):
+        metrics.register_object(Spread())
+        metrics.register_object(Nested())
+
+    def collection(self):
+        return metrics.MetricCollection({"mse": "mse", "a": metrics.State("spread_of_errors"), "b": "spread_of_errors", "nested": "nested_spread"})
+
+    def test_batches_once(self):
+        c = self.collection()
+        for k in range(5):
+            c.update([1.0 + k, 2.0, 99.0], [1.0, 5.0, 0.0], mask=[1, 1, 0])
+        self.assertEqual({k: float(v) for k, v in c.compute().items()}, {"mse": 7.5, "a": 4.0, "b": 4.0, "nested": 4.0})
+        state = c._objects["spread_of_errors"].metric
+        self.assertEqual((state.batches, c.updates, len(c), c.error), (5, 5, 4, dict.fromkeys(c.names, 0.0)))
+        self.assertEqual(c.compute_functional([1.0, 9.0], [1.0, 1.0])["a"], 8.0)
+        self.assertEqual((state.batches, float(c.compute()["a"])), (5, 4.0))
+        self.assertEqual(float(c.compute()["a"]), float(metrics.spread_of_errors([1.0, 5.0, 2.0], [1.0, 1.0, 5.0])))
+
+    def test_shards_copies_and_resets(self):
+        a, b = self.collection().update([1.0], [0.0]), self.collection().update([9.0], [0.0])
+        again = pickle.loads(pickle.dumps(b))
+        copied = copy.copy(b)
+        copied.update([50.0], [0.0])
+        self.assertEqual([float(c.compute()["a"]) for c in (a, b, again, copied)], [0.0, 0.0, 0.0, 41.0])
+        self.assertEqual({k: float(v) for k, v in a.merge(again).compute().items()}, {"mse": 41.0, "a": 8.0, "b": 8.0, "nested": 8.0})
+        self.assertEqual((a.updates, float(b.compute()["a"])), (2, 0.0))
+        with self.assertRaisesRegex(TypeError, "spread_of_errors: a state of an object has no bytes: pickle it"):
+            a.to_bytes()
+        with self.assertRaisesRegex(ValueError, "of other metrics"):
+            a.merge(metrics.MetricCollection(["mse", "spread_of_errors"]))
+        a.reset()
+        self.assertEqual(float(a.update([3.0, 4.0], [0.0, 0.0]).compute()["b"]), 1.0)
+        a.reset()
+        a.remove("a")
+        self.assertEqual(float(a.update([3.0, 5.0], [0.0, 0.0]).compute()["b"]), 2.0)
+        a.reset()
+        a.remove("b")
+        self.assertEqual((a.names, list(a._objects)), (["mse", "nested"], ["nested_spread"]))
+
+    def test_failures(self):
+        c = self.collection().update([1.0, 3.0], [0.0, 0.0])
+        for wrong, error, words in (((([101.0], [0.0])), OverflowError, "mine"), (([1.0], [0.0, 1.0]), ValueError, "shape")):
+            with self.assertRaisesRegex(error, words):
+                c.update(*wrong)
+        with self.assertRaisesRegex(ValueError, "spread_of_errors: takes no weights"):
+            c.update([1.0], [0.0], weights=[2.0])
+        self.assertEqual(({k: float(v) for k, v in c.compute().items()}, c.updates), ({"mse": 5.0, "a": 2.0, "b": 2.0, "nested": 2.0}, 1))
+
+    def test_thresholds_weights_and_suites(self):
+        self.assertEqual(metrics.ThresholdMetric("spread_of_errors", max_value=3).evaluate([1.0, 5.0], [0.0, 0.0]).passed, False)
+        metrics.register_object(Lower(), direction="lower")
+        w = metrics.WeightedMetric({"mse": 1, "lower_spread": 0.5}).update([1.0, 5.0], [0.0, 0.0])
+        self.assertEqual(w.compute(), 13.0 + 0.5 * 4.0)
+        suite = metrics.MetricSuite.from_dict({"groups": {"own": [{"metric": "spread_of_errors", "high": 3}], "errors": ["mse"]}})
+        suite.update([1.0], [0.0]).update([5.0], [0.0])
+        self.assertEqual((suite.passed, suite._objects["spread_of_errors"].metric.batches), (False, 2))
+        self.assertIn("at most 3.0: FAILED", suite.text())
+        self.assertEqual(float(suite.compute()["own"]["spread_of_errors"]), 4.0)
+        self.assertEqual(metrics.MetricSuite.from_dict(suite.to_dict()).compute_all([1.0, 2.0], [0.0, 0.0]), {"own": {"spread_of_errors": 1.0}, "errors": {"mse": 2.5}})
+        tracker = metrics.MetricTracker(metrics.State("spread_of_errors"), direction="lower")
+        self.assertEqual([tracker.increment([1.0, x], [0.0, 0.0]) for x in (3.0, 2.0)], [2.0, 1.0])
+        interval = metrics.BootstrapMetric("spread_of_errors", num_resamples=20).compute([1.0, 2.0, 4.0], [0.0, 0.0, 0.0])
+        self.assertEqual(interval.value, 3.0)
 
 
 class Weighted(Registered):
@@ -548,10 +656,11 @@ class Torchmetrics(unittest.TestCase):
 
 class Examples(unittest.TestCase):
     def test_docstrings(self):
-        result = doctest.testmod(_composition)
-        self.assertEqual(result.failed, 0)
-        self.assertGreater(result.attempted, 25)
-        for name in _composition.__all__:
+        modules = _composition, _metric_wrappers, _metric_selection
+        results = [doctest.testmod(m) for m in modules]
+        self.assertEqual(sum(r.failed for r in results), 0)
+        self.assertGreater(sum(r.attempted for r in results), 25)
+        for name in (n for m in modules for n in m.__all__):
             doc = getattr(metrics, name).__doc__ or ""
             with self.subTest(name):
                 self.assertTrue(">>> " in doc or name in ("ThresholdResult", "load_plugin"), "an example")

@@ -1,0 +1,220 @@
+"""The members of a collection of metrics: the library's collection, functions of users, and objects of users."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import copy
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from . import _core  # type: ignore[attr-defined]
+from ._metric_objects import ObjectState, computed, fresh
+from ._metric_selection import late, spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+
+# What functions of the user made of the operands of the batch that is added: by group and label the layers of its operands, one after
+# another.
+_made: contextvars.ContextVar[dict[tuple[str, str], Iterator[list[Any]]]] = contextvars.ContextVar("_made")
+
+
+def _features(members: list[tuple[dict[str, Any], Any, tuple[str, str]]], operands: list[Any]) -> tuple[list[Any], dict[tuple[str, str], Any]]:
+    """The operands as members take them, and by group and label what functions make of them: each function sees an operand once."""
+    seen: dict[tuple[int, int], Any] = {}
+    made: dict[tuple[str, str], Any] = {}
+    mapped: dict[int, list[Any]] = {}
+
+    def once(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(x: Any) -> Any:
+            key = id(function), id(x)
+            if key not in seen:
+                seen[key] = function(x)
+            return seen[key]
+
+        return call
+
+    for row, function, key in members:
+        if function is not None and row["flags"] & late._FEATURES:
+            names = [o[0] for o in row["operands"]]
+            made[key] = late._Features(row, dict(zip(names, operands, strict=False)), once(function))
+            for name, layers in made[key].layers.items():
+                mapped.setdefault(names.index(name), []).append(layers[0])
+    return [mapped[i][0] if len(mapped.get(i, ())) == len(members) else x for i, x in enumerate(operands)], made
+
+
+class Together:
+    """Metrics of one collection of the library."""
+
+    def __init__(self) -> None:
+        self._c: Any = _core._metrics.MetricCollection()
+        self._functions: dict[tuple[str, str], Any] = {}
+        self._objects: dict[str, ObjectState] = {}  # of metrics that are objects of users, which get each batch once
+        self._layers: dict[tuple[str, str], int] = {}  # numbers of arrays that functions return, where not 1
+
+    def _put(self, metric: Any, label: str | None, group: str | None = None, low: float | None = None, high: float | None = None, weight: float = 1.0,
+             function: Callable[..., Any] | None = None, **parameters: Any) -> None:
+        row, numbers, function = spec(metric, parameters, function)
+        self._put_row(row, numbers, function, row["name"] if label is None else label, group, low, high, weight)
+
+    def _put_row(self, row: dict[str, Any], numbers: list[float | None], function: Any, label: str, group: str | None, low: float | None, high: float | None, weight: float) -> None:
+        rule, key = None, (group or "", label)
+        if function is not None and not row["function"]:
+            raise TypeError(f"{row['name']}: takes no function")
+        if function is not None and row["flags"] & late._FEATURES:
+            rule = _core._recording.rule(row["name"], lambda _: next(_made.get()[key]), 1, self._layers.get(key, 1), 0)
+        elif function is not None:
+            rule = late._rule(row, function)
+        self._c.add(row.get("streamed", row.get("code", row["name"])), label, numbers, group, low, high, weight, rule)
+        self._put_object(row)
+        if function is not None:
+            self._functions[key] = function
+
+    def _put_object(self, row: dict[str, Any]) -> None:
+        if "object" in row and row["name"] not in self._objects:
+            self._objects[row["name"]] = ObjectState(row["name"], fresh(row["name"], row["object"]), row["operands"])
+
+    def _drop_objects(self) -> None:
+        """Forgets the objects of metrics that are members no more."""
+        self._objects = {m[2]: self._objects[m[2]] for m in self._c.members() if m[2] in self._objects}
+
+    def _read_suite(self, text: str, what: str) -> None:
+        self._c = _core._metrics.read([row.get("streamed", row["code"]) for row in late._rows.values() if "code" in row], text, what)
+        for m in self._c.members():
+            self._put_object(late._row(m[2]))
+
+    def _put_all(self, members: list[Any]) -> None:
+        for group, label, name, numbers, low, high, weight in members:
+            self._put_row(late._row(name), numbers, self._functions.get((group or "", label)), label, group, low, high, weight)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_c": (self._c.members(), self._c.to_bytes()), "_objects": copy.deepcopy(self._objects)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        members, data = state["_c"]
+        self.__dict__.update(state)
+        self._again(members, data)
+
+    def _again(self, members: list[Any], data: bytes) -> None:
+        self._c = _core._metrics.MetricCollection()
+        self._put_all(members)
+        self._c.from_bytes(data)
+
+    def _empty(self) -> Self:
+        """The same metrics, without batches."""
+        return self._with({})
+
+    def _with(self, objects: dict[str, ObjectState]) -> Self:
+        """The same metrics with these objects, without batches; the objects that are missing are made."""
+        new = cast("Self", object.__new__(type(self)))
+        new.__dict__.update(self.__dict__, _functions={**self._functions}, _layers={**self._layers}, _objects=objects)
+        new._c = _core._metrics.MetricCollection()
+        new._put_all(self._c.members())
+        return new
+
+    def _add_batch(self, operands: tuple[Any, ...], named: dict[str, Any], mask: Any, weights: Any, tokenizer: Any, alone: bool = False) -> None:
+        members = self._c.members()
+        if not members:
+            raise ValueError(f"this {type(self).__name__} has no metrics: add one")
+        rows = [late._row(m[2]) for m in members]
+        given = late._given_operands(rows[0], operands, named)
+        given = late._numbered_batch(() if alone else rows, rows[0], given, tokenizer)
+        keys = [(m[0] or "", m[1]) for m in members]
+        arrays, made = _features([(row, self._functions.get(key), key) for row, key in zip(rows, keys, strict=True)], late._in_order(rows[0], given, made=False))
+        self._fit_layers({key: f.count for key, f in made.items()})
+        token = _made.set({key: f.pending() for key, f in made.items()})
+        try:
+            self._join_batch([late._operand(x) for x in arrays], late._operand(mask), late._operand(weights))
+        finally:
+            _made.reset(token)
+
+    def _join_batch(self, arrays: list[Any], mask: Any, weights: Any) -> None:
+        if not self._objects:
+            self._c.update(arrays, mask, weights)
+            return
+        batch = self._with(self._objects)._c  # joined when the objects, which can raise, have it
+        batch.update(arrays, mask, weights)
+        for state in self._objects.values():
+            state.update(arrays, mask, weights, None)
+        self._c.merge(batch)
+
+    def _fit_layers(self, counts: dict[tuple[str, str], int]) -> None:
+        """Makes the metrics again where a function returns another number of arrays than before."""
+        if any(n != self._layers.get(key, 1) for key, n in counts.items()):
+            self._layers.update(counts)
+            self._again(self._c.members(), self._c.to_bytes())
+
+    def _alone(self, operands: tuple[Any, ...], named: dict[str, Any], mask: Any, weights: Any, tokenizer: Any) -> Self:
+        """The same metrics, of these operands alone."""
+        new = self._empty()
+        new._add_batch(operands, named, mask, weights, tokenizer, alone=True)
+        return new
+
+    def update(self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Callable[[str], Iterable[str]] | None = None, **named: Any) -> Self:
+        """Adds a batch to all metrics, or, after a failure, to none; of several objects of users those before one that raises keep it.
+
+        operands: arrays of any package, lists or texts, which all metrics take; named: operands by the names that the first metric gives
+        them; mask: items that count; weights: not negative; tokenizer: words of a string, for metrics of texts.
+        """
+        self._add_batch(operands, named, mask, weights, tokenizer)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Adds what other has seen, which has the same metrics and parameters in the same order."""
+        if not isinstance(other, Together):
+            raise TypeError(f"{type(self).__name__}: {other!r} is no collection of metrics")
+        for state in self._objects.values():
+            state.check_merge()
+        self._c.merge(other._c)
+        for name, state in self._objects.items():
+            state.merge(other._objects[name])
+        return self
+
+    def reset(self) -> None:
+        """Forgets all batches."""
+        self._c.reset()
+        for state in self._objects.values():
+            state.reset()
+
+    @contextlib.contextmanager
+    def _computing(self) -> Iterator[Any]:
+        """The collection of the library, whose metrics of objects give what the objects of this collection compute."""
+        token = computed.set(self._objects)
+        try:
+            yield self._c
+        finally:
+            computed.reset(token)
+
+    def _results(self) -> list[Any]:
+        with self._computing() as c:
+            return cast("list[Any]", c.compute())
+
+    def _weighted(self, direction: str) -> float:
+        with self._computing() as c:
+            return cast("float", c.weighted(direction))
+
+    def _report(self) -> tuple[dict[str, Any], str]:
+        with self._computing() as c:
+            return cast("tuple[dict[str, Any], str]", c.report())
+
+    def to_bytes(self) -> bytes:
+        """What the metrics keep, for merge_bytes in another process; pickles hold it, too. A TypeError: a metric is an object of a user."""
+        for state in self._objects.values():
+            state.to_bytes()
+        return cast("bytes", self._c.to_bytes())
+
+    def merge_bytes(self, data: bytes) -> Self:
+        """Adds what a collection of the same metrics and parameters in the same order had seen when it wrote to_bytes()."""
+        other = self._empty()
+        other._c.from_bytes(bytes(data))
+        self._c.merge(other._c)
+        return self
+
+    @property
+    def updates(self) -> int:
+        """Number of batches, those of merged collections included."""
+        return cast("int", self._c.updates())
+
+    def __len__(self) -> int:
+        return len(self._c.members())
