@@ -51,7 +51,7 @@ static cbx_status put_figure(cbx__view *v, const cbx_named_metric *m, const doub
         at[shown] = (double)i + 1;
         y[shown++] = x[i];
     }
-    o.width = 720;
+    o.width = 960;
     o.height = 260;
     o.x_label = "sample";
     o.y_label = unit && *unit ? cbx__view_text(v, "%s [%s]", m->name, unit) : m->name;
@@ -62,7 +62,7 @@ static cbx_status put_figure(cbx__view *v, const cbx_named_metric *m, const doub
     if (!st && median->level > 0) {
         double low[2] = { median->lower, median->lower }, high[2] = { median->upper, median->upper };
         st = cbx_plot_line(plot,
-                           &(cbx_plot_series){ .label = "median with its interval",
+                           &(cbx_plot_series){ .label = "median",
                                                .x = ends,
                                                .y = level,
                                                .lower = low,
@@ -74,9 +74,12 @@ static cbx_status put_figure(cbx__view *v, const cbx_named_metric *m, const doub
     if (st)
         cbx_plot_free(plot);
     else
-        cbx__view_figure(v, plot, colours, CBX_LEN(colours),
-                         step > 1 ? cbx__view_text(v, "%s: every %zuth of %zu samples", m->name, step, n)
-                                  : cbx__view_text(v, "%s: %zu samples in the order measured", m->name, n));
+        cbx__view_figure(
+            v, plot, colours, CBX_LEN(colours),
+            step > 1 ? cbx__view_text(v, "%s: every %zuth of %zu samples, and the interval of their median", m->name,
+                                      step, n)
+                     : cbx__view_text(v, "%s: %zu samples in the order measured, and the interval of their median",
+                                      m->name, n));
     return st == CBX_ENOMEM ? st : CBX_OK;
 }
 

@@ -25,15 +25,16 @@ const char *cbx__view_value(cbx__view *v, double value, double lower, double upp
     bool bounded = isfinite(lower) && isfinite(upper);
     char buf[CBX_FORMAT_INTERVAL_SIZE];
 
+    if (unit && (!*unit || !strcmp(unit, "1"))) unit = NULL; /* a count or a share */
     for (size_t i = 0; unit && value > 0 && isfinite(value) && i < CBX_LEN(times); i++)
         if (!strcmp(unit, times[i].unit))
             return cbx__view_text(v, "%s",
                                   cbx_format_seconds_interval(value * times[i].seconds, lower * times[i].seconds,
                                                               upper * times[i].seconds, buf));
-    if (bounded && unit && *unit) return cbx__view_text(v, "%.5g %s [%.5g, %.5g]", value, unit, lower, upper);
+    if (bounded && unit) return cbx__view_text(v, "%.5g %s [%.5g, %.5g]", value, unit, lower, upper);
     if (bounded) return cbx__view_text(v, "%.5g [%.5g, %.5g]", value, lower, upper);
     if (isnan(value)) return "not a number";
-    return cbx__view_text(v, "%.6g%s%s", value, unit && *unit ? " " : "", unit ? unit : "");
+    return cbx__view_text(v, "%.6g%s%s", value, unit ? " " : "", unit ? unit : "");
 }
 
 const char *cbx__view_percent(cbx__view *v, double share)

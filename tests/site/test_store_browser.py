@@ -38,6 +38,8 @@ function measure(frame) {
     heads: [...d.querySelectorAll('table')].filter(visible).filter(t => !t.caption || !t.querySelector('thead th[scope=col]') || (t.tBodies[0].rows.length && !t.querySelector('tbody th[scope=row]'))).length,
     pictures: [...d.querySelectorAll('svg')].filter(visible).filter(s => !s.getAttribute('aria-label') && s.getAttribute('aria-hidden') !== 'true').length,
     figures: [...d.querySelectorAll('figure')].filter(visible).map(f => f.className), title: d.title,
+    broken: [...d.querySelectorAll('tbody th small')].filter(visible).filter(e => e.textContent.length > 12 && e.getBoundingClientRect().width < 100).length,
+    touching: [...d.querySelectorAll('h1 + .scroll, .scroll + details')].filter(e => e.getBoundingClientRect().top - e.previousElementSibling.getBoundingClientRect().bottom < 8).length,
     small: [...d.querySelectorAll('form button, .places a')].filter(visible).filter(e => e.getBoundingClientRect().height < 24).length,
   };
 }
@@ -123,6 +125,7 @@ def check_measured(tap, seen):
     tap.equal((seen["unnamed"], seen["unseen"], seen["order"]), ([], [], 0), f"{where}: every control has a name and shows its focus")
     tap.check(seen["landmarks"][0] == 1 and seen["landmarks"][1] >= 1 and seen["landmarks"][2] >= 1 and seen["h1"] == 1 and seen["lang"] == "en", f"{where}: landmarks", seen)
     tap.equal((seen["heads"], seen["pictures"], seen["small"]), (0, 0, 0), f"{where}: tables have heads, pictures words, targets a size")
+    tap.equal((seen["broken"], seen["touching"]), (0, 0), f"{where}: tags are not broken within a word, tables touch nothing")
     kinds = {f.split()[-1] for f in seen["figures"]}
     tap.check(kinds <= ({"narrow"} if seen["width"] < 640 else {"wide"}), f"{where}: the figure for this width", seen["figures"])
     tap.check(seen["title"] != "broken", f"{where}: no text runs")

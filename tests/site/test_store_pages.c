@@ -511,6 +511,22 @@ static void test_files_refer_to_each_other(void **state)
     leave(&p);
 }
 
+static void test_counts_have_no_unit(void **state)
+{
+    place p = enter(state);
+
+    write_text(&p, "runs/units.json",
+               "{\"id\": \"units\", \"timestamp\": \"2026-03-01T10:00:00+00:00\", \"metric_defs\": {"
+               "\"calls\": {\"name\": \"calls\", \"unit\": \"1\", \"direction\": \"lower\"}, \"size\": {\"name\": "
+               "\"size\", \"unit\": \"kB\", \"direction\": \"lower\"}},"
+               " \"points\": [{\"name\": \"p\", \"scenario\": \"\", \"metrics\": {\"calls\": {\"value\": 23},"
+               " \"size\": {\"value\": 2, \"lower\": 1, \"upper\": 3}}}]}");
+    const char *page = get(&p, "/run?id=units", 200);
+    CHECK(strstr(page, ">23<") != NULL, "a count");
+    CHECK(strstr(page, ">2 kB [1, 3]<") != NULL, "and what has a unit");
+    leave(&p);
+}
+
 /* --- traces --- */
 
 /* A run that was imported from a trace, one with a reference to a trace, and one that the Python
@@ -752,6 +768,7 @@ TEST_FILE(.seconds = 600)
         IN_PLACE(test_a_torn_file_costs_nothing_else),
         IN_PLACE(test_the_tag_changes_with_the_store),
         IN_PLACE(test_files_refer_to_each_other),
+        IN_PLACE(test_counts_have_no_unit),
         IN_PLACE(test_traces),
         IN_PLACE(test_traces_of_many_lanes),
         IN_PLACE(test_large_points),
