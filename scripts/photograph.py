@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Takes pictures of the page that nperf renders, from rows of reports/, into docs/images: page-light.png and page-dark.png, and
 page-400.png, page-1280.png and page-1920.png, the top of the page in windows of these widths; and of the pages that `calibrax serve`
-shows of a store with made-up runs: store-trend.png, store-runs.png, store-compare.png (dark), store-400.png and store-trace.png.
+shows of a store with made-up runs: store-trend.png, store-runs.png, store-compare.png (dark), store-400.png, store-trace.png,
+store-run.png and store-point.png (dark).
 
 usage: scripts/photograph.py NPERF [ROWS.jsonl...]      default: reports/ell_row_softmax.jsonl; calibrax is looked for beside nperf
 
@@ -23,13 +24,15 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 DARK = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"]
 SHOTS = {"light": (1200, 1500, []), "dark": (1200, 1500, DARK), "400": (400, 1300, []), "1280": (1280, 900, []), "1920": (1920, 1000, [])}
 TREND = "trend?metric=time&point=matmul&scenario=train&tag=batch=32&tag=framework=jax"
+POINT = "point?run=run0059&point=matmul&scenario=train&tag=batch=32&tag=framework=jax"
 STORE_SHOTS = {"trend": (TREND, 1200, 900, []), "runs": ("", 1280, 760, []), "compare": ("compare?a=baseline:main&b=run0059", 1280, 900, DARK), "400": (TREND, 400, 1000, []),
-               "trace": ("trace?id=TRACED", 1200, 1120, [])}
+               "trace": ("trace?id=TRACED", 1200, 1120, []), "run": ("run?id=run0059", 1200, 820, []), "point": (POINT, 1200, 760, DARK)}
 
 
 def take(browser: str, folder: pathlib.Path, url: str, width: int, height: int, flags: list[str], out: pathlib.Path) -> bool:
     """Photographs a page; whether the picture is small enough."""
-    subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
+    # A busy machine must not photograph a page of which parts are not drawn yet.
+    subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--run-all-compositor-stages-before-draw",
                     f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=2000", f"--window-size={width},{height}", *flags,
                     f"--screenshot={folder / 'full.png'}", url], check=True, timeout=120, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     subprocess.run(["pngquant", "--force", "--output", str(out), "256", str(folder / "full.png")], check=True)
