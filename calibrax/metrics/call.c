@@ -204,15 +204,15 @@ static double label_limit(const cbx__bound *b, cbx_array *const *in, const cbx_a
     }
     for (size_t i = 0; i < b->nin; i++) {
         const cbx_operand_kind kind = m->operands[i].kind;
+        const bool probability = kind == CBX_OPERAND_PROBABILITY && m->flags & CBX_METRIC_OF_CLASSES;
         const int ndim = in[i] ? cbx_array_ndim(in[i]) : 0;
         size_t n;
         if (kind == CBX_OPERAND_CLASS_VECTORS && ndim > 0)
             n = cbx_array_dim(in[i], 0);
-        else if ((kind == CBX_OPERAND_LOGITS || kind == CBX_OPERAND_CLASS_PROBABILITIES ||
-                  kind == CBX_OPERAND_PROBABILITY) &&
+        else if ((kind == CBX_OPERAND_LOGITS || kind == CBX_OPERAND_CLASS_PROBABILITIES || probability) &&
                  ndim == cbx_array_ndim(labels) + 1)
             n = cbx_array_dim(in[i], ndim - 1);
-        else if (kind == CBX_OPERAND_PROBABILITY && ndim == cbx_array_ndim(labels))
+        else if (probability && ndim == cbx_array_ndim(labels))
             n = 2;
         else
             continue;

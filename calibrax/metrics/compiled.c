@@ -6,7 +6,7 @@
 #include "calibrax/metrics/call.h"
 
 enum {
-    KEPT = 128,      /* functions; the one that was used longest ago makes room */
+    KEPT = 128,      /* functions; a new one replaces the one that was used longest ago */
     WORTH_IT = 1024, /* elements in all operands: below it a call costs less than a compiled one saves */
     PIECE = 1 << 18  /* the same of pieces, which also pay for the compilation */
 };

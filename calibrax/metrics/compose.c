@@ -306,14 +306,31 @@ static cbx_status merge(cbx_ctx *ctx, cbx_metric_state *s, size_t i, const void 
     return cbx_metric_state_merge(ctx, s, state_of(j->other, first_of(j->c, i)), err);
 }
 
+/* Whether two members keep and compute the same. */
+static cbx_status check_same(const member *a, const member *b, cbx_err *err)
+{
+    const cbx_metric_function *m = a->given.metric, *of = b->given.metric;
+
+    if (strcmp(m->name, of->name) != 0)
+        return cbx_fail(err, CBX_EINVAL, "a collection cannot join one of other metrics");
+    if (m != of)
+        return cbx_fail(err, CBX_EINVAL,
+                        "%s was registered again: collections of the old and the new code cannot be joined", m->name);
+    if (memcmp(a->parameters, b->parameters, sizeof a->parameters) != 0)
+        return cbx_fail(err, CBX_EINVAL, "%s: a collection cannot join one with other parameters", a->given.label);
+    return CBX_OK;
+}
+
 cbx_status cbx_metric_collection_merge(cbx_ctx *ctx, cbx_metric_collection *c, const cbx_metric_collection *other,
                                        cbx_err *err)
 {
-    bool same = c->members.n == other->members.n;
+    cbx_status st = CBX_OK;
 
-    for (size_t i = 0; same && i < c->members.n; i++)
-        same = c->members.items[i].given.metric == other->members.items[i].given.metric;
-    if (!same) return cbx_fail(err, CBX_EINVAL, "a collection cannot join one of other metrics");
+    if (c->members.n != other->members.n)
+        return cbx_fail(err, CBX_EINVAL, "a collection cannot join one of other metrics");
+    for (size_t i = 0; !st && i < c->members.n; i++)
+        st = check_same(&c->members.items[i], &other->members.items[i], err);
+    if (st) return st;
     return change_all(ctx, c, merge, &(joining){ c, other }, err);
 }
 
@@ -401,10 +418,12 @@ size_t cbx_metric_collection_updates(const cbx_metric_collection *c)
     return c->members.n ? cbx_metric_state_updates(state_of(c, 0)) : 0;
 }
 
-/* ---- bytes: "cbxmetcs", the names of the metrics as a text, then the bytes of each state, in the order of their first members; a
- * text and bytes come with their length before them, a little-endian number of 64 bits ---- */
+/*
+ * ---- bytes: "cbxmetc2", the names of the metrics and the parameters of all as texts, then the bytes of each state, in the order of
+ * their first members; a text and bytes come with their length before them, a little-endian number of 64 bits ----
+ */
 
-static const char magic[8] = { 'c', 'b', 'x', 'm', 'e', 't', 'c', 's' };
+static const char magic[8] = { 'c', 'b', 'x', 'm', 'e', 't', 'c', '2' };
 
 static void put_piece(cbx_text *t, const void *bytes, size_t n)
 {
@@ -436,6 +455,19 @@ static void put_names(const cbx_metric_collection *c, cbx_text *out)
         cbx_text_printf(out, "%s%s", i ? "," : "", c->members.items[i].given.metric->name);
 }
 
+/* Of all members: those that share a state may be others than in another collection. */
+static void put_parameters(const cbx_metric_collection *c, cbx_text *out)
+{
+    char v[CBX_FORMAT_SIZE];
+
+    for (size_t i = 0; i < c->members.n; i++) {
+        const member *m = &c->members.items[i];
+        for (size_t k = 0; k < cbx_metric_parameters(m->given.metric); k++)
+            cbx_text_printf(out, "%s ", cbx_format_double(m->parameters[k], v));
+        cbx_text_putc(out, ';');
+    }
+}
+
 cbx_status cbx_metric_collection_pack(cbx_ctx *ctx, const cbx_metric_collection *c, cbx_text *out, cbx_err *err)
 {
     cbx_text piece;
@@ -444,6 +476,9 @@ cbx_status cbx_metric_collection_pack(cbx_ctx *ctx, const cbx_metric_collection 
     cbx_text_init(&piece, cbx_ctx_allocator(ctx));
     put_names(c, &piece);
     cbx_text_add(out, magic, sizeof magic);
+    put_piece(out, cbx_text_str(&piece), piece.len);
+    cbx_text_reset(&piece);
+    put_parameters(c, &piece);
     put_piece(out, cbx_text_str(&piece), piece.len);
     for (size_t i = 0; i < c->members.n && !st; i++) {
         if (first_of(c, c->members.items[i].state) != i) continue;
@@ -456,26 +491,32 @@ cbx_status cbx_metric_collection_pack(cbx_ctx *ctx, const cbx_metric_collection 
     return st ? st : cbx_text_check(out, err);
 }
 
-/* Whether bytes are of a collection with the same metrics; *at is behind their names. */
-static cbx_status check_names(cbx_ctx *ctx, const cbx_metric_collection *c, const unsigned char **at, size_t *left,
-                              cbx_err *err)
+/* Whether bytes are of a collection with the same metrics and parameters; *at is then at the first state. */
+static cbx_status check_members(cbx_ctx *ctx, const cbx_metric_collection *c, const unsigned char **at, size_t *left,
+                                cbx_err *err)
 {
-    const unsigned char *names;
-    size_t n;
+    const unsigned char *names, *parameters;
+    size_t n, n2;
     cbx_text own;
     cbx_status st;
 
     if (*left < sizeof magic || memcmp(*at, magic, sizeof magic) != 0)
-        return cbx_fail(err, CBX_EFORMAT, "these bytes are no collection of metrics");
+        return cbx_fail(err, CBX_EFORMAT, "these bytes are not a collection of metrics");
     *at += sizeof magic;
     *left -= sizeof magic;
     st = get_piece(at, left, &names, &n, err);
+    if (!st) st = get_piece(at, left, &parameters, &n2, err);
     if (st) return st;
     cbx_text_init(&own, cbx_ctx_allocator(ctx));
     put_names(c, &own);
     st = cbx_text_check(&own, err);
     if (!st && (own.len != n || memcmp(cbx_text_str(&own), names, n) != 0))
         st = cbx_fail(err, CBX_EINVAL, "these bytes are a collection of other metrics than %.200s", cbx_text_str(&own));
+    cbx_text_reset(&own);
+    put_parameters(c, &own);
+    if (!st) st = cbx_text_check(&own, err);
+    if (!st && (own.len != n2 || memcmp(cbx_text_str(&own), parameters, n2) != 0))
+        st = cbx_fail(err, CBX_EINVAL, "these bytes are a collection of these metrics with other parameters");
     cbx_text_clear(&own);
     return st;
 }
@@ -487,7 +528,7 @@ cbx_status cbx_metric_collection_unpack(cbx_ctx *ctx, cbx_metric_collection *c, 
     const size_t list_bytes = (c->states.n + 1) * sizeof(cbx_metric_state *);
     size_t left = size, n;
     cbx_metric_state **read;
-    cbx_status st = check_names(ctx, c, &at, &left, err);
+    cbx_status st = check_members(ctx, c, &at, &left, err);
 
     if (st) return st;
     if (!(read = cbx_mem_zalloc(&c->al, list_bytes))) return cbx_fail_nomem(err, "a collection of metrics");
@@ -500,7 +541,7 @@ cbx_status cbx_metric_collection_unpack(cbx_ctx *ctx, cbx_metric_collection *c, 
         if (!st && memcmp(read[k]->b.parameters, s->b.parameters, sizeof s->b.parameters) != 0)
             st = cbx_fail(err, CBX_EINVAL, "%s: these bytes are a state with other parameters", s->b.metric->name);
     }
-    if (!st && left) st = cbx_fail(err, CBX_EFORMAT, "the bytes of a collection of metrics go on behind its end");
+    if (!st && left) st = cbx_fail(err, CBX_EFORMAT, "%zu bytes follow a collection of metrics", left);
     for (size_t k = 0; k < c->states.n; k++) {
         cbx_metric_state *unused = st ? read[k] : c->states.items[k].state;
         if (!st) c->states.items[k].state = read[k];

@@ -54,7 +54,8 @@ CBX_API const char *cbx_metric_invariance_name(unsigned invariance);
 /**
  * Metrics over the same operands, updated together.  Metrics that keep the same share it: the
  * counts of precision and recall, the sums of r_squared and explained_variance, the data of roc_auc
- * and average_precision.  One thread uses a collection at a time.
+ * and average_precision.  Members keep their rows: a metric that is registered again is another one,
+ * which a collection that was made before does not use.  One thread uses a collection at a time.
  */
 typedef struct cbx_metric_collection cbx_metric_collection;
 
@@ -95,8 +96,8 @@ CBX_API size_t cbx_metric_collection_states(const cbx_metric_collection *c);
 /** Adds a batch to all metrics, or after a failure to none.  @return as cbx_metric_state_update */
 CBX_API cbx_status cbx_metric_collection_update(cbx_ctx *ctx, cbx_metric_collection *c, size_t nin,
                                                 cbx_array *const *in, const cbx_metric_options *options, cbx_err *err);
-/** Adds what a collection of the same members in the same order has seen.  @return CBX_OK;
- * CBX_EINVAL (other members); CBX_ENOMEM; nothing changes after a failure */
+/** Adds what a collection of the same members with the same parameters in the same order has seen.
+ * @return as cbx_metric_state_merge; CBX_EINVAL (other members); nothing changes after a failure */
 CBX_API cbx_status cbx_metric_collection_merge(cbx_ctx *ctx, cbx_metric_collection *c,
                                                const cbx_metric_collection *other, cbx_err *err);
 CBX_API void cbx_metric_collection_reset(cbx_metric_collection *c);
@@ -118,7 +119,8 @@ CBX_API cbx_status cbx_metric_collection_pack(cbx_ctx *ctx, const cbx_metric_col
                                               cbx_err *err);
 /**
  * What a collection of the same metrics and parameters in the same order had seen when it was
- * packed, in place of what this one has.  None of the bytes is believed.
+ * packed, in place of what this one has.  The bytes may come from anywhere: all of them are checked.
+ * They name metrics: those of a registration of the same name in another process are read.
  * @return CBX_OK; as cbx_metric_state_unpack, nothing changes then; CBX_EINVAL (other metrics)
  */
 CBX_API cbx_status cbx_metric_collection_unpack(cbx_ctx *ctx, cbx_metric_collection *c, const void *bytes, size_t size,

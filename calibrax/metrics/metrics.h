@@ -27,7 +27,7 @@ CBX_BEGIN_DECLS
 
 /* ---- operands ---- */
 
-/** name, number, word, least and greatest rank, what it is.  A number is never used twice. */
+/** name, number, word, minimum and maximum rank, what it is.  A number is never used twice. */
 #define CBX_OPERAND_MAP(X)                                                                                             \
     X(REAL, 0, "real", 0, 99, "real numbers of any shape")                                                             \
     X(LABELS, 1, "labels", 0, 99, "class numbers: integers from 0 on, or booleans")                                    \
@@ -104,7 +104,7 @@ typedef struct cbx_metric_parameter {
     const char *name; /* NULL: no more parameters */
     const char *help; /* what it is, without its default */
     double value;     /* default */
-    double low, high; /* least and greatest legal value, both legal */
+    double low, high; /* minimum and maximum, both legal */
     cbx_parameter_type type;
     const char *words; /* of a choice, separated by '|' */
 } cbx_metric_parameter;
@@ -163,7 +163,10 @@ typedef enum cbx_metric_flags {
      * features; else it maps them to features, without a derivative unless gradient is 1 */
     CBX_METRIC_FEATURES = 64,
     /* a batch of a state may have some of the operands alone, others are NULL */
-    CBX_METRIC_APART = 128
+    CBX_METRIC_APART = 128,
+    /* operands of the kind probability are those of the classes of labels: with one axis more than
+     * the labels of each class along it, else of class 1, so that labels are 0 and 1 */
+    CBX_METRIC_OF_CLASSES = 256
 } cbx_metric_flags;
 
 /** name, number, word: what a metric is made of.  A number is never used twice. */

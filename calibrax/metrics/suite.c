@@ -5,6 +5,7 @@
 
 #include "calibrax/base/text.h"
 #include "calibrax/metrics/compose.h"
+#include "calibrax/metrics/internal.h"
 
 /* ---- parameters ---- */
 
@@ -205,7 +206,8 @@ static cbx_status set_member(cbx_ctx *ctx, const cbx_metric_collection *c, size_
         if (has_threshold(m))
             st = cbx_fail(err, CBX_ESHAPE, "%s: the result is no single number, so that it has no threshold", m->label);
         if (!st) st = set_elements(ctx, o, r, err);
-    } else if (!(st = cbx_metric_collection_value(ctx, c, i, &v, err))) {
+    } else {
+        v = cbx__metric_element(r, 0);
         cbx_json_set_double(o, "value", v);
         if (has_threshold(m)) {
             set_bound(o, "low", m->low);

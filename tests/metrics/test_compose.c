@@ -252,13 +252,167 @@ static void bytes_of_collections(void **state)
     }
     cbx_text_putc(&text, '?');
     CHECK_STATUS(cbx_metric_collection_unpack(ctx, b, text.data, text.len, &err), CBX_EFORMAT, "too long");
-    CHECK_STR(err.message, "the bytes of a collection of metrics go on behind its end", "its sentence");
+    CHECK_STR(err.message, "1 bytes follow a collection of metrics", "its sentence");
     CHECK_OK(cbx_metric_collection_weigh(b, (double[]){ 2, 3 }, CBX_DIRECTION_HIGHER, &v, &err), &err, "weigh");
     CHECK(v == 3 - 2, "the mean squared error counts against it");
     cbx_text_clear(&text);
     cbx_metric_collection_free(a);
     cbx_metric_collection_free(b);
     cbx_metric_collection_free(other);
+    cbx_array_free(in[0]);
+    cbx_array_free(in[1]);
+    cbx_ctx_free(ctx);
+}
+
+/* precision and recall: the same metrics, which share a state or not. */
+static cbx_metric_collection *averaged(size_t n, const char *const *names, const double *how)
+{
+    cbx_metric_collection *c = NULL;
+
+    CHECK_OK(cbx_metric_collection_create(ctx, &c, &err), &err, "a collection");
+    for (size_t i = 0; i < n; i++) {
+        cbx_metric_member m = CBX_METRIC_MEMBER_INIT;
+        const double parameters[] = { how[i], 2 };
+        m.metric = row(names[i]);
+        m.parameters = parameters;
+        CHECK_OK(cbx_metric_collection_add(ctx, c, &m, &err), &err, names[i]);
+    }
+    return c;
+}
+
+/* Parameters of all members count, not those of the first one of each state alone. */
+static void other_parameters_are_refused(void **state)
+{
+    static const char *const names[] = { "precision", "recall", "f1_score" };
+    static const double how[][3] = { { 2, 2, 2 }, { 2, 1, 2 }, { 2, 1, 1 } };
+    static const char *const sentences[] = { "recall: a collection cannot join one with other parameters",
+                                             "f1_score: a collection cannot join one with other parameters" };
+    cbx_text text;
+
+    begin(state);
+    const size_t n = 4;
+    cbx_array *labels = array_of(ctx, 1, &n, LABELS, true), *in[] = { labels, labels };
+    for (size_t k = 0; k < 2; k++) {
+        cbx_metric_collection *a = averaged(k ? 3 : 2, names, how[k]), *b = averaged(k ? 3 : 2, names, how[k + 1]);
+        CHECK_OK(cbx_metric_collection_update(ctx, a, 2, in, NULL, &err), &err, "a batch");
+        CHECK_OK(cbx_metric_collection_update(ctx, b, 2, in, NULL, &err), &err, "a batch");
+        CHECK_STATUS(cbx_metric_collection_merge(ctx, a, b, &err), CBX_EINVAL, "other parameters");
+        CHECK_STR(err.message, sentences[k], "its sentence");
+        cbx_text_init(&text, cbx_ctx_allocator(ctx));
+        CHECK_OK(cbx_metric_collection_pack(ctx, b, &text, &err), &err, "pack");
+        CHECK_STATUS(cbx_metric_collection_unpack(ctx, a, text.data, text.len, &err), CBX_EINVAL, "other parameters");
+        CHECK_STR(err.message, "these bytes are a collection of these metrics with other parameters", "its sentence");
+        CHECK_OK(cbx_metric_collection_unpack(ctx, b, text.data, text.len, &err), &err, "their own");
+        CHECK_INT(cbx_metric_collection_updates(a), 1, "nothing changes");
+        cbx_text_clear(&text);
+        cbx_metric_collection_free(a);
+        cbx_metric_collection_free(b);
+    }
+    cbx_array_free(labels);
+    cbx_ctx_free(ctx);
+}
+
+static size_t finishes;
+
+static cbx_array *absolute(cbx_ctx *c, const cbx_metric_call *call)
+{
+    return cbx_abs(c, cbx_subtract(c, call->in[0], call->in[1]));
+}
+
+static cbx_array *ten_times(cbx_ctx *c, const cbx_metric_call *call)
+{
+    return cbx_multiply_scalar(c, absolute(c, call), 10);
+}
+
+static cbx_array *counted(cbx_ctx *c, const cbx_metric_call *call, const cbx_array *x)
+{
+    (void)call;
+    finishes++;
+    return cbx_copy(c, x);
+}
+
+/* A metric that is registered again while a collection has it: the collection keeps its row. */
+static void members_keep_their_rows(void **state)
+{
+    const cbx_metric_function old = { .name = "again",
+                                      .domain = "general",
+                                      .summary = "Again",
+                                      .formula = "mean(|x - y|)",
+                                      .operands = CBX__PAIR("x", "y", REAL),
+                                      .high = INFINITY,
+                                      .items = absolute,
+                                      .finish = counted };
+    cbx_metric_function new = old;
+    cbx_metric_collection *a, *b;
+    cbx_metric_state *s[2] = { NULL };
+    cbx_json *report = NULL;
+    cbx_text text;
+    double v;
+
+    begin(state);
+    new.items = ten_times;
+    cbx_array *in[] = { vector(4, P), vector(4, T) };
+    CHECK_OK(cbx_metric_register(ctx, &old, false, &err), &err, "a metric");
+    a = collection(1, &(const char *){ "again" });
+    CHECK_OK(cbx_metric_state_create(ctx, row("again"), NULL, &s[0], &err), &err, "a state");
+    CHECK_OK(cbx_metric_register(ctx, &new, true, &err), &err, "registered again");
+    b = collection(1, &(const char *){ "again" });
+    CHECK_OK(cbx_metric_state_create(ctx, row("again"), NULL, &s[1], &err), &err, "a state");
+    CHECK_OK(cbx_metric_collection_update(ctx, a, 2, in, NULL, &err), &err, "a batch");
+    CHECK_OK(cbx_metric_collection_update(ctx, b, 2, in, NULL, &err), &err, "a batch");
+    CHECK_OK(cbx_metric_collection_value(ctx, a, 0, &v, &err), &err, "again");
+    CHECK(v == 0.5, "the old code");
+    CHECK_OK(cbx_metric_collection_value(ctx, b, 0, &v, &err), &err, "again");
+    CHECK(v == 5, "the new code");
+    CHECK_STATUS(cbx_metric_collection_merge(ctx, a, b, &err), CBX_EINVAL, "old and new");
+    CHECK_STR(err.message, "again was registered again: collections of the old and the new code cannot be joined",
+              "its sentence");
+    CHECK_STATUS(cbx_metric_state_merge(ctx, s[0], s[1], &err), CBX_EINVAL, "old and new");
+    CHECK_STR(err.message, "again was registered again: states of the old and the new code cannot be joined",
+              "its sentence");
+    cbx_text_init(&text, cbx_ctx_allocator(ctx));
+    CHECK_OK(cbx_metric_collection_pack(ctx, b, &text, &err), &err, "pack");
+    CHECK_OK(cbx_metric_collection_unpack(ctx, a, text.data, text.len, &err), &err, "bytes name the metric alone");
+    CHECK_OK(cbx_metric_collection_value(ctx, a, 0, &v, &err), &err, "again");
+    CHECK(v == 5, "what the new code kept");
+
+    finishes = 0;
+    CHECK_OK(cbx_metric_collection_report(ctx, a, &report, &err), &err, "a report");
+    CHECK_INT(finishes, 1, "a report computes each result once");
+    cbx_json_unref(report);
+    cbx_text_clear(&text);
+    for (size_t k = 0; k < 2; k++) {
+        cbx_metric_state_free(s[k]);
+        cbx_array_free(in[k]);
+    }
+    cbx_metric_collection_free(a);
+    cbx_metric_collection_free(b);
+    cbx_ctx_free(ctx);
+}
+
+/* Probabilities that are not those of the labels' classes do not limit the labels. */
+static void labels_of_other_probabilities(void **state)
+{
+    const cbx_metric_function mean = { .name = "confidence_of_groups",
+                                       .domain = "general",
+                                       .summary = "Confidence",
+                                       .formula = "mean(|confidence - groups|)",
+                                       .operands = { { "confidence", CBX_OPERAND_PROBABILITY, false },
+                                                     { "groups", CBX_OPERAND_LABELS, false } },
+                                       .high = INFINITY,
+                                       .items = absolute };
+    static const double p[] = { 0.5, 1, 0, 0.5 }, groups[] = { 0, 3, 7, 2 };
+    const size_t n = 4;
+    double v;
+
+    begin(state);
+    CHECK_OK(cbx_metric_register(ctx, &mean, false, &err), &err, "a metric");
+    cbx_array *in[] = { vector(4, p), array_of(ctx, 1, &n, groups, true) };
+    CHECK_OK(cbx_metric_value(ctx, "confidence_of_groups", 2, in, NULL, &v, &err), &err, "its value");
+    CHECK(v == 2.75, "the mean");
+    CHECK_STATUS(cbx_metric_value(ctx, "log_loss", 2, in, NULL, &v, &err), CBX_EDOM, "of two classes");
+    CHECK_STR(err.message, "log_loss: 'targets'[1] is 3: it must be below 2, the number of classes in 'predictions'",
+              "its sentence");
     cbx_array_free(in[0]);
     cbx_array_free(in[1]);
     cbx_ctx_free(ctx);
@@ -602,6 +756,9 @@ TEST_FILE(.seconds = 300)
         cmocka_unit_test(members_are_as_alone),
         cmocka_unit_test(updates_and_merges),
         cmocka_unit_test(bytes_of_collections),
+        cmocka_unit_test(other_parameters_are_refused),
+        cmocka_unit_test(members_keep_their_rows),
+        cmocka_unit_test(labels_of_other_probabilities),
         cmocka_unit_test(suites),
         cmocka_unit_test(suites_refuse),
         cmocka_unit_test(memory_may_end),

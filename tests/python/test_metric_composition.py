@@ -234,7 +234,7 @@ class Collections(Registered):
             (lambda: c(["huber_loss"]).merge(c().add("huber_loss", delta=3)), ValueError, "other parameters"),
             (lambda: c(["mse"]).merge(metrics.State("mse")), TypeError, "no collection"),
             (lambda: c(["mse"]).merge_bytes(c(["mae"]).to_bytes()), ValueError, "collection of other metrics than mse"),
-            (lambda: c(["mse"]).merge_bytes(b"nothing"), ValueError, "no collection of metrics"),
+            (lambda: c(["mse"]).merge_bytes(b"nothing"), ValueError, "not a collection of metrics"),
             (lambda: c(["mse"]).merge_bytes(c(["mse"]).update(P, T).to_bytes()[:-9]), ValueError, "cut off"),
             (lambda: c.from_registry(domain="genral"), ValueError, "did you mean 'general'"),
         ):

@@ -138,7 +138,7 @@ static cbx_status get_metric(cbx_ctx *ctx, const cbx_metric_function *m, reader 
     cbx_status st;
 
     if (r->left < sizeof magic || memcmp(r->at, magic, sizeof magic) != 0)
-        return cbx_fail(err, CBX_EFORMAT, "these bytes are no state of a metric");
+        return cbx_fail(err, CBX_EFORMAT, "these bytes are not a state of a metric");
     r->at += sizeof magic;
     r->left -= sizeof magic;
     st = get_number(r, &version, err);

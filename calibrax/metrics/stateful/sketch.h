@@ -28,7 +28,7 @@ typedef struct cbx__sketch {
     double count;     /* values seen */
     double error;     /* [ranks] */
     double halvings;  /* so many */
-    double low, high; /* least and greatest value; infinite while there are no values */
+    double low, high; /* minimum and maximum; infinite while there are no values */
     cbx__values level[CBX__SKETCH_LEVELS];
 } cbx__sketch;
 
