@@ -472,7 +472,7 @@ cbx_status cbx_metric_value(cbx_ctx *ctx, const char *name, size_t nin, cbx_arra
     cbx_scope_open(ctx, &scope);
     x = cbx_metric_apply(ctx, m, nin, in, options);
     if (!cbx_array_is_failed(x) && cbx_array_count(x) != 1)
-        st = cbx_fail(err, CBX_ESHAPE, "%s: the result is no single number: call cbx_metric_apply", name);
+        st = cbx_fail(err, CBX_ESHAPE, "%s: the result is not a single number: call cbx_metric_apply", name);
     const double v = st ? NAN : cbx__metric_element(x, 0);
     closed = cbx_scope_close(&scope, st ? NULL : err);
     if (!st && !closed) *out = v;

@@ -41,7 +41,7 @@ static bool value_of_class(cbx_ctx *ctx, const of_class *c, const cbx_array *at,
         r = cbx_metric_apply(ctx, c->m, c->nin, of, &o);
         cbx__metric_of_pieces(ctx, before);
         if (!cbx_array_is_failed(r) && cbx_array_count(r) != 1)
-            cbx__refuse(ctx, CBX_ESHAPE, "%s: the result is no single number for each class", c->m->name);
+            cbx__refuse(ctx, CBX_ESHAPE, "%s: the result is not a single number for each class", c->m->name);
         *out = cbx__metric_element(r, 0);
     }
     cbx__tidy_list(ctx, mark, 0, NULL);

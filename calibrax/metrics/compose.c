@@ -360,7 +360,7 @@ cbx_status cbx_metric_collection_value(cbx_ctx *ctx, const cbx_metric_collection
     if (cbx_array_count(r) == 1)
         *out = cbx__metric_element(r, 0);
     else
-        st = cbx_fail(err, CBX_ESHAPE, "%s: the result is no single number", c->members.items[i].given.label);
+        st = cbx_fail(err, CBX_ESHAPE, "%s: the result is not a single number", c->members.items[i].given.label);
     cbx_array_free(r);
     return st;
 }

@@ -54,8 +54,9 @@ CBX_API const char *cbx_metric_invariance_name(unsigned invariance);
 /**
  * Metrics over the same operands, updated together.  Metrics that keep the same share it: the
  * counts of precision and recall, the sums of r_squared and explained_variance, the data of roc_auc
- * and average_precision.  Members keep their rows: a metric that is registered again is another one,
- * which a collection that was made before does not use.  One thread uses a collection at a time.
+ * and average_precision.  Members keep their rows: a metric that is registered again is another
+ * one, which a collection that was made before does not use.  One thread uses a collection at a
+ * time.
  */
 typedef struct cbx_metric_collection cbx_metric_collection;
 
@@ -105,7 +106,7 @@ CBX_API void cbx_metric_collection_reset(cbx_metric_collection *c);
  * cbx_metric_state_compute */
 CBX_API cbx_status cbx_metric_collection_compute(cbx_ctx *ctx, const cbx_metric_collection *c, size_t i,
                                                  cbx_array **out, cbx_err *err);
-/** The same as one number.  @return as it; CBX_ESHAPE (the result is no scalar) */
+/** The same as one number.  @return as it; CBX_ESHAPE (the result is not a scalar) */
 CBX_API cbx_status cbx_metric_collection_value(cbx_ctx *ctx, const cbx_metric_collection *c, size_t i, double *out,
                                                cbx_err *err);
 /** The bound of the error of member i.  @return as cbx_metric_state_error */
@@ -119,8 +120,9 @@ CBX_API cbx_status cbx_metric_collection_pack(cbx_ctx *ctx, const cbx_metric_col
                                               cbx_err *err);
 /**
  * What a collection of the same metrics and parameters in the same order had seen when it was
- * packed, in place of what this one has.  The bytes may come from anywhere: all of them are checked.
- * They name metrics: those of a registration of the same name in another process are read.
+ * packed, in place of what this one has.  The bytes may come from anywhere: all of them are
+ * checked.  They name metrics: those of a registration of the same name in another process are
+ * read.
  * @return CBX_OK; as cbx_metric_state_unpack, nothing changes then; CBX_EINVAL (other metrics)
  */
 CBX_API cbx_status cbx_metric_collection_unpack(cbx_ctx *ctx, cbx_metric_collection *c, const void *bytes, size_t size,
@@ -149,8 +151,8 @@ CBX_API bool cbx_metric_member_passes(const cbx_metric_member *m, double value);
  *       "direction": "lower", "value": 0.4, "low": null, "high": 0.5, "passed": true}]}],
  *      "updates": 3, "passed": true}
  *
- * A result that is no number is a list, with its shape, and has no thresholds; "error" is that of a
- * sketch; "passed" is missing where there is no threshold.
+ * A result that is not a number is a list, with its shape, and has no thresholds; "error" is that
+ * of a sketch; "passed" is missing where there is no threshold.
  * @param out  the caller's
  */
 CBX_API cbx_status cbx_metric_collection_report(cbx_ctx *ctx, const cbx_metric_collection *c, cbx_json **out,

@@ -257,8 +257,8 @@ CBX_API cbx_status cbx_metric_find(cbx_ctx *ctx, const char *name, const cbx_met
 /**
  * Adds a metric function to the context, which then has everything that a built-in one has.
  * @param m  the caller's; outlives the context or its replacement
- * @return CBX_OK; CBX_EINVAL (no name, code or operand; a name that is no identifier; an optional
- *         operand before another one; a default outside its bounds); CBX_EEXIST (unless replace;
+ * @return CBX_OK; CBX_EINVAL (no name, code or operand; a name that is not an identifier; an
+ *         optional operand before another one; a default outside its bounds); CBX_EEXIST (unless replace;
  *         built-in ones stay); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_metric_register(cbx_ctx *ctx, const cbx_metric_function *m, bool replace, cbx_err *err);
@@ -319,7 +319,7 @@ CBX_API cbx_array *cbx_metric_apply(cbx_ctx *ctx, const cbx_metric_function *m, 
 /**
  * A metric by name, as one number.
  * @param out  written on success only
- * @return as cbx_metric_apply; CBX_ENOENT (no such metric); CBX_ESHAPE (the result is no scalar)
+ * @return as cbx_metric_apply; CBX_ENOENT (no such metric); CBX_ESHAPE (the result is not a scalar)
  */
 CBX_API cbx_status cbx_metric_value(cbx_ctx *ctx, const char *name, size_t nin, cbx_array *const *in,
                                     const cbx_metric_options *options, double *out, cbx_err *err);

@@ -43,7 +43,7 @@ static cbx_status number_of(const trial *t, cbx_array *x, cbx_array *y, double *
     cbx_status st = result_of(t, 2, (cbx_array *[]){ x, y }, &r);
 
     if (!st && cbx_array_count(r) != 1)
-        st = cbx_fail(t->err, CBX_ESHAPE, "%s has axioms, and its result is no single number", t->m->name);
+        st = cbx_fail(t->err, CBX_ESHAPE, "%s has axioms, and its result is not a single number", t->m->name);
     if (!st) *out = cbx__metric_element(r, 0);
     cbx_array_free(r);
     return st;

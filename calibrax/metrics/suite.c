@@ -172,7 +172,7 @@ static void set_bound(cbx_json *o, const char *key, double v)
         cbx_json_set_null(o, key);
 }
 
-/* A result that is no number: its elements, and its shape. */
+/* A result that is not a number: its elements, and its shape. */
 static cbx_status set_elements(cbx_ctx *ctx, cbx_json *o, const cbx_array *r, cbx_err *err)
 {
     cbx_json *shape = cbx_json_set_array(o, "shape");
@@ -204,7 +204,8 @@ static cbx_status set_member(cbx_ctx *ctx, const cbx_metric_collection *c, size_
     cbx_json_set_string(o, "direction", cbx_direction_name(m->metric->direction));
     if (cbx_array_count(r) != 1) {
         if (has_threshold(m))
-            st = cbx_fail(err, CBX_ESHAPE, "%s: the result is no single number, so that it has no threshold", m->label);
+            st = cbx_fail(err, CBX_ESHAPE, "%s: the result is not a single number, so that it has no threshold",
+                          m->label);
         if (!st) st = set_elements(ctx, o, r, err);
     } else {
         v = cbx__metric_element(r, 0);

@@ -217,7 +217,7 @@ static bool is_on_hyperboloid(const double *x, size_t d)
     return x[TIME] > 0 && fabs(product + 1) / (x[TIME] * x[TIME] + 1) < OFF;
 }
 
-/* sqrt(<x - y, x - y>) / 2; NaN where one of them is no point. */
+/* sqrt(<x - y, x - y>) / 2; NaN where one of them is not a point. */
 static double half_chord(const double *x, const double *y, size_t d)
 {
     const double e = x[TIME] - y[TIME], square = cbx__row_squares(x + SPACE, y + SPACE, d - 1) - e * e;
@@ -225,7 +225,7 @@ static double half_chord(const double *x, const double *y, size_t d)
     return is_on_hyperboloid(x, d) && is_on_hyperboloid(y, d) ? sqrt(square > 0 ? square : 0) * 0.5 : NAN;
 }
 
-/* The same by steps, which refuse a row that is no point by its place. */
+/* The same by steps, which refuse a row that is not a point by its place. */
 static const cbx_array *half_chords(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *e = difference(ctx, c);

@@ -65,7 +65,7 @@ CBX_API cbx_status cbx_metric_state_compute(cbx_ctx *ctx, const cbx_metric_state
 /**
  * How far the result may be from that of all data: 0 but for sketches (the streaming domain), whose
  * descriptions state what their error bounds.
- * @return CBX_OK; CBX_EFORMAT (a state that was read and is no sketch); CBX_ENOMEM
+ * @return CBX_OK; CBX_EFORMAT (a state that was read and is not a sketch); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_metric_state_error(cbx_ctx *ctx, const cbx_metric_state *s, double *out, cbx_err *err);
 /**
