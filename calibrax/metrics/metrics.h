@@ -258,8 +258,8 @@ CBX_API cbx_status cbx_metric_find(cbx_ctx *ctx, const char *name, const cbx_met
  * Adds a metric function to the context, which then has everything that a built-in one has.
  * @param m  the caller's; outlives the context or its replacement
  * @return CBX_OK; CBX_EINVAL (no name, code or operand; a name that is not an identifier; an
- *         optional operand before another one; a default outside its bounds); CBX_EEXIST (unless replace;
- *         built-in ones stay); CBX_ENOMEM
+ *         optional operand before another one; a default outside its bounds); CBX_EEXIST (unless
+ *         replace; built-in ones stay); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_metric_register(cbx_ctx *ctx, const cbx_metric_function *m, bool replace, cbx_err *err);
 
