@@ -1,5 +1,5 @@
 #!/bin/sh
-# Real readers and servers on what we write, and ours on what they write, as a table.  usage: scripts/interop.sh [stores|formats|imports|asv|mlflow|adapters|traces|wandb]...
+# Real readers and servers on what we write, and ours on what they write, as a table.  usage: scripts/interop.sh [stores|formats|imports|asv|mlflow|site|adapters|traces|wandb]...
 # Needs build/release and a Python of 3.11 or later; each package comes from PyPI into a folder of its own on first use (MLflow takes 850 MB).
 set -eu
 cd "$(dirname "$0")/.."
@@ -22,7 +22,7 @@ environment() {
     fi
 }
 
-[ $# -gt 0 ] || set -- stores formats imports asv mlflow adapters traces wandb
+[ $# -gt 0 ] || set -- stores formats imports asv mlflow site adapters traces wandb
 for check; do
     case $check in
         stores) environment calibrax calibrax.storage calibrax==0.1.14 ;;

@@ -118,6 +118,7 @@ CHECKS = {"stores": lambda: taps("tests/cli/test_interop.py", STORES, CALIBRAX_P
           "imports": lambda: taps("tests/cli/test_import_tools.py", IMPORTS),
           "asv": asv,
           "mlflow": lambda: rows_of(str(REFS / "mlflow/bin/python"), str(ROOT / "tests/interop/check_mlflow.py"), CALIBRAX),
+          "site": lambda: rows_of(sys.executable, str(ROOT / "tests/interop/check_site.py"), CALIBRAX),
           "adapters": adapters,
           "traces": traces,
           "wandb": lambda: taps("tests/cli/test_wandb.py", WANDB, CALIBRAX_WANDB=str(REFS / "wandb/bin/python"))}
