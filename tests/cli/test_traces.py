@@ -30,7 +30,7 @@ def close(a, b, why):
 
 
 def summed(events):
-    """Own and total time [s] and calls by process and name, and gaps by lane: each instant of a lane belongs to the innermost span."""
+    """Own and total time [s] and calls by process and name, and gaps by lane: each instant of a lane belongs to the innermost span, of equal ones the last."""
     titles = {e["pid"]: e["args"]["name"] for e in events if e.get("ph") == "M" and e["name"] == "process_name"}
     lanes, kernels, gaps = {}, {}, {}
     for e in events:
@@ -47,7 +47,7 @@ def summed(events):
         for a, b in zip(edges, edges[1:]):
             over = [s for s in spans if s[0] <= a and b <= s[1]]
             if over:
-                kernels[process, max(over, key=lambda s: (s[0], -s[1]))[2]][0] += (b - a) * 1e-6
+                kernels[process, max(reversed(over), key=lambda s: (s[0], -s[1]))[2]][0] += (b - a) * 1e-6
             else:
                 idle += (b - a) * 1e-6
         gaps[process, tid] = idle
