@@ -48,7 +48,7 @@ class Checks:
     def row(self, written, found, wanted):
         equal = len(found) == len(wanted) and all(k in wanted and same(v, wanted[k]) for k, v in found.items())
         self.failed += not equal
-        print(f"{written}\tMlflowClient {mlflow.__version__}, of a server\t{short(found)}\t{'equal' if equal else 'DIFFERENT'}", flush=True)
+        print(f"{written}\tMLflow {mlflow.__version__}, server and client\t{short(found)}\t{'equal' if equal else 'DIFFERENT'}", flush=True)
         if not equal:
             for k in sorted({*found, *wanted}, key=str):
                 if not same(found.get(k), wanted.get(k)):

@@ -406,6 +406,7 @@ static cbx_status make_run(cbx_benchmark_report *r, cbx__session *s, merging *al
         cbx_json_unref(list);
     else
         st = cbx_run_builder_set_metadata(b, "benchmarks", list, err);
+    if (!st) st = cbx_json_check(sources, err);
     if (!st && cbx_json_length(sources))
         st = cbx_run_builder_set_metadata(b, "sources", sources, err);
     else
