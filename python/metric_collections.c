@@ -228,17 +228,36 @@ CX_DO(collection_states, cbx_metric_collection, (), (), PyLong_FromSize_t(cbx_me
 
 /* clang-format off */
 #define COLLECTION(X) \
-    X(add, "metric: object, label: str, parameters: list[float | None], group: str | None = None, low: float | None = None, high: float | None = None, weight: float = 1.0, function: object | None = None", "None", collection_add, 0, "Adds a metric.") \
-    X(remove, "label: str, group: str | None = None", "None", collection_remove, 0, "Removes a metric.") \
-    X(members, "", "list[tuple[str | None, str, str, list[float], float, float, float]]", collection_members, 0, "Group, label, metric, parameters, low, high and weight of each.") \
-    X(update, "operands: list[Array | None], mask: Array | None = None, weights: Array | None = None", "None", collection_update, 0, "Adds a batch.") \
-    X(merge, "other: MetricCollection", "None", collection_merge, 0, "Adds what another collection has seen.") \
+    X(add, \
+      "metric: object, label: str, parameters: list[float | None], group: str | None = None, " \
+      "low: float | None = None, high: float | None = None, weight: float = 1.0, " \
+      "function: object | None = None", \
+      "None", collection_add, 0, "Adds a metric.") \
+    X(remove, \
+      "label: str, group: str | None = None", \
+      "None", collection_remove, 0, "Removes a metric.") \
+    X(members, \
+      "", \
+      "list[tuple[str | None, str, str, list[float], float, float, float]]", collection_members, 0, \
+      "Group, label, metric, parameters, low, high and weight of each.") \
+    X(update, \
+      "operands: list[Array | None], mask: Array | None = None, weights: Array | None = None", \
+      "None", collection_update, 0, "Adds a batch.") \
+    X(merge, \
+      "other: MetricCollection", \
+      "None", collection_merge, 0, "Adds what another collection has seen.") \
     X(compute, "", "list[Array]", collection_compute, 0, "The results of all that was added.") \
     X(errors, "", "list[float]", collection_errors, 0, "Bounds of the errors of sketches.") \
-    X(weighted, "direction: 'higher' | 'lower' | 'info', values: list[float] | None = None", "float", collection_weighted, 0, "The weighted sum.") \
-    X(report, "", "tuple[dict[str, Any], str]", collection_report, 0, "The report, as an object and as text.") \
+    X(weighted, \
+      "direction: 'higher' | 'lower' | 'info', values: list[float] | None = None", \
+      "float", collection_weighted, 0, "The weighted sum.") \
+    X(report, \
+      "", \
+      "tuple[dict[str, Any], str]", collection_report, 0, "The report, as an object and as text.") \
     X(to_bytes, "", "bytes", collection_bytes, 0, "What the metrics keep.") \
-    X(from_bytes, "data: bytes", "None", collection_unpack, 0, "What to_bytes wrote, in place of what the metrics keep.") \
+    X(from_bytes, \
+      "data: bytes", \
+      "None", collection_unpack, 0, "What to_bytes wrote, in place of what the metrics keep.") \
     X(reset, "", "None", collection_reset, 0, "As it was made.") \
     X(updates, "", "int", collection_updates, 0, "Number of batches.") \
     X(states, "", "int", collection_states, 0, "Number of states that the metrics share.")
@@ -352,9 +371,12 @@ CX_DO(track_values, cbx_metric_track, (), (),
 
 /* clang-format off */
 #define TRACK(X) \
-    X(put, "value: float", "bool", track_add, 0, "Adds a value; whether it is better than all before it.") \
+    X(put, \
+      "value: float", \
+      "bool", track_add, 0, "Adds a value; whether it is better than all before it.") \
     X(values, "", "dict[str, float]", track_values, 0, "What is known.")
-CX_OBJECT_TYPE(metric_track, track, TRACK, "_metrics", Track, "direction: 'higher' | 'lower' | 'info'", PyMem_Free, "Values of a metric over steps.")
+CX_OBJECT_TYPE(metric_track, track, TRACK, "_metrics", Track, "direction: 'higher' | 'lower' | 'info'",
+               PyMem_Free, "Values of a metric over steps.")
 /* clang-format on */
 
 /* ---- selections, plug-ins ---- */
@@ -396,8 +418,10 @@ static PyObject *do_select(cx_call *c)
     return list;
 }
 
-/* Makes the library's functions here those that objects loaded from now on find first, also where they come with a library of their own:
- * a context belongs to one copy of the library. */
+/*
+ * Makes the library's functions here those that objects loaded from now on find first, also where
+ * they come with a library of their own: a context belongs to one copy of the library.
+ */
 static bool show_functions(void)
 {
     Dl_info info;
@@ -436,11 +460,26 @@ static PyObject *do_load_plugin(cx_call *c)
 
 /* clang-format off */
 #define TOGETHER(X) \
-    X(read, "rows: list[object], suite: str, what: str", "object", do_read, 0, "A collection from a suite.") \
-    X(classwise, "metric: object, operands: list[Array | None], parameters: list[float | None], labels: Array, classes: int = 0, mask: Array | None = None, weights: Array | None = None", "tuple[Array, float]", do_classwise, 0, "A metric of the items of each class, and the mean.") \
-    X(bootstrap, "metric: object, operands: list[Array | None], parameters: list[float | None], level: float = 0.95, resamples: int = 1000, seed: int = 0, mask: Array | None = None, weights: Array | None = None", "Interval", do_interval, 0, "A metric with its bootstrap interval.") \
+    X(read, \
+      "rows: list[object], suite: str, what: str", \
+      "object", do_read, 0, "A collection from a suite.") \
+    X(classwise, \
+      "metric: object, operands: list[Array | None], parameters: list[float | None], " \
+      "labels: Array, classes: int = 0, mask: Array | None = None, weights: Array | None = None", \
+      "tuple[Array, float]", do_classwise, 0, \
+      "A metric of the items of each class, and the mean.") \
+    X(bootstrap, \
+      "metric: object, operands: list[Array | None], parameters: list[float | None], " \
+      "level: float = 0.95, resamples: int = 1000, seed: int = 0, mask: Array | None = None, " \
+      "weights: Array | None = None", \
+      "Interval", do_interval, 0, "A metric with its bootstrap interval.") \
     X(words, "", "dict[str, list[str]]", do_words, 0, "Words of axioms, invariances and tiers.") \
-    X(select, "rows: list[object], domain: str | None = None, direction: int = -1, tier: int = -1, axioms: int = 0, invariances: int = 0, flags: int = 0", "list[str]", do_select, 0, "Names of metrics.") \
-    X(load_plugin, "rows: list[object], path: Path", "list[dict[str, Any]]", do_load_plugin, 0, "The rows of a shared object.")
+    X(select, \
+      "rows: list[object], domain: str | None = None, direction: int = -1, tier: int = -1, " \
+      "axioms: int = 0, invariances: int = 0, flags: int = 0", \
+      "list[str]", do_select, 0, "Names of metrics.") \
+    X(load_plugin, \
+      "rows: list[object], path: Path", \
+      "list[dict[str, Any]]", do_load_plugin, 0, "The rows of a shared object.")
 /* clang-format on */
 CX_FUNCTIONS(cx_metric_collection_methods, TOGETHER, CX_LONG)

@@ -1,4 +1,7 @@
-/* Metric functions: the library's table for metrics.py, the one call that all of them make, states, and rows of Python functions. */
+/*
+ * Metric functions: the library's table for metrics.py, the one call that all of them make, states,
+ * and rows of Python functions.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -184,7 +187,7 @@ static PyObject *do_apply(cx_call *c)
     return cx_begin(c) ? cx_result(c, cbx_metric_apply(c->ctx, m, n, in, &o)) : NULL;
 }
 
-/* ---- objects of metrics: busy while code runs that may be Python, in which another thread, or that code, reaches the same one ---- */
+/* ---- objects of metrics: busy while code runs that may be Python ---- */
 
 cx_object *cx_metric_enter(cx_call *c, cx_object *other)
 {
@@ -308,7 +311,10 @@ CX_DO(state_updates, cbx_metric_state, (), (), PyLong_FromSize_t(cbx_metric_stat
 
 /* clang-format off */
 #define STATE(X) \
-    X(update, "operands: list[Array | None], mask: Array | None = None, weights: Array | None = None, function: object | None = None", "None", state_update, 0, "Adds a batch.") \
+    X(update, \
+      "operands: list[Array | None], mask: Array | None = None, weights: Array | None = None, " \
+      "function: object | None = None", \
+      "None", state_update, 0, "Adds a batch.") \
     X(merge, "other: State", "None", state_merge, 0, "Adds what another state has seen.") \
     X(compute, "", "Array", state_compute, 0, "The metric of all that was added.") \
     X(reset, "", "None", state_reset, 0, "As it was made.") \
@@ -316,7 +322,9 @@ CX_DO(state_updates, cbx_metric_state, (), (), PyLong_FromSize_t(cbx_metric_stat
     X(parameters, "", "list[float]", state_parameters, 0, "Its parameters, and zeros.") \
     X(error, "", "float", state_error, 0, "Bound of the error of a sketch.") \
     X(to_bytes, "", "bytes", state_bytes, 0, "What it keeps, for unpack.")
-CX_OBJECT_TYPE(metric_state, state, STATE, "_metrics", State, "metric: object, parameters: list[float | None], function: object | None = None", cbx_metric_state_free,
+CX_OBJECT_TYPE(metric_state, state, STATE, "_metrics", State,
+               "metric: object, parameters: list[float | None], function: object | None = None",
+               cbx_metric_state_free,
                "A metric over batches.")
 /* clang-format on */
 
@@ -593,12 +601,35 @@ static PyObject *do_texts(cx_call *c)
 /* clang-format off */
 #define METRICS(X) \
     X(table, "", "list[dict[str, Any]]", do_table, 0, "The rows of all metric functions.") \
-    X(apply, "metric: object, operands: list[Array | None], parameters: list[float | None], mask: Array | None = None, weights: Array | None = None, reduction: 'mean' | 'sum' | 'none' | 'batch_sum' = 'mean', axis: int | Sequence[int] | None = None, keepdims: bool = False, function: object | None = None", "Array", do_apply, 0, "A metric of arrays.") \
-    X(define, "texts: dict[str, str | None], operands: list[tuple[str, str]], parameters: list[tuple[str, str, int, float, float, float, str | None]], form: 'items' | 'parts' | 'whole', code: object, merge: object | None, finish: object | None, direction: 'higher' | 'lower' | 'info', shapes: 'same' | 'length' | 'rows' | 'free', tier: 'pure_function' | 'frozen_backbone' | 'learned' | 'metric_learning', low: float, high: float, axioms: int, invariances: int, flags: int", "object", do_define, 0, "A row of Python functions.") \
+    X(apply, \
+      "metric: object, operands: list[Array | None], parameters: list[float | None], " \
+      "mask: Array | None = None, weights: Array | None = None, " \
+      "reduction: 'mean' | 'sum' | 'none' | 'batch_sum' = 'mean', " \
+      "axis: int | Sequence[int] | None = None, keepdims: bool = False, " \
+      "function: object | None = None", \
+      "Array", do_apply, 0, "A metric of arrays.") \
+    X(define, \
+      "texts: dict[str, str | None], operands: list[tuple[str, str]], parameters: list[tuple[str, " \
+      "str, int, float, float, float, str | None]], form: 'items' | 'parts' | 'whole', " \
+      "code: object, merge: object | None, finish: object | None, " \
+      "direction: 'higher' | 'lower' | 'info', shapes: 'same' | 'length' | 'rows' | 'free', " \
+      "tier: 'pure_function' | 'frozen_backbone' | 'learned' | 'metric_learning', low: float, " \
+      "high: float, axioms: int, invariances: int, flags: int", \
+      "object", do_define, 0, "A row of Python functions.") \
     X(row, "metric: object", "dict[str, Any]", do_row, 0, "A row as table has it.") \
-    X(check, "metric: object, parameters: list[float | None], function: object | None, draws: int, seed: int", "None", do_check, 0, "Tries the properties of a metric.") \
-    X(unpack, "metric: object, data: bytes, function: object | None = None", "object", do_unpack, 0, "A state from its bytes.") \
-    X(tokens, "texts: list[str | list[str]]", "list[Array]", do_tokens, 0, "Texts, or lists of words, as token numbers of one vocabulary.") \
-    X(texts, "tokens: list[Array]", "Array", do_texts, 0, "Texts as the rows of one array, filled with -1.")
+    X(check, \
+      "metric: object, parameters: list[float | None], function: object | None, draws: int, " \
+      "seed: int", \
+      "None", do_check, 0, "Tries the properties of a metric.") \
+    X(unpack, \
+      "metric: object, data: bytes, function: object | None = None", \
+      "object", do_unpack, 0, "A state from its bytes.") \
+    X(tokens, \
+      "texts: list[str | list[str]]", \
+      "list[Array]", do_tokens, 0, \
+      "Texts, or lists of words, as token numbers of one vocabulary.") \
+    X(texts, \
+      "tokens: list[Array]", \
+      "Array", do_texts, 0, "Texts as the rows of one array, filled with -1.")
 /* clang-format on */
 CX_FUNCTIONS(cx_metric_methods, METRICS, CX_HEAVY)
