@@ -41,21 +41,28 @@ class MetricCollection(Together):
 
     def __init__(self, metrics: Iterable[Any] | Mapping[str, Any] = ()) -> None:
         super().__init__()
-        pairs = metrics.items() if hasattr(metrics, "items") else ((None, x) for x in _several(metrics, "MetricCollection"))
+        pairs = (
+            metrics.items() if hasattr(metrics, "items") else ((None, x) for x in _several(metrics, "MetricCollection"))
+        )
         for label, metric in pairs:
             self._put(metric, label)
 
-    def add(self, name: str, metric: Any = None, *, function: Callable[..., Any] | None = None, **parameters: Any) -> Self:
+    def add(
+        self, name: str, metric: Any = None, *, function: Callable[..., Any] | None = None, **parameters: Any
+    ) -> Self:
         """Adds a metric, before the first update.
 
-        name: its label in results; metric: the metric, default the one of that name; function: of metrics of features, a function of an Array;
-        parameters: those of the metric.  A label that is there already is a ValueError.
+        name: its label in results; metric: the metric, default the one of that name; function: of metrics of
+        features, a function of an Array; parameters: those of the metric.  A label that is there already is a
+        ValueError.
 
         >>> from calibrax_c import metrics
         >>> metrics.MetricCollection().add("huber", "huber_loss", delta=0.1).compute_functional([1.0], [2.0])
         {'huber': 0.095}
         """
-        self._put(name if metric is None else metric, name if isinstance(name, str) else None, function=function, **parameters)
+        self._put(
+            name if metric is None else metric, name if isinstance(name, str) else None, function=function, **parameters
+        )
         return self
 
     def remove(self, name: str) -> None:
@@ -83,19 +90,37 @@ class MetricCollection(Together):
         """By label how far a result may be from that of all data: 0 but for the streaming metrics."""
         return dict(zip(self.names, self._c.errors(), strict=True))
 
-    def compute_functional(self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Callable[[str], Iterable[str]] | None = None, **named: Any) -> dict[str, Any]:
-        """The metrics of these operands alone, floats by label (an Array where a result has several numbers); batches stay as they are.
+    def compute_functional(
+        self,
+        *operands: Any,
+        mask: Any = None,
+        weights: Any = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        **named: Any,
+    ) -> dict[str, Any]:
+        """The metrics of these operands alone, floats by label (an Array where a result has several numbers);
+        batches stay as they are.
 
         operands, mask, weights, tokenizer, named: as those of update.
         """
-        return {label: plain(v) for label, v in self._alone(operands, named, mask, weights, tokenizer).compute().items()}
+        return {
+            label: plain(v) for label, v in self._alone(operands, named, mask, weights, tokenizer).compute().items()
+        }
 
     @classmethod
-    def from_registry(cls, *, domain: str | None = None, tier: str = "pure_function", kinds: Iterable[str] = ("real", "real"), **conditions: Any) -> Self:
+    def from_registry(
+        cls,
+        *,
+        domain: str | None = None,
+        tier: str = "pure_function",
+        kinds: Iterable[str] = ("real", "real"),
+        **conditions: Any,
+    ) -> Self:
         """All metrics that select() finds and that take operands of these kinds, with their default parameters.
 
-        domain, tier, conditions: as those of select; kinds: of the operands that cannot be left out, the words of metrics' pages.  Metrics
-        that register() made are among them, as are those whose results are arrays.  A ValueError where no metric has these kinds.
+        domain, tier, conditions: as those of select; kinds: of the operands that cannot be left out, the
+        words of metrics' pages.  Metrics that register() made are among them, as are those whose results are
+        arrays.  A ValueError where no metric has these kinds.
 
         >>> from calibrax_c import metrics
         >>> metrics.MetricCollection.from_registry(domain="classification", kinds=("labels", "labels")).names[:2]
@@ -110,9 +135,9 @@ class MetricCollection(Together):
 class WeightedMetric(Together):
     """One number of several metrics: the sum of weight times result.
 
-    A metric whose better direction is not that of the sum counts with its sign changed.
-    weights: by label; metrics: metrics by label where the labels are no names of metrics; direction: 'higher' or 'lower', which sums are
-    better; it may be left out where all metrics have the same.
+    A metric whose better direction is not that of the sum counts with its sign changed. weights: by label;
+    metrics: metrics by label where the labels are no names of metrics; direction: 'higher' or 'lower', which
+    sums are better; it may be left out where all metrics have the same.
 
     >>> from calibrax_c import metrics
     >>> metrics.WeightedMetric({"mse": 0.7, "mae": 0.3}).update([1.0, 2.0], [1.0, 4.0]).compute()
@@ -122,7 +147,9 @@ class WeightedMetric(Together):
     0.8
     """
 
-    def __init__(self, weights: Mapping[str, float], *, metrics: Mapping[str, Any] | None = None, direction: str | None = None) -> None:
+    def __init__(
+        self, weights: Mapping[str, float], *, metrics: Mapping[str, Any] | None = None, direction: str | None = None
+    ) -> None:
         super().__init__()
         if not weights:
             raise ValueError("WeightedMetric: there must be a weight")
@@ -132,7 +159,11 @@ class WeightedMetric(Together):
             self._put((metrics or {}).get(label, label), label, weight=weight)
         found = {late._row(name)["direction"]: label for _, label, name, _, _, _, weight in self._c.members() if weight}
         if direction is None and len(found) > 1:
-            raise ValueError("WeightedMetric: of " + ", of ".join(f"{label!r} {word} is better" for word, label in found.items()) + ": give the direction of the sum")
+            raise ValueError(
+                "WeightedMetric: of "
+                + ", of ".join(f"{label!r} {word} is better" for word, label in found.items())
+                + ": give the direction of the sum"
+            )
         self._direction = direction or next(iter(found), "lower")
         if self._direction not in DIRECTIONS[:2] and direction is not None:
             raise ValueError(f"WeightedMetric: 'direction' must be 'higher' or 'lower', got {direction!r}")
@@ -186,35 +217,59 @@ class ThresholdMetric:
     ThresholdResult(value=0.5, passed=True, threshold=0.5, metric_name='mse')
     """
 
-    def __init__(self, metric_name: Any, *, min_value: float | None = None, max_value: float | None = None, function: Callable[..., Any] | None = None, **parameters: Any) -> None:
+    def __init__(
+        self,
+        metric_name: Any,
+        *,
+        min_value: float | None = None,
+        max_value: float | None = None,
+        function: Callable[..., Any] | None = None,
+        **parameters: Any,
+    ) -> None:
         if min_value is None and max_value is None:
             raise ValueError("ThresholdMetric: give min_value, max_value or both")
         self.min_value, self.max_value = min_value, max_value
-        self._suite = MetricSuite().add(None, None, metric_name, low=min_value, high=max_value, function=function, **parameters)
+        self._suite = MetricSuite().add(
+            None, None, metric_name, low=min_value, high=max_value, function=function, **parameters
+        )
 
     @property
     def metric_name(self) -> str:
         """Name of the metric."""
         return cast("str", self._suite._c.members()[0][2])
 
-    def evaluate(self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Callable[[str], Iterable[str]] | None = None, **named: Any) -> ThresholdResult:
-        """The metric of these operands, and whether it passes.  operands, mask, weights, tokenizer: as those of the metric's function."""
+    def evaluate(
+        self,
+        *operands: Any,
+        mask: Any = None,
+        weights: Any = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        **named: Any,
+    ) -> ThresholdResult:
+        """The metric of these operands, and whether it passes.  operands, mask, weights, tokenizer: as those
+        of the metric's function.
+        """
         [group] = self._suite._alone(operands, named, mask, weights, tokenizer).report()["groups"]
         [result] = group["metrics"]
         threshold = self.min_value if self.max_value is None else self.max_value
-        return ThresholdResult(value=result["value"], passed=result.get("passed", True), threshold=threshold, metric_name=result["metric"])
+        return ThresholdResult(
+            value=result["value"], passed=result.get("passed", True), threshold=threshold, metric_name=result["metric"]
+        )
 
 
 # ---- suites ----
 
 
 class MetricSuite(Together):
-    """Groups of metrics over the same operands, with thresholds and weights; the files that `calibrax metrics compute --suite` takes.
+    """Groups of metrics over the same operands, with thresholds and weights; the files that `calibrax metrics
+    compute --suite` takes.
 
-    groups: metrics by group, each a name, a function, a State, or a dict as in a file: metric, label, low, high, weight, parameters.
+    groups: metrics by group, each a name, a function, a State, or a dict as in a file: metric, label, low,
+    high, weight, parameters.
 
     >>> from calibrax_c import metrics
-    >>> suite = metrics.MetricSuite({"errors": ["mae", {"metric": "huber_loss", "high": 0.1, "parameters": {"delta": 0.1}}], "fit": ["r_squared"]})
+    >>> huber = {"metric": "huber_loss", "high": 0.1, "parameters": {"delta": 0.1}}
+    >>> suite = metrics.MetricSuite({"errors": ["mae", huber], "fit": ["r_squared"]})
     >>> suite.update([2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]).passed
     True
     >>> print(suite.text())
@@ -230,12 +285,22 @@ class MetricSuite(Together):
         for name, members in (groups or {}).items():
             self.add_group(name, members)
 
-    def add(self, group: str | None, name: str | None, metric: Any = None, *, low: float | None = None, high: float | None = None, weight: float = 1.0,
-            function: Callable[..., Any] | None = None, **parameters: Any) -> Self:
+    def add(
+        self,
+        group: str | None,
+        name: str | None,
+        metric: Any = None,
+        *,
+        low: float | None = None,
+        high: float | None = None,
+        weight: float = 1.0,
+        function: Callable[..., Any] | None = None,
+        **parameters: Any,
+    ) -> Self:
         """Adds a metric to a group, before the first update.
 
-        group: its group, None: none; name: its label, None: the metric's name; metric: default the one of that name; low, high: results that
-        pass; weight: a number; function, parameters: as those of State.
+        group: its group, None: none; name: its label, None: the metric's name; metric: default the one of
+        that name; low, high: results that pass; weight: a number; function, parameters: as those of State.
         """
         self._put(name if metric is None else metric, name, group, low, high, weight, function, **parameters)
         return self
@@ -263,13 +328,24 @@ class MetricSuite(Together):
             out.setdefault(group or "", {})[label] = value
         return out
 
-    def compute_all(self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Callable[[str], Iterable[str]] | None = None, **named: Any) -> dict[str, dict[str, Any]]:
-        """The metrics of these operands alone, floats by group and label; arguments as those of MetricCollection.compute_functional."""
+    def compute_all(
+        self,
+        *operands: Any,
+        mask: Any = None,
+        weights: Any = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        **named: Any,
+    ) -> dict[str, dict[str, Any]]:
+        """The metrics of these operands alone, floats by group and label; arguments as those of
+        MetricCollection.compute_functional.
+        """
         results = self._alone(operands, named, mask, weights, tokenizer).compute()
         return {group: {label: plain(v) for label, v in r.items()} for group, r in results.items()}
 
     def report(self) -> dict[str, Any]:
-        """All results with their thresholds, as `calibrax metrics compute --suite --json` has them: groups, updates, and passed, where there is a threshold."""
+        """All results with their thresholds, as `calibrax metrics compute --suite --json` has them: groups,
+        updates, and passed, where there is a threshold.
+        """
         return self._report()[0]
 
     def text(self) -> str:
@@ -305,15 +381,28 @@ class MetricSuite(Together):
     def to_dict(self) -> dict[str, Any]:
         """What a file of the suite holds; a function cannot be written, a ValueError."""
         if self._functions:
-            raise ValueError(f"the function of {next(iter(self._functions))[1]!r} cannot be written to a suite: pickle the suite, or leave the metric out")
+            raise ValueError(
+                f"the function of {next(iter(self._functions))[1]!r} cannot be written to a suite: "
+                "pickle the suite, or leave the metric out"
+            )
         groups: dict[str, list[Any]] = {}
         for group, label, name, numbers, low, high, weight in self._c.members():
             row = late._row(name)
             entry: dict[str, Any] = {"metric": name}
             if label != name:
                 entry["label"] = label
-            entry |= {k: v for k, v, default in (("low", low, float("-inf")), ("high", high, float("inf")), ("weight", weight, 1.0)) if v != default}
-            if parameters := {p[0]: late._value(p, v) for p, v in zip(row["parameters"], numbers, strict=True) if v != p[3]}:
+            entry |= {
+                k: v
+                for k, v, default in (
+                    ("low", low, float("-inf")),
+                    ("high", high, float("inf")),
+                    ("weight", weight, 1.0),
+                )
+                if v != default
+            }
+            if parameters := {
+                p[0]: late._value(p, v) for p, v in zip(row["parameters"], numbers, strict=True) if v != p[3]
+            }:
                 entry["parameters"] = parameters
             groups.setdefault(group or "", []).append(entry if len(entry) > 1 else name)
         return {"metrics": groups[""]} if list(groups) == [""] else {"groups": groups}
@@ -334,8 +423,12 @@ class MetricSuite(Together):
             raise
 
     @classmethod
-    def from_registry_domains(cls, *, tier: str = "pure_function", kinds: Iterable[str] = ("real", "real"), **conditions: Any) -> Self:
-        """A group a domain, of all metrics that select() finds and that take operands of these kinds; arguments as MetricCollection.from_registry."""
+    def from_registry_domains(
+        cls, *, tier: str = "pure_function", kinds: Iterable[str] = ("real", "real"), **conditions: Any
+    ) -> Self:
+        """A group a domain, of all metrics that select() finds and that take operands of these kinds;
+        arguments as MetricCollection.from_registry.
+        """
         new = cls()
         for name in names_of_kinds(select(tier=tier, **conditions), kinds):
             new.add(late._row(name)["domain"], name)

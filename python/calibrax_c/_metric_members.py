@@ -15,13 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
-# What functions of the user made of the operands of the batch that is added: by group and label the layers of its operands, one after
-# another.
+# What functions of the user made of the operands of the batch that is added: by group and label the layers of
+# its operands, one after another.
 _made: contextvars.ContextVar[dict[tuple[str, str], Iterator[list[Any]]]] = contextvars.ContextVar("_made")
 
 
-def _features(members: list[tuple[dict[str, Any], Any, tuple[str, str]]], operands: list[Any]) -> tuple[list[Any], dict[tuple[str, str], Any]]:
-    """The operands as members take them, and by group and label what functions make of them: each function sees an operand once."""
+def _features(
+    members: list[tuple[dict[str, Any], Any, tuple[str, str]]], operands: list[Any]
+) -> tuple[list[Any], dict[tuple[str, str], Any]]:
+    """The operands as members take them, and by group and label what functions make of them: each function
+    sees an operand once.
+    """
     seen: dict[tuple[int, int], Any] = {}
     made: dict[tuple[str, str], Any] = {}
     mapped: dict[int, list[Any]] = {}
@@ -53,12 +57,31 @@ class Together:
         self._objects: dict[str, ObjectState] = {}  # of metrics that are objects of users, which get each batch once
         self._layers: dict[tuple[str, str], int] = {}  # numbers of arrays that functions return, where not 1
 
-    def _put(self, metric: Any, label: str | None, group: str | None = None, low: float | None = None, high: float | None = None, weight: float = 1.0,
-             function: Callable[..., Any] | None = None, **parameters: Any) -> None:
+    def _put(
+        self,
+        metric: Any,
+        label: str | None,
+        group: str | None = None,
+        low: float | None = None,
+        high: float | None = None,
+        weight: float = 1.0,
+        function: Callable[..., Any] | None = None,
+        **parameters: Any,
+    ) -> None:
         row, numbers, function = spec(metric, parameters, function)
         self._put_row(row, numbers, function, row["name"] if label is None else label, group, low, high, weight)
 
-    def _put_row(self, row: dict[str, Any], numbers: list[float | None], function: Any, label: str, group: str | None, low: float | None, high: float | None, weight: float) -> None:
+    def _put_row(
+        self,
+        row: dict[str, Any],
+        numbers: list[float | None],
+        function: Any,
+        label: str,
+        group: str | None,
+        low: float | None,
+        high: float | None,
+        weight: float,
+    ) -> None:
         rule, key = None, (group or "", label)
         if function is not None and not row["function"]:
             raise TypeError(f"{row['name']}: takes no function")
@@ -80,16 +103,24 @@ class Together:
         self._objects = {m[2]: self._objects[m[2]] for m in self._c.members() if m[2] in self._objects}
 
     def _read_suite(self, text: str, what: str) -> None:
-        self._c = _core._metrics.read([row.get("streamed", row["code"]) for row in late._rows.values() if "code" in row], text, what)
+        self._c = _core._metrics.read(
+            [row.get("streamed", row["code"]) for row in late._rows.values() if "code" in row], text, what
+        )
         for m in self._c.members():
             self._put_object(late._row(m[2]))
 
     def _put_all(self, members: list[Any]) -> None:
         for group, label, name, numbers, low, high, weight in members:
-            self._put_row(late._row(name), numbers, self._functions.get((group or "", label)), label, group, low, high, weight)
+            self._put_row(
+                late._row(name), numbers, self._functions.get((group or "", label)), label, group, low, high, weight
+            )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_c": (self._c.members(), self._c.to_bytes()), "_objects": copy.deepcopy(self._objects)}
+        return {
+            **self.__dict__,
+            "_c": (self._c.members(), self._c.to_bytes()),
+            "_objects": copy.deepcopy(self._objects),
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         members, data = state["_c"]
@@ -113,7 +144,15 @@ class Together:
         new._put_all(self._c.members())
         return new
 
-    def _add_batch(self, operands: tuple[Any, ...], named: dict[str, Any], mask: Any, weights: Any, tokenizer: Any, alone: bool = False) -> None:
+    def _add_batch(
+        self,
+        operands: tuple[Any, ...],
+        named: dict[str, Any],
+        mask: Any,
+        weights: Any,
+        tokenizer: Any,
+        alone: bool = False,
+    ) -> None:
         members = self._c.members()
         if not members:
             raise ValueError(f"this {type(self).__name__} has no metrics: add one")
@@ -121,7 +160,10 @@ class Together:
         given = late._given_operands(rows[0], operands, named)
         given = late._numbered_batch(() if alone else rows, rows[0], given, tokenizer)
         keys = [(m[0] or "", m[1]) for m in members]
-        arrays, made = _features([(row, self._functions.get(key), key) for row, key in zip(rows, keys, strict=True)], late._in_order(rows[0], given, made=False))
+        arrays, made = _features(
+            [(row, self._functions.get(key), key) for row, key in zip(rows, keys, strict=True)],
+            late._in_order(rows[0], given, made=False),
+        )
         self._fit_layers({key: f.count for key, f in made.items()})
         token = _made.set({key: f.pending() for key, f in made.items()})
         try:
@@ -151,11 +193,20 @@ class Together:
         new._add_batch(operands, named, mask, weights, tokenizer, alone=True)
         return new
 
-    def update(self, *operands: Any, mask: Any = None, weights: Any = None, tokenizer: Callable[[str], Iterable[str]] | None = None, **named: Any) -> Self:
-        """Adds a batch to all metrics, or, after a failure, to none; of several objects of users those before one that raises keep it.
+    def update(
+        self,
+        *operands: Any,
+        mask: Any = None,
+        weights: Any = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        **named: Any,
+    ) -> Self:
+        """Adds a batch to all metrics, or, after a failure, to none; of several objects of users those before
+        one that raises keep it.
 
-        operands: arrays of any package, lists or texts, which all metrics take; named: operands by the names that the first metric gives
-        them; mask: items that count; weights: not negative; tokenizer: words of a string, for metrics of texts.
+        operands: arrays of any package, lists or texts, which all metrics take; named: operands by the names
+        that the first metric gives them; mask: items that count; weights: not negative; tokenizer: words of a
+        string, for metrics of texts.
         """
         self._add_batch(operands, named, mask, weights, tokenizer)
         return self
@@ -199,13 +250,17 @@ class Together:
             return cast("tuple[dict[str, Any], str]", c.report())
 
     def to_bytes(self) -> bytes:
-        """What the metrics keep, for merge_bytes in another process; pickles hold it, too. A TypeError: a metric is an object of a user."""
+        """What the metrics keep, for merge_bytes in another process; pickles hold it, too. A TypeError: a
+        metric is an object of a user.
+        """
         for state in self._objects.values():
             state.to_bytes()
         return cast("bytes", self._c.to_bytes())
 
     def merge_bytes(self, data: bytes) -> Self:
-        """Adds what a collection of the same metrics and parameters in the same order had seen when it wrote to_bytes()."""
+        """Adds what a collection of the same metrics and parameters in the same order had seen when it wrote
+        to_bytes().
+        """
         other = self._empty()
         other._c.from_bytes(bytes(data))
         self._c.merge(other._c)

@@ -1,4 +1,6 @@
-"""States of metrics that are objects with update() and compute(): each state has a copy of the object, which gets batch after batch."""
+"""States of metrics that are objects with update() and compute(): each state has a copy of the object, which
+gets batch after batch.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
 _WHOLE = ("labels", "tokens", "texts", "indices")  # kinds of operands that are integers
 
 
-# In a collection the library keeps a placeholder of the objects' metrics, whose results are those of the objects of the collection that computes.
+# In a collection the library keeps a placeholder of the objects' metrics, whose results are those of the
+# objects of the collection that computes.
 computed: contextvars.ContextVar[dict[str, ObjectState]] = contextvars.ContextVar("computed")
 
 
@@ -45,7 +48,9 @@ def fresh(name: str, metric: Any) -> Any:
 class ObjectState:
     """The methods of the library's State over such an object."""
 
-    def __init__(self, name: str, metric: Any, operands: Sequence[tuple[Any, ...]], updates: int = 0, counted: bool = False) -> None:
+    def __init__(
+        self, name: str, metric: Any, operands: Sequence[tuple[Any, ...]], updates: int = 0, counted: bool = False
+    ) -> None:
         self.name, self.metric, self.count = name, metric, updates
         self.counted = counted  # whether a batch had items that count
         self.operands = [(o[0], "int64" if o[1] in _WHOLE else "float64") for o in operands]
@@ -54,7 +59,9 @@ class ObjectState:
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         if not self._lock.acquire(blocking=False):
-            raise RuntimeError("another thread is using this State, or the function that it calls: one call uses it at a time")
+            raise RuntimeError(
+                "another thread is using this State, or the function that it calls: one call uses it at a time"
+            )
         try:
             yield
         finally:
@@ -64,7 +71,9 @@ class ObjectState:
         if weights is not None:
             raise ValueError(f"{self.name}: takes no weights")
         if len(arrays) != len(self.operands) or any(x is None for x in arrays):
-            raise ValueError(f"{self.name} takes {len(self.operands)} operands, not {sum(x is not None for x in arrays)}")
+            raise ValueError(
+                f"{self.name} takes {len(self.operands)} operands, not {sum(x is not None for x in arrays)}"
+            )
         batch = {n: array.asarray(x, dtype=dtype) for (n, dtype), x in zip(self.operands, arrays, strict=True)}
         if mask is not None:
             kept = array.nonzero(array.astype(mask, "bool"))[0]

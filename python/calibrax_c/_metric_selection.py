@@ -1,7 +1,7 @@
 """What a metric is given by, selections of metrics, and plug-ins.
 
-A metric is given by its name, as a function of calibrax_c.metrics, or as an empty State, which has parameters and a function; those that
-register() made and plug-ins included.
+A metric is given by its name, as a function of calibrax_c.metrics, or as an empty State, which has parameters
+and a function; those that register() made and plug-ins included.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def codes_of_users() -> list[Any]:
     return [row["code"] for row in late._rows.values() if "code" in row]
 
 
-def spec(metric: Any, parameters: dict[str, Any], function: Callable[..., Any] | None = None) -> tuple[dict[str, Any], list[float | None], Any]:
+def spec(
+    metric: Any, parameters: dict[str, Any], function: Callable[..., Any] | None = None
+) -> tuple[dict[str, Any], list[float | None], Any]:
     """The row of a metric, the numbers of its parameters, and the user's function."""
     if isinstance(metric, late.State):
         if parameters or function:
@@ -48,7 +50,9 @@ def spec(metric: Any, parameters: dict[str, Any], function: Callable[..., Any] |
     return row, late._numbers(row, parameters), function
 
 
-def operand_arrays(row: dict[str, Any], operands: tuple[Any, ...], tokenizer: Callable[[str], Iterable[str]] | None = None) -> list[Any]:
+def operand_arrays(
+    row: dict[str, Any], operands: tuple[Any, ...], tokenizer: Callable[[str], Iterable[str]] | None = None
+) -> list[Any]:
     given = late._given_operands(row, operands, {})
     return cast("list[Any]", late._in_order(row, late._numbered(row, {**given, "tokenizer": tokenizer})))
 
@@ -63,31 +67,46 @@ def code_of(row: dict[str, Any]) -> Any:
 
 
 def names_of_kinds(names: list[str], kinds: Iterable[str]) -> list[str]:
-    """Metrics whose operands are of these kinds and of one shape, and that need no function; a ValueError where no metric has these kinds."""
+    """Metrics whose operands are of these kinds and of one shape, and that need no function; a ValueError
+    where no metric has these kinds.
+    """
     wanted = tuple(kinds)
     rows = [r for r in map(late._row, names) if not r["function"] and r["shapes"] <= 1]
     taken = {r["name"]: tuple(o[1] for o in r["operands"] if not o[3]) for r in rows}
     found = [n for n, k in taken.items() if k == wanted]
     if not found:
         others = "; ".join(map(str, sorted(set(taken.values())))) or "none without a function and of one shape"
-        raise ValueError(f"from_registry: none of the metrics takes operands of the kinds {wanted}; kinds of these metrics: {others}")
+        raise ValueError(
+            f"from_registry: none of the metrics takes operands of the kinds {wanted}; kinds of these metrics: {others}"
+        )
     return found
 
 
 def _one_of(what: str, given: str, words: Iterable[str]) -> str:
     if given not in words:
         near = difflib.get_close_matches(given, words, 1) if isinstance(given, str) else []
-        raise ValueError(f"select: {what!r} must be one of {', '.join(words)}, got {given!r}" + (f": did you mean {near[0]!r}?" if near else ""))
+        raise ValueError(
+            f"select: {what!r} must be one of {', '.join(words)}, got {given!r}"
+            + (f": did you mean {near[0]!r}?" if near else "")
+        )
     return given
 
 
-def select(*, domain: str | None = None, direction: str | None = None, axiom: str | Iterable[str] | None = None, invariance: str | Iterable[str] | None = None,
-           tier: str | None = None, differentiable: bool = False) -> list[str]:
+def select(
+    *,
+    domain: str | None = None,
+    direction: str | None = None,
+    axiom: str | Iterable[str] | None = None,
+    invariance: str | Iterable[str] | None = None,
+    tier: str | None = None,
+    differentiable: bool = False,
+) -> list[str]:
     """Names of the metrics that have all of these; without a condition all names.
 
-    domain: as in the documentation; direction: 'higher', 'lower' or 'info', which results are better; axiom: symmetric, identity, positive,
-    triangle, proper, or metric for the first four, one or several; invariance: scale, common-scale, shift, rotation, order, sample-order, monotone,
-    relabel, congruence, orthogonal, lorentz, one or several; tier: pure_function, frozen_backbone, learned, metric_learning; differentiable:
+    domain: as in the documentation; direction: 'higher', 'lower' or 'info', which results are better; axiom:
+    symmetric, identity, positive, triangle, proper, or metric for the first four, one or several; invariance:
+    scale, common-scale, shift, rotation, order, sample-order, monotone, relabel, congruence, orthogonal,
+    lorentz, one or several; tier: pure_function, frozen_backbone, learned, metric_learning; differentiable:
     in real operands.  Another word is a ValueError.
 
     >>> from calibrax_c import metrics
@@ -103,14 +122,19 @@ def select(*, domain: str | None = None, direction: str | None = None, axiom: st
     place = -1 if direction is None else DIRECTIONS.index(_one_of("direction", direction, DIRECTIONS))
     number = -1 if tier is None else late._WORDS["tier"].index(_one_of("tier", tier, late._WORDS["tier"]))
     bits = late._bits("select", "axiom", parts), late._bits("select", "invariance", invariance or ())
-    return cast("list[str]", _core._metrics.select(codes_of_users(), domain, place, number, *bits, _DIFFERENTIABLE * differentiable))
+    return cast(
+        "list[str]",
+        _core._metrics.select(codes_of_users(), domain, place, number, *bits, _DIFFERENTIABLE * differentiable),
+    )
 
 
 def load_plugin(path: str | os.PathLike[str]) -> list[str]:
-    """Adds the metrics of a shared object, all or none, as `--plugin` of `calibrax metrics` does: functions of calibrax_c.metrics, States and all else.
+    """Adds the metrics of a shared object, all or none, as `--plugin` of `calibrax metrics` does: functions
+    of calibrax_c.metrics, States and all else.
 
-    path: a file that calibrax/metrics/plugin.h describes; its code runs in this process.  Returns their names.  A FileNotFoundError; a RuntimeError: it cannot be
-    loaded; a ValueError: it has no table, a row that is not legal, or a name that is there already.
+    path: a file that calibrax/metrics/plugin.h describes; its code runs in this process.  Returns their
+    names.  A FileNotFoundError; a RuntimeError: it cannot be loaded; a ValueError: it has no table, a row
+    that is not legal, or a name that is there already.
     """
     os.stat(path)  # raises FileNotFoundError; the library's error would be a RuntimeError
     rows = _core._metrics.load_plugin(codes_of_users(), path)
@@ -118,7 +142,9 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
 
     for row in rows:
         if hasattr(metrics, row["name"]):
-            raise ValueError(f"load_plugin: {row['name']!r} is a name of calibrax_c.metrics: the plug-in needs another one")
+            raise ValueError(
+                f"load_plugin: {row['name']!r} is a name of calibrax_c.metrics: the plug-in needs another one"
+            )
     for row in rows:
         late._rows[row["name"]] = row
         setattr(metrics, row["name"], late._make(row))

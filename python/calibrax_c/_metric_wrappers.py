@@ -19,42 +19,64 @@ if TYPE_CHECKING:
 class ClasswiseWrapper:
     """A metric of the items of each class.
 
-    metric: whose result is one number; class_names: names of classes 0, 1, ...; num_classes: 0: one more than the largest label;
-    parameters: those of the metric.
+    metric: whose result is one number; class_names: names of classes 0, 1, ...; num_classes: 0: one more than
+    the largest label; parameters: those of the metric.
 
     >>> from calibrax_c import metrics
     >>> metrics.ClasswiseWrapper("mae", class_names=["cat", "dog"]).compute([1.0, 2.0, 4.0], [1.0, 3.0, 1.0], [0, 0, 1])
     {'cat': 0.5, 'dog': 3.0, 'mean': 1.75}
     """
 
-    def __init__(self, metric: Any, *, class_names: Iterable[str] | None = None, num_classes: int = 0, **parameters: Any) -> None:
+    def __init__(
+        self, metric: Any, *, class_names: Iterable[str] | None = None, num_classes: int = 0, **parameters: Any
+    ) -> None:
         self._row, self._numbers, function = spec(metric, parameters)
         self.class_names = None if class_names is None else list(class_names)
         names = self.class_names or []
         if "mean" in names or len(set(names)) < len(names):
-            raise ValueError(f"ClasswiseWrapper: names of classes must differ from each other and from 'mean', got {names}")
+            raise ValueError(
+                f"ClasswiseWrapper: names of classes must differ from each other and from 'mean', got {names}"
+            )
         if names and num_classes not in (0, len(names)):
-            raise ValueError(f"ClasswiseWrapper: there are {len(names)} names of classes, and num_classes is {num_classes}")
+            raise ValueError(
+                f"ClasswiseWrapper: there are {len(names)} names of classes, and num_classes is {num_classes}"
+            )
         if function is not None:
-            raise TypeError(f"ClasswiseWrapper: {self._row['name']} with a function has no values of classes: give features")
+            raise TypeError(
+                f"ClasswiseWrapper: {self._row['name']} with a function has no values of classes: give features"
+            )
         self.num_classes = len(names) or num_classes
 
     def compute(self, *operands: Any, labels: Any = None, mask: Any = None, weights: Any = None) -> dict[str, float]:
-        """The metric by class, and the mean of the classes, 'mean'.  Classes that no item has, or none that counts, are left out.
+        """The metric by class, and the mean of the classes, 'mean'.  Classes that no item has, or none that
+        counts, are left out.
 
-        operands: of the metric; labels: the class of each item, by name or behind the operands; mask, weights: a number an item.  A negative
-        label, or one that is not below the number of classes, is a ValueError that names its place.
+        operands: of the metric; labels: the class of each item, by name or behind the operands; mask,
+        weights: a number an item.  A negative label, or one that is not below the number of classes, is a
+        ValueError that names its place.
         """
         if labels is None:
             *operands, labels = operands or (None,)  # type: ignore[assignment]
         if labels is None:
             raise TypeError("ClasswiseWrapper: labels are missing: they follow the operands")
-        arrays, labels, factors = operand_arrays(self._row, tuple(operands)), late._operand(labels), [late._operand(mask), late._operand(weights)]
+        arrays, labels, factors = (
+            operand_arrays(self._row, tuple(operands)),
+            late._operand(labels),
+            [late._operand(mask), late._operand(weights)],
+        )
         if labels.ndim != 1:
-            raise ValueError(f"ClasswiseWrapper: labels must have one axis, a number an item: their shape is {labels.shape}")
-        values, mean = _core._metrics.classwise(code_of(self._row), arrays, self._numbers, labels, self.num_classes, *factors)
+            raise ValueError(
+                f"ClasswiseWrapper: labels must have one axis, a number an item: their shape is {labels.shape}"
+            )
+        values, mean = _core._metrics.classwise(
+            code_of(self._row), arrays, self._numbers, labels, self.num_classes, *factors
+        )
         counted = _counted(labels, factors) if mean != mean else set()  # a class with items may be NaN, too
-        present = {(self.class_names[k] if self.class_names else str(k)): v for k, v in enumerate(values.tolist()) if v == v or k in counted}
+        present = {
+            (self.class_names[k] if self.class_names else str(k)): v
+            for k, v in enumerate(values.tolist())
+            if v == v or k in counted
+        }
         return {**present, "mean": mean}
 
 
@@ -71,7 +93,8 @@ def _counted(labels: Any, factors: list[Any]) -> set[int]:
 class BootstrapMetric:
     """A metric with its bootstrap interval: items are drawn with replacement, those of all operands together.
 
-    metric: whose result is one number; num_resamples: at least 1; confidence: level of the interval; parameters: those of the metric.
+    metric: whose result is one number; num_resamples: at least 1; confidence: level of the interval;
+    parameters: those of the metric.
 
     >>> from calibrax_c import metrics
     >>> interval = metrics.BootstrapMetric("mae", num_resamples=200).compute([1.0, 2.0, 4.0, 3.0], [1.0, 3.0, 1.0, 3.5])
@@ -89,18 +112,40 @@ class BootstrapMetric:
             raise TypeError(f"BootstrapMetric: {self._row['name']} with a function has no interval: give features")
         self.num_resamples, self.confidence = num_resamples, confidence
 
-    def compute(self, *operands: Any, seed: int = 0, mask: Any = None, weights: Any = None, tokenizer: Callable[[str], Iterable[str]] | None = None) -> Interval:
+    def compute(
+        self,
+        *operands: Any,
+        seed: int = 0,
+        mask: Any = None,
+        weights: Any = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+    ) -> Interval:
         """The metric and its interval: BCa up to 500 items, percentiles above; the same for the same seed.
 
-        operands, mask, weights, tokenizer: as those of the metric's function; seed: of the draws.  A resample whose result is not finite is a ValueError.
+        operands, mask, weights, tokenizer: as those of the metric's function; seed: of the draws.  A resample
+        whose result is not finite is a ValueError.
         """
         arrays = operand_arrays(self._row, operands, tokenizer)
-        return cast("Interval", _core._metrics.bootstrap(code_of(self._row), arrays, self._numbers, self.confidence, self.num_resamples, seed, late._operand(mask), late._operand(weights)))
+        return cast(
+            "Interval",
+            _core._metrics.bootstrap(
+                code_of(self._row),
+                arrays,
+                self._numbers,
+                self.confidence,
+                self.num_resamples,
+                seed,
+                late._operand(mask),
+                late._operand(weights),
+            ),
+        )
 
 
 def _function(metric: Any, parameters: dict[str, Any]) -> tuple[Callable[..., Any], str]:
     """What gives a value of operands, and the better direction; any function of Python, too."""
-    if callable(metric) and not (getattr(metric, "__name__", None) in late._rows and getattr(late, metric.__name__) is metric):
+    if callable(metric) and not (
+        getattr(metric, "__name__", None) in late._rows and getattr(late, metric.__name__) is metric
+    ):
         if parameters:
             raise TypeError(f"{metric!r} is no metric, so that it takes no parameters here: use functools.partial")
         return metric, "info"
@@ -118,8 +163,8 @@ def _function(metric: Any, parameters: dict[str, Any]) -> tuple[Callable[..., An
 class MetricTracker:
     """The values of a metric over epochs, and the best one.  NaN is never the best.
 
-    metric: a metric, or a function that gives a number; direction: 'lower' or 'higher', default that of the metric, 'lower' of a function;
-    parameters: those of the metric.
+    metric: a metric, or a function that gives a number; direction: 'lower' or 'higher', default that of the
+    metric, 'lower' of a function; parameters: those of the metric.
 
     >>> from calibrax_c import metrics
     >>> tracker = metrics.MetricTracker("mse")
@@ -135,12 +180,21 @@ class MetricTracker:
         if direction is None:
             direction = "lower" if own == "info" and callable(metric) else own
         if direction not in DIRECTIONS[:2]:
-            raise ValueError("MetricTracker: 'direction' must be 'higher' or 'lower'" + (f", got {direction!r}" if direction != "info" else ": no result of this metric is better than another"))
+            raise ValueError(
+                "MetricTracker: 'direction' must be 'higher' or 'lower'"
+                + (
+                    f", got {direction!r}"
+                    if direction != "info"
+                    else ": no result of this metric is better than another"
+                )
+            )
         self.direction = direction
         self.reset()
 
     def increment(self, *operands: Any, **options: Any) -> float:
-        """Computes the metric and adds its value, which is returned.  operands, options: as those of the metric's function."""
+        """Computes the metric and adds its value, which is returned.  operands, options: as those of the
+        metric's function.
+        """
         value = float(self._call(*operands, **options))
         self._add(value)
         return value
@@ -179,7 +233,9 @@ class MetricTracker:
         return _restored, (type(self), self._given, self._history)
 
 
-def _restored(cls: type[MetricTracker], given: tuple[Any, str | None, dict[str, Any]], history: list[float]) -> MetricTracker:
+def _restored(
+    cls: type[MetricTracker], given: tuple[Any, str | None, dict[str, Any]], history: list[float]
+) -> MetricTracker:
     metric, direction, parameters = given
     new = cls(metric, direction=direction, **parameters)
     for value in history:
@@ -188,7 +244,8 @@ def _restored(cls: type[MetricTracker], given: tuple[Any, str | None, dict[str, 
 
 
 class MinMaxTracker:
-    """The current, the smallest and the largest value of a metric; None before the first.  NaN is neither smallest nor largest.
+    """The current, the smallest and the largest value of a metric; None before the first.  NaN is neither
+    smallest nor largest.
 
     metric: a metric, or a function that gives a number; parameters: those of the metric.
 
@@ -206,7 +263,9 @@ class MinMaxTracker:
         self.reset()
 
     def update(self, *operands: Any, **options: Any) -> float:
-        """Computes the metric and adds its value, which is returned.  operands, options: as those of the metric's function."""
+        """Computes the metric and adds its value, which is returned.  operands, options: as those of the
+        metric's function.
+        """
         value = float(self._call(*operands, **options))
         self._track.put(value)
         return value

@@ -1,9 +1,10 @@
 """Metric functions: numbers that compare predictions with targets, distributions, sets of points.
 
-Each function takes arrays of any package (calibrax_c, NumPy, JAX, torch: by DLPack or the buffer protocol), or lists of numbers, and
-gives an Array: a scalar unless its documentation says otherwise.  Metrics of texts also take strings, which they split at white space
-or by a tokenizer, a function from a string to its words, and lists of words.  They can be traced, differentiated, batched and compiled with the
-transforms of calibrax_c, except for those that read values (their documentation marks them).
+Each function takes arrays of any package (calibrax_c, NumPy, JAX, torch: by DLPack or the buffer protocol),
+or lists of numbers, and gives an Array: a scalar unless its documentation says otherwise.  Metrics of texts
+also take strings, which they split at white space or by a tokenizer, a function from a string to its words,
+and lists of words.  They can be traced, differentiated, batched and compiled with the transforms of
+calibrax_c, except for those that read values (their documentation marks them).
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ def _default(row: tuple[Any, ...]) -> Any:
 
 def _signature(row: dict[str, Any]) -> inspect.Signature:
     P = inspect.Parameter
-    parameters = [P(n, P.POSITIONAL_OR_KEYWORD, default=None if optional else P.empty) for n, _, _, optional in row["operands"]]
+    parameters = [
+        P(n, P.POSITIONAL_OR_KEYWORD, default=None if optional else P.empty) for n, _, _, optional in row["operands"]
+    ]
     if row["function"]:
         parameters.append(P("function", P.KEYWORD_ONLY, default=None if row["flags"] & _FEATURES else P.empty))
     parameters += [P(p[0], P.KEYWORD_ONLY, default=_default(p)) for p in row["parameters"]]
@@ -87,7 +90,9 @@ def _wordy(o: Any, kind: str) -> bool:
     """True of a text, or texts, that are not numbered yet."""
     if isinstance(o, str):
         return True
-    return _listed(o) and all(isinstance(x, str) or (kind == "texts" and _listed(x) and all(isinstance(w, str) for w in x)) for x in o)
+    return _listed(o) and all(
+        isinstance(x, str) or (kind == "texts" and _listed(x) and all(isinstance(w, str) for w in x)) for x in o
+    )
 
 
 def _numbered(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -119,13 +124,17 @@ def _numbered_batch(
 ) -> dict[str, Any]:
     """The operands of one of several batches, with texts as token numbers.
 
-    Words of each batch are numbered for themselves, which rows, the metrics, must allow: items and the built-in parts do.
+    Words of each batch are numbered for themselves, which rows, the metrics, must allow: items and the
+    built-in parts do.
     """
     numbered = _numbered(row, {**given, "tokenizer": tokenizer})
     if any(numbered[n] is not given[n] for n in given):
         for r in rows:
             if r["form"] == "whole" or (r["form"] == "parts" and "code" in r):
-                raise TypeError(f"{r['name']}: keeps tokens of all batches: give tokens, integers by one vocabulary, in place of texts")
+                raise TypeError(
+                    f"{r['name']}: keeps tokens of all batches: give tokens, integers by one vocabulary, "
+                    "in place of texts"
+                )
     return {n: numbered[n] for n in given}
 
 
@@ -140,7 +149,9 @@ def _given_operands(row: dict[str, Any], operands: tuple[Any, ...], named: dict[
 
 
 def _in_order(row: dict[str, Any], given: dict[str, Any], made: bool = True) -> list[Any]:
-    """Operands in their order, Arrays if made is true; those left out at the end are left out here, unless batches have them apart."""
+    """Operands in their order, Arrays if made is true; those left out at the end are left out here, unless
+    batches have them apart.
+    """
     operands = [given.get(o[0]) for o in row["operands"]]
     while operands and operands[-1] is None and not row["flags"] & _APART:
         operands.pop()
@@ -164,11 +175,15 @@ class _Features:
         for name, kind, _, _ in row["operands"]:
             if kind in _OF_FEATURES and given.get(name) is not None:
                 result = function(given[name])
-                self.layers[name] = [self._fixed(x) for x in (result if isinstance(result, (list, tuple)) else [result])]
+                self.layers[name] = [
+                    self._fixed(x) for x in (result if isinstance(result, (list, tuple)) else [result])
+                ]
         counts = sorted({len(x) for x in self.layers.values()})
         self.count = counts[0] if counts else 1
         if len(counts) > 1 or self.count == 0 or (self.count > 1 and row["name"] != "lpips"):
-            raise ValueError(f"{row['name']}: the function must return {'as many arrays for all operands' if row['name'] == 'lpips' else 'one array'}, it returned {' and '.join(map(str, counts))}")
+            wanted = "as many arrays for all operands" if row["name"] == "lpips" else "one array"
+            returned = " and ".join(map(str, counts))
+            raise ValueError(f"{row['name']}: the function must return {wanted}, it returned {returned}")
 
     def _fixed(self, x: Any) -> Any:
         from . import stop_gradient
@@ -188,7 +203,9 @@ class _Features:
                 at += channels
             out.append(call)
         if linear is not None and self.count > 1 and at != linear.shape[0]:
-            raise ValueError(f"{self.row['name']}: 'linear' must have a weight for each of {at} channels, it has {linear.shape[0]}")
+            raise ValueError(
+                f"{self.row['name']}: 'linear' must have a weight for each of {at} channels, it has {linear.shape[0]}"
+            )
         return out
 
     def pending(self) -> Iterator[list[Any]]:
@@ -233,7 +250,17 @@ def _make(row: dict[str, Any]) -> Callable[..., Any]:
         numbers = [_number(name, p, given.get(p[0])) for p in row["parameters"]]
         function = _recorded(given["function"], arrays[0]) if row["function"] and not row["flags"] & _FEATURES else None
         mask, weights = _operand(given.get("mask")), _operand(given.get("weights"))
-        return _core._metrics.apply(row.get("code", name), arrays, numbers, mask, weights, given.get("reduction", "mean"), given.get("axis"), given.get("keepdims", False), function)
+        return _core._metrics.apply(
+            row.get("code", name),
+            arrays,
+            numbers,
+            mask,
+            weights,
+            given.get("reduction", "mean"),
+            given.get("axis"),
+            given.get("keepdims", False),
+            function,
+        )
 
     metric.__name__ = metric.__qualname__ = name
     metric.__module__ = __name__
@@ -248,10 +275,14 @@ def _documentation(row: dict[str, Any]) -> str:
         lines += [row["notes"], ""]
     lines += [f"{name}: {text}{', or left out' if optional else ''}" for name, _, text, optional in row["operands"]]
     if row["function"]:
-        lines.append(f"function: maps {row['function']}{'; without it operands are features' if row['flags'] & _FEATURES else ''}")
+        left_out = "; without it operands are features" if row["flags"] & _FEATURES else ""
+        lines.append(f"function: maps {row['function']}{left_out}")
     lines += [f"{p[0]}: {p[1]} (default {_default(p)!r})" for p in row["parameters"]]
     if any(o[1] in _TEXTUAL for o in row["operands"]):
-        lines.append("tokenizer: words of a string, in place of a split at white space (strings, and lists of words, are numbered together)")
+        lines.append(
+            "tokenizer: words of a string, in place of a split at white space "
+            "(strings, and lists of words, are numbered together)"
+        )
     return "\n".join(lines)
 
 
@@ -268,16 +299,21 @@ def _rule(row: dict[str, Any], function: Callable[..., Any] | None) -> Any:
 class State:
     """A metric over batches and shards.
 
-    update(*operands, mask=None, weights=None) adds a batch, merge(other) what another state has seen, compute() is the metric of
-    all that was added, reset() begins again.  A state keeps sums where the metric allows, else all operands: its page in the
-    documentation shows which; the streaming metrics keep sketches, of which error bounds the error.  Batches and shards may come in
-    any order.  function is that of the metric; of metrics of features it maps a batch of operands, and the state keeps features, or sums.
-    Operands may be given by name; texts, too, with a tokenizer as metrics of texts take it; real and generated images, to some metrics, in batches of their own.  to_bytes() is for shards of other processes and machines, which from_bytes() reads; a state can be pickled, too.
-    Neither holds the function: from_bytes(data, features=function) takes it again.  One call uses a state at a time: a second thread gets
+    update(*operands, mask=None, weights=None) adds a batch, merge(other) what another state has seen,
+    compute() is the metric of all that was added, reset() begins again.  A state keeps sums where the metric
+    allows, else all operands: its page in the documentation shows which; the streaming metrics keep sketches,
+    of which error bounds the error.  Batches and shards may come in any order.  function is that of the
+    metric; of metrics of features it maps a batch of operands, and the state keeps features, or sums.
+    Operands may be given by name; texts, too, with a tokenizer as metrics of texts take it; real and
+    generated images, to some metrics, in batches of their own.  to_bytes() is for shards of other processes
+    and machines, which from_bytes() reads; a state can be pickled, too. Neither holds the function:
+    from_bytes(data, features=function) takes it again.  One call uses a state at a time: a second thread gets
     a RuntimeError, and so has the function that the first one calls.
     """
 
-    def __init__(self, metric: str | Callable[..., Any], *, function: Callable[..., Any] | None = None, **parameters: Any) -> None:
+    def __init__(
+        self, metric: str | Callable[..., Any], *, function: Callable[..., Any] | None = None, **parameters: Any
+    ) -> None:
         row = _row(metric)
         metric = row["name"]
         numbers, rule = _numbers(row, parameters), _rule(row, function)
@@ -299,7 +335,8 @@ class State:
     def from_bytes(cls, data: bytes, *, features: Callable[..., Any] | None = None) -> State:
         """The state that to_bytes() wrote, in any process that has the metric.
 
-        features: the function of a state that was made with one.  Without it the state is merged and computed, and not updated.
+        features: the function of a state that was made with one.  Without it the state is merged and
+        computed, and not updated.
         """
         data = bytes(data)
         if data[:8] != b"cbxstate":
@@ -357,7 +394,9 @@ class State:
 
     @property
     def error(self) -> float:
-        """How far the result may be from that of all data: 0 but for the streaming metrics, whose descriptions state what it bounds."""
+        """How far the result may be from that of all data: 0 but for the streaming metrics, whose
+        descriptions state what it bounds.
+        """
         return self._state.error()
 
     def __repr__(self) -> str:
@@ -370,8 +409,9 @@ def _row(metric: Any) -> dict[str, Any]:
         metric = metric.__name__
     if not isinstance(metric, str) or (metric not in _rows and metric in globals()):
         raise TypeError(
-            f"{metric!r} is no metric: give a name or a function of calibrax_c.metrics, or a State where several are taken; "
-            "metrics.register makes one of a function")
+            f"{metric!r} is no metric: give a name or a function of calibrax_c.metrics, "
+            "or a State where several are taken; metrics.register makes one of a function"
+        )
     if metric not in _rows:
         near = difflib.get_close_matches(metric, _rows, 1)
         raise ValueError(f"there is no metric {metric!r}" + (f": did you mean {near[0]!r}?" if near else ""))
@@ -382,7 +422,9 @@ _WORDS: dict[str, list[str]] = _core._metrics.words()
 
 
 class Parameter(NamedTuple):
-    """A parameter of a registered metric: a default (bool, int, float, or one of choices), its bounds, and what it is, for documentation."""
+    """A parameter of a registered metric: a default (bool, int, float, or one of choices), its bounds, and
+    what it is, for documentation.
+    """
 
     default: Any
     help: str = ""
@@ -393,13 +435,32 @@ class Parameter(NamedTuple):
     def row(self, name: str) -> tuple[str, str, int, float, float, float, str | None]:
         if self.choices:
             if self.default not in self.choices:
-                raise ValueError(f"register: the default of '{name}' must be one of {', '.join(map(repr, self.choices))}, got {self.default!r}")
-            return name, self.help, 3, float(self.choices.index(self.default)), 0.0, float(len(self.choices) - 1), "|".join(self.choices)
+                words = ", ".join(map(repr, self.choices))
+                raise ValueError(f"register: the default of '{name}' must be one of {words}, got {self.default!r}")
+            return (
+                name,
+                self.help,
+                3,
+                float(self.choices.index(self.default)),
+                0.0,
+                float(len(self.choices) - 1),
+                "|".join(self.choices),
+            )
         if isinstance(self.default, bool):
             return name, self.help, 2, float(self.default), 0.0, 1.0, None
         if not isinstance(self.default, (int, float)):
-            raise TypeError(f"register: the default of '{name}' must be a number, or one of choices, got {self.default!r}")
-        return name, self.help, int(isinstance(self.default, int)), float(self.default), float(self.low), float(self.high), None
+            raise TypeError(
+                f"register: the default of '{name}' must be a number, or one of choices, got {self.default!r}"
+            )
+        return (
+            name,
+            self.help,
+            int(isinstance(self.default, int)),
+            float(self.default),
+            float(self.low),
+            float(self.high),
+            None,
+        )
 
 
 def _bits(caller: str, what: str, given: Iterable[str]) -> int:
@@ -458,19 +519,26 @@ def register(
     tier: str = "pure_function",
     differentiable: bool = False,
 ) -> Callable[..., Any]:
-    """Makes a metric of functions of Arrays, which then has all that a built-in one has: masks and weights, states, derivatives.
+    """Makes a metric of functions of Arrays, which then has all that a built-in one has: masks and weights,
+    states, derivatives.
 
-    items(*operands) gives a number for each item, whose mean is the metric, or finish(mean); parts(*operands) an array that determines the
-    result finish(parts), of batches joined by merge(a, b), or added; whole(*operands) the result.  parameters have names and defaults, or
-    a Parameter each; a function gets those of its keywords.  What is declared (low, high, axioms: symmetric, identity, positive,
-    triangle, proper; invariances: scale, common-scale, shift, rotation, order, sample-order, monotone, relabel, congruence, orthogonal,
-    lorentz) check_axioms(name) tries.  Returns the function, which is also metrics.<name>.
+    items(*operands) gives a number for each item, whose mean is the metric, or finish(mean); parts(*operands)
+    an array that determines the result finish(parts), of batches joined by merge(a, b), or added;
+    whole(*operands) the result.  parameters have names and defaults, or a Parameter each; a function gets
+    those of its keywords.  What is declared (low, high, axioms: symmetric, identity, positive, triangle,
+    proper; invariances: scale, common-scale, shift, rotation, order, sample-order, monotone, relabel,
+    congruence, orthogonal, lorentz) check_axioms(name) tries.  Returns the function, which is also
+    metrics.<name>.
     """
     given = [(form, code) for form, code in (("items", items), ("parts", parts), ("whole", whole)) if code]
     if len(given) != 1:
         raise TypeError(f"register: {name!r} needs one of items, parts and whole")
     if name in globals() and "code" not in _rows.get(name, ()):
-        raise ValueError(f"register: there is a built-in metric {name!r}" if name in _rows else f"register: {name!r} is a name of this module: choose another")
+        raise ValueError(
+            f"register: there is a built-in metric {name!r}"
+            if name in _rows
+            else f"register: {name!r} is a name of this module: choose another"
+        )
     form, code = given[0]
     operands = [tuple(o) for o in operands]
     _check_names(name, [o[0] for o in operands] + [*(parameters or ())])
@@ -485,15 +553,41 @@ def register(
         wanted = _takes(fun, [p[0] for p in described])
 
         def body(*x: Any) -> list[Any]:
-            values = {p[0]: _value(p, v) for p, v in zip(rows, x[n].tolist(), strict=True) if p[0] in wanted} if described else {}
+            values = (
+                {p[0]: _value(p, v) for p, v in zip(rows, x[n].tolist(), strict=True) if p[0] in wanted}
+                if described
+                else {}
+            )
             return [array.asarray(fun(*x[:n], **values), dtype="float64")]
 
         return _core._recording.rule(name, body, n + bool(described), 1, 0)
 
-    texts = {"name": name, "domain": domain, "summary": summary or name, "formula": formula, "notes": notes, "source": source, "example": example}
+    texts = {
+        "name": name,
+        "domain": domain,
+        "summary": summary or name,
+        "formula": formula,
+        "notes": notes,
+        "source": source,
+        "example": example,
+    }
     capsule = _core._metrics.define(
-        texts, operands, described, form, rule(code, len(operands)), rule(merge, 2), rule(finish, 1), direction, shapes, tier, low, high,
-        _bits("register", "axiom", axioms), _bits("register", "invariance", invariances), int(differentiable))
+        texts,
+        operands,
+        described,
+        form,
+        rule(code, len(operands)),
+        rule(merge, 2),
+        rule(finish, 1),
+        direction,
+        shapes,
+        tier,
+        low,
+        high,
+        _bits("register", "axiom", axioms),
+        _bits("register", "invariance", invariances),
+        int(differentiable),
+    )
     row = {**_core._metrics.row(capsule), "code": capsule}
     function = _make(row)
     _rows[name], globals()[name] = row, function
@@ -501,19 +595,32 @@ def register(
 
 
 def register_loss(name: str, loss: Callable[..., Any], **described: Any) -> Callable[..., Any]:
-    """Makes a metric of a learning loss, loss(embeddings, labels): a function of Arrays, or an object that is called with them.
+    """Makes a metric of a learning loss, loss(embeddings, labels): a function of Arrays, or an object that is
+    called with them.
 
-    embeddings (n, d) and labels (n) are Arrays, the result is a scalar.  The loss then has all that a built-in one has; described: what
-    register takes beside the functions and operands (parameters, summary, notes, low, high, invariances ...).
+    embeddings (n, d) and labels (n) are Arrays, the result is a scalar.  The loss then has all that a
+    built-in one has; described: what register takes beside the functions and operands (parameters, summary,
+    notes, low, high, invariances ...).
     """
     known = {"domain": "learning", "shapes": "length", "tier": "metric_learning", "differentiable": True}
-    return register(name, whole=loss, operands=(("embeddings", "points"), ("labels", "labels")), **{**known, **described})
+    return register(
+        name, whole=loss, operands=(("embeddings", "points"), ("labels", "labels")), **{**known, **described}
+    )
 
 
-def check_axioms(metric: str | Callable[..., Any], *, draws: int = 20, seed: int = 0, function: Callable[..., Any] | None = None, **parameters: Any) -> None:
-    """Tries on random operands what a metric declares: its range, its axioms, its invariances; of built-in and of registered ones.
+def check_axioms(
+    metric: str | Callable[..., Any],
+    *,
+    draws: int = 20,
+    seed: int = 0,
+    function: Callable[..., Any] | None = None,
+    **parameters: Any,
+) -> None:
+    """Tries on random operands what a metric declares: its range, its axioms, its invariances; of built-in
+    and of registered ones.
 
-    Operands are drawn by their kinds, draws times for each property.  Raises ValueError, with the numbers, where one does not hold.
+    Operands are drawn by their kinds, draws times for each property.  Raises ValueError, with the numbers,
+    where one does not hold.
     """
     row = _row(metric)
     numbers = _numbers(row, parameters)
@@ -521,13 +628,22 @@ def check_axioms(metric: str | Callable[..., Any], *, draws: int = 20, seed: int
     _core._metrics.check(row.get("code", row["name"]), numbers, rule, draws, seed)
 
 
-def register_object(metric: Any, *, name: str | None = None, operands: Sequence[tuple[str, str]] = (("predictions", "real"), ("targets", "real")), **described: Any) -> Callable[..., Any]:
-    """Makes a metric of an object of one of the protocols of the Python package, which then has all that a built-in one has (register).
+def register_object(
+    metric: Any,
+    *,
+    name: str | None = None,
+    operands: Sequence[tuple[str, str]] = (("predictions", "real"), ("targets", "real")),
+    **described: Any,
+) -> Callable[..., Any]:
+    """Makes a metric of an object of one of the protocols of the Python package, which then has all that a
+    built-in one has (register).
 
-    MetricProtocol: name, higher_is_better, validate_inputs(*operands), compute(*operands).  StatefulMetricProtocol: name, reset(),
-    update(**operands by name), compute() -> dict with one result, or one under the name; a State, and a collection, has a copy of the
-    object, which gets its batches one after another, and joins another one by the object's merge(other).  MetricLearningProtocol: called with embeddings
-    and labels.  name: needed where the object has none; described: what register takes beside the functions (notes, low, axioms ...).
+    MetricProtocol: name, higher_is_better, validate_inputs(*operands), compute(*operands).
+    StatefulMetricProtocol: name, reset(), update(**operands by name), compute() -> dict with one result, or
+    one under the name; a State, and a collection, has a copy of the object, which gets its batches one after
+    another, and joins another one by the object's merge(other).  MetricLearningProtocol: called with
+    embeddings and labels.  name: needed where the object has none; described: what register takes beside the
+    functions (notes, low, axioms ...).
     """
     name = name or getattr(metric, "name", None)
     if not isinstance(name, str):
@@ -553,7 +669,12 @@ def register_object(metric: Any, *, name: str | None = None, operands: Sequence[
                 metric.validate_inputs(*x)
             return metric.compute(*x)
 
-        return register(name, whole=checked, operands=operands, **{"direction": "higher" if metric.higher_is_better else "lower", **described})
+        return register(
+            name,
+            whole=checked,
+            operands=operands,
+            **{"direction": "higher" if metric.higher_is_better else "lower", **described},
+        )
     if callable(metric):
         return register_loss(name, metric, **described)
     raise TypeError(f"register_object: {metric!r} has neither compute() nor a call")
@@ -567,5 +688,17 @@ from ._composition import *  # noqa: E402, F403
 from ._metric_selection import *  # noqa: E402, F403
 from ._metric_wrappers import *  # noqa: E402, F403
 
-__all__ = [*_composition.__all__, *_metric_selection.__all__, *_metric_wrappers.__all__, "OnnxModel", "Parameter", "State", "check_axioms", "register", "register_loss", "register_object", "vmaf_score", *sorted(_rows)]  # noqa: PLE0604
-
+__all__ = [
+    *_composition.__all__,
+    *_metric_selection.__all__,
+    *_metric_wrappers.__all__,
+    "OnnxModel",
+    "Parameter",
+    "State",
+    "check_axioms",
+    "register",
+    "register_loss",
+    "register_object",
+    "vmaf_score",
+    *sorted(_rows),
+]  # noqa: PLE0604
