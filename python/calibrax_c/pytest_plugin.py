@@ -68,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if option("--calibrax-store") or option("--calibrax-launches") > 1:
             raise pytest.UsageError("calibrax measures in one process: leave out -n (or add -n 0), or add --calibrax-disable")
         config.option.calibrax_disable = True
-        session.lines.append("nothing was measured: the tests ran in the processes of -n")
+        config.pluginmanager.register(_Workers(session), "calibrax-workers")
 
 
 def _distributed(config: pytest.Config) -> bool:
@@ -83,6 +83,18 @@ def _refuse_path(config: pytest.Config) -> None:
     words = [*map(str, config.invocation_params.args), *config.getini("addopts"), *shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))]
     if run and f"--calibrax-compare={run}" not in words and "--calibrax-compare" in words and os.path.exists(config.invocation_params.dir / run.split("::")[0]):
         raise pytest.UsageError(f"'{run}' after --calibrax-compare is a path, not a run: write --calibrax-compare=latest {run} (or --calibrax-compare={run} if a run has that name)")
+
+
+class _Workers:
+    """Reports that tests of workers have called the fixture, which measures nothing there."""
+
+    def __init__(self, session: _Session) -> None:
+        self.session = session
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        if getattr(node, "workeroutput", {}).get("calibrax"):
+            self.session.lines = ["nothing was measured: the tests ran in the processes of -n"]
 
 
 class _Measured:
@@ -351,6 +363,8 @@ class Calibrax:
         self._source = _source(str(request.config.rootpath / node.location[0]), node.location[1])
         self._last: _Measured | None = None
         self._session.begin(self._node)
+        if hasattr(request.config, "workeroutput"):
+            request.config.workeroutput["calibrax"] = True
 
     def __call__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         return self._measure(self._test, function, args, kwargs)

@@ -229,6 +229,7 @@ def test_other():
 
     def test_processes_of_xdist(self) -> None:
         self.assertIn("nothing was measured: the tests ran in the processes of -n", self.pytest("-n", "2"))
+        self.assertNotIn("-- calibrax --", self.pytest("-n", "2", "-k", "plain"))
         for words in (("--calibrax-store", "store"), ("--calibrax-launches", "2")):
             self.assertIn("calibrax measures in one process: leave out -n", self.pytest("-n", "2", *words, expect=4))
         self.write("pytest.ini", "[pytest]\naddopts = -n 2\n")
