@@ -193,17 +193,17 @@ class _DevicePeak:
 
 
 class _Calls:
-    """The data set of a call that consumes its arguments: each example is a call with copies, which are made before the clock starts."""
+    """The data set of a call that consumes its arguments: each example is the arguments of a call, copies that are made before the clock starts."""
 
-    def __init__(self, call: Callable[..., Any], given: tuple[Any, Any]) -> None:
-        self._call, self._given = call, given
+    def __init__(self, given: tuple[Any, Any]) -> None:
+        self._given = given
+        self.length = 1024
 
     def __len__(self) -> int:
-        return 1 << 20
+        return self.length
 
-    def get_batch(self, _size: int, _start: int) -> Callable[[], Any]:
-        args, kwargs = synchronize(_copied(self._given))
-        return lambda: synchronize(self._call(*args, **kwargs))
+    def get_batch(self, size: int, start: int) -> list[tuple[Any, Any]]:
+        return [synchronize(_copied(self._given)) for _ in range(min(size, self.length - start))]
 
 
 def _check_call(name: str, given: Any, result: Any) -> None:
@@ -241,7 +241,8 @@ class Benchmark:
     """A call of an adapter as a benchmark: an object for run_benchmark() and for `calibrax run --module FILE:OBJECT`.
 
     A timed call ends when the device has computed its result. The first call, and what it compiles, is timed apart. Arguments that a call
-    consumes (donated buffers of JAX) are copied before each call and outside of its time; `donates` reports that. Metrics beside the times are
+    consumes (donated buffers of JAX) are copied before each call and outside of its time; `donates` reports that. Of these a batch is one call in
+    run(), and `--batch-size` calls, each with copies of its own, in `calibrax run`. Metrics beside the times are
     compile_time, first_call, recompilations, flop, transcendental, bytes_accessed, peak_bytes, parameters and parameter_bytes, where known.
     A TypeError: the call returns a generator or a coroutine, or an argument is an iterator that it uses up.
     """
@@ -268,8 +269,8 @@ class Benchmark:
         self._builds = _compilations.builds
         self.donates = "jax" in sys.modules and any(a.is_deleted() for a in _jax_arrays(first))
         if self.donates:
-            self.dataset = _Calls(call, given)
-            self.run_batch = lambda one: one()
+            self.dataset = _Calls(given)
+            self.run_batch = lambda batch: [synchronize(call(*args, **kwargs)) for args, kwargs in batch]
         else:
             self.work = lambda: synchronize(call(*given[0], **given[1]))
 
@@ -286,6 +287,8 @@ class Benchmark:
 
     def run(self, *, samples: int = 30, **options: Any) -> Report:
         """Measures in this process; options are those of run_benchmark()."""
-        one: dict[str, Any] = {"batch_size": 1, "max_batches": samples + 1} if self.donates else {}  # the first one does not count
+        one: dict[str, Any] = {}
+        if self.donates:
+            one, self.dataset.length = {"batch_size": 1}, samples + 1  # the first one does not count
         tags = {**self.tags, **(options.pop("tags", None) or {})}
         return run_benchmark(self, name=self.name, samples=samples, tags=tags, **one, **options)

@@ -316,6 +316,17 @@ class Jax(unittest.TestCase):
         metrics = benchmark.run(samples=6, detect=False).run.points[0].metrics
         self.assertEqual(len(metrics["batch_time"].samples), 6)
         self.assertFalse(x.is_deleted())
+        calls = []
+
+        def counted(x, f=jax.jit(lambda x: x + 1, donate_argnums=0)):
+            calls.append(x)
+            return f(x)
+
+        benchmark = adapters.JaxBenchmarkAdapter.benchmark(adapters.CallableBenchmarkAdapter(counted), x)  # as calibrax run does by default
+        calls.clear()
+        metrics = cx.run_benchmark(benchmark, batch_size=4, max_batches=8, detect=False).run.points[0].metrics
+        self.assertEqual((len(calls), len(benchmark.dataset) < 10000), (32, True))
+        self.assertLess(metrics["throughput"].value * min(metrics["batch_time"].samples), 4.0001)
 
     def test_weak_types_and_recompilation(self):
         import jax
