@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "calibrax/base/library.h"
 
@@ -129,6 +130,42 @@ static size_t take_header(char *data, size_t size, size_t n, void *user)
     return size * n;
 }
 
+/* Certificates that are named are trusted in place of the system's. */
+static bool set_trust(const cbx__http *h, const cbx__http_request *r)
+{
+    const curl_calls *c = &h->curl;
+    struct stat status;
+
+    if (r->insecure)
+        return !c->easy_set(h->handle, CURLOPT_SSL_VERIFYPEER, 0L) &&
+               !c->easy_set(h->handle, CURLOPT_SSL_VERIFYHOST, 0L);
+    if (!r->certificates) return true;
+    if (!stat(r->certificates, &status) && S_ISDIR(status.st_mode)) {
+        (void)c->easy_set(h->handle, CURLOPT_CAINFO, NULL);
+        return !c->easy_set(h->handle, CURLOPT_CAPATH, r->certificates);
+    }
+    (void)c->easy_set(h->handle, CURLOPT_CAPATH, NULL); /* not all libraries of TLS have folders */
+    return !c->easy_set(h->handle, CURLOPT_CAINFO, r->certificates);
+}
+
+/* A connection that failed. */
+static cbx_status fail_code(const cbx__http *h, const cbx__http_request *r, CURLcode code, cbx_err *err)
+{
+    const char *by = r->certificates_by;
+
+    if (code == CURLE_OPERATION_TIMEDOUT)
+        return cbx_fail(err, CBX_ETIMEOUT, "%s '%s' did not answer in time", h->what, h->shown);
+    if (code == CURLE_SSL_CACERT_BADFILE)
+        return cbx_fail(err, CBX_EPROTO, "the certificates%s%s%s to trust for %s '%s' cannot be read%s%s",
+                        r->certificates ? " '" : "", r->certificates ? r->certificates : "", r->certificates ? "'" : "",
+                        h->what, h->shown, by ? ": name a PEM file in " : "", by ? by : "");
+    if (code == CURLE_PEER_FAILED_VERIFICATION)
+        return cbx_fail(err, CBX_EPROTO, "the certificate of %s '%s' is not trusted%s%s", h->what, h->shown,
+                        by ? ": name the file of the certificate that signed it, for this host, in " : "",
+                        by ? by : "");
+    return cbx_fail(err, CBX_EIO, "%s '%s' cannot be reached: %s", h->what, h->shown, h->curl.easy_words(code));
+}
+
 static bool set_up(cbx__http *h, const cbx__http_request *r, struct curl_slist *headers)
 {
     const curl_calls *c = &h->curl;
@@ -143,6 +180,7 @@ static bool set_up(cbx__http *h, const cbx__http_request *r, struct curl_slist *
                 !c->easy_set(h->handle, CURLOPT_HEADERFUNCTION, take_header) &&
                 !c->easy_set(h->handle, CURLOPT_HEADERDATA, h);
 
+    fine = fine && set_trust(h, r);
     if (fine && r->type)
         fine = !c->easy_set(h->handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->len) &&
                !c->easy_set(h->handle, CURLOPT_POSTFIELDS, r->len ? r->body : "");
@@ -189,10 +227,7 @@ cbx_status cbx__http_send(cbx__http *h, const cbx__http_request *request, cbx__h
         return cbx_fail(err, CBX_EOVERFLOW, "%s '%s' answered with more than %zu MiB", h->what, h->shown,
                         MAX_ANSWER >> 20);
     if (answer->body && answer->body->status) return cbx_fail_nomem(err, "an answer");
-    if (code == CURLE_OPERATION_TIMEDOUT)
-        return cbx_fail(err, CBX_ETIMEOUT, "%s '%s' did not answer in time", h->what, h->shown);
-    if (code)
-        return cbx_fail(err, CBX_EIO, "%s '%s' cannot be reached: %s", h->what, h->shown, h->curl.easy_words(code));
+    if (code) return fail_code(h, request, code, err);
     h->curl.easy_get(h->handle, CURLINFO_RESPONSE_CODE, &answer->status);
     return CBX_OK;
 }

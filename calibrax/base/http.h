@@ -22,6 +22,9 @@ typedef struct cbx__http_request {
     bool once;          /* never sent twice: libcurl does so where a connection that was kept ends without an answer */
     const char *bearer; /* a token; NULL: none */
     const char *user, *password; /* NULL: none */
+    const char *certificates;    /* a PEM file, or a folder, of those that are trusted; NULL: the system's */
+    bool insecure;               /* the certificate of the server is not checked */
+    const char *certificates_by; /* the variable that sets `certificates`, for messages; NULL: none */
 } cbx__http_request;
 
 typedef struct cbx__http_answer {
@@ -43,7 +46,7 @@ cbx_status cbx__http_create(cbx_ctx *ctx, const char *what, const char *shown, d
 void cbx__http_free(cbx__http *h);
 /*
  * @return CBX_OK, whatever the status of the answer is; CBX_ETIMEOUT; CBX_EIO (it cannot be
- *   reached); CBX_EOVERFLOW (an answer of more than 64 MiB); CBX_ENOMEM
+ *   reached); CBX_EPROTO (its certificate is not trusted); CBX_EOVERFLOW (an answer of more than 64 MiB); CBX_ENOMEM
  */
 cbx_status cbx__http_send(cbx__http *h, const cbx__http_request *request, cbx__http_answer *answer, cbx_err *err);
 

@@ -668,6 +668,13 @@ static cbx_status open_server(mlflow_export *e, cbx_export_job *job, cbx_err *er
         return cbx_fail(err, CBX_EINVAL, "an export to MLflow needs the address of a server: set MLFLOW_TRACKING_URI");
     st = cbx__mlflow_open(job->ctx, uri, job->opts.timeout_s > 0 ? job->opts.timeout_s : 30, &server, err);
     e->s.server = server;
+    if (!st && cbx__mlflow_is_unchecked(server))
+        st = cbx__export_note(job,
+                              cbx_arena_printf(&job->out.arena,
+                                               "the certificate of '%s' is not checked: MLFLOW_TRACKING_INSECURE_TLS "
+                                               "is set",
+                                               cbx__mlflow_address(server)),
+                              err);
     return st ? st
               : cbx__mlflow_open_experiment(&e->s, experiment && *experiment ? experiment : "calibrax", &job->out.arena,
                                             err);

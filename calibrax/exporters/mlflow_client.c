@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
+#include "calibrax/base/file.h"
 #include "calibrax/base/http.h"
 #include "calibrax/exporters/mlflow_answer.h"
 
@@ -20,6 +22,7 @@ struct cbx__mlflow {
     cbx_allocator al;
     cbx__http *http;
     char *address;
+    bool insecure; /* its certificate is not checked */
     cbx_text url, body, answer;
 };
 
@@ -28,6 +31,24 @@ static const char *from_environment(const char *name)
     const char *value = getenv(name);
 
     return value && *value ? value : NULL;
+}
+
+#define CERTIFICATES "MLFLOW_TRACKING_SERVER_CERT_PATH"
+#define INSECURE     "MLFLOW_TRACKING_INSECURE_TLS"
+
+/* As MLflow's client reads them: they exclude each other. */
+static cbx_status read_trust(bool *insecure, cbx_err *err)
+{
+    const char *value = from_environment(INSECURE), *certificates = from_environment(CERTIFICATES);
+
+    *insecure = value && (!strcasecmp(value, "true") || !strcmp(value, "1"));
+    if (value && !*insecure && strcasecmp(value, "false") != 0 && strcmp(value, "0") != 0)
+        return cbx_fail(err, CBX_EINVAL, INSECURE " must be true, false, 1 or 0, got '%s'", value);
+    if (*insecure && certificates)
+        return cbx_fail(err, CBX_EINVAL, INSECURE " is true and " CERTIFICATES " is set: set only one of them");
+    if (certificates && !cbx_path_exists(certificates))
+        return cbx_fail(err, CBX_EINVAL, "'%s' does not exist: name a PEM file in " CERTIFICATES, certificates);
+    return CBX_OK;
 }
 
 cbx_status cbx__mlflow_open(cbx_ctx *ctx, const char *uri, double timeout_s, cbx__mlflow **out, cbx_err *err)
@@ -56,8 +77,10 @@ cbx_status cbx__mlflow_open(cbx_ctx *ctx, const char *uri, double timeout_s, cbx
     while (n && uri[n - 1] == '/') n--;
     cbx_text_add(&m->url, uri, n);
     m->address = m->url.status ? NULL : cbx_mem_strdup(al, cbx_text_str(&m->url));
-    st = m->address ? cbx__http_create(ctx, "the MLflow server", m->address, timeout_s, &m->http, err)
-                    : cbx_fail_nomem(err, "an export");
+    st = read_trust(&m->insecure, err);
+    if (!st)
+        st = m->address ? cbx__http_create(ctx, "the MLflow server", m->address, timeout_s, &m->http, err)
+                        : cbx_fail_nomem(err, "an export");
     if (st) {
         cbx__mlflow_close(m);
         return st;
@@ -82,6 +105,8 @@ void cbx__mlflow_close(cbx__mlflow *m)
 
 const char *cbx__mlflow_address(const cbx__mlflow *m) { return m->address; }
 
+bool cbx__mlflow_is_unchecked(const cbx__mlflow *m) { return m->insecure && !strncmp(m->address, "https:", 6); }
+
 /* --- attempts --- */
 
 /* One attempt of what url and body have. */
@@ -96,7 +121,10 @@ static cbx_status attempt_once(cbx__mlflow *m, const char *method, const char *t
                                         .once = once,
                                         .bearer = from_environment("MLFLOW_TRACKING_TOKEN"),
                                         .user = from_environment("MLFLOW_TRACKING_USERNAME"),
-                                        .password = from_environment("MLFLOW_TRACKING_PASSWORD") };
+                                        .password = from_environment("MLFLOW_TRACKING_PASSWORD"),
+                                        .certificates = from_environment(CERTIFICATES),
+                                        .insecure = m->insecure,
+                                        .certificates_by = CERTIFICATES };
     cbx__http_answer answer = { .body = &m->answer };
     cbx_status st = cbx__http_send(m->http, &request, &answer, err);
 

@@ -11,6 +11,7 @@ import http.server
 import json
 import posixpath
 import re
+import ssl
 import threading
 import time
 import urllib.parse
@@ -30,10 +31,11 @@ def check_name(name):
 
 
 class Server:
-    """Runs in a thread while it is entered; faults: {number of request or "all": name}; meet: as many runs are made at one moment, the first time."""
+    """Runs in a thread while it is entered; faults: {number of request or "all": name}; meet: as many runs are made at one moment, the first time;
+    tls: (certificate, key)."""
 
-    def __init__(self, faults=None, artifacts="mlflow-artifacts:/", credentials=None, meet=0):
-        self.faults, self.root, self.credentials = faults or {}, artifacts, credentials
+    def __init__(self, faults=None, artifacts="mlflow-artifacts:/", credentials=None, meet=0, tls=None):
+        self.faults, self.root, self.credentials, self.tls = faults or {}, artifacts, credentials, tls
         self.experiments, self.runs, self.artifacts, self.requests, self.deferred = {}, {}, {}, [], []
         self.stalled, self.end, self.lock, self.released = threading.Event(), threading.Event(), threading.Lock(), threading.Event()
         self.meeting, self.to_come = threading.Barrier(meet) if meet else None, meet
@@ -54,7 +56,11 @@ class Server:
 
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        self.url = f"http{'s' if self.tls else ''}://127.0.0.1:{self.http.server_port}"
+        if self.tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*self.tls)
+            self.http.socket = context.wrap_socket(self.http.socket, server_side=True)
         threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
         return self
 

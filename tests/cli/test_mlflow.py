@@ -17,7 +17,8 @@ from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence, pea
 from mlflow_server import Server, decoded
 
 FIXTURE = os.path.abspath(os.path.join(SOURCE, "tests/exporters/fixtures/run.json"))
-QUIET = {"http_proxy": "", "no_proxy": "127.0.0.1", "MLFLOW_TRACKING_URI": "", "MLFLOW_TRACKING_TOKEN": "", "MLFLOW_TRACKING_USERNAME": "", "MLFLOW_EXPERIMENT_NAME": ""}
+QUIET = {"http_proxy": "", "no_proxy": "127.0.0.1", "MLFLOW_TRACKING_URI": "", "MLFLOW_TRACKING_TOKEN": "", "MLFLOW_TRACKING_USERNAME": "", "MLFLOW_EXPERIMENT_NAME": "",
+         "MLFLOW_TRACKING_SERVER_CERT_PATH": "", "MLFLOW_TRACKING_INSECURE_TLS": ""}
 
 
 def export(p, url, *args, path=FIXTURE, env=None, expect=0):
@@ -314,6 +315,39 @@ def through_a_proxy(p):
             one_sentence(export(p, "http://mlflow.example:5000", env={"http_proxy": s.url, "no_proxy": ""}, expect=2), part, "calibrax")
 
 
+def private_certificates(p):
+    """Trusted by the variables that MLflow's client reads; a certificate that is not trusted is not tried again."""
+    def certificate(name, host):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}", "-addext", f"subjectAltName=IP:{host}", "-keyout", p.file(name + ".key"),
+                        "-out", p.file(name + ".pem")], check=True, capture_output=True)
+        return p.file(name + ".pem"), p.file(name + ".key")
+
+    mine, other, elsewhere = certificate("mine", "127.0.0.1"), certificate("other", "127.0.0.1"), certificate("elsewhere", "10.1.2.3")
+    folder = p.file("trusted")
+    os.makedirs(folder)
+    digest = subprocess.run(["openssl", "x509", "-hash", "-noout", "-in", mine[0]], check=True, capture_output=True, text=True).stdout.strip()
+    os.symlink(mine[0], os.path.join(folder, digest + ".0"))
+    wanted, _ = clean(p)
+    for env, note in (({"MLFLOW_TRACKING_SERVER_CERT_PATH": mine[0]}, ""), ({"MLFLOW_TRACKING_SERVER_CERT_PATH": folder}, ""), ({"MLFLOW_TRACKING_SERVER_CERT_PATH": mine[0], "MLFLOW_TRACKING_INSECURE_TLS": "false"}, ""),
+                      ({"MLFLOW_TRACKING_INSECURE_TLS": "TRUE"}, "is not checked: MLFLOW_TRACKING_INSECURE_TLS is set"), ({"MLFLOW_TRACKING_INSECURE_TLS": "1"}, "is not checked")):
+        with Server(tls=mine) as s:
+            done = export(p, s.url, env=env)
+            same(s.tree(), wanted, f"{env}")
+            check(note in done.stderr and len(done.stderr.splitlines()) == bool(note), done.stderr)
+    for tls, env, words in ((mine, {}, "is not trusted: name the file of the certificate that signed it, for this host, in MLFLOW_TRACKING_SERVER_CERT_PATH"),
+                            (mine, {"MLFLOW_TRACKING_SERVER_CERT_PATH": other[0]}, "is not trusted"), (elsewhere, {"MLFLOW_TRACKING_SERVER_CERT_PATH": elsewhere[0]}, "is not trusted"),
+                            (mine, {"MLFLOW_TRACKING_SERVER_CERT_PATH": FIXTURE}, "cannot be read: name a PEM file in MLFLOW_TRACKING_SERVER_CERT_PATH"),
+                            (mine, {"MLFLOW_TRACKING_SERVER_CERT_PATH": "/no/file"}, "'/no/file' does not exist: name a PEM file in MLFLOW_TRACKING_SERVER_CERT_PATH"),
+                            (mine, {"MLFLOW_TRACKING_SERVER_CERT_PATH": mine[0], "MLFLOW_TRACKING_INSECURE_TLS": "true"}, "set only one of them"),
+                            (mine, {"MLFLOW_TRACKING_INSECURE_TLS": "yes"}, "must be true, false, 1 or 0, got 'yes'")):
+        with Server(tls=tls) as s:
+            start = time.monotonic()
+            one_sentence(export(p, s.url, env=env, expect=2), words, "calibrax")
+            check(time.monotonic() - start < 2 and not s.requests, f"{env}: once")
+    with Server() as s:
+        equal(export(p, s.url, env={"MLFLOW_TRACKING_INSECURE_TLS": "true"}).stderr, "", "no note where there is no certificate")
+
+
 def odd_names_and_values(p):
     names = ["a/b", "p 50%", "..", "", "_x41_", "größe", "x" * 300, "_x_", "a:b"]
     run = fixture()
@@ -461,5 +495,5 @@ def usage(p):
 
 
 main([everything_arrives, other_content_is_another_run, a_run_against_another, two_baselines, faults_that_pass, faults_that_stay, a_pause_that_is_asked_for, a_page_in_place_of_any_answer, answers_that_are_wrong,
-      runs_that_arrive_late, two_at_one_moment, two_at_a_time, ended_half_way, credentials_stay_secret, credentials_are_in_nothing_else, through_a_proxy, odd_names_and_values, names_come_back, long_names,
+      runs_that_arrive_late, two_at_one_moment, two_at_a_time, ended_half_way, credentials_stay_secret, credentials_are_in_nothing_else, through_a_proxy, private_certificates, odd_names_and_values, names_come_back, long_names,
       points_that_are_alike, where_files_cannot_go, many_values, a_long_run, a_point_of_many_tags, artifacts_that_are_refused, usage])
