@@ -11,7 +11,7 @@
 
 typedef struct export_args {
     select_args select;
-    const char *format, *out, *by, *repo, *against, *experiment;
+    const char *format, *out, *to, *by, *repo, *against, *experiment;
     double timeout_s;
     inputs_args inputs;
     opt_list metrics, plots;
@@ -29,8 +29,9 @@ static const opt_spec export_options[] = {
     { "allow-other-machine", 0, OPT_FLAG, offsetof(export_args, allow_machines), NULL, NULL,
       "with --against: compare runs of different machines, with a note" },
     { "out", 'o', OPT_STRING, offsetof(export_args, out), "DIR", "the current folder",
-      "output folder, created if missing; with mlflow the server (--to), else MLFLOW_TRACKING_URI" },
-    { "to", 0, OPT_STRING, offsetof(export_args, out), "DIR", NULL, NULL },
+      "output folder, created if missing" },
+    { "to", 0, OPT_STRING, offsetof(export_args, to), "URL", NULL,
+      "with mlflow: address of the server (default: MLFLOW_TRACKING_URI); with other formats as --out" },
     { "metrics", 'm', OPT_LIST, offsetof(export_args, metrics), "NAME,...", "all", "write these metrics, in this order",
       "@metrics" },
     { "metric", 0, OPT_LIST, offsetof(export_args, metrics), "NAME", NULL, NULL },
@@ -179,7 +180,7 @@ static int run_export(const opt_run *run)
 {
     const export_args *a = run->args;
     const cbx_export_opts opts = { .struct_size = sizeof opts,
-                                   .folder = a->out,
+                                   .folder = a->out ? a->out : a->to,
                                    .replace = a->replace,
                                    .metrics = a->metrics.items,
                                    .nmetrics = a->metrics.count,
@@ -190,7 +191,7 @@ static int run_export(const opt_run *run)
                                    .repo = a->repo,
                                    .allow_machines = a->allow_machines,
                                    .limit = a->limit,
-                                   .to = a->out,
+                                   .to = a->to ? a->to : a->out,
                                    .experiment = a->experiment,
                                    .timeout_s = a->timeout_s };
     const cbx_exporter *format;
@@ -205,6 +206,7 @@ static const opt_rule export_rules[] = {
     { "", OPT_NEEDS, "format list" },
     INPUTS_RULES,
     { "allow-other-machine", OPT_NEEDS, "against" },
+    { "to", OPT_EXCLUDES, "out" },
     { "plot", OPT_NEEDS, "format=svg format=pdf format=png" },
     { "dark", OPT_NEEDS, "format=svg format=pdf format=png" },
     { "repo", OPT_NEEDS, "format=asv" },
@@ -215,15 +217,15 @@ static const opt_rule export_rules[] = {
 
 const opt_command export_command = {
     .name = "export",
-    .synopsis = "--format NAME [--run ID,... | --input FILE] [--out DIR]",
+    .synopsis = "--format NAME [--run ID,... | --input FILE] [--out DIR | --to URL]",
     .summary = "write runs as tables, plots, or files of other tools",
     .description =
         "Writes runs in formats of other tools: LaTeX, HTML, CSV or Markdown tables with the best value of "
         "each group in bold, plots as SVG, PDF or PNG, a folder from which 'asv publish' builds a site, files "
-        "of other benchmark tools, metrics for Prometheus and OpenTelemetry, or the pages of a whole store (site); "
-        "--list lists them. "
+        "of other benchmark tools, metrics for Prometheus and OpenTelemetry, runs on an MLflow server, offline "
+        "runs of Weights & Biases (wandb), or the pages of a whole store (site); --list lists them. "
         "File names contain the id of their run, and a file with different content is overwritten only with "
-        "--replace. Prints the paths of the files.",
+        "--replace. Prints the paths of the files, or the addresses on the server.",
     OPT_OPTIONS(export),
     .run = run_export,
     OPT_RULES(export),
