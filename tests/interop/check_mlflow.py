@@ -108,6 +108,51 @@ def long_run(folder):
     return path
 
 
+def other_baseline(checks, client, url, folder, experiment):
+    """A second baseline of the same run."""
+    run = json.loads(FIXTURE.read_text())
+    run["id"] = "a%b"
+    for q in run["points"]:
+        q["metrics"]["latency"] = {"value": 4 * q["metrics"]["latency"]["value"]}
+    (folder / "old.json").write_text(json.dumps(run))
+    export(url, folder / "new.json", "--against", str(folder / "old.json"))
+    top, _, _ = tree(client, experiment, "bbb222")
+    names = [decoded(k) for k in top.data.metrics if k.startswith("regression/against/")]
+    checks.row("a run against two baselines", {"baselines": sorted({n[2] for n in names if "latency" in n[3]}), "count": sum("latency" in n[3] for n in names),
+                                               "counts": sorted(k for k in top.data.metrics if k.startswith("regression_count/")), "gates": sorted(k for k in top.data.tags if k.startswith("calibrax.gate/"))},
+               {"baselines": ["a%b", "aaa111"], "count": 8, "counts": ["regression_count/a_x25_b", "regression_count/aaa111"], "gates": ["calibrax.gate/a_x25_b", "calibrax.gate/aaa111"]})
+
+
+def what_is_too_long(checks, client, url, folder, experiment):
+    """Names of more than 250 bytes, and values of more than 6000, are cut behind a note."""
+    run = json.loads(FIXTURE.read_text())
+    run |= {"id": "cut", "metric_defs": {}, "environment": {"long": "y" * 7000}}
+    run["points"] = [{"name": "p", "scenario": "s", "tags": {}, "metrics": {"x" * 300 + end: {"value": float(i)} for i, end in enumerate("ab")}}]
+    (folder / "cut.json").write_text(json.dumps(run))
+    done = subprocess.run([CALIBRAX, "export", "-f", "mlflow", "--to", url, "--input", str(folder / "cut.json")], check=True, capture_output=True, text=True)
+    top, _, _ = tree(client, experiment, "cut")
+    names, value = sorted(top.data.metrics), top.data.params["environment/long"]
+    stored = json.loads(Path(client.download_artifacts(top.info.run_id, "run/run.json", str(folder))).read_text())
+    checks.row("names and a value that are too long", {"values": sorted(top.data.metrics.values()), "cut": [decoded(n) for n in names], "fits": max(len(n) for n in names) <= 250,
+                                                      "value": (len(value), value.startswith("y" * 5900)), "noted": "longer than MLflow allows and were cut" in done.stderr,
+                                                      "whole": stored["points"][0]["metrics"] == run["points"][0]["metrics"] and stored["environment"] == run["environment"]},
+               {"values": [0.0, 1.0], "cut": [None, None], "fits": True, "value": (5999, True), "noted": True, "whole": True})
+
+
+def at_one_moment(checks, client, url, folder):
+    """Two exports of a run that start together: once on the server."""
+    run = json.loads(FIXTURE.read_text())
+    run["id"] = "pair"
+    (folder / "pair.json").write_text(json.dumps(run))
+    export(url, folder / "pair.json", "--experiment", "alone")
+    alone = client.get_experiment_by_name("alone").experiment_id
+    pair = client.create_experiment("pair")
+    both = [subprocess.Popen([CALIBRAX, "export", "-f", "mlflow", "--to", url, "--input", str(folder / "pair.json"), "--experiment", "pair"], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    addresses = {child.communicate()[0] for child in both}
+    found = {**tree(client, pair, "pair")[2], "ends": [child.returncode for child in both], "addresses": len(addresses)}
+    checks.row("two exports at one moment", found, {**tree(client, alone, "pair")[2], "ends": [0, 0], "addresses": 1})
+
+
 def main():
     checks = Checks()
     with tempfile.TemporaryDirectory() as name:
@@ -132,6 +177,12 @@ def main():
                          "times": {s.timestamp for s in samples} or {1771587264346}}
                 checks.row(f"nested run {i}: value, bounds, samples by step", found, {"value": m["value"], "lower": m.get("lower"), "upper": m.get("upper"), "samples": m.get("samples", []),
                                                                                                "times": {1771587264346}})
+            by_point = {int(p.data.tags["calibrax.point"]): p.data for p in points}
+            checks.row("ranks, Pareto front", {"rank": [by_point[i].metrics.get("rank/latency") for i in range(4)], "front": [by_point[i].tags.get("calibrax.pareto") for i in range(4)],
+                                               "of": top.data.tags["calibrax.pareto"]},
+                       {"rank": [1.0, 2.0, 2.0, 1.0], "front": ["front", None, "dominated", None], "of": "latency, err_50%"})
+            checks.row("units and directions", {tuple(decoded(k)): v for k, v in top.data.tags.items() if k.startswith(("calibrax.unit/", "calibrax.direction/"))},
+                       {(f"calibrax.{kind}", name): d[kind] for name, d in run["metric_defs"].items() for kind in ("unit", "direction")})
             files = {f.path for d in client.list_artifacts(top.info.run_id) for f in client.list_artifacts(top.info.run_id, d.path)}
             stored = json.loads(Path(client.download_artifacts(top.info.run_id, "run/run.json", name)).read_text())
             checks.row("artifacts: run file, tables, plots, analysis", {"run": stored["points"][0], "kinds": sorted({f.split("/")[0] for f in files}), "count": len(files)},
@@ -146,6 +197,9 @@ def main():
             top, _, _ = tree(client, experiment, "bbb222")
             changes = {k: v for k, v in histories(client, top.info.run_id).items() if k[0].startswith("regression") and "latency" in k[0] and k[2]}
             checks.row("a run against another: its regressions", {k[2]: v for k, v in changes.items()}, {100.0: 1})
+            other_baseline(checks, client, url, folder, experiment)
+            what_is_too_long(checks, client, url, folder, experiment)
+            at_one_moment(checks, client, url, folder)
             path = long_run(folder)
             child = subprocess.Popen([CALIBRAX, "export", "-f", "mlflow", "--to", url, "--input", str(path)], stdout=subprocess.DEVNULL)
             while child.poll() is None and len(client.search_runs([experiment], "params.scenario = 's'")) < 8:
