@@ -77,4 +77,6 @@
 #include "calibrax/perf/case/params.h"
 #include "calibrax/perf/case/plugin.h"
 
+#include "calibrax/exporters/exporter.h"
+
 #endif

@@ -113,7 +113,6 @@
 #include "calibrax/ci/guard.h"
 #include "calibrax/ci/waivers.h"
 
-#include "calibrax/exporters/exporter.h"
 #include "calibrax/exporters/figure.h"
 
 #endif

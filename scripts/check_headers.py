@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from check_layers import INCLUDE, ROOT, listed_headers, read_rows  # noqa: E402
 
 FLAGS = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
-MAX_INSTALLED = 66
+MAX_INSTALLED = 70
 BENCH = "calibrax/bench.h"  # installed, and included by whoever requires its macro
 COMPILERS = {"C": (["gcc", "-std=c17"], ".c"), "C++": (["g++", "-std=c++17"], ".cc")}
 

@@ -22,22 +22,22 @@ CBX_BEGIN_DECLS
 #define CBX_EXPORTER_ABI 4
 
 typedef struct cbx_export_opts {
-    uint32_t struct_size; /* sizeof(cbx_export_opts) of the header compiled with */
-    const char *folder;   /* where files go; made if missing; NULL: the current folder */
-    bool replace;         /* write over files that hold something else */
-    const char *const *metrics;
-    size_t nmetrics;          /* 0: all metrics, in the order in which they first appear */
-    const char *group_by;     /* the tag whose values are compared with each other; NULL: "framework" */
-    bool dark;                /* plots on dark paper */
-    const char *const *plots; /* kinds of plots (cbx_export_plot_name), in this order; nplots 0: "auto" */
-    size_t nplots;
-    const char *repo; /* asv: the repository whose commits these are, as asv.conf.json names it; NULL: "." */
-    bool
-        allow_machines; /* a run against a baseline of another machine, or of one that is unknown; the result names it */
-    size_t limit;       /* site: pages at most; mlflow: nested runs of a run at most; 0: 1000 */
-    const char *to;     /* mlflow: the address of the server; NULL: MLFLOW_TRACKING_URI */
-    const char *experiment; /* NULL: of mlflow MLFLOW_EXPERIMENT_NAME, of wandb WANDB_PROJECT, else "calibrax" */
-    double timeout_s;       /* mlflow: of a request; 0: 30 */
+    uint32_t struct_size;       /* sizeof(cbx_export_opts) of the header compiled with */
+    const char *folder;         /* where files go; made if missing; NULL: the current folder */
+    bool replace;               /* write over files that hold something else */
+    const char *const *metrics; /* names of nmetrics metrics */
+    size_t nmetrics;            /* 0: all metrics, in the order in which they first appear */
+    const char *group_by;       /* the tag whose values are compared; NULL: "framework" */
+    bool dark;                  /* plots on dark paper */
+    const char *const *plots;   /* kinds of plots (cbx_export_plot_name), in this order */
+    size_t nplots;              /* 0: "auto" */
+    const char *repo;           /* asv: the repository, as asv.conf.json names it; NULL: "." */
+    bool allow_machines;        /* a baseline of another machine, or of one that is unknown */
+    size_t limit;               /* site: pages; mlflow: nested runs of a run; at most; 0: 1000 */
+    const char *to;             /* mlflow: address of the server; NULL: MLFLOW_TRACKING_URI */
+    /** NULL: of mlflow MLFLOW_EXPERIMENT_NAME, of wandb WANDB_PROJECT, else "calibrax" */
+    const char *experiment;
+    double timeout_s; /* mlflow: of a request; 0: 30 */
 } cbx_export_opts;
 
 #define CBX_EXPORT_OPTS_INIT CBX_OPTS(cbx_export_opts, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -45,13 +45,15 @@ typedef struct cbx_export_opts {
 /** What was written. */
 typedef struct cbx_export_report {
     cbx_arena arena;
-    const char *const
-        *files; /* paths, or addresses on a server, in the order written; what was there, the same, included */
+    /** Paths, or addresses on a server, in the order written; what was there already included. */
+    const char *const *files;
     size_t nfiles;
-    const char *const *notes; /* a sentence each: what the format has no place for, and was left out */
+    /** A sentence each: what the format has no place for, and was left out. */
+    const char *const *notes;
     size_t nnotes;
 } cbx_export_report;
 
+/** Frees what a report holds, its texts included; one that was cleared already is fine. */
 CBX_API void cbx_export_report_clear(cbx_export_report *report);
 
 /** Runs that are held one at a time: each may be asked for several times, in any order. */
@@ -62,8 +64,9 @@ typedef struct cbx_export_source {
     void *user;
 } cbx_export_source;
 
-struct cbx_export_job; /* what an exporter is given to write with: calibrax/exporters/job.h, internal */
+struct cbx_export_job; /* what an exporter writes with; internal */
 
+/** A format; members are optional, and NULL says what is missing. */
 typedef struct cbx_exporter {
     uint32_t struct_size, abi; /* CBX_EXPORTER_ABI of the header compiled with */
     const char *name;          /* "latex" */
@@ -79,9 +82,13 @@ typedef struct cbx_exporter {
     cbx_status (*export_store)(struct cbx_export_job *job, cbx_store *store, cbx_err *err);
 } cbx_exporter;
 
-/** All formats in the order shown; static. */
+/**
+ * All formats in the order shown.
+ * @param count  written: how many there are
+ * @return the array and what it points at, static.  Safe from any thread.
+ */
 CBX_API const cbx_exporter *const *cbx_exporters(size_t *count);
-/** NULL: no format has that name. */
+/** A format by its name, "csv"; static.  NULL: no format has that name.  Safe from any thread. */
 CBX_API const cbx_exporter *cbx_exporter_find(const char *name);
 
 /**
@@ -98,13 +105,19 @@ CBX_API const char *cbx_export_plot_summary(size_t i);
 CBX_API size_t cbx_export_nplots(void);
 
 /**
- * Writes runs in a format.
+ * Writes runs in a format: to files below opts->folder, or to the server opts->to.
+ * @param format  of cbx_exporters
+ * @param runs  nruns of them, nruns >= 1, each with an id; read only, and the caller's
+ * @param opts  NULL: the defaults; its texts must live until the call returns
  * @param out  written on success only; the caller clears it
+ * @param err  may be NULL
  * @return CBX_OK; CBX_EINVAL (no run; struct_size; no such plot); CBX_ENOENT (a metric that no
  *         point has; nothing of the kind of plot); CBX_EEXIST (a file is there and holds something
  *         else: nothing of it changed, files before it are written); CBX_EUNAVAILABLE (pdf and png
- *         without cairo; mlflow without libcurl); CBX_EDOM; CBX_ENOMEM; as cbx_file_write_atomic; of a
- *         server CBX_EPERM (access refused), CBX_EIO, CBX_ETIMEOUT, CBX_EPROTO
+ *         without cairo; mlflow without libcurl); CBX_EDOM; CBX_ENOMEM; CBX_EIO (a file);
+ *         of a server CBX_EPERM (access refused), CBX_EIO, CBX_ETIMEOUT, CBX_EPROTO; of wandb
+ *         CBX_ECHILD
+ * One thread uses a ctx at a time.
  */
 CBX_API cbx_status cbx_export_runs(cbx_ctx *ctx, const cbx_exporter *format, const cbx_run *const *runs, size_t nruns,
                                    const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err);

@@ -77,6 +77,24 @@ gcc -Wall -Werror "$work/readme.c" -o "$work/readme" $(pkg-config --cflags --lib
 "$work/readme" > "$work/readme.txt" || fail "the program in README.md fails: $(cat "$work/readme.txt")"
 sed -n '/^prints$/,/^```$/p' "$root/README.md" | sed '1,/^```text/d; /^```/,$d' | cmp - "$work/readme.txt" || fail "README.md shows other output than: $(cat "$work/readme.txt")"
 
+# the program in docs/integrations/mlflow.md exports a run, from C and from C++
+python3 -u "$root/tests/cli/mlflow_server.py" > "$work/server.txt" &
+server=$!
+trap 'kill $server; rm -rf "$work"' EXIT
+for _ in 1 2 3 4 5 6 7 8 9 10; do [ -s "$work/server.txt" ] || sleep 0.5; done
+sed -n '/^```c$/,/^```$/p' "$root/docs/integrations/mlflow.md" | sed '/^```/d' > "$work/mlflow.c"
+for compiler in "gcc -x c" "g++ -x c++"; do
+    # shellcheck disable=SC2046,SC2086
+    $compiler -Wall -Wextra -Werror "$work/mlflow.c" -o "$work/mlflow" $(pkg-config --cflags --libs calibrax) ||
+        fail "the program in docs/integrations/mlflow.md does not build with $compiler"
+    no_proxy=127.0.0.1 "$work/mlflow" "$root/tests/exporters/fixtures/run.json" "$(cat "$work/server.txt")" > "$work/mlflow.txt" ||
+        fail "the program in docs/integrations/mlflow.md fails: $(cat "$work/mlflow.txt")"
+    grep -q "^$(cat "$work/server.txt")/#/experiments/1/runs/" "$work/mlflow.txt" || fail "no address of the run: $(cat "$work/mlflow.txt")"
+done
+! "$work/mlflow" "$work/none.json" "$(cat "$work/server.txt")" 2> "$work/mlflow.txt" && [ "$(wc -l < "$work/mlflow.txt")" -eq 1 ] || fail "a file that is not there is no failure of one sentence"
+kill $server
+trap 'rm -rf "$work"' EXIT
+
 # where the loader does not look one sentence names what to do, elsewhere there is none
 "$root/scripts/install.sh" --note "$lib" | grep -q "LD_LIBRARY_PATH=$lib" || fail "no sentence about '$lib', where the loader does not look"
 [ -z "$("$root/scripts/install.sh" --note "$(dirname "$(ldconfig -p | sed -n 's/.*=> //p' | head -n 1)")")" ] || fail "a sentence about a folder where the loader looks"
