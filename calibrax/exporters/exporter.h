@@ -66,7 +66,7 @@ typedef struct cbx_export_source {
 
 struct cbx_export_job; /* what an exporter writes with; internal */
 
-/** A format; members are optional, and NULL says what is missing. */
+/** A format; members are optional: NULL where the format has no such form. */
 typedef struct cbx_exporter {
     uint32_t struct_size, abi; /* CBX_EXPORTER_ABI of the header compiled with */
     const char *name;          /* "latex" */
