@@ -106,7 +106,8 @@ static cbx_status open_library(cbx_site_server *s, cbx_err *err)
 
 /* --- time limit --- */
 
-/* A clock that stops while a page is made, so that no connection is late because of the pages of others. */
+/* A clock that stops while a page is made, so that no connection is late because of the pages of
+ * others. */
 static uint64_t waiting_ns(const cbx_site_server *s) { return cbx_clock_ns() - s->making_ns; }
 
 static place *place_of(cbx_site_server *s, int socket)

@@ -5,7 +5,8 @@
  * a local name: a page of another site that resolves its own name to 127.0.0.1 gets 403.  Long
  * addresses and heads and connections beyond 128 are refused; a connection ends when 10 s pass
  * without a byte, or 20 s without an answer sent, not counting the time in which pages are made.
- * Everything runs in the calling thread.  libmicrohttpd (0.9.72 or newer) is loaded on first use.  Since 0.1.
+ * Everything runs in the calling thread.  libmicrohttpd (0.9.72 or newer) is loaded on first use.
+ * Since 0.1.
  */
 #ifndef CALIBRAX_SITE_SITE_SERVER_H
 #define CALIBRAX_SITE_SITE_SERVER_H

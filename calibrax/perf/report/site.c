@@ -4,8 +4,8 @@
  * It begins with the answer: the sentence, then the times of each case and its table; the machine
  * is folded away below.  Everything that comes from rows passes cbx__report_put_public and
  * cbx_text_put_html, or put_json_string, which leaves no '<', '>' or '&'.  The script comes
- * from site/, the style sheet from calibrax/pages.  End tags that HTML makes optional are left out: a page of 400 rows stays below 300
- * kB.
+ * from site/, the style sheet and the parts that other pages have, too, from calibrax/pages.  End
+ * tags that HTML makes optional are left out: a page of 400 rows stays below 300 kB.
  */
 #include <math.h>
 #include <stdio.h>
