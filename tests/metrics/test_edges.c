@@ -72,6 +72,7 @@ static const edge edges[] = {
     { "kl_divergence", "2: 0.5 0.5; 2: 1 0", INFINITY, NULL },
     { "kl_divergence", "2: 0.5 0.6; 2: 1 0", 0, "kl_divergence: the sum of 'p' is 1.1, not 1: divide by it" },
     { "renyi_divergence", "2: 1 0; 2: 0 1", INFINITY, NULL },
+    { "renyi_divergence", "2: 0.5 0.5; 2: 0.5 0.5", 0, NULL },
     { "wasserstein_1d", "2: 0 1; 2: 0 1; 3: 1 1 1", 0, "wasserstein_1d: 'x_weights' must have 2 elements, as 'x'" },
     { "mmd_squared_unbiased", "1 1: 0; 2 1: 0 1", 0, "mmd_squared_unbiased: 'x' must have at least 2 points, got 1" },
     { "normalized_mutual_information", "1 1: 1", 1, NULL },
@@ -207,6 +208,7 @@ static void every_edge(const cbx_backend *backend)
             CHECK_STR(err.message, e->refusal, e->operands);
         } else {
             CHECK_OK(st, &err, e->metric);
+            if (v == 0 && e->result == 0 && signbit(v)) fail_msg("%s of %s is -0", e->metric, e->operands);
             if (!(fabs(v - e->result) <= 1e-12) && !(isnan(v) && isnan(e->result)) && v != e->result)
                 fail_msg("%s of %s is %.17g, not %.17g", e->metric, e->operands, v, e->result);
         }

@@ -153,15 +153,14 @@ static cbx_array *entropy(cbx_ctx *ctx, const cbx_array *counts, const cbx_array
 }
 
 /* sum p_ij log(p_ij / (p_i p_j)), with the ratio computed of counts. */
-static information informations(cbx_ctx *ctx, const cbx_array *m)
+static information information_of(cbx_ctx *ctx, const table *t)
 {
-    const table t = table_of(ctx, m);
-    const cbx_array *chance = cbx_multiply(ctx, cbx_divide(ctx, t.rows, t.total), t.columns), *ratio, *sum;
+    const cbx_array *chance = cbx_multiply(ctx, cbx_divide(ctx, t->rows, t->total), t->columns), *ratio, *sum;
 
-    ratio = cbx__ratio_or(ctx, t.cells, chance, 1);
-    sum = cbx_sum(ctx, cbx__xlogy(ctx, cbx_divide(ctx, t.cells, t.total), ratio), NULL);
-    return (information){ cbx_maximum(ctx, sum, cbx__number(ctx, 0)), entropy(ctx, t.actual, t.total),
-                          entropy(ctx, t.predicted, t.total) };
+    ratio = cbx__ratio_or(ctx, t->cells, chance, 1);
+    sum = cbx_sum(ctx, cbx__xlogy(ctx, cbx_divide(ctx, t->cells, t->total), ratio), NULL);
+    return (information){ cbx_maximum(ctx, sum, cbx__number(ctx, 0)), entropy(ctx, t->actual, t->total),
+                          entropy(ctx, t->predicted, t->total) };
 }
 
 enum { ARITHMETIC, GEOMETRIC, MIN, MAX }; /* averages */
@@ -185,14 +184,16 @@ static cbx_array *unless_trivial(cbx_ctx *ctx, const information *i, const cbx_a
 
 static cbx_array *normalized_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
 {
-    const information i = informations(ctx, m);
+    const table t = table_of(ctx, m);
+    const information i = information_of(ctx, &t);
     return unless_trivial(ctx, &i, cbx__ratio_or(ctx, i.mutual, average(ctx, c, &i), 0));
 }
 
 static cbx_array *v_measure(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
 {
     const double beta = c->parameters[0];
-    const information i = informations(ctx, m);
+    const table t = table_of(ctx, m);
+    const information i = information_of(ctx, &t);
     const cbx_array *h = cbx__ratio_or(ctx, i.mutual, i.actual, 1);
     const cbx_array *k = cbx__ratio_or(ctx, i.mutual, i.predicted, 1);
     const cbx_array *product = cbx_multiply_scalar(ctx, cbx_multiply(ctx, h, k), 1 + beta);
@@ -293,8 +294,8 @@ static bool expectation(cbx_ctx *ctx, const table *t, double *out)
 
 static cbx_array *adjusted_mutual_information(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
 {
-    const information i = informations(ctx, m);
     const table t = table_of(ctx, m);
+    const information i = information_of(ctx, &t);
     const double h = cbx__metric_element(average(ctx, c, &i), 0), mutual = cbx__metric_element(i.mutual, 0);
     const double ha = cbx__metric_element(i.actual, 0), hp = cbx__metric_element(i.predicted, 0);
     double chance = 0;

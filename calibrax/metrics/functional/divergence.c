@@ -62,7 +62,8 @@ static cbx_array *renyi(cbx_ctx *ctx, const cbx_metric_call *c)
     if (a == 1) return kl(ctx, c);
     if (a == 0.5) { /* of Bhattacharyya's coefficient, whose terms do not vanish */
         t = cbx_sum(ctx, cbx_multiply(ctx, cbx__root(ctx, p), cbx__root(ctx, q)), NULL);
-        return cbx_maximum_scalar(ctx, cbx_multiply_scalar(ctx, cbx_log(ctx, t), -2), 0);
+        t = cbx_subtract(ctx, zero, cbx_multiply_scalar(ctx, cbx_log(ctx, t), 2)); /* 0 of equal ones, not -0 */
+        return cbx_maximum_scalar(ctx, t, 0);
     }
     none = a < 1 ? cbx_logical_or(ctx, no_p, no_q) : no_p;
     p = cbx_log(ctx, cbx_where(ctx, none, one, p));
@@ -76,7 +77,8 @@ static cbx_array *renyi(cbx_ctx *ctx, const cbx_metric_call *c)
     high = cbx_max(ctx, cbx_stop_gradient(ctx, t), NULL);
     high = cbx_where(ctx, cbx_isfinite(ctx, high), high, zero);
     t = cbx_log(ctx, cbx_sum(ctx, cbx_exp(ctx, cbx_subtract(ctx, t, high)), NULL));
-    return cbx_maximum_scalar(ctx, cbx_divide(ctx, cbx_add(ctx, t, high), cbx__number(ctx, a - 1)), 0);
+    t = cbx_subtract(ctx, zero, cbx_divide(ctx, cbx_add(ctx, t, high), cbx__number(ctx, 1 - a)));
+    return cbx_maximum_scalar(ctx, t, 0);
 }
 
 /*
