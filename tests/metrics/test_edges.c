@@ -8,6 +8,7 @@
 
 #include "calibrax/array/backend.h"
 #include "calibrax/array/transform.h"
+#include "calibrax/metrics/stateful/state.h"
 #include "fail_alloc.h"
 
 static cbx_err err;
@@ -229,6 +230,65 @@ static void every_edge_compiled(void **state)
     every_edge(cbx_backend_jit());
 }
 
+/* Labels that are far apart: the metrics of the same labels from 0 on, with weights and without, at once and in shards. */
+static void many_classes(void **state)
+{
+    static const char *const names[] = { "precision",         "recall",      "f1_score",
+                                         "fbeta_score",       "iou",         "dice_coefficient",
+                                         "balanced_accuracy", "cohen_kappa", "matthews_corrcoef",
+                                         "accuracy" };
+    enum { N = 60, CLASSES = 7, FAR = 3001 };
+    const size_t n = N;
+    double near[2][N], far[2][N], w[N], v[3], out[2];
+    cbx_rng rng = cbx_rng_make(5, 5);
+    cbx_ctx *ctx = NULL;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    for (size_t i = 0; i < N; i++) {
+        near[0][i] = (double)cbx_rng_below(&rng, CLASSES);
+        near[1][i] = cbx_rng_below(&rng, 2) ? near[0][i] : (double)cbx_rng_below(&rng, CLASSES);
+        for (size_t k = 0; k < 2; k++) far[k][i] = FAR * near[k][i];
+        w[i] = cbx_rng_uniform(&rng);
+    }
+    cbx_array *a[] = { array_of(ctx, 1, &n, near[0], true), array_of(ctx, 1, &n, near[1], true) };
+    cbx_array *b[] = { array_of(ctx, 1, &n, far[0], true), array_of(ctx, 1, &n, far[1], true) };
+    cbx_array *weights = array_of(ctx, 1, &n, w, false);
+    for (size_t i = 0; i < CBX_LEN(names); i++)
+        for (double average = 1; average < 4; average++) {
+            const cbx_metric_function *m;
+            cbx_metric_state *s = NULL;
+            cbx_array *r = NULL;
+            double parameters[CBX_METRIC_MAX_PARAMETERS];
+            for (size_t k = 0; k < CBX_METRIC_MAX_PARAMETERS; k++) parameters[k] = NAN;
+            CHECK_OK(cbx_metric_find(ctx, names[i], &m, &err), &err, names[i]);
+            if (m->parameters[0].name && !strcmp(m->parameters[0].name, "average")) parameters[0] = average;
+            for (int k = 0; k < 2; k++) {
+                const cbx_metric_options o = { .parameters = parameters, .weights = k ? weights : NULL };
+                CHECK_OK(cbx_metric_value(ctx, names[i], 2, a, &o, &out[0], &err), &err, names[i]);
+                CHECK_OK(cbx_metric_value(ctx, names[i], 2, b, &o, &out[1], &err), &err, names[i]);
+                if (!(fabs(out[0] - out[1]) <= 1e-13))
+                    fail_msg("%s of many classes is %.17g, not %.17g", names[i], out[1], out[0]);
+                v[k] = out[0];
+            }
+            CHECK_OK(cbx_metric_state_create(ctx, m, &(cbx_metric_options){ .parameters = parameters }, &s, &err), &err,
+                     names[i]);
+            CHECK_OK(cbx_metric_state_update(ctx, s, 2, b, NULL, &err), &err, names[i]);
+            CHECK_OK(cbx_metric_state_update(ctx, s, 2, b, NULL, &err), &err, names[i]);
+            CHECK_OK(cbx_metric_state_compute(ctx, s, &r, &err), &err, names[i]);
+            if (!(fabs(*(const double *)cbx_array_data(r) - v[0]) <= 1e-13)) fail_msg("%s of two batches", names[i]);
+            cbx_array_free(r);
+            cbx_metric_state_free(s);
+        }
+    CHECK_STATUS(cbx_metric_value(ctx, "confusion_matrix", 2, b, NULL, v, &err), CBX_EINVAL, "the table itself");
+    for (size_t k = 0; k < 2; k++) {
+        cbx_array_free(a[k]);
+        cbx_array_free(b[k]);
+    }
+    cbx_array_free(weights);
+    cbx_ctx_free(ctx);
+}
+
 /* Updates that do not converge: an error with data, NaN in a trace. */
 static void sinkhorn_must_end(void **state)
 {
@@ -381,6 +441,7 @@ TEST_FILE(.seconds = 300)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_edge_by_the_reference),
         cmocka_unit_test(every_edge_compiled),
+        cmocka_unit_test(many_classes),
         cmocka_unit_test(sinkhorn_must_end),
         cmocka_unit_test(code_in_c_has_the_bits_of_the_steps),
         cmocka_unit_test(memory_may_end),

@@ -90,8 +90,10 @@ class Places(unittest.TestCase):
             whole = metric([*a[:4], *far[0][4:], *[x + 4 for x in a]], [*b[:4], *far[1][4:], *[x + 4 for x in b]])
             self.assertAlmostEqual(float(pickle.loads(pickle.dumps(s)).merge(other).compute()), float(whole), 14)  # noqa: S301
             self.assertAlmostEqual(float(other.merge(s).compute()), float(whole), 14)
-        for call, words in ((lambda: metrics.cohen_kappa(*far), "a table of 300008 by 300008 counts is too large"),
-                            (lambda: metrics.State("cohen_kappa").update(*far), "a table of 300008 by 300008 counts is too large")):
+        for name in ("cohen_kappa", "matthews_corrcoef", "balanced_accuracy"):  # of the counts of each class alone
+            self.assertAlmostEqual(float(getattr(metrics, name)(*far)), float(getattr(metrics, name)(a, b)), 14)
+        for call, words in ((lambda: metrics.confusion_matrix(*far), "a table of 300008 by 300008 counts is too large"),
+                            (lambda: metrics.State("confusion_matrix").update(*far), "a table of 300008 by 300008 counts is too large")):
             with self.assertRaisesRegex(ValueError, words):
                 call()
         with self.assertRaisesRegex(NotImplementedError, "'features' has 11586 points: at most 11585"):

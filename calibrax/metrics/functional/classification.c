@@ -3,7 +3,7 @@
 #include "calibrax/metrics/functional/counts.h"
 #include "calibrax/metrics/functional/rows.h"
 
-/* ---- from the confusion matrix: rows true labels, columns predicted ones ---- */
+/* ---- from the counts of classes, or from the confusion matrix: rows true labels, columns predicted ones ---- */
 
 static cbx_array *element(cbx_ctx *ctx, const cbx_array *m, ptrdiff_t row, ptrdiff_t column)
 {
@@ -61,7 +61,7 @@ static cbx_array *sensitivity(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_
 
 static cbx_array *balanced_accuracy(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
 {
-    const cbx__tallies t = cbx__tally(ctx, m);
+    const cbx__tallies t = cbx__tally_marginals(ctx, m);
     const cbx_array *present = cbx_astype(ctx, cbx_greater_scalar(ctx, t.actual, 0), CBX_F64);
 
     (void)c;
@@ -71,7 +71,7 @@ static cbx_array *balanced_accuracy(cbx_ctx *ctx, const cbx_metric_call *c, cons
 /* (s hits - p.t) / sqrt((s^2 - p.p)(s^2 - t.t)); 0 where one side has one class. */
 static cbx_array *matthews(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
 {
-    const cbx__tallies t = cbx__tally(ctx, m);
+    const cbx__tallies t = cbx__tally_marginals(ctx, m);
     const cbx_array *s2 = cbx_square(ctx, t.total), *hits = cbx_multiply(ctx, cbx_sum(ctx, t.hits, NULL), t.total);
     const cbx_array *cov = cbx_subtract(ctx, hits, cbx_sum(ctx, cbx_multiply(ctx, t.predicted, t.actual), NULL));
     const cbx_array *p = cbx_subtract(ctx, s2, cbx_sum(ctx, cbx_square(ctx, t.predicted), NULL));
@@ -83,7 +83,7 @@ static cbx_array *matthews(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arr
 
 static cbx_array *kappa(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *m)
 {
-    const cbx__tallies t = cbx__tally(ctx, m);
+    const cbx__tallies t = cbx__tally_marginals(ctx, m);
     const cbx_array *agree = cbx_multiply(ctx, cbx_sum(ctx, t.hits, NULL), t.total);
     const cbx_array *chance = cbx_sum(ctx, cbx_multiply(ctx, t.predicted, t.actual), NULL);
 
@@ -270,14 +270,14 @@ CBX__METRIC_TABLE(classification,
       .flags = CBX_METRIC_SCORES, ANY_LABELS, .items = equal,
       .notes = "Where one class is frequent, always predicting it is accurate: balanced_accuracy is not deceived.",
       .source = "scikit-learn accuracy_score", .example = "[0, 2, 1, 3], [0, 1, 2, 3]" },
-    { .name = "precision", .summary = "Precision", .formula = "TP / (TP + FP)", COUNTS(0, cbx__counts_by_average, precision), BY_CLASS,
+    { .name = "precision", .summary = "Precision", .formula = "TP / (TP + FP)", COUNTS(0, cbx__marginals_by_average, precision), BY_CLASS,
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn precision_score", .example = "[0, 1, 1, 0], [0, 1, 0, 1]" },
-    { .name = "recall", .summary = "Recall", .formula = "TP / (TP + FN)", COUNTS(0, cbx__counts_by_average, recall), BY_CLASS,
+    { .name = "recall", .summary = "Recall", .formula = "TP / (TP + FN)", COUNTS(0, cbx__marginals_by_average, recall), BY_CLASS,
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn recall_score", .example = "[0, 1, 1, 0], [0, 1, 0, 1]" },
-    { .name = "f1_score", .summary = "F1 score", .formula = "2 TP / (2 TP + FP + FN)", COUNTS(0, cbx__counts_by_average, f1), BY_CLASS,
+    { .name = "f1_score", .summary = "F1 score", .formula = "2 TP / (2 TP + FP + FN)", COUNTS(0, cbx__marginals_by_average, f1), BY_CLASS,
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn f1_score", .example = "[0, 1, 1, 0, 1], [0, 1, 0, 1, 1]" },
     { .name = "fbeta_score", .summary = "F-beta score", .formula = "(1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)",
-      COUNTS(0, cbx__counts_by_average, f_beta), .parameters = { CBX__AVERAGE, { "beta", "weight of recall against precision", 1, 0, INFINITY, CBX_PARAMETER_REAL, NULL }, CBX__NUM_CLASSES },
+      COUNTS(0, cbx__marginals_by_average, f_beta), .parameters = { CBX__AVERAGE, { "beta", "weight of recall against precision", 1, 0, INFINITY, CBX_PARAMETER_REAL, NULL }, CBX__NUM_CLASSES },
       .invariances = CBX_INVARIANT_ORDER, .notes = AVERAGES, .source = "scikit-learn fbeta_score", .example = "[0, 1, 1, 0, 1], [0, 1, 0, 1, 1], beta=2" },
     { .name = "roc_auc", .summary = "Area under the ROC curve", .formula = "P(score of a positive > score of a negative) + P(equal) / 2", CLASSIFICATION(HIGHER, 0, 1),
       .operands = SCORES, .shapes = CBX_SHAPES_LENGTH, .flags = CBX_METRIC_WEIGHTED, .invariances = CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE, .whole = roc_auc,
@@ -294,13 +294,13 @@ CBX__METRIC_TABLE(classification,
       .notes = "predictions: probabilities of class 1, in the shape of targets, or (..., classes), of which each row is divided by its sum. A probability below eps counts as eps.",
       .source = "Good (1952); scikit-learn log_loss", .example = "[0.1, 0.9, 0.8, 0.35], [0, 1, 1, 0]" },
     { .name = "matthews_corrcoef", .summary = "Matthews correlation coefficient", .formula = "(s c - sum(p_k t_k)) / sqrt((s^2 - sum(p_k^2)) (s^2 - sum(t_k^2)))",
-      COUNTS(-1, cbx__confusion, matthews), .parameters = { CBX__NUM_CLASSES }, ANY_LABELS,
+      COUNTS(-1, cbx__marginals, matthews), .parameters = { CBX__NUM_CLASSES }, ANY_LABELS,
       .notes = "s items, c of them right, p_k predicted and t_k true items of class k; any number of classes. 0 where predictions or targets are of one class.",
       .source = "Gorodkin (2004); scikit-learn matthews_corrcoef", .example = "[1, 0, 1, 1], [1, 1, 1, 0]" },
-    { .name = "cohen_kappa", .summary = "Cohen's kappa", .formula = "(p_o - p_e) / (1 - p_e)", COUNTS(-1, cbx__confusion, kappa), .parameters = { CBX__NUM_CLASSES }, ANY_LABELS,
+    { .name = "cohen_kappa", .summary = "Cohen's kappa", .formula = "(p_o - p_e) / (1 - p_e)", COUNTS(-1, cbx__marginals, kappa), .parameters = { CBX__NUM_CLASSES }, ANY_LABELS,
       .notes = "p_o share of equal labels, p_e the share that chance gives with these shares of labels. NaN where all labels are of one class.",
       .source = "Cohen (1960); scikit-learn cohen_kappa_score", .example = "[0, 1, 2, 2], [0, 1, 1, 2]" },
-    { .name = "balanced_accuracy", .summary = "Balanced accuracy", .formula = "mean over the classes of targets of their recall", COUNTS(0, cbx__confusion, balanced_accuracy),
+    { .name = "balanced_accuracy", .summary = "Balanced accuracy", .formula = "mean over the classes of targets of their recall", COUNTS(0, cbx__marginals, balanced_accuracy),
       .parameters = { CBX__NUM_CLASSES }, .invariances = CBX_INVARIANT_ORDER,
       .source = "scikit-learn balanced_accuracy_score", .example = "[0, 1, 0, 0], [0, 1, 1, 0]" },
     { .name = "specificity", .summary = "Specificity", .formula = "TN / (TN + FP)", COUNTS(0, cbx__binary_confusion, specificity), .parameters = { CBX__NUM_CLASSES },

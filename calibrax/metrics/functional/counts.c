@@ -69,9 +69,32 @@ cbx_array *cbx__binary_confusion(cbx_ctx *ctx, const cbx_metric_call *call)
     return cbx__pair_counts(ctx, call, call->in[1], 2, call->in[0], 2);
 }
 
-cbx_array *cbx__counts_by_average(cbx_ctx *ctx, const cbx_metric_call *call)
+static cbx_array *marginals_of(cbx_ctx *ctx, const cbx_array *confusion)
 {
-    return (int)call->parameters[0] == CBX__BINARY ? cbx__binary_confusion(ctx, call) : cbx__confusion(ctx, call);
+    const cbx__tallies t = cbx__tally(ctx, confusion);
+    return cbx_stack(ctx, 3, (const cbx_array *[]){ t.hits, t.predicted, t.actual }, 0);
+}
+
+cbx_array *cbx__marginals(cbx_ctx *ctx, const cbx_metric_call *call)
+{
+    const size_t k = cbx__num_classes(call);
+    const cbx_array *predictions, *targets, *equal, *w, *parts[3];
+
+    if (k <= CBX__DENSE_COUNTS / k) return marginals_of(ctx, cbx__confusion(ctx, call));
+    predictions = cbx_flatten(ctx, call->in[0]);
+    targets = cbx_flatten(ctx, call->in[1]);
+    w = call->weights ? cbx_flatten(ctx, call->weights) : NULL;
+    equal = cbx_astype(ctx, cbx_equal(ctx, predictions, targets), CBX_F64);
+    parts[0] = cbx_bincount_size(ctx, targets, w ? cbx_multiply(ctx, w, equal) : equal, k);
+    parts[1] = cbx_astype(ctx, cbx_bincount_size(ctx, predictions, w, k), CBX_F64);
+    parts[2] = cbx_astype(ctx, cbx_bincount_size(ctx, targets, w, k), CBX_F64);
+    return cbx_stack(ctx, 3, parts, 0);
+}
+
+cbx_array *cbx__marginals_by_average(cbx_ctx *ctx, const cbx_metric_call *call)
+{
+    if ((int)call->parameters[0] != CBX__BINARY) return cbx__marginals(ctx, call);
+    return marginals_of(ctx, cbx__binary_confusion(ctx, call));
 }
 
 cbx__tallies cbx__tally(cbx_ctx *ctx, const cbx_array *confusion)
@@ -80,10 +103,21 @@ cbx__tallies cbx__tally(cbx_ctx *ctx, const cbx_array *confusion)
                            cbx_sum(ctx, confusion, CBX_AXIS(1)), cbx_sum(ctx, confusion, NULL) };
 }
 
-cbx_array *cbx__class_average(cbx_ctx *ctx, const cbx_array *confusion, cbx__average how, cbx__class_score *score,
+cbx__tallies cbx__tally_marginals(cbx_ctx *ctx, const cbx_array *marginals)
+{
+    cbx__tallies t;
+
+    t.hits = cbx_index(ctx, marginals, 0, 0);
+    t.predicted = cbx_index(ctx, marginals, 0, 1);
+    t.actual = cbx_index(ctx, marginals, 0, 2);
+    t.total = cbx_sum(ctx, t.actual, NULL);
+    return t;
+}
+
+cbx_array *cbx__class_average(cbx_ctx *ctx, const cbx_array *marginals, cbx__average how, cbx__class_score *score,
                               double parameter)
 {
-    const cbx__tallies t = cbx__tally(ctx, confusion);
+    const cbx__tallies t = cbx__tally_marginals(ctx, marginals);
     const cbx_array *each, *by, *sum;
 
     if (how == CBX__BINARY)

@@ -37,7 +37,7 @@ static cbx_array *equal(cbx_ctx *ctx, const cbx_metric_call *c)
     .invariances = CBX_INVARIANT_ORDER
 #define OVERLAP                                                                                                        \
     SEGMENTATION, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_SCORES | CBX_METRIC_EAGER,                                 \
-                  .parameters = { CBX__AVERAGE, CBX__NUM_CLASSES }, .parts = cbx__counts_by_average
+                  .parameters = { CBX__AVERAGE, CBX__NUM_CLASSES }, .parts = cbx__marginals_by_average
 #define AVERAGES                                                                                                       \
     "binary needs labels 0 and 1, and two empty masks give 1. Classes that occur neither among predictions nor "       \
     "targets do not count; weighted counts classes by their target pixels, and is not symmetric."

@@ -1,7 +1,7 @@
 /*
  * States as bytes: "cbxstate", version, name, parameters, 1 if a function made its features (else 0), number of updates, then what is
  * kept.  Numbers are little-endian of 64 bits, a text is its length and its bytes, an array the length of an NPY file and the file.
- * Version 1 has no number for the function.
+ * Version 3: metrics of labels keep the counts of each class, not those of pairs; earlier ones are refused.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "calibrax/metrics/stateful/state_internal.h"
 
 static const char magic[8] = { 'c', 'b', 'x', 's', 't', 'a', 't', 'e' };
-enum { VERSION = 2 };
+enum { VERSION = 3 };
 
 /* ---- writing ---- */
 
@@ -143,8 +143,8 @@ static cbx_status get_metric(cbx_ctx *ctx, const cbx_metric_function *m, reader 
     r->left -= sizeof magic;
     st = get_number(r, &version, err);
     if (st) return st;
-    if (version < 1 || version > VERSION)
-        return cbx_fail(err, CBX_EVERSION, "a metric's state of version %llu: this release reads versions 1 to %d",
+    if (version != VERSION)
+        return cbx_fail(err, CBX_EVERSION, "a metric's state of version %llu: this release reads version %d",
                         (unsigned long long)version, VERSION);
     st = get_bytes(r, &text, &n, err);
     if (st) return st;
@@ -164,7 +164,7 @@ static cbx_status get_metric(cbx_ctx *ctx, const cbx_metric_function *m, reader 
         memcpy(&parameters[i], &v, sizeof v);
         if (!st && isnan(parameters[i])) st = cbx_fail(err, CBX_EINVAL, "%s: a parameter of a state is NaN", name);
     }
-    if (!st && version > 1) st = get_number(r, &mapped, err);
+    if (!st) st = get_number(r, &mapped, err);
     if (!st && mapped > (m->flags & CBX_METRIC_FEATURES ? 1 : 0))
         st = cbx_fail(err, CBX_EFORMAT, "%s: a state has a function of number %llu", name, (unsigned long long)mapped);
     if (st) return st;

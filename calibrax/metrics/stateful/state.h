@@ -82,9 +82,9 @@ CBX_API cbx_status cbx_metric_state_pack(cbx_ctx *ctx, const cbx_metric_state *s
  * @param function  of metrics that take one: it is not among the bytes; else NULL.  Where it may
  *   be left out, a state whose features it made is merged and computed without it, and not updated
  * @param out       the caller's to free
- * @return CBX_OK; CBX_EFORMAT (not a state, a state that was cut or changed); CBX_EVERSION (of a
- *   later version); CBX_ENOENT (the context has no such metric); CBX_EINVAL (another metric, other
- *   parameters, a function missing); CBX_ENOMEM; of operands as cbx_metric_apply
+ * @return CBX_OK; CBX_EFORMAT (not a state, a state that was cut or changed); CBX_EVERSION (of
+ *   another version); CBX_ENOENT (the context has no such metric); CBX_EINVAL (another metric,
+ *   other parameters, a function missing); CBX_ENOMEM; of operands as cbx_metric_apply
  */
 CBX_API cbx_status cbx_metric_state_unpack(cbx_ctx *ctx, const cbx_metric_function *m, const void *bytes, size_t size,
                                            const cbx_fn *function, cbx_metric_state **out, cbx_err *err);
