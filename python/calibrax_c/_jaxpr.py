@@ -132,6 +132,10 @@ def work_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Cos
     """Operations from the jaxpr; bytes and memory from XLA where the function is compiled (what jax.jit returns)."""
     compiled = isinstance(function, jax.stages.Wrapped)
     traced = (function if compiled else jax.jit(function)).trace(*args, **kwargs)
+    if not hasattr(traced, "jaxpr"):  # of nnx.jit
+        traced = getattr(traced, "_inner_obj", None)
+        if not hasattr(traced, "jaxpr"):
+            return Cost(notes=(f"{type(function).__name__} objects show no jaxpr",))
     count = _Count()
     count.add(traced.jaxpr)
     if not compiled:

@@ -281,7 +281,8 @@ class TorchBenchmarkAdapter(BenchmarkAdapter):
     def cost(self, *args: Any, **kwargs: Any) -> Cost:
         """Operations of a forward pass, which leaves the buffers of the module (running means) as they were."""
         notes = ("only products, convolutions and attention are counted",)
-        kept = [(m, n, b, b.clone()) for m in self.target.modules() for n, b in m._buffers.items() if b is not None]
+        buffers = [(m, n, b) for m in self.target.modules() for n, b in m._buffers.items() if b is not None and not b.is_inference()]
+        kept = [(*found, found[2].clone()) for found in buffers]
         with sys.modules["torch"].no_grad():
             try:
                 return self._counted(args, kwargs)._replace(notes=notes)

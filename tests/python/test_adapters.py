@@ -403,6 +403,14 @@ class Nnx(unittest.TestCase):
         theirs = nnx.grad(lambda m: m(x).sum())(self.model)
         np.testing.assert_allclose(ours["target"]["first"]["kernel"][...], theirs["first"]["kernel"][...], rtol=1e-6)
 
+    def test_functions_of_nnx_jit(self):
+        adapter = adapters.adapt(self.nnx.jit(lambda model, x: model(x)))
+        benchmark = adapter.benchmark(self.model, self.x)
+        self.assertEqual(benchmark.cost.flop, self.adapter.cost(self.x).flop)
+        self.assertLessEqual(benchmark.run(samples=3, detect=False).run.points[0].metrics["recompilations"].value, 1)  # copies of the model can compile again
+        other = type("Jit", (), {"trace": lambda *_: None, "lower": None, "__call__": lambda self, x: x})()
+        self.assertIn("Jit objects show no jaxpr", adapters.adapt(other).cost(self.x).notes)
+
     def test_constants_of_a_call(self):
         import jax.numpy as jnp
 
@@ -485,6 +493,9 @@ class Torch(unittest.TestCase):
         self.assertEqual((norm.running_mean.tolist(), int(norm.num_batches_tracked)), ([0.0] * 3, count))
         self.assertIs(norm.running_mean, mean)
         self.assertTrue(adapter.forward()(x).requires_grad)
+        with torch.inference_mode():
+            fixed = torch.nn.BatchNorm1d(3).eval()  # whose buffers cannot be written to
+        adapters.adapt(fixed).benchmark(x)
         half = torch.nn.Linear(4, 2).to(torch.bfloat16).eval()
         self.assertEqual(adapters.adapt(half).complexity().bytes_by_dtype, {"bfloat16": 20})
         point = adapters.adapt(half).benchmark(torch.ones(3, 4, dtype=torch.bfloat16)).run(samples=3, detect=False).run.points[0]
