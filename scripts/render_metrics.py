@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/metrics/: a page for each metric function and an index, from the library's table.
+"""Writes docs/reference/metrics/: a page for each metric function and an index, from the library's table, and comparisons.md, from the fixtures.
 
 usage: render_metrics.py [--check]   (PYTHONPATH finds calibrax_c; --check: writes nothing, exit status 1 if a page is not what it should be)
 
 Examples are computed when a page is written, and again when it is checked.
 """
+import json
 import math
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any
 
 from calibrax_c import metrics
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference" / "metrics"
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER, CASES = ROOT / "docs" / "reference" / "metrics", ROOT / "tests" / "fixtures" / "metrics"
 AXIOMS = {1: "symmetric", 2: "d(x, x) = 0", 4: "positive for different operands", 8: "triangle inequality", 16: "proper scoring rule"}
 INVARIANCES = {1: "scale of each operand", 2: "common scale", 4: "common shift", 8: "common rotation", 16: "common order of the items",
                32: "order of each sample", 64: "increasing functions of the first operand", 128: "numbering of labels or vertices",
@@ -76,6 +78,7 @@ def index(rows: list[dict[str, Any]]) -> str:
     lines = ["# Metric functions", "", f"{len(rows)} functions; `calibrax metrics list` and `describe` print the same table. They are called",
              "from C (`calibrax/metrics/metrics.h`), from Python (`calibrax_c.metrics`), and on files (`calibrax metrics compute`).",
              "These pages are written by `scripts/render_metrics.py` from the table of the library.", ""]
+    lines += ["[comparisons.md](comparisons.md): what they are compared with, and where digits differ.", ""]
     for domain in dict.fromkeys(row["domain"] for row in rows):
         lines += [f"## {domain}", "", "| metric | | better |", "|---|---|---|"]
         lines += [f"| [{r['name']}]({r['name']}.md) | {r['summary']} | {r['direction']} |" for r in rows if r["domain"] == domain]
@@ -83,9 +86,28 @@ def index(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines[:-1]) + "\n"
 
 
+def comparisons(rows: list[dict[str, Any]]) -> str:
+    """Of the fixtures of scripts/fixtures/metric_cases: which metrics have cases, and the reasons of tolerances."""
+    cases = [json.loads(line) for file in sorted(CASES.glob("*.jsonl")) for line in file.read_text(encoding="utf-8").splitlines()]
+    compared = {c["metric"] for c in cases}
+    exceptions = sorted({(c["metric"], c["tolerance"], c["reason"]) for c in cases if "tolerance" in c})
+    alone = [f"[{r['name']}]({r['name']}.md)" for r in rows if r["name"] not in compared]
+    lines = ["# Comparisons of metric functions with other packages", "",
+             "`make compare-metrics` draws 200 random cases for each generator in `scripts/fixtures/metric_cases/` and compares results with those of",
+             "scikit-learn, SciPy, scikit-image, torchmetrics, pytorch-metric-learning and packages of single domains; what no package has is computed",
+             "from its definition in NumPy. `make test` does the same with the few cases of `tests/fixtures/metrics`. The tolerance is 1e-10, relative",
+             "to the result or to 1 if that is smaller, except for the following. The definition that a metric has is on its page, with its source;",
+             "where packages differ, its notes name the choice. This page is written by `scripts/render_metrics.py` from the fixtures.", "",
+             "| metric | tolerance | reason |", "|---|---|---|",
+             *(f"| [{name}]({name}.md) | {tolerance:g} | {reason} |" for name, tolerance, reason in exceptions)]
+    if alone:
+        lines += ["", "Tested by their properties alone, without a case: " + ", ".join(alone) + "."]
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
     rows = list(metrics._rows.values())
-    pages = {f"{row['name']}.md": page(row) for row in rows} | {"README.md": index(rows)}
+    pages = {f"{row['name']}.md": page(row) for row in rows} | {"README.md": index(rows), "comparisons.md": comparisons(rows)}
     there = {p.name: p.read_text(encoding="utf-8") for p in FOLDER.glob("*.md")}
     if "--check" in sys.argv:
         wrong = sorted(n for n in pages.keys() | there.keys() if pages.get(n) != there.get(n))

@@ -117,6 +117,7 @@ static size_t each_line(cbx_ctx *ctx, const char *path)
     while (getline(&line, &size, f) > 0) {
         metric_case c;
         read_case(ctx, line, ++n, path, &c);
+        set_needs(c.metric, &c.options); /* the function of those that take one */
         by_call(ctx, &c);
         compiled(ctx, &c);
         gradients(ctx, &c);
