@@ -408,7 +408,9 @@ class Nnx(unittest.TestCase):
         benchmark = adapter.benchmark(self.model, self.x)
         self.assertEqual(benchmark.cost.flop, self.adapter.cost(self.x).flop)
         self.assertLessEqual(benchmark.run(samples=3, detect=False).run.points[0].metrics["recompilations"].value, 1)  # copies of the model can compile again
-        other = type("Jit", (), {"trace": lambda *_: None, "lower": None, "__call__": lambda self, x: x})()
+        import jax
+
+        other = type("Jit", (jax.stages.Wrapped,), {"trace": lambda *_: None, "lower": None, "__call__": lambda _, x: x})()
         self.assertIn("Jit objects show no jaxpr", adapters.adapt(other).cost(self.x).notes)
 
     def test_constants_of_a_call(self):
