@@ -248,7 +248,8 @@ static cbx_array *share_seen(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_a
         "gains", "exponential: 2^grade - 1; linear: the grade", 0, 0, 1, CBX_PARAMETER_CHOICE, "exponential|linear"    \
     }
 #define ONE_QUERY                                                                                                      \
-    "All items belong to one query, those of all batches of a state, too: of several queries take the mean of the results. "
+    "All items belong to one query, those of all batches of a state, too: of several queries take the mean of the "    \
+    "results. "
 #define TIES                                                                                                           \
     ONE_QUERY                                                                                                          \
     "Items with equal scores are taken in random order: the result is its expectation. "
