@@ -29,7 +29,8 @@ typedef struct cbx__metric_table {
     X(audio)                                                                                                           \
     X(calibration)                                                                                                     \
     X(classification)                                                                                                  \
-    X(clustering)                                                                                                      \
+    X(clustering_agreement)                                                                                            \
+    X(clustering_compactness)                                                                                          \
     X(distance)                                                                                                        \
     X(divergence)                                                                                                      \
     X(fairness)                                                                                                        \

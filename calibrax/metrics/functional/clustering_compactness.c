@@ -1,0 +1,243 @@
+/* Clustering: how compact and how separate clusters of points are. */
+#include <string.h>
+
+#include "calibrax/base/parallel.h"
+#include "calibrax/metrics/functional/counts.h"
+
+/* Centres (clusters, d), sizes (clusters), squared distances of points to their centres (n). */
+typedef struct clusters {
+    cbx_array *centre, *size, *square, *count;
+    const cbx_array *present;
+    size_t k;
+} clusters;
+
+static clusters clusters_of(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *x = c->in[0], *labels = c->in[1], *of;
+    const size_t n = cbx_array_dim(x, 0);
+    clusters s = { .k = cbx__num_classes(c) };
+
+    s.size = cbx_segment_sum(ctx, cbx_ones(ctx, 1, &n, CBX_F64), labels, s.k);
+    s.present = cbx_greater_scalar(ctx, s.size, 0);
+    s.count = cbx_sum(ctx, cbx_astype(ctx, s.present, CBX_F64), NULL);
+    of = cbx_expand_dims(ctx, cbx_maximum(ctx, s.size, cbx__number(ctx, 1)), 1);
+    s.centre = cbx_divide(ctx, cbx_segment_sum(ctx, x, labels, s.k), of);
+    s.square = cbx_square(ctx, cbx_subtract(ctx, x, cbx_take(ctx, s.centre, labels, 0)));
+    s.square = cbx_sum(ctx, s.square, CBX_AXIS(1));
+    return s;
+}
+
+/* False, recorded: the points are known to have fewer than two labels. */
+static bool has_two(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *labels)
+{
+    if (!cbx__metric_has_data(ctx, c)) return true;
+    if (cbx__metric_element(cbx_min(ctx, labels, NULL), 0) < cbx__metric_element(cbx_max(ctx, labels, NULL), 0))
+        return true;
+    cbx__refuse(ctx, CBX_EDOM, "%s: 'labels' has one cluster: at least two are compared", c->metric->name);
+    return false;
+}
+
+static cbx_array *calinski_harabasz(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const clusters s = clusters_of(ctx, c);
+    const cbx_array *mean = cbx_mean(ctx, c->in[0], CBX_AXIS_KEEP(0)), *within = cbx_sum(ctx, s.square, NULL);
+    const cbx_array *from = cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, s.centre, mean)), CBX_AXIS(1));
+    const cbx_array *between = cbx_sum(ctx, cbx_multiply(ctx, s.size, from), NULL);
+    const cbx_array *n = cbx__number(ctx, (double)cbx_array_dim(c->in[0], 0)), *one = cbx__number(ctx, 1);
+
+    if (!has_two(ctx, c, c->in[1])) return cbx__array_failed();
+    between = cbx_multiply(ctx, between, cbx_subtract(ctx, n, s.count));
+    return cbx__ratio_or(ctx, between, cbx_multiply(ctx, within, cbx_subtract(ctx, s.count, one)), 1);
+}
+
+static cbx_array *davies_bouldin(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const clusters s = clusters_of(ctx, c);
+    const cbx_array *zero = cbx__number(ctx, 0), *spread, *apart, *both, *worst;
+
+    if (!has_two(ctx, c, c->in[1])) return cbx__array_failed();
+    spread = cbx_segment_sum(ctx, cbx__root(ctx, s.square), c->in[1], s.k);
+    spread = cbx__ratio_or(ctx, spread, s.size, 0);
+    apart = cbx_subtract(ctx, cbx_expand_dims(ctx, s.centre, 1), cbx_expand_dims(ctx, s.centre, 0));
+    apart = cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, apart), CBX_AXIS(-1)));
+    both = cbx_logical_and(ctx, cbx_expand_dims(ctx, s.present, 1), cbx_expand_dims(ctx, s.present, 0));
+    apart = cbx_where(ctx, both, apart, zero);
+    both = cbx_add(ctx, cbx_expand_dims(ctx, spread, 1), cbx_expand_dims(ctx, spread, 0));
+    worst = cbx_max(ctx, cbx__ratio_or(ctx, both, apart, 0), CBX_AXIS(1));
+    return cbx_divide(ctx, cbx_sum(ctx, cbx_where(ctx, s.present, worst, zero), NULL), s.count);
+}
+
+/* ---- silhouettes ---- */
+
+enum {
+    TRACED_MAX = 11585,  /* whose distances take 1 GiB */
+    TILE = 128,          /* points whose distances to another point are computed together */
+    WORTH_THREADS = 2048 /* points */
+};
+
+/* Points in the order of their labels, by coordinates: x[k * n + i] is coordinate k of point i. */
+typedef struct sorted_points {
+    size_t n, d, k;
+    double *x;
+    size_t *start; /* k + 1: places of the first points of clusters */
+    size_t *label; /* n */
+    double *sums;  /* of silhouettes, one for each tile */
+} sorted_points;
+
+static size_t tiles_of(size_t n) { return (n + TILE - 1) / TILE; }
+
+/* Adds the distances of point i to the points first..last-1. */
+static void add_distances(const sorted_points *s, size_t i, size_t first, size_t last, double *sum)
+{
+    double square[TILE] = { 0 };
+
+    for (size_t k = 0; k < s->d; k++) {
+        const double *x = s->x + k * s->n, at = x[i];
+        for (size_t j = first; j < last; j++) square[j - first] += (x[j] - at) * (x[j] - at);
+    }
+    for (size_t j = 0; j < last - first; j++) sum[j] += sqrt(square[j]);
+}
+
+/* The sum of the silhouettes of the points first..last-1. */
+static double tile_silhouettes(const sorted_points *s, size_t first, size_t last)
+{
+    double own[TILE] = { 0 }, other[TILE], silhouettes = 0;
+
+    for (size_t j = 0; j < TILE; j++) other[j] = INFINITY;
+    for (size_t c = 0; c < s->k; c++) {
+        const size_t size = s->start[c + 1] - s->start[c];
+        double sum[TILE] = { 0 };
+        if (!size) continue;
+        for (size_t i = s->start[c]; i < s->start[c + 1]; i++) add_distances(s, i, first, last, sum);
+        for (size_t j = 0; j < last - first; j++) {
+            if (s->label[first + j] == c)
+                own[j] = size > 1 ? sum[j] / (double)(size - 1) : NAN; /* alone: 0 */
+            else if (sum[j] / (double)size < other[j] || isnan(sum[j]))
+                other[j] = sum[j] / (double)size;
+        }
+    }
+    for (size_t j = 0; j < last - first; j++) {
+        const size_t c = s->label[first + j];
+        const double larger = own[j] > other[j] ? own[j] : other[j];
+        if (s->start[c + 1] - s->start[c] > 1 && larger != 0) silhouettes += (other[j] - own[j]) / larger;
+    }
+    return silhouettes;
+}
+
+/* Counting sort by label, and transposition. */
+static void sort_points(sorted_points *s, const double *rows, const int64_t *labels)
+{
+    for (size_t i = 0; i < s->n; i++) s->start[labels[i] + 1]++;
+    for (size_t c = 0; c < s->k; c++) s->start[c + 1] += s->start[c];
+    for (size_t i = 0; i < s->n; i++) {
+        const size_t at = s->start[labels[i]]++;
+        s->label[at] = (size_t)labels[i];
+        for (size_t k = 0; k < s->d; k++) s->x[k * s->n + at] = rows[i * s->d + k];
+    }
+    memmove(s->start + 1, s->start, s->k * sizeof *s->start);
+    s->start[0] = 0;
+}
+
+/* Tiles begin..end-1: each has a sum of its own, so that the result does not depend on threads. */
+static void run_tiles(void *user, size_t worker, size_t begin, size_t end)
+{
+    const sorted_points *s = user;
+
+    (void)worker;
+    for (size_t t = begin; t < end; t++) {
+        const size_t first = t * TILE, last = first + TILE < s->n ? first + TILE : s->n;
+        s->sums[t] = tile_silhouettes(s, first, last);
+    }
+}
+
+static double mean_silhouette(sorted_points *s)
+{
+    const size_t tiles = tiles_of(s->n), threads = s->n < WORTH_THREADS ? 1 : cbx__workers(0, tiles);
+    double sum = 0;
+
+    cbx__parallel(threads, tiles, run_tiles, s);
+    for (size_t t = 0; t < tiles; t++) sum += s->sums[t];
+    return sum / (double)s->n;
+}
+
+static cbx_array *silhouette_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    sorted_points s = { .n = cbx_array_dim(c->in[0], 0), .d = cbx_array_dim(c->in[0], 1), .k = cbx__num_classes(c) };
+    cbx__host rows = { 0 }, labels = { 0 };
+    double mean = NAN;
+
+    if (cbx__host_read(ctx, c->in[0], &rows) && cbx__host_read(ctx, c->in[1], &labels)) {
+        s.x = cbx_mem_calloc(al, s.n * s.d, sizeof *s.x);
+        s.start = cbx_mem_calloc(al, s.k + 1, sizeof *s.start);
+        s.label = cbx_mem_calloc(al, s.n, sizeof *s.label);
+        s.sums = cbx_mem_calloc(al, tiles_of(s.n), sizeof *s.sums);
+        if (s.x && s.start && s.label && s.sums) {
+            sort_points(&s, rows.data, labels.data);
+            mean = mean_silhouette(&s);
+        } else {
+            cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu points", c->metric->name, s.n);
+        }
+    }
+    cbx_mem_free(al, s.sums, tiles_of(s.n) * sizeof *s.sums);
+    cbx_mem_free(al, s.label, s.n * sizeof *s.label);
+    cbx_mem_free(al, s.start, (s.k + 1) * sizeof *s.start);
+    cbx_mem_free(al, s.x, s.n * s.d * sizeof *s.x);
+    cbx__host_free(ctx, &labels);
+    cbx__host_free(ctx, &rows);
+    return cbx__number(ctx, mean);
+}
+
+static cbx_array *silhouette(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const cbx_array *x = c->in[0], *labels = c->in[1], *zero = cbx__number(ctx, 0), *far = cbx__number(ctx, INFINITY);
+    const size_t n = cbx_array_dim(x, 0), k = cbx__num_classes(c);
+    const cbx_array *size, *e, *sums, *own, *mean, *other, *mine, *alone;
+
+    if (!has_two(ctx, c, labels)) return cbx__array_failed();
+    if (cbx__metric_has_data(ctx, c)) return silhouette_in_c(ctx, c);
+    if (n > TRACED_MAX)
+        return cbx__metric_refuse(ctx, c, CBX_EUNSUPPORTED,
+                                  "a traced function stores all distances, and 'features' has %zu points: at most %d",
+                                  n, TRACED_MAX);
+    size = cbx_segment_sum(ctx, cbx_ones(ctx, 1, &n, CBX_F64), labels, k);
+    e = cbx_subtract(ctx, cbx_expand_dims(ctx, x, 1), cbx_expand_dims(ctx, x, 0));
+    e = cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, e), CBX_AXIS(-1)));
+    sums = cbx_segment_sum(ctx, e, labels, k); /* (k, n) */
+    mine = cbx_equal(ctx, cbx_expand_dims(ctx, cbx_arange_int(ctx, 0, (int64_t)k, 1, CBX_I64), 1),
+                     cbx_expand_dims(ctx, labels, 0));
+    mean = cbx__ratio_or(ctx, sums, cbx_expand_dims(ctx, size, 1), INFINITY);
+    other = cbx_min(ctx, cbx_where(ctx, mine, far, mean), CBX_AXIS(0));
+    size = cbx_take(ctx, size, labels, 0);
+    alone = cbx_equal_scalar(ctx, size, 1);
+    own = cbx_sum(ctx, cbx_where(ctx, mine, sums, zero), CBX_AXIS(0));
+    own = cbx__ratio_or(ctx, own, cbx_subtract_scalar(ctx, size, 1), 0);
+    e = cbx__ratio_or(ctx, cbx_subtract(ctx, other, own), cbx_maximum(ctx, own, other), 0);
+    return cbx_mean(ctx, cbx_where(ctx, alone, zero, e), NULL);
+}
+
+#define CLUSTERING(better, low_, high_)                                                                                \
+    .domain = "clustering", .direction = CBX_DIRECTION_##better, .low = low_, .high = high_
+#define INTERNAL                                                                                                       \
+    .operands = { { "features", CBX_OPERAND_POINTS, false }, { "labels", CBX_OPERAND_LABELS, false } },                \
+    .shapes = CBX_SHAPES_LENGTH,                                                                                       \
+    .parameters = { { "num_clusters", "number of clusters; 0: from the labels", 0, 0, 0x1p20, CBX_PARAMETER_INTEGER,   \
+                      NULL } }
+
+/* clang-format off */
+CBX__METRIC_TABLE(clustering_compactness,
+    { .name = "silhouette_score", .summary = "Silhouette score", .formula = "mean((b - a) / max(a, b)) with a, b the mean distances to the own and to the nearest other cluster", CLUSTERING(HIGHER, -1, 1), INTERNAL,
+      .whole = silhouette, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
+      .invariances = CBX_INVARIANT_ORDER,
+      .notes = "A point that is alone in its cluster counts 0. One cluster is refused. All distances are computed, and none are stored; a traced function stores n by n of them, and takes at most 11585 points.",
+      .source = "Rousseeuw (1987); scikit-learn silhouette_score", .example = "[[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]" },
+    { .name = "calinski_harabasz_score", .summary = "Calinski-Harabasz score", .formula = "(between / (k - 1)) / (within / (n - k)), sums of squares of k clusters of n points", CLUSTERING(HIGHER, 0, INFINITY), INTERNAL,
+      .whole = calinski_harabasz, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER, .invariances = CBX_INVARIANT_ORDER,
+      .notes = "1 where all points are at their centres. One cluster is refused.",
+      .source = "Calinski & Harabasz (1974); scikit-learn calinski_harabasz_score", .example = "[[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]" },
+    { .name = "davies_bouldin_score", .summary = "Davies-Bouldin score", .formula = "mean over i of max over j of (s_i + s_j) / |c_i - c_j|", CLUSTERING(LOWER, 0, INFINITY), INTERNAL,
+      .whole = davies_bouldin, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER, .invariances = CBX_INVARIANT_ORDER,
+      .notes = "s is the mean distance of points to their centre c. Pairs of clusters with one centre do not count. One cluster is refused.",
+      .source = "Davies & Bouldin (1979); scikit-learn davies_bouldin_score", .example = "[[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]" },
+)
+/* clang-format on */
