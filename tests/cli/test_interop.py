@@ -136,4 +136,25 @@ def the_table(p):
         equal([name for name in names if f"def {name}(p):" not in text], [], f"tests of {script}")
 
 
-main([the_table, our_commands_on_its_store, its_files_keep_their_bytes, the_package_reads_our_store, both_write_one_store, it_reads_what_importers_make])
+def the_rows_of_adapters(p):
+    """No test that fails, and none that is skipped, leaves a table whose rows are all equal."""
+    spec = importlib.util.spec_from_file_location("run", os.path.join(SOURCE, "tests/interop/run.py"))
+    table = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(table)
+    calls, model = "ok 1 - Calls.test_a\n", "ok 2 - Torch.test_b\n"
+    for words, adapters, torch, answers in (
+            ("all pass", (calls, 0), (calls + model, 0), ["equal", "equal"]), ("its class fails", ("not " + calls, 1), (model, 0), ["DIFFERENT", "equal"]),
+            ("a class of the other row fails", (calls, 0), ("not " + calls + model, 1), ["equal", "equal", "DIFFERENT: exit status 1"]),
+            ("nothing runs", ("", 0), ("", 1), ["not checked", "DIFFERENT: exit status 1"]),
+            ("a class is skipped", (calls, 0), ("ok 2 - Torch.test_b # SKIP torch is not installed\n", 0), ["equal", "not checked"])):
+        printed = {"adapters": adapters, "torch": torch}
+
+        def run_python(python, *_, printed=printed, **__):
+            text, status = printed[python.parts[-3]]
+            return subprocess.CompletedProcess([], status, text, "")
+
+        table.run_python = run_python
+        equal([row[3] for row in table.adapters()], answers, words)
+
+
+main([the_table, the_rows_of_adapters, our_commands_on_its_store, its_files_keep_their_bytes, the_package_reads_our_store, both_write_one_store, it_reads_what_importers_make])
