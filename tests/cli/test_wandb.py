@@ -3,10 +3,12 @@
 CALIBRAX_WANDB names an interpreter with the package wandb (125 MB, so `make interop` installs it); the file that it writes is decoded with its own
 messages, and `wandb sync` uploads it to a server on loopback.  Without it a module that plays wandb records the calls, for the options and faults.
 """
+import contextlib
 import fcntl
 import glob
 import gzip
 import http.server
+import importlib.util
 import json
 import math
 import os
@@ -45,7 +47,7 @@ for data in records(open(path, "rb").read()):
     r.ParseFromString(data)
     kind = r.WhichOneof("record_type")
     if kind == "run":
-        out.update(given=[*r.run.tags, r.run.notes, r.run.run_group, r.run.job_type], id=r.run.run_id, project=r.run.project, name=r.run.display_name, host=r.run.host)
+        out.update(given=[*r.run.tags, r.run.notes, r.run.run_group, r.run.job_type, r.run.entity], id=r.run.run_id, project=r.run.project, name=r.run.display_name, host=r.run.host)
         out["config"].update({key(i): json.loads(i.value_json) for i in r.run.config.update})
     if kind == "history":
         out["history"].append({key(i): json.loads(i.value_json) for i in r.history.item})
@@ -97,9 +99,13 @@ def init(dir, id, settings, **given):
     if os.environ.get("PLAYED_FAULT"):
         raise RuntimeError(os.environ["PLAYED_FAULT"] + os.environ.get("WANDB_BASE_URL", ""))
     found = {k for k in os.environ if k.startswith("WANDB_")} - {"WANDB_MODE", "WANDB_SILENT", "WANDB_ERROR_REPORTING", "WANDB_CONFIG_DIR", "WANDB_CACHE_DIR"}
+    assert os.path.isabs(dir) and os.path.isabs(os.environ.get("WANDB_CACHE_DIR", "/"))
     assert not found and os.environ["WANDB_MODE"] == "offline" and os.environ["WANDB_CONFIG_DIR"] == dir, found
     run = Run(dir, id)
     run.given = given
+    if os.path.exists("wandb/settings"):
+        with open("wandb/settings") as f:
+            run.given["workspace"] = f.read()
     return run
 """
 
@@ -208,14 +214,46 @@ def at_a_time(p):
     os.close(handle)
 
 
+def a_scratch_folder_goes(p):
+    """Its owner removes it while another export, which has listed it, sweeps; a file is nobody's scratch folder."""
+    spec = importlib.util.spec_from_file_location("wandb_files", os.path.join(SOURCE, "workers/python/wandb_files.py"))
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    remove, lock = shutil.rmtree, script.locked
+    for words in ("before it is opened", "before it is locked"):
+        os.makedirs(p.file(words, ".calibrax-gone"))
+        p.write(words + "/.calibrax-file", "")
+
+        @contextlib.contextmanager
+        def locked(path, wait=True, words=words):
+            if words == "before it is opened":
+                remove(path, ignore_errors=True)
+            with lock(path, wait) as free:
+                remove(path, ignore_errors=True)
+                yield free
+
+        script.locked = locked
+        script.sweep(p.file(words))
+        equal(os.listdir(p.file(words)), [".calibrax-file"], words)
+
+
+def settings_of_the_folder(p):
+    """What `wandb init` leaves in the folder in which the export runs."""
+    os.makedirs(p.file("wandb"), exist_ok=True)
+    p.write("wandb/settings", "[default]\nentity = mine\nrun_tags = mine\nrun_notes = mine\nrun_group = mine\nbase_url = http://mine:1\n")
+
+
 def the_users_variables(p):
     """Neither they nor a file of settings are in the run: its digest does not have them."""
     make_store(p)
     play(p)
     names = ("TAGS", "NOTES", "RUN_GROUP", "RESUME", "JOB_TYPE", "NAME", "RUN_ID", "DIR", "HOST", "USERNAME", "SWEEP_ID", "X_LABEL", "_SERVICE_WAIT")
-    p.env.update({f"WANDB_{name}": "mine" for name in names}, WANDB_CACHE_DIR=p.file("cache"), WANDB_CONFIG_DIR=p.file("config"))
+    p.env.update({f"WANDB_{name}": "mine" for name in names}, WANDB_CACHE_DIR="cache", WANDB_CONFIG_DIR=p.file("config"))
+    settings_of_the_folder(p)
     export(p, "--run", "now")
     check("mine" not in json.dumps(read_played(p)), "the run")
+    (place,) = p.run("export", "--format", "wandb", "--data", "store", "--run", "now", program=CALIBRAX, expect=0).stdout.split()
+    check("mine" not in json.dumps(read_played(p, place)), "the run in the folder that has the settings")
 
 
 def values_that_are_not_finite(p):
@@ -302,6 +340,7 @@ def live(p):
     make_store(p)
     p.env["NPERF_PYTHON_WANDB"] = WANDB
     p.env.update(WANDB_TAGS="mine", WANDB_NOTES="mine", WANDB_RUN_GROUP="mine", WANDB_RESUME="must", WANDB_JOB_TYPE="mine")
+    settings_of_the_folder(p)
     (place,) = export(p, "--run", "now").stdout.split()
     done = subprocess.run([WANDB, "-c", READ, place], cwd=p.path, capture_output=True, text=True)
     equal(done.returncode, 0, done.stderr[-500:])
@@ -310,7 +349,7 @@ def live(p):
     key = "latency/s/p.x/n=1"
     equal([h[key] for h in run["history"] if key in h], [3.0 * (1 + i / 100) for i in range(-5, 6)], "samples")
     equal((run["summary"][key], run["summary"]["rate/s/p.x/n=1"], run["summary"]["latency/s/p.x/n=2"]), (3.0, 100.0, "NaN"), "values")
-    equal(run["given"], ["main", "", "", ""], "nothing of the user's variables")
+    equal(run["given"], ["main", "", "", "", ""], "nothing of the user's variables and settings")
     (table,) = glob.glob(p.file(place, "files/media/table/calibrax/points_*.table.json"))
     with open(table, encoding="utf-8") as f:
         equal(len(json.load(f)["data"]), 3, "the table")
@@ -389,4 +428,4 @@ def synced(p):
     read_back(f"{sum(key in h for h in history)} samples, a summary, {len(server.files)} files")
 
 
-main([live, live_tables, synced] if WANDB else [played, killed, at_a_time, the_users_variables, values_that_are_not_finite, tables_in_pieces, names_that_become_alike, many_points, faults])
+main([live, live_tables, synced] if WANDB else [played, killed, at_a_time, a_scratch_folder_goes, the_users_variables, values_that_are_not_finite, tables_in_pieces, names_that_become_alike, many_points, faults])

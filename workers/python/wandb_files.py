@@ -127,9 +127,9 @@ def sweep(folder: str) -> None:
             else:
                 os.rename(path, place)
         elif name.startswith(SCRATCH):
-            with locked(path, wait=False) as free:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError), locked(path, wait=False) as free:  # its owner may remove it meanwhile
                 if free:
-                    shutil.rmtree(path)
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 def is_there(place: str, request: dict[str, Any]) -> bool:
@@ -155,8 +155,19 @@ def put(made: str, place: str) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def inside(folder: str) -> Iterator[None]:
+    """Works in a folder: wandb reads ./wandb/settings, a file of the user."""
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
 def make(request: dict[str, Any], scratch: str, wandb: Any) -> str:
-    """The run in a folder of its own below scratch."""
+    """The run in a folder of its own below scratch, an absolute path, in which the caller is."""
     document = request["run"]
     config = {"run_id": document["id"], **{k: document.get(k) for k in ("timestamp", "commit", "branch", "environment", "metadata")},
               "metric_defs": document.get("metric_defs", {})}
@@ -188,10 +199,11 @@ def export(request: dict[str, Any]) -> list[str]:
     os.makedirs(folder, exist_ok=True)
     with contextlib.ExitStack() as stack:
         with locked(folder):
-            scratch = tempfile.mkdtemp(prefix=SCRATCH, dir=folder)
+            scratch = os.path.abspath(tempfile.mkdtemp(prefix=SCRATCH, dir=folder))
             stack.enter_context(locked(scratch))
         stack.callback(shutil.rmtree, scratch, ignore_errors=True)
-        made = make(request, scratch, wandb)
+        with inside(scratch):
+            made = make(request, scratch, wandb)
         with locked(folder):
             sweep(folder)
             if not is_there(place, request):
@@ -204,6 +216,7 @@ def main(argv: list[str]) -> int:
         request = json.load(f)
     given = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("WANDB_") and name not in KEPT}
     secrets = [given[name] for name in SECRETS if given.get(name)]
+    os.environ.update({name: os.path.abspath(os.environ[name]) for name in KEPT if os.environ.get(name)})  # wandb does not run in this folder
     os.environ.update({"WANDB_MODE": "offline", "WANDB_SILENT": "true", "WANDB_ERROR_REPORTING": "false"})
     try:
         answer: dict[str, Any] = {"files": export(request)}
