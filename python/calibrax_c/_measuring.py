@@ -68,7 +68,7 @@ def _contents(value: Any) -> list[Any]:
     if isinstance(value, (set, frozenset)):
         return list(value)
     module = type(value).__module__.partition(".")[0]
-    if isinstance(value, type) or callable(value) or module in ("builtins", "types", "numpy", "torch", "sklearn", "calibrax_c"):
+    if isinstance(value, type) or inspect.isroutine(value) or module in ("builtins", "types", "numpy", "torch", "sklearn", "calibrax_c"):
         return []
     slots = [getattr(value, n) for n in getattr(value, "__dataclass_fields__", ()) if hasattr(value, n)]
     return slots or list(getattr(value, "__dict__", {}).values())
@@ -168,7 +168,7 @@ class _DevicePeak:
     """
 
     def __init__(self, values: Any) -> None:
-        self._devices = {v.device.index for v in leaves(values) if getattr(v, "is_cuda", False)}
+        self._devices = {v.device.index for v in leaves(values) if getattr(v, "is_cuda", False) is True}  # nnx.Rngs has any attribute
         self._before: dict[int, int] = {}
         if cuda := self._cuda():
             for device in range(cuda.device_count()):
@@ -206,22 +206,18 @@ class _Calls:
         return [synchronize(_copied(self._given)) for _ in range(min(size, self.length - start))]
 
 
-def _check_call(name: str, given: Any, result: Any) -> None:
-    """A TypeError where later calls would not do the work of the first one, or where the call has done none."""
+def _check_arguments(name: str, given: Any) -> None:
+    """A TypeError where later calls could not read what the first one reads. The iterator itself is not asked, which would take from it."""
+    for value in leaves(given):
+        if isinstance(value, Iterator) and iter(value) is value:
+            raise TypeError(f"an argument of {name} is a {type(value).__name__}, which the first call uses up: give a list, which each call can read")
+
+
+def _check_result(name: str, result: Any) -> None:
+    """A TypeError where the call has done no work yet."""
     for kind, found in (("a generator", inspect.isgenerator(result) or inspect.isasyncgen(result)), ("a coroutine", inspect.iscoroutine(result))):
         if found:
             raise TypeError(f"{name} returned {kind}, whose body has not run: adapt a function that {'runs it' if kind == 'a coroutine' else 'consumes it, for example with list()'}")
-    for value in leaves(given):
-        if isinstance(value, Iterator) and _used_up(value):
-            raise TypeError(f"an argument of {name} is a {type(value).__name__}, which the first call used up: give a list, which each call can read")
-
-
-def _used_up(iterator: Any) -> bool:
-    if inspect.isgenerator(iterator):
-        return iterator.gi_frame is None
-    if isinstance(iterator, (map, filter, zip, enumerate)):
-        return next(iterator, _used_up) is _used_up
-    return bool(getattr(iterator, "__length_hint__", lambda: 1)() == 0)
 
 
 _METRICS = (
@@ -244,11 +240,12 @@ class Benchmark:
     consumes (donated buffers of JAX) are copied before each call and outside of its time; `donates` reports that. Of these a batch is one call in
     run(), and `--batch-size` calls, each with copies of its own, in `calibrax run`. Metrics beside the times are
     compile_time, first_call, recompilations, flop, transcendental, bytes_accessed, peak_bytes, parameters and parameter_bytes, where known.
-    A TypeError: the call returns a generator or a coroutine, or an argument is an iterator that it uses up.
+    A TypeError: the call returns a generator or a coroutine, or an argument is an iterator, which it would use up.
     """
 
     def __init__(self, adapter: BenchmarkAdapter, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, tags: Mapping[str, str]) -> None:
         self.adapter, self.name = adapter, name
+        _check_arguments(name, [*args, *kwargs.values()])
         given = tuple(adapter.convert(a) for a in args), {k: adapter.convert(v) for k, v in kwargs.items()}
         self.tags = {"framework": adapter.framework if adapter.framework != "python" else framework_of(given), **tags}
         call = adapter.forward()
@@ -260,7 +257,7 @@ class Benchmark:
         start = time.perf_counter()
         result = synchronize(call(*first[0], **first[1]))
         end = time.perf_counter()
-        _check_call(name, given, result)
+        _check_result(name, result)
         self._values = {"first_call": max(0.0, end - start - _compilations.seconds(start, end))}
         if self.cost.peak_bytes is None and (allocated := peak.bytes()):
             self.cost = self.cost._replace(peak_bytes=allocated, source=f"{self.cost.source}, torch.cuda".lstrip(", "))

@@ -397,12 +397,14 @@ def _make_nnx() -> type:
         def forward(self) -> Callable[..., Any]:
             """The call compiled by jax.jit; what it changes in the model's state is dropped, so all calls are alike.
 
-            Truth values, strings and functions among the arguments are constants of the compiled call.
+            Truth values, strings and functions among the arguments are constants of the compiled call; what JAX has as a tree (nnx.Rngs,
+            jax.tree_util.Partial) is not one.
             """
             graph, state = nnx.split(self.target)
+            of_graph = calls.setdefault(graph, {})  # its hash visits the whole model: once, outside of the calls that are timed
 
             def call(*args: Any, **kwargs: Any) -> Any:
-                compiled, places, names = _nnx_call(graph, args, kwargs)
+                compiled, places, names = _nnx_call(graph, of_graph, args, kwargs)
                 return compiled(state, places, names)
 
             return call
@@ -411,30 +413,34 @@ def _make_nnx() -> type:
             from ._jaxpr import work_of
 
             graph, state = nnx.split(self.target)
-            compiled, places, names = _nnx_call(graph, args, kwargs)
+            compiled, places, names = _nnx_call(graph, calls.setdefault(graph, {}), args, kwargs)
             return work_of(compiled, (state, places, names), {})
 
         def parameters(self) -> Iterator[Parameter]:
             for path, value in jax.tree_util.tree_flatten_with_path(to_pure_dict(nnx.state(self.target, nnx.Param)))[0]:
                 yield Parameter(".".join(str(getattr(k, "key", k)) for k in path), value.size, str(value.dtype), value.nbytes)
 
-    def _nnx_call(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[int, Any], dict[str, Any]]:
-        """The compiled call of a model, and the arguments that are no constants of it, by place and by name."""
+    def _constant(value: Any) -> bool:
+        return isinstance(value, (bool, str)) or (callable(value) and jax.tree_util.all_leaves([value]) and not isinstance(value, nnx.Module))
+
+    def _nnx_call(graph: Any, of_graph: dict[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[int, Any], dict[str, Any]]:
+        """The compiled call of a model, made once for its constants, and the other arguments, by place and by name."""
         given: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
-        constants = {k: v for k, v in given.items() if isinstance(v, (bool, str)) or (callable(v) and not isinstance(v, nnx.Module))}
-        key = graph, len(args), *constants.items()
-        if key not in calls:
+        constants = {k: v for k, v in given.items() if _constant(v)}
+        key = len(args), *constants.items()
+        compiled = of_graph.get(key)
+        if compiled is None:
 
             def call(state: Any, places: dict[int, Any], names: dict[str, Any]) -> Any:
                 every: dict[Any, Any] = {**constants, **places, **names}
                 positional = [every.pop(k) for k in range(len(args))]
                 return nnx.merge(graph, state)(*positional, **every)
 
-            calls[key] = jax.jit(call)
+            compiled = of_graph[key] = jax.jit(call)
         others = {k: v for k, v in given.items() if k not in constants}
-        return calls[key], {k: v for k, v in others.items() if isinstance(k, int)}, {k: v for k, v in others.items() if isinstance(k, str)}
+        return compiled, {k: v for k, v in others.items() if isinstance(k, int)}, {k: v for k, v in others.items() if isinstance(k, str)}
 
-    calls: dict[Any, Any] = {}
+    calls: dict[Any, dict[Any, Any]] = {}  # compiled calls, by graph and by constants
     NNXBenchmarkAdapter.__qualname__ = "NNXBenchmarkAdapter"
     return NNXBenchmarkAdapter
 

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
+import json
 import math
+import os
+import subprocess
 import sys
+import tempfile
 import time
 import types
 import unittest
@@ -23,6 +28,7 @@ from calibrax_c import adapters
 from calibrax_c import array as xp
 
 FRAMEWORKS = "--frameworks" in sys.argv
+SOURCE = os.environ.get("CALIBRAX_SOURCE_ROOT", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 
 
 def available(name: str) -> bool:
@@ -120,15 +126,13 @@ class Calls(unittest.TestCase):
 
     def test_what_only_the_first_call_would_do(self):
         ones = [1.0, 2.0]
-        for given in ((x for x in ones), map(float, ones), iter(ones), zip(ones, ones, strict=True)):
-            with self.subTest(given), self.assertRaisesRegex(TypeError, "an argument of list is a .*, which the first call used up: give a list"):
-                adapters.adapt(list).benchmark(given)
-
-        def endless():
-            while True:
-                yield 1
-
-        self.assertEqual(len(adapters.adapt(next).benchmark(endless()).run(samples=3, detect=False).run.points[0].metrics["batch_time"].samples), 3)
+        for given in ((x for x in ones), map(float, ones), iter(ones), zip(ones, ones, strict=True), itertools.count(1)):
+            with self.subTest(given), self.assertRaisesRegex(TypeError, "an argument of first is a .*, which the first call uses up: give a list"):
+                adapters.adapt(lambda x: next(iter(x))).benchmark(given, name="first")
+            self.assertIn(next(given), (1, (1, 1)))  # nothing was taken from it
+        with self.assertRaisesRegex(TypeError, "a list_iterator, which"):
+            adapters.adapt(dict).benchmark(a=[iter(ones)])
+        self.assertEqual(adapters.adapt(list).benchmark(range(3)).tags, {"framework": "python"})
 
         def squares(n):
             yield from (i * i for i in range(n))
@@ -163,8 +167,58 @@ class Calls(unittest.TestCase):
             adapters.adapt(broken).benchmark(1)
 
 
+class Places(unittest.TestCase):
+    """The file and the line that a run keeps of a benchmark."""
+
+    def places(self, folder, text, source="bench.py:benchmark"):
+        """What source_of() of the worker says of `benchmark` in bench.py of a folder."""
+        with open(os.path.join(folder, "bench.py"), "w", encoding="utf-8") as f:
+            f.write(text)
+        program = ("import json, sys; sys.path[:0] = [sys.argv[1]]; import benchmarks as b; s = sys.argv[2]; "
+                   "found = b.find_benchmarks(s); print(json.dumps([b.source_of(t, s) for t in found.values()]))")
+        workers = os.path.join(SOURCE, "workers/python")
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(os.path.dirname(cx.__file__)), folder])}
+        return json.loads(subprocess.run([sys.executable, "-c", program, workers, source], cwd=folder, env=env, check=True, text=True, stdout=subprocess.PIPE).stdout)
+
+    def test_of_adapters(self):
+        start = "from calibrax_c import adapters, register_benchmark\nfrom library import Model, f\n"
+        with tempfile.TemporaryDirectory() as top:
+            folder = os.path.join(os.path.realpath(top), "project")
+            packages = os.path.join(folder, "site-packages")
+            os.makedirs(os.path.join(folder, ".git"))
+            os.makedirs(packages)
+            with open(os.path.join(packages, "library.py"), "w", encoding="utf-8") as f:
+                f.write("def f():\n    pass\nclass Model:\n    def __call__(self):\n        pass\n")
+            start = "import sys\nsys.path.append('site-packages')\n" + start
+            here = {"file": "bench.py"}
+            for text, want in (("def g():\n    pass\nbenchmark = adapters.adapt(g).benchmark()\n", {**here, "line": 5}),
+                               ("benchmark = adapters.adapt(Model()).benchmark()\n", here), ("benchmark = adapters.adapt(f).benchmark()\n", here),
+                               ("benchmark = adapters.adapt(dict).benchmark()\n", here)):
+                with self.subTest(text):
+                    self.assertEqual(self.places(folder, start + text), [want])
+                    self.assertEqual(self.places(folder, start + text, "bench:benchmark"), [want])
+            self.assertEqual(self.places(folder, start + "register_benchmark('one')(adapters.adapt(f).benchmark())\n", "bench.py"), [here])
+
+
 @unittest.skipUnless(available("jax"), "jax is not installed")
 class Jax(unittest.TestCase):
+    def test_results_that_can_be_called(self):
+        import jax.numpy as jnp
+
+        class Trained:
+            def __init__(self):
+                self.weights = {"a": jnp.ones(3)}
+
+            def __call__(self, x):
+                return x @ self.weights["a"]
+
+        model, waited = Trained(), []
+        with mock.patch("jax.block_until_ready", waited.extend):
+            for result in (model, (1, [model])):
+                adapters.synchronize(result)
+            adapters.synchronize([Trained, model.__call__, jnp.tanh, len, functools.partial(len)])
+        self.assertEqual([x is model.weights["a"] for x in waited], [True, True])
+
     def test_a_compiled_function(self):
         import jax
         import jax.numpy as jnp
@@ -431,6 +485,38 @@ class Nnx(unittest.TestCase):
             point = adapters.adapt(model).benchmark(x, "full", train=train, activation=jnp.tanh).run(samples=3, detect=False).run.points[0]
             self.assertEqual((point.metrics["recompilations"].value, point.metrics["transcendental"].value >= 40), (0, True))
         self.assertTrue((model.norm.mean[...] == mean).all())
+
+    def test_trees_that_can_be_called_are_no_constants(self):
+        import jax
+        import jax.numpy as jnp
+
+        nnx, x = self.nnx, self.x
+
+        class Model(nnx.Module):
+            def __init__(self, rngs):
+                self.layer, self.drop = nnx.Linear(10, 10, rngs=rngs), nnx.Dropout(0.5)
+
+            def __call__(self, x, scale=None, *, rngs):
+                y = self.drop(self.layer(x), deterministic=False, rngs=rngs)
+                return y if scale is None else scale(y)
+
+        adapter = adapters.adapt(Model(nnx.Rngs(0)))
+        point = adapter.benchmark(x, rngs=nnx.Rngs(0)).run(samples=3, detect=False).run.points[0]
+        self.assertEqual(point.metrics["recompilations"].value, 0)
+        call = adapter.forward()
+        first, again, other = (call(x, rngs=nnx.Rngs(seed)) for seed in (1, 1, 2))
+        self.assertTrue((first == again).all())
+        self.assertFalse((first == other).all())
+        twice, half = (jax.tree_util.Partial(jnp.multiply, jnp.asarray(k)) for k in (2.0, 0.5))
+        self.assertTrue((call(x, twice, rngs=nnx.Rngs(1)) == 4 * call(x, half, rngs=nnx.Rngs(1))).all())
+
+    def test_a_call_does_not_look_at_the_whole_model(self):
+        graph = type(self.nnx.split(self.model)[0])
+        call = self.adapter.forward()
+        want = call(self.x)
+        fault = mock.Mock(side_effect=AssertionError("the graph of the model was visited"))
+        with mock.patch.object(graph, "__hash__", fault), mock.patch.object(graph, "__eq__", fault):
+            self.assertTrue((call(self.x) == want).all())
 
     def test_complexity_and_times(self):
         found = self.adapter.complexity(self.x)
