@@ -65,9 +65,36 @@ def code_of(target: Any) -> tuple[str, int] | None:
         return None
 
 
-def source_of(target: Any) -> dict[str, Any] | None:
+def of_a_library(file: str) -> bool:
+    """Whether a file is one of an installed package, of Python itself, of this worker or of calibrax_c."""
+    files = (os.__file__, __file__, getattr(sys.modules.get("calibrax_c"), "__file__", None))
+    folders = [os.path.dirname(os.path.realpath(f)) + os.sep for f in files if f]
+    return not {"site-packages", "dist-packages"}.isdisjoint(file.split(os.sep)) or file.startswith(tuple(folders))
+
+
+def file_of_module(target: Any, source: str) -> str | None:
+    """The file of the module that has a benchmark as an attribute, else of what --module names; None: a folder, or no file."""
+    for module in list(sys.modules.values()):
+        names = getattr(module, "__dict__", {})
+        if names.get("__file__") and not of_a_library(os.path.realpath(names["__file__"])) and any(v is target for v in list(names.values())):
+            return names["__file__"]
+    where = source if os.path.exists(source) or ":" not in source else source.rpartition(":")[0]
+    return where if where.endswith(".py") else getattr(sys.modules.get(where), "__file__", None)
+
+
+def own_code(target: Any, source: str) -> tuple[str, int | None] | None:
+    """File and line of a benchmark, or of what its adapter has adapted; where that is code of a library the user's file alone; None: unknown."""
+    for of in (target, getattr(inspect.getattr_static(target, "adapter", None), "target", None)):
+        code = code_of(of) if of is not None else None
+        if code and not of_a_library(code[0]):
+            return code
+    file = os.path.realpath(file_of_module(target, source) or os.devnull)
+    return (file, None) if os.path.isfile(file) and not of_a_library(file) else None
+
+
+def source_of(target: Any, source: str) -> dict[str, Any] | None:
     """The place of a benchmark's code as its run keeps it: the file is relative to its repository, else to the current folder; None: unknown, or in neither."""
-    code = code_of(target)
+    code = own_code(target, source)
     if code is None:
         return None
     top = os.path.dirname(code[0])
@@ -77,7 +104,7 @@ def source_of(target: Any) -> dict[str, Any] | None:
             break
         top = os.path.dirname(top)
     file = os.path.relpath(code[0], os.path.realpath(top))
-    return None if file.startswith("..") else {"file": file, "line": code[1]}
+    return None if file.startswith("..") else {"file": file, **({} if code[1] is None else {"line": code[1]})}
 
 
 def place_of(target: Any) -> str:
@@ -245,7 +272,7 @@ class Session:
             if self._name not in found:
                 raise Failure(f"no benchmark '{self._name}'")
             self._make(found[self._name], message.get("config") or {})
-            self._source = source_of(found[self._name])
+            self._source = source_of(found[self._name], message["source"])
             return self._describe()
 
         return self._answer("benchmark", find)
