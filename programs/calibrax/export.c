@@ -130,7 +130,7 @@ static int write_analysis(const opt_run *run, const cbx_exporter *format, const 
     if (!status && l.n != 1) status = opt_fail(run->program, "'--against' compares with one run: name only one");
     if (!status) {
         st = cbx_export_analysis(run->ctx, format, l.items[0], baseline, opts, &report, run->err);
-        if (st == CBX_EPERM && !a->allow_machines)
+        if (st == CBX_EPERM && !a->allow_machines && cbx_run_same_machine(l.items[0], baseline) != CBX_MACHINE_SAME)
             status = opt_fail(run->program, "%s; --allow-other-machine compares them anyway", run->err->message);
         else
             status = st ? opt_check(run, st) : print_files(run, format, &report);

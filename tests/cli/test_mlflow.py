@@ -267,6 +267,9 @@ def credentials_stay_secret(p):
             done = export(p, s.url, env={**env, "MLFLOW_TRACKING_PASSWORD": "hush2", "MLFLOW_TRACKING_TOKEN": "hush2" if "MLFLOW_TRACKING_TOKEN" in env else ""}, expect=2)
             one_sentence(done, "refused access (401)", "calibrax")
             check("hush" not in done.stderr, done.stderr)
+            done = export(p, s.url, "--against", FIXTURE, env={"MLFLOW_TRACKING_TOKEN": "hush2"}, expect=2)
+            one_sentence(done, "refused access (401)", "calibrax")
+            check("machine" not in done.stderr, done.stderr)
     for where in ("to", "env"):
         for url, part in (("http://me:hush@127.0.0.1:1", "has a user or a password in it: set MLFLOW_TRACKING_USERNAME"), ("me:hush@127.0.0.1:1", "has a user or a password in it"),
                           ("htps://me:hush@127.0.0.1:1", "has a user or a password in it"), ("http:/me:hush@127.0.0.1:1", "has a '?', '#' or '@'"), ("http://127.0.0.1:1/?token=hush", "has a '?', '#' or '@'"),
