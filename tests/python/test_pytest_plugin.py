@@ -70,6 +70,12 @@ class Plugin(unittest.TestCase):
         self.assertRegex(out, r"test_wait +2\d\.?\d* ms .*\+\d+\.\d % regressed")
         self.assertIn("1 passed", out)
 
+    def test_a_test_changes_the_folder(self) -> None:
+        with open(os.path.join(self.folder, "test_a.py"), "w", encoding="utf-8") as f:
+            f.write("import os\n\n\ndef test_moves():\n    os.chdir('/')\n")
+        self.pytest("--calibrax-store", "store", "test_a.py", "test_kernels.py", "-k", "moves or wait")
+        self.assertEqual([(s["file"], s["line"]) for s in self.latest().metadata["sources"]], [("test_kernels.py", 11)])
+
     def test_places_of_tests(self) -> None:
         """The run has file and line of each test, by which `calibrax check --format github` annotates the change."""
         self.pytest("--calibrax-store", "store")
