@@ -23,7 +23,7 @@
 
 /* Times are integers, so that a span that ends where the next begins does not contain it. */
 typedef struct span {
-    size_t lane, name;
+    size_t lane, name, order; /* in the file */
     int64_t start_ps, end_ps; /* since the first span of the file */
 } span;
 
@@ -97,7 +97,8 @@ static void add_span(trace *t, size_t at, const char *name, double start_ns, dou
     }
     number = cbx_names_add(&t->names, name);
     if (number == CBX_NO_NAME ||
-        !cbx_list_push(&t->al, &t->spans, (span){ at, number, llround(start_ps), llround(start_ps + duration_ps) }))
+        !cbx_list_push(&t->al, &t->spans,
+                       (span){ at, number, t->spans.n, llround(start_ps), llround(start_ps + duration_ps) }))
         no_memory(t);
 }
 
@@ -397,7 +398,8 @@ static int compare_spans(const void *a, const void *b)
 
     if (x->lane != y->lane) return x->lane < y->lane ? -1 : 1;
     if (x->start_ps != y->start_ps) return x->start_ps < y->start_ps ? -1 : 1;
-    return (x->end_ps < y->end_ps) - (x->end_ps > y->end_ps);
+    if (x->end_ps != y->end_ps) return x->end_ps > y->end_ps ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
 }
 
 static kernel *kernel_of(trace *t, const span *s)
