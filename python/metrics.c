@@ -491,6 +491,8 @@ static PyObject *do_define(cx_call *c)
         Py_DECREF(capsule);
         return NULL;
     }
+    /* code that is not declared to be traceable may read values, with NumPy for example */
+    if (!(r->row.flags & CBX_METRIC_DIFFERENTIABLE)) r->row.flags |= CBX_METRIC_EAGER;
     *(form == 0 ? &r->row.items : form == 1 ? &r->row.parts : &r->row.whole) = python_code;
     st = cbx_fn_keep(ctx, ((cx_recorded *)code)->fn, &r->code, &c->err);
     if (!st && merge) st = cbx_fn_keep(ctx, ((cx_recorded *)merge)->fn, &r->merge, &c->err);

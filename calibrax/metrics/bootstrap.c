@@ -79,8 +79,8 @@ cbx_status cbx_metric_bootstrap(cbx_ctx *ctx, const cbx_metric_function *m, size
         return cbx_fail(err, CBX_EINVAL, "%s: is not a metric of items: there is nothing to draw for an interval",
                         m->name);
     for (size_t i = 0; i < nin; i++)
-        if (in[i] && cbx__operand_has_items(&m->operands[i]) && cbx_array_ndim(in[i]) == 0)
-            return cbx_fail(err, CBX_EINVAL, "%s: '%s' is a single number: there is nothing to draw from", m->name,
+        if (in[i] && cbx__operand_has_items(&m->operands[i]) && cbx__operand_is_one(m->operands[i].kind, in[i]))
+            return cbx_fail(err, CBX_EINVAL, "%s: '%s' is a single item: there is nothing to draw from", m->name,
                             m->operands[i].name);
     r.apart = draws_apart(m, nin, in);
     for (size_t i = 2; r.apart && i < nin; i++)

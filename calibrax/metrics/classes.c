@@ -75,6 +75,12 @@ static bool check_classes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin
         cbx__refuse(ctx, CBX_EINVAL, "%s takes %zu operands, not %zu", m->name, cbx_metric_operands(m), nin);
         return false;
     }
+    for (size_t i = 0; i < nin; i++)
+        if (in[i] && cbx__operand_has_items(&m->operands[i]) && cbx__operand_is_one(m->operands[i].kind, in[i])) {
+            cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is a single item, so that there is no value for each class", m->name,
+                        m->operands[i].name);
+            return false;
+        }
     if (cbx_dtype_kind(cbx_array_dtype(labels)) > CBX_KIND_INT) {
         cbx__refuse(ctx, CBX_EDTYPE, "%s: the labels of classes must be integers, not %s", m->name,
                     cbx_dtype_name(cbx_array_dtype(labels)));

@@ -500,8 +500,11 @@ static cbx_status check_members(cbx_ctx *ctx, const cbx_metric_collection *c, co
     cbx_text own;
     cbx_status st;
 
-    if (*left < sizeof magic || memcmp(*at, magic, sizeof magic) != 0)
+    if (*left < sizeof magic || memcmp(*at, magic, sizeof magic - 1) != 0)
         return cbx_fail(err, CBX_EFORMAT, "these bytes are not a collection of metrics");
+    if ((*at)[sizeof magic - 1] != (unsigned char)magic[sizeof magic - 1])
+        return cbx_fail(err, CBX_EVERSION,
+                        "these bytes are a collection of metrics in another version of the format: make it again");
     *at += sizeof magic;
     *left -= sizeof magic;
     st = get_piece(at, left, &names, &n, err);

@@ -70,6 +70,8 @@ CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)
 
 /** Axes at the end of an operand of the kind, which has ndim, that belong to one item: 1 for rows of vectors. */
 int cbx__operand_item_axes(cbx_operand_kind kind, int ndim);
+/** True of an operand that is one item, without an axis of items: a number, a vector where rows of vectors are items. */
+bool cbx__operand_is_one(cbx_operand_kind kind, const cbx_array *x);
 /** True of a kind that is one for all items, such as the vectors of the classes. */
 bool cbx__operand_is_shared(cbx_operand_kind kind);
 /** True of an operand whose first axis is that of the items, in metrics that have items: not optional, and not shared. */

@@ -84,6 +84,13 @@ int cbx__operand_item_axes(cbx_operand_kind kind, int ndim)
     return rules[kind].item_axes == ALL_BUT_FIRST ? ndim - 1 : rules[kind].item_axes;
 }
 
+bool cbx__operand_is_one(cbx_operand_kind kind, const cbx_array *x)
+{
+    const int ndim = cbx_array_ndim(x);
+
+    return ndim == 0 || ndim <= cbx__operand_item_axes(kind, ndim);
+}
+
 bool cbx__operand_is_shared(cbx_operand_kind kind) { return rules[kind].shared; }
 
 bool cbx__operand_has_items(const cbx_metric_operand *o) { return !o->optional && !rules[o->kind].shared; }

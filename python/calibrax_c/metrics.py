@@ -527,8 +527,9 @@ def register(
     whole(*operands) the result.  parameters have names and defaults, or a Parameter each; a function gets
     those of its keywords.  What is declared (low, high, axioms: symmetric, identity, positive, triangle,
     proper; invariances: scale, common-scale, shift, rotation, order, sample-order, monotone, relabel,
-    congruence, orthogonal, lorentz) check_axioms(name) tries.  Returns the function, which is also
-    metrics.<name>.
+    congruence, orthogonal, lorentz) check_axioms(name) tries.  differentiable: the functions are array functions
+    throughout, so that calls with large arrays can be compiled; others may read values, with NumPy for example.
+    Returns the function, which is also metrics.<name>.
     """
     given = [(form, code) for form, code in (("items", items), ("parts", parts), ("whole", whole)) if code]
     if len(given) != 1:
@@ -620,7 +621,8 @@ def check_axioms(
     and of registered ones.
 
     Operands are drawn by their kinds, draws times for each property.  Raises ValueError, with the numbers,
-    where one does not hold.
+    where one does not hold; NotImplementedError where all that can be tried holds, and proper was not tried
+    (of ensembles and intervals).
     """
     row = _row(metric)
     numbers = _numbers(row, parameters)

@@ -510,6 +510,8 @@ class Wrappers(Registered):
         self.assertLess(abs((interval.upper - interval.lower) / (2 * 1.645 * deviation) - 1), 0.3)
         own = metrics.BootstrapMetric("cubic_of_compositions", num_resamples=50).compute(p, t)
         self.assertLess(own.lower, own.upper)
+        self.assertRaisesRegex(ValueError, "is a single item: there is nothing to draw", lambda: metrics.BootstrapMetric("cosine_distance").compute([1.0, 2.0, 3.0], [3.0, 1.0, 2.0]))
+        self.assertRaisesRegex(ValueError, "is a single item, so that there is no value for each class", lambda: metrics.ClasswiseWrapper("cosine_distance").compute([1.0, 2.0], [3.0, 1.0], labels=[0, 1]))
         for call, words in ((lambda: metrics.BootstrapMetric("mae", confidence=1), "between 0 and 1"), (lambda: metrics.BootstrapMetric("mae", num_resamples=0), "at least 1"),
                             (lambda: metrics.BootstrapMetric("mae").compute([NAN, 1.0], [1.0, 1.0]), "finite")):
             with self.subTest(words), self.assertRaisesRegex(ValueError, words):

@@ -368,6 +368,22 @@ class Registered(unittest.TestCase):
         slope = cx.grad(cube)(xp.asarray([1.0, 2.0]), xp.asarray([0.0, 4.0]))
         self.assertEqual(slope.tolist(), [1.5, -6.0])
 
+    def test_code_that_reads_values(self):
+        """Large batches of one shape are compiled only where the code is declared to be traceable."""
+        def absolute(p, t):
+            return [abs(a - b) for a, b in zip(p.tolist(), t.tolist(), strict=True)]
+
+        metrics.register("absolute_of_values", items=absolute)
+        metrics.register("sum_of_values", parts=lambda p, t: sum(absolute(p, t)), finish=lambda s: s)
+        metrics.register("worst_of_values", whole=lambda p, t: max(absolute(p, t)))
+        x, y = xp.linspace(0, 1, 5000), xp.zeros(5000)
+        for name, value in (("absolute_of_values", 0.5), ("worst_of_values", 1.0)):
+            call = getattr(metrics, name)
+            self.assertEqual([round(float(call(x, y)), 12) for _ in range(3)], [value] * 3)
+        state = metrics.State("absolute_of_values").update(x, y).update(x, y).update(x, y)
+        self.assertAlmostEqual(float(state.compute()), 0.5)
+        self.assertAlmostEqual(float(metrics.State("sum_of_values").update(x, y).update(x, y).update(x, y).compute()), 7500.0)
+
     def test_everything_that_a_built_in_one_has(self):
         def items(p, t, *, power, sign, scaled):
             self.assertEqual((type(power), type(sign), type(scaled)), (float, str, bool))
