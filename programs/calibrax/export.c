@@ -207,6 +207,7 @@ static const opt_rule export_rules[] = {
     INPUTS_RULES,
     { "allow-other-machine", OPT_NEEDS, "against" },
     { "to", OPT_EXCLUDES, "out" },
+    { "out", OPT_EXCLUDES, "format=mlflow" },
     { "plot", OPT_NEEDS, "format=svg format=pdf format=png" },
     { "dark", OPT_NEEDS, "format=svg format=pdf format=png" },
     { "repo", OPT_NEEDS, "format=asv" },

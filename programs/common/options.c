@@ -287,6 +287,7 @@ static bool one_holds(const opt_run *run, const char *others, const char **found
         if (value) *value++ = '\0';
         text = opt_given(run, name);
         if (strcmp(name, "@") ? text && (!value || !strcmp(text, value)) : run->words->count) {
+            if (value) value[-1] = ' ';
             *found = cbx_arena_strdup(run->arena, name);
             return true;
         }

@@ -270,6 +270,7 @@ def credentials_stay_secret(p):
             done = export(p, s.url, "--against", FIXTURE, env={"MLFLOW_TRACKING_TOKEN": "hush2"}, expect=2)
             one_sentence(done, "refused access (401)", "calibrax")
             check("machine" not in done.stderr, done.stderr)
+    one_sentence(p.run("export", "--format", "mlflow", "--out", "results", "--input", FIXTURE, program=CALIBRAX, expect=2), "'--out' and '--format mlflow' exclude each other", "calibrax")
     for where in ("to", "env"):
         for url, part in (("http://me:hush@127.0.0.1:1", "has a user or a password in it: set MLFLOW_TRACKING_USERNAME"), ("me:hush@127.0.0.1:1", "has a user or a password in it"),
                           ("htps://me:hush@127.0.0.1:1", "has a user or a password in it"), ("http:/me:hush@127.0.0.1:1", "has a '?', '#' or '@'"), ("http://127.0.0.1:1/?token=hush", "has a '?', '#' or '@'"),
