@@ -61,7 +61,7 @@ struct telemetry {
     cbx_text *text;
     cbx_json_writer w;
     cbx_names metrics;                 /* of the run that are asked for */
-    cbx_names families, labels;        /* names that are in use already, with the texts they stand for */
+    cbx_names families, labels;        /* names in use, with the texts that they were made from */
     cbx_names tags;                    /* keys that have a label */
     CBX_LIST(const char *) tag_labels; /* of each of them */
     const char *name;                  /* of the family that is written */

@@ -162,7 +162,7 @@ static cbx_status played_wait(cbx__gpu *g, cbx_err *err)
     (void)g;
     running = false;
     waited++;
-    return err ? may_fail(err) : CBX_OK; /* without a record nobody asks */
+    return err ? may_fail(err) : CBX_OK; /* there may be no record */
 }
 
 static cbx__gpu played = { .host = true,

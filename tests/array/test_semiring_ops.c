@@ -411,7 +411,7 @@ static cbx_array *with_gaps(cbx_ctx *c, const cbx_array *x)
     return cbx_matrix_transpose(c, cbx_slice(c, twice, 1, 0, 2 * (ptrdiff_t)m, 2));
 }
 
-/* A product has the same bits however its operands lie, so that compiled code, which lays out some of them anew, agrees. */
+/* A product has the same bits for every layout of its operands: compiled code copies some of them into another layout. */
 static void strides_do_not_change_bits(void **state)
 {
     (void)state;

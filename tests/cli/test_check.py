@@ -167,7 +167,7 @@ def command_of(line):
 
 
 def commands_name_the_place(p):
-    """metadata.sources of the run: file and line of a finding's point, whatever the file is named, and nothing where a source is none."""
+    """metadata.sources of the run gives file and line of a finding's point, also with hostile file names; without a source there is no place."""
     odd = "a,b:c%2Cd\n\u00e9.py"
     cases = [([{"point": "f", "file": "benchmarks/f.py", "line": 12}], {"file": "benchmarks/f.py", "line": "12"}), ([{"point": "f", "scenario": "s", "file": odd, "line": 3}], {"file": odd, "line": "3"}),
              ([{"point": "f", "file": "f.py"}], {"file": "f.py"}), ([{"point": "g", "file": "g.py", "line": 1}], {}), ([{"point": "f", "scenario": "t", "file": "t.py"}], {}),

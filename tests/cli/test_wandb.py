@@ -215,7 +215,7 @@ def at_a_time(p):
 
 
 def a_scratch_folder_goes(p):
-    """Its owner removes it while another export, which has listed it, sweeps; a file is nobody's scratch folder."""
+    """An export removes its scratch folder while another one cleans up what it has listed; a plain file is no reason to fail."""
     spec = importlib.util.spec_from_file_location("wandb_files", os.path.join(SOURCE, "workers/python/wandb_files.py"))
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)

@@ -2,9 +2,9 @@
 """How long `calibrax serve` takes for each view of large stores, as a table: measure_views.py CALIBRAX [RUNS [LIMIT_MS]]
 
 Stores: RUNS runs (default 10,000) with 100 points each, so 10^6 points; two runs of 10,000 points that differ in one tag; three runs of
-100,000 points, each a series. The median of five requests counts, each a page that is made anew (no If-None-Match); "after a change" is the
-first request after a run was added. Exit status 1: a view took longer than LIMIT_MS (default 300); a comparison of two runs of 100,000 points
-may take twice that, as it reads and judges 200,000 values.
+100,000 points, each a series. The median of five requests counts, each without If-None-Match, so that the page is made again;
+"after a change" is the first request after a run was added. Exit status 1: a view took longer than LIMIT_MS (default 300); a comparison
+of two runs of 100,000 points may take twice that, as it reads and judges 200,000 values.
 """
 import http.client
 import json
