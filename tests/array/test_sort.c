@@ -119,6 +119,51 @@ static void ranks_are_selected(void **state)
     }
 }
 
+typedef struct placed {
+    uint64_t key, at;
+} placed;
+
+static int by_key_and_place(const void *a, const void *b)
+{
+    const placed *x = a, *y = b;
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Keys that differ: in all bits, in the highest alone, in the lowest behind long runs of equal high ones. */
+static uint64_t high_bits(cbx_rng *r, size_t i, size_t n) { return (void)i, (void)n, cbx_rng_u64(r) << 50; }
+static uint64_t runs_and_low_bits(cbx_rng *r, size_t i, size_t n)
+{
+    return (void)i, (void)n, cbx_rng_u64(r) % 3 << 62 | cbx_rng_u64(r) % 5;
+}
+static uint64_t near_doubles(cbx_rng *r, size_t i, size_t n)
+{
+    return (void)n, i % 2 ? UINT64_MAX - i % 1000 : cbx_rng_u64(r) >> 60;
+}
+
+static void places_are_stable(void **state)
+{
+    (void)state;
+    static pattern *const more[] = { high_bits, runs_and_low_bits, near_doubles };
+    static uint64_t keys[MAX], at[MAX], work[MAX];
+    static placed wanted[MAX];
+    cbx_rng r = cbx_rng_make(8, 0);
+
+    for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+        if (!cbx_isa_available((cbx_isa)isa)) continue;
+        const cbx__sort *k = cbx__sort_get((cbx_isa)isa);
+        for (size_t p = 0; p < CBX_LEN(patterns) + CBX_LEN(more); p++)
+            for (size_t l = 1; l < CBX_LEN(lengths); l++) {
+                const size_t n = lengths[l], other = p - CBX_LEN(patterns);
+                pattern *key = p < CBX_LEN(patterns) ? patterns[p].key : more[other];
+                for (size_t i = 0; i < n; i++) wanted[i] = (placed){ keys[i] = key(&r, i, n), i };
+                qsort(wanted, n, sizeof *wanted, by_key_and_place);
+                k->places(keys, n, at, work);
+                for (size_t i = 0; i < n; i++)
+                    if (at[i] != wanted[i].at) CHECK_INT(at[i], wanted[i].at, cbx_isa_name((cbx_isa)isa));
+            }
+    }
+}
+
 static void the_last_resort_sorts(void **state)
 {
     (void)state;
@@ -148,18 +193,20 @@ static void elements_become_keys_and_return(void **state)
         if (!cbx_isa_available((cbx_isa)isa)) continue;
         const cbx__sort *k = cbx__sort_get((cbx_isa)isa);
         for (int down = 0; down < 2; down++) {
-            k->keys(CBX_F64, down, N, rising_f64, keys);
+            k->keys(CBX_F64, down, false, N, rising_f64, keys);
             for (size_t i = 1; i < N; i++) CHECK(down ? keys[i] < keys[i - 1] : keys[i] > keys[i - 1], "float64");
             k->values(CBX_F64, down, N, keys);
             CHECK(memcmp(keys, rising_f64, (N - 1) * sizeof *keys) == 0, "and back, -0 too");
             CHECK(isnan(((const double *)keys)[N - 1]), "NaN");
-            k->keys(CBX_I64, down, M, rising_i64, keys);
+            k->keys(CBX_I64, down, false, M, rising_i64, keys);
             for (size_t i = 1; i < M; i++) CHECK(down ? keys[i] < keys[i - 1] : keys[i] > keys[i - 1], "int64");
             k->values(CBX_I64, down, M, keys);
             CHECK(memcmp(keys, rising_i64, sizeof rising_i64) == 0, "and back");
         }
-        k->keys(CBX_F64, false, 1, &(double){ -NAN }, keys);
+        k->keys(CBX_F64, false, false, 1, &(double){ -NAN }, keys);
         CHECK(keys[0] == UINT64_MAX, "a negative NaN sorts last, too");
+        k->keys(CBX_F64, false, true, 2, (const double[]){ -0.0, 0.0 }, keys);
+        CHECK(keys[0] == keys[1], "one key of both zeros");
     }
 }
 
@@ -179,7 +226,7 @@ static void elements_of_32_bits_are_sorted(void **state)
             int32_t n[M];
             for (size_t i = 0; i < N; i++)
                 f[i] = rising_f32[i * 3 % N]; /* in disorder: 3 and N have no common factor */
-            k->keys_32(CBX_F32, down, N, f, keys);
+            k->keys_32(CBX_F32, down, false, N, f, keys);
             k->sort_32(CBX_F32, down, N, keys, work);
             memcpy(sorted, keys, sizeof sorted);
             for (size_t i = 0; i < N; i++) {
@@ -187,7 +234,7 @@ static void elements_of_32_bits_are_sorted(void **state)
                 CHECK(isnan(want) ? isnan(sorted[i]) : memcmp(&sorted[i], &want, sizeof want) == 0, "float32");
             }
             for (size_t i = 0; i < M; i++) n[i] = rising_i32[i * 2 % M];
-            k->keys_32(CBX_I32, down, M, n, keys);
+            k->keys_32(CBX_I32, down, false, M, n, keys);
             k->sort_32(CBX_I32, down, M, keys, work);
             for (size_t i = 0; i < M; i++) CHECK((int32_t)keys[i] == rising_i32[down ? M - 1 - i : i], "int32");
         }
@@ -264,6 +311,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(keys_of_32_bits_are_sorted),
         cmocka_unit_test(elements_of_32_bits_are_sorted),
         cmocka_unit_test(ranks_are_selected),
+        cmocka_unit_test(places_are_stable),
         cmocka_unit_test(the_last_resort_sorts),
         cmocka_unit_test(elements_become_keys_and_return),
         cmocka_unit_test(edges_are_counted),

@@ -110,6 +110,64 @@ static void select_ranks(uint64_t *keys, size_t n, size_t nranks, const size_t *
     select_range(keys, 0, n, nranks, rank, out, levels(n), &j);
 }
 
+/* --- places in order --- */
+
+#define COUNTED_BITS 11 /* many keys that differ in no more bits are counted */
+
+/* A count of each value of the bits from low on; then each place goes behind those of lesser values. */
+static void count_places(const uint64_t *keys, size_t n, int low, uint64_t *at)
+{
+    enum { VALUES = 1 << COUNTED_BITS };
+    size_t next[VALUES] = { 0 }, sum = 0;
+
+    for (size_t i = 0; i < n; i++) next[keys[i] >> low & (VALUES - 1)]++;
+    for (size_t v = 0; v < VALUES; v++) {
+        const size_t count = next[v];
+        next[v] = sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < n; i++) at[next[keys[i] >> low & (VALUES - 1)]++] = i;
+}
+
+/* Into order: n keys whose places are the low bits of at (all: every place, not yet written).  Their highest bits that
+ * differ are sorted with the place behind them, as many as 64 bits hold; runs that these leave equal follow by the other bits. */
+static void order_places(const uint64_t *keys, size_t n, bool all, int place_bits, uint64_t *at, uint64_t *work)
+{
+    const uint64_t mask = ((uint64_t)1 << place_bits) - 1;
+    job_64 j = { .wide = CBX_U64, .work = work };
+    uint64_t differ = 0;
+    int low = 0, high = 0, drop;
+
+    for (size_t i = 0; i < n; i++) differ |= keys[all ? i : at[i] & mask] ^ keys[all ? 0 : at[0] & mask];
+    if (differ) {
+        low = __builtin_ctzll(differ);
+        high = 64 - __builtin_clzll(differ);
+    }
+    if (all && high - low <= COUNTED_BITS && n >> COUNTED_BITS >= 8) {
+        count_places(keys, n, low, at);
+        return;
+    }
+    drop = high + place_bits - 64 > low ? high + place_bits - 64 : low;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t place = all ? i : at[i] & mask;
+        at[i] = keys[place] >> drop << place_bits | place;
+    }
+    if (differ) sort_range_64(at, n, levels(n), &j);
+    for (size_t first = 0, end; drop > low && first < n; first = end) {
+        for (end = first + 1; end < n && (at[end] ^ at[first]) <= mask; end++) continue;
+        if (end > first + 1) order_places(keys, end - first, false, place_bits, at + first, work);
+    }
+}
+
+static void places_of(const uint64_t *keys, size_t n, uint64_t *at, uint64_t *work)
+{
+    int place_bits = 1;
+
+    while ((n - 1) >> place_bits) place_bits++;
+    order_places(keys, n, true, place_bits, at, work);
+    for (size_t i = 0; i < n; i++) at[i] &= ((uint64_t)1 << place_bits) - 1;
+}
+
 const cbx__sort PASTE(cbx__sort_, ISA_NAME) = {
-    work_words, keys_of_64, sort_64, select_ranks, values_of_64, keys_of_32, sort_32,
+    work_words, keys_of_64, sort_64, select_ranks, values_of_64, places_of, keys_of_32, sort_32,
 };

@@ -17,13 +17,13 @@ static inline KEY NAME(high_of)(KEY a, KEY b) { return a > b ? a : b; }
 
 /* --- elements and keys --- */
 
-static void NAME(keys_of)(cbx_dtype wide, bool descending, size_t n, const void *values, KEY *keys)
+static void NAME(keys_of)(cbx_dtype wide, bool descending, bool one_zero, size_t n, const void *values, KEY *keys)
 {
-    const KEY *v = values, flip = descending ? HIGHEST : 0;
+    const KEY *v = values, flip = descending ? HIGHEST : 0, zero = one_zero ? SIGN : 0;
 
     if (wide == KEY_FLOAT)
         for (size_t i = 0; i < n; i++) {
-            const KEY bits = v[i], sign = (KEY)((SIGNED_KEY)bits >> (KEY_BITS - 1));
+            const KEY bits = v[i] == zero ? 0 : v[i], sign = (KEY)((SIGNED_KEY)bits >> (KEY_BITS - 1));
             const KEY key = (KEY)(bits << 1) > INFINITE ? HIGHEST : bits ^ (sign | SIGN);
             keys[i] = key ^ flip;
         }

@@ -1,69 +1,18 @@
 /*
  * Sorting and searching by keys: every real element becomes a 64-bit number that sorts as it does, with NaN above all, so that one
- * sort serves all dtypes; where elements have 32 bits and are sorted, so have their keys.  Values are sorted and selected by kernels/sort.h, where equal keys are one number; places by a stable
- * radix sort of (key, place), where -0 equals 0.
- * Scratch for each element of a lane: values 8 bytes (16 without AVX-512), places 32.
+ * sort (kernels/sort.h) serves all dtypes; where elements have 32 bits and are sorted, so have their keys.  Among values -0 is below
+ * 0, places are those of a stable sort in which they are equal.
+ * Scratch for each element of a lane: values 8 bytes, places 16, without AVX-512 8 more.
  */
-#include <string.h>
-
 #include "calibrax/array/kernels/search.h"
 #include "calibrax/array/kernels/sort.h"
 #include "calibrax/array/reference/reference.h"
 
-#define INSERTION_MAX 48
-#define RUN           512 /* keys that are searched for at a time */
+#define RUN 512 /* keys that are searched for at a time */
 
-typedef struct pair {
-    uint64_t key;
-    size_t at;
-} pair;
-
-/* The key of -0 is the one below that of 0: here they are equal. */
 void cbx__ref_keys(cbx_dtype wide, size_t n, const void *values, uint64_t *keys)
 {
-    const uint64_t minus_zero = ((uint64_t)1 << 63) - 1;
-
-    cbx__sort_get(cbx_isa_best())->keys(wide, false, n, values, keys);
-    if (wide == CBX_F64)
-        for (size_t i = 0; i < n; i++) keys[i] += keys[i] == minus_zero;
-}
-
-static void sort_small(pair *a, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        pair x = a[i];
-        size_t k = i;
-        for (; k > 0 && a[k - 1].key > x.key; k--) a[k] = a[k - 1];
-        a[k] = x;
-    }
-}
-
-/* Byte by byte from the lowest; bytes that all keys share are skipped. */
-static void sort_pairs(pair *a, pair *work, size_t n)
-{
-    size_t first[8][256] = { { 0 } };
-    pair *from = a, *to = work;
-
-    if (n <= INSERTION_MAX) {
-        sort_small(a, n);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        for (int b = 0; b < 8; b++) first[b][a[i].key >> 8 * b & 255]++;
-    for (int b = 0; b < 8; b++) {
-        size_t at = 0;
-        pair *swap = from;
-        if (first[b][a[0].key >> 8 * b & 255] == n) continue;
-        for (int v = 0; v < 256; v++) {
-            size_t count = first[b][v];
-            first[b][v] = at;
-            at += count;
-        }
-        for (size_t i = 0; i < n; i++) to[first[b][from[i].key >> 8 * b & 255]++] = from[i];
-        from = to;
-        to = swap;
-    }
-    if (from != a) memcpy(a, from, n * sizeof *a);
+    cbx__sort_get(cbx_isa_best())->keys(wide, false, true, n, values, keys);
 }
 
 /* A lane of n elements, step bytes apart. */
@@ -73,20 +22,6 @@ typedef struct lane {
     char *dst;
     ptrdiff_t step, dst_step;
 } lane;
-
-/* Their places in order; a: 2 n pairs of scratch. */
-static void argsort_lane(const cbx_call *call, const lane *l, pair *a)
-{
-    cbx_dtype t = cbx_array_dtype(call->in[0]), wide = cbx__ref_wide(t);
-    cbx__loop load = t == wide ? cbx__copy_loop(t) : cbx__loops_get()->cast(t, wide);
-    uint64_t *keys = (uint64_t *)(a + l->n); /* in the second half, which the sort overwrites later */
-
-    load(l->n, (char *const[]){ (char *)keys, (char *)(uintptr_t)l->src }, (const ptrdiff_t[]){ 8, l->step });
-    cbx__ref_keys(wide, l->n, keys, keys);
-    for (size_t i = 0; i < l->n; i++) a[i] = (pair){ call->attrs->mode ? ~keys[i] : keys[i], i };
-    sort_pairs(a, a + l->n, l->n);
-    for (size_t i = 0; i < l->n; i++) memcpy(l->dst + (ptrdiff_t)i * l->dst_step, &(int64_t){ (int64_t)a[i].at }, 8);
-}
 
 /* Keys of a lane, from its elements as they lie or by way of the wide dtype. */
 static void lane_keys(const cbx__sort *k, const cbx_call *call, const lane *l, uint64_t *keys)
@@ -99,7 +34,8 @@ static void lane_keys(const cbx__sort *k, const cbx_call *call, const lane *l, u
         load(l->n, (char *const[]){ (char *)keys, (char *)(uintptr_t)l->src }, (const ptrdiff_t[]){ 8, l->step });
         values = keys;
     }
-    k->keys(wide, call->prim == CBX_PRIM_SORT && call->attrs->mode, l->n, values, keys);
+    k->keys(wide, call->prim != CBX_PRIM_RANKED && call->attrs->mode, call->prim == CBX_PRIM_ARGSORT, l->n, values,
+            keys);
 }
 
 static void store_lane(const lane *l, cbx_dtype t, size_t n, const uint64_t *values)
@@ -108,6 +44,16 @@ static void store_lane(const lane *l, cbx_dtype t, size_t n, const uint64_t *val
     cbx__loop store = t == wide ? cbx__copy_loop(t) : cbx__loops_get()->cast(wide, t);
 
     store(n, (char *const[]){ l->dst, (char *)(uintptr_t)values }, (const ptrdiff_t[]){ l->dst_step, 8 });
+}
+
+static void argsort_lane(const cbx__sort *k, const cbx_call *call, const lane *l, uint64_t *keys)
+{
+    const bool there = l->dst_step == 8;
+    uint64_t *at = there ? (uint64_t *)(void *)l->dst : keys + l->n;
+
+    lane_keys(k, call, l, keys);
+    k->places(keys, l->n, at, keys + 2 * l->n);
+    if (!there) store_lane(l, CBX_I64, l->n, at);
 }
 
 /* Elements in order; in the result itself if they lie there as keys would. */
@@ -138,7 +84,7 @@ static void sort_narrow_lane(const cbx__sort *k, const cbx_call *call, const lan
                           (const ptrdiff_t[]){ size, l->step });
         values = keys;
     }
-    k->keys_32(t, call->attrs->mode, l->n, values, keys);
+    k->keys_32(t, call->attrs->mode, false, l->n, values, keys);
     k->sort_32(t, call->attrs->mode, l->n, keys, scratch + (there ? 0 : l->n));
     if (!there)
         cbx__copy_loop(t)(l->n, (char *const[]){ l->dst, (char *)keys }, (const ptrdiff_t[]){ l->dst_step, size });
@@ -162,13 +108,13 @@ cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err
     const cbx__sort *k = cbx__sort_get(cbx_isa_best());
     int axis = call->attrs->axis;
     size_t n = x->desc.shape[axis];
-    size_t words = call->prim == CBX_PRIM_ARGSORT ? 4 * n : n + k->work(n);
+    size_t words = (call->prim == CBX_PRIM_ARGSORT ? 2 : 1) * n + k->work(n);
     cbx__strided op[2];
     cbx__places at;
     cbx_block scratch = { 0 };
     cbx_status st = CBX_OK;
 
-    if (n > SIZE_MAX / (2 * sizeof(pair)))
+    if (n > SIZE_MAX / (3 * sizeof(uint64_t)))
         return cbx_fail(err, CBX_EOVERFLOW, "'sort' of %zu elements needs more memory than there can be", n);
     if (x->count) st = cbx_pool_get(cbx_ctx_pool(call->ctx), words * sizeof(uint64_t), &scratch, err);
     if (!st) st = cbx_array_create(call->ctx, call->results, out, err);
@@ -179,7 +125,7 @@ cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err
     for (size_t i = 0; i < x->count / n; i++, cbx__places_next(&at)) {
         const lane l = { n, at.op[0].data, at.op[1].data, op[0].strides[axis], op[1].strides[axis] };
         if (call->prim == CBX_PRIM_ARGSORT)
-            argsort_lane(call, &l, scratch.data);
+            argsort_lane(k, call, &l, scratch.data);
         else if (call->prim == CBX_PRIM_SORT && has_narrow_keys(x->desc.dtype))
             sort_narrow_lane(k, call, &l, scratch.data);
         else if (call->prim == CBX_PRIM_SORT)
