@@ -33,6 +33,14 @@ static cbx_array *ascending(cbx_ctx *ctx, const cbx_array *flat)
     return reordered(ctx, order, cbx_isnan(ctx, flat));
 }
 
+/* Values alone: limit dtypes need no places for them. */
+static cbx_array *sorted_values(cbx_ctx *ctx, const cbx_array *flat)
+{
+    if (cbx_array_is_failed(flat) || cbx_dtype_kind(flat->desc.dtype) < CBX_KIND_COMPLEX)
+        return cbx_sort(ctx, flat, 0, false);
+    return cbx_take(ctx, flat, ascending(ctx, flat), 0);
+}
+
 /* Sorted values, their order, and where a new one begins. */
 typedef struct runs {
     cbx_array *order, *sorted, *begins;
@@ -72,24 +80,34 @@ static cbx_array *inverse_of(cbx_ctx *ctx, const cbx_array *x, const runs *r)
     return cbx__reshaped(ctx, number, x->desc.ndim, x->desc.shape);
 }
 
+static cbx_array *first_of_runs(cbx_ctx *ctx, const cbx_array *begins)
+{
+    cbx_array *at = cbx_nonzero(ctx, begins);
+    return cbx_array_is_failed(at) ? at : cbx_index(ctx, at, 0, 0);
+}
+
+/* first: where the runs of n values begin. */
+static cbx_array *lengths_of_runs(cbx_ctx *ctx, const cbx_array *first, size_t n)
+{
+    cbx_array *end = cbx_full(ctx, 1, (const size_t[]){ n > 0 }, CBX_I64, cbx_int((int64_t)n));
+    return cbx_diff(ctx, cbx_concat(ctx, 2, (const cbx_array *const[]){ first, end }, 0), 0);
+}
+
 /* parts: values, indices, inverse, counts */
 static void unique_steps(cbx_ctx *ctx, const char *name, const cbx_array *x, bool equal_nan, cbx_array **parts)
 {
-    cbx_array *flat, *first, *end;
+    cbx_array *flat, *first;
     runs r;
 
     if (!has_data(ctx, name, "unique_size", 1, &x)) return;
     flat = cbx_flatten(ctx, x);
     if (cbx_array_is_failed(flat)) return;
     r = find_runs(ctx, flat, equal_nan);
-    first = cbx_nonzero(ctx, r.begins);
-    if (cbx_array_is_failed(first)) return;
-    first = cbx_index(ctx, first, 0, 0);
-    end = cbx_full(ctx, 1, (const size_t[]){ flat->count > 0 }, CBX_I64, cbx_int((int64_t)flat->count));
+    first = first_of_runs(ctx, r.begins);
     parts[0] = cbx_take(ctx, r.sorted, first, 0);
     parts[1] = cbx_take(ctx, r.order, first, 0);
     parts[2] = inverse_of(ctx, x, &r);
-    parts[3] = cbx_diff(ctx, cbx_concat(ctx, 2, (const cbx_array *const[]){ first, end }, 0), 0);
+    parts[3] = lengths_of_runs(ctx, first, flat->count);
 }
 
 static cbx_unique_parts unique_of(cbx_ctx *ctx, const char *name, const cbx_array *x, bool equal_nan)
@@ -114,10 +132,18 @@ void cbx_unique_all(cbx_ctx *ctx, const cbx_array *x, cbx_unique_parts *out)
 
 void cbx_unique_counts(cbx_ctx *ctx, const cbx_array *x, cbx_array **values, cbx_array **counts)
 {
-    cbx_unique_parts parts = unique_of(ctx, "unique_counts", x, false);
+    cbx_array *none = cbx__array_failed(), *parts[2] = { none, none }, *sorted, *begins;
+    size_t mark = cbx__mark(ctx);
 
-    *values = parts.values;
-    *counts = parts.counts;
+    if (has_data(ctx, "unique_counts", "unique_size", 1, &x)) {
+        sorted = sorted_values(ctx, cbx_flatten(ctx, x));
+        begins = beginnings(ctx, sorted, false);
+        parts[0] = cbx_extract(ctx, begins, sorted);
+        parts[1] = lengths_of_runs(ctx, first_of_runs(ctx, begins), x->count);
+    }
+    cbx__tidy_list(ctx, mark, 2, parts);
+    *values = parts[0];
+    *counts = parts[1];
 }
 
 void cbx_unique_inverse(cbx_ctx *ctx, const cbx_array *x, cbx_array **values, cbx_array **inverse)
@@ -131,15 +157,10 @@ void cbx_unique_inverse(cbx_ctx *ctx, const cbx_array *x, cbx_array **values, cb
 /* The values alone. */
 static cbx_array *distinct_steps(cbx_ctx *ctx, const char *name, const cbx_array *x, bool equal_nan)
 {
-    cbx_array *flat, *sorted;
+    cbx_array *sorted;
 
     if (!has_data(ctx, name, "unique_size", 1, &x)) return cbx__array_failed();
-    flat = cbx_flatten(ctx, x);
-    if (cbx_array_is_failed(flat)) return flat;
-    if (cbx_dtype_kind(flat->desc.dtype) < CBX_KIND_COMPLEX) /* values need no places */
-        sorted = cbx_sort(ctx, flat, 0, false);
-    else
-        sorted = cbx_take(ctx, flat, ascending(ctx, flat), 0);
+    sorted = sorted_values(ctx, cbx_flatten(ctx, x));
     return cbx_extract(ctx, beginnings(ctx, sorted, equal_nan), sorted);
 }
 
@@ -224,6 +245,29 @@ static cbx_array *isin_mixed(cbx_ctx *ctx, const cbx_array *x, const cbx_array *
     return invert ? cbx_logical_or(ctx, cbx_logical_not(ctx, fine), x) : cbx_logical_and(ctx, fine, x);
 }
 
+/* Many integers that lie close together: found in a table of those of test.  NULL: they are few, or far apart. */
+static cbx_array *isin_table(cbx_ctx *ctx, const cbx_array *x, const cbx_array *test)
+{
+    const size_t limit = 4 * (x->count + test->count);
+    cbx_array *low, *high, *within, *table;
+    int64_t first, last;
+
+    if (cbx_dtype_kind(x->desc.dtype) != CBX_KIND_INT || x->desc.dtype != test->desc.dtype ||
+        x->desc.dtype == CBX_U64 || limit < 16384 || (x->flags | test->flags) & CBX__ABSTRACT)
+        return NULL;
+    x = cbx__as(ctx, x, CBX_I64);
+    test = cbx__as(ctx, cbx_flatten(ctx, test), CBX_I64);
+    low = cbx_min(ctx, test, NULL);
+    high = cbx_max(ctx, test, NULL);
+    if (!cbx__item(ctx, "isin", "isin", low, &first) || !cbx__item(ctx, "isin", "isin", high, &last))
+        return cbx__array_failed();
+    if ((uint64_t)last - (uint64_t)first >= limit) return NULL;
+    table = cbx_zeros(ctx, 1, (const size_t[]){ (size_t)(last - first) + 1 }, CBX_BOOL);
+    table = cbx_scatter(ctx, table, cbx_subtract(ctx, test, low), cbx_ones(ctx, 0, NULL, CBX_BOOL), 0, CBX_SCATTER_SET);
+    within = cbx_clip(ctx, x, low, high);
+    return cbx_logical_and(ctx, cbx_take(ctx, table, cbx_subtract(ctx, within, low), 0), cbx_equal(ctx, within, x));
+}
+
 static cbx_array *isin_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *test, bool invert)
 {
     cbx_array *sorted, *at;
@@ -231,6 +275,8 @@ static cbx_array *isin_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *
     if (cbx__unusable(ctx, "isin", 2, (const cbx_array *const[]){ x, test })) return cbx__array_failed();
     if (test->count == 0) return cbx_full(ctx, x->desc.ndim, x->desc.shape, CBX_BOOL, cbx_bool(invert));
     if (cbx__mixed(x->desc.dtype, test->desc.dtype)) return isin_mixed(ctx, x, test, invert);
+    at = isin_table(ctx, x, test);
+    if (at) return invert ? cbx_logical_not(ctx, at) : at;
     sorted = cbx_sort(ctx, cbx_flatten(ctx, test), 0, false);
     at = cbx_searchsorted(ctx, sorted, x, false);
     at = cbx_minimum(ctx, at, cbx_weak(ctx, at, cbx_int((int64_t)test->count - 1)));
@@ -252,8 +298,7 @@ static cbx_array *joined(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 /* Distinct values of each, sorted together: those of both are pairs. */
 static cbx_array *both(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
-    cbx_array *all = joined(ctx, cbx_unique(ctx, a), cbx_unique(ctx, b));
-    return cbx_take(ctx, all, ascending(ctx, all), 0);
+    return sorted_values(ctx, joined(ctx, cbx_unique(ctx, a), cbx_unique(ctx, b)));
 }
 
 typedef cbx_array *(*of_two)(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);

@@ -118,6 +118,17 @@ class Extensions(Against):
         a = np.asarray([1.0, np.nan, 1.0, np.nan, 0.0])
         for got, want in zip(cx.unique_all(array(a)), np.unique_all(a), strict=True):
             self.same(got, want)
+        for got, want in zip(cx.unique_counts(array(a)), np.unique_counts(a), strict=True):
+            self.same(got, want)
+
+    def test_many_integers(self):
+        """Those that lie close together are looked up in a table."""
+        rng = np.random.default_rng(SEED)
+        for dtype, low, high in (("int64", -3, 700), ("int8", -128, 128), ("uint8", 0, 256), ("uint32", 2**32 - 900, 2**32), ("int64", -(2**62), 2**62), ("uint64", 0, 50)):
+            a, b = rng.integers(low, high, (70, 60), dtype), rng.integers(low + (high - low) // 3, high, 500, dtype)
+            a[0, :2] = np.iinfo(dtype).min, np.iinfo(dtype).max
+            for invert in (False, True):
+                self.same(cx.isin(array(a), array(b), invert=invert), np.isin(a, b, invert=invert), (dtype, low))
 
 
 class Indexing(Against):
