@@ -411,11 +411,12 @@ class Searching(Against):
 
     def test_products(self):
         rng = random.Random(SEED)
-        shapes = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((2, 0), (0, 3)), ((4, 1, 2, 3), (5, 3, 2))]
+        shapes = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((3, 5), (5, 21)), ((2, 0), (0, 3)), ((4, 1, 2, 3), (5, 3, 2))]
         for dtype, (sa, sb) in itertools.product(NUMERIC, shapes):
             a, b = sample(sa, dtype, rng, False), sample(sb, dtype, rng, False)
             self.same(cx.matmul(array(a), array(b)), np.matmul(a, b), (dtype, sa, sb))
             self.same(array(a) @ array(b), a @ b, (dtype, sa, sb))
+            self.same(array(strided(a, rng)) @ array(strided(b, rng)), a @ b, (dtype, sa, sb))
         a, b = sample((2, 3, 4), "float64", rng, False), sample((4, 3, 5), "float64", rng, False)
         for axes in (1, 0, ((2, 1), (0, 1)), ([2], [0])):
             self.same(cx.tensordot(array(a), array(b), axes=axes), np.tensordot(a, b, axes=axes), axes)

@@ -90,6 +90,7 @@ typedef struct cbx__fold {
     size_t (*run_find_i64)(const int64_t *a, size_t n, int64_t x);
     uint64_t (*run_sum_u64)(const uint64_t *a, size_t n);
     uint64_t (*run_dot_u64)(const uint64_t *a, const uint64_t *b, size_t n);
+    void (*run_axpy_u64)(size_t n, const void *a, const void *b, void *acc); /* acc[j] += *a b[j] */
     uint64_t (*run_sum_u8)(const uint8_t *a, size_t n);
     unsigned (*run_indices)(const int64_t *at, size_t n, size_t length); /* of an axis: what CBX__INDEX_... there is */
 } cbx__fold;

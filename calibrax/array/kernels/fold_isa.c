@@ -162,7 +162,8 @@ NANS(f32, F32)
         size_t k = 0;                                                                                                  \
         for (; k + 16 <= n; k += 16)                                                                                   \
             for (size_t l = 0; l < 16; l++) part[l] += (double)a[k + l] * (double)b[k + l];                            \
-        for (; k < n; k++) part[k % 16] += (double)a[k] * (double)b[k];                                                \
+        for (size_t l = 0, left = n - k; left && l < 16; l++)                                                          \
+            part[l] += (double)(l < left ? a[k + l] : 0) * (double)(l < left ? b[k + l] : 0); /* no sum is -0 */       \
         for (size_t l = 8; l > 0; l /= 2)                                                                              \
             for (size_t i = 0; i < l; i++) part[i] += part[i + l];                                                     \
         return part[0];                                                                                                \
@@ -355,6 +356,14 @@ static uint64_t run_dot_u64(const uint64_t *a, const uint64_t *b, size_t n)
     return sum;
 }
 
+static void run_axpy_u64(size_t n, const void *a, const void *b, void *acc)
+{
+    const uint64_t x = *(const uint64_t *)a, *y = b;
+    uint64_t *restrict to = acc;
+
+    for (size_t j = 0; j < n; j++) to[j] += x * y[j];
+}
+
 static uint64_t run_sum_u8(const uint8_t *a, size_t n)
 {
     uint64_t sum = 0;
@@ -395,6 +404,7 @@ const cbx__fold PASTE(cbx__fold_, ISA_NAME) = {
     .run_find_i64 = run_find_i64,
     .run_sum_u64 = run_sum_u64,
     .run_dot_u64 = run_dot_u64,
+    .run_axpy_u64 = run_axpy_u64,
     .run_max_i64 = run_max_i64,
     .run_min_i64 = run_min_i64,
     .run_sum_u8 = run_sum_u8,

@@ -1,7 +1,7 @@
 /*
  * Products of stacks of matrices.  Floats: by the kernel of the real semiring.  Others: rows of B, scaled, are added to a row of
  * 64-bit accumulators, k ascending; with few columns a row of A and a column of B at a time.
- * Scratch: two rows, of A or of the result, in the wide dtype.
+ * Scratch: two rows, of A or of the result, in the wide dtype; B in it, unless its rows lie like that.
  */
 #include <string.h>
 
@@ -11,13 +11,6 @@
 
 /* acc[j] += a * b[j] */
 typedef void (*axpy)(size_t n, const void *a, const void *b, void *acc);
-
-static void axpy_u64(size_t n, const void *a, const void *b, void *acc)
-{
-    const uint64_t x = *(const uint64_t *)a, *y = b;
-    uint64_t *to = acc;
-    for (size_t j = 0; j < n; j++) to[j] += x * y[j];
-}
 
 static void axpy_c128(size_t n, const void *a, const void *b, void *acc)
 {
@@ -170,25 +163,25 @@ static void one_matrix_by_columns(const product *p, char *a, char *b, char *r, c
     }
 }
 
-static void one_matrix(const product *p, char *a, char *b, char *r, char *acc, char *line)
+/* lined_up: B without gaps and converted, or NULL, where it lies like that. */
+static void one_matrix(const product *p, char *a, char *b, char *r, char *acc, char *lined_up)
 {
-    const ptrdiff_t wide = (ptrdiff_t)p->wide_size;
+    const ptrdiff_t wide = (ptrdiff_t)p->wide_size, row = lined_up ? (ptrdiff_t)p->n * wide : p->b.strides[1];
 
+    for (size_t k = 0; lined_up && k < p->k; k++)
+        p->load(p->n, (char *const[]){ lined_up + (ptrdiff_t)k * row, b + (ptrdiff_t)k * p->b.strides[1] },
+                (const ptrdiff_t[]){ wide, p->b.strides[2] });
+    if (lined_up) b = lined_up;
     for (size_t i = 0; i < p->m; i++) {
         memset(acc, 0, p->n * p->wide_size);
         for (size_t k = 0; k < p->k; k++) {
             double x[2];
             char *at = a + (ptrdiff_t)i * p->a.strides[1] + (ptrdiff_t)k * p->a.strides[2];
-            char *row = b + (ptrdiff_t)k * p->b.strides[1];
             if (p->in_place)
                 memcpy(x, at, p->wide_size);
             else
                 p->load(1, (char *const[]){ (char *)x, at }, (const ptrdiff_t[]){ 0, 0 });
-            if (!p->in_place || p->b.strides[2] != wide) {
-                p->load(p->n, (char *const[]){ line, row }, (const ptrdiff_t[]){ wide, p->b.strides[2] });
-                row = line;
-            }
-            p->step(p->n, x, row, acc);
+            p->step(p->n, x, b + (ptrdiff_t)k * row, acc);
         }
         p->store(p->n, (char *const[]){ r + (ptrdiff_t)i * p->r.strides[1], acc },
                  (const ptrdiff_t[]){ p->r.strides[2], wide });
@@ -202,14 +195,15 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     product p = { wide == CBX_F64 ? t : wide, a->desc.shape[1], a->desc.shape[2], b->desc.shape[2],
                   cbx_dtype_size(wide) };
     const bool by_columns = p.n < 4 && p.k > p.n && wide != CBX_C128;
-    const size_t length = by_columns ? p.k : p.n;
+    const bool there = t == p.dtype && b->strides[2] == 1; /* rows of B are multiplied where they lie */
+    const size_t line = (by_columns ? p.k : p.n) * p.wide_size, second = by_columns ? line : there ? 0 : p.k * line;
     cbx_block scratch = { 0 };
     cbx_status st;
 
     if (wide == CBX_F64 && !by_columns)
         return cbx__ref_semiring_stack(call->ctx, cbx_semiring_get(CBX_ALGEBRA_REAL), false, a, b, call->results, out,
                                        err);
-    st = cbx_pool_get(cbx_ctx_pool(call->ctx), 2 * length * p.wide_size, &scratch, err);
+    st = cbx_pool_get(cbx_ctx_pool(call->ctx), line + second, &scratch, err);
     if (!st) st = cbx_array_create(call->ctx, call->results, out, err);
     if (st || (*out)->count == 0) goto done;
     p.a = cbx__ref_strided(a);
@@ -218,12 +212,12 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     p.in_place = t == p.dtype; /* nothing to convert */
     p.load = t == wide || p.in_place ? cbx__copy_loop(t) : cbx__loops_get()->cast(t, wide);
     p.store = t == wide ? cbx__copy_loop(t) : cbx__loops_get()->cast(wide, t);
-    p.step = wide == CBX_C128 ? axpy_c128 : axpy_u64;
     p.fold = cbx__fold_get(cbx_isa_best());
+    p.step = wide == CBX_C128 ? axpy_c128 : p.fold->run_axpy_u64;
     for (size_t i = 0; i < a->desc.shape[0]; i++)
         (by_columns ? one_matrix_by_columns : one_matrix)(
             &p, p.a.data + (ptrdiff_t)i * p.a.strides[0], p.b.data + (ptrdiff_t)i * p.b.strides[0],
-            p.r.data + (ptrdiff_t)i * p.r.strides[0], scratch.data, (char *)scratch.data + length * p.wide_size);
+            p.r.data + (ptrdiff_t)i * p.r.strides[0], scratch.data, second ? (char *)scratch.data + line : NULL);
 done:
     cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
     return st;
