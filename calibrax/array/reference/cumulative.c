@@ -4,20 +4,25 @@
 
 #include "calibrax/array/reference/reduce.h"
 
-typedef void (*cumulator)(const void *from, void *to, size_t n, cbx__total *t, bool begin);
+/* n > 0 elements, a_step bytes apart, to others or to themselves; t carries the state from one run to the next. */
+typedef void (*cumulator)(size_t n, const char *a, ptrdiff_t a_step, char *o, ptrdiff_t o_step, cbx__total *t,
+                          bool begin);
 
-/* n > 0 elements to others or to themselves; t carries the state from one run to the next. */
-#define RUNNING(fn, T, field, step)                                                                                    \
-    static void fn(const void *from, void *to, size_t n, cbx__total *t, bool begin)                                    \
+#define ONE(T, step, a_step, o_step)                                                                                   \
     {                                                                                                                  \
-        const T *a = from;                                                                                             \
-        T *o = to, s = begin ? a[0] : t->field;                                                                        \
-        if (begin) o[0] = s;                                                                                           \
-        for (size_t i = begin ? 1 : 0; i < n; i++) {                                                                   \
-            const T x = a[i];                                                                                          \
-            s = step;                                                                                                  \
-            o[i] = s;                                                                                                  \
-        }                                                                                                              \
+        const T x = *(const T *)(const void *)(a + (ptrdiff_t)i * (ptrdiff_t)(a_step));                                \
+        s = step;                                                                                                      \
+        *(T *)(void *)(o + (ptrdiff_t)i * (ptrdiff_t)(o_step)) = s;                                                    \
+    }
+#define RUNNING(fn, T, field, step)                                                                                    \
+    static void fn(size_t n, const char *a, ptrdiff_t a_step, char *o, ptrdiff_t o_step, cbx__total *t, bool begin)    \
+    {                                                                                                                  \
+        T s = begin ? *(const T *)(const void *)a : t->field;                                                          \
+        if (begin) *(T *)(void *)o = s;                                                                                \
+        if (a_step == (ptrdiff_t)sizeof(T) && o_step == a_step)                                                        \
+            for (size_t i = begin; i < n; i++) ONE(T, step, sizeof(T), sizeof(T))                                      \
+        else                                                                                                           \
+            for (size_t i = begin; i < n; i++) ONE(T, step, a_step, o_step)                                            \
         t->field = s;                                                                                                  \
     }
 RUNNING(cumsum_u64, uint64_t, u, s + x)
@@ -31,30 +36,20 @@ RUNNING(cummin_u64, uint64_t, u, x < s ? x : s)
 RUNNING(cummax_f64, double, f, s >= x || s != s ? s : x)
 RUNNING(cummin_f64, double, f, s <= x || s != s ? s : x)
 
-static void cumsum_c128(const void *from, void *to, size_t n, cbx__total *t, bool begin)
-{
-    const double *a = from;
-    double *o = to;
-
-    for (size_t i = 0; i < n; i++) {
-        for (int k = 0; k < 2; k++) t->c[k] = begin && i == 0 ? a[k] : t->c[k] + a[2 * i + (size_t)k];
-        memcpy(o + 2 * i, t->c, sizeof t->c);
+/* s: the sum or product so far */
+#define RUNNING_COMPLEX(fn, next_re, next_im)                                                                          \
+    static void fn(size_t n, const char *a, ptrdiff_t a_step, char *o, ptrdiff_t o_step, cbx__total *t, bool begin)    \
+    {                                                                                                                  \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            const double *z = (const double *)(const void *)(a + (ptrdiff_t)i * a_step);                               \
+            const double re = z[0], im = z[1], *s = (const double[]){ t->c[0], t->c[1] };                              \
+            t->c[0] = begin && i == 0 ? re : next_re;                                                                  \
+            t->c[1] = begin && i == 0 ? im : next_im;                                                                  \
+            memcpy(o + (ptrdiff_t)i * o_step, t->c, sizeof t->c);                                                      \
+        }                                                                                                              \
     }
-}
-
-static void cumprod_c128(const void *from, void *to, size_t n, cbx__total *t, bool begin)
-{
-    const double *a = from;
-    double *o = to;
-
-    for (size_t i = 0; i < n; i++) {
-        double re = a[2 * i], im = a[2 * i + 1];
-        cbx__total old = *t;
-        t->c[0] = begin && i == 0 ? re : old.c[0] * re - old.c[1] * im;
-        t->c[1] = begin && i == 0 ? im : old.c[0] * im + old.c[1] * re;
-        memcpy(o + 2 * i, t->c, sizeof t->c);
-    }
-}
+RUNNING_COMPLEX(cumsum_c128, s[0] + re, s[1] + im)
+RUNNING_COMPLEX(cumprod_c128, s[0] * re - s[1] * im, s[0] * im + s[1] * re)
 
 cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
@@ -74,7 +69,7 @@ cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_er
     ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(wide);
     const char *src = a->data, *dst;
     double buf[2 * CBX__LEAF];
-    bool direct; /* lanes lie as they are computed */
+    const bool direct = from == wide && to == wide; /* nothing to convert */
     cbx_status st;
 
     assert(run && load);
@@ -82,16 +77,15 @@ cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_er
     if (st) return st;
     result = cbx__split_axes(*out, 1, &call->attrs->axis);
     dst = (*out)->data;
-    direct = from == wide && to == wide && in.gone_step[0] == size && result.gone_step[0] == size;
     for (size_t lane = 0; in.each > 0 && lane < a->count / in.each; lane++) {
         cbx__total t = { 0 };
-        if (direct) run(src, (char *)(uintptr_t)dst, in.each, &t, true);
+        if (direct) run(in.each, src, in.gone_step[0], (char *)(uintptr_t)dst, result.gone_step[0], &t, true);
         for (size_t i = direct ? in.each : 0; i < in.each; i += CBX__LEAF) {
             size_t m = in.each - i < CBX__LEAF ? in.each - i : CBX__LEAF;
             char *here = (char *)(uintptr_t)src + (ptrdiff_t)i * in.gone_step[0];
             char *there = (char *)(uintptr_t)dst + (ptrdiff_t)i * result.gone_step[0];
             load(m, (char *const[]){ (char *)buf, here }, (const ptrdiff_t[]){ size, in.gone_step[0] });
-            run(buf, buf, m, &t, i == 0);
+            run(m, (char *)buf, size, (char *)buf, size, &t, i == 0);
             store(m, (char *const[]){ there, (char *)buf }, (const ptrdiff_t[]){ result.gone_step[0], size });
         }
         src = cbx__split_advance(&in, in.nkept, index[0], src);
