@@ -320,12 +320,14 @@ static PyObject *copied_element(cx_state *st, const cbx_array *x, const char *at
     return cx_array_new(st, r);
 }
 
-/* The elements that a mask selects, both of them contiguous and small. */
+/* The few elements that a contiguous mask selects, of one axis or contiguous, too. */
 #define SELECT(T)                                                                                                      \
-    for (size_t i = 0, j = 0; j < n; j += from[i++]) ((T *)to)[j] = ((const T *)cbx_array_data(x))[i]
+    for (size_t i = 0, j = 0; j < n; j += from[i++])                                                                   \
+    ((T *)to)[j] = ((const T *)cbx_array_data(x))[(ptrdiff_t)i * stride]
 static PyObject *selected(cx_state *st, const cbx_array *x, const cbx_array *mask)
 {
     const uint8_t *from = cbx_array_data(mask);
+    const ptrdiff_t stride = cbx_array_is_contiguous(x) ? 1 : cbx_array_strides(x)[0];
     cbx_array_desc d = { .dtype = cbx_array_dtype(x), .ndim = 1 };
     cbx_array *r;
     size_t n = 0;
@@ -395,7 +397,8 @@ static PyObject *taken(cx_state *st, const cbx_array *x, PyObject *o)
 
     if (!at || !cbx_array_is_contiguous(at) || cbx_array_ndim(x) == 0 || cbx_array_count(at) >= CX_UNLOCK_ELEMENTS)
         return NULL;
-    if (cbx_array_dtype(at) == CBX_BOOL) return cbx_array_is_contiguous(x) ? selected(st, x, at) : NULL;
+    if (cbx_array_dtype(at) == CBX_BOOL)
+        return cbx_array_is_contiguous(x) || cbx_array_ndim(x) == 1 ? selected(st, x, at) : NULL;
     return cbx_array_ndim(at) == 1 ? picked(st, x, at) : NULL;
 }
 
