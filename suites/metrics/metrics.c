@@ -2,7 +2,7 @@
  * Case metrics: one call of a metric function of the library, at a size that fits it, beside scikit-learn, SciPy, the
  * packages of single domains, torchmetrics and the Python package calibrax.
  *
- * The operands are what users have: float64 and int64 arrays.  The oracle is workers/python/cases/metrics_oracle.py:
+ * The operands are what users have: float64 and int64 arrays.  The oracle is workers/python/cases/metrics_oracle:
  * formulas in extended precision, or another algorithm.
  */
 #include <math.h>
