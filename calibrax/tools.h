@@ -98,6 +98,7 @@
 #include "calibrax/perf/report/report.h"
 #include "calibrax/perf/schedule/claim.h"
 #include "calibrax/perf/sweep/benchmarks.h"
+#include "calibrax/perf/sweep/cold_warm.h"
 #include "calibrax/perf/sweep/declared_run.h"
 #include "calibrax/perf/sweep/doctor.h"
 #include "calibrax/perf/sweep/exec.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "calibrax/base/list.h"
+#include "calibrax/statistics/estimate.h"
 
 enum { LATER = 31 }; /* calls kept, the newest in the place of the oldest */
 

@@ -1,16 +1,16 @@
 /**
- * Compilation: the cost of the first call of a signature beyond the later ones, how often a
- * compiled one is used again, and the same over launches with a cold and with a warm cache.
+ * Compilation: the cost of the first call of a signature beyond the later ones, and how often a
+ * compiled one is used again; over launches: calibrax/perf/sweep/cold_warm.h.
  *
- * cost of compiling = first call - steady call, both of one signature or one launch: the work of
- * the call itself is in both and cancels.  All other preparations on first use are included.
+ * cost of compiling = first call - steady call, both of one signature: the work of the call itself
+ * is in both and cancels.  All other preparations on first use are included.
  */
 #ifndef CALIBRAX_PROFILING_COMPILATION_H
 #define CALIBRAX_PROFILING_COMPILATION_H
 
 #include <stdbool.h>
 
-#include "calibrax/statistics/estimate.h"
+#include "calibrax/base/ctx.h"
 
 CBX_BEGIN_DECLS
 
@@ -67,73 +67,6 @@ CBX_API void cbx_compilation_see(const cbx_compilation *c, cbx_compilation_repor
 CBX_API void cbx_compilation_reset(cbx_compilation *c);
 /** NULL is fine. */
 CBX_API void cbx_compilation_free(cbx_compilation *c);
-
-/* --- launches --- */
-
-/** Of one launch [s]. */
-typedef struct cbx_launch_times {
-    double first_s;  /* the first call */
-    double steady_s; /* a later one; 0: the launch is one call, nothing is taken off */
-} cbx_launch_times;
-
-typedef struct cbx_launches_opts {
-    uint32_t struct_size;
-    size_t launches; /* of each kind, 1..4096 */
-    /* variable with the folder of compiled code, "JAX_COMPILATION_CACHE_DIR": cold launches get a
-     * new, empty one each, warm ones share one that an extra launch has filled.  NULL: cold
-     * launches only */
-    const char *cache_env;
-    double level; /* of the medians' intervals, in (0, 1) */
-} cbx_launches_opts;
-
-#define CBX_LAUNCHES_OPTS_INIT CBX_OPTS(cbx_launches_opts, 10, 0, 0.95)
-
-/** Medians over launches with order-statistic intervals [s]. */
-typedef struct cbx_launches {
-    cbx_interval first, steady, compile; /* compile: of the differences */
-    cbx_launch_times *times;
-    size_t n; /* 0: no launches of this kind */
-} cbx_launches;
-
-typedef struct cbx_launches_report {
-    cbx_launches cold, warm;
-    double saved_s; /* by the cache: compile of cold less that of warm; NaN without warm ones */
-    cbx_allocator al;
-} cbx_launches_report;
-
-/** Measures one launch, in a process of its own that it starts: with the environment as it is
- * then. */
-typedef cbx_status (*cbx_launch_fn)(void *user, cbx_launch_times *out, cbx_err *err);
-
-/**
- * Calls measure(user) once a launch.
- * @param opts  NULL: all defaults
- * @param out   written on success only; the caller clears it
- * @return CBX_OK; CBX_EINVAL; CBX_EIO: no folder for a cache; CBX_EDOM: a time that is not finite
- *         or below 0; CBX_ENOMEM; what measure returns
- */
-CBX_API cbx_status cbx_launches_measure(cbx_ctx *ctx, cbx_launch_fn measure, void *user, const cbx_launches_opts *opts,
-                                        cbx_launches_report *out, cbx_err *err);
-/** NULL and a zeroed struct are fine. */
-CBX_API void cbx_launches_report_clear(cbx_launches_report *r);
-
-/** A program that writes a document of `calibrax profile --json` to its standard output. */
-typedef struct cbx_launch_program {
-    cbx_ctx *ctx;
-    const char *const *argv; /* program and arguments, NULL at the end; searched in PATH unless it holds a '/' */
-    const char *name;        /* in messages; NULL: argv[0] */
-} cbx_launch_program;
-
-/**
- * A cbx_launch_fn whose user is a cbx_launch_program: runs it, and reads first_call and call_time.
- * @return CBX_OK; CBX_ENOENT, CBX_EPERM (no such program, or it may not be run); CBX_ECHILD: it
- *         failed, with its last line; CBX_EINTERRUPTED: it ended with status 130; CBX_EFORMAT: it
- *         wrote something else; CBX_EIO; CBX_ENOMEM
- */
-CBX_API cbx_status cbx_launch_program_run(void *user, cbx_launch_times *out, cbx_err *err);
-/** Reads such a document, which may be any bytes; a metric that it lacks is NaN.  @return CBX_OK;
- * CBX_EFORMAT; CBX_ENOMEM */
-cbx_status cbx__launch_times_read(const char *text, size_t len, const char *name, cbx_launch_times *out, cbx_err *err);
 
 CBX_END_DECLS
 #endif

@@ -11,10 +11,12 @@
 #include "programs/calibrax/profile.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "calibrax/array/backend.h"
 #include "calibrax/array/dtype.h"
@@ -490,13 +492,16 @@ static cbx_status measure_arrays(session *s)
 
 /* --- first calls --- */
 
-/* This program again, which profiles the function: nothing of the shared object was there
+/* Of a function by this program again, which profiles it: nothing of the shared object was there
  * before. */
-static cbx_status launch_function(void *user, cbx_launch_times *out, cbx_err *err)
+static cbx_status measure_launches(session *s)
 {
-    const opt_run *run = user;
-    const profile_args *a = run->args;
-    const char *argv[] = { "/proc/self/exe",
+    const opt_run *run = s->run;
+    const profile_args *a = s->a;
+    cbx_cold_warm_opts o = CBX_COLD_WARM_OPTS_INIT;
+    const cbx_launch_times *cold, *warm;
+    char self[4096] = "";
+    const char *argv[] = { self,
                            "profile",
                            "--json",
                            "--plugin",
@@ -510,40 +515,20 @@ static cbx_status launch_function(void *user, cbx_launch_times *out, cbx_err *er
                            "--sample-ms",
                            cbx_arena_printf(run->arena, "%.9g", a->sample_ms > 0 ? a->sample_ms : 1),
                            NULL };
-    cbx_launch_program p = { run->ctx, argv, a->function };
-
-    return *stop_catch() ? cbx_fail(err, CBX_EINTERRUPTED, "interrupted") : cbx_launch_program_run(&p, out, err);
-}
-
-static cbx_status launch_command(void *user, cbx_launch_times *out, cbx_err *err)
-{
-    const opt_run *run = user;
-    cbx_profile_opts o = profile_command_opts(run);
-    cbx_profile p = { 0 };
     cbx_status st;
 
-    o.warmup = 0;
-    o.runs = 1;
-    st = *o.stop ? cbx_fail(err, CBX_EINTERRUPTED, "interrupted") : cbx_profile_command(run->ctx, &o, &p, err);
-    if (!st) *out = (cbx_launch_times){ p.runs[0].wall_s, 0 };
-    cbx_profile_clear(&p);
-    return st;
-}
-
-static cbx_status measure_launches(session *s)
-{
-    const opt_run *run = s->run;
-    const profile_args *a = s->a;
-    cbx_launches_opts o = CBX_LAUNCHES_OPTS_INIT;
-    cbx_launches_report r = { 0 };
-    cbx_status st;
-
+    if (a->plugin && readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        return cbx_fail(run->err, CBX_EIO, "cannot find this program again: %s", strerror(errno));
+    o.argv = a->plugin ? argv : run->words->items;
+    o.name = a->plugin ? a->function : run->words->items[0];
+    o.profiles = a->plugin != NULL;
     if (a->launches) o.launches = a->launches;
     o.cache_env = a->cache_env;
-    st = cbx_launches_measure(run->ctx, a->plugin ? launch_function : launch_command, (void *)(uintptr_t)run, &o, &r,
-                              run->err);
-    if (!st) profile_see_launches(s->facts, &r, !a->plugin);
-    cbx_launches_report_clear(&r);
+    o.show_output = a->show_output && !a->plugin;
+    o.ignore_failure = a->ignore_failure;
+    o.stop = stop_catch();
+    st = cbx_cold_warm_measure(run->ctx, &o, run->arena, &cold, &warm, run->err);
+    if (!st) profile_see_launches(s->facts, cold, warm, o.launches);
     return st;
 }
 

@@ -8,8 +8,8 @@
 #include "calibrax/array/trace/cost.h"
 #include "calibrax/core/metric.h"
 #include "calibrax/core/run.h"
+#include "calibrax/perf/sweep/cold_warm.h"
 #include "calibrax/profiling/carbon.h"
-#include "calibrax/profiling/compilation.h"
 #include "calibrax/profiling/complexity.h"
 #include "calibrax/profiling/flops.h"
 #include "calibrax/profiling/memory.h"
@@ -100,8 +100,8 @@ void profile_see_energy(profile_facts *f, const cbx_energy_report *e, double run
 void profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs, size_t last_axis);
 /* Peak and rest of a call. */
 void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m);
-/* First and later calls over launches. */
-void profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool is_command);
+/* First and later calls over n launches of each kind.  @param warm  NULL: none */
+void profile_see_launches(profile_facts *f, const cbx_launch_times *cold, const cbx_launch_times *warm, size_t n);
 /*
  * --graph: what a function is made of and compiled to, with predicted times; to be called when it
  * was timed.

@@ -362,27 +362,25 @@ void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m)
 
 /* --- launches --- */
 
-static void see_series(profile_facts *f, const cbx_launches *l, const fact_kind *kinds, size_t nkinds)
+static void see_series(profile_facts *f, const cbx_launch_times *t, size_t n, const fact_kind *kinds, size_t nkinds)
 {
-    double *x = cbx_arena_calloc(f->run->arena, l->n + 1, sizeof *x);
+    double *x = cbx_arena_calloc(f->run->arena, n, sizeof *x);
 
     for (size_t k = 0; k < nkinds; k++) {
-        for (size_t i = 0; i < l->n; i++) {
-            const cbx_launch_times *t = &l->times[i];
-            x[i] = k == 0 ? fmax(0, t->first_s - t->steady_s) : k == 1 ? t->first_s : t->steady_s;
-        }
-        add_samples(f, &kinds[k], x, l->n);
+        for (size_t i = 0; i < n; i++)
+            x[i] = k == 0 ? fmax(0, t[i].first_s - t[i].steady_s) : k == 1 ? t[i].first_s : t[i].steady_s;
+        add_samples(f, &kinds[k], x, n);
     }
 }
 
-void profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool is_command)
+void profile_see_launches(profile_facts *f, const cbx_launch_times *cold, const cbx_launch_times *warm, size_t n)
 {
-    static const fact_kind cold[] = {
+    static const fact_kind cold_calls[] = {
         { "compile_time", "compiling, cold", "s", LOWER, "compilation", "first call minus a later one" },
         { "first_call", "first call, cold", "s", LOWER, "compilation", "" },
         { "call_time", "later call, cold", "s", LOWER, "time", "" },
     };
-    static const fact_kind warm[] = {
+    static const fact_kind warm_calls[] = {
         { "warm_compile_time", "compiling, warm", "s", LOWER, "compilation",
           "with a cache filled by an earlier launch" },
         { "warm_first_call", "first call, warm", "s", LOWER, "compilation", "" },
@@ -396,11 +394,15 @@ void profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool i
         "cache_saving", "saved by the cache", "s", INFO, "compilation", "cold minus warm"
     };
 
-    f->samples = r->cold.n;
+    const bool is_command = !((const profile_args *)f->run->args)->plugin;
+    const fact_kind *kinds[] = { is_command ? &launch[0] : cold_calls, is_command ? &launch[1] : warm_calls };
+
+    f->samples = n;
     f->calls_per_sample = 1;
-    see_series(f, &r->cold, is_command ? &launch[0] : cold, is_command ? 1 : 3);
-    see_series(f, &r->warm, is_command ? &launch[1] : warm, is_command ? 1 : 3);
-    add_value(f, &saved, r->saved_s);
+    see_series(f, cold, n, kinds[0], is_command ? 1 : 3);
+    if (!warm) return;
+    see_series(f, warm, n, kinds[1], is_command ? 1 : 3);
+    add_value(f, &saved, profile_fact_value(f, kinds[0]->name) - profile_fact_value(f, kinds[1]->name));
 }
 
 /* --- the three forms --- */

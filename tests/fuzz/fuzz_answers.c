@@ -1,12 +1,10 @@
 /*
- * Any bytes as what measured programs tell on files: the document of `calibrax profile` of a launch, and what call.py writes of a Python
- * function.  The first byte chooses.  What is accepted is a measurement: times that are times, a median within its interval.
+ * Any bytes as what call.py writes of a Python function; the first one is left out.  What is accepted is a measurement: times that are times.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/profiling/compilation.h"
 #include "calibrax/profiling/python_call.h"
 #include "fuzz.h"
 
@@ -16,14 +14,6 @@ static void require(bool good)
 }
 
 static bool is_told(const cbx_err *err) { return err->message[0] && !strchr(err->message, '\n'); }
-
-static void launch(const char *text, size_t len)
-{
-    cbx_launch_times t = { -1, -1 };
-    cbx_err err = CBX_ERR_INIT;
-
-    if (cbx__launch_times_read(text, len, "launch", &t, &err)) require(is_told(&err) && t.first_s == -1);
-}
 
 static void python(cbx_ctx *ctx, const char *text, size_t len)
 {
@@ -56,10 +46,7 @@ FUZZ_ENTRY()
     require(text != NULL);
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
-    if (data[0] & 1)
-        launch(text, size - 1);
-    else
-        python(ctx, text, size - 1);
+    python(ctx, text, size - 1);
     free(text);
     return 0;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "calibrax/perf/sweep/cold_warm.h"
+
 static void outcomes(void **state)
 {
     static const struct {
@@ -87,12 +89,104 @@ static void limits(void **state)
     CHECK_INT(r.failure, CBX_FAILURE_MACHINE, r.message);
 }
 
+/* A first call takes 5.5 s where the folder is empty, 1.5 s where it is not, and later ones 0.5 s. */
+static const char compiles[] =
+    "echo >>\"$TOY_LOG\"; first=5.5; test -e \"$TOY_CACHE/it\" && first=1.5; >\"$TOY_CACHE/it\"\n"
+    "echo '{\"metrics\":{\"first_call\":{\"value\":'$first'},\"call_time\":{\"value\":0.5}}}'";
+
+static cbx_cold_warm_opts launches_of(const char *const *argv)
+{
+    cbx_cold_warm_opts o = CBX_COLD_WARM_OPTS_INIT;
+
+    o.argv = argv;
+    o.name = "toy";
+    o.launches = 3;
+    o.cache_env = "TOY_CACHE";
+    o.profiles = true;
+    return o;
+}
+
+static void cold_and_warm(void **state)
+{
+    const char *argv[] = { "sh", "-c", compiles, NULL };
+    cbx_cold_warm_opts o = launches_of(argv);
+    const cbx_launch_times *cold = NULL, *warm = NULL;
+    char log[] = "/tmp/calibrax-launches-XXXXXX";
+    const int fd = mkstemp(log);
+    fixture *f = *state;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_arena arena;
+
+    setenv("TOY_LOG", log, 1);
+    setenv("TOY_CACHE", "/no/such/folder", 1);
+    cbx_arena_init(&arena, cbx_ctx_allocator(f->ctx));
+    CHECK_OK(cbx_cold_warm_measure(f->ctx, &o, &arena, &cold, &warm, &err), &err, "cold and warm");
+    for (size_t i = 0; i < o.launches; i++)
+        CHECK(cold[i].first_s == 5.5 && warm[i].first_s == 1.5 && warm[i].steady_s == 0.5, "each of them");
+    CHECK_INT(lseek(fd, 0, SEEK_END), 3 + 1 + 3, "cold ones, one that fills the folder, warm ones");
+    CHECK_STR(getenv("TOY_CACHE"), "/no/such/folder", "the variable is as it was");
+    o.cache_env = NULL;
+    o.profiles = false;
+    argv[2] = "true";
+    CHECK_OK(cbx_cold_warm_measure(f->ctx, &o, &arena, &cold, &warm, &err), &err, "a command, cold alone");
+    CHECK(cold[2].first_s > 0 && cold[2].steady_s == 0 && !warm, "its time is that of one call");
+    cbx_arena_clear(&arena);
+    close(fd);
+    unlink(log);
+    unsetenv("TOY_CACHE");
+}
+
+static void launches_that_fail(void **state)
+{
+    static const struct {
+        const char *script;
+        cbx_status status;
+        const char *part;
+    } cases[] = {
+        { "kill -9 $$", CBX_ECHILD, "was killed by signal 9" },
+        { "echo first; echo 'no such code' >&2; exit 7", CBX_ECHILD, "exited with status 7: no such code" },
+        { "echo '{\"metrics\":{\"first_call\":{\"value\":-1}}}'", CBX_EFORMAT, "did not report the times" },
+        { "echo '{}'", CBX_EFORMAT, "did not report the times" },
+        { "echo '{'", CBX_EFORMAT, "toy" },
+        { "true", CBX_EFORMAT, "toy" },
+    };
+    const char *argv[] = { "sh", "-c", "true", NULL };
+    cbx_cold_warm_opts o = launches_of(argv);
+    const cbx_launch_times *cold = NULL, *warm = NULL;
+    fixture *f = *state;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_stop_flag stop = 1;
+    cbx_arena arena;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(f->ctx));
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        argv[2] = cases[i].script;
+        CHECK_STATUS(cbx_cold_warm_measure(f->ctx, &o, &arena, &cold, &warm, &err), cases[i].status, cases[i].script);
+        CHECK(strstr(err.message, cases[i].part) != NULL, err.message);
+    }
+    argv[2] = "exit 3";
+    o.profiles = false;
+    o.ignore_failure = true;
+    CHECK_OK(cbx_cold_warm_measure(f->ctx, &o, &arena, &cold, &warm, &err), &err, "any status counts");
+    o.stop = &stop;
+    CHECK_STATUS(cbx_cold_warm_measure(f->ctx, &o, &arena, &cold, &warm, &err), CBX_EINTERRUPTED, "stopped");
+    o.cache_env = "NO=NAME";
+    CHECK_STATUS(cbx_cold_warm_measure(f->ctx, &o, &arena, &cold, &warm, &err), CBX_EINVAL, "no variable");
+    o.launches = 0;
+    CHECK_STATUS(cbx_cold_warm_measure(f->ctx, &o, &arena, &cold, &warm, &err), CBX_EINVAL, "none");
+    o.struct_size = 3;
+    CHECK_STATUS(cbx_cold_warm_measure(f->ctx, &o, &arena, &cold, &warm, &err), CBX_EINVAL, "version");
+    cbx_arena_clear(&arena);
+}
+
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outcomes),
         cmocka_unit_test(numbers),
         cmocka_unit_test(limits),
+        cmocka_unit_test(cold_and_warm),
+        cmocka_unit_test(launches_that_fail),
     };
     return cmocka_run_group_tests_name("perf/command", tests, launch_setup, launch_teardown);
 }

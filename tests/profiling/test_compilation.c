@@ -1,10 +1,8 @@
-/* Signatures; launches that report given times, die, or keep a cache. */
+/* Calls by signature. */
 #include "check.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "calibrax/profiling/compilation.h"
 #include "fail_alloc.h"
@@ -120,158 +118,18 @@ static cbx_status books(cbx_ctx *ctx, void *user)
     return st;
 }
 
-/* ---- launches ---- */
-
-typedef struct plan {
-    int launches;
-    bool fails, nan;
-} plan;
-
-/* Takes 5 s where its cache is empty, 1 s where it is not, and 0.5 s steadily. */
-static cbx_status a_launch(void *user, cbx_launch_times *out, cbx_err *err)
-{
-    const char *folder = getenv("CBX_TEST_CACHE");
-    char path[512];
-    plan *p = user;
-    FILE *f;
-    p->launches++;
-    if (p->fails) return cbx_fail(err, CBX_EDOM, "the call is as short as an empty one");
-    *out = (cbx_launch_times){ 5.5, p->nan ? NAN : 0.5 };
-    if (!folder) return CBX_OK;
-    snprintf(path, sizeof path, "%s/compiled", folder);
-    if (access(path, F_OK) == 0) out->first_s = 1.5;
-    f = fopen(path, "w");
-    if (f) fclose(f);
-    return f ? CBX_OK : cbx_fail(err, CBX_EIO, "no cache in '%s'", folder);
-}
-
-static void cold_and_warm(void **state)
-{
-    cbx_launches_opts o = CBX_LAUNCHES_OPTS_INIT;
-    cbx_launches_report r;
-    cbx_ctx *ctx = context();
-    cbx_err err = CBX_ERR_INIT;
-    plan p = { 0 };
-    (void)state;
-    o.launches = 6;
-    setenv("CBX_TEST_CACHE", "/no/such/folder", 1);
-    o.cache_env = "CBX_TEST_CACHE";
-    CHECK_OK(cbx_launches_measure(ctx, a_launch, &p, &o, &r, &err), &err, "cold and warm");
-    CHECK(r.cold.n == 6 && r.warm.n == 6, "so many of each");
-    CHECK(r.cold.compile.value == 5 && r.cold.compile.lower == 5 && r.cold.compile.level > 0.95, "all of it");
-    CHECK(r.warm.compile.value == 1 && r.warm.first.value == 1.5 && r.warm.steady.value == 0.5, "found in the cache");
-    CHECK(r.saved_s == 4, "what the cache saves");
-    for (size_t i = 0; i < 6; i++)
-        CHECK(r.cold.times[i].first_s == 5.5 && r.warm.times[i].first_s == 1.5, "every cold one, every warm one");
-    CHECK_INT(p.launches, 6 + 1 + 6, "cold ones, one that fills the cache, warm ones");
-    CHECK_STR(getenv("CBX_TEST_CACHE"), "/no/such/folder", "the variable is as it was");
-    cbx_launches_report_clear(&r);
-    cbx_launches_report_clear(&r);
-    unsetenv("CBX_TEST_CACHE");
-    o.cache_env = NULL;
-    CHECK_OK(cbx_launches_measure(ctx, a_launch, &p, &o, &r, &err), &err, "cold alone");
-    CHECK(r.warm.n == 0 && isnan(r.saved_s) && r.cold.first.value == 5.5, "no cache to be warm with");
-    cbx_launches_report_clear(&r);
-    cbx_ctx_free(ctx);
-}
-
-static void launches_that_fail(void **state)
-{
-    static const struct {
-        plan p;
-        cbx_status status;
-        const char *part;
-    } cases[] = {
-        { { .fails = true }, CBX_EDOM, "is as short as an empty one" },
-        { { .nan = true }, CBX_EDOM, "must be at least 0 s" },
-    };
-    cbx_launches_opts o = CBX_LAUNCHES_OPTS_INIT;
-    cbx_launches_report r = { .saved_s = 77 };
-    cbx_ctx *ctx = context();
-    cbx_err err = CBX_ERR_INIT;
-    (void)state;
-    for (size_t k = 0; k < CBX_LEN(cases); k++) {
-        plan p = cases[k].p;
-        CHECK_STATUS(cbx_launches_measure(ctx, a_launch, &p, &o, &r, &err), cases[k].status, cases[k].part);
-        CHECK(strstr(err.message, cases[k].part) != NULL, err.message);
-    }
-    o.launches = 0;
-    CHECK_STATUS(cbx_launches_measure(ctx, a_launch, &(plan){ 0 }, &o, &r, &err), CBX_EINVAL, "none");
-    o.launches = 2;
-    o.cache_env = "NO=NAME";
-    CHECK_STATUS(cbx_launches_measure(ctx, a_launch, &(plan){ 0 }, &o, &r, &err), CBX_EINVAL, "no variable");
-    CHECK_STATUS(cbx_launches_measure(ctx, NULL, NULL, NULL, &r, &err), CBX_EINVAL, "nothing");
-    o.struct_size = 3;
-    CHECK_STATUS(cbx_launches_measure(ctx, a_launch, &(plan){ 0 }, &o, &r, &err), CBX_EINVAL, "version");
-    CHECK(r.saved_s == 77, "untouched");
-    cbx_ctx_free(ctx);
-}
-
-#define DOCUMENT                                                                                                       \
-    "{\"schema\":\"calibrax-profile\",\"version\":1,\"metrics\":{\"first_call\":{\"value\":0.75},\"call_time\":{"      \
-    "\"value\":0.25}}}"
-
-static void programs(void **state)
-{
-    static const struct {
-        const char *script;
-        cbx_status status;
-        const char *part;
-    } cases[] = {
-        { "echo '" DOCUMENT "'", CBX_OK, "" },
-        { "kill -9 $$", CBX_ECHILD, "was killed by signal 9" },
-        { "echo first; echo 'no such code' >&2; exit 7", CBX_ECHILD, "ended with status 7: no such code" },
-        { "exit 130", CBX_EINTERRUPTED, "interrupted" },
-        { "echo '{\"schema\":\"another\"}'", CBX_EFORMAT, "not of schema calibrax-profile" },
-        { "echo '{'", CBX_EFORMAT, "a launch" },
-        { "true", CBX_EFORMAT, "a launch" },
-    };
-    cbx_ctx *ctx = context();
-    cbx_err err = CBX_ERR_INIT;
-    const char *none[] = { "/no/such/program", NULL };
-    cbx_launch_program p = { ctx, none, "a launch" };
-    cbx_launch_times t = { 7, 7 };
-    (void)state;
-    CHECK_STATUS(cbx_launch_program_run(&p, &t, &err), CBX_ENOENT, "no such program");
-    for (size_t k = 0; k < CBX_LEN(cases); k++) {
-        const char *argv[] = { "/bin/sh", "-c", cases[k].script, NULL };
-        t = (cbx_launch_times){ 7, 7 };
-        p.argv = argv;
-        CHECK_STATUS(cbx_launch_program_run(&p, &t, &err), cases[k].status, cases[k].script);
-        if (cases[k].status) {
-            CHECK(strstr(err.message, cases[k].part) != NULL, err.message);
-            CHECK(t.first_s == 7, "untouched");
-        } else {
-            CHECK(t.first_s == 0.75 && t.steady_s == 0.25, "as it wrote");
-        }
-    }
-    cbx_ctx_free(ctx);
-}
-
-static cbx_status launches_here(cbx_ctx *ctx, void *user)
-{
-    cbx_launches_opts o = CBX_LAUNCHES_OPTS_INIT;
-    cbx_launches_report r;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status st;
-    (void)user;
-    st = cbx_launches_measure(ctx, a_launch, &(plan){ 0 }, &o, &r, &err);
-    if (!st) cbx_launches_report_clear(&r);
-    return st;
-}
-
 static void memory_that_runs_out(void **state)
 {
     (void)state;
     CHECK_GT(cbx_test_fail_each(books, NULL, "book"), 10, "texts are copied");
-    CHECK_GT(cbx_test_fail_each(launches_here, NULL, "launches"), 1, "times");
 }
 
 TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signatures),         cmocka_unit_test(cold_and_warm), cmocka_unit_test(recorded),
-        cmocka_unit_test(launches_that_fail), cmocka_unit_test(programs),      cmocka_unit_test(memory_that_runs_out),
+        cmocka_unit_test(signatures),
+        cmocka_unit_test(recorded),
+        cmocka_unit_test(memory_that_runs_out),
     };
     return cmocka_run_group_tests_name("profiling/compilation", tests, NULL, NULL);
 }
