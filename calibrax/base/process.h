@@ -78,6 +78,9 @@ void cbx__process_tail(const cbx__process *p, char *out, size_t size);
 /* The last line of that which is not blank; "": all are. */
 void cbx__process_last_words(const cbx__process *p, char *out, size_t size);
 
+/* Of a struct rusage. */
+static inline double cbx__seconds_of(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
+
 /* The same file under a close-on-exec number above those that a child's are moved onto; fd is
  * closed.  -1 with errno. */
 int cbx__fd_up(int fd);

@@ -21,8 +21,6 @@
 #define TICK_NS  20000000u
 #define GRACE_NS 10000000000u /* between SIGTERM and SIGKILL */
 
-static double seconds(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
-
 static double own_mark_mb(void)
 {
     struct rusage u;
@@ -97,8 +95,8 @@ static cbx_status run_once(cbx_ctx *ctx, const cbx_profile_opts *o, cbx_timeline
     double mark = (double)p.usage.ru_maxrss / 1024, seen = (double)r.resources.hwm_bytes / MIB;
     r.wall_s = 1e-9 * (double)(end_ns - start_ns);
     r.exit_status = cbx__process_exit_status(&p);
-    r.cpu_user_s = fmax(seconds(p.usage.ru_utime), r.resources.cpu_user_s);
-    r.cpu_system_s = fmax(seconds(p.usage.ru_stime), r.resources.cpu_system_s);
+    r.cpu_user_s = fmax(cbx__seconds_of(p.usage.ru_utime), r.resources.cpu_user_s);
+    r.cpu_system_s = fmax(cbx__seconds_of(p.usage.ru_stime), r.resources.cpu_system_s);
     r.max_rss_mb = mark > own_mark_mb() || seen == 0 ? fmax(mark, seen) : seen;
     if (!st && trace) trace_run(trace, o->argv[0], start_ns, end_ns, &r.resources);
     cbx_resource_monitor_free(monitor);

@@ -5,31 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/array/array.h"
+#include "calibrax/perf/launch/check.h"
 
 #define MAX_STEPS ((double)(1 << 25))
 #define TOLERANCE 1e-3
 
 /* --- digests --- */
-
-/* Magnitude for complex numbers. */
-static double value_at(const void *data, cbx_dtype dtype, size_t i)
-{
-    switch (dtype) {
-    case CBX_F32: return ((const float *)data)[i];
-    case CBX_F64: return ((const double *)data)[i];
-    case CBX_I8: return ((const int8_t *)data)[i];
-    case CBX_I16: return ((const int16_t *)data)[i];
-    case CBX_I32: return ((const int32_t *)data)[i];
-    case CBX_I64: return (double)((const int64_t *)data)[i];
-    case CBX_U16: return ((const uint16_t *)data)[i];
-    case CBX_U32: return ((const uint32_t *)data)[i];
-    case CBX_U64: return (double)((const uint64_t *)data)[i];
-    case CBX_C64: return hypot(((const float *)data)[2 * i], ((const float *)data)[2 * i + 1]);
-    case CBX_C128: return hypot(((const double *)data)[2 * i], ((const double *)data)[2 * i + 1]);
-    default: return ((const uint8_t *)data)[i]; /* bool, u8 */
-    }
-}
 
 typedef struct digest {
     uint64_t finite, nan, infinite;
@@ -42,7 +23,7 @@ static void add_digest(cbx_json *list, const cbx_array *a)
     digest d = { 0 };
 
     for (size_t i = 0; i < cbx_array_count(a); i++) {
-        double v = value_at(cbx_array_data(a), cbx_array_dtype(a), i);
+        double v = cbx__element_value(cbx_array_data(a), cbx_array_dtype(a), (ptrdiff_t)i);
         d.nan += isnan(v);
         d.infinite += isinf(v);
         if (!isfinite(v)) continue;

@@ -335,18 +335,18 @@ static void write_down(cbx__run *x)
     if (isnan(r->compile_ns) && r->epochs && cbx__run_may_compile(x))
         r->compile_ns = fmax(0, r->first_call_ns - cbx__run_median(r->epoch_ns, r->epochs));
     if (c->lost) return;
-    r->cpu_user_s = (double)c->usage.ru_utime.tv_sec + 1e-6 * (double)c->usage.ru_utime.tv_usec;
-    r->cpu_system_s = (double)c->usage.ru_stime.tv_sec + 1e-6 * (double)c->usage.ru_stime.tv_usec;
+    r->cpu_user_s = cbx__seconds_of(c->usage.ru_utime);
+    r->cpu_system_s = cbx__seconds_of(c->usage.ru_stime);
     r->voluntary_switches = (uint64_t)c->usage.ru_nvcsw;
     r->involuntary_switches = (uint64_t)c->usage.ru_nivcsw;
 }
 
 /* --- starting --- */
 
-static void record_init(cbx_launch_record *r)
+void cbx__launch_record_init(cbx_launch_record *r)
 {
     memset(r, 0, sizeof *r);
-    r->empty_epoch_ns = r->first_call_ns = r->compile_ns = r->ready_ns = r->call_overhead_ns = NAN;
+    r->empty_epoch_ns = r->first_call_ns = r->compile_ns = r->ready_ns = r->overhead_ns = r->call_overhead_ns = NAN;
     r->hwm_bytes = r->hwm_start_bytes = r->hwm_increase_bytes = r->device_peak_bytes = r->tree_peak_bytes = NAN;
     r->cpu_user_s = r->cpu_system_s = r->load_1min = r->pressure_percent = r->memory_limit_bytes = NAN;
     r->clock_ratio = r->clock_doubt = r->energy_call_j = r->power_w = NAN;
@@ -385,7 +385,7 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
     cbx_status st;
     cbx__run *x;
 
-    record_init(record);
+    cbx__launch_record_init(record);
     x = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *x);
     if (!x) return cbx_fail(err, CBX_ENOMEM, "no memory for a launch");
     *x = (cbx__run){

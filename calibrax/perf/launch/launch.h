@@ -186,6 +186,8 @@ CBX_API cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx
                                   const cbx_launch_opts *opts, cbx_launch_record *record, cbx_err *err);
 /** Frees what the record owns and zeroes it. */
 CBX_API void cbx_launch_record_clear(cbx_launch_record *record);
+/** Zeroed, its unknown numbers NaN. */
+void cbx__launch_record_init(cbx_launch_record *r);
 
 /* --- programs measured as they are (nperf exec) --- */
 

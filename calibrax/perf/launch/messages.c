@@ -38,15 +38,7 @@ bool cbx__run_ask(cbx__run *x, const char *phase, const char *text, const char *
 bool cbx__run_hello(cbx__run *x)
 {
     cbx_json *m = NULL;
-    if (!cbx__talk_launched(x->t, &x->r->sandbox)) return false;
-    x->t->phase = "import";
-    if (!cbx__talk_ask(x->t, NULL, NULL, 0, "hello", &m)) return false;
-    if (cbx_json_get_int(m, "protocol", 0) != 1) {
-        cbx__talk_fail(x->t, CBX_FAILURE_PROTOCOL, "the worker uses protocol %lld, this program 1",
-                       (long long)cbx_json_get_int(m, "protocol", 0));
-        cbx_json_unref(m);
-        return false;
-    }
+    if (!cbx__talk_hello(x->t, &x->r->sandbox, &m)) return false;
     cbx_json_remove(m, "op");
     cbx_json_remove(m, "protocol");
     x->can_flush = cbx_json_get_bool(m, "flush", false);

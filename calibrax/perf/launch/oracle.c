@@ -201,9 +201,7 @@ static bool converse(cbx__talk *t, const cbx__load *load)
 {
     static const char oracle[] = "{\"op\":\"oracle\"}\n", bye[] = "{\"op\":\"bye\"}\n";
     cbx_sandbox_facts facts;
-    if (!cbx__talk_launched(t, &facts)) return false;
-    t->phase = "import";
-    if (!cbx__talk_ask(t, NULL, NULL, 0, "hello", NULL)) return false;
+    if (!cbx__talk_hello(t, &facts, NULL)) return false;
     t->phase = "load";
     if (!cbx__talk_ask(t, load->message, load->fds, load->nfds, "loaded", NULL)) return false;
     t->phase = "oracle";

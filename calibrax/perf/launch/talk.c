@@ -456,6 +456,25 @@ bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out)
     return true;
 }
 
+bool cbx__talk_hello(cbx__talk *t, cbx_sandbox_facts *out, cbx_json **hello)
+{
+    cbx_json *m = NULL;
+    int64_t version;
+
+    if (!cbx__talk_launched(t, out)) return false;
+    t->phase = "import";
+    if (!cbx__talk_ask(t, NULL, NULL, 0, "hello", &m)) return false;
+    version = cbx_json_get_int(m, "protocol", 0);
+    if (version != 1)
+        cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker uses protocol %lld, this program 1: install both again",
+                       (long long)version);
+    if (hello && version == 1)
+        *hello = m;
+    else
+        cbx_json_unref(m);
+    return version == 1;
+}
+
 bool cbx__talk_end(cbx__talk *t)
 {
     uint64_t start = cbx_clock_ns();

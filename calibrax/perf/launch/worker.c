@@ -14,6 +14,7 @@
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/version.h"
+#include "calibrax/core/machine.h"
 
 #define PROTOCOL_VERSION 1
 #define CACHE_LINE       64
@@ -60,19 +61,6 @@ cbx_json *cbx__worker_answer(const char *op)
     return m;
 }
 
-static const char *instruction_set(void)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return "avx512";
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2";
-    return "sse2";
-#elif defined(__aarch64__)
-    return "neon";
-#else
-    return "plain";
-#endif
-}
-
 static bool say_hello(cbx__worker *w)
 {
     cbx_json *m = cbx__worker_answer("hello"), *versions;
@@ -84,7 +72,7 @@ static bool say_hello(cbx__worker *w)
     cbx_json_set_string(versions, "revision", cbx_revision());
     cbx_json_set_string(versions, "build", cbx_build());
     cbx_json_set_int(m, "threads", threads ? atoi(threads) : 1);
-    cbx_json_set_string(m, "instruction_set", instruction_set());
+    cbx_json_set_string(m, "instruction_set", cbx_machine_isa());
     cbx_json_set_bool(m, "flush", true);
     cbx_json_set_bool(m, "null", true);
     cbx_json_set_bool(m, "series", true);

@@ -96,34 +96,20 @@ static bool enter(cbx_arena *arena, point *p, size_t n, entry *out, size_t *coun
     return ok;
 }
 
-/* An allocator that records a failure. */
-typedef struct memory_watch {
-    cbx_allocator base, al;
-    bool failed;
-} memory_watch;
-
-static void *watched_resize(void *user, void *ptr, size_t old_size, size_t new_size)
-{
-    memory_watch *w = user;
-    void *p = w->base.resize(w->base.user, ptr, old_size, new_size);
-    if (!p && new_size) w->failed = true;
-    return p;
-}
-
 static cbx_status gather(const cbx_rows *rows, cbx_arena *arena, entry **out, size_t *n, cbx_err *err)
 {
-    memory_watch watch = { .base = arena->al, .al = { watched_resize, &watch } };
+    cbx__report_memory memory = { .base = arena->al };
     size_t npoints = 0;
     point *p;
 
-    arena->al = watch.al; /* shapes leave out what there is no memory for */
+    arena->al = cbx__report_allocator(&memory); /* shapes leave out what there is no memory for */
     p = cbx_arena_calloc(arena, rows->count, sizeof *p);
     for (size_t i = 0; p && i < rows->count; i++) npoints += take_point(&rows->rows[i], i, arena, &p[npoints]);
     *out = cbx_arena_calloc(arena, npoints * (CBX__REPORT_MAX_DIMS + 1), sizeof **out);
     *n = 0;
-    if (*out && !enter(arena, p, npoints, *out, n)) watch.failed = true;
-    arena->al = watch.base;
-    if (watch.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu points", rows->count);
+    if (*out && !enter(arena, p, npoints, *out, n)) memory.failed = true;
+    arena->al = memory.base;
+    if (memory.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu points", rows->count);
     if (*n) qsort(*out, *n, sizeof **out, by_line);
     return CBX_OK;
 }

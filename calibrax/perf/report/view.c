@@ -164,19 +164,21 @@ static bool order_groups(cbx__report_view *v, const order_key *keys, size_t n)
 
 static void *remembering_resize(void *user, void *ptr, size_t old_size, size_t new_size)
 {
-    cbx__report_view *v = user;
-    void *p = v->base.resize(v->base.user, ptr, old_size, new_size);
-    if (!p && new_size) v->failed = true;
+    cbx__report_memory *m = user;
+    void *p = m->base.resize(m->base.user, ptr, old_size, new_size);
+    if (!p && new_size) m->failed = true;
     return p;
 }
 
+cbx_allocator cbx__report_allocator(cbx__report_memory *m) { return (cbx_allocator){ remembering_resize, m }; }
+
 bool cbx__report_view_open(const cbx_rows *rows, cbx__report_view *v, cbx_text *out)
 {
-    cbx_allocator remembering = { remembering_resize, v };
+    const cbx_allocator remembering = cbx__report_allocator(&v->memory);
     size_t n = rows->count;
     order_key *keys;
 
-    *v = (cbx__report_view){ .base = out->al };
+    *v = (cbx__report_view){ .memory = { .base = out->al } };
     cbx_arena_init(&v->arena, &remembering);
     v->items = cbx_arena_calloc(&v->arena, n + 1, sizeof *v->items);
     v->groups = cbx_arena_calloc(&v->arena, n + 1, sizeof *v->groups);
@@ -192,7 +194,7 @@ bool cbx__report_view_open(const cbx_rows *rows, cbx__report_view *v, cbx_text *
 void cbx__report_view_close(cbx__report_view *v, cbx_text *out)
 {
     cbx_arena_clear(&v->arena);
-    if (v->failed) out->status = CBX_ENOMEM;
+    if (v->memory.failed) out->status = CBX_ENOMEM;
 }
 
 const char *cbx__report_name(cbx_arena *arena, const cbx__report_item *item)

@@ -41,10 +41,18 @@ typedef struct cbx__report_group {
     size_t case_index;
 } cbx__report_group;
 
-typedef struct cbx__report_view {
-    cbx_arena arena; /* a failed allocation, wherever, is remembered in `failed`, so that no caller needs to look */
+/* An allocator that remembers a failed allocation, wherever, so that no caller needs to look. */
+typedef struct cbx__report_memory {
     cbx_allocator base;
     bool failed;
+} cbx__report_memory;
+
+/* The allocator over m->base; m must not move. */
+cbx_allocator cbx__report_allocator(cbx__report_memory *m);
+
+typedef struct cbx__report_view {
+    cbx_arena arena;
+    cbx__report_memory memory; /* of the arena */
     cbx__report_item *items;
     size_t nitems;
     cbx__report_group *groups;

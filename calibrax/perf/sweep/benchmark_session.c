@@ -160,6 +160,22 @@ void cbx__launch_fail(cbx__session *s, cbx__launch *l, const char *phase, cbx_st
     if (!l->message) l->message = "out of memory for the reason";
 }
 
+cbx_status cbx__session_explain(const cbx__session *s, cbx_failure failure, int exit_code, int term_signal,
+                                const char *message, const char *words, cbx_err *err)
+{
+    const char *colon = words[0] ? ": " : "";
+
+    if (failure == CBX_FAILURE_TIMEOUT)
+        return cbx_fail(err, CBX_ETIMEOUT, "it took more than %g s and was stopped", s->o->timeout_s);
+    if (failure == CBX_FAILURE_INTERRUPTED) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+    if (failure == CBX_FAILURE_CRASHED && term_signal)
+        return cbx_fail(err, CBX_ECHILD, "it was killed by signal %d (%s)%s%s", term_signal, strsignal(term_signal),
+                        colon, words);
+    if (failure == CBX_FAILURE_EXITED && exit_code >= 0)
+        return cbx_fail(err, CBX_ECHILD, "it ended with status %d%s%s", exit_code, colon, words);
+    return cbx_fail(err, failure == CBX_FAILURE_PROTOCOL ? CBX_EPROTO : CBX_ECHILD, "%s%s%s", message, colon, words);
+}
+
 static cbx_status launch(cbx__session *s, cbx__gathered *g, cbx_err *err)
 {
     const cbx_benchmark_opts *o = s->o;

@@ -5,6 +5,7 @@
 #ifndef CALIBRAX_PERF_SWEEP_BENCHMARK_SESSION_H
 #define CALIBRAX_PERF_SWEEP_BENCHMARK_SESSION_H
 
+#include "calibrax/perf/case/failure.h"
 #include "calibrax/perf/sweep/benchmarks.h"
 
 typedef struct cbx__session {
@@ -37,6 +38,13 @@ void cbx__launch_clear(cbx__launch *l);
 /* Records a failure; the first one stays. */
 void cbx__launch_fail(cbx__session *s, cbx__launch *l, const char *phase, cbx_status st, const char *fmt, ...)
     CBX_PRINTF(5, 6);
+
+/*
+ * Why a process gave nothing, as an error: time, stop flag, signal or status; else the message.
+ * @param words  the last of its standard error; ""
+ */
+cbx_status cbx__session_explain(const cbx__session *s, cbx_failure failure, int exit_code, int term_signal,
+                                const char *message, const char *words, cbx_err *err);
 
 /* How benchmarks of one kind are listed and launched.  The list of drivers is in
  * benchmark_session.c. */

@@ -176,25 +176,18 @@ typedef struct commanding {
     cbx__launch *out;
 } commanding;
 
-/* Why a program gave nothing: time, signal, status; its last words are added. */
+/* Why a program gave nothing. */
 static void explain(commanding *m, const char *phase, const char *program, const cbx_command_record *r)
 {
-    const char *colon = r->last_words[0] ? ": " : "";
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st;
 
-    if (r->failure == CBX_FAILURE_TIMEOUT)
-        cbx__launch_fail(m->s, m->out, phase, CBX_ETIMEOUT, "it took more than %g s and was stopped",
-                         m->s->o->timeout_s);
-    else if (r->failure == CBX_FAILURE_CRASHED)
-        cbx__launch_fail(m->s, m->out, phase, CBX_ECHILD, "it was killed by signal %d (%s)%s%s", r->term_signal,
-                         strsignal(r->term_signal), colon, r->last_words);
-    else if (r->failure == CBX_FAILURE_EXITED && (r->exit_code == 126 || r->exit_code == 127) && !*colon)
-        cbx__launch_fail(m->s, m->out, phase, CBX_ENOENT, "cannot run '%s': %s", program,
-                         r->exit_code == 126 ? "it is not a program that you may run" : "there is no such program");
-    else if (r->failure == CBX_FAILURE_EXITED)
-        cbx__launch_fail(m->s, m->out, phase, CBX_ECHILD, "it ended with status %d%s%s", r->exit_code, colon,
-                         r->last_words);
+    if (r->failure == CBX_FAILURE_EXITED && (r->exit_code == 126 || r->exit_code == 127) && !r->last_words[0])
+        st = cbx_fail(&why, CBX_ENOENT, "cannot run '%s': %s", program,
+                      r->exit_code == 126 ? "it is not a program that you may run" : "there is no such program");
     else
-        cbx__launch_fail(m->s, m->out, phase, CBX_ECHILD, "%s%s%s", r->message, colon, r->last_words);
+        st = cbx__session_explain(m->s, r->failure, r->exit_code, r->term_signal, r->message, r->last_words, &why);
+    cbx__launch_fail(m->s, m->out, phase, st, "%s", why.message);
 }
 
 static cbx_command_opts how_of(const commanding *m, bool stoppable)

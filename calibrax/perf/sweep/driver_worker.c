@@ -3,7 +3,6 @@
  * of the conversation (PROTOCOL.md).  What a benchmark breaks, it breaks there.
  */
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,7 +10,6 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/environment.h"
-#include "calibrax/base/path.h"
 #include "calibrax/base/programs.h"
 #include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/perf/launch/phases_internal.h"
@@ -39,24 +37,16 @@ static cbx_status explain(worker *w, cbx_err *err)
 {
     cbx__talk *t = w->x.t;
     char words[256];
-    const char *colon;
+    int status;
 
     cbx__talk_stop(t);
     cbx__process_last_words(&t->child, words, sizeof words);
-    colon = words[0] ? ": " : "";
-    if (t->failure == CBX_FAILURE_TIMEOUT)
-        return cbx_fail(err, CBX_ETIMEOUT, "it took more than %g s and was stopped", w->s->o->timeout_s);
-    if (t->failure == CBX_FAILURE_INTERRUPTED) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
-    if (t->failure == CBX_FAILURE_CRASHED && WIFSIGNALED(t->child.status))
-        return cbx_fail(err, CBX_ECHILD, "it was killed by signal %d (%s)%s%s", WTERMSIG(t->child.status),
-                        strsignal(WTERMSIG(t->child.status)), colon, words);
-    if (t->failure == CBX_FAILURE_EXITED && WIFEXITED(t->child.status))
-        return cbx_fail(err, CBX_ECHILD, "it ended with status %d%s%s", WEXITSTATUS(t->child.status), colon, words);
     if (t->failure == CBX_FAILURE_WORKER_MISSING || t->failure == CBX_FAILURE_INTERPRETER_MISSING)
         return cbx_fail(err, CBX_ENOENT, "%s", t->message);
     if (t->no_memory) return cbx_fail(err, CBX_ENOMEM, "%s", t->message);
-    return cbx_fail(err, t->failure == CBX_FAILURE_PROTOCOL ? CBX_EPROTO : CBX_ECHILD, "%s%s%s", t->message, colon,
-                    words);
+    status = t->child.status;
+    return cbx__session_explain(w->s, t->failure, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+                                WIFSIGNALED(status) ? WTERMSIG(status) : 0, t->message, words, err);
 }
 
 /* --- messages --- */
@@ -111,9 +101,7 @@ static cbx_status ask(worker *w, cbx_json *message, const char *op, double *ns, 
     if (!st && failed) st = failure_of(w, d, err);
     if (t->ending) { /* what it answered came of being asked to end */
         w->reported = true;
-        st = t->ending == CBX_FAILURE_TIMEOUT
-                 ? cbx_fail(err, CBX_ETIMEOUT, "it took more than %g s and was stopped", w->s->o->timeout_s)
-                 : cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+        st = cbx__session_explain(w->s, t->ending, -1, 0, "", "", err);
     }
     if (!st && ns && !(isfinite(*ns) && *ns >= 0)) st = cbx_fail(err, CBX_EPROTO, "its answer has no time");
     if (st || !detail)
@@ -235,7 +223,6 @@ static cbx_status start(worker *w, cbx__session *s, cbx_err *err)
                             .python = python };
     cbx__child_opts child = { .program = program, .show_output = s->o->show_output };
     cbx__environment env;
-    cbx_json *hello = NULL;
     cbx_status st;
 
     *w = (worker){ .s = s, .detail = -1, .started_ns = cbx_clock_ns() };
@@ -255,15 +242,7 @@ static cbx_status start(worker *w, cbx__session *s, cbx_err *err)
     child.env = env.vars;
     if (env.failed) return cbx_fail_nomem(err, "the environment of a worker");
     st = cbx__talk_open(cbx_ctx_allocator(s->ctx), &child, &talk, &w->x.t, err);
-    if (st) return st;
-    if (!cbx__talk_launched(w->x.t, &w->record.sandbox)) return explain(w, err);
-    w->x.t->phase = "import";
-    if (!cbx__talk_ask(w->x.t, NULL, NULL, 0, "hello", &hello)) return explain(w, err);
-    if (cbx_json_get_int(hello, "protocol", 0) != 1)
-        st = cbx_fail(err, CBX_EPROTO, "'%s' and this program use different protocols: install both again",
-                      cbx_path_base(tool));
-    cbx_json_unref(hello);
-    return st;
+    return st || cbx__talk_hello(w->x.t, &w->record.sandbox, NULL) ? st : explain(w, err);
 }
 
 /* Has the worker load the benchmark.  @param name  NULL: only list those that there are */
@@ -400,8 +379,8 @@ static cbx_status launch(cbx__session *s, const char *name, cbx__launch *out, cb
         out->has_process = true;
         out->process = (cbx__process_use){
             .wall_s = 1e-9 * (double)(cbx_clock_ns() - w->started_ns),
-            .cpu_user_s = (double)u->ru_utime.tv_sec + 1e-6 * (double)u->ru_utime.tv_usec,
-            .cpu_system_s = (double)u->ru_stime.tv_sec + 1e-6 * (double)u->ru_stime.tv_usec,
+            .cpu_user_s = cbx__seconds_of(u->ru_utime),
+            .cpu_system_s = cbx__seconds_of(u->ru_stime),
             .max_rss_mb = w->x.peak > 0 ? w->x.peak / MIB : NAN,
             .peak_rss_mb = t->tree_peak ? fmax(w->x.peak, (double)t->tree_peak) / MIB : NAN,
         };

@@ -13,6 +13,7 @@
 
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/clock.h"
+#include "calibrax/base/process.h"
 #include "calibrax/perf/launch/calibration.h"
 #include "calibrax/perf/launch/workload.h"
 #include "calibrax/perf/sweep/session.h"
@@ -77,8 +78,6 @@ static void check(const cbx_case_ops *c, const cbx_workload *w, local_run *r, cb
         cbx_fidelity_compare(r->out[i], w->answers[i], w->bounds[i], f);
 }
 
-static double cpu_seconds(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
-
 static void measure(const cbx_launch_opts *o, local_run *r, cbx_launch_record *rec)
 {
     double call = r->b->run ? calls_ns(r, 1) : 0;
@@ -102,8 +101,8 @@ static void read_usage(const struct rusage *before, cbx_launch_record *rec)
     cbx__proc_memory memory = { 0, 0 };
 
     getrusage(RUSAGE_SELF, &after);
-    rec->cpu_user_s = cpu_seconds(after.ru_utime) - cpu_seconds(before->ru_utime);
-    rec->cpu_system_s = cpu_seconds(after.ru_stime) - cpu_seconds(before->ru_stime);
+    rec->cpu_user_s = cbx__seconds_of(after.ru_utime) - cbx__seconds_of(before->ru_utime);
+    rec->cpu_system_s = cbx__seconds_of(after.ru_stime) - cbx__seconds_of(before->ru_stime);
     rec->voluntary_switches = (uint64_t)(after.ru_nvcsw - before->ru_nvcsw);
     rec->involuntary_switches = (uint64_t)(after.ru_nivcsw - before->ru_nivcsw);
     rec->hwm_bytes = cbx__proc_memory_read(getpid(), &memory) ? (double)memory.hwm_bytes : NAN;
@@ -128,18 +127,15 @@ cbx_status cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx
     cbx_status st;
 
     (void)err;
-    memset(record, 0, sizeof(*record));
-    record->exit_code = -1;
-    record->hwm_start_bytes = record->hwm_increase_bytes = record->device_peak_bytes = record->ready_ns =
-        record->overhead_ns = record->compile_ns = record->call_overhead_ns = record->energy_call_j = record->power_w =
-            NAN;
+    cbx__launch_record_init(record);
+    memcpy(record->phase, "epoch", sizeof "epoch");
     snprintf(record->energy_why, sizeof record->energy_why, "not measured where baselines run in this process");
     getrusage(RUSAGE_SELF, &before);
     st = open_run(ctx, c, point, w, &r, &why);
     if (st) {
         record->failure = cause_of(st);
         memcpy(record->message, why.message, sizeof(record->message));
-        memcpy(record->phase, "load", 5);
+        memcpy(record->phase, "load", sizeof "load");
     } else {
         measure(opts, &r, record);
         check(c, w, &r, &record->fidelity);
