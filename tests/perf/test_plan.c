@@ -48,8 +48,6 @@ static const cbx_case_ops table_case = { .struct_size = sizeof(cbx_case_ops),
                                          .ninputs = 1,
                                          .noutputs = 1 };
 
-static const char *const cpu[] = { "cpu" };
-
 /* Attempts of {"n":n} as "name/variant:cause" words. */
 static void plan_words(const cbx_measure_opts *opts, const char *point, char *out, size_t size)
 {
@@ -63,7 +61,7 @@ static void plan_words(const cbx_measure_opts *opts, const char *point, char *ou
     cbx_arena_init(&arena, cbx_allocator_default());
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "a context");
     CHECK_OK(cbx_params_parse(ctx, params, 1, point, "test", &p, &err), &err, point);
-    CHECK_OK(cbx__plan_make(&arena, opts, cpu, 1, p, &plan, &err), &err, point);
+    CHECK_OK(cbx__plan_make(&arena, opts, "cpu", p, &plan, &err), &err, point);
     out[0] = 0;
     for (size_t i = 0; i < plan.count && len < size; i++) {
         const cbx__attempt *a = &plan.attempts[i];

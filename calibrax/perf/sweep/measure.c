@@ -28,6 +28,7 @@
 typedef struct sweep {
     cbx__session s;
     cbx_ctx *ctx;
+    cbx_arena arena;
     cbx__point *jobs; /* by point, then platform */
     cbx_rows *rows;   /* of each job, once it is done */
     bool *done;
@@ -158,27 +159,26 @@ static cbx_status prepare_job(sweep *w, size_t i, const char *json, const char *
     w->queues[i] = i % w->s.nplatforms;
     p->platform = w->s.platforms[w->queues[i]];
     if (w->s.nplatforms > 1) p->making = &w->making[i / w->s.nplatforms];
-    st = cbx__plan_make(&p->arena, w->s.opts, &p->platform, 1, p->params, &p->plan, err);
+    st = cbx__plan_make(&p->arena, w->s.opts, p->platform, p->params, &p->plan, err);
     if (!st && cbx__platform_has_devices(p->platform)) skip_deviceless(&w->resources.devices[w->queues[i]], p);
     return st;
 }
 
 static cbx_status allocate_jobs(sweep *w, size_t npoints, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(w->ctx);
-    size_t n = npoints * w->s.nplatforms;
+    const size_t n = npoints * w->s.nplatforms;
 
-    w->jobs = cbx_mem_calloc(al, n, sizeof(*w->jobs));
-    w->rows = cbx_mem_calloc(al, n, sizeof(*w->rows));
-    w->done = cbx_mem_calloc(al, n, sizeof(*w->done));
-    w->queues = cbx_mem_calloc(al, n, sizeof(*w->queues));
-    w->making = cbx_mem_calloc(al, npoints, sizeof(*w->making));
-    w->njobs = n;
+    w->jobs = cbx_arena_calloc(&w->arena, n, sizeof(*w->jobs));
+    w->rows = cbx_arena_calloc(&w->arena, n, sizeof(*w->rows));
+    w->done = cbx_arena_calloc(&w->arena, n, sizeof(*w->done));
+    w->queues = cbx_arena_calloc(&w->arena, n, sizeof(*w->queues));
+    w->live = cbx_arena_calloc(&w->arena, n, sizeof(*w->live));
+    w->making = cbx_arena_calloc(&w->arena, npoints, sizeof(*w->making));
     w->npoints = npoints;
     w->result->points = npoints;
-    if (!w->jobs || !w->rows || !w->done || !w->queues || !w->making)
+    if (!w->jobs || !w->rows || !w->done || !w->queues || !w->live || !w->making)
         return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", npoints);
-    for (size_t i = 0; i < n; i++) cbx_rows_init(&w->rows[i], al);
+    for (; w->njobs < n; w->njobs++) cbx_rows_init(&w->rows[w->njobs], cbx_ctx_allocator(w->ctx));
     for (; w->nmaking < npoints; w->nmaking++) pthread_mutex_init(&w->making[w->nmaking], NULL);
     return CBX_OK;
 }
@@ -253,20 +253,13 @@ static cbx_status take_over_rows(sweep *w, cbx_err *err)
 
 static void sweep_clear(sweep *w)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(w->ctx);
-
-    for (size_t i = 0; w->jobs && w->rows && i < w->njobs; i++) {
-        if (w->jobs[i].params) cbx_params_free(w->jobs[i].params);
+    for (size_t i = 0; i < w->njobs; i++) {
+        cbx_params_free(w->jobs[i].params);
         if (w->jobs[i].arena.al.resize) cbx_arena_clear(&w->jobs[i].arena);
         cbx_rows_clear(&w->rows[i]);
     }
     while (w->nmaking) pthread_mutex_destroy(&w->making[--w->nmaking]);
-    cbx_mem_free(al, w->jobs, w->njobs * sizeof(*w->jobs));
-    cbx_mem_free(al, w->rows, w->njobs * sizeof(*w->rows));
-    cbx_mem_free(al, w->done, w->njobs * sizeof(*w->done));
-    cbx_mem_free(al, w->queues, w->njobs * sizeof(*w->queues));
-    cbx_mem_free(al, w->live, w->njobs * sizeof(*w->live));
-    cbx_mem_free(al, w->making, w->npoints * sizeof(*w->making));
+    cbx_arena_clear(&w->arena);
     cbx_rows_clear(&w->kept);
     cbx_rows_clear(&w->older);
     cbx__session_clear(&w->s);
@@ -438,8 +431,7 @@ static void tell_note(void *user, const char *text)
  * representative point's first: a run that is stopped has measured what matters. */
 static cbx_status run_jobs(sweep *w, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(w->ctx);
-    size_t *queues = cbx_mem_calloc(al, w->njobs, sizeof(*queues)), n = 0;
+    size_t *queues = cbx_arena_calloc(&w->arena, w->njobs, sizeof(*queues)), n = 0;
     cbx__dispatch d = { .resources = w->resources.list,
                         .nresources = w->resources.n,
                         .queues = queues,
@@ -451,9 +443,8 @@ static cbx_status run_jobs(sweep *w, cbx_err *err)
                         .user = w };
     cbx_status st = CBX_OK;
 
-    w->live = cbx_mem_calloc(al, w->njobs, sizeof(*w->live));
     cbx__budget_init(&w->budget, w->s.budget_s, &w->resources);
-    if (!queues || !w->live) st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu jobs", w->njobs);
+    if (!queues) st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu jobs", w->njobs);
     for (size_t k = 0; k < 2 * w->njobs && !st; k++) {
         const size_t i = k % w->njobs;
         if (w->jobs[i].representative != (k < w->njobs)) continue;
@@ -466,9 +457,7 @@ static cbx_status run_jobs(sweep *w, cbx_err *err)
         w->live[n++] = i;
     }
     d.njobs = n;
-    if (!st) st = cbx__dispatch_run(w->ctx, &d, NULL, err);
-    cbx_mem_free(al, queues, w->njobs * sizeof(*queues));
-    return st;
+    return st ? st : cbx__dispatch_run(w->ctx, &d, NULL, err);
 }
 
 /* --- results --- */
@@ -502,24 +491,19 @@ static cbx_status collect(sweep *w, cbx_err *err)
 /* Rows of this run only: kept ones are in the store already. */
 static cbx_status store_rows(sweep *w, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(w->ctx);
     cbx_rows *all = &w->result->rows;
     cbx_row *mine;
     size_t n = 0;
-    cbx_status st = CBX_OK;
 
     if (!w->s.opts->store_root) return CBX_OK;
-    mine = cbx_mem_calloc(al, all->count + 1, sizeof(*mine));
+    mine = cbx_arena_calloc(&w->arena, all->count + 1, sizeof(*mine));
     if (!mine) return cbx_fail(err, CBX_ENOMEM, "out of memory for the store");
     for (size_t i = 0; i < all->count; i++) {
         if (all->rows[i].run_id && !strcmp(all->rows[i].run_id, w->s.run_id)) mine[n++] = all->rows[i];
     }
-    if (n) {
-        st = cbx_row_store_put(w->ctx, w->s.opts->store_root, w->s.opts->case_ops->name, w->s.run_id, mine, n,
-                               cbx_text_str(&w->result->raw), err);
-    }
-    cbx_mem_free(al, mine, (all->count + 1) * sizeof(*mine));
-    return st;
+    if (!n) return CBX_OK;
+    return cbx_row_store_put(w->ctx, w->s.opts->store_root, w->s.opts->case_ops->name, w->s.run_id, mine, n,
+                             cbx_text_str(&w->result->raw), err);
 }
 
 void cbx_measure_result_init(cbx_measure_result *r, const cbx_allocator *al)
@@ -543,6 +527,7 @@ cbx_status cbx_measure_run(cbx_ctx *ctx, const cbx_measure_opts *opts, cbx_measu
     cbx_status st, end;
 
     cbx__session_init(&w.s, opts);
+    cbx_arena_init(&w.arena, cbx_ctx_allocator(ctx));
     cbx_rows_init(&w.kept, cbx_ctx_allocator(ctx));
     cbx_rows_init(&w.older, cbx_ctx_allocator(ctx));
     st = sweep_prepare(&w, err);

@@ -170,8 +170,8 @@ static cbx_status name_cold(cbx_arena *arena, cbx__plan *plan, cbx_err *err)
     return CBX_OK;
 }
 
-cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *const *platforms,
-                          size_t nplatforms, const cbx_params *point, cbx__plan *out, cbx_err *err)
+cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *platform, const cbx_params *point,
+                          cbx__plan *out, cbx_err *err)
 {
     const cbx_case_ops *c = opts->case_ops;
     cbx__plan plan = { 0 };
@@ -180,31 +180,35 @@ cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const 
     for (size_t b = 0; b < c->nbaselines; b++) {
         const cbx_variant *v = NULL;
         size_t n = opts->twins ? 2 : variants_of(opts, c->baselines[b], &v);
-        capacity += nplatforms * (n ? n : 1);
+        capacity += n ? n : 1;
     }
     plan.attempts = cbx_arena_calloc(arena, capacity, sizeof(*plan.attempts));
     if (!plan.attempts) return cbx_fail(err, CBX_ENOMEM, "out of memory for the attempts of a point");
-    for (size_t p = 0; p < nplatforms; p++) {
-        for (size_t i = 0; i < c->nbaselines; i++) {
-            const cbx_baseline_ops *b = c->baselines[i];
-            const char *reason = NULL;
-            if (b->mutant_reason && !opts->mutants && !contains(opts->allow, opts->nallow, b->name)) continue;
-            if (on_gpu_alone(b) && !strcmp(platforms[p], "cpu") && !contains(opts->allow, opts->nallow, b->name))
-                continue;
-            bool fits = !b->supports || b->supports(point, &reason);
-            if (!fits && !reason) continue;
-            add_attempts(opts, platforms[p], b, fits ? NULL : reason, &plan);
-        }
-    }
-    if (opts->cold_cache) {
-        cbx_status st = name_cold(arena, &plan, err);
-        if (st) return st;
+    for (size_t i = 0; i < c->nbaselines; i++) {
+        const cbx_baseline_ops *b = c->baselines[i];
+        const char *reason = NULL;
+        const bool rare = (b->mutant_reason && !opts->mutants) || (on_gpu_alone(b) && !strcmp(platform, "cpu"));
+        if (rare && !contains(opts->allow, opts->nallow, b->name)) continue;
+        bool fits = !b->supports || b->supports(point, &reason);
+        if (fits || reason) add_attempts(opts, platform, b, fits ? NULL : reason, &plan);
     }
     *out = plan;
-    return CBX_OK;
+    return opts->cold_cache ? name_cold(arena, out, err) : CBX_OK;
 }
 
 bool cbx__attempt_alive(const cbx__attempt *a) { return !a->failure && !a->idle && !a->ended; }
+
+cbx__launch *cbx__attempt_add(cbx_arena *arena, cbx__attempt *a)
+{
+    cbx__launch *l = cbx_arena_calloc(arena, 1, sizeof *l);
+
+    if (!l) return NULL;
+    l->median_s = NAN;
+    *(a->last ? &a->last->next : &a->first) = l;
+    a->last = l;
+    a->nlaunches++;
+    return l;
+}
 
 size_t cbx__plan_live(const cbx__plan *plan)
 {

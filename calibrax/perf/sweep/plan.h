@@ -80,13 +80,15 @@ cbx_status cbx__plan_check_names(const cbx_measure_opts *opts, const cbx_case_op
  * not. */
 cbx_failure cbx__plan_selection(const cbx_measure_opts *opts, const cbx_baseline_ops *b,
                                 char message[CBX_ERR_MESSAGE_SIZE], const char **remedy);
-/** Attempts of a point in row order (platform, baseline, variant), skipped ones included.  Lives in
- * the arena. */
-cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *const *platforms,
-                          size_t nplatforms, const cbx_params *point, cbx__plan *out, cbx_err *err);
+/** Attempts of a point in row order (baseline, variant), skipped ones included.  Lives in the
+ * arena. */
+cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *platform, const cbx_params *point,
+                          cbx__plan *out, cbx_err *err);
 /** True if the attempt is (still) to be launched: it has not failed, is not kept, and has not
  * ended. */
 bool cbx__attempt_alive(const cbx__attempt *a);
+/** Another launch at the end of its list, zeroed, its median NaN; in the arena.  NULL: out of memory. */
+cbx__launch *cbx__attempt_add(cbx_arena *arena, cbx__attempt *a);
 /** Attempts that will be launched. */
 size_t cbx__plan_live(const cbx__plan *plan);
 /** None of those will be: each fails with these words. */

@@ -111,7 +111,7 @@ void cbx__point_launch_opts(const cbx__session *s, const cbx__point *p, const cb
 static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attempt *a, size_t round, size_t position,
                                size_t retry)
 {
-    cbx__launch *l = cbx_arena_calloc(&p->arena, 1, sizeof(*l));
+    cbx__launch *l = cbx__attempt_add(&p->arena, a);
     uint64_t id = (uint64_t)(a - p->plan.attempts), stream;
     char hash[CBX_HASH_SIZE];
     uint64_t point_id = 0;
@@ -126,13 +126,6 @@ static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attemp
     l->retry = retry > 0;
     l->seed = cbx__stream_of(s->opts->seed, stream, 1);
     l->layout = cbx__layout_draw(s->opts->seed, stream);
-    l->median_s = NAN;
-    if (a->last)
-        a->last->next = l;
-    else
-        a->first = l;
-    a->last = l;
-    a->nlaunches++;
     return l;
 }
 
