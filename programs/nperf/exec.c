@@ -25,17 +25,18 @@ typedef struct exec_args {
 
 static const opt_spec exec_options[] = {
     { "Runs", .kind = OPT_GROUP },
-    { "launches", 'n', OPT_POSITIVE, AT(o.launches), "N",
+    { "launches", 'n', OPT_POSITIVE, AT(o.measure.launches), "N",
       "until the verdicts are decided, at least 11, within --budget", "number of timed runs of each command" },
-    { "runs", 'r', OPT_POSITIVE, AT(o.launches), "N", NULL, NULL },
-    { "warmup", 'w', OPT_INT, AT(o.warmup), "N", "1", "number of untimed runs of each command before the timed ones" },
-    { "budget", 0, OPT_NUMBER, AT(o.budget_s), "SECONDS", "60",
+    { "runs", 'r', OPT_POSITIVE, AT(o.measure.launches), "N", NULL, NULL },
+    { "warmup", 'w', OPT_INT, AT(o.measure.warmup), "N", "1",
+      "number of untimed runs of each command before the timed ones" },
+    { "budget", 0, OPT_NUMBER, AT(o.measure.budget_s), "SECONDS", "60",
       "add no more runs after this time, once each command has 6" },
-    { "precision", 0, OPT_SHARE, AT(o.half_width), "X",
+    { "precision", 0, OPT_SHARE, AT(o.measure.precision), "X",
       "0.02 for a single command; for several, until the verdicts are decided",
       "stop when the interval is within X to each side, decided or not" },
     { "ignore-failure", 'i', OPT_FLAG, AT(o.ignore_failure), NULL, NULL, "accept runs with any exit status" },
-    { "timeout", 0, OPT_NUMBER, AT(o.timeout_s), "SECONDS", "3600", "time limit of a run" },
+    { "timeout", 0, OPT_NUMBER, AT(o.measure.worker_timeout_s), "SECONDS", "3600", "time limit of a run" },
     { "Commands around the runs, not timed", .kind = OPT_GROUP },
     { "setup", 0, OPT_EACH, AT(hooks[CBX_EXEC_SETUP]), "CMD", NULL,
       "run once before the first run of each command; given once for all commands, or once for each" },
@@ -59,12 +60,12 @@ static const opt_spec exec_options[] = {
       "run commands by SHELL -c; the time of an empty command is measured and subtracted" },
     { "show-output", 0, OPT_FLAG, AT(o.show_output), NULL, NULL, "do not discard the output of the commands" },
     { "Results", .kind = OPT_GROUP },
-    { "out", 'o', OPT_STRING, AT(o.out_path), "FILE", NULL, "write rows, one JSON line each" },
+    { "out", 'o', OPT_STRING, AT(o.measure.out_path), "FILE", NULL, "write rows, one JSON line each" },
     { "export-csv", 0, OPT_STRING, AT(csv), "FILE", NULL, "write all numbers of the rows as CSV" },
     { "export-markdown", 0, OPT_STRING, AT(markdown), "FILE", NULL, "write the table as markdown" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
-    { "seed", 's', OPT_COUNT, AT(o.seed), "N", "0", "seed of the order and layout of runs" },
-    { "lock-wait", 0, OPT_NUMBER, AT(o.lock_wait_s), "SECONDS", "the value of --timeout",
+    { "seed", 's', OPT_COUNT, AT(o.measure.seed), "N", "0", "seed of the order and layout of runs" },
+    { "lock-wait", 0, OPT_NUMBER, AT(o.measure.lock_wait_s), "SECONDS", "the value of --timeout",
       "maximum time to wait for cores that are in use" },
 };
 
@@ -358,9 +359,9 @@ static int run_exec(const opt_run *run)
     o->ncommands = run->words->count;
     o->direct = o->direct || (o->shell && !strcmp(o->shell, "none"));
     o->shell_cost = !o->direct;
-    o->stop = stop_catch();
-    o->progress = progress_show;
-    o->user = &p;
+    o->measure.stop = stop_catch();
+    o->measure.progress = progress_show;
+    o->measure.user = &p;
     progress_init(&p);
     cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
     status = cbx_exec_run(run->ctx, o, &result, &err) ? EXIT_ERROR : EXIT_PASS;

@@ -49,7 +49,7 @@ typedef struct exec_run {
     cbx_claim *claim;     /* NULL: the caller's */
 } exec_run;
 
-static bool stopped(const exec_run *x) { return x->opts->stop && *x->opts->stop; }
+static bool stopped(const exec_run *x) { return x->measure.stop && *x->measure.stop; }
 
 /* --- parameters --- */
 
@@ -231,7 +231,7 @@ static cbx_status run_one(cbx_ctx *ctx, exec_run *x, const char *text, const cha
     cbx_command_opts o = { .struct_size = sizeof(o),
                            .timeout_s = x->s.timeout_s,
                            .show_output = x->opts->show_output,
-                           .stop = x->opts->stop,
+                           .stop = x->measure.stop,
                            .claim = x->opts->claim ? x->opts->claim : x->claim,
                            .program = program };
 
@@ -340,6 +340,7 @@ static cbx_status measure_shell(cbx_ctx *ctx, exec_run *x, cbx_err *err)
 
 static void fill_record(const cbx_command_record *r, cbx_failure failure, const char *message, cbx_launch_record *out)
 {
+    cbx__launch_record_init(out);
     out->failure = failure;
     snprintf(out->message, sizeof(out->message), "%s", message);
     snprintf(out->phase, sizeof(out->phase), "epoch");
@@ -348,14 +349,10 @@ static void fill_record(const cbx_command_record *r, cbx_failure failure, const 
     out->iterations = 1;
     out->epochs = failure ? 0 : 1;
     out->epoch_ns[0] = out->outer_ns[0] = r->wall_ns;
-    out->empty_epoch_ns = out->first_call_ns = out->compile_ns = out->ready_ns = out->overhead_ns =
-        out->call_overhead_ns = NAN;
     out->hwm_bytes = r->hwm_bytes;
-    out->hwm_start_bytes = out->hwm_increase_bytes = out->device_peak_bytes = NAN;
     out->cpu_user_s = r->cpu_user_s;
     out->cpu_system_s = r->cpu_system_s;
     out->load_1min = cbx__proc_load_read();
-    out->energy_call_j = out->power_w = NAN;
     snprintf(out->energy_why, sizeof(out->energy_why), "the energy of commands is not measured");
 }
 
@@ -364,16 +361,15 @@ static double elapsed_s(const exec_run *x) { return 1e-9 * (double)(cbx_clock_ns
 static cbx_status timed_run(cbx_ctx *ctx, exec_run *x, size_t i, size_t round, size_t place, cbx_err *err)
 {
     cbx__attempt *a = &x->p.plan.attempts[i];
-    cbx__launch *l = cbx_arena_calloc(&x->p.arena, 1, sizeof(*l));
+    cbx__launch *l = cbx__attempt_add(&x->p.arena, a);
     cbx_command_record r;
     cbx_status st;
 
     if (!l) return cbx_fail_nomem(err, "a run");
     l->round = round;
     l->position = place;
-    l->layout = cbx__layout_draw(x->opts->seed, cbx__stream_of(0xe7ecu, i, round));
+    l->layout = cbx__layout_draw(x->measure.seed, cbx__stream_of(0xe7ecu, i, round));
     l->layout.heap_pad_bytes = 0; /* a command has no worker that pads its heap */
-    l->median_s = NAN;
     st = run_command(ctx, x, i, &l->layout, &r, err);
     if (st) return st;
     if (!a->failure &&
@@ -384,12 +380,6 @@ static cbx_status timed_run(cbx_ctx *ctx, exec_run *x, size_t i, size_t round, s
     }
     fill_record(&r, a->failure, a->message, &l->record);
     if (!a->failure) l->median_s = 1e-9 * r.wall_ns;
-    if (a->last)
-        a->last->next = l;
-    else
-        a->first = l;
-    a->last = l;
-    a->nlaunches++;
     cbx__session_tell(&x->s, CBX_MEASURE_LAUNCH, 1, "%s", x->commands[i].name);
     return CBX_OK;
 }
@@ -401,7 +391,7 @@ static cbx_status learn(cbx_ctx *ctx, exec_run *x, cbx_err *err)
 {
     cbx_status st = CBX_OK;
 
-    if (x->opts->launches || x->p.rounds < CBX__FIRST_LOOK) return CBX_OK;
+    if (x->measure.launches || x->p.rounds < CBX__FIRST_LOOK) return CBX_OK;
     if (!x->p.looks.count) {
         const double rounds = CBX__FIRST_LOOK * x->budget_s / fmax(elapsed_s(x), 1e-6);
         st = cbx__stopping_plan(&x->p, (size_t)fmin(fmax(rounds, CBX__FIRST_LOOK), CBX_LOOKS_PAIRS), err);
@@ -412,7 +402,7 @@ static cbx_status learn(cbx_ctx *ctx, exec_run *x, cbx_err *err)
 /* More runs do not show what is shorter than a shell's own variation. */
 static bool is_lost_in_shell(const exec_run *x)
 {
-    return !x->opts->launches && x->p.rounds >= CBX__FIRST_LOOK && 4 * x->lost > x->p.rounds;
+    return !x->measure.launches && x->p.rounds >= CBX__FIRST_LOOK && 4 * x->lost > x->p.rounds;
 }
 
 static bool enough(const exec_run *x)
@@ -422,9 +412,9 @@ static bool enough(const exec_run *x)
         if (x->p.plan.attempts[i].failure &&
             (x->p.rounds >= CBX__MIN_LAUNCHES || (x->p.rounds && elapsed_s(x) > x->failed_at_s + 3)))
             return true;
-    if (is_lost_in_shell(x) || (x->opts->launches && x->p.rounds >= x->opts->launches)) return true;
+    if (is_lost_in_shell(x) || (x->measure.launches && x->p.rounds >= x->measure.launches)) return true;
     if (cbx__stopping_done(&x->p)) return true;
-    if (x->opts->launches && !(x->opts->budget_s > 0)) return false;
+    if (x->measure.launches && !(x->measure.budget_s > 0)) return false;
     return x->p.rounds >= CBX__MIN_LAUNCHES && elapsed_s(x) >= x->budget_s;
 }
 
@@ -433,7 +423,7 @@ static const char *why_it_ended(const exec_run *x)
     for (size_t i = 0; i < x->nrun; i++)
         if (x->p.plan.attempts[i].failure) return "failure";
     if (is_lost_in_shell(x)) return "shell";
-    if (x->opts->launches) return x->p.rounds >= x->opts->launches ? "asked" : "budget";
+    if (x->measure.launches) return x->p.rounds >= x->measure.launches ? "asked" : "budget";
     return x->p.rounds >= CBX_LOOKS_PAIRS ? "plan" : "budget"; /* looks reach as far as the budget does */
 }
 
@@ -441,7 +431,7 @@ static const char *why_it_ended(const exec_run *x)
 
 static cbx_status warm_up(cbx_ctx *ctx, exec_run *x, cbx_err *err)
 {
-    int runs = x->opts->warmup < 0 ? 1 : x->opts->warmup;
+    int runs = x->measure.warmup < 0 ? 1 : x->measure.warmup;
 
     for (size_t i = 0; i < x->n; i++) {
         for (int k = 0; k < runs && !x->p.plan.attempts[i].failure && !stopped(x); k++) {
@@ -468,7 +458,7 @@ static cbx_status run_round(cbx_ctx *ctx, exec_run *x, cbx_err *err)
 {
     size_t *scratch = x->order + x->n;
 
-    cbx__schedule_order(x->opts->seed, x->nlive, x->p.rounds - x->first, scratch, x->order);
+    cbx__schedule_order(x->measure.seed, x->nlive, x->p.rounds - x->first, scratch, x->order);
     for (size_t place = 0; place < x->nlive; place++) {
         size_t i = x->live[x->order[place]];
         cbx_status st;
@@ -517,7 +507,7 @@ static cbx_status finish(cbx_ctx *ctx, exec_run *x, cbx_measure_result *result, 
     if (result->interrupted) settle_interrupted(x);
     x->s.launches = x->p.counts.launches = x->p.rounds;
     x->s.epochs = x->p.counts.epochs = 1;
-    x->s.warmup = x->opts->warmup < 0 ? 1 : (size_t)x->opts->warmup;
+    x->s.warmup = x->measure.warmup < 0 ? 1 : (size_t)x->measure.warmup;
     st = cbx__rows_judge(ctx, &x->s, &x->p, err);
     if (st) return st;
     pthread_mutex_lock(&x->s.lock);
@@ -526,8 +516,8 @@ static cbx_status finish(cbx_ctx *ctx, exec_run *x, cbx_measure_result *result, 
     result->points = x->nrun;
     for (size_t i = 0; i < x->n; i++) result->points_good += x->p.plan.attempts[i].good;
     if (!st) st = cbx__table_settle(x->case_ops.name, &result->rows, err);
-    if (!st && x->opts->out_path)
-        st = cbx__table_write(ctx, x->opts->out_path, result->rows.rows, result->rows.count, &x->older, err);
+    if (!st && x->measure.out_path)
+        st = cbx__table_write(ctx, x->measure.out_path, result->rows.rows, result->rows.count, &x->older, err);
     return st;
 }
 
@@ -544,8 +534,8 @@ static cbx_status claim_cores(cbx_ctx *ctx, exec_run *x, cbx_err *err)
     cbx_status st;
 
     if (x->opts->claim) return CBX_OK;
-    o.wait_s = x->opts->lock_wait_s != 0 ? x->opts->lock_wait_s : x->s.timeout_s;
-    o.stop = x->opts->stop;
+    o.wait_s = x->measure.lock_wait_s != 0 ? x->measure.lock_wait_s : x->s.timeout_s;
+    o.stop = x->measure.stop;
     o.note = tell_note;
     o.user = x;
     st = cbx_claim_take(ctx, &o, &x->claim, err);
@@ -559,29 +549,29 @@ cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_res
 
     if (opts->struct_size != sizeof(*opts))
         return cbx_fail(err, CBX_EINVAL, "exec: options of another version of the header");
-    x.measure = (cbx_measure_opts){
-        .struct_size = sizeof(x.measure), .case_ops = &x.case_ops, .seed = opts->seed, .stop = opts->stop
-    };
-    x.measure.progress = opts->progress;
-    x.measure.user = opts->user;
-    x.budget_s = opts->budget_s > 0 ? opts->budget_s : 60;
+    x.measure = opts->measure;
+    x.measure.case_ops = &x.case_ops;
+    x.budget_s = opts->measure.budget_s > 0 ? opts->measure.budget_s : 60;
     cbx__session_init(&x.s, &x.measure);
-    x.s.timeout_s = opts->timeout_s > 0 ? opts->timeout_s : 3600;
-    x.s.budget_s = opts->launches && !(opts->budget_s > 0) ? 0 : x.budget_s;
+    x.s.timeout_s = opts->measure.worker_timeout_s > 0 ? opts->measure.worker_timeout_s : 3600;
+    x.s.budget_s = opts->measure.launches && !(opts->measure.budget_s > 0) ? 0 : x.budget_s;
     memcpy(result->run_id, x.s.run_id, sizeof(result->run_id));
     cbx_arena_init(&x.p.arena, cbx_ctx_allocator(ctx));
     cbx_rows_init(&x.older, cbx_ctx_allocator(ctx));
     st = make_commands(&x, err);
     if (st) goto done;
     make_plan(&x);
-    if (!opts->launches)
-        x.s.goal = (cbx__goal){ opts->half_width > 0 ? opts->half_width : x.nrun > 1 ? 0 : 0.02, true, x.nrun - 1 };
-    if (opts->out_path) st = cbx_file_check_writable(ctx, opts->out_path, err);
-    if (!st && opts->out_path) st = cbx__table_older(ctx, opts->out_path, &x.older, err);
+    if (!opts->measure.launches)
+        x.s.goal = (cbx__goal){ opts->measure.precision > 0 ? opts->measure.precision
+                                : x.nrun > 1                ? 0
+                                                            : 0.02,
+                                true, x.nrun - 1 };
+    if (opts->measure.out_path) st = cbx_file_check_writable(ctx, opts->measure.out_path, err);
+    if (!st && opts->measure.out_path) st = cbx__table_older(ctx, opts->measure.out_path, &x.older, err);
     if (st) goto done;
     cbx__session_learn(ctx, &x.s);
-    x.s.have_probe = false;                       /* commands declare no work */
-    x.s.launches_total = opts->launches * x.nrun; /* 0: unknown */
+    x.s.have_probe = false;                               /* commands declare no work */
+    x.s.launches_total = opts->measure.launches * x.nrun; /* 0: unknown */
     st = claim_cores(ctx, &x, err);
     x.s.started_ns = cbx_clock_ns();
     if (!st) st = measure_shell(ctx, &x, err);

@@ -48,6 +48,12 @@ typedef struct cbx_exec_param {
 
 typedef struct cbx_exec_opts {
     uint32_t struct_size;
+    /* Read are: launches (0: as many as the rule needs, at least 6), warmup (untimed runs of each
+     * command; < 0: 1), budget_s (no more runs after so long, once there are 6; 0: 60 where the rule
+     * decides, else none), precision (0: 0.02 of a single command, else none is good enough),
+     * worker_timeout_s (of one run), lock_wait_s (for the cores, held from the first run to the last:
+     * calibrax/perf/schedule/claim.h), seed, out_path, stop, progress, user. */
+    cbx_measure_opts measure;
     const cbx_exec_command *commands; /* the first one is the reference of ratios */
     size_t ncommands;
     const cbx_exec_param *params; /* every combination is measured */
@@ -57,22 +63,9 @@ typedef struct cbx_exec_opts {
     bool direct;                       /* no shell: words are split at blanks and quotes */
     bool
         shell_cost; /* measure the time of a shell alone and subtract it from each run; provenance has it with its interval */
-    int warmup;      /* untimed runs of each command; < 0: 1 */
-    size_t launches; /* 0: as many as the rule needs, at least 6 */
-    double budget_s; /* no more runs after so long, once there are 6; 0: 60 where the rule decides, else none */
-    double
-        half_width; /* relative half width of an interval that is good enough; 0: 0.02 of a single command, else none is */
     bool ignore_failure; /* an exit status other than 0 counts as a run */
     bool show_output;
-    double timeout_s; /* of one run; 0: 3600 */
-    double
-        lock_wait_s; /* for the cores, held from the first run to the last (calibrax/perf/schedule/claim.h); 0: timeout_s */
     const struct cbx_claim *claim; /* held by the caller already; NULL: they are claimed here */
-    uint64_t seed;
-    const char *out_path; /* row file; NULL: none */
-    const cbx_stop_flag *stop;
-    void (*progress)(void *user, const cbx_measure_progress *p);
-    void *user;
     /* what the rows say; NULL: "exec", "{}", "commands" */
     const char *case_name, *point, *label;
     bool representative;
@@ -84,7 +77,7 @@ typedef struct cbx_exec_opts {
 
 #define CBX_EXEC_OPTS_INIT                                                                                             \
     {                                                                                                                  \
-        sizeof(cbx_exec_opts), .warmup = -1                                                                            \
+        sizeof(cbx_exec_opts), .measure = CBX_MEASURE_OPTS_INIT                                                        \
     }
 
 /** Most commands after parameters are put in. */
