@@ -13,42 +13,43 @@
 #include "programs/common/stop.h"
 
 typedef struct bisect_args {
-    const char *good, *bad, *build, *bench, *metric, *repository, *state, *scratch;
-    double confidence, timeout, build_timeout;
-    size_t end_launches, max_launches, keep_builds;
-    bool resume, paired, higher, any, json, quiet;
+    cbx_bisect_run_opts opts;
+    bool json, quiet;
 } bisect_args;
+
+static const bisect_args bisect_defaults = { .opts = CBX_BISECT_RUN_OPTS_INIT };
 
 #define AT(member) offsetof(bisect_args, member)
 
 static const opt_spec bisect_options[] = {
-    { "good", 'g', OPT_STRING, AT(good), "REV", NULL, "a commit that is known to be good" },
-    { "bad", 'b', OPT_STRING, AT(bad), "REV", "HEAD", "a commit that is known to be bad" },
-    { "build", 0, OPT_STRING, AT(build), "CMD", "nothing to build",
+    { "good", 'g', OPT_STRING, AT(opts.good), "REV", NULL, "a commit that is known to be good" },
+    { "bad", 'b', OPT_STRING, AT(opts.bad), "REV", "HEAD", "a commit that is known to be bad" },
+    { "build", 0, OPT_STRING, AT(opts.build), "CMD", "nothing to build",
       "build command, run once in the worktree of each measured commit" },
-    { "bench", 0, OPT_STRING, AT(bench), "CMD", NULL, "benchmark command, run for each value in the same worktree" },
-    { "metric", 'm', OPT_STRING, AT(metric), "NAME", "wall time of the launch",
+    { "bench", 0, OPT_STRING, AT(opts.bench), "CMD", NULL,
+      "benchmark command, run for each value in the same worktree" },
+    { "metric", 'm', OPT_STRING, AT(opts.metric), "NAME", "wall time of the launch",
       "take the last number after NAME in the benchmark's output as the value" },
-    { "higher-is-better", 0, OPT_FLAG, AT(higher), NULL, NULL, "larger values are better" },
-    { "any-change", 0, OPT_FLAG, AT(any), NULL, NULL, "search for an improvement as well" },
-    { "paired", 0, OPT_FLAG, AT(paired), NULL, NULL,
+    { "higher-is-better", 0, OPT_FLAG, AT(opts.search.higher_is_better), NULL, NULL, "larger values are better" },
+    { "any-change", 0, OPT_FLAG, AT(opts.search.any_change), NULL, NULL, "search for an improvement as well" },
+    { "paired", 0, OPT_FLAG, AT(opts.paired), NULL, NULL,
       "launch the good commit next to every other commit and compare ratios, so that slow drift of the machine "
       "cancels" },
-    { "confidence", 0, OPT_SHARE, AT(confidence), "P", "0.95",
+    { "confidence", 0, OPT_SHARE, AT(opts.search.confidence), "P", "0.95",
       "stop at this probability that the commit found is the right one" },
-    { "end-launches", 0, OPT_POSITIVE, AT(end_launches), "N", "60",
+    { "end-launches", 0, OPT_POSITIVE, AT(opts.search.end_launches), "N", "60",
       "maximum number of launches to decide whether the good and the bad commit differ, for each of them" },
-    { "max-launches", 0, OPT_POSITIVE, AT(max_launches), "N", "1000",
+    { "max-launches", 0, OPT_POSITIVE, AT(opts.search.max_launches), "N", "1000",
       "maximum number of launches in the whole search" },
-    { "timeout", 0, OPT_ABOVE, AT(timeout), "SECONDS", "3600", "time limit of a launch" },
-    { "build-timeout", 0, OPT_ABOVE, AT(build_timeout), "SECONDS", "3600", "time limit of a build" },
-    { "keep-builds", 0, OPT_POSITIVE, AT(keep_builds), "N", "16", "number of built worktrees to keep" },
-    { "repository", 'C', OPT_STRING, AT(repository), "DIR", "the current folder", "the repository" },
-    { "resume", 0, OPT_FLAG, AT(resume), NULL, NULL,
+    { "timeout", 0, OPT_ABOVE, AT(opts.bench_timeout_s), "SECONDS", "3600", "time limit of a launch" },
+    { "build-timeout", 0, OPT_ABOVE, AT(opts.build_timeout_s), "SECONDS", "3600", "time limit of a build" },
+    { "keep-builds", 0, OPT_POSITIVE, AT(opts.keep_builds), "N", "16", "number of built worktrees to keep" },
+    { "repository", 'C', OPT_STRING, AT(opts.repository), "DIR", "the current folder", "the repository" },
+    { "resume", 0, OPT_FLAG, AT(opts.resume), NULL, NULL,
       "continue from the state file; otherwise an existing file is renamed to FILE.before" },
-    { "state", 0, OPT_STRING, AT(state), "FILE", "a file in the cache folder",
+    { "state", 0, OPT_STRING, AT(opts.state_path), "FILE", "a file in the cache folder",
       "file in which all measurements are kept" },
-    { "scratch", 0, OPT_STRING, AT(scratch), "DIR", "the cache folder", "folder for temporary worktrees" },
+    { "scratch", 0, OPT_STRING, AT(opts.scratch), "DIR", "the cache folder", "folder for temporary worktrees" },
     { "quiet", 'q', OPT_FLAG, AT(quiet), NULL, NULL, "print no progress on standard error" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
@@ -71,7 +72,7 @@ static void progress(void *user, const cbx_bisect_progress *p)
 static const char *subject_of(const opt_run *run, const bisect_args *a, const char *hash)
 {
     const char *text = "";
-    (void)cbx_bisect_subject(run->ctx, a->repository, hash, run->arena, &text, NULL);
+    (void)cbx_bisect_subject(run->ctx, a->opts.repository, hash, run->arena, &text, NULL);
     return text;
 }
 
@@ -135,38 +136,20 @@ static void print_result(const opt_run *run, const bisect_args *a, cbx_bisect *b
 
 static int run_bisect(const opt_run *run)
 {
-    const bisect_args *a = run->args;
+    bisect_args *a = run->args;
     static const int statuses[] = {
         [CBX_BISECT_RUNNING] = EXIT_UNDECIDED,   [CBX_BISECT_FOUND] = EXIT_PASS,
         [CBX_BISECT_UNCHANGED] = EXIT_ERROR,     [CBX_BISECT_SWAPPED] = EXIT_ERROR,
         [CBX_BISECT_UNDECIDED] = EXIT_UNDECIDED, [CBX_BISECT_BROKEN_END] = EXIT_ERROR,
     };
-    cbx_bisect_run_opts o = CBX_BISECT_RUN_OPTS_INIT;
     cbx_bisect_result r;
     cbx_bisect *b = NULL;
     int status = EXIT_PASS;
 
-    o.repository = a->repository;
-    o.good = a->good;
-    o.bad = a->bad ? a->bad : "HEAD";
-    o.build = a->build;
-    o.bench = a->bench;
-    o.metric = a->metric;
-    o.paired = a->paired;
-    o.build_timeout_s = a->build_timeout;
-    o.bench_timeout_s = a->timeout;
-    o.keep_builds = a->keep_builds;
-    o.scratch = a->scratch;
-    o.state_path = a->state;
-    o.resume = a->resume;
-    o.search.confidence = a->confidence;
-    o.search.end_launches = a->end_launches;
-    o.search.max_launches = a->max_launches;
-    o.search.higher_is_better = a->higher;
-    o.search.any_change = a->any;
-    o.stop = stop_catch();
-    o.progress = a->quiet ? NULL : progress;
-    if (cbx_bisect_run(run->ctx, &o, &b, run->err)) {
+    if (!a->opts.bad) a->opts.bad = "HEAD";
+    a->opts.stop = stop_catch();
+    a->opts.progress = a->quiet ? NULL : progress;
+    if (cbx_bisect_run(run->ctx, &a->opts, &b, run->err)) {
         bool interrupted = run->err->status == CBX_EINTERRUPTED;
         opt_fail(run->program, "%s%s", run->err->message, interrupted ? "; '--resume' continues the search" : "");
         return interrupted ? EXIT_STOPPED : EXIT_ERROR;
@@ -192,6 +175,7 @@ const opt_command bisect_command = {
         "build are skipped, and the checkout is never changed: commits are built in separate worktrees. Exit status 0: "
         "found; 2: no change to find, or an error; 3: undecided; 130: interrupted, --resume continues.",
     OPT_OPTIONS(bisect),
+    .defaults = &bisect_defaults,
     .run = run_bisect,
     OPT_RULES(bisect),
 };

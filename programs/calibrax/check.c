@@ -18,11 +18,10 @@ typedef struct check_args {
     select_args select;
     inputs_args inputs;
     const char *baseline, *waivers, *name, *reference;
-    double threshold, primary, secondary, minimum, level;
+    cbx_regression_opts how;
     opt_list rules, targets, series, tolerances;
     size_t hold;
     int format; /* cbx_guard_format */
-    bool values_only, allow_dropped, allow_machines, undecided_passes;
 } check_args;
 
 #define MEMBER(name) offsetof(check_args, name)
@@ -43,21 +42,24 @@ static const opt_spec check_options[] = {
     SELECT_ROW(check_args, "machine", OPT_STRING, machine, "ID", "check the latest run of this machine"),
     { "baseline", 0, OPT_STRING, MEMBER(baseline), "NAME", CBX_BASELINE_MAIN, "compare with this baseline",
       "@baselines" },
-    { "threshold", 0, OPT_NUMBER, MEMBER(threshold), "X", "0.05, which is 5 %",
+    { "threshold", 0, OPT_NUMBER, MEMBER(how.threshold), "X", "0.05, which is 5 %",
       "relative change that counts as worse or better" },
-    { "primary-threshold", 0, OPT_NUMBER, MEMBER(primary), "X", "--threshold", "threshold of primary metrics" },
-    { "secondary-threshold", 0, OPT_NUMBER, MEMBER(secondary), "X", "--threshold", "threshold of secondary metrics" },
+    { "primary-threshold", 0, OPT_NUMBER, MEMBER(how.primary_threshold), "X", "--threshold",
+      "threshold of primary metrics" },
+    { "secondary-threshold", 0, OPT_NUMBER, MEMBER(how.secondary_threshold), "X", "--threshold",
+      "threshold of secondary metrics" },
     { "metric-threshold", 0, OPT_EACH, MEMBER(rules), "PATTERN=X", NULL,
       "threshold of metrics whose name matches this shell pattern; may be repeated, the first match applies" },
-    { "minimum", 0, OPT_NUMBER, MEMBER(minimum), "X", "0", "ignore changes smaller than this, in the metric's unit" },
-    { "level", 0, OPT_SHARE, MEMBER(level), "X", "0.95", "confidence level of the intervals" },
-    { "values-only", 0, OPT_FLAG, MEMBER(values_only), NULL, NULL,
+    { "minimum", 0, OPT_NUMBER, MEMBER(how.minimum), "X", "0",
+      "ignore changes smaller than this, in the metric's unit" },
+    { "level", 0, OPT_SHARE, MEMBER(how.level), "X", "0.95", "confidence level of the intervals" },
+    { "values-only", 0, OPT_FLAG, MEMBER(how.values_only), NULL, NULL,
       "compare values only, and ignore samples and bounds" },
-    { "allow-dropped", 0, OPT_FLAG, MEMBER(allow_dropped), NULL, NULL,
+    { "allow-dropped", 0, OPT_FLAG, MEMBER(how.allow_dropped), NULL, NULL,
       "do not fail if points or metrics of the baseline are missing" },
-    { "allow-other-machine", 0, OPT_FLAG, MEMBER(allow_machines), NULL, NULL,
+    { "allow-other-machine", 0, OPT_FLAG, MEMBER(how.allow_machines), NULL, NULL,
       "compare runs of different machines, with a note" },
-    { "undecided-passes", 0, OPT_FLAG, MEMBER(undecided_passes), NULL, NULL,
+    { "undecided-passes", 0, OPT_FLAG, MEMBER(how.undecided_passes), NULL, NULL,
       "do not fail if the verdict is undecided" },
     { "waivers", 0, OPT_STRING, MEMBER(waivers), "FILE", NULL, "file of findings that are accepted until a date" },
     { "format", 0, OPT_CHOICE, MEMBER(format), "NAME", "text",
@@ -91,10 +93,7 @@ static const opt_rule check_rules[] = {
     { "run", OPT_EXCLUDES, "branch machine" },
 };
 static const check_args check_defaults = { .baseline = CBX_BASELINE_MAIN,
-                                           .threshold = 0.05,
-                                           .primary = NAN,
-                                           .secondary = NAN,
-                                           .level = 0.95,
+                                           .how = CBX_REGRESSION_OPTS_INIT,
                                            .hold = 1,
                                            .name = "validation",
                                            .reference = "as given" };
@@ -202,19 +201,10 @@ static int compare(comparing *c)
 {
     const opt_run *run = c->run;
     const check_args *a = run->args;
-    cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
+    cbx_regression_opts opts = a->how;
     cbx_regression_rule *rules = cbx_arena_calloc(run->arena, a->rules.count, sizeof(*rules));
     int status;
 
-    opts.threshold = a->threshold;
-    opts.primary_threshold = a->primary;
-    opts.secondary_threshold = a->secondary;
-    opts.minimum = a->minimum;
-    opts.level = a->level;
-    opts.values_only = a->values_only;
-    opts.allow_dropped = a->allow_dropped;
-    opts.allow_machines = a->allow_machines;
-    opts.undecided_passes = a->undecided_passes;
     opts.defs = c->defs;
     opts.rules = rules;
     opts.nrules = a->rules.count;
@@ -247,16 +237,18 @@ static void print_thresholds(const opt_run *run)
     const check_args *a = run->args;
     const char *between = " (";
 
-    printf("threshold: %.6g %%", 100 * a->threshold);
-    if (!isnan(a->primary)) printf("%sprimary %.6g %%", between, 100 * a->primary), between = ", ";
-    if (!isnan(a->secondary)) printf("%ssecondary %.6g %%", between, 100 * a->secondary), between = ", ";
+    printf("threshold: %.6g %%", 100 * a->how.threshold);
+    if (!isnan(a->how.primary_threshold))
+        printf("%sprimary %.6g %%", between, 100 * a->how.primary_threshold), between = ", ";
+    if (!isnan(a->how.secondary_threshold))
+        printf("%ssecondary %.6g %%", between, 100 * a->how.secondary_threshold), between = ", ";
     for (size_t i = 0; i < a->rules.count; i++, between = ", ") {
         const char *rule = a->rules.items[i], *equals = strrchr(rule, '=');
         printf("%s'%s' %.6g %%", between,
                plain_text(run->arena, cbx_arena_strndup(run->arena, rule, (size_t)(equals - rule))),
                100 * strtod(equals + 1, NULL));
     }
-    if (a->minimum > 0) printf("%sminimum %.6g in the metric's unit", between, a->minimum), between = ", ";
+    if (a->how.minimum > 0) printf("%sminimum %.6g in the metric's unit", between, a->how.minimum), between = ", ";
     puts(*between == ',' ? ")" : "");
 }
 

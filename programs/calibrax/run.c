@@ -20,12 +20,12 @@
 #include "programs/common/terminal.h"
 
 typedef struct run_args {
-    const char *plugin, *module, *python, *file, *data, *trace, *trace_dir, *name, *scenario, *baseline;
+    cbx_benchmark_opts opts;
+    const char *plugin, *module, *python, *file, *data, *baseline;
     int metrics; /* cbx_command_metrics */
     opt_list benchmarks, config, tags, defines, targets;
-    size_t launches, warmup, samples, batch_size, max_batches;
-    double sample_ms, budget, timeout, grace, level, allow_failed, until_decided, threshold;
-    bool list, no_keep, show_output, json;
+    double sample_ms, until_decided, threshold;
+    bool list, no_keep, json;
 } run_args;
 
 #define AT(member) offsetof(run_args, member)
@@ -40,21 +40,25 @@ static const opt_spec run_options[] = {
       "run the commands of a case file (docs/reference/case-files.md)" },
     { "benchmark", 'b', OPT_EACH, AT(benchmarks), "NAME", "all", "run this benchmark; may be repeated" },
     { "list", 0, OPT_FLAG, AT(list), NULL, NULL, "list the benchmarks, and stop" },
-    { "launches", 'n', OPT_POSITIVE, AT(launches), "N", "1",
+    { "launches", 'n', OPT_POSITIVE, AT(opts.launches), "N", "1",
       "number of launches of each, in fresh processes: the samples" },
-    { "warmup", 'w', OPT_COUNT, AT(warmup), "N", "1; 0 for a command",
+    { "warmup", 'w', OPT_COUNT, AT(opts.measure.warmup), "N", "1; 0 for a command",
       "untimed calls or batches in each launch, or untimed runs of a command before it" },
-    { "samples", 0, OPT_POSITIVE, AT(samples), "N", "30", "number of samples of timed work in a launch" },
+    { "samples", 0, OPT_POSITIVE, AT(opts.measure.samples), "N", "30", "number of samples of timed work in a launch" },
     { "sample-ms", 0, OPT_NUMBER, AT(sample_ms), "MS", "1", "minimum length of a sample of timed work; 0: one call" },
-    { "budget", 0, OPT_NUMBER, AT(budget), "S", "10",
+    { "budget", 0, OPT_NUMBER, AT(opts.measure.budget_s), "S", "10",
       "stop taking samples of timed work after this time; 0: no limit" },
-    { "batch-size", 0, OPT_POSITIVE, AT(batch_size), "N", "32", "examples in a batch of a benchmark with a dataset" },
-    { "max-batches", 0, OPT_POSITIVE, AT(max_batches), "N", "all", "maximum number of batches of a launch" },
-    { "timeout", 0, OPT_ABOVE, AT(timeout), "S", "none", "stop a launch that takes longer; it counts as failed" },
-    { "allow-failed", 0, OPT_NUMBER, AT(allow_failed), "SHARE", "0",
+    { "batch-size", 0, OPT_POSITIVE, AT(opts.measure.batch_size), "N", "32",
+      "examples in a batch of a benchmark with a dataset" },
+    { "max-batches", 0, OPT_POSITIVE, AT(opts.measure.max_batches), "N", "all",
+      "maximum number of batches of a launch" },
+    { "timeout", 0, OPT_ABOVE, AT(opts.timeout_s), "S", "none",
+      "stop a launch that takes longer; it counts as failed" },
+    { "allow-failed", 0, OPT_NUMBER, AT(opts.allow_failed), "SHARE", "0",
       "share of a benchmark's launches that may fail, at least 0 and less than 1; if more fail, the exit status is 2" },
-    { "grace", 0, OPT_NUMBER, AT(grace), "S", "10", "time between SIGTERM and SIGKILL, for the tear-down; 0: none" },
-    { "level", 0, OPT_SHARE, AT(level), "X", "0.95", "confidence level of the intervals over launches" },
+    { "grace", 0, OPT_NUMBER, AT(opts.grace_s), "S", "10",
+      "time between SIGTERM and SIGKILL, for the tear-down; 0: none" },
+    { "level", 0, OPT_SHARE, AT(opts.level), "X", "0.95", "confidence level of the intervals over launches" },
     { "config", 'c', OPT_EACH, AT(config), "KEY=VALUE", NULL,
       "pass a setting to the benchmark, and record it; VALUE is JSON if it parses as JSON, otherwise text" },
     { "target", 0, OPT_EACH, AT(targets), "METRIC=VALUE", "the benchmark's",
@@ -66,11 +70,11 @@ static const opt_spec run_options[] = {
       "it is one",
       "auto stdout none" },
     { "tag", 0, OPT_EACH, AT(tags), "KEY=VALUE", NULL, "tag of each point; may be repeated" },
-    { "name", 0, OPT_STRING, AT(name), "NAME", "the benchmark's", "name of the point" },
-    { "scenario", 0, OPT_STRING, AT(scenario), "NAME", "the benchmark's domain", "scenario of each point" },
-    { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL,
+    { "name", 0, OPT_STRING, AT(opts.name), "NAME", "the benchmark's", "name of the point" },
+    { "scenario", 0, OPT_STRING, AT(opts.scenario), "NAME", "the benchmark's domain", "scenario of each point" },
+    { "trace", 0, OPT_STRING, AT(opts.trace), "FILE", NULL,
       "write a trace that ui.perfetto.dev opens; the run's metadata names it" },
-    { "trace-dir", 0, OPT_STRING, AT(trace_dir), "DIR", NULL,
+    { "trace-dir", 0, OPT_STRING, AT(opts.trace_dir), "DIR", NULL,
       "folder into which the benchmarks write traces (JAX, XLA, PyTorch, Perfetto): the run's metadata refers to "
       "them" },
     { "data", 0, OPT_STRING, AT(data), "STORE", NULL,
@@ -83,7 +87,7 @@ static const opt_spec run_options[] = {
       "@baselines" },
     { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0.05, which is 5 %",
       "the relative change that counts as worse or better for it" },
-    { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "show the output of the benchmarks" },
+    { "show-output", 0, OPT_FLAG, AT(opts.show_output), NULL, NULL, "show the output of the benchmarks" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 static const opt_rule run_rules[] = {
@@ -98,16 +102,9 @@ static const opt_rule run_rules[] = {
     { "threshold", OPT_NEEDS, "until-decided" },
 };
 
-static const run_args run_defaults = { .launches = 1,
-                                       .warmup = SIZE_MAX,
-                                       .samples = 30,
-                                       .sample_ms = 1,
-                                       .budget = 10,
-                                       .batch_size = 32,
-                                       .grace = 10,
-                                       .level = 0.95,
-                                       .baseline = CBX_BASELINE_MAIN,
-                                       .threshold = 0.05 };
+static const run_args run_defaults = {
+    .opts = CBX_BENCHMARK_OPTS_INIT, .sample_ms = 1, .baseline = CBX_BASELINE_MAIN, .threshold = 0.05
+};
 
 /* --- options as the library expects them --- */
 
@@ -146,7 +143,7 @@ static int read_source(const opt_run *run, cbx_benchmark_source *out)
         c->name = slash && slash[1] ? slash + 1 : run->words->items[0];
         c->argv = run->words->items;
         c->metrics = (cbx_command_metrics)a->metrics;
-        c->warmup = a->warmup == SIZE_MAX ? 0 : a->warmup;
+        c->warmup = opt_given(run, "warmup") ? a->opts.measure.warmup : 0;
         out->kind = CBX_BENCHMARK_COMMAND;
         out->commands = c;
         out->ncommands = 1;
@@ -211,9 +208,10 @@ static bool take_config(given *g, size_t i, const char *key, const char *text)
 }
 
 /* Reads all "KEY=VALUE" options; g->config is freed by the caller, also on failure. */
-static int read_given(given *g, cbx_benchmark_opts *out)
+static int read_given(given *g)
 {
-    const run_args *a = g->run->args;
+    run_args *a = g->run->args;
+    cbx_benchmark_opts *out = &a->opts;
     const struct {
         const char *option, *form;
         const opt_list *list;
@@ -240,28 +238,6 @@ static int read_given(given *g, cbx_benchmark_opts *out)
                 return opt_fail(g->run->program, "'--%s' must be %s, got '%s'", kinds[k].option, kinds[k].form, word);
         }
     return g->config ? opt_check(g->run, cbx_json_check(g->config, g->run->err)) : EXIT_PASS;
-}
-
-static void set_options(const run_args *a, cbx_benchmark_opts *out)
-{
-    out->names = a->benchmarks.items;
-    out->nnames = a->benchmarks.count;
-    out->launches = a->launches;
-    out->timeout_s = a->timeout;
-    out->grace_s = a->grace;
-    out->level = a->level;
-    out->allow_failed = a->allow_failed;
-    if (a->warmup != SIZE_MAX) out->measure.warmup = a->warmup;
-    out->measure.samples = a->samples;
-    out->measure.sample_s = 1e-3 * a->sample_ms;
-    out->measure.budget_s = a->budget;
-    out->measure.batch_size = a->batch_size;
-    out->measure.max_batches = a->max_batches;
-    out->name = a->name;
-    out->scenario = a->scenario;
-    out->trace = a->trace;
-    out->trace_dir = a->trace_dir;
-    out->show_output = a->show_output;
 }
 
 /* --- how many launches --- */
@@ -320,19 +296,19 @@ static size_t launch_more(void *user, const cbx_run *now, size_t launches)
 }
 
 /* Sets the options for --until-decided; close_deciding in any case. */
-static int open_deciding(deciding *d, cbx_benchmark_opts *o)
+static int open_deciding(deciding *d)
 {
     const opt_run *run = d->run;
-    const run_args *a = run->args;
+    run_args *a = run->args;
     cbx_status st = cbx_store_open(run->ctx, a->data, NULL, &d->store, run->err);
 
     if (!st) st = cbx_store_baseline_get(d->store, a->baseline, &d->baseline, run->err);
     if (st == CBX_ENOENT && strcmp(a->baseline, CBX_BASELINE_MAIN) == 0) st = CBX_OK;
     if (!st) st = select_defs(run, d->store, &d->defs, run->err);
     if (st) return opt_check(run, st);
-    if (o->launches < FIRST_LOOK) o->launches = FIRST_LOOK;
-    o->more = launch_more;
-    o->more_user = d;
+    if (a->opts.launches < FIRST_LOOK) a->opts.launches = FIRST_LOOK;
+    a->opts.more = launch_more;
+    a->opts.more_user = d;
     d->began_ns = cbx_clock_ns();
     return EXIT_PASS;
 }
@@ -411,13 +387,13 @@ static void print_run(const opt_run *run, const cbx_benchmark_report *r)
     }
 }
 
-static int list_benchmarks(const opt_run *run, const cbx_benchmark_source *source, const cbx_benchmark_opts *o)
+static int list_benchmarks(const opt_run *run, const cbx_benchmark_source *source)
 {
     const run_args *a = run->args;
     const char *const *names;
     size_t n;
     cbx_json *document;
-    cbx_status st = cbx_benchmark_list(run->ctx, source, o, run->arena, &names, &n, run->err);
+    cbx_status st = cbx_benchmark_list(run->ctx, source, &a->opts, run->arena, &names, &n, run->err);
 
     if (st) return opt_check(run, st);
     if (!a->json) {
@@ -481,26 +457,27 @@ static int run_run(const opt_run *run)
 {
     run_args *a = run->args;
     cbx_benchmark_source source = CBX_BENCHMARK_SOURCE_INIT;
-    cbx_benchmark_opts o = CBX_BENCHMARK_OPTS_INIT;
     cbx_benchmark_report *report = NULL;
     given g = { .run = run };
     deciding d = { .run = run, .err = CBX_ERR_INIT };
     int status = read_source(run, &source);
 
-    set_options(a, &o);
-    if (!status) status = read_given(&g, &o);
+    if (!status) status = read_given(&g);
     if (!status && !a->no_keep && !a->list) {
         a->data = store_path(run, a->data);
         status = a->data ? keep_prepare(run, a->data) : EXIT_ERROR;
     }
-    if (!status && a->until_decided > 0 && !a->list) status = open_deciding(&d, &o);
-    o.stop = stop_catch();
-    o.progress = print_failure;
-    o.progress_user = (void *)(uintptr_t)run;
+    if (!status && a->until_decided > 0 && !a->list) status = open_deciding(&d);
+    a->opts.names = a->benchmarks.items;
+    a->opts.nnames = a->benchmarks.count;
+    a->opts.measure.sample_s = 1e-3 * a->sample_ms;
+    a->opts.stop = stop_catch();
+    a->opts.progress = print_failure;
+    a->opts.progress_user = (void *)(uintptr_t)run;
     if (!status && a->list) {
-        status = list_benchmarks(run, &source, &o);
+        status = list_benchmarks(run, &source);
     } else if (!status) {
-        status = opt_check(run, cbx_benchmark_run(run->ctx, &source, &o, &report, run->err));
+        status = opt_check(run, cbx_benchmark_run(run->ctx, &source, &a->opts, &report, run->err));
         if (!status) status = conclude(run, report);
     }
     if (close_deciding(&d)) status = EXIT_ERROR;

@@ -17,9 +17,7 @@
 #include "programs/calibrax/calibrax.h"
 #include "programs/common/output.h"
 
-static const trend_args trend_defaults = {
-    .figure = -1, .penalty = NAN, .alpha = 0.01, .level = 0.95, .min_segment = 3, .seed = 1
-};
+static const trend_args trend_defaults = { .figure = -1, .how = CBX_CHANGEPOINT_OPTS_INIT, .level = 0.95 };
 
 #define AT(member) offsetof(trend_args, member)
 
@@ -58,13 +56,13 @@ static const opt_spec trend_options[] = {
     { "cost", 0, OPT_CHOICE, AT(cost), "NAME", "mean",
       "for pelt, binary and window: detect changes of the mean, or of a normal distribution (level or spread)",
       "mean normal" },
-    { "penalty", 0, OPT_NUMBER, AT(penalty), "X", "from the noise of the series and its autocorrelation",
+    { "penalty", 0, OPT_NUMBER, AT(how.penalty), "X", "from the noise of the series and its autocorrelation",
       "for pelt, binary and window: the minimum gain of a change" },
-    { "min-segment", 0, OPT_POSITIVE, AT(min_segment), "N", "3", "minimum number of values between two changes" },
-    { "window", 0, OPT_POSITIVE, AT(window), "N", "twice the minimum segment, at least 10",
+    { "min-segment", 0, OPT_POSITIVE, AT(how.min_segment), "N", "3", "minimum number of values between two changes" },
+    { "window", 0, OPT_POSITIVE, AT(how.window), "N", "twice the minimum segment, at least 10",
       "for window: number of values on each side" },
-    { "alpha", 0, OPT_SHARE, AT(alpha), "P", "0.01", "for e-divisive: maximum p-value of a change" },
-    { "seed", 0, OPT_COUNT, AT(seed), "N", "1", "for e-divisive: seed of its permutations" },
+    { "alpha", 0, OPT_SHARE, AT(how.alpha), "P", "0.01", "for e-divisive: maximum p-value of a change" },
+    { "seed", 0, OPT_COUNT, AT(how.seed), "N", "1", "for e-divisive: seed of its permutations" },
     { "state", 0, OPT_STRING, AT(state), "FILE", NULL,
       "file of the changes reported so far, to mark new ones; created if missing" },
     { "new-only", 0, OPT_FLAG, AT(new_only), NULL, NULL, "leave out changes that were reported before" },

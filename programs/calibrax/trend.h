@@ -4,6 +4,7 @@
 #ifndef CALIBRAX_PROGRAMS_TREND_H
 #define CALIBRAX_PROGRAMS_TREND_H
 
+#include "calibrax/analysis/changepoint.h"
 #include "programs/calibrax/inputs.h"
 
 typedef struct trend_args {
@@ -11,8 +12,8 @@ typedef struct trend_args {
     inputs_args inputs;
     const char *framework, *output, *state, *over;
     opt_list before, after; /* runs that measured both sides of the last change again */
-    double penalty, alpha, level, threshold;
-    size_t min_segment, window, seed;
+    cbx_changepoint_opts how;
+    double level, threshold;
     int method, cost, law, figure; /* figure: cbx_plot_format, -1: none */
     bool changes, allow_machines, tendency, replace, new_only, check, allow_dropped;
 } trend_args;

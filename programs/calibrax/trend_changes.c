@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "calibrax/analysis/change_state.h"
-#include "calibrax/analysis/changepoint.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash_table.h"
@@ -65,7 +64,7 @@ static int find_in(const opt_run *run, series *s, cbx_arena *scratch)
 {
     const trend_args *a = run->args;
     const size_t n = s->s->npoints;
-    cbx_changepoint_opts o = CBX_CHANGEPOINT_OPTS_INIT;
+    cbx_changepoint_opts o = a->how;
     cbx_change *list = cbx_arena_calloc(scratch, n, sizeof *list);
     size_t *index = cbx_arena_calloc(scratch, n, sizeof *index), count = 0;
     cbx_status st;
@@ -82,14 +81,9 @@ static int find_in(const opt_run *run, series *s, cbx_arena *scratch)
     s->unseen = s->n;
     o.method = (cbx_changepoint_method)(a->method - 1); /* 0: the detector */
     o.cost = (cbx_changepoint_cost)a->cost;
-    o.min_segment = a->min_segment;
-    o.penalty = a->penalty;
-    o.window = a->window;
-    o.alpha = a->alpha;
-    o.seed = a->seed;
-    if (!a->method && (s->n < 4 || s->n / 2 < a->min_segment)) return EXIT_PASS; /* too short for any change */
+    if (!a->method && (s->n < 4 || s->n / 2 < a->how.min_segment)) return EXIT_PASS; /* too short for any change */
     st = a->method ? cbx_changepoints_find(run->ctx, s->values, s->n, &o, index, &count, run->err)
-                   : cbx_changes_detect(run->ctx, s->values, s->n, a->min_segment, list, &count, run->err);
+                   : cbx_changes_detect(run->ctx, s->values, s->n, a->how.min_segment, list, &count, run->err);
     if (opt_check(run, st)) return EXIT_ERROR;
     for (size_t k = 0; a->method && k < count; k++) { /* levels of the segments beside each change */
         size_t from = k ? index[k - 1] : 0, to = k + 1 < count ? index[k + 1] : s->n;
@@ -210,7 +204,7 @@ static int compare_with_state(changes *c)
         if (!seen) continue;
         s->unseen = cbx_change_state_unseen(seen, runs, s->n);
         for (size_t k = 0; k < s->nfound; k++)
-            if (cbx_change_state_is_reported(seen, runs, s->n, s->found[k].c.index, c->a->min_segment))
+            if (cbx_change_state_is_reported(seen, runs, s->n, s->found[k].c.index, c->a->how.min_segment))
                 s->found[k].is_new = false;
     }
     return EXIT_PASS;
@@ -481,7 +475,7 @@ static int check_newest(const changes *c)
  * short one beside others is noted. */
 static int check_lengths(const changes *c)
 {
-    const size_t pair = 2 * c->a->min_segment, needed = pair > CBX_CHANGE_ALARM_MIN ? pair : CBX_CHANGE_ALARM_MIN;
+    const size_t pair = 2 * c->a->how.min_segment, needed = pair > CBX_CHANGE_ALARM_MIN ? pair : CBX_CHANGE_ALARM_MIN;
     const series *shortest = NULL;
     size_t directed = 0, few = 0;
 
