@@ -21,58 +21,49 @@ static void empty_calls_are_measured(void **state)
 {
     fixture *f = *state;
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
-
-    launch(f, "good", &o, &r);
-    fail_if_too_busy(&r);
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
-    CHECK(r.call_overhead_ns > 0 && r.call_overhead_ns < 1e6, "a call through a pointer");
-    CHECK(isnan(r.energy_call_j) && strstr(r.energy_why, "not asked for"), r.energy_why);
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(f, "good", &o);
+    fail_if_too_busy(r);
+    CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
+    CHECK(r->call_overhead_ns > 0 && r->call_overhead_ns < 1e6, "a call through a pointer");
+    CHECK(isnan(r->energy_call_j) && strstr(r->energy_why, "not asked for"), r->energy_why);
 }
 
 static void cold_epochs_are_single_calls(void **state)
 {
     fixture *f = *state;
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
 
     o.cold = true;
     o.flush_bytes = 1 << 20;
     o.iterations = 0;
-    launch(f, "good", &o, &r);
-    fail_if_too_busy(&r);
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
-    CHECK_INT(r.iterations, 1, "one call an epoch");
-    CHECK_INT(r.iterations_chosen, 1, "for later launches too");
-    CHECK_INT(r.epochs, 6, "all of them");
-    CHECK(r.fidelity.checked && r.fidelity.ok, "checked as ever");
-    CHECK(r.hwm_increase_bytes >= 0 && r.hwm_increase_bytes < 1 << 20, "what flushes is not what the work adds");
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(f, "good", &o);
+    fail_if_too_busy(r);
+    CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
+    CHECK_INT(r->iterations, 1, "one call an epoch");
+    CHECK_INT(r->iterations_chosen, 1, "for later launches too");
+    CHECK_INT(r->epochs, 6, "all of them");
+    CHECK(r->fidelity.checked && r->fidelity.ok, "checked as ever");
+    CHECK(r->hwm_increase_bytes >= 0 && r->hwm_increase_bytes < 1 << 20, "what flushes is not what the work adds");
 
-    launch(f, "wrong", &o, &r);
-    fail_if_too_busy(&r);
-    CHECK_INT(r.failure, CBX_FAILURE_FIDELITY, "a wrong answer is as wrong from cold caches");
-    cbx_launch_record_clear(&r);
+    r = launch(f, "wrong", &o);
+    fail_if_too_busy(r);
+    CHECK_INT(r->failure, CBX_FAILURE_FIDELITY, "a wrong answer is as wrong from cold caches");
 }
 
 static void compile_only(void **state)
 {
     fixture *f = *state;
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
 
     o.compile_only = true;
-    launch(f, "good", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
-    CHECK_INT(r.epochs, 0, "no epoch");
-    CHECK_GT(r.first_call_ns, 0, "the first call");
-    CHECK(r.fidelity.checked && r.fidelity.ok, "its answer is checked");
-    CHECK(isnan(r.compile_ns), "the native worker compiles nothing");
-    cbx_launch_record_clear(&r);
-    launch(f, "wrong", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_FIDELITY, "and may be wrong");
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(f, "good", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
+    CHECK_INT(r->epochs, 0, "no epoch");
+    CHECK_GT(r->first_call_ns, 0, "the first call");
+    CHECK(r->fidelity.checked && r->fidelity.ok, "its answer is checked");
+    CHECK(isnan(r->compile_ns), "the native worker compiles nothing");
+    r = launch(f, "wrong", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_FIDELITY, "and may be wrong");
 }
 
 /* --- energy, from a powercap tree of our own --- */
@@ -148,17 +139,15 @@ static void energy_in_a_launch(void **state)
     fixture *f = *state;
     cbx_launch_opts o = quick_opts();
     cbx_energy_source s;
-    cbx_launch_record r;
 
     make_powercap(folder, domain);
     cbx__energy_source_open(f->ctx, false, folder, &s);
     o.energy = &s;
-    launch(f, "good", &o, &r);
-    fail_if_too_busy(&r);
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
-    CHECK(isnan(r.energy_call_j), "a counter that stands still has told nothing");
-    CHECK(strstr(r.energy_why, "too short") || strstr(r.energy_why, "no more than"), r.energy_why);
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(f, "good", &o);
+    fail_if_too_busy(r);
+    CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
+    CHECK(isnan(r->energy_call_j), "a counter that stands still has told nothing");
+    CHECK(strstr(r->energy_why, "too short") || strstr(r->energy_why, "no more than"), r->energy_why);
     cbx__energy_source_close(&s);
     cbx__temporary_remove(folder);
 
@@ -225,7 +214,9 @@ static cbx_status warm_once(cbx_ctx *ctx, void *user)
                        .first = &first,
                        .last = &first,
                        .nlaunches = 1 };
-    cbx__point p = { .params = w->f->point, .json = "{}", .platform = "cpu", .plan = { &a, 1 }, .share_s = w->share_s };
+    cbx__point p = {
+        .params = w->f->toy.point, .json = "{}", .platform = "cpu", .plan = { &a, 1 }, .share_s = w->share_s
+    };
     cbx__session s;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
@@ -237,7 +228,7 @@ static cbx_status warm_once(cbx_ctx *ctx, void *user)
     s.timeout_s = 60;
     s.sandbox = launch_sandbox;
     cbx_arena_init(&p.arena, cbx_ctx_allocator(ctx));
-    st = cbx__point_warm(ctx, &s, &p, w->f->w, &err);
+    st = cbx__point_warm(ctx, &s, &p, w->f->toy.w, &err);
     CHECK(st == CBX_OK || st == CBX_ENOMEM, err.message);
     snprintf(w->reason, sizeof w->reason, "%s", a.warm_reason ? a.warm_reason : "");
     for (size_t i = 0; i < a.nwarm; i++) CHECK(a.warm_ns[i] == 1e6, "what the worker told");
@@ -288,24 +279,19 @@ static void scratch_folders(void **state)
 {
     char path[CBX__TEMPORARY_SIZE], long_name[600];
     cbx_err err = CBX_ERR_INIT;
-    const char *before = getenv("TMPDIR");
-    char *kept = before ? strdup(before) : NULL;
+    char *before;
 
     (void)state;
     memset(long_name, 'x', sizeof long_name - 1);
     long_name[sizeof long_name - 1] = 0;
-    setenv("TMPDIR", long_name, 1);
+    before = change_variable("TMPDIR", long_name);
     CHECK_STATUS(cbx__temporary_make("x", path, &err), CBX_EIO, "a name too long");
     CHECK_STR(path, "", "no folder");
     setenv("TMPDIR", "/nonexistent", 1);
     CHECK_STATUS(cbx__temporary_make("x", path, &err), CBX_EIO, "no such folder");
     CHECK(strstr(err.message, "TMPDIR") != NULL, err.message);
     cbx__temporary_remove(path);
-    if (kept)
-        setenv("TMPDIR", kept, 1);
-    else
-        unsetenv("TMPDIR");
-    free(kept);
+    restore_variable("TMPDIR", before);
 }
 
 TEST_FILE(.seconds = 600)

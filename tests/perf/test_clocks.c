@@ -21,39 +21,30 @@ static void lying_clocks(void **state)
                   { "80", CBX_FAILURE_CLOCKS_DISAGREE, "four fifths of it" },
                   { "200", CBX_FAILURE_CLOCKS_DISAGREE, "twice the time" } };
     fixture *f = *state;
-    cbx_params *point = NULL;
-    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":20000}", 1, &point);
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":20000}", 1);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_env_setting clock = { TOY_CLOCK, cases[i].percent };
         cbx_launch_opts o = quick_opts();
-        cbx_launch_record r;
-        cbx_err err = CBX_ERR_INIT;
         o.env = &clock;
         o.nenv = 1;
         o.iterations = 1;
         o.epochs = 3;
-        CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, cases[i].why);
-        fail_if_too_busy(&r);
-        if (r.failure != cases[i].failure)
-            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
-        cbx_launch_record_clear(&r);
+        const cbx_launch_record *r = launch_on(f, w, "spin", &o);
+        fail_if_too_busy(r);
+        check_failure(r, cases[i].failure, cases[i].why);
     }
-    cbx_workload_free(w);
-    cbx_params_free(point);
 }
 
 /* A busy machine can wake the parent late throughout a launch; then the caller tries again, as here. */
-static void honest_launch(fixture *f, const cbx_workload *w, const cbx_launch_opts *o, cbx_launch_record *r)
+static const cbx_launch_record *honest_launch(fixture *f, const cbx_workload *w, const cbx_launch_opts *o)
 {
     for (int attempt = 0;; attempt++) {
-        cbx_err err = CBX_ERR_INIT;
-        CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), o, r, &err), &err, "spin");
-        if (r->failure == CBX_FAILURE_NONE) return;
+        const cbx_launch_record *r = launch_on(f, w, "spin", o);
+        if (r->failure == CBX_FAILURE_NONE) return r;
         bool may_pass = r->failure == CBX_FAILURE_CLOCKS_DISAGREE || r->failure == CBX_FAILURE_LAZY_RESULT ||
                         r->failure == CBX_FAILURE_CONTENDED;
         if (attempt == 4) fail_if_too_busy(r);
         if (!may_pass || attempt == 4) fail_msg("%s (%s)", cbx_failure_word(r->failure), r->message);
-        cbx_launch_record_clear(r);
     }
 }
 
@@ -61,52 +52,42 @@ static void honest_launch(fixture *f, const cbx_workload *w, const cbx_launch_op
 static void both_clocks_agree(void **state)
 {
     fixture *f = *state;
-    cbx_params *point = NULL;
-    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":20000}", 1, &point);
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":20000}", 1);
     double typical = INFINITY, off[5];
     for (int attempt = 0; attempt < 8 && typical > 0.02; attempt++) { /* a busy machine wakes the parent late */
         cbx_launch_opts o = quick_opts();
-        cbx_launch_record r;
         o.iterations = 1;
         o.epochs = 5;
-        honest_launch(f, w, &o, &r);
-        for (size_t i = 0; i < r.epochs; i++) {
-            CHECK(r.epoch_ns[i] >= 19.9e6, "an epoch of 20 ms");
-            off[i] = fabs(r.outer_ns[i] / r.epoch_ns[i] - 1);
+        const cbx_launch_record *r = honest_launch(f, w, &o);
+        for (size_t i = 0; i < r->epochs; i++) {
+            CHECK(r->epoch_ns[i] >= 19.9e6, "an epoch of 20 ms");
+            off[i] = fabs(r->outer_ns[i] / r->epoch_ns[i] - 1);
         }
-        cbx_stat_sort(off, r.epochs);
-        typical = off[r.epochs / 2];
-        cbx_launch_record_clear(&r);
+        cbx_stat_sort(off, r->epochs);
+        typical = off[r->epochs / 2];
     }
     CHECK_LE(typical, 0.02, "the parent's and the worker's clock on epochs of 20 ms");
-    cbx_workload_free(w);
-    cbx_params_free(point);
 }
 
 static void calibration(void **state)
 {
     fixture *f = *state;
-    cbx_params *point = NULL;
-    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":1000}", 1, &point);
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":1000}", 1);
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
     o.iterations = 0;
     o.epochs = 2;
-    honest_launch(f, w, &o, &r);
-    CHECK(r.iterations_chosen >= 2 && r.iterations_chosen <= 21, "about twenty calls of 1 ms, fewer on a busy machine");
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = honest_launch(f, w, &o);
+    CHECK(r->iterations_chosen >= 2 && r->iterations_chosen <= 21,
+          "about twenty calls of 1 ms, fewer on a busy machine");
 
     o.slow_call_s = 0.0005; /* now a call is slow */
     o.slow_epochs = 1;
     o.epochs = 9;
     o.warmup = 50;
-    honest_launch(f, w, &o, &r);
-    CHECK_INT(r.iterations_chosen, 1, "a slow call is an epoch");
-    CHECK_INT(r.epochs, 1, "and few of them are made");
-    CHECK(r.fidelity.checks >= 2, "still checked");
-    cbx_launch_record_clear(&r);
-    cbx_workload_free(w);
-    cbx_params_free(point);
+    r = honest_launch(f, w, &o);
+    CHECK_INT(r->iterations_chosen, 1, "a slow call is an epoch");
+    CHECK_INT(r->epochs, 1, "and few of them are made");
+    CHECK(r->fidelity.checks >= 2, "still checked");
 }
 
 /* Work that is hidden from the clock: slow while it is calibrated, after the clock, or done once for all.
@@ -134,32 +115,23 @@ static void hidden_work(void **state)
         { "spin", 3, CBX_FAILURE_NONE, "honest" },
     };
     fixture *f = *state;
-    cbx_params *point = NULL;
-    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":1000,\"spin_us\":8000}", 1, &point);
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":1000,\"spin_us\":8000}", 1);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         bool honest = cases[i].failure == CBX_FAILURE_NONE;
-        cbx_launch_record r;
+        const cbx_launch_record *r = NULL;
         for (int attempt = 0; attempt < (honest ? 5 : 1); attempt++) {
             cbx_launch_opts o = quick_opts();
-            cbx_err err = CBX_ERR_INIT;
-            if (attempt) cbx_launch_record_clear(&r);
             o.iterations = cases[i].iterations;
             o.epochs = 5;
             o.seed = i + 1;
-            const cbx_baseline_ops *b = cbx_case_baseline(&toy_case, cases[i].baseline);
-            CHECK_OK(b ? cbx_launch_run(f->ctx, w, b, &o, &r, &err) : launch_cheat(f, cases[i].baseline, &o, &r, &err),
-                     &err, cases[i].why);
-            if (r.failure == cases[i].failure) break;
+            r = launch_on(f, w, cases[i].baseline, &o);
+            if (r->failure == cases[i].failure) break;
         }
-        fail_if_too_busy(&r);
-        if (r.failure != cases[i].failure)
-            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
-        if (honest && cases[i].iterations == 0) CHECK_GT(r.iterations, 1, cases[i].why);
-        if (honest) CHECK(r.clock_ratio > 0.5 && r.clock_ratio < 1.01, "the clocks' ratio");
-        cbx_launch_record_clear(&r);
+        fail_if_too_busy(r);
+        check_failure(r, cases[i].failure, cases[i].why);
+        if (honest && cases[i].iterations == 0) CHECK_GT(r->iterations, 1, cases[i].why);
+        if (honest) CHECK(r->clock_ratio > 0.5 && r->clock_ratio < 1.01, "the clocks' ratio");
     }
-    cbx_workload_free(w);
-    cbx_params_free(point);
 }
 
 /* A workload with a single draw, its oracle being slow, say: further ones are made where the reading on it is too long. */
@@ -170,42 +142,29 @@ static void one_reading_is_no_proof(void **state)
         cbx_failure failure;
     } cases[] = { { "spoilt", CBX_FAILURE_NONE }, { "memo-content", CBX_FAILURE_LAZY_RESULT } };
     fixture *f = *state;
-    cbx_params *point = NULL;
-    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":1000,\"spin_us\":8000}", 1, &point), *single[2];
-    CHECK(launch_cheat_workload(f) != NULL, "the cheats' workload");
-    single[0] = w;
-    single[1] = f->cheat_w;
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":1000,\"spin_us\":8000}", 1);
+    cbx_workload *const single[] = { w, cheat_workload(f) };
     for (size_t i = 0; i < CBX_LEN(single); i++) {
         while (single[i]->nfresh > 1) cbx_workload_free(single[i]->fresh[--single[i]->nfresh]);
     }
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        const cbx_baseline_ops *b = cbx_case_baseline(&toy_case, cases[i].baseline);
-        cbx_launch_record r;
         for (uint64_t iterations = 1; iterations <= 3; iterations += 2) {
             cbx_launch_opts o = quick_opts();
-            cbx_err err = CBX_ERR_INIT;
             o.iterations = iterations;
-            CHECK_OK(b ? cbx_launch_run(f->ctx, w, b, &o, &r, &err) : launch_cheat(f, cases[i].baseline, &o, &r, &err),
-                     &err, cases[i].baseline);
-            fail_if_too_busy(&r);
-            if (r.failure != cases[i].failure)
-                fail_msg("%s: %s (%s)", cases[i].baseline, cbx_failure_word(r.failure), r.message);
-            cbx_launch_record_clear(&r);
+            const cbx_launch_record *r = launch_on(f, w, cases[i].baseline, &o);
+            fail_if_too_busy(r);
+            check_failure(r, cases[i].failure, cases[i].baseline);
         }
     }
-    cbx_workload_free(w);
-    cbx_params_free(point);
 }
 
 /* While 16 MB of outputs are written the other thread uses as much CPU time as the writer, and does nothing in it. */
 static void threads_that_wait_awake(void **state)
 {
     fixture *f = *state;
-    cbx_params *point = NULL;
-    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":4000000}", 1, &point);
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":4000000}", 1);
     cbx_env_setting awake[] = { { "GOMP_SPINCOUNT", "400000" }, { "KMP_BLOCKTIME", "6" } }; /* for about 6 ms */
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
     cpu_set_t cpus;
     int put_off = 0;
     if (sched_getaffinity(0, sizeof cpus, &cpus) || CPU_COUNT(&cpus) < 2) SKIP("hardware: there is one CPU");
@@ -215,47 +174,35 @@ static void threads_that_wait_awake(void **state)
     o.iterations = 20;
     o.epochs = 5;
     for (int i = 0; i < 4; i++) { /* a busy machine may spoil one */
-        cbx_err err = CBX_ERR_INIT;
-        CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "team"), &o, &r, &err), &err, "team");
-        put_off += r.failure == CBX_FAILURE_LAZY_RESULT;
-        if (put_off > 1) fail_msg("%s (%s)", cbx_failure_word(r.failure), r.message);
-        cbx_launch_record_clear(&r);
+        const cbx_launch_record *r = launch_on(f, w, "team", &o);
+        put_off += r->failure == CBX_FAILURE_LAZY_RESULT;
+        if (put_off > 1) fail_msg("%s (%s)", cbx_failure_word(r->failure), r->message);
     }
-    cbx_workload_free(w);
-    cbx_params_free(point);
 }
 
 /* The share by which a worker lies can be read, whether or not one launch is enough to refuse it. */
 static void clock_ratio(void **state)
 {
     fixture *f = *state;
-    cbx_params *point = NULL;
-    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":10000}", 1, &point);
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":10000}", 1);
     cbx_env_setting clock = { TOY_CLOCK, "89" };
     double best = 0;
     for (int attempt = 0; attempt < 5 && best < 0.88; attempt++) {
         cbx_launch_opts o = quick_opts();
-        cbx_launch_record r;
-        cbx_err err = CBX_ERR_INIT;
         o.env = &clock;
         o.nenv = 1;
         o.iterations = 2;
         o.epochs = 5;
-        CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, "11 % off");
-        fail_if_too_busy(&r);
-        best = fmax(best, r.clock_ratio);
-        CHECK_LE(r.clock_ratio, 0.9, "never nearer to the truth than it is");
-        CHECK_INT(r.failure, CBX_FAILURE_CLOCKS_DISAGREE, "and now seen in one launch already");
-        cbx_launch_record_clear(&r);
+        const cbx_launch_record *r = launch_on(f, w, "spin", &o);
+        fail_if_too_busy(r);
+        best = fmax(best, r->clock_ratio);
+        CHECK_LE(r->clock_ratio, 0.9, "never nearer to the truth than it is");
+        CHECK_INT(r->failure, CBX_FAILURE_CLOCKS_DISAGREE, "and now seen in one launch already");
     }
     CHECK_GT(best, 0.75, "the ratio is the lie, and what a busy machine adds");
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
-    launch(f, "good", &o, &r);
-    CHECK(isnan(r.clock_ratio), "epochs of microseconds say nothing");
-    cbx_launch_record_clear(&r);
-    cbx_workload_free(w);
-    cbx_params_free(point);
+    const cbx_launch_record *r = launch(f, "good", &o);
+    CHECK(isnan(r->clock_ratio), "epochs of microseconds say nothing");
 }
 
 TEST_FILE(.seconds = 600)

@@ -20,33 +20,32 @@ static void good_worker(void **state)
 {
     fixture *f = *state;
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
-    launch(f, "good", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
-    CHECK_STR(r.phase, "bye", "it went to the end");
-    CHECK_INT(r.epochs, 6, "epochs");
-    CHECK_INT(r.iterations, 2, "calls an epoch");
-    CHECK_INT(r.exit_code, -1, "ended well");
-    CHECK_INT(r.term_signal, 0, "ended well");
-    for (size_t i = 0; i < r.epochs; i++)
-        CHECK(r.epoch_ns[i] >= 0 && r.epoch_ns[i] < 1e9 && r.outer_ns[i] >= 0, "times of an epoch");
-    CHECK_GT(r.first_call_ns, 0, "first call");
-    CHECK(isnan(r.compile_ns), "nothing is compiled");
-    CHECK_GT(r.ready_ns, 0, "ready");
-    CHECK_GT(r.empty_epoch_ns, 0, "empty epoch");
-    CHECK_GT(r.overhead_ns, 0, "overhead");
-    CHECK_GT(r.hwm_bytes, 100e3, "peak memory");
-    CHECK_GT(r.hwm_start_bytes, 100e3, "memory after import");
-    CHECK(r.hwm_increase_bytes >= 0 && r.hwm_increase_bytes < 50e6, "increase");
-    CHECK(isnan(r.device_peak_bytes), "no device");
-    CHECK(r.cpu_user_s + r.cpu_system_s > 0, "CPU time");
-    CHECK(r.fidelity.checked && r.fidelity.ok, "right numbers");
-    CHECK(r.fidelity.checks >= 2, "after the first call and after an epoch");
-    CHECK_LE(r.fidelity.rel_to_tol, 1, "within the bound");
-    CHECK_STR(cbx_json_get_string(r.versions, "framework", ""), "native", "hello");
-    CHECK(cbx_json_has(r.versions, "versions") && cbx_json_has(r.versions, "instruction_set"), "hello");
-    cbx_launch_record_clear(&r);
-    CHECK(r.versions == NULL, "cleared");
+    const cbx_launch_record *r = launch(f, "good", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
+    CHECK_STR(r->phase, "bye", "it went to the end");
+    CHECK_INT(r->epochs, 6, "epochs");
+    CHECK_INT(r->iterations, 2, "calls an epoch");
+    CHECK_INT(r->exit_code, -1, "ended well");
+    CHECK_INT(r->term_signal, 0, "ended well");
+    for (size_t i = 0; i < r->epochs; i++)
+        CHECK(r->epoch_ns[i] >= 0 && r->epoch_ns[i] < 1e9 && r->outer_ns[i] >= 0, "times of an epoch");
+    CHECK_GT(r->first_call_ns, 0, "first call");
+    CHECK(isnan(r->compile_ns), "nothing is compiled");
+    CHECK_GT(r->ready_ns, 0, "ready");
+    CHECK_GT(r->empty_epoch_ns, 0, "empty epoch");
+    CHECK_GT(r->overhead_ns, 0, "overhead");
+    CHECK_GT(r->hwm_bytes, 100e3, "peak memory");
+    CHECK_GT(r->hwm_start_bytes, 100e3, "memory after import");
+    CHECK(r->hwm_increase_bytes >= 0 && r->hwm_increase_bytes < 50e6, "increase");
+    CHECK(isnan(r->device_peak_bytes), "no device");
+    CHECK(r->cpu_user_s + r->cpu_system_s > 0, "CPU time");
+    CHECK(r->fidelity.checked && r->fidelity.ok, "right numbers");
+    CHECK(r->fidelity.checks >= 2, "after the first call and after an epoch");
+    CHECK_LE(r->fidelity.rel_to_tol, 1, "within the bound");
+    CHECK_STR(cbx_json_get_string(r->versions, "framework", ""), "native", "hello");
+    CHECK(cbx_json_has(r->versions, "versions") && cbx_json_has(r->versions, "instruction_set"), "hello");
+    cbx_launch_record_clear(&f->record);
+    CHECK(r->versions == NULL, "cleared");
 }
 
 static void causes(void **state)
@@ -81,22 +80,19 @@ static void causes(void **state)
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_launch_opts o = quick_opts();
-        cbx_launch_record r;
+        const cbx_launch_record *r = NULL;
         o.epochs = 20;
         /* emptying the noise costs this process time, on a busy machine much of it */
         for (int tries = cases[i].failure == CBX_FAILURE_NONE ? 4 : 1; tries > 0; tries--) {
-            launch(*state, cases[i].baseline, &o, &r);
-            if (r.failure != CBX_FAILURE_CLOCKS_DISAGREE || tries == 1) break;
-            cbx_launch_record_clear(&r);
+            r = launch(*state, cases[i].baseline, &o);
+            if (r->failure != CBX_FAILURE_CLOCKS_DISAGREE || tries == 1) break;
         }
-        if (r.failure != cases[i].failure)
-            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
-        CHECK_STR(r.phase, cases[i].phase, cases[i].why);
-        if (cases[i].exit_code >= 0) CHECK_INT(r.exit_code, cases[i].exit_code, cases[i].why);
-        CHECK_INT(r.term_signal, cases[i].term_signal, cases[i].why);
-        CHECK(r.failure == CBX_FAILURE_NONE ? !*r.message : *r.message != 0, cases[i].why);
-        CHECK(strchr(r.message, '\n') == NULL, "one line");
-        cbx_launch_record_clear(&r);
+        check_failure(r, cases[i].failure, cases[i].why);
+        CHECK_STR(r->phase, cases[i].phase, cases[i].why);
+        if (cases[i].exit_code >= 0) CHECK_INT(r->exit_code, cases[i].exit_code, cases[i].why);
+        CHECK_INT(r->term_signal, cases[i].term_signal, cases[i].why);
+        CHECK(r->failure == CBX_FAILURE_NONE ? !*r->message : *r->message != 0, cases[i].why);
+        CHECK(strchr(r->message, '\n') == NULL, "one line");
     }
 }
 
@@ -104,45 +100,36 @@ static void causes(void **state)
 static void a_rare_wrong_answer(void **state)
 {
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
-    launch(*state, "wrong-in-97", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_FIDELITY, r.message);
-    CHECK(r.fidelity.mismatched >= 1 && r.fidelity.mismatched <= 3, "few of them");
-    cbx_launch_record_clear(&r);
-    launch(*state, "honest-wrong-in-97", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
-    cbx_launch_record_clear(&r);
-    launch(*state, "good", &o, &r);
-    CHECK_GT(r.fidelity.checks, 20, "calls that were compared");
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(*state, "wrong-in-97", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_FIDELITY, r->message);
+    CHECK(r->fidelity.mismatched >= 1 && r->fidelity.mismatched <= 3, "few of them");
+    r = launch(*state, "honest-wrong-in-97", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
+    r = launch(*state, "good", &o);
+    CHECK_GT(r->fidelity.checks, 20, "calls that were compared");
 }
 
 static void the_end_of_stderr_is_kept(void **state)
 {
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
-    launch(*state, "exit3", &o, &r);
-    CHECK_STR(r.stderr_tail, "first line\nlast words", "short");
-    cbx_launch_record_clear(&r);
-    launch(*state, "flood", &o, &r);
-    CHECK_GT(strlen(r.stderr_tail), 1900, "long");
-    CHECK(strstr(r.stderr_tail, "must not block the worker") != NULL, "long");
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(*state, "exit3", &o);
+    CHECK_STR(r->stderr_tail, "first line\nlast words", "short");
+    r = launch(*state, "flood", &o);
+    CHECK_GT(strlen(r->stderr_tail), 1900, "long");
+    CHECK(strstr(r->stderr_tail, "must not block the worker") != NULL, "long");
 }
 
 static void wrong_shape(void **state)
 {
     static const cbx_env_setting bad = { TOY_SHAPE, "1" };
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
     o.env = &bad;
     o.nenv = 1;
-    launch(*state, "good", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_WRONG_SHAPE, r.message);
-    CHECK(strstr(r.message, "(1001") && strstr(r.message, "(1000"), "names both shapes");
-    CHECK(r.fidelity.checked && !r.fidelity.ok && isinf(r.fidelity.rel_to_tol), "counts as wrong");
-    CHECK_INT(r.epochs, 6, "the times are data all the same");
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(*state, "good", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_WRONG_SHAPE, r->message);
+    CHECK(strstr(r->message, "(1001") && strstr(r->message, "(1000"), "names both shapes");
+    CHECK(r->fidelity.checked && !r->fidelity.ok && isinf(r->fidelity.rel_to_tol), "counts as wrong");
+    CHECK_INT(r->epochs, 6, "the times are data all the same");
 }
 
 static const cbx_sandbox open_sandbox = { .struct_size = sizeof open_sandbox, .mode = CBX_SANDBOX_OFF };
@@ -166,17 +153,15 @@ static void bounds_of_a_worker(void **state)
     int core = 0;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_launch_opts o = quick_opts();
-        cbx_launch_record r;
         bool stray = cases[i].failure == CBX_FAILURE_PINNING;
         if (stray && sysconf(_SC_NPROCESSORS_ONLN) < 2) continue;
         o.memory_limit_bytes = 200000000;
         o.cores = &core;
         o.ncores = stray;
         if (stray) o.sandbox = &open_sandbox; /* else it cannot */
-        launch(*state, cases[i].baseline, &o, &r);
-        if (r.failure != cases[i].failure || !strstr(r.message, cases[i].words))
-            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
-        cbx_launch_record_clear(&r);
+        const cbx_launch_record *r = launch(*state, cases[i].baseline, &o);
+        if (r->failure != cases[i].failure || !strstr(r->message, cases[i].words))
+            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r->failure), r->message);
     }
 }
 
@@ -189,22 +174,18 @@ static void mapped_memory(void **state)
     SKIP("sanitizer: it maps more than any limit");
 #else
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
     o.memory_limit_bytes = 200000000;
-    launch(*state, "maps_much", &o, &r);
-    bool grouped = r.memory_limit_by && !strcmp(r.memory_limit_by, "cgroup");
-    if (!grouped) CHECK_INT(r.failure, CBX_FAILURE_OUT_OF_MEMORY, r.message);
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(*state, "maps_much", &o);
+    bool grouped = r->memory_limit_by && !strcmp(r->memory_limit_by, "cgroup");
+    if (!grouped) CHECK_INT(r->failure, CBX_FAILURE_OUT_OF_MEMORY, r->message);
     o.memory_limit_bytes = UINT64_C(3) << 30;
-    launch(*state, "maps_much", &o, &r);
-    CHECK(r.failure == CBX_FAILURE_NONE || r.failure == CBX_FAILURE_CONTENDED, r.message);
-    CHECK(r.memory_limit_bytes == 3221225472.0 && r.memory_limit_by, "the record says what held it");
-    CHECK(r.failure || r.threads_seen >= 1, "and how many threads the kernel saw");
-    cbx_launch_record_clear(&r);
+    r = launch(*state, "maps_much", &o);
+    CHECK(r->failure == CBX_FAILURE_NONE || r->failure == CBX_FAILURE_CONTENDED, r->message);
+    CHECK(r->memory_limit_bytes == 3221225472.0 && r->memory_limit_by, "the record says what held it");
+    CHECK(r->failure || r->threads_seen >= 1, "and how many threads the kernel saw");
     o.memory_limit_bytes = UINT64_MAX;
-    launch(*state, "maps_much", &o, &r);
-    CHECK(isnan(r.memory_limit_bytes) && !r.memory_limit_by, "no limit");
-    cbx_launch_record_clear(&r);
+    r = launch(*state, "maps_much", &o);
+    CHECK(isnan(r->memory_limit_bytes) && !r->memory_limit_by, "no limit");
 #endif
 }
 
@@ -212,29 +193,24 @@ static void mapped_memory(void **state)
 static void more_threads_than_told(void **state)
 {
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
     o.iterations = 3;
-    launch(*state, "more-threads", &o, &r);
+    const cbx_launch_record *r = launch(*state, "more-threads", &o);
     /* where others have the CPUs meanwhile it is refused as well, for the reason that it cannot be told */
-    CHECK(r.failure == CBX_FAILURE_PINNING || r.failure == CBX_FAILURE_CONTENDED, r.message);
-    cbx_launch_record_clear(&r);
+    CHECK(r->failure == CBX_FAILURE_PINNING || r->failure == CBX_FAILURE_CONTENDED, r->message);
 }
 
 /* The kernel reaps the children of a program that ignores SIGCHLD: a launch ends all the same, and says what it cannot know. */
 static void ignored_sigchld(void **state)
 {
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
     uint64_t start = cbx_clock_ns();
     o.message_timeout_s = 600;
     signal(SIGCHLD, SIG_IGN);
-    launch(*state, "good", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_EXITED, r.message);
-    CHECK(strstr(r.message, "SIGCHLD") && isnan(r.cpu_user_s), "names the reason");
-    cbx_launch_record_clear(&r);
-    launch(*state, "exit3", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_EXITED, r.message);
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(*state, "good", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_EXITED, r->message);
+    CHECK(strstr(r->message, "SIGCHLD") && isnan(r->cpu_user_s), "names the reason");
+    r = launch(*state, "exit3", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_EXITED, r->message);
     signal(SIGCHLD, SIG_DFL);
     CHECK_LE((double)(cbx_clock_ns() - start), 300e9, "no waiting for what cannot come");
 }
@@ -242,13 +218,11 @@ static void ignored_sigchld(void **state)
 static void hanging_worker(void **state)
 {
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
     o.message_timeout_s = 5; /* for the import of a worker on a busy machine, too */
-    launch(*state, "hang", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_TIMEOUT, r.message);
-    CHECK_STR(r.phase, "compile", "where it hung");
-    CHECK_INT(r.term_signal, 0, "we killed it, it did not crash");
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(*state, "hang", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_TIMEOUT, r->message);
+    CHECK_STR(r->phase, "compile", "where it hung");
+    CHECK_INT(r->term_signal, 0, "we killed it, it did not crash");
 }
 
 /* The worker's own child is gone, too: a zombie at most, until its new parent reaps it. */
@@ -295,19 +269,17 @@ static void nothing_outlives_a_launch(void **state)
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         bool well = cases[i].failure == CBX_FAILURE_NONE;
         cbx_launch_opts o = quick_opts();
-        cbx_launch_record r;
         o.message_timeout_s = well ? 20 : 5;
         o.env = &note;
         o.nenv = 1;
         unlink(path);
-        launch(f, cases[i].baseline, &o, &r);
-        if (!well || r.failure) CHECK_INT(r.failure, cases[i].failure, r.message);
-        if (well) CHECK_INT(r.left_behind, 1, cases[i].why);
+        const cbx_launch_record *r = launch(f, cases[i].baseline, &o);
+        if (!well || r->failure) CHECK_INT(r->failure, cases[i].failure, r->message);
+        if (well) CHECK_INT(r->left_behind, 1, cases[i].why);
         int pid = wait_for_pid(path);
         CHECK_GT(pid, 0, cases[i].why);
         for (int k = 0; k < 400 && !is_gone(pid); k++) usleep(5000);
         CHECK(is_gone(pid), cases[i].why);
-        cbx_launch_record_clear(&r);
     }
 }
 
@@ -330,17 +302,15 @@ static void locks_of_a_launch(void **state)
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         int held = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), other = open(path, O_RDWR | O_CLOEXEC);
         cbx_launch_opts o = quick_opts();
-        cbx_launch_record r;
         CHECK(held >= 0 && other >= 0 && flock(held, LOCK_EX | LOCK_NB) == 0, "a lock");
         o.held = &held;
         o.nheld = 1;
-        launch(f, cases[i].baseline, &o, &r);
-        if (r.failure != cases[i].failure) fail_msg("%s: %s", cases[i].why, r.message);
+        const cbx_launch_record *r = launch(f, cases[i].baseline, &o);
+        if (r->failure != cases[i].failure) fail_msg("%s: %s", cases[i].why, r->message);
         CHECK(flock(other, LOCK_EX | LOCK_NB) != 0, cases[i].why);
         close(held);
         CHECK(flock(other, LOCK_EX | LOCK_NB) == 0, cases[i].why);
         close(other);
-        cbx_launch_record_clear(&r);
     }
 }
 
@@ -353,10 +323,9 @@ static void a_worker_dies_with_its_parent(void **state)
     if (parent == 0) {
         cbx_env_setting note = { TOY_PID_FILE, path };
         cbx_launch_opts o = quick_opts();
-        cbx_launch_record r;
         o.env = &note;
         o.nenv = 1;
-        cbx_launch_run(f->ctx, f->w, cbx_case_baseline(&toy_case, "hang"), &o, &r, NULL);
+        launch(f, "hang", &o);
         _exit(0);
     }
     CHECK_GT(parent, 0, "a parent");
@@ -384,12 +353,11 @@ static void locks_last_as_long_as_the_worker(void **state)
     if (parent == 0) {
         cbx_env_setting note = { TOY_PID_FILE, path };
         cbx_launch_opts o = quick_opts();
-        cbx_launch_record r;
         o.env = &note;
         o.nenv = 1;
         o.held = &held;
         o.nheld = 1;
-        cbx_launch_run(f->ctx, f->w, cbx_case_baseline(&toy_case, "hang"), &o, &r, NULL);
+        launch(f, "hang", &o);
         _exit(0);
     }
     CHECK_GT(parent, 0, "a parent");
@@ -411,36 +379,27 @@ static void locks_last_as_long_as_the_worker(void **state)
 static void confined_worker(void **state)
 {
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
-    launch(*state, "breaks_out", &o, &r);
-    if (!r.confined) {
-        cbx_launch_record_clear(&r);
-        SKIP("kernel: it has no seccomp filters");
-    }
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(*state, "breaks_out", &o);
+    if (!r->confined) SKIP("kernel: it has no seccomp filters");
+    CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
 }
 
 static void memory_watchdog(void **state)
 {
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
     o.memory_limit_bytes = 200000000;
-    launch(*state, "eat", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_MEMORY_LIMIT, r.message);
-    CHECK_STR(r.phase, "compile", "where it ate");
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(*state, "eat", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_MEMORY_LIMIT, r->message);
+    CHECK_STR(r->phase, "compile", "where it ate");
 }
 
 static void stop_flag(void **state)
 {
     cbx_stop_flag stop = 1;
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
     o.stop = &stop;
-    launch(*state, "good", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_INTERRUPTED, r.message);
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(*state, "good", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_INTERRUPTED, r->message);
 }
 
 /* ru_maxrss survives exec: a child of a large parent used to be charged with the parent's peak. */
@@ -449,7 +408,6 @@ static void memory_is_the_workers_own(void **state)
     size_t size = 300u << 20;
     char *big = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
     cbx_command_record c;
     cbx_command_opts co = { .struct_size = sizeof co };
     cbx_err err = CBX_ERR_INIT;
@@ -457,14 +415,13 @@ static void memory_is_the_workers_own(void **state)
     CHECK(big != MAP_FAILED, "300 MiB");
     madvise(big, size, MADV_HUGEPAGE);
     for (size_t i = 0; i < size; i += 4096) big[i] = 1;
-    launch(f, "good", &o, &r);
+    const cbx_launch_record *r = launch(f, "good", &o);
     CHECK_OK(cbx_command_run(f->ctx, "true", &co, &c, &err), &err, "a command");
     munmap(big, size);
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
-    CHECK_LE(r.hwm_bytes, 100e6, "worker");
-    CHECK_LE(r.hwm_start_bytes, 100e6, "worker after import");
+    CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
+    CHECK_LE(r->hwm_bytes, 100e6, "worker");
+    CHECK_LE(r->hwm_start_bytes, 100e6, "worker after import");
     CHECK_LE(c.hwm_bytes, 100e6, "command");
-    cbx_launch_record_clear(&r);
 }
 
 static void missing_programs(void **state)
@@ -487,22 +444,13 @@ static void missing_programs(void **state)
           "an interpreter that says nothing" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        const char *before = getenv(cases[i].variable);
-        char *saved = before ? strdup(before) : NULL;
+        char *before = change_variable(cases[i].variable, cases[i].value);
         cbx_launch_opts o = quick_opts();
-        cbx_launch_record r;
         o.interpreter = cases[i].interpreter;
-        setenv(cases[i].variable, cases[i].value, 1);
-        launch(*state, cases[i].baseline, &o, &r);
-        if (r.failure != cases[i].failure)
-            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
-        CHECK(*r.message && !strstr(r.message, "nonexistent/"), cases[i].why); /* a name, not a folder */
-        if (saved)
-            setenv(cases[i].variable, saved, 1);
-        else
-            unsetenv(cases[i].variable);
-        free(saved);
-        cbx_launch_record_clear(&r);
+        const cbx_launch_record *r = launch(*state, cases[i].baseline, &o);
+        check_failure(r, cases[i].failure, cases[i].why);
+        CHECK(*r->message && !strstr(r->message, "nonexistent/"), cases[i].why); /* a name, not a folder */
+        restore_variable(cases[i].variable, before);
     }
 }
 
@@ -526,16 +474,14 @@ static void environment_and_cores(void **state)
     int core = 0;
     cbx_env_setting env[] = { { "TOY_ADDED", "yes" }, { "OMP_NUM_THREADS", "7" } };
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
     o.interpreter = script;
     o.cores = &core;
     o.ncores = 1;
     o.env_pad_bytes = 100;
     o.env = env;
     o.nenv = 2;
-    launch(f, "foreign", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_EXITED, r.message);
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(f, "foreign", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_EXITED, r->message);
     unsetenv("NPERF_WORKERS_PYTHON");
     unsetenv("OPENBLAS_CORETYPE");
     static const struct {
@@ -573,21 +519,20 @@ static void bad_options(void **state)
     fixture *f = *state;
     const cbx_baseline_ops *b = cbx_case_baseline(&toy_case, "good");
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
+    cbx_launch_record none;
     cbx_err err = CBX_ERR_INIT;
     o.struct_size = 3;
-    CHECK_STATUS(cbx_launch_run(f->ctx, f->w, b, &o, &r, &err), CBX_EINVAL, "another version");
+    CHECK_STATUS(cbx_launch_run(f->ctx, f->toy.w, b, &o, &none, &err), CBX_EINVAL, "another version");
     o = quick_opts();
     o.epochs = CBX_LAUNCH_MAX_EPOCHS + 1;
-    CHECK_STATUS(cbx_launch_run(f->ctx, f->w, b, &o, &r, &err), CBX_EINVAL, "too many epochs");
+    CHECK_STATUS(cbx_launch_run(f->ctx, f->toy.w, b, &o, &none, &err), CBX_EINVAL, "too many epochs");
     o = quick_opts();
     int core = 100000;
     o.cores = &core;
     o.ncores = 1;
-    launch(f, "good", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_MACHINE, r.message);
-    CHECK_STR(r.phase, "spawn", "before the worker");
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(f, "good", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_MACHINE, r->message);
+    CHECK_STR(r->phase, "spawn", "before the worker");
 }
 
 static cbx_status launch_once(cbx_ctx *ctx, void *user)
@@ -597,7 +542,7 @@ static cbx_status launch_once(cbx_ctx *ctx, void *user)
     cbx_launch_record r;
     cbx_status st;
     o.epochs = 1;
-    st = cbx_launch_run(ctx, f->w, cbx_case_baseline(&toy_case, "good"), &o, &r, NULL);
+    st = cbx_launch_run(ctx, f->toy.w, cbx_case_baseline(&toy_case, "good"), &o, &r, NULL);
     if (!st && r.failure == CBX_FAILURE_MACHINE) st = CBX_ENOMEM; /* a message that could not be written */
     cbx_launch_record_clear(&r);
     return st;

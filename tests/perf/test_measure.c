@@ -17,6 +17,8 @@ typedef struct rig {
     cbx_ctx *ctx;
     char folder[64];
     char out[96], store[96];
+    cbx_measure_result result; /* of the last run */
+    cbx_rows file;             /* the rows that were read last */
 } rig;
 
 static int rig_open(void **state)
@@ -33,6 +35,8 @@ static int rig_open(void **state)
     snprintf(r.out, sizeof(r.out), "%s/rows.jsonl", r.folder);
     snprintf(r.store, sizeof(r.store), "%s/store", r.folder);
     CHECK_OK(cbx_ctx_create(NULL, &r.ctx, &err), &err, "a context");
+    cbx_measure_result_init(&r.result, cbx_allocator_default());
+    cbx_rows_init(&r.file, cbx_allocator_default());
     *state = &r;
     return 0;
 }
@@ -40,6 +44,8 @@ static int rig_open(void **state)
 static int rig_close(void **state)
 {
     rig *r = *state;
+    cbx_rows_clear(&r->file);
+    cbx_measure_result_clear(&r->result);
     cbx_ctx_free(r->ctx);
     cbx_test_folder_remove(r->folder);
     return 0;
@@ -68,13 +74,25 @@ static cbx_measure_opts quick(rig *r, const char *const *names, size_t n)
     return o;
 }
 
-static cbx_measure_result run(rig *r, const cbx_measure_opts *o, const char *why)
+static cbx_measure_result *next_result(rig *r)
 {
-    cbx_measure_result result;
+    cbx_measure_result_clear(&r->result);
+    cbx_measure_result_init(&r->result, cbx_allocator_default());
+    return &r->result;
+}
+
+static const cbx_measure_result *run(rig *r, const cbx_measure_opts *o, const char *why)
+{
     cbx_err err = CBX_ERR_INIT;
-    cbx_measure_result_init(&result, cbx_allocator_default());
-    CHECK_OK(cbx_measure_run(r->ctx, o, &result, &err), &err, why);
-    return result;
+    CHECK_OK(cbx_measure_run(r->ctx, o, next_result(r), &err), &err, why);
+    return &r->result;
+}
+
+static void read_file(rig *r)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_rows_clear(&r->file);
+    CHECK_OK(cbx_rows_read(r->ctx, r->out, &r->file, &err), &err, "the file is whole");
 }
 
 static const cbx_row *row_of(const cbx_rows *rows, const char *baseline)
@@ -119,26 +137,21 @@ static void every_failure_is_a_row(void **state)
     static const char *const names[] = { "good", "wrong", "killed", "exit0", "rubbish", "says_oom", "unsupported" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
-    cbx_measure_result result = run(r, &o, "the sweep goes on");
-    cbx_rows file;
-    cbx_err err = CBX_ERR_INIT;
+    const cbx_measure_result *result = run(r, &o, "the sweep goes on");
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        const cbx_row *row = row_of(&result.rows, cases[i].baseline);
+        const cbx_row *row = row_of(&result->rows, cases[i].baseline);
         CHECK_STR(row->status, cases[i].status, cases[i].why);
-        CHECK_INT(launches_of(&result, cases[i].baseline), cases[i].launches, cases[i].why);
-        if (i > 0) CHECK_INT(count_lines(&result, cases[i].baseline, true), cases[i].retries, cases[i].why);
+        CHECK_INT(launches_of(result, cases[i].baseline), cases[i].launches, cases[i].why);
+        if (i > 0) CHECK_INT(count_lines(result, cases[i].baseline, true), cases[i].retries, cases[i].why);
         CHECK(cbx_row_is_good(row) || row->failure_message, "a failure has a sentence");
     }
-    CHECK_STR(row_of(&result.rows, "spin")->status, "skipped", "what was not asked for is a row");
-    CHECK_INT(result.points, 1, "points");
-    CHECK_INT(result.points_good, 1, "one good row makes a good point");
-    cbx_rows_init(&file, cbx_allocator_default());
-    CHECK_OK(cbx_rows_read(r->ctx, r->out, &file, &err), &err, "the file is there");
-    CHECK_INT(file.count, result.rows.count, "all rows");
-    CHECK_INT(file.damaged, 0, "all readable");
-    cbx_rows_clear(&file);
-    cbx_measure_result_clear(&result);
+    CHECK_STR(row_of(&result->rows, "spin")->status, "skipped", "what was not asked for is a row");
+    CHECK_INT(result->points, 1, "points");
+    CHECK_INT(result->points_good, 1, "one good row makes a good point");
+    read_file(r);
+    CHECK_INT(r->file.count, result->rows.count, "all rows");
+    CHECK_INT(r->file.damaged, 0, "all readable");
 }
 
 static void a_hanging_worker_does_not_stop_the_sweep(void **state)
@@ -146,13 +159,12 @@ static void a_hanging_worker_does_not_stop_the_sweep(void **state)
     static const char *const names[] = { "good", "hang" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     o.worker_timeout_s = 5; /* for the start of a worker on a busy machine, too */
     result = run(r, &o, "the other one is measured");
-    CHECK_STR(row_of(&result.rows, "hang")->status, "timeout", "by the clock");
-    CHECK_STR(row_of(&result.rows, "good")->status, "ok", "still");
-    CHECK_INT(launches_of(&result, "hang"), 1, "not waited for again");
-    cbx_measure_result_clear(&result);
+    CHECK_STR(row_of(&result->rows, "hang")->status, "timeout", "by the clock");
+    CHECK_STR(row_of(&result->rows, "good")->status, "ok", "still");
+    CHECK_INT(launches_of(result, "hang"), 1, "not waited for again");
 }
 
 static void resume_keeps_what_is_good(void **state)
@@ -161,32 +173,29 @@ static void resume_keeps_what_is_good(void **state)
     static const char *const points[] = { "{\"n\":100}", "{\"n\":200}" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, first, CBX_LEN(first));
-    cbx_measure_result a, b, c;
+    const cbx_measure_result *result;
     char old_run[CBX_RUN_ID_SIZE];
 
     o.points = points;
     o.npoints = 1;
-    a = run(r, &o, "first");
-    memcpy(old_run, a.run_id, sizeof(old_run));
+    result = run(r, &o, "first");
+    memcpy(old_run, result->run_id, sizeof(old_run));
     o.npoints = 2;
     o.resume = true;
-    b = run(r, &o, "one point more");
-    CHECK_INT(b.points_kept, 1, "the first point is not measured again");
-    CHECK_STR(b.rows.rows[0].run_id, old_run, "its row is the old one");
-    CHECK_INT(launches_of(&b, "good"), 2, "launches at the new point only");
-    CHECK(cbx_row_is_good(row_of(&b.rows, "spin")), "good rows of both");
+    result = run(r, &o, "one point more");
+    CHECK_INT(result->points_kept, 1, "the first point is not measured again");
+    CHECK_STR(result->rows.rows[0].run_id, old_run, "its row is the old one");
+    CHECK_INT(launches_of(result, "good"), 2, "launches at the new point only");
+    CHECK(cbx_row_is_good(row_of(&result->rows, "spin")), "good rows of both");
     o.allow = more;
     o.nallow = CBX_LEN(more);
-    c = run(r, &o, "one baseline more");
-    CHECK_INT(c.points_kept, 0, "no point is complete");
-    CHECK_INT(launches_of(&c, "spin"), 0, "kept");
-    CHECK_INT(launches_of(&c, "flood"), 4, "measured at both points");
-    CHECK_INT(launches_of(&c, "good"), 4, "the reference, for the ratio");
-    CHECK_STR(row_of(&c.rows, "good")->run_id, old_run, "though its row is kept");
-    CHECK(row_of(&c.rows, "flood")->paired_vs != NULL, "paired with launches of this run");
-    cbx_measure_result_clear(&a);
-    cbx_measure_result_clear(&b);
-    cbx_measure_result_clear(&c);
+    result = run(r, &o, "one baseline more");
+    CHECK_INT(result->points_kept, 0, "no point is complete");
+    CHECK_INT(launches_of(result, "spin"), 0, "kept");
+    CHECK_INT(launches_of(result, "flood"), 4, "measured at both points");
+    CHECK_INT(launches_of(result, "good"), 4, "the reference, for the ratio");
+    CHECK_STR(row_of(&result->rows, "good")->run_id, old_run, "though its row is kept");
+    CHECK(row_of(&result->rows, "flood")->paired_vs != NULL, "paired with launches of this run");
 }
 
 /* Status of a baseline at a point with this label in the file; "" if it has no row, "twice" if it has more. */
@@ -224,9 +233,7 @@ static void a_stop_keeps_finished_points(void **state)
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, 1);
     watcher w = { .stop_after = 3 };
-    cbx_measure_result result;
-    cbx_rows file;
-    cbx_err err = CBX_ERR_INIT;
+    const cbx_measure_result *result;
     size_t good = 0, interrupted = 0;
 
     o.points = points;
@@ -235,30 +242,19 @@ static void a_stop_keeps_finished_points(void **state)
     o.progress = watch;
     o.user = &w;
     result = run(r, &o, "a stop is no error");
-    CHECK(result.interrupted, "it is said");
-    cbx_rows_init(&file, cbx_allocator_default());
-    CHECK_OK(cbx_rows_read(r->ctx, r->out, &file, &err), &err, "the file is whole");
-    for (size_t i = 0; i < file.count; i++) {
-        good += cbx_row_is_good(&file.rows[i]);
-        interrupted += !strcmp(file.rows[i].status, "interrupted");
+    CHECK(result->interrupted, "it is said");
+    read_file(r);
+    for (size_t i = 0; i < r->file.count; i++) {
+        good += cbx_row_is_good(&r->file.rows[i]);
+        interrupted += !strcmp(r->file.rows[i].status, "interrupted");
     }
     CHECK_INT(good, 1, "the point that was finished");
     CHECK_INT(interrupted, 1, "the point that was not");
-    cbx_rows_clear(&file);
-    cbx_measure_result_clear(&result);
     o.stop = NULL;
     o.resume = true;
     result = run(r, &o, "and on from there");
-    CHECK_INT(result.points_kept, 1, "kept");
-    CHECK_INT(result.points_good, 3, "complete now");
-    cbx_measure_result_clear(&result);
-}
-
-static void read_file(rig *r, cbx_rows *file)
-{
-    cbx_err err = CBX_ERR_INIT;
-    cbx_rows_init(file, cbx_allocator_default());
-    CHECK_OK(cbx_rows_read(r->ctx, r->out, file, &err), &err, "the file is whole");
+    CHECK_INT(result->points_kept, 1, "kept");
+    CHECK_INT(result->points_good, 3, "complete now");
 }
 
 /* Rows that this run did not finish stay, whatever stopped it. */
@@ -268,13 +264,11 @@ static void a_stopped_resume_loses_nothing(void **state)
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
     watcher w = { .stop_after = 1 };
-    cbx_measure_result result;
-    cbx_rows file;
+    const cbx_measure_result *result;
 
     o.points = points + 1;
     o.npoints = 2;
     result = run(r, &o, "9 and 11");
-    cbx_measure_result_clear(&result);
     o.points = points;
     o.npoints = 3;
     o.resume = true;
@@ -282,23 +276,19 @@ static void a_stopped_resume_loses_nothing(void **state)
     o.progress = watch;
     o.user = &w;
     result = run(r, &o, "stopped in 7");
-    CHECK(result.interrupted, "stopped");
-    read_file(r, &file);
-    CHECK_STR(status_in_file(&file, "good", "9"), "ok", "kept");
-    CHECK_STR(status_in_file(&file, "spin", "11"), "ok", "kept");
-    CHECK_STR(status_in_file(&file, "spin", "7"), "interrupted", "what this run came to");
-    CHECK_INT(file.count, result.rows.count, "the result is what the file holds");
-    cbx_rows_clear(&file);
-    cbx_measure_result_clear(&result);
+    CHECK(result->interrupted, "stopped");
+    read_file(r);
+    CHECK_STR(status_in_file(&r->file, "good", "9"), "ok", "kept");
+    CHECK_STR(status_in_file(&r->file, "spin", "11"), "ok", "kept");
+    CHECK_STR(status_in_file(&r->file, "spin", "7"), "interrupted", "what this run came to");
+    CHECK_INT(r->file.count, result->rows.count, "the result is what the file holds");
     w = (watcher){ .stop_after = 1 };
     o.allow = NULL;
     o.nallow = 0;
     result = run(r, &o, "stopped in a point that has good rows");
-    read_file(r, &file);
-    CHECK_STR(status_in_file(&file, "spin", "9"), "ok", "kept");
-    CHECK_INT(file.count, result.rows.count, "still the same");
-    cbx_rows_clear(&file);
-    cbx_measure_result_clear(&result);
+    read_file(r);
+    CHECK_STR(status_in_file(&r->file, "spin", "9"), "ok", "kept");
+    CHECK_INT(r->file.count, result->rows.count, "still the same");
 }
 
 /* Other points and other baselines are none of this run's business. */
@@ -308,29 +298,25 @@ static void a_narrow_resume_drops_nothing(void **state)
                              *const points[] = { "{\"n\":7}", "{\"n\":9}" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, wide, CBX_LEN(wide));
-    cbx_measure_result result;
-    cbx_rows file;
+    const cbx_measure_result *result;
     char first[CBX_RUN_ID_SIZE];
 
     o.points = points;
     o.npoints = 2;
     result = run(r, &o, "all");
-    memcpy(first, result.run_id, sizeof(first));
-    cbx_measure_result_clear(&result);
+    memcpy(first, result->run_id, sizeof(first));
     o.allow = narrow;
     o.nallow = CBX_LEN(narrow);
     o.npoints = 1;
     o.resume = true;
     result = run(r, &o, "another baseline at one point");
-    read_file(r, &file);
-    CHECK_STR(status_in_file(&file, "spin", "7"), "ok", "a row that says nothing replaces no good one");
-    CHECK_STR(status_in_file(&file, "flood", "7"), "ok", "the new one is there");
-    CHECK_STR(status_in_file(&file, "spin", "9"), "ok", "a point that was not asked for");
-    CHECK_STR(status_in_file(&file, "flood", "9"), "skipped", "with all its rows");
-    CHECK_STR(row_of(&file, "spin")->run_id, first, "as they were");
-    CHECK_INT(result.points, 1, "this run had one point");
-    cbx_rows_clear(&file);
-    cbx_measure_result_clear(&result);
+    read_file(r);
+    CHECK_STR(status_in_file(&r->file, "spin", "7"), "ok", "a row that says nothing replaces no good one");
+    CHECK_STR(status_in_file(&r->file, "flood", "7"), "ok", "the new one is there");
+    CHECK_STR(status_in_file(&r->file, "spin", "9"), "ok", "a point that was not asked for");
+    CHECK_STR(status_in_file(&r->file, "flood", "9"), "skipped", "with all its rows");
+    CHECK_STR(row_of(&r->file, "spin")->run_id, first, "as they were");
+    CHECK_INT(result->points, 1, "this run had one point");
 }
 
 static void slots_share_the_points(void **state)
@@ -339,7 +325,7 @@ static void slots_share_the_points(void **state)
                                                                        "{\"n\":4}", "{\"n\":5}" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, 1);
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     size_t k = 0;
 
     o.points = points;
@@ -349,15 +335,14 @@ static void slots_share_the_points(void **state)
     o.progress = watch;
     o.user = &w;
     result = run(r, &o, "slots");
-    CHECK_INT(result.points_good, 5, "every point");
-    for (size_t i = 0; i < result.rows.count; i++) {
+    CHECK_INT(result->points_good, 5, "every point");
+    for (size_t i = 0; i < result->rows.count; i++) {
         char wanted[32];
-        if (strcmp(result.rows.rows[i].baseline, "good")) continue;
+        if (strcmp(result->rows.rows[i].baseline, "good")) continue;
         snprintf(wanted, sizeof(wanted), "%zu", ++k);
-        CHECK_STR(result.rows.rows[i].point_label, wanted, "rows keep the order of the points");
+        CHECK_STR(result->rows.rows[i].point_label, wanted, "rows keep the order of the points");
     }
     CHECK(w.notes >= 1 && strstr(w.note, "64 CPU slots"), "a note tells that there are fewer CPUs");
-    cbx_measure_result_clear(&result);
 }
 
 static void in_process(void **state)
@@ -365,15 +350,14 @@ static void in_process(void **state)
     static const char *const names[] = { "good", "wrong" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     const cbx_row *row;
     o.in_process = true;
     result = run(r, &o, "in process");
-    row = row_of(&result.rows, "good");
+    row = row_of(&result->rows, "good");
     CHECK_STR(row->status, "ok", "measured");
     CHECK_STR(cbx_json_get_string(row->provenance, "measurement_isolation", ""), "in_process", "and the row says how");
-    CHECK_STR(row_of(&result.rows, "wrong")->status, "fidelity_failed", "checked as well");
-    cbx_measure_result_clear(&result);
+    CHECK_STR(row_of(&result->rows, "wrong")->status, "fidelity_failed", "checked as well");
 }
 
 static void store_and_raw(void **state)
@@ -382,14 +366,13 @@ static void store_and_raw(void **state)
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, 1);
     char path[256];
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     o.store_root = r->store;
     result = run(r, &o, "with a store");
-    snprintf(path, sizeof(path), "%s/toy/%s.jsonl", r->store, result.run_id);
+    snprintf(path, sizeof(path), "%s/toy/%s.jsonl", r->store, result->run_id);
     CHECK(cbx_path_exists(path), path);
-    snprintf(path, sizeof(path), "%s/toy/%s.raw.jsonl.gz", r->store, result.run_id);
+    snprintf(path, sizeof(path), "%s/toy/%s.raw.jsonl.gz", r->store, result->run_id);
     CHECK(cbx_path_exists(path), path);
-    cbx_measure_result_clear(&result);
 }
 
 /* Under a goal a row is launched until its look is enough; a goal that anything meets is met at the first look. */
@@ -398,14 +381,14 @@ static void a_goal_ends_the_launches(void **state)
     static const char *const names[] = { "good", "spin" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     const cbx_json *schedule;
 
     o.precision = 0.999; /* half widths relative to the value: whatever the machine does */
     o.decide = true;
     o.launches = 30;
     result = run(r, &o, "until narrow or decided");
-    const cbx_row *row = row_of(&result.rows, "spin");
+    const cbx_row *row = row_of(&result->rows, "spin");
     CHECK(cbx_row_is_good(row), "measured");
     schedule = cbx_json_get(row->provenance, "schedule");
     const char *why = cbx_json_get_string(schedule, "stopped_because", "");
@@ -415,7 +398,6 @@ static void a_goal_ends_the_launches(void **state)
     CHECK_INT(cbx_json_get_int(cbx_json_get(schedule, "pilot"), "pilot_launches", 0), 3, "after a pilot");
     CHECK(row->paired.level > 0.95 || row->paired.level == 0, "looks are stricter than one interval");
     CHECK(cbx_json_has(cbx_json_get(row->provenance, "layout"), "placed_anew"), "who placed the program is recorded");
-    cbx_measure_result_clear(&result);
 }
 
 static void budget_says_what_it_cut(void **state)
@@ -424,7 +406,7 @@ static void budget_says_what_it_cut(void **state)
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, 1);
     watcher w = { .stop_after = 0 };
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     const cbx_row *row;
     o.points = points;
     o.npoints = 1;
@@ -434,14 +416,13 @@ static void budget_says_what_it_cut(void **state)
     o.progress = watch;
     o.user = &w;
     result = run(r, &o, "under a budget");
-    row = row_of(&result.rows, "spin");
+    row = row_of(&result->rows, "spin");
     CHECK_STR(row->status, "ok", "measured all the same");
     CHECK(row->nlaunches < CBX_LEN("123456"), "fewer launches than an interval needs");
     CHECK(isinf(row->steady.lower) || row->steady.level == 0 || isnan(row->steady.lower), "so there is none");
     CHECK(w.notes == 1 && strstr(w.note, "too few for an interval"), "and it is said");
     CHECK(strstr(cbx_json_get_string(cbx_json_get(row->provenance, "schedule"), "note", ""), "budget"),
           "in the row as well");
-    cbx_measure_result_clear(&result);
 }
 
 /* A run whose time is over when its first point is: the others are rows that say so, and --resume measures them. */
@@ -452,16 +433,16 @@ static void budget_leaves_points_for_later(void **state)
                                                                        "{\"n\":12,\"spin_us\":20000}" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, 1);
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     size_t good = 0, skipped = 0;
     o.points = points;
     o.npoints = CBX_LEN(points);
     o.launches = 6;
     o.budget_s = 1e-6;
     result = run(r, &o, "no time at all");
-    CHECK_INT(result.points_good, 1, "the first point is begun");
-    for (size_t i = 0; i < result.rows.count; i++) {
-        const cbx_row *row = &result.rows.rows[i];
+    CHECK_INT(result->points_good, 1, "the first point is begun");
+    for (size_t i = 0; i < result->rows.count; i++) {
+        const cbx_row *row = &result->rows.rows[i];
         if (strcmp(row->baseline, "spin") != 0) continue;
         good += !strcmp(row->status, "ok");
         if (strcmp(row->status, "skipped") != 0) continue;
@@ -470,19 +451,17 @@ static void budget_leaves_points_for_later(void **state)
         CHECK(strstr(row->failure_remedy, "raise the budget"), "and a remedy");
     }
     CHECK(good == 1 && skipped == 2, "a row for each point");
-    CHECK_INT(row_of(&result.rows, "spin")->nlaunches, 1, "one round");
-    cbx_measure_result_clear(&result);
+    CHECK_INT(row_of(&result->rows, "spin")->nlaunches, 1, "one round");
     o.resume = true;
     o.budget_s = 1000;
     result = run(r, &o, "with time");
-    CHECK_INT(result.points_good, 3, "the others, too");
-    CHECK_INT(result.points_kept, 1, "and the first one is kept");
-    for (size_t i = 0; i < result.rows.count; i++) {
-        const cbx_json *schedule = cbx_json_get(result.rows.rows[i].provenance, "schedule");
+    CHECK_INT(result->points_good, 3, "the others, too");
+    CHECK_INT(result->points_kept, 1, "and the first one is kept");
+    for (size_t i = 0; i < result->rows.count; i++) {
+        const cbx_json *schedule = cbx_json_get(result->rows.rows[i].provenance, "schedule");
         double share = cbx_json_get_double(schedule, "point_budget_s", 0);
-        if (result.rows.rows[i].nlaunches == 6) CHECK(share > 100 && share <= 1000, "a share each");
+        if (result->rows.rows[i].nlaunches == 6) CHECK(share > 100 && share <= 1000, "a share each");
     }
-    cbx_measure_result_clear(&result);
 }
 
 static void oracle_failure(void **state)
@@ -491,15 +470,14 @@ static void oracle_failure(void **state)
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, 1);
     static const char *const points[] = { "{\"n\":1234}" };
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     o.points = points;
     o.npoints = 1;
     setenv("TOY_ORACLE_FAILS", "1", 1);
     result = run(r, &o, "without an oracle");
     unsetenv("TOY_ORACLE_FAILS");
-    CHECK_STR(row_of(&result.rows, "good")->status, "fidelity_inconclusive", "nothing to compare with");
-    CHECK_INT(result.points_good, 0, "no good row");
-    cbx_measure_result_clear(&result);
+    CHECK_STR(row_of(&result->rows, "good")->status, "fidelity_inconclusive", "nothing to compare with");
+    CHECK_INT(result->points_good, 0, "no good row");
 }
 
 static void usage_errors(void **state)
@@ -508,24 +486,21 @@ static void usage_errors(void **state)
                              *const good[] = { "good" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, good, 1);
-    cbx_measure_result result;
     cbx_err err = CBX_ERR_INIT;
 
-    cbx_measure_result_init(&result, cbx_allocator_default());
     o.points = bad_point;
     o.npoints = 1;
-    CHECK_STATUS(cbx_measure_run(r->ctx, &o, &result, &err), CBX_EFORMAT, "no JSON");
+    CHECK_STATUS(cbx_measure_run(r->ctx, &o, next_result(r), &err), CBX_EFORMAT, "no JSON");
     o.npoints = 0;
     o.platforms = bad_platform;
     o.nplatforms = 1;
-    CHECK_STATUS(cbx_measure_run(r->ctx, &o, &result, &err), CBX_EINVAL, "no such platform");
+    CHECK_STATUS(cbx_measure_run(r->ctx, &o, next_result(r), &err), CBX_EINVAL, "no such platform");
     o.nplatforms = 0;
     o.out_path = "/proc/no/such/rows.jsonl";
-    CHECK(cbx_measure_run(r->ctx, &o, &result, &err) != CBX_OK && strstr(err.message, "/proc/no") &&
+    CHECK(cbx_measure_run(r->ctx, &o, next_result(r), &err) != CBX_OK && strstr(err.message, "/proc/no") &&
               strstr(err.message, "choose another folder"),
           "known before anything is measured");
-    CHECK_INT(result.rows.count, 0, "no rows");
-    cbx_measure_result_clear(&result);
+    CHECK_INT(r->result.rows.count, 0, "no rows");
 }
 
 static void gpu_without_a_device(void **state)
@@ -533,21 +508,20 @@ static void gpu_without_a_device(void **state)
     static const char *const names[] = { "good" }, *const platforms[] = { "jax-cpu", "cuda12" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, 1);
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     size_t gpu = 0;
     o.platforms = platforms;
     o.nplatforms = 2;
     result = run(r, &o, "two platforms");
-    for (size_t i = 0; i < result.rows.count; i++) {
-        const cbx_row *row = &result.rows.rows[i];
+    for (size_t i = 0; i < result->rows.count; i++) {
+        const cbx_row *row = &result->rows.rows[i];
         if (strcmp(row->platform, "cuda12") || strcmp(row->baseline, "good")) continue;
         CHECK_STR(row->status, "skipped", "our own code is not for a GPU");
         CHECK_STR(row->failure_reason, "backend_unavailable", "whether there is one or not");
         gpu++;
     }
     CHECK_INT(gpu, 1, "a row all the same");
-    CHECK_STR(row_of(&result.rows, "good")->platform, "cpu", "the alias is not written");
-    cbx_measure_result_clear(&result);
+    CHECK_STR(row_of(&result->rows, "good")->platform, "cpu", "the alias is not written");
 }
 
 /* --- devices --- */
@@ -570,7 +544,7 @@ static void devices_have_queues(void **state)
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
     watcher w = { .stop_after = 0 };
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     size_t seen = 0;
 
     setenv("NPERF_FAKE_DEVICES", "2", 1);
@@ -581,12 +555,12 @@ static void devices_have_queues(void **state)
     o.progress = watch;
     o.user = &w;
     result = run(r, &o, "a CPU and two devices");
-    CHECK_INT(result.points_good, 2, "points, not jobs");
-    CHECK_INT(count_rows(&result.rows, "on_device", "fake", "ok"), 2, "a device is named to each worker there");
-    CHECK_INT(count_rows(&result.rows, "on_device", "cpu", "fidelity_failed"), 2, "and none to those on the CPU");
-    CHECK_INT(count_rows(&result.rows, "good", "cpu", "ok"), 2, "the CPU is measured");
-    for (size_t i = 0; i < result.rows.count; i++) {
-        const cbx_row *row = &result.rows.rows[i];
+    CHECK_INT(result->points_good, 2, "points, not jobs");
+    CHECK_INT(count_rows(&result->rows, "on_device", "fake", "ok"), 2, "a device is named to each worker there");
+    CHECK_INT(count_rows(&result->rows, "on_device", "cpu", "fidelity_failed"), 2, "and none to those on the CPU");
+    CHECK_INT(count_rows(&result->rows, "good", "cpu", "ok"), 2, "the CPU is measured");
+    for (size_t i = 0; i < result->rows.count; i++) {
+        const cbx_row *row = &result->rows.rows[i];
         const cbx_json *device = cbx_json_get(row->provenance, "device"),
                        *s = cbx_json_get(row->provenance, "scheduler");
         CHECK_INT(cbx_json_get_int(s, "n_gpus", 0), 2, "two devices");
@@ -596,14 +570,12 @@ static void devices_have_queues(void **state)
             CHECK(!cbx_json_has(device, "number") || strcmp(row->platform, "cpu"), "no device on the CPU");
     }
     CHECK(seen && seen <= 3, "numbers of devices");
-    cbx_measure_result_clear(&result);
     o.resume = true;
     o.npoints = 3;
     result = run(r, &o, "one point more");
-    CHECK_INT(count_rows(&result.rows, "good", "fake", "ok"), 3, "kept rows and new ones, each once");
-    CHECK_INT(count_rows(&result.rows, "good", "cpu", "ok"), 3, "on both platforms");
-    CHECK_INT(launches_of(&result, "on_device"), 5, "two kept on devices; the CPU's wrong ones again");
-    cbx_measure_result_clear(&result);
+    CHECK_INT(count_rows(&result->rows, "good", "fake", "ok"), 3, "kept rows and new ones, each once");
+    CHECK_INT(count_rows(&result->rows, "good", "cpu", "ok"), 3, "on both platforms");
+    CHECK_INT(launches_of(result, "on_device"), 5, "two kept on devices; the CPU's wrong ones again");
     unsetenv("NPERF_FAKE_DEVICES");
 }
 
@@ -613,7 +585,7 @@ static void devices_settle(void **state)
                              *const wrong[] = { "2" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, 1);
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     cbx_err err = CBX_ERR_INIT;
     uint64_t start = cbx_clock_ns();
 
@@ -625,18 +597,15 @@ static void devices_settle(void **state)
     o.gpu_settle_s = 0.1;
     result = run(r, &o, "one device of two");
     CHECK(cbx_clock_ns() - start >= 300000000u, "before the first launch and after each of two");
-    CHECK_INT(cbx_json_get_int(cbx_json_get(result.rows.rows[0].provenance, "device"), "number", 9), 1, "that one");
-    cbx_measure_result_clear(&result);
-    cbx_measure_result_init(&result, cbx_allocator_default());
+    CHECK_INT(cbx_json_get_int(cbx_json_get(result->rows.rows[0].provenance, "device"), "number", 9), 1, "that one");
     o.gpus = wrong;
-    CHECK_STATUS(cbx_measure_run(r->ctx, &o, &result, &err), CBX_EINVAL, "no such device");
+    CHECK_STATUS(cbx_measure_run(r->ctx, &o, next_result(r), &err), CBX_EINVAL, "no such device");
     CHECK(strstr(err.message, "'gpus' must name devices of platform"), err.message);
     unsetenv("NPERF_FAKE_DEVICES");
     o.ngpus = 0;
-    CHECK_OK(cbx_measure_run(r->ctx, &o, &result, &err), &err, "no device at all");
-    CHECK_STR(row_of(&result.rows, "good")->status, "skipped", "is a row");
-    CHECK(strstr(row_of(&result.rows, "good")->failure_message, "NPERF_FAKE_DEVICES"), "that says why");
-    cbx_measure_result_clear(&result);
+    result = run(r, &o, "no device at all");
+    CHECK_STR(row_of(&result->rows, "good")->status, "skipped", "is a row");
+    CHECK(strstr(row_of(&result->rows, "good")->failure_message, "NPERF_FAKE_DEVICES"), "that says why");
 }
 
 static void what_was_told_is_in_the_row(void **state)
@@ -644,37 +613,34 @@ static void what_was_told_is_in_the_row(void **state)
     static const char *const names[] = { "good", "killed" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, 2);
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     const cbx_json *policy, *memory;
 
     o.memory_limit_bytes = 0;
     o.cpu_slots = 2;
     o.matmul_precision = "tf32";
     result = run(r, &o, "with a policy");
-    policy = cbx_json_get(row_of(&result.rows, "good")->provenance, "policy");
+    policy = cbx_json_get(row_of(&result->rows, "good")->provenance, "policy");
     CHECK_STR(cbx_json_get_string(policy, "precision", ""), "full", "native code has no other");
     CHECK_STR(cbx_json_get_string(policy, "precision_asked", ""), "tf32", "though it was asked for");
     CHECK_STR(cbx_json_get_string(cbx_json_get(policy, "environment"), "OMP_NUM_THREADS", ""), "1", "told");
-    policy = cbx_json_get(cbx_json_get(row_of(&result.rows, "good")->provenance, "worker"), "policy");
+    policy = cbx_json_get(cbx_json_get(row_of(&result->rows, "good")->provenance, "worker"), "policy");
     CHECK_INT(cbx_json_get_int(cbx_json_get(policy, "threads"), "openmp", 0), 1, "and what the worker says of itself");
-    memory = cbx_json_get(row_of(&result.rows, "good")->provenance, "memory");
+    memory = cbx_json_get(row_of(&result->rows, "good")->provenance, "memory");
     CHECK_GT(cbx_json_get_double(memory, "limit_bytes", 0), 1e6, "a share of the free memory");
     CHECK(cbx_json_get_string(memory, "limit_by", NULL), "and who holds it");
-    const char *retry = strstr(cbx_text_str(&result.raw),
+    const char *retry = strstr(cbx_text_str(&result->raw),
                                "\"attempt\":2,\"retry\":true,\"retry_reason\":\"worker_killed\"");
     CHECK(retry, "a repeated launch says so, and why");
-    cbx_measure_result_clear(&result);
 }
 
 /* --- commands --- */
 
-static cbx_measure_result run_exec(rig *r, const cbx_exec_opts *o, const char *why)
+static const cbx_measure_result *run_exec(rig *r, const cbx_exec_opts *o, const char *why)
 {
-    cbx_measure_result result;
     cbx_err err = CBX_ERR_INIT;
-    cbx_measure_result_init(&result, cbx_allocator_default());
-    CHECK_OK(cbx_exec_run(r->ctx, o, &result, &err), &err, why);
-    return result;
+    CHECK_OK(cbx_exec_run(r->ctx, o, next_result(r), &err), &err, why);
+    return &r->result;
 }
 
 static void commands(void **state)
@@ -682,26 +648,25 @@ static void commands(void **state)
     static const cbx_exec_command two[] = { { "sleep 0.002", NULL }, { "exit 3", NULL }, { "sleep 0.15", NULL } };
     cbx_exec_opts o = CBX_EXEC_OPTS_INIT;
     rig *r = *state;
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     cbx_text words;
     o.commands = two;
     o.ncommands = CBX_LEN(two);
-    o.launches = 6;
+    o.measure.launches = 6;
     result = run_exec(r, &o, "three commands");
-    CHECK_INT(result.rows.count, 3, "a row a command");
-    CHECK_STR(result.rows.rows[0].case_name, "exec", "case");
-    CHECK_INT(result.rows.rows[0].nlaunches, 6, "runs");
-    CHECK_STR(result.rows.rows[1].failure_message, "command 'exit 3' exited with status 3", "named, with its status");
-    CHECK_STR(result.rows.rows[2].verdict, "slower", "148 ms more");
-    CHECK_INT(result.points_good, 2, "the others are measured");
+    CHECK_INT(result->rows.count, 3, "a row a command");
+    CHECK_STR(result->rows.rows[0].case_name, "exec", "case");
+    CHECK_INT(result->rows.rows[0].nlaunches, 6, "runs");
+    CHECK_STR(result->rows.rows[1].failure_message, "command 'exit 3' exited with status 3", "named, with its status");
+    CHECK_STR(result->rows.rows[2].verdict, "slower", "148 ms more");
+    CHECK_INT(result->points_good, 2, "the others are measured");
     cbx_text_init(&words, cbx_allocator_default());
-    cbx_exec_sentence(&result.rows, &words);
+    cbx_exec_sentence(&result->rows, &words);
     CHECK(strstr(cbx_text_str(&words), "'sleep 0.15' takes ") &&
               strstr(cbx_text_str(&words), " times as long as 'sleep 0.002'") &&
               strstr(cbx_text_str(&words), "]: slower\n"),
           cbx_text_str(&words));
     cbx_text_clear(&words);
-    cbx_measure_result_clear(&result);
 }
 
 static void parameters(void **state)
@@ -713,18 +678,17 @@ static void parameters(void **state)
                                           "true 2 y {c}", "true 2 z {c}", "true" };
     cbx_exec_opts o = CBX_EXEC_OPTS_INIT;
     rig *r = *state;
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     o.commands = two;
     o.ncommands = 2;
     o.params = params;
     o.nparams = 2;
-    o.launches = 1;
-    o.warmup = 0;
+    o.measure.launches = 1;
+    o.measure.warmup = 0;
     result = run_exec(r, &o, "every combination");
-    CHECK_INT(result.rows.count, CBX_LEN(wanted), "a command without parameters is there once");
+    CHECK_INT(result->rows.count, CBX_LEN(wanted), "a command without parameters is there once");
     for (size_t i = 0; i < CBX_LEN(wanted); i++)
-        CHECK_STR(result.rows.rows[i].baseline, wanted[i], "the last parameter runs fastest");
-    cbx_measure_result_clear(&result);
+        CHECK_STR(result->rows.rows[i].baseline, wanted[i], "the last parameter runs fastest");
 }
 
 static void setup_and_failures(void **state)
@@ -735,29 +699,25 @@ static void setup_and_failures(void **state)
     char setup[160], counter[128];
     char *data = NULL;
     size_t len = 0;
-    cbx_measure_result result;
+    const cbx_measure_result *result;
     cbx_err err = CBX_ERR_INIT;
     snprintf(counter, sizeof(counter), "%s/counter", r->folder);
     snprintf(setup, sizeof(setup), "echo x >> %s", counter);
     o.commands = one;
     o.ncommands = 1;
     o.hooks[CBX_EXEC_PREPARE] = setup;
-    o.launches = 3;
+    o.measure.launches = 3;
     o.ignore_failure = true;
     result = run_exec(r, &o, "failures ignored");
-    CHECK_INT(result.points_good, 1, "a run all the same");
+    CHECK_INT(result->points_good, 1, "a run all the same");
     CHECK_OK(cbx_file_read(r->ctx, counter, 0, &data, &len, &err), &err, "set-up ran");
     CHECK_INT(len, 8, "before each of three runs and one warm-up");
     cbx_mem_free(cbx_ctx_allocator(r->ctx), data, len + 1);
-    cbx_measure_result_clear(&result);
     o.hooks[CBX_EXEC_PREPARE] = "exit 9";
     result = run_exec(r, &o, "preparation fails");
-    CHECK_STR(result.rows.rows[0].failure_message, "preparation 'exit 9' exited with status 9", "named");
-    cbx_measure_result_clear(&result);
+    CHECK_STR(result->rows.rows[0].failure_message, "preparation 'exit 9' exited with status 9", "named");
     o.ncommands = 0;
-    cbx_measure_result_init(&result, cbx_allocator_default());
-    CHECK_STATUS(cbx_exec_run(r->ctx, &o, &result, &err), CBX_EINVAL, "nothing to run");
-    cbx_measure_result_clear(&result);
+    CHECK_STATUS(cbx_exec_run(r->ctx, &o, next_result(r), &err), CBX_EINVAL, "nothing to run");
 }
 
 TEST_FILE(.seconds = 600)

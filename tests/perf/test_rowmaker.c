@@ -53,12 +53,35 @@ static void bench_open(bench *b)
 
 static void bench_close(bench *b)
 {
+    if (!b->ctx) return;
     cbx_rows_clear(&b->rows);
     cbx_text_clear(&b->raw);
     cbx_params_free(b->p.params);
     cbx_arena_clear(&b->p.arena);
     cbx__session_clear(&b->s);
     cbx_ctx_free(b->ctx);
+    b->ctx = NULL;
+}
+
+static int setup(void **state)
+{
+    static bench b;
+    *state = &b;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    bench_close(*state);
+    return 0;
+}
+
+/* The bench of all tests, with nothing on it. */
+static bench *fresh(void **state)
+{
+    bench_close(*state);
+    bench_open(*state);
+    return *state;
 }
 
 static cbx__attempt *add_attempt(bench *b, const char *name, const char *variant)
@@ -74,10 +97,10 @@ static cbx__attempt *add_attempt(bench *b, const char *name, const char *variant
 /* One launch of two epochs, median us and median + 1 us: its median is us + 0.5. */
 static void add_launch(bench *b, cbx__attempt *a, double us)
 {
-    cbx__launch *l = cbx_arena_calloc(&b->p.arena, 1, sizeof(*l));
+    cbx__launch *l = cbx__attempt_add(&b->p.arena, a);
     cbx_launch_record *r = &l->record;
 
-    l->round = a->nlaunches;
+    l->round = a->nlaunches - 1;
     l->median_s = 1e-6 * (us + 0.5);
     r->epochs = 2;
     r->epoch_ns[0] = r->outer_ns[0] = 1000 * us;
@@ -85,20 +108,12 @@ static void add_launch(bench *b, cbx__attempt *a, double us)
     r->iterations = 3;
     r->first_call_ns = 1e6;
     r->compile_ns = 5e5;
-    r->hwm_bytes = 1e6 * (double)(1 + a->nlaunches);
+    r->hwm_bytes = 1e6 * (double)a->nlaunches;
     r->hwm_increase_bytes = r->device_peak_bytes = NAN;
     r->clock_ratio = 1;
     r->cpu_user_s = 0.5;
     r->cpu_system_s = 0.25;
-    r->fidelity = (cbx_fidelity){
-        .checked = true, .ok = true, .rel_to_tol = 0.1 * (double)(1 + a->nlaunches), .checks = 2
-    };
-    if (a->last)
-        a->last->next = l;
-    else
-        a->first = l;
-    a->last = l;
-    a->nlaunches++;
+    r->fidelity = (cbx_fidelity){ .checked = true, .ok = true, .rel_to_tol = 0.1 * (double)a->nlaunches, .checks = 2 };
     if (a->nlaunches > b->p.rounds) b->p.rounds = a->nlaunches;
 }
 
@@ -119,15 +134,13 @@ static void numbers_of_a_row(void **state)
     static const double us[] = {
         100, 104, 101, 103, 102, 105, 106
     }; /* launch medians 100.5 ... 106.5, their median 103.5 */
-    bench b;
     const cbx_row *r;
-    (void)state;
-    bench_open(&b);
-    cbx__attempt *a = add_attempt(&b, "good", "default");
-    for (size_t i = 0; i < CBX_LEN(us); i++) add_launch(&b, a, us[i]);
-    make(&b);
-    CHECK_INT(b.rows.count, 1, "a row an attempt");
-    r = &b.rows.rows[0];
+    bench *b = fresh(state);
+    cbx__attempt *a = add_attempt(b, "good", "default");
+    for (size_t i = 0; i < CBX_LEN(us); i++) add_launch(b, a, us[i]);
+    make(b);
+    CHECK_INT(b->rows.count, 1, "a row an attempt");
+    r = &b->rows.rows[0];
     CHECK_STR(r->status, "ok", "status");
     near(r->median_s, 103.5e-6, "median of launch medians");
     /* n = 7: r = 1, the whole range, at 1 - 2/2^7 */
@@ -157,24 +170,21 @@ static void numbers_of_a_row(void **state)
     CHECK(r->paired_vs == NULL && r->verdict == NULL, "and no paired one");
     CHECK(r->strongest, "one variant is the strongest");
     CHECK_STR(r->machine, "0123456789abcdef", "machine");
-    bench_close(&b);
 }
 
 static void ratios_are_paired(void **state)
 {
     /* The machine slows down by half in the middle: the rounds' quotients do not see it. */
     static const double reference_us[] = { 99.5, 99.5, 149.5, 149.5, 199.5, 99.5 };
-    bench b;
     const cbx_row *r;
-    (void)state;
-    bench_open(&b);
-    cbx__attempt *good = add_attempt(&b, "good", "default"), *spin = add_attempt(&b, "spin", "default");
+    bench *b = fresh(state);
+    cbx__attempt *good = add_attempt(b, "good", "default"), *spin = add_attempt(b, "spin", "default");
     for (size_t i = 0; i < CBX_LEN(reference_us); i++) {
-        add_launch(&b, good, reference_us[i]);
-        add_launch(&b, spin, (reference_us[i] + 0.5) * 2 - 0.5);
+        add_launch(b, good, reference_us[i]);
+        add_launch(b, spin, (reference_us[i] + 0.5) * 2 - 0.5);
     }
-    make(&b);
-    r = &b.rows.rows[1];
+    make(b);
+    r = &b->rows.rows[1];
     CHECK_STR(r->paired_vs, "good", "against the reference");
     near(r->paired.value, 2, "twice in each round");
     near(r->paired.lower, 2, "and nothing else");
@@ -182,7 +192,6 @@ static void ratios_are_paired(void **state)
     near(r->ratio_value, 199.5 / 99.5, "v1: minimum over minimum");
     CHECK_STR(r->verdict, "slower", "verdict");
     CHECK(cbx_json_has(r->json, "param_point") && cbx_json_has(r->json, "provenance"), "v1 keys");
-    bench_close(&b);
 }
 
 /* A limit has no ratio and no fidelity; a rival's row says its share of it, round by round. */
@@ -190,56 +199,49 @@ static void limits_are_shares(void **state)
 {
     static const double rival_us[] = { 99.5, 199.5, 99.5, 199.5, 99.5, 99.5 };
     cbx_baseline_ops probe = *baseline("spin");
-    bench b;
     const cbx_row *r;
 
-    (void)state;
     probe.name = "probe";
     probe.limit = "does half of the work";
-    bench_open(&b);
-    cbx__attempt *good = add_attempt(&b, "good", "default"), *limit = add_attempt(&b, "spin", "default");
+    bench *b = fresh(state);
+    cbx__attempt *good = add_attempt(b, "good", "default"), *limit = add_attempt(b, "spin", "default");
     limit->baseline = &probe;
     for (size_t i = 0; i < CBX_LEN(rival_us); i++) {
-        add_launch(&b, good, rival_us[i]);
-        add_launch(&b, limit, (rival_us[i] + 0.5) * 0.8 - 0.5);
+        add_launch(b, good, rival_us[i]);
+        add_launch(b, limit, (rival_us[i] + 0.5) * 0.8 - 0.5);
         limit->last->record.fidelity = (cbx_fidelity){ .checked = false };
     }
-    make(&b);
-    r = &b.rows.rows[0];
+    make(b);
+    r = &b->rows.rows[0];
     CHECK_STR(r->limit_vs, "probe", "which limit");
     near(r->limit_share, 0.8, "in each round");
     CHECK(!r->role && r->ratio_vs, "a rival stays one");
-    r = &b.rows.rows[1];
+    r = &b->rows.rows[1];
     CHECK_STR(r->role, "limit", "role");
     CHECK(cbx_row_is_limit(r) && !r->ratio_vs && !r->paired_vs && !r->fidelity_status && !r->limit_vs, "no rival");
-    bench_close(&b);
-    bench_open(&b);
-    good = add_attempt(&b, "good", "default");
-    add_launch(&b, good, 100);
-    make(&b);
-    CHECK(!b.rows.rows[0].limit_vs && !b.rows.rows[0].role, "without a limit there is no share");
-    bench_close(&b);
+    b = fresh(state);
+    good = add_attempt(b, "good", "default");
+    add_launch(b, good, 100);
+    make(b);
+    CHECK(!b->rows.rows[0].limit_vs && !b->rows.rows[0].role, "without a limit there is no share");
 }
 
 static void strongest_variant_is_quoted(void **state)
 {
-    bench b;
-    (void)state;
-    bench_open(&b);
-    cbx__attempt *plain = add_attempt(&b, "good", "default"), *tuned = add_attempt(&b, "good", "tuned"),
-                 *spin = add_attempt(&b, "spin", "default");
+    bench *b = fresh(state);
+    cbx__attempt *plain = add_attempt(b, "good", "default"), *tuned = add_attempt(b, "good", "tuned"),
+                 *spin = add_attempt(b, "spin", "default");
     for (size_t i = 0; i < 6; i++) {
-        add_launch(&b, plain, 199.5);
-        add_launch(&b, tuned, 99.5);
-        add_launch(&b, spin, 399.5);
+        add_launch(b, plain, 199.5);
+        add_launch(b, tuned, 99.5);
+        add_launch(b, spin, 399.5);
     }
-    make(&b);
-    CHECK(!b.rows.rows[0].strongest && b.rows.rows[1].strongest && b.rows.rows[2].strongest,
+    make(b);
+    CHECK(!b->rows.rows[0].strongest && b->rows.rows[1].strongest && b->rows.rows[2].strongest,
           "the smaller median of a baseline");
-    near(b.rows.rows[2].paired.value, 4, "against the reference at its best");
-    near(b.rows.rows[0].paired.value, 2, "the default beside it");
-    CHECK_STR(b.rows.rows[1].variant, "tuned", "variants have rows of their own");
-    bench_close(&b);
+    near(b->rows.rows[2].paired.value, 4, "against the reference at its best");
+    near(b->rows.rows[0].paired.value, 2, "the default beside it");
+    CHECK_STR(b->rows.rows[1].variant, "tuned", "variants have rows of their own");
 }
 
 static void failures_are_rows(void **state)
@@ -258,54 +260,46 @@ static void failures_are_rows(void **state)
         { CBX_FAILURE_TIMEOUT, true, "timeout", "message_timeout", false,
           "numbers of a baseline that later hung are not quoted" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        bench b;
         const cbx_row *r;
-        bench_open(&b);
-        cbx__attempt *good = add_attempt(&b, "good", "default"), *bad = add_attempt(&b, "wrong", "default");
-        add_launch(&b, good, 100);
-        if (cases[i].launched) add_launch(&b, bad, 50);
+        bench *b = fresh(state);
+        cbx__attempt *good = add_attempt(b, "good", "default"), *bad = add_attempt(b, "wrong", "default");
+        add_launch(b, good, 100);
+        if (cases[i].launched) add_launch(b, bad, 50);
         bad->failure = cases[i].failure;
         snprintf(bad->message, sizeof(bad->message), "as planted");
-        make(&b);
-        r = &b.rows.rows[1];
+        make(b);
+        r = &b->rows.rows[1];
         CHECK_STR(r->status, cases[i].status, cases[i].why);
         CHECK_STR(r->failure_reason, cases[i].reason, cases[i].why);
         CHECK_STR(r->failure_message, "as planted", cases[i].why);
         CHECK_INT(r->has_metrics, cases[i].metrics, cases[i].why);
         CHECK(r->ratio_vs == NULL && r->paired_vs == NULL && !r->strongest, "no ratio for what is not good");
-        CHECK_STR(b.rows.rows[0].status, "ok", "the others stay");
-        bench_close(&b);
+        CHECK_STR(b->rows.rows[0].status, "ok", "the others stay");
     }
 }
 
 static void one_wrong_launch_is_wrong(void **state)
 {
-    bench b;
-    (void)state;
-    bench_open(&b);
-    cbx__attempt *a = add_attempt(&b, "good", "default");
-    for (int i = 0; i < 3; i++) add_launch(&b, a, 100);
+    bench *b = fresh(state);
+    cbx__attempt *a = add_attempt(b, "good", "default");
+    for (int i = 0; i < 3; i++) add_launch(b, a, 100);
     a->last->record.fidelity.ok = false;
     a->last->record.fidelity.rel_to_tol = INFINITY;
     a->failure = CBX_FAILURE_FIDELITY;
-    make(&b);
-    CHECK_STR(b.rows.rows[0].fidelity_status, "failed", "one wrong output of three launches");
-    CHECK(isinf(b.rows.rows[0].rel_to_tol), "the worst one");
-    bench_close(&b);
+    make(b);
+    CHECK_STR(b->rows.rows[0].fidelity_status, "failed", "one wrong output of three launches");
+    CHECK(isinf(b->rows.rows[0].rel_to_tol), "the worst one");
 }
 
 /* Nine launches at 100 us and three at 150: two modes, and an effect below the step between them cannot be seen. */
 static void modes_and_effects_are_told(void **state)
 {
-    bench b;
-    (void)state;
-    bench_open(&b);
-    cbx__attempt *a = add_attempt(&b, "good", "default");
-    for (int i = 0; i < 12; i++) add_launch(&b, a, i % 4 == 3 ? 150 + i * 0.01 : 100 + i * 0.01);
-    make(&b);
-    const cbx_row *r = &b.rows.rows[0];
+    bench *b = fresh(state);
+    cbx__attempt *a = add_attempt(b, "good", "default");
+    for (int i = 0; i < 12; i++) add_launch(b, a, i % 4 == 3 ? 150 + i * 0.01 : 100 + i * 0.01);
+    make(b);
+    const cbx_row *r = &b->rows.rows[0];
     CHECK_INT(r->nmodes, 2, "modes");
     near(r->modes[0].share, 0.75, "share of the faster one");
     near(r->modes[1].share, 0.25, "of the slower one");
@@ -313,15 +307,13 @@ static void modes_and_effects_are_told(void **state)
     CHECK_INT(r->steady_state.flat, 12, "epochs on one level");
     CHECK_GT(r->detectable.relative, 0.1, "what would have shown");
     CHECK_INT(r->detectable.launches, 12, "to so many launches");
-    bench_close(&b);
 
-    bench_open(&b);
-    a = add_attempt(&b, "good", "default");
-    for (int i = 0; i < 12; i++) add_launch(&b, a, 100 + i * 0.01);
-    make(&b);
-    CHECK_INT(b.rows.rows[0].nmodes, 1, "one mode");
-    CHECK_LE(b.rows.rows[0].detectable.relative, 0.01, "launches that hardly vary show little");
-    bench_close(&b);
+    b = fresh(state);
+    a = add_attempt(b, "good", "default");
+    for (int i = 0; i < 12; i++) add_launch(b, a, 100 + i * 0.01);
+    make(b);
+    CHECK_INT(b->rows.rows[0].nmodes, 1, "one mode");
+    CHECK_LE(b->rows.rows[0].detectable.relative, 0.01, "launches that hardly vary show little");
 }
 
 static void interval(const cbx_row_metric *m, double value, double lower, double upper, const char *why)
@@ -336,14 +328,12 @@ static void interval(const cbx_row_metric *m, double value, double lower, double
 /* Seven launches, each metric with values of its own: 1 .. 7 times something; the interval of seven is their range. */
 static void metrics_have_intervals(void **state)
 {
-    bench b;
     const cbx_row *r;
-    (void)state;
-    bench_open(&b);
-    cbx__attempt *a = add_attempt(&b, "good", "default");
+    bench *b = fresh(state);
+    cbx__attempt *a = add_attempt(b, "good", "default");
     for (int i = 0; i < 7; i++) {
         double k = 1 + (i * 3) % 7;
-        add_launch(&b, a, 100);
+        add_launch(b, a, 100);
         cbx_launch_record *l = &a->last->record;
         l->compile_ns = 1e6 * k;
         l->first_call_ns = 2e6 * k;
@@ -355,10 +345,10 @@ static void metrics_have_intervals(void **state)
         l->energy_scope = "package";
         l->fidelity.rel_to_tol = 0.1 * k;
     }
-    a->warm_ns = cbx_arena_calloc(&b.p.arena, 7, sizeof *a->warm_ns);
+    a->warm_ns = cbx_arena_calloc(&b->p.arena, 7, sizeof *a->warm_ns);
     for (; a->nwarm < 7; a->nwarm++) a->warm_ns[a->nwarm] = 1e5 * (double)(1 + a->nwarm);
-    make(&b);
-    r = &b.rows.rows[0];
+    make(b);
+    r = &b->rows.rows[0];
     interval(&r->compile, 4e-3, 1e-3, 7e-3, "compile time, cold");
     near(r->compile_s, 4e-3, "the value of version 1");
     interval(&r->compile_warm, 4e-4, 1e-4, 7e-4, "compile time, warm");
@@ -376,103 +366,88 @@ static void metrics_have_intervals(void **state)
     near(r->roofline.lower, 8e-6 / r->steady.upper, "and the other way round");
     CHECK_STR(r->bound_by, "memory", "8000 bytes at 1 GB/s bound it, not 1000 operations");
     CHECK_STR(r->caches, "warm", "calls follow each other");
-    bench_close(&b);
 }
 
 static void absent_metrics_say_why(void **state)
 {
-    bench b;
     const cbx_row *r;
-    (void)state;
-    bench_open(&b);
-    cbx__attempt *a = add_attempt(&b, "good", "default");
+    bench *b = fresh(state);
+    cbx__attempt *a = add_attempt(b, "good", "default");
     for (int i = 0; i < 7; i++) {
-        add_launch(&b, a, 100);
+        add_launch(b, a, 100);
         a->last->record.compile_ns = a->last->record.call_overhead_ns = a->last->record.energy_call_j =
             a->last->record.power_w = NAN;
         snprintf(a->last->record.energy_why, sizeof a->last->record.energy_why, "no counters");
     }
-    make(&b);
-    r = &b.rows.rows[0];
+    make(b);
+    r = &b->rows.rows[0];
     CHECK(strstr(r->compile.reason, "nothing is compiled") != NULL, r->compile.reason);
     CHECK(strstr(r->compile_warm.reason, "nothing is compiled") != NULL, r->compile_warm.reason);
     CHECK(strstr(r->device_memory.reason, "no device memory") != NULL, r->device_memory.reason);
     CHECK_STR(r->energy.reason, "no counters", "energy");
     CHECK(r->memory.reason && r->call_overhead.reason, "memory, and a call that does nothing");
     CHECK(isnan(r->compile_s) && isnan(r->energy.over.value), "and have no value");
-    bench_close(&b);
 }
 
 /* Equal launches: the difference is not shown, that there is none beyond 2 % is. */
 static void equivalence_is_tested(void **state)
 {
-    bench b;
     const cbx_row *r;
-    (void)state;
-    bench_open(&b);
-    cbx__attempt *good = add_attempt(&b, "good", "default"), *spin = add_attempt(&b, "spin", "default");
+    bench *b = fresh(state);
+    cbx__attempt *good = add_attempt(b, "good", "default"), *spin = add_attempt(b, "spin", "default");
     for (int i = 0; i < 7; i++) {
-        add_launch(&b, good, 100);
-        add_launch(&b, spin, i % 2 ? 100.5 : 99.5);
+        add_launch(b, good, 100);
+        add_launch(b, spin, i % 2 ? 100.5 : 99.5);
     }
-    make(&b);
-    r = &b.rows.rows[1];
+    make(b);
+    r = &b->rows.rows[1];
     CHECK_STR(r->verdict, "equivalent", "within 2 %");
     near(r->p_equivalence, 1.0 / 128, "all seven quotients within the margin");
     near(r->margin_equal, 0.02, "which is told");
     near(r->p_difference, 1, "four below, three above");
     near(r->paired_p, r->p_equivalence, "the p-value of what the verdict claims");
-    bench_close(&b);
 }
 
 static void too_fast_is_refused(void **state)
 {
-    bench b;
-    (void)state;
-    bench_open(&b);
-    cbx__attempt *good = add_attempt(&b, "good", "default"), *lazy = add_attempt(&b, "lazy", "default");
+    bench *b = fresh(state);
+    cbx__attempt *good = add_attempt(b, "good", "default"), *lazy = add_attempt(b, "lazy", "default");
     for (int i = 0; i < 6; i++) {
-        add_launch(&b, good, 6.5); /* 7 us of 8 us: within what a measured roof may be wrong */
-        add_launch(&b, lazy, 5.5); /* 6 us of 8 us: share 1.33 */
+        add_launch(b, good, 6.5); /* 7 us of 8 us: within what a measured roof may be wrong */
+        add_launch(b, lazy, 5.5); /* 6 us of 8 us: share 1.33 */
     }
-    make(&b);
-    CHECK_STR(b.rows.rows[0].status, "ok", "a share of 1.14 is the roof's own error");
-    CHECK_STR(b.rows.rows[1].status, "refused", "a share of 1.33 is no measurement");
-    CHECK_STR(b.rows.rows[1].failure_reason, "faster_than_roof", "reason");
-    CHECK(b.rows.rows[1].ratio_vs == NULL, "no ratio");
-    bench_close(&b);
+    make(b);
+    CHECK_STR(b->rows.rows[0].status, "ok", "a share of 1.14 is the roof's own error");
+    CHECK_STR(b->rows.rows[1].status, "refused", "a share of 1.33 is no measurement");
+    CHECK_STR(b->rows.rows[1].failure_reason, "faster_than_roof", "reason");
+    CHECK(b->rows.rows[1].ratio_vs == NULL, "no ratio");
 }
 
 static void equals_are_compared_with_each_other(void **state)
 {
-    bench b;
-    (void)state;
-    bench_open(&b);
-    b.opts.twins = true;
-    cbx__attempt *one = add_attempt(&b, "spin", "default"), *two = add_attempt(&b, "spin", "twin");
+    bench *b = fresh(state);
+    b->opts.twins = true;
+    cbx__attempt *one = add_attempt(b, "spin", "default"), *two = add_attempt(b, "spin", "twin");
     for (int i = 0; i < 6; i++) {
-        add_launch(&b, one, 100);
-        add_launch(&b, two, 100);
+        add_launch(b, one, 100);
+        add_launch(b, two, 100);
     }
-    make(&b);
-    CHECK_STR(b.rows.rows[1].paired_vs, "spin", "its twin, not the case's reference");
-    CHECK_STR(b.rows.rows[1].verdict, "equivalent", "equal");
-    bench_close(&b);
+    make(b);
+    CHECK_STR(b->rows.rows[1].paired_vs, "spin", "its twin, not the case's reference");
+    CHECK_STR(b->rows.rows[1].verdict, "equivalent", "equal");
 }
 
 static void raw_lines(void **state)
 {
-    bench b;
     cbx_json *line = NULL;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
-    bench_open(&b);
-    cbx__attempt *a = add_attempt(&b, "good", "default");
-    add_launch(&b, a, 100);
-    add_launch(&b, a, 101);
+    bench *b = fresh(state);
+    cbx__attempt *a = add_attempt(b, "good", "default");
+    add_launch(b, a, 100);
+    add_launch(b, a, 101);
     a->last->retry = true;
-    make(&b);
-    const char *text = cbx_text_str(&b.raw), *end = strchr(text, '\n');
+    make(b);
+    const char *text = cbx_text_str(&b->raw), *end = strchr(text, '\n');
     CHECK(end && strchr(end + 1, '\n') && !strchr(strchr(end + 1, '\n') + 1, '\n'), "a line a launch");
     CHECK_OK(cbx_json_parse(text, (size_t)(end - text), "raw", &line, &err), &err, "JSON");
     CHECK_STR(cbx_json_get_string(line, "schema", ""), "nperf-launch", "names its schema");
@@ -481,27 +456,23 @@ static void raw_lines(void **state)
     CHECK(cbx_json_has(line, "env_pad_bytes") && cbx_json_has(line, "position") && cbx_json_has(line, "seed"),
           "order, layout, seed");
     cbx_json_unref(line);
-    bench_close(&b);
 }
 
 static void nothing_names_the_place(void **state)
 {
-    bench b;
     cbx_text t;
     char host[256] = "", folder[1024];
-    (void)state;
-    bench_open(&b);
-    cbx__attempt *a = add_attempt(&b, "good", "default");
+    bench *b = fresh(state);
+    cbx__attempt *a = add_attempt(b, "good", "default");
     a->interpreter = "/somewhere/private/bin/python3";
-    add_launch(&b, a, 100);
-    make(&b);
+    add_launch(b, a, 100);
+    make(b);
     cbx_text_init(&t, cbx_allocator_default());
-    cbx_json_write(b.rows.rows[0].json, CBX_JSON_COMPACT, &t);
+    cbx_json_write(b->rows.rows[0].json, CBX_JSON_COMPACT, &t);
     CHECK(!strstr(cbx_text_str(&t), "/somewhere"), "no path");
     if (getcwd(folder, sizeof(folder)) && strlen(folder) > 4) CHECK(!strstr(cbx_text_str(&t), folder), "no folder");
     if (!gethostname(host, sizeof(host) - 1) && strlen(host) > 4) CHECK(!strstr(cbx_text_str(&t), host), "no host");
     cbx_text_clear(&t);
-    bench_close(&b);
 }
 
 static void sentences_name_no_folder(void **state)
@@ -554,19 +525,16 @@ static void repeated_launches_are_told_and_limited(void **state)
         { 2, "ok", "a third" },
         { 3, "refused", "more than a third" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        bench b;
         const cbx_json *schedule;
-        bench_open(&b);
-        restless(&b, add_attempt(&b, "good", "default"), cases[i].again);
-        make(&b);
-        schedule = cbx_json_get(b.rows.rows[0].provenance, "schedule");
-        CHECK_STR(b.rows.rows[0].status, cases[i].status, cases[i].why);
+        bench *b = fresh(state);
+        restless(b, add_attempt(b, "good", "default"), cases[i].again);
+        make(b);
+        schedule = cbx_json_get(b->rows.rows[0].provenance, "schedule");
+        CHECK_STR(b->rows.rows[0].status, cases[i].status, cases[i].why);
         CHECK_INT(cbx_json_get_int(schedule, "retries", -1), cases[i].again, "how many");
         CHECK_INT(cbx_json_get_int(cbx_json_get(schedule, "retry_reasons"), "clocks_disagree", 0), cases[i].again,
                   "and why");
-        bench_close(&b);
     }
 }
 
@@ -582,18 +550,15 @@ static void a_clock_that_runs_short_is_refused(void **state)
         { { NAN, NAN, NAN, NAN, NAN, NAN }, "ok", "epochs too short to compare" },
         { { NAN, NAN, NAN, 0.9, 0.9, 0.99 }, "ok", "three launches cannot tell it from a late parent" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        bench b;
-        bench_open(&b);
-        cbx__attempt *a = add_attempt(&b, "good", "default");
+        bench *b = fresh(state);
+        cbx__attempt *a = add_attempt(b, "good", "default");
         for (size_t k = 0; k < 6; k++) {
-            add_launch(&b, a, 100);
+            add_launch(b, a, 100);
             a->last->record.clock_ratio = cases[i].ratio[k];
         }
-        make(&b);
-        CHECK_STR(b.rows.rows[0].status, cases[i].status, cases[i].why);
-        bench_close(&b);
+        make(b);
+        CHECK_STR(b->rows.rows[0].status, cases[i].status, cases[i].why);
     }
 }
 
@@ -613,43 +578,37 @@ static void threads_share_what_is_shared(void **state)
         { "L2", 4, 2, 4, 3.2, "four threads on two cores are two" },
         { "L3", 4, 4, 8, 1.6, "shared too" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         for (int fast = 0; fast < 2; fast++) {
-            bench b;
-            bench_open(&b);
-            b.s.threads = cases[i].threads;
-            b.p.ncores = cases[i].cores;
-            snprintf(b.s.probe.level[0].name, sizeof(b.s.probe.level[0].name), "%s", cases[i].level);
-            b.s.probe.level[0].bytes = strcmp(cases[i].level, "memory") ? 1000000 : 0;
-            cbx__attempt *a = add_attempt(&b, "good", "default");
-            for (int k = 0; k < 6; k++) add_launch(&b, a, cases[i].refused_below_us * (fast ? 0.9 : 1.1) - 0.5);
-            make(&b);
-            near(b.rows.rows[0].bound_s, 1e-6 * cases[i].bound_us, cases[i].why);
-            CHECK_STR(b.rows.rows[0].status, fast ? "refused" : "ok", cases[i].why);
-            bench_close(&b);
+            bench *b = fresh(state);
+            b->s.threads = cases[i].threads;
+            b->p.ncores = cases[i].cores;
+            snprintf(b->s.probe.level[0].name, sizeof(b->s.probe.level[0].name), "%s", cases[i].level);
+            b->s.probe.level[0].bytes = strcmp(cases[i].level, "memory") ? 1000000 : 0;
+            cbx__attempt *a = add_attempt(b, "good", "default");
+            for (int k = 0; k < 6; k++) add_launch(b, a, cases[i].refused_below_us * (fast ? 0.9 : 1.1) - 0.5);
+            make(b);
+            near(b->rows.rows[0].bound_s, 1e-6 * cases[i].bound_us, cases[i].why);
+            CHECK_STR(b->rows.rows[0].status, fast ? "refused" : "ok", cases[i].why);
         }
     }
 }
 
 static void a_ratio_has_its_p(void **state)
 {
-    bench b;
-    (void)state;
-    bench_open(&b);
-    cbx__attempt *good = add_attempt(&b, "good", "default"), *spin = add_attempt(&b, "spin", "default"),
-                 *twin = add_attempt(&b, "flood", "default");
+    bench *b = fresh(state);
+    cbx__attempt *good = add_attempt(b, "good", "default"), *spin = add_attempt(b, "spin", "default"),
+                 *twin = add_attempt(b, "flood", "default");
     for (int i = 0; i < 11; i++) {
-        add_launch(&b, good, 99.5);
-        add_launch(&b, spin, i == 4 ? 49.5 : 199.5);
-        add_launch(&b, twin, 99.5);
+        add_launch(b, good, 99.5);
+        add_launch(b, spin, i == 4 ? 49.5 : 199.5);
+        add_launch(b, twin, 99.5);
     }
-    make(&b);
-    CHECK_INT(b.rows.rows[1].pairs, 11, "pairs");
-    near(b.rows.rows[1].paired_p, 2 * 12.0 / 2048, "one of eleven on the other side");
-    CHECK_STR(b.rows.rows[2].verdict, "equivalent", "the same times");
-    near(b.rows.rows[2].paired_p, 1.0 / 2048, "two one-sided tests");
-    bench_close(&b);
+    make(b);
+    CHECK_INT(b->rows.rows[1].pairs, 11, "pairs");
+    near(b->rows.rows[1].paired_p, 2 * 12.0 / 2048, "one of eleven on the other side");
+    CHECK_STR(b->rows.rows[2].verdict, "equivalent", "the same times");
+    near(b->rows.rows[2].paired_p, 1.0 / 2048, "two one-sided tests");
 }
 
 /* A table of m ratios: the first one weak, the others as strong as so many launches can be. */
@@ -702,21 +661,18 @@ static void shared_caches_are_called_so(void **state)
         { "jax", "cuda12", CBX_SANDBOX_OFF, "shared" },    { "native", "cpu", CBX_SANDBOX_OFF, "cold" },
     };
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_baseline_ops other = *baseline("good");
-        bench b;
-        bench_open(&b);
-        b.s.sandbox.mode = cases[i].mode;
+        bench *b = fresh(state);
+        b->s.sandbox.mode = cases[i].mode;
         other.provider = cases[i].provider;
-        cbx__attempt *a = add_attempt(&b, "good", "default");
+        cbx__attempt *a = add_attempt(b, "good", "default");
         a->baseline = &other;
         a->platform = cases[i].platform;
-        add_launch(&b, a, 100);
-        make(&b);
-        CHECK_STR(cbx_json_get_string(b.rows.rows[0].provenance, "compile_cache", "?"), cases[i].word,
+        add_launch(b, a, 100);
+        make(b);
+        CHECK_STR(cbx_json_get_string(b->rows.rows[0].provenance, "compile_cache", "?"), cases[i].word,
                   cases[i].provider);
-        bench_close(&b);
     }
 }
 
@@ -745,5 +701,5 @@ TEST_FILE()
         cmocka_unit_test(verdicts_stand_over_the_table),
         cmocka_unit_test(shared_caches_are_called_so),
     };
-    return cmocka_run_group_tests_name("perf/rowmaker", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("perf/rowmaker", tests, setup, teardown);
 }

@@ -191,10 +191,9 @@ static void scratch_folder(void **state)
     cbx__scratch_folder s;
     cbx_err err = CBX_ERR_INIT;
     char path[512], deep[16] = "deep", kept[128];
-    const char *before = getenv("TMPDIR");
+    char *before = change_variable("TMPDIR", f->notes);
     int at;
 
-    setenv("TMPDIR", f->notes, 1);
     make_file(f->notes, "kept", "kept", 0600);
     CHECK_OK(cbx__scratch_folder_make(&s, &err), &err, "a folder");
     CHECK(!strncmp(s.path, f->notes, strlen(f->notes)), "below TMPDIR");
@@ -228,10 +227,7 @@ static void scratch_folder(void **state)
     CHECK(cbx__scratch_folder_make(&s, &err) != CBX_OK && strstr(err.message, "/nonexistent/folder"),
           "names the folder");
     cbx__scratch_folder_remove(&s);
-    if (before)
-        setenv("TMPDIR", before, 1);
-    else
-        unsetenv("TMPDIR");
+    restore_variable("TMPDIR", before);
 }
 
 /* --- live --- */
@@ -266,47 +262,36 @@ static void a_worker_reads_what_was_declared(void **state)
     };
     cbx_env_setting env[] = { { TOY_CLOSED, closed }, { TOY_OPEN, open_ }, { TOY_SEALED, sealed } };
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
     o.sandbox = &policy;
     o.env = env;
     o.nenv = CBX_LEN(env);
-    launch(f, "looks", &o, &r);
-    if (r.failure) fail_msg("%s: %s", r.message, r.stderr_tail);
-    CHECK(r.sandbox.files && r.sandbox.tracing && r.sandbox.landlock > 0, "said by the launcher");
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(f, "looks", &o);
+    if (r->failure) fail_msg("%s: %s", r->message, r->stderr_tail);
+    CHECK(r->sandbox.files && r->sandbox.tracing && r->sandbox.landlock > 0, "said by the launcher");
     policy.mode = CBX_SANDBOX_OFF;
-    launch(f, "looks", &o, &r);
-    CHECK_INT(r.exit_code, 11, "without, the first of them is open");
-    CHECK(!r.sandbox.files && !r.sandbox.landlock, "and that is said, too");
-    cbx_launch_record_clear(&r);
+    r = launch(f, "looks", &o);
+    CHECK_INT(r->exit_code, 11, "without, the first of them is open");
+    CHECK(!r->sandbox.files && !r->sandbox.landlock, "and that is said, too");
 }
 
 static void nothing_is_left_of_a_launch(void **state)
 {
     fixture *f = *state;
-    const char *before = getenv("TMPDIR");
+    char *before = change_variable("TMPDIR", f->notes);
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
     cbx_arena arena;
     const char *const *names;
     size_t n = 0, left = 0;
     cbx_err err = CBX_ERR_INIT;
-
-    setenv("TMPDIR", f->notes, 1);
-    launch(f, "good", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
-    cbx_launch_record_clear(&r);
-    launch(f, "crash", &o, &r);
-    cbx_launch_record_clear(&r);
+    const cbx_launch_record *r = launch(f, "good", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
+    r = launch(f, "crash", &o);
     cbx_arena_init(&arena, cbx_allocator_default());
     CHECK_OK(cbx_dir_list(f->ctx, f->notes, "", &arena, &names, &n, &err), &err, "the folder");
     for (size_t i = 0; i < n; i++) left += strncmp(names[i], "nperf-scratch-", 14) == 0;
     CHECK_INT(left, 0, "scratch folders");
     cbx_arena_clear(&arena);
-    if (before)
-        setenv("TMPDIR", before, 1);
-    else
-        unsetenv("TMPDIR");
+    restore_variable("TMPDIR", before);
 }
 
 /* What a launcher of an earlier version does with a command line that it does not know; and one that says it is another. */
@@ -323,28 +308,21 @@ static void another_launcher(void **state)
     };
     fixture *f = *state;
     char path[128];
-    const char *before = getenv("NPERF_LAUNCH");
-    char *saved = before ? strdup(before) : NULL;
+    char *before = change_variable("NPERF_LAUNCH", NULL);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_launch_opts o = quick_opts();
-        cbx_launch_record r;
         cbx_sandbox_facts facts;
         cbx_err err = CBX_ERR_INIT;
         snprintf(path, sizeof path, "%s/launcher%zu", f->notes, i);
         make_file(f->notes, strrchr(path, '/') + 1, cases[i].script, 0700);
         setenv("NPERF_LAUNCH", path, 1);
-        launch(f, "good", &o, &r);
-        CHECK_INT(r.failure, CBX_FAILURE_WORKER_MISSING, r.message);
-        CHECK_STR(r.phase, "spawn", "before anything ran");
-        CHECK(strstr(r.message, "version") != NULL, r.message);
-        cbx_launch_record_clear(&r);
+        const cbx_launch_record *r = launch(f, "good", &o);
+        CHECK_INT(r->failure, CBX_FAILURE_WORKER_MISSING, r->message);
+        CHECK_STR(r->phase, "spawn", "before anything ran");
+        CHECK(strstr(r->message, "version") != NULL, r->message);
         CHECK_STATUS(cbx_sandbox_probe(f->ctx, &facts, &err), CBX_EVERSION, cases[i].why);
     }
-    if (saved)
-        setenv("NPERF_LAUNCH", saved, 1);
-    else
-        unsetenv("NPERF_LAUNCH");
-    free(saved);
+    restore_variable("NPERF_LAUNCH", before);
 }
 
 TEST_FILE(.seconds = 600)

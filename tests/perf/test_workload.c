@@ -26,9 +26,9 @@ static cbx_workload_opts opts_of(const fixture *f)
 static void inputs_are_sealed(void **state)
 {
     fixture *f = *state;
-    CHECK_INT(f->w->nsets, 2, "the first set and one rotation");
-    for (size_t i = 0; i < f->w->nsets; i++) {
-        int fd = f->w->input_fds[i], seals = fcntl(fd, F_GET_SEALS);
+    CHECK_INT(f->toy.w->nsets, 2, "the first set and one rotation");
+    for (size_t i = 0; i < f->toy.w->nsets; i++) {
+        int fd = f->toy.w->input_fds[i], seals = fcntl(fd, F_GET_SEALS);
         CHECK(seals >= 0 && (seals & F_SEAL_WRITE) && (seals & F_SEAL_SHRINK) && (seals & F_SEAL_GROW), "sealed");
         CHECK(pwrite(fd, "x", 1, 0) < 0 && errno == EPERM, "not to be written");
         CHECK(ftruncate(fd, 0) < 0, "not to be cut");
@@ -42,9 +42,9 @@ static void rotation_turns_inputs_and_answers_alike(void **state)
     for (size_t set = 0; set < 2; set++) {
         cbx_array *in = NULL;
         cbx_err err = CBX_ERR_INIT;
-        CHECK_OK(cbx_npy_map_fd(f->ctx, f->w->input_fds[set], &in, &err), &err, "an input");
+        CHECK_OK(cbx_npy_map_fd(f->ctx, f->toy.w->input_fds[set], &in, &err), &err, "an input");
         const float *a = cbx_array_data(in);
-        const double *y = cbx_array_data(f->w->answers[set]);
+        const double *y = cbx_array_data(f->toy.w->answers[set]);
         CHECK(a[0] == (float)set, "the second set is shifted by one");
         for (size_t i = 0; i < cbx_array_count(in); i++)
             CHECK(y[i] == 2.0 * a[i] + 1.0, "the answer belongs to its set");
@@ -58,17 +58,18 @@ static void a_set_is_held_back(void **state)
     cbx__held h = { 0 };
     cbx_err err = CBX_ERR_INIT;
     cbx_array *in = NULL, *base = NULL;
-    CHECK_OK(cbx__held_make(f->ctx, f->w->fresh[1], 1234567, 1, &h, &err), &err, "a set");
+    CHECK_OK(cbx__held_make(f->ctx, f->toy.w->fresh[1], 1234567, 1, &h, &err), &err, "a set");
     CHECK_INT(h.nfds, 1, "one input");
     CHECK(fcntl(h.fds[0], F_GET_SEALS) & F_SEAL_WRITE, "sealed");
     CHECK_STR(cbx_json_get_string(h.message, "op", ""), "inputs", "the message");
     CHECK_INT(cbx_json_get_int(cbx_json_at(cbx_json_get(h.message, "arrays"), 0), "set", 0), 1, "names the set");
     CHECK_OK(cbx_npy_map_fd(f->ctx, h.fds[0], &in, &err), &err, "its input");
     const float *a = cbx_array_data(in);
-    const double *y = cbx_array_data(h.answers[0]), *first = cbx_array_data(f->w->answers[0]);
-    CHECK(f->w->nfresh == CBX__FRESH_MAX, "inputs of their own");
-    CHECK(cbx_params_int(f->w->fresh[1]->point, "seed") != cbx_params_int(f->w->point, "seed"), "of another seed");
-    CHECK_OK(cbx_npy_map_fd(f->ctx, f->w->fresh[1]->input_fds[0], &base, &err), &err, "what they were turned from");
+    const double *y = cbx_array_data(h.answers[0]), *first = cbx_array_data(f->toy.w->answers[0]);
+    CHECK(f->toy.w->nfresh == CBX__FRESH_MAX, "inputs of their own");
+    CHECK(cbx_params_int(f->toy.w->fresh[1]->point, "seed") != cbx_params_int(f->toy.w->point, "seed"),
+          "of another seed");
+    CHECK_OK(cbx_npy_map_fd(f->ctx, f->toy.w->fresh[1]->input_fds[0], &base, &err), &err, "what they were turned from");
     CHECK(a[0] == ((const float *)cbx_array_data(base))[567], "shifted by as much as was drawn");
     cbx_array_free(base);
     for (size_t i = 0; i < cbx_array_count(in); i++) CHECK(y[i] == 2.0 * a[i] + 1.0, "the answer belongs to it");
@@ -81,51 +82,33 @@ static void a_set_is_held_back(void **state)
 static void no_rotation_without_the_functions(void **state)
 {
     fixture *f = *state;
-    cbx_params *point = NULL;
-    cbx_workload *w = make_workload(f, &toy_still_case, "{\"n\":10}", 3, &point);
+    cbx_workload *w = make_workload(f, &toy_still_case, "{\"n\":10}", 3);
     CHECK_INT(w->nsets, 1, "a case that does not rotate");
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
-    cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_still_case, "good"), &o, &r, &err), &err, "good");
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
-    cbx_launch_record_clear(&r);
-    CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_still_case, "lazy"), &o, &r, &err), &err, "lazy");
-    CHECK_INT(r.failure, CBX_FAILURE_FIDELITY, "poisoned outputs show a lazy worker without rotation, too");
-    cbx_launch_record_clear(&r);
-    cbx_workload_free(w);
-    cbx_params_free(point);
+    const cbx_launch_record *r = launch_on(f, w, "good", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
+    r = launch_on(f, w, "lazy", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_FIDELITY, "poisoned outputs show a lazy worker without rotation, too");
 }
 
 static void empty_arrays(void **state)
 {
     fixture *f = *state;
-    cbx_params *point = NULL;
-    cbx_workload *w = make_workload(f, &toy_still_case, "{\"n\":0}", 0, &point);
+    cbx_workload *w = make_workload(f, &toy_still_case, "{\"n\":0}", 0);
     cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
-    cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_still_case, "good"), &o, &r, &err), &err,
-             "nothing to do");
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
-    CHECK(r.fidelity.checked && r.fidelity.ok, "nothing is wrong with nothing");
-    cbx_launch_record_clear(&r);
-    cbx_workload_free(w);
-    cbx_params_free(point);
+    const cbx_launch_record *r = launch_on(f, w, "good", &o);
+    CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
+    CHECK(r->fidelity.checked && r->fidelity.ok, "nothing is wrong with nothing");
 }
 
 /* Hash of a fresh workload at n = 77, and whether its oracle was cached. */
 static bool cached_again(fixture *f, const char *point_json, char hash[CBX_HASH_SIZE])
 {
-    cbx_params *point = NULL;
-    cbx_workload *w = make_workload(f, &toy_case, point_json, 1, &point);
-    bool cached = cbx_workload_oracle_cached(w);
+    const cbx_workload *w = make_workload(f, &toy_case, point_json, 1);
     const double *y = cbx_array_data(w->answers[0]);
-    CHECK(y[5] == 2 * (5.0 + (double)cbx_params_int(point, "seed")) + 1, "the answer");
+    CHECK(y[5] == 2 * (5.0 + (double)cbx_params_int(w->point, "seed")) + 1, "the answer");
     snprintf(hash, CBX_HASH_SIZE, "%s", cbx_workload_hash(w));
-    cbx_workload_free(w);
-    cbx_params_free(point);
-    return cached;
+    return cbx_workload_oracle_cached(w);
 }
 
 static void damage(const char *folder, const char *suffix, bool cut)
@@ -168,13 +151,10 @@ static void held_back_inputs_are_secret(void **state)
     fixture *f = *state;
     int64_t seeds[2] = { 0, 0 };
     for (int i = 0; i < 2; i++) {
-        cbx_params *point = NULL;
-        cbx_workload *w = make_workload(f, &toy_case, "{\"n\":78}", 1, &point);
+        const cbx_workload *w = make_workload(f, &toy_case, "{\"n\":78}", 1);
         CHECK_GT(w->nfresh, 0, "a quick oracle");
         seeds[i] = cbx_params_int(w->fresh[0]->point, "seed");
         CHECK(!cbx_workload_oracle_cached(w->fresh[0]), "its answer was computed for this workload");
-        cbx_workload_free(w);
-        cbx_params_free(point);
     }
     CHECK(seeds[0] != seeds[1], "one in 2^30 that these are the same by chance");
 }
@@ -183,12 +163,12 @@ static void held_back_inputs_are_secret(void **state)
 static void further_inputs(void **state)
 {
     fixture *f = *state;
-    cbx__seeds seeds = f->w->seeds;
-    CHECK_INT(seeds.n, 1 + f->w->nfresh, "the point's own seed, and those of the inputs that are held back");
+    cbx__seeds seeds = f->toy.w->seeds;
+    CHECK_INT(seeds.n, 1 + f->toy.w->nfresh, "the point's own seed, and those of the inputs that are held back");
     for (size_t i = seeds.n; i <= CBX__SEEDS_MAX; i++) {
         cbx_workload *other = NULL;
         cbx_err err = CBX_ERR_INIT;
-        CHECK_OK(cbx__workload_other(f->ctx, f->w, &seeds, &other, &err), &err, "another one");
+        CHECK_OK(cbx__workload_other(f->ctx, f->toy.w, &seeds, &other, &err), &err, "another one");
         CHECK(!other == (i == CBX__SEEDS_MAX), "as long as there is a seed");
         if (!other) continue;
         CHECK_INT(cbx_params_int(other->point, "seed"), seeds.taken[i], "taken from now on");
@@ -205,7 +185,7 @@ static void a_cache_that_cannot_be_written_costs_nothing_else(void **state)
     cbx_workload *w = NULL;
     cbx_err err = CBX_ERR_INIT;
     o.cache_dir = "/proc/nowhere";
-    CHECK_OK(cbx_workload_create(f->ctx, &toy_case, f->point, &o, &w, &err), &err, "an unwritable cache");
+    CHECK_OK(cbx_workload_create(f->ctx, &toy_case, f->toy.point, &o, &w, &err), &err, "an unwritable cache");
     CHECK(!cbx_workload_oracle_cached(w), "computed");
     cbx_workload_free(w);
 }
@@ -282,7 +262,7 @@ static cbx_status create_once(cbx_ctx *ctx, void *user)
     fixture *f = user;
     cbx_workload_opts o = opts_of(f);
     cbx_workload *w = NULL;
-    cbx_status st = cbx_workload_create(ctx, &toy_case, f->point, &o, &w, NULL);
+    cbx_status st = cbx_workload_create(ctx, &toy_case, f->toy.point, &o, &w, NULL);
     cbx_workload_free(w);
     return st;
 }
