@@ -166,7 +166,7 @@ static void no_kind_waits_for_another(void **state)
         s.release_at = held == GPU ? 5 : 4; /* the last of the others */
         pid_t pid = s.release;
         cbx__dispatch d = plan(&s, r, 2, queues, CBX_LEN(queues));
-        CHECK_OK(cbx__dispatch_run(ctx, &d, NULL, &err), &err, "all jobs");
+        CHECK_OK(cbx__dispatch_run(ctx, &d, &err), &err, "all jobs");
         CHECK_INT(s.ndone, 6, "all jobs");
         for (size_t i = 0; i < 6; i++) {
             if (queues[s.order[i]] != (size_t)held && n == i) done_first[n++] = s.order[i];
@@ -185,21 +185,20 @@ static void resources_run_side_by_side(void **state)
     static const size_t queues[] = { CPU, CPU, CPU, GPU, GPU, CPU };
     cbx__resource r[] = { slot(CPU, 1, NULL), slot(CPU, 2, NULL), slot(GPU, 3, &device) };
     cbx_err err = CBX_ERR_INIT;
-    bool done[6] = { false };
     shop s;
     (void)state;
     shop_init(&s);
     s.wait_for = 3; /* the first jobs wait until three run */
     cbx__dispatch d = plan(&s, r, 3, queues, CBX_LEN(queues));
-    CHECK_OK(cbx__dispatch_run(ctx, &d, done, &err), &err, "three at a time");
+    CHECK_OK(cbx__dispatch_run(ctx, &d, &err), &err, "three at a time");
     CHECK_INT(s.most, 3, "each resource has a job");
-    for (size_t i = 0; i < 6; i++) CHECK(done[i], "told as done");
+    CHECK_INT(s.ndone, 6, "all of them");
     CHECK_INT(s.notes, 0, "nobody waited");
 
     shop_init(&s);
     d = plan(&s, r, 3, queues, CBX_LEN(queues));
     d.max_parallel = 1;
-    CHECK_OK(cbx__dispatch_run(ctx, &d, NULL, &err), &err, "one at a time");
+    CHECK_OK(cbx__dispatch_run(ctx, &d, &err), &err, "one at a time");
     CHECK_INT(s.most, 1, "--max-parallel 1");
     CHECK_INT(s.ndone, 6, "all of them");
 }
@@ -214,7 +213,7 @@ static void what_shares_cores_takes_turns(void **state)
     shop_init(&s);
     cbx__dispatch d = plan(&s, r, 2, queues, CBX_LEN(queues));
     d.lock_wait_s = 0.001; /* waiting for one's own is no waiting for another's */
-    CHECK_OK(cbx__dispatch_run(ctx, &d, NULL, &err), &err, "turns");
+    CHECK_OK(cbx__dispatch_run(ctx, &d, &err), &err, "turns");
     CHECK_INT(s.collided, 0, "never both");
     CHECK_INT(s.most, 1, "never both");
     CHECK_INT(s.ndone, 6, "all of them");
@@ -224,7 +223,6 @@ static void waiting_ends(void **state)
 {
     static const size_t queues[] = { GPU, CPU, CPU };
     cbx__resource r[] = { slot(CPU, 1, NULL), slot(GPU, 2, &device) };
-    bool done[3] = { false };
     cbx_err err = CBX_ERR_INIT;
     char wanted[32];
     shop s;
@@ -233,15 +231,15 @@ static void waiting_ends(void **state)
     pid_t child = holder(&r[GPU]);
     cbx__dispatch d = plan(&s, r, 2, queues, CBX_LEN(queues));
     d.lock_wait_s = 0.05;
-    CHECK_STATUS(cbx__dispatch_run(ctx, &d, done, &err), CBX_EBUSY, "the device does not come free");
+    CHECK_STATUS(cbx__dispatch_run(ctx, &d, &err), CBX_EBUSY, "the device does not come free");
     snprintf(wanted, sizeof(wanted), "process %d", (int)child);
     CHECK(strstr(err.message, wanted) && strstr(err.message, "wait longer for locks"), err.message);
-    CHECK(!done[0] && done[1] && done[2], "what could be done was");
+    CHECK(s.ndone == 2 && s.order[0] == 1 && s.order[1] == 2, "what could be done was");
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     shop_init(&s);
     d = plan(&s, r, 2, queues, CBX_LEN(queues));
-    CHECK_OK(cbx__dispatch_run(ctx, &d, NULL, &err), &err, "a killed holder holds nothing");
+    CHECK_OK(cbx__dispatch_run(ctx, &d, &err), &err, "a killed holder holds nothing");
     CHECK_INT(s.notes, 0, "so nobody waits");
 }
 
@@ -255,21 +253,21 @@ static void faults_and_stops(void **state)
     shop_init(&s);
     s.fail_at = 1;
     cbx__dispatch d = plan(&s, r, 1, queues, CBX_LEN(queues));
-    CHECK_STATUS(cbx__dispatch_run(ctx, &d, NULL, &err), CBX_EIO, "a job fails");
+    CHECK_STATUS(cbx__dispatch_run(ctx, &d, &err), CBX_EIO, "a job fails");
     CHECK_STR(err.message, "job 1 broke", "in its words");
     CHECK_INT(s.ndone, 2, "and no other begins");
     shop_init(&s);
     s.stop_at = 0;
     d = plan(&s, r, 1, queues, CBX_LEN(queues));
-    CHECK_OK(cbx__dispatch_run(ctx, &d, NULL, &err), &err, "stopped");
+    CHECK_OK(cbx__dispatch_run(ctx, &d, &err), &err, "stopped");
     CHECK_INT(s.ndone, 1, "after the job that was on");
     CHECK_INT(s.fds, 1, "a lock for its core");
     CHECK(s.fresh[0], "its first");
     d.njobs = 0;
-    CHECK_OK(cbx__dispatch_run(ctx, &d, NULL, &err), &err, "nothing to do");
+    CHECK_OK(cbx__dispatch_run(ctx, &d, &err), &err, "nothing to do");
     setenv("CALIBRAX_LOCK_DIR", "/nowhere/locks", 1);
     d = plan(&s, r, 1, queues, 1);
-    CHECK_STATUS(cbx__dispatch_run(ctx, &d, NULL, &err), CBX_EPERM, "no folder for locks");
+    CHECK_STATUS(cbx__dispatch_run(ctx, &d, &err), CBX_EPERM, "no folder for locks");
     setenv("CALIBRAX_LOCK_DIR", folder, 1);
 }
 
@@ -282,7 +280,7 @@ static void a_device_settles_when_it_is_new(void **state)
     (void)state;
     shop_init(&s);
     cbx__dispatch d = plan(&s, r, 1, queues, 2);
-    CHECK_OK(cbx__dispatch_run(ctx, &d, NULL, &err), &err, "two jobs");
+    CHECK_OK(cbx__dispatch_run(ctx, &d, &err), &err, "two jobs");
     CHECK(s.fresh[0] && !s.fresh[1], "somebody else may have had it before the first");
     CHECK_INT(s.fds, 2, "locks for its cores and itself");
 }
@@ -332,7 +330,7 @@ static size_t invocation(uint64_t seed, size_t batches, marks m)
         d.note = no_note;
         d.stop = NULL;
         cbx_err err = CBX_ERR_INIT;
-        if (cbx__dispatch_run(ctx, &d, NULL, &err)) return 1000000;
+        if (cbx__dispatch_run(ctx, &d, &err)) return 1000000;
     }
     return m.overlaps;
 }
@@ -409,7 +407,7 @@ static pid_t invoke(char letter, size_t njobs, int begun, int go_on)
                         .run = turn_job,
                         .note = begun >= 0 ? no_note : say_so,
                         .user = &t };
-    _exit(cbx__dispatch_run(ctx, &d, NULL, NULL) ? 1 : 0);
+    _exit(cbx__dispatch_run(ctx, &d, NULL) ? 1 : 0);
 }
 
 /* What may happen to the first waiter while it is in line. */
@@ -500,7 +498,7 @@ static cbx_status run_two(cbx_ctx *c, void *user)
     (void)user;
     shop_init(&s);
     d.user = &s;
-    return cbx__dispatch_run(c, &d, NULL, &err);
+    return cbx__dispatch_run(c, &d, &err);
 }
 
 static void every_allocation_can_fail(void **state)

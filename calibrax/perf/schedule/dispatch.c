@@ -14,7 +14,7 @@ typedef struct crew {
     const cbx__dispatch *d;
     member *members;
     const char *dir; /* of locks */
-    bool *taken, *done;
+    bool *taken;
     pthread_mutex_t lock; /* guards what changes below and in the members' `active` */
     pthread_cond_t ended; /* a job ended */
     size_t running, max_running;
@@ -117,7 +117,6 @@ static bool do_job(member *m, const cbx__locks *locks)
     pthread_mutex_unlock(&c->lock);
     if (job == c->d->njobs) return false;
     err.status = c->d->run(c->d->user, m->ctx, job, &hold, &err);
-    c->done[job] = err.status == CBX_OK; /* its own element: needs no lock */
     if (err.status) fail(c, &err);
     return true;
 }
@@ -161,18 +160,15 @@ static void *work(void *arg)
 
 static cbx_status run_crew(cbx_ctx *ctx, crew *c, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     size_t n = c->d->nresources, started = 1;
-    member *members = cbx_mem_calloc(al, n, sizeof(*members));
+    member *members = c->members;
     cbx_err why = CBX_ERR_INIT;
 
-    if (!members) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu resources", n);
     for (size_t i = 0; i < n; i++) {
         members[i].crew = c;
         members[i].resource = &c->d->resources[i];
     }
     members[0].ctx = ctx;
-    c->members = members;
     for (; started < n && !why.status; started += !why.status) {
         member *m = &members[started];
         why.status = cbx_ctx_create(NULL, &m->ctx, &why);
@@ -186,15 +182,14 @@ static cbx_status run_crew(cbx_ctx *ctx, crew *c, cbx_err *err)
         pthread_join(members[i].thread, NULL);
         cbx_ctx_free(members[i].ctx);
     }
-    cbx_mem_free(al, members, n * sizeof(*members));
     if (c->status) return cbx_fail(err, c->status, "%s", c->err.message);
-    for (size_t i = 0; i < c->d->njobs && !stopped(c);
-         i++) /* a job that is left: its resources stopped waiting for locks */
+    /* a job that is left: its resources stopped waiting for locks */
+    for (size_t i = 0; i < c->d->njobs && !stopped(c); i++)
         if (!c->taken[i]) return cbx_fail(err, CBX_EBUSY, "%s", c->held);
     return CBX_OK;
 }
 
-cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, bool *done, cbx_err *err)
+cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, cbx_err *err)
 {
     crew c = { .d = d,
                .max_running = d->max_parallel && d->max_parallel < d->nresources ? d->max_parallel : d->nresources };
@@ -205,8 +200,8 @@ cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, bool *done, c
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = cbx_lock_dir(ctx, &arena, &c.dir, err);
     c.taken = cbx_arena_calloc(&arena, d->njobs, sizeof(*c.taken));
-    c.done = done ? done : cbx_arena_calloc(&arena, d->njobs, sizeof(*c.done));
-    if (!st && (!c.taken || !c.done)) st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu jobs", d->njobs);
+    c.members = cbx_arena_calloc(&arena, d->nresources, sizeof(*c.members));
+    if (!st && (!c.taken || !c.members)) st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu jobs", d->njobs);
     if (!st) {
         pthread_mutex_init(&c.lock, NULL);
         pthread_cond_init(&c.ended, NULL);

@@ -49,11 +49,10 @@ typedef struct cbx__dispatch {
 
 /**
  * Does all jobs, those of one queue in their order.  The calling thread is one of the resources'.
- * @param done  njobs elements: set for each job that was done; may be NULL
  * @return CBX_OK, also when it was stopped; a failure of `run`; CBX_EBUSY (a job was left because
  *         nothing that could do it came free within lock_wait_s); CBX_EPERM (no folder for locks);
  *         CBX_EIO; CBX_ENOMEM
  */
-cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, bool *done, cbx_err *err);
+cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, cbx_err *err);
 
 #endif

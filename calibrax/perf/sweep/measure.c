@@ -457,7 +457,7 @@ static cbx_status run_jobs(sweep *w, cbx_err *err)
         w->live[n++] = i;
     }
     d.njobs = n;
-    return st ? st : cbx__dispatch_run(w->ctx, &d, NULL, err);
+    return st ? st : cbx__dispatch_run(w->ctx, &d, err);
 }
 
 /* --- results --- */
