@@ -1,7 +1,7 @@
 /* Counts from a pilot whose launches are made up: variance, cost, budget, precision; and epochs before the steady state. */
 #include "check.h"
 #include "fail_alloc.h"
-#include "toy_case.h"
+#include "point_support.h"
 
 #include <math.h>
 
@@ -10,55 +10,25 @@
 #include "calibrax/perf/sweep/pilot.h"
 #include "calibrax/statistics/estimate.h"
 
-typedef struct rig {
-    cbx_ctx *ctx;
-    cbx_measure_opts opts;
-    cbx__session s;
-    cbx__point p;
-} rig;
-
-static void rig_open(rig *r)
+/* The rig, asked for 11 launches of 10 epochs. */
+static rig *start(void **state)
 {
-    cbx_err err = CBX_ERR_INIT;
-
-    memset(r, 0, sizeof *r);
-    CHECK_OK(cbx_ctx_create(NULL, &r->ctx, &err), &err, "a context");
-    r->opts = (cbx_measure_opts)CBX_MEASURE_OPTS_INIT;
-    r->opts.case_ops = &toy_case;
-    cbx__session_init(&r->s, &r->opts);
+    rig *r = fresh(state);
     r->s.launches = 11;
     r->s.epochs = 10;
-    cbx_arena_init(&r->p.arena, cbx_allocator_default());
-    r->p.plan.attempts = cbx_arena_calloc(&r->p.arena, 4, sizeof(cbx__attempt));
     r->p.limit = "asked";
     r->p.share_s = INFINITY;
     r->p.counts = (cbx__counts){ .launches = 11, .epochs = 10, .warmup = true };
-}
-
-static void rig_close(rig *r)
-{
-    cbx_arena_clear(&r->p.arena);
-    cbx__session_clear(&r->s);
-    cbx_ctx_free(r->ctx);
-}
-
-static cbx__attempt *add_attempt(rig *r, const char *name)
-{
-    cbx__attempt *a = &r->p.plan.attempts[r->p.plan.count++];
-    a->baseline = cbx_case_baseline(&toy_case, name);
-    CHECK(a->baseline != NULL, name);
-    a->platform = "cpu";
-    a->variant = "default";
-    return a;
+    return r;
 }
 
 /* A launch of so many epochs [ms]; `outside_s` is its cost apart from them. */
 static cbx__launch *add_launch(rig *r, cbx__attempt *a, const double *ms, size_t n, double outside_s)
 {
-    cbx__launch *l = cbx_arena_calloc(&r->p.arena, 1, sizeof *l);
+    cbx__launch *l = cbx__attempt_add(&r->p.arena, a);
     double sum = 0;
 
-    l->round = a->nlaunches;
+    l->round = a->nlaunches - 1;
     l->record.iterations = 1;
     l->record.epochs = n;
     for (size_t e = 0; e < n; e++) {
@@ -67,12 +37,6 @@ static cbx__launch *add_launch(rig *r, cbx__attempt *a, const double *ms, size_t
     }
     l->median_s = sum / (double)n;
     l->wall_s = outside_s + l->median_s * (double)n;
-    if (a->last)
-        a->last->next = l;
-    else
-        a->first = l;
-    a->last = l;
-    a->nlaunches++;
     if (a->nlaunches > r->p.rounds) r->p.rounds = a->nlaunches;
     return l;
 }
@@ -113,16 +77,14 @@ static void the_best_epochs_are_the_best(void **state)
         { 0.03, 0.001, 2, "epochs hardly vary" },
         { 0.01, 0.03, 5, "a framework that starts for long" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_err err = CBX_ERR_INIT;
         cbx__pilot p;
-        rig r;
         size_t best = 1;
-        rig_open(&r);
-        cbx__attempt *a = add_attempt(&r, "good");
-        add_pilot(&r, a, cases[i].between, cases[i].within, cases[i].outside_s);
-        CHECK_OK(cbx__pilot_read(&r.p.arena, &r.s, a, 1000, &p, &err), &err, cases[i].why);
+        rig *r = start(state);
+        cbx__attempt *a = add_attempt(r, "good", "default");
+        add_pilot(r, a, cases[i].between, cases[i].within, cases[i].outside_s);
+        CHECK_OK(cbx__pilot_read(&r->p.arena, &r->s, a, 1000, &p, &err), &err, cases[i].why);
         CHECK_INT(p.launches, 3, cases[i].why);
         CHECK_LE(fabs(p.mean_s - 0.01), 1e-12, cases[i].why);
         CHECK_LE(fabs(p.launch_s - cases[i].outside_s), 1e-9, cases[i].why);
@@ -134,22 +96,18 @@ static void the_best_epochs_are_the_best(void **state)
         for (size_t e = 2; e <= 1000 && between > 0; e++)
             if (variance_a_second(&p, (double)e) < variance_a_second(&p, (double)best)) best = e;
         if (between > 0) CHECK(p.best_epochs >= best && p.best_epochs <= best + 1, cases[i].why);
-        rig_close(&r);
     }
 }
 
 static void without_budget_or_goal_nothing_changes(void **state)
 {
-    rig r;
-    (void)state;
-    rig_open(&r);
-    add_pilot(&r, add_attempt(&r, "good"), 0.02, 0.01, 0.02);
-    plan(&r, 1, "no reason to change anything");
-    CHECK_INT(r.p.plan.attempts[0].pilot.launches, 3, "but it is recorded");
-    CHECK_INT(cbx__epochs_of(&r.p, &r.p.plan.attempts[0]), 10, "epochs as asked");
-    CHECK_INT(r.p.counts.launches, 11, "launches as asked");
-    CHECK_INT(r.p.looks.count, 0, "no looks");
-    rig_close(&r);
+    rig *r = start(state);
+    add_pilot(r, add_attempt(r, "good", "default"), 0.02, 0.01, 0.02);
+    plan(r, 1, "no reason to change anything");
+    CHECK_INT(r->p.plan.attempts[0].pilot.launches, 3, "but it is recorded");
+    CHECK_INT(cbx__epochs_of(&r->p, &r->p.plan.attempts[0]), 10, "epochs as asked");
+    CHECK_INT(r->p.counts.launches, 11, "launches as asked");
+    CHECK_INT(r->p.looks.count, 0, "no looks");
 }
 
 /* Seconds that the rounds to come take by the pilot. */
@@ -173,23 +131,20 @@ static void a_budget_is_shared_by_the_rows(void **state)
                   { 5.2, "and fewer launches" },
                   { 3.5, "few launches" } };
     size_t before = 11;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        rig r;
-        rig_open(&r);
-        add_pilot(&r, add_attempt(&r, "good"), 0.02, 0.01, 0.3);
-        add_pilot(&r, add_attempt(&r, "spin"), 0.005, 0.05, 0.6);
-        r.p.share_s = 10 + cases[i].left_s;
-        if (cases[i].left_s < 100) r.p.counts.epochs = 4; /* the cut after the first round */
-        plan(&r, 10, cases[i].why);
-        CHECK_LE(to_come(&r), cases[i].left_s, cases[i].why);
-        CHECK_LE(r.p.counts.launches, before, cases[i].why);
-        CHECK(r.p.counts.launches >= CBX__MIN_LAUNCHES, cases[i].why);
-        before = r.p.counts.launches;
+        rig *r = start(state);
+        add_pilot(r, add_attempt(r, "good", "default"), 0.02, 0.01, 0.3);
+        add_pilot(r, add_attempt(r, "spin", "default"), 0.005, 0.05, 0.6);
+        r->p.share_s = 10 + cases[i].left_s;
+        if (cases[i].left_s < 100) r->p.counts.epochs = 4; /* the cut after the first round */
+        plan(r, 10, cases[i].why);
+        CHECK_LE(to_come(r), cases[i].left_s, cases[i].why);
+        CHECK_LE(r->p.counts.launches, before, cases[i].why);
+        CHECK(r->p.counts.launches >= CBX__MIN_LAUNCHES, cases[i].why);
+        before = r->p.counts.launches;
         if (i == 2)
-            CHECK_GT(cbx__epochs_of(&r.p, &r.p.plan.attempts[1]), cbx__epochs_of(&r.p, &r.p.plan.attempts[0]),
+            CHECK_GT(cbx__epochs_of(&r->p, &r->p.plan.attempts[1]), cbx__epochs_of(&r->p, &r->p.plan.attempts[0]),
                      "the row whose epochs vary gets more of them");
-        rig_close(&r);
     }
     CHECK(before < 11, "the least budget cut launches");
 }
@@ -206,25 +161,22 @@ static void a_precision_plans_looks(void **state)
         { 0.01, 0, 40, "most", "more than was allowed" },
         { 0.01, 40, 200, "budget", "more than the time" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const cbx__attempt *a;
-        rig r;
-        rig_open(&r);
-        r.s.goal.half_width = cases[i].half_width;
-        r.s.launches = cases[i].launches;
-        if (cases[i].budget_s > 0) r.p.share_s = cases[i].budget_s;
-        a = add_attempt(&r, "good");
-        add_pilot(&r, add_attempt(&r, "spin"), 0.03, 0.01, 0.3);
-        add_pilot(&r, &r.p.plan.attempts[0], 0.03, 0.01, 0.3);
-        plan(&r, 2, cases[i].why);
-        CHECK_STR(r.p.limit, cases[i].limit, cases[i].why);
-        CHECK_INT(r.p.looks.pairs[r.p.looks.count - 1], r.p.counts.launches, cases[i].why);
-        CHECK_LE(r.p.counts.launches, cases[i].launches, cases[i].why);
-        CHECK(r.p.counts.launches >= 11, "never below the floor of a verdict");
-        if (cases[i].budget_s > 0) CHECK_LE(to_come(&r), cases[i].budget_s - 2, cases[i].why);
-        CHECK_GT(r.p.plan.attempts[1].pilot.needed, a->pilot.needed, "a ratio varies more than the reference alone");
-        rig_close(&r);
+        rig *r = start(state);
+        r->s.goal.half_width = cases[i].half_width;
+        r->s.launches = cases[i].launches;
+        if (cases[i].budget_s > 0) r->p.share_s = cases[i].budget_s;
+        a = add_attempt(r, "good", "default");
+        add_pilot(r, add_attempt(r, "spin", "default"), 0.03, 0.01, 0.3);
+        add_pilot(r, &r->p.plan.attempts[0], 0.03, 0.01, 0.3);
+        plan(r, 2, cases[i].why);
+        CHECK_STR(r->p.limit, cases[i].limit, cases[i].why);
+        CHECK_INT(r->p.looks.pairs[r->p.looks.count - 1], r->p.counts.launches, cases[i].why);
+        CHECK_LE(r->p.counts.launches, cases[i].launches, cases[i].why);
+        CHECK(r->p.counts.launches >= 11, "never below the floor of a verdict");
+        if (cases[i].budget_s > 0) CHECK_LE(to_come(r), cases[i].budget_s - 2, cases[i].why);
+        CHECK_GT(r->p.plan.attempts[1].pilot.needed, a->pilot.needed, "a ratio varies more than the reference alone");
     }
 }
 
@@ -232,51 +184,45 @@ static void the_needed_launches_reach_the_goal(void **state)
 {
     cbx_rng rng = cbx_rng_make(3, 1);
     size_t reached = 0, runs = 400;
-    rig r;
-    (void)state;
-    rig_open(&r);
-    r.s.goal.half_width = 0.02;
-    r.s.launches = 200;
-    cbx__attempt *a = add_attempt(&r, "good");
-    add_pilot(&r, a, 0.05, 0.001, 0.3);
-    plan(&r, 1, "a reference alone");
+    rig *r = start(state);
+    r->s.goal.half_width = 0.02;
+    r->s.launches = 200;
+    cbx__attempt *a = add_attempt(r, "good", "default");
+    add_pilot(r, a, 0.05, 0.001, 0.3);
+    plan(r, 1, "a reference alone");
     size_t n = a->pilot.needed;
     for (size_t run = 0; run < runs; run++) {
         double x[400];
         cbx_interval iv;
         for (size_t i = 0; i < n; i++) x[i] = exp(0.05 * cbx_rng_normal(&rng));
         cbx_err err = CBX_ERR_INIT;
-        CHECK_OK(cbx_stat_median_interval(r.ctx, x, n, 0.98, &iv, &err), &err, "an interval");
+        CHECK_OK(cbx_stat_median_interval(r->ctx, x, n, 0.98, &iv, &err), &err, "an interval");
         reached += iv.upper - iv.lower <= 2 * 0.02 * iv.value;
     }
     /* an expected half width is reached about every second time */
     CHECK(reached > runs / 4 && reached < runs, "about as many as it takes");
-    rig_close(&r);
 }
 
 static void a_warm_up_keeps_the_epochs_that_show_it(void **state)
 {
     double ms[10] = { 30, 28, 30, 29, 30, 10, 10.1, 10, 9.9, 10 };
-    rig r;
-    (void)state;
-    rig_open(&r);
-    r.s.goal.half_width = 0.05;
-    r.s.launches = 200;
-    cbx__attempt *a = add_attempt(&r, "good");
+    rig *r = start(state);
+    r->s.goal.half_width = 0.05;
+    r->s.launches = 200;
+    cbx__attempt *a = add_attempt(r, "good", "default");
     for (size_t i = 0; i < 3; i++) {
         cbx_err err = CBX_ERR_INIT;
-        cbx__launch *l = add_launch(&r, a, ms, 10, 0.01);
-        CHECK_OK(cbx__launch_settle(r.ctx, l, &err), &err, "settled");
+        cbx__launch *l = add_launch(r, a, ms, 10, 0.01);
+        CHECK_OK(cbx__launch_settle(r->ctx, l, &err), &err, "settled");
         CHECK_INT(l->steady, CBX_STEADY_WARMUP, "three times as slow at first");
         CHECK_INT(l->steady_from, 5, "until the sixth epoch");
         CHECK_LE(fabs(l->median_s - 0.01), 1e-15, "the median is of what lasts");
         ms[0] += 1e-3;
     }
-    plan(&r, 1, "a warm-up");
+    plan(r, 1, "a warm-up");
     CHECK_INT(a->pilot.warmed, 3, "seen in each launch");
     CHECK_LE(fabs(a->pilot.mean_s - 0.01), 1e-12, "variance is of what lasts, too");
-    CHECK(cbx__epochs_of(&r.p, a) >= 10, "fewer epochs would hide it");
-    rig_close(&r);
+    CHECK(cbx__epochs_of(&r->p, a) >= 10, "fewer epochs would hide it");
 }
 
 static void what_counts_of_a_launch(void **state)
@@ -301,30 +247,25 @@ static void what_counts_of_a_launch(void **state)
           0.010,
           "one wild epoch is no level" },
     };
-    rig r;
-    (void)state;
-    rig_open(&r);
-    cbx__attempt *a = add_attempt(&r, "good");
+    rig *r = start(state);
+    cbx__attempt *a = add_attempt(r, "good", "default");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_err err = CBX_ERR_INIT;
-        cbx__launch *l = add_launch(&r, a, cases[i].ms, 12, 0.01);
-        CHECK_OK(cbx__launch_settle(r.ctx, l, &err), &err, cases[i].why);
+        cbx__launch *l = add_launch(r, a, cases[i].ms, 12, 0.01);
+        CHECK_OK(cbx__launch_settle(r->ctx, l, &err), &err, cases[i].why);
         CHECK_INT(l->steady, cases[i].kind, cases[i].why);
         CHECK_INT(l->steady_from, cases[i].from, cases[i].why);
         CHECK_LE(fabs(l->median_s - cases[i].median_s), 1e-12, cases[i].why);
     }
-    rig_close(&r);
 }
 
 static void complaints(void **state)
 {
     static const double ms[] = { 10, 10 };
     size_t repeated = 0;
-    rig r;
-    (void)state;
-    rig_open(&r);
-    cbx__attempt *a = add_attempt(&r, "good");
-    cbx__launch *l = add_launch(&r, a, ms, 2, 0.1);
+    rig *r = start(state);
+    cbx__attempt *a = add_attempt(r, "good", "default");
+    cbx__launch *l = add_launch(r, a, ms, 2, 0.1);
     CHECK(cbx__launch_complaint(l) == NULL, "nothing happened");
     l->record.steal_ticks = 1;
     CHECK(cbx__launch_complaint(l) == NULL, "one tick is the grain of the counter");
@@ -339,15 +280,14 @@ static void complaints(void **state)
     CHECK(cbx__launch_complaint(l) == NULL, "a failed launch has its own word");
     /* a machine that always complains: no more than a third of all launches are repeats */
     for (size_t i = 0; i < 60; i++) {
-        l = add_launch(&r, a, ms, 2, 0.1);
+        l = add_launch(r, a, ms, 2, 0.1);
         l->unhealthy = "stolen";
         if (!cbx__launch_repeats(a)) continue;
-        add_launch(&r, a, ms, 2, 0.1)->retry = true;
+        add_launch(r, a, ms, 2, 0.1)->retry = true;
         repeated++;
     }
     CHECK(repeated > 10, "some are made again");
     CHECK_LE(3 * repeated, a->nlaunches + 3, "not all of them");
-    rig_close(&r);
 }
 
 static cbx_status plan_once(cbx_ctx *ctx, void *user)
@@ -359,14 +299,11 @@ static cbx_status plan_once(cbx_ctx *ctx, void *user)
 
 static void no_memory(void **state)
 {
-    rig r;
-    (void)state;
-    rig_open(&r);
-    r.s.goal.half_width = 0.02;
-    r.s.launches = 50;
-    add_pilot(&r, add_attempt(&r, "good"), 0.02, 0.01, 0.3);
-    CHECK_GT(cbx_test_fail_each(plan_once, &r, "cbx__pilot_plan"), 0, "allocations were made to fail");
-    rig_close(&r);
+    rig *r = start(state);
+    r->s.goal.half_width = 0.02;
+    r->s.launches = 50;
+    add_pilot(r, add_attempt(r, "good", "default"), 0.02, 0.01, 0.3);
+    CHECK_GT(cbx_test_fail_each(plan_once, r, "cbx__pilot_plan"), 0, "allocations were made to fail");
 }
 
 TEST_FILE()
@@ -382,5 +319,5 @@ TEST_FILE()
         cmocka_unit_test(complaints),
         cmocka_unit_test(no_memory),
     };
-    return cmocka_run_group_tests_name("perf/pilot", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("perf/pilot", tests, rig_setup, rig_teardown);
 }

@@ -1,6 +1,6 @@
 /* Rows from launches whose numbers are made up, so that every number of a row is known. */
 #include "check.h"
-#include "toy_case.h"
+#include "point_support.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,94 +8,9 @@
 
 #include "calibrax/perf/sweep/public.h"
 #include "calibrax/perf/sweep/run_table.h"
-#include "calibrax/perf/sweep/session.h"
-
-typedef struct bench {
-    cbx_ctx *ctx;
-    cbx_measure_opts opts;
-    cbx__session s;
-    cbx__point p;
-    cbx_rows rows;
-    cbx_text raw;
-} bench;
-
-static const cbx_baseline_ops *baseline(const char *name)
-{
-    const cbx_baseline_ops *b = cbx_case_baseline(&toy_case, name);
-    CHECK(b != NULL, name);
-    return b;
-}
-
-/* A session with a probe of 1e9 operations and bytes a second: the toy's 1000 elements take 8 us (8000 bytes) at best. */
-static void bench_open(bench *b)
-{
-    cbx_err err = CBX_ERR_INIT;
-
-    memset(b, 0, sizeof(*b));
-    CHECK_OK(cbx_ctx_create(NULL, &b->ctx, &err), &err, "a context");
-    b->opts = (cbx_measure_opts)CBX_MEASURE_OPTS_INIT;
-    b->opts.case_ops = &toy_case;
-    cbx__session_init(&b->s, &b->opts);
-    snprintf(b->s.machine_id, sizeof(b->s.machine_id), "0123456789abcdef");
-    b->s.have_probe = b->s.probe_repeated = true;
-    for (int i = 0; i < CBX_PIPE_COUNT; i++) b->s.probe.pipe_ops_per_s[i][0] = b->s.probe.pipe_ops_per_s[i][1] = 1e9;
-    b->s.probe.nlevels = 1;
-    snprintf(b->s.probe.level[0].name, sizeof(b->s.probe.level[0].name), "memory");
-    b->s.probe.level[0].read_bytes_per_s = b->s.probe.level[0].copy_bytes_per_s = 1e9;
-    cbx_arena_init(&b->p.arena, cbx_allocator_default());
-    CHECK_OK(cbx_case_point(b->ctx, &toy_case, "{\"n\":1000}", "test", &b->p.params, &err), &err, "a point");
-    b->p.json = cbx_params_json(b->p.params);
-    snprintf(b->p.label, sizeof(b->p.label), "1000");
-    b->p.plan.attempts = cbx_arena_calloc(&b->p.arena, 8, sizeof(cbx__attempt));
-    cbx_rows_init(&b->rows, cbx_allocator_default());
-    cbx_text_init(&b->raw, cbx_allocator_default());
-}
-
-static void bench_close(bench *b)
-{
-    if (!b->ctx) return;
-    cbx_rows_clear(&b->rows);
-    cbx_text_clear(&b->raw);
-    cbx_params_free(b->p.params);
-    cbx_arena_clear(&b->p.arena);
-    cbx__session_clear(&b->s);
-    cbx_ctx_free(b->ctx);
-    b->ctx = NULL;
-}
-
-static int setup(void **state)
-{
-    static bench b;
-    *state = &b;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    bench_close(*state);
-    return 0;
-}
-
-/* The bench of all tests, with nothing on it. */
-static bench *fresh(void **state)
-{
-    bench_close(*state);
-    bench_open(*state);
-    return *state;
-}
-
-static cbx__attempt *add_attempt(bench *b, const char *name, const char *variant)
-{
-    cbx__attempt *a = &b->p.plan.attempts[b->p.plan.count++];
-    a->baseline = baseline(name);
-    a->platform = "cpu";
-    a->variant = variant;
-    a->median_s = a->min_s = NAN;
-    return a;
-}
 
 /* One launch of two epochs, median us and median + 1 us: its median is us + 0.5. */
-static void add_launch(bench *b, cbx__attempt *a, double us)
+static void add_launch(rig *b, cbx__attempt *a, double us)
 {
     cbx__launch *l = cbx__attempt_add(&b->p.arena, a);
     cbx_launch_record *r = &l->record;
@@ -117,7 +32,7 @@ static void add_launch(bench *b, cbx__attempt *a, double us)
     if (a->nlaunches > b->p.rounds) b->p.rounds = a->nlaunches;
 }
 
-static void make(bench *b)
+static void make(rig *b)
 {
     cbx_err err = CBX_ERR_INIT;
     CHECK_OK(cbx__rows_judge(b->ctx, &b->s, &b->p, &err), &err, "judge");
@@ -135,7 +50,7 @@ static void numbers_of_a_row(void **state)
         100, 104, 101, 103, 102, 105, 106
     }; /* launch medians 100.5 ... 106.5, their median 103.5 */
     const cbx_row *r;
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     for (size_t i = 0; i < CBX_LEN(us); i++) add_launch(b, a, us[i]);
     make(b);
@@ -177,7 +92,7 @@ static void ratios_are_paired(void **state)
     /* The machine slows down by half in the middle: the rounds' quotients do not see it. */
     static const double reference_us[] = { 99.5, 99.5, 149.5, 149.5, 199.5, 99.5 };
     const cbx_row *r;
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     cbx__attempt *good = add_attempt(b, "good", "default"), *spin = add_attempt(b, "spin", "default");
     for (size_t i = 0; i < CBX_LEN(reference_us); i++) {
         add_launch(b, good, reference_us[i]);
@@ -198,12 +113,12 @@ static void ratios_are_paired(void **state)
 static void limits_are_shares(void **state)
 {
     static const double rival_us[] = { 99.5, 199.5, 99.5, 199.5, 99.5, 99.5 };
-    cbx_baseline_ops probe = *baseline("spin");
+    cbx_baseline_ops probe = *toy_baseline("spin");
     const cbx_row *r;
 
     probe.name = "probe";
     probe.limit = "does half of the work";
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     cbx__attempt *good = add_attempt(b, "good", "default"), *limit = add_attempt(b, "spin", "default");
     limit->baseline = &probe;
     for (size_t i = 0; i < CBX_LEN(rival_us); i++) {
@@ -228,7 +143,7 @@ static void limits_are_shares(void **state)
 
 static void strongest_variant_is_quoted(void **state)
 {
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     cbx__attempt *plain = add_attempt(b, "good", "default"), *tuned = add_attempt(b, "good", "tuned"),
                  *spin = add_attempt(b, "spin", "default");
     for (size_t i = 0; i < 6; i++) {
@@ -262,7 +177,7 @@ static void failures_are_rows(void **state)
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const cbx_row *r;
-        bench *b = fresh(state);
+        rig *b = fresh(state);
         cbx__attempt *good = add_attempt(b, "good", "default"), *bad = add_attempt(b, "wrong", "default");
         add_launch(b, good, 100);
         if (cases[i].launched) add_launch(b, bad, 50);
@@ -281,7 +196,7 @@ static void failures_are_rows(void **state)
 
 static void one_wrong_launch_is_wrong(void **state)
 {
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     for (int i = 0; i < 3; i++) add_launch(b, a, 100);
     a->last->record.fidelity.ok = false;
@@ -295,7 +210,7 @@ static void one_wrong_launch_is_wrong(void **state)
 /* Nine launches at 100 us and three at 150: two modes, and an effect below the step between them cannot be seen. */
 static void modes_and_effects_are_told(void **state)
 {
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     for (int i = 0; i < 12; i++) add_launch(b, a, i % 4 == 3 ? 150 + i * 0.01 : 100 + i * 0.01);
     make(b);
@@ -329,7 +244,7 @@ static void interval(const cbx_row_metric *m, double value, double lower, double
 static void metrics_have_intervals(void **state)
 {
     const cbx_row *r;
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     for (int i = 0; i < 7; i++) {
         double k = 1 + (i * 3) % 7;
@@ -371,7 +286,7 @@ static void metrics_have_intervals(void **state)
 static void absent_metrics_say_why(void **state)
 {
     const cbx_row *r;
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     for (int i = 0; i < 7; i++) {
         add_launch(b, a, 100);
@@ -393,7 +308,7 @@ static void absent_metrics_say_why(void **state)
 static void equivalence_is_tested(void **state)
 {
     const cbx_row *r;
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     cbx__attempt *good = add_attempt(b, "good", "default"), *spin = add_attempt(b, "spin", "default");
     for (int i = 0; i < 7; i++) {
         add_launch(b, good, 100);
@@ -410,7 +325,7 @@ static void equivalence_is_tested(void **state)
 
 static void too_fast_is_refused(void **state)
 {
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     cbx__attempt *good = add_attempt(b, "good", "default"), *lazy = add_attempt(b, "lazy", "default");
     for (int i = 0; i < 6; i++) {
         add_launch(b, good, 6.5); /* 7 us of 8 us: within what a measured roof may be wrong */
@@ -425,7 +340,7 @@ static void too_fast_is_refused(void **state)
 
 static void equals_are_compared_with_each_other(void **state)
 {
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     b->opts.twins = true;
     cbx__attempt *one = add_attempt(b, "spin", "default"), *two = add_attempt(b, "spin", "twin");
     for (int i = 0; i < 6; i++) {
@@ -441,7 +356,7 @@ static void raw_lines(void **state)
 {
     cbx_json *line = NULL;
     cbx_err err = CBX_ERR_INIT;
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     add_launch(b, a, 100);
     add_launch(b, a, 101);
@@ -462,7 +377,7 @@ static void nothing_names_the_place(void **state)
 {
     cbx_text t;
     char host[256] = "", folder[1024];
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     a->interpreter = "/somewhere/private/bin/python3";
     add_launch(b, a, 100);
@@ -498,7 +413,7 @@ static void sentences_name_no_folder(void **state)
 }
 
 /* Launches that were repeated n times of 6. */
-static void restless(bench *b, cbx__attempt *a, size_t n)
+static void restless(rig *b, cbx__attempt *a, size_t n)
 {
     for (size_t i = 0; i < 6; i++) {
         if (i < n) {
@@ -527,7 +442,7 @@ static void repeated_launches_are_told_and_limited(void **state)
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const cbx_json *schedule;
-        bench *b = fresh(state);
+        rig *b = fresh(state);
         restless(b, add_attempt(b, "good", "default"), cases[i].again);
         make(b);
         schedule = cbx_json_get(b->rows.rows[0].provenance, "schedule");
@@ -551,7 +466,7 @@ static void a_clock_that_runs_short_is_refused(void **state)
         { { NAN, NAN, NAN, 0.9, 0.9, 0.99 }, "ok", "three launches cannot tell it from a late parent" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        bench *b = fresh(state);
+        rig *b = fresh(state);
         cbx__attempt *a = add_attempt(b, "good", "default");
         for (size_t k = 0; k < 6; k++) {
             add_launch(b, a, 100);
@@ -580,7 +495,7 @@ static void threads_share_what_is_shared(void **state)
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         for (int fast = 0; fast < 2; fast++) {
-            bench *b = fresh(state);
+            rig *b = fresh(state);
             b->s.threads = cases[i].threads;
             b->p.ncores = cases[i].cores;
             snprintf(b->s.probe.level[0].name, sizeof(b->s.probe.level[0].name), "%s", cases[i].level);
@@ -596,7 +511,7 @@ static void threads_share_what_is_shared(void **state)
 
 static void a_ratio_has_its_p(void **state)
 {
-    bench *b = fresh(state);
+    rig *b = fresh(state);
     cbx__attempt *good = add_attempt(b, "good", "default"), *spin = add_attempt(b, "spin", "default"),
                  *twin = add_attempt(b, "flood", "default");
     for (int i = 0; i < 11; i++) {
@@ -662,8 +577,8 @@ static void shared_caches_are_called_so(void **state)
     };
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        cbx_baseline_ops other = *baseline("good");
-        bench *b = fresh(state);
+        cbx_baseline_ops other = *toy_baseline("good");
+        rig *b = fresh(state);
         b->s.sandbox.mode = cases[i].mode;
         other.provider = cases[i].provider;
         cbx__attempt *a = add_attempt(b, "good", "default");
@@ -701,5 +616,5 @@ TEST_FILE()
         cmocka_unit_test(verdicts_stand_over_the_table),
         cmocka_unit_test(shared_caches_are_called_so),
     };
-    return cmocka_run_group_tests_name("perf/rowmaker", tests, setup, teardown);
+    return cmocka_run_group_tests_name("perf/rowmaker", tests, rig_setup, rig_teardown);
 }
