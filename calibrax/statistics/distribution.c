@@ -7,8 +7,8 @@
  * of 1e-250.  CDFLIB's own inverses stop at eight digits and are not used.
  *
  * Quantiles: the logarithm of a tail is nearly linear in the logit of a beta variable and in the
- * logarithm of a gamma variable, so Newton on it converges in a handful of steps from the mean, in
- * the tails as well; a bracket guards it. */
+ * logarithm of a gamma variable, so Halley's steps on it converge in a few steps, in the tails as
+ * well; a bracket guards them. */
 #include "calibrax/statistics/distribution.h"
 
 #include <math.h>
@@ -126,34 +126,33 @@ double cbx_stat_normal_isf(double q) { return -cbx_stat_normal_quantile(q); }
 /* Tails at u and the density there, per unit of u. */
 typedef struct family {
     struct tails (*tails)(const struct family *law, double u);
-    double (*density)(const struct family *law, double u);
+    double (*density)(const struct family *law, double u, double *bend); /* bend: derivative of its logarithm */
     double a, b, log_norm;
 } family;
 
-/* Logarithmic distance of the tail at u from the requested one, rising with u; and its
- * derivative. */
-static double misfit(const family *law, double u, double p, double q, double *derivative)
-{
-    tails t = law->tails(law, u);
-    double density = law->density(law, u);
-
-    *derivative = density / (p <= q ? t.lower : t.upper);
-    return p <= q ? log(t.lower / p) : log(q / t.upper);
-}
-
-/* The u with lower tail p (upper tail q = 1 - p): Newton, kept between low and high. */
+/* The u with lower tail p (upper tail q = 1 - p): Halley's steps on the logarithm of the smaller tail, kept between low and high.  An error of
+ * h becomes one of h^3. */
 static double invert(const family *law, double p, double q, double low, double high, double start)
 {
     double u = start;
 
     for (int i = 0; i < 300; i++) {
-        double slope, h = misfit(law, u, p, q, &slope), next = u - h / slope;
+        const tails t = law->tails(law, u);
+        double bend, density = law->density(law, u, &bend), next;
+        const double h = p <= q ? log(t.lower / p) : log(q / t.upper);
+        const double slope = density / (p <= q ? t.lower : t.upper), newton = h / slope;
+        const double turn = 1 - newton * (p <= q ? bend - slope : bend + slope) / 2;
+
         if (h == 0) return u;
         if (h > 0)
             high = u;
         else
             low = u;
-        if (!(next > low && next < high)) next = low + (high - low) / 2;
+        next = u - (turn > 0.5 && turn < 2 ? newton / turn : newton);
+        if (!(next > low && next < high))
+            next = low + (high - low) / 2;
+        else if (fabs(h) < 1e-5)
+            return next;
         if (fabs(next - u) <= 4e-16 * fmax(1.0, fabs(u)) || next == low || next == high) return next;
         u = next;
     }
@@ -167,8 +166,9 @@ static tails beta_tails_of_logit(const family *law, double u)
     return beta_tails(law->a, law->b, 1 / (1 + exp(-u)), 1 / (1 + exp(u)));
 }
 
-static double beta_density_of_logit(const family *law, double u)
+static double beta_density_of_logit(const family *law, double u, double *bend)
 {
+    *bend = law->a - (law->a + law->b) / (1 + exp(-u));
     return exp(-law->a * log1p(exp(-u)) - law->b * log1p(exp(u)) - law->log_norm);
 }
 
@@ -279,17 +279,33 @@ double cbx_stat_t_quantile(double p, double df) { return -cbx_stat_t_isf(p, df);
 
 static tails gamma_tails_of_log(const family *law, double u) { return gamma_tails(law->a, exp(u)); }
 
-static double gamma_density_of_log(const family *law, double u) { return exp(law->a * u - exp(u) - law->log_norm); }
+static double gamma_density_of_log(const family *law, double u, double *bend)
+{
+    const double x = exp(u);
+
+    *bend = law->a - x;
+    return exp(law->a * u - x - law->log_norm);
+}
+
+/* log(x) near the quantile of a gamma variable.  low: where x^a / (a Gamma(a)) = p, the first term of the series; the second one adds
+ * x / (a + 1).  Else the cube of a normal variable, Wilson & Hilferty, PNAS 17 (1931) 684-688. */
+static double gamma_start(double a, double p, double q, double low)
+{
+    const double small = exp(low), z = normal_of_tails(p, q), root = 1 - 1 / (9 * a) + z / (3 * sqrt(a));
+
+    if (small < 0.2 * (a + 1)) return low + small / (a + 1);
+    return root > 0 ? log(a) + 3 * log(root) : log(a);
+}
 
 static double chi2_inverse(double p, double q, double df, double one)
 {
     int sign;
     family law = { gamma_tails_of_log, gamma_density_of_log, df / 2, 0, lgamma_r(df / 2, &sign) };
-    double low = (log(p) + log(law.a) + law.log_norm) / law.a; /* P = x^a / (a Gamma(a)) for small x */
+    double low = (log(p) + log(law.a) + law.log_norm) / law.a;
 
     (void)one;
     if (low < -LOG_EXTREME && p < q) return 2 * exp(low);
-    return 2 * exp(invert(&law, p, q, -LOG_EXTREME - 55, LOG_EXTREME, log(law.a)));
+    return 2 * exp(invert(&law, p, q, -LOG_EXTREME - 55, LOG_EXTREME, gamma_start(law.a, p, q, low)));
 }
 
 static tails chi2_at(double x, double df)
