@@ -70,9 +70,10 @@ static bool add(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, cbx_
 {
     cbx__host h = { 0 };
     bool fine;
+    const double *sorted = cbx__host_view(ctx, cbx_sort(ctx, x, 0, false), &h);
 
-    if (!cbx__host_read(ctx, cbx_sort(ctx, x, 0, false), &h)) return false;
-    fine = cbx__sketch_add(s, h.data, cbx_array_count(x));
+    if (!sorted) return false;
+    fine = cbx__sketch_add(s, sorted, cbx_array_count(x));
     cbx__host_free(ctx, &h);
     if (!fine) out_of_memory(ctx, c);
     return fine;

@@ -2,6 +2,7 @@
 #include "calibrax/metrics/stateful/sketch.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     SIZE,
@@ -32,6 +33,8 @@ static bool merge_values(const cbx_allocator *al, cbx__values *into, const doubl
 
     if (!cbx_list_reserve(al, into, at)) return false;
     into->n = at;
+    if (i == 0 && n > 0) memcpy(into->items, v, n * sizeof *v);
+    if (i == 0) return true;
     while (n > 0) into->items[--at] = i > 0 && into->items[i - 1] > v[n - 1] ? into->items[--i] : v[--n];
     return true;
 }
@@ -45,17 +48,26 @@ static size_t choice(double halvings, size_t level)
     return (size_t)(x >> 63);
 }
 
-static bool halve(cbx__sketch *s, size_t h)
+/* Half of the values of level h, n >= 2 of them, moves to the next level; the last one of an odd number stays. */
+static bool halve(cbx__sketch *s, size_t h, const double *v, size_t n)
 {
-    cbx__values *v = &s->level[h];
-    const size_t half = v->n / 2, from = choice(s->halvings, h);
-    const bool odd = v->n % 2 != 0;
-    const double rest = v->items[v->n - 1];
+    cbx__values *stays = &s->level[h], *up = &s->level[h + 1], half = { 0 };
+    const size_t from = choice(s->halvings, h);
+    const double rest = v[n - 1];
 
-    for (size_t i = 0; i < half; i++) v->items[i] = v->items[2 * i + from];
-    if (!merge_values(&s->al, &s->level[h + 1], v->items, half)) return false;
-    v->n = odd;
-    v->items[0] = rest;
+    if (!cbx_list_reserve(&s->al, stays, 1) || !cbx_list_reserve(&s->al, &half, n / 2)) return false;
+    for (; half.n < n / 2; half.n++) half.items[half.n] = v[2 * half.n + from];
+    if (up->n == 0) {
+        const cbx__values empty = *up;
+        *up = half;
+        half = empty;
+    } else if (!merge_values(&s->al, up, half.items, half.n)) {
+        cbx_list_clear(&s->al, &half);
+        return false;
+    }
+    cbx_list_clear(&s->al, &half);
+    stays->n = n % 2;
+    stays->items[0] = rest;
     s->error += ldexp(1, (int)h);
     s->halvings++;
     return true;
@@ -64,14 +76,16 @@ static bool halve(cbx__sketch *s, size_t h)
 static bool halve_full(cbx__sketch *s)
 {
     for (size_t h = 0; h + 1 < CBX__SKETCH_LEVELS; h++)
-        if (s->level[h].n >= s->size && !halve(s, h)) return false;
+        if (s->level[h].n >= s->size && !halve(s, h, s->level[h].items, s->level[h].n)) return false;
     return true;
 }
 
 bool cbx__sketch_add(cbx__sketch *s, const double *values, size_t n)
 {
     if (n == 0) return true;
-    if (s->count + (double)n > 0x1p53 || !merge_values(&s->al, &s->level[0], values, n)) return false;
+    if (s->count + (double)n > 0x1p53) return false;
+    if (s->level[0].n == 0 && n >= s->size ? !halve(s, 0, values, n) : !merge_values(&s->al, &s->level[0], values, n))
+        return false;
     s->count += (double)n;
     s->low = fmin(s->low, values[0]);
     s->high = fmax(s->high, values[n - 1]);
