@@ -458,31 +458,34 @@ cbx_array *cbx__covering_balls(cbx_ctx *ctx, const cbx_metric_call *call, const 
     return result;
 }
 
-cbx_array *cbx__all_distances(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, bool sums)
+cbx_array *cbx__all_distances(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, double divisor, bool sums)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const cbx__loop root = cbx__loops_get()->unary(CBX_PRIM_SQRT, CBX_F64);
+    const size_t n = cbx_array_dim(x, 0), bytes = (n + PIECE) * sizeof(double);
+    const cbx_array_desc d = { .dtype = CBX_F64, .ndim = sums ? 1 : 2, .shape = { n, n } };
     cbx_array *result = NULL;
-    groups g = { 0 };
+    groups g = { .al = al };
     sets s;
 
     if (read_sets(ctx, call, x, x, &s)) {
-        const size_t width = sums ? 1 : s.n, bytes = (s.n * width + s.n + PIECE) * sizeof(double);
-        double *out = cbx_mem_alloc(al, bytes), *row = out ? out + s.n * width : NULL;
-        if (out && pack(al, s.y.data, s.m, s.d, NULL, &g)) {
-            for (size_t i = 0; i < s.n; i++) {
-                double *to = sums ? row : out + i * width;
-                for (size_t j = 0; j < s.n; j += PIECE) distances(&g, (const double *)s.x.data + i * s.d, j, row + j);
-                root(s.n, (char *[]){ (char *)to, (char *)row }, (const ptrdiff_t[]){ sizeof *to, sizeof *row });
-                if (sums) out[i] = 0.0 + cbx__fold_get(cbx_isa_best())->run_sum_f64(row, s.n);
-            }
-            result = cbx_asarray(
-                ctx, &(cbx_array_desc){ .dtype = CBX_F64, .ndim = sums ? 1 : 2, .shape = { s.n, s.n } }, out);
-            groups_free(&g);
-        } else {
+        double *row = cbx_mem_alloc(al, bytes);
+        if (!row || !pack(al, s.y.data, n, s.d, NULL, &g)) {
             result = no_memory(ctx, call, &s);
+        } else if (cbx_array_create(ctx, &d, &result, cbx__sticky(ctx))) {
+            result = cbx__array_failed();
+        } else {
+            double *out = cbx_array_data_mut(result = cbx_scope_hold(ctx, result));
+            for (size_t i = 0; i < n; i++) {
+                double *to = sums ? row : out + i * n;
+                for (size_t j = 0; j < n; j += PIECE) distances(&g, (const double *)s.x.data + i * s.d, j, row + j);
+                root(n, (char *[]){ (char *)to, (char *)row }, (const ptrdiff_t[]){ sizeof *to, sizeof *row });
+                for (size_t j = 0; j < n && divisor != 1; j++) to[j] /= divisor;
+                if (sums) out[i] = 0.0 + cbx__fold_get(cbx_isa_best())->run_sum_f64(row, n);
+            }
         }
-        cbx_mem_free(al, out, bytes);
+        groups_free(&g);
+        cbx_mem_free(al, row, bytes);
     }
     sets_free(ctx, &s);
     return result;

@@ -25,9 +25,9 @@ cbx_array *cbx__kth_squares(cbx_ctx *ctx, const cbx_metric_call *call, const cbx
 cbx_array *cbx__covering_balls(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y,
                                const cbx_array *squares);
 /**
- * Euclidean distances of the rows of x (n, d) to all its rows: (n, n), or, if sums, the sum of each row of them: (n).  NULL as above, so
- * that the caller records the steps; the bits are theirs.
+ * Euclidean distances of the rows of x (n, d) to all its rows, over a divisor: (n, n), or, if sums, the sum of each row of them: (n).  NULL as
+ * above, so that the caller records the steps; the bits are theirs.
  */
-cbx_array *cbx__all_distances(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, bool sums);
+cbx_array *cbx__all_distances(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, double divisor, bool sums);
 
 #endif

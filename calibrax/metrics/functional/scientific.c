@@ -75,7 +75,7 @@ static cbx_array *diversity(cbx_ctx *ctx, const cbx_metric_call *c)
     if (n < 2)
         return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'conformations' has %zu conformation: there is no pair of them",
                                   n);
-    sums = size ? cbx__all_distances(ctx, c, flattened(ctx, c), true) : NULL;
+    sums = size ? cbx__all_distances(ctx, c, flattened(ctx, c), 1, true) : NULL;
     if (!sums) sums = cbx__by_rows(ctx, c, n, size, distance_sums);
     return cbx_divide_scalar(ctx, cbx_sum(ctx, sums, NULL), pairs * sqrt(atoms));
 }
