@@ -1,6 +1,7 @@
 /* Agreement of two series: correlations, concordance; skewness of one. */
 #include <string.h>
 
+#include "calibrax/array/fft.h"
 #include "calibrax/array/scope_internal.h"
 #include "calibrax/metrics/functional/counts.h"
 
@@ -241,26 +242,38 @@ static cbx_array *skewness(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arr
     return cbx_multiply(ctx, cbx__ratio_or(ctx, third, s[2], 0), cbx_sqrt(ctx, s[0]));
 }
 
-/* Mean products of what is a number of steps apart, of series centred each, over their value at no distance. */
+/* An even number, n at least, without prime factors above 5. */
+static size_t smooth_length(size_t n)
+{
+    static const size_t factor[] = { 2, 3, 5 };
+
+    for (n += n % 2;; n += 2) {
+        size_t rest = n;
+        for (size_t i = 0; i < CBX_LEN(factor); i++)
+            while (rest % factor[i] == 0) rest /= factor[i];
+        if (rest == 1) return n;
+    }
+}
+
+/*
+ * Mean products of what is a number of steps apart, of series centred each, over their value at no distance: by the power spectra of
+ * series with so many zeros behind them that no lag reaches round.
+ */
 static cbx_array *autocorrelation(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const ptrdiff_t length = (ptrdiff_t)cbx_array_dim(c->in[0], 1);
-    const ptrdiff_t lags = c->parameters[0] > 0 ? (ptrdiff_t)c->parameters[0] : length;
-    const cbx_array *x = cbx_subtract(ctx, c->in[0], cbx_mean(ctx, c->in[0], CBX_AXIS_KEEP(1))), **list, *all;
+    const size_t length = cbx_array_dim(c->in[0], 1);
+    const size_t lags = c->parameters[0] > 0 ? (size_t)c->parameters[0] : length, n = smooth_length(length + lags);
+    const cbx_axes all = { .n = 2, .axis = { 0, 2 } };
+    const cbx_array *x = cbx_subtract(ctx, c->in[0], cbx_mean(ctx, c->in[0], CBX_AXIS_KEEP(1))), *f, *power, *sums;
 
     if (lags > length)
         return cbx__metric_refuse(ctx, c, CBX_EINVAL,
-                                  "'max_lag' must be at most %td, the length of the series, got %td", length, lags);
-    if (!(list = cbx_mem_calloc(cbx_ctx_allocator(ctx), (size_t)lags, sizeof *list)))
-        return cbx__metric_refuse(ctx, c, CBX_ENOMEM, "no memory for %td lags", lags);
-    for (ptrdiff_t k = 0; k < lags; k++) {
-        const size_t mark = cbx__mark(ctx);
-        const cbx_array *early = cbx_slice(ctx, x, 1, 0, length - k, 1), *late = cbx_slice(ctx, x, 1, k, CBX_OPEN, 1);
-        list[k] = cbx__tidy(ctx, mark, cbx_mean(ctx, cbx_multiply(ctx, early, late), NULL));
-    }
-    all = cbx__pack(ctx, (size_t)lags, list);
-    cbx_mem_free(cbx_ctx_allocator(ctx), list, (size_t)lags * sizeof *list);
-    return cbx__ratio_or(ctx, all, cbx_index(ctx, all, 0, 0), 0);
+                                  "'max_lag' must be at most %zu, the length of the series, got %zu", length, lags);
+    f = cbx_rfft(ctx, x, n, 1, CBX_FFT_BACKWARD);
+    power = cbx_add(ctx, cbx_square(ctx, cbx_real(ctx, f)), cbx_square(ctx, cbx_imag(ctx, f)));
+    sums = cbx_slice(ctx, cbx_irfft(ctx, cbx_sum(ctx, power, &all), n, 0, CBX_FFT_BACKWARD), 0, 0, (ptrdiff_t)lags, 1);
+    sums = cbx_divide(ctx, sums, cbx_arange(ctx, (double)length, (double)length - (double)lags, -1, CBX_F64));
+    return cbx__ratio_or(ctx, sums, cbx_index(ctx, sums, 0, 0), 0);
 }
 
 #define STATISTICAL(better, low_, high_)                                                                               \
