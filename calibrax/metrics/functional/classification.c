@@ -205,32 +205,20 @@ static void softmax_losses(const double *x, const int64_t *labels, size_t rows, 
     for (size_t r = 0; r < rows; r++) out[r] -= shifted[r * k + (size_t)labels[r]];
 }
 
-/* With data, some rows at a time, with the bits of the steps below: rows of few classes cost the steps more than their numbers do. */
-static cbx_array *softmax_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
+/* Some rows at a time, with the bits of the steps below: nothing of the size of the operand is stored. */
+static bool softmax_rows(const cbx_allocator *al, const cbx_metric_call *c, const double *x, const void *labels,
+                         size_t n, size_t k, void *out)
 {
     enum { BLOCK = 2048 }; /* numbers */
-    const cbx_array_desc *d = cbx_array_get_desc(c->in[1]);
-    const size_t n = cbx_array_count(c->in[1]), k = cbx_array_dim(c->in[0], d->ndim), block = BLOCK / k;
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    double work[2 * BLOCK], *out = cbx_mem_calloc(al, n, sizeof *out);
-    cbx__host hx = { 0 }, hl = { 0 };
-    const double *x = cbx__host_view(ctx, c->in[0], &hx);
-    const int64_t *labels = cbx__host_view(ctx, c->in[1], &hl);
-    cbx_array_desc each = *d;
-    cbx_array *result = cbx__array_failed();
+    const size_t block = k < BLOCK ? BLOCK / k : 1, bytes = 2 * block * k * sizeof(double);
+    double *work = cbx_mem_alloc(al, bytes);
 
-    each.dtype = CBX_F64;
-    if (!out)
-        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu rows", c->metric->name, n);
-    else if (x && labels) {
-        for (size_t at = 0; at < n; at += block)
-            softmax_losses(x + at * k, labels + at, n - at < block ? n - at : block, k, work, out + at);
-        result = cbx_asarray(ctx, &each, out);
-    }
-    cbx__host_free(ctx, &hx);
-    cbx__host_free(ctx, &hl);
-    cbx_mem_free(al, out, n * sizeof *out);
-    return result;
+    (void)c;
+    for (size_t at = 0; work && at < n; at += block)
+        softmax_losses(x + at * k, (const int64_t *)labels + at, n - at < block ? n - at : block, k, work,
+                       (double *)out + at);
+    cbx_mem_free(al, work, bytes);
+    return work != NULL;
 }
 
 static cbx_array *softmax_cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
@@ -238,9 +226,8 @@ static cbx_array *softmax_cross_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
     const size_t classes = cbx_array_dim(c->in[0], cbx_array_ndim(c->in[0]) - 1);
     const cbx_array *x = c->in[0], *largest, *shifted, *log_sum;
 
-    if (cbx__rows_are_here(ctx, c) && labels_match(c) && cbx_array_ndim(x) > cbx_array_ndim(c->in[1]) && classes > 0 &&
-        classes <= CBX__LEAF)
-        return softmax_in_c(ctx, c);
+    if (cbx__rows_are_here(ctx, c) && labels_match(c) && cbx_array_ndim(x) > cbx_array_ndim(c->in[1]) && classes > 0)
+        return cbx__of_rows(ctx, c, CBX_F64, softmax_rows);
     largest = cbx_max(ctx, cbx_stop_gradient(ctx, x), CBX_AXIS_KEEP(-1));
     shifted = cbx_subtract(ctx, x, largest);
     log_sum = cbx_log(ctx, cbx_sum(ctx, cbx_exp(ctx, shifted), CBX_AXIS(-1)));

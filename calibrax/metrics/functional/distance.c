@@ -34,37 +34,21 @@ static cbx_array *minkowski(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- rows with data ---- */
 
-typedef double row_fn(const double *x, const double *y, size_t d);
-
 /* Whether vectors are read in C, row by row: their sums are leaves of cbx_sum's tree. */
 static bool in_rows(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     return cbx__rows_are_here(ctx, c) && cbx_array_dim(c->in[0], cbx_array_ndim(c->in[0]) - 1) <= CBX__LEAF;
 }
 
-/* f of each row. */
-static cbx_array *of_each_row(cbx_ctx *ctx, const cbx_metric_call *c, row_fn *f)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const cbx_array_desc *d = cbx_array_get_desc(c->in[0]);
-    const size_t last = d->shape[d->ndim - 1], n = d->ndim > 1 ? d->shape[0] : 1;
-    const cbx_array_desc each = { .dtype = CBX_F64, .ndim = d->ndim - 1, .shape = { n } };
-    double *out = cbx_mem_calloc(al, n, sizeof *out);
-    cbx__host hx = { 0 }, hy = { 0 };
-    const double *x = cbx__host_view(ctx, c->in[0], &hx), *y = cbx__host_view(ctx, c->in[1], &hy);
-    cbx_array *result = cbx__array_failed();
-
-    if (!out)
-        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu rows", c->metric->name, n);
-    else if (x && y) {
-        for (size_t i = 0; i < n; i++) out[i] = f(x + i * last, y + i * last, last);
-        result = cbx_asarray(ctx, &each, out);
+/* Defines the loop `rows` of of_row(x, y, d). */
+#define OF_ROWS(rows, of_row)                                                                                          \
+    static bool rows(const cbx_allocator *al, const cbx_metric_call *c, const double *x, const void *y, size_t n,      \
+                     size_t d, void *out)                                                                              \
+    {                                                                                                                  \
+        (void)al, (void)c;                                                                                             \
+        for (size_t i = 0; i < n; i++) ((double *)out)[i] = of_row(x + i * d, (const double *)y + i * d, d);           \
+        return true;                                                                                                   \
     }
-    cbx__host_free(ctx, &hx);
-    cbx__host_free(ctx, &hy);
-    cbx_mem_free(al, out, n * sizeof *out);
-    return result;
-}
 
 /* ---- cosine ---- */
 
@@ -114,6 +98,8 @@ static double cosine_of_row(const double *x, const double *y, size_t d)
     return p[0] == 0 || p[1] == 0 ? 1 : 1 - p[2] / sqrt(p[0] * p[1]);
 }
 
+OF_ROWS(cosine_rows, cosine_of_row)
+
 /*
  * Of vectors times the reciprocal of their largest element, where it is small or large: no overflow, and no underflow to 0.
  * The reciprocal of what is smaller than 2^-1021 would be infinite; that of 2^-1021 still makes its squares normal.
@@ -122,7 +108,7 @@ static cbx_array *cosine(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *x[2], *squares[2], *dot;
 
-    if (in_rows(ctx, c)) return of_each_row(ctx, c, cosine_of_row);
+    if (in_rows(ctx, c)) return cbx__of_rows(ctx, c, CBX_F64, cosine_rows);
     for (int i = 0; i < 2; i++) {
         const cbx_array *largest = cbx_max(ctx, cbx_abs(ctx, cbx_stop_gradient(ctx, c->in[i])), CBX_AXIS_KEEP(-1));
         const cbx_array *usual = cbx_logical_and(ctx, cbx_greater_equal_scalar(ctx, largest, SMALL),
@@ -225,6 +211,8 @@ static double half_chord(const double *x, const double *y, size_t d)
     return is_on_hyperboloid(x, d) && is_on_hyperboloid(y, d) ? sqrt(square > 0 ? square : 0) * 0.5 : NAN;
 }
 
+OF_ROWS(half_chord_rows, half_chord)
+
 /* The same by steps, which refuse a row that is not a point by its place. */
 static const cbx_array *half_chords(cbx_ctx *ctx, const cbx_metric_call *c)
 {
@@ -246,7 +234,7 @@ static const cbx_array *half_chords(cbx_ctx *ctx, const cbx_metric_call *c)
 /* cosh(d) = -<x, y>, so that sinh(d / 2)^2 = <x - y, x - y> / 4: exact for points that are close. */
 static cbx_array *lorentz(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *half = in_rows(ctx, c) ? of_each_row(ctx, c, half_chord) : NULL;
+    const cbx_array *half = in_rows(ctx, c) ? cbx__of_rows(ctx, c, CBX_F64, half_chord_rows) : NULL;
 
     if (!half || isnan(cbx__metric_element(cbx_max(ctx, half, NULL), 0))) half = half_chords(ctx, c);
     return cbx_multiply_scalar(ctx, cbx_asinh(ctx, half), 2);

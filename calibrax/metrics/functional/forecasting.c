@@ -1,5 +1,6 @@
 /* Verification of forecasts: ensembles, probabilities of ordered categories and of events. */
-#include "calibrax/metrics/internal.h"
+#include "calibrax/array/kernels/count.h"
+#include "calibrax/metrics/functional/rows.h"
 
 /* ---- ensembles (n, members) against observations (n) ---- */
 
@@ -99,42 +100,19 @@ static cbx_array *spread_skill_ratio(cbx_ctx *ctx, const cbx_metric_call *c, con
     return cbx_where(ctx, fine, ratio, cbx__number(ctx, NAN));
 }
 
-static int64_t members_below(const double *x, size_t members, double y)
+static bool rank_rows(const cbx_allocator *al, const cbx_metric_call *c, const double *x, const void *y, size_t n,
+                      size_t members, void *out)
 {
-    int64_t below = 0;
-
-    for (size_t k = 0; k < members; k++) below += x[k] < y;
-    return below;
-}
-
-/* With data, row by row: nothing of the size of the ensemble is stored. */
-static cbx_array *ranks_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t n = cbx_array_dim(c->in[0], 0), members = cbx_array_dim(c->in[0], 1);
-    const cbx_array_desc each = { .dtype = CBX_I64, .ndim = 1, .shape = { n } };
-    int64_t *out = cbx_mem_calloc(al, n, sizeof *out);
-    cbx__host hx = { 0 }, hy = { 0 };
-    const double *x = cbx__host_view(ctx, c->in[0], &hx), *y = cbx__host_view(ctx, c->in[1], &hy);
-    cbx_array *result = cbx__array_failed();
-
-    if (!out)
-        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu ranks", c->metric->name, n);
-    else if (x && y) {
-        for (size_t i = 0; i < n; i++) out[i] = members_below(x + i * members, members, y[i]);
-        result = cbx_asarray(ctx, &each, out);
-    }
-    cbx__host_free(ctx, &hx);
-    cbx__host_free(ctx, &hy);
-    cbx_mem_free(al, out, n * sizeof *out);
-    return result;
+    (void)al, (void)c;
+    cbx__count_below_get(cbx_isa_best())(x, y, n, members, out);
+    return true;
 }
 
 static cbx_array *ranks(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *below;
 
-    if (cbx__metric_has_data(ctx, c)) return ranks_in_c(ctx, c);
+    if (cbx__rows_are_here(ctx, c)) return cbx__of_rows(ctx, c, CBX_I64, rank_rows);
     below = cbx_less(ctx, c->in[0], cbx_expand_dims(ctx, c->in[1], 1));
     return cbx_sum(ctx, cbx_astype(ctx, below, CBX_I64), CBX_AXIS(1));
 }
@@ -174,13 +152,36 @@ static cbx_array *ensemble_rps(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- probabilities ---- */
 
+/* Row by row, with the bits of the steps below. */
+static bool rps_rows(const cbx_allocator *al, const cbx_metric_call *c, const double *p, const void *labels, size_t n,
+                     size_t classes, void *out)
+{
+    double *square = cbx_mem_calloc(al, classes, sizeof *square);
+
+    (void)c;
+    for (size_t i = 0; square && i < n; i++, p += classes) {
+        const int64_t label = ((const int64_t *)labels)[i];
+        double sum = 0;
+        for (size_t k = 0; k < classes; k++) {
+            const double gap = (sum += p[k]) - ((int64_t)k >= label);
+            square[k] = gap * gap;
+        }
+        ((double *)out)[i] = cbx__row_sum(square, classes);
+    }
+    cbx_mem_free(al, square, classes * sizeof *square);
+    return square != NULL;
+}
+
 /* Sums over classes of (cumulative probability - whether the label is not above)^2, of each item. */
 static cbx_array *rps(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const ptrdiff_t classes = (ptrdiff_t)cbx_array_dim(c->in[0], 1);
-    const cbx_array *cumulative = cbx_cumulative_sum(ctx, c->in[0], 1), *label = cbx_expand_dims(ctx, c->in[1], 1);
-    const cbx_array *step = cbx_greater_equal(ctx, cbx_arange_int(ctx, 0, classes, 1, CBX_I64), label);
+    const cbx_array *cumulative, *label, *step;
 
+    if (classes > 0 && cbx__rows_are_here(ctx, c)) return cbx__of_rows(ctx, c, CBX_F64, rps_rows);
+    cumulative = cbx_cumulative_sum(ctx, c->in[0], 1);
+    label = cbx_expand_dims(ctx, c->in[1], 1);
+    step = cbx_greater_equal(ctx, cbx_arange_int(ctx, 0, classes, 1, CBX_I64), label);
     return cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, cumulative, cbx_astype(ctx, step, CBX_F64))), CBX_AXIS(1));
 }
 

@@ -18,17 +18,23 @@ static inline bool cbx__rows_are_here(cbx_ctx *ctx, const cbx_metric_call *c)
            cbx_array_device(c->in[1]).kind == CBX_DEVICE_CPU;
 }
 
+/** Results of n rows of d numbers, at x, with what belongs to them at y.  False: no memory. */
+typedef bool cbx__rows_loop(const cbx_allocator *al, const cbx_metric_call *c, const double *x, const void *y, size_t n,
+                            size_t d, void *out);
+/** The results of the rows of the first operand, an array of its shape without the last axis; y: the second operand. */
+cbx_array *cbx__of_rows(cbx_ctx *ctx, const cbx_metric_call *c, cbx_dtype type, cbx__rows_loop *loop);
+
 static inline double cbx__lanes_joined(const double *s)
 {
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 }
 
-/** The sum of at most CBX__LEAF numbers. */
 static inline double cbx__row_sum(const double *x, size_t d)
 {
     double s[CBX__LANES] = { 0 }, sum;
     size_t k = 0;
 
+    if (d > CBX__LEAF) return 0.0 + cbx__fold_get(cbx_isa_best())->run_sum_f64(x, d);
     for (; k + CBX__LANES <= d; k += CBX__LANES)
         for (size_t l = 0; l < CBX__LANES; l++) s[l] += x[k + l];
     sum = k ? cbx__lanes_joined(s) : 0;
