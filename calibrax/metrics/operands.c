@@ -1,5 +1,6 @@
 /* What the operands of metrics may be: a rule for each kind. */
 #include <stdio.h>
+#include <string.h>
 
 #include "calibrax/array/kernels/fold.h"
 #include "calibrax/array/scope_internal.h"
@@ -260,8 +261,24 @@ static void include_sum(survey *s, double sum, size_t row)
     s->row = row;
 }
 
-/* float64 that lies together, in one pass; upper: whether there is a bound above; length: of the rows that are summed, 0: none are. */
-static void survey_numbers(const double *x, size_t n, bool upper, size_t length, survey *out)
+/* Extremes of n > 0 numbers, the upper one where there is a bound.  Bits of numbers from 0 to infinity order as unsigned integers, below
+ * those of NaN and of what has a sign: one pass shows that there are no others. */
+static void extremes(const double *x, size_t n, const value_rule *r, double *low, double *high)
+{
+    const cbx__fold *k = cbx__fold_get(cbx_isa_best());
+
+    if (r->low == 0) {
+        const uint64_t bits = k->run_max_u64((const void *)x, n);
+        memcpy(high, &bits, sizeof bits);
+        *low = 0;
+        if (*high >= 0 && !signbit(*high)) return;
+    }
+    *low = k->run_min_f64(x, n);
+    *high = isinf(r->high) ? *low : k->run_max_f64(x, n);
+}
+
+/* float64 that lies together, in one pass; length: of the rows that are summed, 0: none are. */
+static void survey_numbers(const double *x, size_t n, const value_rule *r, size_t length, survey *out)
 {
     enum { BLOCK = 2048 };
     const cbx__fold *k = cbx__fold_get(cbx_isa_best());
@@ -270,7 +287,8 @@ static void survey_numbers(const double *x, size_t n, bool upper, size_t length,
 
     for (size_t at = 0; at < n; at += BLOCK) {
         const size_t count = n - at < BLOCK ? n - at : BLOCK;
-        const double low = k->run_min_f64(x + at, count), high = upper ? k->run_max_f64(x + at, count) : low;
+        double low, high;
+        extremes(x + at, count, r, &low, &high);
         if (at == 0 || low < out->low || isnan(low)) out->low = low;
         if (at == 0 || high > out->high || isnan(high)) out->high = high;
         for (size_t i = 0; length && i < count;) {
@@ -287,20 +305,15 @@ static void survey_numbers(const double *x, size_t n, bool upper, size_t length,
     }
 }
 
-static void survey_integers(const int64_t *x, size_t n, survey *out)
+/* As unsigned numbers negative ones are largest: where there is none, one pass is enough for a kind that may be 0. */
+static void survey_integers(const int64_t *x, size_t n, double low, survey *out)
 {
-    enum { BLOCK = 2048 };
     const cbx__fold *k = cbx__fold_get(cbx_isa_best());
-    int64_t low = INT64_MAX, high = INT64_MIN;
+    const uint64_t largest = k->run_max_u64((const uint64_t *)x, n);
+    const bool negative = largest > INT64_MAX;
 
-    for (size_t at = 0; at < n; at += BLOCK) {
-        const size_t count = n - at < BLOCK ? n - at : BLOCK;
-        const int64_t a = k->run_min_i64(x + at, count), b = k->run_max_i64(x + at, count);
-        if (a < low) low = a;
-        if (b > high) high = b;
-    }
-    out->low = (double)low;
-    out->high = (double)high;
+    out->high = negative ? (double)k->run_max_i64(x, n) : (double)largest;
+    out->low = negative || low > 0 ? (double)k->run_min_i64(x, n) : 0;
 }
 
 static void survey_array(cbx_ctx *ctx, const cbx_array *x, const value_rule *r, survey *out)
@@ -311,11 +324,11 @@ static void survey_array(cbx_ctx *ctx, const cbx_array *x, const value_rule *r, 
     const cbx_array *sums, *off;
 
     if (flat && cbx_array_dtype(x) == CBX_F64) {
-        survey_numbers(cbx_array_data(x), n, !isinf(r->high), rule == NO_SUM ? 0 : rule == SUM_OF_ALL ? n : last, out);
+        survey_numbers(cbx_array_data(x), n, r, rule == NO_SUM ? 0 : rule == SUM_OF_ALL ? n : last, out);
         return;
     }
     if (flat && cbx_array_dtype(x) == CBX_I64 && rule == NO_SUM) {
-        survey_integers(cbx_array_data(x), n, out);
+        survey_integers(cbx_array_data(x), n, r->low, out);
         return;
     }
     out->low = cbx__metric_element(cbx_min(ctx, x, NULL), 0);

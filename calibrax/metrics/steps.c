@@ -22,19 +22,20 @@ bool cbx__metric_has_data(cbx_ctx *ctx, const cbx_metric_call *call)
 static void asymmetry(const double *x, size_t n, double *gap, double *size)
 {
     enum { TILE = 32 };
-    double nan = 0;
+    double nan = 0, off = 0, largest = 0;
 
-    *gap = *size = 0;
     for (size_t r = 0; r < n; r += TILE)
         for (size_t c = 0; c <= r; c += TILE)
             for (size_t i = r; i < n && i < r + TILE; i++)
                 for (size_t j = c; j <= i && j < c + TILE; j++) {
                     const double a = x[i * n + j], b = x[j * n + i];
-                    *gap = fmax(*gap, fabs(a - b));
-                    *size = fmax(*size, fmax(fabs(a), fabs(b)));
+                    off = fabs(a - b) > off ? fabs(a - b) : off;
+                    largest = fabs(a) > largest ? fabs(a) : largest;
+                    largest = fabs(b) > largest ? fabs(b) : largest;
                     nan += a - b;
                 }
-    if (isnan(nan)) *gap = NAN;
+    *gap = isnan(nan) ? NAN : off;
+    *size = largest;
 }
 
 bool cbx__metric_symmetric(cbx_ctx *ctx, const cbx_metric_call *call, size_t i)

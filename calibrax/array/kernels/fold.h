@@ -87,6 +87,7 @@ typedef struct cbx__fold {
     double (*run_sum_f64)(const double *a, size_t n);
     int64_t (*run_max_i64)(const int64_t *a, size_t n);
     int64_t (*run_min_i64)(const int64_t *a, size_t n);
+    uint64_t (*run_max_u64)(const uint64_t *a, size_t n); /* of nothing 0 */
     size_t (*run_find_i64)(const int64_t *a, size_t n, int64_t x);
     uint64_t (*run_sum_u64)(const uint64_t *a, size_t n);
     uint64_t (*run_dot_u64)(const uint64_t *a, const uint64_t *b, size_t n);

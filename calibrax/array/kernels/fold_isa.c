@@ -346,6 +346,7 @@ COLUMN_SUMS(f32, float)
     }
 RUN_INT(run_max_i64, int64_t, INT64_MIN, x > t ? x : t)
 RUN_INT(run_min_i64, int64_t, INT64_MAX, x < t ? x : t)
+RUN_INT(run_max_u64, uint64_t, 0, x > t ? x : t)
 RUN_INT(run_sum_u64, uint64_t, 0, t + x)
 
 static uint64_t run_dot_u64(const uint64_t *a, const uint64_t *b, size_t n)
@@ -407,6 +408,7 @@ const cbx__fold PASTE(cbx__fold_, ISA_NAME) = {
     .run_axpy_u64 = run_axpy_u64,
     .run_max_i64 = run_max_i64,
     .run_min_i64 = run_min_i64,
+    .run_max_u64 = run_max_u64,
     .run_sum_u8 = run_sum_u8,
     .run_indices = run_indices,
 };
