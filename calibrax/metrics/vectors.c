@@ -3,9 +3,9 @@
 
 cbx_array *cbx__unit_vectors(cbx_ctx *ctx, const cbx_array *x, int axis)
 {
-    const cbx_array *zero = cbx_equal_scalar(ctx, x, 0), *none = cbx_all(ctx, zero, CBX_AXIS_KEEP(axis));
     /* the largest element first, so that squares neither overflow nor vanish */
     const cbx_array *largest = cbx_max(ctx, cbx_abs(ctx, cbx_stop_gradient(ctx, x)), CBX_AXIS_KEEP(axis));
+    const cbx_array *none = cbx_equal_scalar(ctx, largest, 0);
     const cbx_array *one = cbx__number(ctx, 1), *scaled = cbx_divide(ctx, x, cbx_where(ctx, none, one, largest));
     const cbx_array *squares = cbx_sum(ctx, cbx_square(ctx, scaled), CBX_AXIS_KEEP(axis));
 

@@ -28,12 +28,14 @@ static cbx_array *token_weights(cbx_ctx *ctx, const cbx_metric_call *c, size_t s
     return cbx_where(ctx, there, weights, cbx__number(ctx, 0));
 }
 
-/* Mean over tokens, by weight, of the largest similarity to a token of the other text: (n). */
-static cbx_array *matched(cbx_ctx *ctx, const cbx_array *similarity, const cbx_array *weights, const cbx_array *there)
+/* Mean over tokens, by weight, of the largest similarity to a token of the other text, whose axis it is: (n). */
+static cbx_array *matched(cbx_ctx *ctx, const cbx_array *similarity, int other, const cbx_array *weights,
+                          const cbx_array *there)
 {
     const cbx_array *low = cbx__number(ctx, -2), *best; /* below all cosines */
 
-    best = cbx_max(ctx, cbx_where(ctx, cbx_expand_dims(ctx, there, 1), similarity, low), CBX_AXIS(-1));
+    best = cbx_where(ctx, cbx_expand_dims(ctx, there, 3 - other), similarity, low);
+    best = cbx_max(ctx, best, CBX_AXIS(other));
     best = cbx_where(ctx, cbx_any(ctx, there, CBX_AXIS_KEEP(-1)), best, cbx__number(ctx, 0));
     best = cbx_sum(ctx, cbx_multiply(ctx, weights, best), CBX_AXIS(-1));
     return cbx__ratio_or(ctx, best, cbx_sum(ctx, weights, CBX_AXIS(-1)), 0);
@@ -42,7 +44,9 @@ static cbx_array *matched(cbx_ctx *ctx, const cbx_array *similarity, const cbx_a
 /* Whether a token has a vector: (n, tokens). */
 static cbx_array *there_are(cbx_ctx *ctx, const cbx_array *vectors)
 {
-    return cbx_any(ctx, cbx_not_equal_scalar(ctx, vectors, 0), CBX_AXIS(-1));
+    const cbx_array *largest = cbx_max(ctx, cbx_abs(ctx, cbx_stop_gradient(ctx, vectors)), CBX_AXIS_KEEP(-1));
+
+    return cbx_squeeze(ctx, cbx_not_equal_scalar(ctx, largest, 0), -1);
 }
 
 /* Sums over pairs of texts of precision, recall and F1, and the number of pairs. */
@@ -66,9 +70,8 @@ static cbx_array *bert_parts(cbx_ctx *ctx, const cbx_metric_call *c)
     similarity = cbx__rows_times_rows(ctx, cbx__unit_vectors(ctx, x, -1), cbx__unit_vectors(ctx, y, -1));
     there[CANDIDATES] = there_are(ctx, x);
     there[REFERENCES] = there_are(ctx, y);
-    p = matched(ctx, similarity, token_weights(ctx, c, CANDIDATES, x, there[CANDIDATES]), there[REFERENCES]);
-    similarity = cbx_copy(ctx, cbx_matrix_transpose(ctx, similarity));
-    r = matched(ctx, similarity, token_weights(ctx, c, REFERENCES, y, there[REFERENCES]), there[CANDIDATES]);
+    p = matched(ctx, similarity, 2, token_weights(ctx, c, CANDIDATES, x, there[CANDIDATES]), there[REFERENCES]);
+    r = matched(ctx, similarity, 1, token_weights(ctx, c, REFERENCES, y, there[REFERENCES]), there[CANDIDATES]);
     f = cbx__ratio_or(ctx, cbx_multiply_scalar(ctx, cbx_multiply(ctx, p, r), 2), cbx_add(ctx, p, r), 0);
     w = w && cbx_array_ndim(w) == 0 ? cbx_expand_dims(ctx, w, 0) : w;
     parts[0] = cbx_sum(ctx, w ? cbx_multiply(ctx, w, p) : p, NULL);
