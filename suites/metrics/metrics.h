@@ -204,7 +204,7 @@ typedef enum cbx__ms_result {
     X(pearson_correlation, "rr", 1000000, 1, ONE, "ytc")                                                               \
     X(spearman_rank_correlation, "xx", 1000000, 1, ONE, "yTc")                                                         \
     X(kendall_tau, "xx", 1000000, 1, ONE, "y")                                                                         \
-    X(concordance_correlation, "rr", 1000000, 1, ONE, "Tc")                                                            \
+    X(concordance_correlation, "rr", 1000000, 1, ONE, "TC")                                                            \
     X(r_squared_adjusted, "rr", 1000000, 1, ONE, "tc")                                                                 \
     X(skewness, "r", 1000000, 1, ONE, "yC")                                                                            \
     X(autocorrelation, "Y", 200, 100, EACH, "yC")                                                                      \
