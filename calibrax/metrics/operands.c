@@ -305,7 +305,7 @@ static void survey_numbers(const double *x, size_t n, const value_rule *r, size_
     }
 }
 
-/* As unsigned numbers negative ones are largest: where there is none, one pass is enough for a kind that may be 0. */
+/* As unsigned numbers negative ones are largest: without them one pass is enough for a kind that may be 0. */
 static void survey_integers(const int64_t *x, size_t n, double low, survey *out)
 {
     const cbx__fold *k = cbx__fold_get(cbx_isa_best());
