@@ -108,13 +108,11 @@ static bool as_listed(const cbx_json *list, const size_t *index, size_t count)
 static void as_ruptures(void **state)
 {
     (void)state;
-    char path[512];
     cbx_json *root = NULL, *cases;
-    const char *source = getenv("CALIBRAX_SOURCE_ROOT"), *others = getenv("CALIBRAX_CHANGEPOINT_CASES");
+    const char *others = getenv("CALIBRAX_CHANGEPOINT_CASES");
 
-    CHECK(source != NULL, "CALIBRAX_SOURCE_ROOT names the source folder");
-    snprintf(path, sizeof path, "%s/tests/analysis/fixtures/changepoints.json", source);
-    CHECK_OK(cbx_json_read(ctx, others ? others : path, &root, &err), &err, "fixture");
+    if (!others) others = cbx_test_source("tests/analysis/fixtures/changepoints.json");
+    CHECK_OK(cbx_json_read(ctx, others, &root, &err), &err, "fixture");
     cases = cbx_json_get(root, "cases");
     CHECK_GT(cbx_json_length(cases), 20, "cases");
     for (size_t i = 0; i < cbx_json_length(cases); i++) {

@@ -32,9 +32,8 @@ static void definition(void **state)
     (void)state;
     static double x[60 * 5];
     cbx_rng rng = cbx_rng_make(11, 0);
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t turn = 0; turn < 2000; turn++) {
         size_t n = 1 + cbx_rng_below(&rng, 59), d = 1 + cbx_rng_below(&rng, 5), front = 0, wanted = 0, missing = 0,
                holes = 0;
@@ -67,11 +66,10 @@ static void refused(void **state)
 {
     (void)state;
     cbx_direction info = CBX_DIRECTION_INFO, lower = CBX_DIRECTION_LOWER;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     double one = 1;
     bool on;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK_STATUS(cbx_pareto_front(ctx, &one, 1, 1, &info, &on, NULL, NULL, &err), CBX_EINVAL, "info");
     CHECK_STATUS(cbx_pareto_front(ctx, &one, 1, 0, &lower, &on, NULL, NULL, &err), CBX_EINVAL, "no objective");
     CHECK_STATUS(cbx_pareto_front(ctx, &one, 0, 1, &lower, &on, NULL, NULL, &err), CBX_EINVAL, "no point");
@@ -89,9 +87,8 @@ static void large(void **state)
     const size_t n = 100000;
     double *x = malloc(n * 3 * sizeof *x);
     bool *on = malloc(n);
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t d = 2; d <= 3; d++) {
         size_t front = 0;
         uint64_t t0;

@@ -75,11 +75,10 @@ static void check_row(cbx_rank_table *t, const cbx_comparison *c, size_t i)
 static void as_a_comparison(void **state)
 {
     static const char *const tags[] = { "by", NULL, "other" };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_run *runs[2];
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     make_runs(runs);
     for (size_t k = 0; k < CBX_LEN(tags); k++) {
         cbx_rank_table_opts o = CBX_RANK_TABLE_OPTS_INIT;
@@ -108,12 +107,11 @@ static void samples_of_few(void **state)
 {
     cbx_rank_table_opts o = CBX_RANK_TABLE_OPTS_INIT;
     cbx_rank_table *t = NULL;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_rank_cell cells[8];
     cbx_run *runs[2];
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     make_runs(runs);
     o.group_tag = "by";
     for (o.samples_max = 2; o.samples_max < 5; o.samples_max++) { /* there are four competitors */
@@ -152,10 +150,9 @@ static void refusals(void **state)
         { 2, 2, NULL, NULL, CBX_EFORMAT, "the unit or direction of 'ms' in run", "units" },
         { 1, 2, NULL, &none, CBX_ENOENT, "'none'", "a misspelt metric" },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_rank_table_opts o = CBX_RANK_TABLE_OPTS_INIT;
         cbx_rank_table *t = NULL;

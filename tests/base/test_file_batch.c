@@ -55,12 +55,11 @@ static void check_text(cbx_ctx *ctx, size_t i, const char *wanted)
 static void places_are_taken_together(void **state)
 {
     static const size_t sizes[] = { 0, 1, 7, 8, 100, CBX__BATCH_MAX, CBX__BATCH_MAX + 1 };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     char buf[128];
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t k = 0; k < CBX_LEN(sizes); k++) {
         cbx__file_batch b = { .n = 0 };
         bool over = sizes[k] > CBX__BATCH_MAX;
@@ -84,13 +83,12 @@ static void places_are_taken_together(void **state)
 static void what_was_there(void **state)
 {
     cbx__file_batch b = { .n = 0 };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     struct stat info;
     char buf[128];
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_test_folder(folder);
     CHECK_OK(cbx_file_write_atomic(ctx, path_of(3, buf), "old", 3, &err), &err, "old");
     CHECK_INT(chmod(buf, 0600), 0, "permissions");
@@ -112,12 +110,11 @@ static void what_was_there(void **state)
 static void a_place_that_cannot_be_taken(void **state)
 {
     static const size_t sizes[] = { 5, 20 }; /* synced one by one, and together */
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     char buf[128];
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t k = 0; k < CBX_LEN(sizes); k++) {
         cbx__file_batch b = { .n = 0 };
         cbx_test_folder(folder);

@@ -47,13 +47,12 @@ static void file_equals_bytes(void **state)
 {
     (void)state;
     static const size_t sizes[] = { 0, 1, 65535, 65536, 65537, 200000 };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     char path[128], a[CBX_HASH_SIZE], b[CBX_HASH_SIZE] = "kept";
     unsigned char *data = malloc(200000);
     sanity_buffer(data, 200000);
     snprintf(path, sizeof path, "%s/f", folder);
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_STATUS(cbx_hash_file(ctx, path, b, &err), CBX_ENOENT, "no file");
     CHECK_STATUS(cbx_hash_file(ctx, folder, b, &err), CBX_EIO, "a folder");
     CHECK_STR(b, "kept", "out untouched");

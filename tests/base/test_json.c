@@ -338,16 +338,14 @@ static const struct {
 static void layout_equals_python(void **state)
 {
     (void)state;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     int unlike = 0;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i < CBX_LEN(layouts); i++) {
-        char path[4096], *wanted = NULL;
+        const char *path = cbx_test_source("tests/base/fixtures/json_layout.%s", layouts[i].file);
+        char *wanted = NULL;
         size_t len = 0;
         cbx_json *v = NULL;
-        snprintf(path, sizeof path, "%s/tests/base/fixtures/json_layout.%s", getenv("CALIBRAX_SOURCE_ROOT"),
-                 layouts[i].file);
         CHECK_OK(cbx_file_read(ctx, path, 0, &wanted, &len, &err), &err, "fixture");
         CHECK_OK(cbx_json_read(ctx, path, &v, &err), &err, "what Python wrote is read");
         CHECK_STR(written(v, layouts[i].flags), wanted, layouts[i].file);

@@ -45,9 +45,8 @@ static void says_what_to_install(void **state)
           "'libm.so.6' has no 'cbx_is_not_there', needed for cosines: run 'apt-get install libcosine0' for a newer one",
           "too old" },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_library *lib = NULL;
         cosine = NULL;

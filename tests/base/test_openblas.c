@@ -87,11 +87,10 @@ static void says_what_is_missing(void **state)
 {
     (void)state;
     const cbx_library_symbol symbols[] = { { "dnone_", &absent } };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_library *lib = NULL;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_STATUS(cbx_openblas_open(ctx, "a test", 0, symbols, 1, &lib, &err), CBX_EUNAVAILABLE, "no such routine");
     CHECK(strstr(err.message, "has no 'dnone_', needed for a test: run 'apt-get install libopenblas0-pthread'") != NULL,
           err.message);

@@ -71,9 +71,8 @@ static void nothing_and_too_much(void **state)
 {
     (void)state;
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_block b = { &err, 7 };
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_STATUS(cbx_pool_get(cbx_ctx_pool(ctx), SIZE_MAX, &b, &err), CBX_ENOMEM, "larger than the address space");
     CHECK_STATUS(cbx_pool_get(cbx_ctx_pool(ctx), (size_t)1 << 60, &b, &err), CBX_ENOMEM, "more than the kernel maps");
     CHECK(b.data == &err && b.capacity == 7, "out untouched");

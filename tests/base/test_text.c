@@ -76,14 +76,13 @@ static void html_is_escaped(void **state)
 /* Lines of the fixture that `format` prints otherwise than Python's repr. */
 static int lines_unlike_repr(const char *(*format)(double, char *))
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
-    char path[4096], *data = NULL, *rest = NULL, buf[64];
+    char *data = NULL, *rest = NULL, buf[64];
     size_t len = 0;
     int wrong = 0, lines = 0;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
-    snprintf(path, sizeof path, "%s/tests/base/fixtures/format_double.txt", getenv("CALIBRAX_SOURCE_ROOT"));
-    CHECK_OK(cbx_file_read(ctx, path, 0, &data, &len, &err), &err, "fixture");
+    CHECK_OK(cbx_file_read(ctx, cbx_test_source("tests/base/fixtures/format_double.txt"), 0, &data, &len, &err), &err,
+             "fixture");
     for (char *line = strtok_r(data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest), lines++) {
         uint64_t bits = strtoull(line, NULL, 16);
         double v;

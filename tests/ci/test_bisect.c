@@ -85,14 +85,6 @@ static cbx_bisect_outcome search(cbx_bisect *b, const history *h, world *w)
     return outcome;
 }
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
-    return ctx;
-}
-
 typedef struct score {
     size_t right, launches;
 } score;
@@ -145,7 +137,7 @@ static void finds_a_small_step(void **state)
         { 0.10, 0.02, false, "a plain step" },
     };
     size_t n = histories_wanted();
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
 
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -172,7 +164,7 @@ static void ends_are_tested_first(void **state)
         { -0.1, true, false, CBX_BISECT_FOUND, "a rate that falls is a regression" },
         { 0.1, true, false, CBX_BISECT_SWAPPED, "a rate that grows is no slow-down" },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     history h;
 
     (void)state;
@@ -211,7 +203,7 @@ static void equal_ends_are_given_up_early(void **state)
         { 0.02, 120, 0.95, "a step of the size of the noise" },
     };
     enum { SEARCHES = 200 };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     history h;
 
     (void)state;
@@ -275,7 +267,7 @@ static void hope_is_a_probability(void **state)
 /* False alarms on ranges without a change: at most 1 - confidence, by the e-value of the ends; 7.6 % is 4.4 deviations above 5 % of 1000. */
 static void unchanged_ranges_stay_so(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     size_t found = 0, total = 1000;
     history h;
 
@@ -299,7 +291,7 @@ static void unchanged_ranges_stay_so(void **state)
 /* The history on which a search along dates names a commit of the wrong branch. */
 static void merged_history_names_the_branch(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     history h;
 
     (void)state;
@@ -322,7 +314,7 @@ static void merged_history_names_the_branch(void **state)
 
 static void broken_commits_are_shared_out(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     world w = { 0.2, 0.01, cbx_rng_make(8, 0) };
     cbx_err err = CBX_ERR_INIT;
     cbx_bisect_result r;
@@ -355,7 +347,7 @@ static void broken_commits_are_shared_out(void **state)
 
 static void counts_without_noise(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     history h;
 
     (void)state;
@@ -424,7 +416,7 @@ static void posterior_is_the_formula(void **state)
 
 static void state_goes_on_where_it_was(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_bisect_opts opts = CBX_BISECT_OPTS_INIT;
     cbx_bisect *a = NULL, *b = NULL, *c = NULL;
@@ -468,7 +460,7 @@ static void state_goes_on_where_it_was(void **state)
 
 static void wrong_input(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_bisect_opts opts = CBX_BISECT_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
     cbx_bisect *b = NULL;

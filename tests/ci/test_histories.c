@@ -88,10 +88,9 @@ static void comparisons(void **state)
     cbx_compare_opts o = CBX_COMPARE_OPTS_INIT;
     cbx_compare_result r;
     cbx_arena arena;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     o.repository = *state;
     o.a = "HEAD";

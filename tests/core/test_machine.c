@@ -9,23 +9,14 @@
 #include "calibrax/core/machine.h"
 #include "fail_alloc.h"
 
-static const char *captured(const char *name)
-{
-    static char path[512];
-    const char *root = getenv("CALIBRAX_SOURCE_ROOT");
-
-    CHECK(root != NULL, "CALIBRAX_SOURCE_ROOT names the source folder");
-    snprintf(path, sizeof path, "%s/tests/fixtures/machines/%s", root, name);
-    return path;
-}
+static const char *captured(const char *name) { return cbx_test_source("tests/fixtures/machines/%s", name); }
 
 static cbx_machine read_captured(const char *name)
 {
     cbx_machine m;
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(cbx_machine_read(ctx, captured(name), &m, &err), &err, name);
     cbx_ctx_free(ctx);
     return m;
@@ -112,25 +103,17 @@ static void test_what_makes_a_machine(void **in)
     };
     static const char cpu[] =
         "processor\t: 0\nFeatures\t: asimd\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd40\n";
-    char folder[64], path[256], first[CBX_MACHINE_ID_SIZE] = "";
+    char folder[64], first[CBX_MACHINE_ID_SIZE] = "";
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_machine m;
 
     (void)in;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i <= CBX_LEN(cases); i++) {
         cbx_test_folder(folder);
-        snprintf(path, sizeof path, "%s/proc/cpuinfo", folder);
-        CHECK_OK(cbx_dir_create_parent(ctx, path, &err), &err, path);
-        CHECK_OK(cbx_file_write_atomic(ctx, path, cpu, sizeof cpu - 1, &err), &err, path);
-        snprintf(path, sizeof path, "%s/proc/meminfo", folder);
-        CHECK_OK(cbx_file_write_atomic(ctx, path, "MemTotal: 8024000 kB\n", 21, &err), &err, path);
-        if (i) {
-            snprintf(path, sizeof path, "%s/%s", folder, cases[i - 1].path);
-            CHECK_OK(cbx_dir_create_parent(ctx, path, &err), &err, path);
-            CHECK_OK(cbx_file_write_atomic(ctx, path, cases[i - 1].text, strlen(cases[i - 1].text), &err), &err, path);
-        }
+        cbx_test_put(cpu, "%s/proc/cpuinfo", folder);
+        cbx_test_put("MemTotal: 8024000 kB\n", "%s/proc/meminfo", folder);
+        if (i) cbx_test_put(cases[i - 1].text, "%s/%s", folder, cases[i - 1].path);
         CHECK_OK(cbx_machine_read(ctx, folder, &m, &err), &err, "made-up machine");
         if (!i)
             memcpy(first, m.id, sizeof first);
@@ -143,19 +126,16 @@ static void test_what_makes_a_machine(void **in)
 
 static void test_what_is_no_machine(void **in)
 {
-    char folder[64], path[128];
+    char folder[64];
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_machine m = { .threads = 77 };
 
     (void)in;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_test_folder(folder);
     CHECK_STATUS(cbx_machine_read(ctx, folder, &m, &err), CBX_ENOENT, "an empty folder");
     CHECK(strstr(err.message, "proc/cpuinfo"), "the message names the file");
-    snprintf(path, sizeof path, "%s/proc/cpuinfo", folder);
-    CHECK_OK(cbx_dir_create_parent(ctx, path, &err), &err, path);
-    CHECK_OK(cbx_file_write_atomic(ctx, path, "\n: :\ncore id : 9\nrubbish\x01", 25, &err), &err, path);
+    cbx_test_put("\n: :\ncore id : 9\nrubbish\x01", "%s/proc/cpuinfo", folder);
     CHECK_STATUS(cbx_machine_read(ctx, folder, &m, &err), CBX_EFORMAT, "rubbish");
     CHECK_INT(m.threads, 77, "out is untouched");
     cbx_test_folder_remove(folder);
@@ -183,11 +163,10 @@ static void test_this_machine(void **in)
     static const char *const sets[] = { "plain", "neon", "avx2", "avx512" };
     cbx_machine m, again;
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     bool known = false;
 
     (void)in;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(cbx_machine_read(ctx, NULL, &m, &err), &err, "this machine");
     CHECK_OK(cbx_machine_read(ctx, "/", &again, &err), &err, "this machine by its root");
     CHECK_STR(m.id, again.id, "the same");

@@ -10,15 +10,7 @@
 
 typedef cbx_test_place state;
 
-static const char *fixture(const char *name)
-{
-    static char path[512];
-    const char *root = getenv("CALIBRAX_SOURCE_ROOT");
-
-    CHECK(root != NULL, "CALIBRAX_SOURCE_ROOT names the source folder");
-    snprintf(path, sizeof path, "%s/tests/fixtures/runs/%s", root, name);
-    return path;
-}
+static const char *fixture(const char *name) { return cbx_test_source("tests/fixtures/runs/%s", name); }
 
 /* A result as it is read from a file, with what it lives on. */
 typedef struct kept {

@@ -39,15 +39,7 @@ static cbx_status with_point(cbx_ctx *ctx, const cbx_run *run, const cbx_point *
     return st;
 }
 
-static const char *fixture(const char *name)
-{
-    static char path[512];
-    const char *root = getenv("CALIBRAX_SOURCE_ROOT");
-
-    CHECK(root != NULL, "CALIBRAX_SOURCE_ROOT names the source folder");
-    snprintf(path, sizeof path, "%s/tests/fixtures/runs/%s", root, name);
-    return path;
-}
+static const char *fixture(const char *name) { return cbx_test_source("tests/fixtures/runs/%s", name); }
 
 static const char *path_in(const state *s, const char *name)
 {
@@ -598,12 +590,11 @@ static void test_threads_share_a_frozen_run(void **in)
 static void test_a_run_outlives_its_context(void **in)
 {
     state *s = *in;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_run *run = NULL;
     cbx_err err = CBX_ERR_INIT;
 
     (void)s;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(build(ctx, &bare, &run, &err), &err, "build");
     cbx_ctx_free(ctx);
     CHECK_STR(cbx_run_id(run), "fixed", "it carries its allocator");

@@ -156,10 +156,9 @@ static cbx_status try_text(const char *text, size_t len)
     cbx_run *whole = NULL;
     cbx_err reported = CBX_ERR_INIT;
     cbx_json *v = NULL;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_status st;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &reported, "context");
     st = cbx_json_parse(text, len, "f.json", &v, &reported);
     if (!st) st = cbx_run_from_json(ctx, v, "f.json", &whole, &reported);
     cbx_json_unref(v);
@@ -251,21 +250,18 @@ static void test_texts_cut_and_changed(void **state)
 
 static size_t try_folder(cbx_ctx *ctx, const char *folder)
 {
-    char path[1024];
-    const char *root = getenv("CALIBRAX_SOURCE_ROOT");
+    const char *path = cbx_test_source("%s", folder);
     const char *const *names = NULL;
     size_t n = 0;
     cbx_arena arena;
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK(root != NULL, "CALIBRAX_SOURCE_ROOT names the source folder");
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    snprintf(path, sizeof path, "%s/%s", root, folder);
     CHECK_OK(cbx_dir_list(ctx, path, ".json", &arena, &names, &n, &err), &err, path);
     for (size_t i = 0; i < n; i++) {
         char *text = NULL;
         size_t len = 0;
-        snprintf(path, sizeof path, "%s/%s/%s", root, folder, names[i]);
+        path = cbx_test_source("%s/%s", folder, names[i]);
         CHECK_OK(cbx_file_read(ctx, path, 0, &text, &len, &err), &err, path);
         try_text(text, len);
         for (size_t k = 0; k < len; k += 1 + len / 1500) try_text(text, k);
@@ -278,11 +274,9 @@ static size_t try_folder(cbx_ctx *ctx, const char *folder)
 
 static void test_files_cut_and_changed(void **state)
 {
-    cbx_ctx *ctx = NULL;
-    cbx_err err = CBX_ERR_INIT;
+    cbx_ctx *ctx = cbx_test_context();
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "a context");
     CHECK_GT(try_folder(ctx, "tests/fixtures/runs"), 2, "files of the Python package");
     CHECK_GT(try_folder(ctx, "tests/fuzz/corpus/run"), 5, "runs, and broken ones");
     cbx_ctx_free(ctx);

@@ -21,10 +21,7 @@ typedef struct state {
 
 static cbx_status read_run(cbx_ctx *ctx, cbx_run **out, cbx_err *err)
 {
-    char path[512];
-
-    snprintf(path, sizeof path, "%s/tests/exporters/fixtures/run.json", getenv("CALIBRAX_SOURCE_ROOT"));
-    return cbx_run_read(ctx, path, out, err);
+    return cbx_run_read(ctx, cbx_test_source("tests/exporters/fixtures/run.json"), out, err);
 }
 
 static int setup(void **out)

@@ -12,7 +12,7 @@
 /* 0 is used where it is legal, else refused by name. */
 static void zero_is_no_default(void **state)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     static const char *const names[] = { "window", "min_executions", "slow",        "slow",
                                          "keep",   "raise_after",    "clear_after", "limit" };
@@ -29,7 +29,6 @@ static void zero_is_no_default(void **state)
     size_t i = 0;
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     opts[0].window = 0;
     opts[1].min_executions = 0;
     opts[2].degraded_slow = 0;

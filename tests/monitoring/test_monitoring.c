@@ -20,20 +20,12 @@
 
 #define SECOND 1000000000u
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
-    return ctx;
-}
-
 /* --- windows --- */
 
 static void windows_are_the_last_values(void **state)
 {
     enum { N = 1000, CAPACITY = 37 };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_rng rng = cbx_rng_make(1, 1);
     double all[N], sorted[CAPACITY];
@@ -65,7 +57,7 @@ static void windows_are_the_last_values(void **state)
 
 static void windows_age_and_fail(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_window_facts f;
     cbx_window *w = NULL;
@@ -209,7 +201,7 @@ static void rules_step_by_step(void **state)
           "0warning 3warning 6warning 7clear",
           "again" },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
@@ -238,7 +230,7 @@ static void rules_step_by_step(void **state)
 
 static void books_remember(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
     cbx_alerts *a = NULL;
@@ -290,7 +282,7 @@ static void books_are_sorted_and_cleared(void **state)
     cbx_alert_rule rule = { .metric = "load", .levels = { NAN, 1, NAN, 2 }, .raise_after = 1, .clear_after = 1 };
     cbx_alert own = { .metric = "disk", .severity = CBX_SEVERITY_ERROR, .value = 0.97, .threshold = NAN, .time_ns = 9 };
     const cbx_alert *found[2] = { 0 };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_alerts *a = NULL;
     counted h = { 0 };
@@ -349,7 +341,7 @@ static void every_state_is_reached(void **state)
         { 10, 0, -0.0, 1, CBX_HEALTH_HEALTHY, "0 is a duration" },
         { 10, 10, 1, 1, CBX_HEALTH_CRITICAL, "all fail: no duration is left" },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_err err = CBX_ERR_INIT;
@@ -397,7 +389,7 @@ static size_t changes_of_state(cbx_ctx *ctx, double hysteresis, bool is_read)
 
 static void states_waver_only_without_hysteresis(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_health_opts opts = CBX_HEALTH_OPTS_INIT;
     cbx_health_report r;
@@ -430,7 +422,7 @@ static void states_waver_only_without_hysteresis(void **state)
 
 static void pipelines_recover(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_health_opts opts = CBX_HEALTH_OPTS_INIT;
     cbx_health *h = NULL;
@@ -516,7 +508,7 @@ static void words_of_series(void **state)
         { 0.02, 0, 4, CBX_TENDENCY_UNKNOWN, "too few" },
         { 0, 0, 0, CBX_TENDENCY_UNKNOWN, "none" },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     double x[64];
     cbx_tendency t;
@@ -546,7 +538,7 @@ static void words_of_series(void **state)
 static void level_series_seldom_move(void **state)
 {
     enum { SERIES = 200, N = 80 };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_tendency t;
     double x[N];
@@ -627,7 +619,7 @@ static void patterns_of_series(void **state)
         { CONSTANT, 0, CBX_PATTERN_DRIFT, 0, 0, "constant" },
         { CONSTANT, 0, CBX_PATTERN_MODES, 0, 0, "constant" },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_pattern p;
     double x[50];
@@ -695,7 +687,7 @@ static void series_without_patterns_are_quiet(void **state)
         { JUMPING, 0.2, 0, false, CBX_PATTERN_MODES, SERIES - 1, SERIES, "20 % higher at times" },
         { IN_BLOCKS, 0.3, 0, false, CBX_PATTERN_MODES, SERIES - 1, SERIES, "in blocks" },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     double x[N];
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -714,7 +706,7 @@ static void hear_message(void *user, const cbx_alert *alert) { snprintf(user, 20
 
 static void rules_of_patterns(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
     cbx_alerts *book = NULL;

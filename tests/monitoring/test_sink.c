@@ -14,14 +14,6 @@
 #include "calibrax/monitoring/sink.h"
 #include "fail_alloc.h"
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
-    return ctx;
-}
-
 static size_t lines_of(cbx_ctx *ctx, const char *path)
 {
     cbx_err err = CBX_ERR_INIT;
@@ -36,7 +28,7 @@ static size_t lines_of(cbx_ctx *ctx, const char *path)
 
 static void files_that_go_away(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_alert alert = { .rule = "x", .metric = "x", .severity = CBX_SEVERITY_ERROR, .value = 2, .threshold = 1 };
     char folder[64], place[96], path[128], aside[128];
@@ -67,7 +59,7 @@ static void files_that_go_away(void **state)
 /* A limit of a file's size is a disk that is full at a known byte. */
 static void a_line_that_was_cut(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_alert alert = { .rule = "x", .metric = "x", .severity = CBX_SEVERITY_ERROR, .value = 2, .threshold = 1 };
     struct rlimit before, small;
@@ -99,7 +91,7 @@ static void a_line_that_was_cut(void **state)
 
 static void receivers(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_alert alert = {
         .rule = "x", .metric = "x", .severity = CBX_SEVERITY_ERROR, .value = NAN, .threshold = 1, .message = "m"

@@ -48,13 +48,6 @@ static void wait_for(void *user)
     now_ns += 500;
 }
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
-    return ctx;
-}
-
 #define NEAR(a, ns, why) CHECK_LE(fabs(1e9 * (a) - (ns)), 1e-3, why)
 
 static void a_pass(void **state)
@@ -63,7 +56,7 @@ static void a_pass(void **state)
     const cbx_batches b = { next_batch, work_on, count_of, wait_for, &l };
     cbx_batches_opts o = CBX_BATCHES_OPTS_INIT;
     cbx_batches_timing t;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     double work = 0;
     (void)state;
@@ -97,7 +90,7 @@ static void parts_left_out(void **state)
     cbx_batches b = { .next = next_batch, .user = &l };
     cbx_batches_opts o = CBX_BATCHES_OPTS_INIT;
     cbx_batches_timing t;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     (void)state;
     o.clock_ns = played_clock;
@@ -121,7 +114,7 @@ static void refusals(void **state)
     cbx_batches b = { next_batch, work_on, NULL, NULL, &l };
     cbx_batches_opts o = CBX_BATCHES_OPTS_INIT;
     cbx_batches_timing t = { .nbatches = 4711 };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     (void)state;
     o.clock_ns = played_clock;

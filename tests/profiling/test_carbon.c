@@ -92,14 +92,13 @@ static void there_and_back(void **state)
 {
     char dir[64], ours[128], theirs[128], command[640];
     const char *files[] = { ours, theirs };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_emissions e[2];
     const cbx_emissions *r;
     cbx_err err = CBX_ERR_INIT;
     cbx_arena arena;
     size_t n;
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_test_folder(dir);
     snprintf(ours, sizeof ours, "%s/emissions.csv", dir);
     snprintf(theirs, sizeof theirs, "%s/theirs.csv", dir);

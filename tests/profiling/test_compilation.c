@@ -7,13 +7,6 @@
 #include "calibrax/profiling/compilation.h"
 #include "fail_alloc.h"
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
-    return ctx;
-}
-
 /* Compilation takes 3 s at a new length, a call 1 ms. */
 static cbx_status call_with(cbx_compilation *w, const size_t *lengths, size_t i, cbx_err *err)
 {
@@ -43,7 +36,7 @@ static void signatures(void **state)
         { { 1, 2, 3, 3 }, 4, 1, 3, 1, 3, 0.5 * 0.25 + 0.5 * 0.7, CBX_COMPILE_MODERATE, 2, "one of three is known" },
         { { 0 }, 0, 0, 0, 0, NAN, NAN, CBX_COMPILE_POOR, 0, "no call" },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     (void)state;
     for (size_t k = 0; k < CBX_LEN(cases); k++) {
@@ -79,7 +72,7 @@ static void signatures(void **state)
 /* Two signatures, one of them called once. */
 static void recorded(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_compilation *b = NULL;
     cbx_compiled_signature s;
     cbx_compilation_report r;

@@ -11,13 +11,6 @@
 
 #define POINTS 12
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
-    return ctx;
-}
-
 /* Noise of a few per cent, the same in each run. */
 static double noise(int i, int of) { return 1 + 0.01 * sin(37.0 * i + of); }
 
@@ -41,7 +34,7 @@ static void orders(void **state)
         { n_log_n, "O(n log n)", 0 }, { square, "O(n^2)", 2 },          { square_log, "O(n^2 log n)", 0 },
         { cube, "O(n^3)", 3 },        { odd_power, "O(n^2.41)", 2.41 },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_complexity_report r;
     cbx_err err = CBX_ERR_INIT;
     (void)state;
@@ -68,7 +61,7 @@ static void orders(void **state)
 static void undecided(void **state)
 {
     double x[POINTS], y[POINTS];
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_complexity_report r;
     cbx_complexity_opts o = CBX_COMPLEXITY_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
@@ -117,7 +110,7 @@ static void how_often(void **state)
     } cases[] = { { 0.07, 0.85, 0.04 }, { 0.19, 0.05, 0.06 } };
     enum { SERIES = 400, N = 8 };
     cbx_complexity_opts o = CBX_COMPLEXITY_OPTS_INIT;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     (void)state;
     o.resamples = 2;
@@ -172,7 +165,7 @@ static void measured(void **state)
     cbx_timing_opts t = CBX_TIMING_OPTS_INIT;
     cbx_complexity_point p[CBX_LEN(sizes)] = { { 0, { 0 } } };
     cbx_complexity_report r;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     (void)state;
     t.clock_ns = played_clock;

@@ -18,18 +18,11 @@ static const char *library_named(const char *name)
     return path;
 }
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &(cbx_err)CBX_ERR_INIT, "context");
-    return ctx;
-}
-
 /* --- the device --- */
 
 static void a_device(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_gpu *g = NULL;
     cbx_gpu_reading r;
     cbx_resource_device d;
@@ -81,7 +74,7 @@ static void devices_that_cannot_be_had(void **state)
         { "none", "fake_nvml", 0, CBX_ENOENT, "no GPU 0: NVML lists 0" },
         { "present", "fake_nvml", 2, CBX_ENOENT, "no GPU 2: NVML lists 2" },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_gpu *g = NULL;
     cbx_gpu_reading r;
     cbx_err err;
@@ -116,12 +109,7 @@ static uint64_t told(void) { return told_ns; }
 
 static void put(const char *root, const char *entry, const char *file, const char *text)
 {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", root, entry);
-    mkdir(path, 0777);
-    snprintf(path, sizeof path, "%s/%s/%s", root, entry, file);
-    FILE *fp = fopen(path, "w");
-    CHECK(fp && fputs(text, fp) >= 0 && fclose(fp) == 0, path);
+    cbx_test_put(text, "%s/%s/%s", root, entry, file);
 }
 
 static const struct {
@@ -159,7 +147,7 @@ static cbx_energy_meter *meter_at(cbx_ctx *ctx, const char *root, cbx_gpu *gpu)
 static void two_packages(void **state)
 {
     char root[64];
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_energy_meter *m;
     cbx_energy_report r;
     (void)state;
@@ -193,7 +181,7 @@ static void two_packages(void **state)
 static void nothing_to_read(void **state)
 {
     char root[64], path[512];
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_energy_meter *m;
     cbx_energy_report r;
     (void)state;
@@ -225,7 +213,7 @@ static void energy_of_a_device(void **state)
     } cases[] = { { "present", 0.6, false },
                   { "old", 2 * 20, true } }; /* 2 readings; mean power times 2 s, see below */
     char root[64];
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_energy_report r;
     cbx_err err = CBX_ERR_INIT;
     (void)state;
@@ -279,7 +267,7 @@ static void over_time(void **state)
     cbx_energy_opts meter = CBX_ENERGY_OPTS_INIT;
     cbx_energy_series_report r;
     cbx_energy_series *s = NULL;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     char root[64];
     (void)state;
@@ -321,7 +309,7 @@ static void many_looks(void **state)
     cbx_energy_series_report r;
     cbx_energy_series *s = NULL;
     cbx_gpu *g = NULL;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     char root[64];
     (void)state;

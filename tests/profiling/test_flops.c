@@ -30,13 +30,6 @@ static const char *library_beside(const char *name)
     return path;
 }
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
-    return ctx;
-}
-
 /* ---- functions of arrays ---- */
 
 #define FN(name)                                                                                                       \
@@ -75,7 +68,7 @@ FN(breaks)
 
 static void by_trace(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     const cbx_array_desc in[] = { { CBX_F32, 2, { 64, 32 } }, { CBX_F32, 2, { 32, 48 } } };
     cbx_array *x = NULL;
     cbx_flops f;
@@ -133,7 +126,7 @@ static void by_papi(void **state)
         { "other", CBX_FLOPS_NONE, "", "version" },
     };
     cbx_flops_opts o = CBX_FLOPS_OPTS_INIT;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_flops f;
     (void)state;
@@ -162,7 +155,7 @@ static void by_papi(void **state)
 static void declared(void **state)
 {
     cbx_flops_opts o = CBX_FLOPS_OPTS_INIT;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_flops f;
     int calls = 0;
@@ -244,7 +237,7 @@ static void by_the_kernel(void **state)
 {
     cbx_machine m = { .vendor = "GenuineIntel", .features = "avx2 avx512f fma", .family = 6, .model = 0x55 };
     cbx__counter_opts o = { .no_papi = true, .machine = &m, .open = open_played };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx__counter *c = NULL;
     cbx_err err = CBX_ERR_INIT;
     double flop = 0;
@@ -275,7 +268,7 @@ static void by_the_kernel(void **state)
 /* Whatever this machine can do: a number, or a reason. */
 static void this_machine(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_flops f;
     int calls = 0;

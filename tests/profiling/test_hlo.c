@@ -14,26 +14,17 @@ static const char *const names[] = { "product", "softmax", "powers", "solve" };
 
 static char *fixture(cbx_ctx *ctx, const char *name, size_t *len)
 {
-    char path[512], *text = NULL;
+    const char *path = cbx_test_source("tests/fixtures/hlo/%s", name);
+    char *text = NULL;
     cbx_err err = CBX_ERR_INIT;
 
-    snprintf(path, sizeof path, "%s/tests/fixtures/hlo/%s", getenv("CALIBRAX_SOURCE_ROOT"), name);
     CHECK_OK(cbx_file_read(ctx, path, 1 << 20, &text, len, &err), &err, path);
     return text;
 }
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    cbx_err err = CBX_ERR_INIT;
-
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
-    return ctx;
-}
-
 static void shares_of_the_package(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_json *answers = NULL;
     size_t len;
@@ -73,7 +64,7 @@ static void shares_of_the_package(void **state)
 static void counted(void **state)
 {
     const char *text = HEAD BODY ENTRY;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_hlo_report r;
     (void)state;
@@ -104,7 +95,7 @@ static void what_is_none(void **state)
         { HEAD "ENTRY %m () -> f32[] {\n  %a = (f32[] add(\n}\n", "without an opcode" },
         { HEAD BODY "ENTRY %m () -> f32[] {\n", "ends inside a computation" },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_err err = CBX_ERR_INIT;

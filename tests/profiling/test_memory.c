@@ -112,11 +112,10 @@ static void calls(void **state)
         { touches_pages, 0, 0, "a few pages that stay are no leak" },
         { takes_nothing, 0, 0, "nothing" },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_memory_of_call m;
     cbx_err err = CBX_ERR_INIT;
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t k = 0; k < CBX_LEN(cases); k++) {
         bool ran = false;
         CHECK_OK(cbx_memory_measure(ctx, cases[k].f, &ran, &m, &err), &err, cases[k].why);

@@ -25,13 +25,12 @@ static void a_command_that_works(void **state)
         "subprocess.run([sys.executable, '-c', 'import time; sum(range(2000000)); time.sleep(0.5)'])\n"
         "time.sleep(0.5)\n";
     const char *const argv[] = { "python3", "-S", "-c", program, NULL };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_profile_opts o = opts_of(argv);
     cbx_profile p;
     cbx_timeline *t = NULL;
     cbx_err err = CBX_ERR_INIT;
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(cbx_timeline_create(ctx, NULL, &t, &err), &err, "trace");
     o.trace = t;
     CHECK_OK(cbx_profile_command(ctx, &o, &p, &err), &err, "runs");
@@ -70,9 +69,8 @@ static void short_and_failing_ones(void **state)
         { { "/etc/passwd" }, false, CBX_EPERM, 0, "cannot run '/etc/passwd'" },
         { { NULL }, false, CBX_EINVAL, 0, "no command" },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &(cbx_err)CBX_ERR_INIT, "context");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_profile_opts o = opts_of(cases[i].argv);
         cbx_profile p = { 0 };
@@ -94,9 +92,8 @@ static void a_stop(void **state)
     volatile sig_atomic_t stop = 1;
     cbx_profile_opts o = opts_of(argv);
     cbx_profile p;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &(cbx_err)CBX_ERR_INIT, "context");
     o.stop = &stop;
     CHECK_STATUS(cbx_profile_command(ctx, &o, &p, NULL), CBX_EINTERRUPTED, "before a run");
     cbx_ctx_free(ctx);

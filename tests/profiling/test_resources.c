@@ -31,42 +31,22 @@ typedef struct fake {
     int threads; /* each has the switches of the process */
 } fake;
 
-static void put(const char *path, const char *text)
-{
-    FILE *fp = fopen(path, "w");
-    CHECK(fp && fputs(text, fp) >= 0 && fclose(fp) == 0, path);
-}
-
 static void put_process(const char *root, const fake *f)
 {
-    char path[256], text[1024];
-    snprintf(path, sizeof path, "%s/%d", root, f->pid);
-    CHECK(mkdir(path, 0777) == 0, path);
-    snprintf(path, sizeof path, "%s/%d/stat", root, f->pid);
+    char text[1024];
     snprintf(text, sizeof text, "%d (a (b) c) %c %d 1 1 0 -1 4194304 %llu 0 0 0 %llu 0 %llu 0 20 0 %d 0 %llu 1 1 1\n",
              f->pid, f->state, f->parent, f->faults, f->user, f->child_user, f->threads, f->start);
-    put(path, text);
-    snprintf(path, sizeof path, "%s/%d/status", root, f->pid);
+    cbx_test_put(text, "%s/%d/stat", root, f->pid);
     snprintf(text, sizeof text,
              "Name:\tx\nVmHWM:\t%8llu kB\nVmRSS:\t%8llu kB\nThreads:\t%d\nvoluntary_ctxt_switches:\t%llu\n"
              "nonvoluntary_ctxt_switches:\t1\n",
              f->hwm_kib, f->rss_kib, f->threads, f->voluntary);
-    put(path, text);
-    for (int t = 0; t < f->threads; t++) {
-        if (t == 0) {
-            snprintf(path, sizeof path, "%s/%d/task", root, f->pid);
-            mkdir(path, 0777);
-        }
-        snprintf(path, sizeof path, "%s/%d/task/%d", root, f->pid, f->pid + t);
-        mkdir(path, 0777);
-        snprintf(path, sizeof path, "%s/%d/task/%d/status", root, f->pid, f->pid + t);
-        put(path, text);
-    }
-    snprintf(path, sizeof path, "%s/%d/io", root, f->pid);
+    cbx_test_put(text, "%s/%d/status", root, f->pid);
+    for (int t = 0; t < f->threads; t++) cbx_test_put(text, "%s/%d/task/%d/status", root, f->pid, f->pid + t);
     snprintf(text, sizeof text,
              "rchar: 5\nwchar: 7\nsyscr: 1\nsyscw: 1\nread_bytes: 0\nwrite_bytes: %llu\ncancelled_write_bytes: 0\n",
              f->write_bytes);
-    put(path, text);
+    cbx_test_put(text, "%s/%d/io", root, f->pid);
 }
 
 /* The processes as they are from now on; link leads to them. */
@@ -266,7 +246,7 @@ static void say_device(void *user, const pid_t *pids, size_t npids, cbx_resource
 
 static void a_real_family(void **state)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_resource_opts o = CBX_RESOURCE_OPTS_INIT;
     cbx_resource_monitor *m = NULL;
@@ -275,7 +255,6 @@ static void a_real_family(void **state)
     int status;
     pid_t pid;
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     meet(&w);
     pid = fork();
     if (pid == 0) family(&w);
@@ -331,11 +310,10 @@ static void bad_options(void **state)
         { { sizeof(cbx_resource_opts), 0, 0, 0, 0, SIZE_MAX }, CBX_EINVAL, "too many" },
         { { sizeof(cbx_resource_opts), 0x7ffffff0 }, CBX_ENOENT, "nobody" },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_resource_monitor *m = NULL;
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK_STATUS(cbx_resource_monitor_start(ctx, &cases[i].o, &m, &err), cases[i].wanted, cases[i].why);
     CHECK(m == NULL, "untouched");

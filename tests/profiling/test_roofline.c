@@ -130,34 +130,11 @@ static void cpus_by_formula(void **state)
 
 /* ---- detection ---- */
 
-static void put_file(const char *root, const char *device, const char *name, const char *text)
-{
-    char path[512];
-    FILE *f;
-    snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%s", root, device);
-    mkdir(path, 0700);
-    snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%s/%s", root, device, name);
-    f = fopen(path, "w");
-    CHECK(f != NULL, path);
-    fputs(text, f);
-    fclose(f);
-}
-
 static void put_device(const char *root, const char *device, const char *vendor, const char *id, const char *class)
 {
-    put_file(root, device, "vendor", vendor);
-    put_file(root, device, "device", id);
-    put_file(root, device, "class", class);
-}
-
-static void put_folders(const char *root, const char *const *parts, size_t n)
-{
-    char path[512];
-    size_t used = (size_t)snprintf(path, sizeof path, "%s", root);
-    for (size_t i = 0; i < n; i++) {
-        used += (size_t)snprintf(path + used, sizeof path - used, "/%s", parts[i]);
-        mkdir(path, 0700);
-    }
+    cbx_test_put(vendor, "%s/sys/bus/pci/devices/%s/vendor", root, device);
+    cbx_test_put(id, "%s/sys/bus/pci/devices/%s/device", root, device);
+    cbx_test_put(class, "%s/sys/bus/pci/devices/%s/class", root, device);
 }
 
 static cbx_status detect_it(cbx_ctx *ctx, void *root)
@@ -169,19 +146,14 @@ static cbx_status detect_it(cbx_ctx *ctx, void *root)
 
 static void detection(void **state)
 {
-    static const char *const pci[] = { "sys", "bus", "pci", "devices" }, *const driver[] = { "proc", "driver", "nvidia",
-                                                                                             "gpus", "0000:01:00.0" };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_hardware h;
     size_t count = 77;
-    char root[64], path[512];
-    FILE *f;
+    char root[64];
     cbx_err err = CBX_ERR_INIT;
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_test_folder(root);
     CHECK_STATUS(cbx_hardware_detect(ctx, root, &h, &count, &err), CBX_ENOENT, "an empty machine");
-    put_folders(root, pci, CBX_LEN(pci));
     put_device(root, "0000:00:01.0", "0x8086\n", "0x1234\n", "0x030000\n");
     put_device(root, "0000:00:02.0", "0x10de\n", "0x1f82\n", "0x030000\n");
     CHECK_STATUS(cbx_hardware_detect(ctx, root, &h, &count, &err), CBX_ENOENT, "display adapters of others");
@@ -198,15 +170,9 @@ static void detection(void **state)
     put_device(root, "0000:00:06.0", "0x1002\n", "0xffff\n", "0x120000\n");
     CHECK_STATUS(cbx_hardware_detect(ctx, root, &h, NULL, &err), CBX_EUNAVAILABLE, "and a stranger");
     CHECK(strstr(err.message, "'1002:ffff'") != NULL, err.message);
-    put_folders(root, driver, CBX_LEN(driver));
-    snprintf(path, sizeof path, "%s/proc/driver/nvidia/gpus/0000:01:00.0/information", root);
-    f = fopen(path, "w");
-    fputs("Model: \t\t NVIDIA L40S\nIRQ:   \t\t 18\n", f);
-    fclose(f);
-    snprintf(path, sizeof path, "%s/proc/cpuinfo", root);
-    f = fopen(path, "w");
-    fputs("processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: A CPU\n", f);
-    fclose(f);
+    cbx_test_put("Model: \t\t NVIDIA L40S\nIRQ:   \t\t 18\n", "%s/proc/driver/nvidia/gpus/0000:01:00.0/information",
+                 root);
+    cbx_test_put("processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: A CPU\n", "%s/proc/cpuinfo", root);
     CHECK_OK(cbx_hardware_detect(ctx, root, &h, &count, &err), &err, "the driver knows better");
     CHECK(strcmp(h.name, "l40s") == 0 && count == 1, "by its name");
     cbx_test_folder_remove(root);

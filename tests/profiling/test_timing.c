@@ -53,17 +53,10 @@ static void reset(double first, double each)
     world.each = each;
 }
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &(cbx_err)CBX_ERR_INIT, "context");
-    return ctx;
-}
-
 static void parts_stand_apart(void **state)
 {
     static const double at[] = { 0, 50, 100 };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
     cbx_call_timing t;
     cbx_timing_sample s;
@@ -98,7 +91,7 @@ static void parts_stand_apart(void **state)
 
 static void a_device_is_waited_for(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
     cbx_call_timing t;
     cbx_err err = CBX_ERR_INIT;
@@ -127,7 +120,7 @@ static void refusals(void **state)
         { 1000, 20000, 1, 0, "the clock steps by 1e+03 ns" },
         { 1, 500, 0, 2500, "ran backwards" },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
@@ -151,7 +144,7 @@ static void bad_options(void **state)
 {
     static const double wrong[] = { 50, 101 };
     cbx_timing_opts o[7];
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_call_timing t;
     (void)state;
     for (size_t i = 0; i < CBX_LEN(o); i++) o[i] = (cbx_timing_opts)CBX_TIMING_OPTS_INIT;
@@ -189,7 +182,7 @@ static void spin(void *user)
 
 static void on_this_machine(void **state)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
     cbx_call_timing t;
     cbx_err err = CBX_ERR_INIT;

@@ -45,13 +45,12 @@ static void every_kind(void **state)
         { "notes.json", "{}", 2, "" },
         { "xplane.pb.old", "x", 1, "" },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_trace_link l;
     char dir[64];
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_test_folder(dir);
         put(ctx, dir, cases[i].name, cases[i].bytes, cases[i].n);
@@ -83,12 +82,11 @@ static void sessions_and_references(void **state)
     static const char newest[] = "plugins/profile/2026_01_02_09_00_00";
     cbx_json *reference, *bad = NULL;
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_trace_link l;
     char dir[64], path[512];
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_test_folder(dir);
     lay_sessions(ctx, dir);
     CHECK_OK(cbx_trace_find(ctx, dir, &l, &err), &err, "as jax.profiler.trace lays them");
@@ -139,13 +137,12 @@ static cbx_status check_it(cbx_ctx *ctx, void *reference)
 static void out_of_memory(void **state)
 {
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_json *reference;
     cbx_trace_link l;
     char dir[64];
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_test_folder(dir);
     lay_sessions(ctx, dir);
     CHECK_OK(cbx_trace_find(ctx, dir, &l, &err), &err, "what is laid");

@@ -213,7 +213,7 @@ static void the_trace_that_perfetto_read(void **state)
     cbx_timeline *t = NULL;
     cbx_json *found = NULL;
     cbx_err err = CBX_ERR_INIT;
-    char dir[64], path[128], fixture[512], *ours, *read;
+    char dir[64], path[128], *ours, *read;
     size_t n, m;
     (void)state;
     snprintf(path, sizeof path, "%s/trace.json", cbx_test_folder(dir));
@@ -226,12 +226,11 @@ static void the_trace_that_perfetto_read(void **state)
     if (keep) {
         CHECK_OK(cbx_file_write_atomic(ctx, keep, ours, n, &err), &err, keep);
     } else {
-        snprintf(fixture, sizeof fixture, "%s/tests/fixtures/trace/known.json", getenv("CALIBRAX_SOURCE_ROOT"));
-        read = whole_file(ctx, fixture, &m);
+        read = whole_file(ctx, cbx_test_source("tests/fixtures/trace/known.json"), &m);
         CHECK(n == m && !memcmp(ours, read, n), "byte for byte what Perfetto read");
         cbx_mem_free(cbx_ctx_allocator(ctx), read, m + 1);
-        snprintf(fixture, sizeof fixture, "%s/tests/fixtures/trace/found.json", getenv("CALIBRAX_SOURCE_ROOT"));
-        CHECK_OK(cbx_json_read(ctx, fixture, &found, &err), &err, "what it found");
+        CHECK_OK(cbx_json_read(ctx, cbx_test_source("tests/fixtures/trace/found.json"), &found, &err), &err,
+                 "what it found");
         check_answers(found);
         cbx_json_unref(found);
     }

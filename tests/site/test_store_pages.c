@@ -410,11 +410,7 @@ static void test_json_of_each_page(void **state)
 
 static void write_text(place *p, const char *name, const char *text)
 {
-    char path[128];
-    cbx_err err = CBX_ERR_INIT;
-
-    snprintf(path, sizeof path, "%s/%s", p->at->folder, name);
-    CHECK_OK(cbx_file_write_atomic(p->at->ctx, path, text, strlen(text), &err), &err, name);
+    cbx_test_put(text, "%s/%s", p->at->folder, name);
 }
 
 static void test_a_torn_file_costs_nothing_else(void **state)

@@ -73,10 +73,9 @@ static void one_look_is_the_plain_interval(void **state)
     static const double x[] = { 5, 1, 4, 2, 3, 7, 6, 9, 8, 11, 10 };
     cbx_looks l = planned(CBX_LEN(x), CBX_LEN(x), 0.05);
     cbx_interval plain, looked;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "a context");
     CHECK_OK(cbx_stat_median_interval(ctx, x, CBX_LEN(x), 0.95, &plain, &err), &err, "plain");
     CHECK_OK(cbx_stat_median_interval(ctx, x, CBX_LEN(x), cbx_looks_level(&l, 0), &looked, &err), &err, "looked at");
     CHECK(plain.lower == looked.lower && plain.upper == looked.upper, "the same ends");
@@ -89,10 +88,9 @@ static void one_look_is_the_plain_interval(void **state)
 static void levels_and_intervals_agree(void **state)
 {
     cbx_looks l = planned(11, 60, 0.05);
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "a context");
     for (size_t j = 0; j < l.count; j++) {
         for (size_t below = 0; below <= l.pairs[j]; below++) {
             double x[64];
@@ -178,10 +176,8 @@ static unsigned missed(cbx_ctx *ctx, const cbx_looks *l, bool naive)
 static void stopping_early_keeps_the_error(void **state)
 {
     cbx_looks l = planned(11, 128, 0.05);
-    cbx_ctx *ctx = NULL;
-    cbx_err err = CBX_ERR_INIT;
+    cbx_ctx *ctx = cbx_test_context();
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "a context");
     CHECK_LE((double)missed(ctx, &l, false), 250, "false alarms of 4000");
     CHECK_GT((double)missed(ctx, &l, true), 250, "peeking with plain intervals is seen to alarm more often");
     cbx_ctx_free(ctx);

@@ -391,13 +391,11 @@ static bool read_case(char *text, test_case *c)
 
 static FILE *open_cases(void)
 {
-    const char *path = getenv("CALIBRAX_STATISTICS_CASES"), *root = getenv("CALIBRAX_SOURCE_ROOT");
-    char name[1024];
-    FILE *f;
+    const char *own = getenv("CALIBRAX_STATISTICS_CASES");
+    const char *path = own ? own : cbx_test_source("tests/fixtures/statistics/cases.txt");
+    FILE *f = fopen(path, "r");
 
-    snprintf(name, sizeof name, "%s/tests/fixtures/statistics/cases.txt", root ? root : ".");
-    f = fopen(path ? path : name, "r");
-    if (!f) fail_msg("cannot open '%s': %s", path ? path : name, strerror(errno));
+    if (!f) fail_msg("cannot open '%s': %s", path, strerror(errno));
     return f;
 }
 

@@ -136,12 +136,11 @@ static void directions_bounds_and_samples(void **state)
         { "import/benchmarktools.json", 0, "gc_time", CBX_DIRECTION_LOWER, 30e-9, false },
         { "import/nvbench.json", 0, "bytes_per_second", CBX_DIRECTION_HIGHER, NAN, false },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     char path[512];
 
     (void)state;
     cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i < CBX_LEN(wanted); i++) {
         cbx_import import;
         CHECK_OK(cbx_import_file(ctx, path_of(wanted[i].file, path), NULL, &import, &err), &err, wanted[i].file);
@@ -161,14 +160,13 @@ static void directions_bounds_and_samples(void **state)
 
 static void facts_of_the_run_are_kept(void **state)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_import import;
     cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
     char path[512];
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(cbx_import_file(ctx, path_of("import/pytest-benchmark.json", path), NULL, &import, &err), &err, "pytest");
     CHECK_INT(strlen(cbx_run_commit(import.runs[0])), 40, "commit");
     CHECK_STR(cbx_run_branch(import.runs[0]), "main", "branch");
@@ -194,14 +192,13 @@ static void facts_of_the_run_are_kept(void **state)
 
 static void machine_of_asv(void **state)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_import import;
     cbx_err err = CBX_ERR_INIT;
     const cbx_json *environment;
     char path[512];
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(cbx_import_file(ctx, path_of("import/asv/host/77b9cf03-existing.json", path), NULL, &import, &err), &err,
              "asv");
     environment = cbx_run_environment(import.runs[0]);
@@ -228,7 +225,7 @@ static void folders_stand_for_their_files(void **state)
         { "rows", 3, "rows/typical.jsonl" },
         { "import/bmf.json", 1, "import/bmf.json" },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_arena arena;
     cbx_err err = CBX_ERR_INIT;
     const char *const *paths = NULL;
@@ -236,7 +233,6 @@ static void folders_stand_for_their_files(void **state)
     char path[512];
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     for (size_t i = 0; i < CBX_LEN(folders); i++) {
         CHECK_OK(cbx_import_files(ctx, path_of(folders[i].folder, path), &arena, &paths, &n, &err), &err, path);
@@ -276,11 +272,10 @@ static cbx_status try_text(cbx_ctx *ctx, const char *text, size_t len, const cha
 
 static void files_cut_at_each_byte(void **state)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     char path[512];
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &(cbx_err)CBX_ERR_INIT, "context");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         char *text;
         size_t len, wholes = 0;
@@ -303,12 +298,11 @@ static void compressed_files(void **state)
     cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
     cbx_import import;
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     char path[512], *text, *twice;
     size_t len, taken = 0;
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &err, "context");
     CHECK_OK(cbx_file_read(ctx, path_of("import/pyperf.json.gz", path), 0, &text, &len, &err), &err, path);
     for (size_t i = 0; i < len; i++) {
         text[i] ^= 0x10;
@@ -350,12 +344,11 @@ static void samples_beside_the_file(void **state)
         { "/etc/hostname", 3, 1, 0, "leads anywhere" },
     };
     static const float values[] = { 1e-6f, 2e-6f, 4e-6f };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     char folder[64], json[128], bin[128], below[128], text[600];
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &err, "context");
     cbx_test_folder(folder);
     snprintf(json, sizeof json, "%s/a.json", folder);
     snprintf(bin, sizeof bin, "%s/s.bin", folder);
@@ -413,12 +406,11 @@ static cbx_json *an_object(void) { return cbx_json_new_object(); }
 static void each_member_of_another_type(void **state)
 {
     static cbx_json *(*const others[])(void) = { a_word, a_number, a_nan, an_array, an_object };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     char path[512];
     size_t refused = 0;
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &(cbx_err)CBX_ERR_INIT, "context");
     for (size_t i = 0; i < CBX_LEN(cases) * CBX_LEN(others); i++) {
         size_t file = i / CBX_LEN(others);
         cbx_json *whole = NULL;
@@ -508,10 +500,9 @@ static const struct {
 
 static void odd_files_get_one_sentence(void **state)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &(cbx_err)CBX_ERR_INIT, "context");
     for (size_t i = 0; i < CBX_LEN(odd); i++) {
         cbx_import import;
         cbx_err err = CBX_ERR_INIT;
@@ -542,11 +533,10 @@ static void what_failed_has_no_time(void **state)
           "TestX\nFAIL\n",
           2, 1, 0 },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i < CBX_LEN(failures); i++) {
         cbx_import import;
         CHECK_OK(cbx_import_text(ctx, failures[i].text, strlen(failures[i].text), "failed", NULL, &import, &err), &err,
@@ -610,11 +600,10 @@ static void forms_that_tools_write(void **state)
           "\"value\":2}}}]}",
           "time", 1e-9, 2, 1, "missing and null parameters are the same: a point that is listed twice" },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i < CBX_LEN(forms); i++) {
         const cbx_metric *m;
         cbx_import import;
@@ -638,12 +627,11 @@ static void names_that_stand_twice_lose_nothing(void **state)
     static const char text[] = "{\"results\":[{\"command\":\"a\",\"mean\":1},{\"command\":\"b\",\"mean\":2},"
                                "{\"command\":\"a\",\"mean\":3},{\"command\":\"a\",\"mean\":NaN}]}";
     static const char *const repeats[] = { NULL, NULL, "2", "3" };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_import import;
     cbx_err err = CBX_ERR_INIT;
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(cbx_import_text(ctx, text, strlen(text), "twice", NULL, &import, &err), &err, "twice");
     CHECK_INT(cbx_run_npoints(import.runs[0]), 4, "all four");
     CHECK_INT(import.nnotes, 2, "and a note for each that stands again");
@@ -659,14 +647,13 @@ static void names_that_stand_twice_lose_nothing(void **state)
 static void large_files_are_read_or_refused(void **state)
 {
     enum { N = 50000 };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
     cbx_import import;
     cbx_err err = CBX_ERR_INIT;
     cbx_text text;
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_text_init(&text, cbx_allocator_default());
     cbx_text_puts(&text, "goos: linux\n");
     for (int i = 0; i < N; i++) cbx_text_printf(&text, "BenchmarkMany/n=%d-2 \t 100\t %d.5 ns/op\n", i % (N / 2), i);
@@ -683,13 +670,12 @@ static void large_files_are_read_or_refused(void **state)
 
 static void options_and_names(void **state)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
     cbx_import import;
     cbx_err err = CBX_ERR_INIT;
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     opts.format = "googlebenchmark";
     CHECK_STATUS(cbx_import_text(ctx, "{}", 2, "x", &opts, &import, &err), CBX_EINVAL, "unknown format");
     CHECK(strstr(err.message, "did you mean 'google-benchmark'"), err.message);

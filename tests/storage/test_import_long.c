@@ -112,12 +112,11 @@ static void check_metric(const cbx_run *run, const form *f, const char *metric, 
 static void long_points_are_whole(void **state)
 {
     static const size_t sizes[] = { 40001, 70000 };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_text text;
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_text_init(&text, cbx_allocator_default());
     for (size_t k = 0; k < CBX_LEN(forms) * CBX_LEN(sizes); k++) {
         const form *f = &forms[k / 2];
@@ -139,12 +138,11 @@ static void launches_are_counted(void **state)
     static const struct {
         size_t form, launches;
     } cases[] = { { 2, 5000 }, { 3, 1 } };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_text text;
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_text_init(&text, cbx_allocator_default());
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_run *run = NULL;
@@ -164,14 +162,13 @@ static void launches_are_counted(void **state)
 
 static void a_null_sample_is_nan(void **state)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     const cbx_metric *m;
     cbx_run *run = NULL;
     cbx_text text;
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_text_init(&text, cbx_allocator_default());
     write_text(&forms[0], 70000, 100, "null", &text);
     CHECK_OK(read_text(ctx, &text, &forms[0], &run, &err), &err, "null");
@@ -199,11 +196,10 @@ static void faults_far_inside_are_reported(void **state)
         { 10, 66000, "null", "'points.0.metrics.t.samples.66000': expected a number" },
         { 11, 66000, "null", "'points.0.metrics.t.samples.66000': expected a number" },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_text text;
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &(cbx_err)CBX_ERR_INIT, "context");
     cbx_text_init(&text, cbx_allocator_default());
     for (size_t i = 0; i < CBX_LEN(faults); i++) {
         const form *f = &forms[faults[i].form];

@@ -204,10 +204,8 @@ static void kept_on_disk_and_renewed(void **in)
     check_latest(s, ix, "one file less");
     cbx_row_index_close(ix);
 
-    snprintf(path, sizeof path, "%s/store/index.sqlite", s->folder);
-    f = fopen(path, "w");
-    fputs("this is no database, and it is long enough not to be taken for one", f);
-    fclose(f);
+    cbx_test_put("this is no database, and it is long enough not to be taken for one", "%s/store/index.sqlite",
+                 s->folder);
     ix = open_store(s);
     check_latest(s, ix, "the index was overwritten");
     cbx_row_index_close(ix);
@@ -283,12 +281,9 @@ static void pruning(void **in)
     cbx_row_index *ix;
     size_t removed = 9;
     cbx_err err = CBX_ERR_INIT;
-    FILE *f;
 
     fill(s, 1);
-    snprintf(store, sizeof store, "%s/store/c/20260101T000000.000000+0000__abcdef0.raw.jsonl", s->folder);
-    f = fopen(store, "w");
-    fclose(f);
+    cbx_test_put("", "%s/store/c/20260101T000000.000000+0000__abcdef0.raw.jsonl", s->folder);
     snprintf(store, sizeof store, "%s/store", s->folder);
     CHECK_OK(cbx_row_store_prune(s->ctx, store, "c", 0, &removed, &err), &err, "keep 0");
     CHECK_INT(removed, 0, "0 keeps all");

@@ -69,10 +69,9 @@ static void test_written_rows_fit_the_schema(void **in)
     char folder[64], path[128], out[4096];
     cbx_row rows[2] = { absent_row(), measured_row() };
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
     (void)in;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_test_folder(folder);
     snprintf(path, sizeof path, "%s/rows.jsonl", folder);
     CHECK_OK(cbx_rows_write(ctx, path, rows, 2, &err), &err, "write");

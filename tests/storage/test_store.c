@@ -122,14 +122,7 @@ static size_t count(state *s, const cbx_store_query *q)
 
 static void write_file(const state *s, const char *name, const char *text)
 {
-    char path[256];
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/%s", s->root, name);
-    f = fopen(path, "w");
-    CHECK(f != NULL, path);
-    fputs(text, f);
-    fclose(f);
+    cbx_test_put(text, "%s/%s", s->root, name);
 }
 
 /* --- keeping and finding --- */

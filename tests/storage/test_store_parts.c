@@ -34,17 +34,15 @@ static place enter(void **state)
 /* As another process writes it. */
 static void keep(place *p, const recipe *r)
 {
-    char path[128], text[512];
-    cbx_err err = CBX_ERR_INIT;
+    char text[512];
 
-    snprintf(path, sizeof path, "%s/runs/%s.json", p->at->folder, r->id);
     snprintf(text, sizeof text,
              "{\"id\": \"%s\", \"timestamp\": \"2026-01-01T00:00:00+00:00\", \"points\": [{\"name\": \"forward\", "
              "\"scenario\": "
              "\"%s\", \"tags\": {\"batch\": \"%s\"}, \"metrics\": {\"latency\": {\"value\": 1}, \"loss\": {\"value\": "
              "2}}}]}",
              r->id, r->scenario, r->batch);
-    CHECK_OK(cbx_file_write_atomic(p->at->ctx, path, text, strlen(text), &err), &err, r->id);
+    cbx_test_put(text, "%s/runs/%s.json", p->at->folder, r->id);
 }
 
 static size_t runs_of(place *p)
@@ -101,7 +99,7 @@ static void test_parts_of_the_series(void **in)
 static void test_the_state_changes_with_every_file(void **in)
 {
     place p = enter(in);
-    char seen[5][CBX_HASH_SIZE], path[160];
+    char seen[5][CBX_HASH_SIZE];
     const char *const files[] = { "config.json", "mine/20260101T000000.000000+0000__nosha.jsonl", "baselines/x.json" };
     cbx_err err = CBX_ERR_INIT;
     bool there = true;
@@ -110,9 +108,7 @@ static void test_the_state_changes_with_every_file(void **in)
     keep(&p, &many[0]);
     CHECK_OK(cbx_store_state(p.store, seen[1], &err), &err, "a run");
     for (size_t i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s/%s", p.at->folder, files[i]);
-        CHECK_OK(cbx_dir_create_parent(p.at->ctx, path, &err), &err, "folder");
-        CHECK_OK(cbx_file_write_atomic(p.at->ctx, path, "{}", 2, &err), &err, "write");
+        cbx_test_put("{}", "%s/%s", p.at->folder, files[i]);
         CHECK_OK(cbx_store_state(p.store, i + 2 < 5 ? seen[i + 2] : seen[4], &err), &err, files[i]);
     }
     for (size_t i = 0; i < 5; i++)

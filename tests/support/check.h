@@ -24,7 +24,7 @@
 
 #include <cmocka.h>
 
-#include "calibrax/base/status.h"
+#include "calibrax/base/ctx.h"
 #include "test_file.h"
 
 /* fmax would drop a NaN, and a wrong answer with it. */
@@ -45,6 +45,13 @@ static inline double worse(double x, double y) { return x > y || x != x ? x : y;
 void cbx_test_skip(const char *why);
 
 #define SKIP(why) cbx_test_skip(why)
+
+/** A context with the defaults, for the caller to free. */
+cbx_ctx *cbx_test_context(void);
+/** The path of a file of this source tree, until the next call. */
+__attribute__((format(printf, 1, 2))) const char *cbx_test_source(const char *format, ...);
+/** Writes a file anew, with the folders above it. */
+__attribute__((format(printf, 2, 3))) void cbx_test_put(const char *text, const char *path_format, ...);
 
 #define CHECK(cond, why)                                                                                               \
     do {                                                                                                               \

@@ -210,11 +210,10 @@ static void reports(void **state)
 {
     cbx_validation *v = NULL;
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     bool look = true;
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(whole_report(ctx, &look), &err, "a report");
     CHECK_STATUS(cbx_validation_create(ctx, "", "x", &v, &err), CBX_EINVAL, "without a name");
     CHECK_OK(cbx_validation_create(ctx, "nothing", "x", &v, &err), &err, "empty");
@@ -276,10 +275,9 @@ static void frameworks_as_a_table(void **state)
     cbx_framework_metrics *f = NULL;
     cbx_err err = CBX_ERR_INIT;
     cbx_run *run = NULL;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(run_of(ctx, spots, CBX_LEN(spots), &run, &err), &err, "run");
     CHECK_STATUS(cbx_framework_metrics_create(ctx, run, NULL, &f, &err), CBX_EEXIST, "torch has time twice");
     CHECK(strstr(err.message, "'torch'") && strstr(err.message, "'time'") && strstr(err.message, "'r'"), err.message);
@@ -340,10 +338,9 @@ static void tables_without_memory(void **state)
 {
     cbx_err err = CBX_ERR_INIT;
     cbx_run *run = NULL;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(run_of(ctx, spots, CBX_LEN(spots), &run, &err), &err, "run");
     CHECK_GT(cbx_test_fail_each(table_of, run, "a table"), 1, "something was allocated");
     cbx_run_free(run);
