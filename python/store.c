@@ -2,6 +2,8 @@
  * Store: a folder of runs.  A store has a context of its own, and a lock: the interpreter's is released while files are read and
  * written, and other threads may use the same store meanwhile.
  */
+#include <string.h>
+
 #include "python/store.h"
 
 static cx_shared_store *of(PyObject *self) { return ((cx_object *)self)->handle; }
@@ -81,12 +83,46 @@ static PyObject *do_save(cx_call *c)
                               : NULL;
 }
 
+/* Refuses the newest run where a file cannot be read, which may be newer: an older run would pass
+ * in its place. */
+static cbx_status check_latest(cbx_store *store, const char *which, cbx_err *err)
+{
+    cbx_store_report r;
+    cbx_status status;
+    bool unused;
+
+    if (strcmp(which, "latest") != 0) return CBX_OK;
+    status = cbx_store_has_run(store, which, &unused, err); /* looks at the folder */
+    if (status) return status;
+    status = cbx_store_problems(store, &r, err);
+    if (!status && r.nproblems)
+        status = cbx_fail(err, CBX_EFORMAT,
+                          "%s; it may be the latest run: repair it or remove it, or name a run by its id",
+                          r.problems[0].message);
+    cbx_store_report_clear(&r);
+    return status;
+}
+
+static cbx_status load_run(cbx_store *store, const char *which, cbx_run **out, cbx_err *err)
+{
+    cbx_status status = check_latest(store, which, err);
+
+    return status ? status : cbx_store_load(store, which, out, err);
+}
+
+static cbx_status set_baseline_of(cbx_store *store, const char *name, const char *which, cbx_err *err)
+{
+    cbx_status status = check_latest(store, which, err);
+
+    return status ? status : cbx_store_baseline_set(store, name, which, err);
+}
+
 static PyObject *load(cx_call *c, const char *which)
 {
     cbx_run *run = NULL;
     cbx_status status;
 
-    CX_IN_STORE(c, status, cbx_store_load(CX_STORE(c), which, &run, &c->err));
+    CX_IN_STORE(c, status, load_run(CX_STORE(c), which, &run, &c->err));
     return cx_fine(c, status) ? cx_run_object(c->st, run) : NULL;
 }
 
@@ -102,7 +138,7 @@ CX_STORED(by_name, (const char *name), CX_GET(c, name), ((of_name)c->fn)(CX_STOR
           cx_none(c, status))
 
 CX_STORED(set_baseline, (const char *run_id, *name = CBX_BASELINE_MAIN), CX_GET(c, run_id, name),
-          cbx_store_baseline_set(CX_STORE(c), name, run_id, &c->err), cx_none(c, status))
+          set_baseline_of(CX_STORE(c), name, run_id, &c->err), cx_none(c, status))
 
 /* None where it is missing. */
 #define OR_NONE(object) status == CBX_ENOENT ? Py_NewRef(Py_None) : cx_fine(c, status) ? (object) : NULL
@@ -303,8 +339,8 @@ CX_GETTERS(store_members, ATTRIBUTES)
 #define QUERY "point: str | None = None, scenario: str | None = None, metric: str | None = None, tags: Mapping[str, str] | None = None, branch: str | None = None, commit: str | None = None, machine: str | None = None, since: Time | None = None, until: Time | None = None, limit: int = 0"
 #define METHODS(X) \
     X(save, "run: Run, *, replace: bool = False", "str", do_save, 0, "Keeps a run under its id and returns the path of its file; a run of that id that differs is a FileExistsError unless it is to be replaced.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> os.path.basename(f)\n'a.json'") \
-    X(load, "which: str, /", "Run", do_load, 0, "A run by its id, a unique prefix of one, or 'latest'.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.load('a').id\n'a'") \
-    X(latest, "", "Run", do_load, 0, "The newest run.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.latest().id\n'a'") \
+    X(load, "which: str, /", "Run", do_load, 0, "A run by its id, a unique prefix of one, or 'latest': a ValueError where a file that cannot be read may be newer.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.load('a').id\n'a'") \
+    X(latest, "", "Run", do_load, 0, "The newest run; a ValueError where a file that cannot be read may be newer.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.latest().id\n'a'") \
     X(remove, "name: str, /", "None", by_name, cbx_store_remove, "Removes a run by its id; baselines are copies and stay.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.remove('a')") \
     X(entries, "*, " QUERY, "list[RunEntry]", do_entries, 0, "RunEntry of each run that has all this, newest first, from the index.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.entries(point='p')[0].id\n'a'") \
     X(list_runs, "*, " QUERY, "list[Run]", do_list_runs, 0, "The runs themselves, newest first.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> len(s.list_runs())\n1") \

@@ -310,6 +310,11 @@ class Stores(unittest.TestCase):
             f.write('{"id": "torn", ')
         self.assertEqual(len(s.list_runs()), 3)
         self.assertEqual([file for file, _ in s.problems()], ["runs/torn.json"])
+        for call in (s.latest, lambda: s.load("latest"), lambda: s.set_baseline("latest")):  # it may be newer than all others
+            self.assertRaisesRegex(ValueError, "'torn.json'.* may be the latest run", call)
+        self.assertEqual((s.load("cafe00000001").id, s.get_baseline()), ("cafe00000001", None))
+        os.remove(os.path.join(self.path, "runs", "torn.json"))
+        self.assertEqual(s.latest().id, "cafe00000003")
 
     def test_a_store_of_the_package(self):
         shutil.copytree(FIXTURE, self.path)
