@@ -155,6 +155,9 @@ def run_checks() -> list[Result]:
 
 
 def main() -> int:
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        return 0
     results, again = run_checks() if "--checks" in sys.argv else [], []
     for word in sys.argv[1:]:
         if word != "--checks":
