@@ -198,19 +198,24 @@ bool cbx_json_get_bool(const cbx_json *object, const char *key, bool fallback)
     return cbx_json_typeof(v) == CBX_JSON_BOOL ? v->truth : fallback;
 }
 
+const char *cbx_json_type_name(cbx_json_type type)
+{
+    static const char *const words[] = { "null",     "a boolean", "an integer", "a number",
+                                         "a string", "an array",  "an object" };
+    return words[type];
+}
+
 /* CBX_OK if the member is as expected, else what was found. */
 static cbx_status need(bool good, const cbx_json *object, const char *key, const char *path, const char *expected,
                        cbx_err *err)
 {
-    static const char *const words[] = { "null",     "a boolean", "an integer", "a number",
-                                         "a string", "an array",  "an object" };
-    const char *dot = path && *path ? "." : "", *found = words[cbx_json_typeof(cbx_json_get(object, key))];
+    const char *dot = path && *path ? "." : "", *found = cbx_json_type_name(cbx_json_typeof(cbx_json_get(object, key)));
 
     if (good) return CBX_OK;
     if (!path) path = "";
     if (object && cbx_json_typeof(object) != CBX_JSON_OBJECT)
         return cbx_fail(err, CBX_EFORMAT, "'%s': expected an object, found %s", *path ? path : "the value",
-                        words[cbx_json_typeof(object)]);
+                        cbx_json_type_name(cbx_json_typeof(object)));
     return cbx_fail(err, CBX_EFORMAT, "'%s%s%s': expected %s, found %s", path, dot, key, expected,
                     cbx_json_has(object, key) ? found : "nothing");
 }
@@ -240,7 +245,7 @@ static cbx_status need_container(const cbx_json *object, const char *key, const 
     bool good = cbx_json_typeof(v) == type;
 
     if (good) *out = v;
-    return need(good, object, key, path, type == CBX_JSON_ARRAY ? "an array" : "an object", err);
+    return need(good, object, key, path, cbx_json_type_name(type), err);
 }
 
 cbx_status cbx_json_need_object(const cbx_json *object, const char *key, const char *path, cbx_json **out, cbx_err *err)

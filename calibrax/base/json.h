@@ -53,6 +53,8 @@ CBX_API cbx_json *cbx_json_ref(cbx_json *v);
 CBX_API void cbx_json_unref(cbx_json *v);
 
 CBX_API cbx_json_type cbx_json_typeof(const cbx_json *v);
+/** "a string", for messages; static.  Safe from any thread. */
+CBX_API const char *cbx_json_type_name(cbx_json_type type);
 /** Deep equality: order of keys ignored, 1 equals 1.0, NaN equals NaN. */
 CBX_API bool cbx_json_equal(const cbx_json *a, const cbx_json *b);
 

@@ -35,9 +35,6 @@ typedef struct row_reader {
     cbx_err *err;
 } row_reader;
 
-static const char *const type_names[] = { "null",     "a boolean", "an integer", "a number",
-                                          "a string", "an array",  "an object" };
-
 /* "metrics.steady_time.launches.3", as far as it fits */
 static const char *spell(const row_path *p, char out[PATH_SIZE])
 {
@@ -57,7 +54,7 @@ static cbx_status unexpected(const row_reader *r, const row_path *path, const ch
 {
     char words[PATH_SIZE];
     return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: expected %s, found %s", r->what, spell(path, words), expected,
-                    type_names[cbx_json_typeof(found)]);
+                    cbx_json_type_name(cbx_json_typeof(found)));
 }
 
 static cbx_status no_memory(const row_reader *r) { return cbx_fail_nomem(r->err, r->what); }
@@ -153,7 +150,7 @@ static cbx_status read_word(const row_reader *r, const row_field *f, const cbx_j
 
     if (strcmp(f->key, "unit") != 0 || (word && !strcmp(word, f->word))) return CBX_OK;
     return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: expected \"%s\", found \"%.20s\"", r->what, spell(path, words),
-                    f->word, word ? word : type_names[cbx_json_typeof(v)]);
+                    f->word, word ? word : cbx_json_type_name(cbx_json_typeof(v)));
 }
 
 static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path)
@@ -240,7 +237,7 @@ static cbx_status row_from_json(const cbx_json *value, cbx_arena *arena, const c
     cbx_row_init(row);
     if (cbx_json_typeof(value) != CBX_JSON_OBJECT) {
         return cbx_fail(err, CBX_EFORMAT, "'%s': expected an object, found %s", what,
-                        type_names[cbx_json_typeof(value)]);
+                        cbx_json_type_name(cbx_json_typeof(value)));
     }
     st = read_block(&r, &cbx__row_table, value, NULL);
     if (st) return st;

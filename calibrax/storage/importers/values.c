@@ -34,16 +34,13 @@ bool cbx__import_member(cbx__import_job *job, const cbx_json *object, const char
 
 /* --- members --- */
 
-static const char *const type_names[] = { "null",     "a boolean", "an integer", "a number",
-                                          "a string", "an array",  "an object" };
-
 static void unexpected(cbx__import_job *job, const cbx_json *object, const char *key, const char *expected)
 {
     if (!cbx_json_has(object, key))
         cbx__import_fail(job, CBX_EFORMAT, "'%s' is missing: expected %s", key, expected);
     else
         cbx__import_fail(job, CBX_EFORMAT, "'%s': expected %s, found %s", key, expected,
-                         type_names[cbx_json_typeof(cbx_json_get(object, key))]);
+                         cbx_json_type_name(cbx_json_typeof(cbx_json_get(object, key))));
 }
 
 double cbx__import_double(const cbx_json *v)
@@ -88,7 +85,7 @@ static const cbx_json *need(cbx__import_job *job, const cbx_json *object, const 
 
     if (cbx__import_failed(job)) return NULL;
     if (v && cbx_json_typeof(v) == type) return v;
-    unexpected(job, object, key, type_names[type]);
+    unexpected(job, object, key, cbx_json_type_name(type));
     return NULL;
 }
 
