@@ -107,10 +107,11 @@ static bool is_markup(const char *s, size_t i)
     case '\\':
     case '|':
     case '`':
+    case '#':
+    case '~':
     case '*': return true;
     case '_': return !(i && is_alnum(s[i - 1]) && is_alnum(s[i + 1]));
     case ']': return s[i + 1] != 0 && strchr("([:", s[i + 1]) != NULL;
-    case '~': return s[i + 1] == '~' || (i && s[i - 1] == '~');
     default: return false;
     }
 }
@@ -126,6 +127,8 @@ void cbx_text_put_markdown(cbx_text *out, const char *s)
             cbx_text_puts(out, "&gt;");
         else if (s[i] == '&')
             cbx_text_puts(out, "&amp;");
+        else if (s[i] == '@') /* names no user */
+            cbx_text_puts(out, "&#64;");
         else if (control)
             cbx_text_putc(out, ' ');
         else {

@@ -181,24 +181,6 @@ static void write_text(const cbx_guard *g, cbx_text *out)
 
 /* --- markdown --- */
 
-/* Text in a table cell: no cell, line, tag or emphasis can begin in it. */
-static void put_cell(cbx_text *out, const char *s)
-{
-    bool control;
-
-    for (size_t n; (n = cbx_text_char(s, &control)) != 0; s += n) {
-        if (strchr("\\`*_[]|~", *s)) cbx_text_putc(out, '\\');
-        if (*s == '<')
-            cbx_text_puts(out, "&lt;");
-        else if (*s == '&')
-            cbx_text_puts(out, "&amp;");
-        else if (*s == '@') /* names no user */
-            cbx_text_puts(out, "&#64;");
-        else
-            cbx_text_add(out, control ? " " : s, control ? 1 : n);
-    }
-}
-
 static void put_percent(cbx_text *out, double v)
 {
     if (isnan(v))
@@ -241,7 +223,7 @@ static size_t put_rows(const cbx_guard *g, cbx_text *row, size_t capacity, cbx_t
             const cbx_finding *f = cbx_regression_finding(g->r, i);
 
             cbx_text_printf(row, "| %s%s | ", cbx_outcome_name(f->outcome), g->waived[i] ? " (waived)" : "");
-            put_cell(row, f->key);
+            cbx_text_put_markdown(row, f->key);
             cbx_text_printf(row, " | %.6g | %.6g | ", f->baseline, f->current);
             put_percent(row, f->change);
             if (f->basis > CBX_BASIS_VALUES && !isnan(f->interval.lower)) {
@@ -278,7 +260,8 @@ static void put_markdown_note(cbx_text *out, const char *note, size_t number)
 {
     if (number >= MAX_NOTES) return;
     cbx_text_puts(out, "\n- ");
-    put_cell(out, strlen(note) > 300 ? "a waiver with a very long key has expired or is not needed" : note);
+    cbx_text_put_markdown(out,
+                          strlen(note) > 300 ? "a waiver with a very long key has expired or is not needed" : note);
 }
 
 /* Head and waivers get the last 10 kB, rows the rest. */
@@ -289,15 +272,15 @@ static void write_markdown(const cbx_guard *g, cbx_text *out)
     cbx_text row;
 
     cbx_text_printf(out, "### calibrax: %s\n\n", word_of(g));
-    put_cell(out, g->gate.sentence);
+    cbx_text_put_markdown(out, g->gate.sentence);
     cbx_text_puts(out, "\n\nRun ");
-    put_cell(out, cbx_regression_run_id(g->r));
+    cbx_text_put_markdown(out, cbx_regression_run_id(g->r));
     cbx_text_puts(out, ", baseline ");
-    put_cell(out, cbx_regression_baseline_id(g->r));
+    cbx_text_put_markdown(out, cbx_regression_baseline_id(g->r));
     cbx_text_puts(out, ".");
     if (label_of(g)[0]) {
         cbx_text_puts(out, " **Note:** ");
-        put_cell(out, label_of(g));
+        cbx_text_put_markdown(out, label_of(g));
     }
     cbx_text_puts(out, "\n\n");
     if (cbx_regression_nfindings(g->r)) {

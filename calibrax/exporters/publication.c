@@ -56,14 +56,6 @@ static void put_latex(cbx_text *out, const char *s)
     put_mapped(out, s, "\\&%$#_{}~^<>|\"", words);
 }
 
-static void put_markdown(cbx_text *out, const char *s)
-{
-    static const char *const words[] = { "\\\\", "\\|",  "\\*",  "\\_",   "\\`", "\\[",
-                                         "\\]",  "&lt;", "&gt;", "&amp;", "\\#", "\\~" };
-
-    put_mapped(out, s, "\\|*_`[]<>&#~", words);
-}
-
 static void put_html(cbx_text *out, const char *s)
 {
     static const char *const words[] = { "&amp;", "&lt;", "&gt;", "&quot;", "&#39;" };
@@ -84,9 +76,9 @@ static void put_column(cbx_text *out, const form *f, const cbx__column *c)
 {
     f->label(out, c->name);
     if (!c->def || !*c->def->unit) return;
-    cbx_text_puts(out, f->label == put_markdown ? " \\[" : " [");
+    cbx_text_puts(out, " [");
     f->label(out, c->def->unit);
-    cbx_text_puts(out, f->label == put_markdown ? "\\]" : "]");
+    cbx_text_putc(out, ']');
 }
 
 /* "Run abc, 2026-02-20T11:34:24+00:00, commit 0f3c; scenario: train" */
@@ -203,8 +195,8 @@ static const form html = { "html",
                            " \xC3\x97 10<sup>",
                            "</sup>",
                            "</tbody>\n</table>\n</html>\n" };
-static const form markdown = { "md", markdown_head, put_markdown, "| ",           " | ", " |\n", "", "", "",
-                               "",   "**",          "**",         "\xE2\x80\x93", "-",   "e",    "", "" };
+static const form markdown = { "md", markdown_head, cbx_text_put_markdown, "| ", " | ", " |\n", "", "", "", "",
+                               "**", "**",          "\xE2\x80\x93",        "-",  "e",   "",     "" };
 
 /* The table of a run, or of a run against a baseline, and the name of its file; NULL baseline:
  * none. */
