@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/hash_table.h"
 #include "calibrax/base/json.h"
 
 typedef struct cbx__waiver_use {
@@ -428,14 +429,44 @@ typedef struct place {
     int64_t line;
 } place;
 
-/* Where the benchmark of a finding is written. */
-static place place_of(const cbx_guard *g, const cbx_finding *f)
+/* The run's sources by their point: of each name the first one, and behind it the next one. */
+typedef struct source_index {
+    cbx_table first;
+    size_t *next, n;
+} source_index;
+
+static bool is_of_point(const void *g, size_t i, const void *point)
 {
-    for (size_t i = 0; i < cbx_json_length(g->sources); i++) {
+    return !strcmp(cbx_json_get_string(cbx_json_at(((const cbx_guard *)g)->sources, i), "point", ""), point);
+}
+
+static bool index_sources(const cbx_guard *g, source_index *ix)
+{
+    *ix = (source_index){ .n = cbx_json_length(g->sources) };
+    cbx_table_init(&ix->first, &g->al);
+    ix->next = cbx_mem_calloc(&g->al, ix->n + 1, sizeof *ix->next);
+    for (size_t i = ix->n; ix->next && i-- > 0;) {
+        const char *point = cbx_json_get_string(cbx_json_at(g->sources, i), "point", "");
+        uint64_t hash = cbx_hash_text(CBX_HASH_START, point);
+        size_t *known = cbx_table_find(&ix->first, hash, is_of_point, g, point);
+        ix->next[i] = known ? *known : ix->n;
+        if (known)
+            *known = i;
+        else if (!cbx_table_add(&ix->first, hash, i))
+            return false;
+    }
+    return ix->next;
+}
+
+/* Where the benchmark of a finding is written. */
+static place place_of(const cbx_guard *g, const source_index *ix, const cbx_finding *f)
+{
+    const size_t *first = cbx_table_find(&ix->first, cbx_hash_text(CBX_HASH_START, f->point), is_of_point, g, f->point);
+
+    for (size_t i = first ? *first : ix->n; i < ix->n; i = ix->next[i]) {
         const cbx_json *o = cbx_json_at(g->sources, i);
         const char *file = cbx_json_get_string(o, "file", "");
 
-        if (strcmp(cbx_json_get_string(o, "point", ""), f->point) != 0) continue;
         if (strcmp(cbx_json_get_string(o, "scenario", f->scenario), f->scenario) != 0) continue;
         if (*file) return (place){ file, cbx_json_get_int(o, "line", 0) };
     }
@@ -468,15 +499,19 @@ static void put_github_note(cbx_text *out, const char *note, size_t number)
 static void write_github(const cbx_guard *g, cbx_text *out)
 {
     static const char *const by_code[] = { "notice", "error", "error", "warning" };
+    source_index ix;
 
+    if (!index_sources(g, &ix)) out->status = CBX_ENOMEM;
     put_command(out, by_code[g->gate.exit_code], (place){ NULL, 0 }, word_of(g), g->gate.sentence);
     if (label_of(g)[0]) put_command(out, "warning", (place){ NULL, 0 }, "machines", label_of(g));
-    for (size_t i = 0; i < cbx_regression_nfindings(g->r); i++) {
+    for (size_t i = 0; !out->status && i < cbx_regression_nfindings(g->r); i++) {
         const cbx_finding *f = cbx_regression_finding(g->r, i);
         if (is_news(g, i))
-            put_command(out, by_code[code_of(g, i)], place_of(g, f), cbx_outcome_name(f->outcome), f->sentence);
+            put_command(out, by_code[code_of(g, i)], place_of(g, &ix, f), cbx_outcome_name(f->outcome), f->sentence);
     }
     each_note(g, out, put_github_note);
+    cbx_mem_free(&g->al, ix.next, (ix.n + 1) * sizeof *ix.next);
+    cbx_table_clear(&ix.first);
 }
 
 /* --- JSON: findings are written one after the other, for there may be 10^5 --- */
