@@ -93,17 +93,16 @@ char *cbx_arena_strndup(cbx_arena *arena, const char *s, size_t n)
 char *cbx_arena_strdup(cbx_arena *arena, const char *s) { return s ? cbx_arena_strndup(arena, s, strlen(s)) : NULL; }
 
 /* Into the free space of the first chunk; text that is longer is formatted again. */
-char *cbx_arena_printf(cbx_arena *arena, const char *fmt, ...)
+char *cbx_arena_vprintf(cbx_arena *arena, const char *fmt, va_list args)
 {
     static char nowhere;
     char *s = &nowhere;
     size_t space = 0;
-    va_list args, again;
+    va_list again;
 #ifndef CBX_ARENA_DEBUG
     if (arena->head) space = arena->head->size - arena->head->used;
     if (space) s = (char *)arena->head + arena->head->used;
 #endif
-    va_start(args, fmt);
     va_copy(again, args);
     int n = vsnprintf(s, space, fmt, args);
     if (n >= 0 && (size_t)n < space) {
@@ -114,6 +113,16 @@ char *cbx_arena_printf(cbx_arena *arena, const char *fmt, ...)
         if (s) vsnprintf(s, (size_t)n + 1, fmt, again);
     }
     va_end(again);
+    return s;
+}
+
+char *cbx_arena_printf(cbx_arena *arena, const char *fmt, ...)
+{
+    va_list args;
+    char *s;
+
+    va_start(args, fmt);
+    s = cbx_arena_vprintf(arena, fmt, args);
     va_end(args);
     return s;
 }

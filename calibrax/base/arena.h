@@ -10,6 +10,8 @@
 #ifndef CALIBRAX_BASE_ARENA_H
 #define CALIBRAX_BASE_ARENA_H
 
+#include <stdarg.h>
+
 #include "calibrax/base/ctx.h"
 
 CBX_BEGIN_DECLS
@@ -38,6 +40,7 @@ CBX_API char *cbx_arena_strdup(cbx_arena *arena, const char *s);
 CBX_API char *cbx_arena_strndup(cbx_arena *arena, const char *s, size_t n);
 /** As sprintf, as long as it gets; NULL on failure, or for a format the C library refuses. */
 CBX_API char *cbx_arena_printf(cbx_arena *arena, const char *fmt, ...) CBX_PRINTF(2, 3);
+CBX_API char *cbx_arena_vprintf(cbx_arena *arena, const char *fmt, va_list args);
 
 /**
  * An allocator over an arena, for lists and texts that end with it: freeing and shrinking do

@@ -657,10 +657,8 @@ static cbx_status note(cbx_export_job *job, const cbx_run *run, size_t n, const 
                        const char *why, cbx_err *err)
 {
     if (!n) return CBX_OK;
-    return cbx__export_note(job,
-                            cbx_arena_printf(&job->out.arena, "run '%s': %zu %s %s left out: %s", cbx_run_id(run), n,
-                                             n == 1 ? one : many, n == 1 ? "is" : "are", why),
-                            err);
+    return cbx__export_note(job, err, "run '%s': %zu %s %s left out: %s", cbx_run_id(run), n, n == 1 ? one : many,
+                            n == 1 ? "is" : "are", why);
 }
 
 static cbx_status note_not_finite(cbx_export_job *job, const cbx_run *run, cbx_err *err)

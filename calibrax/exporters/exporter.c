@@ -5,6 +5,7 @@
 #include "calibrax/exporters/exporter.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "calibrax/base/hash.h"
@@ -167,10 +168,15 @@ cbx_status cbx__export_add_path(cbx_export_job *job, const char *path, cbx_err *
     return path && cbx_list_push(&al, &job->files, path) ? CBX_OK : cbx_fail_nomem(err, "an export");
 }
 
-cbx_status cbx__export_note(cbx_export_job *job, const char *text, cbx_err *err)
+cbx_status cbx__export_note(cbx_export_job *job, cbx_err *err, const char *fmt, ...)
 {
     cbx_allocator al = cbx_arena_allocator(&job->out.arena);
+    const char *text;
+    va_list args;
 
+    va_start(args, fmt);
+    text = cbx_arena_vprintf(&job->out.arena, fmt, args);
+    va_end(args);
     return text && cbx_list_push(&al, &job->notes, text) ? CBX_OK : cbx_fail_nomem(err, "an export");
 }
 

@@ -53,8 +53,8 @@ cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err 
 cbx_status cbx__export_add_path(cbx_export_job *job, const char *path, cbx_err *err);
 /* Whether a metric is among those asked for. */
 bool cbx__export_wants(const cbx_export_job *job, const char *metric);
-/* A sentence about what was left out, for the report, in whose arena it is; NULL: out of memory. */
-cbx_status cbx__export_note(cbx_export_job *job, const char *text, cbx_err *err);
+/* A sentence about what was left out, for the report. */
+cbx_status cbx__export_note(cbx_export_job *job, cbx_err *err, const char *fmt, ...) CBX_PRINTF(3, 4);
 
 /* A name that is safe within a file name, and differs where the names differ; NULL: out of
  * memory. */

@@ -299,12 +299,6 @@ static cbx_status put_points(mlflow_export *e, const cbx__mlflow_analysis *a, cb
 
 /* --- artifacts --- */
 
-static cbx_status add_note(mlflow_export *e, const char *words, cbx_err *err)
-{
-    return cbx__export_note(e->job, cbx_arena_printf(&e->job->out.arena, "run '%s': %s", cbx_run_id(e->run), words),
-                            err);
-}
-
 /* The path of the run's artifacts in the server's own store; NULL: they are elsewhere. */
 static const char *artifact_path(const mlflow_export *e)
 {
@@ -379,11 +373,9 @@ static cbx_status put_exported(mlflow_export *e, const char *format, const char 
     if (st == CBX_ENOENT) return CBX_OK;
     if (st == CBX_EINVAL) {
         e->incomplete = true;
-        return add_note(
-            e,
-            cbx_arena_printf(e->arena, "no files of '%s' are among its artifacts, and the next export tries again: %s",
-                             format, why.message),
-            err);
+        return cbx__export_note(
+            e->job, err, "run '%s': no files of '%s' are among its artifacts, and the next export tries again: %s",
+            cbx_run_id(e->run), format, why.message);
     }
     if (st) return cbx_fail(err, st, "%s", why.message);
     for (size_t i = 0; !st && i < report.nfiles; i++) st = put_file(e, folder, report.files[i], err);
@@ -401,12 +393,11 @@ static cbx_status put_artifacts(mlflow_export *e, const cbx__mlflow_analysis *a,
     cbx_status st;
 
     if (!artifact_path(e))
-        return cbx__export_note(e->job,
-                                cbx_arena_printf(&e->job->out.arena,
-                                                 "run '%s': its files are left out: the server keeps artifacts "
-                                                 "elsewhere ('%s'); start it with --serve-artifacts",
-                                                 cbx_run_id(e->run), e->top.artifacts),
-                                err);
+        return cbx__export_note(
+            e->job, err,
+            "run '%s': its files are left out: the server keeps artifacts elsewhere ('%s'); start it with "
+            "--serve-artifacts",
+            cbx_run_id(e->run), e->top.artifacts);
     st = cbx__temporary_make("export", temporary, err);
     path = st ? NULL : cbx_arena_printf(e->arena, "%s/run.json", temporary);
     if (!st && !path) st = cbx_fail_nomem(err, "an export");
@@ -461,10 +452,10 @@ static cbx_status open_run(mlflow_export *e, cbx_err *err)
     if (st || e->made) return st;
     st = cbx__mlflow_delete(&e->s, mine, err);
     return st ? st
-              : add_note(e,
-                         "the server made it twice at one moment, for another export or for a request whose answer "
-                         "was lost: one is used, and the empty one is deleted",
-                         err);
+              : cbx__export_note(e->job, err,
+                                 "run '%s': the server made it twice at one moment, for another export or for a "
+                                 "request whose answer was lost: one is used, and the empty one is deleted",
+                                 cbx_run_id(e->run));
 }
 
 /* --- what was made twice --- */
@@ -518,13 +509,14 @@ static cbx_status delete_copies(mlflow_export *e, cbx_err *err)
     if (!st && c.complete.id && e->made) {
         st = delete_own(e, err);
         e->top = c.complete;
-        if (!st) st = add_note(e, "another export wrote it at the same time: its run of the server is used", err);
+        if (!st)
+            st = cbx__export_note(e->job, err,
+                                  "run '%s': another export wrote it at the same time: its run of the server is used",
+                                  cbx_run_id(e->run));
     } else if (!st && c.others) {
-        st = add_note(e,
-                      cbx_arena_printf(e->arena,
-                                       "the server has it %zu times, of exports at the same time: delete all but '%s'",
-                                       c.others + 1, e->top.id),
-                      err);
+        st = cbx__export_note(e->job, err,
+                              "run '%s': the server has it %zu times, of exports at the same time: delete all but '%s'",
+                              cbx_run_id(e->run), c.others + 1, e->top.id);
     }
     return st;
 }
@@ -545,7 +537,8 @@ static cbx_status note_counts(mlflow_export *e, cbx_err *err)
     cbx_status st = CBX_OK;
 
     for (size_t i = 0; !st && i < CBX_LEN(notes); i++)
-        if (notes[i].n) st = add_note(e, cbx_arena_printf(e->arena, "%zu %s", notes[i].n, notes[i].words), err);
+        if (notes[i].n)
+            st = cbx__export_note(e->job, err, "run '%s': %zu %s", cbx_run_id(e->run), notes[i].n, notes[i].words);
     return st;
 }
 
@@ -669,12 +662,8 @@ static cbx_status open_server(mlflow_export *e, cbx_export_job *job, cbx_err *er
     st = cbx__mlflow_open(job->ctx, uri, job->opts.timeout_s > 0 ? job->opts.timeout_s : 30, &server, err);
     e->s.server = server;
     if (!st && cbx__mlflow_is_unchecked(server))
-        st = cbx__export_note(job,
-                              cbx_arena_printf(&job->out.arena,
-                                               "the certificate of '%s' is not checked: MLFLOW_TRACKING_INSECURE_TLS "
-                                               "is set",
-                                               cbx__mlflow_address(server)),
-                              err);
+        st = cbx__export_note(job, err, "the certificate of '%s' is not checked: MLFLOW_TRACKING_INSECURE_TLS is set",
+                              cbx__mlflow_address(server));
     return st ? st
               : cbx__mlflow_open_experiment(&e->s, experiment && *experiment ? experiment : "calibrax", &job->out.arena,
                                             err);

@@ -16,12 +16,9 @@ static cbx_status export_store(cbx_export_job *job, cbx_store *store, cbx_err *e
     if (!st) st = cbx_site_walk(site, job->opts.limit, put_page, job, &pages, err);
     cbx_site_close(site);
     if (st || !pages.left_out) return st;
-    return cbx__export_note(job,
-                            cbx_arena_printf(&job->out.arena,
-                                             "%zu more pages are not written, and what refers to them is text: a "
-                                             "higher limit includes them",
-                                             pages.left_out),
-                            err);
+    return cbx__export_note(
+        job, err, "%zu more pages are not written, and what refers to them is text: a higher limit includes them",
+        pages.left_out);
 }
 
 const cbx_exporter cbx__export_site = { .struct_size = sizeof(cbx_exporter),

@@ -427,11 +427,8 @@ static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
         st = cbx__export_stream_end(&out, CBX_OK, err);
     }
     if (!st && t.nrepeated)
-        st = cbx__export_note(job,
-                              cbx_arena_printf(&job->out.arena,
-                                               "run '%s': %zu points with the labels of another one left out",
-                                               cbx_run_id(run), t.nrepeated),
-                              err);
+        st = cbx__export_note(job, err, "run '%s': %zu points with the labels of another one left out", cbx_run_id(run),
+                              t.nrepeated);
     for (size_t i = 0; i < CBX_LEN(names); i++) cbx_names_clear(names[i]);
     return st;
 }

@@ -125,21 +125,13 @@ char *cbx__import_strndup(cbx__import_job *job, const char *s, size_t n)
 
 char *cbx__import_printf(cbx__import_job *job, const char *fmt, ...)
 {
-    char *text = NULL;
+    char *text;
     va_list args;
-    int n;
 
     va_start(args, fmt);
-    n = vsnprintf(NULL, 0, fmt, args);
+    text = job->status ? NULL : cbx_arena_vprintf(&job->arena, fmt, args);
     va_end(args);
-    if (n >= 0 && !job->status) text = cbx_arena_alloc(&job->arena, (size_t)n + 1);
-    if (!text) {
-        no_memory(job);
-        return NULL;
-    }
-    va_start(args, fmt);
-    vsnprintf(text, (size_t)n + 1, fmt, args);
-    va_end(args);
+    if (!text) no_memory(job);
     return text;
 }
 
