@@ -173,7 +173,7 @@ static cbx_status log_point(mlflow_export *e, const cbx__mlflow_analysis *a, con
     for (size_t k = 0; !st && k < p->nmetrics; k++) {
         const char *name = p->metrics[k].name;
         const cbx_metric *m = &p->metrics[k].metric;
-        size_t rank = a->ranks[a->first[number] + k];
+        size_t rank = cbx__mlflow_rank(a, m);
         if (!cbx__export_wants(e->job, name)) continue;
         st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, NULL, name, NULL), m->value, 0, err);
         if (!st && !isnan(m->lower))

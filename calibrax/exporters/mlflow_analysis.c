@@ -4,47 +4,26 @@
 #include "calibrax/exporters/mlflow_analysis.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "calibrax/analysis/pareto.h"
 #include "calibrax/analysis/rank_table.h"
 
-/* The metrics of a point, by their addresses. */
-struct cbx__mlflow_place {
-    uintptr_t first, end;
-    size_t point;
-};
-
-typedef struct cbx__mlflow_place place;
-
-static int compare_places(const void *a, const void *b)
+static uint64_t hash_of(const cbx_metric *m)
 {
-    const place *x = a, *y = b;
+    const uint64_t address = (uintptr_t)m;
 
-    return x->first < y->first ? -1 : x->first > y->first;
+    return cbx_hash_words(CBX_HASH_START, 1, &address);
 }
 
-static int compare_with_place(const void *key, const void *b)
+size_t cbx__mlflow_rank(const cbx__mlflow_analysis *a, const cbx_metric *m)
 {
-    const uintptr_t address = *(const uintptr_t *)key;
-    const place *p = b;
+    const size_t *rank = cbx_table_find(&a->ranks, hash_of(m), NULL, NULL, NULL);
 
-    return address < p->first ? -1 : address >= p->end;
+    return rank ? *rank : 0;
 }
 
-/* Where a metric of the run is among the ranks. */
-static size_t *rank_of(const cbx_run *run, const cbx__mlflow_analysis *a, const cbx_metric *m)
-{
-    const uintptr_t address = (uintptr_t)m - offsetof(cbx_named_metric, metric);
-    const place *p = bsearch(&address, a->places, cbx_run_npoints(run), sizeof *a->places, compare_with_place);
-
-    return p ? &a->ranks[a->first[p->point] + (address - p->first) / sizeof(cbx_named_metric)] : NULL;
-}
-
-static cbx_status read_ranks(const cbx_run *run, cbx_arena *arena, cbx__mlflow_analysis *a, cbx_rank_table *t,
-                             cbx_err *err)
+static cbx_status read_ranks(cbx_arena *arena, cbx__mlflow_analysis *a, cbx_rank_table *t, cbx_err *err)
 {
     cbx_json *rows = cbx_json_set_array(a->document, "ranking");
     cbx_status st = CBX_OK;
@@ -60,8 +39,8 @@ static cbx_status read_ranks(const cbx_run *run, cbx_arena *arena, cbx__mlflow_a
         list = cbx_json_set_array(o, "entries");
         for (size_t k = 0; !st && k < row.ncells; k++) {
             cbx_json *entry = cbx_json_push_object(list);
-            size_t *rank = cells[k].rank ? rank_of(run, a, cells[k].metric) : NULL;
-            if (rank) *rank = cells[k].rank;
+            if (cells[k].rank && !cbx_table_add(&a->ranks, hash_of(cells[k].metric), cells[k].rank))
+                st = cbx_fail_nomem(err, "an export");
             cbx_json_set_string(entry, "competitor", cbx_rank_table_competitor(t, cells[k].competitor));
             cbx_json_set_double(entry, "value", cells[k].value);
             cbx_json_set_int(entry, "rank", (int64_t)cells[k].rank);
@@ -89,7 +68,7 @@ static cbx_status rank_points(cbx_export_job *job, const cbx_run *run, cbx_arena
         cbx_status shown = cbx_rank_table_add(t, run, NULL, &none);
         if (!shown) shown = cbx_rank_table_close(t, &none);
         if (shown == CBX_ENOMEM) st = cbx_fail_nomem(err, "an export");
-        if (!shown) st = read_ranks(run, arena, a, t, err);
+        if (!shown) st = read_ranks(arena, a, t, err);
     }
     cbx_rank_table_free(t);
     return st;
@@ -133,23 +112,15 @@ static cbx_status find_front(cbx_export_job *job, const cbx_run *run, cbx_arena 
 cbx_status cbx__mlflow_analyse(cbx_export_job *job, const cbx_run *run, cbx_arena *arena, cbx__mlflow_analysis *a,
                                cbx_err *err)
 {
-    size_t n = cbx_run_npoints(run), total = 0;
+    const cbx_allocator al = cbx_arena_allocator(arena);
+    size_t n = cbx_run_npoints(run);
     cbx_status st;
 
     a->document = cbx_json_new_object();
-    a->first = cbx_arena_calloc(arena, n + 1, sizeof *a->first);
-    a->places = cbx_arena_calloc(arena, n + 1, sizeof *a->places);
-    for (size_t i = 0; a->first && a->places && i < n; i++) {
-        const cbx_point *p = cbx_run_point(run, i);
-        a->first[i] = total;
-        a->places[i] = (place){ (uintptr_t)p->metrics, (uintptr_t)(p->metrics + p->nmetrics), i };
-        total += p->nmetrics;
-    }
-    a->ranks = cbx_arena_calloc(arena, total + 1, sizeof *a->ranks);
+    cbx_table_init(&a->ranks, &al);
     a->compared = cbx_arena_calloc(arena, n + 1, sizeof *a->compared);
     a->on_front = cbx_arena_calloc(arena, n + 1, sizeof *a->on_front);
-    if (!a->first || !a->places || !a->ranks || !a->compared || !a->on_front) return cbx_fail_nomem(err, "an export");
-    qsort(a->places, n, sizeof *a->places, compare_places);
+    if (!a->compared || !a->on_front) return cbx_fail_nomem(err, "an export");
     st = rank_points(job, run, arena, a, err);
     return st ? st : find_front(job, run, arena, a, err);
 }
