@@ -31,32 +31,14 @@ void *cbx__view_alloc(cbx__view *v, size_t n, size_t size)
 
 const char *cbx__view_text(cbx__view *v, const char *fmt, ...)
 {
-    const cbx_allocator al = cbx_arena_allocator(v->arena);
+    const char *text;
     va_list args;
-    cbx_text text;
-    char small[256];
-    int n;
 
     va_start(args, fmt);
-    n = vsnprintf(small, sizeof small, fmt, args);
+    text = cbx_arena_vprintf(v->arena, fmt, args);
     va_end(args);
-    if (n >= 0 && (size_t)n < sizeof small) {
-        const char *copy = cbx_arena_strdup(v->arena, small);
-        if (!copy) lost(v);
-        return copy ? copy : "";
-    }
-    cbx_text_init(&text, &al);
-    if (n > 0) {
-        char *large = cbx_arena_alloc(v->arena, (size_t)n + 1);
-        if (large) {
-            va_start(args, fmt);
-            vsnprintf(large, (size_t)n + 1, fmt, args);
-            va_end(args);
-            return large;
-        }
-    }
-    lost(v);
-    return "";
+    if (!text) lost(v);
+    return text ? text : "";
 }
 
 /* What may be published is without paths. */
@@ -317,6 +299,11 @@ void cbx__view_cell_number(cbx__view *v, double value, const char *shown)
         cbx_json_set_number(v->row, key, value);
 }
 
+void cbx__view_cell_value(cbx__view *v, double value, double lower, double upper, const char *unit)
+{
+    cbx__view_cell_number(v, value, cbx__view_value(v, value, lower, upper, unit));
+}
+
 void cbx__view_cell_count(cbx__view *v, size_t n)
 {
     const char *key = open_cell(v);
@@ -362,6 +349,16 @@ void cbx__view_figure(cbx__view *v, cbx_plot *plot, const int *colours, size_t n
 }
 
 /* --- forms --- */
+
+#define MAX_CHOICES 200
+
+void cbx__view_choose_names(cbx__view *v, cbx__field *field,
+                            cbx_status (*names)(cbx_store *, size_t, cbx_arena *, const char *const **, size_t *,
+                                                cbx_err *))
+{
+    if (!cbx__view_got(v, names(v->store, MAX_CHOICES, v->arena, &field->choices, &field->nchoices, NULL)))
+        field->nchoices = 0;
+}
 
 static void put_field(cbx__view *v, const cbx__field *f, const char *value, bool again)
 {

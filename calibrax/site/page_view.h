@@ -89,6 +89,8 @@ void cbx__view_cell(cbx__view *v, const char *words);
 void cbx__view_cell_link(cbx__view *v, const char *href, const char *words);
 /* A number as it is shown; JSON has the number. */
 void cbx__view_cell_number(cbx__view *v, double value, const char *shown);
+/* The same of cbx__view_value. */
+void cbx__view_cell_value(cbx__view *v, double value, double lower, double upper, const char *unit);
 void cbx__view_cell_count(cbx__view *v, size_t n);
 void cbx__view_cell_time(cbx__view *v, int64_t us);
 /* The name of a point, and below it what distinguishes it; JSON has "scenario" and "tags", too.
@@ -143,11 +145,13 @@ cbx_status cbx__view_case(cbx__view *v, cbx_err *err);
 cbx_status cbx__view_load(cbx__view *v, const char *param, bool bare, cbx_run **out, cbx_err *err);
 /* A fact with a link to the trace of a run; nothing where the run has none. */
 void cbx__view_fact_trace(cbx__view *v, const cbx_run *run);
-cbx__request cbx__view_to_run(const char *id);
-cbx__request cbx__view_to_point(cbx__view *v, const char *run, const cbx_point *p);
-cbx__request cbx__view_to_trend(cbx__view *v, const char *metric, const char *point, const char *scenario,
-                                const cbx_tag *tags, size_t ntags);
-cbx__request cbx__view_to_compare(const char *a, const char *b);
+/* What refers to a page, as cbx__view_href: that of one parameter, and others. */
+const char *cbx__view_to(cbx__view *v, const char *page, const char *key, const char *value);
+const char *cbx__view_to_run(cbx__view *v, const char *id);
+const char *cbx__view_to_point(cbx__view *v, const char *run, const cbx_point *p);
+const char *cbx__view_to_trend(cbx__view *v, const char *metric, const char *point, const char *scenario,
+                               const cbx_tag *tags, size_t ntags);
+const char *cbx__view_to_compare(cbx__view *v, const char *a, const char *b);
 /* Whether a point has this name, scenario and exactly these tags. */
 bool cbx__view_is_point(const cbx_point *p, const char *name, const char *scenario, const cbx_tag *tags, size_t ntags);
 
@@ -158,6 +162,10 @@ typedef struct cbx__field {
     size_t nchoices;
     bool many; /* takes several values, a field each and one more */
 } cbx__field;
+/* The names of a store as choices: cbx_store_point_names, cbx_store_metric_names. */
+void cbx__view_choose_names(cbx__view *v, cbx__field *field,
+                            cbx_status (*names)(cbx_store *, size_t, cbx_arena *, const char *const **, size_t *,
+                                                cbx_err *));
 void cbx__view_form(cbx__view *v, const char *button, const cbx__field *fields, size_t n);
 
 #endif

@@ -115,11 +115,9 @@ static const char *class_of(const cbx_finding *f)
 
 static void put_finding(cbx__view *v, const cbx_finding *f)
 {
-    cbx__request to = cbx__view_to_trend(v, f->metric, f->point, f->scenario, f->tag_list, f->ntags);
-
     cbx__view_row(v, class_of(f));
-    cbx__view_cell_point(v, cbx__view_href(v, &to), f->point, f->scenario,
-                         v->document ? f->tags : cbx__view_tags(v, f->tag_list, f->ntags));
+    cbx__view_cell_point(v, cbx__view_to_trend(v, f->metric, f->point, f->scenario, f->tag_list, f->ntags), f->point,
+                         f->scenario, v->document ? f->tags : cbx__view_tags(v, f->tag_list, f->ntags));
     cbx__view_cell(v, f->metric);
     cbx__view_cell_number(v, f->change,
                           f->interval.level > 0 ? cbx__view_text(v, "%s [%s, %s]", cbx__view_percent(v, f->change),
@@ -154,10 +152,9 @@ static void put_heads(cbx__view *v, const cbx_run *a, const cbx_run *b)
 
     cbx__view_table(v, "runs", "the two runs", columns, CBX_LEN(columns));
     for (int i = 0; i < 2; i++) {
-        cbx__request to = cbx__view_to_run(cbx_run_id(runs[i]));
         cbx__view_row(v, NULL);
         cbx__view_cell(v, i ? "Run" : "Reference");
-        cbx__view_cell_link(v, cbx__view_href(v, &to), cbx_run_id(runs[i]));
+        cbx__view_cell_link(v, cbx__view_to_run(v, cbx_run_id(runs[i])), cbx_run_id(runs[i]));
         cbx__view_cell_time(v, cbx_run_timestamp_us(runs[i]));
         cbx__view_cell(v, cbx_run_branch(runs[i]));
         cbx__view_cell(v, cbx_run_commit(runs[i]));

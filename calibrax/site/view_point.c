@@ -99,11 +99,11 @@ static cbx_status put_samples(cbx__view *v, const cbx_named_metric *m, const cha
     cbx__view_cell(v, m->name);
     cbx__view_cell_count(v, m->metric.nsamples);
     if (!n) return CBX_OK;
-    cbx__view_cell_number(v, s.min, cbx__view_value(v, s.min, NAN, NAN, unit));
-    cbx__view_cell_number(v, s.median, cbx__view_value(v, s.median, median.lower, median.upper, unit));
-    cbx__view_cell_number(v, s.p95, cbx__view_value(v, s.p95, NAN, NAN, unit));
-    cbx__view_cell_number(v, s.max, cbx__view_value(v, s.max, NAN, NAN, unit));
-    cbx__view_cell_number(v, s.mad, cbx__view_value(v, s.mad, NAN, NAN, unit));
+    cbx__view_cell_value(v, s.min, NAN, NAN, unit);
+    cbx__view_cell_value(v, s.median, median.lower, median.upper, unit);
+    cbx__view_cell_value(v, s.p95, NAN, NAN, unit);
+    cbx__view_cell_value(v, s.max, NAN, NAN, unit);
+    cbx__view_cell_value(v, s.mad, NAN, NAN, unit);
     return CBX_OK;
 }
 
@@ -156,9 +156,8 @@ cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
     if (!st && !p) st = err->status;
     if (st) goto done;
     cbx__view_begin(v, "", cbx__view_text(v, "%s in run %s", p->name, cbx_run_id(run)));
-    cbx__request back = cbx__view_to_run(cbx_run_id(run));
     cbx__view_facts(v);
-    cbx__view_fact_link(v, "Run", cbx__view_href(v, &back), cbx_run_id(run));
+    cbx__view_fact_link(v, "Run", cbx__view_to_run(v, cbx_run_id(run)), cbx_run_id(run));
     cbx__view_fact(v, "Time", cbx__view_time(v, cbx_run_timestamp_us(run)));
     cbx__view_fact(v, "Scenario", p->scenario);
     cbx__view_fact(v, "Tags", cbx__view_tags(v, p->tags, p->ntags));
@@ -170,12 +169,9 @@ cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
     for (size_t i = first; i < first + n; i++) {
         const cbx_named_metric *m = &p->metrics[i];
         const cbx_metric_def *def = cbx_run_find_metric_def(run, m->name);
-        cbx__request to = cbx__view_to_trend(v, m->name, p->name, p->scenario, p->tags, p->ntags);
         cbx__view_row(v, NULL);
-        cbx__view_cell_link(v, cbx__view_href(v, &to), m->name);
-        cbx__view_cell_number(
-            v, m->metric.value,
-            cbx__view_value(v, m->metric.value, m->metric.lower, m->metric.upper, def ? def->unit : NULL));
+        cbx__view_cell_link(v, cbx__view_to_trend(v, m->name, p->name, p->scenario, p->tags, p->ntags), m->name);
+        cbx__view_cell_value(v, m->metric.value, m->metric.lower, m->metric.upper, def ? def->unit : NULL);
         cbx__view_cell(v, def ? cbx_direction_name(def->direction) : NULL);
         cbx__view_cell(v, def ? def->description : NULL);
     }

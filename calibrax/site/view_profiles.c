@@ -9,24 +9,20 @@
 static void put_profile(cbx__view *v, const cbx_store_entry *e, const cbx_run *run)
 {
     const cbx_json *metadata = cbx_run_metadata(run), *roofline = cbx_json_get(metadata, "roofline");
-    cbx__request to = cbx__view_to_run(e->id);
     const cbx_point *p = NULL;
 
     for (size_t i = 0; !p && i < cbx_run_npoints(run); i++)
         if (!strcmp(cbx_run_point(run, i)->scenario, SCENARIO)) p = cbx_run_point(run, i);
     cbx__view_row(v, NULL);
-    cbx__view_cell_link(v, cbx__view_href(v, &to), e->id);
+    cbx__view_cell_link(v, cbx__view_to_run(v, e->id), e->id);
     cbx__view_cell_time(v, e->timestamp_us);
     cbx__view_cell(v, cbx_json_get_string(metadata, "profile", p ? p->name : NULL));
     cbx__view_cell(v, p ? cbx_point_tag(p, "kind") : NULL);
     if (p && p->nmetrics) {
         const cbx_named_metric *m = &p->metrics[0];
         const cbx_metric_def *def = cbx_run_find_metric_def(run, m->name);
-        cbx__request point = cbx__view_to_point(v, e->id, p);
-        cbx__view_cell_link(v, cbx__view_href(v, &point), m->name);
-        cbx__view_cell_number(
-            v, m->metric.value,
-            cbx__view_value(v, m->metric.value, m->metric.lower, m->metric.upper, def ? def->unit : NULL));
+        cbx__view_cell_link(v, cbx__view_to_point(v, e->id, p), m->name);
+        cbx__view_cell_value(v, m->metric.value, m->metric.lower, m->metric.upper, def ? def->unit : NULL);
     } else {
         cbx__view_cell(v, NULL);
         cbx__view_cell(v, NULL);

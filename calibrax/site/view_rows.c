@@ -35,11 +35,8 @@ cbx_status cbx__view_cases(cbx__view *v, cbx_err *err)
         for (size_t i = 0; i < n; i++) {
             const char *newest = "";
             size_t files = rows_files(&cases[i], &newest);
-            cbx__request to;
-            cbx__request_begin(&to, "case");
-            cbx__request_add(&to, "name", cases[i].name);
             cbx__view_row(v, NULL);
-            cbx__view_cell_link(v, cbx__view_href(v, &to), cases[i].name);
+            cbx__view_cell_link(v, cbx__view_to(v, "case", "name", cases[i].name), cases[i].name);
             cbx__view_cell_count(v, files);
             cbx__view_cell(v, cbx__view_text(v, "%.*s", (int)strcspn(newest, "."), newest));
         }
@@ -55,7 +52,6 @@ static cbx_status put_case(cbx__view *v, const char *path, cbx_err *err)
     cbx_report_opts o = CBX_REPORT_OPTS_INIT;
     cbx_row_index *index = NULL;
     cbx_rows rows;
-    cbx__request back;
     cbx_status st = cbx_row_index_open(v->ctx, paths, 1, &index, err);
 
     cbx_rows_init(&rows, cbx_ctx_allocator(v->ctx));
@@ -65,9 +61,8 @@ static cbx_status put_case(cbx__view *v, const char *path, cbx_err *err)
         cbx__view_begin(v, "rows", cbx__request_param(v->request, "name"));
         for (size_t i = 0; i < rows.count; i++) cbx_json_push(all, cbx_row_to_json(&rows.rows[i]));
     } else if (!st) {
-        cbx__request_begin(&back, "rows");
         o.history = index;
-        o.home = cbx__view_href(v, &back);
+        o.home = cbx__view_to(v, "rows", "", NULL);
         v->script_hash = cbx__site_script_hash;
         v->whole = true;
         cbx_report_site(&rows, &o, v->out);

@@ -27,15 +27,13 @@ static const char *unit_of(const definitions *d, const char *metric)
 
 static void put_value(cbx__view *v, const definitions *d, const cbx_point *p, const cbx_named_metric *m)
 {
-    cbx__request trend = cbx__view_to_trend(v, m->name, p->name, p->scenario, p->tags, p->ntags),
-                 point = cbx__view_to_point(v, cbx_run_id(d->run), p);
     const char *unit = unit_of(d, m->name);
 
     cbx__view_row(v, NULL);
-    cbx__view_cell_point(v, cbx__view_href(v, &point), p->name, p->scenario, cbx__view_tags(v, p->tags, p->ntags));
-    cbx__view_cell_link(v, cbx__view_href(v, &trend), m->name);
-    cbx__view_cell_number(v, m->metric.value,
-                          cbx__view_value(v, m->metric.value, m->metric.lower, m->metric.upper, unit));
+    cbx__view_cell_point(v, cbx__view_to_point(v, cbx_run_id(d->run), p), p->name, p->scenario,
+                         cbx__view_tags(v, p->tags, p->ntags));
+    cbx__view_cell_link(v, cbx__view_to_trend(v, m->name, p->name, p->scenario, p->tags, p->ntags), m->name);
+    cbx__view_cell_value(v, m->metric.value, m->metric.lower, m->metric.upper, unit);
     if (v->document) { /* what the words hold, as members */
         cbx__view_cell_number(v, m->metric.lower, "");
         cbx__view_cell_number(v, m->metric.upper, "");
@@ -149,17 +147,15 @@ static cbx_status put_comparisons(cbx__view *v, const cbx_run *run, cbx_err *err
     size_t n = 0;
     cbx_status st = cbx_store_query_runs(v->store, &before, &list, err);
 
-    if (!st && list.count) {
-        cbx__request to = cbx__view_to_compare(list.entries[0].id, cbx_run_id(run));
-        cbx__view_fact_link(v, "Compare with the run before", cbx__view_href(v, &to), list.entries[0].id);
-    }
+    if (!st && list.count)
+        cbx__view_fact_link(v, "Compare with the run before",
+                            cbx__view_to_compare(v, list.entries[0].id, cbx_run_id(run)), list.entries[0].id);
     cbx_store_list_clear(&list);
     if (!st) st = cbx_store_baselines(v->store, v->arena, &names, &n, err);
     for (size_t i = 0; !st && i < n && i < 8; i++) {
         const char *baseline = cbx__view_text(v, "baseline:%s", names[i]);
-        cbx__request to = cbx__view_to_compare(baseline, cbx_run_id(run));
         cbx__view_fact_link(v, i ? cbx__view_text(v, "Baseline %zu", i + 1) : "Compare with baseline",
-                            cbx__view_href(v, &to), names[i]);
+                            cbx__view_to_compare(v, baseline, cbx_run_id(run)), names[i]);
     }
     return st;
 }

@@ -93,10 +93,8 @@ static void put_filter(cbx__view *v, const cbx_store_list *list)
     if (!cbx__view_has_forms(v)) return;
     choices_of(v, list, offsetof(cbx_store_entry, branch), &fields[1]);
     choices_of(v, list, offsetof(cbx_store_entry, machine), &fields[2]);
-    (void)cbx__view_got(
-        v, cbx_store_point_names(v->store, MAX_CHOICES, v->arena, &fields[3].choices, &fields[3].nchoices, NULL));
-    (void)cbx__view_got(
-        v, cbx_store_metric_names(v->store, MAX_CHOICES, v->arena, &fields[4].choices, &fields[4].nchoices, NULL));
+    cbx__view_choose_names(v, &fields[3], cbx_store_point_names);
+    cbx__view_choose_names(v, &fields[4], cbx_store_metric_names);
     cbx__view_form(v, "Filter", fields, CBX_LEN(fields));
 }
 
@@ -126,9 +124,8 @@ static void put_runs(cbx__view *v, const cbx_store_list *list, size_t from)
     cbx__view_table(v, "runs", "runs", columns, CBX_LEN(columns) - (choose ? 0 : 2));
     for (size_t i = from; i < to; i++) {
         const cbx_store_entry *e = &list->entries[i];
-        cbx__request run = cbx__view_to_run(e->id);
         cbx__view_row(v, NULL);
-        cbx__view_cell_link(v, cbx__view_href(v, &run), e->id);
+        cbx__view_cell_link(v, cbx__view_to_run(v, e->id), e->id);
         cbx__view_cell_time(v, e->timestamp_us);
         cbx__view_cell(v, e->branch);
         cbx__view_cell(v, e->commit && !v->document ? cbx__view_text(v, "%.10s", e->commit) : e->commit);

@@ -141,12 +141,9 @@ static const char *count_words(cbx__view *v, const trace *t)
 void cbx__view_fact_trace(cbx__view *v, const cbx_run *run)
 {
     trace t = trace_of(v, run);
-    cbx__request to;
 
-    if (!t.nkernels && !t.nlanes) return;
-    cbx__request_begin(&to, "trace");
-    cbx__request_add(&to, "id", cbx_run_id(run));
-    cbx__view_fact_link(v, "Trace", cbx__view_href(v, &to), count_words(v, &t));
+    if (t.nkernels || t.nlanes)
+        cbx__view_fact_link(v, "Trace", cbx__view_to(v, "trace", "id", cbx_run_id(run)), count_words(v, &t));
 }
 
 /* --- cells --- */
@@ -230,10 +227,9 @@ static void put_kernels(cbx__view *v, const cbx_run *run, const trace *t)
     begin_table(v, "kernels", "kernels", columns, CBX_LEN(columns));
     for (size_t i = t->from; is_on_page(t, i, t->nkernels); i++) {
         const kernel *k = &t->kernels[i];
-        cbx__request to = { 0 };
-        if (k->point) to = cbx__view_to_point(v, cbx_run_id(run), k->point);
         cbx__view_row(v, NULL);
-        put_name(v, k->point ? cbx__view_href(v, &to) : NULL, k->name, k->device, t->devices.n > 1);
+        put_name(v, k->point ? cbx__view_to_point(v, cbx_run_id(run), k->point) : NULL, k->name, k->device,
+                 t->devices.n > 1);
         put_share(v, k->share);
         put_seconds(v, k->own_s);
         put_number(v, k->calls);
@@ -328,15 +324,13 @@ static void put_files(cbx__view *v, const cbx_json *link)
 static cbx_status put_run(cbx__view *v, const cbx_run *run, const cbx_json *link, cbx_err *err)
 {
     const char *traced = cbx_json_get_string(link, "run_id", cbx_run_id(run));
-    cbx__request to = cbx__view_to_run(cbx_run_id(run));
     bool found = false;
     cbx_status st = CBX_OK;
 
-    cbx__view_fact_link(v, "Run", cbx__view_href(v, &to), cbx_run_id(run));
+    cbx__view_fact_link(v, "Run", cbx__view_to_run(v, cbx_run_id(run)), cbx_run_id(run));
     if (!strcmp(traced, cbx_run_id(run))) return CBX_OK;
     st = cbx_store_has_run(v->store, traced, &found, err);
-    to = cbx__view_to_run(traced);
-    if (!st) cbx__view_fact_link(v, "Traced run", found ? cbx__view_href(v, &to) : NULL, traced);
+    if (!st) cbx__view_fact_link(v, "Traced run", found ? cbx__view_to_run(v, traced) : NULL, traced);
     return st == CBX_ENOMEM ? st : CBX_OK;
 }
 

@@ -8,7 +8,6 @@
 #define VALUES_A_PAGE 50
 #define LIST_CHANGES  300  /* newest values in which the list looks for changes */
 #define MAX_CHANGES   5000 /* of a series on its own */
-#define MAX_CHOICES   200
 #define MAX_MACHINES  8
 
 static const char *change_words(cbx__view *v, const cbx__drawn *d, const cbx_change *c)
@@ -46,16 +45,16 @@ static cbx_status put_series(void *user, const cbx_trend_series *s, cbx_err *err
     cbx__view *v = l->v;
     const cbx_trend_point *newest = &s->points[s->npoints - 1];
     cbx__drawn d = cbx__series_values(v, s, newest->machine, false);
-    cbx__request to = cbx__view_to_trend(v, s->metric, s->point, s->scenario, s->tags, s->ntags);
-    const char *unit = unit_of(l, s->metric), *shown = cbx__view_value(v, newest->value, NAN, NAN, unit);
+    const char *unit = unit_of(l, s->metric);
     cbx_change *changes;
     size_t n = cbx__series_changes(v, &d, LIST_CHANGES, &changes);
 
     (void)err;
     cbx__view_row(v, NULL);
-    cbx__view_cell_point(v, cbx__view_href(v, &to), s->point, s->scenario, cbx__view_tags(v, s->tags, s->ntags));
+    cbx__view_cell_point(v, cbx__view_to_trend(v, s->metric, s->point, s->scenario, s->tags, s->ntags), s->point,
+                         s->scenario, cbx__view_tags(v, s->tags, s->ntags));
     cbx__view_cell(v, s->metric);
-    cbx__view_cell_number(v, newest->value, shown);
+    cbx__view_cell_value(v, newest->value, NAN, NAN, unit);
     cbx__view_cell_number(v, n ? changes[n - 1].change : NAN, n ? change_words(v, &d, &changes[n - 1]) : "");
     cbx__view_cell_open(v);
     if (d.n)
@@ -78,10 +77,8 @@ static void put_filter(cbx__view *v)
         { "branch", "Branch", NULL, NULL, 0, false },
     };
 
-    (void)cbx__view_got(
-        v, cbx_store_point_names(v->store, MAX_CHOICES, v->arena, &fields[1].choices, &fields[1].nchoices, NULL));
-    (void)cbx__view_got(
-        v, cbx_store_metric_names(v->store, MAX_CHOICES, v->arena, &fields[2].choices, &fields[2].nchoices, NULL));
+    cbx__view_choose_names(v, &fields[1], cbx_store_point_names);
+    cbx__view_choose_names(v, &fields[2], cbx_store_metric_names);
     cbx__view_form(v, "Filter", fields, CBX_LEN(fields));
 }
 
@@ -163,13 +160,12 @@ static void put_changes(cbx__view *v, const cbx__drawn *d, const cbx_change *c, 
         const cbx_trend_point *p = d->at[c[i].index];
         bool known = def->unit && def->direction != CBX_DIRECTION_INFO,
              worse = (c[i].after > c[i].before) == (def->direction == CBX_DIRECTION_LOWER);
-        cbx__request run = cbx__view_to_run(p->run_id);
         cbx__view_row(v, !known ? NULL : worse ? "worse" : "better");
-        cbx__view_cell_link(v, cbx__view_href(v, &run), p->run_id);
+        cbx__view_cell_link(v, cbx__view_to_run(v, p->run_id), p->run_id);
         cbx__view_cell_time(v, p->timestamp_us);
         cbx__view_cell_number(v, c[i].change, cbx__view_percent(v, c[i].change));
-        cbx__view_cell_number(v, c[i].before, cbx__view_value(v, c[i].before, NAN, NAN, def->unit));
-        cbx__view_cell_number(v, c[i].after, cbx__view_value(v, c[i].after, NAN, NAN, def->unit));
+        cbx__view_cell_value(v, c[i].before, NAN, NAN, def->unit);
+        cbx__view_cell_value(v, c[i].after, NAN, NAN, def->unit);
         cbx__view_cell(v, c[i].alarm ? "alarm" : "proposed: measure both sides again");
         cbx__view_cell(v, !known ? NULL : worse ? "worse" : "better");
     }
@@ -188,11 +184,10 @@ static void put_values(cbx__view *v, const cbx_trend_series *s, const char *unit
     for (size_t i = from; i < s->npoints && i < from + VALUES_A_PAGE; i++) {
         const cbx_trend_point *p = &s->points[s->npoints - 1 - i];
         const cbx_point point = { s->point, s->scenario, s->tags, s->ntags, NULL, 0 };
-        cbx__request to = cbx__view_to_point(v, p->run_id, &point);
         cbx__view_row(v, NULL);
-        cbx__view_cell_link(v, cbx__view_href(v, &to), p->run_id);
+        cbx__view_cell_link(v, cbx__view_to_point(v, p->run_id, &point), p->run_id);
         cbx__view_cell_time(v, p->timestamp_us);
-        cbx__view_cell_number(v, p->value, cbx__view_value(v, p->value, p->lower, p->upper, unit));
+        cbx__view_cell_value(v, p->value, p->lower, p->upper, unit);
         cbx__view_cell(v, p->branch);
         cbx__view_cell(v, p->commit && !v->document ? cbx__view_text(v, "%.10s", p->commit) : p->commit);
         cbx__view_cell(v, p->machine);

@@ -73,16 +73,18 @@ bool cbx__view_is_point(const cbx_point *p, const char *name, const char *scenar
 
 /* --- where things are --- */
 
-cbx__request cbx__view_to_run(const char *id)
+const char *cbx__view_to(cbx__view *v, const char *page, const char *key, const char *value)
 {
     cbx__request to;
 
-    cbx__request_begin(&to, "run");
-    cbx__request_add(&to, "id", id);
-    return to;
+    cbx__request_begin(&to, page);
+    cbx__request_add(&to, key, value);
+    return cbx__view_href(v, &to);
 }
 
-cbx__request cbx__view_to_point(cbx__view *v, const char *run, const cbx_point *p)
+const char *cbx__view_to_run(cbx__view *v, const char *id) { return cbx__view_to(v, "run", "id", id); }
+
+const char *cbx__view_to_point(cbx__view *v, const char *run, const cbx_point *p)
 {
     cbx__request to;
 
@@ -91,34 +93,34 @@ cbx__request cbx__view_to_point(cbx__view *v, const char *run, const cbx_point *
     cbx__request_add(&to, "point", p->name);
     cbx__request_add(&to, "scenario", p->scenario);
     if (!cbx__request_add_tags(&to, v->arena, p->tags, p->ntags)) v->out->status = CBX_ENOMEM;
-    return to;
+    return cbx__view_href(v, &to);
 }
 
-cbx__request cbx__view_to_trend(cbx__view *v, const char *metric, const char *point, const char *scenario,
-                                const cbx_tag *tags, size_t ntags)
+const char *cbx__view_to_trend(cbx__view *v, const char *metric, const char *point, const char *scenario,
+                               const cbx_tag *tags, size_t ntags)
 {
     cbx_tag *sorted = cbx__view_alloc(v, ntags, sizeof *sorted);
     cbx__request to;
 
-    cbx__request_begin(&to, "trend");
-    if (!sorted) return to;
+    if (!sorted) return NULL;
     if (ntags) memcpy(sorted, tags, ntags * sizeof *sorted);
     qsort(sorted, ntags, sizeof *sorted, cbx_tag_compare);
+    cbx__request_begin(&to, "trend");
     cbx__request_add(&to, "metric", metric);
     cbx__request_add(&to, "point", point);
     cbx__request_add(&to, "scenario", scenario);
     if (!cbx__request_add_tags(&to, v->arena, sorted, ntags)) v->out->status = CBX_ENOMEM;
-    return to;
+    return cbx__view_href(v, &to);
 }
 
-cbx__request cbx__view_to_compare(const char *a, const char *b)
+const char *cbx__view_to_compare(cbx__view *v, const char *a, const char *b)
 {
     cbx__request to;
 
     cbx__request_begin(&to, "compare");
     cbx__request_add(&to, "a", a);
     cbx__request_add(&to, "b", b);
-    return to;
+    return cbx__view_href(v, &to);
 }
 
 /* --- runs that the store lists --- */
