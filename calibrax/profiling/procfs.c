@@ -6,7 +6,6 @@
 #include "calibrax/profiling/procfs.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
 #include <sched.h>
@@ -187,12 +186,29 @@ static size_t read_of(pid_t pid, const char *name, char *buf, size_t size)
     return cbx__proc_read(path, buf, size);
 }
 
+pid_t cbx__proc_next(DIR *d)
+{
+    struct dirent *e;
+    while (d && (e = readdir(d))) {
+        if (isdigit((unsigned char)e->d_name[0])) return (pid_t)atoi(e->d_name);
+    }
+    if (d) closedir(d);
+    return 0;
+}
+
+static DIR *open_tasks(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    return opendir(path);
+}
+
 /* /proc/PID/task/TID/children, a list of numbers of any length. */
-static size_t add_children(pid_t pid, const char *task, pid_t *out, size_t n, size_t max)
+static size_t add_children(pid_t pid, pid_t task, pid_t *out, size_t n, size_t max)
 {
     char path[96];
     int child;
-    snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid, task);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)task);
     FILE *f = fopen(path, "re");
     while (f && n < max && fscanf(f, "%d", &child) == 1) out[n++] = child;
     if (f) fclose(f);
@@ -204,14 +220,8 @@ size_t cbx__proc_descendants(pid_t pid, pid_t *out, size_t max)
     size_t n = 0;
     for (size_t at = 0; at <= n; at++) {
         pid_t of = at ? out[at - 1] : pid;
-        struct dirent *e;
-        char path[64];
-        snprintf(path, sizeof path, "/proc/%d/task", (int)of);
-        DIR *d = opendir(path);
-        while (d && (e = readdir(d))) {
-            if (isdigit((unsigned char)e->d_name[0])) n = add_children(of, e->d_name, out, n, max);
-        }
-        if (d) closedir(d);
+        DIR *d = open_tasks(of);
+        for (pid_t task; (task = cbx__proc_next(d));) n = add_children(of, task, out, n, max);
     }
     return n;
 }
@@ -267,21 +277,17 @@ uint64_t cbx__proc_throttles(void)
 size_t cbx__proc_others_want(pid_t pid, double *ns)
 {
     char path[96], text[96];
-    struct dirent *e;
     size_t n = 0;
+    DIR *d = open_tasks(pid);
     *ns = 0;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *d = opendir(path);
-    if (!d) return 0;
-    while ((e = readdir(d))) {
+    for (pid_t task; (task = cbx__proc_next(d));) {
         cbx__proc_sched s;
-        if (!isdigit((unsigned char)e->d_name[0]) || atoi(e->d_name) == (int)pid) continue;
-        snprintf(path, sizeof path, "task/%.20s/schedstat", e->d_name);
+        if (task == pid) continue;
+        snprintf(path, sizeof path, "task/%d/schedstat", (int)task);
         if (!read_of(pid, path, text, sizeof text) || !cbx__proc_sched_parse(text, &s)) continue;
         *ns += (double)s.run_ns + (double)s.wait_ns;
         n++;
     }
-    closedir(d);
     return n;
 }
 
@@ -307,16 +313,14 @@ uint64_t cbx__proc_resident(pid_t pid)
 uint64_t cbx__proc_group_resident(pid_t group)
 {
     uint64_t sum = 0;
-    struct dirent *e;
     DIR *d = opendir("/proc");
     if (!d) return cbx__proc_resident(group);
-    while ((e = readdir(d))) {
+    for (pid_t pid; (pid = cbx__proc_next(d));) {
         char text[1024];
-        pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)atoi(e->d_name) : 0, of;
-        if (pid > 0 && read_of(pid, "stat", text, sizeof text) && cbx__proc_stat_group(text, &of) && of == group)
+        pid_t of;
+        if (read_of(pid, "stat", text, sizeof text) && cbx__proc_stat_group(text, &of) && of == group)
             sum += cbx__proc_resident(pid);
     }
-    closedir(d);
     return sum;
 }
 
@@ -372,11 +376,11 @@ bool cbx__proc_settle(pid_t pid, uint64_t max_ns)
     return true;
 }
 
-static int stray_of_task(pid_t pid, const char *task, const int *cores, size_t ncores)
+static int stray_of_task(pid_t pid, pid_t task, const int *cores, size_t ncores)
 {
     static const char key[] = "Cpus_allowed_list:";
     char text[FILE_MAX], name[64];
-    snprintf(name, sizeof name, "task/%.20s/status", task);
+    snprintf(name, sizeof name, "task/%d/status", (int)task);
     if (!read_of(pid, name, text, sizeof text)) return -1;
     const char *line = find_line(text, key);
     if (!line) return -1;
@@ -386,16 +390,11 @@ static int stray_of_task(pid_t pid, const char *task, const int *cores, size_t n
 
 int cbx__proc_stray_cpu(pid_t pid, const int *cores, size_t ncores)
 {
-    char path[64];
-    struct dirent *e;
     int stray = -1;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *d = opendir(path);
-    if (!d) return -1;
-    while (stray < 0 && (e = readdir(d))) {
-        if (isdigit((unsigned char)e->d_name[0])) stray = stray_of_task(pid, e->d_name, cores, ncores);
+    DIR *d = open_tasks(pid);
+    for (pid_t task; (task = cbx__proc_next(d));) {
+        if (stray < 0) stray = stray_of_task(pid, task, cores, ncores);
     }
-    closedir(d);
     return stray;
 }
 

@@ -5,8 +5,6 @@
  */
 #include "calibrax/profiling/tree_watch.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,18 +67,14 @@ static void add_switches(const char *status, cbx__counts *c)
 static void read_switches(const cbx__watch *w, pid_t pid, cbx__counts *c)
 {
     char path[512], name[64], text[4096];
-    struct dirent *e;
     DIR *d;
 
     snprintf(path, sizeof path, "%.400s/%d/task", w->opts.proc, (int)pid);
     d = opendir(path);
-    if (!d) return;
-    while ((e = readdir(d))) {
-        if (!isdigit((unsigned char)e->d_name[0])) continue;
-        snprintf(name, sizeof name, "task/%.20s/status", e->d_name);
+    for (pid_t task; (task = cbx__proc_next(d));) {
+        snprintf(name, sizeof name, "task/%d/status", (int)task);
         if (read_of(w, pid, name, text, sizeof text)) add_switches(text, c);
     }
-    closedir(d);
 }
 
 static void read_io(cbx__watch *w, cbx__member *m)
@@ -197,15 +191,13 @@ static bool is_known_stranger(const cbx__watch *w, pid_t pid)
 static void find_children(cbx__watch *w)
 {
     uint32_t left_out = 0;
-    struct dirent *e;
     DIR *d = opendir(w->opts.proc);
     pid_t *old = w->strangers[0];
 
     if (!d) return;
     w->npending = w->nstrangers[1] = 0;
-    while ((e = readdir(d))) {
-        pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)atoi(e->d_name) : 0;
-        if (pid <= 0 || is_member(w, pid)) continue;
+    for (pid_t pid; (pid = cbx__proc_next(d));) {
+        if (is_member(w, pid)) continue;
         if (is_known_stranger(w, pid))
             add_stranger(w, pid);
         else {
@@ -226,7 +218,6 @@ static void find_children(cbx__watch *w)
             }
         }
     }
-    closedir(d);
     /* Repeats until no more are found: a parent may have a greater number than its child. */
     for (bool found = true; found;) {
         size_t n = w->npending;
