@@ -111,28 +111,15 @@ static cbx_status writer_open(writer *w, cbx_row_index *ix, cbx_err *err)
     return st;
 }
 
-static cbx_status key_number(writer *w, const char *key, int64_t *kid, cbx_err *err)
-{
-    cbx_status st;
-    bool there;
-
-    cbx__select_bind_text(w->find_key, key);
-    there = cbx__select_next(w->find_key);
-    if (there) *kid = cbx__select_int(w->find_key, 0);
-    st = cbx__select_again(w->find_key, err);
-    if (st || there) return st;
-    cbx__select_bind_text(w->put_key, key);
-    st = cbx__select_put(w->put_key, err);
-    *kid = cbx__index_last_row(w->ix->db);
-    return st;
-}
+static void bind_key(cbx__select *s, const void *key) { cbx__select_bind_text(s, key); }
 
 static cbx_status put_row(writer *w, int64_t fid, int64_t offset, int64_t length, const cbx_row *row, cbx_err *err)
 {
     const char *key = cbx_row_key(&w->scratch, row);
     cbx__select *s = w->put_row;
     int64_t kid = 0;
-    cbx_status st = key ? key_number(w, key, &kid, err) : cbx_fail_nomem(err, "the index of rows");
+    cbx_status st = key ? cbx__select_find_or_put(w->find_key, w->put_key, bind_key, key, &kid, err)
+                        : cbx_fail_nomem(err, "the index of rows");
 
     if (st) return st;
     cbx__select_bind_int(s, fid);
@@ -284,18 +271,15 @@ static cbx_status refresh(void *user, cbx__index *db, cbx_err *err)
     static const cbx__index_kind kind = { "row4_file", forget, take_files };
     cbx_row_index *ix = user;
     cbx__index_file **sorted = cbx_arena_calloc(&ix->loaded, ix->nfiles, sizeof *sorted);
-    cbx__select *there = NULL;
-    bool missing = false;
+    int64_t there;
     cbx_status st;
 
     ix->db = db;
     if (!sorted) return cbx_fail_nomem(err, "the index of rows");
     for (size_t k = 0; k < ix->nfiles; k++) sorted[k] = &ix->files[k].file;
     qsort(sorted, ix->nfiles, sizeof *sorted, by_name);
-    st = cbx__select_open(db, "SELECT 1 FROM sqlite_master WHERE name = 'row4_file'", &there, err);
-    if (!st && !cbx__select_next(there)) missing = true;
-    st = cbx__select_end(there, st, err);
-    if (!st && missing) st = cbx__index_run(db, tables, err);
+    st = cbx__index_number(db, "SELECT 1 FROM sqlite_master WHERE name = 'row4_file'", NULL, &there, err);
+    if (!st && !there) st = cbx__index_run(db, tables, err);
     return st ? st : cbx__index_sync(db, &kind, sorted, ix->nfiles, ix, err);
 }
 

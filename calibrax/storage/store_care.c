@@ -57,23 +57,6 @@ typedef struct verifier {
     cbx__index *ix;
 } verifier;
 
-/* The hash that the index remembers; "" if it has no such file. */
-static cbx_status known_hash(cbx__index *ix, const char *name, char out[CBX_HASH_SIZE], cbx_err *err)
-{
-    cbx__select *q = NULL;
-    const char *hash;
-    cbx_status st = cbx__select_open(ix, "SELECT hash FROM run WHERE name = ?", &q, err);
-
-    out[0] = '\0';
-    if (st) return st;
-    cbx__select_bind_text(q, name);
-    if (cbx__select_next(q) && (hash = cbx__select_text(q, 0))) {
-        strncpy(out, hash, CBX_HASH_SIZE - 1);
-        out[CBX_HASH_SIZE - 1] = '\0';
-    }
-    return cbx__select_close(q, err);
-}
-
 static cbx_status verify_file(void *user, const cbx__scan_file *file, cbx_err *err)
 {
     verifier *v = user;
@@ -81,7 +64,7 @@ static cbx_status verify_file(void *user, const cbx__scan_file *file, cbx_err *e
     cbx_status st;
 
     if (!file->whole) return CBX_OK;
-    st = known_hash(v->ix, file->name, hash, err);
+    st = cbx__index_text(v->ix, "SELECT hash FROM run WHERE name = ?", file->name, hash, err);
     v->f.out->files++;
     snprintf(name, sizeof name, "runs/%s", file->name);
     if (!st && file->problem) return cbx__store_found(&v->f, name, file->problem, err);

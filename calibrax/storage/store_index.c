@@ -245,6 +245,23 @@ cbx_status cbx__select_put(cbx__select *s, cbx_err *err)
     return cbx__select_again(s, err);
 }
 
+cbx_status cbx__select_find_or_put(cbx__select *find, cbx__select *put, void (*bind)(cbx__select *s, const void *what),
+                                   const void *what, int64_t *key, cbx_err *err)
+{
+    cbx_status st;
+    bool there;
+
+    bind(find, what);
+    there = cbx__select_next(find);
+    if (there) *key = cbx__select_int(find, 0);
+    st = cbx__select_again(find, err);
+    if (st || there) return st;
+    bind(put, what);
+    st = cbx__select_put(put, err);
+    *key = cbx__index_last_row(put->ix);
+    return st;
+}
+
 cbx_status cbx__select_close(cbx__select *s, cbx_err *err)
 {
     cbx_status st;
@@ -261,6 +278,32 @@ cbx_status cbx__select_end(cbx__select *s, cbx_status st, cbx_err *err)
     cbx_status closed = cbx__select_close(s, st ? NULL : err);
 
     return st ? st : closed;
+}
+
+static cbx_status ask(cbx__index *ix, const char *sql, const char *text, int64_t *number, char *words, cbx_err *err)
+{
+    cbx__select *s = NULL;
+    cbx_status st = cbx__select_open(ix, sql, &s, err);
+
+    if (st) return st;
+    if (text) cbx__select_bind_text(s, text);
+    if (cbx__select_next(s)) {
+        if (number) *number = cbx__select_int(s, 0);
+        if (words && cbx__select_text(s, 0)) snprintf(words, CBX_HASH_SIZE, "%s", cbx__select_text(s, 0));
+    }
+    return cbx__select_close(s, err);
+}
+
+cbx_status cbx__index_number(cbx__index *ix, const char *sql, const char *text, int64_t *out, cbx_err *err)
+{
+    *out = 0;
+    return ask(ix, sql, text, out, NULL, err);
+}
+
+cbx_status cbx__index_text(cbx__index *ix, const char *sql, const char *text, char out[CBX_HASH_SIZE], cbx_err *err)
+{
+    *out = '\0';
+    return ask(ix, sql, text, NULL, out, err);
 }
 
 /* --- what differs --- */
@@ -426,38 +469,9 @@ static void state_of(const cbx__scan *scan, char out[CBX_HASH_SIZE])
     cbx_hasher_end(h, out);
 }
 
-static cbx_status was_seen(cbx__index *ix, const char *state, bool *seen, cbx_err *err)
-{
-    cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix, "SELECT 1 FROM seen WHERE state = ? AND state <> ''", &s, err);
-
-    *seen = false;
-    if (st) return st;
-    cbx__select_bind_text(s, state);
-    *seen = cbx__select_next(s);
-    return cbx__select_close(s, err);
-}
-
-static cbx_status remember(cbx__index *ix, const char *state, cbx_err *err)
-{
-    cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix, "UPDATE seen SET state = ?", &s, err);
-
-    if (st) return st;
-    cbx__select_bind_text(s, state);
-    cbx__select_next(s);
-    return cbx__select_close(s, err);
-}
-
 cbx_status cbx__index_state(cbx__index *ix, char out[CBX_HASH_SIZE], cbx_err *err)
 {
-    cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix, "SELECT state FROM seen", &s, err);
-
-    *out = '\0';
-    if (st) return st;
-    if (cbx__select_next(s) && cbx__select_text(s, 0)) snprintf(out, CBX_HASH_SIZE, "%s", cbx__select_text(s, 0));
-    return cbx__select_close(s, err);
+    return cbx__index_text(ix, "SELECT state FROM seen", NULL, out, err);
 }
 
 /* --- refresh --- */
@@ -472,10 +486,11 @@ static cbx_status take_runs(void *user, bool gone, cbx_err *err)
 {
     refreshing *r = user;
     bool all = false;
+    int64_t none;
     cbx_status st = put_unknown(r->ix, &r->scan, &all, err);
 
     if (!st && gone) st = prune_if_due(r->ix, err);
-    return st ? st : remember(r->ix, all ? r->state : "", err);
+    return st ? st : cbx__index_number(r->ix, "UPDATE seen SET state = ?", all ? r->state : "", &none, err);
 }
 
 cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err)
@@ -489,7 +504,7 @@ cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err)
     static const cbx__index_kind kind = { "run", forget_run, take_runs };
     refreshing r = { .ix = ix };
     cbx__index_file **files = NULL;
-    bool seen = false;
+    int64_t seen = 0;
     cbx_arena arena;
     cbx_status st;
 
@@ -497,7 +512,7 @@ cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err)
     st = cbx__scan_folder(ix->ctx, runs, &arena, &r.scan, err);
     if (!st) {
         state_of(&r.scan, r.state);
-        st = was_seen(ix, r.state, &seen, err);
+        st = cbx__index_number(ix, "SELECT 1 FROM seen WHERE state = ? AND state <> ''", r.state, &seen, err);
     }
     if (!st && !seen) {
         files = cbx_arena_calloc(&arena, r.scan.count, sizeof *files);

@@ -109,10 +109,18 @@ const void *cbx__select_bytes(const cbx__select *s, int column, size_t *n);
 cbx_status cbx__select_again(cbx__select *s, cbx_err *err);
 /** Runs a statement that gives no rows, and makes it ready again. */
 cbx_status cbx__select_put(cbx__select *s, cbx_err *err);
+/** The key of the row that `find` finds, or that `put` makes: bind fills the places of either. */
+cbx_status cbx__select_find_or_put(cbx__select *find, cbx__select *put, void (*bind)(cbx__select *s, const void *what),
+                                   const void *what, int64_t *key, cbx_err *err);
 /** NULL is fine. */
 cbx_status cbx__select_close(cbx__select *s, cbx_err *err);
 /** Closes after work that came to st: the first failure counts. */
 cbx_status cbx__select_end(cbx__select *s, cbx_status st, cbx_err *err);
+/** Runs a statement with a text in its only place (NULL: it has none).  @param out  the number that
+ * its first row begins with; 0: it gives no row */
+cbx_status cbx__index_number(cbx__index *ix, const char *sql, const char *text, int64_t *out, cbx_err *err);
+/** The same with a text; "": no row, or null. */
+cbx_status cbx__index_text(cbx__index *ix, const char *sql, const char *text, char out[CBX_HASH_SIZE], cbx_err *err);
 /** The key of the row that was put last. */
 int64_t cbx__index_last_row(const cbx__index *ix);
 

@@ -68,25 +68,6 @@ void cbx__putter_free(cbx__putter *p)
     cbx_mem_free(cbx_ctx_allocator(cbx__index_ctx(p->ix)), p, sizeof *p);
 }
 
-/* The row that holds these texts, made if it is missing: bind is called for either statement. */
-static cbx_status find_or_put(cbx__putter *p, int find, int make, void (*bind)(cbx__select *s, const void *what),
-                              const void *what, int64_t *key, cbx_err *err)
-{
-    cbx__select *s = p->sql[find];
-    cbx_status st;
-    bool there;
-
-    bind(s, what);
-    there = cbx__select_next(s);
-    if (there) *key = cbx__select_int(s, 0);
-    st = cbx__select_again(s, err);
-    if (st || there) return st;
-    bind(p->sql[make], what);
-    st = cbx__select_put(p->sql[make], err);
-    *key = cbx__index_last_row(p->ix);
-    return st;
-}
-
 static void bind_series(cbx__select *s, const void *what)
 {
     const cbx__scan_value *v = what;
@@ -145,7 +126,7 @@ static cbx_status put_value(cbx__putter *p, int64_t rid, size_t first, size_t i,
         strcmp(p->last[i].scenario, v->scenario) == 0 && strcmp(p->last[i].tags, v->tags) == 0) {
         sid = p->last[i].sid;
     } else {
-        st = find_or_put(p, FIND_SERIES, PUT_SERIES, bind_series, v, &sid, err);
+        st = cbx__select_find_or_put(p->sql[FIND_SERIES], p->sql[PUT_SERIES], bind_series, v, &sid, err);
         if (!st) st = remember(p, i, v, sid, err);
     }
     return st ? st : cbx__gatherer_add(p->values, sid, &value, err);
@@ -154,7 +135,7 @@ static cbx_status put_value(cbx__putter *p, int64_t rid, size_t first, size_t i,
 static cbx_status put_def(cbx__putter *p, int64_t rid, const cbx_metric_def *d, cbx_err *err)
 {
     int64_t did = 0;
-    cbx_status st = find_or_put(p, FIND_DEF, PUT_DEF, bind_def, d, &did, err);
+    cbx_status st = cbx__select_find_or_put(p->sql[FIND_DEF], p->sql[PUT_DEF], bind_def, d, &did, err);
 
     if (st) return st;
     cbx__select_bind_int(p->sql[PUT_RUN_DEF], rid);

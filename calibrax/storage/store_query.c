@@ -223,14 +223,12 @@ cbx_status cbx_store_query_runs(cbx_store *s, const cbx_store_query *query, cbx_
 cbx_status cbx_store_has_run(cbx_store *s, const char *id, bool *out, cbx_err *err)
 {
     cbx__index *ix = NULL;
-    cbx__select *q = NULL;
+    int64_t found = 0;
     cbx_status st = cbx__store_index(s, &ix, err);
 
-    if (!st) st = cbx__select_open(ix, "SELECT 1 FROM run WHERE id = ?", &q, err);
-    if (st) return st;
-    cbx__select_bind_text(q, id);
-    *out = cbx__select_next(q);
-    return cbx__select_close(q, err);
+    if (!st) st = cbx__index_number(ix, "SELECT 1 FROM run WHERE id = ?", id, &found, err);
+    if (!st) *out = found;
+    return st;
 }
 
 cbx_status cbx_store_count_series(cbx_store *s, const cbx_store_query *query, size_t *out, cbx_err *err)
@@ -339,17 +337,14 @@ static cbx_status def_of_runs(cbx_store *s, const char *metric, cbx_arena *arena
 
 cbx_status cbx_store_metric_is_mixed(cbx_store *s, const char *metric, bool *mixed, cbx_err *err)
 {
+    static const char kinds[] = "SELECT COUNT(*) FROM (SELECT DISTINCT unit, direction FROM def WHERE metric = ?)";
     cbx__index *ix = NULL;
-    cbx__select *q = NULL;
-    size_t kinds = 0;
+    int64_t n = 0;
     cbx_status st = cbx__store_last_look(s, &ix, err);
 
-    if (!st) st = cbx__select_open(ix, "SELECT DISTINCT unit, direction FROM def WHERE metric = ? LIMIT 2", &q, err);
-    if (st) return st;
-    cbx__select_bind_text(q, metric);
-    while (cbx__select_next(q)) kinds++;
-    *mixed = kinds > 1;
-    return cbx__select_end(q, st, err);
+    if (!st) st = cbx__index_number(ix, kinds, metric, &n, err);
+    if (!st) *mixed = n > 1;
+    return st;
 }
 
 /* config.json holds definitions in the form of a run's: it is read as a run that has nothing
