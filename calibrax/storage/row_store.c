@@ -200,45 +200,15 @@ cbx_status cbx_row_store_raw(cbx_ctx *ctx, const char *root, const char *case_na
 
 /* --- keeping it small --- */
 
-/* The run first: raw launches without rows have no use, rows without raw launches are complete. */
-static cbx_status remove_run(cbx_arena *arena, const char *folder, const char *name, cbx_err *err)
-{
-    static const char *const suffixes[] = { RAW_SUFFIX, RAW_PLAIN };
-    const char *path = cbx_path_join(arena, folder, name);
-    cbx_status st = path ? cbx_file_remove(path, err)
-                         : cbx_fail(err, CBX_ENOMEM, "out of memory while pruning '%s'", folder);
-
-    for (size_t i = 0; !st && i < CBX_LEN(suffixes); i++) {
-        const char *raw = cbx_arena_printf(arena, "%s/%.*s%s", folder, (int)(strlen(name) - 6), name, suffixes[i]);
-        if (!raw) return cbx_fail(err, CBX_ENOMEM, "out of memory while pruning '%s'", folder);
-        if (cbx_path_exists(raw)) st = cbx_file_remove(raw, err);
-    }
-    return st;
-}
-
-static cbx_status prune_locked(cbx_ctx *ctx, cbx_arena *arena, const char *folder, size_t keep, size_t *removed,
-                               cbx_err *err)
-{
-    const char *const *names;
-    size_t n, runs = 0, gone = 0;
-    cbx_status st = cbx_dir_list(ctx, folder, ".jsonl", arena, &names, &n, err);
-
-    if (st) return st;
-    for (size_t i = 0; i < n; i++) runs += cbx__store_is_rows(names[i]);
-    for (size_t i = 0; !st && i < n && runs - gone > keep; i++) { /* names come sorted, and run ids sort by time */
-        if (!cbx__store_is_rows(names[i])) continue;
-        st = remove_run(arena, folder, names[i], err);
-        gone += !st;
-    }
-    if (removed) *removed = gone;
-    return st;
-}
-
 cbx_status cbx_row_store_prune(cbx_ctx *ctx, const char *root, const char *case_name, size_t keep, size_t *removed,
                                cbx_err *err)
 {
+    const cbx_store_keep rule = { .newest = keep };
+    cbx_store_report report = { 0 };
+    cbx__store_case c = { 0 };
     cbx_lock *lock = NULL;
     const char *folder, *lock_path;
+    size_t gone = 0;
     cbx_arena arena;
     cbx_status st = check_names(case_name, "run", err);
 
@@ -251,7 +221,10 @@ cbx_status cbx_row_store_prune(cbx_ctx *ctx, const char *root, const char *case_
         st = cbx_fail(err, CBX_ENOMEM, "out of memory while pruning '%s'", root);
     else if (cbx_path_exists(folder))
         st = cbx_lock_take(ctx, lock_path, LOCK_WAIT_NS, &lock, err);
-    if (lock) st = prune_locked(ctx, &arena, folder, keep, removed, err);
+    c.path = folder;
+    if (lock) st = cbx_dir_list(ctx, folder, NULL, &arena, &c.files, &c.n, err);
+    if (lock && !st) st = cbx__store_compact_case(&arena, &c, &rule, &report, &gone, err);
+    if (removed) *removed = gone;
     cbx_lock_release(lock);
     cbx_arena_clear(&arena);
     return st;

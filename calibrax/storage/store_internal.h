@@ -342,8 +342,15 @@ bool cbx__store_is_rows(const char *name);
 bool cbx__store_is_raw(const char *name);
 /** Reads every file of rows and of raw launches. */
 cbx_status cbx__store_verify_rows(cbx_store *store, cbx__store_findings *f, cbx_err *err);
-/** Removes what the rule does not keep of each case, raw launches without rows, and temporary
- * files. */
+/**
+ * Of one case, under its lock: removes what the rule does not keep, raw launches without rows, and
+ * temporary files.  The names of a folder are sorted, and so are the ids of runs by their time: the
+ * first ones are the oldest.
+ * @param removed  files of rows that went are added
+ */
+cbx_status cbx__store_compact_case(cbx_arena *arena, const cbx__store_case *c, const cbx_store_keep *keep,
+                                   cbx_store_report *out, size_t *removed, cbx_err *err);
+/** The same of each case. */
 cbx_status cbx__store_compact_rows(cbx_store *store, const cbx_store_keep *keep, cbx_store_report *out, cbx_err *err);
 /** Copies the rows, with their raw launches, of the cases that another store has not; those of a
  * time, if the query asks for one. */

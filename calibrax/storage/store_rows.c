@@ -203,39 +203,46 @@ static cbx_status remove_file(cbx_arena *arena, const char *folder, const char *
     return dry ? CBX_OK : cbx_file_remove(path, err);
 }
 
-/* The names of a folder are sorted, and so are the ids of runs by their time: the first ones are
- * the oldest. */
+cbx_status cbx__store_compact_case(cbx_arena *arena, const cbx__store_case *c, const cbx_store_keep *keep,
+                                   cbx_store_report *out, size_t *removed, cbx_err *err)
+{
+    size_t runs = 0, old;
+    cbx_status st = CBX_OK;
+
+    for (size_t k = 0; k < c->n; k++) runs += cbx__store_is_rows(c->files[k]);
+    out->files += runs;
+    old = keep->newest && runs > keep->newest ? runs - keep->newest : 0;
+    for (size_t k = 0; !st && k < c->n; k++) {
+        const char *name = c->files[k];
+        if (cbx__ends_with(name, ".tmp") || (cbx__store_is_raw(name) && !has_rows(c, name))) {
+            st = remove_file(arena, c->path, name, keep->dry, out, err);
+        } else if (cbx__store_is_rows(name) && old) {
+            old--;
+            if (keep->since_us && time_of(name) >= keep->since_us) continue;
+            /* the rows first: raw launches without rows are removed by the next compaction */
+            st = remove_file(arena, c->path, name, keep->dry, out, err);
+            *removed += !st;
+            for (size_t r = 0; !st && r < c->n; r++)
+                if (cbx__store_is_raw(c->files[r]) && !strncmp(c->files[r], name, strlen(name) - 5))
+                    st = remove_file(arena, c->path, c->files[r], keep->dry, out, err);
+        }
+    }
+    return st;
+}
+
 cbx_status cbx__store_compact_rows(cbx_store *s, const cbx_store_keep *keep, cbx_store_report *out, cbx_err *err)
 {
     cbx_arena *arena = &out->arena;
     cbx__store_case *cases = NULL;
-    size_t n = 0;
+    size_t n = 0, unused = 0;
     cbx_status st = cbx__store_cases(s, arena, &cases, &n, err);
 
     for (size_t i = 0; !st && i < n; i++) {
-        const cbx__store_case *c = &cases[i];
-        const char *lock_path = cbx_path_join(arena, c->path, ".lock");
+        const char *lock_path = cbx_path_join(arena, cases[i].path, ".lock");
         cbx_lock *lock = NULL;
-        size_t runs = 0, old;
         if (!lock_path) return cbx_fail_nomem(err, "the rows of a store");
         if (!keep->dry) st = cbx_lock_take(s->ctx, lock_path, s->lock_wait_ns, &lock, err);
-        for (size_t k = 0; k < c->n; k++) runs += cbx__store_is_rows(c->files[k]);
-        out->files += runs;
-        old = keep->newest && runs > keep->newest ? runs - keep->newest : 0;
-        for (size_t k = 0; !st && k < c->n; k++) {
-            const char *name = c->files[k];
-            if (cbx__ends_with(name, ".tmp") || (cbx__store_is_raw(name) && !has_rows(c, name))) {
-                st = remove_file(arena, c->path, name, keep->dry, out, err);
-            } else if (cbx__store_is_rows(name) && old) {
-                bool recent = keep->since_us && time_of(name) >= keep->since_us;
-                old--;
-                /* the rows first: raw launches without rows are removed by the next compaction */
-                if (!recent) st = remove_file(arena, c->path, name, keep->dry, out, err);
-                for (size_t r = 0; !st && !recent && r < c->n; r++)
-                    if (cbx__store_is_raw(c->files[r]) && !strncmp(c->files[r], name, strlen(name) - 5))
-                        st = remove_file(arena, c->path, c->files[r], keep->dry, out, err);
-            }
-        }
+        if (!st) st = cbx__store_compact_case(arena, &cases[i], keep, out, &unused, err);
         cbx_lock_release(lock);
     }
     return st;
