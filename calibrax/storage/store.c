@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "calibrax/base/options.h"
 #include "calibrax/core/run_file.h"
 #include "calibrax/storage/store_internal.h"
 
@@ -62,27 +63,20 @@ static cbx_status check_folders(cbx_store *s, const cbx_store_opts *o, cbx_err *
 
 cbx_status cbx_store_open(cbx_ctx *ctx, const char *root, const cbx_store_opts *opts, cbx_store **out, cbx_err *err)
 {
-    static const cbx_store_opts defaults = CBX_STORE_OPTS_INIT;
-    const cbx_store_opts *o = opts ? opts : &defaults;
-    cbx_store_opts own = defaults;
+    cbx_store_opts o = CBX_STORE_OPTS_INIT;
     cbx_store *s;
-    cbx_status st;
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_store_opts", err);
 
-    if (o->struct_size < offsetof(cbx_store_opts, create) || o->struct_size > sizeof *o)
-        return cbx_fail(err, CBX_EINVAL,
-                        "options of the store of another version: struct_size is %u, at most %zu is known",
-                        o->struct_size, sizeof *o);
-    memcpy(&own, o, o->struct_size);
-    o = &own;
+    if (st) return st;
     if (!root || !*root) return cbx_fail(err, CBX_EINVAL, "the store has no path");
     s = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *s);
     if (!s) return cbx_fail_nomem(err, "the store");
     s->ctx = ctx;
-    s->no_index_file = o->no_index_file;
-    s->late = o->create_late;
-    s->lock_wait_ns = o->lock_wait_ns ? o->lock_wait_ns : LOCK_WAIT_NS;
+    s->no_index_file = o.no_index_file;
+    s->late = o.create_late;
+    s->lock_wait_ns = o.lock_wait_ns ? o.lock_wait_ns : LOCK_WAIT_NS;
     cbx_arena_init(&s->arena, cbx_ctx_allocator(ctx));
-    st = name_parts(s, root) ? check_folders(s, o, err) : cbx_fail_nomem(err, "the store");
+    st = name_parts(s, root) ? check_folders(s, &o, err) : cbx_fail_nomem(err, "the store");
     if (!st)
         *out = s;
     else

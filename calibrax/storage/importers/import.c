@@ -12,6 +12,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/gzip.h"
 #include "calibrax/base/json_stream.h"
+#include "calibrax/base/options.h"
 #include "calibrax/storage/importers/importer.h"
 
 #define BYTES_MAX ((size_t)2 << 30)
@@ -240,24 +241,13 @@ static cbx_status import_bytes(cbx_ctx *ctx, cbx__import_source *src, char *byte
     return text ? import_text(ctx, src, text, plain.len, opts, out, err) : cbx_fail_nomem(err, src->what);
 }
 
-static cbx_status check_opts(const cbx_import_opts *opts, cbx_import_opts *own, cbx_err *err)
-{
-    *own = (cbx_import_opts)CBX_IMPORT_OPTS_INIT;
-    if (!opts) return CBX_OK;
-    if (opts->struct_size < offsetof(cbx_import_opts, format) || opts->struct_size > sizeof *own)
-        return cbx_fail(err, CBX_EINVAL, "import options of another version: struct_size is %u, at most %zu is known",
-                        opts->struct_size, sizeof *own);
-    memcpy(own, opts, opts->struct_size);
-    return CBX_OK;
-}
-
 cbx_status cbx_import_text(cbx_ctx *ctx, const char *text, size_t len, const char *what, const cbx_import_opts *opts,
                            cbx_import *out, cbx_err *err)
 {
     cbx__import_source src = { .what = what };
-    cbx_import_opts own;
+    cbx_import_opts own = CBX_IMPORT_OPTS_INIT;
     char *copy;
-    cbx_status st = check_opts(opts, &own, err);
+    cbx_status st = cbx_take_options(&own, sizeof own, opts, "cbx_import_opts", err);
 
     if (st) return st;
     if (len > bytes_max(&own))
@@ -273,11 +263,11 @@ cbx_status cbx_import_file(cbx_ctx *ctx, const char *path, const cbx_import_opts
 {
     cbx__import_source src = { .what = path, .path = path };
     cbx_json *companion = NULL;
-    cbx_import_opts own;
+    cbx_import_opts own = CBX_IMPORT_OPTS_INIT;
     struct stat facts;
     char *bytes = NULL;
     size_t len = 0;
-    cbx_status st = check_opts(opts, &own, err);
+    cbx_status st = cbx_take_options(&own, sizeof own, opts, "cbx_import_opts", err);
 
     if (st) return st;
     if (stat(path, &facts) == 0) src.modified_us = (int64_t)facts.st_mtime * 1000000;
