@@ -19,15 +19,19 @@ typedef enum cbx__row_outcome { ROW_FAILED, ROW_GOOD, ROW_SKIPPED } cbx__row_out
 
 /** Where a row is. */
 typedef struct cbx__row_place {
-    int64_t kid;
-    const char *run_id;
+    int64_t kid; /* its key, of the index's keys */
+    cbx_row_past past;
     size_t rank;
     int64_t offset, length;
-    double median_s, lower_s, upper_s, compile_s, memory_mb, error, energy_j, gflop_per_s, gbyte_per_s;
     cbx__row_outcome outcome;
     bool duplicate;
     cbx_json *kept; /* borrowed from the file; NULL: to be read */
 } cbx__row_place;
+
+typedef struct cbx__row_series {
+    cbx_row_series series;
+    const cbx__row_place *first, *shown, *attempt;
+} cbx__row_series;
 
 struct cbx_row_index {
     cbx_ctx *ctx;
@@ -42,8 +46,8 @@ struct cbx_row_index {
     size_t nfiles;
     cbx__row_place *places; /* by file, then offset */
     size_t nplaces;
-    cbx_row_series *series;
-    const cbx__row_place **shown, **attempts; /* of each series */
+    const char **keys;
+    cbx__row_series *series;
     size_t nseries;
     cbx_row_index_facts facts;
 };

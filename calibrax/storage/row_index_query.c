@@ -31,25 +31,13 @@ static cbx_status load_facts(cbx_row_index *ix, cbx_err *err)
     return cbx__select_end(s, st, err);
 }
 
-static cbx_status count_rows(cbx_row_index *ix, size_t *rows, int64_t *last_key, cbx_err *err)
-{
-    cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix->db, "SELECT (SELECT count(*) FROM row4), (SELECT max(kid) FROM row4_key)", &s,
-                                     err);
-
-    if (st) return st;
-    if (cbx__select_next(s)) {
-        *rows = (size_t)cbx__select_int(s, 0);
-        *last_key = cbx__select_int(s, 1);
-    }
-    return cbx__select_close(s, err);
-}
-
 /* Run ids of neighbours are the same text. */
 static const char *keep_run_id(cbx_row_index *ix, const char *text)
 {
-    if (ix->nplaces && !strcmp(ix->places[ix->nplaces - 1].run_id, text)) return ix->places[ix->nplaces - 1].run_id;
-    return cbx_arena_strdup(&ix->loaded, text);
+    const char *before = ix->nplaces ? ix->places[ix->nplaces - 1].past.run_id : NULL, *kept = NULL;
+
+    cbx__keep_text(&ix->loaded, text, before, &kept);
+    return kept;
 }
 
 static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
@@ -67,23 +55,19 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
         cbx__select_bind_int(s, ix->files[f].file.id);
         while (!st && cbx__select_next(s)) {
             cbx__row_place p = { .rank = f };
+            double *const numbers[] = { &p.past.median_s,  &p.past.lower_s,     &p.past.upper_s,
+                                        &p.past.compile_s, &p.past.memory_mb,   &p.past.error,
+                                        &p.past.energy_j,  &p.past.gflop_per_s, &p.past.gbyte_per_s };
             p.offset = cbx__select_int(s, 0);
             p.length = cbx__select_int(s, 1);
             p.kid = cbx__select_int(s, 2);
-            p.run_id = keep_run_id(ix, cbx__select_text(s, 3));
+            p.past.run_id = keep_run_id(ix, cbx__select_text(s, 3));
             p.outcome = (cbx__row_outcome)cbx__select_int(s, 4);
-            p.median_s = cbx__select_double(s, 5);
-            p.lower_s = cbx__select_double(s, 6);
-            p.upper_s = cbx__select_double(s, 7);
-            p.compile_s = cbx__select_double(s, 8);
-            p.memory_mb = cbx__select_double(s, 9);
-            p.error = cbx__select_double(s, 10);
-            p.energy_j = cbx__select_double(s, 11);
-            p.gflop_per_s = cbx__select_double(s, 12);
-            p.gbyte_per_s = cbx__select_double(s, 13);
+            p.past.good = p.outcome == ROW_GOOD;
+            for (size_t k = 0; k < CBX_LEN(numbers); k++) *numbers[k] = cbx__select_double(s, 5 + (int)k);
             p.kept = number < ix->files[f].nkept ? ix->files[f].kept[number] : NULL;
             number++;
-            if (!p.run_id) st = cbx_fail_nomem(err, "the index of rows");
+            if (!p.past.run_id) st = cbx_fail_nomem(err, "the index of rows");
             ix->places[ix->nplaces++] = p;
         }
         if (!st) st = cbx__select_again(s, err);
@@ -91,7 +75,7 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
     return cbx__select_end(s, st, err);
 }
 
-static cbx_status load_keys(cbx_row_index *ix, const char **keys, cbx_err *err)
+static cbx_status load_keys(cbx_row_index *ix, cbx_err *err)
 {
     cbx__select *s = NULL;
     cbx_status st = cbx__select_open(ix->db, "SELECT kid, key FROM row4_key", &s, err);
@@ -99,7 +83,7 @@ static cbx_status load_keys(cbx_row_index *ix, const char **keys, cbx_err *err)
     while (!st && cbx__select_next(s)) {
         char *key = cbx_arena_strdup(&ix->loaded, cbx__select_text(s, 1));
         if (!key) st = cbx_fail_nomem(err, "the index of rows");
-        keys[cbx__select_int(s, 0)] = key;
+        ix->keys[cbx__select_int(s, 0)] = key;
     }
     return cbx__select_end(s, st, err);
 }
@@ -111,25 +95,20 @@ static int by_key_then_run(const void *a, const void *b)
     const cbx__row_place *x = *(cbx__row_place *const *)a, *y = *(cbx__row_place *const *)b;
     int c = (x->kid > y->kid) - (x->kid < y->kid);
 
-    if (!c && x->run_id != y->run_id) c = strcmp(x->run_id, y->run_id);
+    if (!c && x->past.run_id != y->past.run_id) c = strcmp(x->past.run_id, y->past.run_id);
     if (!c) c = (x->rank > y->rank) - (x->rank < y->rank);
     return c ? c : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-typedef struct series_at {
-    cbx_row_series series;
-    const cbx__row_place *first, *shown, *attempt;
-} series_at;
-
 static int by_first(const void *a, const void *b)
 {
-    const cbx__row_place *x = ((const series_at *)a)->first, *y = ((const series_at *)b)->first;
+    const cbx__row_place *x = ((const cbx__row_series *)a)->first, *y = ((const cbx__row_series *)b)->first;
     int c = (x->rank > y->rank) - (x->rank < y->rank);
     return c ? c : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
 /* One group of equal keys, sorted by run id: its past, what is listed twice, the row to show. */
-static void close_series(cbx_row_index *ix, cbx__row_place **group, size_t n, cbx_row_past *past, series_at *out)
+static void close_series(cbx_row_index *ix, cbx__row_place **group, size_t n, cbx_row_past *past, cbx__row_series *out)
 {
     const cbx__row_place *newest = NULL, *good = NULL;
 
@@ -139,22 +118,12 @@ static void close_series(cbx_row_index *ix, cbx__row_place **group, size_t n, cb
         cbx__row_place *p = group[i];
         if (p->rank < out->first->rank || (p->rank == out->first->rank && p->offset < out->first->offset))
             out->first = p;
-        p->duplicate = newest && !strcmp(newest->run_id, p->run_id);
+        p->duplicate = newest && !strcmp(newest->past.run_id, p->past.run_id);
         if (p->duplicate) {
             ix->facts.duplicates++;
             continue;
         }
-        past[out->series.npast++] = (cbx_row_past){ .run_id = p->run_id,
-                                                    .median_s = p->median_s,
-                                                    .lower_s = p->lower_s,
-                                                    .upper_s = p->upper_s,
-                                                    .good = p->outcome == ROW_GOOD,
-                                                    .compile_s = p->compile_s,
-                                                    .memory_mb = p->memory_mb,
-                                                    .error = p->error,
-                                                    .energy_j = p->energy_j,
-                                                    .gflop_per_s = p->gflop_per_s,
-                                                    .gbyte_per_s = p->gbyte_per_s };
+        past[out->series.npast++] = p->past;
         newest = p;
         if (p->outcome == ROW_GOOD) good = p;
         if (p->outcome != ROW_SKIPPED) out->attempt = p;
@@ -164,51 +133,41 @@ static void close_series(cbx_row_index *ix, cbx__row_place **group, size_t n, cb
     out->series.newer_failed = good && good != newest;
 }
 
-static cbx_status group_places(cbx_row_index *ix, const char **keys, cbx_err *err)
+static cbx_status group_places(cbx_row_index *ix, cbx_err *err)
 {
     cbx__row_place **sorted = cbx_arena_calloc(&ix->loaded, ix->nplaces, sizeof *sorted);
     cbx_row_past *past = cbx_arena_calloc(&ix->loaded, ix->nplaces, sizeof *past);
-    series_at *all = cbx_arena_calloc(&ix->loaded, ix->nplaces, sizeof *all);
-    size_t used = 0, count = 0;
 
-    if (!sorted || !past || !all) return cbx_fail_nomem(err, "the index of rows");
+    ix->series = cbx_arena_calloc(&ix->loaded, ix->nplaces, sizeof *ix->series);
+    if (!sorted || !past || !ix->series) return cbx_fail_nomem(err, "the index of rows");
     for (size_t i = 0; i < ix->nplaces; i++) sorted[i] = &ix->places[i];
     qsort(sorted, ix->nplaces, sizeof *sorted, by_key_then_run);
     for (size_t i = 0, n; i < ix->nplaces; i += n) {
+        cbx__row_series *s = &ix->series[ix->nseries++];
         for (n = 1; i + n < ix->nplaces && sorted[i + n]->kid == sorted[i]->kid;) n++;
-        all[count].series.key = keys[sorted[i]->kid];
-        close_series(ix, sorted + i, n, past + used, &all[count]);
-        used += all[count++].series.npast;
+        s->series.key = ix->keys[sorted[i]->kid];
+        close_series(ix, sorted + i, n, past, s);
+        past += s->series.npast;
     }
-    qsort(all, count, sizeof *all, by_first);
-    ix->series = cbx_arena_calloc(&ix->loaded, count, sizeof *ix->series);
-    ix->shown = cbx_arena_calloc(&ix->loaded, count, sizeof *ix->shown);
-    ix->attempts = cbx_arena_calloc(&ix->loaded, count, sizeof *ix->attempts);
-    if (!ix->series || !ix->shown || !ix->attempts) return cbx_fail_nomem(err, "the index of rows");
-    for (; ix->nseries < count; ix->nseries++) {
-        ix->series[ix->nseries] = all[ix->nseries].series;
-        ix->shown[ix->nseries] = all[ix->nseries].shown;
-        ix->attempts[ix->nseries] = all[ix->nseries].attempt;
-    }
+    qsort(ix->series, ix->nseries, sizeof *ix->series, by_first);
     ix->facts.rows = ix->nplaces;
     return CBX_OK;
 }
 
 cbx_status cbx__row_index_load(cbx_row_index *ix, cbx_err *err)
 {
-    int64_t last_key = 0;
-    const char **keys = NULL;
-    size_t rows = 0;
+    int64_t rows = 0, last_key = 0;
     cbx_status st = load_facts(ix, err);
 
-    if (!st) st = count_rows(ix, &rows, &last_key, err);
+    if (!st) st = cbx__index_number(ix->db, "SELECT count(*) FROM row4", NULL, &rows, err);
+    if (!st) st = cbx__index_number(ix->db, "SELECT max(kid) FROM row4_key", NULL, &last_key, err);
     if (st) return st;
-    ix->places = cbx_arena_calloc(&ix->loaded, rows, sizeof *ix->places);
-    keys = cbx_arena_calloc(&ix->loaded, (size_t)last_key + 1, sizeof *keys);
-    if (!ix->places || !keys) return cbx_fail_nomem(err, "the index of rows");
+    ix->places = cbx_arena_calloc(&ix->loaded, (size_t)rows, sizeof *ix->places);
+    ix->keys = cbx_arena_calloc(&ix->loaded, (size_t)last_key + 1, sizeof *ix->keys);
+    if (!ix->places || !ix->keys) return cbx_fail_nomem(err, "the index of rows");
     st = load_places(ix, err);
-    if (!st) st = load_keys(ix, keys, err);
-    return st ? st : group_places(ix, keys, err);
+    if (!st) st = load_keys(ix, err);
+    return st ? st : group_places(ix, err);
 }
 
 const cbx_row_index_facts *cbx_row_index_facts_of(const cbx_row_index *ix) { return &ix->facts; }
@@ -217,7 +176,7 @@ size_t cbx_row_index_count(const cbx_row_index *ix) { return ix->nseries; }
 
 const cbx_row_series *cbx_row_index_series(const cbx_row_index *ix, size_t i)
 {
-    return i < ix->nseries ? &ix->series[i] : NULL;
+    return i < ix->nseries ? &ix->series[i].series : NULL;
 }
 
 /* --- rows from their files --- */
@@ -280,7 +239,7 @@ static cbx_status read_place(cbx_row_index *ix, int fd, const cbx__row_place *p,
         st = cbx_json_parse(text, n, ix->files[p->rank].path, &row, NULL);
     }
     if (st == CBX_ENOMEM) return cbx_fail_nomem(err, "the index of rows");
-    if (!row || strcmp(cbx_json_get_string(row, "run_id", ""), p->run_id) != 0)
+    if (!row || strcmp(cbx_json_get_string(row, "run_id", ""), p->past.run_id) != 0)
         cbx_json_unref(row);
     else
         *out = row;
@@ -329,51 +288,33 @@ static cbx_status hand_over(cbx_row_index *ix, wanted *w, size_t n, cbx_rows *ro
     return st;
 }
 
-static size_t want_each(const cbx_row_index *ix, const cbx__row_place **places, wanted *out)
-{
-    for (size_t i = 0; out && i < ix->nseries; i++) out[i] = (wanted){ places[i], i, NULL };
-    return ix->nseries;
-}
-
-static size_t want_latest(cbx_row_index *ix, const char *unused, wanted *out)
-{
-    (void)unused;
-    return want_each(ix, ix->shown, out);
-}
-
-static size_t want_attempts(cbx_row_index *ix, const char *unused, wanted *out)
-{
-    (void)unused;
-    return want_each(ix, ix->attempts, out);
-}
-
 static bool is_of_case(const char *key, const char *case_name)
 {
     size_t n = case_name ? strlen(case_name) : 0;
     return !case_name || (!strncmp(key, case_name, n) && key[n] == '\x1f');
 }
 
-static size_t want_rows(cbx_row_index *ix, const char *case_name, wanted *out)
+typedef enum choice { SHOWN, ATTEMPTS, ALL } choice;
+
+/* The rows of a choice, of a case (NULL: all); out has space for each place of the index. */
+static size_t choose(const cbx_row_index *ix, choice which, const char *case_name, wanted *out)
 {
-    int64_t top = 0;
-    bool *in;
     size_t n = 0;
 
-    for (size_t i = 0; i < ix->nseries; i++) top = ix->shown[i]->kid > top ? ix->shown[i]->kid : top;
-    in = cbx_arena_calloc(&ix->loaded, (size_t)top + 1, sizeof *in);
-    for (size_t i = 0; in && i < ix->nseries; i++) in[ix->shown[i]->kid] = is_of_case(ix->series[i].key, case_name);
-    for (size_t i = 0; i < ix->nplaces; i++) {
+    for (size_t i = 0; which != ALL && i < ix->nseries; i++, n++)
+        out[n] = (wanted){ which == SHOWN ? ix->series[i].shown : ix->series[i].attempt, n, NULL };
+    for (size_t i = 0; which == ALL && i < ix->nplaces; i++) {
         const cbx__row_place *p = &ix->places[i];
-        if (p->duplicate || !in || !in[p->kid]) continue;
-        if (out) out[n] = (wanted){ p, n, NULL };
+        if (p->duplicate || !is_of_case(ix->keys[p->kid], case_name)) continue;
+        out[n] = (wanted){ p, n, NULL };
         n++;
     }
     return n;
 }
 
 /* Twice, if need be: a store may be written or pruned while it is read. */
-static cbx_status fetch(cbx_row_index *ix, size_t (*want)(cbx_row_index *ix, const char *word, wanted *out),
-                        const char *word, cbx_row_extent extent, cbx_rows *rows, cbx_err *err)
+static cbx_status fetch(cbx_row_index *ix, choice which, const char *case_name, cbx_row_extent extent, cbx_rows *rows,
+                        cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ix->ctx);
     cbx_status st = CBX_OK;
@@ -384,14 +325,14 @@ static cbx_status fetch(cbx_row_index *ix, size_t (*want)(cbx_row_index *ix, con
         wanted *w;
         if (turn) st = cbx__row_index_refresh(ix, err);
         if (st) break;
-        capacity = want(ix, word, NULL);
-        w = cbx_mem_calloc(al, capacity + 1, sizeof *w);
+        capacity = ix->nplaces + 1;
+        w = cbx_mem_calloc(al, capacity, sizeof *w);
         if (!w) return cbx_fail_nomem(err, "the index of rows");
-        n = want(ix, word, w);
+        n = choose(ix, which, case_name, w);
         st = read_wanted(ix, extent, w, n, &stale, err);
         if (!st && (!stale || turn)) st = hand_over(ix, w, n, rows, err);
         for (size_t i = 0; i < n; i++) cbx_json_unref(w[i].row);
-        cbx_mem_free(al, w, (capacity + 1) * sizeof *w);
+        cbx_mem_free(al, w, capacity * sizeof *w);
     }
     return st;
 }
@@ -399,21 +340,21 @@ static cbx_status fetch(cbx_row_index *ix, size_t (*want)(cbx_row_index *ix, con
 cbx_status cbx_row_index_latest(cbx_row_index *ix, cbx_row_extent extent, cbx_rows *rows, size_t *newer_failed,
                                 cbx_err *err)
 {
-    cbx_status st = fetch(ix, want_latest, NULL, extent, rows, err);
+    cbx_status st = fetch(ix, SHOWN, NULL, extent, rows, err);
     size_t failed = 0;
 
-    for (size_t i = 0; i < ix->nseries; i++) failed += ix->series[i].newer_failed;
+    for (size_t i = 0; i < ix->nseries; i++) failed += ix->series[i].series.newer_failed;
     if (!st && newer_failed) *newer_failed = failed;
     return st;
 }
 
 cbx_status cbx_row_index_attempts(cbx_row_index *ix, cbx_row_extent extent, cbx_rows *rows, cbx_err *err)
 {
-    return fetch(ix, want_attempts, NULL, extent, rows, err);
+    return fetch(ix, ATTEMPTS, NULL, extent, rows, err);
 }
 
 cbx_status cbx_row_index_rows(cbx_row_index *ix, const char *case_name, cbx_row_extent extent, cbx_rows *rows,
                               cbx_err *err)
 {
-    return fetch(ix, want_rows, case_name, extent, rows, err);
+    return fetch(ix, ALL, case_name, extent, rows, err);
 }
