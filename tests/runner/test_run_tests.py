@@ -57,6 +57,7 @@ def main() -> int:
         check("one suite", run(["passes", "never"], "b:logic"), 0, "2 passed, 0 failed, 0 skipped", "")
         check("all but a suite", run(["passes", "never"], "b:!live"), 0, "2 passed, 0 failed, 0 skipped", "")
         check("a sanitizer's skip", run(["sanitizer"], "b:logic"), 1, "0 passed, 1 failed, 1 skipped", "is no reason for a skip")
+        check("help", run([], "--help"), 0, run([], "-h")[1].splitlines()[-1], "usage: run_tests.py [--checks] FOLDER")
         check("nothing", run([]), 1, "0 passed, 0 failed, 0 skipped", "")
         check("no time left", run(["passes", "passes_later"], CBX_TEST_UNTIL="1"), 1, "0 passed, 2 failed, 0 skipped", "no time was left")
     return 1 if failed else 0
