@@ -499,6 +499,19 @@ FN(decays) /* (x, y, ys): from x on, as many steps as ys has */
     UNUSED;
     return cbx_scan(c, PLAIN(decay, 2, 1), 1, in, 1, in + 1, CBX_LENGTH_OF_XS, false, out);
 }
+FN(count_on) /* (k, x, y): k + 1, 0.999 x + k y, of a number k and arrays x and y */
+{
+    UNUSED;
+    out[0] = cbx_add_scalar(c, in[0], 1.0);
+    out[1] = cbx_add(c, cbx_multiply_scalar(c, in[1], 0.999), cbx_multiply(c, in[0], in[2]));
+    out[2] = cbx_multiply_scalar(c, in[0], 2.0);
+    return CBX_OK;
+}
+FN(counted) /* (k, x, ys): the last k and x, and twice each k */
+{
+    UNUSED;
+    return cbx_scan(c, PLAIN(count_on, 3, 3), 2, in, 1, in + 2, CBX_LENGTH_OF_XS, false, out);
+}
 FN(grow_on) /* (i, x) */
 {
     UNUSED;
@@ -542,6 +555,8 @@ static void long_scans_can_be_stopped(void **state)
     cbx_array *const wide[] = { cbx_sin(g.c, line(g.c, 4096)), cbx_reshape(g.c, cbx_sin(g.c, line(g.c, 2100 * 4096)), 2,
                                                                            (const ptrdiff_t[]){ 2100, 4096 }) };
     same(g.c, "many elements in parts", PLAIN(decays, 2, 1), wide, 0);
+    cbx_array *const mixed[] = { number(g.c, 0.5), wide[0], wide[1] };
+    same(g.c, "a number that all elements share", PLAIN(counted, 3, 3), mixed, 0);
     CHECK_OK(cbx_scope_close(&g.scope, &err), &err, "nothing failed");
     cbx_scope_open(g.c, &g.scope);
     CHECK_OK(cbx_jit(g.c, CBX_FN(grows, &steps, 1, 1), &j, &err), &err, "jit");

@@ -60,43 +60,29 @@ static void map(const cbx__nest_call *c, int threads)
 }
 
 /*
- * True if the carries that a run leaves can begin the next one: where they are stored, the kernel can load them.  Outputs that hold
- * them are in the order of the carries.
+ * All steps of some elements; in parts, if a flag may stop them between: each begins with the carries that the one before left in the
+ * outputs, which are the first streams, in the order of the carries.  Elements share a carry of one element: it waits in a place of
+ * this thread, another one for each part, since all elements of a part begin with it.  false: stopped.
  */
-static bool can_go_on(const cbx__nest *n, uint32_t *ends)
-{
-    const cbx__kernel *k = &n->kernel;
-    size_t found = 0;
-
-    for (uint32_t s = 0; s < k->nout; s++)
-        if (k->streams.items[s].final && found < k->carries.n) ends[found++] = s;
-    if (found < k->carries.n) return false;
-    for (size_t c = 0; !k->single && c < k->carries.n; c++) {
-        const uint32_t first = k->carries.items[c].first;
-        if (k->streams.items[first].kind != k->streams.items[ends[c]].kind ||
-            n->sites[first].strides[1] != n->sites[ends[c]].strides[1])
-            return false;
-    }
-    return true;
-}
-
-/* All steps of some elements; in parts, if a flag may stop them between.  false: it did. */
 static bool scan_elements(const cbx__nest_call *c, size_t from, size_t count, const int64_t *outer,
                           const int64_t *inner)
 {
     const cbx__nest *n = c->nest;
     const size_t rows = n->shape[0], streams = n->kernel.streams.n;
-    uint32_t ends[CBX__MAX_CARRIES];
-    size_t part = rows;
-    char *start[CBX__MAX_STREAMS], *p[CBX__MAX_STREAMS];
+    const size_t part = c->stop ? 1 + STOP_WORK / (count * n->work + 1) : rows;
+    char *start[CBX__MAX_STREAMS], *p[CBX__MAX_STREAMS], *left[CBX__MAX_CARRIES];
+    uint64_t shared[2][CBX__MAX_CARRIES];
 
-    if (c->stop && can_go_on(n, ends)) part = 1 + STOP_WORK / (count * n->work + 1);
     for (size_t s = 0; s < streams; s++) start[s] = c->at[s] + (ptrdiff_t)from * inner[s];
     for (size_t row = 0; row < rows; row += part) {
         const size_t m = rows - row < part ? rows - row : part;
         if (c->stop && *c->stop) return false;
         for (size_t s = 0; s < streams; s++) p[s] = start[s] + (ptrdiff_t)row * outer[s];
-        for (size_t k = 0; row && k < n->kernel.carries.n; k++) p[n->kernel.carries.items[k].first] = start[ends[k]];
+        for (size_t k = 0; k < n->kernel.carries.n; k++) {
+            if (row) p[n->kernel.carries.items[k].first] = left[k];
+            if (row + m < rows && inner[k] == 0) p[k] = (char *)&shared[row / part % 2][k];
+            left[k] = p[k];
+        }
         c->fn(c->self, (int64_t)m, (int64_t)count, p, outer, inner);
     }
     return true;

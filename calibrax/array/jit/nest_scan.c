@@ -5,8 +5,9 @@
 #include "calibrax/array/jit/nest_builder.h"
 #include "calibrax/array/trace/regions.h"
 
-/* Steps of a value of each step, or of all steps, through the space of steps and elements. */
-static cbx__site scan_site(cbx__vid base, const cbx_array_desc *element, bool each, bool output, const cbx__control *c)
+/* Steps of a value of each step, or of all steps, through a space of steps and elements; of one element where there are more: 0. */
+static cbx__site scan_site(const cbx__builder *b, cbx__vid base, const cbx_array_desc *element, bool each, bool output,
+                           const cbx__control *c)
 {
     const ptrdiff_t size = (ptrdiff_t)cbx__dtype_size(element->dtype);
     size_t shape[CBX_MAX_RANK], count = 1;
@@ -14,7 +15,7 @@ static cbx__site scan_site(cbx__vid base, const cbx_array_desc *element, bool ea
     cbx__site s = { .base = base };
 
     for (int i = 0; i < n; i++) count *= shape[i];
-    s.strides[1] = n > 0 || output ? size : 0;
+    s.strides[1] = n > 0 || (output && b->nest->shape[1] == 1) ? size : 0;
     if (!each) return s;
     s.strides[0] = (ptrdiff_t)count * size;
     if (!c->reverse) return s;
@@ -33,7 +34,7 @@ static bool give_inputs(cbx__builder *b, const cbx__node *node, const cbx__contr
     for (size_t i = 0; i < body->in.n && !b->failed; i++) {
         const bool carry = i >= first && i < first_x;
         const cbx_array_desc *d = cbx__graph_in(body, i);
-        const cbx__site s = scan_site(node->in[i], d, i >= first_x, false, c);
+        const cbx__site s = scan_site(b, node->in[i], d, i >= first_x, false, c);
         if (!carry) {
             given[body->in.items[i]] = cbx__add_load(b, d->dtype, false, &s);
             continue;
@@ -56,7 +57,7 @@ static bool add_results(cbx__builder *b, const cbx__node *node, const cbx__contr
         const cbx_array_desc *d = cbx__graph_out(body, i);
         const cbx__form *nowhere = cbx__new_forms(b, d->ndim);
         const bool carry = i < c->ncarry;
-        const cbx__site s = scan_site(node->out + (cbx__vid)i, d, !carry, true, c);
+        const cbx__site s = scan_site(b, node->out + (cbx__vid)i, d, !carry, true, c);
         const cbx__kid v = nowhere ? cbx__element(b, body->out.items[i], nowhere) : CBX__NO_KID;
         if (!cbx__add_output(b, v, d->dtype, &s)) return false;
         if (carry) k->carries.items[i].next = v;
