@@ -17,10 +17,9 @@
  * A graph never changes and is shared by counting: any number of threads may use one, and what is
  * traced with it keeps it.  The functions of arrays are as those of ops.h: results belong to the
  * scope, failures travel; operands have one dtype that the algebra takes (CBX_EDTYPE).  They are
- * traced, derived and batched as the others; second derivatives exist of real products and weights,
- * of max-plus and min-plus products, and of softmax, else CBX_EUNSUPPORTED; so are first ones of
- * algebras given by functions.  Functions of an edge are derived by their own vjp (reverse mode)
- * and jvp (forward mode), once.
+ * traced, derived any number of times and batched as the others; over an algebra given by
+ * functions by its formulas, else CBX_EUNSUPPORTED.  Functions of an edge are derived by their own
+ * vjp (reverse mode) and jvp (forward mode), once, and any number of times by their formula.
  * Algebras, rules and accuracy: kernels/semiring.h and kernels/ell.h, where the product of plain
  * memory is.
  */
@@ -169,6 +168,11 @@ typedef struct cbx_ell_edge_functions {
     /** t[0..d_out): what the tangents of x_row, x_col and attr (NULL where those are) make of the
      * message's.  NULL: has none. */
     void (*jvp)(void *user, const cbx_ell_edge *e, const void *t_row, const void *t_col, const void *t_attr, void *t);
+    /** The message as array expressions, called with user: (x_row, x_col, attr, without those that
+     * are NULL), vectors of an edge, to a vector of d_out.  Derivatives beyond the first ones of
+     * vjp and jvp are made of it, and those without them; they keep all messages, (edges, d_out).
+     * NULL: there are none of these. */
+    cbx_array_fn formula;
 } cbx_ell_edge_functions;
 
 /**

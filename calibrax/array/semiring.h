@@ -15,9 +15,28 @@
 #ifndef CALIBRAX_ARRAY_SEMIRING_H
 #define CALIBRAX_ARRAY_SEMIRING_H
 
+#include "calibrax/array/fn.h"
 #include "calibrax/array/ops.h"
 
 CBX_BEGIN_DECLS
+
+/** Most arrays of a running fold. */
+#define CBX_SEMIRING_STATES 8
+
+/**
+ * Beside the functions of an algebra: the same as array expressions, which derivatives of any
+ * order are made of.  They work element by element on arrays of one shape, in the algebra's dtype,
+ * and are called with the functions' user.  A derivative keeps in reverse mode what each of its
+ * steps needs: numbers for every term and element of the product.
+ */
+typedef struct cbx_semiring_formulas {
+    uint32_t struct_size;
+    size_t states;        /* arrays that a running fold is: 1 to CBX_SEMIRING_STATES */
+    const double *start;  /* what they are in a fold over nothing */
+    cbx_array_fn combine; /* (a, b) to a term */
+    cbx_array_fn update;  /* (states..., term) to states */
+    cbx_array_fn finish;  /* (states...) to an element of C */
+} cbx_semiring_formulas;
 
 /**
  * An algebra given by functions on runs of n neighbouring columns.  They are called from several
@@ -37,6 +56,7 @@ typedef struct cbx_semiring_functions {
     /** state[j] = update(state[j], t[j]), of terms that others made: messages along edges
      * (calibrax/array/ell.h).  NULL: folds none. */
     void (*update)(void *user, size_t n, const void *t, void *state);
+    const cbx_semiring_formulas *formulas; /* NULL: it has no derivative */
 } cbx_semiring_functions;
 
 /**
@@ -72,8 +92,8 @@ CBX_API bool cbx_semiring_takes(const cbx_semiring *s, cbx_dtype dtype);
 /**
  * Fills *out with an algebra given by functions; name and f are kept by reference and must outlive
  * it, and what is traced with it.
- * @return CBX_OK; CBX_EINVAL (a function missing, a state smaller than an element or beyond 256
- *   bytes); CBX_EDTYPE (no dtype)
+ * @return CBX_OK; CBX_EINVAL (a function or formula missing, a state smaller than an element or
+ *   beyond 256 bytes, formulas of no or too many states); CBX_EDTYPE (no dtype)
  */
 CBX_API cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f, cbx_semiring *out,
                                        cbx_err *err);
@@ -83,8 +103,8 @@ CBX_API cbx_status cbx_semiring_define(const char *name, const cbx_semiring_func
  * a column on the right, and its axis is gone in the result.  Strides may be any.  k = 0 gives the
  * algebra's empty value.
  * Errors: CBX_ESHAPE (lengths that differ, a scalar), CBX_EDTYPE (what the algebra does not take),
- * CBX_EOVERFLOW, CBX_ENOMEM.  Derivatives, first and second: as below.  An algebra given by
- * functions is traced and batched and has none: CBX_EUNSUPPORTED.  Since 0.1.
+ * CBX_EOVERFLOW, CBX_ENOMEM.  Derivatives of any order: as below; of an algebra given by functions
+ * by its formulas, CBX_EUNSUPPORTED without them.  Since 0.1.
  */
 CBX_API cbx_array *cbx_semiring_matmul(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_semiring *s);
 

@@ -1,10 +1,6 @@
 /* Rows of test_derivatives.c. */
-#include "derivative_rows.h"
+#include "derivative_graph.h"
 
-#include <math.h>
-
-#include "calibrax/array/backend.h"
-#include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/linalg.h"
 
 size_t row_operands(const row *r)
@@ -128,6 +124,36 @@ FN(svds)
     out[2] = scaled(c, p.u, cbx_square(c, p.s), p.vh);
     return CBX_OK;
 }
+/* Factors with vectors that x does not determine, of which the span is looked at alone. */
+static cbx_array *columns_of(cbx_ctx *c, const cbx_array *x, ptrdiff_t from, ptrdiff_t to)
+{
+    return cbx_slice(c, x, -1, from, to, 1);
+}
+static cbx_array *projector(cbx_ctx *c, const cbx_array *v)
+{
+    return cbx_matrix_product(c, v, cbx_matrix_transpose(c, cbx_conj(c, v)));
+}
+FN(complete_qrs)
+{
+    UNUSED;
+    const ptrdiff_t n = (ptrdiff_t)cbx_array_dim(in[0], 1);
+    cbx_qr_parts p = cbx_qr(c, in[0], true);
+    out[0] = projector(c, columns_of(c, p.q, n, CBX_OPEN));
+    out[1] = columns_of(c, p.q, 0, n);
+    out[2] = p.r;
+    return CBX_OK;
+}
+FN(full_svds)
+{
+    UNUSED;
+    const ptrdiff_t m = (ptrdiff_t)cbx_array_dim(in[0], 0), n = (ptrdiff_t)cbx_array_dim(in[0], 1), k = m < n ? m : n;
+    cbx_svd_parts p = cbx_svd(c, in[0], true);
+    cbx_array *v = cbx_matrix_transpose(c, p.vh), *u = columns_of(c, p.u, 0, k);
+    out[0] = projector(c, columns_of(c, m > n ? p.u : v, k, CBX_OPEN));
+    out[1] = squares_of(c, u);
+    out[2] = scaled(c, u, cbx_square(c, p.s), cbx_matrix_transpose(c, columns_of(c, v, 0, k)));
+    return CBX_OK;
+}
 FN(dets)
 {
     UNUSED;
@@ -210,98 +236,7 @@ void derivative_open_graph(cbx_ctx *c)
     static const int32_t col[] = { 4, 0, 2, 2, 1, 0, 3, 2 };
     cbx_err err = CBX_ERR_INIT;
     CHECK_OK(cbx_ell_from_csr(c, 4, 5, start, col, &derivative_graph, &err), &err, "graph");
-}
-
-/* A row without edges gives an infinity, which has no differences. */
-static cbx_array *finite_of(cbx_ctx *c, const cbx_array *y)
-{
-    return cbx_where(c, cbx_isfinite(c, y), y, cbx_zeros_like(c, y));
-}
-
-FN(on_graph)
-{
-    UNUSED;
-    const row *r = user;
-    cbx_attrs attrs = r->attrs;
-    const cbx_array *all[OPERANDS];
-
-    attrs.object = &derivative_graph->object;
-    for (size_t i = 0; i < nin; i++) all[i] = in[i];
-    if (r->prim == CBX_PRIM_ELL_SOFTMAX_VJP) all[0] = cbx_ell_softmax(c, derivative_graph, in[0]);
-    if (r->prim == CBX_PRIM_ELL_MATMUL_VJP || r->prim == CBX_PRIM_ELL_MATMUL_JVP) {
-        all[2] = cbx_apply(c, CBX_PRIM_ELL_MATMUL, 2, all, &attrs);
-        for (size_t i = 2; i < nin; i++) all[i + 1] = in[i];
-        nin++;
-    }
-    cbx_apply_all(c, r->prim, nin, all, &attrs, out);
-    if (r->prim == CBX_PRIM_ELL_MATMUL) out[0] = finite_of(c, out[0]);
-    return CBX_OK;
-}
-
-enum { D_OUT = 2 };
-
-/* m = sin(x_row attr) + x_col^2 */
-static void message(void *user, const cbx_ell_edge *e, void *m)
-{
-    const double *r = e->x_row, *k = e->x_col, *a = e->attr;
-    (void)user;
-    for (int o = 0; o < D_OUT; o++) ((double *)m)[o] = sin(r[o] * a[o]) + k[o] * k[o];
-}
-static void message_vjp(void *user, const cbx_ell_edge *e, const void *h, void *d_row, void *d_col, void *d_attr)
-{
-    const double *r = e->x_row, *k = e->x_col, *a = e->attr, *g = h;
-    (void)user;
-    for (int o = 0; o < D_OUT; o++) {
-        if (d_row) ((double *)d_row)[o] += g[o] * a[o] * cos(r[o] * a[o]);
-        if (d_col) ((double *)d_col)[o] += g[o] * 2 * k[o];
-        if (d_attr) ((double *)d_attr)[o] += g[o] * r[o] * cos(r[o] * a[o]);
-    }
-}
-static void message_jvp(void *user, const cbx_ell_edge *e, const void *t_row, const void *t_col, const void *t_attr,
-                        void *t)
-{
-    const double *r = e->x_row, *k = e->x_col, *a = e->attr, *tr = t_row, *tc = t_col, *ta = t_attr;
-    (void)user;
-    for (int o = 0; o < D_OUT; o++)
-        ((double *)t)[o] = (tr[o] * a[o] + r[o] * ta[o]) * cos(r[o] * a[o]) + 2 * k[o] * tc[o];
-}
-static const cbx_ell_edge_functions edge = { sizeof edge, D_OUT, NULL, message, message_vjp, message_jvp };
-
-static const cbx_semiring *fold_of(const row *r) { return cbx_semiring_get((cbx_algebra)r->attrs.mode); }
-
-FN(edges)
-{
-    UNUSED;
-    out[0] = finite_of(c, cbx_ell_edge_aggregate(c, derivative_graph, in[0], in[1], in[2], &edge, fold_of(user)));
-    return CBX_OK;
-}
-/* Features that do not move. */
-static void features(cbx_ctx *c, cbx_array *x[3])
-{
-    static const size_t shape[3][3] = { { 4, 2 }, { 5, 2 }, { 4, 3, 2 } };
-    for (int i = 0; i < 3; i++) {
-        const size_t n = i == 0 ? 8 : i == 1 ? 10 : 24;
-        cbx_array *y = cbx_sin(c, cbx_linspace(c, i + 1, 9 * i + 4, n, true, CBX_F64));
-        const ptrdiff_t to[3] = { (ptrdiff_t)shape[i][0], (ptrdiff_t)shape[i][1], (ptrdiff_t)shape[i][2] };
-        x[i] = cbx_reshape(c, y, i == 2 ? 3 : 2, to);
-    }
-}
-FN(edges_vjp)
-{
-    UNUSED;
-    cbx_array *x[3];
-    features(c, x);
-    cbx_ell_edge_aggregate_vjp(c, derivative_graph, x[0], x[1], x[2], &edge, fold_of(user), in[0], out);
-    return CBX_OK;
-}
-FN(edges_jvp)
-{
-    UNUSED;
-    cbx_array *x[3];
-    features(c, x);
-    out[0] = cbx_ell_edge_aggregate_jvp(c, derivative_graph, x[0], x[1], x[2], &edge, fold_of(user), in[0], in[1],
-                                        in[2]);
-    return CBX_OK;
+    CHECK_OK(cbx_semiring_define("moments", &moments_functions, &moments, &err), &err, "algebra");
 }
 
 /* ---- functions with derivatives of their own ---- */
@@ -489,10 +424,20 @@ const row derivative_rows[] = {
     { .prim = CBX_PRIM_ELL_SOFTMAX, .f = on_graph, .in = { REAL(-2, 2, 4, 3) } },
     { .prim = CBX_PRIM_ELL_SOFTMAX_VJP, .f = on_graph, .in = { REAL(-2, 2, 4, 3), REAL(-2, 2, 4, 3) } },
     { .prim = CBX_PRIM_ELL_PACK, .f = on_graph, .in = { REAL(-2, 2, 8) } },
-    { .prim = CBX_PRIM_ELL_EDGE, .label = "sum", .f = edges, .flags = FIRST_ONLY, .in = { REAL(-2, 2, 4, 2), REAL(-2, 2, 5, 2), REAL(-1, 1, 4, 3, 2) } },
-    { .prim = CBX_PRIM_ELL_EDGE, .label = "minimum", .f = edges, .flags = FIRST_ONLY, .in = { REAL(-2, 2, 4, 2), REAL(-2, 2, 5, 2), REAL(-1, 1, 4, 3, 2) }, .attrs = { ALGEBRA(TROPICAL_MIN_PLUS) } },
-    { .prim = CBX_PRIM_ELL_EDGE_VJP, .f = edges_vjp, .nout = 3, .in = { REAL(-2, 2, 4, 2) }, .attrs = { ALGEBRA(TROPICAL_MAX_PLUS) } },
-    { .prim = CBX_PRIM_ELL_EDGE_JVP, .f = edges_jvp, .in = { REAL(-2, 2, 4, 2), REAL(-2, 2, 5, 2), REAL(-1, 1, 4, 3, 2) } },
+    { .prim = CBX_PRIM_ELL_EDGE, .label = "sum", .f = edges, .in = { REAL(-2, 2, 4, 2), REAL(-2, 2, 5, 2), REAL(-1, 1, 4, 3, 2) } },
+    { .prim = CBX_PRIM_ELL_EDGE, .label = "minimum", .f = edges, .in = { REAL(-2, 2, 4, 2), REAL(-2, 2, 5, 2), REAL(-1, 1, 4, 3, 2) }, .attrs = { ALGEBRA(TROPICAL_MIN_PLUS) } },
+    { .prim = CBX_PRIM_ELL_EDGE, .label = "maximum by the formula", .f = edges_by_formula, .in = { REAL(-2, 2, 4, 2), REAL(-2, 2, 5, 2), REAL(-1, 1, 4, 3, 2) }, .attrs = { ALGEBRA(TROPICAL_MAX_PLUS) } },
+    { .prim = CBX_PRIM_ELL_EDGE, .label = "folded by functions", .f = edges_folded, .in = { REAL(-2, 2, 4, 2), REAL(-2, 2, 5, 2), REAL(-1, 1, 4, 3, 2) } },
+    { .prim = CBX_PRIM_ELL_EDGE_VJP, .label = "sum", .f = edges_vjp, .nout = 3, .in = { REAL(-2, 2, 4, 2), REAL(-2, 2, 5, 2), REAL(-1, 1, 4, 3, 2), REAL(-2, 2, 4, 2) } },
+    { .prim = CBX_PRIM_ELL_EDGE_VJP, .label = "maximum", .f = edges_vjp, .nout = 3, .in = { REAL(-2, 2, 4, 2), REAL(-2, 2, 5, 2), REAL(-1, 1, 4, 3, 2), REAL(-2, 2, 4, 2) }, .attrs = { ALGEBRA(TROPICAL_MAX_PLUS) } },
+    { .prim = CBX_PRIM_ELL_EDGE_JVP, .label = "sum", .f = edges_jvp, .in = { REAL(-2, 2, 4, 2), REAL(-2, 2, 5, 2), REAL(-1, 1, 4, 3, 2), REAL(-2, 2, 4, 2), REAL(-2, 2, 5, 2), REAL(-1, 1, 4, 3, 2) } },
+    { .prim = CBX_PRIM_ELL_EDGE_JVP, .label = "minimum", .f = edges_jvp, .in = { REAL(-2, 2, 4, 2), REAL(-2, 2, 5, 2), REAL(-1, 1, 4, 3, 2), REAL(-2, 2, 4, 2), REAL(-2, 2, 5, 2), REAL(-1, 1, 4, 3, 2) }, .attrs = { ALGEBRA(TROPICAL_MIN_PLUS) } },
+    { .prim = CBX_PRIM_SEMIRING_MATMUL, .label = "functions", .f = functions_matmul, .in = { REAL(-1, 1, 2, 3, 4), REAL(-1, 1, 2, 4, 2) } },
+    { .prim = CBX_PRIM_SEMIRING_CONV, .label = "functions", .f = functions_conv, .in = { REAL(-1, 1, 2, 6, 2), REAL(-1, 1, 3, 2, 3) } },
+    { .prim = CBX_PRIM_SEMIRING_CONV, .label = "functions, padding", .f = functions_conv, .in = { REAL(-1, 1, 2, 6, 2), REAL(-1, 1, 3, 2, 3) }, .attrs = { .mode = CBX_CONV_SAME } },
+    { .prim = CBX_PRIM_ELL_MATMUL, .label = "functions", .f = functions_ell, .in = { REAL(-1, 1, 4, 3), REAL(-1, 1, 5, 2) } },
+    { .prim = CBX_PRIM_ELL_MATMUL, .label = "functions, weights", .f = functions_ell, .in = { REAL(-1, 1, 4, 3), REAL(-1, 1, 5, 2) }, .attrs = { .axis = CBX__ELL_SCALED } },
+    { .prim = CBX_PRIM_ELL_MATMUL, .label = "functions, transposed", .f = functions_ell, .in = { REAL(-1, 1, 4, 3), REAL(-1, 1, 4, 2) }, .attrs = { .axis = CBX__ELL_TRANSPOSED } },
     { .prim = CBX_PRIM_CHOLESKY, .label = "lower", .f = choleskys, .in = { REAL(-1, 1, 2, 3, 3) } },
     { .prim = CBX_PRIM_CHOLESKY, .label = "complex upper", .f = choleskys, .in = { CPLX(-1, 1, 3, 3) }, .attrs = { .mode = 1 } },
     { .prim = CBX_PRIM_TRIANGULAR_SOLVE, .label = "lower", .in = { REAL(1, 2, 2, 3, 3), REAL(-2, 2, 2, 3, 2) } },
@@ -506,7 +451,8 @@ const row derivative_rows[] = {
     { .prim = CBX_PRIM_QR, .label = "complex tall", .nout = 2, .in = { CPLX(-2, 2, 4, 2) } },
     { .prim = CBX_PRIM_QR, .label = "wide", .nout = 2, .in = { REAL(-2, 2, 2, 2, 4) } },
     { .prim = CBX_PRIM_QR, .label = "complex wide", .nout = 2, .in = { CPLX(-2, 2, 2, 3) }, .attrs = { .mode = 1 } },
-    { .prim = CBX_PRIM_QR, .label = "complete", .nout = 2, .flags = REFUSED, .in = { REAL(-2, 2, 3, 2) }, .attrs = { .mode = 1 } },
+    { .prim = CBX_PRIM_QR, .label = "complete", .f = complete_qrs, .nout = 3, .in = { REAL(-2, 2, 5, 3) } },
+    { .prim = CBX_PRIM_QR, .label = "complex complete", .f = complete_qrs, .nout = 3, .in = { CPLX(-2, 2, 4, 2) } },
     { .prim = CBX_PRIM_EIGH, .label = "real", .f = eighs, .nout = 3, .in = { REAL(-1, 1, 2, 3, 3) } },
     { .prim = CBX_PRIM_EIGH, .label = "complex", .f = eighs, .nout = 3, .in = { CPLX(-1, 1, 3, 3) } },
     { .prim = CBX_PRIM_EIGVALSH, .label = "real", .f = eigvalshs, .in = { REAL(-1, 1, 2, 3, 3) } },
@@ -514,7 +460,8 @@ const row derivative_rows[] = {
     { .prim = CBX_PRIM_SVD, .label = "tall", .f = svds, .nout = 3, .in = { REAL(-1, 1, 2, 4, 3) } },
     { .prim = CBX_PRIM_SVD, .label = "complex wide", .f = svds, .nout = 3, .in = { CPLX(-1, 1, 2, 4) } },
     { .prim = CBX_PRIM_SVD, .label = "full square", .f = svds, .nout = 3, .in = { REAL(-1, 1, 3, 3) }, .attrs = { .mode = 1 } },
-    { .prim = CBX_PRIM_SVD, .label = "full tall", .nout = 3, .flags = REFUSED, .in = { REAL(-1, 1, 4, 3) }, .attrs = { .mode = 1 } },
+    { .prim = CBX_PRIM_SVD, .label = "full tall", .f = full_svds, .nout = 3, .in = { REAL(-1, 1, 5, 3) } },
+    { .prim = CBX_PRIM_SVD, .label = "complex full wide", .f = full_svds, .nout = 3, .in = { CPLX(-1, 1, 2, 4) } },
     { .prim = CBX_PRIM_CUSTOM_JVP, .label = "lstsq, pinv", .f = lstsqs, .nout = 3, .in = { REAL(-1, 1, 5, 3), REAL(-1, 1, 5, 2) } },
     { .prim = CBX_PRIM_CUSTOM_JVP, .label = "complex lstsq, pinv, wide", .f = lstsqs, .nout = 3, .in = { CPLX(-1, 1, 2, 3), CPLX(-1, 1, 2, 2) } },
     { .prim = CBX_PRIM_SVDVALS, .label = "real", .in = { REAL(-1, 1, 2, 4, 3) } },

@@ -5,6 +5,8 @@
  */
 #include "derivative_rows.h"
 
+#include "fail_alloc.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -549,13 +551,65 @@ static void algebras_by_functions(void **state)
     cbx_ctx_free(c);
 }
 
+/* ---- no memory ---- */
+
+/* The sum of the results' real parts. */
+FN(total_of)
+{
+    const cbx_fn f = derivative_fn(user);
+    cbx_array *y[RESULTS];
+
+    (void)nout;
+    cbx_fn_call(c, &f, nin, in, f.nout, y);
+    out[0] = number(c, 0);
+    for (size_t i = 0; i < f.nout; i++) out[0] = cbx_add(c, out[0], cbx_sum(c, cbx_real(c, y[i]), NULL));
+    return CBX_OK;
+}
+
+static cbx_status second_derivative(cbx_ctx *c, void *user)
+{
+    const row *r = user;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_rng rng = cbx_rng_make(4, 1);
+    cbx_fn *h = NULL;
+    cbx_array *in[OPERANDS + 1], *out;
+    cbx_scope scope;
+    cbx_status st, closed;
+
+    cbx_scope_open(c, &scope);
+    for (size_t i = 0; i < row_operands(r); i++) in[i] = derivative_draw(c, &r->in[i], &rng);
+    in[row_operands(r)] = in[0];
+    st = cbx_hessian_vector(c, CBX_FN(total_of, user, row_moving(r), 1), 0, &h, &err);
+    if (!st) st = cbx_fn_call(c, h, h->nin, in, 1, &out);
+    cbx_fn_free(h);
+    closed = cbx_scope_close(&scope, &err);
+    return st ? st : closed;
+}
+
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    static const char *const labels[] = { "maximum by the formula", "folded by functions", "functions, padding",
+                                          "full tall", "complete" };
+    cbx_ctx *c = context();
+
+    derivative_open_graph(c);
+    for (size_t i = 0; i < CBX_LEN(labels); i++)
+        for (size_t k = 0; k < derivative_row_count; k++) {
+            const row *r = &derivative_rows[k];
+            if (!r->label || strcmp(r->label, labels[i]) != 0) continue;
+            CHECK_GT(cbx_test_fail_each(second_derivative, (void *)(uintptr_t)r, r->label), 100, "allocations");
+        }
+    cbx_ell_free(derivative_graph);
+    cbx_ctx_free(c);
+}
+
 TEST_FILE(.seconds = 300)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_derivative_has_a_row),
-        cmocka_unit_test(primitives_have_derivatives),
-        cmocka_unit_test(a_wrong_rule_is_seen),
-        cmocka_unit_test(algebras_by_functions),
+        cmocka_unit_test(every_derivative_has_a_row), cmocka_unit_test(primitives_have_derivatives),
+        cmocka_unit_test(a_wrong_rule_is_seen),       cmocka_unit_test(algebras_by_functions),
+        cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

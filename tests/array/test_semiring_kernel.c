@@ -319,13 +319,15 @@ static void by_functions(void **state)
                 agree(&q, layouts[l].why);
                 problem_close(&q);
             }
-    for (int fault = 0; fault < 5; fault++) {
+    for (int fault = 0; fault < 7; fault++) {
+        const cbx_semiring_formulas none_of_them = { .struct_size = fault == 6 ? sizeof none_of_them : 0 };
         cbx_semiring_functions bad = f;
         if (fault == 0) bad.start = NULL;
         if (fault == 1) bad.finish = NULL;
         if (fault == 2) bad.state_bytes = 3;
         if (fault == 3) bad.state_bytes = 257;
         if (fault == 4) bad.dtype = CBX_DTYPE_COUNT;
+        if (fault > 4) bad.formulas = &none_of_them;
         CHECK_STATUS(cbx_semiring_define("bad", &bad, &none, &err), fault == 4 ? CBX_EDTYPE : CBX_EINVAL,
                      "not an algebra");
     }

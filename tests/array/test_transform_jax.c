@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "calibrax/array/ops.h"
+#include "calibrax/array/ell.h"
 #include "calibrax/array/transform.h"
 #include "fixtures/transforms.h"
 
@@ -535,6 +535,126 @@ static void own_derivatives(void **state)
     done(c);
 }
 
+/* ---- functions of the user with formulas: s / sqrt(q) of sums s of terms a b + sin a, and q of their squares, from 1 ---- */
+
+typedef double sums[2];
+
+static void moments_start(void *user, size_t n, void *state)
+{
+    (void)user;
+    for (size_t j = 0; j < n; j++) ((sums *)state)[j][0] = 0, ((sums *)state)[j][1] = 1;
+}
+static void moments_update(void *user, size_t n, const void *t, void *state)
+{
+    const double *x = t;
+    (void)user;
+    for (size_t j = 0; j < n; j++) ((sums *)state)[j][0] += x[j], ((sums *)state)[j][1] += x[j] * x[j];
+}
+static void moments_step(void *user, size_t n, const void *a, const void *b, void *state)
+{
+    const double x = *(const double *)a, *y = b;
+    for (size_t j = 0; j < n; j++) moments_update(user, 1, &(double){ x * y[j] + sin(x) }, (sums *)state + j);
+}
+static void moments_finish(void *user, size_t n, const void *state, void *c)
+{
+    const sums *x = state;
+    (void)user;
+    for (size_t j = 0; j < n; j++) ((double *)c)[j] = x[j][0] / sqrt(x[j][1]);
+}
+FN(combined)
+{
+    UNUSED;
+    out[0] = cbx_add(c, cbx_multiply(c, in[0], in[1]), cbx_sin(c, in[0]));
+    return CBX_OK;
+}
+FN(updated)
+{
+    UNUSED;
+    out[0] = cbx_add(c, in[0], in[2]);
+    out[1] = cbx_add(c, in[1], cbx_square(c, in[2]));
+    return CBX_OK;
+}
+FN(finished)
+{
+    UNUSED;
+    out[0] = cbx_divide(c, in[0], cbx_sqrt(c, in[1]));
+    return CBX_OK;
+}
+FN(product)
+{
+    UNUSED;
+    out[0] = cbx_sum(c, cbx_sin(c, cbx_semiring_matmul(c, in[0], in[1], user)), NULL);
+    return CBX_OK;
+}
+
+static void message(void *user, const cbx_ell_edge *e, void *m)
+{
+    const double r = *(const double *)e->x_row, k = *(const double *)e->x_col;
+    (void)user;
+    *(double *)m = sin(r * k) + k * k;
+}
+FN(message_formula)
+{
+    UNUSED;
+    out[0] = cbx_add(c, cbx_sin(c, cbx_multiply(c, in[0], in[1])), cbx_square(c, in[1]));
+    return CBX_OK;
+}
+typedef struct edges {
+    cbx_ell *graph;
+    const cbx_semiring *s;
+} edges;
+/* of all rows that have edges */
+FN(over_edges)
+{
+    static const cbx_ell_edge_functions f = {
+        .struct_size = sizeof f, .d_out = 1, .message = message, .formula = message_formula
+    };
+    static const int64_t some[] = { 0, 1, 3 };
+    const edges *e = user;
+    (void)nin, (void)nout;
+    cbx_array *x = cbx_expand_dims(c, in[0], 1), *rows = cbx_asarray(c, &(cbx_array_desc){ CBX_I64, 1, { 3 } }, some);
+    x = cbx_ell_edge_aggregate(c, e->graph, cbx_slice(c, x, 0, 0, 4, 1), x, NULL, &f, e->s);
+    out[0] = cbx_sum(c, cbx_cos(c, cbx_take(c, x, rows, 0)), NULL);
+    return CBX_OK;
+}
+
+static void functions_with_formulas(void **state)
+{
+    (void)state;
+    static const double none[] = { 0, 1 };
+    static const cbx_semiring_formulas formulas = { sizeof formulas, 2, none, combined, updated, finished };
+    static const cbx_semiring_functions f = { CBX_F64,      sizeof(sums),   NULL,           moments_start,
+                                              moments_step, moments_finish, moments_update, &formulas };
+    static const int64_t start[] = { 0, 3, 5, 5, 8 };
+    static const int32_t columns[] = { 4, 0, 2, 2, 1, 0, 3, 2 };
+    cbx_ctx *c = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_fn *d = NULL, *g = NULL;
+    cbx_semiring moments;
+    edges e;
+    cbx_array *const ab[] = { RAMP(c, 1, 2, 3), RAMP(c, 4, 3, 2) }, *x = RAMP(c, 2, 5);
+
+    x = cbx_add(c, x, cbx_multiply_scalar(c, cbx_arange_int(c, 0, 5, 1, CBX_F64), 0.0625));
+    CHECK_OK(cbx_semiring_define("moments", &f, &moments, &err), &err, "algebra");
+    CHECK_OK(cbx_ell_from_csr(c, 4, 5, start, columns, &e.graph, &err), &err, "graph");
+    const struct {
+        const char *name;
+        const cbx_semiring *s;
+    } folds[] = { { "edges sum hessian", cbx_semiring_find("real") },
+                  { "edges maximum hessian", cbx_semiring_find("tropical_max_plus") },
+                  { "edges algebra hessian", &moments } };
+    TAKEN("algebra hessian", cbx_hessian(c, CBX_FN(product, &moments, 2, 1), 0, &d, &err), ab);
+    CHECK_OK(cbx_grad(c, CBX_FN(product, &moments, 2, 1), 0, NULL, &g, &err), &err, "grad");
+    TAKEN("algebra mixed", cbx_jacfwd(c, g, 1, &d, &err), ab);
+    cbx_fn_free(g);
+    for (size_t i = 0; i < CBX_LEN(folds); i++) {
+        e.s = folds[i].s;
+        TAKEN(folds[i].name, cbx_hessian(c, CBX_FN(over_edges, &e, 1, 1), 0, &d, &err), &x);
+    }
+    cbx_ell_free(e.graph);
+    done(c);
+}
+
 static void nothing_was_left_out(void **state)
 {
     (void)state;
@@ -550,6 +670,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(batches),
         cmocka_unit_test(one_function_everywhere),
         cmocka_unit_test(own_derivatives),
+        cmocka_unit_test(functions_with_formulas),
         cmocka_unit_test(nothing_was_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,6 +60,13 @@ cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f
     if (f->state_bytes < cbx_dtype_size(f->dtype) || f->state_bytes > 256)
         return cbx_fail(err, CBX_EINVAL, "a state of algebra '%s' has %zu bytes, not %zu to 256", name, f->state_bytes,
                         cbx_dtype_size(f->dtype));
+    if (f->formulas && (f->formulas->struct_size != sizeof *f->formulas || !f->formulas->start ||
+                        !f->formulas->combine || !f->formulas->update || !f->formulas->finish ||
+                        f->formulas->states < 1 || f->formulas->states > CBX_SEMIRING_STATES))
+        return cbx_fail(
+            err, CBX_EINVAL,
+            "formulas of algebra '%s' need struct_size %zu, 1 to %d states, start, combine, update and finish", name,
+            sizeof *f->formulas, CBX_SEMIRING_STATES);
     *out = (cbx_semiring){ .id = CBX_ALGEBRA_USER,
                            .name = name,
                            .combine = "a function",

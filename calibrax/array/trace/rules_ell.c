@@ -1,6 +1,6 @@
 /*
  * Derivatives and batches of products over graphs; those that they share with dense products are in
- * rules_semiring.c.
+ * rules_semiring.c, those of functions in rules_formulas.c.
  */
 #include <math.h>
 #include <string.h>
@@ -87,45 +87,43 @@ typedef struct terms {
     bool scaled, differ;
 } terms;
 
-typedef enum which { PLACE, ROW, COLUMN } which;
-
-static cbx_array *of_edges(cbx_ctx *c, const cbx_ell *g, which what)
+cbx_array *cbx__edge_list(cbx_ctx *c, const cbx_ell_product *g, cbx__edge_number what)
 {
-    const cbx_array_desc d = { CBX_I64, 1, { g->edges } };
+    const cbx_array_desc d = { CBX_I64, 1, { g->start[g->rows] } };
     cbx_array *made = NULL;
 
     if (cbx_array_create(c, &d, &made, cbx__sticky(c))) return cbx__array_failed();
     int64_t *number = made->data;
     for (size_t i = 0; i < g->rows; i++)
         for (size_t e = g->start[i]; e < g->start[i + 1]; e++)
-            number[e] = what == ROW ? (int64_t)i : what == COLUMN ? g->index[e] : g->place ? g->place[e] : (int64_t)e;
+            number[e] = what == CBX__EDGE_TO     ? (int64_t)i
+                        : what == CBX__EDGE_FROM ? g->index[e]
+                        : g->place               ? g->place[e]
+                                                 : (int64_t)e;
     return cbx_scope_hold(c, made);
 }
 
 static cbx_array *taken(cbx_ctx *c, const cbx_array *x, const cbx_array *rows) { return cbx_take(c, x, rows, 0); }
-static cbx_array *added(cbx_ctx *c, const cbx_array *like, const cbx_array *rows, const cbx_array *x)
+cbx_array *cbx__edges_added(cbx_ctx *c, const cbx_array *like, const cbx_array *rows, const cbx_array *x)
 {
     return cbx_apply(c, CBX_PRIM_SCATTER, 3, (const cbx_array *const[]){ cbx_zeros_like(c, like), rows, x },
                      &(cbx_attrs){ .mode = CBX_SCATTER_ADD });
 }
 
-/* 1 of the first edge of each row of c, and each column of b, whose term is c. */
-static cbx_array *first_optimum(cbx_ctx *c, const terms *t, const cbx_array *term, const cbx_array *y,
-                                const cbx_array *of_c)
+cbx_array *cbx__first_optimum(cbx_ctx *c, const cbx_array *to, const cbx_array *term, const cbx_array *y)
 {
     const int64_t n = (int64_t)term->desc.shape[0];
     const cbx_array *number = cbx_expand_dims(c, cbx_arange_int(c, 0, n, 1, CBX_I64), 1), *first;
     const cbx_array *none = cbx_full(c, 0, NULL, CBX_I64, cbx_int(n));
-    const cbx_array *mine = cbx_where(c, cbx_equal(c, term, of_c), number, none);
+    const cbx_array *mine = cbx_where(c, cbx_equal(c, term, taken(c, y, to)), number, none);
 
     first = cbx_full(c, 2, y->desc.shape, CBX_I64, cbx_int(n));
-    first = cbx_apply(c, CBX_PRIM_SCATTER, 3, (const cbx_array *const[]){ first, t->to, mine },
+    first = cbx_apply(c, CBX_PRIM_SCATTER, 3, (const cbx_array *const[]){ first, to, mine },
                       &(cbx_attrs){ .mode = CBX_SCATTER_MIN });
-    first = cbx_equal(c, taken(c, first, t->to), number);
-    return cbx__as(c, first, term->desc.dtype);
+    return cbx_equal(c, taken(c, first, to), number);
 }
 
-static cbx_array *column_of(cbx_ctx *c, const cbx_array *values, const cbx_array *place)
+cbx_array *cbx__edge_values(cbx_ctx *c, const cbx_array *values, const cbx_array *place)
 {
     const size_t all = values->desc.shape[0] * values->desc.shape[1];
     return cbx_expand_dims(c, taken(c, cbx__reshaped(c, values, 1, &all), place), 1);
@@ -133,21 +131,21 @@ static cbx_array *column_of(cbx_ctx *c, const cbx_array *values, const cbx_array
 
 static terms terms_of(cbx_ctx *c, const cbx_attrs *attrs, cbx_array *const *in)
 {
-    const cbx_ell *g = cbx__ell_of(attrs);
     const cbx__derivative how = cbx__traits_of[cbx__algebra_of(attrs)->id].derivative;
-    const bool other = attrs->axis & CBX__ELL_TRANSPOSED;
+    cbx_ell_product g;
     terms t = { .scaled = attrs->axis & CBX__ELL_SCALED, .differ = how == CBX__BY_DIFFERENCES };
     const cbx_array *term, *y;
 
-    t.place = of_edges(c, g, PLACE);
-    t.from = of_edges(c, g, other ? ROW : COLUMN);
-    t.to = of_edges(c, g, other ? COLUMN : ROW);
-    t.v = column_of(c, in[A], t.place);
+    cbx_ell_view(cbx__ell_of(attrs), attrs->axis & CBX__ELL_TRANSPOSED, &g);
+    t.place = cbx__edge_list(c, &g, CBX__EDGE_PLACE);
+    t.from = cbx__edge_list(c, &g, CBX__EDGE_FROM);
+    t.to = cbx__edge_list(c, &g, CBX__EDGE_TO);
+    t.v = cbx__edge_values(c, in[A], t.place);
     t.b = taken(c, in[B], t.from);
     y = taken(c, in[C], t.to);
     term = t.scaled ? MUL(t.v, t.b) : t.differ ? SUB(t.v, t.b) : ADD(t.v, t.b);
     if (how == CBX__BY_OPTIMUM) {
-        t.p = first_optimum(c, &t, term, in[C], y);
+        t.p = cbx__as(c, cbx__first_optimum(c, t.to, term, in[C]), term->desc.dtype);
     } else if (t.differ) {
         t.p = cbx__over_distance(c, term, y);
     } else {
@@ -160,11 +158,11 @@ static terms terms_of(cbx_ctx *c, const cbx_attrs *attrs, cbx_array *const *in)
 cbx_status cbx__ell_forward(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
 {
     const terms t = terms_of(c, user, in);
-    cbx_array *tv = column_of(c, in[TA], t.place), *tb = taken(c, in[TB], t.from);
+    cbx_array *tv = cbx__edge_values(c, in[TA], t.place), *tb = taken(c, in[TB], t.from);
 
     (void)nin, (void)nout;
     if (t.scaled) tv = MUL(tv, t.b), tb = MUL(tb, t.v);
-    out[0] = added(c, in[C], t.to, MUL(t.p, t.differ ? SUB(tv, tb) : ADD(tv, tb)));
+    out[0] = cbx__edges_added(c, in[C], t.to, MUL(t.p, t.differ ? SUB(tv, tb) : ADD(tv, tb)));
     return CBX_OK;
 }
 
@@ -176,92 +174,10 @@ cbx_status cbx__ell_backward(cbx_ctx *c, size_t nin, cbx_array *const *in, size_
     cbx_array *dv = cbx_sum(c, t.scaled ? MUL(g, t.b) : g, CBX_AXIS(1));
 
     (void)nin, (void)nout;
-    out[0] = cbx__reshaped(c, added(c, cbx__reshaped(c, in[A], 1, &all), t.place, dv), 2, shape);
-    out[1] = added(c, in[B], t.from, db);
+    out[0] = cbx__reshaped(c, cbx__edges_added(c, cbx__reshaped(c, in[A], 1, &all), t.place, dv), 2, shape);
+    out[1] = cbx__edges_added(c, in[B], t.from, db);
     return CBX_OK;
 }
-
-/* ---- functions of an edge ---- */
-
-enum { MAX_OPERANDS = 2 * CBX__EDGE_OPERANDS };
-
-/* Operands that are given. */
-static size_t given(const cbx_attrs *a)
-{
-    size_t n = 0;
-    for (int r = 0; r < CBX__EDGE_OPERANDS; r++) n += (size_t)(a->axis >> r & 1);
-    return n;
-}
-
-void cbx__jvp_ell_edge(cbx__jvp *r)
-{
-    const cbx_array *in[MAX_OPERANDS];
-
-    if (cbx__algebra_of(r->attrs)->functions) {
-        cbx__refuse(r->ctx, CBX_EUNSUPPORTED, "'ell_edge' over '%s' has no derivative",
-                    cbx__algebra_of(r->attrs)->name);
-        return;
-    }
-    for (size_t i = 0; i < r->nin; i++) {
-        in[i] = r->in[i];
-        in[r->nin + i] = r->t[i] ? r->t[i] : cbx_zeros_like(r->ctx, r->in[i]);
-    }
-    r->dt[0] = cbx_apply(r->ctx, CBX_PRIM_ELL_EDGE_JVP, 2 * r->nin, in, r->attrs);
-}
-
-void cbx__transpose_ell_edge_jvp(cbx__transpose *r)
-{
-    const size_t n = given(r->attrs);
-    const cbx_array *in[MAX_OPERANDS];
-    cbx_array *d[CBX__EDGE_OPERANDS];
-    size_t at = n;
-
-    memcpy(in, r->in, n * sizeof *in);
-    in[n] = r->ct[0];
-    cbx_apply_all(r->ctx, CBX_PRIM_ELL_EDGE_VJP, n + 1, in, r->attrs, d);
-    for (int role = 0; role < CBX__EDGE_OPERANDS; role++) {
-        if (!(r->attrs->axis >> role & 1)) continue;
-        if (!r->in[at]) r->din[at] = d[role];
-        at++;
-    }
-}
-
-void cbx__transpose_ell_edge_vjp(cbx__transpose *r)
-{
-    const size_t n = given(r->attrs);
-    const cbx_array *in[MAX_OPERANDS];
-    size_t at = 0;
-
-    for (int role = 0; role < CBX__EDGE_OPERANDS; role++) {
-        if (!(r->attrs->axis >> role & 1)) continue;
-        in[at] = r->in[at];
-        in[n + at] = r->ct[role] ? r->ct[role] : cbx__zeros_of(r->ctx, r->desc[at]);
-        at++;
-    }
-    r->din[n] = cbx_apply(r->ctx, CBX_PRIM_ELL_EDGE_JVP, 2 * n, in, r->attrs);
-}
-
-/*
- * Linear in what follows the operands; in the operands themselves the functions have no second
- * derivative.
- */
-static void linear_behind_operands(cbx__jvp *r)
-{
-    const size_t n = given(r->attrs);
-    const cbx_array *in[MAX_OPERANDS];
-
-    for (size_t i = 0; i < n; i++)
-        if (r->t[i]) {
-            cbx__refuse(r->ctx, CBX_EUNSUPPORTED,
-                        "'%s' has no derivative in operand %zu: functions of an edge have first ones alone",
-                        cbx_prim_name(r->prim), i);
-            return;
-        }
-    for (size_t i = 0; i < r->nin; i++) in[i] = i < n ? r->in[i] : r->t[i] ? r->t[i] : cbx_zeros_like(r->ctx, r->in[i]);
-    cbx_apply_all(r->ctx, r->prim, r->nin, in, r->attrs, r->dt);
-}
-void cbx__jvp_ell_edge_vjp(cbx__jvp *r) { linear_behind_operands(r); }
-void cbx__jvp_ell_edge_jvp(cbx__jvp *r) { linear_behind_operands(r); }
 
 /* ---- batches of a product: columns side by side, unless the values differ ---- */
 

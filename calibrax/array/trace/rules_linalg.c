@@ -6,7 +6,9 @@
  * Hermitian there is no difference, and gradients are Hermitian.  Where the derivative divides by a
  * difference of eigenvalues, or of squares of singular values, equal ones give infinity or NaN; a
  * singular value of 0 gives 0 in the phase of its vectors, and infinity or NaN in what moves out of
- * their span.  Eigenvalues and singular values themselves move as if they were distinct.
+ * their span.  Eigenvalues and singular values themselves move as if they were distinct.  Vectors
+ * beyond those that x determines (complete QR, full SVD) are a basis of which functions should not
+ * depend on: derivatives of what depends on their span alone are right.
  * Sources: Giles, Oxford NA-08/01 (2008); Murray, arXiv:1602.07527 (Cholesky); Walter & Lehmann,
  * Numer. Math. 113 (2010), and Townsend (2018) (QR); de Hoog et al., SIAM J. Matrix Anal. 32 (2011)
  * (LU); Wan & Zhang, arXiv:1909.02659 (complex SVD).  The conventions are those of JAX
@@ -158,6 +160,24 @@ void cbx__jvp_lu(cbx__jvp *r)
 }
 
 /*
+ * Vectors beyond those that x determines turn among themselves as one likes: they move as little as they must to stay orthogonal to
+ * the others, v (which move by dv).
+ */
+static cbx_array *moved_beyond(cbx_ctx *c, const cbx_array *v, const cbx_array *dv, const cbx_array *beyond)
+{
+    return cbx_negative(c, PRODUCT(v, PRODUCT(adjoint(c, dv), beyond)));
+}
+/* Columns from .. to - 1. */
+static cbx_array *some_columns(cbx_ctx *c, const cbx_array *x, size_t from, size_t to)
+{
+    return cbx_slice(c, x, -1, (ptrdiff_t)from, (ptrdiff_t)to, 1);
+}
+static cbx_array *beside(cbx_ctx *c, const cbx_array *a, const cbx_array *b, int axis)
+{
+    return cbx_concat(c, 2, (const cbx_array *const[]){ a, b }, axis);
+}
+
+/*
  * ---- QR: with M = Q^H t R^-1 and W skew as the lower triangle of M: dQ = Q (W - M) + t R^-1, dR =
  * (M - W) R ---- Of more columns than rows the first ones make Q, and the others are Q^H x: dR =
  * Q^H t + dQ^H x.
@@ -166,18 +186,15 @@ void cbx__jvp_qr(cbx__jvp *r)
 {
     cbx_ctx *c = r->ctx;
     const cbx_array *x = r->in[0], *t = r->t[0], *q = r->out[0], *rr = r->out[1];
-    const size_t m = rows(x), n = columns(x), k = m < n ? m : n;
-    char text[160];
+    const size_t m = rows(x), n = columns(x), k = m < n ? m : n, all = columns(q);
 
-    if (r->attrs->mode && m > n) {
-        cbx__refuse(c, CBX_EUNSUPPORTED,
-                    "'qr' of %s, complete, has no derivative: columns of Q beyond those of x are arbitrary",
-                    cbx_array_desc_text(&x->desc, text, sizeof text));
-        return;
+    if (k < all) { /* complete */
+        q = some_columns(c, q, 0, k);
+        rr = cbx_slice(c, rr, -2, 0, (ptrdiff_t)k, 1);
     }
     if (k < n) {
-        rr = cbx_slice(c, rr, -1, 0, (ptrdiff_t)k, 1);
-        t = cbx_slice(c, t, -1, 0, (ptrdiff_t)k, 1);
+        rr = some_columns(c, rr, 0, k);
+        t = some_columns(c, t, 0, k);
     }
     cbx_array *over = triangle_right(c, t, rr, CBX_TRIANGLE_UPPER), *inner = PRODUCT(adjoint(c, q), over);
     cbx_array *low = cbx_tril(c, inner, -1), *skew = SUB(low, adjoint(c, low));
@@ -189,11 +206,16 @@ void cbx__jvp_qr(cbx__jvp *r)
     cbx_array *d = SUB(inner, skew);
     r->dt[0] = SUB(over, PRODUCT(q, d));
     r->dt[1] = PRODUCT(d, rr);
+    if (k < all) {
+        const cbx_array *below = cbx_slice(c, r->out[1], -2, (ptrdiff_t)k, (ptrdiff_t)m, 1);
+        r->dt[0] = beside(c, r->dt[0], moved_beyond(c, q, r->dt[0], some_columns(c, r->out[0], k, all)), -1);
+        r->dt[1] = beside(c, r->dt[1], cbx_zeros_like(c, below), -2);
+    }
     if (k == n) return;
-    t = cbx_slice(c, r->t[0], -1, (ptrdiff_t)k, (ptrdiff_t)n, 1);
-    x = cbx_slice(c, x, -1, (ptrdiff_t)k, (ptrdiff_t)n, 1);
+    t = some_columns(c, r->t[0], k, n);
+    x = some_columns(c, x, k, n);
     d = ADD(PRODUCT(adjoint(c, q), t), PRODUCT(adjoint(c, r->dt[0]), x));
-    r->dt[1] = cbx_concat(c, 2, (const cbx_array *const[]){ r->dt[1], d }, -1);
+    r->dt[1] = beside(c, r->dt[1], d, -1);
 }
 
 /*
@@ -232,9 +254,9 @@ void cbx__jvp_eigvalsh(cbx__jvp *r)
  *   dU = U (F (M S + S M^H) + (M - M^H) / 2s on the diagonal) + (1 - U U^H) t V / s     dV = V (F (S M + M^H S)) + ...
  */
 
-static cbx_array *in_bases(cbx_ctx *c, cbx_array *const part[3], const cbx_array *t)
+static cbx_array *in_bases(cbx_ctx *c, const cbx_array *u, const cbx_array *t, const cbx_array *v)
 {
-    return PRODUCT(PRODUCT(adjoint(c, part[0]), t), adjoint(c, part[2]));
+    return PRODUCT(PRODUCT(adjoint(c, u), t), v);
 }
 
 /* x / s with what lies in the span of u taken out. */
@@ -246,19 +268,13 @@ static cbx_array *outside(cbx_ctx *c, const cbx_array *u, const cbx_array *x, co
 void cbx__jvp_svd(cbx__jvp *r)
 {
     cbx_ctx *c = r->ctx;
-    const cbx_array *x = r->in[0], *t = r->t[0], *u = r->out[0], *s = r->out[1], *vh = r->out[2];
+    const cbx_array *x = r->in[0], *t = r->t[0], *s = r->out[1];
     const cbx_dtype dtype = x->desc.dtype;
     const size_t m = rows(x), n = columns(x), k = m < n ? m : n;
-    char text[160];
-
-    if (r->attrs->mode && m != n) {
-        cbx__refuse(
-            c, CBX_EUNSUPPORTED,
-            "'svd' of %s with full matrices has no derivative: vectors beyond the singular values are arbitrary",
-            cbx_array_desc_text(&x->desc, text, sizeof text));
-        return;
-    }
-    const cbx_array *one = identity(c, x, k), *v = adjoint(c, vh), *inner = in_bases(c, r->out, t);
+    cbx_array *all_u = r->out[0], *all_v = adjoint(c, r->out[2]);
+    cbx_array *u = columns(all_u) > k ? some_columns(c, all_u, 0, k) : all_u;
+    cbx_array *v = rows(r->out[2]) > k ? some_columns(c, all_v, 0, k) : all_v;
+    const cbx_array *one = identity(c, x, k), *inner = in_bases(c, u, t, v);
     const cbx_array *column = cbx_expand_dims(c, s, -1), *row = cbx_expand_dims(c, s, -2);
     const cbx_array *f = MUL(ADD(row, column), SUB(row, column)),
                     *zero = cbx__as(c, cbx_equal_scalar(c, row, 0), s->desc.dtype);
@@ -274,6 +290,8 @@ void cbx__jvp_svd(cbx__jvp *r)
     cbx_array *dv = PRODUCT(v, MUL(f, ADD(sm, adjoint(c, sm))));
     if (m > n) du = ADD(du, outside(c, u, PRODUCT(t, v), row));
     if (n > m) dv = ADD(dv, outside(c, v, PRODUCT(adjoint(c, t), u), row));
+    if (u != all_u) du = beside(c, du, moved_beyond(c, u, du, some_columns(c, all_u, k, m)), -1);
+    if (v != all_v) dv = beside(c, dv, moved_beyond(c, v, dv, some_columns(c, all_v, k, n)), -1);
     r->dt[0] = du;
     r->dt[1] = cbx_real(c, cbx_diagonal(c, inner, 0));
     r->dt[2] = adjoint(c, dv);
@@ -284,7 +302,8 @@ void cbx__jvp_svdvals(cbx__jvp *r)
     cbx_array *part[3];
 
     cbx_apply_all(r->ctx, CBX_PRIM_SVD, 1, (const cbx_array *const *)r->in, NULL, part);
-    r->dt[0] = cbx_real(r->ctx, cbx_diagonal(r->ctx, in_bases(r->ctx, part, r->t[0]), 0));
+    part[2] = adjoint(r->ctx, part[2]);
+    r->dt[0] = cbx_real(r->ctx, cbx_diagonal(r->ctx, in_bases(r->ctx, part[0], r->t[0], part[2]), 0));
 }
 
 /* ---- products of matrices ---- */

@@ -9,6 +9,7 @@
  *   euclidean  sum over k of (a - b) (ta - tb) / c, by products of matrices
  *   tropical   none are needed: what is chosen does not move, so tangents of a, b and c do not matter
  *   over graphs  the partial derivatives of every edge's term (rules_ell.c)
+ *   functions  both by formulas of the user (rules_formulas.c)
  * Convolutions are the product of windows, laid out as rows of a matrix, with the filter.
  */
 #include <math.h>
@@ -26,15 +27,20 @@
 
 /* ---- first derivatives ---- */
 
-static void first(cbx__jvp *r, cbx_prim jvp)
+static void first(cbx__jvp *r, cbx_prim jvp, cbx_array_fn formula)
 {
     cbx_ctx *c = r->ctx;
     const cbx_semiring *s = cbx__algebra_of(r->attrs);
     cbx_attrs attrs = *r->attrs;
     const cbx_array *in[OPERANDS] = { r->in[A], r->in[B], r->out[0] };
 
+    if (cbx__has_formulas(s)) {
+        cbx__by_formula(r, formula);
+        return;
+    }
     if (s->functions || cbx__traits_of[s->id].derivative == CBX__NO_DERIVATIVE) {
-        cbx__refuse(c, CBX_EUNSUPPORTED, "'%s' over '%s' has no derivative", cbx_prim_name(r->prim), s->name);
+        cbx__refuse(c, CBX_EUNSUPPORTED, "'%s' over '%s' has no derivative%s", cbx_prim_name(r->prim), s->name,
+                    s->functions ? ": give its functions formulas" : "");
         return;
     }
     if (attrs.keep) { /* squares of distances: 2 (a - b), which is (a - b) over a distance of 1/2 */
@@ -44,10 +50,6 @@ static void first(cbx__jvp *r, cbx_prim jvp)
     for (int i = 0; i < 2; i++) in[TA + i] = r->t[i] ? r->t[i] : cbx_zeros_like(c, r->in[i]);
     r->dt[0] = cbx_apply(c, jvp, OPERANDS, in, &attrs);
 }
-void cbx__jvp_semiring_matmul(cbx__jvp *r) { first(r, CBX_PRIM_SEMIRING_MATMUL_JVP); }
-void cbx__jvp_semiring_conv(cbx__jvp *r) { first(r, CBX_PRIM_SEMIRING_CONV_JVP); }
-void cbx__jvp_ell_matmul(cbx__jvp *r) { first(r, CBX_PRIM_ELL_MATMUL_JVP); }
-
 /* Cotangents of both tangents, of which one may be known. */
 static void back_of_jvp(cbx__transpose *r, cbx_prim vjp)
 {
@@ -319,11 +321,35 @@ static cbx_status conv_vjp(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t 
     return CBX_OK;
 }
 
+/* Over functions with formulas; what lies outside is left out. */
+static cbx_status conv_by_formulas(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
+                                   void *user)
+{
+    const window w = window_of(c, user, in[A], in[B]);
+    const int n = w.n;
+    size_t shape[CBX_MAX_RANK] = { w.batch };
+    cbx_array *inside = NULL, *filter = cbx__reshaped(c, in[B], 3, (const size_t[]){ 1, w.terms, w.outs });
+
+    (void)nin, (void)nout;
+    if (memcmp(w.padded, w.length, (size_t)n * sizeof *w.length) != 0)
+        inside = windows(&w, cbx_ones(c, n + 2, in[A]->desc.shape, CBX_BOOL), 0);
+    memcpy(shape + 1, w.attrs->shape, (size_t)n * sizeof *shape);
+    shape[n + 1] = w.outs;
+    out[0] = cbx__product_by_formulas(c, cbx__algebra_of(user), windows(&w, in[A], 0), filter, inside);
+    out[0] = cbx__reshaped(c, out[0], n + 2, shape);
+    return CBX_OK;
+}
+
+void cbx__jvp_semiring_matmul(cbx__jvp *r) { first(r, CBX_PRIM_SEMIRING_MATMUL_JVP, cbx__matmul_by_formulas); }
+void cbx__jvp_semiring_conv(cbx__jvp *r) { first(r, CBX_PRIM_SEMIRING_CONV_JVP, conv_by_formulas); }
+void cbx__jvp_ell_matmul(cbx__jvp *r) { first(r, CBX_PRIM_ELL_MATMUL_JVP, cbx__ell_by_formulas); }
+
 void cbx__by_formula(cbx__jvp *r, cbx_array_fn formula)
 {
+    enum { MAX_RESULTS = 3, MAX_OPERANDS = 2 * CBX__EDGE_OPERANDS };
     const cbx_fn f = { cbx_prim_name(r->prim), formula, (void *)(uintptr_t)r->attrs, r->nin, r->nout, NULL };
-    cbx_array_desc d[OPERANDS];
-    cbx_array *out[2] = { NULL }, *dt[2] = { NULL };
+    cbx_array_desc d[MAX_OPERANDS];
+    cbx_array *out[MAX_RESULTS] = { NULL }, *dt[MAX_RESULTS] = { NULL };
     cbx__traced traced = { 0 };
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
