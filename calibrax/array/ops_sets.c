@@ -33,7 +33,7 @@ static cbx_array *ascending(cbx_ctx *ctx, const cbx_array *flat)
     return reordered(ctx, order, cbx_isnan(ctx, flat));
 }
 
-/* Values alone: limit dtypes need no places for them. */
+/* Values alone: most dtypes need no places for them. */
 static cbx_array *sorted_values(cbx_ctx *ctx, const cbx_array *flat)
 {
     if (cbx_array_is_failed(flat) || cbx_dtype_kind(flat->desc.dtype) < CBX_KIND_COMPLEX)
