@@ -322,18 +322,19 @@ static PyObject *copied_element(cx_state *st, const cbx_array *x, const char *at
 
 /* The few elements that a contiguous mask selects, of one axis or contiguous, too. */
 #define SELECT(T)                                                                                                      \
-    for (size_t i = 0, j = 0; j < n; j += from[i++])                                                                   \
-    ((T *)to)[j] = ((const T *)cbx_array_data(x))[(ptrdiff_t)i * stride]
+    for (size_t i = 0, j = 0; j < n; j += picks[i++]) ((T *)to)[j] = ((const T *)from)[(ptrdiff_t)i * stride]
 static PyObject *selected(cx_state *st, const cbx_array *x, const cbx_array *mask)
 {
-    const uint8_t *from = cbx_array_data(mask);
+    const uint8_t *picks = cbx_array_data(mask);
+    const void *from = cbx_array_data(x);
+    const size_t count = cbx_array_count(mask);
     const ptrdiff_t stride = cbx_array_is_contiguous(x) ? 1 : cbx_array_strides(x)[0];
     cbx_array_desc d = { .dtype = cbx_array_dtype(x), .ndim = 1 };
     cbx_array *r;
     size_t n = 0;
     void *to;
 
-    for (size_t i = 0; i < cbx_array_count(mask); i++) n += from[i];
+    for (size_t i = 0; i < count; i++) n += picks[i];
     d.shape[0] = n;
     if (!(r = cx_create(st, &d))) return NULL;
     to = cbx_array_data_mut(r);
