@@ -155,26 +155,12 @@ NANS(f32, F32)
         while (i < n && a[i] != x) i++;                                                                                \
         return i;                                                                                                      \
     }
-#define DOT(name, T)                                                                                                   \
-    static double name(const T *a, const T *b, size_t n)                                                               \
-    {                                                                                                                  \
-        double part[16] = { 0 };                                                                                       \
-        size_t k = 0;                                                                                                  \
-        for (; k + 16 <= n; k += 16)                                                                                   \
-            for (size_t l = 0; l < 16; l++) part[l] += (double)a[k + l] * (double)b[k + l];                            \
-        for (size_t l = 0, left = n - k; left && l < 16; l++)                                                          \
-            part[l] += (double)(l < left ? a[k + l] : 0) * (double)(l < left ? b[k + l] : 0); /* no sum is -0 */       \
-        for (size_t l = 8; l > 0; l /= 2)                                                                              \
-            for (size_t i = 0; i < l; i++) part[i] += part[i + l];                                                     \
-        return part[0];                                                                                                \
-    }
 #define RUNS(S, F, T)                                                                                                  \
     RUN(run_max_##S, S, F, T, max, >)                                                                                  \
     RUN(run_min_##S, S, F, T, min, <)                                                                                  \
     RUN_OF_NUMBERS(run_nanmax_##S, S, T, >)                                                                            \
     RUN_OF_NUMBERS(run_nanmin_##S, S, T, <)                                                                            \
-    FIND(run_find_##S, S, T)                                                                                           \
-    DOT(run_dot_##S, T)
+    FIND(run_find_##S, S, T)
 RUNS(f64, F64, double)
 RUNS(f32, F32, float)
 FIND(run_find_i64, i64, int64_t)
@@ -189,6 +175,51 @@ enum { LEAVES = 8, STREAMS = VECTOR_BYTES >= 64 ? LEAVES : LEAVES / 2 };
 #pragma GCC diagnostic ignored "-Wpsabi" /* eights wider than a register pass between inline functions alone */
 ALWAYS eight load_f64(const double *a) { return *(const eight *)a; }
 ALWAYS eight load_f32(const float *a) { return __builtin_convertvector(*(const eight_f32 *)a, eight); }
+
+/* n < 8 elements and zeros behind them */
+#if VECTOR_BYTES >= 64
+ALWAYS eight load_some_f64(const double *a, size_t n)
+{
+    return (eight)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), a);
+}
+ALWAYS eight load_some_f32(const float *a, size_t n)
+{
+    return (eight)_mm512_cvtps_pd(_mm256_maskz_loadu_ps((__mmask8)((1u << n) - 1), a));
+}
+#else
+#define LOAD_SOME(S, T)                                                                                                \
+    ALWAYS eight load_some_##S(const T *a, size_t n)                                                                   \
+    {                                                                                                                  \
+        T x[8] = { 0 };                                                                                                \
+        for (size_t i = 0; i < n; i++) x[i] = a[i];                                                                    \
+        return load_##S(x);                                                                                            \
+    }
+LOAD_SOME(f64, double)
+LOAD_SOME(f32, float)
+#endif
+
+/* No sum is -0, so zeros behind the last element change none. */
+#define DOT(S, T)                                                                                                      \
+    static double run_dot_##S(const T *a, const T *b, size_t n)                                                        \
+    {                                                                                                                  \
+        eight low = { 0 }, high = { 0 };                                                                               \
+        for (; n >= 16; n -= 16, a += 16, b += 16) {                                                                   \
+            low += load_##S(a) * load_##S(b);                                                                          \
+            high += load_##S(a + 8) * load_##S(b + 8);                                                                 \
+        }                                                                                                              \
+        if (n >= 8) {                                                                                                  \
+            low += load_##S(a) * load_##S(b);                                                                          \
+            high += load_some_##S(a + 8, n - 8) * load_some_##S(b + 8, n - 8);                                         \
+        } else {                                                                                                       \
+            low += load_some_##S(a, n) * load_some_##S(b, n);                                                          \
+        }                                                                                                              \
+        low += high;                                                                                                   \
+        low += __builtin_shufflevector(low, low, 4, 5, 6, 7, 0, 1, 2, 3);                                              \
+        low += __builtin_shufflevector(low, low, 2, 3, 0, 1, 6, 7, 4, 5);                                              \
+        return low[0] + low[1];                                                                                        \
+    }
+DOT(f64, double)
+DOT(f32, float)
 
 ALWAYS double join(eight r)
 {
