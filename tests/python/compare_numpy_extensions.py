@@ -121,6 +121,18 @@ class Extensions(Against):
         for got, want in zip(cx.unique_counts(array(a)), np.unique_counts(a), strict=True):
             self.same(got, want)
 
+    def test_unsigned_division_by_a_number(self):
+        rng = np.random.default_rng(SEED)
+        edges = [0, 1, 2, 3, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 2, 2**64 - 1]
+        bits = rng.integers(0, 2**64 - 1, 2000, "uint64", endpoint=True)
+        x = np.concatenate([np.asarray(edges, dtype="uint64"), bits, bits >> rng.integers(0, 64, 2000, "uint64")])
+        for y in [*edges[1:], 7, 10**9, 10**19, *x[13:113].tolist()]:
+            a = np.concatenate([x, np.asarray([k * y + d for k in (1, 2, 3) for d in (-1, 0, 1) if k * y + d < 2**64], dtype="uint64")])
+            for name in ("floor_divide", "remainder"):
+                self.same(getattr(cx, name)(array(a), cx.asarray(y, dtype=cx.uint64)), getattr(np, name)(a, np.uint64(y)), (name, y))
+                self.same(getattr(cx, name)(array(a)[::3], cx.asarray(y, dtype=cx.uint64)), getattr(np, name)(a[::3], np.uint64(y)), (name, y))
+                self.same(getattr(cx, name)(array(a), cx.asarray([y], dtype=cx.uint64)), getattr(np, name)(a, np.uint64(y)), (name, y))
+
     def test_many_integers(self):
         """Those that lie close together are looked up in a table."""
         rng = np.random.default_rng(SEED)

@@ -31,7 +31,9 @@ CBX__INTS(ARITH_INT, )
 DIV_SIGNED(I8, int8_t, )
 DIV_SIGNED(I16, int16_t, )
 DIV_SIGNED(I32, int32_t, )
-CBX__UNSIGNED(DIV_UNSIGNED, )
+DIV_UNSIGNED(U8, uint8_t, )
+DIV_UNSIGNED(U16, uint16_t, )
+DIV_UNSIGNED(U32, uint32_t, )
 CBX__INTS(SHIFT, )
 CBX__FLOATS(ARITH_FLOAT, )
 
@@ -83,6 +85,26 @@ static bool divides_exactly(size_t n, const int64_t *x, const int64_t *y)
     }
 DIV_I64(floor_div_I64, q - (r != 0 && (r ^ y[i]) < 0), cbx__floor_div_i64)
 DIV_I64(rem_I64, r + (r != 0 && (r ^ y[i]) < 0 ? y[i] : 0), cbx__rem_i64)
+
+/* Many uint64 by one number: a product with its inverse, rounded down, whose high half is the quotient or one less. */
+DIV_UNSIGNED(U64_each, uint64_t, )
+#define DIV_U64(name, result)                                                                                          \
+    static void name##_U64(size_t n, char *const *p, const ptrdiff_t *s)                                               \
+    {                                                                                                                  \
+        const uint64_t y = n && s[2] == 0 ? *(const uint64_t *)(const void *)p[2] : 0,                                 \
+                       inverse = y ? UINT64_MAX / y : 0;                                                               \
+        if (y == 0) {                                                                                                  \
+            name##_U64_each(n, p, s);                                                                                  \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            const uint64_t x = *(const uint64_t *)(const void *)(p[1] + (ptrdiff_t)i * s[1]);                          \
+            const uint64_t low = (uint64_t)((unsigned __int128)x * inverse >> 64), over = x - low * y >= y;            \
+            *(uint64_t *)(void *)(p[0] + (ptrdiff_t)i * s[0]) = result;                                                \
+        }                                                                                                              \
+    }
+DIV_U64(floor_div, low + over)
+DIV_U64(rem, x - (low + over) * y)
 
 /* bool as bytes, 0 or 1, which vectors have */
 CBX__LOOP2(add_BOOL, uint8_t, uint8_t, x | y)
