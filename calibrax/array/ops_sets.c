@@ -132,14 +132,14 @@ void cbx_unique_all(cbx_ctx *ctx, const cbx_array *x, cbx_unique_parts *out)
 
 void cbx_unique_counts(cbx_ctx *ctx, const cbx_array *x, cbx_array **values, cbx_array **counts)
 {
-    cbx_array *none = cbx__array_failed(), *parts[2] = { none, none }, *sorted, *begins;
+    cbx_array *none = cbx__array_failed(), *parts[2] = { none, none }, *sorted, *first;
     size_t mark = cbx__mark(ctx);
 
     if (has_data(ctx, "unique_counts", "unique_size", 1, &x)) {
         sorted = sorted_values(ctx, cbx_flatten(ctx, x));
-        begins = beginnings(ctx, sorted, false);
-        parts[0] = cbx_extract(ctx, begins, sorted);
-        parts[1] = lengths_of_runs(ctx, first_of_runs(ctx, begins), x->count);
+        first = first_of_runs(ctx, beginnings(ctx, sorted, false));
+        parts[0] = cbx_take(ctx, sorted, first, 0);
+        parts[1] = lengths_of_runs(ctx, first, x->count);
     }
     cbx__tidy_list(ctx, mark, 2, parts);
     *values = parts[0];
