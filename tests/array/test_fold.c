@@ -19,6 +19,47 @@ static double awkward(cbx_rng *r)
 
 static const size_t lengths[] = { 1, 2, 7, 31, 32, 33, 127, 1000, MAX };
 
+/* The contract of run_dot: 16 sums, joined pairwise. */
+static double dot_of(const double *a, const double *b, size_t n)
+{
+    double part[16] = { 0 };
+
+    for (size_t i = 0; i < n; i++) part[i % 16] += a[i] * b[i];
+    for (size_t l = 8; l > 0; l /= 2)
+        for (size_t i = 0; i < l; i++) part[i] += part[i + l];
+    return part[0];
+}
+
+static void products_have_their_bits(void **state)
+{
+    (void)state;
+    enum { N = 70 };
+    double a[N], b[N], wide[2][N];
+    float x[N], y[N];
+    uint64_t u[N] = { 0 }, v[N], acc[N];
+    cbx_rng r = cbx_rng_make(11, 0);
+
+    for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+        if (!cbx_isa_available((cbx_isa)isa)) continue;
+        const cbx__fold *f = cbx__fold_get((cbx_isa)isa);
+        for (size_t n = 0; n <= N; n++) {
+            for (size_t i = 0; i < n; i++) {
+                a[i] = n % 3 ? cbx_rng_uniform(&r) - 0.5 : -0.0;
+                b[i] = cbx_rng_uniform(&r);
+                wide[0][i] = x[i] = (float)a[i];
+                wide[1][i] = y[i] = (float)b[i];
+                u[i] = acc[i] = cbx_rng_u64(&r);
+                v[i] = cbx_rng_u64(&r);
+            }
+            const double want[2] = { dot_of(a, b, n), dot_of(wide[0], wide[1], n) };
+            const double got[2] = { f->run_dot_f64(a, b, n), f->run_dot_f32(x, y, n) };
+            CHECK(memcmp(got, want, sizeof got) == 0, cbx_isa_name((cbx_isa)isa));
+            f->run_axpy_u64(n, &u[0], v, acc);
+            for (size_t i = 0; i < n; i++) CHECK(acc[i] == u[i] + u[0] * v[i], cbx_isa_name((cbx_isa)isa));
+        }
+    }
+}
+
 static void runs_agree(void **state)
 {
     (void)state;
@@ -274,8 +315,10 @@ static void layouts_agree(void **state)
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_agree), cmocka_unit_test(sums_follow_the_tree), cmocka_unit_test(indices_are_judged),
-        cmocka_unit_test(rows_agree), cmocka_unit_test(columns_follow_rows),  cmocka_unit_test(layouts_agree),
+        cmocka_unit_test(runs_agree),           cmocka_unit_test(products_have_their_bits),
+        cmocka_unit_test(sums_follow_the_tree), cmocka_unit_test(indices_are_judged),
+        cmocka_unit_test(rows_agree),           cmocka_unit_test(columns_follow_rows),
+        cmocka_unit_test(layouts_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
