@@ -97,6 +97,7 @@ class Elementwise(Against):
                     x = array(a)
                     self.same(eval(f"x {op} v"), eval(f"a {op} v"), (op, dtype, v))
                     self.same(eval(f"v {op} x"), eval(f"v {op} a"), ("reflected", op, dtype, v))
+                    self.same(eval(f"v {op} x[::2]"), eval(f"v {op} a[::2]"), ("every second", op, dtype, v))
 
     def test_complex_powers(self):
         rng = random.Random(SEED)

@@ -67,40 +67,26 @@ static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_
         for (; n > 0; n--, o += s[0], a += s[1]) { const T x = *(const T *)a; (void)x; *(R *)o = (R)(expr); } \
     }
 
+/* Operands that lie together, are one element each (step 0), or are every second element, have loops of their own. */
+#define CBX__LOOP2_STEPS(step_a, step_b, R, T, expr) \
+        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == step_a * (ptrdiff_t)sizeof(T) && s[2] == step_b * (ptrdiff_t)sizeof(T)) { \
+            R *o = (R *)p[0]; \
+            const T *a = (const T *)p[1], *b = (const T *)p[2], one_a = step_a ? 0 : *a, one_b = step_b ? 0 : *b; \
+            for (size_t i = 0; i < n; i++) { \
+                const T x = step_a ? a[step_a * i] : one_a, y = step_b ? b[step_b * i] : one_b; \
+                o[i] = (R)(expr); \
+            } \
+            return; \
+        }
 #define CBX__LOOP2(fn, R, T, expr) \
     static void fn(size_t n, char *const *p, const ptrdiff_t *s) \
     { \
-        const ptrdiff_t size = sizeof(T); \
-        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == size && s[2] == size) { \
-            R *o = (R *)p[0]; \
-            const T *a = (const T *)p[1], *b = (const T *)p[2]; \
-            for (size_t i = 0; i < n; i++) { const T x = a[i], y = b[i]; o[i] = (R)(expr); } \
-            return; \
-        } \
-        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == size && s[2] == 0) { \
-            R *o = (R *)p[0]; \
-            const T *a = (const T *)p[1], y = *(const T *)p[2]; \
-            for (size_t i = 0; i < n; i++) { const T x = a[i]; o[i] = (R)(expr); } \
-            return; \
-        } \
-        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == 0 && s[2] == size) { \
-            R *o = (R *)p[0]; \
-            const T x = *(const T *)p[1], *b = (const T *)p[2]; \
-            for (size_t i = 0; i < n; i++) { const T y = b[i]; o[i] = (R)(expr); } \
-            return; \
-        } \
-        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == 2 * size && s[2] == 2 * size) { \
-            R *o = (R *)p[0]; \
-            const T *a = (const T *)p[1], *b = (const T *)p[2]; \
-            for (size_t i = 0; i < n; i++) { const T x = a[2 * i], y = b[2 * i]; o[i] = (R)(expr); } \
-            return; \
-        } \
-        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == 2 * size && s[2] == 0) { \
-            R *o = (R *)p[0]; \
-            const T *a = (const T *)p[1], y = *(const T *)p[2]; \
-            for (size_t i = 0; i < n; i++) { const T x = a[2 * i]; o[i] = (R)(expr); } \
-            return; \
-        } \
+        CBX__LOOP2_STEPS(1, 1, R, T, expr) \
+        CBX__LOOP2_STEPS(1, 0, R, T, expr) \
+        CBX__LOOP2_STEPS(0, 1, R, T, expr) \
+        CBX__LOOP2_STEPS(2, 2, R, T, expr) \
+        CBX__LOOP2_STEPS(2, 0, R, T, expr) \
+        CBX__LOOP2_STEPS(0, 2, R, T, expr) \
         char *o = p[0]; \
         const char *a = p[1], *b = p[2]; \
         for (; n > 0; n--, o += s[0], a += s[1], b += s[2]) { \
