@@ -64,31 +64,52 @@ cbx_array *cbx__moments_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_
     return cbx_stack(ctx, 2, rows, 0);
 }
 
-/* Square root of a symmetric matrix; rounding may have made eigenvalues negative. */
+/* Square roots of symmetric matrices; rounding may have made eigenvalues negative. */
 static cbx_array *matrix_root(cbx_ctx *ctx, const cbx_array *a)
 {
     const cbx_eigh_parts e = cbx_eigh(ctx, a);
-    const cbx_array *roots = cbx__root(ctx, cbx_maximum_scalar(ctx, e.values, 0));
+    const cbx_array *roots = cbx_expand_dims(ctx, cbx__root(ctx, cbx_maximum_scalar(ctx, e.values, 0)), -2);
 
     return cbx_matrix_product(ctx, cbx_multiply(ctx, e.vectors, roots), cbx_matrix_transpose(ctx, e.vectors));
 }
 
-/* |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((S1^1/2 S2 S1^1/2)^1/2). */
+/* |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((S1^1/2 S2 S1^1/2)^1/2) of m (..., d) and S (..., d, d). */
+static cbx_array *frechet(cbx_ctx *ctx, const cbx_array *m1, const cbx_array *s1, const cbx_array *m2,
+                          const cbx_array *s2)
+{
+    const cbx_array *root = matrix_root(ctx, s1);
+    const cbx_array *inner = cbx_matrix_product(ctx, cbx_matrix_product(ctx, root, s2), root);
+    const cbx_array *values = cbx_maximum_scalar(ctx, cbx_eigvalsh(ctx, inner), 0);
+    const cbx_array *cross = cbx_sum(ctx, cbx__root(ctx, values), CBX_AXIS(-1));
+    const cbx_array *means = cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, m1, m2)), CBX_AXIS(-1));
+    const cbx_array *traces = cbx_add(ctx, cbx_trace(ctx, s1, 0), cbx_trace(ctx, s2, 0));
+
+    return cbx_maximum_scalar(ctx, cbx_add(ctx, means, cbx_subtract(ctx, traces, cbx_multiply_scalar(ctx, cross, 2))),
+                              0);
+}
+
 cbx_array *cbx__frechet(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
     const distribution a = distribution_of(ctx, state, REAL), b = distribution_of(ctx, state, GENERATED);
-    const cbx_array *sa = cbx_divide(ctx, a.products, cbx_subtract_scalar(ctx, a.n, 1));
-    const cbx_array *sb = cbx_divide(ctx, b.products, cbx_subtract_scalar(ctx, b.n, 1));
-    const cbx_array *root = matrix_root(ctx, sa);
-    const cbx_array *inner = cbx_matrix_product(ctx, cbx_matrix_product(ctx, root, sb), root);
-    const cbx_array *values = cbx_maximum_scalar(ctx, cbx_eigvalsh(ctx, inner), 0);
-    const cbx_array *cross = cbx_sum(ctx, cbx__root(ctx, values), NULL);
-    const cbx_array *means = cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, a.mean, b.mean)), NULL);
-    const cbx_array *traces = cbx_add(ctx, cbx_trace(ctx, sa, 0), cbx_trace(ctx, sb, 0));
 
     (void)c;
-    return cbx_maximum_scalar(ctx, cbx_add(ctx, means, cbx_subtract(ctx, traces, cbx_multiply_scalar(ctx, cross, 2))),
-                              0);
+    return frechet(ctx, a.mean, cbx_divide(ctx, a.products, cbx_subtract_scalar(ctx, a.n, 1)), b.mean,
+                   cbx_divide(ctx, b.products, cbx_subtract_scalar(ctx, b.n, 1)));
+}
+
+static cbx_array *frechet_of_moments(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    for (size_t i = 0; i < 4; i += 2) {
+        const cbx_array *mean = c->in[i], *covariance = c->in[i + 1];
+        const int n = cbx_array_ndim(mean);
+        const size_t d = cbx_array_dim(mean, n - 1);
+        if (cbx_array_ndim(covariance) != n + 1 || cbx_array_dim(covariance, n - 1) != d ||
+            cbx_array_dim(covariance, n) != d || cbx_array_dim(mean, 0) != cbx_array_dim(covariance, 0))
+            return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must be a matrix of %zu by %zu for each mean",
+                                      c->metric->operands[i + 1].name, d, d);
+        if (n == 1 && !cbx__metric_symmetric(ctx, c, i + 1)) return cbx__array_failed();
+    }
+    return frechet(ctx, c->in[0], c->in[1], c->in[2], c->in[3]);
 }
 
 /* 1 - mean gap between the correlations of two features, over all pairs. */
@@ -274,6 +295,11 @@ CBX__METRIC_TABLE(generative,
       .axioms = CBX_AXIOM_SYMMETRIC, .parts = feature_parts, .merge = cbx__moments_merge, .finish = cbx__frechet, .flags = CBX_METRIC_EAGER,
       .notes = "m and S are means and covariances (n - 1) of the rows. With features of an Inception network it is the FID. One row in a set gives NaN.",
       .source = "Heusel et al. (2017); Dowson & Landau (1982)", .example = "[[0.0, 1.0], [2.0, 0.0], [1.0, 3.0]], [[1.0, 1.0], [3.0, 0.0], [1.0, 4.0]]" },
+    { .name = "frechet_distance", .summary = "Frechet distance of normal distributions", .formula = "|m1 - m2|^2 + tr(S1 + S2 - 2 (S1 S2)^(1/2))", GENERATIVE(LOWER, 0, INFINITY),
+      .operands = { { "real_mean", CBX_OPERAND_VECTORS, false }, { "real_covariance", CBX_OPERAND_MATRICES, false }, { "generated_mean", CBX_OPERAND_VECTORS, false }, { "generated_covariance", CBX_OPERAND_MATRICES, false } },
+      .shapes = CBX_SHAPES_FREE, .invariances = CBX_INVARIANT_ORDER, .items = frechet_of_moments, .flags = CBX_METRIC_EAGER,
+      .notes = "Of means (d) and covariances (d, d) that were computed before, or of n of each, (n, d) and (n, d, d). frechet_feature_distance and fid compute them from features.",
+      .source = "Dowson & Landau (1982)", .example = "[0.0, 1.0], [[2.0, 0.5], [0.5, 1.0]], [1.0, 1.0], [[1.0, 0.0], [0.0, 1.0]]" },
     { .name = "inception_score", .summary = "Inception score", .formula = "mean over splits of exp(mean KL(row, mean of the rows))", GENERATIVE(HIGHER, 1, INFINITY),
       .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES, false } }, .whole = inception_score, .flags = CBX_METRIC_DIFFERENTIABLE,
       .parameters = { { "splits", "parts of the rows, one behind the other", 10, 1, MAX_SPLITS, CBX_PARAMETER_INTEGER, NULL } },
