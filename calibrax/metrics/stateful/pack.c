@@ -1,7 +1,8 @@
 /*
- * States as bytes: "cbxstate", version, name, parameters, 1 if a function made its features (else 0), number of updates, then what is
- * kept.  Numbers are little-endian of 64 bits, a text is its length and its bytes, an array the length of an NPY file and the file.
- * Version 3: metrics of labels keep the counts of each class, not those of pairs; earlier ones are refused.
+ * States as bytes: "cbxstate", version, name, parameters, 1 if a function made its features (else
+ * 0), number of updates, then what is kept.  Numbers are little-endian of 64 bits, a text is its
+ * length and its bytes, an array the length of an NPY file and the file. Version 3: metrics of
+ * labels keep the counts of each class, not those of pairs; earlier ones are refused.
  */
 #include <string.h>
 

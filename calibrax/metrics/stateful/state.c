@@ -81,13 +81,40 @@ static cbx_array *lost(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, con
     return cbx_where(ctx, cbx_isfinite(ctx, sum), error, cbx__number(ctx, 0));
 }
 
-/* x with zeros behind its elements, up to the shape of another array: counts of classes that it has not seen. */
+/*
+ * Whether parts can be added: of one shape, or, of metrics whose number of classes comes from the
+ * labels, with axes of one length that have another one.
+ */
+static bool can_add(cbx_ctx *ctx, const cbx_metric_function *m, const cbx_array *a, const cbx_array *b)
+{
+    bool fine = cbx_array_ndim(a) == cbx_array_ndim(b);
+    size_t from = 0, to = 0;
+    char shapes[2][128];
+
+    for (int k = 0; fine && k < cbx_array_ndim(a); k++) {
+        const size_t na = cbx_array_dim(a, k), nb = cbx_array_dim(b, k);
+        if (na == nb) continue;
+        fine = cbx__counting_parameter(m) < cbx_metric_parameters(m) && (from == 0 || (na == from && nb == to));
+        from = na;
+        to = nb;
+    }
+    if (fine) return true;
+    cbx__refuse(ctx, CBX_ESHAPE, "%s: parts of the shape %s cannot be added to parts of the shape %s", m->name,
+                cbx_array_desc_text(cbx_array_get_desc(b), shapes[1], sizeof shapes[1]),
+                cbx_array_desc_text(cbx_array_get_desc(a), shapes[0], sizeof shapes[0]));
+    return false;
+}
+
+/*
+ * x with zeros behind its elements, up to the shape of another array: counts of classes that it has
+ * not seen.
+ */
 static const cbx_array *padded(cbx_ctx *ctx, const cbx_array *x, const cbx_array *to)
 {
     size_t before[CBX_MAX_RANK] = { 0 }, after[CBX_MAX_RANK] = { 0 };
     bool same = true;
 
-    for (int k = 0; k < cbx_array_ndim(x) && cbx_array_ndim(to) == cbx_array_ndim(x); k++)
+    for (int k = 0; k < cbx_array_ndim(x); k++)
         if (cbx_array_dim(to, k) > cbx_array_dim(x, k)) {
             after[k] = cbx_array_dim(to, k) - cbx_array_dim(x, k);
             same = false;
@@ -110,6 +137,10 @@ static void join(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_array *sum, 
     if (s->b.metric->merge) {
         out[0] = s->b.metric->merge(ctx, &call, a, sum);
         out[1] = nothing_lost(ctx, s, out[0]);
+        return;
+    }
+    if (cbx_array_is_failed(sum) || !can_add(ctx, s->b.metric, a, sum)) {
+        out[0] = out[1] = cbx__array_failed();
         return;
     }
     a = padded(ctx, a, sum);
@@ -165,10 +196,30 @@ static cbx_status keep_batch(cbx_ctx *ctx, cbx_metric_state *s, cbx_scope *scope
     return cbx_fail_nomem(err, "a batch of a stateful metric");
 }
 
-/* Operand i of all batches, joined along the first axis; NULL where none has it.  Batches without weights count as 1 each. */
+/* Operand i, which is the same for all items, of batches that must have it alike. */
+static cbx_array *shared(cbx_ctx *ctx, const cbx_metric_state *s, size_t i)
+{
+    cbx_array *x = s->batches.items[0].in[i];
+
+    for (size_t k = 1; k < s->batches.n; k++) {
+        const cbx_array *y = s->batches.items[k].in[i];
+        if (cbx_array_desc_equal(cbx_array_get_desc(x), cbx_array_get_desc(y)) &&
+            cbx__metric_element(cbx_all(ctx, cbx_equal(ctx, x, y), NULL), 0) == 1)
+            continue;
+        return cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' must be the same in all batches", s->b.metric->name,
+                           s->b.metric->operands[i].name);
+    }
+    return x;
+}
+
+/*
+ * Operand i of all batches, joined along the first axis; NULL where none has it.  Batches without
+ * weights count as 1 each.
+ */
 static cbx_array *joined(cbx_ctx *ctx, const cbx_metric_state *s, size_t i, const cbx_array **list)
 {
     const bool weights = i == CBX_METRIC_MAX_OPERANDS, apart = s->b.metric->flags & CBX_METRIC_APART;
+    const cbx_operand_items items = weights ? CBX_ITEMS_FIRST : cbx_metric_operand_items(s->b.metric, i);
     size_t n = 0, used = 0;
 
     for (size_t k = 0; k < s->batches.n; k++) n += s->batches.items[k].in[i] != NULL;
@@ -176,6 +227,10 @@ static cbx_array *joined(cbx_ctx *ctx, const cbx_metric_state *s, size_t i, cons
     if (n < s->batches.n && !weights && !apart)
         return cbx__refuse(ctx, CBX_EINVAL, "%s: some batches have '%s', others do not", s->b.metric->name,
                            s->b.metric->operands[i].name);
+    if (items == CBX_ITEMS_NONE && !apart) return shared(ctx, s, i);
+    if (items == CBX_ITEMS_PAIRS && n > 1)
+        return cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is of pairs of items: a state with it holds one batch",
+                           s->b.metric->name, s->b.metric->operands[i].name);
     for (size_t k = 0; k < s->batches.n; k++) {
         const cbx__batch *b = &s->batches.items[k];
         if (b->in[i])
@@ -204,7 +259,10 @@ static cbx_array *compute_all(cbx_ctx *ctx, const cbx_metric_state *s, const cbx
 
 /* ---- the protocol ---- */
 
-/* Whether a state of so many batches can be computed: those of metrics that need all data are joined along the first axis. */
+/*
+ * Whether a state of so many batches can be computed: those of metrics that need all data are
+ * joined along the first axis.
+ */
 static cbx_status check_batches(const cbx_metric_state *s, size_t n, cbx_err *err)
 {
     if (n <= 1 || !cbx__state_keeps_all(s) || cbx__metric_has_items(s->b.metric)) return CBX_OK;

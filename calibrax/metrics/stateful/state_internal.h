@@ -1,5 +1,6 @@
 /*
- * Inside the metrics: what a state holds, for those that write it out and for collections, where metrics share states.
+ * Inside the metrics: what a state holds, for those that write it out and for collections, where
+ * metrics share states.
  */
 #ifndef CALIBRAX_METRICS_STATEFUL_STATE_INTERNAL_H
 #define CALIBRAX_METRICS_STATEFUL_STATE_INTERNAL_H
