@@ -1,4 +1,7 @@
-/* Bootstrap intervals of metrics: the engine of statistics/bootstrap.h draws places, the metric is computed of the items there. */
+/*
+ * Bootstrap intervals of metrics: the engine of statistics/bootstrap.h draws places, the metric is
+ * computed of the items there.
+ */
 #include "calibrax/metrics/bootstrap.h"
 
 #include <string.h>
@@ -29,7 +32,8 @@ static double metric_at(const double *x, size_t n, const double *y, size_t m, vo
 {
     const resample *r = user;
     cbx_metric_options o = r->options ? *r->options : (cbx_metric_options){ 0 };
-    cbx_array *in[CBX_METRIC_MAX_OPERANDS], *at[2];
+    cbx_array *in[CBX_METRIC_MAX_OPERANDS];
+    const cbx_array *at[2];
     cbx_scope scope;
     double v = NAN;
 
@@ -37,10 +41,7 @@ static double metric_at(const double *x, size_t n, const double *y, size_t m, vo
     cbx_scope_open(r->ctx, &scope);
     at[0] = places(r->ctx, x, n);
     at[1] = y ? places(r->ctx, y, m) : at[0];
-    for (size_t i = 0; i < r->nin; i++) {
-        const bool items = r->in[i] && cbx__operand_has_items(&r->m->operands[i]);
-        in[i] = items ? cbx_take(r->ctx, r->in[i], at[i > 0], 0) : r->in[i];
-    }
+    for (size_t i = 0; i < r->nin; i++) in[i] = cbx__operand_at(r->ctx, r->m, i, r->in[i], at);
     if (o.mask) o.mask = cbx_take(r->ctx, o.mask, at[0], 0);
     if (o.weights) o.weights = cbx_take(r->ctx, o.weights, at[0], 0);
     const cbx_array *result = cbx_metric_apply(r->ctx, r->m, r->nin, in, &o);
@@ -53,10 +54,50 @@ static bool draws_apart(const cbx_metric_function *m, size_t nin, cbx_array *con
 {
     const cbx_operand_kind kind = m->operands[0].kind;
 
-    if (nin < 2 || m->operands[1].kind != kind) return false;
+    if (nin < 2 || !in[0] || !in[1] || m->operands[1].kind != kind) return false;
+    if (cbx_metric_operand_items(m, 1) != CBX_ITEMS_SECOND) return false;
     if (m->shapes == CBX_SHAPES_ROWS) return true;
     return (kind == CBX_OPERAND_SAMPLE && m->shapes == CBX_SHAPES_FREE) ||
            (kind == CBX_OPERAND_POINTS && cbx_array_dim(in[0], 0) != cbx_array_dim(in[1], 0));
+}
+
+/*
+ * Whether there is something to draw from; n: the numbers of items of the first operand and of the
+ * second one.
+ */
+static cbx_status check_items(resample *r, size_t n[2], cbx_err *err)
+{
+    const cbx_metric_function *m = r->m;
+    const cbx_metric_options *o = r->options;
+
+    if (r->nin == 0 || r->nin > cbx_metric_operands(m))
+        return cbx_fail(err, CBX_EINVAL, "%s takes %zu operands, not %zu", m->name, cbx_metric_operands(m), r->nin);
+    if (!cbx__metric_has_items(m))
+        return cbx_fail(err, CBX_EINVAL, "%s: is not a metric of items: there is nothing to draw for an interval",
+                        m->name);
+    for (size_t i = 0; i < r->nin; i++) {
+        if (!r->in[i] && !m->operands[i].optional)
+            return cbx_fail(err, CBX_EINVAL, "%s: '%s' is NULL", m->name, m->operands[i].name);
+        if (r->in[i] && cbx__operand_is_single(m, i, r->in[i]))
+            return cbx_fail(err, CBX_EINVAL, "%s: '%s' is a single item: there is nothing to draw from", m->name,
+                            m->operands[i].name);
+    }
+    r->apart = draws_apart(m, r->nin, r->in);
+    for (size_t k = 0; k < 2; k++) {
+        const cbx_array *x = r->in[r->apart ? k : 0];
+        n[k] = x && cbx_array_ndim(x) ? cbx_array_dim(x, 0) : 0;
+    }
+    for (size_t i = 0; i < r->nin; i++)
+        if (!cbx__operand_fits(m, i, r->in[i], n))
+            return cbx_fail(err, CBX_ESHAPE, "%s: for an interval '%s' must have %zu items", m->name,
+                            m->operands[i].name, n[cbx_metric_operand_items(m, i) == CBX_ITEMS_SECOND]);
+    for (int k = 0; o && k < 2; k++) {
+        const cbx_array *x = k ? o->weights : o->mask;
+        if (x && (r->apart || cbx_array_ndim(x) == 0 || cbx_array_dim(x, 0) != n[0]))
+            return cbx_fail(err, CBX_EUNSUPPORTED, "%s: for an interval the %s must have a number for each item",
+                            m->name, k ? "weights" : "mask");
+    }
+    return CBX_OK;
 }
 
 cbx_status cbx_metric_bootstrap(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
@@ -69,32 +110,14 @@ cbx_status cbx_metric_bootstrap(cbx_ctx *ctx, const cbx_metric_function *m, size
     resample r = { ctx, m, nin, in, options, false, &failed };
     size_t n[2] = { 0 };
     double *at[2] = { NULL, NULL };
-    cbx_status st = CBX_OK;
+    cbx_status st;
 
     if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "%s: options of another version", m->name);
     if (options && options->reduction) return cbx_fail(err, CBX_EINVAL, "%s: an interval is that of a mean", m->name);
-    if (nin == 0 || nin > cbx_metric_operands(m) || !in[0])
-        return cbx_fail(err, CBX_EINVAL, "%s takes %zu operands, not %zu", m->name, cbx_metric_operands(m), nin);
-    if (!cbx__metric_has_items(m))
-        return cbx_fail(err, CBX_EINVAL, "%s: is not a metric of items: there is nothing to draw for an interval",
-                        m->name);
-    for (size_t i = 0; i < nin; i++)
-        if (in[i] && cbx__operand_has_items(&m->operands[i]) && cbx__operand_is_one(m->operands[i].kind, in[i]))
-            return cbx_fail(err, CBX_EINVAL, "%s: '%s' is a single item: there is nothing to draw from", m->name,
-                            m->operands[i].name);
-    r.apart = draws_apart(m, nin, in);
-    for (size_t i = 2; r.apart && i < nin; i++)
-        if (in[i])
-            return cbx_fail(err, CBX_EUNSUPPORTED, "%s: there is no interval with '%s': leave it out", m->name,
-                            m->operands[i].name);
-    for (int k = 0; options && k < 2; k++) {
-        const cbx_array *x = k ? options->weights : options->mask;
-        if (x && (r.apart || cbx_array_ndim(x) == 0 || cbx_array_dim(x, 0) != cbx_array_dim(in[0], 0)))
-            return cbx_fail(err, CBX_EUNSUPPORTED, "%s: for an interval the %s must have a number for each item",
-                            m->name, k ? "weights" : "mask");
-    }
+    st = check_items(&r, n, err);
+    if (st) return st;
+    if (!r.apart) n[1] = 0; /* it has the places of the first one */
     for (size_t k = 0; !st && k < 1 + (size_t)r.apart; k++) {
-        n[k] = cbx_array_dim(in[k], 0);
         at[k] = cbx_mem_calloc(cbx_ctx_allocator(ctx), n[k] + 1, sizeof *at[k]);
         if (!at[k]) st = cbx_fail_nomem(err, "the places of a bootstrap");
         for (size_t i = 0; at[k] && i < n[k]; i++) at[k][i] = (double)i;

@@ -21,14 +21,15 @@ typedef struct cbx_metric_bootstrap_opts {
  * Bootstrap interval of a metric whose result is a number.  Items, the places of the first axis,
  * are drawn with replacement: those of all operands together, or of each operand for itself where
  * they are sets of points or samples (CBX_SHAPES_ROWS, or kinds SAMPLE and POINTS of other
- * lengths); operands that all items share, such as class vectors, and optional ones stay as they
- * are.  BCa up to 500 items, which costs one more call for each item; the percentile method
- * above.
+ * lengths), and with them those of operands that declare them (cbx_operand_items), such as weights
+ * of a sample; what is the same for all items stays as it is.  BCa up to 500 items, which costs
+ * one more call for each item; the percentile method above.
  * @param options  parameters, mask and weights; a reduction other than the mean is CBX_EINVAL
  * @param out      value is the metric of the data themselves
- * @return as cbx_metric_value; CBX_EDOM (a result that is not finite, given or of a resample);
- *         CBX_EINVAL (a metric without items: of distributions, images, signals, graphs, texts; an
- *         operand without an axis, level, resamples)
+ * @return as cbx_metric_value; CBX_ESHAPE (operands of different numbers of items); CBX_EDOM (a
+ *         result that is not finite, given or of a resample); CBX_EINVAL (a metric without items:
+ *         of distributions, images, signals, graphs, texts; an operand without an axis, level,
+ *         resamples)
  * Memory: one resample of the operands.  The same for the same seed.
  * Source: Efron & Tibshirani (1993), chapters 13 and 14.
  */

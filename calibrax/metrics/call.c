@@ -61,34 +61,43 @@ static cbx_array *with_item_axes(cbx_ctx *ctx, cbx_array *x, int n)
     return x;
 }
 
-/* Shape of the items: the axes in front of those that belong to one item, of the operand with the fewest. */
+/*
+ * Shape of the items: the axes in front of those that belong to one item, of the operand with the
+ * fewest.
+ */
 static void item_shape(const cbx__bound *b, cbx_array *const *in, int *ndim, size_t shape[CBX_MAX_RANK])
 {
     *ndim = CBX_MAX_RANK;
     for (size_t i = 0; i < b->nin; i++) {
-        const cbx_operand_kind kind = b->metric->operands[i].kind;
         const int rank = in[i] ? cbx_array_ndim(in[i]) : 0;
-        const int n = in[i] ? rank - cbx__operand_item_axes(kind, rank) : CBX_MAX_RANK;
-        if (n >= *ndim || b->metric->operands[i].optional || cbx__operand_is_shared(kind)) continue;
+        const int n = in[i] ? rank - cbx__operand_item_axes(b->metric->operands[i].kind, rank) : CBX_MAX_RANK;
+        if (n >= *ndim || b->metric->operands[i].optional || cbx_metric_operand_items(b->metric, i) == CBX_ITEMS_NONE)
+            continue;
         *ndim = n > 0 ? n : 0;
         for (int k = 0; k < *ndim; k++) shape[k] = cbx_array_dim(in[i], k);
     }
 }
 
-/* Items with weight 0 get numbers that are legal: what they hold, even NaN, must not reach the result. */
+/*
+ * Items with weight 0 get numbers that are legal: what they hold, even NaN, must not reach the
+ * result.
+ */
 static void neutralise(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_array **in)
 {
     for (size_t i = 0; i < b->nin; i++) {
-        const cbx_operand_kind kind = b->metric->operands[i].kind;
+        const cbx_operand_items items = cbx_metric_operand_items(b->metric, i);
         const int rank = in[i] ? cbx_array_ndim(in[i]) : 0, n = rank - cbx_array_ndim(mask);
         const size_t last = rank ? cbx_array_dim(in[i], rank - 1) : 1;
-        if (!in[i] || n < 0 || b->metric->operands[i].optional || cbx__operand_is_shared(kind)) continue;
+        if (!in[i] || n < 0 || items == CBX_ITEMS_NONE || items == CBX_ITEMS_PAIRS) continue;
         in[i] = cbx_where(ctx, with_item_axes(ctx, mask, n), in[i],
-                          cbx_weak(ctx, in[i], cbx__operand_neutral(kind, last)));
+                          cbx_weak(ctx, in[i], cbx__operand_neutral(b->metric->operands[i].kind, last)));
     }
 }
 
-/* Metrics that know no weights: the masked items are left out along the first axis.  The places of the others; NULL: recorded. */
+/*
+ * Metrics that know no weights: the masked items are left out along the first axis.  The places of
+ * the others; NULL: recorded.
+ */
 static const cbx_array *select(cbx_ctx *ctx, const cbx__bound *b, const cbx_array *mask, cbx_array **in)
 {
     const cbx_array *kept;
@@ -103,14 +112,14 @@ static const cbx_array *select(cbx_ctx *ctx, const cbx__bound *b, const cbx_arra
         return NULL;
     }
     kept = cbx_index(ctx, cbx_nonzero(ctx, mask), 0, 0);
+    const size_t n = cbx_array_dim(mask, 0);
     for (size_t i = 0; i < b->nin; i++) {
-        if (!in[i] || cbx__operand_is_shared(b->metric->operands[i].kind)) continue;
-        if (cbx_array_ndim(in[i]) == 0 || cbx_array_dim(in[i], 0) != cbx_array_dim(mask, 0)) {
-            cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask has %zu items, '%s' has %zu", b->metric->name,
-                        cbx_array_dim(mask, 0), b->metric->operands[i].name, cbx_array_dim(in[i], 0));
+        if (!cbx__operand_fits(b->metric, i, in[i], (size_t[]){ n, n })) {
+            cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask has %zu items, '%s' has %zu", b->metric->name, n,
+                        b->metric->operands[i].name, cbx_array_ndim(in[i]) ? cbx_array_dim(in[i], 0) : 1);
             return NULL;
         }
-        in[i] = cbx_take(ctx, in[i], kept, 0);
+        in[i] = cbx__operand_at(ctx, b->metric, i, in[i], (const cbx_array *[]){ kept, kept });
     }
     if (cbx_array_count(kept) == 0) cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask leaves no items", b->metric->name);
     return kept;
@@ -182,8 +191,7 @@ bool cbx__counts_labels(const char *name)
     return false;
 }
 
-/* The parameter of that kind; their number: there is no such parameter. */
-static size_t counting_parameter(const cbx_metric_function *m)
+size_t cbx__counting_parameter(const cbx_metric_function *m)
 {
     size_t p = 0;
 
@@ -191,11 +199,14 @@ static size_t counting_parameter(const cbx_metric_function *m)
     return p;
 }
 
-/* Labels of the operand are below it: what was given, or what another operand has; infinite: there is no limit. */
+/*
+ * Labels of the operand are below it: what was given, or what another operand has; infinite: there
+ * is no limit.
+ */
 static double label_limit(const cbx__bound *b, cbx_array *const *in, const cbx_array *labels, char *what, size_t size)
 {
     const cbx_metric_function *m = b->metric;
-    const size_t p = counting_parameter(m);
+    const size_t p = cbx__counting_parameter(m);
 
     if (p < cbx_metric_parameters(m)) {
         const double n = b->parameters[p];
@@ -223,8 +234,8 @@ static double label_limit(const cbx__bound *b, cbx_array *const *in, const cbx_a
 }
 
 /*
- * Labels of a trace, whose values are unknown: those outside become 0.  The factor of the result: 1, or NaN where there was one; NULL: the
- * metric has no labels.
+ * Labels of a trace, whose values are unknown: those outside become 0.  The factor of the result:
+ * 1, or NaN where there was one; NULL: the metric has no labels.
  */
 static const cbx_array *legal_labels(cbx_ctx *ctx, const cbx__bound *b, cbx_array **in)
 {
@@ -336,7 +347,7 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
     }
     for (size_t i = 0; i < b->nin; i++) {
         const cbx_operand_kind kind = b->metric->operands[i].kind;
-        const cbx_array *places = cbx__operand_is_shared(kind) ? NULL : kept;
+        const cbx_array *places = cbx_metric_operand_items(b->metric, i) == CBX_ITEMS_NONE ? NULL : kept;
         double limit;
         if (!in[i]) continue;
         if (!cbx__metric_check_values(ctx, b->metric, i, in[i], places, &largest[i])) return false;
@@ -353,7 +364,7 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
 static bool resolve_classes(cbx_ctx *ctx, cbx__checked *c)
 {
     const cbx_metric_function *m = c->bound.metric;
-    const size_t p = counting_parameter(m);
+    const size_t p = cbx__counting_parameter(m);
     double largest = -1;
 
     if (p == cbx_metric_parameters(m)) return true;
@@ -385,7 +396,10 @@ static bool is_asked(const cbx_metric_function *m, const cbx_metric_options *o, 
     return false;
 }
 
-/* Operands as the function of the options maps them, one array of each; those with several are left to the metric. */
+/*
+ * Operands as the function of the options maps them, one array of each; those with several are left
+ * to the metric.
+ */
 static void make_features(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                           const cbx_metric_options *o, cbx_array **out)
 {

@@ -1,5 +1,6 @@
 /*
- * Inside the metrics: a metric with its options, as calls, compiled calls and stateful metrics run it.
+ * Inside the metrics: a metric with its options, as calls, compiled calls and stateful metrics run
+ * it.
  */
 #ifndef CALIBRAX_METRICS_CALL_H
 #define CALIBRAX_METRICS_CALL_H
@@ -23,7 +24,10 @@ typedef struct cbx__bound {
 cbx_status cbx__metric_bind(const cbx_metric_function *m, size_t nin, const cbx_metric_options *o, cbx__bound *b,
                             cbx_err *err);
 
-/** A call whose operands and options are legal: all has the operands, then mask and weights where there are any. */
+/**
+ * A call whose operands and options are legal: all has the operands, then mask and weights where
+ * there are any.
+ */
 typedef struct cbx__checked {
     cbx__bound bound;
     cbx_array *all[CBX_METRIC_MAX_OPERANDS + 2];
@@ -35,7 +39,10 @@ typedef struct cbx__checked {
 bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                        const cbx_metric_options *options, cbx__checked *out);
 
-/** What the code gets: operands in its dtypes, mask and weights joined.  The call points into the struct. */
+/**
+ * What the code gets: operands in its dtypes, mask and weights joined.  The call points into the
+ * struct.
+ */
 typedef struct cbx__prepared {
     cbx_metric_call call;
     cbx_array *in[CBX_METRIC_MAX_OPERANDS + 1]; /* NULL behind the last */
@@ -43,19 +50,21 @@ typedef struct cbx__prepared {
 void cbx__metric_prepare(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given, cbx__prepared *out);
 
 /**
- * The result of checked operands; where it is bound as partial, what they add to a state: parts, or (sum of weighted items, sum of
- * weights).
+ * The result of checked operands; where it is bound as partial, what they add to a state: parts, or
+ * (sum of weighted items, sum of weights).
  */
 cbx_array *cbx__metric_evaluate(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given);
 /** The result of all that was added to a state. */
 cbx_array *cbx__metric_finished(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *state);
 /**
- * What cbx__metric_evaluate gives, by a compiled function, of the second call with the same shapes and options on.
+ * What cbx__metric_evaluate gives, by a compiled function, of the second call with the same shapes
+ * and options on.
  * @return NULL: not compiled, evaluate
  */
 cbx_array *cbx__metric_compiled(cbx_ctx *ctx, const cbx__bound *b, size_t n, cbx_array *const *all);
 /**
- * Whether calls from here on are of pieces of one batch, whose shapes hardly come again: small ones are not compiled.
+ * Whether calls from here on are of pieces of one batch, whose shapes hardly come again: small ones
+ * are not compiled.
  * @return the value before
  */
 bool cbx__metric_of_pieces(cbx_ctx *ctx, bool pieces);

@@ -30,10 +30,8 @@ static bool value_of_class(cbx_ctx *ctx, const of_class *c, const cbx_array *at,
     cbx_array *of[CBX_METRIC_MAX_OPERANDS];
     bool counts = true;
 
-    for (size_t i = 0; i < c->nin; i++) {
-        const bool items = c->in[i] && cbx__operand_has_items(&c->m->operands[i]);
-        of[i] = items ? cbx_take(ctx, c->in[i], at, 0) : c->in[i];
-    }
+    for (size_t i = 0; i < c->nin; i++)
+        of[i] = cbx__operand_at(ctx, c->m, i, c->in[i], (const cbx_array *[]){ at, at });
     o.mask = factors_at(ctx, o.mask, at, &counts);
     o.weights = factors_at(ctx, o.weights, at, &counts);
     if (counts) {
@@ -48,13 +46,18 @@ static bool value_of_class(cbx_ctx *ctx, const of_class *c, const cbx_array *at,
     return counts;
 }
 
-/* False: recorded.  x: NULL is fine. */
-static bool has_items(cbx_ctx *ctx, const cbx_metric_function *m, const char *name, const cbx_array *x, size_t n)
+/* Of what is not as long as the labels; false: recorded. */
+static bool refuse_length(cbx_ctx *ctx, const cbx_metric_function *m, const char *name, size_t n)
 {
-    if (!x || (n > 0 && cbx_array_ndim(x) > 0 && cbx_array_dim(x, 0) == n)) return true;
     cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must have as many items as there are labels of classes, %zu", m->name, name,
                 n);
     return false;
+}
+
+/* x: NULL is fine. */
+static bool has_length(const cbx_array *x, size_t n)
+{
+    return !x || (n > 0 && cbx_array_ndim(x) > 0 && cbx_array_dim(x, 0) == n);
 }
 
 /* False: recorded. */
@@ -76,7 +79,7 @@ static bool check_classes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin
         return false;
     }
     for (size_t i = 0; i < nin; i++)
-        if (in[i] && cbx__operand_has_items(&m->operands[i]) && cbx__operand_is_one(m->operands[i].kind, in[i])) {
+        if (in[i] && cbx__operand_is_single(m, i, in[i])) {
             cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is a single item, so that there is no value for each class", m->name,
                         m->operands[i].name);
             return false;
@@ -86,12 +89,12 @@ static bool check_classes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin
                     cbx_dtype_name(cbx_array_dtype(labels)));
         return false;
     }
-    for (size_t i = 0; i < nin; i++) {
-        const cbx_metric_operand *o = &m->operands[i];
-        if (cbx__operand_has_items(o) && !has_items(ctx, m, o->name, in[i], n)) return false;
-    }
-    return !options ||
-           (has_items(ctx, m, "mask", options->mask, n) && has_items(ctx, m, "weights", options->weights, n));
+    for (size_t i = 0; i < nin; i++)
+        if (n == 0 || !cbx__operand_fits(m, i, in[i], (size_t[]){ n, n }))
+            return refuse_length(ctx, m, m->operands[i].name, n);
+    if (options && !has_length(options->mask, n)) return refuse_length(ctx, m, "mask", n);
+    if (options && !has_length(options->weights, n)) return refuse_length(ctx, m, "weights", n);
+    return true;
 }
 
 /* The number of classes; 0: recorded.  order sorts the labels. */

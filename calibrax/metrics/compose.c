@@ -143,13 +143,15 @@ static size_t place_of(const cbx_metric_collection *c, const char *group, const 
 /* Whether operands are checked and prepared alike. */
 static bool same_operands(const cbx_metric_function *a, const cbx_metric_function *b)
 {
-    const unsigned matters = CBX_METRIC_WEIGHTED | CBX_METRIC_SCORES | CBX_METRIC_DATA_SHAPED;
+    const unsigned matters = CBX_METRIC_WEIGHTED | CBX_METRIC_SCORES | CBX_METRIC_DATA_SHAPED | CBX_METRIC_APART |
+                             CBX_METRIC_OF_CLASSES;
     const size_t n = cbx_metric_operands(a);
 
     if (a->shapes != b->shapes || (a->flags & matters) != (b->flags & matters) || n != cbx_metric_operands(b))
         return false;
     for (size_t i = 0; i < n; i++)
-        if (a->operands[i].kind != b->operands[i].kind || a->operands[i].optional != b->operands[i].optional)
+        if (a->operands[i].kind != b->operands[i].kind || a->operands[i].optional != b->operands[i].optional ||
+            cbx_metric_operand_items(a, i) != cbx_metric_operand_items(b, i))
             return false;
     return true;
 }
@@ -419,8 +421,9 @@ size_t cbx_metric_collection_updates(const cbx_metric_collection *c)
 }
 
 /*
- * ---- bytes: "cbxmetc2", the names of the metrics and the parameters of all as texts, then the bytes of each state, in the order of
- * their first members; a text and bytes come with their length before them, a little-endian number of 64 bits ----
+ * ---- bytes: "cbxmetc2", the names of the metrics and the parameters of all as texts, then the
+ * bytes of each state, in the order of their first members; a text and bytes come with their length
+ * before them, a little-endian number of 64 bits ----
  */
 
 static const char magic[8] = { 'c', 'b', 'x', 'm', 'e', 't', 'c', '2' };
@@ -491,7 +494,10 @@ cbx_status cbx_metric_collection_pack(cbx_ctx *ctx, const cbx_metric_collection 
     return st ? st : cbx_text_check(out, err);
 }
 
-/* Whether bytes are of a collection with the same metrics and parameters; *at is then at the first state. */
+/*
+ * Whether bytes are of a collection with the same metrics and parameters; *at is then at the first
+ * state.
+ */
 static cbx_status check_members(cbx_ctx *ctx, const cbx_metric_collection *c, const unsigned char **at, size_t *left,
                                 cbx_err *err)
 {

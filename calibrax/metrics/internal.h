@@ -1,5 +1,6 @@
 /*
- * Inside the metrics: the tables of the domains, checks of operands, and steps that formulas are written in.
+ * Inside the metrics: the tables of the domains, checks of operands, and steps that formulas are
+ * written in.
  */
 #ifndef CALIBRAX_METRICS_INTERNAL_H
 #define CALIBRAX_METRICS_INTERNAL_H
@@ -23,7 +24,10 @@ typedef struct cbx__metric_table {
     static const cbx_metric_function rows[] = { __VA_ARGS__ };                                                         \
     const cbx__metric_table cbx__metrics_##domain = { rows, sizeof rows / sizeof *rows };
 
-/* The domains in the order of the documentation: one file each in functional/, and those of learning/ and plugins/. */
+/*
+ * The domains in the order of the documentation: one file each in functional/, and those of
+ * learning/ and plugins/.
+ */
 #define CBX__METRIC_DOMAINS(X)                                                                                         \
     X(general)                                                                                                         \
     X(audio)                                                                                                           \
@@ -68,34 +72,65 @@ CBX__METRIC_DOMAINS(CBX__METRIC_DECLARE)
 
 /* ---- operands ---- */
 
-/** Axes at the end of an operand of the kind, which has ndim, that belong to one item: 1 for rows of vectors. */
+/**
+ * Axes at the end of an operand of the kind, which has ndim, that belong to one item: 1 for rows of
+ * vectors.
+ */
 int cbx__operand_item_axes(cbx_operand_kind kind, int ndim);
-/** True of an operand that is one item, without an axis of items: a number, a vector where rows of vectors are items. */
+/**
+ * True of an operand that is one item, without an axis of items: a number, a vector where rows of
+ * vectors are items.
+ */
 bool cbx__operand_is_one(cbx_operand_kind kind, const cbx_array *x);
-/** True of a kind that is one for all items, such as the vectors of the classes. */
-bool cbx__operand_is_shared(cbx_operand_kind kind);
-/** True of an operand whose first axis is that of the items, in metrics that have items: not optional, and not shared. */
-bool cbx__operand_has_items(const cbx_metric_operand *o);
-/** Whether items can be drawn, left out and joined along the first axis: not where an operand is one thing, such as a distribution. */
+/** Whether operand i has items by its kind, and is one of them, without an axis of items. */
+bool cbx__operand_is_single(const cbx_metric_function *m, size_t i, const cbx_array *x);
+/**
+ * Whether operand i, which may be NULL, has a row for each of n[0] items of the first operand, or
+ * n[1] of the second one.
+ */
+bool cbx__operand_fits(const cbx_metric_function *m, size_t i, const cbx_array *x, const size_t n[2]);
+/**
+ * Operand i, which may be NULL, of the items at places among those of the first operand, at[0], and
+ * of the second one, at[1]: as it is where it is the same for all.  Places of items that it holds
+ * become those among at[0]: -1 for an item that is missing.
+ */
+cbx_array *cbx__operand_at(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cbx_array *x,
+                           const cbx_array *const at[2]);
+/**
+ * Whether items can be drawn, left out and joined along the first axis: not where an operand is one
+ * thing, such as a distribution.
+ */
 bool cbx__metric_has_items(const cbx_metric_function *m);
-/** Checks of all operands without their values: count, dtype, rank, shapes that go together.  False: recorded. */
+/**
+ * Checks of all operands without their values: count, dtype, rank, shapes that go together.  False:
+ * recorded.
+ */
 bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in);
 /**
- * The values of operand i, which has data, against the domain of its kind, and the largest of labels.  kept: places of the items in the
- * array that the caller gave, for messages; NULL: they are all there.  False: recorded.
+ * The values of operand i, which has data, against the domain of its kind, and the largest of
+ * labels.  kept: places of the items in the array that the caller gave, for messages; NULL: they
+ * are all there.  False: recorded.
  */
 bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x,
                               const cbx_array *kept, double *largest);
-/** Records that a label of operand i, the first that is not below a limit, must be below what is named. */
+/**
+ * Records that a label of operand i, the first that is not below a limit, must be below what is
+ * named.
+ */
 void cbx__metric_refuse_label(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x, double limit,
                               const char *what, const cbx_array *kept);
 /** An operand in the dtype that code gets: float64, or int64 of labels and tokens. */
 cbx_array *cbx__metric_operand(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cbx_array *x);
-/** A number that is legal wherever elements of the kind are counted with weight 0; items of k elements each. */
+/**
+ * A number that is legal wherever elements of the kind are counted with weight 0; items of k
+ * elements each.
+ */
 cbx_scalar cbx__operand_neutral(cbx_operand_kind kind, size_t k);
 
 /** Whether 0 means of the parameter: one more than the largest label. */
 bool cbx__counts_labels(const char *parameter);
+/** The place of such a parameter; the number of parameters where the metric has no such one. */
+size_t cbx__counting_parameter(const cbx_metric_function *m);
 
 /** Records CBX_EDOM and so on with the metric's name in front; returns the failed array. */
 #define cbx__metric_refuse(ctx, call, status, fmt, ...)                                                                \
@@ -111,8 +146,10 @@ typedef struct cbx__host {
 /** False: recorded.  The content ends with cbx__host_free, which takes a zeroed struct, too. */
 bool cbx__host_read(cbx_ctx *ctx, const cbx_array *x, cbx__host *out);
 void cbx__host_free(cbx_ctx *ctx, cbx__host *h);
-/** Elements of an array, row-major: where they are, if they lie so in the host's memory, else copied to h, which is freed as above.
- * NULL: recorded. */
+/**
+ * Elements of an array, row-major: where they are, if they lie so in the host's memory, else copied
+ * to h, which is freed as above. NULL: recorded.
+ */
 const void *cbx__host_view(cbx_ctx *ctx, const cbx_array *x, cbx__host *h);
 
 /* ---- steps of formulas; w is call->weights ---- */
@@ -142,21 +179,30 @@ cbx_array *cbx__xlogy(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y);
 /** Results of n rows, a block of them at a time: of rows first..last-1 stacked along axis 0. */
 typedef cbx_array *cbx__rows_fn(cbx_ctx *ctx, const cbx_metric_call *call, size_t first, size_t last);
 /**
- * f of all n rows, for which it needs cost elements a row: blocks of 2^17 elements with data, at once in a trace, where they are
- * fused and not stored.
+ * f of all n rows, for which it needs cost elements a row: blocks of 2^17 elements with data, at
+ * once in a trace, where they are fused and not stored.
  */
 cbx_array *cbx__by_rows(cbx_ctx *ctx, const cbx_metric_call *call, size_t n, size_t cost, cbx__rows_fn *f);
 /** wasserstein_1d, of two samples. */
 cbx_array *cbx__metric_wasserstein(cbx_ctx *ctx, const cbx_metric_call *call);
-/** Two batches whose moments are joined: weight of both, share of the second, and weight of the product of gaps between means. */
+/**
+ * Two batches whose moments are joined: weight of both, share of the second, and weight of the
+ * product of gaps between means.
+ */
 typedef struct cbx__joint {
     const cbx_array *n, *share, *between;
 } cbx__joint;
-/** Of the weights of both; where both are 0 the share is 0.  Source: Chan, Golub & LeVeque, Am. Stat. 37 (1983) 242-247. */
+/**
+ * Of the weights of both; where both are 0 the share is 0.  Source: Chan, Golub & LeVeque, Am.
+ * Stat. 37 (1983) 242-247.
+ */
 cbx__joint cbx__join_weights(cbx_ctx *ctx, const cbx_array *na, const cbx_array *nb);
 /** The mean of both, of the mean of the first and the gap from it to that of the second. */
 cbx_array *cbx__join_means(cbx_ctx *ctx, const cbx__joint *j, const cbx_array *mean, const cbx_array *gap);
-/** Sums of products of deviations from the means, of both: a and b, and the product of the gaps between the means. */
+/**
+ * Sums of products of deviations from the means, of both: a and b, and the product of the gaps
+ * between the means.
+ */
 cbx_array *cbx__join_products(cbx_ctx *ctx, const cbx__joint *j, const cbx_array *a, const cbx_array *b,
                               const cbx_array *gaps);
 /** n scalars in a vector. */

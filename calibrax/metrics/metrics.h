@@ -72,10 +72,31 @@ typedef enum cbx_operand_kind {
         CBX_OPERAND_KINDS
 } cbx_operand_kind;
 
+/** name, number, word, what it is.  A number is never used twice. */
+#define CBX_OPERAND_ITEMS_MAP(X)                                                                                       \
+    X(BY_KIND, 0, "by kind", "none of an optional one and of class vectors, else those of its first axis")             \
+    X(NONE, 1, "none", "it is the same for all items")                                                                 \
+    X(FIRST, 2, "first", "those of the first operand, along its first axis")                                           \
+    X(SECOND, 3, "second", "those of the second operand, along its first axis")                                        \
+    X(PAIRS, 4, "pairs", "those of the first operand along both of its first axes; indices are their places")
+
+/**
+ * Which items an operand has a row for: what a mask, a bootstrap interval and the classes of
+ * cbx_metric_classwise leave out, repeat and separate.  The second operand has items of its own
+ * where the two are sets (CBX_SHAPES_ROWS ...), else those of the first one.
+ */
+typedef enum cbx_operand_items {
+#define CBX_OPERAND_ITEMS_ENUM(name, number, word, text) CBX_ITEMS_##name = number,
+    CBX_OPERAND_ITEMS_MAP(CBX_OPERAND_ITEMS_ENUM)
+#undef CBX_OPERAND_ITEMS_ENUM
+        CBX_OPERAND_ITEMS
+} cbx_operand_items;
+
 typedef struct cbx_metric_operand {
     const char *name; /* as the argument of Python's function; NULL: no more operands */
     cbx_operand_kind kind;
     bool optional; /* may be NULL; optional ones come last */
+    cbx_operand_items items;
 } cbx_metric_operand;
 
 /** How shapes of the operands go together. */
@@ -273,9 +294,13 @@ CBX_API const char *cbx_operand_kind_text(cbx_operand_kind kind);
 /** dtype in which a metric computes with operands of the kind: CBX_I64 of labels, words and places,
  * else CBX_F64. */
 CBX_API cbx_dtype cbx_operand_kind_dtype(cbx_operand_kind kind);
+/** Word of the items of an operand: "pairs"; "?" for a number outside the list.  Static text. */
+CBX_API const char *cbx_operand_items_name(cbx_operand_items items);
 /** The legal values of a parameter as text: "above 0", "at least 1", "between 0 and 1"; returns
  * buf. */
 CBX_API const char *cbx_metric_bounds_text(const cbx_metric_parameter *p, char *buf, size_t size);
+/** The items of operand i of a row: as it says, else by kind; not CBX_ITEMS_BY_KIND. */
+CBX_API cbx_operand_items cbx_metric_operand_items(const cbx_metric_function *m, size_t i);
 /** Operands and parameters of a row. */
 CBX_API size_t cbx_metric_operands(const cbx_metric_function *m);
 CBX_API size_t cbx_metric_parameters(const cbx_metric_function *m);

@@ -10,7 +10,9 @@ typedef enum sum_rule { NO_SUM, SUM_OF_ALL, SUM_OF_ROWS } sum_rule;
 
 enum { ALL_BUT_FIRST = -1 };
 
-/* Values of a kind.  low and high: smallest and largest legal value, NaN: values are not checked. */
+/*
+ * Values of a kind.  low and high: smallest and largest legal value, NaN: values are not checked.
+ */
 typedef struct value_rule {
     double low, high;
     bool whole;    /* integers and booleans alone */
@@ -92,9 +94,64 @@ bool cbx__operand_is_one(cbx_operand_kind kind, const cbx_array *x)
     return ndim == 0 || ndim <= cbx__operand_item_axes(kind, ndim);
 }
 
-bool cbx__operand_is_shared(cbx_operand_kind kind) { return rules[kind].shared; }
+const char *cbx_operand_items_name(cbx_operand_items items)
+{
+    static const char *const words[] = {
+#define WORD(name, number, word, text) [number] = word,
+        CBX_OPERAND_ITEMS_MAP(WORD)
+#undef WORD
+    };
+    return (unsigned)items < CBX_OPERAND_ITEMS ? words[items] : "?";
+}
 
-bool cbx__operand_has_items(const cbx_metric_operand *o) { return !o->optional && !rules[o->kind].shared; }
+cbx_operand_items cbx_metric_operand_items(const cbx_metric_function *m, size_t i)
+{
+    const cbx_metric_operand *o = &m->operands[i];
+
+    if (o->items != CBX_ITEMS_BY_KIND) return o->items;
+    if (o->optional || rules[o->kind].shared) return CBX_ITEMS_NONE;
+    return i == 0 ? CBX_ITEMS_FIRST : CBX_ITEMS_SECOND;
+}
+
+bool cbx__operand_is_single(const cbx_metric_function *m, size_t i, const cbx_array *x)
+{
+    return m->operands[i].items == CBX_ITEMS_BY_KIND && cbx_metric_operand_items(m, i) != CBX_ITEMS_NONE &&
+           cbx__operand_is_one(m->operands[i].kind, x);
+}
+
+bool cbx__operand_fits(const cbx_metric_function *m, size_t i, const cbx_array *x, const size_t n[2])
+{
+    const cbx_operand_items items = cbx_metric_operand_items(m, i);
+
+    if (!x || items == CBX_ITEMS_NONE) return true;
+    if (items == CBX_ITEMS_PAIRS)
+        return cbx_array_ndim(x) == 2 && cbx_array_dim(x, 0) == n[0] && cbx_array_dim(x, 1) == n[0];
+    return cbx_array_ndim(x) > 0 && cbx_array_dim(x, 0) == n[items == CBX_ITEMS_SECOND];
+}
+
+/* Places among n items as places among those at some of the places. */
+static cbx_array *renumbered(cbx_ctx *ctx, const cbx_array *x, size_t n, const cbx_array *at)
+{
+    const cbx_array *missing = cbx_full(ctx, 1, &n, CBX_I64, cbx_int(-1)), *none = cbx_less_scalar(ctx, x, 0);
+    const cbx_array *places = cbx_arange_int(ctx, 0, (ptrdiff_t)cbx_array_count(at), 1, CBX_I64);
+    const cbx_array *became = cbx_scatter(ctx, missing, at, places, 0, CBX_SCATTER_SET);
+
+    x = cbx_where(ctx, none, cbx_zeros_like(ctx, x), x);
+    return cbx_where(ctx, none, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(-1)), cbx_take(ctx, became, x, 0));
+}
+
+cbx_array *cbx__operand_at(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cbx_array *x,
+                           const cbx_array *const at[2])
+{
+    const cbx_operand_items items = cbx_metric_operand_items(m, i);
+    size_t n;
+
+    if (!x || cbx_array_is_failed(x) || items == CBX_ITEMS_NONE) return x;
+    n = cbx_array_dim(x, 0);
+    x = cbx_take(ctx, x, at[items == CBX_ITEMS_SECOND], 0);
+    if (items == CBX_ITEMS_PAIRS) x = cbx_take(ctx, x, at[0], 1);
+    return items == CBX_ITEMS_PAIRS && m->operands[i].kind == CBX_OPERAND_INDICES ? renumbered(ctx, x, n, at[0]) : x;
+}
 
 bool cbx__metric_has_items(const cbx_metric_function *m)
 {
@@ -159,6 +216,29 @@ static bool shapes_match(const cbx_metric_function *m, const cbx_array *a, const
     return true;
 }
 
+/*
+ * Whether an operand that declares it has a row for each item, or a number for each pair of items,
+ * of another one.
+ */
+static bool check_items(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cbx_array *const *in)
+{
+    const cbx_operand_items items = m->operands[i].items;
+    const size_t of = items == CBX_ITEMS_SECOND;
+    char desc[128];
+
+    if (items <= CBX_ITEMS_NONE || i == of || !in[of] || cbx__operand_is_one(m->operands[of].kind, in[of])) return true;
+    const size_t n = cbx_array_dim(in[of], 0);
+    if (cbx__operand_fits(m, i, in[i], (size_t[]){ n, n })) return true;
+    cbx_array_desc_text(cbx_array_get_desc(in[i]), desc, sizeof desc);
+    if (items == CBX_ITEMS_PAIRS)
+        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must be (%zu, %zu), not %s: a number for each pair of items", m->name,
+                    m->operands[i].name, n, n, desc);
+    else
+        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must have %zu items, as '%s', not %s", m->name, m->operands[i].name, n,
+                    m->operands[of].name, desc);
+    return false;
+}
+
 static const char *const shape_words[] = {
     [CBX_SHAPES_SAME] = "must have one shape",
     [CBX_SHAPES_LENGTH] = "must be equally long",
@@ -187,7 +267,10 @@ bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t
             return false;
         }
         if (cbx_array_is_failed(in[i]) || !check_dtype(ctx, m, i, in[i]) || !check_rank(ctx, m, i, in[i])) return false;
-        if (i == 0 || !in[0] || rules[m->operands[i].kind].shared || shapes_match(m, in[0], in[i])) continue;
+        if (!check_items(ctx, m, i, in)) return false;
+        if (i == 0 || !in[0] || m->operands[i].items > CBX_ITEMS_BY_KIND || rules[m->operands[i].kind].shared ||
+            shapes_match(m, in[0], in[i]))
+            continue;
         cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' and '%s' %s: %s and %s", m->name, m->operands[0].name,
                     m->operands[i].name, shape_words[m->shapes],
                     cbx_array_desc_text(cbx_array_get_desc(in[0]), a, sizeof a),
@@ -197,7 +280,10 @@ bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t
     return true;
 }
 
-/* "[3, 1]": the place of element n of the first ndim axes; kept: places of the items in the caller's array, NULL: they are all there. */
+/*
+ * "[3, 1]": the place of element n of the first ndim axes; kept: places of the items in the
+ * caller's array, NULL: they are all there.
+ */
 static const char *place(const cbx_array *x, int ndim, size_t n, const cbx_array *kept, char *buf, size_t size)
 {
     size_t at[CBX_MAX_RANK], used = 0;

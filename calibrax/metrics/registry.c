@@ -127,8 +127,12 @@ cbx_status cbx_metric_row_check(const cbx_metric_function *m, cbx_err *err)
     if (!m->operands[0].name) return cbx_fail(err, CBX_EINVAL, "metric '%s' has no operand", m->name);
     for (size_t i = 0; m->operands[i].name; i++) {
         const cbx_metric_operand *o = &m->operands[i];
-        if (i == CBX_METRIC_MAX_OPERANDS || !is_identifier(o->name) || (unsigned)o->kind >= CBX_OPERAND_KINDS)
+        if (i == CBX_METRIC_MAX_OPERANDS || !is_identifier(o->name) || (unsigned)o->kind >= CBX_OPERAND_KINDS ||
+            (unsigned)o->items >= CBX_OPERAND_ITEMS)
             return cbx_fail(err, CBX_EINVAL, "metric '%s': operand %zu is not valid", m->name, i + 1);
+        if (i == 0 && o->items != CBX_ITEMS_BY_KIND && o->items != CBX_ITEMS_FIRST)
+            return cbx_fail(err, CBX_EINVAL, "metric '%s': the items of the first operand are its own, not '%s'",
+                            m->name, cbx_operand_items_name(o->items));
         if (optional && !o->optional)
             return cbx_fail(err, CBX_EINVAL, "metric '%s': operand '%s' follows an optional one", m->name, o->name);
         optional = o->optional;

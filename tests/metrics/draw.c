@@ -19,6 +19,62 @@ void draw_operands(cbx_ctx *ctx, cbx_rng *rng, const cbx_metric_function *m, siz
     CHECK_OK(cbx__draw_operands(ctx, rng, m, items, out, &err), &err, m->name);
 }
 
+void pick(cbx_ctx *ctx, const cbx_metric_function *m, const drawn *d, size_t n, const double *places, drawn *out)
+{
+    cbx_array *at = array_of(ctx, 1, &n, places, true);
+
+    *out = (drawn){ .nin = d->nin };
+    for (size_t i = 0; i < d->nin; i++) {
+        cbx_scope scope;
+        cbx_scope_open(ctx, &scope);
+        out->in[i] = is_shared(m, i) ? cbx_copy(ctx, d->in[i]) : cbx_take(ctx, d->in[i], at, 0);
+        CHECK_OK(cbx_scope_close_keep(&scope, 1, &out->in[i], &err), &err, "items");
+    }
+    cbx_array_free(at);
+}
+
+bool has_items(const cbx_metric_function *m)
+{
+    if (m->shapes == CBX_SHAPES_ROWS) return false;
+    for (size_t i = 0; i < cbx_metric_operands(m) && !m->operands[i].optional; i++) {
+        const cbx_operand_kind k = m->operands[i].kind;
+        if (k == CBX_OPERAND_DISTRIBUTION || k == CBX_OPERAND_JOINT || k == CBX_OPERAND_IMAGE || k == CBX_OPERAND_SPD ||
+            k == CBX_OPERAND_FRAME || k == CBX_OPERAND_ADJACENCY || k == CBX_OPERAND_TEXTS || k == CBX_OPERAND_TOKENS ||
+            k == CBX_OPERAND_SIGNAL)
+            return false;
+    }
+    return true;
+}
+
+cbx_metric_state *through_bytes(cbx_ctx *ctx, cbx_metric_state *s, const cbx_fn *function)
+{
+    cbx_metric_state *out = NULL;
+    cbx_text bytes;
+
+    cbx_text_init(&bytes, cbx_ctx_allocator(ctx));
+    CHECK_OK(cbx_metric_state_pack(ctx, s, &bytes, &err), &err, "to bytes");
+    CHECK_OK(cbx_metric_state_unpack(ctx, NULL, bytes.data, bytes.len, function, &out, &err), &err, "from bytes");
+    cbx_text_clear(&bytes);
+    cbx_metric_state_free(s);
+    return out;
+}
+
+size_t counted_runs;
+
+static cbx_array *counted_items(cbx_ctx *ctx, const cbx_metric_call *call)
+{
+    counted_runs++;
+    return cbx_abs(ctx, cbx_subtract(ctx, call->in[0], call->in[1]));
+}
+
+const cbx_metric_function counted_error = { .name = "counted_error",
+                                            .domain = "general",
+                                            .summary = "Counted error",
+                                            .formula = "mean(|x - y|)",
+                                            .operands = CBX__PAIR("x", "y", REAL),
+                                            .high = INFINITY,
+                                            .items = counted_items };
+
 /* x log x - x + 1 of each element, a generator of f-divergences. */
 static cbx_status of_elements(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
 {

@@ -7,18 +7,31 @@
 #include "check.h"
 
 #include "calibrax/metrics/draw.h"
+#include "calibrax/metrics/stateful/state.h"
 
 enum { ITEMS = CBX__DRAWN_ITEMS, WIDTH = CBX__DRAWN_WIDTH };
 
 typedef cbx__drawn drawn;
 static inline void drawn_free(drawn *d) { cbx__drawn_free(d); }
-static inline bool is_shared(cbx_operand_kind kind) { return cbx__operand_is_shared(kind); }
+static inline bool is_shared(const cbx_metric_function *m, size_t i)
+{
+    return cbx_metric_operand_items(m, i) == CBX_ITEMS_NONE;
+}
 static inline bool has_many_classes(const cbx_metric_function *m) { return cbx__draws_many_classes(m); }
 static inline bool counts_labels(const char *name) { return cbx__counts_labels(name); }
 
 void draw_operands(cbx_ctx *ctx, cbx_rng *rng, const cbx_metric_function *m, size_t items, drawn *out);
 /* An array of float64, or int64 if whole, of these values; owned. */
 cbx_array *array_of(cbx_ctx *ctx, int ndim, const size_t *shape, const double *v, bool whole);
+/* Items of operands at places of the first axis; what is the same for all items as it is. */
+void pick(cbx_ctx *ctx, const cbx_metric_function *m, const drawn *d, size_t n, const double *places, drawn *out);
+/* True if the first axis of all operands that must be given is that of the items. */
+bool has_items(const cbx_metric_function *m);
+/* The state that another process gets of the bytes of a state, which is freed. */
+cbx_metric_state *through_bytes(cbx_ctx *ctx, cbx_metric_state *s, const cbx_fn *function);
+/* mean(|x - y|), whose code counts its runs. */
+extern const cbx_metric_function counted_error;
+extern size_t counted_runs;
 /* What a traced call needs: a function for metrics that take one, and the number of classes. */
 void set_needs(const cbx_metric_function *m, cbx_metric_options *o);
 /* Elements of a result, float64 or int64, as doubles; the caller's to free. */

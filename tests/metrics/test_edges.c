@@ -74,7 +74,8 @@ static const edge edges[] = {
     { "kl_divergence", "2: 0.5 0.6; 2: 1 0", 0, "kl_divergence: the sum of 'p' is 1.1, not 1: divide by it" },
     { "renyi_divergence", "2: 1 0; 2: 0 1", INFINITY, NULL },
     { "renyi_divergence", "2: 0.5 0.5; 2: 0.5 0.5", 0, NULL },
-    { "wasserstein_1d", "2: 0 1; 2: 0 1; 3: 1 1 1", 0, "wasserstein_1d: 'x_weights' must have 2 elements, as 'x'" },
+    { "wasserstein_1d", "2: 0 1; 2: 0 1; 3: 1 1 1", 0,
+      "wasserstein_1d: 'x_weights' must have 2 items, as 'x', not float64 (3,)" },
     { "mmd_squared_unbiased", "1 1: 0; 2 1: 0 1", 0, "mmd_squared_unbiased: 'x' must have at least 2 points, got 1" },
     { "normalized_mutual_information", "1 1: 1", 1, NULL },
     { "normalized_mutual_information", "1 2: 0.5 0.5", 0, NULL },
@@ -121,7 +122,7 @@ static const edge edges[] = {
     { "gaussian_nll", "1: 0; 1: 0; 1: 0", 0, "gaussian_nll: 'variance'[0] is 0.0: it must be numbers above 0" },
     { "contrastive_loss", "1 2: 3 4; 1: 0", 0, NULL },
     { "contrastive_loss", "2 1: 1 1; 2: 0 0; 2 1: 1 1", 0,
-      "contrastive_loss: 'pairs' must be (2, 2): a number for each pair of items" },
+      "contrastive_loss: 'pairs' must be (2, 2), not float64 (2, 1): a number for each pair of items" },
     { "triplet_margin_loss", "3 1: 0 1 5; 3: 1 1 1", 0, NULL },
     { "triplet_margin_loss", "3 1: 0 1 1; 3: 0 0 1", 0.7, NULL }, /* 1.2 and 0.2 of a tie */
     { "triplet_margin_loss", "3 1: 0 1 5; 3: 0 0 1; 3 3: -1 -1 -1 -1 -1 -1 -1 -1 -1", 0, NULL }, /* nothing mined */

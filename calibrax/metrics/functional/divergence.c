@@ -148,10 +148,8 @@ cbx_array *cbx__metric_wasserstein(cbx_ctx *ctx, const cbx_metric_call *c)
     const cbx_array *w[2] = { c->in[2], c->in[3] };
 
     for (int i = 0; i < 2; i++)
-        if (w[i] && (cbx_array_ndim(w[i]) != 1 || cbx_array_count(w[i]) != cbx_array_count(c->in[i])))
-            return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have %zu elements, as '%s'",
-                                      c->metric->operands[2 + i].name, cbx_array_count(c->in[i]),
-                                      c->metric->operands[i].name);
+        if (w[i] && cbx_array_ndim(w[i]) != 1)
+            return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have one axis", c->metric->operands[2 + i].name);
     if (w[0] || w[1]) return weighted_area(ctx, c->in[0], c->in[1], w[0], w[1]);
     return cbx__quantile_gap(ctx, c->in[0], c->in[1], 1);
 }
@@ -317,7 +315,7 @@ CBX__METRIC_TABLE(divergence,
       .notes = "Where both are 0 the term is 0, where q alone is it is slope times p. f may be negative below 1, as t log(t); the divergence is not.",
       .source = "Csiszar (1967); Liese & Vajda (2006)", .example = "[0.5, 0.5], [0.9, 0.1], function=lambda t: abs(t - 1) / 2" },
     { .name = "wasserstein_1d", .summary = "Wasserstein distance of samples", .formula = "area between the distribution functions of x and y", OF_NUMBERS(INFINITY),
-      .operands = { { "x", CBX_OPERAND_SAMPLE, false }, { "y", CBX_OPERAND_SAMPLE, false }, { "x_weights", CBX_OPERAND_NONNEGATIVE, true }, { "y_weights", CBX_OPERAND_NONNEGATIVE, true } },
+      .operands = { { "x", CBX_OPERAND_SAMPLE, false }, { "y", CBX_OPERAND_SAMPLE, false }, { "x_weights", CBX_OPERAND_NONNEGATIVE, true, CBX_ITEMS_FIRST }, { "y_weights", CBX_OPERAND_NONNEGATIVE, true, CBX_ITEMS_SECOND } },
       .whole = cbx__metric_wasserstein, .flags = CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_SAMPLE_ORDER | CBX_INVARIANT_SHIFT,
       .notes = "Also known as earth mover's distance, of order 1. The samples may differ in size; weights are divided by their sum, left out they are equal.",
       .source = "scipy.stats.wasserstein_distance", .example = "[0.0, 1.0, 3.0], [5.0, 6.0, 8.0]" },

@@ -91,13 +91,9 @@ static cbx_array *uniforms(cbx_ctx *ctx, const cbx_metric_call *c, size_t n)
     const size_t shape[] = { n, n };
     cbx_array *given = c->in[CBX__CHOSEN];
 
-    if (!given) {
-        const cbx_array *key = cbx_random_key(ctx, (uint64_t)cbx__metric_parameter(c, "seed"));
-        return cbx_random_uniform(ctx, key, 2, shape, CBX_F64, 0, 1);
-    }
-    if (cbx_array_ndim(given) == 2 && cbx_array_dim(given, 0) == n && cbx_array_dim(given, 1) == n) return given;
-    return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'uniforms' must be (%zu, %zu): a number for each pair of items", n,
-                              n);
+    if (given) return given;
+    const cbx_array *key = cbx_random_key(ctx, (uint64_t)cbx__metric_parameter(c, "seed"));
+    return cbx_random_uniform(ctx, key, 2, shape, CBX_F64, 0, 1);
 }
 
 static cbx_array *distance_weighted(cbx_ctx *ctx, const cbx_metric_call *c)
@@ -177,7 +173,7 @@ CBX__METRIC_TABLE(learning_miners,
       .parameters = { { "margin", "that of the loss", 1, 0, INFINITY, CBX_PARAMETER_REAL, NULL }, POSITIVES, NORMALIZE },
       .notes = TABLE "Pairs without such a negative get none.", .source = "Schroff, Kalenichenko & Philbin (2015)", .example = "[[0.0], [1.0], [1.5]], [0, 0, 1]" },
     { .name = "mine_distance_weighted_negatives", .summary = "Distance-weighted negatives", NEGATIVES, .whole = distance_weighted, .flags = CBX_METRIC_COMPILED,
-      .operands = { EMBEDDED, { "uniforms", CBX_OPERAND_PROBABILITY, true } },
+      .operands = { EMBEDDED, { "uniforms", CBX_OPERAND_PROBABILITY, true, CBX_ITEMS_PAIRS } },
       .formula = "out[a, p] = an item n of another class with d(a, n) < max_distance, drawn in proportion to 1 / q(max(cutoff, d(a, n))), q(d) = d^(D - 2) (1 - d^2 / 4)^((D - 3) / 2), embeddings (n, D) of norm 1",
       .parameters = { { "cutoff", "smallest distance in the weights", 0.5, 0x1p-1074, 2, CBX_PARAMETER_REAL, NULL }, { "max_distance", "negatives are nearer than it", 1.4, 0, 2, CBX_PARAMETER_REAL, NULL },
                       { "seed", "of the draw", 0, 0, 0x1p53, CBX_PARAMETER_INTEGER, NULL }, POSITIVES },

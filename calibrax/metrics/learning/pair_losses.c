@@ -127,7 +127,7 @@ static cbx_array *info_nce(cbx_ctx *ctx, const cbx_metric_call *c)
               .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER | CBX_INVARIANT_RELABEL,                     \
               .operands = { { "embeddings", CBX_OPERAND_POINTS, false },                                               \
                             { "labels", CBX_OPERAND_LABELS, false },                                                   \
-                            { "pairs", CBX_OPERAND_BINARY, true } }
+                            { "pairs", CBX_OPERAND_BINARY, true, CBX_ITEMS_PAIRS } }
 #define OF_ROWS(a, b)                                                                                                  \
     LEARNING, .operands = CBX__PAIR(a, b, POINTS), .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER
 #define POSITIVE_NUMBER 0x1p-1074, INFINITY, CBX_PARAMETER_REAL, NULL

@@ -24,13 +24,8 @@ cbx__pairs cbx__pairs_chosen(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx__pairs all = cbx__pairs_of(ctx, c);
     const cbx_array *chosen = c->in[CBX__CHOSEN];
-    const size_t n = cbx_array_dim(c->in[CBX__LABELS], 0);
 
     if (!chosen) return all;
-    if (cbx_array_ndim(chosen) != 2 || cbx_array_dim(chosen, 0) != n || cbx_array_dim(chosen, 1) != n) {
-        cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'pairs' must be (%zu, %zu): a number for each pair of items", n, n);
-        return (cbx__pairs){ cbx__array_failed(), cbx__array_failed() };
-    }
     chosen = cbx_not_equal_scalar(ctx, chosen, 0);
     return (cbx__pairs){ cbx_logical_and(ctx, all.positive, chosen), cbx_logical_and(ctx, all.negative, chosen) };
 }

@@ -15,11 +15,6 @@ static chosen chosen_negatives(cbx_ctx *ctx, const cbx_metric_call *c, const cbx
     const size_t n = cbx_array_dim(d, 0);
     chosen out = { cbx__array_failed(), cbx__array_failed() };
 
-    if (cbx_array_ndim(negatives) != 2 || cbx_array_dim(negatives, 0) != n || cbx_array_dim(negatives, 1) != n) {
-        cbx__metric_refuse(ctx, c, CBX_ESHAPE,
-                           "'negatives' must be (%zu, %zu): the negative of each anchor and positive, or -1", n, n);
-        return out;
-    }
     if (cbx__metric_has_data(ctx, c)) {
         const double largest = cbx__metric_element(cbx_max(ctx, negatives, NULL), 0);
         if (largest >= (double)n) {
@@ -163,7 +158,7 @@ static cbx_array *margin_based(cbx_ctx *ctx, const cbx_metric_call *c)
     .invariances = CBX_INVARIANT_ROTATION | CBX_INVARIANT_ORDER | CBX_INVARIANT_RELABEL,                               \
     .operands = { { "embeddings", CBX_OPERAND_POINTS, false },                                                         \
                   { "labels", CBX_OPERAND_LABELS, false },                                                             \
-                  { "negatives", CBX_OPERAND_INDICES, true } }
+                  { "negatives", CBX_OPERAND_INDICES, true, CBX_ITEMS_PAIRS } }
 #define MARGIN(value)                                                                                                  \
     {                                                                                                                  \
         "margin", "by how much negatives should be farther away", value, -INFINITY, INFINITY, CBX_PARAMETER_REAL, NULL \

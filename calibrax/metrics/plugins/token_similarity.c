@@ -184,7 +184,7 @@ static cbx_array *inverse_document_frequency(cbx_ctx *ctx, const cbx_metric_call
 CBX__METRIC_TABLE(features_tokens,
     { .name = "bert_score", .summary = "Similarity of texts by vectors of their tokens", .domain = "features", .tier = CBX_METRIC_TIER_FEATURES, .function = "texts to vectors of their tokens (n, tokens, d)",
       .operands = { { "candidates", CBX_OPERAND_TOKEN_VECTORS, false }, { "references", CBX_OPERAND_TOKEN_VECTORS, false },
-                    { "candidate_weights", CBX_OPERAND_NONNEGATIVE, true }, { "reference_weights", CBX_OPERAND_NONNEGATIVE, true } },
+                    { "candidate_weights", CBX_OPERAND_NONNEGATIVE, true, CBX_ITEMS_FIRST }, { "reference_weights", CBX_OPERAND_NONNEGATIVE, true, CBX_ITEMS_SECOND } },
       .shapes = CBX_SHAPES_FREE, .direction = CBX_DIRECTION_HIGHER, .low = -INFINITY, .high = 1, .parts = bert_parts, .finish = bert_finish,
       .flags = CBX_METRIC_FEATURES | CBX_METRIC_WEIGHTED | CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_ORDER,
       .parameters = { { "result", "which of them", 0, 0, 3, CBX_PARAMETER_CHOICE, "f1|precision|recall|all" }, BASELINE("precision_baseline"), BASELINE("recall_baseline"), BASELINE("f1_baseline"),
