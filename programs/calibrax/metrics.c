@@ -100,7 +100,8 @@ static cbx_json *row_json(const cbx_metric_function *m)
     for (size_t i = 0; i < cbx_metric_operands(m); i++)
         json_put(cbx_json_push_object(list), J_TEXT("name", m->operands[i].name),
                  J_TEXT("kind", cbx_operand_kind_name(m->operands[i].kind)),
-                 J_BOOL("optional", m->operands[i].optional));
+                 J_BOOL("optional", m->operands[i].optional),
+                 J_TEXT("items", cbx_operand_items_name(cbx_metric_operand_items(m, i))));
     list = cbx_json_set_array(o, "parameters");
     for (size_t i = 0; i < cbx_metric_parameters(m); i++) {
         const cbx_metric_parameter *p = &m->parameters[i];
@@ -173,10 +174,12 @@ const opt_command metrics_list_command = {
 
 typedef struct describe_args {
     opt_list plugins;
-    bool json;
+    bool check, json;
 } describe_args;
 
 static const opt_spec describe_options[] = {
+    { "check", 0, OPT_FLAG, offsetof(describe_args, check), NULL, NULL,
+      "try the range, axioms and invariances on random operands; exit status 1 if one does not hold" },
     { "plugin", 0, OPT_EACH, offsetof(describe_args, plugins), "FILE", NULL,
       "add the metrics of a shared object (calibrax/metrics/plugin.h); may be repeated" },
     { "json", 0, OPT_FLAG, offsetof(describe_args, json), NULL, NULL, "print one JSON document" },
@@ -234,6 +237,20 @@ static void print_metric(const cbx_metric_function *m)
                m->flags & CBX_METRIC_FEATURES ? " Files hold features." : "");
 }
 
+/* Tries what the row declares; a property that cannot be tried is no failure. */
+static int check_metric(const opt_run *run, const cbx_metric_function *m)
+{
+    enum { DRAWS = 20 };
+    const cbx_status st = cbx_metric_check_properties(run->ctx, m, NULL, DRAWS, 0, run->err);
+
+    if (st && st != CBX_EDOM && st != CBX_EUNSUPPORTED) return opt_check(run, st);
+    if (st)
+        fprintf(stderr, "%s\n", run->err->message);
+    else
+        fprintf(stderr, "%s: the range, the axioms and the invariances hold for %d random operands\n", m->name, DRAWS);
+    return st == CBX_EDOM ? EXIT_CHECK : EXIT_PASS;
+}
+
 static int run_describe(const opt_run *run)
 {
     const describe_args *a = run->args;
@@ -245,17 +262,19 @@ static int run_describe(const opt_run *run)
     if (a->json) {
         cbx_json *o = new_document("calibrax-metric");
         cbx_json_set(o, "metric", row_json(m));
-        return print_json(run->program, o);
+        if (print_json(run->program, o)) return EXIT_ERROR;
+    } else {
+        print_metric(m);
     }
-    print_metric(m);
-    return EXIT_PASS;
+    return a->check ? check_metric(run, m) : EXIT_PASS;
 }
 
 const opt_command metrics_describe_command = {
     .name = "metrics describe",
-    .synopsis = "METRIC",
+    .synopsis = "[--check] METRIC",
     .summary = "describe a metric function",
-    .description = "Prints formula, edge rules, range, axioms, operands and parameters of a metric function.",
+    .description = "Prints formula, edge rules, range, axioms, operands and parameters of a metric function. --check "
+                   "tries what it declares, which is a test of a plug-in.",
     OPT_OPTIONS(describe),
     .flags = OPT_TAKES_WORDS,
     .word = "METRIC",

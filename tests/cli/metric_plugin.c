@@ -19,6 +19,8 @@ static cbx_array *sum_of_integers(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 static cbx_array *as_complex(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_astype(ctx, c->in[0], CBX_C128); }
 
+static cbx_array *peak_below_half(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_max(ctx, c->in[0], NULL); }
+
 #define OF_DTYPE(name_, code, kind)                                                                                    \
     {                                                                                                                  \
         .name = name_, .domain = "dtypes", .summary = "A result of another dtype",                                     \
@@ -41,6 +43,12 @@ static const cbx_metric_function rows[] = {
       .axioms = CBX_AXIOM_SYMMETRIC | CBX_AXIOM_IDENTITY,
       .flags = CBX_METRIC_DIFFERENTIABLE,
       .items = power_error },
+    { .name = "peak_below_half", /* whose range is wrong */
+      .domain = "mine",
+      .summary = "Largest number",
+      .operands = { { "x", CBX_OPERAND_NONNEGATIVE, false } },
+      .high = 0.5,
+      .whole = peak_below_half },
 #if defined(FAULT_NAME)
     { .name = "mse",
       .domain = "mine",

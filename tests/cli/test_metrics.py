@@ -72,11 +72,18 @@ def plugins(p):
     table = p.write("t.csv", TABLE)
     columns = [f"{table}:predicted", f"{table}:measured"]
     rows = json.loads(metrics(p, "list", "--plugin", plugin("none"), "--domain", "mine", "--json").stdout)["metrics"]
-    equal([(r["name"], r["tier"]) for r in rows], [("power_error", "pure_function")], "its metrics")
+    equal([(r["name"], r["tier"]) for r in rows], [("power_error", "pure_function"), ("peak_below_half", "pure_function")], "its metrics")
     check("mean(|predictions - targets|^power)" in metrics(p, "describe", "power_error", "--plugin", plugin("none")).stdout, "described")
     equal(metrics(p, "compute", "power_error", *columns, "-s", "power=2", "--plugin", plugin("none")).stdout, "0.375\n", "computed")
     check("[" in metrics(p, "compute", "mse,power_error", *columns, "--ci", "--plugin", plugin("none")).stdout, "with built-in ones")
-    for name, sentence in (("abi", "has metrics of ABI 2, and this program takes 1"), ("name", "there is a metric 'mse' already"), ("row", "must be an identifier")):
+    described = metrics(p, "describe", "power_error", "--check", "--plugin", plugin("none"))
+    check("power_error: the range, the axioms and the invariances hold for 20 random operands" in described.stderr, described.stderr)
+    wrong = metrics(p, "describe", "peak_below_half", "--check", "--plugin", plugin("none"), expect=1)
+    check("peak_below_half is " in wrong.stderr and ", outside 0 to 0.5" in wrong.stderr, wrong.stderr)
+    equal(json.loads(metrics(p, "describe", "mae", "--check", "--json").stdout)["metric"]["name"], "mae", "checked with --json")
+    check("'proper' was not tried" in metrics(p, "describe", "interval_score", "--check").stderr, "what cannot be tried is not a failure")
+    check("needs a function" in metrics(p, "describe", "f_divergence", "--check", expect=2).stderr, "a function")
+    for name, sentence in (("abi", "has metrics of ABI 3, and this program takes 2"), ("name", "there is a metric 'mse' already"), ("row", "must be an identifier")):
         check(sentence in metrics(p, "list", "--plugin", plugin(name), expect=2).stderr, name)
     check("cannot load the plug-in" in metrics(p, "list", "--plugin", "none.so", expect=2).stderr, "no file")
     check("exports no 'cbx_metric_plugin_table'" in metrics(p, "list", "--plugin", plugin("none").replace("metric_plugin_none", "case_plugin_none"), expect=2).stderr, "cases")
