@@ -8,7 +8,10 @@
 #include "calibrax/metrics/plugin.h"
 #include "python/metrics.h"
 
-/* Registers the rows of Python functions and of plug-ins, a list of capsules that lives as long, in a context. */
+/*
+ * Registers the rows of Python functions and of plug-ins, a list of capsules that lives as long, in
+ * a context.
+ */
 static bool register_rows(PyObject *rows, cbx_ctx *ctx)
 {
     cbx_err err = CBX_ERR_INIT;
@@ -392,12 +395,15 @@ static PyObject *words_list(const char *(*word)(unsigned), bool bits)
 }
 
 static const char *tier_name(unsigned tier) { return cbx_metric_tier_name((cbx_metric_tier)tier); }
+static const char *kind_name(unsigned kind) { return cbx_operand_kind_name((cbx_operand_kind)kind); }
+static const char *items_name(unsigned items) { return cbx_operand_items_name((cbx_operand_items)items); }
 
 static PyObject *do_words(cx_call *c)
 {
     (void)c;
-    return Py_BuildValue("{s:N,s:N,s:N}", "axiom", words_list(cbx_metric_axiom_name, true), "invariance",
-                         words_list(cbx_metric_invariance_name, true), "tier", words_list(tier_name, false));
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N}", "axiom", words_list(cbx_metric_axiom_name, true), "invariance",
+                         words_list(cbx_metric_invariance_name, true), "tier", words_list(tier_name, false), "kind",
+                         words_list(kind_name, false), "items", words_list(items_name, false));
 }
 
 /* select(rows, domain, direction, tier, axioms, invariances, flags): names */
@@ -473,7 +479,7 @@ static PyObject *do_load_plugin(cx_call *c)
       "level: float = 0.95, resamples: int = 1000, seed: int = 0, mask: Array | None = None, " \
       "weights: Array | None = None", \
       "Interval", do_interval, 0, "A metric with its bootstrap interval.") \
-    X(words, "", "dict[str, list[str]]", do_words, 0, "Words of axioms, invariances and tiers.") \
+    X(words, "", "dict[str, list[str]]", do_words, 0, "Words of properties, by what they are of.") \
     X(select, \
       "rows: list[object], domain: str | None = None, direction: int = -1, tier: int = -1, " \
       "axioms: int = 0, invariances: int = 0, flags: int = 0", \

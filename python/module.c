@@ -123,7 +123,7 @@ static int module_exec(PyObject *module)
                        { "array.semiring", { cx_semiring_methods } },
                        { "tree", { cx_tree_methods } },
                        { "_recording", { cx_recording_methods } },
-                       { "_metrics", { cx_metric_methods, cx_metric_collection_methods } },
+                       { "_metrics", { cx_metric_methods, cx_metric_row_methods, cx_metric_collection_methods } },
                        { "statistics", { cx_statistics_methods, cx_hypothesis_methods, cx_resampling_methods } },
                        { "analysis", { cx_analysis_methods } },
                        { "ci", { cx_bisection_methods } },

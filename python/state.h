@@ -508,6 +508,6 @@ extern PyMethodDef cx_elementwise_methods[], cx_creation_methods[], cx_manipulat
     cx_exporter_methods[], cx_bisection_methods[], cx_ingest_methods[], cx_launch_methods[], cx_doctor_methods[],
     cx_semiring_methods[], cx_file_methods[], cx_array_reductions[], cx_array_searches[], cx_array_scans[],
     cx_array_elementwise[], cx_array_movements[], cx_command_methods[], cx_run_methods[], cx_matrix_methods[],
-    cx_metric_methods[], cx_metric_collection_methods[];
+    cx_metric_methods[], cx_metric_row_methods[], cx_metric_collection_methods[];
 
 #endif

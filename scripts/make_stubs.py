@@ -217,18 +217,6 @@ class State:
     @classmethod
     def from_bytes(cls, data: bytes, *, features: Callable[..., Any] | None = None) -> State: ...
 
-class Parameter(NamedTuple):
-    default: Any
-    help: str = ''
-    low: float = ...
-    high: float = ...
-    choices: tuple[str, ...] = ()
-    def row(self, name: str) -> tuple[str, str, int, float, float, float, str | None]: ...
-
-def register(name: str, *, items: Callable[..., Any] | None = None, parts: Callable[..., Any] | None = None, whole: Callable[..., Any] | None = None, merge: Callable[..., Any] | None = None, finish: Callable[..., Any] | None = None, operands: Sequence[tuple[str, str]] = ..., parameters: Mapping[str, Any] | None = None, direction: str = 'lower', domain: str = 'user', summary: str = '', formula: str = '', notes: str | None = None, source: str | None = None, example: str | None = None, shapes: str = 'same', low: float = ..., high: float = ..., axioms: Iterable[str] = (), invariances: Iterable[str] = (), tier: str = 'pure_function', differentiable: bool = False) -> Callable[..., Array]: ...
-def check_axioms(metric: str | Callable[..., Any], *, draws: int = 20, seed: int = 0, function: Callable[..., Any] | None = None, **parameters: float | str) -> None: ...
-def register_object(metric: Any, *, name: str | None = None, operands: Sequence[tuple[str, str]] = ..., **described: Any) -> Callable[..., Array]: ...
-def register_loss(name: str, loss: Callable[..., Any], **described: Any) -> Callable[..., Array]: ...
 def vmaf_score(reference: str | PathLike[str], distorted: str | PathLike[str], *, model: str | None = None) -> float: ...""".splitlines()
 
 
@@ -237,8 +225,8 @@ def metrics_stub() -> str:
     types = {"float": "float", "int": "int", "bool": "bool"}
     options = {"mask": "_Values | None = None", "weights": "_Values | None = None", "reduction": "Literal['mean', 'sum', 'none', 'batch_sum'] = 'mean'",
                "axis": "int | Sequence[int] | None = None", "keepdims": "bool = False"}
-    lines = ['"""Types of calibrax_c.metrics."""', "", "from collections.abc import Callable, Iterable, Mapping, Sequence", "from os import PathLike", "from typing import Any, Literal, NamedTuple, TypeAlias", "",
-             "from calibrax_c.array import Array", *(f"from .{file} import {n} as {n}" for file in ("_composition", "_metric_selection", "_metric_wrappers") for n in getattr(metrics, file).__all__), "", "_Values: TypeAlias = Any  # an array of any package, or a list of numbers", "", f"__all__ = {metrics.__all__!r}", "", *METRICS_BY_HAND, ""]
+    lines = ['"""Types of calibrax_c.metrics."""', "", "from collections.abc import Callable, Iterable, Sequence", "from os import PathLike", "from typing import Any, Literal, TypeAlias", "",
+             "from calibrax_c.array import Array", *(f"from .{file} import {n} as {n}" for file in ("_composition", "_metric_register", "_metric_selection", "_metric_wrappers") for n in getattr(metrics, file).__all__), "", "_Values: TypeAlias = Any  # an array of any package, or a list of numbers", "", f"__all__ = {metrics.__all__!r}", "", *METRICS_BY_HAND, ""]
     for name, row in metrics._rows.items():
         parameters = {p[0]: p for p in row["parameters"]}
         parts, star = [], False

@@ -57,7 +57,8 @@ def page(row: dict[str, Any]) -> str:
              ("weights", "yes" if row["form"] == "items" or row["flags"] & WEIGHTED else "no"),
              ("a state keeps", "a sketch" if row["sketch"] else {"items": "two sums", "parts": "sums", "whole": "all data"}[row["form"]]), ("source", row["source"] or "–")]
     lines += ["| | |", "|---|---|", *(f"| {k} | {v} |" for k, v in facts), "", "| operand | is |", "|---|---|"]
-    lines += [f"| `{n}` | {text}{'; may be left out' if optional else ''} |" for n, _, text, optional in row["operands"]]
+    each = {"first": ", a row for each item", "second": ", a row for each item", "pairs": ", a number for each pair of items", "none": ""}
+    lines += [f"| `{n}` | {text}{'; may be left out' + each[items] if optional else ''} |" for (n, _, text, optional), items in zip(row["operands"], row["items"], strict=True)]
     if row["function"]:
         lines.append(f"| `function` | a function of {row['function']}{'; without it operands are features' if row['flags'] & FEATURES else ''} |")
     if row["parameters"]:

@@ -68,8 +68,7 @@ class MetricCollection(Together):
     def remove(self, name: str) -> None:
         """Removes the metric of a label, with what it keeps alone; a KeyError where no metric has it."""
         self._c.remove(name)
-        self._functions.pop(("", name), None)
-        self._drop_objects()
+        self._forget(name)
 
     @property
     def names(self) -> list[str]:
@@ -136,7 +135,7 @@ class WeightedMetric(Together):
     """One number of several metrics: the sum of weight times result.
 
     A metric whose better direction is not that of the sum counts with its sign changed. weights: by label;
-    metrics: metrics by label where the labels are no names of metrics; direction: 'higher' or 'lower', which
+    metrics: metrics by label where the labels are not names of metrics; direction: 'higher' or 'lower', which
     sums are better; it may be left out where all metrics have the same.
 
     >>> from calibrax_c import metrics
@@ -157,7 +156,7 @@ class WeightedMetric(Together):
             raise ValueError(f"WeightedMetric: there is no weight for {unknown[0]!r}")
         for label, weight in weights.items():
             self._put((metrics or {}).get(label, label), label, weight=weight)
-        found = {late._row(name)["direction"]: label for _, label, name, _, _, _, weight in self._c.members() if weight}
+        found = {self._rows["", label]["direction"]: label for label, weight in self.weights.items() if weight}
         if direction is None and len(found) > 1:
             raise ValueError(
                 "WeightedMetric: of "
@@ -387,7 +386,7 @@ class MetricSuite(Together):
             )
         groups: dict[str, list[Any]] = {}
         for group, label, name, numbers, low, high, weight in self._c.members():
-            row = late._row(name)
+            row = self._rows[group or "", label]
             entry: dict[str, Any] = {"metric": name}
             if label != name:
                 entry["label"] = label

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import copy
+import threading
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from . import _core  # type: ignore[attr-defined]
@@ -21,10 +22,10 @@ _made: contextvars.ContextVar[dict[tuple[str, str], Iterator[list[Any]]]] = cont
 
 
 def _features(
-    members: list[tuple[dict[str, Any], Any, tuple[str, str]]], operands: list[Any]
+    members: list[tuple[dict[str, Any], Any, tuple[str, str]]], operands: list[Any], numbered: list[Any]
 ) -> tuple[list[Any], dict[tuple[str, str], Any]]:
-    """The operands as members take them, and by group and label what functions make of them: each function
-    sees an operand once.
+    """The operands as members take them, numbered where no function maps them, and by group and label what
+    functions make of them: each function sees an operand once.
     """
     seen: dict[tuple[int, int], Any] = {}
     made: dict[tuple[str, str], Any] = {}
@@ -45,7 +46,7 @@ def _features(
             made[key] = late._Features(row, dict(zip(names, operands, strict=False)), once(function))
             for name, layers in made[key].layers.items():
                 mapped.setdefault(names.index(name), []).append(layers[0])
-    return [mapped[i][0] if len(mapped.get(i, ())) == len(members) else x for i, x in enumerate(operands)], made
+    return [mapped[i][0] if len(mapped.get(i, ())) == len(members) else x for i, x in enumerate(numbered)], made
 
 
 class Together:
@@ -53,6 +54,8 @@ class Together:
 
     def __init__(self) -> None:
         self._c: Any = _core._metrics.MetricCollection()
+        self._lock = threading.Lock()
+        self._rows: dict[tuple[str, str], dict[str, Any]] = {}  # of the members: one may be registered again
         self._functions: dict[tuple[str, str], Any] = {}
         self._objects: dict[str, ObjectState] = {}  # of metrics that are objects of users, which get each batch once
         self._layers: dict[tuple[str, str], int] = {}  # numbers of arrays that functions return, where not 1
@@ -83,6 +86,10 @@ class Together:
         weight: float,
     ) -> None:
         rule, key = None, (group or "", label)
+        if any(r["name"] == row["name"] and r is not row for k, r in self._rows.items() if k != key):
+            raise ValueError(
+                f"{row['name']} was registered again, and this {type(self).__name__} has the old one: make it again"
+            )
         if function is not None and not row["function"]:
             raise TypeError(f"{row['name']}: takes no function")
         if function is not None and row["flags"] & late._FEATURES:
@@ -90,41 +97,46 @@ class Together:
         elif function is not None:
             rule = late._rule(row, function)
         self._c.add(row.get("streamed", row.get("code", row["name"])), label, numbers, group, low, high, weight, rule)
-        self._put_object(row)
+        self._keep(key, row)
         if function is not None:
             self._functions[key] = function
 
-    def _put_object(self, row: dict[str, Any]) -> None:
+    def _keep(self, key: tuple[str, str], row: dict[str, Any]) -> None:
+        self._rows[key] = row
         if "object" in row and row["name"] not in self._objects:
-            self._objects[row["name"]] = ObjectState(row["name"], fresh(row["name"], row["object"]), row["operands"])
+            self._objects[row["name"]] = ObjectState(row, fresh(row["name"], row["object"]))
 
-    def _drop_objects(self) -> None:
-        """Forgets the objects of metrics that are members no more."""
-        self._objects = {m[2]: self._objects[m[2]] for m in self._c.members() if m[2] in self._objects}
+    def _forget(self, label: str) -> None:
+        """What there is of a member that was removed."""
+        del self._rows["", label]
+        self._functions.pop(("", label), None)
+        names = {row["name"] for row in self._rows.values()}
+        self._objects = {name: state for name, state in self._objects.items() if name in names}
 
     def _read_suite(self, text: str, what: str) -> None:
         self._c = _core._metrics.read(
             [row.get("streamed", row["code"]) for row in late._rows.values() if "code" in row], text, what
         )
-        for m in self._c.members():
-            self._put_object(late._row(m[2]))
+        for group, label, name, *_ in self._c.members():
+            self._keep((group or "", label), late._row(name))
 
     def _put_all(self, members: list[Any]) -> None:
-        for group, label, name, numbers, low, high, weight in members:
-            self._put_row(
-                late._row(name), numbers, self._functions.get((group or "", label)), label, group, low, high, weight
-            )
+        for group, label, _, numbers, low, high, weight in members:
+            key = group or "", label
+            self._put_row(self._rows[key], numbers, self._functions.get(key), label, group, low, high, weight)
 
     def __getstate__(self) -> dict[str, Any]:
+        kept = {k: v for k, v in self.__dict__.items() if k != "_lock"}
         return {
-            **self.__dict__,
+            **kept,
             "_c": (self._c.members(), self._c.to_bytes()),
+            "_rows": {**self._rows},
             "_objects": copy.deepcopy(self._objects),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         members, data = state["_c"]
-        self.__dict__.update(state)
+        self.__dict__.update(state, _lock=threading.Lock())
         self._again(members, data)
 
     def _again(self, members: list[Any], data: bytes) -> None:
@@ -139,7 +151,8 @@ class Together:
     def _with(self, objects: dict[str, ObjectState]) -> Self:
         """The same metrics with these objects, without batches; the objects that are missing are made."""
         new = cast("Self", object.__new__(type(self)))
-        new.__dict__.update(self.__dict__, _functions={**self._functions}, _layers={**self._layers}, _objects=objects)
+        copies = {name: {**getattr(self, name)} for name in ("_rows", "_functions", "_layers")}
+        new.__dict__.update(self.__dict__, **copies, _objects=objects, _lock=threading.Lock())
         new._c = _core._metrics.MetricCollection()
         new._put_all(self._c.members())
         return new
@@ -156,13 +169,13 @@ class Together:
         members = self._c.members()
         if not members:
             raise ValueError(f"this {type(self).__name__} has no metrics: add one")
-        rows = [late._row(m[2]) for m in members]
-        given = late._given_operands(rows[0], operands, named)
-        given = late._numbered_batch(() if alone else rows, rows[0], given, tokenizer)
         keys = [(m[0] or "", m[1]) for m in members]
+        rows = [self._rows[key] for key in keys]
+        given = late._in_order(rows[0], late._given_operands(rows[0], operands, named), made=False)
+        plain = [r for r, k in zip(rows, keys, strict=True) if not (r["flags"] & late._FEATURES and k in self._functions)]
+        numbered = late._numbered_batch(plain, given, tokenizer, alone)
         arrays, made = _features(
-            [(row, self._functions.get(key), key) for row, key in zip(rows, keys, strict=True)],
-            late._in_order(rows[0], given, made=False),
+            [(row, self._functions.get(key), key) for row, key in zip(rows, keys, strict=True)], given, numbered
         )
         self._fit_layers({key: f.count for key, f in made.items()})
         token = _made.set({key: f.pending() for key, f in made.items()})
@@ -175,11 +188,26 @@ class Together:
         if not self._objects:
             self._c.update(arrays, mask, weights)
             return
-        batch = self._with(self._objects)._c  # joined when the objects, which can raise, have it
+        batch = self._with(self._objects)._c
         batch.update(arrays, mask, weights)
-        for state in self._objects.values():
-            state.update(arrays, mask, weights, None)
-        self._c.merge(batch)
+        self._join(batch, lambda state: state.update(arrays, mask, weights, None))
+
+    def _join(self, other: Any, change: Callable[[ObjectState], None]) -> None:
+        """Adds what a collection of the library has seen, in which all can fail, once the objects have changed."""
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(
+                f"another thread is using this {type(self).__name__}, or the function that it calls: "
+                "one call uses it at a time"
+            )
+        try:
+            joined = self._with(self._objects)._c
+            joined.merge(self._c)
+            joined.merge(other)
+            for state in self._objects.values():
+                change(state)
+            self._c = joined
+        finally:
+            self._lock.release()
 
     def _fit_layers(self, counts: dict[tuple[str, str], int]) -> None:
         """Makes the metrics again where a function returns another number of arrays than before."""
@@ -214,12 +242,13 @@ class Together:
     def merge(self, other: Self) -> Self:
         """Adds what other has seen, which has the same metrics and parameters in the same order."""
         if not isinstance(other, Together):
-            raise TypeError(f"{type(self).__name__}: {other!r} is no collection of metrics")
+            raise TypeError(f"{type(self).__name__}: {other!r} is not a collection of metrics")
         for state in self._objects.values():
             state.check_merge()
-        self._c.merge(other._c)
-        for name, state in self._objects.items():
-            state.merge(other._objects[name])
+        if self._objects:
+            self._join(other._c, lambda state: state.merge(other._objects[state.name]))
+        else:
+            self._c.merge(other._c)
         return self
 
     def reset(self) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 _WHOLE = ("labels", "tokens", "texts", "indices")  # kinds of operands that are integers
 
@@ -48,13 +48,14 @@ def fresh(name: str, metric: Any) -> Any:
 class ObjectState:
     """The methods of the library's State over such an object."""
 
-    def __init__(
-        self, name: str, metric: Any, operands: Sequence[tuple[Any, ...]], updates: int = 0, counted: bool = False
-    ) -> None:
-        self.name, self.metric, self.count = name, metric, updates
-        self.counted = counted  # whether a batch had items that count
-        self.operands = [(o[0], "int64" if o[1] in _WHOLE else "float64") for o in operands]
+    def __init__(self, row: dict[str, Any], metric: Any) -> None:
+        self.row, self.metric, self.count = row, metric, 0
+        self.counted = False  # whether a batch had items that count
         self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        return self.row["name"]  # type: ignore[no-any-return]
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -70,17 +71,25 @@ class ObjectState:
     def update(self, arrays: list[Any], mask: Any, weights: Any, _function: Any) -> None:
         if weights is not None:
             raise ValueError(f"{self.name}: takes no weights")
-        if len(arrays) != len(self.operands) or any(x is None for x in arrays):
-            raise ValueError(
-                f"{self.name} takes {len(self.operands)} operands, not {sum(x is not None for x in arrays)}"
-            )
-        batch = {n: array.asarray(x, dtype=dtype) for (n, dtype), x in zip(self.operands, arrays, strict=True)}
+        operands = self.row["operands"]
+        given = dict(zip((o[0] for o in operands), arrays, strict=False))
+        if len(arrays) > len(operands) or any(given.get(o[0]) is None for o in operands if not o[3]):
+            count = sum(x is not None for x in arrays)
+            raise ValueError(f"{self.name} takes {len(operands)} operands, not {count}")
+        batch = {
+            name: array.asarray(given[name], dtype="int64" if kind in _WHOLE else "float64")
+            for name, kind, *_ in operands
+            if given.get(name) is not None
+        }
         if mask is not None:
             kept = array.nonzero(array.astype(mask, "bool"))[0]
             if kept.shape[0] == 0:  # a batch of which nothing counts
                 self.count += 1
                 return
-            batch = {n: array.take(x, kept, axis=0) for n, x in batch.items()}
+            items = dict(zip((o[0] for o in operands), self.row["items"], strict=True))
+            for n, x in batch.items():
+                for axis in range({"none": 0, "pairs": 2}.get(items[n], 1)):
+                    batch[n] = x = array.take(x, kept, axis=axis)
         with self._alone():
             self.metric.update(**batch)
             self.count += 1

@@ -26,8 +26,8 @@ class _Late:
 
 
 late: Any = _Late()
+WORDS: dict[str, list[str]] = _core._metrics.words()
 DIRECTIONS = ("higher", "lower", "info")
-_DIFFERENTIABLE = 1
 
 
 def codes_of_users() -> list[Any]:
@@ -44,7 +44,7 @@ def spec(
             raise TypeError(f"{metric!r} has its parameters and its function already: give them to State")
         if metric.updates:
             raise ValueError(f"{metric!r} has batches, which only states of its own kind can join: give an empty one")
-        row = late._row(metric._metric)
+        row = metric._row
         return row, metric._state.parameters()[: len(row["parameters"])], metric._given
     row = late._row(metric)
     return row, late._numbers(row, parameters), function
@@ -82,14 +82,23 @@ def names_of_kinds(names: list[str], kinds: Iterable[str]) -> list[str]:
     return found
 
 
-def _one_of(what: str, given: str, words: Iterable[str]) -> str:
+def one_of(caller: str, what: str, given: str, words: Iterable[str]) -> str:
     if given not in words:
         near = difflib.get_close_matches(given, words, 1) if isinstance(given, str) else []
         raise ValueError(
-            f"select: {what!r} must be one of {', '.join(words)}, got {given!r}"
+            f"{caller}: {what} must be one of {', '.join(words)}, got {given!r}"
             + (f": did you mean {near[0]!r}?" if near else "")
         )
     return given
+
+
+def bits(caller: str, what: str, given: Iterable[str]) -> int:
+    words = WORDS[what]
+    given = [given] if isinstance(given, str) else list(given)
+    for word in given:
+        if word not in words:
+            raise ValueError(f"{caller}: there is no {what} {word!r}: it must be one of {', '.join(words)}")
+    return sum(1 << words.index(word) for word in set(given))
 
 
 def select(
@@ -116,15 +125,15 @@ def select(
     True
     """
     if domain is not None:
-        _one_of("domain", domain, sorted({row["domain"] for row in late._rows.values()}))
+        one_of("select", "'domain'", domain, sorted({row["domain"] for row in late._rows.values()}))
     axioms = [axiom] if isinstance(axiom, str) else [*(axiom or ())]
-    parts = [part for word in axioms for part in (late._WORDS["axiom"][:4] if word == "metric" else [word])]
-    place = -1 if direction is None else DIRECTIONS.index(_one_of("direction", direction, DIRECTIONS))
-    number = -1 if tier is None else late._WORDS["tier"].index(_one_of("tier", tier, late._WORDS["tier"]))
-    bits = late._bits("select", "axiom", parts), late._bits("select", "invariance", invariance or ())
+    parts = [part for word in axioms for part in (WORDS["axiom"][:4] if word == "metric" else [word])]
+    place = -1 if direction is None else DIRECTIONS.index(one_of("select", "'direction'", direction, DIRECTIONS))
+    number = -1 if tier is None else WORDS["tier"].index(one_of("select", "'tier'", tier, WORDS["tier"]))
+    properties = bits("select", "axiom", parts), bits("select", "invariance", invariance or ())
     return cast(
         "list[str]",
-        _core._metrics.select(codes_of_users(), domain, place, number, *bits, _DIFFERENTIABLE * differentiable),
+        _core._metrics.select(codes_of_users(), domain, place, number, *properties, late._DIFFERENTIABLE * differentiable),
     )
 
 
@@ -138,16 +147,13 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     """
     os.stat(path)  # raises FileNotFoundError; the library's error would be a RuntimeError
     rows = _core._metrics.load_plugin(codes_of_users(), path)
-    from . import metrics
-
     for row in rows:
-        if hasattr(metrics, row["name"]):
+        if hasattr(late, row["name"]):
             raise ValueError(
                 f"load_plugin: {row['name']!r} is a name of calibrax_c.metrics: the plug-in needs another one"
             )
     for row in rows:
-        late._rows[row["name"]] = row
-        setattr(metrics, row["name"], late._make(row))
+        late._add(row)
     return [row["name"] for row in rows]
 
 

@@ -147,7 +147,7 @@ def _function(metric: Any, parameters: dict[str, Any]) -> tuple[Callable[..., An
         getattr(metric, "__name__", None) in late._rows and getattr(late, metric.__name__) is metric
     ):
         if parameters:
-            raise TypeError(f"{metric!r} is no metric, so that it takes no parameters here: use functools.partial")
+            raise TypeError(f"{metric!r} is not a metric, so that it takes no parameters here: use functools.partial")
         return metric, "info"
     row, numbers, function = spec(metric, parameters)
     given = {p[0]: late._value(p, v) for p, v in zip(row["parameters"], numbers, strict=True) if v is not None}

@@ -9,25 +9,40 @@ calibrax_c, except for those that read values (their documentation marks them).
 
 from __future__ import annotations
 
+import copy
 import difflib
 import inspect
-import keyword
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from . import _core, array  # type: ignore[attr-defined]
-from ._metric_objects import ObjectState, fresh, placeholder, result_of
+from ._metric_objects import ObjectState, fresh
 from ._onnx import OnnxModel
 from ._video import vmaf_score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
 _TYPES = {"float": float, "int": int, "bool": bool, "choice": str}
 _OPTIONS = {"mask": None, "weights": None, "reduction": "mean", "axis": None, "keepdims": False}
-_WEIGHTED, _FEATURES, _APART = 4, 64, 128
+_DIFFERENTIABLE, _WEIGHTED, _SCORES, _FEATURES, _APART = 1, 4, 8, 64, 128
 _OF_FEATURES = ("batch", "token vectors")
 _TEXTUAL = ("tokens", "texts")
-_rows: dict[str, dict[str, Any]] = {row["name"]: row for row in _core._metrics.table()}
+
+
+class Row(dict[str, Any]):
+    """A row of the table: what a metric is.  A copy is the row itself, and a pickle names it."""
+
+    def __copy__(self) -> Row:
+        return self
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Row:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _row, (self["name"],)
+
+
+_rows: dict[str, Row] = {}
 
 
 def _operand(o: Any) -> Any:
@@ -67,6 +82,10 @@ def _default(row: tuple[Any, ...]) -> Any:
     return _value(row, row[3])
 
 
+def _takes_texts(row: dict[str, Any]) -> bool:
+    return any(o[1] in _TEXTUAL for o in row["operands"])
+
+
 def _signature(row: dict[str, Any]) -> inspect.Signature:
     P = inspect.Parameter
     parameters = [
@@ -77,7 +96,7 @@ def _signature(row: dict[str, Any]) -> inspect.Signature:
     parameters += [P(p[0], P.KEYWORD_ONLY, default=_default(p)) for p in row["parameters"]]
     options = [*_OPTIONS] if row["form"] == "items" else ["mask", "weights"] if row["flags"] & _WEIGHTED else ["mask"]
     parameters += [P(o, P.KEYWORD_ONLY, default=_OPTIONS[o]) for o in options]
-    if any(o[1] in _TEXTUAL for o in row["operands"]):
+    if _takes_texts(row):
         parameters.append(P("tokenizer", P.KEYWORD_ONLY, default=None))
     return inspect.Signature(parameters)
 
@@ -119,23 +138,28 @@ def _numbered(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _numbered_batch(
-    rows: Iterable[dict[str, Any]], row: dict[str, Any], given: dict[str, Any],
-    tokenizer: Callable[[str], Iterable[str]] | None,
-) -> dict[str, Any]:
-    """The operands of one of several batches, with texts as token numbers.
+    rows: list[dict[str, Any]], operands: list[Any], tokenizer: Callable[[str], Iterable[str]] | None,
+    alone: bool = False,
+) -> list[Any]:
+    """The operands of one of several batches in their order, with texts as token numbers.
 
     Words of each batch are numbered for themselves, which rows, the metrics, must allow: items and the
-    built-in parts do.
+    built-in parts do, and all do of a batch that is computed alone.
     """
-    numbered = _numbered(row, {**given, "tokenizer": tokenizer})
-    if any(numbered[n] is not given[n] for n in given):
-        for r in rows:
-            if r["form"] == "whole" or (r["form"] == "parts" and "code" in r):
-                raise TypeError(
-                    f"{r['name']}: keeps tokens of all batches: give tokens, integers by one vocabulary, "
-                    "in place of texts"
-                )
-    return {n: numbered[n] for n in given}
+    row: dict[str, Any] = next(filter(_takes_texts, rows), {"operands": ()})
+    names = [o[0] for o in row["operands"]]
+    numbered = _numbered(row, {**dict(zip(names, operands, strict=False)), "tokenizer": tokenizer})
+    out = [numbered[n] for n, _ in zip(names, operands, strict=False)] + operands[len(names) :]
+    if all(a is b for a, b in zip(out, operands, strict=True)):
+        return operands
+    for r in rows:
+        if not _takes_texts(r):
+            raise TypeError(f"{r['name']}: takes numbers, not texts")
+        if not alone and (r["form"] == "whole" or (r["form"] == "parts" and "code" in r)):
+            raise TypeError(
+                f"{r['name']}: keeps tokens of all batches: give tokens, integers by one vocabulary, in place of texts"
+            )
+    return out
 
 
 def _given_operands(row: dict[str, Any], operands: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
@@ -278,7 +302,7 @@ def _documentation(row: dict[str, Any]) -> str:
         left_out = "; without it operands are features" if row["flags"] & _FEATURES else ""
         lines.append(f"function: maps {row['function']}{left_out}")
     lines += [f"{p[0]}: {p[1]} (default {_default(p)!r})" for p in row["parameters"]]
-    if any(o[1] in _TEXTUAL for o in row["operands"]):
+    if _takes_texts(row):
         lines.append(
             "tokenizer: words of a string, in place of a split at white space "
             "(strings, and lists of words, are numbered together)"
@@ -315,19 +339,16 @@ class State:
         self, metric: str | Callable[..., Any], *, function: Callable[..., Any] | None = None, **parameters: Any
     ) -> None:
         row = _row(metric)
-        metric = row["name"]
         numbers, rule = _numbers(row, parameters), _rule(row, function)
         if "object" in row:
-            self._begin(metric, ObjectState(metric, fresh(metric, row["object"]), row["operands"]))
+            self._begin(row, ObjectState(row, fresh(row["name"], row["object"])))
         else:
-            self._begin(metric, _core._metrics.State(row.get("code", metric), numbers, rule), function)
+            self._begin(row, _core._metrics.State(row.get("code", row["name"]), numbers, rule), function)
 
-    def _begin(self, metric: str, state: Any, function: Callable[..., Any] | None = None) -> State:
-        row = _row(metric)
+    def _begin(self, row: Row, state: Any, function: Callable[..., Any] | None = None) -> State:
         self._given = function
         self._function = function if row["flags"] & _FEATURES else None  # which maps operands here
-        self._names = [o[0] for o in row["operands"]]
-        self._metric = metric
+        self._row = row
         self._state = state
         return self
 
@@ -340,12 +361,16 @@ class State:
         """
         data = bytes(data)
         if data[:8] != b"cbxstate":
-            raise ValueError("these bytes are no state of a metric")
+            raise ValueError("these bytes are not a state of a metric")
         name = data[24 : 24 + min(int.from_bytes(data[16:24], "little"), 128)].decode(errors="replace")
         if name not in _rows:
-            raise ValueError(f"these bytes are a state of {name!r}, which is no metric here: register it first")
-        state = _core._metrics.unpack(_rows[name].get("code", name), data, _rule(_rows[name], features))
-        return cls.__new__(cls)._begin(name, state, features)
+            raise ValueError(f"these bytes are a state of {name!r}, which is not a metric here: register it first")
+        return cls._of_bytes(_rows[name], data, features)
+
+    @classmethod
+    def _of_bytes(cls, row: Row, data: bytes, features: Callable[..., Any] | None = None) -> State:
+        state = _core._metrics.unpack(row.get("code", row["name"]), data, _rule(row, features))
+        return cls.__new__(cls)._begin(row, state, features)
 
     def to_bytes(self) -> bytes:
         """All that the state keeps."""
@@ -353,31 +378,32 @@ class State:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if isinstance(self._state, ObjectState):
-            return State._of_object, (self._metric, self._state.metric, self._state.count, self._state.counted)
-        return State.from_bytes, (self.to_bytes(),)
+            return State._of_object, (self._row, copy.deepcopy(self._state))
+        return State._of_bytes, (self._row, self.to_bytes())
 
     @classmethod
-    def _of_object(cls, metric: str, own: Any, updates: int, counted: bool) -> State:
-        return cls.__new__(cls)._begin(metric, ObjectState(metric, own, _row(metric)["operands"], updates, counted))
+    def _of_object(cls, row: Row, state: ObjectState) -> State:
+        return cls.__new__(cls)._begin(row, state)
 
     def update(
         self, *operands: Any, mask: Any = None, weights: Any = None,
         tokenizer: Callable[[str], Iterable[str]] | None = None, **named: Any,
     ) -> State:
-        row, function = _row(self._metric), None
+        row, function = self._row, None
         given = _given_operands(row, operands, named)
         if self._function is not None:
             features = _Features(row, given, self._function)
             given.update({name: layers[0] for name, layers in features.layers.items()})
             function = features.function()
-        else:
-            given = _numbered_batch([row], row, given, tokenizer)
-        self._state.update(_in_order(row, given), _operand(mask), _operand(weights), function)
+        arrays = _in_order(row, given, made=False)
+        if function is None:
+            arrays = _numbered_batch([row], arrays, tokenizer)
+        self._state.update([_operand(x) for x in arrays], _operand(mask), _operand(weights), function)
         return self
 
     def merge(self, other: State) -> State:
         if not isinstance(other, State):
-            raise TypeError(f"{self._metric}: {other!r} is not a State")
+            raise TypeError(f"{self._row['name']}: {other!r} is not a State")
         self._state.merge(other._state)
         return self
 
@@ -400,16 +426,16 @@ class State:
         return self._state.error()
 
     def __repr__(self) -> str:
-        return f"State({self._metric!r}, {self.updates} batches)"
+        return f"State({self._row['name']!r}, {self.updates} batches)"
 
 
-def _row(metric: Any) -> dict[str, Any]:
+def _row(metric: Any) -> Row:
     """The row of a metric that is given by its name or as its function."""
     if callable(metric) and globals().get(getattr(metric, "__name__", "")) is metric:
         metric = metric.__name__
     if not isinstance(metric, str) or (metric not in _rows and metric in globals()):
         raise TypeError(
-            f"{metric!r} is no metric: give a name or a function of calibrax_c.metrics, "
+            f"{metric!r} is not a metric: give a name or a function of calibrax_c.metrics, "
             "or a State where several are taken; metrics.register makes one of a function"
         )
     if metric not in _rows:
@@ -418,289 +444,29 @@ def _row(metric: Any) -> dict[str, Any]:
     return _rows[metric]
 
 
-_WORDS: dict[str, list[str]] = _core._metrics.words()
+def _add(row: dict[str, Any]) -> Callable[..., Any]:
+    """Adds a metric to the table and to this module."""
+    _rows[row["name"]] = Row(row)
+    globals()[row["name"]] = _make(_rows[row["name"]])
+    return globals()[row["name"]]
 
 
-class Parameter(NamedTuple):
-    """A parameter of a registered metric: a default (bool, int, float, or one of choices), its bounds, and
-    what it is, for documentation.
-    """
+for _built_in in _core._metrics.table():
+    _add(_built_in)
 
-    default: Any
-    help: str = ""
-    low: float = float("-inf")
-    high: float = float("inf")
-    choices: tuple[str, ...] = ()
-
-    def row(self, name: str) -> tuple[str, str, int, float, float, float, str | None]:
-        if self.choices:
-            if self.default not in self.choices:
-                words = ", ".join(map(repr, self.choices))
-                raise ValueError(f"register: the default of '{name}' must be one of {words}, got {self.default!r}")
-            return (
-                name,
-                self.help,
-                3,
-                float(self.choices.index(self.default)),
-                0.0,
-                float(len(self.choices) - 1),
-                "|".join(self.choices),
-            )
-        if isinstance(self.default, bool):
-            return name, self.help, 2, float(self.default), 0.0, 1.0, None
-        if not isinstance(self.default, (int, float)):
-            raise TypeError(
-                f"register: the default of '{name}' must be a number, or one of choices, got {self.default!r}"
-            )
-        return (
-            name,
-            self.help,
-            int(isinstance(self.default, int)),
-            float(self.default),
-            float(self.low),
-            float(self.high),
-            None,
-        )
-
-
-def _bits(caller: str, what: str, given: Iterable[str]) -> int:
-    words = _WORDS[what]
-    given = [given] if isinstance(given, str) else list(given)
-    for word in given:
-        if word not in words:
-            raise ValueError(f"{caller}: there is no {what} {word!r}: it must be one of {', '.join(words)}")
-    return sum(1 << words.index(word) for word in set(given))
-
-
-def _takes(function: Callable[..., Any], names: Iterable[str]) -> list[str]:
-    """Which of the names a function takes as keywords."""
-    try:
-        found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return list(names)
-    if any(p.kind is p.VAR_KEYWORD for p in found):
-        return list(names)
-    known = {p.name for p in found if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
-    return [n for n in names if n in known]
-
-
-def _check_names(metric: str, names: list[str]) -> None:
-    """Names of operands and parameters, which become arguments of Python functions."""
-    if keyword.iskeyword(metric):
-        raise ValueError(f"register: {metric!r} is a keyword of Python: choose another name")
-    for n in names:
-        if keyword.iskeyword(n) or n in _OPTIONS or n in ("function", "tokenizer"):
-            what = "a keyword of Python" if keyword.iskeyword(n) else "an option of metric functions"
-            raise ValueError(f"register: {metric!r} cannot have an argument {n!r}, which is {what}")
-
-
-def register(
-    name: str,
-    *,
-    items: Callable[..., Any] | None = None,
-    parts: Callable[..., Any] | None = None,
-    whole: Callable[..., Any] | None = None,
-    merge: Callable[..., Any] | None = None,
-    finish: Callable[..., Any] | None = None,
-    operands: Sequence[tuple[str, str]] = (("predictions", "real"), ("targets", "real")),
-    parameters: Mapping[str, Any] | None = None,
-    direction: str = "lower",
-    domain: str = "user",
-    summary: str = "",
-    formula: str = "",
-    notes: str | None = None,
-    source: str | None = None,
-    example: str | None = None,
-    shapes: str = "same",
-    low: float = float("-inf"),
-    high: float = float("inf"),
-    axioms: Iterable[str] = (),
-    invariances: Iterable[str] = (),
-    tier: str = "pure_function",
-    differentiable: bool = False,
-) -> Callable[..., Any]:
-    """Makes a metric of functions of Arrays, which then has all that a built-in one has: masks and weights,
-    states, derivatives.
-
-    items(*operands) gives a number for each item, whose mean is the metric, or finish(mean); parts(*operands)
-    an array that determines the result finish(parts), of batches joined by merge(a, b), or added;
-    whole(*operands) the result.  parameters have names and defaults, or a Parameter each; a function gets
-    those of its keywords.  What is declared (low, high, axioms: symmetric, identity, positive, triangle,
-    proper; invariances: scale, common-scale, shift, rotation, order, sample-order, monotone, relabel,
-    congruence, orthogonal, lorentz) check_axioms(name) tries.  differentiable: the functions are array functions
-    throughout, so that calls with large arrays can be compiled; others may read values, with NumPy for example.
-    Returns the function, which is also metrics.<name>.
-    """
-    given = [(form, code) for form, code in (("items", items), ("parts", parts), ("whole", whole)) if code]
-    if len(given) != 1:
-        raise TypeError(f"register: {name!r} needs one of items, parts and whole")
-    if name in globals() and "code" not in _rows.get(name, ()):
-        raise ValueError(
-            f"register: there is a built-in metric {name!r}"
-            if name in _rows
-            else f"register: {name!r} is a name of this module: choose another"
-        )
-    form, code = given[0]
-    operands = [tuple(o) for o in operands]
-    _check_names(name, [o[0] for o in operands] + [*(parameters or ())])
-    described = [(p if isinstance(p, Parameter) else Parameter(p)).row(n) for n, p in (parameters or {}).items()]
-    rows = [(n, text, [*_TYPES][kind], *rest) for n, text, kind, *rest in described]
-    if unused := [p[0] for p in described if not any(f and _takes(f, [p[0]]) for f in (code, merge, finish))]:
-        raise TypeError(f"register: no function of {name!r} takes the parameter '{unused[0]}'")
-
-    def rule(fun: Callable[..., Any] | None, n: int) -> Any:
-        if fun is None:
-            return None
-        wanted = _takes(fun, [p[0] for p in described])
-
-        def body(*x: Any) -> list[Any]:
-            values = (
-                {p[0]: _value(p, v) for p, v in zip(rows, x[n].tolist(), strict=True) if p[0] in wanted}
-                if described
-                else {}
-            )
-            return [array.asarray(fun(*x[:n], **values), dtype="float64")]
-
-        return _core._recording.rule(name, body, n + bool(described), 1, 0)
-
-    texts = {
-        "name": name,
-        "domain": domain,
-        "summary": summary or name,
-        "formula": formula,
-        "notes": notes,
-        "source": source,
-        "example": example,
-    }
-    capsule = _core._metrics.define(
-        texts,
-        operands,
-        described,
-        form,
-        rule(code, len(operands)),
-        rule(merge, 2),
-        rule(finish, 1),
-        direction,
-        shapes,
-        tier,
-        low,
-        high,
-        _bits("register", "axiom", axioms),
-        _bits("register", "invariance", invariances),
-        int(differentiable),
-    )
-    row = {**_core._metrics.row(capsule), "code": capsule}
-    function = _make(row)
-    _rows[name], globals()[name] = row, function
-    return function
-
-
-def register_loss(name: str, loss: Callable[..., Any], **described: Any) -> Callable[..., Any]:
-    """Makes a metric of a learning loss, loss(embeddings, labels): a function of Arrays, or an object that is
-    called with them.
-
-    embeddings (n, d) and labels (n) are Arrays, the result is a scalar.  The loss then has all that a
-    built-in one has; described: what register takes beside the functions and operands (parameters, summary,
-    notes, low, high, invariances ...).
-    """
-    known = {"domain": "learning", "shapes": "length", "tier": "metric_learning", "differentiable": True}
-    return register(
-        name, whole=loss, operands=(("embeddings", "points"), ("labels", "labels")), **{**known, **described}
-    )
-
-
-def check_axioms(
-    metric: str | Callable[..., Any],
-    *,
-    draws: int = 20,
-    seed: int = 0,
-    function: Callable[..., Any] | None = None,
-    **parameters: Any,
-) -> None:
-    """Tries on random operands what a metric declares: its range, its axioms, its invariances; of built-in
-    and of registered ones.
-
-    Operands are drawn by their kinds, draws times for each property.  Raises ValueError, with the numbers,
-    where one does not hold; NotImplementedError where all that can be tried holds, and proper was not tried
-    (of ensembles and intervals).
-    """
-    row = _row(metric)
-    numbers = _numbers(row, parameters)
-    rule = function and _core._recording.rule(row["name"], lambda x: [_operand(function(x))], 1, 1, 0)
-    _core._metrics.check(row.get("code", row["name"]), numbers, rule, draws, seed)
-
-
-def register_object(
-    metric: Any,
-    *,
-    name: str | None = None,
-    operands: Sequence[tuple[str, str]] = (("predictions", "real"), ("targets", "real")),
-    **described: Any,
-) -> Callable[..., Any]:
-    """Makes a metric of an object of one of the protocols of the Python package, which then has all that a
-    built-in one has (register).
-
-    MetricProtocol: name, higher_is_better, validate_inputs(*operands), compute(*operands).
-    StatefulMetricProtocol: name, reset(), update(**operands by name), compute() -> dict with one result, or
-    one under the name; a State, and a collection, has a copy of the object, which gets its batches one after
-    another, and joins another one by the object's merge(other).  MetricLearningProtocol: called with
-    embeddings and labels.  name: needed where the object has none; described: what register takes beside the
-    functions (notes, low, axioms ...).
-    """
-    name = name or getattr(metric, "name", None)
-    if not isinstance(name, str):
-        raise TypeError(f"register_object: {metric!r} has no name: give one")
-    if hasattr(metric, "update") and hasattr(metric, "compute"):
-        names = [o[0] for o in operands]
-
-        def whole(*x: Any) -> Any:
-            own = fresh(name, metric)
-            own.update(**dict(zip(names, x, strict=True)))
-            return result_of(name, own.compute())
-
-        described = {"direction": "info", **described, "operands": operands}
-        register(name, **described, **placeholder(name))
-        streamed = _rows[name]["code"]
-        function = register(name, whole=whole, **described)
-        _rows[name].update(object=metric, streamed=streamed)  # streamed: in collections
-        return function
-    if hasattr(metric, "compute"):
-
-        def checked(*x: Any) -> Any:
-            if hasattr(metric, "validate_inputs"):
-                metric.validate_inputs(*x)
-            return metric.compute(*x)
-
-        return register(
-            name,
-            whole=checked,
-            operands=operands,
-            **{"direction": "higher" if metric.higher_is_better else "lower", **described},
-        )
-    if callable(metric):
-        return register_loss(name, metric, **described)
-    raise TypeError(f"register_object: {metric!r} has neither compute() nor a call")
-
-
-for _name in _rows:
-    globals()[_name] = _make(_rows[_name])
-
-from . import _composition, _metric_selection, _metric_wrappers  # noqa: E402
+from . import _composition, _metric_register, _metric_selection, _metric_wrappers  # noqa: E402
 from ._composition import *  # noqa: E402, F403
+from ._metric_register import *  # noqa: E402, F403
 from ._metric_selection import *  # noqa: E402, F403
 from ._metric_wrappers import *  # noqa: E402, F403
 
 __all__ = [
     *_composition.__all__,
+    *_metric_register.__all__,
     *_metric_selection.__all__,
     *_metric_wrappers.__all__,
     "OnnxModel",
-    "Parameter",
     "State",
-    "check_axioms",
-    "register",
-    "register_loss",
-    "register_object",
     "vmaf_score",
     *sorted(_rows),
 ]  # noqa: PLE0604

@@ -143,6 +143,44 @@ class Collections(Registered):
                 batches.update("a b c")
             self.assertEqual(batches.update([0, 1, 2]).updates, 1)
 
+    def test_texts_for_some_metrics(self):
+        """Functions of features get texts as they are, whichever metric comes first; metrics of numbers refuse them."""
+        texts = ["the cat", "a dog"], ["the cat", "the dog"]
+
+        def model(batch):
+            self.assertIsInstance(batch[0], str)
+            return xp.asarray([[[float(len(word)), 1.0] for word in t.split()] for t in batch])
+
+        for order in (1, -1):
+            names = {"bleu": "bleu", "similar": metrics.State("bert_score", function=model)}
+            c = metrics.MetricCollection(dict([*names.items()][::order])).update(*texts)
+            results = floats(c.compute())
+            self.assertEqual(results["bleu"], float(metrics.bleu(*texts)))
+            self.assertEqual(results["similar"], float(metrics.bert_score(*texts, function=model)))
+        metrics.register("worst_of_numbers", whole=lambda p, t: xp.max(abs(p - t)))
+        for c in (metrics.MetricCollection(["rouge_n", "mae"]), metrics.MetricCollection(["rouge_n", "worst_of_numbers"])):
+            with self.assertRaisesRegex(TypeError, f"{c.names[1]}: takes numbers, not texts"):
+                c.update("a b", "a c")
+            self.assertEqual(c.updates, 0)
+
+    def test_members_keep_their_rows(self):
+        """A metric that is registered again is another one: collections that were made before keep the old one, and so do what is made of them."""
+        for k in (1, 10):
+            metrics.register("changes", items=lambda p, t, k=k: k * abs(p - t))
+            if k == 1:
+                old, suite = metrics.MetricCollection(["mae", "changes"]), metrics.MetricSuite({"a": ["changes"]})
+        new, old_without_batches = metrics.MetricCollection(["mae", "changes"]), copy.copy(old)
+        self.assertEqual(old.compute_functional(P, T), {"mae": 0.5, "changes": 0.5})
+        self.assertEqual(new.compute_functional(P, T), {"mae": 0.5, "changes": 5.0})
+        self.assertEqual(suite.compute_all(P, T), {"a": {"changes": 0.5}})
+        for c in (copy.copy(old), copy.deepcopy(old), old):
+            self.assertEqual(float(c.update(P, T).merge_bytes(old.to_bytes()).compute()["changes"]), 0.5)
+        with self.assertRaisesRegex(ValueError, "changes was registered again: collections of the old and the new code cannot be joined"):
+            old.merge(new)
+        with self.assertRaisesRegex(ValueError, "changes was registered again, and this MetricCollection has the old one: make it again"):
+            old_without_batches.add("again", "changes")
+        self.assertEqual(pickle.loads(pickle.dumps(new)).compute_functional(P, T)["changes"], 5.0)
+
     def test_from_the_registry(self):
         c = metrics.MetricCollection.from_registry(domain="general")
         self.assertIn("mse", c.names)
@@ -210,8 +248,8 @@ class Collections(Registered):
         for call, error, words in (
             (lambda: c(["msee"]), ValueError, "did you mean 'mse'"),
             (lambda: c(["mse", "mse"]), ValueError, "'mse' in the collection already: give it another label"),
-            (lambda: c([abs]), TypeError, "is no metric: give a name"),
-            (lambda: c([3]), TypeError, "3 is no metric"),
+            (lambda: c([abs]), TypeError, "is not a metric: give a name"),
+            (lambda: c([3]), TypeError, "3 is not a metric"),
             (lambda: c("mae"), TypeError, "'mae' is not a list of metrics: put one metric in a list"),
             (lambda: c(metrics.mae), TypeError, "is not a list of metrics"),
             (lambda: metrics.MetricSuite({"errors": "mae"}), TypeError, "group 'errors': 'mae' is not a list of metrics"),
@@ -232,7 +270,7 @@ class Collections(Registered):
             (lambda: c(["mse"]).update([NAN], ["x"]), TypeError, ""),
             (lambda: c(["mse"]).merge(c(["mae"])), ValueError, "cannot join one of other metrics"),
             (lambda: c(["huber_loss"]).merge(c().add("huber_loss", delta=3)), ValueError, "other parameters"),
-            (lambda: c(["mse"]).merge(metrics.State("mse")), TypeError, "no collection"),
+            (lambda: c(["mse"]).merge(metrics.State("mse")), TypeError, "not a collection"),
             (lambda: c(["mse"]).merge_bytes(c(["mae"]).to_bytes()), ValueError, "collection of other metrics than mse"),
             (lambda: c(["mse"]).merge_bytes(b"nothing"), ValueError, "not a collection of metrics"),
             (lambda: c(["mse"]).merge_bytes(c(["mse"]).update(P, T).to_bytes()[:-9]), ValueError, "cut off"),
@@ -291,6 +329,21 @@ class Lower(Spread):
     name = "lower_spread"
 
 
+class Slow(Spread):
+    """One whose update waits."""
+
+    name, events = "slow_spread", None
+
+    def update(self, predictions, targets):
+        if self.events:
+            self.events[0].set()
+            self.events[1].wait(20)
+        super().update(predictions, targets)
+
+    def compute(self):
+        return {"slow_spread": 0.0}
+
+
 class Objects(unittest.TestCase):
     """Stateful objects of users in collections: each gets each batch once."""
 
@@ -298,6 +351,7 @@ class Objects(unittest.TestCase):
     def setUpClass(cls):
         metrics.register_object(Spread())
         metrics.register_object(Nested())
+        metrics.register_object(Slow())
 
     def collection(self):
         return metrics.MetricCollection({"mse": "mse", "a": metrics.State("spread_of_errors"), "b": "spread_of_errors", "nested": "nested_spread"})
@@ -342,6 +396,43 @@ class Objects(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "spread_of_errors: takes no weights"):
             c.update([1.0], [0.0], weights=[2.0])
         self.assertEqual(({k: float(v) for k, v in c.compute().items()}, c.updates), ({"mse": 5.0, "a": 2.0, "b": 2.0, "nested": 2.0}, 1))
+
+    def test_the_library_fails_last(self):
+        """A batch, or a shard, that the library cannot join does not reach the objects of users."""
+        fails = []
+
+        def merge(a, b):
+            if fails:
+                raise ZeroDivisionError("mine")
+            return a + b
+
+        metrics.register("joined_or_not", parts=lambda p, t: xp.stack([xp.sum(p - t)]), merge=merge, finish=lambda s: s[0])
+        c = metrics.MetricCollection(["joined_or_not", "spread_of_errors"]).update([1.0, 3.0], [0.0, 0.0])
+        shard = metrics.MetricCollection(["joined_or_not", "spread_of_errors"]).update([9.0], [0.0])
+        fails.append(1)
+        for call in (lambda: c.update([50.0], [0.0]), lambda: c.merge(shard)):
+            with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+                call()
+            self.assertEqual((c._objects["spread_of_errors"].metric.batches, c._objects["spread_of_errors"].count, c.updates), (1, 1, 1))
+        fails.clear()
+        self.assertEqual(floats(c.merge(shard).compute()), {"joined_or_not": 13.0, "spread_of_errors": 8.0})
+        again = pickle.loads(pickle.dumps(c)).update([1.0], [1.0])
+        self.assertEqual((again.updates, c.updates), (3, 2))
+
+    def test_threads_share_no_collection(self):
+        c, inside, leave, seen = metrics.MetricCollection(["mse", "slow_spread"]), threading.Event(), threading.Event(), []
+        c._objects["slow_spread"].metric.events = inside, leave
+        thread = threading.Thread(target=c.update, args=([1.0, 2.0], [0.0, 0.0]))
+        thread.start()
+        inside.wait(20)
+        try:
+            c.update([1.0], [0.0])
+        except RuntimeError as error:
+            seen.append(str(error))
+        leave.set()
+        thread.join()
+        self.assertTrue(seen and "another thread is using this MetricCollection" in seen[0], seen)
+        self.assertEqual((c.updates, float(c.compute()["mse"])), (1, 2.5))
 
     def test_thresholds_weights_and_suites(self):
         self.assertEqual(metrics.ThresholdMetric("spread_of_errors", max_value=3).evaluate([1.0, 5.0], [0.0, 0.0]).passed, False)
@@ -574,7 +665,7 @@ class Selections(Registered):
 
         for call, error, words in (
             (lambda: load("name"), ValueError, "there is a metric 'mse' already"),
-            (lambda: load("abi"), ValueError, "has metrics of ABI 2, and this program takes 1"),
+            (lambda: load("abi"), ValueError, "has metrics of ABI 3, and this program takes 2"),
             (lambda: load("missing"), FileNotFoundError, "libmetric_plugin_missing"),
             (lambda: metrics.load_plugin(__file__), RuntimeError, "cannot load the plug-in"),
         ):

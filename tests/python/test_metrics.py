@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import pickle
 import sys
@@ -226,8 +227,8 @@ class States(unittest.TestCase):
         own = metrics.register("summed", parts=lambda x: xp.stack([xp.sum(x)]), finish=lambda s: s[0], operands=[("x", "real")])
         self.assertEqual(float(own([1.0, 2.0])), 3.0)
         self.assertEqual(float(metrics.State.from_bytes(metrics.State("summed").update([1.0, 2.0]).to_bytes()).compute()), 3.0)
-        for data, sentence in ((b"nothing", "no state of a metric"), (whole.to_bytes()[:-1], "cut off"), (whole.to_bytes() + b"1", "1 bytes follow"),
-                               (whole.to_bytes().replace(b"f1_score", b"f1_scora"), "a state of 'f1_scora', which is no metric here")):
+        for data, sentence in ((b"nothing", "not a state of a metric"), (whole.to_bytes()[:-1], "cut off"), (whole.to_bytes() + b"1", "1 bytes follow"),
+                               (whole.to_bytes().replace(b"f1_score", b"f1_scora"), "a state of 'f1_scora', which is not a metric here")):
             with self.assertRaisesRegex(ValueError, sentence):
                 metrics.State.from_bytes(data)
 
@@ -290,8 +291,8 @@ class States(unittest.TestCase):
     def test_functions_are_names(self):
         self.assertEqual(float(metrics.State(metrics.mse).update([1.0], [3.0]).compute()), 4.0)
         metrics.check_axioms(metrics.mse)
-        for call, error, words in ((lambda: metrics.State(abs), TypeError, "is no metric: give a name"), (lambda: metrics.State(metrics.Parameter), TypeError, "is no metric"),
-                                   (lambda: metrics.State("mse").merge(3), TypeError, "mse: 3 is not a State"), (lambda: metrics.check_axioms(3), TypeError, "3 is no metric")):
+        for call, error, words in ((lambda: metrics.State(abs), TypeError, "is not a metric: give a name"), (lambda: metrics.State(metrics.Parameter), TypeError, "is not a metric"),
+                                   (lambda: metrics.State("mse").merge(3), TypeError, "mse: 3 is not a State"), (lambda: metrics.check_axioms(3), TypeError, "3 is not a metric")):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 call()
 
@@ -359,7 +360,32 @@ class Largest:
         return {"largest": self.value}
 
 
+class Recent:
+    """The last value of an operand, and of an optional one."""
+
+    name = "recent"
+
+    def reset(self):
+        self.seen = {}
+
+    def update(self, x, scale=None):
+        self.seen = {"x": x.tolist(), "scale": scale if scale is None else scale.tolist()}
+
+    def compute(self):
+        return {"recent": sum(self.seen["x"])}
+
+
 class Registered(unittest.TestCase):
+    def test_objects_with_optional_operands(self):
+        metrics.register_object(Recent(), operands=[("x", "real"), metrics.Operand("scale", "real", optional=True, items="first")])
+        s = metrics.State("recent").update([1.0, 2.0])
+        self.assertEqual(s._state.metric.seen, {"x": [1.0, 2.0], "scale": None})
+        s.update([1.0, 2.0, 4.0], [3.0, 4.0, 5.0], mask=[1, 0, 1])
+        self.assertEqual(s._state.metric.seen, {"x": [1.0, 4.0], "scale": [3.0, 5.0]})
+        self.assertEqual(float(metrics.recent([1.0, 2.0])), 3.0)
+        with self.assertRaisesRegex(ValueError, "recent takes 2 operands, not 0"):
+            s.update()
+
     def test_of_items(self):
         cube = metrics.register("cubic_error", items=lambda p, t: abs(p - t) ** 3, low=0)
         self.assertEqual(float(cube([1.0, 2.0], [0.0, 4.0])), 4.5)
@@ -433,6 +459,72 @@ class Registered(unittest.TestCase):
         for k in range(6):  # compiled calls must not be those of a row that was at the same address
             metrics.register("shifted", items=lambda p, t, k=k: p - t + k)
             self.assertEqual([float(metrics.shifted(x, x)) for _ in range(3)], [k] * 3)
+
+    def test_states_keep_their_rows(self):
+        """A metric that is registered again is another one, which states and their copies do not become."""
+        for k in (1, 10):
+            metrics.register("shifted_again", items=lambda p, t, k=k: p - t + k)
+            if k == 1:
+                old = metrics.State("shifted_again").update([0.0], [0.0])
+        for state in (old, copy.copy(old), copy.deepcopy(old)):
+            self.assertEqual(float(state.update([0.0], [0.0]).compute()), 1.0)
+        new = metrics.State("shifted_again").update([0.0], [0.0])
+        with self.assertRaisesRegex(ValueError, "shifted_again was registered again: states of the old and the new code cannot be joined"):
+            old.merge(new)
+        self.assertEqual(float(pickle.loads(pickle.dumps(new)).merge(new).compute()), 10.0)  # noqa: S301
+
+    def test_optional_operands(self):
+        def items(x, y, shift=0.5, scale=None):
+            return (x - y + (0.5 if shift is None else shift)) * (1 if scale is None else scale)
+
+        kinds = [("x", "real"), ("y", "real"), metrics.Operand("shift", "real", optional=True), metrics.Operand("scale", "real", optional=True, items="first")]
+        error = metrics.register("shifted_and_scaled", items=items, operands=kinds, shapes="free", differentiable=True)
+        x, y, scale = xp.asarray([1.0, 2.0, 4.0]), xp.asarray([0.0, 0.0, 0.0]), xp.asarray([1.0, 2.0, 3.0])
+        self.assertEqual([float(error(x, y)), float(error(x, y, xp.asarray(1.0))), float(error(x, y, scale=scale))], [8.5 / 3, 10 / 3, 20 / 3])
+        self.assertEqual(float(error(x, y, xp.asarray(0.0), scale, mask=[1, 0, 1])), 6.5)
+        self.assertEqual(float(cx.jit(lambda a: error(a, y, scale=scale))(x)), 20 / 3)
+        self.assertEqual(cx.grad(lambda s: error(x, y, xp.asarray(0.0), s))(scale).tolist(), [1 / 3, 2 / 3, 4 / 3])
+        self.assertEqual(cx.vmap(lambda a, s: error(a, y, scale=s))(xp.stack([x, x]), xp.stack([scale, scale])).tolist(), [20 / 3] * 2)
+        self.assertAlmostEqual(float(metrics.State("shifted_and_scaled").update(x[:2], y[:2], scale=scale[:2]).update(x[2:], y[2:], scale=scale[2:]).compute()), 20 / 3, 14)
+        self.assertIn("scale: real numbers of any shape, or left out", error.__doc__)
+        with self.assertRaisesRegex(ValueError, "'scale' must have 3 items, as 'x', not"):
+            error(x, y, scale=scale[:2])
+        same = metrics.BootstrapMetric("shifted_and_scaled", num_resamples=30).compute([1.0, 2.0, 4.0], [0.0] * 3, 0.0, [4.0, 2.0, 1.0])
+        self.assertEqual((same.lower, same.upper), (4.0, 4.0))
+        classes = metrics.ClasswiseWrapper("shifted_and_scaled").compute(x, y, 0.0, scale, labels=[0, 1, 1])
+        self.assertEqual(classes, {"0": 1.0, "1": 8.0, "mean": 4.5})
+        for operand, words in ((("x", "reel"), "the kind of 'x' must be one of real, labels, .*did you mean 'real'"), (metrics.Operand("x", "real", items="all"), "items must be one of by kind, none, first, second, pairs, got 'all'")):
+            with self.assertRaisesRegex(ValueError, words):
+                metrics.register("wrong", whole=abs, operands=[operand])
+        with self.assertRaisesRegex(ValueError, "operand 'y' follows an optional one"):
+            metrics.register("wrong", whole=abs, operands=[metrics.Operand("x", "real", True), ("y", "real")])
+
+    def test_weights_of_the_user(self):
+        def whole(x, *, weights=None, power=1.0):
+            return xp.max(x if weights is None else xp.where(weights > 0, x * weights**power, -xp.inf))
+
+        largest = metrics.register("largest_weighted", whole=whole, operands=[("x", "real")], weighted=True, parameters={"power": 1.0})
+        self.assertEqual([float(largest([1.0, 5.0, 2.0], **o)) for o in ({}, {"weights": [1, 0, 3]}, {"mask": [1, 0, 1]}, {"weights": [1, 0, 3], "power": 2.0})], [5, 6, 2, 18])
+        self.assertEqual(float(metrics.State("largest_weighted").update([1.0, 5.0], weights=[1, 0]).update([2.0]).compute()), 2.0)
+
+        def parts(x, weights):
+            return xp.stack([xp.sum(x if weights is None else x * weights), xp.asarray(float(x.size)) if weights is None else xp.sum(weights)])
+
+        mean = metrics.register("weighted_by_parts", parts=parts, finish=lambda s: s[0] / s[1], operands=[("x", "real")], weighted=True)
+        self.assertEqual([float(mean([1.0, 5.0])), float(mean([1.0, 5.0], weights=[3, 1])), float(mean([1.0, NAN], mask=[1, 0]))], [3, 2, 1])
+        for options, words in (({"whole": lambda x: x}, "the function of 'wrong' must take 'weights'"), ({"items": lambda x, weights: x}, "weighted already")):
+            with self.assertRaisesRegex(TypeError, words):
+                metrics.register("wrong", operands=[("x", "real")], weighted=True, **options)
+
+    def test_features_and_scores_of_the_user(self):
+        gap = metrics.register("gap_of_means", whole=lambda a, b: xp.mean(a) - xp.mean(b), operands=[("real", "batch"), ("generated", "batch")], shapes="rows", apart=True, features="images to features (n, d)")
+        f, g = pixels(IMAGES), pixels(OTHERS)
+        wanted = float(xp.mean(f) - xp.mean(g))
+        self.assertAlmostEqual(float(gap(IMAGES, OTHERS, function=pixels)), wanted, 14)
+        state = metrics.State("gap_of_means", function=pixels).update(generated=OTHERS).update(real=IMAGES)
+        self.assertAlmostEqual(float(state.compute()), wanted, 14)
+        hits = metrics.register("hits", items=lambda p, t: p == t, operands=[("predictions", "labels"), ("targets", "labels")], scores=True)
+        self.assertEqual(float(hits([[0.1, 0.9], [0.8, 0.2]], [1, 1])), 0.5)
 
     def test_losses_with_parameters(self):
         loss = metrics.register_loss("norm_power", lambda e, labels, *, power: xp.sum(abs(e) ** power), parameters={"power": 2}, notes="Sums.", low=0, invariances=["order"])
