@@ -95,7 +95,8 @@ static void complete(const opt_run *run, const char *kind, const char *data, voi
                 const char *name = cbx_run_point(r, i)->metrics[k].name;
                 size_t known = 0;
                 while (known < seen.count && strcmp(seen.items[known], name)) known++;
-                if (known < seen.count || !opt_append(run->arena, name, &seen)) continue;
+                if (known < seen.count) continue;
+                opt_append(run->arena, name, &seen);
                 put(user, name);
             }
     }

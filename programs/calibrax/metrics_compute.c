@@ -285,7 +285,6 @@ static int named_metrics(const opt_run *run, const opt_list *names, cbx_metric_c
     bool *used = cbx_arena_calloc(run->arena, set->count + 1, sizeof *used);
     cbx_metric_member m = CBX_METRIC_MEMBER_INIT;
 
-    if (!used) return opt_fail(run->program, "out of memory");
     for (size_t i = 0; i < names->count; i++) {
         if (opt_check(run, cbx_metric_find(run->ctx, names->items[i], &m.metric, run->err))) return EXIT_ERROR;
         if (m.metric->function && !(m.metric->flags & CBX_METRIC_FEATURES))
@@ -328,8 +327,7 @@ static int run_compute(const opt_run *run)
         return opt_fail(run->program, a->suite ? "metrics compute --suite takes the files of the operands"
                                                : "metrics compute takes a metric and the files of its operands");
     if (metrics_load_plugins(run, &a->plugins)) return EXIT_ERROR;
-    if (!a->suite && !opt_split(run->arena, run->words->items[0], &names))
-        return opt_fail(run->program, "out of memory");
+    if (!a->suite) opt_split(run->arena, run->words->items[0], &names);
     if (a->suite)
         status = read_suite(run, a->suite, &c);
     else if (!(status = opt_check(run, cbx_metric_collection_create(run->ctx, &c, run->err))))

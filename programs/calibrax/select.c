@@ -377,14 +377,6 @@ cbx_status keep_run(const opt_run *run, const char *root, const cbx_run *r, cbx_
 
 /* --- JSON --- */
 
-cbx_json *new_document(const char *schema)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    json_put(o, J_TEXT("schema", schema), J_INT("version", 1));
-    return o;
-}
-
 cbx_json *tags_json(const cbx_tag *tags, size_t n)
 {
     cbx_json *o = cbx_json_new_object();

@@ -119,8 +119,6 @@ bool select_point(const cbx_store_query *q, const cbx_point *p);
 
 /* --- output --- */
 
-/* {"schema":name,"version":1}; NULL: out of memory. */
-cbx_json *new_document(const char *schema);
 cbx_json *tags_json(const cbx_tag *tags, size_t n);
 cbx_json *metric_json(const cbx_metric *m);
 /* {"a": {"value": ...}, ...} of a point */

@@ -98,28 +98,25 @@ cbx_allocator opt_allocator(const opt_program *program)
 
 /* Capacity doubles: ten thousand files are ten thousand words.  What follows the last one is
  * NULL. */
-bool opt_append(cbx_arena *arena, const char *word, opt_list *list)
+void opt_append(cbx_arena *arena, const char *word, opt_list *list)
 {
     const char **items = list->capacity;
 
     if (!(list->count & (list->count + 1))) {
         items = cbx_arena_calloc(arena, 2 * (list->count + 1), sizeof(*items));
-        if (items && list->count) memcpy(items, list->items, list->count * sizeof(*items));
+        if (list->count) memcpy(items, list->items, list->count * sizeof(*items));
     }
-    if (!items || !word) return false;
     items[list->count++] = word;
     list->items = list->capacity = items;
-    return true;
 }
 
-bool opt_split(cbx_arena *arena, const char *text, opt_list *list)
+void opt_split(cbx_arena *arena, const char *text, opt_list *list)
 {
     while (*text) {
         size_t n = strcspn(text, ",");
-        if (n && !opt_append(arena, cbx_arena_strndup(arena, text, n), list)) return false;
+        if (n) opt_append(arena, cbx_arena_strndup(arena, text, n), list);
         text += n + (text[n] == ',');
     }
-    return true;
 }
 
 /* What parsing came to. */

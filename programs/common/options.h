@@ -158,10 +158,10 @@ int opt_check(const opt_run *run, cbx_status st);
 const char *opt_given(const opt_run *run, const char *name);
 /* A finite number in decimal notation and nothing else: no hexadecimal digits, blanks or words. */
 bool opt_number(const char *text, double *out);
-/* Splits at commas, adding to the list; empty parts are left out.  false: out of memory. */
-bool opt_split(cbx_arena *arena, const char *text, opt_list *list);
-/* Adds one word.  false: out of memory. */
-bool opt_append(cbx_arena *arena, const char *word, opt_list *list);
+/* Splits at commas, adding to the list; empty parts are left out.  The arena is a run's. */
+void opt_split(cbx_arena *arena, const char *text, opt_list *list);
+/* Adds one word. */
+void opt_append(cbx_arena *arena, const char *word, opt_list *list);
 enum { OPT_OF_PROGRAM = 3 };
 /* What a program accepts as its first argument instead of a command or options: version, man,
  * completion. */

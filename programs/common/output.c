@@ -121,6 +121,14 @@ void json_put_members(cbx_json *object, const json_member *m)
     }
 }
 
+cbx_json *new_document(const char *schema)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    json_put(o, J_TEXT("schema", schema), J_INT("version", 1));
+    return o;
+}
+
 /* Of the longest name in the group of item i. */
 static int name_width(const cbx_doctor_report *r, size_t i)
 {

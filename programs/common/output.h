@@ -60,6 +60,8 @@ typedef struct json_member {
 /* Sets members of an object in their order; nothing of one that is NULL: out of memory. */
 #define json_put(object, ...) json_put_members(object, (const json_member[]){ __VA_ARGS__, { .kind = JSON_END } })
 void json_put_members(cbx_json *object, const json_member *members);
+/* {"schema":schema,"version":1} to which the rest is added. */
+cbx_json *new_document(const char *schema);
 
 /* The report of a doctor, for people. */
 void print_doctor(const opt_program *program, const cbx_doctor_report *r);

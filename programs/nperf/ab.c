@@ -69,7 +69,6 @@ static int run_ab(const opt_run *run)
     cbx_compare_opts *o = &a->o;
     cbx_compare_result result;
     cbx_json *document;
-    cbx_err err = CBX_ERR_INIT;
     bool terminal = isatty(STDERR_FILENO);
     cbx_status st;
     int status = EXIT_PASS;
@@ -81,14 +80,14 @@ static int run_ab(const opt_run *run)
     o->stop = stop_catch();
     o->progress = show;
     o->user = &terminal;
-    st = cbx_revisions_compare(run->ctx, o, run->arena, &result, &err);
+    st = cbx_revisions_compare(run->ctx, o, run->arena, &result, run->err);
     if (terminal) fputs("\r\033[K", stderr);
     if (st) {
-        opt_fail(run->program, "%s", err.message);
+        opt_fail(run->program, "%s", run->err->message);
         return st == CBX_EINTERRUPTED ? EXIT_STOPPED : EXIT_ERROR;
     }
     document = cbx_compare_json(o, &result);
-    if (a->out) status = write_json(run->program, run->ctx, a->out, document);
+    if (a->out) status = write_json(run, a->out, document);
     if (!status && a->json)
         status = print_json(run->program, document);
     else

@@ -37,35 +37,34 @@ const cbx_declared *nperf_commands(const char *name)
 }
 
 /* Adds an absolute path to the variable: workers run in folders of their own. */
-static int name_for_workers(const opt_program *program, cbx_arena *arena, const char *path)
+static int name_for_workers(const opt_run *run, const char *path)
 {
     const char *before = getenv(CBX_CASE_PLUGINS_VARIABLE);
     char *whole = realpath(path, NULL);
     const char *value;
 
-    if (!whole) return opt_fail(program, "cannot load the plug-in '%s': %s", path, strerror(errno));
-    value = cbx_arena_printf(arena, "%s%s%s", before ? before : "", before && *before ? ":" : "", whole);
+    if (!whole) return opt_fail(run->program, "cannot load the plug-in '%s': %s", path, strerror(errno));
+    value = cbx_arena_printf(run->arena, "%s%s%s", before ? before : "", before && *before ? ":" : "", whole);
     free(whole);
-    if (!value || setenv(CBX_CASE_PLUGINS_VARIABLE, value, 1)) return opt_fail(program, "out of memory");
-    if (strchr(path, ':')) return opt_fail(program, "'--plugin': the path '%s' must not contain a colon", path);
+    if (setenv(CBX_CASE_PLUGINS_VARIABLE, value, 1)) return opt_fail(run->program, "out of memory");
+    if (strchr(path, ':')) return opt_fail(run->program, "'--plugin': the path '%s' must not contain a colon", path);
     return EXIT_PASS;
 }
 
 /* Reads a case file; one of Python functions becomes a case like any other. */
 static int open_file(const opt_run *run, const char *path)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_declared *d = NULL;
     const char *name;
 
     if (nfiles_read == CBX_LEN(files_read))
         return opt_fail(run->program, "'--define': the maximum is %zu case files", CBX_LEN(files_read));
-    if (cbx_declared_read(run->ctx, path, &d, &err)) return opt_fail(run->program, "%s", err.message);
+    if (cbx_declared_read(run->ctx, path, &d, run->err)) return opt_fail(run->program, "%s", run->err->message);
     name = cbx_declared_case(d)->name;
     files_read[nfiles_read++] = d;
     if (cbx_declared_get_kind(d) == CBX_DECLARED_PYTHON)
-        return cbx_case_set_add(run->ctx, set, cbx_declared_case(d), path, &err)
-                   ? opt_fail(run->program, "%s", err.message)
+        return cbx_case_set_add(run->ctx, set, cbx_declared_case(d), path, run->err)
+                   ? opt_fail(run->program, "%s", run->err->message)
                    : EXIT_PASS;
     if (cbx_case_find(cbx_case_set_list(set), name) || nperf_commands(name) != d)
         return opt_fail(run->program, "'%s': a case '%s' exists already; rename it", path, name);
@@ -74,21 +73,20 @@ static int open_file(const opt_run *run, const char *path)
 
 int nperf_cases_open(const opt_run *run, const opt_list *plugins, const opt_list *files)
 {
-    cbx_err err = CBX_ERR_INIT;
     int status = EXIT_PASS;
 
-    for (size_t i = 0; i < plugins->count && !status; i++)
-        status = name_for_workers(run->program, run->arena, plugins->items[i]);
+    for (size_t i = 0; i < plugins->count && !status; i++) status = name_for_workers(run, plugins->items[i]);
     const char *named = getenv(CBX_CASE_PLUGINS_VARIABLE);
-    if (!status && named && *named && cbx_fidelity_isolate(&err)) status = opt_fail(run->program, "%s", err.message);
-    if (!status && (cbx_case_set_create(run->ctx, &cbx_builtin_cases, &set, &err) ||
-                    cbx_case_set_add_environment(run->ctx, set, &err)))
-        status = opt_fail(run->program, "%s", err.message);
+    if (!status && named && *named && cbx_fidelity_isolate(run->err))
+        status = opt_fail(run->program, "%s", run->err->message);
+    if (!status && (cbx_case_set_create(run->ctx, &cbx_builtin_cases, &set, run->err) ||
+                    cbx_case_set_add_environment(run->ctx, set, run->err)))
+        status = opt_fail(run->program, "%s", run->err->message);
     for (size_t i = 0; i < files->count && !status; i++) status = open_file(run, files->items[i]);
     return status;
 }
 
-const cbx_case_ops *nperf_case(const opt_program *program, const char *name)
+const cbx_case_ops *nperf_case(const opt_run *run, const char *name)
 {
     const cbx_case_list *list = nperf_cases();
     const cbx_case_ops *c = cbx_case_find(list, name);
@@ -102,8 +100,8 @@ const cbx_case_ops *nperf_case(const opt_program *program, const char *name)
     }
     near = cbx_nearest_word(name, names, n);
     if (near)
-        opt_fail(program, "unknown case '%s'; did you mean '%s'?", name, near);
+        opt_fail(run->program, "unknown case '%s'; did you mean '%s'?", name, near);
     else
-        opt_fail(program, "unknown case '%s'; 'nperf list' shows the cases", name);
+        opt_fail(run->program, "unknown case '%s'; 'nperf list' shows the cases", name);
     return NULL;
 }

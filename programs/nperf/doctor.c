@@ -18,12 +18,11 @@ static int run_doctor(const opt_run *run)
 {
     const doctor_args *a = run->args;
     cbx_doctor_report report;
-    cbx_err err = CBX_ERR_INIT;
     int status = EXIT_PASS;
 
     cbx_doctor_init(&report, run->arena);
-    if (cbx_doctor_run(run->ctx, stop_catch(), &report, &err))
-        status = opt_fail(run->program, "%s", err.message);
+    if (cbx_doctor_run(run->ctx, stop_catch(), &report, run->err))
+        status = opt_fail(run->program, "%s", run->err->message);
     else if (a->json)
         status = print_json(run->program, doctor_json(&report, "nperf-doctor"));
     else

@@ -46,19 +46,18 @@ static int run_drift(const opt_run *run)
 {
     const drift_args *a = run->args;
     cbx_json *now = NULL, *kept = NULL, *found = NULL;
-    cbx_err err = CBX_ERR_INIT;
     int status;
 
-    if (cbx_drift_manifest(run->ctx, nperf_cases(), a->cases.items, a->cases.count, &now, &err))
-        return opt_fail(run->program, "%s", err.message);
+    if (cbx_drift_manifest(run->ctx, nperf_cases(), a->cases.items, a->cases.count, &now, run->err))
+        return opt_fail(run->program, "%s", run->err->message);
     if (a->update) {
-        status = write_json(run->program, run->ctx, a->manifest, now);
+        status = write_json(run, a->manifest, now);
         if (!status) fprintf(stderr, "manifest: %s\n", a->manifest);
         if (!status && a->json) status = print_json(run->program, cbx_json_ref(now));
-    } else if (cbx_json_read(run->ctx, a->manifest, &kept, &err)) {
-        status = opt_fail(run->program, "%s; create it with --update", err.message);
-    } else if (cbx_drift_compare(kept, a->manifest, now, !a->cases.count, &found, &err)) {
-        status = opt_fail(run->program, "%s", err.message);
+    } else if (cbx_json_read(run->ctx, a->manifest, &kept, run->err)) {
+        status = opt_fail(run->program, "%s; create it with --update", run->err->message);
+    } else if (cbx_drift_compare(kept, a->manifest, now, !a->cases.count, &found, run->err)) {
+        status = opt_fail(run->program, "%s", run->err->message);
     } else {
         status = show(run, found);
     }

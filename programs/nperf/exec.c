@@ -76,32 +76,27 @@ static const opt_rule exec_rules[] = {
 
 /* --- parameters --- */
 
-/* The values of MIN to MAX; NULL: out of memory, or a fault that has been printed
- * (*out_of_range). */
-static bool scan_values(const opt_program *program, const char *name, const char *range, double step, cbx_arena *arena,
-                        opt_list *values)
+/* The values of MIN to MAX; false: a fault that has been printed. */
+static bool scan_values(const opt_run *run, const char *name, const char *range, double step, opt_list *values)
 {
     const char *between = strchr(range, '\n');
-    char *low = between ? cbx_arena_strndup(arena, range, (size_t)(between - range)) : NULL;
+    char *low = between ? cbx_arena_strndup(run->arena, range, (size_t)(between - range)) : NULL;
     double from, to;
 
     if (!between) {
-        opt_fail(program, "'--parameter-scan': expected NAME MIN MAX, found '%s %s'", name, range);
+        opt_fail(run->program, "'--parameter-scan': expected NAME MIN MAX, found '%s %s'", name, range);
         return false;
     }
-    if (!low || !opt_number(low, &from) || !opt_number(between + 1, &to) || to < from || !(step > 0)) {
-        opt_fail(program, "'--parameter-scan %s' needs two numbers, MIN not above MAX, and a step above 0", name);
+    if (!opt_number(low, &from) || !opt_number(between + 1, &to) || to < from || !(step > 0)) {
+        opt_fail(run->program, "'--parameter-scan %s' needs two numbers, MIN not above MAX, and a step above 0", name);
         return false;
     }
     for (size_t i = 0; from + (double)i * step <= to * (1 + 1e-12); i++) {
         if (i == CBX_EXEC_MAX_COMMANDS) {
-            opt_fail(program, "'--parameter-scan %s' has more than %d values", name, CBX_EXEC_MAX_COMMANDS);
+            opt_fail(run->program, "'--parameter-scan %s' has more than %d values", name, CBX_EXEC_MAX_COMMANDS);
             return false;
         }
-        if (!opt_append(arena, cbx_arena_printf(arena, "%.12g", from + (double)i * step), values)) {
-            opt_fail(program, "out of memory");
-            return false;
-        }
+        opt_append(run->arena, cbx_arena_printf(run->arena, "%.12g", from + (double)i * step), values);
     }
     return true;
 }
@@ -120,9 +115,9 @@ static bool is_used(const char *name, const exec_args *a, const opt_list *words)
 }
 
 /* Those of --param, --parameter-list and --parameter-scan, in this order. */
-static int read_params(const opt_program *program, const exec_args *a, const opt_list *words, cbx_arena *arena,
-                       cbx_exec_param *out)
+static int read_params(const opt_run *run, cbx_exec_param *out)
 {
+    const exec_args *a = run->args;
     const struct {
         const char *option;
         const opt_list *list;
@@ -136,36 +131,37 @@ static int read_params(const opt_program *program, const exec_args *a, const opt
             const char *text = kinds[k].list->items[i], *end = strchr(text, kinds[k].mark);
             opt_list values = { NULL, 0 };
             if (!end || end == text)
-                return opt_fail(program, "'--%s': expected %s, found '%s'", kinds[k].option,
+                return opt_fail(run->program, "'--%s': expected %s, found '%s'", kinds[k].option,
                                 k == 0   ? "NAME=V1,V2"
                                 : k == 1 ? "NAME V1,V2"
                                          : "NAME MIN MAX",
                                 text);
-            out->name = cbx_arena_strndup(arena, text, (size_t)(end - text));
-            if (!out->name) return opt_fail(program, "out of memory");
-            if (k == 2 && !scan_values(program, out->name, end + 1, a->step, arena, &values)) return EXIT_ERROR;
-            if (k < 2 && !opt_split(arena, end + 1, &values)) return opt_fail(program, "out of memory");
-            if (!values.count) return opt_fail(program, "'--%s %s' has no values", kinds[k].option, out->name);
+            out->name = cbx_arena_strndup(run->arena, text, (size_t)(end - text));
+            if (k == 2 && !scan_values(run, out->name, end + 1, a->step, &values)) return EXIT_ERROR;
+            if (k < 2) opt_split(run->arena, end + 1, &values);
+            if (!values.count) return opt_fail(run->program, "'--%s %s' has no values", kinds[k].option, out->name);
             out->values = values.items;
             out->nvalues = values.count;
-            if (!is_used(out->name, a, words))
-                return opt_fail(program, "'--%s %s': no command contains '{%s}'", kinds[k].option, out->name,
+            if (!is_used(out->name, a, run->words))
+                return opt_fail(run->program, "'--%s %s': no command contains '{%s}'", kinds[k].option, out->name,
                                 out->name);
         }
     }
     return EXIT_PASS;
 }
 
-static int make_commands(const opt_program *program, const exec_args *a, const opt_list *words, cbx_exec_command *out)
+static int make_commands(const opt_run *run, cbx_exec_command *out)
 {
+    const exec_args *a = run->args;
+    const opt_list *words = run->words;
     static const char *const options[] = { "setup", "prepare", "conclude", "cleanup" };
 
     if (a->names.count > words->count)
-        return opt_fail(program, "'--command-name' is given %zu times for %zu command%s", a->names.count, words->count,
-                        words->count == 1 ? "" : "s");
+        return opt_fail(run->program, "'--command-name' is given %zu times for %zu command%s", a->names.count,
+                        words->count, words->count == 1 ? "" : "s");
     for (int h = 0; h < CBX_EXEC_HOOKS; h++)
         if (a->hooks[h].count > 1 && a->hooks[h].count != words->count)
-            return opt_fail(program, "'--%s' is given %zu times for %zu command%s: give it once, or once for each",
+            return opt_fail(run->program, "'--%s' is given %zu times for %zu command%s: give it once, or once for each",
                             options[h], a->hooks[h].count, words->count, words->count == 1 ? "" : "s");
     for (size_t i = 0; i < words->count; i++) {
         out[i].command = words->items[i];
@@ -183,8 +179,8 @@ static const char *const heads[COLUMNS] = {
     "command", "runs", "median [95 % interval]", "min", "CPU", "memory", "ratio"
 };
 
-/* The cells of a row; false: out of memory. */
-static bool make_cells(cbx_arena *arena, const cbx_rows *rows, const cbx_row *r, const char *cells[COLUMNS])
+/* The cells of a row. */
+static void make_cells(cbx_arena *arena, const cbx_rows *rows, const cbx_row *r, const char *cells[COLUMNS])
 {
     const char *verdict = r->verdict_holm ? r->verdict_holm : r->verdict;
     const bool known = r->steady.level > 0;
@@ -199,7 +195,7 @@ static bool make_cells(cbx_arena *arena, const cbx_rows *rows, const cbx_row *r,
     cells[RUNS] = cbx_arena_printf(arena, "%zu", r->nlaunches);
     if (!cbx_row_is_good(r)) {
         cells[TIME] = !strcmp(r->status, "no_answer") ? "failed" : r->status;
-        return cells[COMMAND] && cells[RUNS];
+        return;
     }
     cbx_format_seconds_interval(r->median_s, known ? r->steady.lower : NAN, r->steady.upper, text);
     cells[TIME] = cbx_arena_printf(arena, "%s%s", text, known ? "" : " [too few runs]");
@@ -211,19 +207,16 @@ static bool make_cells(cbx_arena *arena, const cbx_rows *rows, const cbx_row *r,
         cells[RATIO] = cbx_arena_printf(arena, "%s %s", text, verdict);
     } else if (rows->count > 1)
         cells[RATIO] = r == rows->rows ? "reference" : "-";
-    for (int c = 0; c < COLUMNS; c++)
-        if (!cells[c]) return false;
-    return true;
 }
 
 #define LONG_NAME 50 /* of a command; it is the last column where one is longer */
 
-static int print_table(const opt_run *run, const cbx_rows *rows)
+static void print_table(const opt_run *run, const cbx_rows *rows)
 {
     const char *shown[COLUMNS], *cells[COLUMNS];
     char sides[COLUMNS + 1] = "";
     int order[COLUMNS], n = 0;
-    bool last = false, made = true;
+    bool last = false;
     columns *table;
 
     for (size_t i = 0; i < rows->count; i++) last = last || strlen(rows->rows[i].baseline) > LONG_NAME;
@@ -235,13 +228,11 @@ static int print_table(const opt_run *run, const cbx_rows *rows)
         sides[n++] = "lrlrrrl"[column];
     }
     table = columns_begin(run->arena, shown, sides);
-    for (size_t i = 0; made && i < rows->count; i++) {
-        made = make_cells(run->arena, rows, &rows->rows[i], cells);
-        for (int c = 0; made && c < n; c++) columns_put(table, PAINT_PLAIN, cells[order[c]]);
+    for (size_t i = 0; i < rows->count; i++) {
+        make_cells(run->arena, rows, &rows->rows[i], cells);
+        for (int c = 0; c < n; c++) columns_put(table, PAINT_PLAIN, cells[order[c]]);
     }
-    if (!made) return opt_fail(run->program, "out of memory");
     columns_print(table, "");
-    return EXIT_PASS;
 }
 
 /* Runs far from the others, by ten times the spread that the middle half of normal noise has;
@@ -252,7 +243,7 @@ static void warn(const opt_run *run, const cbx_rows *rows, bool shell)
         const cbx_row *r = &rows->rows[i];
         double *far = cbx_arena_calloc(run->arena, r->nlaunches + 1, sizeof(*far)), limit;
         size_t outliers = 0;
-        if (!cbx_row_is_good(r) || r->nlaunches < 6 || !far) continue;
+        if (!cbx_row_is_good(r) || r->nlaunches < 6) continue;
         for (size_t k = 0; k < r->nlaunches; k++) far[k] = fabs(r->launch_medians_s[k] - r->median_s);
         qsort(far, r->nlaunches, sizeof(*far), cbx_compare_doubles);
         limit = 14.826 * far[r->nlaunches / 2];
@@ -276,7 +267,6 @@ static void warn(const opt_run *run, const cbx_rows *rows, bool shell)
 
 static int show(const opt_run *run, const exec_args *a, const cbx_rows *rows)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_text words;
     int status = EXIT_PASS;
 
@@ -288,42 +278,42 @@ static int show(const opt_run *run, const exec_args *a, const cbx_rows *rows)
     }
     if (rows->count > 2) {
         cbx_text_puts(&words, "fastest first, with the ratio to the fastest:\n");
-        if (cbx_exec_ranking(run->ctx, rows, &words, &err)) status = opt_fail(run->program, "%s", err.message);
+        if (cbx_exec_ranking(run->ctx, rows, &words, run->err))
+            status = opt_fail(run->program, "%s", run->err->message);
     }
     if (a->json)
-        status = print_rows_json(run->program, rows, "nperf-rows");
+        status = print_rows_json(run, rows, "nperf-rows");
     else if (!status)
-        status = print_table(run, rows);
+        print_table(run, rows);
     fprintf(a->json ? stderr : stdout, "%s%s", a->json ? "" : "\n", cbx_text_str(&words));
     fflush(stdout);
     warn(run, rows, !a->o.direct);
     if (!status && a->markdown) {
         const char *cells[COLUMNS];
-        bool made = true;
         cbx_text t;
         cbx_text_init(&t, cbx_allocator_default());
         for (int c = 0; c < COLUMNS; c++) cbx_text_printf(&t, "| %s ", heads[c]);
         cbx_text_puts(&t, "|\n|---|--:|---|--:|--:|--:|---|\n");
-        for (size_t i = 0; made && i < rows->count; i++) {
-            made = make_cells(run->arena, rows, &rows->rows[i], cells);
-            if (made) cbx_text_printf(&t, "| `%s` ", cells[COMMAND]);
-            for (int c = RUNS; made && c < COLUMNS; c++) cbx_text_printf(&t, "| %s ", cells[c]);
+        for (size_t i = 0; i < rows->count; i++) {
+            make_cells(run->arena, rows, &rows->rows[i], cells);
+            cbx_text_printf(&t, "| `%s` ", cells[COMMAND]);
+            for (int c = RUNS; c < COLUMNS; c++) cbx_text_printf(&t, "| %s ", cells[c]);
             cbx_text_puts(&t, "|\n");
         }
-        status = made ? write_text(run->program, run->ctx, a->markdown, &t) : opt_fail(run->program, "out of memory");
+        status = write_text(run, a->markdown, &t);
         cbx_text_clear(&t);
     }
     if (!status && a->csv) {
         cbx_text_reset(&words);
         cbx_rows_csv(rows, &words);
-        status = write_text(run->program, run->ctx, a->csv, &words);
+        status = write_text(run, a->csv, &words);
     }
     cbx_text_clear(&words);
     return status;
 }
 
 /* Sentences of failed commands go to standard error too, where the exit status is explained. */
-static int conclude(const opt_program *program, const cbx_measure_result *r)
+static int conclude(const opt_run *run, const cbx_measure_result *r)
 {
     int status = EXIT_PASS;
 
@@ -331,7 +321,7 @@ static int conclude(const opt_program *program, const cbx_measure_result *r)
     for (size_t i = 0; i < r->rows.count; i++) {
         const cbx_row *row = &r->rows.rows[i];
         if (!cbx_row_is_good(row))
-            return opt_fail(program, "%s", row->failure_message ? row->failure_message : row->status);
+            return opt_fail(run->program, "%s", row->failure_message ? row->failure_message : row->status);
         if (row->paired_vs && (!row->verdict_holm || !strcmp(row->verdict_holm, "undecided"))) status = EXIT_UNDECIDED;
     }
     return status;
@@ -339,21 +329,18 @@ static int conclude(const opt_program *program, const cbx_measure_result *r)
 
 static int run_exec(const opt_run *run)
 {
-    const opt_program *program = run->program;
     exec_args *a = run->args;
     cbx_exec_opts *o = &a->o;
     cbx_exec_param *params;
     cbx_exec_command *commands = cbx_arena_calloc(run->arena, run->words->count + 1, sizeof(*commands));
     cbx_measure_result result;
-    cbx_err err = CBX_ERR_INIT;
     progress p;
     int status;
 
     o->nparams = a->params.count + a->lists.count + a->scans.count;
     o->params = params = cbx_arena_calloc(run->arena, o->nparams + 1, sizeof(*params));
-    if (!params || !commands) return opt_fail(program, "out of memory");
-    status = read_params(program, a, run->words, run->arena, params);
-    if (!status) status = make_commands(program, a, run->words, commands);
+    status = read_params(run, params);
+    if (!status) status = make_commands(run, commands);
     if (status) return status;
     o->commands = commands;
     o->ncommands = run->words->count;
@@ -364,10 +351,10 @@ static int run_exec(const opt_run *run)
     o->measure.user = &p;
     progress_init(&p);
     cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
-    status = cbx_exec_run(run->ctx, o, &result, &err) ? EXIT_ERROR : EXIT_PASS;
+    status = cbx_exec_run(run->ctx, o, &result, run->err) ? EXIT_ERROR : EXIT_PASS;
     progress_end(&p);
-    status = status ? opt_fail(program, "%s", err.message) : show(run, a, &result.rows);
-    if (!status) status = conclude(program, &result);
+    status = status ? opt_fail(run->program, "%s", run->err->message) : show(run, a, &result.rows);
+    if (!status) status = conclude(run, &result);
     cbx_measure_result_clear(&result);
     return status;
 }

@@ -42,12 +42,11 @@ static int read_from(const opt_run *run, bool all, cbx_row_extent extent, cbx_ro
     const feed_args *a = run->args;
     const opt_list from = a->from.count ? a->from : (opt_list){ store, 1 };
     cbx_row_index *ix = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    int status = open_rows(run->program, run->ctx, "--from", &from, &ix);
+    int status = open_rows(run, "--from", &from, &ix);
 
-    if (!status && !all) status = latest_rows(run->program, ix, "--from", extent, rows);
-    if (!status && all && cbx_row_index_rows(ix, a->case_name, extent, rows, &err))
-        status = opt_fail(run->program, "--from: %s", err.message);
+    if (!status && !all) status = latest_rows(run, ix, "--from", extent, rows);
+    if (!status && all && cbx_row_index_rows(ix, a->case_name, extent, rows, run->err))
+        status = opt_fail(run->program, "--from: %s", run->err->message);
     cbx_row_index_close(ix);
     return status;
 }
@@ -58,7 +57,7 @@ static int put_json(const opt_run *run, cbx_json *document, const char *path)
     int status;
 
     if (!path) return print_json(run->program, cbx_json_ref(document));
-    status = write_json(run->program, run->ctx, path, document);
+    status = write_json(run, path, document);
     if (!status) fprintf(stderr, "written: %s\n", path);
     return status;
 }
@@ -102,7 +101,6 @@ static int run_bundle(const opt_run *run)
     const feed_args *a = run->args;
     cbx_bundle_opts opts = CBX_BUNDLE_OPTS_INIT;
     cbx_json *bundle = NULL;
-    cbx_err err = CBX_ERR_INIT;
     cbx_rows rows;
     cbx_text text;
     int status;
@@ -113,14 +111,13 @@ static int run_bundle(const opt_run *run)
     opts.point = a->point;
     opts.machine = a->machine;
     status = read_from(run, true, CBX_ROWS_LEAN, &rows);
-    if (!status && cbx_bundle_make(run->ctx, &rows, &opts, &bundle, &err))
-        status = opt_fail(run->program, "%s", err.message);
+    if (!status) status = opt_check(run, cbx_bundle_make(run->ctx, &rows, &opts, &bundle, run->err));
     if (!status) tell_machines(run, &rows, cbx_json_get_string(bundle, "machine", ""));
     if (!status) status = put_json(run, bundle, a->out);
     if (!status && a->out && a->json) status = put_json(run, bundle, NULL);
     if (!status && a->report) {
         cbx_bundle_markdown(bundle, &text);
-        status = write_text(run->program, run->ctx, a->report, &text);
+        status = write_text(run, a->report, &text);
     }
     cbx_text_clear(&text);
     cbx_json_unref(bundle);
@@ -149,13 +146,12 @@ static int apply(const opt_run *run, const cbx_json *fragment, size_t *unknown_o
 {
     const feed_args *a = run->args;
     cbx_json *matrix = NULL, *copy = NULL;
-    cbx_err err = CBX_ERR_INIT;
     size_t unknown = 0;
     int status = EXIT_PASS;
 
-    if (cbx_json_read(run->ctx, a->apply, &matrix, &err) ||
-        cbx_feed_apply(fragment, matrix, a->apply, &copy, &unknown, &err))
-        status = opt_fail(run->program, "--apply: %s", err.message);
+    if (cbx_json_read(run->ctx, a->apply, &matrix, run->err) ||
+        cbx_feed_apply(fragment, matrix, a->apply, &copy, &unknown, run->err))
+        status = opt_fail(run->program, "--apply: %s", run->err->message);
     *unknown_ops = unknown;
     if (!status && unknown)
         fprintf(stderr, "note: '%s' does not list the operation; the copy is unchanged\n", a->apply);
@@ -171,7 +167,6 @@ static int run_feed(const opt_run *run)
     size_t unknown = 0;
     cbx_feed_opts opts = CBX_FEED_OPTS_INIT;
     cbx_json *fragment = NULL;
-    cbx_err err = CBX_ERR_INIT;
     cbx_rows rows;
     int status;
 
@@ -182,8 +177,7 @@ static int run_feed(const opt_run *run)
     opts.reference = a->reference;
     opts.machine = a->machine;
     status = read_from(run, true, CBX_ROWS_WHOLE, &rows);
-    if (!status && cbx_feed_make(run->ctx, &rows, &opts, &fragment, &err))
-        status = opt_fail(run->program, "%s", err.message);
+    if (!status) status = opt_check(run, cbx_feed_make(run->ctx, &rows, &opts, &fragment, run->err));
     if (!status) {
         const char *name, *device;
         cbx_json *fields, *words;
@@ -204,9 +198,7 @@ static int run_feed(const opt_run *run)
     if (!status && a->json) {
         /*
          * {"schema":"nperf-feed","version":1,"case","fragment":{...},"applied_to","unknown_ops","out"} */
-        cbx_json *o = cbx_json_new_object();
-        cbx_json_set_string(o, "schema", "nperf-feed");
-        cbx_json_set_int(o, "version", 1);
+        cbx_json *o = new_document("nperf-feed");
         cbx_json_set_string(o, "case", a->case_name);
         cbx_json_set(o, "fragment", cbx_json_ref(fragment));
         cbx_json_set_string(o, "applied_to", a->apply);
@@ -234,18 +226,16 @@ static int run_coverage(const opt_run *run)
     const cbx_case_list *list = nperf_cases();
     const char **cases = cbx_arena_calloc(run->arena, list->count, sizeof *cases);
     cbx_json *catalogue = NULL, *report = NULL;
-    cbx_err err = CBX_ERR_INIT;
     cbx_rows rows;
     int status;
 
-    if (!cases) return opt_fail(run->program, "out of memory");
     for (size_t i = 0; i < list->count; i++) cases[i] = list->cases[i]->name;
     cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
     status = read_from(run, false, CBX_ROWS_LEAN, &rows);
-    if (!status && a->op_matrix && cbx_json_read(run->ctx, a->op_matrix, &catalogue, &err))
-        status = opt_fail(run->program, "--op-matrix: %s", err.message);
-    if (!status && cbx_coverage_make(run->ctx, &rows, cases, list->count, catalogue, &report, &err))
-        status = opt_fail(run->program, "%s", err.message);
+    if (!status && a->op_matrix && cbx_json_read(run->ctx, a->op_matrix, &catalogue, run->err))
+        status = opt_fail(run->program, "--op-matrix: %s", run->err->message);
+    if (!status)
+        status = opt_check(run, cbx_coverage_make(run->ctx, &rows, cases, list->count, catalogue, &report, run->err));
     if (!status && a->json)
         status = put_json(run, report, NULL);
     else if (!status) {
@@ -291,7 +281,6 @@ static int run_growth(const opt_run *run)
 {
     const feed_args *a = run->args;
     cbx_growth_line *lines = NULL;
-    cbx_err err = CBX_ERR_INIT;
     size_t n = 0;
     cbx_rows rows;
     cbx_json *report;
@@ -299,8 +288,8 @@ static int run_growth(const opt_run *run)
 
     cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
     status = read_from(run, false, CBX_ROWS_LEAN, &rows);
-    if (!status && cbx_growth_of_rows(run->ctx, &rows, a->level, run->arena, &lines, &n, &err))
-        status = opt_fail(run->program, "%s", err.message);
+    if (!status)
+        status = opt_check(run, cbx_growth_of_rows(run->ctx, &rows, a->level, run->arena, &lines, &n, run->err));
     if (!status && a->json) {
         report = cbx_growth_json(lines, n);
         status = report ? put_json(run, report, NULL) : opt_fail(run->program, "out of memory");

@@ -49,15 +49,14 @@ static const opt_spec gate_options[] = {
 /* Writes the answer to a file, or prints it where path is NULL. */
 static int write_answer(const opt_run *run, const cbx_guard *guard, cbx_guard_format format, const char *path)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_text text;
     int status = EXIT_PASS;
 
     cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
-    if (cbx_guard_write(guard, format, &text, &err))
-        status = opt_fail(run->program, "%s", err.message);
+    if (cbx_guard_write(guard, format, &text, run->err))
+        status = opt_fail(run->program, "%s", run->err->message);
     else if (path)
-        status = write_text(run->program, run->ctx, path, &text);
+        status = write_text(run, path, &text);
     else if (format == CBX_GUARD_TEXT)
         print_report(cbx_text_str(&text), cbx_guard_gate(guard)->exit_code);
     else
@@ -76,22 +75,21 @@ int gate_rows(const opt_run *run, const gate_args *a)
     cbx_regression *regression = NULL;
     cbx_guard *guard = NULL;
     cbx_row_gate_facts facts;
-    cbx_err err = CBX_ERR_INIT;
     int status;
 
     if (!a->baseline.count) return opt_fail(run->program, "'--baseline' is missing: name the baseline rows");
     if (a->json && a->github) return opt_fail(run->program, "'--json' and '--github' exclude each other");
-    if (cbx_ctx_create(NULL, &own, &err)) return opt_fail(run->program, "%s", err.message);
+    if (cbx_ctx_create(NULL, &own, run->err)) return opt_fail(run->program, "%s", run->err->message);
     cbx_rows_init(&baseline, cbx_ctx_allocator(run->ctx));
     cbx_rows_init(&now, cbx_ctx_allocator(run->ctx));
-    status = attempts_of_both(run->program, (const row_side[2]){ { "--baseline", &a->baseline, own, &baseline },
-                                                                 { "--current", &current, run->ctx, &now } });
+    status = attempts_of_both(run, (const row_side[2]){ { "--baseline", &a->baseline, own, &baseline },
+                                                        { "--current", &current, run->ctx, &now } });
     cbx_ctx_free(own);
     if (status) goto done;
-    if ((a->waivers && cbx_waivers_read(run->ctx, a->waivers, &waivers, &err)) ||
-        cbx_row_gate(run->ctx, &baseline, &now, &a->how, &regression, &facts, &err) ||
-        cbx_guard_create(run->ctx, regression, waivers, cbx_time_now_us(), &guard, &err)) {
-        status = opt_fail(run->program, "%s", err.message);
+    if ((a->waivers && cbx_waivers_read(run->ctx, a->waivers, &waivers, run->err)) ||
+        cbx_row_gate(run->ctx, &baseline, &now, &a->how, &regression, &facts, run->err) ||
+        cbx_guard_create(run->ctx, regression, waivers, cbx_time_now_us(), &guard, run->err)) {
+        status = opt_fail(run->program, "%s", run->err->message);
         goto done;
     }
     if (facts.apart[0]) opt_fail(run->program, "%s", facts.apart);

@@ -122,58 +122,48 @@ static void add_baselines(const cbx_case_ops *c, bool mutants, cbx_json *list)
         cbx_json *o;
         if ((b->mutant_reason != NULL) != mutants) continue;
         o = cbx_json_push_object(list);
-        cbx_json_set_string(o, "name", b->name);
-        cbx_json_set_string(o, "provider", b->provider);
-        cbx_json_set_string(o, "summary", b->summary);
-        cbx_json_set_bool(o, "reference", i == 0);
-        cbx_json_set_string(o, "slow_reason", b->slow_reason);
+        json_put(o, J_TEXT("name", b->name), J_TEXT("provider", b->provider), J_TEXT("summary", b->summary),
+                 J_BOOL("reference", i == 0), J_TEXT("slow_reason", b->slow_reason));
         if (b->limit) cbx_json_set_string(o, "limit", b->limit);
         if (mutants) cbx_json_set_string(o, "mutant_reason", b->mutant_reason);
     }
 }
 
-int list_print(const opt_program *program, cbx_ctx *ctx, const char *name, bool json)
+int list_print(const opt_run *run, const char *name, bool json)
 {
-    if (name && !nperf_commands(name) && !nperf_case(program, name)) return EXIT_ERROR;
+    if (name && !nperf_commands(name) && !nperf_case(run, name)) return EXIT_ERROR;
     if (json) {
         /* The cases, one of that name or all, with the platforms and providers. */
-        cbx_json *document = cbx_json_new_object(), *list;
+        cbx_json *document = new_document("nperf-list"), *list;
         const cbx_case_ops *c;
         size_t n = 0;
         const cbx_provider_ops *const *all = cbx_providers(&n);
-        cbx_json_set_string(document, "schema", "nperf-list");
-        cbx_json_set_int(document, "version", 1);
         list = cbx_json_set_array(document, "cases");
         for (size_t place = 0; (c = next_case(name, &place)) != NULL;) {
             cbx_json *o = cbx_json_push_object(list), *params, *words;
-            cbx_json_set_string(o, "name", c->name);
-            cbx_json_set_string(o, "summary", c->summary);
+            json_put(o, J_TEXT("name", c->name), J_TEXT("summary", c->summary));
             params = cbx_json_set_array(o, "params");
             for (size_t i = 0; i < c->nparams; i++) {
                 const cbx_param_def *d = &c->params[i];
                 cbx_json *p = cbx_json_push_object(params);
-                cbx_json_set_string(p, "name", d->name);
-                cbx_json_set_string(p, "kind", d->kind == CBX_PARAM_INT ? "int" : "word");
+                json_put(p, J_TEXT("name", d->name), J_TEXT("kind", d->kind == CBX_PARAM_INT ? "int" : "word"));
                 if (d->kind == CBX_PARAM_INT) {
-                    cbx_json_set_int(p, "min", d->min);
-                    cbx_json_set_int(p, "max", d->max);
+                    json_put(p, J_INT("min", d->min), J_INT("max", d->max));
                 }
                 words = cbx_json_set_array(p, "words");
                 for (size_t w = 0; d->kind == CBX_PARAM_WORD && d->words[w]; w++)
                     cbx_json_push_string(words, d->words[w]);
-                cbx_json_set_string(p, "default", d->fallback);
-                cbx_json_set_string(p, "help", d->help);
+                json_put(p, J_TEXT("default", d->fallback), J_TEXT("help", d->help));
             }
-            add_points(ctx, c, c->points, c->npoints, cbx_json_set_array(o, "points"));
-            add_points(ctx, c, c->series, c->nseries, cbx_json_set_array(o, "series"));
+            add_points(run->ctx, c, c->points, c->npoints, cbx_json_set_array(o, "points"));
+            add_points(run->ctx, c, c->series, c->nseries, cbx_json_set_array(o, "series"));
             add_baselines(c, false, cbx_json_set_array(o, "baselines"));
             add_baselines(c, true, cbx_json_set_array(o, "mutants"));
         }
         list = cbx_json_set_array(document, "platforms");
         for (size_t i = 0; i < CBX_LEN(platforms); i++) {
             cbx_json *o = cbx_json_push_object(list);
-            cbx_json_set_string(o, "name", platforms[i]);
-            cbx_json_set_bool(o, "available", cbx_platform_available(platforms[i]));
+            json_put(o, J_TEXT("name", platforms[i]), J_BOOL("available", cbx_platform_available(platforms[i])));
         }
         list = cbx_json_set_array(document, "providers");
         for (size_t i = 0; i < n; i++) {
@@ -181,14 +171,13 @@ int list_print(const opt_program *program, cbx_ctx *ctx, const char *name, bool 
             size_t nv = all[i]->variants ? all[i]->variants(NULL, &v) : 0;
             cbx_json *o = cbx_json_push_object(list), *variants = cbx_json_new_array();
             for (size_t k = 0; k < nv; k++) cbx_json_push_string(variants, v[k].name);
-            cbx_json_set_string(o, "name", all[i]->name);
-            cbx_json_set_string(o, "summary", all[i]->summary);
-            cbx_json_set_string(o, "setup", all[i]->setup);
+            json_put(o, J_TEXT("name", all[i]->name), J_TEXT("summary", all[i]->summary),
+                     J_TEXT("setup", all[i]->setup));
             cbx_json_set(o, "variants", variants);
         }
-        return print_json(program, document);
+        return print_json(run->program, document);
     }
-    print_all(ctx, name);
+    print_all(run->ctx, name);
     return EXIT_PASS;
 }
 
@@ -197,7 +186,7 @@ static int run_list(const opt_run *run)
     const list_args *a = run->args;
 
     if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
-    return list_print(run->program, run->ctx, a->case_name, a->json);
+    return list_print(run, a->case_name, a->json);
 }
 
 const opt_command list_command = {

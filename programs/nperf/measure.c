@@ -8,50 +8,47 @@
 #include "programs/common/stop.h"
 #include "programs/nperf/measure.h"
 
-static int check_files(const opt_program *program, cbx_ctx *ctx, const outputs *to)
+static int check_files(const opt_run *run, const outputs *to)
 {
     const char *const paths[] = { to->report, to->page }, *const flags[] = { "--report", "--site" };
-    cbx_err err = CBX_ERR_INIT;
 
     for (size_t i = 0; i < CBX_LEN(paths); i++) {
-        if (paths[i] && cbx_file_check_writable(ctx, paths[i], &err))
-            return opt_fail(program, "%s; choose another %s", err.message, flags[i]);
+        if (paths[i] && cbx_file_check_writable(run->ctx, paths[i], run->err))
+            return opt_fail(run->program, "%s; choose another %s", run->err->message, flags[i]);
     }
     return EXIT_PASS;
 }
 
 /* The store keeps this run and the newest ones before it. */
-static int prune(const opt_program *program, cbx_ctx *ctx, const measure_args *a)
+static int prune(const opt_run *run, const measure_args *a)
 {
-    cbx_err err = CBX_ERR_INIT;
     size_t removed = 0;
 
     if (!a->o.store_root || !a->prune_keep) return EXIT_PASS;
-    if (cbx_row_store_prune(ctx, a->o.store_root, a->case_name, a->prune_keep, &removed, &err))
-        return opt_fail(program, "--prune-keep: %s", err.message);
+    if (cbx_row_store_prune(run->ctx, a->o.store_root, a->case_name, a->prune_keep, &removed, run->err))
+        return opt_fail(run->program, "--prune-keep: %s", run->err->message);
     fprintf(stderr, "store: %zu older run%s removed\n", removed, removed == 1 ? "" : "s");
     return EXIT_PASS;
 }
 
 /* With the history of the store, where there is one. */
-static int write_measured_page(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
+static int write_measured_page(const opt_run *run, const measure_args *a, const outputs *to,
                                const cbx_measure_result *r, const char *command)
 {
     page_sources from = { command, NULL, a->selftest, a->op_matrix };
     cbx_row_index *ix = NULL;
-    cbx_err err = CBX_ERR_INIT;
     int status;
 
-    if (a->o.store_root && cbx_row_index_open(ctx, &a->o.store_root, 1, &ix, &err))
-        fprintf(stderr, "note: %s; the page has no history\n", err.message);
+    if (a->o.store_root && cbx_row_index_open(run->ctx, &a->o.store_root, 1, &ix, run->err))
+        fprintf(stderr, "note: %s; the page has no history\n", run->err->message);
     from.history = ix;
-    status = write_page(program, ctx, &r->rows, &from, to->folder, to->arena);
+    status = write_page(run, &r->rows, &from, to->folder);
     cbx_row_index_close(ix);
     return status;
 }
 
 /* The exit status that the rows of this run ask for; the first of each kind is named. */
-static int judge_rows(const opt_program *program, const cbx_case_ops *c, const cbx_measure_result *r)
+static int judge_rows(const opt_run *run, const cbx_case_ops *c, const cbx_measure_result *r)
 {
     enum { WRONG, PASSED, BROKEN, KINDS };
     static const char *const words[] = { "failed the fidelity check", "passed the fidelity check that it must fail",
@@ -75,10 +72,10 @@ static int judge_rows(const opt_program *program, const cbx_case_ops *c, const c
     for (int k = 0; k < KINDS; k++) {
         if (!count[k]) continue;
         if (count[k] > 1)
-            opt_fail(program, "%s at %s, and %zu more, %s", first[k]->baseline, first[k]->point_label, count[k] - 1,
-                     words[k]);
+            opt_fail(run->program, "%s at %s, and %zu more, %s", first[k]->baseline, first[k]->point_label,
+                     count[k] - 1, words[k]);
         else
-            opt_fail(program, "%s at %s %s%s%s", first[k]->baseline, first[k]->point_label, words[k],
+            opt_fail(run->program, "%s at %s %s%s%s", first[k]->baseline, first[k]->point_label, words[k],
                      k == BROKEN && first[k]->failure_message ? ": " : "",
                      k == BROKEN && first[k]->failure_message ? first[k]->failure_message : "");
     }
@@ -86,26 +83,26 @@ static int judge_rows(const opt_program *program, const cbx_case_ops *c, const c
 }
 
 /* What is printed and written after a sweep, and the exit status. */
-static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const cbx_case_ops *c,
-                    const outputs *to, const cbx_measure_result *r, const char *command)
+static int conclude(const opt_run *run, const measure_args *a, const cbx_case_ops *c, const outputs *to,
+                    const cbx_measure_result *r, const char *command)
 {
     int status = EXIT_PASS, second;
 
     if (r->rows.count) {
-        status = show_rows(program, &r->rows, a->json);
-        second = write_report(program, ctx, &r->rows, command, to);
+        status = show_rows(run, &r->rows, a->json);
+        second = write_report(run, &r->rows, command, to);
         status = status ? status : second;
-        second = write_csv(program, ctx, a, &r->rows);
+        second = write_csv(run, a, &r->rows);
         status = status ? status : second;
-        second = to->page ? write_measured_page(program, ctx, a, to, r, command) : EXIT_PASS;
+        second = to->page ? write_measured_page(run, a, to, r, command) : EXIT_PASS;
         status = status ? status : second;
-        second = prune(program, ctx, a);
+        second = prune(run, a);
         status = status ? status : second;
         fflush(stdout); /* the files are named below the table */
         fprintf(stderr, "rows: %s, report: %s%s%s%s%s\n", to->rows, to->report, to->page ? ", page: " : "",
                 to->page ? to->page : "", a->o.store_root ? ", store: " : "", a->o.store_root ? a->o.store_root : "");
     } else if (a->json) {
-        status = show_rows(program, &r->rows, true);
+        status = show_rows(run, &r->rows, true);
     }
     if (r->points_kept) fprintf(stderr, "%zu of %zu points were kept from an earlier run\n", r->points_kept, r->points);
     if (r->interrupted) {
@@ -113,9 +110,9 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
                 "interrupted; finished rows are kept, and the same command with --resume continues from there\n");
         return EXIT_STOPPED;
     }
-    if (!status) status = judge_rows(program, c, r);
+    if (!status) status = judge_rows(run, c, r);
     if (r->points_good < r->points) {
-        status = opt_fail(program, "%zu of %zu points %s no good row", r->points - r->points_good, r->points,
+        status = opt_fail(run->program, "%zu of %zu points %s no good row", r->points - r->points_good, r->points,
                           r->points - r->points_good == 1 ? "has" : "have");
     }
     return status;
@@ -124,50 +121,49 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
 /* A case of workers, or, by the rounds of exec, one of commands from a file. */
 static int measure(const opt_run *run, const outputs *to, const char *command)
 {
-    const opt_program *program = run->program;
     measure_args *a = run->args;
+    cbx_err err = CBX_ERR_INIT; /* of the measurement: what is written after it may fail as well */
     const cbx_declared *commands = nperf_commands(a->case_name);
-    const cbx_case_ops *c = commands ? cbx_declared_case(commands) : nperf_case(program, a->case_name);
+    const cbx_case_ops *c = commands ? cbx_declared_case(commands) : nperf_case(run, a->case_name);
     const char *foreign = commands ? measure_not_for_commands(run) : NULL;
     cbx_measure_result result;
-    cbx_err err = CBX_ERR_INIT;
     progress p;
     cbx_status st;
     int status = EXIT_PASS;
 
     if (foreign && (strcmp(foreign, "sandbox") != 0 || a->sandbox.mode == CBX_SANDBOX_REQUIRE))
-        return opt_fail(program,
+        return opt_fail(run->program,
                         "--%s is not for a case of commands, which run as they are, with all rights of their user: "
                         "leave it out",
                         foreign);
-    if (!c || measure_fill(program, a, c, to, &p) || check_files(program, run->ctx, to)) return EXIT_ERROR;
+    if (!c || measure_fill(run, a, c, to, &p) || check_files(run, to)) return EXIT_ERROR;
     for (size_t i = 0; nperf_declared(i); i++) /* the set-up that a case file asks for, once */
         if (cbx_declared_case(nperf_declared(i)) == c &&
-            cbx_declared_setup(run->ctx, nperf_declared(i), stop_catch(), &err))
-            return opt_fail(program, "%s", err.message);
+            cbx_declared_setup(run->ctx, nperf_declared(i), stop_catch(), run->err))
+            return opt_fail(run->program, "%s", run->err->message);
     progress_init(&p);
     if (!commands) cbx_sandbox_guard_self();
     cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
     st = commands ? cbx_declared_run(run->ctx, commands, &a->o, &result, &err)
                   : cbx_measure_run(run->ctx, &a->o, &result, &err);
     progress_end(&p);
-    if (!st || result.rows.count) status = conclude(program, run->ctx, a, c, to, &result, command);
-    if (st) status = opt_fail(program, "%s", err.message);
+    if (!st || result.rows.count) status = conclude(run, a, c, to, &result, command);
+    if (st) status = opt_fail(run->program, "%s", err.message);
     cbx_measure_result_clear(&result);
     return status;
 }
 
 /* --- the command --- */
 
-static bool choose_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
+static void choose_outputs(const opt_run *run, outputs *to)
 {
-    to->rows = a->out ? a->out : cbx_arena_printf(arena, "results/%s.jsonl", a->case_name);
+    const measure_args *a = run->args;
+
+    to->rows = a->out ? a->out : cbx_arena_printf(run->arena, "results/%s.jsonl", a->case_name);
     to->report = a->report;
-    if (!a->report && !a->render_from.count) to->report = cbx_arena_printf(arena, "results/%s.md", a->case_name);
-    to->arena = arena;
+    if (!a->report && !a->render_from.count) to->report = cbx_arena_printf(run->arena, "results/%s.md", a->case_name);
     to->folder = a->site ? a->site : a->o.quick ? "site" : NULL;
-    to->page = to->folder ? cbx_path_join(arena, to->folder, "index.html") : NULL;
-    return to->rows && (to->report || a->render_from.count) && (!to->folder || to->page);
+    to->page = to->folder ? cbx_path_join(run->arena, to->folder, "index.html") : NULL;
 }
 
 int measure_run(const opt_run *run)
@@ -194,8 +190,8 @@ int measure_run(const opt_run *run)
         return gate_rows(run, &a->gate);
     }
     command = measure_reproduce(run);
-    if (!command || !choose_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
-    if (a->list) return list_print(run->program, run->ctx, named, a->json);
-    if (a->render_from.count) return measure_render(run->program, run->ctx, a, &to);
+    choose_outputs(run, &to);
+    if (a->list) return list_print(run, named, a->json);
+    if (a->render_from.count) return measure_render(run, a, &to);
     return measure(run, &to, command);
 }

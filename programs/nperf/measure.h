@@ -24,7 +24,6 @@ typedef struct measure_args {
 typedef struct outputs {
     const char *rows, *report, *page;
     const char *folder; /* of the page */
-    cbx_arena *arena;
 } outputs;
 
 /* --- options (measure_options.c) --- */
@@ -34,18 +33,17 @@ int measure_run(const opt_run *run);
 
 /* The first option given that does nothing for a case of commands; NULL: none. */
 const char *measure_not_for_commands(const opt_run *run);
-/* The command that gives such rows again, without paths; NULL: out of memory. */
+/* The command that gives such rows again, without paths. */
 const char *measure_reproduce(const opt_run *run);
 /* Completes the options of a sweep.  @return an exit status; a fault has been printed */
-int measure_fill(const opt_program *program, measure_args *a, const cbx_case_ops *c, const outputs *to, progress *p);
+int measure_fill(const opt_run *run, measure_args *a, const cbx_case_ops *c, const outputs *to, progress *p);
 
 /* --- what is shown and written (measure_show.c) --- */
 
-int show_rows(const opt_program *program, const cbx_rows *rows, bool json);
-int write_report(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const char *command,
-                 const outputs *to);
-int write_csv(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const cbx_rows *rows);
+int show_rows(const opt_run *run, const cbx_rows *rows, bool json);
+int write_report(const opt_run *run, const cbx_rows *rows, const char *command, const outputs *to);
+int write_csv(const opt_run *run, const measure_args *a, const cbx_rows *rows);
 /* Rows that are there, rendered again. */
-int measure_render(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to);
+int measure_render(const opt_run *run, const measure_args *a, const outputs *to);
 
 #endif

@@ -178,7 +178,7 @@ const char *measure_not_for_commands(const opt_run *run)
 
 /* --- what they mean to a sweep --- */
 
-int measure_fill(const opt_program *program, measure_args *a, const cbx_case_ops *c, const outputs *to, progress *p)
+int measure_fill(const opt_run *run, measure_args *a, const cbx_case_ops *c, const outputs *to, progress *p)
 {
     const opt_list *const paths[] = { &a->sandbox_read, &a->sandbox_write };
     cbx_measure_opts *o = &a->o;
@@ -186,13 +186,14 @@ int measure_fill(const opt_program *program, measure_args *a, const cbx_case_ops
     for (size_t k = 0; k < CBX_LEN(paths); k++) /* a path that does not exist is a mistake */
         for (size_t i = 0; i < paths[k]->count; i++)
             if (!cbx_path_exists(paths[k]->items[i]))
-                return opt_fail(program, "--sandbox-%s: '%s' does not exist", k ? "write" : "read", paths[k]->items[i]);
+                return opt_fail(run->program, "--sandbox-%s: '%s' does not exist", k ? "write" : "read",
+                                paths[k]->items[i]);
     a->sandbox.readable = a->sandbox_read.items;
     a->sandbox.nreadable = a->sandbox_read.count;
     a->sandbox.writable = a->sandbox_write.items;
     a->sandbox.nwritable = a->sandbox_write.count;
     if (a->series && !c->nseries)
-        return opt_fail(program, "case '%s' has no series: give points of growing size with --point", c->name);
+        return opt_fail(run->program, "case '%s' has no series: give points of growing size with --point", c->name);
     o->case_ops = c;
     o->points = a->series ? c->series : a->points.items;
     o->npoints = a->series ? c->nseries : a->points.count;

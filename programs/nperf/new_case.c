@@ -48,14 +48,13 @@ static const char *path_of(const opt_run *run, const char *name, const char *end
 {
     const new_case_args *a = run->args;
     const char *file = cbx_arena_printf(run->arena, "%s%s", name, ending);
-    return file && a->dir ? cbx_path_join(run->arena, a->dir, file) : file;
+    return a->dir ? cbx_path_join(run->arena, a->dir, file) : file;
 }
 
 static int write_one(const opt_run *run, const char *name, const skeleton *s)
 {
     const new_case_args *a = run->args;
     const char *path = path_of(run, name, s->ending);
-    cbx_err err = CBX_ERR_INIT;
     int status = EXIT_PASS;
     cbx_text text;
 
@@ -69,17 +68,14 @@ static int write_one(const opt_run *run, const char *name, const skeleton *s)
         }
         cbx_text_puts(&text, line);
     }
-    if (!path || cbx_text_check(&text, &err))
-        status = opt_fail(run->program, "out of memory");
-    else if (cbx_file_write_atomic(run->ctx, path, text.data, text.len, &err))
-        status = opt_fail(run->program, "%s", err.message);
-    else if (!a->json)
-        printf("%s\n", path);
+    status = opt_check(run, cbx_text_check(&text, run->err));
+    if (!status) status = opt_check(run, cbx_file_write_atomic(run->ctx, path, text.data, text.len, run->err));
+    if (!status && !a->json) printf("%s\n", path);
     cbx_text_clear(&text);
     return status;
 }
 
-/* The command that measures it; NULL: out of memory. */
+/* The command that measures it. */
 static const char *next_command(const opt_run *run, const char *name)
 {
     const new_case_args *a = run->args;
@@ -89,7 +85,7 @@ static const char *next_command(const opt_run *run, const char *name)
 }
 
 /* The command that compiles a plug-in, with the headers of this very program: installed below its
- * prefix, or in the tree it was built from; NULL: out of memory. */
+ * prefix, or in the tree it was built from. */
 static const char *compile_command(const opt_run *run, const char *name)
 {
     static const char *const ups[] = { "../include", "../../../.." };
@@ -106,18 +102,15 @@ static const char *compile_command(const opt_run *run, const char *name)
         flags = cbx_arena_printf(run->arena, i ? "-I%s -I%.*s../.." : "-I%s", folder, (int)n, exe);
         break;
     }
-    if (!path || !flags) return NULL;
     return cbx_arena_printf(run->arena, "cc -std=gnu17 -O3 -fPIC -shared %s -o %s.so %s", flags, name, path);
 }
 
 static void print_next(const opt_run *run, const char *name)
 {
     const new_case_args *a = run->args;
-    const char *command = next_command(run, name), *compile = compile_command(run, name);
 
-    if (!command || !compile) return;
-    if (!a->python && !a->commands) fprintf(stderr, "next: %s\n", compile);
-    fprintf(stderr, "next: %s\n", command);
+    if (!a->python && !a->commands) fprintf(stderr, "next: %s\n", compile_command(run, name));
+    fprintf(stderr, "next: %s\n", next_command(run, name));
 }
 
 static int run_new_case(const opt_run *run)
@@ -136,16 +129,13 @@ static int run_new_case(const opt_run *run)
                         name);
     for (size_t i = 0; files[i].ending; i++) {
         const char *path = path_of(run, name, files[i].ending);
-        if (!path) return opt_fail(run->program, "out of memory");
         if (access(path, F_OK) == 0)
             return opt_fail(run->program, "'%s' exists already; choose another name, or another --dir", path);
     }
     for (size_t i = 0; files[i].ending && !status; i++) status = write_one(run, name, &files[i]);
     if (!status && a->json) {
         /* {"schema":"nperf-new-case","version":1,"name","files":[...],"next"} */
-        cbx_json *o = cbx_json_new_object(), *list;
-        cbx_json_set_string(o, "schema", "nperf-new-case");
-        cbx_json_set_int(o, "version", 1);
+        cbx_json *o = new_document("nperf-new-case"), *list;
         cbx_json_set_string(o, "name", name);
         list = cbx_json_set_array(o, "files");
         for (size_t i = 0; files[i].ending; i++)

@@ -27,18 +27,18 @@ const cbx_declared *nperf_commands(const char *name);
 const cbx_declared *nperf_declared(size_t i);
 const cbx_case_list *nperf_cases(void);
 /* Finds a case, or prints a sentence with the nearest name. */
-const cbx_case_ops *nperf_case(const opt_program *program, const char *name);
+const cbx_case_ops *nperf_case(const opt_run *run, const char *name);
 
 /* --list, for people or as a document {"schema":"nperf-list","version":1,...}. */
-int list_print(const opt_program *program, cbx_ctx *ctx, const char *name, bool json);
+int list_print(const opt_run *run, const char *name, bool json);
 
 /* {"schema":schema,"version":1,"rows":[...]} on standard output. */
-int print_rows_json(const opt_program *program, const cbx_rows *rows, const char *schema);
+int print_rows_json(const opt_run *run, const cbx_rows *rows, const char *schema);
 /* The index of rows that a flag names, with notes on standard error about what is damaged, doubled
  * or newer; no rows at all are a fault. */
-int open_rows(const opt_program *program, cbx_ctx *ctx, const char *flag, const opt_list *paths, cbx_row_index **out);
+int open_rows(const opt_run *run, const char *flag, const opt_list *paths, cbx_row_index **out);
 /* Adds the row of each series to show. */
-int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows);
+int latest_rows(const opt_run *run, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows);
 /* A table of rows to be read: lean, into rows, by a context that no other side has. */
 typedef struct row_side {
     const char *flag;
@@ -48,7 +48,7 @@ typedef struct row_side {
 } row_side;
 
 /* The newest attempts of two tables, read side by side.  Damaged and doubled rows are a fault. */
-int attempts_of_both(const opt_program *program, const row_side sides[2]);
+int attempts_of_both(const opt_run *run, const row_side sides[2]);
 /* What a page is made of beside its rows. */
 typedef struct page_sources {
     const char *command;          /* that reproduces the rows; NULL: none */
@@ -58,12 +58,11 @@ typedef struct page_sources {
 } page_sources;
 
 /* Writes index.html, and the pages of cases that it refers to, into a folder. */
-int write_page(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const page_sources *from,
-               const char *folder, cbx_arena *arena);
+int write_page(const opt_run *run, const cbx_rows *rows, const page_sources *from, const char *folder);
 /* Writes a text to a file, or prints why not. */
-int write_text(const opt_program *program, cbx_ctx *ctx, const char *path, const cbx_text *text);
+int write_text(const opt_run *run, const char *path, const cbx_text *text);
 /* Writes a document to a file; NULL: memory ran out while it was made. */
-int write_json(const opt_program *program, cbx_ctx *ctx, const char *path, const cbx_json *document);
+int write_json(const opt_run *run, const char *path, const cbx_json *document);
 
 /* A progress line on standard error: one that is redrawn on a terminal, plain lines elsewhere. */
 typedef struct progress {

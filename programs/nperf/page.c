@@ -13,16 +13,14 @@
 
 /* A JSON file that a page shows: one that was asked for must be there, one that is looked for need
  * not be. */
-static int read_document(const opt_program *program, cbx_ctx *ctx, const char *flag, const char *path,
-                         const char *usual, cbx_json **out)
+static int read_document(const opt_run *run, const char *flag, const char *path, const char *usual, cbx_json **out)
 {
-    cbx_err err = CBX_ERR_INIT;
 
     *out = NULL;
     if (!path && !cbx_path_exists(usual)) return EXIT_PASS;
-    if (!cbx_json_read(ctx, path ? path : usual, out, &err)) return EXIT_PASS;
-    if (path) return opt_fail(program, "%s: %s", flag, err.message);
-    fprintf(stderr, "note: %s; the page omits it\n", err.message);
+    if (!cbx_json_read(run->ctx, path ? path : usual, out, run->err)) return EXIT_PASS;
+    if (path) return opt_fail(run->program, "%s: %s", flag, run->err->message);
+    fprintf(stderr, "note: %s; the page omits it\n", run->err->message);
     return EXIT_PASS;
 }
 
@@ -34,8 +32,8 @@ static bool is_first_of_case(const cbx_rows *rows, size_t at)
 }
 
 /* A page of its own for each case that the first one refers to. */
-static int write_cases(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const cbx_report_opts *first,
-                       const cbx_text *page, const char *folder, cbx_arena *arena)
+static int write_cases(const opt_run *run, const cbx_rows *rows, const cbx_report_opts *first, const cbx_text *page,
+                       const char *folder)
 {
     cbx_report_opts opts = *first;
     int status = EXIT_PASS;
@@ -44,38 +42,31 @@ static int write_cases(const opt_program *program, cbx_ctx *ctx, const cbx_rows 
     opts.max_bytes = 0;
     opts.selftest = opts.capabilities = NULL;
     for (size_t i = 0; !status && i < rows->count; i++) {
-        const char *path;
         cbx_text text;
         if (i && !strcmp(rows->rows[i].case_name, rows->rows[i - 1].case_name)) continue;
         if (!is_first_of_case(rows, i)) continue;
         opts.only_case = rows->rows[i].case_name;
         snprintf(link, sizeof link, "href=\"%s\"", cbx_report_case_page(opts.only_case, name));
         if (!strstr(cbx_text_str(page), link)) continue;
-        path = cbx_path_join(arena, folder, name);
-        if (!path) return opt_fail(program, "out of memory");
         cbx_text_init(&text, cbx_allocator_default());
         cbx_report_site(rows, &opts, &text);
-        status = write_text(program, ctx, path, &text);
+        status = write_text(run, cbx_path_join(run->arena, folder, name), &text);
         cbx_text_clear(&text);
     }
     return status;
 }
 
-int write_page(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const page_sources *from,
-               const char *folder, cbx_arena *arena)
+int write_page(const opt_run *run, const cbx_rows *rows, const page_sources *from, const char *folder)
 {
     cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
     cbx_json *selftest = NULL, *capabilities = NULL;
-    const char *path = cbx_path_join(arena, folder, "index.html");
-    int status = path ? EXIT_PASS : opt_fail(program, "out of memory");
+    int status;
     cbx_text text;
 
+    status = read_document(run, "--selftest", from->selftest,
+                           cbx_path_exists(OWN_RECORD) ? OWN_RECORD : "reports/selftest.json", &selftest);
     if (!status)
-        status = read_document(program, ctx, "--selftest", from->selftest,
-                               cbx_path_exists(OWN_RECORD) ? OWN_RECORD : "reports/selftest.json", &selftest);
-    if (!status)
-        status = read_document(program, ctx, "--op-matrix", from->op_matrix, "../nitrix/docs/op_matrix.json",
-                               &capabilities);
+        status = read_document(run, "--op-matrix", from->op_matrix, "../nitrix/docs/op_matrix.json", &capabilities);
     cbx_text_init(&text, cbx_allocator_default());
     opts.command = from->command;
     opts.history = from->history;
@@ -85,9 +76,9 @@ int write_page(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, c
     opts.links = true;
     if (!status) {
         cbx_report_site(rows, &opts, &text);
-        status = write_text(program, ctx, path, &text);
+        status = write_text(run, cbx_path_join(run->arena, folder, "index.html"), &text);
     }
-    if (!status) status = write_cases(program, ctx, rows, &opts, &text, folder, arena);
+    if (!status) status = write_cases(run, rows, &opts, &text, folder);
     cbx_text_clear(&text);
     cbx_json_unref(selftest);
     cbx_json_unref(capabilities);

@@ -23,20 +23,16 @@ static const opt_spec raw_options[] = {
 static int print_document(const opt_run *run, const char *lines)
 {
     const raw_args *a = run->args;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_json *o = cbx_json_new_object(), *launches;
+    cbx_json *o = new_document("nperf-launches"), *launches;
 
-    cbx_json_set_string(o, "schema", "nperf-launches");
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "case", a->case_name);
-    cbx_json_set_string(o, "run_id", run->words->items[0]);
+    json_put(o, J_TEXT("case", a->case_name), J_TEXT("run_id", run->words->items[0]));
     launches = cbx_json_set_array(o, "launches");
     for (const char *at = lines; *at;) {
         const size_t len = strcspn(at, "\n");
         cbx_json *launch = NULL;
-        if (len && cbx_json_parse(at, len, "a launch", &launch, &err)) {
+        if (len && cbx_json_parse(at, len, "a launch", &launch, run->err)) {
             cbx_json_unref(o);
-            return opt_fail(run->program, "%s", err.message);
+            return opt_fail(run->program, "%s", run->err->message);
         }
         if (len) cbx_json_push(launches, launch);
         at += len + (at[len] == '\n');
@@ -47,14 +43,13 @@ static int print_document(const opt_run *run, const char *lines)
 static int run_raw(const opt_run *run)
 {
     const raw_args *a = run->args;
-    cbx_err err = CBX_ERR_INIT;
     int status = EXIT_PASS;
     cbx_text text;
 
     if (run->words->count != 1) return opt_fail(run->program, "'raw' needs the id of one run");
     cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
-    if (cbx_row_store_raw(run->ctx, a->store, a->case_name, run->words->items[0], &text, &err))
-        status = opt_fail(run->program, "%s", err.message);
+    if (cbx_row_store_raw(run->ctx, a->store, a->case_name, run->words->items[0], &text, run->err))
+        status = opt_fail(run->program, "%s", run->err->message);
     else if (a->json)
         status = print_document(run, cbx_text_str(&text));
     else

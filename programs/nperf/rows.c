@@ -14,56 +14,54 @@ static void note(const char *what, size_t n, const char *one, const char *many, 
 
 /* What came of opening.  Damaged and doubled rows cost nothing but a note; where the newest
  * attempts decide (strict) they are a fault, because each may be the newest of its key. */
-static int conclude_open(const opt_program *program, const char *flag, const opt_list *paths, bool strict,
-                         cbx_status st, const cbx_err *err, cbx_row_index **out)
+static int conclude_open(const opt_run *run, const char *flag, const opt_list *paths, bool strict, cbx_status st,
+                         const cbx_err *err, cbx_row_index **out)
 {
     const cbx_row_index_facts *f;
     char words[CBX_ERR_MESSAGE_SIZE + 16];
 
     if (st == CBX_ENOENT)
-        return opt_fail(program, "%s: %s; nperf writes rows to results/ by default", flag, err->message);
-    if (st) return opt_fail(program, "%s: %s", flag, err->message);
+        return opt_fail(run->program, "%s: %s; nperf writes rows to results/ by default", flag, err->message);
+    if (st) return opt_fail(run->program, "%s: %s", flag, err->message);
     f = cbx_row_index_facts_of(*out);
     snprintf(words, sizeof words, "; the first: %s", f->first_damage);
     if (strict && f->damaged)
-        return opt_fail(program, "%s: %zu damaged line%s%s; measure again, or remove %s", flag, f->damaged,
+        return opt_fail(run->program, "%s: %zu damaged line%s%s; measure again, or remove %s", flag, f->damaged,
                         f->damaged == 1 ? "" : "s", words, f->damaged == 1 ? "it" : "them");
     if (strict && f->duplicates)
-        return opt_fail(program,
+        return opt_fail(run->program,
                         "%s: %zu row%s the key and the run id of another; name each file once, and keep one of "
                         "the rows",
                         flag, f->duplicates, f->duplicates == 1 ? " has" : "s have");
     if (strict && f->newer)
-        return opt_fail(program, "%s: %zu row%s of a newer schema than this nperf reads: use a newer nperf", flag,
+        return opt_fail(run->program, "%s: %zu row%s of a newer schema than this nperf reads: use a newer nperf", flag,
                         f->newer, f->newer == 1 ? " is" : "s are");
     note(flag, f->damaged, "damaged line left out", "damaged lines left out", words);
     note(flag, f->duplicates, "row is listed twice and counts once", "rows are listed twice and count once", "");
     note(flag, f->newer, "row is of a newer schema", "rows are of a newer schema",
          " and was read in part; a newer nperf reads all of it");
     if (cbx_row_index_count(*out) == 0)
-        return opt_fail(program, "%s: no rows in '%s'%s", flag, paths->items[0],
+        return opt_fail(run->program, "%s: no rows in '%s'%s", flag, paths->items[0],
                         paths->count > 1 ? " and the others" : "");
     return EXIT_PASS;
 }
 
-int open_rows(const opt_program *program, cbx_ctx *ctx, const char *flag, const opt_list *paths, cbx_row_index **out)
+int open_rows(const opt_run *run, const char *flag, const opt_list *paths, cbx_row_index **out)
 {
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status st = cbx_row_index_open(ctx, paths->items, paths->count, out, &err);
-    int status = conclude_open(program, flag, paths, false, st, &err, out);
+    cbx_status st = cbx_row_index_open(run->ctx, paths->items, paths->count, out, run->err);
+    int status = conclude_open(run, flag, paths, false, st, run->err, out);
 
     if (status && !st) cbx_row_index_close(*out);
     if (status) *out = NULL;
     return status;
 }
 
-int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows)
+int latest_rows(const opt_run *run, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows)
 {
-    cbx_err err = CBX_ERR_INIT;
     size_t newer_failed = 0;
-    cbx_status st = cbx_row_index_latest(ix, extent, rows, &newer_failed, &err);
+    cbx_status st = cbx_row_index_latest(ix, extent, rows, &newer_failed, run->err);
 
-    if (st) return opt_fail(program, "%s: %s", flag, err.message);
+    if (st) return opt_fail(run->program, "%s: %s", flag, run->err->message);
     note(flag, newer_failed, "newer row failed; the last good one is used",
          "newer rows failed; the last good ones are used", "");
     return EXIT_PASS;
@@ -88,7 +86,7 @@ static void *read_side(void *arg)
     return NULL;
 }
 
-int attempts_of_both(const opt_program *program, const row_side sides[2])
+int attempts_of_both(const opt_run *run, const row_side sides[2])
 {
     reading r[2] = { { .side = &sides[0], .err = CBX_ERR_INIT }, { .side = &sides[1], .err = CBX_ERR_INIT } };
     pthread_t other;
@@ -101,9 +99,8 @@ int attempts_of_both(const opt_program *program, const row_side sides[2])
     read_side(&r[1]);
     if (together) pthread_join(other, NULL);
     for (int i = 0; i < 2; i++) {
-        if (!status)
-            status = conclude_open(program, sides[i].flag, sides[i].paths, true, r[i].opened, &r[i].err, &r[i].ix);
-        if (!status && r[i].read) status = opt_fail(program, "%s: %s", sides[i].flag, r[i].err.message);
+        if (!status) status = conclude_open(run, sides[i].flag, sides[i].paths, true, r[i].opened, &r[i].err, &r[i].ix);
+        if (!status && r[i].read) status = opt_fail(run->program, "%s: %s", sides[i].flag, r[i].err.message);
         cbx_row_index_close(r[i].ix);
     }
     return status;

@@ -63,7 +63,6 @@ static const opt_rule selftest_rules[] = {
 
 int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result *result)
 {
-    cbx_err err = CBX_ERR_INIT;
 
     o->seed = t->args->seed;
     o->stop = stop_catch();
@@ -71,7 +70,8 @@ int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result 
     o->user = t->progress;
     cbx_sandbox_guard_self();
     cbx_measure_result_init(result, cbx_ctx_allocator(t->run->ctx));
-    if (cbx_measure_run(t->run->ctx, o, result, &err)) return opt_fail(t->run->program, "%s", err.message);
+    if (cbx_measure_run(t->run->ctx, o, result, t->run->err))
+        return opt_fail(t->run->program, "%s", t->run->err->message);
     return result->interrupted ? EXIT_STOPPED : EXIT_PASS;
 }
 
@@ -106,8 +106,7 @@ const char *selftest_word(int verdict)
 
 void selftest_put_verdict(cbx_json *o, int verdict)
 {
-    cbx_json_set_string(o, "verdict", selftest_word(verdict));
-    cbx_json_set_bool(o, "holds", verdict == EXIT_PASS);
+    json_put(o, J_TEXT("verdict", selftest_word(verdict)), J_BOOL("holds", verdict == EXIT_PASS));
 }
 
 void selftest_put_rate(cbx_json *o, const char *name, const cbx_proof_rate *r)
@@ -147,9 +146,8 @@ static const struct {
 static void sign(cbx_json *part)
 {
     char now[CBX_TIME_SIZE];
-    cbx_json_set_string(part, "recorded", cbx_time_format_iso(cbx_time_now_us(), now));
-    cbx_json_set_string(part, "tool", cbx_version());
-    cbx_json_set_string(part, "revision", cbx_revision());
+    json_put(part, J_TEXT("recorded", cbx_time_format_iso(cbx_time_now_us(), now)), J_TEXT("tool", cbx_version()),
+             J_TEXT("revision", cbx_revision()));
 }
 
 /* The worst of all parts goes on: a broken promise is no reason to leave the others unasked. */
@@ -185,11 +183,10 @@ static int run_parts(const selftest *t, cbx_json *document)
 static cbx_json *read_record(const selftest *t, const char *path)
 {
     cbx_json *old = NULL;
-    cbx_err err = CBX_ERR_INIT;
 
     if (!cbx_path_exists(path)) return NULL;
-    if (cbx_json_read(t->run->ctx, path, &old, &err)) {
-        fprintf(stderr, "note: %s; a new record is started\n", err.message);
+    if (cbx_json_read(t->run->ctx, path, &old, t->run->err)) {
+        fprintf(stderr, "note: %s; a new record is started\n", t->run->err->message);
         return NULL;
     }
     if (!strcmp(cbx_json_get_string(old, "schema", ""), SCHEMA) && cbx_json_get_int(old, "version", 0) == VERSION)
@@ -209,7 +206,7 @@ static int write_record(const selftest *t, const cbx_json *document)
         cbx_json *kept = cbx_json_get(old, parts[i].name);
         if (kept && !cbx_json_get(whole, parts[i].name)) cbx_json_set(whole, parts[i].name, cbx_json_copy(kept));
     }
-    status = write_json(t->run->program, t->run->ctx, path, whole);
+    status = write_json(t->run, path, whole);
     cbx_json_unref(whole);
     cbx_json_unref(old);
     return status;
@@ -224,10 +221,7 @@ static int run_selftest(const opt_run *run)
     int status, written;
 
     if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
-    document = cbx_json_new_object();
-    if (!document) return opt_fail(run->program, "out of memory");
-    cbx_json_set_string(document, "schema", SCHEMA);
-    cbx_json_set_int(document, "version", VERSION);
+    document = new_document(SCHEMA);
     progress_init(&p);
     status = run_parts(&t, document);
     written = status == EXIT_ERROR || status == EXIT_STOPPED ? status : write_record(&t, document);

@@ -82,14 +82,10 @@ static cbx_json *readings_json(const readings *r)
 {
     cbx_json *o = cbx_json_new_object();
 
-    cbx_json_set_double(o, "empty_call_ns", r->empty_ns);
-    cbx_json_set_double(o, "addition_ns", r->addition_ns);
-    cbx_json_set_double(o, "additions_per_ns", 1 / r->addition_ns);
-    cbx_json_set_double(o, "tenfold_chain_off", r->off.value);
-    cbx_json_set_double(o, "tenfold_chain_off_lower", r->off.lower);
-    cbx_json_set_double(o, "tenfold_chain_off_upper", r->off.upper);
-    cbx_json_set_double(o, "clock_reading_ns", r->clock.cost_ns);
-    cbx_json_set_double(o, "clock_granule_ns", r->clock.granule_ns);
+    json_put(o, J_NUMBER("empty_call_ns", r->empty_ns), J_NUMBER("addition_ns", r->addition_ns),
+             J_NUMBER("additions_per_ns", 1 / r->addition_ns), J_NUMBER("tenfold_chain_off", r->off.value),
+             J_NUMBER("tenfold_chain_off_lower", r->off.lower), J_NUMBER("tenfold_chain_off_upper", r->off.upper),
+             J_NUMBER("clock_reading_ns", r->clock.cost_ns), J_NUMBER("clock_granule_ns", r->clock.granule_ns));
     selftest_put_verdict(o, verdict_of(r));
     return o;
 }

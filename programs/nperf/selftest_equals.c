@@ -132,9 +132,8 @@ static cbx_json *kernels_json(const cbx_proof_pool *pools, size_t n, const cbx_p
 
     for (size_t i = 0; i < n; i++) {
         cbx_json *o = cbx_json_push_object(list);
-        cbx_json_set_string(o, "kernel", pools[i].name);
-        cbx_json_set_int(o, "launches", (int64_t)(2 * pools[i].rounds));
-        cbx_json_set_double(o, "launch_variation", selftest_variation(pools[i].first, pools[i].rounds));
+        json_put(o, J_TEXT("kernel", pools[i].name), J_INT("launches", (2 * pools[i].rounds)),
+                 J_NUMBER("launch_variation", selftest_variation(pools[i].first, pools[i].rounds)));
         selftest_put_rate(o, "alarms", &by_pool[i]);
     }
     return list;
@@ -146,10 +145,8 @@ static cbx_json *equals_json(const cbx_proof_alarms *a, const cbx_proof_pool *po
     const cbx_proof_rate both = cbx_proof_rate_of(a->rows.hits + a->gates.hits, a->rows.trials + a->gates.trials);
     cbx_json *o = cbx_json_new_object();
 
-    cbx_json_set_int(o, "pairs", (int64_t)both.trials);
-    cbx_json_set_int(o, "alarms", (int64_t)both.hits);
-    cbx_json_set_double(o, "rate_lower", both.lower);
-    cbx_json_set_double(o, "rate_upper", both.upper);
+    json_put(o, J_INT("pairs", both.trials), J_INT("alarms", both.hits), J_NUMBER("rate_lower", both.lower),
+             J_NUMBER("rate_upper", both.upper));
     selftest_put_rate(o, "row_alarms", &a->rows);
     selftest_put_rate(o, "gate_alarms", &a->gates);
     selftest_put_rate(o, "row_table_alarms", &a->row_tables);
@@ -182,7 +179,6 @@ static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparison
     cbx_proof_rate by_pool[CBX_LEN(kernels)];
     cbx_proof_opts o = CBX_PROOF_OPTS_INIT;
     cbx_proof_alarms a;
-    cbx_err err = CBX_ERR_INIT;
     size_t n = pools_of(rows, pools, CBX_LEN(pools));
 
     if (n < CBX_LEN(kernels)) return selftest_unmeasured(t, "--aa", bad_row(rows));
@@ -193,8 +189,8 @@ static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparison
     o.seed = t->args->seed;
     for (size_t i = 0; i < n; i++)
         if (pools[i].rounds < MIN_ROUNDS) return too_few(t, "--aa", &pools[i]);
-    if (cbx_proof_equals(t->run->ctx, pools, n, &o, &a, by_pool, &err))
-        return opt_fail(t->run->program, "--aa: %s", err.message);
+    if (cbx_proof_equals(t->run->ctx, pools, n, &o, &a, by_pool, t->run->err))
+        return opt_fail(t->run->program, "--aa: %s", t->run->err->message);
     progress_end(t->progress);
     if (!t->args->json) print_equals(&a, pools, n, by_pool);
     *out = equals_json(&a, pools, n, by_pool);
@@ -257,7 +253,6 @@ static int simulate_power(const selftest *t, finding *out, size_t *n)
     static double values[4][SIMULATED];
     const cbx_proof_pool pool = { "simulated", values[0], values[1], SIMULATED };
     cbx_proof_opts o = power_opts(t);
-    cbx_err err = CBX_ERR_INIT;
 
     for (uint64_t i = 0; i < 3; i++) cbx_proof_simulate(t->args->seed, i, 1e-3, VARIATION, SIMULATED, values[i]);
     for (size_t k = 0; k < CBX_LEN(planted); k++) {
@@ -265,8 +260,8 @@ static int simulate_power(const selftest *t, finding *out, size_t *n)
         cbx_proof_simulate(t->args->seed, 4 + k, 1e-3 * (1 + planted[k].slow), VARIATION, SIMULATED, values[3]);
         *f = (finding){ .kernel = "simulated", .slow = planted[k].slow, .seen = planted[k].slow };
         f->variation = selftest_variation(values[2], SIMULATED);
-        if (cbx_proof_power(t->run->ctx, values[2], values[3], SIMULATED, &pool, 1, &o, &f->found, &err))
-            return opt_fail(t->run->program, "--power: %s", err.message);
+        if (cbx_proof_power(t->run->ctx, values[2], values[3], SIMULATED, &pool, 1, &o, &f->found, t->run->err))
+            return opt_fail(t->run->program, "--power: %s", t->run->err->message);
     }
     return EXIT_PASS;
 }
@@ -276,7 +271,6 @@ static int find_planted(const selftest *t, const cbx_rows *rows, const cbx_row *
     const size_t half = plain->nlaunches / 2;
     const cbx_proof_pool pool = { plain->point_label, plain->launch_medians_s, plain->launch_medians_s + half, half };
     cbx_proof_opts o = power_opts(t);
-    cbx_err err = CBX_ERR_INIT;
 
     if (half < MIN_ROUNDS) return too_few(t, "--power", &pool);
     for (size_t k = 0; k < CBX_LEN(planted); k++) {
@@ -290,8 +284,8 @@ static int find_planted(const selftest *t, const cbx_rows *rows, const cbx_row *
                         r->median_s / plain->median_s - 1,
                         { 0, 0, 0, 0 } };
         if (cbx_proof_power(t->run->ctx, plain->launch_medians_s, r->launch_medians_s, count, &pool, 1, &o, &f->found,
-                            &err))
-            return opt_fail(t->run->program, "--power: %s", err.message);
+                            t->run->err))
+            return opt_fail(t->run->program, "--power: %s", t->run->err->message);
         (*n)++;
     }
     return EXIT_PASS;
@@ -316,11 +310,8 @@ static cbx_json *power_json(const finding *f, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         cbx_json *one = cbx_json_push_object(list);
-        cbx_json_set_string(one, "kernel", f[i].kernel);
-        cbx_json_set_double(one, "planted", f[i].slow);
-        cbx_json_set_double(one, "seen", f[i].seen);
-        cbx_json_set_double(one, "launch_variation", f[i].variation);
-        cbx_json_set_bool(one, "promised", is_promised(&f[i]));
+        json_put(one, J_TEXT("kernel", f[i].kernel), J_NUMBER("planted", f[i].slow), J_NUMBER("seen", f[i].seen),
+                 J_NUMBER("launch_variation", f[i].variation), J_BOOL("promised", is_promised(&f[i])));
         selftest_put_rate(one, "found", &f[i].found);
         if (!strcmp(f[i].kernel, "simulated") && f[i].slow == SLOW)
             selftest_put_rate(o, "found_2_percent_at_1_percent_variation", &f[i].found);

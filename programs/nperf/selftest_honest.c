@@ -118,7 +118,7 @@ int selftest_honest(const selftest *t, cbx_json **out)
     if (*end || !(minutes >= 0 && minutes <= MAX_MINUTES))
         status = opt_fail(t->run->program, "--honest: expected minutes from 0 to %d, got '%s'", MAX_MINUTES,
                           t->args->honest);
-    if (!status && t->args->case_name && !nperf_case(t->run->program, t->args->case_name)) status = EXIT_ERROR;
+    if (!status && t->args->case_name && !nperf_case(t->run, t->args->case_name)) status = EXIT_ERROR;
     for (size_t n = 0; n <= MAX_NEIGHBOURS && !status; n++) status = measure_beside(t, n, minutes, list, &refused);
     if (!status) status = refused ? EXIT_CHECK : EXIT_PASS;
     cbx_json_set_double(o, "minutes_each", minutes);

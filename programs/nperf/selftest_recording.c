@@ -16,42 +16,29 @@ static const char *path_of(const selftest *t, const char *folder, const char *pa
 static int read_recording(const selftest *t, const char *part, cbx_measure_result *result)
 {
     const char *path = path_of(t, t->args->from, part, ".jsonl");
-    cbx_err err = CBX_ERR_INIT;
 
     cbx_measure_result_init(result, cbx_ctx_allocator(t->run->ctx));
-    if (!path) return opt_fail(t->run->program, "out of memory");
     if (!cbx_path_exists(path))
         return opt_fail(t->run->program, "--from: '%s' has no recording of --%s; make one with --%s --record %s",
                         t->args->from, part, part, t->args->from);
-    if (cbx_rows_read(t->run->ctx, path, &result->rows, &err))
-        return opt_fail(t->run->program, "--from: %s", err.message);
+    if (cbx_rows_read(t->run->ctx, path, &result->rows, t->run->err))
+        return opt_fail(t->run->program, "--from: %s", t->run->err->message);
     if (result->rows.damaged) fprintf(stderr, "note: %s\n", result->rows.first_damage);
     if (!result->rows.count) return opt_fail(t->run->program, "--from: '%s' holds no rows", path);
     return EXIT_PASS;
 }
 
-static int keep_raw(const selftest *t, const char *part, const cbx_measure_result *result)
-{
-    const char *path = path_of(t, t->args->record, part, ".raw.jsonl");
-
-    return path ? write_text(t->run->program, t->run->ctx, path, &result->raw)
-                : opt_fail(t->run->program, "out of memory");
-}
-
 int selftest_recording(const selftest *t, const char *part, cbx_measure_opts *o, cbx_measure_result *result)
 {
+    const char *folder = t->args->record;
     int status;
 
     if (t->args->from) return read_recording(t, part, result);
-    if (t->args->record) {
-        o->out_path = path_of(t, t->args->record, part, ".jsonl");
-        if (!o->out_path) {
-            cbx_measure_result_init(result, cbx_ctx_allocator(t->run->ctx));
-            return opt_fail(t->run->program, "out of memory");
-        }
-    }
+    if (folder) o->out_path = path_of(t, folder, part, ".jsonl");
     status = selftest_measure(t, o, result);
-    if (t->args->record && result->rows.count && keep_raw(t, part, result) && !status) status = EXIT_ERROR;
+    if (folder && result->rows.count && write_text(t->run, path_of(t, folder, part, ".raw.jsonl"), &result->raw) &&
+        !status)
+        status = EXIT_ERROR;
     return status;
 }
 
@@ -62,6 +49,5 @@ void selftest_put_recording(cbx_json *o, const cbx_measure_result *result)
     for (size_t i = 0; i < result->rows.count; i++) launches += result->rows.rows[i].nlaunches;
     cbx_json_set_int(o, "recorded_launches", (int64_t)launches);
     if (!result->rows.count) return;
-    cbx_json_set_string(o, "recorded_run", result->rows.rows[0].run_id);
-    cbx_json_set_string(o, "machine", result->rows.rows[0].machine);
+    json_put(o, J_TEXT("recorded_run", result->rows.rows[0].run_id), J_TEXT("machine", result->rows.rows[0].machine));
 }
