@@ -248,7 +248,8 @@ static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_wor
     st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &talk_opts, &t, err);
     if (st) return st;
     if (!converse(t, load))
-        st = cbx_fail(err, status_of(t->failure), "the oracle of case '%s' failed: %s", w->c->name, t->message);
+        st = cbx_fail(err, t->no_memory ? CBX_ENOMEM : status_of(t->failure), "the oracle of case '%s' failed: %s",
+                      w->c->name, t->message);
     cbx__talk_close(t);
     return st;
 }
