@@ -38,7 +38,7 @@ def body(block: str, first: int, manual: str) -> tuple[list[str], str, int]:
 
 
 def program(text: str, manual: str, output: str) -> str:
-    out, tests, checks = [HEAD % manual], [], 0
+    out, checks = [HEAD % manual], 0
     for match in BLOCK.finditer(text):
         first = text.count("\n", 0, match.start(1)) + 1
         if re.search(r"^static\b", match[1], re.M):
@@ -46,15 +46,11 @@ def program(text: str, manual: str, output: str) -> str:
             continue
         lines, end, found = body(match[1], first, manual)
         checks += found
-        name = f"example_at_line_{first}"
-        tests.append(name)
         out.append(f"static void body_{first}(cbx_ctx *c)\n{{\n" + "\n".join(lines) + "\n    (void)c;\n}\n")
-        out.append(f"static void {name}(void **state)\n{{\n    (void)state;\n    manual_run(body_{first}, {end}, {first});\n}}\n\n")
-    if not tests or not checks:
+        out.append(f"TEST(example_at_line_{first})\n{{\n    manual_run(body_{first}, {end}, {first});\n}}\n\n")
+    if not checks:
         raise SystemExit(f"doc_examples: '{manual}' states nothing that can be checked")
-    rows = "\n".join(f"        cmocka_unit_test({name})," for name in tests)
-    out.append(f"#line 1 \"{output}\"\n" "TEST_FILE()\n{\n    const struct CMUnitTest tests[] = {\n" + rows + "\n    };\n")
-    out.append(f'    return cmocka_run_group_tests_name("{manual}", tests, NULL, NULL);\n}}\n')
+    out.append(f'#line 1 "{output}"\nTESTS()\n')
     return "".join(out)
 
 

@@ -81,17 +81,12 @@ static cbx_status attempt(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void test_every_allocation_may_fail(void **in)
+TEST(test_every_allocation_may_fail)
 {
-    (void)in;
     for (size_t i = 0; i < CBX_LEN(deeds); i++) {
         const struct deed *one = &deeds[i];
         CHECK_GT(cbx_test_fail_each(attempt, &one, one->name), 0, one->name);
     }
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_allocation_may_fail) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -60,9 +60,8 @@ static void fill(double *x, size_t n, size_t every, double step, cbx_rng *rng)
     }
 }
 
-static void optimum(void **state)
+TEST(optimum)
 {
-    (void)state;
     cbx_rng rng = cbx_rng_make(5, 0);
     size_t changes = 0;
 
@@ -105,9 +104,8 @@ static bool as_listed(const cbx_json *list, const size_t *index, size_t count)
     return true;
 }
 
-static void as_ruptures(void **state)
+TEST(as_ruptures)
 {
-    (void)state;
     cbx_json *root = NULL, *cases;
     const char *others = getenv("CALIBRAX_CHANGEPOINT_CASES");
 
@@ -137,9 +135,8 @@ static void as_ruptures(void **state)
 }
 
 /* A step of 6 sigma in the middle: every method finds it, at any scale and offset. */
-static void every_method(void **state)
+TEST(every_method)
 {
-    (void)state;
     static const double scales[] = { 1e-9, 1, 1e9 };
 
     for (int method = 0; method <= CBX_CHANGEPOINT_E_DIVISIVE; method++)
@@ -157,9 +154,8 @@ static void every_method(void **state)
 }
 
 /* 0.1 s -> 0.2 s, and the same in ms: one answer. */
-static void no_unit(void **state)
+TEST(no_unit)
 {
-    (void)state;
     double s[40], ms[40];
     size_t a[40], b[40], na = 0, nb = 0;
     cbx_rng rng = cbx_rng_make(2, 0);
@@ -174,9 +170,8 @@ static void no_unit(void **state)
 }
 
 /* Only the spread changes: the normal cost sees it, the mean does not. */
-static void spread(void **state)
+TEST(spread)
 {
-    (void)state;
     double x[200];
     size_t index[200], count = 0;
     cbx_rng rng = cbx_rng_make(23, 0);
@@ -189,9 +184,8 @@ static void spread(void **state)
     CHECK(count == 1 && index[0] > 90 && index[0] < 110, "a change of spread");
 }
 
-static void small_and_odd(void **state)
+TEST(small_and_odd)
 {
-    (void)state;
     double flat[50], step[50], bad[] = { 1, 2, NAN, 4, 5, 6, 7 };
     size_t index[50], count = 9;
 
@@ -214,9 +208,8 @@ static void small_and_odd(void **state)
     }
 }
 
-static void options(void **state)
+TEST(options)
 {
-    (void)state;
     double x[20] = { 0 };
     size_t index[20], count;
     cbx_changepoint_opts good = CBX_CHANGEPOINT_OPTS_INIT, bad[6];
@@ -237,9 +230,8 @@ static void options(void **state)
 }
 
 /* Point by point is all at once. */
-static void stream(void **state)
+TEST(stream)
 {
-    (void)state;
     static double x[2000];
     static size_t a[2000], b[2000];
     cbx_rng rng = cbx_rng_make(31, 0);
@@ -270,9 +262,8 @@ static void stream(void **state)
     cbx_changepoint_stream_free(s);
 }
 
-static void noise(void **state)
+TEST(noise)
 {
-    (void)state;
     static double x[20000];
     static const double phis[] = { 0, 0.3, 0.6 };
 
@@ -313,9 +304,8 @@ static double best_ms(const double *x, size_t n, size_t *index, size_t *count)
 }
 
 /* 10,000 points: 5 ms with 10 changes and 40 ms without are the aims; printed, and bounded wide of a busy machine. */
-static void speed(void **state)
+TEST(speed)
 {
-    (void)state;
     static double x[10000];
     static size_t index[10000];
     size_t count = 0;
@@ -363,9 +353,8 @@ static cbx_status all_methods(cbx_ctx *c, void *user)
     return st;
 }
 
-static void out_of_memory(void **state)
+TEST(out_of_memory)
 {
-    (void)state;
     double x[60];
     cbx_rng rng = cbx_rng_make(3, 0);
 
@@ -373,13 +362,4 @@ static void out_of_memory(void **state)
     CHECK_GT(cbx_test_fail_each(all_methods, x, "change points"), 10, "allocations failed");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(optimum), cmocka_unit_test(as_ruptures),   cmocka_unit_test(every_method),
-        cmocka_unit_test(no_unit), cmocka_unit_test(spread),        cmocka_unit_test(small_and_odd),
-        cmocka_unit_test(options), cmocka_unit_test(stream),        cmocka_unit_test(noise),
-        cmocka_unit_test(speed),   cmocka_unit_test(out_of_memory),
-    };
-    return cmocka_run_group_tests_name("changepoint", tests, counted_setup, counted_teardown);
-}
+TESTS(.before = counted_setup, .after = counted_teardown)

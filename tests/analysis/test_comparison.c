@@ -20,9 +20,8 @@ static cbx_err err;
                                                                                     "\"ms\":{\"value\":2},\"rate\":{"  \
                                                                                     "\"value\":3}")
 
-static void by_tag(void **state)
+TEST(by_tag)
 {
-    (void)state;
     cbx_run *run = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, GPU_CPU);
     const cbx_run *runs[] = { run };
     cbx_comparison_opts o = CBX_COMPARISON_OPTS_INIT;
@@ -58,9 +57,8 @@ static void by_tag(void **state)
     cbx_comparison_free(c);
 }
 
-static void by_run(void **state)
+TEST(by_run)
 {
-    (void)state;
     cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS,
                            RUNS_POINT("\"ms\":{\"value\":4},\"rate\":{\"value\":0}"));
     cbx_run *b = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS,
@@ -101,9 +99,8 @@ static void by_run(void **state)
     cbx_run_free(b);
 }
 
-static void clashes(void **state)
+TEST(clashes)
 {
-    (void)state;
     cbx_run *twice = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS,
                                GPU_CPU "," P("a", "\"dev\":\"cpu\",\"fw\":\"jax\"", "\"ms\":{\"value\":5}"));
     cbx_run *seconds = runs_make(cbx_ctx_allocator(ctx), "m",
@@ -126,9 +123,8 @@ static void clashes(void **state)
 
 #define SEVEN(a) "[" #a ".1," #a ".2," #a ".3," #a ".4," #a ".5," #a ".6," #a ".7]"
 
-static void intervals_and_remarks(void **state)
+TEST(intervals_and_remarks)
 {
-    (void)state;
     cbx_run *a = runs_make(
         cbx_ctx_allocator(ctx), "m", RUNS_DEFS,
         RUNS_POINT("\"ms\":{\"value\":20.4,\"samples\":" SEVEN(20) "},\"rate\":{\"value\":1,\"samples\":[1,2]}"));
@@ -177,23 +173,12 @@ static cbx_status one_comparison(cbx_ctx *k, void *user)
     return st;
 }
 
-static void out_of_memory(void **state)
+TEST(out_of_memory)
 {
-    (void)state;
     cbx_run *run = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, GPU_CPU);
 
     CHECK_GT(cbx_test_fail_each(one_comparison, run, "cbx_comparison_create"), 2, "allocations failed");
     cbx_run_free(run);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(by_tag, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(by_run, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(clashes, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(intervals_and_remarks, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(out_of_memory, counted_setup, counted_teardown),
-    };
-    return cmocka_run_group_tests_name("comparison", tests, NULL, NULL);
-}
+TESTS(.setup = counted_setup, .teardown = counted_teardown)

@@ -38,9 +38,8 @@ static size_t found(const double *x, size_t n, cbx_change *out)
 /* At most the stated share, and what chance adds to it in so many series: three standard errors. */
 static double bound(double share, size_t n) { return share + 3 * sqrt(share * (1 - share) / (double)n); }
 
-static void null_series(void **state)
+TEST(null_series)
 {
-    (void)state;
     static const struct {
         double phi, sigma;
         bool logs;
@@ -66,9 +65,8 @@ static void null_series(void **state)
 }
 
 /* +10 % at 3 % noise after 60 points: seen with no more than 3 points behind it, and where it is. */
-static void steps(void **state)
+TEST(steps)
 {
-    (void)state;
     size_t n = turns(1000), seen = 0, drops = 0;
     cbx_rng rng = cbx_rng_make(7, 7);
 
@@ -117,9 +115,8 @@ static double null_value(const null_kind *k, double *ar, cbx_rng *rng)
 }
 
 /* A gate that checks a series without a change after each of 100 runs, from its first and from its 201st on. */
-static void repeated_checks(void **state)
+TEST(repeated_checks)
 {
-    (void)state;
     static const null_kind kinds[] = {
         { "normal", 0, 0.03, 0, false, 0, 0, 0.01 },
         { "log-normal, sigma 0.8", 0, 0.8, 0, true, 0, 0, 0.01 },
@@ -158,9 +155,8 @@ static void repeated_checks(void **state)
 }
 
 /* How soon a step of 3.3 standard deviations is an alarm. */
-static void alarm_of_a_step(void **state)
+TEST(alarm_of_a_step)
 {
-    (void)state;
     static const struct {
         size_t before, after;
         double step, wanted;
@@ -188,9 +184,8 @@ static void alarm_of_a_step(void **state)
 }
 
 /* What the last values alone show: one is no change, whatever its size; two and three are named where they begin. */
-static void last_values(void **state)
+TEST(last_values)
 {
-    (void)state;
     double x[40];
     cbx_change c[40];
     cbx_rng rng = cbx_rng_make(13, 0);
@@ -208,9 +203,8 @@ static void last_values(void **state)
     CHECK_LE((double)one / (double)n, bound(0.01, n), "a lone last value 50 % off");
 }
 
-static void levels(void **state)
+TEST(levels)
 {
-    (void)state;
     double x[150];
     cbx_change c[150];
     cbx_rng rng = cbx_rng_make(12, 0);
@@ -239,9 +233,8 @@ static void levels(void **state)
 }
 
 /* Fresh launches of both sides confirm what the series only suggests. */
-static void confirmed(void **state)
+TEST(confirmed)
 {
-    (void)state;
     double a[21], b[21];
     cbx_rng rng = cbx_rng_make(77, 0);
     cbx_verdict v;
@@ -265,9 +258,8 @@ static void confirmed(void **state)
 }
 
 /* A long series, again and again; its cost is printed (the goal is 1,000 such series a second, which make report-pipeline measures). */
-static void long_series(void **state)
+TEST(long_series)
 {
-    (void)state;
     double x[500], seconds;
     cbx_change c[500];
     cbx_rng rng = cbx_rng_make(9, 0);
@@ -297,18 +289,6 @@ static cbx_status one_detection(cbx_ctx *c, void *user)
     return st;
 }
 
-static void out_of_memory(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(one_detection, NULL, "detector"), 3, "allocations failed");
-}
+TEST(out_of_memory) { CHECK_GT(cbx_test_fail_each(one_detection, NULL, "detector"), 3, "allocations failed"); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(null_series), cmocka_unit_test(repeated_checks), cmocka_unit_test(alarm_of_a_step),
-        cmocka_unit_test(last_values), cmocka_unit_test(steps),           cmocka_unit_test(levels),
-        cmocka_unit_test(confirmed),   cmocka_unit_test(long_series),     cmocka_unit_test(out_of_memory),
-    };
-    return cmocka_run_group_tests_name("detector", tests, counted_setup, counted_teardown);
-}
+TESTS(.before = counted_setup, .after = counted_teardown)

@@ -181,11 +181,10 @@ static void tell(const char *name, const char *stage, const score *s)
                   2 * precision * recall / (precision + recall), s->covering / (double)s->nseries);
 }
 
-static void by_kind(void **state)
+TEST(by_kind)
 {
     size_t nseries = getenv("CALIBRAX_LONG_TESTS") ? 2000 : 200;
 
-    (void)state;
     for (size_t k = 0; k < CBX_LEN(kinds); k++) {
         cbx_rng rng = cbx_rng_make(11, k);
         score proposed = { 0 }, confirmed = { 0 };
@@ -213,7 +212,7 @@ static void by_kind(void **state)
 }
 
 /* A value or two that stand out are no level, three are, and a step is one however large, also at the end. */
-static void spikes_by_hand(void **state)
+TEST(spikes_by_hand)
 {
     static const struct {
         size_t from, n, min_segment, changes;
@@ -229,7 +228,6 @@ static void spikes_by_hand(void **state)
         { 30, 30, 3, 1, "a step" },
     };
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         double x[60];
         cbx_change found[60];
@@ -243,13 +241,12 @@ static void spikes_by_hand(void **state)
 }
 
 /* The scores themselves, on what can be counted by hand. */
-static void scores_by_hand(void **state)
+TEST(scores_by_hand)
 {
     static series s = { .n = 100, .change = { 50 }, .nchanges = 1 };
     static const size_t exact[] = { 50 }, near[] = { 45, 52, 80 }, far[] = { 56 };
     score to = { 0 };
 
-    (void)state;
     CHECK_INT(hits(&s, exact, 1), 1, "found");
     CHECK_INT(hits(&s, near, 3), 1, "found once");
     CHECK_INT(hits(&s, far, 1), 0, "6 values away");
@@ -259,9 +256,4 @@ static void scores_by_hand(void **state)
     CHECK(share(to.found, to.reported) == 1.0 / 3 && false_in_1000(&to) == 20, "two of three are false");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(scores_by_hand), cmocka_unit_test(spikes_by_hand),
-                                        cmocka_unit_test(by_kind) };
-    return cmocka_run_group_tests_name("detector/kinds", tests, counted_setup, counted_teardown);
-}
+TESTS(.before = counted_setup, .after = counted_teardown)

@@ -27,9 +27,8 @@ static bool beaten(const double *x, size_t n, size_t d, const cbx_direction *dir
     return false;
 }
 
-static void definition(void **state)
+TEST(definition)
 {
-    (void)state;
     static double x[60 * 5];
     cbx_rng rng = cbx_rng_make(11, 0);
     cbx_ctx *ctx = cbx_test_context();
@@ -62,9 +61,8 @@ static void definition(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void refused(void **state)
+TEST(refused)
 {
-    (void)state;
     cbx_direction info = CBX_DIRECTION_INFO, lower = CBX_DIRECTION_LOWER;
     cbx_ctx *ctx = cbx_test_context();
     double one = 1;
@@ -80,9 +78,8 @@ static void refused(void **state)
 }
 
 /* 100,000 points that are all on the front: pair by pair that would be 10^10 steps. */
-static void large(void **state)
+TEST(large)
 {
-    (void)state;
     static const cbx_direction dir[] = { CBX_DIRECTION_LOWER, CBX_DIRECTION_LOWER, CBX_DIRECTION_LOWER };
     const size_t n = 100000;
     double *x = malloc(n * 3 * sizeof *x);
@@ -118,15 +115,6 @@ static cbx_status one_front(cbx_ctx *ctx, void *user)
     return cbx_pareto_front(ctx, x, 3, 2, dir, on, NULL, NULL, &e);
 }
 
-static void out_of_memory(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(one_front, NULL, "cbx_pareto_front"), 0, "allocations failed");
-}
+TEST(out_of_memory) { CHECK_GT(cbx_test_fail_each(one_front, NULL, "cbx_pareto_front"), 0, "allocations failed"); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(definition), cmocka_unit_test(refused),
-                                        cmocka_unit_test(large), cmocka_unit_test(out_of_memory) };
-    return cmocka_run_group_tests_name("pareto", tests, NULL, NULL);
-}
+TESTS()

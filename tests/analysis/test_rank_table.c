@@ -72,13 +72,12 @@ static void check_row(cbx_rank_table *t, const cbx_comparison *c, size_t i)
     }
 }
 
-static void as_a_comparison(void **state)
+TEST(as_a_comparison)
 {
     static const char *const tags[] = { "by", NULL, "other" };
     cbx_ctx *ctx = cbx_test_context();
     cbx_run *runs[2];
 
-    (void)state;
     make_runs(runs);
     for (size_t k = 0; k < CBX_LEN(tags); k++) {
         cbx_rank_table_opts o = CBX_RANK_TABLE_OPTS_INIT;
@@ -103,7 +102,7 @@ static void as_a_comparison(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void samples_of_few(void **state)
+TEST(samples_of_few)
 {
     cbx_rank_table_opts o = CBX_RANK_TABLE_OPTS_INIT;
     cbx_rank_table *t = NULL;
@@ -111,7 +110,6 @@ static void samples_of_few(void **state)
     cbx_rank_cell cells[8];
     cbx_run *runs[2];
 
-    (void)state;
     make_runs(runs);
     o.group_tag = "by";
     for (o.samples_max = 2; o.samples_max < 5; o.samples_max++) { /* there are four competitors */
@@ -125,7 +123,7 @@ static void samples_of_few(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
     static const char *const none = "none";
     const cbx_allocator *al = cbx_allocator_default();
@@ -152,7 +150,6 @@ static void refusals(void **state)
     };
     cbx_ctx *ctx = cbx_test_context();
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_rank_table_opts o = CBX_RANK_TABLE_OPTS_INIT;
         cbx_rank_table *t = NULL;
@@ -185,24 +182,13 @@ static cbx_status rank_all(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_runs_out(void **state)
+TEST(memory_runs_out)
 {
     cbx_run *runs[2];
 
-    (void)state;
     make_runs(runs);
     CHECK_GT(cbx_test_fail_each(rank_all, runs, "a table"), 10, "something was allocated");
     for (size_t i = 0; i < 2; i++) cbx_run_free(runs[i]);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_a_comparison),
-        cmocka_unit_test(samples_of_few),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(memory_runs_out),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

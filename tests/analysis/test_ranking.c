@@ -9,9 +9,8 @@
 
 static cbx_err err;
 
-static void ranks(void **state)
+TEST(ranks)
 {
-    (void)state;
     static const struct {
         double v[4];
         cbx_direction d;
@@ -66,9 +65,8 @@ static void ranks(void **state)
     CHECK_OK(cbx_rank(NULL, 0, CBX_DIRECTION_LOWER, NULL, &err), &err, "no competitors");
 }
 
-static void scores(void **state)
+TEST(scores)
 {
-    (void)state;
     static const cbx_direction d[] = { CBX_DIRECTION_LOWER, CBX_DIRECTION_HIGHER };
     static const double v[] = { 1, 10, 2, 40, 4, 40 };
     static const double worse[] = { 1, 10, 2, 40, 400, 4 }, hole[] = { 1, 10, 2, 40, NAN, 40 },
@@ -138,9 +136,8 @@ static cbx_status stability_of(cbx_ctx *ctx, void *user)
     return cbx_rank_stability(ctx, f->samples, 3, CBX_DIRECTION_LOWER, 20, 5, share, &e);
 }
 
-static void stability(void **state)
+TEST(stability)
 {
-    (void)state;
     double near[9], again[9], far[9];
     cbx_test_alloc memory;
     cbx_ctx *ctx;
@@ -172,9 +169,4 @@ static void stability(void **state)
     cbx_test_alloc_check(&memory, "stability");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(ranks), cmocka_unit_test(scores),
-                                        cmocka_unit_test(stability) };
-    return cmocka_run_group_tests_name("ranking", tests, NULL, NULL);
-}
+TESTS()

@@ -56,9 +56,8 @@ static void check_one(cbx_regression *r, cbx_outcome outcome, int exit_code, con
 }
 
 /* One metric of one point, by its value. */
-static void values(void **state)
+TEST(values, counted_setup, counted_teardown)
 {
-    (void)state;
     static const struct {
         const char *metric, *base, *now;
         cbx_outcome wanted;
@@ -110,9 +109,8 @@ static void values(void **state)
     "}}}"
 
 /* What made a gate pass that should not: each has an outcome and no exit code 0. */
-static void nothing_fails_open(void **state)
+TEST(nothing_fails_open, counted_setup, counted_teardown)
 {
-    (void)state;
     static const struct {
         const char *now, *base;
         size_t findings;
@@ -163,9 +161,8 @@ static void nothing_fails_open(void **state)
 
 #define DEF(unit, direction) "\"ms\":{\"name\":\"ms\",\"unit\":\"" unit "\",\"direction\":\"" direction "\"}"
 
-static void definitions(void **state)
+TEST(definitions, counted_setup, counted_teardown)
 {
-    (void)state;
     static const struct {
         const char *now, *base, *beside;
         cbx_outcome wanted;
@@ -201,9 +198,8 @@ static void definitions(void **state)
 }
 
 /* Which units are times. */
-static void durations(void **state)
+TEST(durations, counted_setup, counted_teardown)
 {
-    (void)state;
     static const struct {
         const char *def;
         cbx_outcome wanted;
@@ -218,9 +214,8 @@ static void durations(void **state)
                   cases[i].wanted == CBX_OUTCOME_IMPROVED ? 0 : 1, cases[i].def);
 }
 
-static void machines(void **state)
+TEST(machines, counted_setup, counted_teardown)
 {
-    (void)state;
     static const struct {
         const char *now, *base;
         bool allow;
@@ -253,9 +248,8 @@ static void machines(void **state)
     }
 }
 
-static void thresholds(void **state)
+TEST(thresholds, counted_setup, counted_teardown)
 {
-    (void)state;
     static const cbx_regression_rule rules[] = { { "m?", 0.5, NAN }, { "*", 0.001, 3 } };
     static const struct {
         const char *metric, *base, *now;
@@ -312,9 +306,8 @@ static const char *samples(const char *metric, double first, double step, int n)
     return s;
 }
 
-static void intervals(void **state)
+TEST(intervals, counted_setup, counted_teardown)
 {
-    (void)state;
     cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
 
     check_one(compare_texts(RUNS_DEFS, samples("ms", 110, 0.1, 15), samples("ms", 100, 0.1, 15), &o),
@@ -340,9 +333,8 @@ static void intervals(void **state)
               1, "by values alone");
 }
 
-static void basis_and_interval(void **state)
+TEST(basis_and_interval, counted_setup, counted_teardown)
 {
-    (void)state;
     cbx_regression *r = compare_texts(RUNS_DEFS, samples("ms", 110, 1, 7), samples("ms", 100, 1, 7), NULL);
     const cbx_finding *f = cbx_regression_finding(r, 0);
 
@@ -391,9 +383,8 @@ static void basis_and_interval(void **state)
 }
 
 /* Bounds that cannot be are never ignored for the value, whichever side has them. */
-static void impossible_bounds(void **state)
+TEST(impossible_bounds, counted_setup, counted_teardown)
 {
-    (void)state;
     static const struct {
         const char *bounds;
         cbx_outcome now, base;
@@ -434,9 +425,8 @@ static void impossible_bounds(void **state)
 #define VALUE_OF(value, samples) RUNS_POINT("\"ms\":{\"value\":" value ",\"samples\":[" samples "]}")
 
 /* Samples on both sides are never judged by the values; those of one side do not pass against their median. */
-static void few_samples(void **state)
+TEST(few_samples, counted_setup, counted_teardown)
 {
-    (void)state;
     static const struct {
         const char *now, *base;
         cbx_outcome wanted;
@@ -490,14 +480,13 @@ static void few_samples(void **state)
 #define TEN_THEN   "1.00,1.02,0.99,1.01,1.03,0.98,1.00,1.01,1.02,0.99"
 
 /* What is not decided by the threshold passes if it is within the margin; too few samples do not decide where they are needed. */
-static void margin_and_samples(void **state)
+TEST(margin_and_samples, counted_setup, counted_teardown)
 {
     cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
     const char *now = RUNS_POINT("\"ms\":{\"value\":1.015," SAMPLES(TEN_NOW) "}");
     const char *then = RUNS_POINT("\"ms\":{\"value\":1.005," SAMPLES(TEN_THEN) "}");
     const char *few = RUNS_POINT("\"ms\":{\"value\":2,\"lower\":1.9,\"upper\":2.1," SAMPLES("2,1.9,2.1") "}");
 
-    (void)state;
     opts.threshold = 0.02;
     check_one(compare_texts(RUNS_DEFS, now, then, &opts), CBX_OUTCOME_UNDECIDED, 3, "wider than the threshold");
     opts.margin = 0.1;
@@ -513,9 +502,8 @@ static void margin_and_samples(void **state)
               "a side without samples is compared by values all the same");
 }
 
-static void many_rows(void **state)
+TEST(many_rows, counted_setup, counted_teardown)
 {
-    (void)state;
     static char now[1 << 15], base[1 << 15];
     int a = 0, b = 0;
     cbx_gate g;
@@ -549,9 +537,8 @@ static void many_rows(void **state)
 }
 
 /* Runs of one and the same noise: how often a table of 10 metrics with 15 samples a side claims anything. */
-static void false_alarms(void **state)
+TEST(false_alarms, counted_setup, counted_teardown)
 {
-    (void)state;
     cbx_rng rng = cbx_rng_make(7, 0);
     size_t alarms = 0, tables = 60;
 
@@ -620,9 +607,8 @@ static double at_most(double share, size_t n) { return share + 3 * sqrt(share * 
  * How often a check is wrong, and whether the number of samples that it asks for decides.  CALIBRAX_LONG_TESTS=1 takes twenty times as many
  * (`make check-study`; figures in docs/reference/statistics.md).
  */
-static void calibration(void **state)
+TEST(calibration, counted_setup, counted_teardown)
 {
-    (void)state;
     static const size_t sizes[] = { 4, 5, 7, 10, 20 };
     size_t runs = getenv("CALIBRAX_LONG_TESTS") ? 10000 : 500;
     cbx_rng rng = cbx_rng_make(18, 1);
@@ -646,9 +632,8 @@ static void calibration(void **state)
 }
 
 /* A pilot of 10 samples a side asks for n; with n samples a fresh comparison decides in most cases. */
-static void asked_samples(void **state)
+TEST(asked_samples, counted_setup, counted_teardown)
 {
-    (void)state;
     static const struct {
         double variation, factor;
         const char *why;
@@ -675,9 +660,8 @@ static void asked_samples(void **state)
     }
 }
 
-static void options(void **state)
+TEST(options, counted_setup, counted_teardown)
 {
-    (void)state;
     static const cbx_regression_rule nameless = { NULL, 0.1, NAN }, negative = { "*", -1, NAN };
     cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, MS("1"));
     cbx_regression_opts good = CBX_REGRESSION_OPTS_INIT, bad[8];
@@ -700,18 +684,16 @@ static void options(void **state)
     cbx_run_free(a);
 }
 
-static void names(void **state)
+TEST(names)
 {
-    (void)state;
     CHECK_STR(cbx_outcome_name(CBX_OUTCOME_DEFINITIONS_DIFFER), "definitions-differ", "name");
     CHECK_STR(cbx_outcome_name(CBX_OUTCOME_COUNT), "?", "no outcome");
     CHECK_STR(cbx_basis_name((cbx_basis)9), "?", "no basis");
 }
 
 /* Each key finds its own among many; its cost is printed. */
-static void many_keys(void **state)
+TEST(many_keys, counted_setup, counted_teardown)
 {
-    (void)state;
     static char text[1 << 16];
     cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
     double best = INFINITY;
@@ -754,9 +736,8 @@ static cbx_status one_comparison(cbx_ctx *c, void *user)
     return st;
 }
 
-static void out_of_memory(void **state)
+TEST(out_of_memory, counted_setup, counted_teardown)
 {
-    (void)state;
     cbx_run *runs[2] = { runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, samples("ms", 110, 0.1, 7)),
                          runs_make(cbx_ctx_allocator(ctx), "n", RUNS_DEFS, AT("q", "s", "\"a\":\"b\"", "1")) };
 
@@ -767,28 +748,4 @@ static void out_of_memory(void **state)
     cbx_run_free(runs[1]);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(values, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(nothing_fails_open, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(definitions, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(machines, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(thresholds, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(intervals, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(basis_and_interval, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(impossible_bounds, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(durations, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(few_samples, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(margin_and_samples, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(many_rows, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(false_alarms, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(calibration, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(asked_samples, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(options, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(many_keys, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(out_of_memory, counted_setup, counted_teardown),
-        cmocka_unit_test(names),
-    };
-    return cmocka_run_group_tests_name("regression", tests, NULL, NULL);
-}
+TESTS()

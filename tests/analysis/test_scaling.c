@@ -21,9 +21,8 @@ static double f_n2(double n) { return 1e-10 * n * n; }
 static double f_n2log(double n) { return 1e-10 * n * n * log2(n + 1); }
 static double f_n3(double n) { return 1e-12 * n * n * n; }
 
-static void orders(void **state)
+TEST(orders)
 {
-    (void)state;
     static const struct {
         double (*f)(double);
         const char *order;
@@ -69,9 +68,8 @@ static void orders(void **state)
 }
 
 /* The interval of the exponent covers as often as it says, within three standard errors and the curvature of the model. */
-static void coverage(void **state)
+TEST(coverage)
 {
-    (void)state;
     cbx_rng rng = cbx_rng_make(8, 0);
     size_t held = 0, turns = 300;
 
@@ -88,9 +86,8 @@ static void coverage(void **state)
     CHECK_LE(fabs((double)held / (double)turns - 0.9), 0.06, "covers 90 %");
 }
 
-static void laws(void **state)
+TEST(laws)
 {
-    (void)state;
     static const double p[] = { 1, 2, 4, 8, 16, 32, 64 };
 
     for (int noisy = 0; noisy < 2; noisy++) {
@@ -118,9 +115,8 @@ static void laws(void **state)
     }
 }
 
-static void refused(void **state)
+TEST(refused)
 {
-    (void)state;
     double x[] = { 1, 2, 4, 8, 16 }, y[] = { 1, 2, 4, 8, 16 }, few[] = { 1, 1, 2, 2, 4 }, bad[] = { 1, 2, 0, 8, 16 };
     double nan[] = { 1, 2, NAN, 8, 16 };
     cbx_growth g;
@@ -138,7 +134,7 @@ static void refused(void **state)
 }
 
 /* A growth that no named order has is not called by the nearest one. */
-static void free_exponents(void **state)
+TEST(free_exponents)
 {
     static const struct {
         double power;
@@ -151,7 +147,6 @@ static void free_exponents(void **state)
                   { 1, false, "O(n)" } };
     cbx_rng rng = cbx_rng_make(24, 0);
 
-    (void)state;
     for (size_t k = 0; k < CBX_LEN(cases); k++) {
         double x[POINTS], y[POINTS];
         char text[CBX_GROWTH_TEXT];
@@ -170,9 +165,4 @@ static void free_exponents(void **state)
     }
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(free_exponents), cmocka_unit_test(orders),
-                                        cmocka_unit_test(coverage), cmocka_unit_test(laws), cmocka_unit_test(refused) };
-    return cmocka_run_group_tests_name("scaling", tests, counted_setup, counted_teardown);
-}
+TESTS(.before = counted_setup, .after = counted_teardown)

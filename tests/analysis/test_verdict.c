@@ -5,9 +5,8 @@
 
 #include "calibrax/analysis/verdict.h"
 
-static void verdicts(void **state)
+TEST(verdicts)
 {
-    (void)state;
     static const struct {
         double lower, upper, level, margin;
         cbx_verdict wanted;
@@ -44,9 +43,8 @@ static void verdicts(void **state)
 }
 
 /* Swapping candidate and reference inverts the ratio: faster and slower change places, the others stay. */
-static void verdicts_are_symmetric(void **state)
+TEST(verdicts_are_symmetric)
 {
-    (void)state;
     static const cbx_verdict other[] = { CBX_VERDICT_UNDECIDED, CBX_VERDICT_SLOWER, CBX_VERDICT_FASTER,
                                          CBX_VERDICT_EQUIVALENT };
     for (double lower = 0.9; lower < 1.1; lower += 0.0071)
@@ -57,9 +55,8 @@ static void verdicts_are_symmetric(void **state)
 }
 
 /* Changes counted so that positive is worse; 5 %. */
-static void changes(void **state)
+TEST(changes)
 {
-    (void)state;
     static const struct {
         double value, lower, upper;
         cbx_verdict wanted;
@@ -93,9 +90,8 @@ static void changes(void **state)
     CHECK(cbx_verdict_exceeds(-1e-9, 0), "any change");
 }
 
-static void names(void **state)
+TEST(names)
 {
-    (void)state;
     CHECK_STR(cbx_verdict_name(CBX_VERDICT_UNDECIDED), "undecided", "name");
     CHECK_STR(cbx_verdict_name(CBX_VERDICT_FASTER), "faster", "name");
     CHECK_STR(cbx_verdict_name(CBX_VERDICT_SLOWER), "slower", "name");
@@ -103,13 +99,4 @@ static void names(void **state)
     CHECK_STR(cbx_verdict_name((cbx_verdict)4), "?", "no verdict");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdicts),
-        cmocka_unit_test(verdicts_are_symmetric),
-        cmocka_unit_test(changes),
-        cmocka_unit_test(names),
-    };
-    return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);
-}
+TESTS()

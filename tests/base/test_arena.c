@@ -7,9 +7,8 @@
 #include "calibrax/base/arena.h"
 #include "fail_alloc.h"
 
-static void zeroed_aligned_distinct(void **state)
+TEST(zeroed_aligned_distinct)
 {
-    (void)state;
     cbx_test_alloc t;
     cbx_test_alloc_init(&t);
     cbx_arena a;
@@ -32,9 +31,8 @@ static void zeroed_aligned_distinct(void **state)
     cbx_test_alloc_check(&t, "and again");
 }
 
-static void sizes_that_cannot_be(void **state)
+TEST(sizes_that_cannot_be)
 {
-    (void)state;
     cbx_arena a;
     cbx_arena_init(&a, cbx_allocator_default());
     CHECK(cbx_arena_alloc(&a, SIZE_MAX) == NULL, "rounding up would wrap");
@@ -43,9 +41,8 @@ static void sizes_that_cannot_be(void **state)
     cbx_arena_clear(&a);
 }
 
-static void strings(void **state)
+TEST(strings)
 {
-    (void)state;
     cbx_arena a;
     cbx_arena_init(&a, cbx_allocator_default());
     CHECK_STR(cbx_arena_strdup(&a, "abc"), "abc", "copy");
@@ -72,19 +69,6 @@ static cbx_status many(cbx_ctx *ctx, void *user)
     return good ? CBX_OK : CBX_ENOMEM;
 }
 
-static void every_allocation_can_fail(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(many, NULL, "arena"), 2, "more than two chunks");
-}
+TEST(every_allocation_can_fail) { CHECK_GT(cbx_test_fail_each(many, NULL, "arena"), 2, "more than two chunks"); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zeroed_aligned_distinct),
-        cmocka_unit_test(sizes_that_cannot_be),
-        cmocka_unit_test(strings),
-        cmocka_unit_test(every_allocation_can_fail),
-    };
-    return cmocka_run_group_tests_name("base/arena", tests, NULL, NULL);
-}
+TESTS()

@@ -7,9 +7,8 @@
 
 #include "calibrax/base/build_id.h"
 
-static void the_linker_s_note_is_found(void **state)
+TEST(the_linker_s_note_is_found)
 {
-    (void)state;
     char command[1200], line[256] = "";
     const char *id = cbx__build_id();
 
@@ -24,8 +23,4 @@ static void the_linker_s_note_is_found(void **state)
     CHECK(cbx__build_id() == id, "found once");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(the_linker_s_note_is_found) };
-    return cmocka_run_group_tests_name("base/build_id", tests, NULL, NULL);
-}
+TESTS()

@@ -6,9 +6,8 @@
 
 #include "calibrax/base/clock.h"
 
-static void monotonic(void **state)
+TEST(monotonic)
 {
-    (void)state;
     uint64_t last = cbx_clock_ns();
     for (int i = 0; i < 10000; i++) {
         uint64_t now = cbx_clock_ns();
@@ -21,9 +20,8 @@ static void monotonic(void **state)
     CHECK_GT(cbx_time_now_us(), 1704067200000000, "after 2024 began");
 }
 
-static void formats(void **state)
+TEST(formats)
 {
-    (void)state;
     /* GNU date -u -d @SECONDS */
     static const struct {
         int64_t us;
@@ -52,9 +50,8 @@ static void formats(void **state)
     CHECK(strlen(cbx_time_format_iso(INT64_MIN, buf)) < CBX_TIME_SIZE, "fits");
 }
 
-static void parses(void **state)
+TEST(parses)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t us;
@@ -86,9 +83,8 @@ static void parses(void **state)
     tzset();
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
-    (void)state;
     static const char *const cases[] = {
         "",
         "yesterday",
@@ -127,15 +123,12 @@ static void refuses(void **state)
     }
 }
 
-TEST_FILE()
+static int in_utc(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(monotonic),
-        cmocka_unit_test(formats),
-        cmocka_unit_test(parses),
-        cmocka_unit_test(refuses),
-    };
+    (void)state;
     setenv("TZ", "UTC", 1);
     tzset();
-    return cmocka_run_group_tests_name("base/clock", tests, NULL, NULL);
+    return 0;
 }
+
+TESTS(.before = in_utc)

@@ -5,9 +5,8 @@
 #include "calibrax/base/pool.h"
 #include "fail_alloc.h"
 
-static void options_are_checked(void **state)
+TEST(options_are_checked)
 {
-    (void)state;
     cbx_err err = CBX_ERR_INIT;
     cbx_ctx *ctx = (cbx_ctx *)&err; /* must stay as it is */
     cbx_ctx_opts opts = CBX_CTX_OPTS_INIT;
@@ -21,9 +20,8 @@ static void options_are_checked(void **state)
     cbx_ctx_free(NULL);
 }
 
-static void creation_can_fail(void **state)
+TEST(creation_can_fail)
 {
-    (void)state;
     for (size_t n = 1; n <= 3; n++) {
         cbx_test_alloc t;
         cbx_test_alloc_init(&t);
@@ -38,9 +36,8 @@ static void creation_can_fail(void **state)
     }
 }
 
-static void sizes_are_told(void **state)
+TEST(sizes_are_told)
 {
-    (void)state;
     cbx_test_alloc t;
     cbx_test_alloc_init(&t);
     CHECK(cbx_mem_alloc(&t.al, 0) == NULL, "0 bytes are NULL");
@@ -63,9 +60,8 @@ static void sizes_are_told(void **state)
 }
 
 /* The harness itself: a leak, a wrong size and a failure must show in its counters. */
-static void the_harness_sees_faults(void **state)
+TEST(the_harness_sees_faults)
 {
-    (void)state;
     cbx_test_alloc t;
     cbx_test_alloc_init(&t);
     char *p = cbx_mem_alloc(&t.al, 10);
@@ -82,13 +78,4 @@ static void the_harness_sees_faults(void **state)
     cbx_mem_free(&t.al, p, 8);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_are_checked),
-        cmocka_unit_test(creation_can_fail),
-        cmocka_unit_test(sizes_are_told),
-        cmocka_unit_test(the_harness_sees_faults),
-    };
-    return cmocka_run_group_tests_name("base/ctx", tests, NULL, NULL);
-}
+TESTS()

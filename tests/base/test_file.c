@@ -38,9 +38,8 @@ static const char *names_in(const char *path, const char *suffix)
     return all;
 }
 
-static void reads_what_was_written(void **state)
+TEST(reads_what_was_written)
 {
-    (void)state;
     static const size_t sizes[] = { 0, 1, 4095, 4096, 4097, 1000000 };
     const char *path = in_folder("read");
     char *bytes = malloc(1000000);
@@ -62,9 +61,8 @@ static void reads_what_was_written(void **state)
     free(bytes);
 }
 
-static void files_without_a_size(void **state)
+TEST(files_without_a_size)
 {
-    (void)state;
     char *data = NULL;
     size_t len = 0;
     cbx_err err = CBX_ERR_INIT;
@@ -74,9 +72,8 @@ static void files_without_a_size(void **state)
     CHECK_STATUS(cbx_file_read(ctx, "/dev/zero", 100000, &data, &len, &err), CBX_EOVERFLOW, "has no end");
 }
 
-static void reading_fails(void **state)
+TEST(reading_fails)
 {
-    (void)state;
     const struct {
         const char *path;
         cbx_status wanted;
@@ -97,9 +94,8 @@ static void reading_fails(void **state)
     }
 }
 
-static void writing_replaces_and_keeps_permissions(void **state)
+TEST(writing_replaces_and_keeps_permissions)
 {
-    (void)state;
     const char *path = in_folder("w/file");
     struct stat info;
     cbx_err err = CBX_ERR_INIT;
@@ -117,9 +113,8 @@ static void writing_replaces_and_keeps_permissions(void **state)
     CHECK_STR(names_in(in_folder("w"), NULL), "bare file", "a path without a folder");
 }
 
-static void a_failed_write_leaves_no_trace(void **state)
+TEST(a_failed_write_leaves_no_trace)
 {
-    (void)state;
     static char large[100000];
     const char *path = in_folder("limited/file");
     cbx_err err = CBX_ERR_INIT;
@@ -158,9 +153,8 @@ static int try_as_nobody(const char *path, cbx_status wanted)
     return status;
 }
 
-static void permission_is_told(void **state)
+TEST(permission_is_told)
 {
-    (void)state;
     cbx_err err = CBX_ERR_INIT;
     const char *path = in_folder("closed/file");
     CHECK_OK(cbx_dir_create_parent(ctx, path, &err), &err, "parents");
@@ -170,9 +164,8 @@ static void permission_is_told(void **state)
     CHECK_INT(try_as_nobody(path, CBX_OK), 0, "the check sees a folder that may");
 }
 
-static void check_writable(void **state)
+TEST(check_writable)
 {
-    (void)state;
     cbx_err err = CBX_ERR_INIT;
     CHECK_OK(cbx_file_check_writable(ctx, in_folder("cw/a/b/file"), &err), &err, "parents are made");
     CHECK_STR(names_in(in_folder("cw/a/b"), NULL), "", "nothing is left");
@@ -200,9 +193,8 @@ static void check_content(const char *path, const char *wanted, const char *why)
     cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
 }
 
-static void links_stay_links(void **state)
+TEST(links_stay_links)
 {
-    (void)state;
     static const struct {
         const char *link, *leads_to, *file, *why;
     } rows[] = {
@@ -236,9 +228,8 @@ static void links_stay_links(void **state)
     CHECK(is_kind(in_folder("s/folder"), S_IFLNK), "which stays");
 }
 
-static void devices_are_written_not_replaced(void **state)
+TEST(devices_are_written_not_replaced)
 {
-    (void)state;
     const char *null = in_folder("null"), *full = in_folder("full"), *link = in_folder("link-to-null");
     cbx_err err = CBX_ERR_INIT;
     if (mknod(null, S_IFCHR | 0666, makedev(1, 3)) || mknod(full, S_IFCHR | 0666, makedev(1, 7))) {
@@ -262,9 +253,8 @@ static void devices_are_written_not_replaced(void **state)
     unlink(null), unlink(full), unlink(link);
 }
 
-static void pipes_are_written_not_replaced(void **state)
+TEST(pipes_are_written_not_replaced)
 {
-    (void)state;
     const char *path = in_folder("pipe");
     char seen[8] = "";
     cbx_err err = CBX_ERR_INIT;
@@ -349,9 +339,8 @@ static int torn_after_kills(writer_fn writer, int kills)
 }
 
 /* What stands at the path is the old file until the commit, whatever a library does to the temporary. */
-static void replacements(void **state)
+TEST(replacements)
 {
-    (void)state;
     const char *path = in_folder("replaced");
     cbx_replacement *r = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -390,18 +379,16 @@ static void replacements(void **state)
     cbx_replacement_discard(NULL);
 }
 
-static void killed_writers_tear_nothing(void **state)
+TEST(killed_writers_tear_nothing)
 {
-    (void)state;
     CHECK_INT(torn_after_kills(write_atomic, 30), 0, "old content or new, never a part");
     CHECK_GT(torn_after_kills(write_in_place, 30), 0, "the check sees a writer that tears");
 }
 
 /* --- folders and paths --- */
 
-static void folders(void **state)
+TEST(folders)
 {
-    (void)state;
     cbx_err err = CBX_ERR_INIT;
     CHECK_OK(cbx_dir_create(ctx, in_folder("d/e//f/"), &err), &err, "parents, double and trailing slash");
     CHECK_OK(cbx_dir_create(ctx, in_folder("d/e/f"), &err), &err, "existing");
@@ -413,9 +400,8 @@ static void folders(void **state)
     CHECK_OK(cbx_dir_create_parent(ctx, "/bare", &err), &err, "in the root");
 }
 
-static void listing(void **state)
+TEST(listing)
 {
-    (void)state;
     static const char *const made[] = { "b.json", "a.json", "A.json", "c.jsonl", ".hidden.json", "json" };
     const char *const *names = NULL;
     size_t count = 0;
@@ -430,9 +416,8 @@ static void listing(void **state)
     CHECK_STATUS(cbx_dir_list(ctx, in_folder("l/json"), NULL, &arena, &names, &count, &err), CBX_EIO, "a file");
 }
 
-static void paths(void **state)
+TEST(paths)
 {
-    (void)state;
     CHECK_STR(cbx_path_join(&arena, "a", "b"), "a/b", "join");
     CHECK_STR(cbx_path_join(&arena, "a/", "b"), "a/b", "slash there");
     CHECK_STR(cbx_path_join(&arena, "", "b"), "b", "no folder");
@@ -442,9 +427,8 @@ static void paths(void **state)
           "exists");
 }
 
-static void cache_folder(void **state)
+TEST(cache_folder)
 {
-    (void)state;
     const char *path = NULL;
     struct stat info;
     cbx_err err = CBX_ERR_INIT;
@@ -520,9 +504,8 @@ static cbx_status do_cache(cbx_ctx *c, void *user)
     return st;
 }
 
-static void every_allocation_can_fail(void **state)
+TEST(every_allocation_can_fail)
 {
-    (void)state;
     char *path = cbx_arena_strdup(&arena, in_folder("m/file"));
     cbx_err err = CBX_ERR_INIT;
     CHECK_OK(cbx_dir_create_parent(ctx, path, &err), &err, "parents");
@@ -558,26 +541,4 @@ static int teardown(void **state)
     return 0;
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_was_written),
-        cmocka_unit_test(files_without_a_size),
-        cmocka_unit_test(reading_fails),
-        cmocka_unit_test(writing_replaces_and_keeps_permissions),
-        cmocka_unit_test(a_failed_write_leaves_no_trace),
-        cmocka_unit_test(permission_is_told),
-        cmocka_unit_test(check_writable),
-        cmocka_unit_test(links_stay_links),
-        cmocka_unit_test(devices_are_written_not_replaced),
-        cmocka_unit_test(pipes_are_written_not_replaced),
-        cmocka_unit_test(replacements),
-        cmocka_unit_test(killed_writers_tear_nothing),
-        cmocka_unit_test(folders),
-        cmocka_unit_test(listing),
-        cmocka_unit_test(paths),
-        cmocka_unit_test(cache_folder),
-        cmocka_unit_test(every_allocation_can_fail),
-    };
-    return cmocka_run_group_tests_name("base/file", tests, setup, teardown);
-}
+TESTS(.before = setup, .after = teardown)

@@ -52,14 +52,13 @@ static void check_text(cbx_ctx *ctx, size_t i, const char *wanted)
     cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
 }
 
-static void places_are_taken_together(void **state)
+TEST(places_are_taken_together)
 {
     static const size_t sizes[] = { 0, 1, 7, 8, 100, CBX__BATCH_MAX, CBX__BATCH_MAX + 1 };
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     char buf[128];
 
-    (void)state;
     for (size_t k = 0; k < CBX_LEN(sizes); k++) {
         cbx__file_batch b = { .n = 0 };
         bool over = sizes[k] > CBX__BATCH_MAX;
@@ -80,7 +79,7 @@ static void places_are_taken_together(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void what_was_there(void **state)
+TEST(what_was_there)
 {
     cbx__file_batch b = { .n = 0 };
     cbx_ctx *ctx = cbx_test_context();
@@ -88,7 +87,6 @@ static void what_was_there(void **state)
     struct stat info;
     char buf[128];
 
-    (void)state;
     cbx_test_folder(folder);
     CHECK_OK(cbx_file_write_atomic(ctx, path_of(3, buf), "old", 3, &err), &err, "old");
     CHECK_INT(chmod(buf, 0600), 0, "permissions");
@@ -107,14 +105,13 @@ static void what_was_there(void **state)
 }
 
 /* A place that turned into a folder: those before it are there, it is told, those behind it are gone. */
-static void a_place_that_cannot_be_taken(void **state)
+TEST(a_place_that_cannot_be_taken)
 {
     static const size_t sizes[] = { 5, 20 }; /* synced one by one, and together */
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     char buf[128];
 
-    (void)state;
     for (size_t k = 0; k < CBX_LEN(sizes); k++) {
         cbx__file_batch b = { .n = 0 };
         cbx_test_folder(folder);
@@ -144,22 +141,11 @@ static cbx_status write_some(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_runs_out(void **state)
+TEST(memory_runs_out)
 {
-    (void)state;
     cbx_test_folder(folder);
     CHECK_GT(cbx_test_fail_each(write_some, NULL, "a batch"), 5, "something was allocated");
     cbx_test_folder_remove(folder);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_are_taken_together),
-        cmocka_unit_test(what_was_there),
-        cmocka_unit_test(a_place_that_cannot_be_taken),
-        cmocka_unit_test(memory_runs_out),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

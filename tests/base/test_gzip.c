@@ -14,11 +14,10 @@ static char *sample(size_t n)
     return s;
 }
 
-static void there_and_back(void **state)
+TEST(there_and_back)
 {
     static const size_t sizes[] = { 0, 1, 1000, 65536, 300001 };
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(sizes); i++) {
         char *s = sample(sizes[i]);
         cbx_text packed, again, out;
@@ -42,13 +41,12 @@ static void there_and_back(void **state)
     }
 }
 
-static void damaged(void **state)
+TEST(damaged)
 {
     char *s = sample(500);
     cbx_text packed, out;
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     cbx_text_init(&packed, cbx_allocator_default());
     cbx_text_init(&out, cbx_allocator_default());
     CHECK_OK(cbx_gzip_pack(s, 500, &packed, &err), &err, "packs");
@@ -80,20 +78,11 @@ static cbx_status both(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory(void **state)
+TEST(memory)
 {
     char words[] = "twenty letters and a";
 
-    (void)state;
     CHECK_GT(cbx_test_fail_each(both, words, "gzip"), 4, "allocations");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(damaged),
-        cmocka_unit_test(memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -20,9 +20,8 @@ static void sanity_buffer(unsigned char *buffer, size_t n)
     }
 }
 
-static void published_values(void **state)
+TEST(published_values)
 {
-    (void)state;
     /* xxHash 0.8 cli/xsum_sanity_check.c, XSUM_XXH128_testdata, seed 0: low and high half */
     static const struct {
         size_t len;
@@ -43,9 +42,8 @@ static void published_values(void **state)
     }
 }
 
-static void file_equals_bytes(void **state)
+TEST(file_equals_bytes)
 {
-    (void)state;
     static const size_t sizes[] = { 0, 1, 65535, 65536, 65537, 200000 };
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
@@ -73,9 +71,8 @@ static cbx_status hash_it(cbx_ctx *ctx, void *path)
     return cbx_hash_file(ctx, path, out, &err);
 }
 
-static void every_allocation_can_fail(void **state)
+TEST(every_allocation_can_fail)
 {
-    (void)state;
     char path[128];
     snprintf(path, sizeof path, "%s/f", folder);
     CHECK_GT(cbx_test_fail_each(hash_it, path, "hash"), 0, "its buffer");
@@ -84,12 +81,4 @@ static void every_allocation_can_fail(void **state)
 static int make_folder(void **state) { return (void)state, cbx_test_folder(folder) == NULL; }
 static int remove_folder(void **state) { return (void)state, cbx_test_folder_remove(folder), 0; }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_values),
-        cmocka_unit_test(file_equals_bytes),
-        cmocka_unit_test(every_allocation_can_fail),
-    };
-    return cmocka_run_group_tests_name("base/hash", tests, make_folder, remove_folder);
-}
+TESTS(.before = make_folder, .after = remove_folder)

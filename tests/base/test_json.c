@@ -31,9 +31,8 @@ static const char *written(const cbx_json *v, unsigned flags)
     return buf;
 }
 
-static void accepted(void **state)
+TEST(accepted)
 {
-    (void)state;
     static const struct {
         const char *text, *compact, *why;
     } cases[] = {
@@ -65,9 +64,8 @@ static void accepted(void **state)
     }
 }
 
-static void refused(void **state)
+TEST(refused)
 {
-    (void)state;
     static const struct {
         const char *text, *said, *why;
     } cases[] = {
@@ -135,9 +133,8 @@ static void refused(void **state)
     CHECK_STATUS(cbx_json_parse("[1,2]", 3, "f", &v, &err), CBX_EFORMAT, "the length counts, not the NUL");
 }
 
-static void depth_is_limited(void **state)
+TEST(depth_is_limited)
 {
-    (void)state;
     char text[300];
     cbx_err err = CBX_ERR_INIT;
     cbx_json *v = NULL;
@@ -155,9 +152,8 @@ static void depth_is_limited(void **state)
     cbx_json_unref(v);
 }
 
-static void looking_up(void **state)
+TEST(looking_up)
 {
-    (void)state;
     cbx_json *o = parse(
         "{\"s\":\"x\",\"i\":7,\"d\":2.5,\"whole\":3.0,\"b\":true,\"z\":null,\"n\":\"-Infinity\",\"a\":[1,2],\"o\":{},"
         "\"u\":18446744073709551615,\"low\":-18446744073709551616,\"big\":1e300}");
@@ -198,9 +194,8 @@ static void looking_up(void **state)
     cbx_json_unref(o);
 }
 
-static void strict_getters(void **state)
+TEST(strict_getters)
 {
-    (void)state;
     cbx_json *o = parse("{\"s\":\"x\",\"i\":7,\"z\":null,\"a\":[],\"nan\":\"NaN\"}"), *v = NULL;
     cbx_err err = CBX_ERR_INIT;
     const char *s = NULL;
@@ -226,9 +221,8 @@ static void strict_getters(void **state)
     cbx_json_unref(o);
 }
 
-static void equality(void **state)
+TEST(equality)
 {
-    (void)state;
     static const struct {
         const char *a, *b;
         bool equal;
@@ -270,12 +264,11 @@ static size_t misread(const char *text)
     return memcmp(&ours, &right, sizeof ours) != 0;
 }
 
-static void decimals_are_rounded_right(void **state)
+TEST(decimals_are_rounded_right)
 {
     cbx_rng rng = cbx_rng_make(20261122, 1);
     size_t wrong = 0;
     char text[64];
-    (void)state;
     for (int i = 0; i < 200000; i++) { /* as many digits and powers as a fast way may take, and some more */
         uint64_t digits = cbx_rng_u64(&rng) >> cbx_rng_below(&rng, 40);
         snprintf(text, sizeof text, "%s%" PRIu64 "e%d", i % 2 ? "-" : "", digits, (int)cbx_rng_below(&rng, 64) - 32);
@@ -294,9 +287,8 @@ static void decimals_are_rounded_right(void **state)
     CHECK_INT(wrong, 0, "next to a middle");
 }
 
-static void building(void **state)
+TEST(building)
 {
-    (void)state;
     cbx_json *o = cbx_json_new_object(), *a = cbx_json_new_array();
     CHECK(cbx_json_set_int(o, "i", INT64_MIN) && cbx_json_set_double(o, "d", 2) && cbx_json_set_bool(o, "b", true),
           "scalars");
@@ -335,9 +327,8 @@ static const struct {
     { "indent2_sorted_ascii", CBX_JSON_INDENT2 | CBX_JSON_SORT_KEYS | CBX_JSON_ASCII },
 };
 
-static void layout_equals_python(void **state)
+TEST(layout_equals_python)
 {
-    (void)state;
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     int unlike = 0;
@@ -386,12 +377,11 @@ static void count_flushes(void *user, cbx_text *out)
     CHECK(out->len > 0, "something was written");
 }
 
-static void parts_are_laid_out_as_the_whole(void **state)
+TEST(parts_are_laid_out_as_the_whole)
 {
     static const unsigned flags[] = { CBX_JSON_COMPACT, CBX_JSON_INDENT2, CBX_JSON_INDENT2 | CBX_JSON_ASCII };
     cbx_json *v = parse(
         "{\"a\":[],\"b\":{},\"c\":[1,[2.5,[]],{\"d\":null}],\"e\":{\"\xC3\xA9\":true,\"f\":\"g\"},\"h\":[[]]}");
-    (void)state;
 
     for (size_t i = 0; i < CBX_LEN(flags); i++) {
         cbx_text parts;
@@ -406,9 +396,8 @@ static void parts_are_laid_out_as_the_whole(void **state)
     cbx_json_unref(v);
 }
 
-static void nonfinite_forms(void **state)
+TEST(nonfinite_forms)
 {
-    (void)state;
     cbx_json *v = parse("[NaN,Infinity,-Infinity,1.5]");
     CHECK_STR(written(v, CBX_JSON_NONFINITE_BARE), "[NaN,Infinity,-Infinity,1.5]", "bare");
     CHECK_STR(written(v, CBX_JSON_NONFINITE_STRING), "[\"NaN\",\"Infinity\",\"-Infinity\",1.5]", "strings");
@@ -440,9 +429,8 @@ static cbx_status read_layout(cbx_ctx *ctx, void *path)
     return st;
 }
 
-static void every_allocation_can_fail(void **state)
+TEST(every_allocation_can_fail)
 {
-    (void)state;
     char path[4096];
     cbx_json *v = parse(
         "{\"b\":[1,2,3,{\"z\":1,\"y\":[]}],\"a\":\"a string that makes the text grow beyond its first 64 bytes\"}");
@@ -452,21 +440,4 @@ static void every_allocation_can_fail(void **state)
     CHECK_GT(cbx_test_fail_each(read_layout, path, "reading"), 1, "the file's buffer");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accepted),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(depth_is_limited),
-        cmocka_unit_test(looking_up),
-        cmocka_unit_test(strict_getters),
-        cmocka_unit_test(equality),
-        cmocka_unit_test(decimals_are_rounded_right),
-        cmocka_unit_test(building),
-        cmocka_unit_test(layout_equals_python),
-        cmocka_unit_test(parts_are_laid_out_as_the_whole),
-        cmocka_unit_test(nonfinite_forms),
-        cmocka_unit_test(every_allocation_can_fail),
-    };
-    return cmocka_run_group_tests_name("base/json", tests, NULL, NULL);
-}
+TESTS()

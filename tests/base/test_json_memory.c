@@ -142,30 +142,10 @@ static void each_call_fails_once(int (*fn)(void), const char *why)
     fail_msg("%s: no end", why);
 }
 
-static void parsing(void **state)
-{
-    (void)state;
-    each_call_fails_once(parse_once, "parsing");
-}
+TEST(parsing) { each_call_fails_once(parse_once, "parsing"); }
 
-static void building(void **state)
-{
-    (void)state;
-    each_call_fails_once(build_once, "building");
-}
+TEST(building) { each_call_fails_once(build_once, "building"); }
 
-static void building_unchecked(void **state)
-{
-    (void)state;
-    each_call_fails_once(build_unchecked, "building without checks");
-}
+TEST(building_unchecked) { each_call_fails_once(build_unchecked, "building without checks"); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parsing),
-        cmocka_unit_test(building),
-        cmocka_unit_test(building_unchecked),
-    };
-    return cmocka_run_group_tests_name("base/json_memory", tests, NULL, NULL);
-}
+TESTS()

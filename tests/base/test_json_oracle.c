@@ -92,11 +92,10 @@ static int visit(const char *path, const struct stat *facts, int kind)
     return failure != NULL;
 }
 
-static void fixtures_read_the_same(void **state)
+TEST(fixtures_read_the_same)
 {
     static const char *const folders[] = { "tests/fixtures", "tests/base/fixtures", "tests/fuzz/corpus" };
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(folders); i++) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", getenv("CALIBRAX_SOURCE_ROOT"), folders[i]);
@@ -108,11 +107,10 @@ static void fixtures_read_the_same(void **state)
 }
 
 /* Numbers of every length and size, and both sides of what one operation can do. */
-static void numbers_read_the_same(void **state)
+TEST(numbers_read_the_same)
 {
     cbx_rng rng = cbx_rng_make(7, 0);
 
-    (void)state;
     for (int i = 0; i < 10000 && !failure; i++) {
         char text[128];
         int digits = 1 + (int)cbx_rng_below(&rng, 24), n = 0;
@@ -129,12 +127,11 @@ static void numbers_read_the_same(void **state)
     if (failure) fail_msg("%s", failed_in);
 }
 
-static void the_oracle_sees_a_difference(void **state)
+TEST(the_oracle_sees_a_difference)
 {
     cbx_json *v = NULL;
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     CHECK_OK(cbx_json_parse("[1.5,{\"a\":2}]", 13, "t", &v, &err), &err, "parses");
     CHECK(!cbx_test_json_differs("[1.5,{\"a\":2}]", 13, true, v), "equal");
     CHECK(cbx_test_json_differs("[1.5,{\"a\":3}]", 13, true, v), "another number");
@@ -157,12 +154,4 @@ static int teardown(void **state)
     return 0;
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixtures_read_the_same),
-        cmocka_unit_test(numbers_read_the_same),
-        cmocka_unit_test(the_oracle_sees_a_difference),
-    };
-    return cmocka_run_group_tests_name("base/json_oracle", tests, setup, teardown);
-}
+TESTS(.before = setup, .after = teardown)

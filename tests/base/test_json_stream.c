@@ -92,25 +92,22 @@ static const char *const texts[] = {
     "[\xC3\xA9]",
 };
 
-static void as_the_parser_byte_by_byte(void **state)
+TEST(as_the_parser_byte_by_byte)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(texts); i++)
         for (size_t piece = 1; piece < 12; piece++) check_same(texts[i], strlen(texts[i]), piece);
 }
 
-static void cut_at_each_byte(void **state)
+TEST(cut_at_each_byte)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(texts); i++)
         for (size_t cut = 0; cut < strlen(texts[i]); cut++) check_same(texts[i], cut, 3);
 }
 
-static void depth_is_limited(void **state)
+TEST(depth_is_limited)
 {
     char text[300];
 
-    (void)state;
     for (size_t depth = 60; depth <= 70; depth++) {
         memset(text, '[', depth);
         memset(text + depth, ']', depth);
@@ -120,12 +117,11 @@ static void depth_is_limited(void **state)
 
 /* --- longer than the window --- */
 
-static void long_tokens_and_long_files(void **state)
+TEST(long_tokens_and_long_files)
 {
     enum { N = 300000 };
     cbx_text text;
 
-    (void)state;
     cbx_text_init(&text, cbx_allocator_default());
     cbx_text_puts(&text, "[\"");
     for (int i = 0; i < N; i++) cbx_text_puts(&text, i % 1000 ? "x" : "\xC3\xA9\\n");
@@ -139,11 +135,10 @@ static void long_tokens_and_long_files(void **state)
     cbx_text_clear(&text);
 }
 
-static void a_failing_source_is_reported(void **state)
+TEST(a_failing_source_is_reported)
 {
     static const char text[] = "{\"a\": [1, 2, \"three\", true], \"b\": 5}";
 
-    (void)state;
     for (size_t i = 1; i < sizeof text - 1; i++) {
         cbx_err err = CBX_ERR_INIT;
         cbx_json *v = NULL;
@@ -179,12 +174,11 @@ static cbx_status take_number(void *user, const cbx__json_reader *r, size_t i, c
     return CBX_OK;
 }
 
-static void a_sieve_takes_elements_out(void **state)
+TEST(a_sieve_takes_elements_out)
 {
     static const char text[] = "{\"a\": [7], \"list\": [1, 2, 3.5], \"b\": {\"list\": [4]}}";
     static const char left[] = "{\"a\": [7], \"list\": [], \"b\": {\"list\": [4]}}";
 
-    (void)state;
     for (size_t stop = 0; stop < 3; stop++) {
         sieving s = { .stop = stop };
         feed f = { text, sizeof text - 1, 0, 3, 0 };
@@ -203,15 +197,4 @@ static void a_sieve_takes_elements_out(void **state)
     }
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_the_parser_byte_by_byte),
-        cmocka_unit_test(cut_at_each_byte),
-        cmocka_unit_test(depth_is_limited),
-        cmocka_unit_test(long_tokens_and_long_files),
-        cmocka_unit_test(a_failing_source_is_reported),
-        cmocka_unit_test(a_sieve_takes_elements_out),
-    };
-    return cmocka_run_group_tests_name("base/json_stream", tests, NULL, NULL);
-}
+TESTS()

@@ -12,9 +12,8 @@ static const char *const nowhere[] = { "libcbx-is-not-here.so.9", NULL };
 static const cbx_library_symbol good[] = { { "cos", (void **)(void *)&cosine } };
 static const cbx_library_symbol bad[] = { { "cos", (void **)(void *)&cosine }, { "cbx_is_not_there", &absent } };
 
-static void loads_the_first_present(void **state)
+TEST(loads_the_first_present)
 {
-    (void)state;
     cbx_test_alloc t;
     cbx_err err = CBX_ERR_INIT;
     cbx_library *lib = NULL;
@@ -31,9 +30,8 @@ static void loads_the_first_present(void **state)
     cbx_test_alloc_check(&t, "library");
 }
 
-static void says_what_to_install(void **state)
+TEST(says_what_to_install)
 {
-    (void)state;
     static const struct {
         cbx_library_spec spec;
         const char *message, *why;
@@ -68,16 +66,11 @@ static cbx_status open_and_close(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void every_allocation_can_fail(void **state)
-{
-    (void)state;
-    CHECK_INT(cbx_test_fail_each(open_and_close, NULL, "library"), 1, "the handle");
-}
+TEST(every_allocation_can_fail) { CHECK_INT(cbx_test_fail_each(open_and_close, NULL, "library"), 1, "the handle"); }
 
 /* The one list: every row says what it takes to name a missing library and its remedy. */
-static void known_libraries_are_complete(void **state)
+TEST(known_libraries_are_complete)
 {
-    (void)state;
     for (int i = 0; i < CBX_LIBRARY_COUNT; i++) {
         const char *title = cbx_library_title((cbx_library_id)i);
         cbx_library_spec spec = cbx_library_known((cbx_library_id)i);
@@ -89,13 +82,4 @@ static void known_libraries_are_complete(void **state)
     CHECK_STR(cbx_library_title(CBX_LIBRARY_COUNT), "?", "no such library");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_the_first_present),
-        cmocka_unit_test(says_what_to_install),
-        cmocka_unit_test(every_allocation_can_fail),
-        cmocka_unit_test(known_libraries_are_complete),
-    };
-    return cmocka_run_group_tests_name("base/library", tests, NULL, NULL);
-}
+TESTS()

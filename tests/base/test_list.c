@@ -33,17 +33,12 @@ static cbx_status add_all(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void grows(void **state)
-{
-    (void)state;
-    CHECK_LE(cbx_test_fail_each(add_all, NULL, "list"), 10, "the capacity doubles");
-}
+TEST(grows) { CHECK_LE(cbx_test_fail_each(add_all, NULL, "list"), 10, "the capacity doubles"); }
 
-static void capacities(void **state)
+TEST(capacities)
 {
     const cbx_allocator *al = cbx_allocator_default();
     CBX_LIST(double) l = { 0 };
-    (void)state;
 
     CHECK(cbx_list_reserve(al, &l, 0) && !l.items, "nothing is asked for");
     CHECK(cbx_list_reserve(al, &l, 100) && l.capacity == 100, "what is asked for");
@@ -53,13 +48,12 @@ static void capacities(void **state)
     cbx_list_clear(al, &l);
 }
 
-static void in_an_arena(void **state)
+TEST(in_an_arena)
 {
     cbx_arena arena;
     cbx_arena_init(&arena, cbx_allocator_default());
     const cbx_allocator al = cbx_arena_allocator(&arena);
     CBX_LIST(size_t) l = { 0 };
-    (void)state;
 
     for (size_t i = 0; i < 3000; i++) CHECK(cbx_list_push(&al, &l, i), "room");
     for (size_t i = 0; i < 3000; i++) CHECK_INT(l.items[i], i, "kept through growth");
@@ -67,11 +61,10 @@ static void in_an_arena(void **state)
     cbx_arena_clear(&arena);
 }
 
-static void orders(void **state)
+TEST(orders)
 {
     const char *words[] = { "b", "", "ab", "a" }, *sorted[] = { "", "a", "ab", "b" };
     double x[] = { NAN, 2, -INFINITY, 1 };
-    (void)state;
 
     qsort(words, CBX_LEN(words), sizeof *words, cbx_compare_texts);
     for (size_t i = 0; i < CBX_LEN(words); i++) CHECK_STR(words[i], sorted[i], "texts");
@@ -79,14 +72,4 @@ static void orders(void **state)
     CHECK(x[0] == -INFINITY && x[1] == 1 && x[2] == 2 && isnan(x[3]), "NaN last");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grows),
-        cmocka_unit_test(capacities),
-        cmocka_unit_test(in_an_arena),
-        cmocka_unit_test(orders),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -39,9 +39,8 @@ static pid_t holder(void)
     return child;
 }
 
-static void one_holder_at_a_time(void **state)
+TEST(one_holder_at_a_time)
 {
-    (void)state;
     cbx_lock *lock = NULL;
     cbx_err err = CBX_ERR_INIT;
     pid_t child = holder();
@@ -116,16 +115,14 @@ static int count_after(int children, int times, bool locked)
     return n;
 }
 
-static void no_update_is_lost(void **state)
+TEST(no_update_is_lost)
 {
-    (void)state;
     CHECK_INT(count_after(3, 30, true), 90, "under the lock");
     CHECK(count_after(3, 1, false) < 3, "the check sees updates lost without it");
 }
 
-static void faults(void **state)
+TEST(faults)
 {
-    (void)state;
     cbx_lock *lock = NULL;
     cbx_err err = CBX_ERR_INIT;
     CHECK_STATUS(cbx_lock_take(ctx, "/nowhere/lock", 0, &lock, &err), CBX_ENOENT, "no folder");
@@ -135,9 +132,8 @@ static void faults(void **state)
 
 static void ignore(int number) { (void)number; }
 
-static void a_signal_ends_the_wait(void **state)
+TEST(a_signal_ends_the_wait)
 {
-    (void)state;
     cbx_lock *lock = NULL;
     cbx_err err = CBX_ERR_INIT;
     struct sigaction action = { .sa_handler = ignore }; /* without SA_RESTART */
@@ -167,11 +163,7 @@ static cbx_status take_and_release(cbx_ctx *c, void *user)
     return st;
 }
 
-static void every_allocation_can_fail(void **state)
-{
-    (void)state;
-    CHECK_INT(cbx_test_fail_each(take_and_release, NULL, "lock"), 1, "the handle");
-}
+TEST(every_allocation_can_fail) { CHECK_INT(cbx_test_fail_each(take_and_release, NULL, "lock"), 1, "the handle"); }
 
 static int setup(void **state)
 {
@@ -183,11 +175,4 @@ static int setup(void **state)
 
 static int teardown(void **state) { return (void)state, cbx_ctx_free(ctx), cbx_test_folder_remove(folder), 0; }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_holder_at_a_time),   cmocka_unit_test(no_update_is_lost),         cmocka_unit_test(faults),
-        cmocka_unit_test(a_signal_ends_the_wait), cmocka_unit_test(every_allocation_can_fail),
-    };
-    return cmocka_run_group_tests_name("base/lock", tests, setup, teardown);
-}
+TESTS(.before = setup, .after = teardown)

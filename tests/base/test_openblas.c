@@ -23,9 +23,8 @@ static int threads(void)
     return n;
 }
 
-static void loads_without_a_trace(void **state)
+TEST(loads_without_a_trace)
 {
-    (void)state;
     static const double x[3] = { 1, 2, 3 };
     const cbx_library_symbol symbols[] = { { "cblas_ddot", (void **)(void *)&ddot } };
     cbx_test_alloc t;
@@ -48,7 +47,7 @@ static void loads_without_a_trace(void **state)
     cbx_test_alloc_check(&t, "OpenBLAS");
 }
 
-static void cpus_that_it_knows(void **state)
+TEST(cpus_that_it_knows)
 {
     static const struct {
         bool intel;
@@ -61,15 +60,13 @@ static void cpus_that_it_knows(void **state)
         { true, 0xb00f21, false, "another family" }, { false, 0, false, "nothing to read" },
     };
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK(cbx__openblas_knows(cases[i].intel, cases[i].signature) == cases[i].known, cases[i].why);
     CHECK(!cbx_openblas_misjudges_cpu() || cbx_isa_of_cpu() == CBX_ISA_AVX512, "it matters for AVX-512 alone");
 }
 
-static void a_setting_of_the_user_stays(void **state)
+TEST(a_setting_of_the_user_stays)
 {
-    (void)state;
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;
     cbx_library *lib = NULL;
@@ -83,9 +80,8 @@ static void a_setting_of_the_user_stays(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void says_what_is_missing(void **state)
+TEST(says_what_is_missing)
 {
-    (void)state;
     const cbx_library_symbol symbols[] = { { "dnone_", &absent } };
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
@@ -98,13 +94,4 @@ static void says_what_is_missing(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpus_that_it_knows),
-        cmocka_unit_test(loads_without_a_trace),
-        cmocka_unit_test(a_setting_of_the_user_stays),
-        cmocka_unit_test(says_what_is_missing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

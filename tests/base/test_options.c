@@ -16,7 +16,7 @@ typedef struct before {
     double a;
 } before;
 
-static void versions(void **state)
+TEST(versions)
 {
     static const struct {
         uint32_t size;
@@ -34,7 +34,6 @@ static void versions(void **state)
     cbx_err err = CBX_ERR_INIT;
     now full = { 0, 1, 2 };
 
-    (void)state;
     CHECK_OK(cbx_take_options(&full, sizeof full, NULL, "now", &err), &err, "defaults");
     CHECK(full.struct_size == sizeof full && full.a == 1 && full.b == 2, "defaults");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -46,11 +45,10 @@ static void versions(void **state)
     }
 }
 
-static void ranges(void **state)
+TEST(ranges)
 {
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     CHECK_OK(cbx_check_range("runs", 1, 1, 5, &err), &err, "the lower end");
     CHECK_OK(cbx_check_range("runs", 5, 1, 5, &err), &err, "the upper end");
     CHECK_STATUS(cbx_check_range("runs", 0, 1, 65536, &err), CBX_EINVAL, "below");
@@ -63,12 +61,4 @@ static void ranges(void **state)
     CHECK_STR(err.message, "'level' must be greater than 0 and less than 1, got 1", "the sentence");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions),
-        cmocka_unit_test(ranges),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -3,7 +3,7 @@
 
 #include "calibrax/base/path.h"
 
-static void parts(void **state)
+TEST(parts)
 {
     static const struct {
         const char *path, *parent, *base, *beside;
@@ -20,7 +20,6 @@ static void parts(void **state)
     };
     cbx_arena arena;
 
-    (void)state;
     cbx_arena_init(&arena, cbx_allocator_default());
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         CHECK_STR(cbx_path_parent(&arena, cases[i].path), cases[i].parent, cases[i].path);
@@ -33,9 +32,4 @@ static void parts(void **state)
     cbx_arena_clear(&arena);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(parts) };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

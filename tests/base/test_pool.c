@@ -8,9 +8,8 @@
 
 #define MIB ((size_t)1 << 20)
 
-static void classes_waste_little(void **state)
+TEST(classes_waste_little)
 {
-    (void)state;
     for (size_t size = 1; size < 64 * MIB; size += size / 7 + 1) {
         size_t c = cbx__pool_class(size);
         CHECK(c >= size && c % 64 == 0, "holds the request, in whole cache lines");
@@ -23,9 +22,8 @@ static void classes_waste_little(void **state)
     CHECK_INT(cbx__pool_class(SIZE_MAX / 4 + 1), 0, "too large for any");
 }
 
-static void blocks_come_back(void **state)
+TEST(blocks_come_back)
 {
-    (void)state;
     static const struct {
         size_t size;
         const char *why;
@@ -67,9 +65,8 @@ static void blocks_come_back(void **state)
     cbx_test_alloc_check(&t, "pool");
 }
 
-static void nothing_and_too_much(void **state)
+TEST(nothing_and_too_much)
 {
-    (void)state;
     cbx_err err = CBX_ERR_INIT;
     cbx_ctx *ctx = cbx_test_context();
     cbx_block b = { &err, 7 };
@@ -82,9 +79,8 @@ static void nothing_and_too_much(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void the_limit_evicts_the_oldest(void **state)
+TEST(the_limit_evicts_the_oldest)
 {
-    (void)state;
     cbx_pool *pool = NULL;
     cbx_err err = CBX_ERR_INIT;
     cbx_block b[4], again;
@@ -111,9 +107,8 @@ static void the_limit_evicts_the_oldest(void **state)
     cbx_pool_unref(pool);
 }
 
-static void outlives_its_context(void **state)
+TEST(outlives_its_context)
 {
-    (void)state;
     cbx_test_alloc t;
     cbx_err err = CBX_ERR_INIT;
     cbx_block small, large;
@@ -159,9 +154,8 @@ static void *get_and_put(void *user)
     return NULL;
 }
 
-static void threads_never_share_a_block(void **state)
+TEST(threads_never_share_a_block)
 {
-    (void)state;
     cbx_test_alloc t;
     cbx_test_alloc_init(&t);
     cbx_ctx *ctx = cbx_test_ctx(&t);
@@ -190,19 +184,6 @@ static cbx_status use_blocks(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void every_allocation_can_fail(void **state)
-{
-    (void)state;
-    CHECK_INT(cbx_test_fail_each(use_blocks, NULL, "pool"), 3, "three blocks");
-}
+TEST(every_allocation_can_fail) { CHECK_INT(cbx_test_fail_each(use_blocks, NULL, "pool"), 3, "three blocks"); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_waste_little),      cmocka_unit_test(blocks_come_back),
-        cmocka_unit_test(nothing_and_too_much),      cmocka_unit_test(the_limit_evicts_the_oldest),
-        cmocka_unit_test(outlives_its_context),      cmocka_unit_test(threads_never_share_a_block),
-        cmocka_unit_test(every_allocation_can_fail),
-    };
-    return cmocka_run_group_tests_name("base/pool", tests, NULL, NULL);
-}
+TESTS()

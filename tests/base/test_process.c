@@ -37,7 +37,7 @@ static char *text_of(int fd, size_t *len)
     return text;
 }
 
-static void how_it_ended(void **state)
+TEST(how_it_ended)
 {
     static const struct {
         const char *script;
@@ -45,13 +45,12 @@ static void how_it_ended(void **state)
     } cases[] = { { "exit 0", 0 }, { "exit 7", 7 }, { "kill -9 $$", 128 + 9 } };
     cbx__process p;
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK_INT(run(cases[i].script, usual, &p), cases[i].status, cases[i].script);
     CHECK(!p.killed && !p.lost && p.reaped, "not by us");
 }
 
-static void files_and_folder(void **state)
+TEST(files_and_folder)
 {
     cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
     const char *const env[] = { "WORD=seen", "PATH=/usr/bin:/bin", NULL };
@@ -61,7 +60,6 @@ static void files_and_folder(void **state)
     cbx__process p;
     size_t len;
 
-    (void)state;
     CHECK_OK(cbx__memory_file("in", &input, &err), &err, "input");
     CHECK_OK(cbx__memory_file("out", &output, &err), &err, "output");
     CHECK_OK(cbx__memory_file("channel", &channel, &err), &err, "channel");
@@ -87,13 +85,12 @@ static void files_and_folder(void **state)
     cbx_test_folder_remove(folder);
 }
 
-static void last_words(void **state)
+TEST(last_words)
 {
     cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
     char words[64], tail[CBX__PROCESS_TAIL + 1];
     cbx__process p;
 
-    (void)state;
     o.errors = CBX__FD_TAIL;
     run("echo first >&2; echo 'the cause' >&2; echo >&2", o, &p);
     cbx__process_last_words(&p, words, sizeof words);
@@ -111,7 +108,7 @@ static void last_words(void **state)
     CHECK_STR(words, "", "it said nothing");
 }
 
-static void ended_by_us(void **state)
+TEST(ended_by_us)
 {
     const char *const argv[] = { "sh", "-c", "trap 'exit 5' TERM; echo ready >&3; while :; do sleep 0.01; done", NULL };
     cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
@@ -120,7 +117,6 @@ static void ended_by_us(void **state)
     char byte;
     int pair[2];
 
-    (void)state;
     for (int hard = 0; hard < 2; hard++) {
         CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0, "a channel");
         cbx__process_init(&p);
@@ -144,7 +140,7 @@ static void ended_by_us(void **state)
     }
 }
 
-static void no_such_program(void **state)
+TEST(no_such_program)
 {
     static const struct {
         const char *program, *message;
@@ -156,7 +152,6 @@ static void no_such_program(void **state)
     cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
     cbx__process p;
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const char *const argv[] = { cases[i].program, NULL };
         cbx_err err = CBX_ERR_INIT;
@@ -170,11 +165,4 @@ static void no_such_program(void **state)
     }
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(how_it_ended), cmocka_unit_test(files_and_folder), cmocka_unit_test(last_words),
-        cmocka_unit_test(ended_by_us),  cmocka_unit_test(no_such_program),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -8,9 +8,8 @@
 
 #define SEED 20260220u
 
-static void threefry_known_answers(void **state)
+TEST(threefry_known_answers)
 {
-    (void)state;
     /* Random123, tests/kat_vectors: threefry2x32 20 */
     static const struct {
         uint32_t counter[2], key[2], wanted[2];
@@ -27,9 +26,8 @@ static void threefry_known_answers(void **state)
     }
 }
 
-static void element_i_without_the_ones_before(void **state)
+TEST(element_i_without_the_ones_before)
 {
-    (void)state;
     cbx_rng a = cbx_rng_make(SEED, 7), b = cbx_rng_make(SEED, 7);
     uint64_t x = 0;
     for (int i = 0; i <= 1000; i++) x = cbx_rng_u64(&a);
@@ -40,9 +38,8 @@ static void element_i_without_the_ones_before(void **state)
     CHECK_INT(b.counter, 0, "wraps");
 }
 
-static void streams_and_seeds_differ(void **state)
+TEST(streams_and_seeds_differ)
 {
-    (void)state;
     cbx_rng a = cbx_rng_make(SEED, 0), b = cbx_rng_make(SEED, 1), c = cbx_rng_make(SEED + 1, 0),
             d = cbx_rng_make(SEED, (uint64_t)1 << 32);
     uint64_t first[] = { cbx_rng_u64(&a), cbx_rng_u64(&b), cbx_rng_u64(&c), cbx_rng_u64(&d) };
@@ -51,9 +48,8 @@ static void streams_and_seeds_differ(void **state)
 }
 
 /* Mean of n draws is within 5 standard errors, and so is the mean of squares: both fail by chance once in a million. */
-static void moments(void **state)
+TEST(moments)
 {
-    (void)state;
     const int n = 100000;
     cbx_rng r = cbx_rng_make(SEED, 1);
     double u = 0, uu = 0, z = 0, zz = 0, zzzz = 0;
@@ -88,9 +84,8 @@ static double chi_square_over_limit(uint64_t (*draw)(cbx_rng *, uint64_t), uint6
 
 static uint64_t draw_biased(cbx_rng *r, uint64_t m) { return (cbx_rng_u64(r) & 127) % m; }
 
-static void below_is_uniform(void **state)
+TEST(below_is_uniform)
 {
-    (void)state;
     static const uint64_t ms[] = { 2, 3, 7, 10, 64 };
     for (size_t i = 0; i < CBX_LEN(ms); i++) CHECK_LE(chi_square_over_limit(cbx_rng_below, ms[i]), 1, "chi-square");
     CHECK_GT(chi_square_over_limit(draw_biased, 10), 1, "the check sees a remainder's bias");
@@ -103,9 +98,8 @@ static void below_is_uniform(void **state)
     CHECK_LE(fabs(upper - 5000.0), 5 * 50, "halves are even");
 }
 
-static void permutations(void **state)
+TEST(permutations)
 {
-    (void)state;
     static const size_t sizes[] = { 0, 1, 2, 3, 100 };
     size_t out[100];
     cbx_rng r = cbx_rng_make(SEED, 3);
@@ -126,12 +120,4 @@ static void permutations(void **state)
     for (int i = 0; i < 27; i++) CHECK(count[i] == 0 || (count[i] > 850 && count[i] < 1150), "even");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threefry_known_answers),   cmocka_unit_test(element_i_without_the_ones_before),
-        cmocka_unit_test(streams_and_seeds_differ), cmocka_unit_test(moments),
-        cmocka_unit_test(below_is_uniform),         cmocka_unit_test(permutations),
-    };
-    return cmocka_run_group_tests_name("base/rng", tests, NULL, NULL);
-}
+TESTS()

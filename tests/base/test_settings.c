@@ -39,9 +39,8 @@ static cbx_status read_all(cbx_settings *out, cbx_err *err)
     return cbx__settings_resolve(&none, out, err);
 }
 
-static void defaults_hold(void **state)
+TEST(defaults_hold)
 {
-    (void)state;
     cbx_settings s;
     cbx_err err = CBX_ERR_INIT;
     char text[CBX_SETTING_TEXT_SIZE];
@@ -60,9 +59,8 @@ static void defaults_hold(void **state)
     CHECK_STR(cbx_setting_text(&s, CBX_SETTING_COUNT, text), "", "no such setting");
 }
 
-static void words_are_read(void **state)
+TEST(words_are_read)
 {
-    (void)state;
     static const struct {
         cbx_setting which;
         const char *variable, *value, *wanted; /* NULL: refused */
@@ -136,9 +134,8 @@ static void words_are_read(void **state)
     }
 }
 
-static void aliases_must_agree(void **state)
+TEST(aliases_must_agree)
 {
-    (void)state;
     static const struct {
         const char *variable, *value, *alias, *alias_value, *message; /* NULL: fine */
     } cases[] = {
@@ -171,9 +168,8 @@ static void aliases_must_agree(void **state)
     }
 }
 
-static void options_beat_the_environment(void **state)
+TEST(options_beat_the_environment)
 {
-    (void)state;
     cbx_ctx_opts opts = CBX_CTX_OPTS_INIT;
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -195,9 +191,8 @@ static void options_beat_the_environment(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void bad_options_are_refused(void **state)
+TEST(bad_options_are_refused)
 {
-    (void)state;
     static const struct {
         const char *backend;
         int use_gpu, fallback;
@@ -226,9 +221,8 @@ static void bad_options_are_refused(void **state)
 }
 
 /* A program built before the settings were: its options end where they begin, and what lies behind is not read. */
-static void older_options_are_taken(void **state)
+TEST(older_options_are_taken)
 {
-    (void)state;
     cbx_ctx_opts opts = CBX_CTX_OPTS_INIT;
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -239,15 +233,4 @@ static void older_options_are_taken(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(defaults_hold, clean, clean),
-        cmocka_unit_test_setup_teardown(words_are_read, clean, clean),
-        cmocka_unit_test_setup_teardown(aliases_must_agree, clean, clean),
-        cmocka_unit_test_setup_teardown(options_beat_the_environment, clean, clean),
-        cmocka_unit_test_setup_teardown(bad_options_are_refused, clean, clean),
-        cmocka_unit_test_setup_teardown(older_options_are_taken, clean, clean),
-    };
-    return cmocka_run_group_tests_name("base/settings", tests, NULL, NULL);
-}
+TESTS(.setup = clean, .teardown = clean)

@@ -4,9 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-static void names_and_words(void **state)
+TEST(names_and_words)
 {
-    (void)state;
     CHECK_STR(cbx_status_name(CBX_OK), "OK", "the first");
     CHECK_STR(cbx_status_name(CBX_EINTERNAL), "EINTERNAL", "the last");
     CHECK_STR(cbx_status_words(CBX_EBUSY), "in use by another process", "words");
@@ -17,9 +16,8 @@ static void names_and_words(void **state)
             CHECK(strcmp(cbx_status_name((cbx_status)i), cbx_status_name((cbx_status)j)) != 0, "names are used once");
 }
 
-static void fail_fills_the_record(void **state)
+TEST(fail_fills_the_record)
 {
-    (void)state;
     cbx_err err = CBX_ERR_INIT;
     CHECK_STATUS(cbx_fail(&err, CBX_EDOM, "'%s' is %d", "x", 3), CBX_EDOM, "returns what it is given");
     CHECK_STATUS(err.status, CBX_EDOM, "records it");
@@ -29,9 +27,8 @@ static void fail_fills_the_record(void **state)
     CHECK_STR(err.message, "two lines and a tab", "one line, whatever a name holds");
 }
 
-static void long_messages_are_cut_at_a_character(void **state)
+TEST(long_messages_are_cut_at_a_character)
 {
-    (void)state;
     static const struct {
         const char *character, *why;
     } cases[] = {
@@ -56,9 +53,8 @@ static void long_messages_are_cut_at_a_character(void **state)
         }
 }
 
-static void errno_becomes_a_status(void **state)
+TEST(errno_becomes_a_status)
 {
-    (void)state;
     static const struct {
         int number;
         cbx_status wanted;
@@ -89,13 +85,4 @@ static void errno_becomes_a_status(void **state)
     CHECK_STATUS(cbx_fail_errno(NULL, ENOENT, "x"), CBX_ENOENT, "NULL record");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_words),
-        cmocka_unit_test(fail_fills_the_record),
-        cmocka_unit_test(long_messages_are_cut_at_a_character),
-        cmocka_unit_test(errno_becomes_a_status),
-    };
-    return cmocka_run_group_tests_name("base/status", tests, NULL, NULL);
-}
+TESTS()

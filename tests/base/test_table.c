@@ -14,12 +14,11 @@ static const char *word(size_t i, char buf[32])
     return buf;
 }
 
-static void numbers_in_order_of_first_appearance(void **state)
+TEST(numbers_in_order_of_first_appearance)
 {
     char buf[32];
     cbx_names w;
 
-    (void)state;
     cbx_names_init(&w, cbx_allocator_default());
     CHECK(cbx_names_find(&w, "") == CBX_NO_NAME, "nothing is there yet");
     for (size_t i = 0; i < MANY; i++) {
@@ -46,12 +45,11 @@ static bool is_even_as(const void *user, size_t value, const void *key)
     return value % 2 == *(const size_t *)key % 2;
 }
 
-static void numbers_by_hash(void **state)
+TEST(numbers_by_hash)
 {
     const size_t even = 0, odd = 1;
     cbx_table t;
 
-    (void)state;
     cbx_table_init(&t, cbx_allocator_default());
     CHECK(!cbx_table_find(&t, 7, NULL, NULL, NULL), "nothing is there yet");
     for (size_t i = 0; i < MANY; i++) CHECK(cbx_table_add(&t, i * 64, i), "added"); /* all in the same slots at first */
@@ -86,19 +84,6 @@ static cbx_status add_all(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_runs_out(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(add_all, NULL, "names"), 5, "something was allocated");
-}
+TEST(memory_runs_out) { CHECK_GT(cbx_test_fail_each(add_all, NULL, "names"), 5, "something was allocated"); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_in_order_of_first_appearance),
-        cmocka_unit_test(numbers_by_hash),
-        cmocka_unit_test(memory_runs_out),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

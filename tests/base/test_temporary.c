@@ -30,9 +30,9 @@ static bool is_there(const char *path)
     return lstat(path, &info) == 0;
 }
 
-static void below_tmpdir(void **state)
+TEST(below_tmpdir)
 {
-    cbx_test_place *t = *state;
+    cbx_test_place *t = *test_state;
     char first[CBX__TEMPORARY_SIZE], second[CBX__TEMPORARY_SIZE], longest[400];
     cbx_err err = CBX_ERR_INIT;
     setenv("TMPDIR", t->folder, 1);
@@ -53,9 +53,9 @@ static void below_tmpdir(void **state)
     cbx__temporary_remove("");
 }
 
-static void where_it_is_told(void **state)
+TEST(where_it_is_told)
 {
-    cbx_test_place *t = *state;
+    cbx_test_place *t = *test_state;
     char folder[512];
     const char *path = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -76,9 +76,9 @@ static void where_it_is_told(void **state)
 }
 
 /* As a build leaves them: folders and files that may not be written, and links that lead out. */
-static void all_is_removed(void **state)
+TEST(all_is_removed)
 {
-    cbx_test_place *t = *state;
+    cbx_test_place *t = *test_state;
     char root[512], closed[512], deep[512], outside[512], link[512];
     CHECK_INT(mkdir(join(root, t->folder, "root"), 0700), 0, "a tree");
     CHECK_INT(mkdir(join(closed, root, "closed"), 0700), 0, "with a folder");
@@ -107,20 +107,10 @@ static cbx_status make_one(cbx_ctx *ctx, void *folder)
     return st;
 }
 
-static void every_allocation_can_fail(void **state)
+TEST(every_allocation_can_fail)
 {
-    cbx_test_place *t = *state;
+    cbx_test_place *t = *test_state;
     CHECK_GT(cbx_test_fail_each(make_one, t->folder, "a folder"), 0, "its name");
 }
 
-TEST_FILE()
-{
-#define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, cbx_test_place_open, cbx_test_place_close)
-    const struct CMUnitTest tests[] = {
-        IN_A_PLACE(below_tmpdir),
-        IN_A_PLACE(where_it_is_told),
-        IN_A_PLACE(all_is_removed),
-        IN_A_PLACE(every_allocation_can_fail),
-    };
-    return cmocka_run_group_tests_name("base/temporary", tests, NULL, NULL);
-}
+TESTS(.setup = cbx_test_place_open, .teardown = cbx_test_place_close)

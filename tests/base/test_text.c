@@ -9,9 +9,8 @@
 #include "calibrax/base/file.h"
 #include "fail_alloc.h"
 
-static void grows_and_resets(void **state)
+TEST(grows_and_resets)
 {
-    (void)state;
     cbx_test_alloc alloc;
     cbx_test_alloc_init(&alloc);
     cbx_text t;
@@ -47,9 +46,8 @@ static cbx_status fill_text(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void failure_sticks(void **state)
+TEST(failure_sticks)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(fill_text, NULL, "text"), 2, "it grew more than twice");
     cbx_test_alloc alloc;
     cbx_test_alloc_init(&alloc);
@@ -63,9 +61,8 @@ static void failure_sticks(void **state)
     cbx_text_clear(&t);
 }
 
-static void html_is_escaped(void **state)
+TEST(html_is_escaped)
 {
-    (void)state;
     cbx_text t;
     cbx_text_init(&t, cbx_allocator_default());
     cbx_text_put_html(&t, "a<b & \"c\" 'd'>\xC3\xA9&&");
@@ -115,17 +112,15 @@ static const char *format_nearest(double v, char *buf)
     return strchr(buf, 'e') && digits > shortest ? strcpy(buf, "longer") : buf;
 }
 
-static void doubles_print_as_python_prints_them(void **state)
+TEST(doubles_print_as_python_prints_them)
 {
-    (void)state;
     CHECK_INT(lines_unlike_repr(cbx_format_double), 0, "Python's repr");
     CHECK_GT(lines_unlike_repr(format_g17), 100, "the check sees 17 digits");
     CHECK_GT(lines_unlike_repr(format_nearest), 0, "the check sees the rule for powers of two missing");
 }
 
-static void doubles_do_not_depend_on_the_locale(void **state)
+TEST(doubles_do_not_depend_on_the_locale)
 {
-    (void)state;
     char buf[CBX_FORMAT_SIZE], folder[64], command[256];
     cbx_test_folder(folder);
     snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 --no-archive %s/de_DE.UTF-8", folder);
@@ -141,9 +136,8 @@ static void doubles_do_not_depend_on_the_locale(void **state)
     cbx_test_folder_remove(folder);
 }
 
-static void every_double_reads_back(void **state)
+TEST(every_double_reads_back)
 {
-    (void)state;
     uint64_t bits = 1;
     char buf[CBX_FORMAT_SIZE];
     for (int i = 0; i < 20000; i++) {
@@ -156,9 +150,8 @@ static void every_double_reads_back(void **state)
     }
 }
 
-static void seconds_for_people(void **state)
+TEST(seconds_for_people)
 {
-    (void)state;
     static const struct {
         double seconds;
         const char *wanted, *why;
@@ -185,9 +178,8 @@ static void seconds_for_people(void **state)
         CHECK_STR(cbx_format_seconds(cases[i].seconds, buf), cases[i].wanted, cases[i].why);
 }
 
-static void intervals_of_seconds(void **state)
+TEST(intervals_of_seconds)
 {
-    (void)state;
     static const struct {
         double value, lower, upper;
         const char *wanted, *why;
@@ -205,9 +197,8 @@ static void intervals_of_seconds(void **state)
                   cases[i].why);
 }
 
-static void ratios(void **state)
+TEST(ratios)
 {
-    (void)state;
     static const struct {
         double ratio, lower, upper;
         const char *wanted, *why;
@@ -225,9 +216,8 @@ static void ratios(void **state)
         CHECK_STR(cbx_format_ratio(cases[i].ratio, cases[i].lower, cases[i].upper, buf), cases[i].wanted, cases[i].why);
 }
 
-static void names_that_are_safe(void **state)
+TEST(names_that_are_safe)
 {
-    (void)state;
     char longest[130];
     memset(longest, 'a', sizeof longest);
     longest[128] = 0;
@@ -256,9 +246,8 @@ static void names_that_are_safe(void **state)
     CHECK(!cbx_name_is_safe(longest), "129 characters");
 }
 
-static void nearest_word(void **state)
+TEST(nearest_word)
 {
-    (void)state;
     static const char *const words[] = { "stream", "tiled", "naive-dense", "openblas", "numpy" };
     static const struct {
         const char *word, *nearest, *why;
@@ -279,20 +268,4 @@ static void nearest_word(void **state)
     CHECK(cbx_nearest_word("x", NULL, 0) == NULL, "no candidates");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grows_and_resets),
-        cmocka_unit_test(failure_sticks),
-        cmocka_unit_test(html_is_escaped),
-        cmocka_unit_test(doubles_print_as_python_prints_them),
-        cmocka_unit_test(doubles_do_not_depend_on_the_locale),
-        cmocka_unit_test(every_double_reads_back),
-        cmocka_unit_test(seconds_for_people),
-        cmocka_unit_test(intervals_of_seconds),
-        cmocka_unit_test(ratios),
-        cmocka_unit_test(names_that_are_safe),
-        cmocka_unit_test(nearest_word),
-    };
-    return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);
-}
+TESTS()

@@ -34,9 +34,8 @@ static void facts_of(const char *below, cbx_vcs_facts *f)
     CHECK_OK(st, &err, below);
 }
 
-static void no_repository(void **state)
+TEST(no_repository)
 {
-    (void)state;
     cbx_vcs_facts f;
     memset(&f, 0xFF, sizeof f);
     setenv("GIT_CEILING_DIRECTORIES", "/", 1);
@@ -46,9 +45,8 @@ static void no_repository(void **state)
     CHECK(!f.known, "a path that does not exist");
 }
 
-static void life_of_a_work_tree(void **state)
+TEST(life_of_a_work_tree)
 {
-    (void)state;
     cbx_vcs_facts f;
     CHECK_INT(run("mkdir -p w/sub && cd w && git init -q -b topic/one . && echo 1 > f"), 0, "init");
     facts_of("w", &f);
@@ -79,9 +77,8 @@ static void life_of_a_work_tree(void **state)
     CHECK(f.dirty, "a removed file counts");
 }
 
-static void another_users_work_tree(void **state)
+TEST(another_users_work_tree)
 {
-    (void)state;
     cbx_vcs_facts f;
     if (geteuid() != 0) SKIP("permission: only root can give a folder away");
     CHECK_INT(run("mkdir o && cd o && git init -q -b m . && echo 1 > f && git add f && " COMMIT " && chown -R 65534 ."),
@@ -90,9 +87,8 @@ static void another_users_work_tree(void **state)
     CHECK(f.known && !f.dirty, "read all the same");
 }
 
-static void broken_repository(void **state)
+TEST(broken_repository)
 {
-    (void)state;
     cbx_vcs_facts f;
     CHECK_INT(
         run("mkdir b && cd b && git init -q -b m . && echo 1 > f && git add f && " COMMIT " && rm -rf .git/objects"), 0,
@@ -110,9 +106,8 @@ static cbx_status read_facts(cbx_ctx *c, void *path)
     return cbx_vcs_read(c, path, &f, NULL);
 }
 
-static void every_allocation_can_fail(void **state)
+TEST(every_allocation_can_fail)
 {
-    (void)state;
     cbx_vcs_facts f;
     facts_of("", &f);
     CHECK_GT(cbx_test_fail_each(read_facts, folder, "facts"), 0, "the library's handle");
@@ -124,14 +119,4 @@ static int setup(void **state)
 }
 static int teardown(void **state) { return (void)state, cbx_ctx_free(ctx), cbx_test_folder_remove(folder), 0; }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_repository),
-        cmocka_unit_test(life_of_a_work_tree),
-        cmocka_unit_test(another_users_work_tree),
-        cmocka_unit_test(broken_repository),
-        cmocka_unit_test(every_allocation_can_fail),
-    };
-    return cmocka_run_group_tests_name("base/vcs", tests, setup, teardown);
-}
+TESTS(.before = setup, .after = teardown)

@@ -125,7 +125,7 @@ static size_t histories_wanted(void)
 /* Seven halvings of 128 commits at 25 launches each: what a classic bisection needs for the same success. */
 #define CLASSIC_LAUNCHES (7 * 25)
 
-static void finds_a_small_step(void **state)
+TEST(finds_a_small_step)
 {
     static const struct {
         double step, noise;
@@ -139,7 +139,6 @@ static void finds_a_small_step(void **state)
     size_t n = histories_wanted();
     cbx_ctx *ctx = cbx_test_context();
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         score s = simulate(ctx, n, cases[i].step, cases[i].noise, cases[i].merged);
         print_message("# %s: %zu of %zu found, %.1f launches each\n", cases[i].why, s.right, n,
@@ -150,7 +149,7 @@ static void finds_a_small_step(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void ends_are_tested_first(void **state)
+TEST(ends_are_tested_first)
 {
     static const struct {
         double step;
@@ -167,7 +166,6 @@ static void ends_are_tested_first(void **state)
     cbx_ctx *ctx = cbx_test_context();
     history h;
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         world w = { cases[i].step, 0.01, cbx_rng_make(5, i) };
         cbx_bisect_opts opts = CBX_BISECT_OPTS_INIT;
@@ -192,7 +190,7 @@ static void ends_are_tested_first(void **state)
 }
 
 /* What the ends take where nothing is to be found, and that a step which their launches can show is still found. */
-static void equal_ends_are_given_up_early(void **state)
+TEST(equal_ends_are_given_up_early)
 {
     static const struct {
         double step, max_launches, min_found;
@@ -206,7 +204,6 @@ static void equal_ends_are_given_up_early(void **state)
     cbx_ctx *ctx = cbx_test_context();
     history h;
 
-    (void)state;
     line(&h, 1, 0); /* the ends alone */
     for (size_t k = 0; k < CBX_LEN(cases); k++) {
         size_t found = 0, launches = 0;
@@ -230,7 +227,7 @@ static void equal_ends_are_given_up_early(void **state)
 }
 
 /* Against counting: of the given values, how many continuations of normal noise end beyond the odds. */
-static void hope_is_a_probability(void **state)
+TEST(hope_is_a_probability)
 {
     cbx__moments a = { 0, 0, 0 }, b = { 0, 0, 0 };
     cbx_rng rng = cbx_rng_make(9, 0);
@@ -238,7 +235,6 @@ static void hope_is_a_probability(void **state)
     size_t hits = 0;
     enum { FIRST = 20, LAST = 60, DRAWS = 20000 };
 
-    (void)state;
     for (int i = 0; i < FIRST; i++) {
         cbx__moments_add(&a, cbx_rng_normal(&rng));
         cbx__moments_add(&b, cbx_rng_normal(&rng) + 0.5);
@@ -265,13 +261,12 @@ static void hope_is_a_probability(void **state)
 }
 
 /* False alarms on ranges without a change: at most 1 - confidence, by the e-value of the ends; 7.6 % is 4.4 deviations above 5 % of 1000. */
-static void unchanged_ranges_stay_so(void **state)
+TEST(unchanged_ranges_stay_so)
 {
     cbx_ctx *ctx = cbx_test_context();
     size_t found = 0, total = 1000;
     history h;
 
-    (void)state;
     line(&h, 8, 3);
     for (size_t i = 0; i < total; i++) {
         world w = { 0, 0.02, cbx_rng_make(6, i) };
@@ -289,12 +284,11 @@ static void unchanged_ranges_stay_so(void **state)
 }
 
 /* The history on which a search along dates names a commit of the wrong branch. */
-static void merged_history_names_the_branch(void **state)
+TEST(merged_history_names_the_branch)
 {
     cbx_ctx *ctx = cbx_test_context();
     history h;
 
-    (void)state;
     for (size_t truth = 0; truth < 21; truth++) {
         world w = { 0.2, 0.01, cbx_rng_make(7, truth) };
         cbx_err err = CBX_ERR_INIT;
@@ -312,7 +306,7 @@ static void merged_history_names_the_branch(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void broken_commits_are_shared_out(void **state)
+TEST(broken_commits_are_shared_out)
 {
     cbx_ctx *ctx = cbx_test_context();
     world w = { 0.2, 0.01, cbx_rng_make(8, 0) };
@@ -323,7 +317,6 @@ static void broken_commits_are_shared_out(void **state)
     size_t commit = 0;
     history h;
 
-    (void)state;
     line(&h, 30, 13);
     CHECK_OK(make(ctx, &h, NULL, &b, &err), &err, "create");
     while ((outcome = cbx_bisect_next(b, &commit)) == CBX_BISECT_RUNNING) {
@@ -345,12 +338,11 @@ static void broken_commits_are_shared_out(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void counts_without_noise(void **state)
+TEST(counts_without_noise)
 {
     cbx_ctx *ctx = cbx_test_context();
     history h;
 
-    (void)state;
     for (size_t truth = 0; truth < 128; truth++) {
         world w = { 0.001, 0, cbx_rng_make(9, 0) };
         cbx_err err = CBX_ERR_INIT;
@@ -368,7 +360,7 @@ static void counts_without_noise(void **state)
 }
 
 /* Probabilities against a direct sum over all values, by another form of the same formula. */
-static void posterior_is_the_formula(void **state)
+TEST(posterior_is_the_formula)
 {
     static const double good[] = { 1.0, 1.1, 0.9 },
                         at[4][2] = { { 1.05, 0.95 }, { 1.0, 1.2 }, { 1.5, 1.6 }, { 1.4, 1.45 } };
@@ -377,7 +369,6 @@ static void posterior_is_the_formula(void **state)
     cbx__moments end = { 0, 0, 0 }, m[4] = { { 0, 0, 0 } };
     double p[4], w[4], total = 0;
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) cbx__moments_add(&end, good[i]);
     for (size_t c = 0; c < 4; c++) {
         for (size_t i = 0; i < 2; i++) cbx__moments_add(&m[c], at[c][i]);
@@ -414,7 +405,7 @@ static void posterior_is_the_formula(void **state)
     CHECK_LE(cbx__gain(0.1, 2), cbx__gain(0.5, 2), "an even chance tells most");
 }
 
-static void state_goes_on_where_it_was(void **state)
+TEST(state_goes_on_where_it_was)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
@@ -425,7 +416,6 @@ static void state_goes_on_where_it_was(void **state)
     cbx_json *kept, *again;
     history h;
 
-    (void)state;
     line(&h, 64, 21);
     opts.identity = "make bench";
     CHECK_OK(make(ctx, &h, &opts, &a, &err), &err, "create");
@@ -458,7 +448,7 @@ static void state_goes_on_where_it_was(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void wrong_input(void **state)
+TEST(wrong_input)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_bisect_opts opts = CBX_BISECT_OPTS_INIT;
@@ -466,7 +456,6 @@ static void wrong_input(void **state)
     cbx_bisect *b = NULL;
     history h;
 
-    (void)state;
     line(&h, 3, 1);
     h.n = 0;
     CHECK_STATUS(make(ctx, &h, NULL, &b, &err), CBX_EINVAL, "no commits");
@@ -517,30 +506,12 @@ static cbx_status whole_search(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_that_runs_out(void **state)
+TEST(memory_that_runs_out)
 {
     history h;
 
-    (void)state;
     diamond(&h, 8, 5);
     CHECK_GT(cbx_test_fail_each(whole_search, &h, "a search"), 5, "something was allocated");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_a_small_step),
-        cmocka_unit_test(ends_are_tested_first),
-        cmocka_unit_test(equal_ends_are_given_up_early),
-        cmocka_unit_test(hope_is_a_probability),
-        cmocka_unit_test(unchanged_ranges_stay_so),
-        cmocka_unit_test(merged_history_names_the_branch),
-        cmocka_unit_test(broken_commits_are_shared_out),
-        cmocka_unit_test(counts_without_noise),
-        cmocka_unit_test(posterior_is_the_formula),
-        cmocka_unit_test(state_goes_on_where_it_was),
-        cmocka_unit_test(wrong_input),
-        cmocka_unit_test(memory_that_runs_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -166,9 +166,8 @@ static void check_stand(const stand *s, const cbx_regression *r, const cbx_waive
     cbx_guard_free(guard);
 }
 
-static void every_way(void **state)
+TEST(every_way, counted_setup, counted_teardown)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(holds); i++) {
         const stand *s = &holds[i];
         cbx_run *now = run_of(s->machine_now, s->defs_now, s->now),
@@ -191,9 +190,8 @@ static void every_way(void **state)
     }
 }
 
-static void itself(void **state)
+TEST(itself, counted_setup, counted_teardown)
 {
-    (void)state;
     cbx_run *run = run_of(NULL, NULL, MS("1"));
     cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
     cbx_regression *r = NULL;
@@ -211,9 +209,8 @@ static void itself(void **state)
 }
 
 /* What is given to turn the gate off, or does so by a slip. */
-static void options_that_would_pass_all(void **state)
+TEST(options_that_would_pass_all, counted_setup, counted_teardown)
 {
-    (void)state;
     static const cbx_regression_rule endless = { "*", INFINITY, NAN },
                                      misspelt[] = { { "m?", 0.5, NAN }, { "rat", 0, NAN } };
     static const char *const keys[] = { "*", "**", "?*", "*@*", "*@*{*}:*", "*:*", "[!\\\\n]*", "*[@]*:*" };
@@ -252,20 +249,10 @@ static void options_that_would_pass_all(void **state)
     cbx_run_free(now);
 }
 
-static void names(void **state)
+TEST(names)
 {
-    (void)state;
     CHECK_STR(cbx_gate_reason_name(CBX_GATE_REASON_SAME_RUN), "same-run", "name");
     CHECK_STR(cbx_gate_reason_name((cbx_gate_reason)99), "?", "no reason");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_way, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(itself, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(options_that_would_pass_all, counted_setup, counted_teardown),
-        cmocka_unit_test(names),
-    };
-    return cmocka_run_group_tests_name("fails_closed", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -77,9 +77,8 @@ static size_t occurrences(const char *text, const char *part)
 #define BASE          MS_AT("a", "1") "," MS_AT("b", "1")
 #define W(key, until) "{\"key\":\"" key "\",\"reason\":\"known\",\"until\":\"" until "\"}"
 
-static void waived(void **state)
+TEST(waived)
 {
-    (void)state;
     static const struct {
         const char *list, *moment;
         int exit_code;
@@ -121,9 +120,8 @@ static void waived(void **state)
     }
 }
 
-static void nothing_cannot_be_waived(void **state)
+TEST(nothing_cannot_be_waived)
 {
-    (void)state;
     cbx_waivers *w = waivers(W("?@*", "2099-01-01"));
     cbx_regression *r = compare("n", SLOW, BASE);
     cbx_guard *g = guard(r, w, "2026-01-01T00:00:00Z");
@@ -139,9 +137,8 @@ static void nothing_cannot_be_waived(void **state)
     cbx_waivers_free(w);
 }
 
-static void waivers_read_strictly(void **state)
+TEST(waivers_read_strictly)
 {
-    (void)state;
 #define HEAD "\"schema\":\"calibrax-waivers\",\"version\":1"
     static const struct {
         const char *text;
@@ -187,9 +184,8 @@ static void waivers_read_strictly(void **state)
     }
 }
 
-static void text_and_commands(void **state)
+TEST(text_and_commands)
 {
-    (void)state;
     cbx_regression *r = compare("m", SLOW, BASE "," MS_AT("gone", "1"));
     cbx_waivers *w = waivers(W("gone*", "2025-12-31") "," W("b@*", "2027-01-01"));
     cbx_guard *g = guard(r, w, "2026-01-01T00:00:00Z");
@@ -215,9 +211,8 @@ static void text_and_commands(void **state)
     cbx_regression_free(r);
 }
 
-static void json(void **state)
+TEST(json)
 {
-    (void)state;
     cbx_regression *r = compare("m", MS_AT("a", "NaN") "," MS_AT("b", "1"), BASE);
     cbx_waivers *w = waivers(W("a@*", "2027-01-01"));
     cbx_guard *g = guard(r, w, "2026-01-01T00:00:00Z");
@@ -248,9 +243,8 @@ static void json(void **state)
 }
 
 /* Names that would end a cell, a tag, an attribute or a command. */
-static void hostile_names(void **state)
+TEST(hostile_names)
 {
-    (void)state;
 #define HOSTILE "x|y<b>&'\\\"`@me`]]>\\u0007\\n::error::z"
     cbx_regression *r = compare("m", MS_AT(HOSTILE, "2"), MS_AT(HOSTILE, "1"));
     cbx_guard *g = guard(r, NULL, "2026-01-01T00:00:00Z");
@@ -271,9 +265,8 @@ static void hostile_names(void **state)
     cbx_regression_free(r);
 }
 
-static void junit(void **state)
+TEST(junit)
 {
-    (void)state;
     static const struct {
         const char *machine, *now, *base, *list, *suite;
         size_t failures, errors, skipped;
@@ -311,9 +304,8 @@ static void junit(void **state)
 }
 
 /* 1,200 findings: the comment stays below its limit, and the regression is in it though it comes last. */
-static void markdown_is_bounded(void **state)
+TEST(markdown_is_bounded)
 {
-    (void)state;
     static char points[2][1 << 16];
     cbx_regression *r;
     cbx_guard *g;
@@ -373,9 +365,8 @@ static cbx_status read_waivers(cbx_ctx *c, void *user)
     return st;
 }
 
-static void out_of_memory(void **state)
+TEST(out_of_memory)
 {
-    (void)state;
     static const char list[] = "{" HEAD ",\"waivers\":[" W("b*", "2020-01-01") "]}";
     char folder[64], path[96];
     cbx_regression *r = compare("m", SLOW, BASE);
@@ -388,18 +379,4 @@ static void out_of_memory(void **state)
     cbx_regression_free(r);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(waived, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(nothing_cannot_be_waived, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(waivers_read_strictly, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(text_and_commands, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(json, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(hostile_names, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(junit, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(markdown_is_bounded, counted_setup, counted_teardown),
-        cmocka_unit_test_setup_teardown(out_of_memory, counted_setup, counted_teardown),
-    };
-    return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
-}
+TESTS(.seconds = 600, .setup = counted_setup, .teardown = counted_teardown)

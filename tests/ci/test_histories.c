@@ -46,9 +46,9 @@ static cbx_status candidates(cbx_ctx *ctx, void *folder)
     return st;
 }
 
-static void histories(void **state)
+TEST(histories)
 {
-    CHECK_GT(cbx_test_fail_each(candidates, *state, "history"), 10, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(candidates, *test_state, "history"), 10, "allocations were made to fail");
 }
 
 static cbx_stop_flag stopped;
@@ -83,7 +83,7 @@ static cbx_status comparison(cbx_ctx *ctx, void *folder)
     return st == CBX_EINTERRUPTED ? CBX_OK : st;
 }
 
-static void comparisons(void **state)
+TEST(comparisons)
 {
     cbx_compare_opts o = CBX_COMPARE_OPTS_INIT;
     cbx_compare_result r;
@@ -92,18 +92,14 @@ static void comparisons(void **state)
     cbx_err err = CBX_ERR_INIT;
 
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    o.repository = *state;
+    o.repository = *test_state;
     o.a = "HEAD";
     o.b = "nowhere";
     o.bench = "true";
     CHECK_STATUS(cbx_revisions_compare(ctx, &o, &arena, &r, &err), CBX_ENOENT, "no such revision");
     cbx_arena_clear(&arena);
     cbx_ctx_free(ctx);
-    CHECK_GT(cbx_test_fail_each(comparison, *state, "comparison"), 10, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(comparison, *test_state, "comparison"), 10, "allocations were made to fail");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(histories), cmocka_unit_test(comparisons) };
-    return cmocka_run_group_tests_name("ci/histories", tests, open_repository, close_repository);
-}
+TESTS(.seconds = 600, .before = open_repository, .after = close_repository)

@@ -22,11 +22,10 @@ static cbx_machine read_captured(const char *name)
     return m;
 }
 
-static void test_xeon_vm(void **in)
+TEST(test_xeon_vm)
 {
     cbx_machine m = read_captured("xeon-vm");
 
-    (void)in;
     CHECK_STR(m.vendor, "GenuineIntel", "vendor");
     CHECK_STR(m.model_name, "Intel(R) Xeon(R) Processor", "model name");
     CHECK(m.family == 6 && m.model == 167 && m.stepping == 1, "family, model, stepping");
@@ -39,11 +38,10 @@ static void test_xeon_vm(void **in)
     CHECK(m.naccelerators == 0 && m.numa_nodes == 1, "no accelerator, one node");
 }
 
-static void test_zen5_like(void **in)
+TEST(test_zen5_like)
 {
     cbx_machine m = read_captured("zen5-like");
 
-    (void)in;
     CHECK_STR(m.features,
               "avx avx2 avx512_bf16 avx512_vnni avx512_vpopcntdq avx512bw avx512cd avx512dq avx512f avx512vl avx_vnni "
               "bmi2 f16c fma gfni "
@@ -61,11 +59,10 @@ static void test_zen5_like(void **in)
     CHECK_STR(m.governor, "performance", "governor");
 }
 
-static void test_arm_like(void **in)
+TEST(test_arm_like)
 {
     cbx_machine m = read_captured("arm-like");
 
-    (void)in;
     CHECK_STR(m.vendor, "0x41", "implementer");
     CHECK_STR(m.model_name, "", "ARM kernels tell no name");
     CHECK(m.family == 8 && m.model == 0xd40 && m.stepping == 1, "architecture, part, revision");
@@ -76,18 +73,17 @@ static void test_arm_like(void **in)
 }
 
 /* Fingerprints are kept in rows: a change here breaks every comparison with older rows. */
-static void test_fingerprints_are_stable_and_differ(void **in)
+TEST(test_fingerprints_are_stable_and_differ)
 {
     cbx_machine xeon = read_captured("xeon-vm"), zen = read_captured("zen5-like"), arm = read_captured("arm-like");
 
-    (void)in;
     CHECK_STR(xeon.id, "b59ce5298c0e6d89", "xeon-vm");
     CHECK_STR(zen.id, "9192c33d3d6d0368", "zen5-like");
     CHECK_STR(arm.id, "7d9b5e4051668060", "arm-like");
 }
 
 /* What may change without the machine being another one, and what may not. */
-static void test_what_makes_a_machine(void **in)
+TEST(test_what_makes_a_machine)
 {
     static const struct {
         const char *path, *text;
@@ -108,7 +104,6 @@ static void test_what_makes_a_machine(void **in)
     cbx_ctx *ctx = cbx_test_context();
     cbx_machine m;
 
-    (void)in;
     for (size_t i = 0; i <= CBX_LEN(cases); i++) {
         cbx_test_folder(folder);
         cbx_test_put(cpu, "%s/proc/cpuinfo", folder);
@@ -124,14 +119,13 @@ static void test_what_makes_a_machine(void **in)
     cbx_ctx_free(ctx);
 }
 
-static void test_what_is_no_machine(void **in)
+TEST(test_what_is_no_machine)
 {
     char folder[64];
     cbx_err err = CBX_ERR_INIT;
     cbx_ctx *ctx = cbx_test_context();
     cbx_machine m = { .threads = 77 };
 
-    (void)in;
     cbx_test_folder(folder);
     CHECK_STATUS(cbx_machine_read(ctx, folder, &m, &err), CBX_ENOENT, "an empty folder");
     CHECK(strstr(err.message, "proc/cpuinfo"), "the message names the file");
@@ -142,12 +136,11 @@ static void test_what_is_no_machine(void **in)
     cbx_ctx_free(ctx);
 }
 
-static void test_json_holds_what_may_be_published(void **in)
+TEST(test_json_holds_what_may_be_published)
 {
     cbx_machine m = read_captured("zen5-like");
     cbx_json *v = cbx_machine_to_json(&m);
 
-    (void)in;
     CHECK_STR(cbx_json_get_string(v, "id", ""), m.id, "id");
     CHECK_STR(cbx_json_get_string(v, "cpu_model", ""), "AMD EPYC 9575F 64-Core Processor", "model");
     CHECK_INT(cbx_json_length(cbx_json_get(v, "cpu_features")), 19, "features as a list");
@@ -158,7 +151,7 @@ static void test_json_holds_what_may_be_published(void **in)
     cbx_json_unref(v);
 }
 
-static void test_this_machine(void **in)
+TEST(test_this_machine)
 {
     static const char *const sets[] = { "plain", "neon", "avx2", "avx512" };
     cbx_machine m, again;
@@ -166,7 +159,6 @@ static void test_this_machine(void **in)
     cbx_ctx *ctx = cbx_test_context();
     bool known = false;
 
-    (void)in;
     CHECK_OK(cbx_machine_read(ctx, NULL, &m, &err), &err, "this machine");
     CHECK_OK(cbx_machine_read(ctx, "/", &again, &err), &err, "this machine by its root");
     CHECK_STR(m.id, again.id, "the same");
@@ -186,26 +178,10 @@ static cbx_status read_it(cbx_ctx *ctx, void *user)
     return cbx_machine_read(ctx, user, &m, NULL);
 }
 
-static void test_every_allocation_may_fail(void **in)
+TEST(test_every_allocation_may_fail)
 {
-    (void)in;
     CHECK_GT(cbx_test_fail_each(read_it, (void *)(uintptr_t)captured("zen5-like"), "cbx_machine_read"), 5,
              "allocations were made to fail");
 }
 
-TEST_FILE()
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_xeon_vm),
-        cmocka_unit_test(test_zen5_like),
-        cmocka_unit_test(test_arm_like),
-        cmocka_unit_test(test_fingerprints_are_stable_and_differ),
-        cmocka_unit_test(test_what_makes_a_machine),
-        cmocka_unit_test(test_what_is_no_machine),
-        cmocka_unit_test(test_json_holds_what_may_be_published),
-        cmocka_unit_test(test_this_machine),
-        cmocka_unit_test(test_every_allocation_may_fail),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

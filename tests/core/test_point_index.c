@@ -25,13 +25,12 @@ static const cbx_point *make(made *m, size_t i)
     return &m->p;
 }
 
-static void the_first_of_each_kind(void **state)
+TEST(the_first_of_each_kind)
 {
     static made points[MANY];
     made like;
     cbx_point_index ix;
 
-    (void)state;
     cbx_point_index_init(&ix, cbx_allocator_default(), NULL);
     CHECK(!cbx_point_index_find(&ix, make(&like, 0)), "nothing is there yet");
     for (size_t i = 0; i < MANY; i++) {
@@ -51,7 +50,7 @@ static void the_first_of_each_kind(void **state)
 }
 
 /* A label that does not count, one by one. */
-static void labels_that_do_not_count(void **state)
+TEST(labels_that_do_not_count)
 {
     const cbx_tag flax[] = { { "framework", "flax" }, { "batch", "1" } },
                   jax[] = { { "batch", "1" }, { "framework", "jax" } };
@@ -72,7 +71,6 @@ static void labels_that_do_not_count(void **state)
         { { .name = "p", .scenario = "s", .tags = flax, .ntags = 0 }, NULL, "no tags", false },
     };
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_point_index ix;
         cbx_point_index_init(&ix, cbx_allocator_default(), cases[i].but);
@@ -102,18 +100,6 @@ static cbx_status add_all(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_runs_out(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(add_all, NULL, "point index"), 3, "something was allocated");
-}
+TEST(memory_runs_out) { CHECK_GT(cbx_test_fail_each(add_all, NULL, "point index"), 3, "something was allocated"); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_of_each_kind),
-        cmocka_unit_test(labels_that_do_not_count),
-        cmocka_unit_test(memory_runs_out),
-    };
-    return cmocka_run_group_tests_name("core/point_index", tests, NULL, NULL);
-}
+TESTS()

@@ -53,9 +53,8 @@ static size_t wrong_elements(const double *a, const double *b, const double *c, 
     return wrong;
 }
 
-static void loops_do_their_work(void **state)
+TEST(loops_do_their_work)
 {
-    (void)state;
     enum { SIZE = 4 * CBX__PROBE_STEP };
     static _Alignas(64) double a[SIZE], b[SIZE], c[SIZE];
     const cbx__probe_loops *tables[3];
@@ -84,9 +83,8 @@ static void loops_do_their_work(void **state)
 }
 
 /* Each type has a loop or a reason, and the rates say which; the loops of one CPU run whatever its count of rounds. */
-static void narrow_types(void **state)
+TEST(narrow_types)
 {
-    (void)state;
     for (int i = 0; i < CBX_NARROW_COUNT; i++) {
         cbx__narrow_loop l = cbx__narrow_find((cbx_narrow)i);
         CHECK(!l.by == !l.run && !l.by == (l.ops_per_round == 0) && (l.by || l.why), cbx_narrow_type((cbx_narrow)i));
@@ -156,9 +154,8 @@ static const char *broken_relation(const cbx_probe *p)
 
 static cbx_probe measured; /* by the first test that measures; the others only need some real one */
 
-static void rates_stand_in_their_relations(void **state)
+TEST(rates_stand_in_their_relations)
 {
-    (void)state;
     const char *broken = "not measured";
     cbx_probe wrong;
 
@@ -182,12 +179,11 @@ static void rates_stand_in_their_relations(void **state)
 }
 
 /* Products of whole numbers are put together where there is no instruction: as the language has them. */
-static void products_of_lanes(void **state)
+TEST(products_of_lanes)
 {
     static const uint64_t cases[][2] = {
         { 0, 5 }, { 3, 7 }, { 0xffffffffffffffff, 2 }, { 0x123456789abcdef0, 0xfedcba9876543211 }, { 1ull << 32, 3 },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         uint64_t a = cases[i][0], b = cases[i][1], r[VEC_BYTES / 8];
         uint64_t low = (uint32_t)((uint32_t)a * (uint32_t)b);
@@ -201,11 +197,10 @@ static void products_of_lanes(void **state)
     }
 }
 
-static void memory_of_a_node(void **state)
+TEST(memory_of_a_node)
 {
     cbx_level_rate l = { .bytes = 77 };
     cbx_status st;
-    (void)state;
     CHECK_STATUS(cbx_probe_measure_node(ctx, 999, &l, &err), CBX_EUNAVAILABLE, "no such node");
     CHECK(strstr(err.message, "999") && l.bytes == 77, err.message);
     CHECK_STATUS(cbx_probe_measure_node(ctx, -1, &l, &err), CBX_EUNAVAILABLE, "no node at all");
@@ -219,9 +214,8 @@ static void memory_of_a_node(void **state)
           "all four rates");
 }
 
-static void bounds_are_the_roofline(void **state)
+TEST(bounds_are_the_roofline)
 {
-    (void)state;
     static const struct {
         cbx_pipe pipe;
         bool f64;
@@ -259,7 +253,7 @@ static void bounds_are_the_roofline(void **state)
 }
 
 /* What each level serves at best. */
-static void bounds_of_moving(void **state)
+TEST(bounds_of_moving)
 {
     static const struct {
         double bytes, set, seconds;
@@ -276,7 +270,6 @@ static void bounds_of_moving(void **state)
                     .level = { { "L1", 1024, 80e9, 100e9, 1, 1 },
                                { "L2", 4096, 50e9, 40e9, 1, 1 },
                                { "memory", 0, 10e9, 8e9, 1, 1 } } };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK_LE(fabs(cbx_probe_min_seconds(&p, cases[i].bytes, cases[i].set) - cases[i].seconds), 1e-12, cases[i].why);
     p.level[1].read_bytes_per_s = p.level[1].copy_bytes_per_s = 0;
@@ -285,9 +278,8 @@ static void bounds_of_moving(void **state)
     CHECK_LE(cbx_probe_min_seconds(&p, 100e9, 2048), 0, "nothing is known");
 }
 
-static void pipes_have_names(void **state)
+TEST(pipes_have_names)
 {
-    (void)state;
     CHECK_STR(cbx_pipe_name(CBX_PIPE_FMA), "fma", "first");
     CHECK_STR(cbx_pipe_name(CBX_PIPE_AND_OR), "and+or", "last");
     CHECK_STR(cbx_pipe_name(CBX_PIPE_COUNT), "?", "none");
@@ -306,9 +298,8 @@ static cbx_probe made_up(void)
     return p;
 }
 
-static void json_keeps_every_bit(void **state)
+TEST(json_keeps_every_bit)
 {
-    (void)state;
     cbx_probe p = made_up(), q;
     cbx_json *v = cbx__probe_to_json(&p), *again = NULL;
     cbx_text text;
@@ -349,9 +340,8 @@ static char *damaged(const char *text, const char *key, const char *value)
     return copy;
 }
 
-static void damaged_files_are_not_used(void **state)
+TEST(damaged_files_are_not_used)
 {
-    (void)state;
     static const struct {
         const char *key, *value, *why;
     } cases[] = {
@@ -402,9 +392,8 @@ static void damaged_files_are_not_used(void **state)
     cbx_text_clear(&text);
 }
 
-static void one_machine_is_measured_once(void **state)
+TEST(one_machine_is_measured_once)
 {
-    (void)state;
     char folder[64], path[160], *data = NULL;
     cbx_probe first, second, third, fourth;
     size_t len;
@@ -437,27 +426,9 @@ static cbx_status measure(cbx_ctx *c, void *user)
     return cbx_probe_measure(c, &p, user);
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(measure, &err, "cbx_probe_measure"), 0, "the machine's files and the block");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops_do_their_work),
-        cmocka_unit_test(narrow_types),
-        cmocka_unit_test(rates_stand_in_their_relations),
-        cmocka_unit_test(products_of_lanes),
-        cmocka_unit_test(memory_of_a_node),
-        cmocka_unit_test(bounds_are_the_roofline),
-        cmocka_unit_test(bounds_of_moving),
-        cmocka_unit_test(pipes_have_names),
-        cmocka_unit_test(json_keeps_every_bit),
-        cmocka_unit_test(damaged_files_are_not_used),
-        cmocka_unit_test(one_machine_is_measured_once),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests_name("probe", tests, set_up, tear_down);
-}
+TESTS(.before = set_up, .after = tear_down)

@@ -11,11 +11,11 @@ typedef cbx_test_place state;
 
 /* --- registry --- */
 
-static void test_registry(void **in)
+TEST(test_registry)
 {
     static const char *const names[] = { "zeta", "alpha", "mid" };
     static const int items[] = { 1, 2, 3, 4 };
-    state *s = *in;
+    state *s = *test_state;
     cbx_registry r;
     const void *got = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -88,7 +88,7 @@ static cbx_status run_batch(cbx_ctx *ctx, void *self, const cbx_named_array *bat
 static const cbx_benchmark_ops ops = { sizeof(cbx_benchmark_ops), CBX_BENCHMARK_ABI, .name = "resnet",
                                        .domain = "vision", .run_evaluation = evaluate };
 
-static void test_benchmarks_of_older_headers(void **in)
+TEST(test_benchmarks_of_older_headers)
 {
     /* what a program compiled against abi 1 hands over: nothing lies behind targets */
     struct {
@@ -99,7 +99,6 @@ static void test_benchmarks_of_older_headers(void **in)
     cbx_benchmark_ops now;
     cbx_err err = CBX_ERR_INIT;
 
-    (void)in;
     memset((unsigned char *)&old + size, 0xAB, sizeof old - size);
     old.ops.abi = 1;
     old.ops.struct_size = (uint32_t)size;
@@ -111,7 +110,7 @@ static void test_benchmarks_of_older_headers(void **in)
     CHECK_STR(now.domain, "vision", "text");
 }
 
-static void test_benchmarks_that_are_refused(void **in)
+TEST(test_benchmarks_that_are_refused)
 {
     static const cbx_dataset_ops hollow = { sizeof hollow, CBX_DATASET_ABI, "hollow", NULL, NULL, NULL };
     static const cbx_dataset_ops other = { sizeof other, 9, "other", NULL, NULL, NULL };
@@ -137,7 +136,6 @@ static void test_benchmarks_that_are_refused(void **in)
     cbx_benchmark_ops now;
     cbx_err err = CBX_ERR_INIT;
 
-    (void)in;
     CHECK_STATUS(cbx_benchmark_ops_read(NULL, &now, &err), CBX_EINVAL, "none");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         CHECK_STATUS(cbx_benchmark_ops_read(&cases[i].ops, &now, &err), cases[i].status, cases[i].message);
@@ -200,9 +198,9 @@ static const cbx_adapter_ops general = { sizeof general, CBX_ADAPTER_ABI, "gener
 static const cbx_adapter_ops for_models = { sizeof for_models, CBX_ADAPTER_ABI, "models",
                                             takes_model,       adapt_special,   release };
 
-static void test_adapters(void **in)
+TEST(test_adapters)
 {
-    state *s = *in;
+    state *s = *test_state;
     int thing = 0;
     cbx_target model = { "model", "net", &thing }, table = { "table", NULL, &thing }, alien = { "alien", NULL, &thing };
     cbx_target broken = { "model", "net", NULL };
@@ -233,22 +231,10 @@ static void test_adapters(void **in)
     cbx_adapters_clear(&a);
 }
 
-static void test_every_allocation_may_fail(void **in)
+TEST(test_every_allocation_may_fail)
 {
-    (void)in;
     CHECK_GT(cbx_test_fail_each(register_many, NULL, "registry"), 20, "allocations were made to fail");
     CHECK_GT(cbx_test_fail_each(fill_values, NULL, "cbx_values_add"), 2, "allocations were made to fail");
 }
 
-TEST_FILE()
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_registry, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_benchmarks_of_older_headers, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_benchmarks_that_are_refused, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_adapters, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, cbx_test_place_open, cbx_test_place_close),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.setup = cbx_test_place_open, .teardown = cbx_test_place_close)

@@ -41,9 +41,9 @@ static void forget(kept *k)
     cbx_arena_clear(&k->arena);
 }
 
-static void test_members(void **in)
+TEST(test_members)
 {
-    state *s = *in;
+    state *s = *test_state;
     kept k = { 0 };
     cbx_err err = CBX_ERR_INIT;
     const cbx_result *c = &k.result;
@@ -63,7 +63,7 @@ static void test_members(void **in)
     forget(&k);
 }
 
-static void test_reading_rules(void **in)
+TEST(test_reading_rules)
 {
     static const struct {
         const char *text, *message, *why;
@@ -83,7 +83,7 @@ static void test_reading_rules(void **in)
         { "{\"name\":\"n\",\"timestamp\":1,\"config\":[]}", "'r': 'config': expected an object, found an array",
           "config" },
     };
-    state *s = *in;
+    state *s = *test_state;
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         kept k = { 0 };
@@ -116,10 +116,10 @@ static cbx_status convert(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err
     return st;
 }
 
-static void test_refused_results_leave_the_run_as_it_was(void **in)
+TEST(test_refused_results_leave_the_run_as_it_was)
 {
     static const cbx_tag tags[] = { { "a", "1" }, { "a", "2" } };
-    state *s = *in;
+    state *s = *test_state;
     cbx_json *list = cbx_json_new_array();
     const cbx_timing_sample timing = { .wall_clock_sec = 1.0 };
     const struct {
@@ -148,7 +148,7 @@ static void test_refused_results_leave_the_run_as_it_was(void **in)
     cbx_json_unref(list);
 }
 
-static void test_results_become_a_run(void **in)
+TEST(test_results_become_a_run)
 {
     static const struct {
         const char *name;
@@ -160,7 +160,7 @@ static void test_results_become_a_run(void **in)
         { "compilation_time", 0.75, "timing" }, { "peak_rss", 100.5, "resources" },
         { "memory_growth", 1.5, "resources" },  { "mean_gpu_power", 55.0, "resources" },
     };
-    state *s = *in;
+    state *s = *test_state;
     cbx_run *run = NULL;
     cbx_err err = CBX_ERR_INIT;
     const cbx_point *p;
@@ -186,10 +186,10 @@ static void test_results_become_a_run(void **in)
     cbx_run_free(run);
 }
 
-static void test_a_metric_of_its_own_wins(void **in)
+TEST(test_a_metric_of_its_own_wins)
 {
     static const double times[] = { 4.0, 1.0, 3.0, 2.0 };
-    state *s = *in;
+    state *s = *test_state;
     cbx_named_metric own[] = { { "wall_clock", cbx_metric_of(99.0) } };
     cbx_timing_sample timing = {
         .wall_clock_sec = 1.0, .per_batch_times = times, .nbatch_times = 4, .compilation_time_sec = NAN
@@ -219,24 +219,10 @@ static cbx_status convert_it(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void test_every_allocation_may_fail(void **in)
+TEST(test_every_allocation_may_fail)
 {
-    (void)in;
     CHECK_GT(cbx_test_fail_each(convert_it, (void *)(uintptr_t)fixture("result.json"), "read and convert"), 5,
              "allocations were made to fail");
 }
 
-TEST_FILE()
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_members, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_reading_rules, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_refused_results_leave_the_run_as_it_was, cbx_test_place_open,
-                                        cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_results_become_a_run, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_a_metric_of_its_own_wins, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, cbx_test_place_open, cbx_test_place_close),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.setup = cbx_test_place_open, .teardown = cbx_test_place_close)

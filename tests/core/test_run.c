@@ -86,7 +86,7 @@ static cbx_run *read_fixture(state *s, const char *name)
 
 /* --- the files of the Python package (scripts/fixtures/make_runs.py) --- */
 
-static void test_files_of_the_python_package_byte_for_byte(void **in)
+TEST(test_files_of_the_python_package_byte_for_byte)
 {
     static const struct {
         const char *name, *why;
@@ -95,7 +95,7 @@ static void test_files_of_the_python_package_byte_for_byte(void **in)
         { "minimal.json", "no points, a time without a fraction" },
         { "zone.json", "a time with an offset" },
     };
-    state *s = *in;
+    state *s = *test_state;
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_run *run = read_fixture(s, cases[i].name), *copy = NULL;
@@ -112,9 +112,9 @@ static void test_files_of_the_python_package_byte_for_byte(void **in)
     CHECK(!same_bytes(s, fixture("zone.json"), path_in(s, "out.json")), "the comparison sees a change");
 }
 
-static void test_members_of_a_python_file(void **in)
+TEST(test_members_of_a_python_file)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_run *run = read_fixture(s, "full.json");
     const cbx_point *p = cbx_run_point(run, 0);
     const cbx_metric *m = cbx_point_metric(p, "latency");
@@ -139,7 +139,7 @@ static void test_members_of_a_python_file(void **in)
     cbx_run_free(run);
 }
 
-static void test_unknown_members_are_kept(void **in)
+TEST(test_unknown_members_are_kept)
 {
     static const char text[] =
         "{\n  \"id\": \"r1\",\n  \"timestamp\": \"2026-02-20T11:34:24+00:00\",\n  \"commit\": null,\n  \"branch\": "
@@ -153,7 +153,7 @@ static void test_unknown_members_are_kept(void **in)
         "      \"tags\": {},\n      \"metrics\": {\n        \"t\": {\n          \"value\": 1.0,\n          \"unit\": "
         "\"s\"\n        }\n"
         "      },\n      \"status\": \"ok\"\n    }\n  ],\n  \"schema_version\": 1,\n  \"signature\": null\n}";
-    state *s = *in;
+    state *s = *test_state;
     cbx_run *run = NULL, *copy = NULL;
     cbx_err err = CBX_ERR_INIT;
     char wanted[256];
@@ -174,7 +174,7 @@ static void test_unknown_members_are_kept(void **in)
 
 #define OK_HEAD "\"id\":\"r\",\"timestamp\":\"2026-02-20T11:34:24Z\""
 
-static void test_reading_rules(void **in)
+TEST(test_reading_rules)
 {
     static const struct {
         const char *text, *message, *why;
@@ -218,7 +218,7 @@ static void test_reading_rules(void **in)
         { "{" OK_HEAD ",\"points\":[],\"commit\":5}", "'r': 'commit': expected a string, found an integer",
           "a commit that is a number" },
     };
-    state *s = *in;
+    state *s = *test_state;
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_run *run = NULL;
@@ -229,9 +229,9 @@ static void test_reading_rules(void **in)
     }
 }
 
-static void test_what_is_accepted(void **in)
+TEST(test_what_is_accepted)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_run *run = NULL;
     cbx_err err = CBX_ERR_INIT;
     const cbx_metric *m;
@@ -283,9 +283,9 @@ static cbx_run *built(state *s)
     return run;
 }
 
-static void test_a_built_run_as_text(void **in)
+TEST(test_a_built_run_as_text)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_run *run = built(s);
     cbx_json *v = cbx_run_to_json(run);
     cbx_text text;
@@ -308,9 +308,9 @@ static void test_a_built_run_as_text(void **in)
     cbx_run_free(run);
 }
 
-static void test_a_new_run_knows_where_it_comes_from(void **in)
+TEST(test_a_new_run_knows_where_it_comes_from)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_run_builder *b = NULL;
     cbx_run *run = NULL, *other = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -338,9 +338,9 @@ static void test_a_new_run_knows_where_it_comes_from(void **in)
     cbx_run_free(other);
 }
 
-static void test_capture_can_be_switched_off_or_overridden(void **in)
+TEST(test_capture_can_be_switched_off_or_overridden)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_run_builder *b = NULL;
     cbx_run *run = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -358,9 +358,9 @@ static void test_capture_can_be_switched_off_or_overridden(void **in)
     CHECK_STATUS(cbx_run_builder_create(s->ctx, &old, &b, &err), CBX_EINVAL, "options of another version");
 }
 
-static void test_commit_of_a_work_tree(void **in)
+TEST(test_commit_of_a_work_tree)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_run_opts opts = { sizeof opts, NULL, false, true, true };
     cbx_run_builder *b = NULL;
     cbx_run *run = NULL;
@@ -396,7 +396,7 @@ static cbx_json *nested(int depth)
     return v;
 }
 
-static void test_setters_refuse(void **in)
+TEST(test_setters_refuse)
 {
     static const char *const ids[] = { "",
                                        "../../evil",
@@ -408,7 +408,7 @@ static void test_setters_refuse(void **in)
                                        "\x7f",
                                        NULL };
     static const cbx_tag twice[] = { { "a", "1" }, { "a", "2" } };
-    state *s = *in;
+    state *s = *test_state;
     cbx_named_metric same[] = { { "t", cbx_metric_of(1) }, { "t", cbx_metric_of(2) } };
     cbx_metric_def def = { .name = "t", .unit = "s", .direction = (cbx_direction)9 };
     cbx_point no_name = { .scenario = "s" }, bad_text = { .name = "\xff", .scenario = "s" };
@@ -442,9 +442,9 @@ static void test_setters_refuse(void **in)
     cbx_run_builder_free(b);
 }
 
-static void test_a_definition_is_replaced_in_its_place(void **in)
+TEST(test_a_definition_is_replaced_in_its_place)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_metric_def a = { .name = "a", .unit = "s" }, c = { .name = "c", .unit = "s" },
                    again = { .name = "a", .unit = "ms" };
     cbx_run_builder *b = NULL;
@@ -477,7 +477,7 @@ static bool equal(const cbx_run *a, const cbx_run *b)
     return same;
 }
 
-static void test_equality_and_hash(void **in)
+TEST(test_equality_and_hash)
 {
 #define POINTS                                                                                                         \
     ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"tags\":{\"a\":\"1\",\"b\":\"2\"},\"metrics\":{\"t\":{"          \
@@ -499,7 +499,7 @@ static void test_equality_and_hash(void **in)
         { "{\"id\":\"r\",\"timestamp\":\"2026-02-20T11:34:24.000001Z\",\"metadata\":{\"n\":1}" POINTS, false,
           "a microsecond later" },
     };
-    state *s = *in;
+    state *s = *test_state;
     cbx_run *first = NULL;
     cbx_err err = CBX_ERR_INIT;
 
@@ -514,9 +514,9 @@ static void test_equality_and_hash(void **in)
     cbx_run_free(first);
 }
 
-static void test_changed_copies(void **in)
+TEST(test_changed_copies)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_run *run = built(s), *copy = NULL, *back = NULL;
     cbx_point point = { .name = "more", .scenario = "cpu" };
     cbx_err err = CBX_ERR_INIT;
@@ -568,9 +568,9 @@ static void *share_it(void *user)
     return NULL;
 }
 
-static void test_threads_share_a_frozen_run(void **in)
+TEST(test_threads_share_a_frozen_run)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_run *run = built(s);
     pthread_t threads[4];
     shared args[4];
@@ -587,9 +587,9 @@ static void test_threads_share_a_frozen_run(void **in)
     }
 }
 
-static void test_a_run_outlives_its_context(void **in)
+TEST(test_a_run_outlives_its_context)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_ctx *ctx = cbx_test_context();
     cbx_run *run = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -649,9 +649,9 @@ static cbx_status build_and_copy(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void test_every_allocation_may_fail(void **in)
+TEST(test_every_allocation_may_fail)
 {
-    state *s = *in;
+    state *s = *test_state;
 
     CHECK_GT(cbx_test_fail_each(build_and_copy, s->folder, "build, copy, write, read"), 20,
              "allocations were made to fail");
@@ -659,7 +659,7 @@ static void test_every_allocation_may_fail(void **in)
 
 /* --- the Python package reads ours --- */
 
-static void test_the_python_package_reads_our_file(void **in)
+TEST(test_the_python_package_reads_our_file)
 {
     static const char script[] =
         "import json,sys; from calibrax.core.models import Run; r=Run.from_dict(json.load(open(sys.argv[1])));"
@@ -667,7 +667,7 @@ static void test_the_python_package_reads_our_file(void **in)
         "sys.exit(not (len(r.id)==12 and m.samples==(1.0,2.0,3.0) and m.lower==1.0 and "
         "r.metric_defs['latency'].direction=='lower'"
         " and 'machine' in r.environment and r.points[0].tags=={'framework':'native','alg':'log'}))";
-    state *s = *in;
+    state *s = *test_state;
     const char *python = getenv("CALIBRAX_PYTHON");
     cbx_run *run = NULL, *named = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -686,32 +686,4 @@ static void test_the_python_package_reads_our_file(void **in)
     cbx_run_free(run);
 }
 
-TEST_FILE()
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_files_of_the_python_package_byte_for_byte, cbx_test_place_open,
-                                        cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_members_of_a_python_file, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_unknown_members_are_kept, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_reading_rules, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_what_is_accepted, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_a_built_run_as_text, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_a_new_run_knows_where_it_comes_from, cbx_test_place_open,
-                                        cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_capture_can_be_switched_off_or_overridden, cbx_test_place_open,
-                                        cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_commit_of_a_work_tree, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_setters_refuse, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_a_definition_is_replaced_in_its_place, cbx_test_place_open,
-                                        cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_equality_and_hash, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_changed_copies, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_threads_share_a_frozen_run, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_a_run_outlives_its_context, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(test_the_python_package_reads_our_file, cbx_test_place_open,
-                                        cbx_test_place_close),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.setup = cbx_test_place_open, .teardown = cbx_test_place_close)

@@ -216,9 +216,8 @@ static const struct {
     { "\xEF\xBB\xBF" HEAD "\"points\": []}", "a byte-order mark", true },
 };
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(texts); i++)
         CHECK_INT(try_text(texts[i].text, strlen(texts[i].text)) == CBX_OK, texts[i].good, texts[i].why);
 }
@@ -235,9 +234,8 @@ static void try_changed(char *copy, size_t len)
     }
 }
 
-static void test_texts_cut_and_changed(void **state)
+TEST(test_texts_cut_and_changed)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(texts); i++) {
         char *copy = strdup(texts[i].text);
         for (size_t n = 0; n < strlen(copy); n++) try_text(copy, n);
@@ -272,11 +270,10 @@ static size_t try_folder(cbx_ctx *ctx, const char *folder)
     return n;
 }
 
-static void test_files_cut_and_changed(void **state)
+TEST(test_files_cut_and_changed)
 {
     cbx_ctx *ctx = cbx_test_context();
 
-    (void)state;
     CHECK_GT(try_folder(ctx, "tests/fixtures/runs"), 2, "files of the Python package");
     CHECK_GT(try_folder(ctx, "tests/fuzz/corpus/run"), 5, "runs, and broken ones");
     cbx_ctx_free(ctx);
@@ -284,7 +281,7 @@ static void test_files_cut_and_changed(void **state)
 
 /* --- the callback --- */
 
-static void test_a_callback_can_end_the_reading(void **state)
+TEST(test_a_callback_can_end_the_reading)
 {
     static const char text[] = HEAD
         "\"points\": [{\"name\": \"p\", \"scenario\": \"s\"}, {\"name\": \"q\", \"scenario\": "
@@ -295,7 +292,6 @@ static void test_a_callback_can_end_the_reading(void **state)
     cbx_run *head = NULL;
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     CHECK_STATUS(cbx__run_stream(cbx_allocator_default(), &source, "f.json", watch, &w, &head, &err), CBX_EBUSY,
                  "what was returned there");
     CHECK_STR(err.message, "enough", "its message");
@@ -320,21 +316,9 @@ static cbx_status read_again(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void test_every_allocation_may_fail(void **state)
+TEST(test_every_allocation_may_fail)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(read_again, NULL, "a run in pieces"), 6, "allocations were made to fail");
 }
 
-TEST_FILE()
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_texts_cut_and_changed),
-        cmocka_unit_test(test_files_cut_and_changed),
-        cmocka_unit_test(test_a_callback_can_end_the_reading),
-        cmocka_unit_test(test_every_allocation_may_fail),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -76,9 +76,9 @@ static char *exported(state *s, const char *format, size_t *len)
     return data;
 }
 
-static void tables(void **in)
+TEST(tables, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     static const struct {
         const char *format, *part, *why;
     } cases[] = {
@@ -110,9 +110,9 @@ static void tables(void **in)
     }
 }
 
-static void digits(void **in)
+TEST(digits, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     const double close[] = { 12.345, 12.346, 12.344 };
     static const struct {
         double value, lower, upper;
@@ -153,9 +153,9 @@ static void digits(void **in)
     CHECK_STR(n.value, "12.3450", "two digits of the standard deviation, 0.0010");
 }
 
-static void files_in_the_way(void **in)
+TEST(files_in_the_way, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_export_report r;
     cbx_err err = CBX_ERR_INIT;
     char path[128];
@@ -174,9 +174,9 @@ static void files_in_the_way(void **in)
     CHECK(!cbx_exporter_find("word"), "no such form");
 }
 
-static void names(void **in)
+TEST(names, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_arena arena;
 
     cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
@@ -231,9 +231,9 @@ static char *drawn(state *s, const cbx_convergence_figure *c, const cbx_values_f
     return text;
 }
 
-static void figures(void **in)
+TEST(figures, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_convergence_figure c = { "loss/of model", "Loss", "epoch", "loss", errors, lower, upper, 5, &tolerance, 1 };
     const cbx_values_figure v = { "scores", "Scores", "share", value_names, errors, NULL, NULL, 2 };
     const double none = INFINITY;
@@ -266,9 +266,9 @@ static void figures(void **in)
 }
 
 /* Lines are drawn over the points that have the metric: one without it, and without the tag, does not matter. */
-static void lines_without_a_point(void **in)
+TEST(lines_without_a_point, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     static const char text[] =
         "{\"id\":\"lines\",\"timestamp\":\"2026-02-20T11:34:24+00:00\",\"environment\":{},\"metadata\":{},"
         "\"metric_defs\":{},\"points\":["
@@ -370,9 +370,9 @@ static cbx_status try_each(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_runs_out(void **in)
+TEST(memory_runs_out, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     static const char *const formats[] = { "latex",
                                            "html",
                                            "csv",
@@ -444,7 +444,7 @@ static cbx_status try_server(cbx_ctx *ctx, void *user)
 }
 
 /* At every allocation of an export to a server, which tests/cli/mlflow_server.py plays. */
-static void memory_runs_out_at_a_server(void **in)
+TEST(memory_runs_out_at_a_server)
 {
     char script[512];
     const char *const argv[] = { "python3", script, NULL };
@@ -455,7 +455,6 @@ static void memory_runs_out_at_a_server(void **in)
     int pipe_of[2];
     size_t n = 0;
 
-    (void)in;
     snprintf(script, sizeof script, "%s/tests/cli/mlflow_server.py", getenv("CALIBRAX_SOURCE_ROOT"));
     CHECK_INT(pipe(pipe_of), 0, "a pipe");
     o.argv = argv;
@@ -472,18 +471,4 @@ static void memory_runs_out_at_a_server(void **in)
     close(pipe_of[0]);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(tables, setup, teardown),
-        cmocka_unit_test_setup_teardown(digits, setup, teardown),
-        cmocka_unit_test_setup_teardown(files_in_the_way, setup, teardown),
-        cmocka_unit_test_setup_teardown(names, setup, teardown),
-        cmocka_unit_test_setup_teardown(figures, setup, teardown),
-        cmocka_unit_test_setup_teardown(lines_without_a_point, setup, teardown),
-        cmocka_unit_test_setup_teardown(memory_runs_out, setup, teardown),
-        cmocka_unit_test(memory_runs_out_at_a_server),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -10,7 +10,7 @@
 #include "calibrax/monitoring/tendency.h"
 
 /* 0 is used where it is legal, else refused by name. */
-static void zero_is_no_default(void **state)
+TEST(zero_is_no_default)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
@@ -28,7 +28,6 @@ static void zero_is_no_default(void **state)
     double x[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
     size_t i = 0;
 
-    (void)state;
     opts[0].window = 0;
     opts[1].min_executions = 0;
     opts[2].degraded_slow = 0;
@@ -62,8 +61,4 @@ static void zero_is_no_default(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(zero_is_no_default) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -22,7 +22,7 @@
 
 /* --- windows --- */
 
-static void windows_are_the_last_values(void **state)
+TEST(windows_are_the_last_values)
 {
     enum { N = 1000, CAPACITY = 37 };
     cbx_ctx *ctx = cbx_test_context();
@@ -32,7 +32,6 @@ static void windows_are_the_last_values(void **state)
     cbx_window_facts f;
     cbx_window *w = NULL;
 
-    (void)state;
     CHECK_STATUS(cbx_window_create(ctx, 0, 0, &w, &err), CBX_EINVAL, "no room");
     CHECK_OK(cbx_window_create(ctx, CAPACITY, 0, &w, &err), &err, "create");
     cbx_window_read(w, 0, &f);
@@ -55,14 +54,13 @@ static void windows_are_the_last_values(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void windows_age_and_fail(void **state)
+TEST(windows_age_and_fail)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_window_facts f;
     cbx_window *w = NULL;
 
-    (void)state;
     CHECK_OK(cbx_window_create(ctx, 10, 5 * (uint64_t)SECOND, &w, &err), &err, "create");
     for (uint64_t t = 0; t < 8; t++) cbx_window_add(w, (double)t, t == 6, t * SECOND);
     cbx_window_read(w, 7 * (uint64_t)SECOND, &f);
@@ -96,7 +94,7 @@ static void hear(void *user, const cbx_alert *alert)
              alert->severity ? cbx_severity_name(alert->severity) : "clear", alert->held_back ? "+" : "");
 }
 
-static void rules_step_by_step(void **state)
+TEST(rules_step_by_step)
 {
     static const struct {
         bool lower;
@@ -202,7 +200,6 @@ static void rules_step_by_step(void **state)
           "again" },
     };
     cbx_ctx *ctx = cbx_test_context();
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
         cbx_err err = CBX_ERR_INIT;
@@ -228,7 +225,7 @@ static void rules_step_by_step(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void books_remember(void **state)
+TEST(books_remember)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
@@ -236,7 +233,6 @@ static void books_remember(void **state)
     cbx_alerts *a = NULL;
     cbx_json *json;
 
-    (void)state;
     CHECK_OK(cbx_alerts_create(ctx, 3, &a, &err), &err, "create");
     CHECK_STATUS(cbx_alerts_add_rule(a, &rule, &err), CBX_EINVAL, "no metric");
     rule.metric = "latency";
@@ -277,7 +273,7 @@ static void count_up(void *user, const cbx_alert *alert)
     h->last = alert;
 }
 
-static void books_are_sorted_and_cleared(void **state)
+TEST(books_are_sorted_and_cleared)
 {
     cbx_alert_rule rule = { .metric = "load", .levels = { NAN, 1, NAN, 2 }, .raise_after = 1, .clear_after = 1 };
     cbx_alert own = { .metric = "disk", .severity = CBX_SEVERITY_ERROR, .value = 0.97, .threshold = NAN, .time_ns = 9 };
@@ -287,7 +283,6 @@ static void books_are_sorted_and_cleared(void **state)
     cbx_alerts *a = NULL;
     counted h = { 0 };
 
-    (void)state;
     CHECK_OK(cbx_alerts_create(ctx, 4, &a, &err), &err, "create");
     CHECK_OK(cbx_alerts_add_rule(a, &rule, &err), &err, "rule");
     CHECK_OK(cbx_alerts_listen(a, count_up, &h, &err), &err, "listen");
@@ -319,7 +314,7 @@ static void books_are_sorted_and_cleared(void **state)
 
 /* --- health --- */
 
-static void every_state_is_reached(void **state)
+TEST(every_state_is_reached)
 {
     static const struct {
         unsigned n, failures;
@@ -342,7 +337,6 @@ static void every_state_is_reached(void **state)
         { 10, 10, 1, 1, CBX_HEALTH_CRITICAL, "all fail: no duration is left" },
     };
     cbx_ctx *ctx = cbx_test_context();
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_err err = CBX_ERR_INIT;
         cbx_health_report r;
@@ -387,7 +381,7 @@ static size_t changes_of_state(cbx_ctx *ctx, double hysteresis, bool is_read)
     return changes;
 }
 
-static void states_waver_only_without_hysteresis(void **state)
+TEST(states_waver_only_without_hysteresis)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
@@ -395,7 +389,6 @@ static void states_waver_only_without_hysteresis(void **state)
     cbx_health_report r;
     cbx_health *h = NULL;
 
-    (void)state;
     CHECK_GT(changes_of_state(ctx, 0, true), 5, "a rate that wavers about its limit");
     CHECK_INT(changes_of_state(ctx, 0.3, true), 1, "told once");
     CHECK_INT(changes_of_state(ctx, 0.3, false), 1, "what is not read is remembered too");
@@ -420,14 +413,13 @@ static void states_waver_only_without_hysteresis(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void pipelines_recover(void **state)
+TEST(pipelines_recover)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_health_opts opts = CBX_HEALTH_OPTS_INIT;
     cbx_health *h = NULL;
 
-    (void)state;
     opts.critical_rate = 0.1;
     CHECK_STATUS(cbx_health_create(ctx, &opts, &h, &err), CBX_EINVAL, "critical below degraded");
     opts.critical_rate = 0.5;
@@ -472,10 +464,9 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_that_runs_out(void **state)
+TEST(memory_that_runs_out)
 {
     char path[] = "/dev/null";
-    (void)state;
     CHECK_GT(cbx_test_fail_each(everything, path, "alerts, receivers, health"), 5, "something was allocated");
 }
 
@@ -491,7 +482,7 @@ static void make_series(double slope, double noise, double rho, uint64_t stream,
         x[i] = 50 * (1 + slope * (double)i + noise * z);
 }
 
-static void words_of_series(void **state)
+TEST(words_of_series)
 {
     static const struct {
         double slope, noise;
@@ -512,7 +503,6 @@ static void words_of_series(void **state)
     cbx_err err = CBX_ERR_INIT;
     double x[64];
     cbx_tendency t;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         make_series(cases[i].slope, cases[i].noise, 0, i, cases[i].n, x);
         CHECK_OK(cbx_tendency_find(ctx, x, cases[i].n, CBX_TENDENCY_THRESHOLD, 0.95, &t, &err), &err, cases[i].why);
@@ -535,14 +525,13 @@ static void words_of_series(void **state)
 }
 
 /* A level series is called rising or falling by a threshold of nearly 0 in about 5 % of cases, also where values follow each other. */
-static void level_series_seldom_move(void **state)
+TEST(level_series_seldom_move)
 {
     enum { SERIES = 200, N = 80 };
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_tendency t;
     double x[N];
-    (void)state;
     for (int dependent = 0; dependent < 2; dependent++) {
         size_t moves = 0, naive = 0;
         for (uint64_t s = 0; s < SERIES; s++) {
@@ -568,11 +557,7 @@ static cbx_status find_tendency(cbx_ctx *ctx, void *user)
     return cbx_tendency_find(ctx, x, 40, CBX_TENDENCY_THRESHOLD, 0.95, &t, NULL);
 }
 
-static void tendency_without_memory(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(find_tendency, NULL, "tendency"), 2, "allocations");
-}
+TEST(tendency_without_memory) { CHECK_GT(cbx_test_fail_each(find_tendency, NULL, "tendency"), 2, "allocations"); }
 
 /* --- patterns --- */
 
@@ -596,7 +581,7 @@ static void draw(shape what, double size, double rho, bool lognormal, uint64_t s
     }
 }
 
-static void patterns_of_series(void **state)
+TEST(patterns_of_series)
 {
     static const struct {
         shape what;
@@ -623,7 +608,6 @@ static void patterns_of_series(void **state)
     cbx_err err = CBX_ERR_INIT;
     cbx_pattern p;
     double x[50];
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         draw(cases[i].what, cases[i].size, 0, false, i, 50, x);
         CHECK_OK(cbx_pattern_find(ctx, cases[i].kind, x, 50, &p, &err), &err, cases[i].why);
@@ -664,7 +648,7 @@ static size_t alarms(cbx_ctx *ctx, cbx_pattern_kind kind, double level, const do
 }
 
 /* By the least levels that there are: series without a pattern must not alarm, those with one must. */
-static void series_without_patterns_are_quiet(void **state)
+TEST(series_without_patterns_are_quiet)
 {
     enum { SERIES = 30, N = 100 };
     static const struct {
@@ -689,7 +673,6 @@ static void series_without_patterns_are_quiet(void **state)
     };
     cbx_ctx *ctx = cbx_test_context();
     double x[N];
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         size_t loud = 0;
         for (uint64_t s = 0; s < SERIES; s++) {
@@ -704,7 +687,7 @@ static void series_without_patterns_are_quiet(void **state)
 
 static void hear_message(void *user, const cbx_alert *alert) { snprintf(user, 200, "%s", alert->message); }
 
-static void rules_of_patterns(void **state)
+TEST(rules_of_patterns)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
@@ -712,7 +695,6 @@ static void rules_of_patterns(void **state)
     cbx_alerts *book = NULL;
     char said[200] = "";
     const cbx_alert *last;
-    (void)state;
     CHECK_OK(cbx_alerts_create(ctx, 4, &book, &err), &err, "book");
     CHECK_OK(cbx_alerts_listen(book, hear_message, said, &err), &err, "listen");
     rule.metric = "t";
@@ -762,31 +744,6 @@ static cbx_status find_patterns(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void patterns_without_memory(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(find_patterns, NULL, "patterns"), 8, "allocations");
-}
+TEST(patterns_without_memory) { CHECK_GT(cbx_test_fail_each(find_patterns, NULL, "patterns"), 8, "allocations"); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_are_the_last_values),
-        cmocka_unit_test(windows_age_and_fail),
-        cmocka_unit_test(rules_step_by_step),
-        cmocka_unit_test(books_remember),
-        cmocka_unit_test(books_are_sorted_and_cleared),
-        cmocka_unit_test(every_state_is_reached),
-        cmocka_unit_test(states_waver_only_without_hysteresis),
-        cmocka_unit_test(pipelines_recover),
-        cmocka_unit_test(words_of_series),
-        cmocka_unit_test(level_series_seldom_move),
-        cmocka_unit_test(tendency_without_memory),
-        cmocka_unit_test(patterns_of_series),
-        cmocka_unit_test(series_without_patterns_are_quiet),
-        cmocka_unit_test(rules_of_patterns),
-        cmocka_unit_test(patterns_without_memory),
-        cmocka_unit_test(memory_that_runs_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -26,7 +26,7 @@ static size_t lines_of(cbx_ctx *ctx, const char *path)
     return n;
 }
 
-static void files_that_go_away(void **state)
+TEST(files_that_go_away)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
@@ -34,7 +34,6 @@ static void files_that_go_away(void **state)
     char folder[64], place[96], path[128], aside[128];
     cbx_sink *s = NULL;
 
-    (void)state;
     cbx_test_folder(folder);
     snprintf(place, sizeof place, "%s/disk", folder);
     snprintf(path, sizeof path, "%s/alerts.jsonl", place);
@@ -57,7 +56,7 @@ static void files_that_go_away(void **state)
 }
 
 /* A limit of a file's size is a disk that is full at a known byte. */
-static void a_line_that_was_cut(void **state)
+TEST(a_line_that_was_cut)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
@@ -67,7 +66,6 @@ static void a_line_that_was_cut(void **state)
     cbx_sink *s = NULL;
     size_t len;
 
-    (void)state;
     cbx_test_folder(folder);
     snprintf(path, sizeof path, "%s/alerts.jsonl", folder);
     CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, path, CBX_SINK_TIMEOUT_S, &s, &err), &err, "file");
@@ -89,7 +87,7 @@ static void a_line_that_was_cut(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void receivers(void **state)
+TEST(receivers)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
@@ -100,7 +98,6 @@ static void receivers(void **state)
     cbx_sink *s = NULL;
     size_t len;
 
-    (void)state;
     cbx_test_folder(folder);
     snprintf(path, sizeof path, "%s/alerts.jsonl", folder);
     CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, path, CBX_SINK_TIMEOUT_S, &s, &err), &err, "file");
@@ -143,12 +140,4 @@ static void receivers(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(receivers),
-        cmocka_unit_test(files_that_go_away),
-        cmocka_unit_test(a_line_that_was_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -60,9 +60,9 @@ static const char *svg(state *s, cbx_plot *p)
     return copy;
 }
 
-static void refusals(void **in)
+TEST(refusals, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     const double good[] = { 1, 2 }, zero[] = { 1, 0 };
     const cbx_plot_series fine = { "a", good, good, NULL, NULL, 2, 0, NULL, NULL },
                           bad = { "times", good, zero, NULL, NULL, 2, 0, NULL, NULL };
@@ -94,9 +94,9 @@ static void refusals(void **in)
 }
 
 /* Axes in units that people read; powers of ten in signs that every font has. */
-static void units_of_axes(void **in)
+TEST(units_of_axes, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     static const struct {
         cbx_plot_scale scale;
         const char *label;
@@ -131,9 +131,9 @@ static void units_of_axes(void **in)
 }
 
 /* Days for a long series, times of day for a short one. */
-static void dates_along_x(void **in)
+TEST(dates_along_x, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     static const struct {
         double days;
         const char *tick;
@@ -158,9 +158,9 @@ static void dates_along_x(void **in)
     CHECK_STATUS(cbx_plot_create(s->ctx, &o, &p, &err), CBX_EINVAL, "dates along y");
 }
 
-static void text_that_is_not_text(void **in)
+TEST(text_that_is_not_text, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     const char *const names[] = { "a\x01<b>\xff&\xed\xa0\x80", "0123456789012345678901234567890123456789012345678901" };
     const double y[] = { 1, 2 };
     const cbx_plot_series series = { NULL, NULL, y, NULL, NULL, 2, 0, NULL, NULL };
@@ -176,9 +176,9 @@ static void text_that_is_not_text(void **in)
     cbx_plot_free(p);
 }
 
-static void more_values_than_names(void **in)
+TEST(more_values_than_names, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     const char *const names[] = { "a" };
     const double y[] = { 1, 2 };
     const cbx_plot_series series = { NULL, NULL, y, NULL, NULL, 2, 0, NULL, NULL };
@@ -195,9 +195,9 @@ static void more_values_than_names(void **in)
     cbx_plot_free(p);
 }
 
-static void extremes(void **in)
+TEST(extremes, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     static const struct {
         double y[2];
         cbx_plot_scale scale;
@@ -235,13 +235,12 @@ static void extremes(void **in)
 }
 
 /* scipy.stats.gaussian_kde([1, 2, 2.5, 4, 7])([0, 2, 5.5]), SciPy 1.16 */
-static void density(void **in)
+TEST(density)
 {
     const double x[] = { 1, 2, 2.5, 4, 7 }, at[] = { 0, 2, 5.5 };
     const double wanted[] = { 0.08177224422831421, 0.15594529545733612, 0.08038270538827791 };
     double out[3];
 
-    (void)in;
     cbx_plot_density(x, 5, at, 3, out);
     for (size_t i = 0; i < 3; i++) CHECK_LE(fabs(out[i] - wanted[i]), 1e-15, "as SciPy");
     cbx_plot_density(x, 4, at, 3, out);
@@ -287,17 +286,16 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_runs_out(void **in)
+TEST(memory_runs_out)
 {
     cbx_plot_format format = CBX_PLOT_SVG;
 
-    (void)in;
     CHECK_GT(cbx_test_fail_each(everything, &format, "SVG"), 12, "many allocations were made to fail");
 }
 
-static void cairo_runs_out(void **in)
+TEST(cairo_runs_out, setup, teardown)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_plot_format format = CBX_PLOT_PDF;
     cbx_status st = everything(s->ctx, &format);
 
@@ -308,31 +306,14 @@ static void cairo_runs_out(void **in)
 }
 
 /* Widths of DejaVu Sans, 2048 an em, summed: what a program without Helvetica draws must fit, too. */
-static void labels_fit_a_wider_font(void **in)
+TEST(labels_fit_a_wider_font)
 {
     static const struct {
         const char *words;
         double units;
     } cases[] = { { "torch-with-a-very-long-name<&>", 34400 }, { "name", 5808 } };
-    (void)in;
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK_LE(cases[i].units / 2048 * 100, cbx__words_width(cases[i].words, 100), cases[i].words);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_fit_a_wider_font),
-        cmocka_unit_test_setup_teardown(refusals, setup, teardown),
-        cmocka_unit_test_setup_teardown(units_of_axes, setup, teardown),
-        cmocka_unit_test_setup_teardown(dates_along_x, setup, teardown),
-        cmocka_unit_test_setup_teardown(text_that_is_not_text, setup, teardown),
-        cmocka_unit_test_setup_teardown(more_values_than_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(extremes, setup, teardown),
-        cmocka_unit_test(density),
-        cmocka_unit_test(memory_runs_out),
-        cmocka_unit_test_setup_teardown(cairo_runs_out, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -50,7 +50,7 @@ static void wait_for(void *user)
 
 #define NEAR(a, ns, why) CHECK_LE(fabs(1e9 * (a) - (ns)), 1e-3, why)
 
-static void a_pass(void **state)
+TEST(a_pass)
 {
     loader l = { 0, 12, SIZE_MAX, { 0 } };
     const cbx_batches b = { next_batch, work_on, count_of, wait_for, &l };
@@ -59,7 +59,6 @@ static void a_pass(void **state)
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     double work = 0;
-    (void)state;
     o.warmup = 2;
     o.clock_ns = played_clock;
     CHECK_OK(cbx_batches_time(ctx, &b, &o, &t, &err), &err, "a pass");
@@ -84,7 +83,7 @@ static void a_pass(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void parts_left_out(void **state)
+TEST(parts_left_out)
 {
     loader l = { 0, 200, SIZE_MAX, { 0 } };
     cbx_batches b = { .next = next_batch, .user = &l };
@@ -92,7 +91,6 @@ static void parts_left_out(void **state)
     cbx_batches_timing t;
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     o.clock_ns = played_clock;
     CHECK_OK(cbx_batches_time(ctx, &b, &o, &t, &err), &err, "only fetched");
     CHECK(t.nbatches == 200 && t.elements == 200 && t.summary.max == 0 && t.fetch_share == 1, "each counts 1");
@@ -108,7 +106,7 @@ static void parts_left_out(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
     loader l = { 0, 5, SIZE_MAX, { 0 } };
     cbx_batches b = { next_batch, work_on, NULL, NULL, &l };
@@ -116,7 +114,6 @@ static void refusals(void **state)
     cbx_batches_timing t = { .nbatches = 4711 };
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     o.clock_ns = played_clock;
     o.warmup = 5;
     CHECK_STATUS(cbx_batches_time(ctx, &b, &o, &t, &err), CBX_ENOENT, "warm-up ate all of it");
@@ -157,15 +154,6 @@ static cbx_status passes(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_that_runs_out(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(passes, NULL, "pass"), 5, "times grow twice");
-}
+TEST(memory_that_runs_out) { CHECK_GT(cbx_test_fail_each(passes, NULL, "pass"), 5, "times grow twice"); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(a_pass), cmocka_unit_test(parts_left_out),
-                                        cmocka_unit_test(refusals), cmocka_unit_test(memory_that_runs_out) };
-    return cmocka_run_group_tests_name("profiling/batches", tests, NULL, NULL);
-}
+TESTS()

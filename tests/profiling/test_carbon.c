@@ -9,12 +9,11 @@
 #include "calibrax/profiling/carbon.h"
 #include "fail_alloc.h"
 
-static void countries(void **state)
+TEST(countries)
 {
     const cbx_carbon_intensity *c = NULL, *before = NULL;
     cbx_err err = CBX_ERR_INIT;
     size_t n = 0;
-    (void)state;
     for (; (c = cbx_carbon_at(n)); n++) {
         CHECK(strlen(c->country) == 3 && c->g_per_kwh > 0 && c->g_per_kwh < 1000, c->name);
         CHECK(!before || strcmp(before->country, c->country) < 0, "in order, each once");
@@ -35,7 +34,7 @@ static void countries(void **state)
 }
 
 /* Each with the value that codecarbon 3.3.2 takes [g/kWh]: pounds of the states, shares of fossil sources of the provinces. */
-static void regions(void **state)
+TEST(regions)
 {
     static const struct {
         const char *country, *region, *code;
@@ -53,7 +52,6 @@ static void regions(void **state)
     const cbx_carbon_intensity *r = NULL, *before = NULL, *whole;
     cbx_err err = CBX_ERR_INIT;
     size_t n = 0;
-    (void)state;
     for (; (r = cbx_carbon_region_at(n)); n++) {
         CHECK(r->region && r->name[0] && r->year >= 2023 && r->source && r->g_per_kwh > 0 && r->g_per_kwh < 1000,
               r->name);
@@ -88,7 +86,7 @@ static void fill(cbx_emissions e[2])
     e[1].pue = 1;
 }
 
-static void there_and_back(void **state)
+TEST(there_and_back)
 {
     char dir[64], ours[128], theirs[128], command[640];
     const char *files[] = { ours, theirs };
@@ -98,7 +96,6 @@ static void there_and_back(void **state)
     cbx_err err = CBX_ERR_INIT;
     cbx_arena arena;
     size_t n;
-    (void)state;
     cbx_test_folder(dir);
     snprintf(ours, sizeof ours, "%s/emissions.csv", dir);
     snprintf(theirs, sizeof theirs, "%s/theirs.csv", dir);
@@ -143,10 +140,9 @@ static const struct {
     { "x,emissions\n\"a\n\nb\",z\n", 0, "line 4" },
 };
 
-static void bad_files(void **state)
+TEST(bad_files)
 {
     cbx_arena arena;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(texts); i++) {
         const cbx_emissions *r = NULL;
         size_t n = 0;
@@ -182,19 +178,12 @@ static cbx_status use_file(cbx_ctx *ctx, void *path)
     return st;
 }
 
-static void out_of_memory(void **state)
+TEST(out_of_memory)
 {
     char dir[64], path[128];
-    (void)state;
     snprintf(path, sizeof path, "%s/emissions.csv", cbx_test_folder(dir));
     CHECK_GT(cbx_test_fail_each(use_file, path, "emissions"), 4, "allocations");
     cbx_test_folder_remove(dir);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(countries), cmocka_unit_test(regions),
-                                        cmocka_unit_test(there_and_back), cmocka_unit_test(bad_files),
-                                        cmocka_unit_test(out_of_memory) };
-    return cmocka_run_group_tests_name("profiling/carbon", tests, NULL, NULL);
-}
+TESTS()

@@ -19,7 +19,7 @@ static cbx_status call_with(cbx_compilation *w, const size_t *lengths, size_t i,
     return cbx_compilation_record(w, text, seconds, err);
 }
 
-static void signatures(void **state)
+TEST(signatures)
 {
     static const struct {
         size_t lengths[12], n;
@@ -38,7 +38,6 @@ static void signatures(void **state)
     };
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     for (size_t k = 0; k < CBX_LEN(cases); k++) {
         cbx_compilation *w = NULL;
         cbx_compilation_report r;
@@ -70,14 +69,13 @@ static void signatures(void **state)
 }
 
 /* Two signatures, one of them called once. */
-static void recorded(void **state)
+TEST(recorded)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_compilation *b = NULL;
     cbx_compiled_signature s;
     cbx_compilation_report r;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     CHECK_OK(cbx_compilation_open(ctx, &b, &err), &err, "open");
     CHECK(!cbx_compilation_signature(b, 0, &s), "empty");
     for (int i = 0; i < 4; i++) CHECK_OK(cbx_compilation_record(b, "f32(3)", i ? 0.5 : 2.0, &err), &err, "record");
@@ -111,18 +109,6 @@ static cbx_status books(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_that_runs_out(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(books, NULL, "book"), 10, "texts are copied");
-}
+TEST(memory_that_runs_out) { CHECK_GT(cbx_test_fail_each(books, NULL, "book"), 10, "texts are copied"); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signatures),
-        cmocka_unit_test(recorded),
-        cmocka_unit_test(memory_that_runs_out),
-    };
-    return cmocka_run_group_tests_name("profiling/compilation", tests, NULL, NULL);
-}
+TESTS()

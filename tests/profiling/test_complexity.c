@@ -23,7 +23,7 @@ static double square_log(double n) { return n * n * log2(n + 1); }
 static double cube(double n) { return n * n * n; }
 static double odd_power(double n) { return pow(n, 2.41); }
 
-static void orders(void **state)
+TEST(orders)
 {
     static const struct {
         double (*f)(double);
@@ -37,7 +37,6 @@ static void orders(void **state)
     cbx_ctx *ctx = cbx_test_context();
     cbx_complexity_report r;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     for (size_t k = 0; k < CBX_LEN(cases); k++) {
         double x[POINTS], y[POINTS];
         for (int i = 0; i < POINTS; i++) {
@@ -58,14 +57,13 @@ static void orders(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void undecided(void **state)
+TEST(undecided)
 {
     double x[POINTS], y[POINTS];
     cbx_ctx *ctx = cbx_test_context();
     cbx_complexity_report r;
     cbx_complexity_opts o = CBX_COMPLEXITY_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     for (int i = 0; i < POINTS; i++) {
         x[i] = 1000 + 10 * i;
         y[i] = x[i] * noise(i, 0);
@@ -103,7 +101,7 @@ static void undecided(void **state)
 }
 
 /* docs/how-to/profiling.md has these figures: n log n over a factor of 16, 8 points, log-normal noise. */
-static void how_often(void **state)
+TEST(how_often)
 {
     static const struct {
         double noise, least_decided, most_wrong;
@@ -112,7 +110,6 @@ static void how_often(void **state)
     cbx_complexity_opts o = CBX_COMPLEXITY_OPTS_INIT;
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     o.resamples = 2;
     for (size_t k = 0; k < CBX_LEN(cases); k++) {
         cbx_rng rng = cbx_rng_make(20, k);
@@ -157,7 +154,7 @@ static void end(void *state)
     torn_down++;
 }
 
-static void measured(void **state)
+TEST(measured)
 {
     const size_t sizes[] = { 100, 200, 400, 800, 1600, 3200, 6400, 12800 }, bad[] = { 100, 77 }, none[] = { 0 };
     double offset = 5000;
@@ -167,7 +164,6 @@ static void measured(void **state)
     cbx_complexity_report r;
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     t.clock_ns = played_clock;
     t.samples = 6;
     CHECK_OK(cbx_complexity_measure(ctx, &call, sizes, CBX_LEN(sizes), &t, p, &err), &err, "measure");
@@ -228,22 +224,11 @@ static cbx_status fits_measured(cbx_ctx *ctx, void *user)
     return cbx_complexity_of_measured(ctx, p, CBX_LEN(p), &o, &r, &err);
 }
 
-static void memory_that_runs_out(void **state)
+TEST(memory_that_runs_out)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(fits, NULL, "fit"), 0, "resamples");
     CHECK_GT(cbx_test_fail_each(fits_measured, NULL, "fit of what was measured"), 0, "resamples");
     CHECK_GT(cbx_test_fail_each(measures, NULL, "measure"), 2, "samples");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orders),
-        cmocka_unit_test(undecided),
-        cmocka_unit_test(how_often),
-        cmocka_unit_test(measured),
-        cmocka_unit_test(memory_that_runs_out),
-    };
-    return cmocka_run_group_tests_name("profiling/complexity", tests, NULL, NULL);
-}
+TESTS()

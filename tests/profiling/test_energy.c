@@ -20,7 +20,7 @@ static const char *library_named(const char *name)
 
 /* --- the device --- */
 
-static void a_device(void **state)
+TEST(a_device)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_gpu *g = NULL;
@@ -28,7 +28,6 @@ static void a_device(void **state)
     cbx_resource_device d;
     cbx_err err = CBX_ERR_INIT;
     char words[CBX_GPU_THROTTLE_SIZE];
-    (void)state;
     setenv("CBX_FAKE_NVML", "present", 1);
     CHECK_OK(cbx_gpu_open(ctx, 1, library_named("fake_nvml"), &g, &err), &err, "open");
     CHECK_STR(cbx_gpu_name(g), "Fake GPU 1", "name");
@@ -60,7 +59,7 @@ static void a_device(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void devices_that_cannot_be_had(void **state)
+TEST(devices_that_cannot_be_had)
 {
     static const struct {
         const char *role, *library;
@@ -80,7 +79,6 @@ static void devices_that_cannot_be_had(void **state)
     cbx_err err;
     void *fake = dlopen(library_named("fake_nvml"), RTLD_NOW);
     int (*open_count)(void) = fake ? (int (*)(void))dlsym(fake, "fake_nvml_open") : NULL;
-    (void)state;
     CHECK(open_count, "the library that plays");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         setenv("CBX_FAKE_NVML", cases[i].role, 1);
@@ -144,13 +142,12 @@ static cbx_energy_meter *meter_at(cbx_ctx *ctx, const char *root, cbx_gpu *gpu)
     return m;
 }
 
-static void two_packages(void **state)
+TEST(two_packages)
 {
     char root[64];
     cbx_ctx *ctx = cbx_test_context();
     cbx_energy_meter *m;
     cbx_energy_report r;
-    (void)state;
     set_counters(cbx_test_folder(root), false);
     told_ns = 1000000000;
     m = meter_at(ctx, root, NULL);
@@ -178,13 +175,12 @@ static void two_packages(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void nothing_to_read(void **state)
+TEST(nothing_to_read)
 {
     char root[64], path[512];
     cbx_ctx *ctx = cbx_test_context();
     cbx_energy_meter *m;
     cbx_energy_report r;
-    (void)state;
     cbx_test_folder(root);
     m = meter_at(ctx, root, NULL);
     cbx_energy_meter_report(m, &r);
@@ -204,7 +200,7 @@ static void nothing_to_read(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void energy_of_a_device(void **state)
+TEST(energy_of_a_device)
 {
     static const struct {
         const char *role;
@@ -216,7 +212,6 @@ static void energy_of_a_device(void **state)
     cbx_ctx *ctx = cbx_test_context();
     cbx_energy_report r;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     cbx_test_folder(root);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_gpu *g = NULL;
@@ -261,7 +256,7 @@ static cbx_status use_both(cbx_ctx *ctx, void *user)
 
 /* --- over time --- */
 
-static void over_time(void **state)
+TEST(over_time)
 {
     cbx_energy_series_opts o = CBX_ENERGY_SERIES_OPTS_INIT;
     cbx_energy_opts meter = CBX_ENERGY_OPTS_INIT;
@@ -270,7 +265,6 @@ static void over_time(void **state)
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     char root[64];
-    (void)state;
     set_counters(cbx_test_folder(root), false);
     told_ns = 1000000000;
     meter.powercap = root;
@@ -302,7 +296,7 @@ static void over_time(void **state)
 }
 
 /* A series by a real clock: what is kept of many looks is thinned, in order, and power comes with it. */
-static void many_looks(void **state)
+TEST(many_looks)
 {
     cbx_energy_series_opts o = CBX_ENERGY_SERIES_OPTS_INIT;
     cbx_energy_opts meter = CBX_ENERGY_OPTS_INIT;
@@ -312,7 +306,6 @@ static void many_looks(void **state)
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     char root[64];
-    (void)state;
     setenv("CBX_FAKE_NVML", "present", 1);
     CHECK_OK(cbx_gpu_open(ctx, 0, library_named("fake_nvml"), &g, &err), &err, "open");
     meter.powercap = cbx_test_folder(root);
@@ -346,10 +339,9 @@ static cbx_status use_series(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void out_of_memory(void **state)
+TEST(out_of_memory)
 {
     char root[64];
-    (void)state;
     set_counters(cbx_test_folder(root), false);
     setenv("CBX_FAKE_NVML", "present", 1);
     CHECK_GT(cbx_test_fail_each(use_both, root, "meter and device"), 3, "allocations");
@@ -357,13 +349,4 @@ static void out_of_memory(void **state)
     cbx_test_folder_remove(root);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_device),           cmocka_unit_test(devices_that_cannot_be_had),
-        cmocka_unit_test(two_packages),       cmocka_unit_test(nothing_to_read),
-        cmocka_unit_test(energy_of_a_device), cmocka_unit_test(out_of_memory),
-        cmocka_unit_test(over_time),          cmocka_unit_test(many_looks),
-    };
-    return cmocka_run_group_tests_name("profiling/energy", tests, NULL, NULL);
-}
+TESTS()

@@ -66,7 +66,7 @@ FN(breaks)
     return CBX_OK;
 }
 
-static void by_trace(void **state)
+TEST(by_trace)
 {
     cbx_ctx *ctx = cbx_test_context();
     const cbx_array_desc in[] = { { CBX_F32, 2, { 64, 32 } }, { CBX_F32, 2, { 32, 48 } } };
@@ -74,7 +74,6 @@ static void by_trace(void **state)
     cbx_flops f;
     cbx_err err = CBX_ERR_INIT;
     cbx_scope scope;
-    (void)state;
     CHECK_OK(cbx_flops_of_fn(ctx, CBX_FN(product, NULL, 2, 1), 2, in, &f, &err), &err, "product");
     CHECK_STR(cbx_flops_source_name(f.source), "trace", "source");
     CHECK(f.flop == 2.0 * 64 * 32 * 48 && f.transcendental == 0 && f.flags == 0, "2 M N K");
@@ -112,7 +111,7 @@ static void load_fake(void)
     CHECK(retire && sets, "its own functions");
 }
 
-static void by_papi(void **state)
+TEST(by_papi)
 {
     static const struct {
         const char *mode;
@@ -129,7 +128,6 @@ static void by_papi(void **state)
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_flops f;
-    (void)state;
     load_fake();
     o.papi = PAPI;
     o.no_perf_event = true;
@@ -152,14 +150,13 @@ static void by_papi(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void declared(void **state)
+TEST(declared)
 {
     cbx_flops_opts o = CBX_FLOPS_OPTS_INIT;
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_flops f;
     int calls = 0;
-    (void)state;
     o.has_declared = true;
     o.declared_flop = 2000;
     o.declared_bytes = 24000;
@@ -187,7 +184,7 @@ static void declared(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void events_of_cpus(void **state)
+TEST(events_of_cpus)
 {
     static const struct {
         const char *vendor, *features;
@@ -206,7 +203,6 @@ static void events_of_cpus(void **state)
         { "AuthenticAMD", "avx", 0x15, 0x01, 0, 0, "Bulldozer" },
         { "0x41", "asimd", 8, 0xd0c, 0, 0, "ARM" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_machine m = { .family = cases[i].family, .model = cases[i].model };
         cbx__counter_event e[CBX__COUNTER_MAX_EVENTS];
@@ -233,7 +229,7 @@ static int open_played(uint64_t config)
 }
 static int open_refused(uint64_t config) { return (void)config, -EACCES; }
 
-static void by_the_kernel(void **state)
+TEST(by_the_kernel)
 {
     cbx_machine m = { .vendor = "GenuineIntel", .features = "avx2 avx512f fma", .family = 6, .model = 0x55 };
     cbx__counter_opts o = { .no_papi = true, .machine = &m, .open = open_played };
@@ -241,7 +237,6 @@ static void by_the_kernel(void **state)
     cbx__counter *c = NULL;
     cbx_err err = CBX_ERR_INIT;
     double flop = 0;
-    (void)state;
     CHECK_OK(cbx__counter_open(ctx, &o, &c, &err), &err, "open");
     CHECK_STR(cbx__counter_source(c), "perf_event", "source");
     for (size_t i = 0; i < 5; i++) {
@@ -266,13 +261,12 @@ static void by_the_kernel(void **state)
 }
 
 /* Whatever this machine can do: a number, or a reason. */
-static void this_machine(void **state)
+TEST(this_machine)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_flops f;
     int calls = 0;
-    (void)state;
     retire = NULL;
     CHECK_OK(cbx_flops_of_calls(ctx, work, &calls, NULL, &f, &err), &err, "as it is");
     CHECK(f.source == CBX_FLOPS_NONE ? isnan(f.flop) && f.why[0] : f.flop >= 0 && f.events[0], "a number or a reason");
@@ -298,25 +292,12 @@ static cbx_status traces(cbx_ctx *ctx, void *user)
     return cbx_flops_of_fn(ctx, CBX_FN(product, NULL, 2, 1), 2, in, &f, &err);
 }
 
-static void memory_that_runs_out(void **state)
+TEST(memory_that_runs_out)
 {
-    (void)state;
     load_fake();
     CHECK_GT(cbx_test_fail_each(counts, &(int){ 0 }, "count"), 1, "counter and library");
     CHECK_GT(cbx_test_fail_each(traces, NULL, "trace"), 2, "the program and its counts");
     CHECK_INT(sets(), 0, "every set is given back");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_trace),
-        cmocka_unit_test(by_papi),
-        cmocka_unit_test(declared),
-        cmocka_unit_test(events_of_cpus),
-        cmocka_unit_test(by_the_kernel),
-        cmocka_unit_test(this_machine),
-        cmocka_unit_test(memory_that_runs_out),
-    };
-    return cmocka_run_group_tests_name("profiling/flops", tests, NULL, NULL);
-}
+TESTS()

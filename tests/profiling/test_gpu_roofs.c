@@ -52,12 +52,11 @@ static void check_figure(const cbx_gpu_figure *f, const char *why)
     CHECK(f->median.level >= 0.95, why);
 }
 
-static void all_of_it(void **state)
+TEST(all_of_it)
 {
     cbx_ctx *ctx = played_ctx();
     const cbx_gpu_roofs g = measured(ctx, true);
 
-    (void)state;
     for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) check_figure(&g.rate[r], cbx_cuda_rate_type((cbx_cuda_rate)r));
     for (int l = 0; l < CBX_GPU_LEVELS; l++)
         for (int k = 0; k < CBX_CUDA_TRAFFICS; k++) check_figure(&g.traffic[l][k], cbx_gpu_level_name(l));
@@ -72,14 +71,13 @@ static void all_of_it(void **state)
 }
 
 /* NULL members of a machine that lacks them: a sentence each, and the rest is measured. */
-static void parts_are_missing(void **state)
+TEST(parts_are_missing)
 {
     cbx_ctx *ctx = played_ctx();
     cbx_gpu_roofs_opts o = options(false);
     cbx_gpu_roofs g;
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     o.nvml = "libnone.so.9";
     CHECK_OK(cbx_gpu_roofs_measure(ctx, &o, &g, &err), &err, "without NVML and cuBLAS");
     CHECK(g.looks == 0 && isnan(g.sm_mhz_min) && g.throttle == 0 && strstr(g.unwatched, "libnone"), g.unwatched);
@@ -97,14 +95,13 @@ static void parts_are_missing(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void faults(void **state)
+TEST(faults)
 {
     cbx_ctx *ctx = played_ctx();
     cbx_gpu_roofs_opts o = options(false);
     cbx_gpu_roofs g = { .index = 77 };
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     o.cuda.driver = "libnone.so.7";
     CHECK_STATUS(cbx_gpu_roofs_measure(ctx, &o, &g, &err), CBX_EUNAVAILABLE, "no driver");
     o = options(false), o.cuda.device = 3;
@@ -120,12 +117,11 @@ static void faults(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void as_json(void **state)
+TEST(as_json)
 {
     cbx_ctx *ctx = played_ctx();
     cbx_gpu_roofs g = measured(ctx, false);
 
-    (void)state;
     g.rate[CBX_CUDA_RATE_I8_TILE] = (cbx_gpu_figure){ .why = "none here" };
     cbx_json *o = cbx_gpu_roofs_to_json(&g), *rates = cbx_json_get(o, "rates"), *roofs = cbx_json_get(o, "roofs");
     CHECK_INT(cbx_json_length(rates), CBX_CUDA_RATE_COUNT, "rates");
@@ -147,19 +143,11 @@ static cbx_status measure_once(cbx_ctx *ctx, void *user)
     return st == CBX_OK && g.unwatched[0] ? CBX_ENOMEM : st; /* NVML's own memory */
 }
 
-static void memory_may_end(void **state)
+TEST(memory_may_end)
 {
     cbx_gpu_roofs_opts o = options(false);
-    (void)state;
     o.probe.slices = 1;
     CHECK_GT(cbx_test_fail_each(measure_once, &o, "cbx_gpu_roofs"), 8, "allocations that failed");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_of_it), cmocka_unit_test(parts_are_missing), cmocka_unit_test(faults),
-        cmocka_unit_test(as_json),   cmocka_unit_test(memory_may_end),
-    };
-    return cmocka_run_group_tests_name("profiling/gpu_roofs", tests, begin, NULL);
-}
+TESTS(.before = begin)

@@ -22,14 +22,13 @@ static char *fixture(cbx_ctx *ctx, const char *name, size_t *len)
     return text;
 }
 
-static void shares_of_the_package(void **state)
+TEST(shares_of_the_package)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_json *answers = NULL;
     size_t len;
     char *text = fixture(ctx, "answers.json", &len);
-    (void)state;
 
     CHECK_OK(cbx_json_parse(text, len, "answers", &answers, &err), &err, "answers");
     cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
@@ -61,13 +60,12 @@ static void shares_of_the_package(void **state)
     "condition=%c, body=%b\n  c = f32[8]{0:T(8,128)} custom-call(w), custom_call_target=\"lapack\"\n"                  \
     "  ROOT t = (f32[8]) tuple(c)\n}\n"
 
-static void counted(void **state)
+TEST(counted)
 {
     const char *text = HEAD BODY ENTRY;
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_hlo_report r;
-    (void)state;
 
     CHECK_OK(cbx_hlo_read(ctx, text, strlen(text), "m", &r, &err), &err, "a module");
     CHECK_INT(r.computations, 2, "a body and the entry");
@@ -82,7 +80,7 @@ static void counted(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void what_is_none(void **state)
+TEST(what_is_none)
 {
     static const struct {
         const char *text, *part;
@@ -96,7 +94,6 @@ static void what_is_none(void **state)
         { HEAD BODY "ENTRY %m () -> f32[] {\n", "ends inside a computation" },
     };
     cbx_ctx *ctx = cbx_test_context();
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_err err = CBX_ERR_INIT;
         cbx_hlo_report r;
@@ -124,20 +121,10 @@ static cbx_status read_it(cbx_ctx *ctx, void *user)
     return cbx_hlo_read(ctx, user, strlen(user), "m", &r, NULL);
 }
 
-static void memory_that_runs_out(void **state)
+TEST(memory_that_runs_out)
 {
     static char text[] = HEAD BODY ENTRY;
-    (void)state;
     CHECK_GT(cbx_test_fail_each(read_it, text, "cbx_hlo_read"), 0, "allocations");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_of_the_package),
-        cmocka_unit_test(counted),
-        cmocka_unit_test(what_is_none),
-        cmocka_unit_test(memory_that_runs_out),
-    };
-    return cmocka_run_group_tests_name("profiling/hlo", tests, NULL, NULL);
-}
+TESTS()

@@ -6,7 +6,7 @@
 
 #include "calibrax/profiling/memory.h"
 
-static void patterns(void **state)
+TEST(patterns)
 {
     static const struct {
         double used[8];
@@ -36,7 +36,6 @@ static void patterns(void **state)
     };
     cbx_memory_pattern p;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     for (size_t k = 0; k < CBX_LEN(cases); k++) {
         cbx_memory_reading r[8];
         for (size_t i = 0; i < cases[k].n; i++) r[i] = (cbx_memory_reading){ cases[k].used[i], cases[k].total };
@@ -52,12 +51,11 @@ static void patterns(void **state)
     CHECK_STATUS(cbx_memory_pattern_of(&(cbx_memory_reading){ NAN, 1 }, 1, &p, &err), CBX_EDOM, "no number");
 }
 
-static void many_readings(void **state)
+TEST(many_readings)
 {
     static cbx_memory_reading r[20000];
     cbx_memory_pattern p;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(r); i++) r[i] = (cbx_memory_reading){ 11.0 * (double)i, NAN };
     CHECK_OK(cbx_memory_pattern_of(r, CBX_LEN(r), &p, &err), &err, "many");
     CHECK(p.leaks && p.rising == 1 && p.peak_mb == 11.0 * 19999, "all rise");
@@ -100,7 +98,7 @@ static void touches_pages(void *user)
 
 static void takes_nothing(void *user) { *(bool *)user = true; }
 
-static void calls(void **state)
+TEST(calls)
 {
     static const struct {
         cbx_timed_fn f;
@@ -115,7 +113,6 @@ static void calls(void **state)
     cbx_ctx *ctx = cbx_test_context();
     cbx_memory_of_call m;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     for (size_t k = 0; k < CBX_LEN(cases); k++) {
         bool ran = false;
         CHECK_OK(cbx_memory_measure(ctx, cases[k].f, &ran, &m, &err), &err, cases[k].why);
@@ -133,9 +130,4 @@ static void calls(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(patterns), cmocka_unit_test(many_readings),
-                                        cmocka_unit_test(calls) };
-    return cmocka_run_group_tests_name("profiling/memory", tests, NULL, NULL);
-}
+TESTS()

@@ -8,12 +8,11 @@
 
 #include "calibrax/profiling/procfs.h"
 
-static void status_lines(void **state)
+TEST(status_lines)
 {
     static const char text[] =
         "Name:\tVmHWM: 7 kB\nVmPeak:\t   12345 kB\nVmHWM:\t    1300 kB\nVmRSS:\t     900 kB\nThreads:\t1\n";
     uint64_t v = 0;
-    (void)state;
     CHECK(cbx__proc_status_bytes(text, "VmHWM", &v) && v == 1300 * 1024,
           "a line of its own, not a name that looks like one");
     CHECK(cbx__proc_status_bytes(text, "VmRSS", &v) && v == 900 * 1024, "resident");
@@ -22,7 +21,7 @@ static void status_lines(void **state)
     CHECK(!cbx__proc_status_bytes("VmRSS:\tmany kB\n", "VmRSS", &v), "no number");
 }
 
-static void groups_and_cpus(void **state)
+TEST(groups_and_cpus)
 {
     static const int cores[] = { 0, 2, 3 };
     static const struct {
@@ -34,14 +33,13 @@ static void groups_and_cpus(void **state)
         { "2,7\n", 7, "the last" }, { "", -1, "nothing is known" }, { "x", -1, "no list" },
     };
     pid_t group = 0;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK_INT(cbx__proc_cpu_outside(cases[i].list, cores, CBX_LEN(cores)), cases[i].outside, cases[i].why);
     CHECK(cbx__proc_stat_group("42 (a) b (c d) S 1 77 3 0 -1", &group) && group == 77, "the third after the name");
     CHECK(!cbx__proc_stat_group("42 (a", &group), "cut");
 }
 
-static void counters(void **state)
+TEST(counters)
 {
     static const struct {
         const char *text, *key;
@@ -57,7 +55,6 @@ static void counters(void **state)
         { "oom_kill x\n", "oom_kill", false, 0, "no number" },
     };
     uint64_t v = 0;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         v = 0;
         CHECK_INT(cbx__proc_counter(cases[i].text, cases[i].key, &v), cases[i].found, cases[i].why);
@@ -79,7 +76,7 @@ static void counters(void **state)
     CHECK(!cbx__proc_steal("cpu  1 2 3\n", &v), "an old kernel");
 }
 
-static void control_groups(void **state)
+TEST(control_groups)
 {
     static const struct {
         const char *text, *path, *why;
@@ -90,7 +87,6 @@ static void control_groups(void **state)
           "version 1 where memory is there" },
     };
     char path[256], tiny[8];
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         CHECK(cbx__proc_cgroup_memory(cases[i].text, path, sizeof path), cases[i].why);
         CHECK_STR(path, cases[i].path, cases[i].why);
@@ -99,11 +95,10 @@ static void control_groups(void **state)
     CHECK(!cbx__proc_cgroup_memory("", path, sizeof path), "no control group");
 }
 
-static void this_process(void **state)
+TEST(this_process)
 {
     cbx__proc_memory before, after;
     size_t size = 32u << 20;
-    (void)state;
     CHECK(cbx__proc_memory_read(getpid(), &before), "memory");
     CHECK(before.hwm_bytes >= before.rss_bytes && before.rss_bytes > 100000, "memory");
     char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -132,11 +127,4 @@ static void this_process(void **state)
           "no such process");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(status_lines),   cmocka_unit_test(groups_and_cpus), cmocka_unit_test(counters),
-        cmocka_unit_test(control_groups), cmocka_unit_test(this_process),
-    };
-    return cmocka_run_group_tests_name("profiling/procfs", tests, NULL, NULL);
-}
+TESTS()

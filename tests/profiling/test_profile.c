@@ -17,7 +17,7 @@ static cbx_profile_opts opts_of(const char *const *argv)
     return o;
 }
 
-static void a_command_that_works(void **state)
+TEST(a_command_that_works)
 {
     static const char program[] =
         "x = bytearray(b'1') * (60 << 20)\n"
@@ -30,7 +30,6 @@ static void a_command_that_works(void **state)
     cbx_profile p;
     cbx_timeline *t = NULL;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     CHECK_OK(cbx_timeline_create(ctx, NULL, &t, &err), &err, "trace");
     o.trace = t;
     CHECK_OK(cbx_profile_command(ctx, &o, &p, &err), &err, "runs");
@@ -52,7 +51,7 @@ static void a_command_that_works(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void short_and_failing_ones(void **state)
+TEST(short_and_failing_ones)
 {
     static const struct {
         const char *argv[4];
@@ -70,7 +69,6 @@ static void short_and_failing_ones(void **state)
         { { NULL }, false, CBX_EINVAL, 0, "no command" },
     };
     cbx_ctx *ctx = cbx_test_context();
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_profile_opts o = opts_of(cases[i].argv);
         cbx_profile p = { 0 };
@@ -86,14 +84,13 @@ static void short_and_failing_ones(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void a_stop(void **state)
+TEST(a_stop)
 {
     const char *const argv[] = { "true", NULL };
     volatile sig_atomic_t stop = 1;
     cbx_profile_opts o = opts_of(argv);
     cbx_profile p;
     cbx_ctx *ctx = cbx_test_context();
-    (void)state;
     o.stop = &stop;
     CHECK_STATUS(cbx_profile_command(ctx, &o, &p, NULL), CBX_EINTERRUPTED, "before a run");
     cbx_ctx_free(ctx);
@@ -113,17 +110,10 @@ static cbx_status run_true(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void out_of_memory(void **state)
+TEST(out_of_memory)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(run_true, NULL, "cbx_profile_command"), 1, "runs and monitors");
     CHECK(waitpid(-1, NULL, WNOHANG) < 0, "no child is left");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(a_command_that_works),
-                                        cmocka_unit_test(short_and_failing_ones), cmocka_unit_test(a_stop),
-                                        cmocka_unit_test(out_of_memory) };
-    return cmocka_run_group_tests_name("profiling/profile", tests, NULL, NULL);
-}
+TESTS()

@@ -49,12 +49,11 @@ static cbx_python_call_opts opts_of(const char *function)
     return o;
 }
 
-static void times(void **state)
+TEST(times)
 {
     cbx_python_call_opts o = opts_of("nap");
     cbx_python_call c;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
 
     CHECK_OK(cbx_python_call_measure(ctx, &o, &c, &err), &err, "nap");
     CHECK_INT(c.timing.nsamples, 7, "samples");
@@ -80,12 +79,11 @@ static void times(void **state)
     cbx_python_call_clear(NULL);
 }
 
-static void work_without_xla(void **state)
+TEST(work_without_xla)
 {
     cbx_python_call_opts o = opts_of("add");
     cbx_python_call c;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
 
     setenv("PYTHONPATH", "/tmp/no-such-folder", 1);
     o.flops = true;
@@ -97,7 +95,7 @@ static void work_without_xla(void **state)
     unsetenv("PYTHONPATH");
 }
 
-static void faults(void **state)
+TEST(faults)
 {
     static const struct {
         const char *function, *python, *module, *part;
@@ -114,7 +112,6 @@ static void faults(void **state)
         { "", NULL, NULL, "must name a function", CBX_EINVAL },
         { "f", NULL, "", "must name a Python module", CBX_EINVAL },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_python_call_opts o = opts_of(cases[i].function);
         cbx_python_call c;
@@ -147,19 +144,9 @@ static cbx_status measure_it(cbx_ctx *c, void *user)
     return st;
 }
 
-static void memory_that_runs_out(void **state)
+TEST(memory_that_runs_out)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(measure_it, NULL, "cbx_python_call_measure"), 3, "allocations");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times),
-        cmocka_unit_test(work_without_xla),
-        cmocka_unit_test(faults),
-        cmocka_unit_test(memory_that_runs_out),
-    };
-    return cmocka_run_group_tests_name("profiling/python_call", tests, set_up, tear_down);
-}
+TESTS(.before = set_up, .after = tear_down)

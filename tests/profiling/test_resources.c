@@ -90,7 +90,7 @@ static const fake after[] = {
     { 300, 105, 'R', 80, 7, 0, 30, 50, 60, 3, 0, 1 },
 };
 
-static void a_tree_that_changes(void **state)
+TEST(a_tree_that_changes)
 {
     char place[64], link[128];
     cbx_resource_opts o;
@@ -99,7 +99,6 @@ static void a_tree_that_changes(void **state)
     cbx__watch w;
     void *memory;
     double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
-    (void)state;
     now_are(cbx_test_folder(place), "a", before, CBX_LEN(before), link);
     o = opts_of(100, link);
     memory = calloc(1, cbx__watch_bytes(&o));
@@ -132,7 +131,7 @@ static void a_tree_that_changes(void **state)
     cbx_test_folder_remove(place);
 }
 
-static void a_tree_that_dies(void **state)
+TEST(a_tree_that_dies)
 {
     static const fake zombie[] = { { 100, 1, 'Z', 10, 90, 0, 600, 0, 0, 15, 100, 1 } };
     static const fake reused[] = { { 100, 1, 'R', 99, 900, 0, 9000, 10, 10, 15, 100, 1 } };
@@ -143,7 +142,6 @@ static void a_tree_that_dies(void **state)
     cbx__watch w;
     void *memory;
     double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
-    (void)state;
     now_are(cbx_test_folder(place), "a", before, 1, link);
     o = opts_of(100, link);
     memory = calloc(1, cbx__watch_bytes(&o));
@@ -163,7 +161,7 @@ static void a_tree_that_dies(void **state)
     cbx_test_folder_remove(place);
 }
 
-static void more_than_fit(void **state)
+TEST(more_than_fit)
 {
     char place[64], link[128];
     cbx_resource_opts o;
@@ -171,7 +169,6 @@ static void more_than_fit(void **state)
     cbx_resource_sample s;
     cbx__watch w;
     void *memory;
-    (void)state;
     now_are(cbx_test_folder(place), "a", before, CBX_LEN(before), link);
     o = opts_of(100, link);
     o.max_processes = 2;
@@ -244,7 +241,7 @@ static void say_device(void *user, const pid_t *pids, size_t npids, cbx_resource
     if (w->after == LOOKS) w->told = write(w->seen[1], "s", 1) == 1;
 }
 
-static void a_real_family(void **state)
+TEST(a_real_family)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
@@ -254,7 +251,6 @@ static void a_real_family(void **state)
     meeting w;
     int status;
     pid_t pid;
-    (void)state;
     meet(&w);
     pid = fork();
     if (pid == 0) family(&w);
@@ -296,7 +292,7 @@ static void a_real_family(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void bad_options(void **state)
+TEST(bad_options)
 {
     static const struct {
         cbx_resource_opts o;
@@ -313,7 +309,6 @@ static void bad_options(void **state)
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_resource_monitor *m = NULL;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK_STATUS(cbx_resource_monitor_start(ctx, &cases[i].o, &m, &err), cases[i].wanted, cases[i].why);
     CHECK(m == NULL, "untouched");
@@ -369,13 +364,12 @@ static void answer_each(int fd)
 
 /* CPU time that is read before the worker sleeps lacks what the kernel has not added yet: without
  * the wait up to 3 ms of 3.3 are missing in a third of the readings. */
-static void a_settled_account(void **state)
+TEST(a_settled_account)
 {
     double most = 0, first;
     int fd[2], settled = 0;
     char byte = 0;
     cpu_set_t cpus;
-    (void)state;
     CHECK(sched_getaffinity(0, sizeof cpus, &cpus) == 0, "the CPUs of this process");
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fd) == 0, "a pair of sockets");
     pid_t pid = fork();
@@ -403,18 +397,6 @@ static void a_settled_account(void **state)
     CHECK(cbx__proc_settle(pid, 1000), "gone");
 }
 
-static void out_of_memory(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(watch_once, NULL, "cbx_resource_monitor_start"), 0, "allocations");
-}
+TEST(out_of_memory) { CHECK_GT(cbx_test_fail_each(watch_once, NULL, "cbx_resource_monitor_start"), 0, "allocations"); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tree_that_changes), cmocka_unit_test(a_tree_that_dies), cmocka_unit_test(more_than_fit),
-        cmocka_unit_test(a_real_family),       cmocka_unit_test(bad_options),      cmocka_unit_test(a_settled_account),
-        cmocka_unit_test(out_of_memory),
-    };
-    return cmocka_run_group_tests_name("profiling/resources", tests, NULL, NULL);
-}
+TESTS()

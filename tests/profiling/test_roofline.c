@@ -11,7 +11,7 @@
 #define CLOSE(a, b, why) CHECK_LE(fabs((a) - (b)), 1e-9 * fabs(b), why)
 
 /* Intensities at the ridge that the Python package's table gives [flop/byte]. */
-static void data_sheets(void **state)
+TEST(data_sheets)
 {
     static const struct {
         const char *told, *name;
@@ -33,7 +33,6 @@ static void data_sheets(void **state)
     };
     cbx_hardware h, first;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         CHECK_OK(cbx_hardware_find(cases[i].told, &h, &err), &err, cases[i].told);
         CHECK_STR(h.name, cases[i].name, cases[i].told);
@@ -62,7 +61,7 @@ static size_t shapes_of(const cbx_hardware *h, const char *type, unsigned *k)
     return n;
 }
 
-static void shapes_of_matrix_units(void **state)
+TEST(shapes_of_matrix_units)
 {
     static const struct {
         const char *name, *type;
@@ -84,7 +83,6 @@ static void shapes_of_matrix_units(void **state)
     cbx_err err = CBX_ERR_INIT;
     cbx_hardware h;
     unsigned k;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         k = 0;
         CHECK_OK(cbx_hardware_find(cases[i].name, &h, &err), &err, cases[i].why);
@@ -101,7 +99,7 @@ static void shapes_of_matrix_units(void **state)
     CHECK(h.nmatrix_shapes == 0 && h.simd_width == 4, "lanes of 128 bits");
 }
 
-static void cpus_by_formula(void **state)
+TEST(cpus_by_formula)
 {
     static const struct {
         const char *features;
@@ -115,7 +113,6 @@ static void cpus_by_formula(void **state)
     cbx_machine m = { .cores = 4, .model_name = "A CPU" };
     cbx_hardware h;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         snprintf(m.features, sizeof m.features, "%s", cases[i].features);
         CHECK_OK(cbx_hardware_of_cpu(&m, 3e9, &h, &err), &err, cases[i].features);
@@ -144,14 +141,13 @@ static cbx_status detect_it(cbx_ctx *ctx, void *root)
     return cbx_hardware_detect(ctx, root, &h, NULL, NULL);
 }
 
-static void detection(void **state)
+TEST(detection)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_hardware h;
     size_t count = 77;
     char root[64];
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     cbx_test_folder(root);
     CHECK_STATUS(cbx_hardware_detect(ctx, root, &h, &count, &err), CBX_ENOENT, "an empty machine");
     put_device(root, "0000:00:01.0", "0x8086\n", "0x1234\n", "0x030000\n");
@@ -196,7 +192,7 @@ static cbx_roofs small_machine(void)
     return r;
 }
 
-static void places(void **state)
+TEST(places)
 {
     static const struct {
         double flop, bytes, seconds, set;
@@ -218,7 +214,6 @@ static void places(void **state)
     cbx_roofs roofs = small_machine();
     cbx_roofline r;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         CHECK_OK(cbx_roofline_place(&roofs, cases[i].flop, cases[i].bytes, cases[i].seconds, cases[i].set, &r, &err),
                  &err, cases[i].why);
@@ -235,7 +230,7 @@ static void places(void **state)
     CHECK_STATUS(cbx_roofline_place(&roofs, 1, INFINITY, 1, 0, &r, &err), CBX_EDOM, "no end");
 }
 
-static void alignment(void **state)
+TEST(alignment)
 {
     static const struct {
         size_t n;
@@ -243,13 +238,12 @@ static void alignment(void **state)
     } cases[] = {
         { 128, 1 }, { 4096, 1 }, { 96, 0.8 }, { 32, 0.8 }, { 8, 0.5 }, { 200, 0.5 }, { 1, 0.2 }, { 127, 0.2 }
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) CHECK(cbx_roofline_alignment(cases[i].n) == cases[i].score, "score");
     CHECK(isnan(cbx_roofline_alignment(0)), "no axis");
 }
 
 /* What is advised follows from the bound, the share reached and the rows; each case has its words and no others. */
-static void advice(void **state)
+TEST(advice)
 {
     static const struct {
         double flop, bytes, seconds, set;
@@ -289,7 +283,6 @@ static void advice(void **state)
     cbx_roofline r;
     cbx_roofline_hints h;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         size_t n = 0;
         CHECK_OK(cbx_roofline_place(&roofs, cases[i].flop, cases[i].bytes, cases[i].seconds, cases[i].set, &r, &err),
@@ -303,7 +296,7 @@ static void advice(void **state)
     }
 }
 
-static void roofs_of_types(void **state)
+TEST(roofs_of_types)
 {
     static const struct {
         const char *type;
@@ -320,7 +313,6 @@ static void roofs_of_types(void **state)
     };
     cbx_probe p = { .nlevels = 1, .level = { { "memory", 0, 4e9, 5e9, 0, 0 } } };
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     p.pipe_ops_per_s[CBX_PIPE_FMA][1] = 5e9;
     p.pipe_ops_per_s[CBX_PIPE_FMA][0] = 10e9;
     p.narrow[CBX_NARROW_F16] = (cbx_narrow_rate){ 0, "", "this CPU has no AVX512-FP16" };
@@ -339,13 +331,12 @@ static void roofs_of_types(void **state)
     CHECK_STATUS(cbx_roofs_of_type(&p, "int8", 0, &(cbx_roofs){ 0 }, &err), CBX_EINVAL, "no cores");
 }
 
-static void sheets_as_roofs(void **state)
+TEST(sheets_as_roofs)
 {
     cbx_hardware h;
     cbx_roofs roofs;
     cbx_roofline r;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     CHECK_OK(cbx_hardware_find("t4", &h, &err), &err, "found");
     CHECK_STATUS(cbx_roofs_of_hardware(&h, CBX_RATE_F8, &roofs, &err), CBX_EUNAVAILABLE, "a rate it has not");
     CHECK_OK(cbx_roofs_of_hardware(&h, CBX_RATE_F32, &roofs, &err), &err, "a rate it has");
@@ -353,16 +344,4 @@ static void sheets_as_roofs(void **state)
     CHECK(r.bound == CBX_BOUND_COMPUTE && fabs(r.efficiency - 0.5) < 1e-9 && !roofs.measured, "by its own type's rate");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(shapes_of_matrix_units),
-                                        cmocka_unit_test(data_sheets),
-                                        cmocka_unit_test(cpus_by_formula),
-                                        cmocka_unit_test(places),
-                                        cmocka_unit_test(detection),
-                                        cmocka_unit_test(sheets_as_roofs),
-                                        cmocka_unit_test(roofs_of_types),
-                                        cmocka_unit_test(alignment),
-                                        cmocka_unit_test(advice) };
-    return cmocka_run_group_tests_name("profiling/roofline", tests, NULL, NULL);
-}
+TESTS()

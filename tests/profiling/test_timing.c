@@ -53,7 +53,7 @@ static void reset(double first, double each)
     world.each = each;
 }
 
-static void parts_stand_apart(void **state)
+TEST(parts_stand_apart)
 {
     static const double at[] = { 0, 50, 100 };
     cbx_ctx *ctx = cbx_test_context();
@@ -61,7 +61,6 @@ static void parts_stand_apart(void **state)
     cbx_call_timing t;
     cbx_timing_sample s;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     reset(3e6, 137);
     o.clock_ns = told;
     o.compile = compile;
@@ -89,13 +88,12 @@ static void parts_stand_apart(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void a_device_is_waited_for(void **state)
+TEST(a_device_is_waited_for)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
     cbx_call_timing t;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     reset(100, 100);
     world.after = 9900;
     o.clock_ns = told;
@@ -109,7 +107,7 @@ static void a_device_is_waited_for(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
     static const struct {
         double step, each;
@@ -121,7 +119,6 @@ static void refusals(void **state)
         { 1, 500, 0, 2500, "ran backwards" },
     };
     cbx_ctx *ctx = cbx_test_context();
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
         cbx_call_timing t = { 0 };
@@ -140,13 +137,12 @@ static void refusals(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void bad_options(void **state)
+TEST(bad_options)
 {
     static const double wrong[] = { 50, 101 };
     cbx_timing_opts o[7];
     cbx_ctx *ctx = cbx_test_context();
     cbx_call_timing t;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(o); i++) o[i] = (cbx_timing_opts)CBX_TIMING_OPTS_INIT;
     o[0].struct_size = 1;
     o[1].samples = 0;
@@ -180,14 +176,13 @@ static void spin(void *user)
     while (cbx_clock_ns() - start < 2000000) {}
 }
 
-static void on_this_machine(void **state)
+TEST(on_this_machine)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
     cbx_call_timing t;
     cbx_err err = CBX_ERR_INIT;
     double x = 0;
-    (void)state;
     o.samples = 15;
     CHECK_OK(cbx_time_calls(ctx, add_up, &x, &o, &t, &err), &err, "300 dependent additions");
     CHECK(t.summary.min > 300 * 0.2e-9 && t.steady.value < 0.1, "a fraction of a ns to many each, in seconds");
@@ -224,17 +219,9 @@ static cbx_status time_it(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void out_of_memory(void **state)
+TEST(out_of_memory)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(time_it, NULL, "cbx_time_calls"), 2, "samples, estimates, percentiles");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_stand_apart), cmocka_unit_test(a_device_is_waited_for), cmocka_unit_test(refusals),
-        cmocka_unit_test(bad_options),       cmocka_unit_test(on_this_machine),        cmocka_unit_test(out_of_memory),
-    };
-    return cmocka_run_group_tests_name("profiling/timing", tests, NULL, NULL);
-}
+TESTS()

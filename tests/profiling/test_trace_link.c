@@ -20,7 +20,7 @@ static void put(cbx_ctx *ctx, const char *dir, const char *name, const char *byt
     CHECK_OK(cbx_file_write_atomic(ctx, path, bytes, n, &err), &err, path);
 }
 
-static void every_kind(void **state)
+TEST(every_kind)
 {
     static const struct {
         const char *name, *bytes;
@@ -50,7 +50,6 @@ static void every_kind(void **state)
     cbx_trace_link l;
     char dir[64];
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_test_folder(dir);
         put(ctx, dir, cases[i].name, cases[i].bytes, cases[i].n);
@@ -77,7 +76,7 @@ static void lay_sessions(cbx_ctx *ctx, const char *dir)
     put(ctx, dir, "top.pftrace", "\x0a\x01t", 3);
 }
 
-static void sessions_and_references(void **state)
+TEST(sessions_and_references)
 {
     static const char newest[] = "plugins/profile/2026_01_02_09_00_00";
     cbx_json *reference, *bad = NULL;
@@ -86,7 +85,6 @@ static void sessions_and_references(void **state)
     cbx_trace_link l;
     char dir[64], path[512];
 
-    (void)state;
     cbx_test_folder(dir);
     lay_sessions(ctx, dir);
     CHECK_OK(cbx_trace_find(ctx, dir, &l, &err), &err, "as jax.profiler.trace lays them");
@@ -134,7 +132,7 @@ static cbx_status check_it(cbx_ctx *ctx, void *reference)
     return cbx_trace_link_check(ctx, reference, &err);
 }
 
-static void out_of_memory(void **state)
+TEST(out_of_memory)
 {
     cbx_err err = CBX_ERR_INIT;
     cbx_ctx *ctx = cbx_test_context();
@@ -142,7 +140,6 @@ static void out_of_memory(void **state)
     cbx_trace_link l;
     char dir[64];
 
-    (void)state;
     cbx_test_folder(dir);
     lay_sessions(ctx, dir);
     CHECK_OK(cbx_trace_find(ctx, dir, &l, &err), &err, "what is laid");
@@ -155,9 +152,4 @@ static void out_of_memory(void **state)
     cbx_test_folder_remove(dir);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_kind), cmocka_unit_test(sessions_and_references),
-                                        cmocka_unit_test(out_of_memory) };
-    return cmocka_run_group_tests_name("profiling/trace_link", tests, NULL, NULL);
-}
+TESTS()

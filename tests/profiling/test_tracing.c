@@ -52,7 +52,7 @@ static cbx_json *written(cbx_ctx *ctx, cbx_timeline *t, const char *path)
     return v;
 }
 
-static void all_kinds(void **state)
+TEST(all_kinds)
 {
     cbx_ctx *ctx = NULL;
     cbx_timeline *t = NULL;
@@ -61,7 +61,6 @@ static void all_kinds(void **state)
     pthread_t threads[4];
     const cbx_timeline_arg values[] = { { "rss", NULL, 12.5 }, { "pss", NULL, INFINITY } };
     const cbx_timeline_at then = { 5000123, 77, 88 };
-    (void)state;
     snprintf(path, sizeof path, "%s/trace.json", cbx_test_folder(dir));
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(cbx_timeline_create(ctx, "a \xff program", &t, &err), &err, "trace");
@@ -92,7 +91,7 @@ static void all_kinds(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void faults(void **state)
+TEST(faults)
 {
     static const char planted[] =
         "{\"traceEvents\":[{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":1}],\"displayTimeUnit\":\"ns\"}";
@@ -101,7 +100,6 @@ static void faults(void **state)
     cbx_timeline *t = NULL;
     cbx_err err = CBX_ERR_INIT;
     char dir[64], path[128];
-    (void)state;
     snprintf(path, sizeof path, "%s/trace.json", cbx_test_folder(dir));
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(cbx_timeline_create(ctx, NULL, &t, &err), &err, "trace");
@@ -206,7 +204,7 @@ static void check_answers(const cbx_json *found)
     }
 }
 
-static void the_trace_that_perfetto_read(void **state)
+TEST(the_trace_that_perfetto_read)
 {
     const char *keep = getenv("CALIBRAX_KEEP_TRACE");
     cbx_ctx *ctx = NULL;
@@ -215,7 +213,6 @@ static void the_trace_that_perfetto_read(void **state)
     cbx_err err = CBX_ERR_INIT;
     char dir[64], path[128], *ours, *read;
     size_t n, m;
-    (void)state;
     snprintf(path, sizeof path, "%s/trace.json", cbx_test_folder(dir));
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(cbx_timeline_create(ctx, NULL, &t, &err), &err, "trace");
@@ -253,19 +250,12 @@ static cbx_status trace_it(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void out_of_memory(void **state)
+TEST(out_of_memory)
 {
     char dir[64], path[128];
-    (void)state;
     snprintf(path, sizeof path, "%s/trace.json", cbx_test_folder(dir));
     CHECK_GT(cbx_test_fail_each(trace_it, path, "trace"), 4, "allocations");
     cbx_test_folder_remove(dir);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(all_kinds), cmocka_unit_test(faults),
-                                        cmocka_unit_test(the_trace_that_perfetto_read),
-                                        cmocka_unit_test(out_of_memory) };
-    return cmocka_run_group_tests_name("profiling/tracing", tests, NULL, NULL);
-}
+TESTS()

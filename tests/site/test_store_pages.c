@@ -107,7 +107,7 @@ static const char *get(place *p, const char *target, int wanted)
 
 /* --- addresses --- */
 
-static void test_addresses_are_read_or_refused(void **state)
+TEST(test_addresses_are_read_or_refused, cbx_test_place_open, cbx_test_place_close)
 {
     static const struct {
         const char *target;
@@ -137,7 +137,7 @@ static void test_addresses_are_read_or_refused(void **state)
         { "/run?id=\xc0\x80", CBX_EINVAL, NULL, NULL, "overlong" },
         { "/?a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a", CBX_EINVAL, NULL, NULL, "too many" },
     };
-    cbx_test_place *at = *state;
+    cbx_test_place *at = *test_state;
     cbx_arena arena;
 
     cbx_arena_init(&arena, cbx_ctx_allocator(at->ctx));
@@ -160,10 +160,10 @@ static void test_addresses_are_read_or_refused(void **state)
     cbx_arena_clear(&arena);
 }
 
-static void test_what_is_written_is_read_the_same(void **state)
+TEST(test_what_is_written_is_read_the_same, cbx_test_place_open, cbx_test_place_close)
 {
     static const char *const texts[] = { "plain", HOSTILE, "a=b", "%", "100%25", "+ +", "&;=?#", "\x7f\x01" };
-    cbx_test_place *at = *state;
+    cbx_test_place *at = *test_state;
     cbx_arena arena;
 
     cbx_arena_init(&arena, cbx_ctx_allocator(at->ctx));
@@ -184,7 +184,7 @@ static void test_what_is_written_is_read_the_same(void **state)
     cbx_arena_clear(&arena);
 }
 
-static void test_hosts(void **state)
+TEST(test_hosts)
 {
     static const struct {
         const char *host;
@@ -207,7 +207,6 @@ static void test_hosts(void **state)
         { "127.0.0.1:08317", false },
     };
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK_INT(cbx_site_host_is_local(cases[i].host, 8317), cases[i].local, cases[i].host ? cases[i].host : "none");
     CHECK(cbx_site_host_is_local("localhost", 80), "the port of http");
@@ -267,9 +266,9 @@ static void check_page(const char *page, const char *what)
               count(page, "role=img") + count(page, "role=\"img\"") + count(page, "aria-hidden=true"), what);
 }
 
-static void test_every_link_leads_to_a_page(void **state)
+TEST(test_every_link_leads_to_a_page, cbx_test_place_open, cbx_test_place_close)
 {
-    place p = enter(state);
+    place p = enter(test_state);
     cbx_names names;
 
     cbx_names_init(&names, cbx_ctx_allocator(p.at->ctx));
@@ -286,18 +285,17 @@ static void test_every_link_leads_to_a_page(void **state)
     leave(&p);
 }
 
-static void test_escapes_are_needed(void **state)
+TEST(test_escapes_are_needed)
 {
-    (void)state;
     char text[] = "&lt;a&gt; &amp;lt; &quot;&#39;";
     unescape(text);
     CHECK_STR(text, "<a> &lt; \"'", "entities");
     CHECK_INT(count("<script>x</script>", "<script"), 1, "the check sees a script");
 }
 
-static void test_a_change_is_found(void **state)
+TEST(test_a_change_is_found, cbx_test_place_open, cbx_test_place_close)
 {
-    place p = enter(state);
+    place p = enter(test_state);
     const char *page = get(&p, "/trend?metric=time&point=plain", 200);
 
     CHECK(strstr(page, ">run6</a>") != NULL, "the first run of the new level");
@@ -311,7 +309,7 @@ static void test_a_change_is_found(void **state)
     leave(&p);
 }
 
-static void test_refusals_are_pages(void **state)
+TEST(test_refusals_are_pages, cbx_test_place_open, cbx_test_place_close)
 {
     static const struct {
         const char *target;
@@ -338,7 +336,7 @@ static void test_refusals_are_pages(void **state)
         { "/?%zz", 400, "escape" },
         { "/a/b", 404, "no such page" },
     };
-    place p = enter(state);
+    place p = enter(test_state);
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const char *page = get(&p, cases[i].target, cases[i].status);
@@ -349,7 +347,7 @@ static void test_refusals_are_pages(void **state)
     leave(&p);
 }
 
-static void test_pages_of_lists(void **state)
+TEST(test_pages_of_lists, cbx_test_place_open, cbx_test_place_close)
 {
     static const char *const targets[] = { "/?page=9999999",
                                            "/?page=0",
@@ -360,7 +358,7 @@ static void test_pages_of_lists(void **state)
                                            "/trend?metric=time&point=plain&page=5",
                                            "/compare?a=run1&b=run8&page=3",
                                            "/profiles?page=2" };
-    place p = enter(state);
+    place p = enter(test_state);
     char id[16];
 
     for (size_t i = 0; i < CBX_LEN(targets); i++)
@@ -379,7 +377,7 @@ static void test_pages_of_lists(void **state)
     leave(&p);
 }
 
-static void test_json_of_each_page(void **state)
+TEST(test_json_of_each_page, cbx_test_place_open, cbx_test_place_close)
 {
     static const struct {
         const char *target, *list;
@@ -392,7 +390,7 @@ static void test_json_of_each_page(void **state)
                   { "/point?run=run1&point=plain&format=json", "samples", 1 },
                   { "/profiles?format=json", "profiles", 12 },
                   { "/rows?format=json", "cases", 0 } };
-    place p = enter(state);
+    place p = enter(test_state);
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const char *text = get(&p, cases[i].target, 200);
@@ -413,9 +411,9 @@ static void write_text(place *p, const char *name, const char *text)
     cbx_test_put(text, "%s/%s", p->at->folder, name);
 }
 
-static void test_a_torn_file_costs_nothing_else(void **state)
+TEST(test_a_torn_file_costs_nothing_else, cbx_test_place_open, cbx_test_place_close)
 {
-    place p = enter(state);
+    place p = enter(test_state);
     const char *page;
 
     write_text(&p, "runs/torn.json", "{\"id\": \"torn\", \"poi");
@@ -427,10 +425,10 @@ static void test_a_torn_file_costs_nothing_else(void **state)
     leave(&p);
 }
 
-static void test_the_tag_changes_with_the_store(void **state)
+TEST(test_the_tag_changes_with_the_store, cbx_test_place_open, cbx_test_place_close)
 {
     static const char *const targets[] = { "/", "/trends", "/run?id=run1" };
-    place p = enter(state);
+    place p = enter(test_state);
     char tag[64];
 
     for (size_t i = 0; i < CBX_LEN(targets); i++) {
@@ -477,9 +475,9 @@ static cbx_status take_file(void *user, const char *name, const cbx_text *page, 
     return CBX_OK;
 }
 
-static void test_files_refer_to_each_other(void **state)
+TEST(test_files_refer_to_each_other, cbx_test_place_open, cbx_test_place_close)
 {
-    place p = enter(state);
+    place p = enter(test_state);
     cbx_site_pages pages;
     cbx_err err = CBX_ERR_INIT;
 
@@ -507,9 +505,9 @@ static void test_files_refer_to_each_other(void **state)
     leave(&p);
 }
 
-static void test_counts_have_no_unit(void **state)
+TEST(test_counts_have_no_unit, cbx_test_place_open, cbx_test_place_close)
 {
-    place p = enter(state);
+    place p = enter(test_state);
 
     write_text(&p, "runs/units.json",
                "{\"id\": \"units\", \"timestamp\": \"2026-03-01T10:00:00+00:00\", \"metric_defs\": {"
@@ -557,7 +555,7 @@ static void keep_traces(place *p)
     }
 }
 
-static void test_traces(void **state)
+TEST(test_traces, cbx_test_place_open, cbx_test_place_close)
 {
     static const struct {
         const char *target, *shows[5], *hides;
@@ -577,7 +575,7 @@ static void test_traces(void **state)
         { "/trace?id=lost", { "<dt>Traced run<dd>gone<" }, "nan" },
     };
     static const char *const refused[] = { "/trace?id=nothing", "/trace?id=rubbish", "/trace?id=run1" };
-    place p = enter(state);
+    place p = enter(test_state);
     files f = { .ctx = p.at->ctx };
     cbx_site_pages pages;
 
@@ -611,9 +609,9 @@ static void test_traces(void **state)
 }
 
 /* A trace of 250 lanes, the first of 120 devices, and one kernel: pages reach all of them. */
-static void test_traces_of_many_lanes(void **state)
+TEST(test_traces_of_many_lanes, cbx_test_place_open, cbx_test_place_close)
 {
-    place p = enter(state);
+    place p = enter(test_state);
     cbx_text text;
     size_t lanes = 0, devices = 0;
 
@@ -675,9 +673,9 @@ static void keep_large(place *p)
     cbx_text_clear(&text);
 }
 
-static void test_large_points(void **state)
+TEST(test_large_points, cbx_test_place_open, cbx_test_place_close)
 {
-    place p = enter(state);
+    place p = enter(test_state);
     const char *page;
 
     keep_large(&p);
@@ -720,7 +718,7 @@ static cbx_status ask(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void test_without_memory(void **state)
+TEST(test_without_memory, cbx_test_place_open, cbx_test_place_close)
 {
     static const char *const targets[] = { "/",
                                            "/run?id=run1",
@@ -735,8 +733,8 @@ static void test_without_memory(void **state)
                                            "/trace?id=imported",
                                            "/trace?id=linked",
                                            "/point?run=large&point=many&page=3" };
-    place p = enter(state);
-    cbx_test_place *at = *state;
+    place p = enter(test_state);
+    cbx_test_place *at = *test_state;
 
     keep_traces(&p);
     keep_large(&p);
@@ -747,28 +745,4 @@ static void test_without_memory(void **state)
     }
 }
 
-#define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, cbx_test_place_open, cbx_test_place_close)
-
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        IN_PLACE(test_addresses_are_read_or_refused),
-        IN_PLACE(test_what_is_written_is_read_the_same),
-        cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_escapes_are_needed),
-        IN_PLACE(test_every_link_leads_to_a_page),
-        IN_PLACE(test_a_change_is_found),
-        IN_PLACE(test_refusals_are_pages),
-        IN_PLACE(test_pages_of_lists),
-        IN_PLACE(test_json_of_each_page),
-        IN_PLACE(test_a_torn_file_costs_nothing_else),
-        IN_PLACE(test_the_tag_changes_with_the_store),
-        IN_PLACE(test_files_refer_to_each_other),
-        IN_PLACE(test_counts_have_no_unit),
-        IN_PLACE(test_traces),
-        IN_PLACE(test_traces_of_many_lanes),
-        IN_PLACE(test_large_points),
-        IN_PLACE(test_without_memory),
-    };
-    return cmocka_run_group_tests_name("store_pages", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -61,10 +61,9 @@ static cbx_boot_opts opts_of(size_t kind)
     return o;
 }
 
-static void any_number_of_threads_gives_the_same_bits(void **state)
+TEST(any_number_of_threads_gives_the_same_bits)
 {
     double x[77], y[77], one[301], many[301];
-    (void)state;
     clock_readings(x, 77, 1);
     clock_readings(y, 77, 2);
     for (size_t k = 0; k < CBX_LEN(kinds); k++) {
@@ -85,11 +84,10 @@ static void any_number_of_threads_gives_the_same_bits(void **state)
 }
 
 /* A float holds 1e9 in steps of 64; the half width is 1.96 * 50 / sqrt 1000 = 3.1. */
-static void nanosecond_clocks(void **state)
+TEST(nanosecond_clocks)
 {
     static double x[1000];
     cbx_interval t, iv;
-    (void)state;
     clock_readings(x, 1000, 3);
     CHECK_OK(cbx_stat_mean_interval(x, 1000, 0.95, &t, &err), &err, "t interval");
     for (int method = 0; method <= CBX_BOOT_STUDENTISED; method++) {
@@ -103,10 +101,9 @@ static void nanosecond_clocks(void **state)
     }
 }
 
-static void constant_samples_are_points(void **state)
+TEST(constant_samples_are_points)
 {
     static const double same[] = { 0.1, 0.1, 0.1, 0.1, 0.1 }, single[] = { 7 };
-    (void)state;
     for (size_t k = 0; k < CBX_LEN(kinds); k++) {
         cbx_boot_opts o = opts_of(k);
         cbx_interval iv;
@@ -119,7 +116,7 @@ static void constant_samples_are_points(void **state)
 }
 
 /* Set before the first resample, or by the statistic itself: an interrupted bootstrap gives no interval. */
-static void a_stop_gives_no_interval(void **state)
+TEST(a_stop_gives_no_interval)
 {
     static const double x[] = { 1, 2, 3, 4, 5, 7 };
     static const size_t sizes[] = { 2, 2, 2 };
@@ -128,7 +125,6 @@ static void a_stop_gives_no_interval(void **state)
     cbx_boot_opts o = CBX_BOOT_OPTS_INIT;
     cbx_interval iv = { .level = 99 };
 
-    (void)state;
     o.stop = &stop;
     o.method = CBX_BOOT_PERCENTILE;
     CHECK_STATUS(cbx_stat_bootstrap(ctx, x, 6, NULL, 0, &o, &iv, &err), CBX_EINTERRUPTED, "of one sample");
@@ -136,13 +132,12 @@ static void a_stop_gives_no_interval(void **state)
     CHECK(iv.level == 99, "out is untouched");
 }
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
     static const double x[] = { 1, 2, 3 }, bad[] = { 1, NAN, 3 }, zeros[] = { 0, 0, 0 };
     cbx_interval iv = { .level = 99 };
     cbx_interval older;
     cbx_boot_opts o = CBX_BOOT_OPTS_INIT;
-    (void)state;
     CHECK_STATUS(cbx_stat_bootstrap(ctx, x, 0, NULL, 0, NULL, &iv, &err), CBX_EINVAL, "no values");
     CHECK_STATUS(cbx_stat_bootstrap(ctx, bad, 3, NULL, 0, NULL, &iv, &err), CBX_EDOM, "NaN");
     CHECK_STATUS(cbx_stat_bootstrap(ctx, x, 3, bad, 3, NULL, &iv, &err), CBX_EDOM, "NaN in the second");
@@ -171,7 +166,7 @@ static void what_is_refused(void **state)
 }
 
 /* 8 bytes a resample and O(n) a thread: an index matrix of 2000 x 20000 would take 160 MB. */
-static void memory_is_linear(void **state)
+TEST(memory_is_linear)
 {
     enum { N = 20000, B = 2000 };
     cbx_test_alloc t;
@@ -179,7 +174,6 @@ static void memory_is_linear(void **state)
     cbx_interval iv;
     double *x = calloc(N, sizeof *x);
     cbx_boot_opts o = CBX_BOOT_OPTS_INIT;
-    (void)state;
     cbx_test_alloc_init(&t);
     own = cbx_test_ctx(&t);
     clock_readings(x, N, 4);
@@ -215,11 +209,7 @@ static cbx_status boot_some(cbx_ctx *c, void *user)
     return st;
 }
 
-static void every_allocation_may_fail(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(boot_some, NULL, "bootstrap"), 6, "allocations");
-}
+TEST(every_allocation_may_fail) { CHECK_GT(cbx_test_fail_each(boot_some, NULL, "bootstrap"), 6, "allocations"); }
 
 /* ---- launches with epochs ---- */
 
@@ -259,21 +249,19 @@ static double nested_coverage(bool launches_first)
     return (double)held / RUNS;
 }
 
-static void epochs_are_no_samples(void **state)
+TEST(epochs_are_no_samples)
 {
-    (void)state;
     CHECK_GT(nested_coverage(true), 0.85, "launches are drawn first: about 92 % with 12 of them");
     CHECK_GT(0.5, nested_coverage(false), "the check sees epochs taken for samples");
 }
 
-static void nested_threads_and_shapes(void **state)
+TEST(nested_threads_and_shapes)
 {
     static const double x[] = { 1, 2, 3, 10, 11, 20 };
     static const size_t sizes[] = { 3, 2, 1 }, empty[] = { 3, 0, 3 };
     const cbx_nested nested = { x, sizes, 3 }, broken = { x, empty, 3 };
     cbx_interval first, other;
     cbx_boot_opts o = CBX_BOOT_OPTS_INIT;
-    (void)state;
     o.method = CBX_BOOT_BASIC;
     o.resamples = 101;
     o.threads = 1;
@@ -296,11 +284,10 @@ static void nested_threads_and_shapes(void **state)
 }
 
 /* The fixture's draws (test_scipy.c) are NumPy's; here each compilation of the body gives those of the plain one. */
-static void every_instruction_set_draws_the_same(void **state)
+TEST(every_instruction_set_draws_the_same)
 {
     static const size_t sizes[] = { 1, 2, 31, 32, 33, 1000 };
     uint32_t plain[1024], other[1024], key[2] = { 0x12345678u, 0x9abcdef0u };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(sizes); i++)
         for (size_t variant = 0; variant < 3; variant++) {
             memset(other, 0xff, sizeof other);
@@ -312,19 +299,4 @@ static void every_instruction_set_draws_the_same(void **state)
     CHECK(!cbx__draw_by(3, key, 0, 5, 5, other), "no such variant");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
-        cmocka_unit_test(nanosecond_clocks),
-        cmocka_unit_test(constant_samples_are_points),
-        cmocka_unit_test(a_stop_gives_no_interval),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(memory_is_linear),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(epochs_are_no_samples),
-        cmocka_unit_test(nested_threads_and_shapes),
-        cmocka_unit_test(every_instruction_set_draws_the_same),
-    };
-    return cmocka_run_group_tests_name("statistics/bootstrap", tests, counted_setup, counted_teardown);
-}
+TESTS(.seconds = 600, .before = counted_setup, .after = counted_teardown)

@@ -15,10 +15,10 @@
 #include "calibrax/statistics/bootstrap.h"
 #include "calibrax/statistics/interval.h"
 #include "calibrax/statistics/location.h"
+#include "counted.h"
 
 enum { RESAMPLES = 999, LARGEST = 100 };
 
-static cbx_ctx *ctx;
 static cbx_err err;
 
 typedef enum method { MEDIAN, INTERPOLATED, SHIFT, STUDENT, PERCENTILE, BASIC, BCA, STUDENTISED, METHODS } method;
@@ -78,10 +78,9 @@ static double coverage(method m, size_t n, bool lognormal, size_t runs, double *
 }
 
 /* 4000 runs: a standard error of 0.0035, so 1.5 % is four of them. */
-static void medians_cover_what_they_attain(void **state)
+TEST(medians_cover_what_they_attain)
 {
     double attained, share;
-    (void)state;
     for (size_t i = 0; i < 6; i++) {
         size_t n = (size_t[]){ 5, 10, 30 }[i % 3];
         share = coverage(MEDIAN, n, i >= 3, 4000, &attained);
@@ -93,10 +92,9 @@ static void medians_cover_what_they_attain(void **state)
     }
 }
 
-static void means_cover_what_is_known_of_them(void **state)
+TEST(means_cover_what_is_known_of_them)
 {
     double reported;
-    (void)state;
     CHECK_LE(fabs(coverage(STUDENT, 5, false, 2000, &reported) - 0.95), 0.015, "t on normal data is exact");
     CHECK_LE(fabs(coverage(SHIFT, 10, false, 2000, &reported) - reported), 0.015,
              "so is Hodges-Lehmann on symmetric data");
@@ -135,18 +133,13 @@ static void print_table(size_t runs)
         }
 }
 
-TEST_FILE(.seconds = 600)
+static int before(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(medians_cover_what_they_attain),
-        cmocka_unit_test(means_cover_what_is_known_of_them),
-    };
     const char *runs = getenv("CBX_COVERAGE_RUNS");
-    int rc;
 
-    if (cbx_ctx_create(NULL, &ctx, &err)) return 99;
+    counted_setup(state);
     if (runs) print_table((size_t)atoi(runs));
-    rc = cmocka_run_group_tests_name("statistics/coverage", tests, NULL, NULL);
-    cbx_ctx_free(ctx);
-    return rc;
+    return 0;
 }
+
+TESTS(.seconds = 600, .before = before, .after = counted_teardown)

@@ -53,9 +53,8 @@ static const struct {
 static cbx_err err;
 
 /* Quantiles are NumPy's to the last bit.  The deviation is one of two passes: NumPy's own, about a rounded mean, bounds how near both are. */
-static void summaries_are_numpys(void **state)
+TEST(summaries_are_numpys)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(samples); i++) {
         const char *why = samples[i].why;
         size_t n = samples[i].n;
@@ -79,9 +78,8 @@ static void summaries_are_numpys(void **state)
     }
 }
 
-static void quantiles_at_the_edges(void **state)
+TEST(quantiles_at_the_edges)
 {
-    (void)state;
     static const double x[] = { 1, 2, 4 }, wide[] = { -1.7e308, 1.7e308 };
     static const struct {
         const double *x;
@@ -105,9 +103,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void sorting(void **state)
+TEST(sorting)
 {
-    (void)state;
     cbx_rng rng = cbx_rng_make(7, 0);
     double x[300], y[300];
 
@@ -124,9 +121,8 @@ static void sorting(void **state)
     }
 }
 
-static void binomial_sums_are_exact(void **state)
+TEST(binomial_sums_are_exact)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(binomials); i++) {
         double p = cbx_stat_binomial_half_cdf(binomials[i].k, binomials[i].n);
         /* the largest is SciPy's, good to 10 digits; the others are fractions rounded once, ours twice */
@@ -173,9 +169,8 @@ static size_t wrong_ranks(long shift)
     return wrong;
 }
 
-static void interval_ranks_are_scipys(void **state)
+TEST(interval_ranks_are_scipys)
 {
-    (void)state;
     CHECK_INT(wrong_ranks(0), 0, "ranks and achieved levels");
     CHECK_INT(wrong_ranks(1), CBX_LEN(ranks), "the check sees a rank one too large");
     CHECK_INT(wrong_ranks(-1), CBX_LEN(ranks), "and one too small");
@@ -212,16 +207,14 @@ static double covered(size_t off)
     return (double)held / RUNS;
 }
 
-static void intervals_cover_as_often_as_they_say(void **state)
+TEST(intervals_cover_as_often_as_they_say)
 {
-    (void)state;
     CHECK_LE(fabs(covered(0) - 0.96484375), 4 * 0.0029, "the achieved level is the coverage");
     CHECK_GT(0.95, covered(1), "the check sees a rank one too large");
 }
 
-static void paired_ratios(void **state)
+TEST(paired_ratios)
 {
-    (void)state;
     /* pairs that drift together: each quotient is 2 but for the noise that is written in */
     static const double b[] = { 1, 2, 4, 8, 16, 32, 64 }, a[] = { 2.02, 4, 7.92, 16.16, 32, 63.36, 129.28 };
     cbx_interval iv = { 0 };
@@ -235,9 +228,8 @@ static void paired_ratios(void **state)
     CHECK(iv.value == 2.02 && iv.level == 0 && isinf(iv.upper), "a value without an interval");
 }
 
-static void constants_and_ties_have_narrow_intervals(void **state)
+TEST(constants_and_ties_have_narrow_intervals)
 {
-    (void)state;
     static const double same[] = { 5, 5, 5, 5, 5, 5, 5 }, ties[] = { 1, 2, 2, 2, 2, 2, 3 };
     cbx_interval iv;
 
@@ -247,9 +239,8 @@ static void constants_and_ties_have_narrow_intervals(void **state)
     CHECK(iv.lower == 2 && iv.upper == 2, "ties");
 }
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
-    (void)state;
     static const double good[] = { 1, 2 }, nan_value[] = { 1, NAN }, infinite[] = { 1, -INFINITY }, zero[] = { 1, 0 },
                         negative[] = { -1, 1 }, tiny[] = { 1e-320, 1 }, huge[] = { 1e300, 1 };
     static const double levels[] = { 0, 1, -0.5, 95, NAN };
@@ -299,20 +290,15 @@ static cbx_status all_of_it(cbx_ctx *c, void *user)
     return st;
 }
 
-static void no_memory(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(all_of_it, &err, "estimates"), 3, "a scratch each");
-}
+TEST(no_memory) { CHECK_GT(cbx_test_fail_each(all_of_it, &err, "estimates"), 3, "a scratch each"); }
 
 /* Ten values by hand: c_2 = 1 - 22/1024, c_3 = 1 - 112/1024, i = (c_2 - 0.95) / (c_2 - c_3), w = 8 i / (2 + 6 i). */
-static void interpolated_median_interval(void **state)
+TEST(interpolated_median_interval)
 {
     static const double x[] = { 7, 1, 10, 4, 2, 9, 3, 8, 5, 6 }, same[] = { 3, 3, 3, 3, 3, 3 };
     const double i = (1 - 22 / 1024.0 - 0.95) / (90 / 1024.0), w = 8 * i / (2 + 6 * i);
     cbx_interval iv, exact;
 
-    (void)state;
     CHECK_OK(cbx_stat_median_interpolated(ctx, x, 10, 0.95, &iv, &err), &err, "interval");
     CHECK_LE(fabs(iv.lower - (2 + w)), 1e-14, "between the second and the third");
     CHECK_LE(fabs(iv.upper - (9 - w)), 1e-14, "and its mirror image");
@@ -332,20 +318,4 @@ static void interpolated_median_interval(void **state)
     CHECK_STATUS(cbx_stat_median_interpolated(ctx, x, 0, 0.9, &iv, &err), CBX_EINVAL, "no values");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interpolated_median_interval),
-        cmocka_unit_test(summaries_are_numpys),
-        cmocka_unit_test(quantiles_at_the_edges),
-        cmocka_unit_test(sorting),
-        cmocka_unit_test(binomial_sums_are_exact),
-        cmocka_unit_test(interval_ranks_are_scipys),
-        cmocka_unit_test(intervals_cover_as_often_as_they_say),
-        cmocka_unit_test(paired_ratios),
-        cmocka_unit_test(constants_and_ties_have_narrow_intervals),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests_name("estimate", tests, counted_setup, counted_teardown);
-}
+TESTS(.seconds = 600, .before = counted_setup, .after = counted_teardown)

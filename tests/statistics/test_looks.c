@@ -39,7 +39,7 @@ static cbx_looks planned(size_t first, size_t last, double alpha)
     return l;
 }
 
-static void the_error_is_the_share_of_paths(void **state)
+TEST(the_error_is_the_share_of_paths)
 {
     static const struct {
         size_t first, last;
@@ -52,7 +52,6 @@ static void the_error_is_the_share_of_paths(void **state)
         { 4, 17, 0.2, "a loose level" },
         { 1, 16, 0.01, "early looks that cannot reject" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_looks l = planned(cases[i].first, cases[i].last, cases[i].alpha);
         CHECK_LE(l.error, cases[i].alpha, cases[i].why);
@@ -68,14 +67,13 @@ static void the_error_is_the_share_of_paths(void **state)
     CHECK_GT(counted(&naive, 0.05), 0.06, "looking at 5 % each time errs more often: the count sees it");
 }
 
-static void one_look_is_the_plain_interval(void **state)
+TEST(one_look_is_the_plain_interval)
 {
     static const double x[] = { 5, 1, 4, 2, 3, 7, 6, 9, 8, 11, 10 };
     cbx_looks l = planned(CBX_LEN(x), CBX_LEN(x), 0.05);
     cbx_interval plain, looked;
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     CHECK_OK(cbx_stat_median_interval(ctx, x, CBX_LEN(x), 0.95, &plain, &err), &err, "plain");
     CHECK_OK(cbx_stat_median_interval(ctx, x, CBX_LEN(x), cbx_looks_level(&l, 0), &looked, &err), &err, "looked at");
     CHECK(plain.lower == looked.lower && plain.upper == looked.upper, "the same ends");
@@ -85,12 +83,11 @@ static void one_look_is_the_plain_interval(void **state)
 }
 
 /* At the walk's own boundary the order-statistic interval leaves 1 out, and one sign less does not. */
-static void levels_and_intervals_agree(void **state)
+TEST(levels_and_intervals_agree)
 {
     cbx_looks l = planned(11, 60, 0.05);
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     for (size_t j = 0; j < l.count; j++) {
         for (size_t below = 0; below <= l.pairs[j]; below++) {
             double x[64];
@@ -107,14 +104,13 @@ static void levels_and_intervals_agree(void **state)
 }
 
 /* P(smallest repeated p over the looks <= u) <= u, whatever u: by all paths. */
-static void repeated_p_values_hold_at_any_look(void **state)
+TEST(repeated_p_values_hold_at_any_look)
 {
     static const double us[] = { 0.002, 0.01, 0.03, 0.05, 0.1, 0.3 };
     cbx_looks l = planned(6, 16, 0.05);
     size_t n = l.pairs[l.count - 1];
     double p_of[CBX_LOOKS_MAX][17];
     unsigned hits[CBX_LEN(us)] = { 0 };
-    (void)state;
     for (size_t j = 0; j < l.count; j++)
         for (size_t k = 0; k <= l.pairs[j]; k++)
             p_of[j][k] = cbx_looks_p(&l, j, cbx_stat_sign_test_p(k, l.pairs[j] - k));
@@ -127,11 +123,10 @@ static void repeated_p_values_hold_at_any_look(void **state)
     for (size_t u = 0; u < CBX_LEN(us); u++) CHECK_LE(ldexp(hits[u], -(int)n), us[u], "valid at whichever look");
 }
 
-static void an_early_end_spends_what_is_left(void **state)
+TEST(an_early_end_spends_what_is_left)
 {
     cbx_looks l = planned(6, 30, 0.05), e = l;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     CHECK_OK(cbx_looks_end(&e, 2, 14, &err), &err, "after two looks, at 14 pairs");
     CHECK_INT(e.count, 3, "the two, and the end");
     CHECK_LE(fabs(counted(&e, 0) - e.error), 1e-12, "its error is the share of paths");
@@ -173,30 +168,27 @@ static unsigned missed(cbx_ctx *ctx, const cbx_looks *l, bool naive)
     return misses;
 }
 
-static void stopping_early_keeps_the_error(void **state)
+TEST(stopping_early_keeps_the_error)
 {
     cbx_looks l = planned(11, 128, 0.05);
     cbx_ctx *ctx = cbx_test_context();
-    (void)state;
     CHECK_LE((double)missed(ctx, &l, false), 250, "false alarms of 4000");
     CHECK_GT((double)missed(ctx, &l, true), 250, "peeking with plain intervals is seen to alarm more often");
     cbx_ctx_free(ctx);
 }
 
-static void long_designs(void **state)
+TEST(long_designs)
 {
     cbx_looks l = planned(11, CBX_LOOKS_PAIRS, 0.05);
-    (void)state;
     CHECK_LE((double)l.count, CBX_LOOKS_MAX, "no more looks than the capacity");
     CHECK(l.error <= 0.05 && l.error > 0.049, "ten thousand pairs leave little unspent");
     for (size_t j = 1; j < l.count; j++) CHECK(l.pairs[j] > l.pairs[j - 1], "ascending");
 }
 
-static void bad_designs(void **state)
+TEST(bad_designs)
 {
     cbx_looks l;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     CHECK_STATUS(cbx_looks_plan(0, 10, 0.05, &l, &err), CBX_EINVAL, "no pairs");
     CHECK_STATUS(cbx_looks_plan(11, 10, 0.05, &l, &err), CBX_EINVAL, "backwards");
     CHECK_STATUS(cbx_looks_plan(11, CBX_LOOKS_PAIRS + 1, 0.05, &l, &err), CBX_EINVAL, "too many");
@@ -204,17 +196,4 @@ static void bad_designs(void **state)
     CHECK_STATUS(cbx_looks_plan(11, 20, NAN, &l, &err), CBX_EINVAL, "no number");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_error_is_the_share_of_paths),
-        cmocka_unit_test(one_look_is_the_plain_interval),
-        cmocka_unit_test(levels_and_intervals_agree),
-        cmocka_unit_test(repeated_p_values_hold_at_any_look),
-        cmocka_unit_test(an_early_end_spends_what_is_left),
-        cmocka_unit_test(stopping_early_keeps_the_error),
-        cmocka_unit_test(long_designs),
-        cmocka_unit_test(bad_designs),
-    };
-    return cmocka_run_group_tests_name("statistics/looks", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

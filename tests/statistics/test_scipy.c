@@ -23,6 +23,7 @@
 #include "calibrax/statistics/spread.h"
 #include "calibrax/statistics/test.h"
 #include "calibrax/statistics/variance.h"
+#include "counted.h"
 
 enum { CAPACITY = 1024, FIELDS = 4 };
 
@@ -32,7 +33,6 @@ typedef struct test_case {
     size_t count[FIELDS];
 } test_case;
 
-static cbx_ctx *ctx;
 static cbx_err err;
 
 #define A(i) (c->at[0][i])
@@ -137,28 +137,28 @@ INTERVAL(paired_d, false, ctx, c->at[1], c->at[2], c->count[1], A(0))
 INTERVAL(vargha_delaney, false, ctx, XS, YS, A(0))
 INTERVAL(cliff_delta, false, ctx, XS, YS, A(0))
 
-#define TEST(fn, with_df, ...)                                                                                         \
+#define HYPOTHESIS(fn, with_df, ...)                                                                                   \
     static size_t run_test_##fn(const test_case *c, double *out)                                                       \
     {                                                                                                                  \
         cbx_test t;                                                                                                    \
         CHECK_OK(cbx_stat_test_##fn(__VA_ARGS__, &t, &err), &err, c->name);                                            \
         return put_test(&t, with_df, out);                                                                             \
     }
-TEST(welch, true, XS, YS)
-TEST(student, true, XS, YS)
-TEST(mean, true, XS, A(0))
-TEST(paired_t, true, ctx, c->at[1], c->at[2], c->count[1])
-TEST(mann_whitney, false, ctx, XS, YS, (cbx_test_mode)A(0))
-TEST(signed_rank, false, ctx, c->at[1], NULL, c->count[1], (cbx_zero_rule)A(0), (cbx_test_mode)A(1))
-TEST(brunner_munzel, false, ctx, XS, YS)
-TEST(ks_two, false, ctx, XS, YS, (cbx_test_mode)A(0))
+HYPOTHESIS(welch, true, XS, YS)
+HYPOTHESIS(student, true, XS, YS)
+HYPOTHESIS(mean, true, XS, A(0))
+HYPOTHESIS(paired_t, true, ctx, c->at[1], c->at[2], c->count[1])
+HYPOTHESIS(mann_whitney, false, ctx, XS, YS, (cbx_test_mode)A(0))
+HYPOTHESIS(signed_rank, false, ctx, c->at[1], NULL, c->count[1], (cbx_zero_rule)A(0), (cbx_test_mode)A(1))
+HYPOTHESIS(brunner_munzel, false, ctx, XS, YS)
+HYPOTHESIS(ks_two, false, ctx, XS, YS, (cbx_test_mode)A(0))
 
 static double normal_cdf(double at, void *user)
 {
     (void)user;
     return cbx_stat_normal_cdf(at);
 }
-TEST(ks_one, false, ctx, XS, normal_cdf, NULL)
+HYPOTHESIS(ks_one, false, ctx, XS, normal_cdf, NULL)
 
 static size_t put_tost(const cbx_test *t, double *out)
 {
@@ -423,36 +423,22 @@ static size_t run_all(double nudge, size_t *wrong, size_t *ran)
     return cases;
 }
 
-static void answers_are_scipys(void **state)
+TEST(answers_are_scipys)
 {
     size_t ran[CBX_LEN(runners)] = { 0 }, wrong, cases;
 
-    (void)state;
     cases = run_all(0, &wrong, ran);
     CHECK_GT(cases, 500, "cases");
     CHECK_INT(wrong, 0, "cases with an answer that is SciPy's to no ten digits");
     for (size_t i = 0; i < CBX_LEN(runners); i++) CHECK_GT(ran[i], 0, runners[i].name);
 }
 
-static void the_check_sees_a_wrong_digit(void **state)
+TEST(the_check_sees_a_wrong_digit)
 {
     size_t ran[CBX_LEN(runners)] = { 0 }, wrong, cases;
 
-    (void)state;
     cases = run_all(1e-8, &wrong, ran);
     CHECK_GT(wrong, 0.85 * (double)cases, "an error of 1e-8 is seen in nearly all (not in zeros and infinities)");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_scipys),
-        cmocka_unit_test(the_check_sees_a_wrong_digit),
-    };
-    int rc;
-
-    if (cbx_ctx_create(NULL, &ctx, &err)) return 99;
-    rc = cmocka_run_group_tests_name("statistics/scipy", tests, NULL, NULL);
-    cbx_ctx_free(ctx);
-    return rc;
-}
+TESTS(.seconds = 600, .before = counted_setup, .after = counted_teardown)

@@ -25,13 +25,12 @@ static void autoregressive(double rho, size_t n, uint64_t stream, double *x)
 }
 
 /* n (1 - rho) / (1 + rho) of an AR(1). */
-static void effective_size_of_ar1(void **state)
+TEST(effective_size_of_ar1)
 {
     enum { N = 20000 };
     static double x[N];
     static const double same[] = { 4, 4, 4, 4 };
     double size;
-    (void)state;
     for (int i = 0; i < 4; i++) {
         double rho = (double[]){ 0, 0.3, 0.6, 0.9 }[i], truth = N * (1 - rho) / (1 + rho);
         autoregressive(rho, N, (uint64_t)i, x);
@@ -59,20 +58,18 @@ static double dependent_coverage(size_t batches)
     return (double)held / RUNS;
 }
 
-static void batches_restore_the_level(void **state)
+TEST(batches_restore_the_level)
 {
-    (void)state;
     CHECK_GT(dependent_coverage(0), 0.91, "20 batches");
     CHECK_GT(0.75, dependent_coverage(400), "the check sees values taken for independent");
 }
 
-static void order_is_tested(void **state)
+TEST(order_is_tested)
 {
     double drift[40], mixed[40], same[6] = { 1, 1, 1, 1, 1, 1 };
     size_t alarms[2] = { 0, 0 };
     cbx_rng rng = cbx_rng_make(61, 0);
     cbx_test t;
-    (void)state;
     for (int i = 0; i < 40; i++) {
         drift[i] = i + 3 * cbx_rng_normal(&rng);
         mixed[i] = i % 2 ? 1 + i : -1 - i;
@@ -123,12 +120,11 @@ static double seen_modes(size_t n, double cv, double slow, double factor, bool l
     return (double)seen / RUNS;
 }
 
-static void modes_are_found(void **state)
+TEST(modes_are_found)
 {
     static const double two[] = { 10, 10.1, 10.2, 9.9, 13.8, 13.9, 10, 10.1, 10.05, 13.7 }, same[] = { 3, 3, 3, 3 };
     cbx_mode m[2];
     size_t count;
-    (void)state;
     /* recorded on one machine: 12 % of launches at 8.5 times, 13.5 % at 1.38 times; with 31 launches 98 % of samples hold one */
     CHECK_GT(seen_modes(31, 0.03, 0.12, 8.5, false), 0.95, "slow launches by aliasing");
     CHECK_GT(seen_modes(31, 0.01, 0.135, 1.38, false), 0.95, "slow launches of a product");
@@ -165,11 +161,10 @@ static double dips(size_t n, double (*draw)(cbx_rng *rng), double slow, double a
 
 static double exponential(cbx_rng *rng) { return -log1p(-cbx_rng_uniform(rng)); }
 
-static void the_dip(void **state)
+TEST(the_dip)
 {
     static const double same[] = { 3, 3, 3, 3, 3 };
     cbx_test t, again;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(dip_answers); i++) {
         CHECK_OK(cbx_stat_test_dip(ctx, dip_answers[i].x, dip_answers[i].n, 1, 1, &t, &err), &err, dip_answers[i].name);
         CHECK_LE(fabs(t.statistic - dip_answers[i].dip), 1e-12, dip_answers[i].name);
@@ -227,9 +222,8 @@ static double agreement(shape kind, double rho, cbx_steady_class wanted)
     return (double)right / RUNS;
 }
 
-static void planted_levels_are_found(void **state)
+TEST(planted_levels_are_found)
 {
-    (void)state;
     CHECK_GT(agreement(FLAT, 0, CBX_STEADY_FLAT), 0.94, "flat");
     CHECK_GT(agreement(WILD, 0, CBX_STEADY_FLAT), 0.94, "wild values are no levels");
     CHECK_GT(agreement(FLAT, 0.6, CBX_STEADY_FLAT), 0.94, "nor is dependence");
@@ -239,13 +233,12 @@ static void planted_levels_are_found(void **state)
     CHECK_GT(0.05, agreement(WARMUP, 0, CBX_STEADY_FLAT), "the check sees a blind detector");
 }
 
-static void steady_state_by_hand(void **state)
+TEST(steady_state_by_hand)
 {
     double x[60];
     size_t breaks[4];
     cbx_steady s;
     cbx_steady_opts o = CBX_STEADY_OPTS_INIT;
-    (void)state;
     for (int i = 0; i < 60; i++) x[i] = (i < 10 ? 200 : i < 20 ? 150 : 100) + (i % 2) * 0.01;
     CHECK_OK(cbx_stat_steady(ctx, x, 60, NULL, &s, breaks, 4, &err), &err, "steps");
     CHECK(s.kind == CBX_STEADY_WARMUP && s.start == 20 && s.segments == 3, "two steps down");
@@ -316,11 +309,10 @@ static double peeking(void)
     return (double)missed / RUNS;
 }
 
-static void sequences_hold_at_every_time(void **state)
+TEST(sequences_hold_at_every_time)
 {
     cbx_sequence_opts normal = CBX_SEQUENCE_OPTS_INIT, limit = CBX_SEQUENCE_OPTS_INIT, bounded = CBX_SEQUENCE_OPTS_INIT;
     double width;
-    (void)state;
     normal.planned = limit.planned = 100;
     limit.kind = CBX_SEQUENCE_ASYMPTOTIC;
     bounded.kind = CBX_SEQUENCE_BOUNDED;
@@ -335,12 +327,11 @@ static void sequences_hold_at_every_time(void **state)
     CHECK_GT(peeking(), 0.2, "the check sees an interval that was meant to be looked at once");
 }
 
-static void sequences_by_hand(void **state)
+TEST(sequences_by_hand)
 {
     cbx_sequence_opts o = CBX_SEQUENCE_OPTS_INIT;
     cbx_sequence s;
     cbx_interval iv;
-    (void)state;
     CHECK_OK(cbx_sequence_init(&s, NULL, &err), &err, "defaults");
     iv = cbx_sequence_mean(&s);
     CHECK(iv.level == 0 && isinf(iv.upper), "nothing was added");
@@ -363,14 +354,13 @@ static void sequences_by_hand(void **state)
 /* ---- the ends of the range ---- */
 
 /* A power of two changes no digit of a ratio, as long as no value leaves the range of double. */
-static void squares_need_not_fit(void **state)
+TEST(squares_need_not_fit)
 {
     static const int shifts[] = { 0, 1018, 600, -500, -950 };
     static const double base[] = { 10, 12, 9, 14, 13, 8, 11, 16, 7, 12 };
     enum { N = CBX_LEN(base) };
     cbx_components c[CBX_LEN(shifts)];
     double r[CBX_LEN(shifts)][4], size[CBX_LEN(shifts)], ratio[CBX_LEN(shifts)];
-    (void)state;
     for (size_t s = 0; s < CBX_LEN(shifts); s++) {
         double x[N];
         cbx_nested nested = { x, (size_t[]){ 4, 3, 3 }, 3 };
@@ -395,7 +385,7 @@ static void squares_need_not_fit(void **state)
 
 /* ---- variance and plans ---- */
 
-static void components_are_recovered(void **state)
+TEST(components_are_recovered)
 {
     enum { GROUPS = 400, EPOCHS = 10 };
     static double x[GROUPS * EPOCHS];
@@ -404,7 +394,6 @@ static void components_are_recovered(void **state)
     cbx_rng rng = cbx_rng_make(101, 0);
     cbx_components c;
     size_t at = 0, counts[2], launches;
-    (void)state;
     for (size_t g = 0; g < GROUPS; g++) {
         double launch = 3 * cbx_rng_normal(&rng);
         sizes[g] = 5 + g % 6;
@@ -436,14 +425,13 @@ static void components_are_recovered(void **state)
 }
 
 /* Normal launches: the rank test needs about 5 % more than the t test. */
-static void detectable_effects(void **state)
+TEST(detectable_effects)
 {
     enum { K = 400 };
     static double pilot[K];
     cbx_rng rng = cbx_rng_make(111, 0);
     cbx_detectable_opts o = CBX_DETECTABLE_OPTS_INIT;
     double first, other, t;
-    (void)state;
     for (int i = 0; i < K; i++) pilot[i] = 100 + cbx_rng_normal(&rng);
     o.threads = 1;
     CHECK_OK(cbx_stat_detectable_ratio(ctx, pilot, K, 15, &o, &first, &err), &err, "effect");
@@ -476,14 +464,10 @@ static cbx_status all_of_them(cbx_ctx *c, void *user)
     return st ? st : cbx_stat_detectable_ratio(c, x, 12, 5, &o, &v, NULL);
 }
 
-static void every_allocation_may_fail(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(all_of_them, NULL, "series"), 5, "allocations");
-}
+TEST(every_allocation_may_fail) { CHECK_GT(cbx_test_fail_each(all_of_them, NULL, "series"), 5, "allocations"); }
 
 /* Answers of scipy.stats.theilslopes (SciPy 1.15): slope, low, high at the level; ties and wild values included. */
-static void gradients_as_scipy_has_them(void **state)
+TEST(gradients_as_scipy_has_them)
 {
     static const struct {
         double x[12];
@@ -513,7 +497,6 @@ static void gradients_as_scipy_has_them(void **state)
         { { 5, 5.1, 5.2, 99, 5.4, 5.5, 5.6, 5.7, -80, 5.9 }, 10, 0.95, 0.1, -12.157142857142857, 0.10000000000000009 },
     };
     cbx_interval i, wide;
-    (void)state;
     for (size_t c = 0; c < CBX_LEN(cases); c++) {
         CHECK_OK(cbx_stat_theil_sen(ctx, cases[c].x, cases[c].n, 1, cases[c].level, &i, &err), &err, "slope");
         CHECK_LE(fabs(i.value - cases[c].value), 1e-14, "slope");
@@ -531,7 +514,7 @@ static void gradients_as_scipy_has_them(void **state)
 }
 
 /* 0 is a value like any other: used where it is legal, else refused by name.  It is never a default. */
-static void zero_is_no_default(void **state)
+TEST(zero_is_no_default)
 {
     static const double x[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
     cbx_boot_opts boot = CBX_BOOT_OPTS_INIT;
@@ -547,7 +530,6 @@ static void zero_is_no_default(void **state)
     size_t count;
     double v;
 
-    (void)state;
     boot.level = 0;
     CHECK_STATUS(cbx_stat_bootstrap(ctx, x, 12, NULL, 0, &boot, &iv, &err), CBX_EINVAL, "a level of 0");
     CHECK(strstr(err.message, "level") != NULL, err.message);
@@ -579,24 +561,4 @@ static void zero_is_no_default(void **state)
     CHECK_OK(cbx_stat_modes(ctx, x, 12, 0, modes, 12, &count, &err), &err, "a resolution of 0");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zero_is_no_default),
-        cmocka_unit_test(effective_size_of_ar1),
-        cmocka_unit_test(batches_restore_the_level),
-        cmocka_unit_test(order_is_tested),
-        cmocka_unit_test(modes_are_found),
-        cmocka_unit_test(the_dip),
-        cmocka_unit_test(planted_levels_are_found),
-        cmocka_unit_test(steady_state_by_hand),
-        cmocka_unit_test(sequences_hold_at_every_time),
-        cmocka_unit_test(sequences_by_hand),
-        cmocka_unit_test(squares_need_not_fit),
-        cmocka_unit_test(components_are_recovered),
-        cmocka_unit_test(detectable_effects),
-        cmocka_unit_test(gradients_as_scipy_has_them),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests_name("statistics/series", tests, counted_setup, counted_teardown);
-}
+TESTS(.seconds = 600, .before = counted_setup, .after = counted_teardown)

@@ -12,7 +12,7 @@ static void near(double found, double wanted, const char *why)
     if (!(fabs(found - wanted) <= 4 * 0x1p-53 * wanted)) fail_msg("%s: %.17g, not %.17g", why, found, wanted);
 }
 
-static void sign_tests_are_exact(void **state)
+TEST(sign_tests_are_exact)
 {
     static const struct {
         size_t below, above;
@@ -28,18 +28,16 @@ static void sign_tests_are_exact(void **state)
         { 9, 2, 0.0654296875, "either side" },
         { 8, 22, 0.016124801710247993, "thirty" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         near(cbx_stat_sign_test_p(cases[i].below, cases[i].above), cases[i].p, cases[i].why);
         near(cbx_stat_sign_test_p(cases[i].above, cases[i].below), cases[i].p, "the sides are alike");
     }
 }
 
-static void equivalence(void **state)
+TEST(equivalence)
 {
     static const double inside[] = { 1, 1.01, 0.99, 1, 1.005, 0.995 }, one_out[] = { 1, 1.01, 0.99, 1, 1.03, 0.995 },
                         on_the_edge[] = { 1, 1, 1, 1, 1, 1.02 }, both[] = { 0.9, 1.1, 1, 1, 1, 1 };
-    (void)state;
     near(cbx_stat_equivalence_p(inside, 6, 0.98, 1.02), 1.0 / 64, "all inside: 2^-6");
     near(cbx_stat_equivalence_p(one_out, 6, 0.98, 1.02), 7.0 / 64, "one above");
     near(cbx_stat_equivalence_p(on_the_edge, 6, 0.98, 1.02), 7.0 / 64, "the edge is outside");
@@ -47,7 +45,7 @@ static void equivalence(void **state)
     near(cbx_stat_equivalence_p(inside, 0, 0.98, 1.02), 1.0, "no value");
 }
 
-static void holm_by_hand(void **state)
+TEST(holm_by_hand)
 {
     static const struct {
         size_t m;
@@ -64,7 +62,6 @@ static void holm_by_hand(void **state)
         { 5, { 0, 1, 0.5, 0.25, 0.001 }, { 0, 1, 1, 0.75, 0.004 }, "from 0 to 1" },
     };
     double got[5];
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_stat_holm(cases[i].p, cases[i].m, got);
         for (size_t k = 0; k < cases[i].m; k++) near(got[k], cases[i].adjusted[k], cases[i].why);
@@ -92,20 +89,10 @@ static double false_alarms(size_t tables, size_t m, bool corrected)
     return (double)alarms / (double)tables;
 }
 
-static void a_table_errs_as_often_as_it_says(void **state)
+TEST(a_table_errs_as_often_as_it_says)
 {
-    (void)state;
     CHECK_LE(false_alarms(2000, 20, true), 0.05, "over the whole table");
     CHECK_GT(false_alarms(2000, 20, false), 0.2, "the check sees a table without correction");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sign_tests_are_exact),
-        cmocka_unit_test(equivalence),
-        cmocka_unit_test(holm_by_hand),
-        cmocka_unit_test(a_table_errs_as_often_as_it_says),
-    };
-    return cmocka_run_group_tests_name("statistics/significance", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -81,11 +81,10 @@ static void check_whole(const cbx_test *t, const char *why)
     CHECK(t->method && t->method[0], why);
 }
 
-static void constant_and_separate_samples(void **state)
+TEST(constant_and_separate_samples)
 {
     static const double low[] = { 1, 2, 3, 4, 5, 6 }, high[] = { 11, 12, 13, 14, 15, 16 },
                         same[] = { 0.1, 0.1, 0.1, 0.1, 0.1, 0.1 }, other[] = { 0.2, 0.2, 0.2, 0.2, 0.2, 0.2 };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(two_samples); i++) {
         const char *why = two_samples[i].name;
         cbx_test t;
@@ -104,13 +103,12 @@ static void constant_and_separate_samples(void **state)
     }
 }
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
     static const double x[] = { 1, 2, 3 }, bad[] = { 1, INFINITY, 3 };
     cbx_test t = { .df = 99 };
     cbx_interval iv = { .level = 99 };
     double many[300], v = 99;
-    (void)state;
     for (size_t i = 0; i < 300; i++) many[i] = (double)i;
     for (size_t i = 0; i < CBX_LEN(two_samples); i++) {
         const char *why = two_samples[i].name;
@@ -138,10 +136,9 @@ static void what_is_refused(void **state)
     CHECK(t.df == 99 && iv.level == 99 && v == 99, "out is untouched");
 }
 
-static void signed_ranks_at_the_edges(void **state)
+TEST(signed_ranks_at_the_edges)
 {
     static const double zeros[] = { 0, 0, 0 }, ups[] = { 1, 2, 3, 4, 5, 6 };
-    (void)state;
     for (int rule = 0; rule <= CBX_ZERO_SPLIT; rule++)
         for (int mode = 0; mode <= CBX_TEST_NORMAL; mode++) {
             cbx_test t;
@@ -157,14 +154,13 @@ static void signed_ranks_at_the_edges(void **state)
 }
 
 /* Weakness: MAD 0 hid the only wild value; a mean of 0 or below was always stable. */
-static void spread_has_no_blind_spots(void **state)
+TEST(spread_has_no_blind_spots)
 {
     static const double one_wild[] = { 1, 1, 1, 1, 1, 100 }, same[] = { 2, 2, 2 }, negative[] = { -1, -100, -50 },
                         about_zero[] = { -1, 1 }, zeros[] = { 0, 0 }, tight[] = { -100, -101, -99 };
     bool mask[6];
     size_t count;
     cbx_variation v;
-    (void)state;
     CHECK_OK(cbx_stat_outliers(ctx, one_wild, 6, CBX_STAT_OUTLIER_SCORE, mask, &count, &err), &err, "MAD 0");
     CHECK(count == 1 && mask[5] && !mask[0], "the wild value, and only it");
     CHECK_OK(cbx_stat_outliers(ctx, same, 3, CBX_STAT_OUTLIER_SCORE, mask, &count, &err), &err, "constant");
@@ -181,11 +177,10 @@ static void spread_has_no_blind_spots(void **state)
     CHECK(!v.stable, "one value does not show stability");
 }
 
-static void effects_at_the_edges(void **state)
+TEST(effects_at_the_edges)
 {
     static const double same[] = { 3, 3, 3 }, more[] = { 4, 4, 4 }, low[] = { 1, 2, 3 }, high[] = { 7, 8, 9 };
     cbx_interval iv;
-    (void)state;
     CHECK_OK(cbx_stat_cohen_d(same, 3, same, 3, 0.95, &iv, &err), &err, "no difference");
     CHECK(iv.value == 0 && iv.lower == 0 && iv.upper == 0, "no spread, no difference");
     CHECK_OK(cbx_stat_cohen_d(same, 3, more, 3, 0.95, &iv, &err), &err, "difference");
@@ -204,12 +199,11 @@ static void effects_at_the_edges(void **state)
 }
 
 /* Share of 2000 pairs of samples of 10 whose 95 % interval of A holds its true value, 1/2, for lognormal data. */
-static void superiority_covers(void **state)
+TEST(superiority_covers)
 {
     enum { RUNS = 2000, N = 10 };
     cbx_rng rng = cbx_rng_make(31, 0);
     size_t held = 0;
-    (void)state;
     for (int run = 0; run < RUNS; run++) {
         double x[N], y[N];
         cbx_interval iv;
@@ -223,11 +217,10 @@ static void superiority_covers(void **state)
     CHECK_LE(fabs((double)held / RUNS - 0.95), 0.02, "coverage of A");
 }
 
-static void holm_is_one_rule(void **state)
+TEST(holm_is_one_rule)
 {
     cbx_rng rng = cbx_rng_make(5, 0);
     double p[40], a[40], b[40];
-    (void)state;
     for (int i = 0; i < 40; i++) p[i] = floor(30 * cbx_rng_uniform(&rng)) / 30; /* with ties */
     cbx_stat_holm(p, 40, a);
     CHECK_OK(cbx_stat_adjust(ctx, CBX_CORRECTION_HOLM, p, 40, b, &err), &err, "holm");
@@ -257,7 +250,7 @@ static double log_ratio(const double *x, size_t n, const double *y, size_t m, vo
     return log(a / b);
 }
 
-static void permutations_are_drawn(void **state)
+TEST(permutations_are_drawn)
 {
     const double rises[] = { 5, 6, 7 }, falls[] = { 1, 2, -9.5, 8 };
 
@@ -265,7 +258,6 @@ static void permutations_are_drawn(void **state)
     cbx_rng rng = cbx_rng_make(9, 0);
     cbx_permutation_opts o = CBX_PERMUTATION_OPTS_INIT;
     cbx_test t, again;
-    (void)state;
     for (int i = 0; i < 30; i++) {
         x[i] = 1e9 + cbx_rng_normal(&rng);
         y[i] = 1e9 + cbx_rng_normal(&rng) + 3;
@@ -292,10 +284,9 @@ static void permutations_are_drawn(void **state)
 }
 
 /* Under the null the exact tests reject at most as often as they say, whatever the ties. */
-static void tests_keep_their_level(void **state)
+TEST(tests_keep_their_level)
 {
     enum { RUNS = 1000 };
-    (void)state;
     for (size_t k = 0; k < CBX_LEN(two_samples); k++) {
         cbx_rng rng = cbx_rng_make(41, k);
         size_t alarms = 0;
@@ -313,7 +304,7 @@ static void tests_keep_their_level(void **state)
 }
 
 /* Scaling data by a power of two changes no p-value, no effect and no verdict on stability, however far squares leave the range. */
-static void scale_does_not_matter(void **state)
+TEST(scale_does_not_matter)
 {
     static const int shifts[] = { 0, -30, 600, 1015, -600, -1000 };
     static const double x[] = { 1, -1.5, 0.25, 0.5, 0.75, 0.125 }, y[] = { 2, 1.75, 3, 2.5, 1.5, 2.25 };
@@ -321,7 +312,6 @@ static void scale_does_not_matter(void **state)
     cbx_test t[4], first[4];
     cbx_interval iv, d, first_d = { 0 };
     cbx_variation v;
-    (void)state;
     for (size_t k = 0; k < CBX_LEN(shifts); k++) {
         for (size_t i = 0; i < 6; i++) a[i] = scalbn(x[i], shifts[k]);
         for (size_t i = 0; i < 6; i++) b[i] = scalbn(y[i], shifts[k]);
@@ -344,11 +334,10 @@ static void scale_does_not_matter(void **state)
 }
 
 /* numpy.std(x - x[0], ddof=1), exact differences: a clock's large origin costs nothing. */
-static void clocks_keep_their_spread(void **state)
+TEST(clocks_keep_their_spread)
 {
     static const double x[] = { 1e9 + 4, 1e9, 1e9, 1e9 + 1, 1e9 + 4, 1e9 + 4, 1e9 + 2, 1e9 };
     cbx_summary s;
-    (void)state;
     CHECK_OK(cbx_stat_summary(ctx, x, 8, &s, &err), &err, "summary");
     CHECK_LE(fabs(s.stddev - 1.8850918886280925), 1e-15, "the deviation");
     CHECK(s.mean == 1e9 + 1.875, "the mean");
@@ -391,27 +380,6 @@ static cbx_status all_of_them(cbx_ctx *c, void *user)
     return st;
 }
 
-static void every_allocation_may_fail(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(all_of_them, NULL, "statistics"), 30, "allocations");
-}
+TEST(every_allocation_may_fail) { CHECK_GT(cbx_test_fail_each(all_of_them, NULL, "statistics"), 30, "allocations"); }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constant_and_separate_samples),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(signed_ranks_at_the_edges),
-        cmocka_unit_test(spread_has_no_blind_spots),
-        cmocka_unit_test(effects_at_the_edges),
-        cmocka_unit_test(superiority_covers),
-        cmocka_unit_test(scale_does_not_matter),
-        cmocka_unit_test(clocks_keep_their_spread),
-        cmocka_unit_test(holm_is_one_rule),
-        cmocka_unit_test(permutations_are_drawn),
-        cmocka_unit_test(tests_keep_their_level),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests_name("statistics/tests", tests, counted_setup, counted_teardown);
-}
+TESTS(.seconds = 600, .before = counted_setup, .after = counted_teardown)

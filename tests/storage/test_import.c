@@ -93,13 +93,12 @@ static void check_point(size_t i, const cbx_run *run)
     if (cases[i].nsamples) CHECK_INT(m->nsamples, cases[i].nsamples, cases[i].file);
 }
 
-static void fixtures_come_to_what_they_hold(void **state)
+TEST(fixtures_come_to_what_they_hold)
 {
     cbx_test_alloc alloc;
     cbx_ctx *ctx;
     char path[512];
 
-    (void)state;
     cbx_test_alloc_init(&alloc);
     ctx = cbx_test_ctx(&alloc);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -120,7 +119,7 @@ static void fixtures_come_to_what_they_hold(void **state)
 }
 
 /* What the table of fixtures does not show: directions, bounds and the last sample. */
-static void directions_bounds_and_samples(void **state)
+TEST(directions_bounds_and_samples)
 {
     static const struct {
         const char *file;
@@ -139,7 +138,6 @@ static void directions_bounds_and_samples(void **state)
     cbx_ctx *ctx = cbx_test_context();
     char path[512];
 
-    (void)state;
     cbx_err err = CBX_ERR_INIT;
     for (size_t i = 0; i < CBX_LEN(wanted); i++) {
         cbx_import import;
@@ -158,7 +156,7 @@ static void directions_bounds_and_samples(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void facts_of_the_run_are_kept(void **state)
+TEST(facts_of_the_run_are_kept)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_import import;
@@ -166,7 +164,6 @@ static void facts_of_the_run_are_kept(void **state)
     cbx_err err = CBX_ERR_INIT;
     char path[512];
 
-    (void)state;
     CHECK_OK(cbx_import_file(ctx, path_of("import/pytest-benchmark.json", path), NULL, &import, &err), &err, "pytest");
     CHECK_INT(strlen(cbx_run_commit(import.runs[0])), 40, "commit");
     CHECK_STR(cbx_run_branch(import.runs[0]), "main", "branch");
@@ -190,7 +187,7 @@ static void facts_of_the_run_are_kept(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void machine_of_asv(void **state)
+TEST(machine_of_asv)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_import import;
@@ -198,7 +195,6 @@ static void machine_of_asv(void **state)
     const cbx_json *environment;
     char path[512];
 
-    (void)state;
     CHECK_OK(cbx_import_file(ctx, path_of("import/asv/host/77b9cf03-existing.json", path), NULL, &import, &err), &err,
              "asv");
     environment = cbx_run_environment(import.runs[0]);
@@ -210,7 +206,7 @@ static void machine_of_asv(void **state)
 
 /* --- folders --- */
 
-static void folders_stand_for_their_files(void **state)
+TEST(folders_stand_for_their_files)
 {
     static const struct {
         const char *folder;
@@ -232,7 +228,6 @@ static void folders_stand_for_their_files(void **state)
     size_t n = 0;
     char path[512];
 
-    (void)state;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     for (size_t i = 0; i < CBX_LEN(folders); i++) {
         CHECK_OK(cbx_import_files(ctx, path_of(folders[i].folder, path), &arena, &paths, &n, &err), &err, path);
@@ -270,12 +265,11 @@ static cbx_status try_text(cbx_ctx *ctx, const char *text, size_t len, const cha
     return st;
 }
 
-static void files_cut_at_each_byte(void **state)
+TEST(files_cut_at_each_byte)
 {
     cbx_ctx *ctx = cbx_test_context();
     char path[512];
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         char *text;
         size_t len, wholes = 0;
@@ -293,7 +287,7 @@ static void files_cut_at_each_byte(void **state)
 }
 
 /* A kilobyte that is a gigabyte of blanks, a member behind another, something that is no JSON, and each byte damaged. */
-static void compressed_files(void **state)
+TEST(compressed_files)
 {
     cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
     cbx_import import;
@@ -302,7 +296,6 @@ static void compressed_files(void **state)
     char path[512], *text, *twice;
     size_t len, taken = 0;
 
-    (void)state;
     CHECK_OK(cbx_file_read(ctx, path_of("import/pyperf.json.gz", path), 0, &text, &len, &err), &err, path);
     for (size_t i = 0; i < len; i++) {
         text[i] ^= 0x10;
@@ -324,7 +317,7 @@ static void compressed_files(void **state)
 }
 
 /* The file of samples is looked for below the JSON's folder, and nowhere else. */
-static void samples_beside_the_file(void **state)
+TEST(samples_beside_the_file)
 {
     static const struct {
         const char *name;
@@ -348,7 +341,6 @@ static void samples_beside_the_file(void **state)
     cbx_err err = CBX_ERR_INIT;
     char folder[64], json[128], bin[128], below[128], text[600];
 
-    (void)state;
     cbx_test_folder(folder);
     snprintf(json, sizeof json, "%s/a.json", folder);
     snprintf(bin, sizeof bin, "%s/s.bin", folder);
@@ -403,14 +395,13 @@ static cbx_json *a_nan(void) { return cbx_json_new_double(NAN); }
 static cbx_json *an_array(void) { return cbx_json_new_array(); }
 static cbx_json *an_object(void) { return cbx_json_new_object(); }
 
-static void each_member_of_another_type(void **state)
+TEST(each_member_of_another_type)
 {
     static cbx_json *(*const others[])(void) = { a_word, a_number, a_nan, an_array, an_object };
     cbx_ctx *ctx = cbx_test_context();
     char path[512];
     size_t refused = 0;
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases) * CBX_LEN(others); i++) {
         size_t file = i / CBX_LEN(others);
         cbx_json *whole = NULL;
@@ -442,11 +433,10 @@ static cbx_status import_case(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_that_runs_out(void **state)
+TEST(memory_that_runs_out)
 {
     char path[512];
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK_GT(cbx_test_fail_each(import_case, (void *)(uintptr_t)path_of(cases[i].file, path), cases[i].file), 5,
                  "fails");
@@ -498,11 +488,10 @@ static const struct {
     { "goos: linux\nBenchmarkA 1 2\n", "expected a number and its unit", "Go without a unit" },
 };
 
-static void odd_files_get_one_sentence(void **state)
+TEST(odd_files_get_one_sentence)
 {
     cbx_ctx *ctx = cbx_test_context();
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(odd); i++) {
         cbx_import import;
         cbx_err err = CBX_ERR_INIT;
@@ -514,7 +503,7 @@ static void odd_files_get_one_sentence(void **state)
 }
 
 /* How soon something fails is no measurement: its time is NaN, which passes no gate, with a note. */
-static void what_failed_has_no_time(void **state)
+TEST(what_failed_has_no_time)
 {
     static const struct {
         const char *text;
@@ -536,7 +525,6 @@ static void what_failed_has_no_time(void **state)
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(failures); i++) {
         cbx_import import;
         CHECK_OK(cbx_import_text(ctx, failures[i].text, strlen(failures[i].text), "failed", NULL, &import, &err), &err,
@@ -553,7 +541,7 @@ static void what_failed_has_no_time(void **state)
 }
 
 /* What the tools' own sources write, and the fixtures do not hold. */
-static void forms_that_tools_write(void **state)
+TEST(forms_that_tools_write)
 {
     static const struct {
         const char *text, *metric;
@@ -603,7 +591,6 @@ static void forms_that_tools_write(void **state)
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(forms); i++) {
         const cbx_metric *m;
         cbx_import import;
@@ -622,7 +609,7 @@ static void forms_that_tools_write(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void names_that_stand_twice_lose_nothing(void **state)
+TEST(names_that_stand_twice_lose_nothing)
 {
     static const char text[] = "{\"results\":[{\"command\":\"a\",\"mean\":1},{\"command\":\"b\",\"mean\":2},"
                                "{\"command\":\"a\",\"mean\":3},{\"command\":\"a\",\"mean\":NaN}]}";
@@ -631,7 +618,6 @@ static void names_that_stand_twice_lose_nothing(void **state)
     cbx_import import;
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     CHECK_OK(cbx_import_text(ctx, text, strlen(text), "twice", NULL, &import, &err), &err, "twice");
     CHECK_INT(cbx_run_npoints(import.runs[0]), 4, "all four");
     CHECK_INT(import.nnotes, 2, "and a note for each that stands again");
@@ -644,7 +630,7 @@ static void names_that_stand_twice_lose_nothing(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void large_files_are_read_or_refused(void **state)
+TEST(large_files_are_read_or_refused)
 {
     enum { N = 50000 };
     cbx_ctx *ctx = cbx_test_context();
@@ -653,7 +639,6 @@ static void large_files_are_read_or_refused(void **state)
     cbx_err err = CBX_ERR_INIT;
     cbx_text text;
 
-    (void)state;
     cbx_text_init(&text, cbx_allocator_default());
     cbx_text_puts(&text, "goos: linux\n");
     for (int i = 0; i < N; i++) cbx_text_printf(&text, "BenchmarkMany/n=%d-2 \t 100\t %d.5 ns/op\n", i % (N / 2), i);
@@ -668,14 +653,13 @@ static void large_files_are_read_or_refused(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void options_and_names(void **state)
+TEST(options_and_names)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
     cbx_import import;
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     opts.format = "googlebenchmark";
     CHECK_STATUS(cbx_import_text(ctx, "{}", 2, "x", &opts, &import, &err), CBX_EINVAL, "unknown format");
     CHECK(strstr(err.message, "did you mean 'google-benchmark'"), err.message);
@@ -689,26 +673,4 @@ static void options_and_names(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixtures_come_to_what_they_hold),
-        cmocka_unit_test(directions_bounds_and_samples),
-        cmocka_unit_test(facts_of_the_run_are_kept),
-        cmocka_unit_test(machine_of_asv),
-        cmocka_unit_test(folders_stand_for_their_files),
-        cmocka_unit_test(files_cut_at_each_byte),
-        cmocka_unit_test(compressed_files),
-        cmocka_unit_test(samples_beside_the_file),
-        cmocka_unit_test(each_member_of_another_type),
-        cmocka_unit_test(memory_that_runs_out),
-        cmocka_unit_test(odd_files_get_one_sentence),
-        cmocka_unit_test(what_failed_has_no_time),
-        cmocka_unit_test(forms_that_tools_write),
-        cmocka_unit_test(names_that_stand_twice_lose_nothing),
-        cmocka_unit_test(large_files_are_read_or_refused),
-        cmocka_unit_test(options_and_names),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

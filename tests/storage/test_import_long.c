@@ -109,14 +109,13 @@ static void check_metric(const cbx_run *run, const form *f, const char *metric, 
     CHECK(m->value == (own ? 1 : 0.5 * middle + 0.5 * upper), f->format);
 }
 
-static void long_points_are_whole(void **state)
+TEST(long_points_are_whole)
 {
     static const size_t sizes[] = { 40001, 70000 };
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_text text;
 
-    (void)state;
     cbx_text_init(&text, cbx_allocator_default());
     for (size_t k = 0; k < CBX_LEN(forms) * CBX_LEN(sizes); k++) {
         const form *f = &forms[k / 2];
@@ -133,7 +132,7 @@ static void long_points_are_whole(void **state)
 }
 
 /* The number of values of each process is kept, too. */
-static void launches_are_counted(void **state)
+TEST(launches_are_counted)
 {
     static const struct {
         size_t form, launches;
@@ -142,7 +141,6 @@ static void launches_are_counted(void **state)
     cbx_err err = CBX_ERR_INIT;
     cbx_text text;
 
-    (void)state;
     cbx_text_init(&text, cbx_allocator_default());
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_run *run = NULL;
@@ -160,7 +158,7 @@ static void launches_are_counted(void **state)
 
 /* --- faults --- */
 
-static void a_null_sample_is_nan(void **state)
+TEST(a_null_sample_is_nan)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
@@ -168,7 +166,6 @@ static void a_null_sample_is_nan(void **state)
     cbx_run *run = NULL;
     cbx_text text;
 
-    (void)state;
     cbx_text_init(&text, cbx_allocator_default());
     write_text(&forms[0], 70000, 100, "null", &text);
     CHECK_OK(read_text(ctx, &text, &forms[0], &run, &err), &err, "null");
@@ -179,7 +176,7 @@ static void a_null_sample_is_nan(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void faults_far_inside_are_reported(void **state)
+TEST(faults_far_inside_are_reported)
 {
     static const struct {
         size_t form, at;
@@ -199,7 +196,6 @@ static void faults_far_inside_are_reported(void **state)
     cbx_ctx *ctx = cbx_test_context();
     cbx_text text;
 
-    (void)state;
     cbx_text_init(&text, cbx_allocator_default());
     for (size_t i = 0; i < CBX_LEN(faults); i++) {
         const form *f = &forms[faults[i].form];
@@ -225,12 +221,11 @@ static cbx_status try_attempt(cbx_ctx *ctx, void *user)
     return read_text(ctx, a->text, a->form, NULL, NULL);
 }
 
-static void memory_that_runs_out(void **state)
+TEST(memory_that_runs_out)
 {
     static const size_t each[] = { 0, 2, 8, 10 }; /* an array, arrays in an array, lines, a run of our own */
     cbx_text text;
 
-    (void)state;
     cbx_text_init(&text, cbx_allocator_default());
     for (size_t i = 0; i < CBX_LEN(each); i++) {
         const attempt a = { &forms[each[i]], &text };
@@ -240,13 +235,4 @@ static void memory_that_runs_out(void **state)
     cbx_text_clear(&text);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_points_are_whole), cmocka_unit_test(launches_are_counted),
-        cmocka_unit_test(a_null_sample_is_nan),  cmocka_unit_test(faults_far_inside_are_reported),
-        cmocka_unit_test(memory_that_runs_out),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -111,7 +111,7 @@ static size_t look_for_all(cbx_store *store, int writers)
     return n;
 }
 
-static void nothing_is_lost(void **state)
+TEST(nothing_is_lost)
 {
     const char *more = getenv("CALIBRAX_KILLS");
     int kills = more ? atoi(more) : 25;
@@ -125,7 +125,6 @@ static void nothing_is_lost(void **state)
     cbx_ctx *ctx;
     size_t n;
 
-    (void)state;
     CHECK(kills > 0 && kills <= KILLS_MAX, "CALIBRAX_KILLS is a number of kills");
     cbx_test_alloc_init(&alloc);
     ctx = cbx_test_ctx(&alloc);
@@ -155,9 +154,4 @@ static void nothing_is_lost(void **state)
     cbx_test_alloc_check(&alloc, "after the test");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(nothing_is_lost) };
-
-    return cmocka_run_group_tests_name("storage/kills", tests, NULL, NULL);
-}
+TESTS()

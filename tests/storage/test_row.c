@@ -152,9 +152,9 @@ static void write_file(const char *path, const void *data, size_t n)
 
 /* --- both ways --- */
 
-static void test_every_member_both_ways(void **in)
+TEST(test_every_member_both_ways)
 {
-    state *s = *in;
+    state *s = *test_state;
     const cbx_row *row = add(s, full_line);
     char written[8192];
     cbx_row bare;
@@ -170,9 +170,9 @@ static void test_every_member_both_ways(void **in)
     CHECK(strcmp(written, full_line) != 0, "the comparison sees a changed member");
 }
 
-static void test_csv(void **in)
+TEST(test_csv)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_text text;
     const char *line;
 
@@ -197,9 +197,9 @@ static void test_csv(void **in)
     cbx_text_clear(&text);
 }
 
-static void test_typed_view(void **in)
+TEST(test_typed_view)
 {
-    state *s = *in;
+    state *s = *test_state;
     const cbx_row *row = add(s, full_line);
 
     CHECK(row->has_metrics && row->strongest && row->representative, "flags");
@@ -224,12 +224,11 @@ static void test_typed_view(void **in)
     CHECK_STR(cbx_json_get_string(row->provenance, "timestamp", ""), "2026-02-20T11:34:24.346877+00:00", "provenance");
 }
 
-static void test_absent_row_is_null_everywhere(void **in)
+TEST(test_absent_row_is_null_everywhere)
 {
     cbx_row row;
     char written[2048];
 
-    (void)in;
     cbx_row_init(&row);
     CHECK(cbx_row_to_json(&row) == NULL, "a row without a case is refused");
     row.run_id = "r";
@@ -253,9 +252,9 @@ static void test_absent_row_is_null_everywhere(void **in)
     CHECK(cbx_row_to_json(&row) == NULL, "a point that is no object is refused");
 }
 
-static void test_v1_row_is_read_and_its_fields_kept(void **in)
+TEST(test_v1_row_is_read_and_its_fields_kept)
 {
-    state *s = *in;
+    state *s = *test_state;
     const cbx_row *row = add(s, v1_line);
     char written[4096];
 
@@ -267,9 +266,9 @@ static void test_v1_row_is_read_and_its_fields_kept(void **in)
     CHECK(strstr(written, "\"recovery_slope\":{\"value\":0.5,\"unit\":\"1\"}}"), "a metric only some cases have stays");
 }
 
-static void test_unknown_fields_are_kept(void **in)
+TEST(test_unknown_fields_are_kept)
 {
-    state *s = *in;
+    state *s = *test_state;
     char written[4096];
     const cbx_row *row = add(
         s, "{" HEAD "\"status\":\"thermal_throttled\",\"metrics\":null,\"fidelity\":null,\"ratio\":null,"
@@ -284,9 +283,9 @@ static void test_unknown_fields_are_kept(void **in)
     CHECK(strstr(written, "\"schema_version\":3"), "a newer version is not called an older one");
 }
 
-static void test_failure_without_reason(void **in)
+TEST(test_failure_without_reason)
 {
-    state *s = *in;
+    state *s = *test_state;
     const cbx_row *row = add(s, "{" HEAD
                                 "\"status\":\"timeout\",\"failure_detail\":{\"limit_s\":30},\"schema_version\":1}");
 
@@ -294,9 +293,9 @@ static void test_failure_without_reason(void **in)
     CHECK(row->provenance == NULL, "a dead worker's row may have no provenance");
 }
 
-static void test_numbers_that_are_not_finite(void **in)
+TEST(test_numbers_that_are_not_finite)
 {
-    state *s = *in;
+    state *s = *test_state;
     char written[4096];
     const cbx_row *row = add(
         s, "{" HEAD "\"status\":\"fidelity_failed\",\"fidelity\":{\"status\":\"failed\",\"rel_to_tol\":\"NaN\","
@@ -315,9 +314,9 @@ static void test_numbers_that_are_not_finite(void **in)
 
 /* --- what is no row --- */
 
-static void test_wrong_rows_name_the_member(void **in)
+TEST(test_wrong_rows_name_the_member)
 {
-    state *s = *in;
+    state *s = *test_state;
     static const struct {
         const char *line, *message, *why;
     } cases[] = {
@@ -361,9 +360,9 @@ static void test_wrong_rows_name_the_member(void **in)
 
 /* --- files --- */
 
-static void test_damaged_file_costs_only_the_damage(void **in)
+TEST(test_damaged_file_costs_only_the_damage)
 {
-    state *s = *in;
+    state *s = *test_state;
     char text[3 * sizeof full_line + 200];
     cbx_err err = CBX_ERR_INIT;
     int n = snprintf(text, sizeof text, "%s\n\n\x01\xff garbage {\n%s\r\n{\"run_id\":\"x\"}\n%.120s", full_line,
@@ -379,9 +378,9 @@ static void test_damaged_file_costs_only_the_damage(void **in)
     CHECK(strncmp(s->rows.first_damage, wanted, strlen(wanted)) == 0, "the first damage names file and line");
 }
 
-static void test_empty_and_missing_files(void **in)
+TEST(test_empty_and_missing_files)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_err err = CBX_ERR_INIT;
 
     write_file(path_in(s, "empty.jsonl"), "", 0);
@@ -391,9 +390,9 @@ static void test_empty_and_missing_files(void **in)
     CHECK(strstr(err.message, "none.jsonl"), "is named");
 }
 
-static void test_folder_is_read_in_order_of_paths(void **in)
+TEST(test_folder_is_read_in_order_of_paths)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_err err = CBX_ERR_INIT;
     static const char *const files[] = {
         "b.jsonl", "a/z.jsonl", "a.jsonl", "a/a.raw.jsonl", ".hidden.jsonl", "note.txt"
@@ -417,9 +416,9 @@ static void test_folder_is_read_in_order_of_paths(void **in)
     for (size_t i = 0; i < CBX_LEN(order); i++) CHECK_STR(s->rows.rows[i].case_name, order[i], "sorted by path");
 }
 
-static void test_written_file_is_read_back(void **in)
+TEST(test_written_file_is_read_back)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_err err = CBX_ERR_INIT;
     cbx_rows back;
     char a[4096];
@@ -468,7 +467,7 @@ static size_t show_latest(state *s)
     return hidden;
 }
 
-static void test_latest_rule(void **in)
+TEST(test_latest_rule)
 {
     static const struct {
         const char *ids[3], *statuses[3];
@@ -484,7 +483,7 @@ static void test_latest_rule(void **in)
         { { "2", "2", "1" }, { "ok", "ok", "ok" }, 0, 0, "a tie keeps the first" },
         { { "2", "2", "1" }, { "oom", "ok", "ok" }, 2, 1, "what is listed twice counts once, as its first row says" },
     };
-    state *s = *in;
+    state *s = *test_state;
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         char place[3][32];
@@ -501,9 +500,9 @@ static void test_latest_rule(void **in)
     }
 }
 
-static void test_latest_keys_and_order(void **in)
+TEST(test_latest_keys_and_order)
 {
-    state *s = *in;
+    state *s = *test_state;
     static const char *const order[] = { "z", "a", "z", "z", "m" };
 
     add_short(s, "1", "z", "ok", "");
@@ -528,7 +527,7 @@ static void test_latest_keys_and_order(void **in)
 
 /* --- run ids and the store --- */
 
-static void test_run_ids(void **in)
+TEST(test_run_ids)
 {
     static const struct {
         const char *revision, *tail, *why;
@@ -541,16 +540,15 @@ static void test_run_ids(void **in)
     };
     char buf[CBX_RUN_ID_SIZE], wanted[CBX_RUN_ID_SIZE];
 
-    (void)in;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         snprintf(wanted, sizeof wanted, "20260220T113424.346877+0000%s", cases[i].tail);
         CHECK_STR(cbx_row_run_id(1771587264346877, cases[i].revision, buf), wanted, cases[i].why);
     }
 }
 
-static void test_store(void **in)
+TEST(test_store)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_err err = CBX_ERR_INIT;
     const char *id = "20260220T113424.346877+0000__0f3c2b1";
     const char *root = path_in(s, "store");
@@ -577,9 +575,9 @@ static void test_store(void **in)
               "the rows carry the id that the file has");
 }
 
-static void test_store_refuses_names_that_leave_it(void **in)
+TEST(test_store_refuses_names_that_leave_it)
 {
-    state *s = *in;
+    state *s = *test_state;
     static const struct {
         const char *case_name, *run_id, *why;
     } cases[] = {
@@ -675,9 +673,9 @@ static cbx_status write_rows(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void test_every_allocation_may_fail(void **in)
+TEST(test_every_allocation_may_fail)
 {
-    state *s = *in;
+    state *s = *test_state;
     char text[16384] = "";
 
     for (size_t i = 0; i < 9; i++) {
@@ -691,29 +689,4 @@ static void test_every_allocation_may_fail(void **in)
     CHECK_GT(cbx_test_fail_each(read_folder, s->folder, "read a folder"), 10, "allocations were made to fail");
 }
 
-TEST_FILE()
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_every_member_both_ways, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_csv, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_typed_view, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_absent_row_is_null_everywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_v1_row_is_read_and_its_fields_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_unknown_fields_are_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_failure_without_reason, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_numbers_that_are_not_finite, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_wrong_rows_name_the_member, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_damaged_file_costs_only_the_damage, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_empty_and_missing_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_folder_is_read_in_order_of_paths, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_written_file_is_read_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_latest_rule, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_latest_keys_and_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_run_ids, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_store, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_store_refuses_names_that_leave_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.setup = setup, .teardown = teardown)

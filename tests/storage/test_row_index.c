@@ -129,9 +129,9 @@ static void check_latest(const state *s, cbx_row_index *ix, const char *why)
     cbx_rows_clear(&some);
 }
 
-static void same_as_reading_everything(void **in)
+TEST(same_as_reading_everything)
 {
-    state *s = *in;
+    state *s = *test_state;
     const cbx_row_index_facts *facts;
     const cbx_row_series *one;
     cbx_row_index *ix;
@@ -170,9 +170,9 @@ static bool on_disk(const state *s)
     return cbx_path_exists(path);
 }
 
-static void kept_on_disk_and_renewed(void **in)
+TEST(kept_on_disk_and_renewed)
 {
-    state *s = *in;
+    state *s = *test_state;
     char path[200];
     cbx_row_index *ix;
     FILE *f;
@@ -211,9 +211,9 @@ static void kept_on_disk_and_renewed(void **in)
     cbx_row_index_close(ix);
 }
 
-static void changed_while_open(void **in)
+TEST(changed_while_open)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_row_index *ix;
     FILE *f;
 
@@ -229,9 +229,9 @@ static void changed_while_open(void **in)
     cbx_row_index_close(ix);
 }
 
-static void several_paths_and_faults(void **in)
+TEST(several_paths_and_faults)
 {
-    state *s = *in;
+    state *s = *test_state;
     char store[100], file[200], none[100];
     const char *paths[] = { file, store }, *missing[] = { none };
     cbx_row_index *ix = NULL;
@@ -264,9 +264,9 @@ static cbx_status open_and_read(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory(void **in)
+TEST(memory)
 {
-    state *s = *in;
+    state *s = *test_state;
     char store[100];
 
     fill(s, 1);
@@ -274,9 +274,9 @@ static void memory(void **in)
     CHECK_GT(cbx_test_fail_each(open_and_read, store, "the row index"), 10, "allocations made to fail");
 }
 
-static void pruning(void **in)
+TEST(pruning)
 {
-    state *s = *in;
+    state *s = *test_state;
     char store[200];
     cbx_row_index *ix;
     size_t removed = 9;
@@ -299,15 +299,4 @@ static void pruning(void **in)
     CHECK_STATUS(cbx_row_store_prune(s->ctx, "x", "../c", 1, NULL, &err), CBX_EINVAL, "no safe name");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(same_as_reading_everything, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(kept_on_disk_and_renewed, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(changed_while_open, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(several_paths_and_faults, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(memory, cbx_test_place_open, cbx_test_place_close),
-        cmocka_unit_test_setup_teardown(pruning, cbx_test_place_open, cbx_test_place_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.setup = cbx_test_place_open, .teardown = cbx_test_place_close)

@@ -64,14 +64,13 @@ static cbx_row measured_row(void)
     return row;
 }
 
-static void test_written_rows_fit_the_schema(void **in)
+TEST(test_written_rows_fit_the_schema)
 {
     char folder[64], path[128], out[4096];
     cbx_row rows[2] = { absent_row(), measured_row() };
     cbx_err err = CBX_ERR_INIT;
     cbx_ctx *ctx = cbx_test_context();
 
-    (void)in;
     cbx_test_folder(folder);
     snprintf(path, sizeof path, "%s/rows.jsonl", folder);
     CHECK_OK(cbx_rows_write(ctx, path, rows, 2, &err), &err, "write");
@@ -107,7 +106,7 @@ static void put_with_fault(FILE *fp, const char *line, const char *from, const c
     fprintf(fp, "%.*s%s%s\n", (int)(place - line), line, to, place + strlen(from));
 }
 
-static void test_planted_faults_are_seen(void **in)
+TEST(test_planted_faults_are_seen)
 {
     char folder[64], path[128], out[8192], wanted[256];
     cbx_row row = measured_row();
@@ -115,7 +114,6 @@ static void test_planted_faults_are_seen(void **in)
     cbx_text line;
     FILE *fp;
 
-    (void)in;
     cbx_text_init(&line, cbx_allocator_default());
     cbx_json_write(v, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &line);
     cbx_test_folder(folder);
@@ -133,21 +131,11 @@ static void test_planted_faults_are_seen(void **in)
     cbx_json_unref(v);
 }
 
-static void test_unreadable_file(void **in)
+TEST(test_unreadable_file)
 {
     char out[4096];
 
-    (void)in;
     CHECK_INT(check_rows("/nowhere/rows.jsonl", out, sizeof out), 2, "a missing file is a usage error");
 }
 
-TEST_FILE()
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_written_rows_fit_the_schema),
-        cmocka_unit_test(test_planted_faults_are_seen),
-        cmocka_unit_test(test_unreadable_file),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -127,9 +127,9 @@ static void write_file(const state *s, const char *name, const char *text)
 
 /* --- keeping and finding --- */
 
-static void test_keep_and_load(void **in)
+TEST(test_keep_and_load)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_err err = CBX_ERR_INIT;
     cbx_run *run = NULL;
     recipe other = plain, second = plain;
@@ -163,9 +163,9 @@ static void test_keep_and_load(void **in)
     CHECK_INT(count(s, NULL), 1, "and gone");
 }
 
-static void test_what_is_no_store(void **in)
+TEST(test_what_is_no_store)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_err err = CBX_ERR_INIT;
     cbx_store *none = NULL;
     cbx_run *run = NULL;
@@ -190,9 +190,9 @@ static const recipe many[] = {
     { "r5", 4000000, "main", NULL, "train", "32", 5.0 },
 };
 
-static void test_queries(void **in)
+TEST(test_queries)
 {
-    state *s = *in;
+    state *s = *test_state;
     static const cbx_tag batch64 = { "batch", "64" }, odd = { "batch", "6" };
     static const struct {
         cbx_store_query q;
@@ -236,9 +236,9 @@ static void test_queries(void **in)
     cbx_store_list_clear(&list);
 }
 
-static void test_trends_never_mix_configurations(void **in)
+TEST(test_trends_never_mix_configurations)
 {
-    state *s = *in;
+    state *s = *test_state;
     const cbx_store_query q = { .metric = "latency" },
                           newest = { .metric = "latency", .scenario = "train", .limit = 1 };
     cbx_trend t;
@@ -261,9 +261,9 @@ static void test_trends_never_mix_configurations(void **in)
     cbx_trend_clear(&t);
 }
 
-static void test_not_a_number_is_kept(void **in)
+TEST(test_not_a_number_is_kept)
 {
-    state *s = *in;
+    state *s = *test_state;
     recipe r = plain;
     const cbx_store_query q = { .metric = "latency" };
     cbx_trend t;
@@ -305,9 +305,9 @@ static cbx_status show_one(void *user, const cbx_trend_series *one, cbx_err *err
     return CBX_OK;
 }
 
-static void test_shown_is_what_was_checked(void **in)
+TEST(test_shown_is_what_was_checked)
 {
-    state *s = *in;
+    state *s = *test_state;
     const cbx_store_query q = { .metric = "latency" };
     walk w = { .s = s }, refused = { .s = s, .refuse = true };
     cbx_err err = CBX_ERR_INIT;
@@ -323,9 +323,9 @@ static void test_shown_is_what_was_checked(void **in)
     CHECK_INT(refused.shown, 0, "nothing is shown");
 }
 
-static void test_definitions(void **in)
+TEST(test_definitions)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_arena arena;
     cbx_metric_def def;
     bool mixed = true;
@@ -357,9 +357,9 @@ static void test_definitions(void **in)
 
 /* --- baselines --- */
 
-static void test_baselines(void **in)
+TEST(test_baselines)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_arena arena;
     const char *const *names;
     size_t n;
@@ -387,9 +387,9 @@ static void test_baselines(void **in)
 
 /* --- what others do to the folder --- */
 
-static void test_changes_behind_our_back(void **in)
+TEST(test_changes_behind_our_back)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_store *other = open_at(s->ctx, s->root);
     recipe r = plain;
     cbx_err err = CBX_ERR_INIT;
@@ -420,10 +420,10 @@ static void test_changes_behind_our_back(void **in)
 }
 
 /* So many that several threads ask for their stamps. */
-static void test_changes_among_many_files(void **in)
+TEST(test_changes_among_many_files)
 {
     enum { FILES = 1500 };
-    state *s = *in;
+    state *s = *test_state;
     char name[64], path[160], text[160];
 
     for (int i = 0; i < FILES; i++) {
@@ -481,10 +481,10 @@ static void check_long_series(state *s, const char *point, size_t wanted, const 
 }
 
 /* Too many values to be held: they come into the index in parts, those of one series several times. */
-static void test_runs_of_many_values(void **in)
+TEST(test_runs_of_many_values)
 {
     enum { POINTS = 80000 };
-    state *s = *in;
+    state *s = *test_state;
 
     for (int i = 0; i < 70; i++) {
         char id[32];
@@ -507,9 +507,9 @@ static void test_runs_of_many_values(void **in)
     check_long_series(s, "q79998", 1, "one is another now");
 }
 
-static void test_one_bad_file_costs_nothing_else(void **in)
+TEST(test_one_bad_file_costs_nothing_else)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_store_report report;
     cbx_err err = CBX_ERR_INIT;
     cbx_run *run = NULL;
@@ -537,9 +537,9 @@ static void test_one_bad_file_costs_nothing_else(void **in)
 }
 
 /* Bytes that change under an unchanged stamp are what a disk does; here the remembered hash is changed instead. */
-static void test_verify_sees_a_flipped_bit(void **in)
+TEST(test_verify_sees_a_flipped_bit)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_store_report report;
     cbx_err err = CBX_ERR_INIT;
     sqlite3 *db = NULL;
@@ -560,9 +560,9 @@ static void test_verify_sees_a_flipped_bit(void **in)
     cbx_store_report_clear(&report);
 }
 
-static void test_a_store_that_cannot_be_written(void **in)
+TEST(test_a_store_that_cannot_be_written)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_err err = CBX_ERR_INIT;
     recipe r = plain;
     pid_t child;
@@ -616,9 +616,9 @@ static void write_many(const char *root, const char *prefix, int n)
     _exit(0);
 }
 
-static void test_writers_lose_nothing(void **in)
+TEST(test_writers_lose_nothing)
 {
-    state *s = *in;
+    state *s = *test_state;
     static const char *const prefixes[] = { "a", "b", "c" };
     pid_t child[3];
     int status;
@@ -634,9 +634,9 @@ static void test_writers_lose_nothing(void **in)
 
 /* --- care --- */
 
-static void test_compaction_keeps_the_newest_and_the_baselines(void **in)
+TEST(test_compaction_keeps_the_newest_and_the_baselines)
 {
-    state *s = *in;
+    state *s = *test_state;
     const cbx_store_keep rule = { .newest = 1 }, dry = { .newest = 1, .dry = true };
     cbx_store_report report;
     cbx_err err = CBX_ERR_INIT;
@@ -662,9 +662,9 @@ static void test_compaction_keeps_the_newest_and_the_baselines(void **in)
     CHECK_INT(count(s, NULL), 3, "x4, the baseline's x2, and dev's only one");
 }
 
-static void test_export_and_migration(void **in)
+TEST(test_export_and_migration)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_store_report report;
     cbx_err err = CBX_ERR_INIT;
     cbx_store *copy = NULL;
@@ -723,33 +723,10 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void test_every_allocation_may_fail(void **in)
+TEST(test_every_allocation_may_fail)
 {
-    state *s = *in;
+    state *s = *test_state;
     CHECK_GT(cbx_test_fail_each(everything, s->root, "a store"), 20, "allocations that were made to fail");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_keep_and_load, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_no_store, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_queries, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_trends_never_mix_configurations, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_not_a_number_is_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_shown_is_what_was_checked, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_definitions, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_baselines, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_changes_behind_our_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_changes_among_many_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_runs_of_many_values, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_one_bad_file_costs_nothing_else, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_verify_sees_a_flipped_bit, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_store_that_cannot_be_written, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_writers_lose_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_compaction_keeps_the_newest_and_the_baselines, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_export_and_migration, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600, .setup = setup, .teardown = teardown)

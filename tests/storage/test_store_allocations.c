@@ -267,22 +267,7 @@ static void sweep(bool index)
     cbx_test_alloc_check(&alloc, "after all");
 }
 
-static void test_without_an_index_file(void **in)
-{
-    (void)in;
-    sweep(false);
-}
-static void test_with_an_index_file(void **in)
-{
-    (void)in;
-    sweep(true);
-}
+TEST(test_without_an_index_file) { sweep(false); }
+TEST(test_with_an_index_file) { sweep(true); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_an_index_file),
-        cmocka_unit_test(test_with_an_index_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -57,9 +57,9 @@ static size_t runs_of(place *p)
     return n;
 }
 
-static void test_parts_of_the_series(void **in)
+TEST(test_parts_of_the_series)
 {
-    place p = enter(in);
+    place p = enter(test_state);
     const cbx_store_query all = { 0 }, latency = { .metric = "latency" };
     const char *const *names;
     cbx_arena arena;
@@ -96,9 +96,9 @@ static void test_parts_of_the_series(void **in)
     cbx_store_close(p.store);
 }
 
-static void test_the_state_changes_with_every_file(void **in)
+TEST(test_the_state_changes_with_every_file)
 {
-    place p = enter(in);
+    place p = enter(test_state);
     char seen[5][CBX_HASH_SIZE];
     const char *const files[] = { "config.json", "mine/20260101T000000.000000+0000__nosha.jsonl", "baselines/x.json" };
     cbx_err err = CBX_ERR_INIT;
@@ -122,9 +122,9 @@ static void test_the_state_changes_with_every_file(void **in)
     cbx_store_close(p.store);
 }
 
-static void test_a_held_store_answers_from_one_look(void **in)
+TEST(test_a_held_store_answers_from_one_look)
 {
-    place p = enter(in);
+    place p = enter(test_state);
 
     cbx_store_hold(p.store, true);
     CHECK_INT(runs_of(&p), 0, "the first query looks");
@@ -135,12 +135,4 @@ static void test_a_held_store_answers_from_one_look(void **in)
     cbx_store_close(p.store);
 }
 
-#define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, cbx_test_place_open, cbx_test_place_close)
-
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { IN_PLACE(test_parts_of_the_series),
-                                        IN_PLACE(test_the_state_changes_with_every_file),
-                                        IN_PLACE(test_a_held_store_answers_from_one_look) };
-    return cmocka_run_group_tests_name("store_parts", tests, NULL, NULL);
-}
+TESTS(.setup = cbx_test_place_open, .teardown = cbx_test_place_close)

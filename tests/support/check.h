@@ -5,13 +5,17 @@
  * why), CHECK_OK(status, err, why), CHECK_STATUS(actual, wanted, why): each fails the test with both values and the
  * reason. SKIP(why) leaves a test that cannot run here. worse(x, y): the larger error, NaN, which no bound allows, if one is.
  *
- * A test file ends with a function that runs its table of cases. All files of a folder are one program (runner.c):
+ * A test file holds tests and ends with what is true of all of them.  All files of a folder are one program (runner.c):
  *
- *     TEST_FILE(.seconds = 600)
+ *     TEST(something_holds)
  *     {
- *         const struct CMUnitTest tests[] = { cmocka_unit_test(something_holds) };
- *         return cmocka_run_group_tests(tests, NULL, NULL);
+ *         CHECK(1 + 1 == 2, "why");
  *     }
+ *
+ *     TESTS(.seconds = 600)
+ *
+ * Tests run in the order in which they are written.  TEST(name, setup, teardown) has its own; *test_state is what setup left.
+ * TEST_FILE() { ... } is a file that runs its cases itself, as an int.
  */
 #ifndef CALIBRAX_TESTS_SUPPORT_CHECK_H
 #define CALIBRAX_TESTS_SUPPORT_CHECK_H
@@ -40,6 +44,35 @@ static inline double worse(double x, double y) { return x > y || x != x ? x : y;
     }                                                                                                                  \
     static int cbx_test_run(__attribute__((unused)) const cbx_test_file *cbx_test_this)
 #endif
+
+typedef struct cbx_test_case {
+    struct CMUnitTest test;
+    int line;
+    struct cbx_test_case *next;
+} cbx_test_case;
+
+static cbx_test_case *cbx_test_cases __attribute__((unused)); /* of this file, by line */
+
+void cbx_test_add(cbx_test_case **cases, cbx_test_case *test);
+int cbx_test_run_cases(const cbx_test_file *file);
+
+#define TEST(name, ...)                                                                                                \
+    static void name(void **);                                                                                         \
+    __attribute__((constructor)) static void cbx_test_enter_##name(void)                                               \
+    {                                                                                                                  \
+        static cbx_test_case entry = { { #name, name, __VA_ARGS__ }, __LINE__, NULL };                                 \
+        cbx_test_add(&cbx_test_cases, &entry);                                                                         \
+    }                                                                                                                  \
+    static void name(__attribute__((unused)) void **test_state)
+
+#define TESTS(...)                                                                                                     \
+    __attribute__((constructor)) static void cbx_test_enter(void)                                                      \
+    {                                                                                                                  \
+        static cbx_test_file file = {                                                                                  \
+            .run = cbx_test_run_cases, .path = __FILE__, .cases = &cbx_test_cases, __VA_ARGS__                         \
+        };                                                                                                             \
+        cbx_test_register(&file);                                                                                      \
+    }
 
 /** Leaves the running test, which cannot run here. */
 void cbx_test_skip(const char *why);

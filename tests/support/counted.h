@@ -2,7 +2,7 @@
  * A context over the counting allocator, for test programs that need no more: before each test or group, and checked behind it.
  * Included by one file of a program.
  *
- *     cmocka_run_group_tests_name("pareto", tests, counted_setup, counted_teardown)
+ *     TESTS(.before = counted_setup, .after = counted_teardown)
  */
 #ifndef CALIBRAX_TESTS_SUPPORT_COUNTED_H
 #define CALIBRAX_TESTS_SUPPORT_COUNTED_H

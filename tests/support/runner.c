@@ -50,6 +50,30 @@ void cbx_test_register(cbx_test_file *file)
     *at = file;
 }
 
+void cbx_test_add(cbx_test_case **cases, cbx_test_case *test)
+{
+    while (*cases && (*cases)->line < test->line) cases = &(*cases)->next;
+    test->next = *cases;
+    *cases = test;
+}
+
+int cbx_test_run_cases(const cbx_test_file *file)
+{
+    struct CMUnitTest tests[200];
+    size_t n = 0;
+
+    for (const cbx_test_case *c = *file->cases; c; c = c->next) {
+        if (n == CBX_LEN(tests)) return printf("not ok 1 - more tests than a file may have\n");
+        tests[n] = c->test;
+        if (!tests[n].setup_func && !tests[n].teardown_func) {
+            tests[n].setup_func = file->setup;
+            tests[n].teardown_func = file->teardown;
+        }
+        n++;
+    }
+    return _cmocka_run_group_tests(name_of(file), tests, n, file->before, file->after);
+}
+
 void cbx_test_skip(const char *why)
 {
     printf(SKIP_MARK "%s\n", why);

@@ -8,6 +8,9 @@ typedef struct cbx_test_file {
     const char *variant;                          /* behind the name; NULL: nothing */
     unsigned seconds;                             /* after which it is stopped and fails; 0: 180 */
     const void *user;
+    struct cbx_test_case **cases;                          /* of TEST */
+    int (*before)(void **state), (*after)(void **state);   /* all of them */
+    int (*setup)(void **state), (*teardown)(void **state); /* each that has none of its own */
     struct cbx_test_file *next;
 } cbx_test_file;
 

@@ -12,7 +12,7 @@
 #define LOW  CBX_DIRECTION_LOWER
 #define HIGH CBX_DIRECTION_HIGHER
 
-static void targets(void **state)
+TEST(targets)
 {
     static const struct {
         double value, lower, upper, target;
@@ -41,7 +41,6 @@ static void targets(void **state)
         { -INFINITY, NAN, NAN, 1, LOW, CBX_ACCURACY_NOT_FINITE, NAN, "infinitely good is a fault" },
         { 0.1, NAN, NAN, 1, CBX_DIRECTION_INFO, CBX_ACCURACY_NO_DIRECTION, NAN, "nothing to meet" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_metric m = { cases[i].value, cases[i].lower, cases[i].upper, NULL, 0 };
         cbx_accuracy_result r = cbx_accuracy_check(&m, cases[i].target,
@@ -52,7 +51,7 @@ static void targets(void **state)
 }
 
 /* Numbers that cannot be what their definition says never pass, whatever the target. */
-static void impossible(void **state)
+TEST(impossible)
 {
     static const double far[] = { 30, 30, 30 }, near[] = { 9, 10, 12 }, negative[] = { -1, 10, 12 };
     static const struct {
@@ -72,7 +71,6 @@ static void impossible(void **state)
         { 10, near, "ms", LOW, CBX_ACCURACY_MET, "a value among its samples" },
         { 10, negative, "ms", LOW, CBX_ACCURACY_IMPOSSIBLE, "a negative sample" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_metric m = { cases[i].value, NAN, NAN, cases[i].samples, cases[i].samples ? 3 : 0 };
         cbx_metric_def def = { .name = "t", .unit = cases[i].unit, .direction = cases[i].direction };
@@ -81,7 +79,7 @@ static void impossible(void **state)
     }
 }
 
-static void series(void **state)
+TEST(series)
 {
     static const struct {
         double v[6];
@@ -125,7 +123,6 @@ static void series(void **state)
         { { 1, 0, 0, 0 }, 4, 1, CBX_CONVERGENCE_STALLED, CBX_TOLERANCE_MET, 2, 2, "exactly right, and flat since" },
     };
     const double tolerance = 0.1;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_err err = CBX_ERR_INIT;
         cbx_convergence_result r;
@@ -140,7 +137,7 @@ static void series(void **state)
     }
 }
 
-static void rates_and_orders(void **state)
+TEST(rates_and_orders)
 {
     double v[20], h[4] = { 0.1, 0.05, 0.025, 0.0125 }, e[4], order, error;
     cbx_convergence_result r;
@@ -148,7 +145,6 @@ static void rates_and_orders(void **state)
     const double bad = -1;
     cbx_tolerance_result t[6];
 
-    (void)state;
     for (size_t i = 0; i < 20; i++) v[i] = 3 * pow(0.5, (double)i);
     CHECK_OK(cbx_convergence_check(v, 20, NULL, 0, 1, &r, NULL, &err), &err, "halves");
     CHECK_LE(fabs(r.rate - log(2)), 1e-12, "by ln 2 an iteration");
@@ -206,14 +202,13 @@ static cbx_status whole_report(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void reports(void **state)
+TEST(reports)
 {
     cbx_validation *v = NULL;
     cbx_err err = CBX_ERR_INIT;
     cbx_ctx *ctx = cbx_test_context();
     bool look = true;
 
-    (void)state;
     CHECK_OK(whole_report(ctx, &look), &err, "a report");
     CHECK_STATUS(cbx_validation_create(ctx, "", "x", &v, &err), CBX_EINVAL, "without a name");
     CHECK_OK(cbx_validation_create(ctx, "nothing", "x", &v, &err), &err, "empty");
@@ -225,9 +220,8 @@ static void reports(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void memory_that_runs_out(void **state)
+TEST(memory_that_runs_out)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(whole_report, NULL, "a report"), 1, "something was allocated");
 }
 
@@ -267,7 +261,7 @@ static const spot spots[] = {
     { "alone", NULL, "time", 7 }, { "q", "torch", "rare", 1 }, { "r", "torch", "time", 4 },
 };
 
-static void frameworks_as_a_table(void **state)
+TEST(frameworks_as_a_table)
 {
     static const double wanted[3][3] = { { 3, 2, 7 }, { NAN, NAN, NAN }, { 1, NAN, NAN } }; /* time, loss, rare */
     static const char *const rows[] = { "rare", "absent" }, *const doubled[] = { "time", "time" };
@@ -277,7 +271,6 @@ static void frameworks_as_a_table(void **state)
     cbx_run *run = NULL;
     cbx_ctx *ctx = cbx_test_context();
 
-    (void)state;
     CHECK_OK(run_of(ctx, spots, CBX_LEN(spots), &run, &err), &err, "run");
     CHECK_STATUS(cbx_framework_metrics_create(ctx, run, NULL, &f, &err), CBX_EEXIST, "torch has time twice");
     CHECK(strstr(err.message, "'torch'") && strstr(err.message, "'time'") && strstr(err.message, "'r'"), err.message);
@@ -334,30 +327,16 @@ static cbx_status table_of(cbx_ctx *ctx, void *run)
     return st;
 }
 
-static void tables_without_memory(void **state)
+TEST(tables_without_memory)
 {
     cbx_err err = CBX_ERR_INIT;
     cbx_run *run = NULL;
     cbx_ctx *ctx = cbx_test_context();
 
-    (void)state;
     CHECK_OK(run_of(ctx, spots, CBX_LEN(spots), &run, &err), &err, "run");
     CHECK_GT(cbx_test_fail_each(table_of, run, "a table"), 1, "something was allocated");
     cbx_run_free(run);
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(targets),
-        cmocka_unit_test(impossible),
-        cmocka_unit_test(series),
-        cmocka_unit_test(rates_and_orders),
-        cmocka_unit_test(reports),
-        cmocka_unit_test(frameworks_as_a_table),
-        cmocka_unit_test(tables_without_memory),
-        cmocka_unit_test(memory_that_runs_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()
