@@ -174,10 +174,9 @@ enum { LEAVES = 8, STREAMS = VECTOR_BYTES >= 64 ? LEAVES : LEAVES / 2 };
 
 #pragma GCC diagnostic ignored "-Wpsabi" /* eights wider than a register pass between inline functions alone */
 ALWAYS eight load_f64(const double *a) { return *(const eight *)a; }
-ALWAYS eight load_f32(const float *a) { return __builtin_convertvector(*(const eight_f32 *)a, eight); }
-
-/* n < 8 elements and zeros behind them */
+/* load_some: n < 8 elements and zeros behind them */
 #if VECTOR_BYTES >= 64
+ALWAYS eight load_f32(const float *a) { return (eight)_mm512_cvtps_pd(_mm256_loadu_ps(a)); } /* GCC converts halves */
 ALWAYS eight load_some_f64(const double *a, size_t n)
 {
     return (eight)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), a);
@@ -187,6 +186,7 @@ ALWAYS eight load_some_f32(const float *a, size_t n)
     return (eight)_mm512_cvtps_pd(_mm256_maskz_loadu_ps((__mmask8)((1u << n) - 1), a));
 }
 #else
+ALWAYS eight load_f32(const float *a) { return __builtin_convertvector(*(const eight_f32 *)a, eight); }
 #define LOAD_SOME(S, T)                                                                                                \
     ALWAYS eight load_some_##S(const T *a, size_t n)                                                                   \
     {                                                                                                                  \
