@@ -80,34 +80,37 @@ static cbx_array *inverse_of(cbx_ctx *ctx, const cbx_array *x, const runs *r)
     return cbx__reshaped(ctx, number, x->desc.ndim, x->desc.shape);
 }
 
-static cbx_array *first_of_runs(cbx_ctx *ctx, const cbx_array *begins)
+/* Where so many runs begin, and where the last one ends: one more than there are begins before the end. */
+static cbx_array *edges_of_runs(cbx_ctx *ctx, const cbx_array *begins, size_t n)
 {
-    cbx_array *at = cbx_nonzero(ctx, begins);
+    cbx_array *at = cbx_nonzero_size(ctx, begins, n + 1, (int64_t)begins->count);
     return cbx_array_is_failed(at) ? at : cbx_index(ctx, at, 0, 0);
 }
 
-/* first: where the runs of n values begin. */
-static cbx_array *lengths_of_runs(cbx_ctx *ctx, const cbx_array *first, size_t n)
+static cbx_array *edges_of_all_runs(cbx_ctx *ctx, const char *name, const cbx_array *begins)
 {
-    cbx_array *end = cbx_full(ctx, 1, (const size_t[]){ n > 0 }, CBX_I64, cbx_int((int64_t)n));
-    return cbx_diff(ctx, cbx_concat(ctx, 2, (const cbx_array *const[]){ first, end }, 0), 0);
+    int64_t n;
+
+    if (!cbx__item(ctx, name, "unique_size", cbx_count_nonzero(ctx, begins, NULL), &n)) return cbx__array_failed();
+    return edges_of_runs(ctx, begins, (size_t)n);
 }
 
 /* parts: values, indices, inverse, counts */
 static void unique_steps(cbx_ctx *ctx, const char *name, const cbx_array *x, bool equal_nan, cbx_array **parts)
 {
-    cbx_array *flat, *first;
+    cbx_array *flat, *edges, *first;
     runs r;
 
     if (!has_data(ctx, name, "unique_size", 1, &x)) return;
     flat = cbx_flatten(ctx, x);
     if (cbx_array_is_failed(flat)) return;
     r = find_runs(ctx, flat, equal_nan);
-    first = first_of_runs(ctx, r.begins);
+    edges = edges_of_all_runs(ctx, name, r.begins);
+    first = all_but_last(ctx, edges);
     parts[0] = cbx_take(ctx, r.sorted, first, 0);
     parts[1] = cbx_take(ctx, r.order, first, 0);
     parts[2] = inverse_of(ctx, x, &r);
-    parts[3] = lengths_of_runs(ctx, first, flat->count);
+    parts[3] = cbx_diff(ctx, edges, 0);
 }
 
 static cbx_unique_parts unique_of(cbx_ctx *ctx, const char *name, const cbx_array *x, bool equal_nan)
@@ -132,14 +135,14 @@ void cbx_unique_all(cbx_ctx *ctx, const cbx_array *x, cbx_unique_parts *out)
 
 void cbx_unique_counts(cbx_ctx *ctx, const cbx_array *x, cbx_array **values, cbx_array **counts)
 {
-    cbx_array *none = cbx__array_failed(), *parts[2] = { none, none }, *sorted, *first;
+    cbx_array *none = cbx__array_failed(), *parts[2] = { none, none }, *sorted, *edges;
     size_t mark = cbx__mark(ctx);
 
     if (has_data(ctx, "unique_counts", "unique_size", 1, &x)) {
         sorted = sorted_values(ctx, cbx_flatten(ctx, x));
-        first = first_of_runs(ctx, beginnings(ctx, sorted, false));
-        parts[0] = cbx_take(ctx, sorted, first, 0);
-        parts[1] = lengths_of_runs(ctx, first, x->count);
+        edges = edges_of_all_runs(ctx, "unique_counts", beginnings(ctx, sorted, false));
+        parts[0] = cbx_take(ctx, sorted, all_but_last(ctx, edges), 0);
+        parts[1] = cbx_diff(ctx, edges, 0);
     }
     cbx__tidy_list(ctx, mark, 2, parts);
     *values = parts[0];
@@ -201,12 +204,7 @@ static void unique_size_steps(cbx_ctx *ctx, const cbx_array *x, size_t size, con
         return;
     }
     r = find_runs(ctx, flat, true);
-    /*
-     * where values begin, one more than asked for, so that each begins before the next or the end
-     */
-    first = cbx_nonzero_size(ctx, r.begins, size + 1, (int64_t)flat->count);
-    if (cbx_array_is_failed(first)) return;
-    first = cbx_index(ctx, first, 0, 0);
+    first = edges_of_runs(ctx, r.begins, size);
     parts[3] = cbx_diff(ctx, first, 0);
     first = all_but_last(ctx, first);
     there = cbx_less(ctx, first, cbx_weak(ctx, first, cbx_int((int64_t)flat->count)));
