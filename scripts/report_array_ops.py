@@ -41,7 +41,6 @@ BOUNDS = {  # what bounds a function that computes another thing than NumPy's
     **dict.fromkeys(["logical_and", "logical_or", "logical_xor"], "two conversions to bool and an operation: three operations of 100 ns"),
     "zeros": "arguments, a context and an operation of 100 ns; NumPy: calloc",
     "bincount": "checks, an extent and a scatter: five operations of 100 ns",
-    **dict.fromkeys(["unique_all", "unique_counts", "unique_inverse"], "sorted values, where they begin, a take: several operations over memory; NumPy: two"),
     "imag": "a copy; NumPy: a view",
     "fft": "in float64 whatever the dtype, a lane at a time, the same bits with every instruction set; NumPy: float32 in float32, several lanes in a vector",
     "average": "products and sums in float64, rounded once; NumPy's of float32 are in float32",
