@@ -131,33 +131,51 @@ static const char *symbol_name(char buf[NAME_SIZE], const char *key, size_t key_
 
 /* ---- objects ---- */
 
-static cbx_status compile_object(cbx_ctx *ctx, cbx_isa isa, const char *symbol, size_t n,
-                                 const cbx__kernel *const *kernels, const cbx_text *key, cbx__machine_code *out,
-                                 cbx_err *err)
+cbx_status cbx__llvm_image(cbx_ctx *ctx, cbx__llvm_machine machine, cbx_isa isa, const char *symbol, size_t n,
+                           const cbx__kernel *const *kernels, int kind, cbx_text *out, cbx_err *err)
 {
     const cbx__llvm_target *target = NULL;
     LLVMContextRef context = NULL;
     LLVMModuleRef module = NULL;
-    LLVMMemoryBufferRef object = NULL;
+    LLVMMemoryBufferRef image = NULL;
     cbx__llvm *l = NULL;
     cbx_status st = cbx__llvm_enter(ctx, &l, err);
 
     if (st) return st;
-    st = cbx__llvm_target_get(l, isa, &target, err);
+    st = machine == CBX__LLVM_HOST ? cbx__llvm_target_get(l, isa, &target, err)
+                                   : cbx__llvm_target_other(ctx, l, machine, &target, err);
     if (!st) st = cbx__llvm_module(ctx, l, target, symbol, n, kernels, &context, &module, err);
-    if (!st) st = cbx__llvm_emit(l, target, module, LLVM_OBJECT_FILE, &object, err);
+    if (!st && kind == LLVM_MODULE_TEXT) {
+        char *all = l->c.PrintModuleToString(module);
+        cbx_text_puts(out, all);
+        l->c.DisposeMessage(all);
+    } else if (!st) {
+        st = cbx__llvm_emit(l, target, module, kind, &image, err);
+    }
+    if (image) {
+        cbx_text_add(out, l->c.GetBufferStart(image), l->c.GetBufferSize(image));
+        l->c.DisposeMemoryBuffer(image);
+    }
     if (module) {
         l->c.DisposeModule(module);
         l->c.ContextDispose(context);
     }
-    if (!st) {
-        const char *data = l->c.GetBufferStart(object);
-        const size_t len = l->c.GetBufferSize(object);
-        st = cbx__jit_cache_store(ctx, key->data, key->len, data, len, err);
-        if (!st) st = cbx__machine_code_load(data, len, symbol, cbx__llvm_address, out, err);
-        l->c.DisposeMemoryBuffer(object);
-    }
     cbx__llvm_leave();
+    return st ? st : cbx_text_check(out, err);
+}
+
+static cbx_status compile_object(cbx_ctx *ctx, cbx_isa isa, const char *symbol, size_t n,
+                                 const cbx__kernel *const *kernels, const cbx_text *key, cbx__machine_code *out,
+                                 cbx_err *err)
+{
+    cbx_text object;
+    cbx_status st;
+
+    cbx_text_init(&object, cbx_ctx_allocator(ctx));
+    st = cbx__llvm_image(ctx, CBX__LLVM_HOST, isa, symbol, n, kernels, LLVM_OBJECT_FILE, &object, err);
+    if (!st) st = cbx__jit_cache_store(ctx, key->data, key->len, object.data, object.len, err);
+    if (!st) st = cbx__machine_code_load(object.data, object.len, symbol, cbx__llvm_address, out, err);
+    cbx_text_clear(&object);
     return st;
 }
 
@@ -293,36 +311,11 @@ static cbx_status text(cbx_ctx *ctx, const char *what, size_t n, const cbx__kern
                        cbx_err *err)
 {
     const bool ir = strcmp(what, "ir") == 0;
-    const cbx__llvm_target *target = NULL;
-    LLVMContextRef context = NULL;
-    LLVMModuleRef module = NULL;
-    LLVMMemoryBufferRef assembly = NULL;
-    cbx__llvm *l = NULL;
-    cbx_status st;
 
     if (!ir && strcmp(what, "asm") != 0)
         return cbx_fail(err, CBX_EINVAL, "LLVM's text must be 'ir' or 'asm', got '%s'", what);
-    st = cbx__llvm_enter(ctx, &l, err);
-    if (st) return st;
-    st = cbx__llvm_target_get(l, cbx_isa_best(), &target, err);
-    if (!st) st = cbx__llvm_module(ctx, l, target, "kernels", n, kernels, &context, &module, err);
-    if (!st && ir) {
-        char *all = l->c.PrintModuleToString(module);
-        cbx_text_puts(out, all);
-        l->c.DisposeMessage(all);
-    } else if (!st) {
-        st = cbx__llvm_emit(l, target, module, LLVM_ASSEMBLY_FILE, &assembly, err);
-        if (!st) {
-            cbx_text_add(out, l->c.GetBufferStart(assembly), l->c.GetBufferSize(assembly));
-            l->c.DisposeMemoryBuffer(assembly);
-        }
-    }
-    if (module) {
-        l->c.DisposeModule(module);
-        l->c.ContextDispose(context);
-    }
-    cbx__llvm_leave();
-    return st ? st : cbx_text_check(out, err);
+    return cbx__llvm_image(ctx, CBX__LLVM_HOST, cbx_isa_best(), "kernels", n, kernels,
+                           ir ? LLVM_MODULE_TEXT : LLVM_ASSEMBLY_FILE, out, err);
 }
 
 const cbx__emitter cbx__emitter_llvm = { "llvm", compile, text };

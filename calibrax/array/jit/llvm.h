@@ -10,18 +10,28 @@
 typedef struct cbx__llvm_target {
     LLVMTargetMachineRef machine; /* NULL: not used yet */
     LLVMTargetDataRef layout;
+    const char *triple;
     char *cpu, *features;
     unsigned vector_bytes, registers; /* of a vector register, and how many there are */
     bool masks;                       /* loads and stores of some lanes are fast */
     bool fma;                         /* an instruction; else formulas are slower than loops */
+    bool fence;                       /* stores past the caches end with one */
 } cbx__llvm_target;
+
+/* Other machines than this one. */
+typedef enum cbx__llvm_machine {
+    CBX__LLVM_PTX,   /* NVIDIA's GPUs of capability 8.0 and later */
+    CBX__LLVM_ARM64, /* 64-bit ARM with NEON, the least that there is */
+    CBX__LLVM_MACHINES,
+    CBX__LLVM_HOST = CBX__LLVM_MACHINES
+} cbx__llvm_machine;
 
 typedef struct cbx__llvm {
     cbx__llvm_calls c;
     unsigned version[3];
     char *triple;
     cbx__llvm_target targets[CBX_ISA_COUNT];
-    cbx__llvm_target ptx; /* NVIDIA's GPUs */
+    cbx__llvm_target others[CBX__LLVM_MACHINES];
     bool ready;
 } cbx__llvm;
 
@@ -37,9 +47,9 @@ void cbx__llvm_leave(void);
 
 /** The target of an instruction set that this machine runs. */
 cbx_status cbx__llvm_target_get(cbx__llvm *l, cbx_isa isa, const cbx__llvm_target **out, cbx_err *err);
-#define CBX__PTX_TRIPLE "nvptx64-nvidia-cuda"
-/** PTX for devices of capability 8.0 and later.  @return CBX_OK; CBX_EUNAVAILABLE (this LLVM does not have it); CBX_ENOMEM */
-cbx_status cbx__llvm_target_ptx(cbx_ctx *ctx, cbx__llvm *l, const cbx__llvm_target **out, cbx_err *err);
+/** That of another machine.  @return CBX_OK; CBX_EUNAVAILABLE (this LLVM does not have it); CBX_ENOMEM */
+cbx_status cbx__llvm_target_other(cbx_ctx *ctx, cbx__llvm *l, cbx__llvm_machine machine, const cbx__llvm_target **out,
+                                  cbx_err *err);
 /** A module as an object or as assembly: kind LLVM_OBJECT_FILE, LLVM_ASSEMBLY_FILE. */
 cbx_status cbx__llvm_emit(const cbx__llvm *l, const cbx__llvm_target *t, LLVMModuleRef module, int kind,
                           LLVMMemoryBufferRef *out, cbx_err *err);
@@ -62,6 +72,14 @@ uint64_t cbx__llvm_address(const char *symbol);
 cbx_status cbx__llvm_module(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_target *t, const char *table, size_t n,
                             const cbx__kernel *const *kernels, LLVMContextRef *out_context, LLVMModuleRef *out,
                             cbx_err *err);
+
+/**
+ * Kernels of a machine as text: an object (LLVM_OBJECT_FILE) with a table under the name `symbol`, assembly (LLVM_ASSEMBLY_FILE), or the
+ * module (LLVM_MODULE_TEXT).  Takes LLVM's lock.
+ * @param isa  of CBX__LLVM_HOST
+ */
+cbx_status cbx__llvm_image(cbx_ctx *ctx, cbx__llvm_machine machine, cbx_isa isa, const char *symbol, size_t n,
+                           const cbx__kernel *const *kernels, int kind, cbx_text *out, cbx_err *err);
 
 /** As cbx__emitter_llvm.compile, for an instruction set that this machine runs. */
 cbx_status cbx__llvm_compile(cbx_ctx *ctx, cbx_isa isa, size_t n, const cbx__kernel *const *kernels, cbx__code **out,

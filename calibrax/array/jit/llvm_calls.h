@@ -57,7 +57,7 @@ enum { LLVM_PTX_KERNEL = 71 }; /* a calling convention */
 enum { LLVM_CODEGEN_LESS = 1 };
 enum { LLVM_RELOC_DEFAULT, LLVM_RELOC_PIC = 2 };
 enum { LLVM_CODE_MODEL_DEFAULT, LLVM_CODE_MODEL_SMALL = 3 };
-enum { LLVM_ASSEMBLY_FILE, LLVM_OBJECT_FILE };
+enum { LLVM_ASSEMBLY_FILE, LLVM_OBJECT_FILE, LLVM_MODULE_TEXT /* not one of LLVM's */ };
 #define LLVM_FUNCTION_INDEX (~0u)
 
 #if defined(__aarch64__)
@@ -167,13 +167,6 @@ enum { LLVM_ASSEMBLY_FILE, LLVM_OBJECT_FILE };
     X(BuildCondBr, "LLVMBuildCondBr", LLVMValueRef,                                                                    \
       (LLVMBuilderRef, LLVMValueRef, LLVMBasicBlockRef, LLVMBasicBlockRef))                                            \
     X(BuildRetVoid, "LLVMBuildRetVoid", LLVMValueRef, (LLVMBuilderRef))
-
-/* The target of NVIDIA's GPUs, which not every LLVM has. */
-#define LLVM_PTX_CALLS(X)                                                                                              \
-    X(InitializeTargetInfo, "LLVMInitializeNVPTXTargetInfo")                                                           \
-    X(InitializeTarget, "LLVMInitializeNVPTXTarget")                                                                   \
-    X(InitializeTargetMC, "LLVMInitializeNVPTXTargetMC")                                                               \
-    X(InitializeAsmPrinter, "LLVMInitializeNVPTXAsmPrinter")
 
 typedef struct cbx__llvm_calls {
 #define LLVM_MEMBER(name, symbol, result, args) result(*name) args;

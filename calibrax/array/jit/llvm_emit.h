@@ -108,7 +108,7 @@ static inline bool llvm_moves_memory(const cbx__kstream *s) { return s->kind != 
 /* llvm_module.c */
 
 /** Context, module, builder and types. */
-void cbx__llvm_open_module(llvm_emission *e, const char *triple, const char *name);
+void cbx__llvm_open_module(llvm_emission *e, const char *name);
 /** Memory for a function of a kernel; values: of its instructions.  false without memory. */
 bool cbx__llvm_begin(llvm_emission *e, const cbx__kernel *k, cbx_arena *arena, LLVMValueRef **values);
 /** What holds for all rows of a function. @param first  written: where each stream begins */

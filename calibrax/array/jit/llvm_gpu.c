@@ -194,7 +194,7 @@ static cbx_status make_module(cbx_ctx *ctx, cbx__llvm *l, const cbx__llvm_target
     LLVMValueRef *functions = cbx_arena_calloc(&arena, FUNCTIONS * n + 1, sizeof *functions);
     if (!functions) st = cbx_fail_nomem(err, "functions for a GPU");
     *g = (gpu_function){ .host = host, .e = { .c = &l->c, .target = t } };
-    cbx__llvm_open_module(&g->e, host ? l->triple : CBX__PTX_TRIPLE, "nests");
+    cbx__llvm_open_module(&g->e, "nests");
     g->pointer = l->c.PointerTypeInContext(g->e.context, host ? 0 : GLOBAL);
     for (size_t i = 0; !st && i < n; i++)
         if (nests[i]) st = emit_nest(g, i, nests[i], &arena, functions + FUNCTIONS * i, err);
@@ -240,7 +240,8 @@ static cbx_status compile(cbx_ctx *ctx, bool host, size_t n, const cbx__nest *co
     cbx_status st = cbx__llvm_enter(ctx, &l, err);
 
     if (st) return st;
-    st = host ? cbx__llvm_target_get(l, cbx_isa_best(), &target, err) : cbx__llvm_target_ptx(ctx, l, &target, err);
+    st = host ? cbx__llvm_target_get(l, cbx_isa_best(), &target, err)
+              : cbx__llvm_target_other(ctx, l, CBX__LLVM_PTX, &target, err);
     if (!st) {
         st = make_module(ctx, l, target, host, n, nests, &g, err);
         if (!st) st = cbx__llvm_emit(l, target, g.e.module, host ? LLVM_OBJECT_FILE : LLVM_ASSEMBLY_FILE, &image, err);

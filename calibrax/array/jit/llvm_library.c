@@ -90,73 +90,83 @@ static const struct {
     [CBX_ISA_AVX512] = { NULL, 64, 32, true, true },
 };
 
-cbx_status cbx__llvm_target_get(cbx__llvm *l, cbx_isa isa, const cbx__llvm_target **out, cbx_err *err)
+static cbx_status create_target(const cbx__llvm *l, cbx__llvm_target *t, int relocation, int model, cbx_err *err)
 {
-    cbx__llvm_target *t = &l->targets[isa];
     LLVMTargetRef target = NULL;
     char *why = NULL;
 
-    if (!t->machine) {
-        if (l->c.GetTargetFromTriple(l->triple, &target, &why)) {
-            cbx_status st = cbx_fail(err, CBX_EUNAVAILABLE, "LLVM has no target '%s': %s", l->triple, why);
-            l->c.DisposeMessage(why);
-            return st;
-        }
-        const bool host = !sets[isa].cpu || isa == cbx_isa_of_cpu();
-        t->cpu = host ? l->c.GetHostCPUName() : (char *)sets[isa].cpu;
-        t->features = host ? l->c.GetHostCPUFeatures() : "";
-        t->vector_bytes = sets[isa].vector_bytes;
-        t->registers = sets[isa].registers;
-        t->masks = sets[isa].masks;
-        t->fma = sets[isa].fma;
-        t->machine = l->c.CreateTargetMachine(target, l->triple, t->cpu, t->features, LLVM_CODEGEN_LESS, LLVM_RELOC_PIC,
-                                              LLVM_CODE_MODEL_SMALL);
-        t->layout = l->c.CreateTargetDataLayout(t->machine);
+    if (l->c.GetTargetFromTriple(t->triple, &target, &why)) {
+        cbx_status st = cbx_fail(err, CBX_EUNAVAILABLE, "LLVM has no target '%s': %s", t->triple, why);
+        l->c.DisposeMessage(why);
+        return st;
     }
-    *out = t;
+    t->machine = l->c.CreateTargetMachine(target, t->triple, t->cpu, t->features, LLVM_CODEGEN_LESS, relocation, model);
+    t->layout = l->c.CreateTargetDataLayout(t->machine);
     return CBX_OK;
 }
 
-cbx_status cbx__llvm_target_ptx(cbx_ctx *ctx, cbx__llvm *l, const cbx__llvm_target **out, cbx_err *err)
+cbx_status cbx__llvm_target_get(cbx__llvm *l, cbx_isa isa, const cbx__llvm_target **out, cbx_err *err)
 {
-    struct {
-        void (*InitializeTargetInfo)(void), (*InitializeTarget)(void), (*InitializeTargetMC)(void),
-            (*InitializeAsmPrinter)(void);
-    } start;
-    const cbx_library_symbol symbols[] = {
-#define PTX_SYMBOL(name, symbol) { symbol, (void **)(void *)&start.name },
-        LLVM_PTX_CALLS(PTX_SYMBOL)
-#undef PTX_SYMBOL
+    cbx__llvm_target *t = &l->targets[isa];
+    const bool host = !sets[isa].cpu || isa == cbx_isa_of_cpu();
+
+    *out = t;
+    if (t->machine) return CBX_OK;
+    t->triple = l->triple;
+    t->cpu = host ? l->c.GetHostCPUName() : (char *)sets[isa].cpu;
+    t->features = host ? l->c.GetHostCPUFeatures() : "";
+    t->vector_bytes = sets[isa].vector_bytes;
+    t->registers = sets[isa].registers;
+    t->masks = sets[isa].masks;
+    t->fma = sets[isa].fma;
+#if defined(__x86_64__)
+    t->fence = true;
+#endif
+    return create_target(l, t, LLVM_RELOC_PIC, LLVM_CODE_MODEL_SMALL, err);
+}
+
+cbx_status cbx__llvm_target_other(cbx_ctx *ctx, cbx__llvm *l, cbx__llvm_machine machine, const cbx__llvm_target **out,
+                                  cbx_err *err)
+{
+    static const struct {
+        const char *name; /* in the names of LLVM's functions */
+        cbx__llvm_target target;
+        int relocation, model;
+    } known[CBX__LLVM_MACHINES] = {
+        [CBX__LLVM_PTX] = { "NVPTX",
+                            { .triple = "nvptx64-nvidia-cuda", .cpu = "sm_80", .features = "+ptx70", .fma = true },
+                            LLVM_RELOC_DEFAULT,
+                            LLVM_CODE_MODEL_DEFAULT },
+        [CBX__LLVM_ARM64] = { "AArch64",
+                              { .triple = "aarch64-unknown-linux-gnu",
+                                .cpu = "generic",
+                                .features = "+neon",
+                                .vector_bytes = 16,
+                                .registers = 32,
+                                .fma = true },
+                              LLVM_RELOC_PIC,
+                              LLVM_CODE_MODEL_SMALL },
     };
-    cbx__llvm_target *t = &l->ptx;
+    static const char *const parts[] = { "TargetInfo", "Target", "TargetMC", "AsmPrinter" };
+    void (*start[CBX_LEN(parts)])(void);
+    char names[CBX_LEN(parts)][48];
+    cbx_library_symbol symbols[CBX_LEN(parts)];
+    cbx__llvm_target *t = &l->others[machine];
     cbx_library *lib = NULL;
-    LLVMTargetRef target = NULL;
-    char *why = NULL;
     cbx_status st;
 
-    if (!t->machine) {
-        st = cbx_library_open_known(ctx, CBX_LIBRARY_LLVM, getenv("CALIBRAX_LLVM"), symbols, CBX_LEN(symbols), &lib,
-                                    err);
-        if (st) return st;
-        cbx_library_close(lib);
-        start.InitializeTargetInfo();
-        start.InitializeTarget();
-        start.InitializeTargetMC();
-        start.InitializeAsmPrinter();
-        if (l->c.GetTargetFromTriple(CBX__PTX_TRIPLE, &target, &why)) {
-            st = cbx_fail(err, CBX_EUNAVAILABLE, "LLVM has no target '%s': %s", CBX__PTX_TRIPLE, why);
-            l->c.DisposeMessage(why);
-            return st;
-        }
-        t->cpu = "sm_80";
-        t->features = "+ptx70";
-        t->fma = true;
-        t->machine = l->c.CreateTargetMachine(target, CBX__PTX_TRIPLE, t->cpu, t->features, LLVM_CODEGEN_LESS,
-                                              LLVM_RELOC_DEFAULT, LLVM_CODE_MODEL_DEFAULT);
-        t->layout = l->c.CreateTargetDataLayout(t->machine);
-    }
     *out = t;
-    return CBX_OK;
+    if (t->machine) return CBX_OK;
+    for (size_t i = 0; i < CBX_LEN(parts); i++) {
+        snprintf(names[i], sizeof names[i], "LLVMInitialize%s%s", known[machine].name, parts[i]);
+        symbols[i] = (cbx_library_symbol){ names[i], (void **)(void *)&start[i] };
+    }
+    st = cbx_library_open_known(ctx, CBX_LIBRARY_LLVM, getenv("CALIBRAX_LLVM"), symbols, CBX_LEN(symbols), &lib, err);
+    if (st) return st;
+    cbx_library_close(lib);
+    for (size_t i = 0; i < CBX_LEN(parts); i++) start[i]();
+    *t = known[machine].target;
+    return create_target(l, t, known[machine].relocation, known[machine].model, err);
 }
 
 cbx_status cbx__llvm_emit(const cbx__llvm *l, const cbx__llvm_target *t, LLVMModuleRef module, int kind,

@@ -352,9 +352,7 @@ static void emit_rows(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *value
     e->c->BuildCondBr(e->builder, llvm_compare(e, LLVM_INT_SLT, next, m), r.head, exit);
 
     llvm_enter(e, exit);
-#if defined(__x86_64__)
-    if (r.nontemporal) cbx__llvm_intrinsic(e, "llvm.x86.sse.sfence", 0, NULL, 0, NULL);
-#endif
+    if (r.nontemporal && e->target->fence) cbx__llvm_intrinsic(e, "llvm.x86.sse.sfence", 0, NULL, 0, NULL);
     e->c->BuildRetVoid(e->builder);
 }
 
@@ -424,12 +422,12 @@ static void make_types(llvm_emission *e)
     e->rarely = c->MetadataAsValue(e->context, c->MDNodeInContext2(e->context, weights, 3));
 }
 
-void cbx__llvm_open_module(llvm_emission *e, const char *triple, const char *name)
+void cbx__llvm_open_module(llvm_emission *e, const char *name)
 {
     e->context = e->c->ContextCreate();
     e->module = e->c->ModuleCreateWithNameInContext(name, e->context);
     e->builder = e->c->CreateBuilderInContext(e->context);
-    e->c->SetTarget(e->module, triple);
+    e->c->SetTarget(e->module, e->target->triple);
     e->c->SetModuleDataLayout(e->module, e->target->layout);
     make_types(e);
 }
@@ -449,7 +447,7 @@ cbx_status cbx__llvm_module(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_ta
         cbx_arena_clear(&arena);
         return cbx_fail_nomem(err, "kernels");
     }
-    cbx__llvm_open_module(&e, l->triple, table);
+    cbx__llvm_open_module(&e, table);
     LLVMTypeRef type = l->c.FunctionType(l->c.VoidTypeInContext(e.context),
                                          (LLVMTypeRef[]){ e.pointer, e.i64, e.i64, e.pointer, e.pointer, e.pointer }, 6,
                                          0);
