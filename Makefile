@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: report-array-jit report-metrics report-array-ops help run build test check asan tsan clang fuzz graphs mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-jax compare-metrics docs-metrics compare-statistics kills interop coverage-table check-study bisect-study detector-study asv site-speed long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu gpu-bundle check-ptx test-neon report-kernels link-orders photograph
+.PHONY: report-array-jit report-metrics report-array-ops help run build test check asan tsan clang fuzz graphs mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-jax compare-metrics docs-metrics compare-statistics kills interop coverage-table check-study bisect-study detector-study asv site-speed long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu gpu-bundle check-ptx test-neon predicted-times report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,8 +55,11 @@ check-ptx: ## what compiled functions are on GPUs through NVIDIA's ptxas (fetche
 	@scripts/bootstrap.sh test
 	@scripts/check_ptx.sh
 
-test-neon: ## kernels built for 64-bit ARM and their tests run by qemu (skipped, with the reason, where either is missing)
+test-neon: ## kernels, and what LLVM makes of compiled functions, for 64-bit ARM, run by qemu (skipped, with the reason, where either is missing)
 	@scripts/test_neon.sh
+
+predicted-times: build ## predicted times of compiled functions beside measured ones, half a minute
+	@PYTHONPATH=build/release/python python3 scripts/predicted_times.py
 
 fuzz: ## each fuzz program for FUZZ_SECONDS (default 60)
 	@scripts/bootstrap.sh test

@@ -214,7 +214,7 @@ static PyObject *results_of(cx_state *st, const entry *e, size_t n, cbx_array **
 }
 
 /* The results of an entry's function.  unlock: other threads run meanwhile, which may assign to the arrays: they are held. */
-static PyObject *run(cx_state *st, const match *m, bool unlock)
+static PyObject *run_leaves(cx_state *st, const match *m, bool unlock, PyObject *const *fresh)
 {
     const cbx_fn *fn = ((cx_recorded *)m->e->recorded)->fn;
     cbx_array *in[MAX_LEAVES], *out[MAX_LEAVES], *made[MAX_LEAVES];
@@ -227,7 +227,7 @@ static PyObject *run(cx_state *st, const match *m, bool unlock)
     for (size_t i = 0; i < m->n; i++) {
         if (Py_TYPE(m->leaves[i]) == st->array_type) {
             in[i] = ((cx_array *)m->leaves[i])->handle;
-            if (unlock) made[nmade++] = cbx_array_ref(in[i]);
+            if (unlock && !(fresh && fresh[i])) made[nmade++] = cbx_array_ref(in[i]);
         } else if ((in[i] = cx_number(st, m->leaves[i]))) {
             made[nmade++] = in[i];
         } else {
@@ -245,6 +245,17 @@ static PyObject *run(cx_state *st, const match *m, bool unlock)
     cx_ctx_return(st, ctx);
     while (nmade > 0) cbx_array_free(made[--nmade]);
     return status ? cx_raise(status, err.message) : results_of(st, m->e, fn->nout, out);
+}
+
+static PyObject *run(cx_state *st, match *m, bool unlock)
+{
+    const cx_recorded *f = (cx_recorded *)m->e->recorded;
+    PyObject *fresh[MAX_LEAVES], *r = NULL;
+
+    if (!f->donated) return run_leaves(st, m, unlock, NULL);
+    if (cx_donate(st, f, m->n, m->leaves, fresh)) r = run_leaves(st, m, unlock, fresh);
+    for (size_t i = 0; i < m->n; i++) Py_XDECREF(fresh[i]);
+    return r;
 }
 
 /* Any call, by the plan: plan.call(jitted, args, keywords). */
@@ -398,6 +409,16 @@ static PyObject *do_clear_cache(cx_call *c)
     return PyObject_CallMethod(j->plan, "clear", NULL);
 }
 
+static PyObject *do_cost(cx_call *c)
+{
+    PyObject *args = cx_rest_tuple(c), *count = PyObject_GetAttrString(((jitted *)c->self)->plan, "cost");
+    PyObject *r = args && count ? PyObject_CallObject(count, args) : NULL;
+
+    Py_XDECREF(count);
+    Py_XDECREF(args);
+    return r;
+}
+
 static PyObject *do_dump(cx_call *c)
 {
     PyObject *args = cx_rest_tuple(c), *stage = cx_arg(c, "stage"), *fun = ((jitted *)c->self)->fun;
@@ -469,6 +490,7 @@ static PyObject *jitted_repr(PyObject *self) { return PyUnicode_FromFormat("<jit
 /* clang-format off */
 #define METHODS(X) \
     X(clear_cache, "", "None", do_clear_cache, 0, "Forgets what was traced: the next call traces again.\n\n>>> f = cx.jit(lambda x: x + 1)\n>>> f.clear_cache()") \
+    X(cost, "*args: Any", "dict[str, Any]", do_cost, 0, "What the compiled function does for such arguments, as cost_compile counts it; no call is made, and later calls use what was compiled.\n\n>>> f = cx.jit(lambda x: xp.sum(xp.exp(x)))\n>>> c = f.cost(xp.ones(1000))\n>>> c['total']['transcendental'], c['total']['bytes_read'], c['unfused']['bytes_read']\n(1000, 8000, 16000)") \
     X(dump, "*args: Any, stage: 'graph' | 'fused' | 'kernels' | 'c' | 'llvm' | 'assembly' | 'simplified' | 'ptx' = 'graph'", "str", do_dump, 0, "What the function does for such arguments, one line for each operation.\n\n>>> print(cx.jit(lambda x: x * x).dump(xp.ones(3)), end='')\n<lambda>(%0:float64 (3,))\n  %1:float64 (3,) = multiply %0 %0\n  return %1:float64 (3,)")
 /* clang-format on */
 METHODS(CX_OF_TYPE)

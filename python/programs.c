@@ -11,11 +11,11 @@ static PyObject *work_dict(const cbx_cost *c)
                          (unsigned long long)c->bytes_written);
 }
 
-static PyObject *step_dict(const cbx_cost_step *s)
+static PyObject *step_dict(const cbx_cost_step *s, const cbx_cost_rates *rates)
 {
-    return Py_BuildValue("{s:s,s:N,s:I,s:K,s:N}", "text", s->text, "is_kernel", PyBool_FromLong(s->is_kernel),
+    return Py_BuildValue("{s:s,s:N,s:I,s:K,s:N,s:d}", "text", s->text, "is_kernel", PyBool_FromLong(s->is_kernel),
                          "threads", s->threads, "scratch_bytes", (unsigned long long)s->scratch_bytes, "work",
-                         work_dict(&s->work));
+                         work_dict(&s->work), "predicted_s", cbx_cost_step_seconds(s, rates));
 }
 
 static PyObject *times_dict(const cbx_compile_times *t)
@@ -26,36 +26,51 @@ static PyObject *times_dict(const cbx_compile_times *t)
                          t->emitter);
 }
 
-static PyObject *program_dict(const cbx_cost_program *p)
+static PyObject *program_dict(const cbx_cost_program *p, const cbx_cost_report *work, const cbx_cost_rates *rates)
 {
     PyObject *steps = PyList_New(0);
 
     for (size_t i = 0; steps && i < p->nsteps; i++)
-        if (!cx_append(steps, step_dict(&p->steps[i]))) Py_CLEAR(steps);
+        if (!cx_append(steps, step_dict(&p->steps[i], rates))) Py_CLEAR(steps);
     if (!steps) return NULL;
-    return Py_BuildValue("{s:N,s:K,s:K,s:N,s:N}", "total", work_dict(&p->total), "peak_bytes",
-                         (unsigned long long)p->peak_bytes, "kernels", (unsigned long long)p->nkernels, "steps", steps,
+    return Py_BuildValue("{s:N,s:N,s:K,s:d,s:K,s:N,s:N}", "total", work_dict(&p->total), "unfused",
+                         work_dict(&work->total), "peak_bytes", (unsigned long long)p->peak_bytes, "predicted_s",
+                         cbx_cost_program_seconds(p, rates), "kernels", (unsigned long long)p->nkernels, "steps", steps,
                          "times", times_dict(&p->times));
+}
+
+static cbx_status count(cbx_ctx *ctx, const cx_recorded *r, const cbx_array_desc *d, cbx_cost_report *work,
+                        cbx_cost_program *program, cbx_cost_rates *rates, cbx_err *err)
+{
+    const cbx_fn *f = r->fn;
+    cbx_status st = r->jitted ? cbx_cost_compiled(ctx, f, f->nin, d, program, err)
+                              : cbx_cost_compile(ctx, f, f->nin, d, work, program, err);
+
+    if (!st && r->jitted) st = cbx_cost_count(ctx, f, f->nin, d, work, err);
+    return st ? st : cbx_cost_rates_get(ctx, false, rates, err);
 }
 
 PyObject *cx_recorded_cost_compile(PyObject *self, PyObject *like)
 {
     cx_state *st = cx_state_of_instance(self);
     cbx_array_desc *d = cx_recorded_descriptions(self, like);
-    cbx_ctx *ctx = d ? cx_ctx_borrow(st) : NULL;
+    cbx_cost_report *work = PyMem_Calloc(1, sizeof *work);
+    cbx_ctx *ctx = d && work ? cx_ctx_borrow(st) : NULL;
     cbx_cost_program program = { 0 };
+    cbx_cost_rates rates;
     cbx_err err = CBX_ERR_INIT;
     PyObject *r = NULL;
 
+    if (!work) PyErr_NoMemory();
     if (ctx) {
-        const cbx_fn *f = ((cx_recorded *)self)->fn;
-        if (cbx_cost_compile(ctx, f, f->nin, d, NULL, &program, &err))
+        if (count(ctx, (cx_recorded *)self, d, work, &program, &rates, &err))
             cx_raise(err.status, err.message);
         else
-            r = program_dict(&program);
+            r = program_dict(&program, work, &rates);
         cbx_cost_program_clear(&program);
         cx_ctx_return(st, ctx);
     }
+    PyMem_Free(work);
     PyMem_Free(d);
     return r;
 }

@@ -20,6 +20,8 @@ PyObject *cx_recorded_new(cx_state *st, cbx_fn *fn, bool captures, bool loops)
     r->captures = captures;
     r->loops = loops;
     r->unlocks = false;
+    r->jitted = false;
+    r->donated = NULL;
     return (PyObject *)r;
 }
 
@@ -28,11 +30,50 @@ static void recorded_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
 
     cbx_fn_free(((cx_recorded *)self)->fn);
+    PyMem_Free(((cx_recorded *)self)->donated);
     PyObject_Free(self);
     Py_DECREF(type);
 }
 
 /* ---- calls of recorded functions ---- */
+
+/* The elements of leaf i as a new Array; NULL without an exception: it keeps them. */
+static PyObject *take(cx_state *st, cbx_ctx *ctx, size_t n, PyObject *const *leaves, size_t i)
+{
+    cbx_array *taken = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status status;
+
+    if (!cx_is_array(st, leaves[i])) return NULL;
+    for (size_t k = 0; k < n; k++)
+        if (k != i && leaves[k] == leaves[i]) return NULL;
+    status = cbx_array_take(ctx, ((cx_array *)leaves[i])->handle, &taken, &err);
+    if (status == CBX_EINVAL) return NULL; /* another array sees them, too */
+    return status ? cx_raise(status, err.message) : cx_array_new(st, taken);
+}
+
+bool cx_donate(cx_state *st, const cx_recorded *r, size_t n, PyObject **leaves, PyObject **fresh)
+{
+    cbx_ctx *ctx = cx_ctx_borrow(st);
+
+    for (size_t i = 0; i < n; i++) {
+        fresh[i] = ctx && r->donated[i] && !PyErr_Occurred() ? take(st, ctx, n, leaves, i) : NULL;
+        if (fresh[i]) leaves[i] = fresh[i];
+    }
+    if (ctx) cx_ctx_return(st, ctx);
+    return !PyErr_Occurred();
+}
+
+/* The call lets go of operands whose elements the function takes, of new Arrays that only it has: their references are the only ones. */
+static void let_go(cx_call *c, const bool *donated, const cx_arrays *arrays)
+{
+    for (size_t i = 0; i < arrays->n; i++)
+        for (size_t k = 0; donated[i] && Py_REFCNT(c->rest[i]) == 1 && k < c->nheld; k++) {
+            if (c->held[k] != arrays->list[i]) continue;
+            cbx_array_free(c->held[k]);
+            c->held[k] = NULL;
+        }
+}
 
 static PyObject *do_run(cx_call *c)
 {
@@ -45,6 +86,7 @@ static PyObject *do_run(cx_call *c)
     c->function = NULL; /* failures come with the library's sentence */
     out = cx_alloc(c, self->fn->nout, sizeof *out);
     if (!out) return NULL;
+    if (self->donated) let_go(c, self->donated, &arrays);
     cx_note_loops(self->loops);
     if (!(self->loops || self->unlocks ? cx_begin_long(c) : cx_begin(c))) return NULL;
     cbx_fn_call(c->ctx, self->fn, arrays.n, (cbx_array *const *)(uintptr_t)arrays.list, self->fn->nout, out);
@@ -57,12 +99,15 @@ static PyObject *recorded_call(PyObject *self, PyObject *args, PyObject *kw)
     static cx_function slow = { "call", "*arrays: Operand", "list", do_run, 0, CX_WAITS, NULL, 0, -1 };
     const cx_recorded *r = (cx_recorded *)self;
     const Py_ssize_t n = PyTuple_Size(args);
-    PyObject **items = PyMem_Calloc((size_t)n + 1, sizeof(PyObject *)), *result;
+    PyObject **items = PyMem_Calloc(2 * (size_t)n + 1, sizeof(PyObject *)), **fresh = items + n, *result = NULL;
+    cx_state *st = cx_state_of_instance(self);
 
     (void)kw;
     if (!items) return PyErr_NoMemory();
     for (Py_ssize_t i = 0; i < n; i++) items[i] = PyTuple_GetItem(args, i);
-    result = cx_invoke(cx_state_of_instance(self), r->loops ? &slow : &quick, self, items, n, NULL);
+    if (!r->donated || cx_donate(st, r, (size_t)n, items, fresh))
+        result = cx_invoke(st, r->loops ? &slow : &quick, self, items, n, NULL);
+    for (Py_ssize_t i = 0; i < n; i++) Py_XDECREF(fresh[i]);
     PyMem_Free(items);
     return result;
 }
@@ -252,28 +297,39 @@ static PyObject *recorded_cost(PyObject *self, PyObject *like)
 /* From so much work on a call lets other threads run, and waits for Ctrl-C, which costs 24 us: about 10 us, and 1 ms. */
 enum { UNLOCK_WORK = 1 << 15, WAIT_WORK = 1 << 22 };
 
-/* jit(like): compiled, for operands like these */
-static PyObject *recorded_jit(PyObject *self, PyObject *like)
+/* jit(like, donated): compiled, for operands like these; donated: a tuple of those that calls take */
+static PyObject *recorded_jit(PyObject *self, PyObject *args)
 {
     cx_state *st = cx_state_of_instance(self);
+    const cbx_fn *fn = ((cx_recorded *)self)->fn;
     cbx_cost_report *r = PyMem_Calloc(1, sizeof *r);
+    bool *donated = PyMem_Calloc(fn->nin + 1, sizeof *donated);
+    size_t n = 0, *argnums = NULL;
     cbx_err err = CBX_ERR_INIT;
     cbx_fn *made = NULL;
-    cbx_status status;
-    PyObject *o = NULL;
+    PyObject *like, *numbers, *o = NULL;
     cbx_ctx *ctx;
 
-    if (!r) return PyErr_NoMemory();
-    if (count_work(self, like, r) && (ctx = cx_ctx_borrow(st))) {
+    if (!r || !donated) PyErr_NoMemory();
+    if (r && donated && PyArg_ParseTuple(args, "O!O", &PyList_Type, &like, &numbers) &&
+        read_argnums(numbers, &n, &argnums) && count_work(self, like, r) && (ctx = cx_ctx_borrow(st))) {
         const cbx_cost *c = &r->total;
         const double work = (double)c->flop + (double)c->int_op + 8.0 * (double)c->transcendental +
                             0.125 * ((double)c->bytes_read + (double)c->bytes_written);
-        status = cbx_jit(ctx, ((cx_recorded *)self)->fn, &made, &err);
+        const cbx_status status = cbx_jit_donate(ctx, fn, n, argnums, &made, &err);
         cx_ctx_return(st, ctx);
         o = transformed(self, status, &err, made);
-        if (o) ((cx_recorded *)o)->unlocks = work >= UNLOCK_WORK;
-        if (o) ((cx_recorded *)o)->loops |= work >= WAIT_WORK;
+        if (o) {
+            ((cx_recorded *)o)->unlocks = work >= UNLOCK_WORK;
+            ((cx_recorded *)o)->loops |= work >= WAIT_WORK;
+            ((cx_recorded *)o)->jitted = true;
+            for (size_t i = 0; i < n; i++) donated[argnums[i]] = true;
+            if (n > 0) ((cx_recorded *)o)->donated = donated;
+            if (n > 0) donated = NULL;
+        }
     }
+    PyMem_Free(argnums);
+    PyMem_Free(donated);
     PyMem_Free(r);
     return o;
 }
@@ -339,7 +395,7 @@ static PyObject *recorded_dump(PyObject *self, PyObject *args)
 static PyMethodDef recorded_methods[] = {
     { "derive", recorded_derive, METH_VARARGS, NULL },
     { "vmap", recorded_vmap, METH_VARARGS, NULL },
-    { "jit", recorded_jit, METH_O, NULL },
+    { "jit", recorded_jit, METH_VARARGS, NULL },
     { "cost", recorded_cost, METH_O, NULL },
     { "cost_compile", cx_recorded_cost_compile, METH_O, NULL },
     { "aot_write", cx_recorded_aot_write, METH_VARARGS, NULL },

@@ -66,7 +66,13 @@ bool cx_concrete(cx_state *st, const cbx_array *a, const char *what)
 
     if (!cbx_array_is_abstract(a)) return true;
     line = users_line();
-    if (cx_traced_ctx(st))
+    if (cbx_array_is_taken(a))
+        PyErr_Format(
+            PyExc_ValueError,
+            "%s of a donated %s array%s%V: a call of a compiled function took its elements; copy it before, or "
+            "do not donate it",
+            what, cbx_array_desc_text(cbx_array_get_desc(a), is, sizeof is), line ? " at " : "", line, "");
+    else if (cx_traced_ctx(st))
         PyErr_Format(st->concretization_error,
                      "%s of a traced %s array%s%V: its values are not known while a function is traced; decide with "
                      "cond, where or while_loop, or make the argument static (static_argnums)",

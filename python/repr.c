@@ -38,7 +38,7 @@ PyObject *cx_repr(PyObject *self)
         snprintf(device, sizeof device, ", device='%s'", cbx_device_id_text(cbx_array_device(a), word, sizeof word));
     if (text && cbx_array_count(a) == 0 && !cbx_array_is_abstract(a)) shape = cx_shape_tuple(a);
     if (text && cbx_array_is_abstract(a))
-        s = PyUnicode_FromFormat("Array(%U, traced)", text);
+        s = PyUnicode_FromFormat("Array(%U, %s)", text, cbx_array_is_taken(a) ? "donated" : "traced");
     else if (shape)
         s = PyUnicode_FromFormat("Array(%U, shape=%R, dtype=%s%s)", text, shape, cbx_dtype_name(cbx_array_dtype(a)),
                                  device);

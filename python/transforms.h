@@ -39,12 +39,20 @@ typedef struct cx_recorded {
     bool captures; /* it reads arrays of an enclosing recording, and ends with it */
     bool loops;    /* it may run long, however few elements it gets */
     bool unlocks;  /* it computes so much that other threads should run meanwhile */
+    bool jitted;   /* it was made by cbx_jit */
+    bool *donated; /* of each operand whether calls take its elements; NULL: of none */
 } cx_recorded;
 
 bool cx_add_recorded_type(cx_state *st);
 /** A new one that takes the function over; NULL frees it. */
 PyObject *cx_recorded_new(cx_state *st, cbx_fn *fn, bool captures, bool loops);
 
+/**
+ * Before a call of a compiled function: donated leaves whose elements nothing else has give them to new Arrays, which take their places.
+ * @param fresh  n, those Arrays, the caller's to drop after the call; NULL: the leaf stays
+ * @return false with an exception
+ */
+bool cx_donate(cx_state *st, const cx_recorded *r, size_t n, PyObject **leaves, PyObject **fresh);
 /** Descriptions of operands like these, for PyMem_Free; NULL with an exception. */
 cbx_array_desc *cx_recorded_descriptions(PyObject *self, PyObject *like);
 /** Methods of recorded functions (programs.c): cost_compile(like), a dict, and aot_write(like, path). */

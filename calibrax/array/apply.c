@@ -87,26 +87,12 @@ cbx_status cbx__apply_owned(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_a
     return st;
 }
 
-/* Whether operands are there and good; what is not is recorded. */
-static bool usable(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *const *in)
-{
-    if (nin && !in) {
-        cbx__refuse(ctx, CBX_EINVAL, "'in' of '%s' is NULL", cbx_prim_name(prim));
-        return false;
-    }
-    for (size_t i = 0; i < nin; i++) {
-        if (!in[i]) cbx__refuse(ctx, CBX_EINVAL, "operand %zu of '%s' is NULL", i + 1, cbx_prim_name(prim));
-        if (!in[i] || in[i]->flags & CBX__FAILED) return false;
-    }
-    return true;
-}
-
 void cbx_apply_all(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs,
                    cbx_array **out)
 {
     const size_t nout = cbx_prim_results(prim, attrs);
     cbx_err *err = cbx__sticky(ctx); /* NULL: an earlier failure is pending */
-    bool done = usable(ctx, prim, nin, in);
+    bool done = !cbx__unusable(ctx, cbx_prim_name(prim), nin, in);
 
     if (done && cbx__apply_owned(ctx, prim, nin, in, attrs, nout, out, err)) {
         if (err) cbx__name_operands(ctx, nin, in);
@@ -126,7 +112,7 @@ cbx_array *cbx_apply(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *c
     cbx_err *err; /* NULL: an earlier failure is pending */
     cbx_status st;
 
-    if (!usable(ctx, prim, nin, in)) return cbx__array_failed();
+    if (cbx__unusable(ctx, cbx_prim_name(prim), nin, in)) return cbx__array_failed();
     if (cbx__has_several_results(prim))
         return cbx__refuse(ctx, CBX_EINVAL, "'%s' has several results: cbx_apply_all returns them",
                            cbx_prim_name(prim));

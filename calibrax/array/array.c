@@ -252,6 +252,42 @@ cbx_status cbx__array_here(const char *what, const cbx_array *a, cbx_err *err)
                     cbx_device_id_text(a->device, where, sizeof where));
 }
 
+cbx_status cbx__array_present(const char *what, const cbx_array *a, cbx_err *err)
+{
+    char is[160];
+
+    if (!(a->flags & CBX__DONATED)) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL,
+                    "'%s' of an array of %s that was donated to a compiled function: copy it before, or do not "
+                    "donate it",
+                    what, cbx_array_desc_text(&a->desc, is, sizeof is));
+}
+
+cbx_status cbx_array_take(cbx_ctx *ctx, cbx_array *a, cbx_array **out, cbx_err *err)
+{
+    cbx_array *taken = NULL;
+    cbx_status st;
+
+    if (a->base || !cbx_array_is_exclusive(a))
+        return cbx_fail(err, CBX_EINVAL, "the elements of an array that others may see cannot be taken");
+    st = make_handle(ctx, &a->desc, a->strides, true, &taken, err);
+    if (st) return st;
+    if (a->flags & CBX__INLINE) {
+        memcpy(taken->data, a->data, cbx_array_bytes(a));
+    } else {
+        taken->data = a->data;
+        taken->pool = a->pool;
+        taken->block = a->block;
+    }
+    a->data = NULL;
+    a->pool = NULL;
+    a->flags |= CBX__ABSTRACT | CBX__DONATED;
+    *out = taken;
+    return CBX_OK;
+}
+
+bool cbx_array_is_taken(const cbx_array *a) { return a->flags & CBX__DONATED; }
+
 cbx_array *cbx_array_ref(const cbx_array *a)
 {
     cbx_array *shared = (cbx_array *)a; /* the count is the one part of a shared handle that changes */
@@ -416,6 +452,7 @@ cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *
 
     if (cbx_array_is_failed(a))
         return cbx_fail(err, CBX_EINVAL, "a failed operation has no elements: close its scope to learn why");
+    if (a->flags & CBX__DONATED) return cbx__array_present("array_read", a, err);
     if (a->flags & CBX__ABSTRACT)
         return cbx_fail(err, CBX_EINVAL, "an abstract array of %s has no elements to read",
                         cbx_array_desc_text(&a->desc, text, sizeof text));

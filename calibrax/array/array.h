@@ -97,6 +97,15 @@ CBX_API void *cbx_array_data_mut(cbx_array *a);
  * other array sees them written. */
 CBX_API bool cbx_array_is_exclusive(const cbx_array *a);
 /**
+ * Takes the elements of an array over: *out has them, and what uses a fails from then on with a
+ * sentence that names the reason.  a stays the caller's to free.
+ * @param a  exclusive (cbx_array_is_exclusive), and not a view
+ * @return CBX_OK; CBX_EINVAL (others would see it); CBX_ENOMEM.  Since 0.1.
+ */
+CBX_API cbx_status cbx_array_take(cbx_ctx *ctx, cbx_array *a, cbx_array **out, cbx_err *err);
+/** True of an array whose elements cbx_array_take has taken. */
+CBX_API bool cbx_array_is_taken(const cbx_array *a);
+/**
  * Writes value, converted and broadcast, over the elements of an array; to may be a view of
  * elements that may be written.  Threads: several may write at the same time if each has a context
  * of its own and no two write the same element: nothing but the elements of to is written, of any

@@ -24,6 +24,7 @@ typedef struct compiled {
     cbx_allocator al;
     pthread_mutex_t lock;        /* to add a version */
     _Atomic(version *) versions; /* the newest first; they stay as long as the function */
+    bool *donated;               /* of each operand */
     char name[80];
 } compiled;
 
@@ -40,23 +41,30 @@ static void compiled_release(void *user)
         cbx_mem_free(&al, v, version_bytes(c));
     }
     pthread_mutex_destroy(&c->lock);
+    cbx_mem_free(&al, c->donated, (c->f->nin + 1) * sizeof *c->donated);
     cbx_fn_free(c->f);
     cbx_mem_free(&al, c, sizeof *c);
 }
 
-static const version *newest(const compiled *c) { return atomic_load_explicit(&c->versions, memory_order_acquire); }
+/* Operands by arrays, or by their descriptions. */
+typedef struct operands {
+    cbx_array *const *arrays; /* NULL: descriptions */
+    const cbx_array_desc *descs;
+} operands;
 
-static const version *find(const compiled *c, cbx_array *const *in)
+static const cbx_array_desc *desc_of(operands in, size_t i) { return in.arrays ? &in.arrays[i]->desc : &in.descs[i]; }
+
+static const version *find(const compiled *c, operands in)
 {
-    for (const version *v = newest(c); v; v = v->next) {
+    for (const version *v = atomic_load_explicit(&c->versions, memory_order_acquire); v; v = v->next) {
         size_t i = 0;
-        while (i < c->f->nin && cbx_array_desc_equal(&v->in[i], &in[i]->desc)) i++;
+        while (i < c->f->nin && cbx_array_desc_equal(&v->in[i], desc_of(in, i))) i++;
         if (i == c->f->nin) return v;
     }
     return NULL;
 }
 
-static cbx_status add_version(cbx_ctx *ctx, compiled *c, cbx_array *const *in, const version **out, cbx_err *err)
+static cbx_status add_version(cbx_ctx *ctx, compiled *c, operands in, const version **out, cbx_err *err)
 {
     const version *other;
     version *v = cbx_mem_zalloc(&c->al, version_bytes(c));
@@ -65,13 +73,14 @@ static cbx_status add_version(cbx_ctx *ctx, compiled *c, cbx_array *const *in, c
     cbx_status st;
 
     if (!v) return cbx_fail(err, CBX_ENOMEM, "no memory to compile '%s'", c->f->name);
-    for (size_t i = 0; i < c->f->nin; i++) v->in[i] = in[i]->desc;
+    for (size_t i = 0; i < c->f->nin; i++) v->in[i] = *desc_of(in, i);
     st = cbx__trace_fn(ctx, c->f, v->in, &t, err);
     if (st) {
         cbx_mem_free(&c->al, v, version_bytes(c));
         return st;
     }
     v->trace_s = 1e-9 * (double)(cbx_clock_ns() - start);
+    for (size_t i = 0; i < c->f->nin; i++) t.graph->values.items[t.graph->in.items[i]].donated = c->donated[i];
     if (t.ncaptured == 0) v->graph = cbx__graph_ref(t.graph);
     cbx__traced_clear(ctx, &t);
     pthread_mutex_lock(&c->lock);
@@ -99,8 +108,8 @@ static cbx_status call_compiled(cbx_ctx *ctx, size_t nin, cbx_array *const *in, 
     bool data = cbx_ctx_backend(ctx)->compile != NULL;
 
     for (size_t i = 0; data && i < nin; i++) data = !(in[i]->flags & CBX__ABSTRACT);
-    if (data) v = find(c, in);
-    if (data && !v) st = add_version(ctx, c, in, &v, &err);
+    if (data) v = find(c, (operands){ in, NULL });
+    if (data && !v) st = add_version(ctx, c, (operands){ in, NULL }, &v, &err);
     if (!st && (!v || !v->graph)) return cbx_fn_call(ctx, c->f, nin, in, nout, out);
     if (!st) st = cbx__graph_run(ctx, v->graph, in, out, &err);
     if (st) {
@@ -111,46 +120,56 @@ static cbx_status call_compiled(cbx_ctx *ctx, size_t nin, cbx_array *const *in, 
     return CBX_OK;
 }
 
-cbx_status cbx_jit(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err)
+cbx_status cbx_jit_donate(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums, cbx_fn **out, cbx_err *err)
 {
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     compiled *c = NULL;
     cbx_status st = cbx__fn_check("jit", f, err);
 
+    for (size_t i = 0; !st && i < n; i++)
+        if (argnums[i] >= f->nin)
+            st = cbx_fail(err, CBX_EINVAL, "operand %zu of '%s' cannot be donated: it has %zu", argnums[i], f->name,
+                          f->nin);
     if (st) return st;
-    c = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *c);
+    c = cbx_mem_zalloc(al, sizeof *c);
     if (!c) return cbx_fail(err, CBX_ENOMEM, "no memory for 'jit' of '%s'", f->name);
-    c->al = *cbx_ctx_allocator(ctx);
+    c->al = *al;
     pthread_mutex_init(&c->lock, NULL);
     snprintf(c->name, sizeof c->name, "jit(%s)", f->name);
-    st = cbx_fn_keep(ctx, f, &c->f, err);
+    c->donated = cbx_mem_calloc(al, f->nin + 1, sizeof *c->donated);
+    for (size_t i = 0; c->donated && i < n; i++) c->donated[argnums[i]] = true;
+    st = c->donated ? cbx_fn_keep(ctx, f, &c->f, err) : cbx_fail_nomem(err, "a function to compile");
     if (!st)
         st = cbx_fn_create(ctx, &(cbx_fn){ c->name, call_compiled, c, f->nin, f->nout, NULL }, compiled_release, out,
                            err);
     if (!st) return CBX_OK;
     pthread_mutex_destroy(&c->lock);
+    cbx_mem_free(al, c->donated, (f->nin + 1) * sizeof *c->donated);
     cbx_fn_free(c->f);
-    cbx_mem_free(cbx_ctx_allocator(ctx), c, sizeof *c);
+    cbx_mem_free(al, c, sizeof *c);
     return st;
+}
+
+cbx_status cbx_jit(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err)
+{
+    return cbx_jit_donate(ctx, f, 0, NULL, out, err);
 }
 
 cbx_status cbx_cost_compiled(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx_cost_program *out,
                              cbx_err *err)
 {
-    const compiled *c;
+    const version *v;
     cbx_status st = cbx__fn_check("cost_compiled", f, err);
 
     if (st) return st;
     if (f->call != call_compiled)
         return cbx_fail(err, CBX_EINVAL, "'%s' was not made by cbx_jit: count it with cbx_cost_compile", f->name);
     if (nin != f->nin) return cbx_fail(err, CBX_EINVAL, "'%s' takes %zu operands, not %zu", f->name, f->nin, nin);
-    c = f->user;
-    for (const version *v = newest(c); v; v = v->next) {
-        size_t i = 0;
-        while (i < nin && cbx_array_desc_equal(&v->in[i], &in[i])) i++;
-        if (i < nin || !v->graph) continue;
-        st = cbx__graph_cost(ctx, v->graph, out, err);
-        if (!st) out->times.trace_s = v->trace_s;
-        return st;
-    }
-    return cbx_fail(err, CBX_ENOENT, "'%s' was not compiled for such operands: call it with them first", f->name);
+    v = find(f->user, (operands){ NULL, in });
+    if (!v) st = add_version(ctx, f->user, (operands){ NULL, in }, &v, err);
+    if (!st && !v->graph)
+        st = cbx_fail(err, CBX_EINVAL, "'%s' is not compiled: it reads an array of a function that is traced", f->name);
+    if (!st) st = cbx__graph_cost(ctx, v->graph, out, err);
+    if (!st) out->times.trace_s = v->trace_s;
+    return st;
 }

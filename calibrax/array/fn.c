@@ -76,10 +76,12 @@ void cbx_fn_free(cbx_fn *f)
 
 cbx_status cbx__operands_check(const char *what, size_t n, cbx_array *const *in, cbx_err *err)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (cbx_array_is_failed(in[i]))
             return cbx_fail(err, CBX_EINVAL, "operand %zu of '%s' is %s", i + 1, what,
                             in[i] ? "the result of an operation that failed" : "NULL");
+        if (in[i]->flags & CBX__DONATED) return cbx__array_present(what, in[i], err);
+    }
     return CBX_OK;
 }
 

@@ -14,7 +14,8 @@ enum {
     CBX__ABSTRACT = 2,   /* shape and dtype, no data */
     CBX__FAILED = 4,     /* what a failed operation returns: one constant handle, never counted */
     CBX__INLINE = 8,     /* made with space for small data behind it */
-    CBX__ELSEWHERE = 16  /* not on the CPU */
+    CBX__ELSEWHERE = 16, /* not on the CPU */
+    CBX__DONATED = 32    /* abstract: cbx_array_take has taken its elements */
 };
 
 /* Elements of up to so many bytes lie behind their handle and not in the pool: one allocation,
@@ -65,6 +66,14 @@ static inline size_t cbx__dtype_size(cbx_dtype t)
     return sizes[t];
 }
 
+/** Bytes of the elements of an array that is so described. */
+static inline size_t cbx__desc_bytes(const cbx_array_desc *d)
+{
+    size_t n = cbx__dtype_size(d->dtype);
+    for (int i = 0; i < d->ndim; i++) n *= d->shape[i];
+    return n;
+}
+
 /** Row-major (or, with fortran, column-major) strides of a shape, in elements. */
 void cbx__array_dense_strides(const cbx_array_desc *d, bool fortran, ptrdiff_t strides[CBX_MAX_RANK]);
 
@@ -112,6 +121,9 @@ cbx_status cbx__array_fetch(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, c
 cbx_status cbx__array_bring(cbx_ctx *ctx, cbx_array **a, cbx_err *err);
 /** CBX_EUNSUPPORTED, with the remedy, unless the elements are on the CPU. */
 cbx_status cbx__array_here(const char *what, const cbx_array *a, cbx_err *err);
+
+/** CBX_EINVAL, with the remedy, of an array whose elements were taken; what: who needs them. */
+cbx_status cbx__array_present(const char *what, const cbx_array *a, cbx_err *err);
 
 /** The handle that failed operations return; its count is never touched. */
 cbx_array *cbx__array_failed(void);

@@ -18,7 +18,8 @@ bool cbx__unusable(cbx_ctx *ctx, const char *name, size_t n, const cbx_array *co
     if (!cbx__given(ctx, name, "in", (int64_t)n, in)) return true;
     for (size_t i = 0; i < n; i++) {
         if (!in[i]) cbx__refuse(ctx, CBX_EINVAL, "operand %zu of '%s' is NULL", i + 1, name);
-        if (cbx_array_is_failed(in[i])) return true;
+        if (!in[i] || in[i]->flags & CBX__FAILED) return true;
+        if (in[i]->flags & CBX__DONATED) return cbx__array_present(name, in[i], cbx__sticky(ctx)) != CBX_OK;
     }
     return false;
 }
@@ -160,7 +161,8 @@ cbx_array *cbx_weak(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v)
 {
     cbx_dtype t;
 
-    if (cbx__unusable(ctx, "weak scalar", 1, &x)) return cbx__array_failed();
+    if (!(x && x->flags & CBX__DONATED) && cbx__unusable(ctx, "weak scalar", 1, &x)) /* which the operation refuses */
+        return cbx__array_failed();
     t = cbx_dtype_promote_weak(x->desc.dtype, cbx_dtype_kind(v.dtype));
     if (!cbx__fits(t, v))
         return cbx__refuse_of(ctx, x, CBX_EOVERFLOW, "%lld is out of the range of %s", (long long)v.v.i,

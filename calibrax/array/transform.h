@@ -39,6 +39,17 @@ CBX_BEGIN_DECLS
  * @return CBX_OK; CBX_EINVAL (no code); CBX_ENOMEM; what the backend says
  */
 CBX_API cbx_status cbx_jit(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err);
+/**
+ * The same; a call on the CPU takes the elements of some operands, so that their memory becomes
+ * that of results and of what is stored on the way.  An operand that anybody else holds, that is a
+ * view, or that is passed twice, stays as it is; the others are as after cbx_array_take, also if
+ * the call fails.  On a backend that does not compile, and where the function is traced, all stay.
+ * @param n         donated operands
+ * @param argnums   n operands of f, counted from 0
+ * @return as cbx_jit; CBX_EINVAL (argnums).  Source: jax.jit, donate_argnums.
+ */
+CBX_API cbx_status cbx_jit_donate(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums, cbx_fn **out,
+                                  cbx_err *err);
 
 /**
  * What a function does, one line for each operation, functions of control flow indented below it:

@@ -62,7 +62,7 @@ typedef struct profile_graph {
     const char *operations; /* a line each, as they are compiled */
     cbx_cost_report work;   /* as they were traced */
     cbx_cost_program program;
-    double *predicted_s; /* of each step */
+    double call_s, *predicted_s; /* of the call; of each step */
 } profile_graph;
 
 typedef struct profile_facts {

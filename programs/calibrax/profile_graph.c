@@ -9,7 +9,6 @@
 
 #include "calibrax/array/backend.h"
 #include "calibrax/array/transform.h"
-#include "calibrax/core/machine.h"
 #include "programs/calibrax/profile.h"
 #include "programs/common/output.h"
 
@@ -46,22 +45,21 @@ static cbx_status dump_operations(const opt_run *run, const cbx_fn *f, const cbx
 
 static cbx_status predict(const opt_run *run, profile_graph *g)
 {
-    cbx_machine m;
-    cbx_probe probe;
-    cbx_status st = cbx_machine_read(run->ctx, NULL, &m, run->err);
+    cbx_cost_rates *rates = cbx_arena_calloc(run->arena, 1, sizeof *rates);
+    cbx_status st;
 
-    if (!st) st = cbx_probe_get(run->ctx, m.id, false, &probe, run->err);
-    if (st) return st;
     g->predicted_s = cbx_arena_calloc(run->arena, g->program.nsteps + 1, sizeof *g->predicted_s);
-    if (!g->predicted_s) return cbx_fail_nomem(run->err, "the steps of a function");
-    for (size_t i = 0; i < g->program.nsteps; i++)
-        g->predicted_s[i] = cbx_cost_step_seconds(&g->program.steps[i], &probe);
-    return CBX_OK;
+    if (!rates || !g->predicted_s) return cbx_fail_nomem(run->err, "the steps of a function");
+    st = cbx_cost_rates_get(run->ctx, false, rates, run->err);
+    for (size_t i = 0; !st && i < g->program.nsteps; i++)
+        g->predicted_s[i] = cbx_cost_step_seconds(&g->program.steps[i], rates);
+    if (!st) g->call_s = cbx_cost_program_seconds(&(cbx_cost_program){ 0 }, rates);
+    return st;
 }
 
 static double predicted_seconds(const profile_graph *g)
 {
-    double sum = 0;
+    double sum = g->call_s;
     for (size_t i = 0; i < g->program.nsteps; i++) sum += g->predicted_s[i];
     return sum;
 }
@@ -71,8 +69,8 @@ static void add_rows(profile_facts *f, const profile_graph *g)
     const cbx_cost_program *p = &g->program;
     const double bytes = (double)p->total.bytes_read + (double)p->total.bytes_written;
 
-    profile_add(f, "predicted_time", "predicted time", "s", "graph", "of all steps, by the roofline of this machine",
-                predicted_seconds(g));
+    profile_add(f, "predicted_time", "predicted time", "s", "graph",
+                "of the call and all steps, by the roofline of this machine", predicted_seconds(g));
     profile_add(f, "bytes_fused", "bytes, fused", "B", "graph", "that the steps load and store", bytes);
     profile_add(f, "peak_live_bytes", "memory, planned", "B", "graph",
                 "operands, stored values, results and scratch at a time", (double)p->peak_bytes);

@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from . import _core  # type: ignore[attr-defined]
-from ._tracing import Structure, Traced, flatten, name_of, operands, unflatten
+from ._tracing import Structure, Traced, count, flatten, name_of, operands, unflatten
 
 _step = _core._recording
 
@@ -50,30 +50,81 @@ def _names(value: Any, what: str, kind: type) -> tuple[Any, ...]:
     return out
 
 
-class JitPlan:
-    """The state of a compiled function: its static arguments, and what was recorded for each kind of call."""
+def _arguments(fun: Any, what: str, argnums: Any, argnames: Any) -> tuple[tuple[int, ...], frozenset[str]]:
+    """Arguments that are chosen by position, by name, or by either where the other is None."""
+    nums, names = _names(argnums, f"{what}_argnums", int), _names(argnames, f"{what}_argnames", str)
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    either = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for i in nums:
+        if parameters and not rest and not -len(either) <= i < len(either):
+            raise ValueError(f"jit: {what}_argnums names argument {i}, and '{name_of(fun)}' takes {len(either)}")
+    for name in names:
+        if parameters and not anything and name not in [p.name for p in parameters]:
+            raise ValueError(f"jit: {what}_argnames names '{name}', and '{name_of(fun)}' has no such parameter")
+    if argnums is None:
+        nums = tuple(either.index(n) for n in names if n in either)
+    if argnames is None:
+        names = tuple(either[i] for i in nums if -len(either) <= i < len(either))
+    return nums, frozenset(names)
 
-    def __init__(self, fun: Any, static_argnums: Any, static_argnames: Any) -> None:
+
+def _places(nums: tuple[int, ...], n: int) -> set[int]:
+    """Positions among n arguments."""
+    return {i % n for i in nums if -n <= i < n}
+
+
+class Call:
+    """A call taken apart: what is fixed by static arguments, and the leaves of the others."""
+
+    def __init__(self, plan: JitPlan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.plan, self.args = plan, args
+        self.fixed: dict[int, Any] = {}
+        self.named: dict[str, Any] = {}
+        self.kwargs = kwargs
+        if plan.nums or plan.names:
+            self.fixed = {i: args[i] for i in _places(plan.nums, len(args))}
+            self.named = {k: v for k, v in kwargs.items() if k in plan.names}
+            self.kwargs = {k: v for k, v in kwargs.items() if k not in plan.names}
+        self.static = tuple((i, type(v), v) for i, v in sorted(self.fixed.items())) + tuple((k, type(v), v) for k, v in sorted(self.named.items()))
+        leaves, self.structure = flatten((tuple(a for i, a in enumerate(args) if i not in self.fixed), self.kwargs))
+        self.like = operands(leaves, self.structure, plan.fun)
+        self.key = (self.structure, len(args), self.static, _step.signature(self.like))
+
+    def traced(self) -> Traced:
+        fun, fixed, named, n = self.plan.fun, self.fixed, self.named, len(self.args)
+        if not self.static:
+            return Traced(fun, self.like, self.structure)
+
+        def chosen(*rest: Any, **keywords: Any) -> Any:
+            given = iter(rest)
+            return fun(*(fixed[i] if i in fixed else next(given) for i in range(n)), **named, **keywords)
+
+        chosen.__name__ = name_of(fun)
+        return Traced(chosen, self.like, self.structure)
+
+    def donated(self) -> tuple[int, ...]:
+        """The leaves of donated arguments."""
+        places = _places(self.plan.donated_nums, len(self.args))
+        _, _, (_, _, *positional), (_, keys, *named) = self.structure
+        taken = [i in places for i, s in zip((i for i in range(len(self.args)) if i not in self.fixed), positional, strict=True) for _ in range(count(s))]
+        taken += [k in self.plan.donated_names for k, s in zip(keys, named, strict=True) for _ in range(count(s))]
+        return tuple(i for i, yes in enumerate(taken) if yes)
+
+
+class JitPlan:
+    """The state of a compiled function: its static and donated arguments, and what was recorded for each kind of call."""
+
+    def __init__(self, fun: Any, static_argnums: Any, static_argnames: Any, donate_argnums: Any, donate_argnames: Any) -> None:
         self.fun = fun
-        nums, names = _names(static_argnums, "static_argnums", int), _names(static_argnames, "static_argnames", str)
-        try:
-            parameters = list(inspect.signature(fun).parameters.values())
-        except (TypeError, ValueError):
-            parameters = []
-        either = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        rest = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        anything = any(p.kind is p.VAR_KEYWORD for p in parameters)
-        for i in nums:
-            if parameters and not rest and not -len(either) <= i < len(either):
-                raise ValueError(f"jit: static_argnums names argument {i}, and '{name_of(fun)}' takes {len(either)}")
-        for name in names:
-            if parameters and not anything and name not in [p.name for p in parameters]:
-                raise ValueError(f"jit: static_argnames names '{name}', and '{name_of(fun)}' has no such parameter")
-        if static_argnums is None:
-            nums = tuple(either.index(n) for n in names if n in either)
-        if static_argnames is None:
-            names = tuple(either[i] for i in nums if -len(either) <= i < len(either))
-        self.nums, self.names = nums, frozenset(names)
+        self.nums, self.names = _arguments(fun, "static", static_argnums, static_argnames)
+        self.donated_nums, self.donated_names = _arguments(fun, "donate", donate_argnums, donate_argnames)
+        if {*self.nums, *self.names} & {*self.donated_nums, *self.donated_names}:
+            raise ValueError(f"jit: an argument of '{name_of(fun)}' is both static and donated")
         self.cache: dict[Any, tuple[Any, Structure]] = {}
         self.remembered: set[Any] = set()
 
@@ -81,53 +132,39 @@ class JitPlan:
         self.cache.clear()
         self.remembered.clear()
 
-    def call(self, jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
-        static: tuple[Any, ...] = ()
-        traced_args: tuple[Any, ...] = args
-        fixed: dict[int, Any] = {}
-        named: dict[str, Any] = {}
-        if self.nums or self.names:
-            fixed = {i % len(args): args[i] for i in self.nums if -len(args) <= i < len(args)}
-            traced_args = tuple(a for i, a in enumerate(args) if i not in fixed)
-            named = {k: v for k, v in (kwargs or {}).items() if k in self.names}
-            kwargs = {k: v for k, v in (kwargs or {}).items() if k not in self.names}
-            static = tuple((i, type(v), v) for i, v in sorted(fixed.items())) + tuple((k, type(v), v) for k, v in sorted(named.items()))
-        leaves, structure = flatten((traced_args, kwargs or {}))
-        like = operands(leaves, structure, self.fun)
-        key = (structure, len(args), static, _step.signature(like))
+    def known(self, call: Call) -> tuple[Any, Structure]:
+        """The compiled function for such a call, and the structure of its result; one that reads arrays of the function around it ends with that."""
         try:
-            known = self.cache.get(key)
+            known = self.cache.get(call.key)
         except TypeError:
-            for name, kind, value in static:
+            for name, kind, value in call.static:
                 try:
                     hash(value)
                 except TypeError:
                     raise ValueError(f"jit: the static argument {name!r} of '{name_of(self.fun)}' is {value!r}, a {kind.__name__}, which has no hash: static arguments must be hashable") from None
             raise
         if known is None:
-            fun = self.fun
-            if static:
+            traced = call.traced()
+            if traced.fn.captures:
+                return traced.fn, traced.out
+            known = self.cache[call.key] = (traced.fn.jit(call.like, call.donated()), traced.out)
+        return known
 
-                def fun(*rest: Any, **keywords: Any) -> Any:
-                    given = iter(rest)
-                    return self.fun(*(fixed[i] if i in fixed else next(given) for i in range(len(args))), **named, **keywords)
+    def call(self, jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+        c = Call(self, args, kwargs or {})
+        fn, out = self.known(c)
+        if not fn.captures and c.key not in self.remembered:
+            self.remembered.add(c.key)
+            jitted._remember(args, {**c.named, **c.kwargs}, {*c.fixed, *c.named}, fn, out)
+        return unflatten(out, fn(*c.like))
 
-                fun.__name__ = name_of(self.fun)
-            traced = Traced(fun, like, structure)
-            if traced.fn.captures:  # it reads arrays of the function around it, and ends with it
-                return traced.results(traced.fn(*like))
-            known = (traced.fn.jit(like), traced.out)
-            self.cache[key] = known
-        if key not in self.remembered:
-            self.remembered.add(key)
-            jitted._remember(args, {**named, **(kwargs or {})}, {*fixed, *named}, *known)
-        return unflatten(known[1], known[0](*like))
+    def cost(self, *args: Any) -> dict[str, Any]:
+        c = Call(self, args, {})
+        return self.known(c)[0].cost_compile(c.like)
 
 
 def jit(fun: Any = None, static_argnums: Any = None, static_argnames: Any = None, donate_argnums: Any = None, donate_argnames: Any = None) -> Any:
     """The plan of a function, or a decorator; transforms.c makes the compiled function."""
-    _names(donate_argnums, "donate_argnums", int)
-    _names(donate_argnames, "donate_argnames", str)
     if fun is None:
         return lambda f: _core.jit(f, static_argnums=static_argnums, static_argnames=static_argnames, donate_argnums=donate_argnums, donate_argnames=donate_argnames)
-    return JitPlan(fun, static_argnums, static_argnames)
+    return JitPlan(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)

@@ -12,6 +12,7 @@ cbx_status cbx__boundary_check_made(const cbx_array *a, const char *verb, cbx_er
     if (cbx_array_is_failed(a))
         return cbx_fail(err, CBX_EINVAL, "cannot %s the result of a failed operation: close its scope to learn why",
                         verb);
+    if (a->flags & CBX__DONATED) return cbx__array_present(verb, a, err);
     if (cbx_array_is_abstract(a))
         return cbx_fail(err, CBX_EINVAL, "cannot %s an abstract array of %s: it has no elements", verb,
                         cbx_array_desc_text(cbx_array_get_desc(a), text, sizeof text));

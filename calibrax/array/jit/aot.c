@@ -16,8 +16,6 @@
 #include "calibrax/array/trace/trace.h"
 #include "calibrax/base/file.h"
 
-#define ALIGNED 64 /* parts of the workspace, from its beginning */
-
 /* ---- nests ---- */
 
 /* Of an operation that a program leaves to the backend: whether a kernel can do it, and as what. */
@@ -82,64 +80,53 @@ static cbx_status make_nests(cbx_arena *arena, const cbx_allocator *al, const cb
 
 /* ---- places ---- */
 
-/* The nests between which a value lies in the workspace. */
-typedef struct life {
-    size_t first, last, bytes;
-} life;
+/* Values that are neither operands, constants nor results, in the order in which nests make them. */
+typedef struct places {
+    cbx__aot *a;
+    CBX_LIST(cbx__span) spans;
+    CBX_LIST(cbx__vid) values;
+    uint32_t *of; /* span of each value, counted from 1; 0: none */
+    bool failed;  /* out of memory */
+} places;
 
-static void meet(const cbx__aot *a, life *lives, cbx__vid v, size_t nest)
+static void meet(places *p, const cbx_allocator *al, cbx__vid v, uint32_t nest)
 {
-    if (v == CBX__NO_VALUE || a->places[v].kind != CBX__AOT_NOWHERE) return;
-    if (lives[v].bytes == 0) lives[v] = (life){ nest, nest, 1 };
-    lives[v].last = nest;
-}
-
-static size_t bytes_of(const cbx_array_desc *d)
-{
-    size_t n = cbx_dtype_size(d->dtype);
-    for (int i = 0; i < d->ndim; i++) n *= d->shape[i];
-    return n;
-}
-
-/* The lowest place that no value takes that lives at the same time. */
-static size_t lowest_place(const cbx__aot *a, const life *lives, cbx__vid v)
-{
-    size_t at = 0;
-
-    for (cbx__vid other = 0; other < a->graph->values.n; other++) {
-        const cbx__aot_place *p = &a->places[other];
-        if (p->kind != CBX__AOT_WORK || lives[other].last < lives[v].first || lives[other].first > lives[v].last)
-            continue;
-        if (p->at >= at + lives[v].bytes || p->at + lives[other].bytes <= at) continue;
-        at = p->at + lives[other].bytes;
-        other = CBX__NO_VALUE; /* from the beginning */
+    if (v == CBX__NO_VALUE || p->a->places[v].kind != CBX__AOT_NOWHERE) return;
+    if (!p->of[v]) {
+        const size_t bytes = cbx__desc_bytes(&p->a->graph->values.items[v].desc);
+        p->failed |= !cbx_list_push(al, &p->spans, (cbx__span){ .first = nest, .bytes = bytes }) ||
+                     !cbx_list_push(al, &p->values, v);
+        p->of[v] = (uint32_t)p->values.n;
     }
-    return at;
+    if (!p->failed) p->spans.items[p->of[v] - 1].last = nest;
 }
 
 static cbx_status make_places(cbx_arena *arena, const cbx__graph *g, cbx__aot *a, cbx_err *err)
 {
-    life *lives = cbx_arena_calloc(arena, g->values.n + 1, sizeof *lives);
+    const cbx_allocator al = cbx_arena_allocator(arena);
+    cbx__region work = { .bytes = SIZE_MAX, .until = CBX__NO_INDEX };
+    cbx__span **order;
+    places p = { .a = a, .of = cbx_arena_calloc(arena, g->values.n + 1, sizeof *p.of) };
 
     a->places = cbx_arena_calloc(arena, g->values.n + 1, sizeof *a->places);
-    if (!lives || !a->places) return cbx_fail_nomem(err, "the places of values");
+    if (!p.of || !a->places) return cbx_fail_nomem(err, "the places of values");
     for (size_t v = 0; v < g->values.n; v++)
         if (g->values.items[v].constant) a->places[v].kind = CBX__AOT_CONSTANT;
     for (size_t i = 0; i < g->in.n; i++) a->places[g->in.items[i]] = (cbx__aot_place){ CBX__AOT_IN, i };
     for (size_t i = 0; i < g->out.n; i++)
         if (a->places[g->out.items[i]].kind == CBX__AOT_NOWHERE)
             a->places[g->out.items[i]] = (cbx__aot_place){ CBX__AOT_OUT, i };
-    for (size_t n = 0; n < a->n; n++) {
+    for (uint32_t n = 0; n < a->n; n++) {
         const cbx__nest *nest = &a->nests[n];
-        for (size_t s = 0; s < nest->kernel.streams.n; s++) meet(a, lives, nest->sites[s].base, n);
-        for (size_t f = 0; f < nest->nfolds; f++) meet(a, lives, nest->folds[f].result.base, n);
+        for (size_t s = 0; s < nest->kernel.streams.n; s++) meet(&p, &al, nest->sites[s].base, n);
+        for (size_t f = 0; f < nest->nfolds; f++) meet(&p, &al, nest->folds[f].result.base, n);
     }
-    for (cbx__vid v = 0; v < g->values.n; v++) {
-        if (lives[v].bytes == 0) continue;
-        lives[v].bytes = (bytes_of(&g->values.items[v].desc) + ALIGNED - 1) / ALIGNED * ALIGNED;
-        a->places[v] = (cbx__aot_place){ CBX__AOT_WORK, lowest_place(a, lives, v) };
-        if (a->places[v].at + lives[v].bytes > a->work_bytes) a->work_bytes = a->places[v].at + lives[v].bytes;
-    }
+    order = cbx_arena_calloc(arena, p.spans.n + 1, sizeof(cbx__span *));
+    if (p.failed || !order) return cbx_fail_nomem(err, "the places of values");
+    cbx__spans_place(p.spans.n, p.spans.items, 1, &work, order);
+    for (size_t i = 0; i < p.spans.n; i++)
+        a->places[p.values.items[i]] = (cbx__aot_place){ CBX__AOT_WORK, p.spans.items[i].at };
+    a->work_bytes = work.used;
     return CBX_OK;
 }
 

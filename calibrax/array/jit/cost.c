@@ -1,19 +1,13 @@
 /*
  * What programs do, counted: each kernel by its instructions and its streams, each other step as the operation that it is, and
- * the memory that is taken from step to step.
+ * the memory that the plan reserves.
  */
 #include <stdio.h>
 
-#include "calibrax/array/jit/loops.h"
+#include "calibrax/array/internal.h"
+#include "calibrax/array/jit/folds.h"
 #include "calibrax/array/jit/program.h"
 #include "calibrax/array/kernels/threads.h"
-
-static uint64_t bytes_of(const cbx_array_desc *d)
-{
-    uint64_t n = cbx_dtype_size(d->dtype);
-    for (int i = 0; i < d->ndim; i++) n *= d->shape[i];
-    return n;
-}
 
 /* ---- kernels ---- */
 
@@ -67,25 +61,73 @@ static uint64_t elements_of(const cbx__nest *n, bool kept)
     return count;
 }
 
+static void add_function(cbx_cost_step *out, cbx_prim prim, uint64_t n)
+{
+    size_t i = 0;
+
+    while (i < out->nfunctions && out->functions[i].prim != prim) i++;
+    if (i == CBX_COST_FUNCTIONS) i--;
+    if (i == out->nfunctions) out->functions[out->nfunctions++] = (cbx_cost_function){ prim, 0 };
+    out->functions[i].n += n;
+}
+
+/* Instructions one after the other from a carry to its next value, the longest way; divisions and roots count 5, functions as their
+ * formulas are long. */
+static uint64_t chain_of(const cbx__nest *n)
+{
+    enum { SLOW = 5, FUNCTION = 25 };
+    const cbx__kernel *k = &n->kernel;
+    uint32_t *length = cbx_mem_calloc(&k->al, k->instr.n + 1, sizeof *length), longest = 0;
+
+    for (size_t i = 0; length && i < k->instr.n; i++) {
+        const cbx__kinstr *x = &k->instr.items[i];
+        const cbx__kid in[3] = { x->a, x->b, x->c };
+        uint32_t before = 0;
+        for (int o = 0; o < cbx__kernel_operands(x); o++) before = length[in[o]] > before ? length[in[o]] : before;
+        if (x->op == CBX__K_CARRY)
+            length[i] = 1;
+        else if (before > 0)
+            length[i] = before + (x->op == CBX__K_MATH                          ? FUNCTION
+                                  : x->op == CBX__K_DIV || x->op == CBX__K_SQRT ? SLOW
+                                                                                : 1);
+    }
+    for (size_t c = 0; length && c < k->carries.n; c++)
+        if (length[k->carries.items[c].next] > longest) longest = length[k->carries.items[c].next];
+    cbx_mem_free(&k->al, length, (k->instr.n + 1) * sizeof *length);
+    return longest > 1 ? (longest - 1) * n->shape[0] : 0;
+}
+
 static void count_nest(const cbx__nest *n, cbx_cost_step *out)
 {
     const uint64_t elements = elements_of(n, false), results = elements_of(n, true);
     const cbx_cost one = cost_of_instructions(&n->kernel);
 
     cbx_cost_add(&out->work, &one, elements);
+    for (size_t i = 0; i < n->kernel.instr.n; i++) {
+        const cbx__kinstr *x = &n->kernel.instr.items[i];
+        if (x->op == CBX__K_MATH || x->op == CBX__K_SQRT || x->op == CBX__K_DIV)
+            add_function(out,
+                         x->op == CBX__K_MATH   ? (cbx_prim)x->prim
+                         : x->op == CBX__K_SQRT ? CBX_PRIM_SQRT
+                                                : CBX_PRIM_DIV,
+                         elements);
+    }
     for (size_t s = 0; s < n->kernel.streams.n; s++) {
         const size_t size = cbx_dtype_size((cbx_dtype)n->kernel.streams.items[s].dtype);
         uint64_t *bytes = s < n->kernel.nout ? &out->work.bytes_written : &out->work.bytes_read;
         out->is_f64 |= size >= 8;
+        out->is_streamed |= n->kernel.streams.items[s].nontemporal;
         if (n->sites[s].base != CBX__NO_VALUE) *bytes += size * elements_at(n, &n->sites[s], false);
     }
     for (size_t f = 0; f < n->nfolds; f++) {
         const cbx__nest_fold *fold = &n->folds[f];
         out->work.bytes_written += cbx_dtype_size(fold->to) * elements_at(n, &fold->result, true);
         if (elements > results) add_operation(&out->work, fold->wide, elements - results);
+        if (elements > results && cbx__in_tree(fold) && n->gone >> (n->ndim - 1) & 1) out->sums += elements - results;
     }
     out->scratch_bytes = cbx__nest_scratch(n, cbx__omp_threads());
     out->threads = (unsigned)cbx__nest_threads(n, cbx__omp_threads());
+    out->chain = n->kernel.carries.n ? chain_of(n) : 0;
     out->is_kernel = true;
 }
 
@@ -142,13 +184,13 @@ typedef struct memory {
 static void add_value(memory *m, cbx__vid v, cbx__vid owner)
 {
     m->owner[v] = owner;
-    if (m->users[owner]++ == 0) m->live += bytes_of(&m->p->graph->values.items[owner].desc);
+    if (m->users[owner]++ == 0) m->live += cbx__desc_bytes(&m->p->graph->values.items[owner].desc);
 }
 
 static void drop_value(memory *m, cbx__vid v)
 {
     const cbx__vid owner = m->owner[v];
-    if (--m->users[owner] == 0) m->live -= bytes_of(&m->p->graph->values.items[owner].desc);
+    if (--m->users[owner] == 0) m->live -= cbx__desc_bytes(&m->p->graph->values.items[owner].desc);
 }
 
 static void add_results(memory *m, const cbx__node *node)
@@ -158,14 +200,26 @@ static void add_results(memory *m, const cbx__node *node)
         add_value(m, node->out + r, is_view ? m->owner[node->in[0]] : node->out + r);
 }
 
-/* True if a value that a step made has memory that another one may take: it is not the caller's, the program's, nor shared. */
+/* True if another value may take the memory of one: it is the program's, and nothing else lies there. */
 static bool takes_memory(const memory *m, cbx__vid v)
 {
-    return v != CBX__NO_VALUE && m->p->plan.maker[v] != CBX__NO_INDEX && m->users[m->owner[v]] == 1;
+    return v != CBX__NO_VALUE && cbx__program_owns(m->p, v) && m->users[m->owner[v]] == 1;
 }
 
-/* The caller holds inputs until the end, the program its constants. */
-static void walk(memory *m, const cbx_cost_step *steps)
+/* Of a value that a nest makes: the array that is made for it, unless another value has made it. */
+static void add_made(memory *m, cbx__vid v, cbx__vid over)
+{
+    const cbx__vid in = m->p->places[v].in;
+
+    if (in == CBX__NO_VALUE || m->users[in]) return;
+    add_value(m, in, in == v && takes_memory(m, over) ? m->owner[over] : in);
+}
+
+/* Of what is not on the stack. */
+static uint64_t blocks(uint64_t bytes) { return bytes > CBX__SMALL_WORK ? bytes : 0; }
+
+/* The caller holds inputs until the end, unless they are donated, and the program its constants. */
+static void walk(memory *m)
 {
     const cbx__graph *g = m->p->graph;
 
@@ -173,16 +227,19 @@ static void walk(memory *m, const cbx_cost_step *steps)
         if (g->values.items[v].constant) add_value(m, (cbx__vid)v, (cbx__vid)v);
     for (size_t i = 0; i < g->in.n; i++) {
         add_value(m, g->in.items[i], g->in.items[i]);
-        m->users[g->in.items[i]]++;
+        m->users[g->in.items[i]] += !g->values.items[g->in.items[i]].donated;
     }
     m->peak = m->live;
-    for (size_t s = 0; s < m->p->nsteps; s++) {
+    for (uint32_t s = 0; s < m->p->nsteps; s++) {
         const cbx__step *step = &m->p->steps[s];
+        if (s == m->p->work_first) m->live += blocks(m->p->work_bytes);
         if (step->node != CBX__NO_INDEX) add_results(m, &g->nodes.items[step->node]);
         for (size_t i = 0; step->node == CBX__NO_INDEX && i < step->nmade; i++)
-            add_value(m, step->made[i], takes_memory(m, step->over[i]) ? m->owner[step->over[i]] : step->made[i]);
-        if (m->live + steps[s].scratch_bytes > m->peak) m->peak = m->live + steps[s].scratch_bytes;
-        for (size_t i = 0; i < step->ndone; i++) drop_value(m, step->done[i]);
+            add_made(m, step->made[i], step->over[i]);
+        if (m->live > m->peak) m->peak = m->live;
+        for (size_t i = 0; i < step->ndone; i++)
+            if (m->p->places[step->done[i]].in == step->done[i]) drop_value(m, step->done[i]);
+        if (s == m->p->work_last && m->p->work_first != CBX__NO_INDEX) m->live -= blocks(m->p->work_bytes);
     }
 }
 
@@ -193,11 +250,11 @@ static bool count_memory(const cbx__program *p, cbx_cost_program *out)
 
     m.owner = cbx_mem_calloc(&p->al, n, sizeof *m.owner);
     m.users = cbx_mem_calloc(&p->al, n, sizeof *m.users);
-    if (m.owner && m.users) walk(&m, out->steps);
+    if (m.owner && m.users) walk(&m);
     const bool done = m.owner && m.users;
     cbx_mem_free(&p->al, m.owner, n * sizeof *m.owner);
     cbx_mem_free(&p->al, m.users, n * sizeof *m.users);
-    out->peak_bytes = m.peak;
+    out->peak_bytes = m.peak + blocks(cbx__program_bytes(p, cbx__omp_threads()));
     return done;
 }
 

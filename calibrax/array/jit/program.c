@@ -1,10 +1,10 @@
-/* Programs: the units of a plan as steps, each with the values that it creates and those that it is the last to read. */
+/* Programs: the units of a plan as steps, and how they run. */
 #include "calibrax/array/jit/program.h"
 
 #include <string.h>
 
 #include "calibrax/array/fn_internal.h"
-#include "calibrax/array/jit/loops.h"
+#include "calibrax/array/jit/folds.h"
 #include "calibrax/array/jit/program_gpu.h"
 #include "calibrax/array/kernels/threads.h"
 #include "calibrax/array/reference/reference.h"
@@ -19,71 +19,9 @@
 typedef struct maker {
     cbx_ctx *ctx;
     cbx__program *p;
-    uint32_t *last; /* step that reads each value last; CBX__NO_INDEX: none does */
-    bool *made;
-    bool failed; /* out of memory */
-    CBX_LIST(cbx__vid) list;
     CBX_LIST(cbx__nest) nests;
     cbx_allocator al; /* of the arena */
 } maker;
-
-static bool is_output(const cbx__graph *g, cbx__vid v)
-{
-    for (size_t i = 0; i < g->out.n; i++)
-        if (g->out.items[i] == v) return true;
-    return false;
-}
-
-/* A copy of the list in the arena, which is then empty; NULL without memory. */
-static const cbx__vid *take_list(maker *m, size_t *n)
-{
-    cbx__vid *copy = cbx_arena_calloc(&m->p->arena, m->list.n + 1, sizeof *copy);
-    if (copy && m->list.n) memcpy(copy, m->list.items, m->list.n * sizeof *copy);
-    *n = m->list.n;
-    m->list.n = 0;
-    return copy;
-}
-
-/* Calls back with each value that step s reads or makes. */
-static void each_value(maker *m, uint32_t s, void (*fn)(maker *m, uint32_t s, cbx__vid v, bool makes))
-{
-    const cbx__step *step = &m->p->steps[s];
-    const cbx__graph *g = m->p->graph;
-
-    if (step->node != CBX__NO_INDEX) {
-        const cbx__node *node = &g->nodes.items[step->node];
-        for (uint32_t i = 0; i < node->nin; i++) fn(m, s, node->in[i], false);
-        for (uint32_t r = 0; r < node->nout; r++) fn(m, s, node->out + r, true);
-        return;
-    }
-    const cbx__nest *n = &m->nests.items[step->nest];
-    for (size_t i = 0; i < n->kernel.streams.n; i++)
-        if (n->sites[i].base != CBX__NO_VALUE) fn(m, s, n->sites[i].base, i < n->kernel.nout);
-    for (size_t f = 0; f < n->nfolds; f++) fn(m, s, n->folds[f].result.base, true);
-}
-
-static void note_last(maker *m, uint32_t s, cbx__vid v, bool makes)
-{
-    (void)makes;
-    m->last[v] = s;
-}
-
-static void list_made(maker *m, uint32_t s, cbx__vid v, bool makes)
-{
-    if (!makes || m->made[v]) return;
-    m->made[v] = true;
-    if (!cbx_list_push(&m->al, &m->list, v)) m->failed = true;
-    (void)s;
-}
-
-static void list_done(maker *m, uint32_t s, cbx__vid v, bool makes)
-{
-    (void)makes;
-    if (m->last[v] != s || m->p->graph->values.items[v].constant || is_output(m->p->graph, v)) return;
-    for (size_t i = 0; i < m->list.n; i++)
-        if (m->list.items[i] == v) return;
-    if (!cbx_list_push(&m->al, &m->list, v)) m->failed = true;
-}
 
 /* Results that nothing reads soon, and that are larger than the caches, are written past them. */
 static void set_nontemporal(const cbx__program *p, cbx__nest *n)
@@ -93,7 +31,8 @@ static void set_nontemporal(const cbx__program *p, cbx__nest *n)
         const cbx__vid v = n->sites[s].base;
         size_t bytes = v == CBX__NO_VALUE ? 0 : cbx_dtype_size((cbx_dtype)t->dtype);
         for (int i = 0; i < n->ndim; i++) bytes *= n->shape[i];
-        t->nontemporal = bytes >= PAST_CACHES && t->kind == CBX__STREAM_DENSE && is_output(p->graph, v);
+        t->nontemporal = bytes >= PAST_CACHES && t->kind == CBX__STREAM_DENSE &&
+                         p->graph->values.items[v].last == CBX__NO_VALUE; /* a result */
     }
 }
 
@@ -147,78 +86,6 @@ static cbx_status add_units(maker *m, size_t longest, cbx_err *err)
         }
     }
     return st;
-}
-
-/* The number of the only stream at a value; streams.n: there are several. */
-static size_t only_stream(const cbx__nest *n, cbx__vid v)
-{
-    size_t found = n->kernel.streams.n;
-
-    for (size_t s = 0; s < n->kernel.streams.n; s++) {
-        if (n->sites[s].base != v) continue;
-        if (found < n->kernel.streams.n) return n->kernel.streams.n;
-        found = s;
-    }
-    return found;
-}
-
-static bool same_places(const cbx__nest *n, size_t a, size_t b)
-{
-    const cbx__site *x = &n->sites[a], *y = &n->sites[b];
-    return x->offset == y->offset && memcmp(x->strides, y->strides, (size_t)n->ndim * sizeof *x->strides) == 0;
-}
-
-/*
- * A value in whose memory a kernel may write v: of the same shape and dtype, read here for the last time, and each element where
- * that of v is written.  Kernels load an element before they store it, and no other one is there.
- */
-static cbx__vid find_reusable(const maker *m, const cbx__step *step, cbx__nest *n, cbx__vid v, const cbx__vid *taken,
-                              size_t ntaken)
-{
-    const cbx__value *values = m->p->graph->values.items;
-    const size_t out = only_stream(n, v);
-
-    if (n->nfolds || n->kernel.carries.n || out >= n->kernel.nout) return CBX__NO_VALUE;
-    for (size_t i = 0; i < step->ndone; i++) {
-        const cbx__vid u = step->done[i];
-        const size_t in = only_stream(n, u);
-        bool is_taken = false;
-        for (size_t t = 0; t < ntaken; t++) is_taken |= taken[t] == u;
-        if (is_taken || in < n->kernel.nout || in == n->kernel.streams.n || !same_places(n, in, out)) continue;
-        if (!cbx_array_desc_equal(&values[u].desc, &values[v].desc)) continue;
-        n->kernel.streams.items[out].nontemporal = false; /* it is in the caches */
-        return u;
-    }
-    return CBX__NO_VALUE;
-}
-
-static const cbx__vid *list_reused(maker *m, const cbx__step *step)
-{
-    cbx__vid *over = cbx_arena_calloc(&m->p->arena, step->nmade + 1, sizeof *over);
-
-    for (size_t i = 0; over && i < step->nmade; i++)
-        over[i] = step->node != CBX__NO_INDEX
-                      ? CBX__NO_VALUE
-                      : find_reusable(m, step, &m->nests.items[step->nest], step->made[i], over, i);
-    return over;
-}
-
-static bool list_values(maker *m)
-{
-    cbx__program *p = m->p;
-
-    for (uint32_t s = 0; s < p->nsteps; s++) each_value(m, s, note_last);
-    for (uint32_t s = 0; s < p->nsteps; s++) {
-        cbx__step *step = &p->steps[s];
-        each_value(m, s, list_made);
-        step->made = take_list(m, &step->nmade);
-        each_value(m, s, list_done);
-        step->done = take_list(m, &step->ndone);
-        if (!step->made || !step->done || m->failed) return false;
-        step->over = list_reused(m, step);
-        if (!step->over) return false;
-    }
-    return true;
 }
 
 static cbx_status compile(cbx_ctx *ctx, const cbx__program *p, const cbx__emitter *emitter, cbx__code **out,
@@ -287,11 +154,9 @@ static cbx_status create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *
     for (size_t u = 0; !st && u < p->plan.nunits; u++)
         max += p->plan.units[u].apply == CBX__NO_INDEX ? p->plan.units[u].nroots : 1;
     p->steps = cbx_arena_calloc(&p->arena, max + 1, sizeof *p->steps);
-    m.last = cbx_arena_calloc(&p->arena, g->values.n + 1, sizeof *m.last);
-    m.made = cbx_arena_calloc(&p->arena, g->values.n + 1, sizeof *m.made);
-    if (!st && (!p->steps || !m.last || !m.made)) st = cbx_fail_nomem(err, "the steps of a compiled function");
+    if (!st && !p->steps) st = cbx_fail_nomem(err, "the steps of a compiled function");
     if (!st) st = add_units(&m, longest, err);
-    if (!st && !list_values(&m)) st = cbx_fail_nomem(err, "the steps of a compiled function");
+    if (!st && !cbx__buffers_plan(p)) st = cbx_fail_nomem(err, "the steps of a compiled function");
     p->kernels_s = seconds_since(&start);
     if (!st && emitter) {
         cbx__code *code = NULL;
@@ -353,46 +218,54 @@ static cbx_status make_dense(cbx_ctx *ctx, cbx_array **env, cbx__vid v, cbx_err 
     return CBX_OK;
 }
 
-/* A new array, or that of the value whose memory it takes: the step's list of values that are done frees the other handle. */
-static cbx_status make_value(cbx_ctx *ctx, const cbx__program *p, cbx__vid v, cbx__vid over, cbx_array **env,
+/*
+ * Memory for a value that a nest makes: its place, or an array, which may be that of the value whose memory it takes: the step's list
+ * of values that are done frees the other handle.  On a device every value is an array of its own.
+ */
+static cbx_status make_value(cbx_ctx *ctx, const cbx__program *p, const cbx__run *r, cbx__vid v, cbx__vid over,
                              cbx_err *err)
 {
-    const cbx_array *a = over == CBX__NO_VALUE ? NULL : env[over];
+    const cbx__vid in = r->nests ? v : p->places[v].in;
+    const cbx_array *a = in != v || over == CBX__NO_VALUE ? NULL : r->env[over];
 
+    if (in == CBX__NO_VALUE || r->env[in]) return CBX_OK;
     if (!a || !(a->flags & CBX__CONTIGUOUS) || a->flags & CBX__ELSEWHERE || !cbx_array_is_exclusive(a))
-        return cbx_array_create(ctx, &p->graph->values.items[v].desc, &env[v], err);
-    env[v] = cbx_array_ref(a);
+        return cbx_array_create(ctx, &p->graph->values.items[in].desc, &r->env[in], err);
+    r->env[v] = cbx_array_ref(a);
     return CBX_OK;
 }
 
-static cbx_status run_nest(cbx_ctx *ctx, cbx__program *p, const cbx__step *step, cbx_array **env, cbx_err *err)
+/* The first element of a value. */
+static char *address_of(const cbx__program *p, const cbx__run *r, cbx__vid v)
+{
+    const cbx__place *place = &p->places[v];
+
+    if (r->env[v]) return r->env[v]->data;
+    return (place->in == CBX__NO_VALUE ? r->work : (char *)r->env[place->in]->data) + place->at;
+}
+
+static cbx_status run_nest(cbx_ctx *ctx, cbx__program *p, const cbx__run *r, const cbx__step *step, cbx_err *err)
 {
     const cbx__nest *n = &p->nests[step->nest];
-    const int threads = cbx__omp_threads();
-    const size_t bytes = cbx__nest_scratch(n, threads);
     char *results[CBX__MAX_STREAMS];
     const cbx__state *state = cbx__state_peek(ctx);
-    cbx__nest_call c = { .nest = n, .results = results, .threads = threads, .stop = state ? state->stop : NULL };
-    cbx_block scratch = { 0 };
+    cbx__nest_call c = { .nest = n, .results = results, .scratch = r->scratch, .threads = r->threads };
     const cbx__code *code = NULL;
     cbx_status st = code_of(ctx, p, &code, err);
 
-    for (size_t i = 0; !st && i < step->nmade; i++) st = make_value(ctx, p, step->made[i], step->over[i], env, err);
+    for (size_t i = 0; !st && i < step->nmade; i++) st = make_value(ctx, p, r, step->made[i], step->over[i], err);
     for (size_t s = 0; !st && s < n->kernel.streams.n; s++) {
         const cbx__vid v = n->sites[s].base;
-        if (v != CBX__NO_VALUE) st = make_dense(ctx, env, v, err);
-        if (!st) c.at[s] = (char *)(v == CBX__NO_VALUE ? NULL : env[v]->data) + n->sites[s].offset;
+        if (v != CBX__NO_VALUE && r->env[v]) st = make_dense(ctx, r->env, v, err);
+        if (!st) c.at[s] = (v == CBX__NO_VALUE ? NULL : address_of(p, r, v)) + n->sites[s].offset;
     }
-    for (size_t f = 0; !st && f < n->nfolds; f++)
-        results[f] = (char *)env[n->folds[f].result.base]->data + n->folds[f].result.offset;
-    if (!st && bytes) st = cbx_pool_get(cbx_ctx_pool(ctx), bytes, &scratch, err);
     if (st) return st;
+    for (size_t f = 0; f < n->nfolds; f++)
+        results[f] = address_of(p, r, n->folds[f].result.base) + n->folds[f].result.offset;
     c.fn = code->fn[step->nest];
     c.self = code->self[step->nest];
-    c.scratch = scratch.data;
-    if (!cbx__nest_run(&c)) st = cbx_fail(err, CBX_EINTERRUPTED, "'%s' was interrupted", p->graph->name);
-    cbx_pool_put(cbx_ctx_pool(ctx), scratch);
-    return st;
+    c.stop = state ? state->stop : NULL;
+    return cbx__nest_run(&c) ? CBX_OK : cbx_fail(err, CBX_EINTERRUPTED, "'%s' was interrupted", p->graph->name);
 }
 
 static cbx_status run_node(cbx_ctx *ctx, const cbx__program *p, const cbx__step *step, cbx_array **env, cbx_err *err)
@@ -422,48 +295,126 @@ static cbx_status run_node(cbx_ctx *ctx, const cbx__program *p, const cbx__step 
     return st;
 }
 
-static cbx_status run_step(cbx_ctx *ctx, cbx__program *p, const cbx__gpu_run *r, const cbx__step *step, cbx_err *err)
+/* Frees an array; its handle serves the next one. */
+static void drop(cbx_ctx *ctx, cbx_array **a)
+{
+    cbx__state *state = cbx__state_peek(ctx);
+
+    if (*a && state)
+        cbx__array_drop(&state->handles, cbx_ctx_allocator(ctx), *a);
+    else
+        cbx_array_free(*a);
+    *a = NULL;
+}
+
+static cbx_status run_step(cbx_ctx *ctx, cbx__program *p, const cbx__run *r, const cbx__step *step, cbx_err *err)
 {
     bool done = false;
     cbx_status st = r->nests ? cbx__gpu_step(ctx, p, r, step, &done, err) : CBX_OK;
 
     if (!st && !done)
-        st = step->node == CBX__NO_INDEX ? run_nest(ctx, p, step, r->env, err) : run_node(ctx, p, step, r->env, err);
+        st = step->node == CBX__NO_INDEX ? run_nest(ctx, p, r, step, err) : run_node(ctx, p, step, r->env, err);
     for (size_t i = 0; !st && i < step->ndone; i++) {
-        cbx_array_free(r->env[step->done[i]]);
-        r->env[step->done[i]] = NULL;
+        drop(ctx, &r->env[step->done[i]]);
         cbx__gpu_drop(r, step->done[i]);
     }
+    return st;
+}
+
+/* A reference to an operand; of one that is donated, and of which there is no other, its elements. */
+static cbx_status take_operand(cbx_ctx *ctx, const cbx__graph *g, size_t i, cbx_array *const *in, cbx_array **out,
+                               cbx_err *err)
+{
+    bool donated = g->values.items[g->in.items[i]].donated && !in[i]->base && cbx_array_is_exclusive(in[i]);
+
+    for (size_t k = 0; donated && k < g->in.n; k++) donated = k == i || in[k] != in[i];
+    if (donated) return cbx_array_take(ctx, in[i], out, err);
+    *out = cbx_array_ref(in[i]);
+    return CBX_OK;
+}
+
+/* The arrays of values, and what nests need beside. */
+static size_t arrays_bytes(const cbx__program *p) { return cbx__padded(p->graph->values.n * sizeof(cbx_array *)); }
+
+size_t cbx__program_bytes(const cbx__program *p, int threads)
+{
+    size_t scratch = 0;
+
+    for (size_t i = 0; i < p->nnests; i++) {
+        const size_t bytes = cbx__nest_scratch(&p->nests[i], threads);
+        if (bytes > scratch) scratch = bytes;
+    }
+    return arrays_bytes(p) + scratch;
+}
+
+/* A block of memory for a run: the caller's on its stack, if it is small, else one of the pool. */
+static cbx_status get_block(cbx_ctx *ctx, size_t bytes, void *small, cbx_block *out, cbx_err *err)
+{
+    *out = (cbx_block){ small, 0 };
+    return bytes > CBX__SMALL_WORK ? cbx_pool_get(cbx_ctx_pool(ctx), bytes, out, err) : CBX_OK;
+}
+
+static void put_block(cbx_ctx *ctx, cbx_block *b)
+{
+    if (b->capacity) cbx_pool_put(cbx_ctx_pool(ctx), *b);
+    *b = (cbx_block){ 0 };
+}
+
+static cbx_status run_steps(cbx_ctx *ctx, cbx__program *p, cbx__run *r, cbx_err *err)
+{
+    _Alignas(64) char small[CBX__SMALL_WORK];
+    cbx_block work = { 0 };
+    cbx_status st = CBX_OK;
+
+    for (uint32_t s = 0; !st && s < p->nsteps; s++) {
+        if (!r->nests && s == p->work_first) st = get_block(ctx, p->work_bytes, small, &work, err);
+        r->work = work.data;
+        if (!st) st = run_step(ctx, p, r, &p->steps[s], err);
+        if (s == p->work_last) put_block(ctx, &work);
+    }
+    put_block(ctx, &work);
+    return st;
+}
+
+static cbx_status run(cbx_ctx *ctx, cbx__program *p, cbx__run *r, cbx_array *const *in, cbx_array **out, cbx_err *err)
+{
+    const cbx__graph *g = p->graph;
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < g->values.n; i++) r->env[i] = cbx_array_ref(g->values.items[i].constant);
+    for (size_t i = 0; !st && i < g->in.n; i++)
+        if (r->nests)
+            r->env[g->in.items[i]] = cbx_array_ref(in[i]);
+        else
+            st = take_operand(ctx, g, i, in, &r->env[g->in.items[i]], err);
+    if (!st && r->nests) st = cbx__gpu_begin(ctx, p, r, err);
+    if (!st) st = run_steps(ctx, p, r, err);
+    for (size_t i = 0; !st && r->nests && i < g->out.n; i++)
+        st = (r->stays ? cbx__gpu_send : cbx__gpu_fetch)(ctx, p, r, g->out.items[i], err);
+    for (size_t i = 0; !st && i < g->out.n; i++)
+        out[i] = cbx_array_ref((r->stays ? r->there : r->env)[g->out.items[i]]);
+    for (size_t i = 0; i < g->values.n; i++) drop(ctx, &r->env[i]);
     return st;
 }
 
 cbx_status cbx__program_run(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, cbx_array *const *in, cbx_array **out,
                             cbx_err *err)
 {
-    enum { FEW = 64 };
-    const cbx__graph *g = p->graph;
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_array *small[FEW], **env = small;
-    cbx__gpu_run r = { 0 };
+    _Alignas(64) char small[CBX__SMALL_WORK];
+    const size_t nvalues = p->graph->values.n;
+    cbx__run r = { .threads = cbx__omp_threads() };
+    cbx_block block = { 0 };
     cbx_status st = gpu ? cbx__program_nests(ctx, p, gpu, &r.nests, err) : CBX_OK;
 
+    if (!st) st = get_block(ctx, cbx__program_bytes(p, r.threads), small, &block, err);
     if (st) return st;
-    if (g->values.n > FEW) env = cbx_mem_calloc(al, g->values.n, sizeof *env);
-    if (gpu) r.there = cbx_mem_calloc(al, g->values.n + 1, sizeof(cbx_array *));
-    if (!env || (gpu && !r.there)) st = cbx_fail(err, CBX_ENOMEM, "no memory to run '%s'", g->name);
-    r.env = env;
-    for (size_t i = 0; env && i < g->values.n; i++) env[i] = cbx_array_ref(g->values.items[i].constant);
-    for (size_t i = 0; env && i < g->in.n; i++) env[g->in.items[i]] = cbx_array_ref(in[i]);
-    if (!st && gpu) st = cbx__gpu_begin(ctx, p, &r, err);
-    for (size_t s = 0; !st && s < p->nsteps; s++) st = run_step(ctx, p, &r, &p->steps[s], err);
-    for (size_t i = 0; !st && r.stays && i < g->out.n; i++) st = cbx__gpu_send(ctx, p, &r, g->out.items[i], err);
-    for (size_t i = 0; !st && gpu && !r.stays && i < g->out.n; i++)
-        st = cbx__gpu_fetch(ctx, p, &r, g->out.items[i], err);
-    for (size_t i = 0; !st && i < g->out.n; i++) out[i] = cbx_array_ref((r.stays ? r.there : env)[g->out.items[i]]);
-    if (env) cbx__arrays_free(g->values.n, env);
-    if (r.there) cbx__arrays_free(g->values.n, r.there);
-    if (r.there) cbx_mem_free(al, r.there, (g->values.n + 1) * sizeof(cbx_array *));
-    if (env != small && env) cbx_mem_free(al, env, g->values.n * sizeof *env);
+    r.env = (cbx_array **)block.data;
+    r.scratch = (char *)block.data + arrays_bytes(p);
+    if (gpu) r.there = cbx_mem_calloc(cbx_ctx_allocator(ctx), nvalues + 1, sizeof(cbx_array *));
+    st = !gpu || r.there ? run(ctx, p, &r, in, out, err) : cbx_fail_nomem(err, "the values of a function on a GPU");
+    if (r.there) cbx__arrays_free(nvalues, r.there);
+    if (r.there) cbx_mem_free(cbx_ctx_allocator(ctx), r.there, (nvalues + 1) * sizeof(cbx_array *));
+    put_block(ctx, &block);
     return st;
 }
 

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "calibrax/array/backend.h"
+#include "calibrax/array/jit/buffers.h"
 #include "calibrax/array/jit/emitter.h"
 #include "calibrax/array/jit/gpu.h"
 #include "calibrax/array/jit/nest.h"
@@ -23,7 +24,10 @@ typedef struct cbx__step {
                              has it; CBX__NO_VALUE: it has memory of its own */
 } cbx__step;
 
-enum { CBX__LONGEST = 192 }; /* operations of one kernel, at most */
+enum {
+    CBX__LONGEST = 192,    /* operations of one kernel, at most */
+    CBX__SMALL_WORK = 1024 /* bytes that are on the stack; more are a block of the pool */
+};
 
 /** Read only once it is made, but for code and on_gpu; several threads may run it at once. */
 typedef struct cbx__program {
@@ -34,7 +38,10 @@ typedef struct cbx__program {
     size_t nsteps, nnests;
     cbx__step *steps;
     cbx__nest *nests;
-    _Atomic(cbx__code *) code; /* of each nest; NULL, of a program for GPUs: no nest has run on the CPU yet */
+    cbx__place *places;             /* of each value, where it runs on the CPU */
+    size_t work_bytes;              /* of the workspace: places that are in no array */
+    uint32_t work_first, work_last; /* steps that it is needed in */
+    _Atomic(cbx__code *) code;      /* of each nest; NULL, of a program for GPUs: no nest has run on the CPU yet */
     const char *emitter;
     double plan_s, kernels_s, code_s; /* that making it took */
     pthread_mutex_t lock;             /* of code and on_gpu */
@@ -56,6 +63,14 @@ cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emi
 cbx_status cbx__program_create_gpu(cbx_ctx *ctx, const cbx__graph *g, cbx__program **out, cbx_err *err);
 /** NULL is fine. */
 void cbx__program_free(cbx__program *p);
+
+/** True of a value whose memory is the program's once it is dead: neither the caller's nor a constant's. */
+static inline bool cbx__program_owns(const cbx__program *p, cbx__vid v)
+{
+    return p->plan.maker[v] != CBX__NO_INDEX || p->graph->values.items[v].donated;
+}
+/** Bytes of a run besides arrays and the workspace, with so many threads at most. */
+size_t cbx__program_bytes(const cbx__program *p, int threads);
 
 /**
  * As cbx__graph_eval of operands with data.

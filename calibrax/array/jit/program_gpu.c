@@ -33,7 +33,7 @@ cbx_status cbx__program_nests(cbx_ctx *ctx, cbx__program *p, cbx__gpu *gpu, cons
     return st;
 }
 
-cbx_status cbx__gpu_begin(cbx_ctx *ctx, const cbx__program *p, cbx__gpu_run *r, cbx_err *err)
+cbx_status cbx__gpu_begin(cbx_ctx *ctx, const cbx__program *p, cbx__run *r, cbx_err *err)
 {
     cbx_status st = CBX_OK;
 
@@ -47,14 +47,14 @@ cbx_status cbx__gpu_begin(cbx_ctx *ctx, const cbx__program *p, cbx__gpu_run *r, 
     return st;
 }
 
-cbx_status cbx__gpu_fetch(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, cbx__vid v, cbx_err *err)
+cbx_status cbx__gpu_fetch(cbx_ctx *ctx, const cbx__program *p, const cbx__run *r, cbx__vid v, cbx_err *err)
 {
     (void)p;
     return r->env[v] || !r->there[v] ? CBX_OK : cbx__array_fetch(ctx, r->there[v], &r->env[v], err);
 }
 
 /* All values that a step reads become arrays on the CPU. */
-static cbx_status fetch_step(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, const cbx__step *step,
+static cbx_status fetch_step(cbx_ctx *ctx, const cbx__program *p, const cbx__run *r, const cbx__step *step,
                              cbx_err *err)
 {
     cbx_status st = CBX_OK;
@@ -70,7 +70,7 @@ static cbx_status fetch_step(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu
     return st;
 }
 
-void cbx__gpu_drop(const cbx__gpu_run *r, cbx__vid v)
+void cbx__gpu_drop(const cbx__run *r, cbx__vid v)
 {
     if (!r->there) return;
     cbx_array_free(r->there[v]);
@@ -78,7 +78,7 @@ void cbx__gpu_drop(const cbx__gpu_run *r, cbx__vid v)
 }
 
 /* The constant's copy on the device, sent by whoever needs it first. */
-static cbx_status send_constant(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, cbx__vid v, cbx_err *err)
+static cbx_status send_constant(cbx_ctx *ctx, const cbx__program *p, const cbx__run *r, cbx__vid v, cbx_err *err)
 {
     pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&p->lock;
     cbx_array **kept = &r->nests->constants[v];
@@ -91,14 +91,14 @@ static cbx_status send_constant(cbx_ctx *ctx, const cbx__program *p, const cbx__
     return st;
 }
 
-cbx_status cbx__gpu_send(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, cbx__vid v, cbx_err *err)
+cbx_status cbx__gpu_send(cbx_ctx *ctx, const cbx__program *p, const cbx__run *r, cbx__vid v, cbx_err *err)
 {
     if (r->there[v]) return CBX_OK;
     if (p->graph->values.items[v].constant) return send_constant(ctx, p, r, v, err);
     return cbx__gpu_upload(ctx, r->nests->gpu, r->env[v], &r->there[v], err);
 }
 
-cbx_status cbx__gpu_step(cbx_ctx *ctx, const cbx__program *p, const cbx__gpu_run *r, const cbx__step *step, bool *done,
+cbx_status cbx__gpu_step(cbx_ctx *ctx, const cbx__program *p, const cbx__run *r, const cbx__step *step, bool *done,
                          cbx_err *err)
 {
     const cbx__nest *n = step->node == CBX__NO_INDEX ? r->nests->taken[step->nest] : NULL;

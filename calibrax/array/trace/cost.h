@@ -57,6 +57,13 @@ typedef struct cbx_cost_report {
     cbx_cost by_prim[CBX_PRIM_LIMIT]; /* by the number of the primitive; sums to total */
 } cbx_cost_report;
 
+#define CBX_COST_FUNCTIONS 12 /* of a step that have a count of their own */
+
+typedef struct cbx_cost_function {
+    cbx_prim prim; /* a function, or CBX_PRIM_DIV */
+    uint64_t n;
+} cbx_cost_function;
+
 /** One step of a compiled function. */
 typedef struct cbx_cost_step {
     char text
@@ -64,8 +71,13 @@ typedef struct cbx_cost_step {
     bool is_kernel;   /* else one operation of the backend */
     bool is_f64;      /* it works on elements of 8 bytes or more */
     unsigned threads; /* that it is divided over, at most */
+    bool is_streamed; /* its results go past the caches */
     cbx_cost work;
     uint64_t scratch_bytes; /* that a kernel needs while it runs */
+    uint64_t sums;          /* of its flop, additions along rows, whose order is fixed */
+    uint64_t chain;         /* operations of a scan that wait for one another */
+    size_t nfunctions;      /* of a kernel; functions beyond the list count as its last one */
+    cbx_cost_function functions[CBX_COST_FUNCTIONS];
 } cbx_cost_step;
 
 /** How long compiling took, stage by stage [s]. */
@@ -83,8 +95,9 @@ typedef struct cbx_compile_times {
 /** A function as a backend has compiled it, for one list of shapes. */
 typedef struct cbx_cost_program {
     cbx_cost total; /* of all steps, which are its calls */
-    /* greatest at a time: operands, constants, what is stored for later steps, results, scratch of kernels; not what other
-     * operations take for themselves while they run, as products of matrices do */
+    /* greatest at a time: operands, constants, results, arrays that operations make, the workspace of what is stored on the
+     * way, and scratch of kernels, each if it is more than 1 KiB.  Not what other operations take for themselves while they run, as
+     * products of matrices do */
     uint64_t peak_bytes;
     size_t nsteps, nkernels;
     cbx_cost_step *steps; /* in order */
@@ -130,32 +143,53 @@ CBX_API cbx_status cbx_cost_count_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin,
 CBX_API cbx_status cbx_cost_compile(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in,
                                     cbx_cost_report *work, cbx_cost_program *out, cbx_err *err);
 /**
- * The same of a function of cbx_jit as it was compiled when it was called with such operands, and how long that took.
- * @return CBX_OK; CBX_EINVAL (not a function of cbx_jit, count); CBX_ENOENT (it was not compiled for such operands);
- *         CBX_EUNSUPPORTED (the backend has no such numbers); CBX_ENOMEM
+ * The same of a function of cbx_jit, as a call with such operands compiles it: now, if there was none.  Later calls use that code.
+ * @return as cbx_cost_compile; CBX_EINVAL (not a function of cbx_jit, count; it reads arrays of a function that is traced)
  */
 CBX_API cbx_status cbx_cost_compiled(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in,
                                      cbx_cost_program *out, cbx_err *err);
 /** NULL and a zeroed struct are fine. */
 CBX_API void cbx_cost_program_clear(cbx_cost_program *p);
 
-#define CBX_COST_FUNCTION_OPS 20     /* instructions that a function such as exp counts as */
-#define CBX_COST_STEP_S       100e-9 /* to launch a step */
+/* ---- predicted times ---- */
+
+#define CBX_COST_STEP_S 50e-9 /* to launch a step */
+
+/** What this machine takes, one core. */
+typedef struct cbx_cost_rates {
+    cbx_probe probe;
+    double call_s;  /* [s] a compiled function of one element, called from C */
+    double chain_s; /* [s] an addition or multiplication of float64 that waits for the one before */
+    double op_s
+        [2]; /* [0: f32, 1: f64, so in the next ones] [s] an addition or multiplication in a long kernel, of one element */
+    double sum_s[2]; /* [s] an element of a row that is summed */
+    double function_s[CBX_PRIM_LIMIT]
+                     [2]; /* [s] a result of a primitive: a function or a division; 0: not measured, as exp */
+} cbx_cost_rates;
 
 /**
- * Predicted time of a step, by its roofline: the greatest of
- *     arithmetic  (flop + int_op + CBX_COST_FUNCTION_OPS * transcendental) / rate of the probe's add; of other operations
- *                 flop / 2 / rate of fma
- *     bytes       (bytes_read + bytes_written) / bandwidth of the level of the probe that holds them: the better of read and copy, of
- *                 memory also of the triad with streaming stores
- * divided by its threads, and CBX_COST_STEP_S.  It is a lower bound for sums, whose fixed order makes additions
- * wait for each other, and for operations whose work is not arithmetic, as sort.
+ * The rates of this machine, measured in about half a second (on compiled functions of numbers between 0.2 and 0.8 in the nearest
+ * cache) and cached beside the probe, for machine, revision and build.
+ * @param refresh  measure again, the probe too
+ * @param out      written on success only
+ * @return CBX_OK; as cbx_probe_get; CBX_ENOMEM.  A cache folder that cannot be written is no error: then each call measures.
+ */
+CBX_API cbx_status cbx_cost_rates_get(cbx_ctx *ctx, bool refresh, cbx_cost_rates *out, cbx_err *err);
+
+/**
+ * Predicted time of a step, by its roofline: the greater of
+ *     arithmetic  of kernels flop, int_op, functions, divisions and sums by their times; of other operations flop / 2 / rate of the
+ *                 probe's fma + int_op / rate of add + functions
+ *     bytes       what is read beyond what is written, by the read rate of the level of the probe that holds all, the rest by its
+ *                 copy rate; of results that go past the caches by the triad with streaming stores
+ * divided by its threads, but no less than its chain; and CBX_COST_STEP_S.  It is a lower bound for operations whose work is not
+ * arithmetic, as sort.
  * Source: Williams, Waterman & Patterson, Commun. ACM 52 (2009) 65-76.
  * @return [s]
  */
-CBX_API double cbx_cost_step_seconds(const cbx_cost_step *step, const cbx_probe *probe);
-/** The sum over all steps [s]. */
-CBX_API double cbx_cost_program_seconds(const cbx_cost_program *p, const cbx_probe *probe);
+CBX_API double cbx_cost_step_seconds(const cbx_cost_step *step, const cbx_cost_rates *rates);
+/** The sum over all steps, and what a call costs [s]. */
+CBX_API double cbx_cost_program_seconds(const cbx_cost_program *p, const cbx_cost_rates *rates);
 
 CBX_END_DECLS
 #endif

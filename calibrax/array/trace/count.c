@@ -139,13 +139,6 @@ static void report(const cbx_cost *by_prim, cbx_cost_report *out)
     for (size_t p = 0; p < CBX_PRIM_LIMIT; p++) out->by_prim[p] = by_prim[p];
 }
 
-static uint64_t bytes_of(const cbx_array_desc *d)
-{
-    uint64_t n = cbx_dtype_size(d->dtype);
-    for (int i = 0; i < d->ndim; i++) n *= d->shape[i];
-    return n;
-}
-
 /*
  * Traces and counts; what a function computes of arrays with data while it is traced counts, too.
  */
@@ -171,8 +164,8 @@ static cbx_status count_traced(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const 
     if (!st && out) {
         report(by_prim, out);
         out->in_bytes = out->out_bytes = 0;
-        for (size_t i = 0; i < nin; i++) out->in_bytes += bytes_of(&in[i]);
-        for (size_t i = 0; i < t->graph->out.n; i++) out->out_bytes += bytes_of(cbx__graph_out(t->graph, i));
+        for (size_t i = 0; i < nin; i++) out->in_bytes += cbx__desc_bytes(&in[i]);
+        for (size_t i = 0; i < t->graph->out.n; i++) out->out_bytes += cbx__desc_bytes(cbx__graph_out(t->graph, i));
     }
     cbx_mem_free(al, by_prim, CBX_PRIM_LIMIT * sizeof *by_prim);
     return st;
@@ -191,21 +184,12 @@ cbx_status cbx_cost_count(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_a
 cbx_status cbx_cost_compile(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx_cost_report *work,
                             cbx_cost_program *out, cbx_err *err)
 {
-    const cbx_backend *b = cbx_ctx_backend(ctx);
     const uint64_t start = cbx_clock_ns();
     cbx__traced t = { 0 };
-    double trace_s;
-    void *executable = NULL;
     cbx_status st = count_traced(ctx, f, nin, in, &t, work, err);
+    const double trace_s = 1e-9 * (double)(cbx_clock_ns() - start);
 
-    trace_s = 1e-9 * (double)(cbx_clock_ns() - start);
-    if (!st && (!b->compile || !b->cost))
-        st = cbx_fail(err, CBX_EUNSUPPORTED, "the backend '%s' does not compile '%s': choose jit", b->name, f->name);
-    if (!st) st = b->compile(b, ctx, t.graph, &executable, err);
-    if (!st) {
-        st = b->cost(b, ctx, executable, out, err);
-        b->release(b, executable);
-    }
+    if (!st) st = cbx__graph_cost(ctx, t.graph, out, err);
     if (!st) out->times.trace_s = trace_s;
     cbx__traced_clear(ctx, &t);
     return st;
@@ -216,42 +200,6 @@ void cbx_cost_program_clear(cbx_cost_program *p)
     if (!p || !p->steps) return;
     cbx_mem_free(&p->al, p->steps, (p->nsteps + 1) * sizeof *p->steps);
     *p = (cbx_cost_program){ 0 };
-}
-
-/* ---- predicted times ---- */
-
-/* At the rate of the nearest level that holds them; in memory results may go past the caches. */
-static double bytes_seconds(const cbx_probe *probe, double bytes)
-{
-    double rate = 0;
-
-    for (int i = 0; i < probe->nlevels; i++) {
-        const cbx_level_rate *l = &probe->level[i];
-        rate = fmax(l->read_bytes_per_s, l->copy_bytes_per_s);
-        if (l->bytes > 0 && (double)l->bytes >= bytes) break;
-        if (l->bytes == 0) rate = fmax(rate, l->triad_stream_bytes_per_s);
-    }
-    return rate > 0 ? bytes / rate : 0;
-}
-
-double cbx_cost_step_seconds(const cbx_cost_step *step, const cbx_probe *probe)
-{
-    const cbx_cost *w = &step->work;
-    const double flop = (double)w->flop, functions = CBX_COST_FUNCTION_OPS * (double)w->transcendental;
-    const double ops = (double)w->int_op + functions + (step->is_kernel ? flop : 0);
-    const double products = step->is_kernel ? 0 : flop / 2;
-    const double arithmetic = fmax(cbx_probe_bound_seconds(probe, CBX_PIPE_ADD, step->is_f64, ops, 0, 0),
-                                   cbx_probe_bound_seconds(probe, CBX_PIPE_FMA, step->is_f64, products, 0, 0));
-    const double moves = bytes_seconds(probe, (double)w->bytes_read + (double)w->bytes_written);
-
-    return fmax(arithmetic, moves) / (step->threads > 1 ? step->threads : 1) + CBX_COST_STEP_S;
-}
-
-double cbx_cost_program_seconds(const cbx_cost_program *p, const cbx_probe *probe)
-{
-    double sum = 0;
-    for (size_t i = 0; i < p->nsteps; i++) sum += cbx_cost_step_seconds(&p->steps[i], probe);
-    return sum;
 }
 
 cbx_status cbx_cost_count_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *const *in, size_t nout,

@@ -78,7 +78,8 @@ void cbx__graph_unref(cbx__graph *g)
 
 cbx__vid cbx__graph_add_value(cbx__graph *g, const cbx_array_desc *desc, const cbx_array *constant)
 {
-    if (g->values.n == CBX__NO_VALUE || !cbx_list_push(&g->al, &g->values, (cbx__value){ *desc, NULL, CBX__NO_VALUE }))
+    if (g->values.n == CBX__NO_VALUE ||
+        !cbx_list_push(&g->al, &g->values, (cbx__value){ .desc = *desc, .last = CBX__NO_VALUE }))
         return CBX__NO_VALUE;
     g->values.items[g->values.n - 1].constant = cbx_array_ref(constant);
     return (cbx__vid)(g->values.n - 1);
@@ -212,13 +213,14 @@ cbx_status cbx__graph_run(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *i
 
 cbx_status cbx__graph_cost(cbx_ctx *ctx, const cbx__graph *g, cbx_cost_program *out, cbx_err *err)
 {
-    const cbx__compiled *c = atomic_load_explicit(&((cbx__graph *)(uintptr_t)g)->compiled, memory_order_acquire);
+    cbx__compiled *c = atomic_load_explicit(&((cbx__graph *)(uintptr_t)g)->compiled, memory_order_acquire);
+    const cbx_backend *b = c ? c->backend : cbx_ctx_backend(ctx);
+    cbx_status st = CBX_OK;
 
-    if (!c) return cbx_fail(err, CBX_ENOENT, "'%s' was not compiled: call it first", g->name);
-    if (!c->backend->cost)
-        return cbx_fail(err, CBX_EUNSUPPORTED, "the backend '%s' does not report what '%s' costs", c->backend->name,
-                        g->name);
-    return c->backend->cost(c->backend, ctx, c->executable, out, err);
+    if (!b->compile || !b->cost)
+        return cbx_fail(err, CBX_EUNSUPPORTED, "the backend '%s' does not compile '%s': choose jit", b->name, g->name);
+    if (!c) st = compile(ctx, b, (cbx__graph *)(uintptr_t)g, &c, err);
+    return st ? st : b->cost(b, ctx, c->executable, out, err);
 }
 
 /* ---- to read it ---- */

@@ -31,6 +31,7 @@ typedef struct cbx__value {
     cbx_array_desc desc;
     cbx_array *constant; /* counted; NULL: an input or a result */
     uint32_t last; /* the last node that reads it, or makes it for nothing; CBX__NO_VALUE: an output, an input unread */
+    bool donated;  /* an input whose memory may become that of other values, if the caller alone has it */
 } cbx__value;
 
 typedef struct cbx__graph {
@@ -84,8 +85,8 @@ cbx_status cbx__graph_run(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *i
 
 struct cbx_cost_program;
 /**
- * What the backend that compiled it says.  @return CBX_OK; CBX_ENOENT (not compiled);
- * CBX_EUNSUPPORTED; CBX_ENOMEM
+ * What it costs as it is compiled, by the context's backend if it was not yet.  @return CBX_OK;
+ * CBX_EUNSUPPORTED (the backend does not compile, or has no such numbers); what compiling says
  */
 cbx_status cbx__graph_cost(cbx_ctx *ctx, const cbx__graph *g, struct cbx_cost_program *out, cbx_err *err);
 

@@ -272,6 +272,7 @@ cbx_status cbx__graph_simplify(cbx_ctx *ctx, const cbx__graph *g, cbx__graph **o
         for (size_t i = 0; !w.st && i < g->in.n; i++) {
             list[i] = add_value(&w, cbx__graph_in(g, i), NULL);
             if (!w.st && !cbx_list_push(&w.g->al, &w.g->in, list[i])) no_memory(&w);
+            if (!w.st) w.g->values.items[list[i]].donated = g->values.items[g->in.items[i]].donated;
         }
         if (!w.st) copy(&w, g, list, list + g->in.n);
         for (size_t i = 0; !w.st && i < g->out.n; i++)

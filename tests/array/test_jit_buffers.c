@@ -1,0 +1,324 @@
+/*
+ * The memory of compiled functions: places that overlap in no step, peaks as the plan says and the pool saw them, calls that allocate
+ * nothing, operands whose memory becomes that of results.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "transform_support.h"
+
+#include "calibrax/array/backend.h"
+#include "calibrax/array/jit/buffers.h"
+#include "calibrax/array/trace/cost.h"
+#include "calibrax/base/pool.h"
+#include "calibrax/base/rng.h"
+#include "fail_alloc.h"
+
+/* ---- places ---- */
+
+static void check_places(size_t n, const cbx__span *s, size_t nregions, const cbx__region *r, const char *why)
+{
+    for (size_t i = 0; i < n; i++) {
+        CHECK(s[i].region < nregions && s[i].at % 64 == 0, why);
+        CHECK_LE(s[i].at + s[i].bytes, r[s[i].region].bytes, why);
+        CHECK_LE(s[i].at + s[i].bytes, r[s[i].region].used, why);
+        CHECK(s[i].last < r[s[i].region].until, why);
+        for (size_t k = 0; k < i; k++) {
+            const bool apart = s[i].at >= s[k].at + s[k].bytes || s[k].at >= s[i].at + s[i].bytes;
+            const bool never = s[i].first > s[k].last || s[k].first > s[i].last;
+            CHECK(s[i].region != s[k].region || apart || never, why);
+        }
+    }
+}
+
+/* The lowest places that a search over all multiples of 64 finds. */
+static void places_are_the_lowest(void **state)
+{
+    (void)state;
+    enum { N = 60, TRIALS = 200 };
+    cbx_rng rng = cbx_rng_make(20, 0);
+
+    for (int trial = 0; trial < TRIALS; trial++) {
+        cbx__span s[N];
+        cbx__region r[3] = { { .bytes = 1000, .until = 9 },
+                             { .bytes = 300, .until = 30 },
+                             { .bytes = SIZE_MAX, .until = UINT32_MAX } };
+        cbx__span *order[N];
+        uint32_t first = 0;
+        for (size_t i = 0; i < N; i++) {
+            first += (uint32_t)cbx_rng_below(&rng, 2);
+            s[i] = (cbx__span){ .first = first,
+                                .last = first + (uint32_t)cbx_rng_below(&rng, 8),
+                                .bytes = cbx_rng_below(&rng, 500) };
+        }
+        cbx__spans_place(N, s, 3, r, order);
+        check_places(N, s, 3, r, "places");
+        for (size_t i = 0; i < N; i++) {
+            size_t region = 0, at = 0;
+            for (bool free = false; !free;) {
+                free = s[i].last < r[region].until && at + s[i].bytes <= r[region].bytes;
+                if (!free) {
+                    region++;
+                    at = 0;
+                    continue;
+                }
+                for (size_t k = 0; free && k < N; k++)
+                    free = k == i || s[k].last < s[i].last || (s[k].last == s[i].last && k > i) ||
+                           s[k].region != region || s[k].first > s[i].last || s[k].bytes == 0 || s[i].bytes == 0 ||
+                           s[k].at >= at + s[i].bytes || s[k].at + s[k].bytes <= at;
+                at += free ? 0 : 64;
+            }
+            if (s[i].bytes == 0) continue;
+            CHECK_INT(s[i].region, region, "the first region that has one");
+            CHECK_INT(s[i].at, at, "the lowest place");
+        }
+    }
+}
+
+/* ---- peaks ---- */
+
+FN(mirrored) /* x (1 + reversed x): an element is read behind the one that is written, so not in its place */
+{
+    UNUSED;
+    out[0] = in[0];
+    for (int i = 0; i < *(const int *)user; i++)
+        out[0] = cbx_multiply(c, cbx_sin(c, out[0]),
+                              cbx_add_scalar(c, cbx_cos(c, cbx_flip(c, cbx_sin(c, out[0]), 0)), 1));
+    return CBX_OK;
+}
+FN(mirrored_sum) /* a small result hosts nothing */
+{
+    mirrored(c, nin, in, nout, out, user);
+    out[0] = cbx_sum(c, out[0], NULL);
+    return CBX_OK;
+}
+FN(between_operations) /* summed up, mirrored, summed up */
+{
+    const int once = 2;
+    const cbx_array *s = cbx_cumulative_sum(c, in[0], 0);
+    (void)user;
+    mirrored(c, nin, (cbx_array *const[]){ (cbx_array *)(uintptr_t)s }, nout, out, (void *)(uintptr_t)&once);
+    out[0] = cbx_cumulative_sum(c, out[0], 0);
+    return CBX_OK;
+}
+FN(scaled)
+{
+    UNUSED;
+    out[0] = cbx_multiply_scalar(c, in[0], 2);
+    return CBX_OK;
+}
+FN(keeps_one) /* the second result is the operand */
+{
+    UNUSED;
+    out[0] = cbx_add(c, in[0], in[1]);
+    out[1] = in[1];
+    return CBX_OK;
+}
+
+static cbx_array *wave(cbx_ctx *c, size_t n)
+{
+    cbx_array *x = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    const cbx_array_desc d = { CBX_F64, 1, { n } };
+    CHECK_OK(cbx_array_create(c, &d, &x, &err), &err, "an operand");
+    for (size_t i = 0; i < n; i++) ((double *)cbx_array_data_mut(x))[i] = (double)(i * 7919 % n) / (double)n;
+    return x;
+}
+
+static void check_equal(const cbx_array *x, const cbx_array *y, const char *why)
+{
+    const size_t bytes = cbx_array_bytes(x);
+    char *a = malloc(bytes + 1), *b = malloc(bytes + 1);
+    CHECK_INT(cbx_array_bytes(y), bytes, why);
+    CHECK_STATUS(cbx_array_read(x, a, bytes, NULL), CBX_OK, why);
+    CHECK_STATUS(cbx_array_read(y, b, bytes, NULL), CBX_OK, why);
+    CHECK(memcmp(a, b, bytes) == 0, why);
+    free(a);
+    free(b);
+}
+
+static const struct {
+    const char *why;
+    cbx_array_fn f;
+    int times;
+    bool donated;
+    double arrays; /* of the operand's size, at a time */
+} peaks[] = {
+    { "the result hosts what is stored on the way", mirrored, 2, false, 3 },
+    { "of many as of few", mirrored, 12, false, 3 },
+    { "in the workspace", mirrored_sum, 12, false, 3 },
+    { "two stored values at a time, and the operand no longer", mirrored, 12, true, 2 },
+    { "operations beside", between_operations, 0, false, 3 },
+    { "in the place of the operand", scaled, 0, true, 1 },
+    { "the operand stays", scaled, 0, false, 2 },
+};
+
+/* What the program reserves is what the pool hands out; the results are those of single operations. */
+static void peaks_are_as_planned(void **state)
+{
+    (void)state;
+    enum { N = 1 << 17 };
+    const cbx_array_desc d = { CBX_F64, 1, { N } };
+
+    for (size_t i = 0; i < CBX_LEN(peaks); i++) {
+        const cbx_fn f = { peaks[i].why, peaks[i].f, (void *)(uintptr_t)&peaks[i].times, 1, 1, NULL };
+        const double bytes = 8 * N;
+        cbx_ctx *c = context();
+        cbx_err err = CBX_ERR_INIT;
+        cbx_cost_program program;
+        cbx_pool_stats stats;
+        cbx_fn *j = NULL;
+        cbx_array *x = wave(c, N), *y = NULL, *want = NULL;
+        const void *before = cbx_array_data(x);
+
+        CHECK_OK(cbx_ctx_set_backend(c, cbx_backend_jit(), &err), &err, f.name);
+        CHECK_OK(cbx_jit_donate(c, &f, peaks[i].donated, (const size_t[]){ 0 }, &j, &err), &err, f.name);
+        CHECK_OK(cbx_cost_compiled(c, j, 1, &d, &program, &err), &err, f.name);
+        CHECK(program.peak_bytes >= peaks[i].arrays * bytes && program.peak_bytes < peaks[i].arrays * bytes + 65536,
+              f.name);
+        CHECK_OK(cbx_fn_run(c, j, 1, &x, 1, &y, &err), &err, f.name);
+        cbx_pool_get_stats(cbx_ctx_pool(c), &stats);
+        CHECK_LE(program.peak_bytes, stats.bytes_in_use_peak, f.name);
+        CHECK_LE(stats.bytes_in_use_peak, 1.25 * program.peak_bytes, f.name); /* blocks are up to a quarter larger */
+        CHECK(cbx_array_is_taken(x) == peaks[i].donated, f.name);
+        if (peaks[i].f == scaled) CHECK((cbx_array_data(y) == before) == peaks[i].donated, f.name);
+        cbx_array_free(x);
+        x = wave(c, N);
+        CHECK_OK(cbx_fn_run(c, &f, 1, &x, 1, &want, &err), &err, f.name);
+        check_equal(y, want, f.name);
+        cbx_cost_program_clear(&program);
+        cbx_array_free(x);
+        cbx_array_free(y);
+        cbx_array_free(want);
+        cbx_fn_free(j);
+        cbx_ctx_free(c);
+    }
+}
+
+/* From the second call on all memory is that of the first one. */
+static void calls_allocate_nothing(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 10, 1000, 100000 };
+    int times = 5;
+    static const struct {
+        const char *why;
+        cbx_array_fn f;
+    } cases[] = { { "kernels", mirrored }, { "a fold", mirrored_sum }, { "one kernel", scaled } };
+
+    for (size_t i = 0; i < CBX_LEN(cases) * CBX_LEN(sizes); i++) {
+        const cbx_fn f = { cases[i / 3].why, cases[i / 3].f, &times, 1, 1, NULL };
+        cbx_err err = CBX_ERR_INIT;
+        cbx_test_alloc al;
+        cbx_fn *j = NULL;
+        cbx_array *y;
+        cbx_scope scope;
+        size_t before = 0;
+
+        cbx_test_alloc_init(&al);
+        cbx_ctx *c = cbx_test_ctx(&al);
+        cbx_array *x = wave(c, sizes[i % 3]);
+        CHECK_OK(cbx_ctx_set_backend(c, cbx_backend_jit(), &err), &err, f.name);
+        CHECK_OK(cbx_jit(c, &f, &j, &err), &err, f.name);
+        for (int call = 0; call < 5; call++) {
+            if (call == 2) before = al.calls;
+            cbx_scope_open(c, &scope);
+            CHECK_STATUS(cbx_fn_call(c, j, 1, &x, 1, &y), CBX_OK, f.name);
+            CHECK_OK(cbx_scope_close(&scope, &err), &err, f.name);
+        }
+        CHECK_INT(al.calls, before, f.name);
+        cbx_array_free(x);
+        cbx_fn_free(j);
+        cbx_ctx_free(c);
+        cbx_test_alloc_check(&al, f.name);
+    }
+}
+
+/* ---- donation ---- */
+
+static void only_unshared_operands_are_taken(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    cbx_ctx *c = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_fn *j = NULL;
+    cbx_array *r[2], *x, *y;
+    cbx_scope scope;
+
+    CHECK_OK(cbx_ctx_set_backend(c, cbx_backend_jit(), &err), &err, "the backend");
+    CHECK_STATUS(cbx_jit_donate(c, PLAIN(keeps_one, 2, 2), 1, (const size_t[]){ 2 }, &j, &err), CBX_EINVAL,
+                 "no operand 2");
+    CHECK_STR(err.message, "operand 2 of 'keeps_one' cannot be donated: it has 2", "no operand 2");
+    CHECK_OK(cbx_jit_donate(c, PLAIN(keeps_one, 2, 2), 2, (const size_t[]){ 0, 1 }, &j, &err), &err, "both");
+    for (size_t n = 5; n <= N; n *= 200) { /* behind the handle; in a block */
+        double *values;
+        x = wave(c, n);
+        y = wave(c, n);
+        const void *of_y = cbx_array_data(y);
+        CHECK_OK(cbx_fn_run(c, j, 2, (cbx_array *const[]){ x, x }, 2, r, &err), &err, "passed twice");
+        CHECK(!cbx_array_is_taken(x), "passed twice");
+        for (int i = 0; i < 2; i++) cbx_array_free(r[i]);
+        cbx_array *other = cbx_array_ref(x);
+        CHECK_OK(cbx_fn_run(c, j, 2, (cbx_array *const[]){ x, y }, 2, r, &err), &err, "one is shared");
+        CHECK(!cbx_array_is_taken(x) && cbx_array_is_taken(y), "one is shared");
+        CHECK((cbx_array_data(r[1]) == of_y) == (n == N), "the second result is the operand");
+        values = cbx_array_data_mut(r[0]);
+        CHECK(values[n - 1] == 2 * ((double *)cbx_array_data_mut(x))[n - 1], "the sum");
+        for (int i = 0; i < 2; i++) cbx_array_free(r[i]);
+        cbx_array_free(other);
+
+        cbx_scope_open(c, &scope);
+        CHECK_STATUS(cbx_fn_call(c, j, 2, (cbx_array *const[]){ x, y }, 2, r), CBX_EINVAL, "it has no elements");
+        CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EINVAL, "it has no elements");
+        CHECK(strstr(err.message, "was donated to a compiled function: copy it before, or do not donate it"),
+              err.message);
+        cbx_scope_open(c, &scope);
+        CHECK(cbx_array_is_failed(cbx_exp(c, y)), "an operation");
+        CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EINVAL, "an operation");
+        CHECK(strstr(err.message, "'exp' of an array of float64 (") == err.message, err.message);
+        CHECK_STATUS(cbx_array_read(y, r, sizeof r, &err), CBX_EINVAL, "its elements");
+        CHECK(!cbx_array_is_exclusive(y), "nobody's");
+        cbx_array_free(x);
+        cbx_array_free(y);
+    }
+    cbx_fn_free(j);
+    cbx_ctx_free(c);
+}
+
+static cbx_status run_donated(cbx_ctx *c, void *user)
+{
+    int times = 3;
+    cbx_err err = CBX_ERR_INIT;
+    const cbx_array_desc d = { CBX_F64, 1, { 3000 } };
+    cbx_fn *j = NULL;
+    cbx_array *x = NULL, *y = NULL;
+    cbx_status st = cbx_ctx_set_backend(c, cbx_backend_jit(), &err);
+
+    (void)user;
+    if (!st) st = cbx_jit_donate(c, CBX_FN(mirrored, &times, 1, 1), 1, (const size_t[]){ 0 }, &j, &err);
+    if (!st) st = cbx_array_create(c, &d, &x, &err);
+    if (!st) memset(cbx_array_data_mut(x), 0, cbx_array_bytes(x));
+    if (!st) st = cbx_fn_run(c, j, 1, &x, 1, &y, &err);
+    CHECK(st == CBX_OK || (err.message[0] && !strchr(err.message, '\n')), "one sentence");
+    cbx_array_free(x);
+    cbx_array_free(y);
+    cbx_fn_free(j);
+    return st;
+}
+
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    cbx_test_fail_each(run_donated, NULL, "a plan");
+}
+
+TEST_FILE(.seconds = 300)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places_are_the_lowest),  cmocka_unit_test(peaks_are_as_planned),
+        cmocka_unit_test(calls_allocate_nothing), cmocka_unit_test(only_unshared_operands_are_taken),
+        cmocka_unit_test(memory_may_run_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
