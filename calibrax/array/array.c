@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "calibrax/array/internal.h"
-#include "calibrax/array/kernels/copy.h"
 
 /*
  * In read-only memory, so that a failure needs no allocation: a reference to it is never counted.
@@ -462,80 +461,4 @@ cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *
     if (a->flags & CBX__ELSEWHERE) return read_elsewhere(a, dst, err);
     cbx__array_pack(a, 0, a->count, dst);
     return CBX_OK;
-}
-
-/* The step [elements] between all neighbours in row-major order; 0: there is no such step. */
-static ptrdiff_t one_step(const cbx_array *a)
-{
-    ptrdiff_t step = 0, rows = 1; /* rows: elements of the axes further in */
-
-    for (int i = a->desc.ndim - 1; i >= 0; i--) {
-        if (a->desc.shape[i] == 1) continue;
-        if (step == 0) step = a->strides[i];
-        if (a->strides[i] != step * rows) return 0;
-        rows *= (ptrdiff_t)a->desc.shape[i];
-    }
-    return step;
-}
-
-void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)
-{
-    enum { SHORT = 8, PIECE = 512 };
-    size_t size = cbx__dtype_size(a->desc.dtype), index[CBX_MAX_RANK] = { 0 }, rest = first;
-    const cbx__loop copy = cbx__copy_loop(a->desc.dtype);
-    const int last = a->desc.ndim - 1;
-    ptrdiff_t strides[CBX_MAX_RANK], step; /* strides: [bytes] */
-    char *to = dst;
-
-    if (count == 0) return;
-    if (a->flags & CBX__CONTIGUOUS) {
-        memcpy(dst, (const char *)a->data + first * size, count * size);
-        return;
-    }
-    if (first == 0 && count == a->count && (step = one_step(a)) != 0) {
-        copy(count, (char *const[]){ to, a->data }, (const ptrdiff_t[]){ (ptrdiff_t)size, step * (ptrdiff_t)size });
-        return;
-    }
-    for (int i = last; i >= 0; i--) {
-        strides[i] = a->strides[i] * (ptrdiff_t)size;
-        index[i] = rest % a->desc.shape[i];
-        rest /= a->desc.shape[i];
-    }
-    while (count > 0) { /* one run along the last axis at a time; a rank-0 array is contiguous and never here */
-        size_t n = a->desc.shape[last] - index[last], rows = 1;
-        char *at = a->data;
-        for (int i = 0; i <= last; i++) at += (ptrdiff_t)index[i] * strides[i];
-        if (n <= SHORT && last > 0 && index[last] == 0 && count >= 2 * n) { /* short rows: down their columns */
-            rows = a->desc.shape[last - 1] - index[last - 1];
-            if (rows > count / n) rows = count / n;
-            if (rows > PIECE) rows = PIECE;
-            for (size_t k = 0; k < n; k++)
-                copy(rows, (char *const[]){ to + k * size, at + (ptrdiff_t)k * strides[last] },
-                     (const ptrdiff_t[]){ (ptrdiff_t)(n * size), strides[last - 1] });
-        } else {
-            if (n > count) n = count;
-            copy(n, (char *const[]){ to, at }, (const ptrdiff_t[]){ (ptrdiff_t)size, strides[last] });
-        }
-        to += rows * n * size;
-        count -= rows * n;
-        index[last] = 0;
-        if (last > 0) index[last - 1] += rows;
-        for (int i = last - 1; i >= 0 && index[i] == a->desc.shape[i]; i--) {
-            index[i] = 0;
-            if (i > 0) index[i - 1]++;
-        }
-    }
-}
-
-cbx_status cbx__array_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
-{
-    cbx_status st;
-
-    if (a->flags & CBX__CONTIGUOUS) {
-        *out = cbx_array_ref(a);
-        return CBX_OK;
-    }
-    st = cbx_array_create(ctx, &a->desc, out, err);
-    if (!st) cbx__array_pack(a, 0, a->count, (*out)->data);
-    return st;
 }

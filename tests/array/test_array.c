@@ -235,6 +235,50 @@ static void strided_arrays_pack_row_major(void **state)
     cbx_ctx_free(ctx);
 }
 
+/* Memory of 2 x 33 x 19 x 40 numbers, of each axis some elements, seen in every order of axes: large enough for tiles and what is left of them. */
+static void axes_in_any_order_pack_row_major(void **state)
+{
+    (void)state;
+    enum { N = 2 * 33 * 19 * 40, RANK = 4 };
+    static const cbx_dtype dtypes[] = { CBX_U8, CBX_I16, CBX_F32, CBX_F64, CBX_C128 };
+    static const size_t lengths[RANK] = { 2, 33, 19, 40 };
+    static const ptrdiff_t strides[RANK] = { 33 * 19 * 40, 19 * 40, 40, 1 };
+    static unsigned char data[16 * N], got[16 * N];
+    cbx_err err = CBX_ERR_INIT;
+    cbx_ctx *ctx = NULL;
+
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * 2654435761u >> 13);
+    for (size_t t = 0; t < CBX_LEN(dtypes); t++)
+        for (size_t order = 0; order < 256; order++) {
+            const size_t axis[RANK] = { order & 3, order >> 2 & 3, order >> 4 & 3, order >> 6 },
+                         size = cbx_dtype_size(dtypes[t]);
+            cbx_array_desc d = { dtypes[t], RANK, { 0 } };
+            ptrdiff_t step[RANK], from = 0;
+            cbx_array *a = NULL;
+            if ((1u << axis[0] | 1u << axis[1] | 1u << axis[2] | 1u << axis[3]) != 15) continue;
+            for (int i = 0; i < RANK;
+                 i++) { /* every other element of axis 3, axis 1 from its end, one of axis 2 is left out */
+                const size_t x = axis[i];
+                d.shape[i] = x == 3 ? 20 : lengths[x] - (x == 2);
+                step[i] = strides[x] * (x == 3 ? 2 : x == 1 ? -1 : 1);
+                if (x == 1) from = 32 * strides[1];
+            }
+            CHECK_OK(cbx_array_wrap(ctx, &d, step, data + (size_t)from * size, NULL, NULL, &a, &err), &err, "wrap");
+            cbx__array_pack(a, 0, cbx_array_count(a), got);
+            for (size_t k = 0; k < cbx_array_count(a); k++) {
+                ptrdiff_t at = from;
+                for (size_t rest = k, i = RANK; i-- > 0; rest /= d.shape[i])
+                    at += (ptrdiff_t)(rest % d.shape[i]) * step[i];
+                if (memcmp(got + k * size, data + (size_t)at * size, size) != 0)
+                    fail_msg("%s, axes %zu %zu %zu %zu: element %zu", cbx_dtype_name(dtypes[t]), axis[0], axis[1],
+                             axis[2], axis[3], k);
+            }
+            cbx_array_free(a);
+        }
+    cbx_ctx_free(ctx);
+}
+
 static void *share_and_drop(void *user)
 {
     for (int i = 0; i < 20000; i++) cbx_array_free(cbx_array_ref(user));
@@ -290,6 +334,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(blocks_are_used_again),
         cmocka_unit_test(wrapped_memory_is_released_once),
         cmocka_unit_test(strided_arrays_pack_row_major),
+        cmocka_unit_test(axes_in_any_order_pack_row_major),
         cmocka_unit_test(references_are_counted_across_threads),
         cmocka_unit_test(no_memory),
     };
