@@ -61,18 +61,22 @@ cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indice
     size_t mark = cbx__mark(ctx);
     const cbx_array *in[3] = { x, indices, updates };
     cbx_attrs attrs = { .mode = mode };
-    cbx_array *shape;
+    size_t shape[CBX_MAX_RANK]; /* of what 'take' would give */
+    int ndim;
 
     if (cbx__unusable(ctx, "scatter", 3, in)) return cbx__array_failed();
     in[1] = as_indices(ctx, "scatter", indices);
     if (cbx_array_is_failed(in[1]) || !cbx__axis_of(ctx, "scatter", axis, x, x->desc.ndim, &attrs.axis))
         return cbx__array_failed();
-    /* the shape of what 'take' would give, from the rule alone */
-    if (cbx_array_create_abstract(ctx, &in[1]->desc, &shape, cbx__sticky(ctx))) return cbx__array_failed();
-    shape = cbx_scope_hold(ctx, shape);
-    shape = cbx_array_is_failed(shape) ? shape : cbx_take(ctx, x, shape, attrs.axis);
-    if (cbx_array_is_failed(shape)) return cbx__tidy(ctx, mark, shape);
-    in[2] = cbx__to_shape(ctx, cbx__as(ctx, updates, x->desc.dtype), shape->desc.ndim, shape->desc.shape);
+    in[2] = cbx__as(ctx, updates, x->desc.dtype);
+    ndim = x->desc.ndim - 1 + in[1]->desc.ndim;
+    if (ndim <= CBX_MAX_RANK) { /* else the rule refuses it */
+        memcpy(shape, x->desc.shape, sizeof shape);
+        memcpy(shape + attrs.axis, in[1]->desc.shape, (size_t)in[1]->desc.ndim * sizeof *shape);
+        memcpy(shape + attrs.axis + in[1]->desc.ndim, x->desc.shape + attrs.axis + 1,
+               (size_t)(x->desc.ndim - 1 - attrs.axis) * sizeof *shape);
+        in[2] = cbx__to_shape(ctx, in[2], ndim, shape);
+    }
     return cbx__tidy(ctx, mark, cbx_apply(ctx, CBX_PRIM_SCATTER, 3, in, &attrs));
 }
 

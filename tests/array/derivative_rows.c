@@ -191,6 +191,19 @@ FN(scans_with_ys)
     cbx_scan(c, CBX_FN(decay, NULL, 2, 2), 1, in, 1, in + 1, CBX_LENGTH_OF_XS, false, out);
     return CBX_OK;
 }
+/* Which shape updates of a scatter have comes from shapes alone: nothing without data may reach the loop. */
+FN(gather_in_segments)
+{
+    UNUSED;
+    cbx_array *ids = cbx_remainder(c, cbx_arange_int(c, 0, 2, 1, CBX_I64), cbx_full(c, 0, NULL, CBX_I64, cbx_int(2)));
+    out[0] = cbx_sin(c, cbx_add(c, in[0], cbx_segment_sum(c, in[1], ids, 2)));
+    return CBX_OK;
+}
+FN(scans_segments)
+{
+    UNUSED;
+    return cbx_scan(c, CBX_FN(gather_in_segments, NULL, 2, 1), 1, in, 1, in + 1, CBX_LENGTH_OF_XS, false, out);
+}
 FN(whiles)
 {
     static const double limit = 40;
@@ -475,6 +488,7 @@ const row derivative_rows[] = {
     { .prim = CBX_PRIM_RANDOM_GAMMA, .flags = IMPLICIT | FIRST_ONLY, .in = { { CBX_U64, 1, 9, { 4 } }, REAL(1, 2, 4) } },
     { .prim = CBX_PRIM_RANDOM_GAMMA_GRAD, .flags = REFUSED, .in = { REAL(1, 2, 4), REAL(1, 2, 4) } },
     { .prim = CBX_PRIM_SCAN, .label = "reverse", .f = scans, .in = { REAL(-1, 1, 2), REAL(-1, 1, 4, 2) } },
+    { .prim = CBX_PRIM_SCAN, .label = "sums of segments", .f = scans_segments, .in = { REAL(-1, 1, 2), REAL(-1, 1, 4, 2) } },
     { .prim = CBX_PRIM_SCAN, .label = "with results of steps", .f = scans_with_ys, .nout = 2, .in = { REAL(-1, 1, 2), REAL(-1, 1, 4, 2) } },
     { .prim = CBX_PRIM_WHILE, .f = whiles, .flags = FORWARD_ONLY, .in = { REAL(1.2, 1.7, 3) } },
     { .prim = CBX_PRIM_COND, .label = "yes", .f = conds, .in = { REAL(-2, -1, 3) } },

@@ -599,7 +599,7 @@ static void bad_input_is_refused_in_words(void **state)
                           bad[i].operand ? bad[i].operand : "");
             faults++;
         }
-        CHECK_LE(al.live_blocks, before + 8, "nothing but pooled memory stays");
+        CHECK_LE(al.live_blocks, before + 12, "nothing but pooled memory stays");
         CHECK(!cbx_array_is_failed(cbx_add(c, g.x, g.v)), "the context goes on");
     }
     CHECK_INT(faults, 0, "refusals in other words");
