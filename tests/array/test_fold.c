@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "calibrax/array/kernels/count.h"
 #include "calibrax/array/kernels/fold.h"
 #include "calibrax/array/ops.h"
 #include "calibrax/base/rng.h"
@@ -77,7 +78,7 @@ static void runs_agree(void **state)
             double max = -INFINITY, min = INFINITY;
             size_t first_nan = n;
             int64_t high = INT64_MIN, low = INT64_MAX;
-            uint64_t bytes = 0, sum = 0;
+            uint64_t bytes = 0, sum = 0, most = 0;
             for (size_t i = 0; i < n; i++) {
                 a[i] = c % 3 ? awkward(&r) : c % 2 ? -0.0 : 0.0; /* zeros of one sign but for one place */
                 if (c % 4 == 1 && a[i] > 0) a[i] = -a[i];        /* the most is a zero, of which there are both */
@@ -94,6 +95,7 @@ static void runs_agree(void **state)
             }
             for (size_t i = 0; i < n; i++) bytes += ((const uint8_t *)whole)[i];
             for (size_t i = 0; i < n; i++) sum += (uint64_t)whole[i];
+            for (size_t i = 0; i < n; i++) most = (uint64_t)whole[i] > most ? (uint64_t)whole[i] : most;
             const double got[2] = { f->run_max_f64(a, n), f->run_min_f64(a, n) };
             if (first_nan < n)
                 CHECK(got[0] != got[0] && got[1] != got[1], why);
@@ -101,6 +103,7 @@ static void runs_agree(void **state)
                 CHECK(memcmp(got, (const double[]){ max, min }, sizeof got) == 0, why);
             CHECK(f->run_max_i64(whole, n) == high && f->run_min_i64(whole, n) == low, why);
             CHECK(f->run_sum_u64((const uint64_t *)whole, n) == sum, why);
+            CHECK(f->run_max_u64((const uint64_t *)whole, n) == most, why);
             CHECK_INT(f->run_find_i64(whole, n, whole[n - 1]), n - 1, "the last");
             CHECK_INT(f->run_sum_u8((const uint8_t *)whole, n), bytes, why);
             CHECK_INT(f->run_find_f64(a, n, 7.5), n, "missing");
@@ -167,6 +170,28 @@ static void sums_follow_the_tree(void **state)
                                    f->run_squares_f32[0](narrow, n, centre),
                                    f->run_squares_f32[1](narrow, n, centre) };
             for (size_t k = 0; k < CBX_LEN(want); k++) CHECK(same(got[k], want[k]), cbx_isa_name((cbx_isa)isa));
+        }
+    }
+}
+
+static void rows_are_counted(void **state)
+{
+    enum { ROWS = 3, WIDEST = 70 };
+    static const double kinds[] = { 0, -0.0, 1, -1, INFINITY, -INFINITY, (double)NAN, 0.5 };
+    double x[ROWS * WIDEST], limit[ROWS] = { 0.5, (double)NAN, INFINITY };
+
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(x); i++) x[i] = kinds[i * 5 % 17 % CBX_LEN(kinds)];
+    for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+        if (!cbx_isa_available((cbx_isa)isa)) continue;
+        for (size_t d = 0; d <= WIDEST; d++) {
+            int64_t got[ROWS];
+            cbx__count_below_get((cbx_isa)isa)(x, limit, ROWS, d, got);
+            for (size_t r = 0; r < ROWS; r++) {
+                int64_t want = 0;
+                for (size_t k = 0; k < d; k++) want += x[r * d + k] < limit[r];
+                CHECK_INT(got[r], want, cbx_isa_name((cbx_isa)isa));
+            }
         }
     }
 }
@@ -316,9 +341,9 @@ TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_agree),           cmocka_unit_test(products_have_their_bits),
-        cmocka_unit_test(sums_follow_the_tree), cmocka_unit_test(indices_are_judged),
-        cmocka_unit_test(rows_agree),           cmocka_unit_test(columns_follow_rows),
-        cmocka_unit_test(layouts_agree),
+        cmocka_unit_test(sums_follow_the_tree), cmocka_unit_test(rows_are_counted),
+        cmocka_unit_test(indices_are_judged),   cmocka_unit_test(rows_agree),
+        cmocka_unit_test(columns_follow_rows),  cmocka_unit_test(layouts_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

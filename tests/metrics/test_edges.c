@@ -369,6 +369,23 @@ static void same_bits(cbx_ctx *ctx, const char *name, size_t width, size_t nin, 
     cbx_fn_free(f);
 }
 
+/* Squares over their sums. */
+static cbx_array *shares_of(cbx_ctx *ctx, cbx_array *x)
+{
+    const size_t width = cbx_array_dim(x, 1);
+    double *v = read_all(x);
+    cbx_array *out;
+
+    for (size_t row = 0; row < cbx_array_dim(x, 0); row++) {
+        double sum = 0;
+        for (size_t k = row * width; k < (row + 1) * width; k++) sum += v[k] = v[k] * v[k];
+        for (size_t k = row * width; k < (row + 1) * width; k++) v[k] /= sum;
+    }
+    out = array_of(ctx, 2, (size_t[]){ cbx_array_dim(x, 0), width }, v, false);
+    free(v);
+    return out;
+}
+
 static void code_in_c_has_the_bits_of_the_steps(void **state)
 {
     enum { ROWS = 70 }; /* more than are compared at once */
@@ -380,19 +397,73 @@ static void code_in_c_has_the_bits_of_the_steps(void **state)
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < CBX_LEN(widths); i++) {
         const size_t w = widths[i], n = ROWS, rows[] = { ROWS, w }, conformations[] = { ROWS, w, 3 };
-        double labels[ROWS];
+        double labels[ROWS], limits[ROWS];
         for (size_t k = 0; k < ROWS; k++) labels[k] = (double)cbx_rng_below(&rng, w);
+        for (size_t k = 0; k < ROWS; k++) limits[k] = cbx_rng_normal(&rng);
         cbx_array *x = random_rows(ctx, &rng, 2, rows, false), *y = random_rows(ctx, &rng, 2, rows, false);
         cbx_array *a = random_rows(ctx, &rng, 2, rows, true), *b = random_rows(ctx, &rng, 2, rows, true);
         cbx_array *all = random_rows(ctx, &rng, 3, conformations, false), *at = array_of(ctx, 1, &n, labels, true);
+        cbx_array *limit = array_of(ctx, 1, &n, limits, false), *shares = shares_of(ctx, x);
         same_bits(ctx, "cosine_distance", w, 2, (cbx_array *[]){ x, y });
         same_bits(ctx, "lorentz_distance", w, 2, (cbx_array *[]){ a, b });
         same_bits(ctx, "softmax_cross_entropy", w, 2, (cbx_array *[]){ x, at });
+        same_bits(ctx, "ranked_probability_score", w, 2, (cbx_array *[]){ shares, at });
+        same_bits(ctx, "rank_histogram", w, 2, (cbx_array *[]){ x, limit });
         same_bits(ctx, "pairwise_rmsd", w, 1, &all);
         same_bits(ctx, "conformational_diversity", w, 1, &all);
-        cbx_array *const arrays[] = { x, y, a, b, all, at };
+        cbx_array *const arrays[] = { x, y, a, b, all, at, limit, shares };
         for (size_t k = 0; k < CBX_LEN(arrays); k++) cbx_array_free(arrays[k]);
     }
+    cbx_ctx_free(ctx);
+}
+
+/* A derivative of silhouettes in blocks has the distances of one; it is that of a change of the points. */
+static void silhouettes_go_in_blocks(void **state)
+{
+    enum { POINTS = 2500, DIMENSIONS = 2, CLUSTERS = 3, COUNT = POINTS * DIMENSIONS };
+    const size_t shape[] = { POINTS, DIMENSIONS }, n = POINTS;
+    const double parameters[CBX_METRIC_MAX_PARAMETERS] = { CLUSTERS }, step = 1e-6;
+    const cbx_metric_options o = { .parameters = parameters };
+    cbx_rng rng = cbx_rng_make(13, 0);
+    double labels[POINTS], v[COUNT], along[COUNT], sides[2], slope = 0;
+    const cbx_metric_function *m;
+    cbx_fn *f = NULL, *grad = NULL, *compiled = NULL;
+    cbx_array *out[2], *x, *at;
+    cbx_ctx *ctx = NULL;
+    size_t count;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    CHECK_OK(cbx_metric_find(ctx, "silhouette_score", &m, &err), &err, "metric");
+    for (size_t i = 0; i < POINTS; i++) labels[i] = (double)(i % CLUSTERS);
+    for (size_t i = 0; i < COUNT; i++) v[i] = cbx_rng_normal(&rng) + labels[i / DIMENSIONS];
+    for (size_t i = 0; i < COUNT; i++) along[i] = cbx_rng_normal(&rng);
+    x = array_of(ctx, 2, shape, v, false);
+    at = array_of(ctx, 1, &n, labels, true);
+    CHECK_OK(cbx_metric_fn(ctx, m, 2, &o, &f, &err), &err, "function");
+    CHECK_OK(cbx_value_and_grad(ctx, f, 1, NULL, &grad, &err), &err, "derivative");
+    CHECK_OK(cbx_jit(ctx, grad, &compiled, &err), &err, "compiled");
+    CHECK_OK(cbx_fn_run(ctx, compiled, 2, (cbx_array *[]){ x, at }, 2, out, &err), &err, "run");
+    double *value = values_of(ctx, m, 2, (cbx_array *[]){ x, at }, &o, &count), *gradient = read_all(out[1]);
+    CHECK_LE(fabs(*(const double *)cbx_array_data(out[0]) - *value), 1e-12, "by blocks and by tiles");
+    for (size_t i = 0; i < COUNT; i++) slope += gradient[i] * along[i];
+    for (int side = 0; side < 2; side++) {
+        double *moved;
+        for (size_t i = 0; i < COUNT; i++) v[i] += (side ? -2 : 1) * step * along[i];
+        cbx_array *there = array_of(ctx, 2, shape, v, false);
+        moved = values_of(ctx, m, 2, (cbx_array *[]){ there, at }, &o, &count);
+        sides[side] = *moved;
+        free(moved);
+        cbx_array_free(there);
+    }
+    CHECK_LE(fabs(slope - (sides[0] - sides[1]) / (2 * step)), 1e-6, "a directional derivative");
+    free(value);
+    free(gradient);
+    cbx_array *const arrays[] = { x, at, out[0], out[1] };
+    for (size_t k = 0; k < CBX_LEN(arrays); k++) cbx_array_free(arrays[k]);
+    cbx_fn_free(compiled);
+    cbx_fn_free(grad);
+    cbx_fn_free(f);
     cbx_ctx_free(ctx);
 }
 
@@ -445,6 +516,7 @@ TEST_FILE(.seconds = 300)
         cmocka_unit_test(many_classes),
         cmocka_unit_test(sinkhorn_must_end),
         cmocka_unit_test(code_in_c_has_the_bits_of_the_steps),
+        cmocka_unit_test(silhouettes_go_in_blocks),
         cmocka_unit_test(memory_may_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

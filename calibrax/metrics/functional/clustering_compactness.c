@@ -70,7 +70,7 @@ static cbx_array *davies_bouldin(cbx_ctx *ctx, const cbx_metric_call *c)
 /* ---- silhouettes ---- */
 
 enum {
-    TRACED_MAX = 11585,  /* whose distances take 1 GiB */
+    BLOCK = 1 << 20,     /* distances that a traced function stores */
     TILE = 128,          /* points whose distances to another point are computed together */
     WORTH_THREADS = 2048 /* points */
 };
@@ -188,32 +188,69 @@ static cbx_array *silhouette_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__number(ctx, mean);
 }
 
-static cbx_array *silhouette(cbx_ctx *ctx, const cbx_metric_call *c)
-{
-    const cbx_array *x = c->in[0], *labels = c->in[1], *zero = cbx__number(ctx, 0), *far = cbx__number(ctx, INFINITY);
-    const size_t n = cbx_array_dim(x, 0), k = cbx__num_classes(c);
-    const cbx_array *size, *e, *sums, *own, *mean, *other, *mine, *alone;
+/* What blocks of points are compared with: all points, their labels, and the sizes of the clusters. */
+typedef struct all_points {
+    const cbx_array *x, *labels, *size;
+    size_t k;
+} all_points;
 
-    if (!has_two(ctx, c, labels)) return cbx__array_failed();
-    if (cbx__metric_has_data(ctx, c)) return silhouette_in_c(ctx, c);
-    if (n > TRACED_MAX)
-        return cbx__metric_refuse(ctx, c, CBX_EUNSUPPORTED,
-                                  "a traced function stores all distances, and 'features' has %zu points: at most %d",
-                                  n, TRACED_MAX);
-    size = cbx_segment_sum(ctx, cbx_ones(ctx, 1, &n, CBX_F64), labels, k);
-    e = cbx_subtract(ctx, cbx_expand_dims(ctx, x, 1), cbx_expand_dims(ctx, x, 0));
+/* The silhouettes of some points with these labels. */
+static cbx_array *silhouettes_of(cbx_ctx *ctx, const all_points *all, const cbx_array *points, const cbx_array *labels)
+{
+    const cbx_array *zero = cbx__number(ctx, 0), *far = cbx__number(ctx, INFINITY);
+    const cbx_array *e, *sums, *own, *mean, *other, *mine, *size = all->size;
+
+    e = cbx_subtract(ctx, cbx_expand_dims(ctx, all->x, 1), cbx_expand_dims(ctx, points, 0));
     e = cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, e), CBX_AXIS(-1)));
-    sums = cbx_segment_sum(ctx, e, labels, k); /* (k, n) */
-    mine = cbx_equal(ctx, cbx_expand_dims(ctx, cbx_arange_int(ctx, 0, (int64_t)k, 1, CBX_I64), 1),
+    sums = cbx_segment_sum(ctx, e, all->labels, all->k); /* (k, points) */
+    mine = cbx_equal(ctx, cbx_expand_dims(ctx, cbx_arange_int(ctx, 0, (int64_t)all->k, 1, CBX_I64), 1),
                      cbx_expand_dims(ctx, labels, 0));
     mean = cbx__ratio_or(ctx, sums, cbx_expand_dims(ctx, size, 1), INFINITY);
     other = cbx_min(ctx, cbx_where(ctx, mine, far, mean), CBX_AXIS(0));
     size = cbx_take(ctx, size, labels, 0);
-    alone = cbx_equal_scalar(ctx, size, 1);
     own = cbx_sum(ctx, cbx_where(ctx, mine, sums, zero), CBX_AXIS(0));
     own = cbx__ratio_or(ctx, own, cbx_subtract_scalar(ctx, size, 1), 0);
     e = cbx__ratio_or(ctx, cbx_subtract(ctx, other, own), cbx_maximum(ctx, own, other), 0);
-    return cbx_mean(ctx, cbx_where(ctx, alone, zero, e), NULL);
+    return cbx_where(ctx, cbx_equal_scalar(ctx, size, 1), zero, e);
+}
+
+/* in: the sum so far, points of a block, their labels, and which of them there are. */
+static cbx_status add_block(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const cbx_array *each = silhouettes_of(ctx, user, in[1], in[2]);
+
+    (void)nin, (void)nout;
+    out[0] = cbx_add(ctx, in[0], cbx_sum(ctx, cbx_where(ctx, in[3], each, cbx__number(ctx, 0)), NULL));
+    return CBX_OK;
+}
+
+/* Block by block, so that a derivative holds the distances of one block, too. */
+static cbx_array *sum_of_blocks(cbx_ctx *ctx, const all_points *all, size_t rows)
+{
+    const size_t n = cbx_array_dim(all->x, 0), blocks = (n + rows - 1) / rows, none[2] = { 0 };
+    const size_t more[2] = { blocks * rows - n, 0 };
+    const ptrdiff_t shape[] = { (ptrdiff_t)blocks, (ptrdiff_t)rows, (ptrdiff_t)cbx_array_dim(all->x, 1) };
+    const cbx_array *place = cbx_arange_int(ctx, 0, (int64_t)(blocks * rows), 1, CBX_I64);
+    cbx_array *sum = cbx__number(ctx, 0), *xs[] = {
+        cbx_reshape(ctx, cbx_pad(ctx, all->x, none, more, cbx_float(0)), 3, shape),
+        cbx_reshape(ctx, cbx_pad(ctx, all->labels, none, more, cbx_int(0)), 2, shape),
+        cbx_reshape(ctx, cbx_less_scalar(ctx, place, (double)n), 2, shape),
+    };
+
+    cbx_scan_checkpointed(ctx, CBX_FN(add_block, (void *)all, 4, 1), 1, &sum, CBX_LEN(xs), xs, blocks, false, 1, &sum);
+    return sum;
+}
+
+static cbx_array *silhouette(cbx_ctx *ctx, const cbx_metric_call *c)
+{
+    const size_t n = cbx_array_dim(c->in[0], 0), rows = n <= BLOCK / n ? n : BLOCK / n + 1;
+    all_points all = { .x = c->in[0], .labels = c->in[1], .k = cbx__num_classes(c) };
+
+    if (!has_two(ctx, c, all.labels)) return cbx__array_failed();
+    if (cbx__metric_has_data(ctx, c)) return silhouette_in_c(ctx, c);
+    all.size = cbx_segment_sum(ctx, cbx_ones(ctx, 1, &n, CBX_F64), all.labels, all.k);
+    if (rows >= n) return cbx_mean(ctx, silhouettes_of(ctx, &all, all.x, all.labels), NULL);
+    return cbx_divide_scalar(ctx, sum_of_blocks(ctx, &all, rows), (double)n);
 }
 
 #define CLUSTERING(better, low_, high_)                                                                                \
@@ -229,7 +266,7 @@ CBX__METRIC_TABLE(clustering_compactness,
     { .name = "silhouette_score", .summary = "Silhouette score", .formula = "mean((b - a) / max(a, b)) with a, b the mean distances to the own and to the nearest other cluster", CLUSTERING(HIGHER, -1, 1), INTERNAL,
       .whole = silhouette, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER,
       .invariances = CBX_INVARIANT_ORDER,
-      .notes = "A point that is alone in its cluster counts 0. One cluster is refused. All distances are computed, and none are stored; a traced function stores n by n of them, and takes at most 11585 points.",
+      .notes = "A point that is alone in its cluster counts 0. One cluster is refused. All distances are computed, and not stored together.",
       .source = "Rousseeuw (1987); scikit-learn silhouette_score", .example = "[[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]" },
     { .name = "calinski_harabasz_score", .summary = "Calinski-Harabasz score", .formula = "(between / (k - 1)) / (within / (n - k)), sums of squares of k clusters of n points", CLUSTERING(HIGHER, 0, INFINITY), INTERNAL,
       .whole = calinski_harabasz, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_EAGER, .invariances = CBX_INVARIANT_ORDER,
