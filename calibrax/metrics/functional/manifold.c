@@ -38,16 +38,18 @@ static cbx_array *factor_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
     return copy;
 }
 
-/* With a = L L^T the eigenvalues of a^-1 b are those of L^-1 b L^-T.  */
+/* With a = L L^T the eigenvalues of a^-1 b are those of L^-1 b L^-T.  Transposed views of symmetric matrices have their columns in rows, as
+ * LAPACK reads them: their copies go along. */
 static cbx_array *affine_invariant(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *l, *half, *ratios;
+    const cbx_array *l, *half, *whole, *ratios;
 
     if (!cbx__metric_symmetric(ctx, c, 0) || !cbx__metric_symmetric(ctx, c, 1)) return cbx__array_failed();
     l = factor_of(ctx, c, 0);
     if (cbx_array_is_failed(l)) return cbx__array_failed();
-    half = cbx_triangular_solve(ctx, l, c->in[1], CBX_TRIANGLE_LOWER);
-    ratios = cbx_eigvalsh(ctx, cbx_triangular_solve(ctx, l, cbx_matrix_transpose(ctx, half), CBX_TRIANGLE_LOWER));
+    half = cbx_triangular_solve(ctx, l, cbx_matrix_transpose(ctx, c->in[1]), CBX_TRIANGLE_LOWER);
+    whole = cbx_triangular_solve(ctx, l, cbx_matrix_transpose(ctx, half), CBX_TRIANGLE_LOWER);
+    ratios = cbx_eigvalsh(ctx, cbx_matrix_transpose(ctx, whole));
     if (!definite(ctx, c, 1, ratios)) return cbx__array_failed();
     return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, cbx_log(ctx, ratios)), NULL));
 }
