@@ -35,7 +35,6 @@ int launch_setup(void **state)
 {
     static fixture f;
     char worker[4096];
-    cbx_err err = CBX_ERR_INIT;
     ssize_t n = readlink("/proc/self/exe", worker, sizeof worker - 16);
     CHECK(n > 0, "this program's place");
     worker[n] = '\0';
@@ -46,7 +45,7 @@ int launch_setup(void **state)
     f.writable[0] = f.notes;
     launch_sandbox.writable = f.writable;
     launch_sandbox.nwritable = 1;
-    CHECK_OK(cbx_ctx_create(NULL, &f.ctx, &err), &err, "a context");
+    f.ctx = cbx_test_context();
     workload_make(&f, &f.toy, &toy_case, "{\"n\":1000}", 1);
     *state = &f;
     return 0;

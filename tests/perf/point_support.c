@@ -10,7 +10,7 @@ static void rig_open(rig *r)
     cbx_err err = CBX_ERR_INIT;
 
     memset(r, 0, sizeof(*r));
-    CHECK_OK(cbx_ctx_create(NULL, &r->ctx, &err), &err, "a context");
+    r->ctx = cbx_test_context();
     r->opts = (cbx_measure_opts)CBX_MEASURE_OPTS_INIT;
     r->opts.case_ops = &toy_case;
     cbx__session_init(&r->s, &r->opts);

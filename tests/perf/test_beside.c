@@ -68,17 +68,6 @@ static void compile_only(void **state)
 
 /* --- energy, from a powercap tree of our own --- */
 
-static void put_file(const char *folder, const char *name, const char *text)
-{
-    char path[400];
-    FILE *fp;
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    fp = fopen(path, "w");
-    CHECK(fp && fputs(text, fp) >= 0, path);
-    fclose(fp);
-}
-
 static void make_powercap(char folder[CBX__TEMPORARY_SIZE], char domain[CBX__TEMPORARY_SIZE + 32])
 {
     cbx_err err = CBX_ERR_INIT;
@@ -86,9 +75,9 @@ static void make_powercap(char folder[CBX__TEMPORARY_SIZE], char domain[CBX__TEM
     CHECK_OK(cbx__temporary_make("powercap", folder, &err), &err, "a folder");
     snprintf(domain, CBX__TEMPORARY_SIZE + 32, "%s/intel-rapl:0", folder);
     CHECK_INT(mkdir(domain, 0700), 0, domain);
-    put_file(domain, "name", "package-0\n");
-    put_file(domain, "max_energy_range_uj", "262143328850\n");
-    put_file(domain, "energy_uj", "1000000\n");
+    cbx_test_put("package-0\n", "%s/name", domain);
+    cbx_test_put("262143328850\n", "%s/max_energy_range_uj", domain);
+    cbx_test_put("1000000\n", "%s/energy_uj", domain);
 }
 
 static void wait_ms(long ms)
@@ -112,7 +101,7 @@ static void energy_of_a_call(void **state)
     m = cbx__energy_begin(f->ctx, &s);
     CHECK(m != NULL, "a meter");
     wait_ms(30);
-    put_file(domain, "energy_uj", "6000000\n"); /* five joules */
+    cbx_test_put("6000000\n", "%s/energy_uj", domain); /* five joules */
     cbx__energy_end(m, &s, false, 2e6, &r);
     CHECK_STR(r.energy_why, "", "measured");
     CHECK(r.power_w > 0 && r.power_w <= 5 / 0.03, "five joules in no less than 30 ms");

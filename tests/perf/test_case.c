@@ -157,11 +157,10 @@ static const struct {
 
 static void test_check(void **state)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     sample s;
     (void)state;
-    assert_int_equal(cbx_ctx_create(NULL, &ctx, NULL), CBX_OK);
     sample_init(&s);
     if (cbx_case_check(ctx, &s.ops, &err)) fail_msg("a good table is refused: %s", err.message);
     for (size_t i = 0; i < CBX_LEN(faults); i++) {
@@ -191,12 +190,11 @@ static void test_look_ups(void **state)
 
 static void test_point(void **state)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_params *p = NULL;
     cbx_err err = CBX_ERR_INIT;
     sample s;
     (void)state;
-    assert_int_equal(cbx_ctx_create(NULL, &ctx, NULL), CBX_OK);
     sample_init(&s);
     assert_int_equal(cbx_case_point(ctx, &s.ops, "{\"n\":6}", "--point", &p, &err), CBX_OK);
     assert_int_equal(cbx_params_int(p, "n"), 6);

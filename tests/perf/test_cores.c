@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "calibrax/perf/schedule/cores.h"
 
@@ -33,45 +32,24 @@ static const machine machines[] = {
 
 static char folder[64];
 
-static void put(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-    CHECK(f != NULL, path);
-    fprintf(f, "%s\n", text);
-    fclose(f);
-}
-
-static void make_folders(char *path)
-{
-    for (char *s = path + strlen(folder) + 1; (s = strchr(s, '/')); s++) {
-        *s = '\0';
-        mkdir(path, 0700);
-        *s = '/';
-    }
-}
-
 static const char *build(const machine *m)
 {
     static char root[96];
-    char path[256], online[16];
+    char line[64];
     size_t nodes = 0;
     snprintf(root, sizeof(root), "%s/%s", folder, m->name);
     for (int cpu = 0; m->siblings[cpu]; cpu++) {
-        snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpu%d/topology/%s", root, cpu,
-                 m->old_name ? m->old_name : "core_cpus_list");
-        make_folders(path);
-        if (m->siblings[cpu][0]) put(path, m->siblings[cpu]);
+        snprintf(line, sizeof(line), "%s\n", m->siblings[cpu]);
+        if (m->siblings[cpu][0])
+            cbx_test_put(line, "%s/sys/devices/system/cpu/cpu%d/topology/%s", root, cpu,
+                         m->old_name ? m->old_name : "core_cpus_list");
     }
     for (; m->nodes[nodes]; nodes++) {
-        snprintf(path, sizeof(path), "%s/sys/devices/system/node/node%zu/cpulist", root, nodes);
-        make_folders(path);
-        put(path, m->nodes[nodes]);
+        snprintf(line, sizeof(line), "%s\n", m->nodes[nodes]);
+        cbx_test_put(line, "%s/sys/devices/system/node/node%zu/cpulist", root, nodes);
     }
-    if (nodes) {
-        snprintf(path, sizeof(path), "%s/sys/devices/system/node/online", root);
-        snprintf(online, sizeof(online), nodes > 1 ? "0-%zu" : "%zu", nodes - 1);
-        put(path, online);
-    }
+    snprintf(line, sizeof(line), nodes > 1 ? "0-%zu\n" : "%zu\n", nodes - 1);
+    if (nodes) cbx_test_put(line, "%s/sys/devices/system/node/online", root);
     return root;
 }
 

@@ -37,13 +37,6 @@ static const char commands_file[] =
     "{\"file\":\"a\",\"numbers\":\"b\",\"rtol\":1,\"atol\":2}],\n"
     "\"baselines\":[{\"name\":\"a\",\"command\":\"x\"},{\"name\":\"b\",\"command\":\"y\",\"slow\":\"z\"}]}";
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
-    return ctx;
-}
-
 static cbx_declared *parsed(cbx_ctx *ctx, const char *text)
 {
     cbx_declared *d = NULL;
@@ -114,7 +107,7 @@ static void tolerances_of_outputs(void **state)
         "\"reference\":{\"provider\":\"numpy\",\"python\":\"a.py:f\",\"rtol\":0.5},"
         "\"baselines\":[{\"name\":\"b\",\"provider\":\"numpy\",\"python\":\"a.py:g\"}]}";
     (void)state;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_declared *d = parsed(ctx, file);
     const char *found = strstr(cbx_declared_case(d)->oracle_definition, "\"tolerances\"");
     CHECK_STR(found ? found : "none",
@@ -128,7 +121,7 @@ static void tolerances_of_outputs(void **state)
 static void a_file_of_functions_is_a_case(void **state)
 {
     (void)state;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_declared *d = parsed(ctx, python_file);
     const cbx_case_ops *c = cbx_declared_case(d);
     cbx_err err = CBX_ERR_INIT;
@@ -163,7 +156,7 @@ static void a_file_of_functions_is_a_case(void **state)
 static void inputs_are_filled(void **state)
 {
     (void)state;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_declared *d = parsed(ctx, python_file);
     const cbx_case_ops *c = cbx_declared_case(d);
     cbx_array *in[CBX_CASE_MAX_ARRAYS] = { NULL }, *again[CBX_CASE_MAX_ARRAYS] = { NULL };
@@ -206,7 +199,7 @@ static void inputs_are_filled(void **state)
 static void turns_permute_groups_alike(void **state)
 {
     (void)state;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_declared *d = parsed(ctx, python_file);
     const cbx_case_ops *c = cbx_declared_case(d);
     cbx_array *in[CBX_CASE_MAX_ARRAYS] = { NULL }, *turned[CBX_CASE_MAX_ARRAYS] = { NULL }, *y = NULL, *after = NULL;
@@ -248,7 +241,7 @@ static void turns_permute_groups_alike(void **state)
 static void a_file_of_commands_is_read(void **state)
 {
     (void)state;
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_declared *d = parsed(ctx, commands_file);
     const cbx_case_ops *c = cbx_declared_case(d);
 
@@ -326,7 +319,7 @@ static void wrong_members_are_named(void **state)
         { "\"setup\":\"true\"", "\"prepare\":\"true\"", "unknown member 'prepare'", CBX_EFORMAT },
         { "\"setup\":\"true\"", "\"setup\":\"\"", "'setup' must be text", CBX_EFORMAT },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     char buf[4096];
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -356,7 +349,7 @@ static void wrong_commands_are_named(void **state)
         { "\"atol\":2", "\"atol\":-2", "check[2]" },
         { "\"baselines\"", "\"inputs\":[],\"baselines\"", "unknown member 'inputs'" },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     char buf[4096];
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -373,7 +366,7 @@ static void files_cut_at_each_byte(void **state)
 {
     (void)state;
     static const char *const files[] = { python_file, commands_file };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
 
     for (size_t i = 0; i < CBX_LEN(files); i++) {
         for (size_t cut = 0; cut < strlen(files[i]) - 1; cut++) { /* the last byte may be the end of a line */
@@ -391,7 +384,7 @@ static void each_member_of_another_kind(void **state)
 {
     (void)state;
     static const char *const others[] = { "null", "[]", "{}", "-1", "true", "\"~\"", "1e300" };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_json *root = NULL;
 
     CHECK_OK(cbx_json_parse(python_file, strlen(python_file), "t", &root, NULL), (&(cbx_err){ 0 }), "json");

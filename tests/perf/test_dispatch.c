@@ -551,7 +551,7 @@ static void commands_claim_all_cores(void **state)
 static int setup(void **state)
 {
     (void)state;
-    if (cbx_ctx_create(NULL, &ctx, NULL)) return 1;
+    ctx = cbx_test_context();
     cbx_test_folder(folder);
     cbx_test_folder(other_folder);
     setenv("CALIBRAX_LOCK_DIR", folder, 1);

@@ -11,9 +11,8 @@ static cbx_ctx *ctx;
 
 static int setup(void **state)
 {
-    cbx_err err = CBX_ERR_INIT;
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "a context");
+    ctx = cbx_test_context();
     return 0;
 }
 

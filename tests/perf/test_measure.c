@@ -26,15 +26,13 @@ static int rig_open(void **state)
     static rig r;
     char worker[4096];
     const char *build = getenv("CALIBRAX_BUILD_ROOT");
-    cbx_err err = CBX_ERR_INIT;
-
     snprintf(worker, sizeof(worker), "%s/tests/perf/toy-worker", build ? build : ".");
     setenv("NPERF_WORKER", worker, 1);
     cbx_test_folder(r.folder);
     setenv("CALIBRAX_CACHE_DIR", r.folder, 1);
     snprintf(r.out, sizeof(r.out), "%s/rows.jsonl", r.folder);
     snprintf(r.store, sizeof(r.store), "%s/store", r.folder);
-    CHECK_OK(cbx_ctx_create(NULL, &r.ctx, &err), &err, "a context");
+    r.ctx = cbx_test_context();
     cbx_measure_result_init(&r.result, cbx_allocator_default());
     cbx_rows_init(&r.file, cbx_allocator_default());
     *state = &r;

@@ -5,28 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "calibrax/perf/launch/memory_group.h"
 #include "calibrax/profiling/procfs.h"
 
 static char folder[64];
-
-static void put(const char *root, const char *path, const char *text)
-{
-    char whole[512];
-    snprintf(whole, sizeof(whole), "%s/%s", root, path);
-    for (char *s = whole + strlen(folder) + 1; (s = strchr(s, '/')); s++) {
-        *s = '\0';
-        mkdir(whole, 0700);
-        *s = '/';
-    }
-    FILE *f = fopen(whole, "w");
-    CHECK(f != NULL, whole);
-    fputs(text, f);
-    fclose(f);
-}
 
 static const char *get(const char *group, const char *file)
 {
@@ -55,15 +39,15 @@ static void bases(void **state)
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         char root[128], base[CBX__GROUP_PATH], why[160], wanted[CBX__GROUP_PATH];
         snprintf(root, sizeof(root), "%s/%s", folder, cases[i].name);
-        put(root, "proc/self/cgroup", cases[i].own);
-        if (cases[i].controllers) put(root, "sys/fs/cgroup/cgroup.controllers", cases[i].controllers);
+        cbx_test_put(cases[i].own, "%s/proc/self/cgroup", root);
+        if (cases[i].controllers) cbx_test_put(cases[i].controllers, "%s/sys/fs/cgroup/cgroup.controllers", root);
         if (cases[i].own_tree) {
-            put(root, "sys/fs/cgroup/a/b/cgroup.procs", "");
-            put(root, "sys/fs/cgroup/a/b/cgroup.subtree_control", cases[i].own_tree);
+            cbx_test_put("", "%s/sys/fs/cgroup/a/b/cgroup.procs", root);
+            cbx_test_put(cases[i].own_tree, "%s/sys/fs/cgroup/a/b/cgroup.subtree_control", root);
         }
         if (cases[i].upper_tree) {
-            put(root, "sys/fs/cgroup/a/cgroup.procs", "");
-            put(root, "sys/fs/cgroup/a/cgroup.subtree_control", cases[i].upper_tree);
+            cbx_test_put("", "%s/sys/fs/cgroup/a/cgroup.procs", root);
+            cbx_test_put(cases[i].upper_tree, "%s/sys/fs/cgroup/a/cgroup.subtree_control", root);
         }
         snprintf(wanted, sizeof(wanted), "%s/sys/fs/cgroup%s", root, cases[i].base);
         CHECK(cbx__memory_group_base(root, base, why) == (cases[i].base[0] != 0), cases[i].name);
@@ -77,8 +61,8 @@ static void named(void **state)
     char root[128], base[CBX__GROUP_PATH], why[160];
     (void)state;
     snprintf(root, sizeof(root), "%s/named", folder);
-    put(root, "cgroup.procs", "");
-    put(root, "cgroup.subtree_control", "memory\n");
+    cbx_test_put("", "%s/cgroup.procs", root);
+    cbx_test_put("memory\n", "%s/cgroup.subtree_control", root);
     setenv("CALIBRAX_CGROUP", root, 1);
     CHECK(cbx__memory_group_base("", base, why), why);
     CHECK_STR(base, root, "the one that is named");
@@ -93,19 +77,19 @@ static void evidence(void **state)
     char root[128], path[CBX__GROUP_PATH];
     (void)state;
     snprintf(root, sizeof(root), "%s/made", folder);
-    put(root, "cgroup.procs", "");
+    cbx_test_put("", "%s/cgroup.procs", root);
     CHECK(cbx__memory_group_open(root, 4711, 1000000, &g), "made");
     CHECK_STR(get(g.path, "memory.max"), "1000000", "the limit");
     CHECK_STR(get(g.path, "memory.swap.max"), "0", "no paging");
     CHECK_STR(get(g.path, "memory.oom.group"), "1", "all of them or none");
     CHECK_STR(get(g.path, "cgroup.procs"), "4711", "the worker is in it");
     CHECK_INT(cbx__memory_group_kills(&g), 0, "nobody says so");
-    put(g.path, "memory.events", "low 0\nhigh 0\nmax 31\noom 2\noom_kill 0\noom_group_kill 0\n");
+    cbx_test_put("low 0\nhigh 0\nmax 31\noom 2\noom_kill 0\noom_group_kill 0\n", "%s/memory.events", g.path);
     CHECK_INT(cbx__memory_group_kills(&g), 0, "at the limit, and nobody was killed");
-    put(g.path, "memory.events", "low 0\nhigh 0\nmax 31\noom 2\noom_kill 3\noom_group_kill 1\n");
+    cbx_test_put("low 0\nhigh 0\nmax 31\noom 2\noom_kill 3\noom_group_kill 1\n", "%s/memory.events", g.path);
     CHECK_INT(cbx__memory_group_kills(&g), 3, "killed for want of memory");
     CHECK_INT(cbx__memory_group_peak(&g), 0, "an older kernel");
-    put(g.path, "memory.peak", "987654\n");
+    cbx_test_put("987654\n", "%s/memory.peak", g.path);
     CHECK_INT(cbx__memory_group_peak(&g), 987654, "the most it had");
     memcpy(path, g.path, sizeof(path));
     cbx__memory_group_close(&g);

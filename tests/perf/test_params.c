@@ -71,9 +71,8 @@ static const struct {
 
 static void test_good(void **state)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     (void)state;
-    assert_int_equal(cbx_ctx_create(NULL, &ctx, NULL), CBX_OK);
     for (size_t i = 0; i < CBX_LEN(good); i++) {
         cbx_err err = CBX_ERR_INIT;
         cbx_params *p = NULL;
@@ -87,9 +86,8 @@ static void test_good(void **state)
 
 static void test_bad(void **state)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     (void)state;
-    assert_int_equal(cbx_ctx_create(NULL, &ctx, NULL), CBX_OK);
     for (size_t i = 0; i < CBX_LEN(bad); i++) {
         cbx_err err = CBX_ERR_INIT;
         cbx_params *p = (cbx_params *)&err;
@@ -105,10 +103,9 @@ static void test_bad(void **state)
 
 static void test_getters(void **state)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_params *p = NULL;
     (void)state;
-    assert_int_equal(cbx_ctx_create(NULL, &ctx, NULL), CBX_OK);
     assert_int_equal(cbx_params_parse(ctx, defs, CBX_LEN(defs), "{\"m\":12,\"algebra\":\"log\"}", "x", &p, NULL),
                      CBX_OK);
     assert_int_equal(cbx_params_int(p, "m"), 12);

@@ -54,12 +54,11 @@ static void plan_words(const cbx_measure_opts *opts, const char *point, char *ou
     cbx_arena arena;
     cbx_params *p = NULL;
     cbx__plan plan;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     size_t len = 0;
 
     cbx_arena_init(&arena, cbx_allocator_default());
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "a context");
     CHECK_OK(cbx_params_parse(ctx, params, 1, point, "test", &p, &err), &err, point);
     CHECK_OK(cbx__plan_make(&arena, opts, "cpu", p, &plan, &err), &err, point);
     out[0] = 0;

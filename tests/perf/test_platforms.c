@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "calibrax/perf/schedule/platforms.h"
 
@@ -17,21 +16,6 @@ static const char *library(void)
     static char path[512];
     snprintf(path, sizeof(path), "%s/tests/profiling/libfake_nvml.so", getenv("CALIBRAX_BUILD_ROOT"));
     return path;
-}
-
-static void put(const char *path, const char *text)
-{
-    char whole[256];
-    snprintf(whole, sizeof(whole), "%s/%s", folder, path);
-    for (char *s = whole + strlen(folder) + 1; (s = strchr(s, '/')); s++) {
-        *s = '\0';
-        mkdir(whole, 0700);
-        *s = '/';
-    }
-    FILE *f = fopen(whole, "w");
-    CHECK(f != NULL, whole);
-    fputs(text, f);
-    fclose(f);
 }
 
 static cbx__accelerators find(const char *part)
@@ -46,9 +30,9 @@ static cbx__accelerators find(const char *part)
 static void found(void **state)
 {
     (void)state;
-    put("proc/driver/nvidia/gpus/0000:41:00.0/information", "Model: x\n");
-    put("proc/driver/nvidia/gpus/0000:c1:00.0/information", "Model: x\n");
-    put("sys/bus/pci/devices/0000:c1:00.0/numa_node", "1\n");
+    cbx_test_put("Model: x\n", "%s/proc/driver/nvidia/gpus/0000:41:00.0/information", folder);
+    cbx_test_put("Model: x\n", "%s/proc/driver/nvidia/gpus/0000:c1:00.0/information", folder);
+    cbx_test_put("1\n", "%s/sys/bus/pci/devices/0000:c1:00.0/numa_node", folder);
     cbx__accelerators all = find("present");
     CHECK_INT(all.n, 2, "both");
     CHECK_STR(all.why, "", "so there is no reason for none");
@@ -174,7 +158,8 @@ static int setup(void **state)
 {
     (void)state;
     cbx_test_folder(folder);
-    return cbx_ctx_create(NULL, &ctx, NULL) != CBX_OK;
+    ctx = cbx_test_context();
+    return 0;
 }
 
 static int teardown(void **state)

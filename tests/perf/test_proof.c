@@ -17,14 +17,6 @@ static void make_pool(uint64_t seed, double cv)
     cbx_proof_simulate(seed, 2, 1e-3, cv, ROUNDS, second);
 }
 
-static cbx_ctx *open_ctx(void)
-{
-    cbx_ctx *ctx = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "a context");
-    return ctx;
-}
-
 static void check_holds(cbx_proof_rate r, double rate, const char *why)
 {
     if (r.lower > rate || r.upper < rate)
@@ -41,7 +33,7 @@ static void the_rate_of_rows_is_the_one_of_the_interval(void **state)
         size_t pairs;
         double rate;
     } cases[] = { { 6, 2.0 / 64 }, { 11, 24.0 / 2048 } };
-    cbx_ctx *ctx = open_ctx();
+    cbx_ctx *ctx = cbx_test_context();
     (void)state;
     make_pool(3, 0.5);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -67,7 +59,7 @@ static void the_rate_of_rows_is_the_one_of_the_interval(void **state)
 /* Drift through the recording: rounds cancel it, where the two attempts ran side by side. */
 static void interleaving_cancels_drift(void **state)
 {
-    cbx_ctx *ctx = open_ctx();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_proof_opts o = CBX_PROOF_OPTS_INIT;
     cbx_proof_alarms a;
     cbx_err err = CBX_ERR_INIT;
@@ -91,7 +83,7 @@ static void power(void **state)
     static const struct {
         double slow, least, most;
     } cases[] = { { 1.00, 0, 0.02 }, { 1.02, 0.9, 1 }, { 1.05, 0.99, 1 } };
-    cbx_ctx *ctx = open_ctx();
+    cbx_ctx *ctx = cbx_test_context();
     (void)state;
     make_pool(5, 0.01);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -112,7 +104,7 @@ static void power(void **state)
 
 static void the_same_seed_gives_the_same_counts(void **state)
 {
-    cbx_ctx *ctx = open_ctx();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_proof_opts o = CBX_PROOF_OPTS_INIT;
     cbx_proof_alarms a, b;
     cbx_err err = CBX_ERR_INIT;
@@ -131,7 +123,7 @@ static void bad_pools(void **state)
 {
     static const double few[] = { 1, 1, 1 }, hole[ROUNDS] = { 0 };
     const cbx_proof_pool short_pool = { "short", few, few, 3 }, holed = { "holed", hole, hole, ROUNDS };
-    cbx_ctx *ctx = open_ctx();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_proof_opts o = CBX_PROOF_OPTS_INIT;
     cbx_proof_alarms a;
     cbx_proof_rate r;

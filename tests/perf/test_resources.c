@@ -84,10 +84,9 @@ static void found(void **state)
     static const char *const cpu[] = { "cpu" }, *const fake[] = { "fake" }, *const numbers[] = { "1" };
     static cbx__resources r;
     cbx__resources_wish wish = { .platforms = cpu, .nplatforms = 1, .gpus = numbers, .ngpus = 1 };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_STATUS(cbx__resources_find(ctx, &wish, &r, &err), CBX_EINVAL, "devices for the CPU");
     CHECK(strstr(err.message, "GPUs are given"), err.message);
     setenv("NPERF_FAKE_DEVICES", "2", 1);

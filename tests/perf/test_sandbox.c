@@ -17,10 +17,7 @@ static void make_file(const char *folder, const char *name, const char *text, mo
 {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-    CHECK(f != NULL, path);
-    fputs(text, f);
-    fclose(f);
+    cbx_test_put(text, "%s", path);
     CHECK(chmod(path, mode) == 0, path);
 }
 

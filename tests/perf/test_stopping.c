@@ -27,10 +27,8 @@ typedef struct point {
 static void point_open(point *b, size_t n)
 {
     static const char *const names[] = { "good", "spin", "flood" };
-    cbx_err err = CBX_ERR_INIT;
-
     memset(b, 0, sizeof *b);
-    CHECK_OK(cbx_ctx_create(NULL, &b->ctx, &err), &err, "a context");
+    b->ctx = cbx_test_context();
     b->opts = (cbx_measure_opts)CBX_MEASURE_OPTS_INIT;
     b->opts.case_ops = &toy_case;
     cbx__session_init(&b->s, &b->opts);
