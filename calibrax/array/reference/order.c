@@ -1,6 +1,6 @@
 /*
  * Sorting and searching by keys: every real element becomes a 64-bit number that sorts as it does, with NaN above all, so that one
- * sort (kernels/sort.h) serves all dtypes; where elements have 32 bits and are sorted, so have their keys.  Among values -0 is below
+ * sort (kernels/sort.h) serves all dtypes; where elements of up to 32 bits are sorted, keys have 32.  Among values -0 is below
  * 0, places are those of a stable sort in which they are equal.
  * Scratch for each element of a lane: values 8 bytes, places 16, without AVX-512 8 more.
  */
@@ -68,26 +68,30 @@ static void sort_lane(const cbx__sort *k, const cbx_call *call, const lane *l, u
     if (!there) store_lane(l, t, l->n, keys);
 }
 
-/* Whether elements have keys of 32 bits. */
-static bool has_narrow_keys(cbx_dtype t) { return t == CBX_F32 || t == CBX_I32 || t == CBX_U32; }
+/* The dtype of 32 bits that elements are sorted in; of 64 bits: none, COUNT. */
+static cbx_dtype narrow_dtype(cbx_dtype t)
+{
+    if (cbx_dtype_size(t) > sizeof(uint32_t)) return CBX_DTYPE_COUNT;
+    return t == CBX_F32 ? CBX_F32 : cbx__ref_wide(t) == CBX_I64 ? CBX_I32 : CBX_U32;
+}
 
 static void sort_narrow_lane(const cbx__sort *k, const cbx_call *call, const lane *l, uint32_t *scratch)
 {
-    const cbx_dtype t = call->results->dtype;
+    const cbx_dtype t = call->results->dtype, as = narrow_dtype(t);
     const ptrdiff_t size = sizeof *scratch;
-    const bool there = l->dst_step == size;
+    const bool there = t == as && l->dst_step == size;
+    const cbx__loop load = t == as ? cbx__copy_loop(t) : cbx__loops_get()->cast(t, as);
+    const cbx__loop store = t == as ? load : cbx__loops_get()->cast(as, t);
     uint32_t *keys = there ? (uint32_t *)(void *)l->dst : scratch;
     const void *values = l->src;
 
-    if (l->step != size) {
-        cbx__copy_loop(t)(l->n, (char *const[]){ (char *)keys, (char *)(uintptr_t)l->src },
-                          (const ptrdiff_t[]){ size, l->step });
+    if (t != as || l->step != size) {
+        load(l->n, (char *const[]){ (char *)keys, (char *)(uintptr_t)l->src }, (const ptrdiff_t[]){ size, l->step });
         values = keys;
     }
-    k->keys_32(t, call->attrs->mode, false, l->n, values, keys);
-    k->sort_32(t, call->attrs->mode, l->n, keys, scratch + (there ? 0 : l->n));
-    if (!there)
-        cbx__copy_loop(t)(l->n, (char *const[]){ l->dst, (char *)keys }, (const ptrdiff_t[]){ l->dst_step, size });
+    k->keys_32(as, call->attrs->mode, false, l->n, values, keys);
+    k->sort_32(as, call->attrs->mode, l->n, keys, scratch + (there ? 0 : l->n));
+    if (!there) store(l->n, (char *const[]){ l->dst, (char *)keys }, (const ptrdiff_t[]){ l->dst_step, size });
 }
 
 /* The elements of some ranks. */
@@ -126,7 +130,7 @@ cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err
         const lane l = { n, at.op[0].data, at.op[1].data, op[0].strides[axis], op[1].strides[axis] };
         if (call->prim == CBX_PRIM_ARGSORT)
             argsort_lane(k, call, &l, scratch.data);
-        else if (call->prim == CBX_PRIM_SORT && has_narrow_keys(x->desc.dtype))
+        else if (call->prim == CBX_PRIM_SORT && narrow_dtype(x->desc.dtype) != CBX_DTYPE_COUNT)
             sort_narrow_lane(k, call, &l, scratch.data);
         else if (call->prim == CBX_PRIM_SORT)
             sort_lane(k, call, &l, scratch.data);
