@@ -149,6 +149,14 @@ FUNCTION(functions)
     out[1] = cbx_atan2(c, cbx_sin(c, in[0]), cbx_erf(c, in[1]));
     return CBX_OK;
 }
+FUNCTION(turned) /* a transposed matrix by a vector, element by element, and the sums of rows */
+{
+    UNUSED;
+    out[0] = cbx_multiply(c, cbx_matrix_transpose(c, in[0]), in[1]);
+    out[1] = cbx_sum(c, out[0], CBX_AXIS(1));
+    return CBX_OK;
+}
+
 FUNCTION(softmax)
 {
     UNUSED;
@@ -222,6 +230,7 @@ static const struct {
     { "decay", decay, 2, 1, { { CBX_F64, 1, { 1001 } }, { CBX_F64, 0, { 0 } } } },
     { "functions64", functions, 2, 2, { { CBX_F64, 1, { 3001 } }, { CBX_F64, 1, { 3001 } } } },
     { "functions32", functions, 2, 2, { { CBX_F32, 2, { 7, 301 } }, { CBX_F32, 1, { 301 } } } },
+    { "turned", turned, 2, 2, { { CBX_F64, 2, { 400, 350 } }, { CBX_F64, 1, { 400 } } } },
     { "softmax", softmax, 1, 1, { { CBX_F64, 2, { 19, 33 } } } },
     { "folds", folds, 1, 4, { { CBX_F64, 2, { 1003, 21 } } } },
     { "folds_long", folds, 1, 4, { { CBX_F32, 1, { 20000 } } } },

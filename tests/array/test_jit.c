@@ -38,6 +38,14 @@ FN(softmax) /* of rows */
     return CBX_OK;
 }
 
+FN(turned) /* (x, y): y^T by x, element by element, and sums of its rows */
+{
+    UNUSED;
+    out[0] = cbx_multiply(c, cbx_matrix_transpose(c, in[1]), in[0]);
+    out[1] = cbx_sum(c, out[0], CBX_AXIS(1));
+    return CBX_OK;
+}
+
 FN(pairs) /* of points x (n, 3), y (m, 3): row sums of exp(-|x_i - y_j|^2 / 2) */
 {
     UNUSED;
@@ -192,6 +200,11 @@ static void values_are_the_same(void **state)
     (void)state;
     given g;
     start(&g);
+    const size_t wide[] = { 521, 300 }; /* past a cache: packed before it is read */
+    cbx_array *const large[] = { numbers(g.c, 1, wide, 8), numbers(g.c, 2, wide, 9) };
+    same(g.c, "transposed in the function", PLAIN(turned, 2, 2), large, 0);
+    cbx_array *const views[] = { numbers(g.c, 1, wide + 1, 8), cbx_matrix_transpose(g.c, large[1]) };
+    same(g.c, "transposed twice", PLAIN(turned, 2, 2), views, 0);
     cbx_array *start_row = cbx_index(g.c, g.series, 0, 0);
     same(g.c, "model", PLAIN(model, 3, 1), (cbx_array *const[]){ g.a, g.b, g.x }, 0);
     same(g.c, "softmax", PLAIN(softmax, 1, 1), &g.rows, 0);

@@ -36,6 +36,7 @@ static bool becomes_kernel(const cbx__graph *g, cbx__plan *plan, uint32_t k)
             return false;
         plan->role[k] = CBX__ROLE_FOLD;
         return true;
+    case CBX_PRIM_TRANSPOSE: plan->role[k] = CBX__ROLE_VIEW; return true;
     default: return false;
     }
 }

@@ -92,6 +92,22 @@ static uint32_t weight(const cbx__node *node)
     }
 }
 
+/*
+ * A view of what is in memory, larger than caches, whose last axis is another one there: a kernel would walk from line to line, while
+ * one that is packed first (calibrax/array/pack.c) has each line read once.
+ */
+static bool is_packed_first(const cbx__values *p, const cbx__node *node, const cbx_op *op)
+{
+    enum { CACHE = 1 << 20, SHORT = 16 };
+    const cbx_array_desc *d = op->results;
+    size_t bytes = cbx_dtype_size(d->dtype);
+
+    if (node->prim != CBX_PRIM_TRANSPOSE || p->gpu || !p->in_memory[node->in[0]]) return false;
+    for (int i = 0; i < d->ndim; i++) bytes *= d->shape[i];
+    return bytes > CACHE && node->attrs->axes[d->ndim - 1] != d->ndim - 1 && d->shape[d->ndim - 1] >= SHORT &&
+           op->in[0]->shape[d->ndim - 1] >= SHORT;
+}
+
 static cbx__role role_of(const cbx__values *p, const cbx__node *node, const cbx_op *op)
 {
     const cbx_prim_class kind = cbx_prim_get_info(node->prim)->kind;
@@ -102,6 +118,7 @@ static cbx__role role_of(const cbx__values *p, const cbx__node *node, const cbx_
     if (node->nout != 1 || !cbx__kernel_has(op->results->dtype)) return CBX__ROLE_APPLY;
     if (node->prim == CBX_PRIM_FULL) return CBX__ROLE_NUMBER;
     if (node->prim == CBX_PRIM_IOTA) return CBX__ROLE_COUNT;
+    if (!number && is_packed_first(p, node, op)) return CBX__ROLE_APPLY;
     if (kind == CBX_CLASS_VIEW) return number ? CBX__ROLE_NUMBER : CBX__ROLE_VIEW;
     if (node->prim == CBX_PRIM_COPY || (kind == CBX_CLASS_MAP && cbx__can_lower(op))) return CBX__ROLE_MAP;
     if (!can_fold(op)) return CBX__ROLE_APPLY;
