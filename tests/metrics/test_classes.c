@@ -6,6 +6,7 @@
 
 #include "calibrax/metrics/bootstrap.h"
 #include "calibrax/metrics/compose.h"
+#include "fail_alloc.h"
 
 static cbx_err err;
 static cbx_ctx *ctx;
@@ -307,6 +308,38 @@ static void rows_go_with_their_items(void **state)
     cbx_ctx_free(ctx);
 }
 
+/* An example with a mask and an interval. */
+static cbx_status mask_and_interval(cbx_ctx *c, void *user)
+{
+    static const bool mask[ROWS] = { 1, 0, 1, 1, 0, 1, 0, 1 };
+    const cbx_array_desc d = { .dtype = CBX_BOOL, .ndim = 1, .shape = { ROWS } };
+    const cbx_metric_bootstrap_opts opts = CBX_OPTS(cbx_metric_bootstrap_opts, 0.9, 3, 3);
+    const example *e = user;
+    const cbx_metric_function *m = row(e->metric);
+    cbx_interval iv;
+    cbx_scope scope;
+    cbx_status st;
+
+    cbx_scope_open(c, &scope);
+    const cbx_metric_options o = { .mask = cbx_asarray(c, &d, mask) };
+    cbx_metric_apply(c, m, e->nin, e->in, &o);
+    st = cbx_scope_close(&scope, &err);
+    return st ? st : cbx_metric_bootstrap(c, m, e->nin, e->in, NULL, &opts, &iv, &err);
+}
+
+static void memory_may_end(void **state)
+{
+    example examples[4];
+
+    begin(state);
+    make_examples(examples);
+    for (size_t k = 0; k < CBX_LEN(examples); k++) {
+        cbx_test_fail_each(mask_and_interval, &examples[k], examples[k].metric);
+        for (size_t i = 0; i < examples[k].nin; i++) cbx_array_free(examples[k].in[i]);
+    }
+    cbx_ctx_free(ctx);
+}
+
 /*
  * Operands of which all items give one number, if rows of optional operands go with them: then an
  * interval is a point.
@@ -397,13 +430,10 @@ static void series(void **state)
 TEST_FILE(.seconds = 300)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_are_items_apart),
-        cmocka_unit_test(classes_with_masks),
-        cmocka_unit_test(classes_are_not_compiled),
-        cmocka_unit_test(intervals_are_of_items),
-        cmocka_unit_test(rows_go_with_their_items),
-        cmocka_unit_test(intervals_draw_rows_of_items),
-        cmocka_unit_test(series),
+        cmocka_unit_test(classes_are_items_apart),  cmocka_unit_test(classes_with_masks),
+        cmocka_unit_test(classes_are_not_compiled), cmocka_unit_test(intervals_are_of_items),
+        cmocka_unit_test(rows_go_with_their_items), cmocka_unit_test(intervals_draw_rows_of_items),
+        cmocka_unit_test(memory_may_end),           cmocka_unit_test(series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
