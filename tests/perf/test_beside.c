@@ -17,9 +17,9 @@
 #include "calibrax/perf/launch/energy_source.h"
 #include "calibrax/perf/sweep/session.h"
 
-static void empty_calls_are_measured(void **state)
+TEST(empty_calls_are_measured)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_launch_opts o = quick_opts();
     const cbx_launch_record *r = launch(f, "good", &o);
     fail_if_too_busy(r);
@@ -28,9 +28,9 @@ static void empty_calls_are_measured(void **state)
     CHECK(isnan(r->energy_call_j) && strstr(r->energy_why, "not asked for"), r->energy_why);
 }
 
-static void cold_epochs_are_single_calls(void **state)
+TEST(cold_epochs_are_single_calls)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_launch_opts o = quick_opts();
 
     o.cold = true;
@@ -50,9 +50,9 @@ static void cold_epochs_are_single_calls(void **state)
     CHECK_INT(r->failure, CBX_FAILURE_FIDELITY, "a wrong answer is as wrong from cold caches");
 }
 
-static void compile_only(void **state)
+TEST(compile_only)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_launch_opts o = quick_opts();
 
     o.compile_only = true;
@@ -86,10 +86,10 @@ static void wait_ms(long ms)
     nanosleep(&t, NULL);
 }
 
-static void energy_of_a_call(void **state)
+TEST(energy_of_a_call)
 {
     char folder[CBX__TEMPORARY_SIZE], domain[CBX__TEMPORARY_SIZE + 32];
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_energy_source s;
     cbx_energy_meter *m;
     cbx_launch_record r = { 0 };
@@ -122,10 +122,10 @@ static void energy_of_a_call(void **state)
     CHECK(access(folder, F_OK) != 0, "a scratch folder goes with all that is in it");
 }
 
-static void energy_in_a_launch(void **state)
+TEST(energy_in_a_launch)
 {
     char folder[CBX__TEMPORARY_SIZE], domain[CBX__TEMPORARY_SIZE + 32];
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_launch_opts o = quick_opts();
     cbx_energy_source s;
 
@@ -166,11 +166,10 @@ static cbx_status measure_energy(cbx_ctx *ctx, void *folder)
     return open && metered ? CBX_OK : CBX_ENOMEM;
 }
 
-static void energy_without_memory(void **state)
+TEST(energy_without_memory)
 {
     char folder[CBX__TEMPORARY_SIZE], domain[CBX__TEMPORARY_SIZE + 32];
 
-    (void)state;
     make_powercap(folder, domain);
     CHECK_GT(cbx_test_fail_each(measure_energy, folder, "energy"), 1, "two meters");
     cbx__temporary_remove(folder);
@@ -239,9 +238,9 @@ static warmed framework(fixture *f, const char *keeps)
     return w;
 }
 
-static void warm_compiles(void **state)
+TEST(warm_compiles)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     warmed w = framework(f, "compiled");
 
     CHECK_INT(warm_once(f->ctx, &w), CBX_OK, "one launch fills the cache, two find it filled");
@@ -256,21 +255,20 @@ static void warm_compiles(void **state)
     unsetenv("NPERF_WORKERS_PYTHON");
 }
 
-static void warm_compiles_without_memory(void **state)
+TEST(warm_compiles_without_memory)
 {
-    warmed w = framework(*state, "compiled");
+    warmed w = framework(*test_state, "compiled");
 
     CHECK_GT(cbx_test_fail_each(warm_once, &w, "compile times"), 3, "times, records, launches, names");
     unsetenv("NPERF_WORKERS_PYTHON");
 }
 
-static void scratch_folders(void **state)
+TEST(scratch_folders)
 {
     char path[CBX__TEMPORARY_SIZE], long_name[600];
     cbx_err err = CBX_ERR_INIT;
     char *before;
 
-    (void)state;
     memset(long_name, 'x', sizeof long_name - 1);
     long_name[sizeof long_name - 1] = 0;
     before = change_variable("TMPDIR", long_name);
@@ -283,18 +281,4 @@ static void scratch_folders(void **state)
     restore_variable("TMPDIR", before);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_calls_are_measured),
-        cmocka_unit_test(cold_epochs_are_single_calls),
-        cmocka_unit_test(compile_only),
-        cmocka_unit_test(energy_of_a_call),
-        cmocka_unit_test(energy_in_a_launch),
-        cmocka_unit_test(energy_without_memory),
-        cmocka_unit_test(warm_compiles),
-        cmocka_unit_test(warm_compiles_without_memory),
-        cmocka_unit_test(scratch_folders),
-    };
-    return cmocka_run_group_tests(tests, launch_setup, launch_teardown);
-}
+TESTS(.seconds = 600, .before = launch_setup, .after = launch_teardown)

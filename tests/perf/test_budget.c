@@ -45,7 +45,7 @@ static outcome play(double total_s, size_t njobs, size_t lanes, double start_s, 
     return o;
 }
 
-static void everybody_gets_the_same(void **state)
+TEST(everybody_gets_the_same)
 {
     static const struct {
         size_t njobs, lanes;
@@ -60,7 +60,6 @@ static void everybody_gets_the_same(void **state)
     };
     double use[JOBS_MOST];
 
-    (void)state;
     for (size_t i = 0; i < JOBS_MOST; i++) use[i] = 1;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         outcome o = play(100, cases[i].njobs, cases[i].lanes, cases[i].start_s, use);
@@ -71,22 +70,20 @@ static void everybody_gets_the_same(void **state)
 }
 
 /* Nobody waits for the second of three on two lanes, so it need not hurry. */
-static void a_lane_without_a_next_job(void **state)
+TEST(a_lane_without_a_next_job)
 {
     const double use[] = { 1, 1, 1 };
     outcome o = play(100, 3, 2, 0, use);
 
-    (void)state;
     CHECK(o.share[0] == 50 && o.share[1] == 100 && o.share[2] == 50, "two turns on one lane, one on the other");
     CHECK(o.end_s == 100, "both end in time");
 }
 
-static void what_is_left_over_goes_on(void **state)
+TEST(what_is_left_over_goes_on)
 {
     const double little[] = { 0.1, 1, 1, 1 }, much[] = { 2.0, 1, 1, 1 };
     outcome o;
 
-    (void)state;
     o = play(100, 4, 1, 0, little);
     CHECK_LE(fabs(o.share[1] - 97.5 / 3), 1e-9, "the three that follow share what it left");
     CHECK_LE(fabs(o.end_s - 100), 1e-9, "and all of it is used");
@@ -95,23 +92,21 @@ static void what_is_left_over_goes_on(void **state)
     CHECK_LE(o.end_s, 100 + 1e-9, "and the run ends in its time");
 }
 
-static void no_run_is_longer_than_its_budget(void **state)
+TEST(no_run_is_longer_than_its_budget)
 {
     double use[JOBS_MOST];
 
-    (void)state;
     for (size_t i = 0; i < JOBS_MOST; i++) use[i] = (double)((7 * i + 3) % 11) / 10; /* up to all of a share */
     for (size_t njobs = 1; njobs <= JOBS_MOST; njobs += 3)
         for (size_t lanes = 1; lanes <= 5; lanes++)
             CHECK_LE(play(60, njobs, lanes, 1.5, use).end_s, 60 + 1e-9, "jobs that keep to their shares");
 }
 
-static void the_time_is_spent(void **state)
+TEST(the_time_is_spent)
 {
     const double use[] = { 3, 1, 1 }, none[] = { 1, 1, 1 };
     outcome o;
 
-    (void)state;
     o = play(10, 3, 1, 9, use); /* 1/3 s each, the first takes one: none is left */
     CHECK_INT(o.left_out, 2, "what comes behind is left out");
     CHECK(o.share[1] == 0 && o.share[2] == 0, "without a share");
@@ -120,15 +115,14 @@ static void the_time_is_spent(void **state)
     CHECK(o.share[0] == 0, "for its one round");
 }
 
-static void no_budget(void **state)
+TEST(no_budget)
 {
     const double use[] = { 1 };
 
-    (void)state;
     CHECK(isinf(play(0, 1, 1, 1e6, use).share[0]), "no end");
 }
 
-static void queues_with_times_of_their_own(void **state)
+TEST(queues_with_times_of_their_own)
 {
     static const size_t queues[] = { 1, 0, 0 }; /* a device, two CPU slots */
     cbx__resources apart = resources(queues, 3, 0, false), few = resources(queues, 3, 2, false),
@@ -136,7 +130,6 @@ static void queues_with_times_of_their_own(void **state)
     cbx__budget b;
     double s;
 
-    (void)state;
     cbx__budget_init(&b, 60, &apart);
     for (size_t i = 0; i < 4; i++) cbx__budget_add(&b, i % 2);
     CHECK(cbx__budget_begin(&b, 0, 0, &s) && s == 60, "two CPU jobs on two slots");
@@ -149,16 +142,4 @@ static void queues_with_times_of_their_own(void **state)
     CHECK(cbx__budget_begin(&b, 1, 0, &s) && s == 15, "resources that share cores wait for each other");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everybody_gets_the_same),
-        cmocka_unit_test(a_lane_without_a_next_job),
-        cmocka_unit_test(what_is_left_over_goes_on),
-        cmocka_unit_test(no_run_is_longer_than_its_budget),
-        cmocka_unit_test(the_time_is_spent),
-        cmocka_unit_test(no_budget),
-        cmocka_unit_test(queues_with_times_of_their_own),
-    };
-    return cmocka_run_group_tests_name("perf/budget", tests, NULL, NULL);
-}
+TESTS()

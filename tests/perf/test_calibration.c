@@ -21,7 +21,7 @@ static cbx__calibration calibrate(double target_ns, double call_ns, double overh
     return c;
 }
 
-static void an_epoch_lasts_its_target(void **state)
+TEST(an_epoch_lasts_its_target)
 {
     static const struct {
         double call_ns, overhead_ns;
@@ -35,7 +35,6 @@ static void an_epoch_lasts_its_target(void **state)
         { 1e9, 0, "one is longer" },
         { 50, 2e6, "the hand-over is longer" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         int epochs;
         cbx__calibration c = calibrate(20e6, cases[i].call_ns, cases[i].overhead_ns, 1, 0, &epochs);
@@ -47,10 +46,9 @@ static void an_epoch_lasts_its_target(void **state)
 }
 
 /* One reading that something held up does not leave epochs short. */
-static void a_held_up_reading_is_not_believed(void **state)
+TEST(a_held_up_reading_is_not_believed)
 {
     int epochs;
-    (void)state;
     for (int first = 1; first <= 3; first++) {
         cbx__calibration c = calibrate(20e6, 2e6, 0, 3, first, &epochs);
         CHECK(2e6 * (double)c.calls >= 20e6 / 3, "no shorter than what was read");
@@ -60,11 +58,4 @@ static void a_held_up_reading_is_not_believed(void **state)
     CHECK_INT(c.calls, CBX__ITERATIONS_MAX, "calls that cost nothing end at the most there may be");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_epoch_lasts_its_target),
-        cmocka_unit_test(a_held_up_reading_is_not_believed),
-    };
-    return cmocka_run_group_tests_name("perf/calibration", tests, NULL, NULL);
-}
+TESTS()

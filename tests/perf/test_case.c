@@ -155,12 +155,11 @@ static const struct {
     { damage_both, CBX_EINVAL, "a mutant as well" },
 };
 
-static void test_check(void **state)
+TEST(test_check)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     sample s;
-    (void)state;
     sample_init(&s);
     if (cbx_case_check(ctx, &s.ops, &err)) fail_msg("a good table is refused: %s", err.message);
     for (size_t i = 0; i < CBX_LEN(faults); i++) {
@@ -174,10 +173,9 @@ static void test_check(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void test_look_ups(void **state)
+TEST(test_look_ups)
 {
     sample s;
-    (void)state;
     sample_init(&s);
     const cbx_case_ops *const cases[] = { &s.ops };
     const cbx_case_list list = { cases, 1 };
@@ -188,13 +186,12 @@ static void test_look_ups(void **state)
     assert_null(cbx_case_baseline(&s.ops, "right"));
 }
 
-static void test_point(void **state)
+TEST(test_point)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_params *p = NULL;
     cbx_err err = CBX_ERR_INIT;
     sample s;
-    (void)state;
     sample_init(&s);
     assert_int_equal(cbx_case_point(ctx, &s.ops, "{\"n\":6}", "--point", &p, &err), CBX_OK);
     assert_int_equal(cbx_params_int(p, "n"), 6);
@@ -205,12 +202,4 @@ static void test_point(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_look_ups),
-        cmocka_unit_test(test_point),
-    };
-    return cmocka_run_group_tests_name("perf/case", tests, NULL, NULL);
-}
+TESTS()

@@ -11,7 +11,7 @@
 #include "calibrax/statistics/estimate.h"
 
 /* A worker whose clock runs slow flatters itself; one whose clock runs fast claims more time than has passed. */
-static void lying_clocks(void **state)
+TEST(lying_clocks)
 {
     static const struct {
         const char *percent;
@@ -20,7 +20,7 @@ static void lying_clocks(void **state)
     } cases[] = { { "50", CBX_FAILURE_CLOCKS_DISAGREE, "half the time" },
                   { "80", CBX_FAILURE_CLOCKS_DISAGREE, "four fifths of it" },
                   { "200", CBX_FAILURE_CLOCKS_DISAGREE, "twice the time" } };
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":20000}", 1);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_env_setting clock = { TOY_CLOCK, cases[i].percent };
@@ -49,9 +49,9 @@ static const cbx_launch_record *honest_launch(fixture *f, const cbx_workload *w,
 }
 
 /* A property of the pipe, not a speed: the best of several tries, for the machine may be busy. */
-static void both_clocks_agree(void **state)
+TEST(both_clocks_agree)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":20000}", 1);
     double typical = INFINITY, off[5];
     for (int attempt = 0; attempt < 8 && typical > 0.02; attempt++) { /* a busy machine wakes the parent late */
@@ -69,9 +69,9 @@ static void both_clocks_agree(void **state)
     CHECK_LE(typical, 0.02, "the parent's and the worker's clock on epochs of 20 ms");
 }
 
-static void calibration(void **state)
+TEST(calibration)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":1000}", 1);
     cbx_launch_opts o = quick_opts();
     o.iterations = 0;
@@ -92,7 +92,7 @@ static void calibration(void **state)
 
 /* Work that is hidden from the clock: slow while it is calibrated, after the clock, or done once for all.
  * A busy machine may disturb an honest worker, so those have several tries. */
-static void hidden_work(void **state)
+TEST(hidden_work)
 {
     static const struct {
         const char *baseline;
@@ -114,7 +114,7 @@ static void hidden_work(void **state)
         { "spin", 1, CBX_FAILURE_NONE, "honest" },
         { "spin", 3, CBX_FAILURE_NONE, "honest" },
     };
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_workload *w = make_workload(f, &toy_case, "{\"n\":1000,\"spin_us\":8000}", 1);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         bool honest = cases[i].failure == CBX_FAILURE_NONE;
@@ -135,13 +135,13 @@ static void hidden_work(void **state)
 }
 
 /* A workload with a single draw, its oracle being slow, say: further ones are made where the reading on it is too long. */
-static void one_reading_is_no_proof(void **state)
+TEST(one_reading_is_no_proof)
 {
     static const struct {
         const char *baseline;
         cbx_failure failure;
     } cases[] = { { "spoilt", CBX_FAILURE_NONE }, { "memo-content", CBX_FAILURE_LAZY_RESULT } };
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_workload *w = make_workload(f, &toy_case, "{\"n\":1000,\"spin_us\":8000}", 1);
     cbx_workload *const single[] = { w, cheat_workload(f) };
     for (size_t i = 0; i < CBX_LEN(single); i++) {
@@ -159,9 +159,9 @@ static void one_reading_is_no_proof(void **state)
 }
 
 /* While 16 MB of outputs are written the other thread uses as much CPU time as the writer, and does nothing in it. */
-static void threads_that_wait_awake(void **state)
+TEST(threads_that_wait_awake)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_workload *w = make_workload(f, &toy_case, "{\"n\":4000000}", 1);
     cbx_env_setting awake[] = { { "GOMP_SPINCOUNT", "400000" }, { "KMP_BLOCKTIME", "6" } }; /* for about 6 ms */
     cbx_launch_opts o = quick_opts();
@@ -181,9 +181,9 @@ static void threads_that_wait_awake(void **state)
 }
 
 /* The share by which a worker lies can be read, whether or not one launch is enough to refuse it. */
-static void clock_ratio(void **state)
+TEST(clock_ratio)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":10000}", 1);
     cbx_env_setting clock = { TOY_CLOCK, "89" };
     double best = 0;
@@ -205,16 +205,4 @@ static void clock_ratio(void **state)
     CHECK(isnan(r->clock_ratio), "epochs of microseconds say nothing");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lying_clocks),
-        cmocka_unit_test(both_clocks_agree),
-        cmocka_unit_test(calibration),
-        cmocka_unit_test(hidden_work),
-        cmocka_unit_test(one_reading_is_no_proof),
-        cmocka_unit_test(threads_that_wait_awake),
-        cmocka_unit_test(clock_ratio),
-    };
-    return cmocka_run_group_tests_name("perf/clocks", tests, launch_setup, launch_teardown);
-}
+TESTS(.seconds = 600, .before = launch_setup, .after = launch_teardown)

@@ -10,7 +10,7 @@
 
 #include "calibrax/perf/sweep/cold_warm.h"
 
-static void outcomes(void **state)
+TEST(outcomes)
 {
     static const struct {
         const char *command;
@@ -28,7 +28,7 @@ static void outcomes(void **state)
         { "test -z \"$(ls /proc/self/fd | grep -v '^[0-3]$')\"", CBX_FAILURE_NONE, 0, 0, "no descriptor of ours" },
         { "test \"$TOY_INHERITED\" = yes", CBX_FAILURE_NONE, 0, 0, "the environment is the user's" },
     };
-    fixture *f = *state;
+    fixture *f = *test_state;
     setenv("TOY_INHERITED", "yes", 1);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_command_opts o = { .struct_size = sizeof o, .timeout_s = 20 };
@@ -45,9 +45,9 @@ static void outcomes(void **state)
     }
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_command_opts o = { .struct_size = sizeof o, .timeout_s = 20 };
     cbx_command_record r;
     cbx_err err = CBX_ERR_INIT;
@@ -62,9 +62,9 @@ static void numbers(void **state)
     CHECK_GT(r.hwm_bytes, 45e6, "memory of the largest process of the tree");
 }
 
-static void limits(void **state)
+TEST(limits)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_command_opts o = { .struct_size = sizeof o, .timeout_s = 0.1 };
     cbx_command_record r;
     cbx_err err = CBX_ERR_INIT;
@@ -106,14 +106,14 @@ static cbx_cold_warm_opts launches_of(const char *const *argv)
     return o;
 }
 
-static void cold_and_warm(void **state)
+TEST(cold_and_warm)
 {
     const char *argv[] = { "sh", "-c", compiles, NULL };
     cbx_cold_warm_opts o = launches_of(argv);
     const cbx_launch_times *cold = NULL, *warm = NULL;
     char log[] = "/tmp/calibrax-launches-XXXXXX";
     const int fd = mkstemp(log);
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_err err = CBX_ERR_INIT;
     cbx_arena arena;
 
@@ -136,7 +136,7 @@ static void cold_and_warm(void **state)
     unsetenv("TOY_CACHE");
 }
 
-static void launches_that_fail(void **state)
+TEST(launches_that_fail)
 {
     static const struct {
         const char *script;
@@ -153,7 +153,7 @@ static void launches_that_fail(void **state)
     const char *argv[] = { "sh", "-c", "true", NULL };
     cbx_cold_warm_opts o = launches_of(argv);
     const cbx_launch_times *cold = NULL, *warm = NULL;
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_err err = CBX_ERR_INIT;
     cbx_stop_flag stop = 1;
     cbx_arena arena;
@@ -179,14 +179,4 @@ static void launches_that_fail(void **state)
     cbx_arena_clear(&arena);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outcomes),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(cold_and_warm),
-        cmocka_unit_test(launches_that_fail),
-    };
-    return cmocka_run_group_tests_name("perf/command", tests, launch_setup, launch_teardown);
-}
+TESTS(.seconds = 600, .before = launch_setup, .after = launch_teardown)

@@ -85,7 +85,7 @@ static const char *text_of(const cbx__cores *groups, size_t n, bool cores)
     return text;
 }
 
-static void topologies(void **state)
+TEST(topologies)
 {
     static const struct {
         const char *machine, *allowed;
@@ -96,7 +96,6 @@ static void topologies(void **state)
         { "halves", "0-15", 16, 8, 2, true }, { "halves", "4-7", 4, 4, 1, true }, { "hybrid", "0-7", 8, 6, 1, true },
         { "silent", "0-2", 3, 3, 1, false },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx__topology t;
         read_machine(cases[i].machine, cases[i].allowed, &t);
@@ -107,7 +106,7 @@ static void topologies(void **state)
     }
 }
 
-static void deals(void **state)
+TEST(deals)
 {
     static const struct {
         const char *machine, *allowed;
@@ -129,7 +128,6 @@ static void deals(void **state)
         { "hybrid", "0-7", 6, 1, "0|2|4|5|6|7", "0|2|4|5|6|7", "cores with and without siblings" },
         { "silent", "0-2", 3, 1, "0|1|2", "0|1|2", "each CPU is a core where nobody tells" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx__cores groups[16];
         cbx__topology t;
@@ -154,9 +152,8 @@ static size_t cores_twice(const cbx__cores *groups, size_t n)
     return twice;
 }
 
-static void never_a_core_twice(void **state)
+TEST(never_a_core_twice)
 {
-    (void)state;
     for (size_t m = 0; m < CBX_LEN(machines); m++) {
         cbx__topology t;
         read_machine(machines[m].name, m == 2 ? "0-15" : m == 4 ? "0-2" : m == 0 ? "0-3" : "0-7", &t);
@@ -175,12 +172,11 @@ static void never_a_core_twice(void **state)
     CHECK_INT(cores_twice(same, 2), 1, "the check sees a core that is dealt twice");
 }
 
-static void near_a_node(void **state)
+TEST(near_a_node)
 {
     static const int nodes[] = { 1, -1, 0, 7 };
     cbx__cores groups[4];
     cbx__topology t;
-    (void)state;
     read_machine("halves", "0-15", &t);
     cbx__cores_deal(&t, 4, 1, nodes, groups);
     CHECK(groups[0].cpus[0] >= 4 && groups[0].cpus[0] < 8, "a device's cores are of its node");
@@ -188,7 +184,7 @@ static void near_a_node(void **state)
     CHECK_INT(groups[3].ncpus, 1, "a node that nobody has is no reason for none");
 }
 
-static void lists(void **state)
+TEST(lists)
 {
     static const struct {
         const char *text;
@@ -199,7 +195,6 @@ static void lists(void **state)
         { "\n", 0, 0 }, { "x", 0, 0 },       { "3-1", 0, 0 },        { "1-", 0, 0 },
         { "1,", 0, 0 }, { "1,x", 0, 0 },     { "0-99999999", 0, 0 }, { "1 x", 1, 1 },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         int out[8] = { -1 };
         size_t n = cbx__cpu_list(cases[i].text, out, CBX_LEN(out));
@@ -210,12 +205,11 @@ static void lists(void **state)
     CHECK_INT(cbx__cpu_list("0-1000", two, 2), 2, "no more than there is room for");
 }
 
-static void affinity(void **state)
+TEST(affinity)
 {
     int cpus[64];
     size_t n = cbx__affinity(cpus, CBX_LEN(cpus));
     cbx__topology t;
-    (void)state;
     CHECK(n >= 1, "at least the CPU this runs on");
     for (size_t i = 1; i < n; i++) CHECK(cpus[i] > cpus[i - 1], "ascending");
     CHECK_INT(cbx__affinity(cpus, 1), 1, "no more than asked for");
@@ -236,11 +230,4 @@ static int close_folder(void **state)
     return 0;
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(topologies),  cmocka_unit_test(deals), cmocka_unit_test(never_a_core_twice),
-        cmocka_unit_test(near_a_node), cmocka_unit_test(lists), cmocka_unit_test(affinity),
-    };
-    return cmocka_run_group_tests_name("perf/cores", tests, open_folder, close_folder);
-}
+TESTS(.before = open_folder, .after = close_folder)

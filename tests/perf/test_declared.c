@@ -55,9 +55,8 @@ static bool two_names(const void *user, const char *name, size_t len, double *ou
     return false;
 }
 
-static void formulas(void **state)
+TEST(formulas)
 {
-    (void)state;
     static const struct {
         const char *text;
         double value;
@@ -97,7 +96,7 @@ static void formulas(void **state)
 /* --- what a good file becomes --- */
 
 /* Tolerances of an output replace the reference's, and 64-bit integers stay integers. */
-static void tolerances_of_outputs(void **state)
+TEST(tolerances_of_outputs)
 {
     static const char file[] =
         "{\"schema\":\"nperf-case\",\"version\":1,\"name\":\"t\",\"kind\":\"python\",\"points\":[{}],"
@@ -106,7 +105,6 @@ static void tolerances_of_outputs(void **state)
         "{\"name\":\"z\",\"dtype\":\"int64\",\"shape\":[4],\"rtol\":0}],"
         "\"reference\":{\"provider\":\"numpy\",\"python\":\"a.py:f\",\"rtol\":0.5},"
         "\"baselines\":[{\"name\":\"b\",\"provider\":\"numpy\",\"python\":\"a.py:g\"}]}";
-    (void)state;
     cbx_ctx *ctx = cbx_test_context();
     cbx_declared *d = parsed(ctx, file);
     const char *found = strstr(cbx_declared_case(d)->oracle_definition, "\"tolerances\"");
@@ -118,9 +116,8 @@ static void tolerances_of_outputs(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void a_file_of_functions_is_a_case(void **state)
+TEST(a_file_of_functions_is_a_case)
 {
-    (void)state;
     cbx_ctx *ctx = cbx_test_context();
     cbx_declared *d = parsed(ctx, python_file);
     const cbx_case_ops *c = cbx_declared_case(d);
@@ -153,9 +150,8 @@ static void a_file_of_functions_is_a_case(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void inputs_are_filled(void **state)
+TEST(inputs_are_filled)
 {
-    (void)state;
     cbx_ctx *ctx = cbx_test_context();
     cbx_declared *d = parsed(ctx, python_file);
     const cbx_case_ops *c = cbx_declared_case(d);
@@ -196,9 +192,8 @@ static void inputs_are_filled(void **state)
 }
 
 /* y is x turned over: so it stays when both groups are permuted. */
-static void turns_permute_groups_alike(void **state)
+TEST(turns_permute_groups_alike)
 {
-    (void)state;
     cbx_ctx *ctx = cbx_test_context();
     cbx_declared *d = parsed(ctx, python_file);
     const cbx_case_ops *c = cbx_declared_case(d);
@@ -238,9 +233,8 @@ static void turns_permute_groups_alike(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void a_file_of_commands_is_read(void **state)
+TEST(a_file_of_commands_is_read)
 {
-    (void)state;
     cbx_ctx *ctx = cbx_test_context();
     cbx_declared *d = parsed(ctx, commands_file);
     const cbx_case_ops *c = cbx_declared_case(d);
@@ -265,9 +259,8 @@ static char *changed(const char *text, const char *from, const char *to, char *b
     return buf;
 }
 
-static void wrong_members_are_named(void **state)
+TEST(wrong_members_are_named)
 {
-    (void)state;
     static const struct {
         const char *from, *to, *says;
         cbx_status status;
@@ -335,9 +328,8 @@ static void wrong_members_are_named(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void wrong_commands_are_named(void **state)
+TEST(wrong_commands_are_named)
 {
-    (void)state;
     static const struct {
         const char *from, *to, *says;
     } cases[] = {
@@ -362,9 +354,8 @@ static void wrong_commands_are_named(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void files_cut_at_each_byte(void **state)
+TEST(files_cut_at_each_byte)
 {
-    (void)state;
     static const char *const files[] = { python_file, commands_file };
     cbx_ctx *ctx = cbx_test_context();
 
@@ -380,9 +371,8 @@ static void files_cut_at_each_byte(void **state)
 }
 
 /* Every member in turn is of another kind, or gone: never accepted by mistake as what it was. */
-static void each_member_of_another_kind(void **state)
+TEST(each_member_of_another_kind)
 {
-    (void)state;
     static const char *const others[] = { "null", "[]", "{}", "-1", "true", "\"~\"", "1e300" };
     cbx_ctx *ctx = cbx_test_context();
     cbx_json *root = NULL;
@@ -441,27 +431,10 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_may_run_out(void **state)
+TEST(memory_may_run_out)
 {
-    (void)state;
     CHECK_GT((double)cbx_test_fail_each(everything, (void *)(uintptr_t)python_file, "functions"), 10, "allocations");
     CHECK_GT((double)cbx_test_fail_each(everything, (void *)(uintptr_t)commands_file, "commands"), 5, "allocations");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formulas),
-        cmocka_unit_test(tolerances_of_outputs),
-        cmocka_unit_test(a_file_of_functions_is_a_case),
-        cmocka_unit_test(inputs_are_filled),
-        cmocka_unit_test(turns_permute_groups_alike),
-        cmocka_unit_test(a_file_of_commands_is_read),
-        cmocka_unit_test(wrong_members_are_named),
-        cmocka_unit_test(wrong_commands_are_named),
-        cmocka_unit_test(files_cut_at_each_byte),
-        cmocka_unit_test(each_member_of_another_kind),
-        cmocka_unit_test(memory_may_run_out),
-    };
-    return cmocka_run_group_tests_name("perf/declared", tests, NULL, NULL);
-}
+TESTS()

@@ -152,10 +152,9 @@ static pid_t holder(const cbx__resource *r)
 }
 
 /* Jobs of the other kind are done while one kind's resource is held elsewhere: the last of them ends the holder. */
-static void no_kind_waits_for_another(void **state)
+TEST(no_kind_waits_for_another)
 {
     static const size_t queues[] = { GPU, GPU, CPU, CPU, GPU, CPU };
-    (void)state;
     for (int held = CPU; held <= GPU; held++) {
         cbx__resource r[] = { slot(CPU, 1, NULL), slot(GPU, 2, &device) };
         size_t done_first[6] = { 0 }, n = 0;
@@ -180,13 +179,12 @@ static void no_kind_waits_for_another(void **state)
     }
 }
 
-static void resources_run_side_by_side(void **state)
+TEST(resources_run_side_by_side)
 {
     static const size_t queues[] = { CPU, CPU, CPU, GPU, GPU, CPU };
     cbx__resource r[] = { slot(CPU, 1, NULL), slot(CPU, 2, NULL), slot(GPU, 3, &device) };
     cbx_err err = CBX_ERR_INIT;
     shop s;
-    (void)state;
     shop_init(&s);
     s.wait_for = 3; /* the first jobs wait until three run */
     cbx__dispatch d = plan(&s, r, 3, queues, CBX_LEN(queues));
@@ -203,13 +201,12 @@ static void resources_run_side_by_side(void **state)
     CHECK_INT(s.ndone, 6, "all of them");
 }
 
-static void what_shares_cores_takes_turns(void **state)
+TEST(what_shares_cores_takes_turns)
 {
     static const size_t queues[] = { CPU, GPU, CPU, GPU, CPU, GPU };
     cbx__resource r[] = { slot(CPU, 4, NULL), slot(GPU, 4, &device) };
     cbx_err err = CBX_ERR_INIT;
     shop s;
-    (void)state;
     shop_init(&s);
     cbx__dispatch d = plan(&s, r, 2, queues, CBX_LEN(queues));
     d.lock_wait_s = 0.001; /* waiting for one's own is no waiting for another's */
@@ -219,14 +216,13 @@ static void what_shares_cores_takes_turns(void **state)
     CHECK_INT(s.ndone, 6, "all of them");
 }
 
-static void waiting_ends(void **state)
+TEST(waiting_ends)
 {
     static const size_t queues[] = { GPU, CPU, CPU };
     cbx__resource r[] = { slot(CPU, 1, NULL), slot(GPU, 2, &device) };
     cbx_err err = CBX_ERR_INIT;
     char wanted[32];
     shop s;
-    (void)state;
     shop_init(&s);
     pid_t child = holder(&r[GPU]);
     cbx__dispatch d = plan(&s, r, 2, queues, CBX_LEN(queues));
@@ -243,13 +239,12 @@ static void waiting_ends(void **state)
     CHECK_INT(s.notes, 0, "so nobody waits");
 }
 
-static void faults_and_stops(void **state)
+TEST(faults_and_stops)
 {
     static const size_t queues[] = { CPU, CPU, CPU, CPU };
     cbx__resource r[] = { slot(CPU, 1, NULL) };
     cbx_err err = CBX_ERR_INIT;
     shop s;
-    (void)state;
     shop_init(&s);
     s.fail_at = 1;
     cbx__dispatch d = plan(&s, r, 1, queues, CBX_LEN(queues));
@@ -271,13 +266,12 @@ static void faults_and_stops(void **state)
     setenv("CALIBRAX_LOCK_DIR", folder, 1);
 }
 
-static void a_device_settles_when_it_is_new(void **state)
+TEST(a_device_settles_when_it_is_new)
 {
     static const size_t queues[] = { GPU, GPU };
     cbx__resource r[] = { slot(GPU, 2, &device) };
     cbx_err err = CBX_ERR_INIT;
     shop s;
-    (void)state;
     shop_init(&s);
     cbx__dispatch d = plan(&s, r, 1, queues, 2);
     CHECK_OK(cbx__dispatch_run(ctx, &d, &err), &err, "two jobs");
@@ -355,9 +349,8 @@ static size_t two_invocations(bool see_each_other, size_t batches)
     return mine + (size_t)WEXITSTATUS(status);
 }
 
-static void invocations_never_overlap(void **state)
+TEST(invocations_never_overlap)
 {
-    (void)state;
     CHECK_INT(two_invocations(true, 20), 0, "a thousand jobs on three cores");
     CHECK_GT(two_invocations(false, 1), 0, "the check sees two that do not see each other's locks");
 }
@@ -479,9 +472,8 @@ static size_t places_left(void)
     return n;
 }
 
-static void waiters_take_turns(void **state)
+TEST(waiters_take_turns)
 {
-    (void)state;
     take_turns(STAYS, "SBCSS");
     take_turns(IS_KILLED, "SCSS");
     take_turns(IS_STOPPED, "SCSSB");
@@ -501,11 +493,7 @@ static cbx_status run_two(cbx_ctx *c, void *user)
     return cbx__dispatch_run(c, &d, &err);
 }
 
-static void every_allocation_can_fail(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(run_two, NULL, "dispatch"), 2, "arena, members, locks");
-}
+TEST(every_allocation_can_fail) { CHECK_GT(cbx_test_fail_each(run_two, NULL, "dispatch"), 2, "arena, members, locks"); }
 
 /* --- commands --- */
 
@@ -520,14 +508,13 @@ static cbx_status claim_once(cbx_ctx *c, void *user)
     return st;
 }
 
-static void commands_claim_all_cores(void **state)
+TEST(commands_claim_all_cores)
 {
     cbx_claim_opts o = CBX_CLAIM_OPTS_INIT;
     cbx_claim *claim = NULL, *second = NULL;
     cbx_stop_flag stop = 1;
     cbx_err err = CBX_ERR_INIT;
     shop s;
-    (void)state;
     shop_init(&s);
     CHECK_OK(cbx_claim_take(ctx, &o, &claim, &err), &err, "the first");
     o.wait_s = 0.01;
@@ -567,19 +554,4 @@ static int teardown(void **state)
     return 0;
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_kind_waits_for_another),
-        cmocka_unit_test(resources_run_side_by_side),
-        cmocka_unit_test(what_shares_cores_takes_turns),
-        cmocka_unit_test(waiting_ends),
-        cmocka_unit_test(faults_and_stops),
-        cmocka_unit_test(a_device_settles_when_it_is_new),
-        cmocka_unit_test(invocations_never_overlap),
-        cmocka_unit_test(waiters_take_turns),
-        cmocka_unit_test(every_allocation_can_fail),
-        cmocka_unit_test(commands_claim_all_cores),
-    };
-    return cmocka_run_group_tests_name("perf/dispatch", tests, setup, teardown);
-}
+TESTS(.before = setup, .after = teardown)

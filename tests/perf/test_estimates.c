@@ -90,11 +90,10 @@ static cbx_status estimate(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void everything_is_said(void **state)
+TEST(everything_is_said)
 {
     cbx_ctx *ctx = cbx_test_context();
     told t = { 0 };
-    (void)state;
     CHECK_INT(estimate(ctx, &t), CBX_OK, "estimates");
     CHECK(fabs(t.compile - (5e-3 + 14.5e-9)) < 1e-15, "median of 5 ms and some ns");
     CHECK(fabs(t.warm - 4e-4) < 1e-15, "the middle one of seven");
@@ -106,17 +105,9 @@ static void everything_is_said(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void every_allocation_can_fail(void **state)
+TEST(every_allocation_can_fail)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(estimate, NULL, "estimates"), 10, "medians, modes, metrics, the simulation");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_said),
-        cmocka_unit_test(every_allocation_can_fail),
-    };
-    return cmocka_run_group_tests_name("perf/estimates", tests, NULL, NULL);
-}
+TESTS()

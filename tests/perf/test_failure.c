@@ -12,9 +12,8 @@ static const char *const statuses[] = {
     "no_answer", "protocol_error", "refused",         "interrupted"
 };
 
-static void test_words_read_back(void **state)
+TEST(test_words_read_back)
 {
-    (void)state;
     for (int i = 0; i < CBX_FAILURE_COUNT; i++) {
         cbx_failure f = CBX_FAILURE_COUNT;
         assert_true(cbx_failure_parse(cbx_failure_word((cbx_failure)i), &f));
@@ -22,9 +21,8 @@ static void test_words_read_back(void **state)
     }
 }
 
-static void test_statuses_are_known(void **state)
+TEST(test_statuses_are_known)
 {
-    (void)state;
     for (int i = 0; i < CBX_FAILURE_COUNT; i++) {
         bool known = false;
         for (size_t j = 0; j < CBX_LEN(statuses); j++)
@@ -37,9 +35,8 @@ static void test_statuses_are_known(void **state)
     }
 }
 
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
-    (void)state;
     cbx_failure f = CBX_FAILURE_TIMEOUT;
     assert_false(cbx_failure_parse("no such word", &f));
     assert_false(cbx_failure_parse("", &f));
@@ -48,12 +45,4 @@ static void test_unknown(void **state)
     assert_string_equal(cbx_failure_row_status((cbx_failure)999), cbx_failure_row_status(CBX_FAILURE_MACHINE));
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words_read_back),
-        cmocka_unit_test(test_statuses_are_known),
-        cmocka_unit_test(test_unknown),
-    };
-    return cmocka_run_group_tests_name("perf/failure", tests, NULL, NULL);
-}
+TESTS()

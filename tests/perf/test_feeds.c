@@ -103,9 +103,9 @@ static cbx_status gate_once(cbx_ctx *ctx, void *user)
     return CBX_OK;
 }
 
-static void gate(void **state)
+TEST(gate, setup, teardown)
 {
-    tables *t = *state;
+    tables *t = *test_state;
     cbx_row_gate_opts bad[3] = { CBX_ROW_GATE_OPTS_INIT, CBX_ROW_GATE_OPTS_INIT, CBX_ROW_GATE_OPTS_INIT };
     cbx_regression *r = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -196,10 +196,10 @@ static void count_flags(cbx_ctx *ctx, double factor, size_t *any, size_t *first_
 }
 
 /* 25 launches that vary by 1 %, tables of 50 rows: at most 5 % of equal tables are flagged, and +2 % in one row is found in 90 % and more. */
-static void false_alarms_and_power(void **state)
+TEST(false_alarms_and_power, setup, teardown)
 {
     size_t any = 0, only = 0;
-    tables *t = *state;
+    tables *t = *test_state;
 
     count_flags(t->ctx, 1, &any, &only);
     print_message("# of %d equal tables %zu are flagged\n", DRAWN_TABLES, any);
@@ -243,12 +243,12 @@ static cbx_status feeds_once(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void feeds(void **state)
+TEST(feeds, setup, teardown)
 {
     cbx_json *v = NULL;
     cbx_bundle_opts none = CBX_BUNDLE_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
-    tables *t = *state;
+    tables *t = *test_state;
 
     CHECK_GT(cbx_test_fail_each(feeds_once, t, "the feeds"), 20, "allocations");
     CHECK_STATUS(cbx_bundle_make(t->ctx, &t->now, &none, &v, &err), CBX_EINVAL, "no case");
@@ -281,11 +281,10 @@ static cbx_status page_once(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void page(void **state)
+TEST(page)
 {
     char folder[64], path[100];
 
-    (void)state;
     cbx_test_folder(folder);
     for (int run = 0; run < 3; run++) {
         char *text = make_rows(run, 4);
@@ -302,11 +301,10 @@ static void page(void **state)
     cbx_test_folder_remove(folder);
 }
 
-static void names(void **state)
+TEST(names)
 {
     char buf[160];
 
-    (void)state;
     CHECK_STR(cbx_report_case_page("a/b <c>", buf), "case-a-b--c-.html", "a safe file name");
 }
 
@@ -329,9 +327,9 @@ static cbx_status settle_once(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void settling(void **state)
+TEST(settling, setup, teardown)
 {
-    CHECK_GT(cbx_test_fail_each(settle_once, *state, "cbx__table_settle"), 10, "allocations");
+    CHECK_GT(cbx_test_fail_each(settle_once, *test_state, "cbx__table_settle"), 10, "allocations");
 }
 
 /* --- drift --- */
@@ -347,7 +345,7 @@ static cbx_json *manifest_of(const char *cases)
 }
 
 /* A case that one side alone has was not compared, and does not pass. */
-static void one_sided_cases_drift(void **state)
+TEST(one_sided_cases_drift)
 {
 #define CASE(name) "\"" name "\":{\"signature\":\"s\",\"points\":{}}"
     static const struct {
@@ -365,7 +363,6 @@ static void one_sided_cases_drift(void **state)
     };
 #undef CASE
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_json *kept = manifest_of(cases[i].kept), *now = manifest_of(cases[i].now);
         cbx_json *found = NULL;
@@ -380,16 +377,4 @@ static void one_sided_cases_drift(void **state)
     }
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_sided_cases_drift),
-        cmocka_unit_test_setup_teardown(gate, setup, teardown),
-        cmocka_unit_test_setup_teardown(false_alarms_and_power, setup, teardown),
-        cmocka_unit_test_setup_teardown(feeds, setup, teardown),
-        cmocka_unit_test_setup_teardown(settling, setup, teardown),
-        cmocka_unit_test(page),
-        cmocka_unit_test(names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

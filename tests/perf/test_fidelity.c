@@ -51,7 +51,7 @@ static void free3(cbx_array *a, cbx_array *b, cbx_array *c)
 }
 
 /* 2^53 + 1 and 2^53 are one number in float64; of 64-bit integers they are two. */
-static void integers(void **state)
+TEST(integers)
 {
     static const struct {
         uint64_t output, answer;
@@ -66,7 +66,6 @@ static void integers(void **state)
         { UINT64_MAX, UINT64_MAX - 1, 0, false, false, "neighbours at the upper end" },
         { (uint64_t)-5, (uint64_t)-3, 2, true, true, "negative" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const cbx_dtype type = cases[i].is_signed ? CBX_I64 : CBX_U64;
         cbx_array *o = make(type, 1), *a = make(type, 1), *b = one(CBX_F64, cases[i].bound);
@@ -79,7 +78,7 @@ static void integers(void **state)
     }
 }
 
-static void single_elements(void **state)
+TEST(single_elements)
 {
     static const struct {
         cbx_dtype type, answer_type;
@@ -111,7 +110,6 @@ static void single_elements(void **state)
         { CBX_F32, CBX_BOOL, 1, 1, 0, false, INFINITY, "float where bool is due" },
         { CBX_BOOL, CBX_F64, 1, 1, 0, false, INFINITY, "bool where a number is due" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_array *o = one(cases[i].type, cases[i].output), *a = one(cases[i].answer_type, cases[i].answer),
                   *b = one(CBX_F64, cases[i].bound);
@@ -125,10 +123,9 @@ static void single_elements(void **state)
 }
 
 /* The fast walk over blocks against a count by hand, faults planted at every kind of place. */
-static void blocks(void **state)
+TEST(blocks)
 {
     static const size_t sizes[] = { 1, 2, 255, 256, 257, 512, 1000, 5003 };
-    (void)state;
     for (size_t s = 0; s < CBX_LEN(sizes); s++) {
         size_t n = sizes[s];
         cbx_array *o = make(CBX_F32, n), *a = make(CBX_F64, n), *b = make(CBX_F64, n);
@@ -167,7 +164,7 @@ static void blocks(void **state)
     }
 }
 
-static void strided(void **state)
+TEST(strided)
 {
     static const double data[6] = { 1, 2, 3, 4, 5, 6 }, turned[6] = { 1, 4, 2, 5, 3, 6 };
     static double zero[6];
@@ -176,7 +173,6 @@ static void strided(void **state)
     cbx_array *o = NULL, *a = NULL, *b = NULL;
     cbx_err err = CBX_ERR_INIT;
     cbx_fidelity f = { 0 };
-    (void)state;
     CHECK_OK(cbx_array_wrap(ctx, &desc, NULL, (void *)(uintptr_t)data, NULL, NULL, &a, &err), &err, "rows");
     CHECK_OK(cbx_array_wrap(ctx, &desc, columns, (void *)(uintptr_t)turned, NULL, NULL, &o, &err), &err, "columns");
     CHECK_OK(cbx_array_wrap(ctx, &desc, NULL, zero, NULL, NULL, &b, &err), &err, "bound");
@@ -187,11 +183,10 @@ static void strided(void **state)
     free3(o, a, b);
 }
 
-static void forms(void **state)
+TEST(forms)
 {
     cbx_array *o = make(CBX_F32, 3), *a = make(CBX_F64, 4), *b = make(CBX_F64, 4);
     cbx_fidelity f = { 0 };
-    (void)state;
     cbx_fidelity_compare(o, a, b, &f);
     CHECK(f.checked && !f.ok && isinf(f.rel_to_tol), "wrong shape");
     CHECK(strstr(f.note, "float32 (3,)") && strstr(f.note, "(4,)"), f.note);
@@ -212,11 +207,4 @@ static void forms(void **state)
     free3(o, a, b);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers), cmocka_unit_test(single_elements), cmocka_unit_test(blocks),
-        cmocka_unit_test(strided),  cmocka_unit_test(forms),
-    };
-    return cmocka_run_group_tests_name("perf/fidelity", tests, setup, teardown);
-}
+TESTS(.seconds = 600, .before = setup, .after = teardown)

@@ -16,9 +16,9 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
-static void good_worker(void **state)
+TEST(good_worker)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_launch_opts o = quick_opts();
     const cbx_launch_record *r = launch(f, "good", &o);
     CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
@@ -48,7 +48,7 @@ static void good_worker(void **state)
     CHECK(r->versions == NULL, "cleared");
 }
 
-static void causes(void **state)
+TEST(causes)
 {
     static const struct {
         const char *baseline;
@@ -84,7 +84,7 @@ static void causes(void **state)
         o.epochs = 20;
         /* emptying the noise costs this process time, on a busy machine much of it */
         for (int tries = cases[i].failure == CBX_FAILURE_NONE ? 4 : 1; tries > 0; tries--) {
-            r = launch(*state, cases[i].baseline, &o);
+            r = launch(*test_state, cases[i].baseline, &o);
             if (r->failure != CBX_FAILURE_CLOCKS_DISAGREE || tries == 1) break;
         }
         check_failure(r, cases[i].failure, cases[i].why);
@@ -97,35 +97,35 @@ static void causes(void **state)
 }
 
 /* An answer that is wrong in one call of 97 is found by the calls that are compared besides the timed epochs. */
-static void a_rare_wrong_answer(void **state)
+TEST(a_rare_wrong_answer)
 {
     cbx_launch_opts o = quick_opts();
-    const cbx_launch_record *r = launch(*state, "wrong-in-97", &o);
+    const cbx_launch_record *r = launch(*test_state, "wrong-in-97", &o);
     CHECK_INT(r->failure, CBX_FAILURE_FIDELITY, r->message);
     CHECK(r->fidelity.mismatched >= 1 && r->fidelity.mismatched <= 3, "few of them");
-    r = launch(*state, "honest-wrong-in-97", &o);
+    r = launch(*test_state, "honest-wrong-in-97", &o);
     CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
-    r = launch(*state, "good", &o);
+    r = launch(*test_state, "good", &o);
     CHECK_GT(r->fidelity.checks, 20, "calls that were compared");
 }
 
-static void the_end_of_stderr_is_kept(void **state)
+TEST(the_end_of_stderr_is_kept)
 {
     cbx_launch_opts o = quick_opts();
-    const cbx_launch_record *r = launch(*state, "exit3", &o);
+    const cbx_launch_record *r = launch(*test_state, "exit3", &o);
     CHECK_STR(r->stderr_tail, "first line\nlast words", "short");
-    r = launch(*state, "flood", &o);
+    r = launch(*test_state, "flood", &o);
     CHECK_GT(strlen(r->stderr_tail), 1900, "long");
     CHECK(strstr(r->stderr_tail, "must not block the worker") != NULL, "long");
 }
 
-static void wrong_shape(void **state)
+TEST(wrong_shape)
 {
     static const cbx_env_setting bad = { TOY_SHAPE, "1" };
     cbx_launch_opts o = quick_opts();
     o.env = &bad;
     o.nenv = 1;
-    const cbx_launch_record *r = launch(*state, "good", &o);
+    const cbx_launch_record *r = launch(*test_state, "good", &o);
     CHECK_INT(r->failure, CBX_FAILURE_WRONG_SHAPE, r->message);
     CHECK(strstr(r->message, "(1001") && strstr(r->message, "(1000"), "names both shapes");
     CHECK(r->fidelity.checked && !r->fidelity.ok && isinf(r->fidelity.rel_to_tol), "counts as wrong");
@@ -135,7 +135,7 @@ static void wrong_shape(void **state)
 static const cbx_sandbox open_sandbox = { .struct_size = sizeof open_sandbox, .mode = CBX_SANDBOX_OFF };
 
 /* Outside its cores or its share of memory. */
-static void bounds_of_a_worker(void **state)
+TEST(bounds_of_a_worker)
 {
     static const struct {
         const char *baseline;
@@ -159,67 +159,65 @@ static void bounds_of_a_worker(void **state)
         o.cores = &core;
         o.ncores = stray;
         if (stray) o.sandbox = &open_sandbox; /* else it cannot */
-        const cbx_launch_record *r = launch(*state, cases[i].baseline, &o);
+        const cbx_launch_record *r = launch(*test_state, cases[i].baseline, &o);
         if (r->failure != cases[i].failure || !strstr(r->message, cases[i].words))
             fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r->failure), r->message);
     }
 }
 
 /* What is only mapped is no memory, but it is bounded too, so that nothing fills the machine between two looks. */
-static void mapped_memory(void **state)
+TEST(mapped_memory)
 {
-    (void)state;
 #ifdef __SANITIZE_ADDRESS__
-    (void)state;
     SKIP("sanitizer: it maps more than any limit");
 #else
     cbx_launch_opts o = quick_opts();
     o.memory_limit_bytes = 200000000;
-    const cbx_launch_record *r = launch(*state, "maps_much", &o);
+    const cbx_launch_record *r = launch(*test_state, "maps_much", &o);
     bool grouped = r->memory_limit_by && !strcmp(r->memory_limit_by, "cgroup");
     if (!grouped) CHECK_INT(r->failure, CBX_FAILURE_OUT_OF_MEMORY, r->message);
     o.memory_limit_bytes = UINT64_C(3) << 30;
-    r = launch(*state, "maps_much", &o);
+    r = launch(*test_state, "maps_much", &o);
     CHECK(r->failure == CBX_FAILURE_NONE || r->failure == CBX_FAILURE_CONTENDED, r->message);
     CHECK(r->memory_limit_bytes == 3221225472.0 && r->memory_limit_by, "the record says what held it");
     CHECK(r->failure || r->threads_seen >= 1, "and how many threads the kernel saw");
     o.memory_limit_bytes = UINT64_MAX;
-    r = launch(*state, "maps_much", &o);
+    r = launch(*test_state, "maps_much", &o);
     CHECK(isnan(r->memory_limit_bytes) && !r->memory_limit_by, "no limit");
 #endif
 }
 
 /* Threads show by what they use, or by what they wait for. */
-static void more_threads_than_told(void **state)
+TEST(more_threads_than_told)
 {
     cbx_launch_opts o = quick_opts();
     o.iterations = 3;
-    const cbx_launch_record *r = launch(*state, "more-threads", &o);
+    const cbx_launch_record *r = launch(*test_state, "more-threads", &o);
     /* where others have the CPUs meanwhile it is refused as well, for the reason that it cannot be told */
     CHECK(r->failure == CBX_FAILURE_PINNING || r->failure == CBX_FAILURE_CONTENDED, r->message);
 }
 
 /* The kernel reaps the children of a program that ignores SIGCHLD: a launch ends all the same, and says what it cannot know. */
-static void ignored_sigchld(void **state)
+TEST(ignored_sigchld)
 {
     cbx_launch_opts o = quick_opts();
     uint64_t start = cbx_clock_ns();
     o.message_timeout_s = 600;
     signal(SIGCHLD, SIG_IGN);
-    const cbx_launch_record *r = launch(*state, "good", &o);
+    const cbx_launch_record *r = launch(*test_state, "good", &o);
     CHECK_INT(r->failure, CBX_FAILURE_EXITED, r->message);
     CHECK(strstr(r->message, "SIGCHLD") && isnan(r->cpu_user_s), "names the reason");
-    r = launch(*state, "exit3", &o);
+    r = launch(*test_state, "exit3", &o);
     CHECK_INT(r->failure, CBX_FAILURE_EXITED, r->message);
     signal(SIGCHLD, SIG_DFL);
     CHECK_LE((double)(cbx_clock_ns() - start), 300e9, "no waiting for what cannot come");
 }
 
-static void hanging_worker(void **state)
+TEST(hanging_worker)
 {
     cbx_launch_opts o = quick_opts();
     o.message_timeout_s = 5; /* for the import of a worker on a busy machine, too */
-    const cbx_launch_record *r = launch(*state, "hang", &o);
+    const cbx_launch_record *r = launch(*test_state, "hang", &o);
     CHECK_INT(r->failure, CBX_FAILURE_TIMEOUT, r->message);
     CHECK_STR(r->phase, "compile", "where it hung");
     CHECK_INT(r->term_signal, 0, "we killed it, it did not crash");
@@ -253,7 +251,7 @@ static int wait_for_pid(const char *path)
 }
 
 /* Whatever group or session it went to, and however the launch ends. */
-static void nothing_outlives_a_launch(void **state)
+TEST(nothing_outlives_a_launch)
 {
     static const struct {
         const char *baseline;
@@ -262,7 +260,7 @@ static void nothing_outlives_a_launch(void **state)
     } cases[] = { { "child", CBX_FAILURE_TIMEOUT, "a child of the group" },
                   { "daemon", CBX_FAILURE_TIMEOUT, "an orphan in a session of its own" },
                   { "leaves_daemon", CBX_FAILURE_NONE, "the same, left behind by a worker that ends well" } };
-    fixture *f = *state;
+    fixture *f = *test_state;
     char path[128];
     snprintf(path, sizeof path, "%s/child", f->notes);
     cbx_env_setting note = { TOY_PID_FILE, path };
@@ -284,7 +282,7 @@ static void nothing_outlives_a_launch(void **state)
 }
 
 /* A lock that workers inherit is held until the parent lets it go, whatever they do, and by none of them after their launch. */
-static void locks_of_a_launch(void **state)
+TEST(locks_of_a_launch)
 {
     static const struct {
         const char *baseline;
@@ -292,7 +290,7 @@ static void locks_of_a_launch(void **state)
         const char *why;
     } cases[] = { { "unlocks", CBX_FAILURE_NONE, "unlocks what it inherited" },
                   { "crowd", CBX_FAILURE_PINNING, "leaves 600 processes that hold it" } };
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_sandbox_facts facts;
     cbx_err err = CBX_ERR_INIT;
     char path[128];
@@ -314,9 +312,9 @@ static void locks_of_a_launch(void **state)
     }
 }
 
-static void a_worker_dies_with_its_parent(void **state)
+TEST(a_worker_dies_with_its_parent)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     char path[128];
     snprintf(path, sizeof path, "%s/worker", f->notes);
     pid_t parent = fork();
@@ -339,9 +337,9 @@ static void a_worker_dies_with_its_parent(void **state)
 }
 
 /* The lock of a core is held by the worker, too: it lasts until both are gone. */
-static void locks_last_as_long_as_the_worker(void **state)
+TEST(locks_last_as_long_as_the_worker)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     char path[128], lock_path[128], link[64], seen[256];
     cbx_lock *lock = NULL, *again = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -376,34 +374,34 @@ static void locks_last_as_long_as_the_worker(void **state)
 }
 
 /* Where the launcher can confine a worker, it cannot break out; where not, the record says so. */
-static void confined_worker(void **state)
+TEST(confined_worker)
 {
     cbx_launch_opts o = quick_opts();
-    const cbx_launch_record *r = launch(*state, "breaks_out", &o);
+    const cbx_launch_record *r = launch(*test_state, "breaks_out", &o);
     if (!r->confined) SKIP("kernel: it has no seccomp filters");
     CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
 }
 
-static void memory_watchdog(void **state)
+TEST(memory_watchdog)
 {
     cbx_launch_opts o = quick_opts();
     o.memory_limit_bytes = 200000000;
-    const cbx_launch_record *r = launch(*state, "eat", &o);
+    const cbx_launch_record *r = launch(*test_state, "eat", &o);
     CHECK_INT(r->failure, CBX_FAILURE_MEMORY_LIMIT, r->message);
     CHECK_STR(r->phase, "compile", "where it ate");
 }
 
-static void stop_flag(void **state)
+TEST(stop_flag)
 {
     cbx_stop_flag stop = 1;
     cbx_launch_opts o = quick_opts();
     o.stop = &stop;
-    const cbx_launch_record *r = launch(*state, "good", &o);
+    const cbx_launch_record *r = launch(*test_state, "good", &o);
     CHECK_INT(r->failure, CBX_FAILURE_INTERRUPTED, r->message);
 }
 
 /* ru_maxrss survives exec: a child of a large parent used to be charged with the parent's peak. */
-static void memory_is_the_workers_own(void **state)
+TEST(memory_is_the_workers_own)
 {
     size_t size = 300u << 20;
     char *big = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -411,7 +409,7 @@ static void memory_is_the_workers_own(void **state)
     cbx_command_record c;
     cbx_command_opts co = { .struct_size = sizeof co };
     cbx_err err = CBX_ERR_INIT;
-    fixture *f = *state;
+    fixture *f = *test_state;
     CHECK(big != MAP_FAILED, "300 MiB");
     madvise(big, size, MADV_HUGEPAGE);
     for (size_t i = 0; i < size; i += 4096) big[i] = 1;
@@ -424,7 +422,7 @@ static void memory_is_the_workers_own(void **state)
     CHECK_LE(c.hwm_bytes, 100e6, "command");
 }
 
-static void missing_programs(void **state)
+TEST(missing_programs)
 {
     static const struct {
         const char *variable, *value, *baseline, *interpreter;
@@ -447,7 +445,7 @@ static void missing_programs(void **state)
         char *before = change_variable(cases[i].variable, cases[i].value);
         cbx_launch_opts o = quick_opts();
         o.interpreter = cases[i].interpreter;
-        const cbx_launch_record *r = launch(*state, cases[i].baseline, &o);
+        const cbx_launch_record *r = launch(*test_state, cases[i].baseline, &o);
         check_failure(r, cases[i].failure, cases[i].why);
         CHECK(*r->message && !strstr(r->message, "nonexistent/"), cases[i].why); /* a name, not a folder */
         restore_variable(cases[i].variable, before);
@@ -455,9 +453,9 @@ static void missing_programs(void **state)
 }
 
 /* The child's environment and process are what was asked for: looked at by a "Python" that is a shell script. */
-static void environment_and_cores(void **state)
+TEST(environment_and_cores)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     char script[128], seen[128], line[512];
     snprintf(script, sizeof script, "%s/python", f->notes);
     snprintf(seen, sizeof seen, "%s/seen", f->notes);
@@ -514,9 +512,9 @@ static void environment_and_cores(void **state)
     CHECK(padded, "the environment's pad");
 }
 
-static void bad_options(void **state)
+TEST(bad_options)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     const cbx_baseline_ops *b = cbx_case_baseline(&toy_case, "good");
     cbx_launch_opts o = quick_opts();
     cbx_launch_record none;
@@ -548,37 +546,10 @@ static cbx_status launch_once(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-    size_t failed = cbx_test_fail_each(launch_once, *state, "cbx_launch_run");
+    size_t failed = cbx_test_fail_each(launch_once, *test_state, "cbx_launch_run");
     CHECK_GT(failed, 4, "allocations were made to fail");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_worker),
-        cmocka_unit_test(causes),
-        cmocka_unit_test(a_rare_wrong_answer),
-        cmocka_unit_test(the_end_of_stderr_is_kept),
-        cmocka_unit_test(wrong_shape),
-        cmocka_unit_test(bounds_of_a_worker),
-        cmocka_unit_test(mapped_memory),
-        cmocka_unit_test(more_threads_than_told),
-        cmocka_unit_test(ignored_sigchld),
-        cmocka_unit_test(hanging_worker),
-        cmocka_unit_test(nothing_outlives_a_launch),
-        cmocka_unit_test(locks_of_a_launch),
-        cmocka_unit_test(a_worker_dies_with_its_parent),
-        cmocka_unit_test(locks_last_as_long_as_the_worker),
-        cmocka_unit_test(confined_worker),
-        cmocka_unit_test(memory_watchdog),
-        cmocka_unit_test(stop_flag),
-        cmocka_unit_test(memory_is_the_workers_own),
-        cmocka_unit_test(missing_programs),
-        cmocka_unit_test(environment_and_cores),
-        cmocka_unit_test(bad_options),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests_name("perf/launch", tests, launch_setup, launch_teardown);
-}
+TESTS(.seconds = 600, .before = launch_setup, .after = launch_teardown)

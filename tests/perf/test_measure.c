@@ -117,7 +117,7 @@ static size_t count_lines(const cbx_measure_result *r, const char *baseline, boo
 
 static size_t launches_of(const cbx_measure_result *r, const char *baseline) { return count_lines(r, baseline, false); }
 
-static void every_failure_is_a_row(void **state)
+TEST(every_failure_is_a_row)
 {
     static const struct {
         const char *baseline, *status;
@@ -133,7 +133,7 @@ static void every_failure_is_a_row(void **state)
         { "unsupported", "skipped", 1, 0, "the machine cannot" },
     };
     static const char *const names[] = { "good", "wrong", "killed", "exit0", "rubbish", "says_oom", "unsupported" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
     const cbx_measure_result *result = run(r, &o, "the sweep goes on");
 
@@ -152,10 +152,10 @@ static void every_failure_is_a_row(void **state)
     CHECK_INT(r->file.damaged, 0, "all readable");
 }
 
-static void a_hanging_worker_does_not_stop_the_sweep(void **state)
+TEST(a_hanging_worker_does_not_stop_the_sweep)
 {
     static const char *const names[] = { "good", "hang" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
     const cbx_measure_result *result;
     o.worker_timeout_s = 5; /* for the start of a worker on a busy machine, too */
@@ -165,11 +165,11 @@ static void a_hanging_worker_does_not_stop_the_sweep(void **state)
     CHECK_INT(launches_of(result, "hang"), 1, "not waited for again");
 }
 
-static void resume_keeps_what_is_good(void **state)
+TEST(resume_keeps_what_is_good)
 {
     static const char *const first[] = { "good", "spin" }, *const more[] = { "good", "spin", "flood" };
     static const char *const points[] = { "{\"n\":100}", "{\"n\":200}" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, first, CBX_LEN(first));
     const cbx_measure_result *result;
     char old_run[CBX_RUN_ID_SIZE];
@@ -225,10 +225,10 @@ static void watch(void *user, const cbx_measure_progress *p)
     snprintf(w->note + used, sizeof(w->note) - used, "%.255s\n", p->text);
 }
 
-static void a_stop_keeps_finished_points(void **state)
+TEST(a_stop_keeps_finished_points)
 {
     static const char *const names[] = { "good" }, *const points[] = { "{\"n\":100}", "{\"n\":200}", "{\"n\":300}" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, 1);
     watcher w = { .stop_after = 3 };
     const cbx_measure_result *result;
@@ -256,10 +256,10 @@ static void a_stop_keeps_finished_points(void **state)
 }
 
 /* Rows that this run did not finish stay, whatever stopped it. */
-static void a_stopped_resume_loses_nothing(void **state)
+TEST(a_stopped_resume_loses_nothing)
 {
     static const char *const names[] = { "good", "spin" }, *const points[] = { "{\"n\":7}", "{\"n\":9}", "{\"n\":11}" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
     watcher w = { .stop_after = 1 };
     const cbx_measure_result *result;
@@ -290,11 +290,11 @@ static void a_stopped_resume_loses_nothing(void **state)
 }
 
 /* Other points and other baselines are none of this run's business. */
-static void a_narrow_resume_drops_nothing(void **state)
+TEST(a_narrow_resume_drops_nothing)
 {
     static const char *const wide[] = { "good", "spin" }, *const narrow[] = { "good", "flood" },
                              *const points[] = { "{\"n\":7}", "{\"n\":9}" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, wide, CBX_LEN(wide));
     const cbx_measure_result *result;
     char first[CBX_RUN_ID_SIZE];
@@ -317,11 +317,11 @@ static void a_narrow_resume_drops_nothing(void **state)
     CHECK_INT(result->points, 1, "this run had one point");
 }
 
-static void slots_share_the_points(void **state)
+TEST(slots_share_the_points)
 {
     static const char *const names[] = { "good" }, *const points[] = { "{\"n\":1}", "{\"n\":2}", "{\"n\":3}",
                                                                        "{\"n\":4}", "{\"n\":5}" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, 1);
     const cbx_measure_result *result;
     size_t k = 0;
@@ -343,10 +343,10 @@ static void slots_share_the_points(void **state)
     CHECK(w.notes >= 1 && strstr(w.note, "64 CPU slots"), "a note tells that there are fewer CPUs");
 }
 
-static void in_process(void **state)
+TEST(in_process)
 {
     static const char *const names[] = { "good", "wrong" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
     const cbx_measure_result *result;
     const cbx_row *row;
@@ -358,10 +358,10 @@ static void in_process(void **state)
     CHECK_STR(row_of(&result->rows, "wrong")->status, "fidelity_failed", "checked as well");
 }
 
-static void store_and_raw(void **state)
+TEST(store_and_raw)
 {
     static const char *const names[] = { "good" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, 1);
     char path[256];
     const cbx_measure_result *result;
@@ -374,10 +374,10 @@ static void store_and_raw(void **state)
 }
 
 /* Under a goal a row is launched until its look is enough; a goal that anything meets is met at the first look. */
-static void a_goal_ends_the_launches(void **state)
+TEST(a_goal_ends_the_launches)
 {
     static const char *const names[] = { "good", "spin" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
     const cbx_measure_result *result;
     const cbx_json *schedule;
@@ -398,10 +398,10 @@ static void a_goal_ends_the_launches(void **state)
     CHECK(cbx_json_has(cbx_json_get(row->provenance, "layout"), "placed_anew"), "who placed the program is recorded");
 }
 
-static void budget_says_what_it_cut(void **state)
+TEST(budget_says_what_it_cut)
 {
     static const char *const names[] = { "spin" }, *const points[] = { "{\"n\":10,\"spin_us\":20000}" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, 1);
     watcher w = { .stop_after = 0 };
     const cbx_measure_result *result;
@@ -424,12 +424,12 @@ static void budget_says_what_it_cut(void **state)
 }
 
 /* A run whose time is over when its first point is: the others are rows that say so, and --resume measures them. */
-static void budget_leaves_points_for_later(void **state)
+TEST(budget_leaves_points_for_later)
 {
     static const char *const names[] = { "spin" }, *const points[] = { "{\"n\":10,\"spin_us\":20000}",
                                                                        "{\"n\":11,\"spin_us\":20000}",
                                                                        "{\"n\":12,\"spin_us\":20000}" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, 1);
     const cbx_measure_result *result;
     size_t good = 0, skipped = 0;
@@ -462,10 +462,10 @@ static void budget_leaves_points_for_later(void **state)
     }
 }
 
-static void oracle_failure(void **state)
+TEST(oracle_failure)
 {
     static const char *const names[] = { "good" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, 1);
     static const char *const points[] = { "{\"n\":1234}" };
     const cbx_measure_result *result;
@@ -478,11 +478,11 @@ static void oracle_failure(void **state)
     CHECK_INT(result->points_good, 0, "no good row");
 }
 
-static void usage_errors(void **state)
+TEST(usage_errors)
 {
     static const char *const bad_point[] = { "{\"n\":" }, *const bad_platform[] = { "cpuu" },
                              *const good[] = { "good" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, good, 1);
     cbx_err err = CBX_ERR_INIT;
 
@@ -501,10 +501,10 @@ static void usage_errors(void **state)
     CHECK_INT(r->result.rows.count, 0, "no rows");
 }
 
-static void gpu_without_a_device(void **state)
+TEST(gpu_without_a_device)
 {
     static const char *const names[] = { "good" }, *const platforms[] = { "jax-cpu", "cuda12" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, 1);
     const cbx_measure_result *result;
     size_t gpu = 0;
@@ -535,11 +535,11 @@ static size_t count_rows(const cbx_rows *rows, const char *baseline, const char 
 }
 
 /* Two devices that are none: each job knows its own, and no row of the CPU is another for it. */
-static void devices_have_queues(void **state)
+TEST(devices_have_queues)
 {
     static const char *const names[] = { "on_device", "good" }, *const platforms[] = { "cpu", "fake" },
                              *const points[] = { "{\"n\":1}", "{\"n\":2}", "{\"n\":3}" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
     watcher w = { .stop_after = 0 };
     const cbx_measure_result *result;
@@ -577,11 +577,11 @@ static void devices_have_queues(void **state)
     unsetenv("NPERF_FAKE_DEVICES");
 }
 
-static void devices_settle(void **state)
+TEST(devices_settle)
 {
     static const char *const names[] = { "good" }, *const platforms[] = { "fake" }, *const gpus[] = { "1" },
                              *const wrong[] = { "2" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, 1);
     const cbx_measure_result *result;
     cbx_err err = CBX_ERR_INIT;
@@ -606,10 +606,10 @@ static void devices_settle(void **state)
     CHECK(strstr(row_of(&result->rows, "good")->failure_message, "NPERF_FAKE_DEVICES"), "that says why");
 }
 
-static void what_was_told_is_in_the_row(void **state)
+TEST(what_was_told_is_in_the_row)
 {
     static const char *const names[] = { "good", "killed" };
-    rig *r = *state;
+    rig *r = *test_state;
     cbx_measure_opts o = quick(r, names, 2);
     const cbx_measure_result *result;
     const cbx_json *policy, *memory;
@@ -641,11 +641,11 @@ static const cbx_measure_result *run_exec(rig *r, const cbx_exec_opts *o, const 
     return &r->result;
 }
 
-static void commands(void **state)
+TEST(commands)
 {
     static const cbx_exec_command two[] = { { "sleep 0.002", NULL }, { "exit 3", NULL }, { "sleep 0.15", NULL } };
     cbx_exec_opts o = CBX_EXEC_OPTS_INIT;
-    rig *r = *state;
+    rig *r = *test_state;
     const cbx_measure_result *result;
     cbx_text words;
     o.commands = two;
@@ -667,7 +667,7 @@ static void commands(void **state)
     cbx_text_clear(&words);
 }
 
-static void parameters(void **state)
+TEST(parameters)
 {
     static const char *const a[] = { "1", "2" }, *const b[] = { "x", "y", "z" };
     static const cbx_exec_param params[] = { { "a", a, 2 }, { "b", b, 3 } };
@@ -675,7 +675,7 @@ static void parameters(void **state)
     static const char *const wanted[] = { "true 1 x {c}", "true 1 y {c}", "true 1 z {c}", "true 2 x {c}",
                                           "true 2 y {c}", "true 2 z {c}", "true" };
     cbx_exec_opts o = CBX_EXEC_OPTS_INIT;
-    rig *r = *state;
+    rig *r = *test_state;
     const cbx_measure_result *result;
     o.commands = two;
     o.ncommands = 2;
@@ -689,11 +689,11 @@ static void parameters(void **state)
         CHECK_STR(result->rows.rows[i].baseline, wanted[i], "the last parameter runs fastest");
 }
 
-static void setup_and_failures(void **state)
+TEST(setup_and_failures)
 {
     static const cbx_exec_command one[] = { { "false", NULL } };
     cbx_exec_opts o = CBX_EXEC_OPTS_INIT;
-    rig *r = *state;
+    rig *r = *test_state;
     char setup[160], counter[128];
     char *data = NULL;
     size_t len = 0;
@@ -718,30 +718,4 @@ static void setup_and_failures(void **state)
     CHECK_STATUS(cbx_exec_run(r->ctx, &o, next_result(r), &err), CBX_EINVAL, "nothing to run");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(every_failure_is_a_row, fresh),
-        cmocka_unit_test_setup(a_hanging_worker_does_not_stop_the_sweep, fresh),
-        cmocka_unit_test_setup(resume_keeps_what_is_good, fresh),
-        cmocka_unit_test_setup(a_stop_keeps_finished_points, fresh),
-        cmocka_unit_test_setup(a_stopped_resume_loses_nothing, fresh),
-        cmocka_unit_test_setup(a_narrow_resume_drops_nothing, fresh),
-        cmocka_unit_test_setup(slots_share_the_points, fresh),
-        cmocka_unit_test_setup(in_process, fresh),
-        cmocka_unit_test_setup(store_and_raw, fresh),
-        cmocka_unit_test_setup(a_goal_ends_the_launches, fresh),
-        cmocka_unit_test_setup(budget_says_what_it_cut, fresh),
-        cmocka_unit_test_setup(budget_leaves_points_for_later, fresh),
-        cmocka_unit_test_setup(oracle_failure, fresh),
-        cmocka_unit_test_setup(usage_errors, fresh),
-        cmocka_unit_test_setup(gpu_without_a_device, fresh),
-        cmocka_unit_test_setup(devices_have_queues, fresh),
-        cmocka_unit_test_setup(devices_settle, fresh),
-        cmocka_unit_test_setup(what_was_told_is_in_the_row, fresh),
-        cmocka_unit_test(commands),
-        cmocka_unit_test(parameters),
-        cmocka_unit_test(setup_and_failures),
-    };
-    return cmocka_run_group_tests_name("perf/measure", tests, rig_open, rig_close);
-}
+TESTS(.seconds = 600, .before = rig_open, .after = rig_close, .setup = fresh)

@@ -21,7 +21,7 @@ static const char *get(const char *group, const char *file)
     return text;
 }
 
-static void bases(void **state)
+TEST(bases)
 {
     static const struct {
         const char *name, *own, *controllers, *own_tree,
@@ -35,7 +35,6 @@ static void bases(void **state)
         { "other", "0::/a/b\n", "memory", "memory_x cpu\n", "", "", "is delegated" },
         { "hybrid", "5:cpu:/z\n0::/a/b\n", "memory", "memory", "", "/a/b", "" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         char root[128], base[CBX__GROUP_PATH], why[160], wanted[CBX__GROUP_PATH];
         snprintf(root, sizeof(root), "%s/%s", folder, cases[i].name);
@@ -56,10 +55,9 @@ static void bases(void **state)
     }
 }
 
-static void named(void **state)
+TEST(named)
 {
     char root[128], base[CBX__GROUP_PATH], why[160];
-    (void)state;
     snprintf(root, sizeof(root), "%s/named", folder);
     cbx_test_put("", "%s/cgroup.procs", root);
     cbx_test_put("memory\n", "%s/cgroup.subtree_control", root);
@@ -71,11 +69,10 @@ static void named(void **state)
     unsetenv("CALIBRAX_CGROUP");
 }
 
-static void evidence(void **state)
+TEST(evidence)
 {
     cbx__memory_group g, none = { "" };
     char root[128], path[CBX__GROUP_PATH];
-    (void)state;
     snprintf(root, sizeof(root), "%s/made", folder);
     cbx_test_put("", "%s/cgroup.procs", root);
     CHECK(cbx__memory_group_open(root, 4711, 1000000, &g), "made");
@@ -104,8 +101,4 @@ static void evidence(void **state)
 static int setup(void **state) { return (void)state, cbx_test_folder(folder) ? 0 : 1; }
 static int teardown(void **state) { return (void)state, cbx_test_folder_remove(folder), 0; }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(bases), cmocka_unit_test(named), cmocka_unit_test(evidence) };
-    return cmocka_run_group_tests_name("perf/memory_group", tests, setup, teardown);
-}
+TESTS(.before = setup, .after = teardown)

@@ -69,10 +69,9 @@ static const struct {
     { "{\"m\":7,\"algebra\":3}", CBX_EINVAL, { "algebra", "a string", "an integer" }, "a word must be a string" },
 };
 
-static void test_good(void **state)
+TEST(test_good)
 {
     cbx_ctx *ctx = cbx_test_context();
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(good); i++) {
         cbx_err err = CBX_ERR_INIT;
         cbx_params *p = NULL;
@@ -84,10 +83,9 @@ static void test_good(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void test_bad(void **state)
+TEST(test_bad)
 {
     cbx_ctx *ctx = cbx_test_context();
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(bad); i++) {
         cbx_err err = CBX_ERR_INIT;
         cbx_params *p = (cbx_params *)&err;
@@ -101,11 +99,10 @@ static void test_bad(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void test_getters(void **state)
+TEST(test_getters)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_params *p = NULL;
-    (void)state;
     assert_int_equal(cbx_params_parse(ctx, defs, CBX_LEN(defs), "{\"m\":12,\"algebra\":\"log\"}", "x", &p, NULL),
                      CBX_OK);
     assert_int_equal(cbx_params_int(p, "m"), 12);
@@ -131,9 +128,8 @@ static void *failing_resize(void *user, void *ptr, size_t old_size, size_t new_s
     return al->resize(al->user, ptr, old_size, new_size);
 }
 
-static void test_each_allocation_fails_once(void **state)
+TEST(test_each_allocation_fails_once)
 {
-    (void)state;
     int failures = 0;
     cbx_status st = CBX_ENOMEM;
     for (int n = 0; n < 64 && st != CBX_OK; n++) {
@@ -156,13 +152,4 @@ static void test_each_allocation_fails_once(void **state)
     assert_true(failures >= 2); /* the check saw failures */
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_getters),
-        cmocka_unit_test(test_each_allocation_fails_once),
-    };
-    return cmocka_run_group_tests_name("perf/params", tests, NULL, NULL);
-}
+TESTS()

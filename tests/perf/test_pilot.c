@@ -65,7 +65,7 @@ static double variance_a_second(const cbx__pilot *p, double r)
 }
 
 /* The best number of epochs is the one that no other beats, found by trying all. */
-static void the_best_epochs_are_the_best(void **state)
+TEST(the_best_epochs_are_the_best)
 {
     static const struct {
         double between, within, outside_s;
@@ -81,7 +81,7 @@ static void the_best_epochs_are_the_best(void **state)
         cbx_err err = CBX_ERR_INIT;
         cbx__pilot p;
         size_t best = 1;
-        rig *r = start(state);
+        rig *r = start(test_state);
         cbx__attempt *a = add_attempt(r, "good", "default");
         add_pilot(r, a, cases[i].between, cases[i].within, cases[i].outside_s);
         CHECK_OK(cbx__pilot_read(&r->p.arena, &r->s, a, 1000, &p, &err), &err, cases[i].why);
@@ -99,9 +99,9 @@ static void the_best_epochs_are_the_best(void **state)
     }
 }
 
-static void without_budget_or_goal_nothing_changes(void **state)
+TEST(without_budget_or_goal_nothing_changes)
 {
-    rig *r = start(state);
+    rig *r = start(test_state);
     add_pilot(r, add_attempt(r, "good", "default"), 0.02, 0.01, 0.02);
     plan(r, 1, "no reason to change anything");
     CHECK_INT(r->p.plan.attempts[0].pilot.launches, 3, "but it is recorded");
@@ -121,7 +121,7 @@ static double to_come(const rig *r)
     return s * (double)(r->p.counts.launches - r->p.rounds);
 }
 
-static void a_budget_is_shared_by_the_rows(void **state)
+TEST(a_budget_is_shared_by_the_rows)
 {
     static const struct {
         double left_s;
@@ -132,7 +132,7 @@ static void a_budget_is_shared_by_the_rows(void **state)
                   { 3.5, "few launches" } };
     size_t before = 11;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        rig *r = start(state);
+        rig *r = start(test_state);
         add_pilot(r, add_attempt(r, "good", "default"), 0.02, 0.01, 0.3);
         add_pilot(r, add_attempt(r, "spin", "default"), 0.005, 0.05, 0.6);
         r->p.share_s = 10 + cases[i].left_s;
@@ -149,7 +149,7 @@ static void a_budget_is_shared_by_the_rows(void **state)
     CHECK(before < 11, "the least budget cut launches");
 }
 
-static void a_precision_plans_looks(void **state)
+TEST(a_precision_plans_looks)
 {
     static const struct {
         double half_width, budget_s;
@@ -163,7 +163,7 @@ static void a_precision_plans_looks(void **state)
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const cbx__attempt *a;
-        rig *r = start(state);
+        rig *r = start(test_state);
         r->s.goal.half_width = cases[i].half_width;
         r->s.launches = cases[i].launches;
         if (cases[i].budget_s > 0) r->p.share_s = cases[i].budget_s;
@@ -180,11 +180,11 @@ static void a_precision_plans_looks(void **state)
     }
 }
 
-static void the_needed_launches_reach_the_goal(void **state)
+TEST(the_needed_launches_reach_the_goal)
 {
     cbx_rng rng = cbx_rng_make(3, 1);
     size_t reached = 0, runs = 400;
-    rig *r = start(state);
+    rig *r = start(test_state);
     r->s.goal.half_width = 0.02;
     r->s.launches = 200;
     cbx__attempt *a = add_attempt(r, "good", "default");
@@ -203,10 +203,10 @@ static void the_needed_launches_reach_the_goal(void **state)
     CHECK(reached > runs / 4 && reached < runs, "about as many as it takes");
 }
 
-static void a_warm_up_keeps_the_epochs_that_show_it(void **state)
+TEST(a_warm_up_keeps_the_epochs_that_show_it)
 {
     double ms[10] = { 30, 28, 30, 29, 30, 10, 10.1, 10, 9.9, 10 };
-    rig *r = start(state);
+    rig *r = start(test_state);
     r->s.goal.half_width = 0.05;
     r->s.launches = 200;
     cbx__attempt *a = add_attempt(r, "good", "default");
@@ -225,7 +225,7 @@ static void a_warm_up_keeps_the_epochs_that_show_it(void **state)
     CHECK(cbx__epochs_of(&r->p, a) >= 10, "fewer epochs would hide it");
 }
 
-static void what_counts_of_a_launch(void **state)
+TEST(what_counts_of_a_launch)
 {
     static const struct {
         double ms[12];
@@ -247,7 +247,7 @@ static void what_counts_of_a_launch(void **state)
           0.010,
           "one wild epoch is no level" },
     };
-    rig *r = start(state);
+    rig *r = start(test_state);
     cbx__attempt *a = add_attempt(r, "good", "default");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_err err = CBX_ERR_INIT;
@@ -259,11 +259,11 @@ static void what_counts_of_a_launch(void **state)
     }
 }
 
-static void complaints(void **state)
+TEST(complaints)
 {
     static const double ms[] = { 10, 10 };
     size_t repeated = 0;
-    rig *r = start(state);
+    rig *r = start(test_state);
     cbx__attempt *a = add_attempt(r, "good", "default");
     cbx__launch *l = add_launch(r, a, ms, 2, 0.1);
     CHECK(cbx__launch_complaint(l) == NULL, "nothing happened");
@@ -297,27 +297,13 @@ static cbx_status plan_once(cbx_ctx *ctx, void *user)
     return cbx__pilot_plan(ctx, &r->s, &r->p, 1, NULL);
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-    rig *r = start(state);
+    rig *r = start(test_state);
     r->s.goal.half_width = 0.02;
     r->s.launches = 50;
     add_pilot(r, add_attempt(r, "good", "default"), 0.02, 0.01, 0.3);
     CHECK_GT(cbx_test_fail_each(plan_once, r, "cbx__pilot_plan"), 0, "allocations were made to fail");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_epochs_are_the_best),
-        cmocka_unit_test(without_budget_or_goal_nothing_changes),
-        cmocka_unit_test(a_budget_is_shared_by_the_rows),
-        cmocka_unit_test(a_precision_plans_looks),
-        cmocka_unit_test(the_needed_launches_reach_the_goal),
-        cmocka_unit_test(a_warm_up_keeps_the_epochs_that_show_it),
-        cmocka_unit_test(what_counts_of_a_launch),
-        cmocka_unit_test(complaints),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests_name("perf/pilot", tests, rig_setup, rig_teardown);
-}
+TESTS(.before = rig_setup, .after = rig_teardown)

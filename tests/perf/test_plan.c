@@ -74,7 +74,7 @@ static void plan_words(const cbx_measure_opts *opts, const char *point, char *ou
     cbx_arena_clear(&arena);
 }
 
-static void selection(void **state)
+TEST(selection)
 {
     static const char *const names[] = { "slow", "reference" }, *const denied[] = { "even", "slow" };
     static const struct {
@@ -100,7 +100,6 @@ static void selection(void **state)
         { 0, 2, false, CBX_VARIANTS_DEFAULT, "{\"n\":2}",
           "reference slow:skipped_by_config even:skipped_by_config foreign", "the deny list" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_measure_opts o = CBX_MEASURE_OPTS_INIT;
         char words[512];
@@ -116,12 +115,11 @@ static void selection(void **state)
     }
 }
 
-static void selftest_plans(void **state)
+TEST(selftest_plans)
 {
     static const char *const names[] = { "reference" }, *const planted[] = { "mutant" };
     cbx_measure_opts o = CBX_MEASURE_OPTS_INIT;
     char words[512];
-    (void)state;
     o.case_ops = &table_case;
     o.mutants = true;
     plan_words(&o, "{\"n\":2}", words, sizeof(words));
@@ -137,13 +135,12 @@ static void selftest_plans(void **state)
     CHECK(!strncmp(words, "reference reference/twin slow:", 30), "a pair of equals");
 }
 
-static void names_are_checked(void **state)
+TEST(names_are_checked)
 {
     static const char *const bad[] = { "refrence" }, *const far[] = { "zzzzzzzzzzz" };
     cbx_measure_opts o = CBX_MEASURE_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
     const char *name = NULL;
-    (void)state;
     o.case_ops = &table_case;
     CHECK_OK(cbx__plan_check(&o, &err), &err, "nothing to complain about");
     o.allow = bad;
@@ -173,7 +170,7 @@ static void names_are_checked(void **state)
     CHECK(cbx_platform_available("cpu") && !cbx_platform_available("abacus"), "where one can measure");
 }
 
-static void budgets(void **state)
+TEST(budgets)
 {
     /* one attempt: 1 s fixed, 3 s spare warm-up, 1 s an epoch; a round of e epochs costs 4 + e, without warm-up and with one epoch 2 */
     static const struct {
@@ -194,7 +191,6 @@ static void budgets(void **state)
         { 1, 3, 2, { 1, 1, false, false }, "who asks for 3 launches wants no interval" },
     };
     const cbx__cost cost = { .fixed_s = 1, .warmup_s = 3, .epoch_s = 1 };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx__counts k = cbx__plan_fit(&cost, 1, cases[i].left_s, cases[i].launches, cases[i].epochs),
                     w = cases[i].wanted;
@@ -206,13 +202,4 @@ static void budgets(void **state)
     CHECK_INT(cbx__plan_fit(NULL, 0, 1, 11, 10).launches, 11, "nobody alive, nothing to cut");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(selection),
-        cmocka_unit_test(selftest_plans),
-        cmocka_unit_test(names_are_checked),
-        cmocka_unit_test(budgets),
-    };
-    return cmocka_run_group_tests_name("perf/plan", tests, NULL, NULL);
-}
+TESTS()

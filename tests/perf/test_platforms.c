@@ -27,9 +27,8 @@ static cbx__accelerators find(const char *part)
     return all;
 }
 
-static void found(void **state)
+TEST(found)
 {
-    (void)state;
     cbx_test_put("Model: x\n", "%s/proc/driver/nvidia/gpus/0000:41:00.0/information", folder);
     cbx_test_put("Model: x\n", "%s/proc/driver/nvidia/gpus/0000:c1:00.0/information", folder);
     cbx_test_put("1\n", "%s/sys/bus/pci/devices/0000:c1:00.0/numa_node", folder);
@@ -51,10 +50,9 @@ static void found(void **state)
     CHECK_INT(all.n, 0, "the CPU is no device");
 }
 
-static void fake(void **state)
+TEST(fake)
 {
     cbx__accelerators all;
-    (void)state;
     static const struct {
         const char *value;
         size_t n;
@@ -69,7 +67,7 @@ static void fake(void **state)
     CHECK(!cbx_platform_available("fake"), "none unless asked for");
 }
 
-static void chosen(void **state)
+TEST(chosen)
 {
     static const struct {
         const char *words[3];
@@ -96,7 +94,6 @@ static void chosen(void **state)
         { { "99999999999999999999" }, 1, NULL, "", "must list numbers and ranges" },
     };
     cbx__accelerators all, some;
-    (void)state;
     setenv("NPERF_FAKE_DEVICES", "4", 1);
     cbx__accelerators_find(ctx, "fake", &all);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -124,7 +121,7 @@ static void chosen(void **state)
     CHECK(some.n == 0 && some.why[0], "none, and why");
 }
 
-static void who_runs_where(void **state)
+TEST(who_runs_where)
 {
     static const struct {
         const char *platform, *provider;
@@ -132,7 +129,6 @@ static void who_runs_where(void **state)
     } cases[] = { { "cpu", "native", true },   { "cpu", "jax", true },       { "cuda12", "jax", true },
                   { "cuda12", "torch", true }, { "cuda12", "numpy", false }, { "cuda12", "native", false },
                   { "fake", "native", true },  { "fake", "jax", false } };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK((cbx__platform_refuses(cases[i].platform, cases[i].provider) == NULL) == cases[i].runs,
               cases[i].provider);
@@ -148,11 +144,7 @@ static cbx_status look(cbx_ctx *c, void *user)
     return whole ? CBX_OK : CBX_ENOMEM; /* memory that is out makes no failure, only less is known */
 }
 
-static void every_allocation_can_fail(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(look, NULL, "devices"), 1, "devices and addresses");
-}
+TEST(every_allocation_can_fail) { CHECK_GT(cbx_test_fail_each(look, NULL, "devices"), 1, "devices and addresses"); }
 
 static int setup(void **state)
 {
@@ -170,14 +162,4 @@ static int teardown(void **state)
     return 0;
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(found),
-        cmocka_unit_test(fake),
-        cmocka_unit_test(chosen),
-        cmocka_unit_test(who_runs_where),
-        cmocka_unit_test(every_allocation_can_fail),
-    };
-    return cmocka_run_group_tests_name("perf/platforms", tests, setup, teardown);
-}
+TESTS(.before = setup, .after = teardown)

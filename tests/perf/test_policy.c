@@ -33,11 +33,10 @@ static cbx__environment told(cbx_arena *arena, const char *provider, const char 
     return e;
 }
 
-static void every_framework_is_told_the_same_threads(void **state)
+TEST(every_framework_is_told_the_same_threads)
 {
     static const char *const dialects[] = { "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
                                             "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS" };
-    (void)state;
     for (size_t p = 0; p < CBX_LEN(providers); p++) {
         cbx_arena arena;
         cbx__environment e = told(&arena, providers[p], "cpu", 3, NULL);
@@ -54,12 +53,11 @@ static void every_framework_is_told_the_same_threads(void **state)
     cbx_arena_clear(&arena);
 }
 
-static void a_device_is_named(void **state)
+TEST(a_device_is_named)
 {
     cbx_launch_opts o = { .struct_size = sizeof(o), .platform = "cuda12", .threads = 1, .device = "2" };
     cbx__environment e;
     cbx_arena arena;
-    (void)state;
     setenv("CUDA_VISIBLE_DEVICES", "7", 1);
     cbx_arena_init(&arena, cbx_allocator_default());
     cbx__environment_clean(&e, &arena);
@@ -72,7 +70,7 @@ static void a_device_is_named(void **state)
     unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
-static void precision(void **state)
+TEST(precision)
 {
     static const struct {
         const char *provider, *asked, *applied, *setting, *value;
@@ -87,7 +85,6 @@ static void precision(void **state)
         { "native", "bf16", "full", "float32_matmul_precision", "" },
         { "graphblas", "tf32", "full", "nthreads", "2" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_json *o = cbx__policy_json(cases[i].provider, "cpu", 2, cases[i].asked, true);
         CHECK(o != NULL, cases[i].provider);
@@ -102,11 +99,10 @@ static void precision(void **state)
     }
 }
 
-static void words(void **state)
+TEST(words)
 {
     const char *word = NULL;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     CHECK_OK(cbx__policy_precision(NULL, &word, &err), &err, "the default");
     CHECK_STR(word, "full", "the default");
     CHECK_OK(cbx__policy_precision("bf16", &word, &err), &err, "a word");
@@ -114,7 +110,7 @@ static void words(void **state)
     CHECK(strstr(err.message, "'matmul_precision'") && strstr(err.message, "did you mean 'full'"), err.message);
 }
 
-static void threads_that_were_not_granted(void **state)
+TEST(threads_that_were_not_granted)
 {
     static const struct {
         const char *reported;
@@ -128,7 +124,6 @@ static void threads_that_were_not_granted(void **state)
         { "{}", 1, false, "" },
         { "{\"blas\":\"many\"}", 1, false, "" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_json *o = NULL;
         char pool[48] = "";
@@ -143,7 +138,7 @@ static void threads_that_were_not_granted(void **state)
     CHECK(!cbx__policy_too_many(NULL, 1, pool, &found), "a worker that tells nothing");
 }
 
-static void settings_that_read_back_otherwise(void **state)
+TEST(settings_that_read_back_otherwise)
 {
     static const struct {
         const char *reported, *told, *name, *found;
@@ -157,7 +152,6 @@ static void settings_that_read_back_otherwise(void **state)
         { "[]", "{\"a\":\"x\"}", "", "" },
     };
     char name[48], found[48];
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_json *reported = NULL, *told = NULL;
         CHECK(!cbx_json_parse(cases[i].reported, strlen(cases[i].reported), "report", &reported, NULL), "JSON");
@@ -173,11 +167,10 @@ static void settings_that_read_back_otherwise(void **state)
 }
 
 /* What a user's shell has set of these must not reach a worker, or the table would be only half the truth. */
-static void the_shell_steers_nothing(void **state)
+TEST(the_shell_steers_nothing)
 {
     size_t n;
     const cbx__policy_line *lines = cbx__policy_lines(&n);
-    (void)state;
     for (size_t i = 0; i < n; i++) {
         cbx__environment e;
         cbx_arena arena;
@@ -191,16 +184,4 @@ static void the_shell_steers_nothing(void **state)
     }
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_framework_is_told_the_same_threads),
-        cmocka_unit_test(a_device_is_named),
-        cmocka_unit_test(precision),
-        cmocka_unit_test(words),
-        cmocka_unit_test(threads_that_were_not_granted),
-        cmocka_unit_test(settings_that_read_back_otherwise),
-        cmocka_unit_test(the_shell_steers_nothing),
-    };
-    return cmocka_run_group_tests_name("perf/policy", tests, NULL, NULL);
-}
+TESTS()

@@ -27,14 +27,13 @@ static void check_holds(cbx_proof_rate r, double rate, const char *why)
  * Launches that differ by far more than the margin, so that nothing is equivalent: a row of n pairs alarms where the order-statistic
  * interval misses 1, whose probability is exact: 2 / 2^6 for 6 pairs, 2 (1 + 11) / 2^11 for 11.
  */
-static void the_rate_of_rows_is_the_one_of_the_interval(void **state)
+TEST(the_rate_of_rows_is_the_one_of_the_interval)
 {
     static const struct {
         size_t pairs;
         double rate;
     } cases[] = { { 6, 2.0 / 64 }, { 11, 24.0 / 2048 } };
     cbx_ctx *ctx = cbx_test_context();
-    (void)state;
     make_pool(3, 0.5);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_proof_opts o = CBX_PROOF_OPTS_INIT;
@@ -57,13 +56,12 @@ static void the_rate_of_rows_is_the_one_of_the_interval(void **state)
 }
 
 /* Drift through the recording: rounds cancel it, where the two attempts ran side by side. */
-static void interleaving_cancels_drift(void **state)
+TEST(interleaving_cancels_drift)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_proof_opts o = CBX_PROOF_OPTS_INIT;
     cbx_proof_alarms a;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     make_pool(4, 0.05);
     for (size_t i = 0; i < ROUNDS; i++) {
         first[i] *= 1 + 0.5 * (double)i / ROUNDS;
@@ -78,13 +76,12 @@ static void interleaving_cancels_drift(void **state)
 }
 
 /* The promise: +2 % in launches that vary by 1 %, 25 a side, found in nine of ten tables of 50 rows, and nothing found where there is none. */
-static void power(void **state)
+TEST(power)
 {
     static const struct {
         double slow, least, most;
     } cases[] = { { 1.00, 0, 0.02 }, { 1.02, 0.9, 1 }, { 1.05, 0.99, 1 } };
     cbx_ctx *ctx = cbx_test_context();
-    (void)state;
     make_pool(5, 0.01);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         static double base[ROUNDS], slow[ROUNDS];
@@ -102,13 +99,12 @@ static void power(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void the_same_seed_gives_the_same_counts(void **state)
+TEST(the_same_seed_gives_the_same_counts)
 {
     cbx_ctx *ctx = cbx_test_context();
     cbx_proof_opts o = CBX_PROOF_OPTS_INIT;
     cbx_proof_alarms a, b;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     make_pool(7, 0.2);
     o.comparisons = 500;
     o.tables = 5;
@@ -119,7 +115,7 @@ static void the_same_seed_gives_the_same_counts(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void bad_pools(void **state)
+TEST(bad_pools)
 {
     static const double few[] = { 1, 1, 1 }, hole[ROUNDS] = { 0 };
     const cbx_proof_pool short_pool = { "short", few, few, 3 }, holed = { "holed", hole, hole, ROUNDS };
@@ -128,7 +124,6 @@ static void bad_pools(void **state)
     cbx_proof_alarms a;
     cbx_proof_rate r;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     make_pool(8, 0.1);
     CHECK_STATUS(cbx_proof_equals(ctx, NULL, 0, &o, &a, NULL, &err), CBX_EINVAL, "no pool");
     CHECK_STATUS(cbx_proof_equals(ctx, &short_pool, 1, &o, &a, NULL, &err), CBX_EINVAL, "too short");
@@ -150,22 +145,10 @@ static cbx_status ask_once(cbx_ctx *ctx, void *user)
     return cbx_proof_equals(ctx, &pool, 1, &o, &a, NULL, NULL);
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-    (void)state;
     make_pool(9, 0.1);
     CHECK_GT(cbx_test_fail_each(ask_once, NULL, "cbx_proof_equals"), 10, "allocations were made to fail");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_rate_of_rows_is_the_one_of_the_interval),
-        cmocka_unit_test(interleaving_cancels_drift),
-        cmocka_unit_test(power),
-        cmocka_unit_test(the_same_seed_gives_the_same_counts),
-        cmocka_unit_test(bad_pools),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests_name("perf/proof", tests, NULL, NULL);
-}
+TESTS()

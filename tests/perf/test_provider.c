@@ -10,11 +10,10 @@
 
 #include "calibrax/base/openblas.h"
 
-static void table(void **state)
+TEST(table)
 {
     size_t n = 0;
     const cbx_provider_ops *const *all = cbx_providers(&n);
-    (void)state;
     CHECK_INT(n, 11, "native, cuda, numpy, jax, torch, pyg, scipy, graphblas, metrics, torchmetrics, calibrax");
     for (size_t i = 0; i < n; i++) {
         const cbx_variant *v = NULL;
@@ -28,12 +27,11 @@ static void table(void **state)
     CHECK(cbx_provider_find("fortran") == NULL && cbx_provider_find(NULL) == NULL, "unknown");
 }
 
-static void openblas_variant_follows_the_cpu(void **state)
+TEST(openblas_variant_follows_the_cpu)
 {
     const cbx_provider_ops *native = cbx_provider_find("native");
     cbx_baseline_ops openblas = { .name = "openblas" }, tiled = { .name = "tiled" };
     const cbx_variant *v = NULL;
-    (void)state;
     CHECK_INT(native->variants(&tiled, &v), 1, "our own kernels choose for themselves");
     size_t n = native->variants(&openblas, &v);
     CHECK_INT(n, cbx_openblas_misjudges_cpu() ? 2 : 1, "only where it is needed");
@@ -49,7 +47,7 @@ static void make_program(const char *path)
     CHECK(chmod(path, 0755) == 0, path);
 }
 
-static void interpreter_order(void **state)
+TEST(interpreter_order)
 {
     static const struct {
         const char *variable;
@@ -61,7 +59,7 @@ static void interpreter_order(void **state)
         { "NPERF_PYTHON_MY_FW", "for a framework, with - as _" },
         { "NPERF_PYTHON_MY_FW_CUDA12", "for both" },
     };
-    fixture *f = *state;
+    fixture *f = *test_state;
     char program[256], folder[256];
     const char *path = NULL, *origin = NULL;
     cbx_arena arena;
@@ -116,12 +114,4 @@ static void interpreter_order(void **state)
     cbx_arena_clear(&arena);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table),
-        cmocka_unit_test(openblas_variant_follows_the_cpu),
-        cmocka_unit_test(interpreter_order),
-    };
-    return cmocka_run_group_tests_name("perf/provider", tests, launch_setup, launch_teardown);
-}
+TESTS(.seconds = 600, .before = launch_setup, .after = launch_teardown)

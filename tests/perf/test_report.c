@@ -106,18 +106,16 @@ static void check_golden(size_t i)
     cbx_mem_free(cbx_ctx_allocator(ctx), kept, len + 1);
 }
 
-static void test_goldens(void **state)
+TEST(test_goldens)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(goldens); i++) check_golden(i);
 }
 
-static void test_nothing_private(void **state)
+TEST(test_nothing_private)
 {
     static const char *const kinds[] = { "table", "markdown", "site", "sentence" };
     static const char *const files[] = { "typical.jsonl", "troubled.jsonl", "evil.jsonl" };
     static const char *const secrets[] = { "secret-host", "secret-user", "6.1.0-secret", "/home/", "/root/" };
-    (void)state;
     for (size_t f = 0; f < CBX_LEN(files); f++) {
         const cbx_rows *rows = read_rows(files[f]);
         for (size_t k = 0; k < CBX_LEN(kinds); k++) {
@@ -143,13 +141,12 @@ static size_t longest_line(const char *s)
 }
 
 /* Titles in the order in which a narrow terminal loses them. */
-static void test_widths(void **state)
+TEST(test_widths)
 {
     static const char *const lost_in_order[] = { "p99",    "min ",     "compile", "GMAC/s",
                                                  "memory", "fidelity", "roof",    "against" };
     const cbx_rows *rows = read_rows("typical.jsonl");
     size_t shown_before = 0;
-    (void)state;
     for (size_t width = 38; width <= 200; width++) {
         size_t shown = 0;
         bool seen = false;
@@ -229,11 +226,10 @@ static cbx_json *schedule_of(const char *text)
     return o;
 }
 
-static void test_repeated_launches(void **state)
+TEST(test_repeated_launches)
 {
     cbx_row rows[] = { good_row("stream", 0.84), good_row("tiled", 0.1), good_row("naive", 0.2) };
     cbx_rows all = { .rows = rows, .count = CBX_LEN(rows) };
-    (void)state;
     rows[0].provenance = schedule_of("{\"schedule\":{\"retries\":1,\"retry_reasons\":{\"worker_killed\":1}}}");
     rows[1].provenance = schedule_of("{\"schedule\":{\"retries\":0,\"retry_reasons\":{}}}");
     rows[2].provenance = schedule_of(
@@ -253,7 +249,7 @@ static void test_repeated_launches(void **state)
     assert_null(strstr(rendered("table", 120, &all), "were repeated"));
 }
 
-static void test_sentence_of_the_brief(void **state)
+TEST(test_sentence_of_the_brief)
 {
     cbx_row rows[] = {
         good_row("stream", 0.84),
@@ -262,7 +258,6 @@ static void test_sentence_of_the_brief(void **state)
         failed_row("jax-stream", "env_failed", "provider_env_missing", "jax", "run scripts/setup-refs.sh jax"),
         failed_row("jax-naive", "env_failed", "provider_env_missing", "jax", "run scripts/setup-refs.sh jax"),
     };
-    (void)state;
     rows[1].roofline_share = 0.611;
     check_sentence(rows, CBX_LEN(rows),
                    "8x8x8 (log): tiled takes 104.0 ms, 0.123 of the time of stream [0.120, 0.127], and reaches 61 % of "
@@ -272,7 +267,7 @@ static void test_sentence_of_the_brief(void **state)
 }
 
 /* A limit is the fastest of all and no rival: words name it as what others are a share of. */
-static void test_limit(void **state)
+TEST(test_limit)
 {
     cbx_row list[] = { good_row("stream", 0.84), good_row("pipes", 0.05),
                        compared_row("tiled", 0.104, 0.1235, 0.1205, 0.1266, "faster"), good_row("wrong", 0.2) };
@@ -281,7 +276,6 @@ static void test_limit(void **state)
     cbx__report_view view;
     cbx_text out;
 
-    (void)state;
     list[1].role = "limit";
     list[2].limit_vs = "pipes";
     list[2].limit_share = 0.822;
@@ -316,7 +310,7 @@ static void test_limit(void **state)
 }
 
 /* Baselines that the user left out are counted, in all renderings; their rows stay rows. */
-static void test_left_out(void **state)
+TEST(test_left_out)
 {
     cbx_row list[] = {
         good_row("stream", 0.84),
@@ -326,7 +320,6 @@ static void test_left_out(void **state)
         failed_row("jax-b", "skipped", "skipped_by_config", "jax", "take it out of --skip-baselines"),
     };
     cbx_rows rows = { .rows = list, .count = CBX_LEN(list) };
-    (void)state;
     list[2].failure_message = list[3].failure_message = "left out by --baselines";
     list[4].failure_message = "left out by --skip-baselines";
     check_sentence(list, CBX_LEN(list),
@@ -342,7 +335,7 @@ static void test_left_out(void **state)
 }
 
 /* Where the table was corrected, its verdict is shown; where it could not be, there is a note. */
-static void test_verdicts_over_the_table(void **state)
+TEST(test_verdicts_over_the_table)
 {
     cbx_row list[] = {
         good_row("stream", 0.84),
@@ -350,7 +343,6 @@ static void test_verdicts_over_the_table(void **state)
         compared_row("naive", 0.8, 0.95, 0.92, 0.99, "faster"),
     };
     cbx_rows rows = { .rows = list, .count = CBX_LEN(list) };
-    (void)state;
     for (size_t i = 1; i < CBX_LEN(list); i++) {
         list[i].pairs = 11;
         list[i].holm_rows = 2;
@@ -371,25 +363,23 @@ static void test_verdicts_over_the_table(void **state)
                        "each row at 95%: 6 launches are too few for a correction over 2 rows")); /* the legend */
 }
 
-static void test_sentence_undecided(void **state)
+TEST(test_sentence_undecided)
 {
     cbx_row rows[] = { good_row("stream", 1e-3), compared_row("a", 1e-3, 0.97, 0.9, 1.05, "undecided"),
                        compared_row("b", 1e-3, 1.001, 0.995, 1.008, "equivalent"),
                        compared_row("d", 2e-3, 2, 1.9, 2.1, "slower"),
                        compared_row("e", 5e-4, 0.5, -INFINITY, INFINITY, "undecided") };
-    (void)state;
     check_sentence(rows, CBX_LEN(rows),
                    "8x8x8 (log): nothing is shown to be faster than stream; equivalent: b (1.00); slower: d (2.00); "
                    "undecided, more launches would decide: e (0.500), a (0.970)\n");
 }
 
-static void test_sentence_without_reference(void **state)
+TEST(test_sentence_without_reference)
 {
     cbx_row failed[] = { failed_row("stream", "crashed", "worker_killed", "native", NULL), good_row("tiled", 2e-3),
                          good_row("numpy", 1e-3), compared_row("other", 1, 1, 1, 1, "equivalent") };
     cbx_row unnamed[] = { good_row("a", 2e-3), good_row("b", 1e-3) };
     cbx_row absent[] = { compared_row("tiled", 1e-3, 0.5, 0.4, 0.6, "faster") };
-    (void)state;
     failed[3].point_json = "{}"; /* another point of the case names the reference */
     failed[3].representative = false;
     check_sentence(failed, CBX_LEN(failed),
@@ -404,12 +394,11 @@ static void test_sentence_without_reference(void **state)
         "8x8x8 (log): tiled takes 1.00 ms [0.98, 1.02]; no ratio, because the reference stream was not measured\n");
 }
 
-static void test_sentence_of_little(void **state)
+TEST(test_sentence_of_little)
 {
     cbx_row alone[] = { good_row("stream", 3.2e-3) };
     cbx_row none[] = { failed_row("stream", "timeout", "message_timeout", "native", "raise --worker-timeout"),
                        failed_row("slow", "skipped", "slow_skipped", "native", "leave out --skip-slow") };
-    (void)state;
     alone[0].roofline_share = 0.0731;
     check_sentence(alone, 1,
                    "8x8x8 (log): stream takes 3.20 ms [3.14, 3.26] and reaches 7.3 % of the roofline; there is nothing "
@@ -420,11 +409,10 @@ static void test_sentence_of_little(void **state)
     check_sentence(NULL, 0, "nothing was measured\n");
 }
 
-static void test_sentence_quotes_strongest_variant(void **state)
+TEST(test_sentence_quotes_strongest_variant)
 {
     cbx_row rows[] = { good_row("stream", 1e-2), compared_row("openblas", 2e-3, 0.2, 0.19, 0.21, "faster"),
                        compared_row("openblas", 1e-3, 0.1, 0.095, 0.105, "faster") };
-    (void)state;
     rows[1].variant = "default";
     rows[2].variant = "tuned";
     rows[2].strongest = true;
@@ -434,7 +422,7 @@ static void test_sentence_quotes_strongest_variant(void **state)
 
 /* --- order --- */
 
-static void test_order(void **state)
+TEST(test_order)
 {
     cbx_row list[] = { failed_row("gone", "crashed", "x", "native", NULL), good_row("slow", 3),
                        compared_row("quick", 1, 0.5, 0.4, 0.6, "faster"), good_row("stream", 2),
@@ -443,7 +431,6 @@ static void test_order(void **state)
     cbx_rows rows = { .rows = list, .count = CBX_LEN(list) };
     cbx__report_view view;
     cbx_text out;
-    (void)state;
     list[4].status = "fidelity_failed";
     cbx_text_init(&out, cbx_ctx_allocator(ctx));
     assert_true(cbx__report_view_open(&rows, &view, &out));
@@ -473,9 +460,8 @@ static const struct {
     { 0.0, 0.0, 0.0, "faster", NULL, NULL, "a time of zero is no ratio" },
 };
 
-static void test_ratios(void **state)
+TEST(test_ratios)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(ratios); i++) {
         cbx_row r = compared_row("a", 1, ratios[i].ratio, ratios[i].lower, ratios[i].upper, ratios[i].verdict);
         cbx__report_ratio ratio;
@@ -491,11 +477,10 @@ static void test_ratios(void **state)
     }
 }
 
-static void test_minimum_disagrees(void **state)
+TEST(test_minimum_disagrees)
 {
     cbx_row bimodal = compared_row("pyg", 1, 0.42, 0.40, 0.44, "faster"),
             fine = compared_row("a", 1, 0.42, 0.40, 0.44, "faster");
-    (void)state;
     bimodal.ratio_value = 0.23; /* the published PyG row: minima 0.23, medians 0.42 */
     fine.ratio_value = 0.41;
     assert_true(cbx__report_minimum_disagrees(&bimodal));
@@ -524,9 +509,8 @@ static const struct {
     { 0, "0 ns" },
 };
 
-static void test_times(void **state)
+TEST(test_times)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(times); i++) {
         cbx_text_reset(&last);
         cbx__report_put_seconds(&last, times[i].seconds, &cbx__report_ascii);
@@ -550,9 +534,8 @@ static const struct {
     { NULL, 0, "", "nothing" },
 };
 
-static void test_public_words(void **state)
+TEST(test_public_words)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(publics); i++) {
         cbx_text_reset(&last);
         cbx__report_put_public(&last, publics[i].in, publics[i].max);
@@ -573,12 +556,11 @@ static size_t bars(const char *line)
     return n;
 }
 
-static void test_markdown_cells(void **state)
+TEST(test_markdown_cells)
 {
     const cbx_rows *rows = read_rows("evil.jsonl");
     const char *text = rendered("markdown", 0, rows), *table = strstr(text, "| point |");
     size_t lines = 0;
-    (void)state;
     for (const char *p = table; p && *p == '|'; p = strchr(p, '\n') + 1, lines++)
         assert_int_equal(bars(p), bars(table));
     assert_int_equal(lines, 2 + rows->count);
@@ -587,12 +569,11 @@ static void test_markdown_cells(void **state)
 }
 
 /* A column that no row fills is left out of every table, as the rates and the roofline of plain commands. */
-static void test_empty_columns(void **state)
+TEST(test_empty_columns)
 {
     cbx_row list[] = { good_row("sleep", 0.84), good_row("true", 0.1) };
     cbx_rows rows = { .rows = list, .count = CBX_LEN(list) };
     static const char *const kinds[] = { "table", "markdown", "site" };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(list); i++)
         list[i].gmac_per_s = list[i].gflop_per_s = list[i].gbyte_per_s = list[i].rel_to_tol = NAN;
     for (int filled = 0; filled < 2; filled++) {
@@ -628,40 +609,14 @@ static cbx_status render_once(cbx_ctx *c, void *user)
     return st;
 }
 
-static void test_allocation_failures(void **state)
+TEST(test_allocation_failures)
 {
     static const char *const kinds[] = { "table", "markdown", "site", "sentence" };
     const cbx_rows *rows = read_rows("troubled.jsonl");
-    (void)state;
     for (size_t k = 0; k < CBX_LEN(kinds); k++) {
         rendering r = { kinds[k], rows, rendered(kinds[k], 100, rows) };
         CHECK_GT(cbx_test_fail_each(render_once, &r, kinds[k]), 2, "allocations were made to fail");
     }
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),
-        cmocka_unit_test(test_nothing_private),
-        cmocka_unit_test(test_widths),
-        cmocka_unit_test(test_sentence_of_the_brief),
-        cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_verdicts_over_the_table),
-        cmocka_unit_test(test_sentence_undecided),
-        cmocka_unit_test(test_sentence_without_reference),
-        cmocka_unit_test(test_sentence_of_little),
-        cmocka_unit_test(test_sentence_quotes_strongest_variant),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_repeated_launches),
-        cmocka_unit_test(test_ratios),
-        cmocka_unit_test(test_minimum_disagrees),
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_public_words),
-        cmocka_unit_test(test_markdown_cells),
-        cmocka_unit_test(test_empty_columns),
-        cmocka_unit_test(test_allocation_failures),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TESTS(.before = set_up, .after = tear_down)

@@ -6,7 +6,7 @@
 #include "calibrax/perf/report/view.h"
 
 /* Notes of the launches of rows, and what is not noted. */
-static void test_stories_of_launches(void **state)
+TEST(test_stories_of_launches)
 {
     static const cbx_row_mode modes[] = { { 1e-3, 0.9e-3, 1.1e-3, 0.75, 9 }, { 8e-3, 7e-3, 9e-3, 0.25, 3 } };
     static const struct {
@@ -31,7 +31,6 @@ static void test_stories_of_launches(void **state)
           0, 0, 0, 0, 0, 0, 0 },
         { "{\"layout_share\":[1],\"schedule\":\"x\",\"health\":null}", "", 0, 0, 0, 0, 0, 0, 0 },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_err err = CBX_ERR_INIT;
         cbx_json *json = NULL;
@@ -56,7 +55,7 @@ static void test_stories_of_launches(void **state)
 }
 
 /* What is true of several rows of a group is said once. */
-static void test_stories_that_are_alike(void **state)
+TEST(test_stories_that_are_alike)
 {
     static const char *const wanted[] = { "a, c", "b", NULL, NULL };
     static const char *const names[] = { "a", "b", "c", "d" };
@@ -66,7 +65,6 @@ static void test_stories_that_are_alike(void **state)
     const cbx__report_view v = { .items = items, .nitems = CBX_LEN(items) };
     const cbx__report_group g = { .first = 0, .count = CBX_LEN(items) };
     cbx_arena arena;
-    (void)state;
     cbx_arena_init(&arena, cbx_allocator_default());
     for (size_t i = 0; i < CBX_LEN(rows); i++) {
         cbx_row_init(&rows[i]);
@@ -83,11 +81,4 @@ static void test_stories_that_are_alike(void **state)
     cbx_arena_clear(&arena);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stories_of_launches),
-        cmocka_unit_test(test_stories_that_are_alike),
-    };
-    return cmocka_run_group_tests_name("perf/report_launches", tests, NULL, NULL);
-}
+TESTS()

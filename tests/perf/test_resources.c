@@ -26,7 +26,7 @@ static bool share(const cbx__resource *a, const cbx__resource *b)
     return false;
 }
 
-static void dealt(void **state)
+TEST(dealt)
 {
     static const char *const both[] = { "cpu", "fake" };
     static const struct {
@@ -50,7 +50,6 @@ static void dealt(void **state)
         { 4, 0, 2, 3, 0, 9, 2, 2, 2, 2, "3 threads were asked for; a worker gets 2 of the 4 CPUs",
           "threads that are not there" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         static cbx__resources r;
         cbx__resources_wish wish = { .platforms = both, .nplatforms = cases[i].devices ? 2 : 1 };
@@ -79,14 +78,13 @@ static void dealt(void **state)
     }
 }
 
-static void found(void **state)
+TEST(found)
 {
     static const char *const cpu[] = { "cpu" }, *const fake[] = { "fake" }, *const numbers[] = { "1" };
     static cbx__resources r;
     cbx__resources_wish wish = { .platforms = cpu, .nplatforms = 1, .gpus = numbers, .ngpus = 1 };
     cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     CHECK_STATUS(cbx__resources_find(ctx, &wish, &r, &err), CBX_EINVAL, "devices for the CPU");
     CHECK(strstr(err.message, "GPUs are given"), err.message);
     setenv("NPERF_FAKE_DEVICES", "2", 1);
@@ -100,8 +98,4 @@ static void found(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(dealt), cmocka_unit_test(found) };
-    return cmocka_run_group_tests_name("perf/resources", tests, NULL, NULL);
-}
+TESTS()

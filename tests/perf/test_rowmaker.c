@@ -44,13 +44,13 @@ static void near(double actual, double wanted, const char *why)
     if (!(fabs(actual - wanted) <= 1e-12 * fabs(wanted))) fail_msg("%s: %.17g, not %.17g", why, actual, wanted);
 }
 
-static void numbers_of_a_row(void **state)
+TEST(numbers_of_a_row)
 {
     static const double us[] = {
         100, 104, 101, 103, 102, 105, 106
     }; /* launch medians 100.5 ... 106.5, their median 103.5 */
     const cbx_row *r;
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     for (size_t i = 0; i < CBX_LEN(us); i++) add_launch(b, a, us[i]);
     make(b);
@@ -87,12 +87,12 @@ static void numbers_of_a_row(void **state)
     CHECK_STR(r->machine, "0123456789abcdef", "machine");
 }
 
-static void ratios_are_paired(void **state)
+TEST(ratios_are_paired)
 {
     /* The machine slows down by half in the middle: the rounds' quotients do not see it. */
     static const double reference_us[] = { 99.5, 99.5, 149.5, 149.5, 199.5, 99.5 };
     const cbx_row *r;
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     cbx__attempt *good = add_attempt(b, "good", "default"), *spin = add_attempt(b, "spin", "default");
     for (size_t i = 0; i < CBX_LEN(reference_us); i++) {
         add_launch(b, good, reference_us[i]);
@@ -110,7 +110,7 @@ static void ratios_are_paired(void **state)
 }
 
 /* A limit has no ratio and no fidelity; a rival's row says its share of it, round by round. */
-static void limits_are_shares(void **state)
+TEST(limits_are_shares)
 {
     static const double rival_us[] = { 99.5, 199.5, 99.5, 199.5, 99.5, 99.5 };
     cbx_baseline_ops probe = *toy_baseline("spin");
@@ -118,7 +118,7 @@ static void limits_are_shares(void **state)
 
     probe.name = "probe";
     probe.limit = "does half of the work";
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     cbx__attempt *good = add_attempt(b, "good", "default"), *limit = add_attempt(b, "spin", "default");
     limit->baseline = &probe;
     for (size_t i = 0; i < CBX_LEN(rival_us); i++) {
@@ -134,16 +134,16 @@ static void limits_are_shares(void **state)
     r = &b->rows.rows[1];
     CHECK_STR(r->role, "limit", "role");
     CHECK(cbx_row_is_limit(r) && !r->ratio_vs && !r->paired_vs && !r->fidelity_status && !r->limit_vs, "no rival");
-    b = fresh(state);
+    b = fresh(test_state);
     good = add_attempt(b, "good", "default");
     add_launch(b, good, 100);
     make(b);
     CHECK(!b->rows.rows[0].limit_vs && !b->rows.rows[0].role, "without a limit there is no share");
 }
 
-static void strongest_variant_is_quoted(void **state)
+TEST(strongest_variant_is_quoted)
 {
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     cbx__attempt *plain = add_attempt(b, "good", "default"), *tuned = add_attempt(b, "good", "tuned"),
                  *spin = add_attempt(b, "spin", "default");
     for (size_t i = 0; i < 6; i++) {
@@ -159,7 +159,7 @@ static void strongest_variant_is_quoted(void **state)
     CHECK_STR(b->rows.rows[1].variant, "tuned", "variants have rows of their own");
 }
 
-static void failures_are_rows(void **state)
+TEST(failures_are_rows)
 {
     static const struct {
         cbx_failure failure;
@@ -177,7 +177,7 @@ static void failures_are_rows(void **state)
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const cbx_row *r;
-        rig *b = fresh(state);
+        rig *b = fresh(test_state);
         cbx__attempt *good = add_attempt(b, "good", "default"), *bad = add_attempt(b, "wrong", "default");
         add_launch(b, good, 100);
         if (cases[i].launched) add_launch(b, bad, 50);
@@ -194,9 +194,9 @@ static void failures_are_rows(void **state)
     }
 }
 
-static void one_wrong_launch_is_wrong(void **state)
+TEST(one_wrong_launch_is_wrong)
 {
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     for (int i = 0; i < 3; i++) add_launch(b, a, 100);
     a->last->record.fidelity.ok = false;
@@ -208,9 +208,9 @@ static void one_wrong_launch_is_wrong(void **state)
 }
 
 /* Nine launches at 100 us and three at 150: two modes, and an effect below the step between them cannot be seen. */
-static void modes_and_effects_are_told(void **state)
+TEST(modes_and_effects_are_told)
 {
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     for (int i = 0; i < 12; i++) add_launch(b, a, i % 4 == 3 ? 150 + i * 0.01 : 100 + i * 0.01);
     make(b);
@@ -223,7 +223,7 @@ static void modes_and_effects_are_told(void **state)
     CHECK_GT(r->detectable.relative, 0.1, "what would have shown");
     CHECK_INT(r->detectable.launches, 12, "to so many launches");
 
-    b = fresh(state);
+    b = fresh(test_state);
     a = add_attempt(b, "good", "default");
     for (int i = 0; i < 12; i++) add_launch(b, a, 100 + i * 0.01);
     make(b);
@@ -241,10 +241,10 @@ static void interval(const cbx_row_metric *m, double value, double lower, double
 }
 
 /* Seven launches, each metric with values of its own: 1 .. 7 times something; the interval of seven is their range. */
-static void metrics_have_intervals(void **state)
+TEST(metrics_have_intervals)
 {
     const cbx_row *r;
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     for (int i = 0; i < 7; i++) {
         double k = 1 + (i * 3) % 7;
@@ -283,10 +283,10 @@ static void metrics_have_intervals(void **state)
     CHECK_STR(r->caches, "warm", "calls follow each other");
 }
 
-static void absent_metrics_say_why(void **state)
+TEST(absent_metrics_say_why)
 {
     const cbx_row *r;
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     for (int i = 0; i < 7; i++) {
         add_launch(b, a, 100);
@@ -305,10 +305,10 @@ static void absent_metrics_say_why(void **state)
 }
 
 /* Equal launches: the difference is not shown, that there is none beyond 2 % is. */
-static void equivalence_is_tested(void **state)
+TEST(equivalence_is_tested)
 {
     const cbx_row *r;
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     cbx__attempt *good = add_attempt(b, "good", "default"), *spin = add_attempt(b, "spin", "default");
     for (int i = 0; i < 7; i++) {
         add_launch(b, good, 100);
@@ -323,9 +323,9 @@ static void equivalence_is_tested(void **state)
     near(r->paired_p, r->p_equivalence, "the p-value of what the verdict claims");
 }
 
-static void too_fast_is_refused(void **state)
+TEST(too_fast_is_refused)
 {
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     cbx__attempt *good = add_attempt(b, "good", "default"), *lazy = add_attempt(b, "lazy", "default");
     for (int i = 0; i < 6; i++) {
         add_launch(b, good, 6.5); /* 7 us of 8 us: within what a measured roof may be wrong */
@@ -338,9 +338,9 @@ static void too_fast_is_refused(void **state)
     CHECK(b->rows.rows[1].ratio_vs == NULL, "no ratio");
 }
 
-static void equals_are_compared_with_each_other(void **state)
+TEST(equals_are_compared_with_each_other)
 {
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     b->opts.twins = true;
     cbx__attempt *one = add_attempt(b, "spin", "default"), *two = add_attempt(b, "spin", "twin");
     for (int i = 0; i < 6; i++) {
@@ -352,11 +352,11 @@ static void equals_are_compared_with_each_other(void **state)
     CHECK_STR(b->rows.rows[1].verdict, "equivalent", "equal");
 }
 
-static void raw_lines(void **state)
+TEST(raw_lines)
 {
     cbx_json *line = NULL;
     cbx_err err = CBX_ERR_INIT;
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     add_launch(b, a, 100);
     add_launch(b, a, 101);
@@ -373,11 +373,11 @@ static void raw_lines(void **state)
     cbx_json_unref(line);
 }
 
-static void nothing_names_the_place(void **state)
+TEST(nothing_names_the_place)
 {
     cbx_text t;
     char host[256] = "", folder[1024];
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     cbx__attempt *a = add_attempt(b, "good", "default");
     a->interpreter = "/somewhere/private/bin/python3";
     add_launch(b, a, 100);
@@ -390,7 +390,7 @@ static void nothing_names_the_place(void **state)
     cbx_text_clear(&t);
 }
 
-static void sentences_name_no_folder(void **state)
+TEST(sentences_name_no_folder)
 {
     static const struct {
         const char *whole, *told;
@@ -404,7 +404,6 @@ static void sentences_name_no_folder(void **state)
         { "", "" },
     };
     char text[CBX_ERR_MESSAGE_SIZE];
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         snprintf(text, sizeof(text), "%s", cases[i].whole);
         cbx__public_message(text);
@@ -429,7 +428,7 @@ static void restless(rig *b, cbx__attempt *a, size_t n)
     }
 }
 
-static void repeated_launches_are_told_and_limited(void **state)
+TEST(repeated_launches_are_told_and_limited)
 {
     static const struct {
         size_t again;
@@ -442,7 +441,7 @@ static void repeated_launches_are_told_and_limited(void **state)
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const cbx_json *schedule;
-        rig *b = fresh(state);
+        rig *b = fresh(test_state);
         restless(b, add_attempt(b, "good", "default"), cases[i].again);
         make(b);
         schedule = cbx_json_get(b->rows.rows[0].provenance, "schedule");
@@ -453,7 +452,7 @@ static void repeated_launches_are_told_and_limited(void **state)
     }
 }
 
-static void a_clock_that_runs_short_is_refused(void **state)
+TEST(a_clock_that_runs_short_is_refused)
 {
     static const struct {
         double ratio[6];
@@ -466,7 +465,7 @@ static void a_clock_that_runs_short_is_refused(void **state)
         { { NAN, NAN, NAN, 0.9, 0.9, 0.99 }, "ok", "three launches cannot tell it from a late parent" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        rig *b = fresh(state);
+        rig *b = fresh(test_state);
         cbx__attempt *a = add_attempt(b, "good", "default");
         for (size_t k = 0; k < 6; k++) {
             add_launch(b, a, 100);
@@ -478,7 +477,7 @@ static void a_clock_that_runs_short_is_refused(void **state)
 }
 
 /* The toy moves 8000 bytes at 1 GB/s: 8 us on one core. */
-static void threads_share_what_is_shared(void **state)
+TEST(threads_share_what_is_shared)
 {
     static const struct {
         const char *level;
@@ -495,7 +494,7 @@ static void threads_share_what_is_shared(void **state)
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         for (int fast = 0; fast < 2; fast++) {
-            rig *b = fresh(state);
+            rig *b = fresh(test_state);
             b->s.threads = cases[i].threads;
             b->p.ncores = cases[i].cores;
             snprintf(b->s.probe.level[0].name, sizeof(b->s.probe.level[0].name), "%s", cases[i].level);
@@ -509,9 +508,9 @@ static void threads_share_what_is_shared(void **state)
     }
 }
 
-static void a_ratio_has_its_p(void **state)
+TEST(a_ratio_has_its_p)
 {
-    rig *b = fresh(state);
+    rig *b = fresh(test_state);
     cbx__attempt *good = add_attempt(b, "good", "default"), *spin = add_attempt(b, "spin", "default"),
                  *twin = add_attempt(b, "flood", "default");
     for (int i = 0; i < 11; i++) {
@@ -542,11 +541,10 @@ static void correct(cbx_row *rows, size_t m, uint64_t pairs, double weak, double
     CHECK_OK(cbx__table_correct("toy", rows, m, arena, &err), &err, "a table");
 }
 
-static void verdicts_stand_over_the_table(void **state)
+TEST(verdicts_stand_over_the_table)
 {
     cbx_arena arena;
     cbx_row rows[8];
-    (void)state;
     cbx_arena_init(&arena, cbx_allocator_default());
     correct(rows, 8, 11, 2 * 67.0 / 2048, 2.0 / 2048, &arena);
     CHECK_STR(rows[1].verdict_holm, "faster", "eight ratios of eleven launches");
@@ -564,7 +562,7 @@ static void verdicts_stand_over_the_table(void **state)
 }
 
 /* Caches of what is compiled are the user's where nothing keeps a framework from them. */
-static void shared_caches_are_called_so(void **state)
+TEST(shared_caches_are_called_so)
 {
     static const struct {
         const char *provider, *platform;
@@ -578,7 +576,7 @@ static void shared_caches_are_called_so(void **state)
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_baseline_ops other = *toy_baseline("good");
-        rig *b = fresh(state);
+        rig *b = fresh(test_state);
         b->s.sandbox.mode = cases[i].mode;
         other.provider = cases[i].provider;
         cbx__attempt *a = add_attempt(b, "good", "default");
@@ -591,30 +589,4 @@ static void shared_caches_are_called_so(void **state)
     }
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_a_row),
-        cmocka_unit_test(ratios_are_paired),
-        cmocka_unit_test(limits_are_shares),
-        cmocka_unit_test(strongest_variant_is_quoted),
-        cmocka_unit_test(failures_are_rows),
-        cmocka_unit_test(one_wrong_launch_is_wrong),
-        cmocka_unit_test(modes_and_effects_are_told),
-        cmocka_unit_test(metrics_have_intervals),
-        cmocka_unit_test(absent_metrics_say_why),
-        cmocka_unit_test(equivalence_is_tested),
-        cmocka_unit_test(too_fast_is_refused),
-        cmocka_unit_test(equals_are_compared_with_each_other),
-        cmocka_unit_test(raw_lines),
-        cmocka_unit_test(nothing_names_the_place),
-        cmocka_unit_test(sentences_name_no_folder),
-        cmocka_unit_test(repeated_launches_are_told_and_limited),
-        cmocka_unit_test(a_clock_that_runs_short_is_refused),
-        cmocka_unit_test(threads_share_what_is_shared),
-        cmocka_unit_test(a_ratio_has_its_p),
-        cmocka_unit_test(verdicts_stand_over_the_table),
-        cmocka_unit_test(shared_caches_are_called_so),
-    };
-    return cmocka_run_group_tests_name("perf/rowmaker", tests, rig_setup, rig_teardown);
-}
+TESTS(.before = rig_setup, .after = rig_teardown)

@@ -64,7 +64,7 @@ static const char *granted(const cbx__grants *g, const char *tree, const char *n
     return best;
 }
 
-static void grants(void **state)
+TEST(grants)
 {
     static const struct {
         const char *path, *option, *why;
@@ -78,7 +78,7 @@ static void grants(void **state)
         { "scratch/x", "--write", "its own folder" },
         { "elsewhere", "", "nothing else" },
     };
-    const char *tree = make_tree(*state);
+    const char *tree = make_tree(*test_state);
     char interpreter[256], definition[400], results[256], later[256], scratch[256];
     const char *program[] = { "/bin/true", "worker.py", NULL };
     snprintf(interpreter, sizeof interpreter, "%s/venv/bin/python", tree);
@@ -109,9 +109,9 @@ static void grants(void **state)
 }
 
 /* Found once: what changes later is not looked for, whoever asks for something else gets that, and each launch has its own folders. */
-static void grants_are_kept(void **state)
+TEST(grants_are_kept)
 {
-    const char *tree = make_tree(*state), *program[] = { "/bin/true", NULL };
+    const char *tree = make_tree(*test_state), *program[] = { "/bin/true", NULL };
     char interpreter[256], other[256], link[256];
     snprintf(interpreter, sizeof interpreter, "%s/venv/bin/python", tree);
     snprintf(other, sizeof other, "%s/other/bin/python", tree);
@@ -173,18 +173,17 @@ static cbx_status grant_once(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(grant_once, NULL, "cbx__grants_make"), 0, "allocations were made to fail");
     CHECK_GT(cbx_test_fail_each(keep_once, NULL, "cbx__grants_find"), 0, "of lists that are kept, too");
 }
 
 /* --- the scratch folder --- */
 
-static void scratch_folder(void **state)
+TEST(scratch_folder)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx__scratch_folder s;
     cbx_err err = CBX_ERR_INIT;
     char path[512], deep[16] = "deep", kept[128];
@@ -238,9 +237,9 @@ static void need_files(fixture *f)
     if (!facts.files) SKIP("kernel: it has no Landlock");
 }
 
-static void a_worker_reads_what_was_declared(void **state)
+TEST(a_worker_reads_what_was_declared)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     const char *tree = make_tree(f);
     char closed[1200], open_[600], sealed[600], readable[256], hidden[256];
     need_files(f);
@@ -271,9 +270,9 @@ static void a_worker_reads_what_was_declared(void **state)
     CHECK(!r->sandbox.files && !r->sandbox.landlock, "and that is said, too");
 }
 
-static void nothing_is_left_of_a_launch(void **state)
+TEST(nothing_is_left_of_a_launch)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     char *before = change_variable("TMPDIR", f->notes);
     cbx_launch_opts o = quick_opts();
     cbx_arena arena;
@@ -292,7 +291,7 @@ static void nothing_is_left_of_a_launch(void **state)
 }
 
 /* What a launcher of an earlier version does with a command line that it does not know; and one that says it is another. */
-static void another_launcher(void **state)
+TEST(another_launcher)
 {
     static const struct {
         const char *script, *why;
@@ -303,7 +302,7 @@ static void another_launcher(void **state)
           "interface 1 and was asked for 2: of different versions\"}' >&3\nexit 125\n",
           "one that says what it is" },
     };
-    fixture *f = *state;
+    fixture *f = *test_state;
     char path[128];
     char *before = change_variable("NPERF_LAUNCH", NULL);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -322,16 +321,4 @@ static void another_launcher(void **state)
     restore_variable("NPERF_LAUNCH", before);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grants),
-        cmocka_unit_test(grants_are_kept),
-        cmocka_unit_test(no_memory),
-        cmocka_unit_test(scratch_folder),
-        cmocka_unit_test(a_worker_reads_what_was_declared),
-        cmocka_unit_test(nothing_is_left_of_a_launch),
-        cmocka_unit_test(another_launcher),
-    };
-    return cmocka_run_group_tests_name("perf/sandbox", tests, launch_setup, launch_teardown);
-}
+TESTS(.seconds = 600, .before = launch_setup, .after = launch_teardown)

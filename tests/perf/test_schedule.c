@@ -45,9 +45,8 @@ static bool balanced_in_carry_over(size_t n, size_t rows[][MAX_N])
     return true;
 }
 
-static void williams_squares(void **state)
+TEST(williams_squares)
 {
-    (void)state;
     for (size_t n = 2; n <= MAX_N; n++) {
         size_t rows[2 * MAX_N][MAX_N];
         for (size_t block = 0; block < 3; block++) {
@@ -60,9 +59,8 @@ static void williams_squares(void **state)
     }
 }
 
-static void pairs_are_mirrored(void **state)
+TEST(pairs_are_mirrored)
 {
-    (void)state;
     for (size_t n = 2; n <= MAX_N; n++) {
         size_t a[MAX_N], b[MAX_N], scratch[MAX_N];
         for (size_t round = 0; round < 4 * n; round += 2) {
@@ -73,10 +71,9 @@ static void pairs_are_mirrored(void **state)
     }
 }
 
-static void start_is_random(void **state)
+TEST(start_is_random)
 {
     size_t scratch[2], order[2], first = 0;
-    (void)state;
     for (size_t block = 0; block < 200; block++) {
         cbx__schedule_order(3, 2, 2 * block, scratch, order);
         first += order[0] == 0;
@@ -87,10 +84,9 @@ static void start_is_random(void **state)
     CHECK_INT(order[0], 0, "one attempt has one order");
 }
 
-static void layouts(void **state)
+TEST(layouts)
 {
     size_t most_env = 0, most_heap = 0;
-    (void)state;
     for (uint64_t i = 0; i < 500; i++) {
         cbx__layout l = cbx__layout_draw(1, cbx__stream_of(1, 2, i)),
                     same = cbx__layout_draw(1, cbx__stream_of(1, 2, i));
@@ -117,12 +113,11 @@ static double chi_square(const size_t *seen, size_t bins, size_t n)
     return sum;
 }
 
-static void layouts_are_balanced(void **state)
+TEST(layouts_are_balanced)
 {
     enum { ROUNDS = 2000, ATTEMPTS = 3, BINS = 8 };
     size_t heap[BINS] = { 0 }, stack[BINS] = { 0 }, env[BINS] = { 0 }, pairs[16] = { 0 },
            by_place[ATTEMPTS][4] = { { 0 } };
-    (void)state;
     for (size_t round = 0; round < ROUNDS; round++) {
         size_t scratch[ATTEMPTS], order[ATTEMPTS], quarter[ATTEMPTS];
         cbx__schedule_order(5, ATTEMPTS, round, scratch, order);
@@ -148,9 +143,8 @@ static void layouts_are_balanced(void **state)
 }
 
 /* A linear drift moves the sums of all attempts alike over each mirrored pair of rounds, so that no paired median sees it. */
-static void drift_cancels(void **state)
+TEST(drift_cancels)
 {
-    (void)state;
     for (size_t n = 2; n <= MAX_N; n++) {
         double time[MAX_N] = { 0 };
         for (size_t round = 0; round < 2 * n; round++) {
@@ -162,20 +156,10 @@ static void drift_cancels(void **state)
     }
 }
 
-static void placement_is_known(void **state)
+TEST(placement_is_known)
 {
     int random_layout = cbx__layout_is_random();
-    (void)state;
     CHECK(random_layout >= -1 && random_layout <= 1, "yes, no, or unknown");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(williams_squares),     cmocka_unit_test(pairs_are_mirrored),
-        cmocka_unit_test(start_is_random),      cmocka_unit_test(layouts),
-        cmocka_unit_test(layouts_are_balanced), cmocka_unit_test(drift_cancels),
-        cmocka_unit_test(placement_is_known),
-    };
-    return cmocka_run_group_tests_name("perf/schedule", tests, NULL, NULL);
-}
+TESTS()

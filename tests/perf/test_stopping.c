@@ -120,7 +120,7 @@ static bool calls_it_different(point *b)
  * Equals with a wild launch in twelve, stopped by precision or verdict, the looks planned by their own pilot: at most 5 % of the points call
  * them different.  Bin(400, 0.05) exceeds 38 with a chance of 1e-4, and the seed is fixed.
  */
-static void equals_are_rarely_called_different(void **state)
+TEST(equals_are_rarely_called_different)
 {
     static const struct {
         cbx__goal goal;
@@ -130,7 +130,6 @@ static void equals_are_rarely_called_different(void **state)
                   { { 0.005, true }, "either" } };
     static const double level[] = { 0.01, 0.01 };
     static point b;
-    (void)state;
     point_open(&b, 2);
     for (size_t c = 0; c < CBX_LEN(cases); c++) {
         size_t alarms = 0, early = 0;
@@ -148,11 +147,10 @@ static void equals_are_rarely_called_different(void **state)
     point_close(&b);
 }
 
-static void rows_settle_one_by_one(void **state)
+TEST(rows_settle_one_by_one)
 {
     static const double level[] = { 0.01, 0.02, 0.01004 }; /* twice as slow; the same within a hair */
     static point b;
-    (void)state;
     point_open(&b, 3);
     b.s.goal = (cbx__goal){ 0.002, true };
     point_reset(&b, 1);
@@ -166,12 +164,11 @@ static void rows_settle_one_by_one(void **state)
     point_close(&b);
 }
 
-static void a_budget_ends_between_looks(void **state)
+TEST(a_budget_ends_between_looks)
 {
     static const double level[] = { 0.01, 0.01 };
     static point b;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     point_open(&b, 2);
     b.s.goal.half_width = 1e-9; /* never */
     point_reset(&b, 2);
@@ -190,12 +187,11 @@ static void a_budget_ends_between_looks(void **state)
     point_close(&b);
 }
 
-static void fixed_counts_keep_the_plain_level(void **state)
+TEST(fixed_counts_keep_the_plain_level)
 {
     static const double level[] = { 0.01, 0.01 };
     static point b;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     point_open(&b, 2);
     point_reset(&b, 3);
     for (size_t i = 0; i < 11; i++) {
@@ -209,11 +205,10 @@ static void fixed_counts_keep_the_plain_level(void **state)
 }
 
 /* Failed launches leave holes, repeated ones have two entries in a round. */
-static void rounds_are_paired(void **state)
+TEST(rounds_are_paired)
 {
     static point b;
     double mine[8], theirs[8];
-    (void)state;
     point_open(&b, 2);
     const struct {
         size_t attempt, round;
@@ -247,12 +242,11 @@ static cbx_status look_once(cbx_ctx *ctx, void *user)
     return cbx__stopping_look(ctx, &b->s, &b->p, NULL);
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
     static const double level[] = { 0.01, 0.01 };
     static point b;
     cbx_err err = CBX_ERR_INIT;
-    (void)state;
     point_open(&b, 2);
     b.s.goal.half_width = 1e-9;
     point_reset(&b, 4);
@@ -262,15 +256,4 @@ static void no_memory(void **state)
     point_close(&b);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_are_rarely_called_different),
-        cmocka_unit_test(rows_settle_one_by_one),
-        cmocka_unit_test(a_budget_ends_between_looks),
-        cmocka_unit_test(fixed_counts_keep_the_plain_level),
-        cmocka_unit_test(rounds_are_paired),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests_name("perf/stopping", tests, NULL, NULL);
-}
+TESTS()

@@ -31,13 +31,12 @@ static void disconnect_ends(ends *e)
     close(e->fds[1]);
 }
 
-static void lines_in_pieces(void **state)
+TEST(lines_in_pieces)
 {
     static ends e;
     cbx_err err = CBX_ERR_INIT;
     char *line = NULL;
     size_t len = 0;
-    (void)state;
     connect_ends(&e);
     CHECK(write(e.fds[0], "one\ntw", 6) == 6, "a line and a piece");
     CHECK_OK(cbx__wire_fill(&e.b, &err), &err, "read");
@@ -59,14 +58,13 @@ static void lines_in_pieces(void **state)
     disconnect_ends(&e);
 }
 
-static void longest_line(void **state)
+TEST(longest_line)
 {
     static ends e;
     static char text[CBX__WIRE_LINE_MAX + 1];
     cbx_err err = CBX_ERR_INIT;
     char *line = NULL;
     size_t len = 0;
-    (void)state;
     connect_ends(&e);
     memset(text, 'x', sizeof text);
     text[CBX__WIRE_LINE_MAX - 1] = '\n';
@@ -88,12 +86,11 @@ static void longest_line(void **state)
     disconnect_ends(&e);
 }
 
-static void descriptors(void **state)
+TEST(descriptors)
 {
     static ends e;
     cbx_err err = CBX_ERR_INIT;
     int pipes[2], before;
-    (void)state;
     connect_ends(&e);
     CHECK(pipe(pipes) == 0, "a pipe");
     CHECK_OK(cbx__wire_send_text(&e.a, "x\n", 2, pipes, 2, &err), &err, "with two descriptors");
@@ -145,7 +142,7 @@ static cbx_json *receive(cbx__wire *w)
 
 #define LOAD "{\"op\":\"load\",\"case\":\"toy\",\"baseline\":\"good\",\"point\":{\"n\":3},\"arrays\":"
 
-static void a_worker_refuses_nonsense(void **state)
+TEST(a_worker_refuses_nonsense)
 {
     static const struct {
         const char *line, *cause, *why;
@@ -168,7 +165,6 @@ static void a_worker_refuses_nonsense(void **state)
         { LOAD "[{\"name\":\"A\",\"set\":0}]}", "protocol", "arrays without descriptors" },
         { "{\"op\":\"load\",\"case\":\"toy\",\"heap_pad\":-1}", "protocol", "a negative pad" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         static cbx__wire w;
         int fds[2];
@@ -195,11 +191,10 @@ static void a_worker_refuses_nonsense(void **state)
     }
 }
 
-static void a_worker_whose_parent_goes_away(void **state)
+TEST(a_worker_whose_parent_goes_away)
 {
     int fds[2];
     pthread_t thread;
-    (void)state;
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0, "a pair");
     CHECK(pthread_create(&thread, NULL, run_worker, (void *)(intptr_t)fds[1]) == 0, "a worker");
     close(fds[0]);
@@ -207,14 +202,4 @@ static void a_worker_whose_parent_goes_away(void **state)
     CHECK_INT(worker_status, 2, "ends");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_in_pieces),
-        cmocka_unit_test(longest_line),
-        cmocka_unit_test(descriptors),
-        cmocka_unit_test(a_worker_refuses_nonsense),
-        cmocka_unit_test(a_worker_whose_parent_goes_away),
-    };
-    return cmocka_run_group_tests_name("perf/wire", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -23,9 +23,9 @@ static cbx_workload_opts opts_of(const fixture *f)
     return o;
 }
 
-static void inputs_are_sealed(void **state)
+TEST(inputs_are_sealed)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     CHECK_INT(f->toy.w->nsets, 2, "the first set and one rotation");
     for (size_t i = 0; i < f->toy.w->nsets; i++) {
         int fd = f->toy.w->input_fds[i], seals = fcntl(fd, F_GET_SEALS);
@@ -36,9 +36,9 @@ static void inputs_are_sealed(void **state)
     }
 }
 
-static void rotation_turns_inputs_and_answers_alike(void **state)
+TEST(rotation_turns_inputs_and_answers_alike)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     for (size_t set = 0; set < 2; set++) {
         cbx_array *in = NULL;
         cbx_err err = CBX_ERR_INIT;
@@ -52,9 +52,9 @@ static void rotation_turns_inputs_and_answers_alike(void **state)
     }
 }
 
-static void a_set_is_held_back(void **state)
+TEST(a_set_is_held_back)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx__held h = { 0 };
     cbx_err err = CBX_ERR_INIT;
     cbx_array *in = NULL, *base = NULL;
@@ -79,9 +79,9 @@ static void a_set_is_held_back(void **state)
     cbx__held_clear(&h);
 }
 
-static void no_rotation_without_the_functions(void **state)
+TEST(no_rotation_without_the_functions)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_workload *w = make_workload(f, &toy_still_case, "{\"n\":10}", 3);
     CHECK_INT(w->nsets, 1, "a case that does not rotate");
     cbx_launch_opts o = quick_opts();
@@ -91,9 +91,9 @@ static void no_rotation_without_the_functions(void **state)
     CHECK_INT(r->failure, CBX_FAILURE_FIDELITY, "poisoned outputs show a lazy worker without rotation, too");
 }
 
-static void empty_arrays(void **state)
+TEST(empty_arrays)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_workload *w = make_workload(f, &toy_still_case, "{\"n\":0}", 0);
     cbx_launch_opts o = quick_opts();
     const cbx_launch_record *r = launch_on(f, w, "good", &o);
@@ -127,9 +127,9 @@ static void damage(const char *folder, const char *suffix, bool cut)
     closedir(d);
 }
 
-static void oracle_cache(void **state)
+TEST(oracle_cache)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     char a[CBX_HASH_SIZE], b[CBX_HASH_SIZE];
     CHECK(!cached_again(f, "{\"n\":77}", a), "computed once");
     CHECK(cached_again(f, "{\"n\":77}", b), "then found");
@@ -146,9 +146,9 @@ static void oracle_cache(void **state)
 }
 
 /* What workers get besides the point's own inputs is drawn again by every workload, and its answers are nowhere on the disk. */
-static void held_back_inputs_are_secret(void **state)
+TEST(held_back_inputs_are_secret)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     int64_t seeds[2] = { 0, 0 };
     for (int i = 0; i < 2; i++) {
         const cbx_workload *w = make_workload(f, &toy_case, "{\"n\":78}", 1);
@@ -160,9 +160,9 @@ static void held_back_inputs_are_secret(void **state)
 }
 
 /* A launch may have more than the workload has, each of a seed of its own, till it has had enough. */
-static void further_inputs(void **state)
+TEST(further_inputs)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx__seeds seeds = f->toy.w->seeds;
     CHECK_INT(seeds.n, 1 + f->toy.w->nfresh, "the point's own seed, and those of the inputs that are held back");
     for (size_t i = seeds.n; i <= CBX__SEEDS_MAX; i++) {
@@ -178,9 +178,9 @@ static void further_inputs(void **state)
     }
 }
 
-static void a_cache_that_cannot_be_written_costs_nothing_else(void **state)
+TEST(a_cache_that_cannot_be_written_costs_nothing_else)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_workload_opts o = opts_of(f);
     cbx_workload *w = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -204,9 +204,9 @@ static size_t entries(fixture *f, const char *folder, const char *suffix)
 }
 
 /* Where nothing else keeps workers from reading it, an answer is in memory alone as long as there are workers. */
-static void hidden_answers(void **state)
+TEST(hidden_answers)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_workload_opts o = CBX_WORKLOAD_OPTS_INIT;
     cbx_params *point = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -229,9 +229,9 @@ static void hidden_answers(void **state)
     cbx_test_folder_remove(folder);
 }
 
-static void failures(void **state)
+TEST(failures)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     cbx_workload_opts o = opts_of(f);
     cbx_workload *w = NULL;
     cbx_params *point = NULL;
@@ -267,28 +267,11 @@ static cbx_status create_once(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-    fixture *f = *state;
+    fixture *f = *test_state;
     CHECK_STATUS(create_once(f->ctx, f), CBX_OK, "the answer is cached from here on");
-    CHECK_GT(cbx_test_fail_each(create_once, *state, "cbx_workload_create"), 10, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(create_once, *test_state, "cbx_workload_create"), 10, "allocations were made to fail");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inputs_are_sealed),
-        cmocka_unit_test(rotation_turns_inputs_and_answers_alike),
-        cmocka_unit_test(a_set_is_held_back),
-        cmocka_unit_test(no_rotation_without_the_functions),
-        cmocka_unit_test(empty_arrays),
-        cmocka_unit_test(oracle_cache),
-        cmocka_unit_test(held_back_inputs_are_secret),
-        cmocka_unit_test(further_inputs),
-        cmocka_unit_test(a_cache_that_cannot_be_written_costs_nothing_else),
-        cmocka_unit_test(hidden_answers),
-        cmocka_unit_test(failures),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests_name("perf/workload", tests, launch_setup, launch_teardown);
-}
+TESTS(.seconds = 600, .before = launch_setup, .after = launch_teardown)
