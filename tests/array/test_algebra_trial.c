@@ -357,27 +357,24 @@ static void hold(kind k, operation o, const char *why)
     close_library(&l);
 }
 
-static void products(void **state)
+TEST(products)
 {
-    (void)state;
     hold(PRODUCT, product_of(5, 7, 3), "few elements");
     hold(PRODUCT, product_of(19, 31, 33), "a tail of columns");
     hold(PRODUCT, product_of(67, 45, 70), "tiles and tails, more than one panel");
     hold(PRODUCT, product_of(20, 600, 27), "more terms than a block has");
 }
 
-static void sparse_products(void **state)
+TEST(sparse_products)
 {
-    (void)state;
     hold(SPARSE, sparse_of(false, 1), "one column");
     hold(SPARSE, sparse_of(false, 43), "vectors and a tail");
     hold(SPARSE_TURNED, sparse_of(true, 19), "the transposed graph");
     hold(MESSAGES, sparse_of(false, 43), "weighted messages");
 }
 
-static void convolutions(void **state)
+TEST(convolutions)
 {
-    (void)state;
     hold(CONV, conv_of(23, 3, 4, 5), "few channels");
     hold(CONV, conv_of(40, 9, 5, 37), "panels of the filter");
 }
@@ -417,9 +414,8 @@ static void run_plain(const cbx_semiring *s, const double *a, const double *b, c
         CHECK(c[i] == defined[i] || (isnan(c[i]) && isnan(defined[i])), "the definition in the algebra's file");
 }
 
-static void specials(void **state)
+TEST(specials)
 {
-    (void)state;
     const operation o = product_of(M, K, N);
 
     for (size_t i = 0; i < CBX_LEN(meanings); i++)
@@ -445,9 +441,8 @@ static void specials(void **state)
 }
 
 /* What else follows the list. */
-static void descriptors(void **state)
+TEST(descriptors)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(meanings); i++) {
         const cbx_semiring *s = cbx_semiring_find(meanings[i].name);
         cbx_matmul p = CBX_MATMUL_INIT;
@@ -464,7 +459,7 @@ static void descriptors(void **state)
 }
 
 /* One sentence, before a device is used: the file has no such functions. */
-static void on_gpu(void **state)
+TEST(on_gpu)
 {
     static const struct {
         const char *name;
@@ -477,7 +472,6 @@ static void on_gpu(void **state)
         { "log", CBX_EOVERFLOW, CBX_EINVAL, "as euclidean" },
     };
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_cuda_matmul q = CBX_CUDA_MATMUL_INIT;
         cbx_ell_product e = CBX_ELL_PRODUCT_INIT;
@@ -499,11 +493,4 @@ static void on_gpu(void **state)
     }
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products), cmocka_unit_test(sparse_products), cmocka_unit_test(convolutions),
-        cmocka_unit_test(specials), cmocka_unit_test(descriptors),     cmocka_unit_test(on_gpu),
-    };
-    return cmocka_run_group_tests_name("array/algebra_trial", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -296,9 +296,8 @@ static void clear_case(written *w)
 /* Where gcc would round products and sums once; and without vectors. */
 static const char *const builds[] = { "-O3 -march=native -std=gnu17", "-O1 -mfma -std=gnu17" };
 
-static void pairs_give_the_bits_of_the_reference(void **state)
+TEST(pairs_give_the_bits_of_the_reference)
 {
-    (void)state;
     static written w[CBX_LEN(cases) + 1];
     char folder[64], why[1000];
     cbx_fn *gradient;
@@ -330,9 +329,8 @@ static void pairs_give_the_bits_of_the_reference(void **state)
 
 /* CALIBRAX_TEST_GRAPHS, up to 1000: how many random functions; those with an operation that has
  * no form in C are left out. */
-static void random_functions_can_be_written(void **state)
+TEST(random_functions_can_be_written)
 {
-    (void)state;
     enum { MAX = 1000 };
     static written w[MAX];
     const char *asked = getenv("CALIBRAX_TEST_GRAPHS");
@@ -385,9 +383,8 @@ static void random_functions_can_be_written(void **state)
 }
 
 /* Sums in another order; and a user's file that includes the header. */
-static void a_fault_is_seen(void **state)
+TEST(a_fault_is_seen)
 {
-    (void)state;
     static const char wanted[] = "n < 8 ? 0 : n - n % 8", wrong[] = "n < 9 ? 0 : 0         ";
     const cbx_fn f = { "softmax", softmax, NULL, 1, 1, NULL };
     const cbx_array_desc in = { CBX_F64, 2, { 19, 33 } };
@@ -450,9 +447,8 @@ FUNCTION(scanned)
     return cbx_scan(c, CBX_FN(scanned_step, NULL, 2, 1), 1, &sum, 1, &in[0], CBX_LENGTH_OF_XS, false, out);
 }
 
-static void what_has_no_form_is_named(void **state)
+TEST(what_has_no_form_is_named)
 {
-    (void)state;
     static const struct {
         cbx_array_fn f;
         cbx_dtype dtype;
@@ -501,20 +497,6 @@ static cbx_status write_gradient(cbx_ctx *c, void *user)
     }
     return st;
 }
-static void memory_may_end(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(write_gradient, NULL, "cbx_aot_text"), 0, "it allocates");
-}
+TEST(memory_may_end) { CHECK_GT(cbx_test_fail_each(write_gradient, NULL, "cbx_aot_text"), 0, "it allocates"); }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_give_the_bits_of_the_reference),
-        cmocka_unit_test(random_functions_can_be_written),
-        cmocka_unit_test(a_fault_is_seen),
-        cmocka_unit_test(what_has_no_form_is_named),
-        cmocka_unit_test(memory_may_end),
-    };
-    return cmocka_run_group_tests_name("array/aot", tests, counted_setup, counted_teardown);
-}
+TESTS(.seconds = 600, .before = counted_setup, .after = counted_teardown)

@@ -7,9 +7,8 @@
 #include "calibrax/base/pool.h"
 #include "fail_alloc.h"
 
-static void dtypes_know_their_names(void **state)
+TEST(dtypes_know_their_names)
 {
-    (void)state;
     static const struct {
         cbx_dtype t;
         const char *name;
@@ -39,9 +38,8 @@ static void dtypes_know_their_names(void **state)
     CHECK_INT(cbx_dtype_size((cbx_dtype)99), 0, "no such dtype");
 }
 
-static void counts_do_not_overflow(void **state)
+TEST(counts_do_not_overflow)
 {
-    (void)state;
     static const struct {
         cbx_array_desc d;
         cbx_status status;
@@ -70,9 +68,8 @@ static void counts_do_not_overflow(void **state)
     }
 }
 
-static void descriptions_as_text(void **state)
+TEST(descriptions_as_text)
 {
-    (void)state;
     static const struct {
         cbx_array_desc d;
         size_t size;
@@ -96,9 +93,8 @@ static void descriptions_as_text(void **state)
     CHECK(!cbx_array_desc_equal(&a, &b), "another dtype");
 }
 
-static void created_arrays_are_row_major_and_aligned(void **state)
+TEST(created_arrays_are_row_major_and_aligned)
 {
-    (void)state;
     static const cbx_array_desc descs[] = {
         { CBX_F64, 3, { 2, 3, 4 } },
         { CBX_F32, 0, { 0 } },
@@ -133,9 +129,8 @@ static void created_arrays_are_row_major_and_aligned(void **state)
     cbx_test_alloc_check(&al, "arrays that outlive their context");
 }
 
-static void blocks_are_used_again(void **state)
+TEST(blocks_are_used_again)
 {
-    (void)state;
     cbx_array_desc d = { CBX_F32, 1, { 100000 } };
     cbx_pool_stats stats;
     cbx_err err = CBX_ERR_INIT;
@@ -155,9 +150,8 @@ static void blocks_are_used_again(void **state)
 
 static void count_release(void *user) { ++*(int *)user; }
 
-static void wrapped_memory_is_released_once(void **state)
+TEST(wrapped_memory_is_released_once)
 {
-    (void)state;
     float data[6] = { 0, 1, 2, 3, 4, 5 };
     cbx_array_desc d = { CBX_F32, 2, { 2, 3 } }, bad = { CBX_F32, CBX_MAX_RANK + 1, { 1 } };
     cbx_test_alloc al;
@@ -183,9 +177,8 @@ static void wrapped_memory_is_released_once(void **state)
 }
 
 /* Elements are counted 0, 1, 2 ... in memory, so the packed order shows the strides. */
-static void strided_arrays_pack_row_major(void **state)
+TEST(strided_arrays_pack_row_major)
 {
-    (void)state;
     static const struct {
         cbx_array_desc d;
         ptrdiff_t strides[3];
@@ -236,9 +229,8 @@ static void strided_arrays_pack_row_major(void **state)
 }
 
 /* Memory of 2 x 33 x 19 x 40 numbers, of each axis some elements, seen in every order of axes: large enough for tiles and what is left of them. */
-static void axes_in_any_order_pack_row_major(void **state)
+TEST(axes_in_any_order_pack_row_major)
 {
-    (void)state;
     enum { N = 2 * 33 * 19 * 40, RANK = 4 };
     static const cbx_dtype dtypes[] = { CBX_U8, CBX_I16, CBX_F32, CBX_F64, CBX_C128 };
     static const size_t lengths[RANK] = { 2, 33, 19, 40 };
@@ -285,9 +277,8 @@ static void *share_and_drop(void *user)
     return NULL;
 }
 
-static void references_are_counted_across_threads(void **state)
+TEST(references_are_counted_across_threads)
 {
-    (void)state;
     cbx_array_desc d = { CBX_F32, 1, { 10 } };
     cbx_test_alloc al;
     cbx_err err = CBX_ERR_INIT;
@@ -318,25 +309,6 @@ static cbx_status create_one(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void no_memory(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(create_one, NULL, "cbx_array_create"), 1, "handle and block");
-}
+TEST(no_memory) { CHECK_GT(cbx_test_fail_each(create_one, NULL, "cbx_array_create"), 1, "handle and block"); }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dtypes_know_their_names),
-        cmocka_unit_test(counts_do_not_overflow),
-        cmocka_unit_test(descriptions_as_text),
-        cmocka_unit_test(created_arrays_are_row_major_and_aligned),
-        cmocka_unit_test(blocks_are_used_again),
-        cmocka_unit_test(wrapped_memory_is_released_once),
-        cmocka_unit_test(strided_arrays_pack_row_major),
-        cmocka_unit_test(axes_in_any_order_pack_row_major),
-        cmocka_unit_test(references_are_counted_across_threads),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests_name("array", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -255,9 +255,8 @@ static void check_one(const shape *s, const cbx_semiring *g, cbx_dtype t, bool s
     free(wanted);
 }
 
-static void products_of_windows(void **state)
+TEST(products_of_windows)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(shapes); i++)
         for (int g = 0; g < CBX_ALGEBRA_COUNT; g++)
             for (int t = 0; t < 2; t++)
@@ -273,9 +272,8 @@ static void products_of_windows(void **state)
 }
 
 /* An infinite filter meets the padding of max-plus: -inf + inf is NaN there, inf inside. */
-static void padding_is_read(void **state)
+TEST(padding_is_read)
 {
-    (void)state;
     cbx_ctx *c = NULL;
     cbx_scope scope;
     cbx_err err = CBX_ERR_INIT;
@@ -358,9 +356,8 @@ static void check_derivatives(cbx_ctx *c, const problem *p)
     free(dx);
 }
 
-static void derivatives_of_products(void **state)
+TEST(derivatives_of_products)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(shapes); i++)
         for (int g = 0; g < CBX_ALGEBRA_BOOLEAN; g++) {
             cbx_ctx *c = NULL;
@@ -424,9 +421,8 @@ static const cbx_semiring_functions hash_functions = { CBX_U64,   2 * sizeof(uin
                                                        hash_step, hash_finish };
 
 /* Max-plus by functions is max-plus: leaving a term out is what its -inf does. */
-static void functions_as_built_in(void **state)
+TEST(functions_as_built_in)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(shapes); i++) {
         cbx_ctx *c = NULL;
         cbx_scope scope;
@@ -459,9 +455,8 @@ static uint64_t hash_of(const problem *p, size_t row, size_t out)
     return h ^ count;
 }
 
-static void functions_fold_in_order(void **state)
+TEST(functions_fold_in_order)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(shapes); i++) {
         cbx_ctx *c = NULL;
         cbx_scope scope;
@@ -513,18 +508,9 @@ static cbx_status both_ways(cbx_ctx *c, void *user)
     return cbx_scope_close(&scope, NULL);
 }
 
-static void memory_may_end(void **state)
+TEST(memory_may_end)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(both_ways, NULL, "cbx_semiring_conv"), 3, "allocations that failed");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_of_windows),     cmocka_unit_test(padding_is_read),
-        cmocka_unit_test(derivatives_of_products), cmocka_unit_test(functions_as_built_in),
-        cmocka_unit_test(functions_fold_in_order), cmocka_unit_test(memory_may_end),
-    };
-    return cmocka_run_group_tests_name("array/convolve", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

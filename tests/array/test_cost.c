@@ -128,10 +128,9 @@ static cbx_cost_report counted(cbx_ctx *c, const cbx_fn *f, const cbx_array_desc
     return r;
 }
 
-static void as_xla_counts(void **state)
+TEST(as_xla_counts)
 {
     cbx_ctx *c = context();
-    (void)state;
     CHECK_INT(CBX_LEN(answers), CBX_LEN(shared), "each has an answer");
     for (size_t i = 0; i < CBX_LEN(shared); i++) {
         const cbx_fn f = { shared[i].name, shared[i].f, NULL, shared[i].nin, 1, NULL };
@@ -150,10 +149,9 @@ static cbx_array *filled(cbx_ctx *c, const cbx_array_desc *d)
 }
 
 /* With values nothing is left to guess: the same work where no branch is cheaper. */
-static void with_values(void **state)
+TEST(with_values)
 {
     cbx_ctx *c = context();
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(shared); i++) {
         const cbx_fn f = { shared[i].name, shared[i].f, NULL, shared[i].nin, 1, NULL };
         cbx_cost_report a = counted(c, &f, shared[i].in, f.name), b;
@@ -248,7 +246,7 @@ FN(looks)
     return cbx_array_read(in[0], v, sizeof v, NULL);
 }
 
-static void loops_and_branches(void **state)
+TEST(loops_and_branches)
 {
     cbx_ctx *c = context();
     const cbx_array_desc one = { CBX_F64, 0, { 0 } }, line5 = F64(5), line3 = F64(3);
@@ -256,7 +254,6 @@ static void loops_and_branches(void **state)
     cbx_cost_report r;
     cbx_err err = CBX_ERR_INIT;
     cbx_scope scope;
-    (void)state;
     r = counted(c, PLAIN(halve_down, 1, 1), &one, "a loop until");
     CHECK_INT(r.total.flop, 2, "a test and a body");
     CHECK_INT(r.total.flags, CBX_COST_LOWER_BOUND, "and an unknown number of times");
@@ -294,14 +291,13 @@ FN(chooses)
 }
 
 /* A branch that is not taken runs for its shapes, and what it computes of constants on the way is no work of the function. */
-static void branches_not_taken(void **state)
+TEST(branches_not_taken)
 {
     cbx_ctx *c = context();
     cbx_array *in[2];
     cbx_cost_report r;
     cbx_err err = CBX_ERR_INIT;
     cbx_scope scope;
-    (void)state;
     cbx_scope_open(c, &scope);
     in[0] = cbx_ones(c, 0, NULL, CBX_BOOL);
     in[1] = line(c, 5);
@@ -345,7 +341,7 @@ ONE_LINE(fourier, cbx_fft(c, in[0], 0, -1, CBX_FFT_BACKWARD))
 ONE_LINE(compares, cbx_less(c, in[0], in[1]))
 ONE_LINE(powers, cbx_pow(c, in[0], in[1]))
 
-static void rules_by_hand(void **state)
+TEST(rules_by_hand)
 {
     static const struct {
         cbx_array_fn f;
@@ -386,7 +382,6 @@ static void rules_by_hand(void **state)
         { powers, 2, { I32(7), I32(7) }, 0, 7, 0, 56, 28, 0, "of integers" },
     };
     cbx_ctx *c = context();
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const cbx_fn f = { cases[i].why, cases[i].f, NULL, cases[i].nin, 1, NULL };
         cbx_cost t = counted(c, &f, cases[i].in, f.name).total;
@@ -403,7 +398,7 @@ static void rules_by_hand(void **state)
 /* Every primitive costs something: work, or bytes, or it is one of the four views. */
 static void no_message(void *user, const cbx_ell_edge *e, void *m) { (void)user, (void)e, (void)m; }
 
-static void no_primitive_is_forgotten(void **state)
+TEST(no_primitive_is_forgotten)
 {
     static const cbx_prim all[] = {
 #define ROW(name, ...) CBX_PRIM_##name,
@@ -426,7 +421,6 @@ static void no_primitive_is_forgotten(void **state)
     cbx_ell *graph = NULL;
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     CHECK_OK(cbx_ell_from_coo(c, 4, 4, 2, ends, ends, &graph, &err), &err, "graph");
     CHECK_OK(cbx__algebra_put(c, cbx_semiring_find("real"), graph, NULL, &on_graph, &err), &err,
@@ -454,10 +448,9 @@ static void no_primitive_is_forgotten(void **state)
     cbx_ctx_free(c);
 }
 
-static void sums_stay_at_the_top(void **state)
+TEST(sums_stay_at_the_top)
 {
     cbx_cost sum = { .flop = 1 }, big = { .flop = UINT64_MAX / 2, .calls = 1 };
-    (void)state;
     cbx_cost_add(&sum, &big, 2);
     CHECK(sum.flop == UINT64_MAX && sum.flags == 0, "just so");
     cbx_cost_add(&sum, &big, 1);
@@ -469,12 +462,11 @@ static void sums_stay_at_the_top(void **state)
     CHECK(sum.flop == UINT64_MAX && sum.flags == CBX_COST_OVERFLOW, "at once");
 }
 
-static void by_primitive(void **state)
+TEST(by_primitive)
 {
     cbx_ctx *c = context();
     const cbx_array_desc in[] = { F32(16, 32), F32(32, 8), F32(8) };
     cbx_cost_report r = counted(c, PLAIN(layer, 3, 1), in, "layer");
-    (void)state;
     CHECK_INT(r.by_prim[CBX_PRIM_MATMUL].flop, 8192, "the product");
     CHECK_INT(r.by_prim[CBX_PRIM_ADD].flop, 128, "the bias");
     CHECK_INT(r.by_prim[CBX_PRIM_TANH].transcendental, 128, "the function");
@@ -504,21 +496,10 @@ static cbx_status counts_a_closure(cbx_ctx *c, void *user)
     return cbx_cost_count(c, PLAIN(closes_over, 1, 1), 1, &x, &r, &err);
 }
 
-static void memory_that_runs_out(void **state)
+TEST(memory_that_runs_out)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(counts_branches, NULL, "branches"), 10, "many places");
     CHECK_GT(cbx_test_fail_each(counts_a_closure, NULL, "a closure"), 10, "many places");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_xla_counts),        cmocka_unit_test(with_values),
-        cmocka_unit_test(loops_and_branches),   cmocka_unit_test(branches_not_taken),
-        cmocka_unit_test(rules_by_hand),        cmocka_unit_test(no_primitive_is_forgotten),
-        cmocka_unit_test(sums_stay_at_the_top), cmocka_unit_test(by_primitive),
-        cmocka_unit_test(memory_that_runs_out),
-    };
-    return cmocka_run_group_tests_name("array/cost", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -164,10 +164,9 @@ static const struct {
     { "nothing", nothing, 1, 1, { F64(10) }, 0, 0, 0, 0, 0, 0, 0, 0, 80 },
 };
 
-static void steps_by_hand(void **state)
+TEST(steps_by_hand)
 {
     cbx_ctx *c = jit_context();
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(by_hand); i++) {
         const cbx_fn f = { by_hand[i].why, by_hand[i].f, NULL, by_hand[i].nin, by_hand[i].nout, NULL };
         cbx_cost_report work;
@@ -192,7 +191,7 @@ static void steps_by_hand(void **state)
 }
 
 /* What the pool hands out while a compiled function runs, of operands on blocks that are full. */
-static void memory_as_the_pool_saw_it(void **state)
+TEST(memory_as_the_pool_saw_it)
 {
     static const struct {
         const char *why;
@@ -205,7 +204,6 @@ static void memory_as_the_pool_saw_it(void **state)
         { "a view", transposed, 1, { F64(64, 64) } },
         { "rows that are folded", summed_rows, 1, { F64(512, 128) } },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const cbx_fn f = { cases[i].why, cases[i].f, NULL, cases[i].nin, 1, NULL };
         cbx_ctx *c = jit_context();
@@ -237,7 +235,7 @@ static void memory_as_the_pool_saw_it(void **state)
     }
 }
 
-static void stages_are_measured(void **state)
+TEST(stages_are_measured)
 {
     const cbx_array_desc d[2] = { F64(1000), F64(1000) }, other[2] = { F64(7), F64(7) };
     cbx_ctx *c = jit_context();
@@ -247,7 +245,6 @@ static void stages_are_measured(void **state)
     cbx_scope scope;
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     CHECK_OK(cbx_jit(c, PLAIN(chain, 2, 1), &fast, &err), &err, "a compiled function");
     CHECK_OK(cbx_cost_compiled(c, fast, 2, d, &p, &err), &err, "before a call");
     CHECK_INT(p.nkernels, 1, "as it will be called");
@@ -281,7 +278,7 @@ static void stages_are_measured(void **state)
 }
 
 /* A machine of round numbers: 1 ns for an operation, 2*10^9 multiply-adds a second, 10^10 bytes from memory, 5 ns for exp, 2 for a division. */
-static void times_by_hand(void **state)
+TEST(times_by_hand)
 {
     cbx_cost_rates r = { .probe = { .nlevels = 1, .level = { { .read_bytes_per_s = 2e10, .copy_bytes_per_s = 1e10 } } },
                          .call_s = 3e-7,
@@ -291,7 +288,6 @@ static void times_by_hand(void **state)
     cbx_cost_step step = { .is_kernel = true, .is_f64 = true, .threads = 1 };
     const double more = CBX_COST_STEP_S;
 
-    (void)state;
     r.probe.pipe_ops_per_s[CBX_PIPE_FMA][1] = 2e9;
     r.function_s[CBX_PRIM_EXP][1] = 5e-9;
     r.function_s[CBX_PRIM_DIV][1] = 2e-9;
@@ -336,7 +332,7 @@ FN(functions) /* exp(x) / sqrt(y), summed */
 }
 
 /* Counts by hand; rates that are there, and as they were kept. */
-static void functions_have_times(void **state)
+TEST(functions_have_times)
 {
     static const struct {
         cbx_prim prim;
@@ -348,7 +344,6 @@ static void functions_have_times(void **state)
     cbx_cost_rates *r = malloc(2 * sizeof *r);
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     CHECK_INT(p.nsteps, 1, "one kernel");
     CHECK_INT(p.steps[0].sums, 999, "additions");
     CHECK_INT(p.steps[0].nfunctions, 3, "functions");
@@ -390,18 +385,6 @@ static cbx_status count_once(cbx_ctx *c, void *user)
     return st;
 }
 
-static void memory_may_run_out(void **state)
-{
-    (void)state;
-    cbx_test_fail_each(count_once, NULL, "the cost of compiled functions");
-}
+TEST(memory_may_run_out) { cbx_test_fail_each(count_once, NULL, "the cost of compiled functions"); }
 
-TEST_FILE(.seconds = 300)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_by_hand),        cmocka_unit_test(memory_as_the_pool_saw_it),
-        cmocka_unit_test(stages_are_measured),  cmocka_unit_test(times_by_hand),
-        cmocka_unit_test(functions_have_times), cmocka_unit_test(memory_may_run_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 300)

@@ -132,9 +132,8 @@ static void do_product(cbx_ctx *c, const void *how, answer *out)
                                  p->s));
 }
 
-static void products(void **state)
+TEST(products)
 {
-    (void)state;
     static const struct {
         size_t batch, m, k, n;
         double spread;
@@ -183,9 +182,8 @@ static void do_convolution(cbx_ctx *c, const void *how, answer *out)
     keep(out, 1, d[1]);
 }
 
-static void convolutions(void **state)
+TEST(convolutions)
 {
-    (void)state;
     for (int g = 0; g < CBX_ALGEBRA_BOOLEAN; g++)
         for (int i = 0; i < 4; i++) {
             convolution v = { cbx_semiring_get((cbx_algebra)g), i % 2 ? CBX_F64 : CBX_F32, i < 2 ? 1 : 5,
@@ -246,9 +244,8 @@ static void do_softmax(cbx_ctx *c, const void *how, answer *out)
     cbx_ell_free(g);
 }
 
-static void sparse_products(void **state)
+TEST(sparse_products)
 {
-    (void)state;
     for (int t = 0; t < 2; t++)
         for (int special = 0; special < 2; special++) {
             product p = { .t = t ? CBX_F64 : CBX_F32, .special = special != 0 };
@@ -273,9 +270,8 @@ static void count_rows(const void *job, size_t from, size_t to)
 }
 
 /* Every row is done once, however few rows and many threads there are, by starts, degrees and width. */
-static void every_row_is_done_once(void **state)
+TEST(every_row_is_done_once)
 {
-    (void)state;
     static const size_t counts[] = { 0, 1, 2, 7, 64, 4999 };
     static const int threads[] = { 1, 2, 3, 7, 300 };
     static size_t start[5001];
@@ -299,13 +295,4 @@ static void every_row_is_done_once(void **state)
     }
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),
-        cmocka_unit_test(convolutions),
-        cmocka_unit_test(sparse_products),
-        cmocka_unit_test(every_row_is_done_once),
-    };
-    return cmocka_run_group_tests_name("array/derivative_threads", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -373,9 +373,8 @@ static void refused(cbx_ctx *c, const row *r, const char *why)
     cbx_fn_free(j);
 }
 
-static void primitives_have_derivatives(void **state)
+TEST(primitives_have_derivatives)
 {
-    (void)state;
     cbx_ctx *c = context();
     int bad = 0;
 
@@ -427,9 +426,8 @@ static void primitives_have_derivatives(void **state)
     CHECK_INT(bad, 0, "derivatives that are wrong");
 }
 
-static void every_derivative_has_a_row(void **state)
+TEST(every_derivative_has_a_row)
 {
-    (void)state;
     static const struct {
         cbx_prim prim;
         const char *name, *jvp;
@@ -460,9 +458,8 @@ FN(lies)
     return CBX_OK;
 }
 
-static void a_wrong_rule_is_seen(void **state)
+TEST(a_wrong_rule_is_seen)
 {
-    (void)state;
     static const row wrong = { .prim = CBX_PRIM_MUL, .label = "lies", .f = lies, .in = { REAL(1, 2, 3, 2) } };
     cbx_ctx *c = context();
     cbx_scope scope;
@@ -501,9 +498,8 @@ FN(sum_of_distances)
     return CBX_OK;
 }
 
-static void algebras_by_functions(void **state)
+TEST(algebras_by_functions)
 {
-    (void)state;
     static const cbx_semiring_functions f = { CBX_F64, sizeof(double), NULL, start, step, finish, NULL };
     static const operand of[] = { REAL(-2, 2, 3, 4), REAL(-2, 2, 4, 2), REAL(-2, 2, 4, 3), REAL(-2, 2, 5, 2) };
     cbx_ctx *c = context();
@@ -586,9 +582,8 @@ static cbx_status second_derivative(cbx_ctx *c, void *user)
     return st ? st : closed;
 }
 
-static void memory_may_run_out(void **state)
+TEST(memory_may_run_out)
 {
-    (void)state;
     static const char *const labels[] = { "maximum by the formula", "folded by functions", "functions, padding",
                                           "full tall", "complete" };
     cbx_ctx *c = context();
@@ -604,12 +599,4 @@ static void memory_may_run_out(void **state)
     cbx_ctx_free(c);
 }
 
-TEST_FILE(.seconds = 300)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_derivative_has_a_row), cmocka_unit_test(primitives_have_derivatives),
-        cmocka_unit_test(a_wrong_rule_is_seen),       cmocka_unit_test(algebras_by_functions),
-        cmocka_unit_test(memory_may_run_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 300)

@@ -70,9 +70,8 @@ static double element(const cbx_array *a, size_t i)
     return v;
 }
 
-static void a_tensor_is_borrowed_without_a_copy(void **state)
+TEST(a_tensor_is_borrowed_without_a_copy)
 {
-    (void)state;
     for (int legacy = 0; legacy < 2; legacy++) {
         producer p;
         cbx_array *a = NULL, *more;
@@ -96,9 +95,8 @@ static void a_tensor_is_borrowed_without_a_copy(void **state)
     }
 }
 
-static void strides_and_offsets(void **state)
+TEST(strides_and_offsets)
 {
-    (void)state;
     static const struct {
         const char *why;
         int64_t strides[2];
@@ -197,9 +195,8 @@ static const struct {
     { unaligned, CBX_EUNSUPPORTED, "not aligned", false }, /* with CBX_DL_COPY_NEVER */
 };
 
-static void lying_tensors_are_refused_and_given_back(void **state)
+TEST(lying_tensors_are_refused_and_given_back)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(lies); i++)
         for (int legacy = 0; legacy < (lies[i].versioned ? 1 : 2); legacy++) {
             producer p;
@@ -213,9 +210,8 @@ static void lying_tensors_are_refused_and_given_back(void **state)
         }
 }
 
-static void data_that_cannot_be_used_is_copied(void **state)
+TEST(data_that_cannot_be_used_is_copied)
 {
-    (void)state;
     static const unsigned char bytes[6] = { 0, 1, 2, 255, 0, 1 }, want[6] = { 0, 1, 1, 1, 0, 1 };
     producer p;
     cbx_array *a = NULL;
@@ -247,9 +243,8 @@ static void data_that_cannot_be_used_is_copied(void **state)
     }
 }
 
-static void nothing_at_all(void **state)
+TEST(nothing_at_all)
 {
-    (void)state;
     producer p;
     cbx_array *a = NULL;
     cbx_dl_managed *back = NULL;
@@ -274,9 +269,8 @@ static void nothing_at_all(void **state)
 
 /* --- our arrays on their way out --- */
 
-static void what_goes_out_comes_back(void **state)
+TEST(what_goes_out_comes_back)
 {
-    (void)state;
     for (int t = 0; t < CBX_DTYPE_COUNT; t++)
         for (int legacy = 0; legacy < 2; legacy++) {
             cbx_array_desc d = { (cbx_dtype)t, 3, { 2, 1, 5 } };
@@ -306,9 +300,8 @@ static void what_goes_out_comes_back(void **state)
         }
 }
 
-static void views_keep_their_strides(void **state)
+TEST(views_keep_their_strides)
 {
-    (void)state;
     cbx_scope scope;
     cbx_dl_managed *m = NULL, *copied = NULL;
     cbx_array *a;
@@ -328,9 +321,8 @@ static void views_keep_their_strides(void **state)
     copied->deleter(copied);
 }
 
-static void what_has_no_elements_is_not_lent(void **state)
+TEST(what_has_no_elements_is_not_lent)
 {
-    (void)state;
     cbx_array_desc d = { CBX_F32, 1, { 3 } };
     cbx_array *abstract = NULL;
     cbx_dl_managed *m = NULL;
@@ -353,9 +345,8 @@ static void *delete_elsewhere(void *tensor)
     return NULL;
 }
 
-static void tensors_outlive_context_and_thread(void **state)
+TEST(tensors_outlive_context_and_thread)
 {
-    (void)state;
     cbx_array_desc d = { CBX_F64, 1, { 1000 } };
     cbx_test_alloc t;
     cbx_array *a = NULL;
@@ -394,26 +385,10 @@ static cbx_status out_and_in(cbx_ctx *c, void *user)
     return st;
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-    (void)state;
     producer p;
     CHECK_GT(cbx_test_fail_each(out_and_in, &p, "dlpack"), 5, "handles, tensors and blocks");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tensor_is_borrowed_without_a_copy),
-        cmocka_unit_test(strides_and_offsets),
-        cmocka_unit_test(lying_tensors_are_refused_and_given_back),
-        cmocka_unit_test(data_that_cannot_be_used_is_copied),
-        cmocka_unit_test(nothing_at_all),
-        cmocka_unit_test(what_goes_out_comes_back),
-        cmocka_unit_test(views_keep_their_strides),
-        cmocka_unit_test(what_has_no_elements_is_not_lent),
-        cmocka_unit_test(tensors_outlive_context_and_thread),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests_name("dlpack", tests, set_up, tear_down);
-}
+TESTS(.seconds = 600, .before = set_up, .after = tear_down)

@@ -75,9 +75,8 @@ static unsigned wrong_comparisons(cbx_ctx *c, cbx_dtype t, comparison f, int tru
     return wrong;
 }
 
-static void signed_meets_unsigned_by_value(void **state)
+TEST(signed_meets_unsigned_by_value)
 {
-    (void)state;
     static const cbx_dtype signed_dtypes[] = { CBX_I64, CBX_I8 };
     cbx_ctx *c = context();
 
@@ -101,9 +100,8 @@ static bool is_in(int64_t i, const uint64_t *u, size_t n)
 }
 
 /* Members of one list among the other, of windows of it, so that each value is missing from some. */
-static void sets_of_signed_and_unsigned_are_exact(void **state)
+TEST(sets_of_signed_and_unsigned_are_exact)
 {
-    (void)state;
     cbx_ctx *c = context();
 
     for (size_t first = 0; first < COLUMNS; first++)
@@ -134,9 +132,8 @@ static void sets_of_signed_and_unsigned_are_exact(void **state)
 }
 
 /* (1 + 2i)^n in integers, which hold every part of it; of 1 + i, whose powers are powers of two, its inverse, too. */
-static void complex_powers_of_whole_numbers_are_exact(void **state)
+TEST(complex_powers_of_whole_numbers_are_exact)
 {
-    (void)state;
     cbx_ctx *c = context();
 
     for (int single = 0; single < 2; single++) {
@@ -208,9 +205,8 @@ static void complex_powers_of_whole_numbers_are_exact(void **state)
 NOTHINGS(NOTHING_CALL)
 
 #define NOTHING_ROW(name, words, ...) { nothing_##name, words " is NULL" },
-static void nothing_is_refused_by_name(void **state)
+TEST(nothing_is_refused_by_name)
 {
-    (void)state;
     static const struct {
         cbx_array *(*call)(cbx_ctx *c, const cbx_array *x, const cbx_array *key);
         const char *words;
@@ -229,9 +225,8 @@ static void nothing_is_refused_by_name(void **state)
     cbx_ctx_free(c);
 }
 
-static void nothing_is_refused_by_status(void **state)
+TEST(nothing_is_refused_by_status)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_err err = CBX_ERR_INIT;
     cbx_array *a = NULL, *parts[2] = { NULL, NULL };
@@ -266,9 +261,8 @@ static void nothing_is_refused_by_status(void **state)
 
 /* ---- the function that was called is named, not one of its steps ---- */
 
-static void steps_are_not_named(void **state)
+TEST(steps_are_not_named)
 {
-    (void)state;
     static const struct {
         cbx_status status;
         const char *words;
@@ -305,9 +299,8 @@ static void steps_are_not_named(void **state)
 }
 
 /* Its last pivot is 0 and the rows were swapped once, which turns the sign. */
-static void a_singular_determinant_is_plain_zero(void **state)
+TEST(a_singular_determinant_is_plain_zero)
 {
-    (void)state;
     cbx_ctx *c = context();
     const double rows[] = { 1, 2, 2, 4 };
     const cbx_array *x = cbx_asarray(c, &(cbx_array_desc){ CBX_F64, 2, { 2, 2 } }, rows);
@@ -334,9 +327,8 @@ static void check_numbers(cbx_array *x, size_t n, const double *want, const char
     cbx_ctx_free(c);
 }
 
-static void bounds_beyond_a_dtype_cut_nothing_off(void **state)
+TEST(bounds_beyond_a_dtype_cut_nothing_off)
 {
-    (void)state;
     static const struct {
         cbx_scalar low, high;
         double want[3];
@@ -361,9 +353,8 @@ static void bounds_beyond_a_dtype_cut_nothing_off(void **state)
     cbx_ctx_free(c);
 }
 
-static void lanes_broadcast(void **state)
+TEST(lanes_broadcast)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_array *x = cbx_reshape(c, cbx_arange_int(c, 0, 6, 1, CBX_F64), 2, (const ptrdiff_t[]){ 2, 3 });
     const int64_t two[2] = { 2, 0 };
@@ -382,18 +373,4 @@ static void lanes_broadcast(void **state)
     cbx_ctx_free(c);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signed_meets_unsigned_by_value),
-        cmocka_unit_test(sets_of_signed_and_unsigned_are_exact),
-        cmocka_unit_test(complex_powers_of_whole_numbers_are_exact),
-        cmocka_unit_test(nothing_is_refused_by_name),
-        cmocka_unit_test(nothing_is_refused_by_status),
-        cmocka_unit_test(steps_are_not_named),
-        cmocka_unit_test(a_singular_determinant_is_plain_zero),
-        cmocka_unit_test(bounds_beyond_a_dtype_cut_nothing_off),
-        cmocka_unit_test(lanes_broadcast),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

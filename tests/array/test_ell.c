@@ -71,9 +71,8 @@ static cbx_status scipy_steps(cbx_ctx *c, void *user)
     return st;
 }
 
-static void scipy_agrees(void **state)
+TEST(scipy_agrees)
 {
-    (void)state;
     cbx_ctx *c = NULL;
     cbx_err err = CBX_ERR_INIT;
     double max = 0;
@@ -84,9 +83,8 @@ static void scipy_agrees(void **state)
     cbx_ctx_free(c);
 }
 
-static void memory_may_end(void **state)
+TEST(memory_may_end)
 {
-    (void)state;
     double max = 0;
     CHECK_GT((double)cbx_test_fail_each(scipy_steps, &max, "ELL functions"), 20.0, "allocations that failed");
 }
@@ -200,9 +198,8 @@ static void check_product(problem *q, const cbx_semiring *s, bool scaled)
     free(got);
 }
 
-static void kernels_follow_the_definition(void **state)
+TEST(kernels_follow_the_definition)
 {
-    (void)state;
     static const struct {
         size_t rows, width, d;
         double share;
@@ -227,9 +224,8 @@ static void kernels_follow_the_definition(void **state)
 }
 
 /* Every number of columns: less than a vector, whole ones, and last ones that reach back, up to more than a block of eight. */
-static void every_width_follows_the_definition(void **state)
+TEST(every_width_follows_the_definition)
 {
-    (void)state;
     for (size_t d = 1; d <= 150; d++)
         for (int t = 0; t < 2; t++) {
             problem q = problem_open(t ? CBX_F64 : CBX_F32, 5, 9, 4, d, 0.8);
@@ -239,9 +235,8 @@ static void every_width_follows_the_definition(void **state)
 }
 
 /* A mask as bits is the mask as bytes; bits past the table mean nothing, and degrees hide besides. */
-static void bits_hide_what_bytes_hide(void **state)
+TEST(bits_hide_what_bytes_hide)
 {
-    (void)state;
     enum { N = 11, WIDTH = 13 };
     problem q = problem_open(CBX_F64, N, 7, WIDTH, 3, 0.6);
     uint8_t bits[N * WIDTH / 8 + 1];
@@ -276,9 +271,8 @@ static void bits_hide_what_bytes_hide(void **state)
 }
 
 /* Specials in values and in B: the rules of the definition hold in every lane. */
-static void specials_follow_the_definition(void **state)
+TEST(specials_follow_the_definition)
 {
-    (void)state;
     static const double specials[] = { NAN, INFINITY, -INFINITY, 0 };
     for (int t = 0; t < 2; t++)
         for (int g = 0; g < CBX_ALGEBRA_BOOLEAN; g++) {
@@ -291,9 +285,8 @@ static void specials_follow_the_definition(void **state)
 }
 
 /* Where all of B is finite and gathered often, max and min do without the care for NaN, unless a value is special. */
-static void finite_rows_follow_the_definition(void **state)
+TEST(finite_rows_follow_the_definition)
 {
-    (void)state;
     static const double specials[] = { NAN, INFINITY, -INFINITY, 0 };
     for (int t = 0; t < 2; t++)
         for (int g = CBX_ALGEBRA_TROPICAL_MAX_PLUS; g <= CBX_ALGEBRA_TROPICAL_MIN_PLUS; g++) {
@@ -314,9 +307,8 @@ static void finite_rows_follow_the_definition(void **state)
         }
 }
 
-static void the_check_can_fail(void **state)
+TEST(the_check_can_fail)
 {
-    (void)state;
     float wanted[30 * 45], got[30 * 45];
     problem q = problem_open(CBX_F32, 30, 37, 3, 45, 1);
     cbx_ell_product p = product_of(&q, cbx_semiring_get(CBX_ALGEBRA_TROPICAL_MAX_PLUS), false, wanted), less = p;
@@ -333,9 +325,8 @@ static void the_check_can_fail(void **state)
     problem_close(&q);
 }
 
-static void the_gather_reads_every_row(void **state)
+TEST(the_gather_reads_every_row)
 {
-    (void)state;
     problem q = problem_open(CBX_F32, 30, 20, 3, 45, 1);
     uint32_t got[30 * 45];
     cbx_ell_product p = product_of(&q, NULL, false, got);
@@ -447,18 +438,16 @@ static void directions_agree(const differentiable *p, const cbx_semiring *s)
     bench_close(&t);
 }
 
-static void product_derivatives_agree(void **state)
+TEST(product_derivatives_agree)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(products); i++)
         for (int a = 0; a < CBX_ALGEBRA_BOOLEAN; a++)
             if (folds(&products[i], (cbx_algebra)a)) directions_agree(&products[i], cbx_semiring_get((cbx_algebra)a));
 }
 
 /* Real: the transposed product's derivative of B is the product, and the other way round. */
-static void transposed_derivatives_are_products(void **state)
+TEST(transposed_derivatives_are_products)
 {
-    (void)state;
     const cbx_semiring *s = cbx_semiring_get(CBX_ALGEBRA_REAL);
     bench t;
     bench_open(&t);
@@ -468,9 +457,8 @@ static void transposed_derivatives_are_products(void **state)
     bench_close(&t);
 }
 
-static void the_first_optimum_takes_all(void **state)
+TEST(the_first_optimum_takes_all)
 {
-    (void)state;
     bench t;
     bench_open(&t);
     static const int32_t index[] = { 1, 0, 1 };
@@ -489,9 +477,8 @@ static void the_first_optimum_takes_all(void **state)
     bench_close(&t);
 }
 
-static void softmax_derivatives_agree(void **state)
+TEST(softmax_derivatives_agree)
 {
-    (void)state;
     const double step = 1e-5;
     bench t;
     bench_open(&t);
@@ -538,9 +525,8 @@ static void edge_jvp(void *user, const cbx_ell_edge *e, const void *t_row, const
     }
 }
 
-static void functions_of_an_edge_are_folded(void **state)
+TEST(functions_of_an_edge_are_folded)
 {
-    (void)state;
     static const cbx_algebra algebras[] = { CBX_ALGEBRA_REAL, CBX_ALGEBRA_TROPICAL_MAX_PLUS,
                                             CBX_ALGEBRA_TROPICAL_MIN_PLUS };
     const cbx_ell_edge_functions f = { sizeof f, 6, NULL, message, edge_vjp, edge_jvp };
@@ -576,9 +562,8 @@ static void weigh(void *user, const cbx_ell_edge *e, void *out)
     for (size_t o = 0; o < d; o++) ((double *)out)[o] = ((const double *)e->attr)[0] * ((const double *)e->x_col)[o];
 }
 
-static void weights_are_a_function_of_an_edge(void **state)
+TEST(weights_are_a_function_of_an_edge)
 {
-    (void)state;
     bench t;
     bench_open(&t);
     size_t d = 70;
@@ -614,9 +599,8 @@ static int bandwidth(const int32_t *order)
     return max;
 }
 
-static void rcm_is_as_narrow_as_scipy_s(void **state)
+TEST(rcm_is_as_narrow_as_scipy_s)
 {
-    (void)state;
     cbx_ctx *c = NULL;
     cbx_ell *g = NULL, *named = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -636,9 +620,8 @@ static void rcm_is_as_narrow_as_scipy_s(void **state)
     cbx_ctx_free(c);
 }
 
-static void compressed_rows_are_a_list(void **state)
+TEST(compressed_rows_are_a_list)
 {
-    (void)state;
     static const int64_t start[] = { 0, 2, 2, 3 }, wrong[] = { 0, 2, 1, 3 };
     static const int32_t col[] = { 1, 0, 1 }, row[] = { 0, 0, 2 };
     cbx_ctx *c = NULL;
@@ -660,9 +643,8 @@ static void compressed_rows_are_a_list(void **state)
     cbx_ctx_free(c);
 }
 
-static void bad_input_is_named(void **state)
+TEST(bad_input_is_named)
 {
-    (void)state;
     static const int32_t index[] = { 0, 1, 2, 7 }, degree[] = { 2, 1 }, long_degree[] = { 2, 3 };
     cbx_ctx *c = NULL;
     cbx_ell *g = NULL;
@@ -711,27 +693,4 @@ static void bad_input_is_named(void **state)
     cbx_ctx_free(c);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scipy_agrees),
-        cmocka_unit_test(memory_may_end),
-        cmocka_unit_test(kernels_follow_the_definition),
-        cmocka_unit_test(every_width_follows_the_definition),
-        cmocka_unit_test(bits_hide_what_bytes_hide),
-        cmocka_unit_test(specials_follow_the_definition),
-        cmocka_unit_test(finite_rows_follow_the_definition),
-        cmocka_unit_test(the_check_can_fail),
-        cmocka_unit_test(the_gather_reads_every_row),
-        cmocka_unit_test(product_derivatives_agree),
-        cmocka_unit_test(transposed_derivatives_are_products),
-        cmocka_unit_test(the_first_optimum_takes_all),
-        cmocka_unit_test(softmax_derivatives_agree),
-        cmocka_unit_test(functions_of_an_edge_are_folded),
-        cmocka_unit_test(weights_are_a_function_of_an_edge),
-        cmocka_unit_test(rcm_is_as_narrow_as_scipy_s),
-        cmocka_unit_test(compressed_rows_are_a_list),
-        cmocka_unit_test(bad_input_is_named),
-    };
-    return cmocka_run_group_tests_name("array/ell", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

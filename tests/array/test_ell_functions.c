@@ -208,9 +208,8 @@ static void check_defined(bench *t, const cbx_semiring *s, bool turned, bool sca
     free(got);
 }
 
-static void products_follow_the_definition(void **state)
+TEST(products_follow_the_definition)
 {
-    (void)state;
     static const size_t widths[] = { 1, 7, 64, 65, 1024, 1500 }; /* a state of 256 bytes has its room in 64 columns */
     const cbx_semiring all[] = { algebra("most", &max), algebra("spread", &spread), algebra("parity", &parity) };
 
@@ -225,9 +224,8 @@ static void products_follow_the_definition(void **state)
             }
 }
 
-static void imitations_are_what_they_imitate(void **state)
+TEST(imitations_are_what_they_imitate)
 {
-    (void)state;
     const cbx_semiring s = algebra("most", &max), *built_in = cbx_semiring_get(CBX_ALGEBRA_TROPICAL_MAX_PLUS);
     bench t;
     bench_open(&t, false);
@@ -262,9 +260,8 @@ static void message(void *user, const cbx_ell_edge *e, void *m)
     }
 }
 
-static void messages_fold_over_functions(void **state)
+TEST(messages_fold_over_functions)
 {
-    (void)state;
     shape user = { 37, false };
     const cbx_ell_edge_functions f = { sizeof f, user.d, &user, message, NULL, NULL };
     const cbx_semiring s = algebra("most", &max), wide = algebra("spread", &spread);
@@ -287,9 +284,8 @@ static void messages_fold_over_functions(void **state)
 }
 
 /* Sums, maxima and minima of messages, by vectors, are what folding one after the other gives, NaN included. */
-static void messages_fold_in_order(void **state)
+TEST(messages_fold_in_order)
 {
-    (void)state;
     for (int way = 0; way < 6; way++) {
         static const cbx_algebra algebras[] = { CBX_ALGEBRA_REAL, CBX_ALGEBRA_TROPICAL_MAX_PLUS,
                                                 CBX_ALGEBRA_TROPICAL_MIN_PLUS };
@@ -359,9 +355,8 @@ static void refuse(bench *t, int fault, const cbx_semiring *s, const cbx_semirin
     }
 }
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
-    (void)state;
     static const struct {
         cbx_status status;
         const char *words;
@@ -412,21 +407,9 @@ static cbx_status steps(cbx_ctx *c, void *user)
     return st;
 }
 
-static void memory_may_end(void **state)
+TEST(memory_may_end)
 {
-    (void)state;
     CHECK_GT((double)cbx_test_fail_each(steps, NULL, "ELL over functions"), 10.0, "allocations that failed");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_follow_the_definition),
-        cmocka_unit_test(imitations_are_what_they_imitate),
-        cmocka_unit_test(messages_fold_over_functions),
-        cmocka_unit_test(messages_fold_in_order),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(memory_may_end),
-    };
-    return cmocka_run_group_tests_name("array/ell_functions", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

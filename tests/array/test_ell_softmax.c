@@ -106,10 +106,9 @@ static double worst(const table *t)
     return max;
 }
 
-static void every_width_agrees(void **state)
+TEST(every_width_agrees)
 {
     static const size_t widths[] = { 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 48, 63, 64, 65, 100, 129, 300 };
-    (void)state;
 
     for (int isa = 0; isa < CBX_ISA_COUNT; isa++)
         for (size_t w = 0; w < CBX_LEN(widths) && cbx_isa_available((cbx_isa)isa); w++)
@@ -121,9 +120,8 @@ static void every_width_agrees(void **state)
             }
 }
 
-static void threads_give_the_same_bits(void **state)
+TEST(threads_give_the_same_bits)
 {
-    (void)state;
     for (size_t width = 200; width < 2000; width += 577) {
         table t = table_make(CBX_F32, width);
         void *alone = malloc(ROWS * width * t.size);
@@ -139,11 +137,4 @@ static void threads_give_the_same_bits(void **state)
     }
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_width_agrees),
-        cmocka_unit_test(threads_give_the_same_bits),
-    };
-    return cmocka_run_group_tests_name("array/ell_softmax", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -25,9 +25,8 @@ static double at(const cbx_array *x, size_t i)
     return v[i];
 }
 
-static void scopes_own_results(void **state)
+TEST(scopes_own_results)
 {
-    (void)state;
     cbx_test_alloc al;
     cbx_err err = CBX_ERR_INIT;
     cbx_scope outer, inner;
@@ -64,9 +63,8 @@ static void scopes_own_results(void **state)
     cbx_test_alloc_check(&al, "scopes");
 }
 
-static void failures_travel(void **state)
+TEST(failures_travel)
 {
-    (void)state;
     cbx_err err = CBX_ERR_INIT;
     cbx_scope scope, inner;
     cbx_ctx *c = context();
@@ -98,9 +96,8 @@ static void failures_travel(void **state)
     cbx_ctx_free(c);
 }
 
-static void the_wall(void **state)
+TEST(the_wall)
 {
-    (void)state;
     static const struct {
         int which;
         cbx_status status;
@@ -173,9 +170,8 @@ static void the_wall(void **state)
     cbx_ctx_free(c);
 }
 
-static void movement_gives_views(void **state)
+TEST(movement_gives_views)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_array *x = cbx_reshape(c, line(c, 24), 3, (const ptrdiff_t[]){ 2, 3, 4 });
     const char *low = cbx_array_data(x), *high = low + cbx_array_bytes(x);
@@ -202,9 +198,8 @@ static void movement_gives_views(void **state)
     cbx_ctx_free(c);
 }
 
-static void abstract_operands_give_abstract_results(void **state)
+TEST(abstract_operands_give_abstract_results)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_scope scope;
     cbx_err err = CBX_ERR_INIT;
@@ -249,9 +244,8 @@ static cbx_status count_apply(const cbx_backend *self, const cbx_call *call, cbx
     return cbx_backend_reference()->apply(cbx_backend_reference(), call, out, err);
 }
 
-static void every_call_goes_through_the_backend(void **state)
+TEST(every_call_goes_through_the_backend)
 {
-    (void)state;
     cbx_backend mine = {
         .struct_size = sizeof(cbx_backend), .abi = CBX_BACKEND_ABI, .name = "counting", .apply = count_apply
     };
@@ -303,9 +297,8 @@ static size_t operands_of(cbx_ctx *c, const cbx_prim_info *info, cbx_dtype t, co
     return n;
 }
 
-static void the_table_is_complete(void **state)
+TEST(the_table_is_complete)
 {
-    (void)state;
     static const cbx_prim prims[] = {
 #define NUMBER(name, ...) CBX_PRIM_##name,
         CBX_PRIM_MAP(NUMBER)
@@ -357,9 +350,8 @@ static void the_table_is_complete(void **state)
 }
 
 /* Equal attributes are equal whatever lies in their padding and in what their scalars do not use. */
-static void attributes_compare_by_value(void **state)
+TEST(attributes_compare_by_value)
 {
-    (void)state;
     cbx_attrs a, b;
 
     memset(&a, 0x55, sizeof a);
@@ -384,9 +376,8 @@ static void attributes_compare_by_value(void **state)
     CHECK(!cbx_attrs_equal(&a, &b), "the dtype of a scalar");
 }
 
-static void our_own_choices(void **state)
+TEST(our_own_choices)
 {
-    (void)state;
     cbx_ctx *c = context();
     const double v[] = { 1e30, -1e30, -1.9, 300.7, 2.9 };
     cbx_array *x = cbx_asarray(c, &(cbx_array_desc){ CBX_F64, 1, { 5 } }, v);
@@ -422,9 +413,8 @@ static void our_own_choices(void **state)
 }
 
 /* Functions that add an axis on their way have none to spare at the highest rank. */
-static void the_highest_rank_is_no_exception(void **state)
+TEST(the_highest_rank_is_no_exception)
 {
-    (void)state;
     cbx_ctx *c = context();
     const size_t twice[] = { 2, 1 };
     cbx_array *x = cbx_reshape(c, line(c, 4), 8, (const ptrdiff_t[]){ 1, 1, 1, 1, 1, 1, 2, 2 }), *r;
@@ -443,9 +433,8 @@ static void the_highest_rank_is_no_exception(void **state)
 }
 
 /* x^0 is 1 whatever x is, of complex numbers too, where C's cpow says NaN. */
-static void the_power_0_is_1(void **state)
+TEST(the_power_0_is_1)
 {
-    (void)state;
     cbx_ctx *c = context();
     const double bases[] = { 0, 0, INFINITY, 0, NAN, 0, 3, 4, -0.0, -0.0 };
     cbx_array *x = cbx_asarray(c, &(cbx_array_desc){ CBX_C128, 1, { 5 } }, bases);
@@ -485,9 +474,8 @@ static cbx_array *argsort_all(cbx_ctx *c, const cbx_array *x) { return cbx_argso
 static cbx_array *percentile_all(cbx_ctx *c, const cbx_array *x) { return cbx_percentile(c, x, 40, NULL); }
 static cbx_array *add_narrow(cbx_ctx *c, const cbx_array *x) { return cbx_add(c, x, cbx_ones(c, 0, NULL, CBX_I8)); }
 
-static void scratch_is_what_is_written(void **state)
+TEST(scratch_is_what_is_written)
 {
-    (void)state;
     static const struct {
         cbx_array *(*f)(cbx_ctx *, const cbx_array *);
         double max;
@@ -508,21 +496,4 @@ static void scratch_is_what_is_written(void **state)
     }
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scopes_own_results),
-        cmocka_unit_test(failures_travel),
-        cmocka_unit_test(the_wall),
-        cmocka_unit_test(movement_gives_views),
-        cmocka_unit_test(abstract_operands_give_abstract_results),
-        cmocka_unit_test(every_call_goes_through_the_backend),
-        cmocka_unit_test(the_table_is_complete),
-        cmocka_unit_test(attributes_compare_by_value),
-        cmocka_unit_test(our_own_choices),
-        cmocka_unit_test(the_highest_rank_is_no_exception),
-        cmocka_unit_test(the_power_0_is_1),
-        cmocka_unit_test(scratch_is_what_is_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

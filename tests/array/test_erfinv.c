@@ -40,9 +40,8 @@ static double point(cbx_rng *rng, int i)
     return sign * (1.0 - ldexp(1.0 + u, -(int)cbx_rng_below(rng, 52) - 2));
 }
 
-static void erfinv_is_within_its_bound(void **state)
+TEST(erfinv_is_within_its_bound)
 {
-    (void)state;
     static double x[POINTS], y[POINTS];
     static float single[POINTS];
     cbx_rng rng = cbx_rng_make(20260220, 3);
@@ -75,8 +74,4 @@ static void erfinv_is_within_its_bound(void **state)
     cbx_ctx_free(c);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(erfinv_is_within_its_bound) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

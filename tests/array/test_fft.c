@@ -73,23 +73,11 @@ static const case_row rows[] = {
 };
 /* clang-format on */
 
-static void functions_agree_with_numpy(void **state)
-{
-    (void)state;
-    cases_agree("fft.bin", rows, CBX_LEN(rows), 1000);
-}
+TEST(functions_agree_with_numpy) { cases_agree("fft.bin", rows, CBX_LEN(rows), 1000); }
 
-static void the_comparison_can_fail(void **state)
-{
-    (void)state;
-    cases_can_fail("fft.bin", rows, CBX_LEN(rows));
-}
+TEST(the_comparison_can_fail) { cases_can_fail("fft.bin", rows, CBX_LEN(rows)); }
 
-static void every_allocation_may_fail(void **state)
-{
-    (void)state;
-    cases_survive("fft.bin", rows, CBX_LEN(rows));
-}
+TEST(every_allocation_may_fail) { cases_survive("fft.bin", rows, CBX_LEN(rows)); }
 
 /* ---- by definition, in long double ---- */
 
@@ -148,9 +136,8 @@ static cbx_array *noise(cbx_ctx *c, size_t n)
 
 #define ERROR_LIMIT 1.0
 
-static void transforms_are_accurate(void **state)
+TEST(transforms_are_accurate)
 {
-    (void)state;
     static const size_t lengths[] = { 2,   3,   4,   5,   7,   8,   16,  31,  61,   64,   67,   97,   100,  127,
                                       128, 210, 243, 256, 343, 360, 509, 512, 1000, 1009, 1024, 1331, 2048, 2310 };
     cbx_ctx *c = context();
@@ -181,9 +168,8 @@ static void transforms_are_accurate(void **state)
 }
 
 /* float32 is computed in float64 and rounded once: half a unit in the last place, and never the error of the sums. */
-static void single_precision_is_rounded_once(void **state)
+TEST(single_precision_is_rounded_once)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_array *x = cbx_astype(c, noise(c, 1000), CBX_C64), *y = cbx_fft(c, x, 0, 0, 0);
     cbx_array *same = cbx_astype(c, cbx_fft(c, cbx_astype(c, x, CBX_C128), 0, 0, 0), CBX_C64);
@@ -215,9 +201,8 @@ static double energy(cbx_ctx *c, const cbx_array *x)
     return v;
 }
 
-static void identities(void **state)
+TEST(identities)
 {
-    (void)state;
     static const size_t lengths[] = { 1, 2, 9, 100, 127, 134, 4096, 10007, 44100 };
     cbx_ctx *c = context();
 
@@ -244,9 +229,8 @@ static void identities(void **state)
 }
 
 /* One NaN makes every frequency of its lane NaN, and of no other. */
-static void what_is_not_finite(void **state)
+TEST(what_is_not_finite)
 {
-    (void)state;
     static const size_t lengths[] = { 8, 15, 67, 121 };
     cbx_ctx *c = context();
 
@@ -267,9 +251,8 @@ static void what_is_not_finite(void **state)
 
 /* ---- refusals, abstract operands, plans ---- */
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
-    (void)state;
     static const struct {
         cbx_status status;
         const char *words, *why;
@@ -312,9 +295,8 @@ static void what_is_refused(void **state)
     cbx_ctx_free(c);
 }
 
-static void abstract_operands_give_abstract_results(void **state)
+TEST(abstract_operands_give_abstract_results)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_array *x = NULL, *r;
 
@@ -332,9 +314,8 @@ static void abstract_operands_give_abstract_results(void **state)
 }
 
 /* A length that was seen before costs no allocation but the result's; the cache ends with the context. */
-static void plans_are_kept(void **state)
+TEST(plans_are_kept)
 {
-    (void)state;
     cbx_test_alloc al;
     size_t before, after;
 
@@ -353,19 +334,4 @@ static void plans_are_kept(void **state)
     cbx_test_alloc_check(&al, "plans end with the context");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_agree_with_numpy),
-        cmocka_unit_test(the_comparison_can_fail),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(transforms_are_accurate),
-        cmocka_unit_test(single_precision_is_rounded_once),
-        cmocka_unit_test(identities),
-        cmocka_unit_test(what_is_not_finite),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(abstract_operands_give_abstract_results),
-        cmocka_unit_test(plans_are_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -31,9 +31,8 @@ static double dot_of(const double *a, const double *b, size_t n)
     return part[0];
 }
 
-static void products_have_their_bits(void **state)
+TEST(products_have_their_bits)
 {
-    (void)state;
     enum { N = 70 };
     double a[N], b[N], wide[2][N];
     float x[N], y[N];
@@ -61,9 +60,8 @@ static void products_have_their_bits(void **state)
     }
 }
 
-static void runs_agree(void **state)
+TEST(runs_agree)
 {
-    (void)state;
     cbx_rng r;
     double a[MAX];
     int64_t whole[MAX];
@@ -140,9 +138,8 @@ static double pairwise(const double *a, size_t n, bool squares, bool skips_nan, 
 static bool same(double x, double y) { return memcmp(&x, &y, sizeof x) == 0 || (x != x && y != y); }
 
 /* Each length up to a few windows of the fast path, then some of the lengths beyond. */
-static void sums_follow_the_tree(void **state)
+TEST(sums_follow_the_tree)
 {
-    (void)state;
     enum { LONGEST = 70000 };
     static double a[LONGEST], wide[LONGEST];
     static float narrow[LONGEST];
@@ -174,13 +171,12 @@ static void sums_follow_the_tree(void **state)
     }
 }
 
-static void rows_are_counted(void **state)
+TEST(rows_are_counted)
 {
     enum { ROWS = 3, WIDEST = 70 };
     static const double kinds[] = { 0, -0.0, 1, -1, INFINITY, -INFINITY, (double)NAN, 0.5 };
     double x[ROWS * WIDEST], limit[ROWS] = { 0.5, (double)NAN, INFINITY };
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(x); i++) x[i] = kinds[i * 5 % 17 % CBX_LEN(kinds)];
     for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
         if (!cbx_isa_available((cbx_isa)isa)) continue;
@@ -196,9 +192,8 @@ static void rows_are_counted(void **state)
     }
 }
 
-static void indices_are_judged(void **state)
+TEST(indices_are_judged)
 {
-    (void)state;
     static const struct {
         int64_t index;
         unsigned seen;
@@ -225,9 +220,8 @@ static void indices_are_judged(void **state)
     }
 }
 
-static void rows_agree(void **state)
+TEST(rows_agree)
 {
-    (void)state;
     static const size_t n = 1003;
     double row[1003], acc[2][1003];
     int64_t where[2][1003] = { { 0 } };
@@ -256,9 +250,8 @@ static void rows_agree(void **state)
 }
 
 /* Columns against their sums one by one, in the order of the rows. */
-static void columns_follow_rows(void **state)
+TEST(columns_follow_rows)
 {
-    (void)state;
     enum { WIDTH = 37, ROWS = 11 };
     double a[ROWS][WIDTH + 3], centre[WIDTH];
     float narrow[ROWS][WIDTH + 3];
@@ -300,9 +293,8 @@ static void columns_follow_rows(void **state)
 typedef cbx_array *reduction(cbx_ctx *, const cbx_array *, const cbx_axes *);
 
 /* Along the first axis in rows, and along the last of a copy that lies the other way. */
-static void layouts_agree(void **state)
+TEST(layouts_agree)
 {
-    (void)state;
     static reduction *const f[] = { cbx_sum, cbx_prod, cbx_max, cbx_min, cbx_any, cbx_all, cbx_argmax, cbx_argmin };
     static const cbx_dtype types[] = { CBX_F64, CBX_F32, CBX_I16, CBX_U64, CBX_BOOL };
     static const size_t shapes[][3] = { { 3, 5, 4 }, { 300, 1, 7 }, { 9000, 1, 5 }, { 20, 30, 40 }, { 16, 2, 1100 } };
@@ -337,13 +329,4 @@ static void layouts_agree(void **state)
     cbx_ctx_free(c);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_agree),           cmocka_unit_test(products_have_their_bits),
-        cmocka_unit_test(sums_follow_the_tree), cmocka_unit_test(rows_are_counted),
-        cmocka_unit_test(indices_are_judged),   cmocka_unit_test(rows_agree),
-        cmocka_unit_test(columns_follow_rows),  cmocka_unit_test(layouts_agree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -29,7 +29,7 @@ static const char *text_of_data(cbx_dtype dtype, int ndim, size_t n, size_t m, c
 
 static cbx_array *range(int64_t n) { return cbx_arange_int(ctx, 0, n, 1, CBX_I64); }
 
-static void elements(void **state)
+TEST(elements)
 {
     const bool truths[] = { true, false };
     const int8_t small[] = { -128, 7 };
@@ -38,7 +38,6 @@ static void elements(void **state)
     const double doubles[] = { 0.1, NAN, -INFINITY };
     const double parts[] = { 1, -2, 0.5, INFINITY };
 
-    (void)state;
     CHECK_STR(text_of_data(CBX_BOOL, 1, 2, 0, truths), "[ True, False]", "bool");
     CHECK_STR(text_of_data(CBX_I8, 2, 1, 2, small), "[[-128,    7]]", "int8");
     CHECK_STR(text_of_data(CBX_U64, 1, 2, 0, large), "[18446744073709551615,                    0]", "uint64");
@@ -50,13 +49,12 @@ static void elements(void **state)
     CHECK_STR(text_of_data(CBX_F64, 2, 2, 0, doubles), "[[],\n []]", "no elements");
 }
 
-static void lines(void **state)
+TEST(lines)
 {
     cbx_array *a = range(6), *abstract = NULL;
     cbx_err err = CBX_ERR_INIT;
     const char *s;
 
-    (void)state;
     a = cbx_reshape(ctx, a, 2, (const ptrdiff_t[]){ 2, 3 });
     CHECK_STR(text_of(a, 0), "[[0, 1, 2],\n [3, 4, 5]]", "rows");
     CHECK_STR(text_of(a, 4), "[[0, 1, 2],\n     [3, 4, 5]]", "later lines are indented");
@@ -83,11 +81,7 @@ static cbx_status format_it(cbx_ctx *in, void *a)
     return st;
 }
 
-static void memory_runs_out(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(format_it, range(100), "format"), 1, "the text grows");
-}
+TEST(memory_runs_out) { CHECK_GT(cbx_test_fail_each(format_it, range(100), "format"), 1, "the text grows"); }
 
 static cbx_scope scope;
 
@@ -107,13 +101,4 @@ static int close_context(void **state)
     return 0;
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elements),
-        cmocka_unit_test(lines),
-        cmocka_unit_test(memory_runs_out),
-    };
-
-    return cmocka_run_group_tests(tests, open_context, close_context);
-}
+TESTS(.before = open_context, .after = close_context)

@@ -161,9 +161,8 @@ static sampled run(cbx_prim p, cbx_dtype t, size_t spoiled)
     return out;
 }
 
-static void formulas_have_the_bits_of_loops(void **state)
+TEST(formulas_have_the_bits_of_loops)
 {
-    (void)state;
     size_t formulas = 0;
     for (int p = 0; p < CBX_PRIM_LIMIT; p++) {
         for (cbx_dtype t = CBX_F32; t <= CBX_F64; t++) {
@@ -181,9 +180,8 @@ static void formulas_have_the_bits_of_loops(void **state)
 }
 
 /* What the table of primitives says is a vector function has a formula. */
-static void vector_functions_have_formulas(void **state)
+TEST(vector_functions_have_formulas)
 {
-    (void)state;
 #define IS_libm                               false
 #define IS_libm_cx                            false
 #define IS_own                                false
@@ -208,9 +206,8 @@ static void vector_functions_have_formulas(void **state)
 }
 
 /* One bit of one constant. */
-static void a_wrong_constant_is_seen(void **state)
+TEST(a_wrong_constant_is_seen)
 {
-    (void)state;
     size_t seen = 0, all = 0;
     for (int p = 0; p < CBX_PRIM_LIMIT; p++) {
         for (size_t spoiled = 0; cbx__kernel_formula((cbx_prim)p, CBX_F64) && spoiled < 3; spoiled++, all++)
@@ -219,12 +216,4 @@ static void a_wrong_constant_is_seen(void **state)
     CHECK_GT((double)seen, 0.5 * (double)all, "most constants");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formulas_have_the_bits_of_loops),
-        cmocka_unit_test(vector_functions_have_formulas),
-        cmocka_unit_test(a_wrong_constant_is_seen),
-    };
-    return cmocka_run_group_tests_name("array/formulas", tests, counted_setup, counted_teardown);
-}
+TESTS(.seconds = 600, .before = counted_setup, .after = counted_teardown)

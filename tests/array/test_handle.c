@@ -16,9 +16,8 @@ static void close_scope(cbx_scope *s)
     CHECK_OK(cbx_scope_close(s, &err), &err, "close");
 }
 
-static void a_second_round_allocates_nothing(void **state)
+TEST(a_second_round_allocates_nothing)
 {
-    (void)state;
     static const struct {
         size_t n;
         const char *why;
@@ -49,9 +48,8 @@ static void a_second_round_allocates_nothing(void **state)
     }
 }
 
-static void more_than_a_context_keeps(void **state)
+TEST(more_than_a_context_keeps)
 {
-    (void)state;
     cbx_test_alloc al;
     cbx_scope scope;
     size_t kept;
@@ -69,9 +67,8 @@ static void more_than_a_context_keeps(void **state)
 }
 
 /* Held by a scope of another context, whose allocator it does not come from. */
-static void handles_go_back_to_their_allocator(void **state)
+TEST(handles_go_back_to_their_allocator)
 {
-    (void)state;
     cbx_test_alloc al[2];
     cbx_ctx *c[2];
     cbx_scope scope[2];
@@ -99,9 +96,8 @@ static void *drop_all(void *user)
     return NULL;
 }
 
-static void another_thread_drops_while_the_context_works(void **state)
+TEST(another_thread_drops_while_the_context_works)
 {
-    (void)state;
     static cbx_array *a[MANY];
     cbx_test_alloc al;
     cbx_scope scope;
@@ -123,9 +119,8 @@ static void another_thread_drops_while_the_context_works(void **state)
     cbx_test_alloc_check(&al, "two threads");
 }
 
-static void arrays_outlive_their_context(void **state)
+TEST(arrays_outlive_their_context)
 {
-    (void)state;
     static cbx_array *a[MANY];
     cbx_test_alloc al;
     pthread_t thread;
@@ -169,7 +164,7 @@ static void *write_own(void *arg)
 }
 
 /* Elements of one byte, so that those of three threads share each word. */
-static void threads_that_write_their_own_elements_lose_none(void **state)
+TEST(threads_that_write_their_own_elements_lose_none)
 {
     const cbx_array_desc d = { CBX_U8, 1, { WRITERS * EACH } };
     cbx_err err = CBX_ERR_INIT;
@@ -178,7 +173,6 @@ static void threads_that_write_their_own_elements_lose_none(void **state)
     writer w[WRITERS];
     pthread_t thread[WRITERS];
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     CHECK_OK(cbx_array_create(c, &d, &shared, &err), &err, "array");
     memset(cbx_array_data_mut(shared), 0, WRITERS * EACH);
@@ -212,22 +206,6 @@ static cbx_status add_and_view(cbx_ctx *c, void *user)
     return CBX_OK;
 }
 
-static void no_memory(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(add_and_view, NULL, "handles"), 5, "allocations were made to fail");
-}
+TEST(no_memory) { CHECK_GT(cbx_test_fail_each(add_and_view, NULL, "handles"), 5, "allocations were made to fail"); }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_second_round_allocates_nothing),
-        cmocka_unit_test(more_than_a_context_keeps),
-        cmocka_unit_test(handles_go_back_to_their_allocator),
-        cmocka_unit_test(another_thread_drops_while_the_context_works),
-        cmocka_unit_test(arrays_outlive_their_context),
-        cmocka_unit_test(threads_that_write_their_own_elements_lose_none),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

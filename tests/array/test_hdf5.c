@@ -45,9 +45,8 @@ static cbx_h5 *opened(const char *path, cbx_h5_mode mode)
 
 /* --- reading h5py's file --- */
 
-static void h5pys_arrays_are_the_npy_files(void **state)
+TEST(h5pys_arrays_are_the_npy_files)
 {
-    (void)state;
     cbx_h5 *h = opened(fixture("hdf5/h5py.h5"), CBX_H5_READ);
     const cbx_h5_entry *all = NULL;
     size_t n = 0;
@@ -66,9 +65,8 @@ static void h5pys_arrays_are_the_npy_files(void **state)
     cbx_h5_close(h);
 }
 
-static void every_packing_is_unpacked(void **state)
+TEST(every_packing_is_unpacked)
 {
-    (void)state;
     static const struct {
         const char *name;
         cbx_h5_packing packing;
@@ -110,9 +108,8 @@ static void every_packing_is_unpacked(void **state)
     }
 }
 
-static void slabs(void **state)
+TEST(slabs)
 {
-    (void)state;
     static const struct {
         cbx_h5_slab slab;
         const char *why;
@@ -162,9 +159,8 @@ static void slabs(void **state)
     cbx_h5_close(h);
 }
 
-static void text(void **state)
+TEST(text)
 {
-    (void)state;
     static const struct {
         const char *name, *words[3];
         size_t count;
@@ -194,9 +190,8 @@ static void text(void **state)
     cbx_h5_close(h);
 }
 
-static void attributes(void **state)
+TEST(attributes)
 {
-    (void)state;
     cbx_h5 *h = opened(fixture("hdf5/h5py.h5"), CBX_H5_READ);
     const char *const *words = NULL, *q = "/attributes/q";
     size_t n = 0;
@@ -236,9 +231,8 @@ static void attributes(void **state)
     cbx_h5_close(h);
 }
 
-static void what_is_no_array(void **state)
+TEST(what_is_no_array)
 {
-    (void)state;
     static const io_refusal cases[] = {
         { "/others/long", CBX_EDTYPE, "float type of 16 bytes" },
         { "/others/record", CBX_EDTYPE, "compound" },
@@ -271,9 +265,8 @@ static void what_is_no_array(void **state)
     cbx_h5_close(h);
 }
 
-static void listing(void **state)
+TEST(listing)
 {
-    (void)state;
     cbx_h5 *h = opened(fixture("hdf5/h5py.h5"), CBX_H5_READ);
     static const char *const wanted[] = { "attributes", "npy", "others", "packed", "text" };
     const cbx_h5_entry *all = NULL;
@@ -294,9 +287,8 @@ static void listing(void **state)
     cbx_h5_close(h);
 }
 
-static void sizes_are_bounded(void **state)
+TEST(sizes_are_bounded)
 {
-    (void)state;
     cbx_h5_opts opts = CBX_H5_OPTS_INIT;
     cbx_h5 *h = NULL;
     cbx_array *a = NULL;
@@ -321,9 +313,8 @@ static cbx_status try_to_open(const char *path)
     return cbx_h5_open(ctx, path, CBX_H5_READ, NULL, &h, &err);
 }
 
-static void what_is_no_file(void **state)
+TEST(what_is_no_file)
 {
-    (void)state;
     cbx_h5 *h = NULL;
     cbx_h5_close(opened(fixture("hdf5/h5py.h5"), CBX_H5_READ));
     check_no_files(try_to_open);
@@ -345,9 +336,8 @@ static cbx_array *ramp(cbx_dtype t, int ndim, const size_t *shape)
     return a;
 }
 
-static void what_we_write_we_read(void **state)
+TEST(what_we_write_we_read)
 {
-    (void)state;
     static const size_t shapes[][3] = { { 5, 6, 7 }, { 0, 3, 2 }, { 200, 30, 40 } };
     static const cbx_h5_packing packings[] = { CBX_H5_PLAIN, CBX_H5_DEFLATE, CBX_H5_LZF };
     cbx_h5 *h = opened(in_folder("all.h5"), CBX_H5_CREATE);
@@ -386,9 +376,8 @@ static void what_we_write_we_read(void **state)
     cbx_h5_close(h);
 }
 
-static void chunks_are_chosen(void **state)
+TEST(chunks_are_chosen)
 {
-    (void)state;
     static const struct {
         size_t shape[3], asked[3], chunk[3];
         const char *why;
@@ -413,9 +402,8 @@ static void chunks_are_chosen(void **state)
     cbx_h5_close(h);
 }
 
-static void slabs_are_written(void **state)
+TEST(slabs_are_written)
 {
-    (void)state;
     enum { ROWS = 20, COLS = 30 };
     cbx_array_desc d = { CBX_I32, 2, { ROWS, COLS } };
     cbx_h5_write_opts o = CBX_H5_WRITE_OPTS_INIT;
@@ -449,9 +437,8 @@ static void slabs_are_written(void **state)
     cbx_h5_close(h);
 }
 
-static void text_and_attributes_are_written(void **state)
+TEST(text_and_attributes_are_written)
 {
-    (void)state;
     cbx_h5 *h = opened(in_folder("text.h5"), CBX_H5_CREATE);
     cbx_array *a = ramp(CBX_BOOL, 1, (const size_t[]){ 4 }), *c = ramp(CBX_C64, 0, NULL), *back = NULL;
     const char *const *words = NULL;
@@ -480,9 +467,8 @@ static void text_and_attributes_are_written(void **state)
     cbx_h5_close(h);
 }
 
-static void wrong_ways_to_write(void **state)
+TEST(wrong_ways_to_write)
 {
-    (void)state;
     cbx_h5 *h = opened(in_folder("wrong.h5"), CBX_H5_CREATE);
     cbx_array *a = ramp(CBX_F32, 1, (const size_t[]){ 9 }), *abstract = NULL, *b = NULL;
     cbx_array_desc many = { CBX_F32, CBX_MAX_RANK + 1, { 1 } };
@@ -525,9 +511,8 @@ static size_t count_of(const char *path)
     return n;
 }
 
-static void nothing_changes_before_the_commit(void **state)
+TEST(nothing_changes_before_the_commit)
 {
-    (void)state;
     const char *path = cbx_path_join(&arena, folder, "commit.h5");
     cbx_array *a = ramp(CBX_F32, 1, (const size_t[]){ 100000 });
     cbx_h5 *h = opened(path, CBX_H5_APPEND);
@@ -561,9 +546,8 @@ static void *fail_quietly(void *user)
     return cbx_h5_read(h, "/others/nowhere", &a, NULL) ? NULL : h;
 }
 
-static void nothing_is_printed(void **state)
+TEST(nothing_is_printed)
 {
-    (void)state;
     cbx_h5 *h = opened(fixture("hdf5/h5py.h5"), CBX_H5_READ);
     FILE *caught = tmpfile();
     int old = dup(2);
@@ -617,9 +601,8 @@ static cbx_status write_and_read(cbx_ctx *c, void *user)
     return st;
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-    (void)state;
     const char *path = cbx_path_join(&arena, folder, "memory.h5");
     cbx_h5_close(opened(fixture("hdf5/h5py.h5"), CBX_H5_READ));
     size_t before = files_in(folder);
@@ -662,9 +645,8 @@ static void a_round(cbx_h5 *from, cbx_h5 *to)
 }
 
 /* libhdf5 keeps what is not closed until the process ends, and shows no count of dataspaces and types: memory tells. */
-static void nothing_grows(void **state)
+TEST(nothing_grows)
 {
-    (void)state;
     enum { ROUNDS = 1000 };
     cbx_h5 *from = opened(fixture("hdf5/h5py.h5"), CBX_H5_READ), *to = opened(in_folder("grows.h5"), CBX_H5_CREATE);
     cbx_array_desc d = { CBX_I32, 2, { 24, 30 } };
@@ -679,9 +661,8 @@ static void nothing_grows(void **state)
 }
 
 /* An identifier that was left open would keep its file open. */
-static void no_file_is_left_open(void **state)
+TEST(no_file_is_left_open)
 {
-    (void)state;
     const char *const *all = NULL;
     size_t n = 0;
     CHECK_OK(cbx_dir_list(ctx, "/proc/self/fd", NULL, &arena, &all, &n, &err), &err, "descriptors");
@@ -692,28 +673,4 @@ static void no_file_is_left_open(void **state)
     }
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(h5pys_arrays_are_the_npy_files),
-        cmocka_unit_test(every_packing_is_unpacked),
-        cmocka_unit_test(slabs),
-        cmocka_unit_test(text),
-        cmocka_unit_test(attributes),
-        cmocka_unit_test(what_is_no_array),
-        cmocka_unit_test(listing),
-        cmocka_unit_test(sizes_are_bounded),
-        cmocka_unit_test(what_is_no_file),
-        cmocka_unit_test(what_we_write_we_read),
-        cmocka_unit_test(chunks_are_chosen),
-        cmocka_unit_test(slabs_are_written),
-        cmocka_unit_test(text_and_attributes_are_written),
-        cmocka_unit_test(wrong_ways_to_write),
-        cmocka_unit_test(nothing_changes_before_the_commit),
-        cmocka_unit_test(nothing_is_printed),
-        cmocka_unit_test(no_memory),
-        cmocka_unit_test(nothing_grows),
-        cmocka_unit_test(no_file_is_left_open),
-    };
-    return cmocka_run_group_tests_name("hdf5", tests, set_up, tear_down);
-}
+TESTS(.before = set_up, .after = tear_down)

@@ -47,9 +47,8 @@ static cbx_array *colors(double *v, size_t n, const cbx_image_opts *o)
     return rgb;
 }
 
-static void maps_begin_and_end_as_published(void **state)
+TEST(maps_begin_and_end_as_published)
 {
-    (void)state;
     static const struct {
         cbx_colormap map;
         unsigned first, middle, last;
@@ -72,9 +71,8 @@ static void maps_begin_and_end_as_published(void **state)
 }
 
 /* Perceived lightness (CIE 1976 L*, of sRGB by IEC 61966-2-1) rises along each map. */
-static void maps_grow_lighter(void **state)
+TEST(maps_grow_lighter)
 {
-    (void)state;
     double v[256];
     for (int i = 0; i < 256; i++) v[i] = i;
     for (int map = 0; map <= CBX_GRAY; map++) {
@@ -99,9 +97,8 @@ static void maps_grow_lighter(void **state)
     }
 }
 
-static void limits(void **state)
+TEST(limits)
 {
-    (void)state;
     static const struct {
         double low, high, low_percent, high_percent;
         bool log;
@@ -134,9 +131,8 @@ static void limits(void **state)
     }
 }
 
-static void nan_and_wide_values(void **state)
+TEST(nan_and_wide_values)
 {
-    (void)state;
     cbx_image_opts o = CBX_IMAGE_OPTS_INIT;
     double v[4] = { NAN, 1, 2, NAN }, none[2] = { NAN, NAN }, wide[3] = { -DBL_MAX, 0, DBL_MAX };
     cbx_array *rgb = colors(v, 4, &o);
@@ -154,9 +150,8 @@ static void nan_and_wide_values(void **state)
     cbx_array_free(rgb);
 }
 
-static void wrong_options_and_operands(void **state)
+TEST(wrong_options_and_operands)
 {
-    (void)state;
     double v[4] = { 1, 2, 3, 4 };
     cbx_array *a = row(v, 4), *rgb = NULL, *other = NULL;
     cbx_array_desc complex_matrix = { CBX_C64, 2, { 1, 2 } }, line = { CBX_F64, 1, { 4 } };
@@ -211,9 +206,8 @@ static void wrong_options_and_operands(void **state)
 
 /* --- PNG --- */
 
-static void pixels_made_by_hand(void **state)
+TEST(pixels_made_by_hand)
 {
-    (void)state;
     static const struct {
         const char *name;
         cbx_dtype dtype;
@@ -244,9 +238,8 @@ static void pixels_made_by_hand(void **state)
     }
 }
 
-static void palettes_become_colors(void **state)
+TEST(palettes_become_colors)
 {
-    (void)state;
     for (int alpha = 0; alpha < 2; alpha++) {
         cbx_array *a = NULL;
         size_t channels = alpha ? 4 : 3;
@@ -261,9 +254,8 @@ static void palettes_become_colors(void **state)
     }
 }
 
-static void files_that_lie(void **state)
+TEST(files_that_lie)
 {
-    (void)state;
     static const struct {
         const char *name;
         cbx_status status;
@@ -297,9 +289,8 @@ static void files_that_lie(void **state)
     }
 }
 
-static void what_we_write_we_read(void **state)
+TEST(what_we_write_we_read)
 {
-    (void)state;
     for (int wide = 0; wide < 2; wide++)
         for (size_t channels = 0; channels <= 4; channels++) {
             cbx_array_desc d = { wide ? CBX_U16 : CBX_U8, channels ? 3 : 2, { 40, 31, channels } };
@@ -344,26 +335,10 @@ static cbx_status draw(cbx_ctx *c, void *user)
     return st;
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(draw, (void *)in_folder("m.png"), "image"), 20,
              "arrays, libpng's and zlib's blocks, the file");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(maps_begin_and_end_as_published),
-        cmocka_unit_test(maps_grow_lighter),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(nan_and_wide_values),
-        cmocka_unit_test(wrong_options_and_operands),
-        cmocka_unit_test(pixels_made_by_hand),
-        cmocka_unit_test(palettes_become_colors),
-        cmocka_unit_test(files_that_lie),
-        cmocka_unit_test(what_we_write_we_read),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests_name("image", tests, io_set_up, io_tear_down);
-}
+TESTS(.before = io_set_up, .after = io_tear_down)

@@ -27,9 +27,8 @@ static const row rows[] = {
 #undef ROW
 };
 
-static void every_family_has_every_row(void **state)
+TEST(every_family_has_every_row)
 {
-    (void)state;
     CHECK(CBX_LEN(rows) >= 1 && rows[0].isa == CBX_ISA_PLAIN, "plain comes first");
     for (size_t i = 0; i < CBX_LEN(rows); i++) {
         const row *r = &rows[i];
@@ -46,10 +45,9 @@ static void every_family_has_every_row(void **state)
     CHECK(strcmp(cbx_isa_name(CBX_ISA_COUNT), "?") == 0, "beyond the rows");
 }
 
-static void the_best_is_the_widest(void **state)
+TEST(the_best_is_the_widest)
 {
     const char *word = getenv("CALIBRAX_ISA");
-    (void)state;
     CHECK(cbx_isa_available(CBX_ISA_PLAIN) && !cbx_isa_available(CBX_ISA_COUNT), "plain always, no number beyond");
     CHECK(cbx_isa_available(cbx_isa_best()), "the best one is available");
     for (int i = (int)cbx_isa_best() + 1; i < CBX_ISA_COUNT; i++)
@@ -58,9 +56,4 @@ static void the_best_is_the_widest(void **state)
         if (strcmp(word, cbx_isa_name((cbx_isa)i)) == 0) CHECK((int)cbx_isa_best() <= i, "not wider than CALIBRAX_ISA");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_family_has_every_row),
-                                        cmocka_unit_test(the_best_is_the_widest) };
-    return cmocka_run_group_tests_name("array/isa", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -195,9 +195,8 @@ static void end(given *g)
     cbx_ctx_free(g->c);
 }
 
-static void values_are_the_same(void **state)
+TEST(values_are_the_same)
 {
-    (void)state;
     given g;
     start(&g);
     const size_t wide[] = { 521, 300 }; /* past a cache: packed before it is read */
@@ -220,9 +219,8 @@ static void values_are_the_same(void **state)
     end(&g);
 }
 
-static void it_is_traced_once(void **state)
+TEST(it_is_traced_once)
 {
-    (void)state;
     given g;
     start(&g);
     cbx_fn *j = NULL;
@@ -250,9 +248,8 @@ static void it_is_traced_once(void **state)
     cbx_fn *var = NULL;                                                                                                \
     CHECK_OK(__VA_ARGS__, &err, #var)
 
-static void transforms_nest(void **state)
+TEST(transforms_nest)
 {
-    (void)state;
     given g;
     start(&g);
     cbx_ctx *c = g.c;
@@ -289,9 +286,8 @@ static void transforms_nest(void **state)
 
 /* ---- memory ---- */
 
-static void broadcasts_are_not_stored(void **state)
+TEST(broadcasts_are_not_stored)
 {
-    (void)state;
     cbx_test_alloc al;
     cbx_test_alloc_init(&al);
     cbx_ctx *c = cbx_test_ctx(&al);
@@ -344,11 +340,7 @@ static cbx_status compile_and_run(cbx_ctx *c, void *user)
     return st ? st : closed;
 }
 
-static void memory_may_run_out(void **state)
-{
-    (void)state;
-    cbx_test_fail_each(compile_and_run, NULL, "compiled functions");
-}
+TEST(memory_may_run_out) { cbx_test_fail_each(compile_and_run, NULL, "compiled functions"); }
 
 /* ---- threads ---- */
 
@@ -378,9 +370,8 @@ static void *call_often(void *user)
     return NULL;
 }
 
-static void threads_share_a_function(void **state)
+TEST(threads_share_a_function)
 {
-    (void)state;
     pthread_t threads[4];
     shared s = { 0 };
     cbx_ctx *c = context();
@@ -410,9 +401,8 @@ FN(many_ways) /* of x (n, m): stored, folded over rows, columns and all, in one 
 }
 
 /* The bits of all results depend on nothing but the operands. */
-static void any_number_of_threads_gives_the_same(void **state)
+TEST(any_number_of_threads_gives_the_same)
 {
-    (void)state;
     const int before = omp_get_max_threads();
     given g;
     start(&g);
@@ -443,9 +433,8 @@ static void any_number_of_threads_gives_the_same(void **state)
 
 /* ---- what cannot be done ---- */
 
-static void refusals_have_reasons(void **state)
+TEST(refusals_have_reasons)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_err err = CBX_ERR_INIT;
     cbx_scope scope;
@@ -480,9 +469,8 @@ FN(power)
 }
 
 /* What only data can show to be wrong is found in compiled functions, too. */
-static void data_can_be_refused(void **state)
+TEST(data_can_be_refused)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_err err = CBX_ERR_INIT;
     cbx_scope scope;
@@ -545,9 +533,8 @@ static void set_stop(int number)
 }
 
 /* In parts, between which a flag is read; each part begins with the carry of the one before. */
-static void long_scans_can_be_stopped(void **state)
+TEST(long_scans_can_be_stopped)
 {
-    (void)state;
     enum { N = 9000000 };
     int64_t steps = 2000000000;
     given g;
@@ -587,9 +574,8 @@ static void long_scans_can_be_stopped(void **state)
     cbx_ctx_free(g.c);
 }
 
-static void stages_can_be_read(void **state)
+TEST(stages_can_be_read)
 {
-    (void)state;
     static const struct {
         cbx_dump_kind kind;
         const char *word;
@@ -614,20 +600,4 @@ static void stages_can_be_read(void **state)
     cbx_ctx_free(c);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_the_same),
-        cmocka_unit_test(it_is_traced_once),
-        cmocka_unit_test(transforms_nest),
-        cmocka_unit_test(broadcasts_are_not_stored),
-        cmocka_unit_test(memory_may_run_out),
-        cmocka_unit_test(threads_share_a_function),
-        cmocka_unit_test(any_number_of_threads_gives_the_same),
-        cmocka_unit_test(refusals_have_reasons),
-        cmocka_unit_test(data_can_be_refused),
-        cmocka_unit_test(long_scans_can_be_stopped),
-        cmocka_unit_test(stages_can_be_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

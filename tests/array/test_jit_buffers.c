@@ -32,9 +32,8 @@ static void check_places(size_t n, const cbx__span *s, size_t nregions, const cb
 }
 
 /* The lowest places that a search over all multiples of 64 finds. */
-static void places_are_the_lowest(void **state)
+TEST(places_are_the_lowest)
 {
-    (void)state;
     enum { N = 60, TRIALS = 200 };
     cbx_rng rng = cbx_rng_make(20, 0);
 
@@ -154,9 +153,8 @@ static const struct {
 };
 
 /* What the program reserves is what the pool hands out; the results are those of single operations. */
-static void peaks_are_as_planned(void **state)
+TEST(peaks_are_as_planned)
 {
-    (void)state;
     enum { N = 1 << 17 };
     const cbx_array_desc d = { CBX_F64, 1, { N } };
 
@@ -196,9 +194,8 @@ static void peaks_are_as_planned(void **state)
 }
 
 /* From the second call on all memory is that of the first one. */
-static void calls_allocate_nothing(void **state)
+TEST(calls_allocate_nothing)
 {
-    (void)state;
     static const size_t sizes[] = { 10, 1000, 100000 };
     int times = 5;
     static const struct {
@@ -236,9 +233,8 @@ static void calls_allocate_nothing(void **state)
 
 /* ---- donation ---- */
 
-static void only_unshared_operands_are_taken(void **state)
+TEST(only_unshared_operands_are_taken)
 {
-    (void)state;
     enum { N = 1000 };
     cbx_ctx *c = context();
     cbx_err err = CBX_ERR_INIT;
@@ -307,18 +303,6 @@ static cbx_status run_donated(cbx_ctx *c, void *user)
     return st;
 }
 
-static void memory_may_run_out(void **state)
-{
-    (void)state;
-    cbx_test_fail_each(run_donated, NULL, "a plan");
-}
+TEST(memory_may_run_out) { cbx_test_fail_each(run_donated, NULL, "a plan"); }
 
-TEST_FILE(.seconds = 300)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_are_the_lowest),  cmocka_unit_test(peaks_are_as_planned),
-        cmocka_unit_test(calls_allocate_nothing), cmocka_unit_test(only_unshared_operands_are_taken),
-        cmocka_unit_test(memory_may_run_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 300)

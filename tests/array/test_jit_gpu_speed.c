@@ -161,9 +161,8 @@ static double bandwidth(cbx__gpu *gpu, size_t i, cbx_array *const *in, void *con
     return r;
 }
 
-static void kernels_stream(void **state)
+TEST(kernels_stream)
 {
-    (void)state;
     cbx__gpu *gpu = gpu_real();
     const bool runs = !gpu_records(gpu);
     const size_t bytes = ELEMENTS * sizeof(double);
@@ -201,8 +200,4 @@ static void kernels_stream(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE(.seconds = 300)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(kernels_stream) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 300)

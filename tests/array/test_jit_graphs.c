@@ -154,22 +154,16 @@ static void compare(const cbx__emitter *emitter, cbx__gpu *gpu)
     cbx_ctx_free(c);
 }
 
-static void interpreted_graphs_give_the_same_bits(void **state)
-{
-    (void)state;
-    compare(&cbx__emitter_interpreter, NULL);
-}
+TEST(interpreted_graphs_give_the_same_bits) { compare(&cbx__emitter_interpreter, NULL); }
 
-static void compiled_graphs_give_the_same_bits(void **state)
+TEST(compiled_graphs_give_the_same_bits)
 {
-    (void)state;
     gpu_needs_llvm();
     compare(&cbx__emitter_llvm, NULL);
 }
 
-static void a_played_gpu_gives_the_same_bits(void **state)
+TEST(a_played_gpu_gives_the_same_bits)
 {
-    (void)state;
     const size_t before = gpu_played_launches();
 
     gpu_needs_llvm();
@@ -178,17 +172,6 @@ static void a_played_gpu_gives_the_same_bits(void **state)
     CHECK_INT(gpu_played_open(), 0, "blocks and modules that are left");
 }
 
-static void a_gpu_gives_the_same_bits(void **state)
-{
-    (void)state;
-    compare(&cbx__emitter_interpreter, gpu_real());
-}
+TEST(a_gpu_gives_the_same_bits) { compare(&cbx__emitter_interpreter, gpu_real()); }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(interpreted_graphs_give_the_same_bits),
-                                        cmocka_unit_test(compiled_graphs_give_the_same_bits),
-                                        cmocka_unit_test(a_played_gpu_gives_the_same_bits),
-                                        cmocka_unit_test(a_gpu_gives_the_same_bits) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -97,9 +97,8 @@ static void compare(cbx_ctx *c, const cbx_fn *f, cbx_array *x, const char *why)
     cbx_fn_free(j);
 }
 
-static void what_reads_the_same_is_one_kernel(void **state)
+TEST(what_reads_the_same_is_one_kernel)
 {
-    (void)state;
     static const size_t small[] = { 40, 50 }, large[] = { 400, 500 };
     static const struct {
         cbx_fn f;
@@ -150,9 +149,8 @@ FN(root_and_sum)
 }
 
 /* A last axis that is short is written out, of no length, too. */
-static void empty_arrays_have_results(void **state)
+TEST(empty_arrays_have_results)
 {
-    (void)state;
     static const struct {
         int n;
         size_t shape[4];
@@ -217,9 +215,8 @@ FN(two_of_two) /* each in the place of one */
 }
 
 /* Peaks in arrays of 1 MiB, by the program and by the pool. */
-static void memory_is_used_again(void **state)
+TEST(memory_is_used_again)
 {
-    (void)state;
     enum { N = 1 << 17 };
     static const struct {
         cbx_fn f;
@@ -293,9 +290,8 @@ static double plan_s(cbx_ctx *c, size_t n)
     return s;
 }
 
-static void planning_is_linear(void **state)
+TEST(planning_is_linear)
 {
-    (void)state;
     cbx_ctx *c = context();
     double few = 1, many = 1;
 
@@ -307,13 +303,4 @@ static void planning_is_linear(void **state)
     cbx_ctx_free(c);
 }
 
-TEST_FILE(.seconds = 300)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_reads_the_same_is_one_kernel),
-        cmocka_unit_test(empty_arrays_have_results),
-        cmocka_unit_test(memory_is_used_again),
-        cmocka_unit_test(planning_is_linear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 300)

@@ -16,9 +16,8 @@ static size_t kernels_asked(size_t usual)
 
 /* ---- the interpreter ---- */
 
-static void the_interpreter_is_plain(void **state)
+TEST(the_interpreter_is_plain)
 {
-    (void)state;
     const char *report;
     CHECK(!kernels_differ(ctx, &cbx__emitter_interpreter, &plain_emitter, KERNELS_ALL, 1, kernels_asked(4000), &report),
           report);
@@ -50,9 +49,8 @@ static cbx_status compile_wrong(cbx_ctx *c, size_t n, const cbx__kernel *const *
 }
 static const cbx__emitter wrong_emitter = { "wrong", compile_wrong, NULL };
 
-static void a_fault_is_seen_and_shrunk(void **state)
+TEST(a_fault_is_seen_and_shrunk)
 {
-    (void)state;
     static const struct {
         cbx__kop from, to;
         const char *word;
@@ -104,9 +102,8 @@ static cbx_status compile_axpy(cbx_ctx *c, void *user)
     return st;
 }
 
-static void memory_may_end(void **state)
+TEST(memory_may_end)
 {
-    (void)state;
     cbx__kernel k;
 
     make_axpy(&k, cbx_allocator_default());
@@ -118,9 +115,8 @@ static void memory_may_end(void **state)
 }
 
 /* Threads share the code, each with a part of the elements. */
-static void threads_share_code(void **state)
+TEST(threads_share_code)
 {
-    (void)state;
     enum { N = 100000, PARTS = 64 };
     double *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), a = 0.5;
     cbx__kernel k;
@@ -146,9 +142,8 @@ static void threads_share_code(void **state)
     free(y);
 }
 
-static void kernels_are_checked(void **state)
+TEST(kernels_are_checked)
 {
-    (void)state;
     static const struct {
         size_t at;
         cbx__kinstr instr;
@@ -180,9 +175,8 @@ static void kernels_are_checked(void **state)
 }
 
 /* All of many values are read at the end, the first one last. */
-static void many_values_at_once(void **state)
+TEST(many_values_at_once)
 {
-    (void)state;
     static const size_t numbers[] = { 30, 40, 600, 8191, 8193 };
 
     for (size_t c = 0; c < CBX_LEN(numbers); c++) {
@@ -227,18 +221,16 @@ static void many_values_at_once(void **state)
 
 /* ---- C ---- */
 
-static void c_is_the_interpreter(void **state)
+TEST(c_is_the_interpreter)
 {
-    (void)state;
     const char *report;
     CHECK(!kernels_differ(ctx, &cbx__emitter_c, &cbx__emitter_interpreter, KERNELS_ALL, 1, kernels_asked(512), &report),
           report);
 }
 
 /* Each message of a compiler that is missing or fails. */
-static void compilers_may_be_missing(void **state)
+TEST(compilers_may_be_missing)
 {
-    (void)state;
     static const struct {
         const char *cc, *path, *message;
     } cases[] = {
@@ -271,9 +263,8 @@ static void compilers_may_be_missing(void **state)
     cbx__kernel_clear(&k);
 }
 
-static void c_is_readable(void **state)
+TEST(c_is_readable)
 {
-    (void)state;
     static const char wanted[] = "\nvoid kernel0(const void *self, int64_t m, int64_t n, char *const *p, const int64_t "
                                  "*outer, const int64_t *inner)\n"
                                  "{\n"
@@ -308,14 +299,4 @@ static void c_is_readable(void **state)
     cbx__kernel_clear(&k);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_interpreter_is_plain), cmocka_unit_test(a_fault_is_seen_and_shrunk),
-        cmocka_unit_test(kernels_are_checked),      cmocka_unit_test(many_values_at_once),
-        cmocka_unit_test(c_is_the_interpreter),     cmocka_unit_test(c_is_readable),
-        cmocka_unit_test(compilers_may_be_missing), cmocka_unit_test(memory_may_end),
-        cmocka_unit_test(threads_share_code),
-    };
-    return cmocka_run_group_tests_name("array/kernels", tests, counted_setup, counted_teardown);
-}
+TESTS(.seconds = 600, .before = counted_setup, .after = counted_teardown)

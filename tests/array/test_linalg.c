@@ -82,23 +82,11 @@ static const case_row rows[] = {
 };
 /* clang-format on */
 
-static void functions_agree_with_numpy(void **state)
-{
-    (void)state;
-    cases_agree("linalg.bin", rows, CBX_LEN(rows), 4000);
-}
+TEST(functions_agree_with_numpy) { cases_agree("linalg.bin", rows, CBX_LEN(rows), 4000); }
 
-static void the_comparison_can_fail(void **state)
-{
-    (void)state;
-    cases_can_fail("linalg.bin", rows, CBX_LEN(rows));
-}
+TEST(the_comparison_can_fail) { cases_can_fail("linalg.bin", rows, CBX_LEN(rows)); }
 
-static void every_allocation_may_fail(void **state)
-{
-    (void)state;
-    cases_survive("linalg.bin", rows, CBX_LEN(rows));
-}
+TEST(every_allocation_may_fail) { cases_survive("linalg.bin", rows, CBX_LEN(rows)); }
 
 /* ---- identities ---- */
 
@@ -209,9 +197,8 @@ static void check_square(cbx_ctx *c, cbx_dtype t, size_t n)
              LIMIT, "|1 - a inv a| / (|a| |inv a| n eps)");
 }
 
-static void factors_give_the_matrix_back(void **state)
+TEST(factors_give_the_matrix_back)
 {
-    (void)state;
     static const size_t sizes[][2] = { { 1, 1 }, { 5, 5 }, { 9, 4 }, { 4, 9 }, { 40, 33 }, { 33, 40 }, { 70, 70 } };
     cbx_ctx *c = context();
 
@@ -231,9 +218,8 @@ static void factors_give_the_matrix_back(void **state)
 }
 
 /* The four conditions of Penrose, for a matrix of rank 3. */
-static void pseudo_inverses(void **state)
+TEST(pseudo_inverses)
 {
-    (void)state;
     cbx_ctx *c = context();
 
     for (size_t i = 0; i < CBX_LEN(dtypes); i++) {
@@ -248,9 +234,8 @@ static void pseudo_inverses(void **state)
     cbx_ctx_free(c);
 }
 
-static void least_squares(void **state)
+TEST(least_squares)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_array *a = matrix(c, CBX_F64, 2, 9, 4), *b = matrix(c, CBX_F64, 2, 9, 3), *rest;
     cbx_lstsq_parts p = cbx_lstsq(c, a, b, NULL), v;
@@ -271,9 +256,8 @@ static void least_squares(void **state)
 
 /* ---- refusals, NaN, abstract operands ---- */
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
-    (void)state;
     static const struct {
         cbx_status status;
         const char *words, *why;
@@ -333,9 +317,8 @@ static bool all_nan(cbx_ctx *c, const cbx_array *x)
 }
 
 /* A NaN or an infinity in one matrix of a stack: that one is NaN, the other one is as without. */
-static void what_is_not_finite(void **state)
+TEST(what_is_not_finite)
 {
-    (void)state;
     cbx_ctx *c = context();
 
     for (size_t i = 0; i < CBX_LEN(dtypes); i++)
@@ -373,9 +356,8 @@ static void what_is_not_finite(void **state)
     cbx_ctx_free(c);
 }
 
-static void abstract_operands_give_abstract_results(void **state)
+TEST(abstract_operands_give_abstract_results)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_array *x = NULL, *y = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -410,9 +392,8 @@ static void abstract_operands_give_abstract_results(void **state)
 }
 
 /* Results alone are kept: two parts of one packed array, no steps. */
-static void steps_are_not_kept(void **state)
+TEST(steps_are_not_kept)
 {
-    (void)state;
     cbx_ctx *home = context(), *c = context();
     cbx_array *a = matrix(home, CBX_F64, 1, 200, 200);
     cbx_pool_stats stats;
@@ -430,19 +411,4 @@ static void steps_are_not_kept(void **state)
     cbx_ctx_free(home);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_agree_with_numpy),
-        cmocka_unit_test(the_comparison_can_fail),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(factors_give_the_matrix_back),
-        cmocka_unit_test(pseudo_inverses),
-        cmocka_unit_test(least_squares),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(what_is_not_finite),
-        cmocka_unit_test(abstract_operands_give_abstract_results),
-        cmocka_unit_test(steps_are_not_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -61,9 +61,8 @@ static int forget_object(void **state)
     return counted_teardown(state);
 }
 
-static void an_object_runs(void **state)
+TEST(an_object_runs)
 {
-    (void)state;
     cbx__machine_code code;
     cbx_err err;
 
@@ -76,9 +75,8 @@ static void an_object_runs(void **state)
     cbx__machine_code_unload(&code);
 }
 
-static void what_is_missing_is_named(void **state)
+TEST(what_is_missing_is_named)
 {
-    (void)state;
     cbx__machine_code code;
     cbx_err err;
 
@@ -91,9 +89,8 @@ static void what_is_missing_is_named(void **state)
     CHECK_STR(err.message, "machine code is not an object of this machine", "message");
 }
 
-static void impossible_numbers_are_refused(void **state)
+TEST(impossible_numbers_are_refused)
 {
-    (void)state;
     enum { SIZE = 16384 };
     char *larger = calloc(1, SIZE);
     cbx__machine_code code;
@@ -121,9 +118,8 @@ static void impossible_numbers_are_refused(void **state)
 }
 
 /* A reference from code to what is 8 GiB away, which no instruction reaches. */
-static void references_that_do_not_reach_are_refused(void **state)
+TEST(references_that_do_not_reach_are_refused)
 {
-    (void)state;
     size_t refused = 0;
     Elf64_Ehdr head;
     cbx_err err;
@@ -156,9 +152,8 @@ static void references_that_do_not_reach_are_refused(void **state)
 }
 
 /* Whatever bytes there are, loading them reads and writes nothing outside. */
-static void damaged_objects_do_no_harm(void **state)
+TEST(damaged_objects_do_no_harm)
 {
-    (void)state;
     cbx_rng r = cbx_rng_make(1, 0);
     size_t refused = 0;
 
@@ -187,14 +182,4 @@ static void damaged_objects_do_no_harm(void **state)
     CHECK_GT(refused, 2000, "refused");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_object_runs),
-        cmocka_unit_test(what_is_missing_is_named),
-        cmocka_unit_test(impossible_numbers_are_refused),
-        cmocka_unit_test(references_that_do_not_reach_are_refused),
-        cmocka_unit_test(damaged_objects_do_no_harm),
-    };
-    return cmocka_run_group_tests_name("array/machine_code", tests, compile_object, forget_object);
-}
+TESTS(.before = compile_object, .after = forget_object)

@@ -311,9 +311,8 @@ static void judge(const char *name, bool narrow, const worst *w, double units)
                  narrow ? "float32" : "float64", w->units, w->x, w->y, w->x, w->y, w->got, units + 0.5);
 }
 
-static void functions_of_one_number(void **state)
+TEST(functions_of_one_number)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(one); i++)
         for (int narrow = 0; narrow < 2; narrow++) {
             points p;
@@ -327,9 +326,8 @@ static void functions_of_one_number(void **state)
 }
 
 /* exp is within 0.6 units.  Where its result is not normal a second rounding, of the product with 2^n, adds up to 0.3 of a unit. */
-static void exp_is_rounded_almost_correctly(void **state)
+TEST(exp_is_rounded_almost_correctly)
 {
-    (void)state;
     static const struct {
         double low[2], high[2]; /* of float64 and of float32 */
         double units;
@@ -356,9 +354,8 @@ static void exp_is_rounded_almost_correctly(void **state)
 }
 
 /* The second operand is the first one's points in another order. */
-static void functions_of_two_numbers(void **state)
+TEST(functions_of_two_numbers)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(two); i++)
         for (int narrow = 0; narrow < 2; narrow++) {
             points p, q;
@@ -394,9 +391,8 @@ static cbx_array *wrong_log(cbx_ctx *ctx, const cbx_array *x)
     return cbx_where(ctx, near, cbx_multiply_scalar(ctx, r, 1 + 0x1p-51), r);
 }
 
-static void wrong_functions_are_seen(void **state)
+TEST(wrong_functions_are_seen)
 {
-    (void)state;
     points p;
 
     fill(&p, false, 2, 9);
@@ -656,9 +652,8 @@ static worst worst_of_complex(unary fn, void (*exact)(number *), bool narrow, si
     return w;
 }
 
-static void functions_of_complex_numbers(void **state)
+TEST(functions_of_complex_numbers)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(complexes); i++)
         for (int narrow = 0; narrow < 2; narrow++) {
             worst w = worst_of_complex(complexes[i].fn, complexes[i].exact, narrow, wanted_points() / 3 + 100, i);
@@ -668,12 +663,4 @@ static void functions_of_complex_numbers(void **state)
     mpfr_free_cache();
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_of_one_number),  cmocka_unit_test(exp_is_rounded_almost_correctly),
-        cmocka_unit_test(functions_of_two_numbers), cmocka_unit_test(functions_of_complex_numbers),
-        cmocka_unit_test(wrong_functions_are_seen),
-    };
-    return cmocka_run_group_tests_name("array/mpfr", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

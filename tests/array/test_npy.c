@@ -93,9 +93,8 @@ static int differs(const cbx_array *a, const struct accepted *want)
     return wrong || (want->fortran && cbx_array_is_contiguous(a));
 }
 
-static void numpys_files_read_as_numpy_reads_them(void **state)
+TEST(numpys_files_read_as_numpy_reads_them)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(accepted); i++) {
         const struct accepted *want = &accepted[i];
         cbx_array *a = NULL;
@@ -127,9 +126,8 @@ static void numpys_files_read_as_numpy_reads_them(void **state)
     }
 }
 
-static void refused_files_name_their_dtype(void **state)
+TEST(refused_files_name_their_dtype)
 {
-    (void)state;
     static const char *const names[] = {
 #define ROW(name) name,
         REFUSED(ROW)
@@ -147,9 +145,8 @@ static void refused_files_name_their_dtype(void **state)
 }
 
 /* Every length below the full one, of a version 1, a version 2 and a big-endian Fortran file. */
-static void cut_files_are_refused_at_every_byte(void **state)
+TEST(cut_files_are_refused_at_every_byte)
 {
-    (void)state;
     static const char *const names[] = { "v1_float32", "v2_float64", "fortran_big_int32", "scalar_float64" };
     for (size_t i = 0; i < CBX_LEN(names); i++) {
         size_t full;
@@ -172,9 +169,8 @@ static void cut_files_are_refused_at_every_byte(void **state)
     }
 }
 
-static void malformed_headers_are_refused(void **state)
+TEST(malformed_headers_are_refused)
 {
-    (void)state;
     static const struct {
         const char *header;
         cbx_status status;
@@ -235,9 +231,8 @@ static void malformed_headers_are_refused(void **state)
         }
 }
 
-static void prefixes_are_checked(void **state)
+TEST(prefixes_are_checked)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t len;
@@ -258,9 +253,8 @@ static void prefixes_are_checked(void **state)
 }
 
 /* Version 1, little-endian, row-major: there is one way to write it, and NumPy's files show it. */
-static void our_files_are_numpys_byte_for_byte(void **state)
+TEST(our_files_are_numpys_byte_for_byte)
 {
-    (void)state;
     size_t compared = 0;
     for (size_t i = 0; i < CBX_LEN(accepted); i++) {
         cbx_array *a = NULL;
@@ -287,9 +281,8 @@ static void our_files_are_numpys_byte_for_byte(void **state)
 }
 
 /* Larger than the chunk that strided arrays are written through: rows backwards, columns in Fortran order. */
-static void strided_arrays_are_written_row_major(void **state)
+TEST(strided_arrays_are_written_row_major)
 {
-    (void)state;
     enum { ROWS = 700, COLS = 301 };
     cbx_array_desc d = { CBX_F64, 2, { ROWS, COLS } };
     ptrdiff_t strides[2] = { -1, ROWS };
@@ -334,9 +327,8 @@ static bool is_mapped_file(const void *p)
     return found;
 }
 
-static void only_what_cannot_change_is_mapped(void **state)
+TEST(only_what_cannot_change_is_mapped)
 {
-    (void)state;
     size_t len;
     unsigned char *data = load("v1_float32", &len);
     cbx_array *sealed = NULL, *open_file = NULL;
@@ -363,9 +355,8 @@ static void only_what_cannot_change_is_mapped(void **state)
     test_free(data);
 }
 
-static void descriptors_that_are_no_files(void **state)
+TEST(descriptors_that_are_no_files)
 {
-    (void)state;
     cbx_array *a = NULL;
     char folder[64], path[128];
     int ends[2];
@@ -386,9 +377,8 @@ static void descriptors_that_are_no_files(void **state)
 }
 
 /* What an expression gives may be failed: nothing is written, and what is at the path stays. */
-static void arrays_without_elements_are_refused(void **state)
+TEST(arrays_without_elements_are_refused)
 {
-    (void)state;
     char path[] = "/tmp/calibrax-npy-XXXXXX";
     const cbx_array_desc d = { CBX_F64, 1, { 3 } };
     cbx_array *abstract = NULL;
@@ -408,9 +398,8 @@ static void arrays_without_elements_are_refused(void **state)
     unlink(path);
 }
 
-static void headers_say_how_long_they_are(void **state)
+TEST(headers_say_how_long_they_are)
 {
-    (void)state;
     cbx_array_desc largest = { CBX_U8, CBX_MAX_RANK, { 1 } }, bad = { CBX_U8, CBX_MAX_RANK + 1, { 1 } };
     char buf[320];
     size_t needed = 0, again = 0;
@@ -454,9 +443,8 @@ static cbx_status read_and_write(cbx_ctx *c, void *user)
     return st;
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-    (void)state;
     char path[512];
     size_t len;
     unsigned char *data = load("v1_float32", &len);
@@ -467,21 +455,4 @@ static void no_memory(void **state)
     test_free(data);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numpys_files_read_as_numpy_reads_them),
-        cmocka_unit_test(refused_files_name_their_dtype),
-        cmocka_unit_test(cut_files_are_refused_at_every_byte),
-        cmocka_unit_test(malformed_headers_are_refused),
-        cmocka_unit_test(prefixes_are_checked),
-        cmocka_unit_test(our_files_are_numpys_byte_for_byte),
-        cmocka_unit_test(strided_arrays_are_written_row_major),
-        cmocka_unit_test(only_what_cannot_change_is_mapped),
-        cmocka_unit_test(descriptors_that_are_no_files),
-        cmocka_unit_test(arrays_without_elements_are_refused),
-        cmocka_unit_test(headers_say_how_long_they_are),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests_name("npy", tests, set_up, tear_down);
-}
+TESTS(.seconds = 600, .before = set_up, .after = tear_down)

@@ -25,9 +25,8 @@ static cbx_npz *opened(const char *path)
     return z;
 }
 
-static void numpys_archives_hold_the_npy_files(void **state)
+TEST(numpys_archives_hold_the_npy_files)
 {
-    (void)state;
     static const char *const archives[] = { "npz/savez.npz", "npz/savez_compressed.npz" };
     for (size_t k = 0; k < CBX_LEN(archives); k++) {
         cbx_npz *z = opened(fixture(archives[k]));
@@ -48,9 +47,8 @@ static void numpys_archives_hold_the_npy_files(void **state)
     }
 }
 
-static void names(void **state)
+TEST(names)
 {
-    (void)state;
     static const struct {
         const char *name;
         cbx_dtype dtype;
@@ -80,9 +78,8 @@ static void names(void **state)
     cbx_npz_close(z);
 }
 
-static void archives_that_lie(void **state)
+TEST(archives_that_lie)
 {
-    (void)state;
     static const io_refusal cases[] = {
         { "bzip2", CBX_EUNSUPPORTED, "neither stored nor deflated" },
         { "encrypted", CBX_EUNSUPPORTED, "encrypted" },
@@ -113,9 +110,8 @@ static void archives_that_lie(void **state)
     }
 }
 
-static void sizes_are_bounded(void **state)
+TEST(sizes_are_bounded)
 {
-    (void)state;
     cbx_npz_opts opts = CBX_NPZ_OPTS_INIT;
     cbx_npz *z = NULL;
     cbx_array *a = NULL;
@@ -137,9 +133,8 @@ static void sizes_are_bounded(void **state)
 }
 
 /* Every length of a stored and a deflated archive: refused, and no step beyond the end. */
-static void cut_archives_are_refused_at_every_byte(void **state)
+TEST(cut_archives_are_refused_at_every_byte)
 {
-    (void)state;
     static const char *const names_[] = { "npz/one.npz", "npz/one_deflated.npz" };
     for (size_t k = 0; k < CBX_LEN(names_); k++) {
         char *data = NULL;
@@ -162,9 +157,8 @@ static void cut_archives_are_refused_at_every_byte(void **state)
 }
 
 /* Larger than the buffers on the way; elements of 16 bytes straddle them since the header's end does. */
-static void what_we_write_we_read(void **state)
+TEST(what_we_write_we_read)
 {
-    (void)state;
     enum { N = 50000 };
     static double data[2 * N];
     cbx_array_desc d = { CBX_C128, 2, { 100, N / 100 } }, none = { CBX_F32, 2, { 0, 7 } },
@@ -202,9 +196,8 @@ static void what_we_write_we_read(void **state)
 }
 
 /* Every pair of ends of a strided array of 16-byte elements, most of them inside an element. */
-static void bytes_are_packed_from_anywhere(void **state)
+TEST(bytes_are_packed_from_anywhere)
 {
-    (void)state;
     cbx_array_desc d = { CBX_C128, 1, { 5 } };
     unsigned char data[5 * 16], whole[5 * 16];
     ptrdiff_t strides[1] = { -1 };
@@ -224,9 +217,8 @@ static void bytes_are_packed_from_anywhere(void **state)
     cbx_array_free(a);
 }
 
-static void a_failed_write_leaves_the_old_file(void **state)
+TEST(a_failed_write_leaves_the_old_file)
 {
-    (void)state;
     cbx_array_desc d = { CBX_U8, 1, { 3 } };
     cbx_array *a = NULL, *abstract = NULL;
     CHECK_OK(cbx_array_create(ctx, &d, &a, &err), &err, "array");
@@ -276,9 +268,8 @@ static cbx_status try_to_open(const char *path)
     return cbx_npz_open(ctx, path, NULL, &z, &err);
 }
 
-static void what_is_no_archive(void **state)
+TEST(what_is_no_archive)
 {
-    (void)state;
     cbx_npz *z = NULL;
     check_no_files(try_to_open);
     CHECK_STATUS(cbx_npz_open_memory(ctx, "", 0, NULL, &z, &err), CBX_EFORMAT, "nothing");
@@ -303,9 +294,8 @@ static cbx_status write_and_read(cbx_ctx *c, void *user)
     return st;
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
-    (void)state;
     char path[128];
     snprintf(path, sizeof(path), "%s/memory.npz", folder);
     size_t before = files_in(folder);
@@ -313,19 +303,4 @@ static void no_memory(void **state)
     CHECK_INT(files_in(folder), before + 1, "no temporary is left");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numpys_archives_hold_the_npy_files),
-        cmocka_unit_test(names),
-        cmocka_unit_test(archives_that_lie),
-        cmocka_unit_test(sizes_are_bounded),
-        cmocka_unit_test(cut_archives_are_refused_at_every_byte),
-        cmocka_unit_test(what_we_write_we_read),
-        cmocka_unit_test(bytes_are_packed_from_anywhere),
-        cmocka_unit_test(a_failed_write_leaves_the_old_file),
-        cmocka_unit_test(what_is_no_archive),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests_name("npz", tests, io_set_up, io_tear_down);
-}
+TESTS(.before = io_set_up, .after = io_tear_down)

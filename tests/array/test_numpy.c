@@ -178,33 +178,29 @@ static const numpy_function functions[] = {
                         ROW(unique_index) ROW(reshape) ROW(broadcast_to) ROW(tile) ROW(pad) ROW(tensordot)
 };
 
-static void functions_agree_with_numpy(void **state)
+TEST(functions_agree_with_numpy)
 {
-    (void)state;
     numpy_suite *s = numpy_open("numpy.bin", functions, CBX_LEN(functions));
     numpy_agrees(s, 20000);
     numpy_close(s);
 }
 
-static void the_comparison_can_fail(void **state)
+TEST(the_comparison_can_fail)
 {
-    (void)state;
     numpy_suite *s = numpy_open("numpy.bin", functions, CBX_LEN(functions));
     CHECK_GT(numpy_spoiled(s, 50), 20, "spoiled results are seen");
     numpy_close(s);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     numpy_suite *s = numpy_open("numpy.bin", functions, CBX_LEN(functions));
     CHECK_GT(numpy_torture(s), 1000, "allocations were made to fail");
     numpy_close(s);
 }
 
-static void promotion_is_numpys(void **state)
+TEST(promotion_is_numpys)
 {
-    (void)state;
     numpy_suite *s = numpy_open("numpy.bin", functions, CBX_LEN(functions));
     const unsigned char *promote = numpy_promotion(s);
     char why[64];
@@ -225,13 +221,4 @@ static void promotion_is_numpys(void **state)
     numpy_close(s);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promotion_is_numpys),
-        cmocka_unit_test(functions_agree_with_numpy),
-        cmocka_unit_test(the_comparison_can_fail),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

@@ -221,9 +221,8 @@ static const struct {
     { a_askew, CBX_EINVAL, "'data' of 'array_wrap' starts 4 bytes past a multiple of 8" },
 };
 
-static void plain_memory(void **state)
+TEST(plain_memory)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(plains); i++) {
         cbx_err err = CBX_ERR_INIT;
         bench t;
@@ -358,9 +357,8 @@ static const struct {
     { c_back_bools, CBX_EDTYPE, "'semiring_conv_vjp' over 'boolean' has no derivative" },
 };
 
-static void arrays_are_refused(void **state)
+TEST(arrays_are_refused)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(on_arrays); i++) {
         cbx_err err = CBX_ERR_INIT;
         cbx_scope scope;
@@ -385,9 +383,8 @@ static double sum_of(bench *t, const cbx_array *x)
 }
 
 /* No terms: the empty value.  No elements: nothing.  Derivatives of either are 0, of the operands' shapes. */
-static void zero_lengths(void **state)
+TEST(zero_lengths)
 {
-    (void)state;
     static const size_t sizes[][3] = { { 3, 0, 2 }, { 0, 3, 2 }, { 2, 3, 0 }, { 0, 0, 0 } };
     for (int g = 0; g < CBX_ALGEBRA_BOOLEAN; g++)
         for (size_t i = 0; i < CBX_LEN(sizes); i++) {
@@ -415,9 +412,8 @@ static void zero_lengths(void **state)
 }
 
 /* Graphs without rows, columns, places or features. */
-static void zero_graphs(void **state)
+TEST(zero_graphs)
 {
-    (void)state;
     static const size_t sizes[][4] = { { 0, 3, 2, 5 }, { 3, 3, 0, 5 }, { 3, 3, 2, 0 }, { 0, 0, 0, 0 }, { 4, 0, 0, 3 } };
     static const int32_t index[8];
     for (int g = 0; g < CBX_ALGEBRA_BOOLEAN; g++)
@@ -448,13 +444,4 @@ static void zero_graphs(void **state)
         }
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_memory),
-        cmocka_unit_test(arrays_are_refused),
-        cmocka_unit_test(zero_lengths),
-        cmocka_unit_test(zero_graphs),
-    };
-    return cmocka_run_group_tests_name("array/product_refusals", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -75,9 +75,8 @@ static uint64_t other_hash(uint64_t key, uint64_t counter, const unsigned rotati
 static const unsigned right[8] = { 13, 15, 26, 6, 17, 29, 16, 24 }, one_wrong[8] = { 13, 15, 26, 6, 17, 29, 16, 23 },
                       no_rotation[8] = { 0 };
 
-static void hash_gives_the_known_answers(void **state)
+TEST(hash_gives_the_known_answers)
 {
-    (void)state;
     /* Random123, tests/kat_vectors: threefry2x32; counter, key, result of 20 and of 13 rounds */
     static const struct {
         uint64_t counter, key, wanted, thirteen;
@@ -178,9 +177,8 @@ static double ulps(cbx_dtype t, double got, double want)
     return fabs(got - want) / unit;
 }
 
-static void draws_are_those_of_jax(void **state)
+TEST(draws_are_those_of_jax)
 {
-    (void)state;
     /* float32, float64 [units]; 0: the same bits.  test_erfinv.c and test_mpfr.c show that the distance is XLA's error, and of
      * Gumbel numbers that one unit of the inner logarithm is 1/|x| units of a number x near 0. */
     static const double limit[][2] = {
@@ -220,9 +218,8 @@ static void draws_are_those_of_jax(void **state)
 }
 
 /* The derivative of the quantile in the shape, by mpmath 1.3.0 with 40 digits from the integral of the density's derivative. */
-static void gamma_numbers_move_with_their_shape(void **state)
+TEST(gamma_numbers_move_with_their_shape)
 {
-    (void)state;
     static const struct {
         double alpha, x, derivative;
     } rows[] = {
@@ -308,9 +305,8 @@ static cbx_array *real_draw(cbx_ctx *c, int which, const cbx_array *key, size_t 
     }
 }
 
-static void real_draws_have_their_distribution(void **state)
+TEST(real_draws_have_their_distribution)
 {
-    (void)state;
     static const struct {
         double (*cdf)(double);
         double mean, variance, fourth; /* central moments */
@@ -346,9 +342,8 @@ static void real_draws_have_their_distribution(void **state)
     free(v);
 }
 
-static void hash_bits_are_even(void **state)
+TEST(hash_bits_are_even)
 {
-    (void)state;
     enum { bins = 256, n = 65536 };
     static const struct {
         const unsigned *rotations;
@@ -402,9 +397,8 @@ static void check_shares(cbx_ctx *c, const cbx_array *x, const double *p, size_t
     free(v);
 }
 
-static void whole_draws_have_their_shares(void **state)
+TEST(whole_draws_have_their_shares)
 {
-    (void)state;
     static const double even[] = { 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1 },
                         rising[] = { 0.1, 0.2, 0.3, 0.4 }, coin[] = { 0.7, 0.3 };
     const size_t n = DRAWS;
@@ -427,9 +421,8 @@ static void whole_draws_have_their_shares(void **state)
 }
 
 /* All 24 orders of 4, and of 3000 numbers each once. */
-static void permutations_are_even(void **state)
+TEST(permutations_are_even)
 {
-    (void)state;
     double counted[24] = { 0 }, expected[24];
     enum { tries = 12000 };
     cbx_ctx *c = context();
@@ -467,9 +460,8 @@ static double correlation(cbx_ctx *c, const cbx_array *x, const cbx_array *y, do
     return *capacity * sqrt((double)cbx_array_count(x));
 }
 
-static void streams_are_independent(void **state)
+TEST(streams_are_independent)
 {
-    (void)state;
     const size_t n = 20000;
     cbx_ctx *c = context();
     cbx_array *key = cbx_random_key(c, 9), *keys = cbx_random_split(c, key, 6), *x[12];
@@ -496,9 +488,8 @@ static void same_numbers(cbx_ctx *c, const cbx_array *a, const cbx_array *b, con
 }
 
 /* Element i depends on key and i alone: not on the length, the shape, or its neighbours. */
-static void elements_stand_alone(void **state)
+TEST(elements_stand_alone)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_array *key = cbx_random_key(c, 77), *step = cbx_full(c, 0, NULL, CBX_I32, cbx_int(-3)), *alpha;
 
@@ -515,9 +506,8 @@ static void elements_stand_alone(void **state)
     cbx_ctx_free(c);
 }
 
-static void ends_of_ranges(void **state)
+TEST(ends_of_ranges)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_array *key = cbx_random_key(c, 3);
     const size_t n = 20000;
@@ -541,9 +531,8 @@ static void ends_of_ranges(void **state)
     cbx_ctx_free(c);
 }
 
-static void keys_may_be_abstract(void **state)
+TEST(keys_may_be_abstract)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_array *key = NULL, *r;
     cbx_err err = CBX_ERR_INIT;
@@ -592,9 +581,8 @@ static cbx_array *refused(cbx_ctx *c, int which)
     }
 }
 
-static void bad_input_gets_one_sentence(void **state)
+TEST(bad_input_gets_one_sentence)
 {
-    (void)state;
     static const struct {
         cbx_status status;
         const char *words;
@@ -651,16 +639,14 @@ static cbx_status draw_all(cbx_ctx *c, void *user)
     return cbx_scope_close(&scope, &err);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(draw_all, NULL, "draws"), 50, "allocations were made to fail");
 }
 
 /* Bytes an element at the highest point. */
-static void scratch_is_what_is_written(void **state)
+TEST(scratch_is_what_is_written)
 {
-    (void)state;
     const size_t n = 1 << 20;
 
     for (int i = 0; i < 9; i++) {
@@ -677,23 +663,4 @@ static void scratch_is_what_is_written(void **state)
     }
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hash_gives_the_known_answers),
-        cmocka_unit_test(draws_are_those_of_jax),
-        cmocka_unit_test(gamma_numbers_move_with_their_shape),
-        cmocka_unit_test(real_draws_have_their_distribution),
-        cmocka_unit_test(hash_bits_are_even),
-        cmocka_unit_test(whole_draws_have_their_shares),
-        cmocka_unit_test(permutations_are_even),
-        cmocka_unit_test(streams_are_independent),
-        cmocka_unit_test(elements_stand_alone),
-        cmocka_unit_test(ends_of_ranges),
-        cmocka_unit_test(keys_may_be_abstract),
-        cmocka_unit_test(bad_input_gets_one_sentence),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(scratch_is_what_is_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

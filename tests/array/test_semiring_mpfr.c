@@ -129,9 +129,8 @@ static void product(cbx_isa isa, cbx_dtype t, bool turned, const double *a, cons
     for (size_t i = 0; t == CBX_F32 && i < M * N; i++) c[i] = (double)fc[i];
 }
 
-static void adversaries(void **state)
+TEST(adversaries)
 {
-    (void)state;
     for (size_t f = 0; f < CBX_LEN(inputs); f++)
         for (int isa = 0; isa < CBX_ISA_COUNT; isa++)
             for (int way = 0; way < 4; way++) {
@@ -153,8 +152,4 @@ static void adversaries(void **state)
             }
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(adversaries) };
-    return cmocka_run_group_tests_name("array/semiring_mpfr", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -73,21 +73,9 @@ static const case_row rows[] = {
     { "vjp", do_vjp },       { "conv", do_conv },   { "conv_vjp", do_conv_vjp },
 };
 
-static void numpy_agrees(void **state)
-{
-    (void)state;
-    cases_agree("semiring.bin", rows, CBX_LEN(rows), 400);
-}
-static void the_check_can_fail(void **state)
-{
-    (void)state;
-    cases_can_fail("semiring.bin", rows, CBX_LEN(rows));
-}
-static void memory_may_end(void **state)
-{
-    (void)state;
-    cases_survive("semiring.bin", rows, CBX_LEN(rows));
-}
+TEST(numpy_agrees) { cases_agree("semiring.bin", rows, CBX_LEN(rows), 400); }
+TEST(the_check_can_fail) { cases_can_fail("semiring.bin", rows, CBX_LEN(rows)); }
+TEST(memory_may_end) { cases_survive("semiring.bin", rows, CBX_LEN(rows)); }
 
 /* ---- derivatives ---- */
 
@@ -106,9 +94,8 @@ static cbx_array *draw(cbx_ctx *c, uint64_t seed, int n, const size_t *shape)
 
 /* <g, J v> = <J^T g, v>, and J v is what a small step along v shows (of few elements: no tropical optimum changes on the way).  The second
  * shape is beyond the blocks of derivatives, and ends within each. */
-static void directions_agree(void **state)
+TEST(directions_agree)
 {
-    (void)state;
     static const size_t of_a[][4] = { { 2, 1, 9, 21 }, { 1, 1, 131, 37 } },
                         of_b[][3] = { { 3, 21, 14 }, { 1, 37, 259 } },
                         of_c[][4] = { { 2, 3, 9, 14 }, { 1, 1, 131, 259 } };
@@ -143,7 +130,7 @@ static void directions_agree(void **state)
 }
 
 /* The same of a convolution: strides, dilation, every padding, and two images. */
-static void conv_directions_agree(void **state)
+TEST(conv_directions_agree)
 {
     static const cbx_conv_options ways[] = {
         { .struct_size = sizeof(cbx_conv_options) },
@@ -152,7 +139,6 @@ static void conv_directions_agree(void **state)
     };
     const size_t sx[] = { 2, 7, 6, 3 }, sw[] = { 3, 2, 3, 5 };
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(ways) * CBX_ALGEBRA_BOOLEAN; i++) {
         const cbx_conv_options *o = &ways[i / CBX_ALGEBRA_BOOLEAN];
         const cbx_semiring *s = cbx_semiring_get((cbx_algebra)(i % CBX_ALGEBRA_BOOLEAN));
@@ -190,12 +176,11 @@ static void conv_directions_agree(void **state)
  * What is merged is as if its terms stood in the product: a NaN stays beside an infinity, as it does among terms, and as it does where the
  * kernel of plain memory merges.  x, y: a product of one term with 0, and what it is merged with.
  */
-static void merging_keeps_nan(void **state)
+TEST(merging_keeps_nan)
 {
     static const double odd[] = { 0, 3, INFINITY, NAN };
     const cbx_semiring *s = cbx_semiring_find("euclidean");
 
-    (void)state;
     for (int raw = 0; raw < 2; raw++)
         for (size_t i = 0; i < CBX_LEN(odd) * CBX_LEN(odd); i++) {
             double x = odd[i / CBX_LEN(odd)], y = odd[i % CBX_LEN(odd)], zero = 0, seen = -1, plain = -1;
@@ -288,7 +273,7 @@ static void refused(bench *t, int which)
     }
 }
 
-static void bad_input(void **state)
+TEST(bad_input)
 {
     static const struct {
         cbx_status status;
@@ -320,7 +305,6 @@ static void bad_input(void **state)
         { CBX_EDTYPE, "uint64" },
     };
     static const cbx_semiring_functions f = { CBX_U64, 8, NULL, start, step, finish };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const cbx_array_desc d = { CBX_U64, 2, { 3, 3 } };
         cbx_err err = CBX_ERR_INIT;
@@ -341,9 +325,8 @@ static void bad_input(void **state)
 }
 
 /* An algebra given by functions on arrays, stacked; and shapes without data for those that are primitives. */
-static void functions_and_traces(void **state)
+TEST(functions_and_traces)
 {
-    (void)state;
     static const cbx_semiring_functions f = { CBX_U64, 8, NULL, start, step, finish };
     const uint64_t x[] = { 1, 2, 3, 4 }, y[] = { 1, 3, 7, 6 };
     const cbx_array_desc d = { CBX_U64, 2, { 2, 2 } }, sa = { CBX_F32, 3, { 5, 4, 3 } }, sb = { CBX_F64, 2, { 3, 7 } };
@@ -378,9 +361,8 @@ static void functions_and_traces(void **state)
 }
 
 /* A stack of small products, shared by threads a matrix each, is each of them alone, bit for bit. */
-static void stacks_are_their_products(void **state)
+TEST(stacks_are_their_products)
 {
-    (void)state;
     for (int g = 0; g < CBX_ALGEBRA_BOOLEAN; g++) {
         const cbx_semiring *s = cbx_semiring_get((cbx_algebra)g);
         cbx_ctx *c = NULL;
@@ -412,9 +394,8 @@ static cbx_array *with_gaps(cbx_ctx *c, const cbx_array *x)
 }
 
 /* A product has the same bits for every layout of its operands: compiled code copies some of them into another layout. */
-static void strides_do_not_change_bits(void **state)
+TEST(strides_do_not_change_bits)
 {
-    (void)state;
     static const size_t extents[] = { 1, 2, 3, 5, 8, 9, 10, 17, 31, 33, 70, 130, 600 };
     static const cbx_algebra algebras[] = { CBX_ALGEBRA_REAL, CBX_ALGEBRA_LOG, CBX_ALGEBRA_EUCLIDEAN };
     const size_t n = CBX_LEN(extents);
@@ -451,14 +432,4 @@ static void strides_do_not_change_bits(void **state)
     cbx_ctx_free(c);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numpy_agrees),          cmocka_unit_test(the_check_can_fail),
-        cmocka_unit_test(memory_may_end),        cmocka_unit_test(directions_agree),
-        cmocka_unit_test(conv_directions_agree), cmocka_unit_test(bad_input),
-        cmocka_unit_test(functions_and_traces),  cmocka_unit_test(stacks_are_their_products),
-        cmocka_unit_test(merging_keeps_nan),     cmocka_unit_test(strides_do_not_change_bits),
-    };
-    return cmocka_run_group_tests_name("array/semiring_ops", tests, NULL, NULL);
-}
+TESTS()

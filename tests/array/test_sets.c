@@ -172,25 +172,22 @@ static const numpy_function functions[] = {
                         ROW(quantile) ROW(average) ROW(can_cast) ROW(isdtype) ROW(finfo) ROW(iinfo) ROW(result_type)
 };
 
-static void functions_agree_with_numpy(void **state)
+TEST(functions_agree_with_numpy)
 {
-    (void)state;
     numpy_suite *s = numpy_open("sets.bin", functions, CBX_LEN(functions));
     numpy_agrees(s, 12000);
     numpy_close(s);
 }
 
-static void the_comparison_can_fail(void **state)
+TEST(the_comparison_can_fail)
 {
-    (void)state;
     numpy_suite *s = numpy_open("sets.bin", functions, CBX_LEN(functions));
     CHECK_GT(numpy_spoiled(s, 50), 10, "spoiled results are seen");
     numpy_close(s);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     numpy_suite *s = numpy_open("sets.bin", functions, CBX_LEN(functions));
     CHECK_GT(numpy_torture(s), 1000, "allocations were made to fail");
     numpy_close(s);
@@ -204,9 +201,8 @@ static cbx_ctx *context(void)
 }
 
 /* What the array API requires of NaN and infinity as complex numbers, and numpy's unique does not do for complex ones. */
-static void complex_edges(void **state)
+TEST(complex_edges)
 {
-    (void)state;
     static const struct {
         cbx_array *(*fn)(cbx_ctx *, const cbx_array *);
         double z[2], want[2];
@@ -247,9 +243,8 @@ static void complex_edges(void **state)
     cbx_ctx_free(c);
 }
 
-static void sizes_make_it_traceable(void **state)
+TEST(sizes_make_it_traceable)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_array *x = NULL, *ids5 = NULL, *r[3];
     cbx_unique_parts p;
@@ -315,9 +310,8 @@ static cbx_array *refused(cbx_ctx *c, int which, const cbx_array *abstract)
     }
 }
 
-static void bad_input_gets_one_sentence(void **state)
+TEST(bad_input_gets_one_sentence)
 {
-    (void)state;
     static const struct {
         cbx_status status;
         const char *words;
@@ -366,9 +360,8 @@ static void bad_input_gets_one_sentence(void **state)
     cbx_ctx_free(c);
 }
 
-static void facts_without_an_array(void **state)
+TEST(facts_without_an_array)
 {
-    (void)state;
     cbx_err err = CBX_ERR_INIT;
     const cbx_scalar scalars[] = { cbx_int(1), cbx_float(2) };
     cbx_ctx *c = context();
@@ -393,9 +386,8 @@ static void facts_without_an_array(void **state)
 }
 
 /* Results with several parts keep none of their steps. */
-static void steps_are_not_kept(void **state)
+TEST(steps_are_not_kept)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_array *x = cbx_floor_divide_scalar(c, cbx_arange(c, 0, 100000, 1, CBX_F64), 2);
     cbx_pool_stats before, after;
@@ -409,13 +401,4 @@ static void steps_are_not_kept(void **state)
     cbx_ctx_free(c);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_agree_with_numpy), cmocka_unit_test(the_comparison_can_fail),
-        cmocka_unit_test(every_allocation_may_fail),  cmocka_unit_test(complex_edges),
-        cmocka_unit_test(sizes_make_it_traceable),    cmocka_unit_test(bad_input_gets_one_sentence),
-        cmocka_unit_test(facts_without_an_array),     cmocka_unit_test(steps_are_not_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS()

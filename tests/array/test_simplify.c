@@ -90,9 +90,8 @@ static cbx_ctx *plain_context(void)
 }
 
 /* CALIBRAX_TEST_GRAPHS: how many. */
-static void random_graphs(void **state)
+TEST(random_graphs)
 {
-    (void)state;
     const char *asked = getenv("CALIBRAX_TEST_GRAPHS");
     const uint64_t count = asked ? strtoull(asked, NULL, 10) : 400;
     cbx_ctx *c = plain_context();
@@ -115,9 +114,8 @@ static void random_graphs(void **state)
     cbx_ctx_free(c);
 }
 
-static void derivatives_of_primitives(void **state)
+TEST(derivatives_of_primitives)
 {
-    (void)state;
     cbx_ctx *c = plain_context();
 
     derivative_open_graph(c);
@@ -230,9 +228,8 @@ FN(one_rule)
     return CBX_OK;
 }
 
-static void rules(void **state)
+TEST(rules)
 {
-    (void)state;
     static const rule_case cases[] = {
 #define CASE(label, value, count) { label, count },
         RULES(CASE)
@@ -320,9 +317,8 @@ static size_t count_of(const cbx__graph *g, cbx_prim p)
     return n;
 }
 
-static void functions_become_what_they_call(void **state)
+TEST(functions_become_what_they_call)
 {
-    (void)state;
     cbx_ctx *c = plain_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_array *x = cbx_reshape(c, cbx_arange_int(c, 1, 7, 1, CBX_F64), 2, (const ptrdiff_t[]){ 2, 3 });
@@ -361,9 +357,8 @@ FN(sum_of_checkpoint)
     return CBX_OK;
 }
 
-static void what_is_computed_again_stays(void **state)
+TEST(what_is_computed_again_stays)
 {
-    (void)state;
     cbx_ctx *c = plain_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_fn *k = NULL, *d = NULL;
@@ -393,9 +388,8 @@ FN(one)
     return CBX_OK;
 }
 
-static void a_wrong_rule_is_seen(void **state)
+TEST(a_wrong_rule_is_seen)
 {
-    (void)state;
     cbx_ctx *c = plain_context();
     cbx_err err = CBX_ERR_INIT;
     const double zeros[2] = { -0.0, 1 };
@@ -420,9 +414,8 @@ static cbx_status simplify_it(cbx_ctx *c, void *user)
     return st;
 }
 
-static void memory_may_run_out(void **state)
+TEST(memory_may_run_out)
 {
-    (void)state;
     cbx_ctx *c = plain_context();
     cbx_array *x = cbx_reshape(c, cbx_arange_int(c, 1, 7, 1, CBX_F64), 2, (const ptrdiff_t[]){ 2, 3 });
     cbx__traced t = traced(c, PLAIN(flows, 1, 2), &x);
@@ -432,16 +425,4 @@ static void memory_may_run_out(void **state)
     cbx_ctx_free(c);
 }
 
-TEST_FILE(.seconds = 300)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules),
-        cmocka_unit_test(functions_become_what_they_call),
-        cmocka_unit_test(what_is_computed_again_stays),
-        cmocka_unit_test(random_graphs),
-        cmocka_unit_test(derivatives_of_primitives),
-        cmocka_unit_test(a_wrong_rule_is_seen),
-        cmocka_unit_test(memory_may_run_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 300)

@@ -47,9 +47,8 @@ static const struct {
 static const size_t lengths[] = { 0,  1,   2,   7,   8,   9,   24,  25,  63,   64,   65,   72,
                                   96, 127, 128, 129, 135, 192, 193, 500, 2047, 2048, 9999, MAX };
 
-static void keys_are_sorted(void **state)
+TEST(keys_are_sorted)
 {
-    (void)state;
     static uint64_t a[MAX], wanted[MAX], work[MAX];
     cbx_rng r = cbx_rng_make(3, 0);
 
@@ -74,9 +73,8 @@ static int by_value_32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void keys_of_32_bits_are_sorted(void **state)
+TEST(keys_of_32_bits_are_sorted)
 {
-    (void)state;
     static uint32_t a[MAX], wanted[MAX], work[MAX];
     cbx_rng r = cbx_rng_make(6, 0);
 
@@ -95,9 +93,8 @@ static void keys_of_32_bits_are_sorted(void **state)
     }
 }
 
-static void ranks_are_selected(void **state)
+TEST(ranks_are_selected)
 {
-    (void)state;
     static uint64_t a[MAX], sorted[MAX], work[MAX];
     cbx_rng r = cbx_rng_make(4, 0);
 
@@ -140,9 +137,8 @@ static uint64_t near_doubles(cbx_rng *r, size_t i, size_t n)
     return (void)n, i % 2 ? UINT64_MAX - i % 1000 : cbx_rng_u64(r) >> 60;
 }
 
-static void places_are_stable(void **state)
+TEST(places_are_stable)
 {
-    (void)state;
     static pattern *const more[] = { high_bits, runs_and_low_bits, near_doubles };
     static uint64_t keys[MAX], at[MAX], work[MAX];
     static placed wanted[MAX];
@@ -164,9 +160,8 @@ static void places_are_stable(void **state)
     }
 }
 
-static void the_last_resort_sorts(void **state)
+TEST(the_last_resort_sorts)
 {
-    (void)state;
     static uint64_t a[9999], wanted[9999], work[9999];
     const size_t n = CBX_LEN(a), rank[2] = { 77, 5000 };
     cbx_rng r = cbx_rng_make(5, 0);
@@ -181,9 +176,8 @@ static void the_last_resort_sorts(void **state)
     CHECK(memcmp(a, wanted, sizeof a) == 0, "sorted after one level");
 }
 
-static void elements_become_keys_and_return(void **state)
+TEST(elements_become_keys_and_return)
 {
-    (void)state;
     static const double rising_f64[] = { -INFINITY, -1e300, -1, -0x1p-1074, -0.0, 0.0, 0x1p-1074, 1, INFINITY, NAN };
     static const int64_t rising_i64[] = { INT64_MIN, -1, 0, 1, INT64_MAX };
     enum { N = CBX_LEN(rising_f64), M = CBX_LEN(rising_i64) };
@@ -210,9 +204,8 @@ static void elements_become_keys_and_return(void **state)
     }
 }
 
-static void elements_of_32_bits_are_sorted(void **state)
+TEST(elements_of_32_bits_are_sorted)
 {
-    (void)state;
     static const float rising_f32[] = { -INFINITY, -1e30f, -1, -0x1p-149f, -0.0f, 0.0f, 0x1p-149f, 1, INFINITY, NAN };
     static const int32_t rising_i32[] = { INT32_MIN, -1, 0, 1, INT32_MAX };
     enum { N = CBX_LEN(rising_f32), M = CBX_LEN(rising_i32) };
@@ -241,9 +234,8 @@ static void elements_of_32_bits_are_sorted(void **state)
     }
 }
 
-static void edges_are_counted(void **state)
+TEST(edges_are_counted)
 {
-    (void)state;
     static const size_t keys[] = { 1, 15, 16, 17, 100 };
     uint64_t edges[130], x[100];
     int64_t got[100];
@@ -269,9 +261,8 @@ static void edges_are_counted(void **state)
 }
 
 /* The primitive, along each axis, for all dtypes with an order. */
-static void ranked_is_sort_at_ranks(void **state)
+TEST(ranked_is_sort_at_ranks)
 {
-    (void)state;
     const cbx_attrs ranks = { .ndim = 4, .shape = { 0, 2, 2, 4 } };
     cbx_ctx *c = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -304,18 +295,4 @@ static void ranked_is_sort_at_ranks(void **state)
     cbx_ctx_free(c);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_are_sorted),
-        cmocka_unit_test(keys_of_32_bits_are_sorted),
-        cmocka_unit_test(elements_of_32_bits_are_sorted),
-        cmocka_unit_test(ranks_are_selected),
-        cmocka_unit_test(places_are_stable),
-        cmocka_unit_test(the_last_resort_sorts),
-        cmocka_unit_test(elements_become_keys_and_return),
-        cmocka_unit_test(edges_are_counted),
-        cmocka_unit_test(ranked_is_sort_at_ranks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -259,9 +259,8 @@ static bool declared(const char *line, char name[64])
     return false;
 }
 
-static void every_function_is_listed(void **state)
+TEST(every_function_is_listed)
 {
-    (void)state;
     char path[1024], line[400], name[64];
     size_t found = 0;
     FILE *f;
@@ -300,9 +299,8 @@ static cbx_status run_one(cbx_ctx *ctx, void *user)
 }
 
 /* Operands live in another context, so that only the function's own requests fail. */
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     cbx_ctx *home = NULL;
     size_t failures = 0;
     given g;
@@ -574,9 +572,8 @@ static bool one_sentence(const char *text)
     return text[0] && !strchr(text, '\n') && !isupper((unsigned char)text[0]) && text[strlen(text) - 1] != '.';
 }
 
-static void bad_input_is_refused_in_words(void **state)
+TEST(bad_input_is_refused_in_words)
 {
-    (void)state;
     cbx_test_alloc al;
     cbx_test_alloc_init(&al);
     cbx_ctx *c = cbx_test_ctx(&al);
@@ -607,12 +604,4 @@ static void bad_input_is_refused_in_words(void **state)
     cbx_test_alloc_check(&al, "bad input");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_function_is_listed),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(bad_input_is_refused_in_words),
-    };
-    return cmocka_run_group_tests_name("array/torture", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

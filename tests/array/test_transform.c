@@ -49,9 +49,8 @@ FN(counts_calls)
 
 static void count_release(void *user) { ++*(int *)user; }
 
-static void functions_own_their_user(void **state)
+TEST(functions_own_their_user)
 {
-    (void)state;
     cbx_test_alloc al;
     cbx_err err = CBX_ERR_INIT;
     cbx_fn *f = NULL, *g = NULL, *plain = NULL;
@@ -88,9 +87,8 @@ static void functions_own_their_user(void **state)
     cbx_test_alloc_check(&al, "functions");
 }
 
-static void calls_are_scopes(void **state)
+TEST(calls_are_scopes)
 {
-    (void)state;
     static const struct {
         cbx_array_fn f;
         size_t nin, nout;
@@ -208,9 +206,8 @@ static cbx_status refused_call(cbx_ctx *c, int which, cbx_array *x, cbx_array **
     }
 }
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
-    (void)state;
     static const struct {
         cbx_status status;
         const char *words, *why;
@@ -262,9 +259,8 @@ static void what_is_refused(void **state)
     cbx_ctx_free(c);
 }
 
-static void what_vmap_refuses(void **state)
+TEST(what_vmap_refuses)
 {
-    (void)state;
     static const struct {
         int in[2], out;
         cbx_status built, called;
@@ -354,9 +350,8 @@ static cbx_status burn(cbx_ctx *c, int how, cbx_array *x, cbx_array *ks, cbx_arr
     return st;
 }
 
-static void a_body_may_fail_in_the_middle(void **state)
+TEST(a_body_may_fail_in_the_middle)
 {
-    (void)state;
     cbx_test_alloc al;
 
     cbx_test_alloc_init(&al);
@@ -388,9 +383,8 @@ static cbx_status many_steps(cbx_ctx *c, int how, size_t n, cbx_array *x, cbx_ar
     return cbx_while_loop(c, CBX_FN(below, &limit, 1, 1), PLAIN(wanders, 1, 1), 1, &x, r);
 }
 
-static void memory_does_not_grow_with_steps(void **state)
+TEST(memory_does_not_grow_with_steps)
 {
-    (void)state;
     for (int how = 0; how < 3; how++) {
         cbx_test_alloc al;
         cbx_err err = CBX_ERR_INIT;
@@ -427,9 +421,8 @@ FN(stops)
     return CBX_OK;
 }
 
-static void a_flag_ends_loops(void **state)
+TEST(a_flag_ends_loops)
 {
-    (void)state;
     volatile sig_atomic_t stop = 0;
     cbx_err err = CBX_ERR_INIT;
     cbx_scope scope;
@@ -485,9 +478,8 @@ static cbx_status recorded(cbx_ctx *c, const cbx_array_desc *d, cbx_fn **out, si
     return st;
 }
 
-static void recordings_repeat_what_was_done(void **state)
+TEST(recordings_repeat_what_was_done)
 {
-    (void)state;
     const cbx_array_desc d = { .dtype = CBX_F64 };
     cbx_err err = CBX_ERR_INIT;
     cbx_fn *f = NULL, *g = NULL;
@@ -517,9 +509,8 @@ static void recordings_repeat_what_was_done(void **state)
     cbx_ctx_free(c);
 }
 
-static void what_escapes_a_recording_is_refused(void **state)
+TEST(what_escapes_a_recording_is_refused)
 {
-    (void)state;
     const cbx_array_desc d = { .dtype = CBX_F64 };
     cbx_err err = CBX_ERR_INIT;
     cbx_recording *r = NULL;
@@ -581,25 +572,6 @@ static cbx_status all_of_it(cbx_ctx *c, void *user)
     return st ? st : closed;
 }
 
-static void memory_may_run_out(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(all_of_it, NULL, "transforms"), 100, "allocations");
-}
+TEST(memory_may_run_out) { CHECK_GT(cbx_test_fail_each(all_of_it, NULL, "transforms"), 100, "allocations"); }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_own_their_user),
-        cmocka_unit_test(calls_are_scopes),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(what_vmap_refuses),
-        cmocka_unit_test(a_body_may_fail_in_the_middle),
-        cmocka_unit_test(memory_does_not_grow_with_steps),
-        cmocka_unit_test(a_flag_ends_loops),
-        cmocka_unit_test(recordings_repeat_what_was_done),
-        cmocka_unit_test(what_escapes_a_recording_is_refused),
-        cmocka_unit_test(memory_may_run_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

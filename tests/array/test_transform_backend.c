@@ -21,9 +21,8 @@ FN(counts_steps)
     return CBX_OK;
 }
 
-static void abstract_operands(void **state)
+TEST(abstract_operands)
 {
-    (void)state;
     const cbx_array_desc three = { CBX_F64, 1, { 3 } }, many = { CBX_F64, 2, { 9, 3 } };
     int calls = 0;
     cbx_ctx *c = context();
@@ -60,9 +59,8 @@ static void abstract_operands(void **state)
 }
 
 /* What a function closes over may be abstract though no operand is. */
-static void abstract_values_from_outside(void **state)
+TEST(abstract_values_from_outside)
 {
-    (void)state;
     const cbx_array_desc three = { CBX_F64, 1, { 3 } }, many = { CBX_F64, 2, { 9, 3 } };
     cbx_ctx *c = context();
     cbx_err err = CBX_ERR_INIT;
@@ -100,9 +98,8 @@ static cbx_status my_apply(const cbx_backend *self, const cbx_call *call, cbx_ar
 }
 
 /* Everything is made of apply: control flow, batches and derivatives of any backend. */
-static void backends_bring_apply(void **state)
+TEST(backends_bring_apply)
 {
-    (void)state;
     static const double last[5] = { 3, 6, 5, 5, 3 };
     const cbx_backend mine = {
         .struct_size = sizeof(cbx_backend), .abi = CBX_BACKEND_ABI, .name = "counting", .apply = my_apply
@@ -124,12 +121,4 @@ static void backends_bring_apply(void **state)
     cbx_ctx_free(c);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(abstract_operands),
-        cmocka_unit_test(abstract_values_from_outside),
-        cmocka_unit_test(backends_bring_apply),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -100,9 +100,8 @@ FN(all_stopped)
     return CBX_OK;
 }
 
-static void stopped(void **state)
+TEST(stopped)
 {
-    (void)state;
     given g;
     cbx_err err = CBX_ERR_INIT;
     cbx_fn *h = NULL;
@@ -159,9 +158,8 @@ FN(sum_of) /* of a function, user */
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-static void a_rule_for_tangents(void **state)
+TEST(a_rule_for_tangents)
 {
-    (void)state;
     given g;
     cbx_err err = CBX_ERR_INIT;
     cbx_fn *f = NULL, *j = NULL, *h = NULL, *v = NULL;
@@ -255,9 +253,8 @@ FN(branch_of_product)
                     CBX_FN(sum_of, (void *)(uintptr_t)PLAIN(add, 2, 1), 2, 1), 2, in, out);
 }
 
-static void rules_nest_in_control_flow(void **state)
+TEST(rules_nest_in_control_flow)
 {
-    (void)state;
     given g;
     cbx_err err = CBX_ERR_INIT;
     cbx_fn *f = NULL, *d = NULL, *v = NULL;
@@ -353,9 +350,8 @@ FN(scan_of_scaled)
 
 static double clipped(double v) { return fmin(fmax(v, -0.5), 0.5); }
 
-static void a_rule_for_cotangents(void **state)
+TEST(a_rule_for_cotangents)
 {
-    (void)state;
     given g;
     cbx_err err = CBX_ERR_INIT;
     cbx_fn *f = NULL, *d = NULL, *v = NULL, *h = NULL, *plain = NULL;
@@ -450,9 +446,8 @@ FN(refuses)
     return CBX_OK;
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
-    (void)state;
     enum { JVP, GRAD, LINEARIZE, JACFWD };
     const cbx_fn *f = PLAIN(identity, 1, 1), *rule = PLAIN(identity, 2, 2);
     static const char *const reverse_alone = "reverse derivatives alone";
@@ -554,9 +549,8 @@ static size_t peak_of_call(cbx_test_alloc *al, cbx_ctx *c, const cbx_fn *f, cbx_
     return al->peak_bytes - before;
 }
 
-static void computed_again(void **state)
+TEST(computed_again)
 {
-    (void)state;
     cbx_test_alloc al;
     cbx_err err = CBX_ERR_INIT;
     cbx_fn *k = NULL, *h[2], *plain_grad, *less_grad, *m[2];
@@ -635,9 +629,8 @@ FN(walked) /* of x (steps, n) */
     return CBX_OK;
 }
 
-static void scans_that_keep_less(void **state)
+TEST(scans_that_keep_less)
 {
-    (void)state;
     static const size_t kept[] = { 1, 2, 3, 5, 10, 11, 12, 100, CBX_SAVE_SQRT }, lengths[] = { 1, 2, 3, 10, 11 };
     given g;
     cbx_err err = CBX_ERR_INIT;
@@ -691,9 +684,8 @@ FN(grown) /* a wide carry, narrow xs, no results of steps: what it keeps is what
     return CBX_OK;
 }
 
-static void memory_of_long_scans(void **state)
+TEST(memory_of_long_scans)
 {
-    (void)state;
     enum { STEPS = 400, WIDTH = 512 };
     static const struct {
         size_t every, low, high; /* carries in use at once */
@@ -762,24 +754,9 @@ static cbx_status all_of_it(cbx_ctx *c, void *user)
     return st ? st : closed;
 }
 
-static void memory_may_run_out(void **state)
+TEST(memory_may_run_out)
 {
-    (void)state;
     CHECK_GT(cbx_test_fail_each(all_of_it, NULL, "derivatives of their own"), 100, "allocations");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stopped),
-        cmocka_unit_test(a_rule_for_tangents),
-        cmocka_unit_test(rules_nest_in_control_flow),
-        cmocka_unit_test(a_rule_for_cotangents),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(computed_again),
-        cmocka_unit_test(scans_that_keep_less),
-        cmocka_unit_test(memory_of_long_scans),
-        cmocka_unit_test(memory_may_run_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -149,9 +149,8 @@ FN(deeply)
     return CBX_OK;
 }
 
-static void gradients_are_differences(void **state)
+TEST(gradients_are_differences)
 {
-    (void)state;
     given g;
     start(&g);
     int reverse = 1;
@@ -175,9 +174,8 @@ FN(wrong) /* 2 x^2 whose derivative would be seen as x^2's: the check must see a
 }
 
 /* Forward and reverse mode agree, and with the Hessian, whose rows are derivatives of the gradient. */
-static void modes_agree(void **state)
+TEST(modes_agree)
 {
-    (void)state;
     given g;
     start(&g);
     cbx_ctx *c = g.c;
@@ -224,9 +222,8 @@ static void modes_agree(void **state)
 
 /* ---- batches ---- */
 
-static void batches_of_gradients(void **state)
+TEST(batches_of_gradients)
 {
-    (void)state;
     given g;
     start(&g);
     cbx_ctx *c = g.c;
@@ -279,9 +276,8 @@ FN(inner_grad) /* sum of the squares of a gradient */
     return st;
 }
 
-static void transforms_nest(void **state)
+TEST(transforms_nest)
 {
-    (void)state;
     given g;
     start(&g);
     check_grad(g.c, PLAIN(sum_of_batch, 1, 1), 5, points);
@@ -314,9 +310,8 @@ FN(until_far) /* x a^n, the first beyond 20 */
     return CBX_OK;
 }
 
-static void loops_of_unknown_length(void **state)
+TEST(loops_of_unknown_length)
 {
-    (void)state;
     given g;
     start(&g);
     cbx_ctx *c = g.c;
@@ -366,9 +361,8 @@ FN(both) /* (x, n, y) to (x y, sum(x) + n, n) */
     return CBX_OK;
 }
 
-static void several_operands_and_results(void **state)
+TEST(several_operands_and_results)
 {
-    (void)state;
     given g;
     start(&g);
     cbx_ctx *c = g.c;
@@ -431,9 +425,8 @@ FN(leaks)
     return CBX_OK;
 }
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
-    (void)state;
     given g;
     start(&g);
     cbx_ctx *c = g.c;
@@ -555,9 +548,8 @@ static void refused(cbx_ctx *c, cbx_fn *f, cbx_array *const *in, cbx_status stat
     cbx_fn_free(f);
 }
 
-static void edges_of_rules(void **state)
+TEST(edges_of_rules)
 {
-    (void)state;
     given g;
     start(&g);
     cbx_ctx *c = g.c;
@@ -648,9 +640,8 @@ FN(loop_of_two)
     return cbx_scan(c, PLAIN(twice, 1, 1), 1, in, 0, NULL, 7, false, out);
 }
 
-static void graphs_can_be_read(void **state)
+TEST(graphs_can_be_read)
 {
-    (void)state;
     static const char *const expected = "loop_of_two(%0:float64 (3,))\n"
                                         "  %1:float64 (3,) = scan %0\n"
                                         "    twice(%0:float64 (3,))\n"
@@ -696,20 +687,6 @@ static cbx_status all_of_it(cbx_ctx *c, void *user)
     return st ? st : closed;
 }
 
-static void memory_may_run_out(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(all_of_it, NULL, "derivatives"), 500, "allocations");
-}
+TEST(memory_may_run_out) { CHECK_GT(cbx_test_fail_each(all_of_it, NULL, "derivatives"), 500, "allocations"); }
 
-TEST_FILE(.seconds = 300)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_differences), cmocka_unit_test(modes_agree),
-        cmocka_unit_test(batches_of_gradients),      cmocka_unit_test(transforms_nest),
-        cmocka_unit_test(loops_of_unknown_length),   cmocka_unit_test(several_operands_and_results),
-        cmocka_unit_test(what_is_refused),           cmocka_unit_test(edges_of_rules),
-        cmocka_unit_test(graphs_can_be_read),        cmocka_unit_test(memory_may_run_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 300)

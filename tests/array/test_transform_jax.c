@@ -252,9 +252,8 @@ static void done(cbx_ctx *c)
     cbx_ctx_free(c);
 }
 
-static void scans(void **state)
+TEST(scans)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_array *two = number(c, 2), *x = RAMP(c, 3, 7), *none = RAMP(c, 0, 0), *out[4];
     const int32_t k[] = { 0, 1, 2, 3 }, one = 1;
@@ -275,9 +274,8 @@ static void scans(void **state)
     done(c);
 }
 
-static void loops(void **state)
+TEST(loops)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_array *ones = cbx_ones(c, 1, (const size_t[]){ 3 }, CBX_F64), *one = whole(c, 1), *out[2];
     cbx_array *start = whole(c, 27);
@@ -293,9 +291,8 @@ static void loops(void **state)
     done(c);
 }
 
-static void branches(void **state)
+TEST(branches)
 {
-    (void)state;
     static const int indices[] = { -3, 0, 1, 2, 7 };
     const cbx_fn *const three[] = { CBX_FN(one_more, NULL, 1, 1), CBX_FN(squared, NULL, 1, 1),
                                     CBX_FN(negated, NULL, 1, 1) };
@@ -333,9 +330,8 @@ static void batch(cbx_ctx *c, const char *name, const cbx_fn *f, const int *in_a
     cbx_fn_free(mapped);
 }
 
-static void batches(void **state)
+TEST(batches)
 {
-    (void)state;
     static const int none = CBX_NOT_MAPPED, places[] = { 0, 1, 2, -1, -3 };
     cbx_ctx *c = context();
     cbx_array *a = RAMP(c, 1, 4, 3), *b = RAMP(c, 2, 2);
@@ -367,9 +363,8 @@ static void batches(void **state)
     done(c);
 }
 
-static void one_function_everywhere(void **state)
+TEST(one_function_everywhere)
 {
-    (void)state;
     const cbx_fn *f = CBX_FN(smooth, NULL, 2, 2);
     cbx_ctx *c = context();
     cbx_array *in[] = { RAMP(c, 3, 7), number(c, 0.25) }, *many = RAMP(c, 1, 5, 7), *carry = RAMP(c, 4, 7), *out[2];
@@ -487,9 +482,8 @@ static void taken(cbx_ctx *c, const char *name, cbx_status st, cbx_fn **made, co
 }
 #define TAKEN(name, made, in) taken(c, name, made, &d, &err, in)
 
-static void own_derivatives(void **state)
+TEST(own_derivatives)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_err err = CBX_ERR_INIT;
     cbx_fn *f = NULL, *g = NULL, *k = NULL, *v = NULL, *d = NULL, *all = NULL;
@@ -618,9 +612,8 @@ FN(over_edges)
     return CBX_OK;
 }
 
-static void functions_with_formulas(void **state)
+TEST(functions_with_formulas)
 {
-    (void)state;
     static const double none[] = { 0, 1 };
     static const cbx_semiring_formulas formulas = { sizeof formulas, 2, none, combined, updated, finished };
     static const cbx_semiring_functions f = { CBX_F64,      sizeof(sums),   NULL,           moments_start,
@@ -655,23 +648,9 @@ static void functions_with_formulas(void **state)
     done(c);
 }
 
-static void nothing_was_left_out(void **state)
+TEST(nothing_was_left_out)
 {
-    (void)state;
     CHECK_INT(compared, CBX_LEN(jax_results) + 1 + 2 + 2 + 1, "each result, some of them twice");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scans),
-        cmocka_unit_test(loops),
-        cmocka_unit_test(branches),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(one_function_everywhere),
-        cmocka_unit_test(own_derivatives),
-        cmocka_unit_test(functions_with_formulas),
-        cmocka_unit_test(nothing_was_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

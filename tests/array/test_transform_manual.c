@@ -138,9 +138,8 @@ static cbx_status slopes(cbx_ctx *c, cbx_array *x, cbx_array **out, cbx_err *err
     return st;
 }
 
-static void examples_compute(void **state)
+TEST(examples_compute)
 {
-    (void)state;
     cbx_ctx *c = context();
     cbx_err err = CBX_ERR_INIT;
     cbx_array *a = cbx_reshape(c, line(c, 6), 2, (const ptrdiff_t[]){ 3, 2 }), *b = of_shape(c, 4, 2), *r = NULL;
@@ -193,9 +192,8 @@ static char *slurp(const char *path)
     return text;
 }
 
-static void the_manual_shows_what_is_tested(void **state)
+TEST(the_manual_shows_what_is_tested)
 {
-    (void)state;
     char *manual = slurp("docs/reference/arrays.md"), *code = slurp("tests/array/test_transform_manual.c");
     char *from = strstr(manual, "## Transforms and control flow"), *end;
     int blocks = 0;
@@ -218,11 +216,4 @@ static void the_manual_shows_what_is_tested(void **state)
     free(code);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(examples_compute),
-        cmocka_unit_test(the_manual_shows_what_is_tested),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

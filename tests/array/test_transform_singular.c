@@ -43,9 +43,8 @@ FN(inverted) /* equal singular values at the points; rank 1 everywhere; least sq
     return CBX_OK;
 }
 
-static void first_derivatives(void **state)
+TEST(first_derivatives)
 {
-    (void)state;
     given g;
     start(&g);
     check_grad(g.c, PLAIN(multiplied, 1, 1), 5, points);
@@ -61,9 +60,8 @@ FN(slope) /* the sum of the gradient of user, weighted */
 }
 
 /* Gradients of gradients by differences. */
-static void second_derivatives(void **state)
+TEST(second_derivatives)
 {
-    (void)state;
     given g;
     start(&g);
     const cbx_fn *functions[] = { PLAIN(multiplied, 1, 1), PLAIN(inverted, 1, 1), PLAIN(smooth, 1, 1) };
@@ -73,9 +71,8 @@ static void second_derivatives(void **state)
 }
 
 /* Forward over reverse, reverse over reverse. */
-static void hessians(void **state)
+TEST(hessians)
 {
-    (void)state;
     given g;
     start(&g);
     cbx_ctx *c = g.c;
@@ -97,12 +94,4 @@ static void hessians(void **state)
     end(&g);
 }
 
-TEST_FILE(.seconds = 300)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_derivatives),
-        cmocka_unit_test(second_derivatives),
-        cmocka_unit_test(hessians),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 300)

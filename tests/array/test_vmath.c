@@ -25,11 +25,10 @@ static const struct {
     { -708.3, 709.4, "all of double" }, { -1e-9, 1e-9, "tiny" },
 };
 
-static void test_exp(void **state)
+TEST(test_exp)
 {
     cbx_rng rng = cbx_rng_make(1, 0);
     double worst32 = 0, worst64 = 0;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(exp_ranges); i++) {
         for (int n = 0; n < 20000; n++) {
             const double x = exp_ranges[i].low + (exp_ranges[i].high - exp_ranges[i].low) * cbx_rng_uniform(&rng);
@@ -47,11 +46,10 @@ static void test_exp(void **state)
                 1.5); /* the measure sees an error */
 }
 
-static void test_log(void **state)
+TEST(test_log)
 {
     cbx_rng rng = cbx_rng_make(2, 0);
     double worst32 = 0, worst64 = 0;
-    (void)state;
     for (int n = 0; n < 100000; n++) {
         const double span = n % 2 ? 0.5 : 60;
         const double x = exp(span * (2 * cbx_rng_uniform(&rng) - 1));
@@ -65,9 +63,8 @@ static void test_log(void **state)
     assert_true(cbx_vm_log_f32(1) == 0 && cbx_vm_log_f64(1) == 0);
 }
 
-static void test_edges(void **state)
+TEST(test_edges)
 {
-    (void)state;
     assert_true(cbx_vm_exp_f32(0) == 1 && cbx_vm_exp_f64(0) == 1);
     assert_true(cbx_vm_exp_f32(-0.0f) == 1 && cbx_vm_exp_f64(-0.0) == 1);
     assert_true(cbx_vm_exp_f32(-INFINITY) == 0 && cbx_vm_exp_f64(-INFINITY) == 0);
@@ -83,10 +80,9 @@ static void test_edges(void **state)
 }
 
 /* A loop over an array gives the bits of single calls, at every length and offset. */
-static void test_lanes_are_independent(void **state)
+TEST(test_lanes_are_independent)
 {
     float x[67], y[67];
-    (void)state;
     for (int i = 0; i < 67; i++) x[i] = -0.37f * (float)i;
     for (int first = 0; first < 67; first += 3) {
         for (int i = first; i < 67; i++) y[i] = cbx_vm_exp_f32(x[i]);
@@ -97,13 +93,4 @@ static void test_lanes_are_independent(void **state)
     }
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exp),
-        cmocka_unit_test(test_log),
-        cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_lanes_are_independent),
-    };
-    return cmocka_run_group_tests_name("array/vmath", tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

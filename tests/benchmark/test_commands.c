@@ -49,7 +49,7 @@ static cbx_status parse(cbx_ctx *ctx, const char *text, size_t len, const char *
 
 static const char bare[] = HEAD "\"baselines\": [{\"name\": \"idle\", \"command\": [\"true\"]}]}";
 
-static void all_members(void **state)
+TEST(all_members)
 {
     cbx_ctx *ctx = NULL;
     const cbx_benchmark_command *c = NULL;
@@ -57,7 +57,6 @@ static void all_members(void **state)
     cbx_err err = CBX_ERR_INIT;
     size_t n = 0;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_arena_init(&arena, cbx_allocator_default());
     CHECK_OK(parse(ctx, whole, strlen(whole), "dir", &arena, &c, &n, &err), &err, "the whole");
@@ -89,7 +88,7 @@ static void all_members(void **state)
 
 #define ONE(members) HEAD "\"baselines\":[{" members "}]}"
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
     static const struct {
         const char *text;
@@ -134,7 +133,6 @@ static void what_is_refused(void **state)
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i < CBX_LEN(faults); i++) {
         const cbx_benchmark_command *c = NULL;
@@ -150,12 +148,11 @@ static void what_is_refused(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void cut_at_each_byte(void **state)
+TEST(cut_at_each_byte)
 {
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t len = 0; len < strlen(whole); len++) {
         const cbx_benchmark_command *c = NULL;
@@ -198,7 +195,7 @@ static cbx_status read_it(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void from_a_file(void **state)
+TEST(from_a_file)
 {
     const cbx_benchmark_command *c = NULL;
     cbx_ctx *ctx = NULL;
@@ -207,7 +204,6 @@ static void from_a_file(void **state)
     cbx_arena arena;
     size_t n = 0;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_arena_init(&arena, cbx_allocator_default());
     cbx_test_folder(folder);
@@ -224,9 +220,4 @@ static void from_a_file(void **state)
     CHECK_GT(cbx_test_fail_each(parse_it, NULL, "parse"), 3, "allocations were made to fail");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(all_members), cmocka_unit_test(what_is_refused),
-                                        cmocka_unit_test(cut_at_each_byte), cmocka_unit_test(from_a_file) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -178,9 +178,9 @@ static const cbx_metric *metric(const cbx_run *run, const char *name)
     return cbx_point_metric(cbx_run_point(run, 0), name);
 }
 
-static void all_phases(void **in)
+TEST(all_phases, open_state, close_state)
 {
-    state *s = *in;
+    state *s = *test_state;
     bench b = { .accuracy = 0.9 };
     cbx_timeline *trace = NULL;
     cbx_benchmark_measure_opts o = CBX_BENCHMARK_MEASURE_OPTS_INIT;
@@ -207,12 +207,12 @@ static void all_phases(void **in)
     cbx_run_free(run);
 }
 
-static void torn_down_after_every_fault(void **in)
+TEST(torn_down_after_every_fault, open_state, close_state)
 {
     static const struct {
         const char *fail, *log;
     } cases[] = { { "setup", "sd" }, { "training", "std" }, { "evaluation", "sted" }, { "targets", "stegd" } };
-    state *s = *in;
+    state *s = *test_state;
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         bench b = { .fail = cases[i].fail };
@@ -231,9 +231,9 @@ static void torn_down_after_every_fault(void **in)
     }
 }
 
-static void interrupted(void **in)
+TEST(interrupted, open_state, close_state)
 {
-    state *s = *in;
+    state *s = *test_state;
     volatile sig_atomic_t stop = 0;
     bench b = { .stop_in_training = &stop };
     cbx_benchmark_measure_opts o = CBX_BENCHMARK_MEASURE_OPTS_INIT;
@@ -248,12 +248,12 @@ static void interrupted(void **in)
     CHECK_STR(b.log, "", "nothing was set up, nothing is torn down");
 }
 
-static void work_is_timed(void **in)
+TEST(work_is_timed, open_state, close_state)
 {
     static const cbx_benchmark_ops ops = {
         .struct_size = sizeof ops, .abi = CBX_BENCHMARK_ABI, .name = "w", .work = work, .teardown = teardown
     };
-    state *s = *in;
+    state *s = *test_state;
     bench b = { 0 };
     cbx_benchmark_measure_opts o = CBX_BENCHMARK_MEASURE_OPTS_INIT;
     cbx_run *run = NULL;
@@ -283,7 +283,7 @@ static const cbx_benchmark_ops pass = { .struct_size = sizeof pass,
                                         .dataset = &numbers,
                                         .run_batch = run_batch };
 
-static void batches(void **in)
+TEST(batches, open_state, close_state)
 {
     static const struct {
         size_t size, max, batches, examples, most, warmup, counted;
@@ -293,7 +293,7 @@ static void batches(void **in)
         { 1, 0, 10, 10, 1, 3, 7, "one by one" },           { 99, 0, 1, 10, 10, 5, 1, "one counts always" },
         { 3, 2, 2, 6, 3, 0, 2, "not the whole dataset" },
     };
-    state *s = *in;
+    state *s = *test_state;
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         bench b = { 0 };
@@ -320,7 +320,7 @@ static void batches(void **in)
     }
 }
 
-static void batches_of_the_dataset(void **in)
+TEST(batches_of_the_dataset, open_state, close_state)
 {
     static const cbx_benchmark_ops own = { .struct_size = sizeof own,
                                            .abi = CBX_BENCHMARK_ABI,
@@ -328,7 +328,7 @@ static void batches_of_the_dataset(void **in)
                                            .teardown = teardown,
                                            .dataset = &batchable,
                                            .run_batch = run_batch };
-    state *s = *in;
+    state *s = *test_state;
     bench good = { 0 }, bad = { .fail = "long" };
     cbx_benchmark_measure_opts o = CBX_BENCHMARK_MEASURE_OPTS_INIT;
     cbx_run *run = NULL;
@@ -346,7 +346,7 @@ static void batches_of_the_dataset(void **in)
     CHECK_STR(strchr(bad.log, 'd'), "d", "torn down");
 }
 
-static void batches_that_fail(void **in)
+TEST(batches_that_fail, open_state, close_state)
 {
     static const struct {
         const char *fail;
@@ -357,7 +357,7 @@ static void batches_that_fail(void **in)
         { "batch", CBX_EDOM, "batch: planted", "bd" },
         { "expression", CBX_ESHAPE, NULL, "bd" },
     };
-    state *s = *in;
+    state *s = *test_state;
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         bench b = { .fail = cases[i].fail };
@@ -371,9 +371,9 @@ static void batches_that_fail(void **in)
     }
 }
 
-static void options_that_are_refused(void **in)
+TEST(options_that_are_refused, open_state, close_state)
 {
-    state *s = *in;
+    state *s = *test_state;
     bench b = { 0 };
     cbx_benchmark_measure_opts o = CBX_BENCHMARK_MEASURE_OPTS_INIT;
     cbx_json *list = cbx_json_new_array();
@@ -407,25 +407,10 @@ static cbx_status measure_it(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void every_allocation_may_fail(void **in)
+TEST(every_allocation_may_fail)
 {
-    (void)in;
     CHECK_GT(cbx_test_fail_each(measure_it, (void *)(uintptr_t)&model, "phases"), 5, "allocations were made to fail");
     CHECK_GT(cbx_test_fail_each(measure_it, (void *)(uintptr_t)&pass, "batches"), 5, "allocations were made to fail");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(all_phases, open_state, close_state),
-        cmocka_unit_test_setup_teardown(torn_down_after_every_fault, open_state, close_state),
-        cmocka_unit_test_setup_teardown(interrupted, open_state, close_state),
-        cmocka_unit_test_setup_teardown(work_is_timed, open_state, close_state),
-        cmocka_unit_test_setup_teardown(batches, open_state, close_state),
-        cmocka_unit_test_setup_teardown(batches_of_the_dataset, open_state, close_state),
-        cmocka_unit_test_setup_teardown(batches_that_fail, open_state, close_state),
-        cmocka_unit_test_setup_teardown(options_that_are_refused, open_state, close_state),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

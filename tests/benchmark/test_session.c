@@ -94,9 +94,9 @@ static const char *take_log(state *s)
     return text;
 }
 
-static void a_shared_object(void **in)
+TEST(a_shared_object)
 {
-    state *s = *in;
+    state *s = *test_state;
     cbx_benchmark_source source = object_of(s);
     cbx_benchmark_opts o = opts_of(s);
     cbx_benchmark_report *r;
@@ -126,11 +126,11 @@ static void a_shared_object(void **in)
     CHECK(strncmp(take_log(s), "setup\ntraining\nevaluation\ntargets\nteardown\n", 42) == 0, "phases in order");
 }
 
-static void one_launch_stands_as_it_is(void **in)
+TEST(one_launch_stands_as_it_is)
 {
     static const char *const names[] = { "sum" };
     static const cbx_tag tags[] = { { "size", "2000" } };
-    state *s = *in;
+    state *s = *test_state;
     cbx_benchmark_source source = object_of(s);
     cbx_benchmark_opts o = opts_of(s);
     cbx_benchmark_report *r;
@@ -150,7 +150,7 @@ static void one_launch_stands_as_it_is(void **in)
     cbx_benchmark_report_free(r);
 }
 
-static void failures_are_named_and_torn_down(void **in)
+TEST(failures_are_named_and_torn_down)
 {
     static const struct {
         const char *key, *phase, *where, *message;
@@ -167,7 +167,7 @@ static void failures_are_named_and_torn_down(void **in)
         { "hang", "evaluation", "evaluation", "it took more than 3 s and was stopped", CBX_ETIMEOUT, true },
     };
     static const char *const names[] = { "model" };
-    state *s = *in;
+    state *s = *test_state;
     cbx_benchmark_source source = object_of(s);
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -211,7 +211,7 @@ static cbx_benchmark_source command_of(cbx_benchmark_command *c, const char *con
     return source;
 }
 
-static void what_a_command_prints(void **in)
+TEST(what_a_command_prints)
 {
     static const struct {
         const char *script;
@@ -234,7 +234,7 @@ static void what_a_command_prints(void **in)
         { "exec no-such-program-here", CBX_COMMAND_AUTO, NAN, "it ended with status 127" },
         { "kill -9 $$", CBX_COMMAND_AUTO, NAN, "it was killed by signal 9" },
     };
-    state *s = *in;
+    state *s = *test_state;
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const char *const argv[4] = { "sh", "-c", cases[i].script, NULL };
@@ -258,7 +258,7 @@ static void what_a_command_prints(void **in)
     }
 }
 
-static void around_a_command(void **in)
+TEST(around_a_command)
 {
     static const char *const argv[4] = { "sh", "-c",
                                          "echo run >> log; echo \"{\\\"n\\\": $(wc -l < log), \\\"size\\\": $SIZE}\"",
@@ -269,7 +269,7 @@ static void around_a_command(void **in)
     static const cbx_tag environment[] = { { "SIZE", "77" } };
     static const cbx_metric_def defs[] = { { "size", "1", CBX_DIRECTION_LOWER, "", CBX_PRIORITY_PRIMARY, "" } };
     static const cbx_named_metric targets[] = { { "size", { 80, NAN, NAN, NULL, 0 } } };
-    state *s = *in;
+    state *s = *test_state;
     cbx_benchmark_command c = { .setup = before,
                                 .teardown = after,
                                 .folder = s->folder,
@@ -312,7 +312,7 @@ static void around_a_command(void **in)
 }
 
 /* Launches of which every second one fails, or says NaN, or lacks a metric. */
-static void uneven_launches(void **in)
+TEST(uneven_launches)
 {
     static const char *const argv[4] = {
         "sh", "-c", "n=$(cat count 2> /dev/null || echo 0); n=$((n+1)); echo $n > count; eval \"$DO\"", NULL
@@ -332,7 +332,7 @@ static void uneven_launches(void **in)
     };
     static const cbx_named_metric targets[] = { { "a", { 0, NAN, NAN, NULL, 0 } } };
     static const cbx_metric_def defs[] = { { "a", "1", CBX_DIRECTION_HIGHER, "", CBX_PRIORITY_PRIMARY, "" } };
-    state *s = *in;
+    state *s = *test_state;
     char path[96];
 
     snprintf(path, sizeof path, "%s/count", s->folder);
@@ -372,10 +372,10 @@ static void stop_after_two(void *user, const char *name, size_t launch, size_t l
     if (launch == 2) stop = 1;
 }
 
-static void interrupted(void **in)
+TEST(interrupted)
 {
     static const char *const argv[4] = { "sh", "-c", "echo '{\"a\": 1}'", NULL };
-    state *s = *in;
+    state *s = *test_state;
     cbx_benchmark_command c = { 0 };
     cbx_benchmark_source source = command_of(&c, argv);
     cbx_benchmark_opts o = opts_of(s);
@@ -408,9 +408,9 @@ static const cbx_benchmark_ops counter = {
     .struct_size = sizeof counter, .abi = CBX_BENCHMARK_ABI, .name = "counter", .run_evaluation = evaluate
 };
 
-static void of_this_program(void **in)
+TEST(of_this_program)
 {
-    state *s = *in;
+    state *s = *test_state;
     int count = 0;
     const cbx_benchmark_item item = { &counter, &count };
     cbx_benchmark_source source = CBX_BENCHMARK_SOURCE_INIT;
@@ -434,9 +434,9 @@ static void of_this_program(void **in)
     cbx_benchmark_report_free(r);
 }
 
-static void what_is_refused(void **in)
+TEST(what_is_refused)
 {
-    state *s = *in;
+    state *s = *test_state;
     const char *const names[] = { "modle" };
     static const struct {
         int fault;
@@ -522,25 +522,10 @@ static cbx_status list_it(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void every_allocation_may_fail(void **in)
+TEST(every_allocation_may_fail)
 {
-    CHECK_GT(cbx_test_fail_each(list_it, *in, "cbx_benchmark_list"), 5, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(list_it, *test_state, "cbx_benchmark_list"), 5, "allocations were made to fail");
     CHECK_GT(cbx_test_fail_each(run_it, NULL, "cbx_benchmark_run"), 20, "allocations were made to fail");
 }
 
-TEST_FILE(.seconds = 600)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_shared_object, open_state, close_state),
-        cmocka_unit_test_setup_teardown(one_launch_stands_as_it_is, open_state, close_state),
-        cmocka_unit_test_setup_teardown(failures_are_named_and_torn_down, open_state, close_state),
-        cmocka_unit_test_setup_teardown(what_a_command_prints, open_state, close_state),
-        cmocka_unit_test_setup_teardown(around_a_command, open_state, close_state),
-        cmocka_unit_test_setup_teardown(uneven_launches, open_state, close_state),
-        cmocka_unit_test_setup_teardown(interrupted, open_state, close_state),
-        cmocka_unit_test_setup_teardown(of_this_program, open_state, close_state),
-        cmocka_unit_test_setup_teardown(what_is_refused, open_state, close_state),
-        cmocka_unit_test_setup_teardown(every_allocation_may_fail, open_state, close_state),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600, .setup = open_state, .teardown = close_state)

@@ -10,7 +10,7 @@ static const cbx_metric_def lower = { "m", "s", CBX_DIRECTION_LOWER, "", CBX_PRI
 static const cbx_metric_def info = { "m", "s", CBX_DIRECTION_INFO, "", CBX_PRIORITY_PRIMARY, "" };
 static const double with_nan[] = { 1.0, NAN, 3.0 };
 
-static void outcomes(void **state)
+TEST(outcomes)
 {
     static const struct {
         const cbx_metric_def *def;
@@ -38,7 +38,6 @@ static void outcomes(void **state)
     };
     cbx_target_check t;
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         t = cbx_target_judge(&cases[i].value, cases[i].def, cases[i].target);
         CHECK_STR(cbx_target_outcome_name(t.outcome), cbx_target_outcome_name(cases[i].outcome), cases[i].why);
@@ -52,7 +51,7 @@ static void outcomes(void **state)
     CHECK_INT(cbx_target_exit_code((cbx_target_outcome)99), 2, "outside the list");
 }
 
-static void several(void **state)
+TEST(several)
 {
     static const struct {
         cbx_target_outcome all[3];
@@ -64,7 +63,6 @@ static void several(void **state)
         { { CBX_TARGET_MISSED, CBX_TARGET_UNDECIDED, CBX_TARGET_MISSING }, 1 },
     };
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_target_check t[3] = { { .outcome = cases[i].all[0] },
                                   { .outcome = cases[i].all[1] },
@@ -74,7 +72,7 @@ static void several(void **state)
     CHECK_INT(cbx_targets_exit_code(NULL, 0), 0, "nothing to reach");
 }
 
-static void sentences(void **state)
+TEST(sentences)
 {
     static const struct {
         cbx_target_outcome outcome;
@@ -92,7 +90,6 @@ static void sentences(void **state)
     cbx_json *o;
     char text[256];
 
-    (void)state;
     t.benchmark = "sum";
     t.metric = "m";
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -110,9 +107,4 @@ static void sentences(void **state)
     cbx_json_unref(o);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(outcomes), cmocka_unit_test(several),
-                                        cmocka_unit_test(sentences) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -10,12 +10,11 @@ static cbx_ctx *ctx;
 
 enum { DRAWS = 20 };
 
-static void rows_have_their_properties(void **state)
+TEST(rows_have_their_properties)
 {
     const cbx_metric_function *m;
     size_t untried = 0;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
         cbx_metric_options o = { 0 };
@@ -34,7 +33,7 @@ static void rows_have_their_properties(void **state)
 }
 
 /* What a property is not defined for is refused, and does not pass. */
-static void what_cannot_be_tried_does_not_pass(void **state)
+TEST(what_cannot_be_tried_does_not_pass)
 {
     static const struct {
         const char *metric;
@@ -65,7 +64,6 @@ static void what_cannot_be_tried_does_not_pass(void **state)
         { "skewness", CBX_AXIOM_SYMMETRIC, 0, CBX_EINVAL, "has axioms of two operands, and takes 1" },
     };
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const cbx_metric_function *m;
@@ -86,7 +84,7 @@ static cbx_status check_it(cbx_ctx *c, void *user)
     return cbx_metric_check_properties(c, user, NULL, 1, 7, &e);
 }
 
-static void memory_may_end(void **state)
+TEST(memory_may_end)
 {
     static const char *const names[] = { "mse",
                                          "spd_affine_invariant_distance",
@@ -99,7 +97,6 @@ static void memory_may_end(void **state)
                                          "roc_auc",
                                          "spearman_rank_correlation" };
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < CBX_LEN(names); i++) {
         const cbx_metric_function *m;
@@ -111,7 +108,7 @@ static void memory_may_end(void **state)
 }
 
 /* A row that is right, with one property that it does not have. */
-static void false_properties_are_seen(void **state)
+TEST(false_properties_are_seen)
 {
     static const struct {
         const char *metric;
@@ -139,7 +136,6 @@ static void false_properties_are_seen(void **state)
         { "mae_of_probabilities", 0, CBX_AXIOM_PROPER, 0, "is not proper" },
     };
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const bool improper = strcmp(cases[i].metric, "mae_of_probabilities") == 0;
@@ -226,12 +222,11 @@ static double of_numbers(const char *name, const double *y, double a, double b)
     return score_of(name, 3, in, strcmp(name, "interval_score") ? NULL : &half, NULL);
 }
 
-static void scores_are_proper(void **state)
+TEST(scores_are_proper)
 {
     static const double y[] = { -2.5, -2, -1.25, -1, -0.5, 0, 0.25, 0.5, 1.5, 2, 3, 5 };
     double mean = 0, variance = 0;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < CBX_LEN(y); i++) mean += y[i] / CBX_LEN(y);
     for (size_t i = 0; i < CBX_LEN(y); i++) variance += (y[i] - mean) * (y[i] - mean) / CBX_LEN(y);
@@ -257,14 +252,4 @@ static void scores_are_proper(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_have_their_properties),
-        cmocka_unit_test(false_properties_are_seen),
-        cmocka_unit_test(what_cannot_be_tried_does_not_pass),
-        cmocka_unit_test(memory_may_end),
-        cmocka_unit_test(scores_are_proper),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -128,7 +128,7 @@ static size_t each_line(cbx_ctx *ctx, const char *path)
     return n;
 }
 
-static void every_case(void **state)
+TEST(every_case)
 {
     const char *folder = getenv("CALIBRAX_METRIC_CASES");
     char place[4096], path[8192];
@@ -137,7 +137,6 @@ static void every_case(void **state)
     size_t cases = 0;
     DIR *dir;
 
-    (void)state;
     if (!folder) {
         snprintf(place, sizeof place, "%s/tests/fixtures/metrics", getenv("CALIBRAX_SOURCE_ROOT"));
         folder = place;
@@ -156,8 +155,4 @@ static void every_case(void **state)
     print_message("%zu cases\n", cases);
 }
 
-TEST_FILE(.seconds = 900)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_case) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 900)

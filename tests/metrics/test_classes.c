@@ -49,14 +49,14 @@ static void check_class(const cbx_metric_function *m, const drawn *d, const cbx_
 }
 
 /* Every metric of items and of a single number. */
-static void classes_are_items_apart(void **state)
+TEST(classes_are_items_apart)
 {
     static const double labels[ITEMS] = { 3, 0, 0, 3, 1, 0, 3, 1, 1, 0, 3, 1 };
     cbx_rng rng = cbx_rng_make(51, 1);
     const cbx_metric_function *m;
     size_t checked = 0;
 
-    begin(state);
+    begin(test_state);
     const size_t items = ITEMS;
     cbx_array *by = array_of(ctx, 1, &items, labels, true);
     for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
@@ -93,13 +93,13 @@ static void classes_are_items_apart(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void classes_with_masks(void **state)
+TEST(classes_with_masks)
 {
     static const double mask[] = { 1, 0, 0, 1 }, wrong[] = { 0, -1, 0, 7 }, stray[] = { 0, 1, 0x1p31, 1 };
     cbx_array *r = NULL;
     double mean;
 
-    begin(state);
+    begin(test_state);
     const size_t n = 4;
     cbx_array *in[] = { vector(4, P), vector(4, T) }, *by = array_of(ctx, 1, &n, LABELS, true), *m = vector(4, mask);
     cbx_array *bad = array_of(ctx, 1, &n, wrong, true);
@@ -134,7 +134,7 @@ static void classes_with_masks(void **state)
  * The code of a metric runs for each class each time: pieces of a batch are not compiled, which
  * takes longer than they do.
  */
-static void classes_are_not_compiled(void **state)
+TEST(classes_are_not_compiled)
 {
     enum { KINDS = 20, EACH = 700, PIECES = KINDS * EACH };
     static double v[PIECES];
@@ -143,7 +143,7 @@ static void classes_are_not_compiled(void **state)
     cbx_array *r = NULL;
     cbx_scope scope;
 
-    begin(state);
+    begin(test_state);
     for (size_t i = 0; i < PIECES; i++) v[i] = sin((double)i), labels[i] = (int64_t)(i % KINDS);
     cbx_scope_open(ctx, &scope);
     cbx_array *x = vector(PIECES, v), *by = cbx_asarray(ctx, &d, labels);
@@ -162,14 +162,13 @@ static void classes_are_not_compiled(void **state)
 }
 
 /* Intervals: of what is drawn of arcface_loss, and of what has no items. */
-static void intervals_are_of_items(void **state)
+TEST(intervals_are_of_items)
 {
     const cbx_metric_bootstrap_opts opts = CBX_OPTS(cbx_metric_bootstrap_opts, 0.9, 20, 3);
     const cbx_metric_function *m;
     size_t refused = 0;
     cbx_rng rng = cbx_rng_make(12, 1);
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
         cbx_interval interval;
@@ -276,14 +275,14 @@ static void make_examples(example *out)
     out[1].in[2] = array_of(ctx, 2, pairs, v, false);
 }
 
-static void rows_go_with_their_items(void **state)
+TEST(rows_go_with_their_items)
 {
     static const double groups[ROWS] = { 0, 1, 0, 0, 1, 0, 1, 0 }, mask[ROWS] = { 1, 0, 1, 1, 0, 1, 0, 1 };
     static const double places[] = { 0, 2, 3, 5, 7 };
     const size_t n = ROWS;
     example examples[4];
 
-    begin(state);
+    begin(test_state);
     make_examples(examples);
     cbx_array *by = array_of(ctx, 1, &n, groups, true), *kept = vector(ROWS, mask);
     for (size_t k = 0; k < CBX_LEN(examples); k++) {
@@ -327,11 +326,11 @@ static cbx_status mask_and_interval(cbx_ctx *c, void *user)
     return st ? st : cbx_metric_bootstrap(c, m, e->nin, e->in, NULL, &opts, &iv, &err);
 }
 
-static void memory_may_end(void **state)
+TEST(memory_may_end)
 {
     example examples[4];
 
-    begin(state);
+    begin(test_state);
     make_examples(examples);
     for (size_t k = 0; k < CBX_LEN(examples); k++) {
         cbx_test_fail_each(mask_and_interval, &examples[k], examples[k].metric);
@@ -344,7 +343,7 @@ static void memory_may_end(void **state)
  * Operands of which all items give one number, if rows of optional operands go with them: then an
  * interval is a point.
  */
-static void intervals_draw_rows_of_items(void **state)
+TEST(intervals_draw_rows_of_items)
 {
     const cbx_metric_bootstrap_opts opts = CBX_OPTS(cbx_metric_bootstrap_opts, 0.9, 30, 3);
     const size_t n = ITEMS, tokens[] = { ITEMS, 2, 2 }, rows[] = { ITEMS, 2 }, pairs[] = { ITEMS, ITEMS };
@@ -352,7 +351,7 @@ static void intervals_draw_rows_of_items(void **state)
     double chosen[ITEMS * ITEMS], points[2 * ITEMS] = { 0 };
     cbx_interval iv;
 
-    begin(state);
+    begin(test_state);
     for (size_t i = 0; i < ITEMS; i++) {
         x[i] = i == 3 ? 1000 : 1; /* an outlier without weight, which no pair is of */
         y[i] = 3;
@@ -405,14 +404,13 @@ static void intervals_draw_rows_of_items(void **state)
 
 /* ---- series ---- */
 
-static void series(void **state)
+TEST(series)
 {
     static const double v[] = { NAN, 3, 1, NAN, 1, 5, 5 };
     static const bool better[3][7] = { { 0, 1, 0, 0, 0, 1, 0 }, { 0, 1, 1, 0, 0, 0, 0 }, { 0 } };
     static const double best[] = { 5, 1, NAN };
     static const size_t step[] = { 5, 2, 0 };
 
-    (void)state;
     for (int direction = CBX_DIRECTION_HIGHER; direction <= CBX_DIRECTION_INFO; direction++) {
         cbx_metric_track t;
         cbx_metric_track_init(&t, (cbx_direction)direction);
@@ -427,13 +425,4 @@ static void series(void **state)
     }
 }
 
-TEST_FILE(.seconds = 300)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_are_items_apart),  cmocka_unit_test(classes_with_masks),
-        cmocka_unit_test(classes_are_not_compiled), cmocka_unit_test(intervals_are_of_items),
-        cmocka_unit_test(rows_go_with_their_items), cmocka_unit_test(intervals_draw_rows_of_items),
-        cmocka_unit_test(memory_may_end),           cmocka_unit_test(series),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 300)

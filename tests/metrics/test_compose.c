@@ -35,13 +35,13 @@ static size_t count(const cbx_metric_selection *s)
     return n;
 }
 
-static void selections(void **state)
+TEST(selections)
 {
     cbx_metric_selection s = CBX_METRIC_SELECTION_INIT;
     const cbx_metric_function *m;
     size_t at = 0, n = 0;
 
-    begin(state);
+    begin(test_state);
     CHECK_INT(count(NULL), cbx_metric_count(ctx), "all");
     CHECK_INT(count(&s), cbx_metric_count(ctx), "no condition");
     s.axioms = CBX_AXIOMS_METRIC;
@@ -93,13 +93,13 @@ static cbx_array *alone(const cbx_metric_function *m, const cbx_metric_options *
 }
 
 /* Every metric in a collection with all others of its operands: the bits of its own state. */
-static void members_are_as_alone(void **state)
+TEST(members_are_as_alone)
 {
     cbx_rng rng = cbx_rng_make(50, 1);
     const cbx_metric_function *first, *m;
     size_t members = 0, states = 0, seen = 0;
 
-    begin(state);
+    begin(test_state);
     for (size_t i = 0; (first = cbx_metric_at(ctx, i)); i++) {
         cbx_metric_collection *c = NULL;
         cbx_metric_options needs = { 0 };
@@ -160,14 +160,14 @@ static cbx_metric_collection *collection(size_t n, const char *const *names)
 
 static const double P[] = { 2.5, 0, 2, 8 }, T[] = { 3, -0.5, 2, 7 }, LABELS[] = { 0, 1, 1, 0 };
 
-static void updates_and_merges(void **state)
+TEST(updates_and_merges)
 {
     static const char *const names[] = { "mse", "r_squared", "mape", "explained_variance" };
     static const char *const areas[] = { "roc_auc", "average_precision" };
     cbx_metric_collection *a, *b, *c;
     double v, w;
 
-    begin(state);
+    begin(test_state);
     cbx_array *in[] = { vector(2, P), vector(2, T) }, *more[] = { vector(2, P + 2), vector(2, T + 2) };
     cbx_array *bad[] = { vector(2, P), vector(4, T) };
     a = collection(4, names);
@@ -221,14 +221,14 @@ static void updates_and_merges(void **state)
  * What is removed leaves the others what they share; what is packed comes back, and nothing else
  * does.
  */
-static void bytes_of_collections(void **state)
+TEST(bytes_of_collections)
 {
     static const char *const names[] = { "r_squared", "mse", "explained_variance" }, *const two[] = { "mse", "mae" };
     cbx_metric_collection *a, *b, *other;
     double v, w;
     cbx_text text;
 
-    begin(state);
+    begin(test_state);
     cbx_array *in[] = { vector(4, P), vector(4, T) };
     a = collection(3, names);
     CHECK_OK(cbx_metric_collection_update(ctx, a, 2, in, NULL, &err), &err, "a batch");
@@ -283,7 +283,7 @@ static cbx_metric_collection *averaged(size_t n, const char *const *names, const
 }
 
 /* Parameters of all members count, not those of the first one of each state alone. */
-static void other_parameters_are_refused(void **state)
+TEST(other_parameters_are_refused)
 {
     static const char *const names[] = { "precision", "recall", "f1_score" };
     static const double how[][3] = { { 2, 2, 2 }, { 2, 1, 2 }, { 2, 1, 1 } };
@@ -291,7 +291,7 @@ static void other_parameters_are_refused(void **state)
                                              "f1_score: a collection cannot join one with other parameters" };
     cbx_text text;
 
-    begin(state);
+    begin(test_state);
     const size_t n = 4;
     cbx_array *labels = array_of(ctx, 1, &n, LABELS, true), *in[] = { labels, labels };
     for (size_t k = 0; k < 2; k++) {
@@ -334,7 +334,7 @@ static cbx_array *counted(cbx_ctx *c, const cbx_metric_call *call, const cbx_arr
 }
 
 /* A metric that is registered again while a collection has it: the collection keeps its row. */
-static void members_keep_their_rows(void **state)
+TEST(members_keep_their_rows)
 {
     const cbx_metric_function old = { .name = "again",
                                       .domain = "general",
@@ -351,7 +351,7 @@ static void members_keep_their_rows(void **state)
     cbx_text text;
     double v;
 
-    begin(state);
+    begin(test_state);
     new.items = ten_times;
     cbx_array *in[] = { vector(4, P), vector(4, T) };
     CHECK_OK(cbx_metric_register(ctx, &old, false, &err), &err, "a metric");
@@ -393,7 +393,7 @@ static void members_keep_their_rows(void **state)
 }
 
 /* Probabilities that are not those of the labels' classes do not limit the labels. */
-static void labels_of_other_probabilities(void **state)
+TEST(labels_of_other_probabilities)
 {
     const cbx_metric_function mean = { .name = "confidence_of_groups",
                                        .domain = "general",
@@ -407,7 +407,7 @@ static void labels_of_other_probabilities(void **state)
     const size_t n = 4;
     double v;
 
-    begin(state);
+    begin(test_state);
     CHECK_OK(cbx_metric_register(ctx, &mean, false, &err), &err, "a metric");
     cbx_array *in[] = { vector(4, p), array_of(ctx, 1, &n, groups, true) };
     CHECK_OK(cbx_metric_value(ctx, "confidence_of_groups", 2, in, NULL, &v, &err), &err, "its value");
@@ -420,16 +420,4 @@ static void labels_of_other_probabilities(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE(.seconds = 300)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(selections),
-        cmocka_unit_test(members_are_as_alone),
-        cmocka_unit_test(updates_and_merges),
-        cmocka_unit_test(bytes_of_collections),
-        cmocka_unit_test(other_parameters_are_refused),
-        cmocka_unit_test(members_keep_their_rows),
-        cmocka_unit_test(labels_of_other_probabilities),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 300)

@@ -219,20 +219,12 @@ static void every_edge(const cbx_backend *backend)
     cbx_ctx_free(ctx);
 }
 
-static void every_edge_by_the_reference(void **state)
-{
-    (void)state;
-    every_edge(cbx_backend_reference());
-}
+TEST(every_edge_by_the_reference) { every_edge(cbx_backend_reference()); }
 
-static void every_edge_compiled(void **state)
-{
-    (void)state;
-    every_edge(cbx_backend_jit());
-}
+TEST(every_edge_compiled) { every_edge(cbx_backend_jit()); }
 
 /* Labels that are far apart: the metrics of the same labels from 0 on, with weights and without, at once and in shards. */
-static void many_classes(void **state)
+TEST(many_classes)
 {
     static const char *const names[] = { "precision",         "recall",      "f1_score",
                                          "fbeta_score",       "iou",         "dice_coefficient",
@@ -244,7 +236,6 @@ static void many_classes(void **state)
     cbx_rng rng = cbx_rng_make(5, 5);
     cbx_ctx *ctx = NULL;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < N; i++) {
         near[0][i] = (double)cbx_rng_below(&rng, CLASSES);
@@ -291,7 +282,7 @@ static void many_classes(void **state)
 }
 
 /* Updates that do not converge: an error with data, NaN in a trace. */
-static void sinkhorn_must_end(void **state)
+TEST(sinkhorn_must_end)
 {
     const double parameters[] = { 0.1, 3, 1e-4 }, x[] = { 0, 1, 4 }, y[] = { 2, 3, 9 };
     const cbx_metric_options o = { .parameters = parameters };
@@ -301,7 +292,6 @@ static void sinkhorn_must_end(void **state)
     cbx_ctx *ctx = NULL;
     double v;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     in[0] = array_of(ctx, 2, (const size_t[]){ 3, 1 }, x, false);
     in[1] = array_of(ctx, 2, (const size_t[]){ 3, 1 }, y, false);
@@ -386,14 +376,13 @@ static cbx_array *shares_of(cbx_ctx *ctx, cbx_array *x)
     return out;
 }
 
-static void code_in_c_has_the_bits_of_the_steps(void **state)
+TEST(code_in_c_has_the_bits_of_the_steps)
 {
     enum { ROWS = 70 }; /* more than are compared at once */
     static const size_t widths[] = { 2, 7, 8, 21, 128, 129, 300 };
     cbx_rng rng = cbx_rng_make(12, 0);
     cbx_ctx *ctx = NULL;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < CBX_LEN(widths); i++) {
         const size_t w = widths[i], n = ROWS, rows[] = { ROWS, w }, conformations[] = { ROWS, w, 3 };
@@ -418,7 +407,7 @@ static void code_in_c_has_the_bits_of_the_steps(void **state)
 }
 
 /* A derivative of silhouettes in blocks has the distances of one; it is that of a change of the points. */
-static void silhouettes_go_in_blocks(void **state)
+TEST(silhouettes_go_in_blocks)
 {
     enum { POINTS = 2500, DIMENSIONS = 2, CLUSTERS = 3, COUNT = POINTS * DIMENSIONS };
     const size_t shape[] = { POINTS, DIMENSIONS }, n = POINTS;
@@ -432,7 +421,6 @@ static void silhouettes_go_in_blocks(void **state)
     cbx_ctx *ctx = NULL;
     size_t count;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK_OK(cbx_metric_find(ctx, "silhouette_score", &m, &err), &err, "metric");
     for (size_t i = 0; i < POINTS; i++) labels[i] = (double)(i % CLUSTERS);
@@ -489,13 +477,12 @@ static cbx_status call_it(cbx_ctx *ctx, void *user)
     return cbx_scope_close(&scope, &e);
 }
 
-static void memory_may_end(void **state)
+TEST(memory_may_end)
 {
     const unsigned in_c = CBX_METRIC_DATA_SHAPED | CBX_METRIC_EAGER;
     cbx_ctx *ctx = NULL;
     const cbx_metric_function *m;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
         cbx_rng rng = cbx_rng_make(11, i);
@@ -508,16 +495,4 @@ static void memory_may_end(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE(.seconds = 300)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_edge_by_the_reference),
-        cmocka_unit_test(every_edge_compiled),
-        cmocka_unit_test(many_classes),
-        cmocka_unit_test(sinkhorn_must_end),
-        cmocka_unit_test(code_in_c_has_the_bits_of_the_steps),
-        cmocka_unit_test(silhouettes_go_in_blocks),
-        cmocka_unit_test(memory_may_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 300)

@@ -64,11 +64,7 @@ static void weights(const cbx_metric_function *m, cbx_rng *rng)
     drawn_free(&e);
 }
 
-static void weights_are_repetitions(void **state)
-{
-    (void)state;
-    every_metric(weights);
-}
+TEST(weights_are_repetitions) { every_metric(weights); }
 
 /* What the mask leaves out holds NaN where it may. */
 static void masks(const cbx_metric_function *m, cbx_rng *rng)
@@ -100,11 +96,7 @@ static void masks(const cbx_metric_function *m, cbx_rng *rng)
     drawn_free(&e);
 }
 
-static void masked_items_do_not_count(void **state)
-{
-    (void)state;
-    every_metric(masks);
-}
+TEST(masked_items_do_not_count) { every_metric(masks); }
 
 /* Two states, of two batches and of one, joined in either order, against all items at once. */
 static void shards(const cbx_metric_function *m, cbx_rng *rng)
@@ -162,11 +154,7 @@ static void shards(const cbx_metric_function *m, cbx_rng *rng)
     drawn_free(&d);
 }
 
-static void shards_join(void **state)
-{
-    (void)state;
-    every_metric(shards);
-}
+TEST(shards_join) { every_metric(shards); }
 
 /*
  * Two states of one batch each, of metrics whose operands are not items of one length, against both
@@ -209,19 +197,6 @@ static void apart(const cbx_metric_function *m, cbx_rng *rng)
     for (size_t k = 0; k < 2; k++) drawn_free(&d[k]);
 }
 
-static void what_is_one_thing_is_not_joined(void **state)
-{
-    (void)state;
-    every_metric(apart);
-}
+TEST(what_is_one_thing_is_not_joined) { every_metric(apart); }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_are_repetitions),
-        cmocka_unit_test(masked_items_do_not_count),
-        cmocka_unit_test(shards_join),
-        cmocka_unit_test(what_is_one_thing_is_not_joined),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

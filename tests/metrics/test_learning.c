@@ -39,7 +39,7 @@ static void all_finite(const cbx_metric_function *m, const double *x, const doub
 }
 
 /* Distances of 0, angles of 0 and pi, vectors of zeros, huge and tiny ones; no positives, no negatives. */
-static void gradients_are_finite(void **state)
+TEST(gradients_are_finite)
 {
     static const struct {
         const char *why;
@@ -57,7 +57,6 @@ static void gradients_are_finite(void **state)
     const cbx_metric_function *m;
     size_t losses = 0;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
         if (strcmp(m->domain, "learning") != 0 || !(m->flags & CBX_METRIC_DIFFERENTIABLE)) continue;
@@ -73,7 +72,7 @@ static void gradients_are_finite(void **state)
 }
 
 /* Frequencies of drawn negatives against the weights of their distances. */
-static void draws_follow_the_weights(void **state)
+TEST(draws_follow_the_weights)
 {
     enum { N = 40, DIMS = 4 };
     double x[N * DIMS], labels[N], w[N], sum = 0, chi_square = 0;
@@ -82,7 +81,6 @@ static void draws_follow_the_weights(void **state)
     const cbx_metric_function *m;
     cbx_array *in[2];
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK_OK(cbx_metric_find(ctx, "mine_distance_weighted_negatives", &m, &err), &err, "the row");
     for (size_t i = 0; i < N * DIMS; i++) x[i] = cbx_rng_normal(&rng);
@@ -132,7 +130,7 @@ static cbx_array *spread(cbx_ctx *c, const cbx_array *x, const cbx_array *labels
     return cbx_mean(c, cbx_square(c, cbx_subtract(c, norms, targets)), NULL);
 }
 
-static void users_register_losses(void **state)
+TEST(users_register_losses)
 {
     double target = 3;
     const cbx_learning_loss mine = { "spread_loss", NULL, spread, &target };
@@ -143,7 +141,6 @@ static void users_register_losses(void **state)
     cbx_fn *f = NULL, *grad = NULL, *fast = NULL;
     double v;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     cbx_learning_loss_row(&mine, &row);
     CHECK_OK(cbx_metric_register(ctx, &row, false, &err), &err, "the loss");
@@ -173,12 +170,4 @@ static void users_register_losses(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE(.seconds = 120)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_finite),
-        cmocka_unit_test(draws_follow_the_weights),
-        cmocka_unit_test(users_register_losses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 120)

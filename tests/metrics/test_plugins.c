@@ -78,7 +78,7 @@ static void run(cbx_metric_state **s, cbx_array *const *sets, const step *steps,
 }
 
 /* Whatever the batches, their order, and the state that merges the other one. */
-static void batches_join(void **state)
+TEST(batches_join)
 {
     static const step orders[][6] = {
         { { 0, 2, 0, 5 }, { 0, 2, 5, 9 }, { 1, 0, 9, 14 }, { 1, 1, 9, 11 } },
@@ -93,7 +93,6 @@ static void batches_join(void **state)
     cbx_rng rng = cbx_rng_make(4, 1);
     cbx_array *sets[2];
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     sets[0] = images(&rng, IMAGES, 0);
     sets[1] = images(&rng, 11, 0.3);
@@ -125,7 +124,7 @@ static void batches_join(void **state)
 }
 
 /* A state of images apart goes through bytes, with its function: features are not made again. */
-static void bytes_hold_features(void **state)
+TEST(bytes_hold_features)
 {
     static const double parameters[] = { 3, 5, 3, 0, 1, 0, 0, 0 };
     static const step first[] = { { 0, 1, 0, 6 } };
@@ -138,7 +137,6 @@ static void bytes_hold_features(void **state)
     cbx_text text;
     double value;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK_OK(cbx_metric_find(ctx, "kid", &m, &err), &err, "the row");
     for (int i = 0; i < 2; i++) sets[i] = images(&rng, 7, i);
@@ -199,7 +197,7 @@ static cbx_status live(cbx_ctx *of, void *user)
     return st;
 }
 
-static void memory_may_end(void **state)
+TEST(memory_may_end)
 {
     static const struct {
         const char *metric;
@@ -207,7 +205,6 @@ static void memory_may_end(void **state)
     } metrics[] = { { "fid", &model_fn }, { "kid", &model_fn }, { "lpips", &layers_fn } };
     cbx_rng rng = cbx_rng_make(8, 1);
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < CBX_LEN(metrics); i++) {
         session c = { .function = metrics[i].function };
@@ -233,7 +230,7 @@ static double by_hand(const double *a, const double *b, const double *w)
     return sum; /* the second layer has one channel, whose direction is 1 */
 }
 
-static void layers_add(void **state)
+TEST(layers_add)
 {
     static const double w[] = { 0.5, 2, 7 };
     cbx_rng rng = cbx_rng_make(5, 1);
@@ -243,7 +240,6 @@ static void layers_add(void **state)
     cbx_array *in[3], *half[3], *r = NULL;
     double expected = 0, v;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK_OK(cbx_metric_find(ctx, "lpips", &m, &err), &err, "the row");
     in[0] = images(&rng, 6, 0);
@@ -300,7 +296,7 @@ static double steepest(const char *name, const cbx_fn *function, cbx_array *cons
     return most;
 }
 
-static void models_are_frozen(void **state)
+TEST(models_are_frozen)
 {
     const struct {
         const char *metric;
@@ -310,7 +306,6 @@ static void models_are_frozen(void **state)
     cbx_array *in[2];
     double v;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     in[0] = images(&rng, 5, 0);
     in[1] = images(&rng, 5, 0);
@@ -333,11 +328,4 @@ static void models_are_frozen(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE(.seconds = 120)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_join),      cmocka_unit_test(bytes_hold_features), cmocka_unit_test(layers_add),
-        cmocka_unit_test(models_are_frozen), cmocka_unit_test(memory_may_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 120)

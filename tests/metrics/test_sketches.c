@@ -163,12 +163,11 @@ static void check_quantile(const stream *d, const char *what, tree how, cbx_rng 
     cbx_metric_state_free(s);
 }
 
-static void quantiles_stay_in_their_bound(void **state)
+TEST(quantiles_stay_in_their_bound)
 {
     static const double q[] = { 0, 0.001, 0.25, 0.5, 0.99, 1 };
     cbx_rng rng = cbx_rng_make(40, 1);
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < CBX_LEN(data); i++)
         for (size_t k = 0; k < CBX_LEN(counts); k++) {
@@ -215,12 +214,11 @@ static void check_area(const char *exact, const char *streaming, const char *wha
     cbx_array_free(in[1]);
 }
 
-static void areas_stay_in_their_bound(void **state)
+TEST(areas_stay_in_their_bound)
 {
     static const double shares[] = { 0.5, 0.03 };
     cbx_rng rng = cbx_rng_make(41, 1);
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < CBX_LEN(data); i++)
         for (size_t k = 1; k < CBX_LEN(counts); k++)
@@ -252,13 +250,12 @@ static cbx_status restored(cbx_ctx *c, const char *bytes, size_t n)
 }
 
 /* Every cut and every changed byte is refused, or gives a state that computes or refuses. */
-static void bytes_are_not_believed(void **state)
+TEST(bytes_are_not_believed)
 {
     static const char *const names[] = { "streaming_quantile", "streaming_roc_auc", "mse", "f1_score", "roc_auc", "fid",
                                          "proxy_anchor_loss" };
     cbx_rng rng = cbx_rng_make(42, 1);
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < CBX_LEN(names); i++) {
         const cbx_metric_function *m = row(names[i]);
@@ -320,12 +317,11 @@ static cbx_status join_and_pack(cbx_ctx *c, void *user)
     return st;
 }
 
-static void memory_may_end(void **state)
+TEST(memory_may_end)
 {
     cbx_rng rng = cbx_rng_make(43, 1);
     static const char *const names[] = { "streaming_roc_auc", "roc_auc", "mse" };
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < CBX_LEN(names); i++) {
         struct drawn_call c = { .m = row(names[i]) };
@@ -336,13 +332,4 @@ static void memory_may_end(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE(.seconds = 300)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_stay_in_their_bound),
-        cmocka_unit_test(areas_stay_in_their_bound),
-        cmocka_unit_test(bytes_are_not_believed),
-        cmocka_unit_test(memory_may_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 300)

@@ -18,13 +18,12 @@ enum { MANY = 1500 }; /* items: more elements than a call is worth compiling for
 /*
  * The code of a metric runs for the first batch, and once more to compile it, whatever the state.
  */
-static void updates_are_compiled_once(void **state)
+TEST(updates_are_compiled_once)
 {
     static double v[MANY];
     const size_t n = MANY, fewer = MANY - 1;
     cbx_metric_state *s[2] = { NULL, NULL };
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK_OK(cbx_metric_register(ctx, &counted_error, false, &err), &err, "the metric");
     for (size_t i = 0; i < MANY; i++) v[i] = sin((double)i);
@@ -78,11 +77,10 @@ static void compiled_updates(const cbx_metric_function *m, cbx_rng *rng)
     drawn_free(&d);
 }
 
-static void compiled_updates_have_the_same_bits(void **state)
+TEST(compiled_updates_have_the_same_bits)
 {
     const cbx_metric_function *m;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
         cbx_rng rng = cbx_rng_make(11, i);
@@ -92,7 +90,7 @@ static void compiled_updates_have_the_same_bits(void **state)
 }
 
 /* States of what is one thing hold one batch, in collections and through their bytes, too. */
-static void collections_do_not_join_it(void **state)
+TEST(collections_do_not_join_it)
 {
     static const double p[] = { 0.5, 0.5 }, q[] = { 0.9, 0.1 };
     cbx_metric_member one = CBX_METRIC_MEMBER_INIT;
@@ -101,7 +99,6 @@ static void collections_do_not_join_it(void **state)
     cbx_text bytes;
     double v;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK_OK(cbx_metric_find(ctx, "entropy", &one.metric, &err), &err, "entropy");
     cbx_array *x[] = { array_of(ctx, 1, &n, p, false), array_of(ctx, 1, &n, q, false) };
@@ -144,7 +141,7 @@ static cbx_array *sum_of_parts(cbx_ctx *c, const cbx_metric_call *call, const cb
  * Only counts of classes grow, along all axes that are classes; other shapes are not added, not
  * from bytes either.
  */
-static void parts_have_one_shape(void **state)
+TEST(parts_have_one_shape)
 {
     static const cbx_metric_function rows[2] = {
         { .name = "shaped",
@@ -173,7 +170,6 @@ static void parts_have_one_shape(void **state)
     const size_t n = 2;
     const double zeros[2] = { 0 };
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     cbx_array *labels = array_of(ctx, 1, &n, zeros, true);
     for (size_t i = 0; i < 2 * CBX_LEN(cases); i++) {
@@ -208,7 +204,7 @@ static cbx_array *scaled_maximum(cbx_ctx *c, const cbx_metric_call *call)
  * What all items share must be the same in the batches of a state that keeps all; pairs are those
  * of one batch.
  */
-static void batches_share_operands(void **state)
+TEST(batches_share_operands)
 {
     static const cbx_metric_function scaled = {
         .name = "scaled_maximum",
@@ -224,7 +220,6 @@ static void batches_share_operands(void **state)
     cbx_metric_state *s = NULL;
     cbx_array *r = NULL;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     cbx_array *x = array_of(ctx, 1, &three, v, false), *two = array_of(ctx, 1, &one, v + 2, false);
     cbx_array *other = array_of(ctx, 1, &one, v + 1, false);
@@ -256,7 +251,7 @@ static void batches_share_operands(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void states_refuse(void **state)
+TEST(states_refuse)
 {
     const cbx_metric_function *mse, *mae;
     const double v[] = { 1, 2 };
@@ -264,7 +259,6 @@ static void states_refuse(void **state)
     cbx_metric_state *a = NULL, *b = NULL;
     cbx_array *r = NULL, *x;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK_OK(cbx_metric_find(ctx, "mse", &mse, &err), &err, "mse");
     CHECK_OK(cbx_metric_find(ctx, "mae", &mae, &err), &err, "mae");
@@ -316,12 +310,4 @@ static void states_refuse(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(updates_are_compiled_once),  cmocka_unit_test(compiled_updates_have_the_same_bits),
-        cmocka_unit_test(collections_do_not_join_it), cmocka_unit_test(parts_have_one_shape),
-        cmocka_unit_test(batches_share_operands),     cmocka_unit_test(states_refuse),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

@@ -43,14 +43,13 @@ static cbx_status read_suite(cbx_ctx *c, const char *text, cbx_metric_collection
     return st;
 }
 
-static void suites(void **state)
+TEST(suites)
 {
     cbx_metric_collection *c = NULL;
     cbx_json *report = NULL;
     cbx_text text;
     double v;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     cbx_array *in[] = { vector(4, P), vector(4, T) };
     CHECK_OK(read_suite(ctx, suite_text, &c), &err, "a suite");
@@ -111,11 +110,10 @@ static const struct {
     { "{\"groups\": {\"a\": {}}}", "suite: 'a' must be a list of metrics" },
 };
 
-static void suites_refuse(void **state)
+TEST(suites_refuse)
 {
     cbx_metric_collection *c = NULL;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < CBX_LEN(faults); i++) {
         CHECK(read_suite(ctx, faults[i].suite, &c) != CBX_OK, faults[i].suite);
@@ -145,9 +143,8 @@ static cbx_status a_suite(cbx_ctx *c, void *user)
     return st;
 }
 
-static void memory_may_end(void **state)
+TEST(memory_may_end)
 {
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     cbx_array *in[] = { vector(4, P), vector(4, T) };
     size_t at = 0;
@@ -169,12 +166,4 @@ static void memory_may_end(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE(.seconds = 300)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(suites),
-        cmocka_unit_test(suites_refuse),
-        cmocka_unit_test(memory_may_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 300)

@@ -13,7 +13,7 @@ static void check_tokens(const cbx_array *a, size_t n, const int64_t *wanted, co
     for (size_t i = 0; i < n; i++) CHECK_INT(((const int64_t *)cbx_array_data(a))[i], wanted[i], why);
 }
 
-static void words_have_numbers(void **state)
+TEST(words_have_numbers)
 {
     static const struct {
         const char *text, *why;
@@ -37,7 +37,6 @@ static void words_have_numbers(void **state)
     cbx_ctx *ctx = NULL;
     cbx_scope scope;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK_OK(cbx_vocabulary_create(ctx, &v, &err), &err, "a vocabulary");
     cbx_scope_open(ctx, &scope);
@@ -83,17 +82,6 @@ static cbx_status number_two(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_may_end(void **state)
-{
-    (void)state;
-    cbx_test_fail_each(number_two, NULL, "texts");
-}
+TEST(memory_may_end) { cbx_test_fail_each(number_two, NULL, "texts"); }
 
-TEST_FILE(.seconds = 60)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_have_numbers),
-        cmocka_unit_test(memory_may_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 60)

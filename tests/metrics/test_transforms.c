@@ -181,12 +181,11 @@ static void check_gradient(const cbx_metric_function *m, const drawn *d, size_t 
     cbx_fn_free(grad);
 }
 
-static void gradients_are_derivatives(void **state)
+TEST(gradients_are_derivatives)
 {
     const cbx_metric_function *m;
     size_t checked = 0;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
         cbx_rng rng = cbx_rng_make(8, i);
@@ -244,11 +243,10 @@ static void check_batch(const cbx_metric_function *m, cbx_rng *rng)
     cbx_fn_free(f);
 }
 
-static void batches_are_single_calls(void **state)
+TEST(batches_are_single_calls)
 {
     const cbx_metric_function *m;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
         cbx_rng rng = cbx_rng_make(9, i);
@@ -257,11 +255,4 @@ static void batches_are_single_calls(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_derivatives),
-        cmocka_unit_test(batches_are_single_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 600)

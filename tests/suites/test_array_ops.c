@@ -60,9 +60,8 @@ static void check_baselines(case_bench *t, const char *json)
     CHECK(mutants || !many, json);
 }
 
-static void baselines_pass_and_mutants_do_not(void **state)
+TEST(baselines_pass_and_mutants_do_not)
 {
-    (void)state;
     for_each_point(check_baselines);
     CHECK_GT(honest_runs, 200, "points by baselines");
     CHECK_GT(mutant_runs, 300, "points by mutants");
@@ -73,15 +72,10 @@ static void check_turn(case_bench *t, const char *json)
     case_bench_check_turns(t, json, cbx_params_int(t->point, "n") <= 2);
 }
 
-static void turned_inputs_have_the_turned_answer(void **state)
-{
-    (void)state;
-    for_each_point(check_turn);
-}
+TEST(turned_inputs_have_the_turned_answer) { for_each_point(check_turn); }
 
-static void the_table_is_whole(void **state)
+TEST(the_table_is_whole)
 {
-    (void)state;
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;
 
@@ -102,9 +96,8 @@ static void the_table_is_whole(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void bad_points_are_refused(void **state)
+TEST(bad_points_are_refused)
 {
-    (void)state;
     static const struct {
         const char *json, *says;
     } cases[] = {
@@ -125,13 +118,4 @@ static void bad_points_are_refused(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_is_whole),
-        cmocka_unit_test(bad_points_are_refused),
-        cmocka_unit_test(baselines_pass_and_mutants_do_not),
-        cmocka_unit_test(turned_inputs_have_the_turned_answer),
-    };
-    return cmocka_run_group_tests_name("suites/array_ops", tests, NULL, NULL);
-}
+TESTS()

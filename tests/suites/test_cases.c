@@ -14,9 +14,8 @@
 #include "fail_alloc.h"
 #include "suites/suites.h"
 
-static void baselines_pass_and_mutants_do_not(void **state)
+TEST(baselines_pass_and_mutants_do_not)
 {
-    (void)state;
     size_t honest = 0, mutants = 0;
 
     for (size_t i = 0; i < CBX_LEN(problems); i++) {
@@ -29,9 +28,8 @@ static void baselines_pass_and_mutants_do_not(void **state)
     CHECK_GT((double)mutants, 3.0 * (double)CBX_LEN(problems), "points by mutants");
 }
 
-static void turned_inputs_have_the_turned_answer(void **state)
+TEST(turned_inputs_have_the_turned_answer)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(problems); i++) {
         case_bench t;
         case_bench_open(&t, problems[i].c, problems[i].json);
@@ -40,9 +38,8 @@ static void turned_inputs_have_the_turned_answer(void **state)
     }
 }
 
-static void the_tables_are_whole(void **state)
+TEST(the_tables_are_whole)
 {
-    (void)state;
     static const cbx_case_ops *const all[] = { &cbx_ell_edge_aggregate_case, &cbx_ell_matmul_case,
                                                &cbx_ell_row_softmax_case,    &cbx_semiring_conv_case,
                                                &cbx_dense_matmul_case,       &cbx_array_qmap_case };
@@ -80,9 +77,8 @@ static void check_answer(case_bench *t, const char *json, const double *right)
     }
 }
 
-static void oracles_give_the_known_answers(void **state)
+TEST(oracles_give_the_known_answers)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(answers); i++) {
         const cbx_case_ops *c = cbx_case_find(&cbx_builtin_cases, answers[i].name);
         const double *from = answers[i].numbers;
@@ -107,9 +103,8 @@ static void oracles_give_the_known_answers(void **state)
 
 /* --- what is refused, and memory --- */
 
-static void bad_points_are_refused(void **state)
+TEST(bad_points_are_refused)
 {
-    (void)state;
     static const struct {
         const cbx_case_ops *c;
         const char *json, *says;
@@ -172,24 +167,12 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void memory_may_run_out(void **state)
+TEST(memory_may_run_out)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(problems); i++) {
         if (i && problems[i].c == problems[i - 1].c && !strstr(problems[i].why, "rcm")) continue;
         CHECK_GT((double)cbx_test_fail_each(everything, &i, problems[i].json), 10, "something was allocated");
     }
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_tables_are_whole),
-        cmocka_unit_test(bad_points_are_refused),
-        cmocka_unit_test(oracles_give_the_known_answers),
-        cmocka_unit_test(baselines_pass_and_mutants_do_not),
-        cmocka_unit_test(turned_inputs_have_the_turned_answer),
-        cmocka_unit_test(memory_may_run_out),
-    };
-    return cmocka_run_group_tests_name("suites/cases", tests, NULL, NULL);
-}
+TESTS()

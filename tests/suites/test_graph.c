@@ -42,9 +42,8 @@ static void make(cbx_ctx *ctx, const cbx__suite_graph *g)
     CHECK_OK(cbx__suite_graph_make(ctx, g, indices, degree, &err), &err, "graph");
 }
 
-static void graphs_are_what_they_say(void **state)
+TEST(graphs_are_what_they_say)
 {
-    (void)state;
     cbx_ctx *ctx = context();
 
     for (int kind = 0; cbx__suite_graph_words[kind]; kind++) {
@@ -75,9 +74,8 @@ static void graphs_are_what_they_say(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void a_mesh_is_a_mesh(void **state)
+TEST(a_mesh_is_a_mesh)
 {
-    (void)state;
     cbx_ctx *ctx = context();
     const cbx__suite_graph g = { CBX__SUITE_MESH2D, CBX__SUITE_NATURAL, 12, 5, 0 }; /* 3 by 4 */
     static const int32_t corner[] = { 0, 1, 4 }, inner[] = { 5, 1, 4, 6, 9 };
@@ -99,9 +97,8 @@ static double invariant(size_t n, size_t k, const int32_t *idx, const int32_t *d
     return sum;
 }
 
-static void other_names_keep_the_graph(void **state)
+TEST(other_names_keep_the_graph)
 {
-    (void)state;
     cbx_ctx *ctx = context();
     cbx_err err = CBX_ERR_INIT;
     double mark[400], moved[400];
@@ -132,9 +129,8 @@ static void other_names_keep_the_graph(void **state)
 }
 
 /* SciPy's reverse_cuthill_mckee gives shuffled 9-point meshes of 20, 32 and 64 squared bandwidths of 39, 63 and 127. */
-static void cuthill_mckee_finds_the_mesh_again(void **state)
+TEST(cuthill_mckee_finds_the_mesh_again)
 {
-    (void)state;
     cbx_ctx *ctx = context();
     static const size_t sizes[] = { 400, 1024, 4096 };
 
@@ -156,13 +152,4 @@ static void cuthill_mckee_finds_the_mesh_again(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(graphs_are_what_they_say),
-        cmocka_unit_test(a_mesh_is_a_mesh),
-        cmocka_unit_test(other_names_keep_the_graph),
-        cmocka_unit_test(cuthill_mckee_finds_the_mesh_again),
-    };
-    return cmocka_run_group_tests_name("suites/graph", tests, NULL, NULL);
-}
+TESTS()

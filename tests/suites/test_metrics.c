@@ -14,12 +14,11 @@ static const char *const alone[] = { CBX__MS_ALONE_MAP(NAME) };
 #define RIVALS(name, operands, n, d, result, rivals) rivals,
 static const char *const rivals[] = { CBX__MS_MAP(RIVALS) };
 
-static void every_metric_has_a_row(void **state)
+TEST(every_metric_has_a_row)
 {
     cbx_err err = CBX_ERR_INIT;
     cbx_ctx *ctx = NULL;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i < cbx_metric_count(ctx); i++) {
         const char *wanted = cbx_metric_at(ctx, i)->name;
@@ -29,11 +28,10 @@ static void every_metric_has_a_row(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void rows_without_rivals_have_a_reason(void **state)
+TEST(rows_without_rivals_have_a_reason)
 {
     size_t k = 0;
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(names); i++) {
         if (rivals[i][strspn(rivals[i], "=")]) continue;
         CHECK_STR(k < CBX_LEN(alone) ? alone[k] : "no more reasons", names[i], "CBX__MS_ALONE_MAP, in this order");
@@ -42,11 +40,4 @@ static void rows_without_rivals_have_a_reason(void **state)
     CHECK_INT(k, CBX_LEN(alone), "reasons of metrics that have rivals");
 }
 
-TEST_FILE(.seconds = 60)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_metric_has_a_row),
-        cmocka_unit_test(rows_without_rivals_have_a_reason),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 60)

@@ -6,9 +6,8 @@
 #include "case_bench.h"
 #include "suites/suites.h"
 
-static void kernels_are_right(void **state)
+TEST(kernels_are_right)
 {
-    (void)state;
     const cbx_case_ops *c = &cbx_selftest_kernels_case;
     size_t honest = 0, mutants = 0;
 
@@ -24,9 +23,8 @@ static void kernels_are_right(void **state)
     CHECK_INT(honest, c->npoints * c->nbaselines, "all of them");
 }
 
-static void tables_are_whole(void **state)
+TEST(tables_are_whole)
 {
-    (void)state;
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;
 
@@ -39,9 +37,8 @@ static void tables_are_whole(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void there_are_cheats_enough(void **state)
+TEST(there_are_cheats_enough)
 {
-    (void)state;
     const cbx_case_ops *c = &cbx_selftest_exploits_case;
     size_t cheats = 0, honest = 0;
 
@@ -62,12 +59,4 @@ static void there_are_cheats_enough(void **state)
     CHECK_STR(cbx_selftest_exploit_needs("replay"), "", "no door");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_are_right),
-        cmocka_unit_test(tables_are_whole),
-        cmocka_unit_test(there_are_cheats_enough),
-    };
-    return cmocka_run_group_tests_name("suites/selftest", tests, NULL, NULL);
-}
+TESTS()

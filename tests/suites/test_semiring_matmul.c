@@ -153,19 +153,17 @@ static void check_honest(bench *t, const char *algebra, const char *why)
     }
 }
 
-static void test_honest_baselines(void **state)
+TEST(test_honest_baselines)
 {
-    (void)state;
     honest_runs = 0;
     for_each_point(check_honest);
     assert_true(honest_runs >= 3 * 11 * CBX_LEN(shapes));
 }
 
 /* Each algebra has at least two mutants, and each comes out outside the bound. */
-static void test_mutants_are_rejected(void **state)
+TEST(test_mutants_are_rejected)
 {
     static const char *const sizes[] = { "\"m\":64,\"k\":64,\"n\":64", "\"m\":128,\"k\":200,\"n\":96" };
-    (void)state;
     for (size_t s = 0; s < CBX_LEN(sizes); s++) {
         for (size_t g = 0; g < CBX_LEN(algebras); g++) {
             for (int wide = 0; wide < 2; wide++) {
@@ -193,14 +191,13 @@ static void test_mutants_are_rejected(void **state)
 }
 
 /* The bounds are no blank cheque: the honest reference uses a visible part of them. */
-static void test_bounds_are_not_loose(void **state)
+TEST(test_bounds_are_not_loose)
 {
     static const struct {
         const char *algebra, *dtype;
         double min; /* a third of what is seen */
     } rows[] = { { "real", "f32", 1e-2 }, { "real", "f64", 1e-2 },      { "log", "f32", 1e-2 },
                  { "log", "f64", 1e-2 },  { "euclidean", "f32", 1e-2 }, { "euclidean", "f64", 1e-2 } };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(rows); i++) {
         char json[200];
         bench t;
@@ -235,7 +232,7 @@ static void ratios_of(const char *json, const char *only, double *honest, double
 }
 
 /* The gap: right kernels stay below half of the bound, operands of 11 bits come out above it, at small k and at large. */
-static void test_bounds_tell_precisions_apart(void **state)
+TEST(test_bounds_tell_precisions_apart)
 {
     static const struct {
         int m, k, n, seeds;
@@ -250,7 +247,6 @@ static void test_bounds_tell_precisions_apart(void **state)
         { 3, 16384, 5, 1, "the largest k that a point may have" },
     };
     static const char *const summing[] = { "real", "log", "euclidean" };
-    (void)state;
     for (size_t r = 0; r < CBX_LEN(rows); r++) {
         for (size_t g = 0; g < CBX_LEN(summing); g++) {
             for (int seed = 0; seed < rows[r].seeds; seed++) {
@@ -271,11 +267,10 @@ static void test_bounds_tell_precisions_apart(void **state)
 
 /* Every declared boolean point, its rows and columns cut to what a test has time for, has about as many true as false
  * elements and rejects every mutant. */
-static void test_boolean_points(void **state)
+TEST(test_boolean_points)
 {
     size_t seen = 0;
     cbx_ctx *ctx = NULL;
-    (void)state;
     must(cbx_ctx_create(NULL, &ctx, NULL), &(cbx_err)CBX_ERR_INIT);
     for (size_t i = 0; i < mm->npoints; i++) {
         cbx_params *p = NULL;
@@ -335,19 +330,14 @@ static void check_rotation(bench *t, const char *algebra, const char *why)
     cbx_array_free(fresh_bound);
 }
 
-static void test_rotation(void **state)
-{
-    (void)state;
-    for_each_point(check_rotation);
-}
+TEST(test_rotation) { for_each_point(check_rotation); }
 
 /* Work is positive, grows with the point, and the table's own checks pass. */
-static void test_table(void **state)
+TEST(test_table)
 {
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;
     char text[100];
-    (void)state;
     must(cbx_ctx_create(NULL, &ctx, &err), &err);
     for (size_t i = 0; i < cbx_builtin_cases.count; i++)
         must(cbx_case_check(ctx, cbx_builtin_cases.cases[i], &err), &err);
@@ -378,7 +368,7 @@ static void test_table(void **state)
 }
 
 /* A core that was measured, and times of products on it: a bound may be no quarter above any of them, or they would be refused. */
-static void test_honest_times(void **state)
+TEST(test_honest_times)
 {
     static const struct {
         const char *json, *baseline;
@@ -412,7 +402,6 @@ static void test_honest_times(void **state)
                                { "L2", 2 << 20, 120e9, 80e9, 1, 1 },
                                { "L3", 105 << 20, 40e9, 30e9, 1, 1 },
                                { "memory", 0, 12e9, 12e9, 1, 1 } } };
-    (void)state;
     p.pipe_ops_per_s[CBX_PIPE_FMA][1] = 29.4e9; /* a Zen 4 */
     p.pipe_ops_per_s[CBX_PIPE_ADD_MAX][1] = 14.7e9;
     p.pipe_ops_per_s[CBX_PIPE_FMA_MAX][1] = 29.4e9;
@@ -444,10 +433,9 @@ static const struct {
     { "{\"m\":16385,\"k\":1,\"n\":1,\"algebra\":\"log\"}", "0..16384", "too large" },
 };
 
-static void test_bad_points(void **state)
+TEST(test_bad_points)
 {
     cbx_ctx *ctx = NULL;
-    (void)state;
     assert_int_equal(cbx_ctx_create(NULL, &ctx, NULL), CBX_OK);
     for (size_t i = 0; i < CBX_LEN(bad_points); i++) {
         cbx_err err = CBX_ERR_INIT;
@@ -459,7 +447,7 @@ static void test_bad_points(void **state)
 }
 
 /* Which baseline is for which point; a reason makes a skipped row, no reason makes none. */
-static void test_supports(void **state)
+TEST(test_supports)
 {
     static const struct {
         const char *baseline, *json;
@@ -474,7 +462,6 @@ static void test_supports(void **state)
         { "nitrix-pallas", "{\"m\":513,\"k\":129,\"n\":257,\"algebra\":\"real\"}", false, true },
     };
     cbx_ctx *ctx = NULL;
-    (void)state;
     assert_int_equal(cbx_ctx_create(NULL, &ctx, NULL), CBX_OK);
     for (size_t i = 0; i < CBX_LEN(rows); i++) {
         const cbx_baseline_ops *b = cbx_case_baseline(mm, rows[i].baseline);
@@ -488,19 +475,4 @@ static void test_supports(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_honest_times),
-        cmocka_unit_test(test_bad_points),
-        cmocka_unit_test(test_supports),
-        cmocka_unit_test(test_honest_baselines),
-        cmocka_unit_test(test_mutants_are_rejected),
-        cmocka_unit_test(test_bounds_are_not_loose),
-        cmocka_unit_test(test_bounds_tell_precisions_apart),
-        cmocka_unit_test(test_boolean_points),
-        cmocka_unit_test(test_rotation),
-    };
-    return cmocka_run_group_tests_name("suites/semiring_matmul", tests, NULL, NULL);
-}
+TESTS()

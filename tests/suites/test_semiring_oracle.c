@@ -86,9 +86,8 @@ static bool run(bench *t, const cbx_baseline_ops *b)
 
 static bool same(double x, double y) { return x == y || (isnan(x) && isnan(y)); }
 
-static void test_known_answers(void **state)
+TEST(test_known_answers)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(answers); i++) {
         const bool tropical = strncmp(answers[i].algebra, "tropical", 8) == 0,
                    is_log = strcmp(answers[i].algebra, "log") == 0;
@@ -112,10 +111,9 @@ static void test_known_answers(void **state)
 }
 
 /* The bounds hold on these too, which are nastier than the case's own draws. */
-static void test_baselines_on_known_answers(void **state)
+TEST(test_baselines_on_known_answers)
 {
     size_t runs = 0;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(answers); i++) {
         bench t;
         bench_open(&t, answers[i].algebra, answers[i].dtype, ANSWER_M, ANSWER_K, ANSWER_N, answers[i].a, answers[i].b);
@@ -177,9 +175,8 @@ static const struct {
     { "boolean", { 0, 1, 0, 1 }, { 1, 0, 1, 1 }, 1, "together once" },
 };
 
-static void test_special_values(void **state)
+TEST(test_special_values)
 {
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(table); i++) {
         const bool boolean = strcmp(table[i].algebra, "boolean") == 0;
         for (int wide = 0; wide < (boolean ? 1 : 2); wide++) {
@@ -213,10 +210,9 @@ static double lossy_log(const double *a, const double *b)
     return s > 0 ? m + log(s) : -INF;
 }
 
-static void test_the_table_reports_rules_apart(void **state)
+TEST(test_the_table_reports_rules_apart)
 {
     int lost_nan = 0, lost_inf = 0, masked_ok = 0;
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(table); i++) {
         if (strcmp(table[i].algebra, "log") != 0) continue;
         const double c = lossy_log(table[i].a, table[i].b);
@@ -227,13 +223,4 @@ static void test_the_table_reports_rules_apart(void **state)
     assert_true(lost_nan > 0 && lost_inf > 0 && masked_ok > 0);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_answers),
-        cmocka_unit_test(test_baselines_on_known_answers),
-        cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_the_table_reports_rules_apart),
-    };
-    return cmocka_run_group_tests_name("suites/semiring_oracle", tests, NULL, NULL);
-}
+TESTS()

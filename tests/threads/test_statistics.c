@@ -22,11 +22,10 @@ static void *distributions(void *arg)
     return NULL;
 }
 
-static void distributions_from_many_threads(void **state)
+TEST(distributions_from_many_threads)
 {
     static double alone[POINTS], together[THREADS][POINTS];
     pthread_t threads[THREADS];
-    (void)state;
     distributions(alone);
     for (int t = 0; t < THREADS; t++)
         CHECK_INT(pthread_create(&threads[t], NULL, distributions, together[t]), 0, "thread");
@@ -34,12 +33,11 @@ static void distributions_from_many_threads(void **state)
     for (int t = 0; t < THREADS; t++) CHECK(memcmp(alone, together[t], sizeof alone) == 0, "as if alone");
 }
 
-static void resamples_from_many_threads(void **state)
+TEST(resamples_from_many_threads)
 {
     double x[50], values[2][200];
     cbx_ctx *ctx;
     cbx_err err;
-    (void)state;
     for (int i = 0; i < 50; i++) x[i] = i * i % 17;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (int t = 0; t < 2; t++) {
@@ -55,11 +53,4 @@ static void resamples_from_many_threads(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(distributions_from_many_threads),
-        cmocka_unit_test(resamples_from_many_threads),
-    };
-    return cmocka_run_group_tests_name("threads/statistics", tests, NULL, NULL);
-}
+TESTS()

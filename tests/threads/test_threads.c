@@ -100,9 +100,8 @@ static void compute_alone(task *t, cbx_ctx *ctx)
     }
 }
 
-static void contexts_run_side_by_side(void **state)
+TEST(contexts_run_side_by_side)
 {
-    (void)state;
     shared s = { 0 };
     hammer(&s, compute_alone, "each thread computes its own sum");
 }
@@ -123,9 +122,8 @@ static void use_and_drop(task *t, cbx_ctx *ctx)
     for (size_t i = 0; i < SHARED; i++) cbx_array_free(t->s->array[i]); /* the reference that is this thread's */
 }
 
-static void arrays_die_anywhere(void **state)
+TEST(arrays_die_anywhere)
 {
-    (void)state;
     shared s = { 0 };
     cbx_test_alloc alloc;
     cbx_test_alloc_init(&alloc);
@@ -162,9 +160,8 @@ static void pass_on(task *t, cbx_ctx *ctx)
     }
 }
 
-static void results_are_passed_on(void **state)
+TEST(results_are_passed_on)
 {
-    (void)state;
     shared s = { 0 };
     hammer(&s, pass_on, "every array was made");
     for (size_t i = 0; i < SHARED; i++) cbx_array_free(s.slot[i]);
@@ -190,9 +187,8 @@ static void take_and_give(task *t, cbx_ctx *ctx)
     }
 }
 
-static void a_pool_serves_all(void **state)
+TEST(a_pool_serves_all)
 {
-    (void)state;
     cbx_ctx *ctx = context();
     shared s = { .pool = cbx_pool_ref(cbx_ctx_pool(ctx)) };
     cbx_pool_stats stats;
@@ -239,9 +235,8 @@ static const char *fake_driver(void)
     return path;
 }
 
-static void devices_are_shared(void **state)
+TEST(devices_are_shared)
 {
-    (void)state;
     cbx_ctx *ctx = context();
     shared s = { .devices = probe(ctx, fake_driver(), "") };
     CHECK(s.devices && cbx_devices_count(s.devices) == 3, "two GPUs");
@@ -259,19 +254,10 @@ static void probe_again(task *t, cbx_ctx *ctx)
     }
 }
 
-static void everyone_may_look(void **state)
+TEST(everyone_may_look)
 {
-    (void)state;
     shared s = { .driver = fake_driver() };
     hammer(&s, probe_again, "everyone finds what is there");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contexts_run_side_by_side), cmocka_unit_test(arrays_die_anywhere),
-        cmocka_unit_test(results_are_passed_on),     cmocka_unit_test(a_pool_serves_all),
-        cmocka_unit_test(devices_are_shared),        cmocka_unit_test(everyone_may_look),
-    };
-    return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
-}
+TESTS()

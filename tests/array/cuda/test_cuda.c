@@ -19,39 +19,34 @@ enum { FEWER_WAYS = 1 };
 enum { FEWER_WAYS = 0 };
 #endif
 
-static void shapes_small(void **state)
+TEST(shapes_small)
 {
-    (void)state;
     played_device d = played_open(false, 1000, 0);
     cases_shapes(d.g, CBX_CUDA_GEMM_AUTO);
     played_close(&d);
 }
-static void shapes_middle(void **state)
+TEST(shapes_middle)
 {
-    (void)state;
     played_device d = played_open(false, 4, 1);
     cases_shapes(d.g, CBX_CUDA_GEMM_OWN);
     played_close(&d);
 }
-static void shapes_large(void **state)
+TEST(shapes_large)
 {
-    (void)state;
     played_device d = played_open(false, 1, 0);
     cases_shapes(d.g, CBX_CUDA_GEMM_OWN);
     played_close(&d);
 }
-static void shapes_cublas(void **state)
+TEST(shapes_cublas)
 {
-    (void)state;
     played_device d = played_open(true, 4, 0);
     cases_shapes(d.g, CBX_CUDA_GEMM_AUTO);
     CHECK_INT(shim.math(), 2, "in full precision");
     played_close(&d);
 }
 
-static void contents(void **state)
+TEST(contents)
 {
-    (void)state;
     for (int way = 0; way < 4; way++) {
         played_device d = played_open(way == 3, way == 0 ? 1 : way == 1 ? 4 : 1000, way % 2);
         cases_contents(d.g, CBX_CUDA_GEMM_AUTO);
@@ -59,9 +54,8 @@ static void contents(void **state)
     }
 }
 
-static void epilogues(void **state)
+TEST(epilogues)
 {
-    (void)state;
     for (int way = 0; way < 3; way++) {
         played_device d = played_open(way == 2, way ? 4 : 1, way % 2);
         cases_epilogues(d.g, CBX_CUDA_GEMM_AUTO);
@@ -69,9 +63,8 @@ static void epilogues(void **state)
     }
 }
 
-static void parts(void **state)
+TEST(parts)
 {
-    (void)state;
     for (int way = 0; way < 2; way++) {
         played_device d = played_open(false, way == 0 ? 1 : 1000, way % 2);
         cases_parts(d.g, CBX_CUDA_GEMM_OWN);
@@ -79,9 +72,8 @@ static void parts(void **state)
     }
 }
 
-static void sparse(void **state)
+TEST(sparse)
 {
-    (void)state;
     for (int turned = 0; turned < 2; turned++) {
         played_device d = played_open(false, 4, turned);
         cases_sparse(d.g);
@@ -89,26 +81,23 @@ static void sparse(void **state)
     }
 }
 
-static void host(void **state)
+TEST(host)
 {
-    (void)state;
     played_device d = played_open(true, 4, 0);
     cases_host(d.g);
     played_close(&d);
 }
 
-static void faulty(void **state)
+TEST(faulty)
 {
-    (void)state;
     played_device d = played_open(false, 4, 0);
     cases_faulty(d.g);
     played_close(&d);
 }
 
 /* NumPy's answers, with and without cuBLAS, in each size of tile. */
-static void foreign(void **state)
+TEST(foreign)
 {
-    (void)state;
     for (int way = FEWER_WAYS; way < (FEWER_WAYS ? 2 : 3); way++) {
         played_device d = played_open(way == 2, way == 0 ? 1 : way == 1 ? 1000 : 4, way % 2);
         foreign_agrees(d.g);
@@ -118,7 +107,7 @@ static void foreign(void **state)
 }
 
 /* The bits of an element depend neither on the tile's size nor on the order in which threads run. */
-static void same_bits(void **state)
+TEST(same_bits)
 {
     static const struct {
         cbx_algebra g;
@@ -128,7 +117,6 @@ static void same_bits(void **state)
                   { CBX_ALGEBRA_EUCLIDEAN, CBX_F32 },
                   { CBX_ALGEBRA_LOG, CBX_F32 },
                   { CBX_ALGEBRA_LOG, CBX_F64 } };
-    (void)state;
     for (size_t i = 0; i < 2 * CBX_LEN(kinds); i++) {
         problem q = { .q = CBX_CUDA_MATMUL_INIT };
         char *kept = NULL;
@@ -148,13 +136,4 @@ static void same_bits(void **state)
     }
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_small),  cmocka_unit_test(shapes_middle), cmocka_unit_test(shapes_large),
-        cmocka_unit_test(shapes_cublas), cmocka_unit_test(contents),      cmocka_unit_test(epilogues),
-        cmocka_unit_test(parts),         cmocka_unit_test(sparse),        cmocka_unit_test(host),
-        cmocka_unit_test(faulty),        cmocka_unit_test(foreign),       cmocka_unit_test(same_bits),
-    };
-    return cmocka_run_group_tests_name("array/cuda", tests, played_begin, NULL);
-}
+TESTS(.seconds = 600, .before = played_begin)

@@ -12,7 +12,7 @@
 #include "played.h"
 #include "problem.h"
 
-static void opening(void **state)
+TEST(opening)
 {
     static const struct {
         const char *call;
@@ -43,7 +43,6 @@ static void opening(void **state)
     cbx_cuda *g = NULL;
     const char *why;
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(faults); i++) {
         shim.spoil(faults[i].call, faults[i].number, faults[i].after);
         CHECK_STATUS(cbx_cuda_open(ctx, &o, &g, &err), faults[i].status, faults[i].call);
@@ -79,7 +78,7 @@ static void opening(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void running(void **state)
+TEST(running)
 {
     static const struct {
         const char *call;
@@ -100,7 +99,6 @@ static void running(void **state)
     cbx_err err = CBX_ERR_INIT;
     void *stream = NULL;
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(faults); i++) {
         problem q = { .q = CBX_CUDA_MATMUL_INIT };
         q.q.product.semiring = cbx_semiring_get(CBX_ALGEBRA_LOG), q.q.product.dtype = CBX_F32;
@@ -129,7 +127,7 @@ static problem small_product(void)
 }
 
 /* After such a fault the context is dead, and every call reports it, wherever it appears first; closing is safe, and a new context works. */
-static void faults_that_stay(void **state)
+TEST(faults_that_stay)
 {
     static const struct {
         const char *call;
@@ -141,7 +139,6 @@ static void faults_that_stay(void **state)
         { "cuStreamSynchronize", 716, "aligned" },          { "cuLaunchKernel", 718, "outside its code" },
         { "cuMemcpyHtoDAsync_v2", 719, "a kernel failed" },
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(faults); i++) {
         played_device d = played_open(false, 4, 0);
         problem q = small_product();
@@ -173,7 +170,7 @@ static void faults_that_stay(void **state)
 }
 
 /* One sentence for each way to ask for what cannot be. */
-static void refused(void **state)
+TEST(refused)
 {
     enum { STRUCT, SEMIRING, DTYPE, LONG, STACK, WORKSPACE, NO_CUBLAS, OVERLAP, COINCIDE, RAW, WAYS };
     static const cbx_status wanted[WAYS] = { CBX_EINVAL, CBX_EINVAL, CBX_EDTYPE, CBX_EOVERFLOW, CBX_EINVAL,
@@ -183,7 +180,6 @@ static void refused(void **state)
     cbx_err err = CBX_ERR_INIT;
     const int before = shim.launches();
 
-    (void)state;
     for (int way = 0; way < WAYS; way++) {
         cbx_cuda_matmul q = CBX_CUDA_MATMUL_INIT;
         cbx_matmul *p = &q.product;
@@ -242,17 +238,6 @@ static cbx_status open_and_multiply(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void torture(void **state)
-{
-    (void)state;
-    CHECK_GT(cbx_test_fail_each(open_and_multiply, NULL, "cbx_cuda"), 5, "allocations that failed");
-}
+TEST(torture) { CHECK_GT(cbx_test_fail_each(open_and_multiply, NULL, "cbx_cuda"), 5, "allocations that failed"); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opening), cmocka_unit_test(running), cmocka_unit_test(faults_that_stay),
-        cmocka_unit_test(refused), cmocka_unit_test(torture),
-    };
-    return cmocka_run_group_tests_name("array/cuda_faults", tests, played_begin, NULL);
-}
+TESTS(.before = played_begin)

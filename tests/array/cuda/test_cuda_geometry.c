@@ -7,7 +7,7 @@
 #include "calibrax/array/cuda/geometry.h"
 
 /* The tile's own conditions (tile.h): loads are whole, and a load steps along k or along lines by a constant. */
-static void tiles_fit(void **state)
+TEST(tiles_fit)
 {
     static const struct {
         int bits, rows, cols, deep, trows, tcols;
@@ -15,7 +15,6 @@ static void tiles_fit(void **state)
 #define TILE(size, bits, rows, cols, deep, trows, tcols) { bits, rows, cols, deep, trows, tcols },
         CBX__CUDA_TILES(TILE)
     };
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(tiles); i++) {
         const int threads = tiles[i].rows / tiles[i].trows * (tiles[i].cols / tiles[i].tcols), size = tiles[i].bits / 8,
                   vector = 16 / size;
@@ -30,10 +29,9 @@ static void tiles_fit(void **state)
     }
 }
 
-static void tiles_cover(void **state)
+TEST(tiles_cover)
 {
     static const int rows[2][3] = { { 128, 64, 32 }, { 64, 32, 16 } }, cols[2][3] = { { 64, 64, 32 }, { 64, 32, 16 } };
-    (void)state;
     for (int wide = 0; wide < 2; wide++)
         for (size_t m = 1; m < 400; m += 13)
             for (size_t n = 1; n < 400; n += 17)
@@ -49,10 +47,9 @@ static void tiles_cover(void **state)
 }
 
 /* Parts cover k, none is shorter than is worth it, and there are only as many as a device needs. */
-static void splits_cover(void **state)
+TEST(splits_cover)
 {
     static const int rows[2] = { 32, 16 };
-    (void)state;
     for (int wide = 0; wide < 2; wide++)
         for (size_t m = 1; m < 2000; m = m * 3 + 1)
             for (size_t n = 1; n < 2000; n = n * 2 + 5)
@@ -75,9 +72,8 @@ static void splits_cover(void **state)
     CHECK_INT(cbx__cuda_split_k(64, 8, 100000, 8).parts, 368, "tall and thin");
 }
 
-static void groups_cover(void **state)
+TEST(groups_cover)
 {
-    (void)state;
     for (size_t d = 1; d < 300; d++)
         for (size_t rows = 1; rows < 100; rows += 7)
             for (size_t wide = 1; wide <= 4; wide *= 2) {
@@ -91,13 +87,4 @@ static void groups_cover(void **state)
     CHECK_GT(cbx__cuda_row_groups(SIZE_MAX / 4, 4096, 1).blocks, 0x7fffffffLL, "too large, and not wrapped");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiles_fit),
-        cmocka_unit_test(tiles_cover),
-        cmocka_unit_test(splits_cover),
-        cmocka_unit_test(groups_cover),
-    };
-    return cmocka_run_group_tests_name("array/cuda_geometry", tests, NULL, NULL);
-}
+TESTS()

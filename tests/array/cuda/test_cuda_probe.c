@@ -68,7 +68,7 @@ static void run_loop(const played_device *d, cbx__cuda_kernel k, int64_t rounds,
 }
 
 /* v = 1 v - c: exact, one step at a time, so the answer counts them. */
-static void loops_of_threads(void **state)
+TEST(loops_of_threads)
 {
     static const struct {
         cbx__cuda_kernel kernel;
@@ -84,7 +84,6 @@ static void loops_of_threads(void **state)
     played_device d = played_open(false, 1, 0);
     uint64_t y[2 * CBX__CUDA_BLOCK];
 
-    (void)state;
     for (int r = 0; r < (int)CBX_LEN(loops); r++) {
         run_loop(&d, loops[r].kernel, loops[r].rounds, loops[r].one, loops[r].minus_c, y);
         for (uint64_t t = 0; t < CBX_LEN(y); t++) {
@@ -99,7 +98,7 @@ static void loops_of_threads(void **state)
 }
 
 /* The played matrix unit adds 1 to each of a thread's sums. */
-static void loops_of_tiles(void **state)
+TEST(loops_of_tiles)
 {
     static const struct {
         cbx__cuda_kernel kernel;
@@ -114,7 +113,6 @@ static void loops_of_tiles(void **state)
     played_device d = played_open(false, 1, 0);
     uint64_t y[2 * CBX__CUDA_BLOCK];
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(loops); i++) {
         const double all = 4 * loops[i].sums * (loops[i].sums - 1) / 2 + 4.0 * loops[i].sums * loops[i].steps * 9;
         run_loop(&d, loops[i].kernel, 9, 17, 71, y);
@@ -161,7 +159,7 @@ static cbx_cuda_probe_opts quick(seen *t)
 
 #define CLOSE(x, y, why) CHECK_LE(fabs((x) - (y)), 1e-5 * (y), why) /* the device tells time in float */
 
-static void figures(void **state)
+TEST(figures)
 {
     static const double works[] = {
 #define WORK(name, type, unit, kernel, work, by) work,
@@ -177,7 +175,6 @@ static void figures(void **state)
     seen t;
     const cbx_cuda_probe_opts o = quick(&t);
 
-    (void)state;
     shim.tick(5, 0);
     CHECK_OK(cbx_cuda_probe(d.g, &o, &err), &err, "probe");
     CHECK_INT(t.figures, CBX_CUDA_RATE_COUNT + 5 + 2 * CBX_CUDA_TRAFFICS, "each once");
@@ -196,14 +193,13 @@ static void figures(void **state)
 }
 
 /* Slices of half a millisecond: eight products make one of four. */
-static void slices_are_long_enough(void **state)
+TEST(slices_are_long_enough)
 {
     played_device d = played_open(true, 1, 0);
     cbx_err err = CBX_ERR_INIT;
     seen t;
     cbx_cuda_probe_opts o = quick(&t);
 
-    (void)state;
     o.slice_s = 1e-3;
     shim.tick(0.5, 0.001);
     CHECK_OK(cbx_cuda_probe(d.g, &o, &err), &err, "half is enough");
@@ -214,14 +210,13 @@ static void slices_are_long_enough(void **state)
     played_close(&d);
 }
 
-static void without_cublas(void **state)
+TEST(without_cublas)
 {
     played_device d = played_open(false, 1, 1);
     cbx_err err = CBX_ERR_INIT;
     seen t;
     const cbx_cuda_probe_opts o = quick(&t);
 
-    (void)state;
     CHECK_OK(cbx_cuda_probe(d.g, &o, &err), &err, "probe");
     CHECK_INT(t.figures, CBX_CUDA_RATE_COUNT + 5 + 2 * CBX_CUDA_TRAFFICS, "with those that are not there");
     CHECK(t.fewest == 0 && strstr(t.why, "is disabled"), t.why);
@@ -237,7 +232,7 @@ static void without_cublas(void **state)
 
 /* --- what can go wrong --- */
 
-static void faults(void **state)
+TEST(faults)
 {
     static const struct {
         const char *call;
@@ -262,7 +257,6 @@ static void faults(void **state)
     char address[32];
     seen t;
 
-    (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const cbx_cuda_probe_opts o = quick(&t);
         const int before = shim.open();
@@ -284,14 +278,13 @@ static void faults(void **state)
     played_close(&d);
 }
 
-static void refused(void **state)
+TEST(refused)
 {
     played_device d = played_open(true, 1, 0);
     cbx_err err = CBX_ERR_INIT;
     seen t;
     cbx_cuda_probe_opts o = quick(&t);
 
-    (void)state;
     o.slices = CBX_CUDA_SLICES_MAX + 1;
     CHECK_STATUS(cbx_cuda_probe(d.g, &o, &err), CBX_EINVAL, "too many slices");
     o = quick(&t), o.take = NULL;
@@ -303,13 +296,4 @@ static void refused(void **state)
     played_close(&d);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops_of_threads), cmocka_unit_test(loops_of_tiles),
-        cmocka_unit_test(figures),          cmocka_unit_test(slices_are_long_enough),
-        cmocka_unit_test(without_cublas),   cmocka_unit_test(faults),
-        cmocka_unit_test(refused),
-    };
-    return cmocka_run_group_tests_name("array/cuda_probe", tests, played_begin, NULL);
-}
+TESTS(.before = played_begin)

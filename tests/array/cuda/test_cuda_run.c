@@ -47,51 +47,50 @@ static void skip_without_device(void)
 
 #define NEEDS_DEVICE()                                                                                                 \
     do {                                                                                                               \
-        (void)state;                                                                                                   \
         if (!device.g) skip_without_device();                                                                          \
     } while (0)
 
-static void shapes(void **state)
+TEST(shapes)
 {
     NEEDS_DEVICE();
     cases_shapes(device.g, CBX_CUDA_GEMM_OWN);
     cases_shapes(device.g, CBX_CUDA_GEMM_AUTO);
 }
-static void contents(void **state)
+TEST(contents)
 {
     NEEDS_DEVICE();
     cases_contents(device.g, CBX_CUDA_GEMM_OWN);
     cases_contents(device.g, CBX_CUDA_GEMM_AUTO);
 }
-static void epilogues(void **state)
+TEST(epilogues)
 {
     NEEDS_DEVICE();
     cases_epilogues(device.g, CBX_CUDA_GEMM_OWN);
     cases_epilogues(device.g, CBX_CUDA_GEMM_AUTO);
 }
-static void parts(void **state)
+TEST(parts)
 {
     NEEDS_DEVICE();
     cases_parts(device.g, CBX_CUDA_GEMM_OWN);
     cases_parts(device.g, CBX_CUDA_GEMM_AUTO);
 }
-static void sparse(void **state)
+TEST(sparse)
 {
     NEEDS_DEVICE();
     cases_sparse(device.g);
 }
-static void host(void **state)
+TEST(host)
 {
     NEEDS_DEVICE();
     cases_host(device.g);
 }
-static void faulty(void **state)
+TEST(faulty)
 {
     NEEDS_DEVICE();
     cases_faulty(device.g);
 }
 
-static void foreign(void **state)
+TEST(foreign)
 {
     NEEDS_DEVICE();
     foreign_agrees(device.g);
@@ -99,7 +98,7 @@ static void foreign(void **state)
 }
 
 /* Large tiles: exact algebras against the definition, the others' bits in two streams and two runs. */
-static void large(void **state)
+TEST(large)
 {
     NEEDS_DEVICE();
     for (int g = 0; g < CBX_ALGEBRA_COUNT; g++) {
@@ -133,7 +132,7 @@ static void take(void *user, const cbx_cuda_slices *s)
 }
 
 /* The probe's loops check themselves; a figure is at least a hundredth of the oldest device's and at most the newest's a hundred times. */
-static void probe(void **state)
+TEST(probe)
 {
     cbx_cuda_probe_opts o = CBX_CUDA_PROBE_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
@@ -145,7 +144,7 @@ static void probe(void **state)
     CHECK_INT(seen, CBX_CUDA_RATE_COUNT + 5 + 2 * CBX_CUDA_TRAFFICS, "each figure");
 }
 
-static void exhausted(void **state)
+TEST(exhausted)
 {
     cbx_err err = CBX_ERR_INIT;
     void *p = NULL;
@@ -155,12 +154,4 @@ static void exhausted(void **state)
     cbx_cuda_free(device.g, p);
 }
 
-TEST_FILE(.seconds = 600)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes), cmocka_unit_test(contents), cmocka_unit_test(epilogues), cmocka_unit_test(parts),
-        cmocka_unit_test(sparse), cmocka_unit_test(host),     cmocka_unit_test(faulty),    cmocka_unit_test(foreign),
-        cmocka_unit_test(large),  cmocka_unit_test(probe),    cmocka_unit_test(exhausted),
-    };
-    return cmocka_run_group_tests_name("array/cuda_run", tests, begin, end);
-}
+TESTS(.seconds = 600, .before = begin, .after = end)

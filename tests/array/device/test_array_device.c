@@ -23,9 +23,8 @@ static const cbx_backend played = {
     sizeof(cbx_backend), CBX_BACKEND_ABI, "played", CBX_BACKEND_GPU, play, NULL,
 };
 
-static void names(void **state)
+TEST(names)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool good;
@@ -58,9 +57,8 @@ static void names(void **state)
     CHECK_STR(cbx_device_id_text(gpu, text, sizeof text), "cuda:1", "a GPU");
 }
 
-static void arrays_know(void **state)
+TEST(arrays_know)
 {
-    (void)state;
     cbx_ctx *c = NULL;
     cbx_err err = CBX_ERR_INIT;
     CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
@@ -91,9 +89,8 @@ static void arrays_know(void **state)
     cbx_ctx_free(c);
 }
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
-    (void)state;
     enum { MIXED, OTHER_BACKEND, TO_GPU, TO_CPU };
     const cbx_device_id other = { CBX_DEVICE_CUDA, 2 };
     static const struct {
@@ -145,12 +142,4 @@ static void what_is_refused(void **state)
     cbx_ctx_free(c);
 }
 
-TEST_FILE(.seconds = 60)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),
-        cmocka_unit_test(arrays_know),
-        cmocka_unit_test(what_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(.seconds = 60)

@@ -60,9 +60,8 @@ static cbx_ctx *context(cbx_choice use_gpu, cbx_choice fallback)
 
 static cbx_ctx *plain(void) { return context(CBX_CHOICE_OFF, CBX_CHOICE_ON); }
 
-static void a_driver_shows_its_devices(void **state)
+TEST(a_driver_shows_its_devices)
 {
-    (void)state;
     cbx_ctx *ctx = plain();
     cbx_devices *d = probe(ctx, fake("fake_cuda"), "present");
     CHECK_INT(cbx_devices_count(d), 3, "the CPU and two GPUs");
@@ -84,9 +83,8 @@ static void a_driver_shows_its_devices(void **state)
 }
 
 /* Each way of not having a GPU comes out as its own sentence, with a remedy where there is one. */
-static void absence_has_a_reason(void **state)
+TEST(absence_has_a_reason)
 {
-    (void)state;
     static const struct {
         const char *driver, *role, *number; /* NULL: none; "/": no such file */
         const char *part, *remedy, *why;
@@ -141,9 +139,8 @@ static void absence_has_a_reason(void **state)
 }
 
 /* What can go wrong behind a device that is there. */
-static void memory_is_asked_for(void **state)
+TEST(memory_is_asked_for)
 {
-    (void)state;
     static const struct {
         const char *role, *message; /* NULL: it succeeds */
     } cases[] = {
@@ -178,9 +175,8 @@ static void memory_is_asked_for(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void a_broken_device_is_left_out(void **state)
+TEST(a_broken_device_is_left_out)
 {
-    (void)state;
     cbx_ctx *ctx = plain();
     cbx_devices *d = probe(ctx, fake("fake_cuda"), "broken");
     CHECK_INT(cbx_devices_count(d), 2, "the CPU and the sound one");
@@ -190,9 +186,8 @@ static void a_broken_device_is_left_out(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void choosing_follows_the_wish(void **state)
+TEST(choosing_follows_the_wish)
 {
-    (void)state;
     cbx_ctx *ctx = plain();
     cbx_devices *d = probe(ctx, fake("fake_cuda"), "present");
     cbx_device_config wish = CBX_DEVICE_CONFIG_INIT;
@@ -227,9 +222,8 @@ static const cbx_backend on_gpu = {
 };
 
 /* A context takes a GPU only if one is wanted, one is here, and its backend computes there. */
-static void a_context_takes_what_it_can_use(void **state)
+TEST(a_context_takes_what_it_can_use)
 {
-    (void)state;
     cbx_ctx *ctx = context(CBX_CHOICE_ON, CBX_CHOICE_ON);
     cbx_devices *gpus = probe(ctx, fake("fake_cuda"), "present"), *bare = probe(ctx, fake("fake_cuda"), "none");
     cbx_device_choice choice;
@@ -267,9 +261,8 @@ static void a_context_takes_what_it_can_use(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void a_context_looks_for_itself(void **state)
+TEST(a_context_looks_for_itself)
 {
-    (void)state;
     cbx_ctx *ctx = plain();
     const cbx_devices *d = NULL, *again = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -283,9 +276,8 @@ static void a_context_looks_for_itself(void **state)
 }
 
 /* The same sharing as in a program with a context a thread. */
-static void devices_outlive_their_context(void **state)
+TEST(devices_outlive_their_context)
 {
-    (void)state;
     cbx_ctx *a = plain(), *b = plain();
     cbx_devices *d = probe(a, fake("fake_cuda"), "present");
     const cbx_devices *seen = NULL;
@@ -300,9 +292,8 @@ static void devices_outlive_their_context(void **state)
 
 /* --- backends by name --- */
 
-static void backends_are_found(void **state)
+TEST(backends_are_found)
 {
-    (void)state;
     const cbx_backend *b = NULL;
     cbx_err err = CBX_ERR_INIT;
     CHECK_OK(cbx_backend_find("reference", &b, &err), &err, "reference");
@@ -319,9 +310,8 @@ static void backends_are_found(void **state)
 }
 
 /* A remedy names what was set: with CALIBRAX_BACKEND beside it, XPCS_USE_JAX would be a disagreement. */
-static void a_remedy_names_the_alias(void **state)
+TEST(a_remedy_names_the_alias)
 {
-    (void)state;
     cbx_err err = CBX_ERR_INIT;
     const cbx_backend *b;
     cbx_settings s = { "jit", false, true, 0.9, { "XPCS_USE_JAX" } };
@@ -336,9 +326,8 @@ static void a_remedy_names_the_alias(void **state)
 }
 
 /* What the settings ask for and is missing: reported by the first operation, in the sentence of the choice. */
-static void a_missing_backend_says_so(void **state)
+TEST(a_missing_backend_says_so)
 {
-    (void)state;
     static const struct {
         const char *backend;
         cbx_choice gpu, fallback;
@@ -399,18 +388,16 @@ static cbx_status probe_and_choose(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void every_allocation_can_fail(void **state)
+TEST(every_allocation_can_fail)
 {
-    (void)state;
     setenv("CBX_FAKE_CUDA", "present", 1);
     CHECK_GT((double)cbx_test_fail_each(probe_and_choose, (void *)(size_t)fake("fake_cuda"), "two GPUs"), 5, "some");
     setenv("CBX_FAKE_CUDA", "none", 1);
     CHECK_GT((double)cbx_test_fail_each(probe_and_choose, (void *)(size_t)fake("fake_cuda"), "no GPU"), 5, "some");
 }
 
-static void options_are_checked(void **state)
+TEST(options_are_checked)
 {
-    (void)state;
     cbx_ctx *ctx = plain();
     cbx_devices_opts o = CBX_DEVICES_OPTS_INIT;
     cbx_devices *d = NULL;
@@ -421,16 +408,4 @@ static void options_are_checked(void **state)
     cbx_ctx_free(ctx);
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_driver_shows_its_devices), cmocka_unit_test(absence_has_a_reason),
-        cmocka_unit_test(memory_is_asked_for),        cmocka_unit_test(a_broken_device_is_left_out),
-        cmocka_unit_test(choosing_follows_the_wish),  cmocka_unit_test(a_context_takes_what_it_can_use),
-        cmocka_unit_test(a_context_looks_for_itself), cmocka_unit_test(devices_outlive_their_context),
-        cmocka_unit_test(backends_are_found),         cmocka_unit_test(a_remedy_names_the_alias),
-        cmocka_unit_test(a_missing_backend_says_so),  cmocka_unit_test(every_allocation_can_fail),
-        cmocka_unit_test(options_are_checked),
-    };
-    return cmocka_run_group_tests_name("array/device", tests, NULL, NULL);
-}
+TESTS()

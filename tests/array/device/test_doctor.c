@@ -37,9 +37,8 @@ static cbx_status see_all(cbx_ctx *ctx, cbx_doctor_report *r, cbx_err *err)
     return st;
 }
 
-static void all_is_seen(void **state)
+TEST(all_is_seen)
 {
-    (void)state;
     static const struct {
         const char *group, *name;
         cbx_doctor_state state;
@@ -83,9 +82,8 @@ static void all_is_seen(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void gpus_are_seen(void **state)
+TEST(gpus_are_seen)
 {
-    (void)state;
     const char *root = getenv("CALIBRAX_BUILD_ROOT");
     cbx_devices_opts o = CBX_DEVICES_OPTS_INIT;
     cbx_settings settings;
@@ -125,18 +123,6 @@ static cbx_status report(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void every_allocation_can_fail(void **state)
-{
-    (void)state;
-    CHECK_GT((double)cbx_test_fail_each(report, NULL, "a doctor's report"), 10, "some");
-}
+TEST(every_allocation_can_fail) { CHECK_GT((double)cbx_test_fail_each(report, NULL, "a doctor's report"), 10, "some"); }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_is_seen),
-        cmocka_unit_test(gpus_are_seen),
-        cmocka_unit_test(every_allocation_can_fail),
-    };
-    return cmocka_run_group_tests_name("array/doctor", tests, NULL, NULL);
-}
+TESTS()

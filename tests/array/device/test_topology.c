@@ -48,9 +48,8 @@ static cbx_ctx *context(void)
 }
 
 /* Machines as hwloc describes them: the counts follow from the text. */
-static void described_machines_are_read(void **state)
+TEST(described_machines_are_read)
 {
-    (void)state;
     static const struct {
         const char *words;
         int packages, nodes, cores, threads;
@@ -93,9 +92,8 @@ static void described_machines_are_read(void **state)
 }
 
 /* Two kinds of cores: caches that differ are distinguished. */
-static void unlike_caches_are_reported_apart(void **state)
+TEST(unlike_caches_are_reported_apart)
 {
-    (void)state;
     const char *source = getenv("CALIBRAX_SOURCE_ROOT");
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/fixtures/machines/hybrid.xml", source ? source : ".");
@@ -126,9 +124,8 @@ static void unlike_caches_are_reported_apart(void **state)
 }
 
 /* Without hwloc: the kernel's files of captured machines, and the loss is reported. */
-static void captured_machines_are_read(void **state)
+TEST(captured_machines_are_read)
 {
-    (void)state;
     static const struct {
         const char *name;
         int packages, cores, threads, nodes;
@@ -152,9 +149,8 @@ static void captured_machines_are_read(void **state)
     cbx_ctx_free(ctx);
 }
 
-static void a_missing_hwloc_is_a_gap(void **state)
+TEST(a_missing_hwloc_is_a_gap)
 {
-    (void)state;
     cbx_ctx *ctx = context();
     cbx_devices *d = look(ctx, "libcbx-no-hwloc.so.15", NULL);
     CHECK(strstr(hwloc_gap(d)->text, "no 'libcbx-no-hwloc.so.15' for packages"), "the reason");
@@ -185,9 +181,8 @@ static int lscpu_count(const char *column)
     return count;
 }
 
-static void this_machine_agrees_with_lscpu(void **state)
+TEST(this_machine_agrees_with_lscpu)
 {
-    (void)state;
     static const char *const ways[] = { NULL, "" };
     int threads = lscpu_count("cpu");
     cbx_ctx *ctx = context();
@@ -207,9 +202,8 @@ static void this_machine_agrees_with_lscpu(void **state)
 }
 
 /* Both ways report the same caches and the same memory, where both report. */
-static void both_ways_agree(void **state)
+TEST(both_ways_agree)
 {
-    (void)state;
     cbx_ctx *ctx = context();
     cbx_devices *a = look(ctx, NULL, NULL), *b = look(ctx, "", NULL);
     const cbx_topology *x = cbx_devices_topology(a), *y = cbx_devices_topology(b);
@@ -227,9 +221,8 @@ static void both_ways_agree(void **state)
     if (!here) fail_msg("hwloc is not installed");
 }
 
-static void memory_is_this_machines(void **state)
+TEST(memory_is_this_machines)
 {
-    (void)state;
     cbx_ctx *ctx = context();
     cbx_devices *d = look(ctx, "", NULL);
     cbx_device_memory m = { 0 };
@@ -242,9 +235,8 @@ static void memory_is_this_machines(void **state)
 }
 
 /* A container's limit counts: a root with a small control group. */
-static void a_limit_counts(void **state)
+TEST(a_limit_counts)
 {
-    (void)state;
     static const struct {
         const char *max, *used;
         unsigned long long total, available;
@@ -289,22 +281,11 @@ static cbx_status look_once(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void every_allocation_can_fail(void **state)
+TEST(every_allocation_can_fail)
 {
-    (void)state;
     setenv("HWLOC_SYNTHETIC", "pack:2 [numa] l3:1 l2:2 core:1 pu:2", 1);
     CHECK_GT((double)cbx_test_fail_each(look_once, NULL, "by hwloc"), 3, "some");
     unsetenv("HWLOC_SYNTHETIC");
 }
 
-TEST_FILE()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(described_machines_are_read),    cmocka_unit_test(unlike_caches_are_reported_apart),
-        cmocka_unit_test(captured_machines_are_read),     cmocka_unit_test(a_missing_hwloc_is_a_gap),
-        cmocka_unit_test(this_machine_agrees_with_lscpu), cmocka_unit_test(both_ways_agree),
-        cmocka_unit_test(memory_is_this_machines),        cmocka_unit_test(a_limit_counts),
-        cmocka_unit_test(every_allocation_can_fail),
-    };
-    return cmocka_run_group_tests_name("array/topology", tests, NULL, NULL);
-}
+TESTS()
