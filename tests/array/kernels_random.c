@@ -119,10 +119,12 @@ static bool is_nan(cbx_dtype t, uint64_t bits)
 /* The value, or a number where it is NaN: the bits of a NaN are unspecified. */
 static cbx__kid no_nan(maker *g, cbx_dtype t, cbx__kid x)
 {
-    cbx__kinstr number = { .op = CBX__K_CONST, .dtype = (uint8_t)t };
+    cbx__kid number, test; /* in this order, whatever the compiler */
 
     if (!is_float(t)) return x;
-    return cbx__k3(g->k, CBX__K_SELECT, t, cbx__k2(g->k, CBX__K_EQ, CBX_BOOL, x, x), x, cbx__kernel_add(g->k, number));
+    number = cbx__kernel_add(g->k, (cbx__kinstr){ .op = CBX__K_CONST, .dtype = (uint8_t)t });
+    test = cbx__k2(g->k, CBX__K_EQ, CBX_BOOL, x, x);
+    return cbx__k3(g->k, CBX__K_SELECT, t, test, x, number);
 }
 
 static bool has_math(cbx_prim p, cbx_dtype t)

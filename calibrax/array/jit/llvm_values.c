@@ -125,7 +125,7 @@ static LLVMValueRef float_constant(const llvm_emission *e, unsigned lanes, cbx_d
 /*
  * A float as an integer: towards 0, clamped, NaN is 0.  LLVM's own llvm.fptosi.sat goes lane by lane.
  * Where the largest integer is a float, clamping comes first, and the conversion is to 32 bits if they
- * suffice; else out of range lanes, whose conversion is unspecified, are replaced afterwards.
+ * suffice (NaN is tested even if it cannot pass: ARM clamps by maxNum, of which a signalling NaN is NaN); else out of range lanes, whose conversion is unspecified, are replaced afterwards.
  */
 static LLVMValueRef truncated(const llvm_emission *e, unsigned lanes, cbx_dtype from, cbx_dtype to, LLVMValueRef x)
 {
@@ -152,7 +152,7 @@ static LLVMValueRef truncated(const llvm_emission *e, unsigned lanes, cbx_dtype 
         r = c->BuildSelect(e->builder, below, c->BuildCast(e->builder, convert, x, type, ""), largest, "");
         r = c->BuildSelect(e->builder, above, r, smallest, "");
     }
-    if (!sign) return r; /* of NaN, which is not above 0, it is 0 */
+    if (!sign && bits >= mantissa) return r; /* of NaN, which is not above 0, it is 0 */
     return c->BuildSelect(e->builder, c->BuildFCmp(e->builder, LLVM_REAL_OEQ, x, x, ""), r, c->ConstNull(type), "");
 }
 
