@@ -1,6 +1,7 @@
 /* Clustering: how compact and how separate clusters of points are. */
 #include <string.h>
 
+#include "calibrax/array/kernels/fold.h"
 #include "calibrax/base/parallel.h"
 #include "calibrax/metrics/functional/counts.h"
 
@@ -81,10 +82,9 @@ typedef struct sorted_points {
     double *x;
     size_t *start; /* k + 1: places of the first points of clusters */
     size_t *label; /* n */
-    double *sums;  /* of silhouettes, one for each tile */
+    size_t *place; /* n: of a point among the operand's */
+    double *each;  /* n: silhouettes, in the operand's order */
 } sorted_points;
-
-static size_t tiles_of(size_t n) { return (n + TILE - 1) / TILE; }
 
 /* Adds the distances of point i to the points first..last-1. */
 static void add_distances(const sorted_points *s, size_t i, size_t first, size_t last, double *sum)
@@ -98,10 +98,10 @@ static void add_distances(const sorted_points *s, size_t i, size_t first, size_t
     for (size_t j = 0; j < last - first; j++) sum[j] += sqrt(square[j]);
 }
 
-/* The sum of the silhouettes of the points first..last-1. */
-static double tile_silhouettes(const sorted_points *s, size_t first, size_t last)
+/* The silhouettes of the points first..last-1. */
+static void tile_silhouettes(const sorted_points *s, size_t first, size_t last)
 {
-    double own[TILE] = { 0 }, other[TILE], silhouettes = 0;
+    double own[TILE] = { 0 }, other[TILE];
 
     for (size_t j = 0; j < TILE; j++) other[j] = INFINITY;
     for (size_t c = 0; c < s->k; c++) {
@@ -119,9 +119,9 @@ static double tile_silhouettes(const sorted_points *s, size_t first, size_t last
     for (size_t j = 0; j < last - first; j++) {
         const size_t c = s->label[first + j];
         const double larger = own[j] > other[j] ? own[j] : other[j];
-        if (s->start[c + 1] - s->start[c] > 1 && larger != 0) silhouettes += (other[j] - own[j]) / larger;
+        const bool zero = s->start[c + 1] - s->start[c] == 1 || larger == 0;
+        s->each[s->place[first + j]] = zero ? 0 : (other[j] - own[j]) / larger;
     }
-    return silhouettes;
 }
 
 /* Counting sort by label, and transposition. */
@@ -132,13 +132,13 @@ static void sort_points(sorted_points *s, const double *rows, const int64_t *lab
     for (size_t i = 0; i < s->n; i++) {
         const size_t at = s->start[labels[i]]++;
         s->label[at] = (size_t)labels[i];
+        s->place[at] = i;
         for (size_t k = 0; k < s->d; k++) s->x[k * s->n + at] = rows[i * s->d + k];
     }
     memmove(s->start + 1, s->start, s->k * sizeof *s->start);
     s->start[0] = 0;
 }
 
-/* Tiles begin..end-1: each has a sum of its own, so that the result does not depend on threads. */
 static void run_tiles(void *user, size_t worker, size_t begin, size_t end)
 {
     const sorted_points *s = user;
@@ -146,18 +146,16 @@ static void run_tiles(void *user, size_t worker, size_t begin, size_t end)
     (void)worker;
     for (size_t t = begin; t < end; t++) {
         const size_t first = t * TILE, last = first + TILE < s->n ? first + TILE : s->n;
-        s->sums[t] = tile_silhouettes(s, first, last);
+        tile_silhouettes(s, first, last);
     }
 }
 
 static double mean_silhouette(sorted_points *s)
 {
-    const size_t tiles = tiles_of(s->n), threads = s->n < WORTH_THREADS ? 1 : cbx__workers(0, tiles);
-    double sum = 0;
+    const size_t tiles = (s->n + TILE - 1) / TILE, threads = s->n < WORTH_THREADS ? 1 : cbx__workers(0, tiles);
 
     cbx__parallel(threads, tiles, run_tiles, s);
-    for (size_t t = 0; t < tiles; t++) sum += s->sums[t];
-    return sum / (double)s->n;
+    return cbx__fold_get(cbx_isa_best())->run_sum_f64(s->each, s->n) / (double)s->n;
 }
 
 static cbx_array *silhouette_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
@@ -171,15 +169,17 @@ static cbx_array *silhouette_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
         s.x = cbx_mem_calloc(al, s.n * s.d, sizeof *s.x);
         s.start = cbx_mem_calloc(al, s.k + 1, sizeof *s.start);
         s.label = cbx_mem_calloc(al, s.n, sizeof *s.label);
-        s.sums = cbx_mem_calloc(al, tiles_of(s.n), sizeof *s.sums);
-        if (s.x && s.start && s.label && s.sums) {
+        s.place = cbx_mem_calloc(al, s.n, sizeof *s.place);
+        s.each = cbx_mem_calloc(al, s.n, sizeof *s.each);
+        if (s.x && s.start && s.label && s.place && s.each) {
             sort_points(&s, rows.data, labels.data);
             mean = mean_silhouette(&s);
         } else {
             cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu points", c->metric->name, s.n);
         }
     }
-    cbx_mem_free(al, s.sums, tiles_of(s.n) * sizeof *s.sums);
+    cbx_mem_free(al, s.each, s.n * sizeof *s.each);
+    cbx_mem_free(al, s.place, s.n * sizeof *s.place);
     cbx_mem_free(al, s.label, s.n * sizeof *s.label);
     cbx_mem_free(al, s.start, (s.k + 1) * sizeof *s.start);
     cbx_mem_free(al, s.x, s.n * s.d * sizeof *s.x);
