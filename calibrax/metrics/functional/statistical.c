@@ -263,13 +263,14 @@ static cbx_array *autocorrelation(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const size_t length = cbx_array_dim(c->in[0], 1);
     const size_t lags = c->parameters[0] > 0 ? (size_t)c->parameters[0] : length, n = smooth_length(length + lags);
-    const cbx_axes all = { .n = 2, .axis = { 0, 2 } };
-    const cbx_array *x = cbx_subtract(ctx, c->in[0], cbx_mean(ctx, c->in[0], CBX_AXIS_KEEP(1))), *f, *power, *sums;
+    const cbx_axes all = { .n = 2, .axis = { 0, 1 } };
+    const cbx_array *x = cbx_copy(ctx, cbx_moveaxis(ctx, c->in[0], 1, 2)), *f, *power, *sums; /* a series in a row */
 
     if (lags > length)
         return cbx__metric_refuse(ctx, c, CBX_EINVAL,
                                   "'max_lag' must be at most %zu, the length of the series, got %zu", length, lags);
-    f = cbx_rfft(ctx, x, n, 1, CBX_FFT_BACKWARD);
+    x = cbx_subtract(ctx, x, cbx_mean(ctx, x, CBX_AXIS_KEEP(2)));
+    f = cbx_rfft(ctx, x, n, 2, CBX_FFT_BACKWARD);
     power = cbx_add(ctx, cbx_square(ctx, cbx_real(ctx, f)), cbx_square(ctx, cbx_imag(ctx, f)));
     sums = cbx_slice(ctx, cbx_irfft(ctx, cbx_sum(ctx, power, &all), n, 0, CBX_FFT_BACKWARD), 0, 0, (ptrdiff_t)lags, 1);
     sums = cbx_divide(ctx, sums, cbx_arange(ctx, (double)length, (double)length - (double)lags, -1, CBX_F64));
