@@ -80,7 +80,7 @@ static cbx_array *inverse_of(cbx_ctx *ctx, const cbx_array *x, const runs *r)
     return cbx__reshaped(ctx, number, x->desc.ndim, x->desc.shape);
 }
 
-/* Where so many runs begin, and where the last one ends: one more than there are begins before the end. */
+/* Where so many runs begin, and where the last one ends; n may be more than there are. */
 static cbx_array *edges_of_runs(cbx_ctx *ctx, const cbx_array *begins, size_t n)
 {
     cbx_array *at = cbx_nonzero_size(ctx, begins, n + 1, (int64_t)begins->count);
@@ -243,7 +243,8 @@ static cbx_array *isin_mixed(cbx_ctx *ctx, const cbx_array *x, const cbx_array *
     return invert ? cbx_logical_or(ctx, cbx_logical_not(ctx, fine), x) : cbx_logical_and(ctx, fine, x);
 }
 
-/* Many integers that lie close together: found in a table of those of test.  NULL: they are few, or far apart. */
+/* Many integers that lie close together: found in a table of those of test.  NULL: they are few, or
+ * far apart. */
 static cbx_array *isin_table(cbx_ctx *ctx, const cbx_array *x, const cbx_array *test)
 {
     const size_t limit = 4 * (x->count + test->count);

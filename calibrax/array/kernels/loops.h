@@ -67,7 +67,8 @@ static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_
         for (; n > 0; n--, o += s[0], a += s[1]) { const T x = *(const T *)a; (void)x; *(R *)o = (R)(expr); } \
     }
 
-/* Operands that lie together, are one element each (step 0), or are every second element, have loops of their own. */
+/* Operands that lie together, are one element each (step 0), or are every second element, have loops
+ * of their own. */
 #define CBX__LOOP2_STEPS(step_a, step_b, R, T, expr) \
         if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == step_a * (ptrdiff_t)sizeof(T) && s[2] == step_b * (ptrdiff_t)sizeof(T)) { \
             R *o = (R *)p[0]; \

@@ -1,4 +1,5 @@
-/* Inside the library: sorting and selecting among keys of 64 or 32 bits, built for each instruction set.
+/* Inside the library: sorting and selecting among keys of 64 or 32 bits, built for each instruction
+ * set.
  *
  * Elements become keys that order as they do (unsigned), are sorted as numbers, and become elements
  * again; equal keys are the same number, so the answer does not depend on how it was found.  NaN is

@@ -114,7 +114,8 @@ static void select_ranks(uint64_t *keys, size_t n, size_t nranks, const size_t *
 
 #define COUNTED_BITS 11 /* many keys that differ in no more bits are counted */
 
-/* A count of each value of the bits from low on; then each place goes behind those of lesser values. */
+/* A count of each value of the bits from low on; then each place goes behind those of lesser
+ * values. */
 static void count_places(const uint64_t *keys, size_t n, int low, uint64_t *at)
 {
     enum { VALUES = 1 << COUNTED_BITS };
@@ -129,8 +130,9 @@ static void count_places(const uint64_t *keys, size_t n, int low, uint64_t *at)
     for (size_t i = 0; i < n; i++) at[next[keys[i] >> low & (VALUES - 1)]++] = i;
 }
 
-/* Into order: n keys whose places are the low bits of at (all: every place, not yet written).  Their highest bits that
- * differ are sorted with the place behind them, as many as 64 bits hold; runs that these leave equal follow by the other bits. */
+/* Into order: n keys whose places are the low bits of at (all: every place, not yet written).
+ * Their highest bits that differ are sorted with the place behind them, as many as 64 bits hold;
+ * runs that these leave equal follow by the other bits. */
 static void order_places(const uint64_t *keys, size_t n, bool all, int place_bits, uint64_t *at, uint64_t *work)
 {
     const uint64_t mask = ((uint64_t)1 << place_bits) - 1;

@@ -4,7 +4,8 @@
 
 #include "calibrax/array/reference/reduce.h"
 
-/* n > 0 elements, a_step bytes apart, to others or to themselves; t carries the state from one run to the next. */
+/* n > 0 elements, a_step bytes apart, to others or to themselves; t carries the state from one run
+ * to the next. */
 typedef void (*cumulator)(size_t n, const char *a, ptrdiff_t a_step, char *o, ptrdiff_t o_step, cbx__total *t,
                           bool begin);
 
