@@ -149,10 +149,9 @@ static cbx_array *spoiled(cbx_ctx *c, cbx_array *x)
 static size_t run(const char *file, const case_row *rows, size_t nrows, bool spoil, size_t *cases, char text[900])
 {
     bytes b = slurp(file);
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     size_t wrong = 0;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
     for (size_t i = 0; i < b.cases; i++) {
         result want[CASE_RESULTS];
         cbx_array *out[CASE_RESULTS] = { 0 };
@@ -218,11 +217,10 @@ static cbx_status run_one(cbx_ctx *ctx, void *user)
 void cases_survive(const char *file, const case_row *rows, size_t nrows)
 {
     bytes b = slurp(file);
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     size_t failures = 0;
     int *seen = calloc(nrows, sizeof *seen);
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
     for (size_t i = 0; i < b.cases; i++) {
         result want[CASE_RESULTS];
         cbx_scope scope;

@@ -181,11 +181,10 @@ static cbx__gpu played = { .host = true,
 void gpu_needs_llvm(void)
 {
     static char why[CBX_ERR_MESSAGE_SIZE];
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx__llvm *l = NULL;
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "a context");
     const cbx_status st = cbx__llvm_enter(c, &l, &err);
     if (!st) cbx__llvm_leave();
     cbx_ctx_free(c);

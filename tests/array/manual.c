@@ -85,10 +85,9 @@ void manual_holds(cbx_ctx *c, const cbx_array *x, const char *text, int line)
 void manual_run(void (*body)(cbx_ctx *c), cbx_status status, const char *words, int line)
 {
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_scope scope;
 
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     cbx_scope_open(c, &scope);
     body(c);
     if (cbx_scope_close(&scope, &err) != status)

@@ -134,9 +134,8 @@ TEST(blocks_are_used_again)
     cbx_array_desc d = { CBX_F32, 1, { 100000 } };
     cbx_pool_stats stats;
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (int i = 0; i < 3; i++) {
         cbx_array *a = NULL;
         CHECK_OK(cbx_array_create(ctx, &d, &a, &err), &err, "create");
@@ -207,10 +206,9 @@ TEST(strided_arrays_pack_row_major)
     };
     int data[24], got[12];
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
     for (int i = 0; i < 24; i++) data[i] = i;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t c = 0; c < CBX_LEN(cases); c++) {
         cbx_array *a = NULL;
         CHECK_OK(
@@ -237,9 +235,8 @@ TEST(axes_in_any_order_pack_row_major)
     static const ptrdiff_t strides[RANK] = { 33 * 19 * 40, 19 * 40, 40, 1 };
     static unsigned char data[16 * N], got[16 * N];
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * 2654435761u >> 13);
     for (size_t t = 0; t < CBX_LEN(dtypes); t++)
         for (size_t order = 0; order < 256; order++) {

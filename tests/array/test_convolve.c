@@ -232,11 +232,10 @@ static void check_one(const shape *s, const cbx_semiring *g, cbx_dtype t, bool s
 {
     const size_t n = rows_of(s) * s->outs, size = cbx_dtype_size(t);
     char *wanted = malloc(n * size);
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_scope scope;
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     cbx_scope_open(c, &scope);
     const problem p = draw(c, s, g, t, special);
     by_windows(&p, wanted);
@@ -274,12 +273,11 @@ TEST(products_of_windows)
 /* An infinite filter meets the padding of max-plus: -inf + inf is NaN there, inf inside. */
 TEST(padding_is_read)
 {
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_scope scope;
     cbx_err err = CBX_ERR_INIT;
     cbx_conv_options o = CBX_CONV_INIT;
 
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     cbx_scope_open(c, &scope);
     o.padding = CBX_CONV_SAME;
     cbx_array *x = cbx_ones(c, 2, (const size_t[]){ 40, 1 }, CBX_F32),

@@ -417,11 +417,10 @@ TEST(no_primitive_is_forgotten)
     const int32_t ends[] = { 0, 1 };
     const cbx_ell_edge_functions edge = { .struct_size = sizeof edge, .d_out = 2, .message = no_message };
     cbx_attrs on_graph = { 0 }, by_function = { 0 };
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_ell *graph = NULL;
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     CHECK_OK(cbx_ell_from_coo(c, 4, 4, 2, ends, ends, &graph, &err), &err, "graph");
     CHECK_OK(cbx__algebra_put(c, cbx_semiring_find("real"), graph, NULL, &on_graph, &err), &err,
              "attributes of a product");

@@ -56,12 +56,11 @@ typedef void derivative(cbx_ctx *c, const void *how, answer *out);
 static answer by_threads(int n, derivative *go, const void *how)
 {
     answer a = { { NULL }, { 0 } };
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_scope scope;
     cbx_err err = CBX_ERR_INIT;
 
     omp_set_num_threads(n);
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     cbx_scope_open(c, &scope);
     go(c, how, &a);
     CHECK_OK(cbx_scope_close(&scope, &err), &err, "scope");

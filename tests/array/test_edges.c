@@ -11,13 +11,6 @@
 #include "calibrax/array/random.h"
 #include "calibrax/array/sets.h"
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
-    return ctx;
-}
-
 static const int64_t whole[] = { INT64_MIN, INT64_MIN + 1,          -((int64_t)1 << 53) - 1, -1,       0,
                                  1,         ((int64_t)1 << 53) + 1, INT64_MAX - 1,           INT64_MAX };
 static const uint64_t natural[] = { 0,
@@ -78,7 +71,7 @@ static unsigned wrong_comparisons(cbx_ctx *c, cbx_dtype t, comparison f, int tru
 TEST(signed_meets_unsigned_by_value)
 {
     static const cbx_dtype signed_dtypes[] = { CBX_I64, CBX_I8 };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (size_t k = 0; k < CBX_LEN(comparisons) * CBX_LEN(signed_dtypes); k++)
         for (int mirrored = 0; mirrored < 2; mirrored++) {
@@ -102,7 +95,7 @@ static bool is_in(int64_t i, const uint64_t *u, size_t n)
 /* Members of one list among the other, of windows of it, so that each value is missing from some. */
 TEST(sets_of_signed_and_unsigned_are_exact)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (size_t first = 0; first < COLUMNS; first++)
         for (size_t n = 0; first + n <= COLUMNS; n++)
@@ -134,7 +127,7 @@ TEST(sets_of_signed_and_unsigned_are_exact)
 /* (1 + 2i)^n in integers, which hold every part of it; of 1 + i, whose powers are powers of two, its inverse, too. */
 TEST(complex_powers_of_whole_numbers_are_exact)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (int single = 0; single < 2; single++) {
         const cbx_array *z = cbx_full(c, 0, NULL, single ? CBX_C64 : CBX_C128, cbx_complex(1, 2)), *r;
@@ -211,7 +204,7 @@ TEST(nothing_is_refused_by_name)
         cbx_array *(*call)(cbx_ctx *c, const cbx_array *x, const cbx_array *key);
         const char *words;
     } cases[] = { NOTHINGS(NOTHING_ROW) };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     const cbx_array *x = cbx_ones(c, 1, (const size_t[]){ 3 }, CBX_F64), *key = cbx_random_key(c, 1);
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -227,7 +220,7 @@ TEST(nothing_is_refused_by_name)
 
 TEST(nothing_is_refused_by_status)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_array *a = NULL, *parts[2] = { NULL, NULL };
     const cbx_array *x = cbx_ones(c, 1, (const size_t[]){ 3 }, CBX_F64), *gap[2] = { x, NULL };
@@ -274,7 +267,7 @@ TEST(steps_are_not_named)
         { CBX_ESHAPE, "'random_categorical' needs at least one category" },
         { CBX_ESHAPE, "'stack' cannot join float64 (2, 2) with float64 (2,)" },
     };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     const cbx_array *zeros = cbx_zeros(c, 2, (const size_t[]){ 2, 2 }, CBX_F64), *none, *ids;
     const cbx_array *parts[2] = { zeros, cbx_index(c, zeros, 0, 0) };
 
@@ -301,7 +294,7 @@ TEST(steps_are_not_named)
 /* Its last pivot is 0 and the rows were swapped once, which turns the sign. */
 TEST(a_singular_determinant_is_plain_zero)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     const double rows[] = { 1, 2, 2, 4 };
     const cbx_array *x = cbx_asarray(c, &(cbx_array_desc){ CBX_F64, 2, { 2, 2 } }, rows);
 
@@ -320,7 +313,7 @@ TEST(a_singular_determinant_is_plain_zero)
 static void check_numbers(cbx_array *x, size_t n, const double *want, const char *why)
 {
     double got[16];
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     CHECK_INT(cbx_array_count(x), n, why);
     CHECK_OK(cbx_array_read(cbx_astype(c, x, CBX_F64), got, n * sizeof *got, NULL), (&(cbx_err){ 0 }), why);
     for (size_t i = 0; i < n; i++) CHECK(got[i] == want[i], why);
@@ -339,7 +332,7 @@ TEST(bounds_beyond_a_dtype_cut_nothing_off)
         { { CBX_I64, { .i = INT64_MIN } }, { CBX_U64, { .u = UINT64_MAX } }, { -100, 0, 100 }, "both" },
     };
     const int8_t data[3] = { -100, 0, 100 };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *x = cbx_asarray(c, &(cbx_array_desc){ CBX_I8, 1, { 3 } }, data);
     cbx_err err = CBX_ERR_INIT;
 
@@ -355,7 +348,7 @@ TEST(bounds_beyond_a_dtype_cut_nothing_off)
 
 TEST(lanes_broadcast)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *x = cbx_reshape(c, cbx_arange_int(c, 0, 6, 1, CBX_F64), 2, (const ptrdiff_t[]){ 2, 3 });
     const int64_t two[2] = { 2, 0 };
     cbx_array *row = cbx_asarray(c, &(cbx_array_desc){ CBX_I64, 2, { 1, 2 } }, two);

@@ -73,11 +73,10 @@ static cbx_status scipy_steps(cbx_ctx *c, void *user)
 
 TEST(scipy_agrees)
 {
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     double max = 0;
 
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     CHECK_OK(scipy_steps(c, &max), &err, "products");
     CHECK_LE(max, 4e-15, "five algebras, their transposes, softmax");
     cbx_ctx_free(c);
@@ -601,11 +600,10 @@ static int bandwidth(const int32_t *order)
 
 TEST(rcm_is_as_narrow_as_scipy_s)
 {
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_ell *g = NULL, *named = NULL;
     cbx_err err = CBX_ERR_INIT;
     int32_t order[MESH_VERTICES], plain[MESH_VERTICES];
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     CHECK_OK(cbx_ell_from_coo(c, MESH_VERTICES, MESH_VERTICES, MESH_EDGES, mesh_row, mesh_col, &g, &err), &err, "mesh");
     CHECK_OK(cbx_ell_rcm(c, g, order, &err), &err, "order");
     for (int i = 0; i < MESH_VERTICES; i++) plain[i] = i;
@@ -624,11 +622,10 @@ TEST(compressed_rows_are_a_list)
 {
     static const int64_t start[] = { 0, 2, 2, 3 }, wrong[] = { 0, 2, 1, 3 };
     static const int32_t col[] = { 1, 0, 1 }, row[] = { 0, 0, 2 };
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_ell *g = NULL, *h = NULL;
     cbx_ell_product p, q;
     cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     CHECK_OK(cbx_ell_from_csr(c, 3, 2, start, col, &g, &err), &err, "compressed rows");
     CHECK_OK(cbx_ell_from_coo(c, 3, 2, 3, row, col, &h, &err), &err, "a list");
     cbx_ell_view(g, true, &p);
@@ -646,12 +643,11 @@ TEST(compressed_rows_are_a_list)
 TEST(bad_input_is_named)
 {
     static const int32_t index[] = { 0, 1, 2, 7 }, degree[] = { 2, 1 }, long_degree[] = { 2, 3 };
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_ell *g = NULL;
     cbx_err err = CBX_ERR_INIT;
     cbx_scope scope;
     cbx_ell_source s = { sizeof s, 2, 3, 2, index, NULL, NULL };
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     CHECK_STATUS(cbx_ell_create(c, &s, &g, &err), CBX_EDOM, "an index outside");
     CHECK(strstr(err.message, "row 1, place 1 refers to column 7 of 3"), "row, place and column are named");
     s.degree = long_degree;

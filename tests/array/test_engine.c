@@ -9,13 +9,6 @@
 #include "calibrax/base/pool.h"
 #include "fail_alloc.h"
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
-    return ctx;
-}
-
 static cbx_array *line(cbx_ctx *c, size_t n) { return cbx_arange_int(c, 0, (int64_t)n, 1, CBX_F64); }
 
 static double at(const cbx_array *x, size_t i)
@@ -67,7 +60,7 @@ TEST(failures_travel)
 {
     cbx_err err = CBX_ERR_INIT;
     cbx_scope scope, inner;
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *x, *bad;
 
     cbx_scope_open(c, &scope);
@@ -126,7 +119,7 @@ TEST(the_wall)
         { 20, CBX_ESHAPE, "float64 (1, 2, 6) with float64 (3, 3, 6)", "vectors as they were given" },
         { 21, CBX_EOVERFLOW, "18446744073709551615", "more bins than memory" },
     };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_scope scope;
@@ -172,7 +165,7 @@ TEST(the_wall)
 
 TEST(movement_gives_views)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *x = cbx_reshape(c, line(c, 24), 3, (const ptrdiff_t[]){ 2, 3, 4 });
     const char *low = cbx_array_data(x), *high = low + cbx_array_bytes(x);
     const struct {
@@ -200,7 +193,7 @@ TEST(movement_gives_views)
 
 TEST(abstract_operands_give_abstract_results)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_scope scope;
     cbx_err err = CBX_ERR_INIT;
     cbx_array *x = NULL, *r;
@@ -249,7 +242,7 @@ TEST(every_call_goes_through_the_backend)
     cbx_backend mine = {
         .struct_size = sizeof(cbx_backend), .abi = CBX_BACKEND_ABI, .name = "counting", .apply = count_apply
     };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
 
     CHECK_STR(cbx_ctx_backend(c)->name, cbx_backend_at(0)->name, "until another is set");
@@ -326,7 +319,7 @@ TEST(the_table_is_complete)
         if (is(rules->jvp, "linear")) CHECK(!is(rules->transpose, "nonlinear"), rules->name);
         if (info->kind != CBX_CLASS_MAP) continue;
         for (int t = 0; t < CBX_DTYPE_COUNT; t++) {
-            cbx_ctx *c = context();
+            cbx_ctx *c = cbx_test_context();
             const cbx_array *in[3] = { NULL };
             const cbx_array_desc *descs[3];
             const size_t n = operands_of(c, info, (cbx_dtype)t, in);
@@ -378,7 +371,7 @@ TEST(attributes_compare_by_value)
 
 TEST(our_own_choices)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     const double v[] = { 1e30, -1e30, -1.9, 300.7, 2.9 };
     cbx_array *x = cbx_asarray(c, &(cbx_array_desc){ CBX_F64, 1, { 5 } }, v);
     int32_t i4[5];
@@ -415,7 +408,7 @@ TEST(our_own_choices)
 /* Functions that add an axis on their way have none to spare at the highest rank. */
 TEST(the_highest_rank_is_no_exception)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     const size_t twice[] = { 2, 1 };
     cbx_array *x = cbx_reshape(c, line(c, 4), 8, (const ptrdiff_t[]){ 1, 1, 1, 1, 1, 1, 2, 2 }), *r;
     static const double repeated[] = { 0, 1, 0, 1, 2, 3, 2, 3 }, tiled[] = { 0, 1, 2, 3, 0, 1, 2, 3 };
@@ -435,7 +428,7 @@ TEST(the_highest_rank_is_no_exception)
 /* x^0 is 1 whatever x is, of complex numbers too, where C's cpow says NaN. */
 TEST(the_power_0_is_1)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     const double bases[] = { 0, 0, INFINITY, 0, NAN, 0, 3, 4, -0.0, -0.0 };
     cbx_array *x = cbx_asarray(c, &(cbx_array_desc){ CBX_C128, 1, { 5 } }, bases);
 
@@ -451,7 +444,7 @@ TEST(the_power_0_is_1)
 /* Bytes at the highest point while f runs, in units of its operand, which lives in another context. */
 static double peak_of(cbx_array *(*f)(cbx_ctx *, const cbx_array *), bool *steps_kept)
 {
-    cbx_ctx *home = context(), *c = context();
+    cbx_ctx *home = cbx_test_context(), *c = cbx_test_context();
     const cbx_array *x = line(home, 100000), *r;
     cbx_pool_stats stats;
     cbx_scope scope;

@@ -81,13 +81,6 @@ TEST(every_allocation_may_fail) { cases_survive("fft.bin", rows, CBX_LEN(rows));
 
 /* ---- by definition, in long double ---- */
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
-    return ctx;
-}
-
 /* sum x[j] exp(-+ 2 pi i j k / n), j k reduced modulo n. */
 static void slow_transform(size_t n, const double _Complex *x, long double _Complex *out, bool back)
 {
@@ -140,7 +133,7 @@ TEST(transforms_are_accurate)
 {
     static const size_t lengths[] = { 2,   3,   4,   5,   7,   8,   16,  31,  61,   64,   67,   97,   100,  127,
                                       128, 210, 243, 256, 343, 360, 509, 512, 1000, 1009, 1024, 1331, 2048, 2310 };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     double worst = 0;
 
     for (size_t i = 0; i < CBX_LEN(lengths); i++)
@@ -170,7 +163,7 @@ TEST(transforms_are_accurate)
 /* float32 is computed in float64 and rounded once: half a unit in the last place, and never the error of the sums. */
 TEST(single_precision_is_rounded_once)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *x = cbx_astype(c, noise(c, 1000), CBX_C64), *y = cbx_fft(c, x, 0, 0, 0);
     cbx_array *same = cbx_astype(c, cbx_fft(c, cbx_astype(c, x, CBX_C128), 0, 0, 0), CBX_C64);
     bool equal = false;
@@ -204,7 +197,7 @@ static double energy(cbx_ctx *c, const cbx_array *x)
 TEST(identities)
 {
     static const size_t lengths[] = { 1, 2, 9, 100, 127, 134, 4096, 10007, 44100 };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (size_t i = 0; i < CBX_LEN(lengths); i++) {
         size_t n = lengths[i];
@@ -232,7 +225,7 @@ TEST(identities)
 TEST(what_is_not_finite)
 {
     static const size_t lengths[] = { 8, 15, 67, 121 };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (size_t i = 0; i < CBX_LEN(lengths); i++)
         for (int infinite = 0; infinite < 2; infinite++) {
@@ -268,7 +261,7 @@ TEST(what_is_refused)
         { CBX_EINVAL, "operand 1 of 'fft' is NULL", "no operand" },
         { CBX_EINVAL, "a scalar has none", "a scalar" },
     };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_scope scope;
@@ -297,7 +290,7 @@ TEST(what_is_refused)
 
 TEST(abstract_operands_give_abstract_results)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *x = NULL, *r;
 
     CHECK_OK(cbx_array_create_abstract(c, &(cbx_array_desc){ CBX_F32, 2, { 3, 8 } }, &x, NULL), (&(cbx_err){ 0 }), "x");

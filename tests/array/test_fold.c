@@ -298,12 +298,11 @@ TEST(layouts_agree)
     static reduction *const f[] = { cbx_sum, cbx_prod, cbx_max, cbx_min, cbx_any, cbx_all, cbx_argmax, cbx_argmin };
     static const cbx_dtype types[] = { CBX_F64, CBX_F32, CBX_I16, CBX_U64, CBX_BOOL };
     static const size_t shapes[][3] = { { 3, 5, 4 }, { 300, 1, 7 }, { 9000, 1, 5 }, { 20, 30, 40 }, { 16, 2, 1100 } };
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_rng r;
 
     r = cbx_rng_make(9, 0);
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     for (size_t s = 0; s < CBX_LEN(shapes); s++)
         for (size_t t = 0; t < CBX_LEN(types); t++)
             for (size_t k = 0; k < CBX_LEN(f); k++)

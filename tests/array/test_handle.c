@@ -168,12 +168,11 @@ TEST(threads_that_write_their_own_elements_lose_none)
 {
     const cbx_array_desc d = { CBX_U8, 1, { WRITERS * EACH } };
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_array *shared = NULL;
     writer w[WRITERS];
     pthread_t thread[WRITERS];
 
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     CHECK_OK(cbx_array_create(c, &d, &shared, &err), &err, "array");
     memset(cbx_array_data_mut(shared), 0, WRITERS * EACH);
     for (int i = 0; i < WRITERS; i++) {

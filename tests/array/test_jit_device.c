@@ -26,11 +26,10 @@ static const cbx_device_id cpu = { CBX_DEVICE_CPU, 0 }, cuda = { CBX_DEVICE_CUDA
 /* A context whose compiled functions and GPU 0 are those of the test. */
 static cbx_ctx *begin(cbx__gpu *gpu)
 {
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
 
     cbx__gpu_cuda_play(gpu);
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     CHECK_OK(cbx_ctx_set_backend(c, cbx_backend_jit(), &err), &err, "backend");
     return c;
 }

@@ -140,9 +140,8 @@ static void compare(const cbx__emitter *emitter, cbx__gpu *gpu)
     const uint64_t count = asked ? strtoull(asked, NULL, 10) : 400, first = from ? strtoull(from, NULL, 10) : 1;
     const bool show = getenv("CALIBRAX_TEST_GRAPHS_SHOW") != NULL;
     unsigned failed = 0;
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
 
-    CHECK_OK(cbx_ctx_create(NULL, &c, NULL), (&(cbx_err){ 0 }), "context");
     for (uint64_t seed = first; seed < first + count && failed < SHOWN; seed++) {
         const graph_trial t = { seed, 2 + (unsigned)(seed % 23) };
         const char *wrong = try(c, emitter, gpu, &t, show);

@@ -94,13 +94,6 @@ static const cbx_dtype dtypes[] = { CBX_F32, CBX_F64, CBX_C64, CBX_C128 };
 
 static double eps_of(cbx_dtype t) { return t == CBX_F32 || t == CBX_C64 ? 0x1p-23 : 0x1p-52; }
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
-    return ctx;
-}
-
 static double item(const cbx_array *x)
 {
     double v = 0;
@@ -200,7 +193,7 @@ static void check_square(cbx_ctx *c, cbx_dtype t, size_t n)
 TEST(factors_give_the_matrix_back)
 {
     static const size_t sizes[][2] = { { 1, 1 }, { 5, 5 }, { 9, 4 }, { 4, 9 }, { 40, 33 }, { 33, 40 }, { 70, 70 } };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (size_t i = 0; i < CBX_LEN(dtypes); i++)
         for (size_t s = 0; s < CBX_LEN(sizes); s++) {
@@ -220,7 +213,7 @@ TEST(factors_give_the_matrix_back)
 /* The four conditions of Penrose, for a matrix of rank 3. */
 TEST(pseudo_inverses)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (size_t i = 0; i < CBX_LEN(dtypes); i++) {
         cbx_array *a = cbx_matrix_product(c, matrix(c, dtypes[i], 2, 8, 3), matrix(c, dtypes[i], 2, 3, 6));
@@ -236,7 +229,7 @@ TEST(pseudo_inverses)
 
 TEST(least_squares)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *a = matrix(c, CBX_F64, 2, 9, 4), *b = matrix(c, CBX_F64, 2, 9, 3), *rest;
     cbx_lstsq_parts p = cbx_lstsq(c, a, b, NULL), v;
 
@@ -275,7 +268,7 @@ TEST(what_is_refused)
         { CBX_EINVAL, "order NaN", "a norm of no order" },
         { CBX_EINVAL, "operand 1 of 'svd' is NULL", "no operand" },
     };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_scope scope;
@@ -319,7 +312,7 @@ static bool all_nan(cbx_ctx *c, const cbx_array *x)
 /* A NaN or an infinity in one matrix of a stack: that one is NaN, the other one is as without. */
 TEST(what_is_not_finite)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (size_t i = 0; i < CBX_LEN(dtypes); i++)
         for (int infinite = 0; infinite < 2; infinite++) {
@@ -358,7 +351,7 @@ TEST(what_is_not_finite)
 
 TEST(abstract_operands_give_abstract_results)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *x = NULL, *y = NULL;
     cbx_err err = CBX_ERR_INIT;
 
@@ -394,7 +387,7 @@ TEST(abstract_operands_give_abstract_results)
 /* Results alone are kept: two parts of one packed array, no steps. */
 TEST(steps_are_not_kept)
 {
-    cbx_ctx *home = context(), *c = context();
+    cbx_ctx *home = cbx_test_context(), *c = cbx_test_context();
     cbx_array *a = matrix(home, CBX_F64, 1, 200, 200);
     cbx_pool_stats stats;
     cbx_scope scope;

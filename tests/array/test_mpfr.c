@@ -262,10 +262,9 @@ static worst worst_of_one(unary fn, exact1 exact, const points *p, const char *n
 {
     worst w = { 0, 0, 0, 0 };
     double *got = malloc(p->n * sizeof *got);
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     mpfr_t x, e;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
     read_back(ctx, fn(ctx, line_of(ctx, p)), p, got, name);
     mpfr_inits2(BITS, x, e, (mpfr_ptr)0);
     for (size_t i = 0; i < p->n; i++) {
@@ -283,10 +282,9 @@ static worst worst_of_two(binary fn, exact2 exact, const points *p, const points
 {
     worst w = { 0, 0, 0, 0 };
     double *got = malloc(p->n * sizeof *got);
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     mpfr_t x, y, e;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
     read_back(ctx, fn(ctx, line_of(ctx, p), line_of(ctx, q)), p, got, name);
     mpfr_inits2(BITS, x, y, e, (mpfr_ptr)0);
     for (size_t i = 0; i < p->n; i++) {

@@ -37,13 +37,6 @@ enum {
 
 #define DRAWS 100000
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
-    return ctx;
-}
-
 static void read_as(cbx_ctx *c, const cbx_array *x, cbx_dtype t, void *to)
 {
     cbx_err err = CBX_ERR_INIT;
@@ -85,7 +78,7 @@ TEST(hash_gives_the_known_answers)
         { UINT64_MAX, UINT64_MAX, 0x1cb996fcbb002be7, 0xfd36d0482d17272c },
         { 0x243f6a8885a308d3, 0x13198a2e03707344, 0xc4923a9c483df7a0, 0xba3e4725f27d669e },
     };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const cbx_array *in[2];
@@ -194,7 +187,7 @@ TEST(draws_are_those_of_jax)
 
     for (size_t i = 0; i < CBX_LEN(answers); i++) {
         const answer *a = &answers[i];
-        cbx_ctx *c = context();
+        cbx_ctx *c = cbx_test_context();
         cbx_array *r = draw(c, a);
         bool real = a->dtype >= CBX_F32;
         char why[120];
@@ -234,7 +227,7 @@ TEST(gamma_numbers_move_with_their_shape)
         { 1, NAN, NAN },
         { -1, 1, NAN },
     };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (size_t i = 0; i < CBX_LEN(rows); i++) {
         const cbx_array *in[] = { cbx_full(c, 0, NULL, CBX_F64, cbx_float(rows[i].alpha)),
@@ -323,7 +316,7 @@ TEST(real_draws_have_their_distribution)
     double *v = malloc(DRAWS * sizeof *v), fault;
 
     for (size_t i = 0; i < 2 * CBX_LEN(cases); i++) {
-        cbx_ctx *c = context();
+        cbx_ctx *c = cbx_test_context();
         cbx_array *x = real_draw(c, (int)(i / 2), cbx_random_key(c, 100 + i), DRAWS, i % 2 ? CBX_F64 : CBX_F32);
         double mean = 0, square = 0, m = cases[i / 2].mean, var = cases[i / 2].variance, n = DRAWS;
         read_as(c, x, CBX_F64, v);
@@ -357,7 +350,7 @@ TEST(hash_bits_are_even)
     };
     double *expected = malloc(bins * sizeof *expected);
     unsigned char *got = malloc(n);
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (int i = 0; i < bins; i++) expected[i] = n / bins;
     for (size_t k = 0; k < CBX_LEN(cases); k++) {
@@ -402,7 +395,7 @@ TEST(whole_draws_have_their_shares)
     static const double even[] = { 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1 },
                         rising[] = { 0.1, 0.2, 0.3, 0.4 }, coin[] = { 0.7, 0.3 };
     const size_t n = DRAWS;
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *keys = cbx_random_split(c, cbx_random_key(c, 5), 8), *p, *r;
 
 #define KEY(i) cbx_index(c, keys, 0, i)
@@ -425,7 +418,7 @@ TEST(permutations_are_even)
 {
     double counted[24] = { 0 }, expected[24];
     enum { tries = 12000 };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_scope scope;
     int64_t v[4], *all = malloc(3000 * sizeof *all);
 
@@ -463,7 +456,7 @@ static double correlation(cbx_ctx *c, const cbx_array *x, const cbx_array *y, do
 TEST(streams_are_independent)
 {
     const size_t n = 20000;
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *key = cbx_random_key(c, 9), *keys = cbx_random_split(c, key, 6), *x[12];
     double capacity;
 
@@ -490,7 +483,7 @@ static void same_numbers(cbx_ctx *c, const cbx_array *a, const cbx_array *b, con
 /* Element i depends on key and i alone: not on the length, the shape, or its neighbours. */
 TEST(elements_stand_alone)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *key = cbx_random_key(c, 77), *step = cbx_full(c, 0, NULL, CBX_I32, cbx_int(-3)), *alpha;
 
     for (int which = 0; which < 7; which++)
@@ -508,7 +501,7 @@ TEST(elements_stand_alone)
 
 TEST(ends_of_ranges)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *key = cbx_random_key(c, 3);
     const size_t n = 20000;
     double low, high, v[4];
@@ -533,7 +526,7 @@ TEST(ends_of_ranges)
 
 TEST(keys_may_be_abstract)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *key = NULL, *r;
     cbx_err err = CBX_ERR_INIT;
     const size_t shape[2] = { 3, 4 };
@@ -606,7 +599,7 @@ TEST(bad_input_gets_one_sentence)
         { CBX_EDTYPE, "the key of 'random_permutation'" },
         { CBX_EOVERFLOW, "more bytes" },
     };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_scope scope;
@@ -650,7 +643,7 @@ TEST(scratch_is_what_is_written)
     const size_t n = 1 << 20;
 
     for (int i = 0; i < 9; i++) {
-        cbx_ctx *c = context();
+        cbx_ctx *c = cbx_test_context();
         cbx_array *key = cbx_random_key(c, 1);
         cbx_pool_stats stats;
         if (i < 7) real_draw(c, i, key, n, CBX_F64);

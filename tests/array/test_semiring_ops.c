@@ -332,12 +332,11 @@ TEST(functions_and_traces)
     const cbx_array_desc d = { CBX_U64, 2, { 2, 2 } }, sa = { CBX_F32, 3, { 5, 4, 3 } }, sb = { CBX_F64, 2, { 3, 7 } };
     uint64_t seen[8] = { 0 };
     cbx_semiring parity;
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_scope scope;
     cbx_err err = CBX_ERR_INIT;
     cbx_array *aa = NULL, *ab = NULL;
 
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     CHECK_OK(cbx_semiring_define("parity", &f, &parity, &err), &err, "parity");
     cbx_scope_open(c, &scope);
     cbx_array *a = cbx_asarray(c, &d, x), *b = cbx_asarray(c, &d, y);
@@ -399,10 +398,9 @@ TEST(strides_do_not_change_bits)
     static const size_t extents[] = { 1, 2, 3, 5, 8, 9, 10, 17, 31, 33, 70, 130, 600 };
     static const cbx_algebra algebras[] = { CBX_ALGEBRA_REAL, CBX_ALGEBRA_LOG, CBX_ALGEBRA_EUCLIDEAN };
     const size_t n = CBX_LEN(extents);
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     for (size_t i = 0; i < n * n * n; i++)
         for (size_t how = 0; how < 2 * CBX_LEN(algebras); how++) {
             const size_t a_shape[] = { extents[i % n], extents[i / n % n] },

@@ -193,13 +193,6 @@ TEST(every_allocation_may_fail)
     numpy_close(s);
 }
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
-    return ctx;
-}
-
 /* What the array API requires of NaN and infinity as complex numbers, and numpy's unique does not do for complex ones. */
 TEST(complex_edges)
 {
@@ -225,7 +218,7 @@ TEST(complex_edges)
         { cbx_sign, { 3, -4 }, { 0.6, -0.8 }, "sign" },
         { cbx_log2, { INFINITY, 0 }, { INFINITY, 0 }, "log2 of infinity" },
     };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     const double z[] = { 1, 2, NAN, 1, 1, -2, 1, NAN, 1, 2, NAN, NAN };
     cbx_array *x = cbx_asarray(c, &(cbx_array_desc){ CBX_C128, 1, { 6 } }, z);
 
@@ -245,7 +238,7 @@ TEST(complex_edges)
 
 TEST(sizes_make_it_traceable)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *x = NULL, *ids5 = NULL, *r[3];
     cbx_unique_parts p;
     cbx_err err = CBX_ERR_INIT;
@@ -343,7 +336,7 @@ TEST(bad_input_gets_one_sentence)
         { CBX_EDTYPE, "complex numbers have no order" },
         { CBX_EOVERFLOW, "'repeat' makes axis 0 too long" },
     };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *abstract = NULL;
 
     CHECK_OK(cbx_array_create_abstract(c, &(cbx_array_desc){ CBX_I64, 1, { 6 } }, &abstract, NULL), (&(cbx_err){ 0 }),
@@ -364,7 +357,7 @@ TEST(facts_without_an_array)
 {
     cbx_err err = CBX_ERR_INIT;
     const cbx_scalar scalars[] = { cbx_int(1), cbx_float(2) };
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     const cbx_array *x[] = { cbx_zeros(c, 0, NULL, CBX_F32), NULL };
     cbx_dtype t;
     bool is;
@@ -388,7 +381,7 @@ TEST(facts_without_an_array)
 /* Results with several parts keep none of their steps. */
 TEST(steps_are_not_kept)
 {
-    cbx_ctx *c = context();
+    cbx_ctx *c = cbx_test_context();
     cbx_array *x = cbx_floor_divide_scalar(c, cbx_arange(c, 0, 100000, 1, CBX_F64), 2);
     cbx_pool_stats before, after;
     cbx_unique_parts p;

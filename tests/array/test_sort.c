@@ -264,12 +264,11 @@ TEST(edges_are_counted)
 TEST(ranked_is_sort_at_ranks)
 {
     const cbx_attrs ranks = { .ndim = 4, .shape = { 0, 2, 2, 4 } };
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_rng r = cbx_rng_make(6, 0);
     double v[5][6][5];
 
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     for (size_t i = 0; i < sizeof v / sizeof(double); i++)
         ((double *)v)[i] = i % 19 == 0 ? NAN : 200.0 * cbx_rng_uniform(&r) - 70.0;
     for (int t = 0; t < CBX_C64; t++)

@@ -301,11 +301,10 @@ static cbx_status run_one(cbx_ctx *ctx, void *user)
 /* Operands live in another context, so that only the function's own requests fail. */
 TEST(every_allocation_may_fail)
 {
-    cbx_ctx *home = NULL;
+    cbx_ctx *home = cbx_test_context();
     size_t failures = 0;
     given g;
 
-    CHECK_OK(cbx_ctx_create(NULL, &home, NULL), (&(cbx_err){ 0 }), "context");
     g = give(home);
     for (size_t i = 0; i < CBX_LEN(functions); i++) {
         const size_t n = cbx_test_fail_each(run_one, &(torture){ functions[i].fn, &g }, functions[i].name);

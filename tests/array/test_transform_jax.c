@@ -240,8 +240,7 @@ static void same_as_jax(const char *name, size_t n, cbx_array *const *out)
 
 static cbx_ctx *context(void)
 {
-    cbx_ctx *c = NULL;
-    CHECK_OK(cbx_ctx_create(NULL, &c, NULL), (&(cbx_err){ 0 }), "context");
+    cbx_ctx *c = cbx_test_context();
     return c;
 }
 

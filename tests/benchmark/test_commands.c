@@ -51,13 +51,12 @@ static const char bare[] = HEAD "\"baselines\": [{\"name\": \"idle\", \"command\
 
 TEST(all_members)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     const cbx_benchmark_command *c = NULL;
     cbx_arena arena;
     cbx_err err = CBX_ERR_INIT;
     size_t n = 0;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_arena_init(&arena, cbx_allocator_default());
     CHECK_OK(parse(ctx, whole, strlen(whole), "dir", &arena, &c, &n, &err), &err, "the whole");
     CHECK_INT(n, 4, "each baseline at each point");
@@ -130,10 +129,9 @@ TEST(what_is_refused)
         { ONE("\"metric_defs\":[]"), CBX_EFORMAT,
           "'b.json': baselines[0]: 'metric_defs' must be an object of definitions" },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i < CBX_LEN(faults); i++) {
         const cbx_benchmark_command *c = NULL;
         size_t n = 0;
@@ -150,10 +148,9 @@ TEST(what_is_refused)
 
 TEST(cut_at_each_byte)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t len = 0; len < strlen(whole); len++) {
         const cbx_benchmark_command *c = NULL;
         size_t n = 0;
@@ -198,13 +195,12 @@ static cbx_status read_it(cbx_ctx *ctx, void *user)
 TEST(from_a_file)
 {
     const cbx_benchmark_command *c = NULL;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     char folder[64], path[96], wanted[96];
     cbx_arena arena;
     size_t n = 0;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_arena_init(&arena, cbx_allocator_default());
     cbx_test_folder(folder);
     snprintf(path, sizeof path, "%s/b.json", folder);

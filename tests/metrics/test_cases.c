@@ -132,7 +132,7 @@ TEST(every_case)
 {
     const char *folder = getenv("CALIBRAX_METRIC_CASES");
     char place[4096], path[8192];
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     struct dirent *entry;
     size_t cases = 0;
     DIR *dir;
@@ -141,7 +141,6 @@ TEST(every_case)
         snprintf(place, sizeof place, "%s/tests/fixtures/metrics", getenv("CALIBRAX_SOURCE_ROOT"));
         folder = place;
     }
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK((dir = opendir(folder)), folder);
     while ((entry = readdir(dir))) {
         const char *end = strrchr(entry->d_name, '.');

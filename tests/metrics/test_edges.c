@@ -190,9 +190,8 @@ static cbx_array *read_operand(cbx_ctx *ctx, const char **text, const cbx_metric
 
 static void every_edge(const cbx_backend *backend)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK_OK(cbx_ctx_set_backend(ctx, backend, &err), &err, "the backend");
     for (size_t i = 0; i < CBX_LEN(edges); i++) {
         const edge *e = &edges[i];
@@ -234,9 +233,8 @@ TEST(many_classes)
     const size_t n = N;
     double near[2][N], far[2][N], w[N], v[3], out[2];
     cbx_rng rng = cbx_rng_make(5, 5);
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < N; i++) {
         near[0][i] = (double)cbx_rng_below(&rng, CLASSES);
         near[1][i] = cbx_rng_below(&rng, 2) ? near[0][i] : (double)cbx_rng_below(&rng, CLASSES);
@@ -289,10 +287,9 @@ TEST(sinkhorn_must_end)
     const cbx_metric_function *m;
     cbx_fn *f = NULL, *compiled = NULL;
     cbx_array *in[2], *r = NULL;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     double v;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     in[0] = array_of(ctx, 2, (const size_t[]){ 3, 1 }, x, false);
     in[1] = array_of(ctx, 2, (const size_t[]){ 3, 1 }, y, false);
     CHECK_STATUS(cbx_metric_value(ctx, "sinkhorn_divergence", 2, in, &o, &v, &err), CBX_EDOM, "three updates");
@@ -381,9 +378,8 @@ TEST(code_in_c_has_the_bits_of_the_steps)
     enum { ROWS = 70 }; /* more than are compared at once */
     static const size_t widths[] = { 2, 7, 8, 21, 128, 129, 300 };
     cbx_rng rng = cbx_rng_make(12, 0);
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; i < CBX_LEN(widths); i++) {
         const size_t w = widths[i], n = ROWS, rows[] = { ROWS, w }, conformations[] = { ROWS, w, 3 };
         double labels[ROWS], limits[ROWS];
@@ -418,10 +414,9 @@ TEST(silhouettes_go_in_blocks)
     const cbx_metric_function *m;
     cbx_fn *f = NULL, *grad = NULL, *compiled = NULL;
     cbx_array *out[2], *x, *at;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     size_t count;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK_OK(cbx_metric_find(ctx, "silhouette_score", &m, &err), &err, "metric");
     for (size_t i = 0; i < POINTS; i++) labels[i] = (double)(i % CLUSTERS);
     for (size_t i = 0; i < COUNT; i++) v[i] = cbx_rng_normal(&rng) + labels[i / DIMENSIONS];
@@ -480,10 +475,9 @@ static cbx_status call_it(cbx_ctx *ctx, void *user)
 TEST(memory_may_end)
 {
     const unsigned in_c = CBX_METRIC_DATA_SHAPED | CBX_METRIC_EAGER;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     const cbx_metric_function *m;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
         cbx_rng rng = cbx_rng_make(11, i);
         drawn_call c = { .metric = m };

@@ -34,10 +34,9 @@ TEST(words_have_numbers)
     const char *words[] = { "a b", "", "b" };
     cbx_vocabulary *v = NULL;
     cbx_array *rows[2];
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_scope scope;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK_OK(cbx_vocabulary_create(ctx, &v, &err), &err, "a vocabulary");
     cbx_scope_open(ctx, &scope);
     for (size_t i = 0; i < CBX_LEN(cases); i++)

@@ -121,10 +121,9 @@ void case_bench_check_turns(case_bench *t, const char *json, bool same)
 
 void case_bench_check_table(const cbx_case_ops *c)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(cbx_case_check(ctx, c, &err), &err, "the case's own table");
     CHECK(cbx_case_find(&cbx_builtin_cases, c->name) == c, "in the list of cases");
     for (size_t i = 0; i < c->npoints; i++) {

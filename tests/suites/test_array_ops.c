@@ -76,10 +76,9 @@ TEST(turned_inputs_have_the_turned_answer) { for_each_point(check_turn); }
 
 TEST(the_table_is_whole)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_OK(cbx_case_check(ctx, ao, &err), &err, "the case's own table");
     CHECK(cbx_case_find(&cbx_builtin_cases, "array_ops") == ao, "in the list of cases");
     for (size_t i = 0; cbx__ao_names[i]; i++) CHECK_STR(cbx__ao_ops[i].name, cbx__ao_names[i], "names in table order");
@@ -106,9 +105,8 @@ TEST(bad_points_are_refused)
         { "{\"op\":\"sum\",\"n\":0}", "1.." },
         { "{\"op\":\"cumprod\",\"n\":10}", "cumsum" },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_err err = CBX_ERR_INIT;
         cbx_params *p = NULL;

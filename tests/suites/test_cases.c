@@ -120,9 +120,8 @@ TEST(bad_points_are_refused)
           "does not fit" },
         { &cbx_dense_matmul_case, "{\"m\":0,\"k\":2,\"n\":2}", "1.." },
     };
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), (&(cbx_err){ 0 }), "context");
     for (size_t i = 0; i < CBX_LEN(bad); i++) {
         cbx_err err = CBX_ERR_INIT;
         cbx_params *p = NULL;

@@ -28,14 +28,6 @@ static size_t bandwidth_of(size_t n, size_t k, const int32_t *indices, const int
 
 static int32_t indices[MAX * 64], degree[MAX], other[MAX * 64], other_degree[MAX];
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
-    return ctx;
-}
-
 static void make(cbx_ctx *ctx, const cbx__suite_graph *g)
 {
     cbx_err err = CBX_ERR_INIT;
@@ -44,7 +36,7 @@ static void make(cbx_ctx *ctx, const cbx__suite_graph *g)
 
 TEST(graphs_are_what_they_say)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
 
     for (int kind = 0; cbx__suite_graph_words[kind]; kind++) {
         for (int order = 0; cbx__suite_order_words[order]; order++) {
@@ -76,7 +68,7 @@ TEST(graphs_are_what_they_say)
 
 TEST(a_mesh_is_a_mesh)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     const cbx__suite_graph g = { CBX__SUITE_MESH2D, CBX__SUITE_NATURAL, 12, 5, 0 }; /* 3 by 4 */
     static const int32_t corner[] = { 0, 1, 4 }, inner[] = { 5, 1, 4, 6, 9 };
 
@@ -99,7 +91,7 @@ static double invariant(size_t n, size_t k, const int32_t *idx, const int32_t *d
 
 TEST(other_names_keep_the_graph)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     double mark[400], moved[400];
 
@@ -131,7 +123,7 @@ TEST(other_names_keep_the_graph)
 /* SciPy's reverse_cuthill_mckee gives shuffled 9-point meshes of 20, 32 and 64 squared bandwidths of 39, 63 and 127. */
 TEST(cuthill_mckee_finds_the_mesh_again)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     static const size_t sizes[] = { 400, 1024, 4096 };
 
     for (size_t s = 0; s < CBX_LEN(sizes); s++) {

@@ -16,10 +16,8 @@ static const char *const rivals[] = { CBX__MS_MAP(RIVALS) };
 
 TEST(every_metric_has_a_row)
 {
-    cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t i = 0; i < cbx_metric_count(ctx); i++) {
         const char *wanted = cbx_metric_at(ctx, i)->name;
         CHECK_STR(i < CBX_LEN(names) ? names[i] : "no more rows", wanted, "suites/metrics/metrics.h, in this order");

@@ -25,10 +25,9 @@ TEST(kernels_are_right)
 
 TEST(tables_are_whole)
 {
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "a context");
     for (size_t i = 0; i < cbx_selftest_cases.count; i++) {
         const cbx_case_ops *c = cbx_selftest_cases.cases[i];
         CHECK_OK(cbx_case_check(ctx, c, &err), &err, c->name);

@@ -36,10 +36,9 @@ TEST(distributions_from_many_threads)
 TEST(resamples_from_many_threads)
 {
     double x[50], values[2][200];
-    cbx_ctx *ctx;
+    cbx_ctx *ctx = cbx_test_context();
     cbx_err err;
     for (int i = 0; i < 50; i++) x[i] = i * i % 17;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (int t = 0; t < 2; t++) {
         cbx_boot_opts o = CBX_BOOT_OPTS_INIT;
         cbx_interval iv;

@@ -66,14 +66,6 @@ static void hammer(shared *s, void (*body)(task *t, cbx_ctx *ctx), const char *w
     CHECK_INT(s->wrong, 0, why);
 }
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
-    return ctx;
-}
-
 /* The value of a scalar float64; NaN if anything went wrong. */
 static double value(cbx_ctx *ctx, cbx_scope *scope, cbx_array *a)
 {
@@ -189,7 +181,7 @@ static void take_and_give(task *t, cbx_ctx *ctx)
 
 TEST(a_pool_serves_all)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     shared s = { .pool = cbx_pool_ref(cbx_ctx_pool(ctx)) };
     cbx_pool_stats stats;
     hammer(&s, take_and_give, "no block is handed out twice");
@@ -237,7 +229,7 @@ static const char *fake_driver(void)
 
 TEST(devices_are_shared)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     shared s = { .devices = probe(ctx, fake_driver(), "") };
     CHECK(s.devices && cbx_devices_count(s.devices) == 3, "two GPUs");
     for (size_t k = 1; k < THREADS; k++) cbx_devices_ref(s.devices);

@@ -58,9 +58,7 @@ cbx_cuda_opts played_options(bool blas)
 
 cbx_ctx *played_ctx(void)
 {
-    cbx_ctx *ctx = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    cbx_ctx *ctx = cbx_test_context();
     return ctx;
 }
 

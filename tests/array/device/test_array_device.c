@@ -59,9 +59,8 @@ TEST(names)
 
 TEST(arrays_know)
 {
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     cbx_array *x = cbx_arange_int(c, 0, 6, 1, CBX_F64), *y, *view, *a = NULL;
 
     CHECK(cbx_device_id_equal(cbx_array_device(x), cpu), "made on the CPU");
@@ -103,11 +102,10 @@ TEST(what_is_refused)
         { TO_GPU, CBX_EUNAVAILABLE, "the backend 'reference' has no way from cpu to cuda:1" },
         { TO_CPU, CBX_EUNAVAILABLE, "the backend 'played' has no way from cuda:1 to cpu" },
     };
-    cbx_ctx *c = NULL;
+    cbx_ctx *c = cbx_test_context();
     cbx_err err = CBX_ERR_INIT;
     cbx_scope all, one;
 
-    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     cbx_scope_open(c, &all);
     cbx_array *x = cbx_arange_int(c, 0, 6, 1, CBX_F64), *own = NULL;
     CHECK_OK(cbx_array_create(c, cbx_array_get_desc(x), &own, &err), &err, "create");

@@ -90,13 +90,12 @@ TEST(gpus_are_seen)
     cbx_devices *d = NULL;
     cbx_doctor_report r;
     cbx_arena arena;
-    cbx_ctx *ctx = NULL;
+    cbx_ctx *ctx = cbx_test_context();
     char path[4096];
     cbx_err err = CBX_ERR_INIT;
 
     snprintf(path, sizeof path, "%s/tests/array/device/libfake_cuda.so", root ? root : "build/release");
     o.cuda_driver = path;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     settings = *cbx_ctx_settings(ctx);
     cbx_arena_init(&arena, cbx_allocator_default());
     cbx_doctor_init(&r, &arena);

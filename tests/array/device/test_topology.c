@@ -39,14 +39,6 @@ static const cbx_topology_cache *cache(const cbx_topology *t, int level, const c
     return NULL;
 }
 
-static cbx_ctx *context(void)
-{
-    cbx_ctx *ctx = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
-    return ctx;
-}
-
 /* Machines as hwloc describes them: the counts follow from the text. */
 TEST(described_machines_are_read)
 {
@@ -60,7 +52,7 @@ TEST(described_machines_are_read)
         { "pack:2 [numa] [numa] l3:2 l2:2 l1d:2 core:1 pu:1", 2, 4, 16, 16, 8, 2, 4 },
         { "pu:3", 1, 1, 3, 3, 0, 0, 0 },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         setenv("HWLOC_SYNTHETIC", cases[i].words, 1);
         cbx_devices *d = look(ctx, NULL, NULL);
@@ -98,7 +90,7 @@ TEST(unlike_caches_are_reported_apart)
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/fixtures/machines/hybrid.xml", source ? source : ".");
     setenv("HWLOC_XMLFILE", path, 1);
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_devices *d = look(ctx, NULL, NULL);
     unsetenv("HWLOC_XMLFILE");
     bool here = !hwloc_gap(d);
@@ -131,7 +123,7 @@ TEST(captured_machines_are_read)
         int packages, cores, threads, nodes;
     } cases[] = { { "xeon-vm", 1, 2, 2, 1 }, { "zen5-like", 2, 4, 8, 2 }, { "arm-like", 1, 4, 4, 1 } };
     const char *source = getenv("CALIBRAX_SOURCE_ROOT");
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         char root[4096];
         snprintf(root, sizeof root, "%s/tests/fixtures/machines/%s", source ? source : ".", cases[i].name);
@@ -151,7 +143,7 @@ TEST(captured_machines_are_read)
 
 TEST(a_missing_hwloc_is_a_gap)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_devices *d = look(ctx, "libcbx-no-hwloc.so.15", NULL);
     CHECK(strstr(hwloc_gap(d)->text, "no 'libcbx-no-hwloc.so.15' for packages"), "the reason");
     CHECK_STR(hwloc_gap(d)->remedy, "apt-get install libhwloc15", "the remedy");
@@ -185,7 +177,7 @@ TEST(this_machine_agrees_with_lscpu)
 {
     static const char *const ways[] = { NULL, "" };
     int threads = lscpu_count("cpu");
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     for (size_t i = 0; i < CBX_LEN(ways) && threads; i++) {
         cbx_devices *d = look(ctx, ways[i], NULL);
         const cbx_topology *t = cbx_devices_topology(d);
@@ -204,7 +196,7 @@ TEST(this_machine_agrees_with_lscpu)
 /* Both ways report the same caches and the same memory, where both report. */
 TEST(both_ways_agree)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_devices *a = look(ctx, NULL, NULL), *b = look(ctx, "", NULL);
     const cbx_topology *x = cbx_devices_topology(a), *y = cbx_devices_topology(b);
     bool here = !hwloc_gap(a);
@@ -223,7 +215,7 @@ TEST(both_ways_agree)
 
 TEST(memory_is_this_machines)
 {
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     cbx_devices *d = look(ctx, "", NULL);
     cbx_device_memory m = { 0 };
     cbx_err err = CBX_ERR_INIT;
@@ -246,7 +238,7 @@ TEST(a_limit_counts)
         { "1000", "5000", 1000, 0 },
         { NULL, NULL, 8388608ull << 10, 4194304ull << 10 },
     };
-    cbx_ctx *ctx = context();
+    cbx_ctx *ctx = cbx_test_context();
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         char folder[64], command[512];
         cbx_device_memory m = { 0 };
