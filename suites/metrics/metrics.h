@@ -129,6 +129,7 @@ typedef enum cbx__ms_result {
     X(event_reliability, "pb", 1000000, 1, ONE, "c")                                                                   \
     X(pit_histogram, "rmr", 1000000, 1, TEN, "=yc")                                                                    \
     X(frechet_feature_distance, "PP", 10000, 64, ONE, "yC")                                                            \
+    X(frechet_distance, "vMvM", 1000, 8, ONE, "y")                                                                     \
     X(inception_score, "C", 100000, 10, ONE, "C")                                                                      \
     X(inception_score_per_split, "C", 100000, 10, TEN, "C")                                                            \
     X(correlation_preservation, "PP", 100000, 16, ONE, "C")                                                            \

@@ -121,8 +121,11 @@ def scipy_table(point: dict[str, Any]) -> Table:
         return (nearest((x - low) / (high - low), (y - low) / (high - low)) ** 2).mean()
 
     def frechet(x: Any, y: Any) -> Any:
-        a, b, gap = np.cov(x.T), np.cov(y.T), x.mean(axis=0) - y.mean(axis=0)
-        return gap @ gap + np.trace(a + b - 2 * linalg.sqrtm(a @ b).real)
+        return frechet_of(x.mean(axis=0), np.cov(x.T), y.mean(axis=0), np.cov(y.T))
+
+    def frechet_of(m: Any, a: Any, k: Any, b: Any) -> Any:
+        gaps = np.sum((m - k) ** 2, axis=-1)
+        return np.mean(gaps + np.trace(a + b - 2 * linalg.sqrtm(a @ b).real, axis1=-2, axis2=-1))
 
     def kabsch(x: Any, y: Any) -> Any:
         a, b = x - x.mean(axis=0), y - y.mean(axis=0)
@@ -157,6 +160,7 @@ def scipy_table(point: dict[str, Any]) -> Table:
         "wasserstein_1d": stats.wasserstein_distance,
         "kolmogorov_smirnov_distance": lambda x, y: stats.ks_2samp(x, y, method="asymp").statistic,
         "frechet_feature_distance": frechet,
+        "frechet_distance": frechet_of,
         "manifold_radii": lambda x: KDTree(x).query(x, k=[4])[0][:, 0],
         "distance_to_closest_record": closest_record,
         "chamfer_distance": lambda x, y: (nearest(x, y).mean() + nearest(y, x).mean()) / 2,
