@@ -45,7 +45,7 @@ BODY(sum_of_squares)
     return CBX_OK;
 }
 
-enum { OPERATIONS = 40 };
+enum { OPERATIONS = 100 };
 
 BODY(operations) /* x <- 0.9 x + y, again and again */
 {
