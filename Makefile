@@ -138,7 +138,7 @@ python-install: ## the Python package as a wheel in a fresh environment of every
 	@scripts/bootstrap.sh python
 	@scripts/python_install.sh
 
-report-array-ops: python ## reports/array_ops: every array function of the Python package against NumPy 2.4, ten minutes on an idle machine
+report-array-ops: python ## reports/array_ops: every array function of the Python package against NumPy 2.4, three minutes on an idle machine
 	@NPERF_REFS_ENV_DIR=build/refs NUMPY_SPEC=numpy==2.4.6 scripts/setup-refs.sh numpy > /dev/null
 	@PYTHONPATH=build/python build/refs/numpy/bin/python scripts/report_array_ops.py --rows reports/array_ops.jsonl --out reports/array_ops.md
 
@@ -171,11 +171,11 @@ report: build ## every point of semiring_matmul against every rival that is here
 report-cases: build ## five cases against JAX, PyTorch, PyG, SciPy, GraphBLAS: reports/CASE.{jsonl,md}, 20 minutes (CASES="a b": these only)
 	@scripts/report_cases.sh $(NPERF) $(CASES)
 
-report-array-jit: build ## compiled functions beside jax.jit and NumPy 2: reports/array_jit.{jsonl,md}, 25 minutes (fetches JAX from PyPI)
+report-array-jit: build ## compiled functions beside jax.jit and NumPy 2: reports/array_jit.{jsonl,md}, 15 minutes (fetches JAX from PyPI)
 	@scripts/setup-refs.sh numpy jax > /dev/null
 	@scripts/report_array_jit.sh $(NPERF)
 
-report-metrics: build ## metric functions beside scikit-learn, SciPy, torchmetrics and others: reports/metrics.{jsonl,md}, two hours (METRICS="a b": these only; fetches PyTorch and JAX from PyPI)
+report-metrics: build ## metric functions beside scikit-learn, SciPy, torchmetrics and others: reports/metrics.{jsonl,md}, 45 minutes (METRICS="a b": these only; fetches PyTorch and JAX from PyPI)
 	@scripts/setup-refs.sh numpy metrics torchmetrics calibrax > /dev/null || true
 	@scripts/report_metrics.sh $(NPERF) $(METRICS)
 
