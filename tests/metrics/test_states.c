@@ -200,9 +200,18 @@ static cbx_array *scaled_maximum(cbx_ctx *c, const cbx_metric_call *call)
     return cbx_max(c, cbx_multiply(c, call->in[0], call->in[1]), NULL);
 }
 
+static void check_value(const cbx_metric_state *s, double value)
+{
+    cbx_array *r = NULL;
+
+    CHECK_OK(cbx_metric_state_compute(ctx, s, &r, &err), &err, "what was added before");
+    CHECK(*(const double *)cbx_array_data(r) == value, "as before");
+    cbx_array_free(r);
+}
+
 /*
  * What all items share must be the same in the batches of a state that keeps all; pairs are those
- * of one batch.
+ * of one batch.  Another batch is refused, and the state is as before.
  */
 TEST(batches_share_operands)
 {
@@ -217,8 +226,9 @@ TEST(batches_share_operands)
     const double v[] = { 1, 3, 2, 1, 0, 1 }, ones[] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
     const size_t three = 3, one = 1, square[] = { 3, 3 }, points[] = { 3, 1 };
     const cbx_metric_function *loss;
-    cbx_metric_state *s = NULL;
+    cbx_metric_state *s = NULL, *t = NULL;
     cbx_array *r = NULL;
+    double value;
 
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     cbx_array *x = array_of(ctx, 1, &three, v, false), *two = array_of(ctx, 1, &one, v + 2, false);
@@ -228,11 +238,18 @@ TEST(batches_share_operands)
         CHECK_OK(cbx_metric_state_update(ctx, s, 2, (cbx_array *[]){ x, two }, NULL, &err), &err, "a batch");
     CHECK_OK(cbx_metric_state_compute(ctx, s, &r, &err), &err, "its value");
     CHECK(*(const double *)cbx_array_data(r) == 6, "of both");
-    CHECK_OK(cbx_metric_state_update(ctx, s, 2, (cbx_array *[]){ x, other }, NULL, &err), &err, "a batch");
     cbx_array_free(r);
-    CHECK_STATUS(cbx_metric_state_compute(ctx, s, &r, &err), CBX_EINVAL, "another scale");
-    CHECK_STR(err.message, "scaled_maximum: 'scale' must be the same in all batches", "its sentence");
+    CHECK_OK(cbx_metric_state_create(ctx, &scaled, NULL, &t, &err), &err, "a state");
+    CHECK_OK(cbx_metric_state_update(ctx, t, 2, (cbx_array *[]){ x, other }, NULL, &err), &err, "another scale");
+    for (int merge = 0; merge < 2; merge++) {
+        CHECK_STATUS(merge ? cbx_metric_state_merge(ctx, s, t, &err)
+                           : cbx_metric_state_update(ctx, s, 2, (cbx_array *[]){ x, other }, NULL, &err),
+                     CBX_EINVAL, "another scale");
+        CHECK_STR(err.message, "scaled_maximum: 'scale' must be the same in all batches", "its sentence");
+        check_value(s, 6);
+    }
     cbx_metric_state_free(s);
+    cbx_metric_state_free(t);
 
     cbx_array *in[] = { array_of(ctx, 2, points, v, false), array_of(ctx, 1, &three, v + 3, true),
                         array_of(ctx, 2, square, ones, false) };
@@ -240,14 +257,61 @@ TEST(batches_share_operands)
     CHECK_OK(cbx_metric_state_create(ctx, loss, NULL, &s, &err), &err, "a state");
     CHECK_OK(cbx_metric_state_update(ctx, s, 3, in, NULL, &err), &err, "a batch");
     CHECK_OK(cbx_metric_state_compute(ctx, s, &r, &err), &err, "of one batch");
+    value = *(const double *)cbx_array_data(r);
     cbx_array_free(r);
-    CHECK_OK(cbx_metric_state_update(ctx, s, 3, in, NULL, &err), &err, "another one");
-    CHECK_STATUS(cbx_metric_state_compute(ctx, s, &r, &err), CBX_EINVAL, "pairs of two batches");
+    CHECK_STATUS(cbx_metric_state_update(ctx, s, 3, in, NULL, &err), CBX_EINVAL, "pairs of two batches");
     CHECK_STR(err.message, "nt_xent_loss: 'pairs' is of pairs of items: a state with it holds one batch",
               "its sentence");
+    CHECK_STATUS(cbx_metric_state_update(ctx, s, 2, in, NULL, &err), CBX_EINVAL, "a batch without pairs");
+    CHECK_STR(err.message, "nt_xent_loss: some batches have 'pairs', others do not", "its sentence");
+    check_value(s, value);
     cbx_metric_state_free(s);
     cbx_array *all[] = { x, two, other, in[0], in[1], in[2] };
     for (size_t i = 0; i < CBX_LEN(all); i++) cbx_array_free(all[i]);
+    cbx_ctx_free(ctx);
+}
+
+/* Rows of another length are refused by the update and the merge that would add them. */
+TEST(batches_have_rows_of_one_shape)
+{
+    static const struct {
+        const char *metric;
+        size_t first, then; /* bits: operands that the batch has */
+    } cases[] = {
+        { "mmd", 3, 3 }, { "kid", 3, 3 }, { "kid", 1, 1 }, { "kid", 1, 2 }, { "fid", 3, 3 }, { "fid", 1, 2 }
+    };
+    const double subsets[CBX_METRIC_MAX_PARAMETERS] = { 2, 3, 3, 0, 1 };
+    const double v[] = { 1, 2, 4, 3, 0, 1, 5, 2, 7 };
+
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    cbx_array *two = array_of(ctx, 2, (size_t[]){ 3, 2 }, v, false);
+    cbx_array *three = array_of(ctx, 2, (size_t[]){ 3, 3 }, v, false);
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_array *first[2], *then[2];
+        const cbx_metric_options o = { .parameters = strcmp(cases[i].metric, "kid") ? NULL : subsets };
+        cbx_metric_state *s = NULL, *t = NULL;
+        const cbx_metric_function *m;
+        cbx_array *r = NULL;
+        for (size_t k = 0; k < 2; k++) {
+            first[k] = cases[i].first >> k & 1 ? two : NULL;
+            then[k] = cases[i].then >> k & 1 ? three : NULL;
+        }
+        CHECK_OK(cbx_metric_find(ctx, cases[i].metric, &m, &err), &err, cases[i].metric);
+        CHECK_OK(cbx_metric_state_create(ctx, m, &o, &s, &err), &err, m->name);
+        CHECK_OK(cbx_metric_state_create(ctx, m, &o, &t, &err), &err, m->name);
+        CHECK_OK(cbx_metric_state_update(ctx, s, 2, first, NULL, &err), &err, "rows of 2");
+        CHECK_OK(cbx_metric_state_update(ctx, t, 2, then, NULL, &err), &err, "rows of 3");
+        CHECK_STATUS(cbx_metric_state_update(ctx, s, 2, then, NULL, &err), CBX_ESHAPE, m->name);
+        CHECK_STATUS(cbx_metric_state_merge(ctx, s, t, &err), CBX_ESHAPE, m->name);
+        CHECK_INT(cbx_metric_state_updates(s), 1, "as before");
+        CHECK_OK(cbx_metric_state_update(ctx, s, 2, (cbx_array *[]){ two, two }, NULL, &err), &err, "rows of 2");
+        CHECK_OK(cbx_metric_state_compute(ctx, s, &r, &err), &err, "its value");
+        cbx_array_free(r);
+        cbx_metric_state_free(s);
+        cbx_metric_state_free(t);
+    }
+    cbx_array_free(two);
+    cbx_array_free(three);
     cbx_ctx_free(ctx);
 }
 

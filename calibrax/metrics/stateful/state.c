@@ -173,20 +173,18 @@ static cbx_status add_parts(cbx_ctx *ctx, cbx_metric_state *s, cbx_scope *scope,
 
 /* ---- all operands ---- */
 
-/* Keeps the operands and the weights of a batch.  The scope is open, and closed here. */
-static cbx_status keep_batch(cbx_ctx *ctx, cbx_metric_state *s, cbx_scope *scope, const cbx__prepared *p, cbx_err *err)
+/* Keeps copies of the arrays of a batch.  The scope is open, and closed here. */
+static cbx_status keep_batch(cbx_ctx *ctx, cbx_metric_state *s, cbx_scope *scope, const cbx__batch *batch, cbx_err *err)
 {
-    enum { MAX = CBX_METRIC_MAX_OPERANDS };
-    cbx_array *copies[MAX + 1];
-    size_t n = 0, at[MAX + 1];
+    cbx_array *copies[CBX_LEN(batch->in)];
+    size_t n = 0, at[CBX_LEN(batch->in)];
     cbx__batch b = { { NULL } };
     cbx_status st;
 
-    for (size_t i = 0; i <= MAX; i++) {
-        const cbx_array *x = i == MAX ? p->call.weights : p->in[i];
-        if (!x) continue;
+    for (size_t i = 0; i < CBX_LEN(b.in); i++) {
+        if (!batch->in[i]) continue;
         at[n] = i;
-        copies[n++] = cbx_copy(ctx, x);
+        copies[n++] = cbx_copy(ctx, batch->in[i]);
     }
     st = cbx_scope_close_keep(scope, n, copies, err);
     if (st) return st;
@@ -196,20 +194,73 @@ static cbx_status keep_batch(cbx_ctx *ctx, cbx_metric_state *s, cbx_scope *scope
     return cbx_fail_nomem(err, "a batch of a stateful metric");
 }
 
-/* Operand i, which is the same for all items, of batches that must have it alike. */
-static cbx_array *shared(cbx_ctx *ctx, const cbx_metric_state *s, size_t i)
+/* Of each operand and of the weights the first array that a state keeps. */
+static cbx__batch first_arrays(const cbx_metric_state *s)
 {
-    cbx_array *x = s->batches.items[0].in[i];
+    cbx__batch first = { { NULL } };
 
-    for (size_t k = 1; k < s->batches.n; k++) {
-        const cbx_array *y = s->batches.items[k].in[i];
-        if (cbx_array_desc_equal(cbx_array_get_desc(x), cbx_array_get_desc(y)) &&
-            cbx__metric_element(cbx_all(ctx, cbx_equal(ctx, x, y), NULL), 0) == 1)
-            continue;
-        return cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' must be the same in all batches", s->b.metric->name,
-                           s->b.metric->operands[i].name);
+    for (size_t i = 0; i < CBX_LEN(first.in); i++)
+        for (size_t k = 0; k < s->batches.n && !first.in[i]; k++) first.in[i] = s->batches.items[k].in[i];
+    return first;
+}
+
+/* Whether arrays that are joined along the first axis have one shape behind it. */
+static bool can_concat(const cbx_array *a, const cbx_array *b)
+{
+    bool fine = cbx_array_ndim(a) > 0 && cbx_array_ndim(a) == cbx_array_ndim(b);
+
+    for (int k = 1; fine && k < cbx_array_ndim(a); k++) fine = cbx_array_dim(a, k) == cbx_array_dim(b, k);
+    return fine;
+}
+
+static bool same_values(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    return cbx_array_desc_equal(cbx_array_get_desc(a), cbx_array_get_desc(b)) &&
+           cbx__metric_element(cbx_all(ctx, cbx_equal(ctx, a, b), NULL), 0) == 1;
+}
+
+/*
+ * Whether operand i of a batch goes together with that of those before it: what is the same for all
+ * items, what is of pairs of items, rows of one shape.
+ */
+static bool operand_joins(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *a, const cbx_array *b)
+{
+    const bool apart = m->flags & CBX_METRIC_APART;
+    const cbx_operand_items items = cbx_metric_operand_items(m, i);
+    const char *name = m->operands[i].name;
+    char shapes[2][128];
+
+    if (!a != !b && !apart) {
+        cbx__refuse(ctx, CBX_EINVAL, "%s: some batches have '%s', others do not", m->name, name);
+    } else if (!a || !b) {
+        return true;
+    } else if (items == CBX_ITEMS_NONE && !apart) {
+        if (same_values(ctx, a, b)) return true;
+        cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' must be the same in all batches", m->name, name);
+    } else if (items == CBX_ITEMS_PAIRS) {
+        cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is of pairs of items: a state with it holds one batch", m->name, name);
+    } else if (!can_concat(a, b)) {
+        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' of %s cannot follow batches of %s along the first axis", m->name, name,
+                    cbx_array_desc_text(cbx_array_get_desc(b), shapes[1], sizeof shapes[1]),
+                    cbx_array_desc_text(cbx_array_get_desc(a), shapes[0], sizeof shapes[0]));
+    } else {
+        return true;
     }
-    return x;
+    return false;
+}
+
+/* Whether a batch can be joined with those of a state, of which it has the first arrays.  False: recorded. */
+static bool can_join(cbx_ctx *ctx, const cbx_metric_state *s, const cbx__batch *batch)
+{
+    const cbx_metric_function *m = s->b.metric;
+    cbx__batch all = first_arrays(s);
+
+    if (s->batches.n == 0) return true;
+    for (size_t i = 0; i < cbx_metric_operands(m); i++) {
+        if (!operand_joins(ctx, m, i, all.in[i], batch->in[i])) return false;
+        if (!all.in[i]) all.in[i] = batch->in[i];
+    }
+    return !(m->flags & CBX_METRIC_APART) || cbx__metric_check_shapes(ctx, m, cbx_metric_operands(m), all.in);
 }
 
 /*
@@ -219,26 +270,22 @@ static cbx_array *shared(cbx_ctx *ctx, const cbx_metric_state *s, size_t i)
 static cbx_array *joined(cbx_ctx *ctx, const cbx_metric_state *s, size_t i, const cbx_array **list)
 {
     const bool weights = i == CBX_METRIC_MAX_OPERANDS, apart = s->b.metric->flags & CBX_METRIC_APART;
-    const cbx_operand_items items = weights ? CBX_ITEMS_FIRST : cbx_metric_operand_items(s->b.metric, i);
-    size_t n = 0, used = 0;
+    cbx_array *first = first_arrays(s).in[i];
+    size_t used = 0;
 
-    for (size_t k = 0; k < s->batches.n; k++) n += s->batches.items[k].in[i] != NULL;
-    if (n == 0) return NULL;
-    if (n < s->batches.n && !weights && !apart)
-        return cbx__refuse(ctx, CBX_EINVAL, "%s: some batches have '%s', others do not", s->b.metric->name,
-                           s->b.metric->operands[i].name);
-    if (items == CBX_ITEMS_NONE && !apart) return shared(ctx, s, i);
-    if (items == CBX_ITEMS_PAIRS && n > 1)
-        return cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is of pairs of items: a state with it holds one batch",
-                           s->b.metric->name, s->b.metric->operands[i].name);
+    if (!first) return NULL;
+    if (!weights && !apart && cbx_metric_operand_items(s->b.metric, i) == CBX_ITEMS_NONE) return first;
     for (size_t k = 0; k < s->batches.n; k++) {
         const cbx__batch *b = &s->batches.items[k];
-        if (b->in[i])
+        cbx_array_desc d = *cbx_array_get_desc(first);
+        if (b->in[i]) {
             list[used++] = b->in[i];
-        else if (!apart)
-            list[used++] = cbx_ones(ctx, 1, &(size_t){ cbx_array_dim(b->in[0], 0) }, CBX_F64);
+        } else if (weights) {
+            if (d.ndim) d.shape[0] = cbx_array_dim(b->in[0], 0);
+            list[used++] = cbx_ones(ctx, d.ndim, d.shape, CBX_F64);
+        }
     }
-    return cbx_concat(ctx, used, list, 0);
+    return used == 1 ? first : cbx_concat(ctx, used, list, 0);
 }
 
 static cbx_array *compute_all(cbx_ctx *ctx, const cbx_metric_state *s, const cbx_metric_function *m)
@@ -297,6 +344,7 @@ cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin
                                    const cbx_metric_options *options, cbx_err *err)
 {
     cbx_metric_options o = { .parameters = s->b.parameters, .function = s->b.function };
+    cbx__batch batch;
     cbx_array *parts;
     cbx__prepared p;
     cbx__checked c;
@@ -324,7 +372,10 @@ cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin
     if ((st = check_batches(s, s->batches.n + 1, err))) return cbx_scope_close(&scope, NULL), st;
     if (cbx__state_keeps_all(s)) {
         cbx__metric_prepare(ctx, &c.bound, c.all, &p);
-        st = keep_batch(ctx, s, &scope, &p, err);
+        memcpy(batch.in, p.in, sizeof p.in);
+        batch.in[CBX_METRIC_MAX_OPERANDS] = (cbx_array *)p.call.weights;
+        if (cbx_ctx_pending(ctx, NULL) || !can_join(ctx, s, &batch)) return cbx_scope_close(&scope, err);
+        st = keep_batch(ctx, s, &scope, &batch, err);
     } else {
         c.bound.partial = true;
         parts = c.data ? cbx__metric_compiled(ctx, &c.bound, c.n, c.all) : NULL;
@@ -356,6 +407,10 @@ cbx_status cbx_metric_state_merge(cbx_ctx *ctx, cbx_metric_state *s, const cbx_m
     if (st) return st;
     if (cbx__state_keeps_all(s)) {
         const size_t had = s->batches.n, n = other->batches.n;
+        const cbx__batch first = first_arrays(other);
+        cbx_scope_open(ctx, &scope);
+        if (n) can_join(ctx, s, &first);
+        if ((st = cbx_scope_close(&scope, err))) return st;
         if (!cbx_list_reserve(&s->al, &s->batches, had + n)) return cbx_fail_nomem(err, "the joined batches");
         for (size_t i = 0; i < n; i++) {
             cbx__batch *b = &s->batches.items[s->batches.n++];

@@ -45,14 +45,16 @@ CBX_API void cbx_metric_state_free(cbx_metric_state *s);
  * @param options  its mask, its weights, and a function in place of the state's; NULL: none
  * @return CBX_OK; as cbx_metric_apply; CBX_EINVAL (also axes, a reduction, a parameter that is not
  *   the state's; operands without the function that unpack was not given; a second batch of a state
- *   that holds one)
+ *   that holds one; what all items share, and is not that of the batches before; an operand that
+ *   some batches have); CBX_ESHAPE (also rows of another shape than those before)
  */
 CBX_API cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin, cbx_array *const *in,
                                            const cbx_metric_options *options, cbx_err *err);
 /**
  * Adds all that another state of the same metric and parameters has seen.
  * @return CBX_OK; CBX_EINVAL (another metric or another registration of its name, other parameters;
- *   a second batch of a state that holds one); CBX_ENOMEM
+ *   a second batch of a state that holds one; batches that an update would refuse); CBX_ESHAPE;
+ *   CBX_ENOMEM
  */
 CBX_API cbx_status cbx_metric_state_merge(cbx_ctx *ctx, cbx_metric_state *s, const cbx_metric_state *other,
                                           cbx_err *err);
