@@ -179,6 +179,29 @@ TEST(formulas_have_the_bits_of_loops)
           "others have none");
 }
 
+/* The result takes the place of an operand, also of rare ones, which are read again. */
+TEST(loops_may_write_over_an_operand)
+{
+    const cbx__loops *loops = cbx__loops_get();
+    double *x[2] = { malloc(N * sizeof **x), malloc(N * sizeof **x) }, *wanted = malloc(N * sizeof *wanted);
+
+    for (int p = 0; p < CBX_PRIM_LIMIT; p++)
+        for (cbx_dtype t = CBX_F32; t <= CBX_F64; t++) {
+            const size_t size = cbx_dtype_size(t);
+            const ptrdiff_t step[3] = { (ptrdiff_t)size, (ptrdiff_t)size, (ptrdiff_t)size };
+            if (!cbx__kernel_formula((cbx_prim)p, t)) continue;
+            const size_t operands = strlen(cbx_prim_get_info((cbx_prim)p)->operands);
+            const cbx__loop loop = operands == 1 ? loops->unary((cbx_prim)p, t) : loops->binary((cbx_prim)p, t);
+            for (size_t over = 0; over < operands; over++) {
+                for (size_t o = 0; o < 2; o++) fill(x[o], t, (cbx_prim)p, o);
+                loop(N, (char *const[]){ (char *)wanted, (char *)x[0], (char *)x[1] }, step);
+                loop(N, (char *const[]){ (char *)x[over], (char *)x[0], (char *)x[1] }, step);
+                CHECK(memcmp(x[over], wanted, N * size) == 0, cbx_prim_name((cbx_prim)p));
+            }
+        }
+    free(x[0]), free(x[1]), free(wanted);
+}
+
 /* What the table of primitives says is a vector function has a formula. */
 TEST(vector_functions_have_formulas)
 {

@@ -375,7 +375,7 @@ static cbx_array *shares_of(cbx_ctx *ctx, cbx_array *x)
 
 TEST(code_in_c_has_the_bits_of_the_steps)
 {
-    enum { ROWS = 70 }; /* more than are compared at once */
+    enum { ROWS = 80 }; /* more than are compared at once, and whole vectors */
     static const size_t widths[] = { 2, 7, 8, 21, 128, 129, 300 };
     cbx_rng rng = cbx_rng_make(12, 0);
     cbx_ctx *ctx = cbx_test_context();
@@ -398,6 +398,25 @@ TEST(code_in_c_has_the_bits_of_the_steps)
         same_bits(ctx, "conformational_diversity", w, 1, &all);
         cbx_array *const arrays[] = { x, y, a, b, all, at, limit, shares };
         for (size_t k = 0; k < CBX_LEN(arrays); k++) cbx_array_free(arrays[k]);
+    }
+    cbx_ctx_free(ctx);
+}
+
+/* log(1) of whole vectors of rows. */
+TEST(logits_that_are_sure_cost_nothing)
+{
+    enum { ROWS = 256, COUNT = 2 * ROWS };
+    cbx_ctx *ctx = cbx_test_context();
+
+    for (size_t n = 1; n <= ROWS; n *= 2) {
+        double logits[COUNT] = { 0 }, labels[ROWS] = { 0 }, v;
+        for (size_t i = 0; i < n; i++) logits[2 * i] = 40;
+        cbx_array *in[] = { array_of(ctx, 2, (const size_t[]){ n, 2 }, logits, false),
+                            array_of(ctx, 1, &n, labels, true) };
+        CHECK_OK(cbx_metric_value(ctx, "softmax_cross_entropy", 2, in, NULL, &v, &err), &err, "a loss");
+        CHECK(v == 0, "of logits 40 apart");
+        cbx_array_free(in[0]);
+        cbx_array_free(in[1]);
     }
     cbx_ctx_free(ctx);
 }

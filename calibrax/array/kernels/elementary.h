@@ -3,7 +3,8 @@
  *
  * A loop works in blocks: the vector function over the whole block, then the C library for each
  * element outside of the function's domain.  So a value depends on its own operands alone, and
- * neither on its place nor on the length. */
+ * neither on its place nor on the length.  The result may lie where an operand does, with its step:
+ * then a block goes by a buffer, since the second pass reads operands again. */
 #ifndef CALIBRAX_ARRAY_KERNELS_ELEMENTARY_H
 #define CALIBRAX_ARRAY_KERNELS_ELEMENTARY_H
 
@@ -90,7 +91,7 @@ CBX__DENSE(double, f64)
             m = n < CBX__BLOCK ? n : CBX__BLOCK; \
             const size_t whole = (m + CBX__WHOLE - 1) / CBX__WHOLE * CBX__WHOLE; \
             const T *restrict x = dense_##D(m, a, s[1], a_buf); \
-            const bool direct = s[0] == (ptrdiff_t)sizeof(T) && whole == m; \
+            const bool direct = s[0] == (ptrdiff_t)sizeof(T) && whole == m && o != a; \
             T *restrict y = direct ? (T *)o : o_buf; \
             int rare = 0; \
             for (size_t i = 0; i < whole / CBX__WHOLE * CBX__WHOLE; i++) { \
@@ -115,7 +116,7 @@ CBX__DENSE(double, f64)
             m = n < CBX__BLOCK ? n : CBX__BLOCK; \
             const size_t whole = (m + CBX__WHOLE - 1) / CBX__WHOLE * CBX__WHOLE; \
             const T *restrict x = dense_##D(m, a, s[1], a_buf), *restrict z = dense_##D(m, b, s[2], b_buf); \
-            const bool direct = s[0] == (ptrdiff_t)sizeof(T) && whole == m; \
+            const bool direct = s[0] == (ptrdiff_t)sizeof(T) && whole == m && o != a && o != b; \
             T *restrict y = direct ? (T *)o : o_buf; \
             int rare = 0; \
             for (size_t i = 0; i < whole / CBX__WHOLE * CBX__WHOLE; i++) { \
