@@ -81,6 +81,8 @@ static const edge edges[] = {
     { "normalized_mutual_information", "1 2: 0.5 0.5", 0, NULL },
     { "normalized_mutual_information", "1 2: 0.5 0.4999999999999999", 0, NULL }, /* rounded */
     { "pearson_correlation", "2: 1 1; 2: 1 2", NAN, NULL },
+    { "kendall_tau", "3: 2 2 2; 3: 1 2 3", NAN, NULL },
+    { "spearman_rank_correlation", "3: 2 2 2; 3: 1 2 3", NAN, NULL },
     { "skewness", "3: 2 2 2", 0, NULL },
     { "resistance_distance", "1 2: 1 2", 0, "resistance_distance: 'adjacency' must be square, not 1 by 2" },
     { "ndcg", "3: 1 2 3; 3: 0 0 0", 0, NULL },

@@ -153,8 +153,8 @@ static cbx_array *kendall(cbx_ctx *ctx, const cbx_metric_call *c)
     swapped = inversions(cbx_array_data_mut(seconds), cbx_array_data_mut(scratch), n);
     of_y = ties(cbx_array_data(seconds), n);
     const double pairs = 0.5 * (double)n * ((double)n - 1);
-    const double agree = pairs - of_x - of_y + both - 2 * swapped;
-    return cbx__number(ctx, fmax(-1, fmin(1, agree / sqrt(pairs - of_x) / sqrt(pairs - of_y))));
+    const double tau = (pairs - of_x - of_y + both - 2 * swapped) / sqrt(pairs - of_x) / sqrt(pairs - of_y);
+    return cbx__number(ctx, tau > 1 ? 1 : tau < -1 ? -1 : tau); /* NaN of a constant */
 }
 
 /* ---- others ---- */
