@@ -148,6 +148,25 @@ static form form_of(cbx_operand_kind kind, size_t n)
     }
 }
 
+/* Of operand i of a row: by its kind, and by what its numbers belong to. */
+static form form_of_operand(const cbx_metric_function *m, size_t i, size_t n)
+{
+    const cbx_metric_operand *o = &m->operands[i];
+    const cbx_operand_items items = cbx_metric_operand_items(m, i);
+    form f = form_of(o->kind, n);
+
+    if (items == CBX_ITEMS_PAIRS) return (form){ 2, { n, n } };
+    if (o->kind == CBX_OPERAND_NONNEGATIVE && o->items == CBX_ITEMS_NONE) return (form){ 1, { 2 } }; /* of features */
+    if (o->kind == CBX_OPERAND_NONNEGATIVE && o->items) { /* weights of elements of another operand */
+        f = form_of(m->operands[items == CBX_ITEMS_SECOND].kind, n);
+        f.ndim -= f.ndim > 1;
+    } else if (o->items == CBX_ITEMS_NONE && f.ndim > 1) { /* what one item has */
+        f.ndim--;
+        memmove(f.shape, f.shape + 1, (size_t)f.ndim * sizeof *f.shape);
+    }
+    return f;
+}
+
 static size_t elements(const form *f)
 {
     size_t n = 1;
@@ -162,6 +181,7 @@ static void fill(cbx_rng *rng, cbx_operand_kind kind, bool many, const form *f, 
     switch (kind) {
     case CBX_OPERAND_LABELS: fill_below(rng, v, n, many ? CLASSES : 2); break;
     case CBX_OPERAND_BINARY: fill_below(rng, v, n, 2); break;
+    case CBX_OPERAND_INDICES: fill_below(rng, v, n, f->shape[0]); break;
     case CBX_OPERAND_TOKENS:
     case CBX_OPERAND_TEXTS: fill_below(rng, v, n, 4); break;
     case CBX_OPERAND_PROBABILITY:
@@ -175,8 +195,7 @@ static void fill(cbx_rng *rng, cbx_operand_kind kind, bool many, const form *f, 
     case CBX_OPERAND_CLASS_ENSEMBLE: fill_distributions(rng, v, f->shape[0] * f->shape[1], f->shape[2]); break;
     case CBX_OPERAND_SPD: fill_definite(rng, v, f->shape[0]); break;
     case CBX_OPERAND_MATRICES:
-        for (size_t i = 0; i < f->shape[0]; i++)
-            fill_definite(rng, v + CBX__DRAWN_WIDTH * CBX__DRAWN_WIDTH * i, CBX__DRAWN_WIDTH);
+        for (size_t i = 0; i < n; i += CBX__DRAWN_WIDTH * CBX__DRAWN_WIDTH) fill_definite(rng, v + i, CBX__DRAWN_WIDTH);
         break;
     case CBX_OPERAND_BALL: fill_curved(rng, v, f->shape[0], f->shape[1], true); break;
     case CBX_OPERAND_HYPERBOLOID: fill_curved(rng, v, f->shape[0], f->shape[1], false); break;
@@ -205,7 +224,7 @@ cbx_status cbx__draw_operands(cbx_ctx *ctx, cbx_rng *rng, const cbx_metric_funct
     *out = (cbx__drawn){ 0 };
     for (size_t i = 0; !st && i < cbx_metric_operands(m) && !m->operands[i].optional; i++) {
         const cbx_operand_kind kind = m->operands[i].kind;
-        const form f = form_of(kind, items ? items : CBX__DRAWN_ITEMS);
+        const form f = form_of_operand(m, i, items ? items : CBX__DRAWN_ITEMS);
         const size_t bytes = elements(&f) * sizeof(double);
         double *v = cbx_mem_alloc(cbx_ctx_allocator(ctx), bytes);
         if (!v) {

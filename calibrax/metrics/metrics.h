@@ -361,7 +361,8 @@ CBX_API cbx_status cbx_metric_fn(cbx_ctx *ctx, const cbx_metric_function *m, siz
 /**
  * Tries on random operands what a row declares: that results lie in its range, its axioms, its
  * invariances, and whether it is proper, of forecasts that are probabilities of classes.  Operands
- * are drawn by their kinds (12 items), optional ones are left out.
+ * are drawn by their kinds (12 items), optional ones are left out.  Those that the row says belong
+ * to no item (CBX_ITEMS_NONE) stay as they are: axioms are of the first two.
  * @param options  parameters and function of all calls; NULL: the defaults
  * @param draws    of operands for each property: 20 find most faults
  * @param seed     the same one draws the same operands

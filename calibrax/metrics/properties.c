@@ -13,6 +13,8 @@ typedef struct trial {
     const cbx_metric_function *m;
     const cbx_metric_options *options;
     cbx_rng rng;
+    const cbx__drawn
+        *rest; /* whose operands behind the second are those of all calls with axioms; NULL: there are none */
     cbx_err *err;
 } trial;
 
@@ -36,11 +38,15 @@ static cbx_status result_of(const trial *t, size_t nin, cbx_array *const *in, cb
     return st;
 }
 
-/* The metric of two operands as one number. */
+/* The metric of two operands, and of the rest, as one number. */
 static cbx_status number_of(const trial *t, cbx_array *x, cbx_array *y, double *out)
 {
-    cbx_array *r = NULL;
-    cbx_status st = result_of(t, 2, (cbx_array *[]){ x, y }, &r);
+    cbx_array *in[CBX_METRIC_MAX_OPERANDS] = { x, y }, *r = NULL;
+    const size_t nin = t->rest ? t->rest->nin : 2;
+    cbx_status st;
+
+    for (size_t i = 2; i < nin; i++) in[i] = t->rest->in[i];
+    st = result_of(t, nin, in, &r);
 
     if (!st && cbx_array_count(r) != 1)
         st = cbx_fail(t->err, CBX_ESHAPE, "%s has axioms, and its result is not a single number", t->m->name);
@@ -102,6 +108,9 @@ static cbx_status triangle(const trial *t, cbx_array *x, cbx_array *y, cbx_array
     return st;
 }
 
+/* Whether an operand belongs to no item, as the row says, not its kind: what is true of operands is not of it. */
+static bool is_apart(const cbx_metric_function *m, size_t i) { return m->operands[i].items == CBX_ITEMS_NONE; }
+
 static cbx_status try_axioms(trial *t)
 {
     const unsigned axioms = t->m->axioms;
@@ -113,7 +122,10 @@ static cbx_status try_axioms(trial *t)
     if (!(axioms & CBX_AXIOMS_METRIC)) return CBX_OK;
     st = draw(t, &x);
     if (!st) st = draw(t, &y);
-    if (!st && x.nin != 2)
+    bool two = x.nin >= 2;
+    for (size_t i = 2; i < x.nin; i++) two &= is_apart(t->m, i);
+    t->rest = &x;
+    if (!st && !two)
         st = cbx_fail(t->err, CBX_EINVAL, "%s has axioms of two operands, and takes %zu", t->m->name, x.nin);
     if (!st) st = number_of(t, x.in[0], x.in[1], &xy);
     if (!st && axioms & CBX_AXIOM_SYMMETRIC) st = number_of(t, x.in[1], x.in[0], &yx);
@@ -127,6 +139,7 @@ static cbx_status try_axioms(trial *t)
         if (!st) st = middle(t, x.in[0], y.in[1], &half);
         if (!st) st = triangle(t, x.in[0], half, y.in[1]);
     }
+    t->rest = NULL;
     cbx_array_free(half);
     cbx__drawn_free(&x);
     cbx__drawn_free(&y);
@@ -138,6 +151,7 @@ static cbx_status try_axioms(trial *t)
 /* An operand that is changed. */
 typedef struct operand {
     cbx_operand_kind kind;
+    bool pairs;   /* of items, along the first two axes */
     size_t place; /* among the operands */
     const cbx_array_desc *d;
     double *v; /* n elements, row-major */
@@ -189,17 +203,24 @@ static void rotation(const operand *x)
         }
 }
 
+/* n numbers of v from place a on, `step` apart, and as many from place b on change their places. */
+static void swap(double *v, size_t a, size_t b, size_t n, size_t step)
+{
+    for (size_t k = 0; k < n * step; k += step) {
+        const double x = v[a + k];
+        v[a + k] = v[b + k];
+        v[b + k] = x;
+    }
+}
+
 static void permute(const operand *x, cbx_rng *rng)
 {
     const size_t rows = x->d->shape[0], width = x->n / rows;
 
     for (size_t left = rows; left > 1; left--) {
-        const size_t last = (left - 1) * width, other = cbx_rng_below(rng, left) * width;
-        for (size_t k = 0; k < width; k++) {
-            const double v = x->v[last + k];
-            x->v[last + k] = x->v[other + k];
-            x->v[other + k] = v;
-        }
+        const size_t last = left - 1, other = cbx_rng_below(rng, left);
+        swap(x->v, last * width, other * width, width, 1);
+        if (x->pairs) swap(x->v, last, other, rows, width);
     }
 }
 static void order(const operand *x) { permute(x, x->common); }
@@ -339,6 +360,7 @@ static cbx_status check_kinds(const trial *t, const change *how)
 
     for (size_t i = 0; o[i].name && !o[i].optional && !(i > 0 && how->apply == monotone); i++) {
         const uint64_t kind = UINT64_C(1) << o[i].kind;
+        if (is_apart(t->m, i)) continue;
         some |= (how->accepts & kind) != 0;
         if (!((how->accepts | how->leaves) & kind))
             return cbx_fail(
@@ -363,10 +385,11 @@ static cbx_status changed(const trial *t, const change *how, size_t i, cbx_array
     double *v;
     cbx_status st;
 
-    if (!(how->accepts >> kind & 1)) return *out = cbx_array_ref(x), CBX_OK;
+    if (!(how->accepts >> kind & 1) || is_apart(t->m, i)) return *out = cbx_array_ref(x), CBX_OK;
     if (!(v = cbx_mem_alloc(cbx_ctx_allocator(t->ctx), bytes))) return cbx_fail_nomem(t->err, "changed operands");
     for (size_t k = 0; k < n; k++) v[k] = cbx__metric_element(x, k);
-    how->apply(&(operand){ kind, i, d, v, n, v + n, own, &common });
+    how->apply(
+        &(operand){ kind, cbx_metric_operand_items(t->m, i) == CBX_ITEMS_PAIRS, i, d, v, n, v + n, own, &common });
     st = cbx__draw_array(t->ctx, d->ndim, d->shape, v, d->dtype == CBX_I64, out, t->err);
     cbx_mem_free(cbx_ctx_allocator(t->ctx), v, bytes);
     return st;

@@ -14,6 +14,136 @@ cbx_array *array_of(cbx_ctx *ctx, int ndim, const size_t *shape, const double *v
     return a;
 }
 
+/* ---- rows with other parameters and all operands ---- */
+
+enum { MAX_OTHERS = 4 };
+
+typedef struct variant {
+    const char *metric;
+    bool all; /* operands that may be left out are given */
+    struct {
+        const char *name;
+        double value;
+    } others[MAX_OTHERS];
+    unsigned lost; /* axioms of the defaults alone */
+} variant;
+
+static const variant variants[] = {
+    { "mahalanobis_distance", true, { { 0 } }, 0 },
+    { "randers_distance", true, { { "magnitude", 0.75 } }, 0 },
+    { "wasserstein_1d", true, { { 0 } }, 0 },
+    { "minkowski_distance", false, { { "p", 3 } }, 0 },
+    { "minkowski_distance", false, { { "p", INFINITY } }, 0 },
+    { "poincare_distance", false, { { "curvature", 0.25 } }, 0 },
+    { "huber_loss", false, { { "delta", 0.25 } }, 0 },
+    { "charbonnier_loss", false, { { "epsilon", 0.5 }, { "alpha", 1.5 } }, 0 },
+    { "quantile_loss", false, { { "quantile", 0.9 } }, 0 },
+    { "expected_calibration_error", false, { { "num_bins", 3 } }, 0 },
+    { "brier_decomposition", false, { { "num_bins", 4 } }, 0 },
+    { "f1_score", false, { { "average", 2 } }, 0 },
+    { "fbeta_score", false, { { "average", 3 }, { "beta", 2 } }, 0 },
+    { "iou", false, { { "average", 1 } }, 0 },
+    { "dice_coefficient", false, { { "average", 2 } }, 0 },
+    { "normalized_mutual_information_clustering", false, { { "average", 1 } }, 0 },
+    { "adjusted_mutual_information", false, { { "average", 3 } }, 0 },
+    { "v_measure", false, { { "beta", 0.5 } }, CBX_AXIOM_SYMMETRIC },
+    { "renyi_divergence", false, { { "alpha", 1 } }, 0 },
+    { "renyi_divergence", false, { { "alpha", 2 } }, 0 },
+    { "mmd", false, { { "kernel", 1 }, { "bandwidth", 2 } }, 0 },
+    { "mmd_squared_unbiased", false, { { "kernel", 1 }, { "bandwidth", 2 } }, 0 },
+    { "sliced_wasserstein", false, { { "num_projections", 16 }, { "p", 1 }, { "seed", 5 } }, 0 },
+    { "fid", false, { { "gradient", 1 } }, 0 },
+    { "kid", false, { { "degree", 2 }, { "gamma", 0.5 }, { "coef", 2 }, { "result", 1 } }, 0 },
+    { "lpips", true, { { 0 } }, 0 },
+    { "bert_score", true, { { "result", 1 } }, 0 },
+    { "bert_score", false, { { "result", 2 }, { "recall_baseline", 0.25 } }, 0 },
+    { "ensemble_ranked_probability_score", true, { { "fair", 0 } }, CBX_AXIOM_PROPER },
+    { "regression_calibration_error", true, { { 0 } }, 0 },
+    { "event_reliability", false, { { "num_bins", 4 } }, 0 },
+    { "pit_histogram", false, { { "num_bins", 4 } }, 0 },
+    { "manifold_precision", false, { { "k", 1 } }, 0 },
+    { "density_weighted_recall", false, { { "k", 2 } }, 0 },
+    { "pairwise_rmsd", false, { { "centre", 0 } }, 0 },
+    { "spectral_distance", false, { { "num_eigenvalues", 3 } }, 0 },
+    { "psnr", false, { { "max_val", 2 } }, 0 },
+    { "ssim", false, { { "max_val", 2 }, { "filter_size", 7 }, { "filter_sigma", 1 } }, 0 },
+    { "vendi_score", false, { { "order", 2 } }, 0 },
+    { "vendi_score", false, { { "order", INFINITY } }, 0 },
+    { "contrastive_loss", true, { { "margin", 2 }, { "normalize", 1 } }, 0 },
+    { "lifted_structure_loss", true, { { "margin", 2 }, { "normalize", 1 } }, 0 },
+    { "nt_xent_loss", true, { { "temperature", 0.25 } }, 0 },
+    { "supervised_contrastive_loss", true, { { "temperature", 0.5 } }, 0 },
+    { "multi_similarity_loss", true, { { "alpha", 1 }, { "beta", 10 }, { "base", 0.25 } }, 0 },
+    { "circle_loss", true, { { "margin", 0.25 }, { "scale", 16 } }, 0 },
+    { "info_nce_loss", false, { { "temperature", 0.5 }, { "symmetric", 1 } }, 0 },
+    { "ms_ssim", true, { { "filter_size", 7 } }, 0 },
+    { "mine_distance_weighted_negatives", true, { { "cutoff", 0.25 } }, 0 },
+    { "triplet_margin_loss", true, { { 0 } }, 0 },
+    { "margin_based_loss", true, { { 0 } }, 0 },
+    { "triplet_margin_loss", false, { { "margin", 1 }, { "average", 1 }, { "normalize", 1 } }, 0 },
+    { "triplet_soft_margin_loss", false, { { "margin", 0.5 }, { "normalize", 1 } }, 0 },
+    { "margin_based_loss", false, { { "margin", 0.5 }, { "boundary", 1 }, { "normalize", 0 } }, 0 },
+    { "normalized_softmax_loss", false, { { "temperature", 0.5 } }, 0 },
+    { "arcface_loss", false, { { "margin", 0.25 }, { "scale", 8 } }, 0 },
+    { "cosface_loss", false, { { "margin", 0.1 }, { "scale", 8 } }, 0 },
+    { "sphereface_loss", false, { { "margin", 2 }, { "scale", 4 } }, 0 },
+    { "proxy_nca_loss", false, { { "scale", 3 }, { "positive_in_sum", 0 } }, 0 },
+    { "proxy_anchor_loss", false, { { "margin", 0.5 }, { "scale", 8 } }, 0 },
+    { "ndcg", false, { { "gains", 1 } }, 0 },
+    { "ndcg_at_k", false, { { "k", 3 }, { "gains", 1 } }, 0 },
+    { "precision_at_k", false, { { "k", 3 } }, 0 },
+    { "recall_at_k", false, { { "k", 3 } }, 0 },
+    { "hit_rate", false, { { "k", 2 } }, 0 },
+    { "r_squared_adjusted", false, { { "num_predictors", 3 } }, 0 },
+    { "autocorrelation", false, { { "max_lag", 3 } }, 0 },
+    { "quantile", false, { { "q", 0.9 } }, 0 },
+    { "bleu", false, { { "max_n", 2 }, { "smoothing", 2 } }, 0 },
+    { "rouge_n", false, { { "n", 2 }, { "measure", 2 } }, 0 },
+    { "rouge_l", false, { { "measure", 0 } }, 0 },
+    { "distinct_n", false, { { "n", 2 } }, 0 },
+    { "interval_score", false, { { "alpha", 0.5 } }, 0 },
+};
+
+/* The row of a variant: with other defaults, and with operands that must be given. */
+static void set_variant(cbx_ctx *ctx, const variant *v, cbx_metric_function *row)
+{
+    const cbx_metric_function *m;
+
+    CHECK_OK(cbx_metric_find(ctx, v->metric, &m, &err), &err, v->metric);
+    *row = *m;
+    row->axioms &= ~v->lost;
+    for (size_t i = 0; v->all && i < cbx_metric_operands(m); i++) {
+        cbx_metric_operand *o = &row->operands[i];
+        if (!o->optional) continue;
+        o->items = cbx_metric_operand_items(m, i);
+        o->optional = false;
+        if (o->kind == CBX_OPERAND_INDICES) row->invariances &= ~(unsigned)CBX_INVARIANT_ORDER; /* they are places */
+        /* a weight goes with its item, which changes of one operand at a time part from it */
+        if (o->items != CBX_ITEMS_NONE && o->items != CBX_ITEMS_PAIRS) row->axioms = row->invariances = 0;
+    }
+    for (size_t i = 0; i < MAX_OTHERS && v->others[i].name; i++) {
+        size_t at = 0;
+        while (at < cbx_metric_parameters(m) && strcmp(m->parameters[at].name, v->others[i].name) != 0) at++;
+        CHECK(at < cbx_metric_parameters(m), v->others[i].name);
+        CHECK(row->parameters[at].value != v->others[i].value, v->metric);
+        row->parameters[at].value = v->others[i].value;
+    }
+}
+
+const cbx_metric_function *metric_at(cbx_ctx *ctx, size_t i)
+{
+    static cbx_metric_function rows[CBX_LEN(variants)];
+    size_t registered = 0;
+
+    while (cbx_metric_at(ctx, registered)) registered++;
+    if (i < registered) return cbx_metric_at(ctx, i);
+    if ((i -= registered) >= CBX_LEN(variants)) return NULL;
+    set_variant(ctx, &variants[i], &rows[i]);
+    return &rows[i];
+}
+
+/* ---- operands ---- */
+
 void draw_operands(cbx_ctx *ctx, cbx_rng *rng, const cbx_metric_function *m, size_t items, drawn *out)
 {
     CHECK_OK(cbx__draw_operands(ctx, rng, m, items, out, &err), &err, m->name);
@@ -27,7 +157,7 @@ void pick(cbx_ctx *ctx, const cbx_metric_function *m, const drawn *d, size_t n, 
     for (size_t i = 0; i < d->nin; i++) {
         cbx_scope scope;
         cbx_scope_open(ctx, &scope);
-        out->in[i] = is_shared(m, i) ? cbx_copy(ctx, d->in[i]) : cbx_take(ctx, d->in[i], at, 0);
+        out->in[i] = cbx_copy(ctx, cbx__operand_at(ctx, m, i, d->in[i], (const cbx_array *[]){ at, at }));
         CHECK_OK(cbx_scope_close_keep(&scope, 1, &out->in[i], &err), &err, "items");
     }
     cbx_array_free(at);
@@ -38,6 +168,7 @@ bool has_items(const cbx_metric_function *m)
     if (m->shapes == CBX_SHAPES_ROWS) return false;
     for (size_t i = 0; i < cbx_metric_operands(m) && !m->operands[i].optional; i++) {
         const cbx_operand_kind k = m->operands[i].kind;
+        if (i > 1 && is_shared(m, i)) continue;
         if (k == CBX_OPERAND_DISTRIBUTION || k == CBX_OPERAND_JOINT || k == CBX_OPERAND_IMAGE || k == CBX_OPERAND_SPD ||
             k == CBX_OPERAND_FRAME || k == CBX_OPERAND_ADJACENCY || k == CBX_OPERAND_TEXTS || k == CBX_OPERAND_TOKENS ||
             k == CBX_OPERAND_SIGNAL)

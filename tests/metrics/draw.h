@@ -20,6 +20,11 @@ static inline bool is_shared(const cbx_metric_function *m, size_t i)
 static inline bool has_many_classes(const cbx_metric_function *m) { return cbx__draws_many_classes(m); }
 static inline bool counts_labels(const char *name) { return cbx__counts_labels(name); }
 
+/*
+ * The rows of the table, then rows with other parameters and with the operands that may be left out: NULL behind the last.  Those
+ * are the registered ones but for their defaults, and operands that must be given.
+ */
+const cbx_metric_function *metric_at(cbx_ctx *ctx, size_t i);
 void draw_operands(cbx_ctx *ctx, cbx_rng *rng, const cbx_metric_function *m, size_t items, drawn *out);
 /* An array of float64, or int64 if whole, of these values; owned. */
 cbx_array *array_of(cbx_ctx *ctx, int ndim, const size_t *shape, const double *v, bool whole);

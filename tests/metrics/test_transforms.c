@@ -187,7 +187,7 @@ TEST(gradients_are_derivatives)
     size_t checked = 0;
 
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
-    for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
+    for (size_t i = 0; (m = metric_at(ctx, i)); i++) {
         cbx_rng rng = cbx_rng_make(8, i);
         if (!(m->flags & CBX_METRIC_DIFFERENTIABLE)) continue;
         CHECK(is_traced(m), m->name);
@@ -248,7 +248,7 @@ TEST(batches_are_single_calls)
     const cbx_metric_function *m;
 
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
-    for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
+    for (size_t i = 0; (m = metric_at(ctx, i)); i++) {
         cbx_rng rng = cbx_rng_make(9, i);
         if (is_traced(m)) check_batch(m, &rng);
     }
