@@ -161,8 +161,10 @@ static bool describe(const Py_buffer *view, PyObject *o, cbx_array_desc *desc)
     desc->dtype = dtype_of_format(view->format, view->itemsize);
     desc->ndim = view->ndim;
     if (desc->dtype == CBX_DTYPE_COUNT)
-        PyErr_Format(PyExc_TypeError, "asarray: elements of format '%s' of %R are of no dtype here: convert them first",
-                     view->format ? view->format : "B", (PyObject *)Py_TYPE(o));
+        PyErr_Format(PyExc_TypeError,
+                     "asarray: there is no dtype for the elements of %R, of format '%s': "
+                     "convert them, with x.astype('float32') for example",
+                     (PyObject *)Py_TYPE(o), view->format ? view->format : "B");
     else if (view->ndim > CBX_MAX_RANK)
         PyErr_Format(PyExc_ValueError, "asarray: %d axes are more than %d", view->ndim, CBX_MAX_RANK);
     else

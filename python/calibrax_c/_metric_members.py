@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from . import _core  # type: ignore[attr-defined]
 from ._metric_objects import ObjectState, computed, fresh
+from ._metric_operands import of_numbers
 from ._metric_selection import late, spec
 
 if TYPE_CHECKING:
@@ -172,6 +173,8 @@ class Together:
         keys = [(m[0] or "", m[1]) for m in members]
         rows = [self._rows[key] for key in keys]
         given = late._in_order(rows[0], late._given_operands(rows[0], operands, named), made=False)
+        if self._functions:
+            given = [late._operand(x) if of_numbers(x) else x for x in given]
         plain = [r for r, k in zip(rows, keys, strict=True) if not (r["flags"] & late._FEATURES and k in self._functions)]
         numbered = late._numbered_batch(plain, given, tokenizer, alone)
         arrays, made = _features(
@@ -180,7 +183,8 @@ class Together:
         self._fit_layers({key: f.count for key, f in made.items()})
         token = _made.set({key: f.pending() for key, f in made.items()})
         try:
-            self._join_batch([late._operand(x) for x in arrays], late._operand(mask), late._operand(weights))
+            made_of = [late._operand(x, o[0]) for x, o in zip(arrays, rows[0]["operands"], strict=False)]
+            self._join_batch(made_of, late._operand(mask, "mask"), late._operand(weights, "weights"))
         finally:
             _made.reset(token)
 
@@ -251,11 +255,12 @@ class Together:
             self._c.merge(other._c)
         return self
 
-    def reset(self) -> None:
+    def reset(self) -> Self:
         """Forgets all batches."""
         self._c.reset()
         for state in self._objects.values():
             state.reset()
+        return self
 
     @contextlib.contextmanager
     def _computing(self) -> Iterator[Any]:

@@ -4,7 +4,8 @@ Each function takes arrays of any package (calibrax_c, NumPy, JAX, torch: by DLP
 or lists of numbers, and gives an Array: a scalar unless its documentation says otherwise.  Metrics of texts
 also take strings, which they split at white space or by a tokenizer, a function from a string to its words,
 and lists of words.  They can be traced, differentiated, batched and compiled with the transforms of
-calibrax_c, except for those that read values (their documentation marks them).
+calibrax_c, except for those that read values (their documentation marks them).  Gradients do not flow to other
+packages: a tensor of torch that requires them is read as a constant.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, array  # type: ignore[attr-defined]
 from ._metric_objects import ObjectState, fresh
+from ._metric_operands import of_numbers
+from ._metric_operands import operand as _operand
 from ._onnx import OnnxModel
 from ._video import vmaf_score
 
@@ -45,10 +48,6 @@ class Row(dict[str, Any]):
 _rows: dict[str, Row] = {}
 
 
-def _operand(o: Any) -> Any:
-    return o if o is None or isinstance(o, array.Array) else array.asarray(o)
-
-
 def _number(name: str, row: tuple[Any, ...], value: Any) -> float | None:
     """The value of a parameter as the number that the library takes."""
     parameter, _, kind, *_, words = row
@@ -61,6 +60,8 @@ def _number(name: str, row: tuple[Any, ...], value: Any) -> float | None:
         return float(choices.index(value))
     if isinstance(value, str):
         raise TypeError(f"{name}: '{parameter}' must be a number, got {value!r}")
+    if value != value:
+        raise ValueError(f"{name}: '{parameter}' must be a number, got {value!r}: leave it out for its default")
     return float(value)
 
 
@@ -169,7 +170,16 @@ def _given_operands(row: dict[str, Any], operands: tuple[Any, ...], named: dict[
         raise TypeError(f"{row['name']} takes {len(names)} operands, got {len(operands)}")
     if wrong := sorted(named.keys() - set(names[len(operands) :])):
         raise TypeError(f"{row['name']}: there is no operand '{wrong[0]}', or it is given twice")
-    return _linear(row, {**dict(zip(names, operands, strict=False)), **named})
+    given = {**dict(zip(names, operands, strict=False)), **named}
+    return _prepared(row, given if row["flags"] & _APART else _present(row, given))
+
+
+def _present(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, of which none is None that cannot be left out."""
+    for name, _, _, optional in row["operands"]:
+        if not optional and name in given and given[name] is None:
+            raise TypeError(f"{row['name']}: '{name}' must be an array, got None")
+    return given
 
 
 def _in_order(row: dict[str, Any], given: dict[str, Any], made: bool = True) -> list[Any]:
@@ -179,7 +189,7 @@ def _in_order(row: dict[str, Any], given: dict[str, Any], made: bool = True) -> 
     operands = [given.get(o[0]) for o in row["operands"]]
     while operands and operands[-1] is None and not row["flags"] & _APART:
         operands.pop()
-    return [_operand(o) for o in operands] if made else operands
+    return [_operand(o, row["operands"][i][0]) for i, o in enumerate(operands)] if made else operands
 
 
 def _recorded(function: Any, like: Any) -> Any:
@@ -242,9 +252,14 @@ class _Features:
         return _core._recording.rule(self.row["name"], lambda _: next(pending), 1, self.count, 0)
 
 
-def _linear(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with the weights of channels as one Array: they may be a list of arrays, one a layer."""
+def _prepared(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with lists of numbers that functions of the user map as Arrays, and the weights of channels
+    as one Array: they may be a list of arrays, one a layer.
+    """
     linear = given.get("linear")
+    if row["flags"] & _FEATURES:
+        mapped = [o[0] for o in row["operands"] if o[1] in _OF_FEATURES and of_numbers(given.get(o[0]))]
+        given = {**given, **{n: array.asarray(given[n]) for n in mapped}}
     if row["name"] != "lpips" or linear is None:
         return given
     if _listed(linear) and not all(isinstance(x, (int, float)) for x in linear):
@@ -261,19 +276,19 @@ def _make(row: dict[str, Any]) -> Callable[..., Any]:
             bound = signature.bind(*args, **kwargs)
         except TypeError as e:
             raise TypeError(f"{name}: {e}") from None
-        given = _linear(row, _numbered(row, bound.arguments))
+        given = _prepared(row, _numbered(row, _present(row, bound.arguments)))
         if row["flags"] & _FEATURES and (features := given.pop("function", None)) is not None:
             first, *others = [call(given) for given in _Features(row, given, features).calls()]
             return sum(others, start=first)
         return call(given)
 
     def call(given: dict[str, Any]) -> Any:
-        arrays = [_operand(given.get(o)) for o in operands]
+        arrays = [_operand(given.get(o), o) for o in operands]
         while arrays and arrays[-1] is None:
             arrays.pop()
         numbers = [_number(name, p, given.get(p[0])) for p in row["parameters"]]
         function = _recorded(given["function"], arrays[0]) if row["function"] and not row["flags"] & _FEATURES else None
-        mask, weights = _operand(given.get("mask")), _operand(given.get("weights"))
+        mask, weights = _operand(given.get("mask"), "mask"), _operand(given.get("weights"), "weights")
         return _core._metrics.apply(
             row.get("code", name),
             arrays,
@@ -324,7 +339,8 @@ class State:
     """A metric over batches and shards.
 
     update(*operands, mask=None, weights=None) adds a batch, merge(other) what another state has seen,
-    compute() is the metric of all that was added, reset() begins again.  A state keeps sums where the metric
+    compute() is the metric of all that was added (a ValueError where nothing of it counts, of which the
+    function gives NaN), reset() begins again.  A state keeps sums where the metric
     allows, else all operands: its page in the documentation shows which; the streaming metrics keep sketches,
     of which error bounds the error.  Batches and shards may come in any order.  function is that of the
     metric; of metrics of features it maps a batch of operands, and the state keeps features, or sums.
@@ -398,7 +414,9 @@ class State:
         arrays = _in_order(row, given, made=False)
         if function is None:
             arrays = _numbered_batch([row], arrays, tokenizer)
-        self._state.update([_operand(x) for x in arrays], _operand(mask), _operand(weights), function)
+        names = [o[0] for o in row["operands"]]
+        made = [_operand(x, n) for n, x in zip(names, arrays, strict=False)]
+        self._state.update(made, _operand(mask, "mask"), _operand(weights, "weights"), function)
         return self
 
     def merge(self, other: State) -> State:
@@ -410,8 +428,9 @@ class State:
     def compute(self) -> Any:
         return self._state.compute()
 
-    def reset(self) -> None:
+    def reset(self) -> State:
         self._state.reset()
+        return self
 
     @property
     def updates(self) -> int:
@@ -470,3 +489,7 @@ __all__ = [
     "vmaf_score",
     *sorted(_rows),
 ]  # noqa: PLE0604
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_rows})

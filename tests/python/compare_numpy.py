@@ -14,7 +14,7 @@ import numpy as np
 import tap
 
 from calibrax_c import array as cx
-from compare_numpy_extensions import Corners, Extensions, Indexing, Neighbours, Sized, Traced  # noqa: F401
+from compare_numpy_extensions import Corners, Extensions, Indexing, Neighbours, Operands, Sized, Traced  # noqa: F401
 from numpy_samples import BOOL, COMPLEX, EVERY, NUMERIC, REAL, SEED, SHAPES, UNSIGNED, WHOLE, Against, array, sample, strided
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 import calibrax_c as transforms
 from calibrax_c import array as cx
+from calibrax_c import metrics
 from numpy_samples import COMPLEX, REAL, SEED, WHOLE, Against, array, sample, strided
 
 
@@ -397,6 +398,38 @@ class Sized(unittest.TestCase):
                            (lambda: cx.unique_size(cx.asarray([]), 2), ValueError)):
             with self.assertRaises(kind):
                 call()
+
+
+class Operands(unittest.TestCase):
+    """NumPy's arrays as operands of metrics."""
+
+    def test_elements_without_a_dtype_here(self) -> None:
+        x, y = np.asarray([1.0, 2.5, 4.1]), np.asarray([1.0, 3.0, 1.0])
+        for dtype in ("float16", "longdouble", ">f2", ">f4", ">f8", ">i4"):
+            a = x.astype(dtype)
+            want = np.mean(np.abs(a.astype("float64") - y))
+            for given in (a, a[::-1][::-1], list(a)):
+                self.assertEqual(float(metrics.mae(given, y)), want, dtype)
+            self.assertEqual(float(metrics.State("mae").update(y, a).compute()), want, dtype)
+            self.assertEqual(metrics.MetricCollection(["mae"]).compute_functional(a, y), {"mae": want}, dtype)
+            self.assertEqual(float(metrics.mae(x, y, weights=a)), np.sum(np.abs(x - y) * a.astype("float64")) / np.sum(a.astype("float64")))
+        for a in (x.astype(object), np.asarray(["1", "2", "3"])):
+            with self.assertRaisesRegex(TypeError, r"no dtype for the elements of <class 'numpy.ndarray'>.*convert them, with x.astype"):
+                metrics.mae(a, y)
+
+    def test_masked_arrays(self) -> None:
+        x, y = np.ma.masked_array([1.0, 2.5, 4.0], [False, True, False]), np.asarray([1.0, 3.0, 1.0])
+        for call, name in (
+            (lambda: metrics.mae(x, y), "predictions"),
+            (lambda: metrics.State("mae").update(y, x), "targets"),
+            (lambda: metrics.MetricCollection(["mae"]).update(x, y), "predictions"),
+            (lambda: metrics.BootstrapMetric("mae").compute(x, y), "predictions"),
+            (lambda: metrics.mae(y, y, weights=x), "weights"),
+        ):
+            with self.assertRaisesRegex(ValueError, f"'{name}' is a NumPy array with masked elements.*mask=~numpy.ma.getmaskarray"):
+                call()
+        self.assertEqual(float(metrics.mae(x.data, y, mask=~np.ma.getmaskarray(x))), float(np.ma.mean(np.abs(x - y))))
+        self.assertEqual(float(metrics.mae(np.ma.masked_array(y), y + 1)), 1.0)
 
 
 class Traced(unittest.TestCase):

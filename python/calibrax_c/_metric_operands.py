@@ -1,0 +1,57 @@
+"""Operands of metrics as Arrays: of other packages, of lists of their arrays, and with elements that asarray does not take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import array
+
+_NEAREST = {"float16": "float32", "bfloat16": "float32", "float96": "float64", "float128": "float64", "complex256": "complex128"}
+
+
+def _converted(o: Any) -> Any:
+    """An object of another package with elements that the library has, and without a record of gradients; as
+    it is where it has both.
+    """
+    if not hasattr(o, "dtype"):
+        return o
+    dtype = o.dtype
+    if getattr(o, "requires_grad", False):
+        o = o.detach()
+    if not getattr(dtype, "isnative", True):
+        dtype = dtype.newbyteorder("=")
+        o = o.astype(dtype)
+    name = str(dtype).rpartition(".")[2]
+    if name == "bool" and hasattr(o, "byte"):  # of torch 1, whose DLPack has no bool
+        return array.asarray(o.byte(), dtype="bool")
+    nearest = _NEAREST.get(name)
+    if nearest is None:
+        return o
+    return o.astype(nearest) if hasattr(o, "astype") else o.float()
+
+
+def operand(o: Any, name: str | None = None) -> Any:
+    """An Array, or None as it is.  name: of the argument, for errors."""
+    if o is None or isinstance(o, array.Array):
+        return o
+    if hasattr(o, "filled") and o.mask.any():
+        raise ValueError(
+            f"{repr(name) if name else 'an operand'} is a NumPy array with masked elements, and its mask is not read: "
+            "give its data, and mask=~numpy.ma.getmaskarray(x)"
+        )
+    try:
+        return array.asarray(o)
+    except (BufferError, RuntimeError, TypeError, ValueError):
+        if isinstance(o, (list, tuple)) and any(hasattr(x, "dtype") for x in o):
+            return array.asarray([operand(x, name) if hasattr(x, "dtype") else x for x in o])
+        converted = _converted(o)
+        if converted is o:
+            raise
+    return array.asarray(converted)
+
+
+def of_numbers(o: Any) -> bool:
+    """True of lists, nested ones too, of numbers of Python."""
+    while isinstance(o, (list, tuple)) and o:
+        o = o[0]
+    return type(o) in (int, float, bool)
