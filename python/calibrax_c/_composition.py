@@ -174,6 +174,8 @@ class WeightedMetric(Together):
         """
         if metric_values is None:
             return self._weighted(self._direction)
+        if missing := [label for label in self.weights if label not in metric_values]:
+            raise KeyError(f"WeightedMetric: there is no result of {missing[0]!r}")
         return cast("float", self._c.weighted(self._direction, [float(metric_values[label]) for label in self.weights]))
 
     @property

@@ -107,7 +107,7 @@ def _rule(
             given.pop()
         numbers = x[-1].tolist() if rows else []
         values |= {p[0]: late._value(p, v) for p, v in zip(rows, numbers, strict=True) if p[0] in wanted}
-        return [array.asarray(function(*given, **values), dtype="float64")]
+        return [array.asarray(late._operand(function(*given, **values)), dtype="float64")]
 
     return _core._recording.rule(metric, body, n + weighted + bool(rows), 1, 0)
 
@@ -153,12 +153,16 @@ def register(
     is the label.  apart: batches of a state may have some operands alone.  features: what a model maps, as
     "images, a batch of them, to features (n, d)": the metric then takes a function, which maps its operands
     of the kinds batch and token vectors.  What is declared (low, high, axioms: symmetric, identity, positive,
-    triangle, proper; invariances: scale, common-scale, shift, rotation, order, sample-order, monotone,
-    relabel, congruence, orthogonal, lorentz) check_axioms(name) tries.  differentiable: the functions are
-    array functions throughout, so that calls with large arrays can be compiled; others may read values, with
-    NumPy for example.  Returns the function, which is also metrics.<name>.
+    triangle, proper, or select's words for several; invariances: scale, common-scale, shift, rotation, order,
+    sample-order, monotone, relabel, congruence, orthogonal, lorentz) check_axioms(name) tries.
+    differentiable: the functions are array functions throughout, so that calls with large arrays can be
+    compiled; others may read values, with NumPy for example.  Returns the function, which is also
+    metrics.<name>.
     """
-    given = [(form, code) for form, code in (("items", items), ("parts", parts), ("whole", whole)) if code]
+    functions = {"items": items, "parts": parts, "whole": whole, "merge": merge, "finish": finish}
+    if wrong := [f for f, code in functions.items() if code is not None and not callable(code)]:
+        raise TypeError(f"register: {wrong[0]} of {name!r} must be a function, got {functions[wrong[0]]!r}")
+    given = [(form, f) for form in ("items", "parts", "whole") if (f := functions[form])]
     if len(given) != 1:
         raise TypeError(f"register: {name!r} needs one of items, parts and whole")
     if hasattr(late, name) and "code" not in late._rows.get(name, ()):
@@ -285,18 +289,19 @@ def register_object(
         late._rows[name].update(object=metric, streamed=streamed)  # streamed: in collections
         return function
     if hasattr(metric, "compute"):
+        if not hasattr(metric, "higher_is_better") and "direction" not in described:
+            raise TypeError(
+                f"register_object: {name!r} has no higher_is_better: give direction='higher', 'lower' or 'info'"
+            )
 
         def checked(*x: Any) -> Any:
             if hasattr(metric, "validate_inputs"):
                 metric.validate_inputs(*x)
             return metric.compute(*x)
 
-        return register(
-            name,
-            whole=checked,
-            operands=operands,
-            **{"direction": "higher" if metric.higher_is_better else "lower", **described},
-        )
+        if "direction" not in described:
+            described["direction"] = "higher" if metric.higher_is_better else "lower"
+        return register(name, whole=checked, operands=operands, **described)
     if callable(metric):
         return register_loss(name, metric, **described)
     raise TypeError(f"register_object: {metric!r} has neither compute() nor a call")

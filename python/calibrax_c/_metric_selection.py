@@ -28,6 +28,11 @@ class _Late:
 late: Any = _Late()
 WORDS: dict[str, list[str]] = _core._metrics.words()
 DIRECTIONS = ("higher", "lower", "info")
+_TOGETHER = {  # words for several axioms
+    "metric": ["symmetric", "identity", "positive", "triangle"],
+    "pseudometric": ["symmetric", "identity", "triangle"],
+    "divergence": ["identity", "positive"],
+}
 
 
 def codes_of_users() -> list[Any]:
@@ -93,12 +98,15 @@ def one_of(caller: str, what: str, given: str, words: Iterable[str]) -> str:
 
 
 def bits(caller: str, what: str, given: Iterable[str]) -> int:
-    words = WORDS[what]
-    given = [given] if isinstance(given, str) else list(given)
-    for word in given:
-        if word not in words:
-            raise ValueError(f"{caller}: there is no {what} {word!r}: it must be one of {', '.join(words)}")
-    return sum(1 << words.index(word) for word in set(given))
+    words, together = WORDS[what], _TOGETHER if what == "axiom" else {}
+    found: set[str] = set()
+    for word in [given] if isinstance(given, str) else given:
+        if word not in words and word not in together:
+            raise ValueError(
+                f"{caller}: there is no {what} {word!r}: it must be one of {', '.join([*words, *together])}"
+            )
+        found.update(together.get(word, [word]))
+    return sum(1 << words.index(word) for word in found)
 
 
 def select(
@@ -113,8 +121,8 @@ def select(
     """Names of the metrics that have all of these; without a condition all names.
 
     domain: as in the documentation; direction: 'higher', 'lower' or 'info', which results are better; axiom:
-    symmetric, identity, positive, triangle, proper, or metric for the first four, one or several; invariance:
-    scale, common-scale, shift, rotation, order, sample-order, monotone, relabel, congruence, orthogonal,
+    symmetric, identity, positive, triangle, proper, or metric for the first four, pseudometric for those but
+    positive, divergence for identity and positive, one or several; invariance: scale, common-scale, shift, rotation, order, sample-order, monotone, relabel, congruence, orthogonal,
     lorentz, one or several; tier: pure_function, frozen_backbone, learned, metric_learning; differentiable:
     in real operands.  Another word is a ValueError.
 
@@ -126,11 +134,9 @@ def select(
     """
     if domain is not None:
         one_of("select", "'domain'", domain, sorted({row["domain"] for row in late._rows.values()}))
-    axioms = [axiom] if isinstance(axiom, str) else [*(axiom or ())]
-    parts = [part for word in axioms for part in (WORDS["axiom"][:4] if word == "metric" else [word])]
     place = -1 if direction is None else DIRECTIONS.index(one_of("select", "'direction'", direction, DIRECTIONS))
     number = -1 if tier is None else WORDS["tier"].index(one_of("select", "'tier'", tier, WORDS["tier"]))
-    properties = bits("select", "axiom", parts), bits("select", "invariance", invariance or ())
+    properties = bits("select", "axiom", axiom or ()), bits("select", "invariance", invariance or ())
     return cast(
         "list[str]",
         _core._metrics.select(codes_of_users(), domain, place, number, *properties, late._DIFFERENTIABLE * differentiable),

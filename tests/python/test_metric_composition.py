@@ -85,8 +85,7 @@ class Collections(Registered):
         c.update(P, T)
         with self.assertRaisesRegex(ValueError, "is added after an update"):
             c.add("mse")
-        c.reset()
-        c.add("mse")
+        c.reset().add("mse")
         self.assertEqual((c.updates, len(c)), (0, 3))
         copied = copy.deepcopy(c.update(P, T))
         c.reset()
@@ -473,7 +472,7 @@ class Weighted(Registered):
             (lambda: w({"mse": 1}, direction="up"), ValueError, "'higher' or 'lower', got 'up'"),
             (lambda: w({"mse": NAN}), ValueError, "weight must be finite"),
             (lambda: w({"mse": 1}, metrics={"mae": "mae"}), ValueError, "no weight for 'mae'"),
-            (lambda: w({"mse": 1}).compute({"mae": 1.0}), KeyError, "mse"),
+            (lambda: w({"mse": 1}).compute({"mae": 1.0}), KeyError, "there is no result of 'mse'"),
             (lambda: w({"entropy": 1}).compute({"entropy": 1.0}), ValueError, "has no better direction"),
         ):
             with self.subTest(words), self.assertRaisesRegex(error, words):
@@ -646,6 +645,10 @@ class Selections(Registered):
         self.assertEqual(set(metrics.select()), set(metrics._rows))
         true_metrics = metrics.select(axiom="metric")
         self.assertEqual(true_metrics, metrics.select(axiom=["symmetric", "identity", "positive", "triangle"]))
+        pseudo, divergences = metrics.select(axiom="pseudometric"), metrics.select(axiom="divergence")
+        self.assertEqual(set(true_metrics), set(pseudo) & set(divergences))
+        self.assertIn("rmsd", set(pseudo) - set(true_metrics))
+        self.assertIn("kl_divergence", set(divergences) - set(true_metrics))
         for name in metrics.select(axiom="metric", invariance=["rotation", "shift"]):
             row = metrics._rows[name]
             self.assertEqual((row["axioms"] & 15, row["invariances"] & 12), (15, 12))
@@ -655,7 +658,7 @@ class Selections(Registered):
 
     def test_faults(self):
         for call, words in ((lambda: metrics.select(domain="genral"), "did you mean 'general'"), (lambda: metrics.select(direction="up"), "'direction' must be one of higher, lower, info, got 'up'"),
-                            (lambda: metrics.select(axiom="fair"), "no axiom 'fair'"), (lambda: metrics.select(invariance="time"), "no invariance 'time'"), (lambda: metrics.select(tier="first"), "'tier' must be one of pure_function")):
+                            (lambda: metrics.select(axiom="fair"), "no axiom 'fair': it must be one of symmetric, identity, positive, triangle, proper, metric, pseudometric, divergence"), (lambda: metrics.select(invariance="time"), "no invariance 'time'"), (lambda: metrics.select(tier="first"), "'tier' must be one of pure_function")):
             with self.subTest(words), self.assertRaisesRegex(ValueError, words):
                 call()
 
@@ -703,6 +706,23 @@ class Torchmetrics(unittest.TestCase):
             ours.update(p, t)
         for name, value in theirs.compute().items():
             self.assertAlmostEqual(float(value), float(ours.compute()[name]), 10, name)
+
+    def test_tensors(self):
+        import torch
+
+        (p, t), *_ = self.batches
+        truth, keep = float((p - t).abs().mean()), p > 0.5
+        self.assertAlmostEqual(float(metrics.mae(p.clone().requires_grad_(), t)), truth, 14)
+        self.assertAlmostEqual(float(metrics.mae([*p.clone().requires_grad_()], t)), truth, 14)
+        self.assertAlmostEqual(float(metrics.mae(p, t, mask=keep)), float((p - t).abs()[keep].mean()), 14)
+        self.assertAlmostEqual(float(metrics.accuracy(keep, t > 0.5)), float((keep == (t > 0.5)).double().mean()), 14)
+        for half in (p.half(), p.bfloat16()):
+            self.assertAlmostEqual(float(metrics.mae(half, t)), float((half.double() - t).abs().mean()), 14)
+        model, x, y = torch.nn.Linear(3, 2), torch.rand(9, 3), torch.rand(9, 3)
+        with torch.no_grad():
+            wanted = float(metrics.fid(model(x), model(y)))
+        self.assertAlmostEqual(float(metrics.fid(x, y, function=model)), wanted, 12)
+        self.assertAlmostEqual(float(metrics.State("fid", function=model).update(x, y).compute()), wanted, 12)
 
     def test_classes(self):
         from torchmetrics.classification import MulticlassAccuracy

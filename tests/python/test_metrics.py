@@ -19,6 +19,26 @@ NAN = math.nan
 P, T = [2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]
 
 
+class Tensor:
+    """A tensor of torch, which lends its elements once it is detached."""
+
+    dtype = "torch.float64"
+
+    def __init__(self, values, requires_grad=True):
+        self.values, self.requires_grad = values, requires_grad
+
+    def detach(self):
+        return Tensor(self.values, False)
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **options):
+        if self.requires_grad:
+            raise RuntimeError("Can't export tensors that require gradient")
+        return xp.asarray(self.values).__dlpack__(**options)
+
+
 class Functions(unittest.TestCase):
     def test_values_and_options(self):
         self.assertEqual(float(metrics.mse(P, T)), 0.375)
@@ -38,8 +58,25 @@ class Functions(unittest.TestCase):
         square = metrics.bregman_divergence([1.0, 2.0], [0.0, 4.0], function=lambda x: xp.sum(x * x))
         self.assertEqual(float(square), 5.0)
 
+    def test_tensors_that_require_gradients(self):
+        self.assertEqual(float(metrics.mse(Tensor(P), T)), 0.375)
+        self.assertEqual(float(metrics.mse([Tensor(P), Tensor(T)], [T, T])), 0.1875)
+        self.assertEqual(float(metrics.State("mse").update(Tensor(P), Tensor(T)).compute()), 0.375)
+        self.assertEqual(float(metrics.fid(IMAGES, OTHERS, function=lambda x: Tensor(pixels(x).tolist()))), float(metrics.fid(pixels(IMAGES), pixels(OTHERS))))
+
+    def test_public_names(self):
+        self.assertEqual(set(dir(metrics)), {*metrics.__all__, *metrics.select()})
+
     def test_faults(self):
         for call, error, words in (
+            (lambda: metrics.mse(None, [1]), TypeError, "mse: 'predictions' must be an array, got None"),
+            (lambda: metrics.State("mse").update([1], None), TypeError, "mse: 'targets' must be an array, got None"),
+            (lambda: metrics.MetricCollection(["mse"]).update(predictions=[1], targets=None), TypeError, "mse: 'targets' must be an array, got None"),
+            (lambda: metrics.huber_loss(P, T, delta=NAN), ValueError, "huber_loss: 'delta' must be a number, got nan"),
+            (lambda: metrics.State("precision_at_k", k=NAN), ValueError, "precision_at_k: 'k' must be a number, got nan"),
+            (lambda: metrics.register("x", items=3), TypeError, "items of 'x' must be a function, got 3"),
+            (lambda: metrics.register("x", parts=abs, merge="add"), TypeError, "merge of 'x' must be a function, got 'add'"),
+            (lambda: metrics.register_object(type("Plain", (), {"name": "plain", "compute": abs})()), TypeError, "'plain' has no higher_is_better: give direction="),
             (lambda: metrics.mse([1, 2], [1]), ValueError, "'predictions' and 'targets' must have one shape"),
             (lambda: metrics.mse([1]), TypeError, "mse: missing a required argument: 'targets'"),
             (lambda: metrics.huber_loss(P, T, delta=0), ValueError, "'delta' must be above 0"),
@@ -135,6 +172,20 @@ class Features(unittest.TestCase):
         self.assertEqual(float(metrics.kid(IMAGES, OTHERS, function=pixels, **options)), float(metrics.kid(f, g, **options)))
         self.assertEqual(metrics.lpips([[1.0, 0.0], [3.0, 4.0]], [[2.0, 0.0], [4.0, 3.0]], reduction="none").tolist()[0], 0.0)
 
+    def test_the_function_sees_arrays(self):
+        for given in ([[1.0, 2.0], [3.0, 4.0]], xp.asarray([[1.0, 2.0], [3.0, 4.0]]), ((1, 2), (3, 4))):
+            seen = []
+
+            def model(x, seen=seen):
+                seen.append(x)
+                return x
+
+            metrics.fid(given, given, function=model)
+            metrics.State("fid", function=model).update(real=given)
+            metrics.MetricCollection().add("fid", function=model).update(given, given)
+            self.assertEqual([(type(x), x.tolist()) for x in seen], [(xp.Array, [[1, 2], [3, 4]])] * len(seen))
+            self.assertGreaterEqual(len(seen), 4)
+
     def test_states_of_images_apart(self):
         a, b = metrics.State("fid", function=pixels), metrics.State("fid", function=pixels)
         a.update(IMAGES[:5]).update(generated=OTHERS[:2])
@@ -209,8 +260,8 @@ class States(unittest.TestCase):
         b.update(P[2:], T[2:])
         self.assertAlmostEqual(float(a.merge(b).compute()), float(metrics.r_squared(P, T)), 14)
         self.assertEqual(a.updates, 2)
-        a.reset()
-        self.assertEqual(repr(a), "State('r_squared', 0 batches)")
+        self.assertEqual(repr(a.reset()), "State('r_squared', 0 batches)")
+        self.assertEqual(float(a.reset().update(P, T).compute()), float(metrics.r_squared(P, T)))
 
     def test_all_data(self):
         s = metrics.State("roc_auc")
@@ -439,7 +490,7 @@ class Registered(unittest.TestCase):
             metrics.check_axioms(name, function=(lambda x: xp.sum(x * x)) if name[0] == "b" else None)
         with self.assertRaisesRegex(ValueError, "power_error is -.*, outside 0 to inf"):
             metrics.check_axioms("power_error", sign="minus")
-        for wrong, error, words in (({"axioms": ["metric"]}, ValueError, "there is no axiom 'metric'"), ({"parameters": {"q": 1}}, TypeError, "no function of 'wrong' takes the parameter 'q'"),
+        for wrong, error, words in (({"axioms": ["norm"]}, ValueError, "there is no axiom 'norm': it must be one of .*, metric, pseudometric"), ({"parameters": {"q": 1}}, TypeError, "no function of 'wrong' takes the parameter 'q'"),
                                     ({"parameters": {"p": "a"}}, TypeError, "the default of 'p' must be a number"), ({"tier": "best"}, ValueError, "tier"),
                                     ({"parameters": {"p": metrics.Parameter(1.0, low=2)}}, ValueError, "default of parameter 1 is outside its bounds"),
                                     ({"parameters": {"weights": 1.0}}, ValueError, "'wrong' cannot have an argument 'weights', which is an option"),
