@@ -58,7 +58,7 @@ def spec(
 def operand_arrays(
     row: dict[str, Any], operands: tuple[Any, ...], tokenizer: Callable[[str], Iterable[str]] | None = None
 ) -> list[Any]:
-    given = late._given_operands(row, operands, {})
+    given = late._present(row, late._given_operands(row, operands, {}))
     return cast("list[Any]", late._in_order(row, late._numbered(row, {**given, "tokenizer": tokenizer})))
 
 

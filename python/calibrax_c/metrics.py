@@ -178,7 +178,7 @@ def _present(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """The arguments, of which none is None that cannot be left out."""
     for name, _, _, optional in row["operands"]:
         if not optional and name in given and given[name] is None:
-            raise TypeError(f"{row['name']}: '{name}' must be an array, got None")
+            raise TypeError(f"{row['name']}: '{name}' must not be None: it cannot be left out")
     return given
 
 

@@ -69,9 +69,10 @@ class Functions(unittest.TestCase):
 
     def test_faults(self):
         for call, error, words in (
-            (lambda: metrics.mse(None, [1]), TypeError, "mse: 'predictions' must be an array, got None"),
-            (lambda: metrics.State("mse").update([1], None), TypeError, "mse: 'targets' must be an array, got None"),
-            (lambda: metrics.MetricCollection(["mse"]).update(predictions=[1], targets=None), TypeError, "mse: 'targets' must be an array, got None"),
+            (lambda: metrics.mse(None, [1]), TypeError, "mse: 'predictions' must not be None"),
+            (lambda: metrics.State("mse").update([1], None), TypeError, "mse: 'targets' must not be None"),
+            (lambda: metrics.MetricCollection(["mse"]).update(predictions=[1], targets=None), TypeError, "mse: 'targets' must not be None"),
+            (lambda: metrics.BootstrapMetric("fid").compute(None, [[1.0], [2.0]]), TypeError, "fid: 'real' must not be None"),
             (lambda: metrics.huber_loss(P, T, delta=NAN), ValueError, "huber_loss: 'delta' must be a number, got nan"),
             (lambda: metrics.State("precision_at_k", k=NAN), ValueError, "precision_at_k: 'k' must be a number, got nan"),
             (lambda: metrics.register("x", items=3), TypeError, "items of 'x' must be a function, got 3"),
