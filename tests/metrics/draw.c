@@ -265,6 +265,21 @@ double *read_all(const cbx_array *r)
     return v;
 }
 
+void give_classes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in, double *parameters)
+{
+    double largest = 0;
+
+    for (size_t i = 0; i < nin; i++) {
+        cbx_scope scope;
+        if (m->operands[i].kind != CBX_OPERAND_LABELS) continue;
+        cbx_scope_open(ctx, &scope);
+        largest = fmax(largest, cbx__metric_element(cbx_max(ctx, in[i], NULL), 0));
+        CHECK_OK(cbx_scope_close(&scope, &err), &err, m->name);
+    }
+    for (size_t i = 0; i < cbx_metric_parameters(m); i++)
+        if (counts_labels(m->parameters[i].name) && !(parameters[i] > 0)) parameters[i] = largest + 1;
+}
+
 double *values_of(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                   const cbx_metric_options *o, size_t *count)
 {

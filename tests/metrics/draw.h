@@ -39,6 +39,8 @@ extern const cbx_metric_function counted_error;
 extern size_t counted_runs;
 /* What a traced call needs: a function for metrics that take one, and the number of classes. */
 void set_needs(const cbx_metric_function *m, cbx_metric_options *o);
+/* Sets the numbers of labels that are not given: a traced function does not know the largest one. */
+void give_classes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in, double *parameters);
 /* Elements of a result, float64 or int64, as doubles; the caller's to free. */
 double *read_all(const cbx_array *r);
 /* The result as a number; fails the test where the call fails. */

@@ -62,24 +62,6 @@ static void gradients(cbx_ctx *ctx, const metric_case *c)
     }
 }
 
-/* A traced function does not know the largest label. */
-static void give_classes(cbx_ctx *ctx, const metric_case *c, double *parameters)
-{
-    double largest = 0;
-
-    for (size_t i = 0; i < c->nin; i++) {
-        cbx_array *wide;
-        cbx_scope scope;
-        if (c->metric->operands[i].kind != CBX_OPERAND_LABELS) continue;
-        cbx_scope_open(ctx, &scope);
-        wide = cbx_astype(ctx, cbx_max(ctx, c->in[i], NULL), CBX_F64);
-        largest = fmax(largest, element(wide, 0));
-        CHECK_OK(cbx_scope_close(&scope, &err), &err, c->label);
-    }
-    for (size_t i = 0; i < cbx_metric_parameters(c->metric); i++)
-        if (counts_labels(c->metric->parameters[i].name) && !(parameters[i] > 0)) parameters[i] = largest + 1;
-}
-
 static void compiled(cbx_ctx *ctx, const metric_case *c)
 {
     cbx_metric_options o = c->options;
@@ -91,7 +73,7 @@ static void compiled(cbx_ctx *ctx, const metric_case *c)
     if (c->options.mask && !c->metric->items && !(c->metric->flags & CBX_METRIC_WEIGHTED)) return;
     memcpy(parameters, c->parameters, sizeof parameters);
     o.parameters = parameters;
-    give_classes(ctx, c, parameters);
+    give_classes(ctx, c->metric, c->nin, c->in, parameters);
     CHECK_OK(cbx_metric_fn(ctx, c->metric, c->nin, &o, &f, &err), &err, c->label);
     CHECK_OK(cbx_jit(ctx, f, &jitted, &err), &err, c->label);
     CHECK_OK(cbx_fn_run(ctx, f, c->nin, c->in, 1, &plain, &err), &err, c->label);

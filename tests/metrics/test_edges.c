@@ -90,6 +90,39 @@ static const edge edges[] = {
     { "ndcg", "2: 1 nan; 2: 1 0", 0,
       "ndcg: 'predictions'[1] is nan: it must be real numbers of which the order counts; NaN is refused" },
     { "ndcg", "2: 1 2; 2: 1 -1", 0, "ndcg: 'targets'[1] is -1.0: it must be grades that are not negative" },
+    { "kendall_tau", "4: 1 2 2 3; 4: 1 3 2 4", 0.912870929175277, NULL },
+    { "kendall_tau", "4: 1 2 3 4; 4: 4 3 2 1", -1, NULL },
+    { "kendall_tau", "3: 1 1 1; 3: 1 2 3", NAN, NULL },
+    { "kendall_tau", "3: 1 nan 1; 3: 1 2 3", 0,
+      "kendall_tau: 'x'[1] is nan: it must be values in any order; NaN is refused" },
+    { "spearman_rank_correlation", "4: 1 2 2 4; 4: 1 3 2 4", 0.9486832980505139, NULL },
+    { "spearman_rank_correlation", "3: 1e-300 1 1e300; 3: 3 2 1", -1, NULL },
+    { "spearman_rank_correlation", "3: 1 1 1; 3: 1 2 3", NAN, NULL },
+    { "spearman_rank_correlation", "3: 1 nan 1; 3: 1 2 3", 0,
+      "spearman_rank_correlation: 'x'[1] is nan: it must be values in any order; NaN is refused" },
+    { "r_squared", "3: 3 2 1; 3: 1 2 3", -3, NULL },
+    { "r_squared", "2: 2 2; 2: 2 2", 1, NULL },
+    { "r_squared", "2: 2 3; 2: 2 2", 0, NULL },
+    { "r_squared", "2: 2 nan; 2: 2 3", NAN, NULL },
+    { "explained_variance", "3: 11 12 13; 3: 1 2 3", 1, NULL },
+    { "explained_variance", "2: 2 3; 2: 2 2", 0, NULL },
+    { "cosine_distance", "2: 1 0; 2: -2 0", 2, NULL },
+    { "cosine_distance", "2 2: 0 0 1e200 0; 2 2: 1 0 1e-200 0", 0.5, NULL }, /* 1 from a vector of 0 */
+    { "roc_auc", "2: 0.2 0.3; 2: 1 1", NAN, NULL },                          /* one class */
+    { "roc_auc", "4: 0.2 0.3 0.3 0.2; 4: 1 0 1 0", 0.5, NULL },
+    { "log_loss", "2: 0.25 0.5; 2: 0 1", 0.4904146265058631, NULL },
+    { "log_loss", "2: 1 1; 2: 0 1", 18.021826694558577, NULL }, /* -log(eps) / 2 */
+    { "log_loss", "1 2: 0.5 0.5; 1: 2", 0,
+      "log_loss: 'targets'[0] is 2: it must be below 2, the number of classes in 'predictions'" },
+    { "accuracy", "4: 0 2 2 1; 4: 0 1 2 2", 0.5, NULL },
+    { "matthews_corrcoef", "3: 1 1 1; 3: 0 1 1", 0, NULL },
+    { "matthews_corrcoef", "2: 1 0; 2: 0 1", -1, NULL },
+    { "cohen_kappa", "2: 1 1; 2: 1 1", NAN, NULL },
+    { "cohen_kappa", "2: 1 0; 2: 0 1", -1, NULL },
+    { "mape", "2: 1 1; 2: 0 1", 0x1p51, NULL }, /* a target of 0 counts as 2^-52 */
+    { "mape", "2: 0 1; 2: 0 1", 0, NULL },
+    { "softmax_cross_entropy", "1 2: 40 0; 1: 0", 0, NULL },
+    { "softmax_cross_entropy", "2 2: 1e3 0 0 -1e3; 2: 1 0", 500, NULL },
     { "precision_at_k", "2: 2 1; 2: 1 1", 0.2, NULL },
     { "mean_average_precision", "2: 2 1; 2: 0 0", 0, NULL },
     { "mean_reciprocal_rank", "4: 2 1 1 1; 4: 0 0 0 1", 13 / 36.0, NULL }, /* (1/2 + 1/3 + 1/4) / 3 */
@@ -190,33 +223,97 @@ static cbx_array *read_operand(cbx_ctx *ctx, const char **text, const cbx_metric
     return array_of(ctx, ndim, shape, v, whole);
 }
 
+/* As long as they are equal to rounding; 0 has no sign. */
+static void check_edge(const edge *e, double v, const char *how)
+{
+    const double bound = 1e-12 * fmax(1, fabs(e->result));
+
+    if (v == 0 && e->result == 0 && signbit(v)) fail_msg("%s of %s %s is -0", e->metric, e->operands, how);
+    if (!(fabs(v - e->result) <= bound) && !(isnan(v) && isnan(e->result)) && v != e->result)
+        fail_msg("%s of %s %s is %.17g, not %.17g", e->metric, e->operands, how, v, e->result);
+}
+
+static void called(cbx_ctx *ctx, const edge *e, const cbx_metric_function *m, const drawn *d)
+{
+    double v = 0;
+    const cbx_status st = cbx_metric_value(ctx, m->name, d->nin, d->in, NULL, &v, &err);
+
+    if (e->refusal) {
+        CHECK(st, e->refusal);
+        CHECK_STR(err.message, e->refusal, e->operands);
+    } else {
+        CHECK_OK(st, &err, e->metric);
+        check_edge(e, v, "called");
+    }
+}
+
+/* Whether the operands have items, of which the metric is a mean or a share: as often as one wants. */
+static bool repeats(const cbx_metric_function *m, const drawn *d)
+{
+    bool items = has_items(m) && (m->items || m->flags & CBX_METRIC_WEIGHTED) && strcmp(m->name, "coverage") != 0;
+
+    for (size_t i = 0; i < d->nin; i++) {
+        const cbx_operand_items of = cbx_metric_operand_items(m, i);
+        items &= (of == CBX_ITEMS_FIRST || of == CBX_ITEMS_SECOND) && !cbx__operand_is_single(m, i, d->in[i]);
+    }
+    return items;
+}
+
+/* Operands of many times the items: calls that come again are compiled, of a thousand elements on. */
+static void called_of_many(cbx_ctx *ctx, const edge *e, const cbx_metric_function *m, const drawn *d)
+{
+    enum { MANY = 4096 };
+    const size_t items = cbx_array_dim(d->in[0], 0), n = MANY / items * items;
+    double places[MANY];
+    drawn many;
+
+    for (size_t i = 0; i < n; i++) places[i] = (double)(i % items);
+    pick(ctx, m, d, n, places, &many);
+    for (size_t k = 0; k < 3; k++) called(ctx, e, m, &many);
+    drawn_free(&many);
+}
+
+/* The traced function, compiled, which is so of any size. */
+static void compiled(cbx_ctx *ctx, const edge *e, const cbx_metric_function *m, const drawn *d)
+{
+    double parameters[CBX_METRIC_MAX_PARAMETERS];
+    const cbx_metric_options o = { .parameters = parameters };
+    cbx_fn *f = NULL, *jitted = NULL;
+    cbx_array *r = NULL;
+
+    for (size_t i = 0; i < CBX_METRIC_MAX_PARAMETERS; i++) parameters[i] = NAN;
+    give_classes(ctx, m, d->nin, d->in, parameters);
+    CHECK_OK(cbx_metric_fn(ctx, m, d->nin, &o, &f, &err), &err, e->metric);
+    CHECK_OK(cbx_jit(ctx, f, &jitted, &err), &err, e->metric);
+    CHECK_OK(cbx_fn_run(ctx, jitted, d->nin, d->in, 1, &r, &err), &err, e->metric);
+    double *v = read_all(r);
+    check_edge(e, *v, "compiled");
+    free(v);
+    cbx_array_free(r);
+    cbx_fn_free(jitted);
+    cbx_fn_free(f);
+}
+
 static void every_edge(const cbx_backend *backend)
 {
     cbx_ctx *ctx = cbx_test_context();
+    size_t many = 0, traced = 0;
 
     CHECK_OK(cbx_ctx_set_backend(ctx, backend, &err), &err, "the backend");
     for (size_t i = 0; i < CBX_LEN(edges); i++) {
         const edge *e = &edges[i];
         const cbx_metric_function *m;
         const char *text = e->operands;
-        cbx_array *in[CBX_METRIC_MAX_OPERANDS];
-        size_t n = 0;
-        double v = 0;
-        cbx_status st;
+        drawn d = { 0 };
         CHECK_OK(cbx_metric_find(ctx, e->metric, &m, &err), &err, e->metric);
-        while (*text) in[n] = read_operand(ctx, &text, &m->operands[n]), n++;
-        st = cbx_metric_value(ctx, e->metric, n, in, NULL, &v, &err);
-        if (e->refusal) {
-            CHECK(st, e->refusal);
-            CHECK_STR(err.message, e->refusal, e->operands);
-        } else {
-            CHECK_OK(st, &err, e->metric);
-            if (v == 0 && e->result == 0 && signbit(v)) fail_msg("%s of %s is -0", e->metric, e->operands);
-            if (!(fabs(v - e->result) <= 1e-12) && !(isnan(v) && isnan(e->result)) && v != e->result)
-                fail_msg("%s of %s is %.17g, not %.17g", e->metric, e->operands, v, e->result);
-        }
-        while (n) cbx_array_free(in[--n]);
+        for (; *text; d.nin++) d.in[d.nin] = read_operand(ctx, &text, &m->operands[d.nin]);
+        called(ctx, e, m, &d);
+        if (!e->refusal && repeats(m, &d)) called_of_many(ctx, e, m, &d), many++;
+        if (!e->refusal && backend->compile && !(m->flags & CBX_METRIC_DATA_SHAPED)) compiled(ctx, e, m, &d), traced++;
+        drawn_free(&d);
     }
+    CHECK_GT(many, 25, "edges of many items");
+    if (backend->compile) CHECK_GT(traced, 60, "compiled edges");
     cbx_ctx_free(ctx);
 }
 
