@@ -164,6 +164,16 @@ cbx_array *cbx__total_weight(cbx_ctx *ctx, const cbx_metric_call *call, const cb
     return call->weights ? cbx_sum(ctx, call->weights, NULL) : cbx__number(ctx, (double)cbx_array_count(x));
 }
 
+/* By roots: squares of large means would be infinite. */
+cbx_array *cbx__is_constant(cbx_ctx *ctx, const cbx_array *n, const cbx_array *mean, const cbx_array *squares)
+{
+    const double rounding = 16 * 0x1p-52; /* of a sum in the order of cbx_sum, and of its share of batches */
+    const cbx_array *size = cbx_abs(ctx, cbx_stop_gradient(ctx, mean)), *root = cbx_stop_gradient(ctx, squares);
+    const cbx_array *limit = cbx_multiply(ctx, cbx_multiply_scalar(ctx, size, rounding), cbx_sqrt(ctx, n));
+
+    return cbx_less_equal(ctx, cbx_sqrt(ctx, root), limit);
+}
+
 cbx_array *cbx__ratio_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, double value)
 {
     const cbx_array *zero = cbx_equal_scalar(ctx, b, 0);

@@ -84,6 +84,11 @@ static const edge edges[] = {
     { "kendall_tau", "3: 2 2 2; 3: 1 2 3", NAN, NULL },
     { "spearman_rank_correlation", "3: 2 2 2; 3: 1 2 3", NAN, NULL },
     { "skewness", "3: 2 2 2", 0, NULL },
+    { "calinski_harabasz_score", "4 1: 0.1 0.1 0.1 0.1; 4: 0 0 0 1", 1, NULL },
+    { "r_squared", "3: 1 2 3; 3: 2 2 2", 0, NULL },
+    { "explained_variance", "3: 3 3 3; 3: 2 2 2", 1, NULL },
+    { "smape", "2: 1e308 1.5e308; 2: 0 -1.5e308", 2, NULL },
+    { "smape", "2: 1.5e308 5e-324; 2: 1e308 0", 1.2, NULL },
     { "resistance_distance", "1 2: 1 2", 0, "resistance_distance: 'adjacency' must be square, not 1 by 2" },
     { "ndcg", "3: 1 2 3; 3: 0 0 0", 0, NULL },
     { "ndcg", "2: 1 1; 2: 1 0", 0.5 + 0.31546487678572871, NULL }, /* half of the places 1 and 2 */
@@ -320,6 +325,78 @@ static void every_edge(const cbx_backend *backend)
 TEST(every_edge_by_the_reference) { every_edge(cbx_backend_reference()); }
 
 TEST(every_edge_compiled) { every_edge(cbx_backend_jit()); }
+
+typedef struct constant {
+    const char *metric;
+    double result;
+    bool varied; /* the first operand varies */
+} constant;
+
+/* At once, compiled, and of batches one after the other. */
+static void of_constant(cbx_ctx *ctx, const constant *k, size_t n, const double *x, const double *y)
+{
+    static const double first[CBX_METRIC_MAX_PARAMETERS] = { 1 }; /* one lag */
+    const cbx_metric_options o = { .parameters = first };
+    const cbx_metric_function *m;
+    cbx_metric_state *s = NULL;
+    cbx_array *in[2] = { NULL }, *r[2] = { NULL };
+    cbx_fn *f = NULL, *compiled = NULL;
+    double v[3];
+
+    CHECK_OK(cbx_metric_find(ctx, k->metric, &m, &err), &err, k->metric);
+    const size_t nin = m->operands[1].name ? 2 : 1, shape[] = { 1, n, 1 };
+    const bool series = !m->parts;
+    in[0] = array_of(ctx, series ? 3 : 1, series ? shape : &n, x, false);
+    if (nin > 1) in[1] = array_of(ctx, 1, &n, y, false);
+    v[0] = value_of(ctx, m, nin, in, &o);
+    CHECK_OK(cbx_metric_fn(ctx, m, nin, &o, &f, &err), &err, k->metric);
+    CHECK_OK(cbx_jit(ctx, f, &compiled, &err), &err, k->metric);
+    CHECK_OK(cbx_fn_run(ctx, compiled, nin, in, 1, &r[0], &err), &err, k->metric);
+    v[1] = v[2] = *(const double *)cbx_array_data(r[0]);
+    if (m->parts) {
+        CHECK_OK(cbx_metric_state_create(ctx, m, &o, &s, &err), &err, k->metric);
+        for (int i = 0; i < 9; i++) CHECK_OK(cbx_metric_state_update(ctx, s, nin, in, NULL, &err), &err, k->metric);
+        CHECK_OK(cbx_metric_state_compute(ctx, s, &r[1], &err), &err, k->metric);
+        v[2] = *(const double *)cbx_array_data(r[1]);
+    }
+    for (size_t i = 0; i < 3; i++)
+        if (v[i] != k->result && !(isnan(v[i]) && isnan(k->result)))
+            fail_msg("%s of %zu times %g is %.17g, way %zu", k->metric, n, y[0], v[i], i);
+    for (size_t i = 0; i < 2; i++) cbx_array_free(in[i]), cbx_array_free(r[i]);
+    cbx_metric_state_free(s);
+    cbx_fn_free(compiled);
+    cbx_fn_free(f);
+}
+
+/* Sums of equal numbers are rounded; a constant is one nevertheless, as an exact mean would show. */
+TEST(constants_are_constant)
+{
+    static const constant rows[] = {
+        { "pearson_correlation", NAN, true },
+        { "skewness", 0, false },
+        { "r_squared", 0, true },
+        { "explained_variance", 0, true },
+        { "explained_variance", 1, false },
+        { "r_squared_adjusted", -INFINITY, true },
+        { "autocorrelation", 0, false },
+        { "r_squared", 1, false },
+    };
+    static const size_t counts[] = { 3, 7, 100, 1000, 4099 };
+    static const double values[] = { 0.1, -0.7, 1e100 / 3, 1.1e-100, 0 };
+    enum { N = 4099 };
+    static double x[N], y[N];
+    cbx_rng rng = cbx_rng_make(14, 0);
+    cbx_ctx *ctx = cbx_test_context();
+
+    for (size_t i = 0; i < CBX_LEN(rows); i++)
+        for (size_t j = 0; j < CBX_LEN(counts); j++)
+            for (size_t l = 0; l < CBX_LEN(values); l++) {
+                for (size_t k = 0; k < N; k++) y[k] = values[l];
+                for (size_t k = 0; k < N; k++) x[k] = rows[i].varied ? cbx_rng_normal(&rng) * (y[k] ? y[k] : 1) : y[k];
+                of_constant(ctx, &rows[i], counts[j], x, y);
+            }
+    cbx_ctx_free(ctx);
+}
 
 /* Labels that are far apart: the metrics of the same labels from 0 on, with weights and without, at once and in shards. */
 TEST(many_classes)

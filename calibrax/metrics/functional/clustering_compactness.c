@@ -5,9 +5,12 @@
 #include "calibrax/base/parallel.h"
 #include "calibrax/metrics/functional/counts.h"
 
-/* Centres (clusters, d), sizes (clusters), squared distances of points to their centres (n). */
+/*
+ * Points less the first one, so that equal ones are 0; centres (clusters, d), sizes (clusters), squared distances of points to their
+ * centres (n).
+ */
 typedef struct clusters {
-    cbx_array *centre, *size, *square, *count;
+    cbx_array *points, *centre, *size, *square, *count;
     const cbx_array *present;
     size_t k;
 } clusters;
@@ -22,8 +25,9 @@ static clusters clusters_of(cbx_ctx *ctx, const cbx_metric_call *c)
     s.present = cbx_greater_scalar(ctx, s.size, 0);
     s.count = cbx_sum(ctx, cbx_astype(ctx, s.present, CBX_F64), NULL);
     of = cbx_expand_dims(ctx, cbx_maximum(ctx, s.size, cbx__number(ctx, 1)), 1);
-    s.centre = cbx_divide(ctx, cbx_segment_sum(ctx, x, labels, s.k), of);
-    s.square = cbx_square(ctx, cbx_subtract(ctx, x, cbx_take(ctx, s.centre, labels, 0)));
+    s.points = cbx_subtract(ctx, x, cbx_slice(ctx, x, 0, 0, 1, 1));
+    s.centre = cbx_divide(ctx, cbx_segment_sum(ctx, s.points, labels, s.k), of);
+    s.square = cbx_square(ctx, cbx_subtract(ctx, s.points, cbx_take(ctx, s.centre, labels, 0)));
     s.square = cbx_sum(ctx, s.square, CBX_AXIS(1));
     return s;
 }
@@ -41,7 +45,7 @@ static bool has_two(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *lab
 static cbx_array *calinski_harabasz(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const clusters s = clusters_of(ctx, c);
-    const cbx_array *mean = cbx_mean(ctx, c->in[0], CBX_AXIS_KEEP(0)), *within = cbx_sum(ctx, s.square, NULL);
+    const cbx_array *mean = cbx_mean(ctx, s.points, CBX_AXIS_KEEP(0)), *within = cbx_sum(ctx, s.square, NULL);
     const cbx_array *from = cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, s.centre, mean)), CBX_AXIS(1));
     const cbx_array *between = cbx_sum(ctx, cbx_multiply(ctx, s.size, from), NULL);
     const cbx_array *n = cbx__number(ctx, (double)cbx_array_dim(c->in[0], 0)), *one = cbx__number(ctx, 1);

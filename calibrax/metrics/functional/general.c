@@ -52,11 +52,11 @@ static cbx_array *variance_merge(cbx_ctx *ctx, const cbx_metric_call *c, const c
 }
 
 /* 1 - loss / total; of a constant target 1 without loss and 0 with, as in scikit-learn. */
-static cbx_array *share_explained(cbx_ctx *ctx, const cbx_array *loss, const cbx_array *total)
+static cbx_array *share_explained(cbx_ctx *ctx, const cbx_array *loss, const cbx_array *flat, const cbx_array *total)
 {
     const cbx_array *one = cbx__number(ctx, 1), *zero = cbx__number(ctx, 0);
     const cbx_array *constant = cbx_where(ctx, cbx_equal_scalar(ctx, loss, 0), one, zero);
-    const cbx_array *flat = cbx_equal_scalar(ctx, total, 0), *safe = cbx_where(ctx, flat, one, total);
+    const cbx_array *safe = cbx_where(ctx, flat, one, total);
 
     return cbx_where(ctx, flat, constant, cbx_subtract(ctx, one, cbx_divide(ctx, loss, safe)));
 }
@@ -67,7 +67,7 @@ static cbx_array *r_squared(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_ar
 
     (void)c;
     cbx__unpack(ctx, state, 6, s);
-    return share_explained(ctx, s[5], s[2]);
+    return share_explained(ctx, s[5], cbx__is_constant(ctx, s[0], s[1], s[2]), s[2]);
 }
 
 static cbx_array *explained_variance(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
@@ -76,7 +76,8 @@ static cbx_array *explained_variance(cbx_ctx *ctx, const cbx_metric_call *c, con
 
     (void)c;
     cbx__unpack(ctx, state, 6, s);
-    return share_explained(ctx, s[4], s[2]);
+    const cbx_array *loss = cbx_where(ctx, cbx__is_constant(ctx, s[0], s[3], s[4]), cbx__number(ctx, 0), s[4]);
+    return share_explained(ctx, loss, cbx__is_constant(ctx, s[0], s[1], s[2]), s[2]);
 }
 
 /* ---- relative ---- */
@@ -89,8 +90,13 @@ static cbx_array *percentage_error(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *symmetric_percentage_error(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *size = cbx_add(ctx, cbx_abs(ctx, c->in[0]), cbx_abs(ctx, c->in[1]));
-    return cbx__ratio_or(ctx, cbx_multiply_scalar(ctx, absolute_error(ctx, c), 2), size, 0);
+    const cbx_array *x = c->in[0], *y = c->in[1], *size = cbx_add(ctx, cbx_abs(ctx, x), cbx_abs(ctx, y)), *scale;
+
+    scale = cbx_where(ctx, cbx_isinf(ctx, size), cbx__number(ctx, 0.5), cbx__number(ctx, 1));
+    x = cbx_multiply(ctx, x, scale);
+    y = cbx_multiply(ctx, y, scale);
+    size = cbx_add(ctx, cbx_abs(ctx, x), cbx_abs(ctx, y));
+    return cbx_multiply_scalar(ctx, cbx__ratio_or(ctx, cbx_abs(ctx, cbx_subtract(ctx, x, y)), size, 0), 2);
 }
 
 static cbx_array *relative_parts(cbx_ctx *ctx, const cbx_metric_call *c)
@@ -204,13 +210,13 @@ CBX__METRIC_TABLE(general,
       .source = "scikit-learn mean_absolute_error", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
     { .name = "rmse", .summary = "Root mean squared error", .formula = "sqrt(mean((predictions - targets)^2))", LOSS,
       .axioms = CBX_AXIOMS_METRIC, .invariances = OF_SHIFTS, .items = squared_error, SMOOTH, .finish = root,
-      .notes = "With axes the root of the mean over these axes.",
+      .notes = "With axes the root of the mean over these axes. Infinite where the square of an error is: above 1.3e154.",
       .source = "scikit-learn root_mean_squared_error", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
     { .name = "r_squared", .summary = "Coefficient of determination",
       .formula = "1 - sum((targets - predictions)^2) / sum((targets - mean(targets))^2)", GENERAL(HIGHER, -INFINITY, 1),
       WEIGHTED,
       .invariances = CBX_INVARIANT_COMMON_SCALE | OF_SHIFTS, .parts = variance_parts, .merge = variance_merge, .finish = r_squared,
-      .notes = "Of constant targets it is 1 where all predictions are right and 0 otherwise. All elements count as one series.",
+      .notes = "Of targets that are constant, up to the rounding of a mean (16 2^-52 of it), it is 1 where all predictions are right and 0 otherwise. All elements count as one series. Squares of errors must be within float64: sizes of 1e-150 to 1e150.",
       .source = "scikit-learn r2_score", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
     { .name = "mape", .summary = "Mean absolute percentage error",
       .formula = "mean(|predictions - targets| / max(|targets|, 2^-52))", LOSS, .invariances = CBX_INVARIANT_ORDER,

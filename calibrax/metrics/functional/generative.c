@@ -121,7 +121,8 @@ static cbx_array *correlation_preservation(cbx_ctx *ctx, const cbx_metric_call *
     (void)c;
     for (int i = 0; i < 2; i++) {
         const distribution a = distribution_of(ctx, state, i);
-        const cbx_array *s = cbx__root(ctx, cbx_diagonal(ctx, a.products, 0));
+        const cbx_array *s = cbx_diagonal(ctx, a.products, 0), *zero = cbx__number(ctx, 0);
+        s = cbx__root(ctx, cbx_where(ctx, cbx__is_constant(ctx, a.n, a.mean, s), zero, s));
         const double d = (double)cbx_array_dim(s, 0);
         r[i] = cbx__ratio_or(ctx, a.products, cbx_outer(ctx, s, s), 0);
         pairs = d * (d - 1);

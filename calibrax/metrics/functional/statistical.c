@@ -53,10 +53,13 @@ static cbx_array *correlation(cbx_ctx *ctx, const cbx_array *xx, const cbx_array
 
 static cbx_array *pearson(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
 {
+    const cbx_array *nan = cbx__number(ctx, NAN);
     cbx_array *s[6];
 
     (void)c;
     cbx__unpack(ctx, state, 6, s);
+    for (int i = 1; i < 5; i += 2)
+        s[i + 1] = cbx_where(ctx, cbx__is_constant(ctx, s[0], s[i], s[i + 1]), nan, s[i + 1]);
     return correlation(ctx, s[2], s[4], s[5]);
 }
 
@@ -166,6 +169,7 @@ static cbx_array *adjusted(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arr
     const cbx_array *one = cbx__number(ctx, 1), *share, *freedom;
 
     cbx__unpack(ctx, state, 4, s);
+    s[2] = cbx_where(ctx, cbx__is_constant(ctx, s[0], s[1], s[2]), cbx__number(ctx, 0), s[2]);
     share = cbx_divide(ctx, s[3], s[2]);
     freedom = cbx_divide(ctx, cbx_subtract_scalar(ctx, s[0], 1), cbx_subtract_scalar(ctx, s[0], k + 1));
     return cbx_subtract(ctx, one, cbx_multiply(ctx, share, freedom));
@@ -238,6 +242,7 @@ static cbx_array *skewness(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arr
 
     (void)c;
     cbx__unpack(ctx, state, 4, s);
+    s[2] = cbx_where(ctx, cbx__is_constant(ctx, s[0], s[1], s[2]), cbx__number(ctx, 0), s[2]);
     const cbx_array *spread = cbx__root(ctx, s[2]), *third = cbx__ratio_or(ctx, s[3], spread, 0);
     return cbx_multiply(ctx, cbx__ratio_or(ctx, third, s[2], 0), cbx_sqrt(ctx, s[0]));
 }
@@ -265,16 +270,21 @@ static cbx_array *autocorrelation(cbx_ctx *ctx, const cbx_metric_call *c)
     const size_t lags = c->parameters[0] > 0 ? (size_t)c->parameters[0] : length, n = smooth_length(length + lags);
     const cbx_axes all = { .n = 2, .axis = { 0, 1 } };
     const cbx_array *x = cbx_copy(ctx, cbx_moveaxis(ctx, c->in[0], 1, 2)), *f, *power, *sums; /* a series in a row */
+    const cbx_array *one = cbx__number(ctx, 1), *mean, *size, *whole;
 
     if (lags > length)
         return cbx__metric_refuse(ctx, c, CBX_EINVAL,
                                   "'max_lag' must be at most %zu, the length of the series, got %zu", length, lags);
-    x = cbx_subtract(ctx, x, cbx_mean(ctx, x, CBX_AXIS_KEEP(2)));
+    mean = cbx_mean(ctx, x, CBX_AXIS_KEEP(2));
+    x = cbx_subtract(ctx, x, mean);
     f = cbx_rfft(ctx, x, n, 2, CBX_FFT_BACKWARD);
     power = cbx_add(ctx, cbx_square(ctx, cbx_real(ctx, f)), cbx_square(ctx, cbx_imag(ctx, f)));
     sums = cbx_slice(ctx, cbx_irfft(ctx, cbx_sum(ctx, power, &all), n, 0, CBX_FFT_BACKWARD), 0, 0, (ptrdiff_t)lags, 1);
     sums = cbx_divide(ctx, sums, cbx_arange(ctx, (double)length, (double)length - (double)lags, -1, CBX_F64));
-    return cbx__ratio_or(ctx, sums, cbx_index(ctx, sums, 0, 0), 0);
+    whole = cbx_index(ctx, sums, 0, 0);
+    size = cbx_sqrt(ctx, cbx_sum(ctx, cbx_square(ctx, cbx_stop_gradient(ctx, mean)), NULL));
+    whole = cbx_where(ctx, cbx__is_constant(ctx, one, size, whole), cbx__number(ctx, 0), whole);
+    return cbx__ratio_or(ctx, sums, whole, 0);
 }
 
 #define STATISTICAL(better, low_, high_)                                                                               \
@@ -287,7 +297,7 @@ static cbx_array *autocorrelation(cbx_ctx *ctx, const cbx_metric_call *c)
 /* clang-format off */
 CBX__METRIC_TABLE(statistical,
     { .name = "pearson_correlation", .summary = "Pearson correlation", .formula = "cov(x, y) / (std(x) std(y))", CORRELATION(REAL), OF_MOMENTS(pearson),
-      .invariances = CBX_INVARIANT_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .notes = "NaN where x or y is constant. All elements count as one series.",
+      .invariances = CBX_INVARIANT_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .notes = "NaN where x or y is constant, or deviates from its mean by no more than the rounding of a sum (16 2^-52 of it). All elements count as one series. Squares of deviations must be within float64: sizes of 1e-150 to 1e150.",
       .source = "scipy.stats.pearsonr", .example = "[1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 5.0]" },
     { .name = "spearman_rank_correlation", .summary = "Spearman rank correlation", .formula = "Pearson correlation of the ranks", CORRELATION(SAMPLE), .whole = spearman,
       .invariances = CBX_INVARIANT_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER | CBX_INVARIANT_MONOTONE, .notes = "Ties have their mean rank. NaN where x or y is constant.",
