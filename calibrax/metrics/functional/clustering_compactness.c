@@ -247,7 +247,7 @@ static cbx_array *sum_of_blocks(cbx_ctx *ctx, const all_points *all, size_t rows
 
 static cbx_array *silhouette(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const size_t n = cbx_array_dim(c->in[0], 0), rows = n <= BLOCK / n ? n : BLOCK / n + 1;
+    const size_t n = cbx_array_dim(c->in[0], 0), rows = n == 0 || n <= BLOCK / n ? n : BLOCK / n + 1;
     all_points all = { .x = c->in[0], .labels = c->in[1], .k = cbx__num_classes(c) };
 
     if (!has_two(ctx, c, all.labels)) return cbx__array_failed();
