@@ -77,7 +77,7 @@ static cbx_status check_items(resample *r, size_t n[2], cbx_err *err)
                         m->name);
     for (size_t i = 0; i < r->nin; i++) {
         if (!r->in[i] && !m->operands[i].optional)
-            return cbx_fail(err, CBX_EINVAL, "%s: '%s' is NULL", m->name, m->operands[i].name);
+            return cbx_fail(err, CBX_EINVAL, "%s: '%s' is missing", m->name, m->operands[i].name);
         if (r->in[i] && cbx__operand_is_single(m, i, r->in[i]))
             return cbx_fail(err, CBX_EINVAL, "%s: '%s' is a single item: there is nothing to draw from", m->name,
                             m->operands[i].name);
@@ -130,6 +130,10 @@ cbx_status cbx_metric_bootstrap(cbx_ctx *ctx, const cbx_metric_function *m, size
     boot.seed = o->seed;
     boot.method = n[0] + n[1] <= BCA_ITEMS ? CBX_BOOT_BCA : CBX_BOOT_PERCENTILE;
     if (!st) st = cbx_stat_bootstrap(ctx, at[0], n[0], at[1], n[1], &boot, out, err);
+    if (!st && !failed.status) {
+        if (out->lower < m->low) out->lower = m->low;
+        if (out->upper > m->high) out->upper = m->high;
+    }
     if (failed.status && err) *err = failed;
     for (size_t k = 0; k < 2; k++) cbx_mem_free(cbx_ctx_allocator(ctx), at[k], (n[k] + 1) * sizeof *at[k]);
     return failed.status ? failed.status : st;

@@ -15,12 +15,12 @@ static cbx_status set_parameters(cbx__bound *b, const double *given, cbx_err *er
     for (size_t i = 0; i < cbx_metric_parameters(b->metric); i++) {
         const double x = given && !isnan(given[i]) ? given[i] : p[i].value;
         b->parameters[i] = x;
+        snprintf(v, sizeof v, "%.15g", x);
         if (x < p[i].low || x > p[i].high)
             return cbx_fail(err, CBX_EINVAL, "%s: '%s' must be %s, not %s", b->metric->name, p[i].name,
-                            cbx_metric_bounds_text(&p[i], bounds, sizeof bounds), cbx_format_double(x, v));
+                            cbx_metric_bounds_text(&p[i], bounds, sizeof bounds), v);
         if (p[i].type != CBX_PARAMETER_REAL && x != rint(x))
-            return cbx_fail(err, CBX_EINVAL, "%s: '%s' must be an integer, not %s", b->metric->name, p[i].name,
-                            cbx_format_double(x, v));
+            return cbx_fail(err, CBX_EINVAL, "%s: '%s' must be an integer, not %s", b->metric->name, p[i].name, v);
     }
     return CBX_OK;
 }
@@ -94,6 +94,26 @@ static void neutralise(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_a
     }
 }
 
+/* A mask or weights, of a dtype, for each item; failed, and recorded, where they are not. */
+static cbx_array *for_items(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *in, cbx_array *x, cbx_dtype dtype)
+{
+    cbx_array_desc items = { .dtype = dtype };
+    char given[128], shape[128];
+    bool fits;
+
+    item_shape(b, in, &items.ndim, items.shape);
+    fits = cbx_array_ndim(x) <= items.ndim;
+    for (int k = 1; fits && k <= cbx_array_ndim(x); k++) {
+        const size_t n = cbx_array_dim(x, cbx_array_ndim(x) - k);
+        fits = n == 1 || n == items.shape[items.ndim - k];
+    }
+    if (fits) return cbx_broadcast_to(ctx, cbx_astype(ctx, x, dtype), items.ndim, items.shape);
+    cbx_array_desc_text(&items, shape, sizeof shape);
+    return cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' is %s: it must be for items of the shape %s", b->metric->name,
+                       dtype == CBX_BOOL ? "mask" : "weights",
+                       cbx_array_desc_text(cbx_array_get_desc(x), given, sizeof given), strchr(shape, '('));
+}
+
 /*
  * Metrics that know no weights: the masked items are left out along the first axis.  The places of
  * the others; NULL: recorded.
@@ -128,17 +148,10 @@ static const cbx_array *select(cbx_ctx *ctx, const cbx__bound *b, const cbx_arra
 static const cbx_array *join_weights(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_array *weights,
                                      cbx_array **in)
 {
-    size_t shape[CBX_MAX_RANK];
     cbx_array *w = NULL;
-    int ndim;
 
-    if (!mask && !weights) return NULL;
-    item_shape(b, in, &ndim, shape);
-    if (mask) {
-        mask = cbx_broadcast_to(ctx, cbx_astype(ctx, mask, CBX_BOOL), ndim, shape);
-        neutralise(ctx, b, mask, in);
-    }
-    if (weights) w = cbx_broadcast_to(ctx, cbx_astype(ctx, weights, CBX_F64), ndim, shape);
+    if (mask) neutralise(ctx, b, mask = for_items(ctx, b, in, mask, CBX_BOOL), in);
+    if (weights) w = for_items(ctx, b, in, weights, CBX_F64);
     if (mask) w = w ? cbx_where(ctx, mask, w, cbx__number(ctx, 0)) : cbx_astype(ctx, mask, CBX_F64);
     return w;
 }
@@ -152,6 +165,10 @@ static cbx_array *reduce_items(cbx_ctx *ctx, const cbx__bound *b, const cbx_metr
     cbx_array *sum, *total;
     cbx_axes rest = { 0 };
 
+    for (int k = 0; axes && k < axes->n; k++)
+        if (axes->axis[k] < -cbx_array_ndim(x) || axes->axis[k] >= cbx_array_ndim(x))
+            return cbx__refuse(ctx, CBX_ESHAPE, "%s: 'axis' %d is outside of the items' axes, %d in number",
+                               b->metric->name, axes->axis[k], cbx_array_ndim(x));
     if (w) w = cbx_broadcast_to(ctx, w, cbx_array_ndim(x), cbx_array_get_desc(x)->shape);
     if (b->reduction == CBX_REDUCTION_MEAN && !w) return cbx_mean(ctx, x, axes);
     if (w) x = cbx_multiply(ctx, x, w);
@@ -332,19 +349,13 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
     char what[160];
 
     memcpy(in, all, b->nin * sizeof *in);
-    if (b->has_mask && (b->metric->items || b->metric->flags & CBX_METRIC_WEIGHTED)) {
-        size_t shape[CBX_MAX_RANK];
-        int ndim;
-        item_shape(b, in, &ndim, shape);
-        neutralise(ctx, b, cbx_broadcast_to(ctx, cbx_astype(ctx, all[b->nin], CBX_BOOL), ndim, shape), in);
-    } else if (b->has_mask) {
+    for (size_t i = b->nin; i < b->nin + b->has_mask + b->has_weights; i++)
+        if (!cbx__metric_check_option(ctx, b->metric, all[i], b->has_mask && i == b->nin)) return false;
+    if (b->has_mask && (b->metric->items || b->metric->flags & CBX_METRIC_WEIGHTED))
+        neutralise(ctx, b, for_items(ctx, b, in, all[b->nin], CBX_BOOL), in);
+    else if (b->has_mask)
         kept = select(ctx, b, all[b->nin], in);
-    }
     if (cbx_ctx_pending(ctx, NULL)) return false;
-    if (b->has_weights && !(cbx__metric_element(cbx_min(ctx, all[b->nin + b->has_mask], NULL), 0) >= 0)) {
-        cbx__refuse(ctx, CBX_EDOM, "%s: weights must be numbers that are not negative", b->metric->name);
-        return false;
-    }
     for (size_t i = 0; i < b->nin; i++) {
         const cbx_operand_kind kind = b->metric->operands[i].kind;
         const cbx_array *places = cbx_metric_operand_items(b->metric, i) == CBX_ITEMS_NONE ? NULL : kept;

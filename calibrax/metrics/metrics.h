@@ -140,12 +140,18 @@ typedef struct cbx_metric_parameter {
     X(TRIANGLE, 8, "triangle")   /* d(x, z) <= d(x, y) + d(y, z) */                                                    \
     X(PROPER, 16, "proper")      /* the expected score is best for the true distribution */
 
+/** The same of several together. */
+#define CBX_METRIC_AXIOM_SETS(X)                                                                                       \
+    X(METRIC, 15, "metric")        /* in the sense of topology */                                                      \
+    X(PSEUDO, 11, "pseudometric")  /* two that differ may have the distance 0 */                                       \
+    X(DIVERGENCE, 6, "divergence") /* 0 of equal ones alone */
+
 typedef enum cbx_metric_axioms {
-    CBX_AXIOMS_METRIC = 15,    /* a metric in the sense of topology */
-    CBX_AXIOMS_PSEUDO = 11,    /* a pseudometric */
-    CBX_AXIOMS_DIVERGENCE = 6, /* a divergence */
+#define CBX_METRIC_AXIOMS_ENUM(name, number, word) CBX_AXIOMS_##name = number,
+    CBX_METRIC_AXIOM_SETS(CBX_METRIC_AXIOMS_ENUM)
+#undef CBX_METRIC_AXIOMS_ENUM
 #define CBX_METRIC_AXIOM_ENUM(name, number, word) CBX_AXIOM_##name = number,
-    CBX_METRIC_AXIOM_MAP(CBX_METRIC_AXIOM_ENUM)
+        CBX_METRIC_AXIOM_MAP(CBX_METRIC_AXIOM_ENUM)
 #undef CBX_METRIC_AXIOM_ENUM
 } cbx_metric_axioms;
 

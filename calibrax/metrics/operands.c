@@ -58,6 +58,14 @@ static const value_rule rules[CBX_OPERAND_KINDS] = {
     [CBX_OPERAND_TOKEN_VECTORS] = { .low = NAN, .item_axes = 2 },
 };
 
+/* An operand, the mask or the weights of a call. */
+typedef struct argument {
+    const cbx_metric_function *metric;
+    const char *name;
+    const value_rule *rule;
+    bool binary; /* 0 or 1, nothing between them */
+} argument;
+
 static const struct {
     const char *word, *text;
     int low, high; /* rank */
@@ -263,10 +271,10 @@ bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t
         char a[128], b[128];
         if (!in[i] && (m->operands[i].optional || m->flags & CBX_METRIC_APART)) continue;
         if (!in[i]) {
-            cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is NULL", m->name, m->operands[i].name);
+            cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is missing", m->name, m->operands[i].name);
             return false;
         }
-        if (cbx_array_is_failed(in[i]) || !check_dtype(ctx, m, i, in[i]) || !check_rank(ctx, m, i, in[i])) return false;
+        if (cbx_array_is_failed(in[i]) || !check_rank(ctx, m, i, in[i]) || !check_dtype(ctx, m, i, in[i])) return false;
         if (!check_items(ctx, m, i, in)) return false;
         if (i == 0 || !in[0] || m->operands[i].items > CBX_ITEMS_BY_KIND || rules[m->operands[i].kind].shared ||
             shapes_match(m, in[0], in[i]))
@@ -311,19 +319,22 @@ void cbx__metric_refuse_label(cbx_ctx *ctx, const cbx_metric_function *m, size_t
                 place(x, cbx_array_ndim(x), n, kept, where, sizeof where), cbx__metric_element(x, n), what);
 }
 
-/* Names the first value outside low..high, or NaN. */
-static void refuse_value(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x,
+/* Names the first value that is not fine. */
+static void refuse_value(cbx_ctx *ctx, const argument *a, const cbx_array *x, const cbx_array *fine,
                          const cbx_array *kept)
 {
-    const value_rule *r = &rules[m->operands[i].kind];
-    const cbx_array *fine = cbx_logical_and(ctx, cbx_greater_equal_scalar(ctx, x, r->low),
-                                            cbx_less_equal_scalar(ctx, x, r->high));
+    const cbx_metric_parameter bounds = { .low = a->rule->low, .high = a->rule->high };
     const size_t n = (size_t)cbx__metric_element(cbx_argmin(ctx, fine, NULL), 0);
-    char where[160], value[CBX_FORMAT_SIZE];
+    const double v = cbx__metric_element(x, n);
+    char where[160], value[CBX_FORMAT_SIZE], must[96];
 
-    cbx__refuse(ctx, CBX_EDOM, "%s: '%s'%s is %s: it must be %s", m->name, m->operands[i].name,
-                place(x, cbx_array_ndim(x), n, kept, where, sizeof where),
-                cbx_format_double(cbx__metric_element(x, n), value), names[m->operands[i].kind].text);
+    if (cbx_dtype_kind(cbx_array_dtype(x)) == CBX_KIND_FLOAT)
+        cbx_format_double(v, value);
+    else
+        snprintf(value, sizeof value, "%.0f", v);
+    cbx__refuse(ctx, CBX_EDOM, "%s: '%s'%s is %s: it must be %s", a->metric->name, a->name,
+                place(x, cbx_array_ndim(x), n, kept, where, sizeof where), value,
+                a->binary ? "0 or 1" : cbx_metric_bounds_text(&bounds, must, sizeof must));
 }
 
 const void *cbx__host_view(cbx_ctx *ctx, const cbx_array *x, cbx__host *h)
@@ -441,39 +452,59 @@ static bool check_sums(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, con
     return false;
 }
 
-/* True of 0 and 1 alone; numbers between them are refused. */
-static bool check_binary(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x,
-                         const cbx_array *kept)
+/* Whether the values are in the domain of the argument.  False: recorded. */
+static bool check_domain(cbx_ctx *ctx, const argument *a, const cbx_array *x, const cbx_array *kept, survey *s)
 {
-    const cbx_array *whole = cbx_equal(ctx, x, cbx_floor(ctx, x));
-    const size_t n = (size_t)cbx__metric_element(cbx_argmin(ctx, whole, NULL), 0);
-    char where[160], value[CBX_FORMAT_SIZE];
+    const value_rule *r = a->rule;
+    bool fine;
 
-    if (cbx__metric_element(whole, n) != 0) return true;
-    cbx__refuse(ctx, CBX_EDOM, "%s: '%s'%s is %s: it must be %s", m->name, m->operands[i].name,
-                place(x, cbx_array_ndim(x), n, kept, where, sizeof where),
-                cbx_format_double(cbx__metric_element(x, n), value), names[CBX_OPERAND_BINARY].text);
-    return false;
+    if (cbx_array_dtype(x) != CBX_BOOL || r->sum || r->whole) survey_array(ctx, x, r, s);
+    fine = s->low >= r->low && s->high <= r->high;
+    if (!fine)
+        refuse_value(
+            ctx, a, x,
+            cbx_logical_and(ctx, cbx_greater_equal_scalar(ctx, x, r->low), cbx_less_equal_scalar(ctx, x, r->high)),
+            kept);
+    if (fine && a->binary && cbx_dtype_kind(cbx_array_dtype(x)) == CBX_KIND_FLOAT) {
+        const cbx_array *whole = cbx_equal(ctx, x, cbx_floor(ctx, x));
+        fine = cbx__metric_element(cbx_all(ctx, whole, NULL), 0) == 1;
+        if (!fine) refuse_value(ctx, a, x, whole, kept);
+    }
+    return fine;
 }
 
 bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x,
                               const cbx_array *kept, double *largest)
 {
-    const value_rule *r = &rules[m->operands[i].kind];
+    const cbx_metric_operand *o = &m->operands[i];
+    const argument a = { m, o->name, &rules[o->kind], o->kind == CBX_OPERAND_BINARY };
     const size_t mark = cbx__mark(ctx);
     survey s = { 0, 1, 1, 0 };
     bool fine;
 
     *largest = 0;
-    if (isnan(r->low) || cbx_array_count(x) == 0) return true;
-    if (cbx_array_dtype(x) != CBX_BOOL || r->sum || m->operands[i].kind == CBX_OPERAND_LABELS)
-        survey_array(ctx, x, r, &s);
+    if (isnan(a.rule->low) || cbx_array_count(x) == 0) return true;
+    fine = check_domain(ctx, &a, x, kept, &s);
     *largest = s.high;
-    fine = s.low >= r->low && s.high <= r->high;
-    if (!fine) refuse_value(ctx, m, i, x, kept);
-    if (fine && m->operands[i].kind == CBX_OPERAND_BINARY && cbx_dtype_kind(cbx_array_dtype(x)) == CBX_KIND_FLOAT)
-        fine = check_binary(ctx, m, i, x, kept);
-    if (fine && r->sum) fine = check_sums(ctx, m, i, x, &s, kept);
+    if (fine && a.rule->sum) fine = check_sums(ctx, m, i, x, &s, kept);
+    cbx__tidy_list(ctx, mark, 0, NULL);
+    return fine;
+}
+
+bool cbx__metric_check_option(cbx_ctx *ctx, const cbx_metric_function *m, const cbx_array *x, bool mask)
+{
+    const argument a = { m, mask ? "mask" : "weights", &rules[mask ? CBX_OPERAND_BINARY : CBX_OPERAND_RELEVANCE],
+                         mask };
+    const size_t mark = cbx__mark(ctx);
+    survey s = { 0, 1, 1, 0 };
+    bool fine = true;
+
+    if (cbx_dtype_kind(cbx_array_dtype(x)) == CBX_KIND_COMPLEX) {
+        cbx__refuse(ctx, CBX_EDTYPE, "%s: '%s' must be real, not %s", m->name, a.name,
+                    cbx_dtype_name(cbx_array_dtype(x)));
+        return false;
+    }
+    if (cbx_array_count(x)) fine = check_domain(ctx, &a, x, NULL, &s);
     cbx__tidy_list(ctx, mark, 0, NULL);
     return fine;
 }

@@ -181,17 +181,25 @@ const char *cbx_metric_tier_name(cbx_metric_tier tier)
     return (unsigned)tier < CBX_METRIC_TIERS ? words[tier] : "?";
 }
 
+/* A bound in decimals; integers with all their digits. */
+static const char *bound_text(double x, char *buf, size_t size)
+{
+    snprintf(buf, size, x == rint(x) && fabs(x) < 1e16 ? "%.0f" : "%.15g", x);
+    return buf;
+}
+
 const char *cbx_metric_bounds_text(const cbx_metric_parameter *p, char *buf, size_t size)
 {
     const bool above = p->low > 0 && p->low < 0x1p-1000; /* the smallest number that is not 0 */
+    const bool finite = p->high == 0x1.fffffffffffffp1023;
     char low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
 
-    snprintf(low, sizeof low, "%.15g", above ? 0 : p->low);
-    snprintf(high, sizeof high, "%.15g", p->high);
+    bound_text(above ? 0 : p->low, low, sizeof low);
+    bound_text(p->high, high, sizeof high);
     if (isinf(p->low) && isinf(p->high))
-        snprintf(buf, size, "any number");
-    else if (isinf(p->high))
-        snprintf(buf, size, "%s %s", above ? "above" : "at least", low);
+        snprintf(buf, size, "a number");
+    else if (isinf(p->high) || finite)
+        snprintf(buf, size, "%s%s %s", finite ? "finite and " : "", above ? "above" : "at least", low);
     else
         snprintf(buf, size, above ? "above %s and at most %s" : "between %s and %s", low, high);
     return buf;

@@ -28,7 +28,7 @@ static const char *flag_name(unsigned flag)
 
 /* The words of the library's lists, each with a blank before it. */
 #define WORD(name, number, word) " " word
-#define AXIOM_WORDS              CBX_METRIC_AXIOM_MAP(WORD) " metric"
+#define AXIOM_WORDS              CBX_METRIC_AXIOM_MAP(WORD) CBX_METRIC_AXIOM_SETS(WORD)
 #define INVARIANCE_WORDS         CBX_METRIC_INVARIANCE_MAP(WORD)
 #define TIER_WORDS               CBX_METRIC_TIER_MAP(WORD)
 
@@ -41,7 +41,10 @@ int metrics_load_plugins(const opt_run *run, const opt_list *files)
 
 static unsigned bit_of(word_of *name, const char *word)
 {
-    if (name == cbx_metric_axiom_name && !strcmp(word, "metric")) return CBX_AXIOMS_METRIC;
+#define SET(set, number, text)                                                                                         \
+    if (name == cbx_metric_axiom_name && !strcmp(word, text)) return number;
+    CBX_METRIC_AXIOM_SETS(SET)
+#undef SET
     for (unsigned bit = 1; *name(bit) != '?'; bit *= 2)
         if (!strcmp(name(bit), word)) return bit;
     return 0;
@@ -164,8 +167,9 @@ const opt_command metrics_list_command = {
     .name = "metrics list",
     .synopsis = "[--domain DOMAIN] [--direction WHICH] [--axiom AXIOM] [--invariance CHANGE] [--tier TIER]",
     .summary = "list the metric functions",
-    .description = "Lists metric functions: name, domain, which direction is better, title. A metric with the axiom "
-                   "'metric' satisfies symmetry, identity, positivity and the triangle inequality.",
+    .description = "Lists metric functions: name, domain, which direction is better, title. The axiom 'metric' "
+                   "stands for symmetry, identity, positivity and the triangle inequality, 'pseudometric' for these "
+                   "without positivity, 'divergence' for identity and positivity.",
     OPT_OPTIONS(list),
     .run = run_list,
 };

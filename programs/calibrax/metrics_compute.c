@@ -313,6 +313,14 @@ static int read_suite(const opt_run *run, const char *path, cbx_metric_collectio
     return status;
 }
 
+static bool has_empty_name(const char *list)
+{
+    const char *end = list + strcspn(list, ",");
+
+    for (; end > list && *end; list = end + 1, end = list + strcspn(list, ",")) continue;
+    return end == list;
+}
+
 static int run_compute(const opt_run *run)
 {
     const compute_args *a = run->args;
@@ -327,6 +335,8 @@ static int run_compute(const opt_run *run)
         return opt_fail(run->program, a->suite ? "metrics compute --suite takes the files of the operands"
                                                : "metrics compute takes a metric and the files of its operands");
     if (metrics_load_plugins(run, &a->plugins)) return EXIT_ERROR;
+    if (!a->suite && has_empty_name(run->words->items[0]))
+        return opt_fail(run->program, "metrics compute '%s': a name of the list is empty", run->words->items[0]);
     if (!a->suite) opt_split(run->arena, run->words->items[0], &names);
     if (a->suite)
         status = read_suite(run, a->suite, &c);

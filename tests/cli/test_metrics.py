@@ -134,6 +134,9 @@ def weighted_intervals(p):
     # the error of a weighted mean: sqrt(sum w^2 (e - mean)^2) / sum w
     width = 2 * 1.96 * sum(w * w * (e - right) ** 2 for e, w in errors) ** 0.5 / sum(w for _, w in errors)
     check(0.8 * width < high - low < 1.25 * width, f"{high - low}, not about {width}")
+    grades = p.write("g.csv", "g\n1\n2\n3\n4\n5\n")
+    document = json.loads(metrics(p, "compute", "ndcg", f"{grades}:g", f"{grades}:g", "--ci", "--json").stdout)
+    equal(document["interval"]["upper"], 1.0, "an interval ends where the range of the metric does")
     short = p.write("short.csv", "w\n1\n")
     check("for an interval the weights must have a number for each item" in metrics(p, "compute", "mse", f"{table}:p", f"{table}:t", "--ci", "--weights", f"{short}:w", expect=2).stderr, "one weight")
 
@@ -150,9 +153,13 @@ def faults(p):
         (["mse", a, f"{table}:mesured"], f"{table}: there is no column 'mesured': did you mean 'measured'?"),
         (["mse", ragged, ragged], f"{ragged}:3: the row has 1 cells, the first line 2"),
         (["mse", "a.xyz", a], "a.xyz: the name must end with .npy, .npz:MEMBER, .h5:/DATASET or .csv[:COLUMN]"),
-        (["huber_loss", a, a, "-s", "delta=0"], "huber_loss: 'delta' must be above 0, not 0.0"),
+        (["huber_loss", a, a, "-s", "delta=0"], "huber_loss: 'delta' must be above 0, not 0"),
         (["huber_loss", a, a, "-s", "d=1"], "--set d=1: huber_loss has no such parameter: calibrax metrics describe huber_loss lists them"),
         (["mae,huber_loss", a, a, "-s", "d=1"], "--set d=1: no metric has such a parameter"),
+        (["", a, a], "metrics compute '': a name of the list is empty"),
+        (["mae,,mse", a, a], "metrics compute 'mae,,mse': a name of the list is empty"),
+        (["mae,", a, a], "metrics compute 'mae,': a name of the list is empty"),
+        (["mae", a, a, "--mask", f"{p.write('mask.csv', 'm' + chr(10) + ('2' + chr(10)) * (len(TABLE.splitlines()) - 1))}:m"], "mae: 'mask'[0] is 2: it must be 0 or 1"),
         (["mae,mae", a, a], "there is a metric 'mae' in the collection already"),
         (["--suite", p.write("bad.json", "{}"), a, a], "bad.json: a suite of metrics has either an object 'groups' or a list 'metrics'"),
         (["--suite", "s.json"], "metrics compute --suite takes the files of the operands"),
@@ -161,7 +168,7 @@ def faults(p):
         err = metrics(p, "compute", *args, expect=2).stderr
         check(sentence in err, f"{args}: {err!r}")
     metrics(p, "describe", "nothing", expect=2)
-    for option, words in (("axiom", "symmetric identity positive triangle proper metric"), ("invariance", "scale common-scale shift rotation order sample-order monotone relabel congruence orthogonal lorentz")):
+    for option, words in (("axiom", "symmetric identity positive triangle proper metric pseudometric divergence"), ("invariance", "scale common-scale shift rotation order sample-order monotone relabel congruence orthogonal lorentz")):
         check(f"--{option} nothing: it must be one of {words}\n" in metrics(p, "list", "--json", f"--{option}", "nothing", expect=2).stderr, f"words of --{option}")
         check(all(metrics(p, "list", f"--{option}", word).stdout for word in words.split()), f"each word of --{option} selects")
 

@@ -101,7 +101,7 @@ static const struct {
     { "{\"metrics\": [{\"metric\": \"huber_loss\", \"parameters\": {\"d\": 3}}]}",
       "suite: huber_loss has no parameter 'd'" },
     { "{\"metrics\": [{\"metric\": \"huber_loss\", \"parameters\": {\"delta\": 0}}]}",
-      "suite: huber_loss: 'delta' must be above 0, not 0.0" },
+      "suite: huber_loss: 'delta' must be above 0, not 0" },
     { "{\"metrics\": [{\"metric\": \"f1_score\", \"parameters\": {\"average\": \"most\"}}]}",
       "suite: 'average' must be one of binary|micro|macro|weighted, not most" },
     { "{\"metrics\": [{\"metric\": \"f1_score\", \"parameters\": {\"average\": 2}}]}",

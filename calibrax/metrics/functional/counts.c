@@ -65,7 +65,14 @@ cbx_array *cbx__binary_confusion(cbx_ctx *ctx, const cbx_metric_call *call)
 {
     const size_t k = cbx__num_classes(call);
 
-    if (k > 2) return cbx__metric_refuse(ctx, call, CBX_EDOM, "labels must be 0 and 1, not up to %zu", k - 1);
+    if (k > 2) {
+        for (size_t i = 0; i < 2 && cbx__metric_has_data(ctx, call); i++)
+            if (cbx__metric_element(cbx_max(ctx, call->in[i], NULL), 0) >= 2) {
+                cbx__metric_refuse_label(ctx, call->metric, i, call->in[i], 2, "2: the labels are 0 and 1", NULL);
+                return cbx__array_failed();
+            }
+        return cbx__metric_refuse(ctx, call, CBX_EDOM, "'num_classes' must be 2, not %zu: the labels are 0 and 1", k);
+    }
     return cbx__pair_counts(ctx, call, call->in[1], 2, call->in[0], 2);
 }
 
