@@ -32,6 +32,27 @@ TEST(rows_have_their_properties)
     cbx_ctx_free(ctx);
 }
 
+/* Rows with parameters or with operands that may be left out are tried with others, too. */
+TEST(no_row_is_tried_with_defaults_alone)
+{
+    static const char *const others[] = { "inception_score", "inception_score_per_split", "sinkhorn_divergence",
+                                          "shortest_path_distance", "ultrahyperbolic_distance" };
+    const cbx_metric_function *m, *other;
+    size_t rows = 0;
+
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    while (cbx_metric_at(ctx, rows)) rows++;
+    for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
+        bool more = false, tried = false;
+        for (size_t k = 0; k < cbx_metric_operands(m); k++) more |= m->operands[k].optional;
+        for (size_t k = 0; k < cbx_metric_parameters(m); k++) more |= !counts_labels(m->parameters[k].name);
+        for (size_t k = rows; (other = metric_at(ctx, k)); k++) tried |= strcmp(other->name, m->name) == 0;
+        for (size_t k = 0; k < CBX_LEN(others); k++) tried |= strcmp(others[k], m->name) == 0; /* set_needs, points */
+        CHECK(tried || !more, m->name);
+    }
+    cbx_ctx_free(ctx);
+}
+
 /* What a property is not defined for is refused, and does not pass. */
 TEST(what_cannot_be_tried_does_not_pass)
 {
