@@ -187,7 +187,7 @@ static const edge edges[] = {
     { "kid", "2 1: 0 1; 2 1: 0 1", 0,
       "kid: 'subset_size' is 1000, of 2 items of 'real': it must be at most their number" },
     { "image_inception_score", "2 2: 0 0 0 0", 0,
-      "image_inception_score: 'splits' is 10, of 2 items: it must be at most their number" },
+      "image_inception_score: 'splits' is 10: it must be at most the number of items, 2" },
     { "lpips", "1 2: 0 0; 1 2: 3 4", 1, NULL }, /* no direction */
     { "lpips", "1 2: 1e200 0; 1 2: 0 1e-200", 2, NULL },
     { "lpips", "1 2: 1 0; 1 3: 0 1 0", 0,

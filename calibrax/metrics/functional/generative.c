@@ -150,7 +150,7 @@ static cbx_array *inception_scores(cbx_ctx *ctx, const cbx_metric_call *c)
     const cbx_array *scores[MAX_SPLITS];
 
     if (splits > n)
-        return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'splits' is %zu, of %zu items: it must be at most their number",
+        return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'splits' is %zu: it must be at most the number of items, %zu",
                                   splits, n);
     for (size_t i = 0; i < splits; i++)
         scores[i] = score_of_rows(ctx, c->in[0], (ptrdiff_t)(i * n / splits), (ptrdiff_t)((i + 1) * n / splits));
@@ -199,7 +199,7 @@ static cbx_array *radii(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *x)
     const cbx_metric_call own = with_rows(c, in, x, x);
 
     if (k >= n)
-        return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'k' is %zu, of %zu rows: each has %zu neighbours", k, n, n - 1);
+        return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'k' is %zu: it must be below the number of rows, %zu", k, n);
     squares = cbx__kth_squares(ctx, c, x, x, k);
     return squares ? squares : cbx__by_rows(ctx, &own, n, n * cbx_array_dim(x, 1), radii_of_rows);
 }

@@ -159,7 +159,7 @@ static cbx_array *inception(cbx_ctx *ctx, const cbx_metric_call *c)
 
     if (!are_rows(ctx, c, 0)) return cbx__array_failed();
     if (splits > n)
-        return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'splits' is %zu, of %zu items: it must be at most their number",
+        return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'splits' is %zu: it must be at most the number of items, %zu",
                                   splits, n);
     key = cbx_random_key(ctx, (uint64_t)cbx__metric_parameter(c, "seed"));
     x = drawn(ctx, c->in[0], order_of(ctx, c->in[0]), key, n);

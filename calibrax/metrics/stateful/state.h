@@ -61,7 +61,8 @@ CBX_API cbx_status cbx_metric_state_merge(cbx_ctx *ctx, cbx_metric_state *s, con
 /**
  * The metric of all that was added.
  * @param out  the caller's to free
- * @return CBX_OK; CBX_EINVAL (nothing was added)
+ * @return CBX_OK; CBX_EINVAL (nothing was added, or nothing that counts: masks and weights left no
+ *   item, of which a call makes NaN)
  */
 CBX_API cbx_status cbx_metric_state_compute(cbx_ctx *ctx, const cbx_metric_state *s, cbx_array **out, cbx_err *err);
 /**
