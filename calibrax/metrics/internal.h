@@ -174,6 +174,8 @@ cbx_array *cbx__total_weight(cbx_ctx *ctx, const cbx_metric_call *call, const cb
 cbx_array *cbx__is_constant(cbx_ctx *ctx, const cbx_array *n, const cbx_array *mean, const cbx_array *squares);
 /** a / b, and value where b is 0: without a NaN in the gradient. */
 cbx_array *cbx__ratio_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, double value);
+/** x, or NaN where an element of an operand is: of a result that comparisons of the operands decide. */
+cbx_array *cbx__nan_or(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x);
 /** A scalar of float64. */
 cbx_array *cbx__number(cbx_ctx *ctx, double v);
 /** sqrt(x), whose derivative at 0 is 0. */

@@ -182,6 +182,16 @@ cbx_array *cbx__ratio_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, d
     return cbx_where(ctx, zero, cbx__number(ctx, value), cbx_divide(ctx, a, safe));
 }
 
+/* The largest element is NaN if one is. */
+cbx_array *cbx__nan_or(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x)
+{
+    for (size_t i = 0; call->in[i]; i++) {
+        const cbx_array *nan = cbx_isnan(ctx, cbx_max(ctx, call->in[i], NULL));
+        x = cbx_where(ctx, nan, cbx__number(ctx, NAN), x);
+    }
+    return (cbx_array *)x;
+}
+
 cbx_array *cbx__number(cbx_ctx *ctx, double v) { return cbx_full(ctx, 0, NULL, CBX_F64, cbx_float(v)); }
 
 cbx_array *cbx__root(cbx_ctx *ctx, const cbx_array *x)

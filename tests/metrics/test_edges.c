@@ -203,6 +203,13 @@ static const edge edges[] = {
     { "anees", "1 2: 0 0; 2 2: 1 0 0 1; 1 2: 1 1", 0,
       "anees: each vector must have a covariance: float64 (1, 2) and float64 (2, 2)" },
     { "anees", "2: 0 0; 2 2: 1 0 0 1; 2: 1 1", 1, NULL },
+    { "picp", "2: 0 nan; 2: 1 1; 2: 0.5 0.5", NAN, NULL },
+    { "picp", "2: 0 0; 2: 1 nan; 2: 0.5 0.5", NAN, NULL },
+    { "picp", "2: 0 0; 2: 1 1; 2: 0.5 nan", NAN, NULL },
+    { "memorization_rate", "3 1: 0 nan 5; 2 1: 0 9", NAN, NULL },
+    { "manifold_precision", "7 1: 0 1 2 3 nan 5 6; 7 1: 0 1 2 3 4 5 6", NAN, NULL },
+    { "manifold_recall", "7 1: 0 1 2 3 4 5 6; 7 1: 0 1 2 3 nan 5 6", NAN, NULL },
+    { "manifold_recall", "7 1: 0 1 2 3 nan 5 6; 7 1: 0 1 2 3 4 5 6", NAN, NULL },
     { "non_credibility_index", "1: 0; 1 1: 4; 1: 0; 1 1: 2", 0, NULL },
     { "predictive_entropy", "1 1 2: 0 1", 0, NULL },
     { "predictive_entropy", "1 1 2: 0.5 1", 0,
@@ -322,6 +329,31 @@ static void every_edge(const cbx_backend *backend)
 TEST(every_edge_by_the_reference) { every_edge(cbx_backend_reference()); }
 
 TEST(every_edge_compiled) { every_edge(cbx_backend_jit()); }
+
+/* A target that is NaN has no rank, unless it does not count. */
+TEST(ranks_of_nan)
+{
+    const double x[] = { 1, 2, 4, NAN, 1, 1 }, y[] = { 3, NAN }, mask[] = { 1, 0 }, wanted[] = { 0, 0, 1, 0 };
+    const size_t shape[] = { 2, 3 };
+    const cbx_metric_function *m;
+    cbx_ctx *ctx = cbx_test_context();
+    cbx_array *in[] = { array_of(ctx, 2, shape, x, false), array_of(ctx, 1, shape, y, false) };
+    cbx_array *counts = array_of(ctx, 1, shape, mask, false);
+
+    CHECK_OK(cbx_metric_find(ctx, "rank_histogram", &m, &err), &err, "the row");
+    for (int k = 0; k < 2; k++) {
+        const cbx_metric_options o = { .weights = k ? counts : NULL };
+        size_t n;
+        double *v = values_of(ctx, m, 2, in, &o, &n);
+        CHECK_INT(n, 4, "members + 1");
+        for (size_t i = 0; i < n; i++) CHECK(k ? v[i] == wanted[i] : isnan(v[i]), "a count");
+        free(v);
+    }
+    cbx_array_free(counts);
+    cbx_array_free(in[0]);
+    cbx_array_free(in[1]);
+    cbx_ctx_free(ctx);
+}
 
 typedef struct constant {
     const char *metric;

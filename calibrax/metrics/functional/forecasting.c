@@ -103,25 +103,39 @@ static cbx_array *spread_skill_ratio(cbx_ctx *ctx, const cbx_metric_call *c, con
 static bool rank_rows(const cbx_allocator *al, const cbx_metric_call *c, const double *x, const void *y, size_t n,
                       size_t members, void *out)
 {
+    const double *target = y;
+    int64_t *rank = out;
+
     (void)al, (void)c;
-    cbx__count_below_get(cbx_isa_best())(x, y, n, members, out);
+    cbx__count_below_get(cbx_isa_best())(x, target, n, members, rank);
+    for (size_t i = 0; i < n; i++) rank[i] = isnan(target[i]) ? (int64_t)members + 1 : rank[i];
     return true;
 }
 
+/* Numbers of members below; members + 1 of a target that is NaN. */
 static cbx_array *ranks(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *below;
+    const cbx_array *below, *nan;
 
     if (cbx__rows_are_here(ctx, c)) return cbx__of_rows(ctx, c, CBX_I64, rank_rows);
     below = cbx_less(ctx, c->in[0], cbx_expand_dims(ctx, c->in[1], 1));
-    return cbx_sum(ctx, cbx_astype(ctx, below, CBX_I64), CBX_AXIS(1));
+    below = cbx_sum(ctx, cbx_astype(ctx, below, CBX_I64), CBX_AXIS(1));
+    nan = cbx_full(ctx, 0, NULL, CBX_I64, cbx_int((int64_t)cbx_array_dim(c->in[0], 1) + 1));
+    return cbx_where(ctx, cbx_isnan(ctx, c->in[1]), nan, below);
 }
 
-/* Numbers of observations with so many members below them. */
+/* Numbers of observations with so many members below them; NaN if an observation that counts is. */
 static cbx_array *rank_counts(cbx_ctx *ctx, const cbx_metric_call *c)
 {
+    const size_t members = cbx_array_dim(c->in[0], 1);
+    const cbx_array *counts, *nans;
+
     if (!check_ensemble(ctx, c, 1)) return cbx__array_failed();
-    return cbx_astype(ctx, cbx_bincount_size(ctx, ranks(ctx, c), c->weights, cbx_array_dim(c->in[0], 1) + 1), CBX_F64);
+    counts = cbx_bincount_size(ctx, ranks(ctx, c), c->weights, members + 2);
+    counts = cbx_astype(ctx, counts, CBX_F64);
+    nans = cbx_greater_scalar(ctx, cbx_index(ctx, counts, 0, -1), 0);
+    counts = cbx_slice(ctx, counts, 0, 0, (ptrdiff_t)members + 1, 1);
+    return cbx_where(ctx, nans, cbx__number(ctx, NAN), counts);
 }
 
 static cbx_array *as_it_is(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
@@ -263,7 +277,7 @@ CBX__METRIC_TABLE(forecasting,
       .source = "Fortin et al. (2014)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [4.0, 3.0]" },
     { .name = "rank_histogram", .summary = "Ranks of observations in their ensembles", .formula = "out[k] = number of items with k members below the target", FORECASTING(INFO, 0, INFINITY), ENSEMBLE,
       .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .parts = rank_counts, .finish = as_it_is, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_EAGER,
-      .notes = MEMBERS " members + 1 counts, flat for a reliable ensemble. Members equal to the target count as above it.", .source = "Hamill (2001)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [2.0, 3.0]" },
+      .notes = MEMBERS " members + 1 counts, flat for a reliable ensemble. Members equal to the target, and NaN among members, count as above it. NaN of a target that is NaN.", .source = "Hamill (2001)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [2.0, 3.0]" },
     { .name = "ensemble_ranked_probability_score", .summary = "Ranked probability score of ensembles at thresholds", .formula = "mean over n of sum over thresholds of (share of members <= threshold - (y <= threshold))^2", FORECASTING(LOWER, -INFINITY, INFINITY),
       .operands = { { "ensemble", CBX_OPERAND_ENSEMBLE, false }, { "targets", CBX_OPERAND_REAL, false }, { "thresholds", CBX_OPERAND_REAL, true } }, .shapes = CBX_SHAPES_FREE,
       .parameters = { { "fair", "subtract what the sampling of the members adds", 1, 0, 1, CBX_PARAMETER_BOOL, NULL } }, .axioms = CBX_AXIOM_PROPER, .items = ensemble_rps,

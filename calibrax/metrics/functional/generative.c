@@ -206,7 +206,7 @@ static cbx_array *radii(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *x)
 
 static cbx_array *manifold_radii(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    return cbx__root(ctx, radii(ctx, c, c->in[0]));
+    return cbx__nan_or(ctx, c, cbx__root(ctx, radii(ctx, c, c->in[0])));
 }
 
 /* Number of balls of operand 0, whose squared radii are operand 2, that cover rows first..last-1 of operand 1. */
@@ -232,7 +232,7 @@ static cbx_array *covering(cbx_ctx *ctx, const cbx_metric_call *c, int reference
 static cbx_array *covered(cbx_ctx *ctx, const cbx_metric_call *c, int reference)
 {
     const cbx_array *some = cbx_greater_scalar(ctx, covering(ctx, c, reference), 0);
-    return cbx_mean(ctx, cbx_astype(ctx, some, CBX_F64), NULL);
+    return cbx__nan_or(ctx, c, cbx_mean(ctx, cbx_astype(ctx, some, CBX_F64), NULL));
 }
 
 static cbx_array *manifold_precision(cbx_ctx *ctx, const cbx_metric_call *c) { return covered(ctx, c, REAL); }
@@ -241,7 +241,8 @@ static cbx_array *manifold_recall(cbx_ctx *ctx, const cbx_metric_call *c) { retu
 /* Number of balls that cover a row, over k. */
 static cbx_array *density(cbx_ctx *ctx, const cbx_metric_call *c, int reference)
 {
-    return cbx_mean(ctx, cbx_divide_scalar(ctx, covering(ctx, c, reference), c->parameters[0]), NULL);
+    const cbx_array *share = cbx_divide_scalar(ctx, covering(ctx, c, reference), c->parameters[0]);
+    return cbx__nan_or(ctx, c, cbx_mean(ctx, share, NULL));
 }
 
 static cbx_array *density_precision(cbx_ctx *ctx, const cbx_metric_call *c) { return density(ctx, c, REAL); }
@@ -277,7 +278,8 @@ static cbx_array *closest_record(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *copies(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    return cbx_mean(ctx, cbx_astype(ctx, cbx_equal_scalar(ctx, nearest(ctx, c), 0), CBX_F64), NULL);
+    const cbx_array *same = cbx_equal_scalar(ctx, nearest(ctx, c), 0);
+    return cbx__nan_or(ctx, c, cbx_mean(ctx, cbx_astype(ctx, same, CBX_F64), NULL));
 }
 
 #define GENERATIVE(better, low_, high_)                                                                                \

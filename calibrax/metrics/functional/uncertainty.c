@@ -8,7 +8,11 @@
 static cbx_array *covered(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *above = cbx_less_equal(ctx, c->in[0], c->in[2]), *below = cbx_less_equal(ctx, c->in[2], c->in[1]);
-    return cbx_astype(ctx, cbx_logical_and(ctx, above, below), CBX_F64);
+    const cbx_array *inside = cbx_astype(ctx, cbx_logical_and(ctx, above, below), CBX_F64),
+                    *nan = cbx__number(ctx, NAN);
+
+    for (int i = 0; i < 3; i++) inside = cbx_where(ctx, cbx_isnan(ctx, c->in[i]), nan, inside);
+    return (cbx_array *)inside;
 }
 
 static cbx_array *width(cbx_ctx *ctx, const cbx_metric_call *c) { return cbx_subtract(ctx, c->in[1], c->in[0]); }
