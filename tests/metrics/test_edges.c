@@ -61,6 +61,9 @@ static const edge edges[] = {
       "ms_ssim: images must have at least 176 by 176 pixels, not 3 by 3: use a smaller 'filter_size' or fewer scales" },
     { "vendi_score", "2 2: 1 1 1 1", 1, NULL },
     { "vendi_score", "2 2: 1 0 0 1", 2, NULL },
+    { "vendi_score", "2 2: 1 2 2 1", 0, "vendi_score: 'similarity' must have no negative eigenvalue, and one is -1.0" },
+    { "sinkhorn_divergence", "2 1: 0 nan; 2 1: 0 1", NAN, NULL },
+    { "mahalanobis_distance", "1: 1; 1: 0; 1 1: -1", NAN, NULL },
     { "bleu", "3: 5 6 7; 1 3: 5 6 7", 1, NULL }, /* too short for four words in a row */
     { "bleu", "0:; 1 3: 5 6 7", 0, NULL },
     { "bleu", "2: 5 6; 2 3: 6 5 -1 5 6 -1", 1, NULL },

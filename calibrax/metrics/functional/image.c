@@ -142,6 +142,13 @@ static cbx_array *vendi(cbx_ctx *ctx, const cbx_metric_call *c)
 
     if (!cbx__metric_symmetric(ctx, c, 0)) return cbx__array_failed();
     values = cbx_eigvalsh(ctx, c->in[0]);
+    if (cbx__metric_has_data(ctx, c)) {
+        const double lowest = cbx__metric_element(values, 0), highest = cbx__metric_element(values, (size_t)n - 1);
+        char v[CBX_FORMAT_SIZE];
+        if (lowest < -1e-8 * highest)
+            return cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must have no negative eigenvalue, and one is %s",
+                                      c->metric->operands[0].name, cbx_format_double(lowest, v));
+    }
     positive = cbx_greater(ctx, values, cbx_multiply_scalar(ctx, cbx_max(ctx, values, NULL), n * 0x1p-52));
     p = cbx_where(ctx, positive, values, zero);
     p = cbx_divide(ctx, p, cbx_sum(ctx, p, NULL));
@@ -199,7 +206,7 @@ CBX__METRIC_TABLE(image,
       .operands = { { "similarity", CBX_OPERAND_SPD, false } },
       .parameters = { { "order", "order of the entropy: 1 Shannon's, infinity the largest eigenvalue alone; lower orders count rare kinds more", 1, 0x1p-10, INFINITY, CBX_PARAMETER_REAL, NULL } },
       .low = 1, .high = INFINITY, .invariances = CBX_INVARIANT_COMMON_SCALE | CBX_INVARIANT_ORTHOGONAL, .items = vendi, CHECKED,
-      .notes = "similarity (n, n) of n items, 1 of an item with itself; it may be singular. Between 1, all alike, and n, nothing in common.",
+      .notes = "similarity (n, n) of n items, 1 of an item with itself; it may be singular, and a negative eigenvalue (below -1e-8 of the largest) is refused. Between 1, all alike, and n, nothing in common.",
       .source = "Friedman & Dieng (2023); Pasarkar & Dieng (2024) for orders", .example = "[[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]" },
 )
 /* clang-format on */

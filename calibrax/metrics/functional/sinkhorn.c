@@ -114,7 +114,7 @@ static void iterate(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array **s)
         update(ctx, STATE, s, STATE, next, (void *)c);
         cbx__tidy_list(ctx, mark, STATE - S_F, next + S_F);
         memcpy(s + S_F, next + S_F, (STATE - S_F) * sizeof *s);
-        if (cbx__metric_element(s[S_ERROR], 0) <= c->parameters[THRESHOLD]) return;
+        if (!(cbx__metric_element(s[S_ERROR], 0) > c->parameters[THRESHOLD])) return; /* NaN of points with NaN */
     }
 }
 
@@ -134,7 +134,7 @@ static cbx_array *transport_cost(cbx_ctx *ctx, const cbx_metric_call *c, const c
     s[S_COUNT] = cbx__number(ctx, 0);
     iterate(ctx, c, s);
     if (cbx__metric_has_data(ctx, c) && !cbx_ctx_pending(ctx, NULL) &&
-        !(cbx__metric_element(s[S_ERROR], 0) <= c->parameters[THRESHOLD]))
+        cbx__metric_element(s[S_ERROR], 0) > c->parameters[THRESHOLD])
         return cbx__metric_refuse(ctx, c, CBX_EDOM,
                                   "the error of the marginals is %s after %.0f updates, above 'threshold' %s: raise "
                                   "'max_iter' or 'regularization'",
