@@ -205,7 +205,7 @@ typedef enum cbx__ms_result {
     X(pearson_correlation, "rr", 1000000, 1, ONE, "ytc")                                                               \
     X(spearman_rank_correlation, "xx", 1000000, 1, ONE, "yTc")                                                         \
     X(kendall_tau, "xx", 1000000, 1, ONE, "y")                                                                         \
-    X(concordance_correlation, "rr", 1000000, 1, ONE, "TC")                                                            \
+    X(concordance_correlation, "rr", 1000000, 1, ONE, "tC")                                                            \
     X(r_squared_adjusted, "rr", 1000000, 1, ONE, "tc")                                                                 \
     X(skewness, "r", 1000000, 1, ONE, "yC")                                                                            \
     X(autocorrelation, "Y", 200, 100, EACH, "yC")                                                                      \
@@ -225,7 +225,7 @@ typedef enum cbx__ms_result {
     X(regression_calibration_error, "p", 1000000, 1, ONE, "")                                                          \
     X(anees, "vMv", 100000, 3, ONE, "c")                                                                               \
     X(non_credibility_index, "vMvM", 100000, 3, ONE, "c")                                                              \
-    X(chi2_confidence_interval, "m", 10000, 1, N_BY_TWO, "yC")                                                         \
+    X(chi2_confidence_interval, "m", 10000, 1, N_BY_TWO, "yc")                                                         \
     X(predictive_entropy, "K", 100000, 5, ONE, "C")                                                                    \
     X(ensemble_mutual_information, "K", 100000, 5, ONE, "c")
 
