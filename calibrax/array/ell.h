@@ -171,7 +171,7 @@ typedef struct cbx_ell_edge_functions {
     /** The message as array expressions, called with user: (x_row, x_col, attr, without those that
      * are NULL), vectors of an edge, to a vector of d_out.  Derivatives beyond the first ones of
      * vjp and jvp are made of it, and those without them; they keep all messages, (edges, d_out).
-     * NULL: there are none of these. */
+     * NULL: such derivatives are refused. */
     cbx_array_fn formula;
 } cbx_ell_edge_functions;
 

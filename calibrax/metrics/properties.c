@@ -13,8 +13,7 @@ typedef struct trial {
     const cbx_metric_function *m;
     const cbx_metric_options *options;
     cbx_rng rng;
-    const cbx__drawn
-        *rest; /* whose operands behind the second are those of all calls with axioms; NULL: there are none */
+    const cbx__drawn *rest; /* its operands after the second belong to all calls of axioms; or NULL */
     cbx_err *err;
 } trial;
 

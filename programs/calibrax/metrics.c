@@ -168,8 +168,8 @@ const opt_command metrics_list_command = {
     .synopsis = "[--domain DOMAIN] [--direction WHICH] [--axiom AXIOM] [--invariance CHANGE] [--tier TIER]",
     .summary = "list the metric functions",
     .description = "Lists metric functions: name, domain, which direction is better, title. The axiom 'metric' "
-                   "stands for symmetry, identity, positivity and the triangle inequality, 'pseudometric' for these "
-                   "without positivity, 'divergence' for identity and positivity.",
+                   "means symmetry, identity, positivity and the triangle inequality, 'pseudometric' these "
+                   "without positivity, 'divergence' identity and positivity.",
     OPT_OPTIONS(list),
     .run = run_list,
 };

@@ -182,7 +182,7 @@ class _DevicePeak:
         return cuda if cuda is not None and cuda.is_initialized() else None
 
     def bytes(self) -> float | None:
-        """[B] on all these devices; None: there are none."""
+        """[B] on all these devices; None where none was used."""
         cuda = self._cuda()
         peaks = {d: cuda.max_memory_allocated(d) for d in range(cuda.device_count())} if cuda else {}
         used = [peak for device, peak in peaks.items() if device in self._devices or peak > self._before.get(device, 0)]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from calibrax_c.array import Array
 
-_LEFT_OUT = (0, 0, 0)  # the shape of what stands for an operand, or for weights, that are left out
+_LEFT_OUT = (0, 0, 0)  # the shape of the array that replaces an operand, or weights, left out
 
 
 class Parameter(NamedTuple):

@@ -274,7 +274,7 @@ TEST(only_unshared_operands_are_taken)
         CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EINVAL, "an operation");
         CHECK(strstr(err.message, "'exp' of an array of float64 (") == err.message, err.message);
         CHECK_STATUS(cbx_array_read(y, r, sizeof r, &err), CBX_EINVAL, "its elements");
-        CHECK(!cbx_array_is_exclusive(y), "nobody's");
+        CHECK(!cbx_array_is_exclusive(y), "a donated array has no owner");
         cbx_array_free(x);
         cbx_array_free(y);
     }

@@ -438,7 +438,7 @@ TEST(masks_and_weights)
         double v[3];
         size_t n;
         bool mask;
-        const char *refusal; /* NULL: there is none */
+        const char *refusal; /* NULL: the call succeeds */
     } cases[] = {
         { "mae", { 1, 0, 1 }, 3, true, NULL },
         { "mae", { 1, 2, 1 }, 3, true, "mae: 'mask'[1] is 2.0: it must be 0 or 1" },

@@ -135,7 +135,7 @@ TEST(energy_in_a_launch)
     const cbx_launch_record *r = launch(f, "good", &o);
     fail_if_too_busy(r);
     CHECK_INT(r->failure, CBX_FAILURE_NONE, r->message);
-    CHECK(isnan(r->energy_call_j), "a counter that stands still has told nothing");
+    CHECK(isnan(r->energy_call_j), "a counter that did not change has no energy");
     CHECK(strstr(r->energy_why, "too short") || strstr(r->energy_why, "no more than"), r->energy_why);
     cbx__energy_source_close(&s);
     cbx__temporary_remove(folder);

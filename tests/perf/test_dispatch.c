@@ -477,7 +477,7 @@ TEST(waiters_take_turns)
     take_turns(STAYS, "SBCSS");
     take_turns(IS_KILLED, "SCSS");
     take_turns(IS_STOPPED, "SCSSB");
-    CHECK_INT(places_left(), 0, "nobody stands in line any more");
+    CHECK_INT(places_left(), 0, "no worker waits any more");
 }
 
 static cbx_status run_two(cbx_ctx *c, void *user)
