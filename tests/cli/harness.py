@@ -156,8 +156,9 @@ def main(tests):
             print(f"ok {number} - {name} # SKIP {reason}")
         except Exception as fault:  # every fault of a test is a failed test
             failed += 1
-            print(f"not ok {number} - {name}")
-            for line in (str(fault) or traceback.format_exc()).splitlines():
+            lines = (str(fault) or traceback.format_exc()).splitlines()
+            print(f"not ok {number} - {name} ({lines[0][:160].replace('#', ' ')})")
+            for line in lines:
                 print(f"# {line}")
         finally:
             shutil.rmtree(place.path, ignore_errors=True)
