@@ -161,8 +161,9 @@ TEST(derivatives_of_primitives)
 
 enum { X, I, T, F3, Z }; /* operands: float64 (3, 4), int64, bool, float32, complex128, all (3, 4) */
 
-#define S(v) cbx_full(c, 0, NULL, CBX_F64, cbx_float(v))
-#define X4   in[X]
+#define S(v)   cbx_full(c, 0, NULL, CBX_F64, cbx_float(v))
+#define X4     in[X]
+#define JOINED cbx_concat(c, 2, (const cbx_array *const[]){ X4, cbx_negative(c, X4) }, 0)
 #define RULES(R)                                                                                                       \
     R("add -0", cbx_add(c, X4, S(-0.0)), 0)                                                                            \
     R("add 0 stays", cbx_add(c, X4, S(0.0)), 2)                                                                        \
@@ -210,6 +211,11 @@ enum { X, I, T, F3, Z }; /* operands: float64 (3, 4), int64, bool, float32, comp
     R("either order of integers",                                                                                      \
       cbx_subtract(c, cbx_add(c, in[I], cbx_square(c, in[I])), cbx_add(c, cbx_square(c, in[I]), in[I])), 3)            \
     R("concat of one", cbx_concat(c, 1, (const cbx_array *const[]){ X4 }, 0), 0)                                       \
+    R("slice of one that is joined", cbx_slice(c, JOINED, 0, 0, 3, 1), 0)                                              \
+    R("rows of the last that is joined, backward", cbx_slice(c, JOINED, 0, 5, 2, -2), 2)                               \
+    R("columns of all that is joined stay", cbx_slice(c, JOINED, 1, 0, 3, 1), 3)                                       \
+    R("slice across what is joined stays", cbx_slice(c, JOINED, 0, 4, 1, -1), 3)                                       \
+    R("one of a stack", cbx_index(c, cbx_stack(c, 2, (const cbx_array *const[]){ cbx_exp(c, X4), X4 }, 1), 1, 1), 0)   \
     R("what nothing needs", (cbx_exp(c, X4), X4), 0)
 
 typedef struct rule_case {

@@ -133,6 +133,25 @@ static cbx__vid slice_of_slice(cbx__rewrite *w, const cbx__node *inner, const cb
     return cbx__rewrite_op(w, CBX_PRIM_SLICE, 1, inner->in, &a, result);
 }
 
+/* Of the one operand that it lies in: the others need not be computed. */
+static cbx__vid slice_of_concat(cbx__rewrite *w, const cbx__node *inner, const cbx_attrs *attrs,
+                                const cbx_array_desc *result)
+{
+    const int axis = inner->attrs->axis;
+    const ptrdiff_t start = attrs->start[axis];
+    const ptrdiff_t last = start + ((ptrdiff_t)attrs->shape[axis] - 1) * attrs->step[axis];
+    cbx_attrs a = *attrs;
+    ptrdiff_t first = 0, end;
+
+    for (uint32_t i = 0; i < inner->nin && a.shape[axis] > 0; i++, first = end) {
+        end = first + (ptrdiff_t)cbx__desc_of(w, inner->in[i])->shape[axis];
+        a.start[axis] = start - first;
+        if (start >= first && start < end && last >= first && last < end)
+            return cbx__rewrite_op(w, CBX_PRIM_SLICE, 1, &inner->in[i], &a, result);
+    }
+    return NONE;
+}
+
 static bool changes_nothing(const cbx__rewrite *w, cbx_prim prim, cbx__vid x, const cbx_attrs *a,
                             const cbx_array_desc *result)
 {
@@ -147,9 +166,11 @@ static bool changes_nothing(const cbx__rewrite *w, cbx_prim prim, cbx__vid x, co
 static cbx__vid view(cbx__rewrite *w, cbx_prim prim, cbx__vid x, const cbx_attrs *attrs, const cbx_array_desc *result)
 {
     const cbx__node *inner = made_by(w, x, prim), *full = made_by(w, x, CBX_PRIM_FULL);
+    const cbx__node *joined = prim == CBX_PRIM_SLICE ? made_by(w, x, CBX_PRIM_CONCAT) : NULL;
 
     if (prim == CBX_PRIM_STOP_GRADIENT || changes_nothing(w, prim, x, attrs, result)) return x;
     if (full) return full_like(w, &full->attrs->value, result);
+    if (joined) return slice_of_concat(w, joined, attrs, result);
     if (!inner) return NONE;
     if (prim == CBX_PRIM_SLICE) return slice_of_slice(w, inner, attrs, result);
     if (prim == CBX_PRIM_TRANSPOSE) {
