@@ -224,6 +224,78 @@ void cbx__set_kinds(cbx__nest *n)
     }
 }
 
+/* ---- operands with gaps ---- */
+
+static size_t folds_at(const cbx__nest *n) { return n->kernel.streams.n * sizeof(cbx__site); }
+
+size_t cbx__nest_bound_bytes(const cbx__nest *n) { return folds_at(n) + n->nfolds * sizeof(cbx__nest_fold); }
+
+/* A nest as its space was, with sites and folds of its own. */
+static void copy_space(const cbx__nest *from, void *work, cbx__nest *to)
+{
+    to->ndim = from->ndim;
+    to->gone = from->gone;
+    memcpy(to->shape, from->shape, sizeof to->shape);
+    to->sites = work;
+    to->folds = (cbx__nest_fold *)(void *)((char *)work + folds_at(to));
+    memcpy(to->sites, from->sites, folds_at(to));
+    if (to->nfolds) memcpy(to->folds, from->folds, to->nfolds * sizeof *to->folds);
+}
+
+static bool keep_open(cbx_arena *arena, cbx__nest *n)
+{
+    cbx__nest *open = cbx_arena_calloc(arena, 1, sizeof *open);
+    void *work = cbx_arena_calloc(arena, 1, cbx__nest_bound_bytes(n) + 1);
+
+    if (!open || !work) return false;
+    *open = *n;
+    copy_space(n, work, open);
+    n->open = open;
+    return true;
+}
+
+static void move_site(cbx__site *s, int ndim, const cbx_array *a)
+{
+    const ptrdiff_t size = (ptrdiff_t)cbx__dtype_size(a->desc.dtype);
+
+    s->offset = 0;
+    memset(s->strides, 0, sizeof s->strides);
+    for (int axis = 0; axis < a->desc.ndim; axis++) {
+        s->offset += s->at[axis].start * a->strides[axis] * size;
+        for (int i = 0; i < ndim; i++) s->strides[i] += s->at[axis].steps[i] * a->strides[axis] * size;
+    }
+}
+
+/* True of a stream that walks the last dimension as the code was made for. */
+static bool keeps_kind(const cbx__kstream *t, ptrdiff_t step)
+{
+    return t->kind == CBX__STREAM_DENSE ? step == (ptrdiff_t)cbx__dtype_size((cbx_dtype)t->dtype)
+                                        : t->kind != CBX__STREAM_SCALAR || step == 0;
+}
+
+bool cbx__nest_bind(const cbx__nest *n, cbx_array *const *arrays, void *work, cbx__nest *out)
+{
+    const cbx_array *a;
+
+    *out = *n;
+    if (!n->open) return false;
+    copy_space(n->open, work, out);
+    for (size_t s = n->kernel.nout; s < n->kernel.streams.n; s++) {
+        a = out->sites[s].base == CBX__NO_VALUE ? NULL : arrays[out->sites[s].base];
+        if (!a || a->flags & CBX__CONTIGUOUS) continue;
+        if (!out->sites[s].at) return false;
+        move_site(&out->sites[s], out->ndim, a);
+    }
+    merge_dimensions(out);
+    const size_t length = out->shape[out->ndim - 1];
+    if (length < FEWEST_WHOLE && length < n->shape[n->ndim - 1]) return false;
+    for (size_t s = n->kernel.nout; s < n->kernel.streams.n; s++)
+        if (!keeps_kind(&n->kernel.streams.items[s], out->sites[s].strides[out->ndim - 1])) return false;
+    return true;
+}
+
+/* ---- nests ---- */
+
 uint64_t cbx__work_of(const cbx__kernel *k)
 {
     uint64_t work = 0;
@@ -250,6 +322,7 @@ static bool build(cbx_arena *arena, const cbx_allocator *al, const cbx__plan *pl
         if (memcmp(&own, key, sizeof own) == 0) done = add_root(&b, unit->roots[i], key);
     }
     if (!done || b.failed || out->kernel.failed || !cbx__sort_streams(&b)) return false;
+    if (!keep_open(arena, out)) return false;
     merge_dimensions(out);
     cbx__set_kinds(out);
     cbx__kernel_finish(&out->kernel);

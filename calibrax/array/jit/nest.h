@@ -7,10 +7,17 @@
 #include "calibrax/array/jit/kernel.h"
 #include "calibrax/array/jit/plan.h"
 
+/** The index along one axis of a value: start + sum of i * steps over the dimensions of the space. */
+typedef struct cbx__form {
+    ptrdiff_t start, steps[CBX_MAX_RANK];
+} cbx__form;
+
 /** Where a stream of the kernel lies: element (i0, i1, ...) of the space is at offset + sum of i * strides. */
 typedef struct cbx__site {
     cbx__vid base; /* CBX__NO_VALUE: of a count, whose numbers are that sum; of a fold's tile */
-    ptrdiff_t offset, strides[CBX_MAX_RANK]; /* [bytes], of a count [1] */
+    ptrdiff_t offset, strides[CBX_MAX_RANK]; /* [bytes], of a count [1]; of a value without gaps */
+    const cbx__form
+        *at; /* of each axis of the value, before dimensions are merged; NULL: it is read without gaps only */
 } cbx__site;
 
 /** A fold of output stream `stream`, whose elements have the dtype that is folded in: bool, int64, uint64 or float64. */
@@ -31,7 +38,8 @@ typedef struct cbx__nest {
     cbx__site *sites; /* of each stream */
     size_t nfolds;
     cbx__nest_fold *folds;
-    uint64_t work; /* instructions of an element, functions counted as 20 */
+    uint64_t work;                /* instructions of an element, functions counted as 20 */
+    const struct cbx__nest *open; /* its space, sites and folds before dimensions were merged; NULL: of a scan */
 } cbx__nest;
 
 /**
@@ -40,6 +48,16 @@ typedef struct cbx__nest {
  */
 cbx_status cbx__nests_create(cbx_arena *arena, const cbx_allocator *al, const cbx__plan *plan, const cbx__unit *unit,
                              size_t *n, cbx__nest **out, cbx_err *err);
+
+/** Bytes of sites and folds of a nest that reads arrays with gaps. */
+size_t cbx__nest_bound_bytes(const cbx__nest *n);
+/**
+ * The nest with its operands where they lie, dimensions merged as far as they permit it.
+ * @param arrays  of each value; NULL, or without gaps: the value is as the nest expects it
+ * @param work    cbx__nest_bound_bytes of it, in which out's sites and folds are
+ * @return false: the kernel needs operands without gaps, or rows would be short
+ */
+bool cbx__nest_bind(const cbx__nest *n, cbx_array *const *arrays, void *work, cbx__nest *out);
 
 /**
  * A scan as one nest, if its function works element by element: its dimensions are steps and elements, its kernel has carries.

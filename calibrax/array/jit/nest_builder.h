@@ -7,11 +7,6 @@
 #include "calibrax/array/jit/nest.h"
 #include "calibrax/base/hash_table.h"
 
-/** The index along one axis of a value: start + sum of i * steps over the dimensions of the space. */
-typedef struct cbx__form {
-    ptrdiff_t start, steps[CBX_MAX_RANK];
-} cbx__form;
-
 /** An element that is computed already. */
 typedef struct cbx__known_element {
     cbx__vid value;

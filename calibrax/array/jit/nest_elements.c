@@ -2,6 +2,7 @@
  * Elements are computed where they are read: an index form states which element of a value belongs to a point of the space, views change
  * forms, and operations are carried out on the elements at equal forms.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "calibrax/array/internal.h"
@@ -33,10 +34,13 @@ cbx__kid cbx__add_load(cbx__builder *b, cbx_dtype t, bool count, const cbx__site
     const uint8_t kind = count ? CBX__STREAM_INDEX : CBX__STREAM_DENSE;
     uint32_t at = 0;
 
-    while (at < b->sites.n && (memcmp(&b->sites.items[at], site, sizeof *site) != 0 ||
+    while (at < b->sites.n && (memcmp(&b->sites.items[at], site, offsetof(cbx__site, at)) != 0 ||
                                k->streams.items[at].dtype != (uint8_t)t || k->streams.items[at].kind != kind))
         at++;
-    if (at == b->sites.n) at = cbx__add_stream(b, (cbx__kstream){ .dtype = (uint8_t)t, .kind = kind }, site);
+    if (at == b->sites.n)
+        at = cbx__add_stream(b, (cbx__kstream){ .dtype = (uint8_t)t, .kind = kind }, site);
+    else if (!site->at)
+        b->sites.items[at].at = NULL;
     return cbx__kernel_add(k, (cbx__kinstr){ .op = CBX__K_LOAD, .dtype = (uint8_t)t, .a = at });
 }
 
@@ -44,7 +48,7 @@ cbx__site cbx__site_of(const cbx__builder *b, cbx__vid v, const cbx__form *at)
 {
     const cbx_array_desc *d = cbx__builder_desc(b, v);
     ptrdiff_t dense[CBX_MAX_RANK];
-    cbx__site s = { .base = v };
+    cbx__site s = { .base = v, .at = at };
     const ptrdiff_t size = (ptrdiff_t)cbx__dtype_size(d->dtype);
 
     cbx__array_dense_strides(d, false, dense);
@@ -131,6 +135,7 @@ static cbx__kid reshaped_load(cbx__builder *b, const cbx__node *node, const cbx_
 {
     cbx__site s = cbx__site_of(b, node->out, at);
     s.base = node->in[0];
+    s.at = NULL;
     return cbx__add_load(b, cbx__builder_desc(b, node->out)->dtype, false, &s);
 }
 

@@ -204,6 +204,19 @@ void cbx__program_free(cbx__program *p)
 
 /* ---- running ---- */
 
+/* A block of memory for a run: the caller's on its stack, if it is small, else one of the pool. */
+static cbx_status get_block(cbx_ctx *ctx, size_t bytes, void *small, cbx_block *out, cbx_err *err)
+{
+    *out = (cbx_block){ small, 0 };
+    return bytes > CBX__SMALL_WORK ? cbx_pool_get(cbx_ctx_pool(ctx), bytes, out, err) : CBX_OK;
+}
+
+static void put_block(cbx_ctx *ctx, cbx_block *b)
+{
+    if (b->capacity) cbx_pool_put(cbx_ctx_pool(ctx), *b);
+    *b = (cbx_block){ 0 };
+}
+
 /* The array of a value, without gaps. */
 static cbx_status make_dense(cbx_ctx *ctx, cbx_array **env, cbx__vid v, cbx_err *err)
 {
@@ -244,28 +257,64 @@ static char *address_of(const cbx__program *p, const cbx__run *r, cbx__vid v)
     return (place->in == CBX__NO_VALUE ? r->work : (char *)r->env[place->in]->data) + place->at;
 }
 
-static cbx_status run_nest(cbx_ctx *ctx, cbx__program *p, const cbx__run *r, const cbx__step *step, cbx_err *err)
+static bool has_gaps(const cbx__run *r, const cbx__nest *n)
 {
-    const cbx__nest *n = &p->nests[step->nest];
+    for (size_t s = n->kernel.nout; s < n->kernel.streams.n; s++) {
+        const cbx__vid v = n->sites[s].base;
+        if (v != CBX__NO_VALUE && r->env[v] && !(r->env[v]->flags & CBX__CONTIGUOUS)) return true;
+    }
+    return false;
+}
+
+/* Operands with gaps are read where they are, if the kernel can do it, else copied. */
+static cbx_status bind_operands(cbx_ctx *ctx, const cbx__run *r, const cbx__nest **n, cbx__nest *bound, cbx_block *work,
+                                cbx_err *err)
+{
+    cbx_status st = cbx_pool_get(cbx_ctx_pool(ctx), cbx__nest_bound_bytes(*n), work, err);
+
+    if (!st && cbx__nest_bind(*n, r->env, work->data, bound)) {
+        *n = bound;
+        return CBX_OK;
+    }
+    for (size_t s = (*n)->kernel.nout; !st && s < (*n)->kernel.streams.n; s++) {
+        const cbx__vid v = (*n)->sites[s].base;
+        if (v != CBX__NO_VALUE && r->env[v]) st = make_dense(ctx, r->env, v, err);
+    }
+    return st;
+}
+
+static cbx_status run_bound(cbx_ctx *ctx, const cbx__program *p, const cbx__run *r, const cbx__nest *n,
+                            const cbx__code *code, size_t number, cbx_err *err)
+{
     char *results[CBX__MAX_STREAMS];
     const cbx__state *state = cbx__state_peek(ctx);
     cbx__nest_call c = { .nest = n, .results = results, .scratch = r->scratch, .threads = r->threads };
+
+    for (size_t s = 0; s < n->kernel.streams.n; s++) {
+        const cbx__vid v = n->sites[s].base;
+        c.at[s] = (v == CBX__NO_VALUE ? NULL : address_of(p, r, v)) + n->sites[s].offset;
+    }
+    for (size_t f = 0; f < n->nfolds; f++)
+        results[f] = address_of(p, r, n->folds[f].result.base) + n->folds[f].result.offset;
+    c.fn = code->fn[number];
+    c.self = code->self[number];
+    c.stop = state ? state->stop : NULL;
+    return cbx__nest_run(&c) ? CBX_OK : cbx_fail(err, CBX_EINTERRUPTED, "'%s' was interrupted", p->graph->name);
+}
+
+static cbx_status run_nest(cbx_ctx *ctx, cbx__program *p, const cbx__run *r, const cbx__step *step, cbx_err *err)
+{
+    const cbx__nest *n = &p->nests[step->nest];
+    cbx__nest bound;
+    cbx_block work = { 0 };
     const cbx__code *code = NULL;
     cbx_status st = code_of(ctx, p, &code, err);
 
     for (size_t i = 0; !st && i < step->nmade; i++) st = make_value(ctx, p, r, step->made[i], step->over[i], err);
-    for (size_t s = 0; !st && s < n->kernel.streams.n; s++) {
-        const cbx__vid v = n->sites[s].base;
-        if (v != CBX__NO_VALUE && r->env[v]) st = make_dense(ctx, r->env, v, err);
-        if (!st) c.at[s] = (v == CBX__NO_VALUE ? NULL : address_of(p, r, v)) + n->sites[s].offset;
-    }
-    if (st) return st;
-    for (size_t f = 0; f < n->nfolds; f++)
-        results[f] = address_of(p, r, n->folds[f].result.base) + n->folds[f].result.offset;
-    c.fn = code->fn[step->nest];
-    c.self = code->self[step->nest];
-    c.stop = state ? state->stop : NULL;
-    return cbx__nest_run(&c) ? CBX_OK : cbx_fail(err, CBX_EINTERRUPTED, "'%s' was interrupted", p->graph->name);
+    if (!st && has_gaps(r, n)) st = bind_operands(ctx, r, &n, &bound, &work, err);
+    if (!st) st = run_bound(ctx, p, r, n, code, step->nest, err);
+    put_block(ctx, &work);
+    return st;
 }
 
 static cbx_status run_node(cbx_ctx *ctx, const cbx__program *p, const cbx__step *step, cbx_array **env, cbx_err *err)
@@ -345,19 +394,6 @@ size_t cbx__program_bytes(const cbx__program *p, int threads)
         if (bytes > scratch) scratch = bytes;
     }
     return arrays_bytes(p) + scratch;
-}
-
-/* A block of memory for a run: the caller's on its stack, if it is small, else one of the pool. */
-static cbx_status get_block(cbx_ctx *ctx, size_t bytes, void *small, cbx_block *out, cbx_err *err)
-{
-    *out = (cbx_block){ small, 0 };
-    return bytes > CBX__SMALL_WORK ? cbx_pool_get(cbx_ctx_pool(ctx), bytes, out, err) : CBX_OK;
-}
-
-static void put_block(cbx_ctx *ctx, cbx_block *b)
-{
-    if (b->capacity) cbx_pool_put(cbx_ctx_pool(ctx), *b);
-    *b = (cbx_block){ 0 };
 }
 
 static cbx_status run_steps(cbx_ctx *ctx, cbx__program *p, cbx__run *r, cbx_err *err)
