@@ -46,6 +46,17 @@ FN(turned) /* (x, y): y^T by x, element by element, and sums of its rows */
     return CBX_OK;
 }
 
+FN(sums_of_unequal) /* of (x, v): x times what is broadcast to it, along its last axis, others and all, counted and compared */
+{
+    UNUSED;
+    cbx_array *xv = cbx_multiply(c, in[0], in[1]), *first = cbx_slice(c, in[0], -1, 0, 1, 1);
+    out[0] = cbx_sum(c, cbx_subtract(c, xv, cbx_index(c, first, 0, 0)), NULL);
+    out[1] = cbx_sum(c, cbx_multiply(c, in[0], first), &(const cbx_axes){ .n = 2, .axis = { 0, -1 } });
+    out[2] = cbx_min(c, xv, NULL);
+    out[3] = cbx_astype(c, cbx_all(c, cbx_less(c, xv, cbx_add_scalar(c, first, 40)), NULL), CBX_F64);
+    return CBX_OK;
+}
+
 FN(pairs) /* of points x (n, 3), y (m, 3): row sums of exp(-|x_i - y_j|^2 / 2) */
 {
     UNUSED;
@@ -207,6 +218,11 @@ TEST(values_are_the_same)
     cbx_array *start_row = cbx_index(g.c, g.series, 0, 0);
     same(g.c, "model", PLAIN(model, 3, 1), (cbx_array *const[]){ g.a, g.b, g.x }, 0);
     same(g.c, "softmax", PLAIN(softmax, 1, 1), &g.rows, 0);
+    for (size_t width = 2; width < 2000; width = width * 3 / 2 + 1) { /* of a tile's length, less, and more */
+        const size_t shape[] = { 3, 4000 / width, width };
+        cbx_array *const unequal[] = { numbers(g.c, 3, shape, 10), numbers(g.c, 1, shape + 2, 11) };
+        same(g.c, "sums of unequal operands", PLAIN(sums_of_unequal, 2, 4), unequal, 0);
+    }
     same(g.c, "transposed softmax", PLAIN(softmax, 1, 1),
          (cbx_array *const[]){ cbx_permute_dims(g.c, g.rows, (const int[]){ 1, 0 }) }, 0);
     same(g.c, "pairs", PLAIN(pairs, 2, 1), (cbx_array *const[]){ g.points, g.others }, 0);

@@ -44,29 +44,41 @@ static rows_work rows_init(const cbx__nest_call *c, size_t thread)
     return w;
 }
 
+/* Runs of the last dimension from element `at` on that one call takes: parts of one, or some whole ones of the next folded dimension. */
+static size_t runs_from(const cbx__nest *n, int next, size_t at, size_t count, size_t *run)
+{
+    const size_t length = n->ndim ? n->shape[n->ndim - 1] : 1;
+    size_t runs = 1;
+
+    *run = length - at % length;
+    if (*run > count) *run = count;
+    if (next >= 0 && *run == length) runs = n->shape[next] - at / length % n->shape[next];
+    return runs < count / *run ? runs : count / *run;
+}
+
 /* Elements pos .. pos + count - 1 of the row, which runs over all folded dimensions, to the tiles. */
 static void produce(const rows_work *w, size_t pos, size_t count)
 {
     const cbx__nest *n = w->c->nest;
-    const size_t streams = n->kernel.streams.n;
     const int last = n->ndim - 1;
-    int64_t inner[CBX__MAX_STREAMS], outer[CBX__MAX_STREAMS] = { 0 };
-    size_t done = 0;
+    int64_t inner[CBX__MAX_STREAMS], outer[CBX__MAX_STREAMS];
+    int next = last - 1;
 
+    while (next >= 0 && !(n->gone >> next & 1)) next--;
     cbx__nest_steps(n, last, inner);
-    while (done < count) {
+    cbx__nest_steps(n, next, outer);
+    for (size_t done = 0, run, runs; done < count; done += runs * run) {
         char *p[CBX__MAX_STREAMS];
-        const size_t at = pos + done;
-        size_t run = last < 0 ? 1 : n->shape[last] - at % n->shape[last];
 
-        memcpy(p, w->p, streams * sizeof *p);
-        cbx__nest_move(n, at, last, true, p);
-        if (run > count - done) run = count - done;
-        for (size_t f = 0; f < n->nfolds; f++)
-            p[n->folds[f].stream] = w->tiles + (f * TILE + done) * sizeof(double) -
-                                    (n->folds[f].wide == CBX_BOOL ? done * (sizeof(double) - 1) : 0);
-        w->c->fn(w->c->self, 1, (int64_t)run, p, outer, inner);
-        done += run;
+        runs = runs_from(n, next, pos + done, count - done, &run);
+        memcpy(p, w->p, n->kernel.streams.n * sizeof *p);
+        cbx__nest_move(n, pos + done, last, true, p);
+        for (size_t f = 0; f < n->nfolds; f++) {
+            const size_t size = n->folds[f].wide == CBX_BOOL ? 1 : sizeof(double);
+            p[n->folds[f].stream] = w->tiles + f * TILE * sizeof(double) + done * size;
+            outer[n->folds[f].stream] = (int64_t)(run * size);
+        }
+        w->c->fn(w->c->self, (int64_t)runs, (int64_t)run, p, outer, inner);
     }
 }
 
