@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "calibrax/array/fft.h"
+#include "calibrax/array/kernels/fft.h"
 #include "calibrax/base/pool.h"
 #include "calibrax/base/rng.h"
 #include "cases.h"
@@ -325,6 +326,37 @@ TEST(plans_are_kept)
     CHECK_LE((double)al.live_bytes - (double)before, 60000, "eight plans at most, and 39 small results");
     cbx_ctx_free(c);
     cbx_test_alloc_check(&al, "plans end with the context");
+}
+
+/* Runs shorter than a vector, of whole vectors, and with an overlap at the end; nothing behind the results is written. */
+TEST(instruction_sets_agree)
+{
+    enum { MOST = 11 * 5 * 7, GUARD = 8 };
+    static const size_t radices[] = { 2, 3, 4, 5, 7, 11 }, counts[] = { 1, 2, 3, 5 }, runs[] = { 1, 2, 3, 4, 7 };
+    static double x[2 * MOST], twiddles[2 * MOST], want[2 * MOST + GUARD], got[2 * MOST + GUARD];
+    cbx_rng rng = cbx_rng_make(7, 0);
+
+    for (size_t i = 0; i < CBX_LEN(x); i++) {
+        x[i] = 2 * cbx_rng_uniform(&rng) - 1;
+        twiddles[i] = 2 * cbx_rng_uniform(&rng) - 1;
+    }
+    for (size_t i = 0; i < CBX_LEN(radices) * CBX_LEN(counts) * CBX_LEN(runs) * 2; i++) {
+        const cbx__cx *w = (const cbx__cx *)(const void *)twiddles, *in = (const cbx__cx *)(const void *)x;
+        const size_t r = radices[i / 2 % CBX_LEN(radices)], rest = i / 2 / CBX_LEN(radices);
+        const size_t m = counts[rest % CBX_LEN(counts)], s = runs[rest / CBX_LEN(counts)];
+        const cbx__fft_stage g = { r, m, s, w, w + r * m };
+        char why[96];
+        memset(want, 0, sizeof want);
+        cbx__fft_stage_get(CBX_ISA_PLAIN)(&g, in, (cbx__cx *)(void *)want, i % 2);
+        for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+            if (!cbx_isa_available((cbx_isa)isa)) continue;
+            snprintf(why, sizeof why, "%s: radix %zu, %zu of %zu", cbx_isa_name((cbx_isa)isa), r, m, s);
+            memset(got, 0, sizeof got);
+            cbx__fft_stage_get((cbx_isa)isa)(&g, in, (cbx__cx *)(void *)got, i % 2);
+            CHECK(memcmp(got, want, sizeof got) == 0, why);
+            CHECK(got[2 * r * m * s] == 0, why);
+        }
+    }
 }
 
 TESTS()

@@ -4,22 +4,10 @@
 #ifndef CALIBRAX_ARRAY_REFERENCE_FFT_H
 #define CALIBRAX_ARRAY_REFERENCE_FFT_H
 
-#include <stdbool.h>
-
+#include "calibrax/array/kernels/fft.h"
 #include "calibrax/base/ctx.h"
 
-/* One complex number; memory of users is aligned for double only. */
-typedef double cbx__v2 __attribute__((vector_size(16)));
-typedef double cbx__cx __attribute__((vector_size(16), aligned(8), may_alias));
-
-enum { CBX__FFT_STAGES = 64, CBX__FFT_RADIX_MAX = 61, CBX__FFT_KEPT = 8 };
-
-/* A transform of length r m of s interleaved sequences becomes r s sequences of length m. */
-typedef struct cbx__fft_stage {
-    size_t r, m, s;
-    const cbx__cx *twiddles; /* (m, r - 1): exp(-2 pi i p j / (r m)), j from 1 */
-    const cbx__cx *roots;    /* exp(-2 pi i k / r) of odd radices */
-} cbx__fft_stage;
+enum { CBX__FFT_STAGES = 64, CBX__FFT_KEPT = 8 };
 
 typedef struct cbx__fft_plan cbx__fft_plan;
 struct cbx__fft_plan {

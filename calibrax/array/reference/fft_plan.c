@@ -94,7 +94,9 @@ static void fill_stages(cbx__fft_plan *p, const rooter *t)
         g->m = p->n / s / g->r;
         g->twiddles = to;
         for (size_t k = 0; k < g->m; k++)
-            for (size_t j = 1; j < g->r; j++) *to++ = root_of(t, k * j * s);
+            for (size_t j = 1; j < g->r; j++)
+                to[s == 1 ? (j - 1) * g->m + k : k * (g->r - 1) + j - 1] = root_of(t, k * j * s);
+        to += g->m * (g->r - 1);
         g->roots = to;
         for (size_t k = 0; k < g->r; k++) *to++ = root_of(t, p->n / g->r * k);
         s *= g->r;
