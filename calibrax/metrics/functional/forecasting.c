@@ -100,19 +100,23 @@ static cbx_array *spread_skill_ratio(cbx_ctx *ctx, const cbx_metric_call *c, con
     return cbx_where(ctx, fine, ratio, cbx__number(ctx, NAN));
 }
 
+static bool has_nan(const double *x, size_t n) { return isnan(cbx__fold_get(cbx_isa_best())->run_max_f64(x, n)); }
+
 static bool rank_rows(const cbx_allocator *al, const cbx_metric_call *c, const double *x, const void *y, size_t n,
                       size_t members, void *out)
 {
     const double *target = y;
+    const bool some = has_nan(x, n * members);
     int64_t *rank = out;
 
     (void)al, (void)c;
     cbx__count_below_get(cbx_isa_best())(x, target, n, members, rank);
-    for (size_t i = 0; i < n; i++) rank[i] = isnan(target[i]) ? (int64_t)members + 1 : rank[i];
+    for (size_t i = 0; i < n; i++)
+        if (isnan(target[i]) || (some && has_nan(x + i * members, members))) rank[i] = (int64_t)members + 1;
     return true;
 }
 
-/* Numbers of members below; members + 1 of a target that is NaN. */
+/* Numbers of members below; members + 1 where the target or a member is NaN. */
 static cbx_array *ranks(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *below, *nan;
@@ -121,21 +125,25 @@ static cbx_array *ranks(cbx_ctx *ctx, const cbx_metric_call *c)
     below = cbx_less(ctx, c->in[0], cbx_expand_dims(ctx, c->in[1], 1));
     below = cbx_sum(ctx, cbx_astype(ctx, below, CBX_I64), CBX_AXIS(1));
     nan = cbx_full(ctx, 0, NULL, CBX_I64, cbx_int((int64_t)cbx_array_dim(c->in[0], 1) + 1));
-    return cbx_where(ctx, cbx_isnan(ctx, c->in[1]), nan, below);
+    const cbx_array *gone = cbx_isnan(ctx, cbx_max(ctx, c->in[0], CBX_AXIS(1)));
+    return cbx_where(ctx, cbx_logical_or(ctx, gone, cbx_isnan(ctx, c->in[1])), nan, below);
 }
 
-/* Numbers of observations with so many members below them; NaN if an observation that counts is. */
+/* Weights in bins 0 to n - 1; NaN where there is one in bin n. */
+static cbx_array *histogram(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *bins, size_t n)
+{
+    const cbx_array *w = c->weights ? cbx_flatten(ctx, c->weights) : NULL;
+    const cbx_array *counts = cbx_astype(ctx, cbx_bincount_size(ctx, bins, w, n + 1), CBX_F64);
+    const cbx_array *nans = cbx_greater_scalar(ctx, cbx_index(ctx, counts, 0, -1), 0);
+
+    return cbx_where(ctx, nans, cbx__number(ctx, NAN), cbx_slice(ctx, counts, 0, 0, (ptrdiff_t)n, 1));
+}
+
+/* Numbers of observations with so many members below them. */
 static cbx_array *rank_counts(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const size_t members = cbx_array_dim(c->in[0], 1);
-    const cbx_array *counts, *nans;
-
-    if (!check_ensemble(ctx, c, 1)) return cbx__array_failed();
-    counts = cbx_bincount_size(ctx, ranks(ctx, c), c->weights, members + 2);
-    counts = cbx_astype(ctx, counts, CBX_F64);
-    nans = cbx_greater_scalar(ctx, cbx_index(ctx, counts, 0, -1), 0);
-    counts = cbx_slice(ctx, counts, 0, 0, (ptrdiff_t)members + 1, 1);
-    return cbx_where(ctx, nans, cbx__number(ctx, NAN), counts);
+    return check_ensemble(ctx, c, 1) ? histogram(ctx, c, ranks(ctx, c), cbx_array_dim(c->in[0], 1) + 1)
+                                     : cbx__array_failed();
 }
 
 static cbx_array *as_it_is(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
@@ -150,7 +158,7 @@ static cbx_array *ensemble_rps(cbx_ctx *ctx, const cbx_metric_call *c)
     const bool fair = c->parameters[0] != 0;
     const double members = (double)cbx_array_dim(c->in[0], 1);
     const cbx_array *levels = c->in[2] ? cbx_flatten(ctx, c->in[2]) : cbx_zeros(ctx, 1, &(size_t){ 1 }, CBX_F64);
-    const cbx_array *x, *y, *gap;
+    const cbx_array *x, *y, *gap, *nan = cbx__number(ctx, NAN);
 
     if (!check_ensemble(ctx, c, fair ? 2 : 1)) return cbx__array_failed();
     x = cbx_less_equal(ctx, cbx_expand_dims(ctx, c->in[0], 2), levels);
@@ -161,6 +169,9 @@ static cbx_array *ensemble_rps(cbx_ctx *ctx, const cbx_metric_call *c)
         const cbx_array *variance = cbx_multiply(ctx, x, cbx_subtract(ctx, cbx_ones_like(ctx, x), x));
         gap = cbx_subtract(ctx, gap, cbx_divide_scalar(ctx, variance, members - 1));
     }
+    gap = cbx_where(ctx, cbx_isnan(ctx, cbx_expand_dims(ctx, cbx_max(ctx, c->in[0], CBX_AXIS(1)), 1)), nan, gap);
+    gap = cbx_where(ctx, cbx_isnan(ctx, cbx_expand_dims(ctx, c->in[1], 1)), nan, gap);
+    gap = cbx_where(ctx, cbx_isnan(ctx, levels), nan, gap);
     return cbx_sum(ctx, gap, CBX_AXIS(1));
 }
 
@@ -204,11 +215,13 @@ static cbx_array *skill(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_subtract(ctx, cbx__number(ctx, 1), cbx_divide(ctx, c->in[0], c->in[1]));
 }
 
-/* Bin of numbers between 0 and 1. */
+/* Bin of numbers between 0 and 1; bin number `bins` of NaN. */
 static cbx_array *bin_of(cbx_ctx *ctx, const cbx_array *x, double bins)
 {
     const cbx_array *bin = cbx_floor(ctx, cbx_multiply_scalar(ctx, cbx_flatten(ctx, x), bins));
-    return cbx_astype(ctx, cbx_clip_scalar(ctx, bin, cbx_float(0), cbx_float(bins - 1)), CBX_I64);
+
+    bin = cbx_clip_scalar(ctx, bin, cbx_float(0), cbx_float(bins - 1));
+    return cbx_astype(ctx, cbx_where(ctx, cbx_isnan(ctx, bin), cbx__number(ctx, bins), bin), CBX_I64);
 }
 
 /* Weights of bins, and sums of probability less event in them: (2, bins). */
@@ -240,9 +253,8 @@ static cbx_array *pit_counts(cbx_ctx *ctx, const cbx_metric_call *c)
     const cbx_array *e = cbx_subtract(ctx, c->in[0], c->in[2]);
     const cbx_array *z = cbx_divide(ctx, e, cbx_sqrt(ctx, cbx_multiply_scalar(ctx, c->in[1], 2)));
     const cbx_array *below = cbx_multiply_scalar(ctx, cbx_erfc(ctx, z), 0.5);
-    const cbx_array *w = c->weights ? cbx_flatten(ctx, c->weights) : NULL;
 
-    return cbx_astype(ctx, cbx_bincount_size(ctx, bin_of(ctx, below, bins), w, (size_t)bins), CBX_F64);
+    return histogram(ctx, c, bin_of(ctx, below, bins), (size_t)bins);
 }
 
 #define FORECASTING(better, low_, high_)                                                                               \
@@ -277,11 +289,11 @@ CBX__METRIC_TABLE(forecasting,
       .source = "Fortin et al. (2014)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [4.0, 3.0]" },
     { .name = "rank_histogram", .summary = "Ranks of observations in their ensembles", .formula = "out[k] = number of items with k members below the target", FORECASTING(INFO, 0, INFINITY), ENSEMBLE,
       .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .parts = rank_counts, .finish = as_it_is, .flags = CBX_METRIC_WEIGHTED | CBX_METRIC_EAGER,
-      .notes = MEMBERS " members + 1 counts, flat for a reliable ensemble. Members equal to the target, and NaN among members, count as above it. NaN of a target that is NaN.", .source = "Hamill (2001)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [2.0, 3.0]" },
+      .notes = MEMBERS " members + 1 counts, flat for a reliable ensemble. Members equal to the target count as above it. NaN where a target or a member is NaN.", .source = "Hamill (2001)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [2.0, 3.0]" },
     { .name = "ensemble_ranked_probability_score", .summary = "Ranked probability score of ensembles at thresholds", .formula = "mean over n of sum over thresholds of (share of members <= threshold - (y <= threshold))^2", FORECASTING(LOWER, -INFINITY, INFINITY),
       .operands = { { "ensemble", CBX_OPERAND_ENSEMBLE, false }, { "targets", CBX_OPERAND_REAL, false }, { "thresholds", CBX_OPERAND_REAL, true } }, .shapes = CBX_SHAPES_FREE,
       .parameters = { { "fair", "subtract what the sampling of the members adds", 1, 0, 1, CBX_PARAMETER_BOOL, NULL } }, .axioms = CBX_AXIOM_PROPER, .items = ensemble_rps,
-      .notes = MEMBERS " fair subtracts the variance of each share, s (1 - s) / (members - 1), so that the expectation does not depend on the number of members; it needs 2 of them and may be negative. thresholds left out are 0 alone.",
+      .notes = MEMBERS " fair subtracts the variance of each share, s (1 - s) / (members - 1), so that the expectation does not depend on the number of members; it needs 2 of them and may be negative. Proper with fair alone: without it ensembles that are narrower than the truth score better. thresholds left out are 0 alone.",
       .source = "Ferro, Richardson & Weigel (2008)", .example = "[[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]], [2.0, 3.0], [1.0, 2.0, 3.0]" },
     { .name = "ranked_probability_score", .summary = "Ranked probability score of ordered classes", .formula = "mean over n of sum over classes k of (probability of class <= k - (label <= k))^2", FORECASTING(LOWER, 0, INFINITY),
       .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES, false }, { "targets", CBX_OPERAND_LABELS, false } }, .shapes = CBX_SHAPES_LENGTH,

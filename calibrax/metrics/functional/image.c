@@ -102,7 +102,7 @@ static cbx_array *halved(cbx_ctx *ctx, const cbx_array *x)
 /* max(x, 0)^y, whose derivative at negative x is 0. */
 static cbx_array *positive_power(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
 {
-    const cbx_array *positive = cbx_greater_scalar(ctx, x, 0), *one = cbx__number(ctx, 1);
+    const cbx_array *positive = cbx_logical_not(ctx, cbx_less_equal_scalar(ctx, x, 0)), *one = cbx__number(ctx, 1);
     const cbx_array *counts = cbx_logical_or(ctx, positive, cbx_equal_scalar(ctx, y, 0));
     cbx_array *safe = cbx_where(ctx, positive, x, one);
 
@@ -155,7 +155,7 @@ static cbx_array *vendi(cbx_ctx *ctx, const cbx_metric_call *c)
     if (q == 1) return cbx_exp(ctx, cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, p, p), NULL)));
     if (isinf(q)) return cbx_reciprocal(ctx, cbx_max(ctx, p, NULL));
     p = cbx_where(ctx, positive, cbx_pow_scalar(ctx, cbx_where(ctx, positive, p, cbx__number(ctx, 1)), q), zero);
-    return cbx_pow_scalar(ctx, cbx_sum(ctx, p, NULL), 1 / (1 - q));
+    return cbx__nan_or(ctx, c, cbx_pow_scalar(ctx, cbx_sum(ctx, p, NULL), 1 / (1 - q)));
 }
 
 #define IMAGES .domain = "image", .direction = CBX_DIRECTION_HIGHER

@@ -159,18 +159,18 @@ static cbx_array *ultrahyperbolic(cbx_ctx *ctx, const cbx_metric_call *c)
     const ptrdiff_t times = (ptrdiff_t)c->parameters[0];
     const double sign = times ? -1 : 1;
     const cbx_array *e = cbx_subtract(ctx, c->in[0], c->in[1]), *s, *arc, *zero = cbx__number(ctx, 0);
-    const cbx_array *far, *one = cbx__number(ctx, 1), *inside;
+    const cbx_array *far, *one = cbx__number(ctx, 1), *outside;
 
     if (times > d)
         return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'times' is %td, and points have %td coordinates", times, d);
     if (!on_surface(ctx, c, 0, times, sign) || !on_surface(ctx, c, 1, times, sign)) return cbx__array_failed();
     s = cbx_multiply_scalar(ctx, product(ctx, e, e, times), -sign * 0.25);
     far = cbx_asinh(ctx, cbx__root(ctx, cbx_maximum(ctx, s, zero)));
-    inside = cbx_greater_equal_scalar(ctx, s, times == 1 ? -0.5 : -1 - 0x1p-40);
+    outside = cbx_less_scalar(ctx, s, times == 1 ? -0.5 : -1 - 0x1p-40);
     arc = cbx_asin(ctx, cbx_minimum(ctx, cbx__root(ctx, cbx_maximum(ctx, cbx_negative(ctx, s), zero)), one));
     if (times == 1) arc = zero; /* two sheets, which nothing joins; on one of them s < 0 is rounding */
-    arc = cbx_where(ctx, inside, arc, cbx__number(ctx, INFINITY));
-    return cbx_multiply_scalar(ctx, cbx_where(ctx, cbx_greater_equal_scalar(ctx, s, 0), far, arc), 2);
+    arc = cbx_where(ctx, outside, cbx__number(ctx, INFINITY), arc);
+    return cbx_multiply_scalar(ctx, cbx_where(ctx, cbx_less_scalar(ctx, s, 0), arc, far), 2);
 }
 
 #define MANIFOLD       .domain = "manifold", .direction = CBX_DIRECTION_LOWER, .low = 0
