@@ -87,10 +87,9 @@ static void neutralise(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_a
     for (size_t i = 0; i < b->nin; i++) {
         const cbx_operand_items items = cbx_metric_operand_items(b->metric, i);
         const int rank = in[i] ? cbx_array_ndim(in[i]) : 0, n = rank - cbx_array_ndim(mask);
-        const size_t last = rank ? cbx_array_dim(in[i], rank - 1) : 1;
         if (!in[i] || n < 0 || items == CBX_ITEMS_NONE || items == CBX_ITEMS_PAIRS) continue;
         in[i] = cbx_where(ctx, with_item_axes(ctx, mask, n), in[i],
-                          cbx_weak(ctx, in[i], cbx__operand_neutral(b->metric->operands[i].kind, last)));
+                          cbx__operand_neutral(ctx, b->metric->operands[i].kind, in[i]));
     }
 }
 
@@ -141,7 +140,6 @@ static const cbx_array *select(cbx_ctx *ctx, const cbx__bound *b, const cbx_arra
         }
         in[i] = cbx__operand_at(ctx, b->metric, i, in[i], (const cbx_array *[]){ kept, kept });
     }
-    if (cbx_array_count(kept) == 0) cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask leaves no items", b->metric->name);
     return kept;
 }
 
@@ -251,22 +249,24 @@ static double label_limit(const cbx__bound *b, cbx_array *const *in, const cbx_a
 }
 
 /*
- * Labels of a trace, whose values are unknown: those outside become 0.  The factor of the result:
- * 1, or NaN where there was one; NULL: the metric has no labels.
+ * Operands of a trace, whose values are unknown: labels outside become 0.  The factor of the result:
+ * 1, or NaN where a value is outside the domain of its operand; NULL: no operand has a domain.
  */
-static const cbx_array *legal_labels(cbx_ctx *ctx, const cbx__bound *b, cbx_array **in)
+static const cbx_array *legal_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array **in)
 {
     const cbx_array *all = NULL;
     char what[160];
 
     for (size_t i = 0; i < b->nin; i++) {
+        const cbx_operand_kind kind = b->metric->operands[i].kind;
+        const bool labels = kind == CBX_OPERAND_LABELS;
         const cbx_array *legal;
-        double limit;
-        if (!in[i] || b->metric->operands[i].kind != CBX_OPERAND_LABELS) continue;
-        limit = label_limit(b, in, in[i], what, sizeof what);
-        legal = cbx_greater_equal_scalar(ctx, in[i], 0);
-        if (!isinf(limit)) legal = cbx_logical_and(ctx, legal, cbx_less_scalar(ctx, in[i], limit));
-        in[i] = cbx_where(ctx, legal, in[i], cbx_zeros_like(ctx, in[i]));
+        double low, high;
+        if (!in[i] || !cbx__operand_domain(kind, &low, &high)) continue;
+        if (labels) high = ceil(label_limit(b, in, in[i], what, sizeof what)) - 1;
+        legal = cbx_greater_equal_scalar(ctx, in[i], low);
+        if (!isinf(high)) legal = cbx_logical_and(ctx, legal, cbx_less_equal_scalar(ctx, in[i], high));
+        if (labels) in[i] = cbx_where(ctx, legal, in[i], cbx_zeros_like(ctx, in[i]));
         legal = cbx_all(ctx, legal, NULL);
         all = all ? cbx_logical_and(ctx, all, legal) : legal;
     }
@@ -305,7 +305,7 @@ cbx_array *cbx__metric_evaluate(cbx_ctx *ctx, const cbx__bound *b, cbx_array *co
     cbx_array *result;
 
     cbx__metric_prepare(ctx, b, given, &p);
-    if (!b->checked) factor = legal_labels(ctx, b, p.in);
+    if (!b->checked) factor = legal_values(ctx, b, p.in);
     result = run(ctx, b, &p);
     return factor && cbx_array_dtype(result) == CBX_F64 ? cbx_multiply(ctx, result, factor) : result;
 }
@@ -341,8 +341,18 @@ static bool have_data(cbx_ctx *ctx, size_t n, cbx_array *const *all)
     return data;
 }
 
+/* Whether the mask and the weights leave no item. */
+static bool leave_nothing(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *all)
+{
+    cbx_array *mask = b->has_mask ? all[b->nin] : NULL, *rest = b->has_weights ? all[b->nin + b->has_mask] : mask;
+
+    if (mask && rest != mask)
+        rest = cbx_logical_and(ctx, cbx_astype(ctx, mask, CBX_BOOL), for_items(ctx, b, all, rest, CBX_F64));
+    return rest && cbx_array_count(rest) && cbx__metric_element(cbx_max(ctx, rest, NULL), 0) == 0;
+}
+
 /* With a mask the values of items that it leaves out do not count. */
-static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *all, double *largest)
+static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *all, double *largest, bool *nothing)
 {
     cbx_array *in[CBX_METRIC_MAX_OPERANDS];
     const cbx_array *kept = NULL;
@@ -355,7 +365,9 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
         neutralise(ctx, b, for_items(ctx, b, in, all[b->nin], CBX_BOOL), in);
     else if (b->has_mask)
         kept = select(ctx, b, all[b->nin], in);
+    *nothing = !b->reduction && !b->has_axes && leave_nothing(ctx, b, all);
     if (cbx_ctx_pending(ctx, NULL)) return false;
+    if (*nothing) return true;
     for (size_t i = 0; i < b->nin; i++) {
         const cbx_operand_kind kind = b->metric->operands[i].kind;
         const cbx_array *places = cbx_metric_operand_items(b->metric, i) == CBX_ITEMS_NONE ? NULL : kept;
@@ -396,7 +408,8 @@ static bool resolve_classes(cbx_ctx *ctx, cbx__checked *c)
 static bool has_features(const cbx_metric_function *m, size_t i)
 {
     const cbx_operand_kind kind = m->operands[i].kind;
-    return m->flags & CBX_METRIC_FEATURES && (kind == CBX_OPERAND_BATCH || kind == CBX_OPERAND_TOKEN_VECTORS);
+    return m->flags & CBX_METRIC_FEATURES &&
+           (kind == CBX_OPERAND_BATCH || kind == CBX_OPERAND_FEATURES || kind == CBX_OPERAND_TOKEN_VECTORS);
 }
 
 /* The value of a parameter that is a flag, of options that are not checked yet. */
@@ -449,8 +462,12 @@ bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, c
         labels[0] = cbx_argmax(ctx, in[0], CBX_AXIS(-1));
         in = labels;
     }
-    if (m->flags & CBX_METRIC_FEATURES && options && options->function && options->function->nout == 1 &&
-        nin <= CBX_METRIC_MAX_OPERANDS) {
+    const size_t layers = m->flags & CBX_METRIC_FEATURES && options && options->function ? options->function->nout : 0;
+    if (layers > 1 && m->operands[0].kind == CBX_OPERAND_FEATURES) {
+        cbx__refuse(ctx, CBX_EINVAL, "%s: the function must have one result, it has %zu", m->name, layers);
+        return false;
+    }
+    if (layers == 1 && nin <= CBX_METRIC_MAX_OPERANDS) {
         make_features(ctx, m, nin, in, options, features);
         in = features;
         given = *options;
@@ -464,7 +481,9 @@ bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, c
     }
     out->n = gather(&out->bound, in, options, out->all);
     out->data = out->bound.checked = have_data(ctx, out->n, out->all);
-    if (out->data && !check_values(ctx, &out->bound, out->all, out->largest)) return false;
+    out->nothing = false;
+    if (out->data && !check_values(ctx, &out->bound, out->all, out->largest, &out->nothing)) return false;
+    if (out->nothing) return true;
     if (!resolve_classes(ctx, out)) return false;
     if (out->data) return true;
     if (m->flags & CBX_METRIC_DATA_SHAPED)
@@ -481,6 +500,9 @@ cbx_array *cbx_metric_apply(cbx_ctx *ctx, const cbx_metric_function *m, size_t n
 
     if (!m) return cbx__refuse(ctx, CBX_EINVAL, "the metric is NULL");
     if (!cbx__metric_check(ctx, m, nin, in, options, &c)) return cbx__array_failed();
+    if (c.nothing)
+        return cbx__refuse(ctx, CBX_EDOM, "%s: %s", m->name,
+                           c.bound.has_weights ? "no item has a weight above 0" : "the mask leaves no items");
     result = c.data ? cbx__metric_compiled(ctx, &c.bound, c.n, c.all) : NULL;
     return cbx__tidy(ctx, mark, result ? result : cbx__metric_evaluate(ctx, &c.bound, c.all));
 }

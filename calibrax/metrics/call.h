@@ -32,7 +32,8 @@ typedef struct cbx__checked {
     cbx__bound bound;
     cbx_array *all[CBX_METRIC_MAX_OPERANDS + 2];
     size_t n;
-    bool data;                               /* values are known */
+    bool data;    /* values are known */
+    bool nothing; /* the mask and the weights leave no item of what is a mean, or of all items: no value is checked */
     double largest[CBX_METRIC_MAX_OPERANDS]; /* label that counts, of operands of labels with data; else 0 */
 } cbx__checked;
 /** False, with a failure recorded, where something is not legal. */

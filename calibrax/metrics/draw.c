@@ -131,7 +131,8 @@ static form form_of(cbx_operand_kind kind, size_t n)
     case CBX_OPERAND_BALL:
     case CBX_OPERAND_HYPERBOLOID:
     case CBX_OPERAND_NONNEGATIVE: return (form){ 2, { n, CBX__DRAWN_WIDTH } };
-    case CBX_OPERAND_POINTS: return (form){ 2, { n, 2 } };
+    case CBX_OPERAND_POINTS:
+    case CBX_OPERAND_EMBEDDINGS: return (form){ 2, { n, 2 } };
     case CBX_OPERAND_ENSEMBLE: return (form){ 2, { n, MEMBERS } };
     case CBX_OPERAND_VECTOR_ENSEMBLE: return (form){ 3, { n, MEMBERS, 2 } };
     case CBX_OPERAND_CLASS_ENSEMBLE: return (form){ 3, { n, MEMBERS, CLASSES } };
@@ -140,8 +141,11 @@ static form form_of(cbx_operand_kind kind, size_t n)
     case CBX_OPERAND_FRAME: return (form){ 2, { CBX__DRAWN_WIDTH, 2 } };
     case CBX_OPERAND_ADJACENCY: return (form){ 2, { VERTICES, VERTICES } };
     case CBX_OPERAND_TEXTS: return (form){ 2, { 2, n } };
-    case CBX_OPERAND_MATRICES: return (form){ 3, { n, CBX__DRAWN_WIDTH, CBX__DRAWN_WIDTH } };
+    case CBX_OPERAND_MATRICES:
+    case CBX_OPERAND_SEMIDEFINITE:
+    case CBX_OPERAND_DEFINITE: return (form){ 3, { n, CBX__DRAWN_WIDTH, CBX__DRAWN_WIDTH } };
     case CBX_OPERAND_CLASS_VECTORS: return (form){ 2, { CLASSES, 2 } };
+    case CBX_OPERAND_FEATURES:
     case CBX_OPERAND_BATCH: return (form){ 2, { n, 2 } };
     case CBX_OPERAND_TOKEN_VECTORS: return (form){ 3, { n, MEMBERS, 2 } };
     default: return (form){ 1, { n } };
@@ -186,6 +190,7 @@ static void fill(cbx_rng *rng, cbx_operand_kind kind, bool many, const form *f, 
     case CBX_OPERAND_TEXTS: fill_below(rng, v, n, 4); break;
     case CBX_OPERAND_PROBABILITY:
     case CBX_OPERAND_IMAGE: fill_uniform(rng, v, n, 0.02, 0.98); break;
+    case CBX_OPERAND_LOG_PROBABILITY: fill_uniform(rng, v, n, -4, -0.02); break;
     case CBX_OPERAND_RELEVANCE: fill_below(rng, v, n, 4); break;
     case CBX_OPERAND_NONNEGATIVE:
     case CBX_OPERAND_POSITIVE: fill_uniform(rng, v, n, 0.1, 2); break;
@@ -195,6 +200,8 @@ static void fill(cbx_rng *rng, cbx_operand_kind kind, bool many, const form *f, 
     case CBX_OPERAND_CLASS_ENSEMBLE: fill_distributions(rng, v, f->shape[0] * f->shape[1], f->shape[2]); break;
     case CBX_OPERAND_SPD: fill_definite(rng, v, f->shape[0]); break;
     case CBX_OPERAND_MATRICES:
+    case CBX_OPERAND_SEMIDEFINITE:
+    case CBX_OPERAND_DEFINITE:
         for (size_t i = 0; i < n; i += CBX__DRAWN_WIDTH * CBX__DRAWN_WIDTH) fill_definite(rng, v + i, CBX__DRAWN_WIDTH);
         break;
     case CBX_OPERAND_BALL: fill_curved(rng, v, f->shape[0], f->shape[1], true); break;

@@ -123,11 +123,24 @@ void cbx__metric_refuse_label(cbx_ctx *ctx, const cbx_metric_function *m, size_t
                               const char *what, const cbx_array *kept);
 /** An operand in the dtype that code gets: float64, or int64 of labels and tokens. */
 cbx_array *cbx__metric_operand(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cbx_array *x);
+/** Smallest and largest legal value of the kind; false: all are legal, and NaN. */
+bool cbx__operand_domain(cbx_operand_kind kind, double *low, double *high);
+/** What replaces items of x, an operand of the kind, that count with weight 0: legal numbers. */
+cbx_array *cbx__operand_neutral(cbx_ctx *ctx, cbx_operand_kind kind, const cbx_array *x);
 /**
- * A number that is legal wherever elements of the kind are counted with weight 0; items of k
- * elements each.
+ * "[3, 1]": the place of element n of the first ndim axes of x; kept: places of the items in the
+ * caller's array, NULL: they are all there.  Returns buf.
  */
-cbx_scalar cbx__operand_neutral(cbx_operand_kind kind, size_t k);
+const char *cbx__place(const cbx_array *x, int ndim, size_t n, const cbx_array *kept, char *buf, size_t size);
+
+typedef enum cbx__definiteness { CBX__ANY_MATRIX, CBX__SEMIDEFINITE, CBX__DEFINITE } cbx__definiteness;
+/**
+ * Whether operand i, a matrix or a stack of them with data, is square, symmetric to 1e-8 of its
+ * largest element and has eigenvalues that are positive, or not below -1e-8 of the largest element
+ * of its diagonal.  A matrix with a NaN passes.  False: recorded.
+ */
+bool cbx__check_definite(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x,
+                         const cbx_array *kept, cbx__definiteness definiteness);
 
 /** Whether 0 means of the parameter: one more than the largest label. */
 bool cbx__counts_labels(const char *parameter);
@@ -164,6 +177,8 @@ bool cbx__metric_has_data(cbx_ctx *ctx, const cbx_metric_call *call);
 bool cbx__metric_symmetric(cbx_ctx *ctx, const cbx_metric_call *call, size_t i);
 /** One element of x, in row-major order, as a double; NaN for a failed or abstract array. */
 double cbx__metric_element(const cbx_array *x, size_t i);
+/** Whether two arrays have different shapes, or, where they have data, different elements. */
+bool cbx__differ(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);
 /** sum(w x) over all. */
 cbx_array *cbx__weighted_sum(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x);
 /** sum(w x) / sum(w) over all. */

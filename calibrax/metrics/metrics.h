@@ -61,7 +61,13 @@ CBX_BEGIN_DECLS
     X(CLASS_VECTORS, 28, "class vectors", 2, 2, "(classes, d) real numbers, a vector for each class")                  \
     X(INDICES, 29, "indices", 1, 2, "places of items along the first axis, and -1: none")                              \
     X(BATCH, 30, "batch", 1, 99, "(n, ...) real numbers, an item of any shape for each n")                             \
-    X(TOKEN_VECTORS, 31, "token vectors", 2, 3, "(tokens, d) or (n, tokens, d), a vector for each token, 0: none")
+    X(TOKEN_VECTORS, 31, "token vectors", 2, 3, "(tokens, d) or (n, tokens, d), a vector for each token, 0: none")     \
+    X(SEMIDEFINITE, 32, "semidefinite matrices", 2, 3,                                                                 \
+      "(d, d) or (n, d, d), each matrix symmetric without negative eigenvalues")                                       \
+    X(DEFINITE, 33, "definite matrices", 2, 3, "(d, d) or (n, d, d), each matrix symmetric with positive eigenvalues") \
+    X(LOG_PROBABILITY, 34, "log probability", 0, 99, "logarithms of probabilities: numbers that are at most 0")        \
+    X(EMBEDDINGS, 35, "embeddings", 2, 2, "(n, d) real numbers, an embedding a row; NaN is refused")                   \
+    X(FEATURES, 36, "features", 2, 2, "(n, d) real numbers, the features of an item a row")
 
 /** What an operand means: what is checked of it, and what generated test data and documentation are
  * made of. */
@@ -186,8 +192,8 @@ typedef enum cbx_metric_flags {
     CBX_METRIC_EAGER = 16,
     /* step by step it stores much that compiled code fuses: the first call is compiled */
     CBX_METRIC_COMPILED = 32,
-    /* its function may be left out: then operands of the kinds batch and token vectors are
-     * features; else it maps them to features, without a derivative unless gradient is 1 */
+    /* its function may be left out: then operands of the kinds batch, features and token vectors
+     * are features; else it maps them to features, without a derivative unless gradient is 1 */
     CBX_METRIC_FEATURES = 64,
     /* a batch of a state may have some of the operands alone, others are NULL */
     CBX_METRIC_APART = 128,
@@ -336,14 +342,17 @@ typedef struct cbx_metric_options {
 
 /**
  * A metric as an array expression: the result belongs to the current scope.  It can be traced
- * unless the metric is DATA_SHAPED; under a trace values are not checked, and where a label is
- * outside its classes a result that is real is NaN.
+ * unless the metric is DATA_SHAPED; a trace refuses no values, and where one is outside the domain
+ * of its operand, or a label outside its classes, a result that is real is NaN.  Of no items, where
+ * mask or weights are all 0, there is no metric: CBX_EDOM of a mean over all items and of other
+ * forms; in a trace a mean is NaN.  Sums are 0, and with axes the mean over no items is NaN.  A
+ * state takes such a batch, and is CBX_EINVAL where no other one was added.
  * The second call with the same shapes and options (the first one, of COMPILED metrics) is
  * compiled, where the backend compiles; the bits are the same.
  * @param nin  the row's operands; fewer: the optional ones at the end are left out
  * Errors: CBX_EINVAL (count, a parameter outside its bounds, an option that the metric does not
  * take), CBX_ESHAPE, CBX_EDTYPE, CBX_EDOM (a value outside the domain of its operand, named with
- * its place), CBX_ENOMEM.
+ * its place; no items), CBX_ENOMEM.
  */
 CBX_API cbx_array *cbx_metric_apply(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                                     const cbx_metric_options *options);

@@ -21,6 +21,7 @@ typedef struct value_rule {
     double neutral;
     bool shared; /* one for all items */
     bool single; /* one thing, whose first axis is not that of items */
+    cbx__definiteness matrix;
 } value_rule;
 
 static const value_rule rules[CBX_OPERAND_KINDS] = {
@@ -56,6 +57,11 @@ static const value_rule rules[CBX_OPERAND_KINDS] = {
     [CBX_OPERAND_INDICES] = { .low = -1, .high = INFINITY, .whole = true },
     [CBX_OPERAND_BATCH] = { .low = NAN, .item_axes = ALL_BUT_FIRST },
     [CBX_OPERAND_TOKEN_VECTORS] = { .low = NAN, .item_axes = 2 },
+    [CBX_OPERAND_SEMIDEFINITE] = { .low = NAN, .item_axes = 2, .matrix = CBX__SEMIDEFINITE },
+    [CBX_OPERAND_DEFINITE] = { .low = NAN, .item_axes = 2, .matrix = CBX__DEFINITE },
+    [CBX_OPERAND_LOG_PROBABILITY] = { .low = -INFINITY, .high = 0 },
+    [CBX_OPERAND_FEATURES] = { .low = NAN, .item_axes = 1 },
+    [CBX_OPERAND_EMBEDDINGS] = { .low = -INFINITY, .high = INFINITY, .item_axes = 1 },
 };
 
 /* An operand, the mask or the weights of a call. */
@@ -168,10 +174,22 @@ bool cbx__metric_has_items(const cbx_metric_function *m)
     return true;
 }
 
-cbx_scalar cbx__operand_neutral(cbx_operand_kind kind, size_t k)
+bool cbx__operand_domain(cbx_operand_kind kind, double *low, double *high)
 {
-    if (rules[kind].whole) return cbx_int(0);
-    return cbx_float(rules[kind].sum == SUM_OF_ROWS ? 1 / (double)(k ? k : 1) : rules[kind].neutral);
+    *low = rules[kind].low;
+    *high = rules[kind].high;
+    return !isnan(*low);
+}
+
+cbx_array *cbx__operand_neutral(cbx_ctx *ctx, cbx_operand_kind kind, const cbx_array *x)
+{
+    const value_rule *r = &rules[kind];
+    const int rank = cbx_array_ndim(x);
+    const size_t last = rank ? cbx_array_dim(x, rank - 1) : 1;
+
+    if (r->matrix && rank > 1) return cbx_eye(ctx, cbx_array_dim(x, rank - 2), last, 0, CBX_F64);
+    if (r->whole) return cbx_weak(ctx, x, cbx_int(0));
+    return cbx_weak(ctx, x, cbx_float(r->sum == SUM_OF_ROWS ? 1 / (double)(last ? last : 1) : r->neutral));
 }
 
 cbx_array *cbx__metric_operand(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cbx_array *x)
@@ -288,11 +306,7 @@ bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t
     return true;
 }
 
-/*
- * "[3, 1]": the place of element n of the first ndim axes; kept: places of the items in the
- * caller's array, NULL: they are all there.
- */
-static const char *place(const cbx_array *x, int ndim, size_t n, const cbx_array *kept, char *buf, size_t size)
+const char *cbx__place(const cbx_array *x, int ndim, size_t n, const cbx_array *kept, char *buf, size_t size)
 {
     size_t at[CBX_MAX_RANK], used = 0;
 
@@ -316,7 +330,7 @@ void cbx__metric_refuse_label(cbx_ctx *ctx, const cbx_metric_function *m, size_t
     char where[160];
 
     cbx__refuse(ctx, CBX_EDOM, "%s: '%s'%s is %.0f: it must be below %s", m->name, m->operands[i].name,
-                place(x, cbx_array_ndim(x), n, kept, where, sizeof where), cbx__metric_element(x, n), what);
+                cbx__place(x, cbx_array_ndim(x), n, kept, where, sizeof where), cbx__metric_element(x, n), what);
 }
 
 /* Names the first value that is not fine. */
@@ -333,7 +347,7 @@ static void refuse_value(cbx_ctx *ctx, const argument *a, const cbx_array *x, co
     else
         snprintf(value, sizeof value, "%.0f", v);
     cbx__refuse(ctx, CBX_EDOM, "%s: '%s'%s is %s: it must be %s", a->metric->name, a->name,
-                place(x, cbx_array_ndim(x), n, kept, where, sizeof where), value,
+                cbx__place(x, cbx_array_ndim(x), n, kept, where, sizeof where), value,
                 a->binary ? "0 or 1" : cbx_metric_bounds_text(&bounds, must, sizeof must));
 }
 
@@ -446,7 +460,7 @@ static bool check_sums(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, con
     char where[160] = "", value[CBX_FORMAT_SIZE];
 
     if (fabs(s->sum - 1) <= tolerance) return true;
-    if (rows) place(x, cbx_array_ndim(x) - 1, s->row, kept, where, sizeof where);
+    if (rows) cbx__place(x, cbx_array_ndim(x) - 1, s->row, kept, where, sizeof where);
     cbx__refuse(ctx, CBX_EDOM, "%s: the sum of '%s'%s is %s, not 1: divide by it", m->name, m->operands[i].name, where,
                 cbx_format_double(s->sum, value));
     return false;
@@ -483,6 +497,7 @@ bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t
     bool fine;
 
     *largest = 0;
+    if (a.rule->matrix) return cbx__check_definite(ctx, m, i, x, kept, a.rule->matrix);
     if (isnan(a.rule->low) || cbx_array_count(x) == 0) return true;
     fine = check_domain(ctx, &a, x, kept, &s);
     *largest = s.high;

@@ -314,7 +314,8 @@ static void lorentz(const operand *x)
 /* Sets of kinds. */
 #define KIND(name) (UINT64_C(1) << CBX_OPERAND_##name)
 #define ALL        ((UINT64_C(1) << CBX_OPERAND_KINDS) - 1)
-#define ROWS       (KIND(VECTORS) | KIND(POINTS) | KIND(VECTOR_ENSEMBLE) | KIND(CLASS_VECTORS))
+#define ROWS       (KIND(VECTORS) | KIND(POINTS) | KIND(EMBEDDINGS) | KIND(VECTOR_ENSEMBLE) | KIND(CLASS_VECTORS))
+#define MATRICES   (KIND(SPD) | KIND(SEMIDEFINITE) | KIND(DEFINITE))
 #define REALS                                                                                                          \
     (ROWS | KIND(REAL) | KIND(LOGITS) | KIND(SCORES) | KIND(SAMPLE) | KIND(ENSEMBLE) | KIND(SIGNAL) | KIND(IMAGE) |    \
      KIND(MATRICES) | KIND(BATCH) | KIND(TOKEN_VECTORS))
@@ -323,8 +324,8 @@ static void lorentz(const operand *x)
 #define ITEMS      (ALL & ~(KIND(SPD) | KIND(ADJACENCY) | KIND(CLASS_VECTORS)))
 
 static const change changes[] = {
-    { CBX_INVARIANT_SCALE, "scale", REALS | POSITIVES | KIND(SPD) | KIND(ADJACENCY), CATEGORIES, scale },
-    { CBX_INVARIANT_COMMON_SCALE, "common scale", REALS | POSITIVES | KIND(SPD) | KIND(ADJACENCY), CATEGORIES,
+    { CBX_INVARIANT_SCALE, "scale", REALS | POSITIVES | MATRICES | KIND(ADJACENCY), CATEGORIES, scale },
+    { CBX_INVARIANT_COMMON_SCALE, "common scale", REALS | POSITIVES | MATRICES | KIND(ADJACENCY), CATEGORIES,
       common_scale },
     { CBX_INVARIANT_SHIFT, "shift", REALS, CATEGORIES, shift },
     { CBX_INVARIANT_ROTATION, "rotation", ROWS | KIND(BALL), CATEGORIES, rotation },

@@ -198,6 +198,8 @@ const char *cbx_metric_bounds_text(const cbx_metric_parameter *p, char *buf, siz
     bound_text(p->high, high, sizeof high);
     if (isinf(p->low) && isinf(p->high))
         snprintf(buf, size, "a number");
+    else if (isinf(p->low))
+        snprintf(buf, size, "at most %s", high);
     else if (isinf(p->high) || finite)
         snprintf(buf, size, "%s%s %s", finite ? "finite and " : "", above ? "above" : "at least", low);
     else

@@ -18,48 +18,6 @@ bool cbx__metric_has_data(cbx_ctx *ctx, const cbx_metric_call *call)
         if (cbx_array_is_abstract(call->in[i])) return false;
     return true;
 }
-/* Largest |x - x^T| and |x| of n by n numbers, by tiles that stay in the cache; NaN if one is. */
-static void asymmetry(const double *x, size_t n, double *gap, double *size)
-{
-    enum { TILE = 32 };
-    double nan = 0, off = 0, largest = 0;
-
-    for (size_t r = 0; r < n; r += TILE)
-        for (size_t c = 0; c <= r; c += TILE)
-            for (size_t i = r; i < n && i < r + TILE; i++)
-                for (size_t j = c; j <= i && j < c + TILE; j++) {
-                    const double a = x[i * n + j], b = x[j * n + i];
-                    off = fabs(a - b) > off ? fabs(a - b) : off;
-                    largest = fabs(a) > largest ? fabs(a) : largest;
-                    largest = fabs(b) > largest ? fabs(b) : largest;
-                    nan += a - b;
-                }
-    *gap = isnan(nan) ? NAN : off;
-    *size = largest;
-}
-
-bool cbx__metric_symmetric(cbx_ctx *ctx, const cbx_metric_call *call, size_t i)
-{
-    const cbx_array *x = call->in[i];
-    cbx__host h = { 0 };
-    const double *v;
-    double gap = 0, size = 0;
-
-    if (cbx_array_dim(x, 0) != cbx_array_dim(x, 1)) {
-        cbx__metric_refuse(ctx, call, CBX_ESHAPE, "'%s' must be square, not %zu by %zu", call->metric->operands[i].name,
-                           cbx_array_dim(x, 0), cbx_array_dim(x, 1));
-        return false;
-    }
-    if (!cbx__metric_has_data(ctx, call)) return true;
-    v = cbx__host_view(ctx, x, &h);
-    if (v) asymmetry(v, cbx_array_dim(x, 0), &gap, &size);
-    cbx__host_free(ctx, &h);
-    if (!v) return false;
-    if (!(gap > 1e-8 * size)) return true;
-    cbx__metric_refuse(ctx, call, CBX_EDOM, "'%s' must be symmetric: use (x + x^T) / 2",
-                       call->metric->operands[i].name);
-    return false;
-}
 
 static double value_at(const void *data, cbx_dtype type)
 {
@@ -105,6 +63,12 @@ double cbx__metric_element(const cbx_array *x, size_t i)
     }
     return value_at((const char *)cbx_array_data(x) + at * (ptrdiff_t)cbx_dtype_size(cbx_array_dtype(x)),
                     cbx_array_dtype(x));
+}
+
+bool cbx__differ(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    return !cbx_array_desc_equal(cbx_array_get_desc(a), cbx_array_get_desc(b)) ||
+           cbx__metric_element(cbx_all(ctx, cbx_equal(ctx, a, b), NULL), 0) == 0;
 }
 
 bool cbx__host_read(cbx_ctx *ctx, const cbx_array *x, cbx__host *out)

@@ -152,7 +152,8 @@ def register(
     what a mask leaves out is 0.  scores: the first operand may be scores (..., classes), the largest of which
     is the label.  apart: batches of a state may have some operands alone.  features: what a model maps, as
     "images, a batch of them, to features (n, d)": the metric then takes a function, which maps its operands
-    of the kinds batch and token vectors.  What is declared (low, high, axioms: symmetric, identity, positive,
+    of the kinds batch, features and token vectors; a function of another use, such as a kernel, is part of the
+    code, which closes over it.  What is declared (low, high, axioms: symmetric, identity, positive,
     triangle, proper, or select's words for several; invariances: scale, common-scale, shift, rotation, order,
     sample-order, monotone, relabel, congruence, orthogonal, lorentz) check_axioms(name) tries.
     differentiable: the functions are array functions throughout, so that calls with large arrays can be

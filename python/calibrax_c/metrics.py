@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TYPES = {"float": float, "int": int, "bool": bool, "choice": str}
 _OPTIONS = {"mask": None, "weights": None, "reduction": "mean", "axis": None, "keepdims": False}
 _DIFFERENTIABLE, _WEIGHTED, _SCORES, _FEATURES, _APART = 1, 4, 8, 64, 128
-_OF_FEATURES = ("batch", "token vectors")
+_OF_FEATURES = ("batch", "features", "token vectors")
 _TEXTUAL = ("tokens", "texts")
 
 
@@ -339,8 +339,8 @@ class State:
     """A metric over batches and shards.
 
     update(*operands, mask=None, weights=None) adds a batch, merge(other) what another state has seen,
-    compute() is the metric of all that was added (a ValueError where nothing of it counts, of which the
-    function gives NaN), reset() begins again.  A state keeps sums where the metric
+    compute() is the metric of all that was added (a ValueError where masks and weights leave nothing of it,
+    as of the function), reset() begins again.  A state keeps sums where the metric
     allows, else all operands: its page in the documentation shows which; the streaming metrics keep sketches,
     of which error bounds the error.  Batches and shards may come in any order.  function is that of the
     metric; of metrics of features it maps a batch of operands, and the state keeps features, or sums.

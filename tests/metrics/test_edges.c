@@ -44,7 +44,7 @@ static const edge edges[] = {
     { "spd_affine_invariant_distance", "2 2: 1 0 0 1; 2 2: 1 0 0 0", 0,
       "spd_affine_invariant_distance: 'b' must be positive definite: an eigenvalue is 0.0" },
     { "spd_log_euclidean_distance", "2 2: 1 0 0 1; 2 2: 1 0.5 0 1", 0,
-      "spd_log_euclidean_distance: 'b' must be symmetric: use (x + x^T) / 2" },
+      "spd_log_euclidean_distance: 'b' must be symmetric, and [0, 1] is 0.5, [1, 0] is 0.0: use (x + x^T) / 2" },
     { "grassmann_distance", "2 1: 1 0; 2 1: 0 1", 1.57079632679489661923, NULL },
     { "grassmann_distance", "2 1: 1 0; 2 1: 1 1e-12", 1e-12, NULL },
     { "stiefel_distance", "2 1: 1 0; 2 1: 1 1", 0,
@@ -63,7 +63,21 @@ static const edge edges[] = {
     { "vendi_score", "2 2: 1 0 0 1", 2, NULL },
     { "vendi_score", "2 2: 1 2 2 1", 0, "vendi_score: 'similarity' must have no negative eigenvalue, and one is -1.0" },
     { "sinkhorn_divergence", "2 1: 0 nan; 2 1: 0 1", NAN, NULL },
-    { "mahalanobis_distance", "1: 1; 1: 0; 1 1: -1", NAN, NULL },
+    { "mahalanobis_distance", "1: 1; 1: 0; 1 1: -1", 0,
+      "mahalanobis_distance: 'precision_matrix' must be positive semidefinite: pivot 0 of its Cholesky factor is "
+      "-1.0" },
+    { "mahalanobis_distance", "2: 1 1; 2: 0 0; 2 2: 1 0 -0.5 1", 0,
+      "mahalanobis_distance: 'precision_matrix' must be symmetric, and [0, 1] is 0.0, [1, 0] is -0.5: use (x + x^T) / "
+      "2" },
+    { "mahalanobis_distance", "2: 1 -1; 2: 0 0; 2 2: 1 1 1 1", 0, NULL }, /* a direction that does not count */
+    { "frechet_distance", "1: 0; 1 1: 1; 1: 1; 1 1: -1", 0,
+      "frechet_distance: 'generated_covariance' must be positive semidefinite: pivot 0 of its Cholesky factor is "
+      "-1.0" },
+    { "frechet_distance", "2 1: 0 0; 2 1 1: 1 1; 2 1: 1 1; 2 1 1: 1 -1", 0,
+      "frechet_distance: 'generated_covariance'[1] must be positive semidefinite: pivot 0 of its Cholesky factor is "
+      "-1.0" },
+    { "frechet_distance", "2: 0 0; 2 2: 1 1 1 1; 2: 3 4; 2 2: 1 1 1 1", 25, NULL }, /* singular */
+    { "frechet_distance", "1: 0; 1 1: nan; 1: 1; 1 1: 1", NAN, NULL },
     { "bleu", "3: 5 6 7; 1 3: 5 6 7", 1, NULL }, /* too short for four words in a row */
     { "bleu", "0:; 1 3: 5 6 7", 0, NULL },
     { "bleu", "2: 5 6; 2 3: 6 5 -1 5 6 -1", 1, NULL },
@@ -72,6 +86,7 @@ static const edge edges[] = {
     { "rouge_n", "1: 3; 1: 3", 1, NULL },
     { "distinct_n", "0:", 0, NULL },
     { "perplexity", "2: -1e3 -1e3", INFINITY, NULL },
+    { "perplexity", "2: -1 0.5", 0, "perplexity: 'log_probs'[1] is 0.5: it must be at most 0" },
     { "kl_divergence", "2: 0.5 0.5; 2: 1 0", INFINITY, NULL },
     { "kl_divergence", "2: 0.5 0.6; 2: 1 0", 0, "kl_divergence: the sum of 'p' is 1.1, not 1: divide by it" },
     { "renyi_divergence", "2: 1 0; 2: 0 1", INFINITY, NULL },
@@ -206,6 +221,16 @@ static const edge edges[] = {
     { "anees", "1 2: 0 0; 2 2: 1 0 0 1; 1 2: 1 1", 0,
       "anees: each vector must have a covariance: float64 (1, 2) and float64 (2, 2)" },
     { "anees", "2: 0 0; 2 2: 1 0 0 1; 2: 1 1", 1, NULL },
+    { "anees", "2: 0 0; 2 2: 1 2 2 1; 2: 1 1", 0,
+      "anees: 'covariance' must be positive definite: pivot 1 of its Cholesky factor is -3.0" },
+    { "anees", "2 1: 0 0; 2 1 1: 1 0; 2 1: 1 1", 0,
+      "anees: 'covariance'[1] must be positive definite: pivot 0 of its Cholesky factor is 0.0" },
+    { "anees", "2: 0 0; 1 2: 1 2; 2: 1 1", 0, "anees: 'covariance' must be square, not 1 by 2" },
+    { "non_credibility_index", "1 2: 0 0; 1 2 2: 1 0 0 1; 1 2: 1 1; 1 2 2: 1 0.5 0 1", 0,
+      "non_credibility_index: 'reference_covariance'[0] must be symmetric, and [0, 1] is 0.5, [1, 0] is 0.0: use "
+      "(x + x^T) / 2" },
+    { "mine_hard_negatives", "2 1: nan 1; 2: 0 1", 0,
+      "mine_hard_negatives: 'embeddings'[0, 0] is nan: it must be a number" },
     { "picp", "2: 0 nan; 2: 1 1; 2: 0.5 0.5", NAN, NULL },
     { "picp", "2: 0 0; 2: 1 nan; 2: 0.5 0.5", NAN, NULL },
     { "picp", "2: 0 0; 2: 1 1; 2: 0.5 nan", NAN, NULL },
@@ -332,31 +357,6 @@ static void every_edge(const cbx_backend *backend)
 TEST(every_edge_by_the_reference) { every_edge(cbx_backend_reference()); }
 
 TEST(every_edge_compiled) { every_edge(cbx_backend_jit()); }
-
-/* A target that is NaN has no rank, unless it does not count. */
-TEST(ranks_of_nan)
-{
-    const double x[] = { 1, 2, 4, NAN, 1, 1 }, y[] = { 3, NAN }, mask[] = { 1, 0 }, wanted[] = { 0, 0, 1, 0 };
-    const size_t shape[] = { 2, 3 };
-    const cbx_metric_function *m;
-    cbx_ctx *ctx = cbx_test_context();
-    cbx_array *in[] = { array_of(ctx, 2, shape, x, false), array_of(ctx, 1, shape, y, false) };
-    cbx_array *counts = array_of(ctx, 1, shape, mask, false);
-
-    CHECK_OK(cbx_metric_find(ctx, "rank_histogram", &m, &err), &err, "the row");
-    for (int k = 0; k < 2; k++) {
-        const cbx_metric_options o = { .weights = k ? counts : NULL };
-        size_t n;
-        double *v = values_of(ctx, m, 2, in, &o, &n);
-        CHECK_INT(n, 4, "members + 1");
-        for (size_t i = 0; i < n; i++) CHECK(k ? v[i] == wanted[i] : isnan(v[i]), "a count");
-        free(v);
-    }
-    cbx_array_free(counts);
-    cbx_array_free(in[0]);
-    cbx_array_free(in[1]);
-    cbx_ctx_free(ctx);
-}
 
 typedef struct constant {
     const char *metric;

@@ -314,7 +314,9 @@ TEST(models_are_frozen)
         CHECK_GT(steepest(metrics[i].metric, metrics[i].function, in, true), 1e-6, metrics[i].metric);
     }
     CHECK_STATUS(cbx_metric_value(ctx, "fid", 2, in, NULL, &v, &err), CBX_ESHAPE, "images for features");
-    CHECK_STR(err.message, "fid: features of 'real' must be (n, d), not float64 (5, 2, 3, 3)", "its sentence");
+    CHECK_STR(err.message,
+              "fid: 'real' must be (n, d) real numbers, the features of an item a row, not float64 (5, 2, 3, 3)",
+              "its sentence");
     CHECK_STATUS(cbx_metric_value(ctx, "fid", 2, (cbx_array *[]){ NULL, NULL }, NULL, &v, &err), CBX_EINVAL, "nothing");
     CHECK_STATUS(cbx_metric_value(ctx, "fid", 2, (cbx_array *[]){ in[0], NULL },
                                   &(cbx_metric_options){ .function = &model_fn }, &v, &err),

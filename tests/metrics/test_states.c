@@ -4,6 +4,7 @@
 #include "draw.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "calibrax/metrics/compose.h"
@@ -371,6 +372,115 @@ TEST(states_refuse)
     cbx_array_free(x);
     cbx_metric_state_free(a);
     cbx_metric_state_free(b);
+    cbx_ctx_free(ctx);
+}
+
+/* What a first batch sets, those after it keep; a batch that no later one could join is refused. */
+TEST(batches_that_do_not_fit)
+{
+    static const struct {
+        const char *metric;
+        size_t nin, shape[2][2]; /* (shape[i][0]), or (shape[i][0], shape[i][1]) where that is not 0 */
+        size_t good;             /* batches before it that are taken: with the same operands, but levels of 0.5 */
+        const char *refusal;
+    } batches[] = {
+        { "regression_calibration_error",
+          2,
+          { { 4, 0 }, { 2, 0 } },
+          1,
+          "regression_calibration_error: 'quantile_levels' must be the same in all batches" },
+        { "regression_calibration_error",
+          2,
+          { { 4, 0 }, { 1, 0 } },
+          1,
+          "regression_calibration_error: 'quantile_levels' must be the same in all batches" },
+        { "kid",
+          2,
+          { { 4, 0 }, { 4, 0 } },
+          0,
+          "kid: 'real' must be (n, d) real numbers, the features of an item a row, not float64 (4,)" },
+        { "image_inception_score",
+          1,
+          { { 4, 0 } },
+          0,
+          "image_inception_score: 'images' must be (n, d) real numbers, the features of an item a row, not float64 "
+          "(4,)" },
+    };
+    const double v[] = { 0.25, 0.75, 0.5, 0.125 }, half[] = { 0.5, 0.5 };
+
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    for (size_t i = 0; i < CBX_LEN(batches); i++) {
+        const cbx_metric_function *m;
+        cbx_metric_state *s = NULL;
+        cbx_array *in[3] = { NULL };
+        CHECK_OK(cbx_metric_find(ctx, batches[i].metric, &m, &err), &err, batches[i].metric);
+        CHECK_OK(cbx_metric_state_create(ctx, m, NULL, &s, &err), &err, m->name);
+        for (size_t k = 0; k < batches[i].nin; k++)
+            in[k] = array_of(ctx, batches[i].shape[k][1] ? 2 : 1, batches[i].shape[k], v, false);
+        in[2] = array_of(ctx, 1, (size_t[]){ 2 }, half, false);
+        for (size_t k = 0; k < batches[i].good; k++)
+            CHECK_OK(cbx_metric_state_update(ctx, s, 2, (cbx_array *[]){ in[0], in[2] }, NULL, &err), &err, m->name);
+        CHECK(cbx_metric_state_update(ctx, s, batches[i].nin, in, NULL, &err), m->name);
+        CHECK_STR(err.message, batches[i].refusal, m->name);
+        CHECK_INT(cbx_metric_state_updates(s), batches[i].good, m->name);
+        for (size_t k = 0; k < 3; k++) cbx_array_free(in[k]);
+        cbx_metric_state_free(s);
+    }
+    cbx_ctx_free(ctx);
+}
+
+/* Of no items there is no metric: of a function, a state and a metric of all data alike; a state takes such a batch. */
+TEST(nothing_counts)
+{
+    static const char *const metrics[] = { "mse",      "f1_score", "pearson_correlation", "roc_auc",
+                                           "accuracy", "log_loss", "silhouette_score" };
+    static const struct {
+        bool mask, weights;
+        const char *sentence;
+    } ways[] = {
+        { true, false, "the mask leaves no items" },
+        { false, true, "no item has a weight above 0" },
+        { true, true, "no item has a weight above 0" },
+    };
+    const double some[] = { 0, 1, 1, 0 }, others[] = { 1, 0, 0, 1 }, zeros[] = { 0, 0, 0, 0 };
+    const size_t four = 4, column[] = { 4, 1 };
+    char wanted[128];
+
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    cbx_array *counts[] = { array_of(ctx, 1, &four, zeros, false), array_of(ctx, 1, &four, some, false),
+                            array_of(ctx, 1, &four, others, false) };
+    for (size_t i = 0; i < CBX_LEN(metrics); i++) {
+        const cbx_metric_function *m;
+        CHECK_OK(cbx_metric_find(ctx, metrics[i], &m, &err), &err, metrics[i]);
+        const bool points = m->operands[0].kind == CBX_OPERAND_POINTS;
+        cbx_array *in[] = { array_of(ctx, points ? 2 : 1, points ? column : &four, some,
+                                     m->operands[0].kind == CBX_OPERAND_LABELS),
+                            array_of(ctx, 1, &four, some, m->operands[1].kind == CBX_OPERAND_LABELS) };
+        for (size_t k = 0; k < CBX_LEN(ways); k++) {
+            const bool both = ways[k].mask && ways[k].weights;
+            const cbx_metric_options o = { .mask = ways[k].mask ? counts[both] : NULL,
+                                           .weights = ways[k].weights ? counts[2 * both] : NULL };
+            cbx_metric_state *s = NULL;
+            cbx_array *r = NULL;
+            double v;
+            if (o.weights && !m->items && !(m->flags & CBX_METRIC_WEIGHTED)) continue;
+            CHECK_STATUS(cbx_metric_value(ctx, m->name, 2, in, &o, &v, &err), CBX_EDOM, m->name);
+            snprintf(wanted, sizeof wanted, "%s: %s", m->name, ways[k].sentence);
+            CHECK_STR(err.message, wanted, m->name);
+            CHECK_OK(cbx_metric_state_create(ctx, m, NULL, &s, &err), &err, m->name);
+            CHECK_OK(cbx_metric_state_update(ctx, s, 2, in, &o, &err), &err, m->name);
+            CHECK_STATUS(cbx_metric_state_compute(ctx, s, &r, &err), CBX_EINVAL, m->name);
+            CHECK_OK(cbx_metric_state_update(ctx, s, 2, in, NULL, &err), &err, m->name);
+            CHECK_OK(cbx_metric_state_compute(ctx, s, &r, &err), &err, m->name);
+            CHECK_OK(cbx_metric_value(ctx, m->name, 2, in, NULL, &v, &err), &err, m->name);
+            CHECK(*(const double *)cbx_array_data(r) == v, m->name);
+            cbx_array_free(r);
+            cbx_metric_state_free(s);
+        }
+        cbx_array_free(in[0]);
+        cbx_array_free(in[1]);
+    }
+    for (size_t i = 0; i < 3; i++) cbx_array_free(counts[i]);
     cbx_ctx_free(ctx);
 }
 

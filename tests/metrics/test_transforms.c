@@ -75,10 +75,15 @@ static double moved(const cbx_metric_function *m, const drawn *d, size_t i, size
 
 /* ---- operands that are points of a curved space: along curves in it ---- */
 
+static bool is_definite(cbx_operand_kind kind)
+{
+    return kind == CBX_OPERAND_SPD || kind == CBX_OPERAND_DEFINITE || kind == CBX_OPERAND_SEMIDEFINITE;
+}
+
 static bool is_curved(cbx_operand_kind kind)
 {
-    return kind == CBX_OPERAND_FRAME || kind == CBX_OPERAND_SPD || kind == CBX_OPERAND_ADJACENCY ||
-           kind == CBX_OPERAND_HYPERBOLOID;
+    return kind == CBX_OPERAND_FRAME || kind == CBX_OPERAND_ADJACENCY || kind == CBX_OPERAND_HYPERBOLOID ||
+           is_definite(kind);
 }
 
 /* x[i] and x[j] by the rotation, or, of a hyperboloid, the boost with these (co)sine and sine. */
@@ -91,7 +96,8 @@ static void turn(double *x, double *y, double c, double s, double sign)
 
 /*
  * v, of rows of n numbers, t away along curve number k of those through it: rows i and j of a frame turn, the first number of a point
- * of the hyperboloid and another one are boosted, of a symmetric matrix two elements change.  False: there is no such curve.
+ * of the hyperboloid and another one are boosted, of a symmetric matrix, the first of a stack, two
+ * elements change.  False: there is no such curve.
  */
 static bool along(cbx_operand_kind kind, double *v, size_t rows, size_t n, size_t k, double t)
 {
@@ -102,7 +108,7 @@ static bool along(cbx_operand_kind kind, double *v, size_t rows, size_t n, size_
         turn(&v[i * n], &v[i * n + j + 1], cosh(t), sinh(t), 1);
         return true;
     }
-    if (j >= rows || i > j || (i == j && kind != CBX_OPERAND_SPD)) return false;
+    if (j >= rows || i > j || (i == j && !is_definite(kind))) return false;
     if (kind == CBX_OPERAND_FRAME) {
         for (size_t c = 0; c < n; c++) turn(&v[i * n + c], &v[j * n + c], cos(t), sin(t), -1);
         return true;
@@ -122,7 +128,7 @@ static double value_along(const cbx_metric_function *m, const drawn *d, size_t i
 
     memcpy(in, d->in, sizeof in);
     memcpy(v, cbx_array_data(d->in[i]), cbx_array_bytes(d->in[i]));
-    along(m->operands[i].kind, v, desc->shape[0], desc->shape[1], k, t);
+    along(m->operands[i].kind, v, desc->shape[desc->ndim - 2], desc->shape[desc->ndim - 1], k, t);
     in[i] = array_of(ctx, desc->ndim, desc->shape, v, false);
     y = total(m, d->nin, in);
     cbx_array_free(in[i]);
@@ -133,11 +139,10 @@ static double value_along(const cbx_metric_function *m, const drawn *d, size_t i
 static size_t check_along(const cbx_metric_function *m, const drawn *d, size_t i, const double *gradient)
 {
     const cbx_array_desc *desc = cbx_array_get_desc(d->in[i]);
-    const size_t count = cbx_array_count(d->in[i]), rows = desc->shape[0], n = desc->shape[1];
+    const size_t count = cbx_array_count(d->in[i]), rows = desc->shape[desc->ndim - 2], n = desc->shape[desc->ndim - 1];
     const double h = 1e-6;
     size_t curves = 0;
 
-    CHECK_INT(desc->ndim, 2, m->name);
     CHECK(count <= 256, m->name);
     for (size_t k = 0; k < rows * (rows > n ? rows : n); k++) {
         double ahead[256], behind[256], x = 0;

@@ -219,7 +219,7 @@ class Features(unittest.TestCase):
 
     def test_faults(self):
         for call, error, words in (
-            (lambda: metrics.fid(IMAGES, OTHERS), ValueError, r"features of 'real' must be \(n, d\)"),
+            (lambda: metrics.fid(IMAGES, OTHERS), ValueError, r"'real' must be \(n, d\) real numbers, the features"),
             (lambda: metrics.fid(IMAGES, OTHERS, function=layers), ValueError, "the function must return one array, it returned 2"),
             (lambda: metrics.lpips(IMAGES, OTHERS, [[1.0], [2.0], [3.0]], function=layers), ValueError, "a weight for each of 2 channels, it has 3"),
             (lambda: metrics.State("fid").update(None, None), ValueError, "both left out"),

@@ -107,7 +107,6 @@ static cbx_array *frechet_of_moments(cbx_ctx *ctx, const cbx_metric_call *c)
             cbx_array_dim(covariance, n) != d || cbx_array_dim(mean, 0) != cbx_array_dim(covariance, 0))
             return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must be a matrix of %zu by %zu for each mean",
                                       c->metric->operands[i + 1].name, d, d);
-        if (n == 1 && !cbx__metric_symmetric(ctx, c, i + 1)) return cbx__array_failed();
     }
     return frechet(ctx, c->in[0], c->in[1], c->in[2], c->in[3]);
 }
@@ -299,9 +298,9 @@ CBX__METRIC_TABLE(generative,
       .notes = "m and S are means and covariances (n - 1) of the rows. With features of an Inception network it is the FID. One row in a set gives NaN.",
       .source = "Heusel et al. (2017); Dowson & Landau (1982)", .example = "[[0.0, 1.0], [2.0, 0.0], [1.0, 3.0]], [[1.0, 1.0], [3.0, 0.0], [1.0, 4.0]]" },
     { .name = "frechet_distance", .summary = "Frechet distance of normal distributions", .formula = "|m1 - m2|^2 + tr(S1 + S2 - 2 (S1 S2)^(1/2))", GENERATIVE(LOWER, 0, INFINITY),
-      .operands = { { "real_mean", CBX_OPERAND_VECTORS, false }, { "real_covariance", CBX_OPERAND_MATRICES, false }, { "generated_mean", CBX_OPERAND_VECTORS, false }, { "generated_covariance", CBX_OPERAND_MATRICES, false } },
+      .operands = { { "real_mean", CBX_OPERAND_VECTORS, false }, { "real_covariance", CBX_OPERAND_SEMIDEFINITE, false }, { "generated_mean", CBX_OPERAND_VECTORS, false }, { "generated_covariance", CBX_OPERAND_SEMIDEFINITE, false } },
       .shapes = CBX_SHAPES_FREE, .invariances = CBX_INVARIANT_ORDER, .items = frechet_of_moments, .flags = CBX_METRIC_EAGER,
-      .notes = "Of means (d) and covariances (d, d) that were computed before, or of n of each, (n, d) and (n, d, d). frechet_feature_distance and fid compute them from features.",
+      .notes = "Of means (d) and covariances (d, d) that were computed before, or of n of each, (n, d) and (n, d, d). Covariances that are not symmetric, or have an eigenvalue below -1e-8 of the largest element of the diagonal, are refused. frechet_feature_distance and fid compute them from features.",
       .source = "Dowson & Landau (1982)", .example = "[0.0, 1.0], [[2.0, 0.5], [0.5, 1.0]], [1.0, 1.0], [[1.0, 0.0], [0.0, 1.0]]" },
     { .name = "inception_score", .summary = "Inception score", .formula = "mean over splits of exp(mean KL(row, mean of the rows))", GENERATIVE(HIGHER, 1, INFINITY),
       .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES, false } }, .whole = inception_score, .flags = CBX_METRIC_DIFFERENTIABLE,

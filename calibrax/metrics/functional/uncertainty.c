@@ -53,10 +53,13 @@ static cbx_array *level_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *level_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b)
 {
-    const cbx_array *rows[] = { cbx_add(ctx, cbx_index(ctx, a, 0, 0), cbx_index(ctx, b, 0, 0)),
-                                cbx_index(ctx, a, 0, 1) };
-    (void)c;
-    return cbx__pack(ctx, 2, rows);
+    const cbx_array *levels = cbx_index(ctx, a, 0, 1);
+
+    if (cbx__differ(ctx, levels, cbx_index(ctx, b, 0, 1)))
+        return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'%s' must be the same in all batches",
+                                  c->metric->operands[1].name);
+    return cbx__pack(ctx, 2,
+                     (const cbx_array *[]){ cbx_add(ctx, cbx_index(ctx, a, 0, 0), cbx_index(ctx, b, 0, 0)), levels });
 }
 
 static cbx_array *level_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *state)
@@ -71,7 +74,7 @@ static cbx_array *level_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_
 
 /* ---- covariances ---- */
 
-/* e^T P^-1 e of each item; items that do not count may have any P. */
+/* e^T P^-1 e of each item. */
 static cbx_array *normalised_square(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *e, const cbx_array *p)
 {
     const int n = cbx_array_ndim(e);
@@ -82,12 +85,6 @@ static cbx_array *normalised_square(cbx_ctx *ctx, const cbx_metric_call *c, cons
         return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "each vector must have a covariance: %s and %s",
                                   cbx_array_desc_text(cbx_array_get_desc(e), a, sizeof a),
                                   cbx_array_desc_text(cbx_array_get_desc(p), b, sizeof b));
-    }
-    if (c->weights) {
-        const cbx_array *out = cbx_equal_scalar(ctx, c->weights, 0);
-        const size_t d = cbx_array_dim(e, n - 1);
-        out = cbx_expand_dims(ctx, cbx_expand_dims(ctx, out, -1), -1);
-        p = cbx_where(ctx, out, cbx_eye(ctx, d, d, 0, CBX_F64), p);
     }
     x = cbx_squeeze(ctx, cbx_solve(ctx, p, cbx_expand_dims(ctx, e, -1)), -1);
     return cbx_sum(ctx, cbx_multiply(ctx, e, x), CBX_AXIS(-1));
@@ -158,7 +155,7 @@ static cbx_array *mutual_information(cbx_ctx *ctx, const cbx_metric_call *c)
                   { "upper", CBX_OPERAND_REAL, false },                                                                \
                   { "targets", CBX_OPERAND_REAL, false } }
 #define ESTIMATES                                                                                                      \
-    { "mean", CBX_OPERAND_VECTORS, false }, { "covariance", CBX_OPERAND_MATRICES, false },                             \
+    { "mean", CBX_OPERAND_VECTORS, false }, { "covariance", CBX_OPERAND_DEFINITE, false },                             \
     {                                                                                                                  \
         "targets", CBX_OPERAND_VECTORS, false                                                                          \
     }
@@ -187,11 +184,11 @@ CBX__METRIC_TABLE(uncertainty,
       .source = "Kuleshov, Fenner & Ermon (2018)", .example = "[0.05, 0.3, 0.55, 0.9], [0.25, 0.5, 0.75]" },
     { .name = "anees", .summary = "Average normalised estimation error squared", .formula = "mean(e^T covariance^-1 e) / d with e = targets - mean of d elements", UNCERTAINTY(INFO, 0, INFINITY),
       .operands = { ESTIMATES }, .shapes = CBX_SHAPES_FREE, .items = nees, SMOOTH,
-      .notes = "1 for covariances that are right, above 1 for ones that are too small. Covariances have to be positive definite.",
+      .notes = "1 for covariances that are right, above 1 for ones that are too small. Covariances that are not symmetric and positive definite are refused.",
       .source = "Bar-Shalom, Li & Kirubarajan (2001); Li, Zhao & Jilkov (2002)", .example = "[[0.0, 0.0]], [[[1.0, 0.0], [0.0, 4.0]]], [[1.0, 2.0]]" },
     { .name = "non_credibility_index", .summary = "Non-credibility index", .formula = "10 mean(log10(e^T covariance^-1 e / e^T reference_covariance^-1 e))", UNCERTAINTY(INFO, -INFINITY, INFINITY),
-      .operands = { ESTIMATES, { "reference_covariance", CBX_OPERAND_MATRICES, false } }, .shapes = CBX_SHAPES_FREE, .items = credibility, SMOOTH,
-      .notes = "In decibels, with its sign: positive for covariances that are too small. An error of 0 counts 0. Covariances have to be positive definite.",
+      .operands = { ESTIMATES, { "reference_covariance", CBX_OPERAND_DEFINITE, false } }, .shapes = CBX_SHAPES_FREE, .items = credibility, SMOOTH,
+      .notes = "In decibels, with its sign: positive for covariances that are too small. An error of 0 counts 0. Covariances that are not symmetric and positive definite are refused.",
       .source = "Li & Zhao (2006)", .example = "[[0.0]], [[[1.0]]], [[1.0]], [[[10.0]]]" },
     { .name = "chi2_confidence_interval", .summary = "Confidence interval of chi-squared", .formula = "quantiles (1 - percentile) / 2 and (1 + percentile) / 2 of chi-squared with dim degrees of freedom, a row for each", OF_UNCERTAINTY(INFO, 0, INFINITY),
       .operands = { { "dim", CBX_OPERAND_POSITIVE, false } }, .parameters = { { "percentile", "probability of the interval", 0.99, 0, 1, CBX_PARAMETER_REAL, NULL } },

@@ -146,7 +146,7 @@ static cbx_array *multi_similarity(cbx_ctx *ctx, const cbx_metric_call *c)
     .domain = "learning", .tier = CBX_METRIC_TIER_LEARNING, .direction = CBX_DIRECTION_INFO, .low = low_,              \
     .high = high_, .shapes = CBX_SHAPES_LENGTH, .invariances = CBX_INVARIANT_RELABEL
 #define EMBEDDED                                                                                                       \
-    { "embeddings", CBX_OPERAND_POINTS, false }, { "labels", CBX_OPERAND_LABELS, false }
+    { "embeddings", CBX_OPERAND_EMBEDDINGS, false }, { "labels", CBX_OPERAND_LABELS, false }
 #define NEGATIVES MINER(-1, INFINITY)
 #define POSITIVES                                                                                                      \
     {                                                                                                                  \

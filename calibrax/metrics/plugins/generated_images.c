@@ -10,31 +10,14 @@
 
 enum { REAL, GENERATED, MAX_SETS = 1024 };
 
-static bool are_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
-{
-    char desc[128];
-
-    if (cbx_array_is_failed(c->in[i])) return false;
-    if (c->function && c->function->nout != 1) {
-        cbx__metric_refuse(ctx, c, CBX_EINVAL, "the function must have one result, it has %zu", c->function->nout);
-        return false;
-    }
-    if (cbx_array_ndim(c->in[i]) == 2) return true;
-    cbx__metric_refuse(ctx, c, CBX_ESHAPE, "features of '%s' must be (n, d), not %s", c->metric->operands[i].name,
-                       cbx_array_desc_text(cbx_array_get_desc(c->in[i]), desc, sizeof desc));
-    return false;
-}
-
 /* ---- Frechet distance ---- */
 
 static cbx_array *both_moments(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *of[2] = { NULL, NULL };
 
-    for (size_t i = REAL; i <= GENERATED; i++) {
-        if (c->in[i] && !are_rows(ctx, c, i)) return cbx__array_failed();
+    for (size_t i = REAL; i <= GENERATED; i++)
         if (c->in[i]) of[i] = cbx__moments(ctx, c->in[i]);
-    }
     if (!of[REAL] && !of[GENERATED])
         return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'%s' and '%s' are both left out", c->metric->operands[REAL].name,
                                   c->metric->operands[GENERATED].name);
@@ -122,7 +105,6 @@ static cbx_array *kid(cbx_ctx *ctx, const cbx_metric_call *c)
 
     for (size_t i = REAL; i <= GENERATED; i++) {
         const size_t n = c->in[i] ? cbx_array_dim(c->in[i], 0) : 0;
-        if (c->in[i] && !are_rows(ctx, c, i)) return cbx__array_failed();
         if (n < size)
             return cbx__metric_refuse(ctx, c, CBX_EINVAL,
                                       "'subset_size' is %zu, of %zu items of '%s': it must be at most their number",
@@ -157,7 +139,6 @@ static cbx_array *inception(cbx_ctx *ctx, const cbx_metric_call *c)
     const size_t splits = (size_t)cbx__metric_parameter(c, "splits"), n = cbx_array_dim(c->in[0], 0);
     const cbx_array *scores[MAX_SETS], *key, *x, *high;
 
-    if (!are_rows(ctx, c, 0)) return cbx__array_failed();
     if (splits > n)
         return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'splits' is %zu: it must be at most the number of items, %zu",
                                   splits, n);
@@ -175,7 +156,7 @@ static cbx_array *inception(cbx_ctx *ctx, const cbx_metric_call *c)
 #define IMAGES                                                                                                         \
     .domain = "features", .tier = CBX_METRIC_TIER_FEATURES, .function = "images, a batch of them, to features (n, d)"
 #define SETS                                                                                                           \
-    IMAGES, .operands = CBX__PAIR("real", "generated", BATCH), .shapes = CBX_SHAPES_ROWS,                              \
+    IMAGES, .operands = CBX__PAIR("real", "generated", FEATURES), .shapes = CBX_SHAPES_ROWS,                           \
             .direction = CBX_DIRECTION_LOWER
 #define SEED                                                                                                           \
     {                                                                                                                  \
@@ -206,7 +187,7 @@ CBX__METRIC_TABLE(features_generated,
                       { "coef", "summand of the product", 1, -INFINITY, INFINITY, CBX_PARAMETER_REAL, NULL }, SEED, RESULT, GRADIENT },
       .notes = "Unbiased: it may be below 0 of like sets. Each subset is drawn without replacement. The same for any order of the images, and of batches of a state, which may have real or generated images alone.",
       .source = "Binkowski, Sutherland, Arbel & Gretton (2018); torchmetrics.image.KernelInceptionDistance", .example = "[[0.0, 1.0], [2.0, 0.0], [1.0, 3.0]], [[1.0, 1.0], [3.0, 0.0], [1.0, 4.0]], subsets=2, subset_size=3" },
-    { .name = "image_inception_score", .summary = "Inception score of images", IMAGES, .operands = { { "images", CBX_OPERAND_BATCH, false } }, .direction = CBX_DIRECTION_HIGHER,
+    { .name = "image_inception_score", .summary = "Inception score of images", IMAGES, .operands = { { "images", CBX_OPERAND_FEATURES, false } }, .direction = CBX_DIRECTION_HIGHER,
       .low = 0, .high = INFINITY, .whole = inception, .flags = CBX_METRIC_FEATURES | CBX_METRIC_EAGER | CBX_METRIC_DIFFERENTIABLE, .invariances = CBX_INVARIANT_SAMPLE_ORDER,
       .formula = "mean over splits of exp(mean KL(p, mean of p)), p: softmax of the features, which are logits of classes",
       .parameters = { { "splits", "parts of the images", 10, 1, MAX_SETS, CBX_PARAMETER_INTEGER, NULL }, SEED, RESULT, GRADIENT },

@@ -213,12 +213,6 @@ static bool can_concat(const cbx_array *a, const cbx_array *b)
     return fine;
 }
 
-static bool same_values(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
-{
-    return cbx_array_desc_equal(cbx_array_get_desc(a), cbx_array_get_desc(b)) &&
-           cbx__metric_element(cbx_all(ctx, cbx_equal(ctx, a, b), NULL), 0) == 1;
-}
-
 /*
  * Whether operand i of a batch goes together with that of those before it: what is the same for all
  * items, what is of pairs of items, rows of one shape.
@@ -235,7 +229,7 @@ static bool operand_joins(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, 
     } else if (!a || !b) {
         return true;
     } else if (items == CBX_ITEMS_NONE && !apart) {
-        if (same_values(ctx, a, b)) return true;
+        if (!cbx__differ(ctx, a, b)) return true;
         cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' must be the same in all batches", m->name, name);
     } else if (items == CBX_ITEMS_PAIRS) {
         cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is of pairs of items: a state with it holds one batch", m->name, name);
@@ -317,14 +311,6 @@ static cbx_status check_batches(const cbx_metric_state *s, size_t n, cbx_err *er
                     s->b.metric->name);
 }
 
-/* Whether the mask or the weights leave no item. */
-static bool weighs_nothing(cbx_ctx *ctx, const cbx__checked *c)
-{
-    for (size_t i = c->bound.nin; i < c->n; i++)
-        if (!(cbx__metric_element(cbx_max(ctx, c->all[i], NULL), 0) > 0)) return true;
-    return false;
-}
-
 /* What is the same for all batches is not an option of one. */
 static cbx_status check_options(const cbx_metric_state *s, const cbx_metric_options *o, cbx_err *err)
 {
@@ -365,7 +351,7 @@ cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin
                         s->b.metric->name);
     cbx_scope_open(ctx, &scope);
     if (!cbx__metric_check(ctx, s->b.metric, nin, in, &o, &c)) return cbx_scope_close(&scope, err);
-    if (weighs_nothing(ctx, &c)) { /* a batch of which nothing counts */
+    if (c.nothing) { /* a batch of which nothing counts */
         s->updates++;
         return cbx_scope_close(&scope, err);
     }
