@@ -249,8 +249,9 @@ static double label_limit(const cbx__bound *b, cbx_array *const *in, const cbx_a
 }
 
 /*
- * Operands of a trace, whose values are unknown: labels outside become 0.  The factor of the result:
- * 1, or NaN where a value is outside the domain of its operand; NULL: no operand has a domain.
+ * Operands of a trace, whose values are unknown: labels outside become 0.  The factor of the
+ * result: 1, or NaN where a value is outside the domain of its operand; NULL: no operand has a
+ * domain.
  */
 static const cbx_array *legal_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array **in)
 {

@@ -1,4 +1,5 @@
-/* Compiled metrics: a call that comes again with the same shapes and options is compiled once and kept in the context. */
+/* Compiled metrics: a call that comes again with the same shapes and options is compiled once and
+ * kept in the context. */
 #include <string.h>
 
 #include "calibrax/array/transform.h"

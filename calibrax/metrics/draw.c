@@ -1,4 +1,5 @@
-/* Random operands of metric functions, for the kind of each operand and the rule of shapes of the row. */
+/* Random operands of metric functions, for the kind of each operand and the rule of shapes of the
+ * row. */
 #include "calibrax/metrics/draw.h"
 
 #include <math.h>

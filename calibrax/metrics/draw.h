@@ -1,6 +1,6 @@
 /*
- * Inside the metrics: random operands, by the kind of each operand and the rule of shapes of the row, so that properties can be
- * checked of every row.
+ * Inside the metrics: random operands, by the kind of each operand and the rule of shapes of the
+ * row, so that properties can be checked of every row.
  */
 #ifndef CALIBRAX_METRICS_DRAW_H
 #define CALIBRAX_METRICS_DRAW_H

@@ -185,11 +185,13 @@ cbx_array *cbx__weighted_sum(cbx_ctx *ctx, const cbx_metric_call *call, const cb
 cbx_array *cbx__weighted_mean(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x);
 /** sum(w), or the number of elements of x, as a scalar of float64. */
 cbx_array *cbx__total_weight(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x);
-/** Whether sum(w (x - mean)^2) = squares, n = sum(w), may come of equal numbers, whose mean was rounded: a boolean. */
+/** Whether sum(w (x - mean)^2) = squares, n = sum(w), may come of equal numbers, whose mean was
+ * rounded: a boolean. */
 cbx_array *cbx__is_constant(cbx_ctx *ctx, const cbx_array *n, const cbx_array *mean, const cbx_array *squares);
 /** a / b, and value where b is 0: without a NaN in the gradient. */
 cbx_array *cbx__ratio_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, double value);
-/** x, or NaN where an element of an operand is: of a result that comparisons of the operands decide. */
+/** x, or NaN where an element of an operand is: of a result that comparisons of the operands
+ * decide. */
 cbx_array *cbx__nan_or(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x);
 /** A scalar of float64. */
 cbx_array *cbx__number(cbx_ctx *ctx, double v);

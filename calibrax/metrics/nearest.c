@@ -1,6 +1,7 @@
 /*
- * Nearest neighbours.  Few dimensions: a k-d tree of medians along the widest side (Friedman, Bentley & Finkel 1977), whose points lie
- * in the order of its leaves; else each point with each, eight at a time (kernels/distances.h).
+ * Nearest neighbours.  Few dimensions: a k-d tree of medians along the widest side (Friedman,
+ * Bentley & Finkel 1977), whose points lie in the order of its leaves; else each point with each,
+ * eight at a time (kernels/distances.h).
  */
 #include "calibrax/metrics/nearest.h"
 
@@ -46,7 +47,8 @@ static void swap_points(tree *t, size_t i, size_t j)
     }
 }
 
-/* Hoare's selection: points before middle are not larger along the axis, those behind it not smaller. */
+/* Hoare's selection: points before middle are not larger along the axis, those behind it not
+ * smaller. */
 static void select_middle(tree *t, size_t first, size_t last, size_t middle, size_t axis)
 {
     while (last - first > 1) {
@@ -103,7 +105,8 @@ static size_t build(tree *t, size_t first, size_t last)
 
 /* ---- search ---- */
 
-/* In the order of cbx_sum (NumPy's pairwise summation), so that ties are what they are in a trace. */
+/* In the order of cbx_sum (NumPy's pairwise summation), so that ties are what they are in a
+ * trace. */
 static double squared_distance(const double *x, const double *y, size_t d)
 {
     enum { LANES = 8, PIECE = 128 };
@@ -247,8 +250,9 @@ static size_t covering(const groups *g, const double *x, const double *squares)
 }
 
 /*
- * The largest of the squared distances of n points to their nearest ones.  A point that is near some other one than the largest
- * found so far cannot be the one: in random order that is known after some points (Taha & Hanbury 2015).
+ * The largest of the squared distances of n points to their nearest ones.  A point that is near
+ * some other one than the largest found so far cannot be the one: in random order that is known
+ * after some points (Taha & Hanbury 2015).
  */
 static double farthest(const groups *g, const double *x, const size_t *order, size_t n)
 {

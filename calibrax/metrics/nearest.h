@@ -7,8 +7,9 @@
 #include "calibrax/metrics/internal.h"
 
 /**
- * For each row of x (n, d) the number of the row of y (m, d) whose Euclidean distance to it is least: int64 (n).  A distance that is
- * NaN is least.  With data a k-d tree finds it (few dimensions) or a comparison of all; a trace records the comparison of all.
+ * For each row of x (n, d) the number of the row of y (m, d) whose Euclidean distance to it is
+ * least: int64 (n).  A distance that is NaN is least.  With data a k-d tree finds it (few
+ * dimensions) or a comparison of all; a trace records the comparison of all.
  */
 cbx_array *cbx__nearest(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y);
 /** Distances of the rows of x to the nearest rows of y: (n).  Differentiable. */
@@ -16,17 +17,20 @@ cbx_array *cbx__nearest_distance(cbx_ctx *ctx, const cbx_metric_call *call, cons
 /** The largest of these distances, a scalar.  Differentiable. */
 cbx_array *cbx__farthest_nearest(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y);
 /**
- * For each row of x (n, d) the squared distance to the (k + 1)-th nearest row of y (m, d), k < m: (n).  NULL, with nothing recorded,
- * in a trace and where a coordinate is not finite.  Memory: of the operands.
+ * For each row of x (n, d) the squared distance to the (k + 1)-th nearest row of y (m, d), k < m:
+ * (n).  NULL, with nothing recorded, in a trace and where a coordinate is not finite.  Memory: of
+ * the operands.
  */
 cbx_array *cbx__kth_squares(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y,
                             size_t k);
-/** How many of the balls around the rows of y, with these squares of radii (m), cover each row of x: float64 (n).  NULL as above. */
+/** How many of the balls around the rows of y, with these squares of radii (m), cover each row of
+ * x: float64 (n).  NULL as above. */
 cbx_array *cbx__covering_balls(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, const cbx_array *y,
                                const cbx_array *squares);
 /**
- * Euclidean distances of the rows of x (n, d) to all its rows, over a divisor: (n, n), or, if sums, the sum of each row of them: (n).  NULL as
- * above, so that the caller records the steps; the bits are theirs.
+ * Euclidean distances of the rows of x (n, d) to all its rows, over a divisor: (n, n), or, if sums,
+ * the sum of each row of them: (n).  NULL as above, so that the caller records the steps; the bits
+ * are theirs.
  */
 cbx_array *cbx__all_distances(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x, double divisor, bool sums);
 

@@ -372,8 +372,11 @@ static void include_sum(survey *s, double sum, size_t row)
     s->row = row;
 }
 
-/* Extremes of n > 0 numbers, the upper one where there is a bound.  Bits of numbers from 0 to infinity order as unsigned integers, below
- * those of NaN and of what has a sign: one pass shows that there are no others. */
+/*
+ * Extremes of n > 0 numbers, the upper one where there is a bound.  Bits of numbers from 0 to
+ * infinity order as unsigned integers, below those of NaN and of what has a sign: one pass shows
+ * that there are no others.
+ */
 static void extremes(const double *x, size_t n, const value_rule *r, double *low, double *high)
 {
     const cbx__fold *k = cbx__fold_get(cbx_isa_best());
@@ -416,7 +419,8 @@ static void survey_numbers(const double *x, size_t n, const value_rule *r, size_
     }
 }
 
-/* As unsigned numbers negative ones are largest: without them one pass is enough for a kind that may be 0. */
+/* As unsigned numbers negative ones are largest: without them one pass is enough for a kind that
+ * may be 0. */
 static void survey_integers(const int64_t *x, size_t n, double low, survey *out)
 {
     const cbx__fold *k = cbx__fold_get(cbx_isa_best());

@@ -1,6 +1,6 @@
 /*
- * What a row declares, tried on random operands: its range, its axioms, its invariances.  The first draw where one of them does not
- * hold ends the trial, with the numbers that show it.
+ * What a row declares, tried on random operands: its range, its axioms, its invariances.  The first
+ * draw where one of them does not hold ends the trial, with the numbers that show it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -75,7 +75,8 @@ static cbx_status try_range(trial *t)
 
 /* ---- axioms ---- */
 
-/* Half way between two operands, where it is one: there the triangle inequality is tight, or broken. */
+/* Half way between two operands, where it is one: there the triangle inequality is tight, or
+ * broken. */
 static cbx_status middle(const trial *t, const cbx_array *x, const cbx_array *z, cbx_array **out)
 {
     const cbx_operand_kind kind = t->m->operands[0].kind;
@@ -107,7 +108,8 @@ static cbx_status triangle(const trial *t, cbx_array *x, cbx_array *y, cbx_array
     return st;
 }
 
-/* Whether an operand belongs to no item, as the row says, not its kind: what is true of operands is not of it. */
+/* Whether an operand belongs to no item, as the row says, not its kind: what is true of operands is
+ * not of it. */
 static bool is_apart(const cbx_metric_function *m, size_t i) { return m->operands[i].items == CBX_ITEMS_NONE; }
 
 static cbx_status try_axioms(trial *t)
@@ -436,8 +438,8 @@ static bool can_try_proper(const cbx_metric_function *m)
 }
 
 /*
- * A score of a forecast for each of n items, the same for all: q, against the frequencies p of what happens to them.  The mean is the
- * expected score, which no q may better than p does.
+ * A score of a forecast for each of n items, the same for all: q, against the frequencies p of what
+ * happens to them.  The mean is the expected score, which no q may better than p does.
  */
 static cbx_status try_proper(trial *t)
 {

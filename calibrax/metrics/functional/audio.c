@@ -7,7 +7,8 @@ enum { FFT_SIZE, HOP_LENGTH, SAMPLE_RATE, NUM_MELS, NUM_COEFFICIENTS, TOP_DB };
 
 /* ---- spectra ---- */
 
-/* Frames of the signal with zeros on both sides, so that frame t is centred at sample t hop_length: (frames, fft_size). */
+/* Frames of the signal with zeros on both sides, so that frame t is centred at sample t hop_length:
+ * (frames, fft_size). */
 static cbx_array *frames(cbx_ctx *ctx, const cbx_array *x, size_t size, size_t hop)
 {
     const size_t pad = size / 2, n = cbx_array_dim(x, 0) / hop + 1;
@@ -65,7 +66,8 @@ static double hz_of_mel(double mel) { return mel < 15 ? mel * 200 / 3 : 1000 * e
 
 static double mel_of_hz(double hz) { return hz < 1000 ? hz * 3 / 200 : 15 + 27 * log(hz / 1000) / log(6.4); }
 
-/* Triangles of area 1 between 0 and half the sample rate, one a column: (fft_size / 2 + 1, num_mels). */
+/* Triangles of area 1 between 0 and half the sample rate, one a column: (fft_size / 2 + 1,
+ * num_mels). */
 static cbx_array *mel_filters(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const size_t bins = (size_t)c->parameters[FFT_SIZE] / 2 + 1, mels = (size_t)c->parameters[NUM_MELS];
@@ -89,7 +91,8 @@ static cbx_array *mel_filters(cbx_ctx *ctx, const cbx_metric_call *c)
     return out;
 }
 
-/* Coefficients 1 to num_coefficients of log power in mel bands, floored top_db below the largest: (frames, coefficients). */
+/* Coefficients 1 to num_coefficients of log power in mel bands, floored top_db below the largest:
+ * (frames, coefficients). */
 static cbx_array *cepstra(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *x, const cbx_array *filters)
 {
     const double mels = c->parameters[NUM_MELS], count = c->parameters[NUM_COEFFICIENTS];

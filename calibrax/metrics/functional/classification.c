@@ -3,7 +3,8 @@
 #include "calibrax/metrics/functional/counts.h"
 #include "calibrax/metrics/functional/rows.h"
 
-/* ---- from the counts of classes, or from the confusion matrix: rows true labels, columns predicted ones ---- */
+/* ---- from the counts of classes, or from the confusion matrix: rows true labels, columns
+ * predicted ones ---- */
 
 static cbx_array *element(cbx_ctx *ctx, const cbx_array *m, ptrdiff_t row, ptrdiff_t column)
 {
@@ -98,7 +99,8 @@ static cbx_array *equal(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- from scores ---- */
 
-/* Weights of positive and of other items in the order of their scores, and their sums up to each place. */
+/* Weights of positive and of other items in the order of their scores, and their sums up to each
+ * place. */
 typedef struct ranked {
     cbx__ordered o;
     cbx_array *positive, *negative;         /* one for each item */
@@ -122,7 +124,8 @@ static ranked rank(cbx_ctx *ctx, const cbx_metric_call *c)
     return r;
 }
 
-/* The share of pairs of a positive and a negative item in which the positive one has the higher score; ties count half. */
+/* The share of pairs of a positive and a negative item in which the positive one has the higher
+ * score; ties count half. */
 static cbx_array *roc_auc(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const ranked r = rank(ctx, c);
@@ -205,7 +208,8 @@ static void softmax_losses(const double *x, const int64_t *labels, size_t rows, 
     for (size_t r = 0; r < rows; r++) out[r] -= shifted[r * k + (size_t)labels[r]];
 }
 
-/* Some rows at a time, with the bits of the steps below: nothing of the size of the operand is stored. */
+/* Some rows at a time, with the bits of the steps below: nothing of the size of the operand is
+ * stored. */
 static bool softmax_rows(const cbx_allocator *al, const cbx_metric_call *c, const double *x, const void *labels,
                          size_t n, size_t k, void *out)
 {

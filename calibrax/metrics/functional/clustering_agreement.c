@@ -5,8 +5,9 @@
 #include "calibrax/metrics/functional/counts.h"
 
 /*
- * Agreement, from the contingency table of targets (rows) and predictions (columns): (k, k), or of many classes the cells alone that
- * are not 0, as (3, cells, 1): their rows, their columns, their counts, in this order.
+ * Agreement, from the contingency table of targets (rows) and predictions (columns): (k, k), or of
+ * many classes the cells alone that are not 0, as (3, cells, 1): their rows, their columns, their
+ * counts, in this order.
  */
 
 /* The cells of pairs of labels, each with its count; equal pairs become one. */
@@ -42,7 +43,8 @@ static cbx_array *contingency(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__confusion(ctx, c);
 }
 
-/* What formulas take of a table: its cells, sums of the row and of the column of each, and these sums of all classes. */
+/* What formulas take of a table: its cells, sums of the row and of the column of each, and these
+ * sums of all classes. */
 typedef struct table {
     const cbx_array *cells, *rows, *columns, *actual, *predicted, *total;
 } table;

@@ -6,8 +6,8 @@
 #include "calibrax/metrics/functional/counts.h"
 
 /*
- * Points less the first one, so that equal ones are 0; centres (clusters, d), sizes (clusters), squared distances of points to their
- * centres (n).
+ * Points less the first one, so that equal ones are 0; centres (clusters, d), sizes (clusters),
+ * squared distances of points to their centres (n).
  */
 typedef struct clusters {
     cbx_array *points, *centre, *size, *square, *count;
@@ -192,7 +192,8 @@ static cbx_array *silhouette_in_c(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__number(ctx, mean);
 }
 
-/* What blocks of points are compared with: all points, their labels, and the sizes of the clusters. */
+/* What blocks of points are compared with: all points, their labels, and the sizes of the
+ * clusters. */
 typedef struct all_points {
     const cbx_array *x, *labels, *size;
     size_t k;

@@ -18,7 +18,8 @@ size_t cbx__num_classes(const cbx_metric_call *call);
 cbx_array *cbx__pair_counts(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *a, size_t rows,
                             const cbx_array *b, size_t columns);
 
-/* Tables of 32 MiB, above which what is not 0 is counted apart; and of 1 GiB, above which a table is refused. */
+/* Tables of 32 MiB, above which what is not 0 is counted apart; and of 1 GiB, above which a table
+ * is refused. */
 enum { CBX__DENSE_COUNTS = 1 << 22, CBX__MAX_COUNTS = 1 << 27 };
 /** Counts of targets (rows) and predictions (columns), of operands predictions, targets. */
 cbx_array *cbx__confusion(cbx_ctx *ctx, const cbx_metric_call *call);
@@ -32,8 +33,10 @@ typedef enum cbx__average { CBX__BINARY, CBX__MICRO, CBX__MACRO, CBX__WEIGHTED }
         "average", "binary: of class 1; micro: of all items; macro: mean over the classes; weighted: by their items",  \
             0, 0, 3, CBX_PARAMETER_CHOICE, "binary|micro|macro|weighted"                                               \
     }
-/** Weights of right predictions, predictions and targets of each class, (3, classes), of operands predictions, targets: they need no
- * table, however many classes there are. */
+/**
+ * Weights of right predictions, predictions and targets of each class, (3, classes), of operands
+ * predictions, targets: they need no table, however many classes there are.
+ */
 cbx_array *cbx__marginals(cbx_ctx *ctx, const cbx_metric_call *call);
 /** The same; of labels 0 and 1 alone where the average is binary. */
 cbx_array *cbx__marginals_by_average(cbx_ctx *ctx, const cbx_metric_call *call);

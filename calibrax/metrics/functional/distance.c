@@ -78,7 +78,8 @@ static void products(const double *x, const double *y, size_t d, double scale_x,
 #define SMALL 0x1p-250
 #define LARGE 0x1p250
 
-/* What a vector is multiplied by: the reciprocal of its largest element, 1 if that is neither small nor large. */
+/* What a vector is multiplied by: the reciprocal of its largest element, 1 if that is neither small
+ * nor large. */
 static double factor_of(const double *x, size_t d)
 {
     double largest = 0x1p-1021;
@@ -101,8 +102,9 @@ static double cosine_of_row(const double *x, const double *y, size_t d)
 OF_ROWS(cosine_rows, cosine_of_row)
 
 /*
- * Of vectors times the reciprocal of their largest element, where it is small or large: no overflow, and no underflow to 0.
- * The reciprocal of what is smaller than 2^-1021 would be infinite; that of 2^-1021 still makes its squares normal.
+ * Of vectors times the reciprocal of their largest element, where it is small or large: no
+ * overflow, and no underflow to 0. The reciprocal of what is smaller than 2^-1021 would be
+ * infinite; that of 2^-1021 still makes its squares normal.
  */
 static cbx_array *cosine(cbx_ctx *ctx, const cbx_metric_call *c)
 {
@@ -168,7 +170,8 @@ static bool below(cbx_ctx *ctx, const cbx_metric_call *c, size_t operand, const 
     return false;
 }
 
-/* sinh(sqrt(c) d / 2) = sqrt(c) |x - y| / sqrt((1 - c |x|^2) (1 - c |y|^2)): no cancellation for points that are close. */
+/* sinh(sqrt(c) d / 2) = sqrt(c) |x - y| / sqrt((1 - c |x|^2) (1 - c |y|^2)): no cancellation for
+ * points that are close. */
 static cbx_array *poincare(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const double k = c->parameters[0];
@@ -231,7 +234,8 @@ static const cbx_array *half_chords(cbx_ctx *ctx, const cbx_metric_call *c)
                                0.5);
 }
 
-/* cosh(d) = -<x, y>, so that sinh(d / 2)^2 = <x - y, x - y> / 4: exact for points that are close. */
+/* cosh(d) = -<x, y>, so that sinh(d / 2)^2 = <x - y, x - y> / 4: exact for points that are
+ * close. */
 static cbx_array *lorentz(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *half = in_rows(ctx, c) ? cbx__of_rows(ctx, c, CBX_F64, half_chord_rows) : NULL;

@@ -52,7 +52,8 @@ static cbx_array *chi_squared(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_sum(ctx, cbx_divide(ctx, cbx_square(ctx, d), cbx_where(ctx, equal, one, c->in[1])), NULL);
 }
 
-/* log(sum p^a q^(1 - a)) / (a - 1), of logarithms, which neither overflow nor vanish; at 1 and infinity its limits. */
+/* log(sum p^a q^(1 - a)) / (a - 1), of logarithms, which neither overflow nor vanish; at 1 and
+ * infinity its limits. */
 static cbx_array *renyi(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const double a = c->parameters[0];
@@ -214,7 +215,8 @@ static cbx_array *kernel_sum(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *
     return cbx_sum(ctx, cbx__by_rows(ctx, &call, cbx_array_dim(x, 0), cbx_array_count(y), kernel_rows), NULL);
 }
 
-/* Mean kernel within x and within y less twice that between them; without: pairs of a point with itself do not count. */
+/* Mean kernel within x and within y less twice that between them; without: pairs of a point with
+ * itself do not count. */
 static cbx_array *squared_discrepancy(cbx_ctx *ctx, const cbx_metric_call *c, bool without)
 {
     const double n = (double)cbx_array_dim(c->in[0], 0), m = (double)cbx_array_dim(c->in[1], 0);

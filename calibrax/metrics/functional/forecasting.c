@@ -197,7 +197,8 @@ static bool rps_rows(const cbx_allocator *al, const cbx_metric_call *c, const do
     return square != NULL;
 }
 
-/* Sums over classes of (cumulative probability - whether the label is not above)^2, of each item. */
+/* Sums over classes of (cumulative probability - whether the label is not above)^2, of each
+ * item. */
 static cbx_array *rps(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const ptrdiff_t classes = (ptrdiff_t)cbx_array_dim(c->in[0], 1);

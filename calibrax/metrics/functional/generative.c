@@ -208,7 +208,8 @@ static cbx_array *manifold_radii(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__nan_or(ctx, c, cbx__root(ctx, radii(ctx, c, c->in[0])));
 }
 
-/* Number of balls of operand 0, whose squared radii are operand 2, that cover rows first..last-1 of operand 1. */
+/* Number of balls of operand 0, whose squared radii are operand 2, that cover rows first..last-1 of
+ * operand 1. */
 static cbx_array *covering_rows(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
 {
     const cbx_array *inside = cbx_less_equal(ctx, distances(ctx, c, first, last), c->in[2]);
@@ -261,7 +262,8 @@ static cbx_array *nearest(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx__by_rows(ctx, c, cbx_array_dim(c->in[GENERATED], 0), cbx_array_count(c->in[REAL]), min_of_rows);
 }
 
-/* The same with both sets moved and divided so that each feature of all rows lies between 0 and 1. */
+/* The same with both sets moved and divided so that each feature of all rows lies between 0 and
+ * 1. */
 static cbx_array *closest_record(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *all = cbx_concat(ctx, 2, (const cbx_array *[]){ c->in[0], c->in[1] }, 0);

@@ -68,7 +68,8 @@ static cbx_array *deviation(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_ar
     return cbx__root(ctx, cbx_divide(ctx, cbx_index(ctx, state, 0, -1), cbx_index(ctx, state, 0, 0)));
 }
 
-/* The best rotation is where the deviation is least, so that it moves the deviation in no direction: it needs no derivative. */
+/* The best rotation is where the deviation is least, so that it moves the deviation in no
+ * direction: it needs no derivative. */
 static cbx_array *best_rotation(cbx_ctx *ctx, const cbx_array *w, const cbx_array *x, const cbx_array *y)
 {
     const size_t d = cbx_array_dim(x, 1);

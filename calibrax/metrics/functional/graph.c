@@ -1,8 +1,10 @@
-/* Graphs as adjacency matrices: spectra, a bound of the edit distance, distances between vertices. */
+/* Graphs as adjacency matrices: spectra, a bound of the edit distance, distances between
+ * vertices. */
 #include "calibrax/array/internal.h"
 #include "calibrax/metrics/internal.h"
 
-/* Refuses a matrix that is not square, or not symmetric where that is required and its values are known. */
+/* Refuses a matrix that is not square, or not symmetric where that is required and its values are
+ * known. */
 static bool fit(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, bool undirected)
 {
     const cbx_array *x = c->in[i], *unequal;
@@ -67,8 +69,8 @@ static cbx_array *half_gap(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
 }
 
 /*
- * An edge of weight w that is added moves two degrees by w each, and the matrix by one of nuclear norm 2 w, which bounds the sum of
- * what eigenvalues move (Mirsky 1960).
+ * An edge of weight w that is added moves two degrees by w each, and the matrix by one of nuclear
+ * norm 2 w, which bounds the sum of what eigenvalues move (Mirsky 1960).
  */
 static cbx_array *edit_bound(cbx_ctx *ctx, const cbx_metric_call *c)
 {
@@ -141,7 +143,8 @@ static cbx_array *components(cbx_ctx *ctx, const cbx_metric_call *c)
     return out;
 }
 
-/* The pseudoinverse is (L + P)^-1 - P, P: the mean over each component, which is what L maps to 0. */
+/* The pseudoinverse is (L + P)^-1 - P, P: the mean over each component, which is what L maps to
+ * 0. */
 static cbx_array *resistance(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *joined, *mean, *g, *diagonal, *r;

@@ -134,7 +134,8 @@ static cbx_array *ms_ssim(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- diversity ---- */
 
-/* The number of equally likely kinds that has the entropy of the eigenvalues; those within rounding of 0 do not count. */
+/* The number of equally likely kinds that has the entropy of the eigenvalues; those within rounding
+ * of 0 do not count. */
 static cbx_array *vendi(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const double q = c->parameters[0], n = (double)cbx_array_dim(c->in[0], 0);

@@ -38,7 +38,8 @@ static cbx_array *conditional_entropy(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_maximum_scalar(ctx, cbx_negative(ctx, cbx_sum(ctx, cbx_multiply(ctx, p, logs), NULL)), 0);
 }
 
-/* Whether at most one outcome has a probability; rounding keeps the entropy of such a variable from 0. */
+/* Whether at most one outcome has a probability; rounding keeps the entropy of such a variable from
+ * 0. */
 static cbx_array *is_constant(cbx_ctx *ctx, const cbx_array *p)
 {
     return cbx_less_equal_scalar(ctx, cbx_count_nonzero(ctx, p, NULL), 1);

@@ -1,10 +1,12 @@
-/* Distances on manifolds: positive definite matrices, subspaces, frames, and spaces with several times. */
+/* Distances on manifolds: positive definite matrices, subspaces, frames, and spaces with several
+ * times. */
 #include "calibrax/array/internal.h"
 #include "calibrax/metrics/internal.h"
 
 /* ---- positive definite matrices ---- */
 
-/* Refuses matrix i if the least of these numbers, which have the signs of its eigenvalues, is not positive. */
+/* Refuses matrix i if the least of these numbers, which have the signs of its eigenvalues, is not
+ * positive. */
 static bool definite(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, const cbx_array *values)
 {
     double smallest;
@@ -38,8 +40,10 @@ static cbx_array *factor_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
     return copy;
 }
 
-/* With a = L L^T the eigenvalues of a^-1 b are those of L^-1 b L^-T.  Transposed views of symmetric matrices have their columns in rows, as
- * LAPACK reads them: their copies go along. */
+/*
+ * With a = L L^T the eigenvalues of a^-1 b are those of L^-1 b L^-T.  Transposed views of symmetric
+ * matrices have their columns in rows, as LAPACK reads them: their copies go along.
+ */
 static cbx_array *affine_invariant(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *l, *half, *whole, *ratios;
@@ -99,7 +103,8 @@ static bool orthonormal(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
     return false;
 }
 
-/* Principal angles by their sines and cosines together: exact for small angles and for right ones. */
+/* Principal angles by their sines and cosines together: exact for small angles and for right
+ * ones. */
 static cbx_array *grassmann(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *u = c->in[0], *v = c->in[1], *product, *outside, *cosines, *sines;
@@ -150,8 +155,9 @@ static bool on_surface(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, ptrdiff
 }
 
 /*
- * With e = x - y and s = <e, e> / 4 of the sign of <x, x>: cosh(d) = 1 + 2 s gives sinh(d / 2)^2 = s, and cos(d) = 1 + 2 s, s < 0,
- * gives sin(d / 2)^2 = -s.  Below -1 the product's geodesics do not reach.
+ * With e = x - y and s = <e, e> / 4 of the sign of <x, x>: cosh(d) = 1 + 2 s gives sinh(d / 2)^2 =
+ * s, and cos(d) = 1 + 2 s, s < 0, gives sin(d / 2)^2 = -s.  Below -1 the product's geodesics do not
+ * reach.
  */
 static cbx_array *ultrahyperbolic(cbx_ctx *ctx, const cbx_metric_call *c)
 {

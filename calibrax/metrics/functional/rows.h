@@ -1,6 +1,6 @@
 /*
- * Inside the metrics: rows of vectors with data, read in C where steps over short rows would cost more.  Sums have the order of cbx_sum,
- * so that results have the bits of the steps.
+ * Inside the metrics: rows of vectors with data, read in C where steps over short rows would cost
+ * more.  Sums have the order of cbx_sum, so that results have the bits of the steps.
  */
 #ifndef CALIBRAX_METRICS_FUNCTIONAL_ROWS_H
 #define CALIBRAX_METRICS_FUNCTIONAL_ROWS_H
@@ -21,7 +21,8 @@ static inline bool cbx__rows_are_here(cbx_ctx *ctx, const cbx_metric_call *c)
 /** Results of n rows of d numbers, at x, with what belongs to them at y.  False: no memory. */
 typedef bool cbx__rows_loop(const cbx_allocator *al, const cbx_metric_call *c, const double *x, const void *y, size_t n,
                             size_t d, void *out);
-/** The results of the rows of the first operand, an array of its shape without the last axis; y: the second operand. */
+/** The results of the rows of the first operand, an array of its shape without the last axis;
+ * y: the second operand. */
 cbx_array *cbx__of_rows(cbx_ctx *ctx, const cbx_metric_call *c, cbx_dtype type, cbx__rows_loop *loop);
 
 static inline double cbx__lanes_joined(const double *s)

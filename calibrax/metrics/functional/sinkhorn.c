@@ -1,7 +1,7 @@
 /*
  * Entropic optimal transport between two sets of points, by updates of its potentials in the log
- * domain (Feydy et al. 2019).  With the potentials f of x and g of y, the cost C = |x - y|^2 and all
- * points of a set alike, the best f for g is
+ * domain (Feydy et al. 2019).  With the potentials f of x and g of y, the cost C = |x - y|^2 and
+ * all points of a set alike, the best f for g is
  *     T(g)[i] = -epsilon log(mean over j of exp((g[j] - C[i, j]) / epsilon))
  * Both move by a share of the way to their best values at once, which treats x and y alike; epsilon
  * falls from the largest cost, so that far points are found soon.
@@ -38,7 +38,8 @@ static cbx_array *softmin(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arra
     return cbx__by_rows(ctx, &call, cbx_array_dim(x, 0), cbx_array_count(y), softmin_rows);
 }
 
-/* How far the marginal that belongs to the potential f is from its distribution, where t is its best value. */
+/* How far the marginal that belongs to the potential f is from its distribution, where t is its
+ * best value. */
 static cbx_array *marginal_error(cbx_ctx *ctx, const cbx_array *f, const cbx_array *t, const cbx_array *epsilon)
 {
     const cbx_array *ratio = cbx_exp(ctx, cbx_divide(ctx, cbx_subtract(ctx, f, t), epsilon));
@@ -50,7 +51,8 @@ static cbx_array *half_way(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
     return cbx_multiply_scalar(ctx, cbx_add(ctx, a, b), 0.5);
 }
 
-/* Potentials that differ by a constant would swing for ever with a share of 1; smaller ones are slower. */
+/* Potentials that differ by a constant would swing for ever with a share of 1; smaller ones are
+ * slower. */
 static cbx_array *moved(cbx_ctx *ctx, const cbx_array *f, const cbx_array *best)
 {
     return cbx_add(ctx, f, cbx_multiply_scalar(ctx, cbx_subtract(ctx, best, f), 0.9));

@@ -96,7 +96,8 @@ static cbx_array *spearman(cbx_ctx *ctx, const cbx_metric_call *c)
                        cbx_sum(ctx, cbx_multiply(ctx, dx, dy), NULL));
 }
 
-/* Inversions of n ranks: pairs whose first element is the larger one.  Merge sort: v is sorted, t is scratch. */
+/* Inversions of n ranks: pairs whose first element is the larger one.  Merge sort: v is sorted, t
+ * is scratch. */
 static double inversions(int64_t *v, int64_t *t, size_t n)
 {
     const size_t half = n / 2;
@@ -137,7 +138,8 @@ static cbx_array *places(cbx_ctx *ctx, const cbx_array *x)
     return cbx_scatter(ctx, cbx_zeros_like(ctx, o.first), o.order, o.first, 0, CBX_SCATTER_SET);
 }
 
-/* Knight (1966): items in the order of x and then y; the pairs that y has in the other order are its inversions. */
+/* Knight (1966): items in the order of x and then y; the pairs that y has in the other order are
+ * its inversions. */
 static cbx_array *kendall(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const size_t n = cbx_array_count(c->in[0]);
@@ -261,8 +263,9 @@ static size_t smooth_length(size_t n)
 }
 
 /*
- * Mean products of what is a number of steps apart, of series centred each, over their value at no distance: by the power spectra of
- * series with so many zeros behind them that no lag reaches round.
+ * Mean products of what is a number of steps apart, of series centred each, over their value at no
+ * distance: by the power spectra of series with so many zeros behind them that no lag reaches
+ * round.
  */
 static cbx_array *autocorrelation(cbx_ctx *ctx, const cbx_metric_call *c)
 {

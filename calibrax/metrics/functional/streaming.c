@@ -1,6 +1,7 @@
 /*
- * Quantiles, and areas under curves of scores, of streams that are too long to keep: by sketches (../stateful/sketch.h) with a bound that
- * each state knows (cbx_metric_state_error).  Up to `size` values they are exact.
+ * Quantiles, and areas under curves of scores, of streams that are too long to keep: by sketches
+ * (../stateful/sketch.h) with a bound that each state knows (cbx_metric_state_error).  Up to `size`
+ * values they are exact.
  */
 #include "calibrax/array/scope_internal.h"
 #include "calibrax/metrics/internal.h"
@@ -238,7 +239,8 @@ static cbx_array *average_precision(cbx_ctx *ctx, const cbx_metric_call *c, cons
     return area(ctx, c, parts, precision_of);
 }
 
-/* Bounds of the shares that the two sketches are wrong by, and the negative values for each positive one. */
+/* Bounds of the shares that the two sketches are wrong by, and the negative values for each
+ * positive one. */
 static bool read_errors(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts, double error[2], double *ratio)
 {
     cbx__sketch s[2];
@@ -265,11 +267,13 @@ static cbx_array *auc_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_ar
 static double under_hyperbola(double x) { return x <= 0 ? 0 : x < 1 ? x * (1 - log(x)) : 1; }
 
 /*
- * Average precision is the area, over recall r, under R / (R + ratio F) with the shares R >= r and F of both classes at the threshold
- * t(r).  Let e and f bound the shares of the sketches.  Its threshold lies between t(r + e) and t(r - e), where with
- * k = max(e, ratio f) its precision differs by at most min(1, k / r) from the true one: k (1 + log(1 / k)) in all.  True precisions
- * between those thresholds differ by at most g(r - e) - g(r + e) + 2 log(R(r + e) / R(r - e)), g the precision at t(r); both
- * differences telescope over r, to 2 e and 2 times 2 e (1 + log(1 / (2 e))).
+ * Average precision is the area, over recall r, under R / (R + ratio F) with the shares R >= r and
+ * F of both classes at the threshold t(r).  Let e and f bound the shares of the sketches.  Its
+ * threshold lies between t(r + e) and t(r - e), where with k = max(e, ratio f) its precision
+ * differs by at most min(1, k / r) from the true one: k (1 + log(1 / k)) in all.  True precisions
+ * between those thresholds differ by at most g(r - e) - g(r + e) + 2 log(R(r + e) / R(r - e)), g
+ * the precision at t(r); both differences telescope over r, to 2 e and 2 times 2 e (1 + log(1 / (2
+ * e))).
  */
 static cbx_array *precision_error(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *parts)
 {

@@ -1,6 +1,7 @@
 /*
- * Texts as token numbers: n-grams, longest common subsequences, perplexity.  An n-gram is numbered by the number of its first n - 1
- * tokens and its last token, so that counting is linear in their length for each n.
+ * Texts as token numbers: n-grams, longest common subsequences, perplexity.  An n-gram is numbered
+ * by the number of its first n - 1 tokens and its last token, so that counting is linear in their
+ * length for each n.
  */
 #include <string.h>
 
@@ -160,7 +161,8 @@ static size_t reference_length(const texts *t)
     return best;
 }
 
-/* [matches of each order, n-grams of each order, length, length of the reference]: counts of a corpus add up. */
+/* [matches of each order, n-grams of each order, length, length of the reference]: counts of a
+ * corpus add up. */
 static cbx_array *bleu_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const size_t n = (size_t)c->parameters[0];
@@ -235,8 +237,9 @@ static cbx_array *rouge_n(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /*
- * Hyyro (2004): a column of the table of lengths as bits, 64 rows at a time.  next[i] is the place behind the next token of text 1
- * that equals token i of it, and first the first place of each number, both counted from 1.
+ * Hyyro (2004): a column of the table of lengths as bits, 64 rows at a time.  next[i] is the place
+ * behind the next token of text 1 that equals token i of it, and first the first place of each
+ * number, both counted from 1.
  */
 static size_t common_subsequence(const texts *t, size_t *first, size_t *next, uint64_t *v, uint64_t *m)
 {

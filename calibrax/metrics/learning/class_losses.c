@@ -1,6 +1,7 @@
 /*
- * Losses of embeddings against a vector of each class: softmax with margins (ArcFace, CosFace, SphereFace), proxies, centres.  The
- * vectors of the classes are the caller's, who trains them by their gradient.
+ * Losses of embeddings against a vector of each class: softmax with margins (ArcFace, CosFace,
+ * SphereFace), proxies, centres.  The vectors of the classes are the caller's, who trains them by
+ * their gradient.
  */
 #include "calibrax/metrics/learning/pairs.h"
 
@@ -33,7 +34,8 @@ static cbx_array *cross_entropy(cbx_ctx *ctx, const cbx_array *mask, const cbx_a
     return cbx_subtract(ctx, all, cbx__sum_where(ctx, own, logits, CBX_AXIS(-1)));
 }
 
-/* Cross entropy with other logits of the own classes, all times a scale: a number, or one of each item. */
+/* Cross entropy with other logits of the own classes, all times a scale: a number, or one of each
+ * item. */
 static cbx_array *with_margin(cbx_ctx *ctx, const cbx_array *own, const cbx_array *cosines, const cbx_array *moved,
                               const cbx_array *scale)
 {
@@ -60,7 +62,8 @@ static cbx_array *cosface(cbx_ctx *ctx, const cbx_metric_call *c)
     return with_margin(ctx, own, s, moved, scale_of(ctx, c));
 }
 
-/* cos(theta + m) while theta + m is at most pi, behind it a line of the cosine, so that it goes on falling. */
+/* cos(theta + m) while theta + m is at most pi, behind it a line of the cosine, so that it goes on
+ * falling. */
 static cbx_array *arcface(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const double m = cbx__metric_parameter(c, "margin");
@@ -74,7 +77,8 @@ static cbx_array *arcface(cbx_ctx *ctx, const cbx_metric_call *c)
     return with_margin(ctx, own, s, moved, scale_of(ctx, c));
 }
 
-/* (-1)^k cos(m theta) - 2 k, k = floor(m theta / pi): by Chebyshev polynomials of the cosine, whose derivatives are finite. */
+/* (-1)^k cos(m theta) - 2 k, k = floor(m theta / pi): by Chebyshev polynomials of the cosine, whose
+ * derivatives are finite. */
 static cbx_array *sphereface(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const int m = (int)cbx__metric_parameter(c, "margin");
@@ -109,7 +113,8 @@ static cbx_array *proxy_nca(cbx_ctx *ctx, const cbx_metric_call *c)
     return cross_entropy(ctx, all ? cbx_logical_or(ctx, own, others) : others, own, near);
 }
 
-/* (2, classes): logarithms of the sums of exp(-scale (cos - margin)) over items of a class, and exp(scale (cos + margin)) over others. */
+/* (2, classes): logarithms of the sums of exp(-scale (cos - margin)) over items of a class, and
+ * exp(scale (cos + margin)) over others. */
 static cbx_array *anchor_parts(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const double margin = cbx__metric_parameter(c, "margin");

@@ -1,13 +1,15 @@
 /*
- * Miners: which negative goes with each pair of anchor and positive, as a table (n, n) of places, -1: none; or which pairs count.  Of
- * static shape, so that a loss with a miner in front of it is traced, compiled and batched as one function.
+ * Miners: which negative goes with each pair of anchor and positive, as a table (n, n) of places,
+ * -1: none; or which pairs count.  Of static shape, so that a loss with a miner in front of it is
+ * traced, compiled and batched as one function.
  */
 #include "calibrax/array/random.h"
 #include "calibrax/metrics/learning/pairs.h"
 
 enum { POSITIVES_ALL, POSITIVES_HARDEST, POSITIVES_EASIEST };
 
-/* Where the largest (or smallest) element of each row is, as booleans of the shape of x, which holds infinities elsewhere. */
+/* Where the largest (or smallest) element of each row is, as booleans of the shape of x, which
+ * holds infinities elsewhere. */
 static cbx_array *extreme(cbx_ctx *ctx, const cbx_array *x, bool largest)
 {
     const cbx_array *place = largest ? cbx_argmax(ctx, x, CBX_AXIS_KEEP(1)) : cbx_argmin(ctx, x, CBX_AXIS_KEEP(1));
@@ -48,8 +50,8 @@ static cbx_array *hard(cbx_ctx *ctx, const cbx_metric_call *c)
 }
 
 /*
- * Distances of negatives and of positives are sorted together: the number of negatives up to d(a, p) is the place, among the sorted
- * negatives, of the first one that is farther.
+ * Distances of negatives and of positives are sorted together: the number of negatives up to d(a,
+ * p) is the place, among the sorted negatives, of the first one that is farther.
  */
 static cbx_array *semi_hard(cbx_ctx *ctx, const cbx_metric_call *c)
 {
@@ -75,7 +77,8 @@ static cbx_array *semi_hard(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- distance-weighted sampling ---- */
 
-/* Of a call with sums of weights up to each negative and thresholds: how many sums are at most each threshold. */
+/* Of a call with sums of weights up to each negative and thresholds: how many sums are at most each
+ * threshold. */
 static cbx_array *number_below(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
 {
     const cbx_array *sums = cbx_slice(ctx, c->in[0], 0, (ptrdiff_t)first, (ptrdiff_t)last, 1);

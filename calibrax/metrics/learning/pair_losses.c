@@ -1,6 +1,6 @@
 /*
- * Losses over pairs of items: contrastive, lifted structure, margin, NT-Xent, supervised contrastive, multi-similarity, circle; and
- * those of two arrays whose rows belong together.
+ * Losses over pairs of items: contrastive, lifted structure, margin, NT-Xent, supervised
+ * contrastive, multi-similarity, circle; and those of two arrays whose rows belong together.
  */
 #include "calibrax/array/linalg.h"
 #include "calibrax/metrics/learning/pairs.h"

@@ -1,5 +1,6 @@
 /*
- * Inside the learning losses: pairs of the items of a batch.  Arrays are (n, n): place [i, j] is the pair of items i and j.
+ * Inside the learning losses: pairs of the items of a batch.  Arrays are (n, n): place [i, j] is
+ * the pair of items i and j.
  */
 #ifndef CALIBRAX_METRICS_LEARNING_PAIRS_H
 #define CALIBRAX_METRICS_LEARNING_PAIRS_H
@@ -34,8 +35,8 @@ cbx_array *cbx__sum_where(cbx_ctx *ctx, const cbx_array *mask, const cbx_array *
 /** Mean of x where the mask is true; 0 where it is nowhere. */
 cbx_array *cbx__mean_where(cbx_ctx *ctx, const cbx_array *mask, const cbx_array *x);
 /**
- * log(sum of exp(x) where the mask is true) along the last axis, of any size of x; with one: log(1 + the sum).
- * A row without such an element has none, without a derivative.
+ * log(sum of exp(x) where the mask is true) along the last axis, of any size of x; with one: log(1
+ * + the sum). A row without such an element has none, without a derivative.
  */
 cbx_array *cbx__log_sum_exp(cbx_ctx *ctx, const cbx_array *mask, const cbx_array *x, bool one, double none);
 /** x as a column, or as a row, of pairs. */

@@ -1,10 +1,12 @@
 /*
- * Losses over triplets of an anchor, a positive and a negative.  Without a miner they are over all triplets, of which there are n^3,
- * in memory of n^2: a hinge is summed over sorted distances, any other function over a block of anchors at a time.
+ * Losses over triplets of an anchor, a positive and a negative.  Without a miner they are over all
+ * triplets, of which there are n^3, in memory of n^2: a hinge is summed over sorted distances, any
+ * other function over a block of anchors at a time.
  */
 #include "calibrax/metrics/learning/pairs.h"
 
-/* One negative for each pair of anchor and positive, as a miner chose: whether there is one, and its distance from the anchor. */
+/* One negative for each pair of anchor and positive, as a miner chose: whether there is one, and
+ * its distance from the anchor. */
 typedef struct chosen {
     const cbx_array *there, *distance;
 } chosen;
@@ -36,8 +38,8 @@ typedef struct hinges {
 } hinges;
 
 /*
- * Of each anchor the distances are sorted, those of positives raised by the margin.  A positive at x with k negatives of sum s before
- * it contributes k x - s.
+ * Of each anchor the distances are sorted, those of positives raised by the margin.  A positive at
+ * x with k negatives of sum s before it contributes k x - s.
  */
 static hinges all_hinges(cbx_ctx *ctx, const cbx__pairs *p, const cbx_array *d, double margin)
 {
@@ -93,7 +95,8 @@ static cbx_array *triplet_margin(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- soft hinges ---- */
 
-/* Of a call with distances, positive and negative pairs: sums over triplets of anchors first..last-1. */
+/* Of a call with distances, positive and negative pairs: sums over triplets of anchors
+ * first..last-1. */
 static cbx_array *soft_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t first, size_t last)
 {
     const cbx_array *part[3], *gap, *mask;

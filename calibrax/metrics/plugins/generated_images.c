@@ -1,7 +1,7 @@
 /*
- * Generated images against real ones by features of a model: Frechet distance of normal distributions, maximum mean discrepancy,
- * Inception score.  Batches may have real or generated images alone, and come in any order: draws are of rows in an order that their
- * values decide.
+ * Generated images against real ones by features of a model: Frechet distance of normal
+ * distributions, maximum mean discrepancy, Inception score.  Batches may have real or generated
+ * images alone, and come in any order: draws are of rows in an order that their values decide.
  */
 #include "calibrax/array/random.h"
 #include "calibrax/array/scope_internal.h"
@@ -39,7 +39,8 @@ static cbx_array *frechet(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arra
 
 /* ---- draws ---- */
 
-/* The places of rows in an order that does not depend on where they are: of products with a vector of random numbers. */
+/* The places of rows in an order that does not depend on where they are: of products with a vector
+ * of random numbers. */
 static cbx_array *order_of(cbx_ctx *ctx, const cbx_array *x)
 {
     const size_t d = cbx_array_dim(x, 1);

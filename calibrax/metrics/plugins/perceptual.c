@@ -1,13 +1,14 @@
 /*
- * Perceptual distance of pairs of images: differences of the features of several layers of a model, each with the direction of its
- * channels alone.
+ * Perceptual distance of pairs of images: differences of the features of several layers of a model,
+ * each with the direction of its channels alone.
  */
 #include "calibrax/array/scope_internal.h"
 #include "calibrax/metrics/vectors.h"
 
 enum { IMAGES, REFERENCES, LINEAR, MAX_LAYERS = 64 };
 
-/* Mean over places of sum over channels of w (a - b)^2 of each pair, a and b (n, channels, ...) of norm 1 along the channels. */
+/* Mean over places of sum over channels of w (a - b)^2 of each pair, a and b (n, channels, ...) of
+ * norm 1 along the channels. */
 static cbx_array *layer(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *a, const cbx_array *b,
                         const cbx_array *w)
 {

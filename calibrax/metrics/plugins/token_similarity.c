@@ -1,5 +1,6 @@
 /*
- * Texts compared by vectors of their tokens: each token is matched with the most similar one of the other text.
+ * Texts compared by vectors of their tokens: each token is matched with the most similar one of the
+ * other text.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +29,8 @@ static cbx_array *token_weights(cbx_ctx *ctx, const cbx_metric_call *c, size_t s
     return cbx_where(ctx, there, weights, cbx__number(ctx, 0));
 }
 
-/* Mean over tokens, by weight, of the largest similarity to a token of the other text, whose axis it is: (n). */
+/* Mean over tokens, by weight, of the largest similarity to a token of the other text, whose axis
+ * it is: (n). */
 static cbx_array *matched(cbx_ctx *ctx, const cbx_array *similarity, int other, const cbx_array *weights,
                           const cbx_array *there)
 {

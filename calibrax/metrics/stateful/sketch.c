@@ -48,7 +48,8 @@ static size_t choice(double halvings, size_t level)
     return (size_t)(x >> 63);
 }
 
-/* Half of the values of level h, n >= 2 of them, moves to the next level; the last one of an odd number stays. */
+/* Half of the values of level h, n >= 2 of them, moves to the next level; the last one of an odd
+ * number stays. */
 static bool halve(cbx__sketch *s, size_t h, const double *v, size_t n)
 {
     cbx__values *stays = &s->level[h], *up = &s->level[h + 1], half = { 0 };

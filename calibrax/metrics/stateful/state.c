@@ -243,7 +243,8 @@ static bool operand_joins(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, 
     return false;
 }
 
-/* Whether a batch can be joined with those of a state, of which it has the first arrays.  False: recorded. */
+/* Whether a batch can be joined with those of a state, of which it has the first arrays.  False:
+ * recorded. */
 static bool can_join(cbx_ctx *ctx, const cbx_metric_state *s, const cbx__batch *batch)
 {
     const cbx_metric_function *m = s->b.metric;
