@@ -22,6 +22,9 @@ enum {
  * which the context re-uses. */
 #define CBX__INLINE_BYTES ((size_t)256)
 
+/* Derivatives in its shape of how a gamma number moves with its shape (RANDOM_GAMMA_GRAD). */
+enum { CBX__GAMMA_GRAD_ORDERS = 8 };
+
 /**
  * Memory of a device that is not the CPU.  It lives until the process ends; calls are safe from any
  * thread.

@@ -208,7 +208,9 @@ typedef enum cbx_prim {
  *   CHOLESKY mode (1: upper) | TRIANGULAR_SOLVE mode (cbx_triangle) | QR, SVD mode (1: complete,
  *   full matrices)
  *   POLYGAMMA mode (order of the derivative of digamma)
- *   RANDOM_GAMMA_GRAD (shape, number): how a gamma number moves with its shape
+ *   RANDOM_GAMMA_GRAD (shape, number): how a gamma number moves with its shape; mode (2 n:
+ *   derivative n of that in the shape, n <= CBX__GAMMA_GRAD_ORDERS; 2 n + 1: the derivative of that
+ *   one in the number)
  *   CHECKPOINT mode (1: computes again what was computed before, so it is not to be merged with it)
  *   FFT axis mode (1: backward) value.f (factor) | RFFT axis value.f | IRFFT axis shape[0] (length)
  *   value.f

@@ -58,8 +58,8 @@ CBX_API cbx_array *cbx_random_gumbel(cbx_ctx *ctx, const cbx_array *key, int ndi
  * Density x^(alpha-1) e^-x / Gamma(alpha), by rejection (Marsaglia and Tsang 2000), each element
  * with a key of its own.
  * The derivative in alpha moves a number at its probability, dx/dalpha = -(dF/dalpha) / density
- * (implicit reparameterisation: Figurnov, Mohamed, Mnih, NeurIPS 2018), as JAX's; it has no second
- * one.
+ * (implicit reparameterisation: Figurnov, Mohamed, Mnih, NeurIPS 2018), as JAX's; there are 9 of
+ * them (JAX has one).
  * @param alpha  broadcasts to shape; 0 gives 0, below 0 or NaN gives NaN
  */
 CBX_API cbx_array *cbx_random_gamma(cbx_ctx *ctx, const cbx_array *key, const cbx_array *alpha, int ndim,

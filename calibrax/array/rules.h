@@ -134,7 +134,7 @@
     X(ERFINV,           random,           FUNCTION,                     erfinv,           nonlinear,        each) \
     X(RANDOM_GAMMA,     random,           GAMMA,                        random_gamma,     nonlinear,        each) \
     X(POLYGAMMA,        polygamma,        FUNCTION,                     polygamma,        nonlinear,        each) \
-    X(RANDOM_GAMMA_GRAD, random,          FUNCTION,                     random_gamma_grad, nonlinear,       each) \
+    X(RANDOM_GAMMA_GRAD, gamma_grad,      FUNCTION,                     random_gamma_grad, nonlinear,       each) \
     X(SEMIRING_MATMUL_VJP, semiring_matmul_vjp, WORK(derives_terms),     semiring_matmul_vjp, semiring_matmul_vjp, lead) \
     X(SEMIRING_MATMUL_JVP, semiring_matmul_jvp, WORK(derives_terms),     semiring_matmul_jvp, semiring_matmul_jvp, lead) \
     X(SEMIRING_CONV_VJP, semiring_conv_vjp, WORK(derives_taps),          semiring_conv_vjp, semiring_conv_vjp, loop) \

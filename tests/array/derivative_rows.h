@@ -19,10 +19,8 @@ typedef struct operand {
 
 enum {
     FORWARD_ONLY = 1, /* no reverse mode */
-    REFUSED = 2,      /* CBX_EUNSUPPORTED */
-    FIRST_ONLY = 4,   /* no second derivative */
-    REVERSE_ONLY = 8, /* no forward mode */
-    IMPLICIT = 16     /* the derivative is not that of the computation: test_random.c compares it with JAX's */
+    REVERSE_ONLY = 2, /* no forward mode */
+    IMPLICIT = 4      /* the derivative is not that of the computation: test_random.c compares it with JAX's */
 };
 
 typedef struct row {

@@ -242,6 +242,106 @@ TEST(gamma_numbers_move_with_their_shape)
     cbx_ctx_free(c);
 }
 
+/* Of g above: derivatives in the shape, in the number, and twice in the shape and once in the
+ * number; by mpmath with 90 digits, differences of the incomplete gamma function. */
+static const struct {
+    double alpha, x, of[4], in_number, twice;
+} moves[] = {
+    { 0.016191168669277785,
+      0.08019470070336224,
+      { 10.980187150497304, -671.16411720068649, 82895.321565318179, -15359333.329534225 },
+      85.892758725528705,
+      645381.48430963735 },
+    { 0.11451437086286428,
+      1.4173032528044234,
+      { 6.8076832962743216, -51.027649569167957, 882.56030686244503, -23101.873800469551 },
+      1.576475851340124,
+      172.33103594744751 },
+    { 1,
+      1.0737735374655817,
+      { 1.2164974891760218, -0.78999203685270724, 1.3628652136412383, -3.849599908179489 },
+      0.56810270939228855,
+      0.43018278328484093 },
+    { 2.5,
+      4.744620073981052,
+      { 1.4472627342201071, -0.29623911580484778, 0.17411172874641719, -0.17621394578619674 },
+      0.13585945076875221,
+      0.0077363743078523821 },
+    { 40,
+      33.25,
+      { 0.91423029793173408, -0.011876145656460036, 0.00040593549204426842, -2.3291910786172389e-5 },
+      0.014172630598920703,
+      3.3349833125368567e-6 },
+    { 0.3,
+      0.001,
+      { 0.022481140914591294, -0.071169719022512626, 0.47048984008342754, -4.6969401945793712 },
+      19.164510837910501,
+      396.88027935601582 },
+    { 6,
+      0.7,
+      { 0.29055316174387716, -0.033552808292044458, 0.0091515733069130544, -0.0040030028871169033 },
+      0.27796604737243023,
+      0.0068586268468323368 },
+};
+
+static double moved(cbx_ctx *c, double alpha, double x, int mode)
+{
+    const cbx_array *in[] = { cbx_full(c, 0, NULL, CBX_F64, cbx_float(alpha)),
+                              cbx_full(c, 0, NULL, CBX_F64, cbx_float(x)) };
+    const cbx_attrs attrs = { .mode = mode };
+    double v = NAN;
+
+    read_as(c, cbx_apply(c, CBX_PRIM_RANDOM_GAMMA_GRAD, 2, in, &attrs), CBX_F64, &v);
+    return v;
+}
+
+static double nth_derivative(cbx_ctx *c, const answer *a, int n)
+{
+    cbx_array *alpha = cbx_full(c, 0, NULL, CBX_F64, cbx_float(a->numbers[0])), *r = NULL;
+    cbx_fn *f[12] = { NULL };
+    cbx_err err = CBX_ERR_INIT;
+    double v = NAN;
+
+    for (int i = 0; i < n; i++)
+        CHECK_OK(cbx_grad(c, i ? f[i - 1] : CBX_FN(gamma_sum, (void *)(uintptr_t)a, 1, 1), 0, NULL, &f[i], &err), &err,
+                 "grad");
+    cbx_fn_call(c, f[n - 1], 1, &alpha, 1, &r);
+    if (!cbx_ctx_pending(c, NULL)) read_as(c, r, CBX_F64, &v);
+    while (n-- > 0) cbx_fn_free(f[n]);
+    return v;
+}
+
+TEST(gamma_numbers_have_further_derivatives)
+{
+    cbx_ctx *c = cbx_test_context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_scope scope;
+
+    for (size_t i = 0; i < CBX_LEN(moves); i++) {
+        for (int n = 0; n < 4; n++)
+            CHECK_LE(fabs(moved(c, moves[i].alpha, moves[i].x, 2 * n) / moves[i].of[n] - 1), 1e-12, "in the shape");
+        CHECK_LE(fabs(moved(c, moves[i].alpha, moves[i].x, 1) / moves[i].in_number - 1), 1e-12, "in the number");
+        CHECK_LE(fabs(moved(c, moves[i].alpha, moves[i].x, 5) / moves[i].twice - 1), 1e-11, "twice, and in the number");
+    }
+    for (double alpha = 0.4; alpha < 50; alpha *= 3) {
+        const answer a = { .dtype = CBX_F64, .key = { 0, 20 }, .numbers = { alpha } };
+        double x, numbers[3];
+        read_as(c,
+                cbx_random_gamma(c, key_of(c, &a), cbx_full(c, 0, NULL, CBX_F64, cbx_float(alpha)), 0, NULL, CBX_F64),
+                CBX_F64, &x);
+        for (int mode = 0; mode < 3; mode++) numbers[mode] = moved(c, alpha, x, mode);
+        CHECK_LE(fabs(nth_derivative(c, &a, 2) - (numbers[2] + numbers[0] * numbers[1])), 1e-13, "along the path");
+        CHECK(isfinite(nth_derivative(c, &a, 4)), "a fourth one");
+    }
+    const answer one = { .dtype = CBX_F64, .numbers = { 1 } };
+    cbx_scope_open(c, &scope);
+    nth_derivative(c, &one, 10);
+    CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EUNSUPPORTED, "a tenth one");
+    CHECK(strstr(err.message, "'random_gamma' has no derivatives in its shape beyond number 9"), err.message);
+    CHECK(cbx_ctx_pending(c, NULL) == CBX_OK, "nothing else failed");
+    cbx_ctx_free(c);
+}
+
 /* ---- distributions ---- */
 
 static int compare_doubles(const void *a, const void *b)

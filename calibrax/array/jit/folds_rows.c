@@ -44,7 +44,8 @@ static rows_work rows_init(const cbx__nest_call *c, size_t thread)
     return w;
 }
 
-/* Runs of the last dimension from element `at` on that one call takes: parts of one, or some whole ones of the next folded dimension. */
+/* Runs of the last dimension from element `at` on that one call takes: a part of one, or some whole
+ * ones along the next folded dimension. */
 static size_t runs_from(const cbx__nest *n, int next, size_t at, size_t count, size_t *run)
 {
     const size_t length = n->ndim ? n->shape[n->ndim - 1] : 1;

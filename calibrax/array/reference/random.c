@@ -121,7 +121,6 @@ GAMMA(F64, double, )
 cbx__loop cbx__ref_random(cbx_prim p, cbx_dtype t)
 {
     if (t != CBX_F32 && t != CBX_F64) return NULL;
-    if (p == CBX_PRIM_RANDOM_GAMMA_GRAD) return cbx__ref_gamma_grad(t);
     if (p == CBX_PRIM_ERFINV) return t == CBX_F32 ? erfinv_F32 : erfinv_F64;
     return t == CBX_F32 ? gamma_F32 : gamma_F64;
 }

@@ -25,9 +25,8 @@ cbx__strided cbx__ref_strided(const cbx_array *a);
 /** Runs loop over n operands of one shape, axes merged where all strides allow. */
 void cbx__ref_walk(int ndim, const size_t *shape, size_t n, const cbx__strided *op, cbx__loop loop);
 
-/** Of ERFINV, RANDOM_GAMMA and RANDOM_GAMMA_GRAD. */
+/** Of ERFINV and RANDOM_GAMMA. */
 cbx__loop cbx__ref_random(cbx_prim p, cbx_dtype t);
-cbx__loop cbx__ref_gamma_grad(cbx_dtype t);
 
 /** psi^(n)(x). */
 double cbx__ref_polygamma(int n, double x);

@@ -275,8 +275,37 @@ void cbx__jvp_random_gamma(cbx__jvp *r)
     const cbx_array *in[] = { r->in[1], r->out[0] };
     r->dt[0] = cbx_multiply(r->ctx, r->t[1], cbx_apply(r->ctx, CBX_PRIM_RANDOM_GAMMA_GRAD, 2, in, NULL));
 }
+static cbx_array *gamma_grad(const cbx__jvp *r, int n, bool in_number)
+{
+    const cbx_attrs attrs = { .mode = 2 * n + in_number };
+    return cbx_apply(r->ctx, CBX_PRIM_RANDOM_GAMMA_GRAD, 2, (const cbx_array *const *)r->in, &attrs);
+}
+
+/* With G_n, derivative n in the shape a, and H_n = dG_n/dx:
+ * dH_n/dx = H_n (1 - (a - 1) / x) + G_n (a - 1) / x^2 + n (G_(n-1) / x - H_(n-1)) / x, and of n = 0: - 1 / x. */
+static cbx_array *gamma_grad_in_number_twice(const cbx__jvp *r, int n)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_array *x = r->in[1], *ratio = DIV(PLUS(r->in[0], -1), x);
+    cbx_array *sum = ADD(MUL(gamma_grad(r, n, true), MINUS_FROM(1, ratio)),
+                         DIV(MUL(gamma_grad(r, n, false), ratio), x));
+
+    if (n == 0) return SUB(sum, cbx_reciprocal(c, x));
+    return ADD(sum, DIV(TIMES(SUB(DIV(gamma_grad(r, n - 1, false), x), gamma_grad(r, n - 1, true)), n), x));
+}
+
 void cbx__jvp_random_gamma_grad(cbx__jvp *r)
 {
-    cbx__refuse(r->ctx, CBX_EUNSUPPORTED,
-                "'random_gamma_grad' has no derivative: 'random_gamma' has a first one in its shape alone");
+    cbx_ctx *c = r->ctx;
+    const int n = r->attrs->mode / 2;
+    const bool in_number = r->attrs->mode % 2;
+
+    if (r->t[0] && n == CBX__GAMMA_GRAD_ORDERS) {
+        cbx__refuse(c, CBX_EUNSUPPORTED, "'random_gamma' has no derivatives in its shape beyond number %d", n + 1);
+        return;
+    }
+    if (r->t[0]) r->dt[0] = MUL(r->t[0], gamma_grad(r, n + 1, in_number));
+    if (r->t[1])
+        r->dt[0] = cbx__sum_of(c, r->dt[0],
+                               MUL(r->t[1], in_number ? gamma_grad_in_number_twice(r, n) : gamma_grad(r, n, true)));
 }
