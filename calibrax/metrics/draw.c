@@ -143,6 +143,7 @@ static form form_of(cbx_operand_kind kind, size_t n)
     case CBX_OPERAND_ADJACENCY: return (form){ 2, { VERTICES, VERTICES } };
     case CBX_OPERAND_TEXTS: return (form){ 2, { 2, n } };
     case CBX_OPERAND_MATRICES:
+    case CBX_OPERAND_SYMMETRIC:
     case CBX_OPERAND_SEMIDEFINITE:
     case CBX_OPERAND_DEFINITE: return (form){ 3, { n, CBX__DRAWN_WIDTH, CBX__DRAWN_WIDTH } };
     case CBX_OPERAND_CLASS_VECTORS: return (form){ 2, { CLASSES, 2 } };
@@ -201,6 +202,7 @@ static void fill(cbx_rng *rng, cbx_operand_kind kind, bool many, const form *f, 
     case CBX_OPERAND_CLASS_ENSEMBLE: fill_distributions(rng, v, f->shape[0] * f->shape[1], f->shape[2]); break;
     case CBX_OPERAND_SPD: fill_definite(rng, v, f->shape[0]); break;
     case CBX_OPERAND_MATRICES:
+    case CBX_OPERAND_SYMMETRIC:
     case CBX_OPERAND_SEMIDEFINITE:
     case CBX_OPERAND_DEFINITE:
         for (size_t i = 0; i < n; i += CBX__DRAWN_WIDTH * CBX__DRAWN_WIDTH) fill_definite(rng, v + i, CBX__DRAWN_WIDTH);

@@ -133,13 +133,14 @@ cbx_array *cbx__operand_neutral(cbx_ctx *ctx, cbx_operand_kind kind, const cbx_a
  */
 const char *cbx__place(const cbx_array *x, int ndim, size_t n, const cbx_array *kept, char *buf, size_t size);
 
-typedef enum cbx__definiteness { CBX__ANY_MATRIX, CBX__SEMIDEFINITE, CBX__DEFINITE } cbx__definiteness;
+typedef enum cbx__definiteness { CBX__ANY_MATRIX, CBX__SYMMETRIC, CBX__SEMIDEFINITE, CBX__DEFINITE } cbx__definiteness;
 /**
  * Whether operand i, a matrix or a stack of them with data, is square, symmetric to 1e-8 of its
  * largest element and has eigenvalues that are positive, or not below -1e-8 of the largest element
- * of its diagonal.  A matrix with a NaN passes.  False: recorded.
+ * of its diagonal; CBX__SYMMETRIC, in fewer steps than a factor: no negative minors of one or two
+ * rows.  A matrix with a NaN passes.  False: recorded.
  */
-bool cbx__check_definite(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x,
+bool cbx__check_definite(cbx_ctx *ctx, const cbx_metric_function *metric, size_t i, const cbx_array *x,
                          const cbx_array *kept, cbx__definiteness definiteness);
 
 /** Whether 0 means of the parameter: one more than the largest label. */

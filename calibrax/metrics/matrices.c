@@ -1,15 +1,28 @@
 /* Whether matrices are symmetric, and without eigenvalues that are negative, or not positive. */
-#include <string.h>
+#include <stdio.h>
 
 #include "calibrax/array/kernels/fold.h"
 #include "calibrax/metrics/internal.h"
 
-/* Of a matrix, or one of a stack, for messages. */
-typedef struct subject {
+/* A matrix of n by n numbers, or one of a stack. */
+typedef struct matrix {
     const cbx_metric_function *metric;
-    const char *name;
-    char place[160]; /* "[3]", empty of a matrix alone */
-} subject;
+    const char *name;       /* of the operand */
+    const cbx_array *kept;  /* places of matrices of a stack in the caller's, NULL: as they are */
+    const cbx_array *stack; /* NULL of a matrix alone */
+    size_t place, n;
+    const double *x;
+} matrix;
+
+/* "anees: 'covariance'[1]" */
+static const char *name_of(const matrix *m, char *buf, size_t size)
+{
+    char place[160] = "";
+
+    if (m->stack) cbx__place(m->stack, 1, m->place, m->kept, place, sizeof place);
+    snprintf(buf, size, "%s: '%s'%s", m->metric->name, m->name, place);
+    return buf;
+}
 
 /* Largest |x - x^T| and |x| of n by n numbers, by tiles that stay in the cache; NaN if one is. */
 static void asymmetry(const double *x, size_t n, double *gap, double *size)
@@ -31,41 +44,66 @@ static void asymmetry(const double *x, size_t n, double *gap, double *size)
     *size = largest;
 }
 
-static bool is_symmetric(cbx_ctx *ctx, const subject *s, const double *x, size_t n)
+static bool is_symmetric(cbx_ctx *ctx, const matrix *m)
 {
-    char a[CBX_FORMAT_SIZE], b[CBX_FORMAT_SIZE];
+    const double *x = m->x;
+    char a[CBX_FORMAT_SIZE], b[CBX_FORMAT_SIZE], name[256];
     double gap, size;
     size_t i = 0, j = 0;
 
-    asymmetry(x, n, &gap, &size);
+    asymmetry(x, m->n, &gap, &size);
     if (!(gap > 1e-8 * size)) return true;
-    while (fabs(x[i * n + j] - x[j * n + i]) < gap)
-        if (++j == n) i++, j = 0;
-    cbx__refuse(ctx, CBX_EDOM,
-                "%s: '%s'%s must be symmetric, and [%zu, %zu] is %s, [%zu, %zu] is %s: use (x + x^T) / 2",
-                s->metric->name, s->name, s->place, i, j, cbx_format_double(x[i * n + j], a), j, i,
-                cbx_format_double(x[j * n + i], b));
+    while (fabs(x[i * m->n + j] - x[j * m->n + i]) < gap)
+        if (++j == m->n) i++, j = 0;
+    cbx__refuse(ctx, CBX_EDOM, "%s must be symmetric, and [%zu, %zu] is %s, [%zu, %zu] is %s: use (x + x^T) / 2",
+                name_of(m, name, sizeof name), i, j, cbx_format_double(x[i * m->n + j], a), j, i,
+                cbx_format_double(x[j * m->n + i], b));
     return false;
 }
 
 bool cbx__metric_symmetric(cbx_ctx *ctx, const cbx_metric_call *call, size_t i)
 {
     const cbx_array *x = call->in[i];
-    const subject s = { call->metric, call->metric->operands[i].name, "" };
+    matrix m = { .metric = call->metric, .name = call->metric->operands[i].name, .n = cbx_array_dim(x, 0) };
     cbx__host h = { 0 };
-    const double *v;
     bool fine;
 
-    if (cbx_array_dim(x, 0) != cbx_array_dim(x, 1)) {
-        cbx__metric_refuse(ctx, call, CBX_ESHAPE, "'%s' must be square, not %zu by %zu", s.name, cbx_array_dim(x, 0),
+    if (m.n != cbx_array_dim(x, 1)) {
+        cbx__metric_refuse(ctx, call, CBX_ESHAPE, "'%s' must be square, not %zu by %zu", m.name, m.n,
                            cbx_array_dim(x, 1));
         return false;
     }
     if (!cbx__metric_has_data(ctx, call)) return true;
-    v = cbx__host_view(ctx, x, &h);
-    fine = v && is_symmetric(ctx, &s, v, cbx_array_dim(x, 0));
+    m.x = cbx__host_view(ctx, x, &h);
+    fine = m.x && is_symmetric(ctx, &m);
     cbx__host_free(ctx, &h);
     return fine;
+}
+
+/* Whether the determinants of one and two rows are not negative, but for rounding. */
+static bool has_minors(cbx_ctx *ctx, const matrix *m, double *diagonal)
+{
+    char v[CBX_FORMAT_SIZE], name[256];
+    size_t i, j = 0;
+
+    for (i = 0; i < m->n; i++) diagonal[i] = m->x[i * m->n + i];
+    for (i = 0; i < m->n; i++) {
+        const double *row = m->x + i * m->n, own = diagonal[i], limit = own * (1 + 1e-8);
+        bool fine = !(own < 0);
+        for (j = 0; j < i; j++) fine &= !(row[j] * row[j] > limit * diagonal[j]);
+        if (!fine) break;
+    }
+    if (i == m->n) return true;
+    name_of(m, name, sizeof name);
+    const double *row = m->x + i * m->n;
+    for (j = 0; j < i && !(row[j] * row[j] > row[i] * (1 + 1e-8) * diagonal[j]); j++) continue;
+    if (j == i)
+        cbx__refuse(ctx, CBX_EDOM, "%s must be positive semidefinite, and its minor of row %zu is %s", name, i,
+                    cbx_format_double(row[i], v));
+    else
+        cbx__refuse(ctx, CBX_EDOM, "%s must be positive semidefinite, and its minor of rows %zu and %zu is %s", name, j,
+                    i, cbx_format_double(row[i] * diagonal[j] - row[j] * row[j], v));
+    return false;
 }
 
 /*
@@ -91,36 +129,38 @@ static size_t factor(const double *x, size_t n, double shift, double *l, double 
     return n;
 }
 
-static bool is_definite(cbx_ctx *ctx, const subject *s, const double *x, size_t n, bool strictly, double *scratch)
+static bool is_definite(cbx_ctx *ctx, const matrix *m, bool strictly, double *scratch)
 {
     double largest = 0, pivot;
-    char v[CBX_FORMAT_SIZE];
+    char v[CBX_FORMAT_SIZE], name[256];
     size_t row;
 
-    for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs(x[i * n + i]));
-    row = factor(x, n, strictly ? 0 : 1e-8 * largest + 0x1p-1022, scratch, &pivot);
-    if (row == n) return true;
-    cbx__refuse(ctx, CBX_EDOM, "%s: '%s'%s must be positive %s: pivot %zu of its Cholesky factor is %s",
-                s->metric->name, s->name, s->place, strictly ? "definite" : "semidefinite", row,
+    for (size_t i = 0; i < m->n; i++) largest = fmax(largest, fabs(m->x[i * m->n + i]));
+    row = factor(m->x, m->n, strictly ? 0 : 1e-8 * largest + 0x1p-1022, scratch, &pivot);
+    if (row == m->n) return true;
+    cbx__refuse(ctx, CBX_EDOM, "%s must be positive %s: pivot %zu of its Cholesky factor is %s",
+                name_of(m, name, sizeof name), strictly ? "definite" : "semidefinite", row,
                 cbx_format_double(pivot, v));
     return false;
 }
 
-bool cbx__check_definite(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x,
+bool cbx__check_definite(cbx_ctx *ctx, const cbx_metric_function *metric, size_t i, const cbx_array *x,
                          const cbx_array *kept, cbx__definiteness definiteness)
 {
     const int rank = cbx_array_ndim(x);
     const size_t n = cbx_array_dim(x, rank - 1), count = rank > 2 ? cbx_array_dim(x, 0) : 1;
-    const size_t bytes = n * n * sizeof(double);
+    const size_t bytes = n * (definiteness == CBX__SYMMETRIC ? 1 : n) * sizeof(double);
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    subject s = { m, m->operands[i].name, "" };
+    matrix m = {
+        .metric = metric, .name = metric->operands[i].name, .kept = kept, .stack = rank > 2 ? x : NULL, .n = n
+    };
     double *scratch = NULL;
     const double *v = NULL;
     cbx__host h = { 0 };
     bool fine;
 
     if (cbx_array_dim(x, rank - 2) != n) {
-        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must be square, not %zu by %zu", m->name, s.name,
+        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must be square, not %zu by %zu", metric->name, m.name,
                     cbx_array_dim(x, rank - 2), n);
         return false;
     }
@@ -128,12 +168,13 @@ bool cbx__check_definite(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, c
     if (scratch)
         v = cbx__host_view(ctx, cbx_astype(ctx, x, CBX_F64), &h);
     else
-        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for a factor of '%s'", m->name, s.name);
+        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for a factor of '%s'", metric->name, m.name);
     fine = v != NULL;
-    for (size_t k = 0; fine && k < count; k++) {
-        if (rank > 2) cbx__place(x, 1, k, kept, s.place, sizeof s.place);
-        fine = is_symmetric(ctx, &s, v + k * n * n, n) &&
-               is_definite(ctx, &s, v + k * n * n, n, definiteness == CBX__DEFINITE, scratch);
+    for (m.place = 0; fine && m.place < count; m.place++) {
+        m.x = v + m.place * n * n;
+        fine = is_symmetric(ctx, &m) &&
+               (definiteness == CBX__SYMMETRIC ? has_minors(ctx, &m, scratch)
+                                               : is_definite(ctx, &m, definiteness == CBX__DEFINITE, scratch));
     }
     cbx__host_free(ctx, &h);
     cbx_mem_free(al, scratch, bytes);

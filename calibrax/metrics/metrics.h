@@ -67,7 +67,9 @@ CBX_BEGIN_DECLS
     X(DEFINITE, 33, "definite matrices", 2, 3, "(d, d) or (n, d, d), each matrix symmetric with positive eigenvalues") \
     X(LOG_PROBABILITY, 34, "log probability", 0, 99, "logarithms of probabilities: numbers that are at most 0")        \
     X(EMBEDDINGS, 35, "embeddings", 2, 2, "(n, d) real numbers, an embedding a row; NaN is refused")                   \
-    X(FEATURES, 36, "features", 2, 2, "(n, d) real numbers, the features of an item a row")
+    X(FEATURES, 36, "features", 2, 2, "(n, d) real numbers, the features of an item a row")                            \
+    X(SYMMETRIC, 37, "symmetric matrices", 2, 3,                                                                       \
+      "(d, d) or (n, d, d), each matrix symmetric, without a negative minor of one or two rows")
 
 /** What an operand means: what is checked of it, and what generated test data and documentation are
  * made of. */

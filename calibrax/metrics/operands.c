@@ -57,6 +57,7 @@ static const value_rule rules[CBX_OPERAND_KINDS] = {
     [CBX_OPERAND_INDICES] = { .low = -1, .high = INFINITY, .whole = true },
     [CBX_OPERAND_BATCH] = { .low = NAN, .item_axes = ALL_BUT_FIRST },
     [CBX_OPERAND_TOKEN_VECTORS] = { .low = NAN, .item_axes = 2 },
+    [CBX_OPERAND_SYMMETRIC] = { .low = NAN, .item_axes = 2, .matrix = CBX__SYMMETRIC },
     [CBX_OPERAND_SEMIDEFINITE] = { .low = NAN, .item_axes = 2, .matrix = CBX__SEMIDEFINITE },
     [CBX_OPERAND_DEFINITE] = { .low = NAN, .item_axes = 2, .matrix = CBX__DEFINITE },
     [CBX_OPERAND_LOG_PROBABILITY] = { .low = -INFINITY, .high = 0 },

@@ -317,7 +317,7 @@ static void lorentz(const operand *x)
 #define KIND(name) (UINT64_C(1) << CBX_OPERAND_##name)
 #define ALL        ((UINT64_C(1) << CBX_OPERAND_KINDS) - 1)
 #define ROWS       (KIND(VECTORS) | KIND(POINTS) | KIND(EMBEDDINGS) | KIND(VECTOR_ENSEMBLE) | KIND(CLASS_VECTORS))
-#define MATRICES   (KIND(SPD) | KIND(SEMIDEFINITE) | KIND(DEFINITE))
+#define MATRICES   (KIND(SPD) | KIND(SYMMETRIC) | KIND(SEMIDEFINITE) | KIND(DEFINITE))
 #define REALS                                                                                                          \
     (ROWS | KIND(REAL) | KIND(LOGITS) | KIND(SCORES) | KIND(SAMPLE) | KIND(ENSEMBLE) | KIND(SIGNAL) | KIND(IMAGE) |    \
      KIND(MATRICES) | KIND(BATCH) | KIND(TOKEN_VECTORS))

@@ -64,8 +64,9 @@ static const edge edges[] = {
     { "vendi_score", "2 2: 1 2 2 1", 0, "vendi_score: 'similarity' must have no negative eigenvalue, and one is -1.0" },
     { "sinkhorn_divergence", "2 1: 0 nan; 2 1: 0 1", NAN, NULL },
     { "mahalanobis_distance", "1: 1; 1: 0; 1 1: -1", 0,
-      "mahalanobis_distance: 'precision_matrix' must be positive semidefinite: pivot 0 of its Cholesky factor is "
-      "-1.0" },
+      "mahalanobis_distance: 'precision_matrix' must be positive semidefinite, and its minor of row 0 is -1.0" },
+    { "mahalanobis_distance", "2: 1 1; 2: 0 0; 2 2: 1 2 2 1", 0,
+      "mahalanobis_distance: 'precision_matrix' must be positive semidefinite, and its minor of rows 0 and 1 is -3.0" },
     { "mahalanobis_distance", "2: 1 1; 2: 0 0; 2 2: 1 0 -0.5 1", 0,
       "mahalanobis_distance: 'precision_matrix' must be symmetric, and [0, 1] is 0.0, [1, 0] is -0.5: use (x + x^T) / "
       "2" },

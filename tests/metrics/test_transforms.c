@@ -77,7 +77,8 @@ static double moved(const cbx_metric_function *m, const drawn *d, size_t i, size
 
 static bool is_definite(cbx_operand_kind kind)
 {
-    return kind == CBX_OPERAND_SPD || kind == CBX_OPERAND_DEFINITE || kind == CBX_OPERAND_SEMIDEFINITE;
+    return kind == CBX_OPERAND_SPD || kind == CBX_OPERAND_DEFINITE || kind == CBX_OPERAND_SEMIDEFINITE ||
+           kind == CBX_OPERAND_SYMMETRIC;
 }
 
 static bool is_curved(cbx_operand_kind kind)

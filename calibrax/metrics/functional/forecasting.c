@@ -125,8 +125,8 @@ static cbx_array *ranks(cbx_ctx *ctx, const cbx_metric_call *c)
     below = cbx_less(ctx, c->in[0], cbx_expand_dims(ctx, c->in[1], 1));
     below = cbx_sum(ctx, cbx_astype(ctx, below, CBX_I64), CBX_AXIS(1));
     nan = cbx_full(ctx, 0, NULL, CBX_I64, cbx_int((int64_t)cbx_array_dim(c->in[0], 1) + 1));
-    const cbx_array *gone = cbx_isnan(ctx, cbx_max(ctx, c->in[0], CBX_AXIS(1)));
-    return cbx_where(ctx, cbx_logical_or(ctx, gone, cbx_isnan(ctx, c->in[1])), nan, below);
+    const cbx_array *gone = cbx_isnan(ctx, cbx_maximum(ctx, cbx_max(ctx, c->in[0], CBX_AXIS(1)), c->in[1]));
+    return cbx_where(ctx, gone, nan, below);
 }
 
 /* Weights in bins 0 to n - 1; NaN where there is one in bin n. */
@@ -158,7 +158,7 @@ static cbx_array *ensemble_rps(cbx_ctx *ctx, const cbx_metric_call *c)
     const bool fair = c->parameters[0] != 0;
     const double members = (double)cbx_array_dim(c->in[0], 1);
     const cbx_array *levels = c->in[2] ? cbx_flatten(ctx, c->in[2]) : cbx_zeros(ctx, 1, &(size_t){ 1 }, CBX_F64);
-    const cbx_array *x, *y, *gap, *nan = cbx__number(ctx, NAN);
+    const cbx_array *x, *y, *gap, *gone;
 
     if (!check_ensemble(ctx, c, fair ? 2 : 1)) return cbx__array_failed();
     x = cbx_less_equal(ctx, cbx_expand_dims(ctx, c->in[0], 2), levels);
@@ -169,10 +169,9 @@ static cbx_array *ensemble_rps(cbx_ctx *ctx, const cbx_metric_call *c)
         const cbx_array *variance = cbx_multiply(ctx, x, cbx_subtract(ctx, cbx_ones_like(ctx, x), x));
         gap = cbx_subtract(ctx, gap, cbx_divide_scalar(ctx, variance, members - 1));
     }
-    gap = cbx_where(ctx, cbx_isnan(ctx, cbx_expand_dims(ctx, cbx_max(ctx, c->in[0], CBX_AXIS(1)), 1)), nan, gap);
-    gap = cbx_where(ctx, cbx_isnan(ctx, cbx_expand_dims(ctx, c->in[1], 1)), nan, gap);
-    gap = cbx_where(ctx, cbx_isnan(ctx, levels), nan, gap);
-    return cbx_sum(ctx, gap, CBX_AXIS(1));
+    gone = cbx_isnan(ctx, cbx_maximum(ctx, cbx_max(ctx, c->in[0], CBX_AXIS(1)), c->in[1]));
+    gone = cbx_logical_or(ctx, gone, cbx_isnan(ctx, cbx_max(ctx, levels, NULL)));
+    return cbx_where(ctx, gone, cbx__number(ctx, NAN), cbx_sum(ctx, gap, CBX_AXIS(1)));
 }
 
 /* ---- probabilities ---- */
