@@ -71,7 +71,8 @@ static cbx_status check_items(resample *r, size_t n[2], cbx_err *err)
     const cbx_metric_options *o = r->options;
 
     if (r->nin == 0 || r->nin > cbx_metric_operands(m))
-        return cbx_fail(err, CBX_EINVAL, "%s takes %zu operands, not %zu", m->name, cbx_metric_operands(m), r->nin);
+        return cbx_fail(err, CBX_EINVAL, "%s takes %zu operand%s, not %zu", m->name, cbx_metric_operands(m),
+                        cbx__plural(cbx_metric_operands(m)), r->nin);
     if (!cbx__metric_has_items(m))
         return cbx_fail(err, CBX_EINVAL, "%s: is not a metric of items: there is nothing to draw for an interval",
                         m->name);
@@ -87,10 +88,12 @@ static cbx_status check_items(resample *r, size_t n[2], cbx_err *err)
         const cbx_array *x = r->in[r->apart ? k : 0];
         n[k] = x && cbx_array_ndim(x) ? cbx_array_dim(x, 0) : 0;
     }
-    for (size_t i = 0; i < r->nin; i++)
+    for (size_t i = 0; i < r->nin; i++) {
+        const size_t items = n[cbx_metric_operand_items(m, i) == CBX_ITEMS_SECOND];
         if (!cbx__operand_fits(m, i, r->in[i], n))
-            return cbx_fail(err, CBX_ESHAPE, "%s: for an interval '%s' must have %zu items", m->name,
-                            m->operands[i].name, n[cbx_metric_operand_items(m, i) == CBX_ITEMS_SECOND]);
+            return cbx_fail(err, CBX_ESHAPE, "%s: for an interval '%s' must have %zu item%s", m->name,
+                            m->operands[i].name, items, cbx__plural(items));
+    }
     for (int k = 0; o && k < 2; k++) {
         const cbx_array *x = k ? o->weights : o->mask;
         if (x && (r->apart || cbx_array_ndim(x) == 0 || cbx_array_dim(x, 0) != n[0]))

@@ -75,7 +75,8 @@ static bool check_classes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin
         return false;
     }
     if (nin > CBX_METRIC_MAX_OPERANDS || nin > cbx_metric_operands(m)) {
-        cbx__refuse(ctx, CBX_EINVAL, "%s takes %zu operands, not %zu", m->name, cbx_metric_operands(m), nin);
+        const size_t max = cbx_metric_operands(m);
+        cbx__refuse(ctx, CBX_EINVAL, "%s takes %zu operand%s, not %zu", m->name, max, cbx__plural(max), nin);
         return false;
     }
     for (size_t i = 0; i < nin; i++)

@@ -148,6 +148,9 @@ bool cbx__counts_labels(const char *parameter);
 /** The place of such a parameter; the number of parameters where the metric has no such one. */
 size_t cbx__counting_parameter(const cbx_metric_function *m);
 
+/** What a noun that n things have ends with, in messages: "1 item", "2 items". */
+static inline const char *cbx__plural(size_t n) { return n == 1 ? "" : "s"; }
+
 /** Records CBX_EDOM and so on with the metric's name in front; returns the failed array. */
 #define cbx__metric_refuse(ctx, call, status, fmt, ...)                                                                \
     cbx__refuse(ctx, status, "%s: " fmt, (call)->metric->name, __VA_ARGS__)

@@ -261,8 +261,8 @@ static bool check_items(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cb
         cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must be (%zu, %zu), not %s: a number for each pair of items", m->name,
                     m->operands[i].name, n, n, desc);
     else
-        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must have %zu items, as '%s', not %s", m->name, m->operands[i].name, n,
-                    m->operands[of].name, desc);
+        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must have %zu item%s, as '%s', not %s", m->name, m->operands[i].name, n,
+                    cbx__plural(n), m->operands[of].name, desc);
     return false;
 }
 
@@ -281,7 +281,7 @@ bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t
     while (required < max && !m->operands[required].optional) required++;
     if (nin < required || nin > max) {
         if (required == max)
-            cbx__refuse(ctx, CBX_EINVAL, "%s takes %zu operands, not %zu", m->name, max, nin);
+            cbx__refuse(ctx, CBX_EINVAL, "%s takes %zu operand%s, not %zu", m->name, max, cbx__plural(max), nin);
         else
             cbx__refuse(ctx, CBX_EINVAL, "%s takes %zu to %zu operands, not %zu", m->name, required, max, nin);
         return false;

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from ._metric_members import Together
+from ._metric_objects import counted
 from ._metric_selection import DIRECTIONS, late, names_of_kinds, plain, select
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class MetricCollection(Together):
         return cls(names_of_kinds(select(domain=domain, tier=tier, **conditions), kinds))
 
     def __repr__(self) -> str:
-        return f"MetricCollection({self.names!r}, {self.updates} batches)"
+        return f"MetricCollection({self.names!r}, {counted(self.updates, 'batch', 'batches')})"
 
 
 class WeightedMetric(Together):
@@ -436,7 +437,8 @@ class MetricSuite(Together):
         return new
 
     def __repr__(self) -> str:
-        return f"MetricSuite({self.list_groups()!r}, {len(self)} metrics, {self.updates} batches)"
+        counts = f"{counted(len(self), 'metric', 'metrics')}, {counted(self.updates, 'batch', 'batches')}"
+        return f"MetricSuite({self.list_groups()!r}, {counts})"
 
 
 __all__ = ["MetricCollection", "MetricSuite", "ThresholdMetric", "ThresholdResult", "WeightedMetric"]

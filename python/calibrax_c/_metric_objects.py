@@ -28,6 +28,11 @@ def placeholder(name: str) -> dict[str, Any]:
     return {"parts": lambda *_: array.zeros((1,)), "finish": lambda _: computed.get()[name].compute()}
 
 
+def counted(n: int, one: str, several: str) -> str:
+    """A number and its noun."""
+    return f"{n} {one if n == 1 else several}"
+
+
 def result_of(name: str, results: Any) -> Any:
     """The one result of compute(), or the one under the name."""
     if name not in results and len(results) != 1:
@@ -75,7 +80,7 @@ class ObjectState:
         given = dict(zip((o[0] for o in operands), arrays, strict=False))
         if len(arrays) > len(operands) or any(given.get(o[0]) is None for o in operands if not o[3]):
             count = sum(x is not None for x in arrays)
-            raise ValueError(f"{self.name} takes {len(operands)} operands, not {count}")
+            raise ValueError(f"{self.name} takes {counted(len(operands), 'operand', 'operands')}, not {count}")
         batch = {
             name: array.asarray(given[name], dtype="int64" if kind in _WHOLE else "float64")
             for name, kind, *_ in operands

@@ -16,7 +16,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from . import _core, array  # type: ignore[attr-defined]
-from ._metric_objects import ObjectState, fresh
+from ._metric_objects import ObjectState, counted, fresh
 from ._metric_operands import of_numbers
 from ._metric_operands import operand as _operand
 from ._onnx import OnnxModel
@@ -167,7 +167,7 @@ def _given_operands(row: dict[str, Any], operands: tuple[Any, ...], named: dict[
     """Operands by name, of those in order and those by name."""
     names = [o[0] for o in row["operands"]]
     if len(operands) > len(names):
-        raise TypeError(f"{row['name']} takes {len(names)} operands, got {len(operands)}")
+        raise TypeError(f"{row['name']} takes {counted(len(names), 'operand', 'operands')}, got {len(operands)}")
     if wrong := sorted(named.keys() - set(names[len(operands) :])):
         raise TypeError(f"{row['name']}: there is no operand '{wrong[0]}', or it is given twice")
     given = {**dict(zip(names, operands, strict=False)), **named}
@@ -445,7 +445,7 @@ class State:
         return self._state.error()
 
     def __repr__(self) -> str:
-        return f"State({self._row['name']!r}, {self.updates} batches)"
+        return f"State({self._row['name']!r}, {counted(self.updates, 'batch', 'batches')})"
 
 
 def _row(metric: Any) -> Row:

@@ -183,7 +183,7 @@ static const edge edges[] = {
     { "triplet_margin_loss", "3 1: 0 1 1; 3: 0 0 1", 0.7, NULL }, /* 1.2 and 0.2 of a tie */
     { "triplet_margin_loss", "3 1: 0 1 5; 3: 0 0 1; 3 3: -1 -1 -1 -1 -1 -1 -1 -1 -1", 0, NULL }, /* nothing mined */
     { "triplet_margin_loss", "2 1: 0 1; 2: 0 0; 2 2: -1 2 -1 -1", 0,
-      "triplet_margin_loss: 'negatives' has place 2, of 2 items" },
+      "triplet_margin_loss: 'negatives'[0, 1] is 2: it must be below 2, the number of items" },
     { "triplet_margin_loss", "2 1: 0 1; 2: 0 0; 2 2: -1 -2 -1 -1", 0,
       "triplet_margin_loss: 'negatives'[0, 1] is -2: it must be at least -1" },
     { "triplet_soft_margin_loss", "2 1: 0 1; 2: 0 1", 0, NULL },
@@ -204,7 +204,7 @@ static const edge edges[] = {
     { "center_loss", "1 2: 3 4; 1: 0; 1 2: 0 0", 12.5, NULL },
     { "fid", "2 1: 0 2; 2 1: 1 3", 1, NULL }, /* the means alone differ */
     { "kid", "2 1: 0 1; 2 1: 0 1", 0,
-      "kid: 'subset_size' is 1000, of 2 items of 'real': it must be at most their number" },
+      "kid: 'subset_size' is 1000: it must be at most 2, the number of items of 'real'" },
     { "image_inception_score", "2 2: 0 0 0 0", 0,
       "image_inception_score: 'splits' is 10: it must be at most the number of items, 2" },
     { "lpips", "1 2: 0 0; 1 2: 3 4", 1, NULL }, /* no direction */

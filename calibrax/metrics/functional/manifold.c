@@ -168,7 +168,8 @@ static cbx_array *ultrahyperbolic(cbx_ctx *ctx, const cbx_metric_call *c)
     const cbx_array *far, *one = cbx__number(ctx, 1), *outside;
 
     if (times > d)
-        return cbx__metric_refuse(ctx, c, CBX_EINVAL, "'times' is %td, and points have %td coordinates", times, d);
+        return cbx__metric_refuse(ctx, c, CBX_EINVAL,
+                                  "'times' is %td: it must be at most %td, the number of coordinates", times, d);
     if (!on_surface(ctx, c, 0, times, sign) || !on_surface(ctx, c, 1, times, sign)) return cbx__array_failed();
     s = cbx_multiply_scalar(ctx, product(ctx, e, e, times), -sign * 0.25);
     far = cbx_asinh(ctx, cbx__root(ctx, cbx_maximum(ctx, s, zero)));

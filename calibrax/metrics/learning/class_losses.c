@@ -14,8 +14,9 @@ static cbx_array *own_class(cbx_ctx *ctx, const cbx_metric_call *c)
     const cbx_array *labels = c->in[LABELS];
 
     if (d != cbx_array_dim(c->in[EMBEDDINGS], 1))
-        return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'embeddings' have %zu numbers, '%s' have %zu",
-                                  cbx_array_dim(c->in[EMBEDDINGS], 1), c->metric->operands[VECTORS].name, d);
+        return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'embeddings' have %zu number%s, '%s' have %zu",
+                                  cbx_array_dim(c->in[EMBEDDINGS], 1), cbx__plural(cbx_array_dim(c->in[EMBEDDINGS], 1)),
+                                  c->metric->operands[VECTORS].name, d);
     if (cbx_array_ndim(labels) != 1)
         return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'labels' must have one axis, not %d", cbx_array_ndim(labels));
     return cbx_equal(ctx, cbx_expand_dims(ctx, labels, 1), cbx_arange_int(ctx, 0, (int64_t)classes, 1, CBX_I64));

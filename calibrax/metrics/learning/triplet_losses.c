@@ -3,6 +3,8 @@
  * triplets, of which there are n^3, in memory of n^2: a hinge is summed over sorted distances, any
  * other function over a block of anchors at a time.
  */
+#include <stdio.h>
+
 #include "calibrax/metrics/learning/pairs.h"
 
 /* One negative for each pair of anchor and positive, as a miner chose: whether there is one, and
@@ -16,13 +18,12 @@ static chosen chosen_negatives(cbx_ctx *ctx, const cbx_metric_call *c, const cbx
     const cbx_array *negatives = c->in[CBX__CHOSEN], *places;
     const size_t n = cbx_array_dim(d, 0);
     chosen out = { cbx__array_failed(), cbx__array_failed() };
+    char limit[64];
 
-    if (cbx__metric_has_data(ctx, c)) {
-        const double largest = cbx__metric_element(cbx_max(ctx, negatives, NULL), 0);
-        if (largest >= (double)n) {
-            cbx__metric_refuse(ctx, c, CBX_EDOM, "'negatives' has place %.0f, of %zu items", largest, n);
-            return out;
-        }
+    if (cbx__metric_has_data(ctx, c) && cbx__metric_element(cbx_max(ctx, negatives, NULL), 0) >= (double)n) {
+        snprintf(limit, sizeof limit, "%zu, the number of items", n);
+        cbx__metric_refuse_label(ctx, c->metric, CBX__CHOSEN, negatives, (double)n, limit, NULL);
+        return out;
     }
     places = cbx_clip_scalar(ctx, negatives, cbx_int(0), cbx_int((int64_t)n - 1));
     out.there = cbx_greater_equal_scalar(ctx, negatives, 0);

@@ -108,8 +108,8 @@ static cbx_array *kid(cbx_ctx *ctx, const cbx_metric_call *c)
         const size_t n = c->in[i] ? cbx_array_dim(c->in[i], 0) : 0;
         if (n < size)
             return cbx__metric_refuse(ctx, c, CBX_EINVAL,
-                                      "'subset_size' is %zu, of %zu items of '%s': it must be at most their number",
-                                      size, n, c->metric->operands[i].name);
+                                      "'subset_size' is %zu: it must be at most %zu, the number of items of '%s'", size,
+                                      n, c->metric->operands[i].name);
         order[i] = order_of(ctx, c->in[i]);
     }
     keys = cbx_random_split(ctx, cbx_random_key(ctx, (uint64_t)cbx__metric_parameter(c, "seed")), 2 * sets);
