@@ -137,6 +137,7 @@ static PyObject *do_define(cx_call *c)
     cbx_status st;
 
     if (!r) return PyErr_NoMemory();
+    c->name = "register";
     if (merge == Py_None) merge = NULL;
     if (finish == Py_None) finish = NULL;
     capsule = PyCapsule_New(r, CX_ROW_NAME, row_free);
@@ -188,6 +189,7 @@ static PyObject *do_check(cx_call *c)
     cbx_status st;
     cbx_ctx *ctx;
 
+    c->name = "check_axioms";
     if (!CX_GET(c, draws, seed) || !cx_metric_parameters(parameters, v)) return NULL;
     if (f) o.function = ((cx_recorded *)f)->fn;
     if (!(ctx = cx_ctx_borrow(c->st))) return NULL;

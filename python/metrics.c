@@ -174,7 +174,11 @@ static PyObject *do_apply(cx_call *c)
     cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
     cbx_ctx *ctx;
 
-    if (!in || PyErr_Occurred()) return NULL;
+    if (!in || PyErr_Occurred() || !(ctx = cx_ctx_borrow(c->st))) return NULL;
+    m = cx_metric_row(c, ctx);
+    cx_ctx_return(c->st, ctx);
+    if (!m) return NULL;
+    c->name = m->name;
     if (!cx_metric_options(c, &o) || !CX_GET(c, reduction, keepdims) || !cx_metric_operands(c, operands, n, in) ||
         !cx_metric_parameters(parameters, v))
         return NULL;
@@ -187,11 +191,6 @@ static PyObject *do_apply(cx_call *c)
     }
     o.reduction = (cbx_metric_reduction)reduction;
     if (f) o.function = ((cx_recorded *)f)->fn;
-    if (!(ctx = cx_ctx_borrow(c->st))) return NULL;
-    m = cx_metric_row(c, ctx);
-    cx_ctx_return(c->st, ctx);
-    if (!m) return NULL;
-    c->name = m->name;
     c->function = NULL; /* failures come with the library's sentence */
     return cx_begin(c) ? cx_result(c, cbx_metric_apply(c->ctx, m, n, in, &o)) : NULL;
 }

@@ -30,8 +30,8 @@ def _converted(o: Any) -> Any:
     return o.astype(nearest) if hasattr(o, "astype") else o.float()
 
 
-def operand(o: Any, name: str | None = None) -> Any:
-    """An Array, or None as it is.  name: of the argument, for errors."""
+def operand(o: Any, name: str | None = None, metric: str = "") -> Any:
+    """An Array, or None as it is.  name: of the argument, and that of the metric, for errors."""
     if o is None or isinstance(o, array.Array):
         return o
     if hasattr(o, "filled") and o.mask.any():
@@ -40,10 +40,20 @@ def operand(o: Any, name: str | None = None) -> Any:
             "give its data, and mask=~numpy.ma.getmaskarray(x)"
         )
     try:
+        return _read(o)
+    except (TypeError, ValueError) as e:
+        if not name or not str(e).startswith("asarray: "):
+            raise
+        where = f"{metric}: '{name}': " if metric else f"'{name}': "
+        raise type(e)(where + str(e).removeprefix("asarray: ")) from None
+
+
+def _read(o: Any) -> Any:
+    try:
         return array.asarray(o)
     except (BufferError, RuntimeError, TypeError, ValueError):
         if isinstance(o, (list, tuple)) and any(hasattr(x, "dtype") for x in o):
-            return array.asarray([operand(x, name) if hasattr(x, "dtype") else x for x in o])
+            return array.asarray([operand(x) if hasattr(x, "dtype") else x for x in o])
         converted = _converted(o)
         if converted is o:
             raise

@@ -160,6 +160,11 @@ def register(
     compiled; others may read values, with NumPy for example.  Returns the function, which is also
     metrics.<name>.
     """
+    words = {"name": name, "domain": domain, "summary": summary, "formula": formula}
+    optional = {"notes": notes, "source": source, "example": example, "features": features}
+    for what, text in (words | {k: v for k, v in optional.items() if v is not None}).items():
+        if not isinstance(text, str):
+            raise TypeError(f"register: '{what}' must be a string, got {text!r}")
     functions = {"items": items, "parts": parts, "whole": whole, "merge": merge, "finish": finish}
     if wrong := [f for f, code in functions.items() if code is not None and not callable(code)]:
         raise TypeError(f"register: {wrong[0]} of {name!r} must be a function, got {functions[wrong[0]]!r}")
@@ -179,21 +184,14 @@ def register(
             if form == "items"
             else f"register: the function of {name!r} must take 'weights', an Array or None, where weighted is True"
         )
+    if wrong := [o for o in operands if isinstance(o, str) or not 2 <= len(o) <= 4]:
+        raise TypeError(f"register: {wrong[0]!r} must be an Operand, or a name and a kind")
     rows = [Operand(*o).row() for o in operands]
     _check_names(name, [o[0] for o in rows] + [*(parameters or ())])
     described = [(p if isinstance(p, Parameter) else Parameter(p)).row(n) for n, p in (parameters or {}).items()]
     if unused := [p[0] for p in described if not any(f and _takes(f, [p[0]]) for f in (code, merge, finish))]:
         raise TypeError(f"register: no function of {name!r} takes the parameter '{unused[0]}'")
-    texts = {
-        "name": name,
-        "domain": domain,
-        "summary": summary or name,
-        "formula": formula,
-        "notes": notes,
-        "source": source,
-        "example": example,
-        "function": features,
-    }
+    texts = {**words, "summary": summary or name, "notes": notes, "source": source, "example": example, "function": features}
     flags = (
         (late._DIFFERENTIABLE, differentiable),
         (late._WEIGHTED, weighted),

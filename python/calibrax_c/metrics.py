@@ -58,11 +58,13 @@ def _number(name: str, row: tuple[Any, ...], value: Any) -> float | None:
         if value not in choices:
             raise ValueError(f"{name}: '{parameter}' must be one of {', '.join(map(repr, choices))}, got {value!r}")
         return float(choices.index(value))
-    if isinstance(value, str):
-        raise TypeError(f"{name}: '{parameter}' must be a number, got {value!r}")
-    if value != value:
+    try:
+        number = float("" if isinstance(value, str) else value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name}: '{parameter}' must be a number, got {value!r}") from None
+    if number != number:
         raise ValueError(f"{name}: '{parameter}' must be a number, got {value!r}: leave it out for its default")
-    return float(value)
+    return number
 
 
 def _numbers(row: dict[str, Any], given: dict[str, Any]) -> list[float | None]:
@@ -189,7 +191,7 @@ def _in_order(row: dict[str, Any], given: dict[str, Any], made: bool = True) -> 
     operands = [given.get(o[0]) for o in row["operands"]]
     while operands and operands[-1] is None and not row["flags"] & _APART:
         operands.pop()
-    return [_operand(o, row["operands"][i][0]) for i, o in enumerate(operands)] if made else operands
+    return [_operand(o, row["operands"][i][0], row["name"]) for i, o in enumerate(operands)] if made else operands
 
 
 def _recorded(function: Any, like: Any) -> Any:
@@ -283,12 +285,12 @@ def _make(row: dict[str, Any]) -> Callable[..., Any]:
         return call(given)
 
     def call(given: dict[str, Any]) -> Any:
-        arrays = [_operand(given.get(o), o) for o in operands]
+        arrays = [_operand(given.get(o), o, name) for o in operands]
         while arrays and arrays[-1] is None:
             arrays.pop()
         numbers = [_number(name, p, given.get(p[0])) for p in row["parameters"]]
         function = _recorded(given["function"], arrays[0]) if row["function"] and not row["flags"] & _FEATURES else None
-        mask, weights = _operand(given.get("mask"), "mask"), _operand(given.get("weights"), "weights")
+        mask, weights = (_operand(given.get(o), o, name) for o in ("mask", "weights"))
         return _core._metrics.apply(
             row.get("code", name),
             arrays,
@@ -415,8 +417,9 @@ class State:
         if function is None:
             arrays = _numbered_batch([row], arrays, tokenizer)
         names = [o[0] for o in row["operands"]]
-        made = [_operand(x, n) for n, x in zip(names, arrays, strict=False)]
-        self._state.update(made, _operand(mask, "mask"), _operand(weights, "weights"), function)
+        made = [_operand(x, n, row["name"]) for n, x in zip(names, arrays, strict=False)]
+        options = [_operand(x, n, row["name"]) for n, x in (("mask", mask), ("weights", weights))]
+        self._state.update(made, *options, function)
         return self
 
     def merge(self, other: State) -> State:

@@ -266,7 +266,7 @@ static cbx_array *pit_counts(cbx_ctx *ctx, const cbx_metric_call *c)
 #define SMOOTH  .flags = CBX_METRIC_DIFFERENTIABLE
 #define BINS                                                                                                           \
     {                                                                                                                  \
-        "num_bins", "bins of equal width between 0 and 1", 10, 1, 0x1p31, CBX_PARAMETER_INTEGER, NULL                  \
+        "num_bins", "bins of equal width between 0 and 1", 10, 1, 0x1p20, CBX_PARAMETER_INTEGER, NULL                  \
     }
 
 /* clang-format off */
