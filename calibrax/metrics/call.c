@@ -261,14 +261,13 @@ static const cbx_array *legal_values(cbx_ctx *ctx, const cbx__bound *b, cbx_arra
 
     for (size_t i = 0; i < b->nin; i++) {
         const cbx_operand_kind kind = b->metric->operands[i].kind;
-        const bool labels = kind == CBX_OPERAND_LABELS;
-        const cbx_array *legal;
-        double low, high;
-        if (!in[i] || !cbx__operand_domain(kind, &low, &high)) continue;
-        if (labels) high = ceil(label_limit(b, in, in[i], what, sizeof what)) - 1;
-        legal = cbx_greater_equal_scalar(ctx, in[i], low);
-        if (!isinf(high)) legal = cbx_logical_and(ctx, legal, cbx_less_equal_scalar(ctx, in[i], high));
-        if (labels) in[i] = cbx_where(ctx, legal, in[i], cbx_zeros_like(ctx, in[i]));
+        const cbx_array *legal = in[i] ? cbx__operand_legal(ctx, kind, in[i]) : NULL;
+        if (!legal) continue;
+        if (kind == CBX_OPERAND_LABELS) {
+            const double limit = label_limit(b, in, in[i], what, sizeof what);
+            if (!isinf(limit)) legal = cbx_logical_and(ctx, legal, cbx_less_scalar(ctx, in[i], limit));
+            in[i] = cbx_where(ctx, legal, in[i], cbx_zeros_like(ctx, in[i]));
+        }
         legal = cbx_all(ctx, legal, NULL);
         all = all ? cbx_logical_and(ctx, all, legal) : legal;
     }

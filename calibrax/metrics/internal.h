@@ -123,8 +123,11 @@ void cbx__metric_refuse_label(cbx_ctx *ctx, const cbx_metric_function *m, size_t
                               const char *what, const cbx_array *kept);
 /** An operand in the dtype that code gets: float64, or int64 of labels and tokens. */
 cbx_array *cbx__metric_operand(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cbx_array *x);
-/** Smallest and largest legal value of the kind; false: all are legal, and NaN. */
-bool cbx__operand_domain(cbx_operand_kind kind, double *low, double *high);
+/**
+ * Whether elements of x, an operand of the kind whose values are unknown, are legal, and sums are 1
+ * to 1e-3: a boolean or several; NULL: all are.
+ */
+cbx_array *cbx__operand_legal(cbx_ctx *ctx, cbx_operand_kind kind, const cbx_array *x);
 /** What replaces items of x, an operand of the kind, that count with weight 0: legal numbers. */
 cbx_array *cbx__operand_neutral(cbx_ctx *ctx, cbx_operand_kind kind, const cbx_array *x);
 /**

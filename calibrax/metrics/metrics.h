@@ -344,8 +344,9 @@ typedef struct cbx_metric_options {
 
 /**
  * A metric as an array expression: the result belongs to the current scope.  It can be traced
- * unless the metric is DATA_SHAPED; a trace refuses no values, and where one is outside the domain
- * of its operand, or a label outside its classes, a result that is real is NaN.  Of no items, where
+ * unless the metric is DATA_SHAPED; a trace refuses no values, and where one is outside the bounds
+ * of its kind, a sum of probabilities is not 1, or a label is outside its classes, a result that is
+ * real is NaN.  Of no items, where
  * mask or weights are all 0, there is no metric: CBX_EDOM of a mean over all items and of other
  * forms; in a trace a mean is NaN.  Sums are 0, and with axes the mean over no items is NaN.  A
  * state takes such a batch, and is CBX_EINVAL where no other one was added.

@@ -42,10 +42,10 @@ static const value_rule rules[CBX_OPERAND_KINDS] = {
     [CBX_OPERAND_VECTOR_ENSEMBLE] = { .low = NAN, .item_axes = 2 },
     [CBX_OPERAND_SIGNAL] = { .low = NAN, .single = true },
     [CBX_OPERAND_IMAGE] = { .low = NAN, .single = true },
-    [CBX_OPERAND_SPD] = { .low = NAN, .single = true },
+    [CBX_OPERAND_SPD] = { .low = NAN, .item_axes = 2, .single = true },
     [CBX_OPERAND_FRAME] = { .low = NAN, .single = true },
     [CBX_OPERAND_ADJACENCY] = { .low = 0, .high = INFINITY, .single = true },
-    [CBX_OPERAND_TOKENS] = { .low = 0, .high = INFINITY, .whole = true, .single = true },
+    [CBX_OPERAND_TOKENS] = { .low = 0, .high = INFINITY, .whole = true, .item_axes = 1, .single = true },
     [CBX_OPERAND_TEXTS] = { .low = -1, .high = INFINITY, .whole = true, .item_axes = 1 },
     [CBX_OPERAND_POSITIVE] = { .low = 0x1p-1074, .high = INFINITY, .neutral = 1 },
     [CBX_OPERAND_MATRICES] = { .low = NAN, .item_axes = 2 },
@@ -175,11 +175,18 @@ bool cbx__metric_has_items(const cbx_metric_function *m)
     return true;
 }
 
-bool cbx__operand_domain(cbx_operand_kind kind, double *low, double *high)
+cbx_array *cbx__operand_legal(cbx_ctx *ctx, cbx_operand_kind kind, const cbx_array *x)
 {
-    *low = rules[kind].low;
-    *high = rules[kind].high;
-    return !isnan(*low);
+    const value_rule *r = &rules[kind];
+    cbx_array *legal, *sums;
+
+    if (isnan(r->low)) return NULL;
+    legal = cbx_greater_equal_scalar(ctx, x, r->low);
+    if (!isinf(r->high)) legal = cbx_logical_and(ctx, legal, cbx_less_equal_scalar(ctx, x, r->high));
+    if (r->sum == NO_SUM) return legal;
+    sums = cbx_sum(ctx, x, r->sum == SUM_OF_ROWS ? CBX_AXIS(-1) : NULL);
+    sums = cbx_less_equal_scalar(ctx, cbx_abs(ctx, cbx_subtract_scalar(ctx, sums, 1)), 1e-3);
+    return cbx_logical_and(ctx, cbx_all(ctx, legal, NULL), sums);
 }
 
 cbx_array *cbx__operand_neutral(cbx_ctx *ctx, cbx_operand_kind kind, const cbx_array *x)

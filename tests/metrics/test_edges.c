@@ -124,6 +124,8 @@ static const edge edges[] = {
     { "r_squared", "3: 3 2 1; 3: 1 2 3", -3, NULL },
     { "r_squared", "2: 2 2; 2: 2 2", 1, NULL },
     { "r_squared", "2: 2 3; 2: 2 2", 0, NULL },
+    { "r_squared_adjusted", "2: 1 3; 2: 1 2", -INFINITY, NULL },
+    { "r_squared_adjusted", "1: 1; 1: 2", NAN, NULL }, /* fewer items than the model has parameters */
     { "r_squared", "2: 2 nan; 2: 2 3", NAN, NULL },
     { "explained_variance", "3: 11 12 13; 3: 1 2 3", 1, NULL },
     { "explained_variance", "2: 2 3; 2: 2 2", 0, NULL },
@@ -474,6 +476,12 @@ TEST(masks_and_weights)
     const cbx_metric_options beyond = { .axes = CBX_AXIS(1) };
     CHECK_STATUS(cbx_metric_value(ctx, "mae", 2, in, &beyond, &result, &err), CBX_ESHAPE, "axis 1");
     CHECK_STR(err.message, "mae: 'axis' 1 is outside of the items' axes, 1 in number", "its sentence");
+    cbx_array *text = array_of(ctx, 1, &(size_t){ 3 }, v, true); /* one item */
+    const cbx_metric_options of_tokens = { .weights = in[0] };
+    CHECK_STATUS(cbx_metric_value(ctx, "distinct_n", 1, &text, &of_tokens, &result, &err), CBX_ESHAPE, "a text");
+    CHECK_STR(err.message, "distinct_n: 'weights' is float64 (3,): it must be for items of the shape ()",
+              "its sentence");
+    cbx_array_free(text);
     for (size_t k = 0; k < 2; k++) cbx_array_free(in[k]);
     cbx_ctx_free(ctx);
 }

@@ -88,4 +88,49 @@ TEST(nan_of_an_operand_reaches_the_result)
     cbx_ctx_free(ctx);
 }
 
+/* What a call with data refuses, of operands (n) or (n, 1) and labels (n). */
+TEST(traces_give_nan_for_refusals)
+{
+    static const struct {
+        const char *metric;
+        double x[2], y[2];
+        int ndim;
+    } cases[] = {
+        { "kl_divergence", { 0.5, 0.25 }, { 0.5, 0.5 }, 1 },
+        { "total_variation", { 0, 0 }, { 0, 0 }, 1 },
+        { "ranked_probability_score", { 0.5, 1 }, { 0, 0 }, 2 },
+        { "brier_score", { 0.5, 1.5 }, { 0, 1 }, 1 },
+        { "poincare_distance", { 0.5, 3 }, { 0.5, 2 }, 2 },
+        { "silhouette_score", { 0, 1 }, { 1, 1 }, 2 },
+        { "calinski_harabasz_score", { 0, 1 }, { 1, 1 }, 2 },
+        { "davies_bouldin_score", { 0, 1 }, { 1, 1 }, 2 },
+    };
+    const size_t shape[] = { 2, 1 };
+    cbx_ctx *ctx = cbx_test_context();
+
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const cbx_metric_function *m;
+        cbx_metric_options o = { 0 };
+        cbx_fn *f = NULL, *jitted = NULL;
+        cbx_array *in[2], *r = NULL;
+        double v;
+        CHECK_OK(cbx_metric_find(ctx, cases[i].metric, &m, &err), &err, cases[i].metric);
+        const bool labels[] = { m->operands[0].kind == CBX_OPERAND_LABELS, m->operands[1].kind == CBX_OPERAND_LABELS };
+        in[0] = array_of(ctx, cases[i].ndim, shape, cases[i].x, labels[0]);
+        in[1] = array_of(ctx, labels[1] ? 1 : cases[i].ndim, shape, cases[i].y, labels[1]);
+        set_needs(m, &o);
+        CHECK_STATUS(cbx_metric_value(ctx, m->name, 2, in, &o, &v, &err), CBX_EDOM, m->name);
+        CHECK_OK(cbx_metric_fn(ctx, m, 2, &o, &f, &err), &err, m->name);
+        CHECK_OK(cbx_jit(ctx, f, &jitted, &err), &err, m->name);
+        CHECK_OK(cbx_fn_run(ctx, jitted, 2, in, 1, &r, &err), &err, m->name);
+        CHECK(isnan(*(const double *)cbx_array_data(r)), m->name);
+        cbx_array_free(r);
+        cbx_fn_free(jitted);
+        cbx_fn_free(f);
+        cbx_array_free(in[0]);
+        cbx_array_free(in[1]);
+    }
+    cbx_ctx_free(ctx);
+}
+
 TESTS(.seconds = 300)

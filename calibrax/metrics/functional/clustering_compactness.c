@@ -32,14 +32,15 @@ static clusters clusters_of(cbx_ctx *ctx, const cbx_metric_call *c)
     return s;
 }
 
-/* False, recorded: the points are known to have fewer than two labels. */
-static bool has_two(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array *labels)
+/* The result of points with two labels or more; others are refused, and NaN where that is unknown. */
+static cbx_array *of_two(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *result)
 {
-    if (!cbx__metric_has_data(ctx, c)) return true;
-    if (cbx__metric_element(cbx_min(ctx, labels, NULL), 0) < cbx__metric_element(cbx_max(ctx, labels, NULL), 0))
-        return true;
-    cbx__refuse(ctx, CBX_EDOM, "%s: 'labels' has one cluster: at least two are compared", c->metric->name);
-    return false;
+    const cbx_array *labels = c->in[1];
+    const cbx_array *one = cbx_equal(ctx, cbx_min(ctx, labels, NULL), cbx_max(ctx, labels, NULL));
+
+    if (!cbx__metric_has_data(ctx, c)) return cbx_where(ctx, one, cbx__number(ctx, NAN), result);
+    if (cbx__metric_element(one, 0) == 0) return result;
+    return cbx__refuse(ctx, CBX_EDOM, "%s: 'labels' has one cluster: at least two are compared", c->metric->name);
 }
 
 static cbx_array *calinski_harabasz(cbx_ctx *ctx, const cbx_metric_call *c)
@@ -50,9 +51,9 @@ static cbx_array *calinski_harabasz(cbx_ctx *ctx, const cbx_metric_call *c)
     const cbx_array *between = cbx_sum(ctx, cbx_multiply(ctx, s.size, from), NULL);
     const cbx_array *n = cbx__number(ctx, (double)cbx_array_dim(c->in[0], 0)), *one = cbx__number(ctx, 1);
 
-    if (!has_two(ctx, c, c->in[1])) return cbx__array_failed();
     between = cbx_multiply(ctx, between, cbx_subtract(ctx, n, s.count));
-    return cbx__ratio_or(ctx, between, cbx_multiply(ctx, within, cbx_subtract(ctx, s.count, one)), 1);
+    within = cbx_multiply(ctx, within, cbx_subtract(ctx, s.count, one));
+    return of_two(ctx, c, cbx__ratio_or(ctx, between, within, 1));
 }
 
 static cbx_array *davies_bouldin(cbx_ctx *ctx, const cbx_metric_call *c)
@@ -60,7 +61,6 @@ static cbx_array *davies_bouldin(cbx_ctx *ctx, const cbx_metric_call *c)
     const clusters s = clusters_of(ctx, c);
     const cbx_array *zero = cbx__number(ctx, 0), *spread, *apart, *both, *worst;
 
-    if (!has_two(ctx, c, c->in[1])) return cbx__array_failed();
     spread = cbx_segment_sum(ctx, cbx__root(ctx, s.square), c->in[1], s.k);
     spread = cbx__ratio_or(ctx, spread, s.size, 0);
     apart = cbx_subtract(ctx, cbx_expand_dims(ctx, s.centre, 1), cbx_expand_dims(ctx, s.centre, 0));
@@ -69,7 +69,7 @@ static cbx_array *davies_bouldin(cbx_ctx *ctx, const cbx_metric_call *c)
     apart = cbx_where(ctx, both, apart, zero);
     both = cbx_add(ctx, cbx_expand_dims(ctx, spread, 1), cbx_expand_dims(ctx, spread, 0));
     worst = cbx_max(ctx, cbx__ratio_or(ctx, both, apart, 0), CBX_AXIS(1));
-    return cbx_divide(ctx, cbx_sum(ctx, cbx_where(ctx, s.present, worst, zero), NULL), s.count);
+    return of_two(ctx, c, cbx_divide(ctx, cbx_sum(ctx, cbx_where(ctx, s.present, worst, zero), NULL), s.count));
 }
 
 /* ---- silhouettes ---- */
@@ -251,11 +251,11 @@ static cbx_array *silhouette(cbx_ctx *ctx, const cbx_metric_call *c)
     const size_t n = cbx_array_dim(c->in[0], 0), rows = n == 0 || n <= BLOCK / n ? n : BLOCK / n + 1;
     all_points all = { .x = c->in[0], .labels = c->in[1], .k = cbx__num_classes(c) };
 
-    if (!has_two(ctx, c, all.labels)) return cbx__array_failed();
-    if (cbx__metric_has_data(ctx, c)) return silhouette_in_c(ctx, c);
+    if (cbx__metric_has_data(ctx, c)) return of_two(ctx, c, silhouette_in_c(ctx, c));
     all.size = cbx_segment_sum(ctx, cbx_ones(ctx, 1, &n, CBX_F64), all.labels, all.k);
-    if (rows >= n) return cbx_mean(ctx, silhouettes_of(ctx, &all, all.x, all.labels), NULL);
-    return cbx_divide_scalar(ctx, sum_of_blocks(ctx, &all, rows), (double)n);
+    return of_two(ctx, c,
+                  rows >= n ? cbx_mean(ctx, silhouettes_of(ctx, &all, all.x, all.labels), NULL)
+                            : cbx_divide_scalar(ctx, sum_of_blocks(ctx, &all, rows), (double)n));
 }
 
 #define CLUSTERING(better, low_, high_)                                                                                \

@@ -180,6 +180,7 @@ static cbx_array *poincare(cbx_ctx *ctx, const cbx_metric_call *c)
     for (size_t i = 0; i < 2; i++) {
         const cbx_array *norm = cbx_multiply_scalar(ctx, dot(ctx, c->in[i], c->in[i]), k);
         if (!below(ctx, c, i, norm, 1, "curvature |x|^2 must be below 1, and that")) return cbx__array_failed();
+        norm = cbx_where(ctx, cbx_less_scalar(ctx, norm, 1), norm, cbx__number(ctx, NAN)); /* of a trace */
         inside[i] = cbx_subtract(ctx, cbx__number(ctx, 1), norm);
     }
     ratio = cbx_divide(ctx, cbx_multiply_scalar(ctx, dot(ctx, e, e), k), cbx_multiply(ctx, inside[0], inside[1]));

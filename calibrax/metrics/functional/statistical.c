@@ -168,12 +168,14 @@ static cbx_array *adjusted(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_arr
 {
     const double k = c->parameters[0];
     cbx_array *s[4];
-    const cbx_array *one = cbx__number(ctx, 1), *share, *freedom;
+    const cbx_array *one = cbx__number(ctx, 1), *share, *rest, *freedom;
 
     cbx__unpack(ctx, state, 4, s);
     s[2] = cbx_where(ctx, cbx__is_constant(ctx, s[0], s[1], s[2]), cbx__number(ctx, 0), s[2]);
     share = cbx_divide(ctx, s[3], s[2]);
-    freedom = cbx_divide(ctx, cbx_subtract_scalar(ctx, s[0], 1), cbx_subtract_scalar(ctx, s[0], k + 1));
+    rest = cbx_subtract_scalar(ctx, s[0], k + 1);
+    rest = cbx_where(ctx, cbx_less_scalar(ctx, rest, 0), cbx__number(ctx, NAN), rest);
+    freedom = cbx_divide(ctx, cbx_subtract_scalar(ctx, s[0], 1), rest);
     return cbx_subtract(ctx, one, cbx_multiply(ctx, share, freedom));
 }
 
@@ -313,7 +315,7 @@ CBX__METRIC_TABLE(statistical,
     { .name = "r_squared_adjusted", .summary = "Adjusted coefficient of determination", .formula = "1 - (1 - r_squared) (n - 1) / (n - num_predictors - 1)", STATISTICAL(HIGHER, -INFINITY, 1),
       .operands = CBX__PAIR("predictions", "targets", REAL), .flags = CBX_METRIC_DIFFERENTIABLE, .parts = fit_parts, .merge = join_fits, .finish = adjusted,
       .parameters = { { "num_predictors", "parameters of the model without its constant", 1, 0, 0x1p52, CBX_PARAMETER_INTEGER, NULL } },
-      .invariances = CBX_INVARIANT_COMMON_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .notes = "Of n = num_predictors + 1 items it is minus infinity or NaN; constant targets give the same.",
+      .invariances = CBX_INVARIANT_COMMON_SCALE | CBX_INVARIANT_SHIFT | CBX_INVARIANT_ORDER, .notes = "Of n = num_predictors + 1 items it is minus infinity or NaN, and NaN of fewer; constant targets give minus infinity or NaN, too.",
       .source = "Ezekiel (1930)", .example = "[2.5, 0.0, 2.0, 8.0], [3.0, -0.5, 2.0, 7.0]" },
     { .name = "skewness", .summary = "Skewness", .formula = "mean((x - mean(x))^3) / mean((x - mean(x))^2)^(3/2)", STATISTICAL(INFO, -INFINITY, INFINITY),
       .operands = { { "x", CBX_OPERAND_REAL, false } }, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_WEIGHTED, .parts = third_moments, .merge = join_third_moments, .finish = skewness,
