@@ -184,8 +184,8 @@ def register(
             if form == "items"
             else f"register: the function of {name!r} must take 'weights', an Array or None, where weighted is True"
         )
-    if wrong := [o for o in operands if isinstance(o, str) or not 2 <= len(o) <= 4]:
-        raise TypeError(f"register: {wrong[0]!r} must be an Operand, or a name and a kind")
+    if others := [o for o in operands if isinstance(o, str) or not 2 <= len(o) <= 4]:
+        raise TypeError(f"register: {others[0]!r} must be an Operand, or a name and a kind")
     rows = [Operand(*o).row() for o in operands]
     _check_names(name, [o[0] for o in rows] + [*(parameters or ())])
     described = [(p if isinstance(p, Parameter) else Parameter(p)).row(n) for n, p in (parameters or {}).items()]

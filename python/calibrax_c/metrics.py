@@ -377,6 +377,8 @@ class State:
         features: the function of a state that was made with one.  Without it the state is merged and
         computed, and not updated.
         """
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError(f"State.from_bytes: data must be bytes, got {data!r}")
         data = bytes(data)
         if data[:8] != b"cbxstate":
             raise ValueError("these bytes are not a state of a metric")
