@@ -6,8 +6,7 @@
 
 bool cx_refuse(const cx_call *c, const char *name, PyObject *kind, const char *wanted, PyObject *got)
 {
-    PyErr_Format(kind, "%s: '%s' must be %s, got %R", c->name, name, wanted, got);
-    return false;
+    return cx_refused(kind, "%s: '%s' must be %s, got %R", c->name, name, wanted, got);
 }
 
 /* ---- numbers ---- */
@@ -108,10 +107,9 @@ static cbx_array *scalar_array(cx_call *c, const cx_operand *v)
     const cbx_array_desc d = { .dtype = v->scalar.dtype };
     cbx_array *r;
 
-    if (v->big) {
-        PyErr_Format(PyExc_OverflowError, "%s: the number has more than 64 bits: write it as a float", c->name);
-        return NULL;
-    }
+    if (v->big)
+        return (void *)PyErr_Format(PyExc_OverflowError, "%s: the number has more than 64 bits: write it as a float",
+                                    c->name);
     r = cx_create(c->st, &d);
     if (!r) return NULL;
     memcpy(cbx_array_data_mut(r), &v->scalar.v, cbx_dtype_size(d.dtype));

@@ -77,8 +77,7 @@ static PyObject *transposed(PyObject *self)
 static PyObject *priority(PyObject *self)
 {
     if (cbx_array_is_abstract(handle_of(self))) return PyFloat_FromDouble(100.0);
-    PyErr_SetString(PyExc_AttributeError, "__array_priority__: only traced arrays have one");
-    return NULL;
+    return PyErr_Format(PyExc_AttributeError, "__array_priority__: only traced arrays have one");
 }
 CX_GETTERS(array_members, MEMBERS)
 

@@ -283,8 +283,7 @@ static bool read_source(cx_call *c, cbx_benchmark_source *source, cbx_benchmark_
 
     if (!CX_GET(c, module, plugin, file, python, metrics) || !CX_GET_AS(c, "command", argv)) return false;
     if (!!module + !!plugin + !!file + (argv.list != NULL) != 1)
-        return PyErr_Format(PyExc_TypeError,
-                            "launch_benchmarks() takes one of 'module', 'plugin', 'file' and 'command'") != NULL;
+        return cx_refused(PyExc_TypeError, "launch_benchmarks() takes one of 'module', 'plugin', 'file' and 'command'");
     source->kind = CBX_BENCHMARK_COMMAND;
     if (argv.list) {
         if (!argv.n) return cx_refuse(c, "command", PyExc_ValueError, "a program and its arguments", argv.tuple);

@@ -188,8 +188,7 @@ static bool commit_arg(cx_call *c, const cbx_bisect *b, size_t *out)
 
     if (!CX_GET_AS(c, "commit", name)) return false;
     if (cbx_bisect_find(b, name, out)) return true;
-    PyErr_Format(PyExc_KeyError, "%s: no commit of this search is called '%s'", c->name, name);
-    return false;
+    return cx_refused(PyExc_KeyError, "%s: no commit of this search is called '%s'", c->name, name);
 }
 
 static PyObject *bisection_next(cx_call *c)
@@ -230,11 +229,9 @@ static PyObject *bisection_restore(cx_call *c)
     cbx_json *json = t ? cx_json_from(cx_arg(c, "state"), "state") : NULL;
     bool fine;
 
-    if (!json) {
-        if (t && !PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "restore: 'state' must be a dict as state() returns it, got None");
-        return NULL;
-    }
+    if (t && !json && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "restore: 'state' must be a dict as state() returns it, got None");
+    if (!json) return NULL;
     fine = cx_fine(c, cbx_bisect_restore(t->handle, json, "state", &c->err));
     cbx_json_unref(json);
     if (!fine) return NULL;

@@ -217,9 +217,8 @@ bool cx_shareable(const cbx_array *a, const char *what, PyObject *exception)
     char text[32];
 
     if (!cx_is_elsewhere(a)) return true;
-    PyErr_Format(exception, "%s of an array on %s: bring it to the CPU with to_device('cpu')", what,
-                 cbx_device_id_text(cbx_array_device(a), text, sizeof text));
-    return false;
+    return cx_refused(exception, "%s of an array on %s: bring it to the CPU with to_device('cpu')", what,
+                      cbx_device_id_text(cbx_array_device(a), text, sizeof text));
 }
 
 const void *cx_elements(cx_call *c, const cbx_array *a)
@@ -339,17 +338,13 @@ static Py_ssize_t find_keyword(PyObject *kwnames, Py_ssize_t n, const cx_paramet
 
 static bool refuse_extra(const cx_call *c, Py_ssize_t given, Py_ssize_t taken, PyObject *kwnames, uint64_t used)
 {
-    if (given > taken) {
-        PyErr_Format(PyExc_TypeError, "%s() takes at most %zd positional argument%s, got %zd", c->name, taken,
-                     taken == 1 ? "" : "s", given);
-        return false;
-    }
+    if (given > taken)
+        return cx_refused(PyExc_TypeError, "%s() takes at most %zd positional argument%s, got %zd", c->name, taken,
+                          taken == 1 ? "" : "s", given);
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_Size(kwnames); k++)
-        if (!(used >> k & 1)) {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'; its signature is %s(%s)",
-                         c->name, PyTuple_GetItem(kwnames, k), c->name, c->function->signature);
-            return false;
-        }
+        if (!(used >> k & 1))
+            return cx_refused(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'; its signature is %s(%s)",
+                              c->name, PyTuple_GetItem(kwnames, k), c->name, c->function->signature);
     return true;
 }
 
@@ -523,7 +518,7 @@ bool cx_get(cx_call *c, const cx_target *list)
             i = place_of(c, name);
         }
         if (i < 0 && !(name[0] == 'x' && !name[1] && c->self))
-            return PyErr_Format(PyExc_SystemError, "%s() has no parameter '%s'", c->name, name) != NULL;
+            return cx_refused(PyExc_SystemError, "%s() has no parameter '%s'", c->name, name);
         if (i < 0 ? !t->read(c, name, c->self, t->out) : !get(c, i, name, t->read, t->out)) return false;
     }
     return true;

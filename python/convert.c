@@ -46,8 +46,7 @@ static bool see_leaf(findings *f, PyObject *o)
 
 static bool ragged(int axis)
 {
-    PyErr_Format(PyExc_ValueError, "asarray: the sequences at depth %d are not of one length: pad them", axis);
-    return false;
+    return cx_refused(PyExc_ValueError, "asarray: the sequences at depth %d are not of one length: pad them", axis);
 }
 
 /* A new reference to an item of a sequence, as an Array if it is one of another package; NULL with an exception. */
@@ -81,8 +80,7 @@ static bool look(findings *f, PyObject *o, int axis)
     }
     if (axis == CBX_MAX_RANK || f->ndim == axis) {
         if (f->ndim == axis) return ragged(axis);
-        PyErr_Format(PyExc_ValueError, "asarray: sequences are nested deeper than %d", CBX_MAX_RANK);
-        return false;
+        return cx_refused(PyExc_ValueError, "asarray: sequences are nested deeper than %d", CBX_MAX_RANK);
     }
     n = PyObject_Size(o);
     if (n < 0) return false;
@@ -294,11 +292,9 @@ static cbx_array *found(cx_state *st, PyObject *o, cbx_dtype dtype, int copy)
     if (PyErr_Occurred()) return NULL;
     lends = cx_lends_dlpack(o);
     if (lends) return lends > 0 ? as_truths(st, cx_import_dlpack(st, o, copy), copy) : NULL;
-    if (copy == 0) {
-        PyErr_Format(PyExc_ValueError, "asarray: %R has no buffer to share: leave copy=False out",
-                     (PyObject *)Py_TYPE(o));
-        return NULL;
-    }
+    if (copy == 0)
+        return (void *)PyErr_Format(PyExc_ValueError, "asarray: %R has no buffer to share: leave copy=False out",
+                                    (PyObject *)Py_TYPE(o));
     return from_nest(st, o, dtype);
 }
 

@@ -155,10 +155,7 @@ bool cx_tags_from(PyObject *o, cbx_arena *arena, const cbx_tag **tags, size_t *n
     *tags = NULL;
     *n = 0;
     if (!o || o == Py_None) return true;
-    if (!PyDict_Check(o)) {
-        PyErr_Format(PyExc_TypeError, "tags must be a dict of text, got %R", o);
-        return false;
-    }
+    if (!PyDict_Check(o)) return cx_refused(PyExc_TypeError, "tags must be a dict of text, got %R", o);
     list = space(arena, (size_t)PyDict_Size(o), sizeof *list);
     while (list && PyDict_Next(o, &at, &key, &value)) {
         const char *k = cx_text_of(key, "the key of a tag"), *v = k ? cx_text_of(value, "a tag") : NULL;

@@ -70,12 +70,10 @@ PyObject *cx_do_dlpack(cx_call *c)
     if (cx_arg(c, "stream") && !elsewhere) /* of a GPU the elements are complete for every stream */
         return cx_raise(CBX_EINVAL, "__dlpack__: 'stream' must be None on the CPU");
     if (device[0] != own[0] || device[1] != own[1]) {
-        if (!elsewhere || device[0] != CBX_DL_CPU || device[1] != 0 || copy == CBX_DL_COPY_NEVER) {
-            PyErr_Format(PyExc_BufferError, "__dlpack__: the array is on device (%zd, %zd), not (%zd, %zd)%s", own[0],
-                         own[1], device[0], device[1],
-                         elsewhere && device[0] == CBX_DL_CPU ? ", which needs a copy" : "");
-            return NULL;
-        }
+        if (!elsewhere || device[0] != CBX_DL_CPU || device[1] != 0 || copy == CBX_DL_COPY_NEVER)
+            return PyErr_Format(PyExc_BufferError, "__dlpack__: the array is on device (%zd, %zd), not (%zd, %zd)%s",
+                                own[0], own[1], device[0], device[1],
+                                elsewhere && device[0] == CBX_DL_CPU ? ", which needs a copy" : "");
         if (!(a = cx_here(c->st, a)) || !cx_hold(c, a)) return NULL;
         copy = CBX_DL_COPY_ALWAYS; /* one more, so that the consumer may write */
     }

@@ -114,8 +114,7 @@ bool cx_dtype_from(cx_state *st, PyObject *o, cbx_dtype *out)
         return !PyErr_Occurred();
     }
     if (foreign_dtype(o, out)) return true;
-    PyErr_Format(PyExc_TypeError, "%R is not a dtype: calibrax_c.array.float64 is one, or its name", o);
-    return false;
+    return cx_refused(PyExc_TypeError, "%R is not a dtype: calibrax_c.array.float64 is one, or its name", o);
 }
 
 /* ---- elements ---- */
@@ -169,10 +168,8 @@ static bool store_integer(cbx_dtype t, void *p, PyObject *o)
         bool fits = is_unsigned ? bits < 2 * half : bits + half < 2 * half;
         if (!fits) PyErr_SetNone(PyExc_OverflowError);
     }
-    if (PyErr_ExceptionMatches(PyExc_OverflowError) || (PyErr_Occurred() && is_unsigned)) {
-        PyErr_Format(PyExc_OverflowError, "%R is out of the range of %s", o, cbx_dtype_name(t));
-        return false;
-    }
+    if (PyErr_ExceptionMatches(PyExc_OverflowError) || (PyErr_Occurred() && is_unsigned))
+        return cx_refused(PyExc_OverflowError, "%R is out of the range of %s", o, cbx_dtype_name(t));
     memcpy(p, &bits, bytes); /* low bytes first on the machines we build for; checked below */
     return !PyErr_Occurred();
 }
@@ -248,10 +245,8 @@ static PyObject *do_result_type(cx_call *c)
         else if ((int)cbx_dtype_kind(v.scalar.dtype) > kind)
             kind = (int)cbx_dtype_kind(v.scalar.dtype);
     }
-    if (all == CBX_DTYPE_COUNT) {
-        PyErr_SetString(PyExc_ValueError, "result_type: 'arrays_and_dtypes' must have an array or a dtype");
-        return NULL;
-    }
+    if (all == CBX_DTYPE_COUNT)
+        return PyErr_Format(PyExc_ValueError, "result_type: 'arrays_and_dtypes' must have an array or a dtype");
     if (kind >= 0) all = cbx_dtype_promote_weak(all, (cbx_kind)kind);
     return cx_dtype_object(c->st, all);
 }

@@ -18,8 +18,8 @@ static bool format_of(cx_call *c, const char *path, format *out)
             *out = formats[i].f;
             return true;
         }
-    return PyErr_Format(PyExc_ValueError, "%s: 'path' must end in '.npy', '.npz', '.h5' or '.hdf5', got '%s'", c->name,
-                        path) != NULL;
+    return cx_refused(PyExc_ValueError, "%s: 'path' must end in '.npy', '.npz', '.h5' or '.hdf5', got '%s'", c->name,
+                      path);
 }
 
 /* ---- save ---- */

@@ -35,10 +35,7 @@ typedef struct key {
 
 static bool add_step(key *k, step s)
 {
-    if (k->n == MAX_STEPS) {
-        PyErr_SetString(PyExc_IndexError, "the key has too many parts");
-        return false;
-    }
+    if (k->n == MAX_STEPS) return cx_refused(PyExc_IndexError, "the key has too many parts");
     k->steps[k->n++] = s;
     k->axes += s.kind != STEP_NEW && s.kind != STEP_EMPTY_OR_ONE;
     k->advanced = k->advanced || s.kind == STEP_ARRAY || s.kind == STEP_EMPTY_OR_ONE;
@@ -62,10 +59,9 @@ static bool add_slice(key *k, PyObject *o)
 static bool refuse_mask(const cbx_array *mask, const cbx_array *x)
 {
     char ta[160], tb[160];
-    PyErr_Format(PyExc_IndexError, "the mask %s does not fit the axes of %s",
-                 cbx_array_desc_text(cbx_array_get_desc(mask), ta, sizeof ta),
-                 cbx_array_desc_text(cbx_array_get_desc(x), tb, sizeof tb));
-    return false;
+    return cx_refused(PyExc_IndexError, "the mask %s does not fit the axes of %s",
+                      cbx_array_desc_text(cbx_array_get_desc(mask), ta, sizeof ta),
+                      cbx_array_desc_text(cbx_array_get_desc(x), tb, sizeof tb));
 }
 
 /* The places where a mask is true: one index array for each of its axes. */
@@ -107,8 +103,7 @@ static bool add_array(cx_call *c, key *k, const cbx_array *x, PyObject *array)
     if (!cx_hold(c, cbx_array_ref(((cx_array *)array)->handle))) return false;
     if (t == CBX_BOOL) return add_mask(c, k, x, index);
     if (cbx_dtype_kind(t) == CBX_KIND_INT) return add_step(k, (step){ .kind = STEP_ARRAY, .index = index });
-    PyErr_Format(PyExc_IndexError, "an index array must be of integers or bool, got %s", cbx_dtype_name(t));
-    return false;
+    return cx_refused(PyExc_IndexError, "an index array must be of integers or bool, got %s", cbx_dtype_name(t));
 }
 
 static bool add_part(cx_call *c, key *k, const cbx_array *x, PyObject *o)
@@ -117,10 +112,7 @@ static bool add_part(cx_call *c, key *k, const cbx_array *x, PyObject *o)
     if (PyBool_Check(o)) return add_step(k, (step){ .kind = STEP_EMPTY_OR_ONE, .one = o == Py_True });
     if (PySlice_Check(o)) return add_slice(k, o);
     if (o == Py_Ellipsis) {
-        if (k->ellipsis >= 0) {
-            PyErr_SetString(PyExc_IndexError, "a key has one ellipsis at most");
-            return false;
-        }
+        if (k->ellipsis >= 0) return cx_refused(PyExc_IndexError, "a key has one ellipsis at most");
         k->ellipsis = k->n;
         return true;
     }
@@ -136,10 +128,9 @@ static bool add_part(cx_call *c, key *k, const cbx_array *x, PyObject *o)
         s.start = PyNumber_AsSsize_t(o, PyExc_IndexError);
         return !(s.start == -1 && PyErr_Occurred()) && add_step(k, s);
     }
-    PyErr_Format(PyExc_IndexError,
-                 "an index must be an integer, slice, Ellipsis, None or Array, got %R (asarray makes an Array)",
-                 (PyObject *)Py_TYPE(o));
-    return false;
+    return cx_refused(PyExc_IndexError,
+                      "an index must be an integer, slice, Ellipsis, None or Array, got %R (asarray makes an Array)",
+                      (PyObject *)Py_TYPE(o));
 }
 
 static bool read_key(cx_call *c, const cbx_array *x, PyObject *o, key *k)
@@ -153,10 +144,8 @@ static bool read_key(cx_call *c, const cbx_array *x, PyObject *o, key *k)
     for (Py_ssize_t i = 0; i < n; i++)
         if (!add_part(c, k, x, PyTuple_Check(o) ? PyTuple_GetItem(o, i) : o)) return false;
     more = cbx_array_ndim(x) - k->axes;
-    if (more < 0) {
-        PyErr_Format(PyExc_IndexError, "%d indices are too many for %d axes", k->axes, cbx_array_ndim(x));
-        return false;
-    }
+    if (more < 0)
+        return cx_refused(PyExc_IndexError, "%d indices are too many for %d axes", k->axes, cbx_array_ndim(x));
     if (k->ellipsis < 0) k->ellipsis = k->n;
     if (k->n + more > MAX_STEPS) return add_step(k, (step){ 0 });
     memmove(&k->steps[k->ellipsis + more], &k->steps[k->ellipsis], (size_t)(k->n - k->ellipsis) * sizeof(step));
@@ -174,11 +163,9 @@ static bool in_range(const key *k, const cbx_array *x)
     for (int i = 0; i < k->n; i++) {
         const step *s = &k->steps[i];
         ptrdiff_t n = (ptrdiff_t)cbx_array_dim(x, axis);
-        if (s->kind == STEP_INT && (s->start < -n || s->start >= n)) {
-            PyErr_Format(PyExc_IndexError, "index %zd is outside of axis %d, which has %zd elements",
-                         (Py_ssize_t)s->start, axis, (Py_ssize_t)n);
-            return false;
-        }
+        if (s->kind == STEP_INT && (s->start < -n || s->start >= n))
+            return cx_refused(PyExc_IndexError, "index %zd is outside of axis %d, which has %zd elements",
+                              (Py_ssize_t)s->start, axis, (Py_ssize_t)n);
         if (s->mask && cbx_array_dim(s->mask, s->mask_axis) && (ptrdiff_t)cbx_array_dim(s->mask, s->mask_axis) != n)
             return refuse_mask(s->mask, x); /* a length of 0 fits every axis */
         axis += s->kind != STEP_NEW && s->kind != STEP_EMPTY_OR_ONE;
@@ -457,9 +444,8 @@ static cbx_array *assigned(cbx_ctx *ctx, const key *k, const cbx_array *x, const
 static bool may_enter(cbx_dtype from, cbx_dtype to)
 {
     if (cbx_dtype_kind(from) <= cbx_dtype_kind(to)) return true;
-    PyErr_Format(PyExc_TypeError, "%s cannot be assigned to %s: astype converts", cbx_dtype_name(from),
-                 cbx_dtype_name(to));
-    return false;
+    return cx_refused(PyExc_TypeError, "%s cannot be assigned to %s: astype converts", cbx_dtype_name(from),
+                      cbx_dtype_name(to));
 }
 
 /* whole_key, unless the value may run code that changes it; NULL: any other key or value. */

@@ -94,10 +94,8 @@ static bool read_roofs(cx_call *c, PyObject *o, cbx_roofs *out)
     }
     out->measured = measured;
     n = PyTuple_Size(levels);
-    if (n < 1 || n > CBX_PROBE_MAX_LEVELS) {
-        PyErr_Format(PyExc_ValueError, "%s: roofs have 1 to %d levels, not %zd", c->name, CBX_PROBE_MAX_LEVELS, n);
-        return false;
-    }
+    if (n < 1 || n > CBX_PROBE_MAX_LEVELS)
+        return cx_refused(PyExc_ValueError, "%s: roofs have 1 to %d levels, not %zd", c->name, CBX_PROBE_MAX_LEVELS, n);
     for (Py_ssize_t i = 0; i < n; i++) {
         cbx_roof_level *level = &out->level[out->nlevels++];
         const char *name = NULL;
@@ -206,8 +204,7 @@ static bool read_line(PyObject *dict, cbx_emissions *out)
     size_t used = 0;
 
     *out = cbx_emissions_empty();
-    if (!PyDict_Check(dict))
-        return PyErr_Format(PyExc_TypeError, "write_emissions: 'lines' must be dicts, got %R", dict) != NULL;
+    if (!PyDict_Check(dict)) return cx_refused(PyExc_TypeError, "write_emissions: 'lines' must be dicts, got %R", dict);
     for (size_t i = 0; i < CBX_LEN(columns); i++) {
         PyObject *v = PyDict_GetItemString(dict, columns[i].name);
         void *at = (char *)out + columns[i].at;

@@ -230,10 +230,8 @@ static bool read_alert(cx_call *c, PyObject *o, cbx_alert *out)
 {
     const char *severity, *before, *message;
 
-    if (Py_TYPE(o) != c->st->answers[CX_ALERT]) {
-        PyErr_Format(PyExc_TypeError, "send: 'alert' must be an Alert, got %R", o);
-        return false;
-    }
+    if (Py_TYPE(o) != c->st->answers[CX_ALERT])
+        return cx_refused(PyExc_TypeError, "send: 'alert' must be an Alert, got %R", o);
     *out = (cbx_alert){ .rule = cx_text_of(field(o, 0), "rule"), .metric = cx_text_of(field(o, 1), "metric") };
     severity = cx_text_of(field(o, 2), "severity");
     before = cx_text_of(field(o, 3), "before");

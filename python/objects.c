@@ -33,16 +33,12 @@ static const char *short_name(const cx_object *t) { return strrchr(types[t->kind
 
 static cx_object *ready(cx_object *t)
 {
-    if (!t->handle) {
-        PyErr_Format(PyExc_ValueError, "this %s is closed", short_name(t));
-        return NULL;
-    }
-    if (t->busy) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "another thread is using this %s, or the function that it calls: one call uses it at a time",
-                     short_name(t));
-        return NULL;
-    }
+    if (!t->handle) return (void *)PyErr_Format(PyExc_ValueError, "this %s is closed", short_name(t));
+    if (t->busy)
+        return (void *)PyErr_Format(
+            PyExc_RuntimeError,
+            "another thread is using this %s, or the function that it calls: one call uses it at a time",
+            short_name(t));
     return t;
 }
 

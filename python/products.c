@@ -78,11 +78,11 @@ static bool read_labels(const char *s, const char *end, int covered, term *t)
         bool dots = end - s >= 3 && memcmp(s, "...", 3) == 0;
         if (*s == ' ') continue;
         if (!dots && !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", *s))
-            return PyErr_Format(PyExc_ValueError,
-                                "einsum: 'subscripts' must be of letters, ',', '->' and '...', got '%c'", *s) != NULL;
+            return cx_refused(PyExc_ValueError,
+                              "einsum: 'subscripts' must be of letters, ',', '->' and '...', got '%c'", *s);
         for (int k = dots ? covered : 1; k > 0; k--) {
             if (t->n == CBX_MAX_RANK)
-                return PyErr_Format(PyExc_ValueError, "einsum: an array has at most %d axes", CBX_MAX_RANK) != NULL;
+                return cx_refused(PyExc_ValueError, "einsum: an array has at most %d axes", CBX_MAX_RANK);
             t->label[t->n++] = (unsigned char)(dots ? k : *s);
         }
         if (dots) s += 2;
@@ -190,9 +190,8 @@ static bool read_subscripts(const char *s, const cx_arrays *arrays, term *terms,
 
     for (const char *q = s; q < end; q++) parts += *q == ',';
     if (parts != arrays->n)
-        return PyErr_Format(PyExc_ValueError,
-                            "einsum: 'subscripts' must have a part for each of %zu operands, got '%s'", arrays->n,
-                            s) != NULL;
+        return cx_refused(PyExc_ValueError, "einsum: 'subscripts' must have a part for each of %zu operands, got '%s'",
+                          arrays->n, s);
     for (size_t i = 0; i < parts; i++) {
         const char *comma = memchr(at, ',', (size_t)(end - at)), *stop = comma ? comma : end;
         term *t = &terms[i];
@@ -201,10 +200,10 @@ static bool read_subscripts(const char *s, const cx_arrays *arrays, term *terms,
         if (!read_labels(at, stop, 0, t)) return false;
         covered = cbx_array_ndim(t->x) - t->n;
         if (covered < 0 || (covered > 0 && !memchr(at, '.', (size_t)(stop - at))))
-            return PyErr_Format(
-                       PyExc_ValueError,
-                       "einsum: 'subscripts' must have a letter for each axis of operand %zu, which has %d, got '%s'",
-                       i, cbx_array_ndim(t->x), s) != NULL;
+            return cx_refused(
+                PyExc_ValueError,
+                "einsum: 'subscripts' must have a letter for each axis of operand %zu, which has %d, got '%s'", i,
+                cbx_array_ndim(t->x), s);
         if (!read_labels(at, stop, covered, t)) return false;
         max_covered = covered > max_covered ? covered : max_covered;
         for (int k = 0; k < t->n; k++) seen[t->label[k]]++;
@@ -220,8 +219,8 @@ static bool read_subscripts(const char *s, const cx_arrays *arrays, term *terms,
     for (int k = 0; k < out->n; k++) {
         bool twice = place_in(out, out->label[k]) != k;
         if (seen[out->label[k]] && !twice) continue;
-        return PyErr_Format(PyExc_ValueError, "einsum: 'subscripts' must have the letter '%c' %s, got '%s'",
-                            out->label[k], twice ? "at most once after '->'" : "in an operand", s) != NULL;
+        return cx_refused(PyExc_ValueError, "einsum: 'subscripts' must have the letter '%c' %s, got '%s'",
+                          out->label[k], twice ? "at most once after '->'" : "in an operand", s);
     }
     return true;
 }
@@ -236,9 +235,9 @@ static bool find_lengths(const char *subscripts, const term *terms, size_t n, si
             int first = place_in(&terms[i], terms[i].label[k]);
             bool twice = cbx_array_dim(terms[i].x, first) != length;
             if (twice || (length != 1 && *known != 1 && length != *known))
-                return PyErr_Format(PyExc_ValueError,
-                                    "einsum: axes of one letter must have one length, got %zu and %zu in '%s'",
-                                    twice ? cbx_array_dim(terms[i].x, first) : *known, length, subscripts) != NULL;
+                return cx_refused(PyExc_ValueError,
+                                  "einsum: axes of one letter must have one length, got %zu and %zu in '%s'",
+                                  twice ? cbx_array_dim(terms[i].x, first) : *known, length, subscripts);
             if (length != 1) *known = length;
         }
     return true;

@@ -86,10 +86,8 @@ static PyObject *do_memory_pattern(cx_call *c)
     PyObject *r;
 
     if (!CX_GET(c, used_mb, total_mb)) return NULL;
-    if (total_mb.x && total_mb.n != used_mb.n) {
-        PyErr_Format(PyExc_ValueError, "memory_pattern: %zu totals for %zu readings", total_mb.n, used_mb.n);
-        return NULL;
-    }
+    if (total_mb.x && total_mb.n != used_mb.n)
+        return PyErr_Format(PyExc_ValueError, "memory_pattern: %zu totals for %zu readings", total_mb.n, used_mb.n);
     list = PyMem_Calloc(used_mb.n + 1, sizeof *list);
     if (!list) return PyErr_NoMemory();
     for (size_t i = 0; i < used_mb.n; i++)

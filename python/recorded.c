@@ -200,8 +200,7 @@ static PyObject *recorded_vmap(PyObject *self, PyObject *args)
 static const cbx_fn *fn_of(cx_call *c, PyObject *o)
 {
     if (o && Py_TYPE(o) == c->st->recorded_type) return ((cx_recorded *)o)->fn;
-    PyErr_Format(PyExc_TypeError, "%s: a recorded function is needed, got %R", c->name, o ? o : Py_None);
-    return NULL;
+    return (void *)PyErr_Format(PyExc_TypeError, "%s: a recorded function is needed, got %R", c->name, o ? o : Py_None);
 }
 
 /* custom_jvp(fun, rule), custom_vjp(fun, fwd, bwd): the function with derivatives by other recorded functions */

@@ -97,13 +97,8 @@ cbx_array *cx_number(cx_state *st, PyObject *o)
     const int is = cx_scalar_from(o, &v);
 
     if (is < 0) return NULL;
-    if (!is || v.big) {
-        if (is)
-            PyErr_Format(PyExc_OverflowError, "%R has more than 64 bits: write it as a float", o);
-        else
-            PyErr_Format(PyExc_TypeError, "%R is not an array or a number", (PyObject *)Py_TYPE(o));
-        return NULL;
-    }
+    if (!is) return (void *)PyErr_Format(PyExc_TypeError, "%R is not an array or a number", (PyObject *)Py_TYPE(o));
+    if (v.big) return (void *)PyErr_Format(PyExc_OverflowError, "%R has more than 64 bits: write it as a float", o);
     d.dtype = v.scalar.dtype == CBX_U64 ? CBX_U64 : own[cbx_dtype_kind(v.scalar.dtype)];
     a = cx_create(st, &d);
     if (!a || cx_store(d.dtype, cbx_array_data_mut(a), o)) return a;
@@ -126,9 +121,8 @@ bool cx_describe(cx_state *st, PyObject *o, PyObject *axis, cbx_array_desc *d, b
     if (PyErr_Occurred()) return false;
     if (k < -d->ndim || k >= d->ndim) {
         char is[160];
-        PyErr_Format(PyExc_ValueError, "axis %zd is mapped of an array that is %s", k,
-                     cbx_array_desc_text(d, is, sizeof is));
-        return false;
+        return cx_refused(PyExc_ValueError, "axis %zd is mapped of an array that is %s", k,
+                          cbx_array_desc_text(d, is, sizeof is));
     }
     if (k < 0) k += d->ndim;
     d->ndim--;
@@ -146,12 +140,10 @@ static bool read_results(cx_call *c, PyObject *list, const char *name, cbx_array
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = PyList_GetItem(list, i), *a;
         if (!cx_is_array(c->st, o) && !PyFloat_Check(o) && !PyLong_Check(o) && !PyComplex_Check(o) &&
-            !cx_is_foreign_array(o)) {
-            PyErr_Format(PyExc_TypeError,
-                         "'%s' returned %R: a traced function returns arrays, numbers, None, and trees of them", name,
-                         o);
-            return false;
-        }
+            !cx_is_foreign_array(o))
+            return cx_refused(PyExc_TypeError,
+                              "'%s' returned %R: a traced function returns arrays, numbers, None, and trees of them",
+                              name, o);
         a = cx_asarray(c->st, o, CBX_DTYPE_COUNT, -1);
         if (!a) return false;
         (*out)[i] = cbx_array_ref(((cx_array *)a)->handle);

@@ -26,8 +26,7 @@ static bool one_axis(cx_call *c, const cbx_array **x, int *axis)
     if (!CX_GET_AS(c, "x", *x) || !CX_GET_AS(c, "axis", given)) return false;
     *axis = given.value;
     if (!given.none || cbx_array_ndim(*x) < 2) return true;
-    PyErr_Format(PyExc_ValueError, "%s: an array of %d axes needs 'axis'", c->name, cbx_array_ndim(*x));
-    return false;
+    return cx_refused(PyExc_ValueError, "%s: an array of %d axes needs 'axis'", c->name, cbx_array_ndim(*x));
 }
 
 static PyObject *cumulative(cx_call *c)

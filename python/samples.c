@@ -42,8 +42,8 @@ bool cx_read_samples(cx_call *c, const char *name, PyObject *o, void *out)
 bool cx_same_length(const cx_call *c, const cx_samples *x, const cx_samples *y)
 {
     if (x->n == y->n) return true;
-    PyErr_Format(PyExc_ValueError, "%s: pairs need as many values on both sides, got %zu and %zu", c->name, x->n, y->n);
-    return false;
+    return cx_refused(PyExc_ValueError, "%s: pairs need as many values on both sides, got %zu and %zu", c->name, x->n,
+                      y->n);
 }
 
 bool cx_table_arg(cx_call *c, const char *name, cx_samples *out, size_t *rows, size_t *columns)

@@ -26,8 +26,7 @@ static bool sizes_arg(cx_call *c, const char *name, int n, size_t *out)
     if (PyIndex_Check(o))
         for (ints.n = 1; ints.n < n; ints.n++) ints.v[ints.n] = ints.v[0];
     if (ints.n != n)
-        return PyErr_Format(PyExc_ValueError, "%s: '%s' must be an integer or %d of them, got %R", c->name, name, n,
-                            o) != NULL;
+        return cx_refused(PyExc_ValueError, "%s: '%s' must be an integer or %d of them, got %R", c->name, name, n, o);
     for (int i = 0; i < n; i++) {
         if (ints.v[i] < 1) return cx_refuse(c, name, PyExc_ValueError, "at least 1", o);
         out[i] = (size_t)ints.v[i];
@@ -49,9 +48,8 @@ static bool padding_arg(cx_call *c, int n, cbx_conv_options *out)
     if (!pairs || PyTuple_Size(pairs) != n) {
         Py_XDECREF(pairs);
         PyErr_Clear();
-        return PyErr_Format(PyExc_ValueError,
-                            "%s: 'padding' must be 'valid', 'same' or %d pairs (before, after), got %R", c->name, n,
-                            o) != NULL;
+        return cx_refused(PyExc_ValueError, "%s: 'padding' must be 'valid', 'same' or %d pairs (before, after), got %R",
+                          c->name, n, o);
     }
     out->padding = CBX_CONV_EXPLICIT;
     for (int i = 0; i < n && !PyErr_Occurred(); i++) {
@@ -72,8 +70,8 @@ static bool conv_options(cx_call *c, const cbx_array *w, cbx_conv_options *out)
     int n = cbx_array_ndim(w) - 2;
 
     if (n < 1 || n > CBX_CONV_MAX_AXES)
-        return PyErr_Format(PyExc_ValueError, "%s: 'w' must have from 3 to %d axes, got %d", c->name,
-                            CBX_CONV_MAX_AXES + 2, n + 2) != NULL;
+        return cx_refused(PyExc_ValueError, "%s: 'w' must have from 3 to %d axes, got %d", c->name,
+                          CBX_CONV_MAX_AXES + 2, n + 2);
     return padding_arg(c, n, out) && sizes_arg(c, "stride", n, out->stride) &&
            sizes_arg(c, "dilation", n, out->dilation);
 }

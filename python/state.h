@@ -97,6 +97,8 @@ typedef struct cx_call cx_call;
 PyObject *cx_raise(cbx_status status, const char *message);
 /** The same of a call's error: the message names the function as Python calls it. */
 PyObject *cx_raise_for(const cx_call *c, cbx_status status);
+/** Raises with a sentence made as PyErr_Format's: always false. */
+#define cx_refused(...) (PyErr_Format(__VA_ARGS__), false)
 /** Takes the interpreter's lock and raises, if the status is not CBX_OK; true if it is. */
 bool cx_fine(cx_call *c, cbx_status status);
 /** None, or NULL with the exception of the status. */

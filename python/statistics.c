@@ -139,10 +139,8 @@ static bool read_looks(cx_call *c, cbx_looks *out)
     PyObject *o = cx_arg(c, "looks") ? cx_arg(c, "looks") : Py_None, *pairs, *weights;
 
     *out = (cbx_looks){ 0 };
-    if (Py_TYPE(o) != c->st->answers[CX_LOOKS]) {
-        PyErr_Format(PyExc_TypeError, "%s: 'looks' must be Looks as looks() returns it, got %R", c->name, o);
-        return false;
-    }
+    if (Py_TYPE(o) != c->st->answers[CX_LOOKS])
+        return cx_refused(PyExc_TypeError, "%s: 'looks' must be Looks as looks() returns it, got %R", c->name, o);
     pairs = PyTuple_GetItem(o, 0);
     weights = PyTuple_GetItem(o, 4);
     out->alpha = PyFloat_AsDouble(PyTuple_GetItem(o, 2));

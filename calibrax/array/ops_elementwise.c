@@ -9,8 +9,7 @@
 bool cbx__given(cbx_ctx *ctx, const char *name, const char *argument, int64_t n, const void *p)
 {
     if (p || n <= 0) return true;
-    cbx__refuse(ctx, CBX_EINVAL, "'%s' of '%s' is NULL", argument, name);
-    return false;
+    return cbx__refused(ctx, CBX_EINVAL, "'%s' of '%s' is NULL", argument, name);
 }
 
 bool cbx__unusable(cbx_ctx *ctx, const char *name, size_t n, const cbx_array *const *in)
@@ -236,8 +235,7 @@ cbx_array *cbx_positive(cbx_ctx *ctx, const cbx_array *x)
 
 cbx_array *cbx_reciprocal(cbx_ctx *ctx, const cbx_array *x)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, cbx_divide(ctx, cbx_weak(ctx, x, cbx_float(1.0)), x));
+    return cbx__tidied(ctx, cbx_divide(ctx, cbx_weak(ctx, x, cbx_float(1.0)), x));
 }
 
 /* One product; the factor is a quotient in the precision of x, as in NumPy. */
@@ -250,48 +248,29 @@ static cbx_array *scaled(cbx_ctx *ctx, const cbx_array *x, const char *name, dou
     return cbx_multiply_scalar(ctx, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), by);
 }
 
-static cbx_array *deg2rad_steps(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "deg2rad", M_PI, 180.0); }
-
 cbx_array *cbx_deg2rad(cbx_ctx *ctx, const cbx_array *x)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, deg2rad_steps(ctx, x));
+    return cbx__tidied(ctx, scaled(ctx, x, "deg2rad", M_PI, 180.0));
 }
-static cbx_array *rad2deg_steps(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "rad2deg", 180.0, M_PI); }
 
 cbx_array *cbx_rad2deg(cbx_ctx *ctx, const cbx_array *x)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, rad2deg_steps(ctx, x));
+    return cbx__tidied(ctx, scaled(ctx, x, "rad2deg", 180.0, M_PI));
 }
 
 cbx_array *cbx_logical_not(cbx_ctx *ctx, const cbx_array *x)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, cbx__apply1(ctx, CBX_PRIM_NOT, cbx__as(ctx, x, CBX_BOOL), NULL));
+    return cbx__tidied(ctx, cbx__apply1(ctx, CBX_PRIM_NOT, cbx__as(ctx, x, CBX_BOOL), NULL));
 }
 
-static cbx_array *logical(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b)
-{
-    return cbx__apply2(ctx, p, cbx__as(ctx, a, CBX_BOOL), cbx__as(ctx, b, CBX_BOOL));
-}
-cbx_array *cbx_logical_and(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, logical(ctx, CBX_PRIM_AND, a, b));
-}
-
-cbx_array *cbx_logical_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, logical(ctx, CBX_PRIM_OR, a, b));
-}
-
-cbx_array *cbx_logical_xor(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, logical(ctx, CBX_PRIM_XOR, a, b));
-}
+#define LOGICAL(name, prim)                                                                                            \
+    cbx_array *cbx_logical_##name(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)                                \
+    {                                                                                                                  \
+        return cbx__tidied(ctx, cbx__apply2(ctx, prim, cbx__as(ctx, a, CBX_BOOL), cbx__as(ctx, b, CBX_BOOL)));         \
+    }
+LOGICAL(and, CBX_PRIM_AND)
+LOGICAL(or, CBX_PRIM_OR)
+LOGICAL(xor, CBX_PRIM_XOR)
 
 static cbx_array *complex_part(cbx_ctx *ctx, cbx_prim p, const cbx_array *x)
 {
@@ -329,8 +308,7 @@ static cbx_array *clip_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *
 
 cbx_array *cbx_clip(cbx_ctx *ctx, const cbx_array *x, const cbx_array *low, const cbx_array *high)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, clip_steps(ctx, x, low, high));
+    return cbx__tidied(ctx, clip_steps(ctx, x, low, high));
 }
 
 /* NULL: no element of x is beyond the bound, since its dtype ends before it. */
@@ -348,6 +326,5 @@ static cbx_array *bound_of(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v, bool 
 
 cbx_array *cbx_clip_scalar(cbx_ctx *ctx, const cbx_array *x, cbx_scalar low, cbx_scalar high)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, clip_steps(ctx, x, bound_of(ctx, x, low, false), bound_of(ctx, x, high, true)));
+    return cbx__tidied(ctx, clip_steps(ctx, x, bound_of(ctx, x, low, false), bound_of(ctx, x, high, true)));
 }

@@ -15,9 +15,9 @@ bool cbx__ell_expect(cbx_ctx *ctx, const char *name, const char *what, const cbx
 
     if (cbx__unusable(ctx, name, 1, &x)) return false;
     if (cbx_array_desc_equal(&x->desc, &wanted)) return true;
-    cbx__refuse(ctx, x->desc.dtype != dtype ? CBX_EDTYPE : CBX_ESHAPE, "'%s' expects %s %s, not %s", name, what,
-                cbx_array_desc_text(&wanted, wants, sizeof wants), cbx_array_desc_text(&x->desc, has, sizeof has));
-    return false;
+    return cbx__refused(ctx, x->desc.dtype != dtype ? CBX_EDTYPE : CBX_ESHAPE, "'%s' expects %s %s, not %s", name, what,
+                        cbx_array_desc_text(&wanted, wants, sizeof wants),
+                        cbx_array_desc_text(&x->desc, has, sizeof has));
 }
 
 /* One of the products: how is the axis of its attributes. */
@@ -84,19 +84,16 @@ static bool has_derivative(cbx_ctx *ctx, const product *what, const char *name, 
                            const cbx_array *const *in)
 {
     if (cbx__unusable(ctx, name, n, in)) return false;
-    if (!s || s->functions || cbx__traits_of[s->id].derivative == CBX__NO_DERIVATIVE) {
-        cbx__refuse(ctx, !s || s->functions ? CBX_EINVAL : CBX_EDTYPE, "'%s' over '%s' has no derivative", name,
-                    s ? s->name : "no algebra");
-        return false;
-    }
-    if (what->how & CBX__ELL_SCALED && cbx__traits_of[s->id].messages == CBX__MESSAGES_NONE) {
-        cbx__refuse(ctx, CBX_EINVAL, "'%s' is of weighted messages, which '%s' does not fold: real and tropical do",
-                    name, s->name);
-        return false;
-    }
+    if (!s || s->functions || cbx__traits_of[s->id].derivative == CBX__NO_DERIVATIVE)
+        return cbx__refused(ctx, !s || s->functions ? CBX_EINVAL : CBX_EDTYPE, "'%s' over '%s' has no derivative", name,
+                            s ? s->name : "no algebra");
+    if (what->how & CBX__ELL_SCALED && cbx__traits_of[s->id].messages == CBX__MESSAGES_NONE)
+        return cbx__refused(ctx, CBX_EINVAL,
+                            "'%s' is of weighted messages, which '%s' does not fold: real and tropical do", name,
+                            s->name);
     if (cbx_semiring_takes(s, in[0]->desc.dtype)) return true;
-    cbx__refuse(ctx, CBX_EDTYPE, "'%s' takes float32 or float64, not %s", name, cbx_dtype_name(in[0]->desc.dtype));
-    return false;
+    return cbx__refused(ctx, CBX_EDTYPE, "'%s' takes float32 or float64, not %s", name,
+                        cbx_dtype_name(in[0]->desc.dtype));
 }
 
 static void vjp(cbx_ctx *ctx, const product *what, const cbx_ell *g, const cbx_array *const in[4],
@@ -156,10 +153,9 @@ static bool are_values(cbx_ctx *ctx, const char *name, const cbx_ell *g, size_t 
     const size_t table[] = { g->rows, g->width };
 
     if (cbx__unusable(ctx, name, 1, in)) return false;
-    if (in[0]->desc.dtype != CBX_F32 && in[0]->desc.dtype != CBX_F64) {
-        cbx__refuse(ctx, CBX_EDTYPE, "'%s' takes float32 or float64, not %s", name, cbx_dtype_name(in[0]->desc.dtype));
-        return false;
-    }
+    if (in[0]->desc.dtype != CBX_F32 && in[0]->desc.dtype != CBX_F64)
+        return cbx__refused(ctx, CBX_EDTYPE, "'%s' takes float32 or float64, not %s", name,
+                            cbx_dtype_name(in[0]->desc.dtype));
     for (size_t i = 0; i < n; i++)
         if (!cbx__ell_expect(ctx, name, words[i], in[i], in[0]->desc.dtype, 2, table)) return false;
     return true;

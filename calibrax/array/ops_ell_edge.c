@@ -16,24 +16,19 @@ static bool check(cbx_ctx *ctx, const char *name, const cbx_ell_edge_functions *
 {
     static const char *const words[] = { "message", "message and vjp", "message and jvp" };
 
-    if (!f || f->struct_size != sizeof *f || !f->message || (way == BACKWARD && !f->vjp) ||
-        (way == FORWARD && !f->jvp)) {
-        cbx__refuse(ctx, CBX_EINVAL, "'%s' needs functions of an edge: %s, with struct_size %zu", name, words[way],
-                    sizeof *f);
-        return false;
-    }
+    if (!f || f->struct_size != sizeof *f || !f->message || (way == BACKWARD && !f->vjp) || (way == FORWARD && !f->jvp))
+        return cbx__refused(ctx, CBX_EINVAL, "'%s' needs functions of an edge: %s, with struct_size %zu", name,
+                            words[way], sizeof *f);
     if (s && s->functions && way == FOLD_ONLY && s->functions->update) return true;
     if (s && !s->functions && cbx__traits_of[s->id].messages != CBX__MESSAGES_NONE) return true;
     if (s && s->functions)
-        cbx__refuse(ctx, CBX_EINVAL,
-                    way == FOLD_ONLY ? "'%s' over '%s' cannot fold messages: define 'update' in its functions"
-                                     : "'%s' over '%s', defined by functions, has no derivative",
-                    name, s->name);
-    else
-        cbx__refuse(ctx, CBX_EINVAL,
-                    "'%s' folds by the sum, maximum or minimum of an algebra (real, tropical), not of '%s'", name,
-                    s ? s->name : "no algebra");
-    return false;
+        return cbx__refused(ctx, CBX_EINVAL,
+                            way == FOLD_ONLY ? "'%s' over '%s' cannot fold messages: define 'update' in its functions"
+                                             : "'%s' over '%s', defined by functions, has no derivative",
+                            name, s->name);
+    return cbx__refused(ctx, CBX_EINVAL,
+                        "'%s' folds by the sum, maximum or minimum of an algebra (real, tropical), not of '%s'", name,
+                        s ? s->name : "no algebra");
 }
 
 /*
@@ -48,15 +43,11 @@ static bool take_operands(cbx_ctx *ctx, const char *name, const cbx_ell *g, cons
 
     if (cbx__unusable(ctx, name, 1, &x[X_COL])) return false;
     t = x[X_COL]->desc.dtype;
-    if (t != CBX_F32 && t != CBX_F64) {
-        cbx__refuse(ctx, CBX_EDTYPE, "'%s' takes float32 or float64, not %s", name, cbx_dtype_name(t));
-        return false;
-    }
-    if (s->functions && t != s->functions->dtype) {
-        cbx__refuse(ctx, CBX_EDTYPE, "'%s' over '%s' takes %s, not %s: convert with 'astype'", name, s->name,
-                    cbx_dtype_name(s->functions->dtype), cbx_dtype_name(t));
-        return false;
-    }
+    if (t != CBX_F32 && t != CBX_F64)
+        return cbx__refused(ctx, CBX_EDTYPE, "'%s' takes float32 or float64, not %s", name, cbx_dtype_name(t));
+    if (s->functions && t != s->functions->dtype)
+        return cbx__refused(ctx, CBX_EDTYPE, "'%s' over '%s' takes %s, not %s: convert with 'astype'", name, s->name,
+                            cbx_dtype_name(s->functions->dtype), cbx_dtype_name(t));
     for (int r = 0; r < OPERANDS; r++) {
         const int ndim = r == ATTR ? 3 : 2;
         size_t shape[3] = { r == X_COL ? g->cols : g->rows, r == ATTR ? g->width : 0, 0 };

@@ -12,10 +12,8 @@ static bool factor_of(cbx_ctx *ctx, const char *name, size_t n, cbx_fft_norm nor
 {
     double scale = 1;
 
-    if ((unsigned)norm > CBX_FFT_FORWARD) {
-        cbx__refuse(ctx, CBX_EINVAL, "'%s': unknown norm %d", name, (int)norm);
-        return false;
-    }
+    if ((unsigned)norm > CBX_FFT_FORWARD)
+        return cbx__refused(ctx, CBX_EINVAL, "'%s': unknown norm %d", name, (int)norm);
     if (norm == CBX_FFT_ORTHO)
         scale = 1 / sqrt((double)n);
     else if ((norm == CBX_FFT_FORWARD) == (way == FORWARD))
@@ -86,10 +84,8 @@ static bool axes_of(cbx_ctx *ctx, const char *name, const cbx_array *x, const cb
 
     if (!cbx__reduced(ctx, name, x, axes, out)) return false;
     for (int i = 0; i < out->naxes; i++) {
-        if (seen & 1u << out->axes[i]) {
-            cbx__refuse(ctx, CBX_EINVAL, "axis %d of '%s' is named twice", out->axes[i], name);
-            return false;
-        }
+        if (seen & 1u << out->axes[i])
+            return cbx__refused(ctx, CBX_EINVAL, "axis %d of '%s' is named twice", out->axes[i], name);
         seen |= 1u << out->axes[i];
     }
     return true;
@@ -122,20 +118,17 @@ static bool real_axes(cbx_ctx *ctx, const char *name, const cbx_array *x, const 
 {
     if (!axes_of(ctx, name, x, axes, out)) return false;
     if (out->naxes > 0) return true;
-    cbx__refuse(ctx, CBX_EINVAL, "'%s' over no axes", name);
-    return false;
+    return cbx__refused(ctx, CBX_EINVAL, "'%s' over no axes", name);
 }
 
 cbx_array *cbx_fftn(cbx_ctx *ctx, const cbx_array *x, const size_t *s, const cbx_axes *axes, cbx_fft_norm norm)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, complex_axes(ctx, "fftn", cbx_fft, x, s, axes, norm));
+    return cbx__tidied(ctx, complex_axes(ctx, "fftn", cbx_fft, x, s, axes, norm));
 }
 
 cbx_array *cbx_ifftn(cbx_ctx *ctx, const cbx_array *x, const size_t *s, const cbx_axes *axes, cbx_fft_norm norm)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, complex_axes(ctx, "ifftn", cbx_ifft, x, s, axes, norm));
+    return cbx__tidied(ctx, complex_axes(ctx, "ifftn", cbx_ifft, x, s, axes, norm));
 }
 
 cbx_array *cbx_rfftn(cbx_ctx *ctx, const cbx_array *x, const size_t *s, const cbx_axes *axes, cbx_fft_norm norm)
@@ -182,14 +175,12 @@ static cbx_array *freq_steps(cbx_ctx *ctx, const char *name, size_t n, double d,
 
 cbx_array *cbx_fftfreq(cbx_ctx *ctx, size_t n, double d)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, freq_steps(ctx, "fftfreq", n, d, false));
+    return cbx__tidied(ctx, freq_steps(ctx, "fftfreq", n, d, false));
 }
 
 cbx_array *cbx_rfftfreq(cbx_ctx *ctx, size_t n, double d)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, freq_steps(ctx, "rfftfreq", n, d, true));
+    return cbx__tidied(ctx, freq_steps(ctx, "rfftfreq", n, d, true));
 }
 
 static cbx_array *shift_steps(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, bool inverse)
@@ -207,12 +198,10 @@ static cbx_array *shift_steps(cbx_ctx *ctx, const char *name, const cbx_array *x
 
 cbx_array *cbx_fftshift(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, shift_steps(ctx, "fftshift", x, axes, false));
+    return cbx__tidied(ctx, shift_steps(ctx, "fftshift", x, axes, false));
 }
 
 cbx_array *cbx_ifftshift(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, shift_steps(ctx, "ifftshift", x, axes, true));
+    return cbx__tidied(ctx, shift_steps(ctx, "ifftshift", x, axes, true));
 }

@@ -32,8 +32,7 @@ static cbx_array *take_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *
 
 cbx_array *cbx_take(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, take_steps(ctx, x, indices, axis));
+    return cbx__tidied(ctx, take_steps(ctx, x, indices, axis));
 }
 /* The axes beside the one that is indexed broadcast; of two ranks the rule speaks. */
 cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
@@ -83,10 +82,8 @@ cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indice
 bool cbx__item(cbx_ctx *ctx, const char *name, const char *instead, const cbx_array *x, int64_t *out)
 {
     if (cbx_array_is_failed(x)) return false;
-    if (x->flags & CBX__ABSTRACT) {
-        cbx__refuse(ctx, CBX_EINVAL, "'%s' depends on data, which a trace has not: use '%s'", name, instead);
-        return false;
-    }
+    if (x->flags & CBX__ABSTRACT)
+        return cbx__refused(ctx, CBX_EINVAL, "'%s' depends on data, which a trace has not: use '%s'", name, instead);
     x = cbx__as(ctx, x, CBX_I64);
     return !cbx_array_is_failed(x) && cbx_array_read(x, out, sizeof *out, cbx__sticky(ctx)) == CBX_OK;
 }
@@ -107,16 +104,11 @@ static cbx_array *nonzero_steps(cbx_ctx *ctx, const cbx_array *x)
     return cbx_nonzero_size(ctx, x, (size_t)n, 0);
 }
 
-cbx_array *cbx_nonzero(cbx_ctx *ctx, const cbx_array *x)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, nonzero_steps(ctx, x));
-}
+cbx_array *cbx_nonzero(cbx_ctx *ctx, const cbx_array *x) { return cbx__tidied(ctx, nonzero_steps(ctx, x)); }
 
 cbx_array *cbx_argwhere(cbx_ctx *ctx, const cbx_array *x)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, cbx_permute_dims(ctx, nonzero_steps(ctx, x), NULL));
+    return cbx__tidied(ctx, cbx_permute_dims(ctx, nonzero_steps(ctx, x), NULL));
 }
 
 static cbx_array *ordered(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis, bool descending)
@@ -152,8 +144,7 @@ static cbx_array *searchsorted_steps(cbx_ctx *ctx, const cbx_array *edges, const
 
 cbx_array *cbx_searchsorted(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *values, bool right)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, searchsorted_steps(ctx, edges, values, right));
+    return cbx__tidied(ctx, searchsorted_steps(ctx, edges, values, right));
 }
 
 cbx_array *cbx_searchsorted_sorter(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *values, bool right,
@@ -191,8 +182,9 @@ static cbx_array *falling_bins(cbx_ctx *ctx, const cbx_array *edges, const cbx_a
     return cbx_subtract(ctx, cbx_weak(ctx, found, cbx_int((int64_t)edges->count)), found);
 }
 
-static cbx_array *digitize_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges)
+cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_array *up, *reversed, *found;
     bool rising, falling;
 
@@ -204,19 +196,13 @@ static cbx_array *digitize_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_arr
     reversed = cbx_flip(ctx, edges, 0);
     if (!cbx_array_is_failed(up) && cbx_array_is_abstract(up)) { /* which way is seen when the trace runs */
         found = cbx_searchsorted(ctx, cbx_where(ctx, up, edges, reversed), x, true);
-        return cbx_where(ctx, up, found, falling_bins(ctx, edges, found));
+        return cbx__tidy(ctx, mark, cbx_where(ctx, up, found, falling_bins(ctx, edges, found)));
     }
     if (!holds(ctx, up, &rising)) return cbx__array_failed();
-    if (rising) return cbx_searchsorted(ctx, edges, x, true);
+    if (rising) return cbx__tidy(ctx, mark, cbx_searchsorted(ctx, edges, x, true));
     if (!holds(ctx, rises(ctx, reversed), &falling)) return cbx__array_failed();
     if (!falling) return cbx__refuse_of(ctx, edges, CBX_EDOM, "the edges of 'digitize' neither rise nor fall");
-    return falling_bins(ctx, edges, cbx_searchsorted(ctx, reversed, x, true));
-}
-
-cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, digitize_steps(ctx, x, edges));
+    return cbx__tidy(ctx, mark, falling_bins(ctx, edges, cbx_searchsorted(ctx, reversed, x, true)));
 }
 
 /* Indices of rank 1, all within n bins, counted, or their weights (NULL: none) summed. */
@@ -242,8 +228,9 @@ static cbx_array *numbers_of_bins(cbx_ctx *ctx, const cbx_array *x)
     return at;
 }
 
-static cbx_array *bincount_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t min_length)
+cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t min_length)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_array *at = numbers_of_bins(ctx, x);
     int64_t low = 0, high = -1;
 
@@ -257,18 +244,13 @@ static cbx_array *bincount_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_arr
     if (low < 0)
         return cbx__refuse_of(ctx, x, CBX_EDOM, "'bincount' of %lld: bins must not be negative", (long long)low);
     if (high >= 0 && (size_t)high >= min_length) min_length = (size_t)high + 1; /* high + 1 of an int64 may be none */
-    return counted(ctx, "bincount", at, weights, min_length);
-}
-
-cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t min_length)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, bincount_steps(ctx, x, weights, min_length));
+    return cbx__tidy(ctx, mark, counted(ctx, "bincount", at, weights, min_length));
 }
 
 /* Numbers outside go to a bin of their own, behind the others. */
-static cbx_array *bincount_size_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t size)
+cbx_array *cbx_bincount_size(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t size)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_array *at = numbers_of_bins(ctx, x), *end, *inside;
 
     if (cbx_array_is_failed(at)) return at;
@@ -278,18 +260,14 @@ static cbx_array *bincount_size_steps(cbx_ctx *ctx, const cbx_array *x, const cb
     inside = cbx_logical_and(ctx, cbx_greater_equal_scalar(ctx, at, 0), cbx_less(ctx, at, end));
     at = cbx_where(ctx, inside, at, end);
     if (cbx_array_is_failed(at)) return at;
-    return cbx_slice(ctx, counted(ctx, "bincount", at, weights, size + 1), 0, 0, (ptrdiff_t)size, 1);
-}
-
-cbx_array *cbx_bincount_size(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t size)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, bincount_size_steps(ctx, x, weights, size));
+    return cbx__tidy(ctx, mark,
+                     cbx_slice(ctx, counted(ctx, "bincount", at, weights, size + 1), 0, 0, (ptrdiff_t)size, 1));
 }
 
 /* The right edge belongs to the last bin: search left there, right elsewhere. */
-static cbx_array *histogram_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights)
+cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_array *flat = cbx_flatten(ctx, x), *up, *bin, *last;
     bool rising = true;
     size_t n;
@@ -305,14 +283,9 @@ static cbx_array *histogram_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_ar
     bin = cbx_searchsorted(ctx, edges, flat, true);
     bin = cbx_where(ctx, cbx_equal(ctx, flat, last), cbx_weak(ctx, bin, cbx_int((int64_t)n - 1)), bin);
     if (cbx_array_is_failed(bin)) return bin;
-    return cbx_slice(ctx, counted(ctx, "histogram", bin, weights ? cbx_flatten(ctx, weights) : NULL, n + 1), 0, 1,
-                     (ptrdiff_t)n, 1);
-}
-
-cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, histogram_steps(ctx, x, edges, weights));
+    return cbx__tidy(ctx, mark,
+                     cbx_slice(ctx, counted(ctx, "histogram", bin, weights ? cbx_flatten(ctx, weights) : NULL, n + 1),
+                               0, 1, (ptrdiff_t)n, 1));
 }
 
 /* The reduced axes moved to the end and merged. */
@@ -391,15 +364,13 @@ static bool float_lanes(cbx_ctx *ctx, const char *name, const cbx_array *x, cons
     *lane = lanes(ctx, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), attrs);
     if (cbx_array_is_failed(*lane)) return false;
     if ((*lane)->desc.shape[(*lane)->desc.ndim - 1] > 0) return true;
-    cbx__refuse_of(ctx, x, CBX_ESHAPE, "'%s' of an empty array is undefined", name);
-    return false;
+    return cbx__refused_of(ctx, x, CBX_ESHAPE, "'%s' of an empty array is undefined", name);
 }
 
 static bool in_range(cbx_ctx *ctx, const char *name, const cbx_array *x, double q)
 {
     if (q >= 0 && q <= 1) return true;
-    cbx__refuse_of(ctx, x, CBX_EDOM, "'%s' of %g: the range is 0 to 100", name, 100.0 * q);
-    return false;
+    return cbx__refused_of(ctx, x, CBX_EDOM, "'%s' of %g: the range is 0 to 100", name, 100.0 * q);
 }
 
 /* A result with the reduced axes of x kept at length 1, if attrs ask for it. */
@@ -448,12 +419,10 @@ cbx_array *cbx_quantile(cbx_ctx *ctx, const cbx_array *x, size_t n, const double
 
 cbx_array *cbx_percentile(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_axes *axes)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, quantile(ctx, "percentile", x, q / 100.0, false, axes));
+    return cbx__tidied(ctx, quantile(ctx, "percentile", x, q / 100.0, false, axes));
 }
 
 cbx_array *cbx_median(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, quantile(ctx, "median", x, 0.5, true, axes));
+    return cbx__tidied(ctx, quantile(ctx, "median", x, 0.5, true, axes));
 }

@@ -9,6 +9,16 @@
 #include "calibrax/array/semiring.h"
 #include "calibrax/array/state.h"
 
+/** A failure as a condition: always false. */
+#define cbx__refused(...)    (cbx__refuse(__VA_ARGS__), false)
+#define cbx__refused_of(...) (cbx__refuse_of(__VA_ARGS__), false)
+/** The value of an expression, alone of what it made. */
+#define cbx__tidied(ctx, ...)                                                                                          \
+    ({                                                                                                                 \
+        size_t mark_ = cbx__mark(ctx);                                                                                 \
+        cbx__tidy(ctx, mark_, __VA_ARGS__);                                                                            \
+    })
+
 /** True if an operand is failed; a NULL one, or no list of them, is recorded as a failure of the
  * named function. */
 bool cbx__unusable(cbx_ctx *ctx, const char *name, size_t n, const cbx_array *const *in);

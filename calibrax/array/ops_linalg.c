@@ -37,9 +37,8 @@ static void factors(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, bool mode, siz
 
 cbx_array *cbx_cholesky(cbx_ctx *ctx, const cbx_array *x, bool upper)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark,
-                     cbx__apply1(ctx, CBX_PRIM_CHOLESKY, matrices(ctx, "cholesky", x), &(cbx_attrs){ .mode = upper }));
+    return cbx__tidied(
+        ctx, cbx__apply1(ctx, CBX_PRIM_CHOLESKY, matrices(ctx, "cholesky", x), &(cbx_attrs){ .mode = upper }));
 }
 
 cbx_qr_parts cbx_qr(cbx_ctx *ctx, const cbx_array *x, bool complete)
@@ -60,8 +59,7 @@ cbx_eigh_parts cbx_eigh(cbx_ctx *ctx, const cbx_array *x)
 
 cbx_array *cbx_eigvalsh(cbx_ctx *ctx, const cbx_array *x)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, cbx__apply1(ctx, CBX_PRIM_EIGVALSH, matrices(ctx, "eigvalsh", x), NULL));
+    return cbx__tidied(ctx, cbx__apply1(ctx, CBX_PRIM_EIGVALSH, matrices(ctx, "eigvalsh", x), NULL));
 }
 
 static cbx_svd_parts svd_named(cbx_ctx *ctx, const char *name, const cbx_array *x, bool full)
@@ -83,8 +81,7 @@ cbx_svd_parts cbx_svd(cbx_ctx *ctx, const cbx_array *x, bool full_matrices)
 
 cbx_array *cbx_svdvals(cbx_ctx *ctx, const cbx_array *x)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, cbx__apply1(ctx, CBX_PRIM_SVDVALS, matrices(ctx, "svdvals", x), NULL));
+    return cbx__tidied(ctx, cbx__apply1(ctx, CBX_PRIM_SVDVALS, matrices(ctx, "svdvals", x), NULL));
 }
 
 /* ---- determinants ---- */
@@ -153,9 +150,8 @@ static bool misfit(cbx_ctx *ctx, const char *name, const cbx_array *a, const cbx
 {
     char ta[160], tb[160];
 
-    cbx__refuse(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s", name, cbx_array_desc_text(&a->desc, ta, sizeof ta),
-                cbx_array_desc_text(&b->desc, tb, sizeof tb));
-    return false;
+    return cbx__refused(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s", name,
+                        cbx_array_desc_text(&a->desc, ta, sizeof ta), cbx_array_desc_text(&b->desc, tb, sizeof tb));
 }
 
 /* Under a common stack, in one dtype; a vector is a column then. */
@@ -196,14 +192,12 @@ static cbx_array *solve_steps(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, cons
 
 cbx_array *cbx_solve(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, solve_steps(ctx, CBX_PRIM_SOLVE, a, b, 0));
+    return cbx__tidied(ctx, solve_steps(ctx, CBX_PRIM_SOLVE, a, b, 0));
 }
 
 cbx_array *cbx_triangular_solve(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, unsigned how)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, solve_steps(ctx, CBX_PRIM_TRIANGULAR_SOLVE, a, b, (int)how));
+    return cbx__tidied(ctx, solve_steps(ctx, CBX_PRIM_TRIANGULAR_SOLVE, a, b, (int)how));
 }
 
 /* Ones on the diagonal, for each matrix of the stack. */
@@ -232,11 +226,7 @@ static cbx_array *inv_steps(cbx_ctx *ctx, const char *name, const cbx_array *x)
     return cbx__renamed(ctx, renaming, cbx_solve(ctx, a, identities(ctx, a, a->desc.dtype)));
 }
 
-cbx_array *cbx_inv(cbx_ctx *ctx, const cbx_array *x)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, inv_steps(ctx, "inv", x));
-}
+cbx_array *cbx_inv(cbx_ctx *ctx, const cbx_array *x) { return cbx__tidied(ctx, inv_steps(ctx, "inv", x)); }
 
 /* Integers stay integers, but for an inverse. */
 cbx_array *cbx_matrix_power(cbx_ctx *ctx, const cbx_array *x, int64_t n)

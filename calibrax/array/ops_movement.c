@@ -11,13 +11,9 @@ bool cbx__axis(cbx_ctx *ctx, const char *name, int axis, int ndim, int *out)
 
 bool cbx__axis_of(cbx_ctx *ctx, const char *name, int axis, const cbx_array *x, int ndim, int *out)
 {
-    if (axis < -ndim || axis >= ndim) {
-        if (ndim == 0)
-            cbx__refuse_of(ctx, x, CBX_EINVAL, "axis %d of '%s': a scalar has none", axis, name);
-        else
-            cbx__refuse_of(ctx, x, CBX_EINVAL, "axis %d of '%s' is outside %d..%d", axis, name, -ndim, ndim - 1);
-        return false;
-    }
+    if (ndim == 0) return cbx__refused_of(ctx, x, CBX_EINVAL, "axis %d of '%s': a scalar has none", axis, name);
+    if (axis < -ndim || axis >= ndim)
+        return cbx__refused_of(ctx, x, CBX_EINVAL, "axis %d of '%s' is outside %d..%d", axis, name, -ndim, ndim - 1);
     *out = axis < 0 ? axis + ndim : axis;
     return true;
 }
@@ -221,9 +217,8 @@ static bool alike(cbx_ctx *ctx, size_t n, const cbx_array *const *in)
     for (size_t i = 1; i < n; i++) {
         const cbx_array_desc *b = &in[i]->desc;
         if (a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0) continue;
-        cbx__refuse(ctx, CBX_ESHAPE, "'stack' cannot join %s with %s", cbx_array_desc_text(a, ta, sizeof ta),
-                    cbx_array_desc_text(b, tb, sizeof tb));
-        return false;
+        return cbx__refused(ctx, CBX_ESHAPE, "'stack' cannot join %s with %s", cbx_array_desc_text(a, ta, sizeof ta),
+                            cbx_array_desc_text(b, tb, sizeof tb));
     }
     return true;
 }
@@ -254,14 +249,12 @@ static cbx_array *join(cbx_ctx *ctx, const char *name, size_t n, const cbx_array
 
 cbx_array *cbx_concat(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, join(ctx, "concat", n, in, axis, false));
+    return cbx__tidied(ctx, join(ctx, "concat", n, in, axis, false));
 }
 
 cbx_array *cbx_stack(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, join(ctx, "stack", n, in, axis, true));
+    return cbx__tidied(ctx, join(ctx, "stack", n, in, axis, true));
 }
 
 cbx_array *cbx_pad(cbx_ctx *ctx, const cbx_array *x, const size_t *before, const size_t *after, cbx_scalar v)

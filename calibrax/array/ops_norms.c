@@ -144,14 +144,12 @@ static cbx_array *diagonal_steps(cbx_ctx *ctx, const char *name, const cbx_array
 
 cbx_array *cbx_diagonal(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t offset)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, diagonal_steps(ctx, "diagonal", x, offset));
+    return cbx__tidied(ctx, diagonal_steps(ctx, "diagonal", x, offset));
 }
 
 cbx_array *cbx_trace(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t offset)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, cbx_sum(ctx, diagonal_steps(ctx, "trace", x, offset), CBX_AXIS(-1)));
+    return cbx__tidied(ctx, cbx_sum(ctx, diagonal_steps(ctx, "trace", x, offset), CBX_AXIS(-1)));
 }
 
 /* ---- the vector product ---- */

@@ -186,8 +186,6 @@ cbx_array *cbx_vecdot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int 
 
 cbx_array *cbx_outer(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark,
-                     cbx_multiply(ctx, cbx_expand_dims(ctx, cbx_flatten(ctx, a), 1),
-                                  cbx_expand_dims(ctx, cbx__packed(ctx, cbx_flatten(ctx, b)), 0)));
+    return cbx__tidied(ctx, cbx_multiply(ctx, cbx_expand_dims(ctx, cbx_flatten(ctx, a), 1),
+                                         cbx_expand_dims(ctx, cbx__packed(ctx, cbx_flatten(ctx, b)), 0)));
 }

@@ -63,8 +63,7 @@ cbx_array *cbx_random_key(cbx_ctx *ctx, uint64_t seed)
 
 cbx_array *cbx_random_split(cbx_ctx *ctx, const cbx_array *key, size_t n)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, as_keys(ctx, words(ctx, "random_split", key, 1, &n)));
+    return cbx__tidied(ctx, as_keys(ctx, words(ctx, "random_split", key, 1, &n)));
 }
 
 static cbx_array *fold_in_steps(cbx_ctx *ctx, const cbx_array *key, const cbx_array *data)
@@ -83,14 +82,12 @@ static cbx_array *fold_in_steps(cbx_ctx *ctx, const cbx_array *key, const cbx_ar
 
 cbx_array *cbx_random_fold_in_array(cbx_ctx *ctx, const cbx_array *key, const cbx_array *data)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, fold_in_steps(ctx, key, data));
+    return cbx__tidied(ctx, fold_in_steps(ctx, key, data));
 }
 
 cbx_array *cbx_random_fold_in(cbx_ctx *ctx, const cbx_array *key, uint32_t number)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, fold_in_steps(ctx, key, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(number))));
+    return cbx__tidied(ctx, fold_in_steps(ctx, key, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(number))));
 }
 
 static cbx_array *bits_of(cbx_ctx *ctx, const char *name, const cbx_array *key, int ndim, const size_t *shape,
@@ -114,8 +111,7 @@ cbx_array *cbx_random_bits(cbx_ctx *ctx, const cbx_array *key, int ndim, const s
 static bool is_real(cbx_ctx *ctx, const char *name, cbx_dtype dtype)
 {
     if (dtype == CBX_F32 || dtype == CBX_F64) return true;
-    cbx__refuse(ctx, CBX_EDTYPE, "'%s' returns float32 or float64, not %s", name, cbx_dtype_name(dtype));
-    return false;
+    return cbx__refused(ctx, CBX_EDTYPE, "'%s' returns float32 or float64, not %s", name, cbx_dtype_name(dtype));
 }
 
 /* fma(m, span, low) with both constants in the dtype: rounded once, as JAX's compiler does it. */
@@ -190,8 +186,7 @@ static cbx_array *gumbel_steps(cbx_ctx *ctx, const char *name, const cbx_array *
 
 cbx_array *cbx_random_gumbel(cbx_ctx *ctx, const cbx_array *key, int ndim, const size_t *shape, cbx_dtype dtype)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, gumbel_steps(ctx, "random_gumbel", key, ndim, shape, dtype));
+    return cbx__tidied(ctx, gumbel_steps(ctx, "random_gumbel", key, ndim, shape, dtype));
 }
 
 cbx_array *cbx_random_gamma(cbx_ctx *ctx, const cbx_array *key, const cbx_array *alpha, int ndim, const size_t *shape,
@@ -218,8 +213,7 @@ static bool holds(cbx_ctx *ctx, const cbx_array *x, const cbx_array *condition, 
 
     if (cbx_array_is_failed(all)) return false;
     if (cbx_array_is_abstract(all) || (!cbx_array_read(all, &is, sizeof is, NULL) && is)) return true;
-    cbx__refuse_of(ctx, x, CBX_EDOM, "%s", words);
-    return false;
+    return cbx__refused_of(ctx, x, CBX_EDOM, "%s", words);
 }
 static const cbx_array *is_share(cbx_ctx *ctx, const cbx_array *p)
 {
@@ -310,8 +304,7 @@ static cbx_array *permutation_steps(cbx_ctx *ctx, const cbx_array *key, size_t n
 
 cbx_array *cbx_random_permutation(cbx_ctx *ctx, const cbx_array *key, size_t n)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, permutation_steps(ctx, key, n));
+    return cbx__tidied(ctx, permutation_steps(ctx, key, n));
 }
 
 cbx_array *cbx_random_permute(cbx_ctx *ctx, const cbx_array *key, const cbx_array *x, int axis)

@@ -144,8 +144,7 @@ static cbx_array *repeat_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array
 
 cbx_array *cbx_repeat_counts(cbx_ctx *ctx, const cbx_array *x, const cbx_array *counts, int axis)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, repeat_steps(ctx, x, counts, axis, -1));
+    return cbx__tidied(ctx, repeat_steps(ctx, x, counts, axis, -1));
 }
 
 cbx_array *cbx_repeat_counts_size(cbx_ctx *ctx, const cbx_array *x, const cbx_array *counts, int axis, size_t total)

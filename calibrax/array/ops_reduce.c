@@ -13,10 +13,8 @@ bool cbx__reduced(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_
     ndim = x->desc.ndim;
     attrs->naxes = axes ? axes->n : ndim;
     attrs->keep = axes && axes->keep;
-    if (attrs->naxes < 0 || attrs->naxes > CBX_MAX_RANK) {
-        cbx__refuse_of(ctx, x, CBX_EINVAL, "'%s' got %d axes", name, attrs->naxes);
-        return false;
-    }
+    if (attrs->naxes < 0 || attrs->naxes > CBX_MAX_RANK)
+        return cbx__refused_of(ctx, x, CBX_EINVAL, "'%s' got %d axes", name, attrs->naxes);
     for (int i = 0; i < attrs->naxes; i++) {
         attrs->axes[i] = i;
         if (axes && !cbx__axis_of(ctx, name, axes->axis[i], x, ndim, &attrs->axes[i])) return false;
@@ -37,10 +35,8 @@ bool cbx__distinct(cbx_ctx *ctx, const char *name, const cbx_attrs *attrs)
     unsigned seen = 0;
 
     for (int i = 0; i < attrs->naxes; i++) {
-        if (seen & (1u << attrs->axes[i])) {
-            cbx__refuse(ctx, CBX_EINVAL, "axis %d of '%s' is named twice", attrs->axes[i], name);
-            return false;
-        }
+        if (seen & (1u << attrs->axes[i]))
+            return cbx__refused(ctx, CBX_EINVAL, "axis %d of '%s' is named twice", attrs->axes[i], name);
         seen |= 1u << attrs->axes[i];
     }
     return true;
@@ -161,8 +157,7 @@ cbx_array *cbx_std(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, doubl
 
 cbx_array *cbx_count_nonzero(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, cbx_sum(ctx, cbx__as(ctx, x, CBX_BOOL), axes));
+    return cbx__tidied(ctx, cbx_sum(ctx, cbx__as(ctx, x, CBX_BOOL), axes));
 }
 
 /* x with a number in the place of each NaN. */
@@ -179,8 +174,7 @@ static cbx_array *count_numbers(cbx_ctx *ctx, const cbx_array *x, const cbx_axes
 
 cbx_array *cbx_nansum(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, cbx_sum(ctx, without_nan(ctx, x, 0.0), axes));
+    return cbx__tidied(ctx, cbx_sum(ctx, without_nan(ctx, x, 0.0), axes));
 }
 
 /* Sum and count in float64, so that a count beyond float32's integers stays right. */
@@ -272,13 +266,11 @@ static cbx_array *with_initial(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int
 
 cbx_array *cbx_cumulative_sum_initial(cbx_ctx *ctx, const cbx_array *x, int axis)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, with_initial(ctx, CBX_PRIM_CUMSUM, x, axis, 0));
+    return cbx__tidied(ctx, with_initial(ctx, CBX_PRIM_CUMSUM, x, axis, 0));
 }
 cbx_array *cbx_cumulative_prod_initial(cbx_ctx *ctx, const cbx_array *x, int axis)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, with_initial(ctx, CBX_PRIM_CUMPROD, x, axis, 1));
+    return cbx__tidied(ctx, with_initial(ctx, CBX_PRIM_CUMPROD, x, axis, 1));
 }
 
 /* sum(w x) / sum(w); a row of weights belongs to the one reduced axis. */

@@ -10,6 +10,7 @@
 #include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/ops_internal.h"
+#include "calibrax/base/options.h"
 
 /*
  * dtype in which two operands meet under an algebra; CBX_DTYPE_COUNT, with a failure recorded, if
@@ -36,8 +37,7 @@ static bool usable(cbx_ctx *ctx, const char *name, const cbx_semiring *s, const 
 {
     if (cbx__unusable(ctx, name, 2, in)) return false;
     if (s) return true;
-    cbx__refuse(ctx, CBX_EINVAL, "'%s' needs an algebra: get one from cbx_semiring_find", name);
-    return false;
+    return cbx__refused(ctx, CBX_EINVAL, "'%s' needs an algebra: get one from cbx_semiring_find", name);
 }
 
 /* ---- matrices ---- */
@@ -99,17 +99,14 @@ static cbx_array *masked(cbx_ctx *ctx, const cbx_array *c, const cbx_array *mask
 cbx_array *cbx_semiring_matmul_with(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_semiring *s,
                                     const cbx_semiring_options *options)
 {
-    const cbx_semiring_options none = CBX_SEMIRING_OPTIONS_INIT, *o = options ? options : &none;
     const size_t mark = cbx__mark(ctx);
+    cbx_semiring_options o = CBX_SEMIRING_OPTIONS_INIT;
     cbx_array *c;
 
-    if (o->struct_size != sizeof *o)
-        return cbx__refuse(ctx, CBX_EINVAL,
-                           "cbx_semiring_options has %u bytes, not %zu: start from CBX_SEMIRING_OPTIONS_INIT",
-                           o->struct_size, sizeof *o);
-    c = product(ctx, a, b, s, o->raw);
-    if (o->merge && !cbx_array_is_failed(c)) c = merged(ctx, o->merge, c, s, o->raw);
-    if (o->mask && !cbx_array_is_failed(c)) c = masked(ctx, c, o->mask, o->mask_complement, s->empty);
+    if (cbx_take_options(&o, sizeof o, options, "cbx_semiring_options", cbx__sticky(ctx))) return cbx__array_failed();
+    c = product(ctx, a, b, s, o.raw);
+    if (o.merge && !cbx_array_is_failed(c)) c = merged(ctx, o.merge, c, s, o.raw);
+    if (o.mask && !cbx_array_is_failed(c)) c = masked(ctx, c, o.mask, o.mask_complement, s->empty);
     return cbx__tidy(ctx, mark, c);
 }
 
@@ -126,12 +123,10 @@ static bool slide(cbx_ctx *ctx, const cbx_conv_options *o, int i, size_t length,
 
     if (stride > PTRDIFF_MAX || dilation > INT32_MAX ||
         (taps > 0 && __builtin_mul_overflow(taps - 1, dilation, &window)) ||
-        __builtin_add_overflow(window, taps > 0 ? 1 : 0, &window)) {
-        cbx__refuse(ctx, CBX_EOVERFLOW,
-                    "a window of %zu taps with dilation %zu along axis %d is larger than the address space", taps,
-                    dilation, i);
-        return false;
-    }
+        __builtin_add_overflow(window, taps > 0 ? 1 : 0, &window))
+        return cbx__refused(ctx, CBX_EOVERFLOW,
+                            "a window of %zu taps with dilation %zu along axis %d is larger than the address space",
+                            taps, dilation, i);
     if (o->padding == CBX_CONV_SAME && length > 0) {
         const size_t positions = (length - 1) / stride + 1, reach = (positions - 1) * stride + window;
         const size_t total = reach > length ? reach - length : 0;
@@ -140,17 +135,14 @@ static bool slide(cbx_ctx *ctx, const cbx_conv_options *o, int i, size_t length,
         low = o->low[i], high = o->high[i];
     }
     if (__builtin_add_overflow(length, low, &padded) || __builtin_add_overflow(padded, high, &padded) ||
-        padded > PTRDIFF_MAX) {
-        cbx__refuse(ctx, CBX_EOVERFLOW, "axis %d with its padding, %zu + %zu + %zu, is longer than the address space",
-                    i, low, length, high);
-        return false;
-    }
-    if (window > padded) {
-        cbx__refuse(ctx, CBX_ESHAPE,
-                    "a window of %zu along axis %d is larger than the padded length %zu: pad, or use SAME", window, i,
-                    padded);
-        return false;
-    }
+        padded > PTRDIFF_MAX)
+        return cbx__refused(ctx, CBX_EOVERFLOW,
+                            "axis %d with its padding, %zu + %zu + %zu, is longer than the address space", i, low,
+                            length, high);
+    if (window > padded)
+        return cbx__refused(ctx, CBX_ESHAPE,
+                            "a window of %zu along axis %d is larger than the padded length %zu: pad, or use SAME",
+                            window, i, padded);
     attrs->shape[i] = (padded - window) / stride + 1;
     attrs->step[i] = (ptrdiff_t)stride;
     attrs->axes[i] = (int)dilation;
@@ -161,33 +153,29 @@ static bool slide(cbx_ctx *ctx, const cbx_conv_options *o, int i, size_t length,
 bool cbx__conv_attrs(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_semiring *s,
                      const cbx_conv_options *options, cbx_attrs *attrs, cbx_dtype *dtype)
 {
-    static const cbx_conv_options none = CBX_CONV_INIT;
-    const cbx_conv_options *o = options ? options : &none;
+    cbx_conv_options o = CBX_CONV_INIT;
     const cbx_array *const in[2] = { x, w };
     char tx[160], tw[160];
     int n;
 
     if (!usable(ctx, "semiring_conv", s, in)) return false;
     n = w->desc.ndim - 2;
-    if (o->struct_size != sizeof *o || (unsigned)o->padding > CBX_CONV_EXPLICIT) {
-        cbx__refuse(ctx, CBX_EINVAL, "cbx_conv_options of %u bytes, padding %d: start from CBX_CONV_INIT",
-                    o->struct_size, (int)o->padding);
-        return false;
-    }
-    if (n < 1 || x->desc.ndim < n + 1 || x->desc.shape[x->desc.ndim - 1] != w->desc.shape[n]) {
-        cbx__refuse(ctx, CBX_ESHAPE,
-                    "'semiring_conv' cannot join %s with %s: (..., lengths, channels) and (taps, channels, out)",
-                    cbx_array_desc_text(&x->desc, tx, sizeof tx), cbx_array_desc_text(&w->desc, tw, sizeof tw));
-        return false;
-    }
-    if (n > CBX_CONV_MAX_AXES) {
-        cbx__refuse(ctx, CBX_EINVAL, "'semiring_conv' slides along at most %d axes, not %d", CBX_CONV_MAX_AXES, n);
-        return false;
-    }
+    if (cbx_take_options(&o, sizeof o, options, "cbx_conv_options", cbx__sticky(ctx))) return false;
+    if ((unsigned)o.padding > CBX_CONV_EXPLICIT)
+        return cbx__refused(ctx, CBX_EINVAL, "'padding' of 'semiring_conv' must be one of cbx_conv_padding, got %d",
+                            (int)o.padding);
+    if (n < 1 || x->desc.ndim < n + 1 || x->desc.shape[x->desc.ndim - 1] != w->desc.shape[n])
+        return cbx__refused(
+            ctx, CBX_ESHAPE,
+            "'semiring_conv' cannot join %s with %s: (..., lengths, channels) and (taps, channels, out)",
+            cbx_array_desc_text(&x->desc, tx, sizeof tx), cbx_array_desc_text(&w->desc, tw, sizeof tw));
+    if (n > CBX_CONV_MAX_AXES)
+        return cbx__refused(ctx, CBX_EINVAL, "'semiring_conv' slides along at most %d axes, not %d", CBX_CONV_MAX_AXES,
+                            n);
     *dtype = meeting_dtype(ctx, "semiring_conv", s, x, w);
     *attrs = (cbx_attrs){ .mode = s->functions ? CBX__OF_OBJECT : (int)s->id, .ndim = n, .naxes = n };
     for (int i = 0; i < n; i++)
-        if (!slide(ctx, o, i, x->desc.shape[x->desc.ndim - 1 - n + i], w->desc.shape[i], attrs)) return false;
+        if (!slide(ctx, &o, i, x->desc.shape[x->desc.ndim - 1 - n + i], w->desc.shape[i], attrs)) return false;
     return *dtype != CBX_DTYPE_COUNT;
 }
 

@@ -19,17 +19,13 @@ typedef struct stacks {
 static bool has_derivative(cbx_ctx *ctx, const char *name, const cbx_semiring *s, size_t n, const cbx_array *const *in)
 {
     if (cbx__unusable(ctx, name, n, in)) return false;
-    if (!s || s->functions || cbx__traits_of[s->id].derivative == CBX__NO_DERIVATIVE) {
-        cbx__refuse(ctx, !s || s->functions ? CBX_EINVAL : CBX_EDTYPE, "'%s' over '%s' has no derivative", name,
-                    s ? s->name : "no algebra");
-        return false;
-    }
+    if (!s || s->functions || cbx__traits_of[s->id].derivative == CBX__NO_DERIVATIVE)
+        return cbx__refused(ctx, !s || s->functions ? CBX_EINVAL : CBX_EDTYPE, "'%s' over '%s' has no derivative", name,
+                            s ? s->name : "no algebra");
     for (size_t i = 0; i < n; i++) {
-        if (!cbx_semiring_takes(s, in[i]->desc.dtype) || in[i]->desc.dtype != in[0]->desc.dtype) {
-            cbx__refuse(ctx, CBX_EDTYPE, "'%s' takes one of float32 and float64, not %s with %s", name,
-                        cbx_dtype_name(in[0]->desc.dtype), cbx_dtype_name(in[i]->desc.dtype));
-            return false;
-        }
+        if (!cbx_semiring_takes(s, in[i]->desc.dtype) || in[i]->desc.dtype != in[0]->desc.dtype)
+            return cbx__refused(ctx, CBX_EDTYPE, "'%s' takes one of float32 and float64, not %s with %s", name,
+                                cbx_dtype_name(in[0]->desc.dtype), cbx_dtype_name(in[i]->desc.dtype));
     }
     return true;
 }
@@ -46,10 +42,9 @@ static bool tangents_fit(cbx_ctx *ctx, const char *name, const cbx_array *const 
 
     for (int i = 0; i < 2; i++) {
         if (same_shape(in[3 + i], in[i]->desc.ndim, in[i]->desc.shape)) continue;
-        cbx__refuse(ctx, CBX_ESHAPE, "a tangent of '%s' is %s, its operand %s", name,
-                    cbx_array_desc_text(&in[3 + i]->desc, tangent, sizeof tangent),
-                    cbx_array_desc_text(&in[i]->desc, operand, sizeof operand));
-        return false;
+        return cbx__refused(ctx, CBX_ESHAPE, "a tangent of '%s' is %s, its operand %s", name,
+                            cbx_array_desc_text(&in[3 + i]->desc, tangent, sizeof tangent),
+                            cbx_array_desc_text(&in[i]->desc, operand, sizeof operand));
     }
     return true;
 }
@@ -76,10 +71,9 @@ static bool stacks_of(cbx_ctx *ctx, const char *name, const cbx_array *a, const 
         }
     }
     if (fits && same_shape(c, s->lead + 2, s->shape[C])) return true;
-    cbx__refuse(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s to %s", name,
-                cbx_array_desc_text(&a->desc, ta, sizeof ta), cbx_array_desc_text(&b->desc, tb, sizeof tb),
-                cbx_array_desc_text(&c->desc, tc, sizeof tc));
-    return false;
+    return cbx__refused(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s to %s", name,
+                        cbx_array_desc_text(&a->desc, ta, sizeof ta), cbx_array_desc_text(&b->desc, tb, sizeof tb),
+                        cbx_array_desc_text(&c->desc, tc, sizeof tc));
 }
 
 /* x with the lead of the others. */
@@ -157,9 +151,8 @@ static bool conv_fits(cbx_ctx *ctx, const char *name, const cbx_array *x, const 
     shape[lead + attrs->ndim] = w->desc.shape[attrs->ndim + 1];
     for (int i = 0; i < 2; i++) {
         if (!like_y[i] || same_shape(like_y[i], x->desc.ndim, shape)) continue;
-        cbx__refuse(ctx, CBX_ESHAPE, "operand %d of '%s' is %s, which is not the convolution's shape", i + 3, name,
-                    cbx_array_desc_text(&like_y[i]->desc, text, sizeof text));
-        return false;
+        return cbx__refused(ctx, CBX_ESHAPE, "operand %d of '%s' is %s, which is not the convolution's shape", i + 3,
+                            name, cbx_array_desc_text(&like_y[i]->desc, text, sizeof text));
     }
     return true;
 }

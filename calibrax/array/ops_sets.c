@@ -8,11 +8,9 @@ static bool has_data(cbx_ctx *ctx, const char *name, const char *remedy, size_t 
 {
     if (cbx__unusable(ctx, name, n, in)) return false;
     for (size_t i = 0; i < n; i++)
-        if (in[i]->flags & CBX__ABSTRACT) {
-            cbx__refuse(ctx, CBX_EINVAL, "the shape of '%s' depends on data, which a trace has not: use '%s'", name,
-                        remedy);
-            return false;
-        }
+        if (in[i]->flags & CBX__ABSTRACT)
+            return cbx__refused(ctx, CBX_EINVAL, "the shape of '%s' depends on data, which a trace has not: use '%s'",
+                                name, remedy);
     return true;
 }
 
@@ -169,14 +167,12 @@ static cbx_array *distinct_steps(cbx_ctx *ctx, const char *name, const cbx_array
 
 cbx_array *cbx_unique(cbx_ctx *ctx, const cbx_array *x)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, distinct_steps(ctx, "unique", x, true));
+    return cbx__tidied(ctx, distinct_steps(ctx, "unique", x, true));
 }
 
 cbx_array *cbx_unique_values(cbx_ctx *ctx, const cbx_array *x)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, distinct_steps(ctx, "unique_values", x, false));
+    return cbx__tidied(ctx, distinct_steps(ctx, "unique_values", x, false));
 }
 
 static void unique_size_steps(cbx_ctx *ctx, const cbx_array *x, size_t size, const cbx_scalar *fill, cbx_array **parts)
@@ -285,8 +281,7 @@ static cbx_array *isin_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *
 
 cbx_array *cbx_isin(cbx_ctx *ctx, const cbx_array *x, const cbx_array *test, bool invert)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, isin_steps(ctx, x, test, invert));
+    return cbx__tidied(ctx, isin_steps(ctx, x, test, invert));
 }
 
 static cbx_array *joined(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)

@@ -48,27 +48,32 @@ cbx_status cbx_dump(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, cbx
 
 /* ---- what all derivatives have ---- */
 
-typedef struct derived {
+typedef struct kept {
     cbx_fn *f;
     cbx_allocator al;
     size_t bytes;
+} kept;
+
+/* Of what begins with it; NULL is fine. */
+static void kept_free(void *user)
+{
+    kept *k = user;
+    cbx_allocator al;
+
+    if (!k) return;
+    cbx_fn_free(k->f);
+    al = k->al;
+    cbx_mem_free(&al, k, k->bytes);
+}
+
+typedef struct derived {
+    kept kept;
     const char *what; /* "grad", "jvp" ... */
     bool value;       /* value_and_grad */
     size_t n;         /* operands in which to derive */
     char name[80];
     size_t argnums[];
 } derived;
-
-static void derived_free(void *user)
-{
-    derived *d = user;
-    cbx_allocator al;
-
-    if (!d) return;
-    cbx_fn_free(d->f);
-    al = d->al;
-    cbx_mem_free(&al, d, d->bytes);
-}
 
 /*
  * A function of nin operands and nout results that derives f in n operands; argnums NULL: the first
@@ -93,16 +98,16 @@ static cbx_status derive(cbx_ctx *ctx, const char *what, cbx_array_fn call, cons
     }
     d = cbx_mem_zalloc(cbx_ctx_allocator(ctx), bytes);
     if (!d) return cbx_fail(err, CBX_ENOMEM, "no memory for '%s' of '%s'", what, f->name);
-    d->al = *cbx_ctx_allocator(ctx);
-    d->bytes = bytes;
+    d->kept.al = *cbx_ctx_allocator(ctx);
+    d->kept.bytes = bytes;
     d->what = what;
     d->value = value;
     d->n = n;
     for (size_t i = 0; i < n; i++) d->argnums[i] = argnums ? argnums[i] : i;
     snprintf(d->name, sizeof d->name, "%s(%s)", what, f->name);
-    st = cbx_fn_keep(ctx, f, &d->f, err);
-    if (!st) st = cbx_fn_create(ctx, &(cbx_fn){ d->name, call, d, nin, nout, NULL }, derived_free, out, err);
-    if (st) derived_free(d);
+    st = cbx_fn_keep(ctx, f, &d->kept.f, err);
+    if (!st) st = cbx_fn_create(ctx, &(cbx_fn){ d->name, call, d, nin, nout, NULL }, kept_free, out, err);
+    if (st) kept_free(d);
     return st;
 }
 
@@ -130,7 +135,7 @@ static void *space(work *w, size_t n, size_t size)
 
 static void work_open(work *w, cbx_ctx *ctx, const derived *d, cbx_array *const *in)
 {
-    const cbx_fn *f = d->f;
+    const cbx_fn *f = d->kept.f;
     cbx_array_desc *descs;
 
     *w = (work){ .ctx = ctx, .d = d };
@@ -220,7 +225,7 @@ static cbx_status call_grad(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size
         if (y->ndim != 0 || cbx_dtype_kind(y->dtype) != CBX_KIND_FLOAT)
             w.st = cbx_fail(&w.err, y->ndim ? CBX_ESHAPE : CBX_EDTYPE,
                             "'%s' needs a real scalar result, '%s' gives %s: take its sum, or 'vjp'", d->name,
-                            d->f->name, cbx_array_desc_text(y, text, sizeof text));
+                            d->kept.f->name, cbx_array_desc_text(y, text, sizeof text));
         for (size_t i = 0; !w.st && i < d->n; i++) want(&w, d->argnums[i]);
     }
     linearize(&w);
@@ -288,8 +293,8 @@ static cbx_status call_jvp(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_
     dt = space(&w, w.nout, sizeof *dt);
     for (size_t i = 0; !w.st && i < d->n; i++) {
         want(&w, d->argnums[i]);
-        expect(&w, "tangent", i, in[d->f->nin + i], &w.in[d->argnums[i]]->desc);
-        w.t[d->argnums[i]] = in[d->f->nin + i];
+        expect(&w, "tangent", i, in[d->kept.f->nin + i], &w.in[d->argnums[i]]->desc);
+        w.t[d->argnums[i]] = in[d->kept.f->nin + i];
     }
     if (!w.st) w.st = cbx__graph_jvp(ctx, w.f.graph, w.in, w.t, false, w.out, dt, &w.err);
     for (size_t i = 0; !w.st && i < w.nout; i++) {
@@ -309,9 +314,9 @@ static cbx_status call_vjp(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_
     work_open(&w, ctx, d, in);
     for (size_t i = 0; !w.st && i < d->n; i++) want(&w, d->argnums[i]);
     for (size_t i = 0; !w.st && i < w.nout; i++)
-        expect(&w, "cotangent", i, in[d->f->nin + i], cbx__graph_out(w.f.graph, i));
+        expect(&w, "cotangent", i, in[d->kept.f->nin + i], cbx__graph_out(w.f.graph, i));
     linearize(&w);
-    if (!w.st) transpose(&w, in + d->f->nin, w.din);
+    if (!w.st) transpose(&w, in + d->kept.f->nin, w.din);
     for (size_t i = 0; !w.st && i < w.nout; i++) out[i] = w.out[i];
     for (size_t i = 0; !w.st && i < d->n; i++) out[w.nout + i] = w.din[d->argnums[i]];
     return work_close(&w);
@@ -379,7 +384,7 @@ static cbx_status call_linear(cbx_ctx *ctx, size_t nin, cbx_array *const *in, si
 cbx_status cbx_linearize(cbx_ctx *ctx, const cbx_fn *f, cbx_array *const *in, cbx_array **out, cbx_fn **map,
                          cbx_err *err)
 {
-    const derived d = { .f = (cbx_fn *)(uintptr_t)f, .what = "linearize", .name = "linearize" };
+    const derived d = { .kept.f = (cbx_fn *)(uintptr_t)f, .what = "linearize", .name = "linearize" };
     linear *m = NULL;
     work w;
     cbx_status st = cbx__begin(ctx, err);
@@ -603,23 +608,10 @@ cbx_status cbx_hessian_vector(cbx_ctx *ctx, const cbx_fn *f, size_t argnum, cbx_
 /* ---- batches ---- */
 
 typedef struct batched {
-    cbx_fn *f;
-    cbx_allocator al;
-    size_t bytes;
+    kept kept;
     char name[64];
     int axes[]; /* of f->nin operands, of f->nout results */
 } batched;
-
-static void batched_free(void *user)
-{
-    batched *v = user;
-    cbx_allocator al;
-
-    if (!v) return;
-    cbx_fn_free(v->f);
-    al = v->al;
-    cbx_mem_free(&al, v, v->bytes);
-}
 
 /*
  * Mapped operands with the batch on axis 0; false, with a failure recorded, if they do not make one
@@ -631,28 +623,25 @@ static bool line_up(cbx_ctx *ctx, const batched *v, cbx_array *const *in, cbx_ar
     char a[160], b[160];
     size_t first = SIZE_MAX;
 
-    for (size_t i = 0; i < v->f->nin; i++) {
+    for (size_t i = 0; i < v->kept.f->nin; i++) {
         const cbx_array_desc *d = &in[i]->desc;
         int axis = v->axes[i];
         moved[i] = in[i];
         mapped[i] = axis != CBX_NOT_MAPPED;
         if (!mapped[i]) continue;
-        if (axis < -d->ndim || axis >= d->ndim) {
-            cbx__refuse(ctx, CBX_EINVAL, "'%s' maps axis %d of operand %zu, which is %s", v->name, axis, i,
-                        cbx_array_desc_text(d, a, sizeof a));
-            return false;
-        }
+        if (axis < -d->ndim || axis >= d->ndim)
+            return cbx__refused(ctx, CBX_EINVAL, "'%s' maps axis %d of operand %zu, which is %s", v->name, axis, i,
+                                cbx_array_desc_text(d, a, sizeof a));
         if (axis < 0) axis += d->ndim;
         if (first == SIZE_MAX) {
             first = i;
             *length = d->shape[axis];
         }
-        if (d->shape[axis] != *length) {
-            cbx__refuse(ctx, CBX_ESHAPE, "'%s' maps axis %d of %s and axis %d of %s: mapped axes must be equally long",
-                        v->name, v->axes[first], cbx_array_desc_text(&in[first]->desc, a, sizeof a), v->axes[i],
-                        cbx_array_desc_text(d, b, sizeof b));
-            return false;
-        }
+        if (d->shape[axis] != *length)
+            return cbx__refused(ctx, CBX_ESHAPE,
+                                "'%s' maps axis %d of %s and axis %d of %s: mapped axes must be equally long", v->name,
+                                v->axes[first], cbx_array_desc_text(&in[first]->desc, a, sizeof a), v->axes[i],
+                                cbx_array_desc_text(d, b, sizeof b));
         moved[i] = cbx_moveaxis(ctx, in[i], axis, 0);
         if (cbx_array_is_failed(moved[i])) return false;
     }
@@ -661,7 +650,7 @@ static bool line_up(cbx_ctx *ctx, const batched *v, cbx_array *const *in, cbx_ar
 
 static cbx_array *put_axis(cbx_ctx *ctx, const batched *v, size_t i, cbx_array *r, bool mapped, size_t length)
 {
-    const int axis = v->axes[v->f->nin + i];
+    const int axis = v->axes[v->kept.f->nin + i];
     char text[160];
 
     if (axis == CBX_NOT_MAPPED) {
@@ -696,7 +685,7 @@ static cbx_status call_batched(cbx_ctx *ctx, size_t nin, cbx_array *const *in, s
     }
     if (!line_up(ctx, v, in, moved, mapped, &length)) goto done;
     for (size_t i = 0; i < nin; i++) d[i] = mapped[i] ? cbx__element_desc(&moved[i]->desc) : moved[i]->desc;
-    st = cbx__trace_fn(ctx, v->f, d, &f, &err);
+    st = cbx__trace_fn(ctx, v->kept.f, d, &f, &err);
     n += f.ncaptured;
     all = cbx_arena_calloc(&arena, n + 1, sizeof *all);
     all_mapped = cbx_arena_calloc(&arena, n + 1, sizeof *all_mapped);
@@ -736,14 +725,13 @@ cbx_status cbx_vmap(cbx_ctx *ctx, const cbx_fn *f, const int *in_axes, const int
     bytes = sizeof *v + (f->nin + f->nout) * sizeof *v->axes;
     v = cbx_mem_zalloc(al, bytes);
     if (!v) return cbx_fail(err, CBX_ENOMEM, "no memory for 'vmap' of '%s'", f->name);
-    v->al = *al;
-    v->bytes = bytes;
+    v->kept.al = *al;
+    v->kept.bytes = bytes;
     if (in_axes) memcpy(v->axes, in_axes, f->nin * sizeof *in_axes);
     if (out_axes) memcpy(v->axes + f->nin, out_axes, f->nout * sizeof *out_axes);
     snprintf(v->name, sizeof v->name, "vmap(%s)", f->name);
-    st = cbx_fn_keep(ctx, f, &v->f, err);
-    if (!st)
-        st = cbx_fn_create(ctx, &(cbx_fn){ v->name, call_batched, v, f->nin, f->nout, NULL }, batched_free, out, err);
-    if (st) batched_free(v);
+    st = cbx_fn_keep(ctx, f, &v->kept.f, err);
+    if (!st) st = cbx_fn_create(ctx, &(cbx_fn){ v->name, call_batched, v, f->nin, f->nout, NULL }, kept_free, out, err);
+    if (st) kept_free(v);
     return st;
 }

@@ -80,8 +80,7 @@ static void lead_shape(const cbx__batch *r, cbx_attrs *a)
 static bool has_axis(const cbx__batch *r, int ndim)
 {
     if (ndim < CBX_MAX_RANK) return true;
-    cbx__refuse(r->ctx, CBX_EINVAL, "'%s' to %d axes leaves none for a batch", cbx_prim_name(r->prim), ndim);
-    return false;
+    return cbx__refused(r->ctx, CBX_EINVAL, "'%s' to %d axes leaves none for a batch", cbx_prim_name(r->prim), ndim);
 }
 
 void cbx__batch_reshape(cbx__batch *r)

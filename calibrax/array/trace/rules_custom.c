@@ -32,10 +32,9 @@ static bool constants_rest(const cbx__jvp *r, const function *k)
 {
     for (size_t i = k->nin; i < k->nall; i++) {
         if (!r->t[i]) continue;
-        cbx__refuse(r->ctx, CBX_EUNSUPPORTED,
-                    "'%s' has a '%s', but moves with an array that it uses from outside: pass it as an operand",
-                    k->f->name, cbx_prim_name(r->prim));
-        return false;
+        return cbx__refused(r->ctx, CBX_EUNSUPPORTED,
+                            "'%s' has a '%s', but moves with an array that it uses from outside: pass it as an operand",
+                            k->f->name, cbx_prim_name(r->prim));
     }
     return true;
 }
@@ -48,9 +47,9 @@ static bool is_like(cbx_ctx *ctx, const cbx_fn *rule, const char *what, size_t i
 
     if (cbx_array_is_failed(a)) return false;
     if (cbx_array_desc_equal(&a->desc, d)) return true;
-    cbx__refuse(ctx, a->desc.dtype == d->dtype ? CBX_ESHAPE : CBX_EDTYPE, "%s %zu of '%s' is %s, it must be %s", what,
-                i, rule->name, cbx_array_desc_text(&a->desc, is, sizeof is), cbx_array_desc_text(d, must, sizeof must));
-    return false;
+    return cbx__refused(ctx, a->desc.dtype == d->dtype ? CBX_ESHAPE : CBX_EDTYPE, "%s %zu of '%s' is %s, it must be %s",
+                        what, i, rule->name, cbx_array_desc_text(&a->desc, is, sizeof is),
+                        cbx_array_desc_text(d, must, sizeof must));
 }
 
 /* ---- custom_jvp ---- */
