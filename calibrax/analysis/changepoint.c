@@ -11,6 +11,7 @@
 
 #include "calibrax/analysis/regression_internal.h"
 #include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/statistics/partition.h"
@@ -79,11 +80,7 @@ static double segment_cost(const prefix_sums *s, cbx_changepoint_cost cost, size
     return cost == CBX_CHANGEPOINT_MEAN ? spread : m * log(fmax(spread / m, s->floor));
 }
 
-static int by_index(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
-}
+CBX_BY_VALUE(by_index, size_t)
 
 /* --- noise --- */
 

@@ -8,6 +8,7 @@
 #include "calibrax/analysis/regression_internal.h"
 #include "calibrax/base/arena.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/statistics/series.h"
 
@@ -352,11 +353,7 @@ cbx_status cbx_comparison_create(cbx_ctx *ctx, const cbx_run *const *runs, const
     cbx_arena_init(&w.scratch, al);
     st = build(&w, err);
     cbx_arena_clear(&w.scratch);
-    if (st)
-        cbx_comparison_free(w.c);
-    else
-        *out = w.c;
-    return st;
+    return CBX_FINISH(st, *out = w.c, cbx_comparison_free(w.c));
 }
 
 void cbx_comparison_free(cbx_comparison *c)

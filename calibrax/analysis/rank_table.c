@@ -11,6 +11,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/options.h"
 
@@ -349,19 +350,9 @@ cbx_rank_row cbx_rank_table_row(const cbx_rank_table *t, size_t i)
     return (cbx_rank_row){ t->keys.list[i], t->names.list[r->metric], m->unit, m->direction, r->ncells, r->nnumbers };
 }
 
-static int by_competitor(const void *a, const void *b)
-{
-    const cbx_rank_cell *x = a, *y = b;
+CBX_BY(by_competitor, cbx_rank_cell, competitor)
 
-    return (x->competitor > y->competitor) - (x->competitor < y->competitor);
-}
-
-static int by_cell(const void *a, const void *b)
-{
-    uint32_t x = ((const sampled *)a)->cell, y = ((const sampled *)b)->cell;
-
-    return (x > y) - (x < y);
-}
+CBX_BY(by_cell, sampled, cell)
 
 static cbx_rank_cell read_cell(const cbx_rank_table *t, uint32_t i)
 {

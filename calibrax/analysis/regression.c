@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/regression_internal.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/options.h"
 #include "calibrax/core/point_index.h"
@@ -354,12 +355,7 @@ cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run
     cbx_names_init(&r->words, al);
     st = compare(&(sides){ ctx, run, baseline, &o, r, &counts }, err);
     cbx__whitney_clear(ctx, &counts);
-    if (st) {
-        cbx_regression_free(r);
-        return st;
-    }
-    *out = r;
-    return CBX_OK;
+    return CBX_FINISH(st, *out = r, cbx_regression_free(r));
 }
 
 void cbx_regression_free(cbx_regression *r)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/regression_internal.h"
+#include "calibrax/base/idioms.h"
 
 #define WORDS(name, words, exit_code) words,
 static const char *const outcome_names[] = { CBX_OUTCOME_MAP(WORDS) };
@@ -12,15 +13,12 @@ static const char *const outcome_names[] = { CBX_OUTCOME_MAP(WORDS) };
 static const int outcome_codes[] = { CBX_OUTCOME_MAP(CODE) };
 #undef CODE
 
-const char *cbx_outcome_name(cbx_outcome outcome)
-{
-    return (unsigned)outcome < CBX_LEN(outcome_names) ? outcome_names[outcome] : "?";
-}
+const char *cbx_outcome_name(cbx_outcome outcome) { return CBX_WORD(outcome_names, outcome); }
 
 const char *cbx_basis_name(cbx_basis basis)
 {
     static const char *const names[] = { "none", "values", "bounds", "samples" };
-    return (unsigned)basis < CBX_LEN(names) ? names[basis] : "?";
+    return CBX_WORD(names, basis);
 }
 
 /* For outcomes that no number explains. */
@@ -53,7 +51,7 @@ const char *cbx_gate_reason_name(cbx_gate_reason reason)
 #define REASON(name, words) words,
     static const char *const names[] = { CBX_GATE_REASON_MAP(REASON) };
 #undef REASON
-    return (unsigned)reason < CBX_LEN(names) ? names[reason] : "?";
+    return CBX_WORD(names, reason);
 }
 
 bool cbx__regression_report(cbx_arena *arena, cbx_finding *f)

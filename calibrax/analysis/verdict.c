@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/statistics/distribution.h"
 
 /** More than a threshold means more by this share of it; above what differences and quotients of
@@ -47,7 +48,7 @@ const char *cbx_verdict_name(cbx_verdict v)
         [CBX_VERDICT_SLOWER] = "slower",
         [CBX_VERDICT_EQUIVALENT] = "equivalent",
     };
-    return (unsigned)v < CBX_LEN(names) ? names[v] : "?";
+    return CBX_WORD(names, v);
 }
 
 size_t cbx_verdict_samples(double spread, double change, double threshold, double level)

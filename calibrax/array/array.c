@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "calibrax/array/internal.h"
+#include "calibrax/base/idioms.h"
 
 /*
  * In read-only memory, so that a failure needs no allocation: a reference to it is never counted.
@@ -427,11 +428,7 @@ cbx_status cbx__array_fetch(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, c
     if (!st) st = cbx_array_create(ctx, &a->desc, &copy, err);
     if (!st) st = read_elsewhere(dense, copy->data, err);
     cbx_array_free(dense);
-    if (st)
-        cbx_array_free(copy);
-    else
-        *out = copy;
-    return st;
+    return CBX_FINISH(st, *out = copy, cbx_array_free(copy));
 }
 
 cbx_status cbx__array_bring(cbx_ctx *ctx, cbx_array **a, cbx_err *err)

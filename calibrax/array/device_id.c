@@ -1,5 +1,6 @@
 /* Names of devices. */
 #include "calibrax/array/array.h"
+#include "calibrax/base/idioms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 static const char *const names[] = { [CBX_DEVICE_CPU] = "cpu", [CBX_DEVICE_CUDA] = "cuda" };
 
-const char *cbx_device_kind_name(cbx_device_kind kind) { return (unsigned)kind < CBX_LEN(names) ? names[kind] : "?"; }
+const char *cbx_device_kind_name(cbx_device_kind kind) { return CBX_WORD(names, kind); }
 
 const char *cbx_device_id_text(cbx_device_id id, char *buf, size_t size)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "calibrax/base/ctx_internal.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/pool_internal.h"
 #include "calibrax/base/settings_internal.h"
@@ -24,12 +25,7 @@ cbx_status cbx_ctx_create(const cbx_ctx_opts *opts, cbx_ctx **out, cbx_err *err)
     ctx->al = *al;
     ctx->settings = settings;
     st = cbx__pool_create(al, opts->pool_keep_bytes ? opts->pool_keep_bytes : POOL_KEEP_DEFAULT, &ctx->pool, err);
-    if (st) {
-        cbx_mem_free(al, ctx, sizeof *ctx);
-        return st;
-    }
-    *out = ctx;
-    return CBX_OK;
+    return CBX_FINISH(st, *out = ctx, cbx_mem_free(al, ctx, sizeof *ctx));
 }
 
 void cbx_ctx_free(cbx_ctx *ctx)

@@ -25,6 +25,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file_batch.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 
 #define MAX_READ_DEFAULT ((size_t)1 << 30)
@@ -317,12 +318,7 @@ cbx_status cbx_replacement_begin(cbx_ctx *ctx, const char *path, cbx_replacement
     cbx_replacement *r = cbx_mem_alloc(cbx_ctx_allocator(ctx), sizeof *r);
     if (!r) return cbx_fail_nomem(err, path);
     st = replacement_open(ctx, r, path, err);
-    if (st) {
-        cbx_mem_free(cbx_ctx_allocator(ctx), r, sizeof *r);
-        return st;
-    }
-    *out = r;
-    return CBX_OK;
+    return CBX_FINISH(st, *out = r, cbx_mem_free(cbx_ctx_allocator(ctx), r, sizeof *r));
 }
 
 const char *cbx_replacement_path(const cbx_replacement *r) { return r->temporary; }

@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/library.h"
 
 #define MAX_ANSWER ((size_t)64 << 20)
@@ -75,12 +76,7 @@ cbx_status cbx__http_create(cbx_ctx *ctx, const char *what, const char *shown, d
         h->handle = h->curl.easy_init();
         if (!h->handle) st = cbx_fail(err, CBX_ENOMEM, "libcurl cannot set up a request to '%s'", shown);
     }
-    if (st) {
-        cbx__http_free(h);
-        return st;
-    }
-    *out = h;
-    return CBX_OK;
+    return CBX_FINISH(st, *out = h, cbx__http_free(h));
 }
 
 void cbx__http_free(cbx__http *h)

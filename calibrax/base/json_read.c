@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/internal.h"
 #include "calibrax/base/json_internal.h"
 #include "calibrax/base/json_stream.h"
@@ -465,11 +466,7 @@ static cbx_status read_array(reader *p, cbx_json **out)
         if (!st) st = read_separator(p, ']', &more);
     }
     if (!st && !array && !(array = pop_array(p, base))) st = no_memory(p);
-    if (st)
-        cbx_json_unref(array);
-    else
-        *out = array;
-    return st;
+    return CBX_FINISH(st, *out = array, cbx_json_unref(array));
 }
 
 static cbx_status read_member(reader *p, size_t keys_base)

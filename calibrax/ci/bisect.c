@@ -13,6 +13,8 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
+#include "calibrax/base/list.h"
 #include "calibrax/base/options.h"
 #include "calibrax/ci/bisect_model.h"
 
@@ -54,10 +56,7 @@ struct cbx_bisect {
 
 static const char *const outcome_names[] = { "running", "found", "unchanged", "swapped", "undecided", "broken-end" };
 
-const char *cbx_bisect_outcome_name(cbx_bisect_outcome outcome)
-{
-    return (size_t)outcome < CBX_LEN(outcome_names) ? outcome_names[outcome] : "?";
-}
+const char *cbx_bisect_outcome_name(cbx_bisect_outcome outcome) { return CBX_WORD(outcome_names, outcome); }
 
 /* --- making --- */
 
@@ -165,12 +164,7 @@ cbx_status cbx_bisect_create(cbx_ctx *ctx, const cbx_bisect_graph *graph, const 
     cbx_arena_init(&b->arena, al);
     cbx_names_init(&b->names, al);
     st = make_parts(b, graph, err);
-    if (st) {
-        cbx_bisect_free(b);
-        return st;
-    }
-    *out = b;
-    return CBX_OK;
+    return CBX_FINISH(st, *out = b, cbx_bisect_free(b));
 }
 
 void cbx_bisect_free(cbx_bisect *b)
@@ -292,11 +286,7 @@ static int by_mass(const void *x, const void *y, void *user)
     return by_group(x, y, b->group);
 }
 
-static int by_number(const void *x, const void *y)
-{
-    size_t i = *(const size_t *)x, j = *(const size_t *)y;
-    return (i > j) - (i < j);
-}
+CBX_BY_VALUE(by_number, size_t)
 
 /* Whole groups, the heaviest first, until they make up the confidence: the suspects. */
 static void choose_suspects(cbx_bisect *b)

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/temporary.h"
 
 #define OUTPUT_MAX ((size_t)64 << 20)
@@ -85,11 +86,7 @@ cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_fla
     if (st) return st;
     path = lock_of(arena, sh.folder);
     st = path ? cbx_lock_take(ctx, path, 0, &sh.lock, err) : cbx_fail_nomem(err, "a command or a worktree");
-    if (st)
-        cbx__shell_close(&sh);
-    else
-        *out = sh;
-    return st;
+    return CBX_FINISH(st, *out = sh, cbx__shell_close(&sh));
 }
 
 void cbx__shell_close(cbx__shell *sh)

@@ -8,6 +8,7 @@
 #include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/json.h"
 
 #define MAX_FILE (16u << 20)
@@ -135,11 +136,7 @@ cbx_status cbx_waivers_from_text(cbx_ctx *ctx, const char *text, size_t len, con
     else
         st = read_all(w, root, what, err);
     cbx_json_unref(root);
-    if (st)
-        cbx_waivers_free(w);
-    else
-        *out = w;
-    return st;
+    return CBX_FINISH(st, *out = w, cbx_waivers_free(w));
 }
 
 cbx_status cbx_waivers_read(cbx_ctx *ctx, const char *path, cbx_waivers **out, cbx_err *err)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/library.h"
 #include "calibrax/base/list.h"
 #include "calibrax/core/probe.h"
@@ -15,7 +16,7 @@ void cbx_doctor_init(cbx_doctor_report *r, cbx_arena *arena) { *r = (cbx_doctor_
 const char *cbx_doctor_state_name(cbx_doctor_state s)
 {
     static const char *const names[] = { "fact", "here", "missing", "broken" };
-    return (unsigned)s < CBX_LEN(names) ? names[s] : "?";
+    return CBX_WORD(names, s);
 }
 
 void cbx_doctor_add(cbx_doctor_report *r, const char *group, const char *name, cbx_doctor_state state, const char *text,

@@ -16,6 +16,7 @@
 #include "calibrax/base/cpu.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
+#include "calibrax/base/idioms.h"
 
 #define MAX_FILE (16u << 20) /* cpuinfo of a thousand CPUs is 2 MiB */
 #define GIB      (1024.0 * 1024.0 * 1024.0)
@@ -185,12 +186,7 @@ static const struct {
     { "stepping", offsetof(cbx_machine, stepping) }, { "CPU revision", offsetof(cbx_machine, stepping) },
 };
 
-static int by_value(const void *a, const void *b)
-{
-    long x = *(const long *)a, y = *(const long *)b;
-
-    return (x > y) - (x < y);
-}
+CBX_BY_VALUE(by_value, long)
 
 static int distinct(long *v, int n)
 {

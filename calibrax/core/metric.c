@@ -6,18 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/core/record.h"
 
 static const char *const direction_names[] = { "higher", "lower", "info" };
 static const char *const priority_names[] = { "secondary", "primary" };
 
-const char *cbx_direction_name(cbx_direction d)
-{
-    return (size_t)d < CBX_LEN(direction_names) ? direction_names[d] : "?";
-}
+const char *cbx_direction_name(cbx_direction d) { return CBX_WORD(direction_names, d); }
 
-const char *cbx_priority_name(cbx_priority p) { return (size_t)p < CBX_LEN(priority_names) ? priority_names[p] : "?"; }
+const char *cbx_priority_name(cbx_priority p) { return CBX_WORD(priority_names, p); }
 
 bool cbx_direction_parse(const char *word, cbx_direction *out)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/vcs.h"
 #include "calibrax/base/version.h"
@@ -190,11 +191,7 @@ static cbx_status builder_new(cbx_ctx *ctx, cbx_run_builder **out, cbx_err *err)
     if (!b) return cbx_fail_nomem(err, NULL);
     b->al = *al;
     st = cbx__run_new(al, &b->run, err);
-    if (st)
-        cbx_run_builder_free(b);
-    else
-        *out = b;
-    return st;
+    return CBX_FINISH(st, *out = b, cbx_run_builder_free(b));
 }
 
 void cbx_run_builder_free(cbx_run_builder *b)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/core/run_internal.h"
 
 /* Depths and levels of arrays: root.points[], root.points[].metrics.NAME.samples[]. */
@@ -260,11 +261,7 @@ static cbx_status stream(streaming s, const cbx_allocator *al, const cbx__json_s
     cbx_names_release(&s.words, &s.run->words);
     cbx_json_unref(v);
     if (!st) st = trim_points(s.run, err);
-    if (st)
-        cbx_run_free(s.run);
-    else
-        *out = s.run;
-    return st;
+    return CBX_FINISH(st, *out = s.run, cbx_run_free(s.run));
 }
 
 cbx_status cbx__run_stream(const cbx_allocator *al, const cbx__json_source *source, const char *what,

@@ -566,13 +566,6 @@ static const char *const columns[NCOLUMNS] = {
     "stats_ci_99_b", "stats_q_25", "stats_q_75", "stats_number", "stats_repeat", "samples",
 };
 
-static bool all_finite(const double *v, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(v[i])) return false;
-    return true;
-}
-
 /* One combination: the median of the runs, and, where all samples are finite, their quartiles and
  * asv's interval: 99 % of the median, where there are samples enough for one.  A single value that
  * asv itself made keeps its interval. */
@@ -583,14 +576,14 @@ static cbx_status push_place(cbx_ctx *ctx, cbx_json *row[NCOLUMNS], const heap *
     cbx_summary s;
     cbx_status st = CBX_OK;
 
-    if (h->values.n && all_finite(h->values.items, h->values.n))
+    if (h->values.n && cbx__all_finite(h->values.items, h->values.n))
         st = cbx_stat_median(ctx, h->values.items, h->values.n, &value, err);
     if (st) return st;
     if (h->values.n)
         cbx_json_push_double(row[RESULT], value);
     else
         cbx_json_push_null(row[RESULT]);
-    if (!h->samples.n || !all_finite(h->samples.items, h->samples.n)) {
+    if (!h->samples.n || !cbx__all_finite(h->samples.items, h->samples.n)) {
         for (int i = CI_A; i <= SAMPLES; i++) cbx_json_push_null(row[i]);
         return CBX_OK;
     }

@@ -115,19 +115,12 @@ static const cbx_named_metric *next_metric(document *d, const cbx_point *p, size
     return NULL;
 }
 
-static bool all_finite(const double *v, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(v[i])) return false;
-    return true;
-}
-
 /* Samples of a metric, or its value where it has none; in seconds or bytes where that is its
  * unit.  NULL: the document has failed. */
 static const double *numbers_of(document *d, const cbx_named_metric *m, size_t *n)
 {
     const cbx__unit *u = cbx__unit_of(d->run, m->name);
-    bool has_samples = m->metric.nsamples && all_finite(m->metric.samples, m->metric.nsamples);
+    bool has_samples = m->metric.nsamples && cbx__all_finite(m->metric.samples, m->metric.nsamples);
     const double *from = has_samples ? m->metric.samples : &m->metric.value;
     double *v;
 
@@ -613,7 +606,7 @@ static void perfherder_point(document *d, const cbx_point *p)
             cbx_json_set_bool(test, "lowerIsBetter", def->direction == CBX_DIRECTION_LOWER);
         else
             cbx_json_set_bool(test, "shouldAlert", false);
-        if (m->metric.nsamples && all_finite(m->metric.samples, m->metric.nsamples))
+        if (m->metric.nsamples && cbx__all_finite(m->metric.samples, m->metric.nsamples))
             set_doubles(test, "replicates", m->metric.samples, m->metric.nsamples);
     }
     if (cbx_json_length(tests))

@@ -12,6 +12,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/http.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/exporters/mlflow_answer.h"
 
 enum { ATTEMPTS = 5 };
@@ -81,12 +82,7 @@ cbx_status cbx__mlflow_open(cbx_ctx *ctx, const char *uri, double timeout_s, cbx
     if (!st)
         st = m->address ? cbx__http_create(ctx, "the MLflow server", m->address, timeout_s, &m->http, err)
                         : cbx_fail_nomem(err, "an export");
-    if (st) {
-        cbx__mlflow_close(m);
-        return st;
-    }
-    *out = m;
-    return CBX_OK;
+    return CBX_FINISH(st, *out = m, cbx__mlflow_close(m));
 }
 
 void cbx__mlflow_close(cbx__mlflow *m)

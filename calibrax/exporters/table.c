@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/core/point_index.h"
 #include "calibrax/statistics/estimate.h"
@@ -323,12 +324,7 @@ typedef struct facing {
     size_t *columns, n;
 } facing;
 
-static int by_number(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    return (x > y) - (x < y);
-}
+CBX_BY_VALUE(by_number, size_t)
 
 /* Puts a point's metrics into their columns, or takes them out again. */
 static void face(facing *f, const cbx_point *of, bool put, const cbx_metric **by_column)

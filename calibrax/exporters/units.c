@@ -54,3 +54,10 @@ double cbx__unscaled(double v, double scale)
     }
     return near;
 }
+
+bool cbx__all_finite(const double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(v[i])) return false;
+    return true;
+}

@@ -19,5 +19,6 @@ const cbx__unit *cbx__unit_find(const char *word);
 const cbx__unit *cbx__unit_of(const cbx_run *run, const char *metric);
 /* A number that times scale is v again, as an importer computes it, where there is one. */
 double cbx__unscaled(double v, double scale);
+bool cbx__all_finite(const double *v, size_t n);
 
 #endif

@@ -10,13 +10,14 @@
 #include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/monitoring/window.h"
 
 #define MAX_KEEP 1000000
 
 static const char *const severity_names[] = { "none", "info", "warning", "error", "critical" };
 
-const char *cbx_severity_name(cbx_severity s) { return (size_t)s < CBX_LEN(severity_names) ? severity_names[s] : "?"; }
+const char *cbx_severity_name(cbx_severity s) { return CBX_WORD(severity_names, s); }
 
 bool cbx_severity_parse(const char *word, cbx_severity *out)
 {

@@ -4,14 +4,12 @@
 #include <stdio.h>
 
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 
 static const char *const state_names[] = { "unknown", "healthy", "degraded", "critical" };
 
-const char *cbx_health_state_name(cbx_health_state s)
-{
-    return (size_t)s < CBX_LEN(state_names) ? state_names[s] : "?";
-}
+const char *cbx_health_state_name(cbx_health_state s) { return CBX_WORD(state_names, s); }
 
 typedef struct pipeline {
     cbx_window *window;

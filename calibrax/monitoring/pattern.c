@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/statistics/series.h"
 
 #define RESOLUTION 0.005 /* of modes: clocks and counters round */
@@ -13,7 +14,7 @@ enum { MAX_MODES = 64 };
 
 static const char *const names[] = { "value", "drift", "modes" };
 
-const char *cbx_pattern_name(cbx_pattern_kind kind) { return (size_t)kind < CBX_LEN(names) ? names[kind] : "?"; }
+const char *cbx_pattern_name(cbx_pattern_kind kind) { return CBX_WORD(names, kind); }
 
 bool cbx_pattern_parse(const char *word, cbx_pattern_kind *out)
 {

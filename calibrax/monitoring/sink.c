@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/http.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/process.h"
 
 static cbx_status post(cbx__http *webhook, const char *address, const char *body, size_t len, cbx_err *err)
@@ -62,12 +63,7 @@ cbx_status cbx_sink_create(cbx_ctx *ctx, cbx_sink_kind kind, const char *target,
     if (!s->target) st = cbx_fail_nomem(err, "a receiver of alerts");
     if (!st && kind == CBX_SINK_FILE) st = open_file(s, err);
     if (!st && kind == CBX_SINK_WEBHOOK) st = cbx__http_create(ctx, "the webhook", target, timeout_s, &s->webhook, err);
-    if (st) {
-        cbx_sink_free(s);
-        return st;
-    }
-    *out = s;
-    return CBX_OK;
+    return CBX_FINISH(st, *out = s, cbx_sink_free(s));
 }
 
 void cbx_sink_free(cbx_sink *s)

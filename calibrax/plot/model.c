@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 
 enum { NAME_LONGEST = 48, LABEL_LONGEST = 60, TITLE_LONGEST = 160 };
@@ -263,7 +264,7 @@ const char *cbx_plot_format_name(cbx_plot_format format)
 {
     static const char *const names[] = { "svg", "pdf", "png" };
 
-    return (unsigned)format < CBX_LEN(names) ? names[format] : "?";
+    return CBX_WORD(names, format);
 }
 
 cbx_status cbx_plot_draw(cbx_plot *p, cbx_plot_format format, cbx_text *out, cbx_err *err)

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/options.h"
 
@@ -110,11 +111,7 @@ cbx_status cbx_batches_time(cbx_ctx *ctx, const cbx_batches *b, const cbx_batche
     if (!st) st = cbx_check_level("level", p.o.level, err);
     if (st) return st;
     st = time_all(ctx, &p, err);
-    if (st)
-        cbx_batches_timing_clear(&p.t);
-    else
-        *out = p.t;
-    return st;
+    return CBX_FINISH(st, *out = p.t, cbx_batches_timing_clear(&p.t));
 }
 
 void cbx_batches_timing_clear(cbx_batches_timing *t)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/statistics/estimate.h"
 
@@ -28,7 +29,7 @@ struct cbx_compilation {
 const char *cbx_compile_level_name(cbx_compile_level h)
 {
     static const char *const names[] = { "poor", "moderate", "good", "excellent" };
-    return (unsigned)h < CBX_LEN(names) ? names[h] : "?";
+    return CBX_WORD(names, h);
 }
 
 cbx_status cbx_compilation_open(cbx_ctx *ctx, cbx_compilation **out, cbx_err *err)

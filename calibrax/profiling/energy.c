@@ -14,6 +14,7 @@
 #include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/profiling/procfs.h"
 #include "calibrax/profiling/ticker.h"
@@ -294,11 +295,7 @@ cbx_status cbx_energy_series_start(cbx_ctx *ctx, const cbx_energy_series_opts *o
     if (!s->samples.rows) st = cbx_fail_nomem(err, "samples");
     if (!st) st = cbx_energy_meter_start(ctx, o.meter, &s->meter, err);
     if (!st) st = cbx__ticker_start(&s->ticker, cbx_clock_ns(), o.interval_s, take_sample, s, err);
-    if (st)
-        drop(s);
-    else
-        *out = s;
-    return st;
+    return CBX_FINISH(st, *out = s, drop(s));
 }
 
 static void stop(cbx_energy_series *s)

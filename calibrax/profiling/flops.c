@@ -1,6 +1,7 @@
 /* The work of a call, from the best available source. */
 #include "calibrax/profiling/flops.h"
 #include "calibrax/array/trace/cost.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 
 #include <float.h>
@@ -16,10 +17,7 @@ static const char *const source_names[] = {
 #undef SOURCE_ROW
 };
 
-const char *cbx_flops_source_name(cbx_flops_source s)
-{
-    return (unsigned)s < CBX_LEN(source_names) ? source_names[s] : "?";
-}
+const char *cbx_flops_source_name(cbx_flops_source s) { return CBX_WORD(source_names, s); }
 
 static cbx_flops unknown(void)
 {

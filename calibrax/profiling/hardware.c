@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/profiling/gpu.h"
 #include "calibrax/profiling/procfs.h"
 
@@ -87,7 +88,7 @@ static const char *const rate_names[] = {
 #undef RATE_ROW
 };
 
-const char *cbx_rate_name(cbx_rate r) { return (unsigned)r < CBX_LEN(rate_names) ? rate_names[r] : "?"; }
+const char *cbx_rate_name(cbx_rate r) { return CBX_WORD(rate_names, r); }
 
 bool cbx_hardware_at(size_t i, cbx_hardware *out)
 {

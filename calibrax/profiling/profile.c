@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/process.h"
 
@@ -142,12 +143,7 @@ cbx_status cbx_profile_command(cbx_ctx *ctx, const cbx_profile_opts *opts, cbx_p
     if (!runs) return cbx_fail_nomem(err, "the runs of a command");
     if (o.trace) cbx_timeline_name(o.trace, &(cbx_timeline_at){ 0, 1, 0 }, "runs", false);
     st = run_all(ctx, &o, runs, err);
-    if (st) {
-        cbx_mem_free(al, runs, o.runs * sizeof *runs);
-        return st;
-    }
-    *out = (cbx_profile){ runs, o.runs, *al };
-    return CBX_OK;
+    return CBX_FINISH(st, (*out = (cbx_profile){ runs, o.runs, *al }), cbx_mem_free(al, runs, o.runs * sizeof *runs));
 }
 
 void cbx_profile_clear(cbx_profile *p)

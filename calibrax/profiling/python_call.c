@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/json.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/programs.h"
@@ -168,11 +169,7 @@ cbx_status cbx_python_call_measure(cbx_ctx *ctx, const cbx_python_call_opts *opt
         cbx__temporary_remove(folder);
     }
     cbx_arena_clear(&arena);
-    if (st)
-        cbx_python_call_clear(&c);
-    else
-        *out = c;
-    return st;
+    return CBX_FINISH(st, *out = c, cbx_python_call_clear(&c));
 }
 
 void cbx_python_call_clear(cbx_python_call *c)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/profiling/ticker.h"
 #include "calibrax/profiling/tree_watch.h"
@@ -70,12 +71,7 @@ cbx_status cbx_resource_monitor_start(cbx_ctx *ctx, const cbx_resource_opts *opt
         st = cbx_fail(err, CBX_ENOENT, "process %d does not exist", (int)o.pid);
     else
         st = cbx__ticker_start(&m->ticker, m->watch.first_ns, o.interval_s, take_sample, m, err);
-    if (st) {
-        cbx_mem_free(al, m, m->bytes);
-        return st;
-    }
-    *out = m;
-    return CBX_OK;
+    return CBX_FINISH(st, *out = m, cbx_mem_free(al, m, m->bytes));
 }
 
 static void stop(cbx_resource_monitor *m)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/profiling/timing_internal.h"
 
@@ -219,12 +220,7 @@ static cbx_status time_it(cbx_ctx *ctx, timer t, const cbx_timing_opts *opts, cb
         else
             st = cbx_fail_nomem(err, "samples");
     }
-    if (st) {
-        cbx_mem_free(&r.al, r.samples, t.o.samples * sizeof *r.samples);
-        return st;
-    }
-    *out = r;
-    return CBX_OK;
+    return CBX_FINISH(st, *out = r, cbx_mem_free(&r.al, r.samples, t.o.samples * sizeof *r.samples));
 }
 
 cbx_status cbx_time_calls(cbx_ctx *ctx, cbx_timed_fn fn, void *user, const cbx_timing_opts *opts, cbx_call_timing *out,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/profiling/gpu.h"
 #include "calibrax/profiling/procfs.h"
 
@@ -166,11 +167,7 @@ static void refresh_members(cbx__watch *w)
     w->nmembers = kept;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
-    return (x > y) - (x < y);
-}
+CBX_BY_VALUE(by_number, pid_t)
 
 static void add_stranger(cbx__watch *w, pid_t pid)
 {

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/library.h"
 #include "calibrax/site/page_request.h"
 
@@ -314,11 +315,7 @@ cbx_status cbx_site_server_open(cbx_ctx *ctx, cbx_site *site, unsigned port, cbx
         else
             st = cbx_fail(err, CBX_EIO, "libmicrohttpd cannot serve port %u", s->port);
     }
-    if (st)
-        cbx_site_server_close(s);
-    else
-        *out = s;
-    return st;
+    return CBX_FINISH(st, *out = s, cbx_site_server_close(s));
 }
 
 unsigned cbx_site_server_port(const cbx_site_server *s) { return s->port; }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/statistics/relative_fit.h"
 
 #define MIN_POWER -4.0
@@ -99,10 +100,7 @@ cbx_status cbx_scaling_growth(cbx_ctx *ctx, const double *sizes, const double *y
 static const char *const complexity_names[] = { CBX_COMPLEXITY_MAP(WORDS) };
 #undef WORDS
 
-const char *cbx_complexity_name(cbx_complexity c)
-{
-    return (unsigned)c < CBX_LEN(complexity_names) ? complexity_names[c] : "?";
-}
+const char *cbx_complexity_name(cbx_complexity c) { return CBX_WORD(complexity_names, c); }
 
 const char *cbx_growth_text(const cbx_growth *g, char buf[CBX_GROWTH_TEXT])
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/statistics/partition.h"
 #include "calibrax/statistics/sample.h"
 
@@ -184,5 +185,5 @@ cbx_status cbx_stat_steady(cbx_ctx *ctx, const double *x, size_t n, const cbx_st
 const char *cbx_steady_name(cbx_steady_class kind)
 {
     static const char *const names[] = { "flat", "warm-up", "slowdown", "no steady state" };
-    return (unsigned)kind < CBX_LEN(names) ? names[kind] : "?";
+    return CBX_WORD(names, kind);
 }

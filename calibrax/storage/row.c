@@ -6,6 +6,7 @@
  * fields survive an older tool.
  */
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/storage/row_table.h"
 
 #include <math.h>
@@ -171,11 +172,7 @@ static cbx_status build(const cbx_row *row, cbx_json **out, cbx_err *err)
     cbx_status st = fill_block(object, row, &cbx__row_table, row->json, err);
 
     if (!st) st = cbx_json_check(object, err);
-    if (st)
-        cbx_json_unref(object);
-    else
-        *out = object;
-    return st;
+    return CBX_FINISH(st, *out = object, cbx_json_unref(object));
 }
 
 cbx_json *cbx_row_to_json(const cbx_row *row)

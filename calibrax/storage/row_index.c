@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/storage/row_index_internal.h"
 #include "calibrax/storage/row_table.h"
 
@@ -325,12 +326,7 @@ cbx_status cbx_row_index_open(cbx_ctx *ctx, const char *const *paths, size_t npa
         if (!ix->paths[ix->npaths]) break;
     }
     st = ix->npaths < npaths ? cbx_fail_nomem(err, "the index of rows") : cbx__row_index_refresh(ix, err);
-    if (st) {
-        cbx_row_index_close(ix);
-        return st;
-    }
-    *out = ix;
-    return CBX_OK;
+    return CBX_FINISH(st, *out = ix, cbx_row_index_close(ix));
 }
 
 void cbx_row_index_close(cbx_row_index *ix)

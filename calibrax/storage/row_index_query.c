@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrax/base/idioms.h"
+#include "calibrax/base/list.h"
 #include "calibrax/storage/row_index_internal.h"
 #include "calibrax/storage/row_table.h"
 
@@ -194,11 +196,7 @@ static int by_place(const void *a, const void *b)
     return c ? c : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static int by_order(const void *a, const void *b)
-{
-    size_t x = ((const wanted *)a)->order, y = ((const wanted *)b)->order;
-    return (x > y) - (x < y);
-}
+CBX_BY(by_order, wanted, order)
 
 static bool read_all(int fd, char *buf, size_t n, off_t at)
 {

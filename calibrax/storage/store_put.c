@@ -1,6 +1,7 @@
 /*
  * What a run file holds, as rows of the index.
  */
+#include "calibrax/base/idioms.h"
 #include "calibrax/storage/store_internal.h"
 
 #include <string.h>
@@ -50,11 +51,7 @@ cbx_status cbx__putter_create(cbx__index *ix, cbx__putter **out, cbx_err *err)
     cbx_arena_init(&p->texts, al);
     st = cbx__gatherer_create(ix, &p->values, err);
     for (int i = 0; !st && i < NPUTS; i++) st = cbx__select_open(ix, put_sql[i], &p->sql[i], err);
-    if (st)
-        cbx__putter_free(p);
-    else
-        *out = p;
-    return st;
+    return CBX_FINISH(st, *out = p, cbx__putter_free(p));
 }
 
 cbx_status cbx__putter_finish(cbx__putter *p, cbx_err *err) { return cbx__gatherer_flush(p->values, err); }

@@ -1,6 +1,8 @@
 /*
  * Values of series in chunks: gathering many, appending few, reading, pruning.
  */
+#include "calibrax/base/idioms.h"
+#include "calibrax/base/list.h"
 #include "calibrax/storage/store_internal.h"
 
 #include <stdlib.h>
@@ -37,11 +39,7 @@ cbx_status cbx__gatherer_create(cbx__index *ix, cbx__gatherer **out, cbx_err *er
     g->ix = ix;
     st = cbx__select_open(ix, last, &g->last, err);
     if (!st) st = cbx__select_open(ix, "REPLACE INTO chunk VALUES(?,?)", &g->put, err);
-    if (st)
-        cbx__gatherer_free(g);
-    else
-        *out = g;
-    return st;
+    return CBX_FINISH(st, *out = g, cbx__gatherer_free(g));
 }
 
 void cbx__gatherer_free(cbx__gatherer *g)
@@ -73,12 +71,7 @@ cbx_status cbx__gatherer_add(cbx__gatherer *g, int64_t sid, const cbx__index_val
     return CBX_OK;
 }
 
-static int by_order(const void *a, const void *b)
-{
-    uint64_t x = ((const gathered *)a)->order, y = ((const gathered *)b)->order;
-
-    return (x > y) - (x < y);
-}
+CBX_BY(by_order, gathered, order)
 
 static cbx_status sort_by_counting(cbx__gatherer *g, uint64_t low, size_t span, cbx_err *err)
 {
@@ -186,12 +179,7 @@ cbx_status cbx__gatherer_pause(cbx__gatherer *g, cbx_err *err)
 
 /* --- reading --- */
 
-static int by_rid(const void *a, const void *b)
-{
-    uint32_t x = ((const cbx__rid *)a)->rid, y = ((const cbx__rid *)b)->rid;
-
-    return (x > y) - (x < y);
-}
+CBX_BY(by_rid, cbx__rid, rid)
 
 void cbx__rids_sort(cbx__rid *rids, size_t n)
 {

@@ -1,11 +1,12 @@
 /* Targets: one comparison, reversed where lower is better. */
 #include "calibrax/validation/accuracy.h"
+#include "calibrax/base/idioms.h"
 
 #include <math.h>
 
 static const char *const names[] = { "met", "missed", "undecided", "not-finite", "no-direction", "impossible" };
 
-const char *cbx_accuracy_outcome_name(cbx_accuracy_outcome o) { return (size_t)o < CBX_LEN(names) ? names[o] : "?"; }
+const char *cbx_accuracy_outcome_name(cbx_accuracy_outcome o) { return CBX_WORD(names, o); }
 
 cbx_accuracy_result cbx_accuracy_check(const cbx_metric *achieved, double target, const cbx_metric_def *def)
 {

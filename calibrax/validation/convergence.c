@@ -1,5 +1,6 @@
 /* Convergence orders by least squares on logarithms, and tolerances that hold to the end. */
 #include "calibrax/validation/convergence.h"
+#include "calibrax/base/idioms.h"
 
 #include <float.h>
 #include <math.h>
@@ -10,15 +11,9 @@ static const char *const outcome_names[] = {
 };
 static const char *const tolerance_names[] = { "met", "transient", "never", "unknown" };
 
-const char *cbx_convergence_outcome_name(cbx_convergence_outcome o)
-{
-    return (size_t)o < CBX_LEN(outcome_names) ? outcome_names[o] : "?";
-}
+const char *cbx_convergence_outcome_name(cbx_convergence_outcome o) { return CBX_WORD(outcome_names, o); }
 
-const char *cbx_tolerance_outcome_name(cbx_tolerance_outcome o)
-{
-    return (size_t)o < CBX_LEN(tolerance_names) ? tolerance_names[o] : "?";
-}
+const char *cbx_tolerance_outcome_name(cbx_tolerance_outcome o) { return CBX_WORD(tolerance_names, o); }
 
 /* Least squares in two passes: the points come from a function of their number. */
 typedef struct source {

@@ -615,12 +615,6 @@ static const char *joined(cbx_arena *arena, const opt_list *words)
     return all;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static void note_fault(session *s, cbx_status st)
 {
     if (st) s->faults[s->nfaults++] = cbx_arena_strdup(s->run->arena, s->run->err->message);
@@ -693,7 +687,7 @@ static int run_profile(const opt_run *run)
     if (!st) st = measure(&s);
     if (!st && f->failed) st = cbx_fail_nomem(run->err, "the results");
     if (!st) profile_see_gpu(f, s.gpu);
-    if (!st) conclude(&s, a->name ? a->name : a->function ? a->function : last_part(run->words->items[0]), id);
+    if (!st) conclude(&s, a->name ? a->name : a->function ? a->function : cbx_path_base(run->words->items[0]), id);
     cbx_energy_meter_free(s.energy);
     cbx_timeline_free(s.trace);
     cbx_gpu_close(s.gpu);

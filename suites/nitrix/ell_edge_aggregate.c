@@ -123,22 +123,7 @@ static cbx__suite_rotation rotation_of(const cbx__ea_point *p, uint64_t r)
     return (cbx__suite_rotation){ p->graph.seed, r, p->n, p->d_out, &p->graph };
 }
 
-static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
-                                cbx_array **rotated, cbx_err *err)
-{
-    const cbx__ea_point p = cbx__ea_read(given);
-    const cbx__suite_rotation t = rotation_of(&p, r);
-    return cbx__suite_rotate(ctx, &t, axes, CBX__EA_INPUTS, in, rotated, err);
-}
-
-static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
-                                cbx_array **rotated, cbx_err *err)
-{
-    const cbx__ea_point p = cbx__ea_read(given);
-    const cbx__suite_rotation t = rotation_of(&p, r);
-    (void)output;
-    return cbx__suite_rotate_one(ctx, &t, (cbx__suite_axes){ 0, 1 }, a, rotated, err);
-}
+CBX__SUITE_ROTATIONS(cbx__ea_point, cbx__ea_read, rotation_of, axes, CBX__EA_INPUTS, 0, 1)
 
 /* --- the table --- */
 

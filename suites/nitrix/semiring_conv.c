@@ -202,22 +202,7 @@ static cbx__suite_rotation rotation_of(const point *p, uint64_t r)
     return (cbx__suite_rotation){ p->seed, r, p->batch, p->c_out, NULL };
 }
 
-static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
-                                cbx_array **rotated, cbx_err *err)
-{
-    const point p = read_point(given);
-    const cbx__suite_rotation t = rotation_of(&p, r);
-    return cbx__suite_rotate(ctx, &t, axes, INPUTS, in, rotated, err);
-}
-
-static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
-                                cbx_array **rotated, cbx_err *err)
-{
-    const point p = read_point(given);
-    const cbx__suite_rotation t = rotation_of(&p, r);
-    (void)output;
-    return cbx__suite_rotate_one(ctx, &t, (cbx__suite_axes){ 0, 3 }, a, rotated, err);
-}
+CBX__SUITE_ROTATIONS(point, read_point, rotation_of, axes, INPUTS, 0, 3)
 
 /* --- the oracle --- */
 

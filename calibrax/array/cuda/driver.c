@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 
 enum { ATTRIBUTE_MULTIPROCESSORS = 16, CAPABILITY_MIN = 8, STREAM_NON_BLOCKING = 1 };
 #define IMAGE_MAX (256u << 20)
@@ -120,11 +121,7 @@ cbx_status cbx__cuda_take(cbx_ctx *ctx, const cbx_cuda_opts *o, cbx_cuda **out, 
     g->ctx = ctx;
     st = load_driver(g, o, err);
     if (!st) st = take_device(g, err);
-    if (st)
-        cbx_cuda_close(g);
-    else
-        *out = g;
-    return st;
+    return CBX_FINISH(st, *out = g, cbx_cuda_close(g));
 }
 
 cbx_status cbx_cuda_open(cbx_ctx *ctx, const cbx_cuda_opts *opts, cbx_cuda **out, cbx_err *err)
@@ -153,11 +150,7 @@ cbx_status cbx_cuda_open(cbx_ctx *ctx, const cbx_cuda_opts *opts, cbx_cuda **out
         if (!st) cbx__cublas_open(g, o->cublas);
         cbx__cuda_leave(g);
     }
-    if (st)
-        cbx_cuda_close(g);
-    else
-        *out = g;
-    return st;
+    return CBX_FINISH(st, *out = g, cbx_cuda_close(g));
 }
 
 void cbx_cuda_close(cbx_cuda *g)

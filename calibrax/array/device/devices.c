@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calibrax/array/device/internal.h"
+#include "calibrax/base/idioms.h"
 
 /* --- looking --- */
 
@@ -115,11 +116,7 @@ cbx_status cbx_devices_probe(cbx_ctx *ctx, const cbx_devices_opts *opts, cbx_dev
                              : cbx_machine_read(ctx, o->root, &m, err);
     if (st != CBX_ENOMEM) st = see_topology(ctx, o, st ? NULL : &m, d, err);
     if (!st) st = see_devices(ctx, o, d, err);
-    if (st)
-        cbx_devices_free(d);
-    else
-        *out = d;
-    return st;
+    return CBX_FINISH(st, *out = d, cbx_devices_free(d));
 }
 
 /* --- sharing and reading --- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calibrax/array/internal.h"
+#include "calibrax/base/idioms.h"
 
 cbx_status cbx__boundary_check_made(const cbx_array *a, const char *verb, cbx_err *err)
 {
@@ -32,11 +33,7 @@ cbx_status cbx__boundary_copy(cbx_ctx *ctx, const cbx_array *a, cbx_array **out,
 
     if (st) return st;
     st = cbx_array_read(a, cbx_array_data_mut(copy), cbx_array_bytes(a), err);
-    if (st)
-        cbx_array_free(copy);
-    else
-        *out = copy;
-    return st;
+    return CBX_FINISH(st, *out = copy, cbx_array_free(copy));
 }
 
 bool cbx__boundary_bools_are_tidy(const cbx_array *a)

@@ -10,6 +10,7 @@
 #include "calibrax/array/backend.h"
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/boundary.h"
+#include "calibrax/base/idioms.h"
 
 enum { CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_COMPLEX = 5, CODE_BOOL = 6 };
 
@@ -90,12 +91,7 @@ static cbx_status lend(cbx_ctx *ctx, const cbx_array *a, bool copy, lent **out, 
     else
         l->array = cbx_array_ref(a);
     if (!st && a->memory) st = a->memory->wait(a->memory, err);
-    if (st) {
-        take_back(l);
-        return st;
-    }
-    *out = l;
-    return CBX_OK;
+    return CBX_FINISH(st, *out = l, take_back(l));
 }
 
 cbx_status cbx_dlpack_export(cbx_ctx *ctx, const cbx_array *a, cbx_dl_copy copy, cbx_dl_managed **out, cbx_err *err)
@@ -276,11 +272,7 @@ static cbx_status empty_there(cbx_ctx *ctx, const cbx_dl_tensor *t, const cbx_ar
     cbx_status st = cbx__array_wrap(ctx, d, NULL, NULL, NULL, NULL, &a, err);
 
     if (!st) st = adopt(ctx, t, a, err);
-    if (st)
-        cbx_array_free(a);
-    else
-        *out = a;
-    return st;
+    return CBX_FINISH(st, *out = a, cbx_array_free(a));
 }
 
 static cbx_status borrow(cbx_ctx *ctx, const cbx_dl_tensor *t, lender who, cbx_dl_copy copy, cbx_array **out,
@@ -311,11 +303,7 @@ static cbx_status borrow(cbx_ctx *ctx, const cbx_dl_tensor *t, lender who, cbx_d
                       cbx__is_aligned(data, d.dtype) ? "not only zeros and ones" : "not aligned");
     else if (!st && (!usable || copy == CBX_DL_COPY_ALWAYS))
         st = copy_borrowed(ctx, &a, usable, err);
-    if (st)
-        cbx_array_free(a);
-    else
-        *out = a;
-    return st;
+    return CBX_FINISH(st, *out = a, cbx_array_free(a));
 }
 
 static cbx_status take_over(cbx_ctx *ctx, const cbx_dl_tensor *t, lender who, cbx_dl_copy copy, cbx_array **out,

@@ -16,6 +16,8 @@
 
 #include "calibrax/array/io/hdf5.h"
 #include "calibrax/array/io/hdf5_calls.h"
+#include "calibrax/base/idioms.h"
+#include "calibrax/base/options.h"
 
 #define MAX_BYTES_DEFAULT ((uint64_t)4 << 30)
 #define COPY_BYTES        ((size_t)1 << 20)
@@ -32,12 +34,8 @@ static cbx_status load(cbx_ctx *ctx, h5_calls *c, cbx_library **lib, cbx_err *er
             H5_IDS(H5_SYMBOL)
 #undef H5_SYMBOL
     };
-    cbx_library_spec spec = cbx_library_known(CBX_LIBRARY_HDF5);
-    cbx_status st;
+    cbx_status st = cbx_library_open_known(ctx, CBX_LIBRARY_HDF5, NULL, symbols, CBX_LEN(symbols), lib, err);
 
-    spec.symbols = symbols;
-    spec.nsymbols = CBX_LEN(symbols);
-    st = cbx_library_open(ctx, &spec, lib, err);
     if (st) return st;
     if (c->open() < 0) {
         st = cbx_fail(err, CBX_EUNAVAILABLE, "'%s' cannot be initialised", cbx_library_name(*lib));
@@ -166,23 +164,19 @@ cbx_status cbx_h5_commit(cbx_h5 *h, cbx_err *err)
 
 static cbx_status handle_create(cbx_ctx *ctx, const char *path, const cbx_h5_opts *opts, cbx_h5 **out, cbx_err *err)
 {
-    if (opts && opts->struct_size != sizeof(*opts))
-        return cbx_fail(err, CBX_EINVAL,
-                        "'struct_size' of the file's options is %u, this library has %zu: rebuild against its headers",
-                        opts->struct_size, sizeof(*opts));
+    cbx_h5_opts o = CBX_H5_OPTS_INIT;
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_h5_opts", err);
+
+    if (st) return st;
     cbx_h5 *h = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof(*h));
     if (!h) return cbx_fail(err, CBX_ENOMEM, "no memory to open '%s'", path);
     h->ctx = ctx;
     h->al = *cbx_ctx_allocator(ctx);
     h->file = -1;
-    h->max_bytes = opts && opts->max_array_bytes ? opts->max_array_bytes : MAX_BYTES_DEFAULT;
+    h->max_bytes = o.max_array_bytes ? o.max_array_bytes : MAX_BYTES_DEFAULT;
     snprintf(h->name, sizeof(h->name), "%s", path);
-    cbx_status st = load(ctx, &h->c, &h->lib, err);
-    if (st)
-        handle_free(h);
-    else
-        *out = h;
-    return st;
+    st = load(ctx, &h->c, &h->lib, err);
+    return CBX_FINISH(st, *out = h, handle_free(h));
 }
 
 static cbx_status check_regular(const char *path, cbx_err *err)
@@ -257,11 +251,7 @@ cbx_status cbx_h5_open(cbx_ctx *ctx, const char *path, cbx_h5_mode mode, const c
 
     if (st) return st;
     st = open_mode(h, path, mode, err);
-    if (st)
-        cbx_h5_close(h);
-    else
-        *out = h;
-    return st;
+    return CBX_FINISH(st, *out = h, cbx_h5_close(h));
 }
 
 /* === element types, shapes and text ===
@@ -591,13 +581,10 @@ static cbx_status load_lzf(const cbx_h5 *h, cbx_err *err)
     lzf_function pack = NULL, unpack = NULL;
     const cbx_library_symbol symbols[] = { { "lzf_compress", (void **)(void *)&pack },
                                            { "lzf_decompress", (void **)(void *)&unpack } };
-    cbx_library_spec spec = cbx_library_known(CBX_LIBRARY_LZF);
     cbx_library *lib = NULL;
 
     if (h->c.Zfilter_avail(H5_LZF_ID) > 0) return CBX_OK; /* ours already, or that of h5py in this process */
-    spec.symbols = symbols;
-    spec.nsymbols = CBX_LEN(symbols);
-    cbx_status st = cbx_library_open(h->ctx, &spec, &lib, err);
+    cbx_status st = cbx_library_open_known(h->ctx, CBX_LIBRARY_LZF, NULL, symbols, CBX_LEN(symbols), &lib, err);
     if (st) return st;
     atomic_store(&lzf_pack, pack);
     atomic_store(&lzf_unpack, unpack);
@@ -623,17 +610,12 @@ typedef struct filter {
 } filter;
 
 /* LZF's own note of the chunk's size must be true: the unpacked chunk has it. */
-static cbx_status check_lzf(const cbx_h5 *h, const filter *f, const char *what, size_t chunk_bytes, cbx_err *err)
-{
-    if (f->nvalues < 3 || f->values[2] != chunk_bytes)
-        return cbx_fail(err, CBX_EFORMAT, "the chunks of '%s' of '%s' have %zu bytes, and its LZF filter declares %u",
-                        what, h->name, chunk_bytes, f->nvalues < 3 ? 0 : f->values[2]);
-    return load_lzf(h, err);
-}
-
 static cbx_status check_usable(const cbx_h5 *h, const filter *f, const char *what, size_t chunk_bytes, cbx_err *err)
 {
-    if (f->id == H5_LZF_ID) return check_lzf(h, f, what, chunk_bytes, err);
+    if (f->id == H5_LZF_ID && (f->nvalues < 3 || f->values[2] != chunk_bytes))
+        return cbx_fail(err, CBX_EFORMAT, "the chunks of '%s' of '%s' have %zu bytes, and its LZF filter declares %u",
+                        what, h->name, chunk_bytes, f->nvalues < 3 ? 0 : f->values[2]);
+    if (f->id == H5_LZF_ID) return load_lzf(h, err);
     if (h->c.Zfilter_avail(f->id) > 0) return CBX_OK;
     return cbx_fail(err, CBX_EUNSUPPORTED,
                     "'%s' of '%s' is compressed by filter %d ('%s'), which libhdf5 does not have: add its folder to "
@@ -711,11 +693,7 @@ cbx_status cbx__h5_set_filters(const cbx_h5 *h, hid_t plist, const cbx_array_des
 {
     hsize_t chunk[CBX_MAX_RANK];
     bool chunked = opts->packing != CBX_H5_PLAIN || opts->shuffle;
-    if (opts->struct_size != sizeof(*opts))
-        return cbx_fail(
-            err, CBX_EINVAL,
-            "'struct_size' of the options to write '%s' is %u, this library has %zu: rebuild against its headers", what,
-            opts->struct_size, sizeof(*opts));
+
     if ((unsigned)opts->packing > CBX_H5_LZF)
         return cbx_fail(err, CBX_EINVAL, "'%s' cannot be written with compression %d: it must be plain, deflate or LZF",
                         what, (int)opts->packing);

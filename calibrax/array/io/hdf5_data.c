@@ -8,6 +8,7 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/boundary.h"
 #include "calibrax/array/io/hdf5_calls.h"
+#include "calibrax/base/options.h"
 
 /* --- objects --- */
 
@@ -443,14 +444,16 @@ static cbx_status create_dataset(cbx_h5 *h, const char *name, const cbx_array_de
                                  cbx_err *err)
 {
     hid_t type = -1, space = -1, plist = -1, id = -1;
+    cbx_h5_write_opts o = CBX_H5_WRITE_OPTS_INIT;
     size_t count = 0;
     cbx_status st = cbx__h5_check_writable(h, name, err);
 
+    if (!st) st = cbx_take_options(&o, sizeof o, opts, "cbx_h5_write_opts", err);
     if (!st) st = cbx_array_desc_count(desc, &count, err);
     if (st) return st;
     plist = h->c.Pcreate(*h->c.P_CLS_DATASET_CREATE_ID);
     if (plist < 0) st = cbx__h5_fail(h, err, "make the dataset", name);
-    if (!st && opts) st = cbx__h5_set_filters(h, plist, desc, opts, name, err);
+    if (!st) st = cbx__h5_set_filters(h, plist, desc, &o, name, err);
     if (!st) {
         type = cbx__h5_native_type(h, desc->dtype);
         space = cbx__h5_space(h, desc->ndim, desc->shape);
@@ -460,7 +463,7 @@ static cbx_status create_dataset(cbx_h5 *h, const char *name, const cbx_array_de
     cbx__h5_release(h, space);
     cbx__h5_release(h, type);
     cbx__h5_release(h, plist);
-    if (!st && opts && opts->units) st = cbx_h5_set_attr_text(h, name, "units", opts->units, err);
+    if (!st && o.units) st = cbx_h5_set_attr_text(h, name, "units", o.units, err);
     return st;
 }
 

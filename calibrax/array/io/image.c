@@ -7,6 +7,7 @@
 #include "calibrax/array/io/boundary.h"
 #include "calibrax/array/io/colormaps.h"
 #include "calibrax/array/ops.h"
+#include "calibrax/base/options.h"
 
 #define COLORS 256
 
@@ -19,10 +20,6 @@ static const uint32_t *const tables[] = {
 
 static cbx_status check_opts(const cbx_image_opts *o, cbx_err *err)
 {
-    if (o->struct_size != sizeof(*o))
-        return cbx_fail(err, CBX_EINVAL,
-                        "'struct_size' of the image's options is %u, this library has %zu: rebuild against its headers",
-                        o->struct_size, sizeof(*o));
     if ((size_t)o->map >= CBX_LEN(tables)) return cbx_fail(err, CBX_EINVAL, "unknown colour map: %d", (int)o->map);
     if (o->low > o->high)
         return cbx_fail(err, CBX_EINVAL, "the lower limit of the colours, %g, is above the upper limit, %g", o->low,
@@ -152,20 +149,20 @@ static cbx_status to_doubles(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, 
 
 cbx_status cbx_image_colors(cbx_ctx *ctx, const cbx_array *a, const cbx_image_opts *opts, cbx_array **out, cbx_err *err)
 {
-    const cbx_image_opts defaults = CBX_IMAGE_OPTS_INIT;
+    cbx_image_opts o = CBX_IMAGE_OPTS_INIT;
     cbx_array *v = NULL, *rgb = NULL;
     double low = 0, high = 0;
 
-    if (!opts) opts = &defaults;
-    cbx_status st = check_opts(opts, err);
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_image_opts", err);
+    if (!st) st = check_opts(&o, err);
     if (!st) st = check_matrix(a, err);
     if (!st) st = to_doubles(ctx, a, &v, err);
     if (st) return st;
     cbx_array_desc d = { CBX_U8, 3, { cbx_array_dim(a, 0), cbx_array_dim(a, 1), 3 } };
-    st = find_limits(ctx, cbx_array_data(v), cbx_array_count(v), opts, &low, &high, err);
+    st = find_limits(ctx, cbx_array_data(v), cbx_array_count(v), &o, &low, &high, err);
     if (!st) st = cbx_array_create(ctx, &d, &rgb, err);
     if (!st) {
-        paint(cbx_array_data(v), cbx_array_count(v), opts, low, high, cbx_array_data_mut(rgb));
+        paint(cbx_array_data(v), cbx_array_count(v), &o, low, high, cbx_array_data_mut(rgb));
         *out = rgb;
     }
     cbx_array_free(v);

@@ -151,8 +151,8 @@ static cbx_status read_dtype(reader *r, cbx_npy_header *h)
         CBX_DTYPE_MAP(ROW)
 #undef ROW
     };
-    const uint16_t probe = 1;
-    bool host_is_little = *(const unsigned char *)&probe == 1, little;
+    const bool host_is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    bool little;
     unsigned bytes = 0;
     word w;
     cbx_status st;
@@ -261,9 +261,8 @@ static size_t write_dictionary(const cbx_array_desc *d, char *buf, size_t size)
         CBX_DTYPE_MAP(KIND)
 #undef KIND
     };
-    const uint16_t probe = 1;
     size_t bytes = cbx_dtype_size(d->dtype);
-    char order = bytes == 1 ? '|' : *(const unsigned char *)&probe ? '<' : '>';
+    char order = bytes == 1 ? '|' : __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
     int n = snprintf(buf, size, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (", order, kinds[d->dtype],
                      bytes);
 

@@ -21,8 +21,10 @@
 #include "calibrax/base/arena.h"
 #include "calibrax/base/ctx.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/library.h"
 #include "calibrax/base/list.h"
+#include "calibrax/base/options.h"
 #include "calibrax/base/text.h"
 
 #define MAX_BYTES_DEFAULT ((uint64_t)4 << 30)
@@ -201,26 +203,21 @@ static cbx_status open_archive(cbx_npz *z, const void *data, size_t len, cbx_err
 static cbx_status create(cbx_ctx *ctx, const char *path, const void *data, size_t len, const cbx_npz_opts *opts,
                          cbx_npz **out, cbx_err *err)
 {
-    if (opts && opts->struct_size != sizeof(*opts))
-        return cbx_fail(
-            err, CBX_EINVAL,
-            "'struct_size' of the archive's options is %u, this library has %zu: rebuild against its headers",
-            opts->struct_size, sizeof(*opts));
+    cbx_npz_opts o = CBX_NPZ_OPTS_INIT;
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_npz_opts", err);
+
+    if (st) return st;
     if (data && !len) return cbx_fail(err, CBX_EFORMAT, "cannot read '%s': it is empty", path);
     cbx_npz *z = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof(*z));
     if (!z) return cbx_fail_nomem(err, "an archive");
     z->ctx = ctx;
-    z->max_bytes = opts && opts->max_array_bytes ? opts->max_array_bytes : MAX_BYTES_DEFAULT;
+    z->max_bytes = o.max_array_bytes ? o.max_array_bytes : MAX_BYTES_DEFAULT;
     cbx_arena_init(&z->arena, cbx_ctx_allocator(ctx));
     z->path = cbx_arena_strdup(&z->arena, path);
-    cbx_status st = z->path ? open_libzip(ctx, &z->calls, &z->lib, err) : cbx_fail_nomem(err, "an archive");
+    st = z->path ? open_libzip(ctx, &z->calls, &z->lib, err) : cbx_fail_nomem(err, "an archive");
     if (!st) st = open_archive(z, data, len, err);
     if (!st) st = read_directory(z, err);
-    if (st)
-        cbx_npz_close(z);
-    else
-        *out = z;
-    return st;
+    return CBX_FINISH(st, *out = z, cbx_npz_close(z));
 }
 
 cbx_status cbx_npz_open(cbx_ctx *ctx, const char *path, const cbx_npz_opts *opts, cbx_npz **out, cbx_err *err)

@@ -16,6 +16,7 @@
 #include "calibrax/array/io/image.h"
 #include "calibrax/base/ctx.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/text.h"
 
 #define MAX_BYTES_DEFAULT ((uint64_t)1 << 30)
@@ -120,7 +121,6 @@ static void write_steps(job *j)
 {
     static const int kinds[] = { 0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                  PNG_COLOR_TYPE_RGB_ALPHA };
-    const uint16_t probe = 1;
     size_t unit = cbx_dtype_size(cbx_array_dtype(j->array)), rows = cbx_array_dim(j->array, 0);
     const unsigned char *data = cbx_array_data(j->array);
 
@@ -129,7 +129,7 @@ static void write_steps(job *j)
                  kinds[channels_of(j->array)], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                  PNG_FILTER_TYPE_DEFAULT);
     png_write_info(j->png, j->info);
-    if (unit == 2 && *(const unsigned char *)&probe) png_set_swap(j->png);
+    if (unit == 2 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) png_set_swap(j->png);
     for (size_t i = 0; i < rows; i++) png_write_row(j->png, data + i * (cbx_array_bytes(j->array) / rows));
     png_write_end(j->png, NULL);
 }
@@ -205,7 +205,6 @@ static cbx_status make_array(job *j, png_uint_32 width, png_uint_32 height)
 
 static void read_steps(job *j)
 {
-    const uint16_t probe = 1;
     png_uint_32 width = 0, height = 0;
     int depth = 0, kind = 0;
 
@@ -215,7 +214,7 @@ static void read_steps(job *j)
     png_read_info(j->png, j->info);
     png_get_IHDR(j->png, j->info, &width, &height, &depth, &kind, NULL, NULL, NULL);
     png_set_expand(j->png);
-    if (depth == 16 && *(const unsigned char *)&probe) png_set_swap(j->png);
+    if (depth == 16 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) png_set_swap(j->png);
     int passes = png_set_interlace_handling(j->png);
     png_read_update_info(j->png, j->info);
     j->st = make_array(j, width, height);
@@ -228,7 +227,7 @@ static void read_steps(job *j)
     png_read_end(j->png, NULL);
 }
 
-static cbx_status decode(cbx_ctx *ctx, const void *data, size_t len, uint64_t max_bytes, cbx_array **out, cbx_err *err)
+cbx_status cbx_png_decode(cbx_ctx *ctx, const void *data, size_t len, uint64_t max_bytes, cbx_array **out, cbx_err *err)
 {
     job j = { .ctx = ctx,
               .al = cbx_ctx_allocator(ctx),
@@ -241,11 +240,7 @@ static cbx_status decode(cbx_ctx *ctx, const void *data, size_t len, uint64_t ma
     if (j.png) j.info = png_create_info_struct(j.png);
     cbx_status st = guarded(&j, read_steps) ? j.st : failure(&j, "read", err);
     png_destroy_read_struct(&j.png, &j.info, NULL);
-    if (st)
-        cbx_array_free(j.array);
-    else
-        *out = j.array;
-    return st;
+    return CBX_FINISH(st, *out = j.array, cbx_array_free(j.array));
 }
 
 cbx_status cbx_png_read(cbx_ctx *ctx, const char *path, uint64_t max_bytes, cbx_array **out, cbx_err *err)
@@ -256,12 +251,7 @@ cbx_status cbx_png_read(cbx_ctx *ctx, const char *path, uint64_t max_bytes, cbx_
     cbx_status st = cbx_file_read(ctx, path, (size_t)(max_bytes ? max_bytes : MAX_BYTES_DEFAULT), &data, &len, err);
 
     if (st) return st;
-    st = decode(ctx, data, len, max_bytes, out, &cause);
+    st = cbx_png_decode(ctx, data, len, max_bytes, out, &cause);
     cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
     return st ? cbx_fail(err, st, "cannot read '%s': %s", path, cause.message) : CBX_OK;
-}
-
-cbx_status cbx_png_decode(cbx_ctx *ctx, const void *data, size_t len, uint64_t max_bytes, cbx_array **out, cbx_err *err)
-{
-    return decode(ctx, data, len, max_bytes, out, err);
 }

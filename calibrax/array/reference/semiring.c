@@ -6,6 +6,7 @@
 #include "calibrax/array/algebra_object.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/reference/reference.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/pool.h"
 
 /* --- stacks of matrices --- */
@@ -91,12 +92,7 @@ cbx_status cbx__ref_semiring_stack(cbx_ctx *ctx, const cbx_semiring *semiring, b
     s.one.c = c->data, s.one.ldc = (ptrdiff_t)s.one.n;
     s.a = a->strides[0] * size, s.b = b->strides[0] * size, s.c = c->strides[0] * size;
     if (c->count > 0) st = run_stack(ctx, &s, err);
-    if (st) {
-        cbx_array_free(c);
-        return st;
-    }
-    *out = c;
-    return CBX_OK;
+    return CBX_FINISH(st, *out = c, cbx_array_free(c));
 }
 
 cbx_status cbx__ref_run_semiring_matmul(const cbx_call *call, cbx_array **out, cbx_err *err)

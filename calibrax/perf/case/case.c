@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calibrax/base/ctx.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/text.h"
 
 static bool same(const char *a, const char *b) { return a && b && strcmp(a, b) == 0; }
@@ -123,12 +124,7 @@ cbx_status cbx_case_point(cbx_ctx *ctx, const cbx_case_ops *c, const char *json,
     if (st) return st;
     cbx_params_set_user(p, c->user);
     st = c->check_point ? c->check_point(p, err) : CBX_OK;
-    if (st) {
-        cbx_params_free(p);
-        return st;
-    }
-    *out = p;
-    return CBX_OK;
+    return CBX_FINISH(st, *out = p, cbx_params_free(p));
 }
 
 const cbx_case_ops *cbx_case_find(const cbx_case_list *list, const char *name)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/perf/case/declared_internal.h"
 
@@ -220,11 +221,7 @@ static cbx_status turned(cbx_ctx *ctx, const cbx_params *point, uint64_t r, bool
         }
         cbx_mem_free(al, order, (n + 1) * sizeof *order);
     }
-    if (st)
-        cbx_array_free(made);
-    else
-        *out = made;
-    return st;
+    return CBX_FINISH(st, *out = made, cbx_array_free(made));
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *point, uint64_t r, cbx_array *const *in,

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
+#include "calibrax/core/record.h"
 #include "calibrax/perf/launch/check.h"
 
 #define MAX_STEPS ((double)(1 << 25))
@@ -149,11 +151,7 @@ cbx_status cbx_drift_manifest(cbx_ctx *ctx, const cbx_case_list *list, const cha
     if (!st) st = cbx_text_check(&signature, err);
     if (!st) st = cbx_json_check(root, err);
     cbx_text_clear(&signature);
-    if (st)
-        cbx_json_unref(root);
-    else
-        *out = root;
-    return st;
+    return CBX_FINISH(st, *out = root, cbx_json_unref(root));
 }
 
 /* --- comparison --- */
@@ -198,14 +196,6 @@ static void put_sentence(const place *p, const char *what, const cbx_json *is, c
     put_value(was, out);
 }
 
-static void set_value(cbx_json *o, const char *key, const cbx_json *v)
-{
-    if (v)
-        cbx_json_set(o, key, cbx_json_copy(v));
-    else
-        cbx_json_set_null(o, key);
-}
-
 static void find(cbx_json *findings, const place *p, const char *what, const cbx_json *is, const cbx_json *was,
                  const char *words)
 {
@@ -220,8 +210,8 @@ static void find(cbx_json *findings, const place *p, const char *what, const cbx
     cbx_json_set_number(o, "output", NAN);
     if (p->output >= 0) cbx_json_set_int(o, "output", p->output);
     cbx_json_set_string(o, "what", what ? what : "presence");
-    set_value(o, "is", is);
-    set_value(o, "was", was);
+    cbx__set_copy(o, "is", is);
+    cbx__set_copy(o, "was", was);
     cbx_json_set(o, "sentence", sentence.status ? NULL : cbx_json_new_string(cbx_text_str(&sentence)));
     cbx_text_clear(&sentence);
 }
@@ -313,9 +303,5 @@ cbx_status cbx_drift_compare(const cbx_json *kept, const char *what, const cbx_j
     cbx_json_set_int(root, "drifted", (int64_t)cbx_json_length(findings));
     cbx_json_set(root, "findings", findings);
     st = cbx_json_check(root, err);
-    if (st)
-        cbx_json_unref(root);
-    else
-        *out = root;
-    return st;
+    return CBX_FINISH(st, *out = root, cbx_json_unref(root));
 }

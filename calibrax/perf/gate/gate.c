@@ -9,6 +9,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 
 #define MIN_RATIO 1.10
@@ -332,11 +333,7 @@ static bool tag_point(cbx_arena *arena, const cbx_row *row, bool several_machine
 
 /* --- runs --- */
 
-static int by_order(const void *a, const void *b)
-{
-    const gate_key *x = a, *y = b;
-    return (x->order > y->order) - (x->order < y->order);
-}
+CBX_BY(by_order, gate_key, order)
 
 /* The newest run, in a form that is safe as a name: without its time zone, which is UTC always. */
 static const char *name_run(gate *g, const gate_table *t, const char *word)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "calibrax/array/io/npy.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/perf/launch/policy.h"
@@ -389,11 +390,7 @@ cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_
         st = w->c->rotate_output(ctx, w->point, r, o, w->answers[o], &h.answers[o], err);
         if (!st) st = w->c->rotate_output(ctx, w->point, r, o, w->bounds[o], &h.bounds[o], err);
     }
-    if (st)
-        cbx__held_clear(&h);
-    else
-        *out = h;
-    return st;
+    return CBX_FINISH(st, *out = h, cbx__held_clear(&h));
 }
 
 void cbx__held_clear(cbx__held *h)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
+#include "calibrax/base/list.h"
 #include "calibrax/perf/report/format.h"
 
 #define BEYOND    100 /* times the largest size */
@@ -16,10 +18,7 @@
 static const char *const trust_names[] = { CBX_GROWTH_TRUST_MAP(WORD) };
 #undef WORD
 
-const char *cbx_growth_trust_name(cbx_growth_trust t)
-{
-    return (unsigned)t < CBX_LEN(trust_names) ? trust_names[t] : "?";
-}
+const char *cbx_growth_trust_name(cbx_growth_trust t) { return CBX_WORD(trust_names, t); }
 
 /* --- lines of points --- */
 
@@ -235,11 +234,7 @@ typedef struct ordered {
     size_t order;
 } ordered;
 
-static int by_order(const void *a, const void *b)
-{
-    const ordered *x = a, *y = b;
-    return (x->order > y->order) - (x->order < y->order);
-}
+CBX_BY(by_order, ordered, order)
 
 /* Lines where one dimension grows come first and need a fit; the line of a shape that has none is
  * left out where all its points are on such. */

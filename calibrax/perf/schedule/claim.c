@@ -1,6 +1,7 @@
 /* Cores of commands: read from the affinity, locked as those of a sweep's jobs are; see claim.h. */
 #include "calibrax/perf/schedule/claim.h"
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/process.h"
 #include "calibrax/perf/schedule/locks.h"
 
@@ -62,11 +63,7 @@ cbx_status cbx_claim_take(cbx_ctx *ctx, const cbx_claim_opts *opts, cbx_claim **
     cbx_arena_init(&arena, al);
     st = take(ctx, opts, &arena, &c->locks, err);
     cbx_arena_clear(&arena);
-    if (st)
-        cbx_mem_free(al, c, sizeof *c);
-    else
-        *out = c;
-    return st;
+    return CBX_FINISH(st, *out = c, cbx_mem_free(al, c, sizeof *c));
 }
 
 void cbx_claim_release(cbx_claim *claim)

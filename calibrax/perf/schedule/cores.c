@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/profiling/procfs.h"
 
 #define LIST_MAX 4096
@@ -157,11 +158,7 @@ static int choose_node(const pool *p, size_t count, int wanted)
     return best;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
+CBX_BY_VALUE(by_number, int)
 
 /* One group of `count` cores with `threads` CPUs: the first of each core, then siblings, core by
  * core. */

@@ -8,6 +8,7 @@
 
 #include "calibrax/base/ctx.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/text.h"
 #include "calibrax/perf/sweep/benchmark_session.h"
@@ -255,9 +256,5 @@ cbx_status cbx_benchmark_run(cbx_ctx *ctx, const cbx_benchmark_source *source, c
         r->interrupted = true;
         st = CBX_OK;
     }
-    if (st)
-        cbx_benchmark_report_free(r);
-    else
-        *out = r;
-    return st;
+    return CBX_FINISH(st, *out = r, cbx_benchmark_report_free(r));
 }

@@ -2,6 +2,7 @@
  * The list of importers; reading a source, choosing the importer for it, and running that.
  */
 #include "calibrax/storage/import.h"
+#include "calibrax/base/idioms.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -196,11 +197,7 @@ done:
     cbx_json_unref(json);
     cbx_json_unref(line);
     free_text(ctx, &text, len);
-    if (st)
-        cbx_import_clear(&made);
-    else
-        *out = made;
-    return st;
+    return CBX_FINISH(st, *out = made, cbx_import_clear(&made));
 }
 
 static size_t bytes_max(const cbx_import_opts *opts)

@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
+#include "calibrax/base/list.h"
 #include "calibrax/storage/importers/importer.h"
 
 #define KERNELS_MAX 100 /* of a process: those that took longest; the others become one point */
@@ -299,12 +301,7 @@ static void read_event_metadata(trace *t, message entry, metadata_list *list)
     if (!cbx_list_push(&t->al, list, found)) no_memory(t);
 }
 
-static int compare_metadata(const void *a, const void *b)
-{
-    uint64_t x = ((const metadata *)a)->id, y = ((const metadata *)b)->id;
-
-    return (x > y) - (x < y);
-}
+CBX_BY(compare_metadata, metadata, id)
 
 static void read_event(trace *t, message event, size_t at, uint64_t line_ns, const metadata_list *names)
 {

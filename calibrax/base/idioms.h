@@ -1,0 +1,31 @@
+/*
+ * Forms that many files of the library have in common.
+ */
+#ifndef CALIBRAX_BASE_IDIOMS_H
+#define CALIBRAX_BASE_IDIOMS_H
+
+#include "calibrax/base/status.h"
+
+/** The end of a function that makes something: keep, or after a failure drop; the status.
+ *     return CBX_FINISH(st, *out = a, cbx_array_free(a)); */
+#define CBX_FINISH(st, keep, drop) ((st) ? ((void)(drop), (st)) : ((void)(keep), CBX_OK))
+
+/** The word of a number in an array of words; "?" of a number beyond it. */
+#define CBX_WORD(words, number) ((size_t)(number) < CBX_LEN(words) ? (words)[number] : "?")
+
+/** Comparators for qsort: of numbers, and of structs by a member that is one.
+ *     CBX_BY(by_order, entry, order) */
+#define CBX_BY_VALUE(name, T)                                                                                          \
+    static int name(const void *a, const void *b)                                                                      \
+    {                                                                                                                  \
+        const T x = *(const T *)a, y = *(const T *)b;                                                                  \
+        return (x > y) - (x < y);                                                                                      \
+    }
+#define CBX_BY(name, T, member)                                                                                        \
+    static int name(const void *a, const void *b)                                                                      \
+    {                                                                                                                  \
+        const T *x = a, *y = b;                                                                                        \
+        return (x->member > y->member) - (x->member < y->member);                                                      \
+    }
+
+#endif
