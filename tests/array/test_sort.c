@@ -234,6 +234,43 @@ TEST(elements_of_32_bits_are_sorted)
     }
 }
 
+/* Elements of 1 and 2 bytes: sorted where there are few, counted where there are many. */
+TEST(small_elements_are_sorted)
+{
+    static const cbx_dtype dtypes[] = { CBX_BOOL, CBX_I8, CBX_U8, CBX_I16, CBX_U16 };
+    static const size_t counts[] = { 1, 15, 63, 64, 1000, 32767, 32768, MAX };
+    static uint64_t a[MAX];
+    static int64_t wide[MAX];
+    cbx_ctx *c = cbx_test_context();
+    cbx_rng r = cbx_rng_make(8, 0);
+
+    for (size_t k = 0; k < CBX_LEN(counts) * CBX_LEN(patterns) * CBX_LEN(dtypes); k++) {
+        const size_t n = counts[k / CBX_LEN(patterns) / CBX_LEN(dtypes)], p = k / CBX_LEN(dtypes) % CBX_LEN(patterns);
+        const cbx_dtype t = dtypes[k % CBX_LEN(dtypes)];
+        const int64_t least = t == CBX_I8 ? INT8_MIN : t == CBX_I16 ? INT16_MIN : 0;
+        const uint64_t highest = t == CBX_BOOL ? 1 : cbx_dtype_size(t) == 1 ? UINT8_MAX : UINT16_MAX;
+        const int down = (int)(k / 2 % 2);
+        cbx_scope scope;
+        for (size_t i = 0; i < n; i++) a[i] = patterns[p].key(&r, i, n) & highest;
+        cbx_scope_open(c, &scope);
+        cbx_array *x = cbx_add_scalar(
+            c, cbx_astype(c, cbx_asarray(c, &(cbx_array_desc){ CBX_U64, 1, { n } }, a), CBX_I64), (double)least);
+        x = cbx_astype(c, x, t);
+        cbx_array *rows = cbx_stack(c, 2, (const cbx_array *const[]){ x, cbx_flip(c, x, 0) }, 1); /* with gaps */
+        qsort(a, n, sizeof *a, by_value);
+        for (int how = 0; how < 3; how++) {
+            cbx_array *sorted = how == 0 ? cbx_sort(c, x, 0, down)
+                                         : cbx_index(c, cbx_sort(c, rows, 0, down), 1, how - 1);
+            CHECK_STATUS(cbx_array_read(cbx_copy(c, cbx_astype(c, sorted, CBX_I64)), wide, n * sizeof *wide, NULL),
+                         CBX_OK, "sorted");
+            for (size_t i = 0; i < n; i++)
+                CHECK((uint64_t)(wide[i] - least) == a[down ? n - 1 - i : i], patterns[p].why);
+        }
+        CHECK_STATUS(cbx_scope_close(&scope, NULL), CBX_OK, cbx_dtype_name(t));
+    }
+    cbx_ctx_free(c);
+}
+
 TEST(edges_are_counted)
 {
     static const size_t keys[] = { 1, 15, 16, 17, 100 };

@@ -5,6 +5,8 @@
  * which they are equal.
  * Scratch for each element of a lane: values 8 bytes, places 16, without AVX-512 8 more.
  */
+#include <string.h>
+
 #include "calibrax/array/kernels/search.h"
 #include "calibrax/array/kernels/sort.h"
 #include "calibrax/array/reference/reference.h"
@@ -95,6 +97,63 @@ static void sort_narrow_lane(const cbx__sort *k, const cbx_call *call, const lan
     if (!there) store(l->n, (char *const[]){ l->dst, (char *)keys }, (const ptrdiff_t[]){ l->dst_step, size });
 }
 
+/* ---- elements of one or two bytes, counted ---- */
+
+static size_t values_of(cbx_dtype t) { return (size_t)1 << 8 * cbx_dtype_size(t); }
+
+/* Counts and results are walked from the lowest value on; of so few elements sorting is faster. */
+static bool is_counted(cbx_dtype t, size_t n)
+{
+    return cbx_dtype_size(t) <= sizeof(uint16_t) && n >= values_of(t) / (cbx_dtype_size(t) == 1 ? 4 : 2) &&
+           n <= UINT32_MAX;
+}
+
+/* Value number v in rising order, as the bits of an element. */
+#define ELEMENT(T, v, sign) (T)((v) ^ (sign))
+
+#define COUNTED(T)                                                                                                     \
+    static void count_##T(const lane *l, bool descending, unsigned sign, uint32_t *counts)                             \
+    {                                                                                                                  \
+        enum { VALUES = 1 << 8 * sizeof(T), ONCE = 16 };                                                               \
+        uint32_t(*of)[VALUES] = (uint32_t(*)[VALUES])(void *)counts; /* two: neighbours may be equal */                \
+        const char *src = l->src;                                                                                      \
+        char *dst = l->dst;                                                                                            \
+        const bool there = l->dst_step == sizeof(T);                                                                   \
+        memset(counts, 0, 2 * sizeof *of);                                                                             \
+        for (size_t i = 0; i < l->n; i++, src += l->step)                                                              \
+            of[i % 2][ELEMENT(T, *(const T *)(const void *)src, sign)]++;                                              \
+        for (size_t k = 0, left = l->n; left > 0; k++) {                                                               \
+            const size_t v = descending ? VALUES - 1 - k : k;                                                          \
+            const T element = ELEMENT(T, v, sign);                                                                     \
+            size_t n = (size_t)of[0][v] + of[1][v];                                                                    \
+            left -= n;                                                                                                 \
+            if (there && n <= ONCE && left >= ONCE) { /* what is too many is written again */                          \
+                for (int i = 0; i < ONCE; i++) ((T *)(void *)dst)[i] = element;                                        \
+                dst += n * sizeof(T);                                                                                  \
+            } else if (there) {                                                                                        \
+                for (size_t i = 0; i < n; i++) ((T *)(void *)dst)[i] = element;                                        \
+                dst += n * sizeof(T);                                                                                  \
+            } else {                                                                                                   \
+                for (; n > 0; n--, dst += l->dst_step) *(T *)(void *)dst = element;                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+COUNTED(uint8_t)
+COUNTED(uint16_t)
+
+/* counts: two for each value */
+static void count_lane(const cbx_call *call, const lane *l, uint32_t *counts)
+{
+    const cbx_dtype t = call->results->dtype;
+    const bool descending = call->attrs->mode != 0;
+    const unsigned sign = cbx__ref_wide(t) == CBX_I64 ? (unsigned)values_of(t) / 2 : 0;
+
+    if (cbx_dtype_size(t) == 1)
+        count_uint8_t(l, descending, sign, counts);
+    else
+        count_uint16_t(l, descending, sign, counts);
+}
+
 /* The elements of some ranks. */
 static void rank_lane(const cbx__sort *k, const cbx_call *call, const lane *l, uint64_t *keys)
 {
@@ -113,7 +172,9 @@ cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err
     const cbx__sort *k = cbx__sort_get(cbx_isa_best());
     int axis = call->attrs->axis;
     size_t n = x->desc.shape[axis];
-    size_t words = (call->prim == CBX_PRIM_ARGSORT ? 2 : 1) * n + k->work(n);
+    const bool counted = call->prim == CBX_PRIM_SORT && is_counted(x->desc.dtype, n);
+    const size_t words = counted ? values_of(x->desc.dtype) /* two counts of 4 bytes */
+                                 : (call->prim == CBX_PRIM_ARGSORT ? 2 : 1) * n + k->work(n);
     cbx__strided op[2];
     cbx__places at;
     cbx_block scratch = { 0 };
@@ -131,6 +192,8 @@ cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err
         const lane l = { n, at.op[0].data, at.op[1].data, op[0].strides[axis], op[1].strides[axis] };
         if (call->prim == CBX_PRIM_ARGSORT)
             argsort_lane(k, call, &l, scratch.data);
+        else if (counted)
+            count_lane(call, &l, scratch.data);
         else if (call->prim == CBX_PRIM_SORT && narrow_dtype(x->desc.dtype) != CBX_DTYPE_COUNT)
             sort_narrow_lane(k, call, &l, scratch.data);
         else if (call->prim == CBX_PRIM_SORT)
