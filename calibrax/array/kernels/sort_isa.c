@@ -66,7 +66,7 @@ static uint64_t max_of(const uint64_t *a, size_t n)
     return t;
 }
 
-/* Ranks count from `first`, that of the least key here. */
+/* Ranks count from `first`, that of the lowest key here. */
 static void select_range(uint64_t *a, size_t first, size_t n, size_t m, const size_t *rank, uint64_t *out, int depth,
                          job_64 *j)
 {
@@ -114,45 +114,46 @@ static void select_ranks(uint64_t *keys, size_t n, size_t nranks, const size_t *
 
 #define COUNTED_BITS 11 /* many keys that differ in no more bits are counted */
 
-/* A count of each value of the bits from low on; then each place goes behind those of lesser
- * values. */
-static void count_places(const uint64_t *keys, size_t n, int low, uint64_t *at)
+/* A count of each value of the bits from low on, above the lowest key; then each place goes behind
+ * those of lesser values. */
+static void count_places(const uint64_t *keys, size_t n, uint64_t lowest, int low, uint64_t *at)
 {
     enum { VALUES = 1 << COUNTED_BITS };
     size_t next[VALUES] = { 0 }, sum = 0;
 
-    for (size_t i = 0; i < n; i++) next[keys[i] >> low & (VALUES - 1)]++;
+    for (size_t i = 0; i < n; i++) next[(keys[i] - lowest) >> low & (VALUES - 1)]++;
     for (size_t v = 0; v < VALUES; v++) {
         const size_t count = next[v];
         next[v] = sum;
         sum += count;
     }
-    for (size_t i = 0; i < n; i++) at[next[keys[i] >> low & (VALUES - 1)]++] = i;
+    for (size_t i = 0; i < n; i++) at[next[(keys[i] - lowest) >> low & (VALUES - 1)]++] = i;
 }
 
 /* Into order: n keys whose places are the low bits of at (all: every place, not yet written).
- * Their highest bits that differ are sorted with the place behind them, as many as 64 bits hold;
- * runs that these leave equal follow by the other bits. */
+ * The highest bits of what keys are above the lowest one are sorted with the place behind them, as
+ * many as 64 bits hold; runs that these leave equal follow by the other bits. */
 static void order_places(const uint64_t *keys, size_t n, bool all, int place_bits, uint64_t *at, uint64_t *work)
 {
     const uint64_t mask = ((uint64_t)1 << place_bits) - 1;
     job_64 j = { .wide = CBX_U64, .work = work };
-    uint64_t differ = 0;
+    uint64_t differ = 0, lowest = UINT64_MAX;
     int low = 0, high = 0, drop;
 
-    for (size_t i = 0; i < n; i++) differ |= keys[all ? i : at[i] & mask] ^ keys[all ? 0 : at[0] & mask];
+    for (size_t i = 0; i < n; i++) lowest = low_of_64(keys[all ? i : at[i] & mask], lowest);
+    for (size_t i = 0; i < n; i++) differ |= keys[all ? i : at[i] & mask] - lowest;
     if (differ) {
         low = __builtin_ctzll(differ);
         high = 64 - __builtin_clzll(differ);
     }
     if (all && high - low <= COUNTED_BITS && n >> COUNTED_BITS >= 8) {
-        count_places(keys, n, low, at);
+        count_places(keys, n, lowest, low, at);
         return;
     }
     drop = high + place_bits - 64 > low ? high + place_bits - 64 : low;
     for (size_t i = 0; i < n; i++) {
         const uint64_t place = all ? i : at[i] & mask;
-        at[i] = keys[place] >> drop << place_bits | place;
+        at[i] = (keys[place] - lowest) >> drop << place_bits | place;
     }
     if (differ) sort_range_64(at, n, levels(n), &j);
     for (size_t first = 0, end; drop > low && first < n; first = end) {
