@@ -169,6 +169,7 @@ enum { X, I, T, F3, Z }; /* operands: float64 (3, 4), int64, bool, float32, comp
     R("subtract 0", cbx_subtract(c, X4, S(0)), 0)                                                                      \
     R("subtract -0 stays", cbx_subtract(c, X4, S(-0.0)), 2)                                                            \
     R("times 1", cbx_multiply(c, S(1), X4), 0)                                                                         \
+    R("times an integer 1", cbx_multiply(c, cbx_ones_like(c, X4), X4), 0)                                              \
     R("times 0 stays", cbx_multiply(c, X4, S(0)), 2)                                                                   \
     R("integers times 0", cbx_multiply(c, in[I], cbx_full(c, 0, NULL, CBX_I64, cbx_int(0))), 1)                        \
     R("integers plus 0", cbx_add(c, in[I], cbx_full(c, 0, NULL, CBX_I64, cbx_int(0))), 0)                              \

@@ -56,14 +56,18 @@ static cbx__vid truth(cbx__rewrite *w, bool value, const cbx_array_desc *d)
     return full_like(w, &(cbx_scalar){ CBX_BOOL, { .i = value } }, d);
 }
 
-/* The number that v is everywhere, as its dtype holds it. */
+/* The number that v is everywhere, as its dtype holds it; of floats it may be written as an integer. */
 static bool number(const cbx__rewrite *w, cbx__vid v, cbx_scalar *out)
 {
+    enum { EXACT = 1 << 24 }; /* in every dtype of floats */
     const cbx__node *node = made_by(w, v, CBX_PRIM_FULL);
     const cbx_dtype t = cbx__desc_of(w, v)->dtype;
 
-    if (!node || cbx_dtype_kind(node->attrs->value.dtype) != cbx_dtype_kind(t)) return false;
+    if (!node) return false;
     *out = node->attrs->value;
+    if (cbx_dtype_kind(t) == CBX_KIND_FLOAT && out->dtype == CBX_I64 && out->v.i >= -EXACT && out->v.i <= EXACT)
+        *out = (cbx_scalar){ CBX_F64, { .f = (double)out->v.i } };
+    if (cbx_dtype_kind(out->dtype) != cbx_dtype_kind(t)) return false;
     if (t == CBX_F32) out->v.f = (float)out->v.f;
     return cbx_dtype_kind(t) < CBX_KIND_COMPLEX;
 }
