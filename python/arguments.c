@@ -162,21 +162,36 @@ static void to_comparable(cx_operand *v, cbx_dtype t)
     if (below || above) *v = (cx_operand){ .scalar = cbx_float(below ? -(double)INFINITY : (double)INFINITY) };
 }
 
-void cx_ease(cx_binary f, cx_operand *a, cx_operand *b)
+/* True of the number 2 that does not change the dtype of x. */
+static bool is_two(const cx_operand *v, const cbx_array *x)
+{
+    const cbx_kind kind = cbx_dtype_kind(cbx_array_dtype(x));
+
+    if (v->array || v->big || kind == CBX_KIND_BOOL) return false;
+    return v->scalar.dtype == CBX_F64 ? kind > CBX_KIND_INT && v->scalar.v.f == 2
+                                      : v->scalar.dtype == CBX_I64 && v->scalar.v.i == 2;
+}
+
+cx_binary cx_ease(cx_binary f, cx_operand *a, cx_operand *b)
 {
     static const cx_binary comparisons[] = { cbx_equal,      cbx_not_equal, cbx_less,
                                              cbx_less_equal, cbx_greater,   cbx_greater_equal };
     cx_operand *v = a->array ? b : a;
     const cbx_array *x = a->array ? a->array : b->array;
 
-    if (!x || v->array || !both_integers(v, cbx_array_dtype(x))) return;
+    if (f == cbx_pow && a->array && is_two(b, x)) {
+        *b = *a;
+        return cbx_multiply;
+    }
+    if (!x || v->array || !both_integers(v, cbx_array_dtype(x))) return f;
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
         if (f == comparisons[i]) to_comparable(v, cbx_array_dtype(x));
-    if (f != cbx_divide) return;
+    if (f != cbx_divide) return f;
     if (v->big)
         *v = (cx_operand){ .scalar = v->scalar };
     else
         v->scalar = cbx_float(v->scalar.dtype == CBX_U64 ? (double)v->scalar.v.u : (double)v->scalar.v.i);
+    return f;
 }
 
 /* A weak array in the dtype in which a number of its kind would meet another one. */

@@ -200,7 +200,7 @@ static PyObject *operate(PyObject *a, PyObject *b, const char *name, cx_binary f
     if (is == 0 || (is > 0 && also == 0) || (is > 0 && also > 0 && !numbers && (!left.array || !right.array)))
         r = Py_NewRef(Py_NotImplemented);
     else if (is > 0 && also > 0) {
-        cx_ease(f, &left, &right);
+        f = cx_ease(f, &left, &right);
         if (cx_meet(&c, &left, &right, &x, &y)) r = cx_weak_result(&c, f(c.ctx, x, y));
     }
     cx_call_done(&c);

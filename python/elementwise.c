@@ -12,8 +12,8 @@ static PyObject *binary(cx_call *c)
     cx_operand x1, x2;
 
     if (!CX_GET(c, x1, x2)) return NULL;
-    cx_ease((cx_binary)c->fn, &x1, &x2);
-    return cx_meet(c, &x1, &x2, &x, &y) ? cx_weak_result(c, ((cx_binary)c->fn)(c->ctx, x, y)) : NULL;
+    const cx_binary f = cx_ease((cx_binary)c->fn, &x1, &x2);
+    return cx_meet(c, &x1, &x2, &x, &y) ? cx_weak_result(c, f(c->ctx, x, y)) : NULL;
 }
 
 static PyObject *do_clip(cx_call *c)

@@ -438,8 +438,11 @@ const cbx_array *cx_array_from(cx_call *c, PyObject *o, const char *name, const 
 /** An array or a number: 1, or 0 if o is neither, -1 with an exception. */
 int cx_operand_from(cx_call *c, PyObject *o, cx_operand *out);
 typedef cbx_array *(*cx_binary)(cbx_ctx *, const cbx_array *, const cbx_array *);
-/** Before cx_meet: lets integers that the array's dtype cannot hold through quotients (float64) and comparisons. */
-void cx_ease(cx_binary f, cx_operand *a, cx_operand *b);
+/**
+ * Before cx_meet: lets integers that the array's dtype cannot hold through quotients (float64) and comparisons.
+ * @return f, or of the number 2 as a power the product, of the operand with itself
+ */
+cx_binary cx_ease(cx_binary f, cx_operand *a, cx_operand *b);
 /* True if an integer lies beyond the range of t, an integer dtype too, on that side. */
 bool cx_beyond(const cx_operand *v, cbx_dtype t, bool above);
 /** The two operands of a binary function inside a begun call, a number in the dtype in which it meets the other. */

@@ -117,6 +117,10 @@ class Operators(unittest.TestCase):
         self.assertEqual((1 / y).tolist(), [0.5, 1 / 3, -0.25])
         self.assertEqual((x**2).tolist(), [49, 64, 81])
         self.assertEqual((2 ** cx.asarray([1, 5])).tolist(), [2, 32])
+        for values in ([0.1, -3.3, 0.7], [2, 3], [0.1 + 0.3j]):  # the number 2 multiplies
+            z = cx.asarray(values)
+            self.assertEqual([(z**2).tolist(), cx.pow(z, 2).tolist(), (z**2).dtype], [(z * z).tolist()] * 2 + [z.dtype])
+        self.assertEqual([(x**2.0).dtype, (cx.asarray([True]) ** 2).dtype], [cx.float64, cx.int64])
         self.assertEqual([(y << 2).tolist(), (y >> 1).tolist(), (1 << cx.asarray([3])).tolist()], [[8, 12, -16], [1, 1, -2], [8]])
         self.assertEqual([(-x).tolist(), (+x).tolist(), abs(x).tolist(), (~x).tolist()], [[-7, 8, -9], [7, -8, 9], [7, 8, 9], [-8, 7, -10]])
 
