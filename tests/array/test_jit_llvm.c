@@ -532,6 +532,24 @@ static void code_can_be_read(void **state)
     cbx__kernel_clear(&k);
 }
 
+/* exp selects among 8 numbers: with AVX-512 by one instruction. */
+static void a_table_is_one_permutation(void **state)
+{
+    (void)state;
+    cbx__kernel k;
+    const cbx__kernel *kernels[1] = { &k };
+    cbx_text text;
+    cbx_err err;
+
+    make_kernel(&k, 5, CBX_PRIM_EXP);
+    cbx_text_init(&text, cbx_ctx_allocator(ctx));
+    CHECK_OK(cbx__emitter_llvm.text(ctx, "ir", 1, kernels, &text, &err), &err, "text");
+    CHECK((strstr(cbx_text_str(&text), "avx512.permvar") != NULL) == (cbx_isa_best() == CBX_ISA_AVX512),
+          "a permutation of 8 numbers");
+    cbx_text_clear(&text);
+    cbx__kernel_clear(&k);
+}
+
 /* ---- what goes wrong ---- */
 
 static void a_primitive_without_loop_is_refused(void **state)
@@ -612,6 +630,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(code_is_released),
         cmocka_unit_test(threads_compile_and_run),
         cmocka_unit_test(code_can_be_read),
+        cmocka_unit_test(a_table_is_one_permutation),
         cmocka_unit_test(memory_may_end),
         cmocka_unit_test(a_primitive_without_loop_is_refused),
     };

@@ -174,6 +174,7 @@ static void compute_formula(const llvm_emission *e, const llvm_body *body, const
             e->scratch[i] = v[x->a];
             continue;
         }
+        if ((e->scratch[i] = cbx__llvm_lookup(e, body->lanes, f->instr, i))) continue;
         e->scratch[i] = cbx__llvm_instruction(e, body->lanes, x, (cbx_dtype)(n > 0 ? f->instr[x->a].dtype : 0),
                                               n > 0 ? e->scratch[x->a] : NULL, n > 1 ? e->scratch[x->b] : NULL,
                                               n > 2 ? e->scratch[x->c] : NULL);

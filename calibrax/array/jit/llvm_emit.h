@@ -170,6 +170,11 @@ LLVMValueRef cbx__llvm_exact_quotient(const llvm_emission *e, const cbx__kinstr 
 LLVMValueRef cbx__llvm_instruction(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x, cbx_dtype from,
                                    LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 
+/* llvm_lookup.c */
+
+/** Instruction i of a formula, which is in e->scratch up to there, as a permutation; NULL: it is not one. */
+LLVMValueRef cbx__llvm_lookup(const llvm_emission *e, unsigned lanes, const cbx__kinstr *instr, cbx__kid i);
+
 /* llvm_body.c */
 
 /** All instructions of the kernel; the builder is behind them afterwards, maybe in a block of its own. */

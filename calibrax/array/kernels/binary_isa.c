@@ -184,6 +184,21 @@ MODULO(F64, f64, double, )
     CBX__VECTOR2(g##_F64, double, f64, g##_f64, g##_in_f64, g)
 VECTOR_MAP(VECTOR)
 CBX__VECTOR2(logaddexp_F32, float, f32, logaddexp_f32, logaddexp_in_f32, cbx__logaddexp)
+/* logaddexp_f64 of whole blocks. */
+static inline int logaddexp_all_f64(size_t n, const double *x, const double *z, double *restrict y)
+{
+    double e[CBX__BLOCK];
+    int rare = 0;
+
+    for (size_t i = 0; i < n; i++) e[i] = -fabs(x[i] - z[i]);
+    exp_all_f64(n, e, e);
+    for (size_t i = 0; i < n; i++) {
+        y[i] = (x[i] > z[i] ? x[i] : z[i]) + log1p_f64(e[i]);
+        rare |= !logaddexp_in_f64(x[i], z[i]);
+    }
+    return rare;
+}
+#define CBX__OWN_logaddexp_f64 ~, rare = logaddexp_all_f64(whole, x, z, y);
 CBX__VECTOR2(logaddexp_F64, double, f64, logaddexp_f64, logaddexp_in_f64, cbx__logaddexp)
 CBX__LOOP2(join_F32, cbx__c64, float, cbx__make_c64(x, y))
 CBX__LOOP2(join_F64, cbx__c128, double, cbx__make_c128(x, y))

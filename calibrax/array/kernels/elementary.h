@@ -10,14 +10,10 @@
 
 #include <float.h>
 
+#include "calibrax/array/kernels/elementary_exp.h"
 #include "calibrax/array/kernels/elementary_poly.h"
 #include "calibrax/array/kernels/loops.h"
 #include "calibrax/array/kernels/vmath.h"
-
-/* exp of the first is 0, of the second infinity.  They are defined elsewhere since gcc makes one instruction of a maximum with
- * what it does not know, and two of one with a constant. */
-extern const double cbx__exp_range_f64[2];
-extern const float cbx__exp_range_f32[2];
 
 #define T           double
 #define U           uint64_t
@@ -36,7 +32,6 @@ extern const float cbx__exp_range_f32[2];
 #define TRUNC       __builtin_trunc
 #define LARGEST     DBL_MAX
 #define SMALLEST    DBL_MIN
-#define EXP_RANGE   cbx__exp_range_f64
 #include "calibrax/array/kernels/elementary_float.h"
 
 #define T           float
@@ -56,7 +51,6 @@ extern const float cbx__exp_range_f32[2];
 #define TRUNC       __builtin_truncf
 #define LARGEST     FLT_MAX
 #define SMALLEST    FLT_MIN
-#define EXP_RANGE   cbx__exp_range_f32
 #include "calibrax/array/kernels/elementary_float.h"
 
 /* Elements of a block, and of what its length is rounded up to. */
@@ -80,6 +74,11 @@ extern const float cbx__exp_range_f32[2];
 CBX__DENSE(float, f32)
 CBX__DENSE(double, f64)
 
+/* What computes a block: the second of two that CBX__OWN_<function> stands for, or else the loop. */
+#define CBX__WHOLE_BLOCK(...)         CBX__SECOND(__VA_ARGS__, )
+#define CBX__SECOND(first, second, ...) second
+#define CBX__OWN_exp_f64 ~, exp_all_f64(whole, x, y);
+
 /* A loop of one function: fast where inside(x) is true, exact elsewhere. */
 #define CBX__VECTOR1(fn, T, D, fast, inside, exact) \
     static void fn(size_t n, char *const *p, const ptrdiff_t *s) \
@@ -94,10 +93,10 @@ CBX__DENSE(double, f64)
             const bool direct = s[0] == (ptrdiff_t)sizeof(T) && whole == m && o != a; \
             T *restrict y = direct ? (T *)o : o_buf; \
             int rare = 0; \
-            for (size_t i = 0; i < whole / CBX__WHOLE * CBX__WHOLE; i++) { \
+            CBX__WHOLE_BLOCK(CBX__OWN_##fast, for (size_t i = 0; i < whole / CBX__WHOLE * CBX__WHOLE; i++) { \
                 y[i] = fast(x[i]); \
                 rare |= !inside(x[i]); \
-            } \
+            }) \
             for (size_t i = 0; rare && i < m; i++) \
                 if (!inside(x[i])) y[i] = exact(x[i]); \
             for (size_t i = 0; !direct && i < m; i++) *(T *)(o + (ptrdiff_t)i * s[0]) = y[i]; \
@@ -119,10 +118,10 @@ CBX__DENSE(double, f64)
             const bool direct = s[0] == (ptrdiff_t)sizeof(T) && whole == m && o != a && o != b; \
             T *restrict y = direct ? (T *)o : o_buf; \
             int rare = 0; \
-            for (size_t i = 0; i < whole / CBX__WHOLE * CBX__WHOLE; i++) { \
+            CBX__WHOLE_BLOCK(CBX__OWN_##fast, for (size_t i = 0; i < whole / CBX__WHOLE * CBX__WHOLE; i++) { \
                 y[i] = fast(x[i], z[i]); \
                 rare |= !inside(x[i], z[i]); \
-            } \
+            }) \
             for (size_t i = 0; rare && i < m; i++) \
                 if (!inside(x[i], z[i])) y[i] = exact(x[i], z[i]); \
             for (size_t i = 0; !direct && i < m; i++) *(T *)(o + (ptrdiff_t)i * s[0]) = y[i]; \

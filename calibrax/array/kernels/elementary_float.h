@@ -4,7 +4,7 @@
  *
  *   T, U (the unsigned integer of its bits), F(name), K(f64, f32) a constant of the type, MANTISSA,
  *   BIAS, BITS, FROM_BITS,
- *   FMA, SQRT, FABS, COPYSIGN, RINT, TRUNC, LARGEST, SMALLEST (normal numbers), EXP_RANGE
+ *   FMA, SQRT, FABS, COPYSIGN, RINT, TRUNC, LARGEST, SMALLEST (normal numbers)
  *
  * Each function has a domain, F(<name>_in): outside of it (NaN, infinities, results that are not
  * normal, huge arguments) the value is unspecified, and the caller asks the C library.  FMA is
@@ -43,21 +43,26 @@ ALWAYS F(reduced) F(reduce_exp)(T x)
     return (F(reduced)){ r, (high - r) - c, BITS(t) };
 }
 
-/* Everywhere: arguments beyond those of 0 and infinity are as good as these.  x - n (ln2 as a number) is exact, and what is left of
- * n ln2 a factor 1 - c.  e^r = 1 + r + z/2 + z q; of 1 + r what its rounding leaves is kept, so that one rounding, the last,
- * counts: at most 0.6 units.  2^n is two factors, so that the second product rounds to subnormal numbers, 0 and infinity. */
+/* exp is right everywhere: arguments beyond those of 0 and infinity are as good as these. */
 ALWAYS bool F(exp_in)(T x) { return (void)x, true; }
+#if MANTISSA == 23 /* of float64 it is in elementary_exp.h */
+/* x - n (ln2 as a number) is exact, and what is left of n ln2 a factor 1 - c. e^r = 1 + r + z/2 + z
+ * q; of 1 + r what its rounding leaves is kept, so that one rounding, the last, counts. 2^n is two
+ * factors, so that the second product rounds to subnormal numbers, 0 and infinity. At most 0.6
+ * units. */
 ALWAYS T F(exp)(T x)
 {
-    const T lowest = EXP_RANGE[0], highest = EXP_RANGE[1], a = lowest > x ? lowest : x, b = highest < a ? highest : a;
-    const T log2e = K(1.44269504088896340736, 1.44269504f), magic = MAGIC + 2 * BIAS;
-    const T t = FMA(b, log2e, magic), k = t - magic, r = FMA(-k, K(0x1.62e42fefa39efp-1, 0x1.62e430p-1f), b);
-    const T c = k * K(0x1.abc9e3b39803fp-56, -0x1.05c610p-29f), z = r * r, u = 1 + r, low = r - (u - 1);
-    const T q = FMA(r, F(sinh_r)(z), z * F(cosh_rr)(z)), rest = FMA(z, q, FMA(z, K(0.5, 0.5f), low));
+    const T lowest = cbx__exp_range_f32[0], highest = cbx__exp_range_f32[1], a = lowest > x ? lowest : x,
+            b = highest < a ? highest : a;
+    const T log2e = 1.44269504f, magic = MAGIC + 2 * BIAS;
+    const T t = FMA(b, log2e, magic), k = t - magic, r = FMA(-k, 0x1.62e430p-1f, b);
+    const T c = k * -0x1.05c610p-29f, z = r * r, u = 1 + r, low = r - (u - 1);
+    const T q = FMA(r, F(sinh_r)(z), z * F(cosh_rr)(z)), rest = FMA(z, q, FMA(z, 0.5f, low));
     const U half = BITS(FMA(b, log2e / 2, MAGIC + BIAS)); /* about n/2, and BIAS */
     const T scale = FROM_BITS(half << MANTISSA);
     return FMA(FMA(-c, u + rest, rest), scale, u * scale) * FROM_BITS((BITS(t) - half) << MANTISSA);
 }
+#endif
 
 ALWAYS bool F(exp2_in)(T x) { return FABS(x) <= K(1021.0, 125.0f); }
 ALWAYS T F(exp2)(T x)
@@ -425,4 +430,3 @@ ALWAYS T F(fmod)(T x, T y)
 #undef TRUNC
 #undef LARGEST
 #undef SMALLEST
-#undef EXP_RANGE
