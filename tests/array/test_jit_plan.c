@@ -66,6 +66,14 @@ FN(flipped) /* at another place */
     out[1] = cbx_multiply(c, cbx_flip(c, in[0], -1), number(c, 2));
     return CBX_OK;
 }
+FN(spread_and_moved) /* exp is read through two views that leave its elements where they are */
+{
+    UNUSED;
+    cbx_array *e = cbx_exp(c, in[0]), *a = cbx_expand_dims(c, e, 1), *b = cbx_expand_dims(c, cbx_multiply(c, e, e), 1);
+    cbx_array *factors = cbx_reshape(c, cbx_arange(c, 0, 4, 1, CBX_F64), 2, (const ptrdiff_t[]){ 4, 1 });
+    out[0] = cbx_permute_dims(c, cbx_add(c, cbx_multiply(c, a, factors), b), (const int[]){ 0, 2, 1 });
+    return CBX_OK;
+}
 FN(many_maps) /* more than one kernel writes */
 {
     UNUSED;
@@ -115,6 +123,7 @@ TEST(what_reads_the_same_is_one_kernel)
         { { "sum_and_max", sum_and_max, NULL, 1, 2, NULL }, large, 0, 2, "no kernel reads it" },
         { { "of_sorted", of_sorted, NULL, 1, 2, NULL }, small, 1, 2, "an array that a step made" },
         { { "flipped", flipped, NULL, 1, 2, NULL }, small, 2, 2, "the same array from its end" },
+        { { "spread_and_moved", spread_and_moved, NULL, 1, 1, NULL }, small, 1, 1, "places in spite of views" },
         { { "many_maps", many_maps, NULL, 1, 12, NULL }, small, 5, 5, "8 of them, and 4 alone" },
     };
     cbx_ctx *c = context();

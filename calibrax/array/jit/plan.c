@@ -16,9 +16,12 @@ enum {
     MAX_SHARED = 8,        /* roots of kernels that become one for what they read alone */
 };
 
-/* Where a value is read: by which kernel, and through which view (0: at the place that is computed). */
+/* Where a value is read: by which kernel, and which elements at a point of it. */
 typedef struct use {
-    uint32_t kernel, view;
+    uint32_t kernel;
+    uint32_t other; /* a number of the views on the way that do more than move axes; 0: none */
+    uint8_t axis
+        [CBX_MAX_RANK]; /* of each axis of the value: that of the kernel's root along which it moves, from 1; 0: none */
 } use;
 
 typedef struct uses {
@@ -55,13 +58,6 @@ typedef struct planner {
 
 static const cbx_array_desc *desc(const planner *p, cbx__vid v) { return &p->g->values.items[v].desc; }
 
-static bool same_space(const cbx_array_desc *x, const cbx_array_desc *y)
-{
-    size_t a[CBX_MAX_RANK], b[CBX_MAX_RANK];
-    const int n = cbx__space_of(x, a), m = cbx__space_of(y, b);
-    return cbx__same_lengths(n, a, m, b);
-}
-
 static bool list_readers(planner *p)
 {
     const size_t n = p->g->values.n;
@@ -97,13 +93,6 @@ static uint32_t new_kernel(planner *p, const cbx_array_desc *d)
     making m = { .joined = (uint32_t)p->kernels.n, .first = CBX__NO_INDEX, .last = CBX__NO_INDEX };
     m.ndim = cbx__space_of(d, m.shape);
     return cbx_list_push(&p->al, &p->kernels, m) ? m.joined : CBX__NO_INDEX;
-}
-
-static bool has_space(const planner *p, uint32_t kernel, const cbx_array_desc *d)
-{
-    size_t shape[CBX_MAX_RANK];
-    const int n = cbx__space_of(d, shape);
-    return cbx__same_lengths(n, shape, p->kernels.items[kernel].ndim, p->kernels.items[kernel].shape);
 }
 
 /* True if a kernel can follow a view through to elements that it computes. */
@@ -184,12 +173,67 @@ static bool join(planner *p, uint32_t a, uint32_t b)
     return true;
 }
 
+/* ---- places ---- */
+
+/* Of a value of the root's shape. */
+static use use_at_root(uint32_t kernel, const cbx_array_desc *d)
+{
+    use u = { .kernel = kernel };
+    uint8_t n = 0;
+
+    for (int a = 0; a < d->ndim; a++)
+        if (d->shape[a] != 1) u.axis[a] = ++n;
+    return u;
+}
+
+/* Of an operand of node k, whose result is read so. */
+static use use_below(const planner *p, uint32_t k, use at)
+{
+    const cbx__node *node = &p->g->nodes.items[k];
+    const cbx_array_desc *from = desc(p, node->in[0]), *to = desc(p, node->out);
+    use u = { .kernel = at.kernel, .other = at.other };
+
+    if (p->plan->role[k] != CBX__ROLE_VIEW || node->prim == CBX_PRIM_STOP_GRADIENT) return at;
+    if (node->prim == CBX_PRIM_TRANSPOSE) {
+        for (int a = 0; a < to->ndim; a++) u.axis[node->attrs->axes[a]] = at.axis[a];
+    } else if (node->prim == CBX_PRIM_BROADCAST) {
+        for (int a = 0; a < from->ndim; a++)
+            if (from->shape[a] != 1) u.axis[a] = at.axis[a + to->ndim - from->ndim];
+    } else if (node->prim == CBX_PRIM_RESHAPE && can_follow(p, node)) {
+        for (int a = 0, b = 0; a < from->ndim; a++) {
+            if (from->shape[a] == 1) continue;
+            while (to->shape[b] == 1) b++;
+            u.axis[a] = at.axis[b++];
+        }
+    } else {
+        at.other = at.other * 31 + k + 1;
+        return at;
+    }
+    return u;
+}
+
+/* True if a kernel computes v where it reads it: its space is that of v, and their axes are the same. */
+static bool in_place(planner *p, const use *u, cbx__vid v)
+{
+    const cbx_array_desc *d = desc(p, v);
+    const making *m = &p->kernels.items[find(p, u->kernel)];
+    size_t shape[CBX_MAX_RANK];
+    const int n = cbx__space_of(d, shape);
+
+    if (u->other || !cbx__same_lengths(n, shape, m->ndim, m->shape)) return false;
+    for (int a = 0, next = 1; next <= n; a++)
+        if (d->shape[a] != 1 && u->axis[a] != next++) return false;
+    return true;
+}
+
 static void add_use(planner *p, cbx__vid v, use u)
 {
     uses *list = &p->use[v];
 
     for (unsigned i = 0; i < list->n; i++)
-        if (list->at[i].view == u.view && find(p, list->at[i].kernel) == find(p, u.kernel)) return;
+        if (list->at[i].other == u.other && memcmp(list->at[i].axis, u.axis, sizeof u.axis) == 0 &&
+            find(p, list->at[i].kernel) == find(p, u.kernel))
+            return;
     if (list->n == MAX_USES)
         list->many = true;
     else
@@ -198,16 +242,6 @@ static void add_use(planner *p, cbx__vid v, use u)
 
 /* ---- decisions, from the end on ---- */
 
-/* True of views that leave each element where its kernel computes it. */
-static bool keeps_places(const planner *p, const cbx__node *node)
-{
-    const cbx_array_desc *from = desc(p, node->in[0]), *to = desc(p, node->out);
-
-    if (node->prim == CBX_PRIM_STOP_GRADIENT) return true;
-    if (node->prim == CBX_PRIM_RESHAPE) return cbx__reshapes_units(from, to) && same_space(from, to);
-    return node->prim == CBX_PRIM_BROADCAST && same_space(from, to);
-}
-
 /* The kernels that read v at the place that they compute become one, if they may. */
 static bool meet(planner *p, cbx__vid v)
 {
@@ -215,7 +249,7 @@ static bool meet(planner *p, cbx__vid v)
 
     if (u->n == 0 || u->many) return false;
     for (unsigned i = 0; i < u->n; i++)
-        if (u->at[i].view || !has_space(p, find(p, u->at[i].kernel), desc(p, v))) return false;
+        if (!in_place(p, &u->at[i], v)) return false;
     for (unsigned i = 1; i < u->n; i++)
         if (!join(p, u->at[0].kernel, u->at[i].kernel)) return false;
     return true;
@@ -287,12 +321,10 @@ static bool decide(planner *p, uint32_t k)
     }
     for (uint32_t i = 0; i < node->nin; i++) {
         if (p->kernel_of[k] != CBX__NO_INDEX)
-            add_use(p, node->in[i], (use){ p->kernel_of[k], view && !keeps_places(p, node) ? k + 1 : 0 });
+            add_use(p, node->in[i], use_below(p, k, use_at_root(p->kernel_of[k], desc(p, v))));
         for (unsigned at = 0; computed && at < u->n; at++) {
-            use below = u->at[at];
-            if (view && !keeps_places(p, node)) below.view = below.view * 31 + k + 1;
-            p->kernels.items[find(p, below.kernel)].nodes += i == 0;
-            add_use(p, node->in[i], below);
+            p->kernels.items[find(p, u->at[at].kernel)].nodes += i == 0;
+            add_use(p, node->in[i], use_below(p, k, u->at[at]));
         }
         if (computed && u->many) p->use[node->in[i]].many = true;
     }
@@ -315,7 +347,7 @@ static bool decide_all(planner *p)
         case CBX__ROLE_FOLD:
             if (!p->wanted[v] && p->use[v].n == 0) break;
             if (!set_root(p, k, desc(p, node->in[0]))) return false;
-            add_use(p, node->in[0], (use){ p->kernel_of[k], 0 });
+            add_use(p, node->in[0], use_at_root(p->kernel_of[k], desc(p, node->in[0])));
             break;
         case CBX__ROLE_APPLY:
             for (uint32_t r = 0; r < node->nout; r++) p->plan->stored[v + r] = true;
@@ -326,8 +358,7 @@ static bool decide_all(planner *p)
                 p->plan->computed[v] = true;
                 p->plan->stored[v] = p->wanted[v];
                 if (p->wanted[v] || !can_follow(p, node)) p->wanted[node->in[0]] = true;
-                for (unsigned i = 0; i < p->use[v].n; i++)
-                    add_use(p, node->in[0], (use){ p->use[v].at[i].kernel, p->use[v].at[i].view * 31 + k + 1 });
+                for (unsigned i = 0; i < p->use[v].n; i++) add_use(p, node->in[0], use_below(p, k, p->use[v].at[i]));
                 break;
             }
             /* fall through */
@@ -372,8 +403,8 @@ static void share_reading(planner *p, cbx__vid v)
     for (unsigned i = 1; i < u->n; i++)
         for (unsigned j = 0; j < i; j++) {
             uint32_t a, b;
-            if (u->at[i].view || u->at[j].view || find(p, u->at[i].kernel) == find(p, u->at[j].kernel)) continue;
-            if (!has_space(p, find(p, u->at[j].kernel), desc(p, v))) continue;
+            if (find(p, u->at[i].kernel) == find(p, u->at[j].kernel)) continue;
+            if (!in_place(p, &u->at[i], v) || !in_place(p, &u->at[j], v)) continue;
             if (roots_of(p, u->at[i].kernel, &a) + roots_of(p, u->at[j].kernel, &b) > MAX_SHARED) continue;
             if (a != CBX__NO_INDEX && b != CBX__NO_INDEX && same_loop(p, a, b))
                 join(p, u->at[j].kernel, u->at[i].kernel);
@@ -387,7 +418,7 @@ static bool finds_company(planner *p, uint32_t k, cbx__vid v)
     uint32_t root;
 
     for (unsigned i = 0; i < u->n; i++)
-        if (!u->at[i].view && roots_of(p, u->at[i].kernel, &root) < MAX_SHARED && root != CBX__NO_INDEX &&
+        if (in_place(p, &u->at[i], v) && roots_of(p, u->at[i].kernel, &root) < MAX_SHARED && root != CBX__NO_INDEX &&
             same_loop(p, k, root) && join(p, u->at[i].kernel, p->kernel_of[k]))
             return true;
     return false;
