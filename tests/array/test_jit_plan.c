@@ -74,6 +74,14 @@ FN(spread_and_moved) /* exp is read through two views that leave its elements wh
     out[0] = cbx_permute_dims(c, cbx_add(c, cbx_multiply(c, a, factors), b), (const int[]){ 0, 2, 1 });
     return CBX_OK;
 }
+FN(two_powers) /* of one base, whose logarithm both take */
+{
+    UNUSED;
+    cbx_array *x = cbx_abs(c, in[0]), *y = cbx_add(c, cbx_square(c, in[0]), number(c, 3));
+    out[0] = cbx_pow(c, x, y);
+    out[1] = cbx_pow(c, x, cbx_subtract(c, y, number(c, 4)));
+    return CBX_OK;
+}
 FN(many_maps) /* more than one kernel writes */
 {
     UNUSED;
@@ -124,6 +132,7 @@ TEST(what_reads_the_same_is_one_kernel)
         { { "of_sorted", of_sorted, NULL, 1, 2, NULL }, small, 1, 2, "an array that a step made" },
         { { "flipped", flipped, NULL, 1, 2, NULL }, small, 2, 2, "the same array from its end" },
         { { "spread_and_moved", spread_and_moved, NULL, 1, 1, NULL }, small, 1, 1, "places in spite of views" },
+        { { "two_powers", two_powers, NULL, 1, 2, NULL }, small, 1, 1, "two powers of one base" },
         { { "many_maps", many_maps, NULL, 1, 12, NULL }, small, 5, 5, "8 of them, and 4 alone" },
     };
     cbx_ctx *c = context();

@@ -164,14 +164,21 @@ static LLVMValueRef all_true(const llvm_emission *e, LLVMValueRef v, unsigned la
     return e->c->BuildICmp(e->builder, LLVM_INT_EQ, all, e->c->ConstInt(bits, UINT64_MAX, 1), "");
 }
 
-/* Values of a formula, in e->scratch. */
-static void compute_formula(const llvm_emission *e, const llvm_body *body, const cbx__kformula *f, LLVMValueRef *v)
+/* Values of a formula, in e->scratch; those of the first operand alone are `shared`, if it is not NULL. */
+static void compute_formula(const llvm_emission *e, const llvm_body *body, const cbx__kformula *f, LLVMValueRef *v,
+                            LLVMValueRef *shared)
 {
     for (uint32_t i = 0; i < f->n; i++) {
         const cbx__kinstr *x = &f->instr[i];
         const int n = cbx__kernel_operands(x);
+        e->of_first[i] = (x->op != CBX__K_LOAD || x->a == 0) && (n < 1 || e->of_first[x->a]) &&
+                         (n < 2 || e->of_first[x->b]) && (n < 3 || e->of_first[x->c]);
         if (x->op == CBX__K_LOAD) {
             e->scratch[i] = v[x->a];
+            continue;
+        }
+        if (shared && e->of_first[i]) {
+            e->scratch[i] = shared[i];
             continue;
         }
         if ((e->scratch[i] = cbx__llvm_lookup(e, body->lanes, f->instr, i))) continue;
@@ -212,9 +219,11 @@ static LLVMValueRef math(llvm_emission *e, const llvm_body *body, const cbx__kin
     const cbx_dtype t = (cbx_dtype)x->dtype;
     const cbx__kformula *f = e->target->fma ? cbx__kernel_formula((cbx_prim)x->prim, t) : NULL;
     const int operands = cbx__kernel_operands(x);
+    const cbx__kid i = (cbx__kid)(x - e->kernel->instr.items), sibling = cbx__llvm_sibling(e->kernel, i);
 
     if (!f) return call_loop(e, body, (cbx_prim)x->prim, t, operands, v);
-    compute_formula(e, body, f, v);
+    compute_formula(e, body, f, v, body->whole && sibling < i ? e->shared[sibling] : NULL);
+    if (e->shared[i]) memcpy(e->shared[i], e->scratch, f->n * sizeof *e->scratch);
     if (f->instr[f->inside].op == CBX__K_CONST) return e->scratch[f->result]; /* right everywhere */
     return checked(e, body, (cbx_prim)x->prim, t, operands, v, e->scratch[f->result], e->scratch[f->inside]);
 }
@@ -260,6 +269,7 @@ void cbx__llvm_compute(llvm_emission *e, const llvm_body *body, cbx__kid i)
 
 void cbx__llvm_body(llvm_emission *e, llvm_body *body)
 {
+    body->whole = true;
     for (size_t i = 0; i < e->kernel->instr.n; i++)
         if (e->kernel->instr.items[i].op != CBX__K_CARRY) /* which is there already */
             cbx__llvm_compute(e, body, (cbx__kid)i);

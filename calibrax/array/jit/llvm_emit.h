@@ -23,6 +23,7 @@ typedef struct llvm_stream {
 typedef struct llvm_body {
     unsigned lanes; /* 1: scalars, not vectors */
     bool wide;
+    bool whole;         /* all instructions, one after the other */
     LLVMValueRef i;     /* int64: the first element */
     LLVMValueRef count; /* int64: how many elements, at most lanes */
     LLVMValueRef mask;  /* NULL: all lanes */
@@ -50,6 +51,9 @@ typedef struct llvm_emission {
     llvm_stream *streams;
     LLVMValueRef slots[3], slot_pointers, slot_steps; /* for calls of loops: result and operands */
     LLVMValueRef *scratch;                            /* values of a formula; as long as the longest */
+    bool *of_first;                                   /* the same: whether they depend on its first operand alone */
+    LLVMValueRef *
+        *shared; /* of a MATH instruction in the body: values of its formula that a later one takes; NULL: none */
     LLVMValueRef outside; /* of a GPU, which calls no loops: an int32 there that is set where a formula does not hold */
     cbx_status status;    /* CBX_EUNSUPPORTED: unsupported */
     cbx_prim unsupported;
@@ -107,6 +111,8 @@ static inline bool llvm_moves_memory(const cbx__kstream *s) { return s->kind != 
 
 /* llvm_module.c */
 
+/** The last instruction before i that gives a function of the same first operand; i: no such one. */
+cbx__kid cbx__llvm_sibling(const cbx__kernel *k, cbx__kid i);
 /** Context, module, builder and types. */
 void cbx__llvm_open_module(llvm_emission *e, const char *name);
 /** Memory for a function of a kernel; values: of its instructions.  false without memory. */

@@ -356,21 +356,37 @@ static void emit_rows(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *value
     e->c->BuildRetVoid(e->builder);
 }
 
+cbx__kid cbx__llvm_sibling(const cbx__kernel *k, cbx__kid i)
+{
+    const cbx__kinstr *x = &k->instr.items[i];
+
+    if (x->op != CBX__K_MATH) return i;
+    for (cbx__kid j = i; j-- > 0;) {
+        const cbx__kinstr *y = &k->instr.items[j];
+        if (y->op == x->op && y->prim == x->prim && y->dtype == x->dtype && y->a == x->a) return j;
+    }
+    return i;
+}
+
 bool cbx__llvm_begin(llvm_emission *e, const cbx__kernel *k, cbx_arena *arena, LLVMValueRef **values)
 {
     size_t scratch = 0;
 
-    for (size_t i = 0; i < k->instr.n; i++) {
+    e->shared = cbx_arena_calloc(arena, k->instr.n, sizeof *e->shared);
+    for (cbx__kid i = 0; e->shared && i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
         const cbx__kformula *f = x->op == CBX__K_MATH ? cbx__kernel_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype)
                                                       : NULL;
+        const cbx__kid sibling = cbx__llvm_sibling(k, i);
         if (f && f->n > scratch) scratch = f->n;
+        if (f && sibling < i && !(e->shared[sibling] = cbx_arena_calloc(arena, f->n, sizeof **e->shared))) return false;
     }
     *values = cbx_arena_calloc(arena, k->instr.n, sizeof **values);
     e->streams = cbx_arena_calloc(arena, k->streams.n, sizeof *e->streams);
     e->scratch = cbx_arena_calloc(arena, scratch, sizeof *e->scratch);
+    e->of_first = cbx_arena_calloc(arena, scratch, sizeof *e->of_first);
     e->kernel = k;
-    return *values && e->streams && e->scratch;
+    return *values && e->streams && e->scratch && e->of_first && e->shared;
 }
 
 static cbx_status emit_function(llvm_emission *e, LLVMTypeRef type, const cbx__kernel *k, cbx_arena *arena,
