@@ -158,6 +158,51 @@ TEST(what_reads_the_same_is_one_kernel)
     cbx_ctx_free(c);
 }
 
+/* --- results whose last axis is short: they are written as runs --- */
+
+typedef struct spread {
+    size_t n, m;
+    cbx_dtype dtype;
+} spread;
+
+FN(spread_out) /* x[i] + j, or whether that is above 1/2 */
+{
+    UNUSED;
+    const spread *s = user;
+    cbx_array *x = cbx_add(c, cbx_expand_dims(c, in[0], 1), cbx_arange(c, 0, (double)s->m, 1, CBX_F64));
+    out[0] = s->dtype == CBX_BOOL ? cbx_greater(c, x, number(c, 0.5)) : cbx_astype(c, x, s->dtype);
+    return CBX_OK;
+}
+
+TEST(short_last_axes_are_runs)
+{
+    static const spread cases[] = { { 1007, 2, CBX_F64 },    { 1007, 3, CBX_F64 },   { 1007, 4, CBX_F64 },
+                                    { 1007, 8, CBX_F64 },    { 1007, 2, CBX_F32 },   { 1007, 8, CBX_F32 },
+                                    { 500, 4, CBX_I16 },     { 1007, 4, CBX_BOOL },  { 5, 4, CBX_F64 },
+                                    { 1 << 19, 4, CBX_F64 }, { 1 << 20, 2, CBX_F64 } };
+    cbx_ctx *c = context();
+    cbx_err err = CBX_ERR_INIT;
+
+    cbx_ctx_set_backend(c, cbx_backend_jit(), NULL);
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        spread s = cases[i];
+        const cbx_fn f = { "spread_out", spread_out, &s, 1, 1, NULL };
+        const cbx_array_desc d = { CBX_F64, 1, { s.n } };
+        const bool run = s.m != 3 && s.n > 5, past = s.n > 100000;
+        cbx_scope scope;
+        cbx_text text;
+        cbx_text_init(&text, cbx_ctx_allocator(c));
+        CHECK_OK(cbx_dump(c, &f, &d, CBX_DUMP_KERNELS, &text, &err), &err, "kernels");
+        CHECK((strstr(cbx_text_str(&text), "beside") != NULL) == (s.m != 3), "side by side");
+        CHECK((strstr(cbx_text_str(&text), "past the caches") != NULL) == past, "past the caches");
+        cbx_text_clear(&text);
+        cbx_scope_open(c, &scope);
+        compare(c, &f, cbx_sin(c, line(c, s.n)), run ? "runs" : "single elements");
+        CHECK_OK(cbx_scope_close(&scope, &err), &err, "scope");
+    }
+    cbx_ctx_free(c);
+}
+
 FN(root_and_sum)
 {
     UNUSED;

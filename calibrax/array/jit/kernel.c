@@ -167,9 +167,9 @@ uint64_t cbx__kernel_hash(const cbx__kernel *k)
 
     for (size_t s = 0; s < k->streams.n; s++) {
         const cbx__kstream *t = &k->streams.items[s];
-        const uint64_t words[2] = {
-            (uint64_t)t->dtype << 16 | (uint64_t)t->kind << 8 | (uint64_t)t->final << 1 | t->nontemporal, t->value
-        };
+        const uint64_t words[2] = { (uint64_t)t->beside << 24 | (uint64_t)t->dtype << 16 | (uint64_t)t->kind << 8 |
+                                        (uint64_t)t->final << 1 | t->nontemporal,
+                                    t->value };
         h = cbx_hash_words(h, CBX_LEN(words), words);
     }
     for (size_t c = 0; c < k->carries.n; c++) {
@@ -209,6 +209,7 @@ void cbx__kernel_text(const cbx__kernel *k, cbx_text *out)
         const cbx__kstream *t = &k->streams.items[s];
         cbx_text_printf(out, "  stream %zu: %s %s%s", s, kinds[t->kind], cbx_dtype_name((cbx_dtype)t->dtype),
                         t->nontemporal ? " past the caches" : "");
+        if (t->beside) cbx_text_printf(out, " with the next %d beside it", t->beside - 1);
         if (s < k->nout) cbx_text_printf(out, " = v%u%s", t->value, t->final ? " of the last row" : "");
         cbx_text_puts(out, "\n");
     }

@@ -98,10 +98,15 @@ typedef enum cbx__kstream_kind {
  */
 typedef struct cbx__kstream {
     uint8_t dtype, kind;
-    bool nontemporal; /* of a DENSE output: too large for the caches */
+    uint8_t
+        beside; /* of a STRIDED output: how many from this one on lie side by side and are all of the step; 0: not known */
+    bool nontemporal; /* of a DENSE output, or those beside each other: too large for the caches */
     bool final;       /* of an output with carries: written behind the last row alone, where row 0 is */
     cbx__kid value;   /* of an output */
 } cbx__kstream;
+
+/** Elements of an output, or of those beside it, that lie one after the other. */
+static inline size_t cbx__kstream_run(const cbx__kstream *s) { return s->beside ? s->beside : 1; }
 
 #define CBX__MAX_CARRIES 64 /* of a kernel */
 

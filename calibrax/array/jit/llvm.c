@@ -66,7 +66,8 @@ void cbx__llvm_put_kernel(cbx_text *t, const cbx__kernel *k)
     put_number(t, k->streams.n);
     for (size_t s = 0; s < k->streams.n; s++) {
         const cbx__kstream *x = &k->streams.items[s];
-        put_number(t, (uint64_t)x->dtype << 16 | (uint64_t)x->kind << 8 | (uint64_t)x->final << 1 | x->nontemporal);
+        put_number(t, (uint64_t)x->beside << 24 | (uint64_t)x->dtype << 16 | (uint64_t)x->kind << 8 |
+                          (uint64_t)x->final << 1 | x->nontemporal);
         put_number(t, s < k->nout ? x->value : 0);
     }
     put_number(t, (uint64_t)k->carries.n << 1 | k->single);

@@ -10,7 +10,8 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/jit/llvm_emit.h"
 
-#define CALL_ALIGNMENT 64 /* of what a loop reads and writes */
+#define CALL_ALIGNMENT 64  /* of what a loop reads and writes */
+#define MAX_RUN        128 /* elements that are stored as one run */
 
 LLVMValueRef cbx__llvm_load(const llvm_emission *e, LLVMTypeRef type, LLVMValueRef p, size_t alignment)
 {
@@ -296,10 +297,21 @@ static void store_strided(const llvm_emission *e, const llvm_body *body, const l
         cbx__llvm_put(e, e->c->BuildExtractElement(e->builder, v, llvm_int(e, i), ""), lane_address(e, s, &p, i), size);
 }
 
+static void store_whole(const llvm_emission *e, LLVMValueRef v, LLVMValueRef p, unsigned lanes, size_t size,
+                        bool nontemporal)
+{
+    const size_t vector = lanes * size < e->target->vector_bytes ? lanes * size : e->target->vector_bytes;
+
+    v = cbx__llvm_put(e, v, p, nontemporal ? vector : size);
+    if (!nontemporal) return;
+    LLVMMetadataRef one = e->c->ValueAsMetadata(e->c->ConstInt(e->i32, 1, 0));
+    e->c->SetMetadata(v, e->c->GetMDKindIDInContext(e->context, "nontemporal", 11),
+                      e->c->MetadataAsValue(e->context, e->c->MDNodeInContext2(e->context, &one, 1)));
+}
+
 static void store_dense(const llvm_emission *e, const llvm_body *body, const llvm_stream *s, LLVMValueRef v,
                         LLVMTypeRef element, size_t size, bool nontemporal)
 {
-    const size_t vector = body->lanes * size < e->target->vector_bytes ? body->lanes * size : e->target->vector_bytes;
     LLVMValueRef i = body->i, p = e->c->BuildGEP2(e->builder, element, s->base, &i, 1, "");
 
     if (body->mask) {
@@ -308,12 +320,32 @@ static void store_dense(const llvm_emission *e, const llvm_body *body, const llv
         cbx__llvm_intrinsic(e, "llvm.masked.store", 2, types, 4, args);
         return;
     }
-    v = cbx__llvm_put(e, v, p, nontemporal ? vector : size);
-    if (nontemporal) {
-        LLVMMetadataRef one = e->c->ValueAsMetadata(e->c->ConstInt(e->i32, 1, 0));
-        e->c->SetMetadata(v, e->c->GetMDKindIDInContext(e->context, "nontemporal", 11),
-                          e->c->MetadataAsValue(e->context, e->c->MDNodeInContext2(e->context, &one, 1)));
-    }
+    store_whole(e, v, p, body->lanes, size, nontemporal);
+}
+
+/* x0 y0 x1 y1 ... */
+static LLVMValueRef alternating(const llvm_emission *e, unsigned lanes, LLVMValueRef x, LLVMValueRef y)
+{
+    LLVMValueRef at[LLVM_MAX_LANES];
+
+    for (unsigned i = 0; i < 2 * lanes; i++) at[i] = e->c->ConstInt(e->i32, i / 2 + i % 2 * lanes, 0);
+    return e->c->BuildShuffleVector(e->builder, x, y, e->c->ConstVector(at, 2 * lanes), "");
+}
+
+/* Outputs that lie side by side, from o on, as one run. */
+static void store_beside(const llvm_emission *e, const llvm_body *body, size_t o, bool aligned)
+{
+    const cbx__kstream *k = &e->kernel->streams.items[o];
+    const llvm_stream *s = &e->streams[o];
+    unsigned n = k->beside, lanes = body->lanes;
+    LLVMValueRef v[8];
+
+    for (unsigned i = 0; i < n; i++)
+        v[i] = cbx__llvm_to_memory(e, (cbx_dtype)k->dtype, body->values[k[i].value], lanes);
+    for (; n > 1; n /= 2, lanes *= 2)
+        for (unsigned i = 0; i < n / 2; i++) v[i] = alternating(e, lanes, v[i], v[i + n / 2]);
+    store_whole(e, v[0], llvm_at(e, s->base, llvm_op(e, LLVM_MUL, body->i, s->inner)), lanes,
+                cbx__dtype_size((cbx_dtype)k->dtype), aligned && k->nontemporal);
 }
 
 void cbx__llvm_store_output(llvm_emission *e, const llvm_body *body, size_t o, bool aligned)
@@ -333,6 +365,16 @@ void cbx__llvm_store_output(llvm_emission *e, const llvm_body *body, size_t o, b
 
 void cbx__llvm_store(llvm_emission *e, const llvm_body *body, bool aligned, bool final)
 {
-    for (size_t o = 0; o < e->kernel->nout; o++)
-        if (e->kernel->streams.items[o].final == final) cbx__llvm_store_output(e, body, o, aligned);
+    const bool whole = !body->mask && body->lanes > 1 && e->kernel->carries.n == 0;
+
+    for (size_t o = 0; o < e->kernel->nout; o++) {
+        const cbx__kstream *k = &e->kernel->streams.items[o];
+        if (k->final != final) continue;
+        if (whole && k->beside && k->beside * body->lanes <= MAX_RUN) {
+            store_beside(e, body, o, aligned);
+            o += k->beside - 1u;
+        } else {
+            cbx__llvm_store_output(e, body, o, aligned);
+        }
+    }
 }

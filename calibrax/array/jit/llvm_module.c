@@ -163,7 +163,7 @@ void cbx__llvm_load_scalars(llvm_emission *e)
 static size_t first_nontemporal(const cbx__kernel *k)
 {
     for (size_t o = 0; o < k->nout; o++)
-        if (k->streams.items[o].nontemporal && k->streams.items[o].kind == CBX__STREAM_DENSE) return o;
+        if (k->streams.items[o].nontemporal) return o;
     return SIZE_MAX;
 }
 
@@ -175,10 +175,11 @@ static LLVMValueRef address(const llvm_emission *e, size_t k)
 /* Elements in front of the first whole vector of output o, at most n. */
 static LLVMValueRef elements_before(const llvm_emission *e, size_t o, LLVMValueRef n)
 {
-    const size_t size = cbx__dtype_size((cbx_dtype)e->kernel->streams.items[o].dtype);
+    const cbx__kstream *t = &e->kernel->streams.items[o];
+    const size_t size = cbx__dtype_size((cbx_dtype)t->dtype) * cbx__kstream_run(t);
     LLVMValueRef bytes = llvm_op(e, LLVM_AND, llvm_op(e, LLVM_SUB, llvm_int(e, 0), address(e, o)),
                                  llvm_int(e, e->target->vector_bytes - 1));
-    LLVMValueRef before = llvm_op(e, LLVM_LSHR, bytes, llvm_int(e, size == 8 ? 3 : size == 4 ? 2 : size == 2));
+    LLVMValueRef before = llvm_op(e, LLVM_LSHR, bytes, llvm_int(e, __builtin_ctzll(size)));
 
     return e->c->BuildSelect(e->builder, llvm_compare(e, LLVM_INT_ULT, before, n), before, n, "");
 }
@@ -190,8 +191,8 @@ static LLVMValueRef all_aligned(const llvm_emission *e, LLVMValueRef i)
 
     for (size_t o = 0; o < e->kernel->nout; o++) {
         const cbx__kstream *t = &e->kernel->streams.items[o];
-        const size_t size = cbx__dtype_size((cbx_dtype)t->dtype);
-        if (!t->nontemporal || t->kind != CBX__STREAM_DENSE) continue;
+        const size_t size = cbx__dtype_size((cbx_dtype)t->dtype) * cbx__kstream_run(t);
+        if (!t->nontemporal) continue;
         LLVMValueRef at = llvm_op(e, LLVM_ADD, address(e, o), llvm_op(e, LLVM_MUL, i, llvm_int(e, (int64_t)size)));
         bits = llvm_op(e, LLVM_OR, bits, at);
     }

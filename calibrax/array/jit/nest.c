@@ -207,6 +207,26 @@ static void merge_dimensions(cbx__nest *n)
     n->gone = gone | (n->gone & 1u << 31);
 }
 
+/* How many outputs from s on fill the step of each along the last dimension, one after the other: 2, 4 or 8; else 0. */
+static uint8_t outputs_beside(const cbx__nest *n, size_t s)
+{
+    const cbx__kstream *t = &n->kernel.streams.items[s];
+    const cbx__site *at = &n->sites[s];
+    const ptrdiff_t size = (ptrdiff_t)cbx__dtype_size(t->dtype), count = at->strides[n->ndim - 1] / size;
+
+    if (t->kind != CBX__STREAM_STRIDED || (count != 2 && count != 4 && count != 8) ||
+        s + (size_t)count > n->kernel.nout)
+        return 0;
+    for (size_t i = 1; i < (size_t)count; i++) {
+        const cbx__site *other = &n->sites[s + i];
+        if (n->kernel.streams.items[s + i].dtype != t->dtype || other->base != at->base ||
+            other->offset != at->offset + (ptrdiff_t)i * size ||
+            memcmp(other->strides, at->strides, sizeof at->strides) != 0)
+            return 0;
+    }
+    return (uint8_t)count;
+}
+
 void cbx__set_kinds(cbx__nest *n)
 {
     cbx__kernel *k = &n->kernel;
@@ -222,6 +242,8 @@ void cbx__set_kinds(cbx__nest *n)
                   : step == (ptrdiff_t)cbx__dtype_size(t->dtype) ? CBX__STREAM_DENSE
                                                                  : CBX__STREAM_STRIDED;
     }
+    for (size_t s = 0; last >= 0 && s < k->nout; s += cbx__kstream_run(&k->streams.items[s]))
+        k->streams.items[s].beside = outputs_beside(n, s);
 }
 
 /* ---- operands with gaps ---- */

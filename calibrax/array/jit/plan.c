@@ -19,9 +19,8 @@ enum {
 /* Where a value is read: by which kernel, and which elements at a point of it. */
 typedef struct use {
     uint32_t kernel;
-    uint32_t other; /* a number of the views on the way that do more than move axes; 0: none */
-    uint8_t axis
-        [CBX_MAX_RANK]; /* of each axis of the value: that of the kernel's root along which it moves, from 1; 0: none */
+    uint32_t other;             /* a number of the views on the way that do more than move axes; 0: none */
+    uint8_t axis[CBX_MAX_RANK]; /* of each axis of the value: the root's along which it moves, from 1; 0: none */
 } use;
 
 typedef struct uses {

@@ -29,9 +29,9 @@ static void set_nontemporal(const cbx__program *p, cbx__nest *n)
     for (size_t s = 0; s < n->kernel.nout; s++) {
         cbx__kstream *t = &n->kernel.streams.items[s];
         const cbx__vid v = n->sites[s].base;
-        size_t bytes = v == CBX__NO_VALUE ? 0 : cbx_dtype_size((cbx_dtype)t->dtype);
+        size_t bytes = v == CBX__NO_VALUE ? 0 : cbx_dtype_size((cbx_dtype)t->dtype) * cbx__kstream_run(t);
         for (int i = 0; i < n->ndim; i++) bytes *= n->shape[i];
-        t->nontemporal = bytes >= PAST_CACHES && t->kind == CBX__STREAM_DENSE &&
+        t->nontemporal = bytes >= PAST_CACHES && (t->kind == CBX__STREAM_DENSE || t->beside) &&
                          p->graph->values.items[v].last == CBX__NO_VALUE; /* a result */
     }
 }
