@@ -463,6 +463,10 @@ TEST(what_has_no_form_is_named)
         { nothing, CBX_F64, "2f", CBX_EINVAL,
           "'2f' cannot be the name of a function in C: use letters, digits and '_'" },
         { nothing, CBX_F64, "", CBX_EINVAL, "'' cannot be the name of a function in C: use letters, digits and '_'" },
+        { nothing, CBX_F64, "for", CBX_EINVAL,
+          "'for' cannot be the name of a function: C has that word or function already" },
+        { nothing, CBX_F64, "sinf", CBX_EINVAL,
+          "'sinf' cannot be the name of a function: C has that word or function already" },
         { NULL, CBX_F64, "f", CBX_EINVAL, "the function passed to 'aot' has no code" },
     };
     for (size_t i = 0; i < CBX_LEN(refused); i++) {

@@ -133,6 +133,38 @@ static cbx_status make_places(cbx_arena *arena, const cbx__graph *g, cbx__aot *a
 
 /* ---- all ---- */
 
+/* Words of C and of C++, which reads the header too, and functions of <string.h>. */
+static const char words[] =
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const const_cast "
+    "consteval constexpr constinit continue co_await co_return co_yield decltype default delete do double dynamic_cast "
+    "else enum explicit export extern false float for friend goto if inline int long main mutable namespace new "
+    "noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
+    "restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local "
+    "throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
+    "memccpy memchr memcmp memcpy memmove memset strcat strchr strcmp strcoll strcpy strcspn strdup strerror strlen "
+    "strncat strncmp strncpy strndup strpbrk strrchr strspn strstr strtok strxfrm ";
+/* Functions of <math.h>, which also have names with an f or an l at the end. */
+static const char functions[] =
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "
+    "fmax fmin fmod fpclassify frexp hypot ilogb isfinite isgreater isinf isless isnan isnormal isunordered j0 j1 jn "
+    "ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow "
+    "remainder remquo rint round scalbln scalbn signbit sin sinh sqrt tan tanh tgamma trunc y0 y1 yn ";
+
+static bool is_among(const char *list, const char *name, size_t length)
+{
+    for (size_t n; (n = strcspn(list, " ")); list += n + 1)
+        if (n == length && memcmp(list, name, n) == 0) return true;
+    return false;
+}
+
+static bool is_taken(const char *name)
+{
+    const size_t n = strlen(name);
+    const bool suffix = n > 0 && strchr("fl", name[n - 1]);
+
+    return is_among(words, name, n) || is_among(functions, name, n) || (suffix && is_among(functions, name, n - 1));
+}
+
 static bool is_identifier(const char *name)
 {
     if (!isalpha((unsigned char)*name) && *name != '_') return false;
@@ -181,6 +213,9 @@ cbx_status cbx_aot_text(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in,
     if (!st) st = cbx__fn_check("aot", f, err);
     if (!st && !is_identifier(name))
         st = cbx_fail(err, CBX_EINVAL, "'%s' cannot be the name of a function in C: use letters, digits and '_'", name);
+    if (!st && is_taken(name))
+        st = cbx_fail(err, CBX_EINVAL, "'%s' cannot be the name of a function: C has that word or function already",
+                      name);
     if (!st) st = cbx__trace_fn(ctx, f, in, &t, err);
     if (!st && t.ncaptured > 0)
         st = cbx_fail(err, CBX_EINVAL, "'%s' cannot be written as C: it reads an array of a function that is traced",
