@@ -310,6 +310,27 @@ FN(until_far) /* x a^n, the first beyond 20 */
     return CBX_OK;
 }
 
+FN(is_below)
+{
+    UNUSED;
+    out[0] = cbx_less(c, in[0], user);
+    return CBX_OK;
+}
+FN(add_one)
+{
+    UNUSED;
+    out[0] = cbx_add_scalar(c, in[0], 1);
+    return CBX_OK;
+}
+FN(counted_only) /* a ceil(a): a decides how many steps there are, and is in none */
+{
+    UNUSED;
+    cbx_array *n = cbx_zeros(c, 0, NULL, CBX_F64);
+    cbx_while_loop(c, CBX_FN(is_below, in[0], 1, 1), PLAIN(add_one, 1, 1), 1, &n, &n);
+    out[0] = cbx_multiply(c, n, in[0]);
+    return CBX_OK;
+}
+
 TEST(loops_of_unknown_length)
 {
     given g;
@@ -342,6 +363,10 @@ TEST(loops_of_unknown_length)
     }
     cbx_fn_free(f);
 
+    CHECK_OK(cbx_grad(c, PLAIN(counted_only, 1, 1), 0, NULL, &f, &err), &err, "what moves only decides");
+    CHECK_STATUS(cbx_fn_call(c, f, 1, (cbx_array *const[]){ number(c, 2.5) }, 1, r), CBX_OK, "a ceil(a)");
+    near(at(r[0], 0), 3, 0, "the number of steps does not move");
+    cbx_fn_free(f);
     CHECK_OK(cbx_grad(c, PLAIN(until_far, 2, 1), 0, NULL, &f, &err), &err, "reverse is asked for");
     CHECK_STATUS(cbx_fn_call(c, f, 2, in, 1, r), CBX_EUNSUPPORTED, "and refused");
     CHECK_STATUS(cbx_scope_close(&g.scope, &err), CBX_EUNSUPPORTED, "with a reason");
@@ -458,8 +483,10 @@ TEST(what_is_refused)
         cbx_fn_free(f);
     }
     f = grad_of(c, PLAIN(reads, 1, 1));
-    CHECK_STATUS(cbx_fn_call(c, f, 1, &x, 1, &r), CBX_OK,
-                 "who asks before reading learns that there is nothing to read");
+    cbx_scope_open(c, &scope);
+    CHECK_STATUS(cbx_fn_call(c, f, 1, &x, 1, &r), CBX_EINVAL, "there is nothing to read");
+    CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EINVAL, "there is nothing to read");
+    CHECK(strstr(err.message, "'reads' reads elements of float64") != NULL, err.message);
     cbx_fn_free(f);
 
     r = call1(c, grad_of(c, PLAIN(leaks, 1, 1)), 1, &x);

@@ -13,12 +13,6 @@ void cbx__jvp_while(cbx__jvp *r)
     size_t nends = 0, n = 0, counts[2] = { nt, 0 };
     cbx__lists l;
 
-    if (r->linear) {
-        cbx__refuse(
-            r->ctx, CBX_EUNSUPPORTED,
-            "'while_loop' has no reverse derivative: its number of steps is unknown; use 'fori_loop' or 'scan'");
-        return;
-    }
     cbx__lists_open(&l, r->ctx);
     bool *moves = cbx__flag_list(&l, nin), *out_moves = cbx__flag_list(&l, nc);
     cbx_array **in = cbx__array_list(&l, nin), **t = cbx__array_list(&l, nin), **out = cbx__array_list(&l, 2 * nc),
@@ -39,7 +33,7 @@ void cbx__jvp_while(cbx__jvp *r)
             cbx__inputs(&l, &trace, body, k ? nb : 0, k ? nc : nb, NULL, in);
             cbx__inputs(&l, &trace, body, k ? nb : 0, k ? nc : nb, moves, t);
         }
-        if (!l.st) l.st = cbx__graph_jvp(r->ctx, body, in, t, false, out, dt, &l.err);
+        if (!l.st) l.st = cbx__graph_jvp(r->ctx, body, in, t, r->linear, out, dt, &l.err);
         nends = 0;
         for (size_t i = 0; !l.st && i < nc; i++) {
             out_moves[i] = dt[i] || moves[nb + i];
@@ -53,6 +47,14 @@ void cbx__jvp_while(cbx__jvp *r)
         cbx__arrays_free(2 * nc, out);
         again = !l.st && cbx__grows(nc, moves + nb, out_moves);
     }
+    if (!l.st && nends == nc) {
+        cbx__while_apply(r->ctx, s->graph, s->consts, nc, r->in, r->out);
+        goto done;
+    }
+    if (!l.st && r->linear)
+        l.st = cbx_fail(&l.err, CBX_EUNSUPPORTED,
+                        "'while_loop' has no reverse derivative: its number of steps is "
+                        "unknown; use 'fori_loop' or 'scan'");
     /* the test of values and tangents: that of the values */
     if (!l.st) l.st = cbx__trace_begin(r->ctx, test->name, true, &trace, &l.err);
     if (l.st) goto done;
