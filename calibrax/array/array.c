@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/array/abstract.h"
 #include "calibrax/array/internal.h"
 #include "calibrax/base/idioms.h"
 
@@ -449,9 +450,11 @@ cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *
     if (cbx_array_is_failed(a))
         return cbx_fail(err, CBX_EINVAL, "a failed operation has no elements: close its scope to learn why");
     if (a->flags & CBX__DONATED) return cbx__array_present("array_read", a, err);
-    if (a->flags & CBX__ABSTRACT)
+    if (a->flags & CBX__ABSTRACT) {
+        ((cbx_array *)a)->flags |= CBX__WAS_READ;
         return cbx_fail(err, CBX_EINVAL, "an abstract array of %s has no elements to read",
                         cbx_array_desc_text(&a->desc, text, sizeof text));
+    }
     if (bytes != cbx_array_bytes(a))
         return cbx_fail(err, CBX_ESHAPE, "%s has %zu bytes, the buffer %zu",
                         cbx_array_desc_text(&a->desc, text, sizeof text), cbx_array_bytes(a), bytes);

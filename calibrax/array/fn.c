@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "calibrax/array/abstract.h"
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/scope.h"
 
@@ -117,6 +118,21 @@ static void results_clear(results *r)
     r->at = NULL;
 }
 
+/* A branch in C on elements that are not there: which one the function took means nothing. */
+static void refuse_reads(cbx_ctx *ctx, const char *name, size_t n, cbx_array *const *arrays)
+{
+    char text[160];
+
+    for (size_t i = 0; i < n; i++) {
+        if (!(arrays[i]->flags & CBX__WAS_READ)) continue;
+        arrays[i]->flags &= ~(unsigned)CBX__WAS_READ;
+        cbx__refuse(ctx, CBX_EINVAL,
+                    "'%s' reads elements of %s, which are not known while it is traced: decide with 'cond' or "
+                    "'while_loop'",
+                    name, cbx_array_desc_text(&arrays[i]->desc, text, sizeof text));
+    }
+}
+
 cbx_status cbx_fn_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
                       cbx_err *err)
 {
@@ -128,8 +144,11 @@ cbx_status cbx_fn_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *cons
     if (!st) st = cbx__operands_check(f->name, nin, in, err);
     if (!st) st = results_init(&r, ctx, nout, err);
     if (!st) {
+        const cbx__state *s = cbx__state_get(ctx);
         cbx_scope_open(ctx, &scope);
         st = f->call(ctx, nin, in, nout, r.at, f->user);
+        refuse_reads(ctx, f->name, nin, in);
+        if (s && s->count > scope.first) refuse_reads(ctx, f->name, s->count - scope.first, s->held + scope.first);
         /* What the operations have not recorded themselves. */
         if (st) cbx__refuse(ctx, st, "'%s' returned CBX_%s without a reason", f->name, cbx_status_name(st));
         for (size_t i = 0; i < nout; i++)

@@ -86,6 +86,52 @@ TEST(abstract_values_from_outside)
     cbx_ctx_free(c);
 }
 
+/* A branch in C is decided while the function is traced, by elements that are not there. */
+FN(branches)
+{
+    UNUSED;
+    double v = 1;
+    cbx_array_read(in[0], &v, sizeof v, NULL);
+    out[0] = v > 0 ? in[0] : cbx_negative(c, in[0]);
+    return CBX_OK;
+}
+FN(branches_later)
+{
+    UNUSED;
+    double v = 1;
+    const cbx_array *sum = cbx_add(c, in[0], in[0]);
+    const cbx_status st = cbx_array_read(sum, &v, sizeof v, NULL);
+    out[0] = v > 0 ? in[0] : cbx_negative(c, in[0]);
+    return st;
+}
+TEST(branches_on_what_is_traced_are_refused)
+{
+    static const struct {
+        cbx_array_fn call;
+        const char *message;
+    } cases[] = {
+        { branches, "'f' reads elements of float64 (), which are not known while it is traced: decide with 'cond' or "
+                    "'while_loop'" },
+        { branches_later, "'f' reads elements of float64 (), which are not known while it is traced: decide with "
+                          "'cond' or 'while_loop'" },
+    };
+    cbx_ctx *c = context();
+    cbx_err err = CBX_ERR_INIT;
+
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const cbx_fn plain = { "f", cases[i].call, NULL, 1, 1, NULL };
+        cbx_array *x = number(c, 2), *y = NULL;
+        cbx_fn *f = NULL;
+        CHECK_OK(cbx_fn_run(c, &plain, 1, &x, 1, &y, &err), &err, "with elements");
+        cbx_array_free(y);
+        CHECK_OK(cbx_jit(c, &plain, &f, &err), &err, "jit");
+        CHECK_STATUS(cbx_fn_run(c, f, 1, &x, 1, &y, &err), CBX_EINVAL, "traced");
+        CHECK_STR(err.message, cases[i].message, "message");
+        cbx_fn_free(f);
+    }
+    cbx_ctx_free(c);
+}
+
 /* ---- backends ---- */
 
 static int applied;
