@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "calibrax/array/doctor.h"
 #include "python/transforms.h"
 
 /* ---- recorded functions as objects ---- */
@@ -539,6 +540,15 @@ static PyObject *do_is_traced(cx_call *c)
     return PyBool_FromLong(cx_is_array(c->st, o) && cbx_array_is_abstract(((cx_array *)o)->handle));
 }
 
+/* Why functions are interpreted; None: they are not. */
+static PyObject *do_note(cx_call *c)
+{
+    cbx_err why = CBX_ERR_INIT;
+
+    (void)c;
+    return cbx_jit_check(&why) ? PyUnicode_FromString(why.message) : Py_NewRef(Py_None);
+}
+
 static PyObject *do_build(cx_call *c) { return cx_tree_build(c->st, cx_arg(c, "structure"), cx_arg(c, "leaves")); }
 
 /* What a compiled function depends on besides the structure of its arguments: the backend; of each leaf dtype, shape and weakness. */
@@ -600,6 +610,7 @@ CX_RETURN(do_round, (const cbx_array *x; int decimals), CX_GET(c, x, decimals) &
     X(compiles, "", "bool", do_compiles, 0, "")                                                                        \
     X(reset_backend, "", "None", do_reset_backend, 0, "")                                                              \
     X(round, "x: Operand, decimals: int", "Array", do_round, 0, "")                                                    \
+    X(note, "", "str | None", do_note, 0, "")                                                                          \
     X(is_weak, "o: object", "bool", do_is_weak, 0, "")                                                                 \
     X(is_traced, "o: object", "bool", do_is_traced, 0, "")
 #define QUICK(name, sig, returns, impl, fun, doc)                                                                      \

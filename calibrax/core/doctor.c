@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"
@@ -143,12 +144,13 @@ void cbx_doctor_see_libraries(cbx_ctx *ctx, cbx_doctor_report *r)
 {
     for (int i = 0; i < CBX_LIBRARY_COUNT; i++) {
         cbx_library_spec spec = cbx_library_known((cbx_library_id)i);
+        const char *path = i == CBX_LIBRARY_LLVM ? getenv("CALIBRAX_LLVM") : NULL;
         const char *title = cbx_library_title((cbx_library_id)i);
         cbx_err err = CBX_ERR_INIT;
         cbx_library *lib = NULL;
         char remedy[96];
 
-        if (!cbx_library_open(ctx, &spec, &lib, &err)) {
+        if (!cbx_library_open_known(ctx, (cbx_library_id)i, path, NULL, 0, &lib, &err)) {
             cbx_doctor_add(r, "libraries", title, CBX_DOCTOR_HERE, cbx_library_name(lib), NULL);
             cbx_library_close(lib);
             continue;

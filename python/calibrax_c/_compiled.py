@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-
+import warnings
 from typing import Any
 
 from . import _core  # type: ignore[attr-defined]
@@ -119,6 +119,8 @@ class Call:
 class JitPlan:
     """The state of a compiled function: its static and donated arguments, and what was recorded for each kind of call."""
 
+    noted = False  # that functions are interpreted; once a process
+
     def __init__(self, fun: Any, static_argnums: Any, static_argnames: Any, donate_argnums: Any, donate_argnames: Any) -> None:
         self.fun = fun
         self.nums, self.names = _arguments(fun, "static", static_argnums, static_argnames)
@@ -153,10 +155,15 @@ class JitPlan:
     def call(self, jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
         c = Call(self, args, kwargs or {})
         fn, out = self.known(c)
-        if not fn.captures and c.key not in self.remembered:
+        new = not fn.captures and c.key not in self.remembered
+        if new:
             self.remembered.add(c.key)
             jitted._remember(args, {**c.named, **c.kwargs}, {*c.fixed, *c.named}, fn, out)
-        return unflatten(out, fn(*c.like))
+        results = fn(*c.like)
+        if new and not JitPlan.noted and (why := _step.note()):
+            JitPlan.noted = True
+            warnings.warn(f"compiled functions are interpreted, which is slow: {why}", RuntimeWarning, stacklevel=2)
+        return unflatten(out, results)
 
     def cost(self, *args: Any) -> dict[str, Any]:
         c = Call(self, args, {})

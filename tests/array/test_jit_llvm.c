@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "calibrax/array/doctor.h"
 #include "calibrax/array/jit/cache.h"
 #include "calibrax/array/jit/llvm.h"
 #include "calibrax/base/build_id.h"
@@ -113,9 +114,12 @@ static void a_missing_library_is_named(void **state)
         CHECK_STATUS(cbx__emitter_llvm.compile(ctx, 1, kernels, &code, &err), CBX_EUNAVAILABLE, cases[i].library);
         CHECK_STR(err.message, cases[i].message, "message");
         CHECK(!code, "no code");
+        CHECK_STATUS(cbx_jit_check(&err), CBX_EUNAVAILABLE, "functions are interpreted");
+        CHECK_STR(err.message, cases[i].message, "the reason");
     }
     unsetenv("CALIBRAX_LLVM");
     cbx__code_free(compile(ctx, &k));
+    CHECK_OK(cbx_jit_check(&err), &err, "LLVM is loaded");
     cbx__kernel_clear(&k);
 }
 

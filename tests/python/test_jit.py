@@ -7,8 +7,10 @@ import functools
 import gc
 import inspect
 import math
+import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import threading
 import timeit
@@ -389,6 +391,15 @@ class Work(unittest.TestCase):
         self.addCleanup(cx.reset_backend)
         with self.assertRaisesRegex(NotImplementedError, "'reference' does not compile"):
             cx.cost_compile(f, {"a": x})
+
+    def test_note_without_llvm(self) -> None:
+        """A function that is interpreted is noted once a process, with the reason; the doctor looks for the same library."""
+        program = "import calibrax_c as cx\nfrom calibrax_c import array as xp\nfor f in (xp.sin, xp.cos):\n    print(cx.jit(f)(0.0))\nprint([i.state for i in cx.doctor() if i.name == 'LLVM'])"
+        with tempfile.TemporaryDirectory() as folder:
+            env = os.environ | {"CALIBRAX_LLVM": "libnowhere.so", "CALIBRAX_CACHE_DIR": folder, "CALIBRAX_BACKEND": "jit"}
+            out = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
+        self.assertEqual(out.stdout.split(), ["0.0", "1.0", "['missing']"])
+        self.assertEqual(out.stderr.count("RuntimeWarning: compiled functions are interpreted, which is slow: no 'libnowhere.so'"), 1, out.stderr)
 
     def test_as_c(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

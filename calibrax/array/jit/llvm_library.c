@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/array/doctor.h"
 #include "calibrax/array/jit/llvm.h"
 #include "calibrax/array/kernels/loops.h"
 #include "calibrax/base/library.h"
@@ -21,6 +22,7 @@
 
 /* Kept until the process ends: LLVM's own state is one a process, too. */
 static cbx__llvm shared;
+static cbx_err missing; /* why it could not be loaded the last time */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static cbx_status open_library(cbx_ctx *ctx, cbx__llvm *l, cbx_err *err)
@@ -62,15 +64,23 @@ static cbx_status open_library(cbx_ctx *ctx, cbx__llvm *l, cbx_err *err)
 
 cbx_status cbx__llvm_enter(cbx_ctx *ctx, cbx__llvm **out, cbx_err *err)
 {
-    cbx_status st = CBX_OK;
+    cbx_err why = CBX_ERR_INIT;
 
     pthread_mutex_lock(&lock);
-    if (!shared.ready) st = open_library(ctx, &shared, err);
-    if (st)
-        pthread_mutex_unlock(&lock);
-    else
-        *out = &shared;
-    return st;
+    if (!shared.ready) (void)open_library(ctx, &shared, &why);
+    missing = why;
+    *out = &shared;
+    if (!why.status) return CBX_OK;
+    pthread_mutex_unlock(&lock);
+    return cbx_fail(err, why.status, "%s", why.message);
+}
+
+cbx_status cbx_jit_check(cbx_err *err)
+{
+    pthread_mutex_lock(&lock);
+    const cbx_err why = missing;
+    pthread_mutex_unlock(&lock);
+    return why.status ? cbx_fail(err, why.status, "%s", why.message) : CBX_OK;
 }
 
 void cbx__llvm_leave(void) { pthread_mutex_unlock(&lock); }
