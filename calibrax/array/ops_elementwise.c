@@ -66,15 +66,16 @@ bool cbx__mixed(cbx_dtype a, cbx_dtype b)
 
 cbx_dtype cbx__inexact(cbx_dtype t) { return cbx_dtype_kind(t) < CBX_KIND_FLOAT ? CBX_F64 : t; }
 
-cbx_status cbx_broadcast_shapes(size_t n, const cbx_array *const *in, int *ndim, size_t *shape, cbx_err *err)
+static cbx_status joined_shape(const char *what, size_t n, const cbx_array *const *in, int *ndim, size_t *shape,
+                               cbx_err *err)
 {
     size_t common[CBX_MAX_RANK];
     char ta[160], tb[160];
     int rank = 0;
 
-    if (n && !in) return cbx_fail(err, CBX_EINVAL, "'in' of 'broadcast_shapes' is NULL");
+    if (n && !in) return cbx_fail(err, CBX_EINVAL, "'in' of '%s' is NULL", what);
     for (size_t i = 0; i < n; i++)
-        if (!in[i]) return cbx_fail(err, CBX_EINVAL, "operand %zu of 'broadcast_shapes' is NULL", i + 1);
+        if (!in[i]) return cbx_fail(err, CBX_EINVAL, "operand %zu of '%s' is NULL", i + 1, what);
     for (size_t i = 0; i < n; i++)
         if (in[i]->desc.ndim > rank) rank = in[i]->desc.ndim;
     for (int k = 0; k < rank; k++) common[k] = 1;
@@ -85,7 +86,7 @@ cbx_status cbx_broadcast_shapes(size_t n, const cbx_array *const *in, int *ndim,
             if (*have == 1)
                 *have = d->shape[k];
             else if (d->shape[k] != 1 && d->shape[k] != *have)
-                return cbx_fail(err, CBX_ESHAPE, "shapes do not broadcast: %s with %s",
+                return cbx_fail(err, CBX_ESHAPE, "shapes of '%s' do not broadcast: %s with %s", what,
                                 cbx_array_desc_text(&in[0]->desc, ta, sizeof ta),
                                 cbx_array_desc_text(d, tb, sizeof tb));
         }
@@ -95,14 +96,19 @@ cbx_status cbx_broadcast_shapes(size_t n, const cbx_array *const *in, int *ndim,
     return CBX_OK;
 }
 
+cbx_status cbx_broadcast_shapes(size_t n, const cbx_array *const *in, int *ndim, size_t *shape, cbx_err *err)
+{
+    return joined_shape("broadcast_shapes", n, in, ndim, shape, err);
+}
+
 /* n operands in dtype t (but for the first, if it is a condition) and their common shape. */
 static cbx_array *apply_joined(cbx_ctx *ctx, cbx_prim p, size_t n, const cbx_array **in, cbx_dtype t)
 {
     const size_t lead = cbx_prim_get_info(p)->operands[0] == 'c';
     size_t shape[CBX_MAX_RANK];
-    int ndim;
+    int ndim = 0;
 
-    if (cbx_broadcast_shapes(n, in, &ndim, shape, cbx__sticky(ctx))) return cbx__array_failed();
+    if (joined_shape(cbx_prim_name(p), n, in, &ndim, shape, cbx__sticky(ctx))) return cbx__array_failed();
     for (size_t i = 0; i < n; i++) {
         in[i] = cbx__to_shape(ctx, i < lead ? in[i] : cbx__as(ctx, in[i], t), ndim, shape);
         if (cbx_array_is_failed(in[i])) return cbx__array_failed();
