@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 from . import _core  # type: ignore[attr-defined]
@@ -102,17 +103,20 @@ def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: 
     return unflatten(carry, out[: len(start)]), unflatten(body.more, out[len(start) :])
 
 
-def _bound(value: Any) -> Any:
+def _bound(what: str, value: Any) -> Any:
     """A bound of a loop: an integer, or a traced Array."""
     if _step.is_traced(value):
         return value
     if hasattr(value, "dtype"):
         return int(value)
-    return value.__index__()
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"fori_loop: '{what}' must be an integer, got {value!r}") from None
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, unroll: Any = None) -> Any:
-    low, high = _bound(lower), _bound(upper)
+    low, high = _bound("lower", lower), _bound("upper", upper)
     if not isinstance(low, int) or not isinstance(high, int):
 
         def step(value: Any) -> Any:
@@ -172,4 +176,6 @@ def switch(index: Any, branches: Any, operands: tuple[Any, ...]) -> Any:
     branches = tuple(branches)
     if not branches:
         raise ValueError("switch: there must be at least one branch")
+    if not xp.isdtype(xp.asarray(index).dtype, "integral"):
+        raise TypeError(f"switch: 'index' must be an integer, got {index!r}")
     return _branches("switch", index, branches, operands, False)

@@ -350,6 +350,7 @@ class Control(unittest.TestCase):
         close(self, cx.fori_loop(xp.asarray(1), xp.asarray(4), lambda i, c: (c[0] + i, c[1] * 2), (0, 1)), (6, 8))
         close(self, cx.jit(lambda n: cx.fori_loop(0, n, lambda i, c: c + i, 0))(5), 10)
         close(self, cx.while_loop(lambda c: c[0] < 5, lambda c: (c[0] + 1, c[1] * 2.0), (0, 1.0)), (5, 32.0))
+        close(self, cx.grad(lambda a: cx.while_loop(lambda c: c < 5, lambda c: c + cx.stop_gradient(a), 0.0) * a)(2.0), 6.0)
 
     def test_branches(self) -> None:
         for p in (True, False, xp.asarray(True), xp.asarray(0.0), 1):
@@ -372,12 +373,13 @@ class Control(unittest.TestCase):
             (lambda: cx.while_loop(lambda c: (c, c), lambda c: c, 0.0), TypeError, "must return a scalar"),
             (lambda: cx.while_loop(lambda c: c > 0, lambda c: c, x), ValueError, "it must return a scalar"),
             (lambda: cx.while_loop(lambda c: c < 5, lambda c: None, 0.0), TypeError, "must return a carry as"),
-            (lambda: cx.fori_loop(0.5, 2, lambda i, c: c, 0.0), (TypeError, AttributeError), ""),
+            (lambda: cx.fori_loop(0.5, 2, lambda i, c: c, 0.0), TypeError, "fori_loop: 'lower' must be an integer, got 0.5"),
+            (lambda: cx.vmap(lambda r, i: r[i])(xp.ones((3, 4)), xp.asarray([0, 1, 30])), ValueError, "an index of 'take' is outside its axis"),
             (lambda: cx.cond(x, xp.sin, xp.cos, 0.0), TypeError, r"'pred' must be a scalar, got an array of shape \(3,\)"),
             (lambda: cx.cond(True, lambda: 1.0, lambda: (1.0, 2.0)), TypeError, "branches must agree"),
             (lambda: cx.cond(True, lambda: x, lambda: xp.ones(2)), ValueError, "branches must agree"),
             (lambda: cx.switch(0, [], 0.0), ValueError, "at least one branch"),
-            (lambda: cx.switch(0.5, [xp.sin], 0.0), TypeError, "integer"),
+            (lambda: cx.switch(0.5, [xp.sin], 0.0), TypeError, "switch: 'index' must be an integer, got 0.5"),
             (lambda: cx.grad(lambda v: cx.while_loop(lambda c: c < 5, lambda c: c * 2, v))(1.0), NotImplementedError, "while"),
         ):
             with self.subTest(words), self.assertRaisesRegex(kind, words):

@@ -27,7 +27,9 @@ static cbx_status check_indices(const char *name, blocks *b, const int64_t *at, 
     const unsigned seen = cbx__fold_get(cbx_isa_best())->run_indices(at, n, length);
 
     for (size_t i = 0; (seen & CBX__INDEX_OUTSIDE) && i < n; i++)
-        if (at[i] >= (int64_t)length || at[i] < -(int64_t)length)
+        if (at[i] == INT64_MAX) /* of a batch: the axis holds the rows of all its elements */
+            return cbx_fail(err, CBX_EDOM, "an index of '%s' is outside its axis", name);
+        else if (at[i] >= (int64_t)length || at[i] < -(int64_t)length)
             return cbx_fail(err, CBX_EDOM, "index %lld of '%s' is outside an axis of %zu", (long long)at[i], name,
                             length);
     b->wrap = seen & CBX__INDEX_NEGATIVE ? length : 0;
