@@ -421,11 +421,11 @@ static PyObject *do_cost(cx_call *c)
 
 static PyObject *do_dump(cx_call *c)
 {
-    PyObject *args = cx_rest_tuple(c), *stage = cx_arg(c, "stage"), *fun = ((jitted *)c->self)->fun;
+    PyObject *args = cx_rest_tuple(c), *stage = cx_arg(c, "stage");
 
     if (!args) return NULL;
-    return stage ? cx_python("_compiled", "dump", "ONO", fun, args, stage)
-                 : cx_python("_compiled", "dump", "ON", fun, args);
+    return stage ? cx_python("_compiled", "dump", "ONO", c->self, args, stage)
+                 : cx_python("_compiled", "dump", "ON", c->self, args);
 }
 
 /* ---- the type ---- */
@@ -498,6 +498,7 @@ static PyMethodDef jitted_methods[] = { METHODS(CX_OF_TYPE_ROW){ "_remember", ji
                                         { 0 } };
 
 static PyMemberDef jitted_members[] = {
+    { "_plan", T_OBJECT, offsetof(jitted, plan), READONLY, NULL },
     { "__vectorcalloffset__", T_PYSSIZET, offsetof(jitted, call), READONLY, NULL },
     { "__dictoffset__", T_PYSSIZET, offsetof(jitted, dict), READONLY, NULL },
     { "__weaklistoffset__", T_PYSSIZET, offsetof(jitted, weakrefs), READONLY, NULL },

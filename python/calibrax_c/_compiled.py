@@ -16,30 +16,33 @@ _step = _core._recording
 STAGES = ("graph", "fused", "kernels", "c", "llvm", "assembly", "simplified", "ptx")
 
 
+def _recorded(fun: Any, args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+    """A function recorded for arguments, and their leaves; what is static for a compiled function is fixed."""
+    plan = fun._plan if isinstance(fun, _core.Jitted) else JitPlan(fun, None, None, None, None)
+    call = Call(plan, args, {})
+    return call.traced().fn, call.like
+
+
 def dump(fun: Any, args: tuple[Any, ...], stage: str = "graph") -> str:
     if stage not in STAGES:
         raise ValueError(f"dump: 'stage' must be one of {', '.join(map(repr, STAGES))}, got {stage!r}")
-    leaves, structure = flatten((args, {}))
-    like = operands(leaves, structure, fun)
-    return Traced(fun, like, structure).fn.dump(like, STAGES.index(stage))
+    fn, like = _recorded(fun, args)
+    return fn.dump(like, STAGES.index(stage))
 
 
 def cost(fun: Any, args: tuple[Any, ...]) -> dict[str, int]:
-    leaves, structure = flatten((args, {}))
-    like = operands(leaves, structure, fun)
-    return Traced(fun, like, structure).fn.cost(like)
+    fn, like = _recorded(fun, args)
+    return fn.cost(like)
 
 
 def cost_compile(fun: Any, args: tuple[Any, ...]) -> dict[str, Any]:
-    leaves, structure = flatten((args, {}))
-    like = operands(leaves, structure, fun)
-    return Traced(fun, like, structure).fn.cost_compile(like)
+    fn, like = _recorded(fun, args)
+    return fn.cost_compile(like)
 
 
 def aot_write(fun: Any, args: tuple[Any, ...], path: Any) -> None:
-    leaves, structure = flatten((args, {}))
-    like = operands(leaves, structure, fun)
-    Traced(fun, like, structure).fn.aot_write(like, os.fspath(path))
+    fn, like = _recorded(fun, args)
+    fn.aot_write(like, os.fspath(path))
 
 
 def _names(value: Any, what: str, kind: type) -> tuple[Any, ...]:

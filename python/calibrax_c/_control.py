@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 from . import _core  # type: ignore[attr-defined]
-from ._tracing import LEAF, Structure, Traced, flatten, name_of, path_of, structure_text, unflatten
+from ._tracing import LEAF, Structure, Traced, flatten, integer, name_of, path_of, structure_text, unflatten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,6 +85,7 @@ def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: 
         length = n
     if length is None:
         raise ValueError("scan: 'length' must be given where there are no xs")
+    length = integer("scan", "length", length)
     structure = (tuple, None, carry, row)
     axes = tuple([None] * len(start) + [0] * len(rows))
 
@@ -99,7 +99,7 @@ def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: 
         return b, b.dtypes
 
     start, body = _settle("scan", start, record)
-    out = _step.scan(body.fn, start, rows, length.__index__(), bool(reverse), every)
+    out = _step.scan(body.fn, start, rows, length, bool(reverse), every)
     return unflatten(carry, out[: len(start)]), unflatten(body.more, out[len(start) :])
 
 
@@ -109,10 +109,7 @@ def _bound(what: str, value: Any) -> Any:
         return value
     if hasattr(value, "dtype"):
         return int(value)
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"fori_loop: '{what}' must be an integer, got {value!r}") from None
+    return integer("fori_loop", what, value)
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, unroll: Any = None) -> Any:

@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from . import _core  # type: ignore[attr-defined]
-from ._tracing import Structure, Traced, count, dress, flatten, map_trees, name_of, operands, structure_text, unflatten
+from ._tracing import Structure, Traced, count, dress, flatten, integers, map_trees, name_of, operands, structure_text, unflatten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ xp = _core.array
 _step = _core._recording
 
 
-MAX_KEPT = 128  # arrays that fwd of a custom_vjp may keep
+SPARE = 128  # arrays that fwd of a custom_vjp may keep besides its arguments and results
 
 
 def _traced(leaves: list[Any]) -> bool:
@@ -30,7 +30,7 @@ class _Custom:
 
     def __init__(self, fun: Any, nondiff_argnums: Any) -> None:
         self.fun = fun
-        self.nondiff = tuple(i.__index__() for i in ((nondiff_argnums,) if isinstance(nondiff_argnums, int) else nondiff_argnums))
+        self.nondiff = integers(self.what, "nondiff_argnums", nondiff_argnums)
         dress(self, fun)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -129,6 +129,7 @@ class CustomVjp(_Custom):
             raise AttributeError(f"custom_vjp: '{name_of(self.fun)}' has no rules: give them with defvjp")
         kept: list[Structure] = [None]
         results = len(traced.weak)
+        max_kept = len(like) + results + SPARE
 
         def forward(*leaves: Any) -> list[Any]:
             given = iter(unflatten(structure, leaves)[0])
@@ -142,7 +143,7 @@ class CustomVjp(_Custom):
             return out + residuals
 
         def backward(*leaves: Any) -> list[Any]:
-            residuals, ct = unflatten(kept[0], leaves[: count(kept[0])]), unflatten(traced.out, leaves[MAX_KEPT:])
+            residuals, ct = unflatten(kept[0], leaves[: count(kept[0])]), unflatten(traced.out, leaves[max_kept:])
             value = self.bwd(*(fixed[i] for i in sorted(fixed)), residuals, ct)
             args = structure[2]
             if not isinstance(value, (tuple, list)) or len(value) != len(args) - 2:
@@ -158,8 +159,8 @@ class CustomVjp(_Custom):
                 out += parts
             return _as("custom_vjp", [xp.zeros(x.shape, dtype=x.dtype) if o is None else o for o, x in zip(out, like, strict=True)], like)
 
-        fwd = _step.rule(name_of(self.fwd), forward, len(like), results, MAX_KEPT)
-        bwd = _step.rule(name_of(self.bwd), backward, MAX_KEPT + results, len(like), 0)
+        fwd = _step.rule(name_of(self.fwd), forward, len(like), results, max_kept)
+        bwd = _step.rule(name_of(self.bwd), backward, max_kept + results, len(like), 0)
         return _step.custom_vjp(traced.fn, fwd, bwd)
 
 

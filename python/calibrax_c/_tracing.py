@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 from typing import TYPE_CHECKING, Any
 
 from . import _core  # type: ignore[attr-defined]
@@ -133,6 +134,20 @@ def path_of(structure: Structure, index: int, text: str = "") -> str:
 
 
 # ---- recording ----
+
+
+def integer(what: str, name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except _core.ConcretizationError:
+        raise
+    except TypeError:
+        raise TypeError(f"{what}: '{name}' must be an integer, got {value!r}") from None
+
+
+def integers(what: str, name: str, value: Any) -> tuple[int, ...]:
+    """One integer or several, as a tuple."""
+    return tuple(integer(what, name, v) for v in (value if isinstance(value, (tuple, list, range)) else (value,)))
 
 
 def name_of(fun: Any) -> str:

@@ -12,7 +12,7 @@ from . import _core  # type: ignore[attr-defined]
 from ._compiled import aot_write, cost, cost_compile, dump, jit
 from ._control import cond, fori_loop, scan, switch, while_loop
 from ._custom import checkpoint, custom_jvp, custom_vjp, stop_gradient
-from ._tracing import LEAF, Structure, Traced, argument_of, count, dress, flatten, name_of, operands, pair_of, results_only, spread, structure_text, unflatten
+from ._tracing import LEAF, Structure, Traced, argument_of, count, dress, flatten, integers, name_of, operands, pair_of, results_only, spread, structure_text, unflatten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,10 +26,8 @@ __all__ = "aot_write checkpoint cond cost cost_compile custom_jvp custom_vjp dum
 
 
 def _argnums(argnums: Any, n: int, what: str) -> list[int]:
-    single = isinstance(argnums, int)
     out = []
-    for i in [argnums] if single else argnums:
-        i = i.__index__()
+    for i in integers(what, "argnums", argnums):
         if not -n <= i < n:
             raise ValueError(f"{what}: argnums names argument {i}, and {n} were given")
         out.append(i % n)

@@ -392,6 +392,20 @@ class Work(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError, "'reference' does not compile"):
             cx.cost_compile(f, {"a": x})
 
+    def test_static_arguments_of_what_is_shown(self) -> None:
+        f = cx.jit(lambda x, n: x * 2 if n == "twice" else x, static_argnums=1)
+        x = xp.ones(3)
+        for text in (f.dump(x, "twice"), cx.dump(f, x, "twice")):
+            self.assertIn("multiply %0", text)
+        self.assertEqual((cx.cost(f, x, "twice")["flop"], cx.cost(f, x, "once")["flop"]), (3, 0))
+        self.assertEqual(f.cost(x, "twice")["total"], cx.cost_compile(f, x, "twice")["total"])
+
+    def test_many_kept(self) -> None:
+        """fwd may keep all arguments and results, however many."""
+        square = cx.custom_vjp(lambda many: sum(v * v for v in many))
+        square.defvjp(lambda many: (square(many), many), lambda many, ct: ([2 * v * ct for v in many],))
+        close(self, cx.grad(square)([float(i) for i in range(300)]), [2.0 * i for i in range(300)])
+
     def test_note_without_llvm(self) -> None:
         """A function that is interpreted is noted once a process, with the reason; the doctor looks for the same library."""
         program = "import calibrax_c as cx\nfrom calibrax_c import array as xp\nfor f in (xp.sin, xp.cos):\n    print(cx.jit(f)(0.0))\nprint([i.state for i in cx.doctor() if i.name == 'LLVM'])"
