@@ -54,18 +54,20 @@ static PyObject *dict_structure(flattening *f, PyObject *o)
     return s;
 }
 
-/* The registered pair (flatten, unflatten) of a type, a data class's made on first use; borrowed, NULL without an exception: none. */
+/*
+ * The registered pair (flatten, unflatten) of a type, that of a data class or a dict of collections made on first use; borrowed, NULL
+ * without an exception: none.
+ */
 static PyObject *registered(cx_state *st, PyObject *type)
 {
-    PyObject *pair = PyDict_GetItemWithError(st->nodes, type), *fields;
+    PyObject *pair = PyDict_GetItemWithError(st->nodes, type);
     int fine;
 
     if (pair || PyErr_Occurred()) return pair;
-    fields = PyObject_GetAttrString(type, "__dataclass_fields__");
-    if (!fields) return PyErr_Clear(), NULL;
-    Py_DECREF(fields);
-    pair = cx_python("_tracing", "dataclass_node", "O", type);
-    fine = pair && PyDict_SetItem(st->nodes, type, pair) == 0;
+    if (!PyObject_HasAttrString(type, "__dataclass_fields__") && !PyType_IsSubtype((PyTypeObject *)type, &PyDict_Type))
+        return NULL;
+    pair = cx_python("_tracing", "node_of_type", "O", type);
+    fine = pair && pair != Py_None && PyDict_SetItem(st->nodes, type, pair) == 0;
     Py_XDECREF(pair);
     return fine ? pair : NULL;
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
+from collections import OrderedDict, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from . import _core  # type: ignore[attr-defined]
@@ -20,8 +21,14 @@ LEAF: Any = ...
 # ---- trees ----
 
 
-def dataclass_node(cls: type) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]:
-    """How a data class is taken apart and put together, without its __init__."""
+def node_of_type(cls: type) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Any]] | None:
+    """How a dict of collections, or a data class without its __init__, is taken apart and put together; None: it is a leaf."""
+    if cls is OrderedDict:
+        return lambda d: (tuple(d.values()), tuple(d)), lambda keys, values: OrderedDict(zip(keys, values, strict=True))
+    if cls is defaultdict:
+        return lambda d: (tuple(d[k] for k in sorted(d)), (d.default_factory, *sorted(d))), lambda kept, values: defaultdict(kept[0], zip(kept[1:], values, strict=True))
+    if not dataclasses.is_dataclass(cls):
+        return None
     fields = [f.name for f in dataclasses.fields(cls) if not f.metadata.get("static")]
     static = [f.name for f in dataclasses.fields(cls) if f.metadata.get("static")]
 

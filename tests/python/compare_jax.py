@@ -97,6 +97,7 @@ def loops(t):
     return (run(v, m), t.grad(total, argnums=(0, 1))(v, m), t.jit(t.grad(total))(v, m), t.hessian(total)(v, m), t.scan(lambda c, x: (c * 2 + x, c), 0.0, v, reverse=True), t.scan(lambda c, _: (c + 1, c), 0, None, length=3),
             t.fori_loop(0, 5, lambda i, c: c * s + i, v), t.grad(lambda x: t.fori_loop(0, 5, lambda i, c: c * x, 1.0))(s), t.while_loop(lambda c: c[0] < 10.0, lambda c: (c[0] * 2, c[1] + 1), (s, 0)),
             t.jvp(lambda x: t.while_loop(lambda c: c < 10.0, lambda c: c * c * 3, x), (s,), (1.0,)), t.vmap(lambda x: t.while_loop(lambda c: c < 10.0, lambda c: c * 3 + 1, x))(t.xp.abs(v)),
+            t.grad(lambda x: t.while_loop(lambda c: c < x, lambda c: c + 0.25, 0.0) * x)(s), t.vmap(t.grad(lambda x: t.while_loop(lambda c: c[1] < t.xp.abs(x), lambda c: (c[0] + 1, c[1] + t.stop_gradient(t.xp.abs(x)) / 3), (0, 0.0))[0] * x))(v),
             t.vmap(lambda x: t.scan(lambda c, r: (c + t.xp.sum(r) * x, c), x, m))(v), t.jit(lambda n: t.fori_loop(0, n, lambda i, c: c + i, 0))(6))
 
 

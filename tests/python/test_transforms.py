@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import unittest
-from collections import namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
 from typing import Any
 
 import tap
@@ -73,6 +73,7 @@ class Trees(unittest.TestCase):
     CASES = (
         (1, [1]), (None, []), ((), []), ([], []), ({}, []), ((1, [2, {"b": 3, "a": (4, None)}]), [1, 2, 4, 3]),
         (Point(1, [2]), [1, 2]), (Model(1, (2, 3)), [1, 2, 3]), (Frozen(1, {"k": 2}), [1, 2]), ([[[]], ((),)], []), ({1: "a", 0: "b"}, ["b", "a"]),
+        (OrderedDict(b=1, a=[2]), [1, 2]), (defaultdict(list, b=1, a=(2, 3)), [2, 3, 1]),
     )
 
     def test_round_trips(self) -> None:
