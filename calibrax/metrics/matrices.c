@@ -1,5 +1,6 @@
 /* Whether matrices are symmetric, and without eigenvalues that are negative, or not positive. */
 #include <stdio.h>
+#include <string.h>
 
 #include "calibrax/array/kernels/fold.h"
 #include "calibrax/metrics/internal.h"
@@ -24,24 +25,27 @@ static const char *name_of(const matrix *m, char *buf, size_t size)
     return buf;
 }
 
-/* Largest |x - x^T| and |x| of n by n numbers, by tiles that stay in the cache; NaN if one is. */
+/*
+ * Largest |x - x^T| and |x| of n by n numbers, by tiles that stay in the cache; NaN, whose bits are
+ * above those of numbers, if one is.
+ */
 static void asymmetry(const double *x, size_t n, double *gap, double *size)
 {
     enum { TILE = 32 };
-    double nan = 0, off = 0, largest = 0;
+    const cbx__fold *k = cbx__fold_get(cbx_isa_best());
+    double gaps[TILE * TILE];
+    uint64_t largest = 0;
 
     for (size_t r = 0; r < n; r += TILE)
-        for (size_t c = 0; c <= r; c += TILE)
+        for (size_t c = 0; c <= r; c += TILE) {
+            size_t count = 0;
             for (size_t i = r; i < n && i < r + TILE; i++)
-                for (size_t j = c; j <= i && j < c + TILE; j++) {
-                    const double a = x[i * n + j], b = x[j * n + i];
-                    off = fabs(a - b) > off ? fabs(a - b) : off;
-                    largest = fabs(a) > largest ? fabs(a) : largest;
-                    largest = fabs(b) > largest ? fabs(b) : largest;
-                    nan += a - b;
-                }
-    *gap = isnan(nan) ? NAN : off;
-    *size = largest;
+                for (size_t j = c; j <= i && j < c + TILE; j++) gaps[count++] = fabs(x[i * n + j] - x[j * n + i]);
+            const uint64_t bits = k->run_max_u64((const void *)gaps, count);
+            largest = bits > largest ? bits : largest;
+        }
+    memcpy(gap, &largest, sizeof *gap);
+    *size = fmax(k->run_max_f64(x, n * n), -k->run_min_f64(x, n * n));
 }
 
 static bool is_symmetric(cbx_ctx *ctx, const matrix *m)

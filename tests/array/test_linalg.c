@@ -210,6 +210,38 @@ TEST(factors_give_the_matrix_back)
     cbx_ctx_free(c);
 }
 
+/* x as it is, as a transposed view, and as every other element of rows and columns. */
+static cbx_array *laid_out(cbx_ctx *c, cbx_array *x, int how)
+{
+    if (how == 1) return cbx_matrix_transpose(c, cbx_copy(c, cbx_matrix_transpose(c, x)));
+    if (how == 2)
+        return cbx_slice(c, cbx_slice(c, cbx_repeat(c, cbx_repeat(c, x, 2, 1), 2, 2), 1, 0, CBX_OPEN, 2), 2, 0,
+                         CBX_OPEN, 2);
+    return x;
+}
+
+/* |op(T) X - B| / (|T| |X| n eps), of triangles and columns that lie in each way. */
+TEST(triangles_where_they_lie)
+{
+    enum { N = 7 };
+    cbx_ctx *c = cbx_test_context();
+
+    for (unsigned i = 0; i < 16 * 9 * 2; i++) {
+        const unsigned mode = i % 16, a_how = i / 16 % 3, b_how = i / 48 % 3;
+        cbx_array *a = cbx_add(c, matrix(c, CBX_F64, 2, N, N), cbx_multiply_scalar(c, cbx_eye(c, N, N, 0, CBX_F64), 4));
+        cbx_array *b = matrix(c, CBX_F64, 2, N, i / 144 ? 5 : 1),
+                  *t = mode & CBX_TRIANGLE_UPPER ? cbx_triu(c, a, 0) : cbx_tril(c, a, 0);
+        char why[64];
+        snprintf(why, sizeof why, "mode %u, layouts %u and %u", mode, a_how, b_how);
+        if (mode & CBX_TRIANGLE_UNIT) t = cbx_where(c, cbx_eye(c, N, N, 0, CBX_BOOL), cbx_ones_like(c, t), t);
+        if (mode & (CBX_TRIANGLE_TRANSPOSE | CBX_TRIANGLE_ADJOINT)) t = cbx_matrix_transpose(c, t);
+        const cbx_array *x = cbx_triangular_solve(c, laid_out(c, a, (int)a_how), laid_out(c, b, (int)b_how), mode);
+        const double gap = norm(c, cbx_subtract(c, cbx_matrix_product(c, t, x), b));
+        CHECK_LE(gap, LIMIT * N * 0x1p-52 * norm(c, t) * norm(c, x), why);
+    }
+    cbx_ctx_free(c);
+}
+
 /* The four conditions of Penrose, for a matrix of rank 3. */
 TEST(pseudo_inverses)
 {

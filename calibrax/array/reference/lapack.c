@@ -30,6 +30,7 @@ cbx_status cbx__lapack_get(cbx_ctx *ctx, const cbx__lapack **out, cbx_err *err)
             { "openblas_set_num_threads", (void **)&l->set_num_threads },
             BOTH(l, potrf, "dpotrf_", "zpotrf_"),
             BOTH(l, trtrs, "dtrtrs_", "ztrtrs_"),
+            { "dtrsm_", (void **)&l->dtrsm },
             BOTH(l, gesv, "dgesv_", "zgesv_"),
             BOTH(l, getrf, "dgetrf_", "zgetrf_"),
             BOTH(l, geqrf, "dgeqrf_", "zgeqrf_"),

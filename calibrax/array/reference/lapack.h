@@ -16,6 +16,8 @@ enum { CBX__LAPACK_TYPES = 2 }; /* float64, complex128 */
 typedef void cbx__potrf(const char *uplo, const int *n, void *a, const int *lda, int *info, size_t);
 typedef void cbx__trtrs(const char *uplo, const char *trans, const char *diag, const int *n, const int *nrhs, const void *a,
                         const int *lda, void *b, const int *ldb, int *info, size_t, size_t, size_t);
+typedef void cbx__trsm(const char *side, const char *uplo, const char *trans, const char *diag, const int *m, const int *n,
+                       const void *alpha, const void *a, const int *lda, void *b, const int *ldb, size_t, size_t, size_t, size_t);
 typedef void cbx__gesv(const int *n, const int *nrhs, void *a, const int *lda, int *ipiv, void *b, const int *ldb, int *info);
 typedef void cbx__getrf(const int *m, const int *n, void *a, const int *lda, int *ipiv, int *info);
 typedef void cbx__geqrf(const int *m, const int *n, void *a, const int *lda, void *tau, void *work, const int *lwork,
@@ -41,6 +43,7 @@ typedef struct cbx__lapack {
     void (*set_num_threads)(int);
     cbx__potrf *potrf[CBX__LAPACK_TYPES];
     cbx__trtrs *trtrs[CBX__LAPACK_TYPES];
+    cbx__trsm *dtrsm;
     cbx__gesv *gesv[CBX__LAPACK_TYPES];
     cbx__getrf *getrf[CBX__LAPACK_TYPES];
     cbx__geqrf *geqrf[CBX__LAPACK_TYPES];

@@ -127,10 +127,16 @@ static void store_reals(const job *j, const double *x, int n, char *to)
 
 static bool is_finite(const job *j, const double *a, size_t count)
 {
-    double sum = 0; /* of zeros, or NaN */
+    enum { SUMS = 16 };
+    const size_t n = count * parts(j);
+    double sum[SUMS] = { 0 }, all = 0; /* of zeros, or NaN */
+    size_t i = 0;
 
-    for (size_t i = 0; i < count * parts(j); i++) sum += a[i] * 0.0;
-    return sum == 0;
+    for (; i + SUMS <= n; i += SUMS)
+        for (size_t k = 0; k < SUMS; k++) sum[k] += a[i + k] * 0.0;
+    for (; i < n; i++) all += a[i] * 0.0;
+    for (size_t k = 0; k < SUMS; k++) all += sum[k];
+    return all == 0;
 }
 
 /* n real numbers. */
@@ -181,19 +187,44 @@ static void plan_solve(job *j, size_t want[PARTS])
     want[2] = (size_t)j->n * sizeof(int);
 }
 
+static cbx_status is_singular(const job *j, int at, cbx_err *err)
+{
+    char buf[48];
+    return cbx_fail(err, CBX_EDOM, "%s of 'triangular_solve' is singular: element %d of its diagonal is 0",
+                    which(j, buf), at);
+}
+
+/* float64 and several columns: the rows of the result are columns to BLAS, and the triangle is read where it lies. */
+static cbx_status solve_in_rows(job *j, cbx_err *err)
+{
+    const int mode = j->call->attrs->mode, n = j->n;
+    const ptrdiff_t size = sizeof(double), row = j->step[0][0] / size, column = j->step[0][1] / size;
+    const bool rows = column == 1 && row >= n, columns = row == 1 && column >= n;
+    const bool upper = mode & CBX_TRIANGLE_UPPER, flipped = mode & (CBX_TRIANGLE_TRANSPOSE | CBX_TRIANGLE_ADJOINT);
+    const int lda = rows ? (int)row : columns ? (int)column : n;
+    const double *a = rows || columns ? (const double *)(void *)j->at.op[0].data : j->part[0], one = 1;
+
+    if (a == j->part[0]) load(j, 0, n, n, upper ? UPPER : LOWER, j->part[0]);
+    for (int i = 0; i < n && !(mode & CBX_TRIANGLE_UNIT); i++)
+        if (a[(size_t)i * ((size_t)lda + 1)] == 0) return is_singular(j, i, err);
+    copy_grid(j->load, n, j->k, ALL, (grid){ j->result[0], j->k * size, size },
+              (grid){ j->at.op[1].data, j->step[1][0], j->step[1][1] });
+    j->lapack->dtrsm("R", upper != rows ? "U" : "L", flipped == rows ? "T" : "N", mode & CBX_TRIANGLE_UNIT ? "U" : "N",
+                     &j->k, &n, &one, a, &lda, j->result[0], &j->k, 1, 1, 1, 1);
+    return CBX_OK;
+}
+
 static cbx_status one_triangular_solve(job *j, cbx_err *err)
 {
     int mode = j->call->attrs->mode, info = 0;
     const char *trans = mode & CBX_TRIANGLE_ADJOINT ? "C" : mode & CBX_TRIANGLE_TRANSPOSE ? "T" : "N";
-    char buf[48];
 
+    if (j->k > 1 && j->call->results->dtype == CBX_F64) return solve_in_rows(j, err);
     load(j, 0, j->n, j->n, mode & CBX_TRIANGLE_UPPER ? UPPER : LOWER, j->part[0]);
     load(j, 1, j->n, j->k, ALL, j->part[1]);
     j->lapack->trtrs[j->type](mode & CBX_TRIANGLE_UPPER ? "U" : "L", trans, mode & CBX_TRIANGLE_UNIT ? "U" : "N", &j->n,
                               &j->k, j->part[0], &j->n, j->part[1], &j->n, &info, 1, 1, 1);
-    if (info > 0)
-        return cbx_fail(err, CBX_EDOM, "%s of 'triangular_solve' is singular: element %d of its diagonal is 0",
-                        which(j, buf), info - 1);
+    if (info > 0) return is_singular(j, info - 1, err);
     store(j, j->part[1], j->n, j->n, j->k, ALL, j->result[0]);
     return CBX_OK;
 }

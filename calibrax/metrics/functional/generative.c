@@ -64,21 +64,18 @@ cbx_array *cbx__moments_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_
     return cbx_stack(ctx, 2, rows, 0);
 }
 
-/* Square roots of symmetric matrices; rounding may have made eigenvalues negative. */
-static cbx_array *matrix_root(cbx_ctx *ctx, const cbx_array *a)
-{
-    const cbx_eigh_parts e = cbx_eigh(ctx, a);
-    const cbx_array *roots = cbx_expand_dims(ctx, cbx__root(ctx, cbx_maximum_scalar(ctx, e.values, 0)), -2);
-
-    return cbx_matrix_product(ctx, cbx_multiply(ctx, e.vectors, roots), cbx_matrix_transpose(ctx, e.vectors));
-}
-
-/* |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((S1^1/2 S2 S1^1/2)^1/2) of m (..., d) and S (..., d, d). */
+/*
+ * |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((S1 S2)^1/2) of m (..., d) and S (..., d, d).  With S1 = V D V^T the eigenvalues of S1 S2 are those
+ * of D^1/2 V^T S2 V D^1/2; rounding may have made some of D negative.
+ */
 static cbx_array *frechet(cbx_ctx *ctx, const cbx_array *m1, const cbx_array *s1, const cbx_array *m2,
                           const cbx_array *s2)
 {
-    const cbx_array *root = matrix_root(ctx, s1);
-    const cbx_array *inner = cbx_matrix_product(ctx, cbx_matrix_product(ctx, root, s2), root);
+    const cbx_eigh_parts e = cbx_eigh(ctx, s1);
+    const cbx_array *roots = cbx_expand_dims(ctx, cbx__root(ctx, cbx_maximum_scalar(ctx, e.values, 0)), -2);
+    const cbx_array *half = cbx_multiply(ctx, e.vectors, roots);
+    const cbx_array *inner = cbx_matrix_product(ctx, cbx_matrix_transpose(ctx, half),
+                                                cbx_matrix_product(ctx, s2, half));
     const cbx_array *values = cbx_maximum_scalar(ctx, cbx_eigvalsh(ctx, inner), 0);
     const cbx_array *cross = cbx_sum(ctx, cbx__root(ctx, values), CBX_AXIS(-1));
     const cbx_array *means = cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, m1, m2)), CBX_AXIS(-1));

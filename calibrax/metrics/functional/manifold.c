@@ -24,7 +24,7 @@ static bool definite(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, const cbx
 static cbx_array *factor_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
 {
     cbx_err err = CBX_ERR_INIT;
-    cbx_array *l, *copy;
+    cbx_array *l;
     cbx_scope scope;
     cbx_status st;
 
@@ -35,14 +35,12 @@ static cbx_array *factor_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
     if (st && (st != CBX_EDOM || definite(ctx, c, i, cbx_eigvalsh(ctx, c->in[i]))))
         cbx__metric_refuse(ctx, c, st, "%s", err.message);
     if (st) return cbx__array_failed();
-    copy = cbx_copy(ctx, l);
-    cbx_array_free(l);
-    return copy;
+    return cbx_scope_hold(ctx, l);
 }
 
 /*
- * With a = L L^T the eigenvalues of a^-1 b are those of L^-1 b L^-T.  Transposed views of symmetric
- * matrices have their columns in rows, as LAPACK reads them: their copies go along.
+ * With a = L L^T the eigenvalues of a^-1 b are those of L^-1 b L^-T.  The transposed view has its
+ * columns in rows, as LAPACK reads them.
  */
 static cbx_array *affine_invariant(cbx_ctx *ctx, const cbx_metric_call *c)
 {
@@ -51,7 +49,7 @@ static cbx_array *affine_invariant(cbx_ctx *ctx, const cbx_metric_call *c)
     if (!cbx__metric_symmetric(ctx, c, 0) || !cbx__metric_symmetric(ctx, c, 1)) return cbx__array_failed();
     l = factor_of(ctx, c, 0);
     if (cbx_array_is_failed(l)) return cbx__array_failed();
-    half = cbx_triangular_solve(ctx, l, cbx_matrix_transpose(ctx, c->in[1]), CBX_TRIANGLE_LOWER);
+    half = cbx_triangular_solve(ctx, l, c->in[1], CBX_TRIANGLE_LOWER);
     whole = cbx_triangular_solve(ctx, l, cbx_matrix_transpose(ctx, half), CBX_TRIANGLE_LOWER);
     ratios = cbx_eigvalsh(ctx, cbx_matrix_transpose(ctx, whole));
     if (!definite(ctx, c, 1, ratios)) return cbx__array_failed();
