@@ -15,8 +15,6 @@ import sys
 LESS = "-less"
 # Why a rival takes less for the same number.
 BEHIND = {
-    "fisher_information_matrix": "the user's function is traced at each call, since it may change; the package's is compiled once",
-    "spd_affine_invariant_distance": "two triangular solves before the eigenvalues, as in a compiled call; SciPy: one LAPACK routine for both",
     "ranked_probability_skill_score": "the package takes negative scores and NaN; a check reads both operands again",
 }
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "suites", "metrics", "metrics.h")

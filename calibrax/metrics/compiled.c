@@ -7,9 +7,10 @@
 #include "calibrax/metrics/call.h"
 
 enum {
-    KEPT = 128,      /* functions; a new one replaces the one that was used longest ago */
-    WORTH_IT = 1024, /* elements in all operands: below it a call costs less than a compiled one saves */
-    PIECE = 1 << 18  /* the same of pieces, which also pay for the compilation */
+    KEPT = 128, /* functions; a new one replaces the one that was used longest ago */
+    WORTH_IT =
+        1024, /* elements in all operands: below it a call costs less than a compiled one saves, but for derivatives */
+    PIECE = 1 << 18 /* the same of pieces, which also pay for the compilation */
 };
 
 typedef struct entry {
@@ -62,7 +63,7 @@ bool cbx__metric_of_pieces(cbx_ctx *ctx, bool pieces)
 /* All that decides what is compiled, as bytes. */
 typedef struct signature {
     const cbx_metric_function *metric;
-    void (*code[4])(void); /* a registered row may be replaced at the same address */
+    void (*code[5])(void); /* a registered row may be replaced at the same address */
     const void *user;
     double parameters[CBX_METRIC_MAX_PARAMETERS];
     int64_t options[4 + CBX_MAX_RANK];
@@ -80,6 +81,7 @@ static size_t sign(const cbx__bound *b, size_t n, cbx_array *const *all, char ke
     s.code[1] = (void (*)(void))b->metric->parts;
     s.code[2] = (void (*)(void))b->metric->whole;
     s.code[3] = (void (*)(void))b->metric->finish;
+    if (b->function) s.code[4] = (void (*)(void))b->function->call;
     s.user = b->metric->user;
     memcpy(s.parameters, b->parameters, sizeof s.parameters);
     s.options[0] = (int64_t)b->reduction;
@@ -123,6 +125,16 @@ static cbx_status evaluate(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_
     return CBX_OK;
 }
 
+/* A function without data of its own is the same whenever it comes, and one that is differentiated can be traced. */
+static bool may_compile(const cbx__bound *b)
+{
+    const unsigned flags = b->metric->flags;
+
+    if (b->has_mask && !b->metric->items && !(flags & CBX_METRIC_WEIGHTED)) return false; /* it selects */
+    if (b->function && (b->function->user || b->function->claim || !(flags & CBX_METRIC_COMPILED))) return false;
+    return !(flags & (CBX_METRIC_DATA_SHAPED | CBX_METRIC_EAGER)) && !(b->function && flags & CBX_METRIC_FEATURES);
+}
+
 cbx_array *cbx__metric_compiled(cbx_ctx *ctx, const cbx__bound *b, size_t n, cbx_array *const *all)
 {
     kept *k;
@@ -132,13 +144,11 @@ cbx_array *cbx__metric_compiled(cbx_ctx *ctx, const cbx__bound *b, size_t n, cbx
     bool found;
     entry *e;
 
-    const unsigned never = CBX_METRIC_DATA_SHAPED | CBX_METRIC_EAGER;
-    if (b->has_mask && !b->metric->items && !(b->metric->flags & CBX_METRIC_WEIGHTED)) return NULL; /* it selects */
-    if (b->function || b->metric->flags & never || !cbx_ctx_backend(ctx)->compile) return NULL;
+    if (!may_compile(b) || !cbx_ctx_backend(ctx)->compile) return NULL;
     for (size_t i = 0; i < n; i++)
         if (!all[i]) return NULL;
     elements = sign(b, n, all, key);
-    if (elements < WORTH_IT || !(k = kept_of(ctx))) return NULL;
+    if ((elements < WORTH_IT && !b->function) || !(k = kept_of(ctx))) return NULL;
     if (k->pieces && elements < PIECE && !(b->metric->flags & CBX_METRIC_COMPILED)) return NULL;
     e = look_up(k, key, &found);
     e->used = ++k->calls;
@@ -146,7 +156,7 @@ cbx_array *cbx__metric_compiled(cbx_ctx *ctx, const cbx__bound *b, size_t n, cbx
         cbx_fn_free(e->fn);
         e->fn = NULL;
         memcpy(e->key, key, sizeof e->key);
-        if (!(b->metric->flags & CBX_METRIC_COMPILED)) return NULL;
+        if (b->function || !(b->metric->flags & CBX_METRIC_COMPILED)) return NULL;
     }
     e->b = *b;
     if (!e->fn && cbx_jit(ctx, &(cbx_fn){ b->metric->name, evaluate, &e->b, n, 1, NULL }, &e->fn, NULL)) return NULL;

@@ -192,7 +192,8 @@ typedef enum cbx_metric_flags {
     CBX_METRIC_SCORES = 8,
     /* with data it has code that beats compiled code: calls are not compiled */
     CBX_METRIC_EAGER = 16,
-    /* step by step it stores much that compiled code fuses: the first call is compiled */
+    /* step by step it stores much that compiled code fuses: the first call is compiled; with a
+     * function that is plain and has no data (user NULL) the second one */
     CBX_METRIC_COMPILED = 32,
     /* its function may be left out: then operands of the kinds batch, features and token vectors
      * are features; else it maps them to features, without a derivative unless gradient is 1 */
@@ -351,7 +352,8 @@ typedef struct cbx_metric_options {
  * forms; in a trace a mean is NaN.  Sums are 0, and with axes the mean over no items is NaN.  A
  * state takes such a batch, and is CBX_EINVAL where no other one was added.
  * The second call with the same shapes and options (the first one, of COMPILED metrics) is
- * compiled, where the backend compiles; the bits are the same.
+ * compiled, where the backend compiles; the bits are the same.  A function that has data of its own,
+ * or is owned, is called each time.
  * @param nin  the row's operands; fewer: the optional ones at the end are left out
  * Errors: CBX_EINVAL (count, a parameter outside its bounds, an option that the metric does not
  * take), CBX_ESHAPE, CBX_EDTYPE, CBX_EDOM (a value outside the domain of its operand, named with

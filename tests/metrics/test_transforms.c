@@ -261,4 +261,43 @@ TEST(batches_are_single_calls)
     cbx_ctx_free(ctx);
 }
 
+static size_t cubes; /* calls of the function below */
+
+/* -factor sum(x^3), with the factor 1 where there are no data. */
+static cbx_status cube(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const double factor = user ? *(double *)user : 1;
+
+    (void)nin, (void)nout;
+    cubes++;
+    out[0] = cbx_multiply_scalar(c, cbx_sum(c, cbx_multiply(c, cbx_square(c, in[0]), in[0]), NULL), -factor);
+    return CBX_OK;
+}
+
+/* A call that comes again is compiled with a function that cannot change; others are called each time. */
+TEST(functions_without_data_are_compiled)
+{
+    const double at[] = { 1, 2 }, three = 3;
+    double factor = 1;
+    const cbx_metric_function *m;
+    size_t before;
+
+    ctx = cbx_test_context();
+    CHECK_OK(cbx_metric_find(ctx, "fisher_information_matrix", &m, &err), &err, "the metric");
+    cbx_array *x = cbx_asarray(ctx, &(const cbx_array_desc){ CBX_F64, 1, { 2 } }, at);
+    for (size_t k = 0; k < 3; k++) {
+        const cbx_metric_options plain = { .function = CBX_FN(cube, NULL, 1, 1) };
+        before = cubes;
+        const cbx_array *r = cbx_metric_apply(ctx, m, 1, &x, &plain);
+        CHECK(((const double *)cbx_array_data(r))[3] == 12, "6 x");
+        CHECK((cubes > before) == (k < 2 || !cbx_ctx_backend(ctx)->compile), "traced by the first and the second call");
+    }
+    for (size_t k = 0; k < 3; k++, factor *= three) {
+        const cbx_metric_options data = { .function = CBX_FN(cube, &factor, 1, 1) };
+        const cbx_array *r = cbx_metric_apply(ctx, m, 1, &x, &data);
+        CHECK(((const double *)cbx_array_data(r))[3] == 12 * factor, "with the factor of this call");
+    }
+    cbx_ctx_free(ctx);
+}
+
 TESTS(.seconds = 600)

@@ -350,7 +350,7 @@ CBX__METRIC_TABLE(divergence,
       .notes = "An estimate from random directions, the same ones for one seed; its relative error falls as 1 / sqrt(num_projections). The samples may differ in size.",
       .source = "Bonneel et al. (2015); POT sliced_wasserstein_distance", .example = "[[0.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0], [3.0, 0.0]]" },
     { .name = "bregman_divergence", .summary = "Bregman divergence", .formula = "psi(x) - psi(y) - <grad psi(y), x - y>", .domain = "divergence", .direction = CBX_DIRECTION_LOWER,
-      .low = 0, .high = INFINITY, .operands = CBX__PAIR("x", "y", REAL), .axioms = CBX_AXIOM_IDENTITY, .flags = CBX_METRIC_DIFFERENTIABLE, .whole = bregman,
+      .low = 0, .high = INFINITY, .operands = CBX__PAIR("x", "y", REAL), .axioms = CBX_AXIOM_IDENTITY, .flags = CBX_METRIC_DIFFERENTIABLE | CBX_METRIC_COMPILED, .whole = bregman,
       .function = "an array to one number: convex and differentiable", .notes = "psi is the function; its gradient is computed.", .source = "Bregman (1967)",
       .example = "[1.0, 2.0], [0.0, 4.0], function=lambda x: (x * x).sum()" },
 )
