@@ -1,19 +1,43 @@
 /* Clustering: how compact and how separate clusters of points are. */
 #include <string.h>
 
-#include "calibrax/array/kernels/fold.h"
 #include "calibrax/base/parallel.h"
 #include "calibrax/metrics/functional/counts.h"
+#include "calibrax/metrics/functional/rows.h"
 
 /*
- * Points less the first one, so that equal ones are 0; centres (clusters, d), sizes (clusters),
- * squared distances of points to their centres (n).
+ * Points less the first one, so that equal ones are 0; their sums and centres (clusters, d), sizes
+ * (clusters), squared distances of points to their centres (n).
  */
 typedef struct clusters {
-    cbx_array *points, *centre, *size, *square, *count;
+    cbx_array *points, *sum, *centre, *size, *square, *count;
     const cbx_array *present;
     size_t k;
 } clusters;
+
+/* Squared distances of points to the centres of their clusters, which are not stored for each. */
+static cbx_array *squares_of(cbx_ctx *ctx, const cbx_metric_call *c, const clusters *s)
+{
+    const size_t n = cbx_array_dim(c->in[0], 0), d = cbx_array_dim(c->in[0], 1);
+    const cbx_array_desc each = { CBX_F64, 1, { n } };
+    cbx__host h = { 0 };
+    const int64_t *label;
+    cbx_array *r = NULL;
+
+    if (!cbx__rows_are_here(ctx, c) || d > CBX__LEAF) {
+        r = cbx_subtract(ctx, s->points, cbx_take(ctx, s->centre, c->in[1], 0));
+        return cbx_sum(ctx, cbx_square(ctx, r), CBX_AXIS(1));
+    }
+    label = cbx__host_view(ctx, c->in[1], &h);
+    if (label && !cbx_array_create(ctx, &each, &r, cbx__sticky(ctx))) {
+        const double *x = cbx_array_data(s->points), *centre = cbx_array_data(s->centre);
+        double *out = cbx_array_data_mut(r);
+        for (size_t i = 0; i < n; i++) out[i] = cbx__row_squares(x + i * d, centre + (size_t)label[i] * d, d);
+        r = cbx_scope_hold(ctx, r);
+    }
+    cbx__host_free(ctx, &h);
+    return r ? r : cbx__array_failed();
+}
 
 static clusters clusters_of(cbx_ctx *ctx, const cbx_metric_call *c)
 {
@@ -26,9 +50,9 @@ static clusters clusters_of(cbx_ctx *ctx, const cbx_metric_call *c)
     s.count = cbx_sum(ctx, cbx_astype(ctx, s.present, CBX_F64), NULL);
     of = cbx_expand_dims(ctx, cbx_maximum(ctx, s.size, cbx__number(ctx, 1)), 1);
     s.points = cbx_subtract(ctx, x, cbx_slice(ctx, x, 0, 0, 1, 1));
-    s.centre = cbx_divide(ctx, cbx_segment_sum(ctx, s.points, labels, s.k), of);
-    s.square = cbx_square(ctx, cbx_subtract(ctx, s.points, cbx_take(ctx, s.centre, labels, 0)));
-    s.square = cbx_sum(ctx, s.square, CBX_AXIS(1));
+    s.sum = cbx_segment_sum(ctx, s.points, labels, s.k);
+    s.centre = cbx_divide(ctx, s.sum, of);
+    s.square = squares_of(ctx, c, &s);
     return s;
 }
 
@@ -46,10 +70,12 @@ static cbx_array *of_two(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *resu
 static cbx_array *calinski_harabasz(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const clusters s = clusters_of(ctx, c);
-    const cbx_array *mean = cbx_mean(ctx, s.points, CBX_AXIS_KEEP(0)), *within = cbx_sum(ctx, s.square, NULL);
+    const double items = (double)cbx_array_dim(c->in[0], 0);
+    const cbx_array *mean = cbx_divide_scalar(ctx, cbx_sum(ctx, s.sum, CBX_AXIS_KEEP(0)), items);
+    const cbx_array *within = cbx_sum(ctx, s.square, NULL);
     const cbx_array *from = cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, s.centre, mean)), CBX_AXIS(1));
     const cbx_array *between = cbx_sum(ctx, cbx_multiply(ctx, s.size, from), NULL);
-    const cbx_array *n = cbx__number(ctx, (double)cbx_array_dim(c->in[0], 0)), *one = cbx__number(ctx, 1);
+    const cbx_array *n = cbx__number(ctx, items), *one = cbx__number(ctx, 1);
 
     between = cbx_multiply(ctx, between, cbx_subtract(ctx, n, s.count));
     within = cbx_multiply(ctx, within, cbx_subtract(ctx, s.count, one));
