@@ -88,15 +88,17 @@ static cbx_array *percentage_error(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_divide(ctx, absolute_error(ctx, c), cbx_maximum(ctx, cbx_abs(ctx, c->in[1]), floor));
 }
 
+/* Sizes whose sum overflows are halved. */
 static cbx_array *symmetric_percentage_error(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *x = c->in[0], *y = c->in[1], *size = cbx_add(ctx, cbx_abs(ctx, x), cbx_abs(ctx, y)), *scale;
+    const cbx_array *x = c->in[0], *y = c->in[1], *gap = absolute_error(ctx, c);
+    const cbx_array *size = cbx_add(ctx, cbx_abs(ctx, x), cbx_abs(ctx, y)), *large = cbx_isinf(ctx, size);
 
-    scale = cbx_where(ctx, cbx_isinf(ctx, size), cbx__number(ctx, 0.5), cbx__number(ctx, 1));
-    x = cbx_multiply(ctx, x, scale);
-    y = cbx_multiply(ctx, y, scale);
-    size = cbx_add(ctx, cbx_abs(ctx, x), cbx_abs(ctx, y));
-    return cbx_multiply_scalar(ctx, cbx__ratio_or(ctx, cbx_abs(ctx, cbx_subtract(ctx, x, y)), size, 0), 2);
+    x = cbx_multiply_scalar(ctx, x, 0.5);
+    y = cbx_multiply_scalar(ctx, y, 0.5);
+    gap = cbx_where(ctx, large, cbx_abs(ctx, cbx_subtract(ctx, x, y)), gap);
+    size = cbx_where(ctx, large, cbx_add(ctx, cbx_abs(ctx, x), cbx_abs(ctx, y)), size);
+    return cbx_multiply_scalar(ctx, cbx__ratio_or(ctx, gap, size, 0), 2);
 }
 
 static cbx_array *relative_parts(cbx_ctx *ctx, const cbx_metric_call *c)
