@@ -8,8 +8,9 @@
 
 enum {
     KEPT = 128, /* functions; a new one replaces the one that was used longest ago */
-    WORTH_IT =
-        1024, /* elements in all operands: below it a call costs less than a compiled one saves, but for derivatives */
+    /* elements in all operands: below it a call costs less than a compiled one saves, but where it
+     * differentiates a function */
+    WORTH_IT = 1024,
     PIECE = 1 << 18 /* the same of pieces, which also pay for the compilation */
 };
 
@@ -125,7 +126,8 @@ static cbx_status evaluate(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_
     return CBX_OK;
 }
 
-/* A function without data of its own is the same whenever it comes, and one that is differentiated can be traced. */
+/* A function without data of its own is the same whenever it comes, and one that is differentiated
+ * can be traced. */
 static bool may_compile(const cbx__bound *b)
 {
     const unsigned flags = b->metric->flags;

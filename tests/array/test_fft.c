@@ -328,7 +328,8 @@ TEST(plans_are_kept)
     cbx_test_alloc_check(&al, "plans end with the context");
 }
 
-/* Runs shorter than a vector, of whole vectors, and with an overlap at the end; nothing behind the results is written. */
+/* Runs shorter than a vector, of whole vectors, and with an overlap at the end; nothing behind the
+ * results is written. */
 TEST(instruction_sets_agree)
 {
     enum { MOST = 11 * 5 * 7, GUARD = 8 };

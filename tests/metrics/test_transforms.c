@@ -274,7 +274,8 @@ static cbx_status cube(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout
     return CBX_OK;
 }
 
-/* A call that comes again is compiled with a function that cannot change; others are called each time. */
+/* A call that comes again is compiled with a function that cannot change; others are called each
+ * time. */
 TEST(functions_without_data_are_compiled)
 {
     const double at[] = { 1, 2 }, three = 3;

@@ -1,4 +1,5 @@
-/* Inside the library: stages of Fourier transforms, built for each instruction set.  All give the same bits. */
+/* Inside the library: stages of Fourier transforms, built for each instruction set.  All give the
+ * same bits. */
 #ifndef CALIBRAX_ARRAY_KERNELS_FFT_H
 #define CALIBRAX_ARRAY_KERNELS_FFT_H
 
@@ -13,11 +14,13 @@ typedef double cbx__cx __attribute__((vector_size(16), aligned(8), may_alias));
 
 enum { CBX__FFT_RADIX_MAX = 61 };
 
-/* A transform of length r m of s interleaved sequences becomes r s sequences of length m. */
+/*
+ * A transform of length r m of s interleaved sequences becomes r s sequences of length m.  Twiddles
+ * are exp(-2 pi i p j / (r m)), p below m and j from 1: (m, r - 1), of the first stage (r - 1, m).
+ */
 typedef struct cbx__fft_stage {
     size_t r, m, s;
-    const cbx__cx
-        *twiddles;        /* exp(-2 pi i p j / (r m)), j from 1, p below m: (m, r - 1), of the first stage (r - 1, m) */
+    const cbx__cx *twiddles;
     const cbx__cx *roots; /* exp(-2 pi i k / r) of odd radices */
 } cbx__fft_stage;
 

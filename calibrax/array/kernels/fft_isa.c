@@ -1,11 +1,15 @@
 /*
- * Stages of Fourier transforms of one instruction set: built once for each with other compiler flags (meson.build).
+ * Stages of Fourier transforms of one instruction set: built once for each with other compiler
+ * flags (meson.build).
  *
- * Stockham's self-sorting form, decimation in frequency: no bit reversal, every stage reads and writes runs of s numbers.
- *     y[q + s (r p + j)] = w^(p j) sum_k x[q + s (p + m k)] exp(-2 pi i j k / r),   w = exp(-2 pi i / (r m))
- * Radices 2, 3, 4, 5, 7 are unrolled, other odd ones run in loops.  A vector has numbers of neighbouring q; in the first stage,
- * where s is 1, of neighbouring p.  The last vector of a run may overlap the one before it, whose results it repeats.
- * Source: Van Loan, Computational Frameworks for the Fast Fourier Transform (SIAM 1992), sections 1.7 and 2.2.
+ * Stockham's self-sorting form, decimation in frequency: no bit reversal, every stage reads and
+ * writes runs of s numbers.
+ *     y[q + s (r p + j)] = w^(p j) sum_k x[q + s (p + m k)] exp(-2 pi i j k / r)
+ * with w = exp(-2 pi i / (r m)).  Radices 2, 3, 4, 5, 7 are unrolled, other odd ones run in loops.
+ * A vector has numbers of neighbouring q; in the first stage, where s is 1, of neighbouring p.  The
+ * last vector of a run may overlap the one before it, whose results it repeats.
+ * Source: Van Loan, Computational Frameworks for the Fast Fourier Transform (SIAM 1992), sections
+ * 1.7 and 2.2.
  */
 #include "calibrax/array/kernels/fft.h"
 
@@ -143,7 +147,8 @@ ALWAYS void first_stage(size_t r, const cbx__fft_stage *g, const cbx__cx *x, cbx
     }
 }
 
-/* What is known of r, of n and of m (1: the last stage, without twiddles) is known to the compiler. */
+/* What is known of r, of n and of m (1: the last stage, without twiddles) is known to the
+ * compiler. */
 ALWAYS void later_stage(size_t r, const cbx__fft_stage *g, const cbx__cx *x, cbx__cx *y, bool inverse, size_t n,
                         bool last)
 {

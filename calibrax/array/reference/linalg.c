@@ -194,7 +194,8 @@ static cbx_status is_singular(const job *j, int at, cbx_err *err)
                     which(j, buf), at);
 }
 
-/* float64 and several columns: the rows of the result are columns to BLAS, and the triangle is read where it lies. */
+/* float64 and several columns: the rows of the result are columns to BLAS, and the triangle is read
+ * where it lies. */
 static cbx_status solve_in_rows(job *j, cbx_err *err)
 {
     const int mode = j->call->attrs->mode, n = j->n;

@@ -65,8 +65,9 @@ cbx_array *cbx__moments_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_
 }
 
 /*
- * |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((S1 S2)^1/2) of m (..., d) and S (..., d, d).  With S1 = V D V^T the eigenvalues of S1 S2 are those
- * of D^1/2 V^T S2 V D^1/2; rounding may have made some of D negative.
+ * |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((S1 S2)^1/2) of m (..., d) and S (..., d, d).  With
+ * S1 = V D V^T the eigenvalues of S1 S2 are those of D^1/2 V^T S2 V D^1/2; rounding may have made
+ * some of D negative.
  */
 static cbx_array *frechet(cbx_ctx *ctx, const cbx_array *m1, const cbx_array *s1, const cbx_array *m2,
                           const cbx_array *s2)
