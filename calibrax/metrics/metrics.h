@@ -352,8 +352,8 @@ typedef struct cbx_metric_options {
  * forms; in a trace a mean is NaN.  Sums are 0, and with axes the mean over no items is NaN.  A
  * state takes such a batch, and is CBX_EINVAL where no other one was added.
  * The second call with the same shapes and options (the first one, of COMPILED metrics) is
- * compiled, where the backend compiles; the bits are the same.  A function that has data of its own,
- * or is owned, is called each time.
+ * compiled, where the backend compiles; the bits are the same.  A function that has data of its
+ * own, or is owned, is called each time.
  * @param nin  the row's operands; fewer: the optional ones at the end are left out
  * Errors: CBX_EINVAL (count, a parameter outside its bounds, an option that the metric does not
  * take), CBX_ESHAPE, CBX_EDTYPE, CBX_EDOM (a value outside the domain of its operand, named with
