@@ -45,8 +45,12 @@ static double metric_at(const double *x, size_t n, const double *y, size_t m, vo
     if (o.mask) o.mask = cbx_take(r->ctx, o.mask, at[0], 0);
     if (o.weights) o.weights = cbx_take(r->ctx, o.weights, at[0], 0);
     const cbx_array *result = cbx_metric_apply(r->ctx, r->m, r->nin, in, &o);
-    if (cbx_array_count(result) == 1) v = cbx__metric_element(result, 0);
+    const size_t count = cbx_array_is_failed(result) ? 1 : cbx_array_count(result);
+    if (count == 1) v = cbx__metric_element(result, 0);
     cbx_scope_close(&scope, r->err);
+    if (count != 1)
+        cbx_fail(r->err, CBX_ESHAPE, "%s: an interval is that of one number, and the result has %zu", r->m->name,
+                 count);
     return v;
 }
 
@@ -109,7 +113,7 @@ cbx_status cbx_metric_bootstrap(cbx_ctx *ctx, const cbx_metric_function *m, size
 {
     const cbx_metric_bootstrap_opts defaults = CBX_METRIC_BOOTSTRAP_OPTS_INIT, *o = opts ? opts : &defaults;
     cbx_boot_opts boot = CBX_BOOT_OPTS_INIT;
-    cbx_err failed = CBX_ERR_INIT;
+    cbx_err failed = CBX_ERR_INIT, why = CBX_ERR_INIT;
     resample r = { ctx, m, nin, in, options, false, &failed };
     size_t n[2] = { 0 };
     double *at[2] = { NULL, NULL };
@@ -132,7 +136,8 @@ cbx_status cbx_metric_bootstrap(cbx_ctx *ctx, const cbx_metric_function *m, size
     boot.resamples = o->resamples;
     boot.seed = o->seed;
     boot.method = n[0] + n[1] <= BCA_ITEMS ? CBX_BOOT_BCA : CBX_BOOT_PERCENTILE;
-    if (!st) st = cbx_stat_bootstrap(ctx, at[0], n[0], at[1], n[1], &boot, out, err);
+    if (!st && (st = cbx_stat_bootstrap(ctx, at[0], n[0], at[1], n[1], &boot, out, &why)))
+        cbx_fail(err, st, "%s: %s", m->name, why.message);
     if (!st && !failed.status) {
         if (out->lower < m->low) out->lower = m->low;
         if (out->upper > m->high) out->upper = m->high;

@@ -216,8 +216,8 @@ size_t cbx__counting_parameter(const cbx_metric_function *m)
 }
 
 /*
- * Labels of the operand are below it: what was given, or what another operand has; infinite: there
- * is no limit.
+ * Labels of the operand are below it: what was given, or could be, or what another operand has;
+ * infinite: there is no limit.
  */
 static double label_limit(const cbx__bound *b, cbx_array *const *in, const cbx_array *labels, char *what, size_t size)
 {
@@ -225,9 +225,13 @@ static double label_limit(const cbx__bound *b, cbx_array *const *in, const cbx_a
     const size_t p = cbx__counting_parameter(m);
 
     if (p < cbx_metric_parameters(m)) {
-        const double n = b->parameters[p];
-        snprintf(what, size, "'%s', %.0f", m->parameters[p].name, n);
-        return n > 0 ? n : INFINITY;
+        const cbx_metric_parameter *given = &m->parameters[p];
+        if (b->parameters[p] > 0)
+            snprintf(what, size, "'%s', %.0f", given->name, b->parameters[p]);
+        else
+            snprintf(what, size, "%.0f, the maximum of '%s': number the labels that occur from 0 on", given->high,
+                     given->name);
+        return b->parameters[p] > 0 ? b->parameters[p] : given->high;
     }
     for (size_t i = 0; i < b->nin; i++) {
         const cbx_operand_kind kind = m->operands[i].kind;
@@ -360,8 +364,11 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
     char what[160];
 
     memcpy(in, all, b->nin * sizeof *in);
-    for (size_t i = b->nin; i < b->nin + b->has_mask + b->has_weights; i++)
-        if (!cbx__metric_check_option(ctx, b->metric, all[i], b->has_mask && i == b->nin)) return false;
+    if (b->has_mask && !cbx__metric_check_argument(ctx, b->metric, "mask", CBX_OPERAND_BINARY, all[b->nin]))
+        return false;
+    if (b->has_weights &&
+        !cbx__metric_check_argument(ctx, b->metric, "weights", CBX_OPERAND_RELEVANCE, all[b->nin + b->has_mask]))
+        return false;
     if (b->has_mask && (b->metric->items || b->metric->flags & CBX_METRIC_WEIGHTED))
         neutralise(ctx, b, for_items(ctx, b, in, all[b->nin], CBX_BOOL), in);
     else if (b->has_mask)
@@ -435,6 +442,19 @@ static void make_features(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin
     }
 }
 
+/* Places of the largest scores; those with a NaN are refused, or -1 in a trace and where they may be masked. */
+static cbx_array *labels_of_scores(cbx_ctx *ctx, const cbx_metric_function *m, cbx_array *scores, bool masked)
+{
+    const cbx_array *places = cbx_argmax(ctx, scores, CBX_AXIS(-1)), *none;
+
+    if (!masked && have_data(ctx, 1, &scores))
+        return cbx__metric_check_argument(ctx, m, m->operands[0].name, CBX_OPERAND_SCORES, scores)
+                   ? (cbx_array *)places
+                   : cbx__array_failed();
+    none = cbx_isnan(ctx, cbx_max(ctx, scores, CBX_AXIS(-1)));
+    return cbx_where(ctx, none, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(-1)), places);
+}
+
 /* Operands whose values are read in C, as arrays of the CPU. */
 static void bring_to_host(cbx_ctx *ctx, size_t nin, cbx_array *const *in, cbx_array **out)
 {
@@ -460,7 +480,7 @@ bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, c
         cbx_dtype_kind(cbx_array_dtype(in[0])) == CBX_KIND_FLOAT &&
         cbx_array_ndim(in[0]) == cbx_array_ndim(in[1]) + 1) {
         memcpy(labels, in, nin * sizeof *in);
-        labels[0] = cbx_argmax(ctx, in[0], CBX_AXIS(-1));
+        labels[0] = labels_of_scores(ctx, m, in[0], options && options->mask);
         in = labels;
     }
     const size_t layers = m->flags & CBX_METRIC_FEATURES && options && options->function ? options->function->nout : 0;

@@ -113,8 +113,9 @@ bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t
  */
 bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, const cbx_array *x,
                               const cbx_array *kept, double *largest);
-/** The same of a mask, which is boolean or 0 and 1, or of weights, which are not negative. */
-bool cbx__metric_check_option(cbx_ctx *ctx, const cbx_metric_function *m, const cbx_array *x, bool mask);
+/** The same of a mask, binary, of weights, relevances, and of scores in place of labels. */
+bool cbx__metric_check_argument(cbx_ctx *ctx, const cbx_metric_function *m, const char *name, cbx_operand_kind kind,
+                                const cbx_array *x);
 /**
  * Records that a label of operand i, the first that is not below a limit, must be below what is
  * named.

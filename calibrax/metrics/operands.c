@@ -518,10 +518,10 @@ bool cbx__metric_check_values(cbx_ctx *ctx, const cbx_metric_function *m, size_t
     return fine;
 }
 
-bool cbx__metric_check_option(cbx_ctx *ctx, const cbx_metric_function *m, const cbx_array *x, bool mask)
+bool cbx__metric_check_argument(cbx_ctx *ctx, const cbx_metric_function *m, const char *name, cbx_operand_kind kind,
+                                const cbx_array *x)
 {
-    const argument a = { m, mask ? "mask" : "weights", &rules[mask ? CBX_OPERAND_BINARY : CBX_OPERAND_RELEVANCE],
-                         mask };
+    const argument a = { m, name, &rules[kind], kind == CBX_OPERAND_BINARY };
     const size_t mark = cbx__mark(ctx);
     survey s = { 0, 1, 1, 0 };
     bool fine = true;

@@ -138,6 +138,19 @@ static const edge edges[] = {
     { "log_loss", "1 2: 0.5 0.5; 1: 2", 0,
       "log_loss: 'targets'[0] is 2: it must be below 2, the number of classes in 'predictions'" },
     { "accuracy", "4: 0 2 2 1; 4: 0 1 2 2", 0.5, NULL },
+    { "cohen_kappa", "2: 0 1e9; 2: 0 1", 0,
+      "cohen_kappa: 'predictions'[1] is 1000000000: it must be below 16777216, the maximum of 'num_classes': number "
+      "the "
+      "labels that occur from 0 on" },
+    { "silhouette_score", "2 1: 0 1; 2: 0 1e9", 0,
+      "silhouette_score: 'labels'[1] is 1000000000: it must be below 1048576, the maximum of 'num_clusters': number "
+      "the "
+      "labels that occur from 0 on" },
+    { "davies_bouldin_score", "2 1: 0 1; 2: 0 1e5", 0,
+      "davies_bouldin_score: a table of 100001 by 100001 distances is too large (at most 2^26): number the clusters "
+      "that "
+      "occur from 0 on" },
+    { "adjusted_mutual_information", "2: 0 1e9; 2: 0 1", 1, NULL },
     { "matthews_corrcoef", "3: 1 1 1; 3: 0 1 1", 0, NULL },
     { "matthews_corrcoef", "2: 1 0; 2: 0 1", -1, NULL },
     { "cohen_kappa", "2: 1 1; 2: 1 1", NAN, NULL },

@@ -96,14 +96,10 @@ TEST(traces_give_nan_for_refusals)
         double x[2], y[2];
         int ndim;
     } cases[] = {
-        { "kl_divergence", { 0.5, 0.25 }, { 0.5, 0.5 }, 1 },
-        { "total_variation", { 0, 0 }, { 0, 0 }, 1 },
-        { "ranked_probability_score", { 0.5, 1 }, { 0, 0 }, 2 },
-        { "brier_score", { 0.5, 1.5 }, { 0, 1 }, 1 },
-        { "poincare_distance", { 0.5, 3 }, { 0.5, 2 }, 2 },
-        { "silhouette_score", { 0, 1 }, { 1, 1 }, 2 },
-        { "calinski_harabasz_score", { 0, 1 }, { 1, 1 }, 2 },
-        { "davies_bouldin_score", { 0, 1 }, { 1, 1 }, 2 },
+        { "kl_divergence", { 0.5, 0.25 }, { 0.5, 0.5 }, 1 },     { "total_variation", { 0, 0 }, { 0, 0 }, 1 },
+        { "ranked_probability_score", { 0.5, 1 }, { 0, 0 }, 2 }, { "brier_score", { 0.5, 1.5 }, { 0, 1 }, 1 },
+        { "poincare_distance", { 0.5, 3 }, { 0.5, 2 }, 2 },      { "silhouette_score", { 0, 1 }, { 1, 1 }, 2 },
+        { "calinski_harabasz_score", { 0, 1 }, { 1, 1 }, 2 },    { "davies_bouldin_score", { 0, 1 }, { 1, 1 }, 2 },
     };
     const size_t shape[] = { 2, 1 };
     cbx_ctx *ctx = cbx_test_context();
@@ -130,6 +126,37 @@ TEST(traces_give_nan_for_refusals)
         cbx_array_free(in[0]);
         cbx_array_free(in[1]);
     }
+    cbx_ctx_free(ctx);
+}
+
+/* Scores with a NaN have no largest one: refused, NaN in a trace, and without effect where a mask leaves them out. */
+TEST(scores_with_nan_are_no_label)
+{
+    const double v[] = { 0.25, NAN, 1, 0, 0, 1 }, t[] = { 0, 0, 1 }, mask[] = { 0, 1, 1 };
+    const size_t shape[] = { 3, 2 };
+    cbx_ctx *ctx = cbx_test_context();
+    cbx_array *in[] = { array_of(ctx, 2, shape, v, false), array_of(ctx, 1, shape, t, true) }, *r = NULL;
+    cbx_array *rest = array_of(ctx, 1, shape, mask, false);
+    const cbx_metric_options o = { .mask = rest };
+    const cbx_metric_function *m;
+    cbx_fn *f = NULL, *jitted = NULL;
+    double x = 0;
+
+    CHECK_STATUS(cbx_metric_value(ctx, "accuracy", 2, in, NULL, &x, &err), CBX_EDOM, "NaN");
+    CHECK_STR(err.message, "accuracy: 'predictions'[0, 1] is nan: it must be a number", "its sentence");
+    CHECK_OK(cbx_metric_value(ctx, "accuracy", 2, in, &o, &x, &err), &err, "masked");
+    CHECK(x == 1, "of the others");
+    CHECK_OK(cbx_metric_find(ctx, "accuracy", &m, &err), &err, "accuracy");
+    CHECK_OK(cbx_metric_fn(ctx, m, 2, NULL, &f, &err), &err, "as a function");
+    CHECK_OK(cbx_jit(ctx, f, &jitted, &err), &err, "compiled");
+    CHECK_OK(cbx_fn_run(ctx, jitted, 2, in, 1, &r, &err), &err, "in a trace");
+    CHECK(isnan(*(const double *)cbx_array_data(r)), "NaN");
+    cbx_array_free(r);
+    cbx_fn_free(jitted);
+    cbx_fn_free(f);
+    cbx_array_free(rest);
+    cbx_array_free(in[0]);
+    cbx_array_free(in[1]);
     cbx_ctx_free(ctx);
 }
 

@@ -317,22 +317,28 @@ static cbx_array *adjusted_mutual_information(cbx_ctx *ctx, const cbx_metric_cal
 #define TRIVIAL "1 where both labellings have one label."
 #define MANY    " Of more than 2048 classes only pairs of labels that occur are counted."
 
+/* Of many classes the pairs that occur are kept. */
+#define NUM_CLASSES                                                                                                    \
+    {                                                                                                                  \
+        "num_classes", "number of classes; 0: from the labels", 0, 0, 0x1p31, CBX_PARAMETER_INTEGER, NULL              \
+    }
+
 /* clang-format off */
 CBX__METRIC_TABLE(clustering_agreement,
     { .name = "adjusted_rand_index", .summary = "Adjusted Rand index", .formula = "(pairs that agree - their expectation) / (their maximum - their expectation)", AGREEMENT(-0.5),
-      .parameters = { CBX__NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = adjusted_rand, .flags = CBX_METRIC_EAGER,
+      .parameters = { NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = adjusted_rand, .flags = CBX_METRIC_EAGER,
       .notes = "0 on average for independent labellings, and negative for worse ones. " TRIVIAL MANY,
       .source = "Hubert & Arabie (1985); scikit-learn adjusted_rand_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
     { .name = "normalized_mutual_information_clustering", .summary = "Normalised mutual information of labellings", .formula = "I(predictions, targets) / average(H(predictions), H(targets))", AGREEMENT(0),
-      .parameters = { AVERAGE, CBX__NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = normalized_mutual_information, .flags = CBX_METRIC_EAGER,
+      .parameters = { AVERAGE, NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = normalized_mutual_information, .flags = CBX_METRIC_EAGER,
       .notes = "Many small clusters raise it by chance: adjusted_mutual_information corrects that. " TRIVIAL MANY,
       .source = "scikit-learn normalized_mutual_info_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
     { .name = "adjusted_mutual_information", .summary = "Adjusted mutual information of labellings", .formula = "(I - E[I]) / (average(H(predictions), H(targets)) - E[I])", AGREEMENT(-INFINITY),
-      .parameters = { AVERAGE, CBX__NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = adjusted_mutual_information, .flags = CBX_METRIC_DATA_SHAPED,
+      .parameters = { AVERAGE, NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = adjusted_mutual_information, .flags = CBX_METRIC_DATA_SHAPED,
       .notes = "E[I] is the expectation over all labellings with the same sizes of clusters. " TRIVIAL " 0 where only one of them has." MANY,
       .source = "Vinh, Epps & Bailey (2010); scikit-learn adjusted_mutual_info_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
     { .name = "v_measure", .summary = "V-measure", .formula = "(1 + beta) h c / (beta h + c) with h = I / H(targets), c = I / H(predictions)", AGREEMENT(0),
-      .parameters = { { "beta", "weight of completeness c against homogeneity h", 1, 0, 0x1p500, CBX_PARAMETER_REAL, NULL }, CBX__NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = v_measure, .flags = CBX_METRIC_EAGER,
+      .parameters = { { "beta", "weight of completeness c against homogeneity h", 1, 0, 0x1p500, CBX_PARAMETER_REAL, NULL }, NUM_CLASSES }, .axioms = CBX_AXIOM_SYMMETRIC, .finish = v_measure, .flags = CBX_METRIC_EAGER,
       .notes = "Symmetric with beta 1, where it is the normalised mutual information. h is 1 where targets have one label, c where predictions have." MANY,
       .source = "Rosenberg & Hirschberg (2007); scikit-learn v_measure_score", .example = "[0, 0, 1, 2], [0, 0, 1, 1]" },
 )

@@ -84,6 +84,12 @@ static cbx_array *calinski_harabasz(cbx_ctx *ctx, const cbx_metric_call *c)
 
 static cbx_array *davies_bouldin(cbx_ctx *ctx, const cbx_metric_call *c)
 {
+    const size_t k = cbx__num_classes(c);
+    if (k > 1 << 13)
+        return cbx__metric_refuse(ctx, c, CBX_EINVAL,
+                                  "a table of %zu by %zu distances is too large (at most 2^26): number the clusters "
+                                  "that occur from 0 on",
+                                  k, k);
     const clusters s = clusters_of(ctx, c);
     const cbx_array *zero = cbx__number(ctx, 0), *spread, *apart, *both, *worst;
 

@@ -9,7 +9,7 @@
 /* The parameter of metrics of labels (metrics.h): it has to be the last one of its row. */
 #define CBX__NUM_CLASSES                                                                                               \
     {                                                                                                                  \
-        "num_classes", "number of classes; 0: from the labels", 0, 0, 0x1p20, CBX_PARAMETER_INTEGER, NULL              \
+        "num_classes", "number of classes; 0: from the labels", 0, 0, 0x1p24, CBX_PARAMETER_INTEGER, NULL              \
     }
 
 /** Value of the last parameter, num_classes, resolved; 0 in what makes results of states. */
