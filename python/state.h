@@ -439,7 +439,8 @@ const cbx_array *cx_array_from(cx_call *c, PyObject *o, const char *name, const 
 int cx_operand_from(cx_call *c, PyObject *o, cx_operand *out);
 typedef cbx_array *(*cx_binary)(cbx_ctx *, const cbx_array *, const cbx_array *);
 /**
- * Before cx_meet: lets integers that the array's dtype cannot hold through quotients (float64) and comparisons.
+ * Before cx_meet: lets integers that the array's dtype cannot hold through quotients (float64) and
+ * comparisons.
  * @return f, or of the number 2 as a power the product, of the operand with itself
  */
 cx_binary cx_ease(cx_binary f, cx_operand *a, cx_operand *b);

@@ -46,7 +46,7 @@ FN(turned) /* (x, y): y^T by x, element by element, and sums of its rows */
     return CBX_OK;
 }
 
-FN(sums_of_unequal) /* of (x, v): x times what is broadcast to it, along its last axis, others and all, counted and compared */
+FN(sums_of_unequal) /* of (x, v): x times what is broadcast to it, along its last axis and all */
 {
     UNUSED;
     cbx_array *xv = cbx_multiply(c, in[0], in[1]), *first = cbx_slice(c, in[0], -1, 0, 1, 1);
@@ -218,7 +218,7 @@ TEST(values_are_the_same)
     cbx_array *start_row = cbx_index(g.c, g.series, 0, 0);
     same(g.c, "model", PLAIN(model, 3, 1), (cbx_array *const[]){ g.a, g.b, g.x }, 0);
     same(g.c, "softmax", PLAIN(softmax, 1, 1), &g.rows, 0);
-    for (size_t width = 2; width < 2000; width = width * 3 / 2 + 1) { /* of a tile's length, less, and more */
+    for (size_t width = 2; width < 2000; width = width * 3 / 2 + 1) { /* a tile, less, and more */
         const size_t shape[] = { 3, 4000 / width, width };
         cbx_array *const unequal[] = { numbers(g.c, 3, shape, 10), numbers(g.c, 1, shape + 2, 11) };
         same(g.c, "sums of unequal operands", PLAIN(sums_of_unequal, 2, 4), unequal, 0);

@@ -7,7 +7,7 @@
 #include "calibrax/array/jit/kernel.h"
 #include "calibrax/array/jit/plan.h"
 
-/** The index along one axis of a value: start + sum of i * steps over the dimensions of the space. */
+/** The index along one axis of a value: start + sum of i * steps over the space's dimensions. */
 typedef struct cbx__form {
     ptrdiff_t start, steps[CBX_MAX_RANK];
 } cbx__form;
@@ -16,8 +16,8 @@ typedef struct cbx__form {
 typedef struct cbx__site {
     cbx__vid base; /* CBX__NO_VALUE: of a count, whose numbers are that sum; of a fold's tile */
     ptrdiff_t offset, strides[CBX_MAX_RANK]; /* [bytes], of a count [1]; of a value without gaps */
-    const cbx__form
-        *at; /* of each axis of the value, before dimensions are merged; NULL: it is read without gaps only */
+    /* of each axis of the value, dimensions not merged; NULL: it is read without gaps only */
+    const cbx__form *at;
 } cbx__site;
 
 /** A fold of output stream `stream`, whose elements have the dtype that is folded in: bool, int64, uint64 or float64. */
@@ -38,8 +38,9 @@ typedef struct cbx__nest {
     cbx__site *sites; /* of each stream */
     size_t nfolds;
     cbx__nest_fold *folds;
-    uint64_t work;                /* instructions of an element, functions counted as 20 */
-    const struct cbx__nest *open; /* its space, sites and folds before dimensions were merged; NULL: of a scan */
+    uint64_t work; /* instructions of an element, functions counted as 20 */
+    /* its space, sites and folds before dimensions were merged; NULL: of a scan */
+    const struct cbx__nest *open;
 } cbx__nest;
 
 /**

@@ -282,7 +282,8 @@ static cbx_array *gamma_grad(const cbx__jvp *r, int n, bool in_number)
 }
 
 /* With G_n, derivative n in the shape a, and H_n = dG_n/dx:
- * dH_n/dx = H_n (1 - (a - 1) / x) + G_n (a - 1) / x^2 + n (G_(n-1) / x - H_(n-1)) / x, and of n = 0: - 1 / x. */
+ * dH_n/dx = H_n (1 - (a - 1) / x) + G_n (a - 1) / x^2 + n (G_(n-1) / x - H_(n-1)) / x, and of
+ * n = 0: - 1 / x. */
 static cbx_array *gamma_grad_in_number_twice(const cbx__jvp *r, int n)
 {
     cbx_ctx *c = r->ctx;

@@ -56,7 +56,8 @@ static cbx__vid truth(cbx__rewrite *w, bool value, const cbx_array_desc *d)
     return full_like(w, &(cbx_scalar){ CBX_BOOL, { .i = value } }, d);
 }
 
-/* The number that v is everywhere, as its dtype holds it; of floats it may be written as an integer. */
+/* The number that v is everywhere, as its dtype holds it; of floats it may be written as an
+ * integer. */
 static bool number(const cbx__rewrite *w, cbx__vid v, cbx_scalar *out)
 {
     enum { EXACT = 1 << 24 }; /* in every dtype of floats */
