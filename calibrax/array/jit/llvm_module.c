@@ -57,11 +57,22 @@ static size_t live_bytes(const cbx__kernel *k, uint32_t *last)
     return max;
 }
 
-/* How many lanes the bodies have. */
+static bool calls_loops(const cbx__kernel *k)
+{
+    for (size_t i = 0; i < k->instr.n; i++) {
+        const unsigned op = k->instr.items[i].op;
+        if (op == CBX__K_MATH || op == CBX__K_FLOOR_DIV || op == CBX__K_REM) return true;
+    }
+    return false;
+}
+
+/* How many lanes the bodies have.  Functions are long chains: to wait for them costs more than
+ * numbers for which there is no register. */
 static void choose_lanes(llvm_emission *e, uint32_t *last)
 {
     const cbx__kernel *k = e->kernel;
-    const size_t widest = widest_size(k), live = live_bytes(k, last), budget = widest * e->target->registers;
+    const size_t widest = widest_size(k), live = live_bytes(k, last),
+                 budget = widest * e->target->registers * (calls_loops(k) ? 2 : 1);
     bool strided = false, small = false;
     unsigned vectors = 4;
 
@@ -84,15 +95,6 @@ static LLVMValueRef number(const llvm_emission *e, LLVMValueRef array, size_t i,
 {
     LLVMValueRef at = llvm_int(e, (int64_t)i);
     return e->c->BuildLoad2(e->builder, type, e->c->BuildGEP2(e->builder, e->i64, array, &at, 1, ""), "");
-}
-
-static bool calls_loops(const cbx__kernel *k)
-{
-    for (size_t i = 0; i < k->instr.n; i++) {
-        const unsigned op = k->instr.items[i].op;
-        if (op == CBX__K_MATH || op == CBX__K_FLOOR_DIV || op == CBX__K_REM) return true;
-    }
-    return false;
 }
 
 /* Memory that loops read and write. */
