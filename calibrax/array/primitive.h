@@ -179,7 +179,8 @@ CBX_BEGIN_DECLS
     X(CUSTOM_VJP,       194, "custom_vjp",          NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
     X(CUSTOM_VJP_MAP,   195, "custom_vjp_map",      NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
     X(CHECKPOINT,       196, "checkpoint",          NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
-    X(CHECKPOINT_MAP,   197, "checkpoint_map",      NO,                                    "a*",  NONE, "*",   CONTROL,  control)
+    X(CHECKPOINT_MAP,   197, "checkpoint_map",      NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
+    X(HOST_CALL,        198, "host_call",           NO,                                    "a*",  NONE, "*",   CONTROL,  control)
 /* clang-format on */
 
 typedef enum cbx_prim {

@@ -193,3 +193,29 @@ cbx_status cbx__ref_run_custom_vjp_map(const cbx_call *call, cbx_array **out, cb
                     "'%s' has a 'custom_vjp', which gives reverse derivatives alone: its derivative cannot be called",
                     cbx__control_of(call->attrs)->graph[0]->name);
 }
+
+/* The function is called as outside of traces: what it does with data is not recorded. */
+cbx_status cbx__ref_run_host_call(const cbx_call *call, cbx_array **out, cbx_err *err)
+{
+    const cbx_fn *f = cbx__control_of(call->attrs)->rule[0];
+    cbx__state *s = cbx__state_peek(call->ctx);
+    cbx__trace *open = s->trace;
+    cbx_err why = CBX_ERR_INIT; /* err may be the context's record, which a scope clears */
+    char is[160], must[160];
+    cbx_status st;
+
+    s->trace = NULL;
+    st = cbx_fn_run(call->ctx, f, call->nin, (cbx_array *const *)call->in, call->nout, out, &why);
+    s->trace = open;
+    if (st) return cbx_fail(err, st, "%s", why.message);
+    for (size_t i = 0; !st && i < call->nout; i++) {
+        if (!cbx_array_desc_equal(&out[i]->desc, &call->results[i]))
+            st = cbx_fail(err, CBX_ESHAPE, "result %zu of '%s' is %s, and was described as %s", i, f->name,
+                          cbx_array_desc_text(&out[i]->desc, is, sizeof is),
+                          cbx_array_desc_text(&call->results[i], must, sizeof must));
+        else
+            st = cbx__array_bring(call->ctx, &out[i], err);
+    }
+    if (st) cbx__arrays_free(call->nout, out);
+    return st;
+}

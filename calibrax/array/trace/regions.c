@@ -59,6 +59,7 @@ cbx_status cbx__control_with(cbx_ctx *ctx, const cbx__control *c, cbx__graph *co
 
     if (st) return st;
     made->ncarry = c->ncarry, made->nxs = c->nxs, made->length = c->length, made->reverse = c->reverse;
+    made->flat = c->flat;
     made->nres = c->nres;
     if (nflags) memcpy(made->moves, c->moves, nflags);
     for (size_t i = 0; !st && i < CBX_LEN(c->rule); i++)
@@ -171,6 +172,21 @@ void cbx__while_apply(cbx_ctx *ctx, cbx__graph *const functions[2], const size_t
                       cbx_array *const *in, cbx_array **out)
 {
     apply_like(ctx, CBX_PRIM_WHILE, 2, functions, consts, CBX__WHILE_BODY, ncarry, ncarry, in, out);
+}
+
+void cbx__host_apply(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *results, bool flat, cbx_array *const *in,
+                     cbx_array **out)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx__control *c = NULL;
+    cbx_status st = cbx__control_create(ctx, 0, NULL, NULL, f->nout, results, &c, &err);
+
+    if (!st) {
+        c->flat = flat;
+        st = cbx_fn_keep(ctx, f, &c->rule[0], &err);
+        if (st) cbx__object_unref(&c->base);
+    }
+    apply(ctx, CBX_PRIM_HOST_CALL, 0, st, &err, c, f->nin, in, f->nout, out);
 }
 
 cbx__called cbx__called_of(cbx_prim prim, const cbx_attrs *attrs)

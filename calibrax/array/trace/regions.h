@@ -8,6 +8,7 @@
  *          operands: in, constants; functions: f(in, constants)
  *   CUSTOM_VJP_MAP   operands: residuals, tangents of in that move; results: tangents of results that are float or complex
  *   CHECKPOINT_MAP   operands: in, constants, tangents of those that move; results: as CUSTOM_VJP_MAP
+ *   HOST_CALL   operands: in; no functions: rule[0] is called with data
  *
  * Constants are what a function captured when it was traced.  The ..._MAP are linear in the
  * tangents: they exist to be transposed.
@@ -30,6 +31,7 @@ typedef struct cbx__control {
     size_t *consts;     /* operands of its own, of each */
     size_t ncarry, nxs, length;
     bool reverse;
+    bool flat;       /* of HOST_CALL: its results do not move with its operands */
     cbx_fn *rule[2]; /* counted, of CUSTOM_...: the jvp; or forward and backward; NULL: none */
     bool *moves;     /* of ..._MAP: which inputs of f have a tangent */
     size_t nres;     /* of CUSTOM_VJP_MAP: residuals */
@@ -79,6 +81,16 @@ void cbx__cond_apply(cbx_ctx *ctx, size_t n, cbx__graph *const *branch, const si
 /** WHILE over finished functions. @param in  constants of test, of body, carry */
 void cbx__while_apply(cbx_ctx *ctx, cbx__graph *const functions[2], const size_t consts[2], size_t ncarry,
                       cbx_array *const *in, cbx_array **out);
+
+/**
+ * f, which reads values of its operands, as one operation: called with arrays of the CPU that have
+ * data, at once or when the function that is traced runs.  Batches call it for one element after
+ * the other.
+ * @param results  of f, which it is held to
+ * @param flat     the results do not move with the operands: their derivatives are 0, else refused
+ */
+void cbx__host_apply(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *results, bool flat, cbx_array *const *in,
+                     cbx_array **out);
 
 /** What a call of a function is made of: CUSTOM_..., CHECKPOINT... . */
 typedef struct cbx__called {

@@ -499,3 +499,18 @@ void cbx__batch_checkpoint_map(cbx__batch *r)
     cbx__traced_clear(r->ctx, &map);
     cbx__lists_close(&l);
 }
+
+/* ---- functions that read values ---- */
+
+void cbx__jvp_host_call(cbx__jvp *r)
+{
+    const cbx__control *c = cbx__control_of(r->attrs);
+
+    if (c->flat)
+        cbx_apply_all(r->ctx, r->prim, r->nin, (const cbx_array *const *)r->in, r->attrs, r->out);
+    else
+        cbx__refuse(r->ctx, CBX_EUNSUPPORTED,
+                    "'%s', a '%s', reads values of its operands and has no derivative: 'stop_gradient' of them makes "
+                    "it 0",
+                    c->rule[0]->name, cbx_prim_name(r->prim));
+}
