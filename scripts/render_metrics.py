@@ -53,7 +53,7 @@ def page(row: dict[str, Any]) -> str:
     facts = [("domain", f"[{row['domain']}](README.md#{row['domain']})"), ("tier", TIERS[row["tier"]]), ("better", BETTER[row["direction"]]),
              ("range", bounds(*row["range"])), ("axioms", axioms or "–"), ("does not change with", invariances or "–"),
              ("gradient", "yes" if row["flags"] & DIFFERENTIABLE else "no"),
-             ("jit, vmap", "no: it reads values" if row["flags"] & DATA_SHAPED else "yes"),
+             ("jit, vmap", "yes, as one step on the CPU that reads values" if row["flags"] & DATA_SHAPED else "yes"),
              ("weights", "yes" if row["form"] == "items" or row["flags"] & WEIGHTED else "no"),
              ("a state keeps", "a sketch" if row["sketch"] else {"items": "two sums", "parts": "sums", "whole": "all data"}[row["form"]]), ("source", row["source"] or "–")]
     lines += ["| | |", "|---|---|", *(f"| {k} | {v} |" for k, v in facts), "", "| operand | is |", "|---|---|"]

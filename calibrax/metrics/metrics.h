@@ -186,8 +186,10 @@ typedef enum cbx_metric_invariances {
 /** Or'ed. */
 typedef enum cbx_metric_flags {
     CBX_METRIC_DIFFERENTIABLE = 1, /* in its real operands, almost everywhere */
-    CBX_METRIC_DATA_SHAPED = 2,    /* reads values in C: it is not traced, compiled or batched */
-    CBX_METRIC_WEIGHTED = 4,       /* of those with whole or parts: uses call->weights */
+    /* reads values in C: traced functions call it with data when they run (its result is then
+     * described by result); derivatives are refused, but 0 where it is invariant to MONOTONE */
+    CBX_METRIC_DATA_SHAPED = 2,
+    CBX_METRIC_WEIGHTED = 4, /* of those with whole or parts: uses call->weights */
     /* the first operand may be scores (..., classes): the place of the largest is the label */
     CBX_METRIC_SCORES = 8,
     /* with data it has code that beats compiled code: calls are not compiled */
@@ -276,6 +278,9 @@ struct cbx_metric_function {
     cbx_metric_tier tier;
     /* of parts that are approximate: a bound of the error (state.h); NULL: they are exact */
     cbx_array *(*error)(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *state);
+    /* of DATA_SHAPED ones: shape and dtype of the result from shapes and parameters alone; NULL: a
+     * number of float64 */
+    void (*result)(const cbx_metric_call *call, cbx_array_desc *out);
 };
 
 /* ---- registry ---- */
@@ -344,13 +349,13 @@ typedef struct cbx_metric_options {
 } cbx_metric_options;
 
 /**
- * A metric as an array expression: the result belongs to the current scope.  It can be traced
- * unless the metric is DATA_SHAPED; a trace refuses no values, and where one is outside the bounds
- * of its kind, a sum of probabilities is not 1, or a label is outside its classes, a result that is
- * real is NaN.  Of no items, where
- * mask or weights are all 0, there is no metric: CBX_EDOM of a mean over all items and of other
- * forms; in a trace a mean is NaN.  Sums are 0, and with axes the mean over no items is NaN.  A
- * state takes such a batch, and is CBX_EINVAL where no other one was added.
+ * A metric as an array expression: the result belongs to the current scope.  It can be traced; a
+ * trace refuses no values, and where one is outside the bounds of its kind, a sum of probabilities
+ * is not 1, or a label is outside its classes, a result that is real is NaN (values of DATA_SHAPED
+ * metrics are checked when the traced function runs).  Of no items, where mask or weights are all
+ * 0, there is no metric: CBX_EDOM of a mean over all items and of other forms; in a trace a mean is
+ * NaN.  Sums are 0, and with axes the mean over no items is NaN.  A state takes such a batch, and
+ * is CBX_EINVAL where no other one was added.
  * The second call with the same shapes and options (the first one, of COMPILED metrics) is
  * compiled, where the backend compiles; the bits are the same.  A function that has data of its
  * own, or is owned, is called each time.

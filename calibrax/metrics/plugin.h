@@ -18,7 +18,7 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_METRIC_PLUGIN_ABI    2
+#define CBX_METRIC_PLUGIN_ABI    3
 #define CBX_METRIC_PLUGIN_SYMBOL "cbx_metric_plugin_table"
 
 typedef struct cbx_metric_plugin {

@@ -83,7 +83,7 @@ def plugins(p):
     equal(json.loads(metrics(p, "describe", "mae", "--check", "--json").stdout)["metric"]["name"], "mae", "checked with --json")
     check("'proper' was not tried" in metrics(p, "describe", "interval_score", "--check").stderr, "what cannot be tried is not a failure")
     check("needs a function" in metrics(p, "describe", "f_divergence", "--check", expect=2).stderr, "a function")
-    for name, sentence in (("abi", "has metrics of ABI 3, and this program takes 2"), ("name", "there is a metric 'mse' already"), ("row", "must be an identifier")):
+    for name, sentence in (("abi", "has metrics of ABI 4, and this program takes 3"), ("name", "there is a metric 'mse' already"), ("row", "must be an identifier")):
         check(sentence in metrics(p, "list", "--plugin", plugin(name), expect=2).stderr, name)
     check("cannot load the plug-in" in metrics(p, "list", "--plugin", "none.so", expect=2).stderr, "no file")
     check("exports no 'cbx_metric_plugin_table'" in metrics(p, "list", "--plugin", plugin("none").replace("metric_plugin_none", "case_plugin_none"), expect=2).stderr, "cases")

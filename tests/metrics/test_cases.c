@@ -69,7 +69,6 @@ static void compiled(cbx_ctx *ctx, const metric_case *c)
     cbx_fn *f = NULL, *jitted = NULL;
     cbx_array *plain = NULL, *fast = NULL;
 
-    if (c->metric->flags & CBX_METRIC_DATA_SHAPED) return;
     if (c->options.mask && !c->metric->items && !(c->metric->flags & CBX_METRIC_WEIGHTED)) return;
     memcpy(parameters, c->parameters, sizeof parameters);
     o.parameters = parameters;

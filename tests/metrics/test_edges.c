@@ -362,7 +362,7 @@ static void every_edge(const cbx_backend *backend)
         for (; *text; d.nin++) d.in[d.nin] = read_operand(ctx, &text, &m->operands[d.nin]);
         called(ctx, e, m, &d);
         if (!e->refusal && repeats(m, &d)) called_of_many(ctx, e, m, &d), many++;
-        if (!e->refusal && backend->compile && !(m->flags & CBX_METRIC_DATA_SHAPED)) compiled(ctx, e, m, &d), traced++;
+        if (!e->refusal && backend->compile) compiled(ctx, e, m, &d), traced++;
         drawn_free(&d);
     }
     CHECK_GT(many, 25, "edges of many items");

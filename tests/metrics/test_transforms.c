@@ -1,17 +1,16 @@
-/* Every metric that can be traced, under the transforms: gradients against central differences, batches against single calls. */
+/* Every metric under the transforms: gradients against central differences, compiled and batched calls against single ones. */
 #include "draw.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/transform.h"
 
 static cbx_err err;
 static cbx_ctx *ctx;
 
 enum { DRAWS = 4, BATCH = 3 };
-
-static bool is_traced(const cbx_metric_function *m) { return !(m->flags & CBX_METRIC_DATA_SHAPED); }
 
 static bool moves(const cbx_metric_function *m, size_t i)
 {
@@ -196,7 +195,7 @@ TEST(gradients_are_derivatives)
     for (size_t i = 0; (m = metric_at(ctx, i)); i++) {
         cbx_rng rng = cbx_rng_make(8, i);
         if (!(m->flags & CBX_METRIC_DIFFERENTIABLE)) continue;
-        CHECK(is_traced(m), m->name);
+        CHECK(!(m->flags & CBX_METRIC_DATA_SHAPED), m->name);
         for (size_t k = 0; k < DRAWS; k++) {
             drawn d;
             draw_operands(ctx, &rng, m, 0, &d);
@@ -249,6 +248,135 @@ static void check_batch(const cbx_metric_function *m, cbx_rng *rng)
     cbx_fn_free(f);
 }
 
+/* Compiled calls have the bits of those with data. */
+static void check_compiled(const cbx_metric_function *m, cbx_rng *rng)
+{
+    cbx_metric_options o = { 0 };
+    cbx_fn *f = NULL, *jitted = NULL;
+    cbx_array *r = NULL;
+    drawn d;
+    size_t n;
+
+    draw_operands(ctx, rng, m, 0, &d);
+    set_needs(m, &o);
+    CHECK_OK(cbx_metric_fn(ctx, m, d.nin, &o, &f, &err), &err, m->name);
+    CHECK_OK(cbx_jit(ctx, f, &jitted, &err), &err, m->name);
+    CHECK_OK(cbx_fn_run(ctx, jitted, d.nin, d.in, 1, &r, &err), &err, m->name);
+    double *x = read_all(r), *y = values_of(ctx, m, d.nin, d.in, NULL, &n);
+    CHECK_INT(cbx_array_count(r), n, m->name);
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(&x[i], &y[i], sizeof *x) != 0 && !(isnan(x[i]) && isnan(y[i])))
+            fail_msg("%s: compiled [%zu] is %.17g, not %.17g", m->name, i, x[i], y[i]);
+    free(x);
+    free(y);
+    cbx_array_free(r);
+    cbx_fn_free(jitted);
+    cbx_fn_free(f);
+    drawn_free(&d);
+}
+
+TEST(compiled_calls_have_the_same_bits)
+{
+    const cbx_metric_function *m;
+
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    CHECK_OK(cbx_ctx_set_backend(ctx, cbx_backend_jit(), &err), &err, "the backend");
+    for (size_t i = 0; (m = metric_at(ctx, i)); i++) {
+        cbx_rng rng = cbx_rng_make(10, i);
+        check_compiled(m, &rng);
+    }
+    cbx_ctx_free(ctx);
+}
+
+/* What reads values in C has the derivative 0 if it depends on the order of numbers alone, else none. */
+TEST(derivatives_of_metrics_that_read_values)
+{
+    const cbx_metric_function *m;
+    size_t zero = 0, refused = 0;
+
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    for (size_t i = 0; (m = cbx_metric_at(ctx, i)); i++) {
+        cbx_rng rng = cbx_rng_make(12, i);
+        const cbx_fn f = { m->name, total_of, (void *)m, 0, 1, NULL };
+        cbx_array *g = NULL;
+        cbx_fn *grad = NULL;
+        drawn d;
+        if (!(m->flags & CBX_METRIC_DATA_SHAPED) || cbx_operand_kind_dtype(m->operands[0].kind) != CBX_F64) continue;
+        draw_operands(ctx, &rng, m, 0, &d);
+        CHECK_OK(cbx_grad(ctx, &(cbx_fn){ f.name, f.call, f.user, d.nin, 1, NULL }, 1, &(size_t){ 0 }, &grad, &err),
+                 &err, m->name);
+        if (m->invariances & CBX_INVARIANT_MONOTONE) {
+            CHECK_OK(cbx_fn_run(ctx, grad, d.nin, d.in, 1, &g, &err), &err, m->name);
+            double *v = read_all(g);
+            for (size_t k = 0; k < cbx_array_count(g); k++) CHECK(v[k] == 0, m->name);
+            free(v);
+            cbx_array_free(g);
+            zero++;
+        } else {
+            CHECK_STATUS(cbx_fn_run(ctx, grad, d.nin, d.in, 1, &g, &err), CBX_EUNSUPPORTED, m->name);
+            CHECK(strstr(err.message, "has no derivative"), err.message);
+            refused++;
+        }
+        cbx_fn_free(grad);
+        drawn_free(&d);
+    }
+    cbx_ctx_free(ctx);
+    CHECK_INT(zero, 3, "kendall_tau and the areas under curves of streams");
+    CHECK_INT(refused, 2, "streaming_quantile and chi2_confidence_interval");
+}
+
+/* Values are checked when the function runs; optional operands may be left out, masks be operands of the function. */
+static cbx_status masked(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const cbx_metric_options o = { .mask = in[2] };
+
+    (void)nin, (void)nout;
+    out[0] = cbx_metric_apply(c, user, 2, in, &o);
+    return CBX_OK;
+}
+
+TEST(values_are_read_when_a_function_runs)
+{
+    const double x[] = { 3, 1, 2, 4 }, y[] = { 1, 0, 1, NAN }, counts[] = { 1, 1, 1, 0 };
+    const size_t n = 4;
+    const cbx_metric_function *m;
+    cbx_metric_options o = { 0 };
+    cbx_metric_state *s = NULL;
+    cbx_array *in[3], *r = NULL;
+    cbx_fn *f = NULL, *jitted = NULL;
+
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
+    CHECK_OK(cbx_metric_find(ctx, "kendall_tau", &m, &err), &err, "kendall_tau");
+    in[0] = array_of(ctx, 1, &n, x, false);
+    in[1] = array_of(ctx, 1, &n, y, false);
+    in[2] = array_of(ctx, 1, &n, counts, true);
+    CHECK_OK(cbx_metric_fn(ctx, m, 2, NULL, &f, &err), &err, "kendall_tau");
+    CHECK_OK(cbx_jit(ctx, f, &jitted, &err), &err, "kendall_tau");
+    CHECK_STATUS(cbx_fn_run(ctx, jitted, 2, in, 1, &r, &err), CBX_EDOM, "NaN");
+    CHECK_STR(err.message, "kendall_tau: 'y'[3] is nan: it must be a number", "which");
+    cbx_fn_free(jitted);
+    CHECK_OK(cbx_jit(ctx, &(cbx_fn){ m->name, masked, (void *)m, 3, 1, NULL }, &jitted, &err), &err, "a mask");
+    CHECK_OK(cbx_fn_run(ctx, jitted, 3, in, 1, &r, &err), &err, "a mask");
+    o.mask = in[2];
+    double *v = read_all(r), alone = value_of(ctx, m, 2, in, &o);
+    CHECK(*v == alone, "masked");
+    free(v);
+    cbx_array_free(r);
+    cbx_fn_free(jitted);
+    cbx_fn_free(f);
+    CHECK_STATUS(cbx_metric_fn(ctx, m, CBX_METRIC_MAX_OPERANDS + 1, NULL, &f, &err), CBX_EINVAL, "operands");
+    CHECK_OK(cbx_metric_state_create(ctx, m, NULL, &s, &err), &err, "a state");
+    r = NULL;
+    CHECK_OK(cbx_array_create_abstract(ctx, cbx_array_get_desc(in[0]), &r, &err), &err, "abstract");
+    CHECK_STATUS(cbx_metric_state_update(ctx, s, 2, (cbx_array *[]){ r, in[0] }, NULL, &err), CBX_EUNSUPPORTED,
+                 "a state of arrays without data");
+    CHECK_STR(err.message, "kendall_tau: a state takes arrays with data: update it outside of traced functions", "");
+    cbx_array_free(r);
+    cbx_metric_state_free(s);
+    for (size_t i = 0; i < 3; i++) cbx_array_free(in[i]);
+    cbx_ctx_free(ctx);
+}
+
 TEST(batches_are_single_calls)
 {
     const cbx_metric_function *m;
@@ -256,7 +384,7 @@ TEST(batches_are_single_calls)
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t i = 0; (m = metric_at(ctx, i)); i++) {
         cbx_rng rng = cbx_rng_make(9, i);
-        if (is_traced(m)) check_batch(m, &rng);
+        check_batch(m, &rng);
     }
     cbx_ctx_free(ctx);
 }

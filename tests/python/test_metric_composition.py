@@ -668,7 +668,7 @@ class Selections(Registered):
 
         for call, error, words in (
             (lambda: load("name"), ValueError, "there is a metric 'mse' already"),
-            (lambda: load("abi"), ValueError, "has metrics of ABI 3, and this program takes 2"),
+            (lambda: load("abi"), ValueError, "has metrics of ABI 4, and this program takes 3"),
             (lambda: load("missing"), FileNotFoundError, "libmetric_plugin_missing"),
             (lambda: metrics.load_plugin(__file__), RuntimeError, "cannot load the plug-in"),
         ):

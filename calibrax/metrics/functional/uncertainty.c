@@ -127,6 +127,11 @@ static cbx_array *chi2_interval(cbx_ctx *ctx, const cbx_metric_call *c)
     return cbx_stack(ctx, 2, columns, 1);
 }
 
+static void two_columns(const cbx_metric_call *c, cbx_array_desc *out)
+{
+    *out = (cbx_array_desc){ .dtype = CBX_F64, .ndim = 2, .shape = { cbx_array_count(c->in[0]), 2 } };
+}
+
 /* ---- ensembles ---- */
 
 /* -sum p log p over classes. */
@@ -192,7 +197,7 @@ CBX__METRIC_TABLE(uncertainty,
       .source = "Li & Zhao (2006)", .example = "[[0.0]], [[[1.0]]], [[1.0]], [[[10.0]]]" },
     { .name = "chi2_confidence_interval", .summary = "Confidence interval of chi-squared", .formula = "quantiles (1 - percentile) / 2 and (1 + percentile) / 2 of chi-squared with dim degrees of freedom, a row for each", OF_UNCERTAINTY(INFO, 0, INFINITY),
       .operands = { { "dim", CBX_OPERAND_POSITIVE, false } }, .parameters = { { "percentile", "probability of the interval", 0.99, 0, 1, CBX_PARAMETER_REAL, NULL } },
-      .whole = chi2_interval, .flags = CBX_METRIC_DATA_SHAPED,
+      .whole = chi2_interval, .result = two_columns, .flags = CBX_METRIC_DATA_SHAPED,
       .notes = "For n errors of d elements with right covariances n d anees is chi-squared with n d degrees of freedom.",
       .source = "scipy.stats.chi2.interval", .example = "[1, 6], percentile=0.95" },
     { .name = "predictive_entropy", .summary = "Entropy of the mean of an ensemble", .formula = "mean over items of H(mean over members of probabilities)", UNCERTAINTY(INFO, 0, INFINITY), MEMBERS, .items = predictive_entropy, SMOOTH,

@@ -176,6 +176,12 @@ static cbx_array *inverse_document_frequency(cbx_ctx *ctx, const cbx_metric_call
     return out ? out : cbx__array_failed();
 }
 
+static void one_each(const cbx_metric_call *c, cbx_array_desc *out)
+{
+    *out = *cbx_array_get_desc(c->in[0]);
+    out->dtype = CBX_F64;
+}
+
 #define BASELINE(name_)                                                                                                \
     {                                                                                                                  \
         name_, "value of texts that have nothing in common, for the rescaled result", 0, -1, 0x1.fffffffffffffp-1,     \
@@ -196,7 +202,7 @@ CBX__METRIC_TABLE(features_tokens,
       .source = "Zhang, Kishore, Wu, Weinberger & Artzi (2020)", .example = "[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [0.0, 2.0], [0.0, 0.0]]" },
     { .name = "inverse_document_frequency", .summary = "Weights of tokens by how rare they are", .domain = "features", .tier = CBX_METRIC_TIER_FUNCTION,
       .operands = { { "texts", CBX_OPERAND_TEXTS, false }, { "corpus", CBX_OPERAND_TEXTS, false } },
-      .shapes = CBX_SHAPES_FREE, .direction = CBX_DIRECTION_INFO, .low = 0, .high = INFINITY, .whole = inverse_document_frequency, .flags = CBX_METRIC_DATA_SHAPED,
+      .shapes = CBX_SHAPES_FREE, .direction = CBX_DIRECTION_INFO, .low = 0, .high = INFINITY, .whole = inverse_document_frequency, .result = one_each, .flags = CBX_METRIC_DATA_SHAPED,
       .formula = "out[i, t] = log((number of texts of the corpus + 1) / (number of those that have token texts[i, t] + 1))",
       .notes = "0 behind the end of a text. The weights of bert_score; set those of marks of begin and end to 0.",
       .source = "Zhang, Kishore, Wu, Weinberger & Artzi (2020)", .example = "[[3, 4], [3, -1]], [[3, 4], [3, 5], [3, 3]]" },

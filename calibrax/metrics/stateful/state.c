@@ -352,6 +352,11 @@ cbx_status cbx_metric_state_update(cbx_ctx *ctx, cbx_metric_state *s, size_t nin
                         s->b.metric->name);
     cbx_scope_open(ctx, &scope);
     if (!cbx__metric_check(ctx, s->b.metric, nin, in, &o, &c)) return cbx_scope_close(&scope, err);
+    if (!c.data) {
+        st = cbx_fail(err, CBX_EUNSUPPORTED,
+                      "%s: a state takes arrays with data: update it outside of traced functions", s->b.metric->name);
+        return cbx_scope_close(&scope, NULL), st;
+    }
     if (c.nothing) { /* a batch of which nothing counts */
         s->updates++;
         return cbx_scope_close(&scope, err);
