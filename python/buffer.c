@@ -1,4 +1,5 @@
 /* The buffer protocol both ways: an Array lends its elements read-only, and an object that lends its own becomes an Array. */
+#include <math.h>
 #include <string.h>
 
 #include "python/state.h"
@@ -82,15 +83,16 @@ void cx_release_buffer(PyObject *self, Py_buffer *view)
 
 /* ---- borrowing ---- */
 
-/* The dtype of a format and item size; CBX_DTYPE_COUNT if nothing fits. */
+/* Elements as a buffer has them that become those of a dtype only in a copy. */
+typedef enum stored { AS_THEY_ARE, OTHER_BYTE_ORDER = 1, HALF = 2, LONG = 4 } stored;
+
+/* The dtype of a format without its byte order and item size; CBX_DTYPE_COUNT if nothing fits. */
 static cbx_dtype dtype_of_format(const char *format, Py_ssize_t bytes)
 {
     const char *kinds[] = { "?", "bhilqn", "BHILQN", "fd", "Zf Zd" };
     const cbx_dtype first[] = { CBX_BOOL, CBX_I8, CBX_U8, CBX_F32, CBX_C64 };
     int last[] = { CBX_BOOL, CBX_I64, CBX_U64, CBX_F64, CBX_C128 };
 
-    if (!format) format = "B";
-    if (*format == '@' || *format == '=' || *format == '<') format++;
     for (size_t k = 0; k < CBX_LEN(kinds); k++) {
         bool complex_format = format[0] == 'Z' && (format[1] == 'f' || format[1] == 'd') && !format[2];
         if (k == 4 ? !complex_format : !format[0] || format[1] || !strchr(kinds[k], format[0])) continue;
@@ -125,11 +127,44 @@ static bool element_strides(const Py_buffer *view, ptrdiff_t *strides)
     return !view->suboffsets && (uintptr_t)view->buf % (uintptr_t)align == 0;
 }
 
-static cbx_array *copied(cx_state *st, Py_buffer *view, const cbx_array_desc *desc)
+static float from_half(uint16_t h)
+{
+    const int exponent = h >> 10 & 31, mantissa = h & 1023;
+    const float v = exponent == 31  ? (mantissa ? NAN : INFINITY)
+                    : exponent == 0 ? ldexpf((float)mantissa, -24)
+                                    : ldexpf((float)(mantissa + 1024), exponent - 25);
+    return h >> 15 ? -v : v;
+}
+
+/* n words, each from its last byte to its first. */
+static void swap_words(unsigned char *p, size_t n, size_t bytes)
+{
+    for (; n > 0; n--, p += bytes)
+        for (size_t k = 0; k < bytes / 2; k++) {
+            const unsigned char first = p[k];
+            p[k] = p[bytes - 1 - k];
+            p[bytes - 1 - k] = first;
+        }
+}
+
+/* The elements in row-major order; those of another form are converted on the way. */
+static cbx_array *copied(cx_state *st, Py_buffer *view, const cbx_array_desc *desc, stored form)
 {
     cbx_array *a = cx_create(st, desc);
+    const size_t words = cbx_dtype_kind(desc->dtype) == CBX_KIND_COMPLEX ? 2 : 1;
+    void *to = a ? cbx_array_data_mut(a) : NULL, *raw = to;
+    bool done = a != NULL;
 
-    if (!a || !view->len || PyBuffer_ToContiguous(cbx_array_data_mut(a), view, view->len, 'C') == 0) return a;
+    if (!a || !view->len) return a;
+    if (form & (HALF | LONG) && !(raw = PyMem_Malloc((size_t)view->len))) done = PyErr_NoMemory() != NULL;
+    if (done) done = PyBuffer_ToContiguous(raw, view, view->len, 'C') == 0;
+    if (done && form & OTHER_BYTE_ORDER) swap_words(raw, words * cbx_array_count(a), (size_t)view->itemsize / words);
+    for (size_t i = 0; done && form & HALF && i < cbx_array_count(a); i++)
+        ((float *)to)[i] = from_half(((const uint16_t *)raw)[i]);
+    for (size_t i = 0; done && form & LONG && i < cbx_array_count(a); i++)
+        ((double *)to)[i] = (double)((const long double *)raw)[i];
+    if (raw != to) PyMem_Free(raw);
+    if (done) return a;
     cbx_array_free(a);
     return NULL;
 }
@@ -156,15 +191,33 @@ static cbx_array *shared(cx_state *st, Py_buffer *view, const cbx_array_desc *de
     return a;
 }
 
-static bool describe(const Py_buffer *view, PyObject *o, cbx_array_desc *desc)
+/* dtype and shape of a buffer.  rounds: elements that are wider than float64 become it. */
+static bool describe(const Py_buffer *view, PyObject *o, bool rounds, cbx_array_desc *desc, stored *form)
 {
-    desc->dtype = dtype_of_format(view->format, view->itemsize);
+    const char *all = view->format ? view->format : "B", *format = all + (*all && strchr("@=<>!", *all));
+    const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    const bool other = view->itemsize > 1 && (little ? *all == '>' || *all == '!' : *all == '<');
+    const bool wide = strcmp(format, "g") == 0;
+
+    *form = other ? OTHER_BYTE_ORDER : AS_THEY_ARE;
+    desc->dtype = dtype_of_format(format, view->itemsize);
     desc->ndim = view->ndim;
-    if (desc->dtype == CBX_DTYPE_COUNT)
+    if (strcmp(format, "e") == 0 && view->itemsize == 2) {
+        desc->dtype = CBX_F32;
+        *form |= HALF;
+    } else if (wide && rounds && !other && view->itemsize == (Py_ssize_t)sizeof(long double)) {
+        desc->dtype = CBX_F64;
+        *form = LONG;
+    }
+    if (desc->dtype == CBX_DTYPE_COUNT && wide)
+        PyErr_Format(PyExc_TypeError,
+                     "asarray: elements of %R are longdouble, wider than every dtype: dtype='float64' rounds them",
+                     (PyObject *)Py_TYPE(o));
+    else if (desc->dtype == CBX_DTYPE_COUNT)
         PyErr_Format(PyExc_TypeError,
                      "asarray: there is no dtype for the elements of %R, of format '%s': "
                      "convert them, with x.astype('float32') for example",
-                     (PyObject *)Py_TYPE(o), view->format ? view->format : "B");
+                     (PyObject *)Py_TYPE(o), all);
     else if (view->ndim > CBX_MAX_RANK)
         PyErr_Format(PyExc_ValueError, "asarray: %d axes are more than %d", view->ndim, CBX_MAX_RANK);
     else
@@ -172,20 +225,22 @@ static bool describe(const Py_buffer *view, PyObject *o, cbx_array_desc *desc)
     return !PyErr_Occurred();
 }
 
-cbx_array *cx_import_buffer(cx_state *st, PyObject *o, int copy)
+cbx_array *cx_import_buffer(cx_state *st, PyObject *o, bool rounds, int copy)
 {
     ptrdiff_t strides[CBX_MAX_RANK];
     cbx_array_desc desc = { 0 };
     cbx_array *a = NULL;
     Py_buffer view;
+    stored form;
 
     if (PyObject_GetBuffer(o, &view, PyBUF_FULL_RO) < 0) return NULL;
-    if (describe(&view, o, &desc)) {
-        bool fits = element_strides(&view, strides);
+    if (describe(&view, o, rounds, &desc, &form)) {
+        bool fits = form == AS_THEY_ARE && element_strides(&view, strides);
         if (copy == 0 && !fits)
-            PyErr_SetString(PyExc_ValueError, "asarray: elements that are not aligned must be copied: copy=True");
+            PyErr_Format(PyExc_ValueError, "asarray: elements that are %s must be copied: copy=True",
+                         form ? "converted" : "not aligned");
         else
-            a = copy == 1 || !fits ? copied(st, &view, &desc) : shared(st, &view, &desc, strides);
+            a = copy == 1 || !fits ? copied(st, &view, &desc, form) : shared(st, &view, &desc, strides);
     }
     if (view.obj) PyBuffer_Release(&view);
     return a;

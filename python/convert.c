@@ -281,7 +281,10 @@ static cbx_array *found(cx_state *st, PyObject *o, cbx_dtype dtype, int copy)
     int lends;
 
     if (cx_is_array(st, o)) return cbx_array_ref(((cx_array *)o)->handle);
-    if (PyObject_CheckBuffer(o)) return as_truths(st, cx_import_buffer(st, o, copy), copy);
+    if (PyObject_CheckBuffer(o)) {
+        const bool rounds = dtype != CBX_DTYPE_COUNT && cbx_dtype_kind(dtype) >= CBX_KIND_FLOAT;
+        return as_truths(st, cx_import_buffer(st, o, rounds, copy), copy);
+    }
     if (copy != 0 && PyList_CheckExact(o)) stacked = stack(st, o);
     if (copy != 0 && PyTuple_CheckExact(o) && PyTuple_Size(o) && cx_is_array(st, PyTuple_GetItem(o, 0))) {
         PyObject *list = PySequence_List(o);

@@ -484,8 +484,9 @@ PyObject *cx_do_devices(cx_call *c);
 PyObject *cx_device_word(cbx_device_id id);
 /** An Array of o: asarray(o, dtype, copy).  dtype CBX_DTYPE_COUNT: as found; copy -1: if needed, 0: never, 1: always. */
 PyObject *cx_asarray(cx_state *st, PyObject *o, cbx_dtype dtype, int copy);
-/** A handle on the elements of an object with the buffer protocol. */
-cbx_array *cx_import_buffer(cx_state *st, PyObject *o, int copy);
+/** A handle on the elements of an object with the buffer protocol; copies of those in another byte order, and of half
+ * precision, as float32.  rounds: of longdouble, too, as float64, which is refused else. */
+cbx_array *cx_import_buffer(cx_state *st, PyObject *o, bool rounds, int copy);
 /** 1 if an object has __dlpack__, 0, or -1 with an exception. */
 int cx_lends_dlpack(PyObject *o);
 /** A handle on the elements of an object with __dlpack__. */

@@ -6,28 +6,19 @@ from typing import Any
 
 from . import array
 
-_NEAREST = {"float16": "float32", "bfloat16": "float32", "float96": "float64", "float128": "float64", "complex256": "complex128"}
-
 
 def _converted(o: Any) -> Any:
-    """An object of another package with elements that the library has, and without a record of gradients; as
-    it is where it has both.
+    """A tensor of another package without a record of gradients, and with elements that the library has; longdouble
+    as float64, in which metrics compute.  As it is where there is nothing to convert.
     """
-    if not hasattr(o, "dtype"):
-        return o
-    dtype = o.dtype
+    name = str(getattr(o, "dtype", "")).rpartition(".")[2]
     if getattr(o, "requires_grad", False):
         o = o.detach()
-    if not getattr(dtype, "isnative", True):
-        dtype = dtype.newbyteorder("=")
-        o = o.astype(dtype)
-    name = str(dtype).rpartition(".")[2]
     if name == "bool" and hasattr(o, "byte"):  # of torch 1, whose DLPack has no bool
         return array.asarray(o.byte(), dtype="bool")
-    nearest = _NEAREST.get(name)
-    if nearest is None:
-        return o
-    return o.astype(nearest) if hasattr(o, "astype") else o.float()
+    if name in ("float16", "bfloat16"):
+        return o.astype("float32") if hasattr(o, "astype") else o.float()
+    return array.asarray(o, dtype="float64") if name in ("float96", "float128") else o
 
 
 def operand(o: Any, name: str | None = None, metric: str = "") -> Any:

@@ -204,9 +204,30 @@ class Creation(Against):
             np.testing.assert_array_equal(np.asarray(cx.asarray(a)), a)
         for dtype in (np.float64, np.int64, np.float32, np.int8, np.bool_, np.complex128):
             self.same(cx.asarray(dtype(1)), np.asarray(dtype(1)))
-        for bad in (np.asarray(["a"]), np.zeros(2, "float16"), np.zeros(2, ">f8"), np.zeros(2, "longdouble")):
-            with self.assertRaises((TypeError, NotImplementedError, ValueError), msg=bad.dtype):
+        with self.assertRaisesRegex(TypeError, "no dtype for the elements"):
+            cx.asarray(np.asarray(["a"]))
+
+    def test_elements_that_are_converted(self):
+        halves = np.arange(1 << 16, dtype="uint16").view("float16")  # all of them
+        for half in (halves, halves.astype(">f2"), halves[::-3], halves.reshape(256, 256).T):
+            self.same(cx.asarray(half), half.astype("float32"), exact=True)
+        rng = random.Random(SEED)
+        for dtype, shape in itertools.product(EVERY, SHAPES):
+            a = strided(sample(shape, dtype, rng), rng)
+            other = a.astype(a.dtype.newbyteorder())
+            for given in (other, strided(other, rng)):
+                self.same(cx.asarray(given), a, (dtype, shape), exact=True)
+        self.same(cx.asarray(np.asarray(2.5, ">f4"), dtype="float64"), np.asarray(2.5))
+        self.same(cx.asarray([np.float16(1.5), np.float16(2)]), np.asarray([1.5, 2], "float32"))
+        long = np.asarray([1, 2.5]).astype("longdouble") / 3
+        self.same(cx.asarray(long, dtype="float64"), long.astype("float64"), exact=True)
+        self.same(cx.asarray(long[::-1], dtype="complex128"), long[::-1].astype("complex128"), exact=True)
+        for bad, words in ((long, "of <class 'numpy.ndarray'> are longdouble, .*: dtype='float64' rounds them"), (long.astype("clongdouble"), "no dtype")):
+            with self.assertRaisesRegex(TypeError, words):
                 cx.asarray(bad)
+        for foreign in (halves, np.zeros(2, ">i4")):
+            with self.assertRaisesRegex(ValueError, "elements that are converted must be copied: copy=True"):
+                cx.asarray(foreign, copy=False)
 
 
     def test_dlpack(self):
