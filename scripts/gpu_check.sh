@@ -1,6 +1,6 @@
 #!/bin/sh
-# Everything that a machine with a GPU can say, by one command: builds with its nvcc, runs the tests of the GPU kernels, measures a
-# few points.  usage: scripts/gpu_check.sh [OUTPUT FOLDER]    exit: 0 all passed, 1 a test failed, 2 it cannot be built or there is no GPU
+# Everything that a machine with a GPU can say, by one command: builds with its nvcc, runs the tests of the GPU kernels and of metrics of
+# arrays there, measures a few points.  usage: scripts/gpu_check.sh [OUTPUT FOLDER]    exit: 0 all passed, 1 a test failed, 2 it cannot be built or there is no GPU
 set -u
 cd "$(dirname "$0")/.."
 out=${1:-build/gpu}
@@ -17,13 +17,32 @@ if [ ! -f "$dir/build.ninja" ]; then
 fi
 ninja -C "$dir" > "$out/build.log" 2>&1 || { grep -v '^\[' "$out/build.log" | tail -n 40 >&2; exit 2; }
 status=0
+export CALIBRAX_SOURCE_ROOT="$PWD"
+
+# judge NAME COMMAND...: a test, whose lines are kept; one that skips for want of a GPU ends the check
+judge() {
+    tap=$out/$1.tap
+    shift
+    "$@" | tee "$tap"
+    grep -q '^1\.\.' "$tap" || status=1
+    grep -q '^not ok' "$tap" && status=1
+    grep -q 'SKIP hardware' "$tap" || return 0
+    echo "gpu_check: a test was skipped: $(grep -m1 'SKIP hardware' "$tap")" >&2
+    exit 2
+}
+
 "$dir/programs/calibrax/calibrax" doctor > "$out/doctor.txt" 2>&1
 grep -i cuda "$out/doctor.txt"
 "$dir/programs/calibrax/calibrax" doctor --machine --gpu 0 --plot "$out/roofs.svg" | sed -n '/^GPU/,$p' | tee "$out/roofs.txt"
 if [ "$tests" = true ]; then
-    "$dir/tests/array/cuda/tests" cuda_run | tee "$out/run.tap" || status=1
-    grep -q 'SKIP' "$out/run.tap" && { echo "gpu_check: the run test was skipped: $(grep -m1 SKIP "$out/run.tap")" >&2; exit 2; }
-    python3 tests/array/cuda/check_cuda_code.py "$(command -v nvcc)" . "$dir/calibrax/array/cuda" "$out/cuda_code.txt" | tee "$out/code.tap" || status=1
+    judge run "$dir/tests/array/cuda/tests" cuda_run
+    judge code python3 tests/array/cuda/check_cuda_code.py "$(command -v nvcc)" . "$dir/calibrax/array/cuda" "$out/cuda_code.txt"
+    judge metrics "$dir/tests/metrics/tests" gpu
+else
+    echo "gpu_check: no cmocka for the tests: install it (Debian: libcmocka-dev), and remove $dir" >&2
+fi
+if [ -f "$dir/python/calibrax_c/_core.abi3.so" ]; then
+    judge python env PYTHONPATH="$dir/python:tests/python" python3 tests/python/test_array_device.py real
 fi
 for case in semiring_matmul ell_edge_aggregate ell_matmul ell_row_softmax; do
     "$dir/programs/nperf/nperf" --quick --case "$case" --platforms cuda12 --out "$out/$case.jsonl" --report "$out/$case.md" --site "$out/site-$case" 2> "$out/$case.log" | tail -n 20
