@@ -354,7 +354,7 @@ static bool leave_nothing(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *a
 
     if (mask && rest != mask)
         rest = cbx_logical_and(ctx, cbx_astype(ctx, mask, CBX_BOOL), for_items(ctx, b, all, rest, CBX_F64));
-    return rest && cbx_array_count(rest) && cbx__metric_element(cbx_max(ctx, rest, NULL), 0) == 0;
+    return rest && cbx_array_count(rest) && cbx__metric_element(cbx_any(ctx, rest, NULL), 0) == 0;
 }
 
 /* With a mask the values of items that it leaves out do not count. */
