@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/perf/launch/workload.h"
 #include "calibrax/statistics/estimate.h"
 
@@ -185,9 +186,9 @@ TEST(clock_ratio)
 {
     fixture *f = *test_state;
     cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":10000}", 1);
-    cbx_env_setting clock = { TOY_CLOCK, "89" };
+    cbx_env_setting clock = { TOY_CLOCK, "85" };
     double best = 0;
-    for (int attempt = 0; attempt < 5 && best < 0.88; attempt++) {
+    for (int attempt = 0; attempt < 5 && best < 0.84; attempt++) {
         cbx_launch_opts o = quick_opts();
         o.env = &clock;
         o.nenv = 1;
@@ -196,13 +197,50 @@ TEST(clock_ratio)
         const cbx_launch_record *r = launch_on(f, w, "spin", &o);
         fail_if_too_busy(r);
         best = fmax(best, r->clock_ratio);
-        CHECK_LE(r->clock_ratio, 0.9, "never nearer to the truth than it is");
+        CHECK_LE(r->clock_ratio, 0.86, "never nearer to the truth than it is");
         CHECK_INT(r->failure, CBX_FAILURE_CLOCKS_DISAGREE, "and now seen in one launch already");
     }
     CHECK_GT(best, 0.75, "the ratio is the lie, and what a busy machine adds");
     cbx_launch_opts o = quick_opts();
     const cbx_launch_record *r = launch(f, "good", &o);
     CHECK(isnan(r->clock_ratio), "epochs of microseconds say nothing");
+}
+
+/* Readings of ten epochs of 14 ms, made up: what the kernel counted as waiting explains those that differ, or does not. */
+TEST(crowded_readings)
+{
+    static const struct {
+        size_t off; /* epochs that the parent saw take longer */
+        double more_ms, sure_ms,
+            wait_ms; /* by so much; waits that were certainly outside of the reading; all of the worker's */
+        cbx__run_clocks wanted;
+        const char *why;
+    } cases[] = {
+        { 6, 3, 0, 4, CBX__CLOCKS_UNSURE, "the first of several waits may have been the longest by far" },
+        { 6, 4, 0, 2, CBX__CLOCKS_DISAGREE, "longer than all waits" },
+        { 6, 3, 3, 3, CBX__CLOCKS_AGREE, "waits before the worker ran" },
+        { 5, 3, 0, 0, CBX__CLOCKS_AGREE, "half of them: accidents of the machine" },
+        { 10, 3, 0, 4, CBX__CLOCKS_DISAGREE, "the best one, too: waiting in each is no excuse" },
+        { 0, 0, 0, 9, CBX__CLOCKS_AGREE, "waits inside the reading" },
+    };
+    cbx_launch_record *r = calloc(1, sizeof *r);
+    cbx__run *x = calloc(1, sizeof *x);
+    CHECK(r && x, "memory");
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        x->r = r;
+        r->epochs = 10;
+        r->iterations = 100;
+        for (size_t k = 0; k < r->epochs; k++) {
+            bool off = k < cases[i].off;
+            r->epoch_ns[k] = 0.14e6;
+            x->raw_ns[k] = 14e6 + (off ? 1e6 * cases[i].more_ms : 0);
+            x->sure_ns[k] = off ? 1e6 * cases[i].sure_ms : 0;
+            r->wait_ns[k] = 1e6 * cases[i].wait_ms;
+        }
+        CHECK_INT(cbx__run_compare_clocks(x), cases[i].wanted, cases[i].why);
+    }
+    free(r);
+    free(x);
 }
 
 TESTS(.seconds = 600, .before = launch_setup, .after = launch_teardown)
