@@ -169,7 +169,7 @@ static bool claims_too_much(cbx__run *x)
 void cbx__run_judge_clocks(cbx__run *x)
 {
     clocks c = compare(x, CREDIT_LIKELY);
-    if (claims_too_much(x) || !(c.majority || c.best)) return;
+    if (claims_too_much(x) || cbx__run_compare_clocks(x) != CBX__CLOCKS_DISAGREE) return;
     cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
                    "the worker reported %.3f ms at best for epochs that took at least %.3f ms by the parent's clock, "
                    "waits for a CPU subtracted%s",
