@@ -359,6 +359,37 @@ TEST(operands_may_have_gaps)
     for (size_t i = 0; i < CBX_LEN(layouts); i++) check_layout(i, layouts[i].why);
 }
 
+FN(twice_one)
+{
+    (void)user, (void)nin, (void)nout;
+    out[0] = cbx_multiply_scalar(c, cbx_index(c, in[0], 0, 7), 2);
+    return CBX_OK;
+}
+
+TEST(one_point_of_an_operand_with_gaps)
+{
+    cbx_ctx *c = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_fn *f = NULL;
+    cbx_array *x = wave(c, 200000), *y;
+    cbx_pool_stats before, after;
+    cbx_scope scope;
+
+    CHECK_OK(cbx_ctx_set_backend(c, cbx_backend_jit(), &err), &err, "backend");
+    CHECK_OK(cbx_jit(c, PLAIN(twice_one, 1, 1), &f, &err), &err, "jit");
+    cbx_scope_open(c, &scope);
+    cbx_array *v = cbx_slice(c, x, 0, 1, CBX_OPEN, 2);
+    cbx_pool_get_stats(cbx_ctx_pool(c), &before);
+    cbx_fn_call(c, f, 1, &v, 1, &y);
+    cbx_pool_get_stats(cbx_ctx_pool(c), &after);
+    CHECK_LE((double)(after.bytes_in_use_peak - before.bytes_in_use), 0.25 * (double)cbx_array_bytes(v), "no copy");
+    check_equal(y, cbx_multiply_scalar(c, cbx_index(c, x, 0, 15), 2), "its value");
+    CHECK_OK(cbx_scope_close(&scope, &err), &err, "all of it");
+    cbx_array_free(x);
+    cbx_fn_free(f);
+    cbx_ctx_free(c);
+}
+
 static cbx_status run_gaps(cbx_ctx *c, void *user)
 {
     cbx_err err = CBX_ERR_INIT;

@@ -309,6 +309,7 @@ bool cbx__nest_bind(const cbx__nest *n, cbx_array *const *arrays, void *work, cb
         move_site(&out->sites[s], out->ndim, a);
     }
     merge_dimensions(out);
+    if (out->ndim == 0) return true; /* one point: each operand is read at its offset */
     const size_t length = out->shape[out->ndim - 1];
     if (length < FEWEST_WHOLE && length < n->shape[n->ndim - 1]) return false;
     for (size_t s = n->kernel.nout; s < n->kernel.streams.n; s++)
