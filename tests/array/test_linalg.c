@@ -210,9 +210,17 @@ TEST(factors_give_the_matrix_back)
     cbx_ctx_free(c);
 }
 
-/* x as it is, as a transposed view, and as every other element of rows and columns. */
+/* x as it is, as a transposed view, as every other element of rows and columns, as columns of a wider
+ * matrix and as rows of a taller one that is transposed. */
 static cbx_array *laid_out(cbx_ctx *c, cbx_array *x, int how)
 {
+    const bool flipped = how == 4;
+    if (flipped) x = cbx_matrix_transpose(c, x);
+    if (how >= 3) {
+        const ptrdiff_t width = (ptrdiff_t)cbx_array_dim(x, 1);
+        x = cbx_slice(c, cbx_concat(c, 2, (const cbx_array *const[]){ x, x }, 1), 1, 0, width, 1);
+        return flipped ? cbx_matrix_transpose(c, x) : x;
+    }
     if (how == 1) return cbx_matrix_transpose(c, cbx_copy(c, cbx_matrix_transpose(c, x)));
     if (how == 2)
         return cbx_slice(c, cbx_slice(c, cbx_repeat(c, cbx_repeat(c, x, 2, 1), 2, 2), 1, 0, CBX_OPEN, 2), 2, 0,
@@ -226,10 +234,10 @@ TEST(triangles_where_they_lie)
     enum { N = 7 };
     cbx_ctx *c = cbx_test_context();
 
-    for (unsigned i = 0; i < 16 * 9 * 2; i++) {
-        const unsigned mode = i % 16, a_how = i / 16 % 3, b_how = i / 48 % 3;
+    for (unsigned i = 0; i < 16 * 25 * 2; i++) {
+        const unsigned mode = i % 16, a_how = i / 16 % 5, b_how = i / 80 % 5;
         cbx_array *a = cbx_add(c, matrix(c, CBX_F64, 2, N, N), cbx_multiply_scalar(c, cbx_eye(c, N, N, 0, CBX_F64), 4));
-        cbx_array *b = matrix(c, CBX_F64, 2, N, i / 144 ? 5 : 1),
+        cbx_array *b = matrix(c, CBX_F64, 2, N, i / 400 ? 5 : 1),
                   *t = mode & CBX_TRIANGLE_UPPER ? cbx_triu(c, a, 0) : cbx_tril(c, a, 0);
         char why[64];
         snprintf(why, sizeof why, "mode %u, layouts %u and %u", mode, a_how, b_how);

@@ -200,7 +200,7 @@ static cbx_status solve_in_rows(job *j, cbx_err *err)
 {
     const int mode = j->call->attrs->mode, n = j->n;
     const ptrdiff_t size = sizeof(double), row = j->step[0][0] / size, column = j->step[0][1] / size;
-    const bool rows = column == 1 && row >= n, columns = row == 1 && column >= n;
+    const bool rows = column == 1 && row >= n && row <= INT_MAX, columns = row == 1 && column >= n && column <= INT_MAX;
     const bool upper = mode & CBX_TRIANGLE_UPPER, flipped = mode & (CBX_TRIANGLE_TRANSPOSE | CBX_TRIANGLE_ADJOINT);
     const int lda = rows ? (int)row : columns ? (int)column : n;
     const double *a = rows || columns ? (const double *)(void *)j->at.op[0].data : j->part[0], one = 1;
