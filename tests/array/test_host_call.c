@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/array/state.h"
+#include "calibrax/array/trace/cost.h"
 #include "calibrax/array/trace/regions.h"
 #include "fail_alloc.h"
 
@@ -120,6 +121,19 @@ TEST(one_operation)
         cbx_fn_free(batched);
         cbx_fn_free(both);
     }
+    cbx_ctx_free(c);
+}
+
+TEST(cost_is_a_lower_bound)
+{
+    cbx_ctx *c = context();
+    cbx_err err = CBX_ERR_INIT;
+    const cbx_array_desc in[] = { { CBX_F64, 1, { 5 } }, { CBX_I64, 0, { 0 } } };
+    cbx_cost_report cost;
+
+    CHECK_OK(cbx_cost_count(c, PLAIN(hosted, 2, 2), 2, in, &cost, &err), &err, "count");
+    CHECK_INT(cost.total.calls, 1, "one operation");
+    CHECK(cost.total.flags & CBX_COST_LOWER_BOUND, "its work is not known");
     cbx_ctx_free(c);
 }
 

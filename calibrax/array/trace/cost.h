@@ -37,7 +37,7 @@ CBX_BEGIN_DECLS
 
 enum {
     CBX_COST_NOMINAL = 1,     /* a part follows the formula of the usual algorithm */
-    CBX_COST_LOWER_BOUND = 2, /* a part has no known number of rounds and was counted once */
+    CBX_COST_LOWER_BOUND = 2, /* a part has no known number of rounds and was counted once, or its work is not known */
     CBX_COST_DEAREST = 4,     /* of branches that cost differently the dearest was taken */
     CBX_COST_OVERFLOW = 8     /* a count passed 2^64 - 1 and stays there */
 };

@@ -110,7 +110,9 @@ static bool count_any(const cbx_allocator *al, const cbx__graph *g, const cbx__n
     case CBX_PRIM_CHECKPOINT_MAP: /* values and tangents: no less than the values */
         return count_times(al, c->graph[0], 1, CBX_COST_LOWER_BOUND, by_prim);
     case CBX_PRIM_CUSTOM_VJP_MAP: return true; /* never carried out */
-    case CBX_PRIM_HOST_CALL: return true;      /* its work depends on values */
+    case CBX_PRIM_HOST_CALL:                   /* its work depends on values */
+        cbx_cost_add(&by_prim[node->prim], &(cbx_cost){ .calls = 1, .flags = CBX_COST_LOWER_BOUND }, 1);
+        return true;
     case CBX_PRIM_COND: return count_cond(al, g, node, by_prim);
     default: return count_node(al, g, node, by_prim);
     }
