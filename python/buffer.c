@@ -209,7 +209,7 @@ static bool describe(const Py_buffer *view, PyObject *o, bool rounds, cbx_array_
         desc->dtype = CBX_F64;
         *form = LONG;
     }
-    if (desc->dtype == CBX_DTYPE_COUNT && wide)
+    if (desc->dtype == CBX_DTYPE_COUNT && wide && !rounds)
         PyErr_Format(PyExc_TypeError,
                      "asarray: elements of %R are longdouble, wider than every dtype: dtype='float64' rounds them",
                      (PyObject *)Py_TYPE(o));

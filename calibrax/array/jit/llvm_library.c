@@ -69,8 +69,7 @@ cbx_status cbx__llvm_enter(cbx_ctx *ctx, cbx__llvm **out, cbx_err *err)
     pthread_mutex_lock(&lock);
     if (!shared.ready) (void)open_library(ctx, &shared, &why);
     missing = why;
-    *out = &shared;
-    if (!why.status) return CBX_OK;
+    if (!why.status) return *out = &shared, CBX_OK;
     pthread_mutex_unlock(&lock);
     return cbx_fail(err, why.status, "%s", why.message);
 }

@@ -205,7 +205,7 @@ static use use_below(const planner *p, uint32_t k, use at)
             u.axis[a] = at.axis[b++];
         }
     } else {
-        at.other = at.other * 31 + k + 1;
+        at.other = (at.other * 31 + k) << 1 | 1; /* not 0 */
         return at;
     }
     return u;

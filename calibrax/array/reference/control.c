@@ -198,7 +198,8 @@ cbx_status cbx__ref_run_custom_vjp_map(const cbx_call *call, cbx_array **out, cb
 cbx_status cbx__ref_run_host_call(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     const cbx_fn *f = cbx__control_of(call->attrs)->rule[0];
-    cbx__state *s = cbx__state_peek(call->ctx);
+    cbx__state *s = cbx__state_get(call->ctx);
+    if (!s) return cbx_fail_nomem(err, "a function that reads values");
     cbx__trace *open = s->trace;
     cbx_err why = CBX_ERR_INIT; /* err may be the context's record, which a scope clears */
     char is[160], must[160];
