@@ -147,7 +147,7 @@ static const edge edges[] = {
       "the "
       "labels that occur from 0 on" },
     { "davies_bouldin_score", "2 1: 0 1; 2: 0 1e5", 0,
-      "davies_bouldin_score: a table of 100001 by 100001 distances of 1 features is too large: number the clusters "
+      "davies_bouldin_score: a table of 100001 by 100001 by 1 differences is too large: number the clusters "
       "that "
       "occur from 0 on" },
     { "adjusted_mutual_information", "2: 0 1e9; 2: 0 1", 1, NULL },

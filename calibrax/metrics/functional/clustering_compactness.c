@@ -87,7 +87,7 @@ static cbx_array *davies_bouldin(cbx_ctx *ctx, const cbx_metric_call *c)
     const size_t k = cbx__num_classes(c), d = cbx_array_dim(c->in[0], 1);
     if (k > 1 << 13 || k * k > ((size_t)1 << 27) / (d ? d : 1))
         return cbx__metric_refuse(ctx, c, CBX_EINVAL,
-                                  "a table of %zu by %zu distances of %zu features is too large: number the clusters "
+                                  "a table of %zu by %zu by %zu differences is too large: number the clusters "
                                   "that occur from 0 on",
                                   k, k, d);
     const clusters s = clusters_of(ctx, c);
