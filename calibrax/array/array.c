@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/array/abstract.h"
 #include "calibrax/array/internal.h"
 #include "calibrax/base/idioms.h"
 

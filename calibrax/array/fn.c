@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "calibrax/array/abstract.h"
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/scope.h"
 

@@ -15,7 +15,8 @@ enum {
     CBX__FAILED = 4,     /* what a failed operation returns: one constant handle, never counted */
     CBX__INLINE = 8,     /* made with space for small data behind it */
     CBX__ELSEWHERE = 16, /* not on the CPU */
-    CBX__DONATED = 32    /* abstract: cbx_array_take has taken its elements */
+    CBX__DONATED = 32,   /* abstract: cbx_array_take has taken its elements */
+    CBX__WAS_READ = 64   /* abstract: cbx_array_read was refused, so that the function fails when it ends */
 };
 
 /* Elements of up to so many bytes lie behind their handle and not in the pool: one allocation,
