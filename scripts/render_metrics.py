@@ -30,7 +30,7 @@ def words(table: dict[int, str], bits: int) -> str:
 
 
 def number(x: float) -> str:
-    return "∞" if x == math.inf else "-∞" if x == -math.inf else f"{x:g}"
+    return "∞" if x == math.inf else "-∞" if x == -math.inf else str(int(x)) if x == int(x) and abs(x) < 1e15 else f"{x:g}"
 
 
 def bounds(low: float, high: float) -> str:
