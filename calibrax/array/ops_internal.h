@@ -10,7 +10,6 @@
 #include "calibrax/array/state.h"
 
 /** A failure as a condition: always false. */
-#define cbx__refused(...)    (cbx__refuse(__VA_ARGS__), false)
 #define cbx__refused_of(...) (cbx__refuse_of(__VA_ARGS__), false)
 /** The value of an expression, alone of what it made. */
 #define cbx__tidied(ctx, ...)                                                                                          \

@@ -62,5 +62,7 @@ static inline cbx_err *cbx__sticky(cbx_ctx *ctx)
 
 /** Records a failure unless one is pending; returns the failed array. */
 cbx_array *cbx__refuse(cbx_ctx *ctx, cbx_status status, const char *fmt, ...) CBX_PRINTF(3, 4);
+/** The same, as the answer of a check. */
+#define cbx__refused(...) (cbx__refuse(__VA_ARGS__), false)
 
 #endif

@@ -401,11 +401,9 @@ static bool resolve_classes(cbx_ctx *ctx, cbx__checked *c)
 
     if (p == cbx_metric_parameters(m)) return true;
     if (c->bound.parameters[p] > 0) return true;
-    if (!c->data) {
-        cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: '%s' must be given where the function is traced", m->name,
-                    m->parameters[p].name);
-        return false;
-    }
+    if (!c->data)
+        return cbx__refused(ctx, CBX_EUNSUPPORTED, "%s: '%s' must be given where the function is traced", m->name,
+                            m->parameters[p].name);
     for (size_t i = 0; i < c->bound.nin; i++) {
         if (c->all[i] && m->operands[i].kind == CBX_OPERAND_LABELS) largest = fmax(largest, c->largest[i]);
     }
@@ -485,10 +483,8 @@ bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, c
         in = labels;
     }
     const size_t layers = m->flags & CBX_METRIC_FEATURES && options && options->function ? options->function->nout : 0;
-    if (layers > 1 && m->operands[0].kind == CBX_OPERAND_FEATURES) {
-        cbx__refuse(ctx, CBX_EINVAL, "%s: the function must have one result, it has %zu", m->name, layers);
-        return false;
-    }
+    if (layers > 1 && m->operands[0].kind == CBX_OPERAND_FEATURES)
+        return cbx__refused(ctx, CBX_EINVAL, "%s: the function must have one result, it has %zu", m->name, layers);
     if (layers == 1 && nin <= CBX_METRIC_MAX_OPERANDS) {
         make_features(ctx, m, nin, in, options, features);
         in = features;
@@ -497,10 +493,7 @@ bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, c
         options = &given;
     }
     if (!cbx__metric_check_shapes(ctx, m, nin, in)) return false;
-    if (cbx__metric_bind(m, nin, options, &out->bound, &err)) {
-        cbx__refuse(ctx, err.status, "%s", err.message);
-        return false;
-    }
+    if (cbx__metric_bind(m, nin, options, &out->bound, &err)) return cbx__refused(ctx, err.status, "%s", err.message);
     out->n = gather(&out->bound, in, options, out->all);
     out->data = out->bound.checked = have_data(ctx, out->n, out->all);
     out->nothing = false;

@@ -49,9 +49,8 @@ static bool value_of_class(cbx_ctx *ctx, const of_class *c, const cbx_array *at,
 /* Of what is not as long as the labels; false: recorded. */
 static bool refuse_length(cbx_ctx *ctx, const cbx_metric_function *m, const char *name, size_t n)
 {
-    cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must have as many items as there are labels of classes, %zu", m->name, name,
-                n);
-    return false;
+    return cbx__refused(ctx, CBX_ESHAPE, "%s: '%s' must have as many items as there are labels of classes, %zu",
+                        m->name, name, n);
 }
 
 /* x: NULL is fine. */
@@ -66,30 +65,22 @@ static bool check_classes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin
 {
     const size_t n = cbx_array_ndim(labels) == 1 ? cbx_array_dim(labels, 0) : 0;
 
-    if (!cbx__metric_has_items(m)) {
-        cbx__refuse(ctx, CBX_EINVAL, "%s: is not a metric of items, so that it has no value for each class", m->name);
-        return false;
-    }
-    if (options && options->reduction) {
-        cbx__refuse(ctx, CBX_EINVAL, "%s: the value of a class is a mean", m->name);
-        return false;
-    }
+    if (!cbx__metric_has_items(m))
+        return cbx__refused(ctx, CBX_EINVAL, "%s: is not a metric of items, so that it has no value for each class",
+                            m->name);
+    if (options && options->reduction)
+        return cbx__refused(ctx, CBX_EINVAL, "%s: the value of a class is a mean", m->name);
     if (nin > CBX_METRIC_MAX_OPERANDS || nin > cbx_metric_operands(m)) {
         const size_t max = cbx_metric_operands(m);
-        cbx__refuse(ctx, CBX_EINVAL, "%s takes %zu operand%s, not %zu", m->name, max, cbx__plural(max), nin);
-        return false;
+        return cbx__refused(ctx, CBX_EINVAL, "%s takes %zu operand%s, not %zu", m->name, max, cbx__plural(max), nin);
     }
     for (size_t i = 0; i < nin; i++)
-        if (in[i] && cbx__operand_is_single(m, i, in[i])) {
-            cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is a single item, so that there is no value for each class", m->name,
-                        m->operands[i].name);
-            return false;
-        }
-    if (cbx_dtype_kind(cbx_array_dtype(labels)) > CBX_KIND_INT) {
-        cbx__refuse(ctx, CBX_EDTYPE, "%s: the labels of classes must be integers, not %s", m->name,
-                    cbx_dtype_name(cbx_array_dtype(labels)));
-        return false;
-    }
+        if (in[i] && cbx__operand_is_single(m, i, in[i]))
+            return cbx__refused(ctx, CBX_EINVAL, "%s: '%s' is a single item, so that there is no value for each class",
+                                m->name, m->operands[i].name);
+    if (cbx_dtype_kind(cbx_array_dtype(labels)) > CBX_KIND_INT)
+        return cbx__refused(ctx, CBX_EDTYPE, "%s: the labels of classes must be integers, not %s", m->name,
+                            cbx_dtype_name(cbx_array_dtype(labels)));
     for (size_t i = 0; i < nin; i++)
         if (n == 0 || !cbx__operand_fits(m, i, in[i], (size_t[]){ n, n }))
             return refuse_length(ctx, m, m->operands[i].name, n);

@@ -59,10 +59,10 @@ static bool is_symmetric(cbx_ctx *ctx, const matrix *m)
     if (!(gap > 1e-8 * size)) return true;
     while (fabs(x[i * m->n + j] - x[j * m->n + i]) < gap)
         if (++j == m->n) i++, j = 0;
-    cbx__refuse(ctx, CBX_EDOM, "%s must be symmetric, and [%zu, %zu] is %s, [%zu, %zu] is %s: use (x + x^T) / 2",
-                name_of(m, name, sizeof name), i, j, cbx_format_double(x[i * m->n + j], a), j, i,
-                cbx_format_double(x[j * m->n + i], b));
-    return false;
+    return cbx__refused(ctx, CBX_EDOM,
+                        "%s must be symmetric, and [%zu, %zu] is %s, [%zu, %zu] is %s: use (x + x^T) / 2",
+                        name_of(m, name, sizeof name), i, j, cbx_format_double(x[i * m->n + j], a), j, i,
+                        cbx_format_double(x[j * m->n + i], b));
 }
 
 bool cbx__metric_symmetric(cbx_ctx *ctx, const cbx_metric_call *call, size_t i)
@@ -102,12 +102,10 @@ static bool has_minors(cbx_ctx *ctx, const matrix *m, double *diagonal)
     const double *row = m->x + i * m->n;
     for (j = 0; j < i && !(row[j] * row[j] > row[i] * (1 + 1e-8) * diagonal[j]); j++) continue;
     if (j == i)
-        cbx__refuse(ctx, CBX_EDOM, "%s must be positive semidefinite, and its minor of row %zu is %s", name, i,
-                    cbx_format_double(row[i], v));
-    else
-        cbx__refuse(ctx, CBX_EDOM, "%s must be positive semidefinite, and its minor of rows %zu and %zu is %s", name, j,
-                    i, cbx_format_double(row[i] * diagonal[j] - row[j] * row[j], v));
-    return false;
+        return cbx__refused(ctx, CBX_EDOM, "%s must be positive semidefinite, and its minor of row %zu is %s", name, i,
+                            cbx_format_double(row[i], v));
+    return cbx__refused(ctx, CBX_EDOM, "%s must be positive semidefinite, and its minor of rows %zu and %zu is %s",
+                        name, j, i, cbx_format_double(row[i] * diagonal[j] - row[j] * row[j], v));
 }
 
 /*
@@ -142,10 +140,9 @@ static bool is_definite(cbx_ctx *ctx, const matrix *m, bool strictly, double *sc
     for (size_t i = 0; i < m->n; i++) largest = fmax(largest, fabs(m->x[i * m->n + i]));
     row = factor(m->x, m->n, strictly ? 0 : 1e-8 * largest + 0x1p-1022, scratch, &pivot);
     if (row == m->n) return true;
-    cbx__refuse(ctx, CBX_EDOM, "%s must be positive %s: pivot %zu of its Cholesky factor is %s",
-                name_of(m, name, sizeof name), strictly ? "definite" : "semidefinite", row,
-                cbx_format_double(pivot, v));
-    return false;
+    return cbx__refused(ctx, CBX_EDOM, "%s must be positive %s: pivot %zu of its Cholesky factor is %s",
+                        name_of(m, name, sizeof name), strictly ? "definite" : "semidefinite", row,
+                        cbx_format_double(pivot, v));
 }
 
 bool cbx__check_definite(cbx_ctx *ctx, const cbx_metric_function *metric, size_t i, const cbx_array *x,
@@ -163,11 +160,9 @@ bool cbx__check_definite(cbx_ctx *ctx, const cbx_metric_function *metric, size_t
     cbx__host h = { 0 };
     bool fine;
 
-    if (cbx_array_dim(x, rank - 2) != n) {
-        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must be square, not %zu by %zu", metric->name, m.name,
-                    cbx_array_dim(x, rank - 2), n);
-        return false;
-    }
+    if (cbx_array_dim(x, rank - 2) != n)
+        return cbx__refused(ctx, CBX_ESHAPE, "%s: '%s' must be square, not %zu by %zu", metric->name, m.name,
+                            cbx_array_dim(x, rank - 2), n);
     scratch = cbx_mem_alloc(al, bytes);
     if (scratch)
         v = cbx__host_view(ctx, cbx_astype(ctx, x, CBX_F64), &h);

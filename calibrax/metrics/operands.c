@@ -265,12 +265,10 @@ static bool check_items(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cb
     if (cbx__operand_fits(m, i, in[i], (size_t[]){ n, n })) return true;
     cbx_array_desc_text(cbx_array_get_desc(in[i]), desc, sizeof desc);
     if (items == CBX_ITEMS_PAIRS)
-        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must be (%zu, %zu), not %s: a number for each pair of items", m->name,
-                    m->operands[i].name, n, n, desc);
-    else
-        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' must have %zu item%s, as '%s', not %s", m->name, m->operands[i].name, n,
-                    cbx__plural(n), m->operands[of].name, desc);
-    return false;
+        return cbx__refused(ctx, CBX_ESHAPE, "%s: '%s' must be (%zu, %zu), not %s: a number for each pair of items",
+                            m->name, m->operands[i].name, n, n, desc);
+    return cbx__refused(ctx, CBX_ESHAPE, "%s: '%s' must have %zu item%s, as '%s', not %s", m->name, m->operands[i].name,
+                        n, cbx__plural(n), m->operands[of].name, desc);
 }
 
 static const char *const shape_words[] = {
@@ -288,28 +286,23 @@ bool cbx__metric_check_shapes(cbx_ctx *ctx, const cbx_metric_function *m, size_t
     while (required < max && !m->operands[required].optional) required++;
     if (nin < required || nin > max) {
         if (required == max)
-            cbx__refuse(ctx, CBX_EINVAL, "%s takes %zu operand%s, not %zu", m->name, max, cbx__plural(max), nin);
-        else
-            cbx__refuse(ctx, CBX_EINVAL, "%s takes %zu to %zu operands, not %zu", m->name, required, max, nin);
-        return false;
+            return cbx__refused(ctx, CBX_EINVAL, "%s takes %zu operand%s, not %zu", m->name, max, cbx__plural(max),
+                                nin);
+        return cbx__refused(ctx, CBX_EINVAL, "%s takes %zu to %zu operands, not %zu", m->name, required, max, nin);
     }
     for (size_t i = 0; i < nin; i++) {
         char a[128], b[128];
         if (!in[i] && (m->operands[i].optional || m->flags & CBX_METRIC_APART)) continue;
-        if (!in[i]) {
-            cbx__refuse(ctx, CBX_EINVAL, "%s: '%s' is missing", m->name, m->operands[i].name);
-            return false;
-        }
+        if (!in[i]) return cbx__refused(ctx, CBX_EINVAL, "%s: '%s' is missing", m->name, m->operands[i].name);
         if (cbx_array_is_failed(in[i]) || !check_rank(ctx, m, i, in[i]) || !check_dtype(ctx, m, i, in[i])) return false;
         if (!check_items(ctx, m, i, in)) return false;
         if (i == 0 || !in[0] || m->operands[i].items > CBX_ITEMS_BY_KIND || rules[m->operands[i].kind].shared ||
             shapes_match(m, in[0], in[i]))
             continue;
-        cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' and '%s' %s: %s and %s", m->name, m->operands[0].name,
-                    m->operands[i].name, shape_words[m->shapes],
-                    cbx_array_desc_text(cbx_array_get_desc(in[0]), a, sizeof a),
-                    cbx_array_desc_text(cbx_array_get_desc(in[i]), b, sizeof b));
-        return false;
+        return cbx__refused(ctx, CBX_ESHAPE, "%s: '%s' and '%s' %s: %s and %s", m->name, m->operands[0].name,
+                            m->operands[i].name, shape_words[m->shapes],
+                            cbx_array_desc_text(cbx_array_get_desc(in[0]), a, sizeof a),
+                            cbx_array_desc_text(cbx_array_get_desc(in[i]), b, sizeof b));
     }
     return true;
 }
@@ -473,9 +466,8 @@ static bool check_sums(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, con
 
     if (fabs(s->sum - 1) <= tolerance) return true;
     if (rows) cbx__place(x, cbx_array_ndim(x) - 1, s->row, kept, where, sizeof where);
-    cbx__refuse(ctx, CBX_EDOM, "%s: the sum of '%s'%s is %s, not 1: divide by it", m->name, m->operands[i].name, where,
-                cbx_format_double(s->sum, value));
-    return false;
+    return cbx__refused(ctx, CBX_EDOM, "%s: the sum of '%s'%s is %s, not 1: divide by it", m->name, m->operands[i].name,
+                        where, cbx_format_double(s->sum, value));
 }
 
 /* Whether the values are in the domain of the argument.  False: recorded. */
@@ -526,11 +518,9 @@ bool cbx__metric_check_argument(cbx_ctx *ctx, const cbx_metric_function *m, cons
     survey s = { 0, 1, 1, 0 };
     bool fine = true;
 
-    if (cbx_dtype_kind(cbx_array_dtype(x)) == CBX_KIND_COMPLEX) {
-        cbx__refuse(ctx, CBX_EDTYPE, "%s: '%s' must be real, not %s", m->name, a.name,
-                    cbx_dtype_name(cbx_array_dtype(x)));
-        return false;
-    }
+    if (cbx_dtype_kind(cbx_array_dtype(x)) == CBX_KIND_COMPLEX)
+        return cbx__refused(ctx, CBX_EDTYPE, "%s: '%s' must be real, not %s", m->name, a.name,
+                            cbx_dtype_name(cbx_array_dtype(x)));
     if (cbx_array_count(x)) fine = check_domain(ctx, &a, x, NULL, &s);
     cbx__tidy_list(ctx, mark, 0, NULL);
     return fine;

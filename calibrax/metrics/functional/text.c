@@ -42,10 +42,7 @@ static bool open_texts(cbx_ctx *ctx, const cbx_metric_call *c, size_t total, siz
     t->bytes = total * (sizeof(int64_t) + sizeof(uint64_t)) + 2 * (total + 1) * sizeof(size_t) +
                2 * n * sizeof(size_t) + slots * sizeof(slot);
     t->memory = p = cbx_mem_alloc(t->al, t->bytes);
-    if (!p) {
-        cbx__refuse(ctx, CBX_ENOMEM, "%s: no memory for %zu tokens", c->metric->name, total);
-        return false;
-    }
+    if (!p) return cbx__refused(ctx, CBX_ENOMEM, "%s: no memory for %zu tokens", c->metric->name, total);
     t->slots = (slot *)p;
     t->tokens = (int64_t *)(t->slots + slots);
     t->gram = (uint64_t *)(t->tokens + total);

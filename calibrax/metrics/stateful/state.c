@@ -99,10 +99,9 @@ static bool can_add(cbx_ctx *ctx, const cbx_metric_function *m, const cbx_array 
         to = nb;
     }
     if (fine) return true;
-    cbx__refuse(ctx, CBX_ESHAPE, "%s: parts of the shape %s cannot be added to parts of the shape %s", m->name,
-                cbx_array_desc_text(cbx_array_get_desc(b), shapes[1], sizeof shapes[1]),
-                cbx_array_desc_text(cbx_array_get_desc(a), shapes[0], sizeof shapes[0]));
-    return false;
+    return cbx__refused(ctx, CBX_ESHAPE, "%s: parts of the shape %s cannot be added to parts of the shape %s", m->name,
+                        cbx_array_desc_text(cbx_array_get_desc(b), shapes[1], sizeof shapes[1]),
+                        cbx_array_desc_text(cbx_array_get_desc(a), shapes[0], sizeof shapes[0]));
 }
 
 /*
