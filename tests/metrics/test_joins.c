@@ -205,7 +205,7 @@ static void shards(const cbx_metric_function *m, cbx_rng *rng)
 TEST(shards_join)
 {
     every_metric(shards);
-    CHECK_GT(exact, 50, "draws of sums of whole numbers");
+    CHECK_GT(exact, 50, "draws of sums of integers");
 }
 
 /*

@@ -98,8 +98,8 @@ typedef enum cbx__kstream_kind {
  */
 typedef struct cbx__kstream {
     uint8_t dtype, kind;
-    uint8_t
-        beside; /* of a STRIDED output: how many from this one on lie side by side and are all of the step; 0: not known */
+    /* of a STRIDED output: how many from this one on lie side by side and fill the step; 0: not known */
+    uint8_t beside;
     bool nontemporal; /* of a DENSE output, or those beside each other: too large for the caches */
     bool final;       /* of an output with carries: written behind the last row alone, where row 0 is */
     cbx__kid value;   /* of an output */

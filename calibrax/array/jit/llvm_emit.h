@@ -52,8 +52,8 @@ typedef struct llvm_emission {
     LLVMValueRef slots[3], slot_pointers, slot_steps; /* for calls of loops: result and operands */
     LLVMValueRef *scratch;                            /* values of a formula; as long as the longest */
     bool *of_first;                                   /* the same: whether they depend on its first operand alone */
-    LLVMValueRef *
-        *shared; /* of a MATH instruction in the body: values of its formula that a later one takes; NULL: none */
+    /* of each MATH instruction in the body: values of its formula that a later one takes, or NULL */
+    LLVMValueRef **shared;
     LLVMValueRef outside; /* of a GPU, which calls no loops: an int32 there that is set where a formula does not hold */
     cbx_status status;    /* CBX_EUNSUPPORTED: unsupported */
     cbx_prim unsupported;

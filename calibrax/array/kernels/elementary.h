@@ -74,7 +74,7 @@
 CBX__DENSE(float, f32)
 CBX__DENSE(double, f64)
 
-/* What computes a block: the second of two that CBX__OWN_<function> stands for, or else the loop. */
+/* What computes a block: the second of two words of CBX__OWN_<function>, or else the loop. */
 #define CBX__WHOLE_BLOCK(...)         CBX__SECOND(__VA_ARGS__, )
 #define CBX__SECOND(first, second, ...) second
 #define CBX__OWN_exp_f64 ~, exp_all_f64(whole, x, y);
