@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from check_layers import INCLUDE, ROOT, listed_headers, read_rows  # noqa: E402
+from check_layers import INCLUDE, ROOT, listed_headers, read_rows, verdict  # noqa: E402
 
 FLAGS = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
 MAX_INSTALLED = 70
@@ -36,8 +36,7 @@ def selftest(work: Path) -> int:
         (work / name).write_text(text)
     blind = [name for name in planted if not refusals(name, work, work)]
     blind += ["include of a header that is not installed"] if len(include_faults({"a.h": '#include "a.h"\n#include "b.h"\n'})) != 1 else []
-    print("\n".join(f"the check is blind to {name}" for name in blind))
-    return 1 if blind else 0
+    return verdict([f"the check is blind to {name}" for name in blind])
 
 
 def umbrella(name: str, words: str, headers: list[str], rows: dict[str, int]) -> str:
@@ -71,8 +70,7 @@ def main() -> int:
     wrong += include_faults({h: (ROOT / h).read_text() for h in [*public, BENCH]})
     if len(public) + 2 > MAX_INSTALLED:
         wrong.append(f"{len(public) + 2} headers are installed, with calibrax.h and bench.h: at most {MAX_INSTALLED} (calibrax/meson.build)")
-    print("\n".join(wrong))
-    return 1 if wrong else 0
+    return verdict(wrong)
 
 
 if __name__ == "__main__":

@@ -9,24 +9,17 @@
 - comments of the public headers are at most 100 columns wide
 """
 import re
-import subprocess
 import sys
 from pathlib import Path
 
-from check_layers import public_headers
+from check_layers import ROOT, public_headers, tracked, verdict
 
-ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 800
 WIDTH = 100
 PRINTS = re.compile(r"(?<![\w.>])(printf|puts|putchar|perror|exit|_exit|abort)\s*\(|\bfprintf\s*\(\s*std(out|err)")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 # The cheating workers of the self-test end their own process on purpose.
 MAY_PRINT = re.compile(r"^((programs|tests|scripts|suites/.*/test|examples)/|suites/selftest/exploits)")
-
-
-def tracked() -> list[str]:
-    out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return [f for f in out.split("\n") if f and (ROOT / f).exists()]
 
 
 def strip_comments(text: str) -> str:
@@ -76,8 +69,7 @@ def selftest() -> int:
     blind += ["clean file"] if faults_of("calibrax/base/a.c", good) else []
     blind += ["wide comment"] if len(wide_comments("a.h", f"/* {'x' * WIDTH} */\n/* {'x' * (WIDTH - 6)} */\n")) != 1 else []
     blind += ["missing README"] if not folders_without_readme(["calibrax/base/a.c"]) else []
-    print("\n".join(f"the check is wrong about: {name}" for name in blind))
-    return 1 if blind else 0
+    return verdict([f"the check is wrong about: {name}" for name in blind])
 
 
 def main() -> int:
@@ -90,8 +82,7 @@ def main() -> int:
             wrong += faults_of(path, (ROOT / path).read_text())
     for path in sorted(public_headers(ROOT)):
         wrong += wide_comments(path, (ROOT / path).read_text())
-    print("\n".join(wrong))
-    return 1 if wrong else 0
+    return verdict(wrong)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,18 @@ BACKENDS = ("reference", "jit", "cuda", "device")
 BACKEND_LIST = "calibrax/array/backend_list.c"
 
 
+def tracked(*names: str) -> list[str]:
+    """Files of the repository, tracked or new, that match one of the names; no name: all."""
+    out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "--", *names], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [f for f in out.splitlines() if (ROOT / f).is_file()]
+
+
+def verdict(faults: list[str]) -> int:
+    """The exit status of a check that has found these, a line each."""
+    print("\n".join(faults))
+    return 1 if faults else 0
+
+
 def read_rows(text: str) -> dict[str, int]:
     rows = [line.split() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     return {module: i for i, row in enumerate(rows) for module in row}
@@ -139,17 +151,12 @@ def main() -> int:
     rows = read_rows((ROOT / "scripts/layers.txt").read_text())
     public = public_headers(ROOT) | listed_headers(ROOT, "tool_headers")
     if "--selftest" in sys.argv:
-        missed = selftest(rows, public)
-        print("\n".join(f"the check is blind to the include planted in {path}" for path in missed), end="")
-        return 1 if missed else 0
-    files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.c", "*.h", "*.inc"], cwd=ROOT, check=True,
-                           capture_output=True, text=True).stdout.split()
-    texts = {f: (ROOT / f).read_text() for f in files if (ROOT / f).exists()}
+        return verdict([f"the check is blind to the include planted in {path}" for path in selftest(rows, public)])
+    texts = {f: (ROOT / f).read_text() for f in tracked("*.c", "*.h", "*.inc")}
     wrong = [w for f, text in texts.items() for w in wrong_includes(f, text.splitlines(), rows, public)]
     wrong += [w for f, text in texts.items() for w in inside_of_backends(f, text.splitlines(), public)]
     wrong += long_cycles({f: text for f, text in texts.items() if not f.startswith(("tests/", "examples/"))})
-    print("\n".join(wrong))
-    return 1 if wrong else 0
+    return verdict(wrong)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@
 usage: check_links.py [--selftest]
 """
 import re
-import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from check_layers import ROOT, tracked, verdict
+
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
 DOCUMENT = re.compile(r"(?<!nitrix/)\bdocs/[\w/-]+\.(?:md|json|png)\b")
 
@@ -39,21 +39,18 @@ def selftest() -> int:
     bad = ["[a](nowhere.md)", "[a](../README.md#no-such-heading)", "see docs/nowhere.md"]
     good = "[a](../README.md) [b](https://example.org/x.md) [c](#a-b)\n# A b\n```\n[a](nowhere.md)\n```\n"
     blind = [text for text in bad if len(faults_of(page, text)) != 1] + ([good] if faults_of(page, good) else [])
-    print("\n".join(f"the check is wrong about: {text}" for text in blind))
-    return 1 if blind else 0
+    return verdict([f"the check is wrong about: {text}" for text in blind])
 
 
 def main() -> int:
     if "--selftest" in sys.argv:
         return selftest()
-    out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     wrong = []
-    for name in out.split():
+    for name in tracked():
         path = ROOT / name
-        if path.is_file() and path.suffix in (".md", ".c", ".h", ".py", ".build") and "/fixtures/" not in name and name != "scripts/check_links.py":
+        if path.suffix in (".md", ".c", ".h", ".py", ".build") and "/fixtures/" not in name and name != "scripts/check_links.py":
             wrong += faults_of(path, path.read_text(errors="replace"))
-    print("\n".join(wrong))
-    return 1 if wrong else 0
+    return verdict(wrong)
 
 
 if __name__ == "__main__":

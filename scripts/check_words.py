@@ -9,11 +9,10 @@ Prose is comments, string literals and documents; identifiers are what is left o
 A word that belongs there (a quotation, a field of a foreign format) is excused by `words:ok` on its line.
 """
 import re
-import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from check_layers import ROOT, tracked
+
 SUFFIXES = (".c", ".h", ".py", ".sh", ".md", ".js", ".pyi", ".build", "Makefile")
 LEFT_OUT = re.compile(r"(^|/)(fixtures|corpus)/|_answers\.h$|^reports/|^scripts/check_words\.py$|^LICENSE$|\.svg$")
 
@@ -143,8 +142,7 @@ def hits_of(path: str, text: str) -> list[str]:
 
 
 def files_below(names: list[str]) -> list[str]:
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "--", *names], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return [f for f in listed.splitlines() if f.endswith(SUFFIXES) and not LEFT_OUT.search(f) and (ROOT / f).is_file()]
+    return [f for f in tracked(*names) if f.endswith(SUFFIXES) and not LEFT_OUT.search(f)]
 
 
 def hits_below(names: list[str]) -> list[str]:

