@@ -24,7 +24,7 @@ from datetime import datetime, timezone
 from typing import Any, Callable, Iterator
 
 from call import Failure, clock_step_s, load_module, one_line, wait_for
-from protocol import Channel, violation
+from protocol import Channel, require
 
 CHILD_FAILED, INTERRUPTED = 10, 14  # of calibrax/base/status.h
 PROTOCOL = ("setup", "run_training", "run_evaluation", "teardown", "get_performance_targets")
@@ -258,8 +258,7 @@ class Session:
 
     def benchmark(self, message: dict[str, Any]) -> dict[str, Any]:
         """Finds benchmarks, makes the one that is named, and describes it."""
-        if self._detail >= 0:
-            raise violation("benchmark comes once")
+        require(self._detail < 0, "benchmark comes once")
         (self._detail,) = self._channel.take_descriptors(1)
         self._name = message.get("name") or ""
         self._batch_size = message.get("batch_size", 1)
@@ -282,8 +281,7 @@ class Session:
                  "evaluation": lambda: self._numbers("run_evaluation"), "targets": lambda: self._numbers("get_performance_targets"),
                  "teardown": lambda: self._benchmark.teardown()}
         call = calls.get(message.get("phase", ""))
-        if call is None:
-            raise violation("there is no such phase")
+        require(call, "there is no such phase")
         return self._answer("phase", lambda: {"values": call() or {}}, interruptible=message["phase"] != "teardown")
 
     def epoch(self, message: dict[str, Any]) -> dict[str, Any]:

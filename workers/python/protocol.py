@@ -33,6 +33,12 @@ def violation(message: str) -> WorkerError:
     return WorkerError("protocol", message)
 
 
+def require(fact: object, message: str) -> None:
+    """Refuses what breaks the protocol, or what does not exist here: a fact does not hold."""
+    if not fact:
+        raise violation(message)
+
+
 class Channel:
     """One end of the socket pair.  Descriptors are kept in order of arrival until a message claims them."""
 
@@ -57,21 +63,18 @@ class Channel:
             message = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise violation(f"the message is not JSON: {error}") from error
-        if not isinstance(message, dict) or not isinstance(message.get("op"), str):
-            raise violation("the message is not an object with an 'op'")
+        require(isinstance(message, dict) and isinstance(message.get("op"), str), "the message is not an object with an 'op'")
         return message
 
     def take_descriptors(self, count: int) -> list[int]:
-        if len(self._descriptors) < count:
-            raise violation(f"the message names {count} arrays but brought {len(self._descriptors)} descriptors")
+        require(len(self._descriptors) >= count, f"the message names {count} arrays but brought {len(self._descriptors)} descriptors")
         taken, self._descriptors = self._descriptors[:count], self._descriptors[count:]
         return taken
 
     def _next_line(self) -> bytes:
         while True:
             end = self._buffer.find(b"\n")
-            if end > MAX_LINE_BYTES or (end < 0 and len(self._buffer) > MAX_LINE_BYTES):
-                raise violation(f"the message is longer than {MAX_LINE_BYTES} bytes")
+            require((len(self._buffer) if end < 0 else end) <= MAX_LINE_BYTES, f"the message is longer than {MAX_LINE_BYTES} bytes")
             if end >= 0:
                 line = bytes(self._buffer[:end])
                 del self._buffer[: end + 1]

@@ -18,7 +18,7 @@ import time
 import traceback
 from typing import Any, Callable
 
-from protocol import VERSION, Channel, ParentGone, WorkerError, one_line, violation
+from protocol import VERSION, Channel, ParentGone, WorkerError, one_line, require
 
 if sys.argv[1:2] != ["benchmark"]:  # which needs neither, and is where they are not
     import cases
@@ -64,16 +64,13 @@ class Session:
         self._tolerances: list[tuple[float, float, str | None]] = []
 
     def load(self, message: dict[str, Any]) -> dict[str, Any]:
-        if self._function:
-            raise violation("load came twice")
+        require(not self._function, "load came twice")
         arrays, outputs = _names(message, "arrays"), message.get("outputs")
-        if not isinstance(outputs, list):
-            raise violation("load has no list of outputs")
+        require(isinstance(outputs, list), "load has no list of outputs")
         files = len(outputs) if "baseline" in message else 2 * len(outputs)
         descriptors = self._channel.take_descriptors(len(arrays) + files)
         case, baseline = self._find(message)
-        if tuple(outputs) != case.outputs:
-            raise violation(f"case '{case.name}' has the outputs {', '.join(case.outputs)}")
+        require(tuple(outputs) == case.outputs, f"case '{case.name}' has the outputs {', '.join(case.outputs)}")
 
         # A layout factor drawn by the parent: it shifts where the arrays below land.
         self._heap_pad = bytearray(_count(message, "heap_pad", 0))
@@ -81,12 +78,10 @@ class Session:
         self._provider.open(platform, _count(message, "threads", self._provider.threads))
         self._provider.apply(_settings(message))
         point = message.get("point")
-        if not isinstance(point, dict):
-            raise violation("load has no point")
+        require(isinstance(point, dict), "load has no point")
         self._case, self._baseline, self._point = case, baseline, point
         self._sets = self._read_inputs(arrays, descriptors)
-        if 0 not in self._sets:
-            raise violation("load has no input set 0")
+        require(0 in self._sets, "load has no input set 0")
         self._outputs = descriptors[len(arrays) :]
         self._function = baseline.prepare(self._provider, point, *self._sets[0])
         self._flush_bytes = _count(message, "flush_bytes", 0)
@@ -95,8 +90,7 @@ class Session:
         return {"op": "loaded", "policy": self._provider.policy()}
 
     def flush(self, _: dict[str, Any]) -> dict[str, Any]:
-        if not self._flush_bytes:
-            raise violation("flush comes after a load with flush_bytes")
+        require(self._flush_bytes, "flush comes after a load with flush_bytes")
         self._provider.flush(self._flush_bytes)
         return {"op": "flush"}
 
@@ -113,12 +107,10 @@ class Session:
         if definition is None:
             case = cases.find(name)
             return case, case.baseline(_text(message, "baseline"), self._provider.name)
-        if not isinstance(definition, dict):
-            raise violation("the definition is not an object")
+        require(isinstance(definition, dict), "the definition is not an object")
         if not definition:
             case = cases.find(name)
-            if case.oracle is None or not isinstance(message.get("point"), dict):
-                raise violation(f"case '{name[:40]}' has no oracle here")
+            require(case.oracle and isinstance(message.get("point"), dict), f"case '{name[:40]}' has no oracle here")
             answer, self._tolerances = case.oracle(message["point"])
             self._is_oracle = True
             return case, cases.Baseline(self._provider.name, lambda *_: answer)
@@ -132,8 +124,7 @@ class Session:
     def oracle(self, _: dict[str, Any]) -> dict[str, Any]:
         """The answer in float64 (bool for bool, 64-bit integers where they are the output's), and what a right baseline may be off by:
         atol + rtol |answer|."""
-        if not self._is_oracle or not self._function:
-            raise violation("oracle comes after a load without baseline")
+        require(self._is_oracle and self._function, "oracle comes after a load without baseline")
         import numpy
 
         results = self._function(*self._sets[0])
@@ -153,19 +144,16 @@ class Session:
         return {"op": "oracle"}
 
     def compile(self, _: dict[str, Any]) -> dict[str, Any]:
-        if not self._function or self._call or self._is_oracle:
-            raise violation("compile comes once, after the load of a baseline")
+        require(self._function and not self._call and not self._is_oracle, "compile comes once, after the load of a baseline")
         start = time.perf_counter_ns()
         self._call, compile_ns = self._provider.compile(self._function, self._sets[0])
         self._result = self._call(*self._sets[0])
         return {"op": "compiled", "first_call_ns": time.perf_counter_ns() - start, "compile_ns": compile_ns}
 
     def epoch(self, message: dict[str, Any]) -> dict[str, Any]:
-        if not self._call:
-            raise violation("epoch comes after compile")
+        require(self._call, "epoch comes after compile")
         inputs = self._sets.get(_count(message, "set"))
-        if inputs is None:
-            raise violation(f"there is no input set {message['set']}")
+        require(inputs is not None, f"there is no input set {message['set']}")
         iterations = _count(message, "iterations")
         start = time.perf_counter_ns()
         if iterations:
@@ -179,10 +167,8 @@ class Session:
     def series(self, message: dict[str, Any]) -> dict[str, Any]:
         """A call on each of some sets, every result fetched; the last one's stays."""
         sets = message.get("sets")
-        if not self._call or not isinstance(sets, list) or not sets:
-            raise violation("series comes after compile, and names its sets")
-        if not all(isinstance(number, int) and number in self._sets for number in sets):
-            raise violation("series names no set that is there")
+        require(self._call and isinstance(sets, list) and sets, "series comes after compile, and names its sets")
+        require(all(isinstance(number, int) and number in self._sets for number in sets), "series names no set that is there")
         import numpy
 
         start = time.perf_counter_ns()
@@ -195,19 +181,16 @@ class Session:
 
     def inputs(self, message: dict[str, Any]) -> dict[str, Any]:
         """Another input set, or other elements for one that is there: what it held is dropped first."""
-        if not self._call or not self._case:
-            raise violation("inputs comes after compile")
+        require(self._call and self._case, "inputs comes after compile")
         number, arrays = _count(message, "set"), _names(message, "arrays")
-        if number > len(self._sets) or any(of != number for _, of in arrays):
-            raise violation("inputs names no set that is there, nor the next one")
+        require(number <= len(self._sets) and all(of == number for _, of in arrays), "inputs names no set that is there, nor the next one")
         descriptors = self._channel.take_descriptors(len(arrays))
         self._sets.pop(number, None)
         self._sets.update(self._read_inputs(arrays, descriptors))
         return {"op": "inputs"}
 
     def outputs(self, _: dict[str, Any]) -> dict[str, Any]:
-        if not self._call:
-            raise violation("outputs comes after compile")
+        require(self._call, "outputs comes after compile")
         results = self._result if isinstance(self._result, tuple) else (self._result,)
         for descriptor, result in zip(self._outputs, results):
             providers.write_npy(descriptor, self._provider.to_host(result))
@@ -225,8 +208,7 @@ class Session:
             sets.setdefault(number, {})[name] = convert(descriptor)
             os.close(descriptor)
         for number, members in sets.items():
-            if set(members) != set(names):
-                raise violation(f"input set {number} is not {', '.join(names)}")
+            require(set(members) == set(names), f"input set {number} is not {', '.join(names)}")
             sets[number] = [members.pop(name) for name in names]
             if arrange:
                 sets[number] = list(arrange(self._provider, self._point, *sets[number]))
@@ -236,30 +218,26 @@ class Session:
 
 def _text(message: dict[str, Any], key: str) -> str:
     value = message.get(key)
-    if not isinstance(value, str):
-        raise violation(f"{message['op']} has no text '{key}'")
+    require(isinstance(value, str), f"{message['op']} has no text '{key}'")
     return value
 
 
 def _settings(message: dict[str, Any]) -> dict[str, str]:
     policy = message.get("policy", {})
     settings = policy.get("settings", {}) if isinstance(policy, dict) else None
-    if not isinstance(settings, dict) or not all(isinstance(v, str) for v in settings.values()):
-        raise violation("the policy's settings are not text by name")
+    require(isinstance(settings, dict) and all(isinstance(v, str) for v in settings.values()), "the policy's settings are not text by name")
     return settings
 
 
 def _count(message: dict[str, Any], key: str, fallback: int | None = None) -> int:
     value = message.get(key, fallback)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise violation(f"{message['op']} has no count '{key}'")
+    require(isinstance(value, int) and not isinstance(value, bool) and value >= 0, f"{message['op']} has no count '{key}'")
     return value
 
 
 def _names(message: dict[str, Any], key: str) -> list[tuple[str, int]]:
     entries = message.get(key)
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise violation(f"load has no list of {key}")
+    require(isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries), f"load has no list of {key}")
     return [(_text({"op": "array", **entry}, "name"), _count({"op": "array", **entry}, "set", 0)) for entry in entries]
 
 
@@ -277,8 +255,7 @@ def converse(channel: Channel, handlers: dict[str, Callable[[dict[str, Any]], di
     while at[0] != "bye":
         at[0] = "message"
         message = channel.receive()
-        if message["op"] not in handlers:
-            raise violation(f"unknown op '{message['op'][:40]}'")
+        require(message["op"] in handlers, f"unknown op '{message['op'][:40]}'")
         at[0] = message["op"]
         channel.send(**handlers[at[0]](message))
 

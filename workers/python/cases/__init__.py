@@ -1,6 +1,6 @@
 """Foreign baselines of the benchmark cases.  A case here has the name and the baseline names of its C file in suites/.
 
-A new case is one file and one line in _MODULES.  A case's module has CASE; a baseline's `prepare` gets the provider, the
+A new case is one file and its name in _CASES.  A case's module has CASE; a baseline's `prepare` gets the provider, the
 point and the arrays of input set 0 (for their shapes and dtypes), allocates what a call needs, and returns the function of the
 inputs that will be timed.  Every input is an argument of that function: what a compiler sees as a constant it may fold away.
 """
@@ -12,23 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from protocol import violation
+from protocol import require
 
-_MODULES = {
-    name: f"cases.{name}"
-    for name in (
-        "array_ops",
-        "array_qmap",
-        "dense_matmul",
-        "ell_edge_aggregate",
-        "ell_matmul",
-        "ell_row_softmax",
-        "metrics",
-        "selftest_exploits",
-        "semiring_conv",
-        "semiring_matmul",
-    )
-}
+_CASES = ("array_ops", "array_qmap", "dense_matmul", "ell_edge_aggregate", "ell_matmul", "ell_row_softmax", "metrics", "selftest_exploits",
+          "semiring_conv", "semiring_matmul")
 
 
 @dataclass(frozen=True)
@@ -58,14 +45,11 @@ class Case:
 
     def baseline(self, name: str, provider: str) -> Baseline:
         baseline = self.baselines.get(name)
-        if baseline is None:
-            raise violation(f"case '{self.name}' has no foreign baseline '{name[:40]}'")
-        if baseline.provider != provider:
-            raise violation(f"baseline '{name}' runs under {baseline.provider}, not {provider}")
+        require(baseline, f"case '{self.name}' has no foreign baseline '{name[:40]}'")
+        require(baseline.provider == provider, f"baseline '{name}' runs under {baseline.provider}, not {provider}")
         return baseline
 
 
 def find(name: str) -> Case:
-    if name not in _MODULES:
-        raise violation(f"no case '{name[:40]}': this worker has {', '.join(_MODULES)}")
-    return importlib.import_module(_MODULES[name]).CASE
+    require(name in _CASES, f"no case '{name[:40]}': this worker has {', '.join(_CASES)}")
+    return importlib.import_module(f"cases.{name}").CASE

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any, Callable
 
-from protocol import WorkerError, violation
+from protocol import WorkerError, require
 
 # Of no terms, and what a place outside of an array holds.  Nothing masks a term of euclidean: 0 adds the square of the other operand.
 EMPTY = {
@@ -23,8 +23,7 @@ EMPTY = {
 
 def algebra_of(point: dict[str, Any]) -> str:
     algebra = point.get("algebra")
-    if algebra not in EMPTY:
-        raise violation(f"no algebra '{str(algebra)[:40]}': this case has {', '.join(EMPTY)}")
+    require(algebra in EMPTY, f"no algebra '{str(algebra)[:40]}': this case has {', '.join(EMPTY)}")
     return algebra
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from protocol import violation
+from protocol import require
 
 from cases import Baseline, Case
 
@@ -125,8 +125,7 @@ def _transformed(np: Any) -> dict[str, Callable[..., Any]]:
 
 def _prepare(ops: dict[str, Callable[..., Any]], module: Any, point: dict[str, Any]) -> Callable[..., Any]:
     op = ops.get(str(point.get("op")))
-    if op is None:
-        raise violation(f"array_ops has no op '{str(point.get('op'))[:40]}': it has {', '.join(ops)}")
+    require(op, f"array_ops has no op '{str(point.get('op'))[:40]}': it has {', '.join(ops)}")
     return lambda x, y, z: op(module, x, y, z, point.get("n"))
 
 

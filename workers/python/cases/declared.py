@@ -17,22 +17,20 @@ import os
 import sys
 from typing import Any, Callable
 
-from protocol import WorkerError, violation
+from protocol import WorkerError, require
 
 from cases import Baseline, Case
 
 
 def _text(definition: dict[str, Any], key: str) -> str:
     value = definition.get(key)
-    if not isinstance(value, str) or not value:
-        raise violation(f"the definition has no text '{key}'")
+    require(isinstance(value, str) and value, f"the definition has no text '{key}'")
     return value
 
 
 def _names(definition: dict[str, Any], key: str) -> tuple[str, ...]:
     value = definition.get(key)
-    if not isinstance(value, list) or not value or not all(isinstance(name, str) for name in value):
-        raise violation(f"the definition has no list of {key}")
+    require(isinstance(value, list) and value and all(isinstance(name, str) for name in value), f"the definition has no list of {key}")
     return tuple(value)
 
 
@@ -83,15 +81,12 @@ def case_of(name: str, provider: str, definition: dict[str, Any]) -> Case:
 def tolerances(definition: dict[str, Any]) -> list[tuple[float, float, str | None]]:
     """rtol and atol of each output, and the dtype of one whose answer stays an integer."""
     outputs = definition.get("tolerances", [definition] * len(_names(definition, "outputs")))
-    if not isinstance(outputs, list) or not all(isinstance(one, dict) for one in outputs):
-        raise violation("the definition's tolerances are not a list of objects")
+    require(isinstance(outputs, list) and all(isinstance(one, dict) for one in outputs), "the definition's tolerances are not a list of objects")
     found = []
     for one in outputs:
         for key in ("rtol", "atol"):
             value = one.get(key, 0)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
-                raise violation(f"the definition's {key} is not a number")
-        if one.get("integers") not in (None, "int64", "uint64"):
-            raise violation("the definition's integers are not int64 or uint64")
+            require(isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0, f"the definition's {key} is not a number")
+        require(one.get("integers") in (None, "int64", "uint64"), "the definition's integers are not int64 or uint64")
         found.append((float(one.get("rtol", 0)), float(one.get("atol", 0)), one.get("integers")))
     return found

@@ -12,7 +12,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any, Callable
 
-from protocol import violation
+from protocol import require
 
 from cases import Baseline, Case
 from cases import graphs
@@ -20,8 +20,7 @@ from cases import graphs
 
 def _is_max(point: dict[str, Any]) -> bool:
     algebra = point.get("algebra")
-    if algebra not in ("real", "tropical_max_plus"):
-        raise violation(f"ell_edge_aggregate has no algebra '{str(algebra)[:40]}': it has real, tropical_max_plus")
+    require(algebra in ("real", "tropical_max_plus"), f"ell_edge_aggregate has no algebra '{str(algebra)[:40]}': it has real, tropical_max_plus")
     return algebra != "real"
 
 
@@ -125,8 +124,7 @@ def torch_matrix(provider: Any, _: dict[str, Any], x: Any, w: Any, *graph: Any) 
 
 def product_with_matrix(_: Any, point: dict[str, Any], *__: Any) -> Callable[..., Any]:
     """Of torch and of SciPy alike."""
-    if _is_max(point):
-        raise violation("a library's sparse product sums")
+    require(not _is_max(point), "a library's sparse product sums")
     return lambda x, w, matrix: matrix @ (x @ w.T)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any, Callable, NamedTuple
 
-from protocol import WorkerError, violation
+from protocol import WorkerError, require
 
 from cases import Baseline, Case
 from cases.algebras import EMPTY, GRAPHBLAS, algebra_of, array_api, only_real, torch_api
@@ -23,8 +23,7 @@ _NUMPY_BLOCK_BYTES = 256 * 1024
 
 def _algebra_of(point: dict[str, Any], a: Any, b: Any) -> str:
     algebra = algebra_of(point)
-    if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0] or a.dtype != b.dtype:
-        raise violation(f"shapes {tuple(a.shape)} and {tuple(b.shape)} do not multiply")
+    require(len(a.shape) == len(b.shape) == 2 and a.shape[1] == b.shape[0] and a.dtype == b.dtype, f"shapes {tuple(a.shape)} and {tuple(b.shape)} do not multiply")
     return algebra
 
 

@@ -1,29 +1,19 @@
-"""Providers: a framework that baselines run under.  A new one is one file and one line in _MODULES."""
+"""Providers: a framework that baselines run under.  A new one is one file and its name in _NAMES."""
 
 from __future__ import annotations
 
 import importlib
 import os
 
-from protocol import WorkerError, violation
+from protocol import WorkerError, require
 
 from providers.base import Provider, read_npy, write_npy
 
 __all__ = ["Provider", "create", "read_npy", "write_npy"]
 
-# Name on the wire -> module here.  Each module has a Provider subclass named `Framework`, and imports its framework on
+# Names on the wire.  Each has a module here, NAME_provider, with a Provider subclass named `Framework`, which imports its framework on
 # construction, after the environment below is set.
-_MODULES = {
-    "numpy": "providers.numpy_provider",
-    "jax": "providers.jax_provider",
-    "torch": "providers.torch_provider",
-    "pyg": "providers.pyg_provider",
-    "scipy": "providers.scipy_provider",
-    "graphblas": "providers.graphblas_provider",
-    "metrics": "providers.metrics_provider",
-    "torchmetrics": "providers.torchmetrics_provider",
-    "calibrax": "providers.calibrax_provider",
-}
+_NAMES = ("numpy", "jax", "torch", "pyg", "scipy", "graphblas", "metrics", "torchmetrics", "calibrax")
 
 # Libraries read these once, when they are loaded.
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -40,12 +30,11 @@ def _threads_of_environment() -> int:
 
 def create(name: str, platform: str | None) -> Provider:
     """Imports the framework.  With a platform its device is opened too, so that hello can name it."""
-    if name not in _MODULES:
-        raise violation(f"no provider '{name}': this worker has {', '.join(_MODULES)}")
+    require(name in _NAMES, f"no provider '{name}': this worker has {', '.join(_NAMES)}")
     threads = _threads_of_environment()
     for variable in _THREAD_VARIABLES:
         os.environ.setdefault(variable, str(threads))
-    module = importlib.import_module(_MODULES[name])
+    module = importlib.import_module(f"providers.{name}_provider")
     try:
         provider = module.Framework(threads, platform)
     except ModuleNotFoundError as error:

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import platform as host
+import sys
 from typing import Any, Callable
 
-from protocol import WorkerError, violation
+from protocol import WorkerError, require, violation
 from providers import openblas
 
 PLATFORMS = ("cpu", "cuda12")
+_PACKAGES = {"sklearn": "scikit-learn", "graphblas": "python-graphblas", "suitesparse_graphblas": "suitesparse-graphblas"}  # of modules with other names
 
 
 class Provider:
-    """A framework, made ready to run one baseline.  Subclasses import it in __init__, never at module level."""
+    """A framework, made ready to run one baseline.  It is imported when an object is made, never at module level."""
 
     name = ""
     modules: tuple[str, ...] = ()  # missing one of these means that the framework is not installed
 
     def __init__(self, threads: int) -> None:
+        for module in self.modules:
+            importlib.import_module(module)
         self.threads = threads
         self.platform: str | None = None
         self._flushed: Any = None  # larger than the caches, made when first needed
 
     def versions(self) -> dict[str, str]:
         """What can be known about the software, as text; an unknown fact is left out."""
-        return {"python": host.python_version()}
+        return {"python": host.python_version(), **{_PACKAGES.get(m, m): str(sys.modules[m].__version__) for m in self.modules}}
 
     def open(self, platform: str, threads: int) -> None:
         """Chooses the device and the number of threads.  Raises backend_unavailable where it is missing."""
-        if platform not in PLATFORMS:
-            raise violation(f"no platform '{platform[:40]}': this worker has {', '.join(PLATFORMS)}")
-        if threads < 1:
-            raise violation("threads must be at least 1")
+        require(platform in PLATFORMS, f"no platform '{platform[:40]}': this worker has {', '.join(PLATFORMS)}")
+        require(threads >= 1, "threads must be at least 1")
         self.platform = platform
         self.threads = threads
         openblas.set_threads(threads)  # NumPy's, which every framework has at hand

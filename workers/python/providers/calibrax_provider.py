@@ -11,15 +11,6 @@ class Framework(jax_provider.Framework):
     name = "calibrax"
     modules = ("calibrax", "jax", "jaxlib", "numpy")
 
-    def __init__(self, threads: int, platform: str | None) -> None:
-        super().__init__(threads, platform)
-        import calibrax
-
-        self._version = calibrax.__version__
-
-    def versions(self) -> dict[str, str]:
-        return {**super().versions(), "calibrax": self._version}
-
     def compile(self, function: Callable[..., Any], inputs: list[Any]) -> tuple[Callable[..., Any], int | None]:
         try:
             return super().compile(function, inputs)

@@ -18,15 +18,6 @@ class Framework(numpy_provider.Framework):
         graphblas.init("suitesparse", blocking=True)
         self.graphblas = graphblas
 
-    def versions(self) -> dict[str, str]:
-        import suitesparse_graphblas
-
-        return {
-            **super().versions(),
-            "python-graphblas": self.graphblas.__version__,
-            "suitesparse-graphblas": suitesparse_graphblas.__version__,
-        }
-
     def open(self, platform: str, threads: int) -> None:
         super().open(platform, threads)
         self.graphblas.ss.config["nthreads"] = threads

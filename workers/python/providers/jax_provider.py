@@ -14,19 +14,15 @@ class Framework(Provider):
     modules = ("jax", "jaxlib", "numpy")
 
     def __init__(self, threads: int, platform: str | None) -> None:
-        super().__init__(threads)
         # XLA's CPU client sizes its pool by NPROC when it is created, which is at the first use of a device.
         os.environ.setdefault("NPROC", str(threads))
-        os.environ.setdefault(
-            "XLA_PYTHON_CLIENT_PREALLOCATE", "false"
-        )  # else device_peak_bytes would be the pool's size
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else device_peak_bytes would be the pool's size
         if platform:
             os.environ.setdefault("JAX_PLATFORMS", "cuda" if platform.startswith("cuda") else platform)
+        super().__init__(threads)
         import jax
-        import jaxlib
 
         self.jax = jax
-        self._jaxlib_version = jaxlib.__version__
         self._device: Any = None
         self._pool_threads = os.environ["NPROC"]
         jax.config.update("jax_enable_x64", True)
@@ -34,14 +30,7 @@ class Framework(Provider):
         jax.config.update("jax_enable_compilation_cache", bool(os.environ.get("JAX_COMPILATION_CACHE_DIR")))
 
     def versions(self) -> dict[str, str]:
-        import numpy
-
-        facts = {
-            **super().versions(),
-            "jax": self.jax.__version__,
-            "jaxlib": self._jaxlib_version,
-            "numpy": numpy.__version__,
-        }
+        facts = super().versions()
         if self._device:
             facts["device"] = self._device.device_kind
             facts["platform_version"] = " ".join(self._device.client.platform_version.split())
@@ -56,9 +45,7 @@ class Framework(Provider):
             backend.clear_backends()
         try:
             self._device = self.jax.devices("cpu" if platform == "cpu" else "gpu")[0]
-        except (
-            Exception
-        ) as error:  # nothing but a device is asked for; JAX refuses in several types, AssertionError too
+        except Exception as error:  # nothing but a device is asked for; JAX refuses in several types, AssertionError too
             raise no_device("jax", platform) from error
         self.jax.config.update("jax_default_device", self._device)
 

@@ -21,7 +21,7 @@ class Framework(Provider):
         numpy.seterr(all="ignore")
 
     def versions(self) -> dict[str, str]:
-        return {**super().versions(), "numpy": self.numpy.__version__, **self._blas()}
+        return {**super().versions(), **self._blas()}
 
     def open(self, platform: str, threads: int) -> None:
         if platform.startswith("cuda"):

@@ -11,10 +11,6 @@ class Framework(numpy_provider.Framework):
 
     def __init__(self, threads: int, platform: str | None) -> None:
         super().__init__(threads, platform)
-        import scipy
         import scipy.sparse
 
         self.scipy = scipy
-
-    def versions(self) -> dict[str, str]:
-        return {**super().versions(), "scipy": self.scipy.__version__}

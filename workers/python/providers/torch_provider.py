@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from protocol import violation
+from protocol import require
 from providers import openblas
 from providers.base import Provider, no_device
 
@@ -25,10 +25,7 @@ class Framework(Provider):
         torch.backends.cudnn.allow_tf32 = False
 
     def versions(self) -> dict[str, str]:
-        import numpy
-
-        facts = {**super().versions(), "torch": str(self.torch.__version__), "numpy": numpy.__version__}
-        facts.update(self._blas())
+        facts = {**super().versions(), **self._blas()}
         capability = getattr(getattr(self.torch.backends, "cpu", None), "get_cpu_capability", None)
         if capability:
             facts["cpu_capability"] = capability()
@@ -57,8 +54,7 @@ class Framework(Provider):
             "cudnn.allow_tf32": lambda value: setattr(self.torch.backends.cudnn, "allow_tf32", value == "true"),
         }
         for name, value in settings.items():
-            if name not in calls:
-                raise violation(f"torch has no setting '{name[:40]}'")
+            require(name in calls, f"torch has no setting '{name[:40]}'")
             calls[name](value)
 
     def _set_interop_threads(self, value: str) -> None:

@@ -14,9 +14,3 @@ class Framework(torch_provider.Framework):
     def __init__(self, threads: int, platform: str | None) -> None:
         super().__init__(threads, platform)
         warnings.simplefilter("ignore")  # of operands, at every call
-        import torchmetrics
-
-        self._version = torchmetrics.__version__
-
-    def versions(self) -> dict[str, str]:
-        return {**super().versions(), "torchmetrics": self._version}
