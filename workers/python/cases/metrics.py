@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from protocol import violation
+from protocol import require
 
 from cases import Baseline, Case
 
 Table = dict[str, Callable[..., Any]]
 BINS = 10
+
+
+def _reversed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Of a function that takes the targets first."""
+    return lambda p, t: function(t, p)
 
 
 def sklearn_table(point: dict[str, Any]) -> Table:
@@ -52,33 +57,21 @@ def sklearn_table(point: dict[str, Any]) -> Table:
     def rbf(x: Any, y: Any) -> Any:
         return pairwise.rbf_kernel(x, y, gamma=0.5)
 
+    targets_first = dict(
+        mse="mean_squared_error", mae="mean_absolute_error", rmse="root_mean_squared_error", r_squared="r2_score",
+        mape="mean_absolute_percentage_error", explained_variance="explained_variance_score", max_error="max_error",
+        brier_score="brier_score_loss", accuracy="accuracy_score", precision="precision_score", recall="recall_score", f1_score="f1_score",
+        roc_auc="roc_auc_score", average_precision="average_precision_score", log_loss="log_loss", matthews_corrcoef="matthews_corrcoef",
+        cohen_kappa="cohen_kappa_score", balanced_accuracy="balanced_accuracy_score", sensitivity="recall_score",
+        confusion_matrix="confusion_matrix", adjusted_rand_index="adjusted_rand_score",
+        normalized_mutual_information_clustering="normalized_mutual_info_score", adjusted_mutual_information="adjusted_mutual_info_score",
+        v_measure="v_measure_score", mean_average_precision="average_precision_score", iou="jaccard_score", dice_coefficient="f1_score",
+        pixel_accuracy="accuracy_score", streaming_roc_auc="roc_auc_score", streaming_average_precision="average_precision_score",
+    )  # fmt: skip
     return {
-        "mse": lambda p, t: m.mean_squared_error(t, p),
-        "mae": lambda p, t: m.mean_absolute_error(t, p),
-        "rmse": lambda p, t: m.root_mean_squared_error(t, p),
-        "r_squared": lambda p, t: m.r2_score(t, p),
-        "mape": lambda p, t: m.mean_absolute_percentage_error(t, p),
-        "explained_variance": lambda p, t: m.explained_variance_score(t, p),
-        "max_error": lambda p, t: m.max_error(t, p),
+        **{metric: _reversed(getattr(m, name)) for metric, name in targets_first.items()},
         "quantile_loss": lambda p, t: m.mean_pinball_loss(t, p, alpha=0.5),
-        "brier_score": lambda p, t: m.brier_score_loss(t, p),
-        "accuracy": lambda p, t: m.accuracy_score(t, p),
-        "precision": lambda p, t: m.precision_score(t, p),
-        "recall": lambda p, t: m.recall_score(t, p),
-        "f1_score": lambda p, t: m.f1_score(t, p),
         "fbeta_score": lambda p, t: m.fbeta_score(t, p, beta=1.0),
-        "roc_auc": lambda s, t: m.roc_auc_score(t, s),
-        "average_precision": lambda s, t: m.average_precision_score(t, s),
-        "log_loss": lambda p, t: m.log_loss(t, p),
-        "matthews_corrcoef": lambda p, t: m.matthews_corrcoef(t, p),
-        "cohen_kappa": lambda p, t: m.cohen_kappa_score(t, p),
-        "balanced_accuracy": lambda p, t: m.balanced_accuracy_score(t, p),
-        "sensitivity": lambda p, t: m.recall_score(t, p),
-        "confusion_matrix": lambda p, t: m.confusion_matrix(t, p),
-        "adjusted_rand_index": lambda p, t: m.adjusted_rand_score(t, p),
-        "normalized_mutual_information_clustering": lambda p, t: m.normalized_mutual_info_score(t, p),
-        "adjusted_mutual_information": lambda p, t: m.adjusted_mutual_info_score(t, p),
-        "v_measure": lambda p, t: m.v_measure_score(t, p),
         "silhouette_score": m.silhouette_score,
         "calinski_harabasz_score": m.calinski_harabasz_score,
         "davies_bouldin_score": m.davies_bouldin_score,
@@ -96,14 +89,8 @@ def sklearn_table(point: dict[str, Any]) -> Table:
         "chamfer_distance": lambda x, y: (nearest(x, y, 1).mean() + nearest(y, x, 1).mean()) / 2,
         "ndcg": lambda s, t: m.ndcg_score([2.0**t - 1], [s]),
         "ndcg_at_k": lambda s, t: m.ndcg_score([2.0**t - 1], [s], k=10),
-        "mean_average_precision": lambda s, t: m.average_precision_score(t, s),
-        "iou": lambda p, t: m.jaccard_score(t, p),
-        "dice_coefficient": lambda p, t: m.f1_score(t, p),
-        "pixel_accuracy": lambda p, t: m.accuracy_score(t, p),
         "reliability_diagram_bins": diagram,
         "binding_affinity_metrics": affinities,
-        "streaming_roc_auc": lambda s, t: m.roc_auc_score(t, s),
-        "streaming_average_precision": lambda s, t: m.average_precision_score(t, s),
     }
 
 
@@ -197,11 +184,10 @@ def domain_table(point: dict[str, Any]) -> Table:
     metric = str(point["metric"])
     import numpy as np
 
-    def words(text: Any) -> str:
-        return " ".join(map(str, text.tolist()))
-
-    def rouge(kind: str, measure: str) -> Callable[..., Any]:
+    def rouge() -> Callable[..., Any]:
         from rouge_score import rouge_scorer, tokenizers
+
+        kind, measure = ("rouge1", "recall") if metric == "rouge_n" else ("rougeL", "fmeasure")
 
         class Words(tokenizers.Tokenizer):  # the package's own one cuts words to letters and digits, and stems them
             def tokenize(self, text: str) -> list[str]:
@@ -215,28 +201,26 @@ def domain_table(point: dict[str, Any]) -> Table:
 
         return lambda x, y: properscoring.crps_ensemble(y, x).mean()
 
-    def fair(name: str) -> Callable[..., Any]:
-        import fairlearn.metrics
+    def fair() -> Callable[..., Any]:
+        import fairlearn.metrics as m
         from sklearn.metrics import accuracy_score as accuracy
         from sklearn.metrics import precision_score as precision
 
-        function = getattr(fairlearn.metrics, name)
-        if name == "MetricFrame":
-            m = fairlearn.metrics
+        if metric == "group_metric_breakdown":
             rates = {"n": m.count, "selected": m.selection_rate, "right": accuracy, "tpr": m.true_positive_rate, "fpr": m.false_positive_rate, "precision": precision}
-            return lambda s, t, g: function(metrics=rates, y_true=t, y_pred=s > 0.5, sensitive_features=g).by_group.to_numpy()
-        if name == "demographic_parity_ratio":
-            return lambda s, g: function(s > 0.5, s > 0.5, sensitive_features=g)
-        return lambda s, t, g: function(t, s > 0.5, sensitive_features=g)
+            return lambda s, t, g: m.MetricFrame(metrics=rates, y_true=t, y_pred=s > 0.5, sensitive_features=g).by_group.to_numpy()
+        if metric in ("demographic_parity_ratio", "disparate_impact_ratio"):
+            return lambda s, g: m.demographic_parity_ratio(s > 0.5, s > 0.5, sensitive_features=g)
+        return lambda s, t, g: getattr(m, metric)(t, s > 0.5, sensitive_features=g)
 
-    def images(metric: str) -> Callable[..., Any]:
+    def images() -> Callable[..., Any]:
         from skimage import metrics as m
 
         if metric == "psnr":
             return lambda x, y: m.peak_signal_noise_ratio(y, x, data_range=1.0)
         return lambda x, y: m.structural_similarity(x, y, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=1.0)
 
-    def transport(metric: str) -> Callable[..., Any]:
+    def transport() -> Callable[..., Any]:
         import ot
 
         if metric == "sliced_wasserstein":
@@ -249,7 +233,7 @@ def domain_table(point: dict[str, Any]) -> Table:
 
         return lambda x, y: cost(x, y) - (cost(x, x) + cost(y, y)) / 2
 
-    def graphs(metric: str) -> Callable[..., Any]:
+    def graphs() -> Callable[..., Any]:
         import networkx as nx
 
         if metric == "spectral_distance":
@@ -266,26 +250,17 @@ def domain_table(point: dict[str, Any]) -> Table:
 
         return lambda c, r: bleu_score.sentence_bleu(r, c)
 
-    makers: Table = {
-        "crps": crps,
-        "demographic_parity_ratio": lambda: fair("demographic_parity_ratio"),
-        "disparate_impact_ratio": lambda: fair("demographic_parity_ratio"),
-        "equal_opportunity_difference": lambda: fair("equal_opportunity_difference"),
-        "equalized_odds_difference": lambda: fair("equalized_odds_difference"),
-        "group_metric_breakdown": lambda: fair("MetricFrame"),
-        "psnr": lambda: images("psnr"),
-        "ssim": lambda: images("ssim"),
-        "sliced_wasserstein": lambda: transport("sliced_wasserstein"),
-        "sinkhorn_divergence": lambda: transport("sinkhorn_divergence"),
-        "spectral_distance": lambda: graphs("spectral_distance"),
-        "resistance_distance": lambda: graphs("resistance_distance"),
-        "bleu": bleu,
-        "rouge_n": lambda: rouge("rouge1", "recall"),
-        "rouge_l": lambda: rouge("rougeL", "fmeasure"),
-        "quantile": lambda: lambda x: np.quantile(x, 0.5),
-        "streaming_quantile": lambda: lambda x: np.quantile(x, 0.5),
+    makers = {
+        crps: ("crps",),
+        fair: ("demographic_parity_ratio", "disparate_impact_ratio", "equal_opportunity_difference", "equalized_odds_difference", "group_metric_breakdown"),
+        images: ("psnr", "ssim"),
+        transport: ("sliced_wasserstein", "sinkhorn_divergence"),
+        graphs: ("spectral_distance", "resistance_distance"),
+        bleu: ("bleu",),
+        rouge: ("rouge_n", "rouge_l"),
+        lambda: lambda x: np.quantile(x, 0.5): ("quantile", "streaming_quantile"),
     }
-    return {metric: makers[metric]()} if metric in makers else {}
+    return {metric: make() for make, metrics in makers.items() if metric in metrics}
 
 
 def domain_arrange(provider: Any, point: dict[str, Any], *arrays: Any) -> tuple[Any, ...]:
@@ -598,8 +573,7 @@ def _prepare(table: Callable[[dict[str, Any]], Table], finish: Callable[[Any], A
     def prepare(provider: Any, point: dict[str, Any], *arrays: Any) -> Callable[..., Any]:
         metric = str(point.get("metric"))
         call = table(point).get(metric)
-        if call is None:
-            raise violation(f"this baseline has no metric '{metric[:40]}'")
+        require(call, f"this baseline has no metric '{metric[:40]}'")
         given = [i for i, a in enumerate(arrays) if isinstance(a, (str, list)) or not hasattr(a, "shape") or 0 not in a.shape]
         count = len(given)
         return lambda *operands: finish(call(*operands[:count]))
@@ -629,8 +603,7 @@ def oracle(point: dict[str, Any]) -> tuple[Callable[..., Any], list[tuple[float,
     from cases import metrics_oracle
 
     metric = str(point.get("metric"))
-    if metric not in metrics_oracle.ORACLE:
-        raise violation(f"the oracle has no metric '{metric[:40]}'")
+    require(metric in metrics_oracle.ORACLE, f"the oracle has no metric '{metric[:40]}'")
     function = metrics_oracle.ORACLE[metric]
 
     def answer(*operands: Any) -> Any:
