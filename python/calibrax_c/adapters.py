@@ -72,6 +72,8 @@ class BenchmarkAdapter(ABC):
     """An object of some framework as something that can be called, described and measured; can_adapt() states which objects."""
 
     framework: ClassVar[str] = "python"
+    _needs: ClassVar[str] = "sys"  # the module whose objects it accepts
+    _declines: ClassVar[str] = "its can_adapt() returned False"
 
     def __init__(self, target: Any) -> None:
         self.target = target
@@ -84,7 +86,7 @@ class BenchmarkAdapter(ABC):
     @classmethod
     def declined(cls, target: Any) -> str:
         """Why can_adapt(target) is False, for the message of adapt()."""
-        return "its can_adapt() returned False"
+        return cls._declines if cls._needs in sys.modules else f"{cls._needs} is not imported"
 
     @property
     def name(self) -> str:
@@ -154,13 +156,11 @@ class BenchmarkAdapter(ABC):
 class CallableBenchmarkAdapter(BenchmarkAdapter):
     """Any callable. Of functions of calibrax arrays and of JAX arrays the work is known."""
 
+    _declines = "it cannot be called"
+
     @classmethod
     def can_adapt(cls, target: Any) -> bool:
         return callable(target)
-
-    @classmethod
-    def declined(cls, target: Any) -> str:
-        return "it cannot be called"
 
     def cost(self, *args: Any, **kwargs: Any) -> Cost:
         framework = framework_of((args, kwargs))
@@ -201,16 +201,13 @@ def _or_same(convert: Callable[[Any], Any], value: Any) -> Any:
 class JaxBenchmarkAdapter(BenchmarkAdapter):
     """What jax.jit() returns."""
 
-    framework = "jax"
+    framework = _needs = "jax"
+    _declines = "it is not a function that jax.jit() returned"
 
     @classmethod
     def can_adapt(cls, target: Any) -> bool:
         jax = sys.modules.get("jax")
         return jax is not None and isinstance(target, jax.stages.Wrapped)
-
-    @classmethod
-    def declined(cls, target: Any) -> str:
-        return "it is not a function that jax.jit() returned" if "jax" in sys.modules else "jax is not imported"
 
     def _array(self, value: Any) -> Any:
         jax = sys.modules["jax"]
@@ -232,16 +229,13 @@ class JaxBenchmarkAdapter(BenchmarkAdapter):
 class TorchBenchmarkAdapter(BenchmarkAdapter):
     """A torch.nn.Module. In evaluation mode the measured call keeps no gradients."""
 
-    framework = "torch"
+    framework = _needs = "torch"
+    _declines = "it is not a torch.nn.Module"
 
     @classmethod
     def can_adapt(cls, target: Any) -> bool:
         torch = sys.modules.get("torch")
         return torch is not None and isinstance(target, torch.nn.Module)
-
-    @classmethod
-    def declined(cls, target: Any) -> str:
-        return "it is not a torch.nn.Module" if "torch" in sys.modules else "torch is not imported"
 
     def _array(self, value: Any) -> Any:
         torch = sys.modules["torch"]
@@ -308,6 +302,7 @@ class EstimatorBenchmarkAdapter(BenchmarkAdapter):
     """An estimator of scikit-learn, or of another library with its methods; method: "predict", else "transform", unless given ("fit": of a clone)."""
 
     framework = "sklearn"
+    _declines = "it has no fit() and get_params() of an estimator"
     _METHODS = ("predict", "transform", "fit")
 
     def __init__(self, target: Any, method: str | None = None) -> None:
@@ -319,10 +314,6 @@ class EstimatorBenchmarkAdapter(BenchmarkAdapter):
     @classmethod
     def can_adapt(cls, target: Any) -> bool:
         return not isinstance(target, type) and all(callable(getattr(target, m, None)) for m in ("fit", "get_params"))
-
-    @classmethod
-    def declined(cls, target: Any) -> str:
-        return "it has no fit() and get_params() of an estimator"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         target = self.target
@@ -383,14 +374,11 @@ def _make_nnx() -> type:
         """A model of Flax NNX. The adapter is an nnx.Module with the model as `target`, so nnx.jit, nnx.grad and nnx.vmap take it."""
 
         framework = "jax"
+        _declines = "it is not an nnx.Module"
 
         @classmethod
         def can_adapt(cls, target: Any) -> bool:
             return isinstance(target, nnx.Module)
-
-        @classmethod
-        def declined(cls, target: Any) -> str:
-            return "it is not an nnx.Module"
 
         _array = JaxBenchmarkAdapter._array
 
@@ -493,13 +481,7 @@ def _nnx() -> type[BenchmarkAdapter]:
         except Exception as fault:  # whatever the import of an unfinished or old installation raises
             reason = " ".join(str(fault).split())[:200] or type(fault).__name__
 
-    def can_adapt(_cls: type, _target: Any) -> bool:
-        return False
-
-    def declined(_cls: type, _target: Any) -> str:
-        return reason
-
-    return type("NNXBenchmarkAdapter", (BenchmarkAdapter,), {"can_adapt": classmethod(can_adapt), "declined": classmethod(declined)})
+    return type("NNXBenchmarkAdapter", (BenchmarkAdapter,), {"can_adapt": classmethod(lambda _cls, _target: False), "_declines": reason})
 
 
 class _BuiltIn(AdapterRegistry):
