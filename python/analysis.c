@@ -23,10 +23,10 @@ static PyObject *do_score(cx_call *c)
     if (weights.x && weights.n != m)
         return PyErr_Format(PyExc_ValueError, "score: 'weights' must be one a metric, got %zu for %zu metrics",
                             weights.n, m);
-    if (!(directions = cx_directions_arg(c, "directions", m)) || !(out = cx_alloc(c, n, sizeof *out)) || !cx_begin(c))
+    if (!(directions = cx_directions_arg(c, "directions", m)) || !(out = cx_alloc(c, n, sizeof *out)) || !cx_begin(c) ||
+        !cx_fine(c, cbx_score(c->ctx, (cbx_score_kind)kind, x.x, n, m, directions, weights.x, out, NULL, &c->err)))
         return NULL;
-    return cx_answer_numbers(
-        c, cbx_score(c->ctx, (cbx_score_kind)kind, x.x, n, m, directions, weights.x, out, NULL, &c->err), out, n);
+    return cx_numbers_object(out, n);
 }
 
 static PyObject *do_rank_stability(cx_call *c)
@@ -35,7 +35,6 @@ static PyObject *do_rank_stability(cx_call *c)
     cbx_direction direction;
     cbx_rank_sample *list;
     cx_groups samples;
-    PyObject *rows;
     double *share;
 
     if (!CX_GET(c, samples, direction, draws, seed) || !(list = cx_alloc(c, samples.n, sizeof *list)) ||
@@ -46,9 +45,7 @@ static PyObject *do_rank_stability(cx_call *c)
     if (!cx_begin(c) ||
         !cx_fine(c, cbx_rank_stability(c->ctx, list, samples.n, direction, draws, seed, share, &c->err)))
         return NULL;
-    rows = PyTuple_New((Py_ssize_t)samples.n);
-    CX_FILL(rows, samples.n, cx_numbers_object(share + i * samples.n, samples.n))
-    return rows;
+    return CX_TUPLE(samples.n, cx_numbers_object(share + i * samples.n, samples.n));
 }
 
 static PyObject *do_pareto(cx_call *c)
@@ -101,20 +98,11 @@ CX_RETURN(do_changes, (size_t min_segment, n = 0; cbx_change * out; cx_samples x
               cx_fine(c, cbx_changes_detect(c->ctx, x.x, x.n, min_segment, out, &n, &c->err)),
           cx_answer_list(c->st, CX_CHANGE, out, n))
 
-static PyObject *do_confirm(cx_call *c)
-{
-    double level = 0.95, threshold = 0.05;
-    cbx_interval change;
-    cbx_verdict verdict;
-    cbx_status status;
-    cx_samples before, after;
-
-    if (!CX_GET(c, before, after, level, threshold) || !cx_begin(c)) return NULL;
-    status = cbx_change_confirm(c->ctx, before.x, before.n, after.x, after.n, level, threshold, &verdict, &change,
-                                &c->err);
-    if (!cx_fine(c, status)) return NULL;
-    return Py_BuildValue("(sN)", cbx_verdict_name(verdict), cx_answer_object(c->st, CX_INTERVAL, &change));
-}
+CX_RETURN(do_confirm, (double level, threshold; cbx_interval change; cbx_verdict verdict; cx_samples before, after),
+          CX_GET(c, before, after, level, threshold) && cx_begin(c) &&
+              cx_fine(c, cbx_change_confirm(c->ctx, before.x, before.n, after.x, after.n, level, threshold, &verdict,
+                                            &change, &c->err)),
+          Py_BuildValue("(sN)", cbx_verdict_name(verdict), cx_answer_object(c->st, CX_INTERVAL, &change)))
 
 CX_COMPUTE(do_noise, cbx_noise, NOISE, (cx_samples x), CX_GET(c, x),
            cbx_noise_estimate(c->ctx, x.x, x.n, &out, &c->err))
@@ -138,15 +126,9 @@ static PyObject *do_verdict(cx_call *c)
 CX_MADE(stream_make, CX_STREAM, cbx_changepoint_stream, (cbx_changepoint_opts opts = CBX_CHANGEPOINT_OPTS_INIT),
         (opts.min_segment, opts.penalty), cbx_changepoint_stream_create(o->ctx, &opts, &handle, &c->err))
 
-static PyObject *stream_changes(cx_call *c)
-{
-    cbx_changepoint_stream *s = cx_handle(c);
-    size_t *index, n = 0;
-
-    if (!s || !(index = cx_alloc(c, cbx_changepoint_stream_length(s), sizeof *index))) return NULL;
-    cbx_changepoint_stream_changes(s, index, &n);
-    return cx_wholes_object(index, n);
-}
+CX_RETURN(stream_changes, (cbx_changepoint_stream *s = cx_handle(c); size_t * index, n = 0),
+          s && (index = cx_alloc(c, cbx_changepoint_stream_length(s), sizeof *index)),
+          (cbx_changepoint_stream_changes(s, index, &n), cx_wholes_object(index, n)))
 CX_DO(stream_append, cbx_changepoint_stream, (double x), (x),
       cx_none(c, cbx_changepoint_stream_append(self, x, &c->err)))
 CX_DO(stream_length, cbx_changepoint_stream, (), (), PyLong_FromSize_t(cbx_changepoint_stream_length(self)))
@@ -173,17 +155,13 @@ static PyObject *row_object(cx_state *st, const cbx_comparison *cmp, size_t i)
 
 static PyObject *comparison_object(cx_state *st, const cbx_comparison *cmp)
 {
-    PyObject *labels = PyTuple_New((Py_ssize_t)cbx_comparison_nlabels(cmp)),
-             *rows = PyTuple_New((Py_ssize_t)cbx_comparison_nrows(cmp)),
-             *winners = PyTuple_New((Py_ssize_t)cbx_comparison_nwinners(cmp)),
-             *remarks = PyTuple_New((Py_ssize_t)cbx_comparison_nremarks(cmp));
-
-    CX_FILL(labels, cbx_comparison_nlabels(cmp), PyUnicode_FromString(cbx_comparison_label(cmp, i)))
-    CX_FILL(rows, cbx_comparison_nrows(cmp), row_object(st, cmp, i))
-    CX_FILL(winners, cbx_comparison_nwinners(cmp), cx_answer_object(st, CX_WINNER, cbx_comparison_winner(cmp, i)))
-    CX_FILL(remarks, cbx_comparison_nremarks(cmp), PyUnicode_FromString(cbx_comparison_remark(cmp, i, NULL)))
-    return cx_record_new(st, CX_COMPARISON, "(NsNNN)", labels, cbx_comparison_label(cmp, cbx_comparison_reference(cmp)),
-                         rows, winners, remarks);
+    return cx_record_new(
+        st, CX_COMPARISON, "(NsNNN)",
+        CX_TUPLE(cbx_comparison_nlabels(cmp), PyUnicode_FromString(cbx_comparison_label(cmp, i))),
+        cbx_comparison_label(cmp, cbx_comparison_reference(cmp)),
+        CX_TUPLE(cbx_comparison_nrows(cmp), row_object(st, cmp, i)),
+        CX_TUPLE(cbx_comparison_nwinners(cmp), cx_answer_object(st, CX_WINNER, cbx_comparison_winner(cmp, i))),
+        CX_TUPLE(cbx_comparison_nremarks(cmp), PyUnicode_FromString(cbx_comparison_remark(cmp, i, NULL))));
 }
 
 static PyObject *do_compare(cx_call *c)

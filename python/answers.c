@@ -15,40 +15,13 @@ static size_t nmembers(const cx_answer_type *t)
 
 /* ---- lists ---- */
 
-PyObject *cx_numbers_object(const double *x, size_t n)
-{
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
+PyObject *cx_numbers_object(const double *x, size_t n) { return CX_TUPLE(n, PyFloat_FromDouble(x[i])); }
 
-    CX_FILL(tuple, n, PyFloat_FromDouble(x[i]))
-    return tuple;
-}
-
-PyObject *cx_wholes_object(const size_t *x, size_t n)
-{
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
-
-    CX_FILL(tuple, n, PyLong_FromSize_t(x[i]))
-    return tuple;
-}
-
-static PyObject *lines_object(const char *text, size_t width, size_t n)
-{
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
-
-    CX_FILL(tuple, n, PyUnicode_FromString(text + i * width))
-    return tuple;
-}
+PyObject *cx_wholes_object(const size_t *x, size_t n) { return CX_TUPLE(n, PyLong_FromSize_t(x[i])); }
 
 PyObject *cx_answer_list(cx_state *st, cx_answer_kind kind, const void *from, size_t n)
 {
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
-    const char *at = from;
-
-    for (size_t i = 0; tuple && i < n; i++, at += cx_answer_types[kind].size) {
-        PyObject *v = cx_answer_object(st, kind, at);
-        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
-    }
-    return tuple;
+    return CX_TUPLE(n, cx_answer_object(st, kind, (const char *)from + i * cx_answer_types[kind].size));
 }
 
 /* ---- members ---- */
@@ -106,7 +79,7 @@ static PyObject *list_member(cx_state *st, const cx_member *m, const char *from)
         if (!pointer_at(at)) Py_RETURN_NONE;
         return cx_numbers_object(pointer_at(at), count_of(m, from, 1));
     case CX_AS_WHOLES_IN: return cx_wholes_object((const size_t *)(const void *)at, count_of(m, from, 1));
-    default: return lines_object(at, m->width, count_of(m, from, 1));
+    default: return CX_TUPLE(count_of(m, from, 1), PyUnicode_FromString(at + i * m->width));
     }
 }
 
@@ -148,19 +121,8 @@ PyObject *cx_answer_object(cx_state *st, cx_answer_kind kind, const void *from)
 
 PyObject *cx_record(cx_call *c, cx_answer_kind kind, size_t n, cbx_array **arrays)
 {
-    bool kept = cx_keep(c, n, arrays);
-    PyObject *r = kept ? PyStructSequence_New(c->st->answers[kind]) : NULL;
-
-    for (size_t i = 0; kept && i < n; i++) {
-        PyObject *a = cx_array_new(c->st, arrays[i]);
-        if (r && a) {
-            PyStructSequence_SetItem(r, (Py_ssize_t)i, a);
-        } else {
-            Py_CLEAR(r);
-            Py_XDECREF(a);
-        }
-    }
-    return r;
+    CX_OWN PyObject *all = cx_results(c, n, arrays, true);
+    return all ? PyObject_CallFunctionObjArgs((PyObject *)c->st->answers[kind], all, NULL) : NULL;
 }
 
 PyObject *cx_answer(cx_call *c, cbx_status status, cx_answer_kind kind, const void *from)
@@ -168,14 +130,10 @@ PyObject *cx_answer(cx_call *c, cbx_status status, cx_answer_kind kind, const vo
     return cx_fine(c, status) ? cx_answer_object(c->st, kind, from) : NULL;
 }
 
-PyObject *cx_answer_number(cx_call *c, cbx_status status, const double *v)
+PyObject *cx_answer_called(cx_call *c, cx_callback *cb, cbx_status status, cx_answer_kind kind, const void *from)
 {
-    return cx_fine(c, status) ? PyFloat_FromDouble(*v) : NULL;
-}
-
-PyObject *cx_answer_numbers(cx_call *c, cbx_status status, const double *x, size_t n)
-{
-    return cx_fine(c, status) ? cx_numbers_object(x, n) : NULL;
+    cx_lock(c);
+    return cx_callback_done(cb) ? NULL : cx_answer(c, status, kind, from);
 }
 
 /* ---- types ---- */
@@ -224,11 +182,9 @@ static PyObject *members_text(const cx_answer_type *t)
 bool cx_add_answers(cx_state *st)
 {
     for (int k = 0; k < CX_ANSWER_COUNT; k++) {
-        PyObject *text = members_text(&cx_answer_types[k]);
-        bool fine = text && PyDict_SetItemString(st->signatures, strchr(cx_answer_types[k].name, '.') + 1, text) == 0;
-        Py_XDECREF(text);
-        st->answers[k] = fine ? make_type(&cx_answer_types[k]) : NULL;
-        if (!st->answers[k]) return false;
+        const char *name = strchr(cx_answer_types[k].name, '.') + 1;
+        if (!cx_put(st->signatures, name, members_text(&cx_answer_types[k]))) return false;
+        if (!(st->answers[k] = make_type(&cx_answer_types[k]))) return false;
     }
     return true;
 }
@@ -238,14 +194,12 @@ bool cx_add_answers(cx_state *st)
 static bool place(PyObject *module, const char *name, PyTypeObject *type)
 {
     const char *last = strrchr(name, '.');
-    PyObject *space = PyUnicode_FromStringAndSize(name, last - name);
+    CX_OWN PyObject *space = PyUnicode_FromStringAndSize(name, last - name);
     PyObject *into = !space                      ? NULL
                      : strchr(name, '.') == last ? module
                                                  : PyDict_GetItemWithError(PyImport_GetModuleDict(), space);
-    bool fine = into && PyModule_AddObjectRef(into, last + 1, (PyObject *)type) == 0;
 
-    Py_XDECREF(space);
-    return fine;
+    return into && PyModule_AddObjectRef(into, last + 1, (PyObject *)type) == 0;
 }
 
 bool cx_place_types(cx_state *st, PyObject *module)
@@ -254,5 +208,5 @@ bool cx_place_types(cx_state *st, PyObject *module)
         if (k > CX_LSTSQ && !place(module, cx_answer_types[k].name, st->answers[k])) return false;
     for (int k = 0; k < CX_OBJECT_COUNT; k++)
         if (!place(module, cx_object_type_name((cx_object_kind)k), st->objects[k])) return false;
-    return place(module, "calibrax_c.tree.Structure", st->tree_type);
+    return true;
 }

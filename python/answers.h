@@ -38,13 +38,9 @@ typedef struct cx_row_answer {
 } cx_row_answer;
 
 typedef struct cx_roofline_answer {
-    double intensity, ridge;
-    cbx_bound bound;
+    cbx_roofline r;
     const char *level;
-    double attainable_flop_per_s, flop_per_s, bytes_per_s, flop_share, bytes_share, efficiency;
-    bool beyond_roof;
-    char hint[CBX_ROOFLINE_MAX_HINTS][CBX_ROOFLINE_HINT_SIZE];
-    size_t nhints;
+    cbx_roofline_hints hints;
 } cx_roofline_answer;
 
 typedef struct cx_profile_answer {
@@ -54,9 +50,7 @@ typedef struct cx_profile_answer {
 } cx_profile_answer;
 
 typedef struct cx_convergence_answer {
-    cbx_convergence_outcome outcome;
-    double rate, rate_error;
-    size_t iterations, bad;
+    cbx_convergence_result r;
     const cbx_tolerance_result *tolerances;
     size_t ntolerances;
 } cx_convergence_answer;
@@ -76,9 +70,9 @@ PyObject *cx_answer(cx_call *c, cbx_status status, cx_answer_kind kind, const vo
         CX_BARE variables;                                                                                             \
         return (arguments) && cx_begin(c) ? cx_answer(c, call, CX_##kind, &out) : NULL;                                \
     }
-/** As cx_answer, of a number, a list of numbers, of texts that a struct holds. */
-PyObject *cx_answer_number(cx_call *c, cbx_status status, const double *v);
-PyObject *cx_answer_numbers(cx_call *c, cbx_status status, const double *x, size_t n);
+/* The library's function of a table row of statistics, by its type but for the error at its end; CX_SAMPLE: n numbers. */
+#define CX_SAMPLE    const double *, size_t
+#define CX_STAT(...) ((cbx_status(*)(__VA_ARGS__, cbx_err *))c->fn)
 /** A tuple of float. */
 PyObject *cx_numbers_object(const double *x, size_t n);
 /** Tuple of n integers. */
@@ -91,7 +85,6 @@ typedef struct cx_samples {
     size_t n;
 } cx_samples;
 
-bool cx_samples_from(cx_call *c, PyObject *o, const char *name, cx_samples *out);
 bool cx_same_length(const cx_call *c, const cx_samples *x, const cx_samples *y);
 /** Rows of equal length, one behind the other, as one block. */
 bool cx_table_arg(cx_call *c, const char *name, cx_samples *out, size_t *rows, size_t *columns);
@@ -121,6 +114,8 @@ typedef struct cx_callback {
     PyObject *type, *value, *traceback;
 } cx_callback;
 
+/** As cx_answer of a call that called a function of Python: the exception that it raised, if it did. */
+PyObject *cx_answer_called(cx_call *c, cx_callback *cb, cbx_status status, cx_answer_kind kind, const void *from);
 /** Puts v, whose reference it takes over, in the place of *at. */
 static inline void cx_set(PyObject **at, PyObject *v)
 {
@@ -131,6 +126,10 @@ static inline void cx_set(PyObject **at, PyObject *v)
 
 /** A cbx_timed_fn: calls without arguments. */
 void cx_callback_run(void *callback);
+/** A call with a tuple of arguments, which it takes over, for a number; 0 with an exception, which is kept. */
+double cx_callback_number(cx_callback *cb, PyObject *args);
+/** A statistic of one sample (y NULL) or two, from any thread, with or without the interpreter's lock. */
+double cx_callback_statistic(const double *x, size_t n, const double *y, size_t m, void *callback);
 /** Keeps the current exception. */
 void cx_callback_caught(cx_callback *cb);
 /** Drops what it holds; true, with the exception raised, if one was kept. */

@@ -75,15 +75,11 @@ bool cx_is_foreign_array(PyObject *o)
 /* A scalar of NumPy or another package: an array of theirs of rank 0; 0 if o is not one. */
 static int foreign_scalar(cx_call *c, PyObject *o, cx_operand *out)
 {
-    PyObject *array = cx_is_foreign_array(o) ? cx_asarray(c->st, o, CBX_DTYPE_COUNT, -1) : NULL;
+    CX_OWN PyObject *array = cx_is_foreign_array(o) ? cx_asarray(c->st, o, CBX_DTYPE_COUNT, -1) : NULL;
     cbx_array *a = array ? ((cx_array *)array)->handle : NULL;
 
-    if (!a || cbx_array_ndim(a) > 0) {
-        Py_XDECREF(array);
-        return PyErr_Occurred() ? -1 : 0;
-    }
+    if (!a || cbx_array_ndim(a) > 0) return PyErr_Occurred() ? -1 : 0;
     *out = (cx_operand){ .array = cbx_array_ref(a) };
-    Py_DECREF(array);
     return cx_hold(c, out->array) ? 1 : -1;
 }
 
@@ -184,7 +180,7 @@ cx_binary cx_ease(cx_binary f, cx_operand *a, cx_operand *b)
         return cbx_multiply;
     }
     if (!x || v->array || !both_integers(v, cbx_array_dtype(x))) return f;
-    for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
+    for (size_t i = 0; i < CBX_LEN(comparisons); i++)
         if (f == comparisons[i]) to_comparable(v, cbx_array_dtype(x));
     if (f != cbx_divide) return f;
     if (v->big)
@@ -231,15 +227,12 @@ static bool is_annotated(const cx_call *c, const char *name, const char *annotat
 
 static bool integer(cx_call *c, const char *name, PyObject *o, const char *wanted, int64_t *out)
 {
-    PyObject *index;
+    CX_OWN PyObject *index = PyIndex_Check(o) && !PyBool_Check(o) ? PyNumber_Index(o) : NULL;
     int over = 0;
 
-    if (!PyIndex_Check(o) || PyBool_Check(o)) return cx_refuse(c, name, PyExc_TypeError, wanted, o);
-    index = PyNumber_Index(o);
-    if (!index) return false;
+    if (!index) return PyErr_Occurred() ? false : cx_refuse(c, name, PyExc_TypeError, wanted, o);
     *out = PyLong_AsLongLongAndOverflow(index, &over);
-    if (over) cx_refuse(c, name, PyExc_OverflowError, "an integer of 64 bits", index);
-    Py_DECREF(index);
+    if (over) return cx_refuse(c, name, PyExc_OverflowError, "an integer of 64 bits", index);
     return !PyErr_Occurred();
 }
 
@@ -326,30 +319,22 @@ bool cx_read_text(cx_call *c, const char *name, PyObject *o, void *out)
 bool cx_read_choice(cx_call *c, const char *name, PyObject *o, int *out)
 {
     const cx_parameter *p = cx_parameter_of(c, name);
-    PyObject *value = PyUnicode_Check(o) ? Py_NewRef(o) : PyObject_GetAttrString(o, "value"), *wanted, *list;
+    CX_OWN PyObject *value = PyUnicode_Check(o) ? Py_NewRef(o) : PyObject_GetAttrString(o, "value");
     const char *end = p->annotation + p->annotation_length, *word = NULL;
     Py_ssize_t length = -1;
 
     PyErr_Clear();
     if (value && PyUnicode_Check(value)) word = PyUnicode_AsUTF8AndSize(value, &length);
     PyErr_Clear();
-    int k = 0;
-    bool found = false;
-    for (const char *at = p->annotation; word && !found && at < end && (at = memchr(at, '\'', (size_t)(end - at)));) {
+    *out = 0;
+    for (const char *at = p->annotation; word && at < end && (at = memchr(at, '\'', (size_t)(end - at))); ++*out) {
         const char *close = memchr(at + 1, '\'', (size_t)(end - at - 1));
-        found = close - at - 1 == length && memcmp(at + 1, word, (size_t)length) == 0;
-        if (found) *out = k;
-        k++;
+        if (close - at - 1 == length && memcmp(at + 1, word, (size_t)length) == 0) return true;
         at = close + 1;
     }
-    Py_XDECREF(value);
-    if (found) return true;
-    wanted = PyUnicode_FromStringAndSize(p->annotation, (Py_ssize_t)p->annotation_length);
-    list = wanted ? PyObject_CallMethod(wanted, "replace", "ss", " | ", ", ") : NULL;
-    if (list) PyErr_Format(PyExc_ValueError, "%s: '%s' must be one of %U, got %R", c->name, name, list, o);
-    Py_XDECREF(wanted);
-    Py_XDECREF(list);
-    return false;
+    CX_OWN PyObject *wanted = PyUnicode_FromStringAndSize(p->annotation, (Py_ssize_t)p->annotation_length);
+    CX_OWN PyObject *list = wanted ? PyObject_CallMethod(wanted, "replace", "ss", " | ", ", ") : NULL;
+    return list && cx_refused(PyExc_ValueError, "%s: '%s' must be one of %U, got %R", c->name, name, list, o);
 }
 
 bool cx_read_unsigned(cx_call *c, const char *name, PyObject *o, void *out)
@@ -409,7 +394,6 @@ bool cx_read_operand(cx_call *c, const char *name, PyObject *o, void *out)
 
 bool cx_ints_from(cx_call *c, const char *name, PyObject *o, const char *wanted, int limit, int *n, ptrdiff_t *out)
 {
-    PyObject *tuple;
     int64_t v = 0;
 
     if (PyIndex_Check(o) && !PySequence_Check(o)) {
@@ -419,27 +403,20 @@ bool cx_ints_from(cx_call *c, const char *name, PyObject *o, const char *wanted,
         return true;
     }
     if (!PySequence_Check(o) || PyUnicode_Check(o)) return cx_refuse(c, name, PyExc_TypeError, wanted, o);
-    tuple = PySequence_Tuple(o);
+    CX_OWN PyObject *tuple = PySequence_Tuple(o);
     if (!tuple) return false;
     *n = (int)PyTuple_Size(tuple);
     if (*n > limit)
-        PyErr_Format(PyExc_ValueError, "%s: '%s' must be %s, at most %d, got %d of them", c->name, name, wanted, limit,
-                     *n);
-    for (int k = 0; !PyErr_Occurred() && k < *n; k++) {
-        integer(c, name, PyTuple_GetItem(tuple, k), wanted, &v);
+        return cx_refused(PyExc_ValueError, "%s: '%s' must be %s, at most %d, got %d of them", c->name, name, wanted,
+                          limit, *n);
+    for (int k = 0; k < *n; k++) {
+        if (!integer(c, name, PyTuple_GetItem(tuple, k), wanted, &v)) return false;
         out[k] = (ptrdiff_t)v;
     }
-    Py_DECREF(tuple);
-    return !PyErr_Occurred();
+    return true;
 }
 
-PyObject *cx_rest_tuple(cx_call *c)
-{
-    PyObject *tuple = PyTuple_New(c->nrest);
-
-    CX_FILL(tuple, (size_t)c->nrest, Py_NewRef(c->rest[i]))
-    return tuple;
-}
+PyObject *cx_rest_tuple(cx_call *c) { return CX_TUPLE(c->nrest, Py_NewRef(c->rest[i])); }
 
 /* The arguments of *name as a tuple, or its only one if that is a sequence; kept by the call. */
 static PyObject *rest_of(cx_call *c)

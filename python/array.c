@@ -31,25 +31,17 @@ static void array_dealloc(PyObject *self)
 
 PyObject *cx_shape_tuple(const cbx_array *a)
 {
-    int n = cbx_array_ndim(a);
-    PyObject *t = PyTuple_New(n);
-
-    for (int i = 0; t && i < n; i++) {
-        PyObject *v = PyLong_FromSize_t(cbx_array_dim(a, i));
-        if (!v || PyTuple_SetItem(t, i, v) < 0) Py_CLEAR(t);
-    }
-    return t;
+    return CX_TUPLE(cbx_array_ndim(a), PyLong_FromSize_t(cbx_array_dim(a, (int)i)));
 }
 
 /* One library function of self. */
 static PyObject *apply(PyObject *self, const char *name, cbx_array *(*f)(cbx_ctx *, const cbx_array *))
 {
+    CX_ENDED_BY(cx_call_done) cx_call c;
     PyObject *r = NULL;
-    cx_call c;
 
     cx_call_init(&c, cx_state_of_instance(self), name);
     if (cx_hold(&c, cbx_array_ref(handle_of(self))) && cx_begin(&c)) r = cx_result(&c, f(c.ctx, c.held[0]));
-    cx_call_done(&c);
     if (r) ((cx_array *)r)->weak = ((cx_array *)self)->weak;
     return r;
 }
@@ -85,11 +77,8 @@ CX_GETTERS(array_members, MEMBERS)
 
 PyObject *cx_item(cx_state *st, const cbx_array *a)
 {
-    cbx_array *here = cx_here(st, a);
-    PyObject *v = here ? cx_element(cbx_array_dtype(here), cbx_array_data(here)) : NULL;
-
-    cbx_array_free(here);
-    return v;
+    CX_OWN_ARRAY cbx_array *here = cx_here(st, a);
+    return here ? cx_element(cbx_array_dtype(here), cbx_array_data(here)) : NULL;
 }
 
 /* The one element of an array of rank 0 as a Python number. */
@@ -104,9 +93,8 @@ static PyObject *item(PyObject *self, const char *what)
 
 static PyObject *through(PyObject *self, const char *what, PyObject *(*convert)(PyObject *))
 {
-    PyObject *v = item(self, what), *r = v ? convert(v) : NULL;
-    Py_XDECREF(v);
-    return r;
+    CX_OWN PyObject *v = item(self, what);
+    return v ? convert(v) : NULL;
 }
 static PyObject *array_int(PyObject *self) { return through(self, "int()", PyNumber_Long); }
 static PyObject *array_float(PyObject *self) { return through(self, "float()", PyNumber_Float); }
@@ -121,25 +109,18 @@ static PyObject *array_index(PyObject *self)
 }
 static int array_bool(PyObject *self)
 {
-    PyObject *v;
-    int r;
-
     if (!cx_concrete(cx_state_of_instance(self), handle_of(self), "bool()")) return -1;
-    v = item(self, "the truth of an array: any() and all() are of more; bool()");
-    r = v ? PyObject_IsTrue(v) : -1;
-    Py_XDECREF(v);
-    return r;
+    CX_OWN PyObject *v = item(self, "the truth of an array: any() and all() are of more; bool()");
+    return v ? PyObject_IsTrue(v) : -1;
 }
 static PyObject *array_complex(PyObject *self, PyObject *unused)
 {
-    PyObject *v = item(self, "complex()"), *r;
+    CX_OWN PyObject *v = item(self, "complex()");
 
     (void)unused;
-    if (!v) return NULL;
-    r = PyComplex_Check(v) ? Py_NewRef(v) : PyComplex_FromDoubles(PyFloat_AsDouble(v), 0.0);
-    Py_DECREF(v);
-    if (PyErr_Occurred()) Py_CLEAR(r);
-    return r;
+    if (!v || PyComplex_Check(v)) return Py_XNewRef(v);
+    const double re = PyFloat_AsDouble(v);
+    return PyErr_Occurred() ? NULL : PyComplex_FromDoubles(re, 0.0);
 }
 
 static PyObject *list_of(const cbx_array *a, int axis, const char *p)
@@ -159,15 +140,10 @@ static PyObject *list_of(const cbx_array *a, int axis, const char *p)
 
 static PyObject *array_tolist(PyObject *self, PyObject *unused)
 {
-    cbx_array *here;
-    PyObject *list;
-
     (void)unused;
     if (!cx_concrete(cx_state_of_instance(self), handle_of(self), "tolist()")) return NULL;
-    here = cx_here(cx_state_of_instance(self), handle_of(self));
-    list = here ? list_of(here, 0, cbx_array_data(here)) : NULL;
-    cbx_array_free(here);
-    return list;
+    CX_OWN_ARRAY cbx_array *here = cx_here(cx_state_of_instance(self), handle_of(self));
+    return here ? list_of(here, 0, cbx_array_data(here)) : NULL;
 }
 
 /* ---- operators ---- */
@@ -188,23 +164,18 @@ static int operand_beside(cx_call *c, PyObject *o, PyObject *other, cx_operand *
 static PyObject *operate(PyObject *a, PyObject *b, const char *name, cx_binary f, bool numbers)
 {
     PyTypeObject *type = PyType_GetSlot(Py_TYPE(a), Py_tp_dealloc) == (void *)array_dealloc ? Py_TYPE(a) : Py_TYPE(b);
-    PyObject *r = NULL;
+    CX_ENDED_BY(cx_call_done) cx_call c;
     const cbx_array *x, *y;
     cx_operand left, right;
-    cx_call c;
-    int is, also;
+    int is;
 
     cx_call_init(&c, PyType_GetModuleState(type), name);
     is = operand_beside(&c, a, b, &left);
-    also = is > 0 ? operand_beside(&c, b, a, &right) : 0;
-    if (is == 0 || (is > 0 && also == 0) || (is > 0 && also > 0 && !numbers && (!left.array || !right.array)))
-        r = Py_NewRef(Py_NotImplemented);
-    else if (is > 0 && also > 0) {
-        f = cx_ease(f, &left, &right);
-        if (cx_meet(&c, &left, &right, &x, &y)) r = cx_weak_result(&c, f(c.ctx, x, y));
-    }
-    cx_call_done(&c);
-    return r;
+    if (is > 0) is = operand_beside(&c, b, a, &right);
+    if (is < 0) return NULL;
+    if (!is || (!numbers && (!left.array || !right.array))) return Py_NewRef(Py_NotImplemented);
+    f = cx_ease(f, &left, &right);
+    return cx_meet(&c, &left, &right, &x, &y) ? cx_weak_result(&c, f(c.ctx, x, y)) : NULL;
 }
 
 #define OPERATORS(X)                                                                                                   \
@@ -268,21 +239,19 @@ static Py_ssize_t array_length(PyObject *self)
     return -1;
 }
 
+static PyObject *row_of(PyObject *self, size_t i)
+{
+    CX_OWN PyObject *at = PyLong_FromSize_t(i);
+    return at ? cx_subscript(self, at) : NULL;
+}
+
 static PyObject *array_iter(PyObject *self)
 {
     Py_ssize_t n = array_length(self);
-    PyObject *tuple, *iter;
 
     if (n < 0) return NULL;
-    tuple = PyTuple_New(n);
-    for (Py_ssize_t i = 0; tuple && i < n; i++) {
-        PyObject *at = PyLong_FromSsize_t(i), *v = at ? cx_subscript(self, at) : NULL;
-        Py_XDECREF(at);
-        if (!v || PyTuple_SetItem(tuple, i, v) < 0) Py_CLEAR(tuple);
-    }
-    iter = tuple ? PyObject_GetIter(tuple) : NULL;
-    Py_XDECREF(tuple);
-    return iter;
+    CX_OWN PyObject *tuple = CX_TUPLE(n, row_of(self, i));
+    return tuple ? PyObject_GetIter(tuple) : NULL;
 }
 
 /* ---- methods of the standard ---- */
@@ -334,22 +303,17 @@ static PyObject *array_reduce(PyObject *self, PyObject *unused)
 {
     const cbx_array *a = handle_of(self);
     cx_state *st = cx_state_of_instance(self);
-    PyObject *bytes, *restore, *shape;
     cbx_err err = CBX_ERR_INIT;
 
     (void)unused;
     if (!cx_concrete(st, a, "a pickle or deep copy")) return NULL;
-    bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)cbx_array_bytes(a));
-    if (bytes && cbx_array_bytes(a) && cbx_array_read(a, PyBytes_AsString(bytes), cbx_array_bytes(a), &err)) {
-        Py_DECREF(bytes);
+    CX_OWN PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)cbx_array_bytes(a));
+    if (bytes && cbx_array_bytes(a) && cbx_array_read(a, PyBytes_AsString(bytes), cbx_array_bytes(a), &err))
         return cx_raise(err.status, err.message);
-    }
-    restore = bytes ? PyObject_GetAttrString((PyObject *)st->array_type, "_restore") : NULL;
-    shape = restore ? cx_shape_tuple(a) : NULL;
-    if (shape) return Py_BuildValue("(N(NNN))", restore, cx_dtype_object(st, cbx_array_dtype(a)), shape, bytes);
-    Py_XDECREF(restore);
-    Py_XDECREF(bytes);
-    return NULL;
+    CX_OWN PyObject *restore = bytes ? PyObject_GetAttrString((PyObject *)st->array_type, "_restore") : NULL;
+    return restore
+               ? Py_BuildValue("(O(NNO))", restore, cx_dtype_object(st, cbx_array_dtype(a)), cx_shape_tuple(a), bytes)
+               : NULL;
 }
 
 static PyObject *array_restore(PyObject *type, PyObject *args)
@@ -380,20 +344,14 @@ static PyObject *do_item(cx_call *c)
 {
     const cbx_array *a = handle_of(c->self);
     Py_ssize_t count = (Py_ssize_t)cbx_array_count(a);
-    PyObject *index, *key, *at = NULL, *r = NULL;
 
     if (!cx_concrete(c->st, a, "item()")) return NULL;
     if (c->nrest == 0 && count != 1)
         return PyErr_Format(PyExc_ValueError, "item: 'index' must be given where an array has %zd elements", count);
     if (c->nrest == 0) return cx_item(c->st, a); /* the one element */
-    index = PyTuple_New(c->nrest);
-    CX_FILL(index, (size_t)c->nrest, Py_NewRef(c->rest[i]))
-    key = index ? cx_python("_values", "item_key", "NN", index, cx_shape_tuple(a)) : NULL;
-    if (key) at = cx_subscript(c->self, key);
-    if (at) r = item(at, "item()");
-    Py_XDECREF(at);
-    Py_XDECREF(key);
-    return r;
+    CX_OWN PyObject *key = cx_python("_values", "item_key", "NN", cx_rest_tuple(c), cx_shape_tuple(a));
+    CX_OWN PyObject *at = key ? cx_subscript(c->self, key) : NULL;
+    return at ? item(at, "item()") : NULL;
 }
 
 static PyObject *do_format(cx_call *c)

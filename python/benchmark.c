@@ -7,16 +7,17 @@
 #include "python/objects.h"
 
 static cbx_benchmark_report *report_of(PyObject *self) { return ((cx_object *)self)->handle; }
-static void report_free(cx_object *o) { cbx_benchmark_report_free(o->handle); }
 
-static PyObject *report_object_new(cx_state *st, cbx_benchmark_report *report)
+static void report_end(cbx_benchmark_report **report) { cbx_benchmark_report_free(*report); }
+
+/* A Report that takes *report over. */
+static PyObject *report_object(cx_state *st, cbx_benchmark_report **report)
 {
     cx_object *self = cx_object_new(st, CX_REPORT);
 
-    if (self)
-        self->handle = report;
-    else
-        cbx_benchmark_report_free(report);
+    if (!self) return NULL;
+    self->handle = *report;
+    *report = NULL;
     return (PyObject *)self;
 }
 
@@ -33,7 +34,8 @@ typedef struct options {
         .o = CBX_BENCHMARK_OPTS_INIT, .run = CBX_RUN_OPTS_INIT                                                         \
     }
 
-/* The caller unrefs the configuration, whatever is returned. */
+static void options_end(options *w) { cbx_json_unref(w->config); }
+
 static bool read_options(cx_call *c, options *w)
 {
     cbx_named_metric *targets;
@@ -63,37 +65,34 @@ static bool read_options(cx_call *c, options *w)
 typedef struct bench {
     PyObject *made;                     /* as _values.benchmark_of returns it */
     PyObject *object, *dataset, *batch; /* batch: of the pass under way */
-    PyObject *type, *value, *traceback; /* the first exception of a callback; type NULL: none */
+    cx_callback failure;                /* keeps the first exception of a callback */
     cbx_benchmark_ops ops;
     cbx_dataset_ops dataset_ops;
 } bench;
 
+static void bench_end(bench *b)
+{
+    Py_XDECREF(b->made);
+    Py_XDECREF(b->batch);
+    Py_XDECREF(b->failure.type);
+    Py_XDECREF(b->failure.value);
+    Py_XDECREF(b->failure.traceback);
+}
+
 /* Keeps the first exception; the status that the library sees, with its words. */
 static cbx_status caught(bench *b, cbx_err *err)
 {
-    PyObject *type, *value, *traceback, *text;
-    bool interrupt = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
-    const char *words;
-    cbx_status st;
+    const bool interrupt = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+    PyObject *type, *value, *traceback;
 
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    text = value ? PyObject_Str(value) : NULL;
-    words = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
-    PyErr_Clear();
-    st = cbx_fail(err, interrupt ? CBX_EINTERRUPTED : CBX_ECHILD, "%s",
-                  words && *words ? words : "it raised an exception");
-    Py_XDECREF(text);
-    if (b->type) {
-        Py_XDECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(traceback);
-    } else {
-        b->type = type;
-        b->value = value;
-        b->traceback = traceback;
-    }
-    return st;
+    CX_OWN PyObject *text = value ? PyObject_Str(value) : NULL;
+    const char *words = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    PyErr_Restore(type, value, traceback);
+    cx_callback_caught(&b->failure);
+    return cbx_fail(err, interrupt ? CBX_EINTERRUPTED : CBX_ECHILD, "%s",
+                    words && *words ? words : "it raised an exception");
 }
 
 /* The status of a call, whose result is dropped. */
@@ -105,17 +104,16 @@ static cbx_status called(bench *b, PyObject *r, cbx_err *err)
 
 static cbx_status values(bench *b, const char *method, cbx_values *out, cbx_err *err)
 {
-    PyObject *given = PyObject_CallMethod(b->object, method, NULL), *key, *value;
-    PyObject *dict = given ? cx_python("_values", "numbers_of", "sO", method, given) : NULL;
+    CX_OWN PyObject *given = PyObject_CallMethod(b->object, method, NULL);
+    CX_OWN PyObject *dict = given ? cx_python("_values", "numbers_of", "sO", method, given) : NULL;
     cbx_err failed = CBX_ERR_INIT;
+    PyObject *key, *value;
     Py_ssize_t at = 0;
     const char *name;
 
     while (dict && !failed.status && PyDict_Next(dict, &at, &key, &value) && (name = cx_text_of(key, method)))
         cbx_values_add(out, name, PyFloat_AsDouble(value), &failed);
     if (failed.status) cx_raise(failed.status, failed.message);
-    Py_XDECREF(dict);
-    Py_XDECREF(given);
     return PyErr_Occurred() ? caught(b, err) : CBX_OK;
 }
 
@@ -174,11 +172,8 @@ static cbx_status run_batch(cbx_ctx *ctx, void *self, const cbx_named_array *bat
 
 static bool has(const bench *b, const char *method)
 {
-    PyObject *name = PyUnicode_FromString(method);
-    bool found = name && PySequence_Contains(PyTuple_GetItem(b->made, 3), name) == 1;
-
-    Py_XDECREF(name);
-    return found;
+    CX_OWN PyObject *name = PyUnicode_FromString(method);
+    return name && PySequence_Contains(PyTuple_GetItem(b->made, 3), name) == 1;
 }
 
 static bool bench_make(cx_call *c, bench *b, const char *name)
@@ -214,60 +209,37 @@ static bool bench_make(cx_call *c, bench *b, const char *name)
 /* Raises the exception of a callback, if there was one: with all false only one that no benchmark may swallow. */
 static bool bench_raise(bench *b, bool all)
 {
-    if (!b->type || (!all && PyErr_GivenExceptionMatches(b->type, PyExc_Exception))) return false;
-    PyErr_Restore(b->type, b->value, b->traceback);
-    b->type = b->value = b->traceback = NULL;
-    return true;
+    if (!all && b->failure.type && PyErr_GivenExceptionMatches(b->failure.type, PyExc_Exception)) return false;
+    return cx_callback_done(&b->failure);
 }
 
 /* ---- in this process: the lock is held, the benchmark's own Python code lets others in ---- */
 
-static PyObject *run(cx_call *c, options *w, bench *b, bool keep_going)
+static PyObject *do_run(cx_call *c)
 {
-    const cbx_benchmark_item item = { &b->ops, b };
+    CX_ENDED_BY(report_end) cbx_benchmark_report *report = NULL;
+    CX_ENDED_BY(options_end) options w = OPTIONS_INIT;
+    CX_ENDED_BY(bench_end) bench b = { 0 };
     cbx_benchmark_source source = CBX_BENCHMARK_SOURCE_INIT;
-    cbx_benchmark_report *report = NULL;
+    const cbx_benchmark_item item = { &b.ops, &b };
     const cbx_benchmark_failure *failures;
     cbx_status status;
     size_t nfailures;
+    bool keep_going;
 
-    if (!cx_begin(c)) return NULL;
+    if (!read_options(c, &w) ||
+        !CX_GET(c, w.o.name, w.o.scenario, w.o.measure.warmup, w.o.measure.batch_size, w.o.measure.max_batches,
+                keep_going) ||
+        !bench_make(c, &b, w.o.name) || !cx_begin(c))
+        return NULL;
     source.items = &item;
     source.nitems = 1;
-    status = cbx_benchmark_run(c->ctx, &source, &w->o, &report, &c->err);
-    if (bench_raise(b, !keep_going)) {
-        cbx_benchmark_report_free(report);
-        return NULL;
-    }
-    if (!cx_fine(c, status)) return NULL;
+    status = cbx_benchmark_run(c->ctx, &source, &w.o, &report, &c->err);
+    if (bench_raise(&b, !keep_going) || !cx_fine(c, status)) return NULL;
     failures = cbx_benchmark_report_failures(report, &nfailures);
-    if (nfailures && !keep_going) { /* the library's own: a dataset without examples, a clock that is too coarse */
-        cx_raise(failures[0].status, failures[0].message);
-        cbx_benchmark_report_free(report);
-        return NULL;
-    }
-    return report_object_new(c->st, report);
-}
-
-static PyObject *do_run(cx_call *c)
-{
-    options w = OPTIONS_INIT;
-    PyObject *out = NULL;
-    bool keep_going;
-    bench b = { 0 };
-
-    if (read_options(c, &w) &&
-        CX_GET(c, w.o.name, w.o.scenario, w.o.measure.warmup, w.o.measure.batch_size, w.o.measure.max_batches,
-               keep_going) &&
-        bench_make(c, &b, w.o.name))
-        out = run(c, &w, &b, keep_going);
-    cbx_json_unref(w.config);
-    Py_XDECREF(b.made);
-    Py_XDECREF(b.batch);
-    Py_XDECREF(b.type);
-    Py_XDECREF(b.value);
-    Py_XDECREF(b.traceback);
-    return out;
+    if (nfailures && !keep_going) /* the library's own: a dataset without examples, a clock that is too coarse */
+        return cx_raise(failures[0].status, failures[0].message);
+    return report_object(c->st, &report);
 }
 
 /* ---- in processes of their own ---- */
@@ -312,26 +284,23 @@ static bool read_source(cx_call *c, cbx_benchmark_source *source, cbx_benchmark_
 
 static PyObject *do_launch(cx_call *c)
 {
+    CX_ENDED_BY(report_end) cbx_benchmark_report *report = NULL;
+    CX_ENDED_BY(options_end) options w = OPTIONS_INIT;
     cbx_benchmark_source source = CBX_BENCHMARK_SOURCE_INIT;
-    cbx_benchmark_report *report = NULL;
     cbx_benchmark_command command;
-    options w = OPTIONS_INIT;
     size_t warmup = SIZE_MAX;
     cx_texts benchmarks;
-    bool fine;
 
-    fine = CX_GET(c, warmup) && read_source(c, &source, &command, warmup) && read_options(c, &w) &&
-           CX_GET(c, benchmarks, w.o.timeout_s, w.o.grace_s, w.o.allow_failed, w.o.trace_dir, w.o.show_output);
-    if (fine) {
-        w.o.names = benchmarks.list;
-        w.o.nnames = benchmarks.n;
-        w.o.stop = c->stop;
-        if (warmup != SIZE_MAX) w.o.measure.warmup = warmup;
-        c->elements = CX_UNLOCK_ELEMENTS; /* it waits for processes */
-        fine = cx_begin(c) && cx_fine(c, cbx_benchmark_run(c->ctx, &source, &w.o, &report, &c->err));
-    }
-    cbx_json_unref(w.config);
-    return fine ? report_object_new(c->st, report) : NULL;
+    if (!CX_GET(c, warmup) || !read_source(c, &source, &command, warmup) || !read_options(c, &w) ||
+        !CX_GET(c, benchmarks, w.o.timeout_s, w.o.grace_s, w.o.allow_failed, w.o.trace_dir, w.o.show_output))
+        return NULL;
+    w.o.names = benchmarks.list;
+    w.o.nnames = benchmarks.n;
+    w.o.stop = c->stop;
+    if (warmup != SIZE_MAX) w.o.measure.warmup = warmup;
+    if (!cx_begin_long(c)) return NULL; /* it waits for processes */
+    return cx_fine(c, cbx_benchmark_run(c->ctx, &source, &w.o, &report, &c->err)) ? report_object(c->st, &report)
+                                                                                  : NULL;
 }
 
 /* ---- the report ---- */
@@ -349,22 +318,17 @@ static PyObject *targets_of(PyObject *self)
 {
     size_t n;
     const cbx_target_check *t = cbx_benchmark_report_targets(report_of(self), &n);
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
 
-    CX_FILL(tuple, n, target_object(cx_state_of_instance(self), &t[i]))
-    return tuple;
+    return CX_TUPLE(n, target_object(cx_state_of_instance(self), &t[i]));
 }
 
 static PyObject *failures_of(PyObject *self)
 {
     size_t n;
     const cbx_benchmark_failure *f = cbx_benchmark_report_failures(report_of(self), &n);
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
 
-    CX_FILL(tuple, n,
-            cx_record_new(cx_state_of_instance(self), CX_FAILURE, "(snss)", f[i].benchmark, (Py_ssize_t)f[i].launch,
-                          f[i].phase, f[i].message))
-    return tuple;
+    return CX_TUPLE(n, cx_record_new(cx_state_of_instance(self), CX_FAILURE, "(snss)", f[i].benchmark,
+                                     (Py_ssize_t)f[i].launch, f[i].phase, f[i].message));
 }
 
 static PyObject *run_of(PyObject *self)
@@ -377,15 +341,13 @@ static PyObject *do_to_dict(cx_call *c) { return cx_json_answer(cbx_benchmark_re
 
 static PyObject *report_repr(PyObject *self)
 {
-    PyObject *r = run_of(self), *text;
+    CX_OWN PyObject *r = run_of(self);
     size_t n;
 
     if (!r) return NULL;
     cbx_benchmark_report_targets(report_of(self), &n);
-    text = PyUnicode_FromFormat("Report(exit_code=%d, run=%R, targets=%zu)",
+    return PyUnicode_FromFormat("Report(exit_code=%d, run=%R, targets=%zu)",
                                 cbx_benchmark_report_exit_code(report_of(self)), r, n);
-    Py_DECREF(r);
-    return text;
 }
 
 #define ATTRIBUTES(X)                                                                                                  \
@@ -405,17 +367,11 @@ CX_GETTERS(report_members, ATTRIBUTES)
 #define LAUNCHES(X) \
     X(launch_benchmarks, "*, module: str | None = None, plugin: str | None = None, file: Path | str | None = None, command: str | Sequence[str] | None = None, python: str | None = None, benchmarks: str | Sequence[str] | None = None, metrics: 'auto' | 'stdout' | 'none' = 'auto', launches: int = 1, warmup: int | None = None, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0, timeout_s: float = 0.0, grace_s: float = 10.0, tags: Mapping[str, str] | None = None, targets: Mapping[str, float] | None = None, defs: Definitions | None = None, config: Mapping[str, Any] | None = None, level: float = 0.95, allow_failed: float = 0.0, trace: str | None = None, trace_dir: str | None = None, show_output: bool = False, detect: bool = True", "Report", do_launch, 0, "Runs the benchmarks of a Python module ('module', 'file.py', either with ':name' of a class or any callable), a shared object, a file that describes commands, or one command, each launch in a fresh process, and gives a Report. A launch that fails is a Failure; more of them than the share allow_failed make the exit code 2, a missed target makes it 1.\n\n>>> cx.launch_benchmarks(command=['true'], launches=2, detect=False).passed\nTrue")
 /* clang-format on */
-METHODS(CX_OF_TYPE)
-static PyMethodDef report_methods[] = { METHODS(CX_OF_TYPE_ROW){ 0 } };
 CX_FUNCTIONS(cx_launch_methods, LAUNCHES, CX_WAITS)
 #define call_wait CX_LIGHT /* the object's methods are called on this thread */
 CX_MORE_FUNCTIONS(cx_run_methods, RUNS)
 #undef call_wait
 
-const cx_object_type cx_report_object_type = { .name = "calibrax_c.Report",
-                                               .doc = "The result of run_benchmark and launch_benchmarks.",
-                                               .free = report_free,
-                                               .methods = report_methods,
-                                               .bare = true,
-                                               .members = report_members,
-                                               .repr = report_repr };
+CX_TYPE(report, report, METHODS, "calibrax_c.Report", NULL, cbx_benchmark_report_free,
+        "The result of run_benchmark and launch_benchmarks.", .bare = true, .members = report_members,
+        .repr = report_repr)

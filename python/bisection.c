@@ -73,11 +73,10 @@ static void report_progress(void *user, const cbx_bisect_progress *p)
     listener *t = user;
 
     if (t->progress.function && !t->progress.type) {
-        PyObject *r = PyObject_CallFunction(t->progress.function, "ssNNN", steps[p->step], p->commit,
-                                            cx_number_or_none(p->value), cx_text_or_none(p->reason),
-                                            cx_number_or_none(p->probability));
+        CX_OWN PyObject *r = PyObject_CallFunction(t->progress.function, "ssNNN", steps[p->step], p->commit,
+                                                   cx_number_or_none(p->value), cx_text_or_none(p->reason),
+                                                   cx_number_or_none(p->probability));
         if (!r) cx_callback_caught(&t->progress);
-        Py_XDECREF(r);
     }
     if (t->progress.type) *t->stop = 1;
     PyGILState_Release(state);
@@ -109,32 +108,16 @@ static PyObject *do_bisect(cx_call *c)
     return r;
 }
 
-static PyObject *do_history(cx_call *c)
-{
-    const char *good = "", *bad = "HEAD", *repository = NULL;
-    PyObject *names;
-    cbx_bisect_graph g;
+CX_RETURN(do_history, (const char *good, *bad = "HEAD", *repository = NULL; cbx_bisect_graph g),
+          CX_GET(c, good, bad, repository) && cx_begin_long(c) &&
+              cx_fine(c, cbx_bisect_history(c->ctx, repository, good, bad, cx_arena(c), &g, &c->err)),
+          cx_python("_values", "graph_of", "NNN", CX_TUPLE(g.ncommits, PyUnicode_FromString(g.names[i])),
+                    cx_wholes_object(g.first, g.ncommits + 1), cx_wholes_object(g.parents, g.first[g.ncommits])))
 
-    if (!CX_GET(c, good, bad, repository)) return NULL;
-    c->elements = CX_UNLOCK_ELEMENTS;
-    if (!cx_begin(c) || !cx_fine(c, cbx_bisect_history(c->ctx, repository, good, bad, cx_arena(c), &g, &c->err)))
-        return NULL;
-    names = PyTuple_New((Py_ssize_t)g.ncommits);
-    CX_FILL(names, g.ncommits, PyUnicode_FromString(g.names[i]))
-    return cx_python("_values", "graph_of", "NNN", names, cx_wholes_object(g.first, g.ncommits + 1),
-                     cx_wholes_object(g.parents, g.first[g.ncommits]));
-}
-
-static PyObject *do_subject(cx_call *c)
-{
-    const char *commit = "", *repository = NULL, *text = "";
-
-    if (!CX_GET(c, commit, repository)) return NULL;
-    c->elements = CX_UNLOCK_ELEMENTS;
-    if (!cx_begin(c) || !cx_fine(c, cbx_bisect_subject(c->ctx, repository, commit, cx_arena(c), &text, &c->err)))
-        return NULL;
-    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-}
+CX_RETURN(do_subject, (const char *commit, *repository = NULL, *text = ""),
+          CX_GET(c, commit, repository) && cx_begin_long(c) &&
+              cx_fine(c, cbx_bisect_subject(c->ctx, repository, commit, cx_arena(c), &text, &c->err)),
+          PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace"))
 
 /* clang-format off */
 #define CI(X) \
@@ -191,69 +174,47 @@ static bool commit_arg(cx_call *c, const cbx_bisect *b, size_t *out)
     return cx_refused(PyExc_KeyError, "%s: no commit of this search is called '%s'", c->name, name);
 }
 
-static PyObject *bisection_next(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    size_t commit;
+CX_DO(bisection_next, cbx_bisect, (size_t commit), (),
+      cx_text_or_none(cbx_bisect_next(self, &commit) == CBX_BISECT_RUNNING ? cbx_bisect_name(self, commit) : NULL))
 
-    if (!t) return NULL;
-    if (cbx_bisect_next(t->handle, &commit) != CBX_BISECT_RUNNING) Py_RETURN_NONE;
-    return PyUnicode_FromString(cbx_bisect_name(t->handle, commit));
-}
+CX_RETURN(bisection_observe, (cbx_bisect *b = cx_handle(c); size_t commit; double value),
+          b &&commit_arg(c, b, &commit) && CX_GET(c, value), cx_none(c, cbx_bisect_observe(b, commit, value, &c->err)))
 
-CX_RETURN(bisection_observe, (cx_object *t = cx_object_self(c); size_t commit = 0; double value = 0),
-          t != NULL && commit_arg(c, t->handle, &commit) && CX_GET(c, value),
-          cx_none(c, cbx_bisect_observe(t->handle, commit, value, &c->err)))
-
-CX_RETURN(bisection_broken, (cx_object *t = cx_object_self(c); const char *reason = NULL; size_t commit = 0),
-          t != NULL && commit_arg(c, t->handle, &commit) && CX_GET(c, reason),
-          cx_none(c, cbx_bisect_broken(t->handle, commit, reason, &c->err)))
+CX_RETURN(bisection_broken, (cbx_bisect *b = cx_handle(c); const char *reason = NULL; size_t commit),
+          b &&commit_arg(c, b, &commit) && CX_GET(c, reason), cx_none(c, cbx_bisect_broken(b, commit, reason, &c->err)))
 
 CX_DO(bisection_result, cbx_bisect, (), (), result_object(c->st, self, &(subjects){ 0 }))
 
-static PyObject *bisection_posterior(cx_call *c)
-{
-    cbx_bisect *b = cx_handle(c);
-    PyObject *dict = b ? PyDict_New() : NULL;
-
-    for (size_t i = 0; dict && i < cbx_bisect_count(b); i++)
-        if (!cx_put(dict, cbx_bisect_name(b, i), cx_number_or_none(cbx_bisect_probability(b, i)))) Py_CLEAR(dict);
-    return dict;
-}
+CX_DO(bisection_posterior, cbx_bisect, (), (),
+      CX_DICT(cbx_bisect_count(self), cbx_bisect_name(self, i), cx_number_or_none(cbx_bisect_probability(self, i))))
 
 CX_DO(bisection_state, cbx_bisect, (), (), cx_json_answer(cbx_bisect_state(self)))
 
 static PyObject *bisection_restore(cx_call *c)
 {
-    cx_object *t = cx_object_self(c);
-    cbx_json *json = t ? cx_json_from(cx_arg(c, "state"), "state") : NULL;
-    bool fine;
+    cbx_bisect *b = cx_handle(c);
+    CX_OWN_JSON cbx_json *json = b ? cx_json_from(cx_arg(c, "state"), "state") : NULL;
 
-    if (t && !json && !PyErr_Occurred())
+    if (json) return cx_none(c, cbx_bisect_restore(b, json, "state", &c->err));
+    if (b && !PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "restore: 'state' must be a dict as state() returns it, got None");
-    if (!json) return NULL;
-    fine = cx_fine(c, cbx_bisect_restore(t->handle, json, "state", &c->err));
-    cbx_json_unref(json);
-    if (!fine) return NULL;
-    Py_RETURN_NONE;
+    return NULL;
 }
 
 /* ---- Python functions that build and measure ---- */
 
 static bool step(cx_call *c, cbx_bisect *b, size_t commit, PyObject *bench, PyObject *build, PyObject *built)
 {
-    PyObject *r = cx_python("_values", "measure", "sOOO", cbx_bisect_name(b, commit), bench, build ? build : Py_None,
-                            built);
+    CX_OWN PyObject *r = cx_python("_values", "measure", "sOOO", cbx_bisect_name(b, commit), bench,
+                                   build ? build : Py_None, built);
     const char *reason = NULL;
     PyObject *value;
     bool fine = r && PyArg_ParseTuple(r, "Oz", &value, &reason);
     double v = fine && !reason ? PyFloat_AsDouble(value) : 0;
 
-    fine = fine && !PyErr_Occurred() &&
-           cx_fine(c,
+    if (!fine || PyErr_Occurred()) return false;
+    return cx_fine(c,
                    reason ? cbx_bisect_broken(b, commit, reason, &c->err) : cbx_bisect_observe(b, commit, v, &c->err));
-    Py_XDECREF(r);
-    return fine;
 }
 
 static PyObject *bisection_run(cx_call *c)

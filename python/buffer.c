@@ -172,18 +172,15 @@ static cbx_array *copied(cx_state *st, Py_buffer *view, const cbx_array_desc *de
 static cbx_array *shared(cx_state *st, Py_buffer *view, const cbx_array_desc *desc, const ptrdiff_t *strides)
 {
     Py_buffer *keep = PyMem_Malloc(sizeof *keep);
+    CX_ENDED_BY(cx_call_done) cx_call c;
     cbx_err err = CBX_ERR_INIT;
     cbx_array *a = NULL;
-    cx_call c;
 
+    cx_call_init(&c, st, "asarray");
     if (!keep) return (cbx_array *)PyErr_NoMemory();
     *keep = *view;
-    cx_call_init(&c, st, "asarray");
-    if (cx_begin(&c)) {
-        cbx_status status = cbx_array_wrap(c.ctx, desc, strides, view->buf, give_back, keep, &a, &err);
-        if (status) cx_raise(status, err.message);
-    }
-    cx_call_done(&c);
+    if (cx_begin(&c) && cbx_array_wrap(c.ctx, desc, strides, view->buf, give_back, keep, &a, &err))
+        cx_raise(err.status, err.message);
     if (a)
         view->obj = NULL; /* the array owns it now */
     else

@@ -41,27 +41,26 @@ void cx_ctx_return(cx_state *st, cbx_ctx *ctx)
 
 PyObject *cx_raise(cbx_status status, const char *message)
 {
-    PyObject *kind;
+    static PyObject **const kinds[] = {
+        [CBX_EDTYPE] = &PyExc_TypeError,
+        [CBX_EINVAL] = &PyExc_ValueError,
+        [CBX_ESHAPE] = &PyExc_ValueError,
+        [CBX_EDOM] = &PyExc_ValueError,
+        [CBX_EFORMAT] = &PyExc_ValueError,
+        [CBX_EVERSION] = &PyExc_ValueError,
+        [CBX_EOVERFLOW] = &PyExc_OverflowError,
+        [CBX_ENOMEM] = &PyExc_MemoryError,
+        [CBX_EUNSUPPORTED] = &PyExc_NotImplementedError,
+        [CBX_EIO] = &PyExc_OSError,
+        [CBX_ENOSPC] = &PyExc_OSError,
+        [CBX_ENOENT] = &PyExc_FileNotFoundError,
+        [CBX_EPERM] = &PyExc_PermissionError,
+        [CBX_EINTERRUPTED] = &PyExc_KeyboardInterrupt,
+    };
+    PyObject **kind = (size_t)status < CBX_LEN(kinds) ? kinds[status] : NULL;
 
     if (PyErr_Occurred()) return NULL; /* a callback's exception is the reason */
-    switch (status) {
-    case CBX_EDTYPE: kind = PyExc_TypeError; break;
-    case CBX_EINVAL:
-    case CBX_ESHAPE:
-    case CBX_EDOM:
-    case CBX_EFORMAT:
-    case CBX_EVERSION: kind = PyExc_ValueError; break;
-    case CBX_EOVERFLOW: kind = PyExc_OverflowError; break;
-    case CBX_ENOMEM: kind = PyExc_MemoryError; break;
-    case CBX_EUNSUPPORTED: kind = PyExc_NotImplementedError; break;
-    case CBX_EIO:
-    case CBX_ENOSPC: kind = PyExc_OSError; break;
-    case CBX_ENOENT: kind = PyExc_FileNotFoundError; break;
-    case CBX_EPERM: kind = PyExc_PermissionError; break;
-    case CBX_EINTERRUPTED: kind = PyExc_KeyboardInterrupt; break;
-    default: kind = PyExc_RuntimeError;
-    }
-    PyErr_SetString(kind, message[0] ? message : cbx_status_words(status));
+    PyErr_SetString(kind ? *kind : PyExc_RuntimeError, message[0] ? message : cbx_status_words(status));
     return NULL;
 }
 
@@ -200,13 +199,12 @@ cbx_array *cx_here(cx_state *st, const cbx_array *a)
 PyObject *cx_moved(cx_state *st, PyObject *o, cbx_device_id device)
 {
     PyObject *r = NULL;
-    cx_call c;
 
     if (!o || !cx_is_array(st, o) || cbx_device_id_equal(cbx_array_device(((cx_array *)o)->handle), device)) return o;
+    CX_ENDED_BY(cx_call_done) cx_call c;
     cx_call_init(&c, st, "to_device");
     if (cx_hold(&c, cbx_array_ref(((cx_array *)o)->handle)) && cx_begin(&c))
         r = cx_result(&c, cbx_to_device(c.ctx, c.held[0], device));
-    cx_call_done(&c);
     if (r) ((cx_array *)r)->weak = ((cx_array *)o)->weak;
     Py_DECREF(o);
     return r;
@@ -292,21 +290,15 @@ PyObject *cx_results(cx_call *c, size_t n, cbx_array **arrays, bool tuple)
 
 PyObject *cx_python(const char *module, const char *function, const char *format, ...)
 {
-    PyObject *name = PyUnicode_FromFormat("calibrax_c.%s", module), *file = name ? PyImport_Import(name) : NULL;
-    PyObject *f = file ? PyObject_GetAttrString(file, function) : NULL, *list = PyUnicode_FromFormat("(%s)", format);
-    PyObject *args = NULL, *r;
+    CX_OWN PyObject *name = PyUnicode_FromFormat("calibrax_c.%s", module), *file = name ? PyImport_Import(name) : NULL;
+    CX_OWN PyObject *f = file ? PyObject_GetAttrString(file, function) : NULL;
+    CX_OWN PyObject *list = PyUnicode_FromFormat("(%s)", format), *args = NULL;
     va_list items;
 
     va_start(items, format);
     if (f && list) args = Py_VaBuildValue(PyUnicode_AsUTF8AndSize(list, NULL), items);
     va_end(items);
-    r = args ? PyObject_CallObject(f, args) : NULL;
-    Py_XDECREF(args);
-    Py_XDECREF(list);
-    Py_XDECREF(f);
-    Py_XDECREF(file);
-    Py_XDECREF(name);
-    return r;
+    return args ? PyObject_CallObject(f, args) : NULL;
 }
 
 bool cx_put(PyObject *dict, const char *key, PyObject *v)
@@ -371,12 +363,9 @@ static bool bind(cx_call *c, PyObject *const *args, Py_ssize_t nargs, PyObject *
             }
         }
         if (!c->arg[i] && !p->fallback) {
-            PyObject *name = PyUnicode_FromStringAndSize(p->name, (Py_ssize_t)p->name_length);
-            if (name)
-                PyErr_Format(PyExc_TypeError, "%s() is missing the argument '%U'; its signature is %s(%s)", c->name,
-                             name, c->name, c->function->signature);
-            Py_XDECREF(name);
-            return false;
+            CX_OWN PyObject *name = PyUnicode_FromStringAndSize(p->name, (Py_ssize_t)p->name_length);
+            return name && cx_refused(PyExc_TypeError, "%s() is missing the argument '%U'; its signature is %s(%s)",
+                                      c->name, name, c->name, c->function->signature);
         }
     }
     return refuse_extra(c, nargs, taken, kwnames, used);
@@ -406,22 +395,19 @@ static int wanted_device(cx_call *c, cbx_device_id *out)
 PyObject *cx_call_function(cx_state *st, cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames, volatile sig_atomic_t *stop)
 {
-    PyObject *result = NULL;
-    cx_call c;
+    CX_ENDED_BY(cx_call_done) cx_call c;
+    cbx_device_id device;
+    PyObject *result;
+    int wanted;
 
     cx_call_init(&c, st, f->name);
     c.function = f;
     c.fn = f->fn;
     c.self = self;
     if (stop) c.stop = stop;
-    if (bind(&c, args, nargs, kwnames)) {
-        cbx_device_id device;
-        const int wanted = wanted_device(&c, &device);
-        if (wanted >= 0) result = f->impl(&c);
-        if (wanted > 0) result = cx_moved(st, result, device);
-    }
-    cx_call_done(&c);
-    return result;
+    if (!bind(&c, args, nargs, kwnames) || (wanted = wanted_device(&c, &device)) < 0) return NULL;
+    result = f->impl(&c);
+    return wanted ? cx_moved(st, result, device) : result;
 }
 
 PyObject *cx_invoke(cx_state *st, cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
@@ -435,18 +421,16 @@ PyObject *cx_invoke(cx_state *st, cx_function *f, PyObject *self, PyObject *cons
 
 PyObject *cx_call_with(cx_state *st, cx_function *f, PyObject *args, PyObject *kw)
 {
-    PyObject *items[2 * CX_MAX_ARGS], *names = kw ? PySequence_Tuple(kw) : PyTuple_New(0), *r = NULL;
+    CX_OWN PyObject *names = kw ? PySequence_Tuple(kw) : PyTuple_New(0);
     Py_ssize_t n = PyTuple_Size(args), nkw = names ? PyTuple_Size(names) : 0;
+    PyObject *items[2 * CX_MAX_ARGS];
 
-    if (names && n + nkw > (Py_ssize_t)CBX_LEN(items)) {
-        PyErr_Format(PyExc_TypeError, "%s() takes fewer arguments than %zd", f->name, n + nkw);
-    } else if (names) {
-        for (Py_ssize_t i = 0; i < n; i++) items[i] = PyTuple_GetItem(args, i);
-        for (Py_ssize_t i = 0; i < nkw; i++) items[n + i] = PyDict_GetItem(kw, PyTuple_GetItem(names, i));
-        r = cx_invoke(st, f, NULL, items, n, names);
-    }
-    Py_XDECREF(names);
-    return r;
+    if (!names) return NULL;
+    if (n + nkw > (Py_ssize_t)CBX_LEN(items))
+        return PyErr_Format(PyExc_TypeError, "%s() takes fewer arguments than %zd", f->name, n + nkw);
+    for (Py_ssize_t i = 0; i < n; i++) items[i] = PyTuple_GetItem(args, i);
+    for (Py_ssize_t i = 0; i < nkw; i++) items[n + i] = PyDict_GetItem(kw, PyTuple_GetItem(names, i));
+    return cx_invoke(st, f, NULL, items, n, names);
 }
 
 /* ---- arguments by name ---- */

@@ -12,10 +12,8 @@ typedef struct check {
 
 static check *of(PyObject *self) { return ((cx_object *)self)->handle; }
 
-static void check_free(cx_object *o)
+static void drop(check *k)
 {
-    check *k = o->handle;
-
     cbx_guard_free(k->guard);
     cbx_regression_free(k->regression);
     cbx_waivers_free(k->waivers);
@@ -94,29 +92,18 @@ static PyObject *finding_object(cx_state *st, const check *c, size_t i)
 
 static PyObject *findings_of(PyObject *self)
 {
-    size_t n = cbx_regression_nfindings(of(self)->regression);
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
-
-    CX_FILL(tuple, n, finding_object(cx_state_of_instance(self), of(self), i))
-    return tuple;
+    return CX_TUPLE(cbx_regression_nfindings(of(self)->regression),
+                    finding_object(cx_state_of_instance(self), of(self), i));
 }
 
 static PyObject *text_of(cx_call *c, cbx_guard_format format, bool parse)
 {
-    PyObject *out = NULL;
-    cbx_text text;
+    CX_ENDED_BY(cbx_text_clear) cbx_text text;
 
     cbx_text_init(&text, cbx_allocator_default());
-    if (cx_fine(c, cbx_guard_write(of(c->self)->guard, format, &text, &c->err))) {
-        cbx_json *json = NULL;
-        if (!parse)
-            out = PyUnicode_FromString(cbx_text_str(&text));
-        else if (cx_fine(c, cbx_json_parse(cbx_text_str(&text), text.len, "check", &json, &c->err)))
-            out = cx_json_object(json);
-        cbx_json_unref(json);
-    }
-    cbx_text_clear(&text);
-    return out;
+    if (!cx_fine(c, cbx_guard_write(of(c->self)->guard, format, &text, &c->err))) return NULL;
+    return parse ? cx_python("_values", "from_json", "s", cbx_text_str(&text))
+                 : PyUnicode_FromString(cbx_text_str(&text));
 }
 
 CX_RETURN(do_text,
@@ -149,14 +136,5 @@ CX_GETTERS(check_members, ATTRIBUTES)
     X(text, "format: 'text' | 'json' | 'markdown' | 'junit' | 'github' | 'badge' = 'text'", "str", do_text, 0, "The result as text.\n\n>>> r = [cx.Run([cx.Point('p', '', {}, {'t': v})], id=i, metric_defs=[cx.MetricDef('t', 's', 'lower')], detect=False) for i, v in (('a', 1.0), ('b', 2.0))]\n>>> c = cx.Check(r[1], r[0])\n>>> 't' in c.text()\nTrue") \
     X(to_dict, "", "dict[str, Any]", do_to_dict, 0, "The result as a dict, with the members of its JSON document.\n\n>>> r = [cx.Run([cx.Point('p', '', {}, {'t': v})], id=i, metric_defs=[cx.MetricDef('t', 's', 'lower')], detect=False) for i, v in (('a', 1.0), ('b', 2.0))]\n>>> c = cx.Check(r[1], r[0])\n>>> c.to_dict()['exit_code'] if 'exit_code' in c.to_dict() else 1\n2")
 /* clang-format on */
-METHODS(CX_OF_TYPE)
-static PyMethodDef check_methods[] = { METHODS(CX_OF_TYPE_ROW){ 0 } };
-
-const cx_object_type cx_check_object_type = { .name = "calibrax_c.Check",
-                                              .doc = CHECK_DOC,
-                                              .free = check_free,
-                                              .methods = check_methods,
-                                              .make = CX_MAKER(Check, CHECK_SIGNATURE, make_check),
-                                              .bare = true,
-                                              .members = check_members,
-                                              .repr = check_repr };
+CX_TYPE(check, check, METHODS, "calibrax_c.Check", CX_MAKER(Check, CHECK_SIGNATURE, make_check), drop, CHECK_DOC,
+        .bare = true, .members = check_members, .repr = check_repr)

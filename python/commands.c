@@ -16,8 +16,7 @@ static PyObject *profile_object(cx_call *c, const cbx_profile *p, double level)
 static PyObject *do_command(cx_call *c)
 {
     cbx_profile_opts o = CBX_PROFILE_OPTS_INIT;
-    cbx_profile out = { 0 };
-    PyObject *r = NULL;
+    CX_ENDED_BY(cbx_profile_clear) cbx_profile out = { 0 };
     cx_texts argv;
     double level;
 
@@ -26,9 +25,7 @@ static PyObject *do_command(cx_call *c)
     o.argv = argv.list; /* with a NULL at its end */
     o.stop = c->stop;
     if (!cx_begin_long(c)) return NULL; /* it waits for processes */
-    if (cx_fine(c, cbx_profile_command(c->ctx, &o, &out, &c->err))) r = profile_object(c, &out, level);
-    cbx_profile_clear(&out);
-    return r;
+    return cx_fine(c, cbx_profile_command(c->ctx, &o, &out, &c->err)) ? profile_object(c, &out, level) : NULL;
 }
 
 static PyObject *python_call_object(cx_call *c, const cbx_python_call *p)
@@ -41,20 +38,16 @@ static PyObject *python_call_object(cx_call *c, const cbx_python_call *p)
 
 static PyObject *do_function(cx_call *c)
 {
-    PyObject *executable = PySys_GetObject("executable"), *r = NULL;
+    CX_ENDED_BY(cbx_python_call_clear) cbx_python_call out = { 0 };
     cbx_python_call_opts o = CBX_PYTHON_CALL_OPTS_INIT;
-    cbx_python_call out = { 0 };
-    cbx_status status;
+    PyObject *executable = PySys_GetObject("executable");
 
     o.stop = c->stop;
     if (executable && PyUnicode_Check(executable)) o.python = cx_text_of(executable, "sys.executable");
-    c->elements = CX_UNLOCK_ELEMENTS;
-    if (!CX_GET(c, o.module, o.function, o.python, o.warmup, o.samples, o.sample_s, o.level, o.flops) || !cx_begin(c))
+    if (!CX_GET(c, o.module, o.function, o.python, o.warmup, o.samples, o.sample_s, o.level, o.flops) ||
+        !cx_begin_long(c) || !cx_fine(c, cbx_python_call_measure(c->ctx, &o, &out, &c->err)))
         return NULL;
-    status = cbx_python_call_measure(c->ctx, &o, &out, &c->err);
-    if (cx_fine(c, status)) r = python_call_object(c, &out);
-    cbx_python_call_clear(&out);
-    return r;
+    return python_call_object(c, &out);
 }
 
 /* clang-format off */

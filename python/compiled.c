@@ -4,19 +4,15 @@
 static PyObject *compilation_call(PyObject *self, PyObject *args, PyObject *kw)
 {
     cx_object *t = (cx_object *)self;
-    PyObject *made = cx_python("_values", "profiled_call", "OOO", t->kept, args, kw ? kw : Py_None), *result;
+    CX_OWN PyObject *made = cx_python("_values", "profiled_call", "OOO", t->kept, args, kw ? kw : Py_None);
     cbx_err err = CBX_ERR_INIT;
     const char *signature;
+    PyObject *result;
     double seconds;
 
-    if (!made || !PyArg_ParseTuple(made, "Osd", &result, &signature, &seconds)) {
-        Py_XDECREF(made);
-        return NULL;
-    }
-    result = cbx_compilation_record(t->handle, signature, seconds, &err) ? cx_raise(err.status, err.message)
-                                                                         : Py_NewRef(result);
-    Py_DECREF(made);
-    return result;
+    if (!made || !PyArg_ParseTuple(made, "Osd", &result, &signature, &seconds)) return NULL;
+    if (cbx_compilation_record(t->handle, signature, seconds, &err)) return cx_raise(err.status, err.message);
+    return Py_NewRef(result);
 }
 
 static PyObject *compilation_make(cx_call *c)
@@ -36,14 +32,12 @@ CX_DO(compilation_report, cbx_compilation, (cbx_compilation_report out), (),
 static PyObject *compilation_signatures(cx_call *c)
 {
     cx_object *t = cx_object_self(c);
-    PyObject *list = t ? PyList_New(0) : NULL, *tuple;
+    CX_OWN PyObject *list = t ? PyList_New(0) : NULL;
     cbx_compiled_signature s;
 
     for (size_t i = 0; list && cbx_compilation_signature(t->handle, i, &s); i++)
-        if (!cx_append(list, cx_answer_object(c->st, CX_SIGNATURE, &s))) Py_CLEAR(list);
-    tuple = list ? PySequence_Tuple(list) : NULL;
-    Py_XDECREF(list);
-    return tuple;
+        if (!cx_append(list, cx_answer_object(c->st, CX_SIGNATURE, &s))) return NULL;
+    return list ? PySequence_Tuple(list) : NULL;
 }
 
 CX_DO(compilation_reset, cbx_compilation, (), (), (cbx_compilation_reset(self), Py_NewRef(Py_None)))
@@ -53,6 +47,6 @@ CX_DO(compilation_reset, cbx_compilation, (), (), (cbx_compilation_reset(self), 
     X(report, "/", "CompilationReport", compilation_report, 0, "Calls, hits, misses, the cost of compilation, and advice.\n\n>>> f = profiling.CompilationProfiler(abs)\n>>> y = f(-1)\n>>> f.report().calls\n1") \
     X(signatures, "/", "tuple[Signature, ...]", compilation_signatures, 0, "A Signature for each set of dtypes and shapes, in the order of their first calls.\n\n>>> f = profiling.CompilationProfiler(abs)\n>>> y = f(-1)\n>>> f.signatures()[0].text\n'int'") \
     X(reset, "/", "None", compilation_reset, 0, "Drop all records of calls; compiled code is kept.\n\n>>> f = profiling.CompilationProfiler(abs)\n>>> f.reset()")
-CX_CALLABLE_TYPE(compilation, compilation, COMPILATION, "profiling", CompilationProfiler, "function: Callable[..., Any], *, sync: Callable[[Any], object] | None = None, static: int | str | Sequence[int | str] | None = None", cbx_compilation_free, compilation_call,
-    "Called in the place of a function that is compiled on first use (jax.jit, torch.compile, numba), and distinguishes its calls by the dtypes and shapes of all arguments. The first call of a signature less the later ones is what compiling costs. Results with block_until_ready() are waited for, or sync(result) is called. static: names or places of arguments whose values count.")
+CX_OBJECT_TYPE(compilation, compilation, COMPILATION, "profiling", CompilationProfiler, "function: Callable[..., Any], *, sync: Callable[[Any], object] | None = None, static: int | str | Sequence[int | str] | None = None", cbx_compilation_free,
+    "Called in the place of a function that is compiled on first use (jax.jit, torch.compile, numba), and distinguishes its calls by the dtypes and shapes of all arguments. The first call of a signature less the later ones is what compiling costs. Results with block_until_ready() are waited for, or sync(result) is called. static: names or places of arguments whose values count.", .call = compilation_call)
 /* clang-format on */

@@ -58,14 +58,12 @@ static PyObject *item_of(cx_state *st, PyObject *o, Py_ssize_t i)
                                           : NULL;
 
     if (!v && !PyErr_Occurred()) {
-        PyObject *at = PyLong_FromSsize_t(i);
+        CX_OWN PyObject *at = PyLong_FromSsize_t(i);
         v = at ? PyObject_GetItem(o, at) : NULL;
-        Py_XDECREF(at);
     }
     if (v && !PyFloat_CheckExact(v) && !PyLong_CheckExact(v) && !cx_is_array(st, v) && cx_is_foreign_array(v)) {
-        PyObject *foreign = v;
+        CX_OWN PyObject *foreign = v;
         v = cx_asarray(st, foreign, CBX_DTYPE_COUNT, -1);
-        Py_DECREF(foreign);
     }
     return v;
 }
@@ -88,12 +86,10 @@ static bool look(findings *f, PyObject *o, int axis)
     if (f->shape[axis] != (size_t)n) return ragged(axis);
     if (n == 0 && f->ndim < 0) f->ndim = axis + 1;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *v = item_of(f->st, o, i);
-        bool fine;
+        CX_OWN PyObject *v = item_of(f->st, o, i);
         if (v && PyFloat_CheckExact(v) && (f->ndim < 0 || f->ndim == axis + 1)) { /* the usual leaf */
             f->ndim = axis + 1;
             if (f->weak < (int)CBX_KIND_FLOAT) f->weak = CBX_KIND_FLOAT;
-            Py_DECREF(v);
             continue;
         }
         if (v && PyLong_CheckExact(v) && (f->ndim < 0 || f->ndim == axis + 1)) {
@@ -103,13 +99,10 @@ static bool look(findings *f, PyObject *o, int axis)
                 f->ndim = axis + 1;
                 f->negative = f->negative || number < 0;
                 if (f->weak < (int)CBX_KIND_INT) f->weak = CBX_KIND_INT;
-                Py_DECREF(v);
                 continue;
             }
         }
-        fine = v && look(f, v, axis + 1);
-        Py_XDECREF(v);
-        if (!fine) return false;
+        if (!v || !look(f, v, axis + 1)) return false;
     }
     return true;
 }
@@ -129,26 +122,19 @@ static cbx_dtype resolved(const findings *f)
 static bool fill(const findings *f, PyObject *o, int axis, cbx_dtype t, char **at)
 {
     if (axis == f->ndim) {
-        PyObject *number = NULL;
-        bool fine = !is_nest(f->st, o) || ragged(axis);
-        if (fine && cx_is_array(f->st, o))
-            number = cx_item(f->st, ((cx_array *)o)->handle);
-        else if (fine)
-            number = Py_NewRef(o);
-        fine = number && cx_store(t, *at, number);
-        Py_XDECREF(number);
+        char *to = *at;
         *at += cbx_dtype_size(t);
-        return fine;
+        if (is_nest(f->st, o)) return ragged(axis);
+        CX_OWN PyObject *number = cx_is_array(f->st, o) ? cx_item(f->st, ((cx_array *)o)->handle) : Py_NewRef(o);
+        return number && cx_store(t, to, number);
     }
     if (!is_nest(f->st, o) || PyObject_Size(o) != (Py_ssize_t)f->shape[axis])
         return PyErr_Occurred() ? false : ragged(axis);
     for (size_t i = 0; i < f->shape[axis]; i++) {
-        PyObject *v = item_of(f->st, o, (Py_ssize_t)i);
-        bool fine;
+        CX_OWN PyObject *v = item_of(f->st, o, (Py_ssize_t)i);
         if (v && t == CBX_F64 && axis + 1 == f->ndim && PyFloat_CheckExact(v)) {
             *(double *)*at = PyFloat_AsDouble(v);
             *at += sizeof(double);
-            Py_DECREF(v);
             continue;
         }
         if (v && t == CBX_I64 && axis + 1 == f->ndim && PyLong_CheckExact(v)) {
@@ -156,13 +142,10 @@ static bool fill(const findings *f, PyObject *o, int axis, cbx_dtype t, char **a
             *(int64_t *)*at = PyLong_AsLongLongAndOverflow(v, &over);
             if (!over) {
                 *at += sizeof(int64_t);
-                Py_DECREF(v);
                 continue;
             }
         }
-        fine = v && fill(f, v, axis + 1, t, at);
-        Py_XDECREF(v);
-        if (!fine) return false;
+        if (!v || !fill(f, v, axis + 1, t, at)) return false;
     }
     return true;
 }
@@ -170,19 +153,14 @@ static bool fill(const findings *f, PyObject *o, int axis, cbx_dtype t, char **a
 /* Nested sequences with traced leaves: stacked, from the inside out. */
 static PyObject *stacked_nest(const findings *f, PyObject *o, int axis, cbx_dtype t)
 {
-    PyObject *list, *r;
+    CX_OWN PyObject *list = axis < f->ndim ? PyList_New(0) : NULL;
 
     if (axis == f->ndim) return cx_asarray(f->st, o, t, -1);
-    list = PyList_New(0);
     for (size_t i = 0; list && i < f->shape[axis]; i++) {
-        PyObject *v = item_of(f->st, o, (Py_ssize_t)i);
-        const bool fine = v && cx_append(list, stacked_nest(f, v, axis + 1, t));
-        Py_XDECREF(v);
-        if (!fine) Py_CLEAR(list);
+        CX_OWN PyObject *v = item_of(f->st, o, (Py_ssize_t)i);
+        if (!v || !cx_append(list, stacked_nest(f, v, axis + 1, t))) return NULL;
     }
-    r = list ? cx_asarray(f->st, list, CBX_DTYPE_COUNT, -1) : NULL;
-    Py_XDECREF(list);
-    return r;
+    return list ? cx_asarray(f->st, list, CBX_DTYPE_COUNT, -1) : NULL;
 }
 
 /* Numbers go into the dtype asked for if its kind holds them; else they are found first and converted then. */
@@ -200,10 +178,8 @@ static cbx_array *from_nest(cx_state *st, PyObject *o, cbx_dtype wanted)
     desc.ndim = f.ndim;
     memcpy(desc.shape, f.shape, sizeof desc.shape);
     if (f.traced) {
-        PyObject *r = stacked_nest(&f, o, 0, desc.dtype);
-        a = r ? cbx_array_ref(((cx_array *)r)->handle) : NULL;
-        Py_XDECREF(r);
-        return a;
+        CX_OWN PyObject *r = stacked_nest(&f, o, 0, desc.dtype);
+        return r ? cbx_array_ref(((cx_array *)r)->handle) : NULL;
     }
     a = cx_create(st, &desc);
     if (!a) return NULL;
@@ -217,33 +193,29 @@ static cbx_array *from_nest(cx_state *st, PyObject *o, cbx_dtype wanted)
 static cbx_array *stack(cx_state *st, PyObject *list)
 {
     PyObject *first = PyList_Size(list) > 0 ? PyList_GetItem(list, 0) : NULL;
-    cbx_array *r = NULL;
+    cbx_array *r;
     cx_arrays in;
-    cx_call c;
 
     if (!first || !(cx_is_array(st, first) || cx_is_foreign_array(first))) return NULL;
+    CX_ENDED_BY(cx_call_done) cx_call c;
     cx_call_init(&c, st, "asarray");
     in.n = (size_t)PyList_Size(list);
     in.list = cx_alloc(&c, in.n, sizeof *in.list);
     for (size_t i = 0; in.list && i < in.n; i++) {
-        PyObject *o = PyList_GetItem(list, (Py_ssize_t)i), *a;
-        if (!o || !(cx_is_array(st, o) || cx_is_foreign_array(o))) goto done;
-        if (!(a = cx_asarray(st, o, CBX_DTYPE_COUNT, -1))) goto done;
+        PyObject *o = PyList_GetItem(list, (Py_ssize_t)i);
+        if (!o || !(cx_is_array(st, o) || cx_is_foreign_array(o))) return NULL;
+        CX_OWN PyObject *a = cx_asarray(st, o, CBX_DTYPE_COUNT, -1);
+        if (!a) return NULL;
         in.list[i] = cbx_array_ref(((cx_array *)a)->handle);
-        Py_DECREF(a);
-        if (!cx_hold(&c, (cbx_array *)(uintptr_t)in.list[i])) goto done;
+        if (!cx_hold(&c, (cbx_array *)(uintptr_t)in.list[i])) return NULL;
         if (cbx_array_ndim(in.list[i]) == CBX_MAX_RANK || cbx_array_ndim(in.list[i]) != cbx_array_ndim(in.list[0]))
-            goto done;
+            return NULL;
         for (int k = 0; k < cbx_array_ndim(in.list[0]); k++)
-            if (cbx_array_dim(in.list[i], k) != cbx_array_dim(in.list[0], k)) goto done;
+            if (cbx_array_dim(in.list[i], k) != cbx_array_dim(in.list[0], k)) return NULL;
     }
-    if (in.list && cx_begin(&c)) {
-        r = cbx_stack(c.ctx, in.n, in.list, 0);
-        if (!cx_keep(&c, 1, &r)) r = NULL;
-    }
-done:
-    cx_call_done(&c);
-    return r;
+    if (!in.list || !cx_begin(&c)) return NULL;
+    r = cbx_stack(c.ctx, in.n, in.list, 0);
+    return cx_keep(&c, 1, &r) ? r : NULL;
 }
 
 /* A bool of another producer may be any byte; ours are 0 and 1, and others are copied. */
@@ -287,9 +259,8 @@ static cbx_array *found(cx_state *st, PyObject *o, cbx_dtype dtype, int copy)
     }
     if (copy != 0 && PyList_CheckExact(o)) stacked = stack(st, o);
     if (copy != 0 && PyTuple_CheckExact(o) && PyTuple_Size(o) && cx_is_array(st, PyTuple_GetItem(o, 0))) {
-        PyObject *list = PySequence_List(o);
+        CX_OWN PyObject *list = PySequence_List(o);
         if (list) stacked = stack(st, list);
-        Py_XDECREF(list);
     }
     if (stacked) return stacked;
     if (PyErr_Occurred()) return NULL;
@@ -303,9 +274,7 @@ static cbx_array *found(cx_state *st, PyObject *o, cbx_dtype dtype, int copy)
 
 PyObject *cx_asarray(cx_state *st, PyObject *o, cbx_dtype dtype, int copy)
 {
-    cbx_array *a, *r;
-    PyObject *result = NULL;
-    cx_call c;
+    cbx_array *a;
     bool same;
 
     if (cx_is_array(st, o) && copy != 1 &&
@@ -321,11 +290,8 @@ PyObject *cx_asarray(cx_state *st, PyObject *o, cbx_dtype dtype, int copy)
         cbx_array_free(a);
         return NULL;
     }
+    CX_ENDED_BY(cx_call_done) cx_call c;
     cx_call_init(&c, st, "asarray");
-    if (cx_hold(&c, a) && cx_begin(&c)) {
-        r = same ? cbx_copy(c.ctx, a) : cbx_astype(c.ctx, a, dtype);
-        result = cx_result(&c, r);
-    }
-    cx_call_done(&c);
-    return result;
+    if (!cx_hold(&c, a) || !cx_begin(&c)) return NULL;
+    return cx_result(&c, same ? cbx_copy(c.ctx, a) : cbx_astype(c.ctx, a, dtype));
 }

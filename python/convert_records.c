@@ -11,31 +11,28 @@
 bool cx_add_records(cx_state *st, PyObject *module)
 {
     static const char *const names[] = { CX_RECORDS(CX_RECORD_NAME) };
-    PyObject *file = PyImport_ImportModule("calibrax_c._records");
-    bool fine = file != NULL;
+    CX_OWN PyObject *file = PyImport_ImportModule("calibrax_c._records");
 
-    for (int k = 0; fine && k < CX_RECORD_COUNT; k++) {
+    for (int k = 0; file && k < CX_RECORD_COUNT; k++) {
         st->records[k] = (PyTypeObject *)PyObject_GetAttrString(file, names[k]);
-        fine = st->records[k] && PyModule_AddObjectRef(module, names[k], (PyObject *)st->records[k]) == 0;
+        if (!st->records[k] || PyModule_AddObjectRef(module, names[k], (PyObject *)st->records[k]) < 0) return false;
     }
-    Py_XDECREF(file);
-    return fine;
+    return file != NULL;
 }
 
 PyObject *cx_record_new(cx_state *st, cx_record_kind kind, const char *format, ...)
 {
-    PyObject *fields, *record;
+    CX_OWN PyObject *fields = NULL;
     va_list list;
 
     va_start(list, format);
     fields = Py_VaBuildValue(format, list);
     va_end(list);
-    record = fields ? PyObject_CallMethod((PyObject *)st->records[kind], "_of", "(O)", fields) : NULL;
-    Py_XDECREF(fields);
-    return record;
+    return fields ? PyObject_CallMethod((PyObject *)st->records[kind], "_of", "(O)", fields) : NULL;
 }
 
-PyObject *cx_record_field(PyObject *record, const char *name)
+/* Borrowed. */
+static PyObject *field_of(PyObject *record, const char *name)
 {
     PyObject *dict = PyObject_GenericGetDict(record, NULL), *v = dict ? PyDict_GetItemString(dict, name) : NULL;
 
@@ -65,43 +62,25 @@ PyObject *cx_metric_def_object(cx_state *st, const cbx_metric_def *d)
 
 PyObject *cx_tags_object(const cbx_tag *tags, size_t n)
 {
-    PyObject *dict = PyDict_New();
-
-    for (size_t i = 0; dict && i < n; i++)
-        if (!cx_put(dict, tags[i].key, PyUnicode_FromString(tags[i].value))) Py_CLEAR(dict);
-    return dict;
+    return CX_DICT(n, tags[i].key, PyUnicode_FromString(tags[i].value));
 }
 
 PyObject *cx_point_object(cx_state *st, const cbx_point *p)
 {
-    PyObject *metrics = PyDict_New();
-
-    for (size_t i = 0; metrics && i < p->nmetrics; i++)
-        if (!cx_put(metrics, p->metrics[i].name, metric_object(st, &p->metrics[i].metric))) Py_CLEAR(metrics);
-    return cx_record_new(st, CX_POINT, "(ssNN)", p->name, p->scenario, cx_tags_object(p->tags, p->ntags), metrics);
+    return cx_record_new(st, CX_POINT, "(ssNN)", p->name, p->scenario, cx_tags_object(p->tags, p->ntags),
+                         CX_DICT(p->nmetrics, p->metrics[i].name, metric_object(st, &p->metrics[i].metric)));
 }
 
 PyObject *cx_time_object(int64_t us)
 {
     char text[CBX_TIME_SIZE];
-    PyObject *module = PyImport_ImportModule("datetime");
-    PyObject *type = module ? PyObject_GetAttrString(module, "datetime") : NULL;
-    PyObject *v = type ? PyObject_CallMethod(type, "fromisoformat", "s", cbx_time_format_iso(us, text)) : NULL;
+    CX_OWN PyObject *module = PyImport_ImportModule("datetime");
+    CX_OWN PyObject *type = module ? PyObject_GetAttrString(module, "datetime") : NULL;
 
-    Py_XDECREF(type);
-    Py_XDECREF(module);
-    return v;
+    return type ? PyObject_CallMethod(type, "fromisoformat", "s", cbx_time_format_iso(us, text)) : NULL;
 }
 
 /* ---- from Python ---- */
-
-/* Raised already: the message of Python names neither the place nor the remedy. */
-static void lone_surrogate(PyObject *o, const char *what)
-{
-    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return;
-    PyErr_Clear();
-    PyErr_Format(PyExc_ValueError, "%s must be text without half of a surrogate pair, got %A", what, o);
-}
 
 const char *cx_text_of(PyObject *o, const char *what)
 {
@@ -113,28 +92,26 @@ const char *cx_text_of(PyObject *o, const char *what)
         PyErr_Format(PyExc_ValueError, "%s must be text without a NUL character, got %R", what, o);
     else if (!PyUnicode_Check(o))
         PyErr_Format(PyExc_TypeError, "%s must be text, got %R", what, o);
-    else
-        lone_surrogate(o, what);
+    else if (PyErr_ExceptionMatches(
+                 PyExc_UnicodeEncodeError)) /* whose message names neither the place nor the remedy */
+        PyErr_Format(PyExc_ValueError, "%s must be text without half of a surrogate pair, got %A", what, o);
     return NULL;
 }
 
 bool cx_time_from(PyObject *o, int64_t *us)
 {
-    PyObject *text = PyUnicode_Check(o) ? Py_NewRef(o) : PyObject_CallMethod(o, "isoformat", NULL);
+    CX_OWN PyObject *text = PyUnicode_Check(o) ? Py_NewRef(o) : PyObject_CallMethod(o, "isoformat", NULL);
     const char *s = text ? cx_text_of(text, "a time") : NULL;
     cbx_err err = CBX_ERR_INIT;
     char midnight[40];
 
-    if (!text && PyErr_ExceptionMatches(PyExc_AttributeError)) {
-        PyErr_Clear();
+    if (!text && PyErr_ExceptionMatches(PyExc_AttributeError))
         PyErr_Format(PyExc_TypeError, "a time must be a datetime or ISO text, got %R", o);
-    }
     if (s && strlen(s) == strlen("2026-02-20")) { /* a day begins at midnight, UTC */
         snprintf(midnight, sizeof midnight, "%sT00:00:00+00:00", s);
         s = midnight;
     }
     if (s && cbx_time_parse_iso(s, us, &err)) cx_raise(err.status, err.message);
-    Py_XDECREF(text);
     return !PyErr_Occurred();
 }
 
@@ -204,20 +181,16 @@ cbx_json *cx_json_arg(cx_call *c, const char *name)
     return o ? cx_json_from(o, name) : NULL;
 }
 
-static const char *text_field(PyObject *record, const char *name)
-{
-    return cx_text_of(cx_record_field(record, name), name);
-}
+static const char *text_field(PyObject *record, const char *name) { return cx_text_of(field_of(record, name), name); }
 
 static double number_or_nan(PyObject *o) { return o == Py_None ? NAN : PyFloat_AsDouble(o); }
 
 bool cx_metric_from(PyObject *record, cbx_arena *arena, cbx_metric *out)
 {
-    PyObject *samples = cx_record_field(record, "samples");
+    PyObject *samples = field_of(record, "samples");
 
-    *out = (cbx_metric){ PyFloat_AsDouble(cx_record_field(record, "value")),
-                         number_or_nan(cx_record_field(record, "lower")),
-                         number_or_nan(cx_record_field(record, "upper")), NULL, 0 };
+    *out = (cbx_metric){ PyFloat_AsDouble(field_of(record, "value")), number_or_nan(field_of(record, "lower")),
+                         number_or_nan(field_of(record, "upper")), NULL, 0 };
     if (samples != Py_None) {
         size_t n = (size_t)PyTuple_Size(samples);
         double *x = space(arena, n, sizeof *x);
@@ -231,14 +204,14 @@ bool cx_metric_from(PyObject *record, cbx_arena *arena, cbx_metric *out)
 
 bool cx_point_from(PyObject *record, cbx_arena *arena, cbx_point *out)
 {
-    PyObject *metrics = cx_record_field(record, "metrics"), *key, *value;
+    PyObject *metrics = field_of(record, "metrics"), *key, *value;
     cbx_named_metric *list = space(arena, (size_t)PyDict_Size(metrics), sizeof *list);
     Py_ssize_t at = 0;
     size_t n = 0;
 
     *out = (cbx_point){ .name = text_field(record, "name"), .scenario = text_field(record, "scenario") };
     if (!list || !out->name || !out->scenario) return false;
-    if (!cx_tags_from(cx_record_field(record, "tags"), arena, &out->tags, &out->ntags)) return false;
+    if (!cx_tags_from(field_of(record, "tags"), arena, &out->tags, &out->ntags)) return false;
     while (PyDict_Next(metrics, &at, &key, &value)) {
         list[n].name = cx_text_of(key, "a metric's name");
         if (!list[n].name || !cx_metric_from(value, arena, &list[n].metric)) return false;

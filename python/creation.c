@@ -53,15 +53,9 @@ static PyObject *fill(cx_call *c, cbx_dtype t, int ndim, const size_t *shape)
 CX_RETURN(do_full, (cbx_dtype dtype = CBX_DTYPE_COUNT; cx_shape shape), CX_GET(c, shape, dtype),
           fill(c, dtype, shape.ndim, shape.of))
 
-static PyObject *do_full_like(cx_call *c)
-{
-    cbx_dtype dtype = CBX_DTYPE_COUNT;
-    const cbx_array *x;
-
-    if (!CX_GET(c, x, dtype)) return NULL;
-    if (dtype == CBX_DTYPE_COUNT) dtype = cbx_array_dtype(x);
-    return fill(c, dtype, cbx_array_ndim(x), cbx_array_get_desc(x)->shape);
-}
+CX_RETURN(do_full_like, (cbx_dtype dtype = CBX_DTYPE_COUNT; const cbx_array *x), CX_GET(c, x, dtype),
+          fill(c, dtype == CBX_DTYPE_COUNT ? cbx_array_dtype(x) : dtype, cbx_array_ndim(x),
+               cbx_array_get_desc(x)->shape))
 
 /* Integers are counted exactly, others by the formula of floats. */
 static PyObject *do_arange(cx_call *c)

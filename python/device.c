@@ -16,14 +16,11 @@ static PyObject *do_backend(cx_call *c)
 
 static PyObject *do_backends(cx_call *c)
 {
-    PyObject *list = PyList_New(0);
-    bool fine = list != NULL;
+    size_t n = 0;
 
     (void)c;
-    for (size_t i = 0; fine && cbx_backend_at(i); i++)
-        fine = cx_append(list, PyUnicode_FromString(cbx_backend_at(i)->name));
-    if (!fine) Py_CLEAR(list);
-    return list;
+    while (cbx_backend_at(n)) n++;
+    return CX_LIST(n, PyUnicode_FromString(cbx_backend_at(i)->name));
 }
 
 static PyObject *do_set_backend(cx_call *c)
@@ -62,44 +59,40 @@ static cbx_devices *probed(cx_call *c, bool *gpus)
     return NULL;
 }
 
+static void drop(cbx_devices **devices) { cbx_devices_free(*devices); }
+
 PyObject *cx_do_devices(cx_call *c)
 {
     bool gpus = false;
-    cbx_devices *devices = probed(c, &gpus);
-    PyObject *list = devices ? PyList_New(0) : NULL;
-    bool fine = list != NULL;
+    CX_ENDED_BY(drop) cbx_devices *devices = probed(c, &gpus);
+    CX_OWN PyObject *list = devices ? PyList_New(0) : NULL;
 
-    for (size_t i = 0; fine && i < cbx_devices_count(devices); i++) {
+    for (size_t i = 0; list && i < cbx_devices_count(devices); i++) {
         const cbx_device *d = cbx_devices_at(devices, i);
-        if (d->kind == CBX_DEVICE_CPU || gpus) fine = cx_append(list, device_word(d));
+        if ((d->kind == CBX_DEVICE_CPU || gpus) && !cx_append(list, device_word(d))) return NULL;
     }
-    cbx_devices_free(devices);
-    if (!fine) Py_CLEAR(list);
-    return list;
+    return Py_XNewRef(list);
+}
+
+static PyObject *device_object(const cbx_device *d)
+{
+    return Py_BuildValue("{s:N,s:s,s:K}", "device", device_word(d), "name", d->name, "memory_total_bytes",
+                         (unsigned long long)d->memory_total_bytes);
 }
 
 static PyObject *do_hardware(cx_call *c)
 {
-    bool gpus = false, fine;
-    cbx_devices *devices = probed(c, &gpus);
-    PyObject *all = devices ? PyList_New(0) : NULL, *missing = all ? PyList_New(0) : NULL, *both = NULL;
+    bool gpus = false;
+    CX_ENDED_BY(drop) cbx_devices *devices = probed(c, &gpus);
+    const cbx_device_gap *gaps;
     size_t n = 0;
-    const cbx_device_gap *gaps = missing ? cbx_devices_gaps(devices, &n) : NULL;
 
-    fine = missing != NULL;
-    for (size_t i = 0; fine && i < cbx_devices_count(devices); i++) {
-        const cbx_device *d = cbx_devices_at(devices, i);
-        fine = cx_append(all, Py_BuildValue("{s:N,s:s,s:K}", "device", device_word(d), "name", d->name,
-                                            "memory_total_bytes", (unsigned long long)d->memory_total_bytes));
-    }
-    for (size_t i = 0; fine && i < n; i++)
-        fine = cx_append(missing, Py_BuildValue("{s:s,s:s,s:z}", "what", gaps[i].what, "text", gaps[i].text, "remedy",
-                                                gaps[i].remedy));
-    if (fine) both = Py_BuildValue("{s:O,s:O}", "devices", all, "missing", missing);
-    Py_XDECREF(all);
-    Py_XDECREF(missing);
-    cbx_devices_free(devices);
-    return both;
+    if (!devices) return NULL;
+    gaps = cbx_devices_gaps(devices, &n);
+    return Py_BuildValue("{s:N,s:N}", "devices",
+                         CX_LIST(cbx_devices_count(devices), device_object(cbx_devices_at(devices, i))), "missing",
+                         CX_LIST(n, Py_BuildValue("{s:s,s:s,s:z}", "what", gaps[i].what, "text", gaps[i].text, "remedy",
+                                                  gaps[i].remedy)));
 }
 
 /* Of a GPU. */
@@ -109,9 +102,9 @@ static PyObject *memory_of(cx_call *c, const char *word)
     cbx_device_memory m;
     cbx_err err = CBX_ERR_INIT;
     bool gpus = false;
-    cbx_devices *devices = probed(c, &gpus);
+    CX_ENDED_BY(drop) cbx_devices *devices = probed(c, &gpus);
     const cbx_device *device = NULL;
-    PyObject *r = NULL;
+    cbx_status status;
 
     if (!devices) return NULL;
     (void)cbx_device_id_parse(word, &id, NULL); /* the call has checked it */
@@ -120,18 +113,14 @@ static PyObject *memory_of(cx_call *c, const char *word)
         if (d->kind == id.kind && d->index == id.index) device = d;
     }
     if (!device)
-        PyErr_Format(PyExc_ValueError, "memory: 'device' must be one of those that devices() lists, got '%s'", word);
-    else if (cx_begin(c)) {
-        const cbx_status status = cbx_devices_memory(c->ctx, devices, device, &m, &err);
-        if (cx_keep(c, 0, NULL) && !status)
-            r = Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "in_use_bytes", m.in_use_bytes, "kept_bytes", m.kept_bytes,
-                              "peak_bytes", m.in_use_peak_bytes, "total_bytes", m.total_bytes, "available_bytes",
-                              m.available_bytes);
-        else if (status && !PyErr_Occurred())
-            cx_raise(status, err.message);
-    }
-    cbx_devices_free(devices);
-    return r;
+        return PyErr_Format(PyExc_ValueError, "memory: 'device' must be one of those that devices() lists, got '%s'",
+                            word);
+    status = cbx_devices_memory(c->ctx, devices, device, &m, &err);
+    if (!cx_keep(c, 0, NULL)) return NULL;
+    if (status) return cx_raise(status, err.message);
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "in_use_bytes", m.in_use_bytes, "kept_bytes", m.kept_bytes,
+                         "peak_bytes", m.in_use_peak_bytes, "total_bytes", m.total_bytes, "available_bytes",
+                         m.available_bytes);
 }
 
 static PyObject *do_memory(cx_call *c)

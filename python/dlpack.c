@@ -119,73 +119,55 @@ static cbx_array *import(cx_call *c, PyObject *capsule, cbx_dl_copy copy)
 
 int cx_lends_dlpack(PyObject *o)
 {
-    PyObject *method = PyObject_GetAttrString(o, "__dlpack__");
+    CX_OWN PyObject *method = PyObject_GetAttrString(o, "__dlpack__");
 
     if (!method && !PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
     PyErr_Clear();
-    Py_XDECREF(method);
     return method != NULL;
 }
 
 /* Of elements that can be read: on the CPU or a GPU of NVIDIA. */
 static bool reads_device(PyObject *o, int *type)
 {
-    PyObject *device = PyObject_CallMethod(o, "__dlpack_device__", NULL);
+    CX_OWN PyObject *device = PyObject_CallMethod(o, "__dlpack_device__", NULL);
     int id = 0;
-    bool fine = device && PyArg_ParseTuple(device, "ii", type, &id);
 
-    if (fine && *type != CBX_DL_CPU && *type != CBX_DL_CUDA) {
-        PyErr_Format(PyExc_BufferError,
-                     "from_dlpack: the elements are on device (%d, %d), not on the CPU or a GPU of NVIDIA", *type, id);
-        fine = false;
-    }
-    Py_XDECREF(device);
-    return fine;
+    if (!device || !PyArg_ParseTuple(device, "ii", type, &id)) return false;
+    if (*type == CBX_DL_CPU || *type == CBX_DL_CUDA) return true;
+    return cx_refused(PyExc_BufferError,
+                      "from_dlpack: the elements are on device (%d, %d), not on the CPU or a GPU of NVIDIA", *type, id);
 }
 
 /* Of a producer of DLPack 1, or one that does not know these arguments.  On a GPU, for the default stream. */
 static PyObject *ask(PyObject *o, int device, cbx_dl_copy copy)
 {
     enum { DEFAULT_STREAM = 1 };
-    PyObject *stream = device == CBX_DL_CUDA ? PyLong_FromLong(DEFAULT_STREAM) : NULL;
+    CX_OWN PyObject *old = device == CBX_DL_CUDA ? Py_BuildValue("{s:i}", "stream", DEFAULT_STREAM) : PyDict_New();
     PyObject *wish = copy == CBX_DL_COPY_IF_NEEDED ? Py_None : copy == CBX_DL_COPY_ALWAYS ? Py_True : Py_False;
-    PyObject *method = PyObject_GetAttrString(o, "__dlpack__"), *none = PyTuple_New(0), *capsule = NULL;
-    PyObject *kw = Py_BuildValue("{s:(ii),s:O}", "max_version", CBX_DL_MAJOR, CBX_DL_MINOR, "copy", wish);
+    CX_OWN PyObject *method = PyObject_GetAttrString(o, "__dlpack__"), *none = PyTuple_New(0);
+    CX_OWN PyObject *kw = Py_BuildValue("{s:(ii),s:O}", "max_version", CBX_DL_MAJOR, CBX_DL_MINOR, "copy", wish);
+    PyObject *capsule;
 
-    if (stream && kw && PyDict_SetItemString(kw, "stream", stream) < 0) Py_CLEAR(kw);
-    if (method && none && kw) capsule = PyObject_Call(method, none, kw);
-    if (!capsule && method && none && PyErr_ExceptionMatches(PyExc_TypeError)) {
-        PyErr_Clear();
-        Py_XDECREF(kw);
-        kw = stream ? Py_BuildValue("{s:O}", "stream", stream) : NULL;
-        capsule = PyErr_Occurred() ? NULL : PyObject_Call(method, none, kw);
-    }
-    Py_XDECREF(stream);
-    Py_XDECREF(method);
-    Py_XDECREF(none);
-    Py_XDECREF(kw);
-    return capsule;
+    if (!method || !none || !old || !kw || PyDict_Update(kw, old) < 0) return NULL;
+    capsule = PyObject_Call(method, none, kw);
+    if (capsule || !PyErr_ExceptionMatches(PyExc_TypeError)) return capsule;
+    PyErr_Clear();
+    return PyObject_Call(method, none, old);
 }
 
 cbx_array *cx_import_dlpack(cx_state *st, PyObject *o, int copy)
 {
     cbx_dl_copy how = copy < 0 ? CBX_DL_COPY_IF_NEEDED : copy ? CBX_DL_COPY_ALWAYS : CBX_DL_COPY_NEVER;
     int device = 0;
-    PyObject *capsule = reads_device(o, &device) ? ask(o, device, how) : NULL;
-    cbx_array *a = NULL;
-    cx_call c;
+    CX_OWN PyObject *capsule = reads_device(o, &device) ? ask(o, device, how) : NULL;
+    CX_ENDED_BY(cx_call_done) cx_call c;
 
+    cx_call_init(&c, st, "from_dlpack");
     if (!capsule) return NULL;
-    if (!PyCapsule_IsValid(capsule, VERSIONED) && !PyCapsule_IsValid(capsule, LEGACY)) {
-        PyErr_Format(PyExc_TypeError, "from_dlpack: __dlpack__ of %R returned no capsule of DLPack",
-                     (PyObject *)Py_TYPE(o));
-    } else {
-        cx_call_init(&c, st, "from_dlpack");
-        a = import(&c, capsule, how);
-        cx_call_done(&c);
-    }
-    Py_DECREF(capsule);
-    return a;
+    if (!PyCapsule_IsValid(capsule, VERSIONED) && !PyCapsule_IsValid(capsule, LEGACY))
+        return (void *)PyErr_Format(PyExc_TypeError, "from_dlpack: __dlpack__ of %R returned no capsule of DLPack",
+                                    (PyObject *)Py_TYPE(o));
+    return import(&c, capsule, how);
 }
 
 static PyObject *do_from_dlpack(cx_call *c)

@@ -74,7 +74,7 @@ bool cx_add_dtypes(cx_state *st, PyObject *module)
 /* numpy.float32, a scalar type that has a dtype, and numpy.dtype("float32"), which has a name; no exception. */
 static bool foreign_dtype(PyObject *o, cbx_dtype *out)
 {
-    PyObject *name = NULL;
+    CX_OWN PyObject *name = NULL;
     const char *text;
     bool found = false;
 
@@ -84,7 +84,6 @@ static bool foreign_dtype(PyObject *o, cbx_dtype *out)
         name = PyObject_GetAttrString(o, "__name__");
     text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
     if (text) found = !cbx_dtype_parse(strcmp(text, "bool_") == 0 ? "bool" : text, out, NULL);
-    Py_XDECREF(name);
     PyErr_Clear();
     return found;
 }
@@ -121,48 +120,41 @@ bool cx_dtype_from(cx_state *st, PyObject *o, cbx_dtype *out)
 
 PyObject *cx_element(cbx_dtype t, const void *p)
 {
-    const unsigned char *b = p;
-    union {
-        int8_t i8;
-        int16_t i16;
-        int32_t i32;
-        int64_t i64;
-        uint8_t u8;
-        uint16_t u16;
-        uint32_t u32;
-        uint64_t u64;
-        float f[2];
-        double d[2];
-    } v;
-
-    memcpy(&v, b, cbx_dtype_size(t));
+#define READ(T, object)                                                                                                \
+    do {                                                                                                               \
+        T v;                                                                                                           \
+        memcpy(&v, p, sizeof v);                                                                                       \
+        return object;                                                                                                 \
+    } while (0)
+    typedef float two_floats[2];
+    typedef double two_doubles[2];
     switch (t) {
-    case CBX_BOOL: return PyBool_FromLong(v.u8);
-    case CBX_I8: return PyLong_FromLong(v.i8);
-    case CBX_I16: return PyLong_FromLong(v.i16);
-    case CBX_I32: return PyLong_FromLong(v.i32);
-    case CBX_I64: return PyLong_FromLongLong(v.i64);
-    case CBX_U8: return PyLong_FromLong(v.u8);
-    case CBX_U16: return PyLong_FromLong(v.u16);
-    case CBX_U32: return PyLong_FromUnsignedLong(v.u32);
-    case CBX_U64: return PyLong_FromUnsignedLongLong(v.u64);
-    case CBX_F32: return PyFloat_FromDouble((double)v.f[0]);
-    case CBX_F64: return PyFloat_FromDouble(v.d[0]);
-    case CBX_C64: return PyComplex_FromDoubles((double)v.f[0], (double)v.f[1]);
-    default: return PyComplex_FromDoubles(v.d[0], v.d[1]);
+    case CBX_BOOL: READ(uint8_t, PyBool_FromLong(v));
+    case CBX_I8: READ(int8_t, PyLong_FromLong(v));
+    case CBX_I16: READ(int16_t, PyLong_FromLong(v));
+    case CBX_I32: READ(int32_t, PyLong_FromLong(v));
+    case CBX_I64: READ(int64_t, PyLong_FromLongLong(v));
+    case CBX_U8: READ(uint8_t, PyLong_FromLong(v));
+    case CBX_U16: READ(uint16_t, PyLong_FromLong(v));
+    case CBX_U32: READ(uint32_t, PyLong_FromUnsignedLong(v));
+    case CBX_U64: READ(uint64_t, PyLong_FromUnsignedLongLong(v));
+    case CBX_F32: READ(float, PyFloat_FromDouble((double)v));
+    case CBX_F64: READ(double, PyFloat_FromDouble(v));
+    case CBX_C64: READ(two_floats, PyComplex_FromDoubles((double)v[0], (double)v[1]));
+    default: READ(two_doubles, PyComplex_FromDoubles(v[0], v[1]));
     }
+#undef READ
 }
 
 static bool store_integer(cbx_dtype t, void *p, PyObject *o)
 {
     size_t bytes = cbx_dtype_size(t);
     bool is_unsigned = cbx_dtype_is_unsigned(t);
-    PyObject *index = PyNumber_Index(o);
+    CX_OWN PyObject *index = PyNumber_Index(o);
     uint64_t bits;
 
     if (!index) return false;
     bits = is_unsigned ? PyLong_AsUnsignedLongLong(index) : (uint64_t)PyLong_AsLongLong(index);
-    Py_DECREF(index);
     if (!PyErr_Occurred() && bytes < 8) {
         uint64_t half = (uint64_t)1 << (bytes * 8 - 1);
         bool fits = is_unsigned ? bits < 2 * half : bits + half < 2 * half;

@@ -46,9 +46,7 @@ static PyObject *series_stop(cx_call *c)
     cbx_energy_series_report out;
 
     if (!o) return NULL;
-    o->busy = true;
-    Py_BEGIN_ALLOW_THREADS cbx_energy_series_stop(o->handle, &out);
-    Py_END_ALLOW_THREADS o->busy = false;
+    CX_BUSY(o, cbx_energy_series_stop(o->handle, &out));
     return cx_answer_object(c->st, CX_ENERGY_SERIES, &out);
 }
 

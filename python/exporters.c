@@ -5,17 +5,15 @@
     "'latex', 'html', 'csv', 'markdown', 'svg', 'pdf', 'png', 'asv' or another name that 'calibrax export --list' "    \
     "shows"
 
-/* Paths of what was written, with a warning for each note of what was left out; clears the report. */
-static PyObject *files_object(cx_call *c, cbx_status status, cbx_export_report *report)
+/* Paths of what was written, with a warning for each note of what was left out. */
+static PyObject *files_object(cx_call *c, cbx_status status, const cbx_export_report *report)
 {
     PyObject *list;
 
     if (!cx_fine(c, status)) return NULL;
-    list = PyTuple_New((Py_ssize_t)report->nfiles);
-    CX_FILL(list, report->nfiles, PyUnicode_DecodeFSDefault(report->files[i]))
+    list = CX_TUPLE(report->nfiles, PyUnicode_DecodeFSDefault(report->files[i]));
     for (size_t i = 0; list && i < report->nnotes; i++)
         if (PyErr_WarnEx(PyExc_UserWarning, report->notes[i], 2)) Py_CLEAR(list);
-    cbx_export_report_clear(report);
     return list;
 }
 
@@ -40,9 +38,8 @@ static PyObject *do_export(cx_call *c)
     cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
     const cbx_exporter *format = options_arg(c, &o);
     cx_texts metrics, plots;
-    cbx_export_report report;
+    CX_ENDED_BY(cbx_export_report_clear) cbx_export_report report = { 0 };
     const cbx_run **runs;
-    cbx_status status;
     size_t n;
 
     if (!format || !(runs = cx_runs_arg(c, "runs", &n)) ||
@@ -53,8 +50,7 @@ static PyObject *do_export(cx_call *c)
     o.plots = plots.list;
     o.nplots = plots.n;
     if (!cx_begin_long(c)) return NULL;
-    status = cbx_export_runs(c->ctx, format, runs, n, &o, &report, &c->err);
-    return files_object(c, status, &report);
+    return files_object(c, cbx_export_runs(c->ctx, format, runs, n, &o, &report, &c->err), &report);
 }
 
 static PyObject *do_convergence(cx_call *c)
@@ -63,8 +59,7 @@ static PyObject *do_convergence(cx_call *c)
     cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
     const cbx_exporter *format = options_arg(c, &o);
     cx_samples values, tolerances;
-    cbx_export_report report;
-    cbx_status status;
+    CX_ENDED_BY(cbx_export_report_clear) cbx_export_report report = { 0 };
 
     if (!format || !CX_GET(c, values, tolerances, f.name, f.title) || !CX_GET_AS(c, "label", f.y_label)) return NULL;
     f.y = values.x;
@@ -72,8 +67,7 @@ static PyObject *do_convergence(cx_call *c)
     f.tolerances = tolerances.x;
     f.ntolerances = tolerances.n;
     if (!cx_begin(c)) return NULL;
-    status = cbx_export_convergence(c->ctx, format, &f, &o, &report, &c->err);
-    return files_object(c, status, &report);
+    return files_object(c, cbx_export_convergence(c->ctx, format, &f, &o, &report, &c->err), &report);
 }
 
 static PyObject *do_values(cx_call *c)
@@ -81,10 +75,9 @@ static PyObject *do_values(cx_call *c)
     cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
     const cbx_exporter *format = options_arg(c, &o);
     cbx_values_figure f = { 0 };
-    cbx_export_report report;
+    CX_ENDED_BY(cbx_export_report_clear) cbx_export_report report = { 0 };
     const char **names = NULL;
     double *values = NULL;
-    cbx_status status;
 
     if (!format || !CX_GET(c, f.name, f.title) || !CX_GET_AS(c, "label", f.y_label) ||
         !cx_numbers_by_name(c, "values", &names, &values, &f.n))
@@ -92,8 +85,7 @@ static PyObject *do_values(cx_call *c)
     f.names = names;
     f.values = values;
     if (!cx_begin(c)) return NULL;
-    status = cbx_export_values(c->ctx, format, &f, &o, &report, &c->err);
-    return files_object(c, status, &report);
+    return files_object(c, cbx_export_values(c->ctx, format, &f, &o, &report, &c->err), &report);
 }
 
 /* clang-format off */

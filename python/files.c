@@ -85,14 +85,12 @@ static PyObject *array_or_error(cx_call *c, cbx_status st, cbx_array *a)
 
 static bool load_members(cx_call *c, cbx_npz *z, PyObject *dict)
 {
-    bool fine = true;
-
-    for (size_t i = 0; fine && i < cbx_npz_count(z); i++) {
+    for (size_t i = 0; i < cbx_npz_count(z); i++) {
         cbx_array *a = NULL;
         cbx_status st = cbx_npz_read_at(z, i, &a, &c->err);
-        fine = cx_put(dict, cbx_npz_name(z, i), array_or_error(c, st, a));
+        if (!cx_put(dict, cbx_npz_name(z, i), array_or_error(c, st, a))) return false;
     }
-    return fine;
+    return true;
 }
 
 /* All datasets of numbers below a group, by their paths from the root. */
@@ -100,23 +98,21 @@ static bool load_group(cx_call *c, cbx_h5 *h, const char *group, PyObject *dict)
 {
     const cbx_h5_entry *entries;
     size_t n = 0;
-    bool fine = cx_fine(c, cbx_h5_list(h, group, cx_arena(c), &entries, &n, &c->err));
 
-    for (size_t i = 0; fine && i < n; i++) {
-        PyObject *full = PyUnicode_FromFormat(group[0] && strcmp(group, "/") != 0 ? "%s/%s" : "%.0s%s", group,
-                                              entries[i].name);
+    if (!cx_fine(c, cbx_h5_list(h, group, cx_arena(c), &entries, &n, &c->err))) return false;
+    for (size_t i = 0; i < n; i++) {
+        CX_OWN PyObject *full = PyUnicode_FromFormat(group[0] && strcmp(group, "/") != 0 ? "%s/%s" : "%.0s%s", group,
+                                                     entries[i].name);
         const char *path = full ? PyUnicode_AsUTF8AndSize(full, NULL) : NULL;
         cbx_h5_info info;
         cbx_array *a = NULL;
-        fine = path != NULL;
-        if (fine && entries[i].kind == CBX_H5_GROUP) fine = load_group(c, h, path, dict);
-        if (fine && entries[i].kind == CBX_H5_DATASET && !cbx_h5_stat(h, path, &info, &c->err) && !info.text) {
+        if (!path || (entries[i].kind == CBX_H5_GROUP && !load_group(c, h, path, dict))) return false;
+        if (entries[i].kind == CBX_H5_DATASET && !cbx_h5_stat(h, path, &info, &c->err) && !info.text) {
             cbx_status st = cbx_h5_read(h, path, &a, &c->err);
-            fine = cx_put(dict, path, array_or_error(c, st, a));
+            if (!cx_put(dict, path, array_or_error(c, st, a))) return false;
         }
-        Py_XDECREF(full);
     }
-    return fine && !PyErr_Occurred();
+    return !PyErr_Occurred();
 }
 
 /* The array of that name of an archive, or a dict of all. */

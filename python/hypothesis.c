@@ -3,19 +3,15 @@
 
 /* ---- tests ---- */
 
-typedef cbx_status (*two_test)(cbx_ctx *, const double *, size_t, const double *, size_t, cbx_test *, cbx_err *);
-typedef cbx_status (*two_test_bare)(const double *, size_t, const double *, size_t, cbx_test *, cbx_err *);
-typedef cbx_status (*two_test_mode)(cbx_ctx *, const double *, size_t, const double *, size_t, cbx_test_mode,
-                                    cbx_test *, cbx_err *);
-
 CX_COMPUTE(do_test2, cbx_test, TEST, (cx_samples x; cx_samples y), CX_GET(c, x, y),
-           ((two_test)c->fn)(c->ctx, x.x, x.n, y.x, y.n, &out, &c->err))
+           CX_STAT(cbx_ctx *, CX_SAMPLE, CX_SAMPLE, cbx_test *)(c->ctx, x.x, x.n, y.x, y.n, &out, &c->err))
 
 CX_COMPUTE(do_test2_bare, cbx_test, TEST, (cx_samples x; cx_samples y), CX_GET(c, x, y),
-           ((two_test_bare)c->fn)(x.x, x.n, y.x, y.n, &out, &c->err))
+           CX_STAT(CX_SAMPLE, CX_SAMPLE, cbx_test *)(x.x, x.n, y.x, y.n, &out, &c->err))
 
 CX_COMPUTE(do_test2_mode, cbx_test, TEST, (cx_samples x; cx_samples y; int mode), CX_GET(c, x, y, mode),
-           ((two_test_mode)c->fn)(c->ctx, x.x, x.n, y.x, y.n, (cbx_test_mode)mode, &out, &c->err))
+           CX_STAT(cbx_ctx *, CX_SAMPLE, CX_SAMPLE, cbx_test_mode, cbx_test *)(c->ctx, x.x, x.n, y.x, y.n,
+                                                                               (cbx_test_mode)mode, &out, &c->err))
 
 CX_COMPUTE(do_one_sample_t, cbx_test, TEST, (cx_samples x; double mean), CX_GET(c, x, mean),
            cbx_stat_test_mean(x.x, x.n, mean, &out, &c->err))
@@ -42,68 +38,36 @@ CX_COMPUTE(do_dip, cbx_test, TEST, (cx_samples x; size_t draws; size_t seed), CX
 
 /* ---- with a function of Python's, which is called with the interpreter's lock ---- */
 
-static double number_of(cx_callback *cb, PyObject *r)
-{
-    double v = r ? PyFloat_AsDouble(r) : -1;
+static double call_cdf(double at, void *user) { return cx_callback_number(user, Py_BuildValue("(d)", at)); }
 
-    Py_XDECREF(r);
-    if (!PyErr_Occurred()) return v;
-    cx_callback_caught(cb);
-    return 0;
-}
-
-static double call_cdf(double at, void *user)
-{
-    cx_callback *cb = user;
-    return cb->type ? 0 : number_of(cb, PyObject_CallFunction(cb->function, "d", at));
-}
-
-static double call_compare(const double *x, size_t n, const double *y, size_t m, void *user)
-{
-    cx_callback *cb = user;
-    if (cb->type) return 0;
-    return number_of(cb, PyObject_CallFunction(cb->function, "NN", cx_numbers_object(x, n), cx_numbers_object(y, m)));
-}
-
-static PyObject *do_ks_one(cx_call *c)
-{
-    cx_callback cb = { 0 };
-    cbx_status status;
-    cx_samples x;
-    cbx_test out;
-
-    if (!CX_GET(c, x) || !CX_GET_AS(c, "cdf", cb)) return NULL;
-    c->elements = 0;
-    if (!cx_begin(c)) return NULL;
-    status = cbx_stat_test_ks_one(c->ctx, x.x, x.n, call_cdf, &cb, &out, &c->err);
-    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, CX_TEST, &out);
-}
+CX_RETURN(do_ks_one, (cx_callback cb = { 0 }; cx_samples x; cbx_test out),
+          CX_GET(c, x) && CX_GET_AS(c, "cdf", cb) && (c->elements = 0, cx_begin(c)),
+          cx_answer_called(c, &cb, cbx_stat_test_ks_one(c->ctx, x.x, x.n, call_cdf, &cb, &out, &c->err), CX_TEST, &out))
 
 static PyObject *do_permutation(cx_call *c)
 {
     cbx_permutation_opts o = CBX_PERMUTATION_OPTS_INIT;
     cx_callback cb = { 0 };
-    cbx_status status;
     cx_samples x, y;
     cbx_test out;
 
     if (!CX_GET(c, x, y, o.paired, o.permutations, o.seed) || !CX_GET_AS(c, "compare", cb)) return NULL;
     if (cb.function) {
-        o.compare = call_compare;
+        o.compare = cx_callback_statistic;
         o.user = &cb;
         c->elements = 0;
     }
     if (!cx_begin(c)) return NULL;
-    status = cbx_stat_test_permutation(c->ctx, x.x, x.n, y.x, y.n, &o, &out, &c->err);
-    cx_lock(c);
-    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, CX_TEST, &out);
+    return cx_answer_called(c, &cb, cbx_stat_test_permutation(c->ctx, x.x, x.n, y.x, y.n, &o, &out, &c->err), CX_TEST,
+                            &out);
 }
 
 /* ---- p-values ---- */
 
 CX_RETURN(do_adjust, (int correction; cx_samples p; double *out),
-          CX_GET(c, p, correction) && (out = cx_alloc(c, p.n, sizeof *out)) && cx_begin(c),
-          cx_answer_numbers(c, cbx_stat_adjust(c->ctx, (cbx_correction)correction, p.x, p.n, out, &c->err), out, p.n))
+          CX_GET(c, p, correction) && (out = cx_alloc(c, p.n, sizeof *out)) && cx_begin(c) &&
+              cx_fine(c, cbx_stat_adjust(c->ctx, (cbx_correction)correction, p.x, p.n, out, &c->err)),
+          cx_numbers_object(out, p.n))
 
 CX_RETURN(do_sign_test, (size_t below = 0, above = 0), CX_GET(c, below, above),
           PyFloat_FromDouble(cbx_stat_sign_test_p(below, above)))

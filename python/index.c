@@ -70,8 +70,7 @@ static bool add_mask(cx_call *c, key *k, const cbx_array *x, const cbx_array *ma
     int n = cbx_array_ndim(mask);
     cbx_array *rows[CBX_MAX_RANK] = { 0 };
     cbx_array *all;
-    cx_call inner;
-    bool fine = false, one = false;
+    bool one = false;
 
     if (n == 0 && !cx_concrete(c->st, mask, "use as a mask")) return false;
     if (n == 0 && cbx_array_read(mask, &one, sizeof one, &c->err))
@@ -79,20 +78,20 @@ static bool add_mask(cx_call *c, key *k, const cbx_array *x, const cbx_array *ma
     if (n == 0) return add_step(k, (step){ .kind = STEP_EMPTY_OR_ONE, .one = one });
     /* lengths are compared in in_range, where the axes behind an ellipsis are known */
     if (k->axes + n > cbx_array_ndim(x)) return refuse_mask(mask, x);
+    CX_ENDED_BY(cx_call_done) cx_call inner;
     cx_call_init(&inner, c->st, c->name);
     inner.elements = cbx_array_count(mask);
-    if (cx_begin(&inner)) {
-        all = cbx_nonzero(inner.ctx, mask);
-        for (int d = 0; d < n; d++) rows[d] = cbx_index(inner.ctx, all, 0, d);
-        fine = cx_keep(&inner, (size_t)n, rows);
-    }
-    cx_call_done(&inner);
-    for (int d = 0; fine && d < n; d++) {
-        fine = cx_hold(c, rows[d]) &&
-               add_step(k, (step){ .kind = STEP_ARRAY, .index = rows[d], .mask = mask, .mask_axis = d });
+    if (!cx_begin(&inner)) return false;
+    all = cbx_nonzero(inner.ctx, mask);
+    for (int d = 0; d < n; d++) rows[d] = cbx_index(inner.ctx, all, 0, d);
+    if (!cx_keep(&inner, (size_t)n, rows)) return false;
+    for (int d = 0; d < n; d++) {
+        const bool fine = cx_hold(c, rows[d]) &&
+                          add_step(k, (step){ .kind = STEP_ARRAY, .index = rows[d], .mask = mask, .mask_axis = d });
         for (int left = d + 1; !fine && left < n; left++) cbx_array_free(rows[left]);
+        if (!fine) return false;
     }
-    return fine;
+    return true;
 }
 
 static bool add_array(cx_call *c, key *k, const cbx_array *x, PyObject *array)
@@ -117,11 +116,9 @@ static bool add_part(cx_call *c, key *k, const cbx_array *x, PyObject *o)
         return true;
     }
     if (cx_is_array(c->st, o) || PyList_Check(o) || cx_is_foreign_array(o)) {
-        bool empty = PyList_Check(o) && PyList_Size(o) == 0, fine; /* no indices are integers, too */
-        PyObject *array = cx_asarray(c->st, o, empty ? CBX_I64 : CBX_DTYPE_COUNT, -1);
-        fine = array && add_array(c, k, x, array);
-        Py_XDECREF(array);
-        return fine;
+        const bool empty = PyList_Check(o) && PyList_Size(o) == 0; /* no indices are integers, too */
+        CX_OWN PyObject *array = cx_asarray(c->st, o, empty ? CBX_I64 : CBX_DTYPE_COUNT, -1);
+        return array && add_array(c, k, x, array);
     }
     if (PyIndex_Check(o)) {
         step s = { .kind = STEP_INT };
@@ -307,6 +304,16 @@ static PyObject *copied_element(cx_state *st, const cbx_array *x, const char *at
     return cx_array_new(st, r);
 }
 
+/* A macro of a type with the size of a dtype's elements. */
+#define BY_SIZE(dtype, MACRO)                                                                                          \
+    switch (cbx_dtype_size(dtype)) {                                                                                   \
+    case 1: MACRO(uint8_t); break;                                                                                     \
+    case 2: MACRO(uint16_t); break;                                                                                    \
+    case 4: MACRO(uint32_t); break;                                                                                    \
+    case 8: MACRO(uint64_t); break;                                                                                    \
+    default: MACRO(double _Complex);                                                                                   \
+    }
+
 /* The few elements that a contiguous mask selects, of one axis or contiguous, too. */
 #define SELECT(T)                                                                                                      \
     for (size_t i = 0, j = 0; j < n; j += picks[i++]) ((T *)to)[j] = ((const T *)from)[(ptrdiff_t)i * stride]
@@ -325,13 +332,7 @@ static PyObject *selected(cx_state *st, const cbx_array *x, const cbx_array *mas
     d.shape[0] = n;
     if (!(r = cx_create(st, &d))) return NULL;
     to = cbx_array_data_mut(r);
-    switch (cbx_dtype_size(d.dtype)) {
-    case 1: SELECT(uint8_t); break;
-    case 2: SELECT(uint16_t); break;
-    case 4: SELECT(uint32_t); break;
-    case 8: SELECT(uint64_t); break;
-    default: SELECT(double _Complex);
-    }
+    BY_SIZE(d.dtype, SELECT)
     return cx_array_new(st, r);
 }
 
@@ -353,13 +354,7 @@ static PyObject *picked(cx_state *st, const cbx_array *x, const cbx_array *where
         if (at[i] < -length || at[i] >= length) return NULL;
     if (!(r = cx_create(st, &d))) return NULL;
     to = cbx_array_data_mut(r);
-    switch (cbx_dtype_size(d.dtype)) {
-    case 1: PICK(uint8_t); break;
-    case 2: PICK(uint16_t); break;
-    case 4: PICK(uint32_t); break;
-    case 8: PICK(uint64_t); break;
-    default: PICK(double _Complex);
-    }
+    BY_SIZE(d.dtype, PICK)
     return cx_array_new(st, r);
 }
 
@@ -392,27 +387,21 @@ static PyObject *taken(cx_state *st, const cbx_array *x, PyObject *o)
 
 PyObject *cx_subscript(PyObject *self, PyObject *o)
 {
-    PyObject *r = NULL;
-    cbx_array *x;
-    cx_call c;
+    cbx_array *x = ((cx_array *)self)->handle, *v;
+    PyObject *r;
     key k;
 
-    x = ((cx_array *)self)->handle;
     if (element_of(x, o)) return copied_element(cx_state_of_instance(self), x, element_of(x, o));
     r = taken(cx_state_of_instance(self), x, o);
     if (r || PyErr_Occurred()) return r;
+    CX_ENDED_BY(cx_call_done) cx_call c;
     cx_call_init(&c, cx_state_of_instance(self), "index");
     c.domain_error = PyExc_IndexError;
-    cbx_array_ref(x);
-    if (cx_hold(&c, x) && read_key(&c, x, o, &k) && in_range(&k, x)) {
-        c.elements = k.advanced ? c.elements : 0;
-        if (cx_begin(&c)) {
-            cbx_array *v = take_steps(c.ctx, &k, x);
-            r = cx_result(&c, v == x ? cbx_scope_hold(c.ctx, cbx_array_ref(x)) : v);
-        }
-    }
-    cx_call_done(&c);
-    return r;
+    if (!cx_hold(&c, cbx_array_ref(x)) || !read_key(&c, x, o, &k) || !in_range(&k, x)) return NULL;
+    if (!k.advanced) c.elements = 0;
+    if (!cx_begin(&c)) return NULL;
+    v = take_steps(c.ctx, &k, x);
+    return cx_result(&c, v == x ? cbx_scope_hold(c.ctx, cbx_array_ref(x)) : v);
 }
 
 /* ---- assignment ---- */
@@ -488,11 +477,9 @@ static bool write_in_place(cx_call *c, const key *k, const cbx_array *at, cbx_ar
 
 static bool read_whole_key(cx_call *c, const cx_array *a, PyObject *o, key *k)
 {
-    cbx_array *x = cbx_array_ref(a->handle); /* elements may change while the key is read, lengths do not */
-    const bool done = read_key(c, x, o, k) && in_range(k, x);
-
-    cbx_array_free(x);
-    return done;
+    CX_OWN_ARRAY cbx_array *x = cbx_array_ref(
+        a->handle); /* elements may change while the key is read, lengths do not */
+    return read_key(c, x, o, k) && in_range(k, x);
 }
 
 /* x[mask] = number, where x or the mask is traced: which elements change, the data decide.  1: done; 0: another case; -1: exception. */
@@ -526,74 +513,55 @@ static int assign_where(cx_call *c, cx_array *me, PyObject *o, PyObject *value)
  * The interpreter's lock is kept from the reading of the handle to its replacement, so that of two threads that assign both
  * assignments last.
  */
-static int assign_here(PyObject *self, PyObject *o, PyObject *value)
+static bool assign_here(PyObject *self, PyObject *o, PyObject *value)
 {
     cx_array *me = (cx_array *)self;
     const cbx_dtype t = cbx_array_dtype(me->handle);
-    cbx_array *x, *new_handle = NULL;
+    CX_OWN PyObject *given = NULL;
+    cbx_array *x, *changed;
     const cbx_array *at;
-    PyObject *given = NULL;
-    bool done = false;
-    cx_call c;
+    cx_operand v;
     key k;
     int is;
-    cx_operand v;
 
-    if (!value) {
-        PyErr_SetString(PyExc_TypeError, "elements of an Array cannot be deleted");
-        return -1;
-    }
+    if (!value) return cx_refused(PyExc_TypeError, "elements of an Array cannot be deleted");
     if ((PyFloat_CheckExact(value) || PyLong_CheckExact(value)) && element_of(me->handle, o) &&
-        cbx_array_is_exclusive(me->handle)) {
-        if (cx_scalar_from(value, &v) < 0 || !may_enter(v.scalar.dtype, v.big ? CBX_F64 : t) || !cx_fits(t, &v))
-            return -1;
-        return cx_store(t, element_of(me->handle, o), value) ? 0 : -1;
-    }
+        cbx_array_is_exclusive(me->handle))
+        return cx_scalar_from(value, &v) >= 0 && may_enter(v.scalar.dtype, v.big ? CBX_F64 : t) && cx_fits(t, &v) &&
+               cx_store(t, element_of(me->handle, o), value);
+    CX_ENDED_BY(cx_call_done) cx_call c;
     cx_call_init(&c, cx_state_of_instance(self), "assignment");
     c.domain_error = PyExc_IndexError;
     is = assign_where(&c, me, o, value);
-    if (is) {
-        done = is > 0;
-        goto done;
-    }
+    if (is) return is > 0;
     at = whole_index(c.st, me->handle, o, value);
-    if (!at && !read_whole_key(&c, me, o, &k)) goto done;
+    if (!at && !read_whole_key(&c, me, o, &k)) return false;
     is = cx_operand_from(&c, value, &v);
     if (is == 0) is = (given = cx_asarray(c.st, value, CBX_DTYPE_COUNT, -1)) ? cx_operand_from(&c, given, &v) : -1;
-    if (is < 0 || !may_enter(v.array ? cbx_array_dtype(v.array) : v.scalar.dtype, v.big ? CBX_F64 : t)) goto done;
-    if (!v.array && !cx_fits(t, &v)) goto done;
+    if (is < 0 || !may_enter(v.array ? cbx_array_dtype(v.array) : v.scalar.dtype, v.big ? CBX_F64 : t)) return false;
+    if (!v.array && !cx_fits(t, &v)) return false;
     if (v.array && cx_is_elsewhere(v.array)) {
-        cbx_array *copy = cx_here(c.st, v.array);
-        if (!copy || !cx_hold(&c, copy)) goto done;
-        v.array = copy;
+        v.array = cx_here(c.st, v.array);
+        if (!v.array || !cx_hold(&c, v.array)) return false;
     }
     c.elements = 0;
     if (at && (!is_plain(at, v.array) || !cbx_array_is_exclusive(me->handle))) {
-        if (!read_whole_key(&c, me, o, &k)) goto done;
+        if (!read_whole_key(&c, me, o, &k)) return false;
         at = NULL;
     }
-    if ((at || !k.advanced) && cbx_array_is_exclusive(me->handle) && !(v.array && cbx_array_is_abstract(v.array))) {
-        done = write_in_place(&c, &k, at, me->handle, &v);
-        goto done;
-    }
+    if ((at || !k.advanced) && cbx_array_is_exclusive(me->handle) && !(v.array && cbx_array_is_abstract(v.array)))
+        return write_in_place(&c, &k, at, me->handle, &v);
     x = cbx_array_ref(me->handle);
-    if (cx_hold(&c, x)) {
-        c.elements = 0;
-        if (cx_begin(&c)) {
-            new_handle = assigned(c.ctx, &k, x, v.array ? v.array : cx_weak(&c, x, &v));
-            if (!cbx_array_is_failed(new_handle) && cx_is_elsewhere(new_handle)) /* where an index array is */
-                new_handle = cbx_to_device(c.ctx, new_handle, cbx_array_device(x));
-            done = cx_keep(&c, 1, &new_handle);
-        }
-    }
-    if (done) {
-        cbx_array_free(me->handle);
-        me->handle = new_handle;
-    }
-done:
-    cx_call_done(&c);
-    Py_XDECREF(given);
-    return done ? 0 : -1;
+    if (!cx_hold(&c, x)) return false;
+    c.elements = 0;
+    if (!cx_begin(&c)) return false;
+    changed = assigned(c.ctx, &k, x, v.array ? v.array : cx_weak(&c, x, &v));
+    if (!cbx_array_is_failed(changed) && cx_is_elsewhere(changed)) /* where an index array is */
+        changed = cbx_to_device(c.ctx, changed, cbx_array_device(x));
+    if (!cx_keep(&c, 1, &changed)) return false;
+    cbx_array_free(me->handle);
+    me->handle = changed;
+    return true;
 }
 
 /* Elements elsewhere change on the CPU, in a copy that is sent back. */
@@ -601,24 +569,20 @@ int cx_assign(PyObject *self, PyObject *o, PyObject *value)
 {
     cx_state *st = cx_state_of_instance(self);
     cbx_array *x = ((cx_array *)self)->handle;
-    PyObject *copy, *changed;
+    PyObject *copy;
     cbx_array *here;
-    int r = -1;
 
-    if (!value || !cx_is_elsewhere(x)) return assign_here(self, o, value);
+    if (!value || !cx_is_elsewhere(x)) return assign_here(self, o, value) ? 0 : -1;
     here = cx_here(st, x);
     copy = here ? cx_array_new(st, here) : NULL;
-    if (!copy || assign_here(copy, o, value) < 0) {
+    if (!copy || !assign_here(copy, o, value)) {
         Py_XDECREF(copy);
         return -1;
     }
-    changed = cx_moved(st, copy, cbx_array_device(x));
-    if (changed) {
-        here = ((cx_array *)self)->handle;
-        ((cx_array *)self)->handle = cbx_array_ref(((cx_array *)changed)->handle);
-        cbx_array_free(here);
-        Py_DECREF(changed);
-        r = 0;
-    }
-    return r;
+    CX_OWN PyObject *changed = cx_moved(st, copy, cbx_array_device(x));
+    if (!changed) return -1;
+    here = ((cx_array *)self)->handle;
+    ((cx_array *)self)->handle = cbx_array_ref(((cx_array *)changed)->handle);
+    cbx_array_free(here);
+    return 0;
 }

@@ -13,25 +13,11 @@ static bool dtype_of(cx_call *c, cbx_dtype *t)
     return true;
 }
 
-static PyObject *do_finfo(cx_call *c)
-{
-    cbx_finfo f;
-    cbx_dtype t;
+CX_RETURN(do_finfo, (cbx_finfo f; cbx_dtype t), dtype_of(c, &t),
+          cx_answer(c, cbx_dtype_finfo(t, &f, &c->err), CX_FINFO, &f))
 
-    if (!dtype_of(c, &t)) return NULL;
-    if (cbx_dtype_finfo(t, &f, &c->err)) return cx_raise(c->err.status, c->err.message);
-    return cx_answer_object(c->st, CX_FINFO, &f);
-}
-
-static PyObject *do_iinfo(cx_call *c)
-{
-    cbx_iinfo i;
-    cbx_dtype t;
-
-    if (!dtype_of(c, &t)) return NULL;
-    if (cbx_dtype_iinfo(t, &i, &c->err)) return cx_raise(c->err.status, c->err.message);
-    return cx_answer_object(c->st, CX_IINFO, &i);
-}
+CX_RETURN(do_iinfo, (cbx_iinfo i; cbx_dtype t), dtype_of(c, &t),
+          cx_answer(c, cbx_dtype_iinfo(t, &i, &c->err), CX_IINFO, &i))
 
 static PyObject *do_info(cx_call *c)
 {

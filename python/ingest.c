@@ -84,27 +84,23 @@ static bool keep(cx_call *c, const lists *l, const char *file, const cbx_import 
 static bool take_path(cx_call *c, const lists *l, const char *path, const cbx_import_opts *o, bool store, bool replace)
 {
     const char *const *files = NULL;
-    bool fine = true;
     size_t n = 0;
     cbx_status status = cbx_import_files(c->ctx, path, cx_arena(c), &files, &n, &c->err);
 
     if (status) return store ? skip(c, l, path, c->err.message) : cx_fine(c, status);
-    for (size_t i = 0; fine && i < n; i++) {
-        cbx_import import;
+    for (size_t i = 0; i < n; i++) {
+        CX_ENDED_BY(cbx_import_clear) cbx_import import = { 0 };
         status = import_file(c, c->ctx, files[i], o, &import);
-        if (status) {
-            fine = store && status != CBX_ENOMEM ? skip(c, l, files[i], c->err.message) : cx_fine(c, status);
-            continue;
-        }
-        fine = add_notes(c, l->notes, files[i], &import);
-        for (size_t k = 0; fine && k < import.nruns; k++)
-            fine = store ? keep(c, l, files[i], &import, k, replace)
-                         : cx_append(l->first, cx_run_object(c->st, cbx_run_ref(import.runs[k]))) &&
-                               cx_append(l->second, PyUnicode_FromString(import.format));
-        cbx_import_clear(&import);
-        fine = fine && PyErr_CheckSignals() == 0;
+        if (status && store && status != CBX_ENOMEM && skip(c, l, files[i], c->err.message)) continue;
+        if (!cx_fine(c, status) || !add_notes(c, l->notes, files[i], &import)) return false;
+        for (size_t k = 0; k < import.nruns; k++)
+            if (!(store ? keep(c, l, files[i], &import, k, replace)
+                        : cx_append(l->first, cx_run_object(c->st, cbx_run_ref(import.runs[k]))) &&
+                              cx_append(l->second, PyUnicode_FromString(import.format))))
+                return false;
+        if (PyErr_CheckSignals() < 0) return false;
     }
-    return fine;
+    return true;
 }
 
 CX_RETURN(do_import, (cbx_import_opts o = CBX_IMPORT_OPTS_INIT; cbx_machine machine; const char *path; lists l),
@@ -114,14 +110,8 @@ CX_RETURN(do_import, (cbx_import_opts o = CBX_IMPORT_OPTS_INIT; cbx_machine mach
 
 static PyObject *do_formats(cx_call *c)
 {
-    PyObject *dict = PyDict_New();
-
     (void)c;
-    for (size_t i = 0; dict && i < cbx_importers_count(); i++) {
-        cbx_importer_info info = cbx_importers_at(i);
-        if (!cx_put(dict, info.name, PyUnicode_FromString(info.summary))) Py_CLEAR(dict);
-    }
-    return dict;
+    return CX_DICT(cbx_importers_count(), cbx_importers_at(i).name, PyUnicode_FromString(cbx_importers_at(i).summary));
 }
 
 /* clang-format off */
@@ -146,11 +136,9 @@ PyObject *cx_store_ingest(cx_call *c)
     CX_IN_STORE(c, status, CBX_OK);
     if (!cx_fine(c, status) || !lists_new(c, &l) || !cx_begin(c)) return NULL;
     for (Py_ssize_t i = 0; i < c->nrest; i++) {
-        PyObject *bytes = NULL;
-        bool fine = PyUnicode_FSConverter(c->rest[i], &bytes) &&
-                    take_path(c, &l, PyBytes_AsString(bytes), &o, true, replace);
-        Py_XDECREF(bytes);
-        if (!fine) return NULL;
+        CX_OWN PyObject *bytes = NULL;
+        if (!PyUnicode_FSConverter(c->rest[i], &bytes) || !take_path(c, &l, PyBytes_AsString(bytes), &o, true, replace))
+            return NULL;
     }
     return lists_record(c, CX_INGESTED, &l);
 }

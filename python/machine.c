@@ -12,27 +12,16 @@ CX_RETURN(do_hardware, (const char *name = NULL; cbx_hardware out), CX_GET(c, na
 
 static PyObject *do_hardware_table(cx_call *c)
 {
-    PyObject *tuple;
     cbx_hardware h;
     size_t n = 0;
 
     while (cbx_hardware_at(n, &h)) n++;
-    tuple = PyTuple_New((Py_ssize_t)n);
-    CX_FILL(tuple, n, (cbx_hardware_at(i, &h), cx_answer_object(c->st, CX_HARDWARE, &h)))
-    return tuple;
+    return CX_TUPLE(n, (cbx_hardware_at(i, &h), cx_answer_object(c->st, CX_HARDWARE, &h)));
 }
 
-static PyObject *do_detect_hardware(cx_call *c)
-{
-    cbx_hardware out;
-    cbx_status status;
-    size_t count = 0;
-
-    if (!cx_begin(c)) return NULL;
-    status = cbx_hardware_detect(c->ctx, NULL, &out, &count, &c->err);
-    if (!cx_fine(c, status)) return NULL;
-    return Py_BuildValue("(Nn)", cx_answer_object(c->st, CX_HARDWARE, &out), (Py_ssize_t)count);
-}
+CX_RETURN(do_detect_hardware, (cbx_hardware out; size_t count = 0),
+          cx_begin(c) && cx_fine(c, cbx_hardware_detect(c->ctx, NULL, &out, &count, &c->err)),
+          Py_BuildValue("(Nn)", cx_answer_object(c->st, CX_HARDWARE, &out), (Py_ssize_t)count))
 
 static bool read_machine(cx_call *c, cbx_machine *m)
 {
@@ -65,19 +54,9 @@ static PyObject *do_roofs(cx_call *c)
     return cx_answer(c, status, CX_ROOFS, &out);
 }
 
-static PyObject *do_roofs_of(cx_call *c)
-{
-    const char *name = "";
-    int rate = CBX_RATE_F32;
-    cbx_status status;
-    cbx_hardware h;
-    cbx_roofs out;
-
-    if (!CX_GET(c, name, rate)) return NULL;
-    status = cbx_hardware_find(name, &h, &c->err);
-    if (!status) status = cbx_roofs_of_hardware(&h, (cbx_rate)rate, &out, &c->err);
-    return cx_answer(c, status, CX_ROOFS, &out);
-}
+CX_RETURN(do_roofs_of, (const char *name; int rate; cbx_hardware h; cbx_roofs out),
+          CX_GET(c, name, rate) && cx_fine(c, cbx_hardware_find(name, &h, &c->err)),
+          cx_answer(c, cbx_roofs_of_hardware(&h, (cbx_rate)rate, &out, &c->err), CX_ROOFS, &out))
 
 /* Of a Roofs: (flop_per_s, ((name, bytes, bytes_per_s), ...), measured). */
 static bool read_roofs(cx_call *c, PyObject *o, cbx_roofs *out)
@@ -113,45 +92,24 @@ static bool read_roofs(cx_call *c, PyObject *o, cbx_roofs *out)
 static PyObject *do_roofline(cx_call *c)
 {
     double flop = 0, bytes = 0, seconds = 0, working_set_bytes = 0;
-    cx_roofline_answer a = { 0 };
-    cbx_roofline_hints hints;
+    cx_roofline_answer a;
     size_t last_axis = 0;
     cbx_roofs roofs;
-    cbx_roofline r;
 
     if (!read_roofs(c, cx_arg(c, "roofs"), &roofs) || !CX_GET(c, flop, bytes, seconds, working_set_bytes, last_axis))
         return NULL;
-    if (!cx_fine(c, cbx_roofline_place(&roofs, flop, bytes, seconds, working_set_bytes, &r, &c->err))) return NULL;
-    cbx_roofline_advise(&r, last_axis, &hints);
-    a = (cx_roofline_answer){ .intensity = r.intensity,
-                              .ridge = r.ridge,
-                              .bound = r.bound,
-                              .level = r.level->name,
-                              .attainable_flop_per_s = r.attainable_flop_per_s,
-                              .flop_per_s = r.flop_per_s,
-                              .bytes_per_s = r.bytes_per_s,
-                              .flop_share = r.flop_share,
-                              .bytes_share = r.bytes_share,
-                              .efficiency = r.efficiency,
-                              .beyond_roof = r.beyond_roof,
-                              .nhints = hints.n };
-    memcpy(a.hint, hints.hint, sizeof a.hint);
+    if (!cx_fine(c, cbx_roofline_place(&roofs, flop, bytes, seconds, working_set_bytes, &a.r, &c->err))) return NULL;
+    cbx_roofline_advise(&a.r, last_axis, &a.hints);
+    a.level = a.r.level->name;
     return cx_answer_object(c->st, CX_ROOFLINE, &a);
 }
 
 /* ---- carbon ---- */
 
-static PyObject *do_carbon_intensity(cx_call *c)
-{
-    const char *country = NULL, *region = NULL;
-    const cbx_carbon_intensity *out = NULL;
-    cbx_status status;
-
-    if (!CX_GET(c, country, region)) return NULL;
-    status = region ? cbx_carbon_find_region(country, region, &out, &c->err)
-                    : cbx_carbon_find(country ? country : "", &out, &c->err);
-    return cx_answer(c, status, CX_CARBON_INTENSITY, out);
-}
+CX_RETURN(do_carbon_intensity, (const char *country = NULL, *region = NULL; const cbx_carbon_intensity *out = NULL),
+          CX_GET(c, country, region) && cx_fine(c, region ? cbx_carbon_find_region(country, region, &out, &c->err)
+                                                          : cbx_carbon_find(country ? country : "", &out, &c->err)),
+          cx_answer_object(c->st, CX_CARBON_INTENSITY, out))
 
 CX_RETURN(do_carbon_kg, (double joules = 0, g_per_kwh = 0, pue = 1), CX_GET(c, joules, g_per_kwh, pue),
           PyFloat_FromDouble(cbx_carbon_kg(joules, g_per_kwh, pue)))
@@ -168,35 +126,21 @@ typedef struct column {
 #define COLUMN(kind, name)  kind##_COLUMN(name)
 static const column columns[] = { CBX_EMISSIONS_MAP(COLUMN) };
 
+static PyObject *field_object(const column *f, const cbx_emissions *line)
+{
+    const void *at = (const char *)line + f->at;
+    return f->text ? cx_text_or_none(*(const char *const *)at) : cx_number_or_none(*(const double *)at);
+}
+
 static PyObject *line_object(const cbx_emissions *line)
 {
-    PyObject *dict = PyDict_New();
-
-    for (size_t i = 0; dict && i < CBX_LEN(columns); i++) {
-        const void *at = (const char *)line + columns[i].at;
-        if (!cx_put(dict, columns[i].name,
-                    columns[i].text ? cx_text_or_none(*(const char *const *)at)
-                                    : cx_number_or_none(*(const double *)at)))
-            Py_CLEAR(dict);
-    }
-    return dict;
+    return CX_DICT(CBX_LEN(columns), columns[i].name, field_object(&columns[i], line));
 }
 
-static PyObject *do_read_emissions(cx_call *c)
-{
-    const cbx_emissions *lines = NULL;
-    const char *path;
-    PyObject *r;
-    size_t n = 0;
-
-    if (!CX_GET(c, path) || !cx_begin(c) ||
-        !cx_fine(c, cbx_emissions_read(c->ctx, path, cx_arena(c), &lines, &n, &c->err)))
-        return NULL;
-    r = PyList_New(0);
-    for (size_t i = 0; r && i < n; i++)
-        if (!cx_append(r, line_object(&lines[i]))) Py_CLEAR(r);
-    return r;
-}
+CX_RETURN(do_read_emissions, (const cbx_emissions *lines = NULL; const char *path; size_t n = 0),
+          CX_GET(c, path) && cx_begin(c) &&
+              cx_fine(c, cbx_emissions_read(c->ctx, path, cx_arena(c), &lines, &n, &c->err)),
+          CX_LIST(n, line_object(&lines[i])))
 
 /* A dict as a line; text lives as long as the dict. */
 static bool read_line(PyObject *dict, cbx_emissions *out)
@@ -236,27 +180,13 @@ static PyObject *do_write_emissions(cx_call *c)
 
 /* ---- traces of others ---- */
 
-static PyObject *do_find_trace(cx_call *c)
-{
-    const char *folder, *run_id = NULL;
-    cbx_trace_link link;
-    PyObject *r;
+CX_RETURN(do_find_trace,
+          (CX_ENDED_BY(cbx_trace_link_clear) cbx_trace_link link = { 0 }; const char *folder, *run_id = NULL),
+          CX_GET(c, folder, run_id) && cx_begin(c) && cx_fine(c, cbx_trace_find(c->ctx, folder, &link, &c->err)),
+          cx_json_answer(cbx_trace_link_json(&link, run_id)))
 
-    if (!CX_GET(c, folder, run_id) || !cx_begin(c) || !cx_fine(c, cbx_trace_find(c->ctx, folder, &link, &c->err)))
-        return NULL;
-    r = cx_json_answer(cbx_trace_link_json(&link, run_id));
-    cbx_trace_link_clear(&link);
-    return r;
-}
-
-static PyObject *do_check_trace(cx_call *c)
-{
-    cbx_json *reference = cx_json_arg(c, "reference");
-    bool fine = reference && cx_begin(c) && cx_fine(c, cbx_trace_link_check(c->ctx, reference, &c->err));
-
-    cbx_json_unref(reference);
-    return fine ? Py_NewRef(Py_None) : NULL;
-}
+CX_RETURN(do_check_trace, (CX_OWN_JSON cbx_json *reference = cx_json_arg(c, "reference")), reference &&cx_begin(c),
+          cx_none(c, cbx_trace_link_check(c->ctx, reference, &c->err)))
 
 /* clang-format off */
 #define MACHINE(X) \

@@ -8,15 +8,9 @@ CX_FORMULA(do_flatten, cbx_flatten(c->ctx, x), x)
 /* flip and squeeze */
 CX_FORMULA(along_axes, CX_FN(const cbx_array *, const cbx_axes *)(c->ctx, x, &over.axis), x, over.axis)
 
-static PyObject *do_broadcast_arrays(cx_call *c)
-{
-    cx_arrays arrays;
-    cbx_array **out;
-
-    if (!CX_GET(c, arrays) || !(out = cx_alloc(c, arrays.n, sizeof *out)) || !cx_begin(c)) return NULL;
-    cbx_broadcast_arrays(c->ctx, arrays.n, arrays.list, out);
-    return cx_results(c, arrays.n, out, false);
-}
+CX_RETURN(do_broadcast_arrays, (cx_arrays arrays; cbx_array * *out),
+          CX_GET(c, arrays) && (out = cx_alloc(c, arrays.n, sizeof *out)) && cx_begin(c),
+          (cbx_broadcast_arrays(c->ctx, arrays.n, arrays.list, out), cx_results(c, arrays.n, out, false)))
 
 /* concat of flattened arrays where axis is None; fn: cbx_concat or cbx_stack. */
 static PyObject *joined(cx_call *c)
@@ -94,16 +88,9 @@ static PyObject *do_repeat(cx_call *c)
                                : cbx_repeat(c->ctx, x, repeats, axis.value));
 }
 
-static PyObject *do_repeat_counts_size(cx_call *c)
-{
-    const cbx_array *x, *counts;
-    cx_axis axis = { 0 };
-    size_t size;
-
-    if (!CX_GET(c, x, counts, size, axis) || !cx_begin(c)) return NULL;
-    if (axis.none) x = cbx_flatten(c->ctx, x);
-    return cx_result(c, cbx_repeat_counts_size(c->ctx, x, counts, axis.value, size));
-}
+CX_FORMULA(do_repeat_counts_size,
+           cbx_repeat_counts_size(c->ctx, axis.none ? cbx_flatten(c->ctx, x) : x, counts, axis.value, size), x, counts,
+           size, axis)
 
 static PyObject *do_reshape(cx_call *c)
 {

@@ -5,11 +5,8 @@ PyObject *cx_do_enter(cx_call *c) { return cx_object_self(c) ? Py_NewRef(c->self
 
 PyObject *cx_do_exit(cx_call *c)
 {
-    PyObject *r = ((PyObject * (*)(cx_call *)) c->fn)(c);
-
-    if (!r) return NULL;
-    Py_DECREF(r);
-    Py_RETURN_FALSE;
+    CX_OWN PyObject *r = ((PyObject * (*)(cx_call *)) c->fn)(c);
+    return r ? Py_NewRef(Py_False) : NULL;
 }
 
 /* ---- Gpu ---- */
@@ -63,9 +60,7 @@ static PyObject *monitor_stop(cx_call *c)
     cbx_status status;
 
     if (!o) return NULL;
-    o->busy = true;
-    Py_BEGIN_ALLOW_THREADS status = cbx_resource_monitor_stop(o->handle, &out, &c->err);
-    Py_END_ALLOW_THREADS o->busy = false;
+    CX_BUSY(o, status = cbx_resource_monitor_stop(o->handle, &out, &c->err));
     return cx_answer(c, status, CX_RESOURCES, &out);
 }
 
@@ -109,29 +104,16 @@ static bool read_notes(cx_call *c, const char *name, cbx_timeline_arg *notes, si
 
 typedef void (*mark)(cbx_timeline *, const char *, const char *, const cbx_timeline_at *, const cbx_timeline_arg *,
                      size_t);
-static PyObject *timeline_mark(cx_call *c)
-{
-    const char *name, *category = NULL;
-    cbx_timeline_arg notes[MAX_NOTES];
-    cbx_timeline *line = cx_handle(c);
-    size_t n;
+CX_RETURN(timeline_mark,
+          (cbx_timeline *line = cx_handle(c); const char *name, *category = NULL; cbx_timeline_arg notes[MAX_NOTES];
+           size_t n),
+          line &&CX_GET(c, name, category) && read_notes(c, "notes", notes, &n),
+          (((mark)c->fn)(line, name, category, NULL, notes, n), Py_NewRef(Py_None)))
 
-    if (!line || !CX_GET(c, name, category) || !read_notes(c, "notes", notes, &n)) return NULL;
-    ((mark)c->fn)(line, name, category, NULL, notes, n);
-    Py_RETURN_NONE;
-}
-
-static PyObject *timeline_counter(cx_call *c)
-{
-    cbx_timeline_arg values[MAX_NOTES];
-    cbx_timeline *line = cx_handle(c);
-    const char *name;
-    size_t n;
-
-    if (!line || !CX_GET(c, name) || !read_notes(c, "values", values, &n)) return NULL;
-    cbx_timeline_counter(line, name, NULL, values, n);
-    Py_RETURN_NONE;
-}
+CX_RETURN(timeline_counter,
+          (cbx_timeline *line = cx_handle(c); const char *name; cbx_timeline_arg values[MAX_NOTES]; size_t n),
+          line &&CX_GET(c, name) && read_notes(c, "values", values, &n),
+          (cbx_timeline_counter(line, name, NULL, values, n), Py_NewRef(Py_None)))
 
 CX_DO(timeline_end, cbx_timeline, (), (), (cbx_timeline_end(self, NULL), Py_NewRef(Py_None)))
 CX_DO(timeline_note, cbx_timeline, (const char *key; const char *value), (key, value),

@@ -38,39 +38,51 @@ static PyModuleDef namespace_def = {
 
 PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *methods)
 {
-    PyObject *m = PyModule_Create(&namespace_def), *name;
+    CX_OWN PyObject *name = PyUnicode_FromString(full_name);
+    PyObject *m = name ? PyModule_Create(&namespace_def) : NULL;
     cx_namespace *n = m ? PyModule_GetState(m) : NULL;
 
     if (!m) return NULL;
     n->home = st;
     n->module = Py_NewRef(st->core);
-    name = PyUnicode_FromString(full_name);
-    if (!name || PyObject_SetAttrString(m, "__name__", name) < 0 || PyModule_AddFunctions(m, methods) < 0) Py_CLEAR(m);
-    Py_XDECREF(name);
+    if (PyObject_SetAttrString(m, "__name__", name) < 0 || PyModule_AddFunctions(m, methods) < 0) Py_CLEAR(m);
     return m;
 }
 
-PyObject *cx_add_namespace(cx_state *st, PyObject *parent, const char *name, PyMethodDef *const *tables, size_t n)
+/* A table into a new namespace, which is put into its parent and among the modules; borrowed, NULL with an exception. */
+static PyObject *add_namespace(cx_state *st, const char *name, PyMethodDef *table)
 {
-    PyObject *full = PyUnicode_FromFormat("calibrax_c.%s", name), *dotted = PyUnicode_FromFormat("%s.", name),
-             *m = NULL;
-    const char *text = full ? PyUnicode_AsUTF8AndSize(full, NULL) : NULL, *last = strrchr(name, '.');
-    const char *prefix = dotted ? PyUnicode_AsUTF8AndSize(dotted, NULL) : NULL;
-    PyObject *signatures = name[0] == '_' ? PyDict_New()
-                                          : Py_NewRef(st->signatures); /* private ones are not published */
-    bool fine = text && prefix && signatures;
+    CX_OWN PyObject *full = PyUnicode_FromFormat("calibrax_c.%s", name);
+    CX_OWN PyObject *m = full ? cx_namespace_new(st, PyUnicode_AsUTF8AndSize(full, NULL), table) : NULL;
+    const char *last = strrchr(name, '.');
+    const bool fine = m && PyModule_AddObjectRef(last ? st->arrays : st->core, last ? last + 1 : name, m) == 0 &&
+                      PyDict_SetItem(PyImport_GetModuleDict(), full, m) == 0;
 
-    for (size_t i = 0; fine && i < n && tables[i]; i++) fine = cx_methods(tables[i], signatures, prefix) != NULL;
-    fine = fine && (m = cx_namespace_new(st, text, tables[0]));
-    for (size_t i = 1; fine && i < n && tables[i]; i++) fine = PyModule_AddFunctions(m, tables[i]) == 0;
-    fine = fine && PyModule_AddObjectRef(parent, last ? last + 1 : name, m) == 0 &&
-           PyDict_SetItem(PyImport_GetModuleDict(), full, m) == 0;
+    if (fine && strcmp(name, "array") == 0) st->arrays = Py_NewRef(m);
+    return fine ? m : NULL; /* the parent holds it */
+}
 
-    Py_XDECREF(signatures);
-    Py_XDECREF(dotted);
-    Py_XDECREF(full);
-    Py_XDECREF(m);
-    return fine ? m : NULL; /* parent holds it */
+static bool add_tables(cx_state *st)
+{
+#define TABLE(space, name) { space, cx_##name##_methods },
+    static const struct {
+        const char *space;
+        PyMethodDef *table;
+    } tables[] = { CX_TABLES(TABLE) };
+    PyObject *space = NULL;
+
+    for (size_t i = 0; i < CBX_LEN(tables); i++) {
+        const char *name = tables[i].space;
+        CX_OWN PyObject *prefix = PyUnicode_FromFormat(name[0] ? "%s." : "%s", name);
+        CX_OWN PyObject *signatures = name[0] == '_' ? PyDict_New() /* private ones are not published */
+                                                     : Py_NewRef(st->signatures);
+        const bool again = i > 0 && strcmp(name, tables[i - 1].space) == 0;
+        if (!prefix || !signatures || !cx_methods(tables[i].table, signatures, PyUnicode_AsUTF8AndSize(prefix, NULL)))
+            return false;
+        if (name[0] && !again && !(space = add_namespace(st, name, tables[i].table))) return false;
+        if ((!name[0] || again) && PyModule_AddFunctions(name[0] ? space : st->core, tables[i].table) < 0) return false;
+    }
+    return true;
 }
 
 /* ---- the module ---- */
@@ -83,10 +95,8 @@ static bool add_constants(PyObject *module)
     } numbers[] = { { "e", CBX_E }, { "inf", (double)INFINITY }, { "nan", (double)NAN }, { "pi", CBX_PI } };
 
     for (size_t i = 0; i < CBX_LEN(numbers); i++) {
-        PyObject *v = PyFloat_FromDouble(numbers[i].value);
-        bool fine = v && PyModule_AddObjectRef(module, numbers[i].name, v) == 0;
-        Py_XDECREF(v);
-        if (!fine) return false;
+        CX_OWN PyObject *v = PyFloat_FromDouble(numbers[i].value);
+        if (!v || PyModule_AddObjectRef(module, numbers[i].name, v) < 0) return false;
     }
     return PyModule_AddObjectRef(module, "newaxis", Py_None) == 0 &&
            PyModule_AddStringConstant(module, "__array_api_version__", "2024.12") == 0;
@@ -105,58 +115,24 @@ static bool add_errors(cx_state *st, PyObject *module)
 
 static int module_exec(PyObject *module)
 {
-    PyMethodDef *const arrays[] = { cx_dtype_methods,          cx_creation_methods,  cx_elementwise_methods,
-                                    cx_reduction_methods,      cx_searching_methods, cx_scan_methods,
-                                    cx_vector_product_methods, cx_set_methods,       cx_product_methods,
-                                    cx_info_methods,           cx_device_methods,    cx_manipulation_methods,
-                                    cx_dlpack_methods,         cx_file_methods,      cx_matrix_methods };
-    PyMethodDef *const topics[] = { cx_ingest_methods, cx_run_methods, cx_launch_methods, cx_doctor_methods,
-                                    cx_transform_methods };
-    const struct {
-        const char *name;
-        PyMethodDef *tables[6]; /* the first NULL ends them */
-    } namespaces[] = { { "array.linalg",
-                         { cx_linalg_methods, cx_vector_methods, cx_product_methods, cx_vector_product_methods,
-                           cx_matrix_methods } },
-                       { "array.fft", { cx_fft_methods, cx_shift_methods } },
-                       { "array.random", { cx_random_methods } },
-                       { "array.semiring", { cx_semiring_methods } },
-                       { "tree", { cx_tree_methods } },
-                       { "_recording", { cx_recording_methods } },
-                       { "_metrics", { cx_metric_methods, cx_metric_row_methods, cx_metric_collection_methods } },
-                       { "statistics", { cx_statistics_methods, cx_hypothesis_methods, cx_resampling_methods } },
-                       { "analysis", { cx_analysis_methods } },
-                       { "ci", { cx_bisection_methods } },
-                       { "profiling", { cx_profiling_methods, cx_machine_methods, cx_command_methods } },
-                       { "monitoring", { cx_monitoring_methods } },
-                       { "validation", { cx_validation_methods } },
-                       { "exporters", { cx_exporter_methods } } };
     cx_state *st = raw_state(module);
 
     st->home = st;
     st->core = module;
     st->signatures = PyDict_New();
     if (!st->signatures || PyModule_AddObjectRef(module, "_signatures", st->signatures) < 0) return -1;
-    st->arrays = Py_XNewRef(cx_add_namespace(st, module, "array", arrays, CBX_LEN(arrays)));
-    if (!st->arrays || !cx_add_dtypes(st, st->arrays) || !cx_add_array_type(st, st->arrays) ||
+    if (!add_tables(st) || !cx_add_dtypes(st, st->arrays) || !cx_add_array_type(st, st->arrays) ||
         !add_constants(st->arrays) || PyModule_AddStringConstant(module, "__version__", cbx_version()) < 0 ||
-        !cx_add_records(st, module) || !cx_add_answers(st) || !cx_add_objects(st) || !cx_add_tree_type(st) ||
+        !cx_add_records(st, module) || !cx_add_answers(st) || !cx_add_objects(st) || !(st->nodes = PyDict_New()) ||
         !cx_add_recorded_type(st) || !cx_add_jit_type(st, module) || !add_errors(st, module))
         return -1;
-    for (size_t i = 0; i < CBX_LEN(topics); i++)
-        if (!cx_methods(topics[i], st->signatures, "") || PyModule_AddFunctions(module, topics[i]) < 0) return -1;
-    for (size_t i = 0; i < CBX_LEN(namespaces); i++) {
-        PyObject *parent = strchr(namespaces[i].name, '.') ? st->arrays : module;
-        if (!cx_add_namespace(st, parent, namespaces[i].name, namespaces[i].tables, CBX_LEN(namespaces[i].tables)))
-            return -1;
-    }
     return cx_place_types(st, module) ? 0 : -1;
 }
 
 /* Every reference that the state holds. */
 #define EACH_OBJECT(X)                                                                                                 \
     X(arrays)                                                                                                          \
-    X(signatures) X(array_type) X(dtype_type) X(tree_type) X(recorded_type) X(jit_type) X(nodes) X(concretization_error)
+    X(signatures) X(array_type) X(dtype_type) X(recorded_type) X(jit_type) X(nodes) X(concretization_error)
 #define EACH_LIST(X)  X(dtypes) X(records) X(answers) X(objects)
 #define VISIT(member) Py_VISIT(st->member);
 #define CLEAR(member) Py_CLEAR(st->member);

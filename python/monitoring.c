@@ -57,29 +57,21 @@ static PyObject *alerts_add_rule(cx_call *c)
 /* The n newest of those remembered, oldest first. */
 static PyObject *newest(cx_state *st, const cbx_alerts *book, size_t n)
 {
-    PyObject *tuple;
-
     while (n && !cbx_alerts_recent(book, n - 1)) n--;
-    tuple = PyTuple_New((Py_ssize_t)n);
-    CX_FILL(tuple, n, cx_answer_object(st, CX_ALERT, cbx_alerts_recent(book, n - 1 - i)))
-    return tuple;
+    return CX_TUPLE(n, cx_answer_object(st, CX_ALERT, cbx_alerts_recent(book, n - 1 - i)));
 }
 
 /* Each alert to the listener, as it would come from the library. */
 static bool tell_listener(cx_object *t, PyObject *alerts)
 {
-    PyObject *listener = t->listener;
-    bool fine = true;
+    CX_OWN PyObject *listener = Py_XNewRef(t->listener);
 
     if (!listener || listener == Py_None) return true;
-    Py_INCREF(listener);
-    for (Py_ssize_t i = 0; fine && i < PyTuple_Size(alerts); i++) {
-        PyObject *r = PyObject_CallFunctionObjArgs(listener, PyTuple_GetItem(alerts, i), NULL);
-        fine = r != NULL;
-        Py_XDECREF(r);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(alerts); i++) {
+        CX_OWN PyObject *r = PyObject_CallFunctionObjArgs(listener, PyTuple_GetItem(alerts, i), NULL);
+        if (!r) return false;
     }
-    Py_DECREF(listener);
-    return fine;
+    return true;
 }
 
 static PyObject *new_alerts(cx_call *c, cx_object *t, size_t n)
@@ -109,37 +101,26 @@ static PyObject *alerts_tell(cx_call *c)
     return cx_fine(c, cbx_alerts_tell(t->handle, &alert, &c->err)) ? new_alerts(c, t, 1) : NULL;
 }
 
-static PyObject *alerts_listen(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    PyObject *listener;
-
-    if (!t || !CX_GET(c, listener)) return NULL;
-    cx_set(&t->listener, Py_XNewRef(listener));
-    Py_RETURN_NONE;
-}
+CX_RETURN(alerts_listen, (cx_object *t = cx_object_self(c); PyObject * listener), t != NULL && CX_GET(c, listener),
+          (cx_set(&t->listener, Py_XNewRef(listener)), Py_NewRef(Py_None)))
 
 CX_DO(alerts_severity, cbx_alerts, (const char *metric = NULL), (metric),
       PyUnicode_FromString(cbx_severity_name(cbx_alerts_severity(self, metric))))
 
 static PyObject *alerts_recent(cx_call *c)
 {
-    cx_object *t = cx_object_self(c);
-    PyObject *list = NULL;
-    size_t n = 10;
+    const cbx_alerts *book = cx_handle(c);
+    size_t n, kept = 0;
 
-    if (!t || !CX_GET(c, n)) return NULL;
-    list = PyList_New(0);
-    for (size_t i = 0; list && i < n && cbx_alerts_recent(t->handle, i); i++)
-        if (!cx_append(list, cx_answer_object(c->st, CX_ALERT, cbx_alerts_recent(t->handle, i)))) Py_CLEAR(list);
-    return list;
+    if (!book || !CX_GET(c, n)) return NULL;
+    while (kept < n && cbx_alerts_recent(book, kept)) kept++;
+    return CX_LIST(kept, cx_answer_object(c->st, CX_ALERT, cbx_alerts_recent(book, i)));
 }
 
 static PyObject *alerts_by_severity(cx_call *c)
 {
     cbx_alerts *book = cx_handle(c);
     const cbx_alert **found;
-    PyObject *list;
     int severity;
     size_t n;
 
@@ -147,10 +128,7 @@ static PyObject *alerts_by_severity(cx_call *c)
     n = cbx_alerts_by_severity(book, (cbx_severity)severity, NULL, 0);
     if (!(found = cx_alloc(c, n, sizeof *found))) return NULL;
     (void)cbx_alerts_by_severity(book, (cbx_severity)severity, found, n);
-    list = PyList_New(0);
-    for (size_t i = 0; list && i < n; i++)
-        if (!cx_append(list, cx_answer_object(c->st, CX_ALERT, found[i]))) Py_CLEAR(list);
-    return list;
+    return CX_LIST(n, cx_answer_object(c->st, CX_ALERT, found[i]));
 }
 
 CX_DO(alerts_clear, cbx_alerts, (), (), (cbx_alerts_clear(self), Py_NewRef(Py_None)))
@@ -191,19 +169,9 @@ CX_DO(health_set_baseline, cbx_health, (const char *pipeline; double seconds), (
 CX_DO(health_record, cbx_health, (const char *pipeline; double seconds; bool success; uint64_t now = cbx_clock_ns()),
       (pipeline, seconds, success, now), cx_none(c, cbx_health_record(self, pipeline, seconds, success, now, &c->err)))
 
-static PyObject *health_reports(cx_call *c)
-{
-    uint64_t now = cbx_clock_ns();
-    cbx_health *h = cx_handle(c);
-    cbx_health_report report;
-    PyObject *tuple;
-
-    if (!h || !CX_GET(c, now)) return NULL;
-    tuple = PyTuple_New((Py_ssize_t)cbx_health_count(h));
-    CX_FILL(tuple, cbx_health_count(h),
-            (cbx_health_read(h, i, now, &report), cx_answer_object(c->st, CX_HEALTH_REPORT, &report)))
-    return tuple;
-}
+CX_DO(health_reports, cbx_health, (cbx_health_report r; uint64_t now = cbx_clock_ns()), (now),
+      CX_TUPLE(cbx_health_count(self),
+               (cbx_health_read(self, i, now, &r), cx_answer_object(c->st, CX_HEALTH_REPORT, &r))))
 
 CX_DO(health_overall, cbx_health, (uint64_t now = cbx_clock_ns()), (now),
       PyUnicode_FromString(cbx_health_state_name(cbx_health_overall(self, now))))
@@ -255,9 +223,7 @@ static PyObject *sink_send(cx_call *c)
 
     if (!t || !read_alert(c, cx_arg(c, "alert"), &alert)) return NULL;
     if (cx_arg(c, "time") && !cx_time_from(cx_arg(c, "time"), &time_us)) return NULL;
-    t->busy = true;
-    Py_BEGIN_ALLOW_THREADS status = cbx_sink_send(t->handle, &alert, time_us, &c->err);
-    Py_END_ALLOW_THREADS t->busy = false;
+    CX_BUSY(t, status = cbx_sink_send(t->handle, &alert, time_us, &c->err));
     return cx_none(c, status);
 }
 

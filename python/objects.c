@@ -103,22 +103,25 @@ static void object_dealloc(PyObject *self)
 static bool add_type(cx_state *st, int k)
 {
     const cx_function *make = types[k]->make;
-    PyObject *doc = make ? PyUnicode_FromFormat("%s(%s) -> %s\n--\n\n%s", make->name, make->signature, make->returns,
-                                                types[k]->doc)
-                         : PyUnicode_FromString(types[k]->doc);
+    CX_OWN PyObject *doc = make ? PyUnicode_FromFormat("%s(%s) -> %s\n--\n\n%s", make->name, make->signature,
+                                                       make->returns, types[k]->doc)
+                                : PyUnicode_FromString(types[k]->doc);
     const PyType_Slot more[] = {
-        { Py_tp_new, make ? (void *)object_call : NULL }, { Py_tp_getset, types[k]->members },
-        { Py_tp_call, (void *)types[k]->call },           { Py_tp_repr, (void *)types[k]->repr },
-        { Py_tp_richcompare, (void *)types[k]->compare }, { Py_tp_hash, (void *)types[k]->hash }
+        { Py_tp_new, make ? (void *)object_call : NULL },
+        { Py_tp_getset, types[k]->members },
+        { Py_tp_call, (void *)types[k]->call },
+        { Py_tp_repr, (void *)types[k]->repr },
+        { Py_tp_richcompare, (void *)types[k]->compare },
+        { Py_tp_hash, (void *)types[k]->hash },
+        { Py_tp_methods, types[k]->methods },
     };
     PyType_Slot slots[16] = {
         { Py_tp_dealloc, object_dealloc },
         { Py_tp_traverse, object_traverse },
         { Py_tp_clear, object_clear },
-        { Py_tp_methods, types[k]->methods },
         { Py_tp_doc, doc ? (char *)(uintptr_t)PyUnicode_AsUTF8AndSize(doc, NULL) : NULL },
     };
-    int n = 5;
+    int n = 4;
     PyType_Spec spec = { .name = types[k]->name,
                          .basicsize = sizeof(cx_object),
                          .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
@@ -128,7 +131,6 @@ static bool add_type(cx_state *st, int k)
     for (size_t i = 0; i < CBX_LEN(more); i++)
         if (more[i].pfunc) slots[n++] = more[i];
     st->objects[k] = doc ? cx_type(st, &spec) : NULL;
-    Py_XDECREF(doc);
     return st->objects[k] != NULL;
 }
 

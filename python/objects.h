@@ -30,19 +30,18 @@ typedef struct cx_object_type {
 } cx_object_type;
 
 /* CX_OBJECT_TYPE(window, window, WINDOW, "monitoring", Window, signature, cbx_window_free, documentation): the type Window, made by
- * window_make, with the methods of the list WINDOW. */
-#define CX_OBJECT_TYPE(type, make_, LIST, space, name_, sig, free_, doc)                                               \
-    CX_CALLABLE_TYPE(type, make_, LIST, space, name_, sig, free_, NULL, doc)
-#define CX_CALLABLE_TYPE(type, make_, LIST, space, name_, sig, free_, called, documentation)                           \
+ * window_make, with the methods of the list WINDOW; more initializers of cx_object_type may follow.  CX_TYPE: of any name and maker. */
+#define CX_OBJECT_TYPE(type, make_, LIST, space, name_, sig, free_, ...)                                               \
+    CX_TYPE(type, make_, LIST, "calibrax_c." space "." #name_, CX_MAKER(name_, sig, make_##_make), free_, __VA_ARGS__)
+#define CX_TYPE(type, make_, LIST, name_, maker, free_, documentation, ...)                                            \
     LIST(CX_OF_TYPE)                                                                                                   \
     static PyMethodDef make_##_methods[] = { LIST(CX_OF_TYPE_ROW){ 0 } };                                              \
     static void make_##_free(cx_object *o) { free_(o->handle); }                                                       \
-    const cx_object_type cx_##type##_object_type = { .name = "calibrax_c." space "." #name_,                           \
+    const cx_object_type cx_##type##_object_type = { .name = name_,                                                    \
                                                      .doc = documentation,                                             \
                                                      .free = make_##_free,                                             \
                                                      .methods = make_##_methods,                                       \
-                                                     .make = CX_MAKER(name_, sig, make_##_make),                       \
-                                                     .call = called };
+                                                     .make = maker __VA_OPT__(, ) __VA_ARGS__ };
 #define CX_MAKER(name, sig, impl)                                                                                      \
     &(cx_function) { #name, sig, #name, impl, 0, CX_LIGHT, NULL, 0, -1 }
 
@@ -74,6 +73,15 @@ typedef struct cx_object_type {
         CX_BARE variables;                                                                                             \
         return self && CX_GET(c, CX_BARE arguments) ? (formula) : NULL;                                                \
     }
+
+/* A statement on an object without the interpreter's lock: other calls of the object are refused meanwhile. */
+#define CX_BUSY(o, statement)                                                                                          \
+    do {                                                                                                               \
+        PyThreadState *t_ = ((o)->busy = true, PyEval_SaveThread());                                                   \
+        statement;                                                                                                     \
+        PyEval_RestoreThread(t_);                                                                                      \
+        (o)->busy = false;                                                                                             \
+    } while (0)
 
 /** "calibrax_c.monitoring.Window" */
 const char *cx_object_type_name(cx_object_kind kind);

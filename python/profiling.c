@@ -18,7 +18,6 @@ static void run_compile(void *user) { cx_callback_run(&((timed *)user)->compile)
 static void run_sync(void *user)
 {
     timed *t = user;
-    PyObject *r;
 
     if (t->sync.function) {
         cx_callback_run(&t->sync);
@@ -30,9 +29,8 @@ static void run_sync(void *user)
         t->call.keep = t->waits;
     }
     if (!t->waits) return;
-    r = PyObject_CallMethod(t->call.last, "block_until_ready", NULL);
+    CX_OWN PyObject *r = PyObject_CallMethod(t->call.last, "block_until_ready", NULL);
     if (!r) cx_callback_caught(&t->call);
-    Py_XDECREF(r);
 }
 
 /* True, with the exception raised, if one of the functions raised one. */
@@ -46,10 +44,9 @@ static bool timed_raised(timed *t)
 static PyObject *do_time(cx_call *c)
 {
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
-    cbx_call_timing out = { 0 };
+    CX_ENDED_BY(cbx_call_timing_clear) cbx_call_timing out = { 0 };
     timed t = { .waits = -1, .call = { .keep = true } };
     cx_samples percentiles;
-    PyObject *r = NULL;
     cbx_status status;
 
     if (!CX_GET(c, o.warmup, o.samples, o.sample_s, o.calls, o.budget_s, o.level) || !CX_GET(c, percentiles) ||
@@ -62,46 +59,31 @@ static PyObject *do_time(cx_call *c)
     c->elements = 0; /* the callable needs the interpreter's lock */
     if (!cx_begin(c)) return NULL;
     status = cbx_time_calls(c->ctx, run_call, &t, &o, &out, &c->err);
-    if (!timed_raised(&t)) r = cx_answer(c, status, CX_TIMING, &out);
-    cbx_call_timing_clear(&out);
-    return r;
+    return timed_raised(&t) ? NULL : cx_answer(c, status, CX_TIMING, &out);
 }
 
-static PyObject *do_memory(cx_call *c)
-{
-    cx_callback cb = { 0 };
-    cbx_memory_of_call out;
-    cbx_status status;
-
-    if (!CX_GET_AS(c, "function", cb) || !cx_begin(c)) return NULL;
-    status = cbx_memory_measure(c->ctx, cx_callback_run, &cb, &out, &c->err);
-    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, CX_MEMORY, &out);
-}
+CX_RETURN(do_memory, (cx_callback cb = { 0 }; cbx_memory_of_call out), CX_GET_AS(c, "function", cb) && cx_begin(c),
+          cx_answer_called(c, &cb, cbx_memory_measure(c->ctx, cx_callback_run, &cb, &out, &c->err), CX_MEMORY, &out))
 
 static PyObject *do_memory_pattern(cx_call *c)
 {
     cbx_memory_reading *list;
     cbx_memory_pattern out;
     cx_samples used_mb, total_mb;
-    PyObject *r;
 
     if (!CX_GET(c, used_mb, total_mb)) return NULL;
     if (total_mb.x && total_mb.n != used_mb.n)
         return PyErr_Format(PyExc_ValueError, "memory_pattern: %zu totals for %zu readings", total_mb.n, used_mb.n);
-    list = PyMem_Calloc(used_mb.n + 1, sizeof *list);
-    if (!list) return PyErr_NoMemory();
+    if (!(list = cx_alloc(c, used_mb.n, sizeof *list))) return NULL;
     for (size_t i = 0; i < used_mb.n; i++)
         list[i] = (cbx_memory_reading){ used_mb.x[i], total_mb.x ? total_mb.x[i] : NAN };
-    r = cx_answer(c, cbx_memory_pattern_of(list, used_mb.n, &out, &c->err), CX_MEMORY_PATTERN, &out);
-    PyMem_Free(list);
-    return r;
+    return cx_answer(c, cbx_memory_pattern_of(list, used_mb.n, &out, &c->err), CX_MEMORY_PATTERN, &out);
 }
 
 static PyObject *do_flops(cx_call *c)
 {
     cbx_flops_opts o = CBX_FLOPS_OPTS_INIT;
     cx_callback cb = { 0 };
-    cbx_status status;
     cbx_flops out;
 
     o.declared_flop = o.declared_bytes = NAN;
@@ -109,8 +91,8 @@ static PyObject *do_flops(cx_call *c)
         !CX_GET_AS(c, "bytes", o.declared_bytes) || !cx_begin(c))
         return NULL;
     o.has_declared = !isnan(o.declared_flop) || !isnan(o.declared_bytes);
-    status = cbx_flops_of_calls(c->ctx, cx_callback_run, &cb, &o, &out, &c->err);
-    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, CX_FLOPS, &out);
+    return cx_answer_called(c, &cb, cbx_flops_of_calls(c->ctx, cx_callback_run, &cb, &o, &out, &c->err), CX_FLOPS,
+                            &out);
 }
 
 /* ---- batches ---- */
@@ -137,20 +119,16 @@ static cbx_status pass_next(void *user, void **batch, cbx_err *err)
 
 static cbx_status pass_process(void *user, void *batch, cbx_err *err)
 {
-    PyObject *r = PyObject_CallFunctionObjArgs(((pass *)user)->process, (PyObject *)batch, NULL);
-
-    if (!r) return pass_failed(user, err);
-    Py_DECREF(r);
-    return CBX_OK;
+    CX_OWN PyObject *r = PyObject_CallFunctionObjArgs(((pass *)user)->process, (PyObject *)batch, NULL);
+    return r ? CBX_OK : pass_failed(user, err);
 }
 
 static uint64_t pass_count(void *user, const void *batch)
 {
     pass *p = user;
-    PyObject *r = PyObject_CallFunctionObjArgs(p->count, (PyObject *)(uintptr_t)batch, NULL);
+    CX_OWN PyObject *r = PyObject_CallFunctionObjArgs(p->count, (PyObject *)(uintptr_t)batch, NULL);
     uint64_t n = r ? PyLong_AsUnsignedLongLong(r) : 0;
 
-    Py_XDECREF(r);
     if (PyErr_Occurred()) {
         cx_callback_caught(&p->sync);
         n = 0;
@@ -158,28 +136,23 @@ static uint64_t pass_count(void *user, const void *batch)
     return n;
 }
 
+static void pass_end(pass *p) { Py_XDECREF(p->batch); }
 static void pass_sync(void *user) { cx_callback_run(&((pass *)user)->sync); }
 
 static PyObject *do_batches(cx_call *c)
 {
     cbx_batches_opts o = CBX_BATCHES_OPTS_INIT;
-    cbx_batches_timing out = { 0 };
-    PyObject *r = NULL;
+    CX_ENDED_BY(cbx_batches_timing_clear) cbx_batches_timing out = { 0 };
+    CX_OWN PyObject *iterator = NULL;
+    CX_ENDED_BY(pass_end) pass p = { 0 };
     cbx_batches b;
-    pass p = { 0 };
 
     if (!CX_GET(c, o.warmup, o.max_batches, o.level, p.process, p.count) || !CX_GET_AS(c, "sync", p.sync)) return NULL;
-    p.iterator = PyObject_GetIter(cx_arg(c, "iterable"));
+    p.iterator = iterator = PyObject_GetIter(cx_arg(c, "iterable"));
     b = (cbx_batches){ pass_next, p.process ? pass_process : NULL, p.count ? pass_count : NULL,
                        p.sync.function ? pass_sync : NULL, &p };
-    if (p.iterator && cx_begin(c)) {
-        cbx_status status = cbx_batches_time(c->ctx, &b, &o, &out, &c->err);
-        if (!cx_callback_done(&p.sync)) r = cx_answer(c, status, CX_BATCHES, &out);
-    }
-    Py_XDECREF(p.batch);
-    Py_XDECREF(p.iterator);
-    cbx_batches_timing_clear(&out);
-    return r;
+    if (!iterator || !cx_begin(c)) return NULL;
+    return cx_answer_called(c, &p.sync, cbx_batches_time(c->ctx, &b, &o, &out, &c->err), CX_BATCHES, &out);
 }
 
 /* ---- growth ---- */
@@ -207,45 +180,28 @@ static cbx_status sized_setup(size_t size, void *user, void **state, cbx_err *er
 
 static void sized_teardown(void *state) { Py_CLEAR(((sized *)state)->t.call.function); }
 
-static size_t *read_sizes(cx_call *c, size_t *n)
-{
-    size_t *sizes = NULL;
-    cx_samples x;
-
-    if (!CX_GET_AS(c, "sizes", x)) return NULL;
-    sizes = PyMem_Calloc(x.n + 1, sizeof *sizes);
-    if (!sizes) PyErr_NoMemory();
-    for (size_t k = 0; sizes && k < x.n; k++) sizes[k] = x.x[k] >= 1 && x.x[k] < 9e15 ? (size_t)x.x[k] : 0;
-    *n = x.n;
-    return sizes;
-}
-
 static PyObject *do_complexity(cx_call *c)
 {
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
     sized s = { .t = { .waits = 0 } };
     cbx_sized_call call = { sized_setup, run_call, sized_teardown, &s };
-    cbx_complexity_point *points = NULL;
+    cbx_complexity_point *points;
     cbx_complexity_report out;
-    size_t n = 0, *sizes = NULL;
-    PyObject *r = NULL;
+    cbx_status status;
+    size_t *each;
+    cx_samples sizes;
 
-    if (!CX_GET(c, s.make) || !(sizes = read_sizes(c, &n)) || !CX_GET(c, o.samples, o.sample_s, o.budget_s)) goto done;
-    points = PyMem_Calloc(n + 1, sizeof *points);
+    if (!CX_GET(c, s.make, sizes, o.samples, o.sample_s, o.budget_s) || !(each = cx_alloc(c, sizes.n, sizeof *each)) ||
+        !(points = cx_alloc(c, sizes.n, sizeof *points)))
+        return NULL;
+    for (size_t k = 0; k < sizes.n; k++) each[k] = sizes.x[k] >= 1 && sizes.x[k] < 9e15 ? (size_t)sizes.x[k] : 0;
     c->elements = 0;
-    if (points && cx_begin(c)) {
-        cbx_status status = cbx_complexity_measure(c->ctx, &call, sizes, n, &o, points, &c->err);
-        if (!status) status = cbx_complexity_of_measured(c->ctx, points, n, NULL, &out, &c->err);
-        if (!timed_raised(&s.t) && cx_fine(c, status))
-            r = Py_BuildValue("(NN)", cx_answer_object(c->st, CX_COMPLEXITY, &out),
-                              cx_answer_list(c->st, CX_COMPLEXITY_POINT, points, n));
-    } else if (!points) {
-        PyErr_NoMemory();
-    }
-done:
-    PyMem_Free(points);
-    PyMem_Free(sizes);
-    return r;
+    if (!cx_begin(c)) return NULL;
+    status = cbx_complexity_measure(c->ctx, &call, each, sizes.n, &o, points, &c->err);
+    if (!status) status = cbx_complexity_of_measured(c->ctx, points, sizes.n, NULL, &out, &c->err);
+    if (timed_raised(&s.t) || !cx_fine(c, status)) return NULL;
+    return Py_BuildValue("(NN)", cx_answer_object(c->st, CX_COMPLEXITY, &out),
+                         cx_answer_list(c->st, CX_COMPLEXITY_POINT, points, sizes.n));
 }
 
 CX_RETURN(do_complexity_of_points,

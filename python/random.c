@@ -4,8 +4,7 @@
 const cbx_array *cx_key_from(cx_call *c, PyObject *o)
 {
     unsigned long long seed;
-    cbx_array *key = NULL;
-    cx_call inner;
+    cbx_array *key;
 
     if (!PyLong_Check(o)) return cx_array_from(c, o, "key", "a key, or a seed from 0 to 2**64 - 1");
     seed = PyLong_AsUnsignedLongLong(o);
@@ -13,18 +12,16 @@ const cbx_array *cx_key_from(cx_call *c, PyObject *o)
         PyErr_Clear();
         return cx_refuse(c, "key", PyExc_ValueError, "a key, or a seed from 0 to 2**64 - 1", o), NULL;
     }
+    CX_ENDED_BY(cx_call_done) cx_call inner;
     cx_call_init(&inner, c->st, c->name);
-    if (cx_begin(&inner)) {
-        key = cbx_random_key(inner.ctx, seed);
-        if (!cx_keep(&inner, 1, &key)) key = NULL;
-    }
-    cx_call_done(&inner);
-    return key && cx_hold(c, key) ? key : NULL;
+    if (!cx_begin(&inner)) return NULL;
+    key = cbx_random_key(inner.ctx, seed);
+    return cx_keep(&inner, 1, &key) && cx_hold(c, key) ? key : NULL;
 }
 
 static PyObject *do_key(cx_call *c)
 {
-    PyObject *index = PyNumber_Index(cx_arg(c, "seed")), *zero = PyLong_FromLong(0);
+    CX_OWN PyObject *index = PyNumber_Index(cx_arg(c, "seed")), *zero = PyLong_FromLong(0);
     const int negative = index && zero ? PyObject_RichCompareBool(index, zero, Py_LT) : -1;
     unsigned long long seed = 0;
 
@@ -32,8 +29,6 @@ static PyObject *do_key(cx_call *c)
         seed = negative ? (unsigned long long)PyLong_AsLongLong(index) : PyLong_AsUnsignedLongLong(index);
     if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError))
         cx_refuse(c, "seed", PyExc_ValueError, "at least -2**63 and below 2**64", index);
-    Py_XDECREF(zero);
-    Py_XDECREF(index);
     return !PyErr_Occurred() && cx_begin(c) ? cx_result(c, cbx_random_key(c->ctx, seed)) : NULL;
 }
 

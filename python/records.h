@@ -8,8 +8,6 @@
 
 /** A new record, its fields by a format of Py_BuildValue; an object of N that is NULL means failure.  NULL with an exception. */
 PyObject *cx_record_new(cx_state *st, cx_record_kind kind, const char *format, ...);
-/** A field of a record, borrowed. */
-PyObject *cx_record_field(PyObject *record, const char *name);
 bool cx_is_record(cx_state *st, PyObject *o, cx_record_kind kind);
 
 /* ---- JSON (json.c): NULL with an exception ---- */

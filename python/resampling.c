@@ -5,31 +5,13 @@
 
 /* ---- bootstrap ---- */
 
-/* Called from the library's threads, without the interpreter's lock. */
-static double call_statistic(const double *x, size_t n, const double *y, size_t m, void *user)
-{
-    PyGILState_STATE state = PyGILState_Ensure();
-    cx_callback *cb = user;
-    double v = 0;
-
-    if (!cb->type) {
-        PyObject *r = y ? PyObject_CallFunction(cb->function, "NN", cx_numbers_object(x, n), cx_numbers_object(y, m))
-                        : PyObject_CallFunction(cb->function, "(N)", cx_numbers_object(x, n));
-        v = r ? PyFloat_AsDouble(r) : 0;
-        Py_XDECREF(r);
-        if (PyErr_Occurred()) cx_callback_caught(cb);
-    }
-    PyGILState_Release(state);
-    return v;
-}
-
 static bool read_statistic(cx_call *c, cx_callback *cb, cbx_boot_opts *o)
 {
     PyObject *f = cx_arg(c, "statistic");
 
     if (f && !PyUnicode_Check(f) && PyCallable_Check(f)) {
         cb->function = f;
-        o->fn = call_statistic;
+        o->fn = cx_callback_statistic;
         o->user = cb;
         return true;
     }
@@ -41,7 +23,6 @@ static PyObject *do_bootstrap(cx_call *c)
     cbx_boot_opts o = CBX_BOOT_OPTS_INIT;
     cx_callback cb = { 0 };
     cbx_interval out;
-    cbx_status status;
     cx_samples x, y;
 
     o.stop = c->stop;
@@ -49,9 +30,8 @@ static PyObject *do_bootstrap(cx_call *c)
         !CX_GET(c, o.parameter, o.compare, o.paired, o.method, o.level, o.resamples, o.seed, o.threads))
         return NULL;
     if (!cx_begin_long(c)) return NULL; /* it takes its time, and its threads call back */
-    status = cbx_stat_bootstrap(c->ctx, x.x, x.n, y.x, y.n, &o, &out, &c->err);
-    cx_lock(c);
-    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, CX_INTERVAL, &out);
+    return cx_answer_called(c, &cb, cbx_stat_bootstrap(c->ctx, x.x, x.n, y.x, y.n, &o, &out, &c->err), CX_INTERVAL,
+                            &out);
 }
 
 static PyObject *do_bootstrap_nested(cx_call *c)
@@ -90,8 +70,9 @@ CX_RETURN(do_power, (double v[3]; size_t n), CX_GET(c, n) && cx_numbers(c, 3, v)
 
 CX_RETURN(do_detectable_ratio,
           (cbx_detectable_opts o = CBX_DETECTABLE_OPTS_INIT; cx_samples pilot; double out; size_t n),
-          CX_GET(c, pilot, n, o.alpha, o.power, o.runs, o.seed) && cx_begin_long(c),
-          cx_answer_number(c, cbx_stat_detectable_ratio(c->ctx, pilot.x, pilot.n, n, &o, &out, &c->err), &out))
+          CX_GET(c, pilot, n, o.alpha, o.power, o.runs, o.seed) && cx_begin_long(c) &&
+              cx_fine(c, cbx_stat_detectable_ratio(c->ctx, pilot.x, pilot.n, n, &o, &out, &c->err)),
+          PyFloat_FromDouble(out))
 
 /* clang-format off */
 #define RESAMPLING(X) \

@@ -46,16 +46,16 @@ static void run_free(cx_object *o) { cbx_run_free(o->handle); }
 static bool set_members(cx_call *c, cbx_run_builder *b, const char *name,
                         cbx_status (*set)(cbx_run_builder *, const char *, cbx_json *, cbx_err *))
 {
-    cbx_json *object = cx_json_arg(c, name), *value;
+    CX_OWN_JSON cbx_json *object = cx_json_arg(c, name);
+    cbx_json *value;
     const char *key;
-    bool fine = !PyErr_Occurred();
 
-    for (size_t i = 0; fine && object && cbx_json_member(object, i, &key, &value); i++) {
-        if (!value) PyErr_Format(PyExc_ValueError, "%s: '%s' must have no None, got one for '%s'", c->name, name, key);
-        fine = value && cx_fine(c, set(b, key, cbx_json_ref(value), &c->err));
+    for (size_t i = 0; object && cbx_json_member(object, i, &key, &value); i++) {
+        if (!value)
+            return cx_refused(PyExc_ValueError, "%s: '%s' must have no None, got one for '%s'", c->name, name, key);
+        if (!cx_fine(c, set(b, key, cbx_json_ref(value), &c->err))) return false;
     }
-    cbx_json_unref(object);
-    return fine;
+    return !PyErr_Occurred();
 }
 
 /* The record of o, or one made of it; kept in a list. */
@@ -105,13 +105,12 @@ static bool add_results(cx_call *c, cbx_run_builder *b)
     bool fine = cx_keep_object(c, list);
 
     for (Py_ssize_t i = 0; fine && i < PyTuple_Size(list); i++) {
-        cbx_json *json = cx_json_from(PyTuple_GetItem(list, i), "result");
+        CX_OWN_JSON cbx_json *json = cx_json_from(PyTuple_GetItem(list, i), "result");
         cbx_result result;
         if (!json && !PyErr_Occurred())
             cx_refuse(c, "results", PyExc_TypeError, "of dicts or objects with to_dict()", Py_None);
         fine = json && cx_fine(c, cbx_result_from_json(json, "result", cx_arena(c), &result, &c->err)) &&
                cx_fine(c, cbx_run_builder_add_result(b, &result, &c->err));
-        cbx_json_unref(json);
     }
     return fine;
 }
@@ -156,14 +155,13 @@ static PyObject *make_run(cx_call *c)
 
 static PyObject *from_dict(cx_call *c)
 {
-    cbx_json *json = cx_json_from(cx_arg(c, "mapping") ? cx_arg(c, "mapping") : Py_None, "run");
+    CX_OWN_JSON cbx_json *json = cx_json_from(cx_arg(c, "mapping") ? cx_arg(c, "mapping") : Py_None, "run");
     cbx_run *run = NULL;
-    bool fine;
 
     if (!json && !PyErr_Occurred()) cx_refuse(c, "mapping", PyExc_TypeError, "a dict", Py_None);
-    fine = json && cx_begin(c) && cx_fine(c, cbx_run_from_json(c->ctx, json, "run", &run, &c->err));
-    cbx_json_unref(json);
-    return fine ? cx_run_object(c->st, run) : NULL;
+    return json && cx_begin(c) && cx_fine(c, cbx_run_from_json(c->ctx, json, "run", &run, &c->err))
+               ? cx_run_object(c->st, run)
+               : NULL;
 }
 
 CX_RETURN(read_run, (cbx_run *run = NULL; const char *path),
@@ -179,22 +177,14 @@ CX_RETURN(write_run, (const char *path), CX_GET(c, path) && cx_begin_long(c),
 
 static PyObject *points_of(PyObject *self)
 {
-    size_t n = cbx_run_npoints(run_of(self));
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
-
-    CX_FILL(tuple, n, cx_point_object(cx_state_of_instance(self), cbx_run_point(run_of(self), i)))
-    return tuple;
+    return CX_TUPLE(cbx_run_npoints(run_of(self)),
+                    cx_point_object(cx_state_of_instance(self), cbx_run_point(run_of(self), i)));
 }
 
 static PyObject *defs_of(PyObject *self)
 {
-    PyObject *dict = PyDict_New();
-
-    for (size_t i = 0; dict && i < cbx_run_nmetric_defs(run_of(self)); i++) {
-        const cbx_metric_def *d = cbx_run_metric_def(run_of(self), i);
-        if (!cx_put(dict, d->name, cx_metric_def_object(cx_state_of_instance(self), d))) Py_CLEAR(dict);
-    }
-    return dict;
+    return CX_DICT(cbx_run_nmetric_defs(run_of(self)), cbx_run_metric_def(run_of(self), i)->name,
+                   cx_metric_def_object(cx_state_of_instance(self), cbx_run_metric_def(run_of(self), i)));
 }
 
 static PyObject *run_repr(PyObject *self)
@@ -220,23 +210,18 @@ static Py_hash_t run_hash(PyObject *self)
 {
     char text[CBX_HASH_SIZE];
     cbx_err err = CBX_ERR_INIT;
-    PyObject *s = cbx_run_hash(run_of(self), text, &err) ? cx_raise(err.status, err.message)
-                                                         : PyUnicode_FromString(text);
-    Py_hash_t h = s ? PyObject_Hash(s) : -1;
+    CX_OWN PyObject *s = cbx_run_hash(run_of(self), text, &err) ? cx_raise(err.status, err.message)
+                                                                : PyUnicode_FromString(text);
 
-    Py_XDECREF(s);
-    return h;
+    return s ? PyObject_Hash(s) : -1;
 }
 
 static PyObject *run_reduce(PyObject *self, PyObject *unused)
 {
     PyObject *maker = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "from_dict");
-    PyObject *dict = maker ? cx_json_answer(cbx_run_to_json(run_of(self))) : NULL;
 
     (void)unused;
-    if (dict) return Py_BuildValue("(N(N))", maker, dict);
-    Py_XDECREF(maker);
-    return NULL;
+    return maker ? Py_BuildValue("(N(N))", maker, cx_json_answer(cbx_run_to_json(run_of(self)))) : NULL;
 }
 
 #define ATTRIBUTES(X)                                                                                                  \

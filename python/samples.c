@@ -8,26 +8,21 @@
 static bool read_numbers(cx_call *c, PyObject *o, const char *name, int ndim, cx_samples *out, size_t *shape)
 {
     const char *wanted = ndim == 1 ? "a flat sequence of numbers" : "rows of numbers, all of one length";
-    PyObject *a;
-    bool fine;
+    CX_OWN PyObject *a = PyUnicode_Check(o) ? NULL : cx_asarray(c->st, o, CBX_F64, -1);
 
-    a = PyUnicode_Check(o) ? NULL : cx_asarray(c->st, o, CBX_F64, -1);
     if (!a && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError))
         return false;
     if (!a || cbx_array_ndim(((cx_array *)a)->handle) != ndim) {
         PyErr_Clear();
-        Py_XDECREF(a);
         return cx_refuse(c, name, PyExc_TypeError, wanted, o);
     }
     for (int k = 0; k < ndim; k++) shape[k] = cbx_array_dim(((cx_array *)a)->handle, k);
     out->n = cbx_array_count(((cx_array *)a)->handle);
     out->x = cx_elements(c, ((cx_array *)a)->handle);
-    fine = out->x || (!out->n && !PyErr_Occurred());
-    Py_DECREF(a);
-    return fine;
+    return out->x || (!out->n && !PyErr_Occurred());
 }
 
-bool cx_samples_from(cx_call *c, PyObject *o, const char *name, cx_samples *out)
+static bool samples_from(cx_call *c, PyObject *o, const char *name, cx_samples *out)
 {
     size_t shape[1];
     return read_numbers(c, o, name, 1, out, shape);
@@ -36,7 +31,7 @@ bool cx_samples_from(cx_call *c, PyObject *o, const char *name, cx_samples *out)
 bool cx_read_samples(cx_call *c, const char *name, PyObject *o, void *out)
 {
     *(cx_samples *)out = (cx_samples){ NULL, 0 };
-    return !o || cx_samples_from(c, o, name, out);
+    return !o || samples_from(c, o, name, out);
 }
 
 bool cx_same_length(const cx_call *c, const cx_samples *x, const cx_samples *y)
@@ -59,29 +54,12 @@ bool cx_table_arg(cx_call *c, const char *name, cx_samples *out, size_t *rows, s
     return true;
 }
 
-static bool join(cx_call *c, cx_groups *g, const cx_samples *parts)
-{
-    size_t total = 0;
-
-    for (size_t k = 0; k < g->n; k++) total += parts[k].n;
-    g->x = cx_alloc(c, total, sizeof *g->x);
-    g->sizes = cx_alloc(c, g->n, sizeof *g->sizes);
-    if (!g->x || !g->sizes) return false;
-    total = 0;
-    for (size_t k = 0; k < g->n; k++) {
-        if (parts[k].n) memcpy(g->x + total, parts[k].x, parts[k].n * sizeof *g->x);
-        g->sizes[k] = parts[k].n;
-        total += parts[k].n;
-    }
-    return true;
-}
-
 bool cx_read_groups(cx_call *c, const char *name, PyObject *o, void *into)
 {
-    PyObject *list = !o || PyUnicode_Check(o) ? NULL : PySequence_Tuple(o);
+    CX_OWN PyObject *list = !o || PyUnicode_Check(o) ? NULL : PySequence_Tuple(o);
     cx_groups *out = into;
     cx_samples *parts;
-    bool fine;
+    size_t total = 0;
 
     *out = (cx_groups){ 0 };
     if (!o) return true;
@@ -90,13 +68,17 @@ bool cx_read_groups(cx_call *c, const char *name, PyObject *o, void *into)
         return cx_refuse(c, name, PyExc_TypeError, "a sequence of sequences of numbers", o);
     }
     out->n = (size_t)PyTuple_Size(list);
-    parts = cx_alloc(c, out->n, sizeof *parts);
-    fine = parts != NULL;
-    for (size_t k = 0; fine && k < out->n; k++)
-        fine = cx_samples_from(c, PyTuple_GetItem(list, (Py_ssize_t)k), name, &parts[k]);
-    fine = fine && join(c, out, parts);
-    Py_DECREF(list);
-    return fine;
+    if (!(parts = cx_alloc(c, out->n, sizeof *parts))) return false;
+    for (size_t k = 0; k < out->n; total += parts[k++].n)
+        if (!samples_from(c, PyTuple_GetItem(list, (Py_ssize_t)k), name, &parts[k])) return false;
+    out->x = cx_alloc(c, total, sizeof *out->x);
+    out->sizes = cx_alloc(c, out->n, sizeof *out->sizes);
+    if (!out->x || !out->sizes) return false;
+    for (size_t k = 0, at = 0; k < out->n; at += parts[k++].n) {
+        if (parts[k].n) memcpy(out->x + at, parts[k].x, parts[k].n * sizeof *out->x);
+        out->sizes[k] = parts[k].n;
+    }
+    return true;
 }
 
 /* ---- strings and choices ---- */
@@ -120,22 +102,20 @@ bool cx_read_texts(cx_call *c, const char *name, PyObject *o, void *into)
 
 cbx_direction *cx_directions_arg(cx_call *c, const char *name, size_t n)
 {
-    PyObject *o = cx_arg(c, name), *list = PyUnicode_Check(o) || !PySequence_Check(o) ? NULL : PySequence_Tuple(o);
-    cbx_direction *out = NULL;
-    bool fine = !PyErr_Occurred();
+    PyObject *o = cx_arg(c, name);
+    CX_OWN PyObject *list = PyUnicode_Check(o) || !PySequence_Check(o) ? NULL : PySequence_Tuple(o);
+    cbx_direction *out;
 
-    if (list && (size_t)PyTuple_Size(list) != n) {
-        PyErr_Format(PyExc_ValueError, "%s: %zd directions for %zu objectives", c->name, PyTuple_Size(list), n);
-        fine = false;
-    }
-    if (fine) out = cx_alloc(c, n, sizeof *out);
-    for (size_t k = 0; fine && out && k < n; k++) {
+    if (list && (size_t)PyTuple_Size(list) != n)
+        return (void *)PyErr_Format(PyExc_ValueError, "%s: %zd directions for %zu objectives", c->name,
+                                    PyTuple_Size(list), n);
+    if (PyErr_Occurred() || !(out = cx_alloc(c, n, sizeof *out))) return NULL;
+    for (size_t k = 0; k < n; k++) {
         int v = 0;
-        fine = cx_read_choice(c, name, list ? PyTuple_GetItem(list, (Py_ssize_t)k) : o, &v);
+        if (!cx_read_choice(c, name, list ? PyTuple_GetItem(list, (Py_ssize_t)k) : o, &v)) return NULL;
         out[k] = (cbx_direction)v;
     }
-    Py_XDECREF(list);
-    return fine ? out : NULL;
+    return out;
 }
 
 bool cx_now_arg(cx_call *c, uint64_t *now)
@@ -164,13 +144,32 @@ void cx_callback_caught(cx_callback *cb)
 void cx_callback_run(void *callback)
 {
     cx_callback *cb = callback;
-    PyObject *r;
+    CX_OWN PyObject *r = cb->type ? NULL : PyObject_CallNoArgs(cb->function);
 
     if (cb->type) return;
-    r = PyObject_CallNoArgs(cb->function);
     if (!r) cx_callback_caught(cb);
     cx_set(&cb->last, cb->keep ? Py_XNewRef(r) : NULL);
-    Py_XDECREF(r);
+}
+
+double cx_callback_number(cx_callback *cb, PyObject *args)
+{
+    CX_OWN PyObject *given = args, *r = args && !cb->type ? PyObject_CallObject(cb->function, args) : NULL;
+    const double v = r ? PyFloat_AsDouble(r) : 0;
+
+    if (!PyErr_Occurred()) return v;
+    cx_callback_caught(cb);
+    return 0;
+}
+
+double cx_callback_statistic(const double *x, size_t n, const double *y, size_t m, void *callback)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *args = y ? Py_BuildValue("(NN)", cx_numbers_object(x, n), cx_numbers_object(y, m))
+                       : Py_BuildValue("(N)", cx_numbers_object(x, n));
+    const double v = cx_callback_number(callback, args);
+
+    PyGILState_Release(state);
+    return v;
 }
 
 bool cx_callback_done(cx_callback *cb)

@@ -27,15 +27,7 @@ static PyObject *do_bincount(cx_call *c)
                        : NULL;
 }
 
-static PyObject *segment(cx_call *c)
-{
-    const cbx_array *x, *ids;
-    size_t segments;
-
-    c->domain_error = PyExc_IndexError;
-    if (!CX_GET(c, x, ids, segments) || !cx_begin(c)) return NULL;
-    return cx_result(c, CX_FN(const cbx_array *, const cbx_array *, size_t)(c->ctx, x, ids, segments));
-}
+CX_INDEXING(segment, CX_FN(const cbx_array *, const cbx_array *, size_t)(c->ctx, x, ids, segments), x, ids, segments)
 
 /* Of x, as many as there are; or, for nonzero_size, so many. */
 static PyObject *do_nonzero(cx_call *c)

@@ -37,32 +37,28 @@ static bool sizes_arg(cx_call *c, const char *name, int n, size_t *out)
 /* padding: 'valid', 'same', or a pair (before, after) for each axis. */
 static bool padding_arg(cx_call *c, int n, cbx_conv_options *out)
 {
-    PyObject *o = cx_arg(c, "padding"), *pairs;
+    PyObject *o = cx_arg(c, "padding");
 
     if (!o || (PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, "valid") == 0)) return true;
     if (PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, "same") == 0) {
         out->padding = CBX_CONV_SAME;
         return true;
     }
-    pairs = PyUnicode_Check(o) || !PySequence_Check(o) ? NULL : PySequence_Tuple(o);
-    if (!pairs || PyTuple_Size(pairs) != n) {
-        Py_XDECREF(pairs);
-        PyErr_Clear();
+    CX_OWN PyObject *pairs = PyUnicode_Check(o) || !PySequence_Check(o) ? NULL : PySequence_Tuple(o);
+    if (!pairs || PyTuple_Size(pairs) != n)
         return cx_refused(PyExc_ValueError, "%s: 'padding' must be 'valid', 'same' or %d pairs (before, after), got %R",
                           c->name, n, o);
-    }
     out->padding = CBX_CONV_EXPLICIT;
-    for (int i = 0; i < n && !PyErr_Occurred(); i++) {
+    for (int i = 0; i < n; i++) {
         ptrdiff_t v[2] = { -1, -1 };
         int count = 0;
-        bool fine = cx_ints_from(c, "padding", PyTuple_GetItem(pairs, i), "pairs of integers", 2, &count, v);
-        if (fine && (count != 2 || v[0] < 0 || v[1] < 0))
-            cx_refuse(c, "padding", PyExc_ValueError, "pairs of integers of at least 0", o);
+        if (!cx_ints_from(c, "padding", PyTuple_GetItem(pairs, i), "pairs of integers", 2, &count, v)) return false;
+        if (count != 2 || v[0] < 0 || v[1] < 0)
+            return cx_refuse(c, "padding", PyExc_ValueError, "pairs of integers of at least 0", o);
         out->low[i] = (size_t)v[0];
         out->high[i] = (size_t)v[1];
     }
-    Py_DECREF(pairs);
-    return !PyErr_Occurred();
+    return true;
 }
 
 static bool conv_options(cx_call *c, const cbx_array *w, cbx_conv_options *out)

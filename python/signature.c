@@ -73,7 +73,7 @@ bool cx_parse(cx_function *f)
 static char *docstring(const char *doc, const char *arrow, const char *rules)
 {
     const char *open = strchr(doc, '('), *body = strstr(arrow, "\n--\n\n"), *example = strstr(body, "\n\n>>> ");
-    cbx_text plain, list;
+    CX_ENDED_BY(cbx_text_clear) cbx_text plain, list;
     char *out = NULL;
     bool any = false;
 
@@ -103,8 +103,6 @@ static char *docstring(const char *doc, const char *arrow, const char *rules)
     if (example) cbx_text_printf(&plain, "%s", example);
     if (!plain.status && !list.status && (out = PyMem_Malloc(plain.len + 1)))
         memcpy(out, cbx_text_str(&plain), plain.len + 1);
-    cbx_text_clear(&plain);
-    cbx_text_clear(&list);
     return out ? out : (char *)PyErr_NoMemory();
 }
 
@@ -114,16 +112,11 @@ static const char *document(PyObject *signatures, const char *prefix, const char
 {
     const char *open = doc ? strchr(doc, '(') : NULL, *arrow = open ? strstr(open, ") -> ") : NULL;
     const char *end = arrow ? strstr(arrow, "\n--\n\n") : NULL;
-    PyObject *key, *text;
-    bool fine;
 
     if (!end) return doc ? doc : "";
-    key = PyUnicode_FromFormat("%s%s", prefix, name);
-    text = key ? PyUnicode_FromStringAndSize(open, end - open) : NULL;
-    fine = text && PyDict_SetItem(signatures, key, text) == 0;
-    Py_XDECREF(key);
-    Py_XDECREF(text);
-    return fine ? docstring(doc, arrow, rules) : NULL;
+    CX_OWN PyObject *key = PyUnicode_FromFormat("%s%s", prefix, name);
+    CX_OWN PyObject *text = key ? PyUnicode_FromStringAndSize(open, end - open) : NULL;
+    return text && PyDict_SetItem(signatures, key, text) == 0 ? docstring(doc, arrow, rules) : NULL;
 }
 
 PyMethodDef *cx_methods(PyMethodDef *table, PyObject *signatures, const char *prefix)
@@ -138,10 +131,10 @@ PyMethodDef *cx_methods(PyMethodDef *table, PyObject *signatures, const char *pr
 PyTypeObject *cx_type(cx_state *st, PyType_Spec *spec)
 {
     const char *name = strchr(spec->name, '.') + 1;
-    PyObject *dotted = PyUnicode_FromFormat("%s.", name);
+    CX_OWN PyObject *dotted = PyUnicode_FromFormat("%s.", name);
     const char *prefix = dotted ? PyUnicode_AsUTF8AndSize(dotted, NULL) : NULL;
-    PyObject *signatures = name[0] == '_' ? PyDict_New()
-                                          : Py_NewRef(st->signatures); /* private ones are not published */
+    CX_OWN PyObject *signatures = name[0] == '_' ? PyDict_New() /* private ones are not published */
+                                                 : Py_NewRef(st->signatures);
     bool fine = prefix && signatures;
 
     for (PyType_Slot *s = spec->slots; fine && s->slot; s++) {
@@ -150,7 +143,5 @@ PyTypeObject *cx_type(cx_state *st, PyType_Spec *spec)
         s->pfunc = (void *)(uintptr_t)document(signatures, "", name, s->pfunc, NULL);
         fine = s->pfunc != NULL;
     }
-    Py_XDECREF(signatures);
-    Py_XDECREF(dotted);
     return fine ? (PyTypeObject *)PyType_FromModuleAndSpec(st->core, spec, NULL) : NULL;
 }

@@ -27,13 +27,6 @@ enum {
 enum { CX_WAITS = 0, CX_LONG = 1, CX_SLOW = 1 << 9, CX_HEAVY = 1 << 17, CX_PRODUCT = CX_HEAVY + 1, CX_LIGHT = 1 << 24 };
 
 /* clang-format off */
-#define CX_ANSWERS(X) \
-    X(FINFO) X(IINFO) X(UNIQUE_ALL) X(UNIQUE_COUNTS) X(UNIQUE_INVERSE) X(EIGH) X(QR) X(SLOGDET) X(SVD) X(LSTSQ) \
-    X(INTERVAL) X(SUMMARY) X(VARIATION) X(COMPONENTS) X(TEST) X(MODE) X(STEADY) X(LOOKS) X(GROWTH) X(SPEEDUP) \
-    X(NOISE) X(CHANGE) X(RANK_ENTRY) X(CELL) X(ROW) X(WINNER) X(TIMING) X(BATCHES) X(MEMORY) X(MEMORY_PATTERN) \
-    X(FLOPS) X(COMPLEXITY) X(COMPLEXITY_POINT) X(RESOURCE_SAMPLE) X(RESOURCES) X(ENERGY_DOMAIN) X(ENERGY) X(ENERGY_SAMPLE) X(ENERGY_SERIES) \
-    X(GPU_READING) X(MATRIX_SHAPE) X(HARDWARE) X(ROOF_LEVEL) X(ROOFS) X(ROOFLINE) X(CARBON_INTENSITY) X(PROFILE_RUN) X(PROFILE) \
-    X(HLO) X(SIGNATURE) X(COMPILATION_REPORT) X(SUSPECT) X(BISECT_RESULT) X(DOCTOR_ITEM) X(WINDOW_FACTS) X(ALERT) X(HEALTH_REPORT) X(TENDENCY) X(ACCURACY) X(TOLERANCE) X(CONVERGENCE)
 #define CX_RECORDS(X) \
     X(METRIC_DEF, MetricDef) X(METRIC, Metric) X(POINT, Point) X(RUN_ENTRY, RunEntry) X(TREND_POINT, TrendPoint) X(TREND_SERIES, TrendSeries) \
     X(FINDING, Finding) X(TARGET, Target) X(FAILURE, Failure) X(COMPARISON, Comparison) X(PYTHON_CALL, PythonCall) X(IMPORT_NOTE, ImportNote) \
@@ -42,7 +35,7 @@ enum { CX_WAITS = 0, CX_LONG = 1, CX_SLOW = 1 << 9, CX_HEAVY = 1 << 17, CX_PRODU
     X(SEQUENCE, sequence) X(STREAM, stream) X(RESOURCE_MONITOR, resource_monitor) X(ENERGY_METER, energy_meter) X(ENERGY_MONITOR, energy_monitor) \
     X(COMPILATION, compilation) X(BISECTION, bisection) X(GPU, gpu) X(TIMELINE, timeline) X(WINDOW, window) X(ALERTS, alerts) X(HEALTH, health) \
     X(SINK, sink) X(VALIDATION, validation) X(ELL, ell) X(RUN, run) X(STORE_TYPE, store) X(CHECK, check) X(REPORT, report) X(METRIC_STATE, metric_state) \
-    X(METRIC_COLLECTION, metric_collection) X(METRIC_TRACK, metric_track)
+    X(METRIC_COLLECTION, metric_collection) X(METRIC_TRACK, metric_track) X(STRUCTURE, structure)
 /* clang-format on */
 
 /* Records: immutable, with named fields (calibrax_c/_records.py). */
@@ -52,10 +45,10 @@ typedef enum cx_record_kind { CX_RECORDS(CX_RECORD_ENUM) CX_RECORD_COUNT } cx_re
 
 /* Answers: what the library fills in, as tuples with names (answers.h). */
 typedef enum cx_answer_kind {
-#define CX_ANSWER_ENUM(name) CX_##name,
-    CX_ANSWERS(CX_ANSWER_ENUM)
-#undef CX_ANSWER_ENUM
-        CX_ANSWER_COUNT
+#define TYPE(T, kind, ...) CX_##kind
+#include "python/answer_rows.inc"
+#undef TYPE
+    CX_ANSWER_COUNT
 } cx_answer_kind;
 
 /* Objects of the library that live between calls (objects.h). */
@@ -68,7 +61,7 @@ typedef struct cx_state {
     PyObject *core;        /* the extension module, borrowed: its types are made in it */
     PyObject *arrays;      /* the namespace of array functions */
     PyObject *signatures;  /* of all functions and methods, by name */
-    PyTypeObject *array_type, *dtype_type, *tree_type, *recorded_type, *jit_type;
+    PyTypeObject *array_type, *dtype_type, *recorded_type, *jit_type;
     PyObject *nodes;                        /* of trees: pairs of functions by type (tree.c) */
     PyObject *concretization_error;         /* the exception class */
     PyTypeObject *records[CX_RECORD_COUNT]; /* records.h */
@@ -246,7 +239,8 @@ PyTypeObject *cx_type(cx_state *st, PyType_Spec *spec);
 /** Fills f->parameters. */
 bool cx_parse(cx_function *f);
 
-/** Starts and ends a call that has no table entry (operators). */
+/** Starts and ends a call that has no table entry (operators):
+ *     CX_ENDED_BY(cx_call_done) cx_call c; */
 void cx_call_init(cx_call *c, cx_state *st, const char *name);
 void cx_call_done(cx_call *c);
 /** Borrows a context and opens a scope; false with an exception set.  Until cx_result no Python object may be touched. */
@@ -369,11 +363,11 @@ bool cx_numbers(cx_call *c, int n, double *v);
 #define CX_VARIABLES                                                                                                   \
     CX_UNUSED const cbx_array *x = NULL, *x1 = NULL, *x2 = NULL, *indices = NULL, *updates = NULL, *ids = NULL,        \
                               *edges = NULL, *weights = NULL, *condition = NULL, *key = NULL, *data = NULL, *p = NULL, \
-                              *logits = NULL, *alpha = NULL, *rtol = NULL;                                             \
+                              *logits = NULL, *alpha = NULL, *rtol = NULL, *counts = NULL;                             \
     CX_UNUSED bool invert, descending, stable, upper, full_matrices, replace, transpose, adjoint, unit, keepdims;      \
-    CX_UNUSED int64_t k, offset, n, num, segments, low, high;                                                          \
+    CX_UNUSED int64_t k, offset, n, num, low, high;                                                                    \
     CX_UNUSED cbx_dtype dtype = CBX_DTYPE_COUNT;                                                                       \
-    CX_UNUSED size_t minlength;                                                                                        \
+    CX_UNUSED size_t minlength, size, segments;                                                                        \
     CX_UNUSED double correction, d;                                                                                    \
     CX_UNUSED unsigned mode, norm;                                                                                     \
     CX_UNUSED struct {                                                                                                 \
@@ -423,6 +417,32 @@ bool cx_numbers(cx_call *c, int n, double *v);
         PyObject *item_ = (expression);                                                                                \
         if (!item_ || PyTuple_SetItem(tuple, (Py_ssize_t)i, item_) < 0) Py_CLEAR(tuple);                               \
     }
+/* A new tuple, list or dict of n objects, each made by an expression of i; NULL with an exception if one is NULL. */
+#define CX_TUPLE(n, expression)                                                                                        \
+    ({                                                                                                                 \
+        PyObject *all_ = PyTuple_New((Py_ssize_t)(n));                                                                 \
+        CX_FILL(all_, (size_t)(n), expression)                                                                         \
+        all_;                                                                                                          \
+    })
+#define CX_LIST(n, expression)      CX_COLLECT(PyList_New(0), n, cx_append(all_, expression))
+#define CX_DICT(n, key, expression) CX_COLLECT(PyDict_New(), n, cx_put(all_, key, expression))
+#define CX_COLLECT(empty, n, add)                                                                                      \
+    ({                                                                                                                 \
+        PyObject *all_ = empty;                                                                                        \
+        for (size_t i = 0; all_ && i < (size_t)(n); i++)                                                               \
+            if (!(add)) Py_CLEAR(all_);                                                                                \
+        all_;                                                                                                          \
+    })
+/* What ends with its block, whichever way that is left: by a function of its address.
+ *     CX_ENDED_BY(cbx_text_clear) cbx_text text;
+ *     CX_OWN PyObject *o = ...;      a reference, as CX_OWN_JSON and CX_OWN_ARRAY of the library's */
+#define CX_ENDED_BY(function) __attribute__((cleanup(function)))
+#define CX_OWN                CX_ENDED_BY(cx_drop)
+#define CX_OWN_JSON           CX_ENDED_BY(cx_drop_json)
+#define CX_OWN_ARRAY          CX_ENDED_BY(cx_drop_array)
+static inline void cx_drop(PyObject **o) { Py_XDECREF(*o); }
+static inline void cx_drop_json(cbx_json **v) { cbx_json_unref(*v); }
+static inline void cx_drop_array(cbx_array **a) { cbx_array_free(*a); }
 /** Calls a function of the package's Python files, "calibrax_c.<module>", with arguments by a format of Py_BuildValue. */
 PyObject *cx_python(const char *module, const char *function, const char *format, ...);
 /** Adds an object, whose reference is taken over, to a dict or a list; false with an exception. */
@@ -503,18 +523,26 @@ void cx_release_buffer(PyObject *self, Py_buffer *view);
 bool cx_add_dtypes(cx_state *st, PyObject *module);
 bool cx_add_array_type(cx_state *st, PyObject *module);
 bool cx_add_records(cx_state *st, PyObject *module);
-/** A namespace "calibrax_c.<name>" in parent, with n tables of methods; borrowed, NULL with an exception. */
-PyObject *cx_add_namespace(cx_state *st, PyObject *parent, const char *name, PyMethodDef *const *tables, size_t n);
+/** A namespace inside the module, with the functions of a table; NULL with an exception. */
 PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *methods);
-extern PyMethodDef cx_elementwise_methods[], cx_creation_methods[], cx_manipulation_methods[], cx_reduction_methods[],
-    cx_searching_methods[], cx_scan_methods[], cx_vector_methods[], cx_vector_product_methods[], cx_shift_methods[],
-    cx_set_methods[], cx_product_methods[], cx_dtype_methods[], cx_info_methods[], cx_device_methods[],
-    cx_inquiry_methods[], cx_dlpack_methods[], cx_linalg_methods[], cx_fft_methods[], cx_random_methods[],
-    cx_statistics_methods[], cx_hypothesis_methods[], cx_resampling_methods[], cx_analysis_methods[],
-    cx_profiling_methods[], cx_machine_methods[], cx_monitoring_methods[], cx_validation_methods[],
-    cx_exporter_methods[], cx_bisection_methods[], cx_ingest_methods[], cx_launch_methods[], cx_doctor_methods[],
-    cx_semiring_methods[], cx_file_methods[], cx_array_reductions[], cx_array_searches[], cx_array_scans[],
-    cx_array_elementwise[], cx_array_movements[], cx_command_methods[], cx_run_methods[], cx_matrix_methods[],
-    cx_metric_methods[], cx_metric_row_methods[], cx_metric_collection_methods[];
+/* The tables of functions by the namespace that they are put into, "": the module; those of one namespace follow each other. */
+#define CX_TABLES(X)                                                                                                   \
+    X("array", dtype)                                                                                                  \
+    X("array", creation) X("array", elementwise) X("array", reduction) X("array", searching) X("array", scan)          \
+        X("array", vector_product) X("array", set) X("array", product) X("array", info) X("array", device)             \
+            X("array", manipulation) X("array", dlpack) X("array", file) X("array", matrix) X("array.linalg", linalg)  \
+                X("array.linalg", vector) X("array.linalg", product) X("array.linalg", vector_product)                 \
+                    X("array.linalg", matrix) X("array.fft", fft) X("array.fft", shift) X("array.random", random)      \
+                        X("array.semiring", semiring) X("", ingest) X("", run) X("", launch) X("", doctor)             \
+                            X("", transform) X("tree", tree) X("_recording", recording) X("_metrics", metric)          \
+                                X("_metrics", metric_row) X("_metrics", metric_collection) X("statistics", statistics) \
+                                    X("statistics", hypothesis) X("statistics", resampling) X("analysis", analysis)    \
+                                        X("ci", bisection) X("profiling", profiling) X("profiling", machine)           \
+                                            X("profiling", command) X("monitoring", monitoring)                        \
+                                                X("validation", validation) X("exporters", exporter)
+#define CX_TABLE_EXTERN(space, name) extern PyMethodDef cx_##name##_methods[];
+CX_TABLES(CX_TABLE_EXTERN)
+extern PyMethodDef cx_inquiry_methods[], cx_array_reductions[], cx_array_searches[], cx_array_scans[],
+    cx_array_elementwise[], cx_array_movements[];
 
 #endif

@@ -5,26 +5,24 @@
 
 /* ---- one sample ---- */
 
-typedef cbx_status (*one_number)(cbx_ctx *, const double *, size_t, double *, cbx_err *);
-typedef cbx_status (*one_number_bare)(const double *, size_t, double *, cbx_err *);
-typedef cbx_status (*cut_number)(cbx_ctx *, const double *, size_t, double, double *, cbx_err *);
-typedef cbx_status (*one_interval)(cbx_ctx *, const double *, size_t, double, cbx_interval *, cbx_err *);
-typedef cbx_status (*one_interval_bare)(const double *, size_t, double, cbx_interval *, cbx_err *);
+CX_RETURN(do_number, (cx_samples x; double v),
+          CX_GET(c, x) && cx_begin(c) &&
+              cx_fine(c, CX_STAT(cbx_ctx *, CX_SAMPLE, double *)(c->ctx, x.x, x.n, &v, &c->err)),
+          PyFloat_FromDouble(v))
 
-CX_RETURN(do_number, (cx_samples x; double v), CX_GET(c, x) && cx_begin(c),
-          cx_answer_number(c, ((one_number)c->fn)(c->ctx, x.x, x.n, &v, &c->err), &v))
+CX_RETURN(do_number_bare, (cx_samples x; double v),
+          CX_GET(c, x) && cx_fine(c, CX_STAT(CX_SAMPLE, double *)(x.x, x.n, &v, &c->err)), PyFloat_FromDouble(v))
 
-CX_RETURN(do_number_bare, (cx_samples x; double v), CX_GET(c, x),
-          cx_answer_number(c, ((one_number_bare)c->fn)(x.x, x.n, &v, &c->err), &v))
-
-CX_RETURN(do_cut, (cx_samples x; double v, cut), CX_GET(c, x, cut) && cx_begin(c),
-          cx_answer_number(c, ((cut_number)c->fn)(c->ctx, x.x, x.n, cut, &v, &c->err), &v))
+CX_RETURN(do_cut, (cx_samples x; double v, cut),
+          CX_GET(c, x, cut) && cx_begin(c) &&
+              cx_fine(c, CX_STAT(cbx_ctx *, CX_SAMPLE, double, double *)(c->ctx, x.x, x.n, cut, &v, &c->err)),
+          PyFloat_FromDouble(v))
 
 CX_COMPUTE(do_interval, cbx_interval, INTERVAL, (double level; cx_samples x), CX_GET(c, x, level),
-           ((one_interval)c->fn)(c->ctx, x.x, x.n, level, &out, &c->err))
+           CX_STAT(cbx_ctx *, CX_SAMPLE, double, cbx_interval *)(c->ctx, x.x, x.n, level, &out, &c->err))
 
 CX_COMPUTE(do_interval_bare, cbx_interval, INTERVAL, (double level; cx_samples x), CX_GET(c, x, level),
-           ((one_interval_bare)c->fn)(x.x, x.n, level, &out, &c->err))
+           CX_STAT(CX_SAMPLE, double, cbx_interval *)(x.x, x.n, level, &out, &c->err))
 
 CX_COMPUTE(do_quantile_interval, cbx_interval, INTERVAL, (double level; double p; cx_samples x), CX_GET(c, x, p, level),
            cbx_stat_quantile_interval(c->ctx, x.x, x.n, p, level, &out, &c->err))
@@ -72,22 +70,18 @@ static PyObject *do_outliers(cx_call *c)
 
 /* ---- two samples ---- */
 
-typedef cbx_status (*two_interval)(cbx_ctx *, const double *, size_t, const double *, size_t, double, cbx_interval *,
-                                   cbx_err *);
-typedef cbx_status (*two_interval_bare)(const double *, size_t, const double *, size_t, double, cbx_interval *,
-                                        cbx_err *);
-typedef cbx_status (*pair_interval)(cbx_ctx *, const double *, const double *, size_t, double, cbx_interval *,
-                                    cbx_err *);
-
 CX_COMPUTE(do_interval2, cbx_interval, INTERVAL, (double level; cx_samples x; cx_samples y), CX_GET(c, x, y, level),
-           ((two_interval)c->fn)(c->ctx, x.x, x.n, y.x, y.n, level, &out, &c->err))
+           CX_STAT(cbx_ctx *, CX_SAMPLE, CX_SAMPLE, double, cbx_interval *)(c->ctx, x.x, x.n, y.x, y.n, level, &out,
+                                                                            &c->err))
 
 CX_COMPUTE(do_interval2_bare, cbx_interval, INTERVAL, (double level; cx_samples x; cx_samples y),
-           CX_GET(c, x, y, level), ((two_interval_bare)c->fn)(x.x, x.n, y.x, y.n, level, &out, &c->err))
+           CX_GET(c, x, y, level),
+           CX_STAT(CX_SAMPLE, CX_SAMPLE, double, cbx_interval *)(x.x, x.n, y.x, y.n, level, &out, &c->err))
 
 CX_COMPUTE(do_pairs, cbx_interval, INTERVAL, (double level; cx_samples x; cx_samples y),
            CX_GET(c, x, y) && cx_same_length(c, &x, &y) && CX_GET(c, level),
-           ((pair_interval)c->fn)(c->ctx, x.x, y.x, x.n, level, &out, &c->err))
+           CX_STAT(cbx_ctx *, const double *, CX_SAMPLE, double, cbx_interval *)(c->ctx, x.x, y.x, x.n, level, &out,
+                                                                                 &c->err))
 
 /* ---- series ---- */
 
@@ -100,7 +94,7 @@ static PyObject *do_autocorrelation(cx_call *c)
     if (!CX_GET(c, x, lags)) return NULL;
     if (lags >= x.n) lags = x.n ? x.n - 1 : 0;
     if (!(out = cx_alloc(c, lags + 1, sizeof *out))) return NULL;
-    return cx_answer_numbers(c, cbx_stat_autocorrelation(x.x, x.n, lags, out, &c->err), out, lags + 1);
+    return cx_fine(c, cbx_stat_autocorrelation(x.x, x.n, lags, out, &c->err)) ? cx_numbers_object(out, lags + 1) : NULL;
 }
 
 CX_COMPUTE(do_batch_means, cbx_interval, INTERVAL, (double level; size_t batches; cx_samples x),
@@ -122,16 +116,9 @@ static PyObject *looks_object(cx_call *c, const cbx_looks *plan)
     return cx_answer_object(c->st, CX_LOOKS, &out);
 }
 
-static PyObject *do_looks(cx_call *c)
-{
-    size_t first = 0, last = 0;
-    double alpha = 0.05;
-    cbx_looks plan;
-
-    if (!CX_GET(c, first, last, alpha)) return NULL;
-    if (cbx_looks_plan(first, last, alpha, &plan, &c->err)) return cx_raise(c->err.status, c->err.message);
-    return looks_object(c, &plan);
-}
+CX_RETURN(do_looks, (size_t first, last; double alpha; cbx_looks plan),
+          CX_GET(c, first, last, alpha) && cx_fine(c, cbx_looks_plan(first, last, alpha, &plan, &c->err)),
+          looks_object(c, &plan))
 
 /* The argument looks, a Looks: (pairs, levels, alpha, error, weights, scale). */
 static bool read_looks(cx_call *c, cbx_looks *out)

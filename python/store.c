@@ -150,19 +150,9 @@ CX_STORED(metric_def, (const char *metric; cbx_metric_def def), CX_GET(c, metric
           cbx_store_metric_def(CX_STORE(c), metric, cx_arena(c), &def, &c->err),
           OR_NONE(cx_metric_def_object(c->st, &def)))
 
-static PyObject *baselines(cx_call *c)
-{
-    const char *const *names = NULL;
-    cbx_status status;
-    PyObject *out;
-    size_t n = 0;
-
-    CX_IN_STORE(c, status, cbx_store_baselines(CX_STORE(c), cx_arena(c), &names, &n, &c->err));
-    out = cx_fine(c, status) ? PyList_New(0) : NULL;
-    for (size_t i = 0; out && i < n; i++)
-        if (!cx_append(out, PyUnicode_FromString(names[i]))) Py_CLEAR(out);
-    return out;
-}
+CX_STORED(baselines, (const char *const *names = NULL; size_t n = 0), true,
+          cbx_store_baselines(CX_STORE(c), cx_arena(c), &names, &n, &c->err),
+          cx_fine(c, status) ? CX_LIST(n, PyUnicode_FromString(names[i])) : NULL)
 
 /* ---- queries ---- */
 
@@ -183,18 +173,12 @@ static PyObject *entry_object(cx_state *st, const cbx_store_entry *e)
 /* What a query finds: entries, or the runs themselves. */
 static PyObject *found(cx_call *c, const cbx_store_query *q, bool entries)
 {
-    cbx_store_list list;
+    CX_ENDED_BY(cbx_store_list_clear) cbx_store_list list = { 0 };
     cbx_status status;
-    PyObject *out;
 
     CX_IN_STORE(c, status, cbx_store_query_runs(CX_STORE(c), q, &list, &c->err));
     if (!cx_fine(c, status)) return NULL;
-    out = PyList_New(0);
-    for (size_t i = 0; out && i < list.count; i++)
-        if (!cx_append(out, entries ? entry_object(c->st, &list.entries[i]) : load(c, list.entries[i].id)))
-            Py_CLEAR(out);
-    cbx_store_list_clear(&list);
-    return out;
+    return CX_LIST(list.count, entries ? entry_object(c->st, &list.entries[i]) : load(c, list.entries[i].id));
 }
 
 CX_RETURN(do_entries, (cbx_store_query q), query_arg(c, &q), found(c, &q, true))
@@ -203,17 +187,14 @@ CX_RETURN(do_list_runs, (cbx_store_query q), query_arg(c, &q), found(c, &q, fals
 /* query(**tags): names of tags are the keywords, so it is not in the table. */
 static PyObject *store_query(PyObject *self, PyObject *args, PyObject *tags)
 {
+    CX_ENDED_BY(cx_call_done) cx_call c;
     cbx_store_query q = { 0 };
-    PyObject *out = NULL;
-    cx_call c;
 
-    if (PyTuple_Size(args) > 0)
-        return PyErr_SetString(PyExc_TypeError, "query takes tags by name: query(framework='jax')"), NULL;
     cx_call_init(&c, cx_state_of_instance(self), "query");
     c.self = self;
-    if (cx_tags_from(tags, cx_arena(&c), &q.tags, &q.ntags)) out = found(&c, &q, false);
-    cx_call_done(&c);
-    return out;
+    if (PyTuple_Size(args) > 0)
+        return PyErr_SetString(PyExc_TypeError, "query takes tags by name: query(framework='jax')"), NULL;
+    return cx_tags_from(tags, cx_arena(&c), &q.tags, &q.ntags) ? found(&c, &q, false) : NULL;
 }
 
 /* ---- trends ---- */
@@ -226,26 +207,17 @@ static PyObject *trend_point(cx_state *st, const cbx_trend_point *p)
 
 static PyObject *series_object(cx_state *st, const cbx_trend_series *s)
 {
-    PyObject *points = PyTuple_New((Py_ssize_t)s->npoints);
-
-    CX_FILL(points, s->npoints, trend_point(st, &s->points[i]))
     return cx_record_new(st, CX_TREND_SERIES, "(sssNN)", s->metric, s->point, s->scenario,
-                         cx_tags_object(s->tags, s->ntags), points);
+                         cx_tags_object(s->tags, s->ntags), CX_TUPLE(s->npoints, trend_point(st, &s->points[i])));
 }
 
 static PyObject *trends(cx_call *c, const cbx_store_query *q)
 {
+    CX_ENDED_BY(cbx_trend_clear) cbx_trend trend = { 0 };
     cbx_status status;
-    cbx_trend trend;
-    PyObject *out;
 
     CX_IN_STORE(c, status, cbx_store_trend(CX_STORE(c), q, &trend, &c->err));
-    if (!cx_fine(c, status)) return NULL;
-    out = PyList_New(0);
-    for (size_t i = 0; out && i < trend.count; i++)
-        if (!cx_append(out, series_object(c->st, &trend.series[i]))) Py_CLEAR(out);
-    cbx_trend_clear(&trend);
-    return out;
+    return cx_fine(c, status) ? CX_LIST(trend.count, series_object(c->st, &trend.series[i])) : NULL;
 }
 
 CX_RETURN(do_trend, (cbx_store_query q), query_arg(c, &q), trends(c, &q))
@@ -253,71 +225,45 @@ CX_RETURN(do_trend, (cbx_store_query q), query_arg(c, &q), trends(c, &q))
 /* The one series of that name: several are never mixed. */
 static PyObject *extract_trend(cx_call *c)
 {
-    PyObject *list, *tags = cx_arg(c, "tags"), *out = NULL;
+    PyObject *tags = cx_arg(c, "tags");
+    CX_OWN PyObject *list = NULL;
     cbx_store_query q = { 0 };
-    Py_ssize_t n;
 
     if (!CX_GET(c, q.metric) || !CX_GET_AS(c, "point_name", q.point) || !CX_GET_AS(c, "n_runs", q.limit) ||
         !cx_tags_arg(c, "tags", &q.tags, &q.ntags) || !(list = trends(c, &q)))
         return NULL;
-    n = PyList_Size(list);
-    if (n == 1)
-        out = Py_NewRef(PyList_GetItem(list, 0));
-    else if (n > 1)
-        PyErr_Format(PyExc_ValueError,
-                     "extract_trend: %zd series of '%s' have points '%s' with these tags: add tags, or use trend()", n,
-                     q.metric, q.point);
-    else
-        out = cx_record_new(c->st, CX_TREND_SERIES, "(sssN())", q.metric, q.point, "",
-                            tags ? PyDict_Copy(tags) : PyDict_New());
-    Py_DECREF(list);
-    return out;
+    if (PyList_Size(list) == 1) return Py_NewRef(PyList_GetItem(list, 0));
+    if (PyList_Size(list) > 1)
+        return PyErr_Format(
+            PyExc_ValueError,
+            "extract_trend: %zd series of '%s' have points '%s' with these tags: add tags, or use trend()",
+            PyList_Size(list), q.metric, q.point);
+    return cx_record_new(c->st, CX_TREND_SERIES, "(sssN())", q.metric, q.point, "",
+                         tags ? PyDict_Copy(tags) : PyDict_New());
 }
 
 /* ---- care ---- */
 
-static PyObject *problems_object(const cbx_store_report *r)
+#define REPORT        CX_ENDED_BY(cbx_store_report_clear) cbx_store_report r = { 0 }
+#define PROBLEM_OF(r) Py_BuildValue("(ss)", (r).problems[i].file, (r).problems[i].message)
+static PyObject *care_object(cx_call *c, cbx_status status, const cbx_store_report *r)
 {
-    PyObject *tuple = PyTuple_New((Py_ssize_t)r->nproblems);
-
-    CX_FILL(tuple, r->nproblems, Py_BuildValue("(ss)", r->problems[i].file, r->problems[i].message))
-    return tuple;
+    return cx_fine(c, status) ? cx_record_new(c->st, CX_CARE, "(nnKN)", (Py_ssize_t)r->files, (Py_ssize_t)r->changed,
+                                              (unsigned long long)r->bytes, CX_TUPLE(r->nproblems, PROBLEM_OF(*r)))
+                              : NULL;
 }
 
-static PyObject *care_object(cx_call *c, cbx_status status, cbx_store_report *r)
-{
-    PyObject *out;
+CX_STORED(do_problems, (REPORT), true, cbx_store_verify(CX_STORE(c), &r, &c->err),
+          cx_fine(c, status) ? CX_LIST(r.nproblems, PROBLEM_OF(r)) : NULL)
 
-    if (!cx_fine(c, status)) return NULL;
-    out = cx_record_new(c->st, CX_CARE, "(nnKN)", (Py_ssize_t)r->files, (Py_ssize_t)r->changed,
-                        (unsigned long long)r->bytes, problems_object(r));
-    cbx_store_report_clear(r);
-    return out;
-}
-
-static PyObject *do_problems(cx_call *c)
-{
-    PyObject *tuple, *out;
-    cbx_store_report r;
-    cbx_status status;
-
-    CX_IN_STORE(c, status, cbx_store_verify(CX_STORE(c), &r, &c->err));
-    if (!cx_fine(c, status)) return NULL;
-    tuple = problems_object(&r);
-    out = tuple ? PySequence_List(tuple) : NULL;
-    Py_XDECREF(tuple);
-    cbx_store_report_clear(&r);
-    return out;
-}
-
-CX_STORED(compact, (cbx_store_keep keep = { 0 }; cbx_store_report r),
+CX_STORED(compact, (cbx_store_keep keep = { 0 }; REPORT),
           CX_GET(c, keep.newest, keep.dry) && CX_GET_AS(c, "since", keep.since_us),
           cbx_store_compact(CX_STORE(c), &keep, &r, &c->err), care_object(c, status, &r))
 
-CX_STORED(migrate, (cbx_store_report r; bool dry), CX_GET(c, dry), cbx_store_migrate(CX_STORE(c), dry, &r, &c->err),
+CX_STORED(migrate, (REPORT; bool dry), CX_GET(c, dry), cbx_store_migrate(CX_STORE(c), dry, &r, &c->err),
           care_object(c, status, &r))
 
-CX_STORED(export_runs, (cbx_store_report r; cbx_store_query q; const char *to), CX_GET(c, to) && query_arg(c, &q),
+CX_STORED(export_runs, (REPORT; cbx_store_query q; const char *to), CX_GET(c, to) && query_arg(c, &q),
           cbx_store_export(CX_STORE(c), &q, to, &r, &c->err), care_object(c, status, &r))
 
 /* ---- the type ---- */

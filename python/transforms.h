@@ -15,9 +15,6 @@
 PyObject *cx_tree_flatten(cx_state *st, PyObject *o, PyObject *is_leaf, PyObject *leaves);
 /** A tree of a structure with the leaves of a list. */
 PyObject *cx_tree_build(cx_state *st, PyObject *structure, PyObject *leaves);
-/** The structure as an object; takes its reference over, NULL gives NULL. */
-PyObject *cx_tree_new(cx_state *st, PyObject *structure, Py_ssize_t leaves);
-bool cx_add_tree_type(cx_state *st);
 
 /* ---- recording (recording.c); cx_traced_ctx and cx_concrete are in state.h ---- */
 
@@ -64,7 +61,5 @@ PyObject *cx_recorded_aot_write(PyObject *self, PyObject *args);
 bool cx_add_jit_type(cx_state *st, PyObject *module);
 /** A compiled function; plan is a JitPlan of _compiled.py. */
 PyObject *cx_jitted_new(cx_state *st, PyObject *fun, PyObject *plan);
-
-extern PyMethodDef cx_tree_methods[], cx_transform_methods[], cx_recording_methods[];
 
 #endif

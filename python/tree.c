@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "python/objects.h"
 #include "python/transforms.h"
 
 typedef struct flattening {
@@ -25,8 +26,8 @@ static PyObject *node(flattening *f, PyObject *type, PyObject *kept, Py_ssize_t 
 
     if (!s || PyTuple_SetItem(s, 0, Py_NewRef(type)) < 0 || PyTuple_SetItem(s, 1, Py_NewRef(kept)) < 0) Py_CLEAR(s);
     for (Py_ssize_t i = 0; s && i < n; i++) {
-        PyObject *o = child(of, i), *inner = o ? structure_of(f, o) : NULL;
-        Py_XDECREF(o);
+        CX_OWN PyObject *o = child(of, i);
+        PyObject *inner = o ? structure_of(f, o) : NULL;
         if (!inner || PyTuple_SetItem(s, i + 2, inner) < 0) Py_CLEAR(s);
     }
     return s;
@@ -37,21 +38,14 @@ static PyObject *list_child(PyObject *o, Py_ssize_t i) { return Py_XNewRef(PyLis
 
 static PyObject *dict_structure(flattening *f, PyObject *o)
 {
-    PyObject *keys = PyDict_Keys(o), *kept = NULL, *values = NULL, *s = NULL;
+    CX_OWN PyObject *keys = PyDict_Keys(o), *kept = NULL, *values = NULL;
     Py_ssize_t n = PyDict_Size(o);
 
     if (keys && PyList_Sort(keys) == 0) kept = PyList_AsTuple(keys);
-    if (!kept && PyErr_ExceptionMatches(PyExc_TypeError)) {
-        PyErr_Clear();
+    if (!kept && PyErr_ExceptionMatches(PyExc_TypeError))
         PyErr_Format(PyExc_TypeError, "the keys of a dict in a tree must be sortable, got %R", keys ? keys : Py_None);
-    }
-    values = kept ? PyTuple_New(n) : NULL;
-    CX_FILL(values, (size_t)n, Py_XNewRef(PyDict_GetItemWithError(o, PyTuple_GetItem(kept, (Py_ssize_t)i))))
-    if (values) s = node(f, (PyObject *)&PyDict_Type, kept, n, tuple_child, values);
-    Py_XDECREF(values);
-    Py_XDECREF(kept);
-    Py_XDECREF(keys);
-    return s;
+    if (kept) values = CX_TUPLE(n, Py_XNewRef(PyDict_GetItemWithError(o, PyTuple_GetItem(kept, (Py_ssize_t)i))));
+    return values ? node(f, (PyObject *)&PyDict_Type, kept, n, tuple_child, values) : NULL;
 }
 
 /*
@@ -61,30 +55,25 @@ static PyObject *dict_structure(flattening *f, PyObject *o)
 static PyObject *registered(cx_state *st, PyObject *type)
 {
     PyObject *pair = PyDict_GetItemWithError(st->nodes, type);
-    int fine;
 
     if (pair || PyErr_Occurred()) return pair;
     if (!PyObject_HasAttrString(type, "__dataclass_fields__") && !PyType_IsSubtype((PyTypeObject *)type, &PyDict_Type))
         return NULL;
-    pair = cx_python("_tracing", "node_of_type", "O", type);
-    fine = pair && pair != Py_None && PyDict_SetItem(st->nodes, type, pair) == 0;
-    Py_XDECREF(pair);
-    return fine ? pair : NULL;
+    CX_OWN PyObject *found = cx_python("_tracing", "node_of_type", "O", type);
+    return found && found != Py_None && PyDict_SetItem(st->nodes, type, found) == 0 ? found : NULL;
 }
 
 static PyObject *registered_structure(flattening *f, PyObject *o, PyObject *pair)
 {
-    PyObject *both = PyObject_CallFunctionObjArgs(PyTuple_GetItem(pair, 0), o, NULL), *children = NULL, *s = NULL;
+    CX_OWN PyObject *both = PyObject_CallFunctionObjArgs(PyTuple_GetItem(pair, 0), o, NULL), *children = NULL;
 
     if (both && PyTuple_Check(both) && PyTuple_Size(both) == 2) children = PySequence_Tuple(PyTuple_GetItem(both, 0));
     if (children)
-        s = node(f, (PyObject *)Py_TYPE(o), PyTuple_GetItem(both, 1), PyTuple_Size(children), tuple_child, children);
-    else if (both && !PyErr_Occurred())
+        return node(f, (PyObject *)Py_TYPE(o), PyTuple_GetItem(both, 1), PyTuple_Size(children), tuple_child, children);
+    if (both && !PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "the flatten function of %R must return (children, what is kept), got %R",
                      (PyObject *)Py_TYPE(o), both);
-    Py_XDECREF(children);
-    Py_XDECREF(both);
-    return s;
+    return NULL;
 }
 
 /* The named results of array functions (svd, unique_size ...): tuples of arrays. */
@@ -115,9 +104,8 @@ static PyObject *structure_of(flattening *f, PyObject *o)
     PyObject *s;
 
     if (f->is_leaf) {
-        PyObject *answer = PyObject_CallFunctionObjArgs(f->is_leaf, o, NULL);
+        CX_OWN PyObject *answer = PyObject_CallFunctionObjArgs(f->is_leaf, o, NULL);
         const int yes = answer ? PyObject_IsTrue(answer) : -1;
-        Py_XDECREF(answer);
         if (yes < 0) return NULL;
         if (yes) return PyList_Append(f->leaves, o) < 0 ? NULL : Py_NewRef(Py_Ellipsis);
     }
@@ -142,28 +130,23 @@ static PyObject *build(cx_state *st, PyObject *structure, PyObject *leaves, Py_s
 
 static PyObject *build_node(cx_state *st, PyObject *s, PyObject *leaves, Py_ssize_t *at)
 {
-    PyObject *type = PyTuple_GetItem(s, 0), *kept = PyTuple_GetItem(s, 1), *r = NULL, *pair;
+    PyObject *type = PyTuple_GetItem(s, 0), *kept = PyTuple_GetItem(s, 1), *pair;
     const Py_ssize_t n = PyTuple_Size(s) - 2;
-    PyObject *children = PyTuple_New(n);
+    CX_OWN PyObject *children = CX_TUPLE(n, build(st, PyTuple_GetItem(s, (Py_ssize_t)i + 2), leaves, at));
 
-    CX_FILL(children, (size_t)n, build(st, PyTuple_GetItem(s, (Py_ssize_t)i + 2), leaves, at))
-    if (!children || type == (PyObject *)&PyTuple_Type) return children;
-    if (type == (PyObject *)&PyList_Type) {
-        r = PySequence_List(children);
-    } else if (type == (PyObject *)&PyDict_Type) {
-        r = PyDict_New();
+    if (!children || type == (PyObject *)&PyTuple_Type) return Py_XNewRef(children);
+    if (type == (PyObject *)&PyList_Type) return PySequence_List(children);
+    if (type == (PyObject *)&PyDict_Type) {
+        PyObject *r = PyDict_New();
         for (Py_ssize_t i = 0; r && i < n; i++)
             if (PyDict_SetItem(r, PyTuple_GetItem(kept, i), PyTuple_GetItem(children, i)) < 0) Py_CLEAR(r);
-    } else {
-        pair = registered(st, type);
-        if (pair)
-            r = PyObject_CallFunctionObjArgs(PyTuple_GetItem(pair, 1), kept, children, NULL);
-        else if (!PyErr_Occurred())
-            r = is_named_result(st, type) ? PyObject_CallFunctionObjArgs(type, children, NULL)
-                                          : PyObject_CallMethod(type, "_make", "(O)", children);
+        return r;
     }
-    Py_DECREF(children);
-    return r;
+    pair = registered(st, type);
+    if (pair) return PyObject_CallFunctionObjArgs(PyTuple_GetItem(pair, 1), kept, children, NULL);
+    if (PyErr_Occurred()) return NULL;
+    return is_named_result(st, type) ? PyObject_CallFunctionObjArgs(type, children, NULL)
+                                     : PyObject_CallMethod(type, "_make", "(O)", children);
 }
 
 static PyObject *build(cx_state *st, PyObject *structure, PyObject *leaves, Py_ssize_t *at)
@@ -184,174 +167,122 @@ PyObject *cx_tree_build(cx_state *st, PyObject *structure, PyObject *leaves)
     return build(st, structure, leaves, &at);
 }
 
-/* ---- structures as objects ---- */
+/* ---- structures as objects: what is kept is the nested tuples ---- */
 
-typedef struct tree {
-    PyObject_HEAD PyObject *structure;
-    Py_ssize_t leaves;
-} tree;
-
-PyObject *cx_tree_new(cx_state *st, PyObject *structure, Py_ssize_t leaves)
+static Py_ssize_t count_leaves(PyObject *structure)
 {
-    tree *t = structure ? PyObject_GC_New(tree, st->tree_type) : NULL;
+    Py_ssize_t n = structure == Py_Ellipsis;
 
-    if (!t) {
+    for (Py_ssize_t i = 2; PyTuple_Check(structure) && i < PyTuple_Size(structure); i++)
+        n += count_leaves(PyTuple_GetItem(structure, i));
+    return n;
+}
+
+/* Takes the reference over; NULL gives NULL. */
+static PyObject *structure_object(cx_state *st, PyObject *structure)
+{
+    cx_object *o = structure ? cx_object_new(st, CX_STRUCTURE) : NULL;
+
+    if (o)
+        o->kept = structure;
+    else
         Py_XDECREF(structure);
-        return NULL;
-    }
-    t->structure = structure;
-    t->leaves = leaves;
-    PyObject_GC_Track(t);
-    return (PyObject *)t;
+    return (PyObject *)o;
 }
 
-static int tree_traverse(PyObject *self, visitproc visit, void *arg)
-{
-    Py_VISIT(Py_TYPE(self));
-    Py_VISIT(((tree *)self)->structure);
-    return 0;
-}
+static PyObject *value_of(PyObject *self) { return ((cx_object *)self)->kept; }
 
-static void tree_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-
-    PyObject_GC_UnTrack(self);
-    Py_XDECREF(((tree *)self)->structure);
-    PyObject_GC_Del(self);
-    Py_DECREF(type);
-}
-
-static PyObject *tree_compare(PyObject *a, PyObject *b, int op)
+static PyObject *structure_compare(PyObject *a, PyObject *b, int op)
 {
     if (Py_TYPE(a) != Py_TYPE(b) || (op != Py_EQ && op != Py_NE)) return Py_NewRef(Py_NotImplemented);
-    return PyObject_RichCompare(((tree *)a)->structure, ((tree *)b)->structure, op);
+    return PyObject_RichCompare(value_of(a), value_of(b), op);
 }
 
-static Py_hash_t tree_hash(PyObject *self) { return PyObject_Hash(((tree *)self)->structure); }
+static Py_hash_t structure_hash(PyObject *self) { return PyObject_Hash(value_of(self)); }
 
-static PyObject *tree_repr(PyObject *self)
+static PyObject *structure_repr(PyObject *self)
 {
-    PyObject *text = cx_python("_tracing", "structure_text", "O", ((tree *)self)->structure), *r;
-
-    r = text ? PyUnicode_FromFormat("Structure(%U)", text) : NULL;
-    Py_XDECREF(text);
-    return r;
+    CX_OWN PyObject *text = cx_python("_tracing", "structure_text", "O", value_of(self));
+    return text ? PyUnicode_FromFormat("Structure(%U)", text) : NULL;
 }
 
 #define MEMBERS(X)                                                                                                     \
-    X(num_leaves, "int: number of leaves", PyLong_FromSsize_t(((tree *)self)->leaves))                                 \
-    X(_value, "Any: as nested tuples", Py_NewRef(((tree *)self)->structure))
-CX_GETTERS(tree_members, MEMBERS)
+    X(num_leaves, "int: number of leaves", PyLong_FromSsize_t(count_leaves(value_of(self))))                           \
+    X(_value, "Any: as nested tuples", Py_NewRef(value_of(self)))
+CX_GETTERS(structure_members, MEMBERS)
 
-static PyType_Slot tree_slots[] = {
-    { Py_tp_dealloc, tree_dealloc },
-    { Py_tp_traverse, tree_traverse },
-    { Py_tp_repr, tree_repr },
-    { Py_tp_hash, tree_hash },
-    { Py_tp_richcompare, tree_compare },
-    { Py_tp_getset, tree_members },
-    { Py_tp_doc, "What a tree is without its leaves; equal structures hash equal." },
-    { 0, NULL },
-};
-static PyType_Spec tree_spec = {
+const cx_object_type cx_structure_object_type = {
     .name = "calibrax_c.tree.Structure",
-    .basicsize = sizeof(tree),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = tree_slots,
+    .doc = "What a tree is without its leaves; equal structures hash equal.",
+    .bare = true,
+    .members = structure_members,
+    .repr = structure_repr,
+    .compare = structure_compare,
+    .hash = structure_hash,
 };
-
-bool cx_add_tree_type(cx_state *st)
-{
-    st->nodes = PyDict_New();
-    st->tree_type = st->nodes ? cx_type(st, &tree_spec) : NULL;
-    return st->tree_type != NULL;
-}
 
 /* ---- functions ---- */
 
-/* A tree taken apart: its structure, and its leaves in a list; false with an exception. */
-static bool apart(cx_call *c, PyObject *o, PyObject **structure, PyObject **leaves)
+/* The argument tree taken apart: its structure as an object, and its leaves in a list; NULL with an exception. */
+static PyObject *apart(cx_call *c, PyObject **leaves)
 {
-    PyObject *is_leaf = cx_parameter_of(c, "is_leaf") ? cx_arg(c, "is_leaf") : NULL;
+    PyObject *is_leaf = cx_parameter_of(c, "is_leaf") ? cx_arg(c, "is_leaf") : NULL, *s;
 
     *leaves = PyList_New(0);
-    *structure = *leaves ? cx_tree_flatten(c->st, o, is_leaf, *leaves) : NULL;
-    if (*structure) return true;
-    Py_CLEAR(*leaves);
-    return false;
+    s = *leaves ? cx_tree_flatten(c->st, cx_arg(c, "tree"), is_leaf, *leaves) : NULL;
+    return structure_object(c->st, s);
 }
 
+/* flatten, leaves and structure: both parts, the leaves alone, the structure alone. */
 static PyObject *do_flatten(cx_call *c)
 {
-    PyObject *structure, *leaves, *s;
-
-    if (!apart(c, cx_arg(c, "tree"), &structure, &leaves)) return NULL;
-    s = cx_tree_new(c->st, structure, PyList_Size(leaves));
-    if (s) return Py_BuildValue("(NN)", leaves, s);
-    Py_DECREF(leaves);
-    return NULL;
+    CX_OWN PyObject *leaves = NULL, *structure = apart(c, &leaves);
+    return structure ? PyTuple_Pack(2, leaves, structure) : NULL;
 }
 
 static PyObject *do_leaves(cx_call *c)
 {
-    PyObject *structure, *leaves;
-
-    if (!apart(c, cx_arg(c, "tree"), &structure, &leaves)) return NULL;
-    Py_DECREF(structure);
-    return leaves;
+    CX_OWN PyObject *leaves = NULL, *structure = apart(c, &leaves);
+    return structure ? Py_NewRef(leaves) : NULL;
 }
 
 static PyObject *do_structure(cx_call *c)
 {
-    PyObject *structure, *leaves, *s;
-
-    if (!apart(c, cx_arg(c, "tree"), &structure, &leaves)) return NULL;
-    s = cx_tree_new(c->st, structure, PyList_Size(leaves));
-    Py_DECREF(leaves);
-    return s;
+    CX_OWN PyObject *leaves = NULL;
+    return apart(c, &leaves);
 }
 
 static PyObject *do_unflatten(cx_call *c)
 {
-    PyObject *s = cx_arg(c, "structure"), *leaves, *r = NULL;
+    PyObject *s = cx_arg(c, "structure") ? cx_arg(c, "structure") : Py_None;
 
-    if (!s || Py_TYPE(s) != c->st->tree_type)
-        return cx_refuse(c, "structure", PyExc_TypeError, "a Structure", s ? s : Py_None), NULL;
-    leaves = PySequence_List(cx_arg(c, "leaves"));
+    if (Py_TYPE(s) != c->st->objects[CX_STRUCTURE])
+        return cx_refuse(c, "structure", PyExc_TypeError, "a Structure", s), NULL;
+    CX_OWN PyObject *leaves = PySequence_List(cx_arg(c, "leaves"));
     if (!leaves) return NULL;
-    if (PyList_Size(leaves) == ((tree *)s)->leaves)
-        r = cx_tree_build(c->st, ((tree *)s)->structure, leaves);
-    else
-        PyErr_Format(PyExc_ValueError, "unflatten: the structure has %zd leaves, got %zd", ((tree *)s)->leaves,
-                     PyList_Size(leaves));
-    Py_DECREF(leaves);
-    return r;
+    if (PyList_Size(leaves) == count_leaves(value_of(s))) return cx_tree_build(c->st, value_of(s), leaves);
+    return PyErr_Format(PyExc_ValueError, "unflatten: the structure has %zd leaves, got %zd", count_leaves(value_of(s)),
+                        PyList_Size(leaves));
 }
 
 static PyObject *do_map(cx_call *c)
 {
-    PyObject *rest = cx_rest_tuple(c), *is_leaf = cx_arg(c, "is_leaf"), *r = NULL;
+    PyObject *is_leaf = cx_arg(c, "is_leaf");
 
-    if (rest)
-        r = cx_python("_tracing", "map_trees", "OOOO", cx_arg(c, "fun"), cx_arg(c, "tree"), rest,
-                      is_leaf ? is_leaf : Py_None);
-    Py_XDECREF(rest);
-    return r;
+    return cx_python("_tracing", "map_trees", "OONO", cx_arg(c, "fun"), cx_arg(c, "tree"), cx_rest_tuple(c),
+                     is_leaf ? is_leaf : Py_None);
 }
 
 static PyObject *do_register(cx_call *c)
 {
-    PyObject *type = cx_arg(c, "nodetype"), *flatten = cx_arg(c, "flatten"), *unflatten = cx_arg(c, "unflatten"), *pair;
-    int has, fine;
+    PyObject *type = cx_arg(c, "nodetype");
+    int has;
 
     if (!PyType_Check(type)) return cx_refuse(c, "nodetype", PyExc_TypeError, "a class", type), NULL;
     has = PyDict_Contains(c->st->nodes, type);
     if (has) return has < 0 ? NULL : PyErr_Format(PyExc_ValueError, "register: %R is registered already", type);
-    pair = PyTuple_Pack(2, flatten, unflatten);
-    fine = pair && PyDict_SetItem(c->st->nodes, type, pair) == 0;
-    Py_XDECREF(pair);
-    return fine ? Py_NewRef(type) : NULL;
+    CX_OWN PyObject *pair = PyTuple_Pack(2, cx_arg(c, "flatten"), cx_arg(c, "unflatten"));
+    return pair && PyDict_SetItem(c->st->nodes, type, pair) == 0 ? Py_NewRef(type) : NULL;
 }
 
 /* clang-format off */

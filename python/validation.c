@@ -33,14 +33,14 @@ static PyObject *do_convergence(cx_call *c)
 {
     cx_samples errors, tolerances;
     cbx_tolerance_result *each;
-    cbx_convergence_result r;
     cx_convergence_answer a;
     size_t hold;
 
     if (!CX_GET(c, errors, tolerances, hold) || !(each = cx_alloc(c, tolerances.n, sizeof *each)) ||
-        !cx_fine(c, cbx_convergence_check(errors.x, errors.n, tolerances.x, tolerances.n, hold, &r, each, &c->err)))
+        !cx_fine(c, cbx_convergence_check(errors.x, errors.n, tolerances.x, tolerances.n, hold, &a.r, each, &c->err)))
         return NULL;
-    a = (cx_convergence_answer){ r.outcome, r.rate, r.rate_error, r.iterations, r.bad, each, tolerances.n };
+    a.tolerances = each;
+    a.ntolerances = tolerances.n;
     return cx_answer_object(c->st, CX_CONVERGENCE, &a);
 }
 
