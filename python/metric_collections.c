@@ -10,18 +10,31 @@
 
 /*
  * Registers the rows of Python functions and of plug-ins, a list of capsules that lives as long, in
- * a context.
+ * a context.  false with an exception.
  */
-static bool register_rows(PyObject *rows, cbx_ctx *ctx)
+static bool register_rows(cx_call *c, cbx_ctx *ctx)
 {
-    cbx_err err = CBX_ERR_INIT;
+    PyObject *rows = cx_arg(c, "rows");
 
     for (Py_ssize_t i = 0; i < PyList_Size(rows); i++) {
         const cbx_metric_function *m = PyCapsule_GetPointer(PyList_GetItem(rows, i), CX_ROW_NAME);
         if (!m) return false;
-        if (cbx_metric_register(ctx, m, true, &err)) return cx_raise(err.status, err.message) != NULL;
+        if (cbx_metric_register(ctx, m, true, &c->err)) return cx_raise(c->err.status, c->err.message) != NULL;
     }
     return true;
+}
+
+static void end_ctx(cbx_ctx **ctx) { cbx_ctx_free(*ctx); }
+
+/* A new context with the rows of the call; NULL with an exception. */
+static cbx_ctx *ctx_of_rows(cx_call *c)
+{
+    cbx_ctx *ctx = NULL;
+
+    if (cbx_ctx_create(NULL, &ctx, &c->err)) return cx_raise(c->err.status, c->err.message), NULL;
+    if (register_rows(c, ctx)) return ctx;
+    cbx_ctx_free(ctx);
+    return NULL;
 }
 
 /* The exceptions of names: one that is there already, one that is missing. */
@@ -36,29 +49,21 @@ static cbx_status refused(const cx_call *c, cbx_status status, PyObject *missing
 
 static PyObject *collection_make(cx_call *c)
 {
-    cx_object *o = cx_object_new(c->st, CX_METRIC_COLLECTION);
-    cbx_metric_collection *handle = NULL;
-    cbx_status st;
-
-    if (!o) return NULL;
-    o->kept = PyList_New(0);
-    st = o->kept ? cbx_metric_collection_create(o->ctx, &handle, &c->err) : CBX_ENOMEM;
-    o->handle = handle;
-    return cx_object_made(o, st, &c->err);
+    CX_MAKE(CX_METRIC_COLLECTION, cbx_metric_collection,
+            (o->kept = PyList_New(0)) ? cbx_metric_collection_create(o->ctx, &handle, &c->err) : CBX_ENOMEM);
 }
 
 static PyObject *collection_add(cx_call *c)
 {
-    PyObject *parameters = cx_arg(c, "parameters"), *f = cx_arg(c, "function");
     cbx_metric_member m = CBX_METRIC_MEMBER_INIT;
-    double v[CBX_METRIC_MAX_PARAMETERS] = { 0 };
     cx_object *o = cx_object_self(c);
+    cx_metric_arguments a;
 
-    if (!o || !CX_GET(c, m.group, m.label, m.low, m.high, m.weight) || !cx_metric_parameters(parameters, v) ||
-        !(m.metric = cx_metric_row(c, o->ctx)) || PyList_Append(o->kept, cx_arg(c, "metric")) < 0)
+    if (!o || !CX_GET(c, m.group, m.label, m.low, m.high, m.weight) || !cx_metric_read(c, &a) ||
+        !(m.metric = cx_metric_row(c)) || PyList_Append(o->kept, cx_arg(c, "metric")) < 0)
         return NULL;
-    m.parameters = v;
-    if (f) m.function = ((cx_recorded *)f)->fn;
+    m.parameters = a.parameters;
+    m.function = a.options.function;
     c->function = NULL;
     return cx_none(c, refused(c, cbx_metric_collection_add(o->ctx, o->handle, &m, &c->err), NULL));
 }
@@ -72,45 +77,22 @@ static PyObject *collection_remove(cx_call *c)
     return cx_none(c, refused(c, cbx_metric_collection_remove(self, group, label, &c->err), PyExc_KeyError));
 }
 
-static PyObject *collection_members(cx_call *c)
-{
-    const cbx_metric_collection *self = cx_handle(c);
-    PyObject *list = self ? PyList_New(0) : NULL;
-    const cbx_metric_member *m;
-
-    for (size_t i = 0; list && (m = cbx_metric_collection_at(self, i)); i++)
-        if (!cx_append(list, Py_BuildValue("(zssNddd)", m->group, m->label, m->metric->name,
-                                           cx_metric_numbers(cbx_metric_parameters(m->metric), m->parameters), m->low,
-                                           m->high, m->weight)))
-            Py_CLEAR(list);
-    return list;
-}
-
-static PyObject *collection_update(cx_call *c)
-{
-    PyObject *operands = cx_arg(c, "operands");
-    const size_t n = (size_t)PyList_Size(operands);
-    cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
-    cbx_metric_options o = { 0 };
-    cx_object *of;
-
-    if (!in || PyErr_Occurred() || !cx_metric_options(c, &o) || !cx_metric_operands(c, operands, n, in) ||
-        !(of = cx_metric_enter(c, NULL)))
-        return NULL;
-    return cx_metric_leave(c, of, NULL, cbx_metric_collection_update(of->ctx, of->handle, n, in, &o, &c->err))
-               ? Py_NewRef(Py_None)
-               : NULL;
-}
+CX_DO(collection_members, cbx_metric_collection, (const cbx_metric_member *m), (),
+      CX_LIST(cbx_metric_collection_count(self),
+              (m = cbx_metric_collection_at(self, i),
+               Py_BuildValue("(zssNddd)", m->group, m->label, m->metric->name,
+                             cx_metric_numbers(cbx_metric_parameters(m->metric), m->parameters), m->low, m->high,
+                             m->weight))))
+CX_RETURN(collection_update, (cx_metric_arguments a; CX_ENTERED of = NULL),
+          cx_metric_read(c, &a) && (of = cx_metric_enter(c, NULL)),
+          cx_none(c, cbx_metric_collection_update(of->ctx, of->handle, a.n, a.in, &a.options, &c->err)))
 
 static PyObject *collection_merge(cx_call *c)
 {
-    cx_object *other = cx_object_arg(c, "other", CX_METRIC_COLLECTION);
-    cx_object *of = other ? cx_metric_enter_long(c, other) : NULL;
+    CX_ENTERED other = cx_object_arg(c, "other", CX_METRIC_COLLECTION);
+    CX_ENTERED of = other ? cx_metric_enter_long(c, other) : NULL;
 
-    if (!of) return NULL;
-    return cx_metric_leave(c, of, other, cbx_metric_collection_merge(of->ctx, of->handle, other->handle, &c->err))
-               ? Py_NewRef(Py_None)
-               : NULL;
+    return of ? cx_none(c, cbx_metric_collection_merge(of->ctx, of->handle, other->handle, &c->err)) : NULL;
 }
 
 /* The results of all members, in their order. */
@@ -119,7 +101,7 @@ static PyObject *collection_compute(cx_call *c)
     cbx_metric_collection *self = cx_handle(c);
     const size_t n = self ? cbx_metric_collection_count(self) : 0;
     cbx_array **r = self ? cx_alloc(c, n + 1, sizeof *r) : NULL;
-    cx_object *of = r ? cx_metric_enter_long(c, NULL) : NULL;
+    CX_ENTERED of = r ? cx_metric_enter_long(c, NULL) : NULL;
     PyObject *list = NULL;
     cbx_status st = CBX_OK;
     size_t done = 0;
@@ -129,7 +111,7 @@ static PyObject *collection_compute(cx_call *c)
         st = cbx_metric_collection_compute(of->ctx, self, done, &r[done], &c->err);
         done += !st;
     }
-    if (cx_metric_leave(c, of, NULL, st)) list = PyList_New(0);
+    if (cx_fine(c, st)) list = PyList_New(0);
     for (size_t i = 0; i < done; i++)
         if (!list)
             cbx_array_free(r[i]);
@@ -140,19 +122,13 @@ static PyObject *collection_compute(cx_call *c)
 
 static PyObject *collection_errors(cx_call *c)
 {
-    cx_object *of = cx_metric_enter(c, NULL);
-    PyObject *list = of ? PyList_New(0) : NULL;
-    const size_t n = list ? cbx_metric_collection_count(of->handle) : 0;
-    cbx_status st = CBX_OK;
+    CX_ENTERED of = cx_metric_enter(c, NULL);
     double v = 0;
 
-    for (size_t i = 0; list && i < n && !st; i++) {
-        st = cbx_metric_collection_error(of->ctx, of->handle, i, &v, &c->err);
-        if (!st && !cx_append(list, PyFloat_FromDouble(v))) Py_CLEAR(list);
-    }
-    if (!of || cx_metric_leave(c, of, NULL, st)) return list;
-    Py_XDECREF(list);
-    return NULL;
+    if (!of) return NULL;
+    return CX_LIST(cbx_metric_collection_count(of->handle),
+                   cx_fine(c, cbx_metric_collection_error(of->ctx, of->handle, i, &v, &c->err)) ? PyFloat_FromDouble(v)
+                                                                                                : NULL);
 }
 
 /* weighted(direction, values): of these results, or of those of what was added */
@@ -161,8 +137,8 @@ static PyObject *collection_weighted(cx_call *c)
     PyObject *values = cx_arg(c, "values");
     const Py_ssize_t n = values ? PyList_Size(values) : 0;
     double *v = cx_alloc(c, (size_t)n + 1, sizeof *v), out = 0;
+    CX_ENTERED of = NULL;
     unsigned direction;
-    cx_object *of;
     cbx_status st;
 
     for (Py_ssize_t i = 0; v && i < n; i++) v[i] = PyFloat_AsDouble(PyList_GetItem(values, i));
@@ -174,55 +150,43 @@ static PyObject *collection_weighted(cx_call *c)
         st = cbx_metric_collection_weigh(of->handle, v, (cbx_direction)direction, &out, &c->err);
     else
         st = cbx_metric_collection_weighted(of->ctx, of->handle, (cbx_direction)direction, &out, &c->err);
-    return cx_metric_leave(c, of, NULL, st) ? PyFloat_FromDouble(out) : NULL;
+    return cx_fine(c, st) ? PyFloat_FromDouble(out) : NULL;
 }
 
 /* The report as an object and as text. */
 static PyObject *collection_report(cx_call *c)
 {
-    cx_object *of = cx_metric_enter(c, NULL);
-    cbx_json *report = NULL;
-    PyObject *out = NULL;
-    cbx_text text;
+    CX_ENTERED of = cx_metric_enter(c, NULL);
+    CX_ENDED_BY(cbx_text_clear) cbx_text text;
+    CX_OWN_JSON cbx_json *report = NULL;
 
-    if (!of) return NULL;
-    cbx_text_init(&text, cbx_ctx_allocator(of->ctx));
-    if (cx_metric_leave(c, of, NULL, cbx_metric_collection_report(of->ctx, of->handle, &report, &c->err))) {
-        cbx_metric_report_text(report, &text);
-        if (cx_fine(c, cbx_text_check(&text, &c->err)))
-            out = Py_BuildValue("(Ns#)", cx_json_object(report), cbx_text_str(&text), (Py_ssize_t)text.len);
-    }
-    cbx_text_clear(&text);
-    cbx_json_unref(report);
-    return out;
+    cbx_text_init(&text, cbx_allocator_default());
+    if (!of || !cx_fine(c, cbx_metric_collection_report(of->ctx, of->handle, &report, &c->err))) return NULL;
+    cbx_metric_report_text(report, &text);
+    if (!cx_fine(c, cbx_text_check(&text, &c->err))) return NULL;
+    return Py_BuildValue("(Ns#)", cx_json_object(report), cbx_text_str(&text), (Py_ssize_t)text.len);
 }
 
 static PyObject *collection_bytes(cx_call *c)
 {
-    cx_object *of = cx_metric_enter(c, NULL);
-    PyObject *out = NULL;
-    cbx_text text;
+    CX_ENTERED of = cx_metric_enter(c, NULL);
+    CX_ENDED_BY(cbx_text_clear) cbx_text text;
 
-    if (!of) return NULL;
-    cbx_text_init(&text, cbx_ctx_allocator(of->ctx));
-    if (cx_metric_leave(c, of, NULL, cbx_metric_collection_pack(of->ctx, of->handle, &text, &c->err)))
-        out = PyBytes_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len);
-    cbx_text_clear(&text);
-    return out;
+    cbx_text_init(&text, cbx_allocator_default());
+    return of && cx_fine(c, cbx_metric_collection_pack(of->ctx, of->handle, &text, &c->err))
+               ? PyBytes_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len)
+               : NULL;
 }
 
 static PyObject *collection_unpack(cx_call *c)
 {
     PyObject *data = cx_arg(c, "data");
-    cx_object *of;
+    CX_ENTERED of = NULL;
 
     if (!PyBytes_Check(data)) return cx_refuse(c, "data", PyExc_TypeError, "bytes", data), NULL;
-    of = cx_metric_enter(c, NULL);
-    return of && cx_metric_leave(c, of, NULL,
-                                 cbx_metric_collection_unpack(of->ctx, of->handle, PyBytes_AsString(data),
-                                                              (size_t)PyBytes_Size(data), &c->err))
-               ? Py_NewRef(Py_None)
-               : NULL;
+    if (!(of = cx_metric_enter(c, NULL))) return NULL;
+    return cx_none(c, cbx_metric_collection_unpack(of->ctx, of->handle, PyBytes_AsString(data),
+                                                   (size_t)PyBytes_Size(data), &c->err));
 }
 
 CX_DO(collection_reset, cbx_metric_collection, (), (), (cbx_metric_collection_reset(self), Py_NewRef(Py_None)))
@@ -271,70 +235,43 @@ CX_OBJECT_TYPE(metric_collection, collection, COLLECTION, "_metrics", MetricColl
 /* read(rows, suite, what) */
 static PyObject *do_read(cx_call *c)
 {
-    PyObject *rows = cx_arg(c, "rows");
-    cx_object *o = cx_object_new(c->st, CX_METRIC_COLLECTION);
-    cbx_metric_collection *handle = NULL;
     const char *suite = NULL, *what = NULL;
-    cbx_json *json = NULL;
-    cbx_status st;
+    CX_OWN_JSON cbx_json *json = NULL;
+    cbx_status st = CBX_ENOMEM;
 
-    if (!o || !CX_GET(c, suite, what) || !register_rows(rows, o->ctx)) {
-        Py_XDECREF((PyObject *)o);
-        return NULL;
-    }
-    o->kept = PySequence_List(rows);
-    st = o->kept ? cbx_json_parse(suite, strlen(suite), what, &json, &c->err) : CBX_ENOMEM;
-    if (!st) st = cbx_metric_collection_read(o->ctx, json, what, &handle, &c->err);
-    cbx_json_unref(json);
-    o->handle = handle;
-    return cx_object_made(o, refused(c, st, NULL), &c->err);
+    if (!CX_GET(c, suite, what)) return NULL;
+    CX_MAKE(CX_METRIC_COLLECTION, cbx_metric_collection, ({
+                o->kept = PySequence_List(cx_arg(c, "rows"));
+                if (o->kept && register_rows(c, o->ctx))
+                    st = cbx_json_parse(suite, strlen(suite), what, &json, &c->err);
+                if (!st) st = cbx_metric_collection_read(o->ctx, json, what, &handle, &c->err);
+                refused(c, st, NULL);
+            }));
 }
 
 /* ---- values of classes, intervals ---- */
 
-typedef struct arguments {
-    const cbx_metric_function *metric;
-    size_t nin;
-    cbx_array **in;
-    double parameters[CBX_METRIC_MAX_PARAMETERS];
-    cbx_metric_options options;
-} arguments;
-
-/* Arguments of a call that is begun; false with an exception. */
-static bool read_arguments(cx_call *c, arguments *a)
+/* The row of the call's metric, once its other arguments are read: begins it, too. */
+static const cbx_metric_function *begin(cx_call *c)
 {
-    PyObject *operands = cx_arg(c, "operands");
+    const cbx_metric_function *m = cx_metric_row(c);
 
-    *a = (arguments){ .nin = (size_t)PyList_Size(operands), .options = { .parameters = a->parameters } };
-    a->in = cx_alloc(c, a->nin + 1, sizeof *a->in);
-    return a->in && cx_metric_operands(c, operands, a->nin, a->in) &&
-           cx_metric_parameters(cx_arg(c, "parameters"), a->parameters) && cx_metric_options(c, &a->options);
-}
-
-/* Begins the call, with the row of its metric. */
-static bool begin(cx_call *c, arguments *a)
-{
-    cbx_ctx *ctx = cx_ctx_borrow(c->st);
-
-    if (!ctx) return false;
-    a->metric = cx_metric_row(c, ctx);
-    cx_ctx_return(c->st, ctx);
     c->function = NULL;
-    return a->metric && cx_begin_long(c);
+    return m && cx_begin_long(c) ? m : NULL;
 }
 
 /* classwise(metric, operands, parameters, labels, classes, mask, weights) */
 static PyObject *do_classwise(cx_call *c)
 {
+    const cbx_metric_function *m;
     const cbx_array *labels = NULL;
     cbx_array *out = NULL;
     size_t classes;
-    arguments a;
+    cx_metric_arguments a;
     double mean = NAN;
 
-    if (!read_arguments(c, &a) || !CX_GET(c, labels, classes) || !begin(c, &a)) return NULL;
-    return cx_fine(c, cbx_metric_classwise(c->ctx, a.metric, a.nin, a.in, labels, classes, &a.options, &out, &mean,
-                                           &c->err))
+    if (!cx_metric_read(c, &a) || !CX_GET(c, labels, classes) || !(m = begin(c))) return NULL;
+    return cx_fine(c, cbx_metric_classwise(c->ctx, m, a.n, a.in, labels, classes, &a.options, &out, &mean, &c->err))
                ? Py_BuildValue("(Nd)", cx_array_new(c->st, out), mean)
                : NULL;
 }
@@ -343,30 +280,19 @@ static PyObject *do_classwise(cx_call *c)
 static PyObject *do_interval(cx_call *c)
 {
     cbx_metric_bootstrap_opts o = CBX_METRIC_BOOTSTRAP_OPTS_INIT;
+    const cbx_metric_function *m;
+    cx_metric_arguments a;
     cbx_interval out;
-    arguments a;
 
-    if (!read_arguments(c, &a) || !CX_GET(c, o.level, o.resamples, o.seed) || !begin(c, &a)) return NULL;
-    return cx_answer(c, cbx_metric_bootstrap(c->ctx, a.metric, a.nin, a.in, &a.options, &o, &out, &c->err), CX_INTERVAL,
-                     &out);
+    if (!cx_metric_read(c, &a) || !CX_GET(c, o.level, o.resamples, o.seed) || !(m = begin(c))) return NULL;
+    return cx_answer(c, cbx_metric_bootstrap(c->ctx, m, a.n, a.in, &a.options, &o, &out, &c->err), CX_INTERVAL, &out);
 }
 
 /* ---- series ---- */
 
-static PyObject *track_make(cx_call *c)
-{
-    unsigned direction;
-    cx_object *o;
-
-    if (!CX_GET(c, direction) || !(o = cx_object_new(c->st, CX_METRIC_TRACK))) return NULL;
-    o->handle = PyMem_Calloc(1, sizeof(cbx_metric_track));
-    if (o->handle)
-        cbx_metric_track_init(o->handle, (cbx_direction)direction);
-    else
-        PyErr_NoMemory();
-    return cx_object_made(o, o->handle ? CBX_OK : CBX_ENOMEM, &c->err);
-}
-
+CX_MADE(track_make, CX_METRIC_TRACK, cbx_metric_track, (unsigned direction), (direction),
+        (handle = PyMem_Calloc(1, sizeof *handle)) ? (cbx_metric_track_init(handle, (cbx_direction)direction), CBX_OK)
+                                                   : CBX_ENOMEM)
 CX_DO(track_add, cbx_metric_track, (double value), (value), PyBool_FromLong(cbx_metric_track_add(self, value)))
 CX_DO(track_values, cbx_metric_track, (), (),
       Py_BuildValue("{s:n,s:d,s:d,s:n,s:d,s:d}", "steps", (Py_ssize_t)self->steps, "current", self->current, "best",
@@ -410,17 +336,14 @@ static PyObject *do_words(cx_call *c)
 static PyObject *do_select(cx_call *c)
 {
     cbx_metric_selection s = CBX_METRIC_SELECTION_INIT;
-    PyObject *list = NULL;
+    const bool read = CX_GET(c, s.domain, s.direction, s.tier, s.axioms, s.invariances, s.flags);
+    CX_ENDED_BY(end_ctx) cbx_ctx *ctx = read ? ctx_of_rows(c) : NULL;
+    PyObject *list = ctx ? PyList_New(0) : NULL;
     const cbx_metric_function *m;
-    cbx_ctx *ctx = NULL;
     size_t at = 0;
 
-    if (!CX_GET(c, s.domain, s.direction, s.tier, s.axioms, s.invariances, s.flags)) return NULL;
-    if (cbx_ctx_create(NULL, &ctx, &c->err)) return cx_raise(c->err.status, c->err.message);
-    if (register_rows(cx_arg(c, "rows"), ctx)) list = PyList_New(0);
     while (list && (m = cbx_metric_next(ctx, &s, &at)))
         if (!cx_append(list, PyUnicode_FromString(m->name))) Py_CLEAR(list);
-    cbx_ctx_free(ctx);
     return list;
 }
 
@@ -434,34 +357,28 @@ static bool show_functions(void)
 
     if (dladdr((void *)(uintptr_t)cbx_version, &info) && dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL))
         return true;
-    return PyErr_Format(PyExc_RuntimeError, "cannot show the library's functions to plug-ins: %s", dlerror()) != NULL;
+    return cx_refused(PyExc_RuntimeError, "cannot show the library's functions to plug-ins: %s", dlerror());
+}
+
+static PyObject *loaded_row(const cbx_metric_function *m)
+{
+    PyObject *row = cx_metric_dict(m);
+
+    if (row && !cx_put(row, "code", PyCapsule_New((void *)(uintptr_t)m, CX_ROW_NAME, NULL))) Py_CLEAR(row);
+    return row;
 }
 
 /* load_plugin(rows, path): the rows of an object, each with its capsule; they are never unmapped */
 static PyObject *do_load_plugin(cx_call *c)
 {
-    const cbx_metric_function *m;
-    PyObject *list = NULL;
     const char *path = NULL;
-    cbx_ctx *ctx = NULL;
-    size_t before = 0;
-    cbx_status st;
+    CX_ENDED_BY(end_ctx) cbx_ctx *ctx = CX_GET(c, path) && show_functions() ? ctx_of_rows(c) : NULL;
+    const size_t before = ctx ? cbx_metric_count(ctx) : 0;
 
-    if (!CX_GET(c, path) || !show_functions()) return NULL;
-    if (cbx_ctx_create(NULL, &ctx, &c->err)) return cx_raise(c->err.status, c->err.message);
-    if (register_rows(cx_arg(c, "rows"), ctx)) {
-        before = cbx_metric_count(ctx);
-        c->function = NULL;
-        st = cbx_metric_plugin_load(ctx, path, &c->err);
-        if (cx_fine(c, refused(c, st, NULL))) list = PyList_New(0);
-    }
-    for (size_t i = before; list && (m = cbx_metric_at(ctx, i)); i++) {
-        PyObject *row = cx_metric_dict(m);
-        if (row && !cx_put(row, "code", PyCapsule_New((void *)(uintptr_t)m, CX_ROW_NAME, NULL))) Py_CLEAR(row);
-        if (!cx_append(list, row)) Py_CLEAR(list);
-    }
-    cbx_ctx_free(ctx);
-    return list;
+    if (!ctx) return NULL;
+    c->function = NULL;
+    if (!cx_fine(c, refused(c, cbx_metric_plugin_load(ctx, path, &c->err), NULL))) return NULL;
+    return CX_LIST(cbx_metric_count(ctx) - before, loaded_row(cbx_metric_at(ctx, before + i)));
 }
 
 /* clang-format off */

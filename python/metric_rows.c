@@ -64,43 +64,44 @@ static cbx_array *python_finish(cbx_ctx *ctx, const cbx_metric_call *call, const
 /* A string of the row, which lives as long as its texts; NULL for None, or with an exception. */
 static const char *text_of(PyObject *o) { return o && o != Py_None ? PyUnicode_AsUTF8AndSize(o, NULL) : NULL; }
 
-/* Operands: name, the number of the kind, whether it is optional, the number of the items. */
-static bool read_row_operands(PyObject *list, cbx_metric_function *row)
+/* The length of a list of at most limit; -1 with an exception. */
+static Py_ssize_t length_of(PyObject *list, int limit, const char *what)
 {
     const Py_ssize_t n = PyList_Size(list);
 
-    if (n > CBX_METRIC_MAX_OPERANDS)
-        return PyErr_Format(PyExc_ValueError, "a metric has at most %d operands", CBX_METRIC_MAX_OPERANDS) != NULL;
+    return n <= limit ? n : (PyErr_Format(PyExc_ValueError, "a metric has at most %d %s", limit, what), -1);
+}
+
+/* Operands: name, the number of the kind, whether it is optional, the number of the items. */
+static bool read_row_operands(PyObject *list, cbx_metric_function *row)
+{
+    const Py_ssize_t n = length_of(list, CBX_METRIC_MAX_OPERANDS, "operands");
+    int kind, optional, items;
+
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *t = PyList_GetItem(list, i);
         cbx_metric_operand *o = &row->operands[i];
-        o->name = text_of(PyTuple_GetItem(t, 0));
-        o->kind = (cbx_operand_kind)PyLong_AsLong(PyTuple_GetItem(t, 1));
-        o->optional = PyTuple_GetItem(t, 2) == Py_True;
-        o->items = (cbx_operand_items)PyLong_AsLong(PyTuple_GetItem(t, 3));
+        if (!PyArg_ParseTuple(PyList_GetItem(list, i), "zipi", &o->name, &kind, &optional, &items)) return false;
+        o->kind = (cbx_operand_kind)kind;
+        o->optional = optional;
+        o->items = (cbx_operand_items)items;
     }
-    return !PyErr_Occurred();
+    return n >= 0;
 }
 
 /* Parameters: as parameters_list makes them, with the number of the type. */
 static bool read_row_parameters(PyObject *list, cbx_metric_function *row)
 {
-    const Py_ssize_t n = PyList_Size(list);
+    const Py_ssize_t n = length_of(list, CBX_METRIC_MAX_PARAMETERS, "parameters");
+    int type;
 
-    if (n > CBX_METRIC_MAX_PARAMETERS)
-        return PyErr_Format(PyExc_ValueError, "a metric has at most %d parameters", CBX_METRIC_MAX_PARAMETERS) != NULL;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *t = PyList_GetItem(list, i);
         cbx_metric_parameter *p = &row->parameters[i];
-        p->name = text_of(PyTuple_GetItem(t, 0));
-        p->help = text_of(PyTuple_GetItem(t, 1));
-        p->type = (cbx_parameter_type)PyLong_AsLong(PyTuple_GetItem(t, 2));
-        p->value = PyFloat_AsDouble(PyTuple_GetItem(t, 3));
-        p->low = PyFloat_AsDouble(PyTuple_GetItem(t, 4));
-        p->high = PyFloat_AsDouble(PyTuple_GetItem(t, 5));
-        p->words = text_of(PyTuple_GetItem(t, 6));
+        if (!PyArg_ParseTuple(PyList_GetItem(list, i), "zzidddz", &p->name, &p->help, &type, &p->value, &p->low,
+                              &p->high, &p->words))
+            return false;
+        p->type = (cbx_parameter_type)type;
     }
-    return !PyErr_Occurred();
+    return n >= 0;
 }
 
 static bool read_row(cx_call *c, python_row *r)
@@ -125,79 +126,61 @@ static bool read_row(cx_call *c, python_row *r)
     return true;
 }
 
+/* Keeps a function of Python, unless it is None. */
+static cbx_status keep(cx_call *c, cbx_ctx *ctx, PyObject *f, cbx_fn **out)
+{
+    return f == Py_None ? CBX_OK : cbx_fn_keep(ctx, ((cx_recorded *)f)->fn, out, &c->err);
+}
+
 /* define(texts, operands, parameters, form, code, merge, finish, ...) */
 static PyObject *do_define(cx_call *c)
 {
     static uintptr_t
         made; /* rows may follow each other at one address, and compiled calls are found by it and by this number */
-    PyObject *code = cx_arg(c, "code"), *merge = cx_arg(c, "merge"), *finish = cx_arg(c, "finish"), *capsule;
     python_row *r = PyMem_Calloc(1, sizeof *r);
+    CX_OWN PyObject *capsule = r ? PyCapsule_New(r, CX_ROW_NAME, row_free) : PyErr_NoMemory();
     unsigned form;
     cbx_ctx *ctx = NULL;
     cbx_status st;
 
-    if (!r) return PyErr_NoMemory();
     c->name = "register";
-    if (merge == Py_None) merge = NULL;
-    if (finish == Py_None) finish = NULL;
-    capsule = PyCapsule_New(r, CX_ROW_NAME, row_free);
-    if (!capsule) {
-        PyMem_Free(r);
-        return NULL;
-    }
+    if (!capsule) return PyMem_Free(r), NULL;
     r->texts = PyTuple_Pack(3, cx_arg(c, "texts"), cx_arg(c, "operands"), cx_arg(c, "parameters"));
     r->row.user = (void *)++made;
-    if (!r->texts || !read_row(c, r) || !CX_GET(c, form) || !(ctx = cx_ctx_borrow(c->st))) {
-        Py_DECREF(capsule);
-        return NULL;
-    }
+    if (!r->texts || !read_row(c, r) || !CX_GET(c, form) || !(ctx = cx_ctx_borrow(c->st))) return NULL;
     /* code that is not declared to be traceable may read values, with NumPy for example */
     if (!(r->row.flags & CBX_METRIC_DIFFERENTIABLE)) r->row.flags |= CBX_METRIC_EAGER;
     *(form == 0 ? &r->row.items : form == 1 ? &r->row.parts : &r->row.whole) = python_code;
-    st = cbx_fn_keep(ctx, ((cx_recorded *)code)->fn, &r->code, &c->err);
-    if (!st && merge) st = cbx_fn_keep(ctx, ((cx_recorded *)merge)->fn, &r->merge, &c->err);
-    if (!st && finish) st = cbx_fn_keep(ctx, ((cx_recorded *)finish)->fn, &r->finish, &c->err);
-    if (merge) r->row.merge = python_merge;
-    if (finish) r->row.finish = python_finish;
+    st = keep(c, ctx, cx_arg(c, "code"), &r->code);
+    if (!st) st = keep(c, ctx, cx_arg(c, "merge"), &r->merge);
+    if (!st) st = keep(c, ctx, cx_arg(c, "finish"), &r->finish);
+    if (r->merge) r->row.merge = python_merge;
+    if (r->finish) r->row.finish = python_finish;
     if (!st) st = cbx_metric_row_check(&r->row, &c->err);
     cx_ctx_return(c->st, ctx);
-    if (!st) return capsule;
-    Py_DECREF(capsule);
     c->function = NULL;
-    return cx_raise_for(c, st);
+    return cx_fine(c, st) ? Py_NewRef(capsule) : NULL;
 }
 
 /* row(metric): what table has of all */
-static PyObject *do_row(cx_call *c)
-{
-    cbx_ctx *ctx = cx_ctx_borrow(c->st);
-    const cbx_metric_function *m = ctx ? cx_metric_row(c, ctx) : NULL;
-
-    if (ctx) cx_ctx_return(c->st, ctx);
-    return m ? cx_metric_dict(m) : NULL;
-}
+CX_RETURN(do_row, (const cbx_metric_function *m = cx_metric_row(c)), m, cx_metric_dict(m))
 
 /* check(metric, parameters, function, draws, seed) */
 static PyObject *do_check(cx_call *c)
 {
-    PyObject *parameters = cx_arg(c, "parameters"), *f = cx_arg(c, "function");
-    double v[CBX_METRIC_MAX_PARAMETERS] = { 0 };
-    cbx_metric_options o = { .parameters = v };
     const cbx_metric_function *m;
-    size_t draws = 0;
-    size_t seed = 0;
+    cx_metric_arguments a;
+    size_t draws = 0, seed = 0;
     cbx_status st;
     cbx_ctx *ctx;
 
     c->name = "check_axioms";
-    if (!CX_GET(c, draws, seed) || !cx_metric_parameters(parameters, v)) return NULL;
-    if (f) o.function = ((cx_recorded *)f)->fn;
-    if (!(ctx = cx_ctx_borrow(c->st))) return NULL;
-    m = cx_metric_row(c, ctx);
-    st = m ? cbx_metric_check_properties(ctx, m, &o, draws, seed, &c->err) : CBX_OK;
+    if (!CX_GET(c, draws, seed) || !cx_metric_read(c, &a) || !(m = cx_metric_row(c)) || !(ctx = cx_ctx_borrow(c->st)))
+        return NULL;
+    st = cbx_metric_check_properties(ctx, m, &a.options, draws, seed, &c->err);
     cx_ctx_return(c->st, ctx);
     c->function = NULL;
-    return m ? cx_none(c, st) : NULL;
+    return cx_none(c, st);
 }
 
 /* clang-format off */

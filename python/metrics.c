@@ -10,80 +10,43 @@
 
 static PyObject *operands_list(const cbx_metric_function *m)
 {
-    PyObject *list = PyList_New(0);
+    const cbx_metric_operand *o = m->operands;
 
-    for (size_t i = 0; list && i < cbx_metric_operands(m); i++) {
-        const cbx_metric_operand *o = &m->operands[i];
-        if (!cx_append(list, Py_BuildValue("(sssO)", o->name, cbx_operand_kind_name(o->kind),
-                                           cbx_operand_kind_text(o->kind), o->optional ? Py_True : Py_False)))
-            Py_CLEAR(list);
-    }
-    return list;
+    return CX_LIST(cbx_metric_operands(m),
+                   Py_BuildValue("(sssO)", o[i].name, cbx_operand_kind_name(o[i].kind),
+                                 cbx_operand_kind_text(o[i].kind), o[i].optional ? Py_True : Py_False));
 }
 
 /* The word of the items of each operand. */
 static PyObject *items_list(const cbx_metric_function *m)
 {
-    PyObject *list = PyList_New(0);
-
-    for (size_t i = 0; list && i < cbx_metric_operands(m); i++)
-        if (!cx_append(list, PyUnicode_FromString(cbx_operand_items_name(cbx_metric_operand_items(m, i)))))
-            Py_CLEAR(list);
-    return list;
+    return CX_LIST(cbx_metric_operands(m),
+                   PyUnicode_FromString(cbx_operand_items_name(cbx_metric_operand_items(m, i))));
 }
 
 static PyObject *parameters_list(const cbx_metric_function *m)
 {
     static const char *const types[] = { "float", "int", "bool", "choice" };
-    PyObject *list = PyList_New(0);
+    const cbx_metric_parameter *p = m->parameters;
 
-    for (size_t i = 0; list && i < cbx_metric_parameters(m); i++) {
-        const cbx_metric_parameter *p = &m->parameters[i];
-        if (!cx_append(list, Py_BuildValue("(sssdddz)", p->name, p->help, types[p->type], p->value, p->low, p->high,
-                                           p->words)))
-            Py_CLEAR(list);
-    }
-    return list;
+    return CX_LIST(cbx_metric_parameters(m), Py_BuildValue("(sssdddz)", p[i].name, p[i].help, types[p[i].type],
+                                                           p[i].value, p[i].low, p[i].high, p[i].words));
 }
-
-static const char *const directions[] = { "higher", "lower", "info" };
 
 PyObject *cx_metric_dict(const cbx_metric_function *m)
 {
-    PyObject *dict = PyDict_New();
-    const struct {
-        const char *key, *value;
-    } texts[] = { { "name", m->name },
-                  { "domain", m->domain },
-                  { "summary", m->summary },
-                  { "formula", m->formula },
-                  { "notes", m->notes },
-                  { "source", m->source },
-                  { "example", m->example },
-                  { "function", m->function },
-                  { "direction", directions[m->direction] },
-                  { "tier", cbx_metric_tier_name(m->tier) },
-                  { "form", m->items   ? "items"
-                            : m->parts ? "parts"
-                                       : "whole" } };
-    const struct {
-        const char *key;
-        unsigned value;
-    } bits[] = { { "axioms", m->axioms },
-                 { "invariances", m->invariances },
-                 { "flags", m->flags },
-                 { "shapes", (unsigned)m->shapes } };
-    bool fine = dict && cx_put(dict, "operands", operands_list(m)) && cx_put(dict, "items", items_list(m)) &&
-                cx_put(dict, "parameters", parameters_list(m)) &&
-                cx_put(dict, "range", Py_BuildValue("(dd)", m->low, m->high));
+    static const char *const directions[] = { "higher", "lower", "info" };
 
-    for (size_t i = 0; fine && i < CBX_LEN(texts); i++)
-        fine = cx_put(dict, texts[i].key, Py_BuildValue("z", texts[i].value));
-    fine = fine && cx_put(dict, "sketch", PyBool_FromLong(m->error != NULL));
-    for (size_t i = 0; fine && i < CBX_LEN(bits); i++)
-        fine = cx_put(dict, bits[i].key, PyLong_FromUnsignedLong(bits[i].value));
-    if (!fine) Py_CLEAR(dict);
-    return dict;
+    return Py_BuildValue("{szszszszszszszsz ssssss sNsNsN s(dd)sN sIsIsIsI}", "name", m->name, "domain", m->domain,
+                         "summary", m->summary, "formula", m->formula, "notes", m->notes, "source", m->source,
+                         "example", m->example, "function", m->function, "direction", directions[m->direction], "tier",
+                         cbx_metric_tier_name(m->tier), "form",
+                         m->items   ? "items"
+                         : m->parts ? "parts"
+                                    : "whole",
+                         "operands", operands_list(m), "items", items_list(m), "parameters", parameters_list(m),
+                         "range", m->low, m->high, "sketch", PyBool_FromLong(m->error != NULL), "axioms", m->axioms,
+                         "invariances", m->invariances, "flags", m->flags, "shapes", (unsigned)m->shapes);
 }
 
 static PyObject *do_table(cx_call *c)
@@ -101,25 +64,29 @@ static PyObject *do_table(cx_call *c)
 
 /* ---- a call ---- */
 
-bool cx_metric_operands(cx_call *c, PyObject *list, size_t n, cbx_array **in)
+/* Arrays of a list, held by the call; None is NULL.  false with an exception. */
+static bool read_arrays(cx_call *c, PyObject *list, cx_metric_arguments *a)
 {
-    for (size_t i = 0; i < n; i++) {
+    a->n = (size_t)PyList_Size(list);
+    a->in = PyErr_Occurred() ? NULL : cx_alloc(c, a->n + 1, sizeof *a->in);
+    for (size_t i = 0; a->in && i < a->n; i++) {
         PyObject *o = PyList_GetItem(list, (Py_ssize_t)i);
         if (o == Py_None) continue;
-        if (!cx_is_array(c->st, o)) return PyErr_Format(PyExc_TypeError, "%R is not an array", o) != NULL;
-        in[i] = cbx_array_ref(((cx_array *)o)->handle);
-        c->elements += cbx_array_count(in[i]);
-        if (!cx_hold(c, in[i])) return false;
+        if (!cx_is_array(c->st, o)) return cx_refused(PyExc_TypeError, "%R is not an array", o);
+        a->in[i] = cbx_array_ref(((cx_array *)o)->handle);
+        c->elements += cbx_array_count(a->in[i]);
+        if (!cx_hold(c, a->in[i])) return false;
     }
-    return true;
+    return a->in != NULL;
 }
 
-bool cx_metric_parameters(PyObject *list, double *v)
+/* Numbers of a list; None is NaN.  false with an exception. */
+static bool read_parameters(PyObject *list, double *v)
 {
     const Py_ssize_t n = PyList_Size(list);
 
     if (n > CBX_METRIC_MAX_PARAMETERS)
-        return PyErr_Format(PyExc_ValueError, "a metric has at most %d parameters", CBX_METRIC_MAX_PARAMETERS) != NULL;
+        return cx_refused(PyExc_ValueError, "a metric has at most %d parameters", CBX_METRIC_MAX_PARAMETERS);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = PyList_GetItem(list, i);
         v[i] = o == Py_None ? (double)NAN : PyFloat_AsDouble(o);
@@ -127,72 +94,62 @@ bool cx_metric_parameters(PyObject *list, double *v)
     return !PyErr_Occurred();
 }
 
-PyObject *cx_metric_numbers(size_t n, const double *v)
+bool cx_metric_read(cx_call *c, cx_metric_arguments *a)
 {
-    PyObject *list = PyList_New(0);
-
-    for (size_t i = 0; list && i < n; i++)
-        if (!cx_append(list, PyFloat_FromDouble(v[i]))) Py_CLEAR(list);
-    return list;
-}
-
-bool cx_metric_options(cx_call *c, cbx_metric_options *o)
-{
+    PyObject *operands = cx_arg(c, "operands"), *parameters = cx_arg(c, "parameters"), *f = cx_arg(c, "function");
     const cbx_array *mask = NULL, *weights = NULL;
 
+    *a = (cx_metric_arguments){ .options.parameters = parameters ? a->parameters : NULL };
+    if (f) a->options.function = ((cx_recorded *)f)->fn;
+    if (parameters && !read_parameters(parameters, a->parameters)) return false;
+    if (!operands) return true;
     if (!CX_GET(c, mask, weights)) return false;
-    o->mask = mask;
-    o->weights = weights;
-    return true;
+    a->options.mask = mask;
+    a->options.weights = weights;
+    return read_arrays(c, operands, a);
 }
 
-const cbx_metric_function *cx_metric_row(cx_call *c, cbx_ctx *ctx)
+PyObject *cx_metric_numbers(size_t n, const double *v) { return CX_LIST(n, PyFloat_FromDouble(v[i])); }
+
+const cbx_metric_function *cx_metric_row(cx_call *c)
 {
     PyObject *o = cx_arg(c, "metric");
     const cbx_metric_function *m = NULL;
     const char *name;
+    cbx_ctx *ctx;
 
     if (PyCapsule_CheckExact(o)) return PyCapsule_GetPointer(o, CX_ROW_NAME);
     name = PyUnicode_Check(o) ? PyUnicode_AsUTF8AndSize(o, NULL) : NULL;
     if (!name) return cx_refuse(c, "metric", PyExc_TypeError, "a name", o), NULL;
+    if (!(ctx = cx_ctx_borrow(c->st))) return NULL;
     if (cbx_metric_find(ctx, name, &m, &c->err)) cx_raise_for(c, c->err.status);
+    cx_ctx_return(c->st, ctx);
     return m;
 }
 
 /* apply(metric, operands, parameters, mask, weights, reduction, axis, keepdims, function) */
 static PyObject *do_apply(cx_call *c)
 {
-    PyObject *operands = cx_arg(c, "operands"), *parameters = cx_arg(c, "parameters"), *f = cx_arg(c, "function");
-    const size_t n = (size_t)PyList_Size(operands);
-    double v[CBX_METRIC_MAX_PARAMETERS] = { 0 };
-    cbx_metric_options o = { .parameters = v };
-    const cbx_metric_function *m;
+    const cbx_metric_function *m = cx_metric_row(c);
+    cx_metric_arguments a;
     unsigned reduction = 0;
     cx_ints axis = { 0 };
     bool keepdims = false;
     cbx_axes axes = { 0 };
-    cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
-    cbx_ctx *ctx;
 
-    if (!in || PyErr_Occurred() || !(ctx = cx_ctx_borrow(c->st))) return NULL;
-    m = cx_metric_row(c, ctx);
-    cx_ctx_return(c->st, ctx);
     if (!m) return NULL;
     c->name = m->name;
-    if (!cx_metric_options(c, &o) || !CX_GET(c, reduction, keepdims) || !cx_metric_operands(c, operands, n, in) ||
-        !cx_metric_parameters(parameters, v))
-        return NULL;
+    if (!cx_metric_read(c, &a) || !CX_GET(c, reduction, keepdims)) return NULL;
     if (cx_arg(c, "axis")) {
         if (!CX_GET(c, axis)) return NULL;
         axes.n = axis.n;
         axes.keep = keepdims;
         for (int k = 0; k < axis.n; k++) axes.axis[k] = (int)axis.v[k];
-        o.axes = &axes;
+        a.options.axes = &axes;
     }
-    o.reduction = (cbx_metric_reduction)reduction;
-    if (f) o.function = ((cx_recorded *)f)->fn;
+    a.options.reduction = (cbx_metric_reduction)reduction;
     c->function = NULL; /* failures come with the library's sentence */
-    return cx_begin(c) ? cx_result(c, cbx_metric_apply(c->ctx, m, n, in, &o)) : NULL;
+    return cx_begin(c) ? cx_result(c, cbx_metric_apply(c->ctx, m, a.n, a.in, &a.options)) : NULL;
 }
 
 /* ---- objects of metrics: busy while code runs that may be Python ---- */
@@ -215,101 +172,45 @@ cx_object *cx_metric_enter_long(cx_call *c, cx_object *other)
     return cx_metric_enter(c, other);
 }
 
-bool cx_metric_leave(cx_call *c, cx_object *o, cx_object *other, cbx_status status)
-{
-    const bool fine = cx_fine(c, status);
-
-    cx_lock(c);
-    o->busy = false;
-    if (other) other->busy = false;
-    return fine;
-}
-
 /* ---- states ---- */
 
 static PyObject *state_make(cx_call *c)
 {
-    double v[CBX_METRIC_MAX_PARAMETERS] = { 0 };
-    cbx_metric_options options = { .parameters = v };
-    PyObject *parameters = cx_arg(c, "parameters"), *f = cx_arg(c, "function");
-    cx_object *o = cx_object_new(c->st, CX_METRIC_STATE);
-    const cbx_metric_function *m = o ? cx_metric_row(c, o->ctx) : NULL;
-    cbx_metric_state *handle = NULL;
-    cbx_status st;
+    const cbx_metric_function *m = cx_metric_row(c);
+    cx_metric_arguments a;
 
-    if (!m || !cx_metric_parameters(parameters, v)) {
-        Py_XDECREF((PyObject *)o);
-        return NULL;
-    }
-    if (f) options.function = ((cx_recorded *)f)->fn;
-    st = cbx_metric_state_create(o->ctx, m, &options, &handle, &c->err);
-    o->handle = handle;
-    o->kept = Py_NewRef(cx_arg(c, "metric"));
-    return cx_object_made(o, st, &c->err);
+    if (!m || !cx_metric_read(c, &a)) return NULL;
+    CX_MAKE(
+        CX_METRIC_STATE, cbx_metric_state,
+        (o->kept = Py_NewRef(cx_arg(c, "metric")), cbx_metric_state_create(o->ctx, m, &a.options, &handle, &c->err)));
 }
 
-static PyObject *state_update(cx_call *c)
-{
-    PyObject *operands = cx_arg(c, "operands");
-    const size_t n = (size_t)PyList_Size(operands);
-    PyObject *f = cx_arg(c, "function");
-    cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
-    cbx_metric_options o = { 0 };
-    cx_object *of;
-
-    if (!in || PyErr_Occurred() || !cx_metric_options(c, &o) || !cx_metric_operands(c, operands, n, in)) return NULL;
-    if (f) o.function = ((cx_recorded *)f)->fn;
-    if (!(of = cx_metric_enter(c, NULL))) return NULL;
-    return cx_metric_leave(c, of, NULL, cbx_metric_state_update(of->ctx, of->handle, n, in, &o, &c->err))
-               ? Py_NewRef(Py_None)
-               : NULL;
-}
+CX_RETURN(state_update, (cx_metric_arguments a; CX_ENTERED of = NULL),
+          cx_metric_read(c, &a) && (of = cx_metric_enter(c, NULL)),
+          cx_none(c, cbx_metric_state_update(of->ctx, of->handle, a.n, a.in, &a.options, &c->err)))
 
 static PyObject *state_merge(cx_call *c)
 {
-    cx_object *other = cx_object_arg(c, "other", CX_METRIC_STATE), *of = other ? cx_metric_enter_long(c, other) : NULL;
+    CX_ENTERED other = cx_object_arg(c, "other", CX_METRIC_STATE);
+    CX_ENTERED of = other ? cx_metric_enter_long(c, other) : NULL;
 
-    if (!of) return NULL;
-    return cx_metric_leave(c, of, other, cbx_metric_state_merge(of->ctx, of->handle, other->handle, &c->err))
-               ? Py_NewRef(Py_None)
-               : NULL;
+    return of ? cx_none(c, cbx_metric_state_merge(of->ctx, of->handle, other->handle, &c->err)) : NULL;
 }
 
-static PyObject *state_compute(cx_call *c)
-{
-    cx_object *of = cx_metric_enter_long(c, NULL);
-    cbx_array *r = NULL;
-
-    if (!of) return NULL;
-    return cx_metric_leave(c, of, NULL, cbx_metric_state_compute(of->ctx, of->handle, &r, &c->err))
-               ? cx_array_new(c->st, r)
-               : NULL;
-}
-
-static PyObject *state_error(cx_call *c)
-{
-    cbx_metric_state *self = cx_handle(c);
-    double v = 0;
-
-    if (!self) return NULL;
-    c->function = NULL;
-    if (!cx_fine(c, cbx_metric_state_error(cx_object_self(c)->ctx, self, &v, &c->err))) return NULL;
-    return PyFloat_FromDouble(v);
-}
+CX_RETURN(state_compute, (CX_ENTERED of = cx_metric_enter_long(c, NULL); cbx_array *r = NULL),
+          of &&cx_fine(c, cbx_metric_state_compute(of->ctx, of->handle, &r, &c->err)), cx_array_new(c->st, r))
+CX_RETURN(state_error, (CX_ENTERED of = cx_metric_enter(c, NULL); double v = 0),
+          of &&cx_fine(c, cbx_metric_state_error(of->ctx, of->handle, &v, &c->err)), PyFloat_FromDouble(v))
 
 static PyObject *state_bytes(cx_call *c)
 {
-    cbx_metric_state *self = cx_handle(c);
-    PyObject *out = NULL;
-    cbx_text text;
+    CX_ENTERED of = cx_metric_enter(c, NULL);
+    CX_ENDED_BY(cbx_text_clear) cbx_text text;
 
-    if (!self) return NULL;
-    c->function = NULL;
-    cbx_text_init(&text, cbx_ctx_allocator(cx_object_self(c)->ctx));
-    if (cx_fine(c, cbx_metric_state_pack(cx_object_self(c)->ctx, self, &text, &c->err)))
-        out = PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.len);
-    cbx_text_clear(&text);
-    return out;
+    cbx_text_init(&text, cbx_allocator_default());
+    return of && cx_fine(c, cbx_metric_state_pack(of->ctx, of->handle, &text, &c->err))
+               ? PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.len)
+               : NULL;
 }
 
 CX_DO(state_parameters, cbx_metric_state, (), (),
@@ -339,22 +240,16 @@ CX_OBJECT_TYPE(metric_state, state, STATE, "_metrics", State,
 /* unpack(metric, data, function) */
 static PyObject *do_unpack(cx_call *c)
 {
-    PyObject *data = cx_arg(c, "data"), *f = cx_arg(c, "function");
-    cx_object *o = PyBytes_Check(data) ? cx_object_new(c->st, CX_METRIC_STATE) : NULL;
-    const cbx_metric_function *m = o ? cx_metric_row(c, o->ctx) : NULL;
-    cbx_metric_state *handle = NULL;
-    cbx_status st;
+    PyObject *data = cx_arg(c, "data");
+    const cbx_metric_function *m;
+    cx_metric_arguments a;
 
     if (!PyBytes_Check(data)) return cx_refuse(c, "data", PyExc_TypeError, "bytes", data), NULL;
-    if (!m) {
-        Py_XDECREF((PyObject *)o);
-        return NULL;
-    }
-    st = cbx_metric_state_unpack(o->ctx, m, PyBytes_AsString(data), (size_t)PyBytes_Size(data),
-                                 f ? ((cx_recorded *)f)->fn : NULL, &handle, &c->err);
-    o->handle = handle;
-    o->kept = Py_NewRef(cx_arg(c, "metric"));
-    return cx_object_made(o, st, &c->err);
+    if (!(m = cx_metric_row(c)) || !cx_metric_read(c, &a)) return NULL;
+    CX_MAKE(CX_METRIC_STATE, cbx_metric_state,
+            (o->kept = Py_NewRef(cx_arg(c, "metric")),
+             cbx_metric_state_unpack(o->ctx, m, PyBytes_AsString(data), (size_t)PyBytes_Size(data), a.options.function,
+                                     &handle, &c->err)));
 }
 
 /* ---- texts ---- */
@@ -379,7 +274,7 @@ static const char *utf8(PyObject *o)
 static bool read_text(cx_call *c, PyObject *o, text *out)
 {
     if (PyUnicode_Check(o)) return (out->whole = utf8(o)) != NULL;
-    if (!PyList_Check(o)) return PyErr_Format(PyExc_TypeError, "%R must be a string or a list", o) != NULL;
+    if (!PyList_Check(o)) return cx_refused(PyExc_TypeError, "%R must be a string or a list", o);
     out->n = (size_t)PyList_Size(o);
     out->words = cx_alloc(c, out->n + 1, sizeof *out->words);
     for (size_t i = 0; out->words && i < out->n; i++)
@@ -408,15 +303,8 @@ static PyObject *do_tokens(cx_call *c)
 }
 
 /* texts(tokens) */
-static PyObject *do_texts(cx_call *c)
-{
-    PyObject *list = cx_arg(c, "tokens");
-    const size_t n = (size_t)PyList_Size(list);
-    cbx_array **in = cx_alloc(c, n + 1, sizeof *in);
-
-    if (!in || !cx_metric_operands(c, list, n, in) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_texts(c->ctx, n, in));
-}
+CX_RETURN(do_texts, (cx_metric_arguments a), read_arrays(c, cx_arg(c, "tokens"), &a) && cx_begin(c),
+          cx_result(c, cbx_texts(c->ctx, a.n, a.in)))
 
 /* clang-format off */
 #define METRICS(X) \
