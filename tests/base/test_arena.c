@@ -4,7 +4,7 @@
 #include <stdalign.h>
 #include <stdbool.h>
 
-#include "calibrax/base/arena.h"
+#include "calibrax/base/together.h"
 #include "fail_alloc.h"
 
 TEST(zeroed_aligned_distinct)
@@ -56,15 +56,32 @@ TEST(strings)
     cbx_arena_clear(&a);
 }
 
+TEST(arrays_together)
+{
+    cbx_arena a;
+    double *x;
+    const char **names;
+    char *none;
+    cbx_arena_init(&a, cbx_allocator_default());
+    CHECK(cbx_arena_arrays(&a, CBX_ARRAY(x, 3), CBX_ARRAY(names, 2), CBX_ARRAY(none, 0)), "room for three");
+    CHECK(x[0] == 0 && x[2] == 0 && !names[0] && !names[1] && none, "zeroed; none has an address");
+    CHECK((void *)names >= (void *)(x + 3) || (void *)(names + 2) <= (void *)x, "apart");
+    CHECK(!cbx_arena_arrays(&a, CBX_ARRAY(x, SIZE_MAX / 2), CBX_ARRAY(names, 2)), "one cannot be");
+    CHECK(!x && names, "each is told");
+    cbx_arena_clear(&a);
+}
+
 static cbx_status many(cbx_ctx *ctx, void *user)
 {
     (void)user;
     cbx_arena a;
+    double *x, *y;
     bool good = true;
     cbx_arena_init(&a, cbx_ctx_allocator(ctx));
     for (int i = 0; i < 40 && good; i++)
         good = cbx_arena_alloc(&a, 500) && cbx_arena_strdup(&a, "x") && cbx_arena_printf(&a, "%d", i) &&
                cbx_arena_calloc(&a, 3, 5);
+    if (good) good = cbx_arena_arrays(&a, CBX_ARRAY(x, 900), CBX_ARRAY(y, 900));
     cbx_arena_clear(&a);
     return good ? CBX_OK : CBX_ENOMEM;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/together.h"
 #include "fail_alloc.h"
 
 TEST(grows_and_resets)
@@ -65,6 +66,10 @@ TEST(html_is_escaped)
 {
     cbx_text t;
     cbx_text_init(&t, cbx_allocator_default());
+    cbx__put_mixed(&t, cbx_text_put_html, "<b>", "<", "</b>", NULL);
+    cbx__put_mixed(&t, cbx_text_put_html, NULL);
+    CHECK_STR(cbx_text_str(&t), "<b>&lt;</b>", "every second text");
+    cbx_text_clear(&t);
     cbx_text_put_html(&t, "a<b & \"c\" 'd'>\xC3\xA9&&");
     CHECK_STR(cbx_text_str(&t), "a&lt;b &amp; &quot;c&quot; &#39;d&#39;&gt;\xC3\xA9&amp;&amp;", "all five");
     cbx_text_clear(&t);
