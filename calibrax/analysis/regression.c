@@ -354,7 +354,7 @@ cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run
     cbx_arena_init(&r->arena, al);
     cbx_names_init(&r->words, al);
     st = compare(&(sides){ ctx, run, baseline, &o, r, &counts }, err);
-    cbx__whitney_clear(ctx, &counts);
+    cbx__whitney_clear(&counts);
     return CBX_FINISH(st, *out = r, cbx_regression_free(r));
 }
 

@@ -11,6 +11,7 @@
 #include "calibrax/base/arena.h"
 #include "calibrax/base/parallel.h"
 #include "calibrax/base/rng.h"
+#include "calibrax/base/together.h"
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/resample.h"
 #include "calibrax/statistics/sample.h"
@@ -40,50 +41,11 @@ static cbx_status boot_options(const cbx_boot_opts *given, cbx_boot_opts *out, c
     return cbx_check_level("level", o.level, err);
 }
 
-static cbx_interval boot_percentile(double *values, size_t count, double estimate, double level)
-{
-    double tail = (1 - level) / 2;
-    double lower = cbx__quantile_select(values, count, tail);
-    return (cbx_interval){ estimate, lower, cbx__quantile_select(values, count, 1 - tail), level };
-}
-
-static cbx_interval boot_basic(double *values, size_t count, double estimate, double level)
-{
-    cbx_interval p = boot_percentile(values, count, estimate, level);
-    return (cbx_interval){ estimate, estimate + (estimate - p.upper), estimate + (estimate - p.lower), level };
-}
-
-/* Share of values below the estimate, ties a half, kept off 0 and 1. */
-static double share_below(const double *values, size_t count, double estimate)
-{
-    double below = 0, size = (double)count;
-
-    for (size_t i = 0; i < count; i++) below += values[i] < estimate ? 1 : values[i] == estimate ? 0.5 : 0;
-    return fmin(fmax(below, 0.5), size - 0.5) / size;
-}
-
 static double bca_share(double z0, double acceleration, double z)
 {
     double shifted = z0 + z, scale = 1 - acceleration * shifted;
     if (scale <= 0) return shifted > 0 ? 1 : 0; /* as far as there is */
     return cbx_stat_normal_cdf(z0 + shifted / scale);
-}
-
-static cbx_interval boot_bca(double *values, size_t count, double estimate, double acceleration, double level)
-{
-    double z0 = cbx_stat_normal_quantile(share_below(values, count, estimate)),
-           z = cbx_stat_normal_isf((1 - level) / 2);
-    double lower = cbx__quantile_select(values, count, bca_share(z0, acceleration, -z));
-    return (cbx_interval){ estimate, lower, cbx__quantile_select(values, count, bca_share(z0, acceleration, z)),
-                           level };
-}
-
-static cbx_interval boot_studentised(double *values, size_t count, double estimate, double error, double level)
-{
-    cbx_interval t = boot_percentile(values, count, 0, level);
-
-    if (!(error > 0)) return (cbx_interval){ estimate, estimate, estimate, level };
-    return (cbx_interval){ estimate, estimate - t.upper * error, estimate - t.lower * error, level };
 }
 
 /* ---- what both bootstraps are: a value of each resample, which its key draws ---- */
@@ -118,6 +80,34 @@ static cbx_status resample(cbx_arena *arena, engine *e, cbx_err *err)
         if (!isfinite(e->values[i])) return cbx_fail(err, CBX_EDOM, "the statistic of resample %zu is not finite", i);
     if (e->o.distribution) memcpy(e->o.distribution, e->values, e->o.resamples * sizeof *e->values);
     return CBX_OK;
+}
+
+/* The interval of the values, which are rearranged.  error: of the estimate, if studentised. */
+static cbx_interval interval_of(const engine *e, double error, double acceleration)
+{
+    const double estimate = e->estimate, level = e->o.level, tail = (1 - level) / 2;
+    const size_t n = e->o.resamples;
+    double low = tail, high = 1 - tail;
+
+    if (e->o.method == CBX_BOOT_BCA) {
+        double below = 0, z = cbx_stat_normal_isf(tail);
+        /* The share of values below the estimate, ties a half, kept off 0 and 1. */
+        for (size_t i = 0; i < n; i++) below += e->values[i] < estimate ? 1 : e->values[i] == estimate ? 0.5 : 0;
+        double z0 = cbx_stat_normal_quantile(fmin(fmax(below, 0.5), (double)n - 0.5) / (double)n);
+        low = bca_share(z0, acceleration, -z);
+        high = bca_share(z0, acceleration, z);
+    }
+    const double lower = cbx__quantile_select(e->values, n, low), upper = cbx__quantile_select(e->values, n, high);
+    switch (e->o.method) {
+    case CBX_BOOT_BASIC:
+        return (cbx_interval){ estimate, estimate + (estimate - upper), estimate + (estimate - lower), level };
+    case CBX_BOOT_STUDENTISED:
+        if (!(error > 0)) return (cbx_interval){ estimate, estimate, estimate, level };
+        return (cbx_interval){ estimate, estimate - upper * error, estimate - lower * error, level };
+    case CBX_BOOT_PERCENTILE:
+    case CBX_BOOT_BCA: break;
+    }
+    return (cbx_interval){ estimate, lower, upper, level };
 }
 
 /* ---- one sample, two samples or pairs ---- */
@@ -207,13 +197,6 @@ static double compared(const bootstrap *boot, double a, double b)
     return boot->e.o.compare == CBX_BOOT_RATIO ? a / b : a - b;
 }
 
-/* ---- one resample ---- */
-
-typedef struct workplace {
-    uint32_t *index, *count;
-    double *drawn;
-} workplace;
-
 /* Index of side 0 or 1 of the resample; pairs share side 0's. */
 static const uint32_t *draw_side(const bootstrap *boot, const uint32_t key[2], unsigned which, uint32_t *index)
 {
@@ -222,34 +205,15 @@ static const uint32_t *draw_side(const bootstrap *boot, const uint32_t key[2], u
     return index;
 }
 
-static double value_of(const bootstrap *boot, const uint32_t key[2], const workplace *w)
-{
-    double b = 0;
-
-    if (boot->e.o.fn) {
-        double *x = w->drawn, *y = boot->b.n ? x + boot->a.n : NULL;
-        const uint32_t *index = draw_side(boot, key, 0, w->index);
-        for (size_t i = 0; i < boot->a.n; i++) x[i] = boot->a.x[index[i]];
-        if (y) {
-            index = draw_side(boot, key, 1, w->index);
-            for (size_t i = 0; i < boot->b.n; i++) y[i] = boot->b.x[index[i]];
-        }
-        return boot->e.o.fn(x, boot->a.n, y, boot->b.n, boot->e.o.user);
-    }
-    double a = of_resample(boot, &boot->a, draw_side(boot, key, 0, w->index), w->count);
-    if (boot->b.n) b = of_resample(boot, &boot->b, draw_side(boot, key, 1, w->index), w->count);
-    return compared(boot, a, b);
-}
-
 /* Distance from the estimate in the resample's own standard errors; pairs were replaced by their
  * differences. */
-static double student_of(const bootstrap *boot, const uint32_t key[2], const workplace *w)
+static double student_of(const bootstrap *boot, const uint32_t key[2], uint32_t *work)
 {
     double away = 0, variance = 0;
 
     for (unsigned which = 0; which < (boot->b.n ? 2u : 1u); which++) {
         const side *s = which ? &boot->b : &boot->a;
-        const uint32_t *index = draw_side(boot, key, which, w->index);
+        const uint32_t *index = draw_side(boot, key, which, work);
         double mean = cbx__gather_sum(s->centred, index, s->n) / (double)s->n, sd = gathered_stddev(s, index);
         away += which ? -mean : mean;
         variance += sd * sd / (double)s->n;
@@ -266,54 +230,51 @@ static bool needs_ranks(const cbx_boot_opts *o)
 static double value_of_resample(const engine *e, const uint32_t key[2], size_t worker)
 {
     const bootstrap *boot = (const bootstrap *)e;
-    const workplace w = { boot->index + worker * boot->capacity,
-                          boot->count + (needs_ranks(&e->o) ? worker * boot->capacity : 0),
-                          boot->drawn + (e->o.fn ? worker * (boot->a.n + boot->b.n) : 0) };
+    const size_t n = boot->a.n, m = boot->b.n;
+    uint32_t *work = boot->index + worker * boot->capacity;
+    uint32_t *count = boot->count + (needs_ranks(&e->o) ? worker * boot->capacity : 0);
+    double b = 0;
 
-    return e->o.method == CBX_BOOT_STUDENTISED ? student_of(boot, key, &w) : value_of(boot, key, &w);
+    if (e->o.method == CBX_BOOT_STUDENTISED) return student_of(boot, key, work);
+    if (e->o.fn) {
+        double *x = boot->drawn + worker * (n + m), *y = m ? x + n : NULL;
+        const uint32_t *index = draw_side(boot, key, 0, work);
+        for (size_t i = 0; i < n; i++) x[i] = boot->a.x[index[i]];
+        if (y) index = draw_side(boot, key, 1, work);
+        for (size_t i = 0; y && i < m; i++) y[i] = boot->b.x[index[i]];
+        return e->o.fn(x, n, y, m, e->o.user);
+    }
+    double a = of_resample(boot, &boot->a, draw_side(boot, key, 0, work), count);
+    if (m) b = of_resample(boot, &boot->b, draw_side(boot, key, 1, work), count);
+    return compared(boot, a, b);
 }
 
 /* ---- the jackknife ---- */
 
-/* The k-th of the sorted values without the one at `out`. */
-static double sorted_without(const side *s, size_t out, size_t k) { return s->sorted[k < out ? k : k + 1]; }
-
-static double quantile_without(const side *s, size_t out, double p)
-{
-    size_t n = s->n - 1;
-    double at = (double)(n - 1) * p, pair[2];
-
-    size_t k = (size_t)floor(at);
-    pair[0] = sorted_without(s, out, k);
-    if (k + 1 >= n) return pair[0];
-    pair[1] = sorted_without(s, out, k + 1);
-    return cbx_stat_quantile_sorted(pair, 2, at - (double)k);
-}
-
-/* What is kept without place `out`: the window of the others begins with the first n - 1 - 2 off
- * values from off on, whose sum is s->window. */
-static double trimmed_without(const side *s, size_t out, double cut)
-{
-    size_t n = s->n - 1, off = (size_t)(cut * (double)n), end = n - off;
-    double sum = s->window;
-
-    if (out < end) sum += (s->sorted[end] - s->mean) - (s->sorted[out < off ? off : out] - s->mean);
-    return s->mean + sum / (double)(n - 2 * off);
-}
-
 /* The statistic without value i. */
 static double without(const bootstrap *boot, const side *s, size_t i)
 {
-    double n = (double)s->n, d = s->centred[i], squares = s->error2 * n * (n - 1);
+    double n = (double)s->n, d = s->centred[i], squares = s->error2 * n * (n - 1), parameter = boot->e.o.parameter;
+    size_t left = s->n - 1;
 
     switch (boot->e.o.statistic) {
     case CBX_BOOT_MEAN: return s->mean - d / (n - 1);
     case CBX_BOOT_STDDEV: return s->n < 3 ? 0 : sqrt(fmax(0.0, squares - d * d * n / (n - 1)) / (n - 2));
-    case CBX_BOOT_TRIMMED_MEAN: return trimmed_without(s, s->rank[i], boot->e.o.parameter);
+    case CBX_BOOT_TRIMMED_MEAN: {
+        /* The window of the others begins with the first n - 1 - 2 off values from off on, whose
+         * sum is s->window. */
+        size_t out = s->rank[i], off = (size_t)(parameter * (double)left), end = left - off;
+        double sum = s->window;
+        if (out < end) sum += (s->sorted[end] - s->mean) - (s->sorted[out < off ? off : out] - s->mean);
+        return s->mean + sum / (double)(left - 2 * off);
+    }
     case CBX_BOOT_MEDIAN:
     case CBX_BOOT_QUANTILE: break;
     }
-    return quantile_without(s, s->rank[i], boot->e.o.parameter);
+    double at = (double)(left - 1) * parameter, pair[2] = { 0 };
+    size_t k = (size_t)floor(at);
+    for (size_t j = 0; j < 2 && k + j < left; j++) pair[j] = s->sorted[k + j < s->rank[i] ? k + j : k + j + 1];
+    return k + 1 < left ? cbx_stat_quantile_sorted(pair, 2, at - (double)k) : pair[0];
 }
 
 static double of_sample(const bootstrap *boot, const side *s)
@@ -397,9 +358,8 @@ static cbx_status side_open(cbx_arena *arena, const cbx_boot_opts *o, const doub
     s->error2 = m.variance / (double)n;
     for (size_t i = 0; i < n; i++) s->centred[i] = (x[i] - m.origin) - m.offset;
     if (!needs_ranks(o)) return CBX_OK;
-    s->sorted = cbx_arena_calloc(arena, n, sizeof *s->sorted);
-    s->rank = cbx_arena_calloc(arena, n, sizeof *s->rank);
-    if (!s->sorted || !s->rank) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", n);
+    if (!cbx_arena_arrays(arena, CBX_ARRAY(s->sorted, n), CBX_ARRAY(s->rank, n)))
+        return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", n);
     memcpy(s->sorted, x, n * sizeof *x);
     cbx_stat_sort(s->sorted, n);
     for (size_t i = 0; i < n; i++) s->rank[i] = (uint32_t)cbx__count_below(s->sorted, n, x[i]);
@@ -410,44 +370,12 @@ static cbx_status side_open(cbx_arena *arena, const cbx_boot_opts *o, const doub
     return CBX_OK;
 }
 
-static cbx_status interval_of(cbx_arena *arena, bootstrap *boot, cbx_interval *out, cbx_err *err)
-{
-    const engine *e = &boot->e;
-    const size_t n = e->o.resamples;
-    double acceleration = 0;
-    cbx_status st = CBX_OK;
-
-    switch (e->o.method) {
-    case CBX_BOOT_PERCENTILE: *out = boot_percentile(e->values, n, e->estimate, e->o.level); break;
-    case CBX_BOOT_BASIC: *out = boot_basic(e->values, n, e->estimate, e->o.level); break;
-    case CBX_BOOT_STUDENTISED:
-        *out = boot_studentised(e->values, n, e->estimate, sqrt(boot->a.error2 + boot->b.error2), e->o.level);
-        break;
-    case CBX_BOOT_BCA:
-        st = acceleration_of(arena, boot, &acceleration, err);
-        if (!st) *out = boot_bca(e->values, n, e->estimate, acceleration, e->o.level);
-        break;
-    }
-    return st;
-}
-
-static cbx_status studentised_check(const bootstrap *boot, cbx_err *err)
-{
-    const cbx_boot_opts *o = &boot->e.o;
-
-    if (o->method != CBX_BOOT_STUDENTISED) return CBX_OK;
-    if (!o->fn && o->statistic == CBX_BOOT_MEAN && !o->paired && (!boot->b.n || o->compare == CBX_BOOT_DIFFERENCE))
-        return CBX_OK;
-    return cbx_fail(
-        err, CBX_EINVAL,
-        "a studentised interval is of a mean or a difference of means: take the differences of pairs first");
-}
-
 cbx_status cbx_stat_bootstrap(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m,
                               const cbx_boot_opts *opts, cbx_interval *out, cbx_err *err)
 {
     bootstrap boot = { .e.value = value_of_resample };
     const cbx_boot_opts *o = &boot.e.o;
+    double acceleration = 0;
     cbx_arena arena;
     cbx_status st = boot_options(opts, &boot.e.o, err);
 
@@ -457,21 +385,26 @@ cbx_status cbx_stat_bootstrap(cbx_ctx *ctx, const double *x, size_t n, const dou
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = side_open(&arena, o, x, n, &boot.a, err);
     if (!st && m) st = side_open(&arena, o, y, m, &boot.b, err);
-    if (!st) st = studentised_check(&boot, err);
+    if (!st && o->method == CBX_BOOT_STUDENTISED &&
+        (o->fn || o->statistic != CBX_BOOT_MEAN || o->paired || (m && o->compare != CBX_BOOT_DIFFERENCE)))
+        st = cbx_fail(
+            err, CBX_EINVAL,
+            "a studentised interval is of a mean or a difference of means: take the differences of pairs first");
     boot.e.workers = cbx__workers(o->threads, o->resamples);
     boot.capacity = cbx__draws_capacity(n > m ? n : m);
     if (!st) {
-        boot.index = cbx_arena_calloc(&arena, boot.e.workers * boot.capacity, sizeof *boot.index);
-        boot.count = cbx_arena_calloc(&arena, needs_ranks(o) ? boot.e.workers * boot.capacity : 0, sizeof *boot.count);
-        boot.drawn = cbx_arena_calloc(&arena, o->fn ? boot.e.workers * (n + m) : 0, sizeof *boot.drawn);
-        if (!boot.index || !boot.count || !boot.drawn) st = cbx_fail_nomem(err, "resamples");
+        const size_t rows = boot.e.workers * boot.capacity;
+        if (!cbx_arena_arrays(&arena, CBX_ARRAY(boot.index, rows), CBX_ARRAY(boot.count, needs_ranks(o) ? rows : 0),
+                              CBX_ARRAY(boot.drawn, o->fn ? boot.e.workers * (n + m) : 0)))
+            st = cbx_fail_nomem(err, "resamples");
     }
     if (!st) {
         boot.e.estimate = o->fn ? o->fn(x, n, m ? y : NULL, m, o->user)
                                 : compared(&boot, of_sample(&boot, &boot.a), m ? of_sample(&boot, &boot.b) : 0);
         st = resample(&arena, &boot.e, err);
     }
-    if (!st) st = interval_of(&arena, &boot, out, err);
+    if (!st && o->method == CBX_BOOT_BCA) st = acceleration_of(&arena, &boot, &acceleration, err);
+    if (!st) *out = interval_of(&boot.e, sqrt(boot.a.error2 + boot.b.error2), acceleration);
     cbx_arena_clear(&arena);
     return st;
 }
@@ -549,46 +482,34 @@ static cbx_status nested_open(cbx_arena *arena, const cbx_nested *d, nested_side
     return cbx__sample_check(d->x, s->values, 1, err);
 }
 
-static cbx_status nested_options(const cbx_boot_opts *opts, cbx_boot_opts *o, cbx_err *err)
-{
-    cbx_status st = boot_options(opts, o, err);
-
-    if (st) return st;
-    if (!opts) o->method = CBX_BOOT_PERCENTILE;
-    if (o->statistic != CBX_BOOT_MEAN && o->statistic != CBX_BOOT_MEDIAN)
-        return cbx_fail(err, CBX_EINVAL, "launches and epochs are reduced by mean or median only");
-    if (o->method != CBX_BOOT_PERCENTILE && o->method != CBX_BOOT_BASIC)
-        return cbx_fail(err, CBX_EINVAL, "a hierarchical bootstrap is percentile or basic");
-    return CBX_OK;
-}
-
 cbx_status cbx_stat_bootstrap_nested(cbx_ctx *ctx, const cbx_nested *x, const cbx_nested *y, const cbx_boot_opts *opts,
                                      cbx_interval *out, cbx_err *err)
 {
     nested_boot boot = { .e.value = nested_resample };
     engine *e = &boot.e;
     cbx_arena arena;
-    cbx_status st = nested_options(opts, &e->o, err);
+    cbx_status st = boot_options(opts, &e->o, err);
 
     if (st) return st;
+    if (!opts) e->o.method = CBX_BOOT_PERCENTILE;
+    if (e->o.statistic != CBX_BOOT_MEAN && e->o.statistic != CBX_BOOT_MEDIAN)
+        return cbx_fail(err, CBX_EINVAL, "launches and epochs are reduced by mean or median only");
+    if (e->o.method != CBX_BOOT_PERCENTILE && e->o.method != CBX_BOOT_BASIC)
+        return cbx_fail(err, CBX_EINVAL, "a hierarchical bootstrap is percentile or basic");
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = nested_open(&arena, x, &boot.a, err);
     if (!st && y) st = nested_open(&arena, y, &boot.b, err);
     e->workers = cbx__workers(e->o.threads, e->o.resamples);
     boot.work_capacity = boot.a.max > boot.b.max ? boot.a.max : boot.b.max;
     boot.index_capacity = cbx__draws_capacity(boot.work_capacity);
-    if (!st) {
-        boot.index = cbx_arena_calloc(&arena, 2 * e->workers * boot.index_capacity, sizeof *boot.index);
-        boot.work = cbx_arena_calloc(&arena, 2 * e->workers * boot.work_capacity, sizeof *boot.work);
-        if (!boot.index || !boot.work) st = cbx_fail_nomem(err, "resamples");
-    }
+    if (!st && !cbx_arena_arrays(&arena, CBX_ARRAY(boot.index, 2 * e->workers * boot.index_capacity),
+                                 CBX_ARRAY(boot.work, 2 * e->workers * boot.work_capacity)))
+        st = cbx_fail_nomem(err, "resamples");
     if (!st) {
         e->estimate = nested_resample(e, NULL, 0);
         st = resample(&arena, e, err);
     }
-    if (!st)
-        *out = (e->o.method == CBX_BOOT_BASIC ? boot_basic : boot_percentile)(e->values, e->o.resamples, e->estimate,
-                                                                              e->o.level);
+    if (!st) *out = interval_of(e, 0, 0);
     cbx_arena_clear(&arena);
     return st;
 }

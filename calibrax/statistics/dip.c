@@ -10,6 +10,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/rng.h"
+#include "calibrax/base/together.h"
 #include "calibrax/statistics/estimate.h"
 #include "calibrax/statistics/sample.h"
 #include "calibrax/statistics/series.h"
@@ -32,18 +33,15 @@ typedef struct modal {
     double apart; /* of the hulls, at most */
 } modal;
 
-/* Whether b lies on or on the wrong side of the line from a to c. */
-static bool is_idle(const double *x, size_t a, size_t b, size_t c, bool concave)
-{
-    double turn = (double)(b - a) * (x[c] - x[a]) - (double)(c - a) * (x[b] - x[a]);
-    return concave ? turn <= 0 : turn >= 0;
-}
-
 static void make_hull(const double *x, size_t low, size_t high, bool concave, hull *h)
 {
     h->n = 0;
     for (size_t i = low; i <= high; i++) {
-        while (h->n > 1 && is_idle(x, h->at[h->n - 2], h->at[h->n - 1], i, concave)) h->n--;
+        for (; h->n > 1; h->n--) { /* while b is on or beyond the line from a to i */
+            size_t a = h->at[h->n - 2], b = h->at[h->n - 1];
+            double turn = (double)(b - a) * (x[i] - x[a]) - (double)(i - a) * (x[b] - x[a]);
+            if (concave ? turn > 0 : turn < 0) break;
+        }
         h->at[h->n++] = i;
     }
 }
@@ -77,26 +75,19 @@ static void look_apart(const dip_work *w, modal *m)
     }
 }
 
-/* How far the steps stand out of the curve below, before the mode. */
-static double out_of_below(const dip_work *w, size_t until)
+/* How far the steps stand out of a curve between two places: of the one below before the mode, of
+ * the one above behind it. */
+static double out_of(const double *x, const hull *h, bool above, size_t from, size_t until)
 {
     double max = 1;
 
-    for (size_t k = 0; k + 1 < w->below.n && w->below.at[k + 1] <= until; k++) {
-        size_t a = w->below.at[k], b = w->below.at[k + 1];
-        for (size_t i = a; i <= b && w->x[b] > w->x[a]; i++) max = fmax(max, (double)(i - a) + 1 - rise(w->x, a, b, i));
-    }
-    return max;
-}
-
-static double out_of_above(const dip_work *w, size_t from)
-{
-    double max = 1;
-
-    for (size_t k = 0; k + 1 < w->above.n; k++) {
-        size_t a = w->above.at[k], b = w->above.at[k + 1];
-        if (a < from) continue;
-        for (size_t i = a; i <= b && w->x[b] > w->x[a]; i++) max = fmax(max, rise(w->x, a, b, i) - (double)(i - a) + 1);
+    for (size_t k = 0; k + 1 < h->n; k++) {
+        size_t a = h->at[k], b = h->at[k + 1];
+        if (a < from || b > until) continue;
+        for (size_t i = a; i <= b && x[b] > x[a]; i++) {
+            double steps = (double)(i - a), r = rise(x, a, b, i);
+            max = fmax(max, above ? r - steps + 1 : steps + 1 - r);
+        }
     }
     return max;
 }
@@ -112,7 +103,8 @@ static double dip_of_sorted(dip_work *w, size_t n)
         make_hull(w->x, m.low, m.high, true, &w->above);
         look_apart(w, &m);
         if (m.apart <= max) break;
-        max = fmax(max, fmax(out_of_below(w, m.next_low), out_of_above(w, m.next_high)));
+        max = fmax(max,
+                   fmax(out_of(w->x, &w->below, false, 0, m.next_low), out_of(w->x, &w->above, true, m.next_high, n)));
         if (m.next_low <= m.low && m.next_high >= m.high) break;
         m.low = m.next_low;
         m.high = m.next_high;
@@ -124,7 +116,8 @@ cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, size_t dra
                              cbx_err *err)
 {
     cbx_arena arena;
-    size_t as_large = 0;
+    double *sorted, *drawn;
+    size_t *hulls, as_large = 0;
 
     if (!draws || draws > MAX_DRAWS || n > MAX_VALUES)
         return cbx_fail(err, CBX_EINVAL, "the dip test takes 1 to %d draws and at most %d values", MAX_DRAWS,
@@ -132,9 +125,7 @@ cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, size_t dra
     cbx_status st = cbx__sample_check(x, n, 1, err);
     if (st) return st;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    double *sorted = cbx_arena_calloc(&arena, n, sizeof *sorted), *drawn = cbx_arena_calloc(&arena, n, sizeof *drawn);
-    size_t *hulls = cbx_arena_calloc(&arena, 2 * n, sizeof *hulls);
-    if (!sorted || !drawn || !hulls) {
+    if (!cbx_arena_arrays(&arena, CBX_ARRAY(sorted, n), CBX_ARRAY(drawn, n), CBX_ARRAY(hulls, 2 * n))) {
         st = cbx_fail_nomem(err, "the dip test");
     } else {
         dip_work w = { sorted, { hulls, 0 }, { hulls + n, 0 } };

@@ -9,14 +9,13 @@
 
 #define LARGEST_NONCENTRALITY 37.0 /* cbx_stat_noncentral_t_cdf */
 
-static cbx_status two_check(const double *x, size_t n, size_t min_x, const double *y, size_t m, size_t min_y,
-                            double level, cbx_err *err)
+/* The moments of both, and the level checked. */
+static cbx_status two_moments(const double *x, size_t n, size_t min_x, const double *y, size_t m, size_t min_y,
+                              double level, cbx__moments *a, cbx__moments *b, cbx_err *err)
 {
     cbx_status st = cbx_check_level("level", level, err);
 
-    if (!st) st = cbx__sample_check(x, n, min_x, err);
-    if (!st) st = cbx__sample_check(y, m, min_y, err);
-    return st;
+    return st ? st : cbx__moments_of_two(x, n, min_x, y, m, min_y, a, b, err);
 }
 
 /* difference / sd, and the point interval where there is no spread. */
@@ -61,14 +60,12 @@ static cbx_interval standardised(double d, double df, double unit, double normal
 cbx_status cbx_stat_cohen_d(const double *x, size_t n, const double *y, size_t m, double level, cbx_interval *out,
                             cbx_err *err)
 {
-    cbx_status st = two_check(x, n, 2, y, m, 2, level, err);
+    cbx__moments a, b;
+    cbx_status st = two_moments(x, n, 2, y, m, 2, level, &a, &b, err);
     double df = (double)(n + m - 2), sizes = 1 / (double)n + 1 / (double)m;
 
     if (st) return st;
-    cbx__moments a = cbx__moments_of(x, n);
-    cbx__moments b = cbx__moments_of(y, m);
-    double difference = cbx__mean_difference(&a, &b);
-    double sd = cbx__pooled_stddev(&a, &b);
+    double difference = cbx__mean_difference(&a, &b), sd = cbx__pooled_stddev(&a, &b);
     if (has_no_spread(difference, sd, level, out)) return CBX_OK;
     double d = difference / sd;
     *out = standardised(d, df, sqrt(sizes), sqrt(sizes + d * d / (2 * (double)(n + m))), level);
@@ -83,25 +80,20 @@ cbx_status cbx_stat_hedges_g(const double *x, size_t n, const double *y, size_t 
     int sign;
     double factor = exp(lgamma_r(df / 2, &sign) - lgamma_r((df - 1) / 2, &sign) - 0.5 * log(df / 2));
 
-    if (st) return st;
-    out->value *= factor;
-    out->lower *= factor;
-    out->upper *= factor;
-    return CBX_OK;
+    if (!st) *out = (cbx_interval){ out->value * factor, out->lower * factor, out->upper * factor, level };
+    return st;
 }
 
 cbx_status cbx_stat_glass_delta(const double *x, size_t n, const double *y, size_t m, double level, cbx_interval *out,
                                 cbx_err *err)
 {
-    cbx_status st = two_check(x, n, 1, y, m, 2, level, err);
+    cbx__moments a, b;
+    cbx_status st = two_moments(x, n, 1, y, m, 2, level, &a, &b, err);
 
     if (st) return st;
-    cbx__moments a = cbx__moments_of(x, n);
-    cbx__moments b = cbx__moments_of(y, m);
     double difference = cbx__mean_difference(&a, &b);
-    double sd = b.stddev;
-    if (has_no_spread(difference, sd, level, out)) return CBX_OK;
-    double d = difference / sd;
+    if (has_no_spread(difference, b.stddev, level, out)) return CBX_OK;
+    double d = difference / b.stddev;
     double error = cbx_stat_normal_isf((1 - level) / 2) *
                    sqrt(1 / (double)n + 1 / (double)m + d * d / (2 * (double)(m - 1)));
     *out = (cbx_interval){ d, d - error, d + error, level };
@@ -111,38 +103,34 @@ cbx_status cbx_stat_glass_delta(const double *x, size_t n, const double *y, size
 cbx_status cbx_stat_paired_d(cbx_ctx *ctx, const double *x, const double *y, size_t n, double level, cbx_interval *out,
                              cbx_err *err)
 {
-    double *difference = NULL, size = (double)n;
-    cbx_status st = two_check(x, n, 2, y, n, 2, level, err);
+    cbx__scratch double *difference = NULL;
+    double size = (double)n;
+    cbx__moments a, b;
+    cbx_status st = two_moments(x, n, 2, y, n, 2, level, &a, &b, err);
 
     if (!st) st = cbx__doubles(ctx, n, &difference, err);
     if (st) return st;
     for (size_t i = 0; i < n; i++) difference[i] = x[i] - y[i];
-    cbx__moments a = cbx__moments_of(difference, n);
+    a = cbx__moments_of(difference, n);
     double mean = cbx__mean_of(&a);
     if (!has_no_spread(mean, a.stddev, level, out)) {
         double d = mean / a.stddev;
         *out = standardised(d, size - 1, 1 / sqrt(size), sqrt(1 / size + d * d / (2 * size)), level);
     }
-    cbx__doubles_free(ctx, difference, n);
     return CBX_OK;
 }
 
 /* ---- superiority ---- */
 
-static double newcombe_error(double theta, double n, double m)
-{
-    double h = (n + m) / 2 - 1;
-    return sqrt(theta * (1 - theta) * (1 + h * (1 - theta) / (2 - theta) + h * theta / (1 + theta)) / (n * m));
-}
-
 /* The end on one side of a: `inside` is a, `outside` 0 or 1. */
 static double newcombe_limit(double a, double outside, double z, double n, double m)
 {
-    double inside = a;
+    double inside = a, h = (n + m) / 2 - 1;
 
     for (int i = 0; i < 100; i++) {
         double middle = inside + (outside - inside) / 2;
-        if (fabs(a - middle) <= z * newcombe_error(middle, n, m))
+        if (fabs(a - middle) <= z * sqrt(middle * (1 - middle) *
+                                         (1 + h * (1 - middle) / (2 - middle) + h * middle / (1 + middle)) / (n * m)))
             inside = middle;
         else
             outside = middle;
@@ -153,20 +141,18 @@ static double newcombe_limit(double a, double outside, double z, double n, doubl
 cbx_status cbx_stat_vargha_delaney(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m, double level,
                                    cbx_interval *out, cbx_err *err)
 {
-    double *sorted = NULL, wins = 0, nm = (double)n * (double)m, z = cbx_stat_normal_isf((1 - level) / 2);
-    cbx_status st = two_check(x, n, 1, y, m, 1, level, err);
-    cbx_interval iv;
+    cbx__scratch double *sorted = NULL;
+    double wins = 0, nm = (double)n * (double)m, z = cbx_stat_normal_isf((1 - level) / 2);
+    cbx_status st = cbx_check_level("level", level, err);
 
+    if (!st) st = cbx__sample_check(x, n, 1, err);
     if (!st) st = cbx__sorted_copy(ctx, y, m, 1, &sorted, err);
     if (st) return st;
     for (size_t i = 0; i < n; i++)
         wins += (double)(cbx__count_below(sorted, m, x[i]) + cbx__count_upto(sorted, m, x[i]));
-    cbx__doubles_free(ctx, sorted, m);
-    iv.value = wins / (2 * nm);
-    iv.lower = newcombe_limit(iv.value, 0, z, (double)n, (double)m);
-    iv.upper = newcombe_limit(iv.value, 1, z, (double)n, (double)m);
-    iv.level = level;
-    *out = iv;
+    double a = wins / (2 * nm);
+    *out = (cbx_interval){ a, newcombe_limit(a, 0, z, (double)n, (double)m),
+                           newcombe_limit(a, 1, z, (double)n, (double)m), level };
     return CBX_OK;
 }
 
@@ -175,9 +161,6 @@ cbx_status cbx_stat_cliff_delta(cbx_ctx *ctx, const double *x, size_t n, const d
 {
     cbx_status st = cbx_stat_vargha_delaney(ctx, x, n, y, m, level, out, err);
 
-    if (st) return st;
-    out->value = 2 * out->value - 1;
-    out->lower = 2 * out->lower - 1;
-    out->upper = 2 * out->upper - 1;
-    return CBX_OK;
+    if (!st) *out = (cbx_interval){ 2 * out->value - 1, 2 * out->lower - 1, 2 * out->upper - 1, level };
+    return st;
 }

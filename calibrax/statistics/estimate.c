@@ -131,7 +131,7 @@ double cbx_stat_quantile_sorted(const double *sorted, size_t n, double p)
 
 cbx_status cbx_stat_summary(cbx_ctx *ctx, const double *x, size_t n, cbx_summary *out, cbx_err *err)
 {
-    double *work = NULL;
+    cbx__scratch double *work = NULL;
     cbx_summary s = { .n = n };
     cbx_status st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
 
@@ -149,20 +149,17 @@ cbx_status cbx_stat_summary(cbx_ctx *ctx, const double *x, size_t n, cbx_summary
     for (size_t i = 0; i < n; i++) work[i] = fabs(work[i] - s.median);
     cbx_stat_sort(work, n);
     s.mad = MAD_TO_SIGMA * cbx_stat_quantile_sorted(work, n, 0.5);
-    cbx__doubles_free(ctx, work, n);
     *out = s;
     return CBX_OK;
 }
 
 cbx_status cbx_stat_median(cbx_ctx *ctx, const double *x, size_t n, double *out, cbx_err *err)
 {
-    double *work = NULL;
+    cbx__scratch double *work = NULL;
     cbx_status st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
 
-    if (st) return st;
-    *out = cbx_stat_quantile_sorted(work, n, 0.5);
-    cbx__doubles_free(ctx, work, n);
-    return CBX_OK;
+    if (!st) *out = cbx_stat_quantile_sorted(work, n, 0.5);
+    return st;
 }
 
 static cbx_interval interval_of_sorted(const double *sorted, size_t n, double level)
@@ -201,14 +198,12 @@ static cbx_status of_sorted(cbx_ctx *ctx, const double *x, size_t n, double leve
                             cbx_interval (*interval)(const double *sorted, size_t n, double level), cbx_interval *out,
                             cbx_err *err)
 {
-    double *work = NULL;
+    cbx__scratch double *work = NULL;
     cbx_status st = cbx_check_level("level", level, err);
 
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
-    if (st) return st;
-    *out = interval(work, n, level);
-    cbx__doubles_free(ctx, work, n);
-    return CBX_OK;
+    if (!st) *out = interval(work, n, level);
+    return st;
 }
 
 cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out,
@@ -226,7 +221,7 @@ cbx_status cbx_stat_median_interpolated(cbx_ctx *ctx, const double *x, size_t n,
 cbx_status cbx_stat_paired_ratio(cbx_ctx *ctx, const double *a, const double *b, size_t n, double level,
                                  cbx_interval *out, cbx_err *err)
 {
-    double *work = NULL;
+    cbx__scratch double *work = NULL;
     cbx_status st = cbx_check_level("level", level, err);
 
     if (!st && n == 0) st = cbx_fail(err, CBX_EINVAL, "no pairs: a ratio needs at least one");
@@ -240,6 +235,5 @@ cbx_status cbx_stat_paired_ratio(cbx_ctx *ctx, const double *a, const double *b,
         cbx_stat_sort(work, n);
         *out = interval_of_sorted(work, n, level);
     }
-    cbx__doubles_free(ctx, work, n);
     return st;
 }

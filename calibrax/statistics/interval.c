@@ -60,7 +60,8 @@ static void quantile_ranks(double n, double p, double tail, double *l, double *u
 cbx_status cbx_stat_quantile_interval(cbx_ctx *ctx, const double *x, size_t n, double p, double level,
                                       cbx_interval *out, cbx_err *err)
 {
-    double *work = NULL, l, u, attained;
+    cbx__scratch double *work = NULL;
+    double l, u, attained;
     cbx_status st = cbx_check_level("level", level, err);
     cbx_interval iv = { 0, -INFINITY, INFINITY, 0 };
 
@@ -72,7 +73,6 @@ cbx_status cbx_stat_quantile_interval(cbx_ctx *ctx, const double *x, size_t n, d
     if (l >= 1) iv.lower = work[(size_t)l - 1];
     if (u <= (double)n) iv.upper = work[(size_t)u - 1];
     iv.level = l >= 1 || u <= (double)n ? attained : 0;
-    cbx__doubles_free(ctx, work, n);
     *out = iv;
     return CBX_OK;
 }

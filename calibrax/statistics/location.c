@@ -64,7 +64,7 @@ cbx_status cbx_stat_harmonic_mean(const double *x, size_t n, double *out, cbx_er
 /* The values that are cut from both ends are left out, or replaced by those next to them. */
 static cbx_status cut_mean(cbx_ctx *ctx, const double *x, size_t n, double cut, bool replace, double *out, cbx_err *err)
 {
-    double *work = NULL;
+    cbx__scratch double *work = NULL;
 
     if (!(cut >= 0 && cut < 0.5))
         return cbx_fail(err, CBX_EINVAL, "a share of %g cannot be cut from both ends: 0 <= cut < 0.5", cut);
@@ -77,7 +77,6 @@ static cbx_status cut_mean(cbx_ctx *ctx, const double *x, size_t n, double cut, 
     }
     cbx__moments m = replace ? cbx__moments_of(work, n) : cbx__moments_of(work + off, n - 2 * off);
     *out = cbx__mean_of(&m);
-    cbx__doubles_free(ctx, work, n);
     return CBX_OK;
 }
 
@@ -99,31 +98,23 @@ static double normal_limit(double mean, double variance, double level)
     return fmax(1.0, rank);
 }
 
-static double median_of_pairs(cbx__pair_kind kind, const double *x, size_t n, const double *y, size_t m)
-{
-    double count = cbx__pair_count(kind, n, m), half = floor(count / 2);
-    double upper = cbx__pair_select(kind, x, n, y, m, half + 1);
-
-    if (fmod(count, 2) != 0) return upper;
-    return 0.5 * upper + 0.5 * cbx__pair_select(kind, x, n, y, m, half);
-}
-
 static cbx_interval interval_of_pairs(cbx__pair_kind kind, const double *x, size_t n, const double *y, size_t m,
                                       double rank, double achieved)
 {
-    cbx_interval iv = { median_of_pairs(kind, x, n, y, m), -INFINITY, INFINITY, 0 };
+    double count = cbx__pair_count(kind, n, m), half = floor(count / 2);
+    double median = cbx__pair_select(kind, x, n, y, m, half + 1);
 
-    if (rank < 1) return iv;
-    iv.lower = cbx__pair_select(kind, x, n, y, m, rank);
-    iv.upper = cbx__pair_select(kind, x, n, y, m, cbx__pair_count(kind, n, m) + 1 - rank);
-    iv.level = achieved;
-    return iv;
+    if (fmod(count, 2) == 0) median = 0.5 * median + 0.5 * cbx__pair_select(kind, x, n, y, m, half);
+    if (rank < 1) return (cbx_interval){ median, -INFINITY, INFINITY, 0 };
+    return (cbx_interval){ median, cbx__pair_select(kind, x, n, y, m, rank),
+                           cbx__pair_select(kind, x, n, y, m, count + 1 - rank), achieved };
 }
 
 cbx_status cbx_stat_hodges_lehmann(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out,
                                    cbx_err *err)
 {
-    double *work = NULL, achieved = level, size = (double)n;
+    cbx__scratch double *work = NULL;
+    double achieved = level, size = (double)n;
     cbx_status st = cbx_check_level("level", level, err);
 
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
@@ -131,14 +122,14 @@ cbx_status cbx_stat_hodges_lehmann(cbx_ctx *ctx, const double *x, size_t n, doub
     double rank = normal_limit(size * (size + 1) / 4, size * (size + 1) * (2 * size + 1) / 24, level);
     if (n <= SIGNED_EXACT) st = cbx__signed_rank_limit(ctx, n, level, &rank, &achieved, err);
     if (!st) *out = interval_of_pairs(CBX__PAIR_MEAN, work, n, NULL, 0, rank, achieved);
-    cbx__doubles_free(ctx, work, n);
     return st;
 }
 
 cbx_status cbx_stat_hodges_lehmann_shift(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m,
                                          double level, cbx_interval *out, cbx_err *err)
 {
-    double *a = NULL, *b = NULL, achieved = level, nm = (double)n * (double)m;
+    cbx__scratch double *a = NULL, *b = NULL;
+    double achieved = level, nm = (double)n * (double)m;
     cbx_status st = cbx_check_level("level", level, err);
 
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &a, err);
@@ -146,7 +137,5 @@ cbx_status cbx_stat_hodges_lehmann_shift(cbx_ctx *ctx, const double *x, size_t n
     double rank = normal_limit(nm / 2, nm * (double)(n + m + 1) / 12, level);
     if (!st && n + m <= SHIFT_EXACT) st = cbx__shift_limit(ctx, n, m, level, &rank, &achieved, err);
     if (!st) *out = interval_of_pairs(CBX__PAIR_DIFFERENCE, a, n, b, m, rank, achieved);
-    cbx__doubles_free(ctx, a, n);
-    cbx__doubles_free(ctx, b, m);
     return st;
 }

@@ -47,16 +47,6 @@ static void step(walk *w)
     for (; w->low < w->high && w->mass[w->high] < NEGLIGIBLE; w->high--) w->absorbed += w->mass[w->high];
 }
 
-/* What lies at or beyond the boundary goes; false: nothing is left. */
-static bool look(walk *w, double nominal)
-{
-    long b = boundary(w->n, nominal);
-
-    for (; w->low <= w->high && w->low <= b; w->low++) w->absorbed += w->mass[w->low];
-    for (; w->low <= w->high && w->high >= (long)w->n - b; w->high--) w->absorbed += w->mass[w->high];
-    return w->low <= w->high;
-}
-
 /* Chance that any look errs. */
 static double error_of(const cbx_looks *l, double scale)
 {
@@ -65,7 +55,10 @@ static double error_of(const cbx_looks *l, double scale)
     w.mass[0] = 1;
     for (size_t j = 0; j < l->count; j++) {
         while (w.n < l->pairs[j]) step(&w);
-        if (!look(&w, fmin(1, scale * l->weight[j]))) return 1;
+        long b = boundary(w.n, fmin(1, scale * l->weight[j])); /* what lies at or beyond it goes */
+        for (; w.low <= w.high && w.low <= b; w.low++) w.absorbed += w.mass[w.low];
+        for (; w.low <= w.high && w.high >= (long)w.n - b; w.high--) w.absorbed += w.mass[w.high];
+        if (w.low > w.high) return 1;
     }
     return fmin(1, w.absorbed);
 }

@@ -9,38 +9,17 @@
 #include "calibrax/statistics/estimate.h"
 #include "calibrax/statistics/sample.h"
 
-static double harmonic(size_t m)
-{
-    double sum = 0;
-    for (size_t i = m; i > 0; i--) sum += 1 / (double)i;
-    return sum;
-}
-
 /* From the largest down: the least of factor(i) p_(i) so far. */
 static void step_up(double *p, size_t m, cbx_correction c)
 {
-    double min = 1, scale = c == CBX_CORRECTION_BENJAMINI_YEKUTIELI ? harmonic(m) : 1;
+    double min = 1, scale = c == CBX_CORRECTION_BENJAMINI_YEKUTIELI ? 0 : 1;
 
+    for (size_t i = m; i > 0 && c == CBX_CORRECTION_BENJAMINI_YEKUTIELI; i--) scale += 1 / (double)i;
     for (size_t i = m; i > 0; i--) {
         double factor = c == CBX_CORRECTION_HOCHBERG ? (double)(m - i + 1) : scale * (double)m / (double)i;
         min = fmin(min, factor * p[i - 1]);
         p[i - 1] = min;
     }
-}
-
-static void step_down(double *p, size_t m)
-{
-    double max = 0;
-
-    for (size_t i = 0; i < m; i++) {
-        max = fmax(max, fmin(1.0, (double)(m - i) * p[i]));
-        p[i] = max;
-    }
-}
-
-static void bonferroni(double *p, size_t m)
-{
-    for (size_t i = 0; i < m; i++) p[i] = fmin(1.0, (double)m * p[i]);
 }
 
 /* Wright's form of Hommel: a_i starts at the Simes value of all, and each smaller family k = m-1
@@ -70,7 +49,7 @@ const char *cbx_correction_name(cbx_correction correction)
 cbx_status cbx_stat_adjust(cbx_ctx *ctx, cbx_correction correction, const double *p, size_t m, double *adjusted,
                            cbx_err *err)
 {
-    double *work = NULL;
+    cbx__scratch double *work = NULL;
 
     if (!cbx_correction_name(correction)) return cbx_fail(err, CBX_EINVAL, "unknown correction %d", (int)correction);
     for (size_t i = 0; i < m; i++)
@@ -85,8 +64,12 @@ cbx_status cbx_stat_adjust(cbx_ctx *ctx, cbx_correction correction, const double
     cbx_stat_sort(sorted, m);
     for (size_t i = 0; i < m; i++) values[i] = sorted[i];
     switch (correction) {
-    case CBX_CORRECTION_BONFERRONI: bonferroni(values, m); break;
-    case CBX_CORRECTION_HOLM: step_down(values, m); break;
+    case CBX_CORRECTION_BONFERRONI:
+        for (size_t i = 0; i < m; i++) values[i] = fmin(1.0, (double)m * values[i]);
+        break;
+    case CBX_CORRECTION_HOLM:
+        for (size_t i = 0; i < m; i++) values[i] = fmax(i ? values[i - 1] : 0, fmin(1.0, (double)(m - i) * values[i]));
+        break;
     case CBX_CORRECTION_HOMMEL: hommel(values, m, work + 2 * m); break;
     case CBX_CORRECTION_HOCHBERG:
     case CBX_CORRECTION_BENJAMINI_HOCHBERG:
@@ -95,7 +78,6 @@ cbx_status cbx_stat_adjust(cbx_ctx *ctx, cbx_correction correction, const double
     /* ties are adjusted alike: their last place holds what the running maximum or minimum gives
      * them all */
     for (size_t i = 0; i < m; i++) adjusted[i] = values[cbx__count_upto(sorted, m, p[i]) - 1];
-    cbx__doubles_free(ctx, work, 3 * m);
     return CBX_OK;
 }
 

@@ -6,6 +6,7 @@
  * simpler and takes 64 walks. */
 #include "calibrax/statistics/pairs.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -31,26 +32,16 @@ static double count_means(const double *x, size_t n, double v)
     return count;
 }
 
-static double count_differences(const double *x, size_t n, const double *y, size_t m, double v)
+/* Gaps are the differences x_i - x_j with j < i. */
+static double count_differences(const double *x, size_t n, const double *y, size_t m, bool gaps, double v)
 {
     double count = 0;
     size_t j = 0; /* x_i - y_j <= v from j on */
 
     for (size_t i = 0; i < n; i++) {
-        while (j < m && x[i] - y[j] > v) j++;
-        count += (double)(m - j);
-    }
-    return count;
-}
-
-static double count_gaps(const double *x, size_t n, double v)
-{
-    double count = 0;
-    size_t i = 0;
-
-    for (size_t j = 1; j < n; j++) {
-        while (i < j && x[j] - x[i] > v) i++;
-        count += (double)(j - i);
+        const size_t end = gaps ? i : m;
+        while (j < end && x[i] - y[j] > v) j++;
+        count += (double)(end - j);
     }
     return count;
 }
@@ -73,26 +64,16 @@ static double at_order(uint64_t order)
 
 double cbx__pair_select(cbx__pair_kind kind, const double *x, size_t n, const double *y, size_t m, double k)
 {
-    uint64_t low, high; /* the pair wanted lies in [low, high] */
+    const bool means = kind == CBX__PAIR_MEAN, gaps = kind == CBX__PAIR_GAP;
 
-    switch (kind) {
-    case CBX__PAIR_MEAN:
-        low = order_of(x[0]);
-        high = order_of(x[n - 1]);
-        break;
-    case CBX__PAIR_DIFFERENCE:
-        low = order_of(x[0] - y[m - 1]);
-        high = order_of(x[n - 1] - y[0]);
-        break;
-    default: low = order_of(0.0); high = order_of(x[n - 1] - x[0]);
-    }
+    if (gaps) y = x;
+    /* The pair wanted lies in [low, high]. */
+    uint64_t low = order_of(means ? x[0] : gaps ? 0 : x[0] - y[m - 1]);
+    uint64_t high = order_of(means ? x[n - 1] : x[n - 1] - y[0]);
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         double v = at_order(middle);
-        double count = kind == CBX__PAIR_MEAN         ? count_means(x, n, v)
-                       : kind == CBX__PAIR_DIFFERENCE ? count_differences(x, n, y, m, v)
-                                                      : count_gaps(x, n, v);
-        if (count >= k)
+        if ((means ? count_means(x, n, v) : count_differences(x, n, y, m, gaps, v)) >= k)
             high = middle;
         else
             low = middle + 1;

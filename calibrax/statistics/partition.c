@@ -25,8 +25,14 @@ void cbx__partition_clear(cbx__partition *s)
     cbx_mem_free(&s->al, s->store, 2 * s->piece_capacity * sizeof(*s->store));
 }
 
-static bool reserve_pieces(cbx__partition *s, size_t want)
+/* A parabola more makes two pieces more of each at most, and k parabolas 2 k - 1 in all. */
+bool cbx__partition_reserve(cbx__partition *s, bool again)
 {
+    size_t want = again ? 2 * s->n + 8 : 2 * s->npieces + 4;
+
+    if (!cbx_grow(&s->al, &s->x, &s->x_capacity, s->n + 1, sizeof(*s->x)) ||
+        !cbx_grow(&s->al, &s->nodes, &s->node_capacity, s->n + 2, sizeof(*s->nodes)))
+        return false;
     if (want <= s->piece_capacity) return true;
     want += want / 2;
     cbx__piece *store = cbx_mem_alloc(&s->al, 2 * want * sizeof(*store));
@@ -37,15 +43,6 @@ static bool reserve_pieces(cbx__partition *s, size_t want)
     s->spare = store + want;
     s->piece_capacity = want;
     return true;
-}
-
-/* A parabola more makes two pieces more of each at most, and k parabolas 2 k - 1 in all. */
-bool cbx__partition_reserve(cbx__partition *s, bool again)
-{
-    size_t pieces = again ? 2 * s->n + 8 : 2 * s->npieces + 4;
-
-    return cbx_grow(&s->al, &s->x, &s->x_capacity, s->n + 1, sizeof(*s->x)) &&
-           cbx_grow(&s->al, &s->nodes, &s->node_capacity, s->n + 2, sizeof(*s->nodes)) && reserve_pieces(s, pieces);
 }
 
 /* Puts lo..hi of p behind the chain, joined to its end if that is the same parabola. */
@@ -61,24 +58,6 @@ static void put(cbx__piece *chain, size_t *n, const cbx__piece *p, double lo, do
     chain[(*n)++].hi = hi;
 }
 
-/* Where old - new <= 0, an interval since old is the steeper one; empty: lo > hi. */
-static void kept_range(const cbx__piece *old, const cbx__piece *new, double *lo, double *hi)
-{
-    double a = old->a - new->a, b = old->b - new->b, c = old->c - new->c;
-
-    *lo = INFINITY;
-    *hi = -INFINITY;
-    if (a <= 0) { /* no point between them: the difference is the constant c, and b is 0 */
-        if (c <= 0) *lo = -INFINITY, *hi = INFINITY;
-        return;
-    }
-    double d = b * b - a * c;
-    if (!(d > 0)) return;
-    double root = sqrt(d);
-    *lo = (b - root) / a;
-    *hi = (b + root) / a;
-}
-
 static void join(cbx__partition *s, const cbx__piece *new)
 {
     cbx__piece *chain = s->spare;
@@ -87,10 +66,12 @@ static void join(cbx__partition *s, const cbx__piece *new)
     if (!s->npieces) put(chain, &n, new, -INFINITY, INFINITY);
     for (size_t i = 0; i < s->npieces; i++) {
         const cbx__piece *p = &s->pieces[i];
-        double lo, hi;
-        kept_range(p, new, &lo, &hi);
-        lo = fmax(lo, p->lo);
-        hi = fmin(hi, p->hi);
+        /* Where p - new <= 0, an interval since p is the steeper one; empty: lo > hi.  With a = 0
+         * no point is between them: the difference is the constant c, and b is 0. */
+        double a = p->a - new->a, b = p->b - new->b, c = p->c - new->c, d = b *b - a *c;
+        bool whole = a <= 0 && c <= 0, part = a > 0 && d > 0;
+        double lo = fmax(whole ? -INFINITY : part ? (b - sqrt(d)) / a : INFINITY, p->lo);
+        double hi = fmin(whole ? INFINITY : part ? (b + sqrt(d)) / a : -INFINITY, p->hi);
         if (!(lo < hi)) {
             put(chain, &n, new, p->lo, p->hi);
             continue;
@@ -104,34 +85,25 @@ static void join(cbx__partition *s, const cbx__piece *new)
     s->npieces = n;
 }
 
-static void enter(cbx__partition *s, size_t change)
+/* Adds (v - mu)^2. */
+static void add_parabola(cbx__piece *p, double v)
 {
-    cbx__piece p = { 0, 0, 0, 0, s->nodes[change].best + s->penalty, change };
-
-    for (size_t i = change; i < s->n; i++) {
-        double v = s->x[i] - s->x[0];
-        p.a += 1;
-        p.b += v;
-        p.c += v * v;
-    }
-    join(s, &p);
+    p->a += 1;
+    p->b += v;
+    p->c += v * v;
 }
 
 /* The last of x is new; room is reserved. */
 static void step(cbx__partition *s)
 {
     double v = s->x[s->n - 1] - s->x[0], best = INFINITY;
-    size_t last = 0;
+    size_t last = 0, change = s->n - s->min_segment;
 
-    for (size_t i = 0; i < s->npieces; i++) {
-        cbx__piece *p = &s->pieces[i];
-        p->a += 1;
-        p->b += v;
-        p->c += v * v;
-    }
-    if (s->n >= s->min_segment) {
-        size_t change = s->n - s->min_segment;
-        if (isfinite(s->nodes[change].best)) enter(s, change);
+    for (size_t i = 0; i < s->npieces; i++) add_parabola(&s->pieces[i], v);
+    if (s->n >= s->min_segment && isfinite(s->nodes[change].best)) {
+        cbx__piece p = { 0, 0, 0, 0, s->nodes[change].best + s->penalty, change };
+        for (size_t i = change; i < s->n; i++) add_parabola(&p, s->x[i] - s->x[0]);
+        join(s, &p);
     }
     for (size_t i = 0; i < s->npieces; i++) {
         const cbx__piece *p = &s->pieces[i];
@@ -154,6 +126,15 @@ void cbx__partition_append(cbx__partition *s, double x, double penalty)
     s->nodes[0] = (cbx__node){ -penalty, 0 };
     for (s->n = from; isfinite(penalty) && s->n <= n; s->n++) step(s);
     s->n = n;
+}
+
+bool cbx__partition_fill(cbx__partition *s, const double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!cbx__partition_reserve(s, false)) return false;
+        cbx__partition_append(s, x[i], s->penalty);
+    }
+    return true;
 }
 
 size_t cbx__partition_changes(const cbx__partition *s, size_t *index)

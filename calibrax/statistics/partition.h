@@ -40,6 +40,8 @@ bool cbx__partition_reserve(cbx__partition *p, bool again);
 /** Adds a point, for which capacity is reserved; a penalty other than before applies to all
  * points. */
 void cbx__partition_append(cbx__partition *p, double x, double penalty);
+/** All points of a series, to a partition without any.  false: out of memory. */
+bool cbx__partition_fill(cbx__partition *p, const double *x, size_t n);
 /** The changes, ascending; returns their number.  @param index  capacity n */
 size_t cbx__partition_changes(const cbx__partition *p, size_t *index);
 

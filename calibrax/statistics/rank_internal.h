@@ -23,6 +23,6 @@ typedef struct cbx__whitney {
  * cbx__whitney_clear */
 cbx_status cbx__mann_whitney(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m, cbx_test_mode mode,
                              cbx__whitney *kept, cbx_test *out, cbx_err *err);
-void cbx__whitney_clear(cbx_ctx *ctx, cbx__whitney *kept);
+void cbx__whitney_clear(cbx__whitney *kept);
 
 #endif

@@ -14,6 +14,13 @@
 #define MAX_SHIFT   1000           /* 2^MAX_SHIFT is a double */
 #define MAX_SQUARES (DBL_MAX / 16) /* leaves space for sums of squares of differences */
 
+/* Scratch, with what frees it. */
+typedef struct scratch {
+    cbx_ctx *ctx;
+    size_t size;
+    double x[];
+} scratch;
+
 cbx_status cbx__sample_check(const double *x, size_t n, size_t min, cbx_err *err)
 {
     if (n == 0) return cbx_fail(err, CBX_EINVAL, "a sample without values has no estimate");
@@ -26,13 +33,21 @@ cbx_status cbx__sample_check(const double *x, size_t n, size_t min, cbx_err *err
 
 cbx_status cbx__doubles(cbx_ctx *ctx, size_t n, double **out, cbx_err *err)
 {
-    *out = n > SIZE_MAX / sizeof(double) ? NULL : cbx_mem_alloc(cbx_ctx_allocator(ctx), n * sizeof(double));
-    return *out || n == 0 ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for %zu samples", n);
+    size_t size = n > SIZE_MAX / sizeof(double) - 4 ? SIZE_MAX : sizeof(scratch) + n * sizeof(double);
+    scratch *s = size == SIZE_MAX ? NULL : cbx_mem_alloc(cbx_ctx_allocator(ctx), size);
+
+    if (!s) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu samples", n);
+    *s = (scratch){ ctx, size };
+    *out = s->x;
+    return CBX_OK;
 }
 
-void cbx__doubles_free(cbx_ctx *ctx, double *work, size_t n)
+void cbx__doubles_free(double **work)
 {
-    cbx_mem_free(cbx_ctx_allocator(ctx), work, n * sizeof(double));
+    scratch *s = *work ? (scratch *)(void *)((char *)*work - offsetof(scratch, x)) : NULL;
+
+    if (s) cbx_mem_free(cbx_ctx_allocator(s->ctx), s, s->size);
+    *work = NULL;
 }
 
 cbx_status cbx__sorted_copy(cbx_ctx *ctx, const double *x, size_t n, size_t min, double **out, cbx_err *err)
@@ -104,6 +119,18 @@ cbx__moments cbx__moments_of(const double *x, size_t n)
     m.stddev = sqrt(m.variance);
     m.scaled = m.variance;
     return isnormal(squares) && squares < MAX_SQUARES ? m : scaled_moments(x, n, m.variance);
+}
+
+cbx_status cbx__moments_of_two(const double *x, size_t n, size_t min_x, const double *y, size_t m, size_t min_y,
+                               cbx__moments *a, cbx__moments *b, cbx_err *err)
+{
+    cbx_status st = cbx__sample_check(x, n, min_x, err);
+
+    if (!st) st = cbx__sample_check(y, m, min_y, err);
+    if (st) return st;
+    *a = cbx__moments_of(x, n);
+    *b = cbx__moments_of(y, m);
+    return CBX_OK;
 }
 
 double cbx__mean_of(const cbx__moments *a) { return a->origin + a->offset; }

@@ -11,9 +11,12 @@
 /** CBX_EINVAL below `min` values, CBX_EDOM for one that is not finite. */
 cbx_status cbx__sample_check(const double *x, size_t n, size_t min, cbx_err *err);
 
-/** n doubles of scratch; freed with cbx__doubles_free, where NULL is fine. */
+/** n doubles of scratch; freed with cbx__doubles_free, where NULL is fine, or where the scope of a
+ * variable ends:
+ *     cbx__scratch double *work = NULL; */
 cbx_status cbx__doubles(cbx_ctx *ctx, size_t n, double **out, cbx_err *err);
-void cbx__doubles_free(cbx_ctx *ctx, double *work, size_t n);
+void cbx__doubles_free(double **work);
+#define cbx__scratch __attribute__((cleanup(cbx__doubles_free)))
 /** Checked as above, copied and sorted ascending. */
 cbx_status cbx__sorted_copy(cbx_ctx *ctx, const double *x, size_t n, size_t min, double **out, cbx_err *err);
 /** Both samples in one array, x first. */
@@ -34,6 +37,9 @@ cbx__moments cbx__moments_of(const double *x, size_t n);
 double cbx__mean_of(const cbx__moments *a);
 /** mean a - mean b */
 double cbx__mean_difference(const cbx__moments *a, const cbx__moments *b);
+/** Of two samples, which are checked for so many values. */
+cbx_status cbx__moments_of_two(const double *x, size_t n, size_t min_x, const double *y, size_t m, size_t min_y,
+                               cbx__moments *a, cbx__moments *b, cbx_err *err);
 /** Of samples of one spread; n + m > 2. */
 double cbx__pooled_stddev(const cbx__moments *a, const cbx__moments *b);
 

@@ -2,6 +2,7 @@
 #include "calibrax/statistics/sequential.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "calibrax/base/options.h"
 
@@ -68,18 +69,12 @@ cbx_status cbx_sequence_add_ratio(cbx_sequence *s, double a, double b, cbx_err *
 }
 
 /* Half width; negative: nothing can be said yet. */
-static double normal_half(const cbx_sequence *s)
+static double half_width(const cbx_sequence *s)
 {
     double n = s->n, grown = 1 + n * s->scale, k = pow(sqrt(grown) / alpha_of(s), 2 / n);
 
-    if (n < 2 || k >= grown) return -1;
-    return sqrt(s->squares / n * (k - 1) / (1 - k / grown)); /* s^2 (n - 1) is squares */
-}
-
-static double asymptotic_half(const cbx_sequence *s)
-{
-    double n = s->n, grown = n * s->scale + 1;
-
+    if (s->opts.kind == CBX_SEQUENCE_NORMAL) /* s^2 (n - 1) is squares */
+        return n < 2 || k >= grown ? -1 : sqrt(s->squares / n * (k - 1) / (1 - k / grown));
     if (n < ASYMPTOTIC_FROM) return -1;
     return sqrt(s->squares / n) * sqrt(2 * grown / (n * n * s->scale) * log(sqrt(grown) / alpha_of(s)));
 }
@@ -88,29 +83,23 @@ static cbx_interval bounded_interval(const cbx_sequence *s)
 {
     double width = s->opts.high - s->opts.low, center = s->opts.low + width * s->weighted / s->weights;
     double half = width * (log(2 / alpha_of(s)) + s->guarded) / s->weights;
-    cbx_interval iv = { s->origin + s->mean, fmax(s->opts.low, center - half), fmin(s->opts.high, center + half),
-                        s->opts.level };
-    return iv;
+    return (cbx_interval){ s->origin + s->mean, fmax(s->opts.low, center - half), fmin(s->opts.high, center + half),
+                           s->opts.level };
 }
 
 cbx_interval cbx_sequence_mean(const cbx_sequence *s)
 {
-    cbx_interval iv = { s->origin + s->mean, -INFINITY, INFINITY, 0 };
+    const bool bounded = s->opts.kind == CBX_SEQUENCE_BOUNDED;
+    double center = s->origin + s->mean, half = bounded ? -1 : half_width(s);
 
-    if (s->opts.kind == CBX_SEQUENCE_BOUNDED) return s->n > 0 ? bounded_interval(s) : iv;
-    double half = s->opts.kind == CBX_SEQUENCE_NORMAL ? normal_half(s) : asymptotic_half(s);
-    if (half < 0) return iv;
-    iv.lower = iv.value - half;
-    iv.upper = iv.value + half;
-    iv.level = s->opts.level;
-    return iv;
+    if (bounded && s->n > 0) return bounded_interval(s);
+    if (half < 0) return (cbx_interval){ center, -INFINITY, INFINITY, 0 };
+    return (cbx_interval){ center, center - half, center + half, s->opts.level };
 }
 
 cbx_interval cbx_sequence_ratio(const cbx_sequence *s)
 {
     cbx_interval iv = cbx_sequence_mean(s);
-    iv.value = exp(iv.value);
-    iv.lower = exp(iv.lower);
-    iv.upper = exp(iv.upper);
-    return iv;
+
+    return (cbx_interval){ exp(iv.value), exp(iv.lower), exp(iv.upper), iv.level };
 }

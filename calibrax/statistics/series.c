@@ -12,20 +12,15 @@
 
 enum { RUNS_EXACT = 200 };
 
-static double lagged_sum(const double *x, size_t n, const cbx__moments *m, size_t lag)
-{
-    double f = m->factor, origin = f * m->origin, offset = f * m->offset, sum = 0;
-
-    for (size_t i = 0; i + lag < n; i++) sum += ((f * x[i] - origin) - offset) * ((f * x[i + lag] - origin) - offset);
-    return sum;
-}
-
 /* Without spread there is no dependence. */
 static double correlation_at(const double *x, size_t n, const cbx__moments *m, size_t lag)
 {
-    double all = m->scaled * (double)(n - 1);
+    double f = m->factor, origin = f * m->origin, offset = f * m->offset, all = m->scaled * (double)(n - 1), sum = 0;
+
     if (lag == 0) return 1;
-    return all > 0 ? lagged_sum(x, n, m, lag) / all : 0;
+    if (!(all > 0)) return 0;
+    for (size_t i = 0; i + lag < n; i++) sum += ((f * x[i] - origin) - offset) * ((f * x[i + lag] - origin) - offset);
+    return sum / all;
 }
 
 cbx_status cbx_stat_autocorrelation(const double *x, size_t n, size_t lags, double *r, cbx_err *err)
@@ -59,7 +54,7 @@ cbx_status cbx_stat_effective_size(const double *x, size_t n, double *out, cbx_e
 cbx_status cbx_stat_batch_means(cbx_ctx *ctx, const double *x, size_t n, size_t batches, double level,
                                 cbx_interval *out, cbx_err *err)
 {
-    double *means = NULL;
+    cbx__scratch double *means = NULL;
     cbx_status st = cbx__sample_check(x, n, 2, err);
 
     if (st) return st;
@@ -75,7 +70,6 @@ cbx_status cbx_stat_batch_means(cbx_ctx *ctx, const double *x, size_t n, size_t 
         means[b] = cbx__mean_of(&m);
     }
     st = cbx_stat_mean_interval(means, batches, level, out, err);
-    cbx__doubles_free(ctx, means, batches);
     return st;
 }
 
@@ -95,9 +89,8 @@ cbx_status cbx_stat_von_neumann(const double *x, size_t n, double *out, cbx_err 
 {
     cbx_status st = cbx__sample_check(x, n, 2, err);
 
-    if (st) return st;
-    *out = neumann_ratio(x, n);
-    return CBX_OK;
+    if (!st) *out = neumann_ratio(x, n);
+    return st;
 }
 
 static void normal_p(cbx_test *r, double z)
@@ -110,7 +103,8 @@ static void normal_p(cbx_test *r, double z)
 cbx_status cbx_stat_test_order(cbx_ctx *ctx, const double *x, size_t n, cbx_test *out, cbx_err *err)
 {
     cbx_test r = { .method = "bartels rank", .statistic = 2, .p = 1, .p_less = 1, .p_greater = 1 };
-    double *sorted = NULL, *ranks = NULL, size = (double)n;
+    cbx__scratch double *sorted = NULL, *ranks = NULL;
+    double size = (double)n;
     cbx_status st = cbx__sorted_copy(ctx, x, n, 4, &sorted, err);
 
     if (!st) st = cbx__doubles(ctx, n, &ranks, err);
@@ -121,8 +115,6 @@ cbx_status cbx_stat_test_order(cbx_ctx *ctx, const double *x, size_t n, cbx_test
         r.statistic = neumann_ratio(ranks, n);
         normal_p(&r, (r.statistic - 2) / sqrt(variance));
     }
-    cbx__doubles_free(ctx, sorted, n);
-    cbx__doubles_free(ctx, ranks, n);
     if (!st) *out = r;
     return st;
 }
@@ -135,23 +127,21 @@ static double log_ways(double n, double k)
     return k < 0 || k > n ? -INFINITY : lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
 }
 
-/* Chance of r runs of a and b symbols: 2 C(a-1, k-1) C(b-1, k-1) / C(a+b, a) for r = 2k, and its
- * like for odd r. */
-static double runs_chance(double a, double b, double r)
-{
-    double all = log_ways(a + b, a), k = floor(r / 2);
-
-    if (fmod(r, 2) == 0) return 2 * exp(log_ways(a - 1, k - 1) + log_ways(b - 1, k - 1) - all);
-    return exp(log_ways(a - 1, k) + log_ways(b - 1, k - 1) - all) +
-           exp(log_ways(a - 1, k - 1) + log_ways(b - 1, k) - all);
-}
-
 static void exact_runs(cbx_test *t, double a, double b, double runs)
 {
+    double all = log_ways(a + b, a);
+
     t->exact = true;
     t->p_less = t->p_greater = 0;
     for (double r = 2; r <= a + b; r++) {
-        double p = runs_chance(a, b, r);
+        /* Chance of r runs of a and b symbols: 2 C(a-1, k-1) C(b-1, k-1) / C(a+b, a) for r = 2k,
+         * and its like for odd r. */
+        double k = floor(r / 2), p;
+        if (fmod(r, 2) == 0)
+            p = 2 * exp(log_ways(a - 1, k - 1) + log_ways(b - 1, k - 1) - all);
+        else
+            p = exp(log_ways(a - 1, k) + log_ways(b - 1, k - 1) - all) +
+                exp(log_ways(a - 1, k - 1) + log_ways(b - 1, k) - all);
         if (r <= runs) t->p_less += p;
         if (r >= runs) t->p_greater += p;
     }
@@ -191,48 +181,36 @@ cbx_status cbx_stat_test_runs(cbx_ctx *ctx, const double *x, size_t n, cbx_test_
 
 /* ---- trend by Theil-Sen: the quotients of all pairs, sorted ---- */
 
-/* Of Kendall's S: n values in order against their places, which are all different.  sorted: the
- * values. */
-static double variance_of(const double *sorted, size_t n)
-{
-    double v = (double)n * ((double)n - 1) * (2 * (double)n + 5);
-
-    for (size_t i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && sorted[k] == sorted[i];) k++;
-        v -= (double)(k - i) * ((double)(k - i) - 1) * (2 * (double)(k - i) + 5);
-    }
-    return v / 18;
-}
-
 static double at_rank(const double *quotients, size_t n, double rank)
 {
     if (rank < 0) return -INFINITY;
     return rank >= (double)n ? INFINITY : quotients[(size_t)rank];
 }
 
-static cbx_status check(const double *x, size_t n, double inflation, double level, cbx_err *err)
+cbx_status cbx_stat_theil_sen(cbx_ctx *ctx, const double *x, size_t n, double inflation, double level,
+                              cbx_interval *out, cbx_err *err)
 {
+    cbx__scratch double *quotients = NULL;
+    size_t pairs = n * (n - 1) / 2, used = 0;
+
     if (n < 2 || n > CBX_SLOPE_MAX)
         return cbx_fail(err, CBX_EINVAL, "a trend of %zu values: 2 to %d are needed", n, CBX_SLOPE_MAX);
     if (!(inflation >= 1) || !isfinite(inflation))
         return cbx_fail(err, CBX_EINVAL, "'inflation' must be finite and at least 1, got %g", inflation);
     cbx_status st = cbx_check_level("level", level, err);
-    return st ? st : cbx__sample_check(x, n, 2, err);
-}
-
-cbx_status cbx_stat_theil_sen(cbx_ctx *ctx, const double *x, size_t n, double inflation, double level,
-                              cbx_interval *out, cbx_err *err)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_status st = check(x, n, inflation, level, err);
-    size_t pairs = st ? 0 : n * (n - 1) / 2, used = 0;
-
+    if (!st) st = cbx__sample_check(x, n, 2, err);
+    if (!st) st = cbx__doubles(ctx, pairs + n, &quotients, err);
     if (st) return st;
-    double *quotients = cbx_mem_calloc(al, pairs + n, sizeof *quotients);
-    if (!quotients) return cbx_fail(err, CBX_ENOMEM, "out of memory for the pairs of %zu values", n);
-    memcpy(quotients + pairs, x, n * sizeof *x);
-    cbx_stat_sort(quotients + pairs, n);
-    double half = cbx_stat_normal_quantile(0.5 + 0.5 * level) * sqrt(inflation * variance_of(quotients + pairs, n));
+    /* The variance of Kendall's S: n values in order against their places, which are all
+     * different. */
+    double variance = (double)n * ((double)n - 1) * (2 * (double)n + 5), *sorted = quotients + pairs;
+    memcpy(sorted, x, n * sizeof *x);
+    cbx_stat_sort(sorted, n);
+    for (size_t i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && sorted[k] == sorted[i];) k++;
+        variance -= (double)(k - i) * ((double)(k - i) - 1) * (2 * (double)(k - i) + 5);
+    }
+    double half = cbx_stat_normal_quantile(0.5 + 0.5 * level) * sqrt(inflation * (variance / 18));
     for (size_t i = 0; i < n; i++)
         for (size_t k = i + 1; k < n; k++) quotients[used++] = (x[k] - x[i]) / (double)(k - i);
     cbx_stat_sort(quotients, pairs);
@@ -240,7 +218,6 @@ cbx_status cbx_stat_theil_sen(cbx_ctx *ctx, const double *x, size_t n, double in
     out->lower = at_rank(quotients, pairs, rint(((double)pairs - half) / 2) - 1);
     out->upper = at_rank(quotients, pairs, rint(((double)pairs + half) / 2));
     out->level = level;
-    cbx_mem_free(al, quotients, (pairs + n) * sizeof *quotients);
     return CBX_OK;
 }
 
@@ -252,45 +229,29 @@ cbx_status cbx_stat_theil_sen(cbx_ctx *ctx, const double *x, size_t n, double in
 #define GAP_OF_FEW 6.0
 enum { FEW = 3 };
 
-static double gap_at(const double *place, size_t i) { return place[i] - place[i - 1]; }
-
-/* Whether values before `at` and from it on are apart: a few of them need a wider gap. */
-static bool splits(const double *place, size_t n, size_t start, size_t at, double scale)
-{
-    bool few = at - start < FEW || n - at < FEW;
-    return gap_at(place, at) > (few ? GAP_OF_FEW : GAP) * scale;
-}
-
 cbx_status cbx_stat_modes(cbx_ctx *ctx, const double *x, size_t n, double resolution, cbx_mode *modes, size_t capacity,
                           size_t *count, cbx_err *err)
 {
-    double *sorted = NULL, *place = NULL, scale = 0;
+    cbx__scratch double *sorted = NULL, *place = NULL;
+    double scale = 0;
     size_t found = 0, start = 0;
-    cbx_status st = CBX_OK;
-
     if (!(resolution >= 0 && isfinite(resolution)))
-        st = cbx_fail(err, CBX_EINVAL, "'resolution' must be at least 0, got %g", resolution);
-    if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &sorted, err);
+        return cbx_fail(err, CBX_EINVAL, "'resolution' must be at least 0, got %g", resolution);
+    cbx_status st = cbx__sorted_copy(ctx, x, n, 1, &sorted, err);
     if (!st) st = cbx__doubles(ctx, n, &place, err);
-    if (st) goto done;
-    for (size_t i = 0; i < n; i++) place[i] = sorted[0] > 0 ? log(sorted[i]) : sorted[i];
-    st = cbx_stat_qn(ctx, place, n, &scale, err);
-    if (st) goto done;
+    for (size_t i = 0; !st && i < n; i++) place[i] = sorted[0] > 0 ? log(sorted[i]) : sorted[i];
+    if (!st) st = cbx_stat_qn(ctx, place, n, &scale, err);
+    if (st) return st;
     scale = fmax(scale, resolution);
     for (size_t i = 1; i <= n; i++) {
-        if (i < n && !splits(place, n, start, i, scale)) continue;
-        if (found < capacity) {
-            cbx_mode m = { cbx_stat_quantile_sorted(sorted + start, i - start, 0.5), sorted[start], sorted[i - 1],
-                           i - start, 0 };
-            m.share = (double)m.count / (double)n;
-            modes[found] = m;
-        }
+        bool few = i - start < FEW || n - i < FEW; /* a few values need a wider gap */
+        if (i < n && !(place[i] - place[i - 1] > (few ? GAP_OF_FEW : GAP) * scale)) continue;
+        if (found < capacity)
+            modes[found] = (cbx_mode){ cbx_stat_quantile_sorted(sorted + start, i - start, 0.5), sorted[start],
+                                       sorted[i - 1], i - start, (double)(i - start) / (double)n };
         found++;
         start = i;
     }
     *count = found;
-done:
-    cbx__doubles_free(ctx, sorted, n);
-    cbx__doubles_free(ctx, place, n);
-    return st;
+    return CBX_OK;
 }

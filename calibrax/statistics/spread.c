@@ -49,19 +49,19 @@ static cbx_status distances(cbx_ctx *ctx, const double *x, size_t n, double **ou
 
 cbx_status cbx_stat_mad(cbx_ctx *ctx, const double *x, size_t n, double *out, cbx_err *err)
 {
-    double *work = NULL, median;
+    cbx__scratch double *work = NULL;
+    double median;
     cbx_status st = distances(ctx, x, n, &work, &median, err);
 
-    if (st) return st;
-    *out = cbx__quantile_select(work, n, 0.5) / NORMAL_3_4;
-    cbx__doubles_free(ctx, work, n);
-    return CBX_OK;
+    if (!st) *out = cbx__quantile_select(work, n, 0.5) / NORMAL_3_4;
+    return st;
 }
 
 cbx_status cbx_stat_outliers(cbx_ctx *ctx, const double *x, size_t n, double threshold, bool *mask, size_t *count,
                              cbx_err *err)
 {
-    double *work = NULL, median, mean = 0;
+    cbx__scratch double *work = NULL;
+    double median, mean = 0;
     size_t found = 0;
     cbx_status st = threshold_check(threshold, err);
 
@@ -75,13 +75,13 @@ cbx_status cbx_stat_outliers(cbx_ctx *ctx, const double *x, size_t n, double thr
         found += mask[i];
     }
     if (count) *count = found;
-    cbx__doubles_free(ctx, work, n);
     return CBX_OK;
 }
 
 cbx_status cbx_stat_qn(cbx_ctx *ctx, const double *x, size_t n, double *out, cbx_err *err)
 {
-    double *work = NULL, h = floor((double)n / 2) + 1;
+    cbx__scratch double *work = NULL;
+    double h = floor((double)n / 2) + 1;
     cbx_status st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
 
     if (st) return st;
@@ -89,6 +89,5 @@ cbx_status cbx_stat_qn(cbx_ctx *ctx, const double *x, size_t n, double *out, cbx
     *out = n < 2 ? 0
                  : cbx__pair_select(CBX__PAIR_GAP, work, n, NULL, 0, h * (h - 1) / 2) /
                        (sqrt(2.0) * cbx_stat_normal_quantile(0.625));
-    cbx__doubles_free(ctx, work, n);
     return CBX_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/together.h"
 #include "calibrax/statistics/partition.h"
 #include "calibrax/statistics/sample.h"
 
@@ -42,14 +43,11 @@ static double local_median(const double *x, size_t n, size_t i)
 static cbx_status segment(levels *l, double penalty, cbx_err *err)
 {
     cbx__partition p;
-    bool good = true;
+    bool good;
 
-    penalty = fmax(penalty, DBL_MIN); /* of values without noise: no change gains nothing */
-    cbx__partition_init(&p, cbx_ctx_allocator(l->ctx), SHORTEST, penalty);
-    for (size_t i = 0; good && i < l->n; i++) {
-        good = cbx__partition_reserve(&p, false);
-        if (good) cbx__partition_append(&p, l->clean[i], penalty);
-    }
+    /* A penalty of 0 is of values without noise: no change gains nothing. */
+    cbx__partition_init(&p, cbx_ctx_allocator(l->ctx), SHORTEST, fmax(penalty, DBL_MIN));
+    good = cbx__partition_fill(&p, l->clean, l->n);
     for (size_t to = good ? l->n : 0; to > 0; to = l->last[to]) l->last[to] = p.nodes[to].last;
     cbx__partition_clear(&p);
     return good ? CBX_OK : cbx_fail_nomem(err, "the levels of a launch");
@@ -71,16 +69,6 @@ static double residuals(levels *l, double *dependence)
     }
     *dependence = squares > 0 ? fmin(fmax(products / squares, -0.9), 0.9) : 0;
     return squares / fmax(1.0, n - (double)segments);
-}
-
-/* Noise without any levels known: half the mean square of steps, cut as the values are. */
-static double step_variance(const levels *l)
-{
-    double *step = l->work;
-
-    for (size_t i = 1; i < l->n; i++) step[i - 1] = fabs(l->clean[i] - l->clean[i - 1]);
-    double sigma = MAD_TO_SIGMA * cbx__quantile_select(step, l->n - 1, 0.5);
-    return sigma * sigma / 2;
 }
 
 /* ---- classes ---- */
@@ -138,7 +126,10 @@ static cbx_status find_levels(levels *l, const double *x, double penalty, double
         squares += l->clean[i] * l->clean[i];
     }
     if (l->n < MIN) return CBX_OK;
-    double first = step_variance(l);
+    /* Noise without any levels known: half the mean square of steps, cut as the values are. */
+    for (size_t i = 1; i < l->n; i++) l->work[i - 1] = fabs(l->clean[i] - l->clean[i - 1]);
+    sigma = MAD_TO_SIGMA * cbx__quantile_select(l->work, l->n - 1, 0.5);
+    double first = sigma * sigma / 2;
     cbx_status st = segment(l, penalty * first, err);
     if (st) return st;
     double variance = residuals(l, dependence);
@@ -162,15 +153,11 @@ cbx_status cbx_stat_steady(cbx_ctx *ctx, const double *x, size_t n, const cbx_st
     st = cbx__sample_check(x, n, 1, err);
     if (st) return st;
     cbx_arena_init(&l.arena, cbx_ctx_allocator(ctx));
-    l.clean = cbx_arena_calloc(&l.arena, n, sizeof *l.clean);
-    l.sum = cbx_arena_calloc(&l.arena, n + 1, sizeof *l.sum);
-    l.work = cbx_arena_calloc(&l.arena, n, sizeof *l.work);
-    l.usual = cbx_arena_calloc(&l.arena, n, sizeof *l.usual);
-    l.last = cbx_arena_calloc(&l.arena, n + 1, sizeof *l.last);
-    if (!l.clean || !l.sum || !l.work || !l.usual || !l.last)
-        st = cbx_fail_nomem(err, "the levels of a launch");
-    else
+    if (cbx_arena_arrays(&l.arena, CBX_ARRAY(l.clean, n), CBX_ARRAY(l.sum, n + 1), CBX_ARRAY(l.work, n),
+                         CBX_ARRAY(l.usual, n), CBX_ARRAY(l.last, n + 1)))
         st = find_levels(&l, x, o.penalty * log((double)n), &result.dependence, err);
+    else
+        st = cbx_fail_nomem(err, "the levels of a launch");
     if (!st) {
         classify(&l, x[0], o.tolerance, o.tail, &result);
         for (size_t to = l.last[n]; to > 0; to = l.last[to]) result.segments++;

@@ -104,7 +104,7 @@ static void raise(scaled *base, size_t n, scaled *power, double *work, size_t m)
 static cbx_status two_sided_cdf(cbx_ctx *ctx, double d, size_t n, double *out, cbx_err *err)
 {
     size_t k = (size_t)((double)n * d) + 1, m = 2 * k - 1;
-    double *work = NULL;
+    cbx__scratch double *work = NULL;
     scaled base = { 0 }, power = { 0 };
     cbx_status st = cbx__doubles(ctx, 3 * m * m, &work, err);
 
@@ -132,51 +132,38 @@ static cbx_status two_sided_cdf(cbx_ctx *ctx, double d, size_t n, double *out, c
         }
     }
     *out = s * pow(10.0, power.exponent);
-    cbx__doubles_free(ctx, work, 3 * m * m);
     return CBX_OK;
-}
-
-static cbx_status one_sample_p(cbx_ctx *ctx, double d, size_t n, double *p, cbx_err *err)
-{
-    double nd2 = (double)n * d * d, root = sqrt((double)n), below;
-
-    if (n > ONE_EXACT) {
-        *p = fmin(1.0, kolmogorov_sf((root + 1 / (6 * root)) * d));
-        return CBX_OK;
-    }
-    /* both sides are passed with a chance of exp(-8 n d^2) against exp(-2 n d^2): below 1e-10 of it
-     * beyond 4 */
-    if (nd2 > 4) {
-        *p = fmin(1.0, 2 * one_sided_sf(d, n));
-        return CBX_OK;
-    }
-    cbx_status st = two_sided_cdf(ctx, d, n, &below, err);
-    if (!st) *p = fmax(0.0, 1 - below);
-    return st;
 }
 
 cbx_status cbx_stat_test_ks_one(cbx_ctx *ctx, const double *x, size_t n, cbx_cdf_fn cdf, void *user, cbx_test *out,
                                 cbx_err *err)
 {
     cbx_test r = { .method = "kolmogorov-smirnov, one sample", .exact = n <= ONE_EXACT };
-    double *sorted = NULL, above = 0, below = 0;
+    cbx__scratch double *sorted = NULL;
+    double above = 0, below = 0, size = (double)n, root = sqrt(size), inside = 0;
     cbx_status st = cbx__sorted_copy(ctx, x, n, 1, &sorted, err);
 
     if (st) return st;
-    for (size_t i = 0; i < n && !st; i++) {
+    for (size_t i = 0; i < n; i++) {
         double f = cdf(sorted[i], user);
-        if (!(f >= 0 && f <= 1)) {
-            st = cbx_fail(err, CBX_EDOM, "the distribution function returns %g at %g, which is not a probability", f,
-                          sorted[i]);
-            break;
-        }
+        if (!(f >= 0 && f <= 1))
+            return cbx_fail(err, CBX_EDOM, "the distribution function returns %g at %g, which is not a probability", f,
+                            sorted[i]);
         above = fmax(above, (double)(i + 1) / (double)n - f);
         below = fmax(below, f - (double)i / (double)n);
     }
-    r.statistic = fmax(above, below);
-    if (!st) st = one_sample_p(ctx, r.statistic, n, &r.p, err);
-    cbx__doubles_free(ctx, sorted, n);
-    if (st) return st;
+    const double d = r.statistic = fmax(above, below);
+    if (n > ONE_EXACT) {
+        r.p = fmin(1.0, kolmogorov_sf((root + 1 / (6 * root)) * d));
+    } else if (size * d * d > 4) {
+        /* both sides are passed with a chance of exp(-8 n d^2) against exp(-2 n d^2): below 1e-10
+         * of it beyond 4 */
+        r.p = fmin(1.0, 2 * one_sided_sf(d, n));
+    } else {
+        st = two_sided_cdf(ctx, d, n, &inside, err);
+        if (st) return st;
+        r.p = fmax(0.0, 1 - inside);
+    }
     r.p_less = n <= ONE_EXACT ? one_sided_sf(above, n) : exp(-2 * (double)n * above * above - 2 * above / 3);
     r.p_greater = n <= ONE_EXACT ? one_sided_sf(below, n) : exp(-2 * (double)n * below * below - 2 * below / 3);
     *out = r;
@@ -194,11 +181,6 @@ typedef struct lattice {
     double *left;           /* chances, m + 1 */
 } lattice;
 
-static bool ends_a_group(const lattice *l, size_t count)
-{
-    return count > 0 && (count == l->n + l->m || l->pool[count - 1] != l->pool[count]);
-}
-
 /* Chance that i m - j n reaches `above` or -(i m - j n) reaches `below` at a point that is looked
  * at; a bound <= 0 is never asked. */
 static double chance_of_leaving(lattice *l, long long above, long long below)
@@ -207,8 +189,8 @@ static double chance_of_leaving(lattice *l, long long above, long long below)
         for (size_t j = 0; j <= l->m; j++) {
             long long gap = (long long)(i * l->m) - (long long)(j * l->n);
             double total = (double)(i + j), *at = &l->left[j];
-            bool outside = ends_a_group(l, i + j) && ((above > 0 && gap >= above) || (below > 0 && -gap >= below));
-            if (outside)
+            bool ends_a_group = i + j && (i + j == l->n + l->m || l->pool[i + j - 1] != l->pool[i + j]);
+            if (ends_a_group && ((above > 0 && gap >= above) || (below > 0 && -gap >= below)))
                 *at = 1;
             else if (i + j == 0)
                 *at = 0;
@@ -235,7 +217,8 @@ cbx_status cbx_stat_test_ks_two(cbx_ctx *ctx, const double *x, size_t n, const d
                                 cbx_test *out, cbx_err *err)
 {
     cbx_test r = { .method = "kolmogorov-smirnov, two samples" };
-    double *work = NULL, cells = (double)n * (double)m;
+    cbx__scratch double *work = NULL;
+    double cells = (double)n * (double)m;
     lattice l = { .n = n, .m = m };
 
     if ((unsigned)mode > CBX_TEST_NORMAL) return cbx_fail(err, CBX_EINVAL, "unknown test mode %d", (int)mode);
@@ -267,9 +250,8 @@ cbx_status cbx_stat_test_ks_two(cbx_ctx *ctx, const double *x, size_t n, const d
             r.p_less = l.above > 0 ? chance_of_leaving(&l, l.above, 0) : 1;
             r.p_greater = l.below > 0 ? chance_of_leaving(&l, 0, l.below) : 1;
         }
-        cbx__doubles_free(ctx, l.left, m + 1);
+        cbx__doubles_free(&l.left);
     }
-    cbx__doubles_free(ctx, work, n + m);
     if (!st) *out = r;
     return st;
 }

@@ -12,69 +12,50 @@ typedef struct contrast {
     double difference, error, df;
 } contrast;
 
-static double ratio_or_infinite(double difference, double error)
-{
-    if (error > 0) return difference / error;
-    return difference > 0 ? INFINITY : difference < 0 ? -INFINITY : 0;
-}
-
 static cbx_test t_test(const char *method, const contrast *c, double against)
 {
     cbx_test r = { .method = method, .df = c->df };
+    double away = c->difference - against;
 
-    r.statistic = ratio_or_infinite(c->difference - against, c->error);
+    r.statistic = c->error > 0 ? away / c->error : away > 0 ? INFINITY : away < 0 ? -INFINITY : 0;
     r.p_less = cbx_stat_t_cdf(r.statistic, c->df);
     r.p_greater = cbx_stat_t_sf(r.statistic, c->df);
     r.p = fmin(1.0, 2 * fmin(r.p_less, r.p_greater));
     return r;
 }
 
-static cbx_status moments_of_two(const double *x, size_t n, const double *y, size_t m, cbx__moments *a, cbx__moments *b,
-                                 cbx_err *err)
+static cbx_status welch_contrast(const double *x, size_t n, const double *y, size_t m, contrast *out, cbx_err *err)
 {
-    cbx_status st = cbx__sample_check(x, n, 2, err);
+    cbx__moments a, b;
+    cbx_status st = cbx__moments_of_two(x, n, 2, y, m, 2, &a, &b, err);
 
-    if (!st) st = cbx__sample_check(y, m, 2, err);
     if (st) return st;
-    *a = cbx__moments_of(x, n);
-    *b = cbx__moments_of(y, m);
-    return CBX_OK;
-}
-
-static contrast welch_contrast(const cbx__moments *a, const cbx__moments *b)
-{
-    double ea = a->stddev / sqrt((double)a->n), eb = b->stddev / sqrt((double)b->n), max = fmax(ea, eb);
-    contrast c = { cbx__mean_difference(a, b), hypot(ea, eb), (double)(a->n + b->n - 2) };
-
+    double ea = a.stddev / sqrt((double)n), eb = b.stddev / sqrt((double)m), max = fmax(ea, eb);
+    *out = (contrast){ cbx__mean_difference(&a, &b), hypot(ea, eb), (double)(n + m - 2) };
     if (max > 0) { /* scaled, so that squares neither overflow nor vanish */
         double wa = (ea / max) * (ea / max), wb = (eb / max) * (eb / max);
-        c.df = (wa + wb) * (wa + wb) / (wa * wa / (double)(a->n - 1) + wb * wb / (double)(b->n - 1));
+        out->df = (wa + wb) * (wa + wb) / (wa * wa / (double)(n - 1) + wb * wb / (double)(m - 1));
     }
-    return c;
+    return CBX_OK;
 }
 
 cbx_status cbx_stat_test_welch(const double *x, size_t n, const double *y, size_t m, cbx_test *out, cbx_err *err)
 {
-    cbx__moments a, b;
-    cbx_status st = moments_of_two(x, n, y, m, &a, &b, err);
+    contrast c;
+    cbx_status st = welch_contrast(x, n, y, m, &c, err);
 
-    if (st) return st;
-    contrast c = welch_contrast(&a, &b);
-    *out = t_test("welch t", &c, 0);
-    return CBX_OK;
+    if (!st) *out = t_test("welch t", &c, 0);
+    return st;
 }
 
 cbx_status cbx_stat_test_student(const double *x, size_t n, const double *y, size_t m, cbx_test *out, cbx_err *err)
 {
     cbx__moments a, b;
-    cbx_status st = moments_of_two(x, n, y, m, &a, &b, err);
-    contrast c;
+    cbx_status st = cbx__moments_of_two(x, n, 2, y, m, 2, &a, &b, err);
 
     if (st) return st;
-    c.df = (double)(n + m - 2);
-    double pooled = cbx__pooled_stddev(&a, &b);
-    c.difference = cbx__mean_difference(&a, &b);
-    c.error = pooled * sqrt(1 / (double)n + 1 / (double)m);
+    const contrast c = { cbx__mean_difference(&a, &b), cbx__pooled_stddev(&a, &b) * sqrt(1 / (double)n + 1 / (double)m),
+                         (double)(n + m - 2) };
     *out = t_test("student t", &c, 0);
     return CBX_OK;
 }
@@ -98,7 +79,7 @@ cbx_status cbx_stat_test_mean(const double *x, size_t n, double mean, cbx_test *
 
 static cbx_status paired_contrast(cbx_ctx *ctx, const double *x, const double *y, size_t n, contrast *out, cbx_err *err)
 {
-    double *d = NULL;
+    cbx__scratch double *d = NULL;
     cbx_status st = cbx__sample_check(x, n, 2, err);
 
     if (!st) st = cbx__sample_check(y, n, 2, err);
@@ -107,7 +88,6 @@ static cbx_status paired_contrast(cbx_ctx *ctx, const double *x, const double *y
     for (size_t i = 0; i < n; i++) d[i] = x[i] - y[i];
     st = cbx__sample_check(d, n, 2, err);
     if (!st) *out = mean_contrast(d, n, 0);
-    cbx__doubles_free(ctx, d, n);
     return st;
 }
 
@@ -116,9 +96,8 @@ cbx_status cbx_stat_test_paired_t(cbx_ctx *ctx, const double *x, const double *y
     contrast c;
     cbx_status st = paired_contrast(ctx, x, y, n, &c, err);
 
-    if (st) return st;
-    *out = t_test("paired t", &c, 0);
-    return CBX_OK;
+    if (!st) *out = t_test("paired t", &c, 0);
+    return st;
 }
 
 static cbx_status bounds_check(double lower, double upper, cbx_err *err)
@@ -142,14 +121,12 @@ static cbx_test tost(const char *method, const contrast *c, double lower, double
 cbx_status cbx_stat_tost_welch(const double *x, size_t n, const double *y, size_t m, double lower, double upper,
                                cbx_test *out, cbx_err *err)
 {
-    cbx__moments a, b;
+    contrast c;
     cbx_status st = bounds_check(lower, upper, err);
 
-    if (!st) st = moments_of_two(x, n, y, m, &a, &b, err);
-    if (st) return st;
-    contrast c = welch_contrast(&a, &b);
-    *out = tost("two one-sided welch t", &c, lower, upper);
-    return CBX_OK;
+    if (!st) st = welch_contrast(x, n, y, m, &c, err);
+    if (!st) *out = tost("two one-sided welch t", &c, lower, upper);
+    return st;
 }
 
 cbx_status cbx_stat_tost_paired(cbx_ctx *ctx, const double *x, const double *y, size_t n, double lower, double upper,
@@ -159,7 +136,6 @@ cbx_status cbx_stat_tost_paired(cbx_ctx *ctx, const double *x, const double *y, 
     cbx_status st = bounds_check(lower, upper, err);
 
     if (!st) st = paired_contrast(ctx, x, y, n, &c, err);
-    if (st) return st;
-    *out = tost("two one-sided paired t", &c, lower, upper);
-    return CBX_OK;
+    if (!st) *out = tost("two one-sided paired t", &c, lower, upper);
+    return st;
 }

@@ -6,6 +6,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/rng.h"
+#include "calibrax/base/together.h"
 #include "calibrax/statistics/resample.h"
 #include "calibrax/statistics/sample.h"
 #include "calibrax/statistics/test.h"
@@ -48,16 +49,6 @@ static void count_value(arrangement *a, double v)
 
 static void count_one(arrangement *a) { count_value(a, compared(a)); }
 
-/* Arrangements in all, infinite beyond a double. */
-static double arrangements_of(const arrangement *a)
-{
-    double ways = 1;
-
-    if (a->paired) return ldexp(1, a->n > 1000 ? 1001 : (int)a->n);
-    for (size_t i = 1; i <= a->n && ways < 1e18; i++) ways = ways * (double)(a->m + i) / (double)i;
-    return round(ways);
-}
-
 /* The next n-subset of n + m in order[0..n), the others behind them; false after the last. */
 static bool next_split(arrangement *a)
 {
@@ -84,17 +75,6 @@ static void swap_pairs(arrangement *a, uint64_t bits, size_t from, size_t to)
     }
 }
 
-/* Means need the sum of one side only. */
-static double picked_difference(const arrangement *a)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < a->picked; i++) sum += a->pool[a->order[i]];
-    double x = a->n <= a->m ? sum : a->total - sum;
-    double y = a->n <= a->m ? a->total - sum : sum;
-    return x / (double)a->n - y / (double)a->m;
-}
-
 /* Each draws from a stream of its own number; a uniform shuffle of any order is uniform. */
 static void count_random(arrangement *a, size_t permutations, uint64_t seed)
 {
@@ -116,7 +96,10 @@ static void count_random(arrangement *a, size_t permutations, uint64_t seed)
             a->order[i] = v;
         }
         if (a->compare == mean_difference) {
-            count_value(a, picked_difference(a));
+            double sum = 0; /* means need the sum of one side only */
+            for (size_t i = 0; i < a->picked; i++) sum += a->pool[a->order[i]];
+            double x = a->n <= a->m ? sum : a->total - sum, y = a->n <= a->m ? a->total - sum : sum;
+            count_value(a, x / (double)a->n - y / (double)a->m);
             continue;
         }
         /* x takes what was picked if it is the smaller sample, else the rest. */
@@ -145,11 +128,8 @@ cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, co
     if (!st) st = cbx__sample_check(y, m, 1, err);
     if (st) return st;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    a.pool = cbx_arena_calloc(&arena, n + m, sizeof *a.pool);
-    a.x = cbx_arena_calloc(&arena, n + m, sizeof *a.x);
-    a.order = cbx_arena_calloc(&arena, n + m, sizeof *a.order);
-    a.words = cbx_arena_calloc(&arena, cbx__draws_capacity(n + m), sizeof *a.words);
-    if (!a.pool || !a.x || !a.order || !a.words) {
+    if (!cbx_arena_arrays(&arena, CBX_ARRAY(a.pool, n + m), CBX_ARRAY(a.x, n + m), CBX_ARRAY(a.order, n + m),
+                          CBX_ARRAY(a.words, cbx__draws_capacity(n + m)))) {
         st = cbx_fail(err, CBX_ENOMEM, "out of memory to rearrange %zu samples", n + m);
     } else {
         memcpy(a.pool, x, n * sizeof *x);
@@ -159,7 +139,6 @@ cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, co
         /* The mean difference is taken about the first value: large offsets then cost no digits,
          * and ties in it are seen as such. */
         double largest = 0;
-
         if (a.compare == mean_difference) {
             double origin = a.pool[0];
             for (size_t i = 0; i < a.n + a.m; i++) a.pool[i] -= origin;
@@ -169,8 +148,9 @@ cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, co
             a.total += a.pool[i];
         }
         a.tolerance = 1e-14 * largest;
-        double all = arrangements_of(&a);
-
+        double all = a.paired ? ldexp(1, n > 1000 ? 1001 : (int)n) : 1; /* arrangements */
+        for (size_t i = 1; !a.paired && i <= n && all < 1e18; i++) all = all * (double)(m + i) / (double)i;
+        all = round(all);
         memcpy(a.x, a.pool, a.n * sizeof(double));
         memcpy(a.y, a.pool + a.n, a.m * sizeof(double));
         a.observed = compared(&a);

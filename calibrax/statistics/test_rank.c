@@ -65,7 +65,7 @@ static cbx_status wants_exact(cbx_test_mode mode, size_t n, size_t by_itself, si
 static cbx_status count_subsets(cbx_ctx *ctx, const double *pool, size_t total, size_t k, size_t s, double *at_most,
                                 double *at_least, cbx_err *err)
 {
-    double *ways = NULL;
+    cbx__scratch double *ways = NULL;
     size_t length = 1, max = 0;
 
     for (size_t i = total - k; i < total; i++) length += cbx__midrank2(pool, total, pool[i]); /* the k largest */
@@ -83,15 +83,7 @@ static cbx_status count_subsets(cbx_ctx *ctx, const double *pool, size_t total, 
         }
     }
     count_tails(ways + k * length, length, s, at_most, at_least);
-    cbx__doubles_free(ctx, ways, (k + 1) * length);
     return CBX_OK;
-}
-
-static bool has_ties(const double *sorted, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        if (sorted[i] == sorted[i - 1]) return true;
-    return false;
 }
 
 /* The same without ties: k-subsets of 1..k+m by their rank sum less the least one are the
@@ -114,28 +106,15 @@ static cbx_status count_plain(cbx_ctx *ctx, size_t k, size_t m, cbx__whitney *ou
         for (size_t u = i; u < length; u++) ways[u] += ways[u - i];
     }
     for (size_t u = 1; u < length; u++) ways[u] += ways[u - 1]; /* whole, and so exact in any order */
-    cbx__whitney_clear(ctx, out);
+    cbx__whitney_clear(out);
     *out = (cbx__whitney){ k, m, length, ways };
     return CBX_OK;
 }
 
-void cbx__whitney_clear(cbx_ctx *ctx, cbx__whitney *kept)
+void cbx__whitney_clear(cbx__whitney *kept)
 {
-    cbx__doubles_free(ctx, kept->upto, kept->length);
+    cbx__doubles_free(&kept->upto);
     *kept = (cbx__whitney){ 0 };
-}
-
-static cbx_status plain_tails(cbx_ctx *ctx, size_t k, size_t m, size_t s, cbx__whitney *kept, double *at_most,
-                              double *at_least, cbx_err *err)
-{
-    cbx__whitney own = { 0 }, *c = kept ? kept : &own;
-    cbx_status st = c->upto && c->k == k && c->m == m ? CBX_OK : count_plain(ctx, k, m, c, err);
-
-    if (st) return st;
-    *at_most = c->upto[s] / c->upto[c->length - 1];
-    *at_least = (c->upto[c->length - 1] - (s ? c->upto[s - 1] : 0)) / c->upto[c->length - 1];
-    cbx__whitney_clear(ctx, &own);
-    return CBX_OK;
 }
 
 cbx_status cbx_stat_test_mann_whitney(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m,
@@ -148,8 +127,10 @@ cbx_status cbx__mann_whitney(cbx_ctx *ctx, const double *x, size_t n, const doub
                              cbx__whitney *kept, cbx_test *out, cbx_err *err)
 {
     cbx_test r = { .method = "mann-whitney u" };
-    double *pool = NULL, at_most, at_least, sum_x = 0, total = (double)(n + m);
-    bool exact = false;
+    cbx__scratch double *pool = NULL;
+    double at_most, at_least, sum_x = 0, total = (double)(n + m);
+    cbx__whitney own = { 0 }, *c = kept ? kept : &own;
+    bool exact = false, has_ties = false;
     cbx_status st = wants_exact(mode, n + m, WHITNEY_AUTO, WHITNEY_EXACT, &exact, err);
 
     if (!st) st = cbx__joined_copy(ctx, x, n, y, m, &pool, err);
@@ -161,16 +142,23 @@ cbx_status cbx__mann_whitney(cbx_ctx *ctx, const double *x, size_t n, const doub
         bool of_x = n <= m;
         double s = of_x ? sum_x : total * (total + 1) - sum_x;
         size_t k = of_x ? n : m;
-        if (n + m <= PLAIN_MAX && !has_ties(pool, n + m))
-            st = plain_tails(ctx, k, n + m - k, (size_t)s / 2 - k * (k + 1) / 2, kept, &at_most, &at_least, err);
-        else
+        for (size_t i = 1; i < n + m; i++) has_ties |= pool[i] == pool[i - 1];
+        if (n + m > PLAIN_MAX || has_ties) {
             st = count_subsets(ctx, pool, n + m, k, (size_t)s, &at_most, &at_least, err);
+        } else {
+            size_t u = (size_t)s / 2 - k * (k + 1) / 2;
+            if (!c->upto || c->k != k || c->m != n + m - k) st = count_plain(ctx, k, n + m - k, c, err);
+            if (!st) {
+                at_most = c->upto[u] / c->upto[c->length - 1];
+                at_least = (c->upto[c->length - 1] - (u ? c->upto[u - 1] : 0)) / c->upto[c->length - 1];
+            }
+        }
+        cbx__whitney_clear(&own);
         if (!st) exact_result(&r, of_x ? at_most : at_least, of_x ? at_least : at_most);
     } else {
         double ties = cbx__tie_sum(pool, n + m) / (total * (total - 1)), nm = (double)n * (double)m;
         normal_result(&r, r.statistic, nm / 2, sqrt(fmax(0.0, nm / 12 * (total + 1 - ties))));
     }
-    cbx__doubles_free(ctx, pool, n + m);
     if (!st) *out = r;
     return st;
 }
@@ -180,7 +168,6 @@ cbx_status cbx__mann_whitney(cbx_ctx *ctx, const double *x, size_t n, const doub
 typedef struct signed_ranks {
     double *sizes;                /* sorted |d| of all that is ranked */
     size_t ranked, zeros;         /* zeros among the ranked */
-    size_t dropped;               /* and before */
     double plus2, minus2, zeros2; /* doubled rank sums */
 } signed_ranks;
 
@@ -188,7 +175,7 @@ typedef struct signed_ranks {
 static cbx_status count_signs(cbx_ctx *ctx, const signed_ranks *s, double *at_most, double *at_least, cbx_err *err)
 {
     size_t length = (size_t)(s->plus2 + s->minus2) + 1, max = 0;
-    double *ways = NULL;
+    cbx__scratch double *ways = NULL;
     cbx_status st = cbx__doubles(ctx, length, &ways, err);
 
     if (st) return st;
@@ -200,22 +187,7 @@ static cbx_status count_signs(cbx_ctx *ctx, const signed_ranks *s, double *at_mo
         for (size_t sum = max + 1; sum-- > rank;) ways[sum] += ways[sum - rank];
     }
     count_tails(ways, length, (size_t)s->plus2, at_most, at_least);
-    cbx__doubles_free(ctx, ways, length);
     return CBX_OK;
-}
-
-static void signed_normal(cbx_test *r, const signed_ranks *s, cbx_zero_rule rule)
-{
-    double n = (double)s->ranked, z = (double)s->zeros, mean = n * (n + 1) / 4, squares = n * (n + 1) * (2 * n + 1);
-    double ties = cbx__tie_sum(s->sizes, s->ranked);
-
-    if (rule == CBX_ZERO_PRATT) {
-        mean -= z * (z + 1) / 4;
-        squares -= z * (z + 1) * (2 * z + 1);
-        ties -= z * z * z - z;
-    }
-    normal_result(r, r->statistic, mean, sqrt(fmax(0.0, (squares - ties / 2) / 24)));
-    if (r->statistic == mean) r->p = 1;
 }
 
 static cbx_status signed_rank_of(cbx_ctx *ctx, const double *d, size_t n, cbx_zero_rule rule, cbx_test_mode mode,
@@ -248,9 +220,17 @@ static cbx_status signed_rank_of(cbx_ctx *ctx, const double *d, size_t n, cbx_ze
         st = count_signs(ctx, &s, &at_most, &at_least, err);
         if (!st) exact_result(r, at_most, at_least);
     } else {
-        signed_normal(r, &s, rule);
+        double k = (double)s.ranked, z = (double)s.zeros, mean = k * (k + 1) / 4, squares = k * (k + 1) * (2 * k + 1);
+        double ties = cbx__tie_sum(s.sizes, s.ranked);
+        if (rule == CBX_ZERO_PRATT) {
+            mean -= z * (z + 1) / 4;
+            squares -= z * (z + 1) * (2 * z + 1);
+            ties -= z * z * z - z;
+        }
+        normal_result(r, r->statistic, mean, sqrt(fmax(0.0, (squares - ties / 2) / 24)));
+        if (r->statistic == mean) r->p = 1;
     }
-    cbx__doubles_free(ctx, s.sizes, n);
+    cbx__doubles_free(&s.sizes);
     return st;
 }
 
@@ -258,7 +238,7 @@ cbx_status cbx_stat_test_signed_rank(cbx_ctx *ctx, const double *x, const double
                                      cbx_test_mode mode, cbx_test *out, cbx_err *err)
 {
     cbx_test r = { .method = "wilcoxon signed-rank" };
-    double *d = NULL;
+    cbx__scratch double *d = NULL;
     cbx_status st = cbx__sample_check(x, n, 1, err);
 
     if (!st && y) st = cbx__sample_check(y, n, 1, err);
@@ -269,7 +249,6 @@ cbx_status cbx_stat_test_signed_rank(cbx_ctx *ctx, const double *x, const double
     for (size_t i = 0; i < n; i++) d[i] = y ? x[i] - y[i] : x[i];
     st = cbx__sample_check(d, n, 1, err);
     if (!st) st = signed_rank_of(ctx, d, n, zeros, mode, &r, err);
-    cbx__doubles_free(ctx, d, n);
     if (!st) *out = r;
     return st;
 }
@@ -326,7 +305,7 @@ cbx_status cbx_stat_test_brunner_munzel(cbx_ctx *ctx, const double *x, size_t n,
                                         cbx_test *out, cbx_err *err)
 {
     cbx_test r = { .method = "brunner-munzel" };
-    double *a = NULL, *b = NULL;
+    cbx__scratch double *a = NULL, *b = NULL;
     cbx_status st = cbx__sorted_copy(ctx, x, n, 2, &a, err);
 
     if (!st) st = cbx__sorted_copy(ctx, y, m, 2, &b, err);
@@ -334,8 +313,6 @@ cbx_status cbx_stat_test_brunner_munzel(cbx_ctx *ctx, const double *x, size_t n,
         brunner_munzel_of(&r, a, n, b, m);
         *out = r;
     }
-    cbx__doubles_free(ctx, a, n);
-    cbx__doubles_free(ctx, b, m);
     return st;
 }
 
@@ -357,7 +334,7 @@ static double rank_of_ways(const double *ways, size_t length, double level, doub
 cbx_status cbx__signed_rank_limit(cbx_ctx *ctx, size_t n, double level, double *rank, double *achieved, cbx_err *err)
 {
     size_t length = n * (n + 1) / 2 + 1;
-    double *ways = NULL;
+    cbx__scratch double *ways = NULL;
     cbx_status st = cbx__doubles(ctx, length, &ways, err);
 
     if (st) return st;
@@ -366,7 +343,6 @@ cbx_status cbx__signed_rank_limit(cbx_ctx *ctx, size_t n, double level, double *
     for (size_t i = 1; i <= n; i++)
         for (size_t s = length; s-- > i;) ways[s] += ways[s - i];
     *rank = rank_of_ways(ways, length, level, achieved);
-    cbx__doubles_free(ctx, ways, length);
     return CBX_OK;
 }
 
@@ -376,7 +352,7 @@ cbx_status cbx__shift_limit(cbx_ctx *ctx, size_t n, size_t m, double level, doub
                             cbx_err *err)
 {
     size_t length = n * m + 1, k = n < m ? n : m, other = n < m ? m : n;
-    double *ways = NULL;
+    cbx__scratch double *ways = NULL;
     cbx_status st = cbx__doubles(ctx, (k + 1) * length, &ways, err);
 
     if (st) return st;
@@ -386,6 +362,5 @@ cbx_status cbx__shift_limit(cbx_ctx *ctx, size_t n, size_t m, double level, doub
         for (size_t j = 1; j <= k; j++)
             for (size_t u = i; u < length; u++) ways[j * length + u] += ways[(j - 1) * length + u - i];
     *rank = rank_of_ways(ways + k * length, length, level, achieved);
-    cbx__doubles_free(ctx, ways, (k + 1) * length);
     return CBX_OK;
 }

@@ -14,18 +14,6 @@
 #define MAX_LAUNCHES          1000000
 #define LARGEST_NONCENTRALITY 37.0
 
-static cbx_status nested_check(const cbx_nested *x, size_t *values, cbx_err *err)
-{
-    *values = 0;
-    if (x->groups < 2)
-        return cbx_fail(err, CBX_EINVAL, "%zu launches do not show how launches vary: at least 2", x->groups);
-    for (size_t g = 0; g < x->groups; g++) {
-        if (x->sizes[g] == 0) return cbx_fail(err, CBX_EINVAL, "launch %zu has no epochs", g);
-        *values += x->sizes[g];
-    }
-    return cbx__sample_check(x->x, *values, 2, err);
-}
-
 /* Sums of squares of factor * x about the first value of all, so that clocks lose nothing. */
 static double sums_of_squares(const cbx_nested *x, size_t values, double *within, double *between, double *mean,
                               double *sizes2)
@@ -53,12 +41,15 @@ static double sums_of_squares(const cbx_nested *x, size_t values, double *within
 cbx_status cbx_stat_components(const cbx_nested *x, cbx_components *out, cbx_err *err)
 {
     double ssw, ssb, sizes2, values, groups = (double)x->groups;
-    cbx_components c = { 0 };
-    cbx_status st = nested_check(x, &c.values, err);
+    cbx_components c = { .groups = x->groups };
 
+    if (x->groups < 2)
+        return cbx_fail(err, CBX_EINVAL, "%zu launches do not show how launches vary: at least 2", x->groups);
+    for (size_t g = 0; g < x->groups; c.values += x->sizes[g++])
+        if (x->sizes[g] == 0) return cbx_fail(err, CBX_EINVAL, "launch %zu has no epochs", g);
+    cbx_status st = cbx__sample_check(x->x, c.values, 2, err);
     if (st) return st;
     values = (double)c.values;
-    c.groups = x->groups;
     double factor = sums_of_squares(x, c.values, &ssw, &ssb, &c.mean, &sizes2);
     double within = values > groups ? ssw / (values - groups) : 0;
     c.epochs = (values - sizes2 / values) / (groups - 1);
@@ -182,25 +173,21 @@ typedef struct simulation {
     double *found; /* a run: 1 if it rejects */
 } simulation;
 
-static double u_statistic(const double *x, const double *y, size_t n, double factor)
-{
-    double u = 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) u += x[i] * factor > y[j] ? 1 : x[i] * factor == y[j] ? 0.5 : 0;
-    return u;
-}
-
 static void simulate(void *user, size_t worker, size_t begin, size_t end)
 {
     const simulation *s = user;
     double *both = s->work + worker * 2 * s->n, pairs = (double)s->n * (double)s->n;
 
     for (size_t run = begin; run < end; run++) {
-        double u;
+        double u = 0;
         /* Two samples of the pilot's distribution, its quantile function at uniform points. */
         cbx_rng rng = cbx_rng_make(s->seed, run);
         for (size_t i = 0; i < 2 * s->n; i++) both[i] = cbx_stat_quantile_sorted(s->pilot, s->k, cbx_rng_uniform(&rng));
-        u = u_statistic(both, both + s->n, s->n, 1 + s->effect);
+        for (size_t i = 0; i < s->n; i++)
+            for (size_t j = s->n; j < 2 * s->n; j++) {
+                double x = both[i] * (1 + s->effect);
+                u += x > both[j] ? 1 : x == both[j] ? 0.5 : 0;
+            }
         s->found[run] = fmin(u, pairs - u) < s->limit;
     }
 }
@@ -215,62 +202,44 @@ static double simulated_power(simulation *s, size_t workers, double effect)
     return sum / (double)s->runs;
 }
 
-/* The pilot's whole range separates the samples for sure: no larger effect is needed. */
-static double bisect(simulation *s, size_t workers, double power)
+cbx_status cbx_stat_detectable_ratio(cbx_ctx *ctx, const double *pilot, size_t k, size_t n,
+                                     const cbx_detectable_opts *opts, double *out, cbx_err *err)
 {
-    double low = 0, high = 2 * (s->pilot[s->k - 1] / s->pilot[0] - 1);
+    cbx_detectable_opts o = CBX_DETECTABLE_OPTS_INIT;
+    cbx__scratch double *sorted = NULL, *work = NULL, *found = NULL;
+    simulation s = { .k = k, .n = n };
+    double achieved;
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_detectable_opts", err);
 
-    if (high == 0) return 0;
-    if (simulated_power(s, workers, high) < power) return INFINITY;
-    for (int i = 0; i < HALVINGS && high - low > 1e-4 * high; i++) {
-        double middle = low + (high - low) / 2;
-        if (simulated_power(s, workers, middle) < power)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high;
-}
-
-static cbx_status detectable_options(const cbx_detectable_opts *opts, size_t k, size_t n, cbx_detectable_opts *o,
-                                     cbx_err *err)
-{
-    *o = (cbx_detectable_opts)CBX_DETECTABLE_OPTS_INIT;
-    cbx_status st = cbx_take_options(o, sizeof *o, opts, "cbx_detectable_opts", err);
-    if (!st) st = cbx_check_range("runs", (double)o->runs, 1, INFINITY, err);
-    if (!st) st = cbx_check_level("alpha", o->alpha, err);
-    if (!st) st = cbx_check_level("power", o->power, err);
+    if (!st) st = cbx_check_range("runs", (double)o.runs, 1, INFINITY, err);
+    if (!st) st = cbx_check_level("alpha", o.alpha, err);
+    if (!st) st = cbx_check_level("power", o.power, err);
     if (st) return st;
     if (k < 2) return cbx_fail(err, CBX_EINVAL, "a pilot of %zu launches shows no spread: at least 2", k);
     if (n < 2 || n > MAX_SIMULATED)
         return cbx_fail(err, CBX_EINVAL, "%zu launches a side cannot be simulated: 2 to %d", n, (int)MAX_SIMULATED);
-    return CBX_OK;
-}
-
-cbx_status cbx_stat_detectable_ratio(cbx_ctx *ctx, const double *pilot, size_t k, size_t n,
-                                     const cbx_detectable_opts *opts, double *out, cbx_err *err)
-{
-    cbx_detectable_opts o;
-    double *sorted = NULL, achieved;
-    simulation s = { .k = k, .n = n };
-    size_t workers = 1;
-    cbx_status st = detectable_options(opts, k, n, &o, err);
-
-    if (st) return st;
     s.runs = o.runs;
     s.seed = o.seed;
-    workers = cbx__workers(o.threads, o.runs);
+    size_t workers = cbx__workers(o.threads, o.runs);
     st = cbx__sorted_copy(ctx, pilot, k, 2, &sorted, err);
     if (!st && !(sorted[0] > 0)) st = cbx_fail(err, CBX_EDOM, "a pilot value must be above 0, got %g", sorted[0]);
     if (!st) st = cbx__shift_limit(ctx, n, n, 1 - o.alpha, &s.limit, &achieved, err);
-    if (!st) st = cbx__doubles(ctx, workers * 2 * n, &s.work, err);
-    if (!st) st = cbx__doubles(ctx, s.runs, &s.found, err);
-    if (!st) {
-        s.pilot = sorted;
-        *out = bisect(&s, workers, o.power);
+    if (!st) st = cbx__doubles(ctx, workers * 2 * n, &work, err);
+    if (!st) st = cbx__doubles(ctx, s.runs, &found, err);
+    if (st) return st;
+    s.pilot = sorted;
+    s.work = work;
+    s.found = found;
+    /* The pilot's whole range separates the samples for sure: no larger effect is needed. */
+    double low = 0, high = 2 * (sorted[k - 1] / sorted[0] - 1);
+    const bool reached = high == 0 || simulated_power(&s, workers, high) >= o.power;
+    for (int i = 0; reached && i < HALVINGS && high - low > 1e-4 * high; i++) {
+        double middle = low + (high - low) / 2;
+        if (simulated_power(&s, workers, middle) < o.power)
+            low = middle;
+        else
+            high = middle;
     }
-    cbx__doubles_free(ctx, sorted, k);
-    cbx__doubles_free(ctx, s.work, workers * 2 * n);
-    cbx__doubles_free(ctx, s.found, s.runs);
-    return st;
+    *out = reached ? high : INFINITY;
+    return CBX_OK;
 }
