@@ -79,12 +79,10 @@ size_t cbx_change_state_unseen(const cbx_json *series, const char *const *runs, 
 
 cbx_json *cbx_change_state_make(const char *const *runs, size_t n, const size_t *changes, size_t nchanges)
 {
-    cbx_json *o = cbx_json_new_object(), *reported = cbx_json_new_array();
-    bool ok = o && reported && cbx_json_set_string(o, "last", n ? runs[n - 1] : NULL);
+    cbx_json *o = cbx_json_new_object(), *reported;
 
-    for (size_t k = 0; ok && k < nchanges; k++) ok = cbx_json_push(reported, cbx_json_new_string(runs[changes[k]]));
-    if (ok && cbx_json_set(o, "changes", reported)) return o;
-    if (!ok) cbx_json_unref(reported);
-    cbx_json_unref(o);
-    return NULL;
+    cbx_json_set_string(o, "last", n ? runs[n - 1] : NULL);
+    reported = cbx_json_set_array(o, "changes");
+    for (size_t k = 0; k < nchanges; k++) cbx_json_push_string(reported, runs[changes[k]]);
+    return cbx_json_finish(o);
 }

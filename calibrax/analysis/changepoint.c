@@ -14,6 +14,7 @@
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/rng.h"
+#include "calibrax/base/together.h"
 #include "calibrax/statistics/partition.h"
 
 #define LARGEST_PHI 0.9
@@ -58,9 +59,8 @@ static cbx_status sums_init(cbx_arena *arena, const double *x, size_t n, prefix_
     double min = INFINITY, max = -INFINITY;
 
     *out = (prefix_sums){ .n = n };
-    out->sum = cbx_arena_calloc(arena, n + 1, sizeof(*out->sum));
-    out->square = cbx_arena_calloc(arena, n + 1, sizeof(*out->square));
-    if (!out->sum || !out->square) return cbx_fail_nomem(err, "a series");
+    if (!cbx_arena_arrays(arena, CBX_ARRAY(out->sum, n + 1), CBX_ARRAY(out->square, n + 1)))
+        return cbx_fail_nomem(err, "a series");
     for (size_t i = 0; i < n; i++) {
         double v = x[i] - x[0];
         out->sum[i + 1] = out->sum[i] + v;
@@ -93,14 +93,6 @@ static double median_abs(double *work, size_t n, const double *x, size_t lag)
     return cbx_stat_quantile_sorted(work, m, 0.5);
 }
 
-static double mean_square(const double *x, size_t n, size_t lag)
-{
-    double sum = 0;
-
-    for (size_t i = lag; i < n; i++) sum += (x[i] - x[i - lag]) * (x[i] - x[i - lag]);
-    return sum / (double)(n - lag);
-}
-
 cbx_status cbx_noise_estimate(cbx_ctx *ctx, const double *x, size_t n, cbx_noise *out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
@@ -115,8 +107,9 @@ cbx_status cbx_noise_estimate(cbx_ctx *ctx, const double *x, size_t n, cbx_noise
     double two = 1.4826 * median_abs(work, n, x, 2);
     cbx_mem_free(al, work, n * sizeof(*work));
     if (!(one > 0)) { /* mostly constant: what there is of steps */
-        one = sqrt(mean_square(x, n, 1));
-        two = one;
+        double sum = 0;
+        for (size_t i = 1; i < n; i++) sum += (x[i] - x[i - 1]) * (x[i] - x[i - 1]);
+        one = two = sqrt(sum / (double)(n - 1));
     }
     double phi = one > 0 ? fmin(fmax(two * two / (one * one) - 1, 0), LARGEST_PHI) : 0;
     out->phi = phi;
@@ -229,11 +222,12 @@ static cbx_status pelt_normal(cbx_arena *arena, const prefix_sums *s, size_t min
                               size_t *count, cbx_err *err)
 {
     size_t n = s->n, nalive = 0;
-    double *best = cbx_arena_calloc(arena, n + 1, sizeof(*best));
-    size_t *last = cbx_arena_calloc(arena, n + 1, sizeof(*last));
-    candidate *alive = cbx_arena_calloc(arena, n + 1, sizeof(*alive));
+    double *best;
+    size_t *last;
+    candidate *alive;
 
-    if (!best || !last || !alive) return cbx_fail_nomem(err, "a series");
+    if (!cbx_arena_arrays(arena, CBX_ARRAY(best, n + 1), CBX_ARRAY(last, n + 1), CBX_ARRAY(alive, n + 1)))
+        return cbx_fail_nomem(err, "a series");
     best[0] = -penalty;
     for (size_t t = 1; t < min_segment; t++) best[t] = INFINITY;
     for (size_t t = min_segment; t <= n; t++) {
@@ -297,28 +291,22 @@ static double best_energy(const double *x, size_t n, size_t min, size_t *at)
     return best;
 }
 
-/* Stops as soon as too many permutations have reached q. */
-static bool significant(splitter *s, const double *x, size_t n, double q)
+/* Stops as soon as too many permutations have reached the energy of the best split. */
+static size_t split_by_energy(splitter *s, size_t a, size_t b)
 {
-    size_t reached = 0, allowed = (size_t)floor(s->o->alpha * (double)(s->o->permutations + 1) + 1e-9), at;
+    size_t t = 0, n = b - a, reached = 0, at;
+    size_t allowed = (size_t)floor(s->o->alpha * (double)(s->o->permutations + 1) + 1e-9);
+    double q = best_energy(s->x + a, n, s->o->min_segment, &t);
 
-    if (!allowed) return false; /* even p = 1 / (permutations + 1) is more than alpha */
+    if (!(q > 0) || !allowed) return 0; /* 0: even p = 1 / (permutations + 1) is more than alpha */
     for (size_t k = 0; k < s->o->permutations; k++) {
         cbx_rng rng = cbx_rng_make(s->o->seed, s->stream++);
         cbx_rng_permutation(&rng, n, s->order);
-        for (size_t i = 0; i < n; i++) s->work[i] = x[s->order[i]];
+        for (size_t i = 0; i < n; i++) s->work[i] = s->x[a + s->order[i]];
         reached += best_energy(s->work, n, s->o->min_segment, &at) >= q;
-        if (reached + 1 > allowed) return false;
+        if (reached + 1 > allowed) return 0;
     }
-    return true;
-}
-
-static size_t split_by_energy(splitter *s, size_t a, size_t b)
-{
-    size_t t = 0;
-    double q = best_energy(s->x + a, b - a, s->o->min_segment, &t);
-
-    return q > 0 && significant(s, s->x + a, b - a, q) ? a + t : 0;
+    return a + t;
 }
 
 /* --- a series that grows --- */
@@ -394,9 +382,8 @@ static cbx_status find_with(cbx_ctx *ctx, cbx_arena *arena, const double *x, siz
 
     if (o->method == CBX_CHANGEPOINT_E_DIVISIVE) {
         s.split = split_by_energy;
-        s.work = cbx_arena_calloc(arena, n, sizeof(*s.work));
-        s.order = cbx_arena_calloc(arena, n, sizeof(*s.order));
-        if (!s.work || !s.order) return cbx_fail_nomem(err, "a series");
+        if (!cbx_arena_arrays(arena, CBX_ARRAY(s.work, n), CBX_ARRAY(s.order, n)))
+            return cbx_fail_nomem(err, "a series");
         split_all(&s, 0, n, index, count);
         return CBX_OK;
     }
@@ -404,12 +391,8 @@ static cbx_status find_with(cbx_ctx *ctx, cbx_arena *arena, const double *x, siz
     if (st) return st;
     if (o->method == CBX_CHANGEPOINT_PELT && o->cost == CBX_CHANGEPOINT_MEAN) {
         cbx__partition p;
-        bool good = true;
         cbx__partition_init(&p, cbx_ctx_allocator(ctx), o->min_segment, s.penalty);
-        for (size_t i = 0; good && i < n; i++) {
-            good = cbx__partition_reserve(&p, false);
-            if (good) cbx__partition_append(&p, x[i], s.penalty);
-        }
+        bool good = cbx__partition_fill(&p, x, n);
         if (good) *count = cbx__partition_changes(&p, index);
         cbx__partition_clear(&p);
         return good ? CBX_OK : cbx_fail_nomem(err, "a series");

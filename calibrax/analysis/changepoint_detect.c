@@ -12,6 +12,7 @@
 #include "calibrax/analysis/regression_internal.h"
 #include "calibrax/base/arena.h"
 #include "calibrax/base/options.h"
+#include "calibrax/base/together.h"
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/test.h"
 
@@ -169,11 +170,9 @@ static bool split(fit *f, size_t k, double threshold)
             at = t;
         }
     }
-    size_t t = at;
-
-    if (!t) return false;
+    if (!at) return false;
     memmove(f->ends + k + 1, f->ends + k, (f->nends - k) * sizeof(*f->ends));
-    f->ends[k] = t;
+    f->ends[k] = at;
     f->nends++;
     if (fabs(score_of(f, k, 0)) > threshold) return true;
     take_out(f, k);
@@ -282,6 +281,8 @@ cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t mi
                               size_t *count, cbx_err *err)
 {
     cbx_arena arena;
+    double *y, *sums;
+    size_t *ends, *spare;
     cbx_status st = cbx__series_check(x, n, err);
     double threshold = n ? sqrt(2 * log((double)n) + DETECTOR_MARGIN) : 0;
     bool logs = true;
@@ -292,11 +293,9 @@ cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t mi
         return cbx_fail(err, CBX_EINVAL, "the series has %zu values, and segments of %zu need %zu", n, min_segment,
                         min_segment < 2 ? 4 : 2 * min_segment);
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    double *y = cbx_arena_calloc(&arena, n, sizeof(*y)), *sums = cbx_arena_calloc(&arena, n + 1, sizeof(*sums));
-    size_t *ends = cbx_arena_calloc(&arena, 2 * n + 4, sizeof(*ends));
-    size_t *spare = ends ? ends + n + 2 : NULL;
     for (size_t i = 0; i < n; i++) logs &= x[i] > 0;
-    if (y && sums && ends) {
+    if (cbx_arena_arrays(&arena, CBX_ARRAY(y, n), CBX_ARRAY(sums, n + 1), CBX_ARRAY(ends, n + 2),
+                         CBX_ARRAY(spare, n + 2))) {
         fit f = { .y = y, .sums = sums, .n = n, .min_segment = min_segment, .ends = ends };
         /* The values, or their logarithms; a value or two alone are no level, unless a segment may
          * be as short. */

@@ -10,6 +10,7 @@
 #include "calibrax/base/hash_table.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
+#include "calibrax/base/together.h"
 #include "calibrax/statistics/series.h"
 
 #define MAX_REMARKS 16
@@ -155,11 +156,11 @@ static cbx_winner winner_of(const cbx_comparison *c, const char *metric, size_t 
 static cbx_status find_winners(work *w, cbx_err *err)
 {
     cbx_comparison *c = w->c;
-    size_t *first = cbx_arena_calloc(&w->scratch, c->nrows, sizeof(*first));
-    size_t *next = cbx_arena_calloc(&w->scratch, c->nrows, sizeof(*next));
-    double *sum = cbx_arena_calloc(&w->scratch, c->nlabels, sizeof(*sum));
+    size_t *first, *next;
+    double *sum;
     cbx_names texts;
-    bool good = first && next && sum;
+    bool good = cbx_arena_arrays(&w->scratch, CBX_ARRAY(first, c->nrows), CBX_ARRAY(next, c->nrows),
+                                 CBX_ARRAY(sum, c->nlabels));
 
     c->winners = cbx_arena_calloc(&c->arena, c->nrows + 1, sizeof(*c->winners));
     cbx_names_init(&texts, &c->al);
@@ -207,20 +208,8 @@ static tally count(const cbx_comparison *c)
     return t;
 }
 
-/* Modes that are no single wild value. */
-static cbx_status count_groups(cbx_ctx *ctx, const cbx_comparison_cell *cell, size_t *groups, cbx_err *err)
-{
-    cbx_mode mode[8];
-    size_t modes = 0;
-    cbx_status st = cbx_stat_modes(ctx, cell->samples, cell->nsamples, CBX_MODES_RESOLUTION, mode, CBX_LEN(mode),
-                                   &modes, err);
-
-    *groups = 0;
-    for (size_t i = 0; !st && i < modes && i < CBX_LEN(mode); i++) *groups += mode[i].count > 1;
-    return st == CBX_EDOM ? CBX_OK : st; /* no number among them: said elsewhere */
-}
-
-/* Cells whose samples fall into groups: one number stands for the largest of them at best. */
+/* Cells whose samples fall into groups, which are modes that are no single wild value: one number
+ * stands for the largest of them at best. */
 static cbx_status count_grouped(cbx_ctx *ctx, const cbx_comparison *c, size_t *grouped, cbx_err *err)
 {
     cbx_status st = CBX_OK;
@@ -229,25 +218,32 @@ static cbx_status count_grouped(cbx_ctx *ctx, const cbx_comparison *c, size_t *g
     for (size_t i = 0; i < c->nrows; i++)
         for (size_t k = 0; !st && k < c->nlabels; k++) {
             const cbx_comparison_cell *cell = &c->rows[i].cells[k];
-            size_t groups;
+            cbx_mode mode[8];
+            size_t modes = 0, groups = 0;
             if (isnan(cell->value) || cell->nsamples < FEW_SAMPLES) continue;
-            st = count_groups(ctx, cell, &groups, err);
+            st = cbx_stat_modes(ctx, cell->samples, cell->nsamples, CBX_MODES_RESOLUTION, mode, CBX_LEN(mode), &modes,
+                                err);
+            for (size_t m = 0; !st && m < modes && m < CBX_LEN(mode); m++) groups += mode[m].count > 1;
+            if (st == CBX_EDOM) st = CBX_OK; /* no number among them: said elsewhere */
             *grouped += groups > 1;
         }
     return st;
 }
 
 /* A sentence that is NULL, for lack of memory, is found at the end. */
-static void add(cbx_comparison *c, int rule, const char *sentence)
+CBX_PRINTF(3, 4) static void add(cbx_comparison *c, int rule, const char *fmt, ...)
 {
-    c->remarks[c->nremarks++] = (remark){ rule, sentence };
+    va_list args;
+
+    va_start(args, fmt);
+    c->remarks[c->nremarks++] = (remark){ rule, cbx_arena_vprintf(&c->arena, fmt, args) };
+    va_end(args);
 }
 
 /* Rules as numbered by Hoefler & Belli, SC 2015. */
 static cbx_status write_remarks(const work *w, cbx_err *err)
 {
     cbx_comparison *c = w->c;
-    cbx_arena *a = &c->arena;
     tally t = count(c);
     size_t grouped, unknown = 0, other = 0;
     cbx_status st = count_grouped(w->ctx, c, &grouped, err);
@@ -257,42 +253,27 @@ static cbx_status write_remarks(const work *w, cbx_err *err)
         unknown += cbx_run_same_machine(w->runs[i], w->runs[i]) == CBX_MACHINE_UNKNOWN;
         other += cbx_run_same_machine(w->runs[0], w->runs[i]) == CBX_MACHINE_OTHER;
     }
-    c->remarks = cbx_arena_calloc(a, MAX_REMARKS, sizeof(*c->remarks));
+    c->remarks = cbx_arena_calloc(&c->arena, MAX_REMARKS, sizeof(*c->remarks));
     if (!c->remarks) return cbx_fail_nomem(err, "remarks");
     if (t.compared)
-        add(c, 1,
-            cbx_arena_printf(a, "speed-ups refer to '%s', whose absolute values are in the table",
-                             cbx_comparison_label(c, c->reference)));
+        add(c, 1, "speed-ups refer to '%s', whose absolute values are in the table",
+            cbx_comparison_label(c, c->reference));
     if (t.missing)
-        add(c, 2,
-            cbx_arena_printf(a, "%zu cells are missing; state the reason, since the selection may favour a competitor",
-                             t.missing));
+        add(c, 2, "%zu cells are missing; state the reason, since the selection may favour a competitor", t.missing);
     if (c->nwinners && c->winners[c->nwinners - 1].nrows > 1)
-        add(c, 4,
-            cbx_arena_printf(a, "winners are based on the geometric mean of ratios over %zu rows; inspect the rows",
-                             c->winners[c->nwinners - 1].nrows));
+        add(c, 4, "winners are based on the geometric mean of ratios over %zu rows; inspect the rows",
+            c->winners[c->nwinners - 1].nrows);
     if (t.bare)
-        add(c, 5,
-            cbx_arena_printf(a, "%zu of %zu speed-ups have no interval; keep the samples, or declare the values exact",
-                             t.bare, t.compared));
-    if (t.few)
-        add(c, 6,
-            cbx_arena_printf(a, "%zu cells have fewer than %d samples; their distribution is unknown", t.few,
-                             FEW_SAMPLES));
+        add(c, 5, "%zu of %zu speed-ups have no interval; keep the samples, or declare the values exact", t.bare,
+            t.compared);
+    if (t.few) add(c, 6, "%zu cells have fewer than %d samples; their distribution is unknown", t.few, FEW_SAMPLES);
     if (grouped)
-        add(c, 6,
-            cbx_arena_printf(
-                a, "%zu cells have samples in separate groups; the median belongs to one group, inspect the samples",
-                grouped));
+        add(c, 6, "%zu cells have samples in separate groups; the median belongs to one group, inspect the samples",
+            grouped);
     if (t.meeting)
-        add(c, 7,
-            cbx_arena_printf(a, "%zu of %zu speed-up intervals contain 1: these show no difference", t.meeting,
-                             t.compared));
-    if (unknown) add(c, 9, cbx_arena_printf(a, "%zu of %zu runs do not identify their machine", unknown, w->nruns));
-    if (other)
-        add(c, 9,
-            cbx_arena_printf(a, "%zu of %zu runs were measured on a different machine than the first", other,
-                             w->nruns));
+        add(c, 7, "%zu of %zu speed-up intervals contain 1: these show no difference", t.meeting, t.compared);
+    if (unknown) add(c, 9, "%zu of %zu runs do not identify their machine", unknown, w->nruns);
+    if (other) add(c, 9, "%zu of %zu runs were measured on a different machine than the first", other, w->nruns);
     for (size_t i = 0; i < c->nremarks; i++)
         if (!c->remarks[i].sentence) return cbx_fail_nomem(err, "remarks");
     return CBX_OK;

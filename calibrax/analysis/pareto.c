@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/together.h"
 
 /** Costs of one point, all counted so that less is better. */
 typedef struct entry {
@@ -17,8 +18,8 @@ typedef struct entry {
 
 typedef struct field {
     double *costs;
-    entry *entries;
-    double *tree; /* minimum of the third cost over ranks of the second */
+    entry *entries, **order; /* order: by the second cost */
+    double *tree;            /* minimum of the third cost over ranks of the second */
     size_t n, d;
 } field;
 
@@ -47,21 +48,6 @@ static bool same(const entry *a, const entry *b)
 /* Third cost, 0 where there are fewer. */
 static double third(const entry *e) { return e->d > 2 ? e->cost[2] : 0; }
 
-static cbx_status rank_second(cbx_arena *arena, field *f, cbx_err *err)
-{
-    entry **order = cbx_arena_calloc(arena, f->n + 1, sizeof(*order));
-    size_t rank = 0;
-
-    if (!order) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", f->n);
-    for (size_t i = 0; i < f->n; i++) order[i] = &f->entries[i];
-    if (f->d > 1) qsort(order, f->n, sizeof(*order), by_second);
-    for (size_t i = 0; i < f->n; i++) {
-        if (!i || (f->d > 1 && order[i]->cost[1] != order[i - 1]->cost[1])) rank = i + 1;
-        order[i]->second = rank;
-    }
-    return CBX_OK;
-}
-
 static bool dominates(const entry *a, const entry *b)
 {
     for (size_t k = 0; k < a->d; k++)
@@ -69,8 +55,10 @@ static bool dominates(const entry *a, const entry *b)
     return true;
 }
 
-static cbx_status find_front(cbx_arena *arena, field *f, bool *on_front, cbx_err *err)
+static void find_front(field *f, bool *on_front)
 {
+    size_t rank = 0;
+
     if (f->d > 3) {
         /* Any number of objectives: against the front so far, which is kept at the head of
          * entries. */
@@ -83,10 +71,14 @@ static cbx_status find_front(cbx_arena *arena, field *f, bool *on_front, cbx_err
             on_front[e.index] = !beaten;
             if (!beaten) f->entries[front++] = e;
         }
-        return CBX_OK;
+        return;
     }
-    cbx_status st = rank_second(arena, f, err);
-    if (st) return st;
+    for (size_t i = 0; i < f->n; i++) f->order[i] = &f->entries[i];
+    if (f->d > 1 && f->n) qsort(f->order, f->n, sizeof(*f->order), by_second);
+    for (size_t i = 0; i < f->n; i++) {
+        if (!i || (f->d > 1 && f->order[i]->cost[1] != f->order[i - 1]->cost[1])) rank = i + 1;
+        f->order[i]->second = rank;
+    }
     for (size_t i = 0; i <= f->n; i++) f->tree[i] = NAN; /* fmin ignores NaN: empty */
     for (size_t i = 0, end; i < f->n; i = end) { /* equal points are looked up together: none dominates its equal */
         const entry *e = &f->entries[i];
@@ -95,7 +87,6 @@ static cbx_status find_front(cbx_arena *arena, field *f, bool *on_front, cbx_err
         for (end = i; end < f->n && same(e, &f->entries[end]); end++) on_front[f->entries[end].index] = !dominated;
         for (size_t r = e->second; !dominated && r <= f->n; r += r & (~r + 1)) f->tree[r] = fmin(f->tree[r], third(e));
     }
-    return CBX_OK;
 }
 
 cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, const cbx_direction *directions,
@@ -110,12 +101,9 @@ cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, c
         if (directions[k] != CBX_DIRECTION_LOWER && directions[k] != CBX_DIRECTION_HIGHER)
             return cbx_fail(err, CBX_EINVAL, "objective %zu has no direction", k);
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    f.costs = cbx_arena_calloc(&arena, n * d + 1, sizeof(*f.costs));
-    f.entries = cbx_arena_calloc(&arena, n + 1, sizeof(*f.entries));
-    f.tree = cbx_arena_calloc(&arena, n + 1, sizeof(*f.tree));
-    cbx_status st = f.costs && f.entries && f.tree ? CBX_OK
-                                                   : cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", n);
-    if (!st) {
+    bool good = cbx_arena_arrays(&arena, CBX_ARRAY(f.costs, n * d + 1), CBX_ARRAY(f.entries, n + 1),
+                                 CBX_ARRAY(f.order, n + 1), CBX_ARRAY(f.tree, n + 1));
+    if (good) {
         memset(on_front, 0, n * sizeof(*on_front));
         for (size_t i = 0; i < n; i++) {
             double *cost = f.costs + f.n * f.d;
@@ -128,12 +116,11 @@ cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, c
             if (!missing) f.entries[f.n++] = (entry){ cost, f.d, i, 0 };
         }
         if (f.n) qsort(f.entries, f.n, sizeof(*f.entries), by_costs);
-        size_t missing = n - f.n;
-        st = find_front(&arena, &f, on_front, err);
-        if (!st && nmissing) *nmissing = missing;
-        if (!st && nfront) *nfront = 0;
-        for (size_t i = 0; !st && nfront && i < n; i++) *nfront += on_front[i];
+        find_front(&f, on_front);
+        if (nmissing) *nmissing = n - f.n;
+        if (nfront) *nfront = 0;
+        for (size_t i = 0; nfront && i < n; i++) *nfront += on_front[i];
     }
     cbx_arena_clear(&arena);
-    return st;
+    return good ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", n);
 }

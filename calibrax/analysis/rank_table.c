@@ -14,6 +14,7 @@
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/options.h"
+#include "calibrax/base/together.h"
 
 #define BLOCK 4096 /* cells */
 
@@ -43,17 +44,16 @@ struct cbx_rank_table {
     cbx_allocator al;
     cbx_rank_table_opts o;
     cbx_names keys, names, competitors;
-    cbx_arena texts, samples, scratch;
-    cbx_text key; /* being put together */
-    row *rows;    /* by number of the key */
-    metric *metrics;
-    cell **blocks;
-    sampled *sampled;                     /* by cell */
+    cbx_arena texts, samples, scratch, sorted; /* sorted: order and starts */
+    cbx_text key;                              /* being put together */
+    CBX_LIST(row) rows;                        /* by number of the key */
+    CBX_LIST(metric) metrics;
+    CBX_LIST(cell *) blocks;
+    CBX_LIST(sampled) sampled;            /* by cell */
     CBX_LIST(const cbx_metric *) sources; /* by cell; empty unless o.runs_stay */
-    uint32_t *order;                      /* cells by row, each row in the order they came; NULL: not closed */
+    uint32_t *order;                      /* cells by row, each row in the order they came, when sorted */
     size_t *starts;                       /* of each row in the order */
-    size_t nrows, rows_capacity, nmetrics, metrics_capacity, ncells, blocks_capacity, nsampled, sampled_capacity,
-        nchecked;
+    size_t ncells, nchecked;
     bool tagged;  /* a point has the group tag */
     bool dropped; /* there were samples that are not kept */
 };
@@ -77,49 +77,47 @@ cbx_status cbx_rank_table_create(cbx_ctx *ctx, const cbx_rank_table_opts *opts, 
     cbx_arena_init(&t->texts, al);
     cbx_arena_init(&t->samples, al);
     cbx_arena_init(&t->scratch, al);
+    cbx_arena_init(&t->sorted, al);
     cbx_text_init(&t->key, al);
     *out = t;
     return CBX_OK;
 }
 
-static size_t nblocks(const cbx_rank_table *t) { return (t->ncells + BLOCK - 1) / BLOCK; }
-
 void cbx_rank_table_free(cbx_rank_table *t)
 {
     if (!t) return;
     cbx_allocator al = t->al;
-    for (size_t i = 0; i < nblocks(t); i++) cbx_mem_free(&al, t->blocks[i], BLOCK * sizeof(cell));
-    cbx_mem_free(&al, t->blocks, t->blocks_capacity * sizeof *t->blocks);
-    cbx_mem_free(&al, t->rows, t->rows_capacity * sizeof *t->rows);
-    cbx_mem_free(&al, t->metrics, t->metrics_capacity * sizeof *t->metrics);
-    cbx_mem_free(&al, t->sampled, t->sampled_capacity * sizeof *t->sampled);
+
+    for (size_t i = 0; i < t->blocks.n; i++) cbx_mem_free(&al, t->blocks.items[i], BLOCK * sizeof(cell));
+    cbx_list_clear(&al, &t->blocks);
+    cbx_list_clear(&al, &t->rows);
+    cbx_list_clear(&al, &t->metrics);
+    cbx_list_clear(&al, &t->sampled);
     cbx_list_clear(&al, &t->sources);
-    cbx_mem_free(&al, t->order, t->ncells * sizeof *t->order);
-    cbx_mem_free(&al, t->starts, (t->nrows + 1) * sizeof *t->starts);
     cbx_names_clear(&t->keys);
     cbx_names_clear(&t->names);
     cbx_names_clear(&t->competitors);
     cbx_arena_clear(&t->texts);
     cbx_arena_clear(&t->samples);
     cbx_arena_clear(&t->scratch);
+    cbx_arena_clear(&t->sorted);
     cbx_text_clear(&t->key);
     cbx_mem_free(&al, t, sizeof *t);
 }
 
 /* --- cells --- */
 
-static cell *cell_at(const cbx_rank_table *t, size_t i) { return &t->blocks[i / BLOCK][i % BLOCK]; }
+static cell *cell_at(const cbx_rank_table *t, size_t i) { return &t->blocks.items[i / BLOCK][i % BLOCK]; }
 
 static bool add_cell(cbx_rank_table *t, cell c)
 {
-    if (t->ncells % BLOCK == 0) {
-        size_t n = nblocks(t);
-        if (!cbx_grow(&t->al, &t->blocks, &t->blocks_capacity, n + 1, sizeof *t->blocks)) return false;
-        t->blocks[n] = cbx_mem_calloc(&t->al, BLOCK, sizeof(cell));
-        if (!t->blocks[n]) return false;
+    if (t->ncells == t->blocks.n * BLOCK) {
+        if (!cbx_list_reserve(&t->al, &t->blocks, t->blocks.n + 1)) return false;
+        cell *block = cbx_mem_calloc(&t->al, BLOCK, sizeof *block);
+        if (!block) return false;
+        t->blocks.items[t->blocks.n++] = block;
     }
-    t->ncells++;
-    *cell_at(t, t->ncells - 1) = c;
+    *cell_at(t, t->ncells++) = c;
     return true;
 }
 
@@ -129,25 +127,23 @@ static bool add_samples(cbx_rank_table *t, const cbx_metric *m)
     if (!m->samples || !m->nsamples) return true;
     if (t->competitors.n > t->o.samples_max) {
         cbx_arena_clear(&t->samples);
-        t->nsampled = 0;
+        t->sampled.n = 0;
         t->dropped = true;
         return true;
     }
-    if (!cbx_grow(&t->al, &t->sampled, &t->sampled_capacity, t->nsampled + 1, sizeof *t->sampled)) return false;
     double *copy = cbx_arena_calloc(&t->samples, m->nsamples, sizeof *copy);
     if (!copy) return false;
     memcpy(copy, m->samples, m->nsamples * sizeof *copy);
-    t->sampled[t->nsampled++] = (sampled){ (uint32_t)t->ncells - 1, copy, m->nsamples };
-    return true;
+    return cbx_list_push(&t->al, &t->sampled, (sampled){ (uint32_t)t->ncells - 1, copy, m->nsamples });
 }
 
 static metric *metric_of(cbx_rank_table *t, const char *name, size_t *at)
 {
     *at = cbx_names_add(&t->names, name);
-    if (*at == CBX_NO_NAME || !cbx_grow(&t->al, &t->metrics, &t->metrics_capacity, *at + 1, sizeof *t->metrics))
+    if (*at == CBX_NO_NAME) return NULL;
+    if (*at == t->metrics.n && !cbx_list_push(&t->al, &t->metrics, (metric){ .direction = CBX_DIRECTION_INFO }))
         return NULL;
-    if (*at == t->nmetrics) t->metrics[t->nmetrics++] = (metric){ .direction = CBX_DIRECTION_INFO };
-    return &t->metrics[*at];
+    return &t->metrics.items[*at];
 }
 
 static bool add_value(cbx_rank_table *t, size_t competitor, size_t prefix, const cbx_named_metric *m)
@@ -159,11 +155,11 @@ static bool add_value(cbx_rank_table *t, size_t competitor, size_t prefix, const
     cbx_text_putc(&t->key, ':');
     cbx_text_puts(&t->key, m->name);
     size_t key = of && !t->key.status ? cbx_names_add(&t->keys, cbx_text_str(&t->key)) : CBX_NO_NAME;
-    if (key == CBX_NO_NAME || !cbx_grow(&t->al, &t->rows, &t->rows_capacity, key + 1, sizeof *t->rows)) return false;
-    if (key == t->nrows) t->rows[t->nrows++] = (row){ .metric = (uint32_t)name };
+    if (key == CBX_NO_NAME) return false;
+    if (key == t->rows.n && !cbx_list_push(&t->al, &t->rows, (row){ .metric = (uint32_t)name })) return false;
     of->used = true;
-    t->rows[key].ncells++;
-    t->rows[key].nnumbers += !isnan(m->metric.value);
+    t->rows.items[key].ncells++;
+    t->rows.items[key].nnumbers += !isnan(m->metric.value);
     return add_cell(t, (cell){ (uint32_t)key, (uint32_t)competitor, m->metric.value }) && add_samples(t, &m->metric) &&
            (!t->o.runs_stay || cbx_list_push(&t->al, &t->sources, &m->metric));
 }
@@ -234,68 +230,37 @@ static bool learn_def(cbx_rank_table *t, const cbx_run *run, const cbx_metric_de
     return m->other;
 }
 
-static cbx_status check_defs(const cbx_rank_table *t, cbx_err *err)
-{
-    for (size_t i = 0; i < t->nmetrics; i++)
-        if (t->metrics[i].used && t->metrics[i].other)
-            return cbx_fail(err, CBX_EFORMAT,
-                            "the unit or direction of '%s' in run '%s' differs from that in earlier runs",
-                            t->names.list[i], t->metrics[i].other);
-    return CBX_OK;
-}
-
 /* --- cells by row --- */
 
-/* A competitor with two values in a row: the first one is reported. */
-static cbx_status find_twice(const cbx_rank_table *t, const uint32_t *order, const size_t *starts, uint32_t *seen,
-                             cbx_err *err)
+/* Finds the cells of each row.  A competitor with two values in a row: the first one is reported.
+ * Costs as much as the values that came since the last time, or little more. */
+static cbx_status sort_cells(cbx_rank_table *t, cbx_err *err)
 {
-    size_t first = t->ncells;
+    size_t before = 0, twice = t->ncells;
+    uint32_t *seen;
 
-    for (size_t r = 0; r < t->nrows; r++)
-        for (size_t i = starts[r]; i < starts[r + 1]; i++) {
-            uint32_t *last = &seen[cell_at(t, order[i])->competitor];
-            if (*last == r + 1 && order[i] < first) first = order[i];
+    cbx_arena_clear(&t->sorted);
+    if (!cbx_arena_arrays(&t->sorted, CBX_ARRAY(t->order, t->ncells), CBX_ARRAY(t->starts, t->rows.n + 1),
+                          CBX_ARRAY(seen, t->competitors.n)))
+        return cbx_fail_nomem(err, "a table of competitors");
+    for (size_t r = 0; r < t->rows.n; r++) {
+        t->starts[r] = before;
+        before += t->rows.items[r].ncells;
+    }
+    for (size_t i = 0; i < t->ncells; i++) t->order[t->starts[cell_at(t, i)->row]++] = (uint32_t)i;
+    for (size_t r = t->rows.n; r-- > 0;) t->starts[r + 1] = t->starts[r];
+    t->starts[0] = 0;
+    t->nchecked = t->ncells;
+    for (size_t r = 0; r < t->rows.n; r++)
+        for (size_t i = t->starts[r]; i < t->starts[r + 1]; i++) {
+            uint32_t *last = &seen[cell_at(t, t->order[i])->competitor];
+            if (*last == r + 1 && t->order[i] < twice) twice = t->order[i];
             *last = (uint32_t)r + 1;
         }
-    if (first == t->ncells) return CBX_OK;
-    const cell *c = cell_at(t, first);
+    if (twice == t->ncells) return CBX_OK;
+    const cell *c = cell_at(t, twice);
     return cbx_fail(err, CBX_EEXIST, "'%s' has two values for '%s'; distinguish them by a tag",
                     t->competitors.list[c->competitor], t->keys.list[c->row]);
-}
-
-/* Costs as much as the values that came since the last time, or little more. */
-static cbx_status check_cells(cbx_rank_table *t, bool keep, cbx_err *err)
-{
-    uint32_t *order = cbx_mem_calloc(&t->al, t->ncells, sizeof *order);
-    size_t *starts = cbx_mem_calloc(&t->al, t->nrows + 1, sizeof *starts);
-    uint32_t *seen = cbx_mem_calloc(&t->al, t->competitors.n, sizeof *seen);
-    bool good = starts && (order || !t->ncells) && (seen || !t->competitors.n);
-    cbx_status st = good ? CBX_OK : cbx_fail_nomem(err, "a table of competitors");
-
-    if (good) {
-        /* Both lists are the caller's, for ncells and nrows + 1. */
-        size_t before = 0;
-
-        for (size_t r = 0; r < t->nrows; r++) {
-            starts[r] = before;
-            before += t->rows[r].ncells;
-        }
-        for (size_t i = 0; i < t->ncells; i++) order[starts[cell_at(t, i)->row]++] = (uint32_t)i;
-        for (size_t r = t->nrows; r-- > 0;) starts[r + 1] = starts[r];
-        starts[0] = 0;
-        st = find_twice(t, order, starts, seen, err);
-        t->nchecked = t->ncells;
-    }
-    cbx_mem_free(&t->al, seen, t->competitors.n * sizeof *seen);
-    if (!st && keep) {
-        t->order = order;
-        t->starts = starts;
-        return CBX_OK;
-    }
-    cbx_mem_free(&t->al, order, t->ncells * sizeof *order);
-    cbx_mem_free(&t->al, starts, (t->nrows + 1) * sizeof *starts);
-    return st;
 }
 
 /* --- runs --- */
@@ -312,8 +277,12 @@ cbx_status cbx_rank_table_add(cbx_rank_table *t, const cbx_run *run, const char 
     if (t->ncells > UINT32_MAX)
         return cbx_fail(err, CBX_EOVERFLOW, "with run '%s' there are more than 2^32 values: rank fewer runs",
                         cbx_run_id(run));
-    cbx_status st = check_defs(t, err);
-    return st || t->ncells < 2 * t->nchecked ? st : check_cells(t, false, err);
+    for (size_t i = 0; i < t->metrics.n; i++)
+        if (t->metrics.items[i].used && t->metrics.items[i].other)
+            return cbx_fail(err, CBX_EFORMAT,
+                            "the unit or direction of '%s' in run '%s' differs from that in earlier runs",
+                            t->names.list[i], t->metrics.items[i].other);
+    return t->ncells < 2 * t->nchecked ? CBX_OK : sort_cells(t, err);
 }
 
 cbx_status cbx_rank_table_close(cbx_rank_table *t, cbx_err *err)
@@ -322,20 +291,20 @@ cbx_status cbx_rank_table_close(cbx_rank_table *t, cbx_err *err)
 
     for (size_t k = 0; t->o.metrics && k < t->o.nmetrics; k++) { /* one that no run has is misspelt */
         size_t at = cbx_names_find(&t->names, t->o.metrics[k]);
-        if (at == CBX_NO_NAME || !t->metrics[at].used)
+        if (at == CBX_NO_NAME || !t->metrics.items[at].used)
             return cbx_fail(err, CBX_ENOENT, "no point has the metric '%s': correct the name", t->o.metrics[k]);
     }
     if (n < 2 && t->o.group_tag && !t->tagged)
         return cbx_fail(err, CBX_EINVAL, "two competitors are needed, and no point has the tag '%s'", t->o.group_tag);
     if (n < 2) return cbx_fail(err, CBX_EINVAL, "two competitors are needed, there %s %zu", n == 1 ? "is" : "are", n);
-    return check_cells(t, true, err);
+    return sort_cells(t, err);
 }
 
 /* --- answers --- */
 
 size_t cbx_rank_table_ncompetitors(const cbx_rank_table *t) { return t->competitors.n; }
 bool cbx_rank_table_dropped_samples(const cbx_rank_table *t) { return t->dropped; }
-size_t cbx_rank_table_nrows(const cbx_rank_table *t) { return t->nrows; }
+size_t cbx_rank_table_nrows(const cbx_rank_table *t) { return t->rows.n; }
 
 const char *cbx_rank_table_competitor(const cbx_rank_table *t, size_t i)
 {
@@ -344,8 +313,8 @@ const char *cbx_rank_table_competitor(const cbx_rank_table *t, size_t i)
 
 cbx_rank_row cbx_rank_table_row(const cbx_rank_table *t, size_t i)
 {
-    const row *r = &t->rows[i];
-    const metric *m = &t->metrics[r->metric];
+    const row *r = &t->rows.items[i];
+    const metric *m = &t->metrics.items[r->metric];
 
     return (cbx_rank_row){ t->keys.list[i], t->names.list[r->metric], m->unit, m->direction, r->ncells, r->nnumbers };
 }
@@ -357,7 +326,7 @@ CBX_BY(by_cell, sampled, cell)
 static cbx_rank_cell read_cell(const cbx_rank_table *t, uint32_t i)
 {
     const sampled wanted = { .cell = i };
-    const sampled *s = t->nsampled ? bsearch(&wanted, t->sampled, t->nsampled, sizeof wanted, by_cell) : NULL;
+    const sampled *s = t->sampled.n ? bsearch(&wanted, t->sampled.items, t->sampled.n, sizeof wanted, by_cell) : NULL;
     const cell *c = cell_at(t, i);
 
     return (cbx_rank_cell){
@@ -367,12 +336,13 @@ static cbx_rank_cell read_cell(const cbx_rank_table *t, uint32_t i)
 
 cbx_status cbx_rank_table_cells(cbx_rank_table *t, size_t i, cbx_rank_cell *out, cbx_err *err)
 {
-    size_t n = t->rows[i].ncells;
-    cbx_direction direction = t->metrics[t->rows[i].metric].direction;
-    double *values = cbx_arena_calloc(&t->scratch, n, sizeof *values);
-    cbx_rank_entry *e = cbx_arena_calloc(&t->scratch, n, sizeof *e);
-    cbx_rank_cell *cells = cbx_arena_calloc(&t->scratch, n, sizeof *cells);
-    cbx_status st = values && e && cells ? CBX_OK : cbx_fail_nomem(err, "a table of competitors");
+    size_t n = t->rows.items[i].ncells;
+    cbx_direction direction = t->metrics.items[t->rows.items[i].metric].direction;
+    cbx_rank_cell *cells;
+    cbx_rank_entry *e;
+    double *values;
+    bool good = cbx_arena_arrays(&t->scratch, CBX_ARRAY(values, n), CBX_ARRAY(e, n), CBX_ARRAY(cells, n));
+    cbx_status st = good ? CBX_OK : cbx_fail_nomem(err, "a table of competitors");
 
     for (size_t k = 0; !st && k < n; k++) cells[k] = read_cell(t, t->order[t->starts[i] + k]);
     if (!st && n) qsort(cells, n, sizeof *cells, by_competitor);

@@ -8,6 +8,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/rng.h"
+#include "calibrax/base/together.h"
 #include "calibrax/statistics/estimate.h"
 
 static cbx_status refuse_info(cbx_direction d, cbx_err *err)
@@ -29,12 +30,6 @@ static int by_cost(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-static double distance(double cost, double best)
-{
-    if (cost == best) return 0;
-    return best == 0 ? INFINITY : (cost - best) / fabs(best);
-}
-
 cbx_status cbx_rank(const double *values, size_t n, cbx_direction direction, cbx_rank_entry *out, cbx_err *err)
 {
     cbx_status st = refuse_info(direction, err);
@@ -48,7 +43,7 @@ cbx_status cbx_rank(const double *values, size_t n, cbx_direction direction, cbx
         double cost = out[i].delta;
         if (isnan(cost)) continue;
         out[i].rank = cost == before ? out[i - 1].rank : i + 1;
-        out[i].delta = distance(cost, best);
+        out[i].delta = cost == best ? 0 : best == 0 ? INFINITY : (cost - best) / fabs(best);
         before = cost;
     }
     return CBX_OK;
@@ -80,27 +75,22 @@ static double one_score(cbx_score_kind kind, double v, range r, cbx_direction d)
     return r.best == r.worst ? (isnan(v) ? NAN : 1) : (v - r.worst) / (r.best - r.worst);
 }
 
-static cbx_status check_weights(const double *w, size_t m, double *sum, cbx_err *err)
-{
-    *sum = 0;
-    for (size_t j = 0; j < m; j++) {
-        double one = w ? w[j] : 1;
-        if (!(one >= 0) || isinf(one)) return cbx_fail(err, CBX_EINVAL, "weight %zu is not a finite number >= 0", j);
-        *sum += one;
-    }
-    return *sum > 0 ? CBX_OK : cbx_fail(err, CBX_EINVAL, "no metric has a weight");
-}
-
 cbx_status cbx_score(cbx_ctx *ctx, cbx_score_kind kind, const double *values, size_t n, size_t m,
                      const cbx_direction *directions, const double *weights, double *scores, size_t *nmissing,
                      cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    double sum;
+    double sum = 0;
+    cbx_status st = CBX_OK;
 
     if (!n || !m)
         return cbx_fail(err, CBX_EINVAL, "'values' must have a competitor and a metric, got %zu and %zu", n, m);
-    cbx_status st = check_weights(weights, m, &sum, err);
+    for (size_t j = 0; j < m; j++) {
+        double one = weights ? weights[j] : 1;
+        if (!(one >= 0) || isinf(one)) return cbx_fail(err, CBX_EINVAL, "weight %zu is not a finite number >= 0", j);
+        sum += one;
+    }
+    if (!(sum > 0)) return cbx_fail(err, CBX_EINVAL, "no metric has a weight");
     for (size_t j = 0; !st && j < m; j++) st = refuse_info(directions[j], err);
     for (size_t i = 0; !st && kind == CBX_SCORE_GEOMETRIC && i < n * m; i++)
         if (!isnan(values[i]) && !(values[i] > 0 && isfinite(values[i])))
@@ -131,55 +121,45 @@ typedef struct work {
     size_t longest;
 } work;
 
-static cbx_status draw_all(const cbx_rank_sample *samples, size_t n, cbx_direction direction, size_t draws,
-                           uint64_t seed, work *w, double *share, cbx_err *err)
+/* The direction has been checked. */
+static void draw_all(const cbx_rank_sample *samples, size_t n, cbx_direction direction, size_t draws, uint64_t seed,
+                     work *w, double *share)
 {
     memset(share, 0, n * n * sizeof(*share));
     for (size_t b = 0; b < draws; b++) {
-        cbx_status st;
         for (size_t i = 0; i < n; i++) {
             cbx_rng rng = cbx_rng_make(seed, b * n + i);
             for (size_t k = 0; k < samples[i].n; k++) w->draw[k] = samples[i].x[cbx_rng_below(&rng, samples[i].n)];
             cbx_stat_sort(w->draw, samples[i].n);
             w->median[i] = cbx_stat_quantile_sorted(w->draw, samples[i].n, 0.5);
         }
-        st = cbx_rank(w->median, n, direction, w->entries, err);
-        if (st) return st;
+        (void)cbx_rank(w->median, n, direction, w->entries, NULL);
         for (size_t i = 0; i < n; i++) share[w->entries[i].index * n + w->entries[i].rank - 1] += 1.0;
     }
     for (size_t k = 0; k < n * n; k++) share[k] /= (double)draws;
-    return CBX_OK;
-}
-
-static cbx_status check_samples(const cbx_rank_sample *samples, size_t n, size_t *longest, cbx_err *err)
-{
-    *longest = 1;
-    for (size_t i = 0; i < n; i++) {
-        if (!samples[i].n) return cbx_fail(err, CBX_EINVAL, "competitor %zu has no samples", i);
-        if (samples[i].n > *longest) *longest = samples[i].n;
-        for (size_t k = 0; k < samples[i].n; k++)
-            if (!isfinite(samples[i].x[k]))
-                return cbx_fail(err, CBX_EDOM, "sample %zu of competitor %zu is not finite", k, i);
-    }
-    return CBX_OK;
 }
 
 cbx_status cbx_rank_stability(cbx_ctx *ctx, const cbx_rank_sample *samples, size_t n, cbx_direction direction,
                               size_t draws, uint64_t seed, double *share, cbx_err *err)
 {
     cbx_arena arena;
-    work w = { 0 };
+    work w = { .longest = 1 };
     cbx_status st = refuse_info(direction, err);
 
-    if (!st && !draws) st = cbx_fail(err, CBX_EINVAL, "a bootstrap needs at least one draw");
-    if (!st) st = check_samples(samples, n, &w.longest, err);
     if (st) return st;
+    if (!draws) return cbx_fail(err, CBX_EINVAL, "a bootstrap needs at least one draw");
+    for (size_t i = 0; i < n; i++) {
+        if (!samples[i].n) return cbx_fail(err, CBX_EINVAL, "competitor %zu has no samples", i);
+        if (samples[i].n > w.longest) w.longest = samples[i].n;
+        for (size_t k = 0; k < samples[i].n; k++)
+            if (!isfinite(samples[i].x[k]))
+                return cbx_fail(err, CBX_EDOM, "sample %zu of competitor %zu is not finite", k, i);
+    }
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    w.median = cbx_arena_calloc(&arena, n, sizeof(*w.median));
-    w.draw = cbx_arena_calloc(&arena, w.longest, sizeof(*w.draw));
-    w.entries = cbx_arena_calloc(&arena, n, sizeof(*w.entries));
-    st = w.median && w.draw && w.entries ? draw_all(samples, n, direction, draws, seed, &w, share, err)
-                                         : cbx_fail_nomem(err, "competitors");
+    if (cbx_arena_arrays(&arena, CBX_ARRAY(w.median, n), CBX_ARRAY(w.draw, w.longest), CBX_ARRAY(w.entries, n)))
+        draw_all(samples, n, direction, draws, seed, &w, share);
+    else
+        st = cbx_fail_nomem(err, "competitors");
     cbx_arena_clear(&arena);
     return st;
 }

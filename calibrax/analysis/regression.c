@@ -50,15 +50,15 @@ static cbx_status collect_keys(const cbx_allocator *al, const cbx_run *run, keys
     for (size_t i = 0; i < cbx_run_npoints(run); i++) {
         const cbx_point *p = cbx_run_point(run, i);
         for (size_t j = 0; j < p->nmetrics; j++) {
-            const keyed key = { p, &p->metrics[j], NULL, 1 };
-            keyed *first = find_key(k, &key);
+            keyed key = { p, &p->metrics[j], NULL, 1 }, *first = find_key(k, &key);
+            if (first) {
+                first->count++;
+                key.count = 0;
+            }
             if (!cbx_list_push(al, &k->all, key) ||
                 (!first &&
                  !cbx_table_add(&k->table, cbx_hash_text(cbx_point_hash(p, NULL), key.metric->name), k->all.n - 1)))
                 return cbx_fail(err, CBX_ENOMEM, "out of memory for the keys of '%s'", cbx_run_id(run));
-            if (!first) continue;
-            k->all.items[k->all.n - 1].count = 0;
-            find_key(k, &key)->count++;
         }
     }
     return CBX_OK;
@@ -75,15 +75,6 @@ typedef struct sides {
 } sides;
 
 static bool is_info(const cbx_metric_def *def) { return def && def->direction == CBX_DIRECTION_INFO; }
-
-/* Of a key in both runs. */
-static cbx_outcome outcome_of_definitions(const cbx_metric_def *now, const cbx_metric_def *base)
-{
-    if (!now && !base) return CBX_OUTCOME_NO_DEFINITION;
-    if (!now) return CBX_OUTCOME_NO_DEFINITION_NOW;
-    if (!base) return CBX_OUTCOME_NO_DEFINITION_BASELINE;
-    return is_info(now) ? CBX_OUTCOME_INFO : CBX_OUTCOME_COUNT;
-}
 
 /* What is wrong with the numbers of one side; CBX_OUTCOME_COUNT: nothing. */
 static cbx_outcome outcome_of_numbers(const sides *s, const cbx_metric_def *def, const cbx_metric *m, bool is_now)
@@ -105,15 +96,15 @@ static cbx_outcome outcome_of_numbers(const sides *s, const cbx_metric_def *def,
 static cbx_outcome outcome_before(const sides *s, const keyed *now, const keyed *base, const cbx_metric_def *dn,
                                   const cbx_metric_def *db)
 {
-    cbx_outcome o = CBX_OUTCOME_COUNT;
+    cbx_outcome o;
 
     if ((now && now->count > 1) || (base && base->count > 1)) return CBX_OUTCOME_DUPLICATE;
     if (dn && db && !(dn->direction == db->direction && !strcmp(dn->unit ? dn->unit : "", db->unit ? db->unit : "")))
         return CBX_OUTCOME_DEFINITIONS_DIFFER;
     if (!now) return is_info(db) ? CBX_OUTCOME_INFO : CBX_OUTCOME_DROPPED;
-    if (base) o = outcome_of_definitions(dn, db);
-    if (!base && is_info(dn)) return CBX_OUTCOME_INFO;
-    if (o != CBX_OUTCOME_COUNT) return o;
+    if (base && !dn) return db ? CBX_OUTCOME_NO_DEFINITION_NOW : CBX_OUTCOME_NO_DEFINITION;
+    if (base && !db) return CBX_OUTCOME_NO_DEFINITION_BASELINE;
+    if (is_info(dn)) return CBX_OUTCOME_INFO;
     o = outcome_of_numbers(s, dn, &now->metric->metric, true);
     if (o != CBX_OUTCOME_COUNT) return o;
     return base ? outcome_of_numbers(s, db, &base->metric->metric, false) : CBX_OUTCOME_NEW;
@@ -292,14 +283,19 @@ static cbx_status compare_machines(const sides *s, cbx_err *err)
     return CBX_OK;
 }
 
-static cbx_status compare_keys(const sides *s, cbx_err *err)
+static cbx_status compare(const sides *s, cbx_err *err)
 {
     cbx_regression *r = s->r;
     keys now = { .all = { 0 } }, base = { .all = { 0 } };
 
+    r->run_id = cbx_arena_strdup(&r->arena, cbx_run_id(s->run));
+    r->baseline_id = cbx_arena_strdup(&r->arena, cbx_run_id(s->baseline));
+    if (!r->run_id || !r->baseline_id) return cbx_fail_nomem(err, "the names of runs");
+    cbx_status st = compare_machines(s, err);
+    if (st || r->refused) return st;
     cbx_table_init(&now.table, &r->al);
     cbx_table_init(&base.table, &r->al);
-    cbx_status st = collect_keys(&r->al, s->run, &now, err);
+    st = collect_keys(&r->al, s->run, &now, err);
     if (!st) st = collect_keys(&r->al, s->baseline, &base, err);
     if (!st) st = find_all(s, &now, &base, err);
     r->nkeys_run = now.all.n;
@@ -308,19 +304,6 @@ static cbx_status compare_keys(const sides *s, cbx_err *err)
     cbx_list_clear(&r->al, &base.all);
     cbx_table_clear(&now.table);
     cbx_table_clear(&base.table);
-    return st;
-}
-
-static cbx_status compare(const sides *s, cbx_err *err)
-{
-    cbx_regression *r = s->r;
-
-    r->run_id = cbx_arena_strdup(&r->arena, cbx_run_id(s->run));
-    r->baseline_id = cbx_arena_strdup(&r->arena, cbx_run_id(s->baseline));
-    if (!r->run_id || !r->baseline_id) return cbx_fail_nomem(err, "the names of runs");
-    cbx_status st = compare_machines(s, err);
-    if (st || r->refused) return st;
-    st = compare_keys(s, err);
     if (!st) st = cbx__regression_correct(s->ctx, s->opts->level, r->findings, r->nfindings, err);
     for (size_t i = 0; !st && !s->opts->no_sentences && i < r->nfindings; i++)
         if (!cbx__regression_report(&r->arena, &r->findings[i])) st = cbx_fail_nomem(err, "sentences");

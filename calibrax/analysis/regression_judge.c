@@ -71,12 +71,6 @@ cbx_status cbx__change_of_samples(cbx_ctx *ctx, const double *now, size_t n, con
     return st;
 }
 
-static bool within(const cbx_interval *change, double margin)
-{
-    return change->lower <= change->upper && !cbx_verdict_exceeds(change->lower, margin) &&
-           !cbx_verdict_exceeds(change->upper, margin);
-}
-
 /* Whether the values alone are better, or worse by no more than the threshold. */
 static bool not_worse(double change, double threshold, cbx_direction direction)
 {
@@ -115,7 +109,8 @@ static cbx_outcome reconsider(cbx_outcome outcome, const cbx_finding *f)
     if (outcome == CBX_OUTCOME_IMPROVED && !not_worse(f->change, f->threshold, f->direction))
         return CBX_OUTCOME_UNDECIDED;
     if (outcome == CBX_OUTCOME_UNDECIDED && f->basis == CBX_BASIS_SAMPLES && value_agrees &&
-        within(&f->interval, f->margin))
+        f->interval.lower <= f->interval.upper && !cbx_verdict_exceeds(f->interval.lower, f->margin) &&
+        !cbx_verdict_exceeds(f->interval.upper, f->margin))
         return CBX_OUTCOME_EQUIVALENT;
     return outcome;
 }

@@ -93,11 +93,6 @@ bool cbx__regression_report(cbx_arena *arena, cbx_finding *f)
     return f->sentence;
 }
 
-typedef struct tally {
-    size_t shared; /* gating keys of both runs */
-    size_t judged; /* of them, those whose numbers were compared */
-} tally;
-
 int cbx_regression_exit_code(const cbx_regression *r, cbx_outcome outcome)
 {
     if (outcome == CBX_OUTCOME_DROPPED && r->allow_dropped) return 0;
@@ -123,51 +118,26 @@ static void list(const cbx_regression *r, cbx_gate *g)
         snprintf(g->sentence + used, size - used, "; about %zu samples on each side would decide", g->samples);
 }
 
-/* Why there is nothing to gate on. */
-static cbx_gate_reason nothing(const cbx_regression *r, const cbx_gate *g, const tally *t)
+void cbx_regression_gate(const cbx_regression *r, const bool *waived, cbx_gate *out)
 {
-    if (r->refused) return r->refused;
-    if (!r->nkeys_run) return CBX_GATE_REASON_EMPTY_RUN;
-    if (!r->nkeys_baseline) return CBX_GATE_REASON_EMPTY_BASELINE;
-    if (!t->shared) return CBX_GATE_REASON_NO_OVERLAP;
-    return !t->judged && !g->exit_code ? CBX_GATE_REASON_ALL_WAIVED : CBX_GATE_REASON_NONE;
-}
-
-static const char *sentence_of(const cbx_regression *r, cbx_gate_reason reason)
-{
+    static const int first[] = { 0, 3, 2, 1 }; /* later ones win */
     static const char *const sentences[] = {
         [CBX_GATE_REASON_EMPTY_RUN] = "nothing to compare: the run has no metrics",
         [CBX_GATE_REASON_EMPTY_BASELINE] = "nothing to compare: the baseline has no metrics",
         [CBX_GATE_REASON_NO_OVERLAP] = "nothing to compare: no gating metric is in both runs",
         [CBX_GATE_REASON_ALL_WAIVED] = "nothing was compared: every metric of both runs is waived",
     };
-    return r->refused ? r->label : sentences[reason];
-}
-
-/* A sentence that was cut ends with a whole character. */
-static void trim_cut_character(char *s, size_t size)
-{
-    size_t n = strlen(s);
-
-    if (n + 1 < size) return;
-    while (n && ((unsigned char)s[n - 1] & 0xC0) == 0x80) n--;
-    if (n && (unsigned char)s[n - 1] >= 0xC0) n--;
-    s[n] = 0;
-}
-
-void cbx_regression_gate(const cbx_regression *r, const bool *waived, cbx_gate *out)
-{
-    static const int first[] = { 0, 3, 2, 1 }; /* later ones win */
+    size_t shared = 0; /* gating keys of both runs */
+    size_t judged = 0; /* of them, those whose numbers were compared */
     cbx_gate g = { 0 };
-    tally t = { 0, 0 };
 
     for (size_t i = 0; i < r->nfindings; i++) {
         const cbx_finding *f = &r->findings[i];
         bool both = f->outcome != CBX_OUTCOME_NEW && f->outcome != CBX_OUTCOME_DROPPED;
-        t.shared += both && f->outcome != CBX_OUTCOME_INFO;
-        t.judged += f->outcome == CBX_OUTCOME_UNCHANGED || f->outcome == CBX_OUTCOME_IMPROVED ||
-                    f->outcome == CBX_OUTCOME_REGRESSED || f->outcome == CBX_OUTCOME_EQUIVALENT ||
-                    f->outcome == CBX_OUTCOME_UNDECIDED;
+        shared += both && f->outcome != CBX_OUTCOME_INFO;
+        judged += f->outcome == CBX_OUTCOME_UNCHANGED || f->outcome == CBX_OUTCOME_IMPROVED ||
+                  f->outcome == CBX_OUTCOME_REGRESSED || f->outcome == CBX_OUTCOME_EQUIVALENT ||
+                  f->outcome == CBX_OUTCOME_UNDECIDED;
         if (waived && waived[i])
             g.waived++;
         else
@@ -177,11 +147,20 @@ void cbx_regression_gate(const cbx_regression *r, const bool *waived, cbx_gate *
     for (size_t k = 0; k < CBX_LEN(first); k++)
         for (int o = 0; o < CBX_OUTCOME_COUNT; o++)
             if (g.counts[o] && cbx_regression_exit_code(r, (cbx_outcome)o) == first[k]) g.exit_code = first[k];
-    if (g.exit_code != 1) g.reason = nothing(r, &g, &t);
+    if (g.exit_code != 1) /* whether there is nothing to gate on */
+        g.reason = r->refused                ? r->refused
+                   : !r->nkeys_run           ? CBX_GATE_REASON_EMPTY_RUN
+                   : !r->nkeys_baseline      ? CBX_GATE_REASON_EMPTY_BASELINE
+                   : !shared                 ? CBX_GATE_REASON_NO_OVERLAP
+                   : !judged && !g.exit_code ? CBX_GATE_REASON_ALL_WAIVED
+                                             : CBX_GATE_REASON_NONE;
     if (g.reason) {
+        const char *sentence = r->refused ? r->label : sentences[g.reason];
+        size_t n = strlen(sentence);
         g.exit_code = 2;
-        snprintf(g.sentence, sizeof(g.sentence), "%s", sentence_of(r, g.reason));
-        trim_cut_character(g.sentence, sizeof(g.sentence));
+        if (n >= sizeof g.sentence) /* a sentence that is cut ends with a whole character */
+            for (n = sizeof g.sentence - 1; n && ((unsigned char)sentence[n] & 0xC0) == 0x80;) n--;
+        snprintf(g.sentence, sizeof g.sentence, "%.*s", (int)n, sentence);
     } else {
         list(r, &g);
     }
