@@ -23,6 +23,7 @@
 
 #include "calibrax/base/hash.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/together.h"
 #include "calibrax/exporters/job.h"
 #include "calibrax/exporters/units.h"
 #include "calibrax/statistics/estimate.h"
@@ -46,7 +47,7 @@ typedef struct benchmark {
     const char *scenario, *point, *metric, *name;
     const char *type, *unit;
     char version[CBX_HASH_SIZE];
-    const char *given; /* the metric's unit as runs have it */
+
     double times, per; /* asv's unit is the metric's times `times`, divided by `per`: both exact */
     CBX_LIST(parameter) params;
     size_t npoints, combinations;
@@ -82,29 +83,15 @@ static const char *machine_of(const cbx_run *run)
 
 static void set_unit(benchmark *b, const char *word)
 {
-    static const struct {
-        const char *type, *unit;
-    } kinds[] = { [CBX__UNIT_OTHER] = { "track", NULL },
-                  [CBX__UNIT_TIME] = { "time", "seconds" },
-                  [CBX__UNIT_SIZE] = { "memory", "bytes" } };
+    static const char *const kinds[][2] = { [CBX__UNIT_OTHER] = { "track", NULL },
+                                            [CBX__UNIT_TIME] = { "time", "seconds" },
+                                            [CBX__UNIT_SIZE] = { "memory", "bytes" } };
     const cbx__unit *u = cbx__unit_find(word);
 
-    b->type = kinds[u->kind].type;
-    b->unit = u->kind == CBX__UNIT_OTHER ? word : kinds[u->kind].unit;
+    b->type = kinds[u->kind][0];
+    b->unit = u->kind == CBX__UNIT_OTHER ? word : kinds[u->kind][1];
     b->times = u->times;
     b->per = u->per;
-}
-
-/* A unit that changes between runs would join what cannot be joined. */
-static cbx_status check_unit(const benchmark *b, const cbx_run *run, const char *unit, cbx_err *err)
-{
-    benchmark now = *b;
-
-    if (!strcmp(b->given, unit)) return CBX_OK;
-    set_unit(&now, unit);
-    if (!strcmp(now.unit, b->unit) && now.times == b->times && now.per == b->per) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "run '%s' has '%s' in another unit than earlier runs: export them separately",
-                    cbx_run_id(run), b->metric);
 }
 
 /* --- benchmarks --- */
@@ -138,12 +125,11 @@ static bool begin_benchmark(site *s, const cbx_point *p, const char *metric, con
 {
     benchmark b = { .scenario = cbx_arena_strdup(&s->arena, p->scenario),
                     .point = cbx_arena_strdup(&s->arena, p->name),
-                    .metric = cbx_arena_strdup(&s->arena, metric),
-                    .given = cbx_arena_strdup(&s->arena, unit) };
-    const char *text;
+                    .metric = cbx_arena_strdup(&s->arena, metric) };
+    const char *text = cbx_arena_strdup(&s->arena, unit);
 
-    if (!b.scenario || !b.point || !b.metric || !b.given) return false;
-    set_unit(&b, b.given);
+    if (!b.scenario || !b.point || !b.metric || !text) return false;
+    set_unit(&b, text);
     b.name = name_of(s, &b);
     text = b.name ? cbx_arena_printf(s->job->arena, "%s %s", b.name, b.unit) : NULL;
     if (!text) return false;
@@ -202,22 +188,7 @@ static int by_key(const void *a, const void *b)
     return by_value(&x->key, &y->key);
 }
 
-/* The values of a tag in order, and the place of each. */
-static bool order_values(site *s, parameter *q)
-{
-    q->values = cbx_arena_calloc(&s->arena, q->nvalues, sizeof *q->values);
-    q->places = cbx_arena_calloc(&s->arena, q->seen.n + 1, sizeof *q->places);
-    if (!q->values || !q->places) return false;
-    for (size_t i = 0; i < q->seen.n; i++) q->values[i] = s->values.list[q->seen.items[i]];
-    qsort(q->values, q->nvalues, sizeof *q->values, by_value);
-    for (size_t i = 0; i < q->nvalues; i++) {
-        const char *value = q->values[i];
-        q->places[value ? *place_of_value(q, cbx_names_find(&s->values, value)) : q->seen.n] = i;
-    }
-    return true;
-}
-
-/* Tags with one value only are no parameters. */
+/* The tags with more than one value, the values of each in order, and their places. */
 static cbx_status choose_parameters(site *s, benchmark *b, cbx_err *err)
 {
     size_t n = 0;
@@ -228,7 +199,14 @@ static cbx_status choose_parameters(site *s, benchmark *b, cbx_err *err)
         parameter *q = &b->params.items[k];
         q->nvalues = q->seen.n + (q->npoints < b->npoints);
         if (q->nvalues < 2) continue;
-        if (!order_values(s, q)) return cbx_fail_nomem(err, NULL);
+        if (!cbx_arena_arrays(&s->arena, CBX_ARRAY(q->values, q->nvalues), CBX_ARRAY(q->places, q->seen.n + 1)))
+            return cbx_fail_nomem(err, NULL);
+        for (size_t i = 0; i < q->seen.n; i++) q->values[i] = s->values.list[q->seen.items[i]];
+        qsort(q->values, q->nvalues, sizeof *q->values, by_value);
+        for (size_t i = 0; i < q->nvalues; i++) {
+            const char *value = q->values[i];
+            q->places[value ? *place_of_value(q, cbx_names_find(&s->values, value)) : q->seen.n] = i;
+        }
         if (b->combinations > MAX_COMBINATIONS / q->nvalues)
             return cbx_fail(err, CBX_EOVERFLOW,
                             "the tags of '%s' have more than %d combinations: choose fewer metrics or runs", b->name,
@@ -256,39 +234,33 @@ static size_t place_of(const site *s, const benchmark *b, const cbx_point *p)
 
 /* --- commits --- */
 
-static bool begin_commit(site *s, const cbx_run *run)
-{
-    const char *machine = machine_of(run), *hash = cbx_run_commit(run);
-    const char *beginning = cbx_arena_printf(s->job->arena, "%s\x1f%.*s", machine, COMMIT_DIGITS, hash);
-    const commit c = { .machine = cbx_arena_strdup(&s->arena, machine),
-                       .hash = cbx_arena_strdup(&s->arena, hash),
-                       .beginning = beginning ? cbx_names_add(&s->beginnings, beginning) : CBX_NO_NAME };
-
-    if (c.beginning == CBX_NO_NAME || !c.machine || !c.hash) return false;
-    if (c.beginning == s->alike.n && !cbx_list_push(&s->al, &s->alike, (size_t)0)) return false;
-    s->alike.items[c.beginning]++;
-    return cbx_list_push(&s->al, &s->commits, c);
-}
-
+/* Counts a run to its commit.  false: out of memory. */
 static bool file_run(site *s, const cbx_run *run, size_t number)
 {
-    const char *branch = cbx_run_branch(run);
-    const char *key = cbx_arena_printf(s->job->arena, "%s\x1f%s", machine_of(run), cbx_run_commit(run));
+    const char *machine = machine_of(run), *hash = cbx_run_commit(run), *branch = cbx_run_branch(run);
+    const char *key = cbx_arena_printf(s->job->arena, "%s\x1f%s", machine, hash);
     size_t at = key ? cbx_names_add(&s->commit_keys, key) : CBX_NO_NAME;
 
-    if (at == CBX_NO_NAME || (at == s->commits.n && !begin_commit(s, run))) return false;
+    if (at == CBX_NO_NAME) return false;
+    if (at == s->commits.n) {
+        const char *beginning = cbx_arena_printf(s->job->arena, "%s\x1f%.*s", machine, COMMIT_DIGITS, hash);
+        const commit c = { .machine = cbx_arena_strdup(&s->arena, machine),
+                           .hash = cbx_arena_strdup(&s->arena, hash),
+                           .beginning = beginning ? cbx_names_add(&s->beginnings, beginning) : CBX_NO_NAME };
+        if (c.beginning == CBX_NO_NAME || !c.machine || !c.hash || !cbx_list_push(&s->al, &s->commits, c)) return false;
+        if (c.beginning == s->alike.n && !cbx_list_push(&s->al, &s->alike, (size_t)0)) return false;
+        s->alike.items[c.beginning]++;
+    }
     s->commits.items[at].nruns++;
     s->commit_of[number] = (uint32_t)at;
     return !branch || cbx_names_add(&s->branches, branch) != CBX_NO_NAME;
 }
 
 /* Runs by commit, each commit's in their order. */
-static bool order_runs(site *s)
+static void order_runs(site *s)
 {
     size_t before = 0;
 
-    s->order = cbx_arena_calloc(&s->arena, s->runs->count, sizeof *s->order);
-    if (!s->order) return false;
     for (size_t i = 0; i < s->commits.n; i++) {
         s->commits.items[i].first = before;
         before += s->commits.items[i].nruns;
@@ -298,22 +270,25 @@ static bool order_runs(site *s)
         commit *c = &s->commits.items[s->commit_of[i]];
         s->order[c->first + c->nruns++] = (uint32_t)i;
     }
-    return true;
 }
 
 /* --- all runs --- */
 
+/* A unit that changes between runs would join what cannot be joined. */
 static cbx_status take_value(site *s, const cbx_run *run, const cbx_point *p, const char *metric, cbx_err *err)
 {
     const cbx_metric_def *def = cbx_run_find_metric_def(run, metric);
     const char *key = key_of(s, p, metric), *unit = def ? def->unit : "";
     size_t at = key ? cbx_names_add(&s->keys, key) : CBX_NO_NAME;
-    cbx_status st;
 
     if (at == CBX_NO_NAME || (at == s->list.n && !begin_benchmark(s, p, metric, unit)))
         return cbx_fail_nomem(err, NULL);
-    st = check_unit(&s->list.items[at], run, unit, err);
-    return st || see_tags(s, &s->list.items[at], p) ? st : cbx_fail_nomem(err, NULL);
+    benchmark *b = &s->list.items[at], now = *b;
+    set_unit(&now, unit);
+    if (strcmp(now.unit, b->unit) != 0 || now.times != b->times || now.per != b->per)
+        return cbx_fail(err, CBX_EINVAL, "run '%s' has '%s' in another unit than earlier runs: export them separately",
+                        cbx_run_id(run), b->metric);
+    return see_tags(s, b, p) ? CBX_OK : cbx_fail_nomem(err, NULL);
 }
 
 static cbx_status take_run(site *s, const cbx_run *run, size_t number, cbx_err *err)
@@ -335,8 +310,8 @@ static cbx_status read_all(site *s, cbx_err *err)
 {
     cbx_status st = CBX_OK;
 
-    s->commit_of = cbx_arena_calloc(&s->arena, s->runs->count, sizeof *s->commit_of);
-    if (!s->commit_of) return cbx_fail_nomem(err, NULL);
+    if (!cbx_arena_arrays(&s->arena, CBX_ARRAY(s->commit_of, s->runs->count), CBX_ARRAY(s->order, s->runs->count)))
+        return cbx_fail_nomem(err, NULL);
     for (size_t i = 0; !st && i < s->runs->count; i++) {
         cbx_run *run = NULL;
         st = s->runs->load(s->runs->user, i, &run, err);
@@ -345,7 +320,8 @@ static cbx_status read_all(site *s, cbx_err *err)
         cbx_arena_clear(s->job->arena);
     }
     for (size_t i = 0; !st && i < s->list.n; i++) st = choose_parameters(s, &s->list.items[i], err);
-    return st || order_runs(s) ? st : cbx_fail_nomem(err, NULL);
+    if (!st) order_runs(s);
+    return st;
 }
 
 /* --- what the files share --- */
@@ -404,47 +380,28 @@ static cbx_json *machine_json(const cbx_run *run)
     return o;
 }
 
-static void begin_document(cbx__export_stream *out, cbx_json_writer *w)
-{
-    *w = (cbx_json_writer){ .out = &out->text,
-                            .flags = CBX_JSON_INDENT2 | CBX_JSON_ASCII | CBX_JSON_NONFINITE_BARE,
-                            .pour = cbx__export_stream_pour,
-                            .user = out };
-    cbx_json_writer_begin(w, NULL, '{');
-}
+enum { FORM = CBX_JSON_INDENT2 | CBX_JSON_ASCII | CBX_JSON_NONFINITE_BARE };
 
-static cbx_status end_document(cbx__export_stream *out, cbx_json_writer *w, cbx_status st, cbx_err *err)
+static cbx_status begin_document(site *s, const char *name, cbx__export_stream *out, cbx_err *err)
 {
-    cbx_json_writer_end(w);
-    cbx_text_putc(&out->text, '\n');
-    return cbx__export_stream_end(out, st, err);
-}
+    cbx_status st = cbx__export_stream_begin(s->job, name, out, err);
 
-/* Takes the member; NULL, or a failed one: out of memory. */
-static cbx_status add_member(cbx_json_writer *w, const char *key, cbx_json *value, cbx_err *err)
-{
-    cbx_status st = cbx_json_check(value, err);
-
-    cbx_json_writer_add(w, key, value);
-    cbx_json_unref(value);
+    out->w.flags = FORM;
+    cbx_json_writer_begin(&out->w, NULL, '{');
     return st;
 }
 
 /* Takes the document; NULL: out of memory. */
 static cbx_status put_document(site *s, const char *name, cbx_json *document, cbx_err *err)
 {
-    cbx__export_stream out;
-    cbx_json_writer w;
-    cbx_json *value;
-    const char *key;
-    cbx_status st = name ? cbx_json_check(document, err) : cbx_fail_nomem(err, NULL);
+    cbx_text text;
+    cbx_status st;
 
-    if (!st) {
-        st = cbx__export_stream_begin(s->job, name, &out, err);
-        begin_document(&out, &w);
-        for (size_t i = 0; cbx_json_member(document, i, &key, &value); i++) cbx_json_writer_add(&w, key, value);
-        st = end_document(&out, &w, st, err);
-    }
+    cbx_text_init(&text, cbx_ctx_allocator(s->job->ctx));
+    cbx_json_write(document, FORM, &text);
+    cbx_text_putc(&text, '\n');
+    st = name ? cbx__export_file(s->job, name, &text, err) : cbx_fail_nomem(err, NULL);
+    cbx_text_clear(&text);
     cbx_json_unref(document);
     return st;
 }
@@ -452,11 +409,9 @@ static cbx_status put_document(site *s, const char *name, cbx_json *document, cb
 static cbx_status put_benchmarks(site *s, cbx_err *err)
 {
     cbx__export_stream out;
-    cbx_json_writer w;
-    cbx_status st = cbx__export_stream_begin(s->job, "results/benchmarks.json", &out, err);
+    cbx_status st = begin_document(s, "results/benchmarks.json", &out, err);
 
-    begin_document(&out, &w);
-    for (size_t i = 0; !st && i < s->list.n; i++) {
+    for (size_t i = 0; i < s->list.n; i++) {
         const benchmark *b = &s->list.items[i];
         cbx_json *o = cbx_json_new_object(), *names;
         cbx_json_set_string(o, "code", "");
@@ -468,10 +423,10 @@ static cbx_status put_benchmarks(site *s, cbx_err *err)
         cbx_json_set_string(o, "type", b->type);
         cbx_json_set_string(o, "unit", b->unit);
         cbx_json_set_string(o, "version", b->version);
-        st = add_member(&w, b->name, o, err);
+        cbx__export_stream_add(&out, b->name, o);
     }
-    if (!st) st = add_member(&w, "version", cbx_json_new_int(2), err);
-    return end_document(&out, &w, st, err);
+    cbx__export_stream_add(&out, "version", cbx_json_new_int(2));
+    return cbx__export_stream_end(&out, st, err);
 }
 
 static cbx_status put_configuration(site *s, cbx_err *err)
@@ -488,20 +443,6 @@ static cbx_status put_configuration(site *s, cbx_err *err)
     cbx_json_set_string(o, "results_dir", "results");
     cbx_json_set_string(o, "html_dir", "html");
     return put_document(s, "asv.conf.json", o, err);
-}
-
-/* The file of a machine, unless it has been written. */
-static cbx_status put_machine(site *s, const cbx_run *run, const char *folder, cbx_err *err)
-{
-    const char *name = cbx_arena_printf(s->job->arena, "results/%s/machine.json", folder);
-    size_t before = s->machines.n, at = cbx_names_add(&s->machines, machine_of(run));
-    cbx_json *machine;
-
-    if (at == CBX_NO_NAME) return cbx_fail_nomem(err, NULL);
-    if (at < before) return CBX_OK;
-    machine = machine_json(run);
-    cbx_json_set_int(machine, "version", 1);
-    return put_document(s, name, machine, err);
 }
 
 /* --- the results of one commit on one machine --- */
@@ -603,7 +544,7 @@ static cbx_status push_place(cbx_ctx *ctx, cbx_json *row[NCOLUMNS], const heap *
 }
 
 /* One row of "results". */
-static cbx_status add_row(site *s, const benchmark *b, const result *of, cbx_json_writer *w, cbx_err *err)
+static cbx_status add_row(site *s, const benchmark *b, const result *of, cbx__export_stream *out, cbx_err *err)
 {
     cbx_json *row[NCOLUMNS] = { NULL }, *array = cbx_json_new_array();
     cbx_status st = CBX_OK;
@@ -621,8 +562,7 @@ static cbx_status add_row(site *s, const benchmark *b, const result *of, cbx_jso
             row[i] = cbx_json_push_array(array);
     }
     for (size_t i = 0; !st && i < b->combinations; i++) st = push_place(s->job->ctx, row, &of->heaps[i], err);
-    if (!st) return add_member(w, b->name, array, err);
-    cbx_json_unref(array);
+    cbx__export_stream_add(out, b->name, array);
     return st;
 }
 
@@ -631,38 +571,30 @@ static cbx_status put_file(site *s, const commit *c, const cbx_run *first, const
 {
     const char *safe = cbx__export_safe_name(s->job->arena, c->hash), *name;
     int digits = s->alike.items[c->beginning] == 1 ? COMMIT_DIGITS : 1000; /* what begins alike is written whole */
-    cbx_json *names = cbx_json_new_array();
+    cbx_json *names;
     cbx__export_stream out;
-    cbx_json_writer w;
     cbx_status st;
 
-    for (int i = 0; i < NCOLUMNS; i++) cbx_json_push_string(names, columns[i]);
     name = safe ? cbx_arena_printf(s->job->arena, "results/%s/%.*s-calibrax.json", folder, digits, safe) : NULL;
-    if (!name) {
-        cbx_json_unref(names);
-        return cbx_fail_nomem(err, NULL);
-    }
-    st = cbx__export_stream_begin(s->job, name, &out, err);
-    begin_document(&out, &w);
-    cbx_json_writer_add_string(&w, "commit_hash", c->hash);
-    cbx_json_writer_add_string(&w, "env_name", "calibrax");
-    if (!st) st = add_member(&w, "date", cbx_json_new_int(cbx_run_timestamp_us(first) / 1000), err);
-    if (!st) st = add_member(&w, "params", machine_json(first), err);
-    cbx_json_writer_add_string(&w, "python", "");
-    for (int i = 0; i < 2; i++) {
-        cbx_json_writer_begin(&w, i ? "env_vars" : "requirements", '{');
-        cbx_json_writer_end(&w);
-    }
-    cbx_json_writer_add(&w, "result_columns", names);
-    cbx_json_writer_begin(&w, "results", '{');
+    if (!name) return cbx_fail_nomem(err, NULL);
+    names = cbx_json_new_array();
+    for (int i = 0; i < NCOLUMNS; i++) cbx_json_push_string(names, columns[i]);
+    st = begin_document(s, name, &out, err);
+    cbx_json_writer_add_string(&out.w, "commit_hash", c->hash);
+    cbx_json_writer_add_string(&out.w, "env_name", "calibrax");
+    cbx__export_stream_add(&out, "date", cbx_json_new_int(cbx_run_timestamp_us(first) / 1000));
+    cbx__export_stream_add(&out, "params", machine_json(first));
+    cbx_json_writer_add_string(&out.w, "python", "");
+    cbx__export_stream_add(&out, "requirements", cbx_json_new_object());
+    cbx__export_stream_add(&out, "env_vars", cbx_json_new_object());
+    cbx__export_stream_add(&out, "result_columns", names);
+    cbx_json_writer_begin(&out.w, "results", '{');
     for (size_t i = 0; !st && i < s->list.n; i++)
-        if (results[i].heaps) st = add_row(s, &s->list.items[i], &results[i], &w, err);
-    cbx_json_writer_end(&w);
-    cbx_json_writer_begin(&w, "durations", '{');
-    cbx_json_writer_end(&w);
-    if (!st) st = add_member(&w, "version", cbx_json_new_int(2), err);
-    cbx_json_unref(names);
-    return end_document(&out, &w, st, err);
+        if (results[i].heaps) st = add_row(s, &s->list.items[i], &results[i], &out, err);
+    cbx_json_writer_end(&out.w);
+    cbx__export_stream_add(&out, "durations", cbx_json_new_object());
+    cbx__export_stream_add(&out, "version", cbx_json_new_int(2));
+    return cbx__export_stream_end(&out, st, err);
 }
 
 static cbx_status put_commit(site *s, const commit *c, cbx_err *err)
@@ -681,7 +613,13 @@ static cbx_status put_commit(site *s, const commit *c, cbx_err *err)
         else
             cbx_run_free(run);
     }
-    if (!st) st = put_machine(s, first, folder, err);
+    size_t nmachines = s->machines.n;
+    if (!st && cbx_names_add(&s->machines, c->machine) == CBX_NO_NAME) st = cbx_fail_nomem(err, NULL);
+    if (!st && nmachines < s->machines.n) { /* its file has not been written */
+        cbx_json *machine = machine_json(first);
+        cbx_json_set_int(machine, "version", 1);
+        st = put_document(s, cbx_arena_printf(s->job->arena, "results/%s/machine.json", folder), machine, err);
+    }
     if (!st) st = put_file(s, c, first, results, folder, err);
     cbx_run_free(first);
     cbx_arena_clear(s->job->arena);

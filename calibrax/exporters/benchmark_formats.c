@@ -21,36 +21,26 @@
 typedef struct document {
     cbx_export_job *job;
     const cbx_run *run;
-    cbx_json_writer w;
-    cbx_names names;       /* of entries: each is there once */
-    CBX_LIST(size_t) next; /* of each name: the number behind it that its next repetition gets */
+    cbx__export_stream out; /* with the first fault */
+    cbx_names names;        /* of entries: each is there once */
+    CBX_LIST(size_t) next;  /* of each name: the number behind it that its next repetition gets */
     size_t nentries;
     const char *scenario;         /* of all points; NULL: they differ */
     size_t without_time, misfits; /* points; metrics that the format has no place for */
-    cbx_status st;                /* the first fault */
-    cbx_err *err;
 } document;
 
 /* --- what entries are made from --- */
 
-static void fail(document *d, cbx_status st)
+static void fail_nomem(document *d)
 {
-    if (!d->st) d->st = st;
+    if (!d->out.fault) d->out.fault = cbx_fail_nomem(&d->out.err, "an export");
 }
 
 /* Adds an element, or a member, and takes it. */
 static void add_entry(document *d, const char *key, cbx_json *entry)
 {
-    if (!d->st) fail(d, cbx_json_check(entry, d->err));
-    if (!d->st) cbx_json_writer_add(&d->w, key, entry);
-    cbx_json_unref(entry);
+    cbx__export_stream_add(&d->out, key, entry);
     d->nentries++;
-}
-
-static void add_fact(document *d, const char *key, cbx_json *value)
-{
-    add_entry(d, key, value);
-    d->nentries--;
 }
 
 /* A copy of an object that an importer kept, or a new one. */
@@ -78,36 +68,29 @@ static const char *unique(document *d, const char *name)
         if (first == CBX_NO_NAME) first = at;
         name = cbx_arena_printf(d->job->arena, "%s (%zu)", given, d->next.items[first]++);
     }
-    fail(d, cbx_fail_nomem(d->err, "an export"));
+    fail_nomem(d);
     return NULL;
 }
 
-/* The tags of a point as one text in the run's arena; NULL: out of memory. */
-static const char *tags_text(document *d, const cbx_point *p, const char *between, const char *sign, const char *before)
+/* "scenario/name[key=value,...]:suffix", unique; a suffix NULL is left out. */
+static const char *label_of(document *d, const cbx_point *p, const char *suffix)
 {
     cbx_allocator al = cbx_arena_allocator(d->job->arena);
     cbx_text out;
 
     cbx_text_init(&out, &al);
+    cbx_text_printf(&out, "%s%s%s", p->scenario, *p->scenario ? "/" : "", p->name);
     for (size_t i = 0; i < p->ntags; i++)
-        cbx_text_printf(&out, "%s%s%s%s", i ? between : before, p->tags[i].key, sign, p->tags[i].value);
-    return out.status ? NULL : cbx_text_str(&out);
-}
-
-/* "scenario/name[key=value,...]", unique; a suffix NULL is left out. */
-static const char *label_of(document *d, const cbx_point *p, const char *suffix)
-{
-    const char *tags = tags_text(d, p, ",", "=", "[");
-
-    return unique(d, tags ? cbx_arena_printf(d->job->arena, "%s%s%s%s%s%s%s", p->scenario, *p->scenario ? "/" : "",
-                                             p->name, tags, *tags ? "]" : "", suffix ? ":" : "", suffix ? suffix : "")
-                          : NULL);
+        cbx_text_printf(&out, "%c%s=%s", i ? ',' : '[', p->tags[i].key, p->tags[i].value);
+    if (p->ntags) cbx_text_putc(&out, ']');
+    if (suffix) cbx_text_printf(&out, ":%s", suffix);
+    return unique(d, out.status ? NULL : cbx_text_str(&out));
 }
 
 /* The next metric from *k on that is asked for and finite; NULL: no more. */
 static const cbx_named_metric *next_metric(document *d, const cbx_point *p, size_t *k)
 {
-    while (!d->st && *k < p->nmetrics) {
+    while (!d->out.fault && *k < p->nmetrics) {
         const cbx_named_metric *m = &p->metrics[(*k)++];
         if (!cbx__export_wants(d->job, m->name)) continue;
         if (isfinite(m->metric.value)) return m;
@@ -127,7 +110,7 @@ static const double *numbers_of(document *d, const cbx_named_metric *m, size_t *
     *n = has_samples ? m->metric.nsamples : 1;
     if (u->times == 1 && u->per == 1) return from;
     v = cbx_arena_calloc(d->job->arena, *n, sizeof *v);
-    if (!v) fail(d, cbx_fail_nomem(d->err, "an export"));
+    if (!v) fail_nomem(d);
     for (size_t i = 0; v && i < *n; i++) v[i] = from[i] * u->times / u->per;
     return v;
 }
@@ -176,7 +159,7 @@ static bool find_time(document *d, const cbx_point *p, timing *t)
         d->without_time++;
         return false;
     }
-    fail(d, cbx_stat_summary(d->job->ctx, t->times, t->n, &t->summary, d->err));
+    if (!d->out.fault) d->out.fault = cbx_stat_summary(d->job->ctx, t->times, t->n, &t->summary, &d->out.err);
     if (t->n == 1) {
         cbx_summary *s = &t->summary;
         s->mean = spread(d, p, "time_mean", s->mean);
@@ -186,14 +169,7 @@ static bool find_time(document *d, const cbx_point *p, timing *t)
         s->p25 = spread(d, p, "time_q1", s->p25);
         s->p75 = spread(d, p, "time_q3", s->p75);
     }
-    return !d->st;
-}
-
-static void set_doubles(cbx_json *o, const char *key, const double *v, size_t n)
-{
-    cbx_json *list = cbx_json_set_array(o, key);
-
-    for (size_t i = 0; i < n; i++) cbx_json_push_double(list, v[i]);
+    return !d->out.fault;
 }
 
 static void set_tags(cbx_json *o, const char *key, const cbx_point *p, const char *but)
@@ -218,7 +194,7 @@ static void google_head(document *d)
     if (!cbx_json_has(context, "num_cpus"))
         cbx_json_set_int(context, "num_cpus", cbx_json_get_int(hardware, "cpu_count", 0));
     cbx_json_set_int(context, "json_schema_version", 1);
-    add_fact(d, "context", context);
+    cbx__export_stream_add(&d->out, "context", context);
 }
 
 /* "scenario/name/args/key:value"; the scenario is the executable where all points share one. */
@@ -253,7 +229,7 @@ static counter *google_counters(document *d, const cbx_point *p, const timing *t
     const cbx_named_metric *m;
 
     *n = 0;
-    if (!out) fail(d, cbx_fail_nomem(d->err, "an export"));
+    if (!out) fail_nomem(d);
     for (size_t k = 0; out && (m = next_metric(d, p, &k));) {
         bool is_cpu_time = !strcmp(m->name, "cpu_time");
         size_t count;
@@ -262,7 +238,7 @@ static counter *google_counters(document *d, const cbx_point *p, const timing *t
         v = numbers_of(d, m, &count);
         out[(*n)++] = (counter){ m->name, count == t->n ? v : NULL, scaled(d, m->name, m->metric.value), is_cpu_time };
     }
-    return d->st ? NULL : out;
+    return d->out.fault ? NULL : out;
 }
 
 /* An entry a sample.  A CPU time that is unknown is 0, which compare.py shows and our importer
@@ -325,7 +301,7 @@ static const char *command_of(document *d, const cbx_point *p)
         if (!n) cbx_text_putc(&out, *command);
         command += n ? n : 1;
     }
-    if (out.status) fail(d, cbx_fail_nomem(d->err, "an export"));
+    if (out.status) fail_nomem(d);
     return cbx_text_str(&out);
 }
 
@@ -346,11 +322,11 @@ static void hyperfine_point(document *d, const cbx_point *p)
         if (cbx_point_metric(p, times[i][1])) cbx_json_set_double(o, times[i][0], spread(d, p, times[i][1], 0));
     cbx_json_set_double(o, "min", t.summary.min);
     cbx_json_set_double(o, "max", t.summary.max);
-    set_doubles(o, "times", t.times, t.n);
+    cbx_json_set_doubles(o, "times", t.times, t.n);
     for (size_t k = 0; (m = next_metric(d, p, &k));) {
         size_t n = 0;
         const double *bytes = strcmp(m->name, "memory") ? NULL : numbers_of(d, m, &n);
-        if (bytes && n == t.n && m->metric.nsamples == n) set_doubles(o, "memory_usage_byte", bytes, n);
+        if (bytes && n == t.n && m->metric.nsamples == n) cbx_json_set_doubles(o, "memory_usage_byte", bytes, n);
     }
     if (p->ntags > (cbx_point_tag(p, "command") != NULL)) set_tags(o, "parameters", p, "command");
     add_entry(d, NULL, o);
@@ -363,12 +339,12 @@ static void pytest_head(document *d)
     cbx_json *commit = kept(cbx_run_metadata(d->run), "commit_info");
     char date[CBX_TIME_SIZE];
 
-    add_fact(d, "machine_info", kept(cbx_run_environment(d->run), "machine_info"));
+    cbx__export_stream_add(&d->out, "machine_info", kept(cbx_run_environment(d->run), "machine_info"));
     cbx_json_set_string(commit, "id", cbx_run_commit(d->run) ? cbx_run_commit(d->run) : "unversioned");
     cbx_json_set_string(commit, "branch", cbx_run_branch(d->run) ? cbx_run_branch(d->run) : "(unknown)");
-    add_fact(d, "commit_info", commit);
-    cbx_json_writer_add_string(&d->w, "datetime", cbx_time_format_iso(cbx_run_timestamp_us(d->run), date));
-    cbx_json_writer_add_string(&d->w, "version", "5.1.0");
+    cbx__export_stream_add(&d->out, "commit_info", commit);
+    cbx_json_writer_add_string(&d->out.w, "datetime", cbx_time_format_iso(cbx_run_timestamp_us(d->run), date));
+    cbx_json_writer_add_string(&d->out.w, "version", "5.1.0");
 }
 
 static void pytest_stats(cbx_json *o, const timing *t)
@@ -404,7 +380,7 @@ static void pytest_stats(cbx_json *o, const timing *t)
     cbx_json_set_double(o, "hd15iqr", high_inside);
     cbx_json_set_double(o, "ops", s->mean > 0 ? 1 / s->mean : 0);
     cbx_json_set_double(o, "total", total);
-    set_doubles(o, "data", t->times, t->n);
+    cbx_json_set_doubles(o, "data", t->times, t->n);
     cbx_json_set_int(o, "iterations", 1);
 }
 
@@ -445,8 +421,8 @@ static void pytest_point(document *d, const cbx_point *p)
 
 static void pyperf_head(document *d)
 {
-    cbx_json_writer_add_string(&d->w, "version", "1.0");
-    add_fact(d, "metadata", kept(cbx_run_environment(d->run), "pyperf"));
+    cbx_json_writer_add_string(&d->out.w, "version", "1.0");
+    cbx__export_stream_add(&d->out, "metadata", kept(cbx_run_environment(d->run), "pyperf"));
 }
 
 /* The number of values of each process, as the importer keeps it; NULL: unknown. */
@@ -505,7 +481,7 @@ static void pyperf_point(document *d, const cbx_point *p)
             cbx_time_format_iso(cbx_run_timestamp_us(d->run), date);
             date[26] = '\0'; /* pyperf reads no time zone */
             cbx_json_set_string(cbx_json_set_object(run, "metadata"), "date", date);
-            set_doubles(run, "values", v + at, count);
+            cbx_json_set_doubles(run, "values", v + at, count);
             at += count;
         }
         add_entry(d, NULL, o);
@@ -579,7 +555,7 @@ static void perfherder_head(document *d)
     cbx_json *framework = cbx_json_new_object();
 
     cbx_json_set_string(framework, "name", "calibrax");
-    add_fact(d, "framework", framework);
+    cbx__export_stream_add(&d->out, "framework", framework);
 }
 
 /* A suite a point, a subtest a metric, within the limits of its schema: values of at most 1e12, and
@@ -607,7 +583,7 @@ static void perfherder_point(document *d, const cbx_point *p)
         else
             cbx_json_set_bool(test, "shouldAlert", false);
         if (m->metric.nsamples && cbx__all_finite(m->metric.samples, m->metric.nsamples))
-            set_doubles(test, "replicates", m->metric.samples, m->metric.nsamples);
+            cbx_json_set_doubles(test, "replicates", m->metric.samples, m->metric.nsamples);
     }
     if (cbx_json_length(tests))
         add_entry(d, NULL, o);
@@ -638,13 +614,6 @@ static const form forms[] = {
     { "perfherder", NULL, "suites", '[', perfherder_head, perfherder_point, "beyond 1e12" },
 };
 
-static const char *common_scenario(const cbx_run *run)
-{
-    for (size_t i = 1; i < cbx_run_npoints(run); i++)
-        if (strcmp(cbx_run_point(run, i)->scenario, cbx_run_point(run, 0)->scenario) != 0) return NULL;
-    return cbx_run_npoints(run) ? cbx_run_point(run, 0)->scenario : NULL;
-}
-
 /* Notes that n of something were left out; 0: none were. */
 static cbx_status note(cbx_export_job *job, const cbx_run *run, size_t n, const char *one, const char *many,
                        const char *why, cbx_err *err)
@@ -654,76 +623,59 @@ static cbx_status note(cbx_export_job *job, const cbx_run *run, size_t n, const 
                             n == 1 ? "is" : "are", why);
 }
 
-static cbx_status note_not_finite(cbx_export_job *job, const cbx_run *run, cbx_err *err)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < cbx_run_npoints(run); i++) {
-        const cbx_point *p = cbx_run_point(run, i);
-        for (size_t k = 0; k < p->nmetrics; k++)
-            n += cbx__export_wants(job, p->metrics[k].name) && !isfinite(p->metrics[k].metric.value);
-    }
-    return note(job, run, n, "value", "values", "not a finite number", err);
-}
-
-/* With its tags in order: a name does not depend on the order that a program gave them in. */
-static void put_point(document *d, const form *f, const cbx_point *p)
-{
-    cbx_tag *tags = cbx_arena_calloc(d->job->arena, p->ntags + 1, sizeof *tags);
-    cbx_point ordered = *p;
-
-    if (!tags) {
-        fail(d, cbx_fail_nomem(d->err, "an export"));
-        return;
-    }
-    if (p->ntags) memcpy(tags, p->tags, p->ntags * sizeof *tags);
-    qsort(tags, p->ntags, sizeof *tags, cbx_tag_compare);
-    ordered.tags = tags;
-    f->put(d, &ordered);
-}
-
 /* Writes a file; *count: its entries.  One without any is not written. */
 static cbx_status put_file(cbx_export_job *job, const form *f, const cbx_run *run, size_t *count, cbx_err *err)
 {
-    document d = { .job = job, .run = run, .scenario = common_scenario(run), .err = err };
+    document d = { .job = job, .run = run };
     const char *id = cbx__export_safe_name(job->arena, cbx_run_id(run)), *name;
-    cbx__export_stream out;
     cbx_status st;
 
     name = id ? cbx_arena_printf(job->arena, "run-%s-%s%s%s.json", id, f->format, f->part ? "-" : "",
                                  f->part ? f->part : "")
               : NULL;
     if (!name) return cbx_fail_nomem(err, "an export");
-    st = cbx__export_stream_begin(job, name, &out, err);
-    d.st = st;
-    d.w = (cbx_json_writer){
-        .out = &out.text, .flags = CBX_JSON_INDENT2 | CBX_JSON_ASCII, .pour = cbx__export_stream_pour, .user = &out
-    };
+    for (size_t i = 0; i < cbx_run_npoints(run); i++) {
+        const char *scenario = cbx_run_point(run, i)->scenario;
+        d.scenario = !i || (d.scenario && !strcmp(scenario, d.scenario)) ? scenario : NULL;
+    }
+    st = cbx__export_stream_begin(job, name, &d.out, err);
+    d.out.w.flags = CBX_JSON_INDENT2 | CBX_JSON_ASCII;
     cbx_names_init(&d.names, cbx_ctx_allocator(job->ctx));
     if (!st) {
-        cbx_json_writer_begin(&d.w, NULL, f->list ? '{' : f->bracket);
+        cbx_json_writer_begin(&d.out.w, NULL, f->list ? '{' : f->bracket);
         if (f->head) f->head(&d);
-        if (f->list) cbx_json_writer_begin(&d.w, f->list, f->bracket);
-        for (size_t i = 0; !d.st && i < cbx_run_npoints(run); i++) put_point(&d, f, cbx_run_point(run, i));
-        if (f->list) cbx_json_writer_end(&d.w);
-        cbx_json_writer_end(&d.w);
-        cbx_text_putc(&out.text, '\n');
+        if (f->list) cbx_json_writer_begin(&d.out.w, f->list, f->bracket);
+    }
+
+    for (size_t i = 0; !st && !d.out.fault && i < cbx_run_npoints(run); i++) {
+        /* With its tags in order: a name does not depend on the order that a program gave them
+         * in. */
+        cbx_point ordered = *cbx_run_point(run, i);
+        cbx_tag *tags = cbx_arena_calloc(job->arena, ordered.ntags + 1, sizeof *tags);
+        if (!tags) {
+            fail_nomem(&d);
+            break;
+        }
+        if (ordered.ntags) memcpy(tags, ordered.tags, ordered.ntags * sizeof *tags);
+        qsort(tags, ordered.ntags, sizeof *tags, cbx_tag_compare);
+        ordered.tags = tags;
+        f->put(&d, &ordered);
     }
     *count = d.nentries;
-    if (!d.st && !d.nentries) {
-        cbx__export_stream_end(&out, CBX_ENOENT, NULL);
-    } else
-        d.st = cbx__export_stream_end(&out, d.st, err);
-    if (!d.st) d.st = note(job, run, d.without_time, "point", "points", "no time of which less is better", err);
-    if (!d.st) d.st = note(job, run, d.misfits, "value", "values", f->misfit, err);
+    if (!st && !d.out.fault && !d.nentries)
+        cbx__export_stream_end(&d.out, CBX_ENOENT, NULL);
+    else
+        st = cbx__export_stream_end(&d.out, st, err);
+    if (!st) st = note(job, run, d.without_time, "point", "points", "no time of which less is better", err);
+    if (!st) st = note(job, run, d.misfits, "value", "values", f->misfit, err);
     cbx_names_clear(&d.names);
     cbx_list_clear(cbx_ctx_allocator(job->ctx), &d.next);
-    return d.st;
+    return st;
 }
 
 static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 {
-    size_t total = 0, count = 0;
+    size_t total = 0, count = 0, not_finite = 0;
     cbx_status st = CBX_OK;
 
     for (size_t i = 0; !st && i < CBX_LEN(forms); i++) {
@@ -731,7 +683,12 @@ static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
         st = put_file(job, &forms[i], run, &count, err);
         total += count;
     }
-    if (!st) st = note_not_finite(job, run, err);
+    for (size_t i = 0; i < cbx_run_npoints(run); i++) {
+        const cbx_point *p = cbx_run_point(run, i);
+        for (size_t k = 0; k < p->nmetrics; k++)
+            not_finite += cbx__export_wants(job, p->metrics[k].name) && !isfinite(p->metrics[k].metric.value);
+    }
+    if (!st) st = note(job, run, not_finite, "value", "values", "not a finite number", err);
     if (!st && !total)
         st = cbx_fail(err, CBX_ENOENT, "run '%s' has no measurement that %s has a place for", cbx_run_id(run),
                       job->format->name);

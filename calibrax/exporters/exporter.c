@@ -60,24 +60,17 @@ void cbx_export_report_clear(cbx_export_report *report)
 
 #define PIECE_BYTES ((size_t)64 << 10)
 
-static bool same_bytes(FILE *x, FILE *y)
-{
-    char p[16384], q[sizeof p];
-    bool same = x && y;
-
-    while (same) {
-        size_t n = fread(p, 1, sizeof p, x), m = fread(q, 1, sizeof q, y);
-        same = n == m && memcmp(p, q, n) == 0;
-        if (n < sizeof p) break;
-    }
-    return same && !ferror(x) && !ferror(y);
-}
-
 static bool same_files(const char *a, const char *b)
 {
     FILE *x = fopen(a, "rbe"), *y = fopen(b, "rbe");
-    bool same = same_bytes(x, y);
+    char p[16384], q[sizeof p];
+    size_t n = sizeof p;
+    bool same = x && y;
 
+    while (same && n == sizeof p) {
+        n = fread(p, 1, sizeof p, x);
+        same = fread(q, 1, sizeof q, y) == n && memcmp(p, q, n) == 0 && !ferror(x) && !ferror(y);
+    }
     if (x) fclose(x);
     if (y) fclose(y);
     return same;
@@ -102,6 +95,7 @@ cbx_status cbx__export_stream_begin(cbx_export_job *job, const char *name, cbx__
 
     *s = (cbx__export_stream){ .job = job, .path = cbx_path_join(job->arena, job->opts.folder, name) };
     cbx_text_init(&s->text, cbx_ctx_allocator(job->ctx));
+    s->w = (cbx_json_writer){ .out = &s->text, .pour = cbx__export_stream_pour, .user = s };
     if (!s->path) return cbx_fail_nomem(err, "an export");
     st = cbx__file_batch_has(&job->batch, s->path) ? cbx__file_batch_commit(&job->batch, err) : CBX_OK;
     if (!st) st = cbx_dir_create_parent(job->ctx, s->path, err);
@@ -116,10 +110,21 @@ void cbx__export_stream_pour(void *stream, cbx_text *text)
     if (text->status || text->len >= PIECE_BYTES) write_text(stream);
 }
 
+void cbx__export_stream_add(cbx__export_stream *s, const char *key, cbx_json *value)
+{
+    if (!s->fault) s->fault = cbx_json_check(value, &s->err);
+    if (!s->fault) cbx_json_writer_add(&s->w, key, value);
+    cbx_json_unref(value);
+}
+
 cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err *err)
 {
     cbx_export_job *job = s->job;
 
+    if (s->w.level) {
+        while (s->w.level) cbx_json_writer_end(&s->w);
+        cbx_text_putc(&s->text, '\n');
+    }
     if (!st) {
         write_text(s);
         st = s->fault ? cbx_fail(err, s->fault, "%s", s->err.message) : CBX_OK;
@@ -314,17 +319,6 @@ cbx_status cbx_export_store(cbx_ctx *ctx, const cbx_exporter *format, cbx_store 
     return cbx__export_end(format->export_store(&job, store, err), &job, out, err);
 }
 
-static cbx_status check_machines(const cbx_run *run, const cbx_run *baseline, cbx_err *err)
-{
-    if (cbx_run_same_machine(run, baseline) == CBX_MACHINE_OTHER)
-        return cbx_fail(err, CBX_EPERM, "runs '%s' and '%s' are from different machines", cbx_run_id(run),
-                        cbx_run_id(baseline));
-    if (cbx_run_same_machine(run, run) != CBX_MACHINE_UNKNOWN) run = baseline;
-    return cbx_run_same_machine(run, run) == CBX_MACHINE_UNKNOWN
-               ? cbx_fail(err, CBX_EPERM, "run '%s' does not name its machine", cbx_run_id(run))
-               : CBX_OK;
-}
-
 cbx_status cbx_export_analysis(cbx_ctx *ctx, const cbx_exporter *format, const cbx_run *run, const cbx_run *baseline,
                                const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err)
 {
@@ -337,7 +331,14 @@ cbx_status cbx_export_analysis(cbx_ctx *ctx, const cbx_exporter *format, const c
                         "'%s' cannot show a run against a baseline: use markdown, html, latex or csv", format->name);
     st = cbx__export_begin(ctx, format, opts, &job, err);
     if (st) return st;
-    if (!job.opts.allow_machines) st = check_machines(run, baseline, err);
+    if (!job.opts.allow_machines) {
+        const cbx_run *unnamed = cbx_run_same_machine(run, run) == CBX_MACHINE_UNKNOWN ? run : baseline;
+        if (cbx_run_same_machine(run, baseline) == CBX_MACHINE_OTHER)
+            st = cbx_fail(err, CBX_EPERM, "runs '%s' and '%s' are from different machines", cbx_run_id(run),
+                          cbx_run_id(baseline));
+        else if (cbx_run_same_machine(unnamed, unnamed) == CBX_MACHINE_UNKNOWN)
+            st = cbx_fail(err, CBX_EPERM, "run '%s' does not name its machine", cbx_run_id(unnamed));
+    }
     if (!st) st = check_metrics(&job, &alone, err);
     if (!st) st = format->export_analysis(&job, run, baseline, err);
     return cbx__export_end(st, &job, out, err);

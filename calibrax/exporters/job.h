@@ -39,13 +39,16 @@ typedef struct cbx__export_stream {
     const char *path;
     cbx_replacement *file;
     FILE *to;
-    cbx_text text;    /* what comes next: to be added to, then poured */
-    cbx_status fault; /* of a write; the end reports it */
+    cbx_text text;     /* what comes next: to be added to, then poured */
+    cbx_json_writer w; /* of JSON into the text; the end closes what is open, with a line end */
+    cbx_status fault;  /* the first one of adding or writing; the end reports it */
     cbx_err err;
 } cbx__export_stream;
 cbx_status cbx__export_stream_begin(cbx_export_job *job, const char *name, cbx__export_stream *s, cbx_err *err);
 /* Writes the text if there is much of it.  @param text  the stream's; as cbx_json_pour_fn */
 void cbx__export_stream_pour(void *stream, cbx_text *text);
+/* Adds a member or an element to the JSON, and takes it. */
+void cbx__export_stream_add(cbx__export_stream *s, const char *key, cbx_json *value);
 /* Ends it: st is the result of the writing; a failure leaves nothing there. */
 cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err *err);
 

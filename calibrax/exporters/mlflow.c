@@ -63,31 +63,24 @@ static size_t nested(const mlflow_export *e)
 /* --- the run itself --- */
 
 /* Members of an object as parameters "environment/NAME/NAME"; lists as JSON. */
-static cbx_status log_facts(mlflow_export *e, const char *prefix, const cbx_json *object, cbx_err *err)
+static void log_facts(mlflow_export *e, const char *prefix, const cbx_json *object)
 {
     cbx_allocator al = cbx_arena_allocator(e->arena);
-    cbx_status st = CBX_OK;
     const char *key;
     cbx_json *value;
 
-    for (size_t i = 0; !st && cbx_json_member(object, i, &key, &value); i++) {
-        const char *name = cbx__mlflow_name(&e->s, prefix, key, NULL);
+    for (size_t i = 0; cbx_json_member(object, i, &key, &value); i++) {
+        const char *name = cbx_arena_strdup(e->arena, cbx__mlflow_name(&e->s, prefix, key, NULL));
+        const char *words = value ? cbx_json_string_value(value) : NULL;
         cbx_text text;
-        if (!name) return cbx_fail_nomem(err, "an export");
-        if (cbx_json_typeof(value) == CBX_JSON_OBJECT) {
-            name = cbx_arena_strdup(e->arena, name);
-            st = name ? log_facts(e, name, value, err) : cbx_fail_nomem(err, "an export");
+        if (name && cbx_json_typeof(value) == CBX_JSON_OBJECT) {
+            log_facts(e, name, value);
             continue;
         }
         cbx_text_init(&text, &al);
-        if (!cbx_json_string_value(value)) cbx_json_write(value, CBX_JSON_COMPACT, &text);
-        st = cbx_text_check(&text, err);
-        if (!st)
-            st = cbx__mlflow_log_param(
-                &e->s, name, value && cbx_json_string_value(value) ? cbx_json_string_value(value) : cbx_text_str(&text),
-                err);
+        if (!words) cbx_json_write(value, CBX_JSON_COMPACT, &text);
+        cbx__mlflow_log_param(&e->s, text.status ? NULL : name, words ? words : cbx_text_str(&text));
     }
-    return st;
 }
 
 /* The value of each metric of each point; the step is the number of points before it with the same
@@ -109,8 +102,8 @@ static cbx_status log_values(mlflow_export *e, cbx_err *err)
             if (values++ >= MAX_VALUES)
                 e->left_out++;
             else
-                st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, NULL, p->metrics[k].name, p),
-                                            p->metrics[k].metric.value, alike[same->value], err);
+                cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, NULL, p->metrics[k].name, p),
+                                       p->metrics[k].metric.value, alike[same->value]);
         }
         if (!st) alike[same->value]++;
     }
@@ -134,24 +127,19 @@ static cbx_status log_run(mlflow_export *e, cbx_err *err)
         { true, "mlflow.source.git.commit", cbx_run_commit(run) },
         { true, "mlflow.source.git.branch", cbx_run_branch(run) },
     };
-    cbx_status st = points ? CBX_OK : cbx_fail_nomem(err, "an export");
-
-    cbx__mlflow_log_begin(&e->s, e->top.id);
-    for (size_t i = 0; !st && i < CBX_LEN(facts); i++)
+    cbx__mlflow_log_begin(&e->s, e->top.id, err);
+    for (size_t i = 0; i < CBX_LEN(facts); i++)
         if (facts[i].value)
-            st = (facts[i].tag ? cbx__mlflow_log_tag : cbx__mlflow_log_param)(&e->s, facts[i].name, facts[i].value,
-                                                                              err);
-    if (!st) st = log_facts(e, "environment", cbx_run_environment(run), err);
-    for (size_t i = 0; !st && i < cbx_run_nmetric_defs(run); i++) {
+            (facts[i].tag ? cbx__mlflow_log_tag : cbx__mlflow_log_param)(&e->s, facts[i].name, facts[i].value);
+    log_facts(e, "environment", cbx_run_environment(run));
+    for (size_t i = 0; i < cbx_run_nmetric_defs(run); i++) {
         const cbx_metric_def *d = cbx_run_metric_def(run, i);
         if (!cbx__export_wants(e->job, d->name)) continue;
-        st = cbx__mlflow_log_tag(&e->s, cbx__mlflow_name(&e->s, "calibrax.unit", d->name, NULL), d->unit, err);
-        if (!st)
-            st = cbx__mlflow_log_tag(&e->s, cbx__mlflow_name(&e->s, "calibrax.direction", d->name, NULL),
-                                     cbx_direction_name(d->direction), err);
+        cbx__mlflow_log_tag(&e->s, cbx__mlflow_name(&e->s, "calibrax.unit", d->name, NULL), d->unit);
+        cbx__mlflow_log_tag(&e->s, cbx__mlflow_name(&e->s, "calibrax.direction", d->name, NULL),
+                            cbx_direction_name(d->direction));
     }
-    if (!st) st = log_values(e, err);
-    return cbx__mlflow_log_end(&e->s, st, err);
+    return cbx__mlflow_log_end(&e->s, points ? log_values(e, err) : cbx_fail_nomem(err, "an export"));
 }
 
 /* --- points --- */
@@ -163,87 +151,66 @@ static cbx_status log_point(mlflow_export *e, const cbx__mlflow_analysis *a, con
     const char *samples;
     cbx_status st;
 
-    cbx__mlflow_log_begin(&e->s, id);
-    st = cbx__mlflow_log_param(&e->s, "scenario", p->scenario, err);
-    if (!st) st = cbx__mlflow_log_param(&e->s, "point", p->name, err);
-    for (size_t i = 0; !st && i < p->ntags; i++)
-        st = cbx__mlflow_log_param(&e->s, cbx__mlflow_name(&e->s, "tag", p->tags[i].key, NULL), p->tags[i].value, err);
-    if (!st && a->compared[number])
-        st = cbx__mlflow_log_tag(&e->s, "calibrax.pareto", a->on_front[number] ? "front" : "dominated", err);
-    for (size_t k = 0; !st && k < p->nmetrics; k++) {
+    cbx__mlflow_log_begin(&e->s, id, err);
+    cbx__mlflow_log_param(&e->s, "scenario", p->scenario);
+    cbx__mlflow_log_param(&e->s, "point", p->name);
+    for (size_t i = 0; i < p->ntags; i++)
+        cbx__mlflow_log_param(&e->s, cbx__mlflow_name(&e->s, "tag", p->tags[i].key, NULL), p->tags[i].value);
+    if (a->compared[number]) cbx__mlflow_log_tag(&e->s, "calibrax.pareto", a->on_front[number] ? "front" : "dominated");
+    for (size_t k = 0; k < p->nmetrics; k++) {
         const char *name = p->metrics[k].name;
         const cbx_metric *m = &p->metrics[k].metric;
         size_t rank = cbx__mlflow_rank(a, m);
+        const struct {
+            const char *prefix;
+            bool is_known;
+            double v;
+        } values[] = { { NULL, true, m->value },
+                       { "lower", !isnan(m->lower), m->lower },
+                       { "upper", !isnan(m->upper), m->upper },
+                       { "rank", rank > 0, (double)rank } };
         if (!cbx__export_wants(e->job, name)) continue;
-        st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, NULL, name, NULL), m->value, 0, err);
-        if (!st && !isnan(m->lower))
-            st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, "lower", name, NULL), m->lower, 0, err);
-        if (!st && !isnan(m->upper))
-            st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, "upper", name, NULL), m->upper, 0, err);
-        if (!st && rank)
-            st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, "rank", name, NULL), (double)rank, 0, err);
+        for (size_t i = 0; i < CBX_LEN(values); i++)
+            if (values[i].is_known)
+                cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, values[i].prefix, name, NULL), values[i].v, 0);
         samples = m->nsamples ? cbx__mlflow_name(&e->s, "samples", name, NULL) : NULL;
-        for (size_t i = 0; !st && i < m->nsamples; i++)
-            st = cbx__mlflow_log_metric(&e->s, samples, m->samples[i], i, err);
+        for (size_t i = 0; i < m->nsamples; i++) cbx__mlflow_log_metric(&e->s, samples, m->samples[i], i);
     }
-    st = cbx__mlflow_log_end(&e->s, st, err);
+    st = cbx__mlflow_log_end(&e->s, CBX_OK);
     return st ? st : cbx__mlflow_finish(&e->s, id, err);
 }
 
-/* Runs that are to be deleted. */
-typedef struct to_delete {
-    cbx_allocator al;
-    CBX_LIST(const char *) ids;
-} to_delete;
-
-static cbx_status delete_later(to_delete *d, const char *id, cbx_err *err)
+/* NULL: out of memory. */
+static const char *children_of(mlflow_export *e)
 {
-    return cbx_list_push(&d->al, &d->ids, id) ? CBX_OK : cbx_fail_nomem(err, "an export");
+    return cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s'", e->top.id);
 }
 
-static cbx_status delete_all(mlflow_export *e, const to_delete *d, cbx_status st, cbx_err *err)
+/* The number of the point that a nested run is of; n: of none below n. */
+static size_t number_of(const cbx__mlflow_remote *r, size_t n)
 {
-    for (size_t i = 0; !st && i < d->ids.n; i++) st = cbx__mlflow_delete(&e->s, d->ids.items[i], err);
+    char *end = NULL;
+    unsigned long long at = r->point ? strtoull(r->point, &end, 10) : n;
+
+    return at < n && !*end ? (size_t)at : n;
+}
+
+/* The nested runs on the server, and by the number of the point the one that is used. */
+static cbx_status find_points(mlflow_export *e, cbx__mlflow_remote **used, cbx__mlflow_remote **all, size_t *count,
+                              cbx_err *err)
+{
+    size_t n = nested(e);
+    cbx_status st = CBX_OK;
+
+    *count = 0;
+    *used = cbx_arena_calloc(e->arena, n + 1, sizeof **used);
+    if (!*used) return cbx_fail_nomem(err, "an export");
+    if (n) st = cbx__mlflow_list(&e->s, children_of(e), all, count, err);
+    for (size_t i = 0; !st && i < *count; i++) {
+        cbx__mlflow_remote *r = &(*all)[i], *at = &(*used)[number_of(r, n)];
+        if (!at->id || cbx__mlflow_remote_precedes(r, at)) *at = *r; /* the last is of no point */
+    }
     return st;
-}
-
-/* What is on the server already, by the number of the point; of several with one number the one that
- * is used. */
-typedef struct there {
-    cbx__mlflow_remote *points;
-    size_t n;
-    to_delete others; /* that are empty, or as finished as the one that is used */
-} there;
-
-static cbx_status take_point(void *user, const cbx_json *run, const cbx__mlflow_remote *remote, cbx_err *err)
-{
-    there *t = user;
-    const char *number = cbx__mlflow_tag_of(run, "calibrax.point");
-    char *end;
-    unsigned long long at = number ? strtoull(number, &end, 10) : t->n;
-    cbx__mlflow_remote *used, other = *remote;
-
-    if (at >= t->n || *end) return CBX_OK;
-    used = &t->points[at];
-    if (!used->id) {
-        *used = other;
-        return CBX_OK;
-    }
-    if (cbx__mlflow_remote_precedes(&other, used)) {
-        other = *used;
-        *used = *remote;
-    }
-    return other.empty || other.finished ? delete_later(&t->others, other.id, err) : CBX_OK;
-}
-
-static cbx_status find_points(mlflow_export *e, there *out, cbx_err *err)
-{
-    const char *filter = cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s'", e->top.id);
-
-    *out = (there){ .n = nested(e), .others.al = cbx_arena_allocator(e->arena) };
-    out->points = cbx_arena_calloc(e->arena, out->n + 1, sizeof *out->points);
-    if (!out->points || !filter) return cbx_fail_nomem(err, "an export");
-    return out->n ? cbx__mlflow_each(&e->s, filter, take_point, out, err) : CBX_OK;
 }
 
 /* "SCENARIO/POINT TAG=VALUE ..."; NULL: out of memory. */
@@ -284,16 +251,6 @@ static cbx_status put_point(mlflow_export *e, const cbx__mlflow_analysis *a, siz
     if (st == CBX_EPROTO && at->id && !cbx__mlflow_find(&e->s, filter, &other, &count, NULL) && count &&
         other.finished && strcmp(other.id, at->id) != 0)
         st = CBX_OK;
-    return st;
-}
-
-static cbx_status put_points(mlflow_export *e, const cbx__mlflow_analysis *a, cbx_err *err)
-{
-    there t;
-    cbx_status st = find_points(e, &t, err);
-
-    for (size_t i = 0; !st && i < t.n; i++)
-        if (!t.points[i].finished) st = put_point(e, a, i, &t.points[i], err);
     return st;
 }
 
@@ -460,63 +417,43 @@ static cbx_status open_run(mlflow_export *e, cbx_err *err)
 
 /* --- what was made twice --- */
 
-typedef struct copies {
-    const mlflow_export *e;
-    to_delete empty;
-    size_t others;
-    cbx__mlflow_remote complete;
-} copies;
-
-static cbx_status take_copy(void *user, const cbx_json *run, const cbx__mlflow_remote *remote, cbx_err *err)
-{
-    copies *c = user;
-
-    (void)run;
-    if (!strcmp(remote->id, c->e->top.id)) return CBX_OK;
-    if (remote->empty) return delete_later(&c->empty, remote->id, err);
-    c->others++;
-    if (remote->complete) c->complete = *remote;
-    return CBX_OK;
-}
-
-static cbx_status take_any(void *user, const cbx_json *run, const cbx__mlflow_remote *remote, cbx_err *err)
-{
-    (void)run;
-    return delete_later(user, remote->id, err);
-}
-
-/* The run that this export made, with its points. */
-static cbx_status delete_own(mlflow_export *e, cbx_err *err)
-{
-    to_delete d = { .al = cbx_arena_allocator(e->arena) };
-    const char *filter = cbx_arena_printf(e->arena, "tags.`mlflow.parentRunId` = '%s'", e->top.id);
-    cbx_status st = filter ? cbx__mlflow_each(&e->s, filter, take_any, &d, err) : cbx_fail_nomem(err, "an export");
-
-    if (!st) st = delete_later(&d, e->top.id, err);
-    return delete_all(e, &d, st, err);
-}
-
-/* Of the points and of the run, before it is marked as complete. */
+/* Deletes copies before the run is marked as complete: of points those that are empty or finished,
+ * of the run those that are empty; and the run that this export made, with its points, where
+ * another export has completed one. */
 static cbx_status delete_copies(mlflow_export *e, cbx_err *err)
 {
-    copies c = { .e = e, .empty.al = cbx_arena_allocator(e->arena) };
-    there t;
-    cbx_status st = find_points(e, &t, err);
+    cbx__mlflow_remote *used, *all, *complete = NULL;
+    size_t count, others = 0;
+    cbx_status st = find_points(e, &used, &all, &count, err);
 
-    st = delete_all(e, &t.others, st, err);
-    if (!st) st = cbx__mlflow_each(&e->s, e->filter, take_copy, &c, err);
-    st = delete_all(e, &c.empty, st, err);
-    if (!st && c.complete.id && e->made) {
-        st = delete_own(e, err);
-        e->top = c.complete;
+    for (size_t i = 0; !st && i < count; i++) {
+        size_t at = number_of(&all[i], nested(e));
+        if (at < nested(e) && (all[i].empty || all[i].finished) && strcmp(all[i].id, used[at].id) != 0)
+            st = cbx__mlflow_delete(&e->s, all[i].id, err);
+    }
+    if (!st) st = cbx__mlflow_list(&e->s, e->filter, &all, &count, err);
+    for (size_t i = 0; !st && i < count; i++) {
+        if (!strcmp(all[i].id, e->top.id)) continue;
+        if (all[i].empty) {
+            st = cbx__mlflow_delete(&e->s, all[i].id, err);
+            continue;
+        }
+        others++;
+        if (all[i].complete) complete = &all[i];
+    }
+    if (!st && complete && e->made) {
+        st = cbx__mlflow_list(&e->s, children_of(e), &all, &count, err);
+        for (size_t i = 0; !st && i < count; i++) st = cbx__mlflow_delete(&e->s, all[i].id, err);
+        if (!st) st = cbx__mlflow_delete(&e->s, e->top.id, err);
+        e->top = *complete;
         if (!st)
             st = cbx__export_note(e->job, err,
                                   "run '%s': another export wrote it at the same time: its run of the server is used",
                                   cbx_run_id(e->run));
-    } else if (!st && c.others) {
+    } else if (!st && others) {
         st = cbx__export_note(e->job, err,
                               "run '%s': the server has it %zu times, of exports at the same time: delete all but '%s'",
-                              cbx_run_id(e->run), c.others + 1, e->top.id);
+                              cbx_run_id(e->run), others + 1, e->top.id);
     }
     return st;
 }
@@ -545,19 +482,23 @@ static cbx_status note_counts(mlflow_export *e, cbx_err *err)
 static cbx_status write_run(mlflow_export *e, cbx_err *err)
 {
     cbx__mlflow_analysis a = { NULL };
+    cbx__mlflow_remote *used, *all;
+    size_t count;
     cbx_status st = log_run(e, err);
 
     if (!st) st = cbx__mlflow_analyse(e->job, e->run, e->arena, &a, err);
-    if (!st) st = put_points(e, &a, err);
+    if (!st) st = find_points(e, &used, &all, &count, err);
+    for (size_t i = 0; !st && i < nested(e); i++)
+        if (!used[i].finished) st = put_point(e, &a, i, &used[i], err);
     if (!st) st = put_artifacts(e, &a, err);
     if (!st) st = note_counts(e, err);
     if (!st) st = delete_copies(e, err);
     if (!st && !e->top.complete) {
         st = cbx__mlflow_finish(&e->s, e->top.id, err);
-        cbx__mlflow_log_begin(&e->s, e->top.id);
-        if (!st && a.front) st = cbx__mlflow_log_tag(&e->s, "calibrax.pareto", a.front, err);
-        if (!st && !e->incomplete) st = cbx__mlflow_log_tag(&e->s, "calibrax.complete", "1", err);
-        st = cbx__mlflow_log_end(&e->s, st, err);
+        cbx__mlflow_log_begin(&e->s, e->top.id, err);
+        if (a.front) cbx__mlflow_log_tag(&e->s, "calibrax.pareto", a.front);
+        if (!e->incomplete) cbx__mlflow_log_tag(&e->s, "calibrax.complete", "1");
+        st = cbx__mlflow_log_end(&e->s, st);
     }
     cbx_json_unref(a.document);
     return st;
@@ -586,14 +527,12 @@ static cbx_status put_run(mlflow_export *e, cbx_err *err)
 
 /* --- a run against a baseline --- */
 
-static cbx_status log_findings(mlflow_export *e, const char *baseline, const cbx_regression *r, cbx_json *document,
-                               cbx_err *err)
+static void log_findings(mlflow_export *e, const char *baseline, const cbx_regression *r, cbx_json *document)
 {
     cbx_json *list = cbx_json_set_array(document, "findings");
     size_t regressed = 0;
-    cbx_status st = CBX_OK;
 
-    for (size_t i = 0; !st && i < cbx_regression_nfindings(r); i++) {
+    for (size_t i = 0; i < cbx_regression_nfindings(r); i++) {
         const cbx_finding *f = cbx_regression_finding(r, i);
         cbx_json *o;
         if (!cbx__export_wants(e->job, f->metric)) continue;
@@ -606,12 +545,9 @@ static cbx_status log_findings(mlflow_export *e, const char *baseline, const cbx
         cbx_json_set_double(o, "change_percent", 100 * f->change);
         if (f->sentence) cbx_json_set_string(o, "sentence", f->sentence);
         if (isfinite(f->change))
-            st = cbx__mlflow_log_metric(&e->s, cbx__mlflow_name_against(&e->s, baseline, f->key), 100 * f->change, 0,
-                                        err);
+            cbx__mlflow_log_metric(&e->s, cbx__mlflow_name_against(&e->s, baseline, f->key), 100 * f->change, 0);
     }
-    return st ? st
-              : cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, "regression_count", baseline, NULL),
-                                       (double)regressed, 0, err);
+    cbx__mlflow_log_metric(&e->s, cbx__mlflow_name(&e->s, "regression_count", baseline, NULL), (double)regressed, 0);
 }
 
 static cbx_status put_findings(mlflow_export *e, const cbx_run *baseline, const cbx_regression *r, cbx_err *err)
@@ -626,12 +562,10 @@ static cbx_status put_findings(mlflow_export *e, const cbx_run *baseline, const 
     cbx_json_set_string(document, "baseline", cbx_run_id(baseline));
     cbx_json_set_string(document, "gate", gate.sentence);
     cbx_json_set_int(document, "exit_code", gate.exit_code);
-    cbx__mlflow_log_begin(&e->s, e->top.id);
-    st = safe ? log_findings(e, cbx_run_id(baseline), r, document, err) : cbx_fail_nomem(err, "an export");
-    if (!st)
-        st = cbx__mlflow_log_tag(&e->s, cbx__mlflow_name(&e->s, "calibrax.gate", cbx_run_id(baseline), NULL),
-                                 gate.sentence, err);
-    st = cbx__mlflow_log_end(&e->s, st, err);
+    cbx__mlflow_log_begin(&e->s, e->top.id, err);
+    log_findings(e, cbx_run_id(baseline), r, document);
+    cbx__mlflow_log_tag(&e->s, cbx__mlflow_name(&e->s, "calibrax.gate", cbx_run_id(baseline), NULL), gate.sentence);
+    st = cbx__mlflow_log_end(&e->s, safe ? CBX_OK : cbx_fail_nomem(err, "an export"));
     if (!st && artifact_path(e)) {
         snprintf(name, sizeof name, "against-%s.json", safe);
         st = put_json(e, "analysis", name, document, err);

@@ -8,6 +8,7 @@
 
 #include "calibrax/analysis/pareto.h"
 #include "calibrax/analysis/rank_table.h"
+#include "calibrax/base/together.h"
 
 static uint64_t hash_of(const cbx_metric *m)
 {
@@ -114,13 +115,11 @@ cbx_status cbx__mlflow_analyse(cbx_export_job *job, const cbx_run *run, cbx_aren
 {
     const cbx_allocator al = cbx_arena_allocator(arena);
     size_t n = cbx_run_npoints(run);
-    cbx_status st;
 
     a->document = cbx_json_new_object();
     cbx_table_init(&a->ranks, &al);
-    a->compared = cbx_arena_calloc(arena, n + 1, sizeof *a->compared);
-    a->on_front = cbx_arena_calloc(arena, n + 1, sizeof *a->on_front);
-    if (!a->compared || !a->on_front) return cbx_fail_nomem(err, "an export");
-    st = rank_points(job, run, arena, a, err);
+    if (!cbx_arena_arrays(arena, CBX_ARRAY(a->compared, n + 1), CBX_ARRAY(a->on_front, n + 1)))
+        return cbx_fail_nomem(err, "an export");
+    cbx_status st = rank_points(job, run, arena, a, err);
     return st ? st : find_front(job, run, arena, a, err);
 }

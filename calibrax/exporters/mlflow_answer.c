@@ -21,16 +21,6 @@ static bool has_secret(const char *words)
     return strstr(words, "Basic ") || strstr(words, "Bearer ");
 }
 
-/* What the server says about a failure, as the end of a sentence: ": words", on one line; "". */
-static void reason_of(const cbx_json *answer, char out[256])
-{
-    const char *words = cbx_json_get_string(answer, "message", "");
-    size_t n = has_secret(words) ? 0 : strcspn(words, "\n");
-
-    snprintf(out, 256, "%s%.*s%s", n ? ": " : "", (int)(n < 200 ? n : 200), words, n > 200 ? "..." : "");
-    cbx_text_blank(out);
-}
-
 #define LOG_IN "set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN"
 
 /* Failures whose remedy is known, by status of HTTP. */
@@ -51,15 +41,19 @@ static const struct {
 
 static cbx_status refuse(const char *address, const char *call, long code, const cbx_json *answer, cbx_err *err)
 {
-    const char *word = cbx_json_get_string(answer, "error_code", "");
+    const char *word = cbx_json_get_string(answer, "error_code", ""),
+               *words = cbx_json_get_string(answer, "message", "");
+    size_t length = has_secret(words) ? 0 : strcspn(words, "\n");
     int n = (int)strcspn(call, "?");
-    char reason[256];
+    char reason[256]; /* ": words", on one line; "" */
 
     for (size_t i = 0; i < CBX_LEN(refusals); i++)
         if (code >= refusals[i].first && code <= refusals[i].last)
             return cbx_fail(err, refusals[i].status, "the MLflow server '%s' %s (%ld): %s", address, refusals[i].what,
                             code, refusals[i].remedy);
-    reason_of(answer, reason);
+    snprintf(reason, sizeof reason, "%s%.*s%s", length ? ": " : "", (int)(length < 200 ? length : 200), words,
+             length > 200 ? "..." : "");
+    cbx_text_blank(reason);
     if (code == 404 && (!*word || !strcmp(word, "ENDPOINT_NOT_FOUND")))
         return cbx_fail(err, CBX_EPROTO,
                         "the server '%s' has no %.*s (404)%s: check that the address is that of MLflow 2.8 or later",
@@ -148,7 +142,8 @@ cbx_status cbx__mlflow_answer_read(const char *address, const char *call, long c
 
 /* --- runs --- */
 
-const char *cbx__mlflow_tag_of(const cbx_json *run, const char *key)
+/* NULL: the run has no such tag. */
+static const char *tag_of(const cbx_json *run, const char *key)
 {
     const cbx_json *tags = cbx_json_get(cbx_json_get(run, "data"), "tags");
 
@@ -162,18 +157,19 @@ cbx_status cbx__mlflow_remote_read(cbx_arena *arena, const char *address, const 
                                    cbx_err *err)
 {
     const cbx_json *info = cbx_json_get(run, "info"), *data = cbx_json_get(run, "data");
-    const char *id = cbx_json_get_string(info, "run_id", NULL),
-               *complete = cbx__mlflow_tag_of(run, "calibrax.complete");
+    const char *id = cbx_json_get_string(info, "run_id", NULL), *complete = tag_of(run, "calibrax.complete"),
+               *point = tag_of(run, "calibrax.point");
     cbx__mlflow_remote r = { NULL };
 
     if (!id || !*id)
         return cbx_fail(err, CBX_EPROTO, "'%s' does not answer as an MLflow server does: a run has no id", address);
     r.id = cbx_arena_strdup(arena, id);
     r.artifacts = cbx_arena_strdup(arena, cbx_json_get_string(info, "artifact_uri", ""));
+    r.point = cbx_arena_strdup(arena, point);
     r.finished = !strcmp(cbx_json_get_string(info, "status", ""), "FINISHED");
     r.complete = complete && !strcmp(complete, "1");
     r.empty = !cbx_json_length(cbx_json_get(data, "metrics")) && !cbx_json_length(cbx_json_get(data, "params"));
-    if (!r.id || !r.artifacts) return cbx_fail_nomem(err, "an export");
+    if (!r.id || !r.artifacts || (point && !r.point)) return cbx_fail_nomem(err, "an export");
     *out = r;
     return CBX_OK;
 }

@@ -11,6 +11,7 @@
 /* A run on the server. */
 typedef struct cbx__mlflow_remote {
     const char *id, *artifacts;     /* the address of its artifacts */
+    const char *point;              /* our tag: the number of the point that it is of; NULL: none */
     bool finished, complete, empty; /* by its status; by our tag; has neither metrics nor parameters */
 } cbx__mlflow_remote;
 
@@ -23,8 +24,7 @@ typedef struct cbx__mlflow_remote {
  */
 cbx_status cbx__mlflow_answer_read(const char *address, const char *call, long code, const char *text, size_t len,
                                    bool *again, cbx_json **out, cbx_err *err);
-/* The tag of a run in an answer; NULL: it has none. */
-const char *cbx__mlflow_tag_of(const cbx_json *run, const char *key);
+
 /* What an answer has of a run, copied to the arena. */
 cbx_status cbx__mlflow_remote_read(cbx_arena *arena, const char *address, const cbx_json *run, cbx__mlflow_remote *out,
                                    cbx_err *err);

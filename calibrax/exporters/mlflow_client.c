@@ -105,32 +105,6 @@ bool cbx__mlflow_is_unchecked(const cbx__mlflow *m) { return m->insecure && !str
 
 /* --- attempts --- */
 
-/* One attempt of what url and body have. */
-static cbx_status attempt_once(cbx__mlflow *m, const char *method, const char *type, const char *bytes, size_t len,
-                               const char *call, bool once, double *wait_s, bool *again, cbx_json **out, cbx_err *err)
-{
-    const cbx__http_request request = { .method = method,
-                                        .url = cbx_text_str(&m->url),
-                                        .type = type,
-                                        .body = bytes,
-                                        .len = len,
-                                        .once = once,
-                                        .bearer = from_environment("MLFLOW_TRACKING_TOKEN"),
-                                        .user = from_environment("MLFLOW_TRACKING_USERNAME"),
-                                        .password = from_environment("MLFLOW_TRACKING_PASSWORD"),
-                                        .certificates = from_environment(CERTIFICATES),
-                                        .insecure = m->insecure,
-                                        .certificates_by = CERTIFICATES };
-    cbx__http_answer answer = { .body = &m->answer };
-    cbx_status st = cbx__http_send(m->http, &request, &answer, err);
-
-    *wait_s = answer.retry_after_s;
-    *again = st == CBX_EIO || st == CBX_ETIMEOUT;
-    return st ? st
-              : cbx__mlflow_answer_read(m->address, call, answer.status, cbx_text_str(&m->answer), m->answer.len, again,
-                                        out, err);
-}
-
 /* Sleeps before the next attempt; false: no more, and the message has the reason. */
 static bool wait_after(int attempt, double asked_s, cbx_err *err)
 {
@@ -156,6 +130,32 @@ static bool wait_after(int attempt, double asked_s, cbx_err *err)
     return false;
 }
 
+/* Attempts number first to last - 1 of a request to m->url; *again: another one may follow. */
+static cbx_status send(cbx__mlflow *m, cbx__http_request *request, const char *call, int first, int last, bool *again,
+                       cbx_json **out, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    request->url = cbx_text_str(&m->url);
+    request->bearer = from_environment("MLFLOW_TRACKING_TOKEN");
+    request->user = from_environment("MLFLOW_TRACKING_USERNAME");
+    request->password = from_environment("MLFLOW_TRACKING_PASSWORD");
+    request->certificates = from_environment(CERTIFICATES);
+    request->insecure = m->insecure;
+    request->certificates_by = CERTIFICATES;
+    *again = true;
+    for (int i = first; *again && i < last; i++) {
+        cbx__http_answer answer = { .body = &m->answer };
+        st = cbx__http_send(m->http, request, &answer, err);
+        *again = st == CBX_EIO || st == CBX_ETIMEOUT;
+        if (!st)
+            st = cbx__mlflow_answer_read(m->address, call, answer.status, cbx_text_str(&m->answer), m->answer.len,
+                                         again, out, err);
+        if (*again) *again = st && wait_after(i, answer.retry_after_s, err);
+    }
+    return st;
+}
+
 static cbx_status set_url(cbx__mlflow *m, const char *format, const char *path, cbx_err *err)
 {
     cbx_text_reset(&m->url);
@@ -165,57 +165,48 @@ static cbx_status set_url(cbx__mlflow *m, const char *format, const char *path, 
     return cbx_text_check(&m->url, err);
 }
 
-static cbx_status call_once(cbx__mlflow *m, const char *call, cbx_json *body, bool once, int attempt, bool *again,
-                            cbx_json **out, cbx_err *err)
+/* The request of a call, whose body it takes; it is in m->body. */
+static cbx_status prepare(cbx__mlflow *m, const char *call, cbx_json *body, cbx__http_request *out, cbx_err *err)
 {
-    const bool has_body = body;
-    double wait_s;
     cbx_status st = body ? cbx_json_check(body, err) : CBX_OK;
 
-    *again = false;
     if (!st) st = set_url(m, "/api/2.0/mlflow/", call, err);
     cbx_text_reset(&m->body);
     if (!st && body) cbx_json_write(body, CBX_JSON_NONFINITE_STRING, &m->body);
-    cbx_json_unref(body);
     if (!st) st = cbx_text_check(&m->body, err);
-    if (st) return st;
-    st = attempt_once(m, has_body ? "POST" : "GET", has_body ? "application/json" : NULL, cbx_text_str(&m->body),
-                      m->body.len, call, once, &wait_s, again, out, err);
-    if (*again) *again = wait_after(attempt, wait_s, err);
+    *out = (cbx__http_request){ .method = body ? "POST" : "GET",
+                                .type = body ? "application/json" : NULL,
+                                .body = cbx_text_str(&m->body),
+                                .len = m->body.len };
+    cbx_json_unref(body);
     return st;
 }
 
 cbx_status cbx__mlflow_call_once(cbx__mlflow *m, const char *call, cbx_json *body, int attempt, bool *again,
                                  cbx_json **out, cbx_err *err)
 {
-    return call_once(m, call, body, true, attempt, again, out, err);
+    cbx__http_request request;
+    cbx_status st = prepare(m, call, body, &request, err);
+
+    request.once = true;
+    *again = false;
+    return st ? st : send(m, &request, call, attempt, attempt + 1, again, out, err);
 }
 
 cbx_status cbx__mlflow_call(cbx__mlflow *m, const char *call, cbx_json *body, cbx_json **out, cbx_err *err)
 {
-    bool again = true;
-    cbx_status st = body ? cbx_json_check(body, err) : CBX_OK;
+    cbx__http_request request;
+    bool again;
+    cbx_status st = prepare(m, call, body, &request, err);
 
-    for (int i = 0; !st && i < ATTEMPTS; i++) {
-        st = call_once(m, call, cbx_json_ref(body), false, i, &again, out, err);
-        if (!st || !again) break;
-        if (i + 1 < ATTEMPTS) st = CBX_OK;
-    }
-    cbx_json_unref(body);
-    return st;
+    return st ? st : send(m, &request, call, 0, ATTEMPTS, &again, out, err);
 }
 
 cbx_status cbx__mlflow_put(cbx__mlflow *m, const char *path, const char *bytes, size_t len, cbx_err *err)
 {
+    cbx__http_request request = { .method = "PUT", .type = "application/octet-stream", .body = bytes, .len = len };
+    bool again;
     cbx_status st = set_url(m, "/api/2.0/mlflow-artifacts/artifacts/", path, err);
-    bool again = true;
-    double wait_s;
 
-    for (int i = 0; !st && i < ATTEMPTS; i++) {
-        st = attempt_once(m, "PUT", "application/octet-stream", bytes, len, "artifacts", false, &wait_s, &again, NULL,
-                          err);
-        if (!st || !again || !wait_after(i, wait_s, err)) break;
-        st = CBX_OK;
-    }
-    return st;
+    return st ? st : send(m, &request, "artifacts", 0, ATTEMPTS, &again, NULL, err);
 }

@@ -36,6 +36,7 @@ void cbx__mlflow_session_clear(cbx__mlflow_session *e)
 
 static void put_part(cbx_text *out, const char *s)
 {
+    if (out->len) cbx_text_putc(out, '/');
     if (!*s) cbx_text_puts(out, "_x_");
     for (const char *c = s; *c; c++) {
         bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
@@ -91,20 +92,16 @@ const char *cbx__mlflow_name(cbx__mlflow_session *e, const char *prefix, const c
     cbx_text *out = &e->name;
 
     cbx_text_reset(out);
-    if (prefix) cbx_text_printf(out, "%s/", prefix);
+    if (prefix) cbx_text_puts(out, prefix);
     put_part(out, name);
     if (p) {
-        cbx_text_putc(out, '/');
         put_part(out, p->scenario);
-        cbx_text_putc(out, '/');
         put_part(out, p->name);
         if (!cbx_list_reserve(&e->name.al, &e->tags_in_order, p->ntags + 1)) return NULL;
         if (p->ntags) memcpy(e->tags_in_order.items, p->tags, p->ntags * sizeof *p->tags);
         qsort(e->tags_in_order.items, p->ntags, sizeof *p->tags, cbx_tag_compare);
         for (size_t i = 0; i < p->ntags; i++) {
-            cbx_text_putc(out, '/');
             put_part(out, e->tags_in_order.items[i].key);
-            cbx_text_putc(out, '/');
             put_part(out, e->tags_in_order.items[i].value);
         }
     }
@@ -114,101 +111,13 @@ const char *cbx__mlflow_name(cbx__mlflow_session *e, const char *prefix, const c
 const char *cbx__mlflow_name_against(cbx__mlflow_session *e, const char *baseline, const char *key)
 {
     cbx_text_reset(&e->name);
-    cbx_text_puts(&e->name, "regression/against/");
+    cbx_text_puts(&e->name, "regression/against");
     put_part(&e->name, baseline);
-    cbx_text_putc(&e->name, '/');
     put_part(&e->name, key);
     return name_of(e);
 }
 
 /* --- what is logged --- */
-
-void cbx__mlflow_log_begin(cbx__mlflow_session *e, const char *to)
-{
-    e->to = to;
-    e->metrics = cbx_json_new_array();
-    e->params = cbx_json_new_array();
-    e->tags = cbx_json_new_array();
-}
-
-static void drop(cbx__mlflow_session *e)
-{
-    cbx_json_unref(e->metrics);
-    cbx_json_unref(e->params);
-    cbx_json_unref(e->tags);
-    e->metrics = e->params = e->tags = NULL;
-}
-
-static cbx_status send(cbx__mlflow_session *e, cbx_err *err)
-{
-    cbx_json *body = cbx_json_new_object();
-
-    cbx_json_set_string(body, "run_id", e->to);
-    cbx_json_set(body, "metrics", e->metrics);
-    cbx_json_set(body, "params", e->params);
-    cbx_json_set(body, "tags", e->tags);
-    e->metrics = e->params = e->tags = NULL;
-    return cbx__mlflow_call(e->server, "runs/log-batch", body, NULL, err);
-}
-
-cbx_status cbx__mlflow_log_end(cbx__mlflow_session *e, cbx_status st, cbx_err *err)
-{
-    if (!st) st = cbx_json_check(e->metrics, err);
-    if (!st && (cbx_json_length(e->metrics) || cbx_json_length(e->params) || cbx_json_length(e->tags)))
-        st = send(e, err);
-    drop(e);
-    return st;
-}
-
-static cbx_status send_if_full(cbx__mlflow_session *e, cbx_err *err)
-{
-    const char *to = e->to;
-    cbx_status st;
-
-    if (cbx_json_length(e->metrics) + 2 * MAX_TEXTS < MAX_METRICS && cbx_json_length(e->params) < MAX_TEXTS &&
-        cbx_json_length(e->tags) < MAX_TEXTS)
-        return CBX_OK;
-    st = send(e, err);
-    if (!st) cbx__mlflow_log_begin(e, to);
-    return st;
-}
-
-static cbx_status log_text(cbx__mlflow_session *e, cbx_json *to, const char *name, const char *value, size_t max,
-                           cbx_err *err)
-{
-    cbx_json *o = cbx_json_push_object(to);
-
-    value = cbx__mlflow_fit(e, value, max);
-    if (!name || !value) return cbx_fail_nomem(err, "an export");
-    cbx_json_set_string(o, "key", name);
-    cbx_json_set_string(o, "value", value);
-    return send_if_full(e, err);
-}
-
-cbx_status cbx__mlflow_log_param(cbx__mlflow_session *e, const char *name, const char *value, cbx_err *err)
-{
-    return log_text(e, e->params, name, value, MAX_PARAM, err);
-}
-
-cbx_status cbx__mlflow_log_tag(cbx__mlflow_session *e, const char *name, const char *value, cbx_err *err)
-{
-    return log_text(e, e->tags, name, value, MAX_TAG, err);
-}
-
-cbx_status cbx__mlflow_log_metric(cbx__mlflow_session *e, const char *name, double value, size_t step, cbx_err *err)
-{
-    cbx_json *o = cbx_json_push_object(e->metrics);
-
-    if (!name) return cbx_fail_nomem(err, "an export");
-    e->infinite += isinf(value);
-    cbx_json_set_string(o, "key", name);
-    cbx_json_set_double(o, "value", value);
-    cbx_json_set_int(o, "timestamp", cbx_run_timestamp_us(e->run) / 1000);
-    cbx_json_set_int(o, "step", (int64_t)step);
-    return send_if_full(e, err);
-}
-
-/* --- runs on the server --- */
 
 void cbx__mlflow_push_tag(cbx_json *list, const char *key, const char *value)
 {
@@ -218,33 +127,109 @@ void cbx__mlflow_push_tag(cbx_json *list, const char *key, const char *value)
     cbx_json_set_string(o, "value", value);
 }
 
-static cbx_status search_page(cbx__mlflow_session *e, const char *filter, const char *token, cbx_json **out,
-                              cbx_err *err)
+static void begin_batch(cbx__mlflow_session *e)
+{
+    e->metrics = cbx_json_new_array();
+    e->params = cbx_json_new_array();
+    e->tags = cbx_json_new_array();
+}
+
+/* Sends what waits, and takes it. */
+static void send(cbx__mlflow_session *e)
 {
     cbx_json *body = cbx_json_new_object();
 
-    cbx_json_push_string(cbx_json_set_array(body, "experiment_ids"), e->experiment);
-    cbx_json_set_string(body, "filter", filter);
-    cbx_json_set_int(body, "max_results", e->page);
-    cbx_json_push_string(cbx_json_set_array(body, "order_by"), "attribute.start_time ASC");
-    if (token) cbx_json_set_string(body, "page_token", token);
-    return cbx__mlflow_call(e->server, "runs/search", body, out, err);
+    cbx_json_set_string(body, "run_id", e->to);
+    cbx_json_set(body, "metrics", e->metrics);
+    cbx_json_set(body, "params", e->params);
+    cbx_json_set(body, "tags", e->tags);
+    e->metrics = e->params = e->tags = NULL;
+    e->st = cbx__mlflow_call(e->server, "runs/log-batch", body, NULL, e->err);
 }
 
-/* An answer has all of each run: one that is too long is asked for again with fewer of them. */
-static cbx_status search(cbx__mlflow_session *e, const char *filter, const char **token, cbx_json **out, cbx_err *err)
+static void send_if_full(cbx__mlflow_session *e)
 {
-    cbx_json *answer = NULL;
-    const char *next;
+    if (cbx_json_length(e->metrics) + 2 * MAX_TEXTS < MAX_METRICS && cbx_json_length(e->params) < MAX_TEXTS &&
+        cbx_json_length(e->tags) < MAX_TEXTS)
+        return;
+    send(e);
+    begin_batch(e);
+}
+
+void cbx__mlflow_log_begin(cbx__mlflow_session *e, const char *to, cbx_err *err)
+{
+    e->to = to;
+    e->st = CBX_OK;
+    e->err = err;
+    begin_batch(e);
+}
+
+cbx_status cbx__mlflow_log_end(cbx__mlflow_session *e, cbx_status st)
+{
+    if (!e->st) e->st = st;
+    if (!e->st) e->st = cbx_json_check(e->metrics, e->err);
+    if (!e->st && (cbx_json_length(e->metrics) || cbx_json_length(e->params) || cbx_json_length(e->tags))) send(e);
+    cbx_json_unref(e->metrics);
+    cbx_json_unref(e->params);
+    cbx_json_unref(e->tags);
+    return e->st;
+}
+
+static void log_text(cbx__mlflow_session *e, cbx_json *to, const char *name, const char *value, size_t max)
+{
+    if (e->st) return;
+    value = cbx__mlflow_fit(e, value, max);
+    if (!name || !value) {
+        e->st = cbx_fail_nomem(e->err, "an export");
+        return;
+    }
+    cbx__mlflow_push_tag(to, name, value);
+    send_if_full(e);
+}
+
+void cbx__mlflow_log_param(cbx__mlflow_session *e, const char *name, const char *value)
+{
+    log_text(e, e->params, name, value, MAX_PARAM);
+}
+
+void cbx__mlflow_log_tag(cbx__mlflow_session *e, const char *name, const char *value)
+{
+    log_text(e, e->tags, name, value, MAX_TAG);
+}
+
+void cbx__mlflow_log_metric(cbx__mlflow_session *e, const char *name, double value, size_t step)
+{
+    cbx_json *o;
+
+    if (!e->st && !name) e->st = cbx_fail_nomem(e->err, "an export");
+    if (e->st) return;
+    o = cbx_json_push_object(e->metrics);
+    e->infinite += isinf(value);
+    cbx_json_set_string(o, "key", name);
+    cbx_json_set_double(o, "value", value);
+    cbx_json_set_int(o, "timestamp", cbx_run_timestamp_us(e->run) / 1000);
+    cbx_json_set_int(o, "step", (int64_t)step);
+    send_if_full(e);
+}
+
+/* --- runs on the server --- */
+
+/* A page of the runs.  An answer has all of each run: one that is too long is asked for again with
+ * fewer of them. */
+static cbx_status search(cbx__mlflow_session *e, const char *filter, const char *token, cbx_json **out, cbx_err *err)
+{
     cbx_status st;
 
-    if (!filter) return cbx_fail_nomem(err, "an export");
-    while ((st = search_page(e, filter, *token, &answer, err)) == CBX_EOVERFLOW && e->page > 1) e->page /= 10;
-    if (st) return st;
-    next = cbx_json_get_string(answer, "next_page_token", NULL);
-    *token = next && *next ? cbx_arena_strdup(&e->arena, next) : NULL;
-    *out = answer;
-    return CBX_OK;
+    do {
+        cbx_json *body = cbx_json_new_object();
+        cbx_json_push_string(cbx_json_set_array(body, "experiment_ids"), e->experiment);
+        cbx_json_set_string(body, "filter", filter);
+        cbx_json_set_int(body, "max_results", e->page);
+        cbx_json_push_string(cbx_json_set_array(body, "order_by"), "attribute.start_time ASC");
+        if (token) cbx_json_set_string(body, "page_token", token);
+        st = cbx__mlflow_call(e->server, "runs/search", body, out, err);
+    } while (st == CBX_EOVERFLOW && e->page > 1 && (e->page /= 10));
+    return st;
 }
 
 static cbx_status take(cbx__mlflow_session *e, const cbx_json *run, cbx__mlflow_remote *out, cbx_err *err)
@@ -252,56 +237,47 @@ static cbx_status take(cbx__mlflow_session *e, const cbx_json *run, cbx__mlflow_
     return cbx__mlflow_remote_read(&e->arena, cbx__mlflow_address(e->server), run, out, err);
 }
 
-cbx_status cbx__mlflow_each(cbx__mlflow_session *e, const char *filter, cbx__mlflow_visit *visit, void *user,
+cbx_status cbx__mlflow_list(cbx__mlflow_session *e, const char *filter, cbx__mlflow_remote **out, size_t *n,
                             cbx_err *err)
 {
+    cbx_allocator al = cbx_arena_allocator(&e->arena);
+    CBX_LIST(cbx__mlflow_remote) all = { 0 };
     const char *token = NULL;
     size_t pages = 0, runs;
-    cbx_status st;
+    cbx_status st = filter ? CBX_OK : cbx_fail_nomem(err, "an export");
 
     do {
         cbx_json *answer = NULL, *list;
         if (pages++ > MAX_PAGES)
             return cbx_fail(err, CBX_EPROTO, "'%s' does not answer as an MLflow server does: its pages do not end",
                             cbx__mlflow_address(e->server));
-        st = search(e, filter, &token, &answer, err);
+        if (!st) st = search(e, filter, token, &answer, err);
         if (st) return st;
         list = cbx_json_get(answer, "runs");
         runs = cbx_json_length(list);
         for (size_t i = 0; !st && i < runs; i++) {
             cbx__mlflow_remote remote;
             st = take(e, cbx_json_at(list, i), &remote, err);
-            if (!st) st = visit(user, cbx_json_at(list, i), &remote, err);
+            if (!st && !cbx_list_push(&al, &all, remote)) st = cbx_fail_nomem(err, "an export");
         }
+        token = cbx_json_get_string(answer, "next_page_token", "");
+        token = *token ? cbx_arena_strdup(&e->arena, token) : NULL;
         cbx_json_unref(answer);
     } while (!st && token && runs);
+    *out = all.items;
+    *n = all.n;
     return st;
-}
-
-typedef struct choice {
-    cbx__mlflow_remote best;
-    size_t count;
-} choice;
-
-static cbx_status choose(void *user, const cbx_json *run, const cbx__mlflow_remote *remote, cbx_err *err)
-{
-    choice *c = user;
-
-    (void)run, (void)err;
-    if (!c->count++ || cbx__mlflow_remote_precedes(remote, &c->best)) c->best = *remote;
-    return CBX_OK;
 }
 
 cbx_status cbx__mlflow_find(cbx__mlflow_session *e, const char *filter, cbx__mlflow_remote *out, size_t *count,
                             cbx_err *err)
 {
-    choice c = { .count = 0 };
-    cbx_status st = cbx__mlflow_each(e, filter, choose, &c, err);
+    cbx__mlflow_remote *all;
+    cbx_status st = cbx__mlflow_list(e, filter, &all, count, err);
 
-    if (st) return st;
-    if (c.count) *out = c.best;
-    *count = c.count;
-    return CBX_OK;
+    for (size_t i = 0; !st && i < *count; i++)
+        if (!i || cbx__mlflow_remote_precedes(&all[i], out)) *out = all[i];
+    return st;
 }
 
 cbx_status cbx__mlflow_delete(cbx__mlflow_session *e, const char *id, cbx_err *err)

@@ -22,9 +22,11 @@ typedef struct cbx__mlflow_session {
     CBX_LIST(cbx_tag) tags_in_order;
     int64_t page; /* runs that an answer may have: less where it was too long */
     size_t shortened, infinite;
-    /* what waits to be sent, and where to */
+    /* what waits to be sent, where to, and the first failure */
     const char *to;
     cbx_json *metrics, *params, *tags;
+    cbx_status st;
+    cbx_err *err;
 } cbx__mlflow_session;
 
 /* A session with a server that stays the caller's; and its end. */
@@ -40,22 +42,22 @@ const char *cbx__mlflow_name_against(cbx__mlflow_session *e, const char *baselin
 /* What is longer than max bytes is cut, ends in a hash of it all, and is counted. */
 const char *cbx__mlflow_fit(cbx__mlflow_session *e, const char *s, size_t max);
 
-/* --- what is logged to a run: sent when there is a batch of it, and at the end --- */
+/* --- what is logged to a run: sent in batches and at the end; after a failure nothing is --- */
 
-void cbx__mlflow_log_begin(cbx__mlflow_session *e, const char *to);
-/* A name NULL: out of memory. */
-cbx_status cbx__mlflow_log_param(cbx__mlflow_session *e, const char *name, const char *value, cbx_err *err);
-cbx_status cbx__mlflow_log_tag(cbx__mlflow_session *e, const char *name, const char *value, cbx_err *err);
-cbx_status cbx__mlflow_log_metric(cbx__mlflow_session *e, const char *name, double value, size_t step, cbx_err *err);
-/* Sends the rest unless st is a failure, and returns it; nothing waits afterwards. */
-cbx_status cbx__mlflow_log_end(cbx__mlflow_session *e, cbx_status st, cbx_err *err);
+void cbx__mlflow_log_begin(cbx__mlflow_session *e, const char *to, cbx_err *err);
+/* A name or value NULL: out of memory. */
+void cbx__mlflow_log_param(cbx__mlflow_session *e, const char *name, const char *value);
+void cbx__mlflow_log_tag(cbx__mlflow_session *e, const char *name, const char *value);
+void cbx__mlflow_log_metric(cbx__mlflow_session *e, const char *name, double value, size_t step);
+/* Sends the rest unless st is a failure.  @return st, or the first failure; nothing waits
+ * afterwards */
+cbx_status cbx__mlflow_log_end(cbx__mlflow_session *e, cbx_status st);
 
 /* --- runs --- */
 
 void cbx__mlflow_push_tag(cbx_json *list, const char *key, const char *value);
-/* Each run that a filter finds.  Runs are deleted afterwards only: a page begins at a number. */
-typedef cbx_status cbx__mlflow_visit(void *user, const cbx_json *run, const cbx__mlflow_remote *remote, cbx_err *err);
-cbx_status cbx__mlflow_each(cbx__mlflow_session *e, const char *filter, cbx__mlflow_visit *visit, void *user,
+/* The runs that a filter finds, in the arena.  filter NULL: out of memory. */
+cbx_status cbx__mlflow_list(cbx__mlflow_session *e, const char *filter, cbx__mlflow_remote **out, size_t *n,
                             cbx_err *err);
 /* The one of them that is used (mlflow_answer.h), and how many there are; none: *out is left as it is. */
 cbx_status cbx__mlflow_find(cbx__mlflow_session *e, const char *filter, cbx__mlflow_remote *out, size_t *count,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/pareto.h"
+#include "calibrax/base/together.h"
 #include "calibrax/core/machine.h"
 #include "calibrax/exporters/table.h"
 #include "calibrax/plot/charts.h"
@@ -35,22 +36,6 @@ static const cbx_metric *metric_at(const cbx__table *t, size_t row, size_t colum
 
 static bool is_compared(const cbx__table *t, size_t k, const char *by) { return !strcmp(t->labels[k], by); }
 
-/* The labels of a row but for the one compared: "forward, 32". */
-static const char *place_of(cbx_export_job *job, const cbx__table *t, size_t row)
-{
-    const cbx_allocator al = cbx_arena_allocator(job->arena);
-    size_t n = 0;
-    cbx_text out;
-
-    cbx_text_init(&out, &al);
-    for (size_t k = 0; k < t->nlabels; k++) {
-        const char *value = t->rows[row * t->nlabels + k];
-        if (!is_compared(t, k, job->opts.group_by)) cbx_text_printf(&out, "%s%s", n++ ? ", " : "", value ? value : "-");
-    }
-    if (!n) cbx_text_puts(&out, cbx_run_id(t->run));
-    return out.status ? NULL : cbx_text_str(&out);
-}
-
 static size_t index_of(const char **names, size_t *n, const char *name)
 {
     for (size_t i = 0; i < *n; i++)
@@ -59,36 +44,32 @@ static size_t index_of(const char **names, size_t *n, const char *name)
     return (*n)++;
 }
 
-/* The one label along x, if there is one. */
-static const char *only_label(const cbx__table *t, const char *by)
-{
-    const char *only = NULL;
-
-    for (size_t k = 0; k < t->nlabels; k++)
-        if (!is_compared(t, k, by)) {
-            if (only) return NULL;
-            only = t->labels[k];
-        }
-    return only;
-}
-
 static cbx_status make_grid(cbx_export_job *job, const cbx__table *t, grid *g, cbx_err *err)
 {
-    size_t n = t->nrows;
+    const cbx_allocator al = cbx_arena_allocator(job->arena);
+    size_t n = t->nrows, along = 0;
 
-    *g = (grid){ .table = t, .x_label = only_label(t, job->opts.group_by) };
-    g->x = cbx_arena_calloc(job->arena, n, sizeof *g->x);
-    g->series = cbx_arena_calloc(job->arena, n, sizeof *g->series);
-    g->xs = cbx_arena_calloc(job->arena, n, sizeof *g->xs);
-    g->names = cbx_arena_calloc(job->arena, n, sizeof *g->names);
-    g->places = cbx_arena_calloc(job->arena, n, sizeof *g->places);
-    if (!g->x || !g->series || !g->xs || !g->names || !g->places) return cbx_fail_nomem(err, "a plot");
+    *g = (grid){ .table = t };
+    for (size_t k = 0; k < t->nlabels; k++)
+        if (!is_compared(t, k, job->opts.group_by)) g->x_label = along++ ? NULL : t->labels[k];
+    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(g->x, n), CBX_ARRAY(g->series, n), CBX_ARRAY(g->xs, n),
+                          CBX_ARRAY(g->names, n), CBX_ARRAY(g->places, n)))
+        return cbx_fail_nomem(err, "a plot");
     for (size_t i = 0; i < n; i++) {
-        const char *place = place_of(job, t, i), *name = NULL;
-        for (size_t k = 0; k < t->nlabels; k++)
-            if (is_compared(t, k, job->opts.group_by)) name = t->rows[i * t->nlabels + k];
-        if (!place) return cbx_fail_nomem(err, "a plot");
-        g->x[i] = index_of(g->xs, &g->nx, place);
+        const char *name = NULL;
+        size_t put = 0;
+        cbx_text place; /* the labels of the row but for the one compared: "forward, 32" */
+        cbx_text_init(&place, &al);
+        for (size_t k = 0; k < t->nlabels; k++) {
+            const char *value = t->rows[i * t->nlabels + k];
+            if (is_compared(t, k, job->opts.group_by))
+                name = value;
+            else
+                cbx_text_printf(&place, "%s%s", put++ ? ", " : "", value ? value : "-");
+        }
+        if (!along) cbx_text_puts(&place, cbx_run_id(t->run));
+        if (place.status) return cbx_fail_nomem(err, "a plot");
+        g->x[i] = index_of(g->xs, &g->nx, cbx_text_str(&place));
         g->series[i] = index_of(g->names, &g->nseries, name ? name : "");
     }
     for (size_t i = 0; i < g->nx; i++) {
@@ -113,29 +94,13 @@ static bool is_over_numbers(const grid *g, size_t column, double *min, double *m
     return *min < *max;
 }
 
-/* Values of one series over x; NaN: missing. */
-typedef struct strip {
-    double *y, *lower, *upper;
-} strip;
-
-static bool make_strip(cbx_export_job *job, const grid *g, size_t column, size_t series, strip *s)
+/* Logarithmic where values above 0 span a decade. */
+static cbx_plot_scale scale_of(double min, double max)
 {
-    s->y = cbx_arena_calloc(job->arena, g->nx, sizeof(double));
-    s->lower = cbx_arena_calloc(job->arena, g->nx, sizeof(double));
-    s->upper = cbx_arena_calloc(job->arena, g->nx, sizeof(double));
-    if (!s->y || !s->lower || !s->upper) return false;
-    for (size_t i = 0; i < g->nx; i++) s->y[i] = s->lower[i] = s->upper[i] = NAN;
-    for (size_t i = 0; i < g->table->nrows; i++) {
-        const cbx_metric *m = metric_at(g->table, i, column);
-        if (g->series[i] != series || !m) continue;
-        s->y[g->x[i]] = m->value;
-        s->lower[g->x[i]] = m->lower;
-        s->upper[g->x[i]] = m->upper;
-    }
-    return true;
+    return min > 0 && max >= 10 * min ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
 }
 
-static bool wants_log(const cbx__table *t, size_t column)
+static cbx_plot_scale scale_of_values(const cbx__table *t, size_t column)
 {
     double min = INFINITY, max = 0;
 
@@ -145,38 +110,44 @@ static bool wants_log(const cbx__table *t, size_t column)
         min = fmin(min, isfinite(m->lower) ? fmin(m->value, m->lower) : m->value);
         max = fmax(max, m->value);
     }
-    return min > 0 && max >= 10 * min;
+    return scale_of(min, max);
 }
 
-/* Order along x, so that lines do not run back; places that are not numbers last. */
-static void sort_strip(const grid *g, strip *s, double *places)
-{
-    memcpy(places, g->places, g->nx * sizeof *places);
-    for (size_t i = 1; i < g->nx; i++)
-        for (size_t k = i; k && (places[k - 1] > places[k] || (isnan(places[k - 1]) && !isnan(places[k]))); k--) {
-            double *const all[] = { places, s->y, s->lower, s->upper };
-            for (size_t a = 0; a < CBX_LEN(all); a++) {
-                double v = all[a][k];
-                all[a][k] = all[a][k - 1];
-                all[a][k - 1] = v;
-            }
-        }
-}
-
+/* Values of one series over x; NaN: missing. */
 static cbx_status add_series(cbx_export_job *job, const grid *g, cbx_plot *p, size_t column, size_t series, bool lines,
                              cbx_err *err)
 {
-    double *places = cbx_arena_calloc(job->arena, g->nx, sizeof *places);
-    cbx_plot_series s = { .label = g->names[series], .how = CBX_PLOT_JOIN | CBX_PLOT_MARK | CBX_PLOT_WHISK };
-    strip v;
+    const size_t n = g->nx;
+    double *x = cbx_arena_calloc(job->arena, 4 * n, sizeof *x), *y = x + n, *lower = y + n, *upper = lower + n;
+    cbx_plot_series s = { g->names[series],
+                          lines ? x : NULL,
+                          y,
+                          lower,
+                          upper,
+                          0,
+                          CBX_PLOT_JOIN | CBX_PLOT_MARK | CBX_PLOT_WHISK,
+                          NULL,
+                          NULL };
 
-    if (!places || !make_strip(job, g, column, series, &v)) return cbx_fail_nomem(err, "a plot");
-    if (lines) sort_strip(g, &v, places);
-    while (s.n < g->nx && !(lines && isnan(places[s.n]))) s.n++;
-    s.x = lines ? places : NULL;
-    s.y = v.y;
-    s.lower = v.lower;
-    s.upper = v.upper;
+    if (!x) return cbx_fail_nomem(err, "a plot");
+    memcpy(x, g->places, n * sizeof *x);
+    for (size_t i = 0; i < 3 * n; i++) y[i] = NAN;
+    for (size_t i = 0; i < g->table->nrows; i++) {
+        const cbx_metric *m = metric_at(g->table, i, column);
+        if (g->series[i] != series || !m) continue;
+        y[g->x[i]] = m->value;
+        lower[g->x[i]] = m->lower;
+        upper[g->x[i]] = m->upper;
+    }
+    /* Order along x, so that lines do not run back; places that are not numbers last. */
+    for (size_t i = 1; lines && i < n; i++)
+        for (size_t k = i; k && (x[k - 1] > x[k] || (isnan(x[k - 1]) && !isnan(x[k]))); k--)
+            for (double *v = x; v < x + 4 * n; v += n) {
+                double swap = v[k];
+                v[k] = v[k - 1];
+                v[k - 1] = swap;
+            }
+    while (s.n < n && !(lines && isnan(x[s.n]))) s.n++;
     return lines ? cbx_plot_line(p, &s, err) : cbx_plot_bars(p, &s, err);
 }
 
@@ -235,8 +206,8 @@ static cbx_status draw_lines(cbx_export_job *job, const grid *g, size_t column, 
             "the points of run '%s' that have '%s' do not differ in one tag of numbers above 0, beside '%s'",
             cbx_run_id(g->table->run), g->table->columns[column].name, job->opts.group_by);
     o.x_label = g->x_label;
-    o.x = max >= 10 * min ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
-    o.y = wants_log(g->table, column) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    o.x = scale_of(min, max);
+    o.y = scale_of_values(g->table, column);
     st = cbx_plot_create(job->ctx, &o, out, err);
     for (size_t i = 0; !st && i < g->nseries; i++) st = add_series(job, g, *out, column, i, true, err);
     return st;
@@ -259,34 +230,24 @@ typedef struct crowd {
     double min, max;
 } crowd;
 
-static size_t keep_finite(const cbx_metric *m, double *out)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < m->nsamples; i++)
-        if (isfinite(m->samples[i])) out[n++] = m->samples[i];
-    cbx_stat_sort(out, n);
-    return n;
-}
-
 static cbx_status make_crowd(cbx_export_job *job, const grid *g, size_t column, crowd *c, cbx_err *err)
 {
     const cbx__table *t = g->table;
 
-    *c = (crowd){ .names = cbx_arena_calloc(job->arena, t->nrows, sizeof *c->names),
-                  .x = cbx_arena_calloc(job->arena, t->nrows, sizeof *c->x),
-                  .n = cbx_arena_calloc(job->arena, t->nrows, sizeof *c->n),
-                  .min = INFINITY,
-                  .max = -INFINITY };
-    if (!c->names || !c->x || !c->n) return cbx_fail_nomem(err, "a plot");
+    *c = (crowd){ .min = INFINITY, .max = -INFINITY };
+    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(c->names, t->nrows), CBX_ARRAY(c->x, t->nrows),
+                          CBX_ARRAY(c->n, t->nrows)))
+        return cbx_fail_nomem(err, "a plot");
     for (size_t row = 0; row < t->nrows; row++) {
-        const cbx_metric *m = t->cells[row * t->ncolumns + column].metric;
-        double *x = m && m->nsamples ? cbx_arena_calloc(job->arena, m->nsamples, sizeof *x) : NULL;
-        size_t n = x ? keep_finite(m, x) : 0;
-        if (m && m->nsamples && !x) return cbx_fail_nomem(err, "a plot");
-        if (!n) continue;
+        const cbx_metric *m = metric_at(t, row, column);
+        double *x = cbx_arena_calloc(job->arena, m ? m->nsamples : 0, sizeof *x);
+        size_t n = 0;
         c->names[c->count] = row_name(job, g, row);
-        if (!c->names[c->count]) return cbx_fail_nomem(err, "a plot");
+        if (!x || !c->names[c->count]) return cbx_fail_nomem(err, "a plot");
+        for (size_t i = 0; m && i < m->nsamples; i++)
+            if (isfinite(m->samples[i])) x[n++] = m->samples[i];
+        if (!n) continue;
+        cbx_stat_sort(x, n);
         c->x[c->count] = x;
         c->n[c->count++] = n;
         c->min = fmin(c->min, x[0]);
@@ -296,22 +257,6 @@ static cbx_status make_crowd(cbx_export_job *job, const grid *g, size_t column, 
     return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has samples of '%s'", cbx_run_id(t->run),
                     t->columns[column].name);
 }
-
-static cbx_status begin(cbx_export_job *job, const grid *g, size_t column, bool may_log, crowd *c, cbx_plot **out,
-                        cbx_err *err)
-{
-    cbx_plot_opts o;
-    cbx_status st = make_crowd(job, g, column, c, err);
-
-    if (!st) st = plot_options(job, g->table, column, &o, err);
-    if (st) return st;
-    o.x = CBX_PLOT_CATEGORIES;
-    o.y = may_log && c->min > 0 && c->max >= 10 * c->min ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
-    st = cbx_plot_create(job->ctx, &o, out, err);
-    return st ? st : cbx_plot_categories(*out, c->names, c->count, err);
-}
-
-/* --- boxes --- */
 
 static cbx_status add_box(cbx_export_job *job, cbx_plot *p, size_t at, const double *x, size_t n, cbx_err *err)
 {
@@ -327,73 +272,67 @@ static cbx_status add_box(cbx_export_job *job, cbx_plot *p, size_t at, const dou
     return cbx_plot_boxes(p, at, &box, err);
 }
 
-static cbx_status draw_boxes(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
+static cbx_status draw_samples(cbx_export_job *job, const grid *g, size_t column, bool boxes, cbx_plot **out,
+                               cbx_err *err)
 {
     crowd c;
-    cbx_status st = begin(job, g, column, true, &c, out, err);
+    cbx_plot_opts o;
+    cbx_status st = make_crowd(job, g, column, &c, err);
 
-    for (size_t i = 0; !st && i < c.count; i++) st = add_box(job, *out, i, c.x[i], c.n[i], err);
+    if (!st) st = plot_options(job, g->table, column, &o, err);
+    if (st) return st;
+    o.x = CBX_PLOT_CATEGORIES;
+    if (boxes) o.y = scale_of(c.min, c.max);
+    st = cbx_plot_create(job->ctx, &o, out, err);
+    if (!st) st = cbx_plot_categories(*out, c.names, c.count, err);
+    for (size_t i = 0; !st && i < c.count; i++)
+        st = boxes ? add_box(job, *out, i, c.x[i], c.n[i], err) : cbx_plot_violin(*out, i, c.x[i], c.n[i], err);
     return st;
 }
 
-/* --- violins --- */
+static cbx_status draw_boxes(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
+{
+    return draw_samples(job, g, column, true, out, err);
+}
 
 static cbx_status draw_violins(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
 {
-    crowd c;
-    cbx_status st = begin(job, g, column, false, &c, out, err);
-
-    for (size_t i = 0; !st && i < c.count; i++) st = cbx_plot_violin(*out, i, c.x[i], c.n[i], err);
-    return st;
+    return draw_samples(job, g, column, false, out, err);
 }
 
 /* --- samples in their order --- */
 
-static bool wants_log_samples(const cbx__table *t, size_t column)
+static cbx_status draw_convergence(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
 {
-    double min = INFINITY, max = 0;
+    const cbx__table *t = g->table;
+    double *numbers, min = INFINITY, max = 0;
+    cbx_plot_opts o;
+    cbx_status st = plot_options(job, t, column, &o, err);
+    size_t longest = 0;
 
     for (size_t row = 0; row < t->nrows; row++) {
-        const cbx_metric *m = t->cells[row * t->ncolumns + column].metric;
+        const cbx_metric *m = metric_at(t, row, column);
         for (size_t i = 0; m && i < m->nsamples; i++) {
+            if (i == longest) longest++;
             if (!isfinite(m->samples[i])) continue;
             min = fmin(min, m->samples[i]);
             max = fmax(max, m->samples[i]);
         }
     }
-    return min > 0 && max >= 10 * min;
-}
-
-static cbx_status add_course(cbx_export_job *job, const grid *g, cbx_plot *p, size_t row, const cbx_metric *m,
-                             cbx_err *err)
-{
-    cbx_plot_series s = { .label = row_name(job, g, row), .y = m->samples, .n = m->nsamples };
-    double *x = cbx_arena_calloc(job->arena, m->nsamples, sizeof *x);
-
-    if (!s.label || !x) return cbx_fail_nomem(err, "a plot");
-    for (size_t i = 0; i < m->nsamples; i++) x[i] = (double)(i + 1);
-    s.x = x;
-    return cbx_plot_convergence(p, &s, NULL, 0, err);
-}
-
-static cbx_status draw_convergence(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
-{
-    const cbx__table *t = g->table;
-    cbx_plot_opts o;
-    cbx_status st = plot_options(job, t, column, &o, err);
-    size_t drawn = 0;
-
+    numbers = cbx_arena_calloc(job->arena, longest, sizeof *numbers);
+    if (!st && !numbers) st = cbx_fail_nomem(err, "a plot");
     if (st) return st;
+    for (size_t i = 0; i < longest; i++) numbers[i] = (double)(i + 1);
     o.x_label = "iteration";
-    o.y = wants_log_samples(t, column) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    o.y = scale_of(min, max);
     st = cbx_plot_create(job->ctx, &o, out, err);
     for (size_t row = 0; !st && row < t->nrows; row++) {
-        const cbx_metric *m = t->cells[row * t->ncolumns + column].metric;
+        const cbx_metric *m = metric_at(t, row, column);
         if (!m || !m->nsamples) continue;
-        st = add_course(job, g, *out, row, m, err);
-        drawn++;
+        const cbx_plot_series s = { .label = row_name(job, g, row), .x = numbers, .y = m->samples, .n = m->nsamples };
+        st = s.label ? cbx_plot_convergence(*out, &s, NULL, 0, err) : cbx_fail_nomem(err, "a plot");
     }
-    if (st || drawn) return st;
+    if (st || longest) return st;
     return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has samples of '%s'", cbx_run_id(t->run),
                     t->columns[column].name);
 }
@@ -403,15 +342,16 @@ static cbx_status draw_convergence(cbx_export_job *job, const grid *g, size_t co
 static cbx_status draw_heat(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
 {
     size_t fields = g->nseries * g->nx;
-    double *values = cbx_arena_calloc(job->arena, 3 * fields, sizeof *values), *lower = values + fields,
-           *upper = lower + fields;
-    const char **rows = cbx_arena_calloc(job->arena, g->nseries, sizeof *rows);
+    double *values, *lower, *upper;
+    const char **rows;
     cbx_plot_opts o;
     cbx_status st = plot_options(job, g->table, column, &o, err);
 
     if (st) return st;
-    if (!values || !rows) return cbx_fail_nomem(err, "a plot");
-    for (size_t i = 0; i < 3 * fields; i++) values[i] = NAN;
+    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(values, fields), CBX_ARRAY(lower, fields), CBX_ARRAY(upper, fields),
+                          CBX_ARRAY(rows, g->nseries)))
+        return cbx_fail_nomem(err, "a plot");
+    for (size_t i = 0; i < fields; i++) values[i] = lower[i] = upper[i] = NAN;
     for (size_t i = 0; i < g->nseries; i++) rows[i] = *g->names[i] ? g->names[i] : "all";
     for (size_t i = 0; i < g->table->nrows; i++) {
         const cbx_metric *m = metric_at(g->table, i, column);
@@ -452,36 +392,30 @@ static cbx_status choose_objectives(const cbx_export_job *job, const cbx__table 
                     cbx_run_id(t->run), n);
 }
 
+/* [row][2] for the front, then columns for the plot. */
 typedef struct candidates {
-    double *xy, *x, *y, *lower, *upper, *x_lower, *x_upper; /* xy: [row][2] for the front */
+    double *xy, *x, *y, *lower, *upper, *x_lower, *x_upper;
     bool *on_front;
     const char **names;
 } candidates;
 
 static cbx_status collect(cbx_export_job *job, const grid *g, const size_t columns[2], candidates *c, cbx_err *err)
 {
+    static const cbx_metric missing = { .value = NAN, .lower = NAN, .upper = NAN };
     size_t n = g->table->nrows;
-    double *numbers = cbx_arena_calloc(job->arena, 8 * n, sizeof *numbers);
-
-    *c = (candidates){ .on_front = cbx_arena_calloc(job->arena, n, sizeof *c->on_front),
-                       .names = cbx_arena_calloc(job->arena, n, sizeof *c->names) };
-    if (!numbers || !c->on_front || !c->names) return cbx_fail_nomem(err, "a plot");
-    c->xy = numbers;
-    c->x = numbers + 2 * n;
-    c->y = numbers + 3 * n;
-    c->lower = numbers + 4 * n;
-    c->upper = numbers + 5 * n;
-    c->x_lower = numbers + 6 * n;
-    c->x_upper = numbers + 7 * n;
+    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(c->xy, 2 * n), CBX_ARRAY(c->x, n), CBX_ARRAY(c->y, n),
+                          CBX_ARRAY(c->lower, n), CBX_ARRAY(c->upper, n), CBX_ARRAY(c->x_lower, n),
+                          CBX_ARRAY(c->x_upper, n), CBX_ARRAY(c->on_front, n), CBX_ARRAY(c->names, n)))
+        return cbx_fail_nomem(err, "a plot");
     for (size_t i = 0; i < n; i++) {
         const cbx_metric *x = metric_at(g->table, i, columns[0]), *y = metric_at(g->table, i, columns[1]);
-        bool both = x && y && isfinite(x->value) && isfinite(y->value);
-        c->x[i] = c->xy[2 * i] = both ? x->value : NAN;
-        c->y[i] = c->xy[2 * i + 1] = both ? y->value : NAN;
-        c->lower[i] = both ? y->lower : NAN;
-        c->upper[i] = both ? y->upper : NAN;
-        c->x_lower[i] = both ? x->lower : NAN;
-        c->x_upper[i] = both ? x->upper : NAN;
+        if (!x || !y || !isfinite(x->value) || !isfinite(y->value)) x = y = &missing;
+        c->x[i] = c->xy[2 * i] = x->value;
+        c->y[i] = c->xy[2 * i + 1] = y->value;
+        c->lower[i] = y->lower;
+        c->upper[i] = y->upper;
+        c->x_lower[i] = x->lower;
+        c->x_upper[i] = x->upper;
         c->names[i] = row_name(job, g, i);
         if (!c->names[i]) return cbx_fail_nomem(err, "a plot");
     }
@@ -511,8 +445,8 @@ static cbx_status draw_pareto(cbx_export_job *job, const grid *g, cbx_plot **out
         directions[1] == CBX_DIRECTION_LOWER ? "down" : "up", *t->facts ? " (" : "", t->facts, *t->facts ? ")" : "");
     *part = cbx_arena_printf(job->arena, "%s-%s", t->columns[columns[0]].name, t->columns[columns[1]].name);
     if (!o.x_label || !o.title || !*part) return cbx_fail_nomem(err, "a plot");
-    o.x = wants_log(t, columns[0]) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
-    o.y = wants_log(t, columns[1]) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    o.x = scale_of_values(t, columns[0]);
+    o.y = scale_of_values(t, columns[1]);
     st = cbx_plot_create(job->ctx, &o, out, err);
     const cbx_plot_series bars = {
         NULL, c.x, c.y, c.lower, c.upper, t->nrows, CBX_PLOT_WHISK | CBX_PLOT_FAINT, c.x_lower, c.x_upper
@@ -559,9 +493,8 @@ static cbx_status roofs_of_machine(cbx_export_job *job, const char *id, roofs *o
         st = measured[f64] ? cbx_roofs_of_probe(&probe, f64, 1, measured[f64], err) : cbx_fail_nomem(err, "a plot");
     }
     if (st) return st;
-    out->peaks = cbx_arena_calloc(job->arena, 2, sizeof *out->peaks);
-    out->bandwidths = cbx_arena_calloc(job->arena, measured[0]->nlevels, sizeof *out->bandwidths);
-    if (!out->peaks || !out->bandwidths) return cbx_fail_nomem(err, "a plot");
+    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(out->peaks, 2), CBX_ARRAY(out->bandwidths, measured[0]->nlevels)))
+        return cbx_fail_nomem(err, "a plot");
     out->peaks[0] = (cbx_plot_roof){ "float32, one core", measured[0]->flop_per_s };
     out->peaks[1] = (cbx_plot_roof){ "float64, one core", measured[1]->flop_per_s };
     out->npeaks = 2;
@@ -674,14 +607,6 @@ size_t cbx_export_nplots(void) { return CBX_LEN(kinds); }
 const char *cbx_export_plot_name(size_t i) { return i < CBX_LEN(kinds) ? kinds[i].name : NULL; }
 const char *cbx_export_plot_summary(size_t i) { return i < CBX_LEN(kinds) ? kinds[i].summary : NULL; }
 
-static cbx_status find_kind(const char *name, const struct kind **out, cbx_err *err)
-{
-    for (*out = kinds; *out < kinds + CBX_LEN(kinds); ++*out)
-        if (!strcmp((*out)->name, name)) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL,
-                    "unknown plot '%s': use auto, bar, line, box, violin, convergence, heat, pareto or roofline", name);
-}
-
 /* --- files --- */
 
 bool cbx__plot_format_of(const cbx_exporter *format, cbx_plot_format *out)
@@ -716,11 +641,16 @@ static cbx_status draw_kind(cbx_export_job *job, const grid *g, const char *kind
 {
     const char *prefix = cbx_arena_printf(job->arena, "run-%s", cbx_run_id(g->table->run)), *part = NULL;
     cbx_plot_format format = CBX_PLOT_SVG;
-    const struct kind *kind;
+    const struct kind *kind = kinds;
     size_t drawn = 0;
-    cbx_status st = find_kind(kind_name, &kind, err);
-    const char *suffix = !st && kind != kinds ? kind->name : "";
+    cbx_status st = CBX_OK;
 
+    while (kind < kinds + CBX_LEN(kinds) && strcmp(kind->name, kind_name) != 0) kind++;
+    if (kind == kinds + CBX_LEN(kinds))
+        return cbx_fail(err, CBX_EINVAL,
+                        "unknown plot '%s': use auto, bar, line, box, violin, convergence, heat, pareto or roofline",
+                        kind_name);
+    const char *suffix = kind == kinds ? "" : kind->name;
     cbx__plot_format_of(job->format, &format);
     for (size_t k = 0; !st && k < (kind->draw_metric ? g->table->ncolumns : 1); k++) {
         cbx_plot *p = NULL;

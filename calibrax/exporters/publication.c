@@ -97,6 +97,21 @@ static void put_facts(cbx_text *out, const form *f, const cbx__table *t)
     f->label(out, t->facts);
 }
 
+/* The heads of the columns, with marks about each. */
+static void put_heads(cbx_text *out, const form *f, const cbx__table *t, const char *between, const char *label_open,
+                      const char *number_open, const char *close)
+{
+    for (size_t k = 0; k < t->nlabels + t->ncolumns; k++) {
+        if (k) cbx_text_puts(out, between);
+        cbx_text_puts(out, k < t->nlabels ? label_open : number_open);
+        if (k < t->nlabels)
+            f->label(out, t->labels[k]);
+        else
+            put_column(out, f, &t->columns[k - t->nlabels]);
+        cbx_text_puts(out, close);
+    }
+}
+
 static void latex_head(cbx_text *out, const form *f, const cbx__table *t)
 {
     cbx_text_puts(out, "% ");
@@ -105,14 +120,7 @@ static void latex_head(cbx_text *out, const form *f, const cbx__table *t)
     for (size_t k = 0; k < t->nlabels; k++) cbx_text_putc(out, 'l');
     for (size_t k = 0; k < t->ncolumns; k++) cbx_text_putc(out, 'r');
     cbx_text_puts(out, "}\n\\toprule\n");
-    for (size_t k = 0; k < t->nlabels; k++) {
-        if (k) cbx_text_puts(out, " & ");
-        f->label(out, t->labels[k]);
-    }
-    for (size_t k = 0; k < t->ncolumns; k++) {
-        cbx_text_puts(out, " & ");
-        put_column(out, f, &t->columns[k]);
-    }
+    put_heads(out, f, t, f->between, "", "", "");
     cbx_text_puts(out, " \\\\\n\\midrule\n");
 }
 
@@ -128,16 +136,7 @@ static void html_head(cbx_text *out, const form *f, const cbx__table *t)
         ".n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n</style>\n<table>\n<caption>");
     put_facts(out, f, t);
     cbx_text_puts(out, "</caption>\n<thead><tr>");
-    for (size_t k = 0; k < t->nlabels; k++) {
-        cbx_text_puts(out, "<th>");
-        f->label(out, t->labels[k]);
-        cbx_text_puts(out, "</th>");
-    }
-    for (size_t k = 0; k < t->ncolumns; k++) {
-        cbx_text_puts(out, "<th class=\"n\">");
-        put_column(out, f, &t->columns[k]);
-        cbx_text_puts(out, "</th>");
-    }
+    put_heads(out, f, t, "", "<th>", "<th class=\"n\">", "</th>");
     cbx_text_puts(out, "</tr></thead>\n<tbody>\n");
 }
 
@@ -145,16 +144,7 @@ static void markdown_head(cbx_text *out, const form *f, const cbx__table *t)
 {
     put_facts(out, f, t);
     cbx_text_puts(out, "\n\n|");
-    for (size_t k = 0; k < t->nlabels; k++) {
-        cbx_text_putc(out, ' ');
-        f->label(out, t->labels[k]);
-        cbx_text_puts(out, " |");
-    }
-    for (size_t k = 0; k < t->ncolumns; k++) {
-        cbx_text_putc(out, ' ');
-        put_column(out, f, &t->columns[k]);
-        cbx_text_puts(out, " |");
-    }
+    put_heads(out, f, t, "", " ", " ", " |");
     cbx_text_puts(out, "\n|");
     for (size_t k = 0; k < t->nlabels; k++) cbx_text_puts(out, " --- |");
     for (size_t k = 0; k < t->ncolumns; k++) cbx_text_puts(out, " ---: |");
@@ -198,69 +188,47 @@ static const form html = { "html",
 static const form markdown = { "md", markdown_head, cbx_text_put_markdown, "| ", " | ", " |\n", "", "", "", "",
                                "**", "**",          "\xE2\x80\x93",        "-",  "e",   "",     "" };
 
-/* The table of a run, or of a run against a baseline, and the name of its file; NULL baseline:
- * none. */
-static cbx_status make_table(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, const char *suffix,
-                             cbx__table *t, const char **name, cbx_err *err)
+static void put_form(cbx_text *text, const form *f, const cbx__table *t)
 {
-    *name = cbx_arena_printf(job->arena, "run-%s%s%s.%s", cbx_run_id(run), baseline ? "-against-" : "",
-                             baseline ? cbx_run_id(baseline) : "", suffix);
-    if (!*name) return cbx_fail_nomem(err, "a table");
-    return baseline ? cbx__table_compare(job, run, baseline, t, err) : cbx__table_make(job, run, t, err);
-}
-
-static cbx_status export_form(cbx_export_job *job, const form *f, const cbx_run *run, const cbx_run *baseline,
-                              cbx_err *err)
-{
-    const char *name;
-    cbx__table t;
-    cbx_text text;
-    cbx_status st = make_table(job, run, baseline, f->suffix, &t, &name, err);
-
-    if (st) return st;
-    cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
-    f->head(&text, f, &t);
-    for (size_t i = 0; i < t.nrows; i++) {
-        cbx_text_puts(&text, f->row);
-        for (size_t k = 0; k < t.nlabels + t.ncolumns; k++) {
-            if (k) cbx_text_puts(&text, f->between);
-            if (k >= t.nlabels) {
-                const cbx__cell *c = &t.cells[i * t.ncolumns + k - t.nlabels];
-                cbx_text_puts(&text, f->number_open);
-                if (c->best) cbx_text_puts(&text, f->best_open);
+    f->head(text, f, t);
+    for (size_t i = 0; i < t->nrows; i++) {
+        cbx_text_puts(text, f->row);
+        for (size_t k = 0; k < t->nlabels + t->ncolumns; k++) {
+            if (k) cbx_text_puts(text, f->between);
+            if (k >= t->nlabels) {
+                const cbx__cell *c = &t->cells[i * t->ncolumns + k - t->nlabels];
+                cbx_text_puts(text, f->number_open);
+                if (c->best) cbx_text_puts(text, f->best_open);
                 if (c->metric) {
-                    put_digits(&text, f, c->number.value);
+                    put_digits(text, f, c->number.value);
                     if (*c->number.lower || *c->number.upper) {
-                        cbx_text_puts(&text, " [");
-                        put_digits(&text, f, *c->number.lower ? c->number.lower : f->missing);
-                        cbx_text_puts(&text, ", ");
-                        put_digits(&text, f, *c->number.upper ? c->number.upper : f->missing);
-                        cbx_text_puts(&text, "]");
+                        cbx_text_puts(text, " [");
+                        put_digits(text, f, *c->number.lower ? c->number.lower : f->missing);
+                        cbx_text_puts(text, ", ");
+                        put_digits(text, f, *c->number.upper ? c->number.upper : f->missing);
+                        cbx_text_puts(text, "]");
                     }
                     if (c->number.exponent)
-                        cbx_text_printf(&text, "%s%d%s", f->times_ten, c->number.exponent, f->times_ten_end);
+                        cbx_text_printf(text, "%s%d%s", f->times_ten, c->number.exponent, f->times_ten_end);
                 } else
-                    cbx_text_puts(&text, f->missing);
-                if (c->best) cbx_text_puts(&text, f->best_close);
-                cbx_text_puts(&text, f->number_close);
+                    cbx_text_puts(text, f->missing);
+                if (c->best) cbx_text_puts(text, f->best_close);
+                cbx_text_puts(text, f->number_close);
                 continue;
             }
-            const char *label = t.rows[i * t.nlabels + k];
-            cbx_text_puts(&text, f->label_open);
-            f->label(&text, label ? label : "");
-            cbx_text_puts(&text, f->label_close);
+            const char *label = t->rows[i * t->nlabels + k];
+            cbx_text_puts(text, f->label_open);
+            f->label(text, label ? label : "");
+            cbx_text_puts(text, f->label_close);
         }
-        cbx_text_puts(&text, f->row_end);
+        cbx_text_puts(text, f->row_end);
     }
-    cbx_text_puts(&text, f->tail);
-    st = cbx__export_file(job, name, &text, err);
-    cbx_text_clear(&text);
-    return st;
+    cbx_text_puts(text, f->tail);
 }
 
 /* --- CSV --- */
 
-static void csv_head(cbx_text *out, const cbx__table *t)
+static void put_csv(cbx_text *out, const cbx__table *t)
 {
     static const char *const parts[] = { "", " lower", " upper" };
 
@@ -281,53 +249,52 @@ static void csv_head(cbx_text *out, const cbx__table *t)
             cbx_text_clear(&name);
         }
     cbx_text_puts(out, "\r\n");
-}
-
-/* Empty for what is absent; NaN as a value is a value. */
-static void csv_cell(cbx_text *out, const cbx__column *c, const cbx_metric *m)
-{
-    char buf[CBX_FORMAT_SIZE];
-
-    cbx_text_putc(out, ',');
-    if (m) cbx_text_puts(out, cbx_format_double(m->value, buf));
-    if (!c->intervals) return;
-    cbx_text_putc(out, ',');
-    if (m && !isnan(m->lower)) cbx_text_puts(out, cbx_format_double(m->lower, buf));
-    cbx_text_putc(out, ',');
-    if (m && !isnan(m->upper)) cbx_text_puts(out, cbx_format_double(m->upper, buf));
-}
-
-static cbx_status export_csv(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
-{
-    const char *name;
-    cbx__table t;
-    cbx_text text;
-    cbx_status st = make_table(job, run, baseline, "csv", &t, &name, err);
-
-    if (st) return st;
-    cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
-    csv_head(&text, &t);
-    for (size_t i = 0; i < t.nrows; i++) {
-        for (size_t k = 0; k < t.nlabels; k++) {
-            if (k) cbx_text_putc(&text, ',');
-            cbx_text_put_csv(&text, t.rows[i * t.nlabels + k] ? t.rows[i * t.nlabels + k] : "");
+    for (size_t i = 0; i < t->nrows; i++) {
+        for (size_t k = 0; k < t->nlabels; k++) {
+            if (k) cbx_text_putc(out, ',');
+            cbx_text_put_csv(out, t->rows[i * t->nlabels + k] ? t->rows[i * t->nlabels + k] : "");
         }
-        for (size_t k = 0; k < t.ncolumns; k++) csv_cell(&text, &t.columns[k], t.cells[i * t.ncolumns + k].metric);
-        cbx_text_puts(&text, "\r\n");
+        /* Empty for what is absent; NaN as a value is a value. */
+        for (size_t k = 0; k < t->ncolumns; k++) {
+            const cbx_metric *m = t->cells[i * t->ncolumns + k].metric;
+            const double numbers[] = { m ? m->value : NAN, m ? m->lower : NAN, m ? m->upper : NAN };
+            for (size_t part = 0; part < (t->columns[k].intervals ? 3 : 1); part++) {
+                char buf[CBX_FORMAT_SIZE];
+                cbx_text_putc(out, ',');
+                if (m && (part == 0 || !isnan(numbers[part])))
+                    cbx_text_puts(out, cbx_format_double(numbers[part], buf));
+            }
+        }
+        cbx_text_puts(out, "\r\n");
     }
-    st = cbx__export_file(job, name, &text, err);
-    cbx_text_clear(&text);
-    return st;
 }
 
 /* --- exporters --- */
 
+/* The table of a run, or of a run against a baseline; NULL baseline: none. */
 static cbx_status export_analysis(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
 {
-    const form *f = job->format == &cbx__export_latex ? &latex : job->format == &cbx__export_html ? &html : &markdown;
+    const form *f = job->format == &cbx__export_latex      ? &latex
+                    : job->format == &cbx__export_html     ? &html
+                    : job->format == &cbx__export_markdown ? &markdown
+                                                           : NULL; /* CSV */
+    const char *name = cbx_arena_printf(job->arena, "run-%s%s%s.%s", cbx_run_id(run), baseline ? "-against-" : "",
+                                        baseline ? cbx_run_id(baseline) : "", f ? f->suffix : "csv");
+    cbx__table t;
+    cbx_text text;
+    cbx_status st;
 
-    return job->format == &cbx__export_csv ? export_csv(job, run, baseline, err)
-                                           : export_form(job, f, run, baseline, err);
+    if (!name) return cbx_fail_nomem(err, "a table");
+    st = baseline ? cbx__table_compare(job, run, baseline, &t, err) : cbx__table_make(job, run, &t, err);
+    if (st) return st;
+    cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
+    if (f)
+        put_form(&text, f, &t);
+    else
+        put_csv(&text, &t);
+    st = cbx__export_file(job, name, &text, err);
+    cbx_text_clear(&text);
+    return st;
 }
 
 static cbx_status export_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)

@@ -10,30 +10,13 @@
 #include "calibrax/base/hash_table.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
+#include "calibrax/base/together.h"
 #include "calibrax/core/point_index.h"
 #include "calibrax/statistics/estimate.h"
 
 /* --- numbers --- */
 
 static int power_of(double v) { return v == 0 || !isfinite(v) ? 0 : (int)floor(log10(fabs(v)) + 1e-12); }
-
-/* What the number of digits is chosen by; 0: unknown. */
-static cbx_status spread_of(cbx_ctx *ctx, const cbx_metric *m, double *out, cbx_err *err)
-{
-    cbx_summary s;
-    cbx_status st;
-
-    *out = 0;
-    if (isfinite(m->lower) && isfinite(m->upper)) {
-        *out = fabs(m->upper / 2 - m->lower / 2);
-        return CBX_OK;
-    }
-    if (m->nsamples < 2) return CBX_OK;
-    st = cbx_stat_summary(ctx, m->samples, m->nsamples, &s, err);
-    if (st == CBX_EDOM) return CBX_OK; /* samples that are not finite */
-    if (!st) *out = s.stddev;
-    return st;
-}
 
 static void print(double v, double unit, int decimals, char out[CBX_FORMAT_SIZE])
 {
@@ -45,11 +28,17 @@ static void print(double v, double unit, int decimals, char out[CBX_FORMAT_SIZE]
 
 cbx_status cbx__number_of(cbx_ctx *ctx, const cbx_metric *m, cbx__number *out, cbx_err *err)
 {
-    double spread, widest = fabs(m->value);
+    double spread = 0, widest = fabs(m->value); /* spread: digits go by it; 0: unknown */
     int last, power;
-    cbx_status st = spread_of(ctx, m, &spread, err);
 
-    if (st) return st;
+    if (isfinite(m->lower) && isfinite(m->upper)) {
+        spread = fabs(m->upper / 2 - m->lower / 2);
+    } else if (m->nsamples > 1) {
+        cbx_summary s;
+        cbx_status st = cbx_stat_summary(ctx, m->samples, m->nsamples, &s, err);
+        if (st && st != CBX_EDOM) return st; /* EDOM: samples that are not finite */
+        if (!st) spread = s.stddev;
+    }
     *out = (cbx__number){ .exponent = 0 };
     if (isfinite(m->lower)) widest = fmax(widest, fabs(m->lower));
     if (isfinite(m->upper)) widest = fmax(widest, fabs(m->upper));
@@ -126,14 +115,6 @@ static const char *label_value(const cbx_point *p, const char *label)
 
 static bool same_text(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
 
-static bool varies(const cbx_run *run, const char *label)
-{
-    for (size_t i = 1; i < cbx_run_npoints(run); i++)
-        if (!same_text(label_value(cbx_run_point(run, i), label), label_value(cbx_run_point(run, 0), label)))
-            return true;
-    return false;
-}
-
 /* The tag that is compared, the point, the scenario, then the other tags: those that vary, and a
  * sentence of the others. */
 static cbx_status make_labels(cbx_export_job *job, cbx__table *t, cbx_err *err)
@@ -153,7 +134,10 @@ static cbx_status make_labels(cbx_export_job *job, cbx__table *t, cbx_err *err)
             good = add_name(job->arena, &all, cbx_run_point(t->run, i)->tags[k].key);
     for (size_t i = 0; good && i < all.n; i++) {
         const char *value = t->nrows ? label_value(cbx_run_point(t->run, 0), all.items[i]) : NULL;
-        if (i == 0 || varies(t->run, all.items[i]))
+        bool varies = i == 0;
+        for (size_t k = 1; !varies && k < t->nrows; k++)
+            varies = !same_text(label_value(cbx_run_point(t->run, k), all.items[i]), value);
+        if (varies)
             good = add_name(job->arena, &kept, all.items[i]);
         else if (value)
             cbx_text_printf(&facts, "%s%s: %s", facts.len ? "; " : "", all.items[i], value);
@@ -169,10 +153,11 @@ static cbx_status make_labels(cbx_export_job *job, cbx__table *t, cbx_err *err)
 
 static cbx_status make_rows(cbx_export_job *job, const cbx_names *names, cbx__table *t, cbx_err *err)
 {
-    const char **rows = cbx_arena_calloc(job->arena, t->nrows * t->nlabels, sizeof *rows);
+    const char **rows;
 
-    t->cells = cbx_arena_calloc(job->arena, t->nrows * t->ncolumns, sizeof *t->cells);
-    if (!rows || !t->cells) return cbx_fail_nomem(err, "a table");
+    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(rows, t->nrows * t->nlabels),
+                          CBX_ARRAY(t->cells, t->nrows * t->ncolumns)))
+        return cbx_fail_nomem(err, "a table");
     for (size_t i = 0; i < t->nrows; i++) {
         const cbx_point *p = cbx_run_point(t->run, i);
         for (size_t k = 0; k < t->nlabels; k++) rows[i * t->nlabels + k] = label_value(p, t->labels[k]);
@@ -192,26 +177,6 @@ typedef struct leader {
     size_t n;
     double value;
 } leader;
-
-static cbx_status make_groups(cbx_export_job *job, cbx__table *t, cbx_err *err)
-{
-    size_t *groups = cbx_arena_calloc(job->arena, t->nrows, sizeof *groups);
-    cbx_point_index points;
-    cbx_status st = CBX_OK;
-
-    if (!groups) return cbx_fail_nomem(err, "a table");
-    cbx_point_index_init(&points, cbx_ctx_allocator(job->ctx), job->opts.group_by);
-    for (size_t i = 0; !st && i < t->nrows; i++) {
-        const cbx_point_entry *first = cbx_point_index_add(&points, cbx_run_point(t->run, i), i);
-        if (first)
-            groups[i] = first->value;
-        else
-            st = cbx_fail_nomem(err, "a table");
-    }
-    cbx_point_index_clear(&points);
-    t->groups = groups;
-    return st;
-}
 
 /* Marks the best of each group by the direction of the metric, where there are two values to choose
  * from; equal ones all are.  @param leaders  of each group: how many values, and the best of
@@ -241,12 +206,16 @@ static void mark_best(cbx__table *t, size_t column, leader *leaders)
 cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *out, cbx_err *err)
 {
     cbx__table t = { .run = run, .nrows = cbx_run_npoints(run) };
-    leader *leaders = cbx_arena_calloc(job->arena, t.nrows, sizeof *leaders);
+    leader *leaders;
+    size_t *groups;
+    cbx_point_index points;
     cbx_names names;
     cbx_status st = find_columns(job, run, &names, &t.columns, err);
 
     t.ncolumns = names.n;
-    if (!st && !leaders) st = cbx_fail_nomem(err, "a table");
+    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(leaders, t.nrows), CBX_ARRAY(groups, t.nrows)) && !st)
+        st = cbx_fail_nomem(err, "a table");
+    t.groups = groups;
     if (!st && t.ncolumns && t.nrows > MAX_CELLS / t.ncolumns)
         st = cbx_fail(err, CBX_EINVAL,
                       "a table of %zu points and %zu metrics has more than %d cells, most of them empty: choose fewer "
@@ -254,8 +223,16 @@ cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *
                       t.nrows, t.ncolumns, MAX_CELLS);
     if (!st) st = make_labels(job, &t, err);
     if (!st) st = make_rows(job, &names, &t, err);
-    if (!st) st = make_groups(job, &t, err);
     cbx_names_clear(&names);
+    cbx_point_index_init(&points, cbx_ctx_allocator(job->ctx), job->opts.group_by);
+    for (size_t i = 0; !st && i < t.nrows; i++) {
+        const cbx_point_entry *first = cbx_point_index_add(&points, cbx_run_point(run, i), i);
+        if (first)
+            groups[i] = first->value;
+        else
+            st = cbx_fail_nomem(err, "a table");
+    }
+    cbx_point_index_clear(&points);
     if (st) return st;
     for (size_t k = 0; k < t.ncolumns; k++) mark_best(&t, k, leaders);
     *out = t;
@@ -263,34 +240,6 @@ cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *
 }
 
 /* --- a run against another --- */
-
-/* The points of a run and of what it is compared with. */
-typedef struct sides {
-    const cbx_run *baseline;
-    cbx_point_index of_run, of_baseline;
-    size_t only_run, only_baseline; /* points without a partner */
-} sides;
-
-static cbx_status sides_make(const cbx_allocator *al, const cbx_run *run, const cbx_run *baseline, sides *s,
-                             cbx_err *err)
-{
-    const cbx_run *const runs[] = { run, baseline };
-    cbx_point_index *const indices[] = { &s->of_run, &s->of_baseline };
-    bool good = true;
-
-    *s = (sides){ .baseline = baseline };
-    for (size_t k = 0; k < 2; k++) {
-        cbx_point_index_init(indices[k], al, NULL);
-        for (size_t i = 0; good && i < cbx_run_npoints(runs[k]); i++)
-            good = cbx_point_index_add(indices[k], cbx_run_point(runs[k], i), i);
-    }
-    if (!good) return cbx_fail_nomem(err, "a table");
-    for (size_t i = 0; i < cbx_run_npoints(run); i++)
-        s->only_run += !cbx_point_index_find(&s->of_baseline, cbx_run_point(run, i));
-    for (size_t i = 0; i < cbx_run_npoints(baseline); i++)
-        s->only_baseline += !cbx_point_index_find(&s->of_run, cbx_run_point(baseline, i));
-    return CBX_OK;
-}
 
 /* One row: both values, the better one marked, and the change in percent where it has a meaning. */
 static cbx_status compare_metric(cbx_export_job *job, const cbx__column *c, const cbx_metric *old,
@@ -316,76 +265,61 @@ static cbx_status compare_metric(cbx_export_job *job, const cbx__column *c, cons
     return cbx__number_of(job->ctx, percent, &cells[2].number, err);
 }
 
-/* Metrics by the number of their column: of the point of the run, of its partner, and which the
- * former has. */
-typedef struct facing {
-    const cbx_names *names;
-    const cbx_metric **now, **old;
-    size_t *columns, n;
-} facing;
+/* A metric of a point by the number of its column. */
+typedef struct faced {
+    size_t column;
+    const cbx_metric *metric;
+} faced;
 
-CBX_BY_VALUE(by_number, size_t)
+CBX_BY(by_column, faced, column)
 
-/* Puts a point's metrics into their columns, or takes them out again. */
-static void face(facing *f, const cbx_point *of, bool put, const cbx_metric **by_column)
+/* Rows of the metrics that two points have, in the order of the columns.
+ * @param found  as many as p has metrics */
+static cbx_status compare_point(cbx_export_job *job, const cbx_names *names, const cbx__column *metrics,
+                                const cbx_point *p, const cbx_point *partner, faced *found, const char **rows,
+                                cbx__table *t, cbx_err *err)
 {
-    for (size_t k = 0; k < of->nmetrics; k++) {
-        size_t at = cbx_names_find(f->names, of->metrics[k].name);
-        if (at != CBX_NO_NAME) by_column[at] = put ? &of->metrics[k].metric : NULL;
-        if (at != CBX_NO_NAME && put && by_column == f->now) f->columns[f->n++] = at;
-    }
-}
-
-static cbx_status compare_point(cbx_export_job *job, facing *f, const cbx_point *p, const cbx_point *q,
-                                const cbx__column *metrics, const char **rows, cbx__table *t, cbx_err *err)
-{
+    size_t n = 0;
     cbx_status st = CBX_OK;
 
-    f->n = 0;
-    face(f, p, true, f->now);
-    face(f, q, true, f->old);
-    if (f->n) qsort(f->columns, f->n, sizeof *f->columns, by_number);
-    for (size_t i = 0; !st && i < f->n; i++) {
-        size_t k = f->columns[i];
-        if (!f->old[k]) continue;
+    for (size_t k = 0; k < p->nmetrics; k++) {
+        size_t at = cbx_names_find(names, p->metrics[k].name);
+        if (at != CBX_NO_NAME) found[n++] = (faced){ at, &p->metrics[k].metric };
+    }
+    if (n) qsort(found, n, sizeof *found, by_column);
+    for (size_t i = 0; !st && i < n; i++) {
+        const cbx__column *c = &metrics[found[i].column];
+        const cbx_metric *old = cbx_point_metric(partner, c->name);
         const char **row = &rows[t->nrows * t->nlabels];
+        if (!old) continue;
         for (size_t l = 0; l + 1 < t->nlabels; l++) row[l] = label_value(p, t->labels[l]);
-        row[t->nlabels - 1] = metrics[k].name;
-        st = compare_metric(job, &metrics[k], f->old[k], f->now[k], &t->cells[t->nrows++ * 3], err);
+        row[t->nlabels - 1] = c->name;
+        st = compare_metric(job, c, old, found[i].metric, &t->cells[t->nrows++ * 3], err);
     }
-    face(f, p, false, f->now);
-    face(f, q, false, f->old);
     return st;
 }
 
-static cbx_status compare_points(cbx_export_job *job, sides *both, const cbx_names *names, const cbx__column *metrics,
-                                 cbx__table *t, cbx_err *err)
+static bool index_points(const cbx_allocator *al, const cbx_run *run, cbx_point_index *index)
 {
-    facing f = { names, cbx_arena_calloc(job->arena, names->n, sizeof *f.now),
-                 cbx_arena_calloc(job->arena, names->n, sizeof *f.old),
-                 cbx_arena_calloc(job->arena, names->n, sizeof *f.columns), 0 };
-    const char **rows;
-    size_t max = 0;
-    cbx_status st = CBX_OK;
+    bool good = true;
 
-    for (size_t i = 0; i < cbx_run_npoints(t->run); i++) max += cbx_run_point(t->run, i)->nmetrics;
-    rows = cbx_arena_calloc(job->arena, max * t->nlabels, sizeof *rows);
-    t->cells = cbx_arena_calloc(job->arena, max * 3, sizeof *t->cells);
-    if (!rows || !t->cells || !f.now || !f.old || !f.columns) return cbx_fail_nomem(err, "a table");
-    for (size_t i = 0; !st && i < cbx_run_npoints(t->run); i++) {
-        const cbx_point *p = cbx_run_point(t->run, i);
-        const cbx_point_entry *partner = cbx_point_index_find(&both->of_baseline, p);
-        if (partner) st = compare_point(job, &f, p, partner->point, metrics, rows, t, err);
-    }
-    t->rows = rows;
-    if (!st && !t->nrows)
-        st = cbx_fail(err, CBX_ENOENT, "runs '%s' and '%s' have no point with a metric in common", cbx_run_id(t->run),
-                      cbx_run_id(both->baseline));
-    return st;
+    cbx_point_index_init(index, al, NULL);
+    for (size_t i = 0; good && i < cbx_run_npoints(run); i++)
+        good = cbx_point_index_add(index, cbx_run_point(run, i), i);
+    return good;
+}
+
+static size_t count_alone(const cbx_run *run, const cbx_point_index *others)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < cbx_run_npoints(run); i++) n += !cbx_point_index_find(others, cbx_run_point(run, i));
+    return n;
 }
 
 /* After the labels of a run comes the metric; the facts name what was compared. */
-static cbx_status compare_labels(cbx_export_job *job, const sides *both, cbx__table *t, cbx_err *err)
+static cbx_status compare_labels(cbx_export_job *job, const cbx_run *baseline, size_t only_run, size_t only_baseline,
+                                 cbx__table *t, cbx_err *err)
 {
     static const char *const machines[] = { [CBX_MACHINE_SAME] = "",
                                             [CBX_MACHINE_OTHER] = " of another machine",
@@ -398,10 +332,10 @@ static cbx_status compare_labels(cbx_export_job *job, const sides *both, cbx__ta
     t->nrows = 0;
     if (st) return st;
     labels = cbx_arena_calloc(job->arena, t->nlabels + 1, sizeof *labels);
-    t->facts = cbx_arena_printf(
-        job->arena, "%s%sagainst run %s%s; points that only the run has: %zu, only the baseline: %zu", t->facts,
-        *t->facts ? "; " : "", cbx_run_id(both->baseline), machines[cbx_run_same_machine(t->run, both->baseline)],
-        both->only_run, both->only_baseline);
+    t->facts = cbx_arena_printf(job->arena,
+                                "%s%sagainst run %s%s; points that only the run has: %zu, only the baseline: %zu",
+                                t->facts, *t->facts ? "; " : "", cbx_run_id(baseline),
+                                machines[cbx_run_same_machine(t->run, baseline)], only_run, only_baseline);
     if (!labels || !t->facts) return cbx_fail_nomem(err, "a table");
     memcpy(labels, t->labels, t->nlabels * sizeof *labels);
     labels[t->nlabels++] = "metric";
@@ -413,27 +347,41 @@ cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx
                               cbx_err *err)
 {
     static const cbx_metric_def percent = { .name = "change", .unit = "%" };
-    cbx__table t = { .run = run, .ncolumns = 3 };
+    static const cbx__column columns[] = { { "baseline", NULL, true },
+                                           { "run", NULL, true },
+                                           { "change", &percent, false } };
+    const cbx_allocator *al = cbx_ctx_allocator(job->ctx);
+    cbx__table t = { .run = run, .columns = columns, .ncolumns = CBX_LEN(columns) };
     const cbx__column *metrics = NULL;
-    cbx__column *columns = cbx_arena_calloc(job->arena, 3, sizeof *columns);
+    cbx_point_index of_run, of_baseline;
+    const char **rows;
+    faced *found;
+    size_t max = 0;
     cbx_names names;
-    sides both;
     cbx_status st = find_columns(job, run, &names, &metrics, err);
+    bool good = index_points(al, run, &of_run);
 
-    if (!st && !columns) st = cbx_fail_nomem(err, "a table");
-    if (st) {
-        cbx_names_clear(&names);
-        return st;
+    good = index_points(al, baseline, &of_baseline) && good;
+
+    if (!st && !good) st = cbx_fail_nomem(err, "a table");
+    if (!st)
+        st = compare_labels(job, baseline, count_alone(run, &of_baseline), count_alone(baseline, &of_run), &t, err);
+    for (size_t i = 0; i < cbx_run_npoints(run); i++) max += cbx_run_point(run, i)->nmetrics;
+    if (!cbx_arena_arrays(job->arena, CBX_ARRAY(rows, max * t.nlabels), CBX_ARRAY(found, max),
+                          CBX_ARRAY(t.cells, max * 3)) &&
+        !st)
+        st = cbx_fail_nomem(err, "a table");
+    t.rows = rows;
+    for (size_t i = 0; !st && i < cbx_run_npoints(run); i++) {
+        const cbx_point *p = cbx_run_point(run, i);
+        const cbx_point_entry *partner = cbx_point_index_find(&of_baseline, p);
+        if (partner) st = compare_point(job, &names, metrics, p, partner->point, found, rows, &t, err);
     }
-    columns[0] = (cbx__column){ "baseline", NULL, true };
-    columns[1] = (cbx__column){ "run", NULL, true };
-    columns[2] = (cbx__column){ "change", &percent, false };
-    t.columns = columns;
-    st = sides_make(cbx_ctx_allocator(job->ctx), run, baseline, &both, err);
-    if (!st) st = compare_labels(job, &both, &t, err);
-    if (!st) st = compare_points(job, &both, &names, metrics, &t, err);
-    cbx_point_index_clear(&both.of_run);
-    cbx_point_index_clear(&both.of_baseline);
+    if (!st && !t.nrows)
+        st = cbx_fail(err, CBX_ENOENT, "runs '%s' and '%s' have no point with a metric in common", cbx_run_id(run),
+                      cbx_run_id(baseline));
+    cbx_point_index_clear(&of_run);
+    cbx_point_index_clear(&of_baseline);
     cbx_names_clear(&names);
     if (!st) *out = t;
     return st;

@@ -23,15 +23,6 @@
 enum { VALUE, LOWER, UPPER, SAMPLES, NPARTS };
 static const char *const part_names[NPARTS] = { "", "lower", "upper", "samples" };
 
-static bool part_of(const cbx_metric *m, int part, const cbx__unit *u, double *out)
-{
-    const double v[] = { m->value, m->lower, m->upper, (double)m->nsamples };
-
-    if ((part == SAMPLES && !m->nsamples) || ((part == LOWER || part == UPPER) && isnan(v[part]))) return false;
-    *out = part == SAMPLES ? v[part] : v[part] * u->times / u->per;
-    return true;
-}
-
 typedef struct family {
     const char *metric;        /* as the run has it */
     const cbx_metric_def *def; /* NULL: unknown */
@@ -44,7 +35,7 @@ typedef struct telemetry telemetry;
 /* A format: every call adds to the text of the stream. */
 typedef struct format_ops {
     const char *format;
-    const char *(*name)(cbx_arena *arena, const char *run); /* of the file */
+    const char *prefix, *suffix; /* of the file, about the id of the run; or prefix NULL */
     bool timestamps;
     size_t nlabels; /* of `labels` in put_run: what a tag may not be named */
     void (*head)(telemetry *t);
@@ -58,8 +49,8 @@ struct telemetry {
     const format_ops *ops;
     cbx_export_job *job;
     const cbx_run *run;
-    cbx_text *text;
-    cbx_json_writer w;
+    cbx__export_stream *out;
+    cbx_text *text;                    /* of it */
     cbx_names metrics;                 /* of the run that are asked for */
     cbx_names families, labels;        /* names in use, with the texts that they were made from */
     cbx_names tags;                    /* keys that have a label */
@@ -232,17 +223,6 @@ static void text_end(telemetry *t)
     if (t->ops->timestamps) cbx_text_puts(t->text, "# EOF\n");
 }
 
-static const char *openmetrics_name(cbx_arena *arena, const char *run)
-{
-    return cbx_arena_printf(arena, "run-%s.openmetrics.txt", run);
-}
-
-static const char *textfile_name(cbx_arena *arena, const char *run)
-{
-    (void)run;
-    return cbx_arena_strdup(arena, "calibrax.prom");
-}
-
 /* --- OTLP/JSON --- */
 
 static void push_attribute(cbx_json *list, const char *key, const char *value)
@@ -251,13 +231,6 @@ static void push_attribute(cbx_json *list, const char *key, const char *value)
 
     cbx_json_set_string(o, "key", key);
     cbx_json_set_string(cbx_json_set_object(o, "value"), "stringValue", value);
-}
-
-static void otlp_add(telemetry *t, const char *key, cbx_json *value)
-{
-    if (cbx_json_check(value, NULL)) t->text->status = CBX_ENOMEM;
-    cbx_json_writer_add(&t->w, key, value);
-    cbx_json_unref(value);
 }
 
 static void otlp_head(telemetry *t)
@@ -273,14 +246,14 @@ static void otlp_head(telemetry *t)
             push_attribute(list, key, fact(t->run, i));
         }
     cbx_json_set_string(scope, "name", "calibrax");
-    cbx_json_writer_begin(&t->w, NULL, '{');
-    cbx_json_writer_begin(&t->w, "resourceMetrics", '[');
-    cbx_json_writer_begin(&t->w, NULL, '{');
-    otlp_add(t, "resource", resource);
-    cbx_json_writer_begin(&t->w, "scopeMetrics", '[');
-    cbx_json_writer_begin(&t->w, NULL, '{');
-    otlp_add(t, "scope", scope);
-    cbx_json_writer_begin(&t->w, "metrics", '[');
+    cbx_json_writer_begin(&t->out->w, NULL, '{');
+    cbx_json_writer_begin(&t->out->w, "resourceMetrics", '[');
+    cbx_json_writer_begin(&t->out->w, NULL, '{');
+    cbx__export_stream_add(t->out, "resource", resource);
+    cbx_json_writer_begin(&t->out->w, "scopeMetrics", '[');
+    cbx_json_writer_begin(&t->out->w, NULL, '{');
+    cbx__export_stream_add(t->out, "scope", scope);
+    cbx_json_writer_begin(&t->out->w, "metrics", '[');
 }
 
 /* Units as UCUM writes them: s, By; others as the run has them. */
@@ -294,12 +267,12 @@ static void otlp_family(telemetry *t, const family *f)
     suffix = cbx_arena_printf(t->job->arena, "%s%s", *part ? "." : "", part);
     name = suffix ? cbx_arena_printf(t->job->arena, "%s%s", f->metric, suffix) : NULL;
     name = own_name(t, &t->families, name, f->metric, suffix);
-    cbx_json_writer_begin(&t->w, NULL, '{');
-    cbx_json_writer_add_string(&t->w, "name", name);
-    cbx_json_writer_add_string(&t->w, "description", f->def && f->def->description ? f->def->description : "");
-    cbx_json_writer_add_string(&t->w, "unit", f->part == SAMPLES ? "{sample}" : units[f->unit->kind]);
-    cbx_json_writer_begin(&t->w, "gauge", '{');
-    cbx_json_writer_begin(&t->w, "dataPoints", '[');
+    cbx_json_writer_begin(&t->out->w, NULL, '{');
+    cbx_json_writer_add_string(&t->out->w, "name", name);
+    cbx_json_writer_add_string(&t->out->w, "description", f->def && f->def->description ? f->def->description : "");
+    cbx_json_writer_add_string(&t->out->w, "unit", f->part == SAMPLES ? "{sample}" : units[f->unit->kind]);
+    cbx_json_writer_begin(&t->out->w, "gauge", '{');
+    cbx_json_writer_begin(&t->out->w, "dataPoints", '[');
 }
 
 static void otlp_value(telemetry *t, const cbx_point *p, double v)
@@ -313,74 +286,58 @@ static void otlp_value(telemetry *t, const cbx_point *p, double v)
     snprintf(time, sizeof time, "%lld000", (long long)cbx_run_timestamp_us(t->run));
     cbx_json_set_string(o, "timeUnixNano", time);
     cbx_json_set_double(o, "asDouble", v);
-    otlp_add(t, NULL, o);
+    cbx__export_stream_add(t->out, NULL, o);
 }
 
 static void otlp_family_end(telemetry *t)
 {
-    for (int i = 0; i < 3; i++) cbx_json_writer_end(&t->w);
-}
-
-static void otlp_end(telemetry *t)
-{
-    for (int i = 0; i < 6; i++) cbx_json_writer_end(&t->w);
-    cbx_text_putc(t->text, '\n');
-}
-
-static const char *otlp_name(cbx_arena *arena, const char *run)
-{
-    return cbx_arena_printf(arena, "run-%s-otlp.json", run);
+    for (int i = 0; i < 3; i++) cbx_json_writer_end(&t->out->w);
 }
 
 /* --- the walk --- */
 
 static const format_ops formats[] = {
-    { "openmetrics", openmetrics_name, true, 6, text_head, text_family, text_value, NULL, text_end },
-    { "node-exporter", textfile_name, false, 6, text_head, text_family, text_value, NULL, text_end },
-    { "otlp", otlp_name, true, 2, otlp_head, otlp_family, otlp_value, otlp_family_end, otlp_end },
+    { "openmetrics", "run-", ".openmetrics.txt", true, 6, text_head, text_family, text_value, NULL, text_end },
+    { "node-exporter", NULL, "calibrax.prom", false, 6, text_head, text_family, text_value, NULL, text_end },
+    { "otlp", "run-", "-otlp.json", true, 2, otlp_head, otlp_family, otlp_value, otlp_family_end, NULL },
 };
 
-static bool find_metrics(telemetry *t)
+/* Finds the metrics and the repeated points.  false: out of memory. */
+static bool read_points(telemetry *t)
 {
-    for (size_t i = 0; i < cbx_run_npoints(t->run); i++) {
-        const cbx_point *p = cbx_run_point(t->run, i);
-        for (size_t k = 0; k < p->nmetrics; k++)
-            if (cbx__export_wants(t->job, p->metrics[k].name) &&
-                cbx_names_add(&t->metrics, p->metrics[k].name) == CBX_NO_NAME)
-                return false;
-    }
-    return true;
-}
-
-static bool find_repeats(telemetry *t)
-{
-    size_t n = cbx_run_npoints(t->run), i = 0;
+    size_t n = cbx_run_npoints(t->run);
     cbx_point_index index;
+    bool good = true;
 
     t->repeated = cbx_arena_calloc(t->job->arena, n + 1, sizeof *t->repeated);
     cbx_point_index_init(&index, cbx_ctx_allocator(t->job->ctx), NULL);
-    for (; t->repeated && i < n; i++) {
-        const cbx_point_entry *first = cbx_point_index_add(&index, cbx_run_point(t->run, i), i);
-        if (!first) break;
-        t->repeated[i] = first->value != i;
+    for (size_t i = 0; t->repeated && good && i < n; i++) {
+        const cbx_point *p = cbx_run_point(t->run, i);
+        const cbx_point_entry *first = cbx_point_index_add(&index, p, i);
+        good = first;
+        t->repeated[i] = first && first->value != i;
         t->nrepeated += t->repeated[i];
+        for (size_t k = 0; good && k < p->nmetrics; k++)
+            good = !cbx__export_wants(t->job, p->metrics[k].name) ||
+                   cbx_names_add(&t->metrics, p->metrics[k].name) != CBX_NO_NAME;
     }
     cbx_point_index_clear(&index);
-    return t->repeated && i == n;
+    return t->repeated && good;
 }
 
 /* A family, if some point has a value of it. */
 static void put_family(telemetry *t, const family *f, cbx__export_stream *out)
 {
     bool begun = false;
-    double v;
 
     for (size_t i = 0; i < cbx_run_npoints(t->run); i++) {
         const cbx_metric *m = cbx_point_metric(cbx_run_point(t->run, i), f->metric);
-        if (t->repeated[i] || !m || !part_of(m, f->part, f->unit, &v)) continue;
+        if (t->repeated[i] || !m || (f->part == SAMPLES && !m->nsamples)) continue;
+        double v = (const double[]){ m->value, m->lower, m->upper, (double)m->nsamples }[f->part];
+        if ((f->part == LOWER || f->part == UPPER) && isnan(v)) continue;
         if (!begun) t->ops->family(t, f);
         begun = true;
-        t->ops->value(t, cbx_run_point(t->run, i), v);
+        t->ops->value(t, cbx_run_point(t->run, i), f->part == SAMPLES ? v : v * f->unit->times / f->unit->per);
         cbx__export_stream_pour(out, t->text);
     }
     if (begun && t->ops->family_end) t->ops->family_end(t);
@@ -407,23 +364,26 @@ static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 
     for (size_t i = 0; i < CBX_LEN(formats); i++)
         if (!strcmp(formats[i].format, job->format->name)) t.ops = &formats[i];
-    name = id ? t.ops->name(job->arena, id) : NULL;
+    name = t.ops->suffix;
+    if (t.ops->prefix) name = id ? cbx_arena_printf(job->arena, "%s%s%s", t.ops->prefix, id, name) : NULL;
     if (!name) return cbx_fail_nomem(err, "an export");
     for (size_t i = 0; i < CBX_LEN(names); i++) cbx_names_init(names[i], cbx_ctx_allocator(job->ctx));
-    st = find_metrics(&t) && find_repeats(&t) ? CBX_OK : cbx_fail_nomem(err, "an export");
-    if (!st && !(reserve(&t.labels, labels, t.ops->nlabels) && reserve(&t.families, families, CBX_LEN(families))))
-        st = cbx_fail_nomem(err, "an export");
+    st = read_points(&t) && reserve(&t.labels, labels, t.ops->nlabels) &&
+                 reserve(&t.families, families, CBX_LEN(families))
+             ? CBX_OK
+             : cbx_fail_nomem(err, "an export");
     if (!st) st = cbx__export_stream_begin(job, name, &out, err);
     if (!st) {
+        t.out = &out;
         t.text = &out.text;
-        t.w = (cbx_json_writer){ .out = t.text, .flags = CBX_JSON_NONFINITE_STRING };
+        out.w.flags = CBX_JSON_NONFINITE_STRING;
         t.ops->head(&t);
         for (size_t i = 0; i < t.metrics.n; i++) {
             const char *metric = t.metrics.list[i];
             family f = { metric, cbx_run_find_metric_def(run, metric), cbx__unit_of(run, metric), VALUE };
             for (; f.part < NPARTS; f.part++) put_family(&t, &f, &out);
         }
-        t.ops->end(&t);
+        if (t.ops->end) t.ops->end(&t);
         st = cbx__export_stream_end(&out, CBX_OK, err);
     }
     if (!st && t.nrepeated)
