@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/together.h"
 #include "calibrax/plot/model.h"
 
 /* [degree] A golden angle from one series to the next: no two come close. */
@@ -57,8 +58,7 @@ static void strip_styled(char *svg)
             *to++ = *svg++;
             continue;
         }
-        memcpy(to, styled[k][1], strlen(styled[k][1]));
-        to += strlen(styled[k][1]);
+        to = stpcpy(to, styled[k][1]);
         svg += strlen(styled[k][0]);
     }
     *to = 0;
@@ -98,13 +98,9 @@ cbx_status cbx__pages_put_figure(cbx_text *out, cbx_plot *plot, const cbx__chart
         strip_styled(svg.data);
         cbx_text_printf(out, "<figure class=\"chart %s\"", kind);
         if (metric) cbx_text_printf(out, " data-m=\"%s\"", metric);
-        cbx_text_puts(out, "><figcaption>");
-        cbx_text_put_html(out, caption);
-        cbx_text_puts(out, "</figcaption><div class=scroll tabindex=0 role=region aria-label=\"");
-        cbx_text_put_html(out, caption);
-        cbx_text_puts(out, "\"><svg aria-label=\"");
-        cbx_text_put_html(out, caption);
-        cbx_text_puts(out, "\"");
+        cbx__put_mixed(out, cbx_text_put_html, "><figcaption>", caption,
+                       "</figcaption><div class=scroll tabindex=0 role=region aria-label=\"", caption,
+                       "\"><svg aria-label=\"", caption, "\"", NULL);
         put_recoloured(out, first + strlen("<svg"), l);
         cbx_text_puts(out, "</div></figure>\n");
     }

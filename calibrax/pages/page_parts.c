@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "calibrax/base/together.h"
+
 /* An opening tag: element may have attributes behind its name. */
 static void open_tag(cbx_text *out, const char *element, const char *class)
 {
@@ -23,11 +25,9 @@ void cbx__pages_put(cbx_text *out, const char *element, const char *class, const
 /* With one more attribute, or NULL. */
 static void put_link(cbx_text *out, const char *href, const char *attribute, const char *words)
 {
-    cbx_text_puts(out, "<a href=\"");
-    cbx_text_put_html(out, href);
-    cbx_text_printf(out, "\"%s%s>", attribute ? " " : "", attribute ? attribute : "");
-    cbx_text_put_html(out, words);
-    cbx_text_puts(out, "</a>");
+    cbx__put_mixed(out, cbx_text_put_html, "<a href=\"", href, "\"", NULL);
+    if (attribute) cbx_text_printf(out, " %s", attribute);
+    cbx__put_mixed(out, cbx_text_put_html, ">", words, "</a>", NULL);
 }
 
 void cbx__pages_put_link(cbx_text *out, const char *href, const char *words)
@@ -53,22 +53,17 @@ void cbx__pages_put_nav(cbx_text *out, const char *class, const char *label, con
 
 void cbx__pages_put_fact(cbx_text *out, const char *name, const char *href, const char *value)
 {
-    cbx_text_puts(out, "<div><dt>");
-    cbx_text_put_html(out, name);
-    cbx_text_puts(out, "<dd>");
+    cbx__put_mixed(out, cbx_text_put_html, "<div><dt>", name, "<dd>", NULL);
     cbx__pages_put_link(out, href, value);
     cbx_text_puts(out, "</div>");
 }
 
 void cbx__pages_begin_table(cbx_text *out, const char *class, const char *label, const cbx__column *columns, size_t n)
 {
-    cbx_text_puts(out, "<div class=scroll tabindex=0 role=region aria-label=\"");
-    cbx_text_put_html(out, label);
-    cbx_text_puts(out, "\">");
+    cbx__put_mixed(out, cbx_text_put_html, "<div class=scroll tabindex=0 role=region aria-label=\"", label, "\">",
+                   NULL);
     open_tag(out, "table", class);
-    cbx_text_puts(out, "<caption>");
-    cbx_text_put_html(out, label);
-    cbx_text_puts(out, "</caption><thead><tr>");
+    cbx__put_mixed(out, cbx_text_put_html, "<caption>", label, "</caption><thead><tr>", NULL);
     for (size_t i = 0; i < n; i++) {
         open_tag(out, "th scope=col", columns[i].class);
         cbx_text_put_html(out, columns[i].title);

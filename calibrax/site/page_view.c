@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/together.h"
 #include "calibrax/pages/page_figure.h"
 #include "calibrax/pages/page_head.h"
 #include "calibrax/perf/report/format.h"
@@ -89,23 +90,25 @@ static void add_page_link(cbx__view *v, cbx__page_link *links, size_t *n, size_t
     if (href) links[(*n)++] = (cbx__page_link){ href, words, attribute };
 }
 
-size_t cbx__view_page(const cbx__view *v, size_t per_page, size_t total)
+cbx__paging cbx__view_page(const cbx__view *v, size_t per_page, size_t total)
 {
-    size_t page = cbx__request_page(v->request), last = total ? (total + per_page - 1) / per_page : 1;
+    size_t asked = cbx__request_page(v->request), pages = (total + per_page - 1) / per_page;
+    size_t page = asked < pages ? asked : pages ? pages : 1, from = (page - 1) * per_page;
 
-    return page < last ? page : last;
+    return (cbx__paging){ page, pages, total, from, total - from < per_page ? total : from + per_page };
 }
 
-void cbx__view_pager(cbx__view *v, size_t page, size_t per_page, size_t total, const char *what)
+void cbx__view_pager(cbx__view *v, const cbx__paging *p, const char *what)
 {
-    size_t pages = (total + per_page - 1) / per_page, n = 0;
+    const size_t page = p->page, pages = p->pages;
     cbx__page_link links[5];
+    size_t n = 0;
 
     if (v->document) {
         cbx_json *o = cbx_json_set_object(v->document, "pages");
         cbx_json_set_int(o, "page", (int64_t)page);
         cbx_json_set_int(o, "pages", (int64_t)pages);
-        cbx_json_set_int(o, "total", (int64_t)total);
+        cbx_json_set_int(o, "total", (int64_t)p->total);
         return;
     }
     if (pages < 2) return;
@@ -156,9 +159,7 @@ void cbx__view_begin(cbx__view *v, const char *of, const char *title)
         return;
     }
     cbx__pages_put_head(v->out, NULL);
-    cbx__view_words(v, title);
-    cbx_text_puts(v->out, " - ");
-    cbx__view_words(v, v->site->title);
+    cbx__put_mixed(v->out, cbx_text_put_html, "", words_of(v, title), " - ", words_of(v, v->site->title), NULL);
     cbx__pages_put_style(v->out, "to the content");
     cbx_text_puts(v->out, "<header class=store>");
     cbx__pages_put(v->out, "p", NULL, words_of(v, v->site->title));
@@ -280,11 +281,8 @@ void cbx__view_cell_point(cbx__view *v, const char *href, const char *name, cons
         return;
     }
     if (!*scenario && !*tags) return;
-    cbx_text_puts(v->out, "<small>");
-    cbx__view_words(v, tags);
-    if (*scenario && *tags) cbx_text_puts(v->out, "; ");
-    cbx__view_words(v, scenario);
-    cbx_text_puts(v->out, "</small>");
+    cbx__put_mixed(v->out, cbx_text_put_html, "<small>", words_of(v, tags), *scenario && *tags ? "; " : "",
+                   words_of(v, scenario), "</small>", NULL);
 }
 
 void cbx__view_cell(cbx__view *v, const char *words) { cbx__view_cell_link(v, NULL, words); }
@@ -332,20 +330,21 @@ void cbx__view_table_end(cbx__view *v)
 
 /* --- figures --- */
 
-void cbx__view_figure(cbx__view *v, cbx_plot *plot, const int *colours, size_t n, const char *caption)
+cbx_status cbx__view_figure(cbx__view *v, cbx_status st, cbx_plot *plot, const int *colours, size_t n,
+                            const char *caption)
 {
     cbx__chart_lines lines = { .n = n < CBX__SERIES_COLOURS ? n : CBX__SERIES_COLOURS };
-    cbx_status st;
 
-    if (!v->document) {
+    if (!st && !v->document) {
         for (size_t i = 0; i < lines.n; i++) lines.series[i] = colours[i];
-        st = cbx__pages_put_figure(v->out, plot, &lines, "wide", NULL, caption);
+        cbx_status drawn = cbx__pages_put_figure(v->out, plot, &lines, "wide", NULL, caption);
         plot->opts.width = NARROW_PX;
         plot->opts.height = NARROW_PX * 3 / 4;
-        if (!st) st = cbx__pages_put_figure(v->out, plot, &lines, "narrow", NULL, caption);
-        (void)cbx__view_got(v, st);
+        if (!drawn) drawn = cbx__pages_put_figure(v->out, plot, &lines, "narrow", NULL, caption);
+        (void)cbx__view_got(v, drawn);
     }
     cbx_plot_free(plot);
+    return st == CBX_ENOMEM ? st : CBX_OK;
 }
 
 /* --- forms --- */
@@ -367,26 +366,15 @@ static void put_field(cbx__view *v, const cbx__field *f, const char *value, bool
                     : strcmp(f->param, "text")         ? "text"
                                                        : "search",
                     f->param);
-    cbx_text_put_html(v->out, value ? value : "");
-    cbx_text_puts(v->out, "\"");
+    cbx__put_mixed(v->out, cbx_text_put_html, "", value ? value : "", "\"", NULL);
     if (f->hint && !strstr(f->hint, "YYYY")) cbx_text_printf(v->out, " placeholder=\"%s\"", f->hint);
     if (f->nchoices) cbx_text_printf(v->out, " list=list-%s", f->param);
     cbx_text_puts(v->out, "></label>");
     if (!f->nchoices || again) return;
     cbx_text_printf(v->out, "<datalist id=list-%s>", f->param);
-    for (size_t i = 0; i < f->nchoices; i++) {
-        cbx_text_puts(v->out, "<option value=\"");
-        cbx_text_put_html(v->out, f->choices[i]);
-        cbx_text_puts(v->out, "\">");
-    }
+    for (size_t i = 0; i < f->nchoices; i++)
+        cbx__put_mixed(v->out, cbx_text_put_html, "<option value=\"", f->choices[i], "\">", NULL);
     cbx_text_puts(v->out, "</datalist>");
-}
-
-static bool is_field(const cbx__field *fields, size_t n, const char *param)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(fields[i].param, param)) return true;
-    return false;
 }
 
 void cbx__view_form(cbx__view *v, const char *button, const cbx__field *fields, size_t n)
@@ -408,12 +396,11 @@ void cbx__view_form(cbx__view *v, const char *button, const cbx__field *fields, 
         if (!found || fields[i].many) put_field(v, &fields[i], NULL, found > 0);
     }
     for (size_t k = 0; k < r->n; k++) { /* what else the page was asked for */
-        if (is_field(fields, n, r->params[k].key) || !strcmp(r->params[k].key, "page")) continue;
-        cbx_text_puts(v->out, "<input type=hidden name=\"");
-        cbx_text_put_html(v->out, r->params[k].key);
-        cbx_text_puts(v->out, "\" value=\"");
-        cbx_text_put_html(v->out, r->params[k].value);
-        cbx_text_puts(v->out, "\">");
+        bool known = !strcmp(r->params[k].key, "page");
+        for (size_t i = 0; i < n; i++) known |= !strcmp(fields[i].param, r->params[k].key);
+        if (known) continue;
+        cbx__put_mixed(v->out, cbx_text_put_html, "<input type=hidden name=\"", r->params[k].key, "\" value=\"",
+                       r->params[k].value, "\">", NULL);
     }
     cbx_text_printf(v->out, "<button>%s</button>", button);
     if (any) cbx_text_printf(v->out, "<a href=\"/%s\">Clear</a>", r->page);

@@ -66,10 +66,15 @@ void cbx__view_note(cbx__view *v, const char *fmt, ...) CBX_PRINTF(2, 3);
 const char *cbx__view_href(cbx__view *v, const cbx__request *to);
 /* A link, or the words alone. */
 void cbx__view_link(cbx__view *v, const char *href, const char *words);
-/* The page of a list that was asked for, from 1; the last one where there are not so many. */
-size_t cbx__view_page(const cbx__view *v, size_t per_page, size_t total);
-/* Links to the other pages of a list.  @param page  from 1 */
-void cbx__view_pager(cbx__view *v, size_t page, size_t per_page, size_t total, const char *what);
+/* A list that is cut into pages, and what is on one of them. */
+typedef struct cbx__paging {
+    size_t page, pages; /* page: from 1 */
+    size_t total, from, to;
+} cbx__paging;
+/* The page of a list that was asked for; the last one where there are not so many. */
+cbx__paging cbx__view_page(const cbx__view *v, size_t per_page, size_t total);
+/* Links to the other pages of a list. */
+void cbx__view_pager(cbx__view *v, const cbx__paging *p, const char *what);
 /* Whether pages have forms. */
 bool cbx__view_has_forms(const cbx__view *v);
 
@@ -104,8 +109,11 @@ void cbx__view_table_end(cbx__view *v);
 
 /* A plot, which is freed; one that cannot be drawn is left out, unless memory ran out.  It is put
  * twice, for wide and for narrow screens, of which a page shows one.
- * @param colours  of its series, numbers below 16 (style.css) */
-void cbx__view_figure(cbx__view *v, cbx_plot *plot, const int *colours, size_t n, const char *caption);
+ * @param st       of what it was made with: a failure leaves it out
+ * @param colours  of its series, numbers below 16 (style.css)
+ * @return CBX_OK; CBX_ENOMEM: st was that */
+cbx_status cbx__view_figure(cbx__view *v, cbx_status st, cbx_plot *plot, const int *colours, size_t n,
+                            const char *caption);
 
 /* --- values --- */
 

@@ -135,16 +135,6 @@ static void keep_place(void *user, mhd_connection *c, void **kept, int how)
     if (at && socket) *at = (place){ how == CONNECTION_STARTED ? *socket : -1, waiting_ns(s) };
 }
 
-/* libmicrohttpd sees the end of these connections in its next round. */
-static void end_overdue(cbx_site_server *s)
-{
-    uint64_t now = waiting_ns(s);
-
-    for (size_t i = 0; i < MAX_CONNECTIONS; i++)
-        if (s->places[i].socket >= 0 && now - s->places[i].since > REQUEST_NS)
-            (void)shutdown(s->places[i].socket, SHUT_RDWR);
-}
-
 /* --- a request --- */
 
 typedef struct asked {
@@ -325,7 +315,9 @@ cbx_status cbx_site_server_run(cbx_site_server *s, unsigned wait_ms, cbx_err *er
 {
     if (s->mhd.run_wait(s->daemon, (int32_t)wait_ms) != YES)
         return cbx_fail(err, CBX_EIO, "libmicrohttpd cannot go on serving port %u", s->port);
-    end_overdue(s);
+    for (size_t i = 0; i < MAX_CONNECTIONS; i++) /* libmicrohttpd sees their ends next round */
+        if (s->places[i].socket >= 0 && waiting_ns(s) - s->places[i].since > REQUEST_NS)
+            (void)shutdown(s->places[i].socket, SHUT_RDWR);
     return CBX_OK;
 }
 

@@ -47,16 +47,6 @@ static const char *link_to(void *user, const char *target)
     return name;
 }
 
-static cbx_status write_page(cbx_site *s, walk *w, size_t i, cbx_site_reply *reply, cbx_site_page_fn fn, void *user,
-                             cbx_err *err)
-{
-    const char *target = w->targets.list[i], *name = file_of(&w->arena, target);
-    cbx_status st = name ? cbx__site_page(s, target, reply) : CBX_ENOMEM;
-
-    if (!st && w->full) st = CBX_ENOMEM;
-    return st ? cbx_fail_nomem(err, "the pages of a store") : fn(user, name, &reply->body, err);
-}
-
 cbx_status cbx_site_walk(cbx_site *s, size_t limit, cbx_site_page_fn fn, void *user, cbx_site_pages *out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(s->ctx);
@@ -73,7 +63,11 @@ cbx_status cbx_site_walk(cbx_site *s, size_t limit, cbx_site_page_fn fn, void *u
     if (!link_to(&w, "/")) st = cbx_fail_nomem(err, "the pages of a store");
     out->written = 0;
     for (size_t i = 0; !st && i < w.targets.n; i++) {
-        st = write_page(s, &w, i, &reply, fn, user, err);
+        const char *target = w.targets.list[i], *name = file_of(&w.arena, target);
+        if (!name || cbx__site_page(s, target, &reply) || w.full)
+            st = cbx_fail_nomem(err, "the pages of a store");
+        else
+            st = fn(user, name, &reply.body, err);
         out->written += !st;
     }
     out->left_out = w.beyond.n;

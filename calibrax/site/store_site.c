@@ -75,34 +75,12 @@ bool cbx_site_host_is_local(const char *host, unsigned port)
 
 /* --- a page --- */
 
-static cbx_status make_page(cbx__view *v, cbx_err *err)
-{
-    for (size_t i = 0; i < CBX_LEN(views); i++)
-        if (!strcmp(views[i].page, v->request->page)) return views[i].view(v, err);
-    return cbx_fail(err, CBX_ENOENT, "there is no such page");
-}
-
-static int http_status(cbx_status st)
-{
-    switch (st) {
-    case CBX_OK: return 200;
-    case CBX_EINVAL: return 400;
-    case CBX_ENOENT: return 404;
-    case CBX_ENOMEM: return 503;
-    default: return 500;
-    }
-}
-
 static void put_failure(cbx__view *v, int status, const char *message)
 {
-    static const struct {
-        int status;
-        const char *title;
-    } titles[] = { { 400, "This address is not understood" }, { 404, "Not found" }, { 500, "This cannot be shown" } };
-    const char *title = titles[CBX_LEN(titles) - 1].title;
+    const char *title = status == 400   ? "This address is not understood"
+                        : status == 404 ? "Not found"
+                                        : "This cannot be shown";
 
-    for (size_t i = 0; i < CBX_LEN(titles); i++)
-        if (titles[i].status == status) title = titles[i].title;
     cbx_text_reset(v->out);
     if (v->document) {
         cbx_json_unref(v->document);
@@ -121,12 +99,14 @@ static cbx_status put_page(cbx_site *s, const cbx__request *request, cbx_status 
         .site = s, .ctx = s->ctx, .store = s->store, .arena = &s->passing, .request = request, .out = &reply->body
     };
     bool json = format && !strcmp(format, "json");
+    size_t i = 0;
 
     if (json) v.document = cbx_json_new_object();
     if (json && !v.document) st = CBX_ENOMEM;
-    if (!st) st = make_page(&v, err);
+    while (i < CBX_LEN(views) && strcmp(views[i].page, request->page) != 0) i++;
+    if (!st) st = i < CBX_LEN(views) ? views[i].view(&v, err) : cbx_fail(err, CBX_ENOENT, "there is no such page");
     if (!st && !v.whole) cbx__view_end(&v);
-    reply->status = http_status(st);
+    reply->status = !st ? 200 : st == CBX_EINVAL ? 400 : st == CBX_ENOENT ? 404 : st == CBX_ENOMEM ? 503 : 500;
     if (st && st != CBX_ENOMEM) put_failure(&v, reply->status, err->message);
     reply->type = v.document ? "application/json" : "text/html; charset=utf-8";
     if (!v.document) cbx__pages_put_policy(&reply->policy, st ? NULL : v.script_hash);

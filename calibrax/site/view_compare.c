@@ -97,25 +97,17 @@ static cbx_status put_figure(cbx__view *v, const cbx_finding *const *f, size_t n
                 plot, &(cbx_plot_series){ .label = groups[g].label, .x = x, .y = y, .n = m, .how = CBX_PLOT_MARK },
                 err);
     }
-    if (st || drawn < 2)
-        cbx_plot_free(plot);
-    else
-        cbx__view_figure(v, plot, colours, used, "Change of each value, in the order of the table");
-    return st == CBX_ENOMEM ? st : CBX_OK;
+    if (!st && drawn < 2) st = CBX_ENOENT;
+    return cbx__view_figure(v, st, plot, colours, used, "Change of each value, in the order of the table");
 }
 
 /* --- the table --- */
 
-static const char *class_of(const cbx_finding *f)
+static void put_finding(cbx__view *v, const cbx_finding *f)
 {
     int rank = rank_of(f);
 
-    return rank < 3 ? "worse" : rank == 3 ? "better" : NULL;
-}
-
-static void put_finding(cbx__view *v, const cbx_finding *f)
-{
-    cbx__view_row(v, class_of(f));
+    cbx__view_row(v, rank < 3 ? "worse" : rank == 3 ? "better" : NULL);
     cbx__view_cell_point(v, cbx__view_to_trend(v, f->metric, f->point, f->scenario, f->tag_list, f->ntags), f->point,
                          f->scenario, v->document ? f->tags : cbx__view_tags(v, f->tag_list, f->ntags));
     cbx__view_cell(v, f->metric);
@@ -127,19 +119,6 @@ static void put_finding(cbx__view *v, const cbx_finding *f)
     cbx__view_cell(v, cbx_outcome_name(f->outcome));
     cbx__view_cell_number(v, f->baseline, isnan(f->baseline) ? "" : cbx__view_value(v, f->baseline, NAN, NAN, f->unit));
     cbx__view_cell_number(v, f->current, isnan(f->current) ? "" : cbx__view_value(v, f->current, NAN, NAN, f->unit));
-}
-
-static void put_findings(cbx__view *v, const cbx_finding *const *f, size_t n)
-{
-    static const cbx__column columns[] = { { "Point", "point", NULL },        { "Metric", "metric", NULL },
-                                           { "Change", "change", "n" },       { "Outcome", "outcome", "v" },
-                                           { "Reference", "reference", "n" }, { "Run", "value", "n" } };
-    size_t page = cbx__view_page(v, ROWS_A_PAGE, n), from = (page - 1) * ROWS_A_PAGE;
-
-    cbx__view_table(v, "values", "values of both runs", columns, CBX_LEN(columns));
-    for (size_t i = from; i < n && i < from + ROWS_A_PAGE; i++) put_finding(v, f[i]);
-    cbx__view_table_end(v);
-    cbx__view_pager(v, page, ROWS_A_PAGE, n, "values");
 }
 
 static void put_heads(cbx__view *v, const cbx_run *a, const cbx_run *b)
@@ -163,21 +142,16 @@ static void put_heads(cbx__view *v, const cbx_run *a, const cbx_run *b)
     cbx__view_table_end(v);
 }
 
-static void put_counts(cbx__view *v, const cbx_finding *const *f, size_t n)
-{
-    size_t counts[CBX_OUTCOME_COUNT] = { 0 };
-
-    for (size_t i = 0; i < n; i++) counts[f[i]->outcome]++;
-    for (size_t k = 0; k < CBX_OUTCOME_COUNT; k++)
-        if (counts[k]) cbx__view_fact(v, cbx_outcome_name((cbx_outcome)k), cbx__view_text(v, "%zu", counts[k]));
-}
-
 static cbx_status compare(cbx__view *v, const cbx_run *a, const cbx_run *b, double threshold, cbx_err *err)
 {
+    static const cbx__column columns[] = { { "Point", "point", NULL },        { "Metric", "metric", NULL },
+                                           { "Change", "change", "n" },       { "Outcome", "outcome", "v" },
+                                           { "Reference", "reference", "n" }, { "Run", "value", "n" } };
     cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
     cbx_regression *r = NULL;
     const cbx_finding **f;
-    size_t n;
+    cbx__paging rows;
+    size_t n, counts[CBX_OUTCOME_COUNT] = { 0 };
     cbx_status st;
 
     o.threshold = threshold;
@@ -195,12 +169,18 @@ static cbx_status compare(cbx__view *v, const cbx_run *a, const cbx_run *b, doub
         if (*cbx_regression_label(r)) cbx__view_note(v, "%s", cbx_regression_label(r));
         if (n && !v->document) {
             cbx__view_facts(v);
-            put_counts(v, f, n);
+            for (size_t i = 0; i < n; i++) counts[f[i]->outcome]++;
+            for (size_t k = 0; k < CBX_OUTCOME_COUNT; k++)
+                if (counts[k]) cbx__view_fact(v, cbx_outcome_name((cbx_outcome)k), cbx__view_text(v, "%zu", counts[k]));
             cbx__view_facts_end(v);
         }
         if (!n) cbx__view_note(v, "Neither run has a metric of a point.");
         st = put_figure(v, f, n, err);
-        put_findings(v, f, n);
+        rows = cbx__view_page(v, ROWS_A_PAGE, n);
+        cbx__view_table(v, "values", "values of both runs", columns, CBX_LEN(columns));
+        for (size_t i = rows.from; i < rows.to; i++) put_finding(v, f[i]);
+        cbx__view_table_end(v);
+        cbx__view_pager(v, &rows, "values");
     } else
         st = cbx_fail_nomem(err, "a page");
     cbx_regression_free(r);

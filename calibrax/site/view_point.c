@@ -71,16 +71,11 @@ static cbx_status put_figure(cbx__view *v, const cbx_named_metric *m, const doub
                                                .how = CBX_PLOT_JOIN | CBX_PLOT_BAND },
                            err);
     }
-    if (st)
-        cbx_plot_free(plot);
-    else
-        cbx__view_figure(
-            v, plot, colours, CBX_LEN(colours),
-            step > 1 ? cbx__view_text(v, "%s: every %zuth of %zu samples, and the interval of their median", m->name,
-                                      step, n)
-                     : cbx__view_text(v, "%s: %zu samples in the order measured, and the interval of their median",
-                                      m->name, n));
-    return st == CBX_ENOMEM ? st : CBX_OK;
+    return cbx__view_figure(
+        v, st, plot, colours, CBX_LEN(colours),
+        step > 1
+            ? cbx__view_text(v, "%s: every %zuth of %zu samples, and the interval of their median", m->name, step, n)
+            : cbx__view_text(v, "%s: %zu samples in the order measured, and the interval of their median", m->name, n));
 }
 
 /* What the samples say. */
@@ -148,7 +143,7 @@ cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
                                            { "Value", "value", "n" },
                                            { "Better", "better", NULL },
                                            { "Meaning", "description", NULL } };
-    size_t page, first, n;
+    cbx__paging rows;
     cbx_run *run = NULL;
     cbx_status st = cbx__view_load(v, "run", false, &run, err);
     const cbx_point *p = st ? NULL : find_point(v, run, err);
@@ -163,10 +158,8 @@ cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
     cbx__view_fact(v, "Tags", cbx__view_tags(v, p->tags, p->ntags));
     cbx__view_facts_end(v);
     cbx__view_table(v, "metrics", "metrics", columns, CBX_LEN(columns));
-    page = cbx__view_page(v, METRICS_A_PAGE, p->nmetrics);
-    first = (page - 1) * METRICS_A_PAGE;
-    n = p->nmetrics - first < METRICS_A_PAGE ? p->nmetrics - first : METRICS_A_PAGE;
-    for (size_t i = first; i < first + n; i++) {
+    rows = cbx__view_page(v, METRICS_A_PAGE, p->nmetrics);
+    for (size_t i = rows.from; i < rows.to; i++) {
         const cbx_named_metric *m = &p->metrics[i];
         const cbx_metric_def *def = cbx_run_find_metric_def(run, m->name);
         cbx__view_row(v, NULL);
@@ -176,8 +169,8 @@ cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
         cbx__view_cell(v, def ? def->description : NULL);
     }
     cbx__view_table_end(v);
-    cbx__view_pager(v, page, METRICS_A_PAGE, p->nmetrics, "metrics");
-    st = put_launches(v, run, p->metrics + first, n, err);
+    cbx__view_pager(v, &rows, "metrics");
+    st = put_launches(v, run, p->metrics + rows.from, rows.to - rows.from, err);
 done:
     cbx_run_free(run);
     return st;

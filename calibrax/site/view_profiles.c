@@ -39,7 +39,8 @@ cbx_status cbx__view_profiles(cbx__view *v, cbx_err *err)
     };
     const cbx_store_query q = { .scenario = SCENARIO, .run_text = cbx__request_param(v->request, "text") };
     static const cbx__field fields[] = { { "text", "Text", "id, commit, branch, machine", NULL, 0, false } };
-    size_t page, n, from;
+    size_t n;
+    cbx__paging rows;
     cbx_store_list list;
     cbx_status st = cbx_store_query_runs(v->store, &q, &list, err);
 
@@ -48,8 +49,7 @@ cbx_status cbx__view_profiles(cbx__view *v, cbx_err *err)
         return st;
     }
     n = list.count;
-    page = cbx__view_page(v, PROFILES_A_PAGE, n);
-    from = (page - 1) * PROFILES_A_PAGE;
+    rows = cbx__view_page(v, PROFILES_A_PAGE, n);
     cbx__view_begin(v, "profiles", "Profiles");
     cbx__view_form(v, "Filter", fields, CBX_LEN(fields));
     if (n)
@@ -59,7 +59,7 @@ cbx_status cbx__view_profiles(cbx__view *v, cbx_err *err)
                        v->request->n ? "No profile matches." : "The store has no profile: calibrax profile keeps one.");
     if (n || v->document) {
         cbx__view_table(v, "profiles", "profiles", columns, CBX_LEN(columns));
-        for (size_t i = from; !st && i < n && i < from + PROFILES_A_PAGE; i++) {
+        for (size_t i = rows.from; !st && i < rows.to; i++) {
             cbx_run *run = NULL;
             st = cbx_store_load_bare(v->store, list.entries[i].id, &run, err);
             if (!st) put_profile(v, &list.entries[i], run);
@@ -68,7 +68,7 @@ cbx_status cbx__view_profiles(cbx__view *v, cbx_err *err)
         }
         cbx__view_table_end(v);
     }
-    cbx__view_pager(v, page, PROFILES_A_PAGE, n, "profiles");
+    cbx__view_pager(v, &rows, "profiles");
     cbx_store_list_clear(&list);
     return st;
 }

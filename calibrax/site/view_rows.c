@@ -6,18 +6,6 @@
 #include "calibrax/site/page_view.h"
 #include "calibrax/storage/store_internal.h"
 
-static size_t rows_files(const cbx__store_case *c, const char **newest)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < c->n; i++) {
-        if (!cbx__store_is_rows(c->files[i])) continue;
-        *newest = c->files[i]; /* names begin with the time */
-        n++;
-    }
-    return n;
-}
-
 cbx_status cbx__view_cases(cbx__view *v, cbx_err *err)
 {
     static const cbx__column columns[] = { { "Case", "case", NULL },
@@ -34,7 +22,12 @@ cbx_status cbx__view_cases(cbx__view *v, cbx_err *err)
         cbx__view_table(v, "cases", "cases", columns, CBX_LEN(columns));
         for (size_t i = 0; i < n; i++) {
             const char *newest = "";
-            size_t files = rows_files(&cases[i], &newest);
+            size_t files = 0;
+            for (size_t k = 0; k < cases[i].n; k++) {
+                if (!cbx__store_is_rows(cases[i].files[k])) continue;
+                newest = cases[i].files[k]; /* names begin with the time */
+                files++;
+            }
             cbx__view_row(v, NULL);
             cbx__view_cell_link(v, cbx__view_to(v, "case", "name", cases[i].name), cases[i].name);
             cbx__view_cell_count(v, files);

@@ -15,19 +15,14 @@ typedef struct definitions {
     cbx_run *config;
 } definitions;
 
-static const char *unit_of(const definitions *d, const char *metric)
-{
-    const cbx_metric_def *def = cbx_run_find_metric_def(d->run, metric);
-
-    if (!def && d->config) def = cbx_run_find_metric_def(d->config, metric);
-    return def ? def->unit : NULL;
-}
-
 /* --- the values --- */
 
 static void put_value(cbx__view *v, const definitions *d, const cbx_point *p, const cbx_named_metric *m)
 {
-    const char *unit = unit_of(d, m->name);
+    const cbx_metric_def *def = cbx_run_find_metric_def(d->run, m->name);
+
+    if (!def && d->config) def = cbx_run_find_metric_def(d->config, m->name);
+    const char *unit = def ? def->unit : NULL;
 
     cbx__view_row(v, NULL);
     cbx__view_cell_point(v, cbx__view_to_point(v, cbx_run_id(d->run), p), p->name, p->scenario,
@@ -52,25 +47,22 @@ static void put_values(cbx__view *v, const definitions *d)
                              json[] = { { "", "point", NULL }, { "", "metric", NULL }, { "", "value", "n" },
                                         { "", "lower", "n" },  { "", "upper", "n" },   { "", "unit", NULL },
                                         { "", "samples", "n" } };
-    size_t number, first, total = 0, at = 0;
+    size_t total = 0, at = 0;
+    cbx__paging rows;
 
     for (size_t i = 0; i < cbx_run_npoints(d->run); i++) total += cbx_run_point(d->run, i)->nmetrics;
-    number = cbx__view_page(v, VALUES_A_PAGE, total);
-    first = (number - 1) * VALUES_A_PAGE;
+    rows = cbx__view_page(v, VALUES_A_PAGE, total);
     cbx__view_section(v, "Points");
     cbx__view_table(v, "values", "values of the points", v->document ? json : page,
                     v->document ? CBX_LEN(json) : CBX_LEN(page));
-    for (size_t i = 0; i < cbx_run_npoints(d->run) && at < first + VALUES_A_PAGE; i++) {
+    for (size_t i = 0; i < cbx_run_npoints(d->run) && at < rows.to; i++) {
         const cbx_point *p = cbx_run_point(d->run, i);
-        if (at + p->nmetrics <= first) { /* all of them are on an earlier page */
-            at += p->nmetrics;
-            continue;
-        }
-        for (size_t k = 0; k < p->nmetrics; k++, at++)
-            if (at >= first && at < first + VALUES_A_PAGE) put_value(v, d, p, &p->metrics[k]);
+        for (size_t k = rows.from > at ? rows.from - at : 0; k < p->nmetrics && at + k < rows.to; k++)
+            put_value(v, d, p, &p->metrics[k]);
+        at += p->nmetrics;
     }
     cbx__view_table_end(v);
-    cbx__view_pager(v, number, VALUES_A_PAGE, total, "values");
+    cbx__view_pager(v, &rows, "values");
 }
 
 /* --- environment and metadata --- */

@@ -4,6 +4,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/together.h"
 #include "calibrax/site/page_view.h"
 
 #define RUNS_A_PAGE  50
@@ -103,21 +104,18 @@ static void put_choice(cbx__view *v, const char *side, const char *id, bool firs
 {
     cbx__view_cell_open(v);
     if (v->document) return;
-    cbx_text_printf(v->out, "<input type=radio name=%s value=\"", side);
-    cbx_text_put_html(v->out, id);
-    cbx_text_printf(v->out, "\" aria-label=\"%s: ", !strcmp(side, "a") ? "compare with" : "compare");
-    cbx_text_put_html(v->out, id);
-    cbx_text_puts(v->out, first ? "\" checked>" : "\">");
+    cbx__put_mixed(v->out, cbx_text_put_html, "<input type=radio name=", side, " value=\"", id, "\" aria-label=\"",
+                   !strcmp(side, "a") ? "compare with" : "compare", ": ", id, first ? "\" checked>" : "\">", NULL);
 }
 
-static void put_runs(cbx__view *v, const cbx_store_list *list, size_t from)
+static void put_runs(cbx__view *v, const cbx_store_list *list, const cbx__paging *rows)
 {
     static const cbx__column columns[] = {
         { "Run", "id", NULL },        { "Time (UTC)", "timestamp", NULL }, { "Branch", "branch", NULL },
         { "Commit", "commit", NULL }, { "Points", "points", "n" },         { "Machine", "machine", NULL },
         { "Reference", NULL, NULL },  { "Compare", NULL, NULL },
     };
-    size_t to = from + RUNS_A_PAGE < list->count ? from + RUNS_A_PAGE : list->count;
+    const size_t from = rows->from, to = rows->to;
     bool choose = cbx__view_has_forms(v) && list->count > 1;
 
     if (choose) cbx_text_puts(v->out, "<form method=get action=\"/compare\" aria-label=comparison>");
@@ -140,7 +138,8 @@ static void put_runs(cbx__view *v, const cbx_store_list *list, size_t from)
 
 cbx_status cbx__view_runs(cbx__view *v, cbx_err *err)
 {
-    size_t page, n;
+    size_t n;
+    cbx__paging rows;
     cbx_store_query q = { 0 };
     cbx_store_list list = { 0 };
     cbx_status st = read_query(v, &q, err);
@@ -151,7 +150,7 @@ cbx_status cbx__view_runs(cbx__view *v, cbx_err *err)
         return st;
     }
     n = list.count;
-    page = cbx__view_page(v, RUNS_A_PAGE, n);
+    rows = cbx__view_page(v, RUNS_A_PAGE, n);
     cbx__view_begin(v, "", "Runs");
     put_problems(v);
     put_filter(v, &list);
@@ -162,8 +161,8 @@ cbx_status cbx__view_runs(cbx__view *v, cbx_err *err)
                                        "calibrax run keep some.");
     else
         cbx__view_note(v, "%zu run%s, the newest first.", n, n == 1 ? "" : "s");
-    if (n || v->document) put_runs(v, &list, (page - 1) * RUNS_A_PAGE);
-    cbx__view_pager(v, page, RUNS_A_PAGE, n, "runs");
+    if (n || v->document) put_runs(v, &list, &rows);
+    cbx__view_pager(v, &rows, "runs");
     cbx_store_list_clear(&list);
     return CBX_OK;
 }

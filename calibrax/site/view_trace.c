@@ -11,25 +11,41 @@
 #define ROWS_A_PAGE 100 /* of each table */
 #define MAX_FILES   20
 
-typedef struct kernel {
-    const char *name, *device;
-    double share, own_s, calls, total_s; /* NaN: unknown */
-    const cbx_point *point;              /* with its samples; NULL: the run has none */
-} kernel;
+/* A trace has two lists. */
+enum { KERNELS, LANES, NLISTS };
 
-typedef struct lane {
+/* What an entry of a list has: a kernel its share, own time, calls and total time, a lane the share
+ * that it is busy, gaps, the time in them and the longest one. */
+static const struct {
+    const char *list, *name;          /* the list, and the member with the name, in a link */
+    const char *metrics[4], *keys[4]; /* of the values: in a point, in a link */
+    size_t count;                     /* the one that is not a time; the first is a share */
+} forms[NLISTS] = {
+    { "kernels",
+      "name",
+      { "share", "self_time", "calls", "total_time" },
+      { "share", "self_s", "calls", "total_s" },
+      2 },
+    { "gaps",
+      "lane",
+      { "busy_share", "gaps", "gap_time", "longest_gap" },
+      { "busy_share", "gaps", "gap_s", "longest_s" },
+      1 },
+};
+
+typedef struct entry {
     const char *name, *device;
-    double busy, gaps, gap_s, longest_s;
-} lane;
+    double v[4];            /* NaN: unknown */
+    const cbx_point *point; /* of a kernel, with its samples; NULL: the run has none */
+} entry;
 
 typedef struct trace {
-    kernel *kernels;
-    lane *lanes;
-    size_t nkernels, nlanes;
+    entry *entries[NLISTS];
+    size_t n[NLISTS];
     bool longest_only;    /* other kernels were left out */
     const cbx_json *link; /* to files of the trace; NULL: the run was imported */
     cbx_names devices;    /* in the order in which they appear; in the arena */
-    size_t page, from;    /* the tables have the rows from this one on */
+    cbx__paging rows;     /* of each table */
 } trace;
 
 /* "device:GPU:0" of XLA's "/device:GPU:0", which is not a path. */
@@ -38,73 +54,43 @@ static const char *device_of(const char *process)
     return !strncmp(process, "/device:", 8) || !strncmp(process, "/host:", 6) ? process + 1 : process;
 }
 
-static double value_of(const cbx_point *p, const char *metric)
-{
-    const cbx_metric *m = cbx_point_metric(p, metric);
-
-    return m ? m->value : NAN;
-}
-
 /* The points of an imported run, in their order: device by device, the longest kernel first. */
 static void read_points(cbx__view *v, const cbx_run *run, trace *t)
 {
     size_t n = cbx_run_npoints(run);
 
-    t->kernels = cbx__view_alloc(v, n, sizeof *t->kernels);
-    t->lanes = cbx__view_alloc(v, n, sizeof *t->lanes);
-    for (size_t i = 0; t->kernels && t->lanes && i < n; i++) {
+    for (int k = 0; k < NLISTS; k++) t->entries[k] = cbx__view_alloc(v, n, sizeof **t->entries);
+    for (size_t i = 0; t->entries[KERNELS] && t->entries[LANES] && i < n; i++) {
         const cbx_point *p = cbx_run_point(run, i);
-        const char *name = cbx_point_tag(p, "lane"), *device = device_of(p->scenario);
-        if (name && !strcmp(p->name, "(gaps)"))
-            t->lanes[t->nlanes++] = (lane){ name,
-                                            device,
-                                            value_of(p, "busy_share"),
-                                            value_of(p, "gaps"),
-                                            value_of(p, "gap_time"),
-                                            value_of(p, "longest_gap") };
-        else if (cbx_point_metric(p, "self_time"))
-            t->kernels[t->nkernels++] = (kernel){ p->name,
-                                                  device,
-                                                  value_of(p, "share"),
-                                                  value_of(p, "self_time"),
-                                                  value_of(p, "calls"),
-                                                  value_of(p, "total_time"),
-                                                  p };
+        const char *lane = cbx_point_tag(p, "lane");
+        int k = lane && !strcmp(p->name, "(gaps)") ? LANES : KERNELS;
+        entry *e = &t->entries[k][t->n[k]];
+        if (k == KERNELS && !cbx_point_metric(p, "self_time")) continue;
+        *e = (entry){ k == KERNELS ? p->name : lane, device_of(p->scenario), { 0 }, k == KERNELS ? p : NULL };
+        for (size_t m = 0; m < CBX_LEN(e->v); m++) {
+            const cbx_metric *metric = cbx_point_metric(p, forms[k].metrics[m]);
+            e->v[m] = metric ? metric->value : NAN;
+        }
+        t->n[k]++;
     }
 }
 
-static double number(const cbx_json *o, const char *key) { return cbx_json_get_double(o, key, NAN); }
-
 static void read_link(cbx__view *v, const cbx_json *link, trace *t)
 {
-    const cbx_json *kernels = cbx_json_get(link, "kernels"), *gaps = cbx_json_get(link, "gaps");
-
     t->link = link;
     t->longest_only = true;
-    t->kernels = cbx__view_alloc(v, cbx_json_length(kernels), sizeof *t->kernels);
-    t->lanes = cbx__view_alloc(v, cbx_json_length(gaps), sizeof *t->lanes);
-    for (size_t i = 0; t->kernels && i < cbx_json_length(kernels); i++) {
-        const cbx_json *o = cbx_json_at(kernels, i);
-        const char *name = cbx_json_get_string(o, "name", NULL);
-        if (name)
-            t->kernels[t->nkernels++] = (kernel){ name,
-                                                  device_of(cbx_json_get_string(o, "process", "")),
-                                                  number(o, "share"),
-                                                  number(o, "self_s"),
-                                                  number(o, "calls"),
-                                                  number(o, "total_s"),
-                                                  NULL };
-    }
-    for (size_t i = 0; t->lanes && i < cbx_json_length(gaps); i++) {
-        const cbx_json *o = cbx_json_at(gaps, i);
-        const char *name = cbx_json_get_string(o, "lane", NULL);
-        if (name)
-            t->lanes[t->nlanes++] = (lane){ name,
-                                            device_of(cbx_json_get_string(o, "process", "")),
-                                            number(o, "busy_share"),
-                                            number(o, "gaps"),
-                                            number(o, "gap_s"),
-                                            number(o, "longest_s") };
+    for (int k = 0; k < NLISTS; k++) {
+        const cbx_json *list = cbx_json_get(link, forms[k].list);
+        t->entries[k] = cbx__view_alloc(v, cbx_json_length(list), sizeof **t->entries);
+        for (size_t i = 0; t->entries[k] && i < cbx_json_length(list); i++) {
+            const cbx_json *o = cbx_json_at(list, i);
+            entry *e = &t->entries[k][t->n[k]];
+            e->name = cbx_json_get_string(o, forms[k].name, NULL);
+            if (!e->name) continue;
+            e->device = device_of(cbx_json_get_string(o, "process", ""));
+            for (size_t m = 0; m < CBX_LEN(e->v); m++) e->v[m] = cbx_json_get_double(o, forms[k].keys[m], NAN);
+            t->n[k]++;
+        }
     }
 }
 
@@ -120,29 +106,17 @@ static trace trace_of(cbx__view *v, const cbx_run *run)
     return t;
 }
 
-/* @return false: out of memory */
-static bool find_devices(cbx__view *v, trace *t)
-{
-    const cbx_allocator al = cbx_arena_allocator(v->arena);
-    size_t at = 0;
-
-    cbx_names_init(&t->devices, &al);
-    for (size_t i = 0; at != CBX_NO_NAME && i < t->nkernels; i++) at = cbx_names_add(&t->devices, t->kernels[i].device);
-    for (size_t i = 0; at != CBX_NO_NAME && i < t->nlanes; i++) at = cbx_names_add(&t->devices, t->lanes[i].device);
-    return at != CBX_NO_NAME;
-}
-
 static const char *count_words(cbx__view *v, const trace *t)
 {
-    return cbx__view_text(v, "%zu kernel%s, %zu lane%s", t->nkernels, t->nkernels == 1 ? "" : "s", t->nlanes,
-                          t->nlanes == 1 ? "" : "s");
+    return cbx__view_text(v, "%zu kernel%s, %zu lane%s", t->n[KERNELS], t->n[KERNELS] == 1 ? "" : "s", t->n[LANES],
+                          t->n[LANES] == 1 ? "" : "s");
 }
 
 void cbx__view_fact_trace(cbx__view *v, const cbx_run *run)
 {
     trace t = trace_of(v, run);
 
-    if (t.nkernels || t.nlanes)
+    if (t.n[KERNELS] || t.n[LANES])
         cbx__view_fact_link(v, "Trace", cbx__view_to(v, "trace", "id", cbx_run_id(run)), count_words(v, &t));
 }
 
@@ -197,78 +171,52 @@ static void put_name(cbx__view *v, const char *href, const char *name, const cha
 
 /* Whether a table of n rows has some on this page; a document has all tables, and so does the first
  * page, where a note replaces those that are empty. */
-static bool is_here(const cbx__view *v, const trace *t, size_t n) { return v->document || !t->from || t->from < n; }
-
-static bool is_on_page(const trace *t, size_t i, size_t n) { return i < n && i < t->from + ROWS_A_PAGE; }
-
-/* Columns from the first one on in JSON; on the page the device is below the name. */
-static void begin_table(cbx__view *v, const char *name, const char *label, const cbx__column *columns, size_t n)
+static bool is_here(const cbx__view *v, const trace *t, size_t n)
 {
-    cbx__column *shown = cbx__view_alloc(v, n, sizeof *shown);
-
-    if (shown && !v->document) {
-        shown[0] = columns[0];
-        memcpy(shown + 1, columns + 2, (n - 2) * sizeof *shown);
-    }
-    cbx__view_table(v, name, label, v->document || !shown ? columns : shown, v->document || !shown ? n : n - 1);
-}
-
-static void put_kernels(cbx__view *v, const cbx_run *run, const trace *t)
-{
-    static const cbx__column columns[] = { { "Kernel", "kernel", NULL },  { "Device", "device", NULL },
-                                           { "Share", "share", "n" },     { "Own time", "self_s", "n" },
-                                           { "Calls", "calls", "n" },     { "Total time", "total_s", "n" },
-                                           { "Mean call", "mean_s", "n" } };
-
-    if (!is_here(v, t, t->nkernels)) return;
-    cbx__view_section(v, t->longest_only ? "Longest kernels" : "Kernels");
-    if (!t->nkernels) cbx__view_note(v, "The trace has no kernel.");
-    if (!t->nkernels && !v->document) return;
-    begin_table(v, "kernels", "kernels", columns, CBX_LEN(columns));
-    for (size_t i = t->from; is_on_page(t, i, t->nkernels); i++) {
-        const kernel *k = &t->kernels[i];
-        cbx__view_row(v, NULL);
-        put_name(v, k->point ? cbx__view_to_point(v, cbx_run_id(run), k->point) : NULL, k->name, k->device,
-                 t->devices.n > 1);
-        put_share(v, k->share);
-        put_seconds(v, k->own_s);
-        put_number(v, k->calls);
-        put_seconds(v, k->total_s);
-        put_seconds(v, k->calls > 0 ? k->total_s / k->calls : NAN);
-    }
-    cbx__view_table_end(v);
+    return v->document || !t->rows.from || t->rows.from < n;
 }
 
 /* The longest gap first. */
 static int by_gap(const void *a, const void *b)
 {
-    const lane *x = a, *y = b;
-    double gx = isnan(x->longest_s) ? -1 : x->longest_s, gy = isnan(y->longest_s) ? -1 : y->longest_s;
+    const entry *x = a, *y = b;
+    double gx = isnan(x->v[3]) ? -1 : x->v[3], gy = isnan(y->v[3]) ? -1 : y->v[3];
 
     if (gx != gy) return gx > gy ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
-static void put_lanes(cbx__view *v, const trace *t)
+/* A list, with all columns in JSON; on the page the device is below the name. */
+static void put_list(cbx__view *v, const cbx_run *run, const trace *t, int k)
 {
-    static const cbx__column columns[] = { { "Lane", "lane", NULL },         { "Device", "device", NULL },
-                                           { "Busy", "busy_share", "n" },    { "Gaps", "gaps", "n" },
-                                           { "Time in gaps", "gap_s", "n" }, { "Longest gap", "longest_gap_s", "n" } };
+    static const cbx__column of_kernels[] = { { "Kernel", "kernel", NULL },  { "Device", "device", NULL },
+                                              { "Share", "share", "n" },     { "Own time", "self_s", "n" },
+                                              { "Calls", "calls", "n" },     { "Total time", "total_s", "n" },
+                                              { "Mean call", "mean_s", "n" } },
+                             of_lanes[] = { { "Lane", "lane", NULL },         { "Device", "device", NULL },
+                                            { "Busy", "busy_share", "n" },    { "Gaps", "gaps", "n" },
+                                            { "Time in gaps", "gap_s", "n" }, { "Longest gap", "longest_gap_s", "n" } };
+    const cbx__column *columns = k == KERNELS ? of_kernels : of_lanes;
+    const size_t ncolumns = k == KERNELS ? CBX_LEN(of_kernels) : CBX_LEN(of_lanes);
+    cbx__column *shown = cbx__view_alloc(v, ncolumns, sizeof *shown);
 
-    if (!is_here(v, t, t->nlanes)) return;
-    cbx__view_section(v, "Gaps of the lanes");
-    if (!t->nlanes) cbx__view_note(v, "The trace has no lane.");
-    if (!t->nlanes && !v->document) return;
-    if (t->nlanes) qsort(t->lanes, t->nlanes, sizeof *t->lanes, by_gap);
-    begin_table(v, "lanes", "gaps of the lanes", columns, CBX_LEN(columns));
-    for (size_t i = t->from; is_on_page(t, i, t->nlanes); i++) {
-        const lane *l = &t->lanes[i];
+    if (!shown || !is_here(v, t, t->n[k])) return;
+    cbx__view_section(v, k == LANES ? "Gaps of the lanes" : t->longest_only ? "Longest kernels" : "Kernels");
+    if (!t->n[k]) cbx__view_note(v, k == KERNELS ? "The trace has no kernel." : "The trace has no lane.");
+    if (!t->n[k] && !v->document) return;
+    if (k == LANES && t->n[k]) qsort(t->entries[k], t->n[k], sizeof **t->entries, by_gap);
+    shown[0] = columns[0];
+    memcpy(shown + 1, columns + 2, (ncolumns - 2) * sizeof *shown);
+    cbx__view_table(v, k == KERNELS ? "kernels" : "lanes", k == KERNELS ? "kernels" : "gaps of the lanes",
+                    v->document ? columns : shown, v->document ? ncolumns : ncolumns - 1);
+    for (size_t i = t->rows.from; i < t->n[k] && i < t->rows.to; i++) {
+        const entry *e = &t->entries[k][i];
         cbx__view_row(v, NULL);
-        put_name(v, NULL, l->name, l->device, t->devices.n > 1);
-        put_share(v, l->busy);
-        put_number(v, l->gaps);
-        put_seconds(v, l->gap_s);
-        put_seconds(v, l->longest_s);
+        put_name(v, e->point ? cbx__view_to_point(v, cbx_run_id(run), e->point) : NULL, e->name, e->device,
+                 t->devices.n > 1);
+        put_share(v, e->v[0]);
+        for (size_t m = 1; m < CBX_LEN(e->v); m++) (m == forms[k].count ? put_number : put_seconds)(v, e->v[m]);
+        if (k == KERNELS) put_seconds(v, e->v[2] > 0 ? e->v[3] / e->v[2] : NAN);
     }
     cbx__view_table_end(v);
 }
@@ -281,27 +229,27 @@ static void put_devices(cbx__view *v, const trace *t)
                                            { "Lanes", "lanes", "n" } };
     struct sum {
         double own_s;
-        size_t kernels, lanes;
+        size_t n[NLISTS];
     } *sums = cbx__view_alloc(v, t->devices.n, sizeof *sums);
 
     if (!sums || !is_here(v, t, t->devices.n)) return;
-    for (size_t i = 0; i < t->nkernels; i++) {
-        const kernel *k = &t->kernels[i];
-        struct sum *sum = &sums[cbx_names_find(&t->devices, k->device)];
-        sum->kernels++;
-        if (k->share > 0 && t->longest_only) /* of all its kernels */
-            sum->own_s = k->own_s / k->share;
-        else if (isfinite(k->own_s))
-            sum->own_s += k->own_s;
-    }
-    for (size_t i = 0; i < t->nlanes; i++) sums[cbx_names_find(&t->devices, t->lanes[i].device)].lanes++;
+    for (int k = 0; k < NLISTS; k++)
+        for (size_t i = 0; i < t->n[k]; i++) {
+            const entry *e = &t->entries[k][i];
+            struct sum *sum = &sums[cbx_names_find(&t->devices, e->device)];
+            sum->n[k]++;
+            if (k == LANES) continue;
+            if (e->v[0] > 0 && t->longest_only) /* of all its kernels */
+                sum->own_s = e->v[1] / e->v[0];
+            else if (isfinite(e->v[1]))
+                sum->own_s += e->v[1];
+        }
     cbx__view_table(v, "devices", "devices", columns, CBX_LEN(columns));
-    for (size_t i = t->from; is_on_page(t, i, t->devices.n); i++) {
+    for (size_t i = t->rows.from; i < t->devices.n && i < t->rows.to; i++) {
         cbx__view_row(v, NULL);
         cbx__view_cell(v, *t->devices.list[i] ? t->devices.list[i] : "(without a name)");
         put_seconds(v, sums[i].own_s);
-        cbx__view_cell_count(v, sums[i].kernels);
-        cbx__view_cell_count(v, sums[i].lanes);
+        for (int k = 0; k < NLISTS; k++) cbx__view_cell_count(v, sums[i].n[k]);
     }
     cbx__view_table_end(v);
 }
@@ -336,28 +284,24 @@ static cbx_status put_run(cbx__view *v, const cbx_run *run, const cbx_json *link
 
 cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
 {
+    const cbx_allocator al = cbx_arena_allocator(v->arena);
     cbx_run *run = NULL;
     cbx_status st = cbx__view_load(v, "id", false, &run, err);
+    size_t at = 0;
     trace t;
-    size_t rows;
 
     if (st) return st;
     t = trace_of(v, run);
-    if (v->out->status) {
+    cbx_names_init(&t.devices, &al);
+    for (int k = 0; k < NLISTS; k++)
+        for (size_t i = 0; at != CBX_NO_NAME && i < t.n[k]; i++) at = cbx_names_add(&t.devices, t.entries[k][i].device);
+    if (v->out->status || at == CBX_NO_NAME)
         st = cbx_fail_nomem(err, "a trace");
-        goto done;
-    }
-    if (!t.nkernels && !t.nlanes) {
+    else if (!t.devices.n)
         st = cbx_fail(err, CBX_ENOENT, "run '%.200s' has no kernels of a trace", cbx_run_id(run));
-        goto done;
-    }
-    if (!find_devices(v, &t)) {
-        st = cbx_fail_nomem(err, "a page");
-        goto done;
-    }
-    rows = t.nkernels > t.nlanes ? t.nkernels : t.nlanes; /* no device is without one of these */
-    t.page = cbx__view_page(v, ROWS_A_PAGE, rows);
-    t.from = (t.page - 1) * ROWS_A_PAGE;
+    if (st) goto done;
+    /* no device is without one of these */
+    t.rows = cbx__view_page(v, ROWS_A_PAGE, t.n[KERNELS] > t.n[LANES] ? t.n[KERNELS] : t.n[LANES]);
     cbx__view_begin(v, "", cbx__view_text(v, "Trace of run %s", cbx_run_id(run)));
     cbx__view_facts(v);
     st = put_run(v, run, t.link, err);
@@ -367,9 +311,9 @@ cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
     cbx__view_facts_end(v);
     put_devices(v, &t);
     cbx__view_note(v, "Own time is without the spans inside; shares are of the own time of a device.");
-    put_kernels(v, run, &t);
-    put_lanes(v, &t);
-    cbx__view_pager(v, t.page, ROWS_A_PAGE, rows, "the trace");
+    put_list(v, run, &t, KERNELS);
+    put_list(v, run, &t, LANES);
+    cbx__view_pager(v, &t.rows, "the trace");
 done:
     cbx_run_free(run);
     return st;

@@ -10,11 +10,6 @@
 #define MAX_CHANGES   5000 /* of a series on its own */
 #define MAX_MACHINES  8
 
-static const char *change_words(cbx__view *v, const cbx__drawn *d, const cbx_change *c)
-{
-    return cbx__view_text(v, "%s at %s", cbx__view_percent(v, c->change), d->at[c->index]->run_id);
-}
-
 /* --- the list --- */
 
 /* A unit for each metric, asked for once: the store looks at all its files each time. */
@@ -55,7 +50,10 @@ static cbx_status put_series(void *user, const cbx_trend_series *s, cbx_err *err
                          s->scenario, cbx__view_tags(v, s->tags, s->ntags));
     cbx__view_cell(v, s->metric);
     cbx__view_cell_value(v, newest->value, NAN, NAN, unit);
-    cbx__view_cell_number(v, n ? changes[n - 1].change : NAN, n ? change_words(v, &d, &changes[n - 1]) : "");
+    cbx__view_cell_number(v, n ? changes[n - 1].change : NAN,
+                          n ? cbx__view_text(v, "%s at %s", cbx__view_percent(v, changes[n - 1].change),
+                                             d.at[changes[n - 1].index]->run_id)
+                            : "");
     cbx__view_cell_open(v);
     if (d.n)
         cbx__series_spark(v, &d,
@@ -97,13 +95,14 @@ cbx_status cbx__view_trends(cbx__view *v, cbx_err *err)
                           .series_text = cbx__request_param(r, "text"),
                           .series_limit = SERIES_A_PAGE };
     listing l = { .v = v };
-    size_t page, n = 0;
+    size_t n = 0;
+    cbx__paging rows;
     cbx_status st = cbx__request_tags(r, v->arena, &q.tags, &q.ntags, err);
 
     if (!st) st = cbx_store_count_series(v->store, &q, &n, err);
     if (st) return st;
-    page = cbx__view_page(v, SERIES_A_PAGE, n);
-    q.series_first = (page - 1) * SERIES_A_PAGE;
+    rows = cbx__view_page(v, SERIES_A_PAGE, n);
+    q.series_first = rows.from;
     cbx__view_begin(v, "trends", "Trends");
     put_filter(v);
     cbx__view_note(v,
@@ -116,7 +115,7 @@ cbx_status cbx__view_trends(cbx__view *v, cbx_err *err)
         st = cbx_store_trend_each(v->store, &q, NULL, put_series, &l, err);
         cbx__view_table_end(v);
     }
-    cbx__view_pager(v, page, SERIES_A_PAGE, n, "series");
+    cbx__view_pager(v, &rows, "series");
     return st;
 }
 
@@ -177,11 +176,11 @@ static void put_values(cbx__view *v, const cbx_trend_series *s, const char *unit
     static const cbx__column columns[] = { { "Run", "run", NULL },       { "Time (UTC)", "timestamp", NULL },
                                            { "Value", "value", "n" },    { "Branch", "branch", NULL },
                                            { "Commit", "commit", NULL }, { "Machine", "machine", NULL } };
-    size_t page = cbx__view_page(v, VALUES_A_PAGE, s->npoints), from = (page - 1) * VALUES_A_PAGE;
+    const cbx__paging rows = cbx__view_page(v, VALUES_A_PAGE, s->npoints);
 
     cbx__view_section(v, "Values, the newest first");
     cbx__view_table(v, "values", "values", columns, CBX_LEN(columns));
-    for (size_t i = from; i < s->npoints && i < from + VALUES_A_PAGE; i++) {
+    for (size_t i = rows.from; i < rows.to; i++) {
         const cbx_trend_point *p = &s->points[s->npoints - 1 - i];
         const cbx_point point = { s->point, s->scenario, s->tags, s->ntags, NULL, 0 };
         cbx__view_row(v, NULL);
@@ -193,7 +192,7 @@ static void put_values(cbx__view *v, const cbx_trend_series *s, const char *unit
         cbx__view_cell(v, p->machine);
     }
     cbx__view_table_end(v);
-    cbx__view_pager(v, page, VALUES_A_PAGE, s->npoints, "values");
+    cbx__view_pager(v, &rows, "values");
 }
 
 static cbx_status draw(cbx__view *v, const cbx_trend_series *s, const cbx_metric_def *def, const char **machines,
@@ -224,13 +223,10 @@ static cbx_status draw(cbx__view *v, const cbx_trend_series *s, const cbx_metric
     }
     colours[used++] = 4;
     if (!st) st = cbx__series_plot_levels(v, plot, d, changes, n, err);
-    if (st)
-        cbx_plot_free(plot);
-    else
-        cbx__view_figure(v, plot, colours, used,
-                         cbx__view_text(v, "%s of %s, %zu value%s%s", s->metric, s->point, d->n, d->n == 1 ? "" : "s",
-                                        d->n > 400 ? ": means of short spans, with their extremes as a band" : ""));
-    return st == CBX_ENOMEM ? st : CBX_OK;
+    return cbx__view_figure(v, st, plot, colours, used,
+                            cbx__view_text(v, "%s of %s, %zu value%s%s", s->metric, s->point, d->n,
+                                           d->n == 1 ? "" : "s",
+                                           d->n > 400 ? ": means of short spans, with their extremes as a band" : ""));
 }
 
 static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)
@@ -291,14 +287,16 @@ cbx_status cbx__view_trend(cbx__view *v, cbx_err *err)
               .metric = cbx__request_param(r, "metric"),
               .point = cbx__request_param(r, "point"),
               .scenario = cbx__request_param(r, "scenario") };
-    cbx_store_query q = { .metric = o.metric, .point = o.point, .scenario = o.scenario };
+    cbx_store_query q = { .metric = o.metric,
+                          .point = o.point,
+                          .scenario = o.scenario,
+                          .machine = cbx__request_param(r, "machine"),
+                          .branch = cbx__request_param(r, "branch") };
     cbx_status st;
 
     if (!o.metric) return cbx_fail(err, CBX_EINVAL, "the address lacks the series: metric=NAME&point=NAME");
     if (!o.point) o.point = "";
     if (!o.scenario) o.scenario = "";
-    q.machine = cbx__request_param(r, "machine");
-    q.branch = cbx__request_param(r, "branch");
     st = cbx__request_tags(r, v->arena, &o.tags, &o.ntags, err);
     q.tags = o.tags;
     q.ntags = o.ntags;

@@ -125,25 +125,21 @@ const char *cbx__view_to_compare(cbx__view *v, const char *a, const char *b)
 
 /* --- runs that the store lists --- */
 
-static cbx_status load_baseline(cbx__view *v, const char *name, cbx_run **out, cbx_err *err)
-{
-    const char *const *names;
-    size_t n = 0;
-    cbx_status st = cbx_store_baselines(v->store, v->arena, &names, &n, err);
-
-    for (size_t i = 0; !st && i < n; i++)
-        if (!strcmp(names[i], name)) return cbx_store_baseline_get(v->store, names[i], out, err);
-    return st ? st : cbx_fail(err, CBX_ENOENT, "the store has no baseline '%.200s'", name);
-}
-
 cbx_status cbx__view_load(cbx__view *v, const char *param, bool bare, cbx_run **out, cbx_err *err)
 {
     const char *id = cbx__request_param(v->request, param);
+    const char *const *names;
+    size_t n = 0;
     bool found = false;
     cbx_status st;
 
     if (!id) return cbx_fail(err, CBX_EINVAL, "the address lacks the run: %s=ID", param);
-    if (!strncmp(id, "baseline:", 9)) return load_baseline(v, id + 9, out, err);
+    if (!strncmp(id, "baseline:", 9)) {
+        st = cbx_store_baselines(v->store, v->arena, &names, &n, err);
+        for (size_t i = 0; !st && i < n; i++)
+            if (!strcmp(names[i], id + 9)) return cbx_store_baseline_get(v->store, names[i], out, err);
+        return st ? st : cbx_fail(err, CBX_ENOENT, "the store has no baseline '%.200s'", id + 9);
+    }
     st = cbx_store_has_run(v->store, id, &found, err);
     if (!st && !found) return cbx_fail(err, CBX_ENOENT, "the store has no run '%.200s'", id);
     if (!st) st = bare ? cbx_store_load_bare(v->store, id, out, err) : cbx_store_load(v->store, id, out, err);
