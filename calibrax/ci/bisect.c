@@ -16,6 +16,7 @@
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/options.h"
+#include "calibrax/base/together.h"
 #include "calibrax/ci/bisect_model.h"
 
 #define CONFIDENCE    0.95
@@ -97,17 +98,6 @@ static cbx_status check_graph(const cbx_bisect_graph *g, cbx_err *err)
     return CBX_OK;
 }
 
-static cbx_status copy_names(cbx_bisect *b, const cbx_bisect_graph *g, cbx_err *err)
-{
-    for (size_t i = 0; i <= b->n; i++) {
-        const char *name = i < b->n ? g->names[i] : g->good;
-        size_t number = cbx_names_add(&b->names, name);
-        if (number == CBX_NO_NAME) return cbx_fail(err, CBX_ENOMEM, "no memory for a search of %zu commits", b->n);
-        if (number < i) return cbx_fail(err, CBX_EINVAL, "commit '%s' is listed twice", name);
-    }
-    return CBX_OK;
-}
-
 static bool make_rows(cbx_bisect *b, const cbx_bisect_graph *g)
 {
     cbx__rows *r = &b->rows;
@@ -130,18 +120,16 @@ static bool make_rows(cbx_bisect *b, const cbx_bisect_graph *g)
 
 static cbx_status make_parts(cbx_bisect *b, const cbx_bisect_graph *g, cbx_err *err)
 {
-    cbx_status st = copy_names(b, g, err);
-
-    if (st) return st;
-    b->reasons = cbx_arena_calloc(&b->arena, b->n + 1, sizeof *b->reasons);
-    b->at = cbx_arena_calloc(&b->arena, b->n + 1, sizeof *b->at);
-    b->p = cbx_arena_calloc(&b->arena, b->n, sizeof *b->p);
-    b->group = cbx_arena_calloc(&b->arena, b->n, sizeof *b->group);
-    b->mass = cbx_arena_calloc(&b->arena, b->n, sizeof *b->mass);
-    b->suspects = cbx_arena_calloc(&b->arena, b->n, sizeof *b->suspects);
+    for (size_t i = 0; i <= b->n; i++) {
+        const char *name = i < b->n ? g->names[i] : g->good;
+        size_t number = cbx_names_add(&b->names, name);
+        if (number == CBX_NO_NAME) return cbx_fail(err, CBX_ENOMEM, "no memory for a search of %zu commits", b->n);
+        if (number < i) return cbx_fail(err, CBX_EINVAL, "commit '%s' is listed twice", name);
+    }
     b->opts.identity = cbx_arena_strdup(&b->arena, b->opts.identity ? b->opts.identity : "");
-    if (!make_rows(b, g) || !b->opts.identity || !b->reasons || !b->at || !b->p || !b->group || !b->mass ||
-        !b->suspects)
+    if (!make_rows(b, g) || !b->opts.identity ||
+        !cbx_arena_arrays(&b->arena, CBX_ARRAY(b->reasons, b->n + 1), CBX_ARRAY(b->at, b->n + 1), CBX_ARRAY(b->p, b->n),
+                          CBX_ARRAY(b->group, b->n), CBX_ARRAY(b->mass, b->n), CBX_ARRAY(b->suspects, b->n)))
         return cbx_fail(err, CBX_ENOMEM, "no memory for a search of %zu commits", b->n);
     return CBX_OK;
 }
@@ -189,19 +177,12 @@ static bool index_of(const cbx_bisect *b, size_t commit, size_t *i)
 
 static size_t commit_of(const cbx_bisect *b, size_t i) { return i == b->n ? CBX_BISECT_GOOD_END : i; }
 
-static cbx_status need_commit(const cbx_bisect *b, size_t commit, size_t *i, cbx_err *err)
-{
-    if (!index_of(b, commit, i)) return cbx_fail(err, CBX_EINVAL, "no commit %zu among %zu", commit, b->n);
-    if (b->reasons[*i]) return cbx_fail(err, CBX_EINVAL, "commit '%s' is broken: it has no values", b->names.list[*i]);
-    return CBX_OK;
-}
-
 cbx_status cbx_bisect_observe(cbx_bisect *b, size_t commit, double value, cbx_err *err)
 {
     size_t i = 0;
-    cbx_status st = need_commit(b, commit, &i, err);
 
-    if (st) return st;
+    if (!index_of(b, commit, &i)) return cbx_fail(err, CBX_EINVAL, "no commit %zu among %zu", commit, b->n);
+    if (b->reasons[i]) return cbx_fail(err, CBX_EINVAL, "commit '%s' is broken: it has no values", b->names.list[i]);
     if (!isfinite(value)) return cbx_fail(err, CBX_EDOM, "commit '%s': the value is not finite", b->names.list[i]);
     if (!cbx_list_push(&b->al, &b->values, (cbx__bisect_value){ i, value })) return cbx_fail_nomem(err, "a value");
     b->fresh = false;
@@ -324,28 +305,6 @@ static void describe(cbx_bisect *b, const cbx__moments *good, const cbx__moments
     r->noise = f.noise;
 }
 
-static void split_at(const cbx_bisect *b, size_t h, cbx__moments *good, cbx__moments *bad)
-{
-    *good = b->at[b->n];
-    *bad = (cbx__moments){ 0, 0, 0 };
-    for (size_t c = 0; c < b->n; c++) {
-        cbx__moments *to = cbx__rows_has(&b->rows, c, h) ? bad : good;
-        to->n += b->at[c].n;
-        to->sum += b->at[c].sum;
-        to->squares += b->at[c].squares;
-    }
-}
-
-/* The next end to measure: by turns that swap in each pair (good bad bad good ...), so that a drift
- * cancels. */
-static size_t next_end(const cbx_bisect *b)
-{
-    double good = b->at[b->n].n, bad = b->at[b->n - 1].n;
-
-    if (good != bad) return good < bad ? b->n : b->n - 1;
-    return (size_t)good % 2 ? b->n - 1 : b->n;
-}
-
 /* Whether the ends differ, and which way. */
 static cbx_bisect_outcome judge_ends(cbx_bisect *b)
 {
@@ -354,7 +313,9 @@ static cbx_bisect_outcome judge_ends(cbx_bisect *b)
     double allowed = fmin((double)b->opts.end_launches, 0.5 * (double)b->opts.max_launches);
     bool worse;
 
-    b->wanted = next_end(b);
+    /* The next end to measure: by turns that swap in each pair (good bad bad good ...), so that a
+     * drift cancels. */
+    b->wanted = (good->n != bad->n ? good->n < bad->n : (size_t)good->n % 2 == 0) ? b->n : b->n - 1;
     if (fewest < FEWEST_ENDS) return CBX_BISECT_RUNNING;
     describe(b, good, bad);
     b->result.odds = cbx__fit_odds(good, bad);
@@ -394,7 +355,7 @@ static void choose_next(cbx_bisect *b)
     double seen_p = 0, new_p = 0, shift;
     size_t seen = nearest_to_half(b, true, &seen_p), unseen = nearest_to_half(b, false, &new_p);
 
-    split_at(b, b->result.likeliest, &good, &bad);
+    cbx__split_at(&b->rows, &b->at[b->n], b->at, b->result.likeliest, &good, &bad);
     cbx__fit_groups(&good, &bad, &f);
     shift = fmin(fmax(fabs(f.difference) / f.noise, 0.2), 10);
     b->wanted = seen < b->n ? seen : unseen;
@@ -461,7 +422,7 @@ static void infer(cbx_bisect *b)
         for (size_t k = from; k < to; k++) b->mass[order[k]] = sum;
     }
     choose_suspects(b);
-    split_at(b, r->likeliest, &good, &bad);
+    cbx__split_at(&b->rows, &b->at[b->n], b->at, r->likeliest, &good, &bad);
     describe(b, &good, &bad);
     if (r->nsuspects == b->n && b->mass[r->likeliest] >= b->opts.confidence) return; /* no commit could decide more */
     if (b->mass[r->likeliest] >= b->opts.confidence && confirmed(b)) return;

@@ -81,21 +81,28 @@ double cbx__fit_hope(const cbx__moments *good, const cbx__moments *bad, double l
     return 0.5 * (erfc((needed - mean) / spread) + erfc((needed + mean) / spread));
 }
 
+void cbx__split_at(const cbx__rows *rows, const cbx__moments *good_end, const cbx__moments *at, size_t h,
+                   cbx__moments *good, cbx__moments *bad)
+{
+    *good = *good_end;
+    *bad = (cbx__moments){ 0, 0, 0 };
+    for (size_t c = 0; c < rows->n; c++) {
+        if (!(at[c].n > 0)) continue;
+        cbx__moments *to = cbx__rows_has(rows, c, h) ? bad : good;
+        to->n += at[c].n;
+        to->sum += at[c].sum;
+        to->squares += at[c].squares;
+    }
+}
+
 void cbx__posterior(const cbx__rows *rows, const cbx__moments *good_end, const cbx__moments *at, double *p)
 {
     double best = -INFINITY, total = 0;
 
     for (size_t h = 0; h < rows->n; h++) {
-        cbx__moments good = *good_end, bad = { 0, 0, 0 };
+        cbx__moments good, bad;
         cbx__fit f;
-        for (size_t c = 0; c < rows->n; c++) {
-            if (at[c].n > 0) {
-                cbx__moments *to = cbx__rows_has(rows, c, h) ? &bad : &good;
-                to->n += at[c].n;
-                to->sum += at[c].sum;
-                to->squares += at[c].squares;
-            }
-        }
+        cbx__split_at(rows, good_end, at, h, &good, &bad);
         cbx__fit_groups(&good, &bad, &f);
         p[h] = f.log_weight;
         if (p[h] > best) best = p[h];

@@ -45,6 +45,9 @@ double cbx__fit_odds(const cbx__moments *good, const cbx__moments *bad);
  */
 double cbx__fit_hope(const cbx__moments *good, const cbx__moments *bad, double launches, double odds);
 
+/* The moments of both groups if candidate h is the first bad commit. */
+void cbx__split_at(const cbx__rows *rows, const cbx__moments *good_end, const cbx__moments *at, size_t h,
+                   cbx__moments *good, cbx__moments *bad);
 /*
  * P(h) of every candidate.
  * @param at  moments of each candidate, n of them; n 0: nothing measured there

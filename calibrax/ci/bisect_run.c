@@ -30,7 +30,7 @@ typedef struct job {
     const cbx_bisect_run_opts *opts;
     cbx_arena arena;
     cbx__shell sh;
-    const char *repository, *mirror, *good, *bad, *state_path, *identity;
+    const char *good, *bad, *state_path, *identity;
     cbx_lock *lock;
     cbx_bisect *search;
     tree *trees;
@@ -40,12 +40,10 @@ typedef struct job {
 
 /* --- the history: its ends --- */
 
-static cbx_status is_ancestor(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *older,
-                              const char *newer, bool *yes, cbx_err *err)
+static cbx_status is_ancestor(cbx__shell *sh, const char *older, const char *newer, bool *yes, cbx_err *err)
 {
-    const char *args = cbx_arena_printf(arena, "merge-base --is-ancestor %s %s", older, newer);
     int code = 0;
-    cbx_status st = args ? cbx__git(sh, arena, repository, args, NULL, &code, err) : cbx_fail_nomem(err, "a bisection");
+    cbx_status st = cbx__git(sh, sh->repository, NULL, &code, err, "merge-base --is-ancestor %s %s", older, newer);
 
     if (!st && code > 1) return cbx_fail(err, CBX_ECHILD, "git cannot compare '%s' and '%s'", older, newer);
     *yes = code == 0;
@@ -53,17 +51,17 @@ static cbx_status is_ancestor(cbx__shell *sh, cbx_arena *arena, const char *repo
 }
 
 /* Full hashes of the ends, the good one an ancestor of the bad one. */
-static cbx_status find_ends(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *good_rev,
-                            const char *bad_rev, const char **good, const char **bad, cbx_err *err)
+static cbx_status find_ends(cbx__shell *sh, const char *good_rev, const char *bad_rev, const char **good,
+                            const char **bad, cbx_err *err)
 {
     bool forward = false, backward = false;
-    cbx_status st = cbx__repository_resolve(sh, arena, repository, good_rev, "bisection", good, err);
+    cbx_status st = cbx__repository_resolve(sh, good_rev, "bisection", good, err);
 
-    if (!st) st = cbx__repository_resolve(sh, arena, repository, bad_rev, "bisection", bad, err);
+    if (!st) st = cbx__repository_resolve(sh, bad_rev, "bisection", bad, err);
     if (st) return st;
     if (!strcmp(*good, *bad)) return cbx_fail(err, CBX_EINVAL, "'%s' and '%s' are the same commit", good_rev, bad_rev);
-    st = is_ancestor(sh, arena, repository, *good, *bad, &forward, err);
-    if (!st && !forward) st = is_ancestor(sh, arena, repository, *bad, *good, &backward, err);
+    st = is_ancestor(sh, *good, *bad, &forward, err);
+    if (!st && !forward) st = is_ancestor(sh, *bad, *good, &backward, err);
     if (st || forward) return st;
     if (backward)
         return cbx_fail(err, CBX_EINVAL,
@@ -78,16 +76,15 @@ static cbx_status find_ends(cbx__shell *sh, cbx_arena *arena, const char *reposi
 /* --- its graph --- */
 
 /* What can be reached from bad and not from good, two full hashes, in the arena. */
-static cbx_status read_graph(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *good,
-                             const char *bad, cbx_bisect_graph *out, cbx_err *err)
+static cbx_status read_graph(cbx__shell *sh, const char *good, const char *bad, cbx_bisect_graph *out, cbx_err *err)
 {
-    const cbx_allocator al = cbx_arena_allocator(arena);
-    const char *args = cbx_arena_printf(arena, "rev-list --topo-order --reverse --parents %s..%s", good, bad);
+    const cbx_allocator al = cbx_arena_allocator(sh->arena);
     const char *text = "";
     CBX_LIST(size_t) first = { 0 }, parents = { 0 };
     cbx_names commits; /* in the arena, as all of the graph */
     bool made = true;
-    cbx_status st = args ? cbx__git(sh, arena, repository, args, &text, NULL, err) : cbx_fail_nomem(err, "a bisection");
+    cbx_status st = cbx__git(sh, sh->repository, &text, NULL, err, "rev-list --topo-order --reverse --parents %s..%s",
+                             good, bad);
 
     cbx_names_init(&commits, &al);
     /* "hash parent parent ..." lines, parents first.  Parents that are not among the lines lie on
@@ -96,7 +93,7 @@ static cbx_status read_graph(cbx__shell *sh, cbx_arena *arena, const char *repos
         const char *word;
         size_t number;
         n = strcspn(text, " \n");
-        word = cbx_arena_strndup(arena, text, n);
+        word = cbx_arena_strndup(sh->arena, text, n);
         made = word != NULL;
         if (!made) break;
         number = cbx_names_find(&commits, word);
@@ -115,15 +112,12 @@ static cbx_status read_graph(cbx__shell *sh, cbx_arena *arena, const char *repos
 cbx_status cbx_bisect_history(cbx_ctx *ctx, const char *repository, const char *good, const char *bad, cbx_arena *arena,
                               cbx_bisect_graph *out, cbx_err *err)
 {
-    const char *path, *first, *last;
+    const char *first, *last;
     cbx__shell sh = { 0 };
-    cbx_status st = cbx__repository_find(repository, arena, &path, err);
+    cbx_status st = cbx__shell_open(ctx, repository, NULL, NULL, arena, &sh, err);
 
-    if (st) return st;
-    st = cbx__shell_open(ctx, NULL, NULL, arena, &sh, err);
-    if (st) return st;
-    st = find_ends(&sh, arena, path, good, bad, &first, &last, err);
-    if (!st) st = read_graph(&sh, arena, path, first, last, out, err);
+    if (!st) st = find_ends(&sh, good, bad, &first, &last, err);
+    if (!st) st = read_graph(&sh, first, last, out, err);
     cbx__shell_close(&sh);
     return st;
 }
@@ -132,34 +126,16 @@ cbx_status cbx_bisect_subject(cbx_ctx *ctx, const char *repository, const char *
                               const char **subject, cbx_err *err)
 {
     cbx__shell sh = { 0 };
-    const char *quoted = cbx__shell_quote(arena, commit), *args, *path, *out = "";
+    const char *quoted = cbx__shell_quote(arena, commit), *out = "";
     int code = 0;
-    cbx_status st;
+    cbx_status st = quoted ? cbx__shell_open(ctx, repository, NULL, NULL, arena, &sh, err)
+                           : cbx_fail_nomem(err, "a bisection");
 
-    args = quoted ? cbx_arena_printf(arena, "log -1 --format=%%s %s --", quoted) : NULL;
-    if (!args) return cbx_fail_nomem(err, "a bisection");
-    st = cbx__repository_find(repository, arena, &path, err);
-    if (st) return st;
-    st = cbx__shell_open(ctx, NULL, NULL, arena, &sh, err);
-    if (st) return st;
-    st = cbx__git(&sh, arena, path, args, &out, &code, err);
+    if (!st) st = cbx__git(&sh, sh.repository, &out, &code, err, "log -1 --format=%%s %s --", quoted);
     cbx__shell_close(&sh);
     if (st) return st;
     *subject = cbx_arena_strndup(arena, code ? "" : out, strcspn(out, "\n"));
     return *subject ? CBX_OK : cbx_fail_nomem(err, "a bisection");
-}
-
-/* --- the search --- */
-
-static cbx_status make_search(job *j, cbx_err *err)
-{
-    cbx_bisect_opts opts = j->opts->search;
-    cbx_bisect_graph graph;
-    cbx_status st = read_graph(&j->sh, &j->arena, j->repository, j->good, j->bad, &graph, err);
-
-    if (st) return st;
-    opts.identity = j->identity;
-    return cbx_bisect_create(j->ctx, &graph, &opts, &j->search, err);
 }
 
 /* --- the state --- */
@@ -179,7 +155,7 @@ static cbx_status identify(job *j, cbx_err *err)
     if (j->state_path) return cbx_dir_create_parent(j->ctx, j->state_path, err);
     st = cbx_cache_dir(j->ctx, "bisect", &j->arena, &dir, err);
     if (st) return st;
-    all = cbx_arena_printf(&j->arena, "%s %s %s %s", j->repository, j->good, j->bad, j->identity);
+    all = cbx_arena_printf(&j->arena, "%s %s %s %s", j->sh.repository, j->good, j->bad, j->identity);
     if (!all) return cbx_fail_nomem(err, "a bisection");
     cbx_hash_bytes(all, strlen(all), hash);
     j->state_path = cbx_arena_printf(&j->arena, "%s/%s.json", dir, hash);
@@ -226,28 +202,6 @@ static cbx_status save_state(job *j, cbx_err *err)
 
 /* --- worktrees --- */
 
-static tree *find_tree(job *j, size_t commit)
-{
-    for (size_t i = 0; i < j->ntrees; i++) {
-        if (j->trees[i].commit == commit) return &j->trees[i];
-    }
-    return NULL;
-}
-
-/* The longest unused worktree goes; the good end stays where every launch is paired with it. */
-static void drop_tree(job *j)
-{
-    size_t oldest = j->ntrees;
-
-    for (size_t i = 0; i < j->ntrees; i++) {
-        if (j->opts->paired && j->trees[i].commit == CBX_BISECT_GOOD_END) continue;
-        if (oldest == j->ntrees || j->trees[i].used < j->trees[oldest].used) oldest = i;
-    }
-    if (oldest == j->ntrees) return;
-    cbx__worktree_remove(&j->sh, &j->arena, j->mirror, j->trees[oldest].path);
-    j->trees[oldest] = j->trees[--j->ntrees];
-}
-
 static void report(job *j, cbx_bisect_step step, size_t commit, double value, const char *reason)
 {
     cbx_bisect_result r;
@@ -259,14 +213,24 @@ static void report(job *j, cbx_bisect_step step, size_t commit, double value, co
     j->opts->progress(j->opts->user, &p);
 }
 
+/* In the place of the longest unused one where there are too many; the good end stays where every
+ * launch is paired with it. */
 static cbx_status add_tree(job *j, size_t commit, tree **out, cbx_err *err)
 {
     const char *hash = cbx_bisect_name(j->search, commit), *name = cbx_arena_strndup(&j->arena, hash, 12), *path;
+    size_t oldest = j->ntrees;
     cbx_status st;
 
     if (!name) return cbx_fail_nomem(err, "a bisection");
-    if (j->ntrees >= j->keep) drop_tree(j);
-    st = cbx__worktree_add(&j->sh, &j->arena, j->mirror, name, hash, &path, err);
+    for (size_t i = 0; j->ntrees >= j->keep && i < j->ntrees; i++) {
+        if (j->opts->paired && j->trees[i].commit == CBX_BISECT_GOOD_END) continue;
+        if (oldest == j->ntrees || j->trees[i].used < j->trees[oldest].used) oldest = i;
+    }
+    if (oldest < j->ntrees) {
+        cbx__worktree_remove(&j->sh, j->trees[oldest].path);
+        j->trees[oldest] = j->trees[--j->ntrees];
+    }
+    st = cbx__worktree_add(&j->sh, name, hash, &path, err);
     if (st) return st;
     *out = &j->trees[j->ntrees++];
     **out = (tree){ commit, path, j->launches };
@@ -297,14 +261,15 @@ static cbx_status launch(job *j, tree *t, double *value, char reason[CBX_ERR_MES
 /* The worktree of a commit, made and built if it is missing.  reason as above. */
 static cbx_status need_tree(job *j, size_t commit, tree **out, char reason[CBX_ERR_MESSAGE_SIZE], cbx_err *err)
 {
-    tree *t = find_tree(j, commit);
+    tree *t = j->trees;
     cbx__shell_end end = { .wall_s = 0 };
     double warm;
     cbx_status st;
 
     *reason = '\0';
+    while (t < j->trees + j->ntrees && t->commit != commit) t++;
     *out = t;
-    if (t) return CBX_OK;
+    if (t < j->trees + j->ntrees) return CBX_OK;
     report(j, CBX_BISECT_BUILDING, commit, NAN, NULL);
     st = add_tree(j, commit, &t, err);
     if (st) return st;
@@ -319,13 +284,6 @@ static cbx_status need_tree(job *j, size_t commit, tree **out, char reason[CBX_E
     if (!st && !*reason && j->opts->search.build_launches == 0 && j->launch_s > 0)
         cbx_bisect_set_build_cost(j->search, fmin(1 + end.wall_s / j->launch_s, 1000));
     *out = t;
-    return st;
-}
-
-static cbx_status broke(job *j, size_t commit, const char *reason, cbx_err *err)
-{
-    cbx_status st = cbx_bisect_broken(j->search, commit, reason, err);
-    if (!st) report(j, CBX_BISECT_BROKE, commit, NAN, reason);
     return st;
 }
 
@@ -365,10 +323,13 @@ static cbx_status measure(job *j, size_t commit, cbx_err *err)
         st = need_tree(j, commit, &t, reason, err);
         if (!st && !*reason) st = launch(j, t, &value, reason, err);
     }
-    if (st) return st;
-    if (*reason) return broke(j, failed, reason, err);
-    st = cbx_bisect_observe(j->search, commit, value, err);
-    if (!st) report(j, CBX_BISECT_LAUNCHED, commit, value, NULL);
+    if (!st && *reason) {
+        st = cbx_bisect_broken(j->search, failed, reason, err);
+        if (!st) report(j, CBX_BISECT_BROKE, failed, NAN, reason);
+    } else if (!st) {
+        st = cbx_bisect_observe(j->search, commit, value, err);
+        if (!st) report(j, CBX_BISECT_LAUNCHED, commit, value, NULL);
+    }
     return st;
 }
 
@@ -389,38 +350,37 @@ static cbx_status search(job *j, cbx_err *err)
     return st;
 }
 
-static cbx_status check_opts(job *j, cbx_err *err)
-{
-    const cbx_bisect_run_opts *o = j->opts;
-
-    if (!o->good || !o->bad || !o->bench)
-        return cbx_fail(err, CBX_EINVAL, "a bisection needs a good end, a bad end and a benchmark");
-    if (o->metric && !*o->metric) return cbx_fail(err, CBX_EINVAL, "the metric has no name");
-    j->keep = o->keep_builds ? o->keep_builds : KEEP_BUILDS;
-    if (j->keep < 2) return cbx_fail(err, CBX_EINVAL, "at least 2 builds have to be kept");
-    j->trees = cbx_arena_calloc(&j->arena, j->keep, sizeof *j->trees);
-    return j->trees ? CBX_OK : cbx_fail_nomem(err, "a bisection");
-}
-
 cbx_status cbx_bisect_run(cbx_ctx *ctx, const cbx_bisect_run_opts *opts, cbx_bisect **out, cbx_err *err)
 {
     cbx_bisect_run_opts own = CBX_BISECT_RUN_OPTS_INIT;
     job j = { .ctx = ctx, .opts = &own };
+    cbx_bisect_graph graph;
     cbx_status st = cbx_take_options(&own, sizeof own, opts, "cbx_bisect_run_opts", err);
 
+    if (st) return st;
+    if (!own.good || !own.bad || !own.bench)
+        return cbx_fail(err, CBX_EINVAL, "a bisection needs a good end, a bad end and a benchmark");
+    if (own.metric && !*own.metric) return cbx_fail(err, CBX_EINVAL, "the metric has no name");
+    j.keep = own.keep_builds ? own.keep_builds : KEEP_BUILDS;
+    if (j.keep < 2) return cbx_fail(err, CBX_EINVAL, "at least 2 builds have to be kept");
     cbx_arena_init(&j.arena, cbx_ctx_allocator(ctx));
-    if (!st) st = check_opts(&j, err);
-    if (!st) st = cbx__repository_find(own.repository, &j.arena, &j.repository, err);
-    if (!st) st = cbx__shell_open(ctx, own.scratch, own.stop, &j.arena, &j.sh, err);
-    if (!st) st = find_ends(&j.sh, &j.arena, j.repository, own.good, own.bad, &j.good, &j.bad, err);
+    j.trees = cbx_arena_calloc(&j.arena, j.keep, sizeof *j.trees);
+    if (!j.trees) st = cbx_fail_nomem(err, "a bisection");
+    if (!st) st = cbx__shell_open(ctx, own.repository, own.scratch, own.stop, &j.arena, &j.sh, err);
+    if (!st) st = find_ends(&j.sh, own.good, own.bad, &j.good, &j.bad, err);
     if (!st) st = identify(&j, err);
-    if (!st) st = make_search(&j, err);
+    if (!st) st = read_graph(&j.sh, j.good, j.bad, &graph, err);
+    if (!st) {
+        cbx_bisect_opts search = own.search;
+        search.identity = j.identity;
+        st = cbx_bisect_create(ctx, &graph, &search, &j.search, err);
+    }
     if (!st) {
         const char *path = cbx_arena_printf(&j.arena, "%s.lock", j.state_path);
         st = path ? cbx_lock_take(j.ctx, path, 0, &j.lock, err) : cbx_fail_nomem(err, "a bisection");
     }
     if (!st) st = load_state(&j, err);
-    if (!st) st = cbx__mirror_make(&j.sh, &j.arena, j.repository, &j.mirror, err);
+    if (!st) st = cbx__mirror_make(&j.sh, err);
     if (!st) st = search(&j, err);
     if (!st) {
         *out = j.search;
@@ -428,7 +388,7 @@ cbx_status cbx_bisect_run(cbx_ctx *ctx, const cbx_bisect_run_opts *opts, cbx_bis
     }
     cbx_bisect_free(j.search);
     cbx_lock_release(j.lock);
-    if (j.sh.folder) cbx__shell_close(&j.sh);
+    cbx__shell_close(&j.sh);
     cbx_arena_clear(&j.arena);
     return st;
 }

@@ -19,7 +19,7 @@ typedef struct job {
     cbx_arena *arena;
     cbx__shell sh;
     cbx_rng rng;
-    const char *repository, *mirror, *hash[2], *tree[2];
+    const char *hash[2], *tree[2];
     size_t launches;
     double *values[2];
     cbx_claim *claim;
@@ -44,7 +44,7 @@ static cbx_status prepare(job *j, int side, cbx_err *err)
     cbx_status st;
 
     if (!name) return cbx_fail_nomem(err, "a comparison of revisions");
-    st = cbx__worktree_add(&j->sh, j->arena, j->mirror, name, j->hash[side], &j->tree[side], err);
+    st = cbx__worktree_add(&j->sh, name, j->hash[side], &j->tree[side], err);
     if (st || !j->opts->build) return st;
     report(j, cbx_arena_printf(j->arena, "building %s", name_of(j, side)), 0);
     build.dir = j->tree[side];
@@ -78,24 +78,13 @@ static cbx_status launch(job *j, int side, double *value, cbx_err *err)
 
 /* --- the verdict --- */
 
-static double claim_p(cbx_verdict verdict, double margin, const double *q, size_t n)
-{
-    size_t below = 0, above = 0;
-
-    if (verdict == CBX_VERDICT_EQUIVALENT) return cbx_stat_equivalence_p(q, n, 1 / (1 + margin), 1 + margin);
-    for (size_t i = 0; i < n; i++) {
-        below += q[i] < 1;
-        above += q[i] > 1;
-    }
-    return cbx_stat_sign_test_p(below, above);
-}
-
 static cbx_status decide(job *j, cbx_compare_result *out, cbx_err *err)
 {
     double level = j->opts->level > 0 ? j->opts->level : 0.95;
     double margin = isnan(j->opts->margin) ? CBX_VERDICT_MARGIN : j->opts->margin;
     double *q = cbx_arena_calloc(j->arena, j->launches, sizeof *q);
     cbx_compare_result r = { .rounds = j->launches };
+    size_t below = 0, above = 0;
     cbx_status st = q ? CBX_OK : cbx_fail_nomem(err, "a comparison of revisions");
 
     for (int side = 0; !st && side < 2; side++) {
@@ -105,9 +94,14 @@ static cbx_status decide(job *j, cbx_compare_result *out, cbx_err *err)
     }
     if (!st) st = cbx_stat_paired_ratio(j->ctx, j->values[1], j->values[0], j->launches, level, &r.ratio, err);
     if (st) return st;
-    for (size_t i = 0; i < j->launches; i++) q[i] = j->values[1][i] / j->values[0][i];
+    for (size_t i = 0; i < j->launches; i++) {
+        q[i] = j->values[1][i] / j->values[0][i];
+        below += q[i] < 1;
+        above += q[i] > 1;
+    }
     r.verdict = cbx_verdict_of_ratio(&r.ratio, margin);
-    r.p = claim_p(r.verdict, margin, q, j->launches);
+    r.p = r.verdict == CBX_VERDICT_EQUIVALENT ? cbx_stat_equivalence_p(q, j->launches, 1 / (1 + margin), 1 + margin)
+                                              : cbx_stat_sign_test_p(below, above);
     *out = r;
     return CBX_OK;
 }
@@ -137,12 +131,10 @@ cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx
     cbx_status st = cbx_take_options(&own, sizeof own, opts, "cbx_compare_opts", err);
 
     if (!st) st = check_opts(&j, err);
-    if (!st) st = cbx__repository_find(own.repository, arena, &j.repository, err);
-    if (!st) st = cbx__shell_open(ctx, own.scratch, own.stop, arena, &j.sh, err);
+    if (!st) st = cbx__shell_open(ctx, own.repository, own.scratch, own.stop, arena, &j.sh, err);
     for (int side = 0; !st && side < 2; side++)
-        st = cbx__repository_resolve(&j.sh, arena, j.repository, name_of(&j, side), "a comparison of revisions",
-                                     &j.hash[side], err);
-    if (!st) st = cbx__mirror_make(&j.sh, arena, j.repository, &j.mirror, err);
+        st = cbx__repository_resolve(&j.sh, name_of(&j, side), "a comparison of revisions", &j.hash[side], err);
+    if (!st) st = cbx__mirror_make(&j.sh, err);
     if (!st) {
         /* A build disturbs the launches of other measurements, and theirs would disturb ours: the
          * cores are held for both. */
@@ -150,25 +142,20 @@ cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx
         st = cbx_claim_take(j.ctx, &o, &j.claim, err);
     }
     for (int side = 0; !st && side < 2; side++) st = prepare(&j, side, err);
-    if (!st) {
-        j.rng = cbx_rng_make(own.seed, 0);
+    j.rng = cbx_rng_make(own.seed, 0);
+    for (int side = 0; !st && side < 2; side++) {
         double warm;
-        st = CBX_OK;
-        for (int side = 0; !st && side < 2; side++) {
-            j.values[side] = cbx_arena_calloc(j.arena, j.launches, sizeof(double));
-            st = j.values[side] ? launch(&j, side, &warm, err) : cbx_fail_nomem(err, "a comparison of revisions");
-        }
-        for (size_t r = 0; !st && r < j.launches; r++) {
-            for (int k = 0; !st && k < 2; k++) {
-                int side = r % 2 ? 1 - k : k;
-                st = launch(&j, side, &j.values[side][r], err);
-                if (!st) report(&j, name_of(&j, side), 2 * r + (size_t)k + 1);
-            }
-        }
+        j.values[side] = cbx_arena_calloc(j.arena, j.launches, sizeof(double));
+        st = j.values[side] ? launch(&j, side, &warm, err) : cbx_fail_nomem(err, "a comparison of revisions");
+    }
+    for (size_t k = 0; !st && k < 2 * j.launches; k++) { /* A B, B A, A B ... */
+        int side = (int)((k + k / 2) % 2);
+        st = launch(&j, side, &j.values[side][k / 2], err);
+        if (!st) report(&j, name_of(&j, side), k + 1);
     }
     cbx_claim_release(j.claim);
     if (!st) st = decide(&j, out, err);
-    if (j.sh.folder) cbx__shell_close(&j.sh);
+    cbx__shell_close(&j.sh);
     return st;
 }
 

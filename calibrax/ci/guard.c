@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/arena.h"
 #include "calibrax/base/hash_table.h"
 #include "calibrax/base/json.h"
+#include "calibrax/base/together.h"
 
 typedef struct cbx__waiver_use {
     bool expired;
@@ -17,6 +19,7 @@ typedef struct cbx__waiver_use {
 
 struct cbx_guard {
     cbx_allocator al;
+    cbx_arena arena;
     const cbx_regression *r;
     const cbx_waivers *waivers;
     bool *waived; /* a flag a finding */
@@ -37,9 +40,10 @@ cbx_status cbx_guard_create(cbx_ctx *ctx, const cbx_regression *r, const cbx_wai
 
     if (!g) return cbx_fail(err, CBX_ENOMEM, "out of memory for a guard");
     *g = (cbx_guard){ .al = *al, .r = r, .waivers = waivers };
-    g->waived = cbx_mem_calloc(al, n + 1, sizeof(*g->waived));
-    g->by = cbx_mem_calloc(al, n + 1, sizeof(*g->by));
-    g->use = cbx_mem_calloc(al, m + 1, sizeof(*g->use));
+    cbx_arena_init(&g->arena, al);
+    g->waived = cbx_arena_calloc(&g->arena, n, sizeof(*g->waived));
+    g->by = cbx_arena_calloc(&g->arena, n, sizeof(*g->by));
+    g->use = cbx_arena_calloc(&g->arena, m, sizeof(*g->use));
     if (!g->waived || !g->by || !g->use) {
         cbx_guard_free(g);
         return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu findings and %zu waivers", n, m);
@@ -47,18 +51,15 @@ cbx_status cbx_guard_create(cbx_ctx *ctx, const cbx_regression *r, const cbx_wai
     for (size_t k = 0; k < m; k++) g->use[k].expired = now_us >= cbx_waivers_at(waivers, k)->end_us;
     for (size_t i = 0; i < n; i++) {
         const cbx_finding *f = cbx_regression_finding(r, i);
-        if (cbx_regression_exit_code(r, f->outcome)) {
-            /* The first waiver in force that matches applies to the finding; for those that have
-             * expired the findings are counted. */
-            for (size_t k = 0; k < m; k++) {
-                const cbx_waiver *w = cbx_waivers_at(waivers, k);
-                if (fnmatch(w->key, f->key, 0) != 0) continue;
-                g->use[k].fits++;
-                if (g->use[k].expired || g->by[i]) continue;
-                g->by[i] = w;
-                g->waived[i] = true;
-            }
+        /* The first waiver in force that matches applies to the finding; for those that have
+         * expired the findings are counted. */
+        for (size_t k = 0; cbx_regression_exit_code(r, f->outcome) && k < m; k++) {
+            const cbx_waiver *w = cbx_waivers_at(waivers, k);
+            if (fnmatch(w->key, f->key, 0) != 0) continue;
+            g->use[k].fits++;
+            if (!g->use[k].expired && !g->by[i]) g->by[i] = w;
         }
+        g->waived[i] = g->by[i];
     }
     cbx_regression_gate(r, g->waived, &g->gate);
     *out = g;
@@ -67,16 +68,9 @@ cbx_status cbx_guard_create(cbx_ctx *ctx, const cbx_regression *r, const cbx_wai
 
 void cbx_guard_free(cbx_guard *g)
 {
-    cbx_allocator al;
-    size_t n, m;
-
     if (!g) return;
-    al = g->al;
-    n = cbx_regression_nfindings(g->r);
-    m = cbx_waivers_count(g->waivers);
-    cbx_mem_free(&al, g->waived, (n + 1) * sizeof(*g->waived));
-    cbx_mem_free(&al, g->by, (n + 1) * sizeof(*g->by));
-    cbx_mem_free(&al, g->use, (m + 1) * sizeof(*g->use));
+    cbx_allocator al = g->al;
+    cbx_arena_clear(&g->arena);
     cbx_mem_free(&al, g, sizeof(*g));
 }
 
@@ -109,22 +103,6 @@ static const char *word_of(const cbx_guard *g)
     return words[g->gate.exit_code];
 }
 
-/* Replaces the content of note by a sentence on waiver i: it has expired, or nothing needs it.
- * false: it is in use. */
-static bool note_of(const cbx_guard *g, size_t i, cbx_text *note)
-{
-    const cbx_waiver *w = cbx_waivers_at(g->waivers, i);
-    const cbx__waiver_use *u = &g->use[i];
-
-    cbx_text_reset(note);
-    if (u->expired)
-        cbx_text_printf(note, "waiver '%s' expired after %s and has no effect; %zu findings would need it", w->key,
-                        w->until, u->fits);
-    else if (!u->fits)
-        cbx_text_printf(note, "waiver '%s' (until %s) is not needed; remove it", w->key, w->until);
-    return note->len || note->status;
-}
-
 /* Findings worth a line where space is short: what asks for a code, what is waived, what
  * improved. */
 static bool is_news(const cbx_guard *g, size_t i)
@@ -141,7 +119,15 @@ static size_t each_note(const cbx_guard *g, cbx_text *out, void (*put)(cbx_text 
 
     cbx_text_init(&note, &g->al);
     for (size_t i = 0; i < cbx_waivers_count(g->waivers); i++) {
-        if (!note_of(g, i, &note)) continue;
+        const cbx_waiver *w = cbx_waivers_at(g->waivers, i);
+        const cbx__waiver_use *u = &g->use[i];
+        if (!u->expired && u->fits) continue;
+        cbx_text_reset(&note);
+        if (u->expired)
+            cbx_text_printf(&note, "waiver '%s' expired after %s and has no effect; %zu findings would need it", w->key,
+                            w->until, u->fits);
+        else
+            cbx_text_printf(&note, "waiver '%s' (until %s) is not needed; remove it", w->key, w->until);
         if (note.status) out->status = note.status;
         put(out, cbx_text_str(&note), n++);
     }
@@ -152,29 +138,23 @@ static size_t each_note(const cbx_guard *g, cbx_text *out, void (*put)(cbx_text 
 static void put_text_note(cbx_text *out, const char *note, size_t number)
 {
     (void)number;
-    cbx_text_puts(out, "note: ");
-    cbx_text_put_plain(out, note);
-    cbx_text_putc(out, '\n');
+    cbx__put_mixed(out, cbx_text_put_plain, "note: ", note, "\n", NULL);
 }
 
 static void write_text(const cbx_guard *g, cbx_text *out)
 {
     const char *label = label_of(g);
 
-    cbx_text_printf(out, "%s: ", word_of(g));
-    cbx_text_put_plain(out, g->gate.sentence);
-    cbx_text_putc(out, '\n');
+    cbx__put_mixed(out, cbx_text_put_plain, "", word_of(g), ": ", g->gate.sentence, "\n", NULL);
     cbx_text_printf(out, "run %s, baseline %s\n", cbx_regression_run_id(g->r), cbx_regression_baseline_id(g->r));
     if (label[0]) put_text_note(out, label, 0);
     for (size_t i = 0; i < cbx_regression_nfindings(g->r); i++) {
         if (!is_news(g, i)) continue;
         cbx_text_puts(out, "  - ");
         cbx_text_put_plain(out, cbx_regression_finding(g->r, i)->sentence);
-        if (g->by[i]) {
-            cbx_text_printf(out, " [waived until %s: ", g->by[i]->until);
-            cbx_text_put_plain(out, g->by[i]->reason);
-            cbx_text_putc(out, ']');
-        }
+        if (g->by[i])
+            cbx__put_mixed(out, cbx_text_put_plain, " [waived until ", g->by[i]->until, ": ", g->by[i]->reason, "]",
+                           NULL);
         cbx_text_putc(out, '\n');
     }
     each_note(g, out, put_text_note);
@@ -272,17 +252,9 @@ static void write_markdown(const cbx_guard *g, cbx_text *out)
     size_t left = 0, notes;
     cbx_text row;
 
-    cbx_text_printf(out, "### calibrax: %s\n\n", word_of(g));
-    cbx_text_put_markdown(out, g->gate.sentence);
-    cbx_text_puts(out, "\n\nRun ");
-    cbx_text_put_markdown(out, cbx_regression_run_id(g->r));
-    cbx_text_puts(out, ", baseline ");
-    cbx_text_put_markdown(out, cbx_regression_baseline_id(g->r));
-    cbx_text_puts(out, ".");
-    if (label_of(g)[0]) {
-        cbx_text_puts(out, " **Note:** ");
-        cbx_text_put_markdown(out, label_of(g));
-    }
+    cbx__put_mixed(out, cbx_text_put_markdown, "### calibrax: ", word_of(g), "\n\n", g->gate.sentence, "\n\nRun ",
+                   cbx_regression_run_id(g->r), ", baseline ", cbx_regression_baseline_id(g->r), ".", NULL);
+    if (label_of(g)[0]) cbx__put_mixed(out, cbx_text_put_markdown, " **Note:** ", label_of(g), NULL);
     cbx_text_puts(out, "\n\n");
     if (cbx_regression_nfindings(g->r)) {
         cbx_text_printf(out, "| outcome | key | baseline | now | change | threshold |%s\n|---|---|--:|--:|--:|--:|%s\n",
@@ -379,21 +351,15 @@ static void put_case(cbx_text *out, const char *key, const char *name, junit_kin
     cbx_text_puts(out, "/>\n    </testcase>\n");
 }
 
-/* True if some finding carries the exit code, so that no case of its own must. */
-static bool carried(const cbx_guard *g)
-{
-    bool found = !g->gate.exit_code;
-
-    for (size_t i = 0; i < cbx_regression_nfindings(g->r); i++) found |= code_of(g, i) == g->gate.exit_code;
-    return found;
-}
-
 static void write_junit(const cbx_guard *g, cbx_text *out)
 {
     size_t kinds[4] = { 0 }, n = cbx_regression_nfindings(g->r);
-    bool own = !carried(g);
+    bool own = g->gate.exit_code; /* a case of its own, unless some finding carries the exit code */
 
-    for (size_t i = 0; i < n; i++) kinds[kind_of(g, i)]++;
+    for (size_t i = 0; i < n; i++) {
+        kinds[kind_of(g, i)]++;
+        own = own && code_of(g, i) != g->gate.exit_code;
+    }
     if (own) kinds[JUNIT_ERROR]++;
     cbx_text_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     cbx_text_printf(
@@ -429,41 +395,36 @@ typedef struct place {
     int64_t line;
 } place;
 
-/* The run's sources by their point: of each name the first one, and behind it the next one. */
+/* The run's sources by their point: of each name the first one, and behind it the next one; in the
+ * arena. */
 typedef struct source_index {
-    cbx_table first;
-    size_t *next, n;
+    cbx_names points;
+    size_t *first, *next, n;
 } source_index;
 
-static bool is_of_point(const void *g, size_t i, const void *point)
+static bool index_sources(const cbx_guard *g, cbx_arena *arena, source_index *ix)
 {
-    return !strcmp(cbx_json_get_string(cbx_json_at(((const cbx_guard *)g)->sources, i), "point", ""), point);
-}
+    const cbx_allocator al = cbx_arena_allocator(arena);
 
-static bool index_sources(const cbx_guard *g, source_index *ix)
-{
     *ix = (source_index){ .n = cbx_json_length(g->sources) };
-    cbx_table_init(&ix->first, &g->al);
-    ix->next = cbx_mem_calloc(&g->al, ix->n + 1, sizeof *ix->next);
-    for (size_t i = ix->n; ix->next && i-- > 0;) {
+    cbx_names_init(&ix->points, &al);
+    if (!cbx_arena_arrays(arena, CBX_ARRAY(ix->first, ix->n), CBX_ARRAY(ix->next, ix->n))) return false;
+    for (size_t i = ix->n; i-- > 0;) {
         const char *point = cbx_json_get_string(cbx_json_at(g->sources, i), "point", "");
-        uint64_t hash = cbx_hash_text(CBX_HASH_START, point);
-        size_t *known = cbx_table_find(&ix->first, hash, is_of_point, g, point);
-        ix->next[i] = known ? *known : ix->n;
-        if (known)
-            *known = i;
-        else if (!cbx_table_add(&ix->first, hash, i))
-            return false;
+        size_t known = ix->points.n, at = cbx_names_add(&ix->points, point);
+        if (at == CBX_NO_NAME) return false;
+        ix->next[i] = at == known ? ix->n : ix->first[at];
+        ix->first[at] = i;
     }
-    return ix->next;
+    return true;
 }
 
 /* Where the benchmark of a finding is written. */
 static place place_of(const cbx_guard *g, const source_index *ix, const cbx_finding *f)
 {
-    const size_t *first = cbx_table_find(&ix->first, cbx_hash_text(CBX_HASH_START, f->point), is_of_point, g, f->point);
+    size_t at = cbx_names_find(&ix->points, f->point);
 
-    for (size_t i = first ? *first : ix->n; i < ix->n; i = ix->next[i]) {
+    for (size_t i = at == CBX_NO_NAME ? ix->n : ix->first[at]; i < ix->n; i = ix->next[i]) {
         const cbx_json *o = cbx_json_at(g->sources, i);
         const char *file = cbx_json_get_string(o, "file", "");
 
@@ -499,9 +460,11 @@ static void put_github_note(cbx_text *out, const char *note, size_t number)
 static void write_github(const cbx_guard *g, cbx_text *out)
 {
     static const char *const by_code[] = { "notice", "error", "error", "warning" };
+    cbx_arena arena;
     source_index ix;
 
-    if (!index_sources(g, &ix)) out->status = CBX_ENOMEM;
+    cbx_arena_init(&arena, &g->al);
+    if (!index_sources(g, &arena, &ix)) out->status = CBX_ENOMEM;
     put_command(out, by_code[g->gate.exit_code], (place){ NULL, 0 }, word_of(g), g->gate.sentence);
     if (label_of(g)[0]) put_command(out, "warning", (place){ NULL, 0 }, "machines", label_of(g));
     for (size_t i = 0; !out->status && i < cbx_regression_nfindings(g->r); i++) {
@@ -510,8 +473,7 @@ static void write_github(const cbx_guard *g, cbx_text *out)
             put_command(out, by_code[code_of(g, i)], place_of(g, &ix, f), cbx_outcome_name(f->outcome), f->sentence);
     }
     each_note(g, out, put_github_note);
-    cbx_mem_free(&g->al, ix.next, (ix.n + 1) * sizeof *ix.next);
-    cbx_table_clear(&ix.first);
+    cbx_arena_clear(&arena);
 }
 
 /* --- JSON: findings are written one after the other, for there may be 10^5 --- */
@@ -612,24 +574,28 @@ static cbx_status write_json(const cbx_guard *g, cbx_json_pour_fn pour, void *us
     }
     cbx_json_writer_end(&w);
     cbx_text_putc(out, '\n');
-    return st ? st : cbx_text_check(out, err);
+    return st;
 }
 
 /* --- the choice of a format --- */
 
-static cbx_status write_in(const cbx_guard *g, cbx_guard_format format, cbx_json_pour_fn pour, void *user,
-                           cbx_text *out, cbx_err *err)
+cbx_status cbx_guard_pour(const cbx_guard *g, cbx_guard_format format, cbx_json_pour_fn pour, void *user, cbx_text *out,
+                          cbx_err *err)
 {
+    cbx_status st = CBX_OK;
+
     switch (format) {
     case CBX_GUARD_TEXT: write_text(g, out); break;
-    case CBX_GUARD_JSON: return write_json(g, pour, user, out, err);
+    case CBX_GUARD_JSON: st = write_json(g, pour, user, out, err); break;
     case CBX_GUARD_MARKDOWN: write_markdown(g, out); break;
     case CBX_GUARD_JUNIT: write_junit(g, out); break;
     case CBX_GUARD_GITHUB: write_github(g, out); break;
     case CBX_GUARD_BADGE: write_badge(g, out); break;
     default: return cbx_fail(err, CBX_EINVAL, "no output format has the number %d", (int)format);
     }
-    return cbx_text_check(out, err);
+    if (!st) st = cbx_text_check(out, err);
+    if (!st && pour) pour(user, out);
+    return st;
 }
 
 void cbx_guard_set_history(cbx_guard *g, cbx_guard_history_fn fn, void *user)
@@ -645,14 +611,5 @@ void cbx_guard_set_run(cbx_guard *g, const cbx_run *run)
 
 cbx_status cbx_guard_write(const cbx_guard *g, cbx_guard_format format, cbx_text *out, cbx_err *err)
 {
-    return write_in(g, format, NULL, NULL, out, err);
-}
-
-cbx_status cbx_guard_pour(const cbx_guard *g, cbx_guard_format format, cbx_json_pour_fn pour, void *user, cbx_text *out,
-                          cbx_err *err)
-{
-    cbx_status st = write_in(g, format, pour, user, out, err);
-
-    if (!st) pour(user, out);
-    return st;
+    return cbx_guard_pour(g, format, NULL, NULL, out, err);
 }

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,20 +45,8 @@ const char *cbx__shell_quote(cbx_arena *arena, const char *text)
 
 static const char *lock_of(cbx_arena *arena, const char *folder) { return cbx_arena_printf(arena, "%s/.lock", folder); }
 
-/* What a killed search left: whoever lives holds its lock. */
-static void remove_if_left(cbx_ctx *ctx, cbx_arena *arena, const char *folder)
-{
-    const char *path = lock_of(arena, folder);
-    struct stat info;
-    cbx_lock *lock = NULL;
-
-    if (!path || stat(path, &info) || info.st_mtime + NEW_S > time(NULL)) return;
-    if (cbx_lock_take(ctx, path, 0, &lock, NULL)) return;
-    cbx__temporary_remove(folder);
-    cbx_lock_release(lock);
-}
-
-/* What cannot be removed stays. */
+/* Removes what killed searches left: whoever lives holds its lock.  What cannot be removed
+ * stays. */
 static cbx_status remove_left(cbx_ctx *ctx, cbx_arena *arena, const char *scratch, cbx_err *err)
 {
     const char *const *names;
@@ -65,22 +54,34 @@ static cbx_status remove_left(cbx_ctx *ctx, cbx_arena *arena, const char *scratc
     cbx_status st = cbx_dir_list(ctx, scratch, NULL, arena, &names, &n, err);
 
     for (size_t i = 0; !st && i < n; i++) {
-        const char *folder;
+        const char *folder, *path;
+        struct stat info;
+        cbx_lock *lock = NULL;
         if (strncmp(names[i], WORD "-", strlen(WORD "-")) != 0) continue;
         folder = cbx_path_join(arena, scratch, names[i]);
-        if (!folder) return cbx_fail(err, CBX_ENOMEM, "no memory for the folders in '%s'", scratch);
-        remove_if_left(ctx, arena, folder);
+        path = folder ? lock_of(arena, folder) : NULL;
+        if (!path) return cbx_fail(err, CBX_ENOMEM, "no memory for the folders in '%s'", scratch);
+        if (stat(path, &info) || info.st_mtime + NEW_S > time(NULL)) continue;
+        if (cbx_lock_take(ctx, path, 0, &lock, NULL)) continue;
+        cbx__temporary_remove(folder);
+        cbx_lock_release(lock);
     }
     return st == CBX_ENOMEM ? st : CBX_OK;
 }
 
-cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_flag *stop, cbx_arena *arena,
-                           cbx__shell *out, cbx_err *err)
+cbx_status cbx__shell_open(cbx_ctx *ctx, const char *repository, const char *scratch, const cbx_stop_flag *stop,
+                           cbx_arena *arena, cbx__shell *out, cbx_err *err)
 {
     cbx__shell sh = { .ctx = ctx, .arena = arena, .stop = stop };
+    char *whole = realpath(repository ? repository : ".", NULL);
     const char *path;
-    cbx_status st = scratch ? CBX_OK : cbx_cache_dir(ctx, "bisect", arena, &scratch, err);
+    cbx_status st = CBX_OK;
 
+    if (!whole) return cbx_fail(err, CBX_ENOENT, "the folder '%s' does not exist", repository ? repository : ".");
+    sh.repository = cbx_arena_strdup(arena, whole);
+    free(whole);
+    if (!sh.repository) return cbx_fail_nomem(err, "a command or a worktree");
+    if (!scratch) st = cbx_cache_dir(ctx, "bisect", arena, &scratch, err);
     if (!st) st = remove_left(ctx, arena, scratch, err);
     if (!st) st = cbx__temporary_make_in(ctx, scratch, WORD, arena, &sh.folder, err);
     if (st) return st;
@@ -114,17 +115,6 @@ static const char *wrap(cbx__shell *sh, cbx_arena *arena, const cbx__shell_job *
         set, dir, command, folder, folder);
 }
 
-/* Last line of a text that is not blank, cut to its end. */
-static void last_line(const char *text, size_t len, char *out, size_t size)
-{
-    size_t from;
-
-    while (len > 0 && isspace((unsigned char)text[len - 1])) len--;
-    for (from = len; from > 0 && text[from - 1] != '\n'; from--) {}
-    snprintf(out, size, "%.*s", (int)(len - from < 200 ? len - from : 200), text + from);
-    cbx_text_blank(out);
-}
-
 cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_end *end, cbx_err *err)
 {
     cbx_command_opts opts = { sizeof opts };
@@ -154,7 +144,11 @@ cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_
             size_t len;
 
             if (path && !cbx_file_read(sh->ctx, path, OUTPUT_MAX, &text, &len, NULL)) {
-                last_line(text, len, line, sizeof line);
+                size_t to = len, from; /* of the last line that is not blank, cut to its end */
+                while (to > 0 && isspace((unsigned char)text[to - 1])) to--;
+                for (from = to; from > 0 && text[from - 1] != '\n'; from--) {}
+                snprintf(line, sizeof line, "%.*s", (int)(to - from < 200 ? to - from : 200), text + from);
+                cbx_text_blank(line);
                 cbx_mem_free(cbx_ctx_allocator(sh->ctx), text, len + 1);
             }
             snprintf(end->message, sizeof end->message, "%.200s%s%s", record.message, *line ? ": " : "", line);
@@ -178,18 +172,22 @@ cbx_status cbx__shell_output(cbx__shell *sh, char **data, size_t *len, cbx_err *
     return st;
 }
 
-cbx_status cbx__git(cbx__shell *sh, cbx_arena *arena, const char *dir, const char *args, const char **output,
-                    int *exit_code, cbx_err *err)
+cbx_status cbx__git(cbx__shell *sh, const char *dir, const char **output, int *exit_code, cbx_err *err,
+                    const char *args, ...)
 {
-    const char *quoted = cbx__shell_quote(arena, dir);
-    const char *command = quoted ? cbx_arena_printf(arena, "git -C %s %s", quoted, args) : NULL;
-    cbx__shell_job job = { .command = command };
+    const char *quoted = cbx__shell_quote(sh->arena, dir), *words;
+    cbx__shell_job job = { NULL };
     cbx__shell_end end;
     cbx_status st;
+    va_list list;
     char *data;
     size_t len;
 
-    if (!command) return cbx_fail_nomem(err, "a command or a worktree");
+    va_start(list, args);
+    words = cbx_arena_vprintf(sh->arena, args, list);
+    va_end(list);
+    if (quoted && words) job.command = cbx_arena_printf(sh->arena, "git -C %s %s", quoted, words);
+    if (!job.command) return cbx_fail_nomem(err, "a command or a worktree");
     st = cbx__shell_run(sh, &job, &end, err);
     if (st) return st;
     if (exit_code) *exit_code = end.exit_code;
@@ -198,7 +196,7 @@ cbx_status cbx__git(cbx__shell *sh, cbx_arena *arena, const char *dir, const cha
     if (!output) return CBX_OK;
     st = cbx__shell_output(sh, &data, &len, err);
     if (st) return st;
-    *output = cbx_arena_strndup(arena, data, len);
+    *output = cbx_arena_strndup(sh->arena, data, len);
     cbx_mem_free(cbx_ctx_allocator(sh->ctx), data, len + 1);
     return *output ? CBX_OK : cbx_fail_nomem(err, "a command or a worktree");
 }
@@ -244,67 +242,52 @@ cbx_status cbx__shell_measure(cbx__shell *sh, const cbx__shell_job *job, const c
 
 /* --- revisions in folders of their own --- */
 
-cbx_status cbx__repository_find(const char *path, cbx_arena *arena, const char **out, cbx_err *err)
+cbx_status cbx__repository_resolve(cbx__shell *sh, const char *rev, const char *what, const char **hash, cbx_err *err)
 {
-    char *whole = realpath(path ? path : ".", NULL);
-
-    if (!whole) return cbx_fail(err, CBX_ENOENT, "the folder '%s' does not exist", path ? path : ".");
-    *out = cbx_arena_strdup(arena, whole);
-    free(whole);
-    return *out ? CBX_OK : cbx_fail_nomem(err, "a command or a worktree");
-}
-
-cbx_status cbx__repository_resolve(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *rev,
-                                   const char *what, const char **hash, cbx_err *err)
-{
-    const char *wanted = cbx_arena_printf(arena, "%s^{commit}", rev), *quoted, *args, *out;
+    const char *wanted = cbx_arena_printf(sh->arena, "%s^{commit}", rev), *quoted, *out;
     int code = 0;
     cbx_status st;
 
-    quoted = wanted ? cbx__shell_quote(arena, wanted) : NULL;
-    args = quoted ? cbx_arena_printf(arena, "rev-parse --verify --quiet --end-of-options %s", quoted) : NULL;
-    if (!args) return cbx_fail_nomem(err, "a command or a worktree");
-    st = cbx__git(sh, arena, repository, args, &out, &code, err);
+    quoted = wanted ? cbx__shell_quote(sh->arena, wanted) : NULL;
+    if (!quoted) return cbx_fail_nomem(err, "a command or a worktree");
+    st = cbx__git(sh, sh->repository, &out, &code, err, "rev-parse --verify --quiet --end-of-options %s", quoted);
     if (st) return st;
     if (code == 127) return cbx_fail(err, CBX_EUNAVAILABLE, "%s needs git: apt-get install git", what);
-    if (code == 128) return cbx_fail(err, CBX_ENOENT, "'%s' is not in a git repository", repository);
-    if (code != 0) return cbx_fail(err, CBX_ENOENT, "'%s' is not a commit of the repository at '%s'", rev, repository);
-    *hash = cbx_arena_strndup(arena, out, strcspn(out, "\n"));
+    if (code == 128) return cbx_fail(err, CBX_ENOENT, "'%s' is not in a git repository", sh->repository);
+    if (code != 0)
+        return cbx_fail(err, CBX_ENOENT, "'%s' is not a commit of the repository at '%s'", rev, sh->repository);
+    *hash = cbx_arena_strndup(sh->arena, out, strcspn(out, "\n"));
     return *hash ? CBX_OK : cbx_fail_nomem(err, "a command or a worktree");
 }
 
-cbx_status cbx__mirror_make(cbx__shell *sh, cbx_arena *arena, const char *repository, const char **mirror, cbx_err *err)
+cbx_status cbx__mirror_make(cbx__shell *sh, cbx_err *err)
 {
-    const char *place, *from, *to, *args;
-    cbx_status st = cbx__git(sh, arena, repository, "rev-parse --path-format=absolute --git-common-dir", &place, NULL,
-                             err);
+    const char *place, *from, *to;
+    cbx_status st = cbx__git(sh, sh->repository, &place, NULL, err,
+                             "rev-parse --path-format=absolute --git-common-dir");
 
     if (st) return st;
-    place = cbx_arena_strndup(arena, place, strcspn(place, "\n"));
-    from = place ? cbx__shell_quote(arena, place) : NULL;
-    *mirror = cbx_path_join(arena, sh->folder, "mirror");
-    to = *mirror ? cbx__shell_quote(arena, *mirror) : NULL;
-    args = from && to ? cbx_arena_printf(arena, "clone --quiet --shared --no-checkout %s %s", from, to) : NULL;
-    if (!args) return cbx_fail_nomem(err, "a command or a worktree");
-    return cbx__git(sh, arena, repository, args, NULL, NULL, err);
+    place = cbx_arena_strndup(sh->arena, place, strcspn(place, "\n"));
+    from = place ? cbx__shell_quote(sh->arena, place) : NULL;
+    sh->mirror = cbx_path_join(sh->arena, sh->folder, "mirror");
+    to = sh->mirror ? cbx__shell_quote(sh->arena, sh->mirror) : NULL;
+    if (!from || !to) return cbx_fail_nomem(err, "a command or a worktree");
+    return cbx__git(sh, sh->repository, NULL, NULL, err, "clone --quiet --shared --no-checkout %s %s", from, to);
 }
 
-cbx_status cbx__worktree_add(cbx__shell *sh, cbx_arena *arena, const char *mirror, const char *name, const char *hash,
-                             const char **path, cbx_err *err)
+cbx_status cbx__worktree_add(cbx__shell *sh, const char *name, const char *hash, const char **path, cbx_err *err)
 {
-    const char *quoted, *args;
+    const char *quoted;
 
-    *path = cbx_path_join(arena, sh->folder, name);
-    quoted = *path ? cbx__shell_quote(arena, *path) : NULL;
-    args = quoted ? cbx_arena_printf(arena, "-c core.hooksPath=/dev/null worktree add --quiet --force --detach %s %s",
-                                     quoted, hash)
-                  : NULL;
-    if (!args) return cbx_fail_nomem(err, "a command or a worktree");
-    return cbx__git(sh, arena, mirror, args, NULL, NULL, err);
+    *path = cbx_path_join(sh->arena, sh->folder, name);
+    quoted = *path ? cbx__shell_quote(sh->arena, *path) : NULL;
+    if (!quoted) return cbx_fail_nomem(err, "a command or a worktree");
+    return cbx__git(sh, sh->mirror, NULL, NULL, err,
+                    "-c core.hooksPath=/dev/null worktree add --quiet --force --detach %s %s", quoted, hash);
 }
 
-void cbx__worktree_remove(cbx__shell *sh, cbx_arena *arena, const char *mirror, const char *path)
+void cbx__worktree_remove(cbx__shell *sh, const char *path)
 {
     cbx__temporary_remove(path);
-    (void)cbx__git(sh, arena, mirror, "worktree prune", NULL, NULL, NULL);
+    (void)cbx__git(sh, sh->mirror, NULL, NULL, NULL, "worktree prune");
 }

@@ -9,11 +9,13 @@
 #include "calibrax/base/file.h"
 #include "calibrax/perf/launch/launch.h"
 
-/* A scratch folder of our own and what runs in it. */
+/* A scratch folder of our own, what runs in it, and the repository that it is about. */
 typedef struct cbx__shell {
     cbx_ctx *ctx;
     cbx_arena *arena;
     const char *folder;
+    const char *repository; /* without links */
+    const char *mirror;     /* a clone in the folder; NULL: not made yet */
     const cbx_stop_flag *stop;
     cbx_lock *lock; /* of the folder */
 } cbx__shell;
@@ -35,10 +37,10 @@ typedef struct cbx__shell_end {
 } cbx__shell_end;
 
 /* Makes the folder below scratch (NULL: the user's cache folder), where it removes what killed ones
- * left. */
-cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_flag *stop, cbx_arena *arena,
-                           cbx__shell *out, cbx_err *err);
-/* Removes the folder. */
+ * left.  @param repository  NULL: the current folder.  CBX_ENOENT: there is no such folder */
+cbx_status cbx__shell_open(cbx_ctx *ctx, const char *repository, const char *scratch, const cbx_stop_flag *stop,
+                           cbx_arena *arena, cbx__shell *out, cbx_err *err);
+/* Removes the folder; one that was not opened is fine, zeroed. */
 void cbx__shell_close(cbx__shell *sh);
 
 /* 'text' with its quotes escaped, in an arena; NULL: out of memory. */
@@ -49,11 +51,11 @@ cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_
 cbx_status cbx__shell_output(cbx__shell *sh, char **data, size_t *len, cbx_err *err);
 
 /*
- * `git -C dir ARGS`; what it printed goes to the arena.
+ * `git -C dir ARGS`, as printf makes them; what it printed goes to the arena.
  * @param exit_code  NULL: any but 0 is CBX_ECHILD with git's own words
  */
-cbx_status cbx__git(cbx__shell *sh, cbx_arena *arena, const char *dir, const char *args, const char **output,
-                    int *exit_code, cbx_err *err);
+cbx_status cbx__git(cbx__shell *sh, const char *dir, const char **output, int *exit_code, cbx_err *err,
+                    const char *args, ...) CBX_PRINTF(6, 7);
 
 /*
  * Runs a benchmark: its value is the wall time, or the last number behind a metric's name in what
@@ -72,18 +74,13 @@ bool cbx__metric_scan(const char *text, const char *name, double *value);
  * worktrees of it in a scratch folder.  The user's repository and checkout are only read.
  */
 
-/* The folder without links; NULL: the current one.  CBX_ENOENT: no such folder. */
-cbx_status cbx__repository_find(const char *path, cbx_arena *arena, const char **out, cbx_err *err);
 /* Full hash of a revision.  @param what  who asks, for messages ("bisection") */
-cbx_status cbx__repository_resolve(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *rev,
-                                   const char *what, const char **hash, cbx_err *err);
+cbx_status cbx__repository_resolve(cbx__shell *sh, const char *rev, const char *what, const char **hash, cbx_err *err);
 /* `git clone --shared` into the scratch folder. */
-cbx_status cbx__mirror_make(cbx__shell *sh, cbx_arena *arena, const char *repository, const char **mirror,
-                            cbx_err *err);
-/* A worktree at a commit, in the scratch folder as name; hooks do not run. */
-cbx_status cbx__worktree_add(cbx__shell *sh, cbx_arena *arena, const char *mirror, const char *name, const char *hash,
-                             const char **path, cbx_err *err);
-/* Its files, and its references in the clone. */
-void cbx__worktree_remove(cbx__shell *sh, cbx_arena *arena, const char *mirror, const char *path);
+cbx_status cbx__mirror_make(cbx__shell *sh, cbx_err *err);
+/* A worktree of the mirror at a commit, in the scratch folder as name; hooks do not run. */
+cbx_status cbx__worktree_add(cbx__shell *sh, const char *name, const char *hash, const char **path, cbx_err *err);
+/* Its files, and its references in the mirror. */
+void cbx__worktree_remove(cbx__shell *sh, const char *path);
 
 #endif

@@ -49,20 +49,13 @@ static cbx_status no_others(const cbx_json *object, const char *const *names, si
     return CBX_OK;
 }
 
-/* Keys that have nothing in common but their form: what fits all of them names nothing. */
-static bool fits_all(const char *pattern)
-{
-    static const char *const keys[] = { "a@b{c=d}:e", "F.1@G 2{H=3,I=4}:J", "~@~{}:~", "\xc3\xa4_@-{}:+" };
-
-    for (size_t i = 0; i < CBX_LEN(keys); i++)
-        if (fnmatch(pattern, keys[i], 0) != 0) return false;
-    return true;
-}
-
 static cbx_status read_one(cbx_waivers *w, const cbx_json *v, const char *where, cbx_waiver *out, cbx_err *err)
 {
     static const char *const names[] = { "key", "reason", "until" };
+    /* Keys that have nothing in common but their form: what fits all of them names nothing. */
+    static const char *const keys[] = { "a@b{c=d}:e", "F.1@G 2{H=3,I=4}:J", "~@~{}:~", "\xc3\xa4_@-{}:+" };
     const char *text[CBX_LEN(names)];
+    size_t fits = 0;
     cbx_status st = CBX_OK;
 
     if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return cbx_fail(err, CBX_EFORMAT, "%s: expected an object", where);
@@ -71,7 +64,8 @@ static cbx_status read_one(cbx_waivers *w, const cbx_json *v, const char *where,
         if (!st && !text[i][0]) st = cbx_fail(err, CBX_EFORMAT, "%s.%s is empty", where, names[i]);
     }
     if (!st) st = no_others(v, names, CBX_LEN(names), where, err);
-    if (!st && fits_all(text[0]))
+    for (size_t i = 0; !st && i < CBX_LEN(keys); i++) fits += fnmatch(text[0], keys[i], 0) == 0;
+    if (fits == CBX_LEN(keys))
         st = cbx_fail(err, CBX_EFORMAT,
                       "%s.key: '%.40s' matches every finding; name a point or a metric, as in '*:latency'", where,
                       text[0]);
