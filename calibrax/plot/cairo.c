@@ -161,12 +161,6 @@ static int write_bytes(void *closure, const unsigned char *data, unsigned length
     return out->status ? WRITE_FAILED : 0;
 }
 
-static cbx_status failed(const pen *p, int status, const cbx_text *out, cbx_err *err)
-{
-    if (out->status || status == NO_MEMORY) return cbx_fail(err, CBX_ENOMEM, "out of memory to draw a plot");
-    return cbx_fail(err, CBX_EIO, "cairo cannot draw a plot: %s", p->c.status_to_string(status));
-}
-
 static cairo_surface *make_surface(const pen *p, const cbx__scene *s, cbx_plot_format format, double scale,
                                    cbx_text *out)
 {
@@ -207,7 +201,10 @@ cbx_status cbx__scene_write_cairo(cbx_ctx *ctx, const cbx__scene *s, cbx_plot_fo
     p.c.surface_finish(surface);
     if (!status) status = p.c.surface_status(surface);
     p.c.surface_destroy(surface);
-    if (status) st = failed(&p, status, out, err);
+    if (status && (out->status || status == NO_MEMORY))
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory to draw a plot");
+    else if (status)
+        st = cbx_fail(err, CBX_EIO, "cairo cannot draw a plot: %s", p.c.status_to_string(status));
     cbx_library_close(lib);
     return st;
 }

@@ -8,12 +8,6 @@
 
 #include "calibrax/plot/model.h"
 
-static cbx_status need_log(const cbx_plot *p, const char *what, cbx_err *err)
-{
-    if (p->opts.x == CBX_PLOT_LOG && p->opts.y == CBX_PLOT_LOG) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "%s needs a plot with two logarithmic axes", what);
-}
-
 /* A faint line between two places. */
 static cbx_status add_guide(cbx_plot *p, double x0, double y0, double x1, double y1, cbx_err *err)
 {
@@ -62,18 +56,14 @@ static span intensities(double peak, const cbx_plot_roof *bandwidths, size_t n, 
     return (span){ s.low / 4, s.high * 4 };
 }
 
-static bool same_name(const cbx_plot_kernel *a, const cbx_plot_kernel *b)
-{
-    return a->name && b->name ? !strcmp(a->name, b->name) : a->name == b->name;
-}
-
 /* Neighbours of one name: a series. */
 static cbx_status add_kernels(cbx_plot *p, const cbx_plot_kernel *k, size_t n, cbx_err *err)
 {
     cbx_status st = CBX_OK;
 
     for (size_t from = 0, to; !st && from < n; from = to) {
-        for (to = from + 1; to < n && same_name(&k[from], &k[to]);) to++;
+        const char *name = k[from].name;
+        for (to = from + 1; to < n && (name && k[to].name ? !strcmp(name, k[to].name) : name == k[to].name);) to++;
         double *x = cbx_arena_calloc(&p->arena, 4 * (to - from), sizeof *x);
         if (!x) return cbx_fail_nomem(err, "a roofline");
         double *y = x + (to - from), *lower = y + (to - from), *upper = lower + (to - from);
@@ -93,10 +83,11 @@ static cbx_status add_kernels(cbx_plot *p, const cbx_plot_kernel *k, size_t n, c
 cbx_status cbx_plot_roofline(cbx_plot *p, const cbx_plot_roof *peaks, size_t npeaks, const cbx_plot_roof *bandwidths,
                              size_t nbandwidths, const cbx_plot_kernel *kernels, size_t nkernels, cbx_err *err)
 {
-    cbx_status st = need_log(p, "a roofline", err);
     double peak, fastest;
 
-    if (!st) st = check_roofs(peaks, npeaks, "peak", err);
+    if (p->opts.x != CBX_PLOT_LOG || p->opts.y != CBX_PLOT_LOG)
+        return cbx_fail(err, CBX_EINVAL, "a roofline needs a plot with two logarithmic axes");
+    cbx_status st = check_roofs(peaks, npeaks, "peak", err);
     if (!st) st = check_roofs(bandwidths, nbandwidths, "bandwidth", err);
     if (st) return st;
     peak = highest(peaks, npeaks)->limit;

@@ -117,15 +117,6 @@ static double widest_name(const char *const *names, size_t n)
     return w;
 }
 
-static double widest_tick(const cbx__axis *a)
-{
-    char buf[CBX_FORMAT_SIZE];
-    double w = 0;
-
-    for (size_t i = 0; i < a->n; i++) w = fmax(w, cbx__words_width(cbx__axis_label(a, a->at[i], buf), TICK_SIZE));
-    return w;
-}
-
 /* The names are slanted where they would touch. */
 static bool aslant(const cbx__sheet *sh, double width)
 {
@@ -163,12 +154,16 @@ static double lay_axes(cbx__sheet *sh, const legend *l)
     double left = EDGE + (o->y_label ? 20 : 0) + 6, right = o->width - EDGE - (l->width > 0 ? l->width + 12 : 6);
     double bottom = height - EDGE - (o->x_label ? 20 : 0) - 18;
     bool heat = sh->y.scale == CBX_PLOT_CATEGORIES;
+    char buf[CBX_FORMAT_SIZE];
 
     sh->height = height;
     cbx__axis_unit(&sh->x, o->x_label);
     cbx__axis_unit(&sh->y, o->y_label);
     cbx__axis_lay(&sh->y, bottom, top, 30); /* once for the widths of its labels */
-    left += heat ? widest_name(sh->plot->rows, sh->plot->nrows) : widest_tick(&sh->y);
+    double widest = heat ? widest_name(sh->plot->rows, sh->plot->nrows) : 0;
+    for (size_t i = 0; !heat && i < sh->y.n; i++)
+        widest = fmax(widest, cbx__words_width(cbx__axis_label(&sh->y, sh->y.at[i], buf), TICK_SIZE));
+    left += widest;
     left = fmin(left, o->width * 0.4);
     right = fmax(right, left + 40);
     if (aslant(sh, right - left)) { /* the first name reaches to the left of its place */

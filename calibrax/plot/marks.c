@@ -11,15 +11,12 @@ static double px_x(const cbx__sheet *sh, double v) { return cbx__axis_place(&sh-
 static double px_y(const cbx__sheet *sh, double v) { return cbx__axis_place(&sh->y, v); }
 static double line_x(const cbx_plot_series *s, size_t i) { return s->x ? s->x[i] : (double)i; }
 
-static bool has_interval(const cbx_plot_series *s, size_t i)
+static bool are_finite(const double *lower, const double *upper, size_t i)
 {
-    return s->lower && s->upper && isfinite(s->lower[i]) && isfinite(s->upper[i]);
+    return lower && upper && isfinite(lower[i]) && isfinite(upper[i]);
 }
 
-static bool has_x_interval(const cbx_plot_series *s, size_t i)
-{
-    return s->x_lower && s->x_upper && isfinite(s->x_lower[i]) && isfinite(s->x_upper[i]);
-}
+static bool has_interval(const cbx_plot_series *s, size_t i) { return are_finite(s->lower, s->upper, i); }
 
 /* "label: 12.5 [11.9, 13.1]"; NULL when memory has run out. */
 static const char *tip(cbx__sheet *sh, const cbx_plot_series *s, const char *where, size_t i)
@@ -42,21 +39,15 @@ static const char *category(const cbx__sheet *sh, size_t i)
     return sh->x.scale == CBX_PLOT_CATEGORIES && i < sh->plot->nnames ? sh->plot->names[i] : NULL;
 }
 
-static void draw_whisker(cbx__sheet *sh, cbx__paint paint, double x, double lower, double upper, double half)
+/* From lower to upper at a place [px] of the other axis. */
+static void draw_whisker(cbx__sheet *sh, cbx__paint paint, bool along_x, double at, double lower, double upper,
+                         double half)
 {
-    double a = px_y(sh, lower), b = px_y(sh, upper);
-    const cbx__xy path[] = { { x - half, a }, { x + half, a }, { x, a }, { x, b }, { x - half, b }, { x + half, b } };
+    double a = along_x ? px_x(sh, lower) : px_y(sh, lower), b = along_x ? px_x(sh, upper) : px_y(sh, upper);
+    cbx__xy path[] = { { at - half, a }, { at + half, a }, { at, a }, { at, b }, { at - half, b }, { at + half, b } };
 
-    cbx__scene_path(sh->scene, "interval", paint, path, CBX_LEN(path), false);
-}
-
-/* The same along x. */
-static void draw_flat_whisker(cbx__sheet *sh, cbx__paint paint, double y, double lower, double upper, double half)
-{
-    double a = px_x(sh, lower), b = px_x(sh, upper);
-    const cbx__xy path[] = { { a, y - half }, { a, y + half }, { a, y }, { b, y }, { b, y - half }, { b, y + half } };
-
-    cbx__scene_path(sh->scene, "x-interval", paint, path, CBX_LEN(path), false);
+    for (size_t i = 0; along_x && i < CBX_LEN(path); i++) path[i] = (cbx__xy){ path[i].y, path[i].x };
+    cbx__scene_path(sh->scene, along_x ? "x-interval" : "interval", paint, path, CBX_LEN(path), false);
 }
 
 /* --- lines --- */
@@ -115,9 +106,10 @@ static void draw_line(cbx__sheet *sh, const cbx__mark *m)
     for (size_t i = 0; i < s->n; i++) {
         if (!isfinite(s->y[i]) || !isfinite(line_x(s, i))) continue;
         double x = px_x(sh, line_x(s, i));
-        if (s->how & CBX_PLOT_WHISK && has_interval(s, i)) draw_whisker(sh, whisker, x, s->lower[i], s->upper[i], 3.5);
-        if (s->how & CBX_PLOT_WHISK && has_x_interval(s, i))
-            draw_flat_whisker(sh, whisker, px_y(sh, s->y[i]), s->x_lower[i], s->x_upper[i], 3.5);
+        if (s->how & CBX_PLOT_WHISK && has_interval(s, i))
+            draw_whisker(sh, whisker, false, x, s->lower[i], s->upper[i], 3.5);
+        if (s->how & CBX_PLOT_WHISK && are_finite(s->x_lower, s->x_upper, i))
+            draw_whisker(sh, whisker, true, px_y(sh, s->y[i]), s->x_lower[i], s->x_upper[i], 3.5);
         if (s->how & CBX_PLOT_MARK) cbx__draw_marker(sh, m, x, px_y(sh, s->y[i]), tip(sh, s, category(sh, i), i));
     }
 }
@@ -149,7 +141,7 @@ static void draw_bars(cbx__sheet *sh, const cbx__mark *m)
                                          fabs(top - zero));
         bar->words = tip(sh, s, category(sh, i), i);
         if (has_interval(s, i))
-            draw_whisker(sh, whisker, left + width / 2, s->lower[i], s->upper[i], fmin(4, width / 4));
+            draw_whisker(sh, whisker, false, left + width / 2, s->lower[i], s->upper[i], fmin(4, width / 4));
     }
 }
 
@@ -222,14 +214,6 @@ void cbx_plot_density(const double *samples, size_t n, const double *at, size_t 
 
 /* --- heat maps --- */
 
-static double heat_part(const cbx__sheet *sh, double v)
-{
-    double span = sh->heat_max - sh->heat_min;
-
-    if (sh->heat_log) return log(v / sh->heat_min) / log(sh->heat_max / sh->heat_min);
-    return span > 0 ? (v - sh->heat_min) / span : 0.5;
-}
-
 /* "[lower, upper]" below the value; false: it does not fit. */
 static bool write_bounds(cbx__sheet *sh, const cbx__mark *m, size_t i, uint32_t ink, double x, double y, double w,
                          double h)
@@ -256,7 +240,8 @@ static void draw_field(cbx__sheet *sh, const cbx__mark *m, size_t i, double x, d
         cbx__scene_line(sh->scene, NULL, paint, x + 1, y + h - 1, x + w - 1, y + 1);
         return;
     }
-    double part = heat_part(sh, v);
+    double span = sh->heat_max - sh->heat_min, part = span > 0 ? (v - sh->heat_min) / span : 0.5;
+    if (sh->heat_log) part = log(v / sh->heat_min) / log(sh->heat_max / sh->heat_min);
     uint32_t ink = part < 0.6 ? 0xFFFFFF : 0x111111;
     paint = (cbx__paint){ cbx__ramp(part), CBX__NO_COLOUR, 0, 1, 0 };
     cbx__scene_rect(sh->scene, "field", paint, x, y, w, h);

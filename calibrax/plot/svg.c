@@ -2,6 +2,7 @@
  * SVG 1.1 of a scene: one element an item, coordinates to a hundredth of a px, the same bytes for
  * the same scene.
  */
+#include "calibrax/base/together.h"
 #include "calibrax/plot/scene.h"
 
 static void put(cbx_text *out, const char *before, double v, const char *after)
@@ -46,9 +47,7 @@ static void put_end(cbx_text *out, const cbx__item *it, const char *element)
         cbx_text_puts(out, "/>\n");
         return;
     }
-    cbx_text_puts(out, "><title>");
-    cbx_text_put_html(out, it->words);
-    cbx_text_printf(out, "</title></%s>\n", element);
+    cbx__put_mixed(out, cbx_text_put_html, "><title>", it->words, "</title></", element, ">\n", NULL);
 }
 
 static void put_path(cbx_text *out, const cbx__item *it)
@@ -96,9 +95,7 @@ static void put_words(cbx_text *out, const cbx__item *it)
         put(out, "", it->at.x, " ");
         put(out, "", it->at.y, ")\"");
     }
-    cbx_text_puts(out, ">");
-    cbx_text_put_html(out, it->words);
-    cbx_text_puts(out, "</text>\n");
+    cbx__put_mixed(out, cbx_text_put_html, ">", it->words, "</text>\n", NULL);
 }
 
 void cbx__scene_write_svg(const cbx__scene *s, cbx_text *out)
@@ -115,11 +112,7 @@ void cbx__scene_write_svg(const cbx__scene *s, cbx_text *out)
     put(out, " viewBox=\"0 0 ", s->width, " ");
     put(out, "", s->height,
         "\" role=\"img\" font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\">\n");
-    if (s->title) {
-        cbx_text_puts(out, "<title>");
-        cbx_text_put_html(out, s->title);
-        cbx_text_puts(out, "</title>\n");
-    }
+    if (s->title) cbx__put_mixed(out, cbx_text_put_html, "<title>", s->title, "</title>\n", NULL);
     cbx_text_puts(out, "<rect class=\"paper\"");
     put_colour(out, "fill", s->paper);
     put(out, " width=\"", s->width, "\"");
