@@ -20,13 +20,13 @@ cbx_status cbx_metric_parameter_parse(const cbx_metric_parameter *p, const char 
         if (length == n && !memcmp(words, text, n)) return *out = i, CBX_OK;
         words = words[length] ? words + length + 1 : NULL;
     }
-    if (p->words) return cbx_fail(err, CBX_EINVAL, "'%s' must be one of %s, not %.64s", p->name, p->words, text);
+    if (p->words) return cbx_fail(err, CBX_EINVAL, "'%s' must be one of %s, not '%.64s'", p->name, p->words, text);
     if (!strcmp(text, "inf")) return *out = INFINITY, CBX_OK;
     if (n > 0 && strspn(text, "+-.0123456789eE") == n) {
         const double v = strtod(text, &end);
         if (!*end && isfinite(v)) return *out = v, CBX_OK;
     }
-    return cbx_fail(err, CBX_EINVAL, "'%s' must be a number, not %.64s", p->name, text);
+    return cbx_fail(err, CBX_EINVAL, "'%s' must be a number, not '%.64s'", p->name, text);
 }
 
 /* ---- reading ---- */
@@ -59,7 +59,7 @@ static cbx_status read_parameter(const cbx_metric_parameter *p, const cbx_json *
     case CBX_JSON_STRING: return cbx_metric_parameter_parse(p, cbx_json_string_value(value), out, err);
     default: return cbx_fail(err, CBX_EFORMAT, "'%s' must be a number, a word or a boolean", p->name);
     }
-    if (p->words) return cbx_fail(err, CBX_EFORMAT, "'%s' must be one of %s", p->name, p->words);
+    if (p->words) return cbx_fail(err, CBX_EFORMAT, "'%s' must be one of %s, not %g", p->name, p->words, *out);
     if (isnan(*out)) return cbx_fail(err, CBX_EFORMAT, "'%s' must be a number, got NaN", p->name);
     return CBX_OK;
 }

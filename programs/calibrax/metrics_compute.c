@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/array/io/csv.h"
@@ -54,15 +55,66 @@ typedef struct inputs {
     cbx_array *in[CBX_METRIC_MAX_OPERANDS], *mask, *weights;
 } inputs;
 
-static int load(const opt_run *run, const char *const *files, size_t n, inputs *out)
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+/* Operands of words, as numbers: the places of their words among all that occur, which are sorted. */
+static int number_words(const opt_run *run, const bool *of_words, inputs *x)
+{
+    const char **words[CBX_METRIC_MAX_OPERANDS], **all;
+    size_t n[CBX_METRIC_MAX_OPERANDS] = { 0 }, total = 0, different = 0;
+
+    for (size_t i = 0; i < x->nin; total += n[i++])
+        if (of_words[i] &&
+            opt_check(run, cbx_words_load(run->ctx, x->files[i], run->arena, &words[i], &n[i], run->err)))
+            return EXIT_ERROR;
+    all = cbx_arena_calloc(run->arena, total, sizeof *all);
+    for (size_t i = 0, at = 0; i < x->nin; at += n[i++])
+        if (n[i]) memcpy(all + at, words[i], n[i] * sizeof *all);
+    qsort(all, total, sizeof *all, by_text);
+    for (size_t k = 0; k < total; k++)
+        if (k == 0 || strcmp(all[k], all[different - 1]) != 0) all[different++] = all[k];
+    for (size_t i = 0; i < x->nin; i++) {
+        const cbx_array_desc d = { .dtype = CBX_I64, .ndim = 1, .shape = { n[i] } };
+        if (!of_words[i]) continue;
+        cbx_array_free(x->in[i]);
+        x->in[i] = NULL;
+        if (opt_check(run, cbx_array_create(run->ctx, &d, &x->in[i], run->err))) return EXIT_ERROR;
+        for (size_t k = 0; k < n[i]; k++) {
+            const char **place = bsearch(&words[i][k], all, different, sizeof *all, by_text);
+            ((int64_t *)cbx_array_data_mut(x->in[i]))[k] = place - all;
+        }
+    }
+    return EXIT_PASS;
+}
+
+/* Whether operand i of all metrics is labels. */
+static bool takes_labels(const cbx_metric_collection *c, size_t i)
+{
+    bool labels = true;
+
+    for (size_t k = 0; k < cbx_metric_collection_count(c); k++) {
+        const cbx_metric_function *m = cbx_metric_collection_at(c, k)->metric;
+        labels &= i < cbx_metric_operands(m) && m->operands[i].kind == CBX_OPERAND_LABELS;
+    }
+    return labels;
+}
+
+/* Labels are words where one column of them is: then all labels are read as text. */
+static int load(const opt_run *run, const cbx_metric_collection *c, const char *const *files, size_t n, inputs *out)
 {
     const compute_args *a = run->args;
+    bool labels[CBX_METRIC_MAX_OPERANDS], words = false;
 
     *out = (inputs){ .nin = n, .files = files };
     if (n > CBX_METRIC_MAX_OPERANDS)
         return opt_fail(run->program, "metrics take at most %d operands, got %zu files", CBX_METRIC_MAX_OPERANDS, n);
-    for (size_t i = 0; i < n; i++)
-        if (opt_check(run, cbx_array_load(run->ctx, files[i], &out->in[i], run->err))) return EXIT_ERROR;
+    for (size_t i = 0; i < n; i++) {
+        const cbx_status st = cbx_array_load(run->ctx, files[i], &out->in[i], run->err);
+        labels[i] = takes_labels(c, i);
+        words |= labels[i] && st == CBX_EFORMAT;
+        if (st && !(labels[i] && st == CBX_EFORMAT)) return opt_check(run, st);
+    }
+    if (words && number_words(run, labels, out)) return EXIT_ERROR;
     if (a->mask && opt_check(run, cbx_array_load(run->ctx, a->mask, &out->mask, run->err))) return EXIT_ERROR;
     if (a->weights && opt_check(run, cbx_array_load(run->ctx, a->weights, &out->weights, run->err))) return EXIT_ERROR;
     return EXIT_PASS;
@@ -342,7 +394,7 @@ static int run_compute(const opt_run *run)
         status = read_suite(run, a->suite, &c);
     else if (!(status = opt_check(run, cbx_metric_collection_create(run->ctx, &c, run->err))))
         status = named_metrics(run, &names, c, parameters);
-    if (!status) status = load(run, (const char *const *)run->words->items + first, run->words->count - first, &x);
+    if (!status) status = load(run, c, (const char *const *)run->words->items + first, run->words->count - first, &x);
     if (!status && !a->suite && names.count == 1) {
         const cbx_metric_function *m = cbx_metric_collection_at(c, 0)->metric;
         if (x.nin > cbx_metric_operands(m))
@@ -363,7 +415,8 @@ const opt_command metrics_compute_command = {
     .description =
         "Computes a metric, or several, of one array for each operand, in the order of 'metrics describe'. A file is "
         "FILE.npy, FILE.npz:NAME, FILE.h5:/DATASET or FILE.csv:COLUMN (a name of its header, or a number from 1; "
-        "without one all columns). Prints the result, with --ci an interval over resampled items; of several metrics "
+        "without one all columns); labels may be words of a column, which are numbered in alphabetical order. Prints "
+        "the result, with --ci an interval over resampled items; of several metrics "
         "and of a suite a table. A suite is JSON: {\"groups\": {\"errors\": [\"mae\", {\"metric\": \"huber_loss\", "
         "\"parameters\": {\"delta\": 0.1}, \"high\": 0.5}]}}. Exit status 1 if a result is outside 'low' and 'high'.",
     OPT_OPTIONS(compute),

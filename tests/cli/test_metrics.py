@@ -1,8 +1,9 @@
 """calibrax metrics: the table, and metrics of arrays in files of every kind."""
 import json
 import os
+import zipfile
 
-from harness import BUILD, CALIBRAX, check, equal, main
+from harness import BUILD, CALIBRAX, SOURCE, check, equal, main
 
 TABLE = "measured,predicted,label,weight\n3,2.5,1,1\n-0.5,0,0,2\n2,2,1,1\n7,8,0,1\n"
 
@@ -40,7 +41,16 @@ def values(p):
     equal(metrics(p, "compute", "mse", f"{table}:2", f"{table}:1", "--mask", f"{table}:label").stdout, "0.125\n", "columns by number, masked")
     embeddings, labels = p.write("x.csv", "a,b\n0,0\n0,1\n3,0\n"), p.write("y.csv", "label\n0\n0\n1\n")
     equal(json.loads(metrics(p, "compute", "mine_hard_negatives", embeddings, f"{labels}:1", "--json").stdout)["value"], [-1, 2, -1, 2, -1, -1, -1, -1, -1], "places of items")
-    equal(metrics(p, "compute", "fid", embeddings, embeddings).stdout, "0.0\n", "features in files")
+    check(float(metrics(p, "compute", "fid", embeddings, embeddings).stdout) < 1e-14, "features in files")
+
+
+def formats(p):
+    """NPY, NPZ and HDF5: the same array of each."""
+    npy, archive = os.path.join(SOURCE, "tests/fixtures/npy/big_float64.npy"), p.file("a.npz")
+    with zipfile.ZipFile(archive, "w") as z:
+        z.write(npy, "some.npy")
+    for other in (f"{archive}:some", os.path.join(SOURCE, "tests/fixtures/hdf5/h5py.h5:/npy/big_float64")):
+        equal(metrics(p, "compute", "max_error", npy, other).stdout, "0.0\n", other)
 
 
 SUITE = {"groups": {"errors": ["mae", {"metric": "huber_loss", "parameters": {"delta": 0.1}, "high": 0.01}], "fit": [{"metric": "r_squared", "low": 0.9}]}}
@@ -83,7 +93,7 @@ def plugins(p):
     equal(json.loads(metrics(p, "describe", "mae", "--check", "--json").stdout)["metric"]["name"], "mae", "checked with --json")
     check("'proper' was not tried" in metrics(p, "describe", "interval_score", "--check").stderr, "what cannot be tried is not a failure")
     check("needs a function" in metrics(p, "describe", "f_divergence", "--check", expect=2).stderr, "a function")
-    for name, sentence in (("abi", "has metrics of ABI 4, and this program takes 3"), ("name", "there is a metric 'mse' already"), ("row", "must be an identifier")):
+    for name, sentence in (("abi", "has metrics of ABI 4, and this program takes 3"), ("name", "there is a metric 'mse' already"), ("row", "must be an identifier, not ")):
         check(sentence in metrics(p, "list", "--plugin", plugin(name), expect=2).stderr, name)
     check("cannot load the plug-in" in metrics(p, "list", "--plugin", "none.so", expect=2).stderr, "no file")
     check("exports no 'cbx_metric_plugin_table'" in metrics(p, "list", "--plugin", plugin("none").replace("metric_plugin_none", "case_plugin_none"), expect=2).stderr, "cases")
@@ -114,6 +124,21 @@ def long_integers(p):
     for source, sentence in ((f"{table}:d", "column 4 has integers that 64 bits do not hold"), (table, "column 1 has integers beyond 2^53"),
                              (p.write("j.csv", "9007199254740993,0.5\n"), "column 1 has integers beyond 2^53")):
         check(sentence in metrics(p, "compute", "quantile", source, expect=2).stderr, sentence)
+
+
+def columns_of_text(p):
+    """Columns that are not named may hold anything; words of labels are numbered in alphabetical order."""
+    table = p.write("text.csv", "name,truth,guess,x,y\nann,dog,cat,1,2\nbob,cat,cat,2,4\n\"c, d\",eel,dog,3,4\n,dog,dog,4,4\n")
+    equal(metrics(p, "compute", "mae", f"{table}:x", f"{table}:y").stdout, "1.0\n", "other columns are text")
+    labels = [f"{table}:guess", f"{table}:truth"]
+    equal(metrics(p, "compute", "accuracy", *labels).stdout, "0.5\n", "words as labels")
+    equal(json.loads(metrics(p, "compute", "confusion_matrix", *labels, "--json").stdout)["value"], [1, 0, 0, 1, 1, 0, 0, 1, 0], "cat, dog, eel")
+    check("cohen_kappa" in metrics(p, "compute", "accuracy,cohen_kappa", *labels).stdout, "of several metrics")
+    equal(metrics(p, "compute", "accuracy", f"{table}:x", f"{p.write('n.csv', 'y' + chr(10) + '1 2 3 five'.replace(' ', chr(10)) + chr(10))}:y").stdout, "0.75\n", "numbers beside words")
+    for args, sentence in ((["mae", *labels], f"{table}:2: 'cat' is not a number\n"), (["mae,accuracy", *labels], "'cat' is not a number"),
+                           (["quantile", table], f"{table}:2: 'ann' is not a number: read one column of numbers"),
+                           (["accuracy", table, table], f"{table}: name a column of its 5, as in {table}:1")):
+        check(sentence in metrics(p, "compute", *args, expect=2).stderr, sentence)
 
 
 def weighted_intervals(p):
@@ -154,6 +179,7 @@ def faults(p):
         (["mse", ragged, ragged], f"{ragged}:3: the row has 1 cells, the first line 2"),
         (["mse", "a.xyz", a], "a.xyz: the name must end with .npy, .npz:MEMBER, .h5:/DATASET or .csv[:COLUMN]"),
         (["huber_loss", a, a, "-s", "delta=0"], "huber_loss: 'delta' must be above 0, not 0"),
+        (["huber_loss", a, a, "-s", "delta="], "--set delta=: 'delta' must be a number, not ''\n"),
         (["huber_loss", a, a, "-s", "d=1"], "--set d=1: huber_loss has no such parameter: calibrax metrics describe huber_loss lists them"),
         (["mae,huber_loss", a, a, "-s", "d=1"], "--set d=1: no metric has such a parameter"),
         (["", a, a], "metrics compute '': a name of the list is empty"),
@@ -173,4 +199,4 @@ def faults(p):
         check(all(metrics(p, "list", f"--{option}", word).stdout for word in words.split()), f"each word of --{option} selects")
 
 
-main([the_table, values, several, plugins, dtypes_of_results, long_integers, weighted_intervals, faults])
+main([the_table, values, formats, several, plugins, dtypes_of_results, long_integers, columns_of_text, weighted_intervals, faults])

@@ -1,4 +1,5 @@
-/* Fuzz entry of the reader of tables: a column alone holds what it holds among all, and every cell was a number of the text. */
+/* Fuzz entry of the reader of tables: a column alone holds what it holds among all, and every cell was a number of the text;
+ * its words are as many. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,9 @@ FUZZ_ENTRY()
     cbx_ctx *ctx = NULL;
     cbx_array *all = NULL, *first = NULL;
     cbx_err err = CBX_ERR_INIT;
+    cbx_arena arena;
+    const char **words;
+    size_t n = 0;
 
     if (cbx_ctx_create(NULL, &ctx, NULL)) return 0;
     const cbx_status st = cbx_csv_decode(ctx, (const char *)data, size, "table", NULL, &all, &err);
@@ -29,6 +33,12 @@ FUZZ_ENTRY()
     /* a column alone may hold integers that all columns together do not */
     if (st != one && !(st == CBX_EFORMAT && !one)) abort();
     if (st && !err.message[0]) abort();
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    const cbx_status text = cbx_csv_words(ctx, (const char *)data, size, "table", "1", &arena, &words, &n, NULL);
+    if (!one && (text || n != cbx_array_dim(first, 0))) abort();
+    for (size_t i = 0; !text && i < n; i++)
+        if (strlen(words[i]) > size) abort();
+    cbx_arena_clear(&arena);
     if (!st) {
         const size_t rows = cbx_array_dim(all, 0), columns = cbx_array_count(all) / rows;
         if (cbx_array_count(first) != rows || rows * columns > size + 1) abort();

@@ -90,9 +90,13 @@ typedef struct table {
     cbx_arena *arena;
     const char **names; /* of the header; NULL: there is no header */
     size_t columns;
+    size_t first, count; /* of the columns that are read: cells of others may be anything */
     cell_kind *kinds;
+    size_t rows;
     CBX_LIST(cell_value) values; /* row by row */
     CBX_LIST(size_t) longs;      /* places of LONG among them */
+    bool as_text;                /* words in place of values */
+    CBX_LIST(const char *) words;
 } table;
 
 static char separator_of(const char *text, const char *end)
@@ -135,10 +139,28 @@ static cbx_status read_header(reader *r, table *t)
     return CBX_OK;
 }
 
-static cbx_status read_rows(reader *r, table *t)
+/* Adds a cell of column n, which is read. */
+static cbx_status add_cell(reader *r, table *t, size_t n)
 {
     cbx_allocator al = cbx_arena_allocator(t->arena);
+    const char *text = cbx_text_str(&r->cell);
+    cell_kind kind;
+    cell_value v;
 
+    if (t->as_text)
+        return (text = cbx_arena_strdup(t->arena, text)) && cbx_list_push(&al, &t->words, text)
+                   ? CBX_OK
+                   : cbx_fail_nomem(r->err, "a column of text");
+    if (!number(text, &v, &kind))
+        return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: '%.40s' is not a number%s", r->what, r->line, text,
+                        t->count > 1 ? ": read one column of numbers" : "");
+    if (kind > t->kinds[n]) t->kinds[n] = kind;
+    if (kind == CELL_LONG && !cbx_list_push(&al, &t->longs, t->values.n)) return cbx_fail_nomem(r->err, "a table");
+    return cbx_list_push(&al, &t->values, v) ? CBX_OK : cbx_fail_nomem(r->err, "a table");
+}
+
+static cbx_status read_rows(reader *r, table *t)
+{
     for (; r->at < r->end; r->line++) {
         size_t n = 0;
         bool last = false;
@@ -147,26 +169,21 @@ static cbx_status read_rows(reader *r, table *t)
             continue;
         }
         for (; !last; n++) {
-            cell_kind kind;
-            cell_value v;
+            cbx_status st = CBX_OK;
             if (!next_cell(r, &last))
                 return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: a quote does not end", r->what, r->line);
             if (n == t->columns)
                 return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: the row has more cells than the first line, %zu", r->what,
                                 r->line, t->columns);
-            if (!number(cbx_text_str(&r->cell), &v, &kind))
-                return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: '%.40s' is not a number", r->what, r->line,
-                                cbx_text_str(&r->cell));
-            if (kind > t->kinds[n]) t->kinds[n] = kind;
-            if (kind == CELL_LONG && !cbx_list_push(&al, &t->longs, t->values.n))
-                return cbx_fail_nomem(r->err, "a table");
-            if (!cbx_list_push(&al, &t->values, v)) return cbx_fail_nomem(r->err, "a table");
+            if (n >= t->first && n < t->first + t->count) st = add_cell(r, t, n);
+            if (st) return st;
         }
         if (n != t->columns)
             return cbx_fail(r->err, CBX_EFORMAT, "%s:%zu: the row has %zu cells, the first line %zu", r->what, r->line,
                             n, t->columns);
+        t->rows++;
     }
-    if (t->values.n == 0) return cbx_fail(r->err, CBX_EFORMAT, "%s: there are no rows of numbers", r->what);
+    if (t->rows == 0) return cbx_fail(r->err, CBX_EFORMAT, "%s: there are no rows", r->what);
     return CBX_OK;
 }
 
@@ -195,12 +212,12 @@ static cbx_status find_column(const table *t, const char *what, const char *colu
 }
 
 /* The kind in which columns meet; integers that it does not hold are refused. */
-static cbx_status common_kind(const table *t, const char *what, size_t first, size_t n, cell_kind *out, cbx_err *err)
+static cbx_status common_kind(const table *t, const char *what, cell_kind *out, cbx_err *err)
 {
     *out = CELL_BOOL;
-    for (size_t k = first; k < first + n; k++)
+    for (size_t k = 0; k < t->columns; k++)
         if (t->kinds[k] > *out) *out = t->kinds[k];
-    for (size_t k = first; k < first + n; k++) {
+    for (size_t k = 0; k < t->columns; k++) {
         if (t->kinds[k] == CELL_HUGE)
             return cbx_fail(err, CBX_EFORMAT,
                             "%s: column %zu has integers that 64 bits do not hold: write them as "
@@ -215,28 +232,25 @@ static cbx_status common_kind(const table *t, const char *what, size_t first, si
     return CBX_OK;
 }
 
-static cbx_status make_array(cbx_ctx *ctx, const table *t, const char *what, size_t first, size_t n, cbx_array **out,
-                             cbx_err *err)
+static cbx_status make_array(cbx_ctx *ctx, const table *t, const char *what, cbx_array **out, cbx_err *err)
 {
-    const size_t rows = t->values.n / t->columns;
     static const cbx_dtype dtypes[] = {
         [CELL_BOOL] = CBX_BOOL, [CELL_INT] = CBX_I64, [CELL_LONG] = CBX_I64, [CELL_REAL] = CBX_F64
     };
-    cbx_array_desc d = { .ndim = n > 1 ? 2 : 1, .shape = { rows, n } };
+    cbx_array_desc d = { .ndim = t->count > 1 ? 2 : 1, .shape = { t->rows, t->count } };
     size_t next = 0; /* of the LONG cells */
     cell_kind kind;
-    cbx_status st = common_kind(t, what, first, n, &kind, err);
+    cbx_status st = common_kind(t, what, &kind, err);
 
     if (st) return st;
     d.dtype = dtypes[kind];
     st = cbx_array_create(ctx, &d, out, err);
     if (st) return st;
-    for (size_t i = 0; i < rows * n; i++) {
-        const size_t at = i / n * t->columns + first + i % n;
-        const cell_value v = t->values.items[at];
+    for (size_t i = 0; i < t->values.n; i++) {
+        const cell_value v = t->values.items[i];
+        const bool is_long = next < t->longs.n && t->longs.items[next] == i;
         void *to = cbx_array_data_mut(*out);
-        while (next < t->longs.n && t->longs.items[next] < at) next++;
-        const bool is_long = next < t->longs.n && t->longs.items[next] == at;
+        next += is_long;
         if (d.dtype == CBX_F64) ((double *)to)[i] = is_long ? (double)v.integer : v.real;
         if (d.dtype == CBX_I64) ((int64_t *)to)[i] = is_long ? v.integer : (int64_t)v.real;
         if (d.dtype == CBX_BOOL) ((unsigned char *)to)[i] = v.real != 0;
@@ -244,25 +258,49 @@ static cbx_status make_array(cbx_ctx *ctx, const table *t, const char *what, siz
     return CBX_OK;
 }
 
-cbx_status cbx_csv_decode(cbx_ctx *ctx, const char *text, size_t len, const char *what, const char *column,
-                          cbx_array **out, cbx_err *err)
+/* Reads a column, NULL: all, to a table whose memory is the arena's. */
+static cbx_status read_table(cbx_ctx *ctx, const char *text, size_t len, const char *what, const char *column, table *t,
+                             cbx_err *err)
 {
     reader r = { .what = what, .at = text, .end = text + len, .line = 1, .err = err };
-    cbx_arena arena;
-    table t = { .arena = &arena };
-    size_t first = 0;
     cbx_status st;
 
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) r.at += 3;
     r.separator = separator_of(r.at, r.end);
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     cbx_text_init(&r.cell, cbx_ctx_allocator(ctx));
-    st = read_header(&r, &t);
-    if (!st) st = read_rows(&r, &t);
+    st = read_header(&r, t);
+    t->count = column ? 1 : t->columns;
+    if (!st && column) st = find_column(t, what, column, &t->first, err);
+    if (!st) st = read_rows(&r, t);
     if (!st) st = cbx_text_check(&r.cell, err);
-    if (!st && column) st = find_column(&t, what, column, &first, err);
-    if (!st) st = make_array(ctx, &t, what, first, column ? 1 : t.columns, out, err);
     cbx_text_clear(&r.cell);
+    return st;
+}
+
+cbx_status cbx_csv_decode(cbx_ctx *ctx, const char *text, size_t len, const char *what, const char *column,
+                          cbx_array **out, cbx_err *err)
+{
+    cbx_arena arena;
+    table t = { .arena = &arena };
+    cbx_status st;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = read_table(ctx, text, len, what, column, &t, err);
+    if (!st) st = make_array(ctx, &t, what, out, err);
     cbx_arena_clear(&arena);
     return st;
+}
+
+cbx_status cbx_csv_words(cbx_ctx *ctx, const char *text, size_t len, const char *what, const char *column,
+                         cbx_arena *arena, const char ***out, size_t *n, cbx_err *err)
+{
+    table t = { .arena = arena, .as_text = true };
+    cbx_status st = read_table(ctx, text, len, what, column, &t, err);
+
+    if (!st && t.count > 1)
+        st = cbx_fail(err, CBX_EINVAL, "%s: name a column of its %zu, as in %s:1", what, t.columns, what);
+    if (st) return st;
+    *out = t.words.items;
+    *n = t.words.n;
+    return CBX_OK;
 }

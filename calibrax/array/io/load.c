@@ -5,8 +5,9 @@
 #include "calibrax/array/io/hdf5.h"
 #include "calibrax/array/io/npy.h"
 #include "calibrax/array/io/npz.h"
-#include "calibrax/base/arena.h"
 #include "calibrax/base/file.h"
+
+#define CSV_MAX ((size_t)2 << 30) /* bytes */
 
 typedef cbx_status reader(cbx_ctx *ctx, const char *path, const char *member, cbx_array **out, cbx_err *err);
 
@@ -47,7 +48,7 @@ static cbx_status read_csv(cbx_ctx *ctx, const char *path, const char *member, c
 {
     char *text = NULL;
     size_t len = 0;
-    cbx_status st = cbx_file_read(ctx, path, (size_t)2 << 30, &text, &len, err);
+    cbx_status st = cbx_file_read(ctx, path, CSV_MAX, &text, &len, err);
 
     if (st) return st;
     st = cbx_csv_decode(ctx, text, len, path, member, out, err);
@@ -63,7 +64,9 @@ static const struct {
     { ".hdf", read_hdf5 }, { ".csv", read_csv }, { ".tsv", read_csv }, { ".txt", read_csv },
 };
 
-cbx_status cbx_array_load(cbx_ctx *ctx, const char *source, cbx_array **out, cbx_err *err)
+/* The reader of a source, its path and its member, which may be NULL; strings are the arena's. */
+static cbx_status find_reader(const char *source, cbx_arena *arena, reader **read, const char **path,
+                              const char **member, cbx_err *err)
 {
     const size_t length = strlen(source);
 
@@ -72,15 +75,44 @@ cbx_status cbx_array_load(cbx_ctx *ctx, const char *source, cbx_array **out, cbx
         const char *at = source;
         while ((at = strstr(at + 1, readers[i].ending)) && at[n] && at[n] != ':') continue;
         if (!at || at == source) continue;
-        cbx_arena arena;
-        cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-        const char *path = cbx_arena_strndup(&arena, source, (size_t)(at - source) + n);
         const bool whole = cbx_path_exists(source) || !at[n];
-        cbx_status st = path ? readers[i].read(ctx, whole ? source : path, whole ? NULL : at + n + 1, out, err)
-                             : cbx_fail_nomem(err, "the path of a file");
-        cbx_arena_clear(&arena);
-        return st;
+        *read = readers[i].read;
+        *path = whole ? source : cbx_arena_strndup(arena, source, (size_t)(at - source) + n);
+        *member = whole ? NULL : at + n + 1;
+        return *path ? CBX_OK : cbx_fail_nomem(err, "the path of a file");
     }
     return cbx_fail(err, CBX_EINVAL, "%.*s: the name must end with .npy, .npz:MEMBER, .h5:/DATASET or .csv[:COLUMN]",
                     (int)(length < 200 ? length : 200), source);
+}
+
+cbx_status cbx_array_load(cbx_ctx *ctx, const char *source, cbx_array **out, cbx_err *err)
+{
+    const char *path, *member;
+    cbx_arena arena;
+    reader *read;
+    cbx_status st;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = find_reader(source, &arena, &read, &path, &member, err);
+    if (!st) st = read(ctx, path, member, out, err);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+cbx_status cbx_words_load(cbx_ctx *ctx, const char *source, cbx_arena *arena, const char ***out, size_t *n,
+                          cbx_err *err)
+{
+    const char *path, *column;
+    reader *read;
+    char *text = NULL;
+    size_t len = 0;
+    cbx_status st = find_reader(source, arena, &read, &path, &column, err);
+
+    if (!st && read != read_csv)
+        st = cbx_fail(err, CBX_EINVAL, "%s: words are read from .csv, .tsv and .txt files alone", source);
+    if (!st) st = cbx_file_read(ctx, path, CSV_MAX, &text, &len, err);
+    if (st) return st;
+    st = cbx_csv_words(ctx, text, len, path, column, arena, out, n, err);
+    cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
+    return st;
 }
