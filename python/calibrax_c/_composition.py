@@ -152,7 +152,7 @@ class WeightedMetric(Together):
     ) -> None:
         super().__init__()
         if not weights:
-            raise ValueError("WeightedMetric: there must be a weight")
+            raise ValueError(f"WeightedMetric: there must be a weight, such as {{'mae': 1}}, got {weights!r}")
         if unknown := sorted(set(metrics or ()) - set(weights)):
             raise ValueError(f"WeightedMetric: there is no weight for {unknown[0]!r}")
         for label, weight in weights.items():

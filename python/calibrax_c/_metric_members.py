@@ -87,6 +87,9 @@ class Together:
         weight: float,
     ) -> None:
         rule, key = None, (group or "", label)
+        low, high, weight = (
+            late._number(label, (what, "", "float", ""), x) for what, x in (("low", low), ("high", high), ("weight", weight))
+        )
         if any(r["name"] == row["name"] and r is not row for k, r in self._rows.items() if k != key):
             raise ValueError(
                 f"{row['name']} was registered again, and this {type(self).__name__} has the old one: make it again"

@@ -170,7 +170,8 @@ def register(
         raise TypeError(f"register: {wrong[0]} of {name!r} must be a function, got {functions[wrong[0]]!r}")
     given = [(form, f) for form in ("items", "parts", "whole") if (f := functions[form])]
     if len(given) != 1:
-        raise TypeError(f"register: {name!r} needs one of items, parts and whole")
+        forms = " and ".join(form for form, _ in given) or "none"
+        raise TypeError(f"register: {name!r} needs one of items, parts and whole, got {forms}")
     if hasattr(late, name) and "code" not in late._rows.get(name, ()):
         raise ValueError(
             f"register: there is a built-in metric {name!r}"

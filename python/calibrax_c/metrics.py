@@ -1,7 +1,8 @@
 """Metric functions: numbers that compare predictions with targets, distributions, sets of points.
 
 Each function takes arrays of any package (calibrax_c, NumPy, JAX, torch: by DLPack or the buffer protocol),
-or lists of numbers, and gives an Array: a scalar unless its documentation says otherwise.  Metrics of texts
+or lists of numbers, and gives an Array: a scalar unless its documentation says otherwise.  Labels may be
+strings, which are numbered in alphabetical order, those of all operands together.  Metrics of texts
 also take strings, which they split at white space or by a tokenizer, a function from a string to its words,
 and lists of words.  They can be traced, differentiated, batched and compiled with the transforms of
 calibrax_c, except for those that read values (their documentation marks them).  Gradients do not flow to other
@@ -71,7 +72,8 @@ def _numbers(row: dict[str, Any], given: dict[str, Any]) -> list[float | None]:
     """Values of all parameters, of those that are given by name."""
     known = {p[0]: p for p in row["parameters"]}
     if unknown := sorted(given.keys() - known.keys()):
-        raise TypeError(f"{row['name']}: there is no parameter '{unknown[0]}'")
+        there = ", ".join(map(repr, known)) or "none"
+        raise TypeError(f"{row['name']}: there is no parameter '{unknown[0]}': there are {there}")
     return [_number(row["name"], p, given.get(n)) for n, p in known.items()]
 
 
@@ -117,8 +119,28 @@ def _wordy(o: Any, kind: str) -> bool:
     )
 
 
+def _are_words(o: Any) -> bool:
+    """True of lists of strings, and of arrays of them by NumPy."""
+    listed = _listed(o) and len(o) > 0 and all(isinstance(x, str) for x in o)
+    return listed or getattr(getattr(o, "dtype", None), "kind", "") == "U"
+
+
+def _labelled(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with labels that are strings as their places among all of them, sorted."""
+    labels = {n: given[n] for n, kind, _, _ in row["operands"] if kind == "labels" and given.get(n) is not None}
+    of_words = {n: _are_words(o) for n, o in labels.items()}
+    if not any(of_words.values()):
+        return given
+    if numbers := [n for n, words in of_words.items() if not words]:
+        raise TypeError(f"{row['name']}: '{numbers[0]}' must be strings as the other labels are, got {labels[numbers[0]]!r}")
+    columns = {n: [str(x) for x in o] for n, o in labels.items()}
+    places = {word: i for i, word in enumerate(sorted({word for column in columns.values() for word in column}))}
+    return {**given, **{n: [places[word] for word in column] for n, column in columns.items()}}
+
+
 def _numbered(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with texts as token numbers of one vocabulary."""
+    """The arguments with texts as token numbers of one vocabulary, and labels as numbers."""
+    given = _labelled(row, given)
     kinds = {n: kind for n, kind, _, _ in row["operands"] if kind in _TEXTUAL and given.get(n) is not None}
     tokenizer = given.get("tokenizer")
     if not any(_wordy(given[n], kind) for n, kind in kinds.items()):
@@ -130,6 +152,8 @@ def _numbered(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
         if not _wordy(o, kind):
             raise TypeError(f"{row['name']}: '{n}' must be texts as the other operands are, got {o!r}")
         several = kind == "texts" and not isinstance(o, str)
+        if several and not o:
+            raise ValueError(f"{row['name']}: '{n}' must have at least one text, got {o!r}")
         texts += [t if isinstance(t, str) else list(t) for t in (o if several else [o])]
         ends[n] = len(texts)
     if tokenizer:

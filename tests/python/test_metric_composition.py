@@ -467,10 +467,12 @@ class Weighted(Registered):
     def test_faults(self):
         w = metrics.WeightedMetric
         for call, error, words in (
-            (lambda: w({}), ValueError, "must be a weight"),
+            (lambda: w({}), ValueError, "must be a weight, such as {'mae': 1}, got {}"),
             (lambda: w({"mse": 1, "r_squared": 1}), ValueError, "of 'mse' lower is better, of 'r_squared' higher is better: give the direction"),
             (lambda: w({"mse": 1}, direction="up"), ValueError, "'higher' or 'lower', got 'up'"),
-            (lambda: w({"mse": NAN}), ValueError, "weight must be finite"),
+            (lambda: w({"mse": NAN}), ValueError, "mse: 'weight' must be a number, got nan"),
+            (lambda: w({"mse": math.inf}), ValueError, "mse: the weight must be finite, not inf"),
+            (lambda: w({"mse": "much"}), TypeError, "mse: 'weight' must be a number, got 'much'"),
             (lambda: w({"mse": 1}, metrics={"mae": "mae"}), ValueError, "no weight for 'mae'"),
             (lambda: w({"mse": 1}).compute({"mae": 1.0}), KeyError, "there is no result of 'mse'"),
             (lambda: w({"entropy": 1}).compute({"entropy": 1.0}), ValueError, "has no better direction"),
@@ -489,7 +491,7 @@ class Thresholds(Registered):
         self.assertEqual((t.metric_name, t.evaluate([2.0], [1.0]).passed, pickle.loads(pickle.dumps(t)).evaluate([3.0], [1.0]).value), ("cubic_of_compositions", True, 8.0))
 
     def test_faults(self):
-        for call, words in ((lambda: metrics.ThresholdMetric("mse"), "give min_value"), (lambda: metrics.ThresholdMetric("mse", min_value=2, max_value=1), "'low' is above 'high'"),
+        for call, words in ((lambda: metrics.ThresholdMetric("mse"), "give min_value"), (lambda: metrics.ThresholdMetric("mse", min_value=2, max_value=1), "'low', 2, must be at most 'high', 1"),
                             (lambda: metrics.ThresholdMetric("msee", max_value=1), "did you mean 'mse'")):
             with self.subTest(words), self.assertRaisesRegex(ValueError, words):
                 call()

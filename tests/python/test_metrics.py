@@ -64,6 +64,13 @@ class Functions(unittest.TestCase):
         self.assertEqual(float(metrics.State("mse").update(Tensor(P), Tensor(T)).compute()), 0.375)
         self.assertEqual(float(metrics.fid(IMAGES, OTHERS, function=lambda x: Tensor(pixels(x).tolist()))), float(metrics.fid(pixels(IMAGES), pixels(OTHERS))))
 
+    def test_labels_are_strings(self):
+        guess, truth = ["cat", "cat", "dog", "dog"], ("dog", "cat", "eel", "dog")
+        self.assertEqual(float(metrics.accuracy(guess, truth)), 0.5)
+        self.assertEqual(metrics.confusion_matrix(guess, truth).tolist(), [[1, 0, 0], [1, 1, 0], [0, 1, 0]])
+        self.assertEqual(float(metrics.f1_score(guess, truth, average="macro", mask=[1, 1, 0, 1])), float(metrics.f1_score([0, 0, 1, 1], [1, 0, 2, 1], average="macro", mask=[1, 1, 0, 1])))
+        self.assertEqual(metrics.BootstrapMetric("accuracy", num_resamples=9).compute(guess, truth).value, 0.5)
+
     def test_public_names(self):
         self.assertEqual(set(dir(metrics)), {*metrics.__all__, *metrics.select()})
 
@@ -86,7 +93,10 @@ class Functions(unittest.TestCase):
             (lambda: metrics.State("msee"), ValueError, "did you mean 'mse'"),
             (lambda: metrics.State("mse").compute(), ValueError, "nothing was added"),
             (lambda: metrics.register("mse", items=abs), ValueError, "built-in"),
-            (lambda: metrics.register("x"), TypeError, "one of items, parts and whole"),
+            (lambda: metrics.register("x"), TypeError, "one of items, parts and whole, got none"),
+            (lambda: metrics.accuracy(["cat", "dog"], [0, 1]), TypeError, r"accuracy: 'targets' must be strings as the other labels are, got \[0, 1\]"),
+            (lambda: metrics.bleu("a b", []), ValueError, r"bleu: 'references' must have at least one text, got \[\]"),
+            (lambda: metrics.State("huber_loss", slope=1), TypeError, "huber_loss: there is no parameter 'slope': there are 'delta'"),
         ):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 call()
@@ -493,13 +503,13 @@ class Registered(unittest.TestCase):
             metrics.check_axioms("power_error", sign="minus")
         for wrong, error, words in (({"axioms": ["norm"]}, ValueError, "there is no axiom 'norm': it must be one of .*, metric, pseudometric"), ({"parameters": {"q": 1}}, TypeError, "no function of 'wrong' takes the parameter 'q'"),
                                     ({"parameters": {"p": "a"}}, TypeError, "the default of 'p' must be a number"), ({"tier": "best"}, ValueError, "tier"),
-                                    ({"parameters": {"p": metrics.Parameter(1.0, low=2)}}, ValueError, "default of parameter 1 is outside its bounds"),
+                                    ({"parameters": {"p": metrics.Parameter(1.0, low=2)}}, ValueError, "the default of 'p' must be at least 2, not 1"),
                                     ({"parameters": {"weights": 1.0}}, ValueError, "'wrong' cannot have an argument 'weights', which is an option"),
                                     ({"parameters": {"lambda": 1.0}}, ValueError, "an argument 'lambda', which is a keyword of Python"),
                                     ({"operands": [("mask", "real"), ("t", "real")]}, ValueError, "an argument 'mask'"),
                                     ({"operands": [("x", "real"), ("x", "real")]}, ValueError, "has two arguments 'x'"),
                                     ({"operands": [("x", "real"), ("p", "real")], "parameters": {"p": 1.0}}, ValueError, "has two arguments 'p'"),
-                                    ({"low": 2, "high": 1}, ValueError, "the range is empty"), ({"low": math.nan}, ValueError, "the range is empty"),
+                                    ({"low": 2, "high": 1}, ValueError, "the range is empty: 'low', 2, must be at most 'high', 1"), ({"low": math.nan}, ValueError, "the range is empty"), ({"name": "a b"}, ValueError, "must be an identifier, not 'a b'"),
                                     ({"name": "class"}, ValueError, "'class' is a keyword of Python")):
             before = metrics.select()
             with self.subTest(words), self.assertRaisesRegex(error, words):
