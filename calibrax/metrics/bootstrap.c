@@ -95,8 +95,9 @@ static cbx_status check_items(resample *r, size_t n[2], cbx_err *err)
     for (size_t i = 0; i < r->nin; i++) {
         const size_t items = n[cbx_metric_operand_items(m, i) == CBX_ITEMS_SECOND];
         if (!cbx__operand_fits(m, i, r->in[i], n))
-            return cbx_fail(err, CBX_ESHAPE, "%s: for an interval '%s' must have %zu item%s", m->name,
-                            m->operands[i].name, items, cbx__plural(items));
+            return cbx_fail(err, CBX_ESHAPE, "%s: for an interval '%s' must have %zu item%s, not %zu", m->name,
+                            m->operands[i].name, items, cbx__plural(items),
+                            cbx_array_ndim(r->in[i]) ? cbx_array_dim(r->in[i], 0) : 1);
     }
     for (int k = 0; o && k < 2; k++) {
         const cbx_array *x = k ? o->weights : o->mask;
@@ -120,7 +121,8 @@ cbx_status cbx_metric_bootstrap(cbx_ctx *ctx, const cbx_metric_function *m, size
     cbx_status st;
 
     if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "%s: options of another version", m->name);
-    if (options && options->reduction) return cbx_fail(err, CBX_EINVAL, "%s: an interval is that of a mean", m->name);
+    if (options && options->reduction)
+        return cbx_fail(err, CBX_EINVAL, "%s: takes no reduction: an interval is that of a mean", m->name);
     st = check_items(&r, n, err);
     if (st) return st;
     if (!r.apart) n[1] = 0; /* it has the places of the first one */

@@ -1,10 +1,10 @@
-/* Calls of metric functions: checks, options, the three forms of code, and compiled calls. */
+/* Calls of metric functions: options, checks, the three forms of code. */
 #include <stdio.h>
 #include <string.h>
 
 #include "calibrax/array/scope_internal.h"
-#include "calibrax/array/trace/regions.h"
 #include "calibrax/metrics/call.h"
+#include "calibrax/metrics/operands.h"
 
 /* ---- options ---- */
 
@@ -41,7 +41,7 @@ cbx_status cbx__metric_bind(const cbx_metric_function *m, size_t nin, const cbx_
     st = set_parameters(b, o->parameters, err);
     if (st) return st;
     if ((unsigned)o->reduction > CBX_REDUCTION_BATCH_SUM)
-        return cbx_fail(err, CBX_EINVAL, "%s: the reduction is unknown", m->name);
+        return cbx_fail(err, CBX_EINVAL, "%s: there is no reduction %u", m->name, (unsigned)o->reduction);
     if (!m->items && (o->reduction || o->axes))
         return cbx_fail(err, CBX_EINVAL, "%s: takes no %s, since it is not a mean over items", m->name,
                         o->axes ? "axes" : "reduction");
@@ -51,109 +51,6 @@ cbx_status cbx__metric_bind(const cbx_metric_function *m, size_t nin, const cbx_
     if (m->function && !o->function && !(m->flags & CBX_METRIC_FEATURES))
         return cbx_fail(err, CBX_EINVAL, "%s: needs a function of %s", m->name, m->function);
     return CBX_OK;
-}
-
-/* ---- masks and weights ---- */
-
-/* x with n axes of length 1 at its end. */
-static cbx_array *with_item_axes(cbx_ctx *ctx, cbx_array *x, int n)
-{
-    for (int k = 0; k < n; k++) x = cbx_expand_dims(ctx, x, -1);
-    return x;
-}
-
-/*
- * Shape of the items: the axes in front of those that belong to one item, of the operand with the
- * fewest.
- */
-static void item_shape(const cbx__bound *b, cbx_array *const *in, int *ndim, size_t shape[CBX_MAX_RANK])
-{
-    *ndim = CBX_MAX_RANK;
-    for (size_t i = 0; i < b->nin; i++) {
-        const int rank = in[i] ? cbx_array_ndim(in[i]) : 0;
-        const int n = in[i] ? rank - cbx__operand_item_axes(b->metric->operands[i].kind, rank) : CBX_MAX_RANK;
-        if (n >= *ndim || b->metric->operands[i].optional || cbx_metric_operand_items(b->metric, i) == CBX_ITEMS_NONE)
-            continue;
-        *ndim = n > 0 ? n : 0;
-        for (int k = 0; k < *ndim; k++) shape[k] = cbx_array_dim(in[i], k);
-    }
-}
-
-/*
- * Items with weight 0 get numbers that are legal: what they hold, even NaN, must not reach the
- * result.
- */
-static void neutralise(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_array **in)
-{
-    for (size_t i = 0; i < b->nin; i++) {
-        const cbx_operand_items items = cbx_metric_operand_items(b->metric, i);
-        const int rank = in[i] ? cbx_array_ndim(in[i]) : 0, n = rank - cbx_array_ndim(mask);
-        if (!in[i] || n < 0 || items == CBX_ITEMS_NONE || items == CBX_ITEMS_PAIRS) continue;
-        in[i] = cbx_where(ctx, with_item_axes(ctx, mask, n), in[i],
-                          cbx__operand_neutral(ctx, b->metric->operands[i].kind, in[i]));
-    }
-}
-
-/* A mask or weights, of a dtype, for each item; failed, and recorded, where they are not. */
-static cbx_array *for_items(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *in, cbx_array *x, cbx_dtype dtype)
-{
-    cbx_array_desc items = { .dtype = dtype };
-    char given[128], shape[128];
-    bool fits;
-
-    item_shape(b, in, &items.ndim, items.shape);
-    fits = cbx_array_ndim(x) <= items.ndim;
-    for (int k = 1; fits && k <= cbx_array_ndim(x); k++) {
-        const size_t n = cbx_array_dim(x, cbx_array_ndim(x) - k);
-        fits = n == 1 || n == items.shape[items.ndim - k];
-    }
-    if (fits) return cbx_broadcast_to(ctx, cbx_astype(ctx, x, dtype), items.ndim, items.shape);
-    cbx_array_desc_text(&items, shape, sizeof shape);
-    return cbx__refuse(ctx, CBX_ESHAPE, "%s: '%s' is %s: it must be for items of the shape %s", b->metric->name,
-                       dtype == CBX_BOOL ? "mask" : "weights",
-                       cbx_array_desc_text(cbx_array_get_desc(x), given, sizeof given), strchr(shape, '('));
-}
-
-/*
- * Metrics that know no weights: the masked items are left out along the first axis.  The places of
- * the others; NULL: recorded.
- */
-static const cbx_array *select(cbx_ctx *ctx, const cbx__bound *b, const cbx_array *mask, cbx_array **in)
-{
-    const cbx_array *kept;
-
-    if (cbx_array_ndim(mask) != 1) {
-        cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask must have one axis", b->metric->name);
-        return NULL;
-    }
-    if (!cbx__metric_has_data(ctx, &(cbx_metric_call){ .in = (cbx_array *[]){ (cbx_array *)mask, NULL } })) {
-        cbx__refuse(ctx, CBX_EUNSUPPORTED, "%s: a mask cannot be traced: leave the items out before the call",
-                    b->metric->name);
-        return NULL;
-    }
-    kept = cbx_index(ctx, cbx_nonzero(ctx, mask), 0, 0);
-    const size_t n = cbx_array_dim(mask, 0);
-    for (size_t i = 0; i < b->nin; i++) {
-        if (!cbx__operand_fits(b->metric, i, in[i], (size_t[]){ n, n })) {
-            cbx__refuse(ctx, CBX_ESHAPE, "%s: the mask has %zu item%s, '%s' has %zu", b->metric->name, n,
-                        cbx__plural(n), b->metric->operands[i].name,
-                        cbx_array_ndim(in[i]) ? cbx_array_dim(in[i], 0) : 1);
-            return NULL;
-        }
-        in[i] = cbx__operand_at(ctx, b->metric, i, in[i], (const cbx_array *[]){ kept, kept });
-    }
-    return kept;
-}
-
-static const cbx_array *join_weights(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_array *weights,
-                                     cbx_array **in)
-{
-    cbx_array *w = NULL;
-
-    if (mask) neutralise(ctx, b, mask = for_items(ctx, b, in, mask, CBX_BOOL), in);
-    if (weights) w = for_items(ctx, b, in, weights, CBX_F64);
-    if (mask) w = w ? cbx_where(ctx, mask, w, cbx__number(ctx, 0)) : cbx_astype(ctx, mask, CBX_F64);
-    return w;
 }
 
 /* ---- the three forms ---- */
@@ -194,9 +91,9 @@ void cbx__metric_prepare(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *gi
     for (size_t i = 0; i < b->nin; i++)
         if (given[i]) out->in[i] = cbx__metric_operand(ctx, m, i, given[i]);
     if (m->items || m->flags & CBX_METRIC_WEIGHTED)
-        out->call.weights = join_weights(ctx, b, mask, weights, out->in);
+        out->call.weights = cbx__join_options(ctx, b, mask, weights, out->in);
     else if (mask)
-        select(ctx, b, mask, out->in);
+        cbx__select_items(ctx, b, mask, out->in);
 }
 
 bool cbx__counts_labels(const char *name)
@@ -217,14 +114,20 @@ size_t cbx__counting_parameter(const cbx_metric_function *m)
 }
 
 /*
- * Labels of the operand are below it: what was given, or could be, or what another operand has;
- * infinite: there is no limit.
+ * Labels of operand k are below it: what was given, or could be, or what another operand has; places
+ * are below the number of items; infinite: there is no limit.
  */
-static double label_limit(const cbx__bound *b, cbx_array *const *in, const cbx_array *labels, char *what, size_t size)
+static double limit_of(const cbx__bound *b, cbx_array *const *in, size_t k, char *what, size_t size)
 {
     const cbx_metric_function *m = b->metric;
     const size_t p = cbx__counting_parameter(m);
 
+    if (m->operands[k].kind == CBX_OPERAND_INDICES) {
+        const size_t items = cbx_array_ndim(in[0]) ? cbx_array_dim(in[0], 0) : 1;
+        snprintf(what, size, "%zu, the number of items", items);
+        return (double)items;
+    }
+    if (m->operands[k].kind != CBX_OPERAND_LABELS) return INFINITY;
     if (p < cbx_metric_parameters(m)) {
         const cbx_metric_parameter *given = &m->parameters[p];
         if (b->parameters[p] > 0)
@@ -242,9 +145,9 @@ static double label_limit(const cbx__bound *b, cbx_array *const *in, const cbx_a
         if (kind == CBX_OPERAND_CLASS_VECTORS && ndim > 0)
             n = cbx_array_dim(in[i], 0);
         else if ((kind == CBX_OPERAND_LOGITS || kind == CBX_OPERAND_CLASS_PROBABILITIES || probability) &&
-                 ndim == cbx_array_ndim(labels) + 1)
+                 ndim == cbx_array_ndim(in[k]) + 1)
             n = cbx_array_dim(in[i], ndim - 1);
-        else if (probability && ndim == cbx_array_ndim(labels))
+        else if (probability && ndim == cbx_array_ndim(in[k]))
             n = 2;
         else
             continue;
@@ -254,29 +157,63 @@ static double label_limit(const cbx__bound *b, cbx_array *const *in, const cbx_a
     return INFINITY;
 }
 
-/*
- * Operands of a trace, whose values are unknown: labels outside become 0.  The factor of the
- * result: 1, or NaN where a value is outside the domain of its operand; NULL: no operand has a
- * domain.
- */
-static const cbx_array *legal_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array **in)
+/* Whether all of both are true; all may be NULL. */
+static const cbx_array *and_all(cbx_ctx *ctx, const cbx_array *all, const cbx_array *legal)
 {
-    const cbx_array *all = NULL;
+    legal = cbx_all(ctx, legal, NULL);
+    return all ? cbx_logical_and(ctx, all, legal) : legal;
+}
+
+/* Whether values of a trace are legal; NULL: there are none that may not be. */
+typedef struct legality {
+    const cbx_array *each; /* of the values of each item, a boolean */
+    const cbx_array *all;  /* of all else, one boolean */
+} legality;
+
+/* Adds whether elements, or matrices or sums of them, of an operand of that rank are legal. */
+static void add_legality(cbx_ctx *ctx, const cbx__bound *b, size_t i, int rank, const cbx_array *legal, legality *out)
+{
+    const int axes = rank - cbx__operand_item_axes(b->metric->operands[i].kind, rank);
+    const cbx_array *each = legal;
+
+    if (b->metric->items && cbx_metric_operand_items(b->metric, i) != CBX_ITEMS_NONE && axes >= 0) {
+        while (cbx_array_ndim(each) > axes) each = cbx_all(ctx, each, CBX_AXIS(-1));
+        if (!out->each || cbx_array_desc_equal(cbx_array_get_desc(out->each), cbx_array_get_desc(each))) {
+            out->each = out->each ? cbx_logical_and(ctx, out->each, each) : each;
+            return;
+        }
+    }
+    out->all = and_all(ctx, out->all, legal);
+}
+
+/*
+ * Operands of a trace, whose values are unknown: labels outside become 0.  Whether a call with data
+ * would be refused, for a value outside the domain of its argument, or because no item is left.
+ */
+static legality legality_of(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given, cbx__prepared *p)
+{
+    const cbx_array *weights = p->call.weights;
+    cbx_array **in = p->in;
+    legality out = { 0 };
     char what[160];
 
+    if (b->has_mask && cbx_array_dtype(given[b->nin]) != CBX_BOOL)
+        out.all = and_all(ctx, out.all, cbx__operand_legal(ctx, CBX_OPERAND_BINARY, given[b->nin], CBX_F64));
+    if (b->has_weights)
+        out.all = and_all(ctx, out.all,
+                          cbx__operand_legal(ctx, CBX_OPERAND_RELEVANCE, given[b->nin + b->has_mask], CBX_F64));
+    if (weights && !b->metric->items)
+        out.all = and_all(ctx, out.all, cbx_any(ctx, cbx_greater_scalar(ctx, weights, 0), NULL));
     for (size_t i = 0; i < b->nin; i++) {
         const cbx_operand_kind kind = b->metric->operands[i].kind;
-        const cbx_array *legal = in[i] ? cbx__operand_legal(ctx, kind, in[i]) : NULL;
+        const cbx_array *legal = in[i] ? cbx__operand_legal(ctx, kind, in[i], cbx_array_dtype(given[i])) : NULL;
         if (!legal) continue;
-        if (kind == CBX_OPERAND_LABELS) {
-            const double limit = label_limit(b, in, in[i], what, sizeof what);
-            if (!isinf(limit)) legal = cbx_logical_and(ctx, legal, cbx_less_scalar(ctx, in[i], limit));
-            in[i] = cbx_where(ctx, legal, in[i], cbx_zeros_like(ctx, in[i]));
-        }
-        legal = cbx_all(ctx, legal, NULL);
-        all = all ? cbx_logical_and(ctx, all, legal) : legal;
+        const double limit = limit_of(b, in, i, what, sizeof what);
+        if (!isinf(limit)) legal = cbx_logical_and(ctx, legal, cbx_less_scalar(ctx, in[i], limit));
+        if (kind == CBX_OPERAND_LABELS) in[i] = cbx_where(ctx, legal, in[i], cbx_zeros_like(ctx, in[i]));
+        add_legality(ctx, b, i, cbx_array_ndim(in[i]), legal, &out);
     }
-    return all ? cbx_where(ctx, all, cbx__number(ctx, 1), cbx__number(ctx, NAN)) : NULL;
+    return out;
 }
 
 static cbx_array *partial(cbx_ctx *ctx, const cbx_metric_call *call)
@@ -292,7 +229,25 @@ static cbx_array *partial(cbx_ctx *ctx, const cbx_metric_call *call)
     return cbx__pack(ctx, 2, sums);
 }
 
-static cbx_array *run(cbx_ctx *ctx, const cbx__bound *b, const cbx__prepared *p)
+/* x, and NaN where it is not legal, also in its derivatives. */
+static cbx_array *nan_unless(cbx_ctx *ctx, const cbx_array *legal, const cbx_array *x)
+{
+    return cbx_multiply(ctx, x, cbx_where(ctx, legal, cbx__number(ctx, 1), cbx__number(ctx, NAN)));
+}
+
+/* NaN for items whose values are not legal. */
+static cbx_array *legal_items(cbx_ctx *ctx, const cbx_array *x, legality *g)
+{
+    const cbx_array_desc *of_x = cbx_array_get_desc(x), *of_each = g->each ? cbx_array_get_desc(g->each) : NULL;
+
+    if (!of_each || cbx_array_is_failed(x)) return (cbx_array *)x;
+    if (of_x->ndim == of_each->ndim && !memcmp(of_x->shape, of_each->shape, (size_t)of_x->ndim * sizeof *of_x->shape))
+        return nan_unless(ctx, g->each, x);
+    g->all = and_all(ctx, g->all, g->each);
+    return (cbx_array *)x;
+}
+
+static cbx_array *run(cbx_ctx *ctx, const cbx__bound *b, const cbx__prepared *p, legality *g)
 {
     const cbx_metric_function *m = b->metric;
     cbx_array *result;
@@ -300,20 +255,23 @@ static cbx_array *run(cbx_ctx *ctx, const cbx__bound *b, const cbx__prepared *p)
     if (b->partial) return partial(ctx, &p->call);
     if (m->whole) return m->whole(ctx, &p->call);
     if (m->parts) return m->finish(ctx, &p->call, m->parts(ctx, &p->call));
-    result = reduce_items(ctx, b, &p->call, m->items(ctx, &p->call));
+    result = reduce_items(ctx, b, &p->call, legal_items(ctx, m->items(ctx, &p->call), g));
     return m->finish ? m->finish(ctx, &p->call, result) : result;
 }
 
 cbx_array *cbx__metric_evaluate(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *given)
 {
-    const cbx_array *factor = NULL;
+    legality g = { 0 };
     cbx__prepared p;
     cbx_array *result;
 
     cbx__metric_prepare(ctx, b, given, &p);
-    if (!b->checked) factor = legal_values(ctx, b, p.in);
-    result = run(ctx, b, &p);
-    return factor && cbx_array_dtype(result) == CBX_F64 ? cbx_multiply(ctx, result, factor) : result;
+    if (!b->checked) g = legality_of(ctx, b, given, &p);
+    result = run(ctx, b, &p, &g);
+    if (!g.all) return result;
+    if (cbx_array_dtype(result) == CBX_I64)
+        return cbx_where(ctx, g.all, result, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(-1)));
+    return nan_unless(ctx, g.all, result);
 }
 
 cbx_array *cbx__metric_finished(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *state)
@@ -347,16 +305,6 @@ static bool have_data(cbx_ctx *ctx, size_t n, cbx_array *const *all)
     return data;
 }
 
-/* Whether the mask and the weights leave no item. */
-static bool leave_nothing(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *all)
-{
-    cbx_array *mask = b->has_mask ? all[b->nin] : NULL, *rest = b->has_weights ? all[b->nin + b->has_mask] : mask;
-
-    if (mask && rest != mask)
-        rest = cbx_logical_and(ctx, cbx_astype(ctx, mask, CBX_BOOL), for_items(ctx, b, all, rest, CBX_F64));
-    return rest && cbx_array_count(rest) && cbx__metric_element(cbx_any(ctx, rest, NULL), 0) == 0;
-}
-
 /* With a mask the values of items that it leaves out do not count. */
 static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *all, double *largest, bool *nothing)
 {
@@ -371,21 +319,19 @@ static bool check_values(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *al
         !cbx__metric_check_argument(ctx, b->metric, "weights", CBX_OPERAND_RELEVANCE, all[b->nin + b->has_mask]))
         return false;
     if (b->has_mask && (b->metric->items || b->metric->flags & CBX_METRIC_WEIGHTED))
-        neutralise(ctx, b, for_items(ctx, b, in, all[b->nin], CBX_BOOL), in);
+        cbx__neutralise(ctx, b, cbx__for_items(ctx, b, in, all[b->nin], CBX_BOOL), in);
     else if (b->has_mask)
-        kept = select(ctx, b, all[b->nin], in);
-    *nothing = !b->reduction && !b->has_axes && leave_nothing(ctx, b, all);
+        kept = cbx__select_items(ctx, b, all[b->nin], in);
+    *nothing = !b->reduction && !b->has_axes && cbx__leave_nothing(ctx, b, all);
     if (cbx_ctx_pending(ctx, NULL)) return false;
     if (*nothing) return true;
     for (size_t i = 0; i < b->nin; i++) {
-        const cbx_operand_kind kind = b->metric->operands[i].kind;
         const cbx_array *places = cbx_metric_operand_items(b->metric, i) == CBX_ITEMS_NONE ? NULL : kept;
         double limit;
         if (!in[i]) continue;
         if (!cbx__metric_check_values(ctx, b->metric, i, in[i], places, &largest[i])) return false;
-        if (kind != CBX_OPERAND_LABELS) continue;
-        limit = label_limit(b, in, in[i], what, sizeof what);
-        if (largest[i] < limit) continue;
+        limit = limit_of(b, in, i, what, sizeof what);
+        if (isinf(limit) || largest[i] < limit) continue;
         cbx__metric_refuse_label(ctx, b->metric, i, in[i], limit, what, places);
         return false;
     }
@@ -463,7 +409,8 @@ static void bring_to_host(cbx_ctx *ctx, size_t nin, cbx_array *const *in, cbx_ar
         out[i] = in[i] && cbx_array_device(in[i]).kind != CBX_DEVICE_CPU ? cbx_to_device(ctx, in[i], cpu) : in[i];
 }
 
-bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
+/* What can be checked without values. */
+static bool check_form(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                        const cbx_metric_options *options, cbx__checked *out)
 {
     cbx_array *labels[CBX_METRIC_MAX_OPERANDS], *features[CBX_METRIC_MAX_OPERANDS], *host[CBX_METRIC_MAX_OPERANDS];
@@ -497,107 +444,48 @@ bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, c
     out->n = gather(&out->bound, in, options, out->all);
     out->data = out->bound.checked = have_data(ctx, out->n, out->all);
     out->nothing = false;
-    if (out->data && !check_values(ctx, &out->bound, out->all, out->largest, &out->nothing)) return false;
-    return out->nothing || (!out->data && m->flags & CBX_METRIC_DATA_SHAPED) || resolve_classes(ctx, out);
+    return true;
 }
 
-/* ---- as functions ---- */
-
-typedef struct bound_fn {
-    cbx_allocator al;
-    cbx__bound b;
-    cbx_array *mask, *weights;              /* ours, unless they are operands */
-    cbx_fn *function;                       /* counted; NULL: the caller's */
-    size_t at[CBX_METRIC_MAX_OPERANDS + 2]; /* of each operand: its place among the metric's, mask and weights */
-} bound_fn;
-
-static void bound_free(void *user)
+/* The rest of it. */
+static bool check_data(cbx_ctx *ctx, cbx__checked *c)
 {
-    bound_fn *f = user;
-    cbx_allocator al = f->al;
-    cbx_array_free(f->mask);
-    cbx_array_free(f->weights);
-    cbx_fn_free(f->function);
-    cbx_mem_free(&al, f, sizeof *f);
+    if (c->data && !check_values(ctx, &c->bound, c->all, c->largest, &c->nothing)) return false;
+    return c->nothing || (!c->data && c->bound.metric->flags & CBX_METRIC_DATA_SHAPED) || resolve_classes(ctx, c);
 }
 
-static cbx_status call_bound(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
+                       const cbx_metric_options *options, cbx__checked *out)
 {
-    const bound_fn *f = user;
-    const cbx__bound *b = &f->b;
-    cbx_array *all[CBX_METRIC_MAX_OPERANDS + 2] = { 0 };
-    cbx_metric_options o = { .parameters = b->parameters,
-                             .mask = f->mask,
-                             .weights = f->weights,
-                             .reduction = b->reduction,
-                             .axes = b->has_axes ? &b->axes : NULL,
-                             .function = b->function };
-
-    (void)nout;
-    for (size_t i = 0; i < nin; i++) all[f->at[i]] = in[i];
-    if (b->has_mask && !o.mask) o.mask = all[b->nin];
-    if (b->has_weights && !o.weights) o.weights = all[b->nin + b->has_mask];
-    out[0] = cbx_metric_apply(ctx, b->metric, b->nin, all, &o);
-    return CBX_OK;
-}
-
-static cbx_status bound_create(cbx_ctx *ctx, const cbx__bound *b, bound_fn **out, cbx_err *err)
-{
-    bound_fn *f = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *f);
-
-    if (!f) return cbx_fail_nomem(err, "a metric as a function");
-    f->al = *cbx_ctx_allocator(ctx);
-    f->b = *b;
-    *out = f;
-    return CBX_OK;
-}
-
-/* A metric that reads values, in a trace: one operation that calls it with data. */
-static cbx_array *call_later(cbx_ctx *ctx, const cbx__checked *c)
-{
-    const cbx_metric_function *m = c->bound.metric;
-    cbx_array_desc result = { .dtype = CBX_F64 };
-    cbx_array *given[CBX_METRIC_MAX_OPERANDS + 2], *out = cbx__array_failed();
-    cbx_err err = CBX_ERR_INIT;
-    bound_fn *f = NULL;
-    cbx_fn *fn = NULL;
-    size_t n = 0;
-    cbx_status st = bound_create(ctx, &c->bound, &f, &err);
-
-    for (size_t i = 0; !st && i < c->n; i++)
-        if (c->all[i]) given[n] = c->all[i], f->at[n++] = i;
-    if (!st && c->bound.function) st = cbx_fn_keep(ctx, c->bound.function, &f->function, &err);
-    if (!st) f->b.function = f->function;
-    if (!st) st = cbx_fn_create(ctx, &(cbx_fn){ m->name, call_bound, f, n, 1, NULL }, bound_free, &fn, &err);
-    if (st && f) bound_free(f);
-    if (st) return cbx__refuse(ctx, st, "%s", err.message);
-    if (m->result)
-        m->result(&(cbx_metric_call){ .metric = m, .in = c->all, .parameters = c->bound.parameters }, &result);
-    cbx__host_apply(ctx, fn, &result, m->invariances & CBX_INVARIANT_MONOTONE, given, &out);
-    cbx_fn_free(fn);
-    return out;
-}
-
-cbx_status cbx_metric_fn(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, const cbx_metric_options *options,
-                         cbx_fn **out, cbx_err *err)
-{
-    cbx__bound b;
-    cbx_status st = m ? cbx__metric_bind(m, nin, options, &b, err) : cbx_fail(err, CBX_EINVAL, "the metric is NULL");
-    bound_fn *f = NULL;
-
-    if (!st && nin > CBX_METRIC_MAX_OPERANDS)
-        st = cbx_fail(err, CBX_EINVAL, "%s: no metric takes %zu operands", m->name, nin);
-    if (!st) st = bound_create(ctx, &b, &f, err);
-    if (st) return st;
-    for (size_t i = 0; i < nin; i++) f->at[i] = i;
-    if (b.has_mask) f->mask = cbx_array_ref(options->mask);
-    if (b.has_weights) f->weights = cbx_array_ref(options->weights);
-    st = cbx_fn_create(ctx, &(cbx_fn){ m->name, call_bound, f, nin, 1, NULL }, bound_free, out, err);
-    if (st) bound_free(f);
-    return st;
+    return check_form(ctx, m, nin, in, options, out) && check_data(ctx, out);
 }
 
 /* ---- calls ---- */
+
+/* Whether compiled code compares all values with bounds that there are, and shows a wrong one by the NaN of one number. */
+static bool finds_wrong_values(const cbx__bound *b)
+{
+    bool bounds = false;
+
+    if (!b->metric->items || b->has_mask || b->has_weights || b->reduction || b->has_axes) return false;
+    for (size_t i = 0; i < b->nin; i++) {
+        const cbx__operand_rule *r = &cbx__operand_rules[b->metric->operands[i].kind];
+        if (r->whole || r->sum || r->matrix || r->of_trace) return false;
+        bounds |= !isnan(r->low);
+    }
+    return bounds;
+}
+
+/* By compiled code that reads the operands once, for their bounds and for the result; NULL: values are to be checked. */
+static cbx_array *checked_by_code(cbx_ctx *ctx, const cbx__checked *c)
+{
+    cbx__bound b = c->bound;
+    cbx_array *result;
+
+    b.checked = false;
+    result = c->data && finds_wrong_values(&b) ? cbx__metric_compiled(ctx, &b, c->n, c->all) : NULL;
+    return result && !isnan(cbx__metric_element(result, 0)) ? result : NULL;
+}
 
 cbx_array *cbx_metric_apply(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                             const cbx_metric_options *options)
@@ -607,11 +495,13 @@ cbx_array *cbx_metric_apply(cbx_ctx *ctx, const cbx_metric_function *m, size_t n
     cbx__checked c;
 
     if (!m) return cbx__refuse(ctx, CBX_EINVAL, "the metric is NULL");
-    if (!cbx__metric_check(ctx, m, nin, in, options, &c)) return cbx__array_failed();
+    if (!check_form(ctx, m, nin, in, options, &c)) return cbx__array_failed();
+    if ((result = checked_by_code(ctx, &c))) return cbx__tidy(ctx, mark, result);
+    if (!check_data(ctx, &c)) return cbx__array_failed();
     if (c.nothing)
         return cbx__refuse(ctx, CBX_EDOM, "%s: %s", m->name,
                            c.bound.has_weights ? "no item has a weight above 0" : "the mask leaves no items");
-    if (!c.data && m->flags & CBX_METRIC_DATA_SHAPED) return cbx__tidy(ctx, mark, call_later(ctx, &c));
+    if (!c.data && m->flags & CBX_METRIC_DATA_SHAPED) return cbx__tidy(ctx, mark, cbx__metric_later(ctx, &c));
     result = c.data ? cbx__metric_compiled(ctx, &c.bound, c.n, c.all) : NULL;
     return cbx__tidy(ctx, mark, result ? result : cbx__metric_evaluate(ctx, &c.bound, c.all));
 }

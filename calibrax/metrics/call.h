@@ -40,6 +40,24 @@ typedef struct cbx__checked {
 bool cbx__metric_check(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin, cbx_array *const *in,
                        const cbx_metric_options *options, cbx__checked *out);
 
+/** A mask or weights, of a dtype, for each item; failed, and recorded, where they are not. */
+cbx_array *cbx__for_items(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *in, cbx_array *x, cbx_dtype dtype);
+/**
+ * Items that the mask leaves out get numbers that are legal: what they hold, even NaN, must not
+ * reach the result.
+ */
+void cbx__neutralise(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_array **in);
+/**
+ * Of metrics that know no weights: the masked items are left out along the first axis.
+ * @return the places of the others; NULL: recorded
+ */
+const cbx_array *cbx__select_items(cbx_ctx *ctx, const cbx__bound *b, const cbx_array *mask, cbx_array **in);
+/** Weights of the items by both, which may be NULL, and operands without what the mask leaves out. */
+const cbx_array *cbx__join_options(cbx_ctx *ctx, const cbx__bound *b, cbx_array *mask, cbx_array *weights,
+                                   cbx_array **in);
+/** Whether the mask and the weights, behind the operands, leave no item. */
+bool cbx__leave_nothing(cbx_ctx *ctx, const cbx__bound *b, cbx_array *const *all);
+
 /**
  * What the code gets: operands in its dtypes, mask and weights joined.  The call points into the
  * struct.
@@ -63,6 +81,8 @@ cbx_array *cbx__metric_finished(cbx_ctx *ctx, const cbx_metric_call *call, const
  * @return NULL: not compiled, evaluate
  */
 cbx_array *cbx__metric_compiled(cbx_ctx *ctx, const cbx__bound *b, size_t n, cbx_array *const *all);
+/** A call of a metric that reads values, in a trace: one operation that calls it with data. */
+cbx_array *cbx__metric_later(cbx_ctx *ctx, const cbx__checked *c);
 /**
  * Whether calls from here on are of pieces of one batch, whose shapes hardly come again: small ones
  * are not compiled.

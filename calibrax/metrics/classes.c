@@ -69,7 +69,7 @@ static bool check_classes(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin
         return cbx__refused(ctx, CBX_EINVAL, "%s: is not a metric of items, so that it has no value for each class",
                             m->name);
     if (options && options->reduction)
-        return cbx__refused(ctx, CBX_EINVAL, "%s: the value of a class is a mean", m->name);
+        return cbx__refused(ctx, CBX_EINVAL, "%s: takes no reduction: the value of a class is a mean", m->name);
     if (nin > CBX_METRIC_MAX_OPERANDS || nin > cbx_metric_operands(m)) {
         const size_t max = cbx_metric_operands(m);
         return cbx__refused(ctx, CBX_EINVAL, "%s takes %zu operand%s, not %zu", m->name, max, cbx__plural(max), nin);

@@ -87,7 +87,7 @@ static size_t sign(const cbx__bound *b, size_t n, cbx_array *const *all, char ke
     memcpy(s.parameters, b->parameters, sizeof s.parameters);
     s.options[0] = (int64_t)b->reduction;
     s.options[1] = b->has_axes ? 1 + b->axes.keep : 0;
-    s.options[2] = b->has_mask + 2 * b->has_weights + 4 * b->partial;
+    s.options[2] = b->has_mask + 2 * b->has_weights + 4 * b->partial + 8 * b->checked;
     s.options[3] = b->axes.n;
     for (int k = 0; k < b->axes.n; k++) s.options[4 + k] = b->axes.axis[k];
     for (size_t i = 0; i < n; i++) {

@@ -205,8 +205,10 @@ static cbx_status check_member(const cbx_metric_collection *c, const cbx_metric_
     if (m->struct_size != sizeof *m) return cbx_fail(err, CBX_EINVAL, "a metric of a collection is of another version");
     if (!m->metric) return cbx_fail(err, CBX_EINVAL, "a metric of a collection is NULL");
     if (!(m->low <= m->high))
-        return cbx_fail(err, CBX_EINVAL, "%s: the threshold 'low' is above 'high', or one is NaN", label);
-    if (!isfinite(m->weight)) return cbx_fail(err, CBX_EINVAL, "%s: the weight must be finite", label);
+        return cbx_fail(err, CBX_EINVAL, "%s: the threshold 'low', %g, must be at most 'high', %g", label, m->low,
+                        m->high);
+    if (!isfinite(m->weight))
+        return cbx_fail(err, CBX_EINVAL, "%s: the weight must be finite, not %g", label, m->weight);
     for (size_t i = 0; i < c->states.n; i++)
         if (c->states.items[i].state && cbx_metric_state_updates(c->states.items[i].state) > 0)
             return cbx_fail(err, CBX_EINVAL, "%s: is added after an update: reset the collection first", label);
@@ -362,7 +364,8 @@ cbx_status cbx_metric_collection_value(cbx_ctx *ctx, const cbx_metric_collection
     if (cbx_array_count(r) == 1)
         *out = cbx__metric_element(r, 0);
     else
-        st = cbx_fail(err, CBX_ESHAPE, "%s: the result is not a single number", c->members.items[i].given.label);
+        st = cbx_fail(err, CBX_ESHAPE, "%s: the result must be one number, it has %zu", c->members.items[i].given.label,
+                      cbx_array_count(r));
     cbx_array_free(r);
     return st;
 }

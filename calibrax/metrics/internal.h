@@ -125,10 +125,10 @@ void cbx__metric_refuse_label(cbx_ctx *ctx, const cbx_metric_function *m, size_t
 /** An operand in the dtype that code gets: float64, or int64 of labels and tokens. */
 cbx_array *cbx__metric_operand(cbx_ctx *ctx, const cbx_metric_function *m, size_t i, cbx_array *x);
 /**
- * Whether elements of x, an operand of the kind whose values are unknown, are legal, and sums are 1
- * to 1e-3: a boolean or several; NULL: all are.
+ * Whether elements of x, an operand of the kind whose values are unknown, are legal, as sums and
+ * matrices are: a boolean or several; NULL: all are.  given: the dtype of the caller's array.
  */
-cbx_array *cbx__operand_legal(cbx_ctx *ctx, cbx_operand_kind kind, const cbx_array *x);
+cbx_array *cbx__operand_legal(cbx_ctx *ctx, cbx_operand_kind kind, const cbx_array *x, cbx_dtype given);
 /** What replaces items of x, an operand of the kind, that count with weight 0: legal numbers. */
 cbx_array *cbx__operand_neutral(cbx_ctx *ctx, cbx_operand_kind kind, const cbx_array *x);
 /**
@@ -146,6 +146,11 @@ typedef enum cbx__definiteness { CBX__ANY_MATRIX, CBX__SYMMETRIC, CBX__SEMIDEFIN
  */
 bool cbx__check_definite(cbx_ctx *ctx, const cbx_metric_function *metric, size_t i, const cbx_array *x,
                          const cbx_array *kept, cbx__definiteness definiteness);
+
+/** Cholesky's factor of a matrix with data, or of a stack; NULL, with the reason: one has none. */
+cbx_array *cbx__factor(cbx_ctx *ctx, const cbx_array *x, cbx_err *err);
+/** What that requires of the values of x, which are unknown: booleans; NULL where x is not square. */
+cbx_array *cbx__matrix_legal(cbx_ctx *ctx, const cbx_array *x, cbx__definiteness definiteness);
 
 /** Whether 0 means of the parameter: one more than the largest label. */
 bool cbx__counts_labels(const char *parameter);
@@ -201,6 +206,8 @@ cbx_array *cbx__ratio_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, d
 /** x, or NaN where an element of an operand is: of a result that comparisons of the operands
  * decide. */
 cbx_array *cbx__nan_or(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *x);
+/** x, and in a trace, which refuses nothing, NaN where legal is false, which broadcasts to x. */
+cbx_array *cbx__nan_unless(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *legal, const cbx_array *x);
 /** A scalar of float64. */
 cbx_array *cbx__number(cbx_ctx *ctx, double v);
 /** sqrt(x), whose derivative at 0 is 0. */

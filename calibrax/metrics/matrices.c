@@ -179,3 +179,41 @@ bool cbx__check_definite(cbx_ctx *ctx, const cbx_metric_function *metric, size_t
     cbx_mem_free(al, scratch, bytes);
     return fine;
 }
+
+cbx_array *cbx__factor(cbx_ctx *ctx, const cbx_array *x, cbx_err *err)
+{
+    cbx_array *l;
+    cbx_scope scope;
+
+    cbx_scope_open(ctx, &scope);
+    l = cbx_cholesky(ctx, x, false);
+    return cbx_scope_close_keep(&scope, 1, &l, err) ? NULL : cbx_scope_hold(ctx, l);
+}
+
+/* A number is refused with data only where it is known to be wrong: what is NaN passes. */
+cbx_array *cbx__matrix_legal(cbx_ctx *ctx, const cbx_array *x, cbx__definiteness definiteness)
+{
+    const int rank = cbx_array_ndim(x);
+    const cbx_axes both = { .n = 2, .axis = { -2, -1 } };
+    const cbx_array *wrong, *size, *gap, *diagonal, *minors, *values;
+
+    if (cbx_array_dim(x, rank - 2) != cbx_array_dim(x, rank - 1)) return NULL;
+    x = cbx_stop_gradient(ctx, x);
+    size = cbx_multiply_scalar(ctx, cbx_max(ctx, cbx_abs(ctx, x), &both), 1e-8);
+    gap = cbx_abs(ctx, cbx_subtract(ctx, x, cbx_matrix_transpose(ctx, x)));
+    wrong = cbx_greater(ctx, cbx_max(ctx, gap, &both), size);
+    diagonal = cbx_diagonal(ctx, x, 0);
+    if (definiteness == CBX__SYMMETRIC) {
+        minors = cbx_multiply(ctx, cbx_expand_dims(ctx, diagonal, -1), cbx_expand_dims(ctx, diagonal, -2));
+        minors = cbx_greater(ctx, cbx_square(ctx, x), cbx_multiply_scalar(ctx, minors, 1 + 1e-8));
+        wrong = cbx_logical_or(ctx, wrong, cbx_any(ctx, minors, &both));
+        wrong = cbx_logical_or(ctx, wrong, cbx_any(ctx, cbx_less_scalar(ctx, diagonal, 0), CBX_AXIS(-1)));
+    } else {
+        values = cbx_index(ctx, cbx_eigvalsh(ctx, x), -1, 0);
+        size = cbx_multiply_scalar(ctx, cbx_max(ctx, cbx_abs(ctx, diagonal), CBX_AXIS(-1)), -1e-8);
+        wrong = cbx_logical_or(ctx, wrong,
+                               definiteness == CBX__DEFINITE ? cbx_less_equal_scalar(ctx, values, 0)
+                                                             : cbx_less(ctx, values, size));
+    }
+    return cbx_logical_not(ctx, wrong);
+}

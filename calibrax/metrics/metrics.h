@@ -243,8 +243,13 @@ typedef struct cbx_metric_call {
 } cbx_metric_call;
 
 /**
- * One metric function.  Its code has one of three forms, each an array expression (scope.h), and
- * the form decides what the stateful metric keeps (stateful.h):
+ * One metric function.  A row is the caller's, with its strings and what user points to.  It is
+ * not copied: it stays where it is, unchanged, until the contexts are freed that it was registered
+ * in or called in, also where another row has replaced it, and until states, collections and
+ * functions of it are freed, which are those of cbx_metric_fn and all that were traced or compiled
+ * through a call of it.  Static rows, and those of plug-ins, always do.
+ * Its code has one of three forms, each an array expression (scope.h), and the form decides what
+ * the stateful metric keeps (stateful.h):
  *   items   a number for each item; their mean, then finish if there is one.  Takes mask, weights,
  *           reduction and axes
  *   parts   an array that determines the result, of batches joined by merge (NULL: their sum);
@@ -297,7 +302,7 @@ CBX_API const cbx_metric_function *cbx_metric_at(cbx_ctx *ctx, size_t i);
 CBX_API cbx_status cbx_metric_find(cbx_ctx *ctx, const char *name, const cbx_metric_function **out, cbx_err *err);
 /**
  * Adds a metric function to the context, which then has everything that a built-in one has.
- * @param m  the caller's; outlives the context or its replacement
+ * @param m  the caller's, who keeps it as cbx_metric_function says, also after its replacement
  * @return CBX_OK; CBX_EINVAL (no name, code or operand; a name that is not an identifier; an
  *         optional operand before another one; a default outside its bounds); CBX_EEXIST (unless
  *         replace; built-in ones stay); CBX_ENOMEM
@@ -350,12 +355,13 @@ typedef struct cbx_metric_options {
 
 /**
  * A metric as an array expression: the result belongs to the current scope.  It can be traced; a
- * trace refuses no values, and where one is outside the bounds of its kind, a sum of probabilities
- * is not 1, or a label is outside its classes, a result that is real is NaN (values of DATA_SHAPED
- * metrics are checked when the traced function runs).  Of no items, where mask or weights are all
- * 0, there is no metric: CBX_EDOM of a mean over all items and of other forms; in a trace a mean is
- * NaN.  Sums are 0, and with axes the mean over no items is NaN.  A state takes such a batch, and
- * is CBX_EINVAL where no other one was added.
+ * trace refuses no values: where a call with data is CBX_EDOM for one, for a matrix, for a point
+ * off its surface or for no items, real results are NaN, those of the items alone where the metric
+ * has items, and results that are places are -1.  (Values of DATA_SHAPED metrics are checked when
+ * the traced function runs, and a factor of a matrix that has none is CBX_EDOM there, too.)  Of no
+ * items, where mask or weights are all 0, there is no metric: CBX_EDOM of a mean over all items
+ * and of other forms.  Sums are 0, and with axes the mean over no items is NaN.  A state takes
+ * such a batch, and is CBX_EINVAL where no other one was added.
  * The second call with the same shapes and options (the first one, of COMPILED metrics) is
  * compiled, where the backend compiles; the bits are the same.  A function that has data of its
  * own, or is owned, is called each time.
@@ -377,7 +383,8 @@ CBX_API cbx_status cbx_metric_value(cbx_ctx *ctx, const char *name, size_t nin, 
  * A metric as a function of its operands, for the transforms.
  * @param options  copied with its axes and parameters; mask and weights are kept; NULL: the
  *   defaults
- * @param out      takes nin operands and gives one result; the caller's to free
+ * @param out      takes nin operands and gives one result; the caller's to free, before the row
+ *   ends
  * @return CBX_OK; CBX_EINVAL (as cbx_metric_apply); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_metric_fn(cbx_ctx *ctx, const cbx_metric_function *m, size_t nin,

@@ -114,14 +114,25 @@ static const char *name_twice(const cbx_metric_function *m)
     return NULL;
 }
 
+/* A bound in decimals; integers with all their digits. */
+static const char *bound_text(double x, char *buf, size_t size)
+{
+    snprintf(buf, size, x == rint(x) && fabs(x) < 1e16 ? "%.0f" : "%.15g", x);
+    return buf;
+}
+
 cbx_status cbx_metric_row_check(const cbx_metric_function *m, cbx_err *err)
 {
     const int forms = !!m->items + !!m->parts + !!m->whole;
+    char v[CBX_FORMAT_SIZE], bounds[96];
     bool optional = false;
 
-    if (!is_identifier(m->name)) return cbx_fail(err, CBX_EINVAL, "the name of a metric must be an identifier");
+    if (!is_identifier(m->name))
+        return cbx_fail(err, CBX_EINVAL, "the name of a metric must be an identifier, not '%.64s'",
+                        m->name ? m->name : "");
     if (forms != 1)
-        return cbx_fail(err, CBX_EINVAL, "metric '%s' must have one of the functions items, parts and whole", m->name);
+        return cbx_fail(err, CBX_EINVAL, "metric '%s' must have one of the functions items, parts and whole, it has %d",
+                        m->name, forms);
     if (m->parts && !m->finish) return cbx_fail(err, CBX_EINVAL, "metric '%s' has parts, but no finish", m->name);
     if (!m->domain || !m->summary) return cbx_fail(err, CBX_EINVAL, "metric '%s' has no domain or summary", m->name);
     if (!m->operands[0].name) return cbx_fail(err, CBX_EINVAL, "metric '%s' has no operand", m->name);
@@ -129,7 +140,10 @@ cbx_status cbx_metric_row_check(const cbx_metric_function *m, cbx_err *err)
         const cbx_metric_operand *o = &m->operands[i];
         if (i == CBX_METRIC_MAX_OPERANDS || !is_identifier(o->name) || (unsigned)o->kind >= CBX_OPERAND_KINDS ||
             (unsigned)o->items >= CBX_OPERAND_ITEMS)
-            return cbx_fail(err, CBX_EINVAL, "metric '%s': operand %zu is not valid", m->name, i + 1);
+            return cbx_fail(err, CBX_EINVAL,
+                            "metric '%s': operand %zu of at most %d has the name '%.64s', kind %u and items %u: one of "
+                            "them is not valid",
+                            m->name, i + 1, CBX_METRIC_MAX_OPERANDS, o->name, (unsigned)o->kind, (unsigned)o->items);
         if (i == 0 && o->items != CBX_ITEMS_BY_KIND && o->items != CBX_ITEMS_FIRST)
             return cbx_fail(err, CBX_EINVAL, "metric '%s': the items of the first operand are its own, not '%s'",
                             m->name, cbx_operand_items_name(o->items));
@@ -139,14 +153,18 @@ cbx_status cbx_metric_row_check(const cbx_metric_function *m, cbx_err *err)
     }
     for (size_t i = 0; m->parameters[i].name; i++) {
         const cbx_metric_parameter *p = &m->parameters[i];
-        if (i == CBX_METRIC_MAX_PARAMETERS || !is_identifier(p->name) || !(p->value >= p->low && p->value <= p->high))
-            return cbx_fail(err, CBX_EINVAL, "metric '%s': the default of parameter %zu is outside its bounds", m->name,
-                            i + 1);
+        if (i == CBX_METRIC_MAX_PARAMETERS || !is_identifier(p->name))
+            return cbx_fail(err, CBX_EINVAL,
+                            "metric '%s': parameter %zu of at most %d must be an identifier, not '%.64s'", m->name,
+                            i + 1, CBX_METRIC_MAX_PARAMETERS, p->name);
+        if (!(p->value >= p->low && p->value <= p->high))
+            return cbx_fail(err, CBX_EINVAL, "metric '%s': the default of '%s' must be %s, not %s", m->name, p->name,
+                            cbx_metric_bounds_text(p, bounds, sizeof bounds), bound_text(p->value, v, sizeof v));
     }
     if (name_twice(m)) return cbx_fail(err, CBX_EINVAL, "metric '%s' has two arguments '%s'", m->name, name_twice(m));
     if (!(m->low <= m->high))
-        return cbx_fail(err, CBX_EINVAL, "metric '%s': the range is empty: 'low' is above 'high', or one is NaN",
-                        m->name);
+        return cbx_fail(err, CBX_EINVAL, "metric '%s': the range is empty: 'low', %g, must be at most 'high', %g",
+                        m->name, m->low, m->high);
     return CBX_OK;
 }
 
@@ -179,13 +197,6 @@ const char *cbx_metric_tier_name(cbx_metric_tier tier)
 #undef WORD
     };
     return (unsigned)tier < CBX_METRIC_TIERS ? words[tier] : "?";
-}
-
-/* A bound in decimals; integers with all their digits. */
-static const char *bound_text(double x, char *buf, size_t size)
-{
-    snprintf(buf, size, x == rint(x) && fabs(x) < 1e16 ? "%.0f" : "%.15g", x);
-    return buf;
 }
 
 const char *cbx_metric_bounds_text(const cbx_metric_parameter *p, char *buf, size_t size)

@@ -86,6 +86,13 @@ bool cbx__host_read(cbx_ctx *ctx, const cbx_array *x, cbx__host *out)
     return !err.status;
 }
 
+const void *cbx__host_view(cbx_ctx *ctx, const cbx_array *x, cbx__host *h)
+{
+    if (cbx_ctx_pending(ctx, NULL)) return NULL;
+    if (cbx_array_is_contiguous(x) && cbx_array_device(x).kind == CBX_DEVICE_CPU) return cbx_array_data(x);
+    return cbx__host_read(ctx, x, h) ? h->data : NULL;
+}
+
 void cbx__host_free(cbx_ctx *ctx, cbx__host *h)
 {
     cbx_mem_free(cbx_ctx_allocator(ctx), h->data, h->bytes);
@@ -154,6 +161,11 @@ cbx_array *cbx__nan_or(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_arra
         x = cbx_where(ctx, nan, cbx__number(ctx, NAN), x);
     }
     return (cbx_array *)x;
+}
+
+cbx_array *cbx__nan_unless(cbx_ctx *ctx, const cbx_metric_call *call, const cbx_array *legal, const cbx_array *x)
+{
+    return cbx__metric_has_data(ctx, call) ? (cbx_array *)x : cbx_where(ctx, legal, x, cbx__number(ctx, NAN));
 }
 
 cbx_array *cbx__number(cbx_ctx *ctx, double v) { return cbx_full(ctx, 0, NULL, CBX_F64, cbx_float(v)); }

@@ -4,6 +4,9 @@
 #ifndef CALIBRAX_TESTS_METRICS_DRAW_H
 #define CALIBRAX_TESTS_METRICS_DRAW_H
 
+#include <math.h>
+#include <string.h>
+
 #include "check.h"
 
 #include "calibrax/metrics/draw.h"
@@ -19,6 +22,16 @@ static inline bool is_shared(const cbx_metric_function *m, size_t i)
 }
 static inline bool has_many_classes(const cbx_metric_function *m) { return cbx__draws_many_classes(m); }
 static inline bool counts_labels(const char *name) { return cbx__counts_labels(name); }
+
+/*
+ * Whether a trace may round otherwise than a call with data: of metrics that take Cholesky's factor of a matrix with data, and its
+ * eigenvectors, which always exist, in a trace.
+ */
+static inline bool rounds_otherwise(const cbx_metric_function *m, double x, double y)
+{
+    const bool factor = strncmp(m->name, "frechet_", 8) == 0 || strcmp(m->name, "fid") == 0;
+    return factor && fabs(x - y) <= 1e-12 * fmax(1, fabs(y));
+}
 
 /*
  * The rows of the table, then rows with other parameters and with the operands that may be left out: NULL behind the last.  Those

@@ -394,7 +394,7 @@ TEST(intervals_draw_rows_of_items)
     }
     cbx_array *in[] = { vector(4, P), vector(3, T) };
     CHECK_STATUS(cbx_metric_bootstrap(ctx, row("mae"), 2, in, NULL, &opts, &iv, &err), CBX_ESHAPE, "lengths");
-    CHECK_STR(err.message, "mae: for an interval 'targets' must have 4 items", "its sentence");
+    CHECK_STR(err.message, "mae: for an interval 'targets' must have 4 items, not 3", "its sentence");
     CHECK_STATUS(cbx_metric_bootstrap(ctx, row("fid"), 2, (cbx_array *[]){ in[0], NULL }, NULL, &opts, &iv, &err),
                  CBX_EINVAL, "one set");
     cbx_array_free(in[0]);

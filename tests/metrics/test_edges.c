@@ -230,7 +230,8 @@ static const edge edges[] = {
     { "bert_score", "1 2: 1 0; 2 2: 0 0 5 0", 1, NULL },
     { "bert_score", "1 2: 1 0; 1 2: -1 0", -1, NULL },
     { "bert_score", "2 1: 1 1; 1 1: 1; 1: 1", 0,
-      "bert_score: 'candidate_weights' must have a number for each token of 'candidates'" },
+      "bert_score: 'candidate_weights' must have a number for each token of 'candidates': "
+      "float64 (1, 1) and float64 (1, 2, 1)" },
     { "bert_score", "1 2: 1 0; 1 3: 1 0 0", 0,
       "bert_score: 'candidates' and 'references' must be as many, with vectors of one length: float64 (1, 2) and "
       "float64 (1, 3)" },

@@ -154,20 +154,23 @@ static cbx_array *dot(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y)
     return cbx_sum(ctx, cbx_multiply(ctx, x, y), CBX_AXIS(-1));
 }
 
-/* Refuses a row, of those that count, whose number in x is not below bound, by its place. */
-static bool below(cbx_ctx *ctx, const cbx_metric_call *c, size_t operand, const cbx_array *x, double bound,
-                  const char *what)
+/*
+ * Whether the number of each row in x is below bound, or the row does not count; NULL, recorded: one
+ * with data is not, and is named by its place.
+ */
+static const cbx_array *below(cbx_ctx *ctx, const cbx_metric_call *c, size_t operand, const cbx_array *x, double bound,
+                              const char *what)
 {
     const cbx_array *inside = cbx_less_scalar(ctx, x, bound);
     size_t row;
     char v[CBX_FORMAT_SIZE];
 
     if (c->weights) inside = cbx_logical_or(ctx, inside, cbx_equal_scalar(ctx, c->weights, 0));
-    if (!cbx__metric_has_data(ctx, c) || cbx__metric_element(cbx_all(ctx, inside, NULL), 0) != 0) return true;
+    if (!cbx__metric_has_data(ctx, c) || cbx__metric_element(cbx_all(ctx, inside, NULL), 0) != 0) return inside;
     row = (size_t)cbx__metric_element(cbx_argmin(ctx, inside, NULL), 0);
     cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s': %s of row %zu is %s", c->metric->operands[operand].name, what, row,
                        cbx_format_double(cbx__metric_element(x, row), v));
-    return false;
+    return NULL;
 }
 
 /* sinh(sqrt(c) d / 2) = sqrt(c) |x - y| / sqrt((1 - c |x|^2) (1 - c |y|^2)): no cancellation for
@@ -217,22 +220,25 @@ static double half_chord(const double *x, const double *y, size_t d)
 
 OF_ROWS(half_chord_rows, half_chord)
 
-/* The same by steps, which refuse a row that is not a point by its place. */
+/* The same by steps, which refuse a row that is not a point by its place; NaN in a trace. */
 static const cbx_array *half_chords(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *e = difference(ctx, c);
+    const cbx_array *e = difference(ctx, c), *half;
+
+    half = cbx__root(ctx, cbx_maximum(ctx, lorentz_product(ctx, e, e), cbx__number(ctx, 0)));
 
     for (size_t i = 0; i < 2; i++) {
         const cbx_array *x = c->in[i], *time = cbx_index(ctx, x, -1, 0);
         const cbx_array *off = cbx_abs(ctx, cbx_add_scalar(ctx, lorentz_product(ctx, x, x), 1));
-        const cbx_array *scale = cbx_add_scalar(ctx, cbx_square(ctx, time), 1);
-        if (!below(ctx, c, i, cbx_negative(ctx, time), 0, "the first number must be positive, and minus that") ||
-            !below(ctx, c, i, cbx_divide(ctx, off, scale), OFF,
-                   "-x0^2 + x1^2 + ... must be -1, and its relative error"))
-            return cbx__array_failed();
+        const cbx_array *scale = cbx_add_scalar(ctx, cbx_square(ctx, time), 1), *future, *on;
+        future = below(ctx, c, i, cbx_negative(ctx, time), 0, "the first number must be positive, and minus that");
+        on = future ? below(ctx, c, i, cbx_divide(ctx, off, scale), OFF,
+                            "-x0^2 + x1^2 + ... must be -1, and its relative error")
+                    : NULL;
+        if (!on) return cbx__array_failed();
+        half = cbx__nan_unless(ctx, c, cbx_logical_and(ctx, future, on), half);
     }
-    return cbx_multiply_scalar(ctx, cbx__root(ctx, cbx_maximum(ctx, lorentz_product(ctx, e, e), cbx__number(ctx, 0))),
-                               0.5);
+    return cbx_multiply_scalar(ctx, half, 0.5);
 }
 
 /* cosh(d) = -<x, y>, so that sinh(d / 2)^2 = <x - y, x - y> / 4: exact for points that are

@@ -150,7 +150,8 @@ cbx_array *cbx__metric_wasserstein(cbx_ctx *ctx, const cbx_metric_call *c)
 
     for (int i = 0; i < 2; i++)
         if (w[i] && cbx_array_ndim(w[i]) != 1)
-            return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have one axis", c->metric->operands[2 + i].name);
+            return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have one axis, not %d",
+                                      c->metric->operands[2 + i].name, cbx_array_ndim(w[i]));
     if (w[0] || w[1]) return weighted_area(ctx, c->in[0], c->in[1], w[0], w[1]);
     return cbx__quantile_gap(ctx, c->in[0], c->in[1], 1);
 }

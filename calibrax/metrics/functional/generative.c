@@ -65,16 +65,29 @@ cbx_array *cbx__moments_merge(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_
 }
 
 /*
+ * H with S = H H^T: Cholesky's factor of matrices with data that have one, else V D^1/2 of
+ * S = V D V^T, where rounding may have made some of D negative.
+ */
+static const cbx_array *half_of(cbx_ctx *ctx, const cbx_array *s)
+{
+    const bool data = !cbx__is_traced(ctx) && !cbx_array_is_abstract(s) && !cbx_array_is_failed(s);
+    cbx_err err = CBX_ERR_INIT;
+    const cbx_array *l = data ? cbx__factor(ctx, s, &err) : NULL;
+
+    if (l) return l;
+    if (err.status && err.status != CBX_EDOM) return cbx__refuse(ctx, err.status, "%s", err.message);
+    const cbx_eigh_parts e = cbx_eigh(ctx, s);
+    return cbx_multiply(ctx, e.vectors, cbx_expand_dims(ctx, cbx__root(ctx, cbx_maximum_scalar(ctx, e.values, 0)), -2));
+}
+
+/*
  * |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((S1 S2)^1/2) of m (..., d) and S (..., d, d).  With
- * S1 = V D V^T the eigenvalues of S1 S2 are those of D^1/2 V^T S2 V D^1/2; rounding may have made
- * some of D negative.
+ * S1 = H H^T the eigenvalues of S1 S2 are those of H^T S2 H.
  */
 static cbx_array *frechet(cbx_ctx *ctx, const cbx_array *m1, const cbx_array *s1, const cbx_array *m2,
                           const cbx_array *s2)
 {
-    const cbx_eigh_parts e = cbx_eigh(ctx, s1);
-    const cbx_array *roots = cbx_expand_dims(ctx, cbx__root(ctx, cbx_maximum_scalar(ctx, e.values, 0)), -2);
-    const cbx_array *half = cbx_multiply(ctx, e.vectors, roots);
+    const cbx_array *half = half_of(ctx, s1);
     const cbx_array *inner = cbx_matrix_product(ctx, cbx_matrix_transpose(ctx, half),
                                                 cbx_matrix_product(ctx, s2, half));
     const cbx_array *values = cbx_maximum_scalar(ctx, cbx_eigvalsh(ctx, inner), 0);
@@ -97,14 +110,17 @@ cbx_array *cbx__frechet(cbx_ctx *ctx, const cbx_metric_call *c, const cbx_array 
 
 static cbx_array *frechet_of_moments(cbx_ctx *ctx, const cbx_metric_call *c)
 {
+    char given[128];
+
     for (size_t i = 0; i < 4; i += 2) {
         const cbx_array *mean = c->in[i], *covariance = c->in[i + 1];
         const int n = cbx_array_ndim(mean);
         const size_t d = cbx_array_dim(mean, n - 1);
         if (cbx_array_ndim(covariance) != n + 1 || cbx_array_dim(covariance, n - 1) != d ||
             cbx_array_dim(covariance, n) != d || cbx_array_dim(mean, 0) != cbx_array_dim(covariance, 0))
-            return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must be a matrix of %zu by %zu for each mean",
-                                      c->metric->operands[i + 1].name, d, d);
+            return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must be a matrix of %zu by %zu for each mean, not %s",
+                                      c->metric->operands[i + 1].name, d, d,
+                                      cbx_array_desc_text(cbx_array_get_desc(covariance), given, sizeof given));
     }
     return frechet(ctx, c->in[0], c->in[1], c->in[2], c->in[3]);
 }
@@ -288,19 +304,22 @@ static cbx_array *copies(cbx_ctx *ctx, const cbx_metric_call *c)
                                      .invariances = CBX_INVARIANT_SAMPLE_ORDER
 #define NEIGHBOURS(k_)                                                                                                 \
     .parameters = { { "k", "neighbour that a ball reaches to", k_, 1, 0x1p31, CBX_PARAMETER_INTEGER, NULL } }
+#define FULL_RANK                                                                                                      \
+    "Gradients need positive definite covariances, the first one with eigenvalues that differ where it is "            \
+    "differentiated."
 #define BALLS                                                                                                          \
     "The ball around a row reaches to its k-th neighbour in the same set. Copies of a row make its ball a point."
 
 /* clang-format off */
 CBX__METRIC_TABLE(generative,
     { .name = "frechet_feature_distance", .summary = "Frechet distance of features", .formula = "|m1 - m2|^2 + tr(S1 + S2 - 2 (S1 S2)^(1/2))", SETS(LOWER, 0, INFINITY),
-      .axioms = CBX_AXIOM_SYMMETRIC, .parts = feature_parts, .merge = cbx__moments_merge, .finish = cbx__frechet, .flags = CBX_METRIC_EAGER,
-      .notes = "m and S are means and covariances (n - 1) of the rows. With features of an Inception network it is the FID. One row in a set gives NaN.",
+      .axioms = CBX_AXIOM_SYMMETRIC, .parts = feature_parts, .merge = cbx__moments_merge, .finish = cbx__frechet, .flags = CBX_METRIC_EAGER | CBX_METRIC_DIFFERENTIABLE,
+      .notes = "m and S are means and covariances (n - 1) of the rows. With features of an Inception network it is the FID. One row in a set gives NaN. " FULL_RANK,
       .source = "Heusel et al. (2017); Dowson & Landau (1982)", .example = "[[0.0, 1.0], [2.0, 0.0], [1.0, 3.0]], [[1.0, 1.0], [3.0, 0.0], [1.0, 4.0]]" },
     { .name = "frechet_distance", .summary = "Frechet distance of normal distributions", .formula = "|m1 - m2|^2 + tr(S1 + S2 - 2 (S1 S2)^(1/2))", GENERATIVE(LOWER, 0, INFINITY),
       .operands = { { "real_mean", CBX_OPERAND_VECTORS, false }, { "real_covariance", CBX_OPERAND_SEMIDEFINITE, false }, { "generated_mean", CBX_OPERAND_VECTORS, false }, { "generated_covariance", CBX_OPERAND_SEMIDEFINITE, false } },
-      .shapes = CBX_SHAPES_FREE, .invariances = CBX_INVARIANT_ORDER, .items = frechet_of_moments, .flags = CBX_METRIC_EAGER,
-      .notes = "Of means (d) and covariances (d, d) that were computed before, or of n of each, (n, d) and (n, d, d). Covariances that are not symmetric, or have an eigenvalue below -1e-8 of the largest element of the diagonal, are refused. frechet_feature_distance and fid compute them from features.",
+      .shapes = CBX_SHAPES_FREE, .invariances = CBX_INVARIANT_ORDER, .items = frechet_of_moments, .flags = CBX_METRIC_EAGER | CBX_METRIC_DIFFERENTIABLE,
+      .notes = "Of means (d) and covariances (d, d) that were computed before, or of n of each, (n, d) and (n, d, d). Covariances that are not symmetric, or have an eigenvalue below -1e-8 of the largest element of the diagonal, are refused. frechet_feature_distance and fid compute them from features. " FULL_RANK,
       .source = "Dowson & Landau (1982)", .example = "[0.0, 1.0], [[2.0, 0.5], [0.5, 1.0]], [1.0, 1.0], [[1.0, 0.0], [0.0, 1.0]]" },
     { .name = "inception_score", .summary = "Inception score", .formula = "mean over splits of exp(mean KL(row, mean of the rows))", GENERATIVE(HIGHER, 1, INFINITY),
       .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES, false } }, .whole = inception_score, .flags = CBX_METRIC_DIFFERENTIABLE,
@@ -308,12 +327,12 @@ CBX__METRIC_TABLE(generative,
       .notes = "At most the number of classes. It sees no real data: one perfect item of each class has the best score. Small splits bias it down, so that only scores of as many rows and splits compare.",
       .source = "Salimans et al. (2016)", .example = "[[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.1, 0.9]], splits=2" },
     { .name = "inception_score_per_split", .summary = "Inception score of each split", .formula = "exp(mean KL(row, mean of the rows)) of each split", GENERATIVE(INFO, 1, INFINITY),
-      .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES, false } }, .whole = inception_scores,
+      .operands = { { "probabilities", CBX_OPERAND_CLASS_PROBABILITIES, false } }, .whole = inception_scores, .flags = CBX_METRIC_DIFFERENTIABLE,
       .parameters = { { "splits", "parts of the rows, one behind the other", 10, 1, MAX_SPLITS, CBX_PARAMETER_INTEGER, NULL } },
       .notes = "The rows are split in the order that they come in: shuffle rows that are sorted by class, each of whose splits scores near 1. Numbers of rows of splits differ by at most one.",
       .source = "Salimans et al. (2016)", .example = "[[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.1, 0.9]], splits=2" },
     { .name = "correlation_preservation", .summary = "Preservation of correlations", .formula = "1 - mean over pairs of features of |corr(real) - corr(generated)|", SETS(HIGHER, 0, 1),
-      .parts = feature_parts, .merge = cbx__moments_merge, .finish = correlation_preservation,
+      .parts = feature_parts, .merge = cbx__moments_merge, .finish = correlation_preservation, .flags = CBX_METRIC_DIFFERENTIABLE,
       .notes = "0 where the mean gap is above 1. A constant feature has correlation 0 with all. 1 of a single feature.", .source = "numpy.corrcoef", .example = "[[0.0, 1.0], [2.0, 0.0], [1.0, 3.0]], [[1.0, 1.0], [3.0, 0.0], [1.0, 4.0]]" },
     { .name = "manifold_precision", .summary = "Improved precision", .formula = "share of generated rows in a ball around a real one", SETS(HIGHER, 0, 1), NEIGHBOURS(3), .whole = manifold_precision,
       .flags = CBX_METRIC_EAGER, .notes = BALLS, .source = "Kynkaanniemi et al. (2019)", .example = "[[0.0], [1.0], [2.0], [3.0]], [[0.5], [9.0], [1.5], [2.5]], k=1" },
@@ -324,10 +343,10 @@ CBX__METRIC_TABLE(generative,
     { .name = "density_weighted_recall", .summary = "Density of real rows", .formula = "mean number of balls around generated rows that cover a real one, over k", SETS(HIGHER, 0, INFINITY), NEIGHBOURS(5), .whole = density_recall,
       .flags = CBX_METRIC_EAGER, .notes = BALLS, .source = "Naeem et al. (2020), density with the sets exchanged", .example = "[[0.0], [1.0], [2.0], [3.0]], [[0.5], [9.0], [1.5], [2.5]], k=1" },
     { .name = "manifold_radii", .summary = "Radii of the balls of a set", .formula = "distance of each row to its k-th neighbour", GENERATIVE(INFO, 0, INFINITY), .operands = { { "points", CBX_OPERAND_POINTS, false } },
-      .flags = CBX_METRIC_EAGER, NEIGHBOURS(3), .whole = manifold_radii, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ROTATION, .notes = "A row is not its own neighbour, but its copies are: radii are 0 where a row occurs more than k times. One feature of a large scale decides the distances: scale features first.",
+      .flags = CBX_METRIC_EAGER | CBX_METRIC_DIFFERENTIABLE, NEIGHBOURS(3), .whole = manifold_radii, .invariances = CBX_INVARIANT_SHIFT | CBX_INVARIANT_ROTATION, .notes = "A row is not its own neighbour, but its copies are: radii are 0 where a row occurs more than k times. One feature of a large scale decides the distances: scale features first.",
       .source = "Kynkaanniemi et al. (2019)", .example = "[[0.0], [1.0], [3.0]], k=1" },
     { .name = "distance_to_closest_record", .summary = "Distance to the closest record", .formula = "mean squared distance of generated rows to the nearest real one, features between 0 and 1", SETS(HIGHER, 0, INFINITY), .whole = closest_record,
-      .flags = CBX_METRIC_EAGER, .notes = "Each feature is moved and divided by its range over both sets. Small values warn of copies.", .source = "Zhao et al., CTAB-GAN (2021)", .example = "[[0.0, 1.0], [2.0, 0.0]], [[1.0, 1.0], [2.0, 0.5]]" },
+      .flags = CBX_METRIC_EAGER | CBX_METRIC_DIFFERENTIABLE, .notes = "Each feature is moved and divided by its range over both sets. Small values warn of copies.", .source = "Zhao et al., CTAB-GAN (2021)", .example = "[[0.0, 1.0], [2.0, 0.0]], [[1.0, 1.0], [2.0, 0.5]]" },
     { .name = "memorization_rate", .summary = "Memorization rate", .formula = "share of generated rows that equal a real one", SETS(LOWER, 0, 1), .whole = copies,
       .flags = CBX_METRIC_EAGER, .notes = "Only exact copies count: a copy that differs in the last bit does not, and float32 against float64 seldom does. distance_to_closest_record sees near copies. Rows of few categories are equal by chance.",
       .source = "scipy.spatial.distance.cdist", .example = "[[0.0, 1.0], [2.0, 0.0]], [[1.0, 1.0], [2.0, 0.0]]" },

@@ -25,6 +25,17 @@ static bool fit(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, bool undirecte
     return false;
 }
 
+/* A result, in a trace NaN unless all matrices are symmetric. */
+static cbx_array *of_undirected(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *x)
+{
+    if (cbx__metric_has_data(ctx, c)) return x;
+    for (size_t i = 0; c->in[i]; i++) {
+        const cbx_array *equal = cbx_equal(ctx, c->in[i], cbx_matrix_transpose(ctx, c->in[i]));
+        x = cbx__nan_unless(ctx, c, cbx_all(ctx, equal, NULL), x);
+    }
+    return x;
+}
+
 /* Without loops: they change neither Laplacians nor paths. */
 static cbx_array *laplacian(cbx_ctx *ctx, const cbx_array *a)
 {
@@ -58,7 +69,8 @@ static cbx_array *spectral(cbx_ctx *ctx, const cbx_metric_call *c)
         spectrum[i] = cbx_eigvalsh(ctx, enlarged(ctx, laplacian(ctx, c->in[i]), larger_size(c)));
         if (k) spectrum[i] = cbx_slice(ctx, spectrum[i], 0, -k, CBX_OPEN, 1);
     }
-    return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, spectrum[0], spectrum[1])), NULL));
+    return of_undirected(
+        ctx, c, cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, cbx_subtract(ctx, spectrum[0], spectrum[1])), NULL)));
 }
 
 /* Half of sum |x - y|, both sorted. */
@@ -87,7 +99,7 @@ static cbx_array *edit_bound(cbx_ctx *ctx, const cbx_metric_call *c)
         spectrum[i] = cbx_eigvalsh(ctx, a);
     }
     edges = cbx_maximum(ctx, half_gap(ctx, degrees[0], degrees[1]), half_gap(ctx, spectrum[0], spectrum[1]));
-    return cbx_add_scalar(ctx, edges, fabs(n - m));
+    return of_undirected(ctx, c, cbx_add_scalar(ctx, edges, fabs(n - m)));
 }
 
 /* ---- components ---- */
@@ -147,7 +159,7 @@ static cbx_array *components(cbx_ctx *ctx, const cbx_metric_call *c)
  * 0. */
 static cbx_array *resistance(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *joined, *mean, *g, *diagonal, *r;
+    const cbx_array *joined, *mean, *g, *diagonal, *r, *infinite = cbx__number(ctx, INFINITY);
     size_t n;
 
     if (!fit(ctx, c, 0, true)) return cbx__array_failed();
@@ -159,8 +171,8 @@ static cbx_array *resistance(cbx_ctx *ctx, const cbx_metric_call *c)
     r = cbx_add(ctx, cbx_expand_dims(ctx, diagonal, 1), cbx_expand_dims(ctx, diagonal, 0));
     r = cbx_subtract(ctx, r, cbx_add(ctx, g, cbx_matrix_transpose(ctx, g)));
     r = cbx_multiply(ctx, r, cbx_subtract(ctx, cbx__number(ctx, 1), cbx_eye(ctx, n, n, 0, CBX_F64)));
-    return cbx_where(ctx, cbx_greater_scalar(ctx, joined, 0), cbx_maximum(ctx, r, cbx__number(ctx, 0)),
-                     cbx__number(ctx, INFINITY));
+    r = cbx_maximum(ctx, r, cbx__number(ctx, 0));
+    return of_undirected(ctx, c, cbx_where(ctx, cbx_greater_scalar(ctx, joined, 0), r, infinite));
 }
 
 /* ---- shortest paths ---- */

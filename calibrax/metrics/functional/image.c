@@ -115,11 +115,15 @@ static cbx_array *ms_ssim(cbx_ctx *ctx, const cbx_metric_call *c)
     const cbx_array *x = c->in[0], *y = c->in[1], *powers = c->in[2];
     const size_t scales = powers ? cbx_array_count(powers) : SCALES;
     const cbx_array *factor[MAX_SCALES];
+    char a[128], b[128];
 
     if (!cbx_array_desc_equal(cbx_array_get_desc(x), cbx_array_get_desc(y)))
-        return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' and '%s' must have one shape", "predictions", "targets");
+        return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' and '%s' must have one shape: %s and %s", "predictions",
+                                  "targets", cbx_array_desc_text(cbx_array_get_desc(x), a, sizeof a),
+                                  cbx_array_desc_text(cbx_array_get_desc(y), b, sizeof b));
     if (powers && (cbx_array_ndim(powers) != 1 || scales > MAX_SCALES))
-        return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'power_factors' must be a vector of at most %d", MAX_SCALES);
+        return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'power_factors' must be a vector of at most %d, not %s",
+                                  MAX_SCALES, cbx_array_desc_text(cbx_array_get_desc(powers), a, sizeof a));
     if (!large_enough(ctx, c, scales - 1)) return cbx__array_failed();
     if (!powers)
         powers = cbx_asarray(ctx, &(cbx_array_desc){ .dtype = CBX_F64, .ndim = 1, .shape = { SCALES } }, published);
@@ -139,7 +143,7 @@ static cbx_array *ms_ssim(cbx_ctx *ctx, const cbx_metric_call *c)
 static cbx_array *vendi(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const double q = c->parameters[0], n = (double)cbx_array_dim(c->in[0], 0);
-    const cbx_array *values, *positive, *p, *zero = cbx__number(ctx, 0);
+    const cbx_array *values, *positive, *p, *zero = cbx__number(ctx, 0), *legal;
 
     if (!cbx__metric_symmetric(ctx, c, 0)) return cbx__array_failed();
     values = cbx_eigvalsh(ctx, c->in[0]);
@@ -150,13 +154,20 @@ static cbx_array *vendi(cbx_ctx *ctx, const cbx_metric_call *c)
             return cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must have no negative eigenvalue, and one is %s",
                                       c->metric->operands[0].name, cbx_format_double(lowest, v));
     }
+    legal = cbx_multiply_scalar(ctx, cbx_index(ctx, values, 0, -1), -1e-8);
+    legal = cbx_greater_equal(ctx, cbx_index(ctx, values, 0, 0), legal);
     positive = cbx_greater(ctx, values, cbx_multiply_scalar(ctx, cbx_max(ctx, values, NULL), n * 0x1p-52));
     p = cbx_where(ctx, positive, values, zero);
     p = cbx_divide(ctx, p, cbx_sum(ctx, p, NULL));
-    if (q == 1) return cbx_exp(ctx, cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, p, p), NULL)));
-    if (isinf(q)) return cbx_reciprocal(ctx, cbx_max(ctx, p, NULL));
-    p = cbx_where(ctx, positive, cbx_pow_scalar(ctx, cbx_where(ctx, positive, p, cbx__number(ctx, 1)), q), zero);
-    return cbx__nan_or(ctx, c, cbx_pow_scalar(ctx, cbx_sum(ctx, p, NULL), 1 / (1 - q)));
+    if (q == 1) {
+        p = cbx_exp(ctx, cbx_negative(ctx, cbx_sum(ctx, cbx__xlogy(ctx, p, p), NULL)));
+    } else if (isinf(q)) {
+        p = cbx_reciprocal(ctx, cbx_max(ctx, p, NULL));
+    } else {
+        p = cbx_where(ctx, positive, cbx_pow_scalar(ctx, cbx_where(ctx, positive, p, cbx__number(ctx, 1)), q), zero);
+        p = cbx__nan_or(ctx, c, cbx_pow_scalar(ctx, cbx_sum(ctx, p, NULL), 1 / (1 - q)));
+    }
+    return cbx__nan_unless(ctx, c, legal, p);
 }
 
 #define IMAGES .domain = "image", .direction = CBX_DIRECTION_HIGHER

@@ -5,19 +5,20 @@
 
 /* ---- positive definite matrices ---- */
 
-/* Refuses matrix i if the least of these numbers, which have the signs of its eigenvalues, is not
- * positive. */
-static bool definite(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, const cbx_array *values)
+/*
+ * Whether the least of these numbers, which have the signs of the eigenvalues of matrix i, is
+ * positive; NULL, recorded: one with data is not.
+ */
+static const cbx_array *definite(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, const cbx_array *values)
 {
-    double smallest;
+    const cbx_array *min = cbx_min(ctx, values, NULL), *positive = cbx_greater_scalar(ctx, min, 0);
+    const double smallest = cbx__metric_element(min, 0);
     char v[CBX_FORMAT_SIZE];
 
-    if (!cbx__metric_has_data(ctx, c)) return true;
-    smallest = cbx__metric_element(cbx_min(ctx, values, NULL), 0);
-    if (!(smallest <= 0)) return true;
+    if (!cbx__metric_has_data(ctx, c) || !(smallest <= 0)) return positive;
     cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must be positive definite: an eigenvalue is %s",
                        c->metric->operands[i].name, cbx_format_double(smallest, v));
-    return false;
+    return NULL;
 }
 
 /* Cholesky's factor of matrix i; if it does not exist, eigenvalues show why. */
@@ -25,17 +26,12 @@ static cbx_array *factor_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
 {
     cbx_err err = CBX_ERR_INIT;
     cbx_array *l;
-    cbx_scope scope;
-    cbx_status st;
 
     if (!cbx__metric_has_data(ctx, c)) return cbx_cholesky(ctx, c->in[i], false);
-    cbx_scope_open(ctx, &scope);
-    l = cbx_cholesky(ctx, c->in[i], false);
-    st = cbx_scope_close_keep(&scope, 1, &l, &err);
-    if (st && (st != CBX_EDOM || definite(ctx, c, i, cbx_eigvalsh(ctx, c->in[i]))))
-        cbx__metric_refuse(ctx, c, st, "%s", err.message);
-    if (st) return cbx__array_failed();
-    return cbx_scope_hold(ctx, l);
+    if ((l = cbx__factor(ctx, c->in[i], &err))) return l;
+    if (err.status != CBX_EDOM || definite(ctx, c, i, cbx_eigvalsh(ctx, c->in[i])))
+        cbx__metric_refuse(ctx, c, err.status, "%s", err.message);
+    return cbx__array_failed();
 }
 
 /*
@@ -44,7 +40,7 @@ static cbx_array *factor_of(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
  */
 static cbx_array *affine_invariant(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    const cbx_array *l, *half, *whole, *ratios;
+    const cbx_array *l, *half, *whole, *ratios, *positive;
 
     if (!cbx__metric_symmetric(ctx, c, 0) || !cbx__metric_symmetric(ctx, c, 1)) return cbx__array_failed();
     l = factor_of(ctx, c, 0);
@@ -52,18 +48,18 @@ static cbx_array *affine_invariant(cbx_ctx *ctx, const cbx_metric_call *c)
     half = cbx_triangular_solve(ctx, l, c->in[1], CBX_TRIANGLE_LOWER);
     whole = cbx_triangular_solve(ctx, l, cbx_matrix_transpose(ctx, half), CBX_TRIANGLE_LOWER);
     ratios = cbx_eigvalsh(ctx, cbx_matrix_transpose(ctx, whole));
-    if (!definite(ctx, c, 1, ratios)) return cbx__array_failed();
-    return cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, cbx_log(ctx, ratios)), NULL));
+    if (!(positive = definite(ctx, c, 1, ratios))) return cbx__array_failed();
+    return cbx__nan_unless(ctx, c, positive, cbx__root(ctx, cbx_sum(ctx, cbx_square(ctx, cbx_log(ctx, ratios)), NULL)));
 }
 
 static cbx_array *matrix_log(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
 {
     const cbx_eigh_parts e = cbx_eigh(ctx, c->in[i]);
-    const cbx_array *scaled;
+    const cbx_array *positive = definite(ctx, c, i, e.values), *scaled;
 
-    if (!definite(ctx, c, i, e.values)) return cbx__array_failed();
+    if (!positive) return cbx__array_failed();
     scaled = cbx_multiply(ctx, e.vectors, cbx_expand_dims(ctx, cbx_log(ctx, e.values), -2));
-    return cbx_matrix_product(ctx, scaled, cbx_matrix_transpose(ctx, e.vectors));
+    return cbx__nan_unless(ctx, c, positive, cbx_matrix_product(ctx, scaled, cbx_matrix_transpose(ctx, e.vectors)));
 }
 
 /* The norm of all elements. */
@@ -80,25 +76,37 @@ static cbx_array *log_euclidean(cbx_ctx *ctx, const cbx_metric_call *c)
 
 /* ---- frames ---- */
 
-/* Refuses columns that are not orthonormal, where values are known. */
-static bool orthonormal(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
+/*
+ * Whether columns are orthonormal, also of frames that were computed in float32; NULL, recorded:
+ * those with data are not.
+ */
+static const cbx_array *orthonormal(cbx_ctx *ctx, const cbx_metric_call *c, size_t i)
 {
-    const cbx_array *x = c->in[i], *gram, *off;
+    const cbx_array *x = c->in[i], *gram, *off, *fine;
     const size_t p = cbx_array_dim(x, 1);
     char v[CBX_FORMAT_SIZE];
-    double worst;
     size_t at;
 
-    if (!cbx__metric_has_data(ctx, c)) return true;
     gram = cbx_matrix_product(ctx, cbx_matrix_transpose(ctx, x), x);
     off = cbx_abs(ctx, cbx_subtract(ctx, gram, cbx_eye(ctx, p, p, 0, CBX_F64)));
+    fine = cbx_less_equal_scalar(ctx, off, 1e-5);
+    if (!cbx__metric_has_data(ctx, c)) return cbx_all(ctx, fine, NULL);
     at = (size_t)cbx__metric_element(cbx_argmax(ctx, off, NULL), 0);
-    worst = cbx__metric_element(off, at);
-    if (!(worst > 1e-5)) return true; /* of frames that were computed in float32, too */
+    if (!(cbx__metric_element(off, at) > 1e-5)) return fine;
     cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s' must have orthonormal columns: the product of columns %zu and %zu is %s",
                        c->metric->operands[i].name, at / p, at % p,
                        cbx_format_double(cbx__metric_element(gram, at), v));
-    return false;
+    return NULL;
+}
+
+/* The distance of frames, of which both are orthonormal. */
+static cbx_array *of_frames(cbx_ctx *ctx, const cbx_metric_call *c, cbx_array *distance)
+{
+    for (size_t i = 0; i < 2; i++) {
+        const cbx_array *fine = orthonormal(ctx, c, i);
+        distance = fine ? cbx__nan_unless(ctx, c, fine, distance) : cbx__array_failed();
+    }
+    return distance;
 }
 
 /* Principal angles by their sines and cosines together: exact for small angles and for right
@@ -107,18 +115,16 @@ static cbx_array *grassmann(cbx_ctx *ctx, const cbx_metric_call *c)
 {
     const cbx_array *u = c->in[0], *v = c->in[1], *product, *outside, *cosines, *sines;
 
-    if (!orthonormal(ctx, c, 0) || !orthonormal(ctx, c, 1)) return cbx__array_failed();
     product = cbx_matrix_product(ctx, cbx_matrix_transpose(ctx, u), v);
     outside = cbx_subtract(ctx, v, cbx_matrix_product(ctx, u, product));
     cosines = cbx_svdvals(ctx, product);
     sines = cbx_flip(ctx, cbx_svdvals(ctx, outside), 0);
-    return frobenius(ctx, cbx_atan2(ctx, sines, cosines));
+    return of_frames(ctx, c, frobenius(ctx, cbx_atan2(ctx, sines, cosines)));
 }
 
 static cbx_array *stiefel(cbx_ctx *ctx, const cbx_metric_call *c)
 {
-    if (!orthonormal(ctx, c, 0) || !orthonormal(ctx, c, 1)) return cbx__array_failed();
-    return frobenius(ctx, cbx_subtract(ctx, c->in[0], c->in[1]));
+    return of_frames(ctx, c, frobenius(ctx, cbx_subtract(ctx, c->in[0], c->in[1])));
 }
 
 /* ---- several times ---- */
@@ -133,23 +139,27 @@ static cbx_array *product(cbx_ctx *ctx, const cbx_array *x, const cbx_array *y, 
     return cbx_subtract(ctx, space, time);
 }
 
-/* Refuses a point with another square than sign, where values are known. */
-static bool on_surface(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, ptrdiff_t times, double sign)
+/*
+ * Whether each point, of those that count, has the square sign; NULL, recorded: one with data has
+ * another.
+ */
+static const cbx_array *on_surface(cbx_ctx *ctx, const cbx_metric_call *c, size_t i, ptrdiff_t times, double sign)
 {
-    const cbx_array *x = c->in[i], *square = product(ctx, x, x, times), *off;
+    const cbx_array *x = c->in[i], *square = product(ctx, x, x, times), *off, *fine;
     char v[CBX_FORMAT_SIZE];
     size_t row;
 
-    if (!cbx__metric_has_data(ctx, c)) return true;
     off = cbx_divide(ctx, cbx_abs(ctx, cbx_subtract_scalar(ctx, square, sign)),
                      cbx_add_scalar(ctx, cbx_sum(ctx, cbx_square(ctx, x), CBX_AXIS(-1)), 1));
     if (c->weights) off = cbx_where(ctx, cbx_equal_scalar(ctx, c->weights, 0), cbx__number(ctx, 0), off);
+    fine = cbx_less_equal_scalar(ctx, off, 1e-6);
+    if (!cbx__metric_has_data(ctx, c)) return fine;
     row = (size_t)cbx__metric_element(cbx_argmax(ctx, off, NULL), 0);
-    if (!(cbx__metric_element(off, row) > 1e-6)) return true;
+    if (!(cbx__metric_element(off, row) > 1e-6)) return fine;
     cbx__metric_refuse(ctx, c, CBX_EDOM, "'%s': the square of row %zu, times negative, is %s, not %s",
                        c->metric->operands[i].name, row, cbx_format_double(cbx__metric_element(square, row), v),
                        sign < 0 ? "-1" : "1");
-    return false;
+    return NULL;
 }
 
 /*
@@ -163,19 +173,21 @@ static cbx_array *ultrahyperbolic(cbx_ctx *ctx, const cbx_metric_call *c)
     const ptrdiff_t times = (ptrdiff_t)c->parameters[0];
     const double sign = times ? -1 : 1;
     const cbx_array *e = cbx_subtract(ctx, c->in[0], c->in[1]), *s, *arc, *zero = cbx__number(ctx, 0);
-    const cbx_array *far, *one = cbx__number(ctx, 1), *outside;
+    const cbx_array *far, *one = cbx__number(ctx, 1), *outside, *fine[2];
 
     if (times > d)
         return cbx__metric_refuse(ctx, c, CBX_EINVAL,
                                   "'times' is %td: it must be at most %td, the number of coordinates", times, d);
-    if (!on_surface(ctx, c, 0, times, sign) || !on_surface(ctx, c, 1, times, sign)) return cbx__array_failed();
+    for (size_t i = 0; i < 2; i++)
+        if (!(fine[i] = on_surface(ctx, c, i, times, sign))) return cbx__array_failed();
     s = cbx_multiply_scalar(ctx, product(ctx, e, e, times), -sign * 0.25);
     far = cbx_asinh(ctx, cbx__root(ctx, cbx_maximum(ctx, s, zero)));
     outside = cbx_less_scalar(ctx, s, times == 1 ? -0.5 : -1 - 0x1p-40);
     arc = cbx_asin(ctx, cbx_minimum(ctx, cbx__root(ctx, cbx_maximum(ctx, cbx_negative(ctx, s), zero)), one));
     if (times == 1) arc = zero; /* two sheets, which nothing joins; on one of them s < 0 is rounding */
     arc = cbx_where(ctx, outside, cbx__number(ctx, INFINITY), arc);
-    return cbx_multiply_scalar(ctx, cbx_where(ctx, cbx_less_scalar(ctx, s, 0), arc, far), 2);
+    arc = cbx_multiply_scalar(ctx, cbx_where(ctx, cbx_less_scalar(ctx, s, 0), arc, far), 2);
+    return cbx__nan_unless(ctx, c, cbx_logical_and(ctx, fine[0], fine[1]), arc);
 }
 
 #define MANIFOLD       .domain = "manifold", .direction = CBX_DIRECTION_LOWER, .low = 0

@@ -3,8 +3,6 @@
  * triplets, of which there are n^3, in memory of n^2: a hinge is summed over sorted distances, any
  * other function over a block of anchors at a time.
  */
-#include <stdio.h>
-
 #include "calibrax/metrics/learning/pairs.h"
 
 /* One negative for each pair of anchor and positive, as a miner chose: whether there is one, and
@@ -17,18 +15,9 @@ static chosen chosen_negatives(cbx_ctx *ctx, const cbx_metric_call *c, const cbx
 {
     const cbx_array *negatives = c->in[CBX__CHOSEN], *places;
     const size_t n = cbx_array_dim(d, 0);
-    chosen out = { cbx__array_failed(), cbx__array_failed() };
-    char limit[64];
 
-    if (cbx__metric_has_data(ctx, c) && cbx__metric_element(cbx_max(ctx, negatives, NULL), 0) >= (double)n) {
-        snprintf(limit, sizeof limit, "%zu, the number of items", n);
-        cbx__metric_refuse_label(ctx, c->metric, CBX__CHOSEN, negatives, (double)n, limit, NULL);
-        return out;
-    }
     places = cbx_clip_scalar(ctx, negatives, cbx_int(0), cbx_int((int64_t)n - 1));
-    out.there = cbx_greater_equal_scalar(ctx, negatives, 0);
-    out.distance = cbx_take_along_axis(ctx, d, places, 1);
-    return out;
+    return (chosen){ cbx_greater_equal_scalar(ctx, negatives, 0), cbx_take_along_axis(ctx, d, places, 1) };
 }
 
 /* ---- hinges of all triplets ---- */

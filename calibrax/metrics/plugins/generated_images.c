@@ -176,7 +176,7 @@ static cbx_array *inception(cbx_ctx *ctx, const cbx_metric_call *c)
 /* clang-format off */
 CBX__METRIC_TABLE(features_generated,
     { .name = "fid", .summary = "Frechet inception distance", SETS, .low = 0, .high = INFINITY, .parts = both_moments, .merge = cbx__moments_merge, .finish = frechet,
-      .flags = CBX_METRIC_FEATURES | CBX_METRIC_APART | CBX_METRIC_EAGER, .axioms = CBX_AXIOM_SYMMETRIC, .invariances = CBX_INVARIANT_SAMPLE_ORDER, .parameters = { GRADIENT },
+      .flags = CBX_METRIC_FEATURES | CBX_METRIC_APART | CBX_METRIC_EAGER | CBX_METRIC_DIFFERENTIABLE, .axioms = CBX_AXIOM_SYMMETRIC, .invariances = CBX_INVARIANT_SAMPLE_ORDER, .parameters = { GRADIENT },
       .formula = "|m1 - m2|^2 + tr(S1 + S2 - 2 (S1 S2)^(1/2)), m and S: means and covariances (n - 1) of the features",
       .notes = "A state keeps means and covariances; its batches may have real or generated images alone. The value depends on the model and on the number of images: compare values of equal ones. Below d images the covariances are singular and the distance is too large.",
       .source = "Heusel et al. (2017)", .example = "[[0.0, 1.0], [2.0, 0.0], [1.0, 3.0]], [[1.0, 1.0], [3.0, 0.0], [1.0, 4.0]]" },

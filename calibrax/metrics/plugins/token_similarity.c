@@ -20,12 +20,15 @@ static cbx_array *token_weights(cbx_ctx *ctx, const cbx_metric_call *c, size_t s
                                 const cbx_array *there)
 {
     const cbx_array *weights = as_batch(ctx, c, c->in[CANDIDATE_WEIGHTS + side], 1);
+    char a[128], b[128];
 
     if (!weights) return cbx_astype(ctx, there, CBX_F64);
     if (cbx_array_ndim(weights) != 2 || cbx_array_dim(weights, 0) != cbx_array_dim(vectors, 0) ||
         cbx_array_dim(weights, 1) != cbx_array_dim(vectors, 1))
-        return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have a number for each token of '%s'",
-                                  c->metric->operands[CANDIDATE_WEIGHTS + side].name, c->metric->operands[side].name);
+        return cbx__metric_refuse(ctx, c, CBX_ESHAPE, "'%s' must have a number for each token of '%s': %s and %s",
+                                  c->metric->operands[CANDIDATE_WEIGHTS + side].name, c->metric->operands[side].name,
+                                  cbx_array_desc_text(cbx_array_get_desc(weights), a, sizeof a),
+                                  cbx_array_desc_text(cbx_array_get_desc(vectors), b, sizeof b));
     return cbx_where(ctx, there, weights, cbx__number(ctx, 0));
 }
 
