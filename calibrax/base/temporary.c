@@ -1,16 +1,24 @@
-/* Temporary folders.  See temporary.h. */
+/*
+ * Temporary folders; see temporary.h.
+ *
+ * What is in one may have been made by a program that means ill: names that are links, folders
+ * without rights, trees deeper than a path is long.
+ */
 #include "calibrax/base/temporary.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "calibrax/base/file.h"
 
-#define OPEN_FOLDERS 16
+#define DEPTH_MAX  16    /* below, folders are moved up before they are emptied */
+#define ROUNDS_MAX 65536 /* of moving up */
 
 cbx_status cbx__temporary_make(const char *what, char path[CBX__TEMPORARY_SIZE], cbx_err *err)
 {
@@ -45,29 +53,70 @@ cbx_status cbx__temporary_make_in(cbx_ctx *ctx, const char *folder, const char *
     return CBX_OK;
 }
 
-static int remove_one(const char *path, const struct stat *info, int type, struct FTW *where)
+/* --- removing --- */
+
+static int open_folder(int at, const char *name)
 {
-    (void)info;
-    (void)type;
-    (void)where;
-    remove(path);
-    return 0;
+    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static int open_one(const char *path, const struct stat *info, int type, struct FTW *where)
+typedef struct removal {
+    int top;
+    unsigned long moved; /* folders that were moved up, which gives them their names */
+} removal;
+
+static void empty(removal *r, int folder, int depth);
+
+static void remove_folder(removal *r, int at, const char *name, int depth)
 {
-    (void)where;
-    if (type == FTW_D || type == FTW_DNR) (void)chmod(path, info->st_mode | S_IRWXU);
-    return 0;
+    char up[32];
+    int fd;
+
+    fchmodat(at, name, 0700, 0); /* folders only come here, and links are none */
+    if (depth >= DEPTH_MAX) {
+        snprintf(up, sizeof up, ".up-%lu", r->moved++);
+        renameat(at, name, r->top, up);
+        return;
+    }
+    fd = open_folder(at, name);
+    if (fd >= 0) empty(r, fd, depth + 1);
+    unlinkat(at, name, AT_REMOVEDIR);
+}
+
+/* Empties an open folder, and closes it. */
+static void empty(removal *r, int folder, int depth)
+{
+    DIR *dir = fdopendir(folder);
+    struct dirent *e;
+
+    if (!dir) {
+        close(folder);
+        return;
+    }
+    while ((e = readdir(dir))) {
+        struct stat info;
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+        if (fstatat(dirfd(dir), e->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        if (S_ISDIR(info.st_mode))
+            remove_folder(r, dirfd(dir), e->d_name, depth);
+        else
+            unlinkat(dirfd(dir), e->d_name, 0);
+    }
+    closedir(dir);
 }
 
 void cbx__temporary_remove(const char *path)
 {
-    struct stat info;
+    removal r = { open_folder(AT_FDCWD, path), 0 };
 
-    if (!path[0]) return;
-    nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
-    if (lstat(path, &info) != 0) return;
-    nftw(path, open_one, OPEN_FOLDERS, FTW_PHYS);
-    nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+    if (r.top < 0 && errno == EACCES && chmod(path, 0700) == 0) r.top = open_folder(AT_FDCWD, path);
+    if (r.top < 0) return;
+    fchmod(r.top, 0700);
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        const unsigned long before = r.moved;
+        const int again = open_folder(r.top, ".");
+        if (again >= 0) empty(&r, again, 0);
+        if (rmdir(path) == 0 || errno == ENOENT || r.moved == before) break;
+    }
+    close(r.top);
 }

@@ -15,7 +15,8 @@ cbx_status cbx__temporary_make(const char *what, char path[CBX__TEMPORARY_SIZE],
  * CBX_EIO; CBX_ENOMEM */
 cbx_status cbx__temporary_make_in(cbx_ctx *ctx, const char *folder, const char *what, cbx_arena *arena,
                                   const char **path, cbx_err *err);
-/* "" is fine; folders that may not be written are opened first; what cannot be removed is left. */
+/* A folder with all that is in it, however deep and whatever its modes; follows no link.  "" is
+ * fine; what cannot be removed is left. */
 void cbx__temporary_remove(const char *path);
 
 #endif
