@@ -14,8 +14,6 @@ static bool same(const char *a, const char *b) { return a && b && strcmp(a, b) =
 static cbx_status check_baseline(const cbx_case_ops *c, size_t i, cbx_err *err)
 {
     const cbx_baseline_ops *b = c->baselines[i];
-    bool native;
-    int functions;
 
     if (!b) return cbx_fail(err, CBX_EINVAL, "case '%s': baseline %zu is NULL", c->name, i);
     if (b->struct_size != sizeof *b || b->abi != CBX_CASE_ABI)
@@ -35,8 +33,8 @@ static cbx_status check_baseline(const cbx_case_ops *c, size_t i, cbx_err *err)
             return cbx_fail(err, CBX_EINVAL, "case '%s': mutant '%s' comes before '%s'; mutants come last", c->name,
                             c->baselines[j]->name, b->name);
     }
-    native = same(b->provider, "native") || same(b->provider, "cuda");
-    functions = !!b->prepare + !!b->bind + !!b->run + !!b->finish;
+    bool native = same(b->provider, "native") || same(b->provider, "cuda");
+    int functions = !!b->prepare + !!b->bind + !!b->run + !!b->finish;
     if (native && functions != 4)
         return cbx_fail(err, CBX_EINVAL, "case '%s': native baseline '%s' needs prepare, bind, run and finish", c->name,
                         b->name);

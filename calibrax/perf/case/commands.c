@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/base/file.h"
+#include "calibrax/base/text_keep.h"
 #include "calibrax/core/run.h"
 #include "calibrax/perf/case/declared_internal.h"
 
@@ -123,25 +123,24 @@ static void read_targets(cbx__reader *r, const char *name, const cbx_json *v, vo
 static void read_defs(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
     cbx_metric_def *defs = make_items(r, name, v, sizeof *defs, "definitions", out);
-    cbx_json *run, *whole, *value;
+    cbx_json *value;
     cbx_run *made = NULL;
     cbx_err why = CBX_ERR_INIT;
     const char *key;
-    cbx_status st;
 
     if (r->st) return;
-    run = cbx_json_new_object();
+    cbx_json *run = cbx_json_new_object();
     cbx_json_set_string(run, "id", "defs");
     cbx_json_set_string(run, "timestamp", "2000-01-01T00:00:00+00:00");
     cbx_json_set_array(run, "points");
     cbx_json_set(run, "metric_defs", cbx_json_copy(v));
-    whole = cbx_json_get(run, "metric_defs");
+    cbx_json *whole = cbx_json_get(run, "metric_defs");
     for (size_t i = 0; cbx_json_member(whole, i, &key, &value); i++) {
         if (cbx_json_typeof(value) != CBX_JSON_OBJECT) continue;
         if (!cbx_json_has(value, "name")) cbx_json_set_string(value, "name", key);
         if (!cbx_json_has(value, "unit")) cbx_json_set_string(value, "unit", "");
     }
-    st = cbx_json_check(run, &why);
+    cbx_status st = cbx_json_check(run, &why);
     if (!st) st = cbx_run_from_json(r->ctx, run, "defs", &made, &why);
     cbx_json_unref(run);
     if (st == CBX_ENOMEM) cbx__read_made(r, NULL);
@@ -185,10 +184,8 @@ const size_t cbx__command_nmembers = CBX_LEN(cbx__command_members);
 
 static const char *value_of(const cbx_declared *d, const cbx_params *point, const char *name, size_t len, char buf[32])
 {
-    const cbx_param_def *def;
-
     if (len == 4 && !strncmp(name, "case", 4)) return d->folder;
-    def = cbx__declared_param(d, name, len);
+    const cbx_param_def *def = cbx__declared_param(d, name, len);
     if (!def) return NULL;
     if (def->kind == CBX_PARAM_WORD) return cbx_params_word(point, def->name);
     snprintf(buf, 32, "%lld", (long long)cbx_params_int(point, def->name));
@@ -209,7 +206,6 @@ void cbx__put_quoted(cbx_text *t, const char *word)
 
 const char *cbx__declared_text(const cbx_declared *d, const cbx_params *point, const char *text, cbx_arena *arena)
 {
-    const char *out = NULL;
     cbx_text t;
 
     cbx_text_init(&t, &arena->al);
@@ -223,31 +219,27 @@ const char *cbx__declared_text(const cbx_declared *d, const cbx_params *point, c
             cbx_text_putc(&t, *text);
         text = value ? end + 1 : text + 1;
     }
-    if (!t.status) out = cbx_arena_strdup(arena, cbx_text_str(&t));
-    cbx_text_clear(&t);
-    return out;
+    return cbx__text_keep(&t, arena);
 }
 
 /* Of a line for the shell, the line; of words, the words in quotes. */
 const char *cbx__declared_line(const cbx_declared *d, const cbx_params *point, const char *const *argv,
                                cbx_arena *arena)
 {
-    const char *out = NULL;
-    bool made = true;
     cbx_text t;
 
     if (!strcmp(argv[0], "sh") && argv[1] && !strcmp(argv[1], "-c") && argv[2] && !argv[3])
         return cbx__declared_text(d, point, argv[2], arena);
     cbx_text_init(&t, &arena->al);
-    for (size_t i = 0; argv[i] && made; i++) {
+    for (size_t i = 0; argv[i] && !t.status; i++) {
         const char *word = cbx__declared_text(d, point, argv[i], arena);
-        made = word != NULL;
         if (i) cbx_text_putc(&t, ' ');
-        if (made) cbx__put_quoted(&t, word);
+        if (word)
+            cbx__put_quoted(&t, word);
+        else
+            t.status = CBX_ENOMEM;
     }
-    if (made && !t.status) out = cbx_arena_strdup(arena, cbx_text_str(&t));
-    cbx_text_clear(&t);
-    return out;
+    return cbx__text_keep(&t, arena);
 }
 
 const cbx_command_check *cbx__declared_checks(const cbx_declared *d, const cbx_params *point, cbx_arena *arena)
@@ -269,10 +261,9 @@ static const char *const *words_of(const cbx_declared *d, const cbx_params *poin
                                    cbx_arena *arena)
 {
     size_t n = 0;
-    const char **out;
 
     while (argv[n]) n++;
-    out = cbx_arena_calloc(arena, n + 1, sizeof *out);
+    const char **out = cbx_arena_calloc(arena, n + 1, sizeof *out);
     for (size_t i = 0; i < n && out; i++)
         if (!(out[i] = cbx__declared_text(d, point, argv[i], arena))) out = NULL;
     return out;
@@ -299,12 +290,12 @@ bool cbx__declared_before(const cbx_declared *d, const cbx_params *point, bool s
 static bool before(const cbx_declared *d, const cbx_params *point, const char *const *own, cbx_arena *arena,
                    const char *const **out)
 {
-    const char **shell, *line = NULL;
+    const char *line = NULL;
 
     if (own && !d->setup && !d->prepare) return (*out = words_of(d, point, own, arena)) != NULL;
     if (!cbx__declared_before(d, point, true, own, arena, &line)) return false;
     if (!line) return true;
-    shell = cbx_arena_calloc(arena, 4, sizeof *shell);
+    const char **shell = cbx_arena_calloc(arena, 4, sizeof *shell);
     if (!shell) return false;
     shell[0] = "sh", shell[1] = "-c", shell[2] = line;
     *out = shell;

@@ -66,8 +66,7 @@ static void label(const cbx_params *point, char *buf, size_t size)
     size_t at = 0;
 
     buf[0] = 0;
-    for (size_t i = 0; i < d->ops.nparams && at + 1 < size; i++) {
-        const cbx_param_def *p = &d->params[i];
+    for (const cbx_param_def *p = d->params; p < d->params + d->ops.nparams && at + 1 < size; p++) {
         const char *comma = at ? ", " : "";
         int n;
         if (!strcmp(p->name, "seed")) continue;

@@ -41,8 +41,9 @@ typedef struct cbx__declared_group {
 typedef struct cbx__declared_entry {
     const char *name, *summary, *slow, *mutant, *must_fail, *provider, *python, *setup;
     double rtol, atol;
-    cbx_benchmark_command
-        run; /* of kind "commands": argv, setup ("prepare") and teardown ("conclude") before values are put in */
+    /* of kind "commands": argv, setup ("prepare") and teardown ("conclude") before values are
+     * put in */
+    cbx_benchmark_command run;
 } cbx__declared_entry;
 
 struct cbx_declared {

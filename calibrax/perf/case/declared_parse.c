@@ -12,6 +12,8 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
+#include "calibrax/base/idioms.h"
+#include "calibrax/base/text_keep.h"
 #include "calibrax/perf/case/declared_internal.h"
 #include "calibrax/perf/case/members.h"
 #include "calibrax/perf/case/provider.h"
@@ -108,20 +110,18 @@ static void read_points(case_reader *c, const cbx_json *root)
     size_t n;
     cbx_json *defaults = cbx_json_new_object(); /* of a file without points */
     const cbx_json *list = cbx__read_list(r, root, "points", cbx_json_has(root, "points"), MAX_ENTRIES, &n);
-    const char **texts;
 
     if (!list && !r->st) n = 1;
-    texts = make(c, n, sizeof *texts);
+    const char **texts = make(c, n, sizeof *texts);
 
     for (size_t i = 0; i < n && !r->st; i++) {
         cbx_err why = CBX_ERR_INIT;
         cbx_params *p = NULL;
         cbx_text t;
-        cbx_status st;
         cbx__read_at(r, "points", i);
         cbx_text_init(&t, cbx_ctx_allocator(r->ctx));
         cbx_json_write(list ? cbx_json_at(list, i) : defaults, CBX_JSON_COMPACT, &t);
-        st = cbx_text_check(&t, &why);
+        cbx_status st = cbx_text_check(&t, &why);
         if (!st) st = cbx_case_point(r->ctx, &d->ops, cbx_text_str(&t), "it", &p, &why);
         if (st == CBX_ENOMEM) cbx__read_made(r, NULL);
         if (st) cbx__read_fault(r, "%.200s", why.message);
@@ -151,14 +151,15 @@ static bool any_number(const void *user, const char *name, size_t len, double *o
 /* A formula as text, or an integer; its names are parameters. */
 static void read_formula(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
-    const char *s = cbx_json_string_value(v), *formula;
+    const char *s = cbx_json_string_value(v);
     cbx_err why = CBX_ERR_INIT;
     double value;
 
     if (cbx_json_typeof(v) != CBX_JSON_INT && (!s || strlen(s) > 1024))
         cbx__read_fault(r, "'%s' must be a formula of parameters, or an integer", name);
     if (r->st) return;
-    formula = s ? cbx_arena_strdup(r->arena, s) : cbx_arena_printf(r->arena, "%lld", (long long)cbx_json_int_value(v));
+    const char *formula = s ? cbx_arena_strdup(r->arena, s)
+                            : cbx_arena_printf(r->arena, "%lld", (long long)cbx_json_int_value(v));
     *(const char **)out = cbx__read_made(r, formula);
     if (formula && cbx__expression_value(formula, any_number, ((case_reader *)r)->d, &value, &why))
         cbx__read_fault(r, "%.200s", why.message);
@@ -280,13 +281,10 @@ static void read_groups(case_reader *c, const cbx_json *root)
 static void put_tolerances(const cbx_declared *d, const cbx__declared_entry *f, cbx_json *o)
 {
     cbx_json *list = NULL;
-    for (size_t i = 0; i < d->ops.noutputs; i++) {
-        const cbx__declared_array *a = &d->outputs[i];
+    for (const cbx__declared_array *a = d->outputs; a < d->outputs + d->ops.noutputs; a++)
         if (!isnan(a->rtol) || !isnan(a->atol) || a->dtype == CBX_I64 || a->dtype == CBX_U64)
             list = cbx_json_set_array(o, "tolerances");
-    }
-    for (size_t i = 0; i < d->ops.noutputs && list; i++) {
-        const cbx__declared_array *a = &d->outputs[i];
+    for (const cbx__declared_array *a = d->outputs; a < d->outputs + d->ops.noutputs && list; a++) {
         cbx_json *one = cbx_json_push_object(list);
         cbx_json_set_double(one, "rtol", isnan(a->rtol) ? f->rtol : a->rtol);
         cbx_json_set_double(one, "atol", isnan(a->atol) ? f->atol : a->atol);
@@ -303,7 +301,6 @@ static const char *define(case_reader *c, const cbx__declared_entry *f, bool ref
     cbx_arena *arena = &c->d->arena;
     const cbx_allocator al = cbx_arena_allocator(arena);
     const char *colon = f->python ? strrchr(f->python, ':') : NULL, *file;
-    cbx_json *o, *list;
     cbx_text t;
 
     if (!colon || colon == f->python || !colon[1])
@@ -312,11 +309,11 @@ static const char *define(case_reader *c, const cbx__declared_entry *f, bool ref
     file = cbx__read_made(&c->r, cbx_arena_strndup(arena, f->python, (size_t)(colon - f->python)));
     if (file && *file != '/') file = cbx__read_made(&c->r, cbx_path_join(arena, c->d->folder, file));
     if (!cbx_list_push(&al, &c->d->files, file)) cbx__read_made(&c->r, NULL);
-    o = cbx_json_new_object();
+    cbx_json *o = cbx_json_new_object();
     cbx_json_set_string(o, "file", file);
     cbx_json_set_string(o, "call", colon + 1);
     if (f->setup) cbx_json_set_string(o, "setup", f->setup);
-    list = cbx_json_set_array(o, "inputs");
+    cbx_json *list = cbx_json_set_array(o, "inputs");
     for (size_t i = 0; i < ops->ninputs; i++) cbx_json_push_string(list, ops->input_names[i]);
     list = cbx_json_set_array(o, "outputs");
     for (size_t i = 0; i < ops->noutputs; i++) cbx_json_push_string(list, ops->output_names[i]);
@@ -327,10 +324,8 @@ static const char *define(case_reader *c, const cbx__declared_entry *f, bool ref
     }
     cbx_text_init(&t, cbx_ctx_allocator(c->r.ctx));
     cbx_json_write(o, CBX_JSON_COMPACT, &t);
-    file = t.status ? NULL : cbx_arena_strdup(arena, cbx_text_str(&t));
-    cbx_text_clear(&t);
     cbx_json_unref(o);
-    return cbx__read_made(&c->r, file);
+    return cbx__read_made(&c->r, cbx__text_keep(&t, arena));
 }
 
 static void read_provider(cbx__reader *r, const char *name, const cbx_json *v, void *out)
@@ -445,7 +440,6 @@ static void read_case(case_reader *c, const cbx_json *root)
     cbx__reader *r = &c->r;
     const cbx_json *version = cbx_json_get(root, "version");
     const char *kind = cbx_json_get_string(root, "kind", NULL), *schema = cbx_json_get_string(root, "schema", "");
-    bool python;
 
     if (!strcmp(schema, "calibrax-benchmarks"))
         r->st = cbx_fail(r->err, CBX_EFORMAT,
@@ -461,7 +455,7 @@ static void read_case(case_reader *c, const cbx_json *root)
         r->st = cbx_fail(r->err, CBX_EVERSION, "'%s' is of version %lld of case files, and this program reads 1",
                          d->what, (long long)cbx_json_int_value(version));
     if (!kind) cbx__read_fault(r, "member 'kind' is missing");
-    python = kind && !strcmp(kind, "python");
+    bool python = kind && !strcmp(kind, "python");
     if (!python && kind && strcmp(kind, "commands")) cbx__read_fault(r, "'kind' must be python or commands");
     if (r->st) return;
     d->kind = python ? CBX_DECLARED_PYTHON : CBX_DECLARED_COMMANDS;
@@ -530,41 +524,31 @@ cbx_status cbx_declared_read(cbx_ctx *ctx, const char *path, cbx_declared **out,
 cbx_status cbx__declared_read(cbx_ctx *ctx, const char *path, const cbx_allocator *al, cbx_declared **out, cbx_err *err)
 {
     char *data = NULL, *folder, hash[CBX_HASH_SIZE];
-    const char *key;
     size_t len = 0;
     cbx_declared *d = NULL;
     cbx_status st = cbx_file_read(ctx, path, MAX_FILE_BYTES, &data, &len, err);
 
     if (st) return st;
     folder = realpath(path, NULL);
-    if (!folder) {
+    if (folder) {
+        *(strrchr(folder, '/') + (strrchr(folder, '/') == folder)) = 0;
+        st = parse(ctx, data, len, path, folder, al, &d, err);
+    } else
         st = cbx_fail_errno(err, errno, "cannot read '%s'", path);
-        goto done;
-    }
-    *(strrchr(folder, '/') + (strrchr(folder, '/') == folder)) = 0;
-    st = parse(ctx, data, len, path, folder, al, &d, err);
-    if (st) goto done;
     /* The answer depends on this file and on those that it names, which must exist. */
     cbx_hash_bytes(data, len, hash);
-    key = cbx_arena_strdup(&d->arena, hash);
-    for (size_t i = 0; i < d->files.n && key && !st; i++) {
+    const char *key = st ? NULL : cbx_arena_strdup(&d->arena, hash);
+    for (size_t i = 0; key && i < d->files.n && !st; i++) {
         const char *file = d->files.items[i];
-        if (access(file, R_OK))
-            st = cbx_fail(err, CBX_ENOENT, "'%s' names '%s': %s", d->what, file, strerror(errno));
-        else
-            st = cbx_hash_file(ctx, file, hash, err);
+        st = access(file, R_OK) ? cbx_fail(err, CBX_ENOENT, "'%s' names '%s': %s", d->what, file, strerror(errno))
+                                : cbx_hash_file(ctx, file, hash, err);
         if (!st) key = cbx_arena_printf(&d->arena, "%s %s", key, hash);
     }
     if (!st && !key) st = cbx_fail_nomem(err, path);
-    d->ops.oracle_key = key;
-    if (st)
-        cbx_declared_free(d);
-    else
-        *out = d;
-done:
+    if (!st) d->ops.oracle_key = key;
     free(folder);
     cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
-    return st;
+    return CBX_FINISH(st, *out = d, cbx_declared_free(d));
 }
 
 void cbx_declared_free(cbx_declared *d)

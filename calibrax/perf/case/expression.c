@@ -44,11 +44,9 @@ static double sum(reader *r);
 
 static double parenthesis(reader *r)
 {
-    double v;
-
     if (!take(r, '(')) return fail(r, "'(' expected");
     if (++r->depth > MAX_DEPTH) return fail(r, "too many parentheses");
-    v = sum(r);
+    double v = sum(r);
     r->depth--;
     return take(r, ')') ? v : fail(r, "')' expected");
 }
@@ -91,10 +89,9 @@ static double atom(reader *r)
 static double power(reader *r)
 {
     const bool minus = take(r, '-');
-    double v;
 
     if (++r->depth > MAX_DEPTH) return fail(r, "too many powers");
-    v = atom(r);
+    double v = atom(r);
     if (take(r, '^')) v = pow(v, power(r));
     r->depth--;
     return minus ? -v : v;

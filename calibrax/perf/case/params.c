@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/json.h"
 
 typedef union param_value {
@@ -90,7 +91,8 @@ static cbx_status set_word(const cbx_param_def *d, const char *word, const char 
     return cbx_fail(err, CBX_EINVAL, "%s: unknown %s '%.64s'; allowed: %s", what, d->name, word, list);
 }
 
-/* Checks every member of the object and fills every value. */
+/* Checks every member of the object and fills every value: the member's, the derived one, or the
+ * table's. */
 static cbx_status read_values(cbx_params *p, const cbx_json *object, const char *what, cbx_err *err)
 {
     const char *key;
@@ -100,22 +102,19 @@ static cbx_status read_values(cbx_params *p, const cbx_json *object, const char 
         if (find_def(p->defs, p->ndefs, key) == p->ndefs) return unknown_key(p->defs, p->ndefs, key, what, err);
     for (size_t i = 0; i < p->ndefs && !st; i++) {
         const cbx_param_def *d = &p->defs[i];
-        if (cbx_json_has(object, d->name)) {
-            const cbx_json *v = cbx_json_get(object, d->name);
-            const cbx_json_type want = d->kind == CBX_PARAM_INT ? CBX_JSON_INT : CBX_JSON_STRING;
-            if (cbx_json_typeof(v) != want)
-                return cbx_fail(err, CBX_EINVAL, "%s: '%s' must be %s, found %s", what, d->name, type_words[want],
-                                type_words[cbx_json_typeof(v)]);
-            st = want == CBX_JSON_INT ? set_number(d, cbx_json_int_value(v), what, &p->value[i], err)
-                                      : set_word(d, cbx_json_string_value(v), what, &p->value[i], err);
-        } else { /* derived, else the table's text */
-            const char *text = d->derive ? d->derive(p) : d->fallback;
-            if (!text)
-                return cbx_fail(err, CBX_EINVAL, "%s: key '%s' is missing (%s)", what, d->name,
-                                d->help ? d->help : "required");
-            st = d->kind == CBX_PARAM_INT ? set_number(d, strtoll(text, NULL, 10), what, &p->value[i], err)
-                                          : set_word(d, text, what, &p->value[i], err);
-        }
+        const bool number = d->kind == CBX_PARAM_INT;
+        const cbx_json_type want = number ? CBX_JSON_INT : CBX_JSON_STRING;
+        const bool given = cbx_json_has(object, d->name);
+        const cbx_json *v = cbx_json_get(object, d->name);
+        const char *text = given ? cbx_json_string_value(v) : d->derive ? d->derive(p) : d->fallback;
+        if (given && cbx_json_typeof(v) != want)
+            return cbx_fail(err, CBX_EINVAL, "%s: '%s' must be %s, found %s", what, d->name, type_words[want],
+                            type_words[cbx_json_typeof(v)]);
+        if (!given && !text)
+            return cbx_fail(err, CBX_EINVAL, "%s: key '%s' is missing (%s)", what, d->name,
+                            d->help ? d->help : "required");
+        st = number ? set_number(d, given ? cbx_json_int_value(v) : strtoll(text, NULL, 10), what, &p->value[i], err)
+                    : set_word(d, text, what, &p->value[i], err);
     }
     return st;
 }
@@ -127,7 +126,6 @@ static cbx_status add_json(cbx_params **p, cbx_err *err)
     cbx_params *grown = NULL;
     bool any = false;
     cbx_text t;
-    cbx_status st;
 
     cbx_text_init(&t, &(*p)->al);
     for (size_t i = 0; i < (*p)->ndefs; i++) {
@@ -145,7 +143,7 @@ static cbx_status add_json(cbx_params **p, cbx_err *err)
             cbx_text_printf(&t, "\"%s\"", v->word);
     }
     cbx_text_puts(&t, any ? "}" : "{}");
-    st = cbx_text_check(&t, err);
+    cbx_status st = cbx_text_check(&t, err);
     if (!st && !(grown = cbx_mem_resize(&(*p)->al, *p, old, old + t.len + 1)))
         st = cbx_fail_nomem(err, "a parameter point");
     if (!st) {
@@ -166,31 +164,20 @@ cbx_status cbx_params_parse(cbx_ctx *ctx, const cbx_param_def *defs, size_t ndef
     cbx_json *object = NULL;
     cbx_params *p = NULL;
     cbx_status st = cbx_json_parse(json, strlen(json), what, &object, err);
-    if (st) goto done;
-    if (cbx_json_typeof(object) != CBX_JSON_OBJECT) {
+    if (!st && cbx_json_typeof(object) != CBX_JSON_OBJECT)
         st = cbx_fail(err, CBX_EINVAL, "%s: a point is a JSON object like {\"m\":512}, found %s", what,
                       type_words[cbx_json_typeof(object)]);
-        goto done;
+    if (!st && !(p = cbx_mem_zalloc(al, bytes))) st = cbx_fail_nomem(err, "a parameter point");
+    if (!st) {
+        p->al = *al;
+        p->bytes = bytes;
+        p->defs = defs;
+        p->ndefs = ndefs;
+        st = read_values(p, object, what, err);
     }
-    p = cbx_mem_zalloc(al, bytes);
-    if (!p) {
-        st = cbx_fail_nomem(err, "a parameter point");
-        goto done;
-    }
-    p->al = *al;
-    p->bytes = bytes;
-    p->defs = defs;
-    p->ndefs = ndefs;
-    st = read_values(p, object, what, err);
-    if (st) goto done;
-    st = add_json(&p, err);
-    if (st) goto done;
-    *out = p;
-    p = NULL;
-done:
-    cbx_params_free(p);
+    if (!st) st = add_json(&p, err);
     cbx_json_unref(object);
-    return st;
+    return CBX_FINISH(st, *out = p, cbx_params_free(p));
 }
 
 void cbx_params_free(cbx_params *p)

@@ -22,11 +22,10 @@ static cbx_status place(cbx_ctx *ctx, cbx_case_set *set, const cbx_case_ops *c, 
 {
     const cbx_case_list before = { set->cases.items, set->cases.n };
     cbx_err why = CBX_ERR_INIT;
-    cbx_status st;
 
     if (!c)
         return cbx_fail(err, CBX_EINVAL, "'%s': case %zu of its table is NULL", origin, set->cases.n - set->list.count);
-    st = cbx_case_check(ctx, c, &why);
+    cbx_status st = cbx_case_check(ctx, c, &why);
     if (st) return cbx_fail(err, st, "'%s': %s", origin, why.message);
     if (cbx_case_find(&before, c->name))
         return cbx_fail(err, CBX_EINVAL, "'%s': there is a case '%s' already; give it another name", origin, c->name);
@@ -77,14 +76,12 @@ cbx_status cbx_case_set_add(cbx_ctx *ctx, cbx_case_set *set, const cbx_case_ops 
 static cbx_status open_table(const char *path, const cbx_plugin_ops **out, cbx_err *err)
 {
     char local[4096];
-    const cbx_plugin_ops *t;
-    void *handle;
 
     if (snprintf(local, sizeof local, "%s%s", strchr(path, '/') ? "" : "./", path) >= (int)sizeof local)
         return cbx_fail(err, CBX_EINVAL, "the path of a plug-in is too long: %zu characters", strlen(path));
-    handle = dlopen(local, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *handle = dlopen(local, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!handle) return cbx_fail(err, CBX_EUNAVAILABLE, "cannot load the plug-in '%s': %s", path, dlerror());
-    t = dlsym(handle, CBX_PLUGIN_SYMBOL);
+    const cbx_plugin_ops *t = dlsym(handle, CBX_PLUGIN_SYMBOL);
     dlclose(handle); /* it stays mapped */
     if (!t)
         return cbx_fail(err, CBX_EFORMAT,

@@ -8,7 +8,6 @@
  * that it does not know, half of the speed where AVX-512 is there.
  */
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,9 +109,8 @@ const cbx_provider_ops *const *cbx_providers(size_t *count)
 
 const cbx_provider_ops *cbx_provider_find(const char *name)
 {
-    for (size_t i = 0; name && i < CBX_LEN(providers); i++) {
+    for (size_t i = 0; name && i < CBX_LEN(providers); i++)
         if (strcmp(providers[i]->name, name) == 0) return providers[i];
-    }
     return NULL;
 }
 

@@ -32,8 +32,8 @@ typedef struct cbx_provider_ops {
      * @param baseline  NULL: those that any baseline of the provider has */
     size_t (*variants)(const cbx_baseline_ops *baseline, const cbx_variant **out);
     const char *no_compiler; /* why nothing is compiled when its baselines run; NULL: it compiles */
-    const char
-        *cache_folder; /* variable that names the folder in which it keeps what it compiled; NULL: it keeps nothing */
+    /* variable that names the folder in which it keeps what it compiled; NULL: it keeps nothing */
+    const char *cache_folder;
 } cbx_provider_ops;
 
 CBX_API const cbx_provider_ops *const *cbx_providers(size_t *count);

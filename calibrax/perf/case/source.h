@@ -67,8 +67,9 @@ typedef struct cbx_benchmark_source {
     cbx_benchmark_kind kind;
     const cbx_benchmark_item *items; /* CBX_BENCHMARK_OPS */
     size_t nitems;
-    const char
-        *path; /* CBX_BENCHMARK_OBJECT: the file; CBX_BENCHMARK_PYTHON: "module", "file.py", either with ":Class" */
+    /* CBX_BENCHMARK_OBJECT: the file; CBX_BENCHMARK_PYTHON: "module", "file.py", either with
+     * ":Class" */
+    const char *path;
     const cbx_benchmark_command *commands; /* CBX_BENCHMARK_COMMAND */
     size_t ncommands;
     const char *python; /* interpreter; NULL: "python3" */
