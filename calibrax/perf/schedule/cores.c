@@ -23,11 +23,9 @@ size_t cbx__affinity(int *cpus, size_t max)
     size_t n = 0;
 
     CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof(set), &set) == 0) {
-        for (int c = 0; c < CPU_SETSIZE && n < max; c++) {
-            if (CPU_ISSET(c, &set)) cpus[n++] = c;
-        }
-    }
+    bool known = sched_getaffinity(0, sizeof(set), &set) == 0;
+    for (int c = 0; known && c < CPU_SETSIZE && n < max; c++)
+        if (CPU_ISSET(c, &set)) cpus[n++] = c;
     if (n == 0 && max > 0) cpus[n++] = 0;
     return n;
 }
@@ -74,9 +72,8 @@ static int core_of(const char *root, int cpu, bool *smt)
         snprintf(file, sizeof(file), "cpu/cpu%d/topology/%s", cpu, files[i]);
         n = read_list(root, file, siblings, CBX_LEN(siblings));
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (siblings[i] < lowest) lowest = siblings[i];
-    }
     *smt = *smt || n > 1;
     return lowest;
 }
@@ -91,13 +88,12 @@ static void read_nodes(const char *root, cbx__topology *t)
         snprintf(file, sizeof(file), "node/node%d/cpulist", nodes[i]);
         size_t n = read_list(root, file, cpus, CBX_LEN(cpus));
         bool used = false;
-        for (size_t k = 0; k < n; k++) {
-            for (size_t c = 0; c < t->ncpus; c++) {
-                if (t->cpus[c].cpu != cpus[k]) continue;
-                t->cpus[c].node = nodes[i];
+        for (size_t k = 0; k < n; k++)
+            for (cbx__cpu *c = t->cpus; c < t->cpus + t->ncpus; c++) {
+                if (c->cpu != cpus[k]) continue;
+                c->node = nodes[i];
                 used = true;
             }
-        }
         t->nnodes += used;
     }
     if (t->nnodes == 0) t->nnodes = 1;
@@ -172,14 +168,12 @@ static void deal_one(pool *p, size_t count, size_t threads, int wanted, cbx__cor
     for (; out->ncores < count; out->ncores++) {
         /* Takes one core out of the pool, of the node if it has any left.  @return its first
          * CPU's place */
-        size_t i = 0, first;
+        size_t i = 0;
         while (i < p->n && node_of(p, i) != node) i++;
         if (i == p->n) i = 0;
-        first = p->first[i];
-        memmove(&p->first[i], &p->first[i + 1], (p->n - i - 1) * sizeof(*p->first));
-        p->n--;
-        places[out->ncores] = first;
-        out->cores[out->ncores] = t->cpus[places[out->ncores]].core;
+        places[out->ncores] = p->first[i];
+        out->cores[out->ncores] = t->cpus[p->first[i]].core;
+        memmove(&p->first[i], &p->first[i + 1], (--p->n - i) * sizeof(*p->first));
     }
     for (size_t sibling = 0, before = SIZE_MAX; out->ncpus < threads && out->ncpus != before; sibling++) {
         before = out->ncpus;
@@ -195,12 +189,10 @@ static void deal_one(pool *p, size_t count, size_t threads, int wanted, cbx__cor
 void cbx__cores_deal(const cbx__topology *t, size_t groups, size_t threads, const int *nodes, cbx__cores *out)
 {
     pool p = { .t = t };
-    size_t count;
 
-    for (size_t i = 0; i < t->ncpus; i++) {
+    for (size_t i = 0; i < t->ncpus; i++)
         if (i == 0 || t->cpus[i].core != t->cpus[i - 1].core) p.first[p.n++] = i;
-    }
     if (threads > CBX__MAX_CORES) threads = CBX__MAX_CORES;
-    count = p.n / groups < threads ? p.n / groups : threads;
+    size_t count = p.n / groups < threads ? p.n / groups : threads;
     for (size_t g = 0; g < groups; g++) deal_one(&p, count, threads, nodes ? nodes[g] : -1, &out[g]);
 }

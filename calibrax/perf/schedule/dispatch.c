@@ -43,26 +43,17 @@ static size_t first_open(const crew *c, size_t queue)
     return i;
 }
 
-static bool share_a_core(const cbx__resource *a, const cbx__resource *b)
-{
-    for (size_t i = 0; i < a->cores.ncores; i++) {
-        for (size_t k = 0; k < b->cores.ncores; k++) {
-            if (a->cores.cores[i] == b->cores.cores[k]) return true;
-        }
-    }
-    return false;
-}
-
 /* Fewer than the maximum are running, and none of ours on the same cores, where there are too few
  * for all.  The caller holds the lock. */
 static bool may_run(const crew *c, const member *m)
 {
-    if (c->running >= c->max_running) return false;
-    for (size_t i = 0; i < c->d->nresources; i++) {
-        const member *other = &c->members[i];
-        if (other != m && other->active && share_a_core(other->resource, m->resource)) return false;
-    }
-    return true;
+    const cbx__cores *mine = &m->resource->cores;
+
+    for (const member *other = c->members; other < c->members + c->d->nresources; other++)
+        for (size_t i = 0; i < other->resource->cores.ncores && other != m && other->active; i++)
+            for (size_t k = 0; k < mine->ncores; k++)
+                if (mine->cores[k] == other->resource->cores.cores[i]) return false;
+    return c->running < c->max_running;
 }
 
 /* Waits until a job may run; false: there is nothing left to do here. */
@@ -82,16 +73,6 @@ static bool enter(member *m)
     return more;
 }
 
-static void leave(member *m)
-{
-    crew *c = m->crew;
-    pthread_mutex_lock(&c->lock);
-    c->running--;
-    m->active = false;
-    pthread_cond_broadcast(&c->ended);
-    pthread_mutex_unlock(&c->lock);
-}
-
 /* Records the failure of a job, or of a member; the first one stays. */
 static void fail(crew *c, const cbx_err *err)
 {
@@ -109,10 +90,9 @@ static bool do_job(member *m, const cbx__locks *locks)
     crew *c = m->crew;
     cbx__hold hold = { .resource = m->resource, .fds = locks->fds, .n = locks->nfds, .fresh = m->fresh };
     cbx_err err = CBX_ERR_INIT;
-    size_t job;
 
     pthread_mutex_lock(&c->lock);
-    job = c->status || stopped(c) ? c->d->njobs : first_open(c, m->resource->queue);
+    size_t job = c->status || stopped(c) ? c->d->njobs : first_open(c, m->resource->queue);
     if (job < c->d->njobs) c->taken[job] = true;
     pthread_mutex_unlock(&c->lock);
     if (job == c->d->njobs) return false;
@@ -145,7 +125,11 @@ static void *work(void *arg)
             fail(c, &err);
         }
         cbx__locks_release(&locks);
-        leave(m);
+        pthread_mutex_lock(&c->lock);
+        c->running--;
+        m->active = false;
+        pthread_cond_broadcast(&c->ended);
+        pthread_mutex_unlock(&c->lock);
         if (st != CBX_EBUSY) continue;
         m->fresh = true;
         more = cbx__lock_wait_step(&m->wait, c->dir, busy, why);
@@ -194,11 +178,10 @@ cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, cbx_err *err)
     crew c = { .d = d,
                .max_running = d->max_parallel && d->max_parallel < d->nresources ? d->max_parallel : d->nresources };
     cbx_arena arena;
-    cbx_status st;
 
     if (d->njobs == 0) return CBX_OK;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    st = cbx_lock_dir(ctx, &arena, &c.dir, err);
+    cbx_status st = cbx_lock_dir(ctx, &arena, &c.dir, err);
     c.taken = cbx_arena_calloc(&arena, d->njobs, sizeof(*c.taken));
     c.members = cbx_arena_calloc(&arena, d->nresources, sizeof(*c.members));
     if (!st && (!c.taken || !c.members)) st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu jobs", d->njobs);

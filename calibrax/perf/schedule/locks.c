@@ -37,20 +37,10 @@ struct cbx__held_lock {
 static pid_t parent_of(pid_t pid)
 {
     char path[64], text[1024];
-    const char *end;
-    int parent = 0;
+    cbx__proc_stat s;
 
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (!cbx__proc_read(path, text, sizeof text)) return 0;
-    end = strrchr(text, ')'); /* a name may hold anything */
-    return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
-}
-
-static bool is_ancestor(pid_t pid)
-{
-    for (pid_t p = getppid(); p > 1; p = parent_of(p))
-        if (p == pid) return true;
-    return false;
+    return cbx__proc_read(path, text, sizeof text) && cbx__proc_stat_parse(text, &s) ? s.parent : 0;
 }
 
 /* The lock goes with the open file, so a descriptor that the lock of another process keeps from
@@ -79,19 +69,9 @@ static bool word_is(const char *word, size_t len, const char *path, const char *
         out->fd = cbx__fd_up(dup(fd));
         if (out->fd >= 0) return true;
     }
-    return is_ancestor(holder) && cbx_lock_held_by(holder, path);
-}
-
-static bool is_ours(const char *path, const char *name, cbx__held_lock *out)
-{
-    const char *words = getenv(CBX__LOCKS_VARIABLE);
-
-    for (const char *w = words ? words : ""; *w; w += strspn(w, " ")) {
-        size_t len = strcspn(w, " ");
-        if (word_is(w, len, path, name, out)) return true;
-        w += len;
-    }
-    return false;
+    pid_t p = getppid();
+    while (p > 1 && p != holder) p = parent_of(p); /* who is no ancestor of ours has not held it for us */
+    return p > 1 && cbx_lock_held_by(holder, path);
 }
 
 /* --- taking and releasing --- */
@@ -108,10 +88,12 @@ static void keep(cbx__locks *l, const cbx__held_lock *h, const char *name)
 /* The name that is to be locked: below those of the same core or device that are ours already. */
 static cbx_status find_one(const char *dir, const char *what, cbx__locks *l, cbx_err *err)
 {
+    const char *words = getenv(CBX__LOCKS_VARIABLE);
     cbx__held_lock h;
     char path[PATH_SIZE], name[CBX__LOCK_NAME_SIZE];
 
     for (unsigned depth = 0;; depth++) {
+        bool ours = false;
         if (depth)
             snprintf(name, sizeof name, "%s.in-%u.lock", what, depth);
         else
@@ -121,7 +103,12 @@ static cbx_status find_one(const char *dir, const char *what, cbx__locks *l, cbx
         if (!cbx_grow(&l->al, &l->list, &l->capacity, l->n + 1, sizeof *l->list) ||
             !cbx_grow(&l->al, &l->fds, &l->fds_capacity, l->n + 1, sizeof *l->fds))
             return cbx_fail_nomem(err, "locks");
-        if (!is_ours(path, name, &h)) break;
+        for (const char *w = words ? words : ""; *w && !ours; w += strspn(w, " ")) {
+            size_t len = strcspn(w, " ");
+            ours = word_is(w, len, path, name, &h);
+            w += len;
+        }
+        if (!ours) break;
         keep(l, &h, name);
     }
     keep(l, &(cbx__held_lock){ .fd = NO_FD }, name);
@@ -154,8 +141,7 @@ cbx_status cbx__locks_take(cbx_ctx *ctx, const char *dir, const cbx__locks_wish 
         if (!out->list[i].holder) names[n++] = out->list[i].name;
     if (!st && cbx__line_is_before(dir, wish->place, names, n, busy, &who))
         st = cbx_fail(err, CBX_EBUSY, "another process waits for '%s'", busy);
-    for (size_t i = 0; i < out->n && !st; i++) {
-        cbx__held_lock *h = &out->list[i];
+    for (cbx__held_lock *h = out->list; h < out->list + out->n && !st; h++) {
         char path[PATH_SIZE];
         if (h->holder) continue; /* ours already */
         memcpy(busy, h->name, sizeof h->name);

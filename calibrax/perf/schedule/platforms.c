@@ -14,33 +14,27 @@
 
 #define FAKE_VARIABLE "NPERF_FAKE_DEVICES"
 
-typedef struct finding {
-    cbx_ctx *ctx;
-    const char *root, *library;
-    cbx__accelerators *out;
-} finding;
-
 /* --- NVIDIA --- */
 
-static void find_nvidia(const finding *f)
+static void find_nvidia(cbx_ctx *ctx, const char *root, const char *library, cbx__accelerators *out)
 {
-    const char *const *addresses = NULL, *folder;
+    const char *const *addresses = NULL;
     cbx_arena arena;
     size_t naddresses = 0;
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(f->ctx));
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     /* PCI addresses, in the order in which NVML counts: the driver keeps a folder for each
      * device */
-    folder = cbx_path_join(&arena, f->root, "proc/driver/nvidia/gpus");
-    if (!folder || cbx_dir_list(f->ctx, folder, NULL, &arena, &addresses, &naddresses, NULL)) naddresses = 0;
+    const char *folder = cbx_path_join(&arena, root, "proc/driver/nvidia/gpus");
+    if (!folder || cbx_dir_list(ctx, folder, NULL, &arena, &addresses, &naddresses, NULL)) naddresses = 0;
     for (unsigned i = 0; i < CBX__MAX_ACCELERATORS; i++) {
-        cbx__accelerator *d = &f->out->list[f->out->n];
+        cbx__accelerator *d = &out->list[out->n];
         cbx_err why = CBX_ERR_INIT;
         cbx_gpu *gpu = NULL;
         char path[512], text[32];
-        if (cbx_gpu_open(f->ctx, i, f->library, &gpu, &why)) {
-            if (why.status == CBX_ENOMEM) f->out->n = 0; /* some of them are not all */
-            if (f->out->n == 0) snprintf(f->out->why, sizeof(f->out->why), "%s", why.message);
+        if (cbx_gpu_open(ctx, i, library, &gpu, &why)) {
+            if (why.status == CBX_ENOMEM) out->n = 0; /* some of them are not all */
+            if (out->n == 0) snprintf(out->why, sizeof(out->why), "%s", why.message);
             if (why.status == CBX_EPERM) continue; /* another's device: the numbers of later ones stay */
             break;
         }
@@ -50,31 +44,32 @@ static void find_nvidia(const finding *f)
         snprintf(d->id, sizeof(d->id), "%.48s", i < naddresses ? addresses[i] : "");
         if (!d->id[0]) snprintf(d->id, sizeof(d->id), "%u", i);
         if (i < naddresses &&
-            snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s/numa_node", f->root, addresses[i]) <
+            snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s/numa_node", root, addresses[i]) <
                 (int)sizeof(path) &&
             cbx__proc_read(path, text, sizeof(text)))
             d->node = atoi(text);
         cbx_gpu_close(gpu);
-        f->out->n++;
+        out->n++;
     }
     cbx_arena_clear(&arena);
 }
 
 /* --- none --- */
 
-static void find_fake(const finding *f)
+static void find_fake(cbx_ctx *ctx, const char *root, const char *library, cbx__accelerators *out)
 {
     const char *value = getenv(FAKE_VARIABLE);
     long n = value ? strtol(value, NULL, 10) : 0;
 
+    (void)ctx, (void)root, (void)library;
     if (n <= 0 || n > CBX__MAX_ACCELERATORS) {
-        snprintf(f->out->why, sizeof(f->out->why), "platform 'fake' has the devices of %s=N, N from 1 to %d",
-                 FAKE_VARIABLE, CBX__MAX_ACCELERATORS);
+        snprintf(out->why, sizeof(out->why), "platform 'fake' has the devices of %s=N, N from 1 to %d", FAKE_VARIABLE,
+                 CBX__MAX_ACCELERATORS);
         return;
     }
-    for (; f->out->n < (size_t)n; f->out->n++) {
-        cbx__accelerator *d = &f->out->list[f->out->n];
-        d->number = (unsigned)f->out->n;
+    for (; out->n < (size_t)n; out->n++) {
+        cbx__accelerator *d = &out->list[out->n];
+        d->number = (unsigned)out->n;
         d->node = -1;
         snprintf(d->name, sizeof(d->name), "fake");
         snprintf(d->id, sizeof(d->id), "fake-%u", d->number);
@@ -90,7 +85,8 @@ static bool foreign(const char *provider) { return strcmp(provider, "native") &&
 /* Name in rows, alias of older rows, devices, and the providers whose baselines run there. */
 static const struct {
     const char *name, *alias;
-    void (*find)(const finding *f); /* NULL: the CPU */
+    /* NULL: the CPU */
+    void (*find)(cbx_ctx *ctx, const char *root, const char *library, cbx__accelerators *out);
     bool (*runs)(const char *provider);
     const char *why_not; /* of a provider that does not run there */
     bool hidden;         /* not suggested for a misspelt name */
@@ -103,16 +99,14 @@ static const struct {
 /* Place of a name; the first line, which has no devices, where it is not known. */
 static size_t line_of(const char *platform)
 {
-    for (size_t i = 0; i < CBX_LEN(platforms); i++) {
+    for (size_t i = 0; i < CBX_LEN(platforms); i++)
         if (!strcmp(platform, platforms[i].name)) return i;
-    }
     return 0;
 }
 
 cbx_status cbx_platform_parse(const char *word, const char **out, cbx_err *err)
 {
     const char *words[2 * CBX_LEN(platforms)];
-    const char *near;
     size_t n = 0;
 
     for (size_t i = 0; i < CBX_LEN(platforms); i++) {
@@ -124,7 +118,7 @@ cbx_status cbx_platform_parse(const char *word, const char **out, cbx_err *err)
         words[n++] = platforms[i].name;
         words[n++] = platforms[i].alias;
     }
-    near = cbx_nearest_word(word, words, n);
+    const char *near = cbx_nearest_word(word, words, n);
     return cbx_fail(err, CBX_EINVAL, "unknown platform '%s'%s%s%s; known: cpu, cuda12", word,
                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
@@ -140,11 +134,10 @@ const char *cbx__platform_refuses(const char *platform, const char *provider)
 void cbx__accelerators_find_at(cbx_ctx *ctx, const char *platform, const char *root, const char *library,
                                cbx__accelerators *out)
 {
-    finding f = { ctx, root ? root : "/", library, out };
     size_t line = line_of(platform);
 
     memset(out, 0, sizeof(*out));
-    if (platforms[line].find) platforms[line].find(&f);
+    if (platforms[line].find) platforms[line].find(ctx, root ? root : "/", library, out);
     if (out->n) out->why[0] = '\0';
 }
 
@@ -171,9 +164,8 @@ bool cbx_platform_available(const char *platform)
 
 static const cbx__accelerator *device_of(const cbx__accelerators *all, unsigned number)
 {
-    for (size_t i = 0; i < all->n; i++) {
+    for (size_t i = 0; i < all->n; i++)
         if (all->list[i].number == number) return &all->list[i];
-    }
     return NULL;
 }
 
@@ -198,23 +190,6 @@ static cbx_status add(const char *platform, const cbx__accelerators *all, const 
     return CBX_OK;
 }
 
-/* A number, a range, or all. */
-static cbx_status choose_word(const char *platform, const cbx__accelerators *all, const char *word,
-                              cbx__accelerators *out, cbx_err *err)
-{
-    int numbers[4096];
-    const bool every = !strcmp(word, "all");
-    const size_t n = every ? all->n : cbx__cpu_list(word, numbers, CBX_LEN(numbers));
-    cbx_status st = CBX_OK;
-
-    if (!every && (n == 0 || strpbrk(word, ", ")))
-        return cbx_fail(err, CBX_EINVAL,
-                        "'gpus' must list numbers and ranges of devices, such as 0,2-3, or be all, got '%s'", word);
-    for (size_t i = 0; i < n && !st; i++)
-        st = add(platform, all, word, every ? all->list[i].number : (unsigned)numbers[i], out, err);
-    return st;
-}
-
 cbx_status cbx__accelerators_choose(const char *platform, const cbx__accelerators *all, const char *const *words,
                                     size_t n, cbx__accelerators *out, cbx_err *err)
 {
@@ -222,7 +197,17 @@ cbx_status cbx__accelerators_choose(const char *platform, const cbx__accelerator
     cbx_status st = CBX_OK;
 
     memset(out, 0, sizeof(*out));
-    for (size_t i = 0; i < n && !st; i++) st = choose_word(platform, all, words[i], out, err);
+    for (size_t w = 0; w < n && !st; w++) { /* a number, a range, or all */
+        int numbers[4096];
+        const bool every = !strcmp(words[w], "all");
+        const size_t k = every ? all->n : cbx__cpu_list(words[w], numbers, CBX_LEN(numbers));
+        if (!every && (k == 0 || strpbrk(words[w], ", ")))
+            return cbx_fail(err, CBX_EINVAL,
+                            "'gpus' must list numbers and ranges of devices, such as 0,2-3, or be all, got '%s'",
+                            words[w]);
+        for (size_t i = 0; i < k && !st; i++)
+            st = add(platform, all, words[w], every ? all->list[i].number : (unsigned)numbers[i], out, err);
+    }
     if (!st && visible && (*visible == '\0' || *visible == '-')) { /* CUDA takes "" and "-1" as no device */
         snprintf(out->why, sizeof(out->why), "CUDA_VISIBLE_DEVICES hides every device");
         return CBX_OK;

@@ -46,7 +46,6 @@ void cbx__resources_deal(const cbx__resources_wish *wish, cbx__resources *out)
 {
     cbx__cores dealt[CBX__MAX_RESOURCES];
     int nodes[CBX__MAX_RESOURCES];
-    size_t groups;
 
     /* Devices and slots with something to do. */
     for (size_t p = 0; p < wish->nplatforms; p++) {
@@ -75,7 +74,7 @@ void cbx__resources_deal(const cbx__resources_wish *wish, cbx__resources *out)
             out->slots++;
         }
     }
-    groups = smaller(out->n, out->topology.ncores);
+    size_t groups = smaller(out->n, out->topology.ncores);
     for (size_t g = 0; g < groups; g++) nodes[g] = out->list[g].device ? out->list[g].device->node : -1;
     if (groups) cbx__cores_deal(&out->topology, groups, wish->threads, nodes, dealt);
     for (size_t i = 0; i < out->n && groups; i++) out->list[i].cores = dealt[i % groups];

@@ -64,10 +64,9 @@ static const char *waits_for(int folder, const char *place, const char *const *n
     static _Thread_local char text[MAX_TEXT];
     const char *found = NULL;
     int fd = openat(folder, place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    ssize_t len;
 
     if (fd < 0) return NULL;
-    len = read(fd, text, sizeof text - 1);
+    ssize_t len = read(fd, text, sizeof text - 1);
     if (len >= 0) {
         text[len] = '\0';
         found = in_text(text, names, n);
@@ -104,7 +103,6 @@ void cbx__line_join(const char *dir, cbx__place *p, const char *const *names, si
     static atomic_uint made;
     unsigned number = atomic_fetch_add(&made, 1);
     char fresh[sizeof p->path];
-    bool ok;
 
     if (p->path[0]) {
         futimens(p->fd, NULL);
@@ -114,7 +112,7 @@ void cbx__line_join(const char *dir, cbx__place *p, const char *const *names, si
     p->fd = cbx__fd_up(open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (p->fd < 0) return;
     fchmod(p->fd, 0644); /* whatever the mask is: others read it */
-    ok = flock(p->fd, LOCK_EX | LOCK_NB) == 0;
+    bool ok = flock(p->fd, LOCK_EX | LOCK_NB) == 0;
     for (size_t i = 0; i < n && ok; i++) ok = dprintf(p->fd, "%s\n", names[i]) >= 0;
     ok = ok &&
          snprintf(p->path, sizeof p->path, "%s/" PREFIX "%020llu-%d-%u" SUFFIX, dir, (unsigned long long)cbx_clock_ns(),
