@@ -11,20 +11,15 @@ void cbx__calibration_begin(cbx__calibration *c, double target_ns)
     *c = (cbx__calibration){ .target_ns = target_ns, .calls = 1, .call_ns = INFINITY };
 }
 
-/* Towards half the target, for the reading may have been hindered. */
-static uint64_t grown(const cbx__calibration *c)
-{
-    double n = (double)c->calls, wanted = fmin(fmax(0.5 * c->target_ns / c->call_ns, 2 * n), 10 * n);
-    return (uint64_t)fmin(wanted, CBX__ITERATIONS_MAX);
-}
-
 bool cbx__calibration_note(cbx__calibration *c, double epoch_ns, double call_ns)
 {
     bool trusted = c->closing || epoch_ns >= TRUSTED_SHARE * c->target_ns || c->calls >= CBX__ITERATIONS_MAX;
 
     c->call_ns = c->closing ? fmin(c->call_ns, call_ns) : call_ns;
     if (!trusted) {
-        c->calls = grown(c);
+        /* towards half the target, for the reading may have been hindered */
+        const double n = (double)c->calls, wanted = fmin(fmax(0.5 * c->target_ns / c->call_ns, 2 * n), 10 * n);
+        c->calls = (uint64_t)fmin(wanted, CBX__ITERATIONS_MAX);
         return true;
     }
     if (!c->closing && c->call_ns * (double)c->calls < c->target_ns) {

@@ -84,35 +84,29 @@ static cbx_status read_output(cbx_ctx *ctx, cbx__checker *c, size_t i, cbx_array
     char head[4096], found[64], wanted[64];
     cbx_npy_header h;
     struct stat info;
-    size_t bytes = cbx_array_bytes(c->arrays[i]), size;
-    cbx_status st;
+    size_t bytes = cbx_array_bytes(c->arrays[i]);
 
     if (fstat(c->fds[i], &info) != 0)
         return cbx_fail_errno(err, errno, "cannot read the attributes of the output file");
-    size = (size_t)info.st_size;
+    size_t size = (size_t)info.st_size;
     if (size == 0) return cbx_fail(err, CBX_EFORMAT, "the worker wrote no output '%s'", c->w->c->output_names[i]);
     if (!read_at(c->fds[i], head, size < sizeof head ? size : sizeof head, 0))
         return cbx_fail(err, CBX_EFORMAT, "the output file is shorter than its size");
-    st = cbx_npy_parse_header(head, size < sizeof head ? size : sizeof head, &h, err);
+    cbx_status st = cbx_npy_parse_header(head, size < sizeof head ? size : sizeof head, &h, err);
     if (st) return st;
-    if (!cbx_array_desc_equal(&h.desc, &c->w->outputs[i])) {
+    if (!cbx_array_desc_equal(&h.desc, &c->w->outputs[i]))
         return cbx_fail(err, CBX_ESHAPE, "output '%s' is %s, expected %s", c->w->c->output_names[i],
                         cbx_array_desc_text(&h.desc, found, sizeof found),
                         cbx_array_desc_text(&c->w->outputs[i], wanted, sizeof wanted));
-    }
-    if (size > c->max_bytes[i] || size < h.data_offset + bytes) {
+    if (size > c->max_bytes[i] || size < h.data_offset + bytes)
         return cbx_fail(err, CBX_EFORMAT, "the file of output '%s' holds %zu bytes, expected %zu",
                         c->w->c->output_names[i], size, h.data_offset + bytes);
-    }
     if (h.swapped || (h.fortran_order && h.desc.ndim > 1)) return decode_whole(ctx, c->fds[i], size, out, err);
-    if (bytes && !read_at(c->fds[i], cbx_array_data_mut(c->arrays[i]), bytes, h.data_offset)) {
+    if (bytes && !read_at(c->fds[i], cbx_array_data_mut(c->arrays[i]), bytes, h.data_offset))
         return cbx_fail(err, CBX_EFORMAT, "the file of output '%s' shrank while it was read", c->w->c->output_names[i]);
-    }
     *out = cbx_array_ref(c->arrays[i]);
     return CBX_OK;
 }
-
-static bool parents_own(cbx_status st) { return st == CBX_ENOMEM || st == CBX_EIO; }
 
 cbx_status cbx__checker_compare(cbx_ctx *ctx, cbx__checker *c, size_t set, cbx_fidelity *io, cbx_err *err)
 {
@@ -124,7 +118,7 @@ cbx_status cbx__checker_compare(cbx_ctx *ctx, cbx__checker *c, size_t set, cbx_f
         cbx_err why = CBX_ERR_INIT;
         cbx_array *out = NULL;
         cbx_status st = read_output(ctx, c, i, &out, &why);
-        if (parents_own(st)) return cbx_fail(err, st, "%s", why.message);
+        if (st == CBX_ENOMEM || st == CBX_EIO) return cbx_fail(err, st, "%s", why.message);
         if (st) {
             c->wrong_shape = true;
             io->checked = true;

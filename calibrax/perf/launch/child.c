@@ -13,84 +13,63 @@
 #include "calibrax/profiling/procfs.h"
 
 #define LAUNCH_ABI  "2"   /* of the launcher's command line and of what it says; as in programs/launcher/main.c */
-#define MAX_OPTIONS 26    /* words of the launcher, its name and the NULL included, grants apart: 19 are the most now */
 #define SWEEP_MAX   32768 /* processes */
 #define SWEEP_LOOKS 5000  /* at processes that were killed and are not gone: a second altogether */
 
-/* Two connected sockets, both close-on-exec and above the child's own descriptors. */
-static cbx_status make_pair(int ours_theirs[2], cbx_err *err)
+const char *cbx__cores_text(cbx_arena *arena, const int *cores, size_t n)
 {
-    int pair[2], failed = 0;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-        return cbx_fail_errno(err, errno, "cannot make a channel to a child");
-    for (int i = 0; i < 2; i++) {
-        ours_theirs[i] = cbx__fd_up(pair[i]);
-        if (ours_theirs[i] < 0) failed = errno;
-    }
-    return failed ? cbx_fail_errno(err, failed, "cannot make a channel to a child") : CBX_OK;
-}
-
-static const char *cores_text(cbx_arena *arena, const int *cores, size_t n)
-{
-    const char *text = cbx_arena_printf(arena, "%d", cores[0]);
-    for (size_t i = 1; i < n && text; i++) text = cbx_arena_printf(arena, "%s,%d", text, cores[i]);
+    const char *text = "";
+    for (size_t i = 0; i < n && text; i++) text = cbx_arena_printf(arena, i ? "%s,%d" : "%s%d", text, cores[i]);
     return text;
 }
 
 /* nperf-launch and its options, then the program.  NULL when memory is out. */
-static const char **make_argv(cbx_arena *arena, const char *launcher, const cbx__child_opts *opts)
+static const char **make_argv(cbx_arena *arena, const char *launcher, const cbx__child_opts *o)
 {
-    const char *number = cbx_arena_printf(arena, "%d", CBX__PROCESS_CHANNEL);
+    const char *const options[][2] = {
+        { "--abi", LAUNCH_ABI },
+        { o->measure ? "--measure" : "--fd", cbx_arena_printf(arena, "%d", CBX__PROCESS_CHANNEL) },
+        { o->ncores ? "--cores" : NULL, cbx__cores_text(arena, o->cores, o->ncores) },
+        { o->confine ? "--sandbox" : NULL, o->sandbox == CBX_SANDBOX_REQUIRE ? "2" : "1" },
+        { o->nheld ? "--keep" : NULL, cbx_arena_printf(arena, "%zu", o->nheld) },
+        { "--env-pad", cbx_arena_printf(arena, "%zu", o->env_pad_bytes) },
+        { "--stack-pad", cbx_arena_printf(arena, "%zu", o->stack_pad_bytes) },
+        { "--parent", cbx_arena_printf(arena, "%d", (int)getpid()) },
+    };
     size_t nprogram = 0, n = 0;
-    while (opts->program[nprogram]) nprogram++;
-    const char **argv = cbx_arena_calloc(arena, nprogram + MAX_OPTIONS + 2 * opts->ngrants, sizeof *argv);
-    if (!argv || !number) return NULL;
+
+    while (o->program[nprogram]) nprogram++;
+    const char **argv = cbx_arena_calloc(arena, nprogram + 2 * (CBX_LEN(options) + o->ngrants) + 3, sizeof *argv);
+    if (!argv) return NULL;
     argv[n++] = launcher;
-    argv[n++] = "--abi";
-    argv[n++] = LAUNCH_ABI;
-    argv[n++] = opts->measure ? "--measure" : "--fd";
-    argv[n++] = number;
-    if (opts->ncores) {
-        argv[n++] = "--cores";
-        argv[n++] = cores_text(arena, opts->cores, opts->ncores);
+    for (size_t i = 0; i < CBX_LEN(options); i++) {
+        if (!options[i][1]) return NULL;
+        if (!options[i][0]) continue;
+        argv[n++] = options[i][0];
+        argv[n++] = options[i][1];
     }
-    if (opts->confine) {
-        argv[n++] = "--sandbox";
-        argv[n++] = opts->sandbox == CBX_SANDBOX_REQUIRE ? "2" : "1";
+    for (size_t i = 0; i < o->ngrants; i++) {
+        argv[n++] = o->grants[i].option;
+        argv[n++] = o->grants[i].path;
     }
-    for (size_t i = 0; i < opts->ngrants; i++) {
-        argv[n++] = opts->grants[i].option;
-        argv[n++] = opts->grants[i].path;
-    }
-    if (opts->nheld) {
-        argv[n++] = "--keep";
-        argv[n++] = cbx_arena_printf(arena, "%zu", opts->nheld);
-    }
-    argv[n++] = "--env-pad";
-    argv[n++] = cbx_arena_printf(arena, "%zu", opts->env_pad_bytes);
-    argv[n++] = "--stack-pad";
-    argv[n++] = cbx_arena_printf(arena, "%zu", opts->stack_pad_bytes);
-    argv[n++] = "--parent";
-    argv[n++] = cbx_arena_printf(arena, "%d", (int)getpid());
     argv[n++] = "--";
-    for (size_t i = 0; i < n; i++) {
-        if (!argv[i]) return NULL;
-    }
-    for (size_t i = 0; i < nprogram; i++) argv[n++] = opts->program[i];
+    for (size_t i = 0; i < nprogram; i++) argv[n++] = o->program[i];
     return argv;
 }
 
 cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts, cbx__process *c, cbx_err *err)
 {
     cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
-    int channel[2] = { -1, -1 };
+    int channel[2];
     const char *launcher;
     cbx_arena arena;
-    cbx_status st;
 
     cbx_arena_init(&arena, al);
-    st = cbx__tool_find(CBX__TOOL_LAUNCH, &arena, &launcher, err);
-    if (!st) st = make_pair(channel, err);
+    cbx_status st = cbx__tool_find(CBX__TOOL_LAUNCH, &arena, &launcher, err);
+    /* close-on-exec, and above the child's own descriptors */
+    const bool made = !st && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) == 0;
+    for (int i = 0; i < 2; i++) channel[i] = made ? cbx__fd_up(channel[i]) : -1;
+    if (!st && (channel[0] < 0 || channel[1] < 0)) st = cbx_fail_errno(err, errno, "cannot make a channel to a child");
     if (!st) {
         o.argv = make_argv(&arena, launcher, opts);
         o.env = opts->env;
@@ -106,13 +85,9 @@ cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts
                  ? cbx__process_start(&o, c, err)
                  : cbx_fail(err, CBX_ENOMEM, "no memory for the command line of '%s'", cbx_path_base(opts->program[0]));
     }
-    if (!st) {
-        c->channel = channel[0];
-        channel[0] = -1;
-    }
-    for (int i = 0; i < 2; i++) {
-        if (channel[i] >= 0) close(channel[i]);
-    }
+    if (!st) c->channel = channel[0];
+    if (st && channel[0] >= 0) close(channel[0]);
+    if (channel[1] >= 0) close(channel[1]);
     cbx_arena_clear(&arena);
     return st;
 }

@@ -27,6 +27,8 @@ typedef struct cbx__child_opts {
     bool show_output;   /* stdout and stderr pass through; else stdout is discarded and the end of stderr kept */
 } cbx__child_opts;
 
+/* "0,2,3" in the arena; "" for none; NULL: out of memory. */
+const char *cbx__cores_text(cbx_arena *arena, const int *cores, size_t n);
 /* @return CBX_OK; CBX_ENOENT (no launcher); CBX_EIO, CBX_ENOMEM */
 cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts, cbx__process *c, cbx_err *err);
 /* Kills what descends from the leader, but not the leader.  @return their number */

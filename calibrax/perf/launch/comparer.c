@@ -75,12 +75,11 @@ static _Noreturn void serve(int channel)
 cbx_status cbx_fidelity_isolate(cbx_err *err)
 {
     int pair[2];
-    pid_t child;
 
     if (comparer.started) return CBX_OK;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return cbx_fail_errno(err, errno, "no channel to a process that compares outputs");
-    child = fork();
+    pid_t child = fork();
     if (child == 0) {
         close(pair[0]);
         serve(pair[1]);
@@ -115,7 +114,6 @@ cbx_status cbx__fidelity_compare_apart(const cbx_array *output, const cbx_array 
     size_t bytes = (sizeof(request) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     request q = { .io = *io };
     char reply;
-    cbx_status st;
     int file;
 
     if (!comparer.started) {
@@ -127,7 +125,7 @@ cbx_status cbx__fidelity_compare_apart(const cbx_array *output, const cbx_array 
         q.offset[i] = bytes;
         bytes += (cbx_array_bytes(a[i]) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     }
-    st = cbx__memory_file("comparison", &file, err);
+    cbx_status st = cbx__memory_file("comparison", &file, err);
     if (st) return st;
     char *data = ftruncate(file, (off_t)bytes) ? MAP_FAILED
                                                : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

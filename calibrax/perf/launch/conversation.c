@@ -42,8 +42,8 @@
 #define CLEAR_NS     2e6
 #define AGAIN_GROWTH 4
 #define AGAIN_MAX_NS 8e9 /* of all epochs together */
-#define AGAIN_SHARE                                                                                                    \
-    0.1 /* of the time that an answer may take, so that the machine's business is not called a time-out */
+/* of the time that an answer may take, so that the machine's business is not called a time-out */
+#define AGAIN_SHARE    0.1
 #define AGAIN_PAUSE_NS 10e6 /* before the first repetition; doubled each time */
 
 /* Calls that are compared besides the timed epochs, and their cost: a share of the timed epochs, or
@@ -63,15 +63,6 @@
 #define NULL_MAX      10000000.0
 
 /* --- beside epochs --- */
-
-/* A worker that only claims to have flushed gains the time of warm calls in a row that is called
- * cold; it is never faster than it is anyway. */
-static bool flush(cbx__run *x)
-{
-    if (x->can_flush) return cbx__run_ask(x, "flush", "{\"op\":\"flush\"}\n", "flush", NULL);
-    cbx__talk_fail(x->t, CBX_FAILURE_POINT_UNSUPPORTED, "this worker cannot flush the caches");
-    return false;
-}
 
 /* [ns] of a call in n calls; NaN: no number. */
 static bool null_calls(cbx__run *x, double n, double *ns)
@@ -126,16 +117,17 @@ static void draw_order(cbx__run *x)
 
 static bool timed_epoch(cbx__run *x, size_t i)
 {
-    double n = (double)x->r->iterations, inner;
-    if (x->o.cold && !flush(x)) return false;
-    if (!cbx__run_epoch(x, x->sets[i], x->r->iterations, &inner, &x->raw_ns[i])) return false;
+    double inner, outer;
+    /* A worker that only claims to have flushed gains the time of warm calls in a row that is
+     * called cold; it is never faster than it is anyway. */
+    if (x->o.cold && !x->can_flush)
+        cbx__talk_fail(x->t, CBX_FAILURE_POINT_UNSUPPORTED, "this worker cannot flush the caches");
+    if (x->o.cold && (!x->can_flush || !cbx__run_ask(x, "flush", "{\"op\":\"flush\"}\n", "flush", NULL))) return false;
+    if (!cbx__run_epoch(x, x->sets[i], x->r->iterations, &inner, &outer)) return false;
+    cbx__run_note_epoch(x, i, inner, outer);
     x->cpu_ns += x->t->waits.cpu_ns;
-    x->sure_ns[i] = fmin(x->raw_ns[i], cbx__waits_sure(&x->t->waits));
-    x->unsure_ns[i] = fmin(x->raw_ns[i] - x->sure_ns[i], cbx__waits_unsure(&x->t->waits));
-    x->r->wait_ns[i] = cbx__waits_all(&x->t->waits);
-    x->cpu_wall_ns += x->raw_ns[i];
-    x->r->epoch_ns[i] = inner / n;
-    x->r->outer_ns[i] = fmax(0, x->raw_ns[i] - x->r->empty_epoch_ns) / n;
+    x->cpu_wall_ns += outer;
+    x->r->outer_ns[i] = fmax(0, outer - x->r->empty_epoch_ns) / (double)x->r->iterations;
     x->r->epochs = i + 1;
     if (!x->checked[i]) return true;
     if (!cbx__run_check_outputs(x, x->sets[i])) return false;
@@ -152,36 +144,23 @@ static double first_thread_wants(const cbx__run *x)
     return cbx__proc_sched_read(x->t->watch.worker, &s) ? (double)(s.run_ns + s.wait_ns) : NAN;
 }
 
-/* No thread can have wanted more than all the time there was, though a wait that began before is
- * counted when it ends. */
-static void look_at_threads(cbx__run *x, double first_before, double before, double wall)
-{
-    double others, first = first_thread_wants(x) - first_before;
-    size_t n = cbx__proc_others_want(x->t->child.pid, &others);
-    x->r->threads_seen = n + 1;
-    /* one that hands its work to another thread sleeps meanwhile; where that is unknown it is taken
-     * to have been busy */
-    x->wanted_ns = (first < wall ? first : wall) + fmin(others - before, (double)n * wall);
-    x->wanted_wall_ns = wall;
-}
-
 static bool timed_epochs(cbx__run *x)
 {
     /* Then the epoch is itself the one call; but what a worker does while it is to flush its caches
      * is not seen. */
-    bool single = x->r->iterations == 1 && !x->o.cold;
-    uint64_t start = cbx_clock_ns();
-    cbx_energy_meter *meter;
-    double before, first = first_thread_wants(x);
+    const bool single = x->r->iterations == 1 && !x->o.cold;
+    const uint64_t start = cbx_clock_ns();
+    const double first_before = first_thread_wants(x);
+    double before, others;
     bool ok = true;
     cbx__proc_others_want(x->t->child.pid, &before);
     x->r->epochs = 0;
     x->cpu_ns = x->cpu_wall_ns = 0;
     cbx__run_forget_readings(x);
     draw_order(x);
-    meter = cbx__energy_begin(x->ctx, x->o.energy);
+    cbx_energy_meter *meter = cbx__energy_begin(x->ctx, x->o.energy);
     for (size_t i = 0; i < x->nepochs && ok; i++) {
-        bool probe = i == x->probe_at;
+        const bool probe = i == x->probe_at;
         double cpu = -x->cpu_ns;
         ok = (!probe || (cbx__run_send_unseen(x) && (single || cbx__run_probe_call(x, &x->unseen)))) &&
              timed_epoch(x, i);
@@ -192,24 +171,15 @@ static bool timed_epochs(cbx__run *x)
                     cbx__run_median(x->r->epoch_ns, x->r->epochs), x->r);
     if (!ok) return false;
     cbx__run_look_at_peak(x);
-    look_at_threads(x, first, before, (double)(cbx_clock_ns() - start));
+    /* no thread can have wanted more than all the time there was, though a wait that began before
+     * is counted when it ends; a first thread that hands its work to another one sleeps meanwhile,
+     * and where that is unknown it is taken to have been busy */
+    const double wall = (double)(cbx_clock_ns() - start), first = first_thread_wants(x) - first_before;
+    const size_t n = cbx__proc_others_want(x->t->child.pid, &others);
+    x->r->threads_seen = n + 1;
+    x->wanted_ns = (first < wall ? first : wall) + fmin(others - before, (double)n * wall);
+    x->wanted_wall_ns = wall;
     return true;
-}
-
-/* Epochs of the calibrated length, however often that takes. */
-static bool measure_as_planned(cbx__run *x)
-{
-    for (int i = 0;; i++) {
-        if (!cbx__run_settle(x, i > 0) || !timed_epochs(x)) return false;
-        if (!cbx__run_too_short(x)) return true;
-        if (i == TRIES) {
-            cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
-                           "epochs of %llu calls last %.3f ms, far less than when they were chosen, %d times",
-                           (unsigned long long)x->r->iterations, cbx__run_median(x->raw_ns, x->r->epochs) * 1e-6,
-                           TRIES + 1);
-            return false;
-        }
-    }
 }
 
 /* Calls of an epoch that may show more; 0: none that this launch has time for. */
@@ -223,16 +193,6 @@ static uint64_t other_iterations(const cbx__run *x)
     if (n * AGAIN_GROWTH > (double)CBX__ITERATIONS_MAX) return 0;
     if (longest * epochs > AGAIN_MAX_NS || longest > AGAIN_SHARE * 1e9 * x->o.message_timeout_s) return 0;
     return x->r->iterations * AGAIN_GROWTH;
-}
-
-/* A pause, in case the others are done soon. */
-static void back_off(cbx__run *x)
-{
-    double ns = AGAIN_PAUSE_NS * (double)(1u << x->r->measured_again);
-    uint64_t start = cbx_clock_ns();
-    struct timespec pause = { 0, (long)ns };
-    nanosleep(&pause, NULL);
-    x->t->waited_ns += cbx_clock_ns() - start;
 }
 
 static bool too_busy(cbx__run *x)
@@ -270,11 +230,22 @@ static bool spot_checks(cbx__run *x)
 
 static bool measure(cbx__run *x)
 {
-    if (!measure_as_planned(x)) return false;
+    for (int i = 0;; i++) { /* epochs of the calibrated length, however often that takes */
+        if (!cbx__run_settle(x, i > 0) || !timed_epochs(x)) return false;
+        if (!cbx__run_too_short(x)) break;
+        if (i < TRIES) continue;
+        cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
+                       "epochs of %llu calls last %.3f ms, far less than when they were chosen, %d times",
+                       (unsigned long long)x->r->iterations, cbx__run_median(x->raw_ns, x->r->epochs) * 1e-6,
+                       TRIES + 1);
+        return false;
+    }
     while (cbx__run_compare_clocks(x) == CBX__CLOCKS_UNSURE) {
-        uint64_t n = x->r->measured_again < AGAIN_TRIES ? other_iterations(x) : 0;
+        const uint64_t n = x->r->measured_again < AGAIN_TRIES ? other_iterations(x) : 0, start = cbx_clock_ns();
         if (n == 0) return too_busy(x);
-        back_off(x);
+        /* a pause, in case the others are done soon */
+        nanosleep(&(struct timespec){ 0, (long)(AGAIN_PAUSE_NS * (double)(1u << x->r->measured_again)) }, NULL);
+        x->t->waited_ns += cbx_clock_ns() - start;
         x->r->iterations = n;
         x->r->measured_again++;
         if (!timed_epochs(x)) return false;
@@ -297,17 +268,6 @@ static bool bye(cbx__run *x)
         x->r->device_peak_bytes = cbx_json_get_double(m, "device_peak_bytes", NAN);
     cbx_json_unref(m);
     return cbx__talk_end(x->t);
-}
-
-static void converse(cbx__run *x)
-{
-    bool ok = cbx__run_hello(x) && cbx__run_load(x) && cbx__run_compile(x) && (x->o.compile_only || measure(x));
-    if (ok && bye(x)) cbx__run_judge_fidelity(x);
-    if (ok && !x->o.compile_only) cbx__run_judge_times(x);
-    if (x->t->failure == CBX_FAILURE_CONTENDED && x->r->fidelity.checked && !x->r->fidelity.ok) {
-        x->t->failure = CBX_FAILURE_NONE; /* what is wrong is wrong on a busy machine, too */
-        cbx__run_judge_fidelity(x);
-    }
 }
 
 bool cbx__run_may_compile(const cbx__run *x)
@@ -382,11 +342,9 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
 {
     uint64_t steal = cbx__proc_steal_read(), throttles = cbx__proc_throttles(), waited = 0;
     cbx_arena arena;
-    cbx_status st;
-    cbx__run *x;
 
     cbx__launch_record_init(record);
-    x = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *x);
+    cbx__run *x = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *x);
     if (!x) return cbx_fail(err, CBX_ENOMEM, "no memory for a launch");
     *x = (cbx__run){
         .ctx = ctx, .w = w, .baseline = baseline, .r = record, .started_ns = cbx_clock_ns(), .seeds = w->seeds
@@ -394,12 +352,18 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
     record->load_1min = cbx__proc_load_read();
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     cbx__scratch_folder_init(&x->scratch);
-    st = settle_opts(x, opts, err);
+    cbx_status st = settle_opts(x, opts, err);
     if (!st) st = cbx__checker_init(ctx, w, &x->checker, err);
     for (size_t i = 0; !st && i < w->c->noutputs; i++) x->output_bytes += (double)cbx_array_bytes(x->checker.arrays[i]);
     if (!st) st = cbx__run_start(x, &arena, err);
     if (!st && x->t) {
-        converse(x);
+        bool ok = cbx__run_hello(x) && cbx__run_load(x) && cbx__run_compile(x) && (x->o.compile_only || measure(x));
+        if (ok && bye(x)) cbx__run_judge_fidelity(x);
+        if (ok && !x->o.compile_only) cbx__run_judge_times(x);
+        if (x->t->failure == CBX_FAILURE_CONTENDED && record->fidelity.checked && !record->fidelity.ok) {
+            x->t->failure = CBX_FAILURE_NONE; /* what is wrong is wrong on a busy machine, too */
+            cbx__run_judge_fidelity(x);
+        }
         write_down(x);
         waited = x->t->waited_ns;
         if (x->status) st = cbx_fail(err, x->status, "%s", x->err.message);

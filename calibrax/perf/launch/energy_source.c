@@ -8,8 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define IDLE_CPU_S    0.1
-#define IDLE_DEVICE_S 2.5
+static const struct timespec idle_cpu = { 0, 100000000 }, idle_device = { 2, 500000000 };
 
 static cbx_energy_opts opts_of(const cbx_energy_source *s)
 {
@@ -18,12 +17,6 @@ static cbx_energy_opts opts_of(const cbx_energy_source *s)
     o.gpu = s->gpu;
     if (s->powercap[0]) o.powercap = s->powercap;
     return o;
-}
-
-static void wait_s(double seconds)
-{
-    struct timespec t = { (time_t)seconds, (long)(1e9 * (seconds - floor(seconds))) };
-    nanosleep(&t, NULL);
 }
 
 /* [W] Packages and memory; without RAPL's memory domain, packages. */
@@ -52,7 +45,7 @@ void cbx__energy_source_open(cbx_ctx *ctx, bool with_device, const char *powerca
     }
     cbx_energy_meter_report(m, &r);
     if (r.ndomains || out->gpu) {
-        wait_s(out->gpu ? IDLE_DEVICE_S : IDLE_CPU_S);
+        nanosleep(out->gpu ? &idle_device : &idle_cpu, NULL);
         cbx_energy_meter_report(m, &r);
     }
     cbx_energy_meter_free(m);
@@ -73,45 +66,37 @@ void cbx__energy_source_close(cbx_energy_source *s)
 cbx_energy_meter *cbx__energy_begin(cbx_ctx *ctx, const cbx_energy_source *s)
 {
     cbx_energy_meter *m = NULL;
-    cbx_energy_opts o;
 
     if (!s || (!s->cpu && !s->device)) return NULL;
-    o = opts_of(s);
+    cbx_energy_opts o = opts_of(s);
     return cbx_energy_meter_start(ctx, &o, &m, NULL) ? NULL : m;
-}
-
-static void put_energy(double power, double idle, double call_ns, const char *scope, cbx_launch_record *r)
-{
-    r->power_w = power;
-    r->energy_scope = scope;
-    if (power > idle)
-        r->energy_call_j = (power - idle) * 1e-9 * call_ns;
-    else
-        snprintf(r->energy_why, sizeof r->energy_why,
-                 "%.3g W while it ran, no more than the %.3g W of the idle machine", power, idle);
 }
 
 void cbx__energy_end(cbx_energy_meter *m, const cbx_energy_source *s, bool device, double call_ns, cbx_launch_record *r)
 {
     const char *why = !s ? "energy was not asked for" : device ? s->device_why : s->why;
     cbx_energy_report read;
-    double power;
 
     r->energy_call_j = r->power_w = NAN;
     snprintf(r->energy_why, sizeof r->energy_why, "%.250s", *why ? why : "the counters could not be read");
     if (!m) return;
     cbx_energy_meter_report(m, &read);
-    power = device ? device_power(&read) : cpu_power(&read);
+    double power = device ? device_power(&read) : cpu_power(&read);
     if (device ? !s->device : !s->cpu) { /* the other of the two was read */
     } else if (isnan(power)) {
         snprintf(r->energy_why, sizeof r->energy_why, "%.250s", device ? read.gpu_why : read.cpu_why);
     } else {
+        double idle = device ? s->device_idle_w : s->cpu_idle_w;
         r->energy_why[0] = 0;
-        put_energy(power, device ? s->device_idle_w : s->cpu_idle_w, call_ns,
-                   device               ? "device, idle power subtracted"
-                   : isnan(read.dram_j) ? "package, idle power subtracted"
-                                        : "package and dram, idle power subtracted",
-                   r);
+        r->power_w = power;
+        r->energy_scope = device               ? "device, idle power subtracted"
+                          : isnan(read.dram_j) ? "package, idle power subtracted"
+                                               : "package and dram, idle power subtracted";
+        if (power > idle)
+            r->energy_call_j = (power - idle) * 1e-9 * call_ns;
+        else
+            snprintf(r->energy_why, sizeof r->energy_why,
+                     "%.3g W while it ran, no more than the %.3g W of the idle machine", power, idle);
     }
     cbx_energy_meter_free(m);
 }

@@ -163,9 +163,8 @@ static void compare_integers(const cbx_array *output, const cbx_array *answer, c
 static bool same_shape(const cbx_array *a, const cbx_array *b)
 {
     if (cbx_array_ndim(a) != cbx_array_ndim(b)) return false;
-    for (int i = 0; i < cbx_array_ndim(a); i++) {
+    for (int i = 0; i < cbx_array_ndim(a); i++)
         if (cbx_array_dim(a, i) != cbx_array_dim(b, i)) return false;
-    }
     return true;
 }
 

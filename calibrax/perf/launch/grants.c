@@ -28,21 +28,11 @@
 static const char READ[] = "--read", WRITE[] = "--write", DEVICE[] = "--device", LIST[] = "--list";
 
 /* Also for the systems that keep their programs elsewhere. */
-static const char *const system_folders[] = { "/usr",
-                                              "/bin",
-                                              "/sbin",
-                                              "/lib",
-                                              "/lib32",
-                                              "/lib64",
-                                              "/libx32",
-                                              "/etc",
-                                              "/opt",
-                                              "/nix",
-                                              "/proc",
-                                              "/gnu/store",
-                                              "/run/current-system",
-                                              "/run/opengl-driver",
-                                              "/sys" };
+/* clang-format off */
+static const char *const system_folders[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc",
+                                              "/opt", "/nix", "/proc", "/gnu/store", "/run/current-system",
+                                              "/run/opengl-driver", "/sys" };
+/* clang-format on */
 static const char *const plain_devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom" };
 
 /* --- paths --- */
@@ -92,54 +82,31 @@ static void push(cbx__grants *g, const char *option, const char *path)
 
 static bool has(const cbx__grants *g, const char *option, const char *path)
 {
-    for (size_t i = 0; i < g->count; i++) {
+    for (size_t i = 0; i < g->count; i++)
         if (!strcmp(g->list[i].option, option) && is_beneath(path, g->list[i].path)) return true;
-    }
     return false;
 }
 
-static bool holds_hidden(const char *folder, const char *const *hidden, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (is_beneath(hidden[i], folder)) return true;
-    }
-    return false;
-}
-
-static bool is_hidden(const char *path, const char *const *hidden, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (is_beneath(path, hidden[i])) return true;
-    }
-    return false;
-}
-
-static void add(cbx__grants *g, const char *option, const char *path, const char *const *hidden, size_t nhidden);
-
-static void add_in_parts(cbx__grants *g, const char *option, const char *path, const char *const *hidden, size_t n)
-{
-    DIR *dir = opendir(path);
-    struct dirent *e;
-    size_t count = 0;
-
-    push(g, LIST, path);
-    while (dir && count++ < ENTRIES_MAX && !g->failed && (e = readdir(dir))) {
-        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
-        add(g, option, cbx_arena_printf(g->arena, "%s%s%s", path, strcmp(path, "/") ? "/" : "", e->d_name), hidden, n);
-    }
-    if (dir) closedir(dir);
-}
-
+/* A folder that something hidden lies in is granted as its parts. */
 static void add(cbx__grants *g, const char *option, const char *path, const char *const *hidden, size_t nhidden)
 {
     const char *real = path ? canonical(g->arena, path) : NULL;
+    bool holds = false, is_hidden = false;
 
     if (!real) g->failed = true;
-    if (g->failed || is_hidden(real, hidden, nhidden) || has(g, option, real)) return;
-    if (holds_hidden(real, hidden, nhidden))
-        add_in_parts(g, option, real, hidden, nhidden);
-    else
-        push(g, option, real);
+    for (size_t i = 0; i < nhidden && !g->failed; i++) {
+        holds = holds || is_beneath(hidden[i], real);
+        is_hidden = is_hidden || is_beneath(real, hidden[i]);
+    }
+    if (g->failed || is_hidden || has(g, option, real)) return;
+    push(g, holds ? LIST : option, real);
+    DIR *dir = holds ? opendir(real) : NULL;
+    struct dirent *e;
+    for (size_t n = 0; dir && n < ENTRIES_MAX && !g->failed && (e = readdir(dir)); n++)
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+            add(g, option, cbx_arena_printf(g->arena, "%s%s%s", real, strcmp(real, "/") ? "/" : "", e->d_name), hidden,
+                nhidden);
+    if (dir) closedir(dir);
 }
 
 /* --- who needs what --- */
@@ -162,36 +129,29 @@ static void read_list(maker *m, const char *paths)
     }
 }
 
-/* "home = /usr/bin" of a virtual environment: where the interpreter that it was made with lies. */
-static void read_home_of(maker *m, const char *prefix)
-{
-    const char *path = cbx_arena_printf(m->g->arena, "%s/pyvenv.cfg", prefix);
-    FILE *fp = path ? fopen(path, "re") : NULL;
-    char line[PATH_MAX], home[PATH_MAX];
-
-    if (!path) m->g->failed = true;
-    while (fp && fgets(line, sizeof line, fp)) {
-        if (sscanf(line, "home = %4000[^\n]", home) == 1) read_too(m, cbx_path_parent(m->g->arena, home));
-    }
-    if (fp) fclose(fp);
-}
-
 /* An interpreter at PREFIX/bin comes with PREFIX, and so does one that it is a link to. */
 static void read_interpreter(maker *m, const char *path)
 {
     for (int i = 0; i < LINKS_MAX && !m->g->failed && *path; i++) {
         const char *folder = cbx_path_parent(m->g->arena, path), *name = folder ? cbx_path_base(folder) : "";
         char to[PATH_MAX];
-        ssize_t n;
         if (!folder) m->g->failed = true;
         if (!strcmp(name, "bin") || !strcmp(name, "shims")) {
             const char *prefix = cbx_path_parent(m->g->arena, folder);
             read_too(m, prefix);
-            if (prefix) read_home_of(m, prefix);
+            /* "home = /usr/bin" of a virtual environment: where the interpreter that it was made
+             * with lies. */
+            const char *settings = prefix ? cbx_arena_printf(m->g->arena, "%s/pyvenv.cfg", prefix) : NULL;
+            FILE *fp = settings ? fopen(settings, "re") : NULL;
+            char line[PATH_MAX], home[PATH_MAX];
+            if (!settings) m->g->failed = true;
+            while (fp && fgets(line, sizeof line, fp))
+                if (sscanf(line, "home = %4000[^\n]", home) == 1) read_too(m, cbx_path_parent(m->g->arena, home));
+            if (fp) fclose(fp);
         } else {
             read_too(m, path);
         }
-        n = readlink(path, to, sizeof to - 1);
+        ssize_t n = readlink(path, to, sizeof to - 1);
         if (n <= 0) return;
         to[n] = '\0';
         path = to[0] == '/' ? cbx_arena_strdup(m->g->arena, to) : cbx_arena_printf(m->g->arena, "%s/%s", folder, to);
@@ -203,12 +163,11 @@ static void read_interpreter(maker *m, const char *path)
 static void read_definition(maker *m, const char *definition)
 {
     cbx_json *o = NULL;
-    const char *file;
     cbx_status st = definition ? cbx_json_parse(definition, strlen(definition), "definition", &o, NULL) : CBX_OK;
 
     if (st == CBX_ENOMEM) m->g->failed = true;
     if (!o) return;
-    file = cbx_json_get_string(o, "file", NULL);
+    const char *file = cbx_json_get_string(o, "file", NULL);
     if (file) read_too(m, cbx_path_parent(m->g->arena, file));
     cbx_json_unref(o);
 }
@@ -244,50 +203,32 @@ static void use_devices(maker *m)
     struct dirent *e;
 
     for (size_t i = 0; i < CBX_LEN(plain_devices); i++) push(m->g, DEVICE, plain_devices[i]);
-    while (dir && (e = readdir(dir))) {
+    while (dir && (e = readdir(dir)))
         if (!strncmp(e->d_name, "nvidia", 6) || !strcmp(e->d_name, "dri") || !strcmp(e->d_name, "dxg"))
             push(m->g, DEVICE, cbx_arena_printf(m->g->arena, "/dev/%s", e->d_name));
-    }
     if (dir) closedir(dir);
 }
 
-static bool hide_all(maker *m)
+/* All but the folders of one launch; out->failed: no memory. */
+static void make_lasting(const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out)
 {
-    const cbx_sandbox *p = m->f->policy;
-    size_t n = p ? p->nhidden : 0;
+    static const cbx_sandbox none = { .nhidden = 0 };
+    const cbx_sandbox *p = f->policy ? f->policy : &none;
+    maker m = { f, out, cbx_arena_calloc(arena, p->nhidden + 1, sizeof *m.hidden), 0 };
 
-    m->hidden = cbx_arena_calloc(m->g->arena, n + 2, sizeof *m->hidden);
-    if (!m->hidden) return false;
-    for (size_t i = 0; i < n; i++) m->hidden[m->nhidden++] = canonical(m->g->arena, p->hidden[i]);
-    if (m->f->oracle_dir) m->hidden[m->nhidden++] = canonical(m->g->arena, m->f->oracle_dir);
-    for (size_t i = 0; i < m->nhidden; i++) {
-        if (!m->hidden[i]) return false;
+    *out = (cbx__grants){ .arena = arena, .failed = !m.hidden };
+    for (size_t i = 0; i <= p->nhidden && !out->failed; i++) {
+        const char *path = i < p->nhidden ? p->hidden[i] : f->oracle_dir;
+        if (!path && i == p->nhidden) break;
+        m.hidden[m.nhidden] = canonical(arena, path);
+        out->failed = !m.hidden[m.nhidden++];
     }
-    return true;
-}
-
-/* All but the folders of one launch. */
-static cbx_status make_lasting(const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out, cbx_err *err)
-{
-    maker m = { f, out, NULL, 0 };
-
-    *out = (cbx__grants){ .arena = arena };
-    out->failed = !hide_all(&m);
     for (size_t i = 0; i < CBX_LEN(system_folders) && !out->failed; i++) read_too(&m, system_folders[i]);
     if (!out->failed) use_devices(&m);
     if (!out->failed) read_programs(&m);
     for (size_t i = 0; i < CBX_LEN(f->definitions) && !out->failed; i++) read_definition(&m, f->definitions[i]);
-    for (size_t i = 0; f->policy && i < f->policy->nreadable && !out->failed; i++) read_too(&m, f->policy->readable[i]);
-    for (size_t i = 0; f->policy && i < f->policy->nwritable && !out->failed; i++)
-        add(out, WRITE, f->policy->writable[i], m.hidden, m.nhidden);
-    return out->failed ? cbx_fail(err, CBX_ENOMEM, "no memory for what a worker may read") : CBX_OK;
-}
-
-static cbx_status add_own(const cbx__grants_for *f, cbx__grants *out, cbx_err *err)
-{
-    if (f->scratch) push(out, WRITE, f->scratch);
-    if (f->jit_cache) push(out, WRITE, f->jit_cache);
-    return out->failed ? cbx_fail(err, CBX_ENOMEM, "no memory for what a worker may read") : CBX_OK;
+    for (size_t i = 0; i < p->nreadable && !out->failed; i++) read_too(&m, p->readable[i]);
+    for (size_t i = 0; i < p->nwritable && !out->failed; i++) add(out, WRITE, p->writable[i], m.hidden, m.nhidden);
 }
 
 /* --- kept ones --- */
@@ -319,10 +260,8 @@ cbx__grants_kept *cbx__grants_keep(const cbx_allocator *al)
 
 void cbx__grants_forget(cbx__grants_kept *kept)
 {
-    cbx_allocator al;
-
     if (!kept) return;
-    al = kept->al;
+    cbx_allocator al = kept->al;
     pthread_mutex_destroy(&kept->lock);
     cbx_arena_clear(&kept->arena);
     cbx_mem_free(&al, kept, sizeof *kept);
@@ -340,40 +279,31 @@ static const char *asked_by(const cbx__grants_for *f, cbx_arena *arena)
     return text;
 }
 
-/* Under the lock.  NULL: no memory. */
-static const kept_list *find_kept(cbx__grants_kept *kept, const cbx__grants_for *f, const char *asked)
-{
-    kept_list *k = kept->first;
-
-    while (k && strcmp(k->asked, asked) != 0) k = k->next;
-    if (k) return k;
-    k = cbx_arena_calloc(&kept->arena, 1, sizeof *k);
-    if (!k) return NULL;
-    k->asked = cbx_arena_strdup(&kept->arena, asked);
-    if (!k->asked || make_lasting(f, &kept->arena, &k->grants, NULL)) return NULL;
-    k->next = kept->first;
-    kept->first = k;
-    return k;
-}
-
 cbx_status cbx__grants_find(cbx__grants_kept *kept, const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out,
                             cbx_err *err)
 {
     const char *asked = kept ? asked_by(f, arena) : NULL;
-    const kept_list *k = NULL;
-    cbx_status st;
+    kept_list *k = NULL;
 
-    if (!kept) {
-        st = make_lasting(f, arena, out, err);
-        return st ? st : add_own(f, out, err);
-    }
     *out = (cbx__grants){ .arena = arena };
+    if (!kept) make_lasting(f, arena, out);
     if (asked) {
         pthread_mutex_lock(&kept->lock);
-        k = find_kept(kept, f, asked);
+        for (k = kept->first; k && strcmp(k->asked, asked) != 0;) k = k->next;
+        if (!k && (k = cbx_arena_calloc(&kept->arena, 1, sizeof *k))) {
+            k->asked = cbx_arena_strdup(&kept->arena, asked);
+            make_lasting(f, &kept->arena, &k->grants);
+            k->next = kept->first;
+            if (k->asked && !k->grants.failed)
+                kept->first = k;
+            else
+                k = NULL;
+        }
         pthread_mutex_unlock(&kept->lock);
     }
-    out->failed = !k;
+    if (kept) out->failed = !k;
     for (size_t i = 0; k && i < k->grants.count; i++) push(out, k->grants.list[i].option, k->grants.list[i].path);
-    return add_own(f, out, err);
+    if (f->scratch) push(out, WRITE, f->scratch);
+    if (f->jit_cache) push(out, WRITE, f->jit_cache);
+    return out->failed ? cbx_fail(err, CBX_ENOMEM, "no memory for what a worker may read") : CBX_OK;
 }

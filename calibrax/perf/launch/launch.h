@@ -64,8 +64,9 @@ CBX_API bool cbx_workload_oracle_cached(const cbx_workload *w);
 typedef struct cbx_fidelity {
     bool checked; /* false: no output was compared */
     bool ok;      /* every element within its bound, specials equal */
-    double
-        rel_to_tol; /* max of |error| / bound: <= 1 passes; INFINITY if a special value or an exact element differs */
+    /* max of |error| / bound: <= 1 passes; INFINITY if a special value or an exact element
+     * differs */
+    double rel_to_tol;
     double max_abs, max_rel;
     uint64_t mismatched; /* elements outside */
     uint64_t checks;     /* outputs compared */
@@ -116,8 +117,8 @@ typedef struct cbx_launch_opts {
     const char *jit_cache;           /* folder for what is compiled, in place of an empty one; NULL: nothing is kept */
     const cbx_energy_source *energy; /* borrowed; NULL: energy is not measured */
     const cbx_sandbox *sandbox;      /* NULL: as CBX_SANDBOX_INIT */
-    struct cbx__grants_kept
-        *kept; /* what an invocation's launches looked up under that sandbox; NULL: nothing is kept */
+    /* what an invocation's launches looked up under that sandbox; NULL: nothing is kept */
+    struct cbx__grants_kept *kept;
 } cbx_launch_opts;
 
 #define CBX_LAUNCH_MAX_EPOCHS 1024

@@ -152,89 +152,54 @@ bool cbx__run_judge_first_call(cbx__run *x)
     return false;
 }
 
-/* Epochs of a worker that claims more time than there was. */
-static bool claims_too_much(cbx__run *x)
+void cbx__run_judge_clocks(cbx__run *x)
 {
-    for (size_t i = 0; i < x->r->epochs; i++) {
-        double inner = x->r->epoch_ns[i] * (double)x->r->iterations;
+    for (size_t i = 0; i < x->r->epochs; i++) { /* a worker that claims more time than there was */
+        const double inner = x->r->epoch_ns[i] * (double)x->r->iterations;
         if (inner <= 1.001 * x->raw_ns[i] + 20e3) continue;
         cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
                        "the worker reported %.3f ms for an epoch that the parent saw end after %.3f ms", inner * 1e-6,
                        x->raw_ns[i] * 1e-6);
-        return true;
+        return;
     }
-    return false;
-}
-
-void cbx__run_judge_clocks(cbx__run *x)
-{
-    clocks c = compare(x, CREDIT_LIKELY);
-    if (claims_too_much(x) || cbx__run_compare_clocks(x) != CBX__CLOCKS_DISAGREE) return;
+    if (cbx__run_compare_clocks(x) != CBX__CLOCKS_DISAGREE) return;
+    const clocks c = compare(x, CREDIT_LIKELY);
     cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
                    "the worker reported %.3f ms at best for epochs that took at least %.3f ms by the parent's clock, "
                    "waits for a CPU subtracted%s",
                    c.min_inner * 1e-6, c.min_outer * 1e-6, c.best ? "" : ", and most of the others differ by more");
 }
 
-/* [ns] All epochs as the worker reports them. */
-static double claimed_ns(const cbx__run *x)
-{
-    double sum = 0;
-    for (size_t i = 0; i < x->r->epochs; i++) sum += x->r->epoch_ns[i] * (double)x->r->iterations;
-    return sum;
-}
-
-static double waited_share(const cbx__run *x)
-{
-    double waited = 0, wall = 0;
-    for (size_t i = 0; i < x->r->epochs; i++) waited += x->r->wait_ns[i], wall += x->raw_ns[i];
-    return wall > 0 ? waited / wall : 0;
-}
-
-/* On a busy machine threads too many get no more CPU time than one would, but they wait for it.  So
- * does one thread that hands its work to the next; only who wanted several times its CPUs, or had
- * them all the time and waited for them still, had threads too many for certain. */
-static void judge_wanted(cbx__run *x)
-{
-    bool flagrant = x->wanted_ns > FLAGRANT_SHARE * x->o.threads * x->wanted_wall_ns;
-    if (flagrant || x->cpu_ns >= SATURATED * x->o.threads * x->cpu_wall_ns) {
-        cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
-                       "the worker's threads ran or were ready for %.3f s in %.3f s, and it was given %d",
-                       x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9, x->o.threads);
-        return;
-    }
-    x->r->contended = true;
-    cbx__talk_fail(x->t, CBX_FAILURE_CONTENDED,
-                   "the machine is too busy to measure: the worker's threads ran or were ready for %.3f s in %.3f s, "
-                   "and others had its CPUs for %.0f %% of the time, at a load of %.1f",
-                   x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9,
-                   100 * (1 - x->cpu_ns / (x->o.threads * x->cpu_wall_ns)), cbx__proc_load_read());
-}
-
 static void judge_cores(cbx__run *x)
 {
-    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0;
+    const bool cpu = strncmp(x->o.platform, "cuda", 4) != 0;
+    const double given = x->o.threads * x->cpu_wall_ns, wanted_max = x->o.threads * x->wanted_wall_ns;
+
     if (x->stray_cpu >= 0) {
         cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
                        "the worker may run on CPU %d, which is not one of those it was given", x->stray_cpu);
-    } else if (cpu && x->cpu_ns > CPU_SHARE * x->o.threads * x->cpu_wall_ns + CPU_SLACK_NS) {
+    } else if (cpu && x->cpu_ns > CPU_SHARE * given + CPU_SLACK_NS) {
         cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
                        "the worker used %.3f s of CPU time in %.3f s of epochs, and was given %d threads",
                        x->cpu_ns * 1e-9, x->cpu_wall_ns * 1e-9, x->o.threads);
-    } else if (cpu && x->wanted_ns > WANTED_SHARE * x->o.threads * x->wanted_wall_ns + CPU_SLACK_NS) {
-        judge_wanted(x);
+    } else if (cpu && x->wanted_ns > WANTED_SHARE * wanted_max + CPU_SLACK_NS) {
+        /* On a busy machine threads too many get no more CPU time than one would, but they wait for
+         * it.  So does one thread that hands its work to the next; only who wanted several times
+         * its CPUs, or had them all the time and waited for them still, had threads too many for
+         * certain. */
+        if (x->wanted_ns > FLAGRANT_SHARE * wanted_max || x->cpu_ns >= SATURATED * given) {
+            cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
+                           "the worker's threads ran or were ready for %.3f s in %.3f s, and it was given %d",
+                           x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9, x->o.threads);
+            return;
+        }
+        x->r->contended = true;
+        cbx__talk_fail(x->t, CBX_FAILURE_CONTENDED,
+                       "the machine is too busy to measure: the worker's threads ran or were ready for %.3f s in "
+                       "%.3f s, and others had its CPUs for %.0f %% of the time, at a load of %.1f",
+                       x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9, 100 * (1 - x->cpu_ns / given),
+                       cbx__proc_load_read());
     }
-}
-
-/* CPU time is the kernel's reading, and the same on a busy machine. */
-static void judge_cpu_time(cbx__run *x)
-{
-    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0;
-    double between = (double)x->r->epochs * (CPU_EPOCH_NS + EMPTY_BYTE_NS * x->output_bytes);
-    if (!cpu || !(x->cpu_ns > CPU_SHARE * x->o.threads * claimed_ns(x) + CPU_SLACK_NS + between)) return;
-    cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
-                   "the worker reported %.3f s for epochs in which it used %.3f s of CPU time", claimed_ns(x) * 1e-9,
-                   x->cpu_ns * 1e-9);
 }
 
 void cbx__run_judge_fidelity(cbx__run *x)
@@ -251,11 +216,24 @@ void cbx__run_judge_fidelity(cbx__run *x)
 
 void cbx__run_judge_times(cbx__run *x)
 {
+    double waited = 0, wall = 0, claimed = 0; /* [ns] claimed: of all epochs as the worker reports them */
+
+    for (size_t i = 0; i < x->r->epochs; i++) {
+        waited += x->r->wait_ns[i];
+        wall += x->raw_ns[i];
+        claimed += x->r->epoch_ns[i] * (double)x->r->iterations;
+    }
     x->r->clock_ratio = clock_ratio(x);
     x->r->clock_doubt = clock_doubt(x);
-    x->r->contended = waited_share(x) > CONTENDED_SHARE;
+    x->r->contended = wall > 0 && waited / wall > CONTENDED_SHARE;
     judge_cores(x);
     cbx__run_judge_clocks(x);
     cbx__run_judge_results(x);
-    judge_cpu_time(x);
+    /* CPU time is the kernel's reading, and the same on a busy machine */
+    const double between = (double)x->r->epochs * (CPU_EPOCH_NS + EMPTY_BYTE_NS * x->output_bytes);
+    if (strncmp(x->o.platform, "cuda", 4) != 0 &&
+        x->cpu_ns > CPU_SHARE * x->o.threads * claimed + CPU_SLACK_NS + between)
+        cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
+                       "the worker reported %.3f s for epochs in which it used %.3f s of CPU time", claimed * 1e-9,
+                       x->cpu_ns * 1e-9);
 }

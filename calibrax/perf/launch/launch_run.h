@@ -49,13 +49,14 @@ typedef struct cbx__run {
     cbx__cost hidden; /* of `inputs` what its bytes do not account for, of the set that was sent last for a call */
     int readings, controls; /* of `unseen` and of `known` */
     cbx__cost outputs;      /* the last answer to `outputs` */
-    cbx__cost unseen,
-        known; /* one call, outputs included, less writing them: minimum on unseen inputs, maximum of controls */
+    /* one call, outputs included, less writing them: minimum on unseen inputs, maximum of
+     * controls */
+    cbx__cost unseen, known;
     cbx__cost late, again;      /* minimum of `outputs` after a timed epoch, and of a second one at once */
     cbx__cost series;           /* minimum of a call in a series on unseen inputs; 0: there was none */
     double cpu_ns, cpu_wall_ns; /* of the worker in the timed epochs */
-    double wanted_ns,
-        wanted_wall_ns; /* time in which its threads ran or waited for a CPU, of the time from first to last epoch */
+    /* time in which its threads ran or waited for a CPU, of the time from first to last epoch */
+    double wanted_ns, wanted_wall_ns;
     bool can_flush, can_null; /* what the worker said in hello that it can do */
     int stray_cpu;            /* on which the worker may run and should not; -1: none */
     cbx_status status;        /* a failure of the parent itself */
@@ -78,6 +79,9 @@ bool cbx__run_load(cbx__run *x);
 bool cbx__run_compile(cbx__run *x);
 /** @param inner, outer  [ns] of the whole epoch by the worker's and by the parent's clock */
 bool cbx__run_epoch(cbx__run *x, size_t set, uint64_t iterations, double *inner, double *outer);
+/** Readings of epoch i, which was just made, for the judgement: times as above, and what the kernel
+ * counted as waits. */
+void cbx__run_note_epoch(cbx__run *x, size_t i, double inner, double outer);
 /** Has the outputs of the last call written.  @param out  what that took */
 bool cbx__run_fetch_outputs(cbx__run *x, cbx__cost *out);
 /** The same, and compares them with the answers of its set. */

@@ -20,28 +20,17 @@ static void clear(batch *b)
     b->count = 0;
 }
 
-static cbx_status get_example(cbx__local_bench *l, size_t i, batch *out, cbx_err *err)
-{
-    size_t n = 0;
-    cbx_status st = l->ops.dataset->get(l->ctx, l->self, i, out->items, CBX_BENCHMARK_MAX_ARRAYS, &n, err);
-
-    if (!st) out->count = n;
-    return st;
-}
-
 /* Array k of all examples, one on top of the other. */
 static cbx_status stack(cbx__local_bench *l, const batch *examples, size_t n, size_t k, cbx_array **out, cbx_err *err)
 {
     const cbx_array **list = cbx_mem_calloc(cbx_ctx_allocator(l->ctx), n, sizeof *list);
     cbx_scope scope;
-    cbx_array *all;
-    cbx_status st;
 
     if (!list) return cbx_fail(err, CBX_ENOMEM, "out of memory for a batch of %zu examples", n);
     for (size_t i = 0; i < n; i++) list[i] = examples[i].items[k].array;
     cbx_scope_open(l->ctx, &scope);
-    all = cbx_stack(l->ctx, n, list, 0);
-    st = cbx_scope_close_keep(&scope, 1, &all, err);
+    cbx_array *all = cbx_stack(l->ctx, n, list, 0);
+    cbx_status st = cbx_scope_close_keep(&scope, 1, &all, err);
     cbx_mem_free(cbx_ctx_allocator(l->ctx), list, n * sizeof *list);
     if (!st) *out = all;
     return st;
@@ -52,24 +41,22 @@ static const char *dataset_name(const cbx__local_bench *l)
     return l->ops.dataset->name ? l->ops.dataset->name : l->ops.name;
 }
 
-static cbx_status check_alike(const cbx__local_bench *l, const batch *a, const batch *b, size_t start, size_t i,
-                              cbx_err *err)
-{
-    bool same = a->count == b->count;
-
-    for (size_t k = 0; same && k < a->count; k++) same = strcmp(a->items[k].name, b->items[k].name) == 0;
-    return same ? CBX_OK
-                : cbx_fail(err, CBX_EINVAL, "examples %zu and %zu of dataset '%s' differ in their arrays", start,
-                           start + i, dataset_name(l));
-}
-
 static cbx_status stack_examples(cbx__local_bench *l, size_t start, batch *examples, size_t n, batch *out, cbx_err *err)
 {
     cbx_status st = CBX_OK;
 
     for (size_t i = 0; i < n && !st; i++) {
-        st = get_example(l, start + i, &examples[i], err);
-        if (!st) st = check_alike(l, &examples[0], &examples[i], start, i, err);
+        const batch *first = &examples[0];
+        batch *b = &examples[i];
+        size_t count = 0;
+        st = l->ops.dataset->get(l->ctx, l->self, start + i, b->items, CBX_BENCHMARK_MAX_ARRAYS, &count, err);
+        if (st) break;
+        b->count = count;
+        bool same = first->count == b->count;
+        for (size_t k = 0; same && k < b->count; k++) same = strcmp(first->items[k].name, b->items[k].name) == 0;
+        if (!same)
+            st = cbx_fail(err, CBX_EINVAL, "examples %zu and %zu of dataset '%s' differ in their arrays", start,
+                          start + i, dataset_name(l));
     }
     for (size_t k = 0; k < examples[0].count && !st; k++) {
         cbx_array *all = NULL;
@@ -97,23 +84,22 @@ static cbx_status get_batch(cbx__local_bench *l, size_t start, size_t n, batch *
 {
     const cbx_dataset_ops *d = l->ops.dataset;
     const cbx_allocator *al = cbx_ctx_allocator(l->ctx);
-    batch *examples;
-    cbx_status st;
     size_t count = 0;
 
     out->count = 0;
     out->examples = n;
     if (d->get_batch) {
-        st = d->get_batch(l->ctx, l->self, l->batch_size, start, out->items, CBX_BENCHMARK_MAX_ARRAYS, &count, err);
+        cbx_status st = d->get_batch(l->ctx, l->self, l->batch_size, start, out->items, CBX_BENCHMARK_MAX_ARRAYS,
+                                     &count, err);
         if (st) return st;
         out->count = count;
         st = check_rows(l, out, start, err);
         if (st) clear(out);
         return st;
     }
-    examples = cbx_mem_calloc(al, n, sizeof *examples);
+    batch *examples = cbx_mem_calloc(al, n, sizeof *examples);
     if (!examples) return cbx_fail(err, CBX_ENOMEM, "out of memory for a batch of %zu examples", n);
-    st = stack_examples(l, start, examples, n, out, err);
+    cbx_status st = stack_examples(l, start, examples, n, out, err);
     cbx_mem_free(al, examples, n * sizeof *examples);
     if (st) clear(out);
     return st;
@@ -133,18 +119,16 @@ static cbx_status run_batch(void *user, size_t start, size_t examples, double *n
 {
     cbx__local_bench *l = user;
     cbx_err left = CBX_ERR_INIT;
-    cbx_status st, pending;
-    uint64_t begin;
     cbx_scope scope;
     batch b;
 
-    st = get_batch(l, start, examples, &b, err);
+    cbx_status st = get_batch(l, start, examples, &b, err);
     if (st) return st;
     cbx_scope_open(l->ctx, &scope);
-    begin = cbx_clock_ns();
+    uint64_t begin = cbx_clock_ns();
     st = l->ops.run_batch(l->ctx, l->self, b.items, b.count, err);
     *ns = (double)(cbx_clock_ns() - begin);
-    pending = cbx_scope_close(&scope, &left);
+    cbx_status pending = cbx_scope_close(&scope, &left);
     clear(&b);
     return !st && pending ? cbx_fail(err, pending, "%s", left.message) : st;
 }
@@ -184,10 +168,8 @@ static cbx_status run_phase(void *user, cbx__phase phase, cbx_values *out, doubl
 cbx_status cbx__local_bench_init(cbx__local_bench *l, cbx_ctx *ctx, const cbx_benchmark_ops *ops, void *self,
                                  cbx__bench *out, cbx_err *err)
 {
-    cbx_status st;
-
     *l = (cbx__local_bench){ .ctx = ctx, .self = self, .batch_size = 1 };
-    st = cbx_benchmark_ops_read(ops, &l->ops, err);
+    cbx_status st = cbx_benchmark_ops_read(ops, &l->ops, err);
     if (st) return st;
     *out = (cbx__bench){ .name = l->ops.name,
                          .domain = l->ops.domain,

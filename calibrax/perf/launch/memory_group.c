@@ -43,9 +43,8 @@ static bool write_file(const char *folder, const char *name, const char *text)
 static bool has_word(const char *text, const char *word)
 {
     size_t n = strlen(word);
-    for (const char *s = text; (s = strstr(s, word)); s += n) {
+    for (const char *s = text; (s = strstr(s, word)); s += n)
         if ((s == text || s[-1] == ' ') && (s[n] == '\0' || s[n] == ' ' || s[n] == '\n')) return true;
-    }
     return false;
 }
 
@@ -63,13 +62,12 @@ static bool is_base(const char *folder)
 static void own_group(const char *root, char *out)
 {
     char text[FILE_MAX], path[256];
-    const char *line;
     out[0] = '\0';
     snprintf(path, sizeof path, "%s/sys/fs/cgroup/cgroup.controllers", root);
     if (access(path, R_OK) != 0) return;
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
     cbx__proc_read(path, text, sizeof text);
-    line = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
+    const char *line = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
     if (!line) return;
     line = strchr(line, '/');
     int len = (int)strcspn(line, "\n");

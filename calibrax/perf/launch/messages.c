@@ -55,46 +55,39 @@ bool cbx__run_hello(cbx__run *x)
     return x->t->failure == CBX_FAILURE_NONE;
 }
 
-static bool keeps_settings(cbx__run *x, const cbx_json *reported)
-{
-    const char *precision = x->o.precision ? x->o.precision : "full";
-    cbx_json *asked = cbx__policy_json(x->baseline->provider, x->o.platform, x->o.threads, precision, false);
-    const cbx_json *settings = cbx_json_get(asked, "settings");
-    char name[48], found[48];
-    if (!asked) return cbx__run_broken(x, cbx_fail(&x->err, CBX_ENOMEM, "no memory for a policy"));
-    if (cbx__policy_contradicts(reported, settings, name, found))
-        cbx__talk_fail(x->t, CBX_FAILURE_POLICY,
-                       "the worker reads the setting '%s' back as '%s', but was given '%.40s'", name, found,
-                       cbx_json_get_string(settings, name, ""));
-    cbx_json_unref(asked);
-    return x->t->failure == CBX_FAILURE_NONE;
-}
-
-/* The policy as the worker reports it, kept with its hello. */
+/* The policy as the worker reports it, kept with its hello: threads and settings are those that it
+ * was given. */
 static bool note_policy(cbx__run *x, const cbx_json *loaded)
 {
     const cbx_json *policy = cbx_json_get(loaded, "policy");
-    char pool[48];
+    const char *precision = x->o.precision ? x->o.precision : "full";
+    char name[48], value[48];
     int found = 0;
     if (!policy) return true;
     if (x->r->versions) cbx_json_set(x->r->versions, "policy", cbx_json_copy(policy));
-    if (!cbx__policy_too_many(cbx_json_get(policy, "threads"), x->o.threads, pool, &found))
-        return keeps_settings(x, cbx_json_get(policy, "settings"));
-    cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker's pool '%s' has %d threads, and it was given %d", pool, found,
-                   x->o.threads);
-    return false;
+    cbx_json *asked = cbx__policy_json(x->baseline->provider, x->o.platform, x->o.threads, precision, false);
+    const cbx_json *settings = cbx_json_get(asked, "settings");
+    if (!asked) return cbx__run_broken(x, cbx_fail(&x->err, CBX_ENOMEM, "no memory for a policy"));
+    if (cbx__policy_too_many(cbx_json_get(policy, "threads"), x->o.threads, name, &found))
+        cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker's pool '%s' has %d threads, and it was given %d", name,
+                       found, x->o.threads);
+    else if (cbx__policy_contradicts(cbx_json_get(policy, "settings"), settings, name, value))
+        cbx__talk_fail(x->t, CBX_FAILURE_POLICY,
+                       "the worker reads the setting '%s' back as '%s', but was given '%.40s'", name, value,
+                       cbx_json_get_string(settings, name, ""));
+    cbx_json_unref(asked);
+    return x->t->failure == CBX_FAILURE_NONE;
 }
 
 bool cbx__run_load(cbx__run *x)
 {
     cbx_json *m = NULL;
     cbx__load l = { 0 };
-    bool ok;
     cbx_status st = cbx__load_make(x->w, x->w->nsets, x->baseline, &x->o, x->checker.fds, x->w->c->noutputs, &l,
                                    &x->err);
     if (st) return cbx__run_broken(x, st);
     x->t->phase = "load";
-    ok = cbx__talk_ask(x->t, l.message, l.fds, l.nfds, "loaded", &m);
+    bool ok = cbx__talk_ask(x->t, l.message, l.fds, l.nfds, "loaded", &m);
     cbx__load_clear(&l);
     ok = ok && note_policy(x, m);
     cbx_json_unref(m);
@@ -118,10 +111,9 @@ bool cbx__run_check_outputs(cbx__run *x, size_t set)
 bool cbx__run_compile(cbx__run *x)
 {
     cbx_json *m = NULL;
-    bool ok;
     x->r->ready_ns = (double)(cbx_clock_ns() - x->started_ns);
     if (!cbx__run_ask(x, "compile", "{\"op\":\"compile\"}\n", "compiled", &m)) return false;
-    ok = number_of(x, m, "first_call_ns", &x->r->first_call_ns);
+    bool ok = number_of(x, m, "first_call_ns", &x->r->first_call_ns);
     if (ok && cbx_json_get(m, "compile_ns")) ok = number_of(x, m, "compile_ns", &x->r->compile_ns);
     cbx_json_unref(m);
     return ok && cbx__run_judge_first_call(x) && cbx__run_check_outputs(x, 0);
@@ -132,12 +124,20 @@ bool cbx__run_epoch(cbx__run *x, size_t set, uint64_t iterations, double *inner,
 {
     char text[96];
     cbx_json *m = NULL;
-    bool ok;
     snprintf(text, sizeof text, "{\"op\":\"epoch\",\"set\":%zu,\"iterations\":%llu}\n", set,
              (unsigned long long)iterations);
     if (!cbx__run_ask(x, "epoch", text, "epoch", &m)) return false;
     *outer = (double)(x->t->received_ns - x->t->sent_ns);
-    ok = number_of(x, m, "ns", inner);
+    bool ok = number_of(x, m, "ns", inner);
     cbx_json_unref(m);
     return ok;
+}
+
+void cbx__run_note_epoch(cbx__run *x, size_t i, double inner, double outer)
+{
+    x->r->epoch_ns[i] = inner / (double)x->r->iterations;
+    x->raw_ns[i] = outer;
+    x->sure_ns[i] = fmin(outer, cbx__waits_sure(&x->t->waits));
+    x->unsure_ns[i] = fmin(outer - x->sure_ns[i], cbx__waits_unsure(&x->t->waits));
+    x->r->wait_ns[i] = cbx__waits_all(&x->t->waits);
 }

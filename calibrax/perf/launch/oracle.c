@@ -149,28 +149,21 @@ static void write_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_are
     cbx_json_unref(hashes);
 }
 
-/* The list goes first: without it the rest is no entry. */
-static void remove_entry(const cbx_workload *w, const char *stem, cbx_arena *arena)
-{
-    const char *path = cbx_arena_printf(arena, "%s.json", stem);
-
-    if (path) unlink(path);
-    for (size_t i = 0; i < 2 * w->c->noutputs; i++) {
-        path = entry_path(arena, stem, i);
-        if (path) unlink(path);
-    }
-}
-
 /* An answer that is hidden is in this process's memory, and nowhere else, till the workload is
  * freed. */
 static void keep_entry(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, const char *stem, cbx_arena *arena)
 {
-    bool hide = opts->hide_answers && strlen(stem) < sizeof w->oracle_entry;
-
-    if (hide) memcpy(w->oracle_entry, stem, strlen(stem) + 1);
-    if (hide) w->ctx = ctx;
-    if (hide && w->oracle_cached) remove_entry(w, stem, arena);
-    if (!hide && !w->oracle_cached) write_entry(ctx, w, stem, arena);
+    if (!opts->hide_answers || strlen(stem) >= sizeof w->oracle_entry) {
+        if (!w->oracle_cached) write_entry(ctx, w, stem, arena);
+        return;
+    }
+    memcpy(w->oracle_entry, stem, strlen(stem) + 1);
+    w->ctx = ctx;
+    /* The list goes first: without it the rest is no entry. */
+    for (size_t i = 0; w->oracle_cached && i <= 2 * w->c->noutputs; i++) {
+        const char *path = i ? entry_path(arena, stem, i - 1) : cbx_arena_printf(arena, "%s.json", stem);
+        if (path) unlink(path);
+    }
 }
 
 void cbx__oracle_give_back(cbx_workload *w)
@@ -186,70 +179,50 @@ void cbx__oracle_give_back(cbx_workload *w)
 
 /* --- the process --- */
 
-static cbx_status status_of(cbx_failure f)
-{
-    switch (f) {
-    case CBX_FAILURE_INTERRUPTED: return CBX_EINTERRUPTED;
-    case CBX_FAILURE_TIMEOUT: return CBX_ETIMEOUT;
-    case CBX_FAILURE_OUT_OF_MEMORY: return CBX_ENOMEM;
-    case CBX_FAILURE_PROTOCOL: return CBX_EPROTO;
-    default: return CBX_ECHILD;
-    }
-}
-
-static bool converse(cbx__talk *t, const cbx__load *load)
-{
-    static const char oracle[] = "{\"op\":\"oracle\"}\n", bye[] = "{\"op\":\"bye\"}\n";
-    cbx_sandbox_facts facts;
-    if (!cbx__talk_hello(t, &facts, NULL)) return false;
-    t->phase = "load";
-    if (!cbx__talk_ask(t, load->message, load->fds, load->nfds, "loaded", NULL)) return false;
-    t->phase = "oracle";
-    if (!cbx__talk_ask_text(t, oracle, sizeof oracle - 1, NULL, 0, "oracle", NULL)) return false;
-    t->phase = "bye";
-    return cbx__talk_ask_text(t, bye, sizeof bye - 1, NULL, 0, "bye", NULL) && cbx__talk_end(t);
-}
-
-/* The program that computes the answer: the native worker, or Python with the case's provider. */
-static cbx_status oracle_program(cbx_ctx *ctx, const cbx_workload *w, const char *worker, cbx_arena *arena,
-                                 const char *program[6], cbx_err *err)
-{
-    const char *provider = w->c->oracle_provider;
-    cbx_status st;
-
-    program[0] = worker;
-    if (!provider) return CBX_OK;
-    st = cbx_provider_interpreter(ctx, provider, "cpu", arena, &program[0], NULL, err);
-    if (!st) st = cbx__tool_find(CBX__TOOL_PYTHON_WORKER, arena, &program[2], err);
-    program[1] = "-u";
-    program[3] = provider;
-    program[4] = "cpu";
-    return st;
-}
-
+/* The program that computes the answer is the native worker, or Python with the case's provider. */
 static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_workload_opts *opts, const char *worker,
                               const cbx__load *load, cbx_arena *arena, cbx_err *err)
 {
-    const char *program[6] = { NULL };
+    static const char oracle[] = "{\"op\":\"oracle\"}\n", bye[] = "{\"op\":\"bye\"}\n";
+    const char *provider = w->c->oracle_provider;
+    const char *program[6] = { worker };
     cbx__talk_opts talk_opts = { .timeout_s = opts->oracle_timeout_s,
                                  .memory_limit_bytes = cbx__proc_available() / 10 * 8,
                                  .stop = opts->stop };
+    cbx_sandbox_facts facts;
     cbx__environment env;
     cbx__talk *t = NULL;
-    cbx_status st;
+    cbx_status st = CBX_OK;
 
-    st = oracle_program(ctx, w, worker, arena, program, err);
+    if (provider) {
+        st = cbx_provider_interpreter(ctx, provider, "cpu", arena, &program[0], NULL, err);
+        if (!st) st = cbx__tool_find(CBX__TOOL_PYTHON_WORKER, arena, &program[2], err);
+        program[1] = "-u";
+        program[3] = provider;
+        program[4] = "cpu";
+    }
     if (st) return st;
     cbx__environment_clean(&env, arena);
     cbx__environment_set(&env, "NPERF_WORKER_FD", "3");
-    if (w->c->oracle_provider) cbx__environment_set(&env, "CUDA_VISIBLE_DEVICES", "");
+    if (provider) cbx__environment_set(&env, "CUDA_VISIBLE_DEVICES", "");
     if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx_path_base(worker));
     cbx__child_opts child = { .program = program, .env = env.vars, .cores = opts->cores, .ncores = opts->ncores };
     st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &talk_opts, &t, err);
     if (st) return st;
-    if (!converse(t, load))
-        st = cbx_fail(err, t->no_memory ? CBX_ENOMEM : status_of(t->failure), "the oracle of case '%s' failed: %s",
-                      w->c->name, t->message);
+    bool done = cbx__talk_hello(t, &facts, NULL);
+    if (done) t->phase = "load";
+    done = done && cbx__talk_ask(t, load->message, load->fds, load->nfds, "loaded", NULL);
+    if (done) t->phase = "oracle";
+    done = done && cbx__talk_ask_text(t, oracle, sizeof oracle - 1, NULL, 0, "oracle", NULL);
+    if (done) t->phase = "bye";
+    if (!done || !cbx__talk_ask_text(t, bye, sizeof bye - 1, NULL, 0, "bye", NULL) || !cbx__talk_end(t)) {
+        const cbx_status why = t->no_memory || t->failure == CBX_FAILURE_OUT_OF_MEMORY ? CBX_ENOMEM
+                               : t->failure == CBX_FAILURE_INTERRUPTED                 ? CBX_EINTERRUPTED
+                               : t->failure == CBX_FAILURE_TIMEOUT                     ? CBX_ETIMEOUT
+                               : t->failure == CBX_FAILURE_PROTOCOL                    ? CBX_EPROTO
+                                                                                       : CBX_ECHILD;
+        st = cbx_fail(err, why, "the oracle of case '%s' failed: %s", w->c->name, t->message);
+    }
     cbx__talk_close(t);
     return st;
 }
@@ -280,25 +253,20 @@ cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opt
 {
     const char *worker, *stem = NULL;
     cbx_arena arena;
-    cbx_status st;
 
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    st = cbx__tool_find(CBX__TOOL_WORKER, &arena, &worker, err);
-    if (st) goto done;
-    st = CBX_ENOENT;
-    if (!opts->secret) {
-        st = make_stem(ctx, w, worker, opts->cache_dir, &arena, &stem, err); /* no folder: no cache */
-        if (!st) st = read_entry(ctx, w, stem, &arena, err);
+    cbx_status st = cbx__tool_find(CBX__TOOL_WORKER, &arena, &worker, err);
+    if (!st) {
+        st = opts->secret ? CBX_ENOENT : make_stem(ctx, w, worker, opts->cache_dir, &arena, &stem, err);
+        if (!st) st = read_entry(ctx, w, stem, &arena, err); /* no folder: no cache */
+        w->oracle_cached = st == CBX_OK;
+        if (st && st != CBX_ENOMEM) {
+            uint64_t start = cbx_clock_ns();
+            st = compute(ctx, w, opts, worker, &arena, err);
+            w->oracle_s = 1e-9 * (double)(cbx_clock_ns() - start);
+        }
+        if (!st && stem) keep_entry(ctx, w, opts, stem, &arena);
     }
-    w->oracle_cached = st == CBX_OK;
-    if (st == CBX_ENOMEM) goto done;
-    if (st) {
-        uint64_t start = cbx_clock_ns();
-        st = compute(ctx, w, opts, worker, &arena, err);
-        w->oracle_s = 1e-9 * (double)(cbx_clock_ns() - start);
-    }
-    if (!st && stem) keep_entry(ctx, w, opts, stem, &arena);
-done:
     cbx_arena_clear(&arena);
     return st;
 }

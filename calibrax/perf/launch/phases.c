@@ -49,13 +49,12 @@ static double window(void *user, uint64_t calls)
 static cbx_status time_work(measuring *m, cbx_err *err)
 {
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
-    cbx_status st;
 
     o.warmup = m->o->warmup;
     o.samples = m->o->samples;
     o.sample_s = m->o->sample_s;
     o.budget_s = m->o->budget_s;
-    st = cbx__time_windows(m->ctx, window, m, m->b->clock_ns, &o, &m->calls, err);
+    cbx_status st = cbx__time_windows(m->ctx, window, m, m->b->clock_ns, &o, &m->calls, err);
     if (m->status) return cbx_fail(err, m->status, "%s", m->err.message);
     if (st) return st;
     m->timing = cbx_call_timing_sample(&m->calls);
@@ -72,7 +71,6 @@ static cbx_status time_batches(measuring *m, cbx_err *err)
     size_t length = 0, size = m->o->batch_size, n, warmup;
     cbx_timing_sample *t = &m->timing;
     double counted = 0, counted_s = 0, *times;
-    uint64_t start;
     cbx_status st = m->b->length(m->b->user, &length, err);
 
     if (st || length == 0) return st;
@@ -84,7 +82,7 @@ static cbx_status time_batches(measuring *m, cbx_err *err)
     *t = (cbx_timing_sample){ .per_batch_times = times + warmup, .nbatch_times = n - warmup, .num_batches = n };
     t->warmup_batches_excluded = warmup;
     t->compilation_time_sec = NAN;
-    start = cbx_clock_ns();
+    uint64_t start = cbx_clock_ns();
     for (size_t i = 0; i < n; i++) {
         size_t examples = smaller(size, length - i * size);
         double ns = 0;
@@ -147,26 +145,20 @@ static cbx_status run_phases(measuring *m, cbx_err *err)
 
 /* --- the run --- */
 
-typedef struct content {
-    cbx_run_builder *b;
-    cbx_named_metric *metrics;
-    size_t count;
-} content;
-
-static bool has(const content *c, const char *name)
+static bool has(const cbx_result *r, const char *name)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        if (strcmp(c->metrics[i].name, name) == 0) return true;
-    }
+    for (size_t i = 0; i < r->nmetrics; i++)
+        if (strcmp(r->metrics[i].name, name) == 0) return true;
     return false;
 }
 
 /* A metric and its definition, unless the benchmark gave one of that name itself. */
-static cbx_status add(content *c, const cbx_metric_def *def, double value, cbx_err *err)
+static cbx_status add(cbx_run_builder *b, cbx_result *r, cbx_named_metric *metrics, const cbx_metric_def *def,
+                      double value, cbx_err *err)
 {
-    if (isnan(value) || has(c, def->name)) return CBX_OK;
-    c->metrics[c->count++] = (cbx_named_metric){ def->name, cbx_metric_of(value) };
-    return cbx_run_builder_add_metric_def(c->b, def, err);
+    if (isnan(value) || has(r, def->name)) return CBX_OK;
+    metrics[r->nmetrics++] = (cbx_named_metric){ def->name, cbx_metric_of(value) };
+    return cbx_run_builder_add_metric_def(b, def, err);
 }
 
 static void put_metadata(const measuring *m, cbx_json *metadata)
@@ -187,7 +179,7 @@ static void put_metadata(const measuring *m, cbx_json *metadata)
     if (m->b->source) cbx_json_set(metadata, "source", cbx_json_copy(m->b->source));
 }
 
-static cbx_status fill(measuring *m, content *c, cbx_json *metadata, cbx_err *err)
+static cbx_status fill(measuring *m, cbx_run_builder *b, cbx_json *metadata, cbx_err *err)
 {
     static const cbx_metric_def
         throughput = { "throughput",           "1/s",
@@ -211,42 +203,24 @@ static cbx_status fill(measuring *m, content *c, cbx_json *metadata, cbx_err *er
                      .metadata = metadata,
                      .config = m->o->config,
                      .timestamp = (double)cbx_time_now_us() / 1e6 };
-    cbx_status st;
 
-    c->metrics = cbx_arena_calloc(&m->arena, given + CBX__PHASE_COUNT + 1, sizeof *c->metrics);
+    cbx_named_metric *metrics = cbx_arena_calloc(&m->arena, given + CBX__PHASE_COUNT + 1, sizeof *metrics);
     put_metadata(m, metadata);
-    if (!c->metrics || cbx_json_check(metadata, NULL))
+    if (!metrics || cbx_json_check(metadata, NULL))
         return cbx_fail(err, CBX_ENOMEM, "out of memory for the result of '%s'", m->b->name);
-    if (given) memcpy(c->metrics, values, given * sizeof *values);
-    c->count = given;
-    st = add(c, &throughput, m->throughput, err);
-    for (size_t i = 0; i < CBX__PHASE_COUNT && !st; i++) {
-        if (seconds[i].name && m->ran[i].start_ns) st = add(c, &seconds[i], 1e-9 * (double)m->ran[i].duration_ns, err);
-    }
+    if (given) memcpy(metrics, values, given * sizeof *values);
+    r.metrics = metrics;
+    r.nmetrics = given;
+    cbx_status st = add(b, &r, metrics, &throughput, m->throughput, err);
+    for (size_t i = 0; i < CBX__PHASE_COUNT && !st; i++)
+        if (seconds[i].name && m->ran[i].start_ns)
+            st = add(b, &r, metrics, &seconds[i], 1e-9 * (double)m->ran[i].duration_ns, err);
     if (st) return st;
-    r.metrics = c->metrics;
-    r.nmetrics = c->count;
     if (m->timed) r.timing = &m->timing;
     if (m->resources.summary.num_samples > 0) r.resources = &m->resources.summary;
-    st = cbx_run_builder_add_result(c->b, &r, err);
-    if (!st && m->timed && !has(c, first_batch.name)) st = cbx_run_builder_add_metric_def(c->b, &first_batch, err);
-    for (size_t i = 0; i < m->b->ndefs && !st; i++) st = cbx_run_builder_add_metric_def(c->b, &m->b->defs[i], err);
-    return st;
-}
-
-static cbx_status make_run(measuring *m, cbx_run **out, cbx_err *err)
-{
-    cbx_run_opts o = CBX_RUN_OPTS_INIT;
-    cbx_json *metadata = cbx_json_new_object();
-    content c = { 0 };
-    cbx_status st;
-
-    o.no_vcs = o.no_machine = o.no_versions = true; /* whoever keeps it knows them */
-    st = cbx_run_builder_create(m->ctx, &o, &c.b, err);
-    if (!st) st = fill(m, &c, metadata, err);
-    if (!st) st = cbx_run_builder_freeze(c.b, out, err);
-    cbx_run_builder_free(c.b);
-    cbx_json_unref(metadata);
+    st = cbx_run_builder_add_result(b, &r, err);
+    if (!st && m->timed && !has(&r, first_batch.name)) st = cbx_run_builder_add_metric_def(b, &first_batch, err);
+    for (size_t i = 0; i < m->b->ndefs && !st; i++) st = cbx_run_builder_add_metric_def(b, &m->b->defs[i], err);
     return st;
 }
 
@@ -255,10 +229,9 @@ cbx_status cbx__bench_run(cbx_ctx *ctx, const cbx__bench *b, const cbx_benchmark
 {
     measuring m = { .ctx = ctx, .b = b, .o = o, .throughput = NAN };
     cbx_resource_monitor *monitor = NULL;
-    cbx_status st = CBX_OK;
 
     cbx_arena_init(&m.arena, cbx_ctx_allocator(ctx));
-    st = cbx_values_create(ctx, &m.values, err);
+    cbx_status st = cbx_values_create(ctx, &m.values, err);
     if (!st) st = cbx_values_create(ctx, &m.targets, err);
     if (!st && !o->no_resources) st = cbx_resource_monitor_start(ctx, NULL, &monitor, err);
     if (!st) st = run_phases(&m, err);
@@ -268,7 +241,15 @@ cbx_status cbx__bench_run(cbx_ctx *ctx, const cbx__bench *b, const cbx_benchmark
         m.resources.summary.memory_growth_mb = NAN; /* about 0, and no measure of anything between runs */
         cbx_resource_monitor_free(monitor);
     }
-    if (!st) st = make_run(&m, out, err);
+    cbx_run_opts bare = CBX_RUN_OPTS_INIT;
+    cbx_json *metadata = cbx_json_new_object();
+    cbx_run_builder *builder = NULL;
+    bare.no_vcs = bare.no_machine = bare.no_versions = true; /* whoever keeps it knows them */
+    if (!st) st = cbx_run_builder_create(ctx, &bare, &builder, err);
+    if (!st) st = fill(&m, builder, metadata, err);
+    if (!st) st = cbx_run_builder_freeze(builder, out, err);
+    cbx_run_builder_free(builder);
+    cbx_json_unref(metadata);
     cbx_call_timing_clear(&m.calls);
     cbx_values_free(m.targets);
     cbx_values_free(m.values);
@@ -283,13 +264,12 @@ cbx_status cbx_benchmark_measure(cbx_ctx *ctx, const cbx_benchmark_ops *ops, voi
     const cbx_benchmark_measure_opts *o = opts ? opts : &usual;
     cbx__local_bench l;
     cbx__bench b;
-    cbx_status st;
 
     if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_benchmark_measure_opts of another version");
     if (o->batch_size < 1) return cbx_fail(err, CBX_EINVAL, "a batch must have at least 1 example, got 0");
     if (o->config && cbx_json_typeof(o->config) != CBX_JSON_OBJECT)
         return cbx_fail(err, CBX_EINVAL, "the configuration of a benchmark must be an object");
-    st = cbx__local_bench_init(&l, ctx, ops, self, &b, err);
+    cbx_status st = cbx__local_bench_init(&l, ctx, ops, self, &b, err);
     l.batch_size = o->batch_size;
     l.stop = o->stop;
     return st ? st : cbx__bench_run(ctx, &b, o, out, err);

@@ -65,15 +65,13 @@ const cbx__policy_line *cbx__policy_lines(size_t *count)
 
 cbx_status cbx__policy_precision(const char *word, const char **out, cbx_err *err)
 {
-    const char *near;
-
     if (!word) word = words[0];
     for (size_t i = 0; i < CBX_LEN(words); i++) {
         if (strcmp(word, words[i])) continue;
         *out = words[i];
         return CBX_OK;
     }
-    near = cbx_nearest_word(word, words, CBX_LEN(words));
+    const char *near = cbx_nearest_word(word, words, CBX_LEN(words));
     return cbx_fail(err, CBX_EINVAL, "'matmul_precision' must be full, tf32 or bf16, got '%s'%s%s%s", word,
                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
@@ -82,12 +80,10 @@ cbx_status cbx__policy_precision(const char *word, const char **out, cbx_err *er
  * inexact. */
 const char *cbx__policy_applied(const char *provider, const char *precision)
 {
-    for (size_t i = 0; i < CBX_LEN(lines); i++) {
-        const cbx__policy_line *l = &lines[i];
+    for (const cbx__policy_line *l = lines; l < lines + CBX_LEN(lines); l++)
         if (l->by_call && l->precision && l->provider && !strcmp(l->provider, family(provider)) &&
             !strcmp(l->precision, precision))
             return l->precision;
-    }
     return words[0];
 }
 
@@ -120,18 +116,6 @@ void cbx__policy_environment(cbx__environment *e, const char *provider, const ch
     }
 }
 
-static void put_settings(cbx_json *o, const char *provider, const char *platform, int threads, const char *applied,
-                         bool by_call)
-{
-    cbx_json *settings = cbx_json_set_object(o, by_call ? "settings" : "environment");
-
-    for (size_t i = 0; i < CBX_LEN(lines); i++) {
-        char number[16];
-        if (lines[i].by_call == by_call && is_for(&lines[i], provider, platform, threads, applied))
-            cbx_json_set_string(settings, lines[i].name, value_of(&lines[i], threads, number));
-    }
-}
-
 cbx_json *cbx__policy_json(const char *provider, const char *platform, int threads, const char *precision,
                            bool with_environment)
 {
@@ -141,8 +125,14 @@ cbx_json *cbx__policy_json(const char *provider, const char *platform, int threa
     cbx_json_set_int(o, "threads", threads);
     cbx_json_set_string(o, "precision", applied);
     if (with_environment && strcmp(applied, precision)) cbx_json_set_string(o, "precision_asked", precision);
-    put_settings(o, provider, platform, threads, applied, true);
-    if (with_environment) put_settings(o, provider, platform, threads, applied, false);
+    for (int by_call = 1; by_call >= !with_environment; by_call--) {
+        cbx_json *settings = cbx_json_set_object(o, by_call ? "settings" : "environment");
+        for (const cbx__policy_line *l = lines; l < lines + CBX_LEN(lines); l++) {
+            char number[16];
+            if (l->by_call == by_call && is_for(l, provider, platform, threads, applied))
+                cbx_json_set_string(settings, l->name, value_of(l, threads, number));
+        }
+    }
     return cbx_json_finish(o);
 }
 

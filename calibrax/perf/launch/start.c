@@ -33,10 +33,9 @@ static cbx_status confine(cbx__run *x, const char *const *program, cbx__environm
                              .platform = x->o.platform,
                              .scratch = x->scratch.path,
                              .jit_cache = x->o.jit_cache };
-    cbx_status st;
 
     if (mode_of(x) == CBX_SANDBOX_OFF) return CBX_OK;
-    st = cbx__scratch_folder_make(&x->scratch, err);
+    cbx_status st = cbx__scratch_folder_make(&x->scratch, err);
     if (st) return st;
     cbx__scratch_folder_environment(env, x->scratch.path);
     return cbx__grants_find(x->o.kept, &whom, arena, grants, err);
@@ -108,10 +107,9 @@ cbx_status cbx_sandbox_probe(cbx_ctx *ctx, cbx_sandbox_facts *out, cbx_err *err)
     cbx_sandbox_facts facts;
     cbx__talk *t = NULL;
     cbx_arena arena;
-    cbx_status st;
 
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    st = cbx__tool_find(CBX__TOOL_LAUNCH, &arena, &program[0], err);
+    cbx_status st = cbx__tool_find(CBX__TOOL_LAUNCH, &arena, &program[0], err);
     if (!st) st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &opts, &t, err);
     if (!st && !cbx__talk_launched(t, &facts))
         st = cbx_fail(err, t->failure == CBX_FAILURE_WORKER_MISSING ? CBX_EVERSION : CBX_EIO, "%s", t->message);

@@ -46,7 +46,6 @@ cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child,
                           cbx__talk **out, cbx_err *err)
 {
     cbx__talk *t = cbx_mem_zalloc(al, sizeof *t);
-    cbx_status st;
     if (!t) return cbx_fail(err, CBX_ENOMEM, "no memory for a worker's channel");
     t->al = *al;
     t->opts = *opts;
@@ -56,7 +55,7 @@ cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child,
     t->oom_kills = cbx__proc_oom_kills();
     t->watch.own = t->watch.worker = -1;
     cbx__process_init(&t->child);
-    st = cbx__child_start(al, child, &t->child, err);
+    cbx_status st = cbx__child_start(al, child, &t->child, err);
     if (st) {
         cbx__talk_close(t);
         return st;
@@ -128,23 +127,15 @@ static void fail_by_end(cbx__talk *t)
         fail_by_status(t, "and gave no answer");
 }
 
-/* The leader at every tick; all that descends from it, for which /proc must be gone through,
- * seldom: never more than 2 % of the time.
- * @param processes  untouched when only the leader was looked at */
-static uint64_t resident_memory(cbx__talk *t, uint64_t now, size_t *processes)
-{
-    uint64_t resident;
-    if (now < t->group_ns) return cbx__proc_resident(t->child.pid);
-    resident = cbx__proc_tree_resident(t->child.pid, processes);
-    uint64_t after = cbx_clock_ns(), pause = 50 * (after - now);
-    t->group_ns = after + (pause > GROUP_TICK_NS ? pause : GROUP_TICK_NS);
-    return resident;
-}
-
-/* A file that grows without end is memory that no process holds. */
-static bool over_file_limit(cbx__talk *t)
+/* A file that grows without end is memory that no process holds.  The leader is read at every tick;
+ * all that descends from it, for which /proc must be gone through, seldom: never more than 2 % of
+ * the time. */
+static bool over_limit(cbx__talk *t, uint64_t now)
 {
     struct stat info;
+    size_t processes = 1;
+    if (now - t->watched_ns < TICK_NS) return false;
+    t->watched_ns = now;
     for (size_t i = 0; i < t->opts.nfiles; i++) {
         if (fstat(t->opts.files[i], &info) != 0 || (uint64_t)info.st_size <= t->opts.file_max[i]) continue;
         cbx__talk_fail(t, CBX_FAILURE_WRONG_SHAPE,
@@ -152,16 +143,13 @@ static bool over_file_limit(cbx__talk *t)
                        (double)info.st_size * 1e-6, t->phase, (double)t->opts.file_max[i] * 1e-6);
         return true;
     }
-    return false;
-}
-
-static bool over_limit(cbx__talk *t, uint64_t now)
-{
-    if (now - t->watched_ns < TICK_NS) return false;
-    t->watched_ns = now;
-    if (over_file_limit(t)) return true;
-    size_t processes = 1;
-    uint64_t resident = resident_memory(t, now, &processes);
+    const bool all = now >= t->group_ns;
+    const uint64_t resident = all ? cbx__proc_tree_resident(t->child.pid, &processes)
+                                  : cbx__proc_resident(t->child.pid);
+    if (all) {
+        uint64_t after = cbx_clock_ns(), pause = 50 * (after - now);
+        t->group_ns = after + (pause > GROUP_TICK_NS ? pause : GROUP_TICK_NS);
+    }
     if (processes > CBX__TALK_MAX_PROCESSES) {
         cbx__talk_fail(t, CBX_FAILURE_PINNING, "the worker had %zu processes in phase '%s', at most %d are allowed",
                        processes, t->phase, CBX__TALK_MAX_PROCESSES);
@@ -172,22 +160,6 @@ static bool over_limit(cbx__talk *t, uint64_t now)
     cbx__talk_fail(t, CBX_FAILURE_MEMORY_LIMIT, "the worker held %.0f MB in phase '%s', the limit is %.0f MB",
                    (double)resident * 1e-6, t->phase, (double)t->opts.memory_limit_bytes * 1e-6);
     return true;
-}
-
-/* Sleeps until something happens, at most a tick.  Ticks are rarer where each costs a wait for a
- * CPU: an answer that comes meanwhile would be clocked late, and by how much would be unknown. */
-static void doze(cbx__talk *t, uint64_t now, uint64_t deadline, struct pollfd watch[3])
-{
-    uint64_t left = deadline - now, longest = TICK_NS + 20 * cbx__waits_woken(&t->watch);
-    if (longest > TICK_MAX_NS) longest = TICK_MAX_NS;
-    if (left > longest) left = longest;
-    struct timespec tick = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
-    cbx__waits_sleep(&t->watch, now, left);
-    watch[0] = (struct pollfd){ .fd = t->wire.fd, .events = POLLIN };
-    watch[1] = (struct pollfd){ .fd = t->child.errors, .events = POLLIN };
-    watch[2] = (struct pollfd){ .fd = t->child.pidfd, .events = POLLIN };
-    ppoll(watch, 3, &tick, NULL);
-    t->waited_ns += cbx_clock_ns() - now;
 }
 
 /* [s] The time for an answer is the worker's own: what it waited for a CPU that others had does not
@@ -232,7 +204,9 @@ static bool out_of_time(cbx__talk *t, uint64_t now, uint64_t *deadline)
 static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
 {
     for (;;) {
-        struct pollfd watch[3] = { { 0 } };
+        struct pollfd watch[3] = { { .fd = t->wire.fd, .events = POLLIN },
+                                   { .fd = t->child.errors, .events = POLLIN },
+                                   { .fd = t->child.pidfd, .events = POLLIN } };
         uint64_t now = cbx_clock_ns();
         if (t->opts.stop && *t->opts.stop && !may_end(t, CBX_FAILURE_INTERRUPTED, now)) {
             cbx__talk_fail(t, CBX_FAILURE_INTERRUPTED, "stopped in phase '%s'", t->phase);
@@ -247,7 +221,16 @@ static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
             deadline = now + TICK_NS;
         }
         if (over_limit(t, now)) return false;
-        doze(t, now, deadline, watch);
+        /* Sleeps until something happens, at most a tick.  Ticks are rarer where each costs a wait
+         * for a CPU: an answer that comes meanwhile would be clocked late, and by how much would be
+         * unknown. */
+        uint64_t longest = TICK_NS + 20 * cbx__waits_woken(&t->watch), left = deadline - now;
+        if (longest > TICK_MAX_NS) longest = TICK_MAX_NS;
+        if (left > longest) left = longest;
+        struct timespec tick = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
+        cbx__waits_sleep(&t->watch, now, left);
+        ppoll(watch, 3, &tick, NULL);
+        t->waited_ns += cbx_clock_ns() - now;
         if (watch[0].revents) return true;
         if (watch[1].revents) cbx__process_drain(&t->child);
         if ((watch[2].revents || t->child.pidfd < 0) && cbx__process_ended(&t->child)) {
@@ -319,13 +302,12 @@ static cbx_json *read_answer(cbx__talk *t, const char *line, size_t len, const c
 {
     cbx_err why = CBX_ERR_INIT;
     cbx_json *m = NULL;
-    const char *reported;
     if (cbx_json_parse(line, len, "the worker's message", &m, &why)) {
         t->no_memory = why.status == CBX_ENOMEM;
         cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "%s", why.message);
         return NULL;
     }
-    reported = cbx_json_get_string(m, "op", NULL);
+    const char *reported = cbx_json_get_string(m, "op", NULL);
     if (!reported)
         cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker's message in phase '%s' has no op", t->phase);
     else if (strcmp(reported, "error") == 0)
@@ -382,16 +364,6 @@ const char *cbx__talk_wait_report(cbx__talk *t)
     return t->failure == CBX_FAILURE_NONE ? line : NULL;
 }
 
-/* A line that is in the buffer before the question is asked was sent unasked, except an error,
- * which may come at any time. */
-static bool nothing_unasked(cbx__talk *t)
-{
-    if (t->wire.len == t->wire.taken) return true;
-    cbx_json_unref(receive(t, "error"));
-    cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker sent a message without a request before phase '%s'", t->phase);
-    return false;
-}
-
 bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *fds, size_t nfds, const char *op,
                         cbx_json **answer)
 {
@@ -400,7 +372,13 @@ bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *f
     if (t->failure != CBX_FAILURE_NONE) return false;
     cbx__waits_ask(&t->watch);
     t->sent_ns = cbx_clock_ns();
-    if (len == 0 || nothing_unasked(t)) { /* who only waits may find it there */
+    if (len && t->wire.len != t->wire.taken) {
+        /* A line that is in the buffer before the question is asked was sent unasked, except an
+         * error, which may come at any time; who only waits may find it there. */
+        cbx_json_unref(receive(t, "error"));
+        cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker sent a message without a request before phase '%s'",
+                       t->phase);
+    } else {
         cbx_status st = len ? cbx__wire_send_text(&t->wire, text, len, fds, nfds, &why) : CBX_OK;
         /* A worker that has ended may have said why: what it sent is still to be read. */
         if (st && st != CBX_ECHILD) cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "%s", why.message);
@@ -420,7 +398,6 @@ bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t
                    cbx_json **answer)
 {
     cbx_text line;
-    bool ok;
     cbx_text_init(&line, &t->al);
     if (message) {
         cbx_json_write(message, CBX_JSON_COMPACT, &line);
@@ -432,17 +409,9 @@ bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t
                        CBX__WIRE_LINE_MAX);
         cbx__child_kill(&t->child);
     }
-    ok = cbx__talk_ask_text(t, line.data, line.len, fds, nfds, op, answer);
+    bool ok = cbx__talk_ask_text(t, line.data, line.len, fds, nfds, op, answer);
     cbx_text_clear(&line);
     return ok;
-}
-
-static void read_facts(const cbx_json *o, cbx_sandbox_facts *out)
-{
-#define READ_PART(member, word, lack, remedy) out->member = cbx_json_get_bool(o, word, false);
-    CBX_SANDBOX_PARTS(READ_PART)
-#undef READ_PART
-    out->landlock = (int)cbx_json_get_int(o, "landlock", 0);
 }
 
 bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out)
@@ -450,7 +419,11 @@ bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out)
     cbx_json *m = NULL;
 
     if (!cbx__talk_ask(t, NULL, NULL, 0, "launched", &m)) return false;
-    read_facts(cbx_json_get(m, "sandbox"), out);
+    const cbx_json *o = cbx_json_get(m, "sandbox");
+#define READ_PART(member, word, lack, remedy) out->member = cbx_json_get_bool(o, word, false);
+    CBX_SANDBOX_PARTS(READ_PART)
+#undef READ_PART
+    out->landlock = (int)cbx_json_get_int(o, "landlock", 0);
     cbx_json_unref(m);
     t->launched = true;
     return true;
@@ -459,12 +432,11 @@ bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out)
 bool cbx__talk_hello(cbx__talk *t, cbx_sandbox_facts *out, cbx_json **hello)
 {
     cbx_json *m = NULL;
-    int64_t version;
 
     if (!cbx__talk_launched(t, out)) return false;
     t->phase = "import";
     if (!cbx__talk_ask(t, NULL, NULL, 0, "hello", &m)) return false;
-    version = cbx_json_get_int(m, "protocol", 0);
+    int64_t version = cbx_json_get_int(m, "protocol", 0);
     if (version != 1)
         cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker uses protocol %lld, this program 1: install both again",
                        (long long)version);

@@ -31,13 +31,13 @@ typedef struct cbx__talk {
     const char *phase;   /* set by the caller before it asks */
     cbx_failure failure; /* the first one; nothing is asked after it */
     char message[CBX_ERR_MESSAGE_SIZE];
-    uint64_t sent_ns,
-        received_ns;     /* of the last exchange: just before the send, just after the read that completed the answer */
-    uint64_t waited_ns;  /* time this process had nothing to do but wait for the worker */
-    uint64_t watched_ns; /* when the worker's memory and files were looked at last */
-    uint64_t group_ns;   /* when its descendants' memory is to be looked at next */
-    uint64_t tree_peak;  /* [bytes] the most that worker and descendants were seen to hold */
-    uint64_t oom_kills;  /* of the kernel, before the worker started */
+    /* of the last exchange: just before the send, just after the read that completed the answer */
+    uint64_t sent_ns, received_ns;
+    uint64_t waited_ns;      /* time this process had nothing to do but wait for the worker */
+    uint64_t watched_ns;     /* when the worker's memory and files were looked at last */
+    uint64_t group_ns;       /* when its descendants' memory is to be looked at next */
+    uint64_t tree_peak;      /* [bytes] the most that worker and descendants were seen to hold */
+    uint64_t oom_kills;      /* of the kernel, before the worker started */
     cbx__memory_group group; /* of the worker, if its caller made one; closed with the talk */
     cbx__waits_watch watch;
     cbx__waits waits;   /* of the last exchange */

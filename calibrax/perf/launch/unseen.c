@@ -39,8 +39,9 @@
 #define COLD_BYTE_NS 0.25
 
 #define FLAGRANT 2.0 /* times that */
-#define SEPARATE                                                                                                       \
-    3 /* readings on unseen inputs, and of controls: no machine holds up all of the former and none of the latter */
+/* readings on unseen inputs, and of controls: no machine holds up all of the former and none of
+ * the latter */
+#define SEPARATE 3
 
 #define LATE_SLACK_NS 4e6 /* on a busy machine a worker loses its CPU where a long epoch ends ... */
 #define LATE_CPU_NS   1e6 /* ... but uses no more of it */
@@ -85,21 +86,7 @@ static cbx__cost smaller(cbx__cost a, cbx__cost b)
     return (cbx__cost){ fmin(a.wall_ns, b.wall_ns), fmin(a.cpu_ns, b.cpu_ns) };
 }
 
-static cbx__cost larger(cbx__cost a, cbx__cost b)
-{
-    return (cbx__cost){ fmax(a.wall_ns, b.wall_ns), fmax(a.cpu_ns, b.cpu_ns) };
-}
-
 static bool on_device(const cbx__run *x) { return strncmp(x->o.platform, "cuda", 4) == 0; }
-
-/* [ns] Threads that wait awake for the next call use CPU time and do nothing: what the other
- * threads can have used meanwhile is not counted.  Work that was put off to them still takes its
- * time by the clock. */
-static double cpu_without_waiting(const cbx__run *x, double ns, double cpu_ns)
-{
-    double awake = (x->o.threads - 1) * fmin(ns, AWAKE_MAX_NS);
-    return fmax(cpu_ns - awake, fmin(cpu_ns, ns));
-}
 
 /* --- messages --- */
 
@@ -119,11 +106,14 @@ static double allowed_inputs(const cbx__run *x, bool several)
            (cbx__run_may_compile(x) ? INPUTS_COMPILED_NS * n : 0);
 }
 
-/* What an exchange took, waits for a CPU taken off. */
+/* What an exchange took, waits for a CPU taken off.  Threads that wait awake for the next call use
+ * CPU time and do nothing: what the other threads can have used meanwhile is not counted.  Work
+ * that was put off to them still takes its time by the clock. */
 static cbx__cost last_exchange(const cbx__run *x)
 {
     double wall = fmax(0, (double)(x->t->received_ns - x->t->sent_ns) - cbx__waits_all(&x->t->waits));
-    return (cbx__cost){ wall, cpu_without_waiting(x, wall, x->t->waits.cpu_ns) };
+    double cpu = x->t->waits.cpu_ns, awake = (x->o.threads - 1) * fmin(wall, AWAKE_MAX_NS);
+    return (cbx__cost){ wall, fmax(cpu - awake, fmin(cpu, wall)) };
 }
 
 static bool send_held(cbx__run *x, const cbx__held *held, cbx__cost *took)
@@ -177,7 +167,6 @@ static bool send_another(cbx__run *x, bool *sent)
     const uint64_t start = cbx_clock_ns();
     const bool late = x->readings >= SEPARATE && x->others_s + x->w->oracle_s > OTHERS_S;
     cbx_workload *other = NULL;
-    bool ok;
 
     *sent = false;
     cbx_status st = late ? CBX_OK : cbx__workload_other(x->ctx, x->w, &x->seeds, &other, &x->err);
@@ -188,7 +177,7 @@ static bool send_another(cbx__run *x, bool *sent)
     cbx__run_look_at_peak(x);
     x->seen_before = false;
     *sent = true;
-    ok = make_held(x, other, x->probe_set, &x->checker.held) && send_for_call(x);
+    bool ok = make_held(x, other, x->probe_set, &x->checker.held) && send_for_call(x);
     cbx_workload_free(other);
     return ok;
 }
@@ -219,7 +208,8 @@ bool cbx__run_note_one_call(cbx__run *x, double outer, double cpu, cbx__cost *io
     writing = allowed_writing(x, again); /* of the same try: a busy machine is as slow in both */
     const cbx__cost whole = { outer + outputs.wall_ns - writing.wall_ns - empty + x->hidden.wall_ns,
                               cpu + outputs.cpu_ns - writing.cpu_ns - empty + x->hidden.cpu_ns };
-    *io = io == &x->known ? larger(*io, whole) : smaller(*io, whole);
+    *io = io == &x->known ? (cbx__cost){ fmax(io->wall_ns, whole.wall_ns), fmax(io->cpu_ns, whole.cpu_ns) }
+                          : smaller(*io, whole);
     *(io == &x->known ? &x->controls : &x->readings) += 1;
     return true;
 }

@@ -65,18 +65,16 @@ static double for_others(const cbx__waits_watch *w, const cbx__proc_sched *now, 
 void cbx__waits_answered(cbx__waits_watch *w, uint64_t received_ns, cbx__waits *out)
 {
     cbx__proc_sched own, worker;
-    double slept, last;
-    bool once;
 
     bool known = w->good && cbx__proc_sched_read(w->own, &own);
     cbx__proc_settle(w->pid, SETTLE_NS); /* else the end of this answer would be counted to the next */
     *out = (cbx__waits){ .cpu_ns = fmax(0, cbx__proc_tree_cpu_ns(w->pid) - w->cpu_start_ns) };
     if (!known || !cbx__proc_sched_read(w->worker, &worker)) return;
-    last = since(own.wait_ns, w->own_sleep.wait_ns);
-    slept = since(received_ns, w->sleep_ns) - last;
+    double last = since(own.wait_ns, w->own_sleep.wait_ns);
+    double slept = since(received_ns, w->sleep_ns) - last;
     out->known = true;
     /* given a CPU once: it slept first and waited then, not the other way round */
-    once = own.slices - w->own_sleep.slices == 1;
+    bool once = own.slices - w->own_sleep.slices == 1;
     if (once && slept > TIMER_SLACK_NS && slept + TIMER_SLACK_NS < (double)w->sleep_max_ns)
         out->late_ns = last;
     else

@@ -17,13 +17,6 @@ double cbx__run_unhindered(const cbx__run *x, double outer)
     return fmax(1, fmax(outer - cbx__waits_all(w), fmin(cpu, outer)));
 }
 
-static void go_slow(cbx__run *x)
-{
-    size_t few = x->o.slow_epochs ? x->o.slow_epochs : 1;
-    x->r->iterations = 1;
-    if (x->nepochs > few) x->nepochs = few;
-}
-
 static bool is_slow(const cbx__run *x, double call_ns)
 {
     return x->o.slow_call_s > 0 && call_ns > x->o.slow_call_s * 1e9;
@@ -40,13 +33,6 @@ static bool warm_up(cbx__run *x, bool *slow)
     return *slow || x->o.warmup == 1 || cbx__run_epoch(x, 0, x->o.warmup - 1, &inner, &outer);
 }
 
-/* [ns] of one call by the parent's clock; never less than the worker says, should the empty epoch
- * have been held up. */
-static double call_time(const cbx__run *x, double inner, double outer, double empty, uint64_t n)
-{
-    return cbx__run_unhindered(x, fmax(outer - empty, inner)) / (double)n;
-}
-
 /*
  * Overwriting outputs before an epoch takes longer when the calls before it left them outside of
  * the caches than it does in an empty one: epochs last this many times an empty one, so that the
@@ -54,9 +40,6 @@ static double call_time(const cbx__run *x, double inner, double outer, double em
  */
 #define EMPTY_TIMES 32
 #define TARGETS_MAX 8
-
-/* One call on another set where there is one, for the last reading. */
-static size_t set_for(const cbx__run *x, const cbx__calibration *c) { return c->closing && x->w->nsets > 1 ? 1 : 0; }
 
 /* Calls an epoch so that it lasts the target. */
 static bool calibrate(cbx__run *x, bool *slow)
@@ -68,37 +51,37 @@ static bool calibrate(cbx__run *x, bool *slow)
     x->r->empty_epoch_ns = empty = cbx__run_unhindered(x, empty);
     target = fmin(fmax(target, EMPTY_TIMES * cbx__run_allowed_empty(x)), TARGETS_MAX * target);
     for (cbx__calibration_begin(&c, target); more;) {
-        if (!cbx__run_epoch(x, set_for(x, &c), c.calls, &inner, &outer)) return false;
-        if (c.calls == 1 && is_slow(x, cbx__run_unhindered(x, outer))) {
-            *slow = true;
-            return true;
-        }
-        more = cbx__calibration_note(&c, cbx__run_unhindered(x, outer), call_time(x, inner, outer, empty, c.calls));
+        /* one call on another set where there is one, for the last reading */
+        if (!cbx__run_epoch(x, c.closing && x->w->nsets > 1 ? 1 : 0, c.calls, &inner, &outer)) return false;
+        const double unhindered = cbx__run_unhindered(x, outer);
+        *slow = c.calls == 1 && is_slow(x, unhindered);
+        if (*slow) return true;
+        /* never less than the worker says, should the empty epoch have been held up */
+        more = cbx__calibration_note(&c, unhindered,
+                                     cbx__run_unhindered(x, fmax(outer - empty, inner)) / (double)c.calls);
     }
     x->r->iterations = c.calls;
     return true;
 }
 
-static bool measure_empty(cbx__run *x)
-{
-    double inner, outer[EMPTY_EPOCHS];
-    for (size_t i = 0; i < EMPTY_EPOCHS; i++) {
-        if (!cbx__run_epoch(x, i % x->w->nsets, 0, &inner, &outer[i])) return false;
-        outer[i] = cbx__run_unhindered(x, outer[i]);
-    }
-    x->r->empty_epoch_ns = cbx__run_median(outer, EMPTY_EPOCHS);
-    return true;
-}
-
 bool cbx__run_settle(cbx__run *x, bool again)
 {
+    const size_t few = x->o.slow_epochs ? x->o.slow_epochs : 1;
+    double inner, outer[EMPTY_EPOCHS];
+
     x->slow = false;
     x->nepochs = x->o.epochs ? x->o.epochs : 1;
     x->r->iterations = x->o.iterations;
     if (!again && !warm_up(x, &x->slow)) return false;
     if (x->o.cold) x->r->iterations = 1;
     if (!x->slow && !x->o.cold && x->o.iterations == 0 && !calibrate(x, &x->slow)) return false;
-    if (x->slow) go_slow(x);
+    if (x->slow) x->r->iterations = 1;
+    if (x->slow && x->nepochs > few) x->nepochs = few;
     x->r->iterations_chosen = x->r->iterations;
-    return measure_empty(x);
+    for (size_t i = 0; i < EMPTY_EPOCHS; i++) {
+        if (!cbx__run_epoch(x, i % x->w->nsets, 0, &inner, &outer[i])) return false;
+        outer[i] = cbx__run_unhindered(x, outer[i]);
+    }
+    x->r->empty_epoch_ns = cbx__run_median(outer, EMPTY_EPOCHS);
+    return true;
 }

@@ -10,6 +10,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Space for the descriptors of a message. */
+union descriptors {
+    struct cmsghdr align;
+    char bytes[CMSG_SPACE(sizeof(int) * CBX__WIRE_FDS_MAX)];
+};
+
 void cbx__wire_init(cbx__wire *w, int fd, bool takes_fds)
 {
     w->fd = fd;
@@ -23,19 +29,9 @@ void cbx__wire_clear(cbx__wire *w)
     w->nfds = w->len = w->taken = 0;
 }
 
-static cbx_status send_failed(cbx_err *err, int saved)
-{
-    if (saved == EPIPE || saved == ECONNRESET)
-        return cbx_fail(err, CBX_ECHILD, "the other end of the protocol is closed");
-    return cbx_fail_errno(err, saved, "cannot send a protocol message");
-}
-
 cbx_status cbx__wire_send_text(cbx__wire *w, const char *text, size_t len, const int *fds, size_t nfds, cbx_err *err)
 {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int) * CBX__WIRE_FDS_MAX)];
-    } control;
+    union descriptors control;
     if (nfds > CBX__WIRE_FDS_MAX) return cbx_fail(err, CBX_EINVAL, "%zu arrays do not fit into one message", nfds);
     while (len > 0) {
         struct iovec io = { (void *)(uintptr_t)text, len };
@@ -52,7 +48,9 @@ cbx_status cbx__wire_send_text(cbx__wire *w, const char *text, size_t len, const
         }
         ssize_t n = sendmsg(w->fd, &m, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return send_failed(err, errno);
+        if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
+            return cbx_fail(err, CBX_ECHILD, "the other end of the protocol is closed");
+        if (n < 0) return cbx_fail_errno(err, errno, "cannot send a protocol message");
         text += n;
         len -= (size_t)n;
         nfds = 0;
@@ -64,11 +62,10 @@ cbx_status cbx__wire_send(cbx__wire *w, const cbx_allocator *al, const cbx_json 
                           cbx_err *err)
 {
     cbx_text line;
-    cbx_status st;
     cbx_text_init(&line, al);
     cbx_json_write(message, CBX_JSON_COMPACT, &line);
     cbx_text_putc(&line, '\n');
-    st = cbx_text_check(&line, err);
+    cbx_status st = cbx_text_check(&line, err);
     if (!st && line.len > CBX__WIRE_LINE_MAX)
         st = cbx_fail(err, CBX_EOVERFLOW, "a protocol message of %zu bytes is too long", line.len);
     if (!st) st = cbx__wire_send_text(w, line.data, line.len, fds, nfds, err);
@@ -94,12 +91,7 @@ static void keep_descriptors(cbx__wire *w, struct msghdr *m)
 
 cbx_status cbx__wire_fill(cbx__wire *w, cbx_err *err)
 {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int) * CBX__WIRE_FDS_MAX)];
-    } control;
-    struct iovec io;
-    struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
+    union descriptors control;
     ssize_t n;
 
     if (w->taken > 0) {
@@ -109,7 +101,8 @@ cbx_status cbx__wire_fill(cbx__wire *w, cbx_err *err)
     }
     if (w->len == CBX__WIRE_LINE_MAX)
         return cbx_fail(err, CBX_EPROTO, "a message is longer than %d bytes", CBX__WIRE_LINE_MAX);
-    io = (struct iovec){ w->buf + w->len, CBX__WIRE_LINE_MAX - w->len };
+    struct iovec io = { w->buf + w->len, CBX__WIRE_LINE_MAX - w->len };
+    struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
     if (w->takes_fds) {
         m.msg_control = control.bytes;
         m.msg_controllen = sizeof control.bytes;
@@ -128,9 +121,8 @@ cbx_status cbx__wire_next_line(cbx__wire *w, char **line, size_t *len, cbx_err *
 {
     char *start = w->buf + w->taken, *end = memchr(start, '\n', w->len - w->taken);
     *line = NULL;
-    if (!end && w->len - w->taken == CBX__WIRE_LINE_MAX) {
+    if (!end && w->len - w->taken == CBX__WIRE_LINE_MAX)
         return cbx_fail(err, CBX_EPROTO, "a message is longer than %d bytes", CBX__WIRE_LINE_MAX);
-    }
     if (!end) return CBX_OK;
     if (memchr(start, '\0', (size_t)(end - start))) return cbx_fail(err, CBX_EPROTO, "a message holds a NUL byte");
     *end = '\0';

@@ -33,18 +33,11 @@ bool cbx__worker_fail(cbx__worker *w, cbx_failure cause, const char *fmt, ...)
 
 bool cbx__worker_fail_status(cbx__worker *w, cbx_status st, cbx_failure otherwise)
 {
-    static const struct {
-        cbx_status status;
-        cbx_failure cause;
-    } table[] = {
-        { CBX_ENOMEM, CBX_FAILURE_OUT_OF_MEMORY },
-        { CBX_EUNAVAILABLE, CBX_FAILURE_BACKEND_UNAVAILABLE },
-        { CBX_EUNSUPPORTED, CBX_FAILURE_HOST_UNSUPPORTED },
-    };
-    for (size_t i = 0; i < CBX_LEN(table); i++) {
-        if (table[i].status == st) return cbx__worker_fail(w, table[i].cause, NULL);
-    }
-    return cbx__worker_fail(w, otherwise, NULL);
+    const cbx_failure cause = st == CBX_ENOMEM         ? CBX_FAILURE_OUT_OF_MEMORY
+                              : st == CBX_EUNAVAILABLE ? CBX_FAILURE_BACKEND_UNAVAILABLE
+                              : st == CBX_EUNSUPPORTED ? CBX_FAILURE_HOST_UNSUPPORTED
+                                                       : otherwise;
+    return cbx__worker_fail(w, cause, NULL);
 }
 
 bool cbx__worker_say(cbx__worker *w, cbx_json *answer)
@@ -109,15 +102,13 @@ static bool say_time(cbx__worker *w, const char *op, double ns)
 
 static bool do_compile(cbx__worker *w, const cbx_json *m)
 {
-    cbx_json *answer;
-    double ns;
     (void)m;
     if (!w->baseline || w->compiled)
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "compile comes once, after the load of a baseline");
     if (!bind_set(w, 0)) return false;
-    ns = timed(w->baseline->run, w->plan, 1, w->clock_cost_ns);
+    double ns = timed(w->baseline->run, w->plan, 1, w->clock_cost_ns);
     w->compiled = true;
-    answer = cbx__worker_answer("compiled");
+    cbx_json *answer = cbx__worker_answer("compiled");
     cbx_json_set_double(answer, "first_call_ns", ns);
     cbx_json_set_null(answer, "compile_ns");
     return cbx__worker_say(w, answer);
@@ -139,14 +130,13 @@ static bool do_series(cbx__worker *w, const cbx_json *m)
 {
     const cbx_json *sets = cbx_json_get(m, "sets");
     const cbx_baseline_ops *b = w->baseline;
-    uint64_t start;
     if (!w->compiled || cbx_json_length(sets) == 0)
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "series comes after compile, and names its sets");
     for (size_t i = 0; i < cbx_json_length(sets); i++)
         if ((uint64_t)cbx_json_int_value(cbx_json_at(sets, i)) >= w->nsets)
             return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "series names no set that is there");
     cbx__worker_poison(w);
-    start = cbx_clock_ns();
+    uint64_t start = cbx_clock_ns();
     for (size_t i = 0; i < cbx_json_length(sets); i++) {
         b->bind(w->plan, w->in + (size_t)cbx_json_int_value(cbx_json_at(sets, i)) * w->c->ninputs, w->out);
         b->run(w->plan);
@@ -194,11 +184,10 @@ static bool do_outputs(cbx__worker *w, const cbx_json *m)
 static bool do_oracle(cbx__worker *w, const cbx_json *m)
 {
     cbx_array *answer[CBX_CASE_MAX_ARRAYS] = { 0 }, *bound[CBX_CASE_MAX_ARRAYS] = { 0 };
-    cbx_status st;
     (void)m;
     if (!w->c || w->baseline)
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "oracle comes after a load without baseline");
-    st = w->c->oracle(w->ctx, w->point, w->in, answer, bound, &w->err);
+    cbx_status st = w->c->oracle(w->ctx, w->point, w->in, answer, bound, &w->err);
     for (size_t i = 0; !st && i < w->c->noutputs; i++) {
         st = cbx_npy_write_fd(w->ctx, w->out_fds[2 * i], answer[i], &w->err);
         if (!st) st = cbx_npy_write_fd(w->ctx, w->out_fds[2 * i + 1], bound[i], &w->err);
@@ -242,31 +231,20 @@ static const struct {
     { "batch", cbx__worker_batch },
 };
 
-static bool dispatch(cbx__worker *w, const char *line, size_t len)
+/* Handles a message; false: it failed, or could not be read. */
+static bool handle(cbx__worker *w, const char *line, size_t len)
 {
     cbx_json *m = NULL;
-    bool ok = false, known = false;
+    size_t i = 0;
     if (cbx_json_parse(line, len, "the parent's message", &m, &w->err))
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, NULL);
     const char *op = cbx_json_get_string(m, "op", "");
-    for (size_t i = 0; i < CBX_LEN(handlers) && !known; i++) {
-        if (strcmp(op, handlers[i].op) != 0) continue;
-        known = true;
-        w->phase = handlers[i].op;
-        ok = handlers[i].handle(w, m);
-    }
-    if (!known) cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "unknown op '%.40s'", op);
+    while (i < CBX_LEN(handlers) && strcmp(op, handlers[i].op) != 0) i++;
+    if (i < CBX_LEN(handlers)) w->phase = handlers[i].op;
+    bool ok = i < CBX_LEN(handlers) ? handlers[i].handle(w, m)
+                                    : cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "unknown op '%.40s'", op);
     cbx_json_unref(m);
     return ok;
-}
-
-static void report_failure(cbx__worker *w)
-{
-    cbx_json *m = cbx__worker_answer("error");
-    cbx_json_set_string(m, "phase", w->phase);
-    cbx_json_set_string(m, "cause", cbx_failure_word(w->cause));
-    cbx_json_set_string(m, "message", w->err.message);
-    cbx__worker_say(w, m);
 }
 
 static int serve(cbx__worker *w)
@@ -279,24 +257,15 @@ static int serve(cbx__worker *w)
         if (!st && !line) st = cbx__wire_fill(&w->wire, &w->err);
         if (st == CBX_ECHILD || st == CBX_EIO) return 2;
         if (st) cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, NULL);
-        if (!st && (!line || dispatch(w, line, len))) continue;
-        report_failure(w);
+        if (!st && (!line || handle(w, line, len))) continue;
+        cbx_json *m = cbx__worker_answer("error");
+        cbx_json_set_string(m, "phase", w->phase);
+        cbx_json_set_string(m, "cause", cbx_failure_word(w->cause));
+        cbx_json_set_string(m, "message", w->err.message);
+        cbx__worker_say(w, m);
         return 1;
     }
     return 0;
-}
-
-static void clear(cbx__worker *w)
-{
-    cbx__worker_benchmark_clear(w);
-    if (w->plan) w->baseline->finish(w->plan);
-    for (size_t i = 0; i < CBX__WIRE_FDS_MAX; i++) cbx_array_free(w->in[i]);
-    for (size_t i = 0; i < CBX_CASE_MAX_ARRAYS; i++) cbx_array_free(w->out[i]);
-    for (size_t i = 0; i < w->nout_fds; i++) close(w->out_fds[i]);
-    cbx_params_free(w->point);
-    free(w->heap_pad);
-    free((void *)w->flush);
-    cbx__wire_clear(&w->wire);
 }
 
 int cbx_worker_main(const cbx_case_list *cases, int fd)
@@ -314,7 +283,15 @@ int cbx_worker_main(const cbx_case_list *cases, int fd)
         w->cause = CBX_FAILURE_RUN_ERROR;
         cbx__wire_init(&w->wire, fd, true);
         status = serve(w);
-        clear(w);
+        cbx__worker_benchmark_clear(w);
+        if (w->plan) w->baseline->finish(w->plan);
+        for (size_t i = 0; i < CBX__WIRE_FDS_MAX; i++) cbx_array_free(w->in[i]);
+        for (size_t i = 0; i < CBX_CASE_MAX_ARRAYS; i++) cbx_array_free(w->out[i]);
+        for (size_t i = 0; i < w->nout_fds; i++) close(w->out_fds[i]);
+        cbx_params_free(w->point);
+        free(w->heap_pad);
+        free((void *)w->flush);
+        cbx__wire_clear(&w->wire);
     }
     cbx_ctx_free(ctx);
     free(w);

@@ -82,10 +82,9 @@ static cbx_json *describe(const cbx__worker *w, cbx_err *err)
     cbx_run_opts bare = CBX_RUN_OPTS_INIT;
     cbx_run_builder *b = NULL;
     cbx_run *run = NULL;
-    cbx_status st;
 
     bare.no_vcs = bare.no_machine = bare.no_versions = true;
-    st = cbx_run_builder_create(w->ctx, &bare, &b, err);
+    cbx_status st = cbx_run_builder_create(w->ctx, &bare, &b, err);
     for (size_t i = 0; i < x->b.ndefs && !st; i++) st = cbx_run_builder_add_metric_def(b, &x->b.defs[i], err);
     if (!st) st = cbx_run_builder_freeze(b, &run, err);
     cbx_run_builder_free(b);
@@ -98,37 +97,26 @@ static cbx_json *describe(const cbx__worker *w, cbx_err *err)
     return cbx_json_finish(o);
 }
 
-static cbx_json *names_of(const cbx_plugin_ops *p)
-{
-    cbx_json *o = cbx_json_new_object(), *list = cbx_json_set_array(o, "names");
-
-    for (const cbx_plugin_benchmark *b = p->benchmarks; b < p->benchmarks_end; b++)
-        cbx_json_push_string(list, b->ops->name);
-    return cbx_json_finish(o);
-}
-
 bool cbx__worker_benchmark(cbx__worker *w, const cbx_json *m)
 {
     const char *source = cbx_json_get_string(m, "source", NULL), *name = cbx_json_get_string(m, "name", NULL);
     struct sigaction action = { .sa_handler = stop };
-    struct cbx__worker_bench *x;
     const cbx_plugin_ops *plugin = NULL;
     cbx_json *detail = NULL;
     cbx_err why = CBX_ERR_INIT;
-    cbx_status st;
 
     if (w->c || w->bench || !source || w->wire.nfds != 1)
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL,
                                 "benchmark comes once, in place of load, with a source and one descriptor");
     sigemptyset(&action.sa_mask);
     sigaction(SIGTERM, &action, NULL);
-    x = cbx_mem_zalloc(cbx_ctx_allocator(w->ctx), sizeof *x);
+    struct cbx__worker_bench *x = cbx_mem_zalloc(cbx_ctx_allocator(w->ctx), sizeof *x);
     if (!x) return no_memory(w);
     w->bench = x;
     x->detail = w->wire.fds[0];
     w->wire.nfds = 0;
     if (cbx_json_get(m, "config")) x->config = cbx_json_copy(cbx_json_get(m, "config"));
-    st = cbx_plugin_open(source, &plugin, &why);
+    cbx_status st = cbx_plugin_open(source, &plugin, &why);
     if (!st && name) x->found = cbx_plugin_find(plugin, name);
     if (!st && name && !x->found) st = cbx_fail(&why, CBX_ENOENT, "no benchmark '%s'", name);
     if (!st && name && x->found->create) st = x->found->create(w->ctx, x->config, &x->self, &why);
@@ -137,43 +125,35 @@ bool cbx__worker_benchmark(cbx__worker *w, const cbx_json *m)
     x->local.batch_size = (size_t)cbx_json_get_int(m, "batch_size", 1);
     x->local.stop = &stopped;
     if (!st) {
-        detail = name ? describe(w, &why) : names_of(plugin);
+        detail = name ? describe(w, &why) : cbx_json_new_object();
+        cbx_json *list = name ? NULL : cbx_json_set_array(detail, "names");
+        for (const cbx_plugin_benchmark *b = plugin->benchmarks; !name && b < plugin->benchmarks_end; b++)
+            cbx_json_push_string(list, b->ops->name);
+        detail = cbx_json_finish(detail);
         if (!detail) st = cbx_fail(&why, CBX_ENOMEM, "out of memory for an answer");
     }
     return answer(w, "benchmark", st, &why, -1, detail);
 }
 
-/* The phase of a message, and whether the benchmark has it. */
-static bool find_phase(cbx__worker *w, const cbx_json *m, cbx__phase *out)
-{
-    const char *name = cbx_json_get_string(m, "phase", "");
-
-    for (size_t i = 0; i < CBX__PHASE_COUNT; i++) {
-        *out = (cbx__phase)i;
-        if (w->bench && w->bench->found && i != CBX__PHASE_WORK && w->bench->b.has[i] &&
-            strcmp(name, cbx__phase_names[i]) == 0)
-            return true;
-    }
-    return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "there is no phase '%.20s'", name);
-}
-
 bool cbx__worker_phase(cbx__worker *w, const cbx_json *m)
 {
-    cbx_json *values, *detail = NULL;
+    cbx_json *detail = NULL;
     cbx_values *given = NULL;
     cbx_err why = CBX_ERR_INIT;
-    cbx__phase phase;
+    const char *name = cbx_json_get_string(m, "phase", "");
     double ns = 0;
-    size_t n = 0;
-    cbx_status st;
+    size_t n = 0, phase = 0;
 
-    if (!find_phase(w, m, &phase)) return false;
-    st = cbx_values_create(w->ctx, &given, &why);
-    if (!st) st = w->bench->b.phase(w->bench->b.user, phase, given, &ns, &why);
+    while (phase < CBX__PHASE_COUNT && strcmp(name, cbx__phase_names[phase])) phase++;
+    if (phase == CBX__PHASE_COUNT || phase == CBX__PHASE_WORK || !w->bench || !w->bench->found ||
+        !w->bench->b.has[phase])
+        return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "there is no phase '%.20s'", name);
+    cbx_status st = cbx_values_create(w->ctx, &given, &why);
+    if (!st) st = w->bench->b.phase(w->bench->b.user, (cbx__phase)phase, given, &ns, &why);
     if (!st) {
         const cbx_named_metric *items = cbx_values_items(given, &n);
         detail = cbx_json_new_object();
-        values = cbx_json_set_object(detail, "values");
+        cbx_json *values = cbx_json_set_object(detail, "values");
         for (size_t i = 0; i < n; i++) cbx_json_set_double(values, items[i].name, items[i].metric.value);
         st = cbx_json_check(detail, &why);
     }
@@ -185,11 +165,10 @@ bool cbx__worker_calls(cbx__worker *w, uint64_t n)
 {
     cbx_err why = CBX_ERR_INIT;
     double ns = 0;
-    cbx_status st;
 
     if (!w->bench->b.has[CBX__PHASE_WORK] || w->bench->b.batches)
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "the benchmark has no timed work");
-    st = w->bench->b.calls(w->bench->b.user, n, &ns, &why);
+    cbx_status st = w->bench->b.calls(w->bench->b.user, n, &ns, &why);
     return answer(w, "epoch", st, &why, ns > w->clock_cost_ns ? ns - w->clock_cost_ns : 0, NULL);
 }
 
@@ -198,14 +177,13 @@ bool cbx__worker_dataset(cbx__worker *w, const cbx_json *m)
     cbx_json *detail = cbx_json_new_object();
     cbx_err why = CBX_ERR_INIT;
     size_t n = 0;
-    cbx_status st;
 
     (void)m;
     if (!w->bench || !w->bench->b.batches) {
         cbx_json_unref(detail);
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "there is no dataset");
     }
-    st = w->bench->b.length(w->bench->b.user, &n, &why);
+    cbx_status st = w->bench->b.length(w->bench->b.user, &n, &why);
     cbx_json_set_int(detail, "examples", (int64_t)n);
     return answer(w, "dataset", st, &why, -1, detail);
 }
@@ -215,11 +193,10 @@ bool cbx__worker_batch(cbx__worker *w, const cbx_json *m)
     int64_t start = cbx_json_get_int(m, "start", -1), examples = cbx_json_get_int(m, "examples", -1);
     cbx_err why = CBX_ERR_INIT;
     double ns = 0;
-    cbx_status st;
 
     if (!w->bench || !w->bench->b.batches || start < 0 || examples < 1)
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "there is no dataset, or no such batch of it");
-    st = w->bench->b.batch(w->bench->b.user, (size_t)start, (size_t)examples, &ns, &why);
+    cbx_status st = w->bench->b.batch(w->bench->b.user, (size_t)start, (size_t)examples, &ns, &why);
     return answer(w, "batch", st, &why, ns, NULL);
 }
 

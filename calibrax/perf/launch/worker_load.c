@@ -21,9 +21,8 @@
 
 void cbx__worker_poison(cbx__worker *w)
 {
-    for (size_t i = 0; i < w->c->noutputs; i++) {
+    for (size_t i = 0; i < w->c->noutputs; i++)
         if (cbx_array_bytes(w->out[i])) memset(cbx_array_data_mut(w->out[i]), POISON, cbx_array_bytes(w->out[i]));
-    }
 }
 
 static bool find_case(cbx__worker *w, const cbx_json *m)
@@ -31,7 +30,6 @@ static bool find_case(cbx__worker *w, const cbx_json *m)
     const char *name = cbx_json_get_string(m, "case", ""), *baseline = cbx_json_get_string(m, "baseline", NULL);
     cbx_json *point = cbx_json_get(m, "point");
     cbx_text text;
-    cbx_status st;
 
     w->c = cbx_case_find(w->cases, name);
     if (!w->c) return cbx__worker_fail(w, CBX_FAILURE_WORKER_MISSING, "this worker does not know the case '%s'", name);
@@ -43,7 +41,7 @@ static bool find_case(cbx__worker *w, const cbx_json *m)
     }
     cbx_text_init(&text, cbx_ctx_allocator(w->ctx));
     cbx_json_write(point, CBX_JSON_COMPACT, &text);
-    st = cbx_text_check(&text, &w->err);
+    cbx_status st = cbx_text_check(&text, &w->err);
     if (!st) st = cbx_case_point(w->ctx, w->c, cbx_text_str(&text), "load", &w->point, &w->err);
     cbx_text_clear(&text);
     return st ? cbx__worker_fail_status(w, st, CBX_FAILURE_PROTOCOL) : true;
@@ -143,41 +141,29 @@ static bool take_outputs(cbx__worker *w, size_t ninputs)
     return true;
 }
 
-/* Resident from the start, so that it is no part of what the work adds. */
-static bool make_flush(cbx__worker *w, int64_t bytes)
-{
-    if (bytes < 0 || bytes > MAX_FLUSH)
-        return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "flush_bytes is outside 0..%lld", MAX_FLUSH);
-    if (bytes == 0) return true;
-    w->flush = malloc((size_t)bytes);
-    if (!w->flush) return cbx__worker_fail(w, CBX_FAILURE_OUT_OF_MEMORY, "no memory to flush the caches with");
-    w->flush_bytes = (size_t)bytes;
-    for (size_t i = 0; i < w->flush_bytes; i += PAGE) w->flush[i] = 1;
-    return true;
-}
-
-/* With the threads that a parallel region would get, for the parent to compare with what it
- * told. */
-static bool say_loaded(cbx__worker *w)
-{
-    cbx_json *m = cbx__worker_answer("loaded"), *policy = cbx_json_set_object(m, "policy");
-    cbx_json_set_int(cbx_json_set_object(policy, "threads"), "openmp", omp_get_max_threads());
-    cbx_json_set_object(policy, "settings");
-    return cbx__worker_say(w, m);
-}
-
 bool cbx__worker_load(cbx__worker *w, const cbx_json *m)
 {
-    int64_t pad = cbx_json_get_int(m, "heap_pad", 0);
+    int64_t pad = cbx_json_get_int(m, "heap_pad", 0), flush = cbx_json_get_int(m, "flush_bytes", 0);
     if (w->c) return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "load came twice");
     if (pad < 0 || pad > MAX_HEAP_PAD)
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "heap_pad is outside 0..%u", MAX_HEAP_PAD);
     if (pad) w->heap_pad = malloc((size_t)pad);
-    if (!make_flush(w, cbx_json_get_int(m, "flush_bytes", 0))) return false;
+    if (flush < 0 || flush > MAX_FLUSH)
+        return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "flush_bytes is outside 0..%lld", MAX_FLUSH);
+    if (flush && !(w->flush = malloc((size_t)flush)))
+        return cbx__worker_fail(w, CBX_FAILURE_OUT_OF_MEMORY, "no memory to flush the caches with");
+    w->flush_bytes = (size_t)flush;
+    /* Resident from the start, so that it is no part of what the work adds. */
+    for (size_t i = 0; i < w->flush_bytes; i += PAGE) w->flush[i] = 1;
     if (!find_case(w, m) || !read_inputs(w, m) || !take_outputs(w, w->nsets * w->c->ninputs)) return false;
     if (w->baseline) {
         cbx_status st = w->baseline->prepare(w->ctx, w->point, &w->plan, &w->err);
         if (st) return cbx__worker_fail_status(w, st, CBX_FAILURE_COMPILE_ERROR);
     }
-    return say_loaded(w);
+    /* With the threads that a parallel region would get, for the parent to compare with what it
+     * told. */
+    cbx_json *loaded = cbx__worker_answer("loaded"), *policy = cbx_json_set_object(loaded, "policy");
+    cbx_json_set_int(cbx_json_set_object(policy, "threads"), "openmp", omp_get_max_threads());
+    cbx_json_set_object(policy, "settings");
+    return cbx__worker_say(w, loaded);
 }

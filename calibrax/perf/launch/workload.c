@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -37,9 +36,8 @@ static void free_arrays(cbx_array **a, size_t n)
 static cbx_status seal_array(cbx_ctx *ctx, const char *name, const cbx_array *a, int *fd, cbx_err *err)
 {
     int made = -1;
-    cbx_status st;
     if (!a) return cbx_fail(err, CBX_EINTERNAL, "no array was made for input '%s'", name);
-    st = cbx__memory_file(name, &made, err);
+    cbx_status st = cbx__memory_file(name, &made, err);
     if (!st) st = cbx_npy_write_fd(ctx, made, a, err);
     if (!st && fcntl(made, F_ADD_SEALS, SEALS) != 0)
         st = cbx_fail_errno(err, errno, "cannot seal the memory file of '%s'", name);
@@ -51,19 +49,26 @@ static cbx_status seal_array(cbx_ctx *ctx, const char *name, const cbx_array *a,
 static cbx_status seal_set(cbx_ctx *ctx, cbx_workload *w, size_t set, cbx_array *const *in, cbx_err *err)
 {
     cbx_status st = CBX_OK;
-    for (size_t i = 0; !st && i < w->c->ninputs; i++) {
+    for (size_t i = 0; !st && i < w->c->ninputs; i++)
         st = seal_array(ctx, w->c->input_names[i], in[i], &w->input_fds[set * w->c->ninputs + i], err);
-    }
     return st;
 }
 
-/* Hash of each input's description and elements, and of the list of these. */
-static void hash_inputs(cbx_workload *w, cbx_array *const *in)
+/* Of each input its description, and the hash of the list of these with the hashes of the elements;
+ * then every set, sealed. */
+static cbx_status make_inputs(cbx_ctx *ctx, cbx_workload *w, cbx_err *err)
 {
+    cbx_array *in[CBX_CASE_MAX_ARRAYS] = { 0 }, *turned[CBX_CASE_MAX_ARRAYS] = { 0 };
     char all[CBX_CASE_MAX_ARRAYS * (CBX_HASH_SIZE + 64) + 1];
     size_t len = 0;
-    for (size_t i = 0; i < w->c->ninputs; i++) {
+    cbx_status st = w->c->make_inputs(ctx, w->point, in, err);
+    for (size_t i = 0; !st && i < w->c->ninputs; i++) {
         char one[CBX_HASH_SIZE], desc[64];
+        if (!in[i] || !cbx_array_is_contiguous(in[i])) {
+            st = cbx_fail(err, CBX_EINTERNAL, "case '%s' made no row-major array for input '%s'", w->c->name,
+                          w->c->input_names[i]);
+            break;
+        }
         w->inputs[i] = *cbx_array_get_desc(in[i]);
         w->set_bytes += (double)cbx_array_bytes(in[i]);
         cbx_hash_bytes(cbx_array_data(in[i]), cbx_array_bytes(in[i]), one);
@@ -71,26 +76,7 @@ static void hash_inputs(cbx_workload *w, cbx_array *const *in)
         int n = snprintf(all + len, sizeof all - len, "%s %s\n", desc, one);
         if (n > 0 && (size_t)n < sizeof all - len) len += (size_t)n;
     }
-    cbx_hash_bytes(all, len, w->hash);
-}
-
-static cbx_status check_inputs(const cbx_workload *w, cbx_array *const *in, cbx_err *err)
-{
-    for (size_t i = 0; i < w->c->ninputs; i++) {
-        if (!in[i] || !cbx_array_is_contiguous(in[i])) {
-            return cbx_fail(err, CBX_EINTERNAL, "case '%s' made no row-major array for input '%s'", w->c->name,
-                            w->c->input_names[i]);
-        }
-    }
-    return CBX_OK;
-}
-
-static cbx_status make_inputs(cbx_ctx *ctx, cbx_workload *w, cbx_err *err)
-{
-    cbx_array *in[CBX_CASE_MAX_ARRAYS] = { 0 }, *turned[CBX_CASE_MAX_ARRAYS] = { 0 };
-    cbx_status st = w->c->make_inputs(ctx, w->point, in, err);
-    if (!st) st = check_inputs(w, in, err);
-    if (!st) hash_inputs(w, in);
+    if (!st) cbx_hash_bytes(all, len, w->hash);
     if (!st) st = seal_set(ctx, w, 0, in, err);
     for (size_t r = 1; !st && r < w->nsets; r++) {
         st = w->c->rotate_inputs(ctx, w->point, r, in, turned, err);
@@ -101,15 +87,14 @@ static cbx_status make_inputs(cbx_ctx *ctx, cbx_workload *w, cbx_err *err)
     return st;
 }
 
-static cbx_status rotate_answers(cbx_ctx *ctx, cbx_workload *w, cbx_err *err)
+/* The answers and bounds of rotation r, of those of the workload. */
+static cbx_status rotate_answers(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, cbx_array **answers,
+                                 cbx_array **bounds, cbx_err *err)
 {
-    size_t n = w->c->noutputs;
     cbx_status st = CBX_OK;
-    for (size_t r = 1; !st && r < w->nsets; r++) {
-        for (size_t o = 0; !st && o < n; o++) {
-            st = w->c->rotate_output(ctx, w->point, r, o, w->answers[o], &w->answers[r * n + o], err);
-            if (!st) st = w->c->rotate_output(ctx, w->point, r, o, w->bounds[o], &w->bounds[r * n + o], err);
-        }
+    for (size_t o = 0; !st && o < w->c->noutputs; o++) {
+        st = w->c->rotate_output(ctx, w->point, r, o, w->answers[o], &answers[o], err);
+        if (!st) st = w->c->rotate_output(ctx, w->point, r, o, w->bounds[o], &bounds[o], err);
     }
     return st;
 }
@@ -136,33 +121,25 @@ static cbx_status allocate(cbx_workload *w, const cbx_workload_opts *opts, cbx_e
 
 static bool same_forms(const cbx_workload *a, const cbx_workload *b)
 {
-    for (size_t i = 0; i < a->c->ninputs; i++) {
+    for (size_t i = 0; i < a->c->ninputs; i++)
         if (!cbx_array_desc_equal(&a->inputs[i], &b->inputs[i])) return false;
-    }
-    for (size_t i = 0; i < a->c->noutputs; i++) {
+    for (size_t i = 0; i < a->c->noutputs; i++)
         if (!cbx_array_desc_equal(&a->outputs[i], &b->outputs[i])) return false;
-    }
     return true;
-}
-
-static bool is_taken(const cbx__seeds *s, int64_t seed)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        if (s->taken[i] == seed) return true;
-    }
-    return false;
 }
 
 /* A seed that no worker can foresee and none knows. */
 static cbx_status draw_seed(const cbx_param_def *def, cbx__seeds *seeds, int64_t *seed, cbx_err *err)
 {
     uint64_t bits;
+    size_t i;
     do {
         if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits)
             return cbx_fail_errno(err, errno, "the kernel has no random numbers for a seed");
         cbx_rng rng = cbx_rng_make(bits, seeds->n);
         *seed = def->min + (int64_t)cbx_rng_below(&rng, (uint64_t)def->max - (uint64_t)def->min);
-    } while (is_taken(seeds, *seed));
+        for (i = 0; i < seeds->n && seeds->taken[i] != *seed;) i++;
+    } while (i < seeds->n);
     seeds->taken[seeds->n++] = *seed;
     return CBX_OK;
 }
@@ -170,56 +147,38 @@ static cbx_status draw_seed(const cbx_param_def *def, cbx__seeds *seeds, int64_t
 /* NULL: the case has no seed, or one of so few values that they would repeat. */
 static const cbx_param_def *seed_of(const cbx_case_ops *c, size_t wanted)
 {
-    for (size_t i = 0; i < c->nparams; i++) {
-        const cbx_param_def *d = &c->params[i];
+    for (const cbx_param_def *d = c->params; d < c->params + c->nparams; d++)
         if (!strcmp(d->name, "seed") && d->kind == CBX_PARAM_INT && (uint64_t)d->max - (uint64_t)d->min > 4 * wanted)
             return d;
-    }
     return NULL;
-}
-
-static cbx_status other_point(cbx_ctx *ctx, const cbx_workload *w, int64_t seed, cbx_params **out, cbx_err *err)
-{
-    const char *text = cbx_params_json(w->point);
-    cbx_json *o = NULL;
-    cbx_text t;
-    cbx_status st = cbx_json_parse(text, strlen(text), "point", &o, err);
-
-    if (st) return st;
-    cbx_text_init(&t, cbx_ctx_allocator(ctx));
-    cbx_json_set_int(o, "seed", seed);
-    cbx_json_write(o, CBX_JSON_COMPACT, &t);
-    st = cbx_text_check(&t, err);
-    if (!st) st = cbx_case_point(ctx, w->c, cbx_text_str(&t), "seed", out, err);
-    cbx_text_clear(&t);
-    cbx_json_unref(o);
-    return st;
-}
-
-/* The more, the surer is a single reading; each costs another run of the oracle, and the memory of
- * the inputs. */
-static size_t fresh_wanted(const cbx_workload *w)
-{
-    if (w->nsets < 2 || w->oracle_s > FRESH_MAX_S) return 0;
-    if (w->set_bytes > FRESH_MAX_BYTES || w->oracle_s > 4 * FRESH_QUICK_S) return 1;
-    return w->oracle_s > FRESH_QUICK_S ? 2 : CBX__FRESH_MAX;
 }
 
 cbx_status cbx__workload_other(cbx_ctx *ctx, const cbx_workload *w, cbx__seeds *seeds, cbx_workload **out, cbx_err *err)
 {
     const cbx_param_def *def = seed_of(w->c, seeds->n > CBX__FRESH_MAX ? seeds->n : CBX__FRESH_MAX);
+    const char *text = cbx_params_json(w->point);
     cbx_workload_opts o = w->opts;
     cbx_params *point = NULL;
+    cbx_json *other = NULL;
+    cbx_text t;
     int64_t seed = 0;
-    cbx_status st;
 
     *out = NULL;
     if (!def || seeds->n == CBX__SEEDS_MAX) return CBX_OK;
     o.rotations = 0;
     o.cache_dir = NULL;
     o.secret = true;
-    st = draw_seed(def, seeds, &seed, err);
-    if (!st) st = other_point(ctx, w, seed, &point, err);
+    cbx_text_init(&t, cbx_ctx_allocator(ctx));
+    cbx_status st = draw_seed(def, seeds, &seed, err);
+    if (!st) st = cbx_json_parse(text, strlen(text), "point", &other, err);
+    if (!st) {
+        cbx_json_set_int(other, "seed", seed);
+        cbx_json_write(other, CBX_JSON_COMPACT, &t);
+        st = cbx_text_check(&t, err);
+    }
+    if (!st) st = cbx_case_point(ctx, w->c, cbx_text_str(&t), "seed", &point, err);
+    cbx_text_clear(&t);
+    cbx_json_unref(other);
     if (!st) st = cbx_workload_create(ctx, w->c, point, &o, out, err);
     if (st) {
         cbx_params_free(point);
@@ -232,11 +191,15 @@ cbx_status cbx__workload_other(cbx_ctx *ctx, const cbx_workload *w, cbx__seeds *
     return CBX_OK;
 }
 
-/* Where the oracle takes too long, or others have other forms, there are none. */
+/* The more, the surer is a single reading; each costs another run of the oracle, and the memory of
+ * the inputs.  Where the oracle takes too long, or others have other forms, there are none. */
 static cbx_status make_fresh(cbx_ctx *ctx, cbx_workload *w, cbx_err *err)
 {
+    const bool few = w->set_bytes > FRESH_MAX_BYTES || w->oracle_s > 4 * FRESH_QUICK_S;
+    size_t n = few ? 1 : w->oracle_s > FRESH_QUICK_S ? 2 : CBX__FRESH_MAX;
+    if (w->nsets < 2 || w->oracle_s > FRESH_MAX_S) n = 0;
     if (seed_of(w->c, CBX__FRESH_MAX)) w->seeds = (cbx__seeds){ { cbx_params_int(w->point, "seed") }, 1 };
-    for (size_t n = fresh_wanted(w); w->nfresh < n; w->nfresh++) {
+    for (; w->nfresh < n; w->nfresh++) {
         cbx_status st = cbx__workload_other(ctx, w, &w->seeds, &w->fresh[w->nfresh], err);
         if (st || !w->fresh[w->nfresh]) return st;
     }
@@ -248,35 +211,25 @@ cbx_status cbx_workload_create(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_pa
 {
     static const cbx_workload_opts defaults = CBX_WORKLOAD_OPTS_INIT;
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_workload *w;
-    cbx_status st;
 
     if (!opts) opts = &defaults;
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_workload_opts of another version");
-    if (c->ninputs > CBX_CASE_MAX_ARRAYS || c->noutputs > CBX_CASE_MAX_ARRAYS || c->noutputs == 0) {
+    if (c->ninputs > CBX_CASE_MAX_ARRAYS || c->noutputs > CBX_CASE_MAX_ARRAYS || c->noutputs == 0)
         return cbx_fail(err, CBX_EINVAL, "case '%s' has a number of arrays outside 1..%d", c->name,
                         CBX_CASE_MAX_ARRAYS);
-    }
-    w = cbx_mem_zalloc(al, sizeof *w);
+    cbx_workload *w = cbx_mem_zalloc(al, sizeof *w);
     if (!w) return cbx_fail(err, CBX_ENOMEM, "no memory for a workload of case '%s'", c->name);
     w->al = *al;
     w->c = c;
     w->point = point;
     w->opts = *opts;
-    st = allocate(w, opts, err);
-    if (st) goto done;
-    st = make_inputs(ctx, w, err);
-    if (st) goto done;
-    st = cbx__oracle_get(ctx, w, opts, err);
-    if (st) goto done;
-    st = rotate_answers(ctx, w, err);
+    cbx_status st = allocate(w, opts, err);
+    if (!st) st = make_inputs(ctx, w, err);
+    if (!st) st = cbx__oracle_get(ctx, w, opts, err);
+    for (size_t r = 1, n = c->noutputs; !st && r < w->nsets; r++)
+        st = rotate_answers(ctx, w, r, &w->answers[r * n], &w->bounds[r * n], err);
     if (!st) st = make_fresh(ctx, w, err);
-    if (st) goto done;
-    *out = w;
-    w = NULL;
-done:
-    cbx_workload_free(w);
-    return st;
+    return CBX_FINISH(st, *out = w, cbx_workload_free(w));
 }
 
 void cbx_workload_free(cbx_workload *w)
@@ -285,9 +238,8 @@ void cbx_workload_free(cbx_workload *w)
     for (size_t i = 0; i < w->nfresh; i++) cbx_workload_free(w->fresh[i]);
     cbx__oracle_give_back(w);
     size_t inputs = w->nsets * w->c->ninputs, outputs = w->nsets * w->c->noutputs;
-    for (size_t i = 0; w->input_fds && i < inputs; i++) {
+    for (size_t i = 0; w->input_fds && i < inputs; i++)
         if (w->input_fds[i] >= 0) close(w->input_fds[i]);
-    }
     if (w->answers) free_arrays(w->answers, outputs);
     if (w->bounds) free_arrays(w->bounds, outputs);
     cbx_mem_free(&w->al, w->input_fds, (inputs + 1) * sizeof *w->input_fds);
@@ -351,45 +303,32 @@ static cbx_status reopen(int fd, size_t i, int *out, cbx_err *err)
 {
     char path[48];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    int opened = open(path, O_RDONLY | O_CLOEXEC);
-    if (opened < 0) return cbx_fail_errno(err, errno, "cannot open the memory file of input %zu again", i);
-    *out = opened;
-    return CBX_OK;
+    *out = open(path, O_RDONLY | O_CLOEXEC);
+    return *out >= 0 ? CBX_OK : cbx_fail_errno(err, errno, "cannot open the memory file of input %zu again", i);
 }
 
 /* --- the set that is held back --- */
 
-static cbx_status held_inputs(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, cbx__held *h, cbx_err *err)
+cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_t set, cbx__held *out, cbx_err *err)
 {
+    cbx__held h = { .set = set, .message = cbx_json_new_object() };
     cbx_array *in[CBX_CASE_MAX_ARRAYS] = { 0 }, *turned[CBX_CASE_MAX_ARRAYS] = { 0 };
-    cbx_status st = CBX_OK;
+    cbx_json_set_string(h.message, "op", "inputs");
+    cbx_json_set_int(h.message, "set", (int64_t)set);
+    put_arrays(w, set, 1, h.message);
+    cbx_status st = cbx_json_check(h.message, err);
     for (size_t i = 0; !st && i < w->c->ninputs; i++) st = cbx_npy_map_fd(ctx, w->input_fds[i], &in[i], err);
     if (!st) st = w->c->rotate_inputs(ctx, w->point, r, in, turned, err);
     for (size_t i = 0; !st && i < w->c->ninputs; i++) {
         int fd = -1;
         st = seal_array(ctx, w->c->input_names[i], turned[i], &fd, err);
-        if (!st) st = reopen(fd, i, &h->fds[i], err);
+        if (!st) st = reopen(fd, i, &h.fds[i], err);
         if (fd >= 0) close(fd);
-        h->nfds += !st;
+        h.nfds += !st;
     }
     free_arrays(turned, w->c->ninputs);
     free_arrays(in, w->c->ninputs);
-    return st;
-}
-
-cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_t set, cbx__held *out, cbx_err *err)
-{
-    cbx__held h = { .set = set, .message = cbx_json_new_object() };
-    cbx_status st;
-    cbx_json_set_string(h.message, "op", "inputs");
-    cbx_json_set_int(h.message, "set", (int64_t)set);
-    put_arrays(w, set, 1, h.message);
-    st = cbx_json_check(h.message, err);
-    if (!st) st = held_inputs(ctx, w, r, &h, err);
-    for (size_t o = 0; !st && o < w->c->noutputs; o++) {
-        st = w->c->rotate_output(ctx, w->point, r, o, w->answers[o], &h.answers[o], err);
-        if (!st) st = w->c->rotate_output(ctx, w->point, r, o, w->bounds[o], &h.bounds[o], err);
-    }
+    if (!st) st = rotate_answers(ctx, w, r, h.answers, h.bounds, err);
     return CBX_FINISH(st, *out = h, cbx__held_clear(&h));
 }
 
