@@ -72,18 +72,16 @@ static cbx_status merge_metrics(merging *m, cbx_err *err)
         const cbx_point *p = g->launches[l].run ? point_of(&g->launches[l]) : NULL;
         for (size_t i = 0; p && i < p->nmetrics && !st; i++) {
             const cbx_named_metric *first = &p->metrics[i];
-            double *samples;
             size_t n = 0;
             if (has(m, first->name)) continue;
             if (g->good == 1) {
                 st = cbx_list_push(&m->al, &m->metrics, *first) ? CBX_OK : no_memory(err);
                 continue;
             }
-            samples = cbx_arena_calloc(m->s->arena, g->good, sizeof *samples);
+            double *samples = cbx_arena_calloc(m->s->arena, g->good, sizeof *samples);
             if (!samples) return no_memory(err);
-            for (size_t k = 0; k < g->count; k++) {
-                const cbx_metric *x = g->launches[k].run ? cbx_point_metric(point_of(&g->launches[k]), first->name)
-                                                         : NULL;
+            for (const cbx__launch *k = g->launches; k < g->launches + g->count; k++) {
+                const cbx_metric *x = k->run ? cbx_point_metric(point_of(k), first->name) : NULL;
                 if (x) samples[n++] = x->value;
             }
             if (n < g->good && !cbx_list_push(&m->al, &m->partial, first->name)) return no_memory(err);
@@ -110,27 +108,25 @@ static cbx_status add_process(merging *m, cbx_err *err)
     cbx_status st = CBX_OK;
 
     for (size_t i = 0; i < CBX_LEN(process_defs) && !st; i++) {
-        double *samples;
+        const char *name = process_defs[i].name;
         size_t n = 0;
-        if (has(m, process_defs[i].name)) continue;
-        samples = cbx_arena_calloc(m->s->arena, m->g->good, sizeof *samples);
+        if (has(m, name)) continue;
+        double *samples = cbx_arena_calloc(m->s->arena, m->g->good, sizeof *samples);
         if (!samples) return no_memory(err);
-        for (size_t l = 0; l < m->g->count; l++) {
-            const cbx__launch *x = &m->g->launches[l];
-            const cbx__process_use *p = &x->process;
+        for (const cbx__launch *l = m->g->launches; l < m->g->launches + m->g->count; l++) {
+            const cbx__process_use *p = &l->process;
             const double values[CBX_LEN(process_defs)] = { command ? p->wall_s : NAN,
                                                            command ? NAN : p->wall_s,
                                                            p->cpu_user_s,
                                                            p->cpu_system_s,
                                                            p->max_rss_mb,
                                                            p->peak_rss_mb };
-            if (x->run && x->has_process && !isnan(values[i])) samples[n++] = values[i];
+            if (l->run && l->has_process && !isnan(values[i])) samples[n++] = values[i];
         }
         if (n == 0) continue;
         if (n > 1)
-            st = add_over_launches(m, process_defs[i].name, samples, n, err);
-        else if (!cbx_list_push(&m->al, &m->metrics,
-                                (cbx_named_metric){ process_defs[i].name, cbx_metric_of(samples[0]) }))
+            st = add_over_launches(m, name, samples, n, err);
+        else if (!cbx_list_push(&m->al, &m->metrics, (cbx_named_metric){ name, cbx_metric_of(samples[0]) }))
             st = no_memory(err);
         if (!st) st = cbx_run_builder_add_metric_def(m->b, &process_defs[i], err);
     }
@@ -145,7 +141,6 @@ static cbx_status merge(merging *m, cbx_err *err)
     const cbx__launch *good = m->g->launches;
     const cbx_point known = { .tags = o->tags, .ntags = o->ntags };
     cbx_point p = { .name = o->name ? o->name : m->g->name };
-    cbx_tag *tags;
     cbx_status st = merge_metrics(m, err);
 
     if (!st) st = add_process(m, err);
@@ -158,7 +153,7 @@ static cbx_status merge(merging *m, cbx_err *err)
     if (st) return st;
     while (!good->run) good++;
     const cbx_point *first = point_of(good);
-    tags = cbx_arena_calloc(m->s->arena, o->ntags + first->ntags + 1, sizeof *tags);
+    cbx_tag *tags = cbx_arena_calloc(m->s->arena, o->ntags + first->ntags + 1, sizeof *tags);
     if (!tags) return no_memory(err);
     if (o->ntags) memcpy(tags, o->tags, o->ntags * sizeof *tags);
     p.ntags = o->ntags;
@@ -201,46 +196,27 @@ static void add_gathered(const merging *m, cbx_json *o)
 {
     const cbx__gathered *g = m->g;
     const cbx_json *config = m->s->o->measure.config;
-    cbx_json *targets, *list;
 
     cbx_json_set_string(o, "name", g->name);
     cbx_json_set_string(o, "driver", cbx_benchmark_kind_name(m->s->source->kind));
     cbx_json_set_int(o, "launches", (int64_t)g->good);
     cbx_json_set(o, "config", config ? cbx_json_copy(config) : cbx_json_new_object());
-    targets = cbx_json_set_object(o, "targets");
+    cbx_json *targets = cbx_json_set_object(o, "targets"), *failures = cbx_json_set_array(o, "failures"),
+             *reports = cbx_json_set_array(o, "told");
     for (size_t i = 0; i < m->ntargets; i++)
         cbx_json_set_double(targets, m->targets[i].name, m->targets[i].metric.value);
-    list = cbx_json_set_array(o, "failures");
     for (size_t l = 0; l < g->count; l++) {
         const cbx__launch *x = &g->launches[l];
-        if (!x->run) add_failure(list, NULL, l + 1, x->phase, x->status, x->message);
-    }
-    list = cbx_json_set_array(o, "told");
-    for (size_t l = 0; l < g->count; l++) {
-        const cbx_json *metadata = reported(&g->launches[l]);
+        const cbx_json *metadata = reported(x);
+        if (!x->run) {
+            add_failure(failures, NULL, l + 1, x->phase, x->status, x->message);
+            continue;
+        }
         cbx_json *copy = metadata ? cbx_json_copy(metadata) : cbx_json_new_object();
         cbx_json_remove(copy, "targets"); /* are the same in all launches, as the source is */
         cbx_json_remove(copy, "source");
-        if (g->launches[l].run)
-            cbx_json_push(list, copy);
-        else
-            cbx_json_unref(copy);
+        cbx_json_push(reports, copy);
     }
-}
-
-/* The entry of metadata.sources, for a benchmark whose code has a known place. */
-static void add_source(const merging *m, cbx_json *list)
-{
-    const char *name = m->s->o->name ? m->s->o->name : m->g->name;
-    const cbx_json *source = NULL;
-    cbx_json *o;
-
-    for (size_t l = 0; l < m->g->count && !source; l++) source = cbx_json_get(reported(&m->g->launches[l]), "source");
-    if (!source) return;
-    o = cbx_json_push_object(list);
-    cbx_json_set_string(o, "point", name);
-    cbx_json_set_string(o, "file", cbx_json_get_string(source, "file", ""));
-    cbx_json_set_int(o, "line", cbx_json_get_int(source, "line", 0));
 }
 
 /* --- targets --- */
@@ -278,24 +254,15 @@ static void judge(cbx_benchmark_report *r, const merging *m)
         const char *name = m->targets[i].name;
         const cbx_metric *value = p ? cbx_point_metric(p, name) : NULL;
         const cbx_metric_def *def = r->run ? cbx_run_find_metric_def(r->run, name) : NULL;
-        cbx_target_check t;
         for (size_t k = 0; k < m->partial.n; k++)
             if (strcmp(m->partial.items[k], name) == 0) value = NULL;
-        t = cbx_target_judge(value, def, m->targets[i].metric.value);
+        cbx_target_check t = cbx_target_judge(value, def, m->targets[i].metric.value);
         if (m->g->failed && (t.outcome == CBX_TARGET_MET || (t.outcome == CBX_TARGET_MISSING && !m->g->good)))
             t.outcome = CBX_TARGET_INCOMPLETE;
         t.benchmark = m->g->name;
         t.metric = name;
         r->targets[r->ntargets++] = t;
     }
-}
-
-static cbx_json *targets_json(const cbx_benchmark_report *r)
-{
-    cbx_json *list = cbx_json_new_array();
-
-    for (size_t i = 0; i < r->ntargets; i++) cbx_json_push(list, cbx_target_json(&r->targets[i]));
-    return list;
 }
 
 /* --- the run --- */
@@ -315,12 +282,11 @@ static cbx_status add_kernels(cbx__session *s, const cbx_trace_link *link, cbx_j
     };
     cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
     cbx_import trace = { 0 };
-    const char *path;
     cbx_status st = CBX_EFORMAT;
 
     opts.format = "trace";
     for (size_t i = 0; st && st != CBX_ENOMEM && i < link->nfiles; i++) {
-        path = cbx_path_join(s->arena, link->folder, link->files[i].path);
+        const char *path = cbx_path_join(s->arena, link->folder, link->files[i].path);
         st = path ? cbx_import_file(s->ctx, path, &opts, &trace, NULL) : CBX_ENOMEM;
     }
     if (st)
@@ -332,10 +298,9 @@ static cbx_status add_kernels(cbx__session *s, const cbx_trace_link *link, cbx_j
         for (size_t i = 0; i < cbx_run_npoints(trace.runs[r]); i++) {
             const cbx_point *p = cbx_run_point(trace.runs[r], i);
             bool is_gap = !strcmp(p->name, "(gaps)");
-            cbx_json *one;
             if (strcmp(process, p->scenario)) process = p->scenario, of_process = 0;
             if (!is_gap && (of_process++ >= TOP_KERNELS || !strcmp(p->name, "(others)"))) continue;
-            one = cbx_json_push_object(is_gap ? gaps : kernels);
+            cbx_json *one = cbx_json_push_object(is_gap ? gaps : kernels);
             cbx_json_set_string(one, is_gap ? "lane" : "name", is_gap ? cbx_point_tag(p, "lane") : p->name);
             cbx_json_set_string(one, "process", p->scenario);
             for (size_t k = 0; k < CBX_LEN(members); k++) {
@@ -393,12 +358,20 @@ static cbx_status make_run(cbx_benchmark_report *r, cbx__session *s, merging *al
 
     for (size_t i = 0; i < r->ngathered && !st; i++) {
         merging *m = &all[i];
+        const cbx_json *source = NULL; /* of a benchmark whose code has a known place */
         *m = (merging){ s, &r->gathered[i], b, .al = cbx_arena_allocator(s->arena), .point = SIZE_MAX };
         st = collect_targets(m, err);
         if (!st && m->g->good) {
             st = merge(m, err);
             m->point = points++;
-            add_source(m, sources);
+            for (size_t l = 0; l < m->g->count && !source; l++)
+                source = cbx_json_get(reported(&m->g->launches[l]), "source");
+        }
+        if (source) {
+            cbx_json *o = cbx_json_push_object(sources);
+            cbx_json_set_string(o, "point", s->o->name ? s->o->name : m->g->name);
+            cbx_json_set_string(o, "file", cbx_json_get_string(source, "file", ""));
+            cbx_json_set_int(o, "line", cbx_json_get_int(source, "line", 0));
         }
         if (!st) add_gathered(m, cbx_json_push_object(list));
     }
@@ -418,18 +391,24 @@ static cbx_status make_run(cbx_benchmark_report *r, cbx__session *s, merging *al
     return st;
 }
 
+static cbx_json *targets_json(const cbx_benchmark_report *r)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; i < r->ntargets; i++) cbx_json_push(list, cbx_target_json(&r->targets[i]));
+    return list;
+}
+
 cbx_status cbx__report_finish(cbx_benchmark_report *r, cbx__session *s, cbx_err *err)
 {
     merging *all = cbx_arena_calloc(&r->arena, r->ngathered, sizeof *all);
     size_t ntargets = 0, nfailures = 0;
-    cbx_run *with;
-    cbx_status st;
 
     cbx_run_free(r->run);
     r->run = NULL;
     r->ntargets = r->nfailures = 0;
     r->link_fault = NULL;
-    st = all ? make_run(r, s, all, err) : no_memory(err);
+    cbx_status st = all ? make_run(r, s, all, err) : no_memory(err);
     if (st) return st;
     for (size_t i = 0; i < r->ngathered; i++) {
         ntargets += all[i].ntargets;
@@ -440,6 +419,7 @@ cbx_status cbx__report_finish(cbx_benchmark_report *r, cbx__session *s, cbx_err 
     if (!r->targets || !r->failures) return no_memory(err);
     for (size_t i = 0; i < r->ngathered; i++) judge(r, &all[i]);
     if (r->run && r->ntargets) {
+        cbx_run *with;
         st = cbx_run_with_metadata(s->ctx, r->run, "targets", targets_json(r), &with, err);
         if (st) return st;
         cbx_run_free(r->run);
@@ -447,14 +427,12 @@ cbx_status cbx__report_finish(cbx_benchmark_report *r, cbx__session *s, cbx_err 
         r->ntargets = 0;
         for (size_t i = 0; i < r->ngathered; i++) judge(r, &all[i]); /* with pointers into the new run */
     }
-    for (size_t i = 0; i < r->ngathered; i++) {
-        const cbx__gathered *g = &r->gathered[i];
+    for (const cbx__gathered *g = r->gathered; g < r->gathered + r->ngathered; g++)
         for (size_t l = 0; l < g->count; l++) {
             const cbx__launch *x = &g->launches[l];
-            const cbx_benchmark_failure f = { g->name, l + 1, x->phase, x->status, x->message };
-            if (!x->run) r->failures[r->nfailures++] = f;
+            if (x->run) continue;
+            r->failures[r->nfailures++] = (cbx_benchmark_failure){ g->name, l + 1, x->phase, x->status, x->message };
         }
-    }
     return CBX_OK;
 }
 
@@ -510,10 +488,8 @@ cbx_json *cbx_benchmark_report_json(const cbx_benchmark_report *r)
         cbx_json_set_null(o, "run");
     cbx_json_set(o, "targets", targets_json(r));
     failures = cbx_json_set_array(o, "failures");
-    for (size_t i = 0; i < r->nfailures; i++) {
-        const cbx_benchmark_failure *f = &r->failures[i];
+    for (const cbx_benchmark_failure *f = r->failures; f < r->failures + r->nfailures; f++)
         add_failure(failures, f->benchmark, f->launch, f->phase, f->status, f->message);
-    }
     cbx_json_set_bool(o, "interrupted", r->interrupted);
     cbx_json_set_int(o, "exit_code", cbx_benchmark_report_exit_code(r));
     return cbx_json_finish(o);

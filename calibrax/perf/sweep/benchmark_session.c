@@ -42,13 +42,12 @@ static cbx_status launch_ops(cbx__session *s, const char *name, cbx__launch *out
     cbx_benchmark_measure_opts o = s->o->measure;
     const char *phase = "start";
     cbx_err why = CBX_ERR_INIT;
-    cbx_status st;
 
     while (strcmp(item->ops->name, name) != 0) item++;
     o.stop = s->o->stop;
     o.trace = s->trace;
     o.phase = &phase;
-    st = cbx_benchmark_measure(s->ctx, item->ops, item->self, &o, &out->run, &why);
+    const cbx_status st = cbx_benchmark_measure(s->ctx, item->ops, item->self, &o, &out->run, &why);
     if (st == CBX_EINTERRUPTED || st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
     if (st) cbx__launch_fail(s, out, phase, st, "%s", why.message[0] ? why.message : cbx_status_words(st));
     return CBX_OK;
@@ -98,22 +97,21 @@ static cbx_status check(const cbx_benchmark_source *source, const cbx_benchmark_
 static cbx_status choose(cbx_benchmark_report *r, cbx__session *s, cbx_err *err)
 {
     const cbx_benchmark_opts *o = s->o;
-    const char *const *all = NULL, *const * names;
-    size_t n = 0, count;
+    const char *const *all = NULL;
+    size_t n = 0;
     cbx_status st = drivers[s->source->kind].driver->list(s, &all, &n, err);
 
     if (st) return st;
     for (size_t i = 0; i < o->nnames; i++) {
-        const char *nearest;
         size_t k = 0;
         while (k < n && strcmp(all[k], o->names[i]) != 0) k++;
         if (k < n) continue;
-        nearest = cbx_nearest_word(o->names[i], all, n);
+        const char *nearest = cbx_nearest_word(o->names[i], all, n);
         return nearest ? cbx_fail(err, CBX_ENOENT, "no benchmark '%s': did you mean '%s'?", o->names[i], nearest)
                        : cbx_fail(err, CBX_ENOENT, "no benchmark '%s' among the %zu that there are", o->names[i], n);
     }
-    names = o->nnames ? o->names : all;
-    count = o->nnames ? o->nnames : n;
+    const char *const *names = o->nnames ? o->names : all;
+    const size_t count = o->nnames ? o->nnames : n;
     if (count == 0) return cbx_fail(err, CBX_ENOENT, "there is no benchmark to run");
     if (o->name && count > 1)
         return cbx_fail(err, CBX_EINVAL, "%zu benchmarks cannot all be named '%s': choose one", count, o->name);
@@ -181,14 +179,13 @@ static cbx_status launch(cbx__session *s, cbx__gathered *g, cbx_err *err)
 {
     const cbx_benchmark_opts *o = s->o;
     const cbx_allocator al = cbx_arena_allocator(s->arena);
-    cbx__launch *l;
-    cbx_status st;
 
     if (o->stop && *o->stop) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
-    if (!cbx_grow(&al, &g->launches, &g->capacity, g->count + 1, sizeof *l)) return cbx_fail_nomem(err, "a launch");
-    l = &g->launches[g->count];
+    if (!cbx_grow(&al, &g->launches, &g->capacity, g->count + 1, sizeof *g->launches))
+        return cbx_fail_nomem(err, "a launch");
+    cbx__launch *l = &g->launches[g->count];
     memset(l, 0, sizeof *l);
-    st = drivers[s->source->kind].driver->launch(s, g->name, l, err);
+    const cbx_status st = drivers[s->source->kind].driver->launch(s, g->name, l, err);
     if (st) {
         cbx__launch_clear(l);
         return st;
@@ -234,15 +231,13 @@ cbx_status cbx_benchmark_run(cbx_ctx *ctx, const cbx_benchmark_source *source, c
 {
     static const cbx_benchmark_opts usual = CBX_BENCHMARK_OPTS_INIT;
     const cbx_benchmark_opts *o = opts ? opts : &usual;
-    cbx_benchmark_report *r;
-    cbx__session s;
     cbx_status st = check(source, o, err);
 
     if (st) return st;
-    r = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *r);
+    cbx_benchmark_report *r = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *r);
     if (!r) return cbx_fail_nomem(err, "a report");
     cbx_arena_init(&r->arena, cbx_ctx_allocator(ctx));
-    s = (cbx__session){ .ctx = ctx, .arena = &r->arena, .source = source, .o = o, .planned = o->launches };
+    cbx__session s = { .ctx = ctx, .arena = &r->arena, .source = source, .o = o, .planned = o->launches };
     st = choose(r, &s, err);
     for (size_t first = 0; !st && first < s.planned;) {
         st = launch_all(r, &s, first, err);

@@ -60,10 +60,11 @@ typedef struct cbx_benchmark_opts {
     double timeout_s; /* of a launch in a process of its own; 0: none */
     double grace_s;   /* between SIGTERM and SIGKILL */
     double level;     /* of intervals, in (0, 1) */
-    double
-        allow_failed; /* share of a benchmark's launches that may fail, in [0, 1): with more of them the benchmark has failed */
-    cbx_benchmark_measure_opts
-        measure;         /* warmup, samples, sample_s, budget_s, batch_size, max_batches, config; the rest is ours */
+    /* share of a benchmark's launches that may fail, in [0, 1): with more of them the benchmark
+     * has failed */
+    double allow_failed;
+    /* warmup, samples, sample_s, budget_s, batch_size, max_batches, config; the rest is ours */
+    cbx_benchmark_measure_opts measure;
     const cbx_tag *tags; /* of each point */
     size_t ntags;
     const char *name;           /* of the point; NULL: the benchmark's.  Only for a single benchmark */
@@ -80,8 +81,9 @@ typedef struct cbx_benchmark_opts {
     void (*progress)(void *user, const char *benchmark, size_t launch, size_t launches,
                      const cbx_benchmark_failure *failure);
     void *progress_user;
-    const char
-        *trace_dir; /* folder into which the benchmarks write traces of their own (JAX, XLA, Perfetto); NULL: none */
+    /* folder into which the benchmarks write traces of their own (JAX, XLA, Perfetto); NULL:
+     * none */
+    const char *trace_dir;
     /** Optional: called after `launches` of each benchmark, and again after those that it asked
      * for.
      * @param run  of all launches so far; NULL: none is good

@@ -12,13 +12,11 @@ void cbx__budget_init(cbx__budget *b, double total_s, const cbx__resources *r)
     if (b->pooled) b->lanes[0] = r->shared || !r->parallel ? 1 : r->parallel;
 }
 
-static size_t place_of(const cbx__budget *b, size_t queue) { return b->pooled ? 0 : queue; }
-
-void cbx__budget_add(cbx__budget *b, size_t queue) { b->waiting[place_of(b, queue)]++; }
+void cbx__budget_add(cbx__budget *b, size_t queue) { b->waiting[b->pooled ? 0 : queue]++; }
 
 bool cbx__budget_begin(cbx__budget *b, size_t queue, double elapsed_s, double *share_s)
 {
-    size_t q = place_of(b, queue), lanes = b->lanes[q] ? b->lanes[q] : 1;
+    size_t q = b->pooled ? 0 : queue, lanes = b->lanes[q] ? b->lanes[q] : 1;
     size_t turns = (b->waiting[q] + lanes - 1) / lanes;
     double left = fmax(0, b->total_s - elapsed_s);
 

@@ -17,19 +17,6 @@ static double value_of(const cbx_json *document, const char *metric)
     return cbx_json_get_double(cbx_json_get(cbx_json_get(document, "metrics"), metric), "value", NAN);
 }
 
-static cbx_status read_times(const char *text, size_t len, const char *name, cbx_launch_times *out, cbx_err *err)
-{
-    cbx_json *document = NULL;
-    cbx_status st = cbx_json_parse(text, len, name, &document, err);
-
-    if (st) return st;
-    *out = (cbx_launch_times){ value_of(document, "first_call"), value_of(document, "call_time") };
-    if (!(out->first_s >= 0 && out->steady_s >= 0))
-        st = cbx_fail(err, CBX_EFORMAT, "a launch of '%s' did not report the times of its calls", name);
-    cbx_json_unref(document);
-    return st;
-}
-
 static cbx_status launch(cbx_ctx *ctx, const cbx_cold_warm_opts *o, const char *folder, cbx_launch_times *out,
                          cbx_err *err)
 {
@@ -43,6 +30,7 @@ static cbx_status launch(cbx_ctx *ctx, const cbx_cold_warm_opts *o, const char *
                              .env = &env,
                              .nenv = o->cache_env != NULL };
     cbx_command_record r = { 0 };
+    cbx_json *document = NULL;
     char *text = NULL;
     size_t len = 0;
     cbx_status st = o->profiles ? cbx__memory_file("launch", &how.output, err) : CBX_OK;
@@ -55,7 +43,11 @@ static cbx_status launch(cbx_ctx *ctx, const cbx_cold_warm_opts *o, const char *
                       r.last_words[0] ? ": " : "", r.last_words);
     *out = (cbx_launch_times){ 1e-9 * r.wall_ns, 0 };
     if (!st && o->profiles) st = cbx__memory_file_read(al, how.output, o->name, MAX_OUTPUT, &text, &len, err);
-    if (text) st = read_times(text, len, o->name, out, err);
+    if (text) st = cbx_json_parse(text, len, o->name, &document, err);
+    if (document) *out = (cbx_launch_times){ value_of(document, "first_call"), value_of(document, "call_time") };
+    if (document && !(out->first_s >= 0 && out->steady_s >= 0))
+        st = cbx_fail(err, CBX_EFORMAT, "a launch of '%s' did not report the times of its calls", o->name);
+    cbx_json_unref(document);
     cbx_mem_free(al, text, text ? len + 1 : 0);
     if (how.output) close(how.output);
     return st;
@@ -82,14 +74,13 @@ cbx_status cbx_cold_warm_measure(cbx_ctx *ctx, const cbx_cold_warm_opts *opts, c
                                  const cbx_launch_times **cold, const cbx_launch_times **warm, cbx_err *err)
 {
     cbx_cold_warm_opts o = CBX_COLD_WARM_OPTS_INIT;
-    cbx_launch_times *times;
     cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_cold_warm_opts", err);
 
     if (!st) st = cbx_check_range("launches", (double)o.launches, 1, 4096, err);
     if (!st && o.cache_env && (!*o.cache_env || strchr(o.cache_env, '=')))
         st = cbx_fail(err, CBX_EINVAL, "'%s' cannot name a variable", o.cache_env);
     if (st) return st;
-    times = cbx_arena_calloc(arena, 2 * o.launches, sizeof *times);
+    cbx_launch_times *times = cbx_arena_calloc(arena, 2 * o.launches, sizeof *times);
     if (!times) return cbx_fail_nomem(err, "the times of launches");
     st = launch_all(ctx, &o, false, times, err);
     if (!st && o.cache_env) st = launch_all(ctx, &o, true, times + o.launches, err);

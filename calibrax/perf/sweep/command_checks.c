@@ -75,8 +75,7 @@ cbx_status cbx__command_checks(cbx_ctx *ctx, const cbx_command_check *checks, si
 {
     cbx_status st = CBX_OK;
 
-    for (size_t i = 0; i < n && !st; i++) {
-        const cbx_command_check *c = &checks[i];
+    for (const cbx_command_check *c = checks; c < checks + n && !st; c++) {
         cbx_command_record r = { 0 };
         st = c->command ? cbx_command_run(ctx, c->command, how, &r, err) : compare_files(ctx, c, how->folder, err);
         if (st || !r.failure) continue;

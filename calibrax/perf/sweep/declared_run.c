@@ -3,12 +3,11 @@
  * exec.h, each run's outputs checked.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/temporary.h"
+#include "calibrax/base/text_keep.h"
 #include "calibrax/perf/case/declared_internal.h"
 #include "calibrax/perf/schedule/claim.h"
 #include "calibrax/perf/sweep/command_checks.h"
@@ -36,7 +35,6 @@ typedef struct point_run {
 /* A line for the shell, run in the point's folder with the baseline's variables; NULL: out of memory. */
 static const char *in_folder(point_run *p, const char *line, const cbx_benchmark_command *b)
 {
-    const char *out = NULL;
     cbx_text t;
 
     cbx_text_init(&t, &p->arena.al);
@@ -49,9 +47,7 @@ static const char *in_folder(point_run *p, const char *line, const cbx_benchmark
         cbx_text_putc(&t, '\n');
     }
     cbx_text_puts(&t, line);
-    if (!t.status) out = cbx_arena_strdup(&p->arena, cbx_text_str(&t));
-    cbx_text_clear(&t);
-    return out;
+    return cbx__text_keep(&t, &p->arena);
 }
 
 /* How commands of the point are run that are not timed. */
@@ -64,7 +60,7 @@ static cbx_command_opts outside(const point_run *p)
                                .folder = p->where };
 }
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a case of commands"); }
+static cbx_status no_memory(cbx_err *err) { return cbx_fail_nomem(err, "a case of commands"); }
 
 /* --- commands of the file's own --- */
 
@@ -97,34 +93,32 @@ static cbx_status check_run(void *user, cbx_err *err)
 
 /* --- a point --- */
 
-/* What is run of a baseline, and around it. */
-static bool put_lines(point_run *p, const cbx_benchmark_command *b, cbx_exec_command *out)
-{
-    const char *line = cbx__declared_line(p->d, p->params, b->argv, &p->arena), *before = NULL;
-
-    out->command = line ? in_folder(p, line, b) : NULL;
-    if (!out->command || !cbx__declared_before(p->d, p->params, false, b->setup, &p->arena, &before)) return false;
-    if (before && !(out->hooks[CBX_EXEC_PREPARE] = in_folder(p, before, b))) return false;
-    if (!b->teardown) return true;
-    line = cbx__declared_line(p->d, p->params, b->teardown, &p->arena);
-    return line && (out->hooks[CBX_EXEC_CONCLUDE] = in_folder(p, line, b));
-}
-
-/* Those that are run, in the file's order, then those that are left out. */
+/* Those that are run, in the file's order, then those that are left out: what is run of each, and
+ * around it. */
 static cbx_status choose(point_run *p, cbx_exec_command *out, size_t *n, cbx_err *err)
 {
     const cbx_declared *d = p->d;
+    cbx_arena *arena = &p->arena;
     size_t run = 0;
 
     *n = 0;
     for (int left_out = 0; left_out < 2; left_out++) {
         for (size_t i = 0; i < d->ops.nbaselines; i++) {
+            const cbx_benchmark_command *b = &d->commands[i];
+            const char *line, *before = NULL, *after = NULL;
             cbx_exec_command c = { .name = d->baselines[i].name };
             char why[CBX_ERR_MESSAGE_SIZE] = "";
             c.left_out = cbx__plan_selection(p->opts, &d->baselines[i], why, &c.remedy);
             if ((c.left_out != CBX_FAILURE_NONE) != left_out) continue;
-            c.why = cbx_arena_strdup(&p->arena, why);
-            if (!c.why || !put_lines(p, &d->commands[i], &c)) return no_memory(err);
+            c.why = cbx_arena_strdup(arena, why);
+            line = cbx__declared_line(d, p->params, b->argv, arena);
+            if (b->teardown) after = cbx__declared_line(d, p->params, b->teardown, arena);
+            bool ok = c.why && line && (after || !b->teardown) &&
+                      cbx__declared_before(d, p->params, false, b->setup, arena, &before);
+            ok = ok && (c.command = in_folder(p, line, b));
+            ok = ok && (!before || (c.hooks[CBX_EXEC_PREPARE] = in_folder(p, before, b)));
+            ok = ok && (!after || (c.hooks[CBX_EXEC_CONCLUDE] = in_folder(p, after, b)));
+            if (!ok) return no_memory(err);
             out[(*n)++] = c;
             run += !left_out;
         }
@@ -164,27 +158,21 @@ static void tell_note(void *user, const char *text)
     if (o->progress) o->progress(o->user, &p);
 }
 
-static cbx_status claim_cores(point_run *p, cbx_err *err)
-{
-    cbx_measure_opts m = *p->opts;
-    const cbx_claim_opts o = { sizeof o, m.lock_wait_s != 0 ? m.lock_wait_s : m.worker_timeout_s, m.stop, tell_note,
-                               &m };
-    return cbx_claim_take(p->ctx, &o, &p->claim, err);
-}
-
 static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_measure_opts *opts, double budget_s,
                             const char *json, cbx_measure_result *result, cbx_err *err)
 {
     point_run p = { .ctx = ctx, .d = d, .opts = opts, .budget_s = budget_s };
     const size_t before = result->rows.count;
     bool good = false;
-    cbx_status st;
 
     cbx_arena_init(&p.arena, cbx_ctx_allocator(ctx));
-    st = cbx_case_point(ctx, &d->ops, json, "--point", &p.params, err);
+    cbx_status st = cbx_case_point(ctx, &d->ops, json, "--point", &p.params, err);
     if (!st && !d->where) st = cbx__temporary_make("point", p.folder, err);
     p.where = d->where ? d->where : p.folder;
-    if (!st) st = claim_cores(&p, err);
+    cbx_measure_opts m = *opts; /* not const for the callback */
+    const double wait_s = m.lock_wait_s != 0 ? m.lock_wait_s : m.worker_timeout_s;
+    const cbx_claim_opts claim = { sizeof claim, wait_s, m.stop, tell_note, &m };
+    if (!st) st = cbx_claim_take(ctx, &claim, &p.claim, err);
     if (!st && !(p.checks = cbx__declared_checks(d, p.params, &p.arena))) st = no_memory(err);
     if (!st && d->setup) {
         const cbx_command_opts how = outside(&p);
@@ -210,11 +198,10 @@ cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_measu
     const uint64_t began = cbx_clock_ns();
     const char *const *points = opts->npoints ? opts->points : d->ops.points;
     size_t n = opts->npoints ? opts->npoints : d->ops.npoints, good = 0, done = 0;
-    cbx_status st;
 
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_measure_opts of another version");
     if (d->kind != CBX_DECLARED_COMMANDS) return cbx_fail(err, CBX_EINVAL, "case '%s' is of kind python", d->ops.name);
-    st = cbx__plan_check_names(opts, &d->ops, err);
+    cbx_status st = cbx__plan_check_names(opts, &d->ops, err);
     if (opts->quick && !opts->npoints) {
         points += d->ops.representative;
         n = 1;

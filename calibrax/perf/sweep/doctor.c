@@ -54,87 +54,61 @@ static void see_programs(visit *v)
     static const struct {
         cbx__tool tool;
         const char *name;
-        bool needed;
+        cbx_doctor_state without;
     } tools[] = {
-        { CBX__TOOL_LAUNCH, "launcher", true },
-        { CBX__TOOL_WORKER, "native worker", true },
-        { CBX__TOOL_PYTHON_WORKER, "Python worker", false },
+        { CBX__TOOL_LAUNCH, "launcher", CBX_DOCTOR_BROKEN },
+        { CBX__TOOL_WORKER, "native worker", CBX_DOCTOR_BROKEN },
+        { CBX__TOOL_PYTHON_WORKER, "Python worker", CBX_DOCTOR_MISSING },
     };
 
     for (size_t i = 0; i < CBX_LEN(tools); i++) {
         cbx_err err = CBX_ERR_INIT;
         const char *path = NULL;
-        if (cbx__tool_find(tools[i].tool, v->arena, &path, &err)) {
-            cbx_doctor_add(v->out, "programs", tools[i].name, tools[i].needed ? CBX_DOCTOR_BROKEN : CBX_DOCTOR_MISSING,
-                           err.message, "make build");
-        } else {
+        if (cbx__tool_find(tools[i].tool, v->arena, &path, &err))
+            cbx_doctor_add(v->out, "programs", tools[i].name, tools[i].without, err.message, "make build");
+        else
             cbx_doctor_add(v->out, "programs", tools[i].name, CBX_DOCTOR_HERE, path, NULL);
-        }
     }
 }
 
 /* --- frameworks --- */
 
-static const char *module_of(const char *provider)
-{
-    static const struct {
-        const char *provider, *module;
-    } others[] = { { "pyg", "torch_geometric" }, { "sklearn", "sklearn" } };
-    for (size_t i = 0; i < CBX_LEN(others); i++) {
-        if (!strcmp(provider, others[i].provider)) return others[i].module;
-    }
-    return provider;
-}
-
-/* Imports a module in a child, which prints its version.  "" if it cannot be imported. */
-static void import_version(visit *v, const char *python, const char *module, char *version, size_t size)
-{
-    cbx_command_opts o = { .struct_size = sizeof(o), .timeout_s = IMPORT_LIMIT_S, .stop = v->stop };
-    const cbx_allocator *al = cbx_ctx_allocator(v->ctx);
-    const char *code = cbx_arena_printf(
-        v->arena, "import %s as m; print(getattr(m, '__version__', 'of unknown version'))", module);
-    const char *const program[] = { python, "-c", code, NULL };
-    cbx_command_record r = { 0 };
-    char *data = NULL;
-    size_t len = 0;
-
-    version[0] = 0;
-    if (!code || cbx__memory_file("version", &o.output, NULL)) return;
-    o.program = program;
-    if (!cbx_command_run(v->ctx, module, &o, &r, NULL) && !r.failure && r.exit_code == 0 &&
-        !cbx__memory_file_read(al, o.output, "version", 4096, &data, &len, NULL)) {
-        snprintf(version, size, "%.*s", (int)strcspn(data, "\n"), data);
-        cbx_mem_free(al, data, len + 1);
-    }
-    close(o.output);
-}
-
-static void see_framework(visit *v, const cbx_provider_ops *p)
-{
-    cbx_err err = CBX_ERR_INIT;
-    const char *python = NULL, *origin = NULL, *module = module_of(p->name);
-    char version[64], text[512];
-
-    if (cbx_provider_interpreter(v->ctx, p->name, "cpu", v->arena, &python, &origin, &err)) {
-        cbx_doctor_add(v->out, "frameworks", p->name, CBX_DOCTOR_MISSING, err.message, p->setup);
-        return;
-    }
-    import_version(v, python, module, version, sizeof(version));
-    if (version[0])
-        snprintf(text, sizeof(text), "%s by %s (%s)", version, python, origin ? origin : "");
-    else
-        snprintf(text, sizeof(text), "%s (%s) cannot import '%s'", python, origin ? origin : "", module);
-    cbx_doctor_add(v->out, "frameworks", p->name, version[0] ? CBX_DOCTOR_HERE : CBX_DOCTOR_MISSING, text,
-                   version[0] ? NULL : p->setup);
-}
-
+/* Each is imported in a child, which prints its version. */
 static void see_frameworks(visit *v)
 {
-    size_t n = 0;
+    const cbx_allocator *al = cbx_ctx_allocator(v->ctx);
+    size_t n = 0, len;
     const cbx_provider_ops *const *all = cbx_providers(&n);
 
     for (size_t i = 0; i < n && !(v->stop && *v->stop); i++) {
-        if (all[i]->python) see_framework(v, all[i]);
+        const cbx_provider_ops *p = all[i];
+        const char *module = strcmp(p->name, "pyg") ? p->name : "torch_geometric";
+        const char *python = NULL, *origin = NULL;
+        const char *code = cbx_arena_printf(
+            v->arena, "import %s as m; print(getattr(m, '__version__', 'of unknown version'))", module);
+        cbx_command_opts o = { .struct_size = sizeof(o), .timeout_s = IMPORT_LIMIT_S, .stop = v->stop };
+        cbx_command_record r = { 0 };
+        cbx_err err = CBX_ERR_INIT;
+        char *version = NULL;
+        if (!p->python) continue;
+        if (cbx_provider_interpreter(v->ctx, p->name, "cpu", v->arena, &python, &origin, &err)) {
+            cbx_doctor_add(v->out, "frameworks", p->name, CBX_DOCTOR_MISSING, err.message, p->setup);
+            continue;
+        }
+        const char *const program[] = { python, "-c", code, NULL };
+        o.program = program;
+        if (code && !cbx__memory_file("version", &o.output, NULL)) {
+            if (!cbx_command_run(v->ctx, module, &o, &r, NULL) && !r.failure && r.exit_code == 0)
+                cbx__memory_file_read(al, o.output, "version", 4096, &version, &len, NULL);
+            close(o.output);
+        }
+        const bool here = version && version[0] && version[0] != '\n';
+        const char *text = here ? cbx_arena_printf(v->arena, "%.*s by %s (%s)", (int)strcspn(version, "\n"), version,
+                                                   python, origin)
+                                : cbx_arena_printf(v->arena, "%s (%s) cannot import '%s'", python, origin, module);
+        cbx_doctor_add(v->out, "frameworks", p->name, here ? CBX_DOCTOR_HERE : CBX_DOCTOR_MISSING, text,
+                       here ? NULL : p->setup);
+        cbx_mem_free(al, version, version ? len + 1 : 0);
     }
 }
 
@@ -143,12 +117,10 @@ static void see_devices(visit *v)
     cbx__accelerators all;
     char name[32], text[CBX_ERR_MESSAGE_SIZE + 80];
 
-    for (int i = 0; i < v->machine.naccelerators && v->have_machine; i++) {
+    for (int i = 0; i < v->machine.naccelerators && v->have_machine; i++)
         cbx_doctor_add(v->out, "devices", "accelerator", CBX_DOCTOR_HERE, v->machine.accelerator[i], NULL);
-    }
     cbx__accelerators_find(v->ctx, "cuda12", &all);
-    for (size_t i = 0; i < all.n; i++) {
-        const cbx__accelerator *d = &all.list[i];
+    for (const cbx__accelerator *d = all.list; d < all.list + all.n; d++) {
         snprintf(name, sizeof(name), "cuda12 device %u", d->number);
         snprintf(text, sizeof(text), d->node >= 0 ? "%s, on memory node %d" : "%s", d->name, d->node);
         cbx_doctor_add(v->out, "devices", name, CBX_DOCTOR_HERE, text, NULL);
@@ -174,15 +146,6 @@ static void see_cores(visit *v)
     cbx_doctor_fact(v->out, "scheduling", "NUMA", "%zu memory node%s", t.nnodes, t.nnodes == 1 ? "" : "s");
 }
 
-/* The holder of the lock of a core or device, if it is held. */
-static void see_lock(visit *v, const char *dir, const char *name)
-{
-    const char *path = cbx_path_join(v->arena, dir, name);
-    pid_t holder = path ? cbx_lock_holder(path) : 0;
-
-    if (holder > 0) cbx_doctor_fact(v->out, "scheduling", "held", "%s, by process %d", name, (int)holder);
-}
-
 static void see_locks(visit *v)
 {
     const char *const *names = NULL;
@@ -197,7 +160,11 @@ static void see_locks(visit *v)
     }
     cbx_doctor_add(v->out, "scheduling", "locks", CBX_DOCTOR_HERE, dir, NULL);
     if (cbx_dir_list(v->ctx, dir, ".lock", v->arena, &names, &n, NULL)) return;
-    for (size_t i = 0; i < n; i++) see_lock(v, dir, names[i]);
+    for (size_t i = 0; i < n; i++) {
+        const char *path = cbx_path_join(v->arena, dir, names[i]);
+        const pid_t holder = path ? cbx_lock_holder(path) : 0;
+        if (holder > 0) cbx_doctor_fact(v->out, "scheduling", "held", "%s, by process %d", names[i], (int)holder);
+    }
 }
 
 static void see_memory_groups(visit *v)

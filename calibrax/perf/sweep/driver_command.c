@@ -10,6 +10,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/temporary.h"
+#include "calibrax/base/text_keep.h"
 #include "calibrax/perf/launch/launch.h"
 #include "calibrax/perf/sweep/benchmark_session.h"
 #include "calibrax/perf/sweep/command_checks.h"
@@ -32,16 +33,18 @@ static slice trimmed(const char *text, size_t len)
     return (slice){ text, len };
 }
 
-static bool is_object(slice s) { return s.len >= 2 && s.text[0] == '{' && s.text[s.len - 1] == '}'; }
-
 /* The object to read, the last line or else the whole; len 0: neither is an object. */
 static slice find_object(const char *text, size_t len)
 {
     const slice all = trimmed(text, len);
     const char *newline = all.len ? memrchr(all.text, '\n', all.len) : NULL;
-    const slice line = newline ? trimmed(newline, (size_t)(all.text + all.len - newline)) : all;
+    const slice candidates[] = { newline ? trimmed(newline, (size_t)(all.text + all.len - newline)) : all, all };
 
-    return is_object(line) ? line : is_object(all) ? all : (slice){ text, 0 };
+    for (size_t i = 0; i < CBX_LEN(candidates); i++) {
+        const slice s = candidates[i];
+        if (s.len >= 2 && s.text[0] == '{' && s.text[s.len - 1] == '}') return s;
+    }
+    return (slice){ text, 0 };
 }
 
 /* The output as a run with one point: a metric that is a number becomes {"value": number}, the rest
@@ -82,29 +85,13 @@ static cbx_json *run_of(const cbx_benchmark_command *c, const cbx_json *output)
     return cbx_json_finish(o);
 }
 
-/* Definitions of the command's declaration go before those of its output. */
-static cbx_status with_defs(cbx__session *s, const cbx_benchmark_command *c, cbx_run **run, cbx_err *err)
-{
-    cbx_run_builder *b = NULL;
-    cbx_run *changed = NULL;
-    cbx_status st;
-
-    if (!c->ndefs) return CBX_OK;
-    st = cbx_run_builder_from(s->ctx, *run, &b, err);
-    for (size_t i = 0; i < c->ndefs && !st; i++) st = cbx_run_builder_add_metric_def(b, &c->defs[i], err);
-    if (!st) st = cbx_run_builder_freeze(b, &changed, err);
-    cbx_run_builder_free(b);
-    if (st) return st;
-    cbx_run_free(*run);
-    *run = changed;
-    return CBX_OK;
-}
-
 cbx_status cbx__output_read(cbx__session *s, const cbx_benchmark_command *c, const char *text, size_t len,
                             cbx__launch *out, cbx_err *err)
 {
-    slice object = c->metrics == CBX_COMMAND_NONE ? (slice){ text, 0 } : find_object(text, len);
-    cbx_json *found = NULL, *json;
+    const slice object = c->metrics == CBX_COMMAND_NONE ? (slice){ text, 0 } : find_object(text, len);
+    cbx_json *found = NULL;
+    cbx_run *given = NULL;
+    cbx_run_builder *b = NULL;
     cbx_err why = CBX_ERR_INIT;
     cbx_status st = CBX_OK;
 
@@ -114,17 +101,20 @@ cbx_status cbx__output_read(cbx__session *s, const cbx_benchmark_command *c, con
     }
     if (object.len) st = cbx_json_parse(object.text, object.len, "its output", &found, &why);
     if (!st) {
-        json = run_of(c, found);
-        st = json ? cbx_run_from_json(s->ctx, json, "its output", &out->run, &why)
+        cbx_json *json = run_of(c, found);
+        st = json ? cbx_run_from_json(s->ctx, json, "its output", &given, &why)
                   : cbx_fail_nomem(&why, "the output of a command");
         cbx_json_unref(json);
     }
-    if (!st) st = with_defs(s, c, &out->run, &why);
+    /* definitions of the command's declaration go before those of its output */
+    if (!st) st = cbx_run_builder_from(s->ctx, given, &b, &why);
+    for (size_t i = 0; i < c->ndefs && !st; i++) st = cbx_run_builder_add_metric_def(b, &c->defs[i], &why);
+    if (!st) st = cbx_run_builder_freeze(b, &out->run, &why);
+    cbx_run_builder_free(b);
+    cbx_run_free(given);
     cbx_json_unref(found);
-    if (!st) return CBX_OK;
-    cbx__launch_clear(out);
     if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
-    cbx__launch_fail(s, out, "output", st, "%s", why.message);
+    if (st) cbx__launch_fail(s, out, "output", st, "%s", why.message);
     return CBX_OK;
 }
 
@@ -140,9 +130,8 @@ static cbx_status list(cbx__session *s, const char *const **names, size_t *count
         const cbx_benchmark_command *c = &s->source->commands[i];
         if (!c->name || !*c->name || !c->argv || !c->argv[0])
             return cbx_fail(err, CBX_EINVAL, "command %zu has no name, or nothing to run", i + 1);
-        for (size_t k = 0; k < i; k++) {
+        for (size_t k = 0; k < i; k++)
             if (strcmp(out[k], c->name) == 0) return cbx_fail(err, CBX_EINVAL, "two commands are named '%s'", c->name);
-        }
         out[i] = c->name;
     }
     *names = out;
@@ -150,58 +139,30 @@ static cbx_status list(cbx__session *s, const char *const **names, size_t *count
     return CBX_OK;
 }
 
-/* The command's own, and the configuration as JSON in CALIBRAX_CONFIG. */
-static cbx_env_setting *environment_of(cbx__session *s, const cbx_benchmark_command *c, size_t *n)
-{
-    cbx_env_setting *env = cbx_arena_calloc(s->arena, c->nenvironment + 1, sizeof *env);
-    cbx_text config;
-
-    *n = c->nenvironment;
-    for (size_t i = 0; env && i < *n; i++) env[i] = (cbx_env_setting){ c->environment[i].key, c->environment[i].value };
-    if (!env || !s->o->measure.config) return env;
-    cbx_text_init(&config, cbx_ctx_allocator(s->ctx));
-    cbx_json_write(s->o->measure.config, CBX_JSON_COMPACT | CBX_JSON_ASCII, &config);
-    env[*n] = (cbx_env_setting){ "CALIBRAX_CONFIG",
-                                 config.status ? NULL : cbx_arena_strdup(s->arena, cbx_text_str(&config)) };
-    cbx_text_clear(&config);
-    return env[(*n)++].value ? env : NULL;
-}
-
 typedef struct commanding {
     cbx__session *s;
     const cbx_benchmark_command *c;
-    const cbx_env_setting *env;
-    size_t nenv;
-    const char *folder;
+    cbx_command_opts how; /* its programs are run */
     cbx__launch *out;
 } commanding;
 
-/* Why a program gave nothing. */
-static void explain(commanding *m, const char *phase, const char *program, const cbx_command_record *r)
+/* The command's own, and the configuration as JSON in CALIBRAX_CONFIG.  false: out of memory. */
+static bool set_environment(commanding *m)
 {
-    cbx_err why = CBX_ERR_INIT;
-    cbx_status st;
+    const size_t n = m->c->nenvironment;
+    const cbx_json *config = m->s->o->measure.config;
+    cbx_env_setting *env = cbx_arena_calloc(m->s->arena, n + 1, sizeof *env);
+    cbx_text text;
 
-    if (r->failure == CBX_FAILURE_EXITED && (r->exit_code == 126 || r->exit_code == 127) && !r->last_words[0])
-        st = cbx_fail(&why, CBX_ENOENT, "cannot run '%s': %s", program,
-                      r->exit_code == 126 ? "it is not a program that you may run" : "there is no such program");
-    else
-        st = cbx__session_explain(m->s, r->failure, r->exit_code, r->term_signal, r->message, r->last_words, &why);
-    cbx__launch_fail(m->s, m->out, phase, st, "%s", why.message);
-}
-
-static cbx_command_opts how_of(const commanding *m, bool stoppable)
-{
-    const cbx_benchmark_opts *b = m->s->o;
-
-    return (cbx_command_opts){ .struct_size = sizeof(cbx_command_opts),
-                               .folder = m->folder,
-                               .env = m->env,
-                               .nenv = m->nenv,
-                               .show_output = b->show_output,
-                               .timeout_s = b->timeout_s > 0 ? b->timeout_s : NO_LIMIT_S,
-                               .grace_s = b->grace_s,
-                               .stop = stoppable ? b->stop : NULL };
+    for (size_t i = 0; env && i < n; i++)
+        env[i] = (cbx_env_setting){ m->c->environment[i].key, m->c->environment[i].value };
+    m->how.env = env;
+    m->how.nenv = n + (config != NULL);
+    if (!env || !config) return env != NULL;
+    cbx_text_init(&text, cbx_ctx_allocator(m->s->ctx));
+    cbx_json_write(config, CBX_JSON_COMPACT | CBX_JSON_ASCII, &text);
+    env[n] = (cbx_env_setting){ "CALIBRAX_CONFIG", cbx__text_keep(&text, m->s->arena) };
+    return env[n].value != NULL;
 }
 
 /*
@@ -212,20 +173,23 @@ static cbx_command_opts how_of(const commanding *m, bool stoppable)
 static cbx_status run_program(commanding *m, const char *const *argv, const char *phase, bool stoppable, int output,
                               cbx_command_record *r, cbx_err *err)
 {
-    cbx_command_opts o = how_of(m, stoppable);
+    cbx_command_opts o = m->how;
     cbx_err why = CBX_ERR_INIT;
-    cbx_status st;
 
+    if (!stoppable) o.stop = NULL;
     o.program = argv;
     o.output = output;
-    st = cbx_command_run(m->s->ctx, argv[0], &o, r, &why);
+    cbx_status st = cbx_command_run(m->s->ctx, argv[0], &o, r, &why);
     if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
-    if (st)
-        cbx__launch_fail(m->s, m->out, phase, st, "%s", why.message);
-    else if (r->failure == CBX_FAILURE_INTERRUPTED)
+    if (!st && r->failure == CBX_FAILURE_INTERRUPTED)
         return cbx_fail(err, CBX_EINTERRUPTED, "interrupted while '%s' ran", m->c->name);
-    else if (r->failure)
-        explain(m, phase, argv[0], r);
+    const bool cannot_run = r->exit_code == 126 || r->exit_code == 127;
+    if (!st && r->failure == CBX_FAILURE_EXITED && cannot_run && !r->last_words[0])
+        st = cbx_fail(&why, CBX_ENOENT, "cannot run '%s': %s", argv[0],
+                      r->exit_code == 126 ? "it is not a program that you may run" : "there is no such program");
+    else if (!st && r->failure)
+        st = cbx__session_explain(m->s, r->failure, r->exit_code, r->term_signal, r->message, r->last_words, &why);
+    if (st) cbx__launch_fail(m->s, m->out, phase, st, "%s", why.message);
     return CBX_OK;
 }
 
@@ -238,7 +202,7 @@ static cbx_status measure(commanding *m, cbx_err *err)
     char *text = NULL;
     size_t len = 0;
     int fd = -1;
-    cbx_status st = cbx__memory_file("output", &fd, err), read;
+    cbx_status st = cbx__memory_file("output", &fd, err);
 
     if (st) return st;
     st = run_program(m, m->c->argv, "run", true, fd, &r, err);
@@ -247,7 +211,7 @@ static cbx_status measure(commanding *m, cbx_err *err)
                                           r.tree_bytes / MIB };
     m->out->has_process = true;
     if (!st && !m->out->status) {
-        read = cbx__memory_file_read(al, fd, "standard output", MAX_OUTPUT, &text, &len, &why);
+        const cbx_status read = cbx__memory_file_read(al, fd, "standard output", MAX_OUTPUT, &text, &len, &why);
         if (read == CBX_ENOMEM)
             st = cbx_fail(err, read, "%s", why.message);
         else if (read)
@@ -257,16 +221,9 @@ static cbx_status measure(commanding *m, cbx_err *err)
     }
     cbx_mem_free(al, text, text ? len + 1 : 0);
     close(fd);
-    return st;
-}
-
-/* The conditions on its outputs: one that is not met is a failed launch. */
-static cbx_status check(commanding *m, cbx_err *err)
-{
-    const cbx_command_opts how = how_of(m, true);
-    cbx_err why = CBX_ERR_INIT;
-    const cbx_status st = cbx__command_checks(m->s->ctx, m->c->checks, m->c->nchecks, &how, &why);
-
+    if (st || m->out->status) return st;
+    /* the conditions on its outputs: one that is not met is a failed launch */
+    st = cbx__command_checks(m->s->ctx, m->c->checks, m->c->nchecks, &m->how, &why);
     if (st == CBX_ENOMEM || st == CBX_EINTERRUPTED) return cbx_fail(err, st, "%s", why.message);
     if (st) cbx__launch_fail(m->s, m->out, "check", st, "%s", why.message);
     return CBX_OK;
@@ -274,23 +231,28 @@ static cbx_status check(commanding *m, cbx_err *err)
 
 static cbx_status launch(cbx__session *s, const char *name, cbx__launch *out, cbx_err *err)
 {
+    const cbx_benchmark_opts *o = s->o;
     commanding m = { .s = s, .c = s->source->commands, .out = out };
     char made[CBX__TEMPORARY_SIZE] = "";
     cbx_command_record r;
-    cbx_status st = CBX_OK, torn;
+    cbx_status st = CBX_OK;
 
     while (strcmp(m.c->name, name) != 0) m.c++;
     if (m.c->new_folder && (st = cbx__temporary_make("launch", made, err))) return st;
-    m.folder = m.c->new_folder ? made : m.c->folder;
-    m.env = environment_of(s, m.c, &m.nenv);
-    if (!m.env) st = cbx_fail(err, CBX_ENOMEM, "out of memory for the environment of '%s'", name);
+    m.how = (cbx_command_opts){ .struct_size = sizeof m.how,
+                                .folder = m.c->new_folder ? made : m.c->folder,
+                                .show_output = o->show_output,
+                                .timeout_s = o->timeout_s > 0 ? o->timeout_s : NO_LIMIT_S,
+                                .grace_s = o->grace_s,
+                                .stop = o->stop };
+    bool ready = set_environment(&m);
+    if (!ready) st = cbx_fail(err, CBX_ENOMEM, "out of memory for the environment of '%s'", name);
     if (!st && m.c->setup) st = run_program(&m, m.c->setup, "setup", true, 0, &r, err);
     for (size_t i = 0; i < m.c->warmup && !st && !out->status; i++)
         st = run_program(&m, m.c->argv, "warmup", true, 0, &r, err);
     if (!st && !out->status) st = measure(&m, err);
-    if (!st && !out->status) st = check(&m, err);
-    if (m.c->teardown && m.env) {
-        torn = run_program(&m, m.c->teardown, "teardown", false, 0, &r, st ? NULL : err);
+    if (m.c->teardown && ready) {
+        const cbx_status torn = run_program(&m, m.c->teardown, "teardown", false, 0, &r, st ? NULL : err);
         if (!st) st = torn;
     }
     if (out->status) cbx__launch_clear(out);

@@ -3,7 +3,6 @@
  * of the conversation (PROTOCOL.md).  What a benchmark breaks, it breaks there.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +13,6 @@
 #include "calibrax/perf/launch/launch_run.h"
 #include "calibrax/perf/launch/phases_internal.h"
 #include "calibrax/perf/sweep/benchmark_session.h"
-#include "calibrax/profiling/procfs.h"
 
 #define DETAIL_MAX   ((size_t)256 << 20)
 #define EMPTY_EPOCHS 5
@@ -37,42 +35,18 @@ static cbx_status explain(worker *w, cbx_err *err)
 {
     cbx__talk *t = w->x.t;
     char words[256];
-    int status;
 
     cbx__talk_stop(t);
     cbx__process_last_words(&t->child, words, sizeof words);
     if (t->failure == CBX_FAILURE_WORKER_MISSING || t->failure == CBX_FAILURE_INTERPRETER_MISSING)
         return cbx_fail(err, CBX_ENOENT, "%s", t->message);
     if (t->no_memory) return cbx_fail(err, CBX_ENOMEM, "%s", t->message);
-    status = t->child.status;
+    const int status = t->child.status;
     return cbx__session_explain(w->s, t->failure, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
                                 WIFSIGNALED(status) ? WTERMSIG(status) : 0, t->message, words, err);
 }
 
 /* --- messages --- */
-
-static cbx_status read_detail(worker *w, cbx_json **out, cbx_err *err)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(w->s->ctx);
-    char *text = NULL;
-    size_t len = 0;
-    cbx_status st = cbx__memory_file_read(al, w->detail, "the worker's answer", DETAIL_MAX, &text, &len, err);
-
-    if (st) return st;
-    st = cbx_json_parse(text, len, "its answer", out, err);
-    cbx_mem_free(al, text, len + 1);
-    return st;
-}
-
-static cbx_status failure_of(worker *w, const cbx_json *detail, cbx_err *err)
-{
-    const cbx_json *failure = cbx_json_get(detail, "failure");
-    int64_t st = cbx_json_get_int(failure, "status", CBX_ECHILD);
-
-    if (st < CBX_EINVAL || st > CBX_EINTERNAL) st = CBX_ECHILD;
-    w->reported = true;
-    return cbx_fail(err, (cbx_status)st, "%s", cbx_json_get_string(failure, "message", "no reason was given"));
-}
 
 /*
  * One request, which is freed, and its answer, whose op is that of the request.
@@ -81,24 +55,35 @@ static cbx_status failure_of(worker *w, const cbx_json *detail, cbx_err *err)
  */
 static cbx_status ask(worker *w, cbx_json *message, const char *op, double *ns, cbx_json **detail, cbx_err *err)
 {
+    const cbx_allocator *al = cbx_ctx_allocator(w->s->ctx);
     const bool loads = !strcmp(op, "benchmark"); /* the first request, with the file for long answers */
     cbx__talk *t = w->x.t;
     cbx_json *answer = NULL, *d = NULL;
-    bool failed;
-    cbx_status st;
+    char *text = NULL;
+    size_t len = 0;
 
     t->phase = loads ? "start" : op;
     if (!(message = cbx_json_finish(message))) return cbx_fail_nomem(err, "a request");
     if (w->s->o->timeout_s > 0)
         t->opts.timeout_s = fmax(1e-3, w->s->o->timeout_s - 1e-9 * (double)(cbx_clock_ns() - w->started_ns));
-    st = cbx__talk_ask(t, message, loads ? &w->detail : NULL, loads, op, &answer) ? CBX_OK : explain(w, err);
+    cbx_status st = cbx__talk_ask(t, message, loads ? &w->detail : NULL, loads, op, &answer) ? CBX_OK : explain(w, err);
     cbx_json_unref(message);
     if (st) return st;
     if (ns) *ns = cbx_json_get_double(answer, "ns", NAN);
-    failed = cbx_json_get_bool(answer, "failed", false);
+    const bool failed = cbx_json_get_bool(answer, "failed", false);
     cbx_json_unref(answer);
-    if (detail || failed) st = read_detail(w, &d, err);
-    if (!st && failed) st = failure_of(w, d, err);
+    if (detail || failed) {
+        st = cbx__memory_file_read(al, w->detail, "the worker's answer", DETAIL_MAX, &text, &len, err);
+        if (!st) st = cbx_json_parse(text, len, "its answer", &d, err);
+        cbx_mem_free(al, text, text ? len + 1 : 0);
+    }
+    if (!st && failed) {
+        const cbx_json *failure = cbx_json_get(d, "failure");
+        const int64_t given = cbx_json_get_int(failure, "status", CBX_ECHILD);
+        w->reported = true;
+        st = cbx_fail(err, given < CBX_EINVAL || given > CBX_EINTERNAL ? CBX_ECHILD : (cbx_status)given, "%s",
+                      cbx_json_get_string(failure, "message", "no reason was given"));
+    }
     if (t->ending) { /* what it answered came of being asked to end */
         w->reported = true;
         st = cbx__session_explain(w->s, t->ending, -1, 0, "", "", err);
@@ -126,7 +111,6 @@ static cbx_status run_phase(void *user, cbx__phase phase, cbx_values *out, doubl
     worker *w = user;
     cbx_json *m = request("phase"), *detail = NULL, *value;
     const char *name;
-    cbx_status st;
 
     if (phase == CBX__PHASE_TEARDOWN) { /* only its time limit interrupts it */
         w->x.t->opts.stop = NULL;
@@ -134,27 +118,11 @@ static cbx_status run_phase(void *user, cbx__phase phase, cbx_values *out, doubl
         w->x.t->ending = CBX_FAILURE_NONE;
     }
     cbx_json_set_string(m, "phase", cbx__phase_names[phase]);
-    st = ask(w, m, "phase", ns, out ? &detail : NULL, err);
+    cbx_status st = ask(w, m, "phase", ns, out ? &detail : NULL, err);
     for (size_t i = 0; !st && cbx_json_member(cbx_json_get(detail, "values"), i, &name, &value); i++)
         st = cbx_values_add(out, name, cbx_json_double_value(value), err);
     cbx_json_unref(detail);
     return st;
-}
-
-/* Epochs of one number of calls are judged together. */
-static void note(worker *w, uint64_t n, double inner)
-{
-    cbx__run *x = &w->x;
-    size_t i;
-
-    if (x->r->iterations != n || x->r->epochs == CBX_LAUNCH_MAX_EPOCHS) x->r->epochs = 0;
-    x->r->iterations = n;
-    i = x->r->epochs++;
-    x->r->epoch_ns[i] = inner / (double)n;
-    x->raw_ns[i] = (double)(x->t->received_ns - x->t->sent_ns);
-    x->sure_ns[i] = fmin(x->raw_ns[i], cbx__waits_sure(&x->t->waits));
-    x->unsure_ns[i] = fmin(x->raw_ns[i] - x->sure_ns[i], cbx__waits_unsure(&x->t->waits));
-    x->r->wait_ns[i] = cbx__waits_all(&x->t->waits);
 }
 
 static cbx_status epoch(worker *w, uint64_t n, double *ns, cbx_err *err)
@@ -168,19 +136,24 @@ static cbx_status epoch(worker *w, uint64_t n, double *ns, cbx_err *err)
 static cbx_status run_calls(void *user, uint64_t n, double *ns, cbx_err *err)
 {
     worker *w = user;
+    cbx__run *x = &w->x;
     double empty[EMPTY_EPOCHS];
     cbx_status st = CBX_OK;
 
     if (!(w->record.empty_epoch_ns > 0)) {
         for (size_t i = 0; i < EMPTY_EPOCHS && !st; i++) {
             st = epoch(w, 0, &empty[i], err);
-            empty[i] = (double)(w->x.t->received_ns - w->x.t->sent_ns);
+            empty[i] = (double)(x->t->received_ns - x->t->sent_ns);
         }
         w->record.empty_epoch_ns = cbx__run_median(empty, EMPTY_EPOCHS);
     }
     if (!st) st = epoch(w, n, ns, err);
-    if (!st) note(w, n, *ns);
-    return st;
+    if (st) return st;
+    /* epochs of one number of calls are judged together */
+    if (x->r->iterations != n || x->r->epochs == CBX_LAUNCH_MAX_EPOCHS) x->r->epochs = 0;
+    x->r->iterations = n;
+    cbx__run_note_epoch(x, x->r->epochs++, *ns, (double)(x->t->received_ns - x->t->sent_ns));
+    return CBX_OK;
 }
 
 static cbx_status run_batch(void *user, size_t start, size_t examples, double *ns, cbx_err *err)
@@ -223,7 +196,6 @@ static cbx_status start(worker *w, cbx__session *s, cbx_err *err)
                             .python = python };
     cbx__child_opts child = { .program = program, .show_output = s->o->show_output };
     cbx__environment env;
-    cbx_status st;
 
     *w = (worker){ .s = s, .detail = -1, .started_ns = cbx_clock_ns() };
     w->x.r = &w->record;
@@ -231,7 +203,7 @@ static cbx_status start(worker *w, cbx__session *s, cbx_err *err)
     cbx_arena_init(&w->arena, cbx_ctx_allocator(s->ctx));
     if (!s->source->path)
         return cbx_fail(err, CBX_EINVAL, python ? "no Python module is named" : "no shared object is named");
-    st = cbx__tool_find(python ? CBX__TOOL_PYTHON_WORKER : CBX__TOOL_WORKER, &w->arena, &tool, err);
+    cbx_status st = cbx__tool_find(python ? CBX__TOOL_PYTHON_WORKER : CBX__TOOL_WORKER, &w->arena, &tool, err);
     if (!st) st = cbx__memory_file("answer", &w->detail, err);
     if (st) return st;
     if (python) program[0] = s->source->python ? s->source->python : "python3";
@@ -272,14 +244,13 @@ static void stop(worker *w)
 
 static cbx_status list(cbx__session *s, const char *const **names, size_t *count, cbx_err *err)
 {
-    cbx_json *detail = NULL, *all;
+    cbx_json *detail = NULL;
     const char **out = NULL;
     cbx_err why = CBX_ERR_INIT;
     worker *w = cbx_mem_zalloc(cbx_ctx_allocator(s->ctx), sizeof *w);
-    cbx_status st;
 
     if (!w) return cbx_fail_nomem(err, "a worker");
-    st = start(w, s, &why);
+    cbx_status st = start(w, s, &why);
     if (!st) st = load(w, NULL, &detail, &why);
     if (st == CBX_EINTERRUPTED)
         cbx_fail(err, st, "interrupted while the benchmarks of '%s' were listed", s->source->path);
@@ -287,7 +258,7 @@ static cbx_status list(cbx__session *s, const char *const **names, size_t *count
         cbx_fail(err, st, "cannot list the benchmarks of '%s': %s", s->source->path, why.message);
     else if (st)
         cbx_fail(err, st, "%s", why.message);
-    all = cbx_json_get(detail, "names");
+    const cbx_json *all = cbx_json_get(detail, "names");
     *count = cbx_json_length(all);
     if (!st) out = cbx_arena_calloc(s->arena, *count, sizeof *out);
     for (size_t i = 0; out && i < *count; i++) {
@@ -308,7 +279,6 @@ static cbx_status describe(worker *w, const cbx_json *detail, cbx__bench *b, cbx
     const cbx_json *phases = cbx_json_get(detail, "phases"), *tags = cbx_json_get(detail, "tags");
     size_t ntags = cbx_json_length(tags);
     cbx_tag *t = cbx_arena_calloc(&w->arena, ntags, sizeof *t);
-    cbx_metric_def *defs = NULL;
     cbx_json *value;
     cbx_status st = t ? CBX_OK : cbx_fail_nomem(err, "a benchmark");
 
@@ -330,7 +300,7 @@ static cbx_status describe(worker *w, const cbx_json *detail, cbx__bench *b, cbx
     if (!st) st = cbx_run_from_json(w->s->ctx, cbx_json_get(detail, "run"), "its answer", run, err);
     if (st) return st;
     b->ndefs = cbx_run_nmetric_defs(*run);
-    defs = cbx_arena_calloc(&w->arena, b->ndefs, sizeof *defs);
+    cbx_metric_def *defs = cbx_arena_calloc(&w->arena, b->ndefs, sizeof *defs);
     if (!defs) return cbx_fail_nomem(err, "definitions");
     for (size_t i = 0; i < b->ndefs; i++) defs[i] = *cbx_run_metric_def(*run, i);
     b->defs = defs;
@@ -341,23 +311,24 @@ static cbx_status launch(cbx__session *s, const char *name, cbx__launch *out, cb
 {
     worker *w = cbx_mem_zalloc(cbx_ctx_allocator(s->ctx), sizeof *w);
     cbx_benchmark_measure_opts o = s->o->measure;
-    cbx__bench b = { .name = name, .user = w, .phase = run_phase, .calls = run_calls };
+    cbx__bench b = { .name = name,
+                     .user = w,
+                     .phase = run_phase,
+                     .calls = run_calls,
+                     .length = length_of,
+                     .batch = run_batch,
+                     .judge = judge };
     const char *phase = "start";
     cbx_err why = CBX_ERR_INIT;
     cbx_json *detail = NULL;
     cbx_run *defs = NULL;
-    cbx_status st;
-    bool own;
 
     if (!w) return cbx_fail_nomem(err, "a worker");
-    b.length = length_of;
-    b.batch = run_batch;
-    b.judge = judge;
     o.stop = s->o->stop;
     o.trace = s->trace;
     o.phase = &phase;
     o.no_resources = true; /* the parent watches */
-    st = start(w, s, &why);
+    cbx_status st = start(w, s, &why);
     if (!st) st = load(w, name, &detail, &why);
     if (!st) st = describe(w, detail, &b, &defs, &why);
     if (!st) st = cbx__bench_run(s->ctx, &b, &o, &out->run, &why);
@@ -386,7 +357,7 @@ static cbx_status launch(cbx__session *s, const char *name, cbx__launch *out, cb
         };
         cbx_timeline_span(s->trace, name, "run", &at, cbx_clock_ns() - w->started_ns, NULL, 0);
     }
-    own = w->reported;
+    bool own = w->reported;
     cbx_json_unref(detail);
     cbx_run_free(defs);
     stop(w);

@@ -20,21 +20,20 @@
 #define MODES_LAUNCHES 6   /* one of fewer that differs is an accident, not a mode */
 #define MAX_SIDE       50
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for estimates"); }
+static cbx_status no_memory(cbx_err *err) { return cbx_fail_nomem(err, "estimates"); }
 
 /* --- of the time --- */
 
 static cbx_status put_modes(cbx_ctx *ctx, cbx_arena *arena, const double *medians, size_t n, cbx_row *row, cbx_err *err)
 {
     cbx_mode modes[MAX_MODES];
-    cbx_row_mode *kept;
     size_t count = 0;
-    cbx_status st = n < MODES_LAUNCHES
-                        ? CBX_EINVAL
-                        : cbx_stat_modes(ctx, medians, n, CBX_MODES_RESOLUTION, modes, MAX_MODES, &count, NULL);
+    const cbx_status st = n < MODES_LAUNCHES
+                              ? CBX_EINVAL
+                              : cbx_stat_modes(ctx, medians, n, CBX_MODES_RESOLUTION, modes, MAX_MODES, &count, NULL);
 
     if (st) return st == CBX_ENOMEM ? no_memory(err) : CBX_OK;
-    kept = cbx_arena_calloc(arena, MAX_MODES, sizeof *kept);
+    cbx_row_mode *kept = cbx_arena_calloc(arena, MAX_MODES, sizeof *kept);
     if (!kept) return no_memory(err);
     row->nmodes = count < MAX_MODES ? count : MAX_MODES;
     for (size_t i = 0; i < row->nmodes; i++)
@@ -43,36 +42,20 @@ static cbx_status put_modes(cbx_ctx *ctx, cbx_arena *arena, const double *median
     return CBX_OK;
 }
 
-static void put_steady_state(const cbx__attempt *a, cbx_row *row)
-{
-    uint64_t *const counts[] = { [CBX_STEADY_FLAT] = &row->steady_state.flat,
-                                 [CBX_STEADY_WARMUP] = &row->steady_state.warm_up,
-                                 [CBX_STEADY_SLOWDOWN] = &row->steady_state.slowdown,
-                                 [CBX_STEADY_NONE] = &row->steady_state.none };
-
-    for (const cbx__launch *l = a->first; l; l = l->next) {
-        if (isnan(l->median_s)) continue;
-        ++*counts[l->steady];
-        row->steady_state.dropped += l->steady_from;
-        row->steady_state.epochs += l->record.epochs;
-    }
-}
-
 static cbx_status put_detectable(cbx_ctx *ctx, const double *medians, size_t n, cbx_row *row, cbx_err *err)
 {
     cbx_detectable_opts opts = CBX_DETECTABLE_OPTS_INIT;
-    size_t side = n < MAX_SIDE ? n : MAX_SIDE;
+    const size_t side = n < MAX_SIDE ? n : MAX_SIDE;
+    double *smallest = &row->detectable.relative;
 
     opts.alpha = ALPHA;
     opts.power = POWER;
     opts.runs = RUNS;
     opts.threads = 1;
-    cbx_status st = n < MODES_LAUNCHES
-                        ? CBX_EINVAL
-                        : cbx_stat_detectable_ratio(ctx, medians, n, side, &opts, &row->detectable.relative, NULL);
+    const cbx_status st = n < MODES_LAUNCHES ? CBX_EINVAL
+                                             : cbx_stat_detectable_ratio(ctx, medians, n, side, &opts, smallest, NULL);
     if (st) return st == CBX_ENOMEM ? no_memory(err) : CBX_OK;
-    if (isinf(row->detectable.relative))
-        row->detectable.relative = NAN; /* no slow-down would be found: no effect is known */
+    if (isinf(*smallest)) *smallest = NAN; /* no slow-down would be found: no effect is known */
     row->detectable.launches = side;
     row->detectable.alpha = ALPHA;
     row->detectable.power = POWER;
@@ -85,33 +68,14 @@ static cbx_status put_detectable(cbx_ctx *ctx, const double *medians, size_t n, 
 static cbx_status put_over(cbx_ctx *ctx, const double *x, size_t n, cbx_row_metric *out, cbx_err *err)
 {
     cbx_interval iv;
-    cbx_status st;
 
     if (!n) return CBX_OK;
-    st = cbx_stat_median_interval(ctx, x, n, LEVEL, &iv, err);
+    cbx_status st = cbx_stat_median_interval(ctx, x, n, LEVEL, &iv, err);
     if (st) return st;
     out->over = cbx__row_interval(&iv, &out->reason);
     out->launches = x;
     out->nlaunches = n;
     return CBX_OK;
-}
-
-static cbx_status put_metric(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, size_t number, double scale,
-                             cbx_row_metric *out, cbx_err *err)
-{
-    double *x = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *x);
-
-    if (!x) return no_memory(err);
-    return put_over(ctx, x, cbx__attempt_numbers(a, number, scale, true, x), out, err);
-}
-
-static cbx_status put_warm(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err)
-{
-    double *x = cbx_arena_calloc(arena, a->nwarm + 1, sizeof *x);
-
-    if (!x) return no_memory(err);
-    for (size_t i = 0; i < a->nwarm; i++) x[i] = 1e-9 * a->warm_ns[i];
-    return put_over(ctx, x, a->nwarm, &row->compile_warm, err);
 }
 
 /* The reason for each missing metric. */
@@ -133,20 +97,6 @@ static void put_reasons(const cbx__attempt *a, cbx_row *row)
     if (isnan(row->call_overhead.over.value)) row->call_overhead.reason = "the worker cannot measure it";
     if (isnan(row->energy.over.value))
         row->energy.reason = a->last && a->last->record.energy_why[0] ? a->last->record.energy_why : "not measured";
-}
-
-static void put_power(const cbx__attempt *a, cbx_row *row)
-{
-    double sum = 0;
-    size_t n = 0;
-
-    for (const cbx__launch *l = a->first; l; l = l->next) {
-        if (isnan(l->median_s) || !isfinite(l->record.power_w)) continue;
-        sum += l->record.power_w;
-        n++;
-        row->energy_scope = l->record.energy_scope;
-    }
-    if (n) row->power_w = sum / (double)n;
 }
 
 cbx_status cbx__estimates_put_error(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err)
@@ -179,17 +129,39 @@ cbx_status cbx__estimates_put(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt
         METRIC(energy_call_j, 1, energy),
 #undef METRIC
     };
+    uint64_t *const states[] = { [CBX_STEADY_FLAT] = &row->steady_state.flat,
+                                 [CBX_STEADY_WARMUP] = &row->steady_state.warm_up,
+                                 [CBX_STEADY_SLOWDOWN] = &row->steady_state.slowdown,
+                                 [CBX_STEADY_NONE] = &row->steady_state.none };
+    double *x, sum_w = 0;
+    size_t powers = 0;
     cbx__times t;
     cbx_status st = cbx__attempt_times(arena, a, &t, err);
 
     if (!st) st = put_modes(ctx, arena, t.medians, t.launches, row, err);
-    for (size_t i = 0; !st && i < CBX_LEN(metrics); i++)
-        st = put_metric(ctx, arena, a, metrics[i].number, metrics[i].scale, metrics[i].out, err);
-    if (!st) st = put_warm(ctx, arena, a, row, err);
+    for (size_t i = 0; !st && i < CBX_LEN(metrics); i++) {
+        x = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *x);
+        if (!x) return no_memory(err);
+        st = put_over(ctx, x, cbx__attempt_numbers(a, metrics[i].number, metrics[i].scale, true, x), metrics[i].out,
+                      err);
+    }
+    x = cbx_arena_calloc(arena, a->nwarm + 1, sizeof *x);
+    if (!st && !x) st = no_memory(err);
+    for (size_t i = 0; !st && i < a->nwarm; i++) x[i] = 1e-9 * a->warm_ns[i];
+    if (!st) st = put_over(ctx, x, a->nwarm, &row->compile_warm, err);
     if (!st) st = put_detectable(ctx, t.medians, t.launches, row, err);
     if (st) return st;
-    put_steady_state(a, row);
-    put_power(a, row);
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        if (isnan(l->median_s)) continue;
+        ++*states[l->steady];
+        row->steady_state.dropped += l->steady_from;
+        row->steady_state.epochs += l->record.epochs;
+        if (!isfinite(l->record.power_w)) continue;
+        sum_w += l->record.power_w;
+        powers++;
+        row->energy_scope = l->record.energy_scope;
+    }
+    if (powers) row->power_w = sum_w / (double)powers;
     put_reasons(a, row);
     row->compile_s = row->compile.over.value;
     row->first_call_s = row->first_call.over.value;
@@ -209,39 +181,28 @@ static const struct {
                 { "stack", offsetof(cbx__layout, stack_pad_bytes) },
                 { "heap", offsetof(cbx__layout, heap_pad_bytes) } };
 
-static size_t factor_of(const cbx__layout *l, size_t offset)
-{
-    return *(const size_t *)(const void *)((const char *)l + offset);
-}
-
 /* Launch medians by the eighth of a page that the factor shifts them by: one-way components of
  * their logarithms. */
-static double layout_share(const cbx__attempt *a, size_t factor, double *x)
-{
-    size_t sizes[BINS], groups = 0, n = 0;
-    cbx_components c;
-
-    for (size_t bin = 0; bin < BINS; bin++) {
-        size_t before = n;
-        for (const cbx__launch *l = a->first; l; l = l->next) {
-            if (isnan(l->median_s) || factor_of(&l->layout, factor) % PAGE / (PAGE / BINS) != bin) continue;
-            x[n++] = log(l->median_s);
-        }
-        if (n > before) sizes[groups++] = n - before;
-    }
-    if (groups < 2 || cbx_stat_components(&(cbx_nested){ x, sizes, groups }, &c, NULL)) return NAN;
-    return c.share;
-}
-
 cbx_json *cbx__estimates_layout(cbx_arena *arena, const cbx__attempt *a)
 {
     double *x = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *x);
-    cbx_json *o;
-    size_t n = 0;
+    size_t timed = 0;
 
-    for (const cbx__launch *l = a->first; l; l = l->next) n += !isnan(l->median_s);
-    o = !x || n < MIN_LAYOUT ? NULL : cbx_json_new_object();
-    for (size_t f = 0; o && f < CBX_LEN(factors); f++)
-        cbx_json_set_double(o, factors[f].name, layout_share(a, factors[f].offset, x));
+    for (const cbx__launch *l = a->first; l; l = l->next) timed += !isnan(l->median_s);
+    cbx_json *o = !x || timed < MIN_LAYOUT ? NULL : cbx_json_new_object();
+    for (size_t f = 0; o && f < CBX_LEN(factors); f++) {
+        size_t sizes[BINS], groups = 0, n = 0;
+        cbx_components c;
+        for (size_t bin = 0; bin < BINS; bin++) {
+            const size_t before = n;
+            for (const cbx__launch *l = a->first; l; l = l->next) {
+                const size_t *shift = (const void *)((const char *)&l->layout + factors[f].offset);
+                if (!isnan(l->median_s) && *shift % PAGE / (PAGE / BINS) == bin) x[n++] = log(l->median_s);
+            }
+            if (n > before) sizes[groups++] = n - before;
+        }
+        const bool none = groups < 2 || cbx_stat_components(&(cbx_nested){ x, sizes, groups }, &c, NULL);
+        cbx_json_set_double(o, factors[f].name, none ? NAN : c.share);
+    }
     return o;
 }

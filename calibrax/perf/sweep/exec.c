@@ -11,6 +11,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/text_keep.h"
 #include "calibrax/perf/schedule/claim.h"
 #include "calibrax/perf/sweep/run_table.h"
 #include "calibrax/perf/sweep/stopping.h"
@@ -38,9 +39,7 @@ typedef struct exec_run {
     cbx__point p;
     command *commands;
     const cbx_baseline_ops **baselines;
-    size_t n, nrun;              /* commands, and those that are run */
-    size_t *live, nlive, *order; /* commands that still run, and their places in a round */
-    size_t first;                /* round at which the square of those began */
+    size_t n, nrun; /* commands, and those that are run */
     double budget_s;
     cbx_rows older;       /* that the row file has already */
     size_t lost;          /* runs that were no longer than the shell alone */
@@ -51,12 +50,13 @@ typedef struct exec_run {
 
 static bool stopped(const exec_run *x) { return x->measure.stop && *x->measure.stop; }
 
+static double elapsed_s(const exec_run *x) { return 1e-9 * (double)(cbx_clock_ns() - x->s.started_ns); }
+
 /* --- parameters --- */
 
 /* Replaces every {name} of the combination `which` (mixed radix, the last parameter fastest). */
 static const char *expand(cbx_arena *arena, const cbx_exec_opts *o, size_t which, const char *text)
 {
-    const char *out;
     cbx_text t;
 
     if (!text) return NULL;
@@ -73,9 +73,7 @@ static const char *expand(cbx_arena *arena, const cbx_exec_opts *o, size_t which
         if (!hit) cbx_text_putc(&t, *text);
         text += hit ? hit : 1;
     }
-    out = t.status ? NULL : cbx_arena_strdup(arena, cbx_text_str(&t));
-    cbx_text_clear(&t);
-    return out;
+    return cbx__text_keep(&t, arena);
 }
 
 /* Words between blanks, quotes and backslashes taken off. */
@@ -181,29 +179,28 @@ static void no_outputs(const cbx_params *point, cbx_array_desc *out)
 /* The case, point and plan that the commands amount to. */
 static void make_plan(exec_run *x)
 {
+    const cbx_exec_opts *o = x->opts;
+
     x->case_ops = (cbx_case_ops){ .struct_size = sizeof(cbx_case_ops),
                                   .abi = CBX_CASE_ABI,
-                                  .name = x->opts->case_name ? x->opts->case_name : "exec",
-                                  .outputs = no_outputs };
-    x->case_ops.baselines = x->baselines;
-    x->case_ops.nbaselines = x->n;
-    x->p.json = x->opts->point ? x->opts->point : "{}";
-    x->p.representative = !x->opts->point || x->opts->representative;
-    snprintf(x->p.label, sizeof(x->p.label), "%s", x->opts->label ? x->opts->label : "commands");
+                                  .name = o->case_name ? o->case_name : "exec",
+                                  .outputs = no_outputs,
+                                  .baselines = x->baselines,
+                                  .nbaselines = x->n };
+    x->p.json = o->point ? o->point : "{}";
+    x->p.representative = !o->point || o->representative;
+    snprintf(x->p.label, sizeof(x->p.label), "%s", o->label ? o->label : "commands");
     x->p.plan.count = x->n;
     for (size_t i = 0; i < x->n; i++) {
+        const cbx_exec_command *given = x->commands[i].given;
         cbx__attempt *a = &x->p.plan.attempts[i];
-        a->baseline = x->baselines[i];
-        a->platform = "cpu";
-        a->variant = "default";
-        a->iterations = 1;
+        *a = (cbx__attempt){ .baseline = x->baselines[i], .platform = "cpu", .variant = "default", .iterations = 1 };
         a->median_s = a->min_s = NAN;
-        a->failure = x->commands[i].given->left_out;
+        a->failure = given->left_out;
         x->nrun += !a->failure;
         if (!a->failure) continue;
-        snprintf(a->message, sizeof(a->message), "%s",
-                 x->commands[i].given->why ? x->commands[i].given->why : "left out");
-        a->remedy = x->commands[i].given->remedy;
+        snprintf(a->message, sizeof(a->message), "%s", given->why ? given->why : "left out");
+        a->remedy = given->remedy;
     }
 }
 
@@ -248,28 +245,13 @@ static cbx_status run_hook(cbx_ctx *ctx, exec_run *x, const command *m, cbx_exec
                            char message[CBX_ERR_MESSAGE_SIZE], cbx_err *err)
 {
     cbx_command_record r;
-    cbx_status st;
 
     *failure = CBX_FAILURE_NONE;
     if (!m->hooks[hook]) return CBX_OK;
-    st = run_one(ctx, x, m->hooks[hook], NULL, NULL, &r, err);
+    cbx_status st = run_one(ctx, x, m->hooks[hook], NULL, NULL, &r, err);
     if (st || (!r.failure && !r.exit_code)) return st;
     *failure = r.failure ? r.failure : CBX_FAILURE_EXITED;
     say_how_it_ended(hook_words[hook], m->hooks[hook], &r, message);
-    return CBX_OK;
-}
-
-/* The caller's check of the outputs of the run just done: wrong outputs are data, a fault of the
- * machine is not. */
-static cbx_status check_outputs(const exec_run *x, cbx__attempt *a, cbx_err *err)
-{
-    cbx_err why = CBX_ERR_INIT;
-    cbx_status st = x->opts->check ? x->opts->check(x->opts->check_user, &why) : CBX_OK;
-
-    if (st == CBX_OK) return CBX_OK;
-    if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
-    a->failure = st == CBX_EINTERRUPTED ? CBX_FAILURE_INTERRUPTED : CBX_FAILURE_FIDELITY;
-    memcpy(a->message, why.message, CBX_ERR_MESSAGE_SIZE);
     return CBX_OK;
 }
 
@@ -293,11 +275,15 @@ static cbx_status run_command(cbx_ctx *ctx, exec_run *x, size_t i, const cbx__la
     a->failure = r->failure && r->failure != CBX_FAILURE_EXITED             ? r->failure
                  : (r->failure || r->exit_code) && !x->opts->ignore_failure ? CBX_FAILURE_EXITED
                                                                             : CBX_FAILURE_NONE;
-    if (a->failure)
-        say_how_it_ended("command", m->name, r, a->message);
-    else
-        st = check_outputs(x, a, err);
-    return st || a->failure ? st : run_hook(ctx, x, m, CBX_EXEC_CONCLUDE, &a->failure, a->message, err);
+    if (a->failure) say_how_it_ended("command", m->name, r, a->message);
+    if (!a->failure && x->opts->check) { /* wrong outputs are data, a fault of the machine is not */
+        cbx_err why = CBX_ERR_INIT;
+        st = x->opts->check(x->opts->check_user, &why);
+        if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
+        if (st) a->failure = st == CBX_EINTERRUPTED ? CBX_FAILURE_INTERRUPTED : CBX_FAILURE_FIDELITY;
+        if (st) memcpy(a->message, why.message, CBX_ERR_MESSAGE_SIZE);
+    }
+    return a->failure ? CBX_OK : run_hook(ctx, x, m, CBX_EXEC_CONCLUDE, &a->failure, a->message, err);
 }
 
 /* Once for each command that was set up.  The results are there already: a failure is a note. */
@@ -338,66 +324,46 @@ static cbx_status measure_shell(cbx_ctx *ctx, exec_run *x, cbx_err *err)
     return st;
 }
 
-static void fill_record(const cbx_command_record *r, cbx_failure failure, const char *message, cbx_launch_record *out)
-{
-    cbx__launch_record_init(out);
-    out->failure = failure;
-    snprintf(out->message, sizeof(out->message), "%s", message);
-    snprintf(out->phase, sizeof(out->phase), "epoch");
-    out->exit_code = r->exit_code;
-    out->term_signal = r->term_signal;
-    out->iterations = 1;
-    out->epochs = failure ? 0 : 1;
-    out->epoch_ns[0] = out->outer_ns[0] = r->wall_ns;
-    out->hwm_bytes = r->hwm_bytes;
-    out->cpu_user_s = r->cpu_user_s;
-    out->cpu_system_s = r->cpu_system_s;
-    out->load_1min = cbx__proc_load_read();
-    snprintf(out->energy_why, sizeof(out->energy_why), "the energy of commands is not measured");
-}
-
-static double elapsed_s(const exec_run *x) { return 1e-9 * (double)(cbx_clock_ns() - x->s.started_ns); }
-
 static cbx_status timed_run(cbx_ctx *ctx, exec_run *x, size_t i, size_t round, size_t place, cbx_err *err)
 {
     cbx__attempt *a = &x->p.plan.attempts[i];
     cbx__launch *l = cbx__attempt_add(&x->p.arena, a);
     cbx_command_record r;
-    cbx_status st;
 
     if (!l) return cbx_fail_nomem(err, "a run");
     l->round = round;
     l->position = place;
     l->layout = cbx__layout_draw(x->measure.seed, cbx__stream_of(0xe7ecu, i, round));
     l->layout.heap_pad_bytes = 0; /* a command has no worker that pads its heap */
-    st = run_command(ctx, x, i, &l->layout, &r, err);
+    cbx_status st = run_command(ctx, x, i, &l->layout, &r, err);
     if (st) return st;
-    if (!a->failure &&
-        x->shell_s.value > 0) { /* what is no longer than a shell leaves noise of either sign: its size is kept */
+    if (!a->failure && x->shell_s.value > 0) {
+        /* what is no longer than a shell leaves noise of either sign: its size is kept */
         r.wall_ns -= 1e9 * x->shell_s.value;
         x->lost += r.wall_ns <= 0;
         r.wall_ns = fmax(fabs(r.wall_ns), 1);
     }
-    fill_record(&r, a->failure, a->message, &l->record);
+    cbx_launch_record *out = &l->record;
+    cbx__launch_record_init(out);
+    out->failure = a->failure;
+    snprintf(out->message, sizeof(out->message), "%s", a->message);
+    snprintf(out->phase, sizeof(out->phase), "epoch");
+    out->exit_code = r.exit_code;
+    out->term_signal = r.term_signal;
+    out->iterations = 1;
+    out->epochs = a->failure ? 0 : 1;
+    out->epoch_ns[0] = out->outer_ns[0] = r.wall_ns;
+    out->hwm_bytes = r.hwm_bytes;
+    out->cpu_user_s = r.cpu_user_s;
+    out->cpu_system_s = r.cpu_system_s;
+    out->load_1min = cbx__proc_load_read();
+    snprintf(out->energy_why, sizeof(out->energy_why), "the energy of commands is not measured");
     if (!a->failure) l->median_s = 1e-9 * r.wall_ns;
     cbx__session_tell(&x->s, CBX_MEASURE_LAUNCH, 1, "%s", x->commands[i].name);
     return CBX_OK;
 }
 
 /* --- when to stop --- */
-
-/* Looks as far as the budget goes, by the time of the rounds up to the first look. */
-static cbx_status learn(cbx_ctx *ctx, exec_run *x, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-
-    if (x->measure.launches || x->p.rounds < CBX__FIRST_LOOK) return CBX_OK;
-    if (!x->p.looks.count) {
-        const double rounds = CBX__FIRST_LOOK * x->budget_s / fmax(elapsed_s(x), 1e-6);
-        st = cbx__stopping_plan(&x->p, (size_t)fmin(fmax(rounds, CBX__FIRST_LOOK), CBX_LOOKS_PAIRS), err);
-    }
-    return st ? st : cbx__stopping_look(ctx, &x->s, &x->p, err);
-}
 
 /* More runs do not show what is shorter than a shell's own variation. */
 static bool is_lost_in_shell(const exec_run *x)
@@ -444,71 +410,48 @@ static cbx_status warm_up(cbx_ctx *ctx, exec_run *x, cbx_err *err)
     return CBX_OK;
 }
 
-/* A new square for the commands that are left. */
-static void deal(exec_run *x)
-{
-    x->nlive = 0;
-    x->first = x->p.rounds;
-    for (size_t i = 0; i < x->n; i++) {
-        if (cbx__attempt_alive(&x->p.plan.attempts[i])) x->live[x->nlive++] = i;
-    }
-}
-
-static cbx_status run_round(cbx_ctx *ctx, exec_run *x, cbx_err *err)
-{
-    size_t *scratch = x->order + x->n;
-
-    cbx__schedule_order(x->measure.seed, x->nlive, x->p.rounds - x->first, scratch, x->order);
-    for (size_t place = 0; place < x->nlive; place++) {
-        size_t i = x->live[x->order[place]];
-        cbx_status st;
-        if (stopped(x)) return CBX_OK;
-        if (x->p.plan.attempts[i].failure) continue;
-        st = timed_run(ctx, x, i, x->p.rounds, place, err);
-        if (st) return st;
-        if (x->p.plan.attempts[i].failure) x->failed_at_s = elapsed_s(x);
-    }
-    x->p.rounds++;
-    return CBX_OK;
-}
-
 static cbx_status run_rounds(cbx_ctx *ctx, exec_run *x, cbx_err *err)
 {
+    cbx__attempt *attempts = x->p.plan.attempts;
+    cbx__square q = { .n = 0 };
     cbx_status st = CBX_OK;
 
-    x->live = cbx_arena_calloc(&x->p.arena, 3 * x->n, sizeof(*x->live));
-    if (!x->live) return cbx_fail_nomem(err, "the order of runs");
-    x->order = x->live + x->n;
-    deal(x);
     while (!st && !stopped(x) && !enough(x)) {
-        st = run_round(ctx, x, err);
-        if (!st && !stopped(x)) st = learn(ctx, x, err);
-        if (cbx__plan_live(&x->p.plan) != x->nlive) deal(x);
+        if (!cbx__square_order(&x->p.arena, &x->p.plan, x->measure.seed, x->p.rounds, &q))
+            return cbx_fail_nomem(err, "the order of runs");
+        size_t place = 0;
+        for (; place < q.n && !st && !stopped(x); place++) {
+            const size_t i = q.order[place];
+            if (attempts[i].failure) continue;
+            st = timed_run(ctx, x, i, x->p.rounds, place, err);
+            if (attempts[i].failure) x->failed_at_s = elapsed_s(x);
+        }
+        if (st || place < q.n) break;
+        x->p.rounds++;
+        if (stopped(x) || x->measure.launches || x->p.rounds < CBX__FIRST_LOOK) continue;
+        if (!x->p.looks.count) {
+            /* looks as far as the budget goes, by the time of the rounds up to the first look */
+            const double rounds = CBX__FIRST_LOOK * x->budget_s / fmax(elapsed_s(x), 1e-6);
+            st = cbx__stopping_plan(&x->p, (size_t)fmin(fmax(rounds, CBX__FIRST_LOOK), CBX_LOOKS_PAIRS), err);
+        }
+        if (!st) st = cbx__stopping_look(ctx, &x->s, &x->p, err);
     }
     return st ? st : cbx__stopping_end(&x->p, why_it_ended(x), err);
 }
 
-/* What has runs stays a measurement; what has none was interrupted. */
-static void settle_interrupted(exec_run *x)
+static cbx_status finish(cbx_ctx *ctx, exec_run *x, cbx_measure_result *result, cbx_err *err)
 {
-    for (size_t i = 0; i < x->n; i++) {
-        cbx__attempt *a = &x->p.plan.attempts[i];
+    result->interrupted = stopped(x);
+    for (cbx__attempt *a = x->p.plan.attempts; result->interrupted && a < x->p.plan.attempts + x->n; a++) {
+        /* what has runs stays a measurement; what has none was interrupted */
         if (a->failure == CBX_FAILURE_INTERRUPTED && a->first && !isnan(a->first->median_s))
             a->failure = CBX_FAILURE_NONE;
         if (!a->failure && !a->first) a->failure = CBX_FAILURE_INTERRUPTED;
     }
-}
-
-static cbx_status finish(cbx_ctx *ctx, exec_run *x, cbx_measure_result *result, cbx_err *err)
-{
-    cbx_status st;
-
-    result->interrupted = stopped(x);
-    if (result->interrupted) settle_interrupted(x);
     x->s.launches = x->p.counts.launches = x->p.rounds;
     x->s.epochs = x->p.counts.epochs = 1;
     x->s.warmup = x->measure.warmup < 0 ? 1 : (size_t)x->measure.warmup;
-    st = cbx__rows_judge(ctx, &x->s, &x->p, err);
+    cbx_status st = cbx__rows_judge(ctx, &x->s, &x->p, err);
     if (st) return st;
     pthread_mutex_lock(&x->s.lock);
     st = cbx__rows_make(ctx, &x->s, &x->p, &result->rows, &result->raw, err);
@@ -527,25 +470,9 @@ static void tell_note(void *user, const char *text)
     cbx__session_tell(&x->s, CBX_MEASURE_NOTE, 0, "%s", text);
 }
 
-/* Unless the caller has them.  A stop while it waits is one before the first run. */
-static cbx_status claim_cores(cbx_ctx *ctx, exec_run *x, cbx_err *err)
-{
-    cbx_claim_opts o = CBX_CLAIM_OPTS_INIT;
-    cbx_status st;
-
-    if (x->opts->claim) return CBX_OK;
-    o.wait_s = x->measure.lock_wait_s != 0 ? x->measure.lock_wait_s : x->s.timeout_s;
-    o.stop = x->measure.stop;
-    o.note = tell_note;
-    o.user = x;
-    st = cbx_claim_take(ctx, &o, &x->claim, err);
-    return st == CBX_EINTERRUPTED ? CBX_OK : st;
-}
-
 cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_result *result, cbx_err *err)
 {
     exec_run x = { .opts = opts };
-    cbx_status st;
 
     if (opts->struct_size != sizeof(*opts))
         return cbx_fail(err, CBX_EINVAL, "exec: options of another version of the header");
@@ -558,7 +485,7 @@ cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_res
     memcpy(result->run_id, x.s.run_id, sizeof(result->run_id));
     cbx_arena_init(&x.p.arena, cbx_ctx_allocator(ctx));
     cbx_rows_init(&x.older, cbx_ctx_allocator(ctx));
-    st = make_commands(&x, err);
+    cbx_status st = make_commands(&x, err);
     if (st) goto done;
     make_plan(&x);
     if (!opts->measure.launches)
@@ -572,7 +499,11 @@ cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_res
     cbx__session_learn(ctx, &x.s);
     x.s.have_probe = false;                               /* commands declare no work */
     x.s.launches_total = opts->measure.launches * x.nrun; /* 0: unknown */
-    st = claim_cores(ctx, &x, err);
+    /* unless the caller has them; a stop while it waits is one before the first run */
+    const double wait_s = x.measure.lock_wait_s != 0 ? x.measure.lock_wait_s : x.s.timeout_s;
+    const cbx_claim_opts claim = { sizeof claim, wait_s, x.measure.stop, tell_note, &x };
+    st = opts->claim ? CBX_OK : cbx_claim_take(ctx, &claim, &x.claim, err);
+    if (st == CBX_EINTERRUPTED) st = CBX_OK;
     x.s.started_ns = cbx_clock_ns();
     if (!st) st = measure_shell(ctx, &x, err);
     if (!st) st = warm_up(ctx, &x, err);
@@ -593,10 +524,9 @@ static void say_ratio(const cbx_row *first, const cbx_row *r, cbx_text *out)
 {
     const char *alone = r->verdict ? r->verdict : "undecided", *verdict = r->verdict_holm ? r->verdict_holm : alone;
     char ratio[CBX_FORMAT_INTERVAL_SIZE];
-    int value;
 
     cbx_format_ratio(r->paired.value, r->paired.level > 0 ? r->paired.lower : NAN, r->paired.upper, ratio);
-    value = (int)strcspn(ratio, " "); /* the name goes before the bracket */
+    int value = (int)strcspn(ratio, " "); /* the name goes before the bracket */
     cbx_text_printf(out, "'%s' takes %.*s times as long as '%s'%s: %s", r->baseline, value, ratio, first->baseline,
                     ratio + value, verdict);
     if (!strcmp(verdict, "equivalent")) cbx_text_puts(out, " within 2 %");

@@ -61,8 +61,9 @@ typedef struct cbx_exec_opts {
     const char *hooks[CBX_EXEC_HOOKS]; /* NULL: none */
     const char *shell;                 /* "bash"; NULL: sh */
     bool direct;                       /* no shell: words are split at blanks and quotes */
-    bool
-        shell_cost; /* measure the time of a shell alone and subtract it from each run; provenance has it with its interval */
+    /* measure the time of a shell alone and subtract it from each run; provenance has it with
+     * its interval */
+    bool shell_cost;
     bool ignore_failure; /* an exit status other than 0 counts as a run */
     bool show_output;
     const struct cbx_claim *claim; /* held by the caller already; NULL: they are claimed here */

@@ -26,13 +26,6 @@ typedef struct local_run {
     size_t nin, nout;
 } local_run;
 
-static void close_run(local_run *r)
-{
-    if (r->b->finish && r->plan) r->b->finish(r->plan);
-    for (size_t i = 0; i < r->nin; i++) cbx_array_free(r->in[i]);
-    for (size_t i = 0; i < r->nout; i++) cbx_array_free(r->out[i]);
-}
-
 static cbx_status open_run(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w,
                            local_run *r, cbx_err *err)
 {
@@ -58,35 +51,23 @@ static double calls_ns(local_run *r, uint64_t n)
     return (double)(cbx_clock_ns() - start);
 }
 
-static uint64_t calibrate(local_run *r, double target_ns)
-{
-    cbx__calibration c;
-    double t;
-
-    cbx__calibration_begin(&c, target_ns);
-    do t = fmax(calls_ns(r, c.calls), 1);
-    while (cbx__calibration_note(&c, t, t / (double)c.calls));
-    return c.calls;
-}
-
-static void check(const cbx_case_ops *c, const cbx_workload *w, local_run *r, cbx_fidelity *f)
-{
-    for (size_t i = 0; i < c->noutputs; i++) memset(cbx_array_data_mut(r->out[i]), 0xa5, cbx_array_bytes(r->out[i]));
-    r->b->run(r->plan);
-    if (r->b->collect) r->b->collect(r->plan);
-    for (size_t i = 0; !r->b->limit && i < c->noutputs; i++)
-        cbx_fidelity_compare(r->out[i], w->answers[i], w->bounds[i], f);
-}
-
 static void measure(const cbx_launch_opts *o, local_run *r, cbx_launch_record *rec)
 {
-    double call = r->b->run ? calls_ns(r, 1) : 0;
-    bool slow = o->slow_call_s > 0 && 1e-9 * call > o->slow_call_s;
-    size_t epochs = slow && o->slow_epochs < o->epochs ? o->slow_epochs : o->epochs;
+    const double call = r->b->run ? calls_ns(r, 1) : 0;
+    const bool slow = o->slow_call_s > 0 && 1e-9 * call > o->slow_call_s;
+    const size_t epochs = slow && o->slow_epochs < o->epochs ? o->slow_epochs : o->epochs;
 
     rec->first_call_ns = call;
     for (size_t i = 0; i < (slow && o->warmup > 1 ? 1 : o->warmup); i++) calls_ns(r, 1);
-    rec->iterations = o->iterations ? o->iterations : slow ? 1 : calibrate(r, 1e9 * o->epoch_target_s);
+    rec->iterations = o->iterations ? o->iterations : 1;
+    if (!o->iterations && !slow) {
+        cbx__calibration c;
+        double t;
+        cbx__calibration_begin(&c, 1e9 * o->epoch_target_s);
+        do t = fmax(calls_ns(r, c.calls), 1);
+        while (cbx__calibration_note(&c, t, t / (double)c.calls));
+        rec->iterations = c.calls;
+    }
     rec->iterations_chosen = rec->iterations;
     rec->empty_epoch_ns = calls_ns(r, 0);
     for (size_t e = 0; e < epochs && e < CBX_LAUNCH_MAX_EPOCHS && !(o->stop && *o->stop); e++) {
@@ -95,54 +76,43 @@ static void measure(const cbx_launch_opts *o, local_run *r, cbx_launch_record *r
     }
 }
 
-static void read_usage(const struct rusage *before, cbx_launch_record *rec)
-{
-    struct rusage after;
-    cbx__proc_memory memory = { 0, 0 };
-
-    getrusage(RUSAGE_SELF, &after);
-    rec->cpu_user_s = cbx__seconds_of(after.ru_utime) - cbx__seconds_of(before->ru_utime);
-    rec->cpu_system_s = cbx__seconds_of(after.ru_stime) - cbx__seconds_of(before->ru_stime);
-    rec->voluntary_switches = (uint64_t)(after.ru_nvcsw - before->ru_nvcsw);
-    rec->involuntary_switches = (uint64_t)(after.ru_nivcsw - before->ru_nivcsw);
-    rec->hwm_bytes = cbx__proc_memory_read(getpid(), &memory) ? (double)memory.hwm_bytes : NAN;
-    rec->load_1min = cbx__proc_load_read();
-}
-
-/* Cause of a failed prepare, by its status. */
-static cbx_failure cause_of(cbx_status st)
-{
-    if (st == CBX_EUNAVAILABLE || st == CBX_EUNSUPPORTED) return CBX_FAILURE_HOST_UNSUPPORTED;
-    if (st == CBX_ENOMEM) return CBX_FAILURE_OUT_OF_MEMORY;
-    return CBX_FAILURE_RUN_ERROR;
-}
-
-cbx_status cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w,
-                                  const cbx__attempt *a, const cbx_launch_opts *opts, cbx_launch_record *record,
-                                  cbx_err *err)
+void cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w,
+                            const cbx__attempt *a, const cbx_launch_opts *opts, cbx_launch_record *rec)
 {
     local_run r = { .b = a->baseline };
-    struct rusage before;
+    struct rusage before, after;
+    cbx__proc_memory memory = { 0, 0 };
     cbx_err why = CBX_ERR_INIT;
-    cbx_status st;
 
-    (void)err;
-    cbx__launch_record_init(record);
-    memcpy(record->phase, "epoch", sizeof "epoch");
-    snprintf(record->energy_why, sizeof record->energy_why, "not measured where baselines run in this process");
+    cbx__launch_record_init(rec);
+    memcpy(rec->phase, "epoch", sizeof "epoch");
+    snprintf(rec->energy_why, sizeof rec->energy_why, "not measured where baselines run in this process");
     getrusage(RUSAGE_SELF, &before);
-    st = open_run(ctx, c, point, w, &r, &why);
+    const cbx_status st = open_run(ctx, c, point, w, &r, &why);
     if (st) {
-        record->failure = cause_of(st);
-        memcpy(record->message, why.message, sizeof(record->message));
-        memcpy(record->phase, "load", sizeof "load");
+        rec->failure = st == CBX_EUNAVAILABLE || st == CBX_EUNSUPPORTED ? CBX_FAILURE_HOST_UNSUPPORTED
+                       : st == CBX_ENOMEM                               ? CBX_FAILURE_OUT_OF_MEMORY
+                                                                        : CBX_FAILURE_RUN_ERROR;
+        memcpy(rec->message, why.message, sizeof(rec->message));
+        memcpy(rec->phase, "load", sizeof "load");
     } else {
-        measure(opts, &r, record);
-        check(c, w, &r, &record->fidelity);
-        if (!record->fidelity.ok) record->failure = CBX_FAILURE_FIDELITY;
-        if (opts->stop && *opts->stop) record->failure = CBX_FAILURE_INTERRUPTED;
+        measure(opts, &r, rec);
+        for (size_t i = 0; i < r.nout; i++) memset(cbx_array_data_mut(r.out[i]), 0xa5, cbx_array_bytes(r.out[i]));
+        r.b->run(r.plan);
+        if (r.b->collect) r.b->collect(r.plan);
+        for (size_t i = 0; !r.b->limit && i < r.nout; i++)
+            cbx_fidelity_compare(r.out[i], w->answers[i], w->bounds[i], &rec->fidelity);
+        if (!rec->fidelity.ok) rec->failure = CBX_FAILURE_FIDELITY;
+        if (opts->stop && *opts->stop) rec->failure = CBX_FAILURE_INTERRUPTED;
     }
-    read_usage(&before, record);
-    close_run(&r);
-    return CBX_OK;
+    getrusage(RUSAGE_SELF, &after);
+    rec->cpu_user_s = cbx__seconds_of(after.ru_utime) - cbx__seconds_of(before.ru_utime);
+    rec->cpu_system_s = cbx__seconds_of(after.ru_stime) - cbx__seconds_of(before.ru_stime);
+    rec->voluntary_switches = (uint64_t)(after.ru_nvcsw - before.ru_nvcsw);
+    rec->involuntary_switches = (uint64_t)(after.ru_nivcsw - before.ru_nivcsw);
+    rec->hwm_bytes = cbx__proc_memory_read(getpid(), &memory) ? (double)memory.hwm_bytes : NAN;
+    rec->load_1min = cbx__proc_load_read();
+    if (r.b->finish && r.plan) r.b->finish(r.plan);
+    for (size_t i = 0; i < r.nin; i++) cbx_array_free(r.in[i]);
+    for (size_t i = 0; i < r.nout; i++) cbx_array_free(r.out[i]);
 }

@@ -38,22 +38,15 @@ static bool own_level(const cbx_probe *probe, double bytes)
     return false;
 }
 
-/* True of a set that is larger than some level, and less than twice as large: a good part of it is
- * found there. */
-static bool just_above_a_level(const cbx_probe *probe, double bytes)
-{
-    for (int i = 0; i < probe->nlevels; i++) {
-        double level = (double)probe->level[i].bytes;
-        if (level > 0 && bytes > level && bytes < 2 * level) return true;
-    }
-    return false;
-}
-
 /* [s] At least, on one core: by the level that holds the set; in doubt, by all levels that parts of
- * it may be found in. */
+ * it may be found in, as of a set that is larger than some level, and less than twice as large. */
 static double moving(const cbx_probe *probe, const cbx_work *work, double set, bool lax)
 {
-    if (lax || just_above_a_level(probe, set)) return cbx_probe_min_seconds(probe, work->bytes, set); /* words:ok */
+    for (int i = 0; i < probe->nlevels; i++) {
+        const double level = (double)probe->level[i].bytes;
+        lax = lax || (level > 0 && set > level && set < 2 * level);
+    }
+    if (lax) return cbx_probe_min_seconds(probe, work->bytes, set); /* words:ok */
     return cbx_probe_bound_seconds(probe, work->pipe, false, 0, work->bytes, set);
 }
 
@@ -61,60 +54,47 @@ static double moving(const cbx_probe *probe, const cbx_work *work, double set, b
  * The probe knows one core.  n cores do n times the operations and read n times as fast from their
  * own caches; what they share (L3, memory) is taken as one core finds it, which is what it gives at
  * least.  lax: as if shared levels too were n times as fast, which is what they give at most.
+ * @param pipe  [s] of the operations alone; may be NULL
  */
-static double bound_of(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, bool lax, cbx_work *work)
+static double bound_of(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, bool lax, cbx_work *work,
+                       double *pipe)
 {
-    const cbx_case_ops *c = s->opts->case_ops;
     cbx_array_desc out[CBX_CASE_MAX_ARRAYS];
-    double n = cores_of(s, p), pipe, moved, bound;
-    bool is_f64;
+    const double n = cores_of(s, p);
 
     *work = (cbx_work){ 0 };
     if (!a->baseline->work) return NAN;
     a->baseline->work(p->params, work);
     if (!s->have_probe || strcmp(a->platform, "cpu")) return NAN;
-    c->outputs(p->params, out);
-    is_f64 = out[0].dtype == CBX_F64 || out[0].dtype == CBX_C128;
-    pipe = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, work->pipe_ops, 0, 0) / n;
-    moved = moving(&s->probe, work, work->working_set_bytes / n, lax);
+    s->opts->case_ops->outputs(p->params, out);
+    const bool is_f64 = out[0].dtype == CBX_F64 || out[0].dtype == CBX_C128;
+    const double computed = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, work->pipe_ops, 0, 0) / n;
+    double moved = moving(&s->probe, work, work->working_set_bytes / n, lax);
     if (s->opts->cold_cache && !lax) /* whatever fits a cache is not in it */
         moved = moving(&s->probe, work, INFINITY, false);
     else if (lax || own_level(&s->probe, work->working_set_bytes / n))
         moved /= n;
     else
         moved = moving(&s->probe, work, work->working_set_bytes, false);
-    bound = fmax(pipe, moved);
-    return bound > 0 ? bound : NAN;
+    if (pipe) *pipe = computed;
+    return fmax(computed, moved) > 0 ? fmax(computed, moved) : NAN;
 }
 
-double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_work *work)
+double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_work *work,
+                          const char **by)
 {
-    return bound_of(s, p, a, false, work);
-}
+    double pipe = 0, set;
+    const double bound = bound_of(s, p, a, false, work, &pipe);
 
-static const char *level_name(const cbx_probe *probe, double bytes)
-{
-    for (int i = 0; i < probe->nlevels; i++) {
-        const cbx_level_rate *l = &probe->level[i];
-        if (l->bytes == 0 || (double)l->bytes >= bytes) return l->name;
+    *by = isnan(bound) ? NULL : pipe >= bound ? cbx_pipe_name(work->pipe) : "memory";
+    if (isnan(bound) || pipe >= bound || s->opts->cold_cache) return bound;
+    set = work->working_set_bytes / cores_of(s, p);
+    if (!own_level(&s->probe, set)) set = work->working_set_bytes;
+    for (int i = s->probe.nlevels; i-- > 0;) {
+        const cbx_level_rate *l = &s->probe.level[i];
+        if (l->bytes == 0 || (double)l->bytes >= set) *by = l->name;
     }
-    return "memory";
-}
-
-const char *cbx__attempt_bound_by(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
-{
-    cbx_work work;
-    double n = cores_of(s, p), bound = bound_of(s, p, a, false, &work), pipe;
-    cbx_array_desc out[CBX_CASE_MAX_ARRAYS];
-    bool is_f64;
-
-    s->opts->case_ops->outputs(p->params, out);
-    is_f64 = out[0].dtype == CBX_F64 || out[0].dtype == CBX_C128;
-    pipe = cbx_probe_bound_seconds(&s->probe, work.pipe, is_f64, work.pipe_ops, 0, 0) / n;
-    if (pipe >= bound) return cbx_pipe_name(work.pipe);
-    if (s->opts->cold_cache) return "memory";
-    return level_name(&s->probe, own_level(&s->probe, work.working_set_bytes / n) ? work.working_set_bytes / n
-                                                                                  : work.working_set_bytes);
+    return bound;
 }
 
 static cbx_status medians(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a, cbx_err *err)
@@ -131,7 +111,7 @@ static cbx_status medians(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a, cbx_err 
 static bool beats_the_roof(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
 {
     cbx_work work;
-    double bound = bound_of(s, p, a, true, &work);
+    const double bound = bound_of(s, p, a, true, &work, NULL);
     return !isnan(bound) && a->median_s > 0 && bound / a->median_s > MAX_SHARE;
 }
 
@@ -145,29 +125,22 @@ static void refuse(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx__attempt *a
     a->failure = CBX_FAILURE_FASTER_THAN_ROOF;
     snprintf(a->message, sizeof(a->message),
              "median %.3g s is faster than the %.3g s that the declared work takes at this machine's best", a->median_s,
-             bound_of(s, p, a, true, &work));
+             bound_of(s, p, a, true, &work, NULL));
 }
 
-/* Rounds that were launched again because the clocks disagreed. */
-static size_t restless_rounds(const cbx__attempt *a)
+/* Launches that were repeated until the clocks agreed are a choice among launches: with more than a
+ * third of the rounds, no sample. */
+static void refuse_restless(cbx__attempt *a)
 {
-    size_t n = 0, last = SIZE_MAX;
+    const size_t rounds = a->nlaunches - a->retries;
+    size_t again = 0, last = SIZE_MAX;
 
     for (const cbx__launch *l = a->first; l; l = l->next) {
         if (!l->next || !l->next->retry || l->record.failure != CBX_FAILURE_CLOCKS_DISAGREE || l->round == last)
             continue;
         last = l->round;
-        n++;
+        again++;
     }
-    return n;
-}
-
-/* Launches that were repeated until the clocks agreed are a choice among launches: with more than a
- * third of them, no sample. */
-static void refuse_restless(cbx__attempt *a)
-{
-    size_t rounds = a->nlaunches - a->retries, again = restless_rounds(a);
-
     if (again < MIN_REPEATS || 3 * again <= rounds) return;
     a->failure = CBX_FAILURE_CLOCKS_DISAGREE;
     snprintf(a->message, sizeof(a->message),
@@ -189,9 +162,9 @@ static cbx_status refuse_short_clock(cbx__point *p, cbx__attempt *a, cbx_err *er
         ratios[n++] = r->clock_doubt > 0 ? fmin(1, r->clock_ratio / (1 - r->clock_doubt)) : r->clock_ratio;
     }
     if (n < CBX__MIN_LAUNCHES) return CBX_OK; /* one late wake-up would decide */
-    cbx_stat_sort(
-        ratios,
-        n); /* the upper quartile: a busy machine wakes this program late in many launches, not in most of them */
+    /* the upper quartile: a busy machine wakes this program late in many launches, not in most of
+     * them */
+    cbx_stat_sort(ratios, n);
     ratio = cbx_stat_quantile_sorted(ratios, n, 0.75);
     if (ratio >= MIN_CLOCK_RATIO) return CBX_OK;
     a->failure = CBX_FAILURE_CLOCKS_DISAGREE;
@@ -201,37 +174,29 @@ static cbx_status refuse_short_clock(cbx__point *p, cbx__attempt *a, cbx_err *er
     return CBX_OK;
 }
 
-/* Smallest median among the good variants of a's baseline on its platform: at most one attempt is
- * marked. */
-static bool is_strongest(const cbx__plan *plan, size_t i)
-{
-    const cbx__attempt *a = &plan->attempts[i];
-
-    if (!a->good) return false;
-    for (size_t j = 0; j < plan->count; j++) {
-        const cbx__attempt *b = &plan->attempts[j];
-        if (j == i || !b->good || b->baseline != a->baseline || b->platform != a->platform) continue;
-        if (b->median_s < a->median_s || (b->median_s == a->median_s && j < i)) return false;
-    }
-    return true;
-}
-
 cbx_status cbx__rows_judge(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err *err)
 {
+    cbx__attempt *const first = p->plan.attempts, *const end = first + p->plan.count;
     cbx_status st = CBX_OK;
 
     pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; i < p->plan.count && !st; i++) {
-        cbx__attempt *a = &p->plan.attempts[i];
+    for (cbx__attempt *a = first; a < end && !st; a++) {
         st = medians(ctx, p, a, err);
         if (st) break;
         if (!a->failure && !isnan(a->median_s)) refuse(ctx, s, p, a);
         if (!a->failure) refuse_restless(a);
         if (!a->failure && !isnan(a->median_s)) st = refuse_short_clock(p, a, err);
-        if (st) break;
-        a->good = !a->failure && !isnan(a->median_s);
+        a->good = !st && !a->failure && !isnan(a->median_s);
     }
-    for (size_t i = 0; i < p->plan.count && !st; i++) p->plan.attempts[i].strongest = is_strongest(&p->plan, i);
+    /* the smallest median among the good variants of a baseline on its platform: at most one
+     * attempt is marked */
+    for (cbx__attempt *a = first; a < end && !st; a++) {
+        a->strongest = a->good;
+        for (const cbx__attempt *b = first; b < end; b++) {
+            if (b == a || !b->good || b->baseline != a->baseline || b->platform != a->platform) continue;
+            if (b->median_s < a->median_s || (b->median_s == a->median_s && b < a)) a->strongest = false;
+        }
+    }
     pthread_mutex_unlock(&s->lock);
     return st;
 }

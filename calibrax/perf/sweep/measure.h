@@ -20,8 +20,9 @@
 CBX_BEGIN_DECLS
 
 typedef struct cbx_measure_result {
-    cbx_rows
-        rows; /* in point order, then platform, then the case's baseline order; what resume carried over comes with them */
+    /* in point order, then platform, then the case's baseline order; what resume carried over
+     * comes with them */
+    cbx_rows rows;
     cbx_text raw;       /* one JSON line a launch: {"schema":"nperf-launch","version":1,...} */
     size_t points;      /* asked for */
     size_t points_good; /* of these, with at least one good row */

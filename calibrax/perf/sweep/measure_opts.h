@@ -33,8 +33,9 @@ typedef struct cbx_measure_opts {
     const char *const *points; /* JSON texts; npoints 0: the case's own */
     size_t npoints;
     bool quick; /* the representative point; 6 launches, warm-up 1, one epoch for calls above 0.1 s */
-    const char *const *
-        platforms; /* "cpu" (alias "jax-cpu"), "cuda12" (alias "jax-cuda12"), "fake" (platforms.h); nplatforms 0: "cpu" */
+    /* "cpu" (alias "jax-cpu"), "cuda12" (alias "jax-cuda12"), "fake" (platforms.h); nplatforms
+     * 0: "cpu" */
+    const char *const *platforms;
     size_t nplatforms;
     const char *const *allow; /* baselines to measure; nallow 0: all */
     size_t nallow;
@@ -47,14 +48,15 @@ typedef struct cbx_measure_opts {
     size_t launches; /* 0: 11, quick 6; the most there may be with precision or decide, 0: 200 */
     int warmup;      /* calls; < 0: 3, quick 1 */
     size_t repeats;  /* epochs; 0: 10, and at most 3 for calls above 1 s (quick: 1 above 0.1 s) */
-    double
-        budget_s; /* of the whole run, divided over its points as they begin (docs/explanation/planning.md); 0: none */
+    /* of the whole run, divided over its points as they begin (docs/explanation/planning.md); 0:
+     * none */
+    double budget_s;
     double precision;      /* relative half width at which a row needs no more launches; 0: none */
     bool decide;           /* a decided verdict is as good */
     double epoch_target_s; /* 0: 0.020 */
     size_t cpu_slots;      /* points measured side by side on disjoint cores; 0: 1 */
-    const char *const
-        *gpus; /* devices by number, "0", "2-3", or "all"; ngpus 0: all that CUDA_VISIBLE_DEVICES leaves */
+    /* devices by number, "0", "2-3", or "all"; ngpus 0: all that CUDA_VISIBLE_DEVICES leaves */
+    const char *const *gpus;
     size_t ngpus;
     double gpu_settle_s;          /* left alone, and held: a device before its first launch and after each */
     size_t max_parallel;          /* launches at a time over all slots and devices; 0: as many as there are of them */
@@ -62,8 +64,8 @@ typedef struct cbx_measure_opts {
     int threads;                  /* of each worker; 0: 1 */
     const char *matmul_precision; /* of float32 arithmetic, a word of calibrax/perf/launch/policy.h; NULL: "full" */
     double worker_timeout_s;      /* every message of a worker; 0: 3600 */
-    uint64_t
-        memory_limit_bytes; /* of a worker's whole tree; 0: 80 % of the free memory, shared out among parallel launches */
+    /* of a worker's whole tree; 0: 80 % of the free memory, shared out among parallel launches */
+    uint64_t memory_limit_bytes;
     uint64_t seed;
     bool in_process;        /* native baselines run in this process */
     bool cold_cache;        /* flush the caches before each call; variants are then "cold" and "tuned-cold" */

@@ -15,20 +15,15 @@ size_t cbx__schedule_block(size_t n)
     return n % 2 ? 2 * n : n;
 }
 
-/* Place p of row `row` of the square of n: the zigzag 0, 1, n-1, 2, n-2 ... shifted by the row. */
-static size_t williams_entry(size_t n, size_t row, size_t place)
-{
-    size_t zigzag = place % 2 ? (place + 1) / 2 : (n - place / 2) % n;
-    return (zigzag + row) % n;
-}
-
-/* Rows in mirrored pairs.  n even: row i + n/2 is row i read backwards, so pairs are (i, i + n/2).
+/* Place p of row `row` of the square of n is the zigzag 0, 1, n-1, 2, n-2 ... shifted by the row.
+ * Rows in mirrored pairs.  n even: row i + n/2 is row i read backwards, so pairs are (i, i + n/2).
  * n odd: the second half of the 2n rows is the first one mirrored. */
 static void williams_row(size_t n, size_t k, size_t *out)
 {
-    size_t row = k / 2;
-    bool mirrored = k % 2;
-    for (size_t p = 0; p < n; p++) out[p] = williams_entry(n, row, mirrored ? n - 1 - p : p);
+    for (size_t p = 0; p < n; p++) {
+        const size_t place = k % 2 ? n - 1 - p : p;
+        out[p] = ((place % 2 ? (place + 1) / 2 : (n - place / 2) % n) + k / 2) % n;
+    }
 }
 
 void cbx__schedule_order(uint64_t seed, size_t n, size_t round, size_t *scratch, size_t *out)
@@ -56,11 +51,9 @@ uint64_t cbx__stream_of(uint64_t a, uint64_t b, uint64_t c) { return mix(mix(mix
 cbx__layout cbx__layout_draw(uint64_t seed, uint64_t stream)
 {
     cbx_rng rng = cbx_rng_make(seed, stream);
-    cbx__layout layout;
-    layout.env_pad_bytes = (size_t)cbx_rng_below(&rng, 4096);
-    layout.stack_pad_bytes = 16 * (size_t)cbx_rng_below(&rng, 4096);
-    layout.heap_pad_bytes = 16 * (size_t)cbx_rng_below(&rng, 65536);
-    return layout;
+    const size_t env = cbx_rng_below(&rng, 4096), stack = cbx_rng_below(&rng, 4096), heap = cbx_rng_below(&rng, 65536);
+
+    return (cbx__layout){ env, 16 * stack, 16 * heap };
 }
 
 int cbx__layout_is_random(void)

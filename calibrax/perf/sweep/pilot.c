@@ -26,23 +26,6 @@ size_t cbx__epochs_of(const cbx__point *p, const cbx__attempt *a) { return a->ep
 
 /* --- one attempt --- */
 
-static void mean_costs(const cbx__session *s, const cbx__attempt *a, cbx__pilot *pilot)
-{
-    double n = 0;
-
-    for (const cbx__launch *l = a->first; l; l = l->next) {
-        cbx__cost c;
-        if (isnan(l->median_s)) continue;
-        c = cbx__launch_cost(s, l);
-        pilot->launch_s += c.fixed_s + c.warmup_s;
-        pilot->epoch_s += c.epoch_s;
-        pilot->warmed += l->steady == CBX_STEADY_WARMUP || l->steady == CBX_STEADY_SLOWDOWN;
-        n++;
-    }
-    pilot->launch_s /= n;
-    pilot->epoch_s /= n;
-}
-
 cbx_status cbx__pilot_read(cbx_arena *arena, const cbx__session *s, const cbx__attempt *a, size_t max_epochs,
                            cbx__pilot *out, cbx_err *err)
 {
@@ -55,7 +38,15 @@ cbx_status cbx__pilot_read(cbx_arena *arena, const cbx__session *s, const cbx__a
     if (st || t.launches < 2) return st;
     st = cbx_stat_components(&(cbx_nested){ t.epochs, t.sizes, t.launches }, &c, err);
     if (st) return st;
-    mean_costs(s, a, &pilot);
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        if (isnan(l->median_s)) continue;
+        const cbx__cost cost = cbx__launch_cost(s, l);
+        pilot.launch_s += cost.fixed_s + cost.warmup_s;
+        pilot.epoch_s += cost.epoch_s;
+        pilot.warmed += l->steady == CBX_STEADY_WARMUP || l->steady == CBX_STEADY_SLOWDOWN;
+    }
+    pilot.launch_s /= (double)t.launches;
+    pilot.epoch_s /= (double)t.launches;
     pilot.launches = t.launches;
     pilot.mean_s = c.mean;
     pilot.launch_cv = sqrt(c.between) / c.mean;
@@ -83,21 +74,17 @@ static double round_cost(const cbx__plan *plan)
 {
     double s = 0;
 
-    for (size_t i = 0; i < plan->count; i++) {
-        const cbx__attempt *a = &plan->attempts[i];
+    for (const cbx__attempt *a = plan->attempts; a < plan->attempts + plan->count; a++)
         if (is_planned(a)) s += a->pilot.launch_s + a->pilot.epoch_s * (double)a->epochs;
-    }
     return s;
 }
 
 /* Variance that the reference brings into a ratio. */
 static double reference_variance(const cbx__session *s, const cbx__plan *plan, const char *platform)
 {
-    for (size_t i = 0; i < plan->count; i++) {
-        const cbx__attempt *a = &plan->attempts[i];
+    for (const cbx__attempt *a = plan->attempts; a < plan->attempts + plan->count; a++)
         if (is_planned(a) && a->baseline == s->opts->case_ops->baselines[0] && a->platform == platform)
             return launch_variance(&a->pilot, a->epochs);
-    }
     return 0;
 }
 
@@ -106,12 +93,11 @@ static size_t launches_needed(const cbx__session *s, cbx__plan *plan)
 {
     size_t needed = 1;
 
-    for (size_t i = 0; i < plan->count; i++) {
-        cbx__attempt *a = &plan->attempts[i];
-        bool reference = a->baseline == s->opts->case_ops->baselines[0];
-        double v;
+    for (cbx__attempt *a = plan->attempts; a < plan->attempts + plan->count; a++) {
+        const bool reference = a->baseline == s->opts->case_ops->baselines[0];
         if (!is_planned(a) || !(s->goal.half_width > 0)) continue;
-        v = launch_variance(&a->pilot, a->epochs) + (reference ? 0 : reference_variance(s, plan, a->platform));
+        const double v = launch_variance(&a->pilot, a->epochs) +
+                         (reference ? 0 : reference_variance(s, plan, a->platform));
         if (cbx_stat_launches_for(M_PI_2 * v, s->goal.half_width, LATE_LEVEL, &a->pilot.needed, NULL))
             a->pilot.needed = s->launches;
         if (a->pilot.needed > needed) needed = a->pilot.needed;
@@ -122,28 +108,10 @@ static size_t launches_needed(const cbx__session *s, cbx__plan *plan)
 /* Best epochs for each; those asked for where a launch must show its warm-up. */
 static void choose_epochs(const cbx__session *s, cbx__plan *plan)
 {
-    for (size_t i = 0; i < plan->count; i++) {
-        cbx__attempt *a = &plan->attempts[i];
+    for (cbx__attempt *a = plan->attempts; a < plan->attempts + plan->count; a++) {
         if (!is_planned(a)) continue;
         a->epochs = a->pilot.best_epochs;
         if (a->pilot.warmed && a->epochs < s->epochs) a->epochs = s->epochs;
-    }
-}
-
-/* More epochs for everybody while they fit, up to those asked for. */
-static void use_what_is_left(const cbx__session *s, cbx__plan *plan, double rounds, double left_s)
-{
-    for (bool more = true; more;) {
-        more = false;
-        for (size_t i = 0; i < plan->count; i++) {
-            cbx__attempt *a = &plan->attempts[i];
-            if (!is_planned(a) || a->epochs >= s->epochs) continue;
-            a->epochs++;
-            if (rounds * round_cost(plan) > left_s)
-                a->epochs--;
-            else
-                more = true;
-        }
     }
 }
 
@@ -160,38 +128,46 @@ static size_t affordable(const cbx__point *p, double left_s)
 }
 
 /* A number of rounds was asked for, and a budget forbids the epochs that go with it: fewer epochs,
- * but no fewer than are best, while rounds fit. */
+ * but no fewer than are best, while rounds fit; then more epochs for everybody while they fit, up
+ * to those asked for. */
 static void plan_for_budget(const cbx__session *s, cbx__point *p, double left_s)
 {
+    cbx__attempt *const first = p->plan.attempts, *const end = first + p->plan.count;
     bool enough = true;
-    size_t n;
 
-    for (size_t i = 0; i < p->plan.count; i++) {
-        const cbx__attempt *a = &p->plan.attempts[i];
+    for (const cbx__attempt *a = first; a < end; a++)
         if (is_planned(a)) enough = enough && p->counts.epochs >= a->pilot.best_epochs;
-    }
     if (enough && p->counts.launches == s->launches) return; /* every launch has what it is worth */
     choose_epochs(s, &p->plan);
-    n = affordable(p, left_s);
+    const size_t n = affordable(p, left_s);
     if (n < s->launches && n < CBX__MIN_LAUNCHES) {
         forget_epochs(&p->plan); /* the cut that was made after the first round goes deeper */
         return;
     }
     p->counts.warmup = true;
     p->counts.launches = n < s->launches ? n : s->launches;
-    use_what_is_left(s, &p->plan, (double)(p->counts.launches - p->rounds), left_s);
+    const double rounds = (double)(p->counts.launches - p->rounds);
+    for (bool more = true; more;) {
+        more = false;
+        for (cbx__attempt *a = first; a < end; a++) {
+            if (!is_planned(a) || a->epochs >= s->epochs) continue;
+            a->epochs++;
+            if (rounds * round_cost(&p->plan) > left_s)
+                a->epochs--;
+            else
+                more = true;
+        }
+    }
 }
 
 static cbx_status plan_for_goal(const cbx__session *s, cbx__point *p, double left_s, cbx_err *err)
 {
-    size_t needed, last, affordable_rounds;
-
     choose_epochs(s, &p->plan);
-    needed = launches_needed(s, &p->plan);
-    last = s->goal.decide || needed > s->launches / MARGIN ? s->launches : MARGIN * needed;
+    size_t needed = launches_needed(s, &p->plan);
+    size_t last = s->goal.decide || needed > s->launches / MARGIN ? s->launches : MARGIN * needed;
     if (last < CBX__FIRST_LOOK) last = s->launches < CBX__FIRST_LOOK ? s->launches : CBX__FIRST_LOOK;
     p->limit = last < s->launches ? "precision" : "most";
-    affordable_rounds = isfinite(left_s) ? affordable(p, left_s) : CBX_LOOKS_PAIRS;
+    size_t affordable_rounds = isfinite(left_s) ? affordable(p, left_s) : CBX_LOOKS_PAIRS;
     if (affordable_rounds < CBX__MIN_LAUNCHES) {
         forget_epochs(&p->plan);
         affordable_rounds = p->counts.launches; /* of the cut after the first round */
@@ -213,10 +189,8 @@ cbx_status cbx__pilot_plan(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, d
     cbx_status st = CBX_OK;
 
     cbx_arena_init(&scratch, cbx_ctx_allocator(ctx));
-    for (size_t i = 0; i < p->plan.count && !st; i++) {
-        cbx__attempt *a = &p->plan.attempts[i];
+    for (cbx__attempt *a = p->plan.attempts; a < p->plan.attempts + p->plan.count && !st; a++)
         if (cbx__attempt_alive(a)) st = cbx__pilot_read(&scratch, s, a, max_epochs, &a->pilot, err);
-    }
     cbx_arena_clear(&scratch);
     if (st) return st;
     if (cbx__stopping_by_goal(s)) return plan_for_goal(s, p, left, err);

@@ -15,18 +15,16 @@
 
 static bool contains(const char *const *list, size_t n, const char *name)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (!strcmp(list[i], name)) return true;
-    }
     return false;
 }
 
-/* Names of a case's baselines as a sentence's tail: "; did you mean 'tiled'?" or the whole list. */
+/* With the nearest name of a baseline, or all of them. */
 static cbx_status unknown_baseline(const cbx_case_ops *c, const char *option, const char *word, cbx_err *err)
 {
     const char *names[128];
     size_t n = 0, len = 0;
-    const char *near;
     char all[300] = "";
 
     for (size_t i = 0; i < c->nbaselines && n < CBX_LEN(names); i++) {
@@ -35,12 +33,9 @@ static cbx_status unknown_baseline(const cbx_case_ops *c, const char *option, co
         if (len + 1 < sizeof(all))
             len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", n > 1 ? ", " : "", c->baselines[i]->name);
     }
-    near = cbx_nearest_word(word, names, n);
-    if (near)
-        return cbx_fail(err, CBX_EINVAL, "'%s' must name baselines of case '%s', got '%s'; did you mean '%s'?", option,
-                        c->name, word, near);
-    return cbx_fail(err, CBX_EINVAL, "'%s' must name baselines of case '%s', got '%s'; known: %s", option, c->name,
-                    word, all);
+    const char *near = cbx_nearest_word(word, names, n);
+    return cbx_fail(err, CBX_EINVAL, "'%s' must name baselines of case '%s', got '%s'; %s%s%s", option, c->name, word,
+                    near ? "did you mean '" : "known: ", near ? near : all, near ? "'?" : "");
 }
 
 cbx_status cbx__plan_check_names(const cbx_measure_opts *opts, const cbx_case_ops *c, cbx_err *err)
@@ -59,9 +54,8 @@ cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err)
     if (!opts->case_ops) return cbx_fail(err, CBX_EINVAL, "measure: no case given");
     if (opts->launches > 100000)
         return cbx_fail(err, CBX_EINVAL, "'launches' must be at most 100000, got %zu", opts->launches);
-    if (opts->repeats > CBX_LAUNCH_MAX_EPOCHS) {
+    if (opts->repeats > CBX_LAUNCH_MAX_EPOCHS)
         return cbx_fail(err, CBX_EINVAL, "'repeats' must be at most %d, got %zu", CBX_LAUNCH_MAX_EPOCHS, opts->repeats);
-    }
     if (!(opts->budget_s >= 0))
         return cbx_fail(err, CBX_EINVAL, "'budget' must be a number of seconds of at least 0, got %g", opts->budget_s);
     if (!(opts->gpu_settle_s >= 0 && opts->gpu_settle_s <= 3600))
@@ -75,10 +69,9 @@ cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err)
     if (opts->memory_limit_bytes && opts->memory_limit_bytes < MIN_MEMORY)
         return cbx_fail(err, CBX_EINVAL, "'memory_limit' must be at least 16M, which any worker needs, got %llu bytes",
                         (unsigned long long)opts->memory_limit_bytes);
-    if (!(opts->precision >= 0 && opts->precision < 1)) {
+    if (!(opts->precision >= 0 && opts->precision < 1))
         return cbx_fail(err, CBX_EINVAL, "'precision' must be a relative half width, such as 0.01 for 1 %%, got %g",
                         opts->precision);
-    }
     return cbx__plan_check_names(opts, opts->case_ops, err);
 }
 
@@ -98,29 +91,6 @@ cbx_failure cbx__plan_selection(const cbx_measure_opts *opts, const cbx_baseline
 }
 
 static bool on_gpu_alone(const cbx_baseline_ops *b) { return strcmp(b->provider, "cuda") == 0; }
-
-/* Fills the failure of an attempt that will not be launched. */
-static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__attempt *a)
-{
-    const cbx_baseline_ops *b = a->baseline;
-    const char *refuses = cbx__platform_refuses(a->platform, b->provider);
-
-    if (unsupported) {
-        a->failure = CBX_FAILURE_POINT_UNSUPPORTED;
-        snprintf(a->message, sizeof(a->message), "%s", unsupported);
-        return;
-    }
-    a->failure = cbx__plan_selection(opts, b, a->message, &a->remedy);
-    if (a->failure) return;
-    if (refuses) {
-        a->failure = CBX_FAILURE_BACKEND_UNAVAILABLE;
-        snprintf(a->message, sizeof(a->message), "provider '%s' %s", b->provider, refuses);
-    } else if (!strcmp(a->platform, "cpu") && on_gpu_alone(b)) {
-        a->failure = CBX_FAILURE_BACKEND_UNAVAILABLE;
-        snprintf(a->message, sizeof(a->message), "baseline '%s' runs on a GPU: choose platform cuda12", b->name);
-        a->remedy = "--platforms cuda12";
-    }
-}
 
 /* Variants of a baseline's provider under the user's choice; an attempt that is skipped has one
  * row, under the default's name. */
@@ -142,32 +112,29 @@ static void add_attempts(const cbx_measure_opts *opts, const char *platform, con
                          const char *unsupported, cbx__plan *plan)
 {
     const cbx_variant *variants = NULL;
-    size_t n = variants_of(opts, b, &variants);
-    size_t copies = opts->twins ? 2 : n > 1 ? n : 1;
+    const size_t n = variants_of(opts, b, &variants), copies = opts->twins ? 2 : n > 1 ? n : 1;
+    const char *refuses = cbx__platform_refuses(platform, b->provider);
 
     for (size_t i = 0; i < copies; i++) {
-        cbx__attempt *a = &plan->attempts[plan->count];
+        cbx__attempt *a = &plan->attempts[plan->count++];
         const cbx_variant *v = n ? &variants[opts->twins ? 0 : i] : NULL;
-        a->baseline = b;
-        a->platform = platform;
-        a->settings = v;
+        *a = (cbx__attempt){ .baseline = b, .platform = platform, .settings = v, .median_s = NAN, .min_s = NAN };
         a->variant = opts->twins && i == 1 ? "twin" : v ? v->name : "default";
-        a->median_s = a->min_s = NAN;
-        judge(opts, unsupported, a);
-        plan->count++;
-        if (a->failure) break;
+        if (unsupported) {
+            a->failure = CBX_FAILURE_POINT_UNSUPPORTED;
+            snprintf(a->message, sizeof(a->message), "%s", unsupported);
+        } else if ((a->failure = cbx__plan_selection(opts, b, a->message, &a->remedy))) {
+            /* the message has the reason */
+        } else if (refuses) {
+            a->failure = CBX_FAILURE_BACKEND_UNAVAILABLE;
+            snprintf(a->message, sizeof(a->message), "provider '%s' %s", b->provider, refuses);
+        } else if (!strcmp(platform, "cpu") && on_gpu_alone(b)) {
+            a->failure = CBX_FAILURE_BACKEND_UNAVAILABLE;
+            snprintf(a->message, sizeof(a->message), "baseline '%s' runs on a GPU: choose platform cuda12", b->name);
+            a->remedy = "--platforms cuda12";
+        }
+        if (a->failure) break; /* it has one row, under the default's name */
     }
-}
-
-/* Rows of cold caches are variants of their own: "cold", "tuned-cold". */
-static cbx_status name_cold(cbx_arena *arena, cbx__plan *plan, cbx_err *err)
-{
-    for (size_t i = 0; i < plan->count; i++) {
-        cbx__attempt *a = &plan->attempts[i];
-        a->variant = strcmp(a->variant, "default") ? cbx_arena_printf(arena, "%s-cold", a->variant) : "cold";
-        if (!a->variant) return cbx_fail(err, CBX_ENOMEM, "out of memory for the attempts of a point");
-    }
-    return CBX_OK;
 }
 
 cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *platform, const cbx_params *point,
@@ -192,8 +159,13 @@ cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const 
         bool fits = !b->supports || b->supports(point, &reason);
         if (fits || reason) add_attempts(opts, platform, b, fits ? NULL : reason, &plan);
     }
+    /* rows of cold caches are variants of their own: "cold", "tuned-cold" */
+    for (cbx__attempt *a = plan.attempts; opts->cold_cache && a < plan.attempts + plan.count; a++) {
+        a->variant = strcmp(a->variant, "default") ? cbx_arena_printf(arena, "%s-cold", a->variant) : "cold";
+        if (!a->variant) return cbx_fail(err, CBX_ENOMEM, "out of memory for the attempts of a point");
+    }
     *out = plan;
-    return opts->cold_cache ? name_cold(arena, out, err) : CBX_OK;
+    return CBX_OK;
 }
 
 bool cbx__attempt_alive(const cbx__attempt *a) { return !a->failure && !a->idle && !a->ended; }
@@ -217,10 +189,24 @@ size_t cbx__plan_live(const cbx__plan *plan)
     return n;
 }
 
+bool cbx__square_order(cbx_arena *arena, const cbx__plan *plan, uint64_t seed, size_t round, cbx__square *q)
+{
+    if (!q->live && !(q->live = cbx_arena_calloc(arena, 3 * plan->count + 1, sizeof *q->live))) return false;
+    if (cbx__plan_live(plan) != q->n) {
+        q->n = 0;
+        q->first = round;
+        for (size_t i = 0; i < plan->count; i++)
+            if (cbx__attempt_alive(&plan->attempts[i])) q->live[q->n++] = i;
+    }
+    q->order = q->live + plan->count;
+    cbx__schedule_order(seed, q->n, round - q->first, q->order + plan->count, q->order);
+    for (size_t place = 0; place < q->n; place++) q->order[place] = q->live[q->order[place]];
+    return true;
+}
+
 void cbx__plan_fail(cbx__plan *plan, cbx_failure failure, const char *format, ...)
 {
-    for (size_t i = 0; i < plan->count; i++) {
-        cbx__attempt *a = &plan->attempts[i];
+    for (cbx__attempt *a = plan->attempts; a < plan->attempts + plan->count; a++) {
         va_list words;
         if (!cbx__attempt_alive(a)) continue;
         a->failure = failure;
@@ -274,14 +260,13 @@ cbx__counts cbx__plan_fit(const cbx__cost *costs, size_t n, double left_s, size_
 {
     cbx__counts k = { .launches = launches, .epochs = epochs, .warmup = true };
     size_t floor_launches = launches < CBX__MIN_LAUNCHES ? launches : CBX__MIN_LAUNCHES;
-    double one;
 
     if (n == 0 || isinf(left_s)) return k;
     if (left_s < 0) left_s = 0;
     while (k.epochs > 1 && (double)(k.launches - 1) * round_cost(costs, n, k.epochs, true) > left_s) k.epochs--;
     if ((double)(k.launches - 1) * round_cost(costs, n, k.epochs, true) <= left_s) return k;
     k.warmup = false;
-    one = round_cost(costs, n, 1, false);
+    double one = round_cost(costs, n, 1, false);
     while (k.launches > 1 && (double)(k.launches - 1) * one > left_s) k.launches--;
     if (k.launches >= floor_launches) return k;
     k.starved = launches >= CBX__MIN_LAUNCHES;

@@ -91,6 +91,16 @@ bool cbx__attempt_alive(const cbx__attempt *a);
 cbx__launch *cbx__attempt_add(cbx_arena *arena, cbx__attempt *a);
 /** Attempts that will be launched. */
 size_t cbx__plan_live(const cbx__plan *plan);
+
+/** The order in which those are launched in a round: a Williams square, and a new one when there are
+ * fewer of them.  Zeroed at first. */
+typedef struct cbx__square {
+    size_t *order, n; /* attempts by place */
+    size_t *live;
+    size_t first; /* round at which it began */
+} cbx__square;
+/** @return false: out of memory */
+bool cbx__square_order(cbx_arena *arena, const cbx__plan *plan, uint64_t seed, size_t round, cbx__square *q);
 /** None of those will be: each fails with these words. */
 void cbx__plan_fail(cbx__plan *plan, cbx_failure failure, const char *format, ...) CBX_PRINTF(3, 4);
 

@@ -8,6 +8,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/version.h"
+#include "calibrax/core/record.h"
 #include "calibrax/perf/sweep/pilot.h"
 #include "calibrax/perf/sweep/session.h"
 
@@ -18,10 +19,8 @@ static void set_count(cbx_json *o, const char *key, size_t n) { cbx_json_set_int
 /* A count, or null. */
 static void set_count_or_null(cbx_json *o, const char *key, size_t n, bool known)
 {
-    if (known)
-        set_count(o, key, n);
-    else
-        cbx_json_set_null(o, key);
+    cbx_json_set_null(o, key);
+    if (known) set_count(o, key, n);
 }
 
 static void set_ints(cbx_json *list, const int *x, size_t n)
@@ -57,24 +56,13 @@ static void set_release(cbx_json *o)
     cbx_json_set_bool(bench, "dirty", dirty);
 }
 
-static void set_device(cbx_json *o, const cbx__point *p, const cbx__attempt *a)
-{
-    cbx_json_set_string(o, "kind", strcmp(a->platform, "cpu") ? "gpu" : "cpu");
-    cbx_json_set_string(o, "platform", a->platform);
-    if (!p->device) return;
-    cbx_json_set_int(o, "number", p->device->number);
-    cbx_json_set_string(o, "name", p->device->name);
-}
-
 static void set_probe(cbx_json *o, const cbx_probe *probe)
 {
-    cbx_json *pipes, *levels;
-
     cbx_json_set_string(o, "instruction_set", probe->instruction_set);
-    pipes = cbx_json_set_object(o, "pipe_ops_per_s_f32_f64");
+    cbx_json *pipes = cbx_json_set_object(o, "pipe_ops_per_s_f32_f64");
     for (int i = 0; i < CBX_PIPE_COUNT; i++)
         cbx_json_set_doubles(pipes, cbx_pipe_name((cbx_pipe)i), probe->pipe_ops_per_s[i], 2);
-    levels = cbx_json_set_array(o, "levels");
+    cbx_json *levels = cbx_json_set_array(o, "levels");
     for (int i = 0; i < probe->nlevels; i++) {
         const cbx_level_rate *l = &probe->level[i];
         cbx_json *level = cbx_json_push_object(levels);
@@ -85,39 +73,8 @@ static void set_probe(cbx_json *o, const cbx_probe *probe)
     }
 }
 
-static void set_variant(cbx_json *o, const cbx__attempt *a)
-{
-    cbx_json *env;
-
-    cbx_json_set_string(o, "name", a->variant);
-    env = cbx_json_set_object(o, "env");
-    for (size_t i = 0; a->settings && i < a->settings->nenv; i++)
-        cbx_json_set_string(env, a->settings->env[i].name, a->settings->env[i].value);
-    cbx_json_set_string(o, "why", a->settings ? a->settings->why : NULL);
-}
-
-/* Counts that the first launches gave, and the plan that followed. */
-static void set_pilot(cbx_json *o, const cbx__session *s, const cbx__point *p, const cbx__pilot *pilot)
-{
-    set_count(o, "pilot_launches", pilot->launches);
-    if (pilot->launches) {
-        cbx_json_set_double(o, "mean_s", pilot->mean_s);
-        cbx_json_set_double(o, "launch_variation", pilot->launch_cv);
-        cbx_json_set_double(o, "epoch_variation", pilot->epoch_cv);
-        cbx_json_set_double(o, "launch_cost_s", pilot->launch_s);
-        cbx_json_set_double(o, "epoch_cost_s", pilot->epoch_s);
-        set_count(o, "best_epochs", pilot->best_epochs);
-    }
-    if (pilot->needed) set_count(o, "launches_needed", pilot->needed);
-    cbx_json_set_number(o, "precision", s->goal.half_width > 0 ? s->goal.half_width : NAN);
-    cbx_json_set_bool(o, "decide", s->goal.decide);
-    cbx_json_set_string(o, "limit", p->limit);
-}
-
 static void set_schedule(cbx_json *o, const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
 {
-    cbx_json *reasons, *looks, *pairs;
-
     cbx_json_set_string(o, "order", "williams");
     cbx_json_set_int(o, "seed", (int64_t)s->opts->seed);
     set_count(o, "rounds", p->rounds);
@@ -128,8 +85,8 @@ static void set_schedule(cbx_json *o, const cbx__session *s, const cbx__point *p
     set_count(o, "warmup", s->warmup);
     cbx_json_set_int(o, "iterations", (int64_t)a->iterations);
     set_count(o, "retries", a->retries);
-    reasons = cbx_json_set_object(
-        o, "retry_reasons"); /* {"clocks_disagree":2}: causes of the launches that were repeated */
+    /* {"clocks_disagree":2}: causes of the launches that were repeated */
+    cbx_json *reasons = cbx_json_set_object(o, "retry_reasons");
     for (const cbx__launch *l = a->first; l; l = l->next) {
         const char *cause = cbx_failure_reason(l->record.failure);
         if (l->unhealthy && !l->record.failure) cause = l->unhealthy;
@@ -138,16 +95,27 @@ static void set_schedule(cbx_json *o, const cbx__session *s, const cbx__point *p
     cbx_json_set_double(o, "epoch_target_s", s->epoch_target_s);
     cbx_json_set_double(o, "budget_s", s->budget_s);
     if (isfinite(p->share_s)) cbx_json_set_double(o, "point_budget_s", p->share_s);
-    set_pilot(cbx_json_set_object(o, "pilot"), s, p, &a->pilot);
+    cbx_json *pilot = cbx_json_set_object(o, "pilot"); /* counts that the first launches gave, and the plan */
+    set_count(pilot, "pilot_launches", a->pilot.launches);
+    if (a->pilot.launches) {
+        cbx_json_set_double(pilot, "mean_s", a->pilot.mean_s);
+        cbx_json_set_double(pilot, "launch_variation", a->pilot.launch_cv);
+        cbx_json_set_double(pilot, "epoch_variation", a->pilot.epoch_cv);
+        cbx_json_set_double(pilot, "launch_cost_s", a->pilot.launch_s);
+        cbx_json_set_double(pilot, "epoch_cost_s", a->pilot.epoch_s);
+        set_count(pilot, "best_epochs", a->pilot.best_epochs);
+    }
+    if (a->pilot.needed) set_count(pilot, "launches_needed", a->pilot.needed);
+    cbx_json_set_number(pilot, "precision", s->goal.half_width > 0 ? s->goal.half_width : NAN);
+    cbx_json_set_bool(pilot, "decide", s->goal.decide);
+    cbx_json_set_string(pilot, "limit", p->limit);
+    cbx_json_set_null(o, "looks");
     if (p->looks.count) { /* the rounds at which intervals were computed, and their level */
-        looks = cbx_json_set_object(o, "looks");
-        pairs = cbx_json_set_array(looks, "pairs");
+        cbx_json *looks = cbx_json_set_object(o, "looks"), *pairs = cbx_json_set_array(looks, "pairs");
         for (size_t j = 0; j < p->looks.count; j++) cbx_json_push_int(pairs, (int64_t)p->looks.pairs[j]);
         set_count(looks, "stopped_at", p->looks.pairs[a->look]);
         cbx_json_set_double(looks, "level", cbx_looks_level(&p->looks, a->look));
         cbx_json_set_double(looks, "error", p->looks.error);
-    } else {
-        cbx_json_set_null(o, "looks");
     }
     cbx_json_set_string(o, "stopped_because", a->stopped_because);
     if (p->note[0]) cbx_json_set_string(o, "note", p->note);
@@ -157,13 +125,11 @@ static void set_schedule(cbx_json *o, const cbx__session *s, const cbx__point *p
 static void set_scheduler(cbx_json *o, const cbx__session *s)
 {
     const cbx__resources *r = s->resources;
-    cbx_json *groups, *resources;
 
     set_count(o, "cpu_slots", r ? r->slots : 1);
     set_count(o, "n_gpus", r ? r->gpus : 0);
     set_count(o, "max_parallel", r ? r->parallel : 1);
-    groups = cbx_json_set_array(o, "core_groups");
-    resources = cbx_json_set_array(o, "resources");
+    cbx_json *groups = cbx_json_set_array(o, "core_groups"), *resources = cbx_json_set_array(o, "resources");
     for (size_t i = 0; r && i < r->n; i++) {
         const cbx__resource *x = &r->list[i];
         cbx_json *resource = cbx_json_push_object(resources);
@@ -191,17 +157,14 @@ static void set_layout(cbx_json *o, const cbx__attempt *a)
         cbx_json_push_int(heap, (int64_t)l->layout.heap_pad_bytes);
         cbx_json_push_int(position, (int64_t)l->position);
     }
-    if (random < 0)
-        cbx_json_set_null(o, "placed_anew");
-    else
-        cbx_json_set_bool(o, "placed_anew", random == 1);
+    cbx_json_set_null(o, "placed_anew");
+    if (random >= 0) cbx_json_set_bool(o, "placed_anew", random == 1);
 }
 
 /* The parts of the sandbox that were in force in every launch that started. */
 static void set_sandbox(cbx_json *o, const cbx__session *s, const cbx__attempt *a)
 {
     cbx_sandbox_facts all = { .landlock = 0 };
-    cbx_json *enforced, *missing;
     size_t n = 0;
 
     for (const cbx__launch *l = a->first; l; l = l->next) {
@@ -213,8 +176,7 @@ static void set_sandbox(cbx_json *o, const cbx__session *s, const cbx__attempt *
 #undef AND_PART
     }
     cbx_json_set_string(o, "mode", cbx_sandbox_mode_word(s->sandbox.mode));
-    enforced = cbx_json_set_array(o, "enforced");
-    missing = cbx_json_set_array(o, "missing");
+    cbx_json *enforced = cbx_json_set_array(o, "enforced"), *missing = cbx_json_set_array(o, "missing");
 #define PUSH_PART(member, word, lack, remedy) cbx_json_push_string(all.member ? enforced : missing, word);
     CBX_SANDBOX_PARTS(PUSH_PART)
 #undef PUSH_PART
@@ -265,98 +227,72 @@ static void set_health(cbx_json *o, const cbx__attempt *a)
     set_count_or_null(o, "throttles", throttles, counts_heat);
 }
 
-/* The memory limit of the workers, what enforced it, and the peak of a worker's tree. */
-static void set_memory(cbx_json *o, const cbx__attempt *a)
-{
-    double peak = NAN;
-
-    for (const cbx__launch *l = a->first; l; l = l->next) peak = fmax(peak, l->record.tree_peak_bytes);
-    set_known(o, "limit_bytes", a->last ? a->last->record.memory_limit_bytes : NAN,
-              a->last ? "the memory of the worker is not limited" : no_launch);
-    cbx_json_set_string(o, "limit_by", a->last ? a->last->record.memory_limit_by : NULL);
-    set_known(o, "tree_peak_bytes", peak, a->first ? "the memory of the worker was not sampled" : no_launch);
-}
-
 /* The last description that a worker gave of itself. */
 static void set_worker(cbx_json *o, const cbx__attempt *a)
 {
     const cbx_json *hello = NULL;
-    cbx_json *worker, *versions;
 
     for (const cbx__launch *l = a->first; l; l = l->next)
         if (l->record.versions) hello = l->record.versions;
-    if (!hello) {
-        cbx_json_set_null(o, "worker");
-        return;
-    }
-    worker = cbx_json_copy(hello);
-    cbx_json_remove(worker, "op");
-    versions = cbx_json_get(worker, "versions");
-    if (versions)
-        cbx_json_set(o, "versions", cbx_json_copy(versions));
-    else
-        cbx_json_set_null(o, "versions");
-    cbx_json_set(o, "worker", worker);
-}
-
-static bool runs_here(const cbx__session *s, const cbx__attempt *a)
-{
-    return s->opts->in_process && !strcmp(a->baseline->provider, "native");
-}
-
-/* The state of the compile cache that a launch finds.  A confined worker has a home folder of its
- * own, which is empty.  Without that frameworks keep what they compile where the user's other
- * programs do; only JAX is set to keep nothing, and C and NumPy compile nothing. */
-static const char *compile_cache_of(const cbx__session *s, const cbx__attempt *a)
-{
-    static const char *const keep_nothing[] = { "native", "numpy", "scipy", "jax" };
-
-    if (s->sandbox.mode != CBX_SANDBOX_OFF || runs_here(s, a)) return "cold";
-    for (size_t i = 0; i < CBX_LEN(keep_nothing) && !strcmp(a->platform, "cpu"); i++)
-        if (!strcmp(a->baseline->provider, keep_nothing[i])) return "cold";
-    return "shared";
+    if (hello) cbx__set_copy(o, "versions", cbx_json_get(hello, "versions"));
+    cbx__set_copy(o, "worker", hello);
 }
 
 cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
 {
-    const bool native = !strcmp(a->baseline->provider, "native");
+    /* without a sandbox frameworks keep what they compile where the user's other programs do; only
+     * JAX is set to keep nothing, and C and NumPy compile nothing */
+    static const char *const keep_nothing[] = { "native", "numpy", "scipy", "jax" };
+    const char *provider = a->baseline->provider;
+    const bool cpu = !strcmp(a->platform, "cpu"), native = !strcmp(provider, "native");
+    const bool here = s->opts->in_process && native;
+    bool cold = s->sandbox.mode != CBX_SANDBOX_OFF || here; /* a confined worker has an empty home folder of its own */
+    double peak = NAN;
     char now[CBX_TIME_SIZE];
-    cbx_json *o = cbx_json_new_object(), *oracle;
+    cbx_json *o = cbx_json_new_object(), *part, *env;
 
     cbx_json_set_string(o, "timestamp", cbx_time_format_iso(s->started_us, now));
     set_release(o);
-    if (s->machine)
-        cbx_json_set(o, "machine", cbx_json_copy(s->machine));
-    else
-        cbx_json_set_null(o, "machine");
-    set_device(cbx_json_set_object(o, "device"), p, a);
-    if (s->have_probe)
-        set_probe(cbx_json_set_object(o, "probe"), &s->probe);
-    else
-        cbx_json_set_null(o, "probe");
+    cbx__set_copy(o, "machine", s->machine);
+    part = cbx_json_set_object(o, "device");
+    cbx_json_set_string(part, "kind", cpu ? "cpu" : "gpu");
+    cbx_json_set_string(part, "platform", a->platform);
+    if (p->device) cbx_json_set_int(part, "number", p->device->number);
+    if (p->device) cbx_json_set_string(part, "name", p->device->name);
+    cbx_json_set_null(o, "probe");
+    if (s->have_probe) set_probe(cbx_json_set_object(o, "probe"), &s->probe);
     set_worker(o, a);
     cbx_json_set_string(o, "binary_hash", native && s->worker_hash[0] ? s->worker_hash : NULL);
-    cbx_json_set_string(o, "measurement_isolation", runs_here(s, a) ? "in_process" : "subprocess");
+    cbx_json_set_string(o, "measurement_isolation", here ? "in_process" : "subprocess");
     set_ints(cbx_json_set_array(o, "cpu_affinity"), p->cores, p->ncores);
     cbx_json_set_int(o, "threads", s->threads);
-    cbx_json_set_string(o, "precision_policy", cbx__policy_applied(a->baseline->provider, s->precision));
-    cbx_json_set(o, "policy", cbx__policy_json(a->baseline->provider, a->platform, s->threads, s->precision, true));
-    set_memory(cbx_json_set_object(o, "memory"), a);
+    cbx_json_set_string(o, "precision_policy", cbx__policy_applied(provider, s->precision));
+    cbx_json_set(o, "policy", cbx__policy_json(provider, a->platform, s->threads, s->precision, true));
+    part = cbx_json_set_object(o, "memory"); /* the limit of the workers, what enforced it, and a tree's peak */
+    for (const cbx__launch *l = a->first; l; l = l->next) peak = fmax(peak, l->record.tree_peak_bytes);
+    set_known(part, "limit_bytes", a->last ? a->last->record.memory_limit_bytes : NAN,
+              a->last ? "the memory of the worker is not limited" : no_launch);
+    cbx_json_set_string(part, "limit_by", a->last ? a->last->record.memory_limit_by : NULL);
+    set_known(part, "tree_peak_bytes", peak, a->first ? "the memory of the worker was not sampled" : no_launch);
     set_scheduler(cbx_json_set_object(o, "scheduler"), s);
     cbx_json_set_string(o, "coverage_mode", s->opts->skip_slow ? "fast" : "full");
-    cbx_json_set_string(o, "compile_cache", compile_cache_of(s, a));
-    set_variant(cbx_json_set_object(o, "variant"), a);
+    for (size_t i = 0; i < CBX_LEN(keep_nothing); i++) cold = cold || (cpu && !strcmp(provider, keep_nothing[i]));
+    cbx_json_set_string(o, "compile_cache", cold ? "cold" : "shared");
+    part = cbx_json_set_object(o, "variant");
+    cbx_json_set_string(part, "name", a->variant);
+    env = cbx_json_set_object(part, "env");
+    for (size_t i = 0; a->settings && i < a->settings->nenv; i++)
+        cbx_json_set_string(env, a->settings->env[i].name, a->settings->env[i].value);
+    cbx_json_set_string(part, "why", a->settings ? a->settings->why : NULL);
     set_schedule(cbx_json_set_object(o, "schedule"), s, p, a);
     set_layout(cbx_json_set_object(o, "layout"), a);
-    if (runs_here(s, a) || !a->first)
-        cbx_json_set_null(o, "sandbox");
-    else
-        set_sandbox(cbx_json_set_object(o, "sandbox"), s, a);
+    cbx_json_set_null(o, "sandbox");
+    if (!here && a->first) set_sandbox(cbx_json_set_object(o, "sandbox"), s, a);
     set_health(cbx_json_set_object(o, "health"), a);
-    oracle = cbx_json_set_object(o, "oracle");
-    cbx_json_set_string(oracle, "kind", "fp64_full");
-    cbx_json_set_string(oracle, "inputs_hash", p->workload_hash[0] ? p->workload_hash : NULL);
-    cbx_json_set_bool(oracle, "cached", p->oracle_cached);
+    part = cbx_json_set_object(o, "oracle");
+    cbx_json_set_string(part, "kind", "fp64_full");
+    cbx_json_set_string(part, "inputs_hash", p->workload_hash[0] ? p->workload_hash : NULL);
+    cbx_json_set_bool(part, "cached", p->oracle_cached);
     cbx_json_set_bool(o, "resumed", p->resumed);
     return cbx_json_finish(o);
 }

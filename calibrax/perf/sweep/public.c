@@ -22,9 +22,8 @@ void cbx__public_message(char *message)
     for (size_t i = 0; message[i]; i += n) {
         size_t path = cbx__path_length(message, i), from = i;
         n = path ? path : 1;
-        for (size_t k = i; k + 1 < i + path; k++) {
+        for (size_t k = i; k + 1 < i + path; k++)
             if (message[k] == '/') from = k + 1;
-        }
         memmove(message + out, message + from, i + n - from);
         out += i + n - from;
     }

@@ -5,12 +5,25 @@
 #include "calibrax/perf/sweep/public.h"
 #include "calibrax/perf/sweep/session.h"
 
-/* Where and how the launch was made. */
-static void put_launch_plan(cbx_json *o, const cbx__session *s, const cbx__point *p, const cbx__attempt *a,
-                            const cbx__launch *l)
-{
-    cbx_json *point = NULL;
+/* Readings that are called in the line what they are called here. */
+/* clang-format off */
+#define EACH_READING(DOUBLE, COUNT) \
+    COUNT(iterations) DOUBLE(empty_epoch_ns) DOUBLE(first_call_ns) DOUBLE(compile_ns) DOUBLE(ready_ns) \
+    DOUBLE(overhead_ns) DOUBLE(hwm_bytes) DOUBLE(hwm_start_bytes) DOUBLE(hwm_increase_bytes) \
+    DOUBLE(device_peak_bytes) DOUBLE(tree_peak_bytes) DOUBLE(cpu_user_s) DOUBLE(cpu_system_s) \
+    COUNT(voluntary_switches) COUNT(involuntary_switches) COUNT(steal_ticks) DOUBLE(load_1min) COUNT(measured_again) \
+    DOUBLE(clock_doubt) COUNT(left_behind)
+/* clang-format on */
 
+void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
+                   cbx_text *out)
+{
+    const cbx_launch_record *r = &l->record;
+    const cbx_fidelity *f = &r->fidelity;
+    char message[CBX_ERR_MESSAGE_SIZE];
+    cbx_json *o = cbx_json_new_object(), *point = NULL, *fidelity;
+
+    /* where and how the launch was made */
     cbx_json_set_string(o, "schema", "nperf-launch");
     cbx_json_set_int(o, "version", 1);
     cbx_json_set_string(o, "run_id", s->run_id);
@@ -32,29 +45,11 @@ static void put_launch_plan(cbx_json *o, const cbx__session *s, const cbx__point
     cbx_json_set_string(o, "steady_class", cbx_steady_name(l->steady));
     cbx_json_set_int(o, "steady_from", (int64_t)l->steady_from);
     if (l->unhealthy) cbx_json_set_string(o, "unhealthy", l->unhealthy);
-}
-
-/* Readings that are called in the line what they are called here. */
-/* clang-format off */
-#define EACH_READING(DOUBLE, COUNT) \
-    COUNT(iterations) DOUBLE(empty_epoch_ns) DOUBLE(first_call_ns) DOUBLE(compile_ns) DOUBLE(ready_ns) \
-    DOUBLE(overhead_ns) DOUBLE(hwm_bytes) DOUBLE(hwm_start_bytes) DOUBLE(hwm_increase_bytes) \
-    DOUBLE(device_peak_bytes) DOUBLE(tree_peak_bytes) DOUBLE(cpu_user_s) DOUBLE(cpu_system_s) \
-    COUNT(voluntary_switches) COUNT(involuntary_switches) COUNT(steal_ticks) DOUBLE(load_1min) COUNT(measured_again) \
-    DOUBLE(clock_doubt) COUNT(left_behind)
-/* clang-format on */
-
-/* The readings. */
-static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
-{
-    const cbx_fidelity *f = &r->fidelity;
-    char message[CBX_ERR_MESSAGE_SIZE];
-    cbx_json *fidelity;
-
-    memcpy(message, r->message, sizeof(message));
-    cbx__public_message(message);
+    /* the readings */
     cbx_json_set_string(o, "failure", r->failure ? cbx_failure_word(r->failure) : NULL);
     if (r->failure) {
+        memcpy(message, r->message, sizeof(message));
+        cbx__public_message(message);
         cbx_json_set_string(o, "message", message);
         cbx_json_set_string(o, "phase", r->phase);
         cbx_json_set_int(o, "exit_code", r->exit_code);
@@ -65,32 +60,18 @@ static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
 #define DOUBLE(member) cbx_json_set_double(o, #member, r->member);
 #define COUNT(member)  cbx_json_set_int(o, #member, (int64_t)r->member);
     EACH_READING(DOUBLE, COUNT)
-    if (r->threads_seen)
-        cbx_json_set_int(o, "threads_seen", (int64_t)r->threads_seen);
-    else
-        cbx_json_set_null(o, "threads_seen");
+    cbx_json_set_null(o, "threads_seen");
+    if (r->threads_seen) cbx_json_set_int(o, "threads_seen", (int64_t)r->threads_seen);
     cbx_json_set_doubles(o, "wait_ns", r->wait_ns, r->epochs);
     cbx_json_set_bool(o, "contended", r->contended);
     cbx_json_set_double(o, "cpu_pressure_percent", r->pressure_percent);
-    if (!f->checked) {
-        cbx_json_set_null(o, "fidelity");
-        return;
-    }
-    fidelity = cbx_json_set_object(o, "fidelity");
+    cbx_json_set_null(o, "fidelity");
+    fidelity = f->checked ? cbx_json_set_object(o, "fidelity") : NULL; /* nothing is added to NULL */
     cbx_json_set_bool(fidelity, "ok", f->ok);
     cbx_json_set_double(fidelity, "rel_to_tol", f->rel_to_tol);
     cbx_json_set_int(fidelity, "mismatched", (int64_t)f->mismatched);
     cbx_json_set_int(fidelity, "checks", (int64_t)f->checks);
     if (f->note[0]) cbx_json_set_string(fidelity, "note", f->note);
-}
-
-void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
-                   cbx_text *out)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    put_launch_plan(o, s, p, a, l);
-    put_launch_record(o, &l->record);
     cbx_json_write(o, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, out);
     cbx_text_putc(out, '\n');
     cbx_json_unref(o);

@@ -26,55 +26,7 @@ static double max_over(const cbx__attempt *a, size_t number, double *scratch)
     return m;
 }
 
-/* Of user and system together; CPU times are known of all launches, or of none. */
-static double cpu_over(cbx_ctx *ctx, const cbx__attempt *a, double *user, double *system)
-{
-    size_t n = cbx__attempt_numbers(a, NUMBER(cpu_user_s), 1, true, user);
-    double m = NAN;
-
-    if (cbx__attempt_numbers(a, NUMBER(cpu_system_s), 1, true, system) != n || !n) return NAN;
-    for (size_t i = 0; i < n; i++) user[i] += system[i];
-    return cbx_stat_median(ctx, user, n, &m, NULL) ? NAN : m;
-}
-
 /* --- blocks of the row --- */
-
-static cbx_status put_times(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a, cbx_row *row, cbx_err *err)
-{
-    cbx_summary sum;
-    cbx_interval iv;
-    cbx__times t;
-    cbx_status st = cbx__attempt_times(&p->arena, a, &t, err);
-
-    if (!st) st = cbx_stat_summary(ctx, t.epochs, t.nepochs, &sum, err);
-    if (!st) st = cbx_stat_median_interval(ctx, t.medians, t.launches, cbx__stopping_level(p, a), &iv, err);
-    if (st) return st;
-    row->n = t.nepochs;
-    row->min_s = sum.min;
-    row->mean_s = sum.mean;
-    row->p95_s = sum.p95;
-    row->p99_s = sum.p99;
-    row->iqr_s = sum.p75 - sum.p25;
-    row->median_s = iv.value;
-    row->steady = cbx__row_interval(&iv, &row->steady_reason);
-    row->launch_medians_s = t.medians;
-    row->nlaunches = t.launches;
-    return CBX_OK;
-}
-
-static double output_elements(const cbx__session *s, const cbx__point *p)
-{
-    const cbx_case_ops *c = s->opts->case_ops;
-    cbx_array_desc out[CBX_CASE_MAX_ARRAYS];
-    double total = 0;
-
-    c->outputs(p->params, out);
-    for (size_t i = 0; i < c->noutputs; i++) {
-        size_t n = 0;
-        if (!cbx_array_desc_count(&out[i], &n, NULL)) total += (double)n;
-    }
-    return total;
-}
 
 /* A rate is so much work over the time: where the time ends, it begins. */
 static cbx_row_interval rate(double work, const cbx_row *row)
@@ -88,37 +40,64 @@ static cbx_row_interval rate(double work, const cbx_row *row)
 
 static void put_rates(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_row *row)
 {
+    const cbx_case_ops *c = s->opts->case_ops;
+    cbx_array_desc out[CBX_CASE_MAX_ARRAYS];
+    double elements = 0;
     cbx_work work;
-    double bound = cbx__attempt_bound(s, p, a, &work);
 
-    if (s->opts->case_ops->noutputs) row->throughput_elem_per_s = output_elements(s, p) / row->min_s;
+    c->outputs(p->params, out);
+    for (size_t i = 0, n; i < c->noutputs; i++)
+        if (!cbx_array_desc_count(&out[i], &n, NULL)) elements += (double)n;
+    if (c->noutputs) row->throughput_elem_per_s = elements / row->min_s;
     if (!a->baseline->work) return;
+    row->bound_s = cbx__attempt_bound(s, p, a, &work, &row->bound_by);
     row->gmac_per_s = 1e-9 * work.macs / row->median_s;
     row->gflop = rate(1e-9 * work.flop, row);
     row->gbyte = rate(1e-9 * work.bytes, row);
     row->gflop_per_s = row->gflop.value;
     row->gbyte_per_s = row->gbyte.value;
-    row->bound_s = bound;
-    row->roofline = rate(bound, row);
+    row->roofline = rate(row->bound_s, row);
     row->roofline_share = row->roofline.value;
     if (work.bytes > 0) row->flop_per_byte = work.flop / work.bytes;
-    if (!isnan(bound)) row->bound_by = cbx__attempt_bound_by(s, p, a);
 }
 
+/* Of answers that came, right or wrong, and of times that were refused; not of crashes. */
 static cbx_status put_metrics(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_row *row,
                               cbx_err *err)
 {
-    double *scratch = cbx_arena_calloc(&p->arena, 2 * a->nlaunches + 1, sizeof(double));
-    cbx_status st;
+    cbx_summary sum;
+    cbx_interval iv;
+    cbx__times t;
 
-    if (!scratch) return cbx_fail(err, CBX_ENOMEM, "out of memory for the numbers of a row");
-    st = put_times(ctx, p, a, row, err);
+    if (isnan(a->median_s) ||
+        !(a->good || a->failure == CBX_FAILURE_FIDELITY || a->failure == CBX_FAILURE_FASTER_THAN_ROOF ||
+          a->failure == CBX_FAILURE_CLOCKS_DISAGREE))
+        return CBX_OK;
+    double *user = cbx_arena_calloc(&p->arena, 2 * a->nlaunches + 1, sizeof(double)), *system = user + a->nlaunches;
+    if (!user) return cbx_fail(err, CBX_ENOMEM, "out of memory for the numbers of a row");
+    cbx_status st = cbx__attempt_times(&p->arena, a, &t, err);
+    if (!st) st = cbx_stat_summary(ctx, t.epochs, t.nepochs, &sum, err);
+    if (!st) st = cbx_stat_median_interval(ctx, t.medians, t.launches, cbx__stopping_level(p, a), &iv, err);
     if (st) return st;
     row->has_metrics = true;
-    row->cpu_s = cpu_over(ctx, a, scratch, scratch + a->nlaunches);
-    row->host_rss_mb = max_over(a, NUMBER(hwm_bytes), scratch);
-    row->host_rss_increase_mb = max_over(a, NUMBER(hwm_increase_bytes), scratch);
-    row->peak_hbm_mb = max_over(a, NUMBER(device_peak_bytes), scratch);
+    row->n = t.nepochs;
+    row->min_s = sum.min;
+    row->mean_s = sum.mean;
+    row->p95_s = sum.p95;
+    row->p99_s = sum.p99;
+    row->iqr_s = sum.p75 - sum.p25;
+    row->median_s = iv.value;
+    row->steady = cbx__row_interval(&iv, &row->steady_reason);
+    row->launch_medians_s = t.medians;
+    row->nlaunches = t.launches;
+    /* of user and system together; CPU times are known of all launches, or of none */
+    const size_t n = cbx__attempt_numbers(a, NUMBER(cpu_user_s), 1, true, user);
+    const bool cpu = n && cbx__attempt_numbers(a, NUMBER(cpu_system_s), 1, true, system) == n;
+    for (size_t i = 0; cpu && i < n; i++) user[i] += system[i];
+    if (cpu && cbx_stat_median(ctx, user, n, &row->cpu_s, NULL)) row->cpu_s = NAN;
+    row->host_rss_mb = max_over(a, NUMBER(hwm_bytes), user);
+    row->host_rss_increase_mb = max_over(a, NUMBER(hwm_increase_bytes), user);
+    row->peak_hbm_mb = max_over(a, NUMBER(device_peak_bytes), user);
     put_rates(s, p, a, row);
     row->caches = s->opts->cold_cache ? "cold" : "warm";
     return cbx__estimates_put(ctx, &p->arena, a, row, err);
@@ -148,93 +127,61 @@ static void put_fidelity(const cbx__session *s, const cbx__attempt *a, cbx_row *
     row->oracle_kind = "fp64_full";
 }
 
-static void put_failure(const cbx__attempt *a, cbx_row *row)
-{
-    bool has_own = a->failure == CBX_FAILURE_INTERPRETER_MISSING || a->failure == CBX_FAILURE_MODULE_MISSING ||
-                   a->failure == CBX_FAILURE_IMPORT_FAILED || a->failure == CBX_FAILURE_SKIPPED_BY_CONFIG;
-
-    if (!a->failure) return;
-    row->failure_reason = cbx_failure_reason(a->failure);
-    row->failure_message = a->message[0] ? a->message : NULL;
-    row->failure_remedy = has_own && a->remedy ? a->remedy : cbx_failure_remedy(a->failure);
-    if (row->failure_remedy && !row->failure_remedy[0]) row->failure_remedy = NULL;
-}
-
 /* --- ratios --- */
 
 /* What an attempt is compared with: its twin's original, or the strongest good variant of the
- * case's reference; NULL: nothing. */
-static const cbx__attempt *rival_of(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
+ * case's reference; or the first good limit.  NULL: nothing. */
+static const cbx__attempt *rival_of(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, bool limit)
 {
     const cbx_baseline_ops *reference = s->opts->twins ? a->baseline : s->opts->case_ops->baselines[0];
 
-    for (size_t i = 0; i < p->plan.count; i++) {
-        const cbx__attempt *r = &p->plan.attempts[i];
-        if (!r->good || r->baseline != reference || r->platform != a->platform) continue;
-        if (s->opts->twins ? strcmp(r->variant, "twin") != 0 : r->strongest) return r;
+    for (const cbx__attempt *r = p->plan.attempts; r < p->plan.attempts + p->plan.count; r++) {
+        if (!r->good || r->platform != a->platform) continue;
+        if (limit ? r->baseline->limit && r->strongest
+                  : r->baseline == reference && (s->opts->twins ? strcmp(r->variant, "twin") != 0 : r->strongest))
+            return r;
     }
     return NULL;
-}
-
-/* Of a claim made after looks.  The two one-sided tests of equivalence are each a half of a
- * two-sided one. */
-static double looked_p(const cbx__point *p, const cbx__attempt *a, const cbx_row *row)
-{
-    bool one_sided = !strcmp(row->verdict, "equivalent");
-    return cbx_looks_p(&p->looks, a->look, fmin(1, row->paired_p * (one_sided ? 2 : 1)));
-}
-
-static cbx_status put_paired(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a, const cbx__attempt *rival,
-                             cbx_row *row, cbx_err *err)
-{
-    double *mine = cbx_arena_calloc(&p->arena, 2 * (a->nlaunches + 1), sizeof(double));
-    size_t n;
-    cbx_status st;
-
-    if (!mine) return cbx_fail(err, CBX_ENOMEM, "out of memory for paired launches");
-    n = cbx__pair_rounds(a, rival, mine, mine + a->nlaunches + 1);
-    if (n == 0) return CBX_OK;
-    row->paired_vs = rival->baseline->name;
-    st = cbx__row_pair(ctx, mine, mine + a->nlaunches + 1, n, cbx__stopping_level(p, a), row, err);
-    if (!st && p->looks.count) row->paired_p = looked_p(p, a, row);
-    return st;
 }
 
 static cbx_status put_ratio(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_row *row,
                             cbx_err *err)
 {
-    const cbx__attempt *rival = a->good && (s->opts->twins || !a->baseline->limit) ? rival_of(s, p, a) : NULL;
+    const cbx__attempt *rival = a->good && (s->opts->twins || !a->baseline->limit) ? rival_of(s, p, a, false) : NULL;
 
     if (!rival) return CBX_OK;
     row->ratio_vs = rival->baseline->name;
     row->ratio_value = a->min_s / rival->min_s;
-    return rival == a ? CBX_OK : put_paired(ctx, p, a, rival, row, err);
+    if (rival == a) return CBX_OK;
+    double *mine = cbx_arena_calloc(&p->arena, 2 * (a->nlaunches + 1), sizeof(double)),
+           *theirs = mine + a->nlaunches + 1;
+    if (!mine) return cbx_fail(err, CBX_ENOMEM, "out of memory for paired launches");
+    const size_t n = cbx__pair_rounds(a, rival, mine, theirs);
+    if (n == 0) return CBX_OK;
+    row->paired_vs = rival->baseline->name;
+    const cbx_status st = cbx__row_pair(ctx, mine, theirs, n, cbx__stopping_level(p, a), row, err);
+    if (!st && p->looks.count) {
+        /* of a claim made after looks; the two one-sided tests of equivalence are each a half of a
+         * two-sided one */
+        const bool one_sided = !strcmp(row->verdict, "equivalent");
+        row->paired_p = cbx_looks_p(&p->looks, a->look, fmin(1, row->paired_p * (one_sided ? 2 : 1)));
+    }
+    return st;
 }
 
 /* --- the limit --- */
 
-/* The first good limit of the point, on a's platform. */
-static const cbx__attempt *limit_of(const cbx__point *p, const cbx__attempt *a)
+static cbx_status put_limit(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_row *row,
+                            cbx_err *err)
 {
-    for (size_t i = 0; i < p->plan.count; i++) {
-        const cbx__attempt *l = &p->plan.attempts[i];
-        if (l->baseline->limit && l->good && l->strongest && l->platform == a->platform) return l;
-    }
-    return NULL;
-}
-
-static cbx_status put_limit(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a, cbx_row *row, cbx_err *err)
-{
-    const cbx__attempt *limit = a->good ? limit_of(p, a) : NULL;
-    double *shares, *theirs;
-    size_t n;
+    const cbx__attempt *limit = a->good ? rival_of(s, p, a, true) : NULL;
 
     if (a->baseline->limit) row->role = "limit";
     if (!limit || a->baseline->limit) return CBX_OK;
-    shares = cbx_arena_calloc(&p->arena, 2 * (a->nlaunches + 1), sizeof(double));
+    double *shares = cbx_arena_calloc(&p->arena, 2 * (a->nlaunches + 1), sizeof(double));
+    double *theirs = shares + a->nlaunches + 1;
     if (!shares) return cbx_fail(err, CBX_ENOMEM, "out of memory for shares of a limit");
-    theirs = shares + a->nlaunches + 1;
-    n = cbx__pair_rounds(a, limit, shares, theirs);
+    const size_t n = cbx__pair_rounds(a, limit, shares, theirs);
     for (size_t i = 0; i < n; i++) shares[i] = theirs[i] / shares[i];
     if (n == 0) return CBX_OK;
     row->limit_vs = limit->baseline->name;
@@ -243,21 +190,15 @@ static cbx_status put_limit(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a, 
 
 /* --- the row --- */
 
-/* Metrics go with answers that came, right or wrong, and with times that were refused; not with
- * crashes. */
-static bool shows_metrics(const cbx__attempt *a)
+static bool comes_from_environment(cbx_failure f)
 {
-    return !isnan(a->median_s) &&
-           (a->good || a->failure == CBX_FAILURE_FIDELITY || a->failure == CBX_FAILURE_FASTER_THAN_ROOF ||
-            a->failure == CBX_FAILURE_CLOCKS_DISAGREE);
+    return f == CBX_FAILURE_INTERPRETER_MISSING || f == CBX_FAILURE_MODULE_MISSING || f == CBX_FAILURE_IMPORT_FAILED;
 }
 
 static cbx_status make_row(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_rows *rows,
                            cbx_err *err)
 {
-    cbx_json *provenance = NULL, *json = NULL;
     cbx_row row;
-    cbx_status st;
 
     cbx_row_init(&row);
     row.run_id = s->run_id;
@@ -272,21 +213,24 @@ static cbx_status make_row(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, c
     row.point_label = p->label;
     row.machine = s->machine_id[0] ? s->machine_id : NULL;
     row.representative = p->representative;
-    st = shows_metrics(a) ? put_metrics(ctx, s, p, a, &row, err) : CBX_OK;
+    cbx_status st = put_metrics(ctx, s, p, a, &row, err);
     if (st) return st;
     put_fidelity(s, a, &row);
-    put_failure(a, &row);
+    if (a->failure) {
+        const bool has_own = comes_from_environment(a->failure) || a->failure == CBX_FAILURE_SKIPPED_BY_CONFIG;
+        row.failure_reason = cbx_failure_reason(a->failure);
+        row.failure_message = a->message[0] ? a->message : NULL;
+        row.failure_remedy = has_own && a->remedy ? a->remedy : cbx_failure_remedy(a->failure);
+        if (!row.failure_remedy[0]) row.failure_remedy = NULL;
+    }
     st = cbx__estimates_put_error(ctx, &p->arena, a, &row, err);
     if (!st) st = put_ratio(ctx, s, p, a, &row, err);
-    if (!st) st = put_limit(ctx, p, a, &row, err);
+    if (!st) st = put_limit(ctx, s, p, a, &row, err);
     if (st) return st;
-    provenance = cbx__provenance_make(s, p, a);
-    if (provenance) {
-        cbx_json *shares = cbx__estimates_layout(&p->arena, a);
-        if (shares) cbx_json_set(provenance, "layout_share", shares);
-    }
+    cbx_json *provenance = cbx__provenance_make(s, p, a), *shares = cbx__estimates_layout(&p->arena, a);
+    if (shares) cbx_json_set(provenance, "layout_share", shares);
     row.provenance = provenance;
-    json = provenance ? cbx_row_to_json(&row) : NULL;
+    cbx_json *json = provenance ? cbx_row_to_json(&row) : NULL;
     st = json ? cbx_rows_add_json(rows, json, "measured row", err)
               : cbx_fail(err, CBX_ENOMEM, "out of memory for a row");
     cbx_json_unref(json);
@@ -294,27 +238,19 @@ static cbx_status make_row(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, c
     return st;
 }
 
-/* Causes that have nothing to do with the variant: one row is enough. */
-static bool same_for_all_variants(cbx_failure f)
-{
-    return f == CBX_FAILURE_MODULE_MISSING || f == CBX_FAILURE_INTERPRETER_MISSING || f == CBX_FAILURE_IMPORT_FAILED ||
-           f == CBX_FAILURE_WORKER_MISSING || f == CBX_FAILURE_HOST_UNSUPPORTED || f == CBX_FAILURE_BACKEND_UNAVAILABLE;
-}
-
-static bool is_repeated(const cbx__plan *plan, size_t i)
-{
-    const cbx__attempt *a = &plan->attempts[i], *before = i ? &plan->attempts[i - 1] : NULL;
-    return before && same_for_all_variants(a->failure) && before->failure == a->failure &&
-           before->baseline == a->baseline && before->platform == a->platform;
-}
-
 cbx_status cbx__rows_make(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_rows *rows, cbx_text *raw, cbx_err *err)
 {
-    for (size_t i = 0; i < p->plan.count; i++) {
-        const cbx__attempt *a = &p->plan.attempts[i];
-        cbx_status st = is_repeated(&p->plan, i) ? CBX_OK
-                        : a->kept                ? cbx_rows_add_json(rows, a->kept->json, "kept row", err)
-                                                 : make_row(ctx, s, p, a, rows, err);
+    for (const cbx__attempt *a = p->plan.attempts; a < p->plan.attempts + p->plan.count; a++) {
+        const cbx__attempt *before = a > p->plan.attempts ? a - 1 : NULL;
+        const cbx_failure f = a->failure;
+        /* causes that have nothing to do with the variant: one row is enough */
+        const bool for_all = comes_from_environment(f) || f == CBX_FAILURE_WORKER_MISSING ||
+                             f == CBX_FAILURE_HOST_UNSUPPORTED || f == CBX_FAILURE_BACKEND_UNAVAILABLE;
+        const bool repeated = before && for_all && before->failure == f && before->baseline == a->baseline &&
+                              before->platform == a->platform;
+        const cbx_status st = repeated  ? CBX_OK
+                              : a->kept ? cbx_rows_add_json(rows, a->kept->json, "kept row", err)
+                                        : make_row(ctx, s, p, a, rows, err);
         if (st) return st;
         for (const cbx__launch *l = a->first; l; l = l->next) cbx__raw_line(s, p, a, l, raw);
     }

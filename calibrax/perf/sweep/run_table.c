@@ -27,17 +27,13 @@ typedef struct builder {
     size_t count;
 } builder;
 
-static const char *attempt_key(cbx_arena *arena, const cbx_row *row)
+/* As cbx_row_key, without the variant, or without baseline and platform too. */
+static const char *wider_key(cbx_arena *arena, const cbx_row *row, bool of_point)
 {
     cbx_row r = *row;
-    r.variant = "";
-    return cbx_row_key(arena, &r);
-}
 
-static const char *point_key(cbx_arena *arena, const cbx_row *row)
-{
-    cbx_row r = *row;
-    r.variant = r.baseline = r.platform = "";
+    r.variant = "";
+    if (of_point) r.baseline = r.platform = "";
     return cbx_row_key(arena, &r);
 }
 
@@ -45,35 +41,29 @@ static bool index_kept(builder *b, const cbx_rows *kept)
 {
     for (size_t i = 0; i < kept->count; i++) {
         kept_row *k = &b->kept[b->nkept++];
-        k->row = &kept->rows[i];
-        k->key = cbx_row_key(b->arena, k->row);
-        k->attempt = attempt_key(b->arena, k->row);
-        k->point = point_key(b->arena, k->row);
+        *k = (kept_row){ .row = &kept->rows[i],
+                         .key = cbx_row_key(b->arena, &kept->rows[i]),
+                         .attempt = wider_key(b->arena, &kept->rows[i], false),
+                         .point = wider_key(b->arena, &kept->rows[i], true) };
         if (!k->key || !k->attempt || !k->point) return false;
     }
     return true;
 }
 
-/* No result of the baseline: it was not tried, or was interrupted. */
-static bool is_weak(const cbx_row *row)
-{
-    return !strcmp(row->status, "skipped") || !strcmp(row->status, "interrupted");
-}
-
-/* Takes one row of this run in, unless a good old one says more. */
+/* Takes one row of this run in, unless it has no result and a good old one has. */
 static bool place(builder *b, const cbx_row *row)
 {
-    const char *key = cbx_row_key(b->arena, row), *attempt = attempt_key(b->arena, row);
-    bool whole = !strcmp(row->status, "skipped"); /* skipped rows stand for all variants */
+    const char *key = cbx_row_key(b->arena, row), *attempt = wider_key(b->arena, row, false);
+    const bool whole = !strcmp(row->status, "skipped"); /* skipped rows stand for all variants */
+    const bool weak = whole || !strcmp(row->status, "interrupted");
 
     if (!key || !attempt) return false;
-    for (size_t i = 0; is_weak(row) && i < b->nkept; i++) {
+    for (size_t i = 0; weak && i < b->nkept; i++) {
         const kept_row *k = &b->kept[i];
         if (cbx_row_is_good(k->row) && !strcmp(whole ? k->attempt : k->key, whole ? attempt : key)) return true;
     }
-    for (size_t i = 0; i < b->nkept; i++) {
+    for (size_t i = 0; i < b->nkept; i++)
         if (!strcmp(b->kept[i].key, key)) b->kept[i].placed = true;
-    }
     b->rows[b->count++] = *row;
     return true;
 }
@@ -100,14 +90,12 @@ cbx_status cbx__table_lay(const cbx__session *s, const cbx__table_part *parts, s
     b.kept = cbx_arena_calloc(arena, kept->count + 1, sizeof(*b.kept));
     if (!b.rows || !b.kept || !index_kept(&b, kept)) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu rows", n);
     for (size_t i = 0; i < nparts; i++) {
-        const char *point;
-        for (size_t r = 0; parts[i].rows && r < parts[i].rows->count; r++) {
+        for (size_t r = 0; parts[i].rows && r < parts[i].rows->count; r++)
             if (!place(&b, &parts[i].rows->rows[r])) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu rows", n);
-        }
         if (i + 1 < nparts && !strcmp(parts[i + 1].point_json, parts[i].point_json))
             continue; /* its other platforms first */
         head.point_json = parts[i].point_json;
-        point = point_key(arena, &head);
+        const char *point = wider_key(arena, &head, true);
         if (!point) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu rows", n);
         place_kept(&b, point);
     }
@@ -116,9 +104,6 @@ cbx_status cbx__table_lay(const cbx__session *s, const cbx__table_part *parts, s
     *count = b.count;
     return CBX_OK;
 }
-
-/* True if the clearest outcome of n pairs, all on one side, could stand among m rows. */
-static bool can_stand(uint64_t n, size_t m) { return cbx_stat_sign_test_p(0, n) * (double)m <= ALPHA; }
 
 static bool is_tested(const cbx_row *row, const char *case_name)
 {
@@ -132,16 +117,17 @@ cbx_status cbx__table_correct(const char *case_name, cbx_row *rows, size_t count
     size_t m = 0, k = 0;
 
     if (!p) return cbx_fail(err, CBX_ENOMEM, "out of memory to correct %zu rows", count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (is_tested(&rows[i], case_name)) p[m++] = rows[i].paired_p;
-    }
     cbx_stat_holm(p, m, adjusted);
-    for (size_t i = 0; i < count; i++) {
-        cbx_row *r = &rows[i];
+    for (cbx_row *r = rows; r < rows + count; r++) {
         if (!is_tested(r, case_name)) continue;
         r->paired_p_holm = adjusted[k++];
         r->holm_rows = m;
-        r->verdict_holm = !can_stand(r->pairs, m)     ? NULL
+        /* the clearest outcome of so many pairs, all on one side, could not stand among m rows:
+         * NULL */
+        const bool can_stand = cbx_stat_sign_test_p(0, r->pairs) * (double)m <= ALPHA;
+        r->verdict_holm = !can_stand                  ? NULL
                           : r->paired_p_holm <= ALPHA ? r->verdict
                                                       : cbx_verdict_name(CBX_VERDICT_UNDECIDED);
     }
@@ -165,15 +151,13 @@ cbx_status cbx__table_settle(const char *case_name, cbx_rows *rows, cbx_err *err
 {
     cbx_rows settled;
     cbx_arena scratch;
-    cbx_row *copy;
-    cbx_status st;
 
     cbx_arena_init(&scratch, &rows->arena.al);
     cbx_rows_init(&settled, &rows->arena.al);
-    copy = cbx_arena_calloc(&scratch, rows->count + 1, sizeof(*copy));
+    cbx_row *copy = cbx_arena_calloc(&scratch, rows->count + 1, sizeof(*copy));
     if (copy && rows->count) memcpy(copy, rows->rows, rows->count * sizeof(*copy));
-    st = copy ? cbx__table_correct(case_name, copy, rows->count, &scratch, err)
-              : cbx_fail(err, CBX_ENOMEM, "out of memory to correct %zu rows", rows->count);
+    cbx_status st = copy ? cbx__table_correct(case_name, copy, rows->count, &scratch, err)
+                         : cbx_fail(err, CBX_ENOMEM, "out of memory to correct %zu rows", rows->count);
     if (!st) st = cbx__table_read(copy, rows->count, &settled, err);
     if (!st) {
         cbx_rows swap = *rows;
@@ -200,12 +184,11 @@ cbx_status cbx__table_write(cbx_ctx *ctx, const char *path, const cbx_row *rows,
 {
     cbx_arena arena;
     builder b = { .arena = &arena };
-    cbx_status st;
 
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     b.rows = cbx_arena_calloc(&arena, count + older->count + 1, sizeof(*b.rows));
     b.kept = cbx_arena_calloc(&arena, older->count + 1, sizeof(*b.kept));
-    st = b.rows && b.kept && index_kept(&b, older) ? CBX_OK : CBX_ENOMEM;
+    cbx_status st = b.rows && b.kept && index_kept(&b, older) ? CBX_OK : CBX_ENOMEM;
     for (size_t i = 0; i < count && !st; i++) st = place(&b, &rows[i]) ? CBX_OK : CBX_ENOMEM;
     if (st) {
         cbx_fail(err, st, "out of memory for %zu rows", count + older->count);
@@ -219,82 +202,47 @@ cbx_status cbx__table_write(cbx_ctx *ctx, const char *path, const cbx_row *rows,
 
 /* --- resume --- */
 
-/* The row this attempt would write, as far as its key goes. */
-static const char *key_of(cbx__session const *s, cbx__point *p, const cbx__attempt *a)
-{
-    cbx_row row = { .case_name = s->opts->case_ops->name, .machine = s->machine_id[0] ? s->machine_id : NULL };
-    row.platform = a->platform;
-    row.point_json = p->json;
-    row.baseline = a->baseline->name;
-    row.variant = a->variant;
-    return cbx_row_key(&p->arena, &row);
-}
-
-/* Last good row of a key. */
-static cbx_status find_row(cbx__point *p, const cbx_rows *rows, const char *key, const cbx_row **out, cbx_err *err)
-{
-    *out = NULL;
-    for (size_t i = 0; i < rows->count; i++) {
-        const char *k;
-        if (!cbx_row_is_good(&rows->rows[i])) continue;
-        k = cbx_row_key(&p->arena, &rows->rows[i]);
-        if (!k) return cbx_fail(err, CBX_ENOMEM, "out of memory for the key of a kept row");
-        if (!strcmp(k, key)) *out = &rows->rows[i];
-    }
-    return CBX_OK;
-}
-
-/* True if an attempt of the same baseline and platform has to be measured. */
-static bool sibling_is_needed(const cbx__plan *plan, const cbx__attempt *a)
-{
-    for (size_t i = 0; i < plan->count; i++) {
-        const cbx__attempt *b = &plan->attempts[i];
-        if (b->baseline == a->baseline && b->platform == a->platform && !b->failure && !b->kept) return true;
-    }
-    return false;
-}
-
-/* Marks kept attempts idle, except the reference while others of its platform are to be
- * measured. */
-static void settle(const cbx__session *s, cbx__plan *plan)
-{
-    for (size_t i = 0; i < plan->count; i++) {
-        cbx__attempt *a = &plan->attempts[i];
-        bool needed = false;
-        if (!a->kept) continue;
-        for (size_t j = 0; j < plan->count && (a->baseline == s->opts->case_ops->baselines[0] || a->baseline->limit);
-             j++) {
-            const cbx__attempt *b = &plan->attempts[j];
-            needed = needed || (b->platform == a->platform && !b->failure && !b->kept);
-        }
-        a->idle = !needed;
-    }
-}
-
 cbx_status cbx__resume_point(const cbx__session *s, cbx__point *p, const cbx_rows *kept, cbx_err *err)
 {
-    bool again = true;
+    cbx__attempt *const first = p->plan.attempts, *const end = first + p->plan.count;
 
-    for (size_t i = 0; i < p->plan.count; i++) {
-        cbx__attempt *a = &p->plan.attempts[i];
-        const char *key = a->failure ? NULL : key_of(s, p, a);
-        cbx_status st;
+    for (cbx__attempt *a = first; a < end; a++) {
+        /* the row that this attempt would write, as far as its key goes */
+        const cbx_row row = { .case_name = s->opts->case_ops->name,
+                              .machine = s->machine_id[0] ? s->machine_id : NULL,
+                              .platform = a->platform,
+                              .point_json = p->json,
+                              .baseline = a->baseline->name,
+                              .variant = a->variant };
+        const char *key = a->failure ? NULL : cbx_row_key(&p->arena, &row);
         if (a->failure) continue;
         if (!key) return cbx_fail(err, CBX_ENOMEM, "out of memory for the key of an attempt");
-        st = find_row(p, kept, key, &a->kept, err);
-        if (st) return st;
+        a->kept = NULL;
+        for (size_t i = 0; i < kept->count; i++) { /* the last good row of the key */
+            const char *k = cbx_row_is_good(&kept->rows[i]) ? cbx_row_key(&p->arena, &kept->rows[i]) : "";
+            if (!k) return cbx_fail(err, CBX_ENOMEM, "out of memory for the key of a kept row");
+            if (!strcmp(k, key)) a->kept = &kept->rows[i];
+        }
         p->resumed = p->resumed || a->kept;
     }
-    while (again) {
+    for (bool again = true; again;) { /* a baseline one of whose variants is to be measured is measured with all */
         again = false;
-        for (size_t i = 0; i < p->plan.count; i++) {
-            cbx__attempt *a = &p->plan.attempts[i];
-            if (a->kept && sibling_is_needed(&p->plan, a)) {
-                a->kept = NULL;
-                again = true;
-            }
-        }
+        for (cbx__attempt *a = first; a < end; a++)
+            for (const cbx__attempt *b = first; b < end && a->kept; b++)
+                if (b->baseline == a->baseline && b->platform == a->platform && !b->failure && !b->kept) {
+                    a->kept = NULL;
+                    again = true;
+                }
     }
-    settle(s, &p->plan);
+    for (cbx__attempt *a = first; a < end; a++) {
+        /* kept ones are idle, except the reference while others of its platform are to be
+         * measured */
+        const bool serves = a->baseline == s->opts->case_ops->baselines[0] || a->baseline->limit;
+        bool needed = false;
+        if (!a->kept) continue;
+        for (const cbx__attempt *b = first; b < end && serves; b++)
+            needed = needed || (b->platform == a->platform && !b->failure && !b->kept);
+        a->idle = !needed;
+    }
     return CBX_OK;
 }

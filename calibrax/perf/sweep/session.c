@@ -50,32 +50,23 @@ void cbx__session_pause(const cbx__session *s, double seconds)
     }
 }
 
-static void tell(cbx__session *s, cbx_measure_event event, const char *text)
-{
-    double elapsed = 1e-9 * (double)(cbx_clock_ns() - s->started_ns);
-    cbx_measure_progress p = { .event = event, .text = text, .elapsed_s = elapsed, .eta_s = NAN };
-
-    p.launches_done = s->launches_done;
-    p.launches_total = s->launches_total;
-    if (s->launches_done && s->launches_total >= s->launches_done) {
-        p.eta_s = elapsed / (double)s->launches_done * (double)(s->launches_total - s->launches_done);
-    }
-    s->opts->progress(s->opts->user, &p);
-}
-
 void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches, const char *fmt, ...)
 {
     char text[CBX_ERR_MESSAGE_SIZE] = "";
+    const double elapsed = 1e-9 * (double)(cbx_clock_ns() - s->started_ns);
+    cbx_measure_progress p = { .event = event, .text = text, .elapsed_s = elapsed, .eta_s = NAN };
     va_list args;
 
-    if (fmt) {
-        va_start(args, fmt);
-        vsnprintf(text, sizeof(text), fmt, args);
-        va_end(args);
-    }
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
     pthread_mutex_lock(&s->lock);
     s->launches_done += launches;
-    if (s->opts->progress) tell(s, event, text);
+    p.launches_done = s->launches_done;
+    p.launches_total = s->launches_total;
+    if (p.launches_done && p.launches_total >= p.launches_done)
+        p.eta_s = elapsed / (double)p.launches_done * (double)(p.launches_total - p.launches_done);
+    if (s->opts->progress) s->opts->progress(s->opts->user, &p);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -88,28 +79,12 @@ void cbx__session_promise(cbx__session *s, cbx__point *p, size_t launches)
     pthread_mutex_unlock(&s->lock);
 }
 
-static void hash_worker(cbx_ctx *ctx, cbx__session *s)
-{
-    cbx_arena scratch;
-    const char *path;
-
-    cbx_arena_init(&scratch, cbx_ctx_allocator(ctx));
-    if (cbx__tool_find(CBX__TOOL_WORKER, &scratch, &path, NULL) ||
-        cbx__worker_hash(ctx, path, &scratch, s->worker_hash, NULL))
-        s->worker_hash[0] = 0;
-    cbx_arena_clear(&scratch);
-}
-
-static bool measures_a_device(const cbx__session *s)
-{
-    for (size_t i = 0; i < s->nplatforms; i++)
-        if (strcmp(s->platforms[i], "cpu") != 0) return true;
-    return false;
-}
-
 void cbx__session_learn(cbx_ctx *ctx, cbx__session *s)
 {
     cbx_machine m;
+    cbx_arena scratch;
+    const char *worker;
+    bool device = false;
 
     if (!cbx_machine_read(ctx, NULL, &m, NULL)) {
         snprintf(s->machine_id, sizeof(s->machine_id), "%s", m.id);
@@ -118,8 +93,13 @@ void cbx__session_learn(cbx_ctx *ctx, cbx__session *s)
     }
     /* measured again: a share of the roofline is one of what the machine does today */
     s->have_probe = !cbx_probe_get(ctx, s->machine_id, true, &s->probe, NULL);
-    hash_worker(ctx, s);
-    cbx__energy_source_open(ctx, measures_a_device(s), NULL, &s->energy);
+    cbx_arena_init(&scratch, cbx_ctx_allocator(ctx));
+    if (cbx__tool_find(CBX__TOOL_WORKER, &scratch, &worker, NULL) ||
+        cbx__worker_hash(ctx, worker, &scratch, s->worker_hash, NULL))
+        s->worker_hash[0] = 0;
+    cbx_arena_clear(&scratch);
+    for (size_t i = 0; i < s->nplatforms; i++) device = device || strcmp(s->platforms[i], "cpu") != 0;
+    cbx__energy_source_open(ctx, device, NULL, &s->energy);
     s->have_energy = true;
 }
 
@@ -162,9 +142,8 @@ void cbx__session_repeat_probe(cbx_ctx *ctx, cbx__session *s)
     if (s->probe_repeated || !s->have_probe) return;
     s->probe_repeated = true;
     if (cbx_probe_measure(ctx, &again, NULL)) return;
-    for (int p = 0; p < CBX_PIPE_COUNT; p++) {
+    for (int p = 0; p < CBX_PIPE_COUNT; p++)
         for (int t = 0; t < 2; t++) keep_faster(&s->probe.pipe_ops_per_s[p][t], again.pipe_ops_per_s[p][t]);
-    }
     for (int n = 0; n < CBX_NARROW_COUNT; n++) keep_faster(&s->probe.narrow[n].ops_per_s, again.narrow[n].ops_per_s);
     for (int l = 0; l < s->probe.nlevels && l < again.nlevels; l++) {
         keep_faster(&s->probe.level[l].read_bytes_per_s, again.level[l].read_bytes_per_s);

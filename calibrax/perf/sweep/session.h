@@ -74,8 +74,9 @@ typedef struct cbx__point {
     const cbx__accelerator *device; /* NULL: none */
     char device_word[16];           /* its number */
     const cbx__hold *hold;          /* what is locked for it, while it is measured; NULL: nothing */
-    pthread_mutex_t *
-        making; /* held while inputs and answer are made: the point's jobs on other platforms wait; NULL: there are none */
+    /* held while inputs and answer are made: the point's jobs on other platforms wait; NULL:
+     * there are none */
+    pthread_mutex_t *making;
     char workload_hash[CBX_HASH_SIZE];
     bool oracle_cached, resumed;
     char note[256]; /* about the plan, for provenance; "" */
@@ -91,8 +92,7 @@ cbx_status cbx__session_confine(cbx_ctx *ctx, cbx__session *s, cbx_err *err);
 bool cbx__session_stopped(const cbx__session *s);
 /** Sleeps; a stop ends it. */
 void cbx__session_pause(const cbx__session *s, double seconds);
-/** Calls the progress function under the lock; fmt may be NULL.  `launches` are added to those
- * done. */
+/** Calls the progress function under the lock.  `launches` are added to those done. */
 void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches, const char *fmt, ...)
     CBX_PRINTF(4, 5);
 /** Launches that the total counts for a point from now on. */
@@ -111,9 +111,8 @@ cbx_status cbx__point_warm(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const c
 void cbx__point_launch_opts(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
                             cbx_launch_opts *o);
 /** One launch in this process; a native baseline only. */
-cbx_status cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w,
-                                  const cbx__attempt *a, const cbx_launch_opts *opts, cbx_launch_record *record,
-                                  cbx_err *err);
+void cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w,
+                            const cbx__attempt *a, const cbx_launch_opts *opts, cbx_launch_record *record);
 
 /** Medians, refusals and strongest variants of a measured point. */
 cbx_status cbx__rows_judge(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err *err);
@@ -124,10 +123,10 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
 /** One raw line, newline included. */
 void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
                    cbx_text *out);
-/** Roofline bound of one call [s], NaN: unknown; work of one call is written to work. */
-double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_work *work);
-/** The base of that bound: the name of a pipe ("fma") or of the level of memory ("L2"); lives as
- * long as the session. */
-const char *cbx__attempt_bound_by(const cbx__session *s, const cbx__point *p, const cbx__attempt *a);
+/** Roofline bound of one call [s], NaN: unknown; work of one call is written to work.
+ * @param by  the base of the bound: the name of a pipe ("fma") or of the level of memory ("L2");
+ * lives as long as the session; NULL: unknown */
+double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_work *work,
+                          const char **by);
 
 #endif

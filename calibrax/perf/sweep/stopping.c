@@ -39,12 +39,16 @@ typedef struct look {
     cbx_status st;         /* of a question that could not be answered */
 } look;
 
-static bool narrow(const cbx_interval *iv, double half_width)
+static bool narrow(const look *k, const cbx_interval *iv)
 {
+    const double half_width = k->s->goal.half_width;
     return half_width > 0 && iv->level > 0 && iv->upper - iv->lower <= 2 * half_width * iv->value;
 }
 
-static bool is_reference(look *k, const cbx__attempt *a) { return a->baseline == k->s->opts->case_ops->baselines[0]; }
+static bool is_reference(const look *k, const cbx__attempt *a)
+{
+    return a->baseline == k->s->opts->case_ops->baselines[0];
+}
 
 /* True if the question was answered. */
 static bool answered(look *k, cbx_status st)
@@ -53,26 +57,18 @@ static bool answered(look *k, cbx_status st)
     return !st;
 }
 
-static double median_now(look *k, const cbx__attempt *a)
-{
-    double m = INFINITY;
-    size_t n = cbx__pair_rounds(a, a, k->mine, k->theirs);
-
-    return n && answered(k, cbx_stat_median(k->ctx, k->mine, n, &m, NULL)) ? m : INFINITY;
-}
-
 /* The variant of the reference that an attempt is compared with, as far as one knows now; NULL:
  * none. */
 static const cbx__attempt *rival_now(look *k, const cbx__attempt *a)
 {
-    const cbx__attempt *best = NULL;
+    const cbx__attempt *best = NULL, *const end = k->p->plan.attempts + k->p->plan.count;
     double lowest = INFINITY;
 
-    for (size_t i = 0; i < k->p->plan.count; i++) {
-        const cbx__attempt *r = &k->p->plan.attempts[i];
-        double m;
+    for (const cbx__attempt *r = k->p->plan.attempts; r < end; r++) {
+        double m = INFINITY;
         if (r->failure || r->idle || !is_reference(k, r) || r->platform != a->platform) continue;
-        m = median_now(k, r);
+        const size_t n = cbx__pair_rounds(r, r, k->mine, k->theirs);
+        if (n && !answered(k, cbx_stat_median(k->ctx, k->mine, n, &m, NULL))) m = INFINITY;
         if (!best || m < lowest) best = r;
         lowest = fmin(lowest, m);
     }
@@ -86,7 +82,7 @@ static const char *ratio_is_enough(look *k, const cbx__attempt *a, const cbx__at
     size_t n = cbx__pair_rounds(a, rival, k->mine, k->theirs);
 
     if (!n || !answered(k, cbx_stat_paired_ratio(k->ctx, k->mine, k->theirs, n, k->level, &iv, NULL))) return NULL;
-    if (narrow(&iv, k->s->goal.half_width)) return "precision";
+    if (narrow(k, &iv)) return "precision";
     if (k->s->goal.family > 1 && /* by Bonferroni's level, so that the corrected table is decided, too */
         !answered(k, cbx_stat_paired_ratio(k->ctx, k->mine, k->theirs, n,
                                            1 - (1 - k->level) / (double)k->s->goal.family, &iv, NULL)))
@@ -101,7 +97,7 @@ static const char *median_is_enough(look *k, const cbx__attempt *a)
     size_t n = cbx__pair_rounds(a, a, k->mine, k->theirs);
 
     if (!n || !answered(k, cbx_stat_median_interval(k->ctx, k->mine, n, k->level, &iv, NULL))) return NULL;
-    return narrow(&iv, k->s->goal.half_width) ? "precision" : NULL;
+    return narrow(k, &iv) ? "precision" : NULL;
 }
 
 static void settle(look *k, cbx__attempt *a, const char *why)
@@ -112,38 +108,11 @@ static void settle(look *k, cbx__attempt *a, const char *why)
     a->stopped_because = why;
 }
 
-/* An attempt on the platform still needs the reference; *compared: one ever did. */
-static bool is_needed(look *k, const cbx__attempt *reference, bool *compared)
-{
-    bool needed = false;
-
-    *compared = false;
-    for (size_t i = 0; i < k->p->plan.count; i++) {
-        const cbx__attempt *a = &k->p->plan.attempts[i];
-        if (a->failure || a->idle || is_reference(k, a) || a->platform != reference->platform) continue;
-        *compared = true;
-        needed = needed || !a->ended;
-    }
-    return needed;
-}
-
-static void look_at_references(look *k)
-{
-    for (size_t i = 0; i < k->p->plan.count; i++) {
-        cbx__attempt *a = &k->p->plan.attempts[i];
-        const char *why;
-        bool compared;
-        if (!cbx__attempt_alive(a) || !is_reference(k, a) || is_needed(k, a, &compared)) continue;
-        why = median_is_enough(k, a);
-        /* where verdicts are all that is wanted, those of the others are it */
-        settle(k, a, why ? why : k->s->goal.decide && compared ? "verdict" : NULL);
-    }
-}
-
 cbx_status cbx__stopping_look(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    size_t size = 2 * (p->rounds + 1) * sizeof(double);
+    const size_t size = 2 * (p->rounds + 1) * sizeof(double);
+    cbx__attempt *const first = p->plan.attempts, *const end = first + p->plan.count;
     look k = { .ctx = ctx, .s = s, .p = p };
 
     if (cbx__stopping_done(p) || !p->looks.count || p->rounds != p->looks.pairs[p->looked]) return CBX_OK;
@@ -151,14 +120,24 @@ cbx_status cbx__stopping_look(cbx_ctx *ctx, const cbx__session *s, cbx__point *p
     if (!k.mine) return cbx_fail(err, CBX_ENOMEM, "out of memory for a look at %zu rounds", p->rounds);
     k.theirs = k.mine + p->rounds + 1;
     k.level = cbx_looks_level(&p->looks, p->looked);
-    for (size_t i = 0; i < p->plan.count; i++) {
-        cbx__attempt *a = &p->plan.attempts[i];
-        const cbx__attempt *rival;
+    for (cbx__attempt *a = first; a < end; a++) {
         if (!cbx__attempt_alive(a) || is_reference(&k, a)) continue;
-        rival = a->baseline->limit ? NULL : rival_now(&k, a);
+        const cbx__attempt *rival = a->baseline->limit ? NULL : rival_now(&k, a);
         settle(&k, a, rival ? ratio_is_enough(&k, a, rival) : median_is_enough(&k, a));
     }
-    look_at_references(&k);
+    for (cbx__attempt *a = first; a < end; a++) {
+        bool needed = false, compared = false; /* by an attempt on its platform: still, ever */
+        if (!cbx__attempt_alive(a) || !is_reference(&k, a)) continue;
+        for (const cbx__attempt *b = first; b < end; b++) {
+            if (b->failure || b->idle || is_reference(&k, b) || b->platform != a->platform) continue;
+            compared = true;
+            needed = needed || !b->ended;
+        }
+        if (needed) continue;
+        const char *why = median_is_enough(&k, a);
+        /* where verdicts are all that is wanted, those of the others are it */
+        settle(&k, a, why ? why : s->goal.decide && compared ? "verdict" : NULL);
+    }
     p->looked++;
     cbx_mem_free(al, k.mine, size);
     return k.st ? cbx_fail(err, k.st, "a look at %zu rounds: %s", p->rounds, cbx_status_words(k.st)) : CBX_OK;
@@ -173,8 +152,7 @@ cbx_status cbx__stopping_end(cbx__point *p, const char *why, cbx_err *err)
         st = cbx_looks_end(&p->looks, p->looked, pairs, err);
         if (!st) p->looked++;
     }
-    for (size_t i = 0; i < p->plan.count; i++) {
-        cbx__attempt *a = &p->plan.attempts[i];
+    for (cbx__attempt *a = p->plan.attempts; a < p->plan.attempts + p->plan.count; a++) {
         if (a->ended || a->failure || a->idle) continue;
         a->look = p->looked ? p->looked - 1 : 0;
         a->stopped_because = why;

@@ -16,43 +16,12 @@
 
 static bool budget_is_spent(const cbx__point *p) { return 1e-9 * (double)(cbx_clock_ns() - p->began_ns) >= p->share_s; }
 
-static size_t launches_of(const cbx__session *s, const cbx__point *p, const char **why)
-{
-    int asked = s->opts->warm_compiles;
-
-    *why = asked == 0 ? "left out on request"
-           : s->opts->quick
-               ? "not measured by a quick run"
-               : "measured at the representative point; ask for warm compiles to measure it at every point";
-    if (asked >= 0) return (size_t)asked;
-    return s->opts->quick || !p->representative ? 0 : WARM_LAUNCHES;
-}
-
-static bool wants_warm(const cbx__attempt *a)
-{
-    const cbx_provider_ops *provider = cbx_provider_find(a->baseline->provider);
-    return provider && provider->cache_folder && !a->failure && !a->idle && a->first;
-}
-
-/* A folder that is still empty was no cache: what is compiled next is compiled as cold as
- * before. */
-static cbx_status look_into(cbx_ctx *ctx, cbx_arena *arena, const char *folder, bool *empty, cbx_err *err)
-{
-    const char *const *names;
-    size_t n = 0;
-    const cbx_status st = cbx_dir_list(ctx, folder, NULL, arena, &names, &n, err);
-
-    *empty = st || n == 0;
-    return st == CBX_ENOMEM ? st : CBX_OK;
-}
-
-/* One launch that only compiles.  @param ns  NaN: it failed, or did not tell */
+/* One launch that only compiles.  @param ns  NaN: it failed, or did not report it */
 static cbx_status compile_once(cbx_ctx *ctx, const cbx__session *s, const cbx__point *p, const cbx_workload *w,
                                const cbx__attempt *a, const char *folder, double *ns, cbx_err *err)
 {
     cbx_launch_record *r = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *r);
     cbx_launch_opts o;
-    cbx_status st;
 
     if (!r) return cbx_fail(err, CBX_ENOMEM, "out of memory for a launch record");
     cbx__point_launch_opts(s, p, a, a->first, &o);
@@ -60,7 +29,7 @@ static cbx_status compile_once(cbx_ctx *ctx, const cbx__session *s, const cbx__p
     o.cold = false;
     o.jit_cache = folder;
     o.energy = NULL;
-    st = cbx_launch_run(ctx, w, a->baseline, &o, r, err);
+    const cbx_status st = cbx_launch_run(ctx, w, a->baseline, &o, r, err);
     *ns = !st && !r->failure ? r->compile_ns : NAN;
     cbx_launch_record_clear(r);
     cbx_mem_free(cbx_ctx_allocator(ctx), r, sizeof *r);
@@ -71,7 +40,6 @@ static cbx_status warm_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, con
                                size_t n, cbx_err *err)
 {
     char folder[CBX__TEMPORARY_SIZE];
-    bool empty = false;
     cbx_status st = CBX_OK;
     double ns = NAN;
 
@@ -81,28 +49,35 @@ static cbx_status warm_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, con
     if (cbx__temporary_make("cache", folder, NULL)) return CBX_OK;
     a->warm_reason = "the launches that should have found it filled failed";
     for (size_t i = 0; i <= n && !st && !cbx__session_stopped(s); i++) {
+        const char *const *names;
+        size_t files = 0;
         st = compile_once(ctx, s, p, w, a, folder, &ns, err);
         if (i && isfinite(ns)) a->warm_ns[a->nwarm++] = ns;
-        if (!isfinite(ns)) break;
-        if (i == 0 && !st) st = look_into(ctx, &p->arena, folder, &empty, err);
-        if (empty) {
-            a->warm_reason = "the framework left nothing in the folder of its cache";
-            break;
-        }
+        if (st || !isfinite(ns)) break;
+        /* a folder that is still empty was no cache: what is compiled next is compiled as cold as
+         * before */
+        if (i == 0) st = cbx_dir_list(ctx, folder, NULL, &p->arena, &names, &files, err);
+        if (i || files) continue;
+        a->warm_reason = "the framework left nothing in the folder of its cache";
+        break;
     }
     cbx__temporary_remove(folder);
-    return st;
+    return st == CBX_ENOMEM ? st : CBX_OK;
 }
 
 cbx_status cbx__point_warm(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx_err *err)
 {
-    const char *why;
-    size_t n = launches_of(s, p, &why);
+    const int asked = s->opts->warm_compiles;
+    const size_t n = asked >= 0 ? (size_t)asked : s->opts->quick || !p->representative ? 0 : WARM_LAUNCHES;
+    const char *why = asked == 0       ? "left out on request"
+                      : s->opts->quick ? "not measured by a quick run"
+                                       : "measured at the representative point; ask for warm compiles to measure it at "
+                                         "every point";
     cbx_status st = CBX_OK;
 
-    for (size_t i = 0; i < p->plan.count && !st; i++) {
-        cbx__attempt *a = &p->plan.attempts[i];
-        if (!wants_warm(a)) continue;
+    for (cbx__attempt *a = p->plan.attempts; a < p->plan.attempts + p->plan.count && !st; a++) {
+        const cbx_provider_ops *provider = cbx_provider_find(a->baseline->provider);
+        if (!provider || !provider->cache_folder || a->failure || a->idle || !a->first) continue;
         a->warm_reason = why;
         if (n && budget_is_spent(p))
             a->warm_reason = "the budget was spent before it was measured";
