@@ -62,8 +62,7 @@ TEST(test_stories_that_are_alike)
     static const uint64_t slowdowns[] = { 1, 2, 1, 0 };
     cbx_row rows[CBX_LEN(names)];
     cbx__report_item items[CBX_LEN(names)] = { { .row = NULL } };
-    const cbx__report_view v = { .items = items, .nitems = CBX_LEN(items) };
-    const cbx__report_group g = { .first = 0, .count = CBX_LEN(items) };
+    const cbx__report_group g = { .items = items, .count = CBX_LEN(items) };
     cbx_arena arena;
     cbx_arena_init(&arena, cbx_allocator_default());
     for (size_t i = 0; i < CBX_LEN(rows); i++) {
@@ -72,9 +71,10 @@ TEST(test_stories_that_are_alike)
         rows[i].has_metrics = true;
         rows[i].steady_state.slowdown = slowdowns[i];
         items[i].row = &rows[i];
+        items[i].group = &g;
     }
     for (size_t i = 0; i < CBX_LEN(rows); i++) {
-        const char *words, *found = cbx__report_alike(&arena, &v, &g, i, &words);
+        const char *words, *found = cbx__report_alike(&arena, &items[i], &words);
         assert_true(!found == !wanted[i]);
         if (found) assert_string_equal(found, wanted[i]);
     }

@@ -43,6 +43,11 @@ static double past_value(const cbx_row_past *p, cbx__followed what)
     return p->good && v > 0 && isfinite(v) ? v : NAN;
 }
 
+static const cbx_row_series *past_of(const cbx__charts *c, const cbx__report_item *it)
+{
+    return c->past[it - c->view->items];
+}
+
 static size_t good_past(const cbx_row_series *s, cbx__followed what)
 {
     size_t n = 0;
@@ -51,19 +56,13 @@ static size_t good_past(const cbx_row_series *s, cbx__followed what)
     return n;
 }
 
-/* Baselines that have a line to draw. */
-static size_t lines_of(const cbx__charts *c, const cbx__report_group *g, cbx__followed what)
+size_t cbx__charts_has_history(const cbx__charts *c, const cbx__report_group *g, cbx__followed what)
 {
     size_t n = 0;
 
-    for (size_t i = g->first; c->past && i < g->first + g->count; i++)
-        n += c->view->items[i].quoted && good_past(c->past[i], what) > 1;
+    for (const cbx__report_item *it = g->items; c->past && it < g->items + g->count; it++)
+        n += it->quoted && good_past(past_of(c, it), what) > 1;
     return n;
-}
-
-bool cbx__charts_has_history(const cbx__charts *c, const cbx__report_group *g, cbx__followed what)
-{
-    return lines_of(c, g, what) > 0;
 }
 
 typedef struct run_list {
@@ -76,12 +75,14 @@ static bool list_runs(const cbx__charts *c, const cbx__report_group *g, cbx__fol
 {
     size_t n = 0, kept = 0;
 
-    for (size_t i = g->first; i < g->first + g->count; i++) n += good_past(c->past[i], what);
+    for (const cbx__report_item *it = g->items; it < g->items + g->count; it++) n += good_past(past_of(c, it), what);
     *out = (run_list){ .ids = cbx_arena_calloc(c->arena, n, sizeof *out->ids) };
     if (!out->ids) return false;
-    for (size_t i = g->first; i < g->first + g->count; i++)
-        for (size_t k = 0; c->past[i] && k < c->past[i]->npast; k++)
-            if (!isnan(past_value(&c->past[i]->past[k], what))) out->ids[out->n++] = c->past[i]->past[k].run_id;
+    for (const cbx__report_item *it = g->items; it < g->items + g->count; it++) {
+        const cbx_row_series *s = past_of(c, it);
+        for (size_t k = 0; s && k < s->npast; k++)
+            if (!isnan(past_value(&s->past[k], what))) out->ids[out->n++] = s->past[k].run_id;
+    }
     qsort(out->ids, out->n, sizeof *out->ids, cbx_compare_texts);
     for (size_t i = 0; i < out->n; i++)
         if (!i || strcmp(out->ids[i], out->ids[kept - 1]) != 0) out->ids[kept++] = out->ids[i];
@@ -146,35 +147,26 @@ static size_t changes_of(const cbx__charts *c, const double *y, size_t ny, cbx_c
     return n;
 }
 
-/* "+12 %", "−30 %", "2.1×" where a per cent would mislead. */
-static const char *change_words(const cbx__charts *c, double change)
-{
-    const char *sign = change < 0 ? "\342\210\222" : "+";
-
-    if (change > 1) return cbx_arena_printf(c->arena, "\303\227%.2g", 1 + change);
-    return cbx_arena_printf(c->arena, "%s%.2g\302\240%%", sign, fabs(100 * change));
-}
-
-static cbx_status add_line(const cbx__charts *c, cbx_plot *plot, size_t item, cbx__followed what, const run_list *runs,
-                           bool dates, cbx__chart_lines *drawn)
+static cbx_status add_line(const cbx__charts *c, cbx_plot *plot, const cbx__report_item *it, cbx__followed what,
+                           const run_list *runs, bool dates, cbx__chart_lines *drawn)
 {
     unsigned how = CBX_PLOT_JOIN | (runs->n <= MARKED_RUNS && !(what && c->brief) ? CBX_PLOT_MARK : 0) |
                    (metrics[what].is_time ? CBX_PLOT_BAND : 0);
     cbx_change *changes;
-    cbx_status st;
-    size_t n;
     line l;
 
-    if (!make_line(c, c->past[item], what, runs, dates, &l)) return CBX_ENOMEM;
+    if (!make_line(c, past_of(c, it), what, runs, dates, &l)) return CBX_ENOMEM;
     if (l.n < 2 || drawn->n == CBX__SERIES_COLOURS) return CBX_OK;
-    drawn->series[drawn->n++] = c->view->items[item].series;
-    cbx_plot_series s = {
-        cbx__report_name(c->arena, &c->view->items[item]), l.x, l.y, l.lower, l.upper, l.n, how, NULL, NULL
-    };
-    st = cbx_plot_line(plot, &s, NULL);
-    n = changes_of(c, l.y, l.n, &changes);
+    drawn->series[drawn->n++] = it->series;
+    cbx_plot_series s = { cbx__report_name(c->arena, it), l.x, l.y, l.lower, l.upper, l.n, how, NULL, NULL };
+    cbx_status st = cbx_plot_line(plot, &s, NULL);
+    size_t n = changes_of(c, l.y, l.n, &changes);
     for (size_t i = 0; !st && i < n; i++) {
-        const char *words = change_words(c, changes[i].change);
+        /* "+12 %", "−30 %", "2.1×" where a per cent would mislead */
+        const double by = changes[i].change;
+        const char *words = by > 1 ? cbx_arena_printf(c->arena, "\303\227%.2g", 1 + by)
+                                   : cbx_arena_printf(c->arena, "%s%.2g\302\240%%", by < 0 ? "\342\210\222" : "+",
+                                                      fabs(100 * by));
         st = words ? cbx_plot_note(plot, l.x[changes[i].index], l.y[changes[i].index], words, NULL) : CBX_ENOMEM;
     }
     return st;
@@ -186,7 +178,6 @@ void cbx__chart_history(const cbx__charts *c, const cbx__report_group *g, cbx__f
     cbx_plot *plot = NULL;
     const char *where = cbx__report_where(c->arena, c->view, g), *caption;
     cbx__chart_lines drawn = { .n = 0 };
-    cbx_status st;
     run_list runs;
     bool dates = true;
 
@@ -197,15 +188,14 @@ void cbx__chart_history(const cbx__charts *c, const cbx__report_group *g, cbx__f
     opts.x_label = dates ? "date of the run, UTC" : "run";
     opts.y_label = metrics[what].axis;
     opts.height = 340;
-    caption = cbx_arena_printf(c->arena, "History of %s%s over %zu runs: %s%s",
-                               what ? cbx_arena_printf(c->arena, "%s, ", metrics[what].name) : "", where, runs.n,
-                               metrics[what].better,
-                               lines_of(c, g, what) > CBX__SERIES_COLOURS ? "; the first sixteen baselines" : "");
+    caption = cbx_arena_printf(
+        c->arena, "History of %s%s over %zu runs: %s%s",
+        what ? cbx_arena_printf(c->arena, "%s, ", metrics[what].name) : "", where, runs.n, metrics[what].better,
+        cbx__charts_has_history(c, g, what) > CBX__SERIES_COLOURS ? "; the first sixteen baselines" : "");
     if (!caption || cbx_plot_create(c->ctx, &opts, &plot, NULL)) return;
-    st = CBX_OK;
-    for (size_t i = g->first; !st && i < g->first + g->count; i++)
-        if (good_past(c->past[i], what) > 1 && c->view->items[i].quoted)
-            st = add_line(c, plot, i, what, &runs, dates, &drawn);
+    cbx_status st = CBX_OK;
+    for (const cbx__report_item *it = g->items; !st && it < g->items + g->count; it++)
+        if (good_past(past_of(c, it), what) > 1 && it->quoted) st = add_line(c, plot, it, what, &runs, dates, &drawn);
     if (!st && drawn.n) cbx__chart_draw(c, plot, &drawn, "history", metrics[what].name, caption, out);
     if (st == CBX_ENOMEM) out->status = st;
     cbx_plot_free(plot);
@@ -230,10 +220,9 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Adds the changes of one metric of a series, from its good values; false: out of memory. */
-static bool add_changes(const cbx__charts *c, const cbx__report_group *g, size_t item, cbx__followed what,
-                        change_list *list)
+static bool add_changes(const cbx__charts *c, const cbx__report_item *it, cbx__followed what, change_list *list)
 {
-    const cbx_row_series *s = c->past[item];
+    const cbx_row_series *s = past_of(c, it);
     cbx_allocator al = cbx_arena_allocator(c->arena);
     double *y = cbx_arena_calloc(c->arena, s->npast + 1, sizeof *y);
     const char **ids = cbx_arena_calloc(c->arena, s->npast + 1, sizeof *ids);
@@ -251,7 +240,7 @@ static bool add_changes(const cbx__charts *c, const cbx__report_group *g, size_t
         double by = changes[i].change;
         const char *words = cbx_arena_printf(
             c->arena, "%s%s at %s: %s by %.3g\302\240%% at run %s (from %.4g to %.4g %s)", metrics[what].head,
-            cbx__report_name(c->arena, &c->view->items[item]), cbx__report_where(c->arena, c->view, g),
+            cbx__report_name(c->arena, it), cbx__report_where(c->arena, c->view, it->group),
             by > 0 ? metrics[what].up : metrics[what].down, 100 * fabs(by), ids[changes[i].index], changes[i].before,
             changes[i].after, metrics[what].unit);
         if (!words) return false;
@@ -264,14 +253,11 @@ size_t cbx__chart_changes(const cbx__charts *c, size_t case_index, size_t max, c
 {
     change_list list = { 0 };
 
-    for (size_t k = 0; c->past && k < c->view->ngroups; k++) {
-        const cbx__report_group *g = &c->view->groups[k];
-        for (size_t i = g->first; g->case_index == case_index && i < g->first + g->count; i++)
-            for (int what = 0; what < CBX__FOLLOW_COUNT; what++)
-                if (metrics[what].head && good_past(c->past[i], CBX__FOLLOW_TIME) >= MIN_POINTS &&
-                    !add_changes(c, g, i, (cbx__followed)what, &list))
-                    return 0;
-    }
+    for (const cbx__report_item *it = c->view->items; c->past && it < c->view->items + c->view->nitems; it++)
+        for (int what = 0; it->group->case_index == case_index && what < CBX__FOLLOW_COUNT; what++)
+            if (metrics[what].head && good_past(past_of(c, it), CBX__FOLLOW_TIME) >= MIN_POINTS &&
+                !add_changes(c, it, (cbx__followed)what, &list))
+                return 0;
     if (!list.n) return 0;
     qsort(list.items, list.n, sizeof *list.items, by_size);
     cbx_text_puts(out, "<ul class=changes>\n");

@@ -74,17 +74,17 @@ static void put_strip_row(cbx_text *out, const strip *s, size_t i, cbx_arena *ar
     cbx_text_puts(out, last >= 0 ? "\"/></g>\n" : "</g>\n");
 }
 
-static bool gather_strip(strip *s, const cbx__report_view *v, const cbx__report_group *g, cbx_arena *arena)
+static bool gather_strip(strip *s, const cbx__report_group *g, cbx_arena *arena)
 {
     double min = INFINITY, max = 0,
            widest = 0; /* widest: distance of a launch or of an interval's end from its median */
 
     s->items = cbx_arena_calloc(arena, g->count + 1, sizeof *s->items);
-    for (size_t i = g->first; s->items && i < g->first + g->count; i++) {
-        const cbx_row *r = v->items[i].row;
+    for (const cbx__report_item *it = g->items; s->items && it < g->items + g->count; it++) {
+        const cbx_row *r = it->row;
         double t = cbx__report_median(r), bound = r->bound_s > 0 ? r->bound_s : t;
         if (!r->has_metrics || !isfinite(t) || t <= 0) continue;
-        s->items[s->n++] = &v->items[i];
+        s->items[s->n++] = it;
         min = fmin(min, fmin(bound, t));
         max = fmax(max, fmax(bound, t));
         for (size_t k = 0; k < r->nlaunches; k++)
@@ -102,7 +102,7 @@ bool cbx__chart_launches(cbx_text *out, const cbx__report_view *v, const cbx__re
 {
     strip s = { 0 };
 
-    if (!gather_strip(&s, v, g, arena)) return false;
+    if (!gather_strip(&s, g, arena)) return false;
     cbx_text_printf(out, "<figure class=strip data-g=%zu><figcaption>", (size_t)(g - v->groups));
     cbx__charts_put_text(out, arena, cbx__report_where(arena, v, g), 80);
     cbx_text_printf(

@@ -47,19 +47,17 @@ bool cbx__chart_roofline(const cbx__charts *c, const cbx__report_group *g, cbx_t
     size_t before = out->len, n = 0;
     cbx__chart_lines drawn = { .n = 0 };
     const char *caption;
-    cbx_status st;
     roofs r = { .npeaks = 0 };
 
-    for (size_t i = g->first; kernels && i < g->first + g->count; i++) {
-        const cbx_row *row = c->view->items[i].row;
+    for (const cbx__report_item *it = g->items; kernels && it < g->items + g->count; it++) {
+        const cbx_row *row = it->row;
         double t = cbx__report_median(row), rate = 1e9 * row->gflop_per_s;
         bool known = cbx__report_has_interval(&row->steady) && row->steady.lower > 0;
-        if (c->view->items[i].class != CBX__REPORT_GOOD || !c->view->items[i].quoted) continue;
+        if (it->class != CBX__REPORT_GOOD || !it->quoted) continue;
         if (!(row->gflop_per_s > 0 && row->gbyte_per_s > 0) || drawn.n == CBX__SERIES_COLOURS) continue;
         if (!r.npeaks && !roofs_of(row, is_f64, &r)) continue;
-        drawn.series[drawn.n++] = c->view->items[i].series;
-        kernels[n++] = (cbx_plot_kernel){ cbx__report_name(c->arena, &c->view->items[i]),
-                                          row->gflop_per_s / row->gbyte_per_s, rate,
+        drawn.series[drawn.n++] = it->series;
+        kernels[n++] = (cbx_plot_kernel){ cbx__report_name(c->arena, it), row->gflop_per_s / row->gbyte_per_s, rate,
                                           known ? rate * t / row->steady.upper : NAN,
                                           known ? rate * t / row->steady.lower : NAN };
     }
@@ -71,7 +69,7 @@ bool cbx__chart_roofline(const cbx__charts *c, const cbx__report_group *g, cbx_t
     opts.height = 380;
     caption = cbx_arena_printf(c->arena, "Roofline of one core at %s", cbx__report_where(c->arena, c->view, g));
     if (!caption || cbx_plot_create(c->ctx, &opts, &plot, NULL)) return false;
-    st = cbx_plot_roofline(plot, r.peaks, r.npeaks, r.levels, r.nlevels, kernels, n, NULL);
+    cbx_status st = cbx_plot_roofline(plot, r.peaks, r.npeaks, r.levels, r.nlevels, kernels, n, NULL);
     if (!st) cbx__chart_draw(c, plot, &drawn, "roofline", NULL, caption, out);
     if (st == CBX_ENOMEM) out->status = st;
     cbx_plot_free(plot);

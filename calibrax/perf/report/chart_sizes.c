@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
+
 /* The plot, and beside it, or below it on a narrow screen, the names of its lines. */
 enum { WIDTH = 568, NAMES_WIDTH = 184, HEIGHT = 380, LEFT = 66, RIGHT = 560, TOP = 14, BOTTOM = 336 };
 
@@ -29,26 +31,11 @@ typedef struct size_plot {
     cbx__axis x, y;
 } size_plot;
 
-static bool is_plotted(const cbx__report_item *it)
-{
-    double t = cbx__report_median(it->row);
-    return it->class == CBX__REPORT_GOOD && it->quoted && isfinite(t) && t > 0;
-}
-
 static bool goes_with(const cbx__report_group *a, const char *variety_a, const cbx__report_group *b,
                       const char *variety_b)
 {
-    const char *pa = a->head->platform ? a->head->platform : "", *pb = b->head->platform ? b->head->platform : "";
-    const char *ma = a->head->machine ? a->head->machine : "", *mb = b->head->machine ? b->head->machine : "";
-    return !strcmp(variety_a, variety_b) && !strcmp(pa, pb) && !strcmp(ma, mb) && a->case_index == b->case_index;
-}
-
-static void add_points(size_plot *p, const cbx__report_view *v, const cbx__report_group *g,
-                       const cbx__report_shape *shape)
-{
-    for (size_t i = g->first; i < g->first + g->count; i++)
-        if (is_plotted(&v->items[i]))
-            p->points[p->n++] = (size_point){ &v->items[i], *shape, cbx__report_median(v->items[i].row), INFINITY };
+    return !strcmp(variety_a, variety_b) && cbx__report_same(a->head->platform, b->head->platform) &&
+           cbx__report_same(a->head->machine, b->head->machine) && a->case_index == b->case_index;
 }
 
 /* Shapes that are one another scaled are equal; the others have some order. */
@@ -95,12 +82,16 @@ static bool gather(size_plot *p, const cbx__report_view *v, const cbx__report_sh
     for (size_t g = 0; g < v->ngroups; g++) {
         if (!goes_with(&v->groups[g], shapes[g].variety, p->head, p->variety) || !(shapes[g].size > 0)) continue;
         if (g < from) return false;
-        add_points(p, v, &v->groups[g], &shapes[g]);
+        for (const cbx__report_item *it = v->groups[g].items; it < v->groups[g].items + v->groups[g].count; it++) {
+            double t = cbx__report_median(it->row);
+            if (it->class == CBX__REPORT_GOOD && it->quoted && isfinite(t) && t > 0)
+                p->points[p->n++] = (size_point){ it, shapes[g], t, INFINITY };
+        }
     }
-    for (size_t i = 0; i < p->n; i++) {
-        double bound = p->points[i].item->row->bound_s, t = p->points[i].time;
-        min_x = fmin(min_x, p->points[i].shape.size);
-        max_x = fmax(max_x, p->points[i].shape.size);
+    for (const size_point *a = p->points; a < p->points + p->n; a++) {
+        double bound = a->item->row->bound_s, t = a->time;
+        min_x = fmin(min_x, a->shape.size);
+        max_x = fmax(max_x, a->shape.size);
         min_y = fmin(min_y, bound > 0 ? fmin(bound, t) : t);
         max_y = fmax(max_y, t);
     }
@@ -271,12 +262,10 @@ static void put_roofline(cbx_text *out, const size_plot *p)
     pen line = { .out = out, .open = "<path class=roof d=\"", .coarse = p->nshapes >= MANY };
     double dash_x = -2 * MARK_GAP;
 
-    for (size_t i = 0; i < p->nshapes; i++) {
-        const size_point *a = p->shapes[i], *b = i + 1 < p->nshapes ? p->shapes[i + 1] : NULL;
-        double x = x_of(p, a), y = cbx__axis_place(&p->y, a->bound);
-        if (!isfinite(a->bound)) continue;
-        if (b && !by_form(&a->shape, &b->shape) && isfinite(b->bound))
-            stroke(&line, x, y, x_of(p, b), cbx__axis_place(&p->y, b->bound));
+    for (size_t i = 0; i + 1 < p->nshapes; i++) {
+        const size_point *a = p->shapes[i], *b = p->shapes[i + 1];
+        if (isfinite(a->bound) && !by_form(&a->shape, &b->shape) && isfinite(b->bound))
+            stroke(&line, x_of(p, a), cbx__axis_place(&p->y, a->bound), x_of(p, b), cbx__axis_place(&p->y, b->bound));
     }
     for (size_t i = 0; i < p->nshapes; i++) {
         const size_point *a = p->shapes[i];
@@ -298,15 +287,16 @@ typedef struct edge_label {
     double y, x_of_point;
 } edge_label;
 
+CBX_BY(by_height, edge_label, y)
+
 #define MAX_LABELS 24
 #define LABEL_GAP  16.0
 
-static size_t gather_labels(const size_plot *p, edge_label *labels)
+static void put_labels(cbx_text *out, const size_plot *p, cbx_arena *arena)
 {
+    edge_label labels[MAX_LABELS], roof = { NULL, NAN, -1 };
     size_t n = 0;
-    edge_label roof = { NULL, NAN, -1 };
-    for (size_t i = 0; i < p->n; i++) {
-        const size_point *a = &p->points[i];
+    for (const size_point *a = p->points; a < p->points + p->n; a++) {
         size_t k = 0;
         while (k < n && labels[k].item->series != a->item->series) k++;
         if (isfinite(a->bound) && a->shape.size > roof.x_of_point)
@@ -316,22 +306,9 @@ static size_t gather_labels(const size_plot *p, edge_label *labels)
         if (k == n) n++;
     }
     if (roof.x_of_point >= 0) labels[n++] = roof;
-    return n;
-}
-
-static void put_labels(cbx_text *out, const size_plot *p, cbx_arena *arena)
-{
-    edge_label labels[MAX_LABELS];
-    size_t n = gather_labels(p, labels);
-    double excess;
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = i; k > 0 && labels[k].y < labels[k - 1].y; k--) {
-            edge_label swap = labels[k];
-            labels[k] = labels[k - 1];
-            labels[k - 1] = swap;
-        }
+    qsort(labels, n, sizeof *labels, by_height);
     for (size_t i = 1; i < n; i++) labels[i].y = fmax(labels[i].y, labels[i - 1].y + LABEL_GAP);
-    excess = n ? labels[n - 1].y - BOTTOM : 0;
+    double excess = n ? labels[n - 1].y - BOTTOM : 0;
     if (excess > 0) labels[n - 1].y -= excess;
     for (size_t i = n; excess > 0 && i-- > 1;) labels[i - 1].y = fmin(labels[i - 1].y, labels[i].y - LABEL_GAP);
     for (size_t i = 0; i < n; i++) {
@@ -350,28 +327,20 @@ static void put_labels(cbx_text *out, const size_plot *p, cbx_arena *arena)
     cbx_text_putc(out, '\n');
 }
 
-static const char *plot_name(cbx_arena *arena, const cbx__report_view *v, const size_plot *p)
-{
-    const char *name = p->variety[0] ? p->variety : v->cases[p->head->case_index];
-    if (v->nplatforms > 1)
-        name = cbx_arena_printf(arena, "%s, %s", name, p->head->head->platform ? p->head->head->platform : "");
-    if (name && v->nmachines > 1)
-        name = cbx_arena_printf(arena, "%s, machine %.12s", name, p->head->head->machine ? p->head->head->machine : "");
-    return name ? name : p->variety;
-}
-
 static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_plot *p, size_t number, cbx_arena *arena)
 {
+    const char *label = p->variety[0] ? p->variety : v->cases[p->head->case_index];
+    const char *name = cbx__report_apart(arena, v, p->head, label);
     bool representative = false;
     for (size_t i = 0; i < p->n; i++) representative = representative || p->points[i].item->row->representative;
     cbx_text_printf(out, "<figure class=plot data-plot=%zu%s><figcaption>Time against work: <span>", number,
                     representative ? " data-first" : "");
-    cbx__charts_put_text(out, arena, plot_name(arena, v, p), 60);
+    cbx__charts_put_text(out, arena, name, 60);
     cbx_text_printf(out,
                     "</span></figcaption><div class=panels><svg width=%d height=%d viewBox=\"0 0 %d %d\" "
                     "role=img aria-label=\"time against work, double logarithmic: ",
                     WIDTH, HEIGHT, WIDTH, HEIGHT);
-    cbx__charts_put_text(out, arena, plot_name(arena, v, p), 60);
+    cbx__charts_put_text(out, arena, name, 60);
     cbx_text_puts(out, "\">");
     put_size_axes(out, p);
     put_roofline(out, p);
@@ -392,16 +361,6 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
     cbx_text_puts(out, "</svg></div></figure>\n");
 }
 
-/* True if some group of the plot that `from` begins is representative. */
-static bool begins_representative(const cbx__report_view *v, const cbx__report_shape *shapes, size_t from)
-{
-    for (size_t g = from; g < v->ngroups; g++)
-        if (v->groups[g].representative &&
-            goes_with(&v->groups[g], shapes[g].variety, &v->groups[from], shapes[from].variety))
-            return true;
-    return false;
-}
-
 size_t cbx__chart_sizes(cbx_text *out, const cbx__report_view *v, size_t case_index, size_t max, cbx_arena *arena)
 {
     cbx__report_shape *shapes = cbx_arena_calloc(arena, v->ngroups + 1, sizeof *shapes);
@@ -412,7 +371,11 @@ size_t cbx__chart_sizes(cbx_text *out, const cbx__report_view *v, size_t case_in
     for (size_t g = 0; g < v->ngroups; g++) cbx__report_shape_of(v->groups[g].head, arena, &shapes[g]);
     for (size_t g = 0; g < v->ngroups; g++) {
         if (v->groups[g].case_index != case_index || !(shapes[g].size > 0) || !gather(&p, v, shapes, g)) continue;
-        if (n < max || begins_representative(v, shapes, g)) put_size_plot(out, v, &p, n++, arena);
+        bool wanted = n < max; /* or some group of the plot is representative */
+        for (size_t k = g; k < v->ngroups && !wanted; k++)
+            wanted = v->groups[k].representative &&
+                     goes_with(&v->groups[k], shapes[k].variety, &v->groups[g], shapes[g].variety);
+        if (wanted) put_size_plot(out, v, &p, n++, arena);
     }
     return n;
 }

@@ -61,11 +61,11 @@ bool cbx__chart_times(cbx_text *out, const cbx__report_view *v, const cbx__repor
     bool bounds = false;
     size_t n = 0;
 
-    for (size_t i = g->first; items && i < g->first + g->count; i++) {
-        const cbx_row *r = v->items[i].row;
+    for (const cbx__report_item *it = g->items; items && it < g->items + g->count; it++) {
+        const cbx_row *r = it->row;
         double t = cbx__report_median(r);
-        if (v->items[i].class != CBX__REPORT_GOOD || !(t > 0) || !isfinite(t)) continue;
-        items[n++] = &v->items[i];
+        if (it->class != CBX__REPORT_GOOD || !(t > 0) || !isfinite(t)) continue;
+        items[n++] = it;
         min = fmin(min, fmin(t, r->bound_s > 0 ? r->bound_s : t));
         max = fmax(max, fmax(t, r->bound_s > 0 ? r->bound_s : t));
         bounds = bounds || r->bound_s > 0;

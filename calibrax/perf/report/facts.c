@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/text_keep.h"
 #include "calibrax/perf/report/format.h"
 
 /* Member of nested objects: "machine.cpu_model". */
@@ -44,18 +45,17 @@ static void put_revision(cbx_text *out, const cbx_json *bench)
     if (cbx_json_get_bool(bench, "dirty", false)) cbx_text_puts(out, "+");
 }
 
-/* The versions that a reader of a table wants; the rest stays in the rows. */
-static const char *const versions_shown[] = { "python", "numpy",           "scipy",    "jax",       "jaxlib",
-                                              "torch",  "torch_geometric", "openblas", "blas_core", "cuda" };
-
-/* {"numpy":"1.26.4","config":"..."} -> "numpy 1.26.4" */
+/* {"numpy":"1.26.4","config":"..."} -> "numpy 1.26.4": the versions that a reader of a table wants;
+ * the rest stays in the rows. */
 static void put_versions(cbx_text *out, const cbx_json *object)
 {
+    static const char *const shown[] = { "python", "numpy",           "scipy",    "jax",       "jaxlib",
+                                         "torch",  "torch_geometric", "openblas", "blas_core", "cuda" };
     const char *separator = "";
-    for (size_t i = 0; i < CBX_LEN(versions_shown); i++) {
-        const cbx_json *value = cbx_json_get(object, versions_shown[i]);
+    for (size_t i = 0; i < CBX_LEN(shown); i++) {
+        const cbx_json *value = cbx_json_get(object, shown[i]);
         if (!value) continue;
-        cbx_text_printf(out, "%s%s ", separator, versions_shown[i]);
+        cbx_text_printf(out, "%s%s ", separator, shown[i]);
         put_text(out, value);
         separator = ", ";
     }
@@ -130,10 +130,9 @@ static const char *joined_fact(cbx_arena *arena, const cbx__report_view *v, size
     const cbx_json *last = NULL;
     size_t n = 0;
 
-    for (size_t i = 0; i < v->nitems && n < MAX_VALUES; i++) {
-        const cbx_row *r = v->items[i].row;
+    for (const cbx__report_item *it = v->items; it < v->items + v->nitems && n < MAX_VALUES; it++) {
+        const cbx_row *r = it->row;
         const cbx_json *member = NULL;
-        const char *value = NULL;
         bool known = false;
         cbx_text t;
         if (strcmp(r->machine ? r->machine : "", v->machines[machine]) != 0) continue;
@@ -143,10 +142,9 @@ static const char *joined_fact(cbx_arena *arena, const cbx__report_view *v, size
         last = member;
         cbx_text_init(&t, &arena->al);
         facts[fact].put(&t, member);
-        if (t.len) value = cbx_arena_strdup(arena, cbx_text_str(&t));
-        cbx_text_clear(&t);
+        const char *value = cbx__text_keep(&t, arena);
         for (size_t k = 0; value && k < n; k++) known = known || !strcmp(seen[k], value);
-        if (!value || known) continue;
+        if (!value || !*value || known) continue;
         seen[n++] = value;
         all = all ? cbx_arena_printf(arena, "%s; %s", all, value) : value;
         if (!strcmp(facts[fact].name, "measured")) break; /* one time is enough */
@@ -170,14 +168,13 @@ const cbx__report_fact *cbx__report_facts(cbx_arena *arena, const cbx__report_vi
 /* Missing before failed before skipped. */
 static int outcome_rank(cbx__report_class c) { return c == CBX__REPORT_MISSING ? 0 : c == CBX__REPORT_FAILED ? 1 : 2; }
 
-const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items,
+const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_item *items, size_t nitems,
                                                 size_t *count)
 {
-    cbx__report_outcome *list = cbx_arena_calloc(arena, items + 1, sizeof *list);
+    cbx__report_outcome *list = cbx_arena_calloc(arena, nitems + 1, sizeof *list);
     size_t n = 0;
 
-    for (size_t i = first; list && i < first + items; i++) {
-        const cbx__report_item *it = &v->items[i];
+    for (const cbx__report_item *it = items; list && it < items + nitems; it++) {
         const cbx_row *r = it->row;
         bool no_environment = r->framework && r->failure_reason && !strcmp(r->failure_reason, "provider_env_missing");
         cbx__report_outcome o = { it->class, no_environment ? r->framework : cbx__report_name(arena, it), NULL,
@@ -187,8 +184,7 @@ const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__rep
         if (it->class == CBX__REPORT_GOOD || cbx__report_is_left_out(r)) continue;
         cbx_text_init(&t, &arena->al);
         cbx__report_put_fate(&t, r);
-        o.what = cbx_arena_strdup(arena, cbx_text_str(&t));
-        cbx_text_clear(&t);
+        o.what = cbx__text_keep(&t, arena);
         if (!o.what) o.what = "failed";
         while (k < n && (list[k].class != o.class || strcmp(list[k].subject, o.subject) ||
                          strcmp(list[k].what, o.what) || strcmp(list[k].remedy, o.remedy)))
@@ -209,33 +205,23 @@ const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__rep
 
 static const char *how_of(const cbx_row *row) { return row->failure_message ? row->failure_message : "left out"; }
 
-/* True if an item before i is a left-out row of the same baseline. */
-static bool counted_before(const cbx__report_view *v, size_t first, size_t i)
+const cbx__report_left_out *cbx__report_left_outs(cbx_arena *arena, const cbx__report_item *items, size_t n,
+                                                  size_t *count)
 {
-    for (size_t j = first; j < i; j++) {
-        const cbx_row *a = v->items[i].row, *b = v->items[j].row;
-        if (cbx__report_is_left_out(b) && !strcmp(a->baseline, b->baseline) && !strcmp(how_of(a), how_of(b)))
-            return true;
-    }
-    return false;
-}
-
-const cbx__report_left_out *cbx__report_left_outs(cbx_arena *arena, const cbx__report_view *v, size_t first,
-                                                  size_t items, size_t *count)
-{
-    cbx__report_left_out *list = cbx_arena_calloc(arena, items + 1, sizeof *list);
+    cbx__report_left_out *list = cbx_arena_calloc(arena, n + 1, sizeof *list);
     *count = 0;
-    for (size_t i = first; list && i < first + items; i++) {
-        const cbx_row *row = v->items[i].row;
+    for (const cbx__report_item *it = items; list && it < items + n; it++) {
+        const cbx_row *row = it->row;
+        bool counted = false; /* a row of the same baseline */
         size_t k = 0;
         if (!cbx__report_is_left_out(row)) continue;
+        for (const cbx__report_item *b = items; b < it && !counted; b++)
+            counted = cbx__report_is_left_out(b->row) && !strcmp(row->baseline, b->row->baseline) &&
+                      !strcmp(how_of(row), how_of(b->row));
         while (k < *count && strcmp(list[k].how, how_of(row)) != 0) k++;
-        if (k == *count) {
-            list[k].how = how_of(row);
-            list[k].remedy = row->failure_remedy ? row->failure_remedy : "";
-            (*count)++;
-        }
-        list[k].baselines += !counted_before(v, first, i);
+        if (k == *count)
+            list[(*count)++] = (cbx__report_left_out){ how_of(row), row->failure_remedy ? row->failure_remedy : "", 0 };
+        list[k].baselines += !counted;
     }
     return list;
 }
@@ -250,8 +236,8 @@ bool cbx__report_uncorrected(const cbx__report_view *v, size_t *launches, size_t
 {
     *launches = SIZE_MAX;
     *rows = 0;
-    for (size_t i = 0; i < v->nitems; i++) {
-        const cbx_row *row = v->items[i].row;
+    for (const cbx__report_item *it = v->items; it < v->items + v->nitems; it++) {
+        const cbx_row *row = it->row;
         if (!row->holm_rows || row->verdict_holm || row->pairs >= *launches) continue;
         *launches = (size_t)row->pairs;
         *rows = (size_t)row->holm_rows;

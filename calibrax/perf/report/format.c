@@ -11,7 +11,7 @@ const cbx__report_style cbx__report_words = { "x", "-", " %" };
 const cbx__report_style cbx__report_utf8 = { "\303\227", "\342\200\223", "\302\240%" };
 
 /* Row status -> its class and the words that follow a name. */
-static const struct {
+static const struct fate {
     const char *status;
     cbx__report_class class;
     const char *words;
@@ -32,11 +32,17 @@ static const struct {
     { "interrupted", CBX__REPORT_FAILED, "was interrupted" },
 };
 
+static const struct fate *fate_of(const cbx_row *row)
+{
+    for (const struct fate *f = fates; row->status && f < fates + CBX_LEN(fates); f++)
+        if (!strcmp(row->status, f->status)) return f;
+    return NULL;
+}
+
 cbx__report_class cbx__report_status_class(const cbx_row *row)
 {
-    for (size_t i = 0; i < CBX_LEN(fates); i++)
-        if (row->status && !strcmp(row->status, fates[i].status)) return fates[i].class;
-    return CBX__REPORT_FAILED;
+    const struct fate *f = fate_of(row);
+    return f ? f->class : CBX__REPORT_FAILED;
 }
 
 const char *cbx__report_verdict(const cbx_row *row) { return row->verdict_holm ? row->verdict_holm : row->verdict; }
@@ -48,25 +54,17 @@ bool cbx__report_is_left_out(const cbx_row *row)
 
 void cbx__report_put_fate(cbx_text *out, const cbx_row *row)
 {
-    bool generic = row->failure_reason && strcmp(row->status ? row->status : "", row->failure_reason) != 0;
-    if (row->failure_reason && !strcmp(row->failure_reason, "provider_env_missing")) {
-        cbx_text_puts(out, "is not installed");
+    const char *reason = row->failure_reason, *status = row->status ? row->status : "no status";
+    const struct fate *f = fate_of(row);
+    const bool absent = reason && !strcmp(reason, "provider_env_missing");
+
+    cbx_text_puts(out, absent ? "is not installed" : f ? f->words : "failed");
+    if (absent ||
+        (f && (!reason || !strcmp(status, reason) ||
+               (f->class != CBX__REPORT_SKIPPED && f->class != CBX__REPORT_MISSING && strcmp(status, "refused") != 0))))
         return;
-    }
-    for (size_t i = 0; i < CBX_LEN(fates); i++) {
-        if (!row->status || strcmp(row->status, fates[i].status) != 0) continue;
-        cbx_text_puts(out, fates[i].words);
-        generic = generic && (fates[i].class == CBX__REPORT_SKIPPED || fates[i].class == CBX__REPORT_MISSING ||
-                              !strcmp(row->status, "refused"));
-        if (generic) {
-            cbx_text_puts(out, " (");
-            cbx__report_put_public(out, row->failure_reason, 60);
-            cbx_text_putc(out, ')');
-        }
-        return;
-    }
-    cbx_text_puts(out, "failed (");
-    cbx__report_put_public(out, row->status ? row->status : "no status", 60);
+    cbx_text_puts(out, " (");
+    cbx__report_put_public(out, f ? reason : status, 60);
     cbx_text_putc(out, ')');
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "calibrax/base/idioms.h"
-#include "calibrax/base/list.h"
 #include "calibrax/perf/report/format.h"
 
 #define BEYOND    100 /* times the largest size */
@@ -48,8 +47,6 @@ static int by_line(const void *a, const void *b)
     return c ? c : (x->at->order > y->at->order) - (x->at->order < y->at->order);
 }
 
-static const char *word(const char *s) { return s ? s : ""; }
-
 /* Scaled copies of one shape have the same ratios to their first dimension; others the same
  * dimensions but one. */
 static const char *line_name(cbx_arena *arena, const point *p, size_t grows)
@@ -57,12 +54,11 @@ static const char *line_name(cbx_arena *arena, const point *p, size_t grows)
     const cbx_row *r = p->row;
     const cbx__report_shape *s = &p->shape;
     const char *name = cbx_arena_printf(arena, "%zu\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", grows, r->case_name,
-                                        word(r->machine), r->platform, r->baseline, r->variant ? r->variant : "default",
-                                        s->variety);
-    for (size_t i = 0; name && i < s->ndims; i++) {
+                                        r->machine ? r->machine : "", r->platform, r->baseline,
+                                        r->variant ? r->variant : "default", s->variety);
+    for (size_t i = 0; name && i < s->ndims; i++)
         if (i != grows)
             name = cbx_arena_printf(arena, "%s\x1f%.9g", name, s->dim[i] / (grows == WHOLE ? s->dim[0] : 1));
-    }
     return name;
 }
 
@@ -76,56 +72,31 @@ static bool take_point(const cbx_row *r, size_t order, cbx_arena *arena, point *
     return out->size > 0;
 }
 
-/* Every point on the line of its shape, and on one for each of its dimensions where there are
- * several. */
-static bool enter(cbx_arena *arena, point *p, size_t n, entry *out, size_t *count)
-{
-    bool ok = true;
-
-    *count = 0;
-    for (size_t i = 0; i < n; i++) {
-        const size_t ndims = p[i].shape.ndims > 1 ? p[i].shape.ndims : 0;
-        for (size_t k = 0; k <= ndims; k++) {
-            entry e = { .at = &p[i], .grows = k < ndims ? k : WHOLE };
-            e.line = line_name(arena, &p[i], e.grows);
-            ok = ok && e.line;
-            out[(*count)++] = e;
-        }
-    }
-    return ok;
-}
-
 static cbx_status gather(const cbx_rows *rows, cbx_arena *arena, entry **out, size_t *n, cbx_err *err)
 {
     cbx__report_memory memory = { .base = arena->al };
     size_t npoints = 0;
-    point *p;
 
     arena->al = cbx__report_allocator(&memory); /* shapes leave out what there is no memory for */
-    p = cbx_arena_calloc(arena, rows->count, sizeof *p);
+    point *p = cbx_arena_calloc(arena, rows->count, sizeof *p);
     for (size_t i = 0; p && i < rows->count; i++) npoints += take_point(&rows->rows[i], i, arena, &p[npoints]);
     *out = cbx_arena_calloc(arena, npoints * (CBX__REPORT_MAX_DIMS + 1), sizeof **out);
     *n = 0;
-    if (*out && !enter(arena, p, npoints, *out, n)) memory.failed = true;
+    /* every point on the line of its shape, and on one for each of its dimensions where there are
+     * several */
+    for (point *q = p; *out && q < p + npoints; q++) {
+        const size_t ndims = q->shape.ndims > 1 ? q->shape.ndims : 0;
+        for (size_t k = 0; k <= ndims; k++) {
+            entry e = { .at = q, .grows = k < ndims ? k : WHOLE };
+            e.line = line_name(arena, q, e.grows);
+            memory.failed = memory.failed || !e.line;
+            (*out)[(*n)++] = e;
+        }
+    }
     arena->al = memory.base;
     if (memory.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu points", rows->count);
     if (*n) qsort(*out, *n, sizeof **out, by_line);
     return CBX_OK;
-}
-
-/* The name of a point's dimension, as cbx__report_shape_of counts them. */
-static const char *name_of_dim(const cbx_row *r, size_t dim, cbx_arena *arena)
-{
-    cbx_json *o = NULL, *value;
-    const char *key, *name = NULL;
-
-    if (dim == WHOLE || cbx_json_parse(r->point_json, strlen(r->point_json), "point", &o, NULL)) return NULL;
-    for (size_t i = 0; !name && cbx_json_member(o, i, &key, &value); i++) {
-        if (!strcmp(key, "seed") || cbx_json_typeof(value) != CBX_JSON_INT) continue;
-        if (dim-- == 0) name = cbx_arena_strdup(arena, key);
-    }
-    cbx_json_unref(o);
-    return name;
 }
 
 /* --- one line --- */
@@ -148,26 +119,6 @@ static double log_exponent(const double *x, const double *y, size_t n)
     return xx > 0 ? xy / xx : NAN;
 }
 
-/* The time of the largest size that the others predict, over the time measured. */
-static cbx_status hold_out(cbx_ctx *ctx, const double *x, const double *t, size_t n, double level, double *ratio,
-                           cbx_err *err)
-{
-    cbx_growth g;
-    cbx_status st = cbx_scaling_growth(ctx, x, t, n - 1, level, &g, err);
-
-    if (st) return st;
-    *ratio = (g.power_intercept + g.power_coefficient * pow(x[n - 1], g.exponent.value)) / t[n - 1];
-    return CBX_OK;
-}
-
-static void project(cbx_growth_line *l, double last_s)
-{
-    if (l->trust != CBX_GROWTH_VALIDATED) return;
-    l->projected_work = BEYOND * l->largest;
-    l->projected_s = (cbx_interval){ last_s * pow(BEYOND, l->exponent.value), last_s * pow(BEYOND, l->exponent.lower),
-                                     last_s * pow(BEYOND, l->exponent.upper), l->exponent.level };
-}
-
 static double memory_of(const cbx_row *r) { return isnan(r->peak_hbm_mb) ? r->host_rss_increase_mb : r->peak_hbm_mb; }
 
 static cbx_status fit(cbx_ctx *ctx, const entry *e, size_t n, double level, cbx_arena *arena, cbx_growth_line *l,
@@ -175,11 +126,10 @@ static cbx_status fit(cbx_ctx *ctx, const entry *e, size_t n, double level, cbx_
 {
     double *x = cbx_arena_calloc(arena, 4 * n, sizeof *x), *t = x + n, *steps = t + n, *memory = steps + n;
     cbx_growth g;
-    cbx_status st;
 
     *l = (cbx_growth_line){ .row = e[n - 1].at->row,
                             .variety = e[0].at->shape.variety,
-                            .grows = name_of_dim(e[0].at->row, e[0].grows, arena),
+                            .grows = e[0].grows == WHOLE ? NULL : e[0].at->shape.name[e[0].grows],
                             .nsizes = n,
                             .smallest = e[0].at->size,
                             .largest = e[n - 1].at->size,
@@ -200,9 +150,12 @@ static cbx_status fit(cbx_ctx *ctx, const entry *e, size_t n, double level, cbx_
     l->declared_exponent = n > 1 ? log_exponent(x, steps, n) : NAN;
     l->memory_exponent = n > 1 ? log_exponent(x, memory, n) : NAN;
     if (n < MIN_SIZES) return CBX_OK;
-    st = cbx_scaling_growth(ctx, x, t, n, level, &g, err);
+    cbx_status st = cbx_scaling_growth(ctx, x, t, n, level, &g, err);
     if (!st) l->exponent = g.exponent;
-    if (!st && n > MIN_SIZES) st = hold_out(ctx, x, t, n, level, &l->held_out, err);
+    if (!st && n > MIN_SIZES) { /* the time of the largest size that the others predict, over the time measured */
+        st = cbx_scaling_growth(ctx, x, t, n - 1, level, &g, err);
+        if (!st) l->held_out = (g.power_intercept + g.power_coefficient * pow(x[n - 1], g.exponent.value)) / t[n - 1];
+    }
     if (st) return st;
     bool close = l->held_out > 1.0 / WITHIN && l->held_out < WITHIN;
     if (isnan(l->held_out))
@@ -211,9 +164,13 @@ static cbx_status fit(cbx_ctx *ctx, const entry *e, size_t n, double level, cbx_
         l->trust = CBX_GROWTH_MISSES;
     else if (fabs(l->exponent.value - l->declared_exponent) > AWAY)
         l->trust = CBX_GROWTH_DIVERGES;
-    else
+    else {
         l->trust = CBX_GROWTH_VALIDATED;
-    project(l, t[n - 1]);
+        l->projected_work = BEYOND * l->largest;
+        l->projected_s = (cbx_interval){ t[n - 1] * pow(BEYOND, l->exponent.value),
+                                         t[n - 1] * pow(BEYOND, l->exponent.lower),
+                                         t[n - 1] * pow(BEYOND, l->exponent.upper), l->exponent.level };
+    }
     return CBX_OK;
 }
 
@@ -265,12 +222,11 @@ cbx_status cbx_growth_of_rows(cbx_ctx *ctx, const cbx_rows *rows, double level, 
                               cbx_growth_line **lines, size_t *count, cbx_err *err)
 {
     entry *e = NULL;
-    ordered *all;
     size_t n = 0, found = 0;
     cbx_status st = gather(rows, arena, &e, &n, err);
 
     if (st) return st;
-    all = cbx_arena_calloc(arena, n, sizeof *all);
+    ordered *all = cbx_arena_calloc(arena, n, sizeof *all);
     if (!all) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu lines", n);
     st = fit_lines(ctx, e, n, false, level, arena, all, &found, err);
     if (!st) st = fit_lines(ctx, e, n, true, level, arena, all, &found, err);
@@ -287,13 +243,12 @@ cbx_status cbx_growth_of_rows(cbx_ctx *ctx, const cbx_rows *rows, double level, 
 
 cbx_json *cbx_growth_json(const cbx_growth_line *lines, size_t count)
 {
-    cbx_json *root = cbx_json_new_object(), *list;
+    cbx_json *root = cbx_json_new_object();
 
     cbx_json_set_string(root, "schema", "nperf-growth");
     cbx_json_set_int(root, "version", 1);
-    list = cbx_json_set_array(root, "lines");
-    for (size_t i = 0; i < count; i++) {
-        const cbx_growth_line *l = &lines[i];
+    cbx_json *list = cbx_json_set_array(root, "lines");
+    for (const cbx_growth_line *l = lines; l < lines + count; l++) {
         cbx_json *o = cbx_json_push_object(list);
         cbx_json_set_string(o, "case", l->row->case_name);
         cbx_json_set_string(o, "machine", l->row->machine);

@@ -25,17 +25,17 @@ static void put_escaped(report *r, const char *s)
 }
 
 /* "tiled at 512x512x512 (log, f32)" */
-static void put_place(report *r, const cbx__report_group *g, const cbx__report_item *it)
+static void put_place(report *r, const char *name, const cbx__report_item *it)
 {
-    put_escaped(r, cbx__report_name(r->arena, it));
+    put_escaped(r, name);
     cbx_text_puts(r->out, " at ");
-    put_escaped(r, cbx__report_where(r->arena, r->view, g));
+    put_escaped(r, cbx__report_where(r->arena, r->view, it->group));
 }
 
-static void put_row(report *r, const cbx__report_group *g, const cbx__report_item *it, const bool *shown)
+static void put_row(report *r, const cbx__report_item *it, const bool *shown)
 {
     cbx_text_puts(r->out, "| ");
-    put_escaped(r, cbx__report_where(r->arena, r->view, g));
+    put_escaped(r, cbx__report_where(r->arena, r->view, it->group));
     cbx_text_puts(r->out, " |");
     for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) {
         if (!shown[c]) continue;
@@ -69,11 +69,8 @@ static void put_case(report *r, size_t c)
     for (size_t k = 0; k < CBX__COLUMN_COUNT; k++)
         if (shown[k]) cbx_text_puts(r->out, cbx__report_columns[k].number ? "--:|" : "---|");
     cbx_text_putc(r->out, '\n');
-    for (size_t g = 0; g < r->view->ngroups; g++) {
-        const cbx__report_group *group = &r->view->groups[g];
-        for (size_t i = group->first; group->case_index == c && i < group->first + group->count; i++)
-            if (!cbx__report_is_left_out(r->view->items[i].row)) put_row(r, group, &r->view->items[i], shown);
-    }
+    for (const cbx__report_item *it = r->view->items; it < r->view->items + r->view->nitems; it++)
+        if (it->group->case_index == c && !cbx__report_is_left_out(it->row)) put_row(r, it, shown);
 }
 
 /* --- notes --- */
@@ -84,8 +81,7 @@ static void note_reference(report *r)
 
     cbx_text_puts(r->out, "- *against reference*: the time over the reference's time, launch by launch: below 1 is "
                           "faster; ");
-    for (size_t g = 0; g < r->view->ngroups; g++) {
-        const cbx__report_group *group = &r->view->groups[g];
+    for (const cbx__report_group *group = r->view->groups; group < r->view->groups + r->view->ngroups; group++) {
         if (group->case_index == last || !group->reference_name) continue;
         cbx_text_puts(r->out, last != SIZE_MAX ? ", " : "the reference, whose own time is in its row, is ");
         last = group->case_index;
@@ -104,8 +100,8 @@ static void note_interval(report *r)
     double level = INFINITY;
     bool narrow = false;
 
-    for (size_t i = 0; i < r->view->nitems; i++) {
-        const cbx_row *row = r->view->items[i].row;
+    for (const cbx__report_item *it = r->view->items; it < r->view->items + r->view->nitems; it++) {
+        const cbx_row *row = it->row;
         if (!row->has_metrics) continue;
         if (row->nlaunches && row->nlaunches < low) low = row->nlaunches;
         if (row->nlaunches > high) high = row->nlaunches;
@@ -139,12 +135,11 @@ static void note_metrics(report *r)
                     { "compile time, warm", offsetof(cbx_row, compile_warm) } };
     const char *separator = "- *a call that does nothing* takes ";
 
-    for (size_t i = 0; i < r->view->nitems; i++) {
-        const cbx_row *row = r->view->items[i].row;
+    for (const cbx__report_item *it = r->view->items; it < r->view->items + r->view->nitems; it++) {
+        const cbx_row *row = it->row;
         bool skip = !(row->call_overhead.over.value > 0);
-        for (size_t j = 0; j < i && !skip; j++)
-            skip = r->view->items[j].row->call_overhead.over.value > 0 &&
-                   !strcmp(r->view->items[j].row->framework, row->framework);
+        for (const cbx__report_item *b = r->view->items; b < it && !skip; b++)
+            skip = b->row->call_overhead.over.value > 0 && !strcmp(b->row->framework, row->framework);
         if (skip) continue;
         cbx_text_puts(r->out, separator);
         cbx_text_printf(&r->cell, "%.3g ns (%s)", 1e9 * row->call_overhead.over.value, row->framework);
@@ -155,10 +150,9 @@ static void note_metrics(report *r)
     for (size_t k = 0; k < CBX_LEN(metrics); k++) {
         const char *reason = NULL;
         bool common = true;
-        for (size_t i = 0; i < r->view->nitems; i++) {
-            const cbx_row *row = r->view->items[i].row;
-            const cbx_row_metric *m = (const void *)((const char *)row + metrics[k].offset);
-            if (!row->has_metrics) continue;
+        for (const cbx__report_item *it = r->view->items; it < r->view->items + r->view->nitems; it++) {
+            const cbx_row_metric *m = (const void *)((const char *)it->row + metrics[k].offset);
+            if (!it->row->has_metrics) continue;
             common = common && m->reason && (!reason || !strcmp(reason, m->reason));
             reason = m->reason;
         }
@@ -171,18 +165,17 @@ static void note_metrics(report *r)
 
 static void note_variants(report *r)
 {
-    const char *separator = "- *variants*: ratios are of the strongest one, marked \\*: ", *why;
+    const char *separator = "- *variants*: ratios are of the strongest one, marked \\*: ";
 
-    for (size_t i = 0; i < r->view->nitems; i++) {
-        const cbx__report_item *it = &r->view->items[i];
+    for (const cbx__report_item *it = r->view->items; it < r->view->items + r->view->nitems; it++) {
+        const char *name = cbx__report_name(r->arena, it);
         bool skip = !it->siblings || !it->quoted;
-        for (size_t j = 0; j < i && !skip; j++)
-            skip = r->view->items[j].siblings && r->view->items[j].quoted &&
-                   !strcmp(cbx__report_name(r->arena, it), cbx__report_name(r->arena, &r->view->items[j]));
+        for (const cbx__report_item *b = r->view->items; b < it && !skip; b++)
+            skip = b->siblings && b->quoted && !strcmp(name, cbx__report_name(r->arena, b));
         if (skip) continue;
         cbx_text_puts(r->out, separator);
-        put_escaped(r, cbx__report_name(r->arena, it));
-        why = cbx_json_get_string(cbx_json_get(it->row->provenance, "variant"), "why", NULL);
+        put_escaped(r, name);
+        const char *why = cbx_json_get_string(cbx_json_get(it->row->provenance, "variant"), "why", NULL);
         if (why) cbx_text_puts(r->out, ": ");
         if (why) put_escaped(r, why);
         separator = "; ";
@@ -197,32 +190,24 @@ static void note_launches(report *r)
     enum { MAX_LINES = 40 };
     size_t n = 0;
 
-    for (size_t g = 0; g < r->view->ngroups; g++) {
-        const cbx__report_group *group = &r->view->groups[g];
-        for (size_t i = group->first; i < group->first + group->count; i++) {
-            const cbx_row *row = r->view->items[i].row;
-            if (!cbx__report_minimum_disagrees(row)) continue;
-            cbx_text_puts(r->out, "- **!** ");
-            put_place(r, group, &r->view->items[i]);
-            cbx_text_printf(r->out,
-                            ": the ratio of minima is %.3g, the paired one %.3g [%.3g, %.3g]; the launches "
-                            "have more than one mode or a drift.\n",
-                            row->ratio_value, row->paired.value, row->paired.lower, row->paired.upper);
-        }
+    for (const cbx__report_item *it = r->view->items; it < r->view->items + r->view->nitems; it++) {
+        const cbx_row *row = it->row;
+        if (!cbx__report_minimum_disagrees(row)) continue;
+        cbx_text_puts(r->out, "- **!** ");
+        put_place(r, cbx__report_name(r->arena, it), it);
+        cbx_text_printf(r->out,
+                        ": the ratio of minima is %.3g, the paired one %.3g [%.3g, %.3g]; the launches have more than "
+                        "one mode or a drift.\n",
+                        row->ratio_value, row->paired.value, row->paired.lower, row->paired.upper);
     }
-    for (size_t g = 0; g < r->view->ngroups; g++) {
-        const cbx__report_group *group = &r->view->groups[g];
-        for (size_t i = group->first; i < group->first + group->count; i++) {
-            const char *words, *names = cbx__report_alike(r->arena, r->view, group, i, &words);
-            if (!names || n++ >= MAX_LINES) continue;
-            cbx_text_puts(r->out, "- launches of ");
-            put_escaped(r, names);
-            cbx_text_puts(r->out, " at ");
-            put_escaped(r, cbx__report_where(r->arena, r->view, group));
-            cbx_text_puts(r->out, ": ");
-            put_escaped(r, words);
-            cbx_text_puts(r->out, ".\n");
-        }
+    for (const cbx__report_item *it = r->view->items; it < r->view->items + r->view->nitems; it++) {
+        const char *words, *names = cbx__report_alike(r->arena, it, &words);
+        if (!names || n++ >= MAX_LINES) continue;
+        cbx_text_puts(r->out, "- launches of ");
+        put_place(r, names, it);
+        cbx_text_puts(r->out, ": ");
+        put_escaped(r, words);
+        cbx_text_puts(r->out, ".\n");
     }
     if (n > MAX_LINES) cbx_text_printf(r->out, "- %zu more notes on launches are in the rows.\n", n - MAX_LINES);
 }
@@ -232,8 +217,8 @@ static void note_verdicts(report *r)
 {
     size_t launches, rows, corrected = 0;
 
-    for (size_t i = 0; i < r->view->nitems; i++) {
-        const cbx_row *row = r->view->items[i].row;
+    for (const cbx__report_item *it = r->view->items; it < r->view->items + r->view->nitems; it++) {
+        const cbx_row *row = it->row;
         if (row->verdict_holm && row->holm_rows > corrected) corrected = row->holm_rows;
     }
     if (corrected)
@@ -254,8 +239,8 @@ static void note_verdicts(report *r)
 static void note_outcomes(report *r)
 {
     size_t n = 0, nleft = 0;
-    const cbx__report_outcome *o = cbx__report_outcomes(r->arena, r->view, 0, r->view->nitems, &n);
-    const cbx__report_left_out *l = cbx__report_left_outs(r->arena, r->view, 0, r->view->nitems, &nleft);
+    const cbx__report_outcome *o = cbx__report_outcomes(r->arena, r->view->items, r->view->nitems, &n);
+    const cbx__report_left_out *l = cbx__report_left_outs(r->arena, r->view->items, r->view->nitems, &nleft);
 
     for (size_t i = 0; i < n; i++) {
         cbx_text_puts(r->out, "- ");
@@ -331,8 +316,8 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
     note_interval(&r);
     /* Shares above the limit they are of, which need an explanation. */
     size_t n = 0;
-    for (size_t i = 0; i < r.view->nitems; i++) {
-        const cbx_row *row = r.view->items[i].row;
+    for (const cbx__report_item *it = view.items; it < view.items + view.nitems; it++) {
+        const cbx_row *row = it->row;
         if (!row->limit_vs || !(row->limit_share > 1) || n++ >= MAX_ABOVE) continue;
         cbx_text_puts(r.out, n > 1 ? ", " : "- *above 100 %* of a limit: ");
         put_escaped(&r, row->baseline);

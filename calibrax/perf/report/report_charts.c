@@ -1,7 +1,6 @@
 /* What the charts of the page share: the axis of times, rows over time, the figure around a plot. */
 #include "calibrax/perf/report/report_charts.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,9 +50,8 @@ static bool join_history(cbx__charts *c, const cbx_row_index *ix)
     qsort(sorted, n, sizeof *sorted, by_key);
     for (size_t i = 0; i < c->view->nitems; i++) {
         named_series wanted = { cbx_row_key(c->arena, c->view->items[i].row), NULL };
-        const named_series *hit;
         if (!wanted.key) return false;
-        hit = bsearch(&wanted, sorted, n, sizeof *sorted, by_key);
+        const named_series *hit = bsearch(&wanted, sorted, n, sizeof *sorted, by_key);
         c->past[i] = hit ? hit->series : NULL;
     }
     return true;
@@ -85,11 +83,10 @@ void cbx__chart_draw(const cbx__charts *c, cbx_plot *plot, const cbx__chart_line
                      const char *metric, const char *caption, cbx_text *out)
 {
     cbx_text words;
-    cbx_status st;
 
     cbx_text_init(&words, &c->arena->al);
     cbx__report_put_public(&words, caption, 160);
-    st = words.status;
+    cbx_status st = words.status;
     if (!st) st = cbx__pages_put_figure(out, plot, l, kind, metric, cbx_text_str(&words));
     if (st == CBX_ENOMEM) out->status = CBX_ENOMEM;
     cbx_text_clear(&words);

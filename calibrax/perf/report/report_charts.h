@@ -64,8 +64,8 @@ typedef enum cbx__followed {
     CBX__FOLLOW_COUNT
 } cbx__followed;
 
-/* True if some series of the group has the metric in two good rows or more. */
-bool cbx__charts_has_history(const cbx__charts *c, const cbx__report_group *g, cbx__followed what);
+/* Baselines of the group that have the metric in two good rows or more: each has a line to draw. */
+size_t cbx__charts_has_history(const cbx__charts *c, const cbx__report_group *g, cbx__followed what);
 /* A metric of a group's baselines over the dates of the runs, and where it changed. */
 void cbx__chart_history(const cbx__charts *c, const cbx__report_group *g, cbx__followed what, cbx_text *out);
 /* A list of the changes of all series of a case, the largest first, at most `max`.  Returns how

@@ -174,14 +174,12 @@ bool cbx__report_column_is_used(const cbx__report_view *v, size_t case_index, cb
     cbx_text cell;
 
     cbx_text_init(&cell, &arena->al);
-    for (size_t g = 0; g < v->ngroups; g++)
-        for (size_t i = v->groups[g].first; !used && i < v->groups[g].first + v->groups[g].count; i++) {
-            if (!v->items[i].row->has_metrics || (case_index != SIZE_MAX && v->groups[g].case_index != case_index))
-                continue;
-            cbx_text_reset(&cell);
-            cbx__report_columns[column].put(&cell, &v->items[i], arena, &cbx__report_ascii);
-            used = cell.len && strcmp(cbx_text_str(&cell), cbx__report_ascii.none) != 0;
-        }
+    for (const cbx__report_item *it = v->items; !used && it < v->items + v->nitems; it++) {
+        if (!it->row->has_metrics || (case_index != SIZE_MAX && it->group->case_index != case_index)) continue;
+        cbx_text_reset(&cell);
+        cbx__report_columns[column].put(&cell, it, arena, &cbx__report_ascii);
+        used = cell.len && strcmp(cbx_text_str(&cell), cbx__report_ascii.none) != 0;
+    }
     cbx_text_clear(&cell);
     return used;
 }

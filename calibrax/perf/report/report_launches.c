@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/text_keep.h"
 #include "calibrax/perf/report/format.h"
 
 typedef struct clause {
@@ -18,50 +19,25 @@ static cbx_text *begin(clause *c)
     return &c->text;
 }
 
-/* "2 modes: 3.1 ms (88 %), 26.4 ms (12 %)" */
-static void say_modes(clause *c, const cbx_row *row)
-{
-    cbx_text *t;
-
-    if (row->nmodes < 2) return;
-    t = begin(c);
-    cbx_text_printf(t, "%zu modes: ", row->nmodes);
-    for (size_t i = 0; i < row->nmodes; i++) {
-        if (i) cbx_text_puts(t, ", ");
-        cbx__report_put_seconds(t, row->modes[i].center_s, &cbx__report_utf8);
-        cbx_text_puts(t, " (");
-        cbx__report_put_share(t, row->modes[i].share, &cbx__report_utf8);
-        cbx_text_puts(t, ")");
-    }
-}
-
 static void say_launches(clause *c, uint64_t n, const char *what)
 {
     if (n) cbx_text_printf(begin(c), "%" PRIu64 " launch%s %s", n, n == 1 ? "" : "es", what);
-}
-
-/* Launches that ended before their goal was reached. */
-static void say_stop(clause *c, const cbx_json *schedule)
-{
-    const cbx_json *pilot = cbx_json_get(schedule, "pilot");
-    double goal = cbx_json_get_double(pilot, "precision", NAN);
-    const char *why = cbx_json_get_string(schedule, "stopped_because", "");
-    cbx_text *t;
-
-    if (strcmp(why, "budget") != 0 && strcmp(why, "plan") != 0) return;
-    t = begin(c);
-    cbx_text_puts(t, !strcmp(why, "budget") ? "the budget ended its launches" : "its plan ended its launches");
-    if (isfinite(goal) && goal > 0) cbx_text_printf(t, " before an interval of %.3g %%", 100 * goal);
 }
 
 const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row)
 {
     const cbx_json *schedule = cbx_json_get(row->provenance, "schedule");
     clause c = { .separator = "" };
-    const char *words;
 
     cbx_text_init(&c.text, &arena->al);
-    say_modes(&c, row);
+    if (row->nmodes > 1) cbx_text_printf(begin(&c), "%zu modes: ", row->nmodes);
+    for (size_t i = 0; row->nmodes > 1 && i < row->nmodes; i++) {
+        if (i) cbx_text_puts(&c.text, ", ");
+        cbx__report_put_seconds(&c.text, row->modes[i].center_s, &cbx__report_utf8);
+        cbx_text_puts(&c.text, " (");
+        cbx__report_put_share(&c.text, row->modes[i].share, &cbx__report_utf8);
+        cbx_text_puts(&c.text, ")");
+    }
     say_launches(&c, row->steady_state.warm_up, "warmed up");
     say_launches(&c, row->steady_state.slowdown, "slowed down");
     if (row->steady_state.dropped)
@@ -88,9 +64,13 @@ const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row)
         int64_t n = cbx_json_get_int(cbx_json_get(row->provenance, "health"), counts[i].key, 0);
         say_launches(&c, n > 0 ? (uint64_t)n : 0, counts[i].words);
     }
-    say_stop(&c, schedule);
-    words = cbx_arena_strdup(arena, cbx_text_str(&c.text));
-    cbx_text_clear(&c.text);
+    /* Launches that ended before their goal was reached. */
+    const char *why = cbx_json_get_string(schedule, "stopped_because", "");
+    double goal = cbx_json_get_double(cbx_json_get(schedule, "pilot"), "precision", NAN);
+    bool stopped = !strcmp(why, "budget") || !strcmp(why, "plan");
+    if (stopped) cbx_text_printf(begin(&c), "%s ended its launches", why[0] == 'b' ? "the budget" : "its plan");
+    if (stopped && isfinite(goal) && goal > 0) cbx_text_printf(&c.text, " before an interval of %.3g %%", 100 * goal);
+    const char *words = cbx__text_keep(&c.text, arena);
     return words ? words : "";
 }
 
@@ -99,18 +79,18 @@ static const char *words_of(cbx_arena *arena, const cbx__report_item *it)
     return it->row->has_metrics ? cbx__report_launches(arena, it->row) : "";
 }
 
-const char *cbx__report_alike(cbx_arena *arena, const cbx__report_view *v, const cbx__report_group *g, size_t i,
-                              const char **words)
+const char *cbx__report_alike(cbx_arena *arena, const cbx__report_item *it, const char **words)
 {
-    const char *names = cbx__report_name(arena, &v->items[i]);
+    const char *names = cbx__report_name(arena, it);
+    const cbx__report_group *g = it->group;
 
-    *words = words_of(arena, &v->items[i]);
+    *words = words_of(arena, it);
     if (!(*words)[0]) return NULL;
-    for (size_t k = g->first; k < i; k++)
-        if (!strcmp(words_of(arena, &v->items[k]), *words)) return NULL;
-    for (size_t k = i + 1; names && k < g->first + g->count; k++)
-        if (!strcmp(words_of(arena, &v->items[k]), *words))
-            names = cbx_arena_printf(arena, "%s, %s", names, cbx__report_name(arena, &v->items[k]));
+    for (const cbx__report_item *k = g->items; k < it; k++)
+        if (!strcmp(words_of(arena, k), *words)) return NULL;
+    for (const cbx__report_item *k = it + 1; names && k < g->items + g->count; k++)
+        if (!strcmp(words_of(arena, k), *words))
+            names = cbx_arena_printf(arena, "%s, %s", names, cbx__report_name(arena, k));
     return names ? names : "";
 }
 
@@ -123,20 +103,6 @@ typedef struct tally {
     int64_t n;
 } tally;
 
-static void count_reasons(const cbx_json *reasons, tally *list, size_t *n)
-{
-    const char *key;
-    cbx_json *value;
-
-    for (size_t i = 0; reasons && cbx_json_member(reasons, i, &key, &value); i++) {
-        size_t k = 0;
-        while (k < *n && strcmp(list[k].reason, key)) k++;
-        if (k == REASONS) continue;
-        if (k == *n) list[(*n)++] = (tally){ key, 0 };
-        list[k].n += cbx_json_get_int(reasons, key, 0);
-    }
-}
-
 bool cbx__report_put_repeats(cbx_text *out, cbx_arena *arena, const cbx__report_view *v)
 {
     const cbx__report_item *worst = NULL;
@@ -144,15 +110,24 @@ bool cbx__report_put_repeats(cbx_text *out, cbx_arena *arena, const cbx__report_
     int64_t all = 0, largest = 0;
     size_t n = 0;
 
-    for (size_t i = 0; i < v->nitems; i++) {
-        const cbx_json *schedule = cbx_json_get(v->items[i].row->provenance, "schedule");
+    for (const cbx__report_item *it = v->items; it < v->items + v->nitems; it++) {
+        const cbx_json *schedule = cbx_json_get(it->row->provenance, "schedule");
+        const cbx_json *reasons = cbx_json_get(schedule, "retry_reasons");
         int64_t again = cbx_json_get_int(schedule, "retries", 0);
+        const char *key;
+        cbx_json *value;
         if (again <= 0) continue;
         all += again;
-        count_reasons(cbx_json_get(schedule, "retry_reasons"), list, &n);
+        for (size_t i = 0; cbx_json_member(reasons, i, &key, &value); i++) {
+            size_t k = 0;
+            while (k < n && strcmp(list[k].reason, key)) k++;
+            if (k == REASONS) continue;
+            if (k == n) list[n++] = (tally){ key, 0 };
+            list[k].n += cbx_json_get_int(reasons, key, 0);
+        }
         if (again <= largest) continue;
         largest = again;
-        worst = &v->items[i];
+        worst = it;
     }
     if (!worst) return false;
     cbx_text_printf(out, "%lld launch%s repeated", (long long)all, all == 1 ? " was" : "es were");

@@ -27,9 +27,9 @@ static size_t columns_of(const char *s)
     return n;
 }
 
-static const char *cell_of(const table *t, size_t item, size_t column)
+static const char *cell_of(const table *t, const cbx__report_item *it, size_t column)
 {
-    return t->cells[(2 * item + t->is_brief[column]) * CBX__COLUMN_COUNT + column];
+    return t->cells[(2 * (size_t)(it - t->view->items) + t->is_brief[column]) * CBX__COLUMN_COUNT + column];
 }
 
 static size_t title_width(size_t column, bool brief)
@@ -47,9 +47,9 @@ static size_t measure(table *t)
 
     for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) {
         t->width[c] = title_width(c, t->is_brief[c]);
-        for (size_t i = 0; i < t->view->nitems; i++) {
-            const cbx_row *row = t->view->items[i].row;
-            size_t w = columns_of(cell_of(t, i, c));
+        for (const cbx__report_item *it = t->view->items; it < t->view->items + t->view->nitems; it++) {
+            const cbx_row *row = it->row;
+            size_t w = columns_of(cell_of(t, it, c));
             bool counts = row->has_metrics || (c == CBX__COLUMN_BASELINE && !cbx__report_is_left_out(row));
             if (counts && w > t->width[c]) t->width[c] = w;
         }
@@ -118,7 +118,7 @@ static void put_line(table *t, const char *s, size_t width)
 static void put_group(table *t, const cbx__report_group *g)
 {
     size_t n = 0;
-    const cbx__report_left_out *l = cbx__report_left_outs(t->arena, t->view, g->first, g->count, &n);
+    const cbx__report_left_out *l = cbx__report_left_outs(t->arena, g->items, g->count, &n);
 
     cbx_text_reset(&t->scratch);
     if (t->view->ncases > 1) {
@@ -127,31 +127,29 @@ static void put_group(table *t, const cbx__report_group *g)
     }
     cbx__report_put_public(&t->scratch, cbx__report_where(t->arena, t->view, g), 120);
     put_line(t, cbx_text_str(&t->scratch), t->max_width);
-    for (size_t i = g->first; i < g->first + g->count; i++) {
-        const cbx_row *row = t->view->items[i].row;
-        if (cbx__report_is_left_out(row)) continue;
-        if (!row->has_metrics) {
-            /* A row without numbers: its name, its status, and why: the message and the remedy, or,
-             * where that is too long, the reason and the remedy. */
-            const cbx_row *r = t->view->items[i].row;
-            const char *message = r->failure_message ? r->failure_message : r->failure_reason;
-            size_t used = t->width[CBX__COLUMN_BASELINE] + GAP, left = t->max_width > used ? t->max_width - used : 0;
-            const char *name = cell_of(t, i, CBX__COLUMN_BASELINE);
-            put_cell(t, name, strlen(name), CBX__COLUMN_BASELINE);
-            for (int attempt = 0; attempt < 2; attempt++) {
-                cbx_text_reset(&t->scratch);
-                cbx_text_puts(&t->scratch, cell_of(t, i, CBX__COLUMN_STATUS));
-                if (message || r->failure_remedy) cbx_text_puts(&t->scratch, ": ");
-                cbx__report_put_reason(&t->scratch, attempt ? r->failure_reason : NULL, attempt ? NULL : message,
-                                       r->failure_remedy);
-                if (!t->max_width || columns_of(cbx_text_str(&t->scratch)) <= left) break;
-            }
-            put_line(t, cbx_text_str(&t->scratch), left);
+    for (const cbx__report_item *it = g->items; it < g->items + g->count; it++) {
+        const cbx_row *r = it->row;
+        if (cbx__report_is_left_out(r)) continue;
+        for (size_t c = 0; c < CBX__COLUMN_COUNT; c++)
+            if (r->has_metrics ? t->shown[c] : c == CBX__COLUMN_BASELINE)
+                put_cell(t, cell_of(t, it, c), strlen(cell_of(t, it, c)), c);
+        if (r->has_metrics) {
+            cbx_text_putc(t->out, '\n');
             continue;
         }
-        for (size_t c = 0; c < CBX__COLUMN_COUNT; c++)
-            if (t->shown[c]) put_cell(t, cell_of(t, i, c), strlen(cell_of(t, i, c)), c);
-        cbx_text_putc(t->out, '\n');
+        /* A row without numbers: its name, its status, and why: the message and the remedy, or,
+         * where that is too long, the reason and the remedy. */
+        const char *message = r->failure_message ? r->failure_message : r->failure_reason;
+        size_t used = t->width[CBX__COLUMN_BASELINE] + GAP, left = t->max_width > used ? t->max_width - used : 0;
+        for (int attempt = 0; attempt < 2; attempt++) {
+            cbx_text_reset(&t->scratch);
+            cbx_text_puts(&t->scratch, cell_of(t, it, CBX__COLUMN_STATUS));
+            if (message || r->failure_remedy) cbx_text_puts(&t->scratch, ": ");
+            cbx__report_put_reason(&t->scratch, attempt ? r->failure_reason : NULL, attempt ? NULL : message,
+                                   r->failure_remedy);
+            if (!t->max_width || columns_of(cbx_text_str(&t->scratch)) <= left) break;
+        }
+        put_line(t, cbx_text_str(&t->scratch), left);
     }
     for (size_t i = 0; i < n; i++) {
         cbx_text_reset(&t->scratch);
@@ -168,11 +166,15 @@ void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
     if (!cbx__report_view_open(rows, &view, out)) return;
     cbx_text_init(&t.scratch, &view.arena.al);
     if (fill(&t)) {
-        bool all_ok = true;
-        for (size_t i = 0; i < t.view->nitems; i++)
-            all_ok = all_ok && (!t.view->items[i].row->has_metrics || t.view->items[i].class == CBX__REPORT_GOOD);
+        bool all_ok = true, variants = false, disagree = false;
+        size_t launches, ratios;
+        for (const cbx__report_item *it = view.items; it < view.items + view.nitems; it++) {
+            all_ok = all_ok && (!it->row->has_metrics || it->class == CBX__REPORT_GOOD);
+            variants = variants || (it->siblings && it->quoted);
+            disagree = disagree || cbx__report_minimum_disagrees(it->row);
+        }
         for (size_t c = 0; c < CBX__COLUMN_COUNT; c++)
-            t.shown[c] = cbx__report_column_is_used(t.view, SIZE_MAX, (cbx__report_column_id)c, t.arena);
+            t.shown[c] = cbx__report_column_is_used(&view, SIZE_MAX, (cbx__report_column_id)c, t.arena);
         for (size_t i = 0; measure(&t) > t.max_width && t.max_width && i < CBX_LEN(sacrifices); i++) {
             if (sacrifices[i].kind == SHORTEN)
                 t.is_brief[sacrifices[i].column] = true;
@@ -184,19 +186,12 @@ void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
             if (t.shown[c]) put_cell(&t, cbx__report_columns[c].title, title_width(c, t.is_brief[c]), c);
         if (view.nitems) cbx_text_putc(out, '\n');
         for (size_t g = 0; g < view.ngroups; g++) put_group(&t, &view.groups[g]);
-        const cbx__report_view *v = t.view;
-        bool variants = false, disagree = false;
-        size_t launches, ratios;
-        for (size_t i = 0; i < v->nitems; i++) {
-            variants = variants || (v->items[i].siblings && v->items[i].quoted);
-            disagree = disagree || cbx__report_minimum_disagrees(v->items[i].row);
-        }
         if (variants) cbx_text_puts(t.out, "* strongest variant, used for ratios\n");
         if (disagree) cbx_text_puts(t.out, "! the ratio of minima differs\n");
-        if (cbx__report_uncorrected(v, &launches, &ratios))
+        if (cbx__report_uncorrected(&view, &launches, &ratios))
             cbx_text_printf(t.out, "each row at 95%%: %zu launches are too few for a correction over %zu rows\n",
                             launches, ratios);
-        if (cbx__report_put_repeats(t.out, t.arena, v)) cbx_text_putc(t.out, '\n');
+        if (cbx__report_put_repeats(t.out, t.arena, &view)) cbx_text_putc(t.out, '\n');
     }
     cbx_text_clear(&t.scratch);
     cbx__report_view_close(&view, out);

@@ -12,7 +12,6 @@
 #include "calibrax/perf/report/format.h"
 
 typedef struct speaker {
-    const cbx__report_view *view;
     cbx_arena *arena;
     cbx_text *out;
     const cbx__report_style *style;
@@ -55,12 +54,11 @@ static void say_winner(const speaker *s, const cbx__report_item *it, const cbx__
 {
     cbx__report_ratio ratio;
     cbx_text number;
-    size_t split;
 
     if (!cbx__report_ratio_of(it->row, &ratio)) return;
     cbx_text_init(&number, &s->arena->al);
     cbx__report_put_ratio(&number, &ratio, false);
-    split = strcspn(cbx_text_str(&number), " "); /* the names go before the bracket */
+    size_t split = strcspn(cbx_text_str(&number), " "); /* the names go before the bracket */
     say(s, cbx__report_name(s->arena, it));
     cbx_text_puts(s->out, " takes ");
     cbx__report_put_seconds(s->out, cbx__report_median(it->row), s->style);
@@ -80,8 +78,7 @@ static void say_verdict(const speaker *s, const cbx__report_group *g, const char
 {
     const char *separator = words;
 
-    for (size_t i = g->first; i < g->first + g->count; i++) {
-        const cbx__report_item *it = &s->view->items[i];
+    for (const cbx__report_item *it = g->items; it < g->items + g->count; it++) {
         cbx__report_ratio ratio;
         if (!is_rival(it) || it == except || !cbx__report_ratio_of(it->row, &ratio)) continue;
         if (ratio.minimum_only != !verdict || (verdict && strcmp(ratio.verdict, verdict) != 0)) continue;
@@ -99,8 +96,7 @@ static void say_good(const speaker *s, const cbx__report_group *g)
     const cbx__report_item *fastest = NULL, *winner = NULL; /* winner: the fastest rival with the verdict faster */
     size_t rivals = 0;
 
-    for (size_t i = g->first; i < g->first + g->count; i++) {
-        const cbx__report_item *it = &s->view->items[i];
+    for (const cbx__report_item *it = g->items; it < g->items + g->count; it++) {
         const char *verdict = cbx__report_verdict(it->row);
         if (it->class != CBX__REPORT_GOOD || !it->quoted || it->limit) continue;
         if (!fastest || cbx__report_median(it->row) < cbx__report_median(fastest->row)) fastest = it;
@@ -146,10 +142,11 @@ static void say_good(const speaker *s, const cbx__report_group *g)
 }
 
 /* Outcomes of one class among some items, with `before` the first. */
-static void say_outcomes(const speaker *s, size_t first, size_t items, cbx__report_class class, const char *before)
+static void say_outcomes(const speaker *s, const cbx__report_item *items, size_t nitems, cbx__report_class class,
+                         const char *before)
 {
     size_t n = 0;
-    const cbx__report_outcome *o = cbx__report_outcomes(s->arena, s->view, first, items, &n);
+    const cbx__report_outcome *o = cbx__report_outcomes(s->arena, items, nitems, &n);
 
     for (size_t i = 0; i < n; i++) {
         if (o[i].class != class) continue;
@@ -178,7 +175,7 @@ bool cbx__report_is_in_question(const cbx__report_view *v, size_t g)
 void cbx_report_sentence(const cbx_rows *rows, cbx_text *out)
 {
     cbx__report_view view;
-    speaker s = { &view, &view.arena, out, &cbx__report_words };
+    speaker s = { &view.arena, out, &cbx__report_words };
     size_t lines = 0;
 
     if (!cbx__report_view_open(rows, &view, out)) return;
@@ -193,14 +190,13 @@ void cbx_report_sentence(const cbx_rows *rows, cbx_text *out)
         say(&s, cbx__report_where(s.arena, &view, g));
         cbx_text_puts(out, ": ");
         say_good(&s, g);
-        say_outcomes(&s, g->first, g->count, CBX__REPORT_FAILED, "; ");
+        say_outcomes(&s, g->items, g->count, CBX__REPORT_FAILED, "; ");
         /* Skipped rows by name only, because that was chosen; those that were left out on purpose
          * by number. */
         const char *separator = "; skipped: ";
         size_t n = 0;
-        const cbx__report_left_out *l = cbx__report_left_outs(s.arena, s.view, g->first, g->count, &n);
-        for (size_t i = g->first; i < g->first + g->count; i++) {
-            const cbx__report_item *it = &s.view->items[i];
+        const cbx__report_left_out *l = cbx__report_left_outs(s.arena, g->items, g->count, &n);
+        for (const cbx__report_item *it = g->items; it < g->items + g->count; it++) {
             if (it->class != CBX__REPORT_SKIPPED || cbx__report_is_left_out(it->row)) continue;
             cbx_text_puts(s.out, separator);
             say(&s, cbx__report_name(s.arena, it));
@@ -217,7 +213,7 @@ void cbx_report_sentence(const cbx_rows *rows, cbx_text *out)
         }
     }
     if (!lines) cbx_text_puts(out, "nothing was measured");
-    say_outcomes(&s, 0, view.nitems, CBX__REPORT_MISSING, lines > 1 ? "\n" : "; ");
+    say_outcomes(&s, view.items, view.nitems, CBX__REPORT_MISSING, lines > 1 ? "\n" : "; ");
     cbx_text_putc(out, '\n');
     cbx__report_view_close(&view, out);
 }

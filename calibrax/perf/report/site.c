@@ -3,7 +3,7 @@
  *
  * It begins with the answer: the sentence, then the times of each case and its table; the machine
  * is folded away below.  Everything that comes from rows passes cbx__report_put_public and
- * cbx_text_put_html, or put_json_string, which leaves no '<', '>' or '&'.  The script comes
+ * cbx_text_put_html, or put_json_words, which leaves no '<', '>' or '&'.  The script comes
  * from site/, the style sheet and the parts that other pages have, too, from calibrax/pages.  End
  * tags that HTML makes optional are left out: a page of 400 rows stays below 300 kB.
  */
@@ -136,8 +136,8 @@ static void put_foot(cbx__page *p, const cbx_rows *rows)
     cbx__page_put(p, "</details>\n");
     cbx__page_put(p, "<footer><h2>How to read this</h2><ul>\n");
     for (size_t i = 0; i < CBX_LEN(caveats); i++) cbx_text_printf(p->out, "<li>%s\n", caveats[i]);
-    for (size_t i = 0; i < p->view->nitems; i++)
-        disagrees = disagrees || cbx__report_minimum_disagrees(p->view->items[i].row);
+    for (const cbx__report_item *it = p->view->items; it < p->view->items + p->view->nitems; it++)
+        disagrees = disagrees || cbx__report_minimum_disagrees(it->row);
     if (disagrees)
         cbx__page_put(p, "<li>A ratio marked ! differs from the ratio of minima by more than a tenth beyond its "
                          "interval: see its launches.\n");
@@ -154,29 +154,24 @@ static void put_foot(cbx__page *p, const cbx_rows *rows)
 
 /* --- the data block: the numbers of the tables, for sorting and filtering --- */
 
-/* A JSON string that is safe inside <script>: control characters, quotes, and < > & are written as
+/* JSON strings that are safe inside <script>: control characters, quotes, and < > & are written as
  * escapes. */
-static void put_json_string(cbx_text *out, const char *s)
+static void put_json_words(cbx__page *p, const char *key, const char *const *list, size_t n)
 {
     bool control;
 
-    cbx_text_putc(out, '"');
-    for (size_t n; (n = cbx_text_char(s, &control)) != 0; s += n) {
-        if (control || strchr("<>&\"\\'", *s))
-            cbx_text_printf(out, "\\u%04x", control && n > 1 ? 0xfffd : (unsigned)(unsigned char)*s);
-        else
-            cbx_text_add(out, s, n);
-    }
-    cbx_text_putc(out, '"');
-}
-
-static void put_json_words(cbx__page *p, const char *key, const char *const *list, size_t n)
-{
     cbx_text_printf(p->out, "\"%s\":[", key);
     for (size_t i = 0; i < n; i++) {
-        if (i) cbx__page_put(p, ",");
+        cbx__page_put(p, i ? ",\"" : "\"");
         cbx__report_put_public(&p->cell, list[i], 120);
-        put_json_string(p->out, cbx_text_str(&p->cell));
+        const char *s = cbx_text_str(&p->cell);
+        for (size_t k; (k = cbx_text_char(s, &control)) != 0; s += k) {
+            if (control || strchr("<>&\"\\'", *s))
+                cbx_text_printf(p->out, "\\u%04x", control && k > 1 ? 0xfffd : (unsigned)(unsigned char)*s);
+            else
+                cbx_text_add(p->out, s, k);
+        }
+        cbx_text_putc(p->out, '"');
         cbx_text_reset(&p->cell);
     }
     cbx__page_put(p, "],\n");
@@ -210,24 +205,22 @@ static void put_data(cbx__page *p)
     for (size_t c = 0; c < CBX__COLUMN_COUNT; c++)
         if (cbx__report_columns[c].data) cbx_text_printf(p->out, ",\"%s\"", cbx__report_columns[c].data);
     cbx__page_put(p, "],\n\"rows\":[");
-    for (size_t g = 0; g < v->ngroups; g++)
-        for (size_t i = v->groups[g].first; p->shown[g] && i < v->groups[g].first + v->groups[g].count; i++) {
-            const cbx__report_item *it = &v->items[i];
-            cbx_text_printf(p->out, "%s[%zu,%zu,%zu,%zu,%d", separator, v->groups[g].case_index, g,
-                            intern(p->names, &p->nnames, cbx__report_name(p->arena, it)),
-                            intern(p->statuses, &p->nstatuses, status_of(it->row)), it->class == CBX__REPORT_GOOD);
-            for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) {
-                const cbx__report_column *column = &cbx__report_columns[c];
-                double value = column->data && it->row->has_metrics ? column->key(it) : NAN;
-                if (!column->data) continue;
-                if (isfinite(value))
-                    cbx_text_printf(p->out, ",%.6g", value);
-                else
-                    cbx__page_put(p, ",null");
-            }
-            cbx__page_put(p, "]");
-            separator = ",\n";
+    for (const cbx__report_item *it = v->items; it < v->items + v->nitems; it++) {
+        const size_t g = (size_t)(it->group - v->groups);
+        if (!p->shown[g]) continue;
+        cbx_text_printf(p->out, "%s[%zu,%zu,%zu,%zu,%d", separator, it->group->case_index, g,
+                        intern(p->names, &p->nnames, cbx__report_name(p->arena, it)),
+                        intern(p->statuses, &p->nstatuses, status_of(it->row)), it->class == CBX__REPORT_GOOD);
+        for (const cbx__report_column *k = cbx__report_columns; k < cbx__report_columns + CBX__COLUMN_COUNT; k++) {
+            double value = k->data && it->row->has_metrics ? k->key(it) : NAN;
+            if (k->data && isfinite(value))
+                cbx_text_printf(p->out, ",%.6g", value);
+            else if (k->data)
+                cbx__page_put(p, ",null");
         }
+        cbx__page_put(p, "]");
+        separator = ",\n";
+    }
     cbx__page_put(p, "]}</script>\n");
 }
 

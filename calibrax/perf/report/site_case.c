@@ -17,14 +17,6 @@ static const cbx__report_column_id order[] = {
     CBX__COLUMN_MEMORY,   CBX__COLUMN_FINDS, CBX__COLUMN_FIDELITY,
 };
 
-typedef struct table {
-    cbx__page *p;
-    size_t c;
-    bool points; /* there are several, so that a column names them */
-    cbx__report_column_id columns[CBX_LEN(order)];
-    size_t n;
-} table;
-
 static void put_head_cell(cbx__page *p, const char *class, const char *title, const char *meaning, const char *data)
 {
     cbx_text_printf(p->out, "<th scope=col aria-sort=none class=%s", class);
@@ -35,6 +27,12 @@ static void put_head_cell(cbx__page *p, const char *class, const char *title, co
 static const char *class_of(cbx__report_column_id column)
 {
     return column == CBX__COLUMN_BASELINE ? "name" : column == CBX__COLUMN_RATIO ? "ratio" : "n";
+}
+
+static void put_why(cbx__page *p, const cbx_row *r)
+{
+    cbx__report_put_reason(&p->cell, NULL, r->failure_message ? r->failure_message : r->failure_reason,
+                           r->failure_remedy);
 }
 
 static void put_cell(cbx__page *p, const cbx__report_item *it, cbx__report_column_id column)
@@ -59,9 +57,7 @@ static void put_cell(cbx__page *p, const cbx__report_item *it, cbx__report_colum
         cbx__report_columns[CBX__COLUMN_STATUS].put(&p->cell, it, p->arena, &cbx__report_utf8);
         cbx__page_flush_cell(p);
         cbx__page_put(p, "<small>");
-        cbx__report_put_reason(&p->cell, NULL,
-                               it->row->failure_message ? it->row->failure_message : it->row->failure_reason,
-                               it->row->failure_remedy);
+        put_why(p, it->row);
     } else if (column == CBX__COLUMN_FIDELITY)
         k->put_brief(&p->cell, it, p->arena, &cbx__report_utf8);
     else
@@ -69,27 +65,25 @@ static void put_cell(cbx__page *p, const cbx__report_item *it, cbx__report_colum
     cbx__page_flush_cell(p);
 }
 
-static void put_row(const table *t, const cbx__report_group *g, const cbx__report_item *it)
+/* @param points  there are several, so that a column names them */
+static void put_row(cbx__page *p, bool points, const cbx__report_column_id *columns, size_t n,
+                    const cbx__report_item *it)
 {
-    cbx__page *p = t->p;
-
     cbx__pages_begin_row(p->out, it->class != CBX__REPORT_GOOD ? "bad"
                                  : it->reference               ? "ref"
                                  : it->limit                   ? "limit"
                                                                : NULL);
-    if (t->points) {
+    if (points) {
         cbx__pages_begin_cell(p->out, "point", false);
-        cbx__page_put_words(p, cbx__report_where(p->arena, p->view, g), 80);
+        cbx__page_put_words(p, cbx__report_where(p->arena, p->view, it->group), 80);
     }
     put_cell(p, it, CBX__COLUMN_BASELINE);
-    for (size_t k = 1; it->row->has_metrics && k < t->n; k++) put_cell(p, it, t->columns[k]);
+    for (size_t k = 1; it->row->has_metrics && k < n; k++) put_cell(p, it, columns[k]);
     if (!it->row->has_metrics) {
-        cbx_text_printf(p->out, "<td class=why colspan=%zu><div>", t->n - 1);
+        cbx_text_printf(p->out, "<td class=why colspan=%zu><div>", n - 1);
         cbx__report_columns[CBX__COLUMN_STATUS].put(&p->cell, it, p->arena, &cbx__report_utf8);
         cbx_text_puts(&p->cell, ": ");
-        cbx__report_put_reason(&p->cell, NULL,
-                               it->row->failure_message ? it->row->failure_message : it->row->failure_reason,
-                               it->row->failure_remedy);
+        put_why(p, it->row);
         cbx__page_flush_cell(p);
         cbx__page_put(p, "</div>");
     }
@@ -98,15 +92,17 @@ static void put_row(const table *t, const cbx__report_group *g, const cbx__repor
 
 static void put_table(cbx__page *p, size_t c)
 {
-    table t = { .p = p, .c = c, .points = cbx__page_groups(p, c, false) > 1 };
     const cbx__report_view *v = p->view;
+    const bool points = cbx__page_groups(p, c, false) > 1;
+    cbx__report_column_id columns[CBX_LEN(order)];
+    size_t n = 0;
 
     for (size_t k = 0; k < CBX_LEN(order); k++)
-        if (k < 3 || cbx__report_column_is_used(v, c, order[k], p->arena)) t.columns[t.n++] = order[k];
+        if (k < 3 || cbx__report_column_is_used(v, c, order[k], p->arena)) columns[n++] = order[k];
     cbx__page_put(p, "<div class=controls><label>Filter <input type=search placeholder=\"text in a row\"></label>"
                      "<label>Point <select class=points><option value=\"\">all");
     for (size_t g = 0; g < v->ngroups; g++) {
-        if (v->groups[g].case_index != c || !p->shown[g]) continue;
+        if (!cbx__page_shows(p, &v->groups[g], c)) continue;
         cbx_text_printf(p->out, "<option value=%zu>", g);
         cbx__page_put_words(p, cbx__report_where(p->arena, v, &v->groups[g]), 80);
     }
@@ -121,15 +117,14 @@ static void put_table(cbx__page *p, size_t c)
     cbx__report_put_public(&p->cell, v->cases[c], 80);
     cbx__pages_begin_table(p->out, NULL, cbx_text_str(&p->cell), NULL, 0);
     cbx_text_reset(&p->cell);
-    if (t.points) put_head_cell(p, "point", "point", "what was computed", NULL);
-    for (size_t k = 0; k < t.n; k++) {
-        const cbx__report_column *column = &cbx__report_columns[t.columns[k]];
-        put_head_cell(p, class_of(t.columns[k]), column->title, column->meaning, column->data);
+    if (points) put_head_cell(p, "point", "point", "what was computed", NULL);
+    for (size_t k = 0; k < n; k++) {
+        const cbx__report_column *column = &cbx__report_columns[columns[k]];
+        put_head_cell(p, class_of(columns[k]), column->title, column->meaning, column->data);
     }
     cbx__page_put(p, "<tbody>\n");
-    for (size_t g = 0; g < v->ngroups; g++)
-        for (size_t i = v->groups[g].first; i < v->groups[g].first + v->groups[g].count; i++)
-            if (v->groups[g].case_index == c && p->shown[g]) put_row(&t, &v->groups[g], &v->items[i]);
+    for (const cbx__report_item *it = v->items; it < v->items + v->nitems; it++)
+        if (cbx__page_shows(p, it->group, c)) put_row(p, points, columns, n, it);
     cbx__pages_end_table(p->out);
 }
 
@@ -144,25 +139,22 @@ static void put_launches(cbx__page *p, size_t c)
                     "roofline's bound. Then: every launch as a dot, by its distance from the median of its row (drawn "
                     "by its square root); the bar is the interval of the median.</p><div class=strips>\n",
                     cbx__page_groups(p, c, false) > OPEN_STRIPS ? "" : " open");
-    for (size_t g = 0; g < v->ngroups; g++)
-        if (v->groups[g].case_index == c && p->shown[g]) cbx__chart_launches(p->out, v, &v->groups[g], p->arena);
+    for (const cbx__report_group *g = v->groups; g < v->groups + v->ngroups; g++)
+        if (cbx__page_shows(p, g, c)) cbx__chart_launches(p->out, v, g, p->arena);
     cbx__page_put(p, "</div>");
-    for (size_t g = 0; g < v->ngroups; g++)
-        for (size_t i = v->groups[g].first; i < v->groups[g].first + v->groups[g].count; i++) {
-            const char *words, *names;
-            if (v->groups[g].case_index != c || !p->shown[g]) continue;
-            names = cbx__report_alike(p->arena, v, &v->groups[g], i, &words);
-            if (!names) continue;
-            cbx__page_put(p, open);
-            open = "";
-            cbx__page_put(p, "<li>");
-            cbx__page_put_words(p, names, 400);
-            cbx__page_put(p, " at ");
-            cbx__page_put_words(p, cbx__report_where(p->arena, v, &v->groups[g]), 80);
-            cbx__page_put(p, ": ");
-            cbx__page_put_words(p, words, 300);
-            cbx__page_put(p, "\n");
-        }
+    for (const cbx__report_item *it = v->items; it < v->items + v->nitems; it++) {
+        const char *words, *names = cbx__page_shows(p, it->group, c) ? cbx__report_alike(p->arena, it, &words) : NULL;
+        if (!names) continue;
+        cbx__page_put(p, open);
+        open = "";
+        cbx__page_put(p, "<li>");
+        cbx__page_put_words(p, names, 400);
+        cbx__page_put(p, " at ");
+        cbx__page_put_words(p, cbx__report_where(p->arena, v, it->group), 80);
+        cbx__page_put(p, ": ");
+        cbx__page_put_words(p, words, 300);
+        cbx__page_put(p, "\n");
+    }
     cbx__page_put(p, open[0] ? "</details>\n" : "</ul></details>\n");
 }
 
@@ -173,9 +165,8 @@ static void put_charts(cbx__page *p, size_t c)
 
     cbx__page_put(p, "<div class=charts>");
     for (int pass = 0; pass < 2; pass++) /* the representative points first */
-        for (size_t g = 0; g < p->view->ngroups; g++) {
-            const cbx__report_group *group = &p->view->groups[g];
-            if (group->case_index != c || !p->shown[g] || group->representative != !pass) continue;
+        for (const cbx__report_group *group = p->view->groups; group < p->view->groups + p->view->ngroups; group++) {
+            if (!cbx__page_shows(p, group, c) || group->representative != !pass) continue;
             if (histories < max && cbx__charts_has_history(&p->charts, group, CBX__FOLLOW_TIME)) {
                 /* The metrics of a group over time, one after the other; the script shows one at a
                  * time.
@@ -220,7 +211,7 @@ void cbx__page_put_case(cbx__page *p, size_t c)
     }
     cbx__page_put(p, "<div class=main>");
     for (size_t g = 0; g < p->view->ngroups && n < FEW_CHARTS; g++)
-        if (p->view->groups[g].case_index == c && p->shown[g] && cbx__report_is_in_question(p->view, g))
+        if (cbx__page_shows(p, &p->view->groups[g], c) && cbx__report_is_in_question(p->view, g))
             n += cbx__chart_times(p->out, p->view, &p->view->groups[g], p->arena);
     cbx__page_put(p, "</div>\n");
     put_table(p, c);

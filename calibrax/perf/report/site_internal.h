@@ -28,6 +28,11 @@ static inline void cbx__page_put(cbx__page *p, const char *s) { cbx_text_puts(p-
 void cbx__page_flush_cell(cbx__page *p);
 /* Words of rows, fit to be published and escaped; at most max bytes, 0: all. */
 void cbx__page_put_words(cbx__page *p, const char *s, size_t max);
+/* Whether a group is of a case, and shown. */
+static inline bool cbx__page_shows(const cbx__page *p, const cbx__report_group *g, size_t c)
+{
+    return g->case_index == c && p->shown[g - p->view->groups];
+}
 /* The groups of a case that are shown, or all of them. */
 size_t cbx__page_groups(const cbx__page *p, size_t c, bool all);
 

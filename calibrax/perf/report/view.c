@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/text_keep.h"
 #include "calibrax/perf/report/format.h"
 
 static const char *word(const char *s) { return s ? s : ""; }
-
-static bool same(const char *a, const char *b) { return strcmp(word(a), word(b)) == 0; }
 
 /* What the items are sorted by: case, group, then rank within it. */
 typedef struct order_key {
@@ -40,7 +39,7 @@ static const char *rival_of(const cbx_row *r) { return r->paired_vs ? r->paired_
 static const char *label_of(cbx_arena *arena, const cbx_row *row)
 {
     cbx_json *point = NULL, *value;
-    const char *label = NULL, *key, *separator;
+    const char *key;
     cbx_text t;
 
     if (row->point_label && row->point_label[0]) return row->point_label;
@@ -48,7 +47,7 @@ static const char *label_of(cbx_arena *arena, const cbx_row *row)
         return "-";
     bool product = cbx_json_has(point, "m") && cbx_json_has(point, "k") && cbx_json_has(point, "n");
     cbx_text_init(&t, &arena->al);
-    separator = product ? " (" : "";
+    const char *separator = product ? " (" : "";
     if (product)
         cbx_text_printf(&t, "%lldx%lldx%lld", (long long)cbx_json_get_int(point, "m", 0),
                         (long long)cbx_json_get_int(point, "k", 0), (long long)cbx_json_get_int(point, "n", 0));
@@ -63,10 +62,9 @@ static const char *label_of(cbx_arena *arena, const cbx_row *row)
         separator = ", ";
     }
     if (product && separator[0] == ',') cbx_text_putc(&t, ')');
-    if (t.len) label = cbx_arena_strdup(arena, cbx_text_str(&t));
-    cbx_text_clear(&t);
+    const char *label = cbx__text_keep(&t, arena);
     cbx_json_unref(point);
-    return label ? label : "-";
+    return label && *label ? label : "-";
 }
 
 /* Fills the groups and the keys of all items.  The reference of a group is the one that its first
@@ -86,33 +84,26 @@ static bool collect(const cbx_rows *rows, cbx__report_view *v, order_key *keys)
         size_t g = name ? cbx_names_add(&groups, name) : CBX_NO_NAME, c = cbx_names_add(&cases, word(r->case_name));
         size_t series = cbx_names_add(&baselines, word(r->baseline));
         if (g == CBX_NO_NAME || c == CBX_NO_NAME || series == CBX_NO_NAME) return false;
-        if (cbx_names_add(&machines, word(r->machine)) == CBX_NO_NAME) return false;
-        if (cbx_names_add(&platforms, word(r->platform)) == CBX_NO_NAME) return false;
+        if (cbx_names_add(&machines, word(r->machine)) == CBX_NO_NAME ||
+            cbx_names_add(&platforms, word(r->platform)) == CBX_NO_NAME)
+            return false;
         if (g == v->ngroups)
             v->groups[v->ngroups++] = (cbx__report_group){ .head = r,
                                                            .label = label_of(&v->arena, r),
                                                            .case_index = c };
         if (!v->groups[g].reference_name) v->groups[g].reference_name = rival_of(r);
         if (!fallback[c]) fallback[c] = rival_of(r);
-        keys[i] = (order_key){ c,
-                               g,
-                               0,
-                               cbx__report_median(r),
-                               { .row = r,
-                                 .index = i,
-                                 .class = cbx__report_status_class(r),
-                                 .limit = cbx_row_is_limit(r),
-                                 .series = (int)series } };
+        const cbx__report_item item = {
+            r, NULL, i, .class = cbx__report_status_class(r), .limit = cbx_row_is_limit(r), .series = (int)series
+        };
+        keys[i] = (order_key){ c, g, 0, cbx__report_median(r), item };
     }
-    for (size_t i = 0; fallback && i < rows->count; i++) {
-        cbx__report_group *g = &v->groups[keys[i].group];
-        cbx__report_item *it = &keys[i].item;
+    for (order_key *k = keys; fallback && k < keys + rows->count; k++) {
+        cbx__report_group *g = &v->groups[k->group];
+        cbx__report_item *it = &k->item;
         if (!g->reference_name) g->reference_name = fallback[g->case_index];
-        it->reference = g->reference_name && same(g->reference_name, it->row->baseline);
-        if (it->class == CBX__REPORT_GOOD)
-            keys[i].rank = it->reference ? 0 : it->limit ? 2 : 1;
-        else
-            keys[i].rank = it->row->has_metrics ? 3 : 4;
+        it->reference = g->reference_name && cbx__report_same(g->reference_name, it->row->baseline);
+        k->rank = it->class != CBX__REPORT_GOOD ? 4 - it->row->has_metrics : it->reference ? 0 : it->limit ? 2 : 1;
     }
     v->cases = cases.list;
     v->ncases = cases.n;
@@ -122,7 +113,8 @@ static bool collect(const cbx_rows *rows, cbx__report_view *v, order_key *keys)
     return fallback != NULL;
 }
 
-/* Moves the sorted keys into items and brings the groups into the same order. */
+/* Moves the sorted keys into items, brings the groups into the same order, and marks variants:
+ * which item is shown for its baseline. */
 static bool order_groups(cbx__report_view *v, const order_key *keys, size_t n)
 {
     cbx__report_group *sorted = cbx_arena_calloc(&v->arena, v->ngroups + 1, sizeof *sorted);
@@ -133,30 +125,25 @@ static bool order_groups(cbx__report_view *v, const order_key *keys, size_t n)
         v->items[i] = keys[i].item;
         if (!i || keys[i].group != keys[i - 1].group) {
             sorted[ngroups] = v->groups[keys[i].group];
-            sorted[ngroups++].first = i;
+            sorted[ngroups++].items = &v->items[i];
         }
+        v->items[i].group = &sorted[ngroups - 1];
         sorted[ngroups - 1].count++;
     }
     v->nitems = n;
     v->groups = sorted;
-    for (size_t g = 0; g < v->ngroups; g++) {
-        cbx__report_group *group = &v->groups[g];
-        cbx__report_item *items = v->items + group->first;
-        /* Marks variants: which item is shown for its baseline. */
-        for (size_t i = 0; i < group->count; i++) {
+    for (cbx__report_group *g = sorted; g < sorted + ngroups; g++) {
+        for (cbx__report_item *a = g->items; a < g->items + g->count; a++) {
             bool stronger = false, earlier = false;
-            for (size_t j = 0; j < group->count; j++) {
-                if (j == i || !same(items[i].row->baseline, items[j].row->baseline)) continue;
-                items[i].siblings = items[i].siblings || !same(items[i].row->variant, items[j].row->variant);
-                if (items[j].row->strongest) stronger = true;
-                if (j < i) earlier = true;
+            for (const cbx__report_item *b = g->items; b < g->items + g->count; b++) {
+                if (b == a || !cbx__report_same(a->row->baseline, b->row->baseline)) continue;
+                a->siblings = a->siblings || !cbx__report_same(a->row->variant, b->row->variant);
+                stronger = stronger || b->row->strongest;
+                earlier = earlier || b < a;
             }
-            items[i].quoted = items[i].row->strongest || (!stronger && !earlier);
-        }
-        for (size_t i = 0; i < group->count; i++) {
-            group->representative = group->representative || items[i].row->representative;
-            if (items[i].reference && (!group->reference || (items[i].quoted && !group->reference->quoted)))
-                group->reference = &items[i];
+            a->quoted = a->row->strongest || (!stronger && !earlier);
+            g->representative = g->representative || a->row->representative;
+            if (a->reference && (!g->reference || (a->quoted && !g->reference->quoted))) g->reference = a;
         }
     }
     return true;
@@ -176,13 +163,12 @@ bool cbx__report_view_open(const cbx_rows *rows, cbx__report_view *v, cbx_text *
 {
     const cbx_allocator remembering = cbx__report_allocator(&v->memory);
     size_t n = rows->count;
-    order_key *keys;
 
     *v = (cbx__report_view){ .memory = { .base = out->al } };
     cbx_arena_init(&v->arena, &remembering);
     v->items = cbx_arena_calloc(&v->arena, n + 1, sizeof *v->items);
     v->groups = cbx_arena_calloc(&v->arena, n + 1, sizeof *v->groups);
-    keys = cbx_arena_calloc(&v->arena, n + 1, sizeof *keys);
+    order_key *keys = cbx_arena_calloc(&v->arena, n + 1, sizeof *keys);
     if (v->items && v->groups && keys && collect(rows, v, keys)) {
         qsort(keys, n, sizeof *keys, by_rank);
         if (order_groups(v, keys, n)) return true;
@@ -199,19 +185,24 @@ void cbx__report_view_close(cbx__report_view *v, cbx_text *out)
 
 const char *cbx__report_name(cbx_arena *arena, const cbx__report_item *item)
 {
-    const char *variant = item->row->variant, *name = word(item->row->baseline);
-    const char *both = NULL;
+    const char *variant = item->row->variant, *name = word(item->row->baseline), *both = NULL;
     if (item->siblings || (variant && *variant && strcmp(variant, "default") != 0))
         both = cbx_arena_printf(arena, "%s (%s)", name, variant && *variant ? variant : "default");
     return both ? both : name;
 }
 
-const char *cbx__report_where(cbx_arena *arena, const cbx__report_view *v, const cbx__report_group *g)
+const char *cbx__report_apart(cbx_arena *arena, const cbx__report_view *v, const cbx__report_group *g,
+                              const char *label)
 {
-    const char *text = g->label;
+    const char *text = label;
     if (v->nplatforms > 1) text = cbx_arena_printf(arena, "%s, %s", text, word(g->head->platform));
     if (text && v->nmachines > 1) text = cbx_arena_printf(arena, "%s, machine %.12s", text, word(g->head->machine));
-    return text ? text : g->label;
+    return text ? text : label;
+}
+
+const char *cbx__report_where(cbx_arena *arena, const cbx__report_view *v, const cbx__report_group *g)
+{
+    return cbx__report_apart(arena, v, g, g->label);
 }
 
 void cbx__report_shape_of(const cbx_row *row, cbx_arena *arena, cbx__report_shape *out)
@@ -227,6 +218,7 @@ void cbx__report_shape_of(const cbx_row *row, cbx_arena *arena, cbx__report_shap
         if (cbx_json_typeof(value) == CBX_JSON_INT && out->ndims < CBX__REPORT_MAX_DIMS) {
             double d = cbx_json_double_value(value);
             out->size = out->ndims ? out->size * d : d;
+            out->name[out->ndims] = cbx_arena_strdup(arena, key);
             out->dim[out->ndims++] = d;
         } else if (text) {
             const char *longer = cbx_arena_printf(arena, "%s%s%s", variety, *variety ? ", " : "", text);

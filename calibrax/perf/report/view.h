@@ -10,6 +10,8 @@
 #ifndef CALIBRAX_PERF_REPORT_VIEW_H
 #define CALIBRAX_PERF_REPORT_VIEW_H
 
+#include <string.h>
+
 #include "calibrax/perf/report/report.h"
 
 typedef enum cbx__report_class {
@@ -22,6 +24,7 @@ typedef enum cbx__report_class {
 /* A row where it is shown. */
 typedef struct cbx__report_item {
     const cbx_row *row;
+    const struct cbx__report_group *group;
     size_t index; /* in the file */
     cbx__report_class class;
     bool reference; /* of its group; every variant of it */
@@ -32,14 +35,18 @@ typedef struct cbx__report_item {
 } cbx__report_item;
 
 typedef struct cbx__report_group {
-    const cbx_row *head;               /* first row of the file in it: case, machine, platform, point */
-    const char *label;                 /* point_label, else made from point_json */
-    size_t first, count;               /* items */
+    const cbx_row *head;     /* first row of the file in it: case, machine, platform, point */
+    const char *label;       /* point_label, else made from point_json */
+    cbx__report_item *items; /* [count] of the view's */
+    size_t count;
     const char *reference_name;        /* NULL: no row of the case names one */
     const cbx__report_item *reference; /* quoted variant of the reference; NULL: not in this group */
     bool representative;
     size_t case_index;
 } cbx__report_group;
+
+/* Equal, NULL being "". */
+static inline bool cbx__report_same(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
 
 /* An allocator that remembers a failed allocation, wherever, so that no caller needs to look. */
 typedef struct cbx__report_memory {
@@ -75,6 +82,9 @@ const char *cbx__report_name(cbx_arena *arena, const cbx__report_item *item);
 /* What sets a group's rows apart from the other groups of the page: "512x512x512 (log, f32),
  * cuda12". */
 const char *cbx__report_where(cbx_arena *arena, const cbx__report_view *v, const cbx__report_group *g);
+/* The same behind another text than the group's label. */
+const char *cbx__report_apart(cbx_arena *arena, const cbx__report_view *v, const cbx__report_group *g,
+                              const char *label);
 
 /* True if sentences and main charts are about the group: representative points; in a case without
  * any, its first. */
@@ -84,6 +94,7 @@ bool cbx__report_is_in_question(const cbx__report_view *v, size_t group);
 #define CBX__REPORT_MAX_DIMS 8
 typedef struct cbx__report_shape {
     double dim[CBX__REPORT_MAX_DIMS];
+    const char *name[CBX__REPORT_MAX_DIMS];
     size_t ndims;
     double size;         /* their product; NaN without any */
     const char *variety; /* the other parameters: "log, f32"; "" */
@@ -110,9 +121,9 @@ typedef struct cbx__report_outcome {
     size_t rows;
 } cbx__report_outcome;
 
-/* Outcomes of the items [first, first + count) that are not good, equal ones once; missing ones
- * first.  What was left out by choice is not among them. */
-const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items,
+/* Outcomes of n items that are not good, equal ones once; missing ones first.  What was left out by
+ * choice is not among them. */
+const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_item *items, size_t n,
                                                 size_t *count);
 
 /* True if verdicts are shown that hold for their row alone, because some rows have too few launches
@@ -125,24 +136,22 @@ bool cbx__report_uncorrected(const cbx__report_view *v, size_t *launches, size_t
  * steady state, launches without one, an unhealthy machine, a budget or plan that ended before the
  * goal.  "": nothing. */
 const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row);
-/* The same of a group's rows, said once where it is the same: the names of item i and of those
+/* The same of a group's rows, said once where it is the same: the names of the item and of those
  * behind it of which it is true; NULL: nothing is to be said, or it was with an item before.
  * @param words  what is to be said */
-const char *cbx__report_alike(cbx_arena *arena, const cbx__report_view *v, const cbx__report_group *g, size_t i,
-                              const char **words);
+const char *cbx__report_alike(cbx_arena *arena, const cbx__report_item *it, const char **words);
 /* "14 launches were repeated (clocks_disagree 12, worker_killed 2), most of them of jax-stream
  * (9)"; false, and nothing, if none were. */
 bool cbx__report_put_repeats(cbx_text *out, cbx_arena *arena, const cbx__report_view *v);
 
-/* Baselines of the items [first, first + count) that the user left out, one element for each way to
- * do so. */
+/* Baselines of n items that the user left out, one element for each way to do so. */
 typedef struct cbx__report_left_out {
     const char *how, *remedy; /* "not chosen"; "" if unknown */
     size_t baselines;         /* different ones */
 } cbx__report_left_out;
 
-const cbx__report_left_out *cbx__report_left_outs(cbx_arena *arena, const cbx__report_view *v, size_t first,
-                                                  size_t items, size_t *count);
+const cbx__report_left_out *cbx__report_left_outs(cbx_arena *arena, const cbx__report_item *items, size_t n,
+                                                  size_t *count);
 /* "8 baselines not chosen" */
 void cbx__report_put_left_out(cbx_text *out, const cbx__report_left_out *l);
 
