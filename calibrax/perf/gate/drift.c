@@ -2,7 +2,6 @@
 #include "calibrax/perf/gate/drift.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/idioms.h"
@@ -14,34 +13,30 @@
 
 /* --- digests --- */
 
-typedef struct digest {
-    uint64_t finite, nan, infinite;
-    double l1, l2_squared, largest;
-} digest;
-
 static void add_digest(cbx_json *list, const cbx_array *a)
 {
     cbx_json *o = cbx_json_push_object(list), *shape = cbx_json_set_array(o, "shape");
-    digest d = { 0 };
+    int64_t finite = 0, nan = 0, infinite = 0;
+    double l1 = 0, l2_squared = 0, largest = 0;
 
     for (size_t i = 0; i < cbx_array_count(a); i++) {
         double v = cbx__element_value(cbx_array_data(a), cbx_array_dtype(a), (ptrdiff_t)i);
-        d.nan += isnan(v);
-        d.infinite += isinf(v);
+        nan += isnan(v);
+        infinite += isinf(v) != 0;
         if (!isfinite(v)) continue;
-        d.finite++;
-        d.l1 += fabs(v);
-        d.l2_squared += v * v;
-        d.largest = fmax(d.largest, fabs(v));
+        finite++;
+        l1 += fabs(v);
+        l2_squared += v * v;
+        largest = fmax(largest, fabs(v));
     }
     for (int i = 0; i < cbx_array_ndim(a); i++) cbx_json_push_int(shape, (int64_t)cbx_array_dim(a, i));
     cbx_json_set_string(o, "dtype", cbx_dtype_name(cbx_array_dtype(a)));
-    cbx_json_set_int(o, "finite", (int64_t)d.finite);
-    cbx_json_set_int(o, "nan", (int64_t)d.nan);
-    cbx_json_set_int(o, "infinite", (int64_t)d.infinite);
-    cbx_json_set_double(o, "l1", d.l1);
-    cbx_json_set_double(o, "l2_squared", d.l2_squared);
-    cbx_json_set_double(o, "largest", d.largest);
+    cbx_json_set_int(o, "finite", finite);
+    cbx_json_set_int(o, "nan", nan);
+    cbx_json_set_int(o, "infinite", infinite);
+    cbx_json_set_double(o, "l1", l1);
+    cbx_json_set_double(o, "l2_squared", l2_squared);
+    cbx_json_set_double(o, "largest", largest);
 }
 
 /* --- one baseline at one point --- */
@@ -58,19 +53,17 @@ static cbx_status digest_baseline(cbx_ctx *ctx, const bench *b, const cbx_baseli
 {
     const char *reason = NULL;
     void *plan = NULL;
-    cbx_json *list;
-    cbx_status st;
 
     if (!ops->prepare || ops->mutant_reason || ops->limit || (ops->supports && !ops->supports(b->point, &reason)))
         return CBX_OK;
-    st = ops->prepare(ctx, b->point, &plan, err);
+    cbx_status st = ops->prepare(ctx, b->point, &plan, err);
     if (st) return st == CBX_EUNAVAILABLE || st == CBX_EUNSUPPORTED ? CBX_OK : st;
     for (size_t i = 0; i < b->c->noutputs; i++) memset(cbx_array_data_mut(b->out[i]), 0, cbx_array_bytes(b->out[i]));
     ops->bind(plan, b->in, b->out);
     ops->run(plan);
     if (ops->collect) ops->collect(plan);
     if (ops->finish) ops->finish(plan);
-    list = cbx_json_set_array(all, ops->name);
+    cbx_json *list = cbx_json_set_array(all, ops->name);
     for (size_t i = 0; i < b->c->noutputs; i++) add_digest(list, b->out[i]);
     return CBX_OK;
 }
@@ -126,7 +119,7 @@ static void put_signature(const cbx_case_ops *c, cbx_text *t)
 cbx_status cbx_drift_manifest(cbx_ctx *ctx, const cbx_case_list *list, const char *const *names, size_t count,
                               cbx_json **out, cbx_err *err)
 {
-    cbx_json *root = cbx_json_new_object(), *cases, *one, *points;
+    cbx_json *root = cbx_json_new_object();
     size_t n = count ? count : list->count;
     cbx_text signature;
     cbx_status st = CBX_OK;
@@ -134,7 +127,7 @@ cbx_status cbx_drift_manifest(cbx_ctx *ctx, const cbx_case_list *list, const cha
     cbx_text_init(&signature, cbx_ctx_allocator(ctx));
     cbx_json_set_string(root, "schema", "nperf-drift");
     cbx_json_set_int(root, "version", 1);
-    cases = cbx_json_set_object(root, "cases");
+    cbx_json *cases = cbx_json_set_object(root, "cases");
     for (size_t i = 0; !st && i < n; i++) {
         const cbx_case_ops *c = count ? cbx_case_find(list, names[i]) : list->cases[i];
         if (!c) {
@@ -143,7 +136,7 @@ cbx_status cbx_drift_manifest(cbx_ctx *ctx, const cbx_case_list *list, const cha
         }
         cbx_text_reset(&signature);
         put_signature(c, &signature);
-        one = cbx_json_set_object(cases, c->name);
+        cbx_json *one = cbx_json_set_object(cases, c->name), *points;
         cbx_json_set_string(one, "signature", cbx_text_str(&signature));
         points = cbx_json_set_object(one, "points");
         for (size_t k = 0; !st && k < c->npoints; k++) st = digest_point(ctx, c, k, points, err);
@@ -162,11 +155,6 @@ typedef struct place {
     int output; /* -1: none */
 } place;
 
-static bool near(double a, double b)
-{
-    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= TOLERANCE * fmax(fabs(a), fabs(b));
-}
-
 static void put_value(const cbx_json *v, cbx_text *out)
 {
     if (cbx_json_typeof(v) == CBX_JSON_STRING)
@@ -178,24 +166,6 @@ static void put_value(const cbx_json *v, cbx_text *out)
 }
 
 /* "semiring_matmul {...} stream, output 0: l1 is 3, was 2"; what NULL: `words` alone. */
-static void put_sentence(const place *p, const char *what, const cbx_json *is, const cbx_json *was, const char *words,
-                         cbx_text *out)
-{
-    cbx_text_puts(out, p->case_name);
-    if (p->point) cbx_text_printf(out, " %s", p->point);
-    if (p->baseline) cbx_text_printf(out, " %s", p->baseline);
-    if (p->output >= 0) cbx_text_printf(out, ", output %d", p->output);
-    cbx_text_puts(out, ": ");
-    if (!what) {
-        cbx_text_puts(out, words);
-        return;
-    }
-    cbx_text_printf(out, "%s is ", what);
-    put_value(is, out);
-    cbx_text_puts(out, ", was ");
-    put_value(was, out);
-}
-
 static void find(cbx_json *findings, const place *p, const char *what, const cbx_json *is, const cbx_json *was,
                  const char *words)
 {
@@ -203,7 +173,16 @@ static void find(cbx_json *findings, const place *p, const char *what, const cbx
     cbx_text sentence;
 
     cbx_text_init(&sentence, cbx_allocator_default());
-    put_sentence(p, what, is, was, words, &sentence);
+    cbx_text_puts(&sentence, p->case_name);
+    if (p->point) cbx_text_printf(&sentence, " %s", p->point);
+    if (p->baseline) cbx_text_printf(&sentence, " %s", p->baseline);
+    if (p->output >= 0) cbx_text_printf(&sentence, ", output %d", p->output);
+    cbx_text_printf(&sentence, ": %s%s", what ? what : words, what ? " is " : "");
+    if (what) {
+        put_value(is, &sentence);
+        cbx_text_puts(&sentence, ", was ");
+        put_value(was, &sentence);
+    }
     cbx_json_set_string(o, "case", p->case_name);
     cbx_json_set_string(o, "point", p->point);
     cbx_json_set_string(o, "baseline", p->baseline);
@@ -227,7 +206,8 @@ static void compare_output(cbx_json *findings, const place *p, const cbx_json *k
     }
     for (size_t i = 0; i < CBX_LEN(sums); i++) {
         double a = cbx_json_get_double(kept, sums[i], NAN), b = cbx_json_get_double(now, sums[i], NAN);
-        if (!near(a, b)) find(findings, p, sums[i], cbx_json_get(now, sums[i]), cbx_json_get(kept, sums[i]), NULL);
+        if (a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= TOLERANCE * fmax(fabs(a), fabs(b))) continue;
+        find(findings, p, sums[i], cbx_json_get(now, sums[i]), cbx_json_get(kept, sums[i]), NULL);
     }
 }
 
@@ -257,19 +237,6 @@ static void compare_point(cbx_json *findings, const char *name, const char *poin
     }
 }
 
-static void compare_case(cbx_json *findings, const char *name, const cbx_json *kept, const cbx_json *now)
-{
-    const cbx_json *was = cbx_json_get(kept, "signature"), *is = cbx_json_get(now, "signature");
-    const cbx_json *points = cbx_json_get(kept, "points");
-    const place p = { name, NULL, NULL, -1 };
-    const char *point;
-    cbx_json *v;
-
-    if (!cbx_json_equal(was, is)) find(findings, &p, "the signature", is, was, NULL);
-    for (size_t i = 0; cbx_json_member(points, i, &point, &v); i++)
-        compare_point(findings, name, point, v, cbx_json_get(cbx_json_get(now, "points"), point));
-}
-
 cbx_status cbx_drift_compare(const cbx_json *kept, const char *what, const cbx_json *now, bool all, cbx_json **out,
                              cbx_err *err)
 {
@@ -285,8 +252,17 @@ cbx_status cbx_drift_compare(const cbx_json *kept, const char *what, const cbx_j
     if (!st) st = cbx_json_need_object(kept, "cases", what, &cases, err);
     if (st) return st;
     findings = cbx_json_new_array();
-    for (size_t i = 0; cbx_json_member(now_cases, i, &name, &v); i++)
-        if (cbx_json_has(cases, name)) compare_case(findings, name, cbx_json_get(cases, name), v);
+    for (size_t i = 0; cbx_json_member(now_cases, i, &name, &v); i++) {
+        const cbx_json *before = cbx_json_get(cases, name);
+        const cbx_json *was = cbx_json_get(before, "signature"), *is = cbx_json_get(v, "signature");
+        const cbx_json *points = cbx_json_get(before, "points");
+        const place p = { name, NULL, NULL, -1 };
+        const char *point;
+        cbx_json *digests;
+        if (before && !cbx_json_equal(was, is)) find(findings, &p, "the signature", is, was, NULL);
+        for (size_t k = 0; cbx_json_member(points, k, &point, &digests); k++)
+            compare_point(findings, name, point, digests, cbx_json_get(cbx_json_get(v, "points"), point));
+    }
     /* A case that one side alone has: nothing of it was compared. */
     for (size_t i = 0; cbx_json_member(now_cases, i, &name, &v); i++) {
         const place p = { name, NULL, NULL, -1 };

@@ -231,12 +231,6 @@ static bool both_launched(const cbx_row *a, const cbx_row *b, metric_id id)
     return na && nb;
 }
 
-/* Of rows that do not hold their launches: what is kept instead, the same on both sides. */
-static double memory_of(const cbx_row *row, bool launched, bool increase)
-{
-    return launched ? row->memory.over.value : increase ? row->host_rss_increase_mb : row->host_rss_mb;
-}
-
 /* A row whose answer is wrong, was not compared with the oracle although its counterpart's was, or
  * is not a number, is not good. */
 static bool passed(const cbx_row *row, const cbx_row *other)
@@ -251,7 +245,7 @@ static bool passed(const cbx_row *row, const cbx_row *other)
  * or new. */
 static bool has_finding(const gate *g, const cbx_row *row, const cbx_row *other, metric_id id, double value)
 {
-    bool launches = row->nlaunches && other->nlaunches;
+    const bool launches = row->nlaunches && other->nlaunches;
 
     if (!passed(row, other) || !passed(other, row)) return false;
     if (id == TIME) return launches || isnan(row->min_s) || isnan(other->min_s);
@@ -265,31 +259,28 @@ static size_t metrics_of(const gate *g, const cbx_row *row, const cbx_row *other
     size_t n = 0;
 
     out[n++] = (cbx_named_metric){ metric_defs[OK].name, cbx_metric_of(passed(row, other)) };
-    for (int id = TIME; other && id < NMETRICS; id++) {
-        double v[2];
-        /* Values of a pair; NaN where the row has none.  Time is never ignored. */
-        const cbx_row *rows[2] = { row, other };
-        bool increase = isfinite(row->host_rss_increase_mb) && isfinite(other->host_rss_increase_mb);
-        bool launched[NMETRICS];
-        for (int k = 0; k < NMETRICS; k++) launched[k] = both_launched(row, other, (metric_id)k);
-        for (int i = 0; i < 2; i++) {
-            const cbx_row *r = rows[i];
-            const double values[NMETRICS] = { [OK] = passed(r, rows[1 - i]),
-                                              [TIME] = r->median_s,
-                                              [TIME_MIN] = r->min_s,
-                                              [TIME_P95] = r->p95_s,
-                                              [COMPILE] = r->compile_s,
-                                              [COMPILE_WARM] = r->compile_warm.over.value,
-                                              [MEMORY] = memory_of(r, launched[MEMORY], increase),
-                                              [DEVICE_MEMORY] = launched[DEVICE_MEMORY] ? r->device_memory.over.value
-                                                                                        : r->peak_hbm_mb,
-                                              [ERROR] = launched[ERROR] ? r->error.over.value : r->rel_to_tol };
-            v[i] = values[id];
-        }
-        if (!has_finding(g, row, other, (metric_id)id, v[0])) continue;
-        out[n] = (cbx_named_metric){ metric_defs[id].name, cbx_metric_of(v[0]) };
+    if (!other) return n;
+    /* of rows that do not hold their launches: what is kept instead, the same on both sides */
+    const bool increase = isfinite(row->host_rss_increase_mb) && isfinite(other->host_rss_increase_mb);
+    const double kept_memory = increase ? row->host_rss_increase_mb : row->host_rss_mb;
+    bool launched[NMETRICS];
+    for (int id = OK; id < NMETRICS; id++) launched[id] = both_launched(row, other, (metric_id)id);
+    const double values[NMETRICS] = { /* NaN where the row has none */
+                                      [TIME] = row->median_s,
+                                      [TIME_MIN] = row->min_s,
+                                      [TIME_P95] = row->p95_s,
+                                      [COMPILE] = row->compile_s,
+                                      [COMPILE_WARM] = row->compile_warm.over.value,
+                                      [MEMORY] = launched[MEMORY] ? row->memory.over.value : kept_memory,
+                                      [DEVICE_MEMORY] = launched[DEVICE_MEMORY] ? row->device_memory.over.value
+                                                                                : row->peak_hbm_mb,
+                                      [ERROR] = launched[ERROR] ? row->error.over.value : row->rel_to_tol
+    };
+    for (int id = TIME; id < NMETRICS; id++) {
+        if (!has_finding(g, row, other, (metric_id)id, values[id])) continue;
+        out[n] = (cbx_named_metric){ metric_defs[id].name, cbx_metric_of(values[id]) };
         /* time is by launches or not at all; the others by launches where both sides have them */
-        if (id == TIME ? row->nlaunches > 0 : both_launched(row, other, (metric_id)id))
+        if (id == TIME ? row->nlaunches > 0 : launched[id])
             out[n].metric.samples = launches_of(row, (metric_id)id, &out[n].metric.nsamples);
         n++;
     }
@@ -339,14 +330,13 @@ CBX_BY(by_order, gate_key, order)
 static const char *name_run(gate *g, const gate_table *t, const char *word)
 {
     const char *newest = NULL, *zone;
-    char *name;
 
     for (size_t i = 0; i < t->n; i++)
         if (!newest || strcmp(t->all[i].row->run_id, newest) > 0) newest = t->all[i].row->run_id;
     if (!newest) return word;
     zone = strstr(newest, "+0000");
-    name = zone ? cbx_arena_printf(&g->arena, "%.*s%s", (int)(zone - newest), newest, zone + 5)
-                : cbx_arena_strdup(&g->arena, newest);
+    char *name = zone ? cbx_arena_printf(&g->arena, "%.*s%s", (int)(zone - newest), newest, zone + 5)
+                      : cbx_arena_strdup(&g->arena, newest);
     return name && !cbx_name_is_safe(name) ? word : name;
 }
 
@@ -358,7 +348,6 @@ static cbx_status set_machines(gate *g, const gate_table *t, cbx_run_builder *b,
     size_t n = 0;
     bool named = false;
     cbx_text text;
-    cbx_json *machines;
 
     if (!list) return no_memory(err);
     for (size_t i = 0; i < t->n; i++) {
@@ -373,7 +362,7 @@ static cbx_status set_machines(gate *g, const gate_table *t, cbx_run_builder *b,
     qsort(list, n, sizeof *list, cbx_compare_texts);
     cbx_text_init(&text, &g->arena.al);
     for (size_t i = 0; i < n; i++) cbx_text_printf(&text, "%s%.12s", i ? "+" : "", list[i]);
-    machines = n && !text.status ? cbx_json_new_string(cbx_text_str(&text)) : NULL;
+    cbx_json *machines = n && !text.status ? cbx_json_new_string(cbx_text_str(&text)) : NULL;
     cbx_text_clear(&text);
     return cbx_run_builder_set_environment(b, "machine", machines, err);
 }
@@ -494,8 +483,6 @@ cbx_status cbx_row_gate(cbx_ctx *ctx, const cbx_rows *baseline, const cbx_rows *
     gate g = { .ctx = ctx, .opts = opts ? opts : &defaults };
     cbx_run *base = NULL, *now = NULL;
     const cbx_row_gate_opts *o = g.opts;
-    bool several;
-    cbx_status st;
 
     if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_row_gate_opts of another version");
     if (!(o->threshold >= 0) || !(o->margin >= 0) || !(o->memory >= 0) || !(o->compile >= 0) || !(o->fidelity >= 0))
@@ -503,8 +490,8 @@ cbx_status cbx_row_gate(cbx_ctx *ctx, const cbx_rows *baseline, const cbx_rows *
     if (o->min_ratio < 1 || o->p95_ratio < 1)
         return cbx_fail(err, CBX_EINVAL, "a ratio of the gate is below 1: 1.10 means ten per cent slower");
     cbx_arena_init(&g.arena, cbx_ctx_allocator(ctx));
-    st = match_tables(&g, baseline, current, err);
-    several = !st && several_machines(&g);
+    cbx_status st = match_tables(&g, baseline, current, err);
+    bool several = !st && several_machines(&g);
     if (!st) st = make_run(&g, &g.base, "baseline", several, &base, err);
     if (!st) st = make_run(&g, &g.now, "current", several, &now, err);
     if (!st) g.facts.same_rows = all_the_same(&g);

@@ -5,7 +5,6 @@
 #include "calibrax/perf/gate/proof.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/rng.h"
@@ -53,17 +52,6 @@ static bool all_good(const double *x, size_t n)
     return true;
 }
 
-static cbx_status check_pool(const lab *l, const cbx_proof_pool *p, cbx_err *err)
-{
-    if (p->rounds < l->o.pairs || 2 * p->rounds < 2 * l->o.launches) {
-        return cbx_fail(err, CBX_EINVAL, "'%s' has %zu rounds; %zu are needed", p->name, p->rounds,
-                        l->o.pairs > l->o.launches ? l->o.pairs : l->o.launches);
-    }
-    if (!all_good(p->first, p->rounds) || !all_good(p->second, p->rounds))
-        return cbx_fail(err, CBX_EDOM, "'%s' has a launch median that is not finite and > 0", p->name);
-    return CBX_OK;
-}
-
 /* One row of a table: a key that all tables have in common. */
 static bool name_row(lab *l, cbx_row *row, const char *run_id, size_t i)
 {
@@ -82,9 +70,6 @@ static bool name_row(lab *l, cbx_row *row, const char *run_id, size_t i)
 static cbx_status lab_open(lab *l, cbx_ctx *ctx, const cbx_proof_pool *pools, size_t npools, const cbx_proof_opts *opts,
                            size_t max_order, cbx_err *err)
 {
-    size_t width;
-    bool ok;
-
     *l = (lab){ .ctx = ctx, .pools = pools, .npools = npools };
     cbx_arena_init(&l->arena, cbx_ctx_allocator(ctx));
     if (opts && opts->struct_size != sizeof *opts)
@@ -96,18 +81,21 @@ static cbx_status lab_open(lab *l, cbx_ctx *ctx, const cbx_proof_pool *pools, si
     if (!l->o.pairs) l->o.pairs = 11;
     if (!l->o.launches) l->o.launches = 25;
     if (!npools) return cbx_fail(err, CBX_EINVAL, "no recorded launches to draw from");
+    const size_t needed = l->o.pairs > l->o.launches ? l->o.pairs : l->o.launches, width = l->o.rows * needed;
     for (size_t i = 0; i < npools; i++) {
-        cbx_status st = check_pool(l, &pools[i], err);
-        if (st) return st;
+        const cbx_proof_pool *p = &pools[i];
+        if (p->rounds < needed)
+            return cbx_fail(err, CBX_EINVAL, "'%s' has %zu rounds; %zu are needed", p->name, p->rounds, needed);
+        if (!all_good(p->first, p->rounds) || !all_good(p->second, p->rounds))
+            return cbx_fail(err, CBX_EDOM, "'%s' has a launch median that is not finite and > 0", p->name);
         if (2 * pools[i].rounds > max_order) max_order = 2 * pools[i].rounds;
     }
-    width = l->o.rows * (l->o.pairs > l->o.launches ? l->o.pairs : l->o.launches);
     l->order = cbx_arena_calloc(&l->arena, max_order, sizeof *l->order);
     l->base = cbx_arena_calloc(&l->arena, l->o.rows, sizeof *l->base);
     l->now = cbx_arena_calloc(&l->arena, l->o.rows, sizeof *l->now);
     l->left = cbx_arena_calloc(&l->arena, width, sizeof *l->left);
     l->right = cbx_arena_calloc(&l->arena, width, sizeof *l->right);
-    ok = l->order && l->base && l->now && l->left && l->right;
+    bool ok = l->order && l->base && l->now && l->left && l->right;
     for (size_t i = 0; ok && i < l->o.rows; i++)
         ok = name_row(l, &l->base[i], "20000101T000000.000000+0000__nosha", i) &&
              name_row(l, &l->now[i], "20000102T000000.000000+0000__nosha", i);
@@ -119,15 +107,6 @@ static cbx_status lab_open(lab *l, cbx_ctx *ctx, const cbx_proof_pool *pools, si
 static double launch_at(const cbx_proof_pool *p, size_t i)
 {
     return i < p->rounds ? p->first[i] : p->second[i - p->rounds];
-}
-
-static void draw_sides(lab *l, const cbx_proof_pool *p, double *base, double *now)
-{
-    cbx_rng_permutation(&l->rng, 2 * p->rounds, l->order);
-    for (size_t i = 0; i < l->o.launches; i++) {
-        base[i] = launch_at(p, l->order[i]);
-        now[i] = launch_at(p, l->order[l->o.launches + i]);
-    }
 }
 
 static void draw_some(lab *l, const double *from, size_t n, double *out)
@@ -208,7 +187,14 @@ static const cbx_proof_pool *pool_at(const lab *l, size_t i) { return &l->pools[
 
 static void draw_gate_row(lab *l, size_t row, size_t pool)
 {
-    draw_sides(l, pool_at(l, pool), l->left + row * l->o.launches, l->right + row * l->o.launches);
+    const cbx_proof_pool *p = pool_at(l, pool);
+    double *base = l->left + row * l->o.launches, *now = l->right + row * l->o.launches;
+
+    cbx_rng_permutation(&l->rng, 2 * p->rounds, l->order);
+    for (size_t i = 0; i < l->o.launches; i++) {
+        base[i] = launch_at(p, l->order[i]);
+        now[i] = launch_at(p, l->order[l->o.launches + i]);
+    }
     fill_gate_row(l, row);
 }
 
@@ -292,15 +278,6 @@ cbx_status cbx_proof_equals(cbx_ctx *ctx, const cbx_proof_pool *pools, size_t np
     return st;
 }
 
-static cbx_status check_planted(const lab *l, const double *base, const double *slow, size_t n, cbx_err *err)
-{
-    if (n < l->o.launches)
-        return cbx_fail(err, CBX_EINVAL, "%zu launches with and without a slow-down; %zu are needed", n, l->o.launches);
-    if (!all_good(base, n) || !all_good(slow, n))
-        return cbx_fail(err, CBX_EDOM, "a launch median is not finite and > 0");
-    return CBX_OK;
-}
-
 cbx_status cbx_proof_power(cbx_ctx *ctx, const double *base, const double *slow, size_t n, const cbx_proof_pool *pools,
                            size_t npools, const cbx_proof_opts *opts, cbx_proof_rate *out, cbx_err *err)
 {
@@ -308,7 +285,10 @@ cbx_status cbx_proof_power(cbx_ctx *ctx, const double *base, const double *slow,
     lab l;
     cbx_status st = lab_open(&l, ctx, pools, npools, opts, n, err);
 
-    if (!st) st = check_planted(&l, base, slow, n, err);
+    if (!st && n < l.o.launches)
+        st = cbx_fail(err, CBX_EINVAL, "%zu launches with and without a slow-down; %zu are needed", n, l.o.launches);
+    else if (!st && (!all_good(base, n) || !all_good(slow, n)))
+        st = cbx_fail(err, CBX_EDOM, "a launch median is not finite and > 0");
     l.rng = cbx_rng_make(l.o.seed, STREAM_POWER);
     for (size_t i = 0; i < l.o.tables && !st; i++) {
         cbx_outcome outcome = CBX_OUTCOME_UNDECIDED;

@@ -28,8 +28,9 @@ CBX_BEGIN_DECLS
 
 typedef struct cbx_proof_pool {
     const char *name;
-    const double *first,
-        *second; /* [s] launch medians of the two attempts, all finite and > 0; those at one place ran in one round */
+    /* [s] launch medians of the two attempts, all finite and > 0; those at one place ran in one
+     * round */
+    const double *first, *second;
     size_t rounds;
 } cbx_proof_pool;
 
