@@ -75,16 +75,9 @@ void cbx__conv_gather(const cbx__conv *v, double outside, size_t first, size_t r
             ((double *)pad)[i] = outside;
         else
             ((uint8_t *)pad)[i] = outside != 0;
-#if defined(_OPENMP)
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-#endif
+    CBX__EACH_OF_TEAM(threads, schedule(static))
     for (size_t r = 0; r < rows; r += TILE_ROWS) {
-#if defined(_OPENMP)
-        char *mine = tables + (threads > 1 ? (size_t)omp_get_thread_num() : 0) * table_bytes(v);
-#else
-        char *mine = tables;
-        (void)threads;
-#endif
+        char *mine = tables + (threads > 1 ? cbx__omp_thread() : 0) * table_bytes(v);
         gather_rows(&k, first + r, min_size(TILE_ROWS, rows - r), (const void **)(void *)mine,
                     (char *)windows + r * wide);
     }
@@ -128,9 +121,7 @@ void cbx__conv_scatter(const cbx__conv *v, const void *windows, size_t first, si
     to.x = dx;
     k = walk_of(&to, scratch, scratch); /* the padding is no place in dx */
     k.joins = k.joins && v->ndim > 1;   /* a run stays in a line */
-#if defined(_OPENMP)
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-#endif
+    CBX__EACH_OF_TEAM(threads, schedule(static))
     for (int i = 0; i < threads; i++) {
         const size_t line = lines ? k.image / v->length[0] : 0;
         const void **mine = (const void **)(void *)(tables + (size_t)i * table_bytes(v));
@@ -155,6 +146,7 @@ typedef struct user_job {
     const cbx__conv *v;
     walk walk;
     size_t m, k;
+    char *own;          /* memory of each thread */
     atomic_size_t next; /* row */
 } user_job;
 
@@ -194,27 +186,24 @@ static void user_rows(const user_job *j, size_t row, size_t rows, char *own)
     }
 }
 
-static void user_work(user_job *j, char *own)
+static void user_work(void *job, size_t id, size_t nt)
 {
+    user_job *j = job;
+
+    (void)nt;
     for (size_t row; (row = atomic_fetch_add(&j->next, TILE_ROWS)) < j->m;)
-        user_rows(j, row, min_size(TILE_ROWS, j->m - row), own);
+        user_rows(j, row, min_size(TILE_ROWS, j->m - row), j->own + id * user_bytes(j->v));
 }
 
 static void user_run(const cbx__conv_plan *plan)
 {
     static const char outside;
     const cbx__conv *v = plan->v;
-    char *scratch = v->workspace, *own = scratch + walk_tables(v);
+    char *scratch = v->workspace;
     user_job j = { .v = v, .walk = walk_of(v, &outside, scratch), .m = cbx__conv_rows(v), .k = cbx__conv_terms(v) };
 
-#if defined(_OPENMP)
-    if (plan->threads > 1) {
-#pragma omp parallel num_threads(plan->threads)
-        user_work(&j, own + (size_t)omp_get_thread_num() * user_bytes(v));
-        return;
-    }
-#endif
-    user_work(&j, own);
+    j.own = scratch + walk_tables(v);
+    cbx__team_run(plan->threads, user_work, &j);
 }
 
 /* --- all --- */
@@ -224,7 +213,7 @@ size_t cbx__conv_workspace(const cbx__conv *v)
     const cbx__conv_plan plan = plan_of(v);
 
     if (v->semiring->functions) return walk_tables(v) + (size_t)plan.threads * user_bytes(v);
-    return cbx__semiring_best()->conv_workspace(&plan);
+    return cbx__semiring_best(v->dtype)->conv_workspace(&plan);
 }
 
 void cbx__conv_run(const cbx__conv *v)
@@ -236,7 +225,7 @@ void cbx__conv_run(const cbx__conv *v)
         return;
     }
     plan.add_by_fma = cbx__semiring_adds_by_fma(v->semiring, v->dtype);
-    cbx__semiring_best()->conv_run(&plan);
+    cbx__semiring_best(v->dtype)->conv_run(&plan);
 }
 
 bool cbx__conv_has_vjp(const cbx__conv *v)
@@ -247,7 +236,7 @@ bool cbx__conv_has_vjp(const cbx__conv *v)
 size_t cbx__conv_pull_workspace(const cbx__conv *v)
 {
     const cbx__conv_plan plan = plan_of(v);
-    return cbx__semiring_best()->vjp_workspace(&plan);
+    return cbx__semiring_best(v->dtype)->vjp_workspace(&plan);
 }
 
 void cbx__conv_vjp(const cbx__conv *v, const void *g, void *dw)
@@ -255,5 +244,5 @@ void cbx__conv_vjp(const cbx__conv *v, const void *g, void *dw)
     cbx__conv_plan plan = plan_of(v);
 
     plan.g = g, plan.dw = dw;
-    cbx__semiring_best()->vjp_run(&plan);
+    cbx__semiring_best(v->dtype)->vjp_run(&plan);
 }

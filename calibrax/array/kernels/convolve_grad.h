@@ -142,8 +142,9 @@ static void NAME(vjp_tile)(const NAME(vjp_job) * j, NAME(passing) * o, size_t ta
 }
 
 /* A thread has the same tiles in all blocks, so that its sums have one order. */
-static void NAME(vjp_work)(const NAME(vjp_job) * j, size_t id, size_t nt)
+static void NAME(vjp_work)(void *job, size_t id, size_t nt)
 {
+    const NAME(vjp_job) *j = job;
     const cbx__conv *v = j->conv.v;
     const size_t across = (v->channels + MR - 1) / MR, tiles = j->conv.panels * across * j->taps;
     NAME(piece) *pieces = (NAME(piece) *)(void *)(j->own + id * j->own_bytes);
@@ -184,12 +185,5 @@ static void NAME(vjp_run)(const cbx__conv_plan *plan)
 
     NAME(vjp_layout)(&j, plan, plan->v->workspace);
     j.conv.walk = walk_of(plan->v, NULL, j.tables);
-#if defined(_OPENMP)
-    if (plan->threads > 1) {
-#pragma omp parallel num_threads(plan->threads)
-        NAME(vjp_work)(&j, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
-        return;
-    }
-#endif
-    NAME(vjp_work)(&j, 0, 1);
+    cbx__team_run(plan->threads, NAME(vjp_work), &j);
 }

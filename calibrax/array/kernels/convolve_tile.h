@@ -212,8 +212,9 @@ static void NAME(conv_task)(const NAME(conv_job) * j, const void **table, size_t
     }
 }
 
-static void NAME(conv_work)(NAME(conv_job) * j, size_t id, size_t nt)
+static void NAME(conv_work)(void *job, size_t id, size_t nt)
 {
+    NAME(conv_job) *j = job;
     const void **table = (const void **)(void *)(j->own + id * j->own_bytes);
     const size_t down = (j->m + j->mc - 1) / j->mc;
 
@@ -248,12 +249,5 @@ static void NAME(conv_run)(const cbx__conv_plan *plan)
     NAME(conv_layout)(&j, plan, v->workspace);
     for (size_t i = 0; i < walk_run(v); i++) j.pad[i] = (T)v->semiring->identity;
     j.walk = walk_of(v, j.pad, j.tables);
-#if defined(_OPENMP)
-    if (plan->threads > 1) {
-#pragma omp parallel num_threads(plan->threads)
-        NAME(conv_work)(&j, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
-        return;
-    }
-#endif
-    NAME(conv_work)(&j, 0, 1);
+    cbx__team_run(plan->threads, NAME(conv_work), &j);
 }

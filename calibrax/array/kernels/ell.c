@@ -5,11 +5,10 @@
 #include <stdatomic.h>
 
 #include "calibrax/array/kernels/ell_isa.h"
-#include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/kernels/traits.h"
 
 static const cbx__ell_kernel *const kernels[CBX_ISA_COUNT] = {
-#define ENTRY(id, name, cpus) CBX_ISA_ON_##cpus([CBX_ISA_##id] = &cbx__ell_##name, )
+#define ENTRY(id, name, cpus) CBX_ISA_ON_##cpus([CBX_ISA_##id] = cbx__ell_##name, )
     CBX_ISA_MAP(ENTRY)
 #undef ENTRY
 };
@@ -135,7 +134,7 @@ cbx_status cbx__ell_check(const cbx_ell_product *p, cbx__ell_call call, cbx_err 
 
 static const cbx__ell_kernel *kernel_of(const cbx_ell_product *p)
 {
-    return kernels[p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa];
+    return &kernels[p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa][cbx__kernel_of(p->dtype)];
 }
 
 static int threads_of(const cbx_ell_product *p, size_t d)
@@ -223,17 +222,16 @@ void cbx__ell_share(const cbx__ell_rows *r, int threads, void (*go)(const void *
         return;
     }
     divide(r, n, parts);
-#if defined(_OPENMP)
-#pragma omp parallel num_threads((int)n)
-    take_rows(parts, n, (size_t)omp_get_thread_num(), go, job);
-#else
-    take_rows(parts, n, 0, go, job);
-#endif
+    CBX__OMP(omp parallel num_threads((int)n))
+    take_rows(parts, n, cbx__omp_thread(), go, job);
 }
 
 /* --- the calls --- */
 
-void cbx__ell_grad_run(const cbx__ell_grad *q, cbx__ell_phase phase) { kernels[cbx_isa_best()]->grad(q, phase); }
+void cbx__ell_grad_run(const cbx__ell_grad *q, cbx__ell_phase phase)
+{
+    kernels[cbx_isa_best()][cbx__kernel_of(q->dtype)].grad(q, phase);
+}
 
 cbx_status cbx_ell_product_run(const cbx_ell_product *p, cbx_err *err)
 {
@@ -242,14 +240,14 @@ cbx_status cbx_ell_product_run(const cbx_ell_product *p, cbx_err *err)
     if (p->semiring->functions)
         cbx__ell_user_run(p, threads_of(p, p->d));
     else
-        kernel_of(p)->product(p, threads_of(p, p->d));
+        kernel_of(p)->product(p, false, threads_of(p, p->d));
     return st;
 }
 
 cbx_status cbx_ell_gather_run(const cbx_ell_product *p, cbx_err *err)
 {
     const cbx_status st = cbx__ell_check(p, CBX__ELL_GATHER, err);
-    if (!st && p->rows && p->d) kernel_of(p)->gather(p, threads_of(p, p->d));
+    if (!st && p->rows && p->d) kernel_of(p)->product(p, true, threads_of(p, p->d));
     return st;
 }
 

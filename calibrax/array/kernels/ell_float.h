@@ -284,9 +284,9 @@ static void NAME(some_rows)(const void *job, size_t from, size_t to)
     for (size_t i = from; i < to; i++) NAME(one_row)(j->p, j->s, edges, i);
 }
 
-static void NAME(rows)(const cbx_ell_product *p, step s, int threads)
+static void NAME(rows)(const cbx_ell_product *p, bool gather, int threads)
 {
     const cbx__ell_rows rows = cbx__ell_rows_of(p);
-    const NAME(job) job = { p, s };
+    const NAME(job) job = { p, gather ? STEP_XOR : steps_of[p->semiring->id][p->scaled] };
     cbx__ell_share(&rows, threads, NAME(some_rows), &job);
 }

@@ -131,73 +131,6 @@ ALWAYS_INLINE void NAME(forward_of)(const cbx__ell_grad *q, NAME(way) g, size_t 
         }
 }
 
-/* Weighted messages have the derivatives of a product: all of them, or those at the first optimum. */
-#define WEIGHTED(q)     ((q)->scaled && cbx__traits_of[(q)->algebra].derivative == CBX__BY_OPTIMUM)
-#define PRODUCTS        ((NAME(way)){ CBX_ALGEBRA_REAL, true })
-#define GRADIENTS_OF(q) ((q)->scaled ? CBX_ALGEBRA_REAL : (q)->algebra)
-#define WAY_OF(id)      ((NAME(way)){ CBX_ALGEBRA_##id, cbx__traits_of[CBX_ALGEBRA_##id].derivative == CBX__BY_OPTIMUM })
-
-static void NAME(values_rows)(const void *job, size_t from, size_t to)
-{
-    const cbx__ell_grad *q = job;
-
-    if (WEIGHTED(q)) {
-        NAME(values_of)(q, PRODUCTS, from, to);
-        return;
-    }
-    switch (GRADIENTS_OF(q)) {
-#define CBX_ALGEBRA_GRADIENTS(id, ...)                                                                                 \
-    case CBX_ALGEBRA_##id:                                                                                             \
-        NAME(values_of)(q, WAY_OF(id), from, to);                                                                      \
-        break;
-
-#include "calibrax/array/kernels/algebra.h"
-    default: break;
-    }
-}
-
-static void NAME(dense_rows)(const void *job, size_t from, size_t to)
-{
-    const cbx__ell_grad *q = job;
-
-    if (WEIGHTED(q)) {
-        NAME(dense_of)(q, PRODUCTS, from, to);
-        return;
-    }
-    switch (GRADIENTS_OF(q)) {
-#define CBX_ALGEBRA_GRADIENTS(id, ...)                                                                                 \
-    case CBX_ALGEBRA_##id:                                                                                             \
-        NAME(dense_of)(q, WAY_OF(id), from, to);                                                                       \
-        break;
-
-#include "calibrax/array/kernels/algebra.h"
-    default: break;
-    }
-}
-
-static void NAME(forward_rows)(const void *job, size_t from, size_t to)
-{
-    const cbx__ell_grad *q = job;
-
-    if (WEIGHTED(q)) {
-        NAME(forward_of)(q, PRODUCTS, from, to);
-        return;
-    }
-    switch (GRADIENTS_OF(q)) {
-#define CBX_ALGEBRA_GRADIENTS(id, ...)                                                                                 \
-    case CBX_ALGEBRA_##id:                                                                                             \
-        NAME(forward_of)(q, WAY_OF(id), from, to);                                                                     \
-        break;
-
-#include "calibrax/array/kernels/algebra.h"
-    default: break;
-    }
-}
-#undef WEIGHTED
-#undef PRODUCTS
-#undef GRADIENTS_OF
-#undef WAY_OF
-
 /* The term that an optimum is looked for among; g is a constant wherever this is inlined. */
 ALWAYS_INLINE T NAME(plain_term)(cbx_algebra g, T a, T b)
 {
@@ -228,21 +161,41 @@ ALWAYS_INLINE void NAME(first_of)(const cbx__ell_grad *q, cbx_algebra g, size_t 
     }
 }
 
-static void NAME(first_rows)(const void *job, size_t from, size_t to)
+/* What a phase does with some rows, or columns of the graph. */
+ALWAYS_INLINE void NAME(phase_of)(const cbx__ell_grad *q, cbx__ell_phase phase, NAME(way) g, size_t from, size_t to)
 {
-    const cbx__ell_grad *q = job;
+    if (phase == CBX__ELL_BACK_VALUES)
+        NAME(values_of)(q, g, from, to);
+    else if (phase == CBX__ELL_BACK_DENSE)
+        NAME(dense_of)(q, g, from, to);
+    else if (phase == CBX__ELL_FORWARD)
+        NAME(forward_of)(q, g, from, to);
+    else if (g.first)
+        NAME(first_of)(q, g.g, from, to);
+}
 
-    if (q->scaled) {
-        NAME(first_of)(q, CBX_ALGEBRA_REAL, from, to);
+typedef struct NAME(grad_job) {
+    const cbx__ell_grad *q;
+    cbx__ell_phase phase;
+} NAME(grad_job);
+
+/* Weighted messages have the derivatives of a product: all of them, or those at the first optimum. */
+static void NAME(grad_rows)(const void *job, size_t from, size_t to)
+{
+    const NAME(grad_job) *j = job;
+    const cbx__ell_grad *q = j->q;
+
+    if (q->scaled && cbx__traits_of[q->algebra].derivative == CBX__BY_OPTIMUM) {
+        NAME(phase_of)(q, j->phase, (NAME(way)){ CBX_ALGEBRA_REAL, true }, from, to);
         return;
     }
-    switch (q->algebra) {
+    switch (q->scaled ? CBX_ALGEBRA_REAL : q->algebra) {
 #define CBX_ALGEBRA_GRADIENTS(id, ...)                                                                                 \
-    case CBX_ALGEBRA_##id:                                                                                             \
-        if (cbx__traits_of[CBX_ALGEBRA_##id].derivative == CBX__BY_OPTIMUM)                                            \
-            NAME(first_of)(q, CBX_ALGEBRA_##id, from, to);                                                             \
-        break;
-
+    case CBX_ALGEBRA_##id: {                                                                                           \
+        const NAME(way) g = { CBX_ALGEBRA_##id, cbx__traits_of[CBX_ALGEBRA_##id].derivative == CBX__BY_OPTIMUM };      \
+        NAME(phase_of)(q, j->phase, g, from, to);                                                                      \
+        break;                                                                                                         \
+    }
 #include "calibrax/array/kernels/algebra.h"
     default: break;
     }
@@ -269,11 +222,10 @@ static void NAME(softmax_vjp_rows)(const void *job, size_t from, size_t to)
 
 static void NAME(grad)(const cbx__ell_grad *q, cbx__ell_phase phase)
 {
-    switch (phase) {
-    case CBX__ELL_FIRST: cbx__ell_share(&q->rows, q->threads, NAME(first_rows), q); break;
-    case CBX__ELL_BACK_VALUES: cbx__ell_share(&q->rows, q->threads, NAME(values_rows), q); break;
-    case CBX__ELL_BACK_DENSE: cbx__ell_share(&q->cols, q->threads, NAME(dense_rows), q); break;
-    case CBX__ELL_FORWARD: cbx__ell_share(&q->rows, q->threads, NAME(forward_rows), q); break;
-    default: cbx__ell_share(&q->rows, q->threads, NAME(softmax_vjp_rows), q);
-    }
+    const NAME(grad_job) job = { q, phase };
+
+    if (phase == CBX__ELL_BACK_SOFTMAX)
+        cbx__ell_share(&q->rows, q->threads, NAME(softmax_vjp_rows), q);
+    else
+        cbx__ell_share(phase == CBX__ELL_BACK_DENSE ? &q->cols : &q->rows, q->threads, NAME(grad_rows), &job);
 }

@@ -55,8 +55,6 @@ static const step steps_of[CBX_ALGEBRA_COUNT][2] = {
 #include "calibrax/array/kernels/algebra.h"
 };
 
-static step step_of(const cbx_ell_product *p) { return steps_of[p->semiring->id][p->scaled]; }
-
 /* --- f32 --- */
 #define SFX        f32
 #define T          float
@@ -130,40 +128,16 @@ static void bool_rows(const void *job, size_t from, size_t to)
     for (size_t i = from; i < to; i++) bool_row(job, i);
 }
 
-static void product(const cbx_ell_product *p, int threads)
+static void rows_bool(const cbx_ell_product *p, bool gather, int threads)
 {
     const cbx__ell_rows rows = cbx__ell_rows_of(p);
 
-    if (p->dtype == CBX_BOOL)
-        cbx__ell_share(&rows, threads, bool_rows, p);
-    else if (p->dtype == CBX_F32)
-        rows_f32(p, step_of(p), threads);
-    else
-        rows_f64(p, step_of(p), threads);
+    (void)gather;
+    cbx__ell_share(&rows, threads, bool_rows, p);
 }
 
-static void gather(const cbx_ell_product *p, int threads)
-{
-    if (p->dtype == CBX_F32)
-        rows_f32(p, STEP_XOR, threads);
-    else
-        rows_f64(p, STEP_XOR, threads);
-}
-
-static void softmax(const cbx_ell_product *p, int threads)
-{
-    if (p->dtype == CBX_F32)
-        softmax_f32(p, threads);
-    else
-        softmax_f64(p, threads);
-}
-
-static void grad(const cbx__ell_grad *q, cbx__ell_phase phase)
-{
-    if (q->dtype == CBX_F32)
-        grad_f32(q, phase);
-    else
-        grad_f64(q, phase);
-}
-
-const cbx__ell_kernel PASTE(cbx__ell_, ISA_NAME) = { product, gather, softmax, grad };
+const cbx__ell_kernel PASTE(cbx__ell_, ISA_NAME)[CBX__KERNELS] = {
+    [CBX__KERNEL_F32] = { rows_f32, softmax_f32, grad_f32 },
+    [CBX__KERNEL_F64] = { rows_f64, softmax_f64, grad_f64 },
+    [CBX__KERNEL_BOOL] = { .product = rows_bool },
+};

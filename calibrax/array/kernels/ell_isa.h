@@ -3,6 +3,7 @@
 #define CALIBRAX_ARRAY_KERNELS_ELL_ISA_H
 
 #include "calibrax/array/kernels/ell.h"
+#include "calibrax/array/kernels/semiring_kernel.h"
 
 /** Rows of a graph, or of its transpose, as cbx_ell_product has them. */
 typedef struct cbx__ell_rows {
@@ -49,10 +50,10 @@ typedef enum cbx__ell_phase {
 /** By the best instruction set of this machine. */
 void cbx__ell_grad_run(const cbx__ell_grad *q, cbx__ell_phase phase);
 
+/** What a build has for one element type; booleans have no more than the product. */
 typedef struct cbx__ell_kernel {
     /* threads: resolved, >= 1; arguments are checked; rows, d > 0 */
-    void (*product)(const cbx_ell_product *p, int threads);
-    void (*gather)(const cbx_ell_product *p, int threads);
+    void (*product)(const cbx_ell_product *p, bool gather, int threads);
     void (*softmax)(const cbx_ell_product *p, int threads);
     void (*grad)(const cbx__ell_grad *q, cbx__ell_phase phase);
 } cbx__ell_kernel;
@@ -81,8 +82,8 @@ static inline cbx__ell_rows cbx__ell_rows_of(const cbx_ell_product *p)
     return (cbx__ell_rows){ .count = p->rows, .width = p->width, .start = p->start, .degree = p->degree };
 }
 
-/* One of each instruction set that is built. */
-#define CBX__ELL_DECLARE(id, name, cpus) extern const cbx__ell_kernel cbx__ell_##name;
+/* Those of each instruction set that is built. */
+#define CBX__ELL_DECLARE(id, name, cpus) extern const cbx__ell_kernel cbx__ell_##name[CBX__KERNELS];
 CBX_ISA_MAP(CBX__ELL_DECLARE)
 #undef CBX__ELL_DECLARE
 

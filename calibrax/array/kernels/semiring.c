@@ -33,21 +33,22 @@ bool cbx_semiring_takes(const cbx_semiring *s, cbx_dtype dtype)
 }
 
 static const cbx__semiring_kernel *const kernels[CBX_ISA_COUNT] = {
-#define ENTRY(id, name, cpus) CBX_ISA_ON_##cpus([CBX_ISA_##id] = &cbx__semiring_##name, )
+#define ENTRY(id, name, cpus) CBX_ISA_ON_##cpus([CBX_ISA_##id] = cbx__semiring_##name, )
     CBX_ISA_MAP(ENTRY)
 #undef ENTRY
 };
 
 /* Remembered, since a product of a few elements takes less time than the asking. */
-const cbx__semiring_kernel *cbx__semiring_best(void)
+const cbx__semiring_kernel *cbx__semiring_best(cbx_dtype dtype)
 {
     static const cbx__semiring_kernel *_Atomic known;
-    const cbx__semiring_kernel *kernel = atomic_load_explicit(&known, memory_order_relaxed);
+    const cbx__semiring_kernel *all = atomic_load_explicit(&known, memory_order_relaxed);
 
-    if (kernel) return kernel;
-    kernel = kernels[cbx_isa_best()];
-    atomic_store_explicit(&known, kernel, memory_order_relaxed);
-    return kernel;
+    if (!all) {
+        all = kernels[cbx_isa_best()];
+        atomic_store_explicit(&known, all, memory_order_relaxed);
+    }
+    return &all[cbx__kernel_of(dtype)];
 }
 
 cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f, cbx_semiring *out, cbx_err *err)
@@ -82,13 +83,13 @@ cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f
 /* --- which addition --- */
 
 /* Seconds that some register tiles take, the minimum of a few trials. */
-static uint64_t rehearsal_ns(const cbx__semiring_kernel *kernel, cbx_dtype dtype, bool add_by_fma)
+static uint64_t rehearsal_ns(const cbx__semiring_kernel *kernel, bool add_by_fma)
 {
     uint64_t min = UINT64_MAX;
 
     for (int trial = 0; trial < 8; trial++) {
         const uint64_t from = cbx_clock_ns();
-        kernel->rehearse(dtype, add_by_fma, 40);
+        kernel->rehearse(add_by_fma, 40);
         const uint64_t t = cbx_clock_ns() - from;
         min = t < min ? t : min;
     }
@@ -106,7 +107,7 @@ static bool adds_by_fma(const cbx__semiring_kernel *kernel, cbx_isa isa, cbx_dty
 
     if (!kernel->has_fma) return false;
     if (way == UNKNOWN) {
-        way = rehearsal_ns(kernel, dtype, true) < rehearsal_ns(kernel, dtype, false) * 95 / 100 ? BY_FMA : PLAIN;
+        way = rehearsal_ns(kernel, true) < rehearsal_ns(kernel, false) * 95 / 100 ? BY_FMA : PLAIN;
         atomic_store_explicit(mine, way, memory_order_relaxed);
     }
     return way == BY_FMA;
@@ -114,7 +115,7 @@ static bool adds_by_fma(const cbx__semiring_kernel *kernel, cbx_isa isa, cbx_dty
 
 bool cbx__semiring_adds_by_fma(const cbx_semiring *s, cbx_dtype dtype)
 {
-    return cbx__traits_of[s->id].sums_by_fma && adds_by_fma(cbx__semiring_best(), cbx_isa_best(), dtype);
+    return cbx__traits_of[s->id].sums_by_fma && adds_by_fma(cbx__semiring_best(dtype), cbx_isa_best(), dtype);
 }
 
 /* Products of fewer steps are done before a second thread has come. */
@@ -257,7 +258,7 @@ static cbx_status plan_of(const cbx_matmul *p, cbx__semiring_plan *plan, const c
     *plan = (cbx__semiring_plan){ .p = p,
                                   .threads = cbx__semiring_threads(
                                       p->dtype == CBX_BOOL ? steps * (FEW_STEPS / FEW_BITS) : steps, p->threads) };
-    *kernel = kernels[isa];
+    *kernel = &kernels[isa][cbx__kernel_of(p->dtype)];
     return CBX_OK;
 }
 
@@ -380,7 +381,8 @@ static __attribute__((noinline)) cbx_status run_checked(const cbx_matmul *p, cbx
 
 cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err)
 {
-    if (is_plainly_right(p) && cbx__semiring_best()->small(p)) return CBX_OK;
+    /* of the two float types, which lie together */
+    if (is_plainly_right(p) && cbx__semiring_best(CBX_F32)[p->dtype == CBX_F64].small(p)) return CBX_OK;
     return run_checked(p, err);
 }
 

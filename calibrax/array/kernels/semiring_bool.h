@@ -471,8 +471,9 @@ static bool look_bool(job_bool *j, size_t id, size_t nt)
     return atomic_load(&j->finished) == tasks_down(j) * j->groups;
 }
 
-static void work_bool(job_bool *j, size_t id, size_t nt)
+static void work_bool(void *job, size_t id, size_t nt)
 {
+    job_bool *j = job;
     const size_t looked = j->a_words >= LOOK_MIN ? LOOK_WORDS : 0;
 
     if (!looked || !look_bool(j, id, nt)) {
@@ -511,12 +512,5 @@ static void run_bool(const cbx__semiring_plan *plan)
     job_bool job = layout_bool(plan, plan->p->workspace);
 
     memset(job.done, 0, tasks_down(&job) * job.groups);
-#if defined(_OPENMP)
-    if (plan->threads > 1) {
-#pragma omp parallel num_threads(plan->threads)
-        work_bool(&job, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
-        return;
-    }
-#endif
-    work_bool(&job, 0, 1);
+    cbx__team_run(plan->threads, work_bool, &job);
 }

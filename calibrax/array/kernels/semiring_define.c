@@ -147,13 +147,20 @@ static void user_tile(const cbx_matmul *p, size_t i0, size_t rows, size_t j0, si
     }
 }
 
-static void user_tiles(const cbx__semiring_plan *plan, atomic_size_t *next, size_t id)
+typedef struct user_job {
+    const cbx_matmul *p;
+    atomic_size_t next; /* tile */
+} user_job;
+
+static void user_tiles(void *job, size_t id, size_t nt)
 {
-    const cbx_matmul *p = plan->p;
+    user_job *j = job;
+    const cbx_matmul *p = j->p;
     const size_t across = (p->n + COLUMNS - 1) / COLUMNS, down = (p->m + ROWS - 1) / ROWS;
     char *space = (char *)p->workspace + id * tile_bytes(p);
 
-    for (size_t t; (t = atomic_fetch_add(next, 1)) < across * down;) {
+    (void)nt;
+    for (size_t t; (t = atomic_fetch_add(&j->next, 1)) < across * down;) {
         const size_t i0 = t / across * ROWS, j0 = t % across * COLUMNS;
         user_tile(p, i0, p->m - i0 < ROWS ? p->m - i0 : ROWS, j0, p->n - j0 < COLUMNS ? p->n - j0 : COLUMNS, space);
     }
@@ -161,14 +168,5 @@ static void user_tiles(const cbx__semiring_plan *plan, atomic_size_t *next, size
 
 void cbx__semiring_user_run(const cbx__semiring_plan *plan)
 {
-    atomic_size_t next = 0;
-
-#if defined(_OPENMP)
-    if (plan->threads > 1) {
-#pragma omp parallel num_threads(plan->threads)
-        user_tiles(plan, &next, (size_t)omp_get_thread_num());
-        return;
-    }
-#endif
-    user_tiles(plan, &next, 0);
+    cbx__team_run(plan->threads, user_tiles, &(user_job){ .p = plan->p });
 }

@@ -237,8 +237,10 @@ static void rows_by_digits(const job_digits *j, size_t i0, size_t i1, char *own)
     }
 }
 
-static void work_digits(job_digits *j, size_t id, size_t nt)
+static void work_digits(void *job, size_t id, size_t nt)
 {
+    job_digits *j = job;
+
     for (size_t s; (s = atomic_fetch_add(&j->pack, 1)) < j->strips;) digits_of_b(j, s);
     cbx__team_wait(nt);
     for (size_t i; (i = atomic_fetch_add(&j->next, 1) * j->rows) < j->p->m;)
@@ -255,15 +257,7 @@ static bool run_digits(const cbx__semiring_plan *plan)
 {
     if (!takes_digits(plan->p)) return false;
     job_digits job = layout_digits(plan, plan->p->workspace);
-
-#if defined(_OPENMP)
-    if (plan->threads > 1) {
-#pragma omp parallel num_threads(plan->threads)
-        work_digits(&job, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
-        return true;
-    }
-#endif
-    work_digits(&job, 0, 1);
+    cbx__team_run(plan->threads, work_digits, &job);
     return true;
 }
 #else

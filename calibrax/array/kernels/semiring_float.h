@@ -501,8 +501,9 @@ static void NAME(make_shifts)(NAME(job) * j, size_t id, size_t nt)
 
 /* What each of nt threads does.  Between two barriers panels are packed or read, never both; what
  * counts tasks and specials comes twice, so that one is reset while the other is in use. */
-static void NAME(work)(NAME(job) * j, size_t id, size_t nt)
+static void NAME(work)(void *job, size_t id, size_t nt)
 {
+    NAME(job) *j = job;
     const cbx_matmul *p = j->p;
     unsigned parity = 0;
     int in_a = 0, in_b = 0;
@@ -545,14 +546,7 @@ static void NAME(run)(const cbx__semiring_plan *plan)
 
     job.add_by_fma = plan->add_by_fma;
     job.finishes = job.algebra == CBX_ALGEBRA_LOG || finishes(job.algebra) || plan->p->d || plan->p->mask;
-#if defined(_OPENMP)
-    if (plan->threads > 1) {
-#pragma omp parallel num_threads(plan->threads)
-        NAME(work)(&job, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
-        return;
-    }
-#endif
-    NAME(work)(&job, 0, 1);
+    cbx__team_run(plan->threads, NAME(work), &job);
 }
 
 /* --- the limit: the same steps without any memory --- */
@@ -590,22 +584,8 @@ static void NAME(limit)(const cbx__semiring_plan *plan, bool fed)
     const double steps = (double)p->m * (double)p->k * (double)p->n / plan->threads;
     const size_t rounds = (size_t)(steps / (fed ? MR * NR : CHAINS * LANES));
 
-#if defined(_OPENMP)
-    if (plan->threads > 1) {
-#pragma omp parallel num_threads(plan->threads)
-        {
-            if (fed)
-                NAME(fed)(s, rounds);
-            else
-                NAME(registers_of)(s, rounds);
-        }
-        return;
-    }
-#endif
-    if (fed)
-        NAME(fed)(s, rounds);
-    else
-        NAME(registers_of)(s, rounds);
+    CBX__OMP(omp parallel num_threads(plan->threads))
+    (fed ? NAME(fed) : NAME(registers_of))(s, rounds);
 }
 
 static void NAME(rehearse)(bool add_by_fma, size_t n)

@@ -52,7 +52,7 @@ size_t cbx__semiring_grad_bytes(cbx__grad *q)
     size_t products = 0;
 
     q->scratch = NULL;
-    cbx__semiring_best()->grad(q, CBX__GRAD_SIZE);
+    cbx__semiring_best(q->dtype)->grad(q, CBX__GRAD_SIZE);
     backward_products(q, q->w, q->a, q->b, p);
     p[2] = real_product(q, q->m, q->k, q->n, q->a, false, q->b, false, q->w);
     for (int i = 0; i < 3; i++) products = workspace_of(&p[i]) > products ? workspace_of(&p[i]) : products;
@@ -61,7 +61,7 @@ size_t cbx__semiring_grad_bytes(cbx__grad *q)
 
 void cbx__semiring_backward(cbx__grad *q)
 {
-    const cbx__semiring_kernel *kernel = cbx__semiring_best();
+    const cbx__semiring_kernel *kernel = cbx__semiring_best(q->dtype);
     const cbx__derivative way = cbx__traits_of[q->semiring->id].derivative;
     cbx_matmul p[2];
 
@@ -80,7 +80,7 @@ void cbx__semiring_backward(cbx__grad *q)
 
 void cbx__semiring_forward(cbx__grad *q)
 {
-    const cbx__semiring_kernel *kernel = cbx__semiring_best();
+    const cbx__semiring_kernel *kernel = cbx__semiring_best(q->dtype);
 
     kernel->grad(q, CBX__GRAD_SIZE);
     char *space = (char *)q->scratch + q->scratch_bytes;

@@ -199,9 +199,11 @@ static void NAME(differ)(size_t rows, size_t others, size_t k, int threads, cons
 }
 
 /* out[j][i] = x[i][j], eight rows by TURNED columns in registers. */
-static void NAME(transpose)(size_t rows, size_t columns, int threads, const T *x, T *out)
+static void NAME(transpose)(size_t rows, size_t columns, int threads, const void *from, void *to)
 {
     const size_t side = TURNED;
+    const T *x = from;
+    T *out = to;
 
     EACH_OF_TEAM(threads)
     for (size_t j0 = 0; j0 < columns; j0 += GRAD_COLUMNS) {

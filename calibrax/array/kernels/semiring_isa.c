@@ -71,17 +71,11 @@ enum { PART_ALL = VECTOR_BYTES, PART_HALF = 32, PART_QUARTER = 16 };
 /* What specials a panel holds. */
 enum { SEEN_NAN = 1, SEEN_PLUS_INF = 2, SEEN_MINUS_INF = 4 };
 
-/* Derivatives: a loop whose turns a team shares, each as it would be alone; and a nest of two.
- * Columns of B that one thread takes. */
-#if defined(_OPENMP)
-#define PRAGMA(x) _Pragma(#x)
-#define EACH_OF_TEAM(nt)        PRAGMA(omp parallel for num_threads(nt) schedule(static) if (nt > 1))
-#define EACH_PAIR_OF_TEAM(nt)   PRAGMA(omp parallel for collapse(2) num_threads(nt) schedule(static) if (nt > 1))
-#else
-#define EACH_OF_TEAM(nt)      (void)(nt);
-#define EACH_PAIR_OF_TEAM(nt) (void)(nt);
-#endif
-#define GRAD_COLUMNS 128
+/* Derivatives: a loop whose turns a team shares, each as it would be alone, and a nest of two;
+ * columns of B that one thread takes. */
+#define EACH_OF_TEAM(nt)      CBX__EACH_OF_TEAM(nt, schedule(static))
+#define EACH_PAIR_OF_TEAM(nt) CBX__EACH_OF_TEAM(nt, collapse(2) schedule(static))
+#define GRAD_COLUMNS          128
 
 /* Behind a barrier. */
 static inline int seen_in(atomic_int *seen) { return atomic_load_explicit(seen, memory_order_relaxed); }
@@ -115,45 +109,7 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 #define GRAD_LIMIT 60.0f
 #define VMAX(x, y) MINMAX_F32(vec, select_f32, max, x, y, >)
 #define VMIN(x, y) MINMAX_F32(vec, select_f32, min, x, y, <)
-#include "calibrax/array/kernels/semiring_tile.h"
-/* the tile comes first */
-#include "calibrax/array/kernels/semiring_dots.h"
-/* then what needs no panels */
-#include "calibrax/array/kernels/semiring_small.h"
-/* with what needs nothing else */
-#include "calibrax/array/kernels/semiring_log.h"
-/* then the panels */
-#include "calibrax/array/kernels/semiring_float.h"
-/* what reads x in place */
-#include "calibrax/array/kernels/convolve_tile.h"
-/* with its filter's derivative */
-#include "calibrax/array/kernels/convolve_grad.h"
-/* and derivatives last */
-#include "calibrax/array/kernels/semiring_partials.h"
-/* the others */
-#include "calibrax/array/kernels/semiring_grad.h"
-#undef NAME
-#undef MR
-#undef LANES
-#undef NV
-#undef NR
-#undef LINE
-#undef TURNED
-#undef vec
-#undef SFX
-#undef T
-#undef TI
-#undef TINY
-#undef VEXP
-#undef VLOG
-#undef SQRT
-#undef EXP
-#undef LOG1P
-#undef SMALLEST
-#undef ROOT_LOW
-#undef GRAD_LIMIT
-#undef VMAX
-#undef VMIN
+#include "calibrax/array/kernels/semiring_type.h"
 
 /* --- f64 --- */
 #define SFX        f64
@@ -170,129 +126,27 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 #define GRAD_LIMIT 650.0
 #define VMAX(x, y) MINMAX_F64(vec, select_f64, max, x, y, >)
 #define VMIN(x, y) MINMAX_F64(vec, select_f64, min, x, y, <)
-#include "calibrax/array/kernels/semiring_tile.h"
-/* the tile comes first */
-#include "calibrax/array/kernels/semiring_dots.h"
-/* then what needs no panels */
-#include "calibrax/array/kernels/semiring_small.h"
-/* with what needs nothing else */
-#include "calibrax/array/kernels/semiring_log.h"
-/* then the panels */
-#include "calibrax/array/kernels/semiring_float.h"
-/* what reads x in place */
-#include "calibrax/array/kernels/convolve_tile.h"
-/* with its filter's derivative */
-#include "calibrax/array/kernels/convolve_grad.h"
-/* and derivatives last */
-#include "calibrax/array/kernels/semiring_partials.h"
-/* the others */
-#include "calibrax/array/kernels/semiring_grad.h"
-#undef NAME
-#undef MR
-#undef LANES
-#undef NV
-#undef NR
-#undef LINE
-#undef TURNED
-#undef vec
+#include "calibrax/array/kernels/semiring_type.h"
 
 /* --- boolean --- */
 #include "calibrax/array/kernels/semiring_digits.h"
 /* then bits, for what digits do not take */
 #include "calibrax/array/kernels/semiring_bool.h"
 
-static size_t workspace(const cbx__semiring_plan *plan)
-{
-    if (plan->p->dtype == CBX_F32) return workspace_f32(plan);
-    return plan->p->dtype == CBX_F64 ? workspace_f64(plan) : workspace_bool(plan);
-}
-
-static void run(const cbx__semiring_plan *plan)
-{
-    if (plan->p->dtype == CBX_F32)
-        run_f32(plan);
-    else if (plan->p->dtype == CBX_F64)
-        run_f64(plan);
-    else
-        run_bool(plan);
-}
-
-static void rehearse(cbx_dtype dtype, bool add_by_fma, size_t n)
-{
-    if (dtype == CBX_F32)
-        rehearse_f32(add_by_fma, n);
-    else
-        rehearse_f64(add_by_fma, n);
-}
-
-static bool small(const cbx_matmul *p) { return p->dtype == CBX_F32 ? run_small_f32(p) : run_small_f64(p); }
-
-static void limit(const cbx__semiring_plan *plan, bool fed)
-{
-    if (plan->p->dtype == CBX_F32)
-        limit_f32(plan, fed);
-    else
-        limit_f64(plan, fed);
-}
-
-static void grad(cbx__grad *q, cbx__grad_phase phase)
-{
-    if (q->dtype == CBX_F32)
-        grad_f32(q, phase);
-    else
-        grad_f64(q, phase);
-}
-
-static void transpose(cbx_dtype dtype, size_t rows, size_t columns, const void *x, void *out)
-{
-    if (dtype == CBX_F32)
-        transpose_f32(rows, columns, 1, x, out);
-    else
-        transpose_f64(rows, columns, 1, x, out);
-}
-
-static size_t conv_workspace(const cbx__conv_plan *plan)
-{
-    return plan->v->dtype == CBX_F32 ? conv_workspace_f32(plan) : conv_workspace_f64(plan);
-}
-
-static void conv_run(const cbx__conv_plan *plan)
-{
-    if (plan->v->dtype == CBX_F32)
-        conv_run_f32(plan);
-    else
-        conv_run_f64(plan);
-}
-
-static size_t vjp_workspace(const cbx__conv_plan *plan)
-{
-    return plan->v->dtype == CBX_F32 ? vjp_workspace_f32(plan) : vjp_workspace_f64(plan);
-}
-
-static void vjp_run(const cbx__conv_plan *plan)
-{
-    if (plan->v->dtype == CBX_F32)
-        vjp_run_f32(plan);
-    else
-        vjp_run_f64(plan);
-}
-
 #if defined(__FMA__) || defined(__aarch64__)
 #define HAS_FMA true
 #else
 #define HAS_FMA false
 #endif
-const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = {
-    .workspace = workspace,
-    .small = small,
-    .run = run,
-    .rehearse = rehearse,
-    .limit = limit,
-    .grad = grad,
-    .conv_workspace = conv_workspace,
-    .conv_run = conv_run,
-    .vjp_workspace = vjp_workspace,
-    .vjp_run = vjp_run,
-    .transpose = transpose,
-    .has_fma = HAS_FMA,
+#define KERNEL(SFX)                                                                                                    \
+    {                                                                                                                  \
+        .workspace = workspace_##SFX, .small = run_small_##SFX, .run = run_##SFX, .rehearse = rehearse_##SFX,          \
+        .limit = limit_##SFX, .grad = grad_##SFX, .conv_workspace = conv_workspace_##SFX, .conv_run = conv_run_##SFX,  \
+        .vjp_workspace = vjp_workspace_##SFX, .vjp_run = vjp_run_##SFX, .transpose = transpose_##SFX,                  \
+        .has_fma = HAS_FMA                                                                                             \
+    }
+const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME)[CBX__KERNELS] = {
+    [CBX__KERNEL_F32] = KERNEL(f32),
+    [CBX__KERNEL_F64] = KERNEL(f64),
+    [CBX__KERNEL_BOOL] = { .workspace = workspace_bool, .run = run_bool },
 };

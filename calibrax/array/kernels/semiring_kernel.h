@@ -79,23 +79,24 @@ static inline bool cbx__semiring_is_small(const cbx_matmul *p)
            p->m * p->k * p->n <= MAX_FEW_STEPS;
 }
 
+/** What a build has for one element type; booleans have no more than workspace and run. */
 typedef struct cbx__semiring_kernel {
     size_t (*workspace)(const cbx__semiring_plan *plan);
-    /** A product of float type, checked, dense, without epilogue, few elements; false: it has
+    /** A product, checked, dense, without epilogue, few elements; false: it has
      * another way. */
     bool (*small)(const cbx_matmul *p);
     void (*run)(const cbx__semiring_plan *plan); /* arguments are checked and k > 0, m > 0, n > 0 */
     /** Runs one register tile of max-plus n times over a panel in the first-level cache, for the
      * choice of its addition. */
-    void (*rehearse)(cbx_dtype dtype, bool add_by_fma, size_t n);
+    void (*rehearse)(bool add_by_fma, size_t n);
     void (*limit)(const cbx__semiring_plan *plan, bool fed); /* cbx_matmul_limit_run, cbx_matmul_fed_limit_run */
     void (*grad)(cbx__grad *q, cbx__grad_phase phase);       /* of any but real and boolean */
-    size_t (*conv_workspace)(const cbx__conv_plan *plan);    /* float types */
+    size_t (*conv_workspace)(const cbx__conv_plan *plan);
     void (*conv_run)(const cbx__conv_plan *plan);
     size_t (*vjp_workspace)(const cbx__conv_plan *plan);
     void (*vjp_run)(const cbx__conv_plan *plan); /* cbx__conv_vjp */
-    /** out[j][i] = x[i][j] of dense matrices of float types. */
-    void (*transpose)(cbx_dtype dtype, size_t rows, size_t columns, const void *x, void *out);
+    /** out[j][i] = x[i][j] of dense matrices, by so many threads. */
+    void (*transpose)(size_t rows, size_t columns, int threads, const void *x, void *out);
     bool has_fma;
 } cbx__semiring_kernel;
 
@@ -103,9 +104,16 @@ typedef struct cbx__semiring_kernel {
  * that overlaps. */
 cbx_status cbx__semiring_check(const cbx_matmul *p, cbx_err *err);
 
-/** The best one of this machine, and whether its tropical sums are made by multiplication, of the
+/** The place of a dtype among the kernels of a build. */
+enum { CBX__KERNEL_F32, CBX__KERNEL_F64, CBX__KERNEL_BOOL, CBX__KERNELS };
+static inline size_t cbx__kernel_of(cbx_dtype t)
+{
+    return t == CBX_F32 ? CBX__KERNEL_F32 : t == CBX_F64 ? CBX__KERNEL_F64 : CBX__KERNEL_BOOL;
+}
+
+/** The best one of this machine for a dtype, and whether its tropical sums are made by multiplication, of the
  * same bits. */
-const cbx__semiring_kernel *cbx__semiring_best(void);
+const cbx__semiring_kernel *cbx__semiring_best(cbx_dtype dtype);
 bool cbx__semiring_adds_by_fma(const cbx_semiring *s, cbx_dtype dtype);
 /** Threads that are worth their start for so many steps of a float type; asked: those that the
  * caller allows, 0 for all. */
@@ -117,21 +125,9 @@ void cbx__semiring_user_run(const cbx__semiring_plan *plan);
 /** The definition: what cbx_matmul_define does with checked arguments. */
 void cbx__semiring_by_definition(const cbx_matmul *p);
 
-/* One of each instruction set that is built. */
-#define CBX__SEMIRING_DECLARE(id, name, cpus) extern const cbx__semiring_kernel cbx__semiring_##name;
+/* Those of each instruction set that is built. */
+#define CBX__SEMIRING_DECLARE(id, name, cpus) extern const cbx__semiring_kernel cbx__semiring_##name[CBX__KERNELS];
 CBX_ISA_MAP(CBX__SEMIRING_DECLARE)
 #undef CBX__SEMIRING_DECLARE
-
-#if defined(_OPENMP)
-/** All nt threads of a product wait here for the last. */
-static inline void cbx__team_wait(size_t nt)
-{
-    if (nt > 1) {
-#pragma omp barrier
-    }
-}
-#else
-static inline void cbx__team_wait(size_t nt) { (void)nt; }
-#endif
 
 #endif

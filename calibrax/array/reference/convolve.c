@@ -1,8 +1,6 @@
 /*
  * Convolutions over an algebra: by the kernel that reads x in place, or in blocks of windows, each laid out as the rows of a matrix.
  */
-#include <stdatomic.h>
-
 #include "calibrax/array/algebra_object.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/reference/reference.h"
@@ -19,9 +17,11 @@ typedef struct conv {
     size_t lead, windows, space, own; /* bytes of a thread: to lay out windows, windows, workspace of a product; all */
 } conv;
 
-static void conv_blocks(const conv *v, atomic_size_t *next, char *own)
+static void blocks_run(const conv *v, char *workspace, int threads)
 {
-    for (size_t i; (i = atomic_fetch_add(next, v->block)) < v->rows;) {
+    CBX__EACH_OF_TEAM(threads, schedule(dynamic))
+    for (size_t i = 0; i < v->rows; i += v->block) {
+        char *own = workspace + (threads > 1 ? cbx__omp_thread() : 0) * v->own;
         cbx_matmul p = v->one;
         p.m = min_size(v->block, v->rows - i);
         p.a = own + v->lead;
@@ -31,19 +31,6 @@ static void conv_blocks(const conv *v, atomic_size_t *next, char *own)
         cbx__conv_gather(v->v, v->v->semiring->identity, i, p.m, 1, own, own + v->lead);
         (void)cbx_matmul_run(&p, NULL); /* its arguments are ours */
     }
-}
-
-static void blocks_run(const conv *v, char *workspace, int threads)
-{
-    atomic_size_t next = 0;
-
-#if defined(_OPENMP)
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    conv_blocks(v, &next, workspace + (size_t)omp_get_thread_num() * v->own);
-#else
-    (void)threads;
-    conv_blocks(v, &next, workspace);
-#endif
 }
 
 static cbx_matmul product_of(const cbx__conv *v, size_t rows)

@@ -65,11 +65,7 @@ static void block_backward(const derivative *d, cbx__grad *q, const workspace *r
     void *to = cbx_array_data_mut(d->dw);
     const ptrdiff_t last = (ptrdiff_t)(q->k * q->n);
 
-#if defined(_OPENMP)
-#pragma omp parallel for schedule(static) num_threads(q->threads) if (q->threads > 1)
-#else
-    (void)q->threads;
-#endif
+    CBX__EACH_OF_TEAM(q->threads, schedule(static))
     for (ptrdiff_t i = 0; i < last; i++)
         if (q->dtype == CBX_F32)
             ((float *)to)[i] += ((const float *)q->db)[i];
@@ -199,7 +195,7 @@ static cbx_status phase_backward(cbx_ctx *ctx, const derivative *d, const size_t
             across *= v->taps[i];
             left /= p[i].taps;
         }
-        cbx__semiring_best()->transpose(v->dtype, v->channels, v->outs, (const char *)v->w + tap * of_tap, out);
+        cbx__semiring_best(v->dtype)->transpose(v->channels, v->outs, 1, (const char *)v->w + tap * of_tap, out);
     }
     q.w = space.data, q.workspace = (char *)space.data + bytes[0] + bytes[1];
     q.y = alone ? cbx_array_data_mut(d->dx) : (char *)space.data + bytes[0];

@@ -61,16 +61,7 @@ static cbx__messages messages_of(const fold *s)
 
 static uint32_t place_of(const cbx_ell *g, size_t e) { return g->place ? g->place[e] : (uint32_t)e; }
 
-static size_t this_thread(void)
-{
-#if defined(_OPENMP)
-    return (size_t)omp_get_thread_num();
-#else
-    return 0;
-#endif
-}
-
-static char *message_of(const fold *s) { return s->message + this_thread() * s->f->d_out * s->size; }
+static char *message_of(const fold *s) { return s->message + cbx__omp_thread() * s->f->d_out * s->size; }
 
 /* Asks for features of the column of an edge some edges ahead. */
 static void announce(const fold *s, size_t e)
@@ -169,7 +160,7 @@ static void fold_row(const fold *s, size_t i)
         /* Over an algebra given by functions. */
         const cbx_semiring_functions *a = s->s->functions;
         const size_t d = s->f->d_out;
-        char *states = s->states + this_thread() * s->states_bytes, *m = message_of(s);
+        char *states = s->states + cbx__omp_thread() * s->states_bytes, *m = message_of(s);
 
         a->start(a->user, d, states);
         for (size_t e = s->g->start[i]; e < s->g->start[i + 1]; e++) {

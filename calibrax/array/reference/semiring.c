@@ -1,8 +1,6 @@
 /*
  * Products over an algebra, by the kernels in ../kernels: stacks of small matrices one a thread, large ones by all threads together.
  */
-#include <stdatomic.h>
-
 #include "calibrax/array/algebra_object.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/reference/reference.h"
@@ -33,18 +31,8 @@ static cbx_status run_one(const stack *s, size_t at, void *space, cbx_err *err)
 /* Many small ones: the first argument error would have come from the first product, so the others cannot fail. */
 static void run_team(const stack *s, char *space, int threads)
 {
-    atomic_size_t next = 1;
-
-#if defined(_OPENMP)
-#pragma omp parallel num_threads(threads)
-    {
-        char *mine = space + (size_t)omp_get_thread_num() * s->space;
-        for (size_t i; (i = atomic_fetch_add(&next, 1)) < s->batch;) (void)run_one(s, i, mine, NULL);
-    }
-#else
-    (void)threads;
-    for (size_t i; (i = atomic_fetch_add(&next, 1)) < s->batch;) (void)run_one(s, i, space, NULL);
-#endif
+    CBX__EACH_OF_TEAM(threads, schedule(dynamic))
+    for (size_t i = 1; i < s->batch; i++) (void)run_one(s, i, space + cbx__omp_thread() * s->space, NULL);
 }
 
 /* As many threads as share a stack between them; 1 if each product has work for all. */

@@ -51,13 +51,9 @@ static cbx_status run_all(cbx_ctx *ctx, run *r, cbx_err *err)
     r->own = (cbx__semiring_grad_bytes(&r->first) + 63) / 64 * 64;
     st = cbx_pool_get(cbx_ctx_pool(ctx), (size_t)r->team * r->own, &space, err);
     if (st) return st;
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(r->team) schedule(dynamic) if (r->team > 1)
+    CBX__EACH_OF_TEAM(r->team, schedule(dynamic))
     for (size_t i = 0; i < r->batch; i++)
-        run_one(r, i, (char *)space.data + (r->team > 1 ? (size_t)omp_get_thread_num() * r->own : 0));
-#else
-    for (size_t i = 0; i < r->batch; i++) run_one(r, i, space.data);
-#endif
+        run_one(r, i, (char *)space.data + (r->team > 1 ? cbx__omp_thread() * r->own : 0));
     cbx_pool_put(cbx_ctx_pool(ctx), space);
     return CBX_OK;
 }
