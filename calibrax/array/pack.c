@@ -63,10 +63,8 @@ static bool pack_tiles(const cbx_array *a, size_t size, cbx__loop copy, char *ds
         for (size_t at = 0; at < shape[last]; at += TILE)
             for (size_t k = 0; k < shape[near]; k++) {
                 const ptrdiff_t steps = (ptrdiff_t)(k * size);
-                copy(shape[last] - at < TILE ? shape[last] - at : TILE,
-                     (char *const[]){ to + at * size + steps * dense[near],
-                                      (char *)(uintptr_t)from + (ptrdiff_t)at * along + steps * a->strides[near] },
-                     (const ptrdiff_t[]){ (ptrdiff_t)size, along });
+                cbx__move(copy, shape[last] - at < TILE ? shape[last] - at : TILE, to + at * size + steps * dense[near],
+                          (ptrdiff_t)size, from + (ptrdiff_t)at * along + steps * a->strides[near], along);
             }
         for (i = last - 1; i >= 0; i--) {
             if (i != near && ++index[i] < shape[i]) break;
@@ -91,7 +89,7 @@ void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)
         return;
     }
     if (first == 0 && count == a->count && (step = one_step(a)) != 0) {
-        copy(count, (char *const[]){ to, a->data }, (const ptrdiff_t[]){ (ptrdiff_t)size, step * (ptrdiff_t)size });
+        cbx__move(copy, count, to, (ptrdiff_t)size, a->data, step * (ptrdiff_t)size);
         return;
     }
     if (first == 0 && count == a->count && pack_tiles(a, size, copy, dst)) return;
@@ -109,11 +107,11 @@ void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)
             if (rows > count / n) rows = count / n;
             if (rows > PIECE) rows = PIECE;
             for (size_t k = 0; k < n; k++)
-                copy(rows, (char *const[]){ to + k * size, at + (ptrdiff_t)k * strides[last] },
-                     (const ptrdiff_t[]){ (ptrdiff_t)(n * size), strides[last - 1] });
+                cbx__move(copy, rows, to + k * size, (ptrdiff_t)(n * size), at + (ptrdiff_t)k * strides[last],
+                          strides[last - 1]);
         } else {
             if (n > count) n = count;
-            copy(n, (char *const[]){ to, at }, (const ptrdiff_t[]){ (ptrdiff_t)size, strides[last] });
+            cbx__move(copy, n, to, (ptrdiff_t)size, at, strides[last]);
         }
         to += rows * n * size;
         count -= rows * n;

@@ -6,22 +6,9 @@
 #include "calibrax/array/kernels/loops.h"
 #include "calibrax/array/kernels/scalar.h"
 
-#define MIN_I8  INT8_MIN
-#define MIN_I16 INT16_MIN
-#define MIN_I32 INT32_MIN
-#define MIN_I64 INT64_MIN
-#define MIN_U8  0
-#define MIN_U16 0
-#define MIN_U32 0
-#define MIN_U64 0
-#define MAX_I8  INT8_MAX
-#define MAX_I16 INT16_MAX
-#define MAX_I32 INT32_MAX
-#define MAX_I64 INT64_MAX
-#define MAX_U8  UINT8_MAX
-#define MAX_U16 UINT16_MAX
-#define MAX_U32 UINT32_MAX
-#define MAX_U64 UINT64_MAX
+/* The range of an integer type. */
+#define MIN_OF(T) ((T)-1 > 1 ? 0 : (T)(INT64_MIN >> (64 - 8 * sizeof(T))))
+#define MAX_OF(T) ((T)-1 > 1 ? (T)-1 : (T)(INT64_MAX >> (64 - 8 * sizeof(T))))
 
 /* The inner lists have names of their own, as a macro does not expand within itself. */
 #define TO_INTS(X, F, FT)                                                                                              \
@@ -37,7 +24,7 @@
 #define TO_COMPLEXES(X, F, FT) X(C64, cbx__c64, F, FT) X(C128, cbx__c128, F, FT)
 
 #define PLAIN(D, T, F, FT)   CBX__LOOP1(F##_to_##D, T, FT, x)
-#define CLAMPED(D, T, F, FT) CBX__LOOP1(F##_to_##D, T, FT, CBX__TRUNCATE(T, MIN_##D, MAX_##D, x))
+#define CLAMPED(D, T, F, FT) CBX__LOOP1(F##_to_##D, T, FT, CBX__TRUNCATE(T, MIN_OF(T), MAX_OF(T), x))
 #define TRUTH(F, FT)         CBX__LOOP1(F##_to_BOOL, bool, FT, x != 0)
 
 #define FROM_INT(F, FT, a)     TRUTH(F, FT) TO_INTS(PLAIN, F, FT) TO_FLOATS(PLAIN, F, FT) TO_COMPLEXES(PLAIN, F, FT)

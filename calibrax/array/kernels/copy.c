@@ -1,7 +1,6 @@
 /* Copies of elements by their size. */
 #include "calibrax/array/kernels/copy.h"
 
-#include <stdint.h>
 #include <string.h>
 
 /* Bits, not values: NaN payloads and signalling NaNs stay. */

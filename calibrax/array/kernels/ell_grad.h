@@ -28,9 +28,7 @@ static NAME(term) NAME(edge_of)(const cbx__ell_grad *q, size_t i, size_t col, ui
                          .place = place };
 }
 
-/* x, made in any case, so that no branch is in the way of vectors. */
-ALWAYS_INLINE T NAME(unless)(bool nothing, T x) { return nothing ? 0 : x; }
-#define UNLESS(nothing, x) NAME(unless)(nothing, x)
+#include "calibrax/array/kernels/gradients.h"
 
 /* Which weights: of an algebra, or of its first optimum alone; constants wherever these are
  * inlined. */
@@ -38,15 +36,6 @@ typedef struct NAME(way) {
     cbx_algebra g;
     bool first;
 } NAME(way);
-
-ALWAYS_INLINE T NAME(slope)(cbx_algebra g, T a, T b, T c, bool of_b)
-{
-    (void)c;
-#define CBX_ALGEBRA_GRADIENTS(id, term, of_a, of_b_)                                                                   \
-    if (g == CBX_ALGEBRA_##id) return of_b ? of_b_ : of_a;
-#include "calibrax/array/kernels/algebra.h"
-    return 0;
-}
 
 ALWAYS_INLINE T NAME(weight)(NAME(way) g, const NAME(term) * t, size_t l, bool of_b)
 {
@@ -129,15 +118,6 @@ ALWAYS_INLINE void NAME(forward_of)(const cbx__ell_grad *q, NAME(way) g, size_t 
             }
             memcpy((T *)q->tc + i * q->d + j0, sum, live * sizeof(T));
         }
-}
-
-/* The term that an optimum is looked for among; g is a constant wherever this is inlined. */
-ALWAYS_INLINE T NAME(plain_term)(cbx_algebra g, T a, T b)
-{
-#define CBX_ALGEBRA_GRADIENTS(id, term, of_a, of_b)                                                                    \
-    if (g == CBX_ALGEBRA_##id) return term;
-#include "calibrax/array/kernels/algebra.h"
-    return 0;
 }
 
 /* The first place in a row whose term is c, or the first NaN one of a NaN. */

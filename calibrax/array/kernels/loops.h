@@ -29,6 +29,8 @@ CBX_ISA_MAP(CBX__LOOPS_DECLARE)
 
 /** Of the widest instruction set of this machine. */
 const cbx__loops *cbx__loops_get(void);
+/** Elements of a dtype as those of another, or as they are; NULL of complex numbers to real ones. */
+cbx__loop cbx__move_loop(cbx_dtype from, cbx_dtype to);
 
 typedef float _Complex cbx__c64;
 typedef double _Complex cbx__c128;

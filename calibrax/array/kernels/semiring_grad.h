@@ -1,7 +1,7 @@
 /* Derivatives of products, the parts that are no products themselves.  All matrices are dense and
  * row-major. What belongs to A is shared by rows, what belongs to B by columns, in parts of one
  * size: each element is added up by one thread in one order, so its bits do not depend on how many
- * there are. Included once a float type behind semiring_float.h and semiring_gradients.h; expects
+ * there are. Included once a float type behind semiring_float.h and semiring_partials.h; expects
  * GRAD_LIMIT: exp of that, times what exp flushes to 0, is nothing. */
 
 /* --- log: weights p = exp(a + b - c) = A' B' exp(r + q - c), r and q the maxima of row and column

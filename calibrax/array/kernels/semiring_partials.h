@@ -4,18 +4,7 @@
  * by a team; each algebra has functions of its own for one of them, in which it is a constant.
  * Included once a float type behind semiring_tile.h; expects SMALLEST besides. */
 
-/* x, made in any case, so that no branch prevents vectors. */
-ALWAYS_INLINE T NAME(unless)(bool nothing, T x) { return nothing ? 0 : x; }
-#define UNLESS(nothing, x) NAME(unless)(nothing, x)
-
-/* g is a constant wherever these are inlined. */
-ALWAYS_INLINE T NAME(plain_term)(cbx_algebra g, T a, T b)
-{
-#define CBX_ALGEBRA_GRADIENTS(id, term, of_a, of_b)                                                                    \
-    if (g == CBX_ALGEBRA_##id) return term;
-#include "calibrax/array/kernels/algebra.h"
-    return 0;
-}
+#include "calibrax/array/kernels/gradients.h"
 
 ALWAYS_INLINE vec NAME(terms_of)(cbx_algebra g, T a, vec y)
 {
@@ -24,16 +13,6 @@ ALWAYS_INLINE vec NAME(terms_of)(cbx_algebra g, T a, vec y)
     UNROLL for (int l = 0; l < LANES; l++) t[l] = NAME(plain_term)(g, a, y[l]);
     return t;
 }
-
-ALWAYS_INLINE T NAME(slope)(cbx_algebra g, T a, T b, T c, bool by_b)
-{
-    (void)c;
-#define CBX_ALGEBRA_GRADIENTS(id, term, of_a, of_b)                                                                    \
-    if (g == CBX_ALGEBRA_##id) return by_b ? of_b : of_a;
-#include "calibrax/array/kernels/algebra.h"
-    return 0;
-}
-#undef UNLESS
 
 /* --- the first optimum takes all --- */
 

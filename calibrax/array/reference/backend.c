@@ -45,7 +45,7 @@ cbx_status cbx__ref_run_each(const cbx_call *call, cbx_array **out, cbx_err *err
 
 cbx_status cbx__ref_run_cast(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    return run_loop(call, cbx__loops_get()->cast(call->in[0]->desc.dtype, call->attrs->dtype), out, err);
+    return run_loop(call, cbx__move_loop(call->in[0]->desc.dtype, call->attrs->dtype), out, err);
 }
 
 cbx_status cbx__ref_run_random(const cbx_call *call, cbx_array **out, cbx_err *err)

@@ -6,13 +6,12 @@
 void cbx__ref_store_scalar(const cbx_scalar *v, cbx_dtype t, void *out)
 {
     uint64_t bits[2] = { 0 };
-    cbx__loop loop = v->dtype == t ? cbx__copy_loop(t) : cbx__loops_get()->cast(v->dtype, t);
 
     if (v->dtype == CBX_BOOL)
         memcpy(bits, &(bool){ v->v.i != 0 }, sizeof(bool));
     else
         memcpy(bits, &v->v, cbx_dtype_size(v->dtype));
-    loop(1, (char *const[]){ out, (char *)bits }, (const ptrdiff_t[]){ 0, 0 });
+    cbx__move(cbx__move_loop(v->dtype, t), 1, out, 0, bits, 0);
 }
 
 cbx_dtype cbx__ref_wide(cbx_dtype t)
@@ -78,8 +77,7 @@ cbx_status cbx_array_assign(cbx_ctx *ctx, cbx_array *to, const cbx_array *value,
                             cbx_array_desc_text(&to->desc, tb, sizeof tb));
         if (n != 1) op[1].strides[i + shift] = value->strides[i] * (ptrdiff_t)cbx__dtype_size(value->desc.dtype);
     }
-    loop = value->desc.dtype == to->desc.dtype ? cbx__copy_loop(to->desc.dtype)
-                                               : cbx__loops_get()->cast(value->desc.dtype, to->desc.dtype);
+    loop = cbx__move_loop(value->desc.dtype, to->desc.dtype);
     if (!loop)
         return cbx_fail(err, CBX_EDTYPE, "%s cannot be assigned to %s: use real or imag",
                         cbx_dtype_name(value->desc.dtype), cbx_dtype_name(to->desc.dtype));

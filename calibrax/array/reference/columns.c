@@ -33,7 +33,7 @@ static const void *row(const block *b, size_t i)
     char *at = (char *)(uintptr_t)b->first + (ptrdiff_t)i * b->step;
 
     if (!b->load) return at;
-    b->load(b->width, (char *const[]){ b->buf, at }, (const ptrdiff_t[]){ b->wide_size, b->inner });
+    cbx__move(b->load, b->width, b->buf, b->wide_size, at, b->inner);
     return b->buf;
 }
 
@@ -217,7 +217,7 @@ bool cbx__ref_reduce_columns(const cbx_call *call, cbx_array *out, cbx_dtype wid
     last = s.kept[s.nkept - 1];
     if (inner < (ptrdiff_t)size || inner > 4 * (ptrdiff_t)size || last < 4) return false;
     if (acc_type != wide) store = cbx__copy_loop(acc_type);
-    b.load = b.converts ? cbx__loops_get()->cast(from, acc_type) : dense ? NULL : cbx__copy_loop(from);
+    b.load = b.converts || !dense ? cbx__move_loop(from, acc_type) : NULL;
     for (size_t done = 0; done < out->count; done += last) {
         for (size_t c = 0; c < last; c += b.width, to += b.width * to_size) {
             b.first = at + (ptrdiff_t)c * inner;
@@ -227,7 +227,7 @@ bool cbx__ref_reduce_columns(const cbx_call *call, cbx_array *out, cbx_dtype wid
             }
             b.width = last - c < COLUMNS ? last - c : COLUMNS;
             reduce(&b, acc);
-            store(b.width, (char *const[]){ to, (char *)acc }, (const ptrdiff_t[]){ (ptrdiff_t)to_size, acc_size });
+            cbx__move(store, b.width, to, (ptrdiff_t)to_size, acc, acc_size);
         }
         at = cbx__split_advance(&s, s.nkept - 1, index, at);
     }

@@ -268,16 +268,16 @@ enum { X, W, Y, MORE, OF_FILTER, OPERANDS }; /* MORE: g, or the tangent of x */
 /* Of a real one, the convolutions of the tangent of x with w, and of x with that of w; padding of a tangent is 0, as that of x. */
 static cbx_status two_convolutions(const cbx_call *call, const derivative *d, cbx_array *const *in, cbx_err *err)
 {
+    const ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(d->v.dtype);
     cbx_array *more = NULL;
     cbx_status st = cbx__ref_conv(call->ctx, d->v.semiring, call->attrs, in[MORE], in[W], d->ty, err);
 
     if (!st) st = cbx_array_create(call->ctx, call->results, &more, err);
     if (!st) st = cbx__ref_conv(call->ctx, d->v.semiring, call->attrs, in[X], in[OF_FILTER], more, err);
     if (!st && more->count)
-        cbx__loops_get()->binary(CBX_PRIM_ADD, d->v.dtype)(
-            more->count, (char *const[]){ d->ty->data, d->ty->data, more->data },
-            (const ptrdiff_t[]){ (ptrdiff_t)cbx_dtype_size(d->v.dtype), (ptrdiff_t)cbx_dtype_size(d->v.dtype),
-                                 (ptrdiff_t)cbx_dtype_size(d->v.dtype) });
+        cbx__loops_get()->binary(CBX_PRIM_ADD, d->v.dtype)(more->count,
+                                                           (char *const[]){ d->ty->data, d->ty->data, more->data },
+                                                           (const ptrdiff_t[]){ size, size, size });
     cbx_array_free(more);
     return st;
 }

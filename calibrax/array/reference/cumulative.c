@@ -65,8 +65,8 @@ cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_er
         [CBX_PRIM_CUMMIN] = { cummin_i64, cummin_u64, cummin_f64 },
     };
     cumulator run = table[call->prim][wide == CBX_I64 ? 0 : wide == CBX_U64 ? 1 : wide == CBX_F64 ? 2 : 3];
-    cbx__loop load = from == wide ? cbx__copy_loop(from) : cbx__loops_get()->cast(from, wide);
-    cbx__loop store = to == wide ? cbx__copy_loop(to) : cbx__loops_get()->cast(wide, to);
+    cbx__loop load = cbx__move_loop(from, wide);
+    cbx__loop store = cbx__move_loop(wide, to);
     ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(wide);
     const char *src = a->data, *dst;
     double buf[2 * CBX__LEAF];
@@ -85,9 +85,9 @@ cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_er
             size_t m = in.each - i < CBX__LEAF ? in.each - i : CBX__LEAF;
             char *here = (char *)(uintptr_t)src + (ptrdiff_t)i * in.gone_step[0];
             char *there = (char *)(uintptr_t)dst + (ptrdiff_t)i * result.gone_step[0];
-            load(m, (char *const[]){ (char *)buf, here }, (const ptrdiff_t[]){ size, in.gone_step[0] });
+            cbx__move(load, m, buf, size, here, in.gone_step[0]);
             run(m, (char *)buf, size, (char *)buf, size, &t, i == 0);
-            store(m, (char *const[]){ there, (char *)buf }, (const ptrdiff_t[]){ result.gone_step[0], size });
+            cbx__move(store, m, there, result.gone_step[0], buf, size);
         }
         src = cbx__split_advance(&in, in.nkept, index[0], src);
         dst = cbx__split_advance(&result, result.nkept, index[1], dst);

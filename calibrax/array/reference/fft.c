@@ -109,9 +109,7 @@ static side side_of(const cbx_array *a, int axis, bool load)
 
     s.step = a->strides[axis] * (ptrdiff_t)cbx_dtype_size(t);
     s.direct = t == wide && s.step == (ptrdiff_t)s.size;
-    s.convert = t == wide ? cbx__copy_loop(t)
-                : load    ? cbx__loops_get()->cast(t, wide)
-                          : cbx__loops_get()->cast(wide, t);
+    s.convert = load ? cbx__move_loop(t, wide) : cbx__move_loop(wide, t);
     return s;
 }
 
@@ -122,13 +120,11 @@ static void run_lane(const lane *l, transform f, const side *from, const side *t
     double *out = to->direct ? (double *)(void *)dst : to->buffer;
     const size_t reals = to->count * to->size / sizeof(double);
 
-    if (!from->direct)
-        from->convert(from->count, (char *const[]){ (char *)in, src }, (const ptrdiff_t[]){ in_size, from->step });
+    if (!from->direct) cbx__move(from->convert, from->count, in, in_size, src, from->step);
     f(l, in, out);
     if (l->factor != 1)
         for (size_t i = 0; i < reals; i++) out[i] *= l->factor;
-    if (!to->direct)
-        to->convert(to->count, (char *const[]){ dst, (char *)out }, (const ptrdiff_t[]){ to->step, out_size });
+    if (!to->direct) cbx__move(to->convert, to->count, dst, to->step, out, out_size);
 }
 
 /* The same for g lanes side by side: row by row in, row by row out. */
@@ -140,14 +136,14 @@ static void run_group(const lane *l, transform f, const side *from, const side *
     char *in = (char *)from->buffer, *out = (char *)to->buffer;
 
     for (size_t i = 0; i < from->count; i++)
-        from->convert(g, (char *const[]){ in + (ptrdiff_t)i * in_size, src + (ptrdiff_t)i * from->step },
-                      (const ptrdiff_t[]){ (ptrdiff_t)from->count * in_size, from->next });
+        cbx__move(from->convert, g, in + (ptrdiff_t)i * in_size, (ptrdiff_t)from->count * in_size,
+                  src + (ptrdiff_t)i * from->step, from->next);
     for (size_t q = 0; q < g; q++) f(l, from->buffer + q * in_reals, to->buffer + q * out_reals);
     if (l->factor != 1)
         for (size_t i = 0; i < g * out_reals; i++) to->buffer[i] *= l->factor;
     for (size_t i = 0; i < to->count; i++)
-        to->convert(g, (char *const[]){ dst + (ptrdiff_t)i * to->step, out + (ptrdiff_t)i * out_size },
-                    (const ptrdiff_t[]){ to->next, (ptrdiff_t)to->count * out_size });
+        cbx__move(to->convert, g, dst + (ptrdiff_t)i * to->step, to->next, out + (ptrdiff_t)i * out_size,
+                  (ptrdiff_t)to->count * out_size);
 }
 
 /* Numbers of both buffers, then of the work, in one block. */

@@ -123,7 +123,7 @@ cbx_status cbx__ref_run_take(const cbx_call *call, cbx_array **out, cbx_err *err
             }
             for (size_t j = 0; j < d[1]->count; j++, to += run) {
                 char *here = from + place(index[j], b.wrap) * run;
-                copy(b.inner, (char *const[]){ to, here }, (const ptrdiff_t[]){ (ptrdiff_t)size, (ptrdiff_t)size });
+                cbx__move(copy, b.inner, to, (ptrdiff_t)size, here, (ptrdiff_t)size);
             }
         }
     }
@@ -325,12 +325,11 @@ cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, co
         return cbx_fail(err, CBX_ESHAPE, "%s cannot be assigned to %s by that mask or index",
                         cbx_array_desc_text(&value->desc, ta, sizeof ta),
                         cbx_array_desc_text(&to->desc, tb, sizeof tb));
-    convert = value->desc.dtype == to->desc.dtype ? cbx__copy_loop(to->desc.dtype)
-                                                  : cbx__loops_get()->cast(value->desc.dtype, to->desc.dtype);
+    convert = cbx__move_loop(value->desc.dtype, to->desc.dtype);
     if (!convert)
         return cbx_fail(err, CBX_EDTYPE, "%s cannot be assigned to %s: use real or imag",
                         cbx_dtype_name(value->desc.dtype), cbx_dtype_name(to->desc.dtype));
-    if (one) convert(1, (char *const[]){ element, value->data }, (const ptrdiff_t[]){ 0, 0 });
+    if (one) cbx__move(convert, 1, element, 0, value->data, 0);
     st = cbx__array_dense(ctx, where, &dense[0], err);
     if (!st && mask) {
         char *const p[] = { to->data, dense[0]->data, element, to->data };
@@ -351,9 +350,8 @@ cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, co
             find_scatter(CBX_SCATTER_SET, to->desc.dtype)(where->count, to->data, at, b.wrap, values.data, !one);
         else
             for (size_t i = 0; !st && i < where->count; i++, values.data += step)
-                (one ? cbx__copy_loop(to->desc.dtype) : convert)(
-                    1, (char *const[]){ (char *)to->data + (ptrdiff_t)place(at[i], b.wrap) * size, values.data },
-                    (const ptrdiff_t[]){ 0, 0 });
+                cbx__move(one ? cbx__copy_loop(to->desc.dtype) : convert, 1,
+                          (char *)to->data + (ptrdiff_t)place(at[i], b.wrap) * size, 0, values.data, 0);
     }
     cbx_array_free(dense[0]);
     cbx_array_free(dense[1]);

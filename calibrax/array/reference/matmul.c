@@ -114,8 +114,8 @@ static uint64_t dot_with_gaps(const product *p, char *a, char *b, char *column, 
             sum = done ? sum + part : part;
         } else {
             const ptrdiff_t size = (ptrdiff_t)sizeof total;
-            p->load(m, (char *const[]){ row, a }, (const ptrdiff_t[]){ size, a_step });
-            p->load(m, (char *const[]){ column, b }, (const ptrdiff_t[]){ size, b_step });
+            cbx__move(p->load, m, row, size, a, a_step);
+            cbx__move(p->load, m, column, size, b, b_step);
             total += p->fold->run_dot_u64((const uint64_t *)(const void *)row, (const void *)column, m);
         }
     }
@@ -130,9 +130,9 @@ static void one_element(const product *p, char *a, const char *column, char *r, 
     char *at = a + (ptrdiff_t)i * p->a.strides[1];
     uint64_t sum; /* or a double */
 
-    if (row) (p->load)(p->k, (char *const[]){ row, at }, (const ptrdiff_t[]){ size, p->a.strides[2] });
+    if (row) cbx__move(p->load, p->k, row, size, at, p->a.strides[2]);
     sum = dot(p, row ? row : at, column);
-    p->store(1, (char *const[]){ r + (ptrdiff_t)i * p->r.strides[1], (char *)&sum }, (const ptrdiff_t[]){ 0, 0 });
+    cbx__move(p->store, 1, r + (ptrdiff_t)i * p->r.strides[1], 0, &sum, 0);
 }
 
 static void one_matrix_by_columns(const product *p, char *a, char *b, char *r, char *column, char *row)
@@ -144,14 +144,14 @@ static void one_matrix_by_columns(const product *p, char *a, char *b, char *r, c
 
     if (p->m == 1 && p->n == 1 && !(p->in_place && p->a.strides[2] == size && p->b.strides[1] == size)) {
         const uint64_t sum = dot_with_gaps(p, a, b, column, row);
-        p->store(1, (char *const[]){ r, (char *)(uintptr_t)&sum }, (const ptrdiff_t[]){ 0, 0 });
+        cbx__move(p->store, 1, r, 0, &sum, 0);
         return;
     }
     if (p->in_place && p->a.strides[2] == size) row = NULL;
     for (size_t j = 0; j < p->n; j++) {
         char *with = b + (ptrdiff_t)j * p->b.strides[2], *to = r + (ptrdiff_t)j * p->r.strides[2];
         if (!p->in_place || p->b.strides[1] != size) {
-            p->load(p->k, (char *const[]){ column, with }, (const ptrdiff_t[]){ size, p->b.strides[1] });
+            cbx__move(p->load, p->k, column, size, with, p->b.strides[1]);
             with = column;
         }
         if (threads > 1) {
@@ -169,8 +169,8 @@ static void one_matrix(const product *p, char *a, char *b, char *r, char *acc, c
     const ptrdiff_t wide = (ptrdiff_t)p->wide_size, row = lined_up ? (ptrdiff_t)p->n * wide : p->b.strides[1];
 
     for (size_t k = 0; lined_up && k < p->k; k++)
-        p->load(p->n, (char *const[]){ lined_up + (ptrdiff_t)k * row, b + (ptrdiff_t)k * p->b.strides[1] },
-                (const ptrdiff_t[]){ wide, p->b.strides[2] });
+        cbx__move(p->load, p->n, lined_up + (ptrdiff_t)k * row, wide, b + (ptrdiff_t)k * p->b.strides[1],
+                  p->b.strides[2]);
     if (lined_up) b = lined_up;
     for (size_t i = 0; i < p->m; i++) {
         memset(acc, 0, p->n * p->wide_size);
@@ -180,11 +180,10 @@ static void one_matrix(const product *p, char *a, char *b, char *r, char *acc, c
             if (p->in_place)
                 memcpy(x, at, p->wide_size);
             else
-                p->load(1, (char *const[]){ (char *)x, at }, (const ptrdiff_t[]){ 0, 0 });
+                cbx__move(p->load, 1, x, 0, at, 0);
             p->step(p->n, x, b + (ptrdiff_t)k * row, acc);
         }
-        p->store(p->n, (char *const[]){ r + (ptrdiff_t)i * p->r.strides[1], acc },
-                 (const ptrdiff_t[]){ p->r.strides[2], wide });
+        cbx__move(p->store, p->n, r + (ptrdiff_t)i * p->r.strides[1], p->r.strides[2], acc, wide);
     }
 }
 
@@ -210,8 +209,8 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     p.b = cbx__ref_strided(b);
     p.r = cbx__ref_strided(*out);
     p.in_place = t == p.dtype; /* nothing to convert */
-    p.load = t == wide || p.in_place ? cbx__copy_loop(t) : cbx__loops_get()->cast(t, wide);
-    p.store = t == wide ? cbx__copy_loop(t) : cbx__loops_get()->cast(wide, t);
+    p.load = cbx__move_loop(t, p.in_place ? t : wide);
+    p.store = cbx__move_loop(wide, t);
     p.fold = cbx__fold_get(cbx_isa_best());
     p.step = wide == CBX_C128 ? axpy_c128 : p.fold->run_axpy_u64;
     for (size_t i = 0; i < a->desc.shape[0]; i++)

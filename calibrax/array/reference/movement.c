@@ -22,8 +22,8 @@ cbx_status cbx__ref_run_full(const cbx_call *call, cbx_array **out, cbx_err *err
     if (memcmp(element, zeros, sizeof element) == 0 && (*out)->count)
         memset((*out)->data, 0, cbx_array_bytes(*out));
     else
-        cbx__copy_loop(d->dtype)((*out)->count, (char *const[]){ (*out)->data, element },
-                                 (const ptrdiff_t[]){ (ptrdiff_t)cbx_dtype_size(d->dtype), 0 });
+        cbx__move(cbx__copy_loop(d->dtype), (*out)->count, (*out)->data, (ptrdiff_t)cbx_dtype_size(d->dtype), element,
+                  0);
     return CBX_OK;
 }
 
@@ -49,7 +49,7 @@ cbx_status cbx__ref_run_iota(const cbx_call *call, cbx_array **out, cbx_err *err
         op[0] = cbx__ref_strided(*out);
         op[1] = (cbx__strided){ .data = count->data };
         op[1].strides[call->attrs->axis] = sizeof(int64_t);
-        cbx__ref_walk(d->ndim, d->shape, 2, op, cbx__loops_get()->cast(CBX_I64, d->dtype));
+        cbx__ref_walk(d->ndim, d->shape, 2, op, cbx__move_loop(CBX_I64, d->dtype));
     }
     cbx_array_free(count);
     return st;

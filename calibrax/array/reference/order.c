@@ -30,11 +30,11 @@ typedef struct lane {
 static void lane_keys(const cbx__sort *k, const cbx_call *call, const lane *l, uint64_t *keys)
 {
     cbx_dtype t = cbx_array_dtype(call->in[0]), wide = cbx__ref_wide(t);
-    cbx__loop load = t == wide ? cbx__copy_loop(t) : cbx__loops_get()->cast(t, wide);
+    cbx__loop load = cbx__move_loop(t, wide);
     const void *values = l->src;
 
     if (t != wide || l->step != 8) {
-        load(l->n, (char *const[]){ (char *)keys, (char *)(uintptr_t)l->src }, (const ptrdiff_t[]){ 8, l->step });
+        cbx__move(load, l->n, keys, 8, l->src, l->step);
         values = keys;
     }
     k->keys(wide, call->prim != CBX_PRIM_RANKED && call->attrs->mode, call->prim == CBX_PRIM_ARGSORT, l->n, values,
@@ -44,9 +44,9 @@ static void lane_keys(const cbx__sort *k, const cbx_call *call, const lane *l, u
 static void store_lane(const lane *l, cbx_dtype t, size_t n, const uint64_t *values)
 {
     cbx_dtype wide = cbx__ref_wide(t);
-    cbx__loop store = t == wide ? cbx__copy_loop(t) : cbx__loops_get()->cast(wide, t);
+    cbx__loop store = cbx__move_loop(wide, t);
 
-    store(n, (char *const[]){ l->dst, (char *)(uintptr_t)values }, (const ptrdiff_t[]){ l->dst_step, 8 });
+    cbx__move(store, n, l->dst, l->dst_step, values, 8);
 }
 
 static void argsort_lane(const cbx__sort *k, const cbx_call *call, const lane *l, uint64_t *keys)
@@ -83,18 +83,18 @@ static void sort_narrow_lane(const cbx__sort *k, const cbx_call *call, const lan
     const cbx_dtype t = call->results->dtype, as = narrow_dtype(t);
     const ptrdiff_t size = sizeof *scratch;
     const bool there = t == as && l->dst_step == size;
-    const cbx__loop load = t == as ? cbx__copy_loop(t) : cbx__loops_get()->cast(t, as);
-    const cbx__loop store = t == as ? load : cbx__loops_get()->cast(as, t);
+    const cbx__loop load = cbx__move_loop(t, as);
+    const cbx__loop store = cbx__move_loop(as, t);
     uint32_t *keys = there ? (uint32_t *)(void *)l->dst : scratch;
     const void *values = l->src;
 
     if (t != as || l->step != size) {
-        load(l->n, (char *const[]){ (char *)keys, (char *)(uintptr_t)l->src }, (const ptrdiff_t[]){ size, l->step });
+        cbx__move(load, l->n, keys, size, l->src, l->step);
         values = keys;
     }
     k->keys_32(as, call->attrs->mode, false, l->n, values, keys);
     k->sort_32(as, call->attrs->mode, l->n, keys, scratch + (there ? 0 : l->n));
-    if (!there) store(l->n, (char *const[]){ l->dst, (char *)keys }, (const ptrdiff_t[]){ l->dst_step, size });
+    if (!there) cbx__move(store, l->n, l->dst, l->dst_step, keys, size);
 }
 
 /* ---- elements of one or two bytes, counted ---- */

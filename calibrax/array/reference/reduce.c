@@ -327,7 +327,7 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
     const char *at = a->data;
     bool bytes = call->prim == CBX_PRIM_SUM && (from == CBX_BOOL || from == CBX_U8) &&
                  (wide == CBX_I64 || wide == CBX_U64);
-    cbx__loop store = given == to ? cbx__copy_loop(to) : cbx__loops_get()->cast(given, to);
+    cbx__loop store = cbx__move_loop(given, to);
     cbx__stream s;
     cbx_status st;
 
@@ -342,7 +342,7 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
         cbx__total t = { 0 };
         cbx__stream_start(&s, at);
         reduce(&s, axes.each, &t);
-        store(1, (char *const[]){ (char *)(*out)->data + i * size, (char *)&t }, (const ptrdiff_t[]){ 0, 0 });
+        cbx__move(store, 1, (char *)(*out)->data + i * size, 0, &t, 0);
         at = cbx__split_advance(&axes, axes.nkept, index, at);
     }
     return CBX_OK;

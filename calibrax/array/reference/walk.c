@@ -83,7 +83,7 @@ void cbx__stream_init(cbx__stream *s, int ndim, const size_t *shape, const ptrdi
     memcpy(s->strides, o.strides, sizeof s->strides);
     s->size = cbx__dtype_size(to);
     s->direct = from == to;
-    s->load = from == to ? cbx__copy_loop(to) : cbx__loops_get()->cast(from, to);
+    s->load = cbx__move_loop(from, to);
 }
 
 void cbx__stream_start(cbx__stream *s, const void *data)
@@ -123,7 +123,7 @@ const void *cbx__stream_next(cbx__stream *s, size_t n, void *buf)
     while (n > 0) {
         size_t run = s->shape[last] - s->index[last];
         if (run > n) run = n;
-        s->load(run, (char *const[]){ to, (char *)(uintptr_t)s->at }, (const ptrdiff_t[]){ (ptrdiff_t)s->size, step });
+        cbx__move(s->load, run, to, (ptrdiff_t)s->size, s->at, step);
         to += run * s->size;
         n -= run;
         s->index[last] += run;
