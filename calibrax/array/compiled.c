@@ -3,7 +3,6 @@
  * then run by what the backend made of the graph.
  */
 #include <pthread.h>
-#include <stdio.h>
 
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/trace/cost.h"
@@ -20,30 +19,25 @@ typedef struct version {
 } version;
 
 typedef struct compiled {
-    cbx_fn *f;
+    cbx__closure of;
     cbx_allocator al;
     pthread_mutex_t lock;        /* to add a version */
     _Atomic(version *) versions; /* the newest first; they stay as long as the function */
-    bool *donated;               /* of each operand */
-    char name[80];
+    bool donated[];              /* of each operand */
 } compiled;
 
-static size_t version_bytes(const compiled *c) { return sizeof(version) + c->f->nin * sizeof(cbx_array_desc); }
+static size_t version_bytes(const compiled *c) { return sizeof(version) + c->of.f->nin * sizeof(cbx_array_desc); }
 
-static void compiled_release(void *user)
+static void compiled_drop(void *user)
 {
     compiled *c = user;
-    cbx_allocator al = c->al;
 
     for (version *v = atomic_load(&c->versions), *next; v; v = next) {
         next = v->next;
         cbx__graph_unref(v->graph);
-        cbx_mem_free(&al, v, version_bytes(c));
+        cbx_mem_free(&c->al, v, version_bytes(c));
     }
     pthread_mutex_destroy(&c->lock);
-    cbx_mem_free(&al, c->donated, (c->f->nin + 1) * sizeof *c->donated);
-    cbx_fn_free(c->f);
-    cbx_mem_free(&al, c, sizeof *c);
 }
 
 /* Operands by arrays, or by their descriptions. */
@@ -58,8 +52,8 @@ static const version *find(const compiled *c, operands in)
 {
     for (const version *v = atomic_load_explicit(&c->versions, memory_order_acquire); v; v = v->next) {
         size_t i = 0;
-        while (i < c->f->nin && cbx_array_desc_equal(&v->in[i], desc_of(in, i))) i++;
-        if (i == c->f->nin) return v;
+        while (i < c->of.f->nin && cbx_array_desc_equal(&v->in[i], desc_of(in, i))) i++;
+        if (i == c->of.f->nin) return v;
     }
     return NULL;
 }
@@ -72,15 +66,15 @@ static cbx_status add_version(cbx_ctx *ctx, compiled *c, operands in, const vers
     cbx__traced t = { 0 };
     cbx_status st;
 
-    if (!v) return cbx_fail(err, CBX_ENOMEM, "no memory to compile '%s'", c->f->name);
-    for (size_t i = 0; i < c->f->nin; i++) v->in[i] = *desc_of(in, i);
-    st = cbx__trace_fn(ctx, c->f, v->in, &t, err);
+    if (!v) return cbx_fail(err, CBX_ENOMEM, "no memory to compile '%s'", c->of.f->name);
+    for (size_t i = 0; i < c->of.f->nin; i++) v->in[i] = *desc_of(in, i);
+    st = cbx__trace_fn(ctx, c->of.f, v->in, &t, err);
     if (st) {
         cbx_mem_free(&c->al, v, version_bytes(c));
         return st;
     }
     v->trace_s = 1e-9 * (double)(cbx_clock_ns() - start);
-    for (size_t i = 0; i < c->f->nin; i++) t.graph->values.items[t.graph->in.items[i]].donated = c->donated[i];
+    for (size_t i = 0; i < c->of.f->nin; i++) t.graph->values.items[t.graph->in.items[i]].donated = c->donated[i];
     if (t.ncaptured == 0) v->graph = cbx__graph_ref(t.graph);
     cbx__traced_clear(ctx, &t);
     pthread_mutex_lock(&c->lock);
@@ -110,7 +104,7 @@ static cbx_status call_compiled(cbx_ctx *ctx, size_t nin, cbx_array *const *in, 
     for (size_t i = 0; data && i < nin; i++) data = !(in[i]->flags & CBX__ABSTRACT);
     if (data) v = find(c, (operands){ in, NULL });
     if (data && !v) st = add_version(ctx, c, (operands){ in, NULL }, &v, &err);
-    if (!st && (!v || !v->graph)) return cbx_fn_call(ctx, c->f, nin, in, nout, out);
+    if (!st && (!v || !v->graph)) return cbx_fn_call(ctx, c->of.f, nin, in, nout, out);
     if (!st) st = cbx__graph_run(ctx, v->graph, in, out, &err);
     if (st) {
         cbx__refuse(ctx, st, "%s", err.message);
@@ -122,32 +116,21 @@ static cbx_status call_compiled(cbx_ctx *ctx, size_t nin, cbx_array *const *in, 
 
 cbx_status cbx_jit_donate(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums, cbx_fn **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    compiled *c = NULL;
     cbx_status st = cbx__fn_check("jit", f, err);
 
     for (size_t i = 0; !st && i < n; i++)
         if (argnums[i] >= f->nin)
             st = cbx_fail(err, CBX_EINVAL, "operand %zu of '%s' cannot be donated: it has %zu", argnums[i], f->name,
                           f->nin);
-    if (st) return st;
-    c = cbx_mem_zalloc(al, sizeof *c);
-    if (!c) return cbx_fail(err, CBX_ENOMEM, "no memory for 'jit' of '%s'", f->name);
-    c->al = *al;
-    pthread_mutex_init(&c->lock, NULL);
-    snprintf(c->name, sizeof c->name, "jit(%s)", f->name);
-    c->donated = cbx_mem_calloc(al, f->nin + 1, sizeof *c->donated);
-    for (size_t i = 0; c->donated && i < n; i++) c->donated[argnums[i]] = true;
-    st = c->donated ? cbx_fn_keep(ctx, f, &c->f, err) : cbx_fail_nomem(err, "a function to compile");
     if (!st)
-        st = cbx_fn_create(ctx, &(cbx_fn){ c->name, call_compiled, c, f->nin, f->nout, NULL }, compiled_release, out,
-                           err);
-    if (!st) return CBX_OK;
-    pthread_mutex_destroy(&c->lock);
-    cbx_mem_free(al, c->donated, (f->nin + 1) * sizeof *c->donated);
-    cbx_fn_free(c->f);
-    cbx_mem_free(al, c, sizeof *c);
-    return st;
+        st = cbx__closure_create(ctx, "jit", f, sizeof(compiled) + f->nin * sizeof(bool), call_compiled, f->nin,
+                                 f->nout, compiled_drop, out, err);
+    if (st) return st;
+    compiled *c = (*out)->user;
+    c->al = *cbx_ctx_allocator(ctx);
+    pthread_mutex_init(&c->lock, NULL);
+    for (size_t i = 0; i < n; i++) c->donated[argnums[i]] = true;
+    return CBX_OK;
 }
 
 cbx_status cbx_jit(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err)

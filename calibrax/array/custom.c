@@ -13,6 +13,7 @@
 #include "calibrax/array/trace/regions.h"
 #include "calibrax/array/trace/trace.h"
 #include "calibrax/array/transform.h"
+#include "calibrax/base/idioms.h"
 
 cbx_array *cbx_stop_gradient(cbx_ctx *ctx, const cbx_array *x)
 {
@@ -22,25 +23,15 @@ cbx_array *cbx_stop_gradient(cbx_ctx *ctx, const cbx_array *x)
 /* ---- the function of residuals ---- */
 
 typedef struct forward {
-    cbx_allocator al;
-    cbx_fn *fwd;
+    cbx__closure of;
     size_t nout; /* results; residuals follow */
 } forward;
-
-static void forward_free(void *user)
-{
-    forward *w = user;
-    cbx_allocator al = w->al;
-
-    cbx_fn_free(w->fwd);
-    cbx_mem_free(&al, w, sizeof *w);
-}
 
 /* Residuals that are not needed are left unset: they become a scalar. */
 static cbx_status call_forward(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
 {
     const forward *w = user;
-    const cbx_status st = w->fwd->call(ctx, nin, in, nout, out, w->fwd->user);
+    const cbx_status st = w->of.f->call(ctx, nin, in, nout, out, w->of.f->user);
 
     if (st || cbx_ctx_pending(ctx, NULL)) return st;
     for (size_t i = w->nout; i < nout; i++)
@@ -50,36 +41,26 @@ static cbx_status call_forward(cbx_ctx *ctx, size_t nin, cbx_array *const *in, s
 
 static cbx_status keep_forward(cbx_ctx *ctx, const cbx_fn *fwd, size_t nout, cbx_fn **out, cbx_err *err)
 {
-    forward *w = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *w);
-    cbx_status st;
+    const cbx_status st = cbx__closure_create(ctx, NULL, fwd, sizeof(forward), call_forward, fwd->nin, fwd->nout, NULL,
+                                              out, err);
 
-    if (!w) return cbx_fail(err, CBX_ENOMEM, "no memory for '%s'", fwd->name);
-    w->al = *cbx_ctx_allocator(ctx);
-    w->nout = nout;
-    st = cbx_fn_keep(ctx, fwd, &w->fwd, err);
-    if (!st)
-        st = cbx_fn_create(ctx, &(cbx_fn){ fwd->name, call_forward, w, fwd->nin, fwd->nout, NULL }, forward_free, out,
-                           err);
-    if (st) forward_free(w);
+    if (!st) ((forward *)(*out)->user)->nout = nout;
     return st;
 }
 
 /* ---- calls ---- */
 
 typedef struct custom {
-    cbx_allocator al;
+    cbx__closure of;
     cbx_prim prim;
-    cbx_fn *f, *rule[2];
+    cbx_fn *rule[2];
 } custom;
 
-static void custom_free(void *user)
+static void custom_drop(void *user)
 {
     custom *m = user;
-    cbx_allocator al = m->al;
 
-    cbx_fn_free(m->f);
     for (size_t i = 0; i < CBX_LEN(m->rule); i++) cbx_fn_free(m->rule[i]);
-    cbx_mem_free(&al, m, sizeof *m);
 }
 
 /* As an operation of the open trace. */
@@ -94,11 +75,11 @@ static void record(cbx_ctx *ctx, const custom *m, size_t nin, cbx_array *const *
 
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     d = cbx_arena_calloc(&arena, nin + 1, sizeof *d);
-    if (!d) st = cbx_fail(&err, CBX_ENOMEM, "no memory for the operands of '%s'", m->f->name);
+    if (!d) st = cbx_fail(&err, CBX_ENOMEM, "no memory for the operands of '%s'", m->of.name);
     for (size_t i = 0; !st && i < nin; i++) d[i] = in[i]->desc;
-    if (!st) st = cbx__trace_fn(ctx, m->f, d, &t, &err);
+    if (!st) st = cbx__trace_fn(ctx, m->of.f, d, &t, &err);
     all = cbx_arena_calloc(&arena, nin + t.ncaptured + 1, sizeof *all);
-    if (!st && !all) st = cbx_fail(&err, CBX_ENOMEM, "no memory for the operands of '%s'", m->f->name);
+    if (!st && !all) st = cbx_fail(&err, CBX_ENOMEM, "no memory for the operands of '%s'", m->of.name);
     if (!st) {
         memcpy(all, in, nin * sizeof *all);
         memcpy(all + nin, t.captured, t.ncaptured * sizeof *all);
@@ -122,7 +103,7 @@ static cbx_status call_custom(cbx_ctx *ctx, size_t nin, cbx_array *const *in, si
 {
     const custom *m = user;
 
-    if (!cbx__is_recorded(ctx, nin, (const cbx_array *const *)in)) return cbx_fn_call(ctx, m->f, nin, in, nout, out);
+    if (!cbx__is_recorded(ctx, nin, (const cbx_array *const *)in)) return cbx_fn_call(ctx, m->of.f, nin, in, nout, out);
     record(ctx, m, nin, in, out);
     return CBX_OK;
 }
@@ -145,22 +126,19 @@ static cbx_status counts_check(const char *what, const cbx_fn *f, const cbx_fn *
 static cbx_status make(cbx_ctx *ctx, cbx_prim prim, const cbx_fn *f, cbx_fn *first, const cbx_fn *second, cbx_fn **out,
                        cbx_err *err)
 {
-    custom *m = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *m);
-    cbx_status st;
+    cbx_fn *made = NULL;
+    cbx_status st = cbx__closure_create(ctx, NULL, f, sizeof(custom), call_custom, f->nin, f->nout, custom_drop, &made,
+                                        err);
 
-    if (!m) {
+    if (st) {
         cbx_fn_free(first);
-        return cbx_fail(err, CBX_ENOMEM, "no memory for '%s' of '%s'", cbx_prim_name(prim), f->name);
+        return st;
     }
-    m->al = *cbx_ctx_allocator(ctx);
+    custom *m = made->user;
     m->prim = prim;
     m->rule[0] = first;
-    st = cbx_fn_keep(ctx, f, &m->f, err);
-    if (!st && second) st = cbx_fn_keep(ctx, second, &m->rule[1], err);
-    if (!st)
-        st = cbx_fn_create(ctx, &(cbx_fn){ f->name, call_custom, m, f->nin, f->nout, NULL }, custom_free, out, err);
-    if (st) custom_free(m);
-    return st;
+    if (second) st = cbx_fn_keep(ctx, second, &m->rule[1], err);
+    return CBX_FINISH(st, *out = made, cbx_fn_free(made));
 }
 
 cbx_status cbx_custom_jvp(cbx_ctx *ctx, const cbx_fn *f, const cbx_fn *rule, cbx_fn **out, cbx_err *err)

@@ -5,18 +5,22 @@
 #include "calibrax/array/fn.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/scope.h"
+#include "calibrax/base/idioms.h"
 
 struct cbx__fn_claim {
     cbx_fn fn; /* what the caller holds */
     atomic_size_t refs;
     cbx_allocator al;
     void (*release)(void *user);
+    bool is_closure;
     size_t bytes;
-    char name[];
+    max_align_t space[]; /* user data of a closure, then the name */
 };
 
 cbx_status cbx__begin(cbx_ctx *ctx, cbx_err *err)
@@ -31,28 +35,57 @@ cbx_status cbx__fn_check(const char *what, const cbx_fn *f, cbx_err *err)
     return CBX_OK;
 }
 
-cbx_status cbx_fn_create(cbx_ctx *ctx, const cbx_fn *f, void (*release)(void *user), cbx_fn **out, cbx_err *err)
+/* A copy of f under the name "what(name)", or with what NULL its own, and `bytes` of user data. */
+static struct cbx__fn_claim *claim_create(cbx_ctx *ctx, const char *what, const cbx_fn *f, size_t bytes, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const char *name = f->name ? f->name : "";
+    const size_t all = sizeof(struct cbx__fn_claim) + bytes + (what ? strlen(what) + 2 : 0) + strlen(name) + 1;
+    struct cbx__fn_claim *c = cbx_mem_zalloc(al, all);
+    char *text = c ? (char *)c->space + bytes : NULL;
+
+    if (!c) {
+        cbx_fail(err, CBX_ENOMEM, "no memory for the function '%s'", name);
+        return NULL;
+    }
+    snprintf(text, all - (size_t)(text - (char *)c), what ? "%s(%s)" : "%s%s", what ? what : "", name);
+    c->bytes = all;
+    c->al = *al;
+    atomic_init(&c->refs, 1);
+    c->fn = *f;
+    c->fn.name = text;
+    c->fn.claim = c;
+    return c;
+}
+
+cbx_status cbx_fn_create(cbx_ctx *ctx, const cbx_fn *f, void (*release)(void *user), cbx_fn **out, cbx_err *err)
+{
     struct cbx__fn_claim *c;
-    size_t length;
-    cbx_status st = cbx__fn_check("fn_create", f, err);
+    const cbx_status st = cbx__fn_check("fn_create", f, err);
 
     if (st) return st;
     if (f->claim) return cbx_fail(err, CBX_EINVAL, "'%s' already has an owner: cbx_fn_keep shares it", f->name);
-    length = f->name ? strlen(f->name) : 0;
-    c = cbx_mem_zalloc(al, sizeof *c + length + 1);
-    if (!c) return cbx_fail(err, CBX_ENOMEM, "no memory for the function '%s'", f->name ? f->name : "");
-    if (length) memcpy(c->name, f->name, length);
-    c->bytes = sizeof *c + length + 1;
-    c->al = *al;
+    c = claim_create(ctx, NULL, f, 0, err);
+    if (!c) return CBX_ENOMEM;
     c->release = release;
-    atomic_init(&c->refs, 1);
-    c->fn = *f;
-    c->fn.name = c->name;
-    c->fn.claim = c;
     *out = &c->fn;
     return CBX_OK;
+}
+
+cbx_status cbx__closure_create(cbx_ctx *ctx, const char *what, const cbx_fn *f, size_t bytes, cbx_array_fn call,
+                               size_t nin, size_t nout, void (*drop)(void *user), cbx_fn **out, cbx_err *err)
+{
+    struct cbx__fn_claim *c = claim_create(ctx, what, &(cbx_fn){ f->name, call, NULL, nin, nout, NULL }, bytes, err);
+    cbx_status st;
+
+    if (!c) return CBX_ENOMEM;
+    cbx__closure *user = (cbx__closure *)(void *)c->space;
+    c->fn.user = user;
+    c->is_closure = true;
+    user->name = c->fn.name;
+    st = cbx_fn_keep(ctx, f, &user->f, err);
+    if (!st) c->release = drop;
+    return CBX_FINISH(st, *out = &c->fn, cbx_fn_free(&c->fn));
 }
 
 cbx_status cbx_fn_keep(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err)
@@ -70,6 +103,7 @@ void cbx_fn_free(cbx_fn *f)
 
     if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
     if (c->release) c->release(c->fn.user);
+    if (c->is_closure) cbx_fn_free(((cbx__closure *)c->fn.user)->f);
     al = c->al;
     cbx_mem_free(&al, c, c->bytes);
 }

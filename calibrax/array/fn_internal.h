@@ -17,6 +17,22 @@ cbx_status cbx__fn_counts_check(const cbx_fn *f, size_t nin, size_t nout, cbx_er
 /** CBX_EINVAL if one of n operands is NULL or failed. */
 cbx_status cbx__operands_check(const char *what, size_t n, cbx_array *const *in, cbx_err *err);
 
+/** What user data of functions made of functions begin with. */
+typedef struct cbx__closure {
+    cbx_fn *f;        /* what it is made of, kept as long */
+    const char *name; /* its own: "grad(f)" */
+} cbx__closure;
+
+/**
+ * A function whose user data, `bytes` that begin with a cbx__closure and are 0 behind it, live in it.
+ * @param what  before the name of f, in its own; NULL: it has the name of f
+ * @param drop  frees what the user data hold; NULL: nothing
+ * @param out   the caller's to free; out->user: the user data
+ * @return CBX_OK; CBX_ENOMEM
+ */
+cbx_status cbx__closure_create(cbx_ctx *ctx, const char *what, const cbx_fn *f, size_t bytes, cbx_array_fn call,
+                               size_t nin, size_t nout, void (*drop)(void *user), cbx_fn **out, cbx_err *err);
+
 /** Frees n references and forgets them. */
 void cbx__arrays_free(size_t n, cbx_array **arrays);
 

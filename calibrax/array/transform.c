@@ -5,7 +5,6 @@
  */
 #include "calibrax/array/transform.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/array/fn_internal.h"
@@ -48,30 +47,10 @@ cbx_status cbx_dump(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, cbx
 
 /* ---- what all derivatives have ---- */
 
-typedef struct kept {
-    cbx_fn *f;
-    cbx_allocator al;
-    size_t bytes;
-} kept;
-
-/* Of what begins with it; NULL is fine. */
-static void kept_free(void *user)
-{
-    kept *k = user;
-    cbx_allocator al;
-
-    if (!k) return;
-    cbx_fn_free(k->f);
-    al = k->al;
-    cbx_mem_free(&al, k, k->bytes);
-}
-
 typedef struct derived {
-    kept kept;
-    const char *what; /* "grad", "jvp" ... */
-    bool value;       /* value_and_grad */
-    size_t n;         /* operands in which to derive */
-    char name[80];
+    cbx__closure of;
+    bool value; /* value_and_grad */
+    size_t n;   /* operands in which to derive */
     size_t argnums[];
 } derived;
 
@@ -82,8 +61,6 @@ typedef struct derived {
 static cbx_status derive(cbx_ctx *ctx, const char *what, cbx_array_fn call, const cbx_fn *f, size_t n,
                          const size_t *argnums, bool value, size_t nin, size_t nout, cbx_fn **out, cbx_err *err)
 {
-    const size_t bytes = sizeof(derived) + n * sizeof *argnums;
-    derived *d;
     cbx_status st;
 
     if (n > f->nin)
@@ -96,19 +73,13 @@ static cbx_status derive(cbx_ctx *ctx, const char *what, cbx_array_fn call, cons
             if (argnums[k] == argnums[i])
                 return cbx_fail(err, CBX_EINVAL, "'%s' of '%s' lists operand %zu twice", what, f->name, argnums[i]);
     }
-    d = cbx_mem_zalloc(cbx_ctx_allocator(ctx), bytes);
-    if (!d) return cbx_fail(err, CBX_ENOMEM, "no memory for '%s' of '%s'", what, f->name);
-    d->kept.al = *cbx_ctx_allocator(ctx);
-    d->kept.bytes = bytes;
-    d->what = what;
+    st = cbx__closure_create(ctx, what, f, sizeof(derived) + n * sizeof *argnums, call, nin, nout, NULL, out, err);
+    if (st) return st;
+    derived *d = (*out)->user;
     d->value = value;
     d->n = n;
     for (size_t i = 0; i < n; i++) d->argnums[i] = argnums ? argnums[i] : i;
-    snprintf(d->name, sizeof d->name, "%s(%s)", what, f->name);
-    st = cbx_fn_keep(ctx, f, &d->kept.f, err);
-    if (!st) st = cbx_fn_create(ctx, &(cbx_fn){ d->name, call, d, nin, nout, NULL }, kept_free, out, err);
-    if (st) kept_free(d);
-    return st;
+    return CBX_OK;
 }
 
 /*
@@ -129,13 +100,13 @@ typedef struct work {
 static void *space(work *w, size_t n, size_t size)
 {
     void *p = cbx_arena_calloc(&w->arena, n + 1, size);
-    if (!p && !w->st) w->st = cbx_fail(&w->err, CBX_ENOMEM, "no memory for '%s'", w->d->name);
+    if (!p && !w->st) w->st = cbx_fail(&w->err, CBX_ENOMEM, "no memory for '%s'", w->d->of.name);
     return p;
 }
 
 static void work_open(work *w, cbx_ctx *ctx, const derived *d, cbx_array *const *in)
 {
-    const cbx_fn *f = d->kept.f;
+    const cbx_fn *f = d->of.f;
     cbx_array_desc *descs;
 
     *w = (work){ .ctx = ctx, .d = d };
@@ -164,7 +135,7 @@ static void want(work *w, size_t operand)
 
     if (!cbx__has_tangent(t) && !w->st)
         w->st = cbx_fail(&w->err, CBX_EDTYPE, "'%s' in operand %zu, which is %s: derive in float or complex operands",
-                         w->d->name, operand, cbx_dtype_name(t));
+                         w->d->of.name, operand, cbx_dtype_name(t));
     w->wanted[operand] = true;
 }
 
@@ -224,8 +195,8 @@ static cbx_status call_grad(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size
         const cbx_array_desc *y = cbx__graph_out(w.f.graph, 0);
         if (y->ndim != 0 || cbx_dtype_kind(y->dtype) != CBX_KIND_FLOAT)
             w.st = cbx_fail(&w.err, y->ndim ? CBX_ESHAPE : CBX_EDTYPE,
-                            "'%s' needs a real scalar result, '%s' gives %s: take its sum, or 'vjp'", d->name,
-                            d->kept.f->name, cbx_array_desc_text(y, text, sizeof text));
+                            "'%s' needs a real scalar result, '%s' gives %s: take its sum, or 'vjp'", d->of.name,
+                            d->of.f->name, cbx_array_desc_text(y, text, sizeof text));
         for (size_t i = 0; !w.st && i < d->n; i++) want(&w, d->argnums[i]);
     }
     linearize(&w);
@@ -278,7 +249,7 @@ static cbx_status like_check(const char *name, const char *what, size_t i, const
 
 static void expect(work *w, const char *what, size_t i, const cbx_array *a, const cbx_array_desc *d)
 {
-    if (!w->st) w->st = like_check(w->d->name, what, i, a, d, &w->err);
+    if (!w->st) w->st = like_check(w->d->of.name, what, i, a, d, &w->err);
 }
 
 /* (in..., tangents of the chosen) to (out..., their tangents) */
@@ -293,8 +264,8 @@ static cbx_status call_jvp(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_
     dt = space(&w, w.nout, sizeof *dt);
     for (size_t i = 0; !w.st && i < d->n; i++) {
         want(&w, d->argnums[i]);
-        expect(&w, "tangent", i, in[d->kept.f->nin + i], &w.in[d->argnums[i]]->desc);
-        w.t[d->argnums[i]] = in[d->kept.f->nin + i];
+        expect(&w, "tangent", i, in[d->of.f->nin + i], &w.in[d->argnums[i]]->desc);
+        w.t[d->argnums[i]] = in[d->of.f->nin + i];
     }
     if (!w.st) w.st = cbx__graph_jvp(ctx, w.f.graph, w.in, w.t, false, w.out, dt, &w.err);
     for (size_t i = 0; !w.st && i < w.nout; i++) {
@@ -314,9 +285,9 @@ static cbx_status call_vjp(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_
     work_open(&w, ctx, d, in);
     for (size_t i = 0; !w.st && i < d->n; i++) want(&w, d->argnums[i]);
     for (size_t i = 0; !w.st && i < w.nout; i++)
-        expect(&w, "cotangent", i, in[d->kept.f->nin + i], cbx__graph_out(w.f.graph, i));
+        expect(&w, "cotangent", i, in[d->of.f->nin + i], cbx__graph_out(w.f.graph, i));
     linearize(&w);
-    if (!w.st) transpose(&w, in + d->kept.f->nin, w.din);
+    if (!w.st) transpose(&w, in + d->of.f->nin, w.din);
     for (size_t i = 0; !w.st && i < w.nout; i++) out[i] = w.out[i];
     for (size_t i = 0; !w.st && i < d->n; i++) out[w.nout + i] = w.din[d->argnums[i]];
     return work_close(&w);
@@ -343,24 +314,21 @@ cbx_status cbx_vjp(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnum
 /* ---- a linear map as a function ---- */
 
 typedef struct linear {
+    cbx__closure of;
     cbx_allocator al;
     cbx__traced map;
-    cbx_array **zeros; /* descriptions of results that do not move; NULL: it moves */
     size_t nout;
-    char name[80];
+    cbx_array *zeros[]; /* descriptions of results that do not move; NULL: it moves */
 } linear;
 
-static void linear_free(void *user)
+static void linear_drop(void *user)
 {
     linear *m = user;
-    cbx_allocator al = m->al;
 
     cbx__arrays_free(m->map.ncaptured, m->map.captured);
-    cbx_mem_free(&al, m->map.captured, (m->map.ncaptured + 1) * sizeof *m->map.captured);
+    cbx_mem_free(&m->al, m->map.captured, (m->map.ncaptured + 1) * sizeof *m->map.captured);
     cbx__graph_unref(m->map.graph);
-    if (m->zeros) cbx__arrays_free(m->nout, m->zeros);
-    cbx_mem_free(&al, m->zeros, (m->nout + 1) * sizeof *m->zeros);
-    cbx_mem_free(&al, m, sizeof *m);
+    cbx__arrays_free(m->nout, m->zeros);
 }
 
 static cbx_status call_linear(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
@@ -368,11 +336,11 @@ static cbx_status call_linear(cbx_ctx *ctx, size_t nin, cbx_array *const *in, si
     const linear *m = user;
     cbx_array **moving = cbx_mem_calloc(cbx_ctx_allocator(ctx), nout + 1, sizeof(cbx_array *));
     cbx_err err = CBX_ERR_INIT;
-    cbx_status st = moving ? CBX_OK : cbx_fail(&err, CBX_ENOMEM, "no memory for the results of '%s'", m->name);
+    cbx_status st = moving ? CBX_OK : cbx_fail(&err, CBX_ENOMEM, "no memory for the results of '%s'", m->of.name);
     size_t k = 0;
 
     for (size_t i = 0; !st && i < nin; i++)
-        st = like_check(m->name, "tangent", i, in[i], cbx__graph_in(m->map.graph, i), &err);
+        st = like_check(m->of.name, "tangent", i, in[i], cbx__graph_in(m->map.graph, i), &err);
     if (!st) st = cbx__traced_eval(ctx, &m->map, nin, in, moving, &err);
     for (size_t i = 0; !st && i < nout; i++)
         out[i] = m->zeros[i] ? cbx_zeros_like(ctx, m->zeros[i]) : cbx_scope_hold(ctx, moving[k++]);
@@ -384,7 +352,8 @@ static cbx_status call_linear(cbx_ctx *ctx, size_t nin, cbx_array *const *in, si
 cbx_status cbx_linearize(cbx_ctx *ctx, const cbx_fn *f, cbx_array *const *in, cbx_array **out, cbx_fn **map,
                          cbx_err *err)
 {
-    const derived d = { .kept.f = (cbx_fn *)(uintptr_t)f, .what = "linearize", .name = "linearize" };
+    const derived d = { .of = { (cbx_fn *)(uintptr_t)f, "linearize" } };
+    cbx_fn *made = NULL;
     linear *m = NULL;
     work w;
     cbx_status st = cbx__begin(ctx, err);
@@ -395,20 +364,20 @@ cbx_status cbx_linearize(cbx_ctx *ctx, const cbx_fn *f, cbx_array *const *in, cb
     work_open(&w, ctx, &d, in);
     for (size_t i = 0; !w.st && i < f->nin; i++) want(&w, i);
     if (!w.st) w.st = cbx__graph_linearize(ctx, w.f.graph, w.in, w.wanted, NULL, w.out, &w.map, w.moves, &w.err);
+    if (!w.st)
+        w.st = cbx__closure_create(ctx, "linearize", f, sizeof *m + w.nout * sizeof *m->zeros, call_linear, f->nin,
+                                   f->nout, linear_drop, &made, &w.err);
     if (!w.st) {
-        m = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *m);
-        if (m) m->al = *cbx_ctx_allocator(ctx), m->nout = w.nout;
-        if (m) m->zeros = cbx_mem_calloc(&m->al, w.nout + 1, sizeof *m->zeros);
-        if (!m || !m->zeros) w.st = cbx_fail(&w.err, CBX_ENOMEM, "no memory for 'linearize' of '%s'", f->name);
+        m = made->user;
+        m->al = *cbx_ctx_allocator(ctx);
+        m->nout = w.nout;
     }
     for (size_t i = 0; !w.st && i < w.nout; i++)
         if (!w.moves[i]) w.st = cbx_array_create_abstract(ctx, &w.out[i]->desc, &m->zeros[i], &w.err);
     if (!w.st) {
         m->map = w.map;
         w.map = (cbx__traced){ 0 };
-        snprintf(m->name, sizeof m->name, "linearize(%s)", f->name);
-        w.st = cbx_fn_create(ctx, &(cbx_fn){ m->name, call_linear, m, f->nin, f->nout, NULL }, linear_free, map,
-                             &w.err);
+        *map = made;
     }
     for (size_t i = 0; i < w.nout && w.out; i++) {
         if (w.st)
@@ -416,7 +385,7 @@ cbx_status cbx_linearize(cbx_ctx *ctx, const cbx_fn *f, cbx_array *const *in, cb
         else
             out[i] = w.out[i];
     }
-    if (w.st && m) linear_free(m);
+    if (w.st) cbx_fn_free(made);
     st = w.st;
     if (st && err) *err = w.err;
     w.st = CBX_OK; /* reported in err */
@@ -515,11 +484,11 @@ static cbx_status call_jacrev(cbx_ctx *ctx, size_t nin, cbx_array *const *in, si
         cbx_scope scope;
 
         if (!cbx__has_tangent(y->dtype)) {
-            w.st = cbx_fail(&w.err, CBX_EDTYPE, "'%s' of result %zu, which is %s: it has no derivative", d->name, i,
+            w.st = cbx_fail(&w.err, CBX_EDTYPE, "'%s' of result %zu, which is %s: it has no derivative", d->of.name, i,
                             cbx_dtype_name(y->dtype));
             break;
         }
-        w.st = cbx__trace_begin(ctx, d->name, true, &trace, &w.err);
+        w.st = cbx__trace_begin(ctx, d->of.name, true, &trace, &w.err);
         if (w.st) break;
         cbx_scope_open(ctx, &scope);
         w.st = cbx__trace_input(&trace, y, &ct, &w.err);
@@ -608,8 +577,7 @@ cbx_status cbx_hessian_vector(cbx_ctx *ctx, const cbx_fn *f, size_t argnum, cbx_
 /* ---- batches ---- */
 
 typedef struct batched {
-    kept kept;
-    char name[64];
+    cbx__closure of;
     int axes[]; /* of f->nin operands, of f->nout results */
 } batched;
 
@@ -623,14 +591,14 @@ static bool line_up(cbx_ctx *ctx, const batched *v, cbx_array *const *in, cbx_ar
     char a[160], b[160];
     size_t first = SIZE_MAX;
 
-    for (size_t i = 0; i < v->kept.f->nin; i++) {
+    for (size_t i = 0; i < v->of.f->nin; i++) {
         const cbx_array_desc *d = &in[i]->desc;
         int axis = v->axes[i];
         moved[i] = in[i];
         mapped[i] = axis != CBX_NOT_MAPPED;
         if (!mapped[i]) continue;
         if (axis < -d->ndim || axis >= d->ndim)
-            return cbx__refused(ctx, CBX_EINVAL, "'%s' maps axis %d of operand %zu, which is %s", v->name, axis, i,
+            return cbx__refused(ctx, CBX_EINVAL, "'%s' maps axis %d of operand %zu, which is %s", v->of.name, axis, i,
                                 cbx_array_desc_text(d, a, sizeof a));
         if (axis < 0) axis += d->ndim;
         if (first == SIZE_MAX) {
@@ -639,9 +607,9 @@ static bool line_up(cbx_ctx *ctx, const batched *v, cbx_array *const *in, cbx_ar
         }
         if (d->shape[axis] != *length)
             return cbx__refused(ctx, CBX_ESHAPE,
-                                "'%s' maps axis %d of %s and axis %d of %s: mapped axes must be equally long", v->name,
-                                v->axes[first], cbx_array_desc_text(&in[first]->desc, a, sizeof a), v->axes[i],
-                                cbx_array_desc_text(d, b, sizeof b));
+                                "'%s' maps axis %d of %s and axis %d of %s: mapped axes must be equally long",
+                                v->of.name, v->axes[first], cbx_array_desc_text(&in[first]->desc, a, sizeof a),
+                                v->axes[i], cbx_array_desc_text(d, b, sizeof b));
         moved[i] = cbx_moveaxis(ctx, in[i], axis, 0);
         if (cbx_array_is_failed(moved[i])) return false;
     }
@@ -650,18 +618,18 @@ static bool line_up(cbx_ctx *ctx, const batched *v, cbx_array *const *in, cbx_ar
 
 static cbx_array *put_axis(cbx_ctx *ctx, const batched *v, size_t i, cbx_array *r, bool mapped, size_t length)
 {
-    const int axis = v->axes[v->kept.f->nin + i];
+    const int axis = v->axes[v->of.f->nin + i];
     char text[160];
 
     if (axis == CBX_NOT_MAPPED) {
         if (!mapped) return r;
         return cbx__refuse(ctx, CBX_EINVAL, "result %zu of '%s' differs over the batch: it needs an axis for it", i,
-                           v->name);
+                           v->of.name);
     }
     r = cbx__spread(ctx, r, mapped, length);
     if (cbx_array_is_failed(r) || (axis >= -r->desc.ndim && axis < r->desc.ndim)) return cbx_moveaxis(ctx, r, 0, axis);
-    return cbx__refuse(ctx, CBX_EINVAL, "'%s' puts the batch on axis %d of result %zu, which is %s", v->name, axis, i,
-                       cbx_array_desc_text(&r->desc, text, sizeof text));
+    return cbx__refuse(ctx, CBX_EINVAL, "'%s' puts the batch on axis %d of result %zu, which is %s", v->of.name, axis,
+                       i, cbx_array_desc_text(&r->desc, text, sizeof text));
 }
 
 static cbx_status call_batched(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
@@ -680,16 +648,16 @@ static cbx_status call_batched(cbx_ctx *ctx, size_t nin, cbx_array *const *in, s
     cbx_array_desc *d = cbx_arena_calloc(&arena, nin + 1, sizeof *d);
 
     if (!moved || !mapped || !out_mapped || !d) {
-        cbx__refuse(ctx, CBX_ENOMEM, "no memory for the operands of '%s'", v->name);
+        cbx__refuse(ctx, CBX_ENOMEM, "no memory for the operands of '%s'", v->of.name);
         goto done;
     }
     if (!line_up(ctx, v, in, moved, mapped, &length)) goto done;
     for (size_t i = 0; i < nin; i++) d[i] = mapped[i] ? cbx__element_desc(&moved[i]->desc) : moved[i]->desc;
-    st = cbx__trace_fn(ctx, v->kept.f, d, &f, &err);
+    st = cbx__trace_fn(ctx, v->of.f, d, &f, &err);
     n += f.ncaptured;
     all = cbx_arena_calloc(&arena, n + 1, sizeof *all);
     all_mapped = cbx_arena_calloc(&arena, n + 1, sizeof *all_mapped);
-    if (!st && (!all || !all_mapped)) st = cbx_fail(&err, CBX_ENOMEM, "no memory for the operands of '%s'", v->name);
+    if (!st && (!all || !all_mapped)) st = cbx_fail(&err, CBX_ENOMEM, "no memory for the operands of '%s'", v->of.name);
     for (size_t i = 0; !st && i < n; i++) {
         all[i] = i < nin ? moved[i] : f.captured[i - nin];
         all_mapped[i] = i < nin && mapped[i];
@@ -715,23 +683,15 @@ static cbx_status axes_check(const cbx_fn *f, const int *in_axes, cbx_err *err)
 
 cbx_status cbx_vmap(cbx_ctx *ctx, const cbx_fn *f, const int *in_axes, const int *out_axes, cbx_fn **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    batched *v = NULL;
-    size_t bytes;
     cbx_status st = cbx__fn_check("vmap", f, err);
 
     if (!st) st = axes_check(f, in_axes, err);
+    if (!st)
+        st = cbx__closure_create(ctx, "vmap", f, sizeof(batched) + (f->nin + f->nout) * sizeof *in_axes, call_batched,
+                                 f->nin, f->nout, NULL, out, err);
     if (st) return st;
-    bytes = sizeof *v + (f->nin + f->nout) * sizeof *v->axes;
-    v = cbx_mem_zalloc(al, bytes);
-    if (!v) return cbx_fail(err, CBX_ENOMEM, "no memory for 'vmap' of '%s'", f->name);
-    v->kept.al = *al;
-    v->kept.bytes = bytes;
+    batched *v = (*out)->user;
     if (in_axes) memcpy(v->axes, in_axes, f->nin * sizeof *in_axes);
     if (out_axes) memcpy(v->axes + f->nin, out_axes, f->nout * sizeof *out_axes);
-    snprintf(v->name, sizeof v->name, "vmap(%s)", f->name);
-    st = cbx_fn_keep(ctx, f, &v->kept.f, err);
-    if (!st) st = cbx_fn_create(ctx, &(cbx_fn){ v->name, call_batched, v, f->nin, f->nout, NULL }, kept_free, out, err);
-    if (st) kept_free(v);
-    return st;
+    return CBX_OK;
 }
