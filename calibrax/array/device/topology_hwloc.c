@@ -10,22 +10,16 @@
 
 #include "calibrax/array/device/internal.h"
 
-/* name without hwloc_, result, arguments: the part of hwloc that is used here. */
+/* Names without hwloc_: the part of hwloc that is used here; hwloc.h has its types. */
+/* clang-format off */
 #define HWLOC_CALLS(X)                                                                                                 \
-    X(get_api_version, unsigned, (void))                                                                               \
-    X(topology_init, int, (hwloc_topology_t *))                                                                        \
-    X(topology_set_flags, int, (hwloc_topology_t, unsigned long))                                                      \
-    X(topology_set_icache_types_filter, int, (hwloc_topology_t, enum hwloc_type_filter_e))                             \
-    X(topology_load, int, (hwloc_topology_t))                                                                          \
-    X(topology_is_thissystem, int, (hwloc_topology_t))                                                                 \
-    X(topology_destroy, void, (hwloc_topology_t))                                                                      \
-    X(get_type_depth, int, (hwloc_topology_t, hwloc_obj_type_t))                                                       \
-    X(get_nbobjs_by_depth, unsigned, (hwloc_topology_t, int))                                                          \
-    X(get_obj_by_depth, hwloc_obj_t, (hwloc_topology_t, int, unsigned))                                                \
-    X(bitmap_weight, int, (hwloc_const_bitmap_t))
+    X(get_api_version) X(topology_init) X(topology_set_flags) X(topology_set_icache_types_filter) X(topology_load)     \
+    X(topology_is_thissystem) X(topology_destroy) X(get_type_depth) X(get_nbobjs_by_depth) X(get_obj_by_depth)         \
+    X(bitmap_weight)
+/* clang-format on */
 
 typedef struct hwloc_calls {
-#define HWLOC_MEMBER(name, result, args) result(*name) args;
+#define HWLOC_MEMBER(name) __typeof__(hwloc_##name) *name;
     HWLOC_CALLS(HWLOC_MEMBER)
 #undef HWLOC_MEMBER
 } hwloc_calls;
@@ -130,7 +124,7 @@ cbx_status cbx__topology_hwloc(cbx_ctx *ctx, const char *path, cbx_arena *arena,
     survey v = { .arena = arena, .out = &t };
     cbx_library *lib = NULL;
     const cbx_library_symbol symbols[] = {
-#define HWLOC_SYMBOL(name, result, args) { "hwloc_" #name, (void **)(void *)&v.h.name },
+#define HWLOC_SYMBOL(name) { "hwloc_" #name, (void **)(void *)&v.h.name },
         HWLOC_CALLS(HWLOC_SYMBOL)
 #undef HWLOC_SYMBOL
     };

@@ -27,7 +27,7 @@
 static cbx_status load(cbx_ctx *ctx, h5_calls *c, cbx_library **lib, cbx_err *err)
 {
     const cbx_library_symbol symbols[] = {
-#define H5_SYMBOL(name, result, args) { "H5" #name, (void **)(void *)&c->name },
+#define H5_SYMBOL(name) { "H5" #name, (void **)(void *)&c->name },
         H5_CALLS(H5_SYMBOL)
 #undef H5_SYMBOL
 #define H5_SYMBOL(name) { "H5" #name "_g", (void **)(void *)&c->name },

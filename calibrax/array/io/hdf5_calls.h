@@ -19,95 +19,31 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/library.h"
 
-/* name without "H5", result, arguments */
+/* Names without "H5"; hdf5.h has their types. */
+/* clang-format off */
 #define H5_CALLS(X)                                                                                                    \
-    X(open, herr_t, (void))                                                                                            \
-    X(allocate_memory, void *, (size_t, hbool_t))                                                                      \
-    X(free_memory, herr_t, (void *))                                                                                   \
-    X(Acreate2, hid_t, (hid_t, const char *, hid_t, hid_t, hid_t, hid_t))                                              \
-    X(Adelete, herr_t, (hid_t, const char *))                                                                          \
-    X(Aexists, htri_t, (hid_t, const char *))                                                                          \
-    X(Aget_space, hid_t, (hid_t))                                                                                      \
-    X(Aget_type, hid_t, (hid_t))                                                                                       \
-    X(Aopen, hid_t, (hid_t, const char *, hid_t))                                                                      \
-    X(Aread, herr_t, (hid_t, hid_t, void *))                                                                           \
-    X(Awrite, herr_t, (hid_t, hid_t, const void *))                                                                    \
-    X(Dcreate2, hid_t, (hid_t, const char *, hid_t, hid_t, hid_t, hid_t, hid_t))                                       \
-    X(Dget_create_plist, hid_t, (hid_t))                                                                               \
-    X(Dget_space, hid_t, (hid_t))                                                                                      \
-    X(Dget_type, hid_t, (hid_t))                                                                                       \
-    X(Dopen2, hid_t, (hid_t, const char *, hid_t))                                                                     \
-    X(Dread, herr_t, (hid_t, hid_t, hid_t, hid_t, hid_t, void *))                                                      \
-    X(Dvlen_reclaim, herr_t, (hid_t, hid_t, hid_t, void *))                                                            \
-    X(Dwrite, herr_t, (hid_t, hid_t, hid_t, hid_t, hid_t, const void *))                                               \
-    X(Eclear2, herr_t, (hid_t))                                                                                        \
-    X(Eget_auto2, herr_t, (hid_t, H5E_auto2_t *, void **))                                                             \
-    X(Eset_auto2, herr_t, (hid_t, H5E_auto2_t, void *))                                                                \
-    X(Ewalk2, herr_t, (hid_t, H5E_direction_t, H5E_walk2_t, void *))                                                   \
-    X(Fclose, herr_t, (hid_t))                                                                                         \
-    X(Fcreate, hid_t, (const char *, unsigned, hid_t, hid_t))                                                          \
-    X(Fflush, herr_t, (hid_t, H5F_scope_t))                                                                            \
-    X(Fopen, hid_t, (const char *, unsigned, hid_t))                                                                   \
-    X(Gget_info, herr_t, (hid_t, H5G_info_t *))                                                                        \
-    X(Idec_ref, int, (hid_t))                                                                                          \
-    X(Iget_type, H5I_type_t, (hid_t))                                                                                  \
-    X(Lexists, htri_t, (hid_t, const char *, hid_t))                                                                   \
-    X(Lget_name_by_idx, ssize_t, (hid_t, const char *, H5_index_t, H5_iter_order_t, hsize_t, char *, size_t, hid_t))   \
-    X(Oopen, hid_t, (hid_t, const char *, hid_t))                                                                      \
-    X(Pcreate, hid_t, (hid_t))                                                                                         \
-    X(Pget_chunk, int, (hid_t, int, hsize_t *))                                                                        \
-    X(Pget_filter2, H5Z_filter_t, (hid_t, unsigned, unsigned *, size_t *, unsigned *, size_t, char *, unsigned *))     \
-    X(Pget_layout, H5D_layout_t, (hid_t))                                                                              \
-    X(Pget_nfilters, int, (hid_t))                                                                                     \
-    X(Pset_chunk, herr_t, (hid_t, int, const hsize_t *))                                                               \
-    X(Pset_create_intermediate_group, herr_t, (hid_t, unsigned))                                                       \
-    X(Pset_deflate, herr_t, (hid_t, unsigned))                                                                         \
-    X(Pset_filter, herr_t, (hid_t, H5Z_filter_t, unsigned, size_t, const unsigned *))                                  \
-    X(Pset_shuffle, herr_t, (hid_t))                                                                                   \
-    X(Screate, hid_t, (H5S_class_t))                                                                                   \
-    X(Screate_simple, hid_t, (int, const hsize_t *, const hsize_t *))                                                  \
-    X(Sget_simple_extent_dims, int, (hid_t, hsize_t *, hsize_t *))                                                     \
-    X(Sget_simple_extent_ndims, int, (hid_t))                                                                          \
-    X(Sget_simple_extent_type, H5S_class_t, (hid_t))                                                                   \
-    X(Sselect_hyperslab, herr_t,                                                                                       \
-      (hid_t, H5S_seloper_t, const hsize_t *, const hsize_t *, const hsize_t *, const hsize_t *))                      \
-    X(Tcopy, hid_t, (hid_t))                                                                                           \
-    X(Tcreate, hid_t, (H5T_class_t, size_t))                                                                           \
-    X(Tenum_create, hid_t, (hid_t))                                                                                    \
-    X(Tenum_insert, herr_t, (hid_t, const char *, const void *))                                                       \
-    X(Tget_class, H5T_class_t, (hid_t))                                                                                \
-    X(Tget_cset, H5T_cset_t, (hid_t))                                                                                  \
-    X(Tget_member_name, char *, (hid_t, unsigned))                                                                     \
-    X(Tget_member_type, hid_t, (hid_t, unsigned))                                                                      \
-    X(Tget_nmembers, int, (hid_t))                                                                                     \
-    X(Tget_sign, H5T_sign_t, (hid_t))                                                                                  \
-    X(Tget_size, size_t, (hid_t))                                                                                      \
-    X(Tget_strpad, H5T_str_t, (hid_t))                                                                                 \
-    X(Tinsert, herr_t, (hid_t, const char *, size_t, hid_t))                                                           \
-    X(Tis_variable_str, htri_t, (hid_t))                                                                               \
-    X(Tset_cset, herr_t, (hid_t, H5T_cset_t))                                                                          \
-    X(Tset_size, herr_t, (hid_t, size_t))                                                                              \
-    X(Zfilter_avail, htri_t, (H5Z_filter_t))                                                                           \
-    X(Zregister, herr_t, (const void *))
+    X(open) X(allocate_memory) X(free_memory) X(Acreate2) X(Adelete) X(Aexists) X(Aget_space) X(Aget_type) X(Aopen)    \
+    X(Aread) X(Awrite) X(Dcreate2) X(Dget_create_plist) X(Dget_space) X(Dget_type) X(Dopen2) X(Dread)                  \
+    X(Dvlen_reclaim) X(Dwrite) X(Eclear2) X(Eget_auto2) X(Eset_auto2) X(Ewalk2) X(Fclose) X(Fcreate) X(Fflush)         \
+    X(Fopen) X(Gget_info) X(Idec_ref) X(Iget_type) X(Lexists) X(Lget_name_by_idx) X(Oopen) X(Pcreate) X(Pget_chunk)    \
+    X(Pget_filter2) X(Pget_layout) X(Pget_nfilters) X(Pset_chunk) X(Pset_create_intermediate_group) X(Pset_deflate)    \
+    X(Pset_filter) X(Pset_shuffle) X(Screate) X(Screate_simple) X(Sget_simple_extent_dims)                             \
+    X(Sget_simple_extent_ndims) X(Sget_simple_extent_type) X(Sselect_hyperslab) X(Tcopy) X(Tcreate) X(Tenum_create)    \
+    X(Tenum_insert) X(Tget_class) X(Tget_cset) X(Tget_member_name) X(Tget_member_type) X(Tget_nmembers) X(Tget_sign)   \
+    X(Tget_size) X(Tget_strpad) X(Tinsert) X(Tis_variable_str) X(Tset_cset) X(Tset_size) X(Zfilter_avail)              \
+    X(Zregister)
+/* clang-format on */
 
-/* H5 variables that hold identifiers: name without "H5" and "_g" */
+/* H5 variables that hold identifiers: names without "H5" and "_g". */
+/* clang-format off */
 #define H5_IDS(X)                                                                                                      \
-    X(T_NATIVE_INT8)                                                                                                   \
-    X(T_NATIVE_INT16)                                                                                                  \
-    X(T_NATIVE_INT32)                                                                                                  \
-    X(T_NATIVE_INT64)                                                                                                  \
-    X(T_NATIVE_UINT8)                                                                                                  \
-    X(T_NATIVE_UINT16)                                                                                                 \
-    X(T_NATIVE_UINT32)                                                                                                 \
-    X(T_NATIVE_UINT64)                                                                                                 \
-    X(T_NATIVE_FLOAT)                                                                                                  \
-    X(T_NATIVE_DOUBLE)                                                                                                 \
-    X(T_C_S1)                                                                                                          \
-    X(P_CLS_DATASET_CREATE_ID)                                                                                         \
+    X(T_NATIVE_INT8) X(T_NATIVE_INT16) X(T_NATIVE_INT32) X(T_NATIVE_INT64) X(T_NATIVE_UINT8) X(T_NATIVE_UINT16)        \
+    X(T_NATIVE_UINT32) X(T_NATIVE_UINT64) X(T_NATIVE_FLOAT) X(T_NATIVE_DOUBLE) X(T_C_S1) X(P_CLS_DATASET_CREATE_ID)    \
     X(P_CLS_LINK_CREATE_ID)
+/* clang-format on */
 
 typedef struct h5_calls {
-#define H5_MEMBER(name, result, args) result(*name) args;
+#define H5_MEMBER(name) __typeof__(H5##name) *name;
     H5_CALLS(H5_MEMBER)
 #undef H5_MEMBER
 #define H5_MEMBER(name) hid_t *name;

@@ -31,33 +31,17 @@
 #define DEFLATE_MAX       1032 /* bytes out of one byte, the limit of the format (zlib.net, "zlib Technical Details") */
 #define FIRST_DOS_DATE    0x21 /* 1980-01-01 */
 
-/* name, result, arguments: the part of libzip that is used here. */
+/* The part of libzip that is used here; zip.h has its types. */
+/* clang-format off */
 #define ZIP_CALLS(X)                                                                                                   \
-    X(fdopen, zip_t *, (int, int, int *))                                                                              \
-    X(open, zip_t *, (const char *, int, int *))                                                                       \
-    X(open_from_source, zip_t *, (zip_source_t *, int, zip_error_t *))                                                 \
-    X(source_buffer_create, zip_source_t *, (const void *, zip_uint64_t, int, zip_error_t *))                          \
-    X(source_function, zip_source_t *, (zip_t *, zip_source_callback, void *))                                         \
-    X(source_free, void, (zip_source_t *))                                                                             \
-    X(close, int, (zip_t *))                                                                                           \
-    X(discard, void, (zip_t *))                                                                                        \
-    X(get_num_entries, zip_int64_t, (zip_t *, zip_flags_t))                                                            \
-    X(stat_index, int, (zip_t *, zip_uint64_t, zip_flags_t, zip_stat_t *))                                             \
-    X(fopen_index, zip_file_t *, (zip_t *, zip_uint64_t, zip_flags_t))                                                 \
-    X(fread, zip_int64_t, (zip_file_t *, void *, zip_uint64_t))                                                        \
-    X(fclose, int, (zip_file_t *))                                                                                     \
-    X(file_add, zip_int64_t, (zip_t *, const char *, zip_source_t *, zip_flags_t))                                     \
-    X(set_file_compression, int, (zip_t *, zip_uint64_t, zip_int32_t, zip_uint32_t))                                   \
-    X(file_set_dostime, int, (zip_t *, zip_uint64_t, zip_uint16_t, zip_uint16_t, zip_flags_t))                         \
-    X(get_error, zip_error_t *, (zip_t *))                                                                             \
-    X(file_get_error, zip_error_t *, (zip_file_t *))                                                                   \
-    X(error_init, void, (zip_error_t *))                                                                               \
-    X(error_init_with_code, void, (zip_error_t *, int))                                                                \
-    X(error_fini, void, (zip_error_t *))                                                                               \
-    X(error_strerror, const char *, (zip_error_t *))
+    X(fdopen) X(open) X(open_from_source) X(source_buffer_create) X(source_function) X(source_free) X(close)           \
+    X(discard) X(get_num_entries) X(stat_index) X(fopen_index) X(fread) X(fclose) X(file_add) X(set_file_compression)  \
+    X(file_set_dostime) X(get_error) X(file_get_error) X(error_init) X(error_init_with_code) X(error_fini)             \
+    X(error_strerror)
+/* clang-format on */
 
 typedef struct zip_calls {
-#define ZIP_MEMBER(name, result, args) result(*name) args;
+#define ZIP_MEMBER(name) __typeof__(zip_##name) *name;
     ZIP_CALLS(ZIP_MEMBER)
 #undef ZIP_MEMBER
 } zip_calls;
@@ -65,7 +49,7 @@ typedef struct zip_calls {
 static cbx_status open_libzip(cbx_ctx *ctx, zip_calls *calls, cbx_library **lib, cbx_err *err)
 {
     const cbx_library_symbol symbols[] = {
-#define ZIP_SYMBOL(name, result, args) { "zip_" #name, (void **)(void *)&calls->name },
+#define ZIP_SYMBOL(name) { "zip_" #name, (void **)(void *)&calls->name },
         ZIP_CALLS(ZIP_SYMBOL)
 #undef ZIP_SYMBOL
     };
