@@ -142,9 +142,11 @@ static void plain_scan(flow *w, size_t ncarry, size_t nxs, size_t length, bool r
     cbx__scan_apply(w->ctx, w->graph[0], w->consts[0], ncarry, nxs, length, reverse, w->in, out);
 }
 
-static cbx_status scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *const *init, size_t nxs,
-                       cbx_array *const *xs, size_t length, bool reverse, size_t every,
-                       void (*apply)(flow *, size_t, size_t, size_t, bool, size_t, cbx_array **), cbx_array **out)
+/* The first carried values, hidden of them, are not the caller's. */
+static cbx_status scan(cbx_ctx *ctx, const char *what, const cbx_fn *body, size_t hidden, size_t ncarry,
+                       cbx_array *const *init, size_t nxs, cbx_array *const *xs, size_t length, bool reverse,
+                       size_t every, void (*apply)(flow *, size_t, size_t, size_t, bool, size_t, cbx_array **),
+                       cbx_array **out)
 {
     const size_t nout = body ? body->nout : 0;
     cbx_err err = CBX_ERR_INIT;
@@ -152,17 +154,17 @@ static cbx_status scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_arra
     flow w = { .ctx = ctx };
     cbx_status st = cbx__begin(ctx, &err);
 
-    if (!st) st = body_check("scan", body, ncarry + nxs, ncarry, true, &err);
-    if (!st) st = cbx__operands_check("scan", ncarry, init, &err);
-    if (!st) st = cbx__operands_check("scan", nxs, xs, &err);
+    if (!st) st = body_check(what, body, ncarry + nxs, ncarry, true, &err);
+    if (!st) st = cbx__operands_check(what, ncarry, init, &err);
+    if (!st) st = cbx__operands_check(what, nxs, xs, &err);
     if (!st) st = scan_length(nxs, xs, &length, &err);
-    if (!st) st = flow_init(&w, ctx, "scan", 1, body->nin, &d, &err);
+    if (!st) st = flow_init(&w, ctx, what, 1, body->nin, &d, &err);
     if (st) return flow_end(&w, st, &err, nout, out);
     for (size_t i = 0; i < ncarry; i++) d[i] = init[i]->desc;
     for (size_t i = 0; i < nxs; i++) d[ncarry + i] = cbx__element_desc(&xs[i]->desc);
     st = flow_trace(&w, 0, body, d, &err);
-    for (size_t i = 0; !st && i < ncarry; i++)
-        st = carry_check("scan", body, i, &d[i], cbx__graph_out(w.graph[0], i), &err);
+    for (size_t i = hidden; !st && i < ncarry; i++)
+        st = carry_check(what, body, i - hidden, &d[i], cbx__graph_out(w.graph[0], i), &err);
     if (!st) st = flow_operands(&w, NULL, ncarry, init, nxs, xs, &err);
     if (!st) apply(&w, ncarry, nxs, length, reverse, every, out);
     return flow_end(&w, st, &err, nout, out);
@@ -171,7 +173,7 @@ static cbx_status scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_arra
 cbx_status cbx_scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *const *init, size_t nxs,
                     cbx_array *const *xs, size_t length, bool reverse, cbx_array **out)
 {
-    return scan(ctx, body, ncarry, init, nxs, xs, length, reverse, 0, plain_scan, out);
+    return scan(ctx, "scan", body, 0, ncarry, init, nxs, xs, length, reverse, 0, plain_scan, out);
 }
 
 /*
@@ -305,7 +307,7 @@ cbx_status cbx_scan_checkpointed(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry
         for (size_t i = 0; body && i < body->nout; i++) out[i] = cbx__array_failed();
         return cbx_ctx_pending(ctx, NULL);
     }
-    return scan(ctx, body, ncarry, init, nxs, xs, length, reverse, every, checkpointed_scan, out);
+    return scan(ctx, "scan", body, 0, ncarry, init, nxs, xs, length, reverse, every, checkpointed_scan, out);
 }
 
 /* ---- fori_loop: a scan that carries the index ---- */
@@ -326,31 +328,22 @@ cbx_status cbx_fori_loop(cbx_ctx *ctx, int64_t lower, int64_t upper, const cbx_f
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_err err = CBX_ERR_INIT;
     cbx_array **list = NULL;
-    cbx_array_desc *d = NULL;
     cbx_scope scope;
+    cbx_fn counted;
     flow w = { .ctx = ctx };
     cbx_status st = cbx__begin(ctx, &err);
 
     if (!st) st = body_check("fori_loop", body, n + 1, n, false, &err);
     if (!st) st = cbx__operands_check("fori_loop", n, init, &err);
-    if (!st) st = flow_init(&w, ctx, "fori_loop", 1, n + 1, &d, &err);
     if (!st && !(list = cbx_mem_calloc(al, n + 1, sizeof(cbx_array *))))
         st = cbx_fail(&err, CBX_ENOMEM, "no memory for the values of 'fori_loop'");
     if (st) return flow_end(&w, st, &err, n, out);
     cbx_scope_open(ctx, &scope); /* the index lives in it */
-    d[0] = (cbx_array_desc){ .dtype = CBX_I64 };
-    for (size_t i = 0; i < n; i++) d[i + 1] = init[i]->desc;
-    st = flow_trace(&w, 0, &(const cbx_fn){ body->name, counted_step, (void *)(uintptr_t)body, n + 1, n + 1, NULL }, d,
-                    &err);
-    for (size_t i = 0; !st && i < n; i++)
-        st = carry_check("fori_loop", body, i, &d[i + 1], cbx__graph_out(w.graph[0], i + 1), &err);
     list[0] = cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(lower));
-    if (!st) st = flow_operands(&w, NULL, 1, list, n, init, &err);
-    if (!st) cbx__scan_apply(ctx, w.graph[0], w.consts[0], n + 1, 0, length, false, w.in, list);
-    if (!st)
-        st = cbx_scope_close_keep(&scope, n, list + 1, &err);
-    else
-        cbx_scope_close(&scope, NULL);
+    for (size_t i = 0; i < n; i++) list[i + 1] = init[i];
+    counted = (cbx_fn){ body->name, counted_step, (void *)(uintptr_t)body, n + 1, n + 1, NULL };
+    scan(ctx, "fori_loop", &counted, 1, n + 1, list, 0, NULL, length, false, 0, plain_scan, list);
+    st = cbx_scope_close_keep(&scope, n, list + 1, &err);
     for (size_t i = 0; !st && i < n; i++) out[i] = cbx_scope_hold(ctx, list[i + 1]);
     cbx_mem_free(al, list, (n + 1) * sizeof(cbx_array *));
     return flow_end(&w, st, &err, n, out);

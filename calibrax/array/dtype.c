@@ -3,11 +3,7 @@
 
 #include <string.h>
 
-static const size_t sizes[CBX_DTYPE_COUNT] = {
-#define SIZE(name, number, bytes, kind) [number] = (bytes),
-    CBX_DTYPE_MAP(SIZE)
-#undef SIZE
-};
+#include "calibrax/array/internal.h"
 
 static const char *const names[CBX_DTYPE_COUNT] = {
     [CBX_BOOL] = "bool",       [CBX_I8] = "int8",     [CBX_I16] = "int16",   [CBX_I32] = "int32",
@@ -16,7 +12,7 @@ static const char *const names[CBX_DTYPE_COUNT] = {
     [CBX_C128] = "complex128",
 };
 
-size_t cbx_dtype_size(cbx_dtype t) { return (unsigned)t < CBX_DTYPE_COUNT ? sizes[t] : 0; }
+size_t cbx_dtype_size(cbx_dtype t) { return (unsigned)t < CBX_DTYPE_COUNT ? cbx__dtype_size(t) : 0; }
 
 const char *cbx_dtype_name(cbx_dtype t) { return (unsigned)t < CBX_DTYPE_COUNT ? names[t] : "?"; }
 

@@ -80,15 +80,7 @@ ALONG(ihfft, cbx_conj(ctx, transform(ctx, CBX_PRIM_RFFT, "ihfft", x, n, axis, no
 /* Non-negative, none twice; false, with a failure recorded, otherwise. */
 static bool axes_of(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, cbx_attrs *out)
 {
-    unsigned seen = 0;
-
-    if (!cbx__reduced(ctx, name, x, axes, out)) return false;
-    for (int i = 0; i < out->naxes; i++) {
-        if (seen & 1u << out->axes[i])
-            return cbx__refused(ctx, CBX_EINVAL, "axis %d of '%s' is named twice", out->axes[i], name);
-        seen |= 1u << out->axes[i];
-    }
-    return true;
+    return cbx__reduced(ctx, name, x, axes, out) && cbx__distinct(ctx, name, out);
 }
 
 typedef cbx_array *(*along)(cbx_ctx *ctx, const cbx_array *x, size_t n, int axis, cbx_fft_norm norm);

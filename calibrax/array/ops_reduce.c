@@ -49,29 +49,24 @@ static cbx_dtype sum_dtype(cbx_dtype t)
     return cbx_dtype_is_unsigned(t) ? CBX_U64 : CBX_I64;
 }
 
-#define SUMMING(name, prim)                                                                                            \
+#define REDUCING(name, prim, set)                                                                                      \
     cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)                                      \
     {                                                                                                                  \
         cbx_attrs attrs;                                                                                               \
         if (!cbx__reduced(ctx, #name, x, axes, &attrs)) return cbx__array_failed();                                    \
-        attrs.dtype = sum_dtype(x->desc.dtype);                                                                        \
+        set;                                                                                                           \
         return cbx__apply1(ctx, CBX_PRIM_##prim, x, &attrs);                                                           \
     }
-#define REDUCING(name, prim)                                                                                           \
-    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)                                      \
-    {                                                                                                                  \
-        cbx_attrs attrs;                                                                                               \
-        if (!cbx__reduced(ctx, #name, x, axes, &attrs)) return cbx__array_failed();                                    \
-        return cbx__apply1(ctx, CBX_PRIM_##prim, x, &attrs);                                                           \
-    }
-SUMMING(sum, SUM)
-SUMMING(prod, PROD)
-REDUCING(max, REDUCE_MAX)
-REDUCING(min, REDUCE_MIN)
-REDUCING(any, ANY)
-REDUCING(all, ALL)
-REDUCING(argmax, ARGMAX)
-REDUCING(argmin, ARGMIN)
+REDUCING(sum, SUM, attrs.dtype = sum_dtype(x->desc.dtype))
+REDUCING(prod, PROD, attrs.dtype = sum_dtype(x->desc.dtype))
+REDUCING(max, REDUCE_MAX, )
+REDUCING(min, REDUCE_MIN, )
+REDUCING(nanmax, REDUCE_MAX, attrs.mode = 1)
+REDUCING(nanmin, REDUCE_MIN, attrs.mode = 1)
+REDUCING(any, ANY, )
+REDUCING(all, ALL, )
+REDUCING(argmax, ARGMAX, )
+REDUCING(argmin, ARGMIN, )
 
 /* In at least float64, so that float32 is rounded once, at the end. */
 static cbx_dtype mean_dtype(cbx_dtype t) { return t == CBX_F32 ? CBX_F64 : t == CBX_C64 ? CBX_C128 : cbx__inexact(t); }
@@ -212,17 +207,6 @@ cbx_array *cbx_nanstd(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, do
     return cbx__tidy(ctx, mark, cbx__as(ctx, cbx_sqrt(ctx, cbx_divide(ctx, d, n)), cbx__real_of(x->desc.dtype)));
 }
 
-#define IGNORING(name, prim)                                                                                           \
-    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)                                      \
-    {                                                                                                                  \
-        cbx_attrs attrs;                                                                                               \
-        if (!cbx__reduced(ctx, #name, x, axes, &attrs)) return cbx__array_failed();                                    \
-        attrs.mode = 1;                                                                                                \
-        return cbx__apply1(ctx, CBX_PRIM_##prim, x, &attrs);                                                           \
-    }
-IGNORING(nanmax, REDUCE_MAX)
-IGNORING(nanmin, REDUCE_MIN)
-
 static cbx_array *running(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis, bool sums)
 {
     cbx_attrs attrs = { 0 };
@@ -234,22 +218,15 @@ static cbx_array *running(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis
     return cbx__apply1(ctx, p, x, &attrs);
 }
 
-cbx_array *cbx_cumulative_sum(cbx_ctx *ctx, const cbx_array *x, int axis)
-{
-    return running(ctx, CBX_PRIM_CUMSUM, x, axis, true);
-}
-cbx_array *cbx_cumulative_prod(cbx_ctx *ctx, const cbx_array *x, int axis)
-{
-    return running(ctx, CBX_PRIM_CUMPROD, x, axis, true);
-}
-cbx_array *cbx_cumulative_max(cbx_ctx *ctx, const cbx_array *x, int axis)
-{
-    return running(ctx, CBX_PRIM_CUMMAX, x, axis, false);
-}
-cbx_array *cbx_cumulative_min(cbx_ctx *ctx, const cbx_array *x, int axis)
-{
-    return running(ctx, CBX_PRIM_CUMMIN, x, axis, false);
-}
+#define RUNNING(name, prim, sums)                                                                                      \
+    cbx_array *cbx_cumulative_##name(cbx_ctx *ctx, const cbx_array *x, int axis)                                       \
+    {                                                                                                                  \
+        return running(ctx, CBX_PRIM_##prim, x, axis, sums);                                                           \
+    }
+RUNNING(sum, CUMSUM, true)
+RUNNING(prod, CUMPROD, true)
+RUNNING(max, CUMMAX, false)
+RUNNING(min, CUMMIN, false)
 
 /* The start in front: one element more. */
 static cbx_array *with_initial(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis, int64_t start)
