@@ -30,4 +30,8 @@ const cbx_ell_edge_functions *cbx__ell_edge_of(const cbx_attrs *attrs);
 cbx_status cbx__algebra_put(cbx_ctx *ctx, const cbx_semiring *s, const cbx_ell *g, const cbx_ell_edge_functions *edge,
                             cbx_attrs *attrs, cbx_err *err);
 
+/** False, with a failure recorded, unless n operands are arrays and products over s have
+ * derivatives as operations. */
+bool cbx__has_derivative(cbx_ctx *ctx, const char *name, const cbx_semiring *s, size_t n, const cbx_array *const *in);
+
 #endif

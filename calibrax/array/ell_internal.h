@@ -31,9 +31,12 @@ enum {
  * is given. */
 enum { CBX__X_ROW, CBX__X_COL, CBX__ATTR, CBX__EDGE_OPERANDS };
 
-/** False, with a failure recorded, unless x is of a dtype and shape.  what: its name in the
- * sentence. */
-bool cbx__ell_expect(cbx_ctx *ctx, const char *name, const char *what, const cbx_array *x, cbx_dtype dtype, int ndim,
-                     const size_t *shape);
+/**
+ * The operation p of a graph, an algebra and (NULL: none) functions of an edge on n operands; its
+ * failures name the function that called it.  attrs: all else.
+ */
+void cbx__ell_apply(cbx_ctx *ctx, cbx_prim p, const char *name, const cbx_ell *g, const cbx_ell_edge_functions *f,
+                    const cbx_semiring *s, size_t n, const cbx_array *const *in, cbx_attrs attrs, size_t nout,
+                    cbx_array **out);
 
 #endif

@@ -16,18 +16,12 @@ typedef struct stacks {
     size_t shape[3][CBX_MAX_RANK];
 } stacks;
 
-static bool has_derivative(cbx_ctx *ctx, const char *name, const cbx_semiring *s, size_t n, const cbx_array *const *in)
+bool cbx__has_derivative(cbx_ctx *ctx, const char *name, const cbx_semiring *s, size_t n, const cbx_array *const *in)
 {
     if (cbx__unusable(ctx, name, n, in)) return false;
-    if (!s || s->functions || cbx__traits_of[s->id].derivative == CBX__NO_DERIVATIVE)
-        return cbx__refused(ctx, !s || s->functions ? CBX_EINVAL : CBX_EDTYPE, "'%s' over '%s' has no derivative", name,
-                            s ? s->name : "no algebra");
-    for (size_t i = 0; i < n; i++) {
-        if (!cbx_semiring_takes(s, in[i]->desc.dtype) || in[i]->desc.dtype != in[0]->desc.dtype)
-            return cbx__refused(ctx, CBX_EDTYPE, "'%s' takes one of float32 and float64, not %s with %s", name,
-                                cbx_dtype_name(in[0]->desc.dtype), cbx_dtype_name(in[i]->desc.dtype));
-    }
-    return true;
+    if (s && !s->functions && cbx__traits_of[s->id].derivative != CBX__NO_DERIVATIVE) return true;
+    return cbx__refused(ctx, !s || s->functions ? CBX_EINVAL : CBX_EDTYPE, "'%s' over '%s' has no derivative", name,
+                        s ? s->name : "no algebra");
 }
 
 static bool same_shape(const cbx_array *x, int ndim, const size_t *shape)
@@ -105,7 +99,7 @@ void cbx_semiring_matmul_vjp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *
     stacks k;
 
     fail_both(d);
-    if (!has_derivative(ctx, name, s, 4, in) || !stacks_of(ctx, name, a, b, c, &k) ||
+    if (!cbx__has_derivative(ctx, name, s, 4, in) || !stacks_of(ctx, name, a, b, c, &k) ||
         !stacks_of(ctx, name, a, b, g, &k))
         return;
     for (int i = 0; i < 4; i++) in[i] = stack_of(ctx, &k, in[i], i < C ? i : C);
@@ -125,7 +119,7 @@ cbx_array *cbx_semiring_matmul_jvp(cbx_ctx *ctx, const cbx_array *a, const cbx_a
     cbx_array *tc;
     stacks k;
 
-    if (!has_derivative(ctx, name, s, 5, in) || !stacks_of(ctx, name, a, b, c, &k) || !tangents_fit(ctx, name, in))
+    if (!cbx__has_derivative(ctx, name, s, 5, in) || !stacks_of(ctx, name, a, b, c, &k) || !tangents_fit(ctx, name, in))
         return cbx__array_failed();
     for (int i = 0; i < 5; i++) in[i] = stack_of(ctx, &k, in[i], roles[i]);
     tc = cbx_apply(ctx, CBX_PRIM_SEMIRING_MATMUL_JVP, 5, in, &(cbx_attrs){ .mode = (int)s->id });
@@ -165,7 +159,7 @@ void cbx_semiring_conv_vjp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w,
     cbx_attrs attrs;
 
     fail_both(d);
-    if (!has_derivative(ctx, "semiring_conv_vjp", s, 4, in) ||
+    if (!cbx__has_derivative(ctx, "semiring_conv_vjp", s, 4, in) ||
         !conv_fits(ctx, "semiring_conv_vjp", x, w, in + 2, s, options, &attrs))
         return;
     for (int i = 0; i < 4; i++)
@@ -184,7 +178,7 @@ cbx_array *cbx_semiring_conv_jvp(cbx_ctx *ctx, const cbx_array *x, const cbx_arr
     cbx_attrs attrs;
     cbx_array *ty;
 
-    if (!has_derivative(ctx, "semiring_conv_jvp", s, 5, in) ||
+    if (!cbx__has_derivative(ctx, "semiring_conv_jvp", s, 5, in) ||
         !conv_fits(ctx, "semiring_conv_jvp", x, w, like_y, s, options, &attrs) ||
         !tangents_fit(ctx, "semiring_conv_jvp", in))
         return cbx__array_failed();

@@ -13,6 +13,18 @@ typedef cbx__shape_rule shape_rule;
 
 /* ---- matrices, windows ---- */
 
+/* what: the operand's name in the sentence */
+static cbx_status expect(const operands *o, size_t i, const char *what, int ndim, const size_t *shape, cbx_err *err)
+{
+    cbx_array_desc wanted = { .dtype = o->d[i]->dtype };
+    char wants[160], has[160];
+
+    set_shape(&wanted, ndim, shape);
+    if (same_shape(o->d[i], &wanted)) return CBX_OK;
+    return cbx_fail(err, CBX_ESHAPE, "'%s' expects %s %s, not %s", o->name, what, text_of(&wanted, wants),
+                    text_of(o->d[i], has));
+}
+
 /* (b, m, k) by (b, k, n) is (b, m, n). */
 RULE(matmul)
 {
@@ -80,10 +92,10 @@ static cbx_status derivative_back(const operands *o, shape_rule product, cbx_arr
     if (st) return st;
     if (s->functions || cbx__traits_of[s->id].derivative == CBX__NO_DERIVATIVE)
         return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' over '%s' has no derivative", o->name, s->name);
-    for (int i = 2; i < 4; i++)
-        if (!same_shape(&c, o->d[i])) return differ(o, &c, o->d[i], err);
+    st = expect(o, 2, "C", c.ndim, c.shape, err);
+    if (!st) st = expect(o, 3, "the cotangent", c.ndim, c.shape, err);
     for (int i = 0; i < 2; i++) set_shape(&out[i], o->d[i]->ndim, o->d[i]->shape);
-    return CBX_OK;
+    return st;
 }
 /* (a, b, c, ta, tb) to the tangent of c */
 static cbx_status derivative_forward(const operands *o, shape_rule product, cbx_array_desc *out, cbx_err *err)
@@ -95,11 +107,10 @@ static cbx_status derivative_forward(const operands *o, shape_rule product, cbx_
 
     back.d = like;
     st = derivative_back(&back, product, d, err);
-    if (st) return st;
-    for (int i = 0; i < 2; i++)
-        if (!same_shape(o->d[i], o->d[3 + i])) return differ(o, o->d[i], o->d[3 + i], err);
+    if (!st) st = expect(o, 3, "the first tangent", o->d[0]->ndim, o->d[0]->shape, err);
+    if (!st) st = expect(o, 4, "the second tangent", o->d[1]->ndim, o->d[1]->shape, err);
     set_shape(out, o->d[2]->ndim, o->d[2]->shape);
-    return CBX_OK;
+    return st;
 }
 
 /* The place of an optimum is a number of 32 bits in float32. */
@@ -142,14 +153,6 @@ RULE(semiring_conv_jvp) { return derivative_forward(o, cbx__rule_semiring_conv, 
 
 /* ---- graphs: operands are values (rows, width), and matrices with a row for each vertex ---- */
 
-static cbx_status expect(const operands *o, size_t i, int ndim, const size_t *shape, cbx_err *err)
-{
-    cbx_array_desc wanted = { .dtype = o->d[i]->dtype };
-
-    set_shape(&wanted, ndim, shape);
-    return same_shape(o->d[i], &wanted) ? CBX_OK : differ(o, &wanted, o->d[i], err);
-}
-
 static cbx_status check_graph(const operands *o, cbx_err *err)
 {
     if (cbx__ell_of(o->attrs)) return CBX_OK;
@@ -162,7 +165,8 @@ RULE(ell_values)
     const cbx_ell *g = cbx__ell_of(o->attrs);
     cbx_status st = check_graph(o, err);
 
-    for (size_t i = 0; !st && i < o->n; i++) st = expect(o, i, 2, (const size_t[]){ g->rows, g->width }, err);
+    for (size_t i = 0; !st && i < o->n; i++)
+        st = expect(o, i, o->n == 1 ? "values" : i == 0 ? "y" : "h", 2, (const size_t[]){ g->rows, g->width }, err);
     if (!st) set_shape(out, 2, o->d[0]->shape);
     return st;
 }
@@ -172,7 +176,7 @@ RULE(ell_pack)
     const cbx_ell *g = cbx__ell_of(o->attrs);
     cbx_status st = check_graph(o, err);
 
-    if (!st) st = expect(o, 0, 1, &g->entries, err);
+    if (!st) st = expect(o, 0, "entries", 1, &g->entries, err);
     if (!st) set_shape(out, 2, (const size_t[]){ g->rows, g->width });
     return st;
 }
@@ -186,16 +190,16 @@ RULE(ell_matmul)
 
     if (!st) st = check_semiring(o, err);
     if (!st && scaled && !s->functions && cbx__traits_of[s->id].messages == CBX__MESSAGES_NONE)
-        st = cbx_fail(err, CBX_EINVAL, "algebra '%s' does not fold weighted messages: real and the tropical ones do",
+        st = cbx_fail(err, CBX_EINVAL,
+                      "'%s' is of weighted messages, which '%s' does not fold: real and the tropical ones do", o->name,
                       s->name);
     if (!st && scaled && s->functions && !s->functions->update)
         st = cbx_fail(err, CBX_EINVAL, "algebra '%s' cannot fold weighted messages: define 'update' in its functions",
                       s->name);
-    if (!st) st = expect(o, 0, 2, (const size_t[]){ g->rows, g->width }, err);
-    if (!st && o->d[1]->ndim != 2) st = differ(o, o->d[0], o->d[1], err);
     if (st) return st;
-    const size_t d = o->d[1]->shape[1];
-    st = expect(o, 1, 2, (const size_t[]){ transposed ? g->rows : g->cols, d }, err);
+    const size_t d = o->d[1]->ndim == 2 ? o->d[1]->shape[1] : 0;
+    st = expect(o, 0, "values", 2, (const size_t[]){ g->rows, g->width }, err);
+    if (!st) st = expect(o, 1, "B", 2, (const size_t[]){ transposed ? g->rows : g->cols, d }, err);
     if (!st) set_shape(out, 2, (const size_t[]){ transposed ? g->cols : g->rows, d });
     return st;
 }
@@ -207,10 +211,12 @@ static cbx_status check_edges(const operands *o, size_t *n, cbx_err *err)
 {
     const cbx_ell *g = cbx__ell_of(o->attrs);
     const cbx_ell_edge_functions *f = cbx__ell_edge_of(o->attrs);
+    static const char *const words[] = { "x_row", "x_col", "attr" };
     cbx_status st = check_graph(o, err);
 
     *n = 0;
     if (!st && !f) st = cbx_fail(err, CBX_EINVAL, "'%s' needs functions of an edge", o->name);
+    if (!st) st = check_semiring(o, err);
     for (int r = 0; !st && r < CBX__EDGE_OPERANDS; r++) {
         const int ndim = r == CBX__ATTR ? 3 : 2;
         size_t shape[3] = { r == CBX__X_COL ? g->cols : g->rows, r == CBX__ATTR ? g->width : 0, 0 };
@@ -218,7 +224,7 @@ static cbx_status check_edges(const operands *o, size_t *n, cbx_err *err)
         if (*n == o->n)
             return cbx_fail(err, CBX_EINVAL, "'%s' got %zu operands, fewer than its attributes say", o->name, o->n);
         if (o->d[*n]->ndim == ndim) shape[ndim - 1] = o->d[*n]->shape[ndim - 1];
-        st = expect(o, *n, ndim, shape, err);
+        st = expect(o, *n, words[r], ndim, shape, err);
         ++*n;
     }
     return st;
@@ -245,7 +251,8 @@ RULE(ell_edge_vjp)
 
     if (!st) st = check_operands(o, n + 1, err);
     if (!st)
-        st = expect(o, n, 2, (const size_t[]){ cbx__ell_of(o->attrs)->rows, cbx__ell_edge_of(o->attrs)->d_out }, err);
+        st = expect(o, n, "the cotangent", 2,
+                    (const size_t[]){ cbx__ell_of(o->attrs)->rows, cbx__ell_edge_of(o->attrs)->d_out }, err);
     for (int r = 0; !st && r < CBX__EDGE_OPERANDS; r++) {
         if (!(o->attrs->axis >> r & 1)) {
             set_shape(&out[r], 1, (const size_t[]){ 0 });
@@ -263,7 +270,7 @@ RULE(ell_edge_jvp)
     cbx_status st = check_edges(o, &n, err);
 
     if (!st) st = check_operands(o, 2 * n, err);
-    for (size_t i = 0; !st && i < n; i++) st = expect(o, n + i, o->d[i]->ndim, o->d[i]->shape, err);
+    for (size_t i = 0; !st && i < n; i++) st = expect(o, n + i, "a tangent", o->d[i]->ndim, o->d[i]->shape, err);
     if (!st) set_shape(out, 2, (const size_t[]){ cbx__ell_of(o->attrs)->rows, cbx__ell_edge_of(o->attrs)->d_out });
     return st;
 }

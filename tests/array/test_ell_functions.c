@@ -361,7 +361,7 @@ TEST(what_is_refused)
         cbx_status status;
         const char *words;
     } cases[] = {
-        { CBX_EDTYPE, "'ell_matmul' over 'parity' does not take float32" },
+        { CBX_EDTYPE, "'ell_matmul' over 'parity' takes uint64, not float32" },
         { CBX_EINVAL, "algebra 'parity' cannot fold weighted messages: define 'update' in its functions" },
         { CBX_EINVAL, "'ell_matmul_vjp' over 'most' has no derivative" },
         { CBX_EINVAL, "'ell_matmul' needs a semiring" },
