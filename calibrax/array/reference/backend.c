@@ -6,6 +6,34 @@
  */
 #include "calibrax/array/reference/reference.h"
 
+#include <string.h>
+
+#include "calibrax/array/fn_internal.h"
+
+cbx_status cbx__dense_open(cbx__dense *m, const cbx_call *call, bool zeros, cbx_array **out, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    *m = (cbx__dense){ .call = call, .out = out };
+    memset(out, 0, call->nout * sizeof *out);
+    for (size_t i = 0; !st && i < call->nin; i++) {
+        st = cbx__array_dense(call->ctx, call->in[i], &m->in[i], err);
+        if (!st) m->p[i] = m->in[i]->data ? m->in[i]->data : "";
+    }
+    for (size_t i = 0; !st && i < call->nout; i++) {
+        st = cbx_array_create(call->ctx, &call->results[i], &out[i], err);
+        if (!st && zeros) memset(out[i]->data, 0, cbx_array_bytes(out[i]));
+    }
+    return st;
+}
+
+cbx_status cbx__dense_close(cbx__dense *m, cbx_status st)
+{
+    for (size_t i = 0; i < m->call->nin; i++) cbx_array_free(m->in[i]);
+    if (st) cbx__arrays_free(m->call->nout, m->out);
+    return st;
+}
+
 /* loop over the operands and the result, which it makes. */
 static cbx_status run_loop(const cbx_call *call, cbx__loop loop, cbx_array **out, cbx_err *err)
 {

@@ -142,18 +142,9 @@ cbx_status cbx__ref_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *a
 
 cbx_status cbx__ref_run_semiring_conv(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    cbx_array *x = NULL, *w = NULL, *y = NULL;
-    cbx_status st = cbx__array_dense(call->ctx, call->in[0], &x, err);
+    cbx__dense m;
+    cbx_status st = cbx__dense_open(&m, call, false, out, err);
 
-    if (!st) st = cbx__array_dense(call->ctx, call->in[1], &w, err);
-    if (!st) st = cbx_array_create(call->ctx, call->results, &y, err);
-    if (!st) st = cbx__ref_conv(call->ctx, cbx__algebra_of(call->attrs), call->attrs, x, w, y, err);
-    if (!st) {
-        *out = y;
-        y = NULL;
-    }
-    cbx_array_free(x);
-    cbx_array_free(w);
-    cbx_array_free(y);
-    return st;
+    if (!st) st = cbx__ref_conv(call->ctx, cbx__algebra_of(call->attrs), call->attrs, m.in[0], m.in[1], out[0], err);
+    return cbx__dense_close(&m, st);
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "calibrax/array/algebra_object.h"
-#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/kernels/convolve.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/reference/reference.h"
@@ -263,7 +262,7 @@ static bool is_direct(const derivative *d)
 
 static bool has_work(const cbx__conv *v) { return cbx__conv_rows(v) > 0 && cbx__conv_terms(v) > 0 && v->outs > 0; }
 
-enum { X, W, Y, MORE, OF_FILTER, OPERANDS }; /* MORE: g, or the tangent of x */
+enum { X, W, Y, MORE, OF_FILTER }; /* MORE: g, or the tangent of x */
 
 /* Of a real one, the convolutions of the tangent of x with w, and of x with that of w; padding of a tangent is 0, as that of x. */
 static cbx_status two_convolutions(const cbx_call *call, const derivative *d, cbx_array *const *in, cbx_err *err)
@@ -285,16 +284,11 @@ static cbx_status two_convolutions(const cbx_call *call, const derivative *d, cb
 /* Dense copies of the operands, results of zeros, and what fills them. */
 static cbx_status run(const cbx_call *call, bool forward, cbx_array **out, cbx_err *err)
 {
-    cbx_array *in[OPERANDS] = { NULL };
+    cbx__dense m;
+    cbx_array **const in = m.in;
     derivative d = { 0 };
-    cbx_status st = CBX_OK;
-    size_t made = 0;
+    cbx_status st = cbx__dense_open(&m, call, true, out, err);
 
-    for (size_t i = 0; !st && i < call->nin; i++) st = cbx__array_dense(call->ctx, call->in[i], &in[i], err);
-    for (; !st && made < call->nout; made += !st) {
-        st = cbx_array_create(call->ctx, &call->results[made], &out[made], err);
-        if (!st) memset(out[made]->data, 0, cbx_array_bytes(out[made]));
-    }
     if (!st) {
         d.v = cbx__ref_conv_of(cbx__algebra_of(call->attrs), call->attrs, in[X], in[W], in[Y]);
         if (forward)
@@ -312,9 +306,7 @@ static cbx_status run(const cbx_call *call, bool forward, cbx_array **out, cbx_e
             if (!st) st = vjp_w(call->ctx, &d, err);
         }
     }
-    for (size_t i = 0; i < call->nin; i++) cbx_array_free(in[i]);
-    if (st) cbx__arrays_free(made, out);
-    return st;
+    return cbx__dense_close(&m, st);
 }
 
 cbx_status cbx__ref_run_semiring_conv_vjp(const cbx_call *call, cbx_array **out, cbx_err *err)

@@ -5,41 +5,10 @@
 #include <string.h>
 
 #include "calibrax/array/ell_internal.h"
-#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/base/pool.h"
-
-enum { OPERANDS = 5, RESULTS = 2 };
-
-/* Dense copies of operands and the results of a call. */
-typedef struct memory {
-    const cbx_call *call;
-    cbx_array *in[OPERANDS], **out;
-    const void *p[OPERANDS]; /* never NULL: no elements have an address, too */
-} memory;
-
-static cbx_status open_memory(memory *m, const cbx_call *call, cbx_array **out, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-
-    *m = (memory){ .call = call, .out = out };
-    memset(out, 0, call->nout * sizeof *out);
-    for (size_t i = 0; !st && i < call->nin; i++) {
-        st = cbx__array_dense(call->ctx, call->in[i], &m->in[i], err);
-        if (!st) m->p[i] = m->in[i]->data ? m->in[i]->data : "";
-    }
-    for (size_t i = 0; !st && i < call->nout; i++) st = cbx_array_create(call->ctx, &call->results[i], &out[i], err);
-    return st;
-}
-
-static cbx_status close_memory(memory *m, cbx_status st)
-{
-    for (size_t i = 0; i < m->call->nin; i++) cbx_array_free(m->in[i]);
-    if (st) cbx__arrays_free(m->call->nout, m->out);
-    return st;
-}
 
 /* Values that are written at every edge: 0 at places without one. */
 static void clear_values(const cbx_ell *g, cbx_array *values)
@@ -50,8 +19,8 @@ static void clear_values(const cbx_ell *g, cbx_array *values)
 cbx_status cbx__ref_run_ell_matmul(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     cbx_ell_product p;
-    memory m;
-    cbx_status st = open_memory(&m, call, out, err);
+    cbx__dense m;
+    cbx_status st = cbx__dense_open(&m, call, false, out, err);
 
     if (!st) {
         cbx_ell_view(cbx__ell_of(call->attrs), call->attrs->axis & CBX__ELL_TRANSPOSED, &p);
@@ -62,14 +31,14 @@ cbx_status cbx__ref_run_ell_matmul(const cbx_call *call, cbx_array **out, cbx_er
         p.d = p.ldb = p.ldc = call->results->shape[1];
         st = cbx_ell_product_run(&p, err);
     }
-    return close_memory(&m, st);
+    return cbx__dense_close(&m, st);
 }
 
 cbx_status cbx__ref_run_ell_softmax(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     cbx_ell_product p;
-    memory m;
-    cbx_status st = open_memory(&m, call, out, err);
+    cbx__dense m;
+    cbx_status st = cbx__dense_open(&m, call, false, out, err);
 
     if (!st) {
         cbx_ell_view(cbx__ell_of(call->attrs), false, &p);
@@ -77,20 +46,19 @@ cbx_status cbx__ref_run_ell_softmax(const cbx_call *call, cbx_array **out, cbx_e
         p.values = m.p[0], p.c = out[0]->data;
         st = cbx_ell_softmax_run(&p, err);
     }
-    return close_memory(&m, st);
+    return cbx__dense_close(&m, st);
 }
 
 cbx_status cbx__ref_run_ell_pack(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     const cbx_ell *g = cbx__ell_of(call->attrs);
     const size_t size = cbx_dtype_size(call->results->dtype);
-    memory m;
-    const cbx_status st = open_memory(&m, call, out, err);
+    cbx__dense m;
+    const cbx_status st = cbx__dense_open(&m, call, true, out, err);
 
-    if (!st) memset(out[0]->data, 0, cbx_array_bytes(out[0]));
     for (size_t e = 0; !st && e < g->entries; e++)
         memcpy((char *)out[0]->data + g->entry[e] * size, (const char *)m.p[0] + e * size, size);
-    return close_memory(&m, st);
+    return cbx__dense_close(&m, st);
 }
 
 /* ---- derivatives ---- */
@@ -117,8 +85,8 @@ static cbx_status derive(const cbx_call *call, bool forward, cbx_array **out, cb
 {
     cbx__ell_grad q = gradient_of(call, call->in[1]->desc.shape[1]);
     cbx_block first = { 0 };
-    memory m;
-    cbx_status st = open_memory(&m, call, out, err);
+    cbx__dense m;
+    cbx_status st = cbx__dense_open(&m, call, false, out, err);
 
     q.values = m.p[0], q.b = m.p[1], q.c = m.p[2];
     if (!st && cbx__traits_of[q.algebra].derivative == CBX__BY_OPTIMUM) { /* where each element comes from */
@@ -136,7 +104,7 @@ static cbx_status derive(const cbx_call *call, bool forward, cbx_array **out, cb
         cbx__ell_grad_run(&q, CBX__ELL_BACK_DENSE);
     }
     cbx_pool_put(cbx_ctx_pool(call->ctx), first);
-    return close_memory(&m, st);
+    return cbx__dense_close(&m, st);
 }
 cbx_status cbx__ref_run_ell_matmul_vjp(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
@@ -150,13 +118,13 @@ cbx_status cbx__ref_run_ell_matmul_jvp(const cbx_call *call, cbx_array **out, cb
 cbx_status cbx__ref_run_ell_softmax_vjp(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     cbx__ell_grad q = gradient_of(call, 8); /* columns of a product that take as long as an element here */
-    memory m;
-    const cbx_status st = open_memory(&m, call, out, err);
+    cbx__dense m;
+    const cbx_status st = cbx__dense_open(&m, call, false, out, err);
 
     if (!st) {
         q.c = m.p[0], q.h = m.p[1], q.dv = out[0]->data;
         clear_values(cbx__ell_of(call->attrs), out[0]);
         cbx__ell_grad_run(&q, CBX__ELL_BACK_SOFTMAX);
     }
-    return close_memory(&m, st);
+    return cbx__dense_close(&m, st);
 }

@@ -5,10 +5,8 @@
  * rows, to x_col by the transposed graph, so that each element of a result is added up by one thread, in one order.
  */
 #include <math.h>
-#include <string.h>
 
 #include "calibrax/array/ell_internal.h"
-#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/kernels/fold.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/kernels/traits.h"
@@ -221,8 +219,7 @@ static void each_row(const fold *s, void (*go)(const fold *s, size_t i))
 
 /* Operands of a call by role, dense, and what each thread needs; the last operands (h, tangents) follow in their order. */
 typedef struct memory {
-    const cbx_call *call;
-    cbx_array *in[2 * OPERANDS];
+    cbx__dense dense;
     int role[OPERANDS]; /* of the first n operands */
     size_t n;
     cbx_block scratch, first;
@@ -233,24 +230,19 @@ static cbx_status open_memory(memory *m, const cbx_call *call, cbx_array **out, 
 {
     fold *s = &m->s;
     const cbx__fold *rows = cbx__fold_get(cbx_isa_best());
-    cbx_status st = CBX_OK;
+    cbx_status st;
 
-    *m = (memory){ .call = call };
+    *m = (memory){ 0 };
     *s = (fold){ .g = cbx__ell_of(call->attrs), .f = cbx__ell_edge_of(call->attrs), .s = cbx__algebra_of(call->attrs) };
-    memset(out, 0, call->nout * sizeof *out);
     s->dtype = call->results->dtype;
     s->size = cbx_dtype_size(s->dtype);
     s->threads = (double)s->g->edges * (double)s->f->d_out < 1e5 ? 1 : cbx__omp_threads();
-    for (size_t i = 0; !st && i < call->nin; i++) st = cbx__array_dense(call->ctx, call->in[i], &m->in[i], err);
-    for (size_t i = 0; !st && i < call->nout; i++) {
-        st = cbx_array_create(call->ctx, &call->results[i], &out[i], err);
-        if (!st) memset(out[i]->data, 0, cbx_array_bytes(out[i]));
-    }
+    st = cbx__dense_open(&m->dense, call, true, out, err);
     for (int r = 0; !st && r < OPERANDS; r++) {
         if (!(call->attrs->axis >> r & 1)) continue;
-        const cbx_array *x = m->in[m->n];
-        s->x[r] = x->data ? x->data : "";
-        s->lanes[r] = x->desc.shape[x->desc.ndim - 1];
+        const cbx_array_desc *d = &m->dense.in[m->n]->desc;
+        s->x[r] = m->dense.p[m->n];
+        s->lanes[r] = d->shape[d->ndim - 1];
         m->role[m->n++] = r;
     }
     if (st) return st;
@@ -266,13 +258,11 @@ static cbx_status open_memory(memory *m, const cbx_call *call, cbx_array **out, 
     return st;
 }
 
-static cbx_status close_memory(memory *m, cbx_array **out, cbx_status st)
+static cbx_status close_memory(memory *m, cbx_status st)
 {
-    cbx_pool_put(cbx_ctx_pool(m->call->ctx), m->first);
-    cbx_pool_put(cbx_ctx_pool(m->call->ctx), m->scratch);
-    for (size_t i = 0; i < m->call->nin; i++) cbx_array_free(m->in[i]);
-    if (st) cbx__arrays_free(m->call->nout, out);
-    return st;
+    cbx_pool_put(cbx_ctx_pool(m->dense.call->ctx), m->first);
+    cbx_pool_put(cbx_ctx_pool(m->dense.call->ctx), m->scratch);
+    return cbx__dense_close(&m->dense, st);
 }
 
 cbx_status cbx__ref_run_ell_edge(const cbx_call *call, cbx_array **out, cbx_err *err)
@@ -284,7 +274,7 @@ cbx_status cbx__ref_run_ell_edge(const cbx_call *call, cbx_array **out, cbx_err 
         m.s.out = out[0]->data;
         each_row(&m.s, fold_row);
     }
-    return close_memory(&m, out, st);
+    return close_memory(&m, st);
 }
 
 /* Of an optimum where each element comes from; the aggregation itself goes to a place of its own. */
@@ -294,7 +284,7 @@ static cbx_status find_first(memory *m, cbx_err *err)
     cbx_status st;
 
     if (messages_of(&m->s) == CBX__MESSAGES_ADD) return CBX_OK;
-    st = cbx_pool_get(cbx_ctx_pool(m->call->ctx), n * (m->s.size + sizeof *m->s.first) + 1, &m->first, err);
+    st = cbx_pool_get(cbx_ctx_pool(m->dense.call->ctx), n * (m->s.size + sizeof *m->s.first) + 1, &m->first, err);
     if (st) return st;
     m->s.out = m->first.data;
     m->s.first = (uint32_t *)(void *)(m->s.out + n * m->s.size);
@@ -314,12 +304,12 @@ cbx_status cbx__ref_run_ell_edge_vjp(const cbx_call *call, cbx_array **out, cbx_
     if (!st) {
         const cbx__ell_rows cols = { .count = m.s.g->cols, .start = m.s.g->t_start };
         const task t = { &m.s, vjp_col };
-        m.s.h = m.in[m.n]->data;
+        m.s.h = m.dense.p[m.n];
         for (size_t i = 0; i < m.n; i++) m.s.d[m.role[i]] = out[m.role[i]]->data;
         if (m.s.x[X_ROW] || m.s.x[ATTR]) each_row(&m.s, vjp_row);
         cbx__ell_share(&cols, m.s.threads, some, &t);
     }
-    return close_memory(&m, out, st);
+    return close_memory(&m, st);
 }
 
 cbx_status cbx__ref_run_ell_edge_jvp(const cbx_call *call, cbx_array **out, cbx_err *err)
@@ -332,9 +322,9 @@ cbx_status cbx__ref_run_ell_edge_jvp(const cbx_call *call, cbx_array **out, cbx_
                       "the functions of an edge of 'ell_edge' have no 'jvp', which forward mode needs");
     if (!st) st = find_first(&m, err);
     if (!st) {
-        for (size_t i = 0; i < m.n; i++) m.s.t[m.role[i]] = m.in[m.n + i]->data;
+        for (size_t i = 0; i < m.n; i++) m.s.t[m.role[i]] = m.dense.p[m.n + i];
         m.s.t_out = out[0]->data;
         each_row(&m.s, jvp_row);
     }
-    return close_memory(&m, out, st);
+    return close_memory(&m, st);
 }

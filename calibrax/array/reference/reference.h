@@ -72,6 +72,19 @@ typedef struct cbx__places {
 void cbx__places_init(cbx__places *p, int ndim, const size_t *shape, int axis, size_t n, const cbx__strided *op);
 void cbx__places_next(cbx__places *p);
 
+/** Dense copies of the operands of a call, and its results. */
+enum { CBX__DENSE_MAX = 6 };
+typedef struct cbx__dense {
+    const cbx_call *call;
+    cbx_array *in[CBX__DENSE_MAX], **out;
+    const void *p[CBX__DENSE_MAX]; /* elements of in; never NULL: none have an address, too */
+} cbx__dense;
+
+/** Makes copies and results (zeros: of zeros).  cbx__dense_close follows, also after a failure. */
+cbx_status cbx__dense_open(cbx__dense *m, const cbx_call *call, bool zeros, cbx_array **out, cbx_err *err);
+/** Drops the copies and, if st is a failure, the results; returns st. */
+cbx_status cbx__dense_close(cbx__dense *m, cbx_status st);
+
 /** Products of stacks (batch, m, k) by (batch, k, n) over an algebra, also one given by functions. */
 cbx_status cbx__ref_semiring_stack(cbx_ctx *ctx, const cbx_semiring *semiring, bool raw, const cbx_array *a,
                                    const cbx_array *b, const cbx_array_desc *result, cbx_array **out, cbx_err *err);

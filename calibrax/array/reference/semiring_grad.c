@@ -1,10 +1,8 @@
 /*
  * Derivatives of products over an algebra: stacks of dense matrices, small ones one a thread, large ones by all threads together.
  */
-#include <string.h>
 
 #include "calibrax/array/algebra_object.h"
-#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/kernels/semiring_kernel.h"
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/base/pool.h"
@@ -58,39 +56,32 @@ static cbx_status run_all(cbx_ctx *ctx, run *r, cbx_err *err)
     return CBX_OK;
 }
 
-enum { A, B, C, G, TB, OPERANDS, TA = G };
+enum { A, B, C, G, TB, TA = G };
 
 /* Dense copies of the operands, results, and what fills them. */
 static cbx_status derive(const cbx_call *call, bool forward, cbx_array **out, cbx_err *err)
 {
     const cbx_array_desc *a = &call->in[A]->desc, *b = &call->in[B]->desc;
     const int lead = a->ndim - 2;
-    cbx_array *in[OPERANDS] = { NULL };
     run r = { .first = { .dtype = a->dtype, .semiring = cbx__algebra_of(call->attrs) }, .batch = 1 };
     cbx__grad *q = &r.first;
-    size_t made = 0;
-    cbx_status st = CBX_OK;
+    cbx__dense m;
+    cbx_status st;
 
     q->m = a->shape[lead], q->k = a->shape[lead + 1], q->n = b->shape[lead + 1];
     for (int i = 0; i < lead; i++) r.batch *= a->shape[i];
-    for (size_t i = 0; !st && i < call->nin; i++) st = cbx__array_dense(call->ctx, call->in[i], &in[i], err);
-    for (; !st && made < call->nout; made += !st)
-        st = cbx_array_create(call->ctx, &call->results[made], &out[made], err);
-    if (!st) {
-        q->a = in[A]->data, q->b = in[B]->data, q->c = in[C]->data;
+    const bool empty = r.batch == 0 || q->m == 0 || q->k == 0 || q->n == 0;
+    st = cbx__dense_open(&m, call, empty, out, err);
+    if (!st && !empty) {
+        q->a = m.p[A], q->b = m.p[B], q->c = m.p[C];
         if (forward)
-            q->ta = in[TA]->data, q->tb = in[TB]->data, q->tc = out[0]->data;
+            q->ta = m.p[TA], q->tb = m.p[TB], q->tc = out[0]->data;
         else
-            q->g = in[G]->data, q->da = out[0]->data, q->db = out[1]->data;
+            q->g = m.p[G], q->da = out[0]->data, q->db = out[1]->data;
         r.go = forward ? cbx__semiring_forward : cbx__semiring_backward;
-    }
-    if (!st && (r.batch == 0 || q->m == 0 || q->k == 0 || q->n == 0))
-        for (size_t i = 0; i < made; i++) memset(out[i]->data, 0, cbx_array_bytes(out[i]));
-    else if (!st)
         st = run_all(call->ctx, &r, err);
-    for (size_t i = 0; i < call->nin; i++) cbx_array_free(in[i]);
-    if (st) cbx__arrays_free(made, out);
-    return st;
+    }
+    return cbx__dense_close(&m, st);
 }
 
 cbx_status cbx__ref_run_semiring_matmul_vjp(const cbx_call *call, cbx_array **out, cbx_err *err)
