@@ -105,9 +105,10 @@ cbx_status cbx__h5_check_writable(const cbx_h5 *h, const char *what, cbx_err *er
     return cbx_fail(err, CBX_EPERM, "cannot write '%s': '%s' is open for reading", what, h->name);
 }
 
-void cbx__h5_release(const cbx_h5 *h, hid_t id)
+void cbx__h5_release_all(const cbx_h5 *h, size_t n, const hid_t *ids)
 {
-    if (id >= 0) h->c.Idec_ref(id);
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] >= 0) h->c.Idec_ref(ids[i]);
 }
 
 bool cbx__h5_exists(const cbx_h5 *h, const char *path)

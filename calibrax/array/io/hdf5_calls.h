@@ -74,8 +74,10 @@ void cbx__h5_leave(const cbx_h5 *h, h5_entered before);
 /** "cannot DOING 'WHAT' of 'FILE': " and what HDF5 found at the bottom of its error stack; WHAT
  * NULL: of the file. */
 cbx_status cbx__h5_fail(const cbx_h5 *h, cbx_err *err, const char *doing, const char *what);
-/** Closes an identifier of any kind; one below 0 is ignored. */
-void cbx__h5_release(const cbx_h5 *h, hid_t id);
+/** Closes identifiers of any kind; those below 0 are ignored. */
+#define cbx__h5_release(h, ...)                                                                                        \
+    cbx__h5_release_all(h, CBX_LEN(((const hid_t[]){ __VA_ARGS__ })), (const hid_t[]){ __VA_ARGS__ })
+void cbx__h5_release_all(const cbx_h5 *h, size_t n, const hid_t *ids);
 /** CBX_EPERM unless the file may be written. */
 cbx_status cbx__h5_check_writable(const cbx_h5 *h, const char *what, cbx_err *err);
 /** Whether each part of a path is there. */

@@ -61,19 +61,22 @@ cbx_status cbx_h5_list(cbx_h5 *h, const char *path, cbx_arena *arena, const cbx_
     return st;
 }
 
+/* kind: word before the name in the sentence, or none */
+static cbx_status check_numbers(const cbx_h5 *h, const char *kind, const char *name, bool text, bool null, cbx_err *err)
+{
+    if (null)
+        return cbx_fail(err, CBX_EUNSUPPORTED, "%s'%s' of '%s' has no shape and no elements", kind, name, h->name);
+    if (!text) return CBX_OK;
+    return cbx_fail(err, CBX_EDTYPE, "%s'%s' of '%s' is text, not an array: read it as text", kind, name, h->name);
+}
+
 /* --- reading attributes --- */
 
 typedef struct attribute {
     hid_t object, id, type, space;
 } attribute;
 
-static void attribute_close(const cbx_h5 *h, attribute *a)
-{
-    cbx__h5_release(h, a->space);
-    cbx__h5_release(h, a->type);
-    cbx__h5_release(h, a->id);
-    cbx__h5_release(h, a->object);
-}
+static void attribute_close(const cbx_h5 *h, attribute *a) { cbx__h5_release(h, a->space, a->type, a->id, a->object); }
 
 static cbx_status attribute_open(const cbx_h5 *h, const char *path, const char *name, attribute *a, cbx_err *err)
 {
@@ -100,11 +103,8 @@ cbx_status cbx_h5_get_attr(cbx_h5 *h, const char *path, const char *name, cbx_ar
     cbx_status st = attribute_open(h, path, name, &a, err);
 
     if (!st) st = cbx__h5_dtype_of(h, a.type, name, &desc.dtype, &text, err);
-    if (!st && text)
-        st = cbx_fail(err, CBX_EDTYPE, "the attribute '%s' of '%s' is text: read it as text", name, h->name);
     if (!st) st = cbx__h5_shape_of(h, a.space, name, &desc, &null, err);
-    if (!st && null)
-        st = cbx_fail(err, CBX_EUNSUPPORTED, "the attribute '%s' of '%s' has no shape and no elements", name, h->name);
+    if (!st) st = check_numbers(h, "the attribute ", name, text, null, err);
     if (!st) st = cbx__h5_check_size(h, &desc, cbx_dtype_size(desc.dtype), name, &count, err);
     if (!st) st = cbx_array_create(h->ctx, &desc, &array, err);
     if (!st) memory = cbx__h5_native_type(h, desc.dtype);
@@ -196,10 +196,7 @@ typedef struct dataset {
 
 static void dataset_close(const cbx_h5 *h, dataset *d)
 {
-    cbx__h5_release(h, d->plist);
-    cbx__h5_release(h, d->space);
-    cbx__h5_release(h, d->type);
-    cbx__h5_release(h, d->id);
+    cbx__h5_release(h, d->plist, d->space, d->type, d->id);
     d->id = d->type = d->space = d->plist = -1;
 }
 
@@ -256,11 +253,8 @@ static cbx_status numbers_open(const cbx_h5 *h, const char *name, dataset *d, cb
 {
     cbx_status st = dataset_open(h, name, false, d, err);
 
-    if (st) return st;
-    if (!d->info.text && !d->null) return CBX_OK;
-    st = d->null ? cbx_fail(err, CBX_EUNSUPPORTED, "'%s' of '%s' has no shape and no elements", name, h->name)
-                 : cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' is text, not an array: read it as text", name, h->name);
-    dataset_close(h, d);
+    if (!st) st = check_numbers(h, "", name, d->info.text, d->null, err);
+    if (st) dataset_close(h, d);
     return st;
 }
 
@@ -272,7 +266,7 @@ cbx_status cbx_h5_stat(cbx_h5 *h, const char *name, cbx_h5_info *out, cbx_err *e
     dataset d;
     cbx_status st = dataset_open(h, name, true, &d, err);
 
-    if (!st && d.null) st = cbx_fail(err, CBX_EUNSUPPORTED, "'%s' of '%s' has no shape and no elements", name, h->name);
+    if (!st) st = check_numbers(h, "", name, false, d.null, err);
     if (!st) {
         size_t size = sizeof(d.info.units);
         cbx_arena arena;
@@ -338,8 +332,7 @@ static cbx_status transfer(const cbx_h5 *h, const char *name, const dataset *d, 
         done = into ? h->c.Dread(d->id, type, space, d->space, H5P_DEFAULT, into)
                     : h->c.Dwrite(d->id, type, space, d->space, H5P_DEFAULT, from);
     if (done < 0) st = cbx__h5_fail(h, err, into ? "read" : "write", name);
-    cbx__h5_release(h, type);
-    cbx__h5_release(h, space);
+    cbx__h5_release(h, type, space);
     return st;
 }
 
@@ -459,10 +452,7 @@ static cbx_status create_dataset(cbx_h5 *h, const char *name, const cbx_array_de
         space = cbx__h5_space(h, desc->ndim, desc->shape);
         st = make_dataset(h, name, type, space, plist, &id, err);
     }
-    cbx__h5_release(h, id);
-    cbx__h5_release(h, space);
-    cbx__h5_release(h, type);
-    cbx__h5_release(h, plist);
+    cbx__h5_release(h, id, space, type, plist);
     if (!st && o.units) st = cbx_h5_set_attr_text(h, name, "units", o.units, err);
     return st;
 }
@@ -539,10 +529,7 @@ cbx_status cbx_h5_write_text(cbx_h5 *h, const char *name, const char *text, cbx_
     if (!st) st = make_dataset(h, name, type, space, plist, &id, err);
     if (!st && h->c.Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text) < 0)
         st = cbx__h5_fail(h, err, "write", name);
-    cbx__h5_release(h, id);
-    cbx__h5_release(h, plist);
-    cbx__h5_release(h, space);
-    cbx__h5_release(h, type);
+    cbx__h5_release(h, id, plist, space, type);
     cbx__h5_leave(h, before);
     return st;
 }
