@@ -89,22 +89,20 @@ CBX_API const cbx_backend *cbx_backend_at(size_t i);
 /**
  * By name.
  * @param out  written on success only
- * @return CBX_OK; CBX_EUNAVAILABLE (a backend of that name is not built in); CBX_EINVAL (there is
- *   no such name)
+ * @return CBX_OK; CBX_EINVAL (there is no such name)
  */
 CBX_API cbx_status cbx_backend_find(const char *name, const cbx_backend **out, cbx_err *err);
 /**
- * The backend that settings ask for.  "auto" is the first of the list; where a GPU is wanted, the
- * first that computes on one, if there is any.
+ * The backend that settings ask for.  "auto" is the first of the list, which computes on GPUs, too.
  * @param out  written on success only
- * @return CBX_OK; CBX_EUNAVAILABLE (as cbx_backend_find; a GPU is wanted without fallback and the
- *   backend computes on none)
+ * @return CBX_OK; CBX_EINVAL (as cbx_backend_find); CBX_EUNAVAILABLE (a GPU is wanted without
+ *   fallback and the backend computes on none)
  */
 CBX_API cbx_status cbx_backend_choose(const cbx_settings *settings, const cbx_backend **out, cbx_err *err);
 
 /**
- * The backend of a context: what its settings ask for, until another is set.  Where they ask for a
- * missing one, it is called "unavailable", and every operation fails with the sentence of
+ * The backend of a context: what its settings ask for, until another is set.  Where no backend can
+ * be what they ask for, it is called "unavailable", and every operation fails with the sentence of
  * cbx_backend_choose, CBX_EUNAVAILABLE.
  */
 CBX_API const cbx_backend *cbx_ctx_backend(cbx_ctx *ctx);

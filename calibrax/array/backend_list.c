@@ -8,7 +8,7 @@
 const cbx_backend *cbx_backend_reference(void) { return &cbx__reference_backend; }
 const cbx_backend *cbx_backend_jit(void) { return &cbx__jit_backend; }
 
-/* The one list, best first: what "auto" takes is at the top. */
+/* The one list, best first: what "auto" takes, with or without a GPU, is at the top. */
 static const cbx_backend *const backends[] = { &cbx__jit_backend, &cbx__reference_backend };
 
 const cbx_backend *cbx_backend_at(size_t i) { return i < CBX_LEN(backends) ? backends[i] : NULL; }
@@ -35,17 +35,10 @@ static const char *spoken(const cbx_settings *s, cbx_setting which)
 
 cbx_status cbx_backend_choose(const cbx_settings *settings, const cbx_backend **out, cbx_err *err)
 {
-    const char *backend = spoken(settings, CBX_SETTING_BACKEND);
     const cbx_backend *b = backends[0];
-    bool any = !strcmp(settings->backend, "auto");
-    cbx_status st = any ? CBX_OK : cbx_backend_find(settings->backend, &b, err);
+    cbx_status st = strcmp(settings->backend, "auto") ? cbx_backend_find(settings->backend, &b, err) : CBX_OK;
 
-    if (st == CBX_EUNAVAILABLE && strcmp(backend, cbx_setting_get_info(CBX_SETTING_BACKEND)->variable))
-        return cbx_fail(err, st, "the backend '%s' is not built into this library: set %s to auto or false",
-                        settings->backend, backend);
     if (st) return st;
-    for (size_t i = 0; any && settings->use_gpu && !(b->flags & CBX_BACKEND_GPU) && i < CBX_LEN(backends); i++)
-        if (backends[i]->flags & CBX_BACKEND_GPU) b = backends[i];
     if (settings->use_gpu && !settings->gpu_fallback && !(b->flags & CBX_BACKEND_GPU))
         return cbx_fail(err, CBX_EUNAVAILABLE,
                         "a GPU is required without fallback, but the backend '%s' runs on the CPU only: set %s to true "
@@ -63,7 +56,7 @@ static cbx_status refuse(const cbx_backend *self, const cbx_call *call, cbx_arra
     return cbx_backend_choose(cbx_ctx_settings(call->ctx), &none, err);
 }
 
-/* The backend of settings that ask for a missing one: the first result fails with the reason. */
+/* The backend of settings that none fits: the first result fails with the reason. */
 static const cbx_backend unavailable = {
     .struct_size = sizeof(cbx_backend),
     .abi = CBX_BACKEND_ABI,

@@ -28,33 +28,19 @@ void cbx_doctor_see_settings(cbx_doctor_report *r, cbx_settings *out)
     }
 }
 
-/* Why the settings come to a backend. */
-static void say_chosen(cbx_doctor_report *r, const cbx_settings *s, const cbx_backend *b)
-{
-    bool any = !strcmp(s->backend, "auto");
-    cbx_doctor_fact(r, "backends", "chosen backend", "%s: %s", b->name,
-                    !any         ? "named by the settings"
-                    : s->use_gpu ? "the first one built in, with GPU backends before others"
-                                 : "the first one built in");
-}
-
 void cbx_doctor_see_backends(cbx_doctor_report *r, const cbx_settings *settings)
 {
-    static const char *const words[] = { "jit", "reference" };
-    const cbx_backend *b = NULL;
+    const cbx_backend *b;
     cbx_err err = CBX_ERR_INIT;
 
-    for (size_t i = 0; i < CBX_LEN(words); i++) {
-        if (cbx_backend_find(words[i], &b, &err))
-            cbx_doctor_add(r, "backends", words[i], CBX_DOCTOR_MISSING, "not built into this library", NULL);
-        else
-            cbx_doctor_add(r, "backends", words[i], CBX_DOCTOR_HERE,
-                           b->flags & CBX_BACKEND_GPU ? "runs on CPU and GPU" : "runs on the CPU", NULL);
-    }
+    for (size_t i = 0; (b = cbx_backend_at(i)); i++)
+        cbx_doctor_add(r, "backends", b->name, CBX_DOCTOR_HERE,
+                       b->flags & CBX_BACKEND_GPU ? "runs on CPU and GPU" : "runs on the CPU", NULL);
     if (cbx_backend_choose(settings, &b, &err))
         cbx_doctor_add(r, "backends", "chosen backend", CBX_DOCTOR_BROKEN, err.message, NULL);
     else
-        say_chosen(r, settings, b);
+        cbx_doctor_fact(r, "backends", "chosen backend", "%s: %s", b->name,
+                        strcmp(settings->backend, "auto") ? "named by the settings" : "what auto takes");
 }
 
 /* "cpu", "cuda 1" */
