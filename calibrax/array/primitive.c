@@ -23,6 +23,20 @@ static cbx_status check_axis(const operands *o, int axis, int ndim, cbx_err *err
     return cbx_fail(err, CBX_EINVAL, "axis %d of '%s' is outside 0..%d", axis, o->name, ndim - 1);
 }
 
+/* The axes of the attributes, one bit each. */
+static cbx_status check_axes(const operands *o, unsigned *seen, cbx_err *err)
+{
+    *seen = 0;
+    for (int i = 0; i < o->attrs->naxes; i++) {
+        const int axis = o->attrs->axes[i];
+        const cbx_status st = check_axis(o, axis, o->d[0]->ndim, err);
+        if (st) return st;
+        if (*seen & (1u << axis)) return cbx_fail(err, CBX_EINVAL, "axis %d of '%s' is named twice", axis, o->name);
+        *seen |= 1u << axis;
+    }
+    return CBX_OK;
+}
+
 RULE(same)
 {
     for (size_t i = 1; i < o->n; i++)
@@ -72,21 +86,16 @@ RULE(reshape)
 
 RULE(transpose)
 {
-    unsigned seen = 0;
+    unsigned seen;
+    cbx_status st;
     int n = o->d[0]->ndim;
 
     if (o->attrs->naxes != n)
         return cbx_fail(err, CBX_EINVAL, "'%s' got %d axes for an array of rank %d", o->name, o->attrs->naxes, n);
+    st = check_axes(o, &seen, err);
     out->ndim = n;
-    for (int i = 0; i < n; i++) {
-        int axis = o->attrs->axes[i];
-        cbx_status st = check_axis(o, axis, n, err);
-        if (st) return st;
-        if (seen & (1u << axis)) return cbx_fail(err, CBX_EINVAL, "axis %d of '%s' is named twice", axis, o->name);
-        seen |= 1u << axis;
-        out->shape[i] = o->d[0]->shape[axis];
-    }
-    return CBX_OK;
+    for (int i = 0; !st && i < n; i++) out->shape[i] = o->d[0]->shape[o->attrs->axes[i]];
+    return st;
 }
 
 RULE(broadcast)
@@ -222,15 +231,10 @@ RULE(nonzero)
 RULE(reduce)
 {
     const cbx_array_desc *d = o->d[0];
-    unsigned gone = 0;
+    unsigned gone;
+    const cbx_status st = check_axes(o, &gone, err);
 
-    for (int i = 0; i < o->attrs->naxes; i++) {
-        int axis = o->attrs->axes[i];
-        cbx_status st = check_axis(o, axis, d->ndim, err);
-        if (st) return st;
-        if (gone & (1u << axis)) return cbx_fail(err, CBX_EINVAL, "axis %d of '%s' is named twice", axis, o->name);
-        gone |= 1u << axis;
-    }
+    if (st) return st;
     out->ndim = 0;
     for (int i = 0; i < d->ndim; i++) {
         if (!(gone & (1u << i)))
@@ -547,36 +551,30 @@ static cbx_status check_count(const primitive *row, size_t nin, cbx_err *err)
  */
 static cbx_status check_dtypes(const primitive *row, const operands *o, cbx_dtype *common, cbx_err *err)
 {
+    static const struct {
+        char letter;
+        cbx_dtype dtype;
+        const char *word;
+    } own[] = { { 'c', CBX_BOOL, "a condition" },
+                { 'k', CBX_U64, "keys" },
+                { 'f', CBX_F64, "a centre" },
+                { 'i', CBX_I64, "indices" } };
+
     *common = CBX_DTYPE_COUNT;
     for (size_t i = 0; i < o->n; i++) {
         const cbx_dtype t = o->d[i]->dtype;
-        switch (letter(row, i)) {
-        case 'c':
-            if (t != CBX_BOOL)
-                return cbx_fail(err, CBX_EDTYPE, "the condition of '%s' is %s, not bool", o->name, cbx_dtype_name(t));
-            break;
-        case 'k':
-            if (t != CBX_U64)
-                return cbx_fail(err, CBX_EDTYPE, "the key of '%s' is %s, not uint64", o->name, cbx_dtype_name(t));
-            break;
-        case 'f':
-            if (t != CBX_F64)
-                return cbx_fail(err, CBX_EDTYPE, "'%s' takes float64 there, not %s", o->name, cbx_dtype_name(t));
-            break;
-        case 'i':
-            if (t != CBX_I64)
-                return cbx_fail(err, CBX_EDTYPE, "'%s' takes int64 indices, not %s", o->name, cbx_dtype_name(t));
-            break;
-        case 'x':
-            if (!(row->info.dtypes & (1u << t)))
-                return cbx_fail(err, CBX_EDTYPE, "'%s' does not take %s", o->name, cbx_dtype_name(t));
-            if (*common == CBX_DTYPE_COUNT) *common = t;
-            if (t != *common)
-                return cbx_fail(err, CBX_EDTYPE, "'%s' takes one dtype, not %s with %s", o->name,
-                                cbx_dtype_name(*common), cbx_dtype_name(t));
-            break;
-        default: break;
-        }
+        const char as = letter(row, i);
+        for (size_t k = 0; as != 'x' && k < CBX_LEN(own); k++)
+            if (as == own[k].letter && t != own[k].dtype)
+                return cbx_fail(err, CBX_EDTYPE, "'%s' takes %s of %s, not of %s", o->name, own[k].word,
+                                cbx_dtype_name(own[k].dtype), cbx_dtype_name(t));
+        if (as != 'x') continue;
+        if (!(row->info.dtypes & (1u << t)))
+            return cbx_fail(err, CBX_EDTYPE, "'%s' does not take %s", o->name, cbx_dtype_name(t));
+        if (*common == CBX_DTYPE_COUNT) *common = t;
+        if (t != *common)
+            return cbx_fail(err, CBX_EDTYPE, "'%s' takes one dtype, not %s with %s", o->name, cbx_dtype_name(*common),
+                            cbx_dtype_name(t));
     }
     return CBX_OK;
 }
