@@ -7,9 +7,16 @@
  *
  * Each element of C, or of a part of it along k (geometry.h), is folded by one thread, kk
  * ascending, in one accumulator: its bits depend neither on the size of the tile nor on the
- * device.  Expects SFX, T, TC (of C, D), VECTOR, SIZE, BM, BN, BK, TM, TN. */
+ * device.  Expects SFX, T, TC (of C, D), VECTOR, WIDTH (its bits), SIZE, BLOCKS. */
 #define OF(name)   PASTE(PASTE(name, _), SFX)
 #define HERE(name) PASTE(OF(name), PASTE(_, SIZE))
+/* A length of the tile (args.h). */
+#define TILE(what) PASTE(PASTE(PASTE(CBX__CUDA_, SIZE), PASTE(_, WIDTH)), PASTE(_, what))
+#define BM         TILE(ROWS)
+#define BN         TILE(COLS)
+#define BK         TILE(DEEP)
+#define TM         TILE(TROWS)
+#define TN         TILE(TCOLS)
 #define TX         (BN / TN)
 #define TY         (BM / TM)
 #define THREADS    (TX * TY)
@@ -243,6 +250,7 @@ ENTRIES(ENTRY)
 #undef ROW_OF
 #undef COL_OF
 #undef ENTRY
+#undef TILE
 #undef SIZE
 #undef BM
 #undef BN
