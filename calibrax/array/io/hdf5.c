@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@
 #include "calibrax/base/options.h"
 
 #define MAX_BYTES_DEFAULT ((uint64_t)4 << 30)
-#define COPY_BYTES        ((size_t)1 << 20)
+#define COPY_BYTES        ((size_t)1 << 30)
 
 /* --- the library --- */
 
@@ -189,38 +190,25 @@ static cbx_status check_regular(const char *path, cbx_err *err)
     return CBX_OK;
 }
 
-/* All bytes of one descriptor into another, by the kernel where it can. */
-static bool copy_all(int from, int to, char *buf)
+/* All bytes of one descriptor into another, by the kernel: without a copy where it can. */
+static bool copy_all(int from, int to)
 {
     ssize_t n;
 
-    while ((n = copy_file_range(from, NULL, to, NULL, (size_t)1 << 30, 0)) > 0) continue;
-    if (n == 0) return true;
-    while ((n = read(from, buf, COPY_BYTES)) != 0) { /* goes on where the kernel stopped */
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return false;
-        for (ssize_t done = 0, w; done < n; done += w) {
-            w = write(to, buf + done, (size_t)(n - done));
-            if (w < 0 && errno == EINTR) w = 0;
-            if (w < 0) return false;
-        }
-    }
-    return true;
+    while ((n = copy_file_range(from, NULL, to, NULL, COPY_BYTES, 0)) > 0) continue;
+    if (n < 0) /* two file systems: goes on where that stopped */
+        while ((n = sendfile(to, from, NULL, COPY_BYTES)) > 0 || (n < 0 && errno == EINTR)) continue;
+    return n == 0;
 }
 
 static cbx_status copy_file(cbx_h5 *h, const char *path, cbx_err *err)
 {
     cbx_status st = CBX_OK;
-    char *buf = cbx_mem_alloc(&h->al, COPY_BYTES);
     int from = open(path, O_RDONLY | O_CLOEXEC), to = open(cbx_replacement_path(h->replacement), O_WRONLY | O_CLOEXEC);
 
-    if (!buf)
-        st = cbx_fail(err, CBX_ENOMEM, "no memory to copy '%s'", path);
-    else if (from < 0 || to < 0 || !copy_all(from, to, buf))
-        st = cbx_fail_errno(err, errno, "cannot copy '%s'", path);
+    if (from < 0 || to < 0 || !copy_all(from, to)) st = cbx_fail_errno(err, errno, "cannot copy '%s'", path);
     if (from >= 0) close(from);
     if (to >= 0) close(to);
-    cbx_mem_free(&h->al, buf, COPY_BYTES);
     return st;
 }
 
