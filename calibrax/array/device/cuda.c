@@ -7,6 +7,7 @@
  * toolkit release notes, table 3).
  */
 #include "calibrax/array/device/internal.h"
+#include "calibrax/base/idioms.h"
 
 #define DRIVER_MIN 12000 /* 1000 * major + 10 * minor, as cuDriverGetVersion returns it */
 enum { ATTRIBUTE_CAPABILITY_MAJOR = 75, ATTRIBUTE_CAPABILITY_MINOR = 76 };
@@ -100,11 +101,7 @@ cbx_status cbx__cuda_open(cbx_ctx *ctx, const char *path, cbx__cuda *out, int *c
     cbx_status st = cbx_library_open_known(ctx, CBX_LIBRARY_CUDA, path, symbols, CBX_LEN(symbols), &c.library, err);
 
     if (!st) st = start(&c, count, remedy, err);
-    if (!st)
-        *out = c;
-    else
-        cbx_library_close(c.library);
-    return st;
+    return CBX_FINISH(st, *out = c, cbx_library_close(c.library));
 }
 
 cbx_status cbx__cuda_describe(const cbx__cuda *c, int index, cbx_device *out, cbx_err *err)

@@ -8,6 +8,7 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/boundary.h"
 #include "calibrax/array/io/hdf5_calls.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 
 /* --- objects --- */
@@ -111,15 +112,10 @@ cbx_status cbx_h5_get_attr(cbx_h5 *h, const char *path, const char *name, cbx_ar
     if (!st && (memory < 0 || (count > 0 && h->c.Aread(a.id, memory, cbx_array_data_mut(array)) < 0)))
         st = cbx__h5_fail(h, err, "read the attribute", name);
     cbx__h5_release(h, memory);
-    if (st) {
-        cbx_array_free(array);
-    } else {
-        cbx__boundary_tidy_bools(array);
-        *out = array;
-    }
     attribute_close(h, &a);
     cbx__h5_leave(h, before);
-    return st;
+    if (!st) cbx__boundary_tidy_bools(array);
+    return CBX_FINISH(st, *out = array, cbx_array_free(array));
 }
 
 static herr_t read_attribute(const cbx_h5 *h, hid_t from, hid_t type, void *buf) { return h->c.Aread(from, type, buf); }
@@ -355,15 +351,10 @@ cbx_status cbx_h5_read_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab
     if (!st && slab && count > 0) st = select_slab(h, name, &d, slab, err);
     if (!st) st = cbx_array_create(h->ctx, &desc, &a, err);
     if (!st && count > 0) st = transfer(h, name, &d, &desc, cbx_array_data_mut(a), NULL, err);
-    if (st) {
-        cbx_array_free(a);
-    } else {
-        cbx__boundary_tidy_bools(a);
-        *out = a;
-    }
     dataset_close(h, &d);
     cbx__h5_leave(h, before);
-    return st;
+    if (!st) cbx__boundary_tidy_bools(a);
+    return CBX_FINISH(st, *out = a, cbx_array_free(a));
 }
 
 cbx_status cbx_h5_read(cbx_h5 *h, const char *name, cbx_array **out, cbx_err *err)

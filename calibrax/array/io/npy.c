@@ -19,6 +19,7 @@
 #include "calibrax/array/io/boundary.h"
 #include "calibrax/array/io/npy_internal.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/pool.h"
 
 #define CHUNK_BYTES ((size_t)256 << 10) /* strided arrays are written through a buffer of this size */
@@ -78,10 +79,8 @@ cbx_status cbx_npy_decode(cbx_ctx *ctx, const void *data, size_t len, cbx_array 
     size_t bytes = 0;
     cbx_status st = cbx_npy_parse_header(data, len, &h, err);
 
-    if (st) return st;
-    st = data_bytes(&h, len, &bytes, err);
-    if (st) return st;
-    st = cbx__array_create_order(ctx, &h.desc, h.fortran_order, &a, err);
+    if (!st) st = data_bytes(&h, len, &bytes, err);
+    if (!st) st = cbx__array_create_order(ctx, &h.desc, h.fortran_order, &a, err);
     if (st) return st;
     if (bytes) memcpy(cbx_array_data_mut(a), (const char *)data + h.data_offset, bytes);
     finish_elements(&h, a);
@@ -89,18 +88,26 @@ cbx_status cbx_npy_decode(cbx_ctx *ctx, const void *data, size_t len, cbx_array 
     return CBX_OK;
 }
 
-/* Up to size bytes from offset; fewer only at the end of the file. */
-static cbx_status read_at(int fd, void *buf, size_t size, size_t offset, size_t *got, cbx_err *err)
+/* Where the next bytes of a file are. */
+typedef struct place {
+    int fd;
+    size_t offset;
+} place;
+
+/* Up to size bytes from a place on; fewer only at the end of the file. */
+static cbx_status read_place(void *user, void *buf, size_t size, size_t *got, cbx_err *err)
 {
+    place *p = user;
     size_t n = 0;
 
     while (n < size) {
-        ssize_t r = pread(fd, (char *)buf + n, size - n, (off_t)(offset + n));
+        ssize_t r = pread(p->fd, (char *)buf + n, size - n, (off_t)(p->offset + n));
         if (r < 0 && errno == EINTR) continue;
-        if (r < 0) return cbx_fail_errno(err, errno, "cannot read npy from descriptor %d", fd);
+        if (r < 0) return cbx_fail_errno(err, errno, "cannot read npy from descriptor %d", p->fd);
         if (r == 0) break;
         n += (size_t)r;
     }
+    p->offset += n;
     *got = n;
     return CBX_OK;
 }
@@ -114,20 +121,6 @@ static cbx_status write_at(int fd, const void *buf, size_t size, size_t offset, 
         n += (size_t)r;
     }
     return CBX_OK;
-}
-
-typedef struct place {
-    int fd;
-    size_t offset;
-} place;
-
-static cbx_status read_place(void *user, void *buf, size_t size, size_t *got, cbx_err *err)
-{
-    place *p = user;
-    cbx_status st = read_at(p->fd, buf, size, p->offset, got, err);
-
-    if (!st) p->offset += *got;
-    return st;
 }
 
 /* The header of a stream: its first bytes hold its length. */
@@ -169,19 +162,11 @@ static cbx_status copy_fd(cbx_ctx *ctx, int fd, const cbx_npy_header *h, size_t 
     size_t got = 0;
     cbx_status st = cbx__array_create_order(ctx, &h->desc, h->fortran_order, &a, err);
 
-    if (st) goto done;
-    st = read_at(fd, cbx_array_data_mut(a), bytes, h->data_offset, &got, err);
-    if (st) goto done;
-    if (got < bytes) {
+    if (!st) st = read_place(&(place){ fd, h->data_offset }, cbx_array_data_mut(a), bytes, &got, err);
+    if (!st && got < bytes)
         st = cbx_fail(err, CBX_EFORMAT, "npy is truncated: descriptor %d lost bytes while it was read", fd);
-        goto done;
-    }
-    finish_elements(h, a);
-    *out = a;
-    a = NULL;
-done:
-    cbx_array_free(a);
-    return st;
+    if (!st) finish_elements(h, a);
+    return CBX_FINISH(st, *out = a, cbx_array_free(a));
 }
 
 cbx_status cbx__npy_read_stream(cbx_ctx *ctx, cbx__npy_source source, void *user, uint64_t total, cbx_array **out,
@@ -195,25 +180,17 @@ cbx_status cbx__npy_read_stream(cbx_ctx *ctx, cbx__npy_source source, void *user
 
     if (!st && total > SIZE_MAX) st = cbx_fail(err, CBX_EOVERFLOW, "npy has more bytes than memory can address");
     if (!st) st = data_bytes(&h, (size_t)total, &bytes, err);
-    if (st) goto done;
-    if (total != h.data_offset + bytes) {
+    if (!st && total != h.data_offset + bytes)
         st = cbx_fail(err, CBX_EFORMAT, "npy has %zu bytes after its %s", (size_t)total - h.data_offset - bytes,
                       cbx_array_desc_text(&h.desc, text, sizeof(text)));
-        goto done;
-    }
-    st = cbx__array_create_order(ctx, &h.desc, h.fortran_order, &a, err);
+    if (!st) st = cbx__array_create_order(ctx, &h.desc, h.fortran_order, &a, err);
     if (!st) st = source(user, cbx_array_data_mut(a), bytes, &got, err);
     if (!st) st = source(user, text, 1, &beyond, err);
     if (!st && (got < bytes || beyond))
         st = cbx_fail(err, CBX_EFORMAT, "npy does not have the declared length: %zu bytes of elements, and %s", got,
                       beyond ? "more after them" : "no more");
-    if (st) goto done;
-    finish_elements(&h, a);
-    *out = a;
-    a = NULL;
-done:
-    cbx_array_free(a);
-    return st;
+    if (!st) finish_elements(&h, a);
+    return CBX_FINISH(st, *out = a, cbx_array_free(a));
 }
 
 typedef struct mapping {
@@ -242,16 +219,13 @@ static cbx_status wrap_map(cbx_ctx *ctx, int fd, const cbx_npy_header *h, size_t
     void *base = mmap(NULL, h->data_offset + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
     if (base == MAP_FAILED) {
         st = cbx_fail_errno(err, errno, "cannot map descriptor %d", fd);
-        goto done;
+    } else {
+        m->base = base;
+        m->size = h->data_offset + bytes;
+        cbx__array_dense_strides(&h->desc, h->fortran_order, strides);
+        st = cbx_array_wrap(ctx, &h->desc, strides, (char *)base + h->data_offset, release_mapping, m, out, err);
     }
-    m->base = base;
-    m->size = h->data_offset + bytes;
-    cbx__array_dense_strides(&h->desc, h->fortran_order, strides);
-    st = cbx_array_wrap(ctx, &h->desc, strides, (char *)base + h->data_offset, release_mapping, m, out, err);
-    if (st) goto done;
-    m = NULL;
-done:
-    if (m) release_mapping(m);
+    if (st) release_mapping(m);
     return st;
 }
 
@@ -296,16 +270,13 @@ cbx_status cbx_npy_write(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx
     size_t head = 0;
     cbx_status st = cbx__boundary_check_data(a, "write", err);
 
-    if (st) return st;
-    st = cbx_npy_make_header(cbx_array_get_desc(a), NULL, 0, &head, err);
-    if (st) goto done;
-    st = cbx_pool_get(cbx_ctx_pool(ctx), head + cbx_array_bytes(a), &block, err);
-    if (st) goto done;
-    st = cbx_npy_make_header(cbx_array_get_desc(a), block.data, head, NULL, err);
-    if (st) goto done;
-    cbx__array_pack(a, 0, cbx_array_count(a), (char *)block.data + head);
-    st = cbx_file_write_atomic(ctx, path, block.data, head + cbx_array_bytes(a), err);
-done:
+    if (!st) st = cbx_npy_make_header(cbx_array_get_desc(a), NULL, 0, &head, err);
+    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), head + cbx_array_bytes(a), &block, err);
+    if (!st) st = cbx_npy_make_header(cbx_array_get_desc(a), block.data, head, NULL, err);
+    if (!st) {
+        cbx__array_pack(a, 0, cbx_array_count(a), (char *)block.data + head);
+        st = cbx_file_write_atomic(ctx, path, block.data, head + cbx_array_bytes(a), err);
+    }
     cbx_pool_put(cbx_ctx_pool(ctx), block);
     return st;
 }

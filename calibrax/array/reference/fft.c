@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "calibrax/array/reference/reference.h"
+#include "calibrax/base/idioms.h"
 
 /* What one transform is made of; in, out: a lane in float64, work: of the plan and of this file. */
 typedef struct lane {
@@ -209,11 +210,7 @@ static cbx_status each_lane(const cbx_call *call, lane *l, transform f, size_t o
     if (!st) run_lanes(x, r, axis, l, f, &from, &to, group);
 done:
     cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
-    if (!st)
-        *out = r;
-    else
-        cbx_array_free(r);
-    return st;
+    return CBX_FINISH(st, *out = r, cbx_array_free(r));
 }
 
 cbx_status cbx__ref_run_fft(const cbx_call *call, cbx_array **out, cbx_err *err)
