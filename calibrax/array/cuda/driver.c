@@ -27,6 +27,7 @@ cbx_status cbx__cuda_fault(const char *call, int number, cbx_err *err)
     };
     cbx_status st = CBX_EUNAVAILABLE;
 
+    if (!number) return CBX_OK;
     for (size_t i = 0; i < CBX_LEN(known); i++)
         if (known[i].number == number) st = known[i].status;
     return cbx_fail(err, st, "'%s' of the CUDA driver failed with error %d: %s", call, number, cbx__cuda_words(number));
@@ -34,8 +35,7 @@ cbx_status cbx__cuda_fault(const char *call, int number, cbx_err *err)
 
 cbx_status cbx__cuda_enter(cbx_cuda *g, cbx_err *err)
 {
-    const int number = g->driver.push(g->context);
-    return number ? cbx__cuda_fault("cuCtxPushCurrent_v2", number, err) : CBX_OK;
+    return cbx__cuda_fault("cuCtxPushCurrent_v2", g->driver.push(g->context), err);
 }
 
 void cbx__cuda_leave(cbx_cuda *g)
@@ -77,8 +77,7 @@ static cbx_status take_device(cbx_cuda *g, cbx_err *err)
         number = (call = "cuDeviceGetAttribute",
                   g->driver.attribute(&g->multiprocessors, ATTRIBUTE_MULTIPROCESSORS, g->handle));
     if (!number) number = (call = "cuDevicePrimaryCtxRetain", g->driver.retain(&g->context, g->handle));
-    if (!number) return CBX_OK;
-    g->context = NULL;
+    if (number) g->context = NULL;
     return cbx__cuda_fault(call, number, err);
 }
 
@@ -107,8 +106,7 @@ static cbx_status load_image(cbx_cuda *g, const char *folder, size_t i, cbx_err 
     }
     int number = g->module_load(&g->modules[i], folder ? (const void *)data : cbx__cuda_images[i].data);
     if (folder) cbx_mem_free(cbx_ctx_allocator(g->ctx), data, bytes + 1);
-    if (!number) return CBX_OK;
-    g->modules[i] = NULL;
+    if (number) g->modules[i] = NULL;
     return cbx__cuda_fault("cuModuleLoadData", number, err);
 }
 
@@ -183,7 +181,7 @@ bool cbx_cuda_has_cublas(const cbx_cuda *g, const char **why)
 static cbx_status left(cbx_cuda *g, const char *call, int number, cbx_err *err)
 {
     cbx__cuda_leave(g);
-    return number ? cbx__cuda_fault(call, number, err) : CBX_OK;
+    return cbx__cuda_fault(call, number, err);
 }
 
 cbx_status cbx_cuda_alloc(cbx_cuda *g, size_t bytes, void **out, cbx_err *err)
@@ -199,9 +197,8 @@ cbx_status cbx_cuda_alloc(cbx_cuda *g, size_t bytes, void **out, cbx_err *err)
             err, CBX_ENOMEM,
             "'%s' does not have %zu bytes of free memory: end the processes that use it, 'nvidia-smi' lists them",
             g->device.name, bytes);
-    if (number) return cbx__cuda_fault("cuMemAlloc_v2", number, err);
-    *out = (void *)p;
-    return CBX_OK;
+    if (!number) *out = (void *)p;
+    return cbx__cuda_fault("cuMemAlloc_v2", number, err);
 }
 
 void cbx_cuda_free(cbx_cuda *g, void *p)
@@ -261,6 +258,7 @@ cbx_status cbx__cuda_launch(cbx_cuda *g, cbx__cuda_kernel k, int64_t blocks, uns
         return cbx_fail(err, CBX_EOVERFLOW,
                         "kernel '%s' would need %lld blocks, the maximum of a GPU is 2^31 - 1: split the product",
                         kernels[k].name, (long long)blocks);
-    int number = g->launch(g->kernels[k], (unsigned)blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL);
-    return number ? cbx__cuda_fault("cuLaunchKernel", number, err) : CBX_OK;
+    return cbx__cuda_fault("cuLaunchKernel",
+                           g->launch(g->kernels[k], (unsigned)blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL),
+                           err);
 }

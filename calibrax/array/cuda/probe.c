@@ -101,25 +101,20 @@ typedef struct task {
 
 /* --- slices --- */
 
-static cbx_status driver_status(const char *call, int number, cbx_err *err)
-{
-    return number ? cbx__cuda_fault(call, number, err) : CBX_OK;
-}
-
 /* So many slices behind each other, each between two events. */
 static cbx_status take_slices(bench *b, const task *t, size_t count, double *ms, cbx_err *err)
 {
-    cbx_status st = driver_status("cuEventRecord", b->g->event_record(b->event[0], NULL), err);
+    cbx_status st = cbx__cuda_fault("cuEventRecord", b->g->event_record(b->event[0], NULL), err);
 
     for (size_t i = 0; i < count && !st; i++) {
         st = t->launch(b, t, t->turns, err);
-        if (!st) st = driver_status("cuEventRecord", b->g->event_record(b->event[i + 1], NULL), err);
+        if (!st) st = cbx__cuda_fault("cuEventRecord", b->g->event_record(b->event[i + 1], NULL), err);
     }
     if (!st && b->o->busy) b->o->busy(b->o->user);
-    if (!st) st = driver_status("cuEventSynchronize", b->g->event_wait(b->event[count]), err);
+    if (!st) st = cbx__cuda_fault("cuEventSynchronize", b->g->event_wait(b->event[count]), err);
     for (size_t i = 0; i < count && !st; i++) {
         float took = 0;
-        st = driver_status("cuEventElapsedTime", b->g->event_elapsed(&took, b->event[i], b->event[i + 1]), err);
+        st = cbx__cuda_fault("cuEventElapsedTime", b->g->event_elapsed(&took, b->event[i], b->event[i + 1]), err);
         ms[i] = (double)took;
     }
     return st;
@@ -292,10 +287,11 @@ static cbx_status take_scratch(bench *b, cbx_err *err)
 {
     size_t available = 0, total = 0, bytes = b->o->capacity_bytes;
     int l2 = 0;
-    cbx_status st = driver_status("cuMemGetInfo_v2", b->g->driver.memory(&available, &total), err);
+    cbx_status st = cbx__cuda_fault("cuMemGetInfo_v2", b->g->driver.memory(&available, &total), err);
 
     if (!st)
-        st = driver_status("cuDeviceGetAttribute", b->g->driver.attribute(&l2, ATTRIBUTE_L2_BYTES, b->g->handle), err);
+        st = cbx__cuda_fault("cuDeviceGetAttribute", b->g->driver.attribute(&l2, ATTRIBUTE_L2_BYTES, b->g->handle),
+                             err);
     if (st) return st;
     if (!bytes) bytes = available / 4 < CAPACITY_MAX ? available / 4 : CAPACITY_MAX;
     if (bytes < CAPACITY_MIN)
@@ -313,7 +309,7 @@ static cbx_status probe_all(bench *b, cbx_err *err)
     cbx_status st = CBX_OK;
 
     while (b->nevents <= b->slices && !st) {
-        st = driver_status("cuEventCreate", b->g->event_create(&b->event[b->nevents], 0), err);
+        st = cbx__cuda_fault("cuEventCreate", b->g->event_create(&b->event[b->nevents], 0), err);
         if (!st) b->nevents++;
     }
     if (!st) st = take_scratch(b, err);
@@ -370,7 +366,7 @@ cbx_status cbx_cuda_probe(cbx_cuda *g, const cbx_cuda_probe_opts *opts, cbx_err 
 cbx_status cbx_cuda_pci_address(cbx_cuda *g, char out[32], cbx_err *err)
 {
     out[0] = '\0';
-    return driver_status("cuDeviceGetPCIBusId", g->pci_address(out, 32, g->handle), err);
+    return cbx__cuda_fault("cuDeviceGetPCIBusId", g->pci_address(out, 32, g->handle), err);
 }
 
 int cbx_cuda_multiprocessors(const cbx_cuda *g) { return g->multiprocessors; }
