@@ -333,22 +333,15 @@ static cbx_array *setxor_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array
     return cbx_extract(ctx, cbx_logical_and(ctx, all_but_last(ctx, edge), all_but_first(ctx, edge)), all);
 }
 
-cbx_array *cbx_union1d(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
-{
-    return set_of_two(ctx, "union1d", union_steps, a, b);
-}
-cbx_array *cbx_intersect1d(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
-{
-    return set_of_two(ctx, "intersect1d", intersect_steps, a, b);
-}
-cbx_array *cbx_setdiff1d(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
-{
-    return set_of_two(ctx, "setdiff1d", setdiff_steps, a, b);
-}
-cbx_array *cbx_setxor1d(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
-{
-    return set_of_two(ctx, "setxor1d", setxor_steps, a, b);
-}
+#define SET(name, steps)                                                                                               \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)                                        \
+    {                                                                                                                  \
+        return set_of_two(ctx, #name, steps, a, b);                                                                    \
+    }
+SET(union1d, union_steps)
+SET(intersect1d, intersect_steps)
+SET(setdiff1d, setdiff_steps)
+SET(setxor1d, setxor_steps)
 
 cbx_array *cbx_extract(cbx_ctx *ctx, const cbx_array *condition, const cbx_array *x)
 {
