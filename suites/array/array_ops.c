@@ -3,10 +3,11 @@
  * new result each time, as in user code.  At n = 10 it is the engine's overhead that is measured,
  * at 4 Mi the memory.  This file is the case's table; its parts lie in array_ops/.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "suites/array/array_ops/ops.h"
+#include "suites/common/bounds.h"
+#include "suites/common/oracle.h"
 #include "suites/common/params.h"
 #include "suites/suites.h"
 
@@ -89,26 +90,27 @@ static bool supports_numpy(const cbx_params *point, const char **reason)
     return true;
 }
 
-static const cbx_baseline_ops numpy = CBX__SUITE_BASELINE(
-    "numpy", "numpy", "NumPy's function of that name, or its natural form, a new result each call",
-    .work = cbx__ao_work, .supports = supports_numpy);
-static const cbx_baseline_ops jax = CBX__SUITE_BASELINE("jax", "jax", "jax.numpy's function of that name, compiled",
-                                                        .work = cbx__ao_work);
-
 /* In the order they are shown; the ratio reference first, mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
-    &cbx__ao_compiled,   &cbx__ao_engine,     &cbx__ao_stream,     &cbx__ao_memory,     &numpy, &jax,
-    &cbx__ao_mutants[0], &cbx__ao_mutants[1], &cbx__ao_mutants[2], &cbx__ao_mutants[3],
+    &cbx__ao_compiled,
+    &cbx__ao_engine,
+    &cbx__ao_stream,
+    &cbx__ao_memory,
+    CBX__SUITE_ENTRY CBX__SUITE_BASELINE("numpy", "numpy",
+                                         "NumPy's function of that name, or its natural form, a new result each call",
+                                         .work = cbx__ao_work, .supports = supports_numpy),
+    CBX__SUITE_ENTRY CBX__SUITE_BASELINE("jax", "jax", "jax.numpy's function of that name, compiled",
+                                         .work = cbx__ao_work),
+    &cbx__ao_mutants[0],
+    &cbx__ao_mutants[1],
+    &cbx__ao_mutants[2],
+    &cbx__ao_mutants[3],
 };
 
 static const char *const input_names[] = { "x", "y", "z" };
 static const char *const output_names[] = { "result" };
 
-static void label(const cbx_params *point, char *buf, size_t size)
-{
-    const cbx__ao_point p = cbx__ao_read(point);
-    snprintf(buf, size, "%s of %zu (%s)", p.op->name, p.n, cbx_params_word(point, "dtype"));
-}
+CBX__SUITE_LABEL(cbx__ao_point, cbx__ao_read, "%s of %zu (%s)", p.op->name, p.n, cbx_params_word(given, "dtype"))
 
 static void outputs(const cbx_params *point, cbx_array_desc *out)
 {
@@ -116,7 +118,15 @@ static void outputs(const cbx_params *point, cbx_array_desc *out)
     cbx__ao_output(&p, out);
 }
 
+static void solve(const cbx__ao_point *p, const cbx__suite_problem *q)
+{
+    const double u = p->dtype == CBX_I64 ? 0 : cbx__suite_unit(p->dtype);
+    p->op->solve(&(const cbx__ao_problem){ p, u, { q->in[0], q->in[1], q->in[2] }, q->answer, q->bound });
+}
+
+CBX__SUITE_ORACLE(cbx_array_ops_case, cbx__ao_point, cbx__ao_read, 0, solve)
+
 const cbx_case_ops cbx_array_ops_case = CBX__SUITE_CASE_WITHOUT_SERIES(
     "array_ops", "one call of an array function (add, sum, sort, model, scan ...) by dtype and size",
-    .make_inputs = cbx__ao_make_inputs, .oracle = cbx__ao_oracle, .rotate_inputs = cbx__ao_rotate_inputs,
+    .make_inputs = cbx__ao_make_inputs, .oracle = oracle, .rotate_inputs = cbx__ao_rotate_inputs,
     .rotate_output = cbx__ao_rotate_output, .check_point = check_point);

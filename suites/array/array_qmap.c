@@ -11,7 +11,6 @@
  * the maps are in that order, too.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/array/transform.h"
@@ -41,11 +40,7 @@ static point read_point(const cbx_params *p) { return (point){ cbx__suite_count(
 static const char *const points[] = { "{\"n\":64,\"seed\":0}", "{\"n\":1024,\"seed\":0}", "{\"n\":2048,\"seed\":0}" };
 #define REPRESENTATIVE 1
 
-static void label(const cbx_params *given, char *buf, size_t size)
-{
-    const point p = read_point(given);
-    snprintf(buf, size, "%zux%zu pixels", p.n, p.n);
-}
+CBX__SUITE_LABEL(point, read_point, "%zux%zu pixels", p.n, p.n)
 
 static void outputs(const cbx_params *given, cbx_array_desc *out)
 {
@@ -243,23 +238,6 @@ static void collect(void *p)
         (void)cbx_array_read(s->results[i], cbx_array_data_mut(s->out[i]), cbx_array_bytes(s->out[i]), NULL);
 }
 
-#define ENGINE(name_, summary_, prepare_, run_, collect_, ...)                                                         \
-    CBX__SUITE_BASELINE(name_, "native", summary_, .work = work, .prepare = prepare_, .bind = bind, .run = run_,       \
-                        .finish = finish, .collect = collect_, __VA_ARGS__)
-
-static const cbx_baseline_ops compiled_baseline = CBX__SUITE_BASELINE(
-    "compiled", "native", "compiled by cbx_jit: a scope and new results each call", .work = work, .prepare = prepare,
-    .bind = bind, .run = run, .finish = finish, .collect = collect);
-static const cbx_baseline_ops reference_baseline = CBX__SUITE_BASELINE(
-    "reference", "native", "operation by operation on the reference backend", .work = work,
-    .prepare = prepare_reference, .bind = bind, .run = run, .finish = finish, .collect = collect);
-
-/* Of other frameworks; workers/python/cases/array_qmap.py runs them. */
-static const cbx_baseline_ops numpy_baseline = CBX__SUITE_BASELINE(
-    "numpy", "numpy", "the same formulas, new results each call", .work = work);
-static const cbx_baseline_ops jax_baseline = CBX__SUITE_BASELINE("jax", "jax", "the same formulas, compiled",
-                                                                 .work = work);
-
 /* --- planted faults --- */
 
 static void collect_rounded(void *p)
@@ -293,25 +271,26 @@ static void run_stale(void *p)
     s->ran = true;
 }
 
-static bool has_order(const cbx_params *given, const char **reason)
-{
-    *reason = NULL;
-    return read_point(given).n > 2;
-}
+CBX__SUITE_SUPPORTS(has_order, point, read_point, p.n > 2)
 
-static const cbx_baseline_ops rounded_mutant = ENGINE("mutant-f32", "maps of 24 bits", prepare, run, collect_rounded,
-                                                      .mutant_reason = "rounds each map to float32");
-static const cbx_baseline_ops exchanged_mutant = ENGINE(
-    "mutant-exchanged", "rows and columns exchanged", prepare, run_exchanged, collect,
-    .mutant_reason = "takes rows for columns", .supports = has_order);
-static const cbx_baseline_ops stale_mutant = ENGINE("mutant-stale", "answers from memory", prepare, run_stale, collect,
-                                                    .mutant_reason = "gives the first call's answer forever",
-                                                    .supports = has_order);
+#define ENGINE(name_, summary_, prepare_, run_, collect_, ...)                                                         \
+    CBX__SUITE_ENTRY CBX__SUITE_BASELINE(name_, "native", summary_, .work = work, .prepare = prepare_, .bind = bind,   \
+                                         .run = run_, .finish = finish, .collect = collect_, __VA_ARGS__)
 
-/* In the order they are shown; the ratio reference first, mutants last. */
-static const cbx_baseline_ops *const baselines[] = { &compiled_baseline, &reference_baseline, &numpy_baseline,
-                                                     &jax_baseline,      &rounded_mutant,     &exchanged_mutant,
-                                                     &stale_mutant };
+/* In the order they are shown; the ratio reference first, mutants last.  workers/python/cases/array_qmap.py runs those
+ * of other frameworks. */
+static const cbx_baseline_ops *const baselines[] = {
+    ENGINE("compiled", "compiled by cbx_jit: a scope and new results each call", prepare, run, collect),
+    ENGINE("reference", "operation by operation on the reference backend", prepare_reference, run, collect),
+    CBX__SUITE_ENTRY CBX__SUITE_BASELINE("numpy", "numpy", "the same formulas, new results each call", .work = work),
+    CBX__SUITE_ENTRY CBX__SUITE_BASELINE("jax", "jax", "the same formulas, compiled", .work = work),
+    ENGINE("mutant-f32", "maps of 24 bits", prepare, run, collect_rounded,
+           .mutant_reason = "rounds each map to float32"),
+    ENGINE("mutant-exchanged", "rows and columns exchanged", prepare, run_exchanged, collect,
+           .mutant_reason = "takes rows for columns", .supports = has_order),
+    ENGINE("mutant-stale", "answers from memory", prepare, run_stale, collect,
+           .mutant_reason = "gives the first call's answer forever", .supports = has_order),
+};
 
 static const char *const input_names[] = { "row", "column", "geometry" };
 static const char *const output_names[] = { "phi", "tth", "q", "qx", "qy", "x", "y" };

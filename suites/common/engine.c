@@ -8,13 +8,12 @@ cbx_status cbx__suite_engine_create(cbx_ctx *ctx, const cbx_backend *b, size_t n
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx__suite_engine *e = cbx_mem_zalloc(al, bytes);
-    cbx_status st;
 
     if (!e) return cbx_fail(err, CBX_ENOMEM, "out of memory for a plan");
     e->al = *al;
     e->bytes = bytes;
     e->ninputs = ninputs;
-    st = cbx_ctx_create(NULL, &e->ctx, err);
+    cbx_status st = cbx_ctx_create(NULL, &e->ctx, err);
     if (!st && b) st = cbx_ctx_set_backend(e->ctx, b, err);
     if (st)
         cbx__suite_engine_finish(e);
@@ -56,10 +55,9 @@ void cbx__suite_engine_collect(void *plan)
 void cbx__suite_engine_finish(void *plan)
 {
     cbx__suite_engine *e = plan;
-    cbx_allocator al;
 
     if (!e) return;
-    al = e->al;
+    cbx_allocator al = e->al;
     close_scope(e);
     cbx_ctx_free(e->ctx);
     cbx_mem_free(&al, e, e->bytes);

@@ -3,6 +3,8 @@
 #ifndef SUITES_COMMON_PLAN_H
 #define SUITES_COMMON_PLAN_H
 
+#include <stdio.h>
+
 #include "calibrax/perf/case/case.h"
 
 typedef struct cbx__suite_plan {
@@ -35,12 +37,50 @@ void cbx__suite_run_stale(void *plan, cbx__suite_run_fn *run);
 /* count elements of float32 or float64 rounded to fewer bits (rounding.h); in place is fine. */
 void cbx__suite_round(cbx_dtype t, const void *from, size_t count, int bits, void *to);
 
+/* `prepare` of a baseline: read(params) is a point p, of which is what returns the status. */
+#define CBX__SUITE_PREPARE_BY(name, point, read, ...)                                                                  \
+    static cbx_status name(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)                           \
+    {                                                                                                                  \
+        const point p = read(given);                                                                                   \
+        return __VA_ARGS__;                                                                                            \
+    }
+/* ... with a plan as above, of p the bytes of scratch and spare memory. */
+#define CBX__SUITE_PREPARE(name, case_, point, read, scratch, spare)                                                   \
+    CBX__SUITE_PREPARE_BY(name, point, read,                                                                           \
+                          cbx__suite_plan_create(ctx, &case_, &p, sizeof p, scratch, spare, plan, err))
+/* `supports` of a baseline: whether it `holds` of point p; where it does not, that is no gap. */
+#define CBX__SUITE_SUPPORTS(name, point, read, holds)                                                                  \
+    static bool name(const cbx_params *given, const char **reason)                                                     \
+    {                                                                                                                  \
+        const point p = read(given);                                                                                   \
+        *reason = NULL;                                                                                                \
+        return holds;                                                                                                  \
+    }
+
+/* `outputs` of a case with one, which is described of point p. */
+#define CBX__SUITE_OUTPUT(point, read, ...)                                                                            \
+    static void outputs(const cbx_params *given, cbx_array_desc *out)                                                  \
+    {                                                                                                                  \
+        const point p = read(given);                                                                                   \
+        *out = (cbx_array_desc)__VA_ARGS__;                                                                            \
+    }
+
+/* `label` of a case: format and arguments, of point p and the parameters given. */
+#define CBX__SUITE_LABEL(point, read, ...)                                                                             \
+    static void label(const cbx_params *given, char *buf, size_t size)                                                 \
+    {                                                                                                                  \
+        const point p = read(given);                                                                                   \
+        snprintf(buf, size, __VA_ARGS__);                                                                              \
+    }
+
 /* Entries of a list of baselines. */
 #define CBX__SUITE_BASELINE(name_, provider_, summary_, ...)                                                           \
     {                                                                                                                  \
         .struct_size = sizeof(cbx_baseline_ops), .abi = CBX_CASE_ABI, .name = name_, .provider = provider_,            \
         .summary = summary_, __VA_ARGS__                                                                               \
     }
+/* Before one of these: its address, in a list of such. */
+#define CBX__SUITE_ENTRY &(const cbx_baseline_ops)
 /* ... with the plan above. */
 #define CBX__SUITE_NATIVE(name_, summary_, prepare_, run_, ...)                                                        \
     CBX__SUITE_BASELINE(name_, "native", summary_, .prepare = prepare_, .bind = cbx__suite_plan_bind, .run = run_,     \
@@ -49,9 +89,12 @@ void cbx__suite_round(cbx_dtype t, const void *from, size_t count, int bits, voi
     CBX__SUITE_NATIVE(name_, summary_, prepare_, run_, .mutant_reason = reason_, __VA_ARGS__)
 
 /* A case whose file names its tables and functions params, points, REPRESENTATIVE, baselines,
- * input_names, output_names, label, outputs and, unless it has none, series. */
+ * input_names, output_names, label, outputs and, unless it has none, series, make_inputs, oracle, rotate_inputs and
+ * rotate_output. */
 #define CBX__SUITE_CASE(name_, summary_, ...)                                                                          \
-    CBX__SUITE_CASE_WITHOUT_SERIES(name_, summary_, .series = series, .nseries = CBX_LEN(series), __VA_ARGS__)
+    CBX__SUITE_CASE_WITHOUT_SERIES(name_, summary_, .series = series, .nseries = CBX_LEN(series),                      \
+                                   .make_inputs = make_inputs, .oracle = oracle, .rotate_inputs = rotate_inputs,       \
+                                   .rotate_output = rotate_output, __VA_ARGS__)
 #define CBX__SUITE_CASE_WITHOUT_SERIES(name_, summary_, ...)                                                           \
     {                                                                                                                  \
         .struct_size = sizeof(cbx_case_ops), .abi = CBX_CASE_ABI, .name = name_, .summary = summary_,                  \

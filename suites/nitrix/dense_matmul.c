@@ -4,14 +4,14 @@
  *
  * Inputs are standard normal, A then B.  The oracle sums in long double (common/fold.h).  Rows of A
  * and columns of B change places in a rotation, and those of C with them. */
-#include <stdio.h>
 #include <string.h>
 
 #include "suites/common/arrays.h"
-#include "suites/common/fold.h"
+#include "suites/common/oracle.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/common/rotation.h"
+#include "suites/common/work.h"
 #include "suites/suites.h"
 
 #define MAX_EXTENT 8192
@@ -60,14 +60,9 @@ static const char *const series[] = {
 static void work(const cbx_params *given, cbx_work *out)
 {
     const point p = read_point(given);
-    const double m = (double)p.m, k = (double)p.k, n = (double)p.n, bytes = (double)p.size * (m * k + k * n + m * n);
+    const double m = (double)p.m, k = (double)p.k, n = (double)p.n, macs = m * n * k;
 
-    *out = (cbx_work){ .macs = m * n * k,
-                       .flop = 2 * m * n * k,
-                       .bytes = bytes,
-                       .pipe = CBX_PIPE_FMA,
-                       .pipe_ops = m * n * k,
-                       .working_set_bytes = bytes };
+    *out = cbx__suite_work(macs, 2 * macs, (double)p.size * (m * k + k * n + m * n), CBX_PIPE_FMA, macs);
 }
 
 /* Two numbers of 8 bits multiply into 16, and tensor units may do two of them in the place of a
@@ -102,34 +97,19 @@ CBX__SUITE_ROTATIONS(point, read_point, rotation_of, axes, INPUTS, 0, 1)
 
 /* --- the oracle --- */
 
-static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const *in, cbx_array **answer,
-                         cbx_array **bound, cbx_err *err)
+static void solve(const point *p, const cbx__suite_problem *q)
 {
-    const point p = read_point(given);
-    const cbx_array_desc descs[] = { { CBX_F64, 2, { p.m, p.n } },
-                                     { CBX_F64, 2, { p.m, p.n } },
-                                     { CBX_F64, 2, { p.m, p.k } },
-                                     { CBX_F64, 2, { p.k, p.n } },
-                                     { CBX_F64, 1, { p.k } } };
-    cbx_array *a[CBX_LEN(descs)] = { NULL };
-    const cbx_status st = cbx__suite_arrays(ctx, descs, CBX_LEN(descs), a, err);
+    double *column = q->scratch;
 
-    if (st) return st;
-    double *c = cbx_array_data_mut(a[0]), *limit = cbx_array_data_mut(a[1]), *left = cbx_array_data_mut(a[2]),
-           *right = cbx_array_data_mut(a[3]), *column = cbx_array_data_mut(a[4]);
-    cbx__suite_widen(in[A], left);
-    cbx__suite_widen(in[B], right);
-    for (size_t j = 0; j < p.n; j++) {
-        for (size_t kk = 0; kk < p.k; kk++) column[kk] = right[kk * p.n + j];
-        for (size_t i = 0; i < p.m; i++)
-            cbx__suite_fold(cbx_semiring_get(CBX_ALGEBRA_REAL), p.dtype, p.k, left + i * p.k, column, &c[i * p.n + j],
-                            &limit[i * p.n + j]);
+    for (size_t j = 0; j < p->n; j++) {
+        for (size_t kk = 0; kk < p->k; kk++) column[kk] = q->in[B][kk * p->n + j];
+        for (size_t i = 0; i < p->m; i++)
+            cbx__suite_problem_fold(q, i * p->n + j, cbx_semiring_get(CBX_ALGEBRA_REAL), p->dtype, p->k,
+                                    q->in[A] + i * p->k, column);
     }
-    answer[0] = a[0];
-    bound[0] = a[1];
-    cbx__suite_arrays_free(a + 2, 3);
-    return CBX_OK;
 }
+
+CBX__SUITE_ORACLE(cbx_dense_matmul_case, point, read_point, p.k, solve)
 
 /* --- native baselines: the loop everybody writes, and the toolkit's kernel --- */
 
@@ -164,12 +144,7 @@ static void run_loops(void *plan)
 }
 
 /* Mutants have memory for copies of both operands, or a result. */
-static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
-{
-    const point p = read_point(given);
-    const size_t capacity = (p.m * p.k + p.k * p.n + p.m * p.n) * p.size;
-    return cbx__suite_plan_create(ctx, &cbx_dense_matmul_case, &p, sizeof p, 0, capacity, plan, err);
-}
+CBX__SUITE_PREPARE(prepare, cbx_dense_matmul_case, point, read_point, 0, (p.m * p.k + p.k * p.n + p.m * p.n) * p.size)
 
 static cbx_matmul tiled_of(const point *p)
 {
@@ -188,8 +163,7 @@ static cbx_status prepare_tiled(cbx_ctx *ctx, const cbx_params *given, void **pl
     size_t bytes = 0;
     cbx_status st = cbx_matmul_workspace(&product, &bytes, err);
 
-    if (!st) st = cbx__suite_plan_create(ctx, &cbx_dense_matmul_case, &p, sizeof p, bytes, 0, plan, err);
-    return st;
+    return st ? st : cbx__suite_plan_create(ctx, &cbx_dense_matmul_case, &p, sizeof p, bytes, 0, plan, err);
 }
 
 static void run_tiled(void *plan)
@@ -204,11 +178,6 @@ static void run_tiled(void *plan)
     product.workspace_bytes = s->scratch_bytes;
     (void)cbx_matmul_run(&product, NULL); /* cannot fail: prepare has checked the arguments */
 }
-
-static const cbx_baseline_ops loops_baseline = CBX__SUITE_NATIVE("loops", "plain loops: for each k update a row of C",
-                                                                 prepare, run_loops, .work = work);
-static const cbx_baseline_ops tiled_baseline = CBX__SUITE_NATIVE("tiled", "cache-blocked register tiles", prepare_tiled,
-                                                                 run_tiled, .work = work);
 
 /* --- planted faults --- */
 
@@ -235,22 +204,19 @@ static void run_drop_last(void *plan)
 
 static void run_stale(void *plan) { cbx__suite_run_stale(plan, run_loops); }
 
-#define MUTANT(name, summary, reason, run_, work_)                                                                     \
-    CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .work = work_)
-
-static const cbx_baseline_ops mutants[] = {
-    MUTANT("mutant-bf16", "operands of 8 bits", "rounds A and B to bfloat16, then sums in full", run_bf16, work_bf16),
-    MUTANT("mutant-tf32", "operands of 11 bits", "rounds A and B to TF32, then sums in full", run_tf32, work_bf16),
-    MUTANT("mutant-drop-last", "the loop over k stops one early", "drops the last term of each sum", run_drop_last,
-           work),
-    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer forever", run_stale, work),
-};
-
 /* --- the table --- */
 
-#define FOREIGN(name, provider, summary, ...) CBX__SUITE_BASELINE(name, provider, summary, .work = __VA_ARGS__)
+#define NATIVE(name, summary, prepare_, run_)                                                                          \
+    CBX__SUITE_ENTRY CBX__SUITE_NATIVE(name, summary, prepare_, run_, .work = work)
+#define FOREIGN(name, provider, summary, ...)                                                                          \
+    CBX__SUITE_ENTRY CBX__SUITE_BASELINE(name, provider, summary, .work = __VA_ARGS__)
+#define MUTANT(name, summary, reason, run_, work_)                                                                     \
+    CBX__SUITE_ENTRY CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .work = work_)
 
-static const cbx_baseline_ops foreign[] = {
+/* In the order they are shown; the ratio reference first, mutants last. */
+static const cbx_baseline_ops *const baselines[] = {
+    NATIVE("loops", "plain loops: for each k update a row of C", prepare, run_loops),
+    NATIVE("tiled", "cache-blocked register tiles", prepare_tiled, run_tiled),
     FOREIGN("numpy-matmul", "numpy", "numpy.matmul", work),
     FOREIGN("jnp-matmul", "jax", "jnp.matmul at the highest precision", work),
     FOREIGN("jnp-einsum", "jax", "jnp.einsum at the highest precision", work),
@@ -259,29 +225,19 @@ static const cbx_baseline_ops foreign[] = {
     FOREIGN("torch-matmul", "torch", "torch.matmul", work),
     FOREIGN("torch-bf16", "torch", "operands in bfloat16: must fail the fidelity check, and keeps its times", work_bf16,
             .must_fail = "operands in bfloat16"),
-};
-
-/* In the order they are shown; the ratio reference first, mutants last. */
-static const cbx_baseline_ops *const baselines[] = {
-    &loops_baseline, &tiled_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3],
-    &foreign[4],     &foreign[5],     &mutants[0], &mutants[1], &mutants[2], &mutants[3],
+    MUTANT("mutant-bf16", "operands of 8 bits", "rounds A and B to bfloat16, then sums in full", run_bf16, work_bf16),
+    MUTANT("mutant-tf32", "operands of 11 bits", "rounds A and B to TF32, then sums in full", run_tf32, work_bf16),
+    MUTANT("mutant-drop-last", "the loop over k stops one early", "drops the last term of each sum", run_drop_last,
+           work),
+    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer forever", run_stale, work),
 };
 
 static const char *const input_names[] = { "A", "B" };
 static const char *const output_names[] = { "C" };
 
-static void label(const cbx_params *given, char *buf, size_t size)
-{
-    const point p = read_point(given);
-    snprintf(buf, size, "%zux%zux%zu (%s)", p.m, p.k, p.n, cbx_params_word(given, "dtype"));
-}
+CBX__SUITE_LABEL(point, read_point, "%zux%zux%zu (%s)", p.m, p.k, p.n, cbx_params_word(given, "dtype"))
 
-static void outputs(const cbx_params *given, cbx_array_desc *out)
-{
-    const point p = read_point(given);
-    out[0] = (cbx_array_desc){ p.dtype, 2, { p.m, p.n } };
-}
+CBX__SUITE_OUTPUT(point, read_point, { p.dtype, 2, { p.m, p.n } })
 
 const cbx_case_ops cbx_dense_matmul_case = CBX__SUITE_CASE(
-    "dense_matmul", "the ordinary matrix product, with a baseline that must fail the fidelity check",
-    .make_inputs = make_inputs, .oracle = oracle, .rotate_inputs = rotate_inputs, .rotate_output = rotate_output);
+    "dense_matmul", "the ordinary matrix product, with a baseline that must fail the fidelity check");

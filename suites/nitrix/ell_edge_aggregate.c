@@ -5,12 +5,13 @@
  * Everything is an argument of the call: x, W, the graph and its weights.  Rows end where their
  * degree says; the padding is not read. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "suites/common/oracle.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/common/rotation.h"
+#include "suites/common/work.h"
 #include "suites/nitrix/ell_edge_aggregate/aggregate.h"
 
 #define MAX_FEATURES 4096
@@ -77,15 +78,10 @@ static cbx_work work_of(const cbx_params *given, bool once, bool stored)
     const double n = (double)p.n, d_in = (double)p.d_in, d_out = (double)p.d_out,
                  size = (double)cbx_dtype_size(p.dtype), edges = (double)cbx__suite_graph_edges(&p.graph);
     const double products = (once ? n : edges) * d_in * d_out, messages = edges * d_out;
-    cbx_work w = { .macs = n * d_in * d_out + messages,
-                   .flop = 2 * products + 2 * messages,
-                   .bytes = size * (n * (d_in + d_out) + d_in * d_out + edges) + 4 * (edges + n),
-                   .pipe = CBX_PIPE_FMA,
-                   .pipe_ops = products + messages };
+    const double bytes = size * (n * (d_in + (stored ? 2 : 1) * d_out) + d_in * d_out + edges) + 4 * (edges + n);
 
-    if (stored) w.bytes += size * n * d_out;
-    w.working_set_bytes = w.bytes;
-    return w;
+    return cbx__suite_work(n * d_in * d_out + messages, 2 * (products + messages), bytes, CBX_PIPE_FMA,
+                           products + messages);
 }
 
 void cbx__ea_work_once(const cbx_params *given, cbx_work *out) { *out = work_of(given, true, false); }
@@ -124,14 +120,12 @@ static cbx__suite_rotation rotation_of(const cbx__ea_point *p, uint64_t r)
 }
 
 CBX__SUITE_ROTATIONS(cbx__ea_point, cbx__ea_read, rotation_of, axes, CBX__EA_INPUTS, 0, 1)
+CBX__SUITE_ORACLE(cbx_ell_edge_aggregate_case, cbx__ea_point, cbx__ea_read, CBX__EA_SCRATCH(&p), cbx__ea_solve)
 
 /* --- the table --- */
 
-static bool is_sum(const cbx_params *point, const char **reason)
-{
-    *reason = NULL; /* not a gap: a library's product sums */
-    return !cbx__ea_read(point).max;
-}
+/* A library's product sums. */
+CBX__SUITE_SUPPORTS(is_sum, cbx__ea_point, cbx__ea_read, !p.max)
 
 /* GraphBLAS holds one weight for a pair of vertices. */
 static bool has_single_edges(const cbx_params *point, const char **reason)
@@ -143,54 +137,47 @@ static bool has_single_edges(const cbx_params *point, const char **reason)
     return false;
 }
 
-#define FOREIGN(name, provider, summary, work_, supports_)                                                             \
-    CBX__SUITE_BASELINE(name, provider, summary, .work = work_, .supports = supports_)
-#define ONCE cbx__ea_work_once
+#define FOREIGN(name, provider, summary, supports_)                                                                    \
+    CBX__SUITE_ENTRY CBX__SUITE_BASELINE(name, provider, summary, .work = cbx__ea_work_once, .supports = supports_)
 
-/* Each framework's own form of the graph is made ready before the clock;
- * workers/python/cases/ell_edge_aggregate.py runs them. */
-static const cbx_baseline_ops foreign[] = {
-    FOREIGN("numpy", "numpy", "project once, gather by row, weighted sum or masked maximum", ONCE, NULL),
-    FOREIGN("jax-once", "jax", "project once, gather by row, reduce", ONCE, NULL),
-    CBX__SUITE_BASELINE("jax-per-edge", "jax", "a function of an edge, mapped over all edges",
-                        .slow_reason = "k times the products: 9.7 ms against 2.0 ms of jax-once at 4096x16, 64 to 64",
-                        .work = cbx__ea_work_per_edge),
-    FOREIGN("torch-scatter", "torch", "project once, gather by edge, index_add or scatter_reduce amax", ONCE, NULL),
-    FOREIGN("torch-gather", "torch", "project once, gather by row, sum or amax", ONCE, NULL),
-    FOREIGN("torch-csr", "torch", "project once, sparse CSR times dense", ONCE, is_sum),
-    FOREIGN("pyg", "pyg", "torch_geometric MessagePassing: project once, propagate with add or max", ONCE, NULL),
-    FOREIGN("scipy-csr", "scipy", "project once, CSR times dense", ONCE, is_sum),
-    FOREIGN("graphblas", "graphblas", "project once, then mxm over plus_times or max_times", ONCE, has_single_edges),
-};
-
-/* In the order they are shown; the ratio reference first, mutants last. */
+/* In the order they are shown; the ratio reference first, mutants last.  Each framework's own form of
+ * the graph is made ready before the clock; workers/python/cases/ell_edge_aggregate.py runs them. */
 static const cbx_baseline_ops *const baselines[] = {
-    &cbx__ea_once,       &cbx__ea_per_edge,   &cbx__ea_gather,     &cbx__ea_cuda,       &foreign[0],
-    &foreign[1],         &foreign[2],         &foreign[3],         &foreign[4],         &foreign[5],
-    &foreign[6],         &foreign[7],         &foreign[8],         &cbx__ea_limit,      &cbx__ea_mutants[0],
-    &cbx__ea_mutants[1], &cbx__ea_mutants[2], &cbx__ea_mutants[3], &cbx__ea_mutants[4], &cbx__ea_mutants[5],
+    &cbx__ea_once,
+    &cbx__ea_per_edge,
+    &cbx__ea_gather,
+    &cbx__ea_cuda,
+    FOREIGN("numpy", "numpy", "project once, gather by row, weighted sum or masked maximum", NULL),
+    FOREIGN("jax-once", "jax", "project once, gather by row, reduce", NULL),
+    CBX__SUITE_ENTRY CBX__SUITE_BASELINE(
+        "jax-per-edge", "jax", "a function of an edge, mapped over all edges",
+        .slow_reason = "k times the products: 9.7 ms against 2.0 ms of jax-once at 4096x16, 64 to 64",
+        .work = cbx__ea_work_per_edge),
+    FOREIGN("torch-scatter", "torch", "project once, gather by edge, index_add or scatter_reduce amax", NULL),
+    FOREIGN("torch-gather", "torch", "project once, gather by row, sum or amax", NULL),
+    FOREIGN("torch-csr", "torch", "project once, sparse CSR times dense", is_sum),
+    FOREIGN("pyg", "pyg", "torch_geometric MessagePassing: project once, propagate with add or max", NULL),
+    FOREIGN("scipy-csr", "scipy", "project once, CSR times dense", is_sum),
+    FOREIGN("graphblas", "graphblas", "project once, then mxm over plus_times or max_times", has_single_edges),
+    &cbx__ea_limit,
+    &cbx__ea_mutants[0],
+    &cbx__ea_mutants[1],
+    &cbx__ea_mutants[2],
+    &cbx__ea_mutants[3],
+    &cbx__ea_mutants[4],
+    &cbx__ea_mutants[5],
     &cbx__ea_mutants[6],
 };
 
 static const char *const input_names[] = { "x", "W", "indices", "weights", "degree" };
 static const char *const output_names[] = { "out" };
 
-static void label(const cbx_params *point, char *buf, size_t size)
-{
-    const cbx__ea_point p = cbx__ea_read(point);
-    snprintf(buf, size, "%zux%zu, %zu to %zu (%s, %s%s%s, %s)", p.n, p.k, p.d_in, p.d_out, p.max ? "max" : "sum",
-             cbx_params_word(point, "graph"), p.graph.order ? " " : "",
-             p.graph.order ? cbx_params_word(point, "order") : "", cbx_params_word(point, "dtype"));
-}
+CBX__SUITE_LABEL(cbx__ea_point, cbx__ea_read, "%zux%zu, %zu to %zu (%s, %s%s%s, %s)", p.n, p.k, p.d_in, p.d_out,
+                 p.max ? "max" : "sum", cbx_params_word(given, "graph"), p.graph.order ? " " : "",
+                 p.graph.order ? cbx_params_word(given, "order") : "", cbx_params_word(given, "dtype"))
 
-static void outputs(const cbx_params *point, cbx_array_desc *out)
-{
-    const cbx__ea_point p = cbx__ea_read(point);
-    out[0] = (cbx_array_desc){ p.dtype, 2, { p.n, p.d_out } };
-}
+CBX__SUITE_OUTPUT(cbx__ea_point, cbx__ea_read, { p.dtype, 2, { p.n, p.d_out } })
 
 const cbx_case_ops cbx_ell_edge_aggregate_case = CBX__SUITE_CASE(
     "ell_edge_aggregate",
-    "features of neighbours, projected, weighted, and summed or maximised over the edges of a graph",
-    .make_inputs = make_inputs, .oracle = cbx__ea_oracle, .rotate_inputs = rotate_inputs,
-    .rotate_output = rotate_output);
+    "features of neighbours, projected, weighted, and summed or maximised over the edges of a graph");

@@ -6,17 +6,16 @@
  * none.  An empty row gives the algebra's empty value.  The oracle gathers each element's terms and
  * folds them in long double (common/fold.h). */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/array/kernels/ell.h"
-#include "suites/common/fold.h"
 #include "suites/common/gpu.h"
-#include "suites/common/lazy.h"
+#include "suites/common/oracle.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/common/rotation.h"
 #include "suites/common/rows.h"
+#include "suites/common/work.h"
 #include "suites/nitrix/ell/ell.h"
 #include "suites/suites.h"
 
@@ -98,30 +97,15 @@ static const char *const series[] = { ROWS(1024), ROWS(2048), ROWS(4096), ROWS(8
 
 static void work(const cbx_params *given, cbx_work *out)
 {
-    static const struct {
-        cbx_pipe pipe;
-        double ops, flop;
-    } step[CBX_ALGEBRA_COUNT] = {
-        [CBX_ALGEBRA_REAL] = { CBX_PIPE_FMA, 1, 2 },
-        [CBX_ALGEBRA_LOG] = { CBX_PIPE_FMA, 7, 11 },
-        [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
-        [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
-        [CBX_ALGEBRA_EUCLIDEAN] = { CBX_PIPE_SUB_FMA, 1, 3 },
-    };
     const point p = read_point(given);
+    const cbx_algebra g = p.semiring->id;
+    const cbx__suite_step step = g == CBX_ALGEBRA_LOG ? (cbx__suite_step){ CBX_PIPE_FMA, 7, 11 }
+                                                      : cbx__suite_step_of(g);
     const double edges = (double)cbx__suite_graph_edges(&p.graph), macs = edges * (double)p.n, m = (double)p.m;
     const double bytes = (double)p.size * (edges + 2 * m * (double)p.n) + 4 * (edges + m);
 
-    if (p.semiring->id == CBX_ALGEBRA_BOOLEAN) {
-        *out = cbx__suite_lazy_work(macs, m * (double)p.n);
-        return;
-    }
-    *out = (cbx_work){ .macs = macs,
-                       .flop = step[p.semiring->id].flop * macs,
-                       .bytes = bytes,
-                       .pipe = step[p.semiring->id].pipe,
-                       .pipe_ops = step[p.semiring->id].ops * macs,
-                       .working_set_bytes = bytes };
+    *out = g == CBX_ALGEBRA_BOOLEAN ? cbx__suite_lazy_work(macs, m * (double)p.n)
+                                    : cbx__suite_work(macs, step.flop * macs, bytes, step.pipe, step.ops * macs);
 }
 
 /* --- inputs and their rotation: other names for the rows, another order of B's columns --- */
@@ -155,62 +139,28 @@ CBX__SUITE_ROTATIONS(point, read_point, rotation_of, axes, INPUTS, 0, 1)
 
 /* --- the oracle --- */
 
-/* Terms of C[i,j], values and elements of B, widened already. */
-static void solve(const point *p, cbx_array *const *in, const double *values, const double *dense, double *answer,
-                  uint8_t *truth, double *bound)
+static void solve(const point *p, const cbx__suite_problem *q)
 {
-    const int32_t *indices = cbx_array_data(in[CBX__ELL_INDICES]), *degree = cbx_array_data(in[CBX__ELL_DEGREE]);
     double column[CBX__SUITE_MAX_NEIGHBOURS];
 
     for (size_t i = 0; i < p->m; i++) {
+        const size_t k = (size_t)q->in[CBX__ELL_DEGREE][i];
+        const double *indices = q->in[CBX__ELL_INDICES] + i * p->k, *values = q->in[CBX__ELL_WEIGHTS] + i * p->k;
         for (size_t j = 0; j < p->n; j++) {
-            const size_t k = (size_t)degree[i], at = i * p->n + j;
-            double c;
-            for (size_t e = 0; e < k; e++) column[e] = dense[(size_t)indices[i * p->k + e] * p->n + j];
-            cbx__suite_fold(p->semiring, p->dtype, k, values + i * p->k, column, &c, &bound[at]);
-            if (truth)
-                truth[at] = c != 0;
-            else
-                answer[at] = c;
+            for (size_t e = 0; e < k; e++) column[e] = q->in[B][(size_t)indices[e] * p->n + j];
+            cbx__suite_problem_fold(q, i * p->n + j, p->semiring, p->dtype, k, values, column);
         }
     }
 }
 
-static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const *in, cbx_array **answer,
-                         cbx_array **bound, cbx_err *err)
-{
-    const point p = read_point(given);
-    const bool boolean = p.dtype == CBX_BOOL;
-    const cbx_array_desc descs[] = { { boolean ? CBX_BOOL : CBX_F64, 2, { p.m, p.n } },
-                                     { CBX_F64, 2, { p.m, p.n } },
-                                     { CBX_F64, 2, { p.m, p.k } },
-                                     { CBX_F64, 2, { p.m, p.n } } };
-    cbx_array *a[CBX_LEN(descs)] = { NULL };
-    const cbx_status st = cbx__suite_arrays(ctx, descs, CBX_LEN(descs), a, err);
-
-    if (st) return st;
-    void *out = cbx_array_data_mut(a[0]);
-    cbx__suite_widen(in[CBX__ELL_WEIGHTS], cbx_array_data_mut(a[2]));
-    cbx__suite_widen(in[B], cbx_array_data_mut(a[3]));
-    solve(&p, in, cbx_array_data(a[2]), cbx_array_data(a[3]), boolean ? NULL : out, boolean ? out : NULL,
-          cbx_array_data_mut(a[1]));
-    answer[0] = a[0];
-    bound[0] = a[1];
-    cbx__suite_arrays_free(a + 2, 2);
-    return CBX_OK;
-}
+CBX__SUITE_ORACLE(cbx_ell_matmul_case, point, read_point, 0, solve)
 
 /* --- the native baseline: a row of C at a time --- */
 
 /* Scratch: pointers to rows of B, then a row of sums; mutants have memory for a copy of any
  * input. */
-static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
-{
-    const point p = read_point(given);
-    return cbx__suite_plan_create(ctx, &cbx_ell_matmul_case, &p, sizeof p,
-                                  CBX__SUITE_MAX_NEIGHBOURS * sizeof(void *) + p.n * p.size,
-                                  p.m * (p.k > p.n ? p.k : p.n) * 8, plan, err);
-}
+CBX__SUITE_PREPARE(prepare, cbx_ell_matmul_case, point, read_point,
+                   CBX__SUITE_MAX_NEIGHBOURS * sizeof(void *) + p.n * p.size, (p.k > p.n ? p.k : p.n) * p.m * 8)
 
 static void run(void *plan)
 {
@@ -228,9 +178,6 @@ static void run(void *plan)
         row(&t, out + i * p->n * p->size, space);
     }
 }
-
-static const cbx_baseline_ops rows_baseline = CBX__SUITE_NATIVE("rows", "plain loops: a row of C at a time", prepare,
-                                                                run, .work = work);
 
 /* --- the toolkit's own kernel (calibrax/array/kernels/ell.h) --- */
 
@@ -253,17 +200,9 @@ static void run_kernel(void *plan)
     (void)cbx_ell_product_run(&e, NULL); /* cannot fail: a point's shapes and algebra are right */
 }
 
-static const cbx_baseline_ops kernel_baseline = CBX__SUITE_NATIVE(
-    "calibrax", "rows of B gathered by vectors and folded in registers, the next row's neighbours asked for ahead",
-    prepare, run_kernel, .work = work);
-
 /* --- the limit: its gather alone --- */
 
-static bool is_float(const cbx_params *given, const char **reason)
-{
-    *reason = NULL;
-    return read_point(given).dtype != CBX_BOOL;
-}
+CBX__SUITE_SUPPORTS(is_float, point, read_point, p.dtype != CBX_BOOL)
 
 static void run_gather(void *plan)
 {
@@ -282,17 +221,10 @@ static void gather_work(const cbx_params *given, cbx_work *out)
     out->working_set_bytes = out->bytes;
 }
 
-static const cbx_baseline_ops gather_limit = CBX__SUITE_NATIVE(
-    "gather", "reads the rows of B that the product reads, into registers, and no more", prepare, run_gather,
-    .supports = is_float, .work = gather_work,
-    .limit = "reads the rows of B that any such product reads, and does nothing with them");
 /* --- and on a GPU (calibrax/array/cuda/cuda.h) --- */
 
-static cbx_status prepare_cuda(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
-{
-    const point p = read_point(given);
-    return cbx__suite_gpu_create(ctx, &cbx_ell_matmul_case, &p, sizeof p, (cbx__suite_gpu **)plan, err);
-}
+CBX__SUITE_PREPARE_BY(prepare_cuda, point, read_point,
+                      cbx__suite_gpu_create(ctx, &cbx_ell_matmul_case, &p, sizeof p, (cbx__suite_gpu **)plan, err))
 
 static void run_cuda(void *plan)
 {
@@ -301,28 +233,16 @@ static void run_cuda(void *plan)
     cbx__suite_gpu_wait(s, cbx_cuda_ell_product_run(s->g, &e, NULL, NULL));
 }
 
-static const cbx_baseline_ops cuda_baseline = CBX__SUITE_GPU(
-    "rows of B gathered by 16 bytes a thread, four under way, folded in registers", prepare_cuda, run_cuda,
-    .work = work);
-
 /* --- planted faults --- */
 
 /* One of k boolean terms decides about (ln 2 / 2) / k of the elements: half a hundred of those are
  * wanted. */
-static bool shows(const cbx_params *given, const char **reason)
-{
-    const point p = read_point(given);
-    *reason = NULL;
-    return p.m > 1 && (p.dtype != CBX_BOOL || p.m * p.n >= 150 * p.k);
-}
+CBX__SUITE_SUPPORTS(shows, point, read_point, p.m > 1 && (p.dtype != CBX_BOOL || p.m * p.n >= 150 * p.k))
 
-static bool is_padded(const cbx_params *given, const char **reason)
-{
-    const point p = read_point(given);
-    const cbx_algebra g = p.semiring->id;
-    *reason = NULL; /* 0 * b adds nothing to a sum, and 0 AND b nothing to OR */
-    return g != CBX_ALGEBRA_REAL && g != CBX_ALGEBRA_BOOLEAN && cbx__suite_graph_edges(&p.graph) < p.m * p.k;
-}
+/* 0 * b adds nothing to a sum, and 0 AND b nothing to OR. */
+CBX__SUITE_SUPPORTS(is_padded, point, read_point,
+                    p.semiring->id != CBX_ALGEBRA_REAL && p.semiring->id != CBX_ALGEBRA_BOOLEAN &&
+                        cbx__suite_graph_edges(&p.graph) < p.m * p.k)
 
 static void run_drop_last(void *plan) { cbx__ell_run_drop_last(plan, run, CBX__ELL_DEGREE); }
 
@@ -334,10 +254,38 @@ static void run_tf32(void *plan) { cbx__suite_run_rounded(plan, run, B, 11); }
 
 static void run_stale(void *plan) { cbx__suite_run_stale(plan, run); }
 
-#define MUTANT(name, summary, reason, supports_, run_)                                                                 \
-    CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .supports = supports_, .work = work)
+/* --- the table --- */
 
-static const cbx_baseline_ops mutants[] = {
+/* A library's product has no other algebra; GraphBLAS has no such operator built in, and runs others one call an
+ * element. */
+CBX__SUITE_SUPPORTS(is_real, point, read_point, p.semiring->id == CBX_ALGEBRA_REAL)
+CBX__SUITE_SUPPORTS(is_built_in, point, read_point,
+                    p.semiring->id != CBX_ALGEBRA_LOG && p.semiring->id != CBX_ALGEBRA_EUCLIDEAN)
+
+#define NATIVE(name, summary, run_, ...)                                                                               \
+    CBX__SUITE_ENTRY CBX__SUITE_NATIVE(name, summary, prepare, run_, .work = __VA_ARGS__)
+#define FOREIGN(name, provider, summary, supports_)                                                                    \
+    CBX__SUITE_ENTRY CBX__SUITE_BASELINE(name, provider, summary, .work = work, .supports = supports_)
+#define MUTANT(name, summary, reason, supports_, run_)                                                                 \
+    CBX__SUITE_ENTRY CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .supports = supports_, .work = work)
+
+/* In the order they are shown; the ratio reference first, mutants last. */
+static const cbx_baseline_ops *const baselines[] = {
+    NATIVE("rows", "plain loops: a row of C at a time", run, work),
+    NATIVE("calibrax",
+           "rows of B gathered by vectors and folded in registers, the next row's neighbours asked for ahead",
+           run_kernel, work),
+    CBX__SUITE_ENTRY CBX__SUITE_GPU("rows of B gathered by 16 bytes a thread, four under way, folded in registers",
+                                    prepare_cuda, run_cuda, .work = work),
+    FOREIGN("numpy", "numpy", "gather rows of B, then reduce", NULL),
+    FOREIGN("jax-gather", "jax", "gather rows of B, then reduce; compiled", NULL),
+    FOREIGN("torch-gather", "torch", "gather rows of B, then reduce", NULL),
+    FOREIGN("torch-csr", "torch", "sparse CSR times dense", is_real),
+    FOREIGN("scipy-csr", "scipy", "CSR times dense", is_real),
+    FOREIGN("graphblas", "graphblas", "mxm over the built-in semiring", is_built_in),
+    NATIVE("gather", "reads the rows of B that the product reads, into registers, and no more", run_gather, gather_work,
+           .supports = is_float,
+           .limit = "reads the rows of B that any such product reads, and does nothing with them"),
     MUTANT("mutant-drop-last", "rows end one early", "leaves out each row's last element", shows, run_drop_last),
     MUTANT("mutant-padding", "rows do not end", "lets the padding take part", is_padded, run_padding),
     MUTANT("mutant-next-row", "rows of B one further", "reads row j + 1 of B for index j", shows, run_next_row),
@@ -346,57 +294,15 @@ static const cbx_baseline_ops mutants[] = {
     MUTANT("mutant-stale", "answers from memory", "gives the first call's answer forever", shows, run_stale),
 };
 
-/* --- the table --- */
-
-static bool is_real(const cbx_params *given, const char **reason)
-{
-    *reason = NULL; /* not a gap: a library's product has no other algebra */
-    return read_point(given).semiring->id == CBX_ALGEBRA_REAL;
-}
-
-static bool is_built_in(const cbx_params *given, const char **reason)
-{
-    const cbx_algebra g = read_point(given).semiring->id;
-    *reason = NULL; /* not a gap: GraphBLAS has no such operator built in, and runs others one call an element */
-    return g != CBX_ALGEBRA_LOG && g != CBX_ALGEBRA_EUCLIDEAN;
-}
-
-#define FOREIGN(name, provider, summary, supports_)                                                                    \
-    CBX__SUITE_BASELINE(name, provider, summary, .work = work, .supports = supports_)
-
-static const cbx_baseline_ops foreign[] = {
-    FOREIGN("numpy", "numpy", "gather rows of B, then reduce", NULL),
-    FOREIGN("jax-gather", "jax", "gather rows of B, then reduce; compiled", NULL),
-    FOREIGN("torch-gather", "torch", "gather rows of B, then reduce", NULL),
-    FOREIGN("torch-csr", "torch", "sparse CSR times dense", is_real),
-    FOREIGN("scipy-csr", "scipy", "CSR times dense", is_real),
-    FOREIGN("graphblas", "graphblas", "mxm over the built-in semiring", is_built_in),
-};
-
-/* In the order they are shown; the ratio reference first, mutants last. */
-static const cbx_baseline_ops *const baselines[] = {
-    &rows_baseline, &kernel_baseline, &cuda_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3], &foreign[4],
-    &foreign[5],    &gather_limit,    &mutants[0],    &mutants[1], &mutants[2], &mutants[3], &mutants[4],
-};
-
 static const char *const input_names[] = { "indices", "values", "degree", "B" };
 static const char *const output_names[] = { "C" };
 
-static void label(const cbx_params *given, char *buf, size_t size)
-{
-    const point p = read_point(given);
-    snprintf(buf, size, "%zux%zu by %zu (%s, %s%s%s, %s)", p.m, p.k, p.n, p.semiring->name,
-             cbx_params_word(given, "graph"), p.graph.order ? " " : "",
-             p.graph.order ? cbx_params_word(given, "order") : "", cbx_params_word(given, "dtype"));
-}
+CBX__SUITE_LABEL(point, read_point, "%zux%zu by %zu (%s, %s%s%s, %s)", p.m, p.k, p.n, p.semiring->name,
+                 cbx_params_word(given, "graph"), p.graph.order ? " " : "",
+                 p.graph.order ? cbx_params_word(given, "order") : "", cbx_params_word(given, "dtype"))
 
-static void outputs(const cbx_params *given, cbx_array_desc *out)
-{
-    const point p = read_point(given);
-    out[0] = (cbx_array_desc){ p.dtype, 2, { p.m, p.n } };
-}
+CBX__SUITE_OUTPUT(point, read_point, { p.dtype, 2, { p.m, p.n } })
 
 const cbx_case_ops cbx_ell_matmul_case = CBX__SUITE_CASE(
     "ell_matmul", "a sparse matrix in rows of equal room times a dense one, over six algebras",
-    .make_inputs = make_inputs, .oracle = oracle, .rotate_inputs = rotate_inputs, .rotate_output = rotate_output,
     .check_point = cbx__suite_check_algebra);

@@ -9,15 +9,16 @@
  *   sum_error(k) + u (10 + |x_p - top| + sum over q of y_q |x_q - top|), and once the smallest
  *   number where y may underflow */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/array/kernels/ell.h"
 #include "suites/common/bounds.h"
 #include "suites/common/gpu.h"
+#include "suites/common/oracle.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/common/rotation.h"
+#include "suites/common/work.h"
 #include "suites/nitrix/ell/ell.h"
 #include "suites/suites.h"
 
@@ -71,12 +72,7 @@ static void work(const cbx_params *given, cbx_work *out)
     const double edges = (double)cbx__suite_graph_edges(&p.graph), places = (double)(p.n * p.k);
     const double bytes = (double)p.size * (edges + places) + 4 * (double)p.n;
 
-    *out = (cbx_work){ .macs = edges,
-                       .flop = 11 * edges,
-                       .bytes = bytes,
-                       .pipe = CBX_PIPE_FMA,
-                       .pipe_ops = 9 * edges,
-                       .working_set_bytes = bytes };
+    *out = cbx__suite_work(edges, 11 * edges, bytes, CBX_PIPE_FMA, 9 * edges);
 }
 
 /* --- inputs; rows change places in a rotation --- */
@@ -123,24 +119,13 @@ static void solve_row(const point *p, const double *v, size_t k, double *y, doub
     }
 }
 
-static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const *in, cbx_array **answer,
-                         cbx_array **bound, cbx_err *err)
+static void solve(const point *p, const cbx__suite_problem *q)
 {
-    const point p = read_point(given);
-    const cbx_array_desc d = { CBX_F64, 2, { p.n, p.k } }, descs[] = { d, d, d };
-    cbx_array *a[3] = { NULL };
-    const cbx_status st = cbx__suite_arrays(ctx, descs, 3, a, err);
-
-    if (st) return st;
-    double *values = cbx_array_data_mut(a[2]), *y = cbx_array_data_mut(a[0]), *limit = cbx_array_data_mut(a[1]);
-    const int32_t *degree = cbx_array_data(in[DEGREE]);
-    cbx__suite_widen(in[VALUES], values);
-    for (size_t i = 0; i < p.n; i++) solve_row(&p, values + i * p.k, (size_t)degree[i], y + i * p.k, limit + i * p.k);
-    answer[0] = a[0];
-    bound[0] = a[1];
-    cbx_array_free(a[2]);
-    return CBX_OK;
+    for (size_t i = 0, at = 0; i < p->n; i++, at += p->k)
+        solve_row(p, q->in[VALUES] + at, (size_t)q->in[DEGREE][i], q->answer + at, q->bound + at);
 }
+
+CBX__SUITE_ORACLE(cbx_ell_row_softmax_case, point, read_point, 0, solve)
 
 /* --- the native baseline: three sweeps over a row --- */
 
@@ -165,21 +150,11 @@ LOOPS(double, f64, exp)
 static void run(void *plan)
 {
     const cbx__suite_plan *s = plan;
-    if (((const point *)s->point)->dtype == CBX_F32)
-        softmax_f32(s);
-    else
-        softmax_f64(s);
+    (((const point *)s->point)->dtype == CBX_F32 ? softmax_f32 : softmax_f64)(s);
 }
 
-static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
-{
-    const point p = read_point(given);
-    const size_t capacity = p.n * (p.k > 1 ? p.k : 2) * p.size; /* a mutant's degrees, or its kept result */
-    return cbx__suite_plan_create(ctx, &cbx_ell_row_softmax_case, &p, sizeof p, 0, capacity, plan, err);
-}
-
-static const cbx_baseline_ops rows_baseline = CBX__SUITE_NATIVE("rows", "plain loops: largest, exp and sum, quotient",
-                                                                prepare, run, .work = work);
+/* Spare: a mutant's degrees, or its kept result. */
+CBX__SUITE_PREPARE(prepare, cbx_ell_row_softmax_case, point, read_point, 0, (p.k > 1 ? p.k : 2) * p.n * p.size)
 
 /* --- the toolkit's own kernel (calibrax/array/kernels/ell.h) --- */
 
@@ -201,16 +176,10 @@ static void run_kernel(void *plan)
     (void)cbx_ell_softmax_run(&e, NULL); /* cannot fail: a point's shapes are right */
 }
 
-static const cbx_baseline_ops kernel_baseline = CBX__SUITE_NATIVE(
-    "calibrax", "the largest, exp and sum, and the quotient by vectors", prepare, run_kernel, .work = work);
-
 /* --- and on a GPU (calibrax/array/cuda/cuda.h) --- */
 
-static cbx_status prepare_cuda(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
-{
-    const point p = read_point(given);
-    return cbx__suite_gpu_create(ctx, &cbx_ell_row_softmax_case, &p, sizeof p, (cbx__suite_gpu **)plan, err);
-}
+CBX__SUITE_PREPARE_BY(prepare_cuda, point, read_point,
+                      cbx__suite_gpu_create(ctx, &cbx_ell_row_softmax_case, &p, sizeof p, (cbx__suite_gpu **)plan, err))
 
 static void run_cuda(void *plan)
 {
@@ -219,24 +188,10 @@ static void run_cuda(void *plan)
     cbx__suite_gpu_wait(s, cbx_cuda_ell_softmax_run(s->g, &e, NULL, NULL));
 }
 
-static const cbx_baseline_ops cuda_baseline = CBX__SUITE_GPU("a warp a row, sums of lanes in a fixed order",
-                                                             prepare_cuda, run_cuda, .work = work);
-
 /* --- planted faults --- */
 
-static bool has_others(const cbx_params *given, const char **reason)
-{
-    const point p = read_point(given);
-    *reason = NULL;
-    return p.n > 1 && p.k > 1;
-}
-
-static bool is_padded(const cbx_params *given, const char **reason)
-{
-    const point p = read_point(given);
-    *reason = NULL;
-    return cbx__suite_graph_edges(&p.graph) < p.n * p.k;
-}
+CBX__SUITE_SUPPORTS(has_others, point, read_point, p.n > 1 && p.k > 1)
+CBX__SUITE_SUPPORTS(is_padded, point, read_point, cbx__suite_graph_edges(&p.graph) < p.n * p.k)
 
 static void run_padding(void *plan) { cbx__ell_run_padding(plan, run, VALUES, DEGREE); }
 
@@ -254,48 +209,36 @@ static void run_fp16(void *plan)
 
 static void run_stale(void *plan) { cbx__suite_run_stale(plan, run); }
 
-#define MUTANT(name, summary, reason, supports_, run_)                                                                 \
-    CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .supports = supports_, .work = work)
+/* --- the table --- */
 
-static const cbx_baseline_ops mutants[] = {
+#define NATIVE(name, summary, run_)      CBX__SUITE_ENTRY CBX__SUITE_NATIVE(name, summary, prepare, run_, .work = work)
+#define FOREIGN(name, provider, summary) CBX__SUITE_ENTRY CBX__SUITE_BASELINE(name, provider, summary, .work = work)
+#define MUTANT(name, summary, reason, supports_, run_)                                                                 \
+    CBX__SUITE_ENTRY CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .supports = supports_, .work = work)
+
+/* In the order they are shown; the ratio reference first, mutants last. */
+static const cbx_baseline_ops *const baselines[] = {
+    NATIVE("rows", "plain loops: largest, exp and sum, quotient", run),
+    NATIVE("calibrax", "the largest, exp and sum, and the quotient by vectors", run_kernel),
+    CBX__SUITE_ENTRY CBX__SUITE_GPU("a warp a row, sums of lanes in a fixed order", prepare_cuda, run_cuda,
+                                    .work = work),
+    FOREIGN("numpy", "numpy", "mask, largest, exp, sum"),
+    FOREIGN("jax-masked", "jax", "jax.nn.softmax over the places that are there"),
+    FOREIGN("torch-masked", "torch", "mask with -inf, torch.softmax, zeros for empty rows"),
+    FOREIGN("pyg", "pyg", "torch_geometric.utils.softmax by edge, then back into rows"),
     MUTANT("mutant-padding", "rows do not end", "lets the padding take part in the sum", is_padded, run_padding),
     MUTANT("mutant-drop-last", "rows end one early", "leaves out each row's last place", has_others, run_drop_last),
     MUTANT("mutant-fp16", "results of 11 bits", "rounds each result to half precision", has_others, run_fp16),
     MUTANT("mutant-stale", "answers from memory", "gives the first call's answer forever", has_others, run_stale),
 };
 
-/* --- the table --- */
-
-#define FOREIGN(name, provider, summary) CBX__SUITE_BASELINE(name, provider, summary, .work = work)
-
-static const cbx_baseline_ops foreign[] = {
-    FOREIGN("numpy", "numpy", "mask, largest, exp, sum"),
-    FOREIGN("jax-masked", "jax", "jax.nn.softmax over the places that are there"),
-    FOREIGN("torch-masked", "torch", "mask with -inf, torch.softmax, zeros for empty rows"),
-    FOREIGN("pyg", "pyg", "torch_geometric.utils.softmax by edge, then back into rows"),
-};
-
-/* In the order they are shown; the ratio reference first, mutants last. */
-static const cbx_baseline_ops *const baselines[] = {
-    &rows_baseline, &kernel_baseline, &cuda_baseline, &foreign[0], &foreign[1], &foreign[2],
-    &foreign[3],    &mutants[0],      &mutants[1],    &mutants[2], &mutants[3],
-};
-
 static const char *const input_names[] = { "values", "degree" };
 static const char *const output_names[] = { "y" };
 
-static void label(const cbx_params *given, char *buf, size_t size)
-{
-    const point p = read_point(given);
-    snprintf(buf, size, "%zux%zu (%s, %s)", p.n, p.k, cbx_params_word(given, "graph"), cbx_params_word(given, "dtype"));
-}
+CBX__SUITE_LABEL(point, read_point, "%zux%zu (%s, %s)", p.n, p.k, cbx_params_word(given, "graph"),
+                 cbx_params_word(given, "dtype"))
 
-static void outputs(const cbx_params *given, cbx_array_desc *out)
-{
-    const point p = read_point(given);
-    out[0] = (cbx_array_desc){ p.dtype, 2, { p.n, p.k } };
-}
+CBX__SUITE_OUTPUT(point, read_point, { p.dtype, 2, { p.n, p.k } })
 
-const cbx_case_ops cbx_ell_row_softmax_case = CBX__SUITE_CASE(
-    "ell_row_softmax", "softmax over each row of a graph's weights", .make_inputs = make_inputs, .oracle = oracle,
-    .rotate_inputs = rotate_inputs, .rotate_output = rotate_output);
+const cbx_case_ops cbx_ell_row_softmax_case = CBX__SUITE_CASE("ell_row_softmax",
+                                                              "softmax over each row of a graph's weights");

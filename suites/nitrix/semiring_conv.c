@@ -13,16 +13,15 @@
  * Images of a batch and channels of the result change places in a rotation.  The oracle folds each
  * element's terms in long double. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "suites/common/arrays.h"
-#include "suites/common/fold.h"
-#include "suites/common/lazy.h"
+#include "suites/common/oracle.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/common/rotation.h"
 #include "suites/common/rows.h"
+#include "suites/common/work.h"
 #include "suites/nitrix/semiring_conv/conv.h"
 #include "suites/suites.h"
 
@@ -148,36 +147,20 @@ static const char *const series[] = { BATCH(1), BATCH(2), BATCH(4), BATCH(8), BA
  * the inner terms alone. */
 void cbx__conv_work(const cbx_params *given, cbx_work *out)
 {
-    static const struct {
-        cbx_pipe pipe;
-        double ops, flop;
-    } step[CBX_ALGEBRA_COUNT] = {
-        [CBX_ALGEBRA_REAL] = { CBX_PIPE_FMA, 1, 2 },
-        [CBX_ALGEBRA_LOG] = { CBX_PIPE_FMA, 1, 2 }, /* as a product of exponentials */
-        [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
-        [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
-        [CBX_ALGEBRA_EUCLIDEAN] = { CBX_PIPE_FMA, 1, 2 }, /* as norms less products */
-    };
     const point p = read_point(given);
+    const cbx_algebra g = p.semiring->id;
+    const cbx_pipe pipe = g == CBX_ALGEBRA_EUCLIDEAN ? CBX_PIPE_FMA /* as norms less products */
+                                                     : cbx__suite_step_of(g).pipe;
     const double places = (double)p.batch * (double)p.rows.out * (double)p.columns.out;
     const double macs = places * (double)p.terms * (double)p.c_out;
     const double x = (double)p.batch * (double)p.rows.in * (double)p.columns.in * (double)p.c_in;
-    /* at least, windows that lie inside: half of the terms of an axis are there even in the
-     * corners */
-    const double min = macs / 4;
     const double bytes = (double)p.size *
                          ((p.stride == 1 ? x : 0) + (double)p.terms * (double)p.c_out + places * (double)p.c_out);
 
-    if (p.semiring->id == CBX_ALGEBRA_BOOLEAN) {
-        *out = cbx__suite_lazy_work(macs, places * (double)p.c_out);
-        return;
-    }
-    *out = (cbx_work){ .macs = macs,
-                       .flop = step[p.semiring->id].flop * macs,
-                       .bytes = bytes,
-                       .pipe = step[p.semiring->id].pipe,
-                       .pipe_ops = step[p.semiring->id].ops * min,
-                       .working_set_bytes = bytes };
+    /* at least, windows that lie inside: half of the terms of an axis are there even in the
+     * corners */
+    *out = g == CBX_ALGEBRA_BOOLEAN ? cbx__suite_lazy_work(macs, places * (double)p.c_out)
+                                    : cbx__suite_work(macs, 2 * macs, bytes, pipe, macs / 4);
 }
 
 /* --- inputs and their rotation --- */
@@ -213,11 +196,14 @@ static double pixel(const point *p, const double *x, size_t image, long row, lon
     return x[((image * p->rows.in + (size_t)row) * p->columns.in + (size_t)column) * p->c_in + channel];
 }
 
-static void solve(const point *p, const double *x, const double *w, double *terms, double *answer, uint8_t *truth,
-                  double *bound)
+static void solve(const point *p, const cbx__suite_problem *q)
 {
     const size_t places = p->rows.out * p->columns.out;
+    double *terms = q->scratch, *w = terms + p->terms;
 
+    /* w by output channel, so that a channel's operands stand together. */
+    for (size_t t = 0; t < p->terms; t++)
+        for (size_t o = 0; o < p->c_out; o++) w[o * p->terms + t] = q->in[W][t * p->c_out + o];
     for (size_t at = 0; at < p->batch * places; at++) {
         size_t image = at / places;
         size_t i = at % places / p->columns.out;
@@ -227,63 +213,29 @@ static void solve(const point *p, const double *x, const double *w, double *term
             const size_t channel = t % p->c_in, v = t / p->c_in % p->kernel, u = t / p->c_in / p->kernel;
             const long row = (long)(i * p->stride + u * p->dilation) - (long)p->rows.before;
             const long column = (long)(j * p->stride + v * p->dilation) - (long)p->columns.before;
-            terms[t] = pixel(p, x, image, row, column, channel);
+            terms[t] = pixel(p, q->in[X], image, row, column, channel);
         }
-        for (size_t o = 0; o < p->c_out; o++) {
-            const size_t e = at * p->c_out + o;
-            double y;
-            cbx__suite_fold(p->semiring, p->dtype, p->terms, terms, w + o * p->terms, &y, &bound[e]);
-            if (truth)
-                truth[e] = y != 0;
-            else
-                answer[e] = y;
-        }
+        for (size_t o = 0; o < p->c_out; o++)
+            cbx__suite_problem_fold(q, at * p->c_out + o, p->semiring, p->dtype, p->terms, terms, w + o * p->terms);
     }
 }
 
-static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const *in, cbx_array **answer,
-                         cbx_array **bound, cbx_err *err)
-{
-    const point p = read_point(given);
-    const bool boolean = p.dtype == CBX_BOOL;
-    const size_t nx = cbx_array_count(in[X]), nw = cbx_array_count(in[W]);
-    const cbx_array_desc descs[] = {
-        { boolean ? CBX_BOOL : CBX_F64, 4, { p.batch, p.rows.out, p.columns.out, p.c_out } },
-        { CBX_F64, 4, { p.batch, p.rows.out, p.columns.out, p.c_out } },
-        { CBX_F64, 1, { nx + 2 * nw + p.terms } }
-    };
-    cbx_array *a[CBX_LEN(descs)] = { NULL };
-    const cbx_status st = cbx__suite_arrays(ctx, descs, CBX_LEN(descs), a, err);
-
-    if (st) return st;
-    double *x = cbx_array_data_mut(a[2]), *w = x + nx, *turned = w + nw, *terms = turned + nw;
-    void *out = cbx_array_data_mut(a[0]);
-    cbx__suite_widen(in[X], x);
-    cbx__suite_widen(in[W], w);
-    /* w by output channel, so that a channel's operands stand together. */
-    for (size_t t = 0; t < p.terms; t++)
-        for (size_t o = 0; o < p.c_out; o++) turned[o * p.terms + t] = w[t * p.c_out + o];
-    solve(&p, x, turned, terms, boolean ? NULL : out, boolean ? out : NULL, cbx_array_data_mut(a[1]));
-    answer[0] = a[0];
-    bound[0] = a[1];
-    cbx_array_free(a[2]);
-    return CBX_OK;
-}
+CBX__SUITE_ORACLE(cbx_semiring_conv_case, point, read_point, (1 + p.c_out) * p.terms, solve)
 
 /* --- the native baseline: the window's elements, then a row of output channels --- */
 
 static size_t window_bytes(const point *p) { return (p->terms * p->size + 63) / 64 * 64; }
 
+static size_t spare_bytes(const point *p)
+{
+    const size_t places = p->batch * p->rows.out * p->columns.out;
+    return (p->terms > places ? p->terms : places) * p->c_out * p->size;
+}
+
 /* Scratch: elements of a window, pointers to rows of w, a row of sums.  Mutants have memory for a
  * copy of the kernel or the result. */
-static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
-{
-    const point p = read_point(given);
-    const size_t scratch = window_bytes(&p) + p.terms * sizeof(void *) + p.c_out * p.size,
-                 kernel = p.terms * p.c_out * p.size, result = p.batch * p.rows.out * p.columns.out * p.c_out * p.size;
-    return cbx__suite_plan_create(ctx, &cbx_semiring_conv_case, &p, sizeof p, scratch,
-                                  kernel > result ? kernel : result, plan, err);
-}
+CBX__SUITE_PREPARE(prepare, cbx_semiring_conv_case, point, read_point,
+                   window_bytes(&p) + p.terms * sizeof(void *) + p.c_out * p.size, spare_bytes(&p))
 
 static void fill_identity(const point *p, char *to)
 {
@@ -336,9 +288,6 @@ static void run(void *plan)
     }
 }
 
-static const cbx_baseline_ops direct_baseline = CBX__SUITE_NATIVE(
-    "direct", "plain loops: a window at a time, a row of output channels", prepare, run, .work = cbx__conv_work);
-
 /* --- planted faults --- */
 
 /* The kernel turned by half a turn, as in convolution proper. */
@@ -384,54 +333,15 @@ static void run_tf32(void *plan) { cbx__suite_run_rounded(plan, run, W, 11); }
 
 static void run_stale(void *plan) { cbx__suite_run_stale(plan, run); }
 
-static bool has_window(const cbx_params *given, const char **reason)
-{
-    *reason = NULL;
-    return read_point(given).kernel > 1;
-}
-
-static bool has_padding(const cbx_params *given, const char **reason)
-{
-    const point p = read_point(given);
-    *reason = NULL;
-    return p.semiring->identity != 0 && p.rows.before + p.columns.before > 0;
-}
-
-static bool is_float(const cbx_params *given, const char **reason)
-{
-    *reason = NULL;
-    return read_point(given).dtype != CBX_BOOL;
-}
-
-static bool turns(const cbx_params *given, const char **reason)
-{
-    const point p = read_point(given);
-    *reason = NULL;
-    return p.batch > 2 || p.c_out > 2;
-}
-
-#define MUTANT(name, summary, reason, supports_, run_)                                                                 \
-    CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .supports = supports_, .work = cbx__conv_work)
-
-static const cbx_baseline_ops mutants[] = {
-    MUTANT("mutant-flipped", "the kernel turned round", "flips the kernel, as convolution proper does", has_window,
-           run_flipped),
-    MUTANT("mutant-zero-padding", "zeros outside", "pads with 0 in the place of the algebra's identity", has_padding,
-           run_zero_padding),
-    MUTANT("mutant-shift", "windows one place off", "begins each window one column too far left", has_window,
-           run_shifted),
-    MUTANT("mutant-tf32", "kernel of 11 bits", "rounds w to the 11 bits of TF32, then sums in full", is_float,
-           run_tf32),
-    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer forever", turns, run_stale),
-};
+CBX__SUITE_SUPPORTS(has_window, point, read_point, p.kernel > 1)
+CBX__SUITE_SUPPORTS(has_padding, point, read_point, p.semiring->identity != 0 && p.rows.before + p.columns.before > 0)
+CBX__SUITE_SUPPORTS(is_float, point, read_point, p.dtype != CBX_BOOL)
+CBX__SUITE_SUPPORTS(turns, point, read_point, p.batch > 2 || p.c_out > 2)
 
 /* --- the table --- */
 
-static bool is_real(const cbx_params *given, const char **reason)
-{
-    *reason = NULL; /* not a gap: a library's convolution has no other algebra */
-    return read_point(given).semiring->id == CBX_ALGEBRA_REAL;
-}
+/* A library's convolution has no other algebra. */
+CBX__SUITE_SUPPORTS(is_real, point, read_point, p.semiring->id == CBX_ALGEBRA_REAL)
 
 #define PATCH_LIMIT 1e9
 
@@ -445,39 +355,40 @@ static bool patches_fit(const cbx_params *given, const char **reason)
 }
 
 #define FOREIGN(name, provider, summary, supports_)                                                                    \
-    CBX__SUITE_BASELINE(name, provider, summary, .work = cbx__conv_work, .supports = supports_)
+    CBX__SUITE_ENTRY CBX__SUITE_BASELINE(name, provider, summary, .work = cbx__conv_work, .supports = supports_)
+#define MUTANT(name, summary, reason, supports_, run_)                                                                 \
+    CBX__SUITE_ENTRY CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .supports = supports_,                    \
+                                       .work = cbx__conv_work)
 
-static const cbx_baseline_ops foreign[] = {
+/* In the order they are shown; the ratio reference first, mutants last. */
+static const cbx_baseline_ops *const baselines[] = {
+    CBX__SUITE_ENTRY CBX__SUITE_NATIVE("direct", "plain loops: a window at a time, a row of output channels", prepare,
+                                       run, .work = cbx__conv_work),
+    &cbx__conv_engine,
     FOREIGN("numpy", "numpy", "patches by strides, then a product or a reduction", patches_fit),
     FOREIGN("jax-patches", "jax", "patches by gather, then reduce; compiled", patches_fit),
     FOREIGN("jax-conv", "jax", "lax.conv_general_dilated at the highest precision", is_real),
     FOREIGN("torch-patches", "torch", "patches by strides, then reduce", patches_fit),
     FOREIGN("torch-conv", "torch", "torch.nn.functional.conv2d", is_real),
-};
-
-/* In the order they are shown; the ratio reference first, mutants last. */
-static const cbx_baseline_ops *const baselines[] = {
-    &direct_baseline, &cbx__conv_engine, &foreign[0], &foreign[1], &foreign[2], &foreign[3],
-    &foreign[4],      &mutants[0],       &mutants[1], &mutants[2], &mutants[3], &mutants[4],
+    MUTANT("mutant-flipped", "the kernel turned round", "flips the kernel, as convolution proper does", has_window,
+           run_flipped),
+    MUTANT("mutant-zero-padding", "zeros outside", "pads with 0 in the place of the algebra's identity", has_padding,
+           run_zero_padding),
+    MUTANT("mutant-shift", "windows one place off", "begins each window one column too far left", has_window,
+           run_shifted),
+    MUTANT("mutant-tf32", "kernel of 11 bits", "rounds w to the 11 bits of TF32, then sums in full", is_float,
+           run_tf32),
+    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer forever", turns, run_stale),
 };
 
 static const char *const input_names[] = { "x", "w" };
 static const char *const output_names[] = { "y" };
 
-static void label(const cbx_params *given, char *buf, size_t size)
-{
-    const point p = read_point(given);
-    snprintf(buf, size, "%zux%zux%zu, %zu to %zu, %zux%zu/%zu/%zu %s (%s, %s)", p.batch, p.rows.in, p.columns.in,
-             p.c_in, p.c_out, p.kernel, p.kernel, p.stride, p.dilation, cbx_params_word(given, "padding"),
-             p.semiring->name, cbx_params_word(given, "dtype"));
-}
+CBX__SUITE_LABEL(point, read_point, "%zux%zux%zu, %zu to %zu, %zux%zu/%zu/%zu %s (%s, %s)", p.batch, p.rows.in,
+                 p.columns.in, p.c_in, p.c_out, p.kernel, p.kernel, p.stride, p.dilation,
+                 cbx_params_word(given, "padding"), p.semiring->name, cbx_params_word(given, "dtype"))
 
-static void outputs(const cbx_params *given, cbx_array_desc *out)
-{
-    const point p = read_point(given);
-    out[0] = (cbx_array_desc){ p.dtype, 4, { p.batch, p.rows.out, p.columns.out, p.c_out } };
-}
+CBX__SUITE_OUTPUT(point, read_point, { p.dtype, 4, { p.batch, p.rows.out, p.columns.out, p.c_out } })
 
 const cbx_case_ops cbx_semiring_conv_case = CBX__SUITE_CASE(
-    "semiring_conv", "2-D convolution over six algebras, channels last", .make_inputs = make_inputs, .oracle = oracle,
-    .rotate_inputs = rotate_inputs, .rotate_output = rotate_output, .check_point = check_point);
+    "semiring_conv", "2-D convolution over six algebras, channels last", .check_point = check_point);

@@ -15,12 +15,12 @@
  * inside one binary.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"
 #include "suites/common/arrays.h"
 #include "suites/common/bounds.h"
+#include "suites/common/oracle.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/suites.h"
@@ -77,17 +77,9 @@ static size_t output_count(const point *p)
     return p->kind == SUM || p->kind == CHAIN ? 1 : input_count(p);
 }
 
-static void outputs(const cbx_params *given, cbx_array_desc *out)
-{
-    const point p = read_point(given);
-    *out = (cbx_array_desc){ CBX_F32, 1, { output_count(&p) } };
-}
+CBX__SUITE_OUTPUT(point, read_point, { CBX_F32, 1, { output_count(&p) } })
 
-static void label(const cbx_params *given, char *buf, size_t size)
-{
-    const point p = read_point(given);
-    snprintf(buf, size, "%s %zu", kernels[p.kind], p.n);
-}
+CBX__SUITE_LABEL(point, read_point, "%s %zu", kernels[p.kind], p.n)
 
 static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array **in, cbx_err *err)
 {
@@ -175,25 +167,12 @@ static void answer_at(const point *p, const double *a, const double *b, size_t i
     *limit = cbx__suite_gamma((double)p->n + 1, u) * (double)size;
 }
 
-static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const *in, cbx_array **answer,
-                         cbx_array **bound, cbx_err *err)
+static void solve(const point *p, const cbx__suite_problem *q)
 {
-    const point p = read_point(given);
-    const size_t n = output_count(&p), m = input_count(&p);
-    const cbx_array_desc out = { CBX_F64, 1, { n } }, wide = { CBX_F64, 1, { m } }, descs[] = { out, out, wide, wide };
-    cbx_array *a[CBX_LEN(descs)] = { NULL };
-    const cbx_status st = cbx__suite_arrays(ctx, descs, CBX_LEN(descs), a, err);
-
-    if (st) return st;
-    double *y = cbx_array_data_mut(a[0]), *limit = cbx_array_data_mut(a[1]);
-    cbx__suite_widen(in[A], cbx_array_data_mut(a[2]));
-    cbx__suite_widen(in[B], cbx_array_data_mut(a[3]));
-    for (size_t i = 0; i < n; i++) answer_at(&p, cbx_array_data(a[2]), cbx_array_data(a[3]), i, &y[i], &limit[i]);
-    answer[0] = a[0];
-    bound[0] = a[1];
-    cbx__suite_arrays_free(a + 2, 2);
-    return CBX_OK;
+    for (size_t i = 0; i < output_count(p); i++) answer_at(p, q->in[A], q->in[B], i, &q->answer[i], &q->bound[i]);
 }
+
+CBX__SUITE_ORACLE(cbx_selftest_kernels_case, point, read_point, 0, solve)
 
 /* --- the kernels --- */
 
@@ -309,21 +288,16 @@ static void work(const cbx_params *given, cbx_work *out)
     out->bytes = out->working_set_bytes = p.kind == SUM ? 4 * n : p.kind == COPY ? 8 * n : moved;
 }
 
-static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
-{
-    const point p = read_point(given);
-    return cbx__suite_plan_create(ctx, &cbx_selftest_kernels_case, &p, sizeof p, 0, 0, plan, err);
-}
+CBX__SUITE_PREPARE(prepare, cbx_selftest_kernels_case, point, read_point, 0, 0)
 
-#define KERNEL(name, summary, run_) CBX__SUITE_NATIVE(name, summary, prepare, run_, .work = work)
+#define KERNEL(name, summary, run_) CBX__SUITE_ENTRY CBX__SUITE_NATIVE(name, summary, prepare, run_, .work = work)
 
-static const cbx_baseline_ops native[] = {
+static const cbx_baseline_ops *const baselines[] = {
     KERNEL("plain", "the kernel", run_plain),
     KERNEL("slow-1", "and 1 % of its time more", run_slow_1),
     KERNEL("slow-2", "and 2 % of its time more", run_slow_2),
     KERNEL("slow-5", "and 5 % of its time more", run_slow_5),
 };
-static const cbx_baseline_ops *const baselines[] = { &native[0], &native[1], &native[2], &native[3] };
 
 static const char *const input_names[] = { "A", "B" };
 static const char *const output_names[] = { "C" };

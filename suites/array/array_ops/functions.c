@@ -52,15 +52,21 @@ cbx_array *cbx__ao_traced_histogram(cbx_ctx *c, cbx_array *const *in)
     return cbx_segment_sum(c, cbx_ones_like(c, cell), cell, CBX__AO_CELLS);
 }
 
-/* --- gradients of one result in one operand --- */
+/* --- functions of one result, and their gradients in one operand --- */
+
+static cbx_array *value(cbx_ctx *c, const cbx_fn *f, cbx_array *const *in)
+{
+    cbx_array *out = NULL;
+    (void)cbx_fn_call(c, f, f->nin, in, 1, &out);
+    return out;
+}
 
 static cbx_array *gradient(cbx_ctx *c, const cbx_fn *f, size_t operand, cbx_array *const *in)
 {
-    cbx_array *out = NULL;
     cbx_fn *g = NULL;
 
     if (cbx_grad(c, f, 1, &operand, &g, NULL)) return NULL;
-    (void)cbx_fn_call(c, g, f->nin, in, 1, &out);
+    cbx_array *out = value(c, g, in);
     cbx_fn_free(g);
     return out;
 }
@@ -84,22 +90,10 @@ BODY(model)
     return CBX_OK;
 }
 
-cbx_array *cbx__ao_model(cbx_ctx *c, cbx_array *const *in)
-{
-    cbx_array *out = NULL;
-    (void)cbx_fn_call(c, CBX_FN(model, NULL, 3, 1), 3, in, 1, &out);
-    return out;
-}
-
-cbx_array *cbx__ao_model_grad_p(cbx_ctx *c, cbx_array *const *in)
-{
-    return gradient(c, CBX_FN(model, NULL, 3, 1), 1, in);
-}
-
-cbx_array *cbx__ao_model_grad_x(cbx_ctx *c, cbx_array *const *in)
-{
-    return gradient(c, CBX_FN(model, NULL, 3, 1), 0, in);
-}
+#define MODEL CBX_FN(model, NULL, 3, 1)
+cbx_array *cbx__ao_model(cbx_ctx *c, cbx_array *const *in) { return value(c, MODEL, in); }
+cbx_array *cbx__ao_model_grad_p(cbx_ctx *c, cbx_array *const *in) { return gradient(c, MODEL, 1, in); }
+cbx_array *cbx__ao_model_grad_x(cbx_ctx *c, cbx_array *const *in) { return gradient(c, MODEL, 0, in); }
 
 /* --- loops over scalars --- */
 
@@ -120,13 +114,7 @@ BODY(walk) /* (x, y): y times the last s, from s = 1 */
     return CBX_OK;
 }
 
-cbx_array *cbx__ao_scan(cbx_ctx *c, cbx_array *const *in)
-{
-    cbx_array *out = NULL;
-    (void)cbx_fn_call(c, CBX_FN(walk, NULL, 2, 1), 2, in, 1, &out);
-    return out;
-}
-
+cbx_array *cbx__ao_scan(cbx_ctx *c, cbx_array *const *in) { return value(c, CBX_FN(walk, NULL, 2, 1), in); }
 cbx_array *cbx__ao_scan_grad(cbx_ctx *c, cbx_array *const *in) { return gradient(c, CBX_FN(walk, NULL, 2, 1), 0, in); }
 
 BODY(multiply_add) /* (i, s, b, a): s a + b */
@@ -170,11 +158,10 @@ BODY(squares)
 
 static cbx_array *of_each_curve(cbx_ctx *c, const cbx_fn *f, cbx_array *const *in)
 {
-    cbx_array *out = NULL;
     cbx_fn *batch = NULL;
 
     if (cbx_vmap(c, f, (const int[]){ 0, CBX_NOT_MAPPED, 0 }, NULL, &batch, NULL)) return NULL;
-    (void)cbx_fn_call(c, batch, 3, in, 1, &out);
+    cbx_array *out = value(c, batch, in);
     cbx_fn_free(batch);
     return out;
 }
@@ -183,22 +170,20 @@ cbx_array *cbx__ao_kww(cbx_ctx *c, cbx_array *const *in) { return of_each_curve(
 
 cbx_array *cbx__ao_kww_grad(cbx_ctx *c, cbx_array *const *in)
 {
-    cbx_array *out = NULL;
     cbx_fn *g = NULL;
 
     if (cbx_grad(c, CBX_FN(squares, NULL, 3, 1), 0, NULL, &g, NULL)) return NULL;
-    out = of_each_curve(c, g, in);
+    cbx_array *out = of_each_curve(c, g, in);
     cbx_fn_free(g);
     return out;
 }
 
 cbx_array *cbx__ao_kww_jac(cbx_ctx *c, cbx_array *const *in)
 {
-    cbx_array *out = NULL;
     cbx_fn *j = NULL;
 
     if (cbx_jacfwd(c, CBX_FN(residuals, NULL, 3, 1), 0, &j, NULL)) return NULL;
-    out = of_each_curve(c, j, in);
+    cbx_array *out = of_each_curve(c, j, in);
     cbx_fn_free(j);
     return out;
 }
@@ -223,12 +208,7 @@ BODY(total_of_pairs)
     return CBX_OK;
 }
 
-cbx_array *cbx__ao_rbf(cbx_ctx *c, cbx_array *const *in)
-{
-    cbx_array *out = NULL;
-    (void)cbx_fn_call(c, CBX_FN(pairs, NULL, 3, 1), 3, in, 1, &out);
-    return out;
-}
+cbx_array *cbx__ao_rbf(cbx_ctx *c, cbx_array *const *in) { return value(c, CBX_FN(pairs, NULL, 3, 1), in); }
 
 cbx_array *cbx__ao_rbf_grad(cbx_ctx *c, cbx_array *const *in)
 {

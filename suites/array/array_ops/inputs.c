@@ -67,19 +67,11 @@ cbx_status cbx__ao_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array
 {
     const cbx__ao_point p = cbx__ao_read(params);
     cbx_rng rng = cbx_rng_make(p.seed, CBX__SUITE_STREAM_INPUTS);
-    cbx_array *a[CBX__AO_INPUTS] = { NULL };
-    cbx_array_desc d;
-    cbx_status st = CBX_OK;
+    cbx_array_desc d[CBX__AO_INPUTS];
 
-    for (size_t i = 0; i < CBX__AO_INPUTS && !st; i++) {
-        cbx__ao_input(&p, i, &d);
-        st = cbx_array_create(ctx, &d, &a[i], err);
-        if (!st) fill(a[i], p.op->in[i], &rng);
-    }
-    if (st)
-        cbx__suite_arrays_free(a, CBX__AO_INPUTS);
-    else
-        memcpy(in, a, sizeof a);
+    for (size_t i = 0; i < CBX__AO_INPUTS; i++) cbx__ao_input(&p, i, &d[i]);
+    const cbx_status st = cbx__suite_arrays(ctx, d, CBX__AO_INPUTS, in, err);
+    for (size_t i = 0; i < CBX__AO_INPUTS && !st; i++) fill(in[i], p.op->in[i], &rng);
     return st;
 }
 
@@ -163,17 +155,11 @@ cbx_status cbx__ao_rotate_inputs(cbx_ctx *ctx, const cbx_params *params, uint64_
                                  cbx_array **rotated, cbx_err *err)
 {
     const cbx__ao_point p = cbx__ao_read(params);
-    cbx_array *a[CBX__AO_INPUTS] = { NULL };
-    cbx_status st = CBX_OK;
+    cbx_array_desc d[CBX__AO_INPUTS];
 
-    for (size_t i = 0; i < CBX__AO_INPUTS && !st; i++) {
-        st = cbx_array_create(ctx, cbx_array_get_desc(in[i]), &a[i], err);
-        if (!st) turn_input(&p, r, p.op->in[i], in[i], a[i]);
-    }
-    if (st)
-        cbx__suite_arrays_free(a, CBX__AO_INPUTS);
-    else
-        memcpy(rotated, a, sizeof a);
+    for (size_t i = 0; i < CBX__AO_INPUTS; i++) d[i] = *cbx_array_get_desc(in[i]);
+    const cbx_status st = cbx__suite_arrays(ctx, d, CBX__AO_INPUTS, rotated, err);
+    for (size_t i = 0; i < CBX__AO_INPUTS && !st; i++) turn_input(&p, r, p.op->in[i], in[i], rotated[i]);
     return st;
 }
 

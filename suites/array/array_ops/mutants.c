@@ -8,15 +8,15 @@
 
 /* --- results of 8 bits --- */
 
-static bool supports_bf16(const cbx_params *params, const char **reason)
+static cbx_array_desc output_of(const cbx__ao_point *p)
 {
-    const cbx__ao_point p = cbx__ao_read(params);
     cbx_array_desc d;
-
-    *reason = NULL;
-    cbx__ao_output(&p, &d);
-    return d.dtype == CBX_F64 || d.dtype == CBX_F32;
+    cbx__ao_output(p, &d);
+    return d;
 }
+
+CBX__SUITE_SUPPORTS(supports_bf16, cbx__ao_point, cbx__ao_read,
+                    output_of(&p).dtype == CBX_F64 || output_of(&p).dtype == CBX_F32)
 
 static void collect_bf16(void *plan)
 {
@@ -29,15 +29,8 @@ static void collect_bf16(void *plan)
 
 /* --- every element stands one place too early --- */
 
-static bool supports_shift(const cbx_params *params, const char **reason)
-{
-    const cbx__ao_point p = cbx__ao_read(params);
-    cbx_array_desc d;
-
-    *reason = NULL;
-    cbx__ao_output(&p, &d);
-    return d.ndim == 1 && d.shape[0] > 1 && p.n > 1;
-}
+CBX__SUITE_SUPPORTS(supports_shift, cbx__ao_point, cbx__ao_read,
+                    output_of(&p).ndim == 1 && output_of(&p).shape[0] > 1 && p.n > 1)
 
 static void collect_shift(void *plan)
 {
@@ -53,13 +46,10 @@ static void collect_shift(void *plan)
 
 /* --- the last element is left out --- */
 
-static bool supports_drop_last(const cbx_params *params, const char **reason)
-{
-    const cbx__ao_point p = cbx__ao_read(params);
-
-    *reason = NULL; /* the largest element is seldom the last */
-    return p.op->result == CBX__AO_ONE && p.n > 2 && p.op->in[0] != CBX__AO_AMOUNT && strcmp(p.op->name, "max") != 0;
-}
+/* The largest element is seldom the last. */
+CBX__SUITE_SUPPORTS(supports_drop_last, cbx__ao_point, cbx__ao_read,
+                    p.op->result == CBX__AO_ONE && p.n > 2 && p.op->in[0] != CBX__AO_AMOUNT &&
+                        strcmp(p.op->name, "max") != 0)
 
 static void run_drop_last(void *plan)
 {
@@ -87,11 +77,7 @@ static void run_stale(void *plan)
 }
 
 /* One element has one answer wherever it stands. */
-static bool supports_stale(const cbx_params *params, const char **reason)
-{
-    *reason = NULL;
-    return cbx__ao_read(params).n > 2;
-}
+CBX__SUITE_SUPPORTS(supports_stale, cbx__ao_point, cbx__ao_read, p.n > 2)
 
 #define MUTANT(name, summary, reason, supports_, run, collect)                                                         \
     CBX__AO_CALL(name, summary, run, collect, .mutant_reason = reason, .supports = supports_)

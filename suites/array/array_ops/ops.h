@@ -127,43 +127,45 @@ cbx_array *cbx__ao_kww_jac(cbx_ctx *c, cbx_array *const *in);
 cbx_array *cbx__ao_rbf(cbx_ctx *c, cbx_array *const *in);
 cbx_array *cbx__ao_rbf_grad(cbx_ctx *c, cbx_array *const *in);
 
-/* --- answers, one function of the table each (oracle.c) --- */
+/* --- the table: name, dtypes, operands, result, turn, pipe, operations of an element (exp as in semiring_matmul, its
+ * fewest of float32), call; and of each a function that solves it (oracle.c) --- */
 
-#define CBX__AO_MAP(X)                                                                                                 \
-    X(add)                                                                                                             \
-    X(exp)                                                                                                             \
-    X(where)                                                                                                           \
-    X(take)                                                                                                            \
-    X(digitize)                                                                                                        \
-    X(sum)                                                                                                             \
-    X(sum_axis0)                                                                                                       \
-    X(sum_axis1)                                                                                                       \
-    X(mean)                                                                                                            \
-    X(std)                                                                                                             \
-    X(max)                                                                                                             \
-    X(cumsum)                                                                                                          \
-    X(sort)                                                                                                            \
-    X(percentile)                                                                                                      \
-    X(bincount)                                                                                                        \
-    X(bincount_weights)                                                                                                \
-    X(median)                                                                                                          \
-    X(nanmean)                                                                                                         \
-    X(histogram)                                                                                                       \
-    X(expression)                                                                                                      \
-    X(chain100)                                                                                                        \
-    X(model)                                                                                                           \
-    X(model_grad_p)                                                                                                    \
-    X(model_grad_x)                                                                                                    \
-    X(scan)                                                                                                            \
-    X(scan_grad)                                                                                                       \
-    X(fori)                                                                                                            \
-    X(kww)                                                                                                             \
-    X(kww_grad)                                                                                                        \
-    X(kww_jac)                                                                                                         \
-    X(rbf)                                                                                                             \
-    X(rbf_grad)
-#define CBX__AO_SOLVER(name) void cbx__ao_solve_##name(const cbx__ao_problem *q);
-CBX__AO_MAP(CBX__AO_SOLVER)
+#define CBX__AO_OPS(X)                                                                                                 \
+    X(add, NUMBERS, NUMBERS, NUMBERS, NONE, EACH, SHIFT, ADD, 1, cbx_add(c, in[0], in[1]))                             \
+    X(exp, FLOATS, NUMBERS, NONE, NONE, EACH, SHIFT, FMA, 7, cbx_exp(c, in[0]))                                        \
+    X(where, NUMBERS, NUMBERS, NUMBERS, CONDITION, EACH, SHIFT, MAX, 0, cbx_where(c, in[2], in[0], in[1]))             \
+    X(take, NUMBERS, TABLE, INDICES, NONE, EACH, SHIFT, MAX, 0, cbx_take(c, in[0], in[1], 0))                          \
+    X(digitize, FLOATS, NUMBERS, RISING, NONE, PLACES, SHIFT, MAX, 0, cbx_digitize(c, in[0], in[1]))                   \
+    X(sum, NUMBERS, NUMBERS, NONE, NONE, ONE, SCALE, ADD, 1, cbx_sum(c, in[0], NULL))                                  \
+    X(sum_axis0, FLOATS, MATRIX, NONE, NONE, COLUMNS, SCALE, ADD, 1, cbx_sum(c, in[0], CBX_AXIS(0)))                   \
+    X(sum_axis1, FLOATS, MATRIX, NONE, NONE, ROWS, SCALE, ADD, 1, cbx_sum(c, in[0], CBX_AXIS(1)))                      \
+    X(mean, FLOATS, NUMBERS, NONE, NONE, ONE, SCALE, ADD, 1, cbx_mean(c, in[0], NULL))                                 \
+    X(std, FLOATS, NUMBERS, NONE, NONE, ONE, SCALE, ADD, 1, cbx_std(c, in[0], NULL, 0))                                \
+    X(max, NUMBERS, NUMBERS, NONE, NONE, ONE, SCALE, MAX, 1, cbx_max(c, in[0], NULL))                                  \
+    X(cumsum, NUMBERS, NUMBERS, NONE, NONE, EACH, SCALE, ADD, 1, cbx_cumulative_sum(c, in[0], 0))                      \
+    X(sort, NUMBERS, NUMBERS, NONE, NONE, EACH, SCALE, MAX, 0, cbx_sort(c, in[0], 0, false))                           \
+    X(percentile, F64, NUMBERS, NONE, NONE, ONE, SCALE, MAX, 0, cbx_percentile(c, in[0], CBX__AO_RANK, NULL))          \
+    X(bincount, I64, LABELS, NONE, NONE, COUNTS, RELABEL, ADD, 0, cbx_bincount(c, in[0], NULL, CBX__AO_BINS))          \
+    X(bincount_weights, F64, LABELS, NUMBERS, NONE, TOTALS, RELABEL, ADD, 0,                                           \
+      cbx_bincount(c, in[0], in[1], CBX__AO_BINS))                                                                     \
+    X(median, F64, NUMBERS, NONE, NONE, ONE, SCALE, MAX, 0, cbx_median(c, in[0], NULL))                                \
+    X(nanmean, F64, GAPS, NONE, NONE, ONE, SCALE, ADD, 1, cbx_nanmean(c, in[0], NULL))                                 \
+    X(histogram, F64, GRID, NONE, NONE, CELLED, RELABEL, MAX, 0, cbx__ao_histogram(c, in))                             \
+    X(expression, F64, NUMBERS, NUMBERS, NONE, EACH, SHIFT, FMA, 9, cbx__ao_expression(c, in))                         \
+    X(chain100, F64, NUMBERS, NUMBERS, NONE, EACH, SHIFT, FMA, 50, cbx__ao_chain100(c, in))                            \
+    X(model, F64, UNIT, FOUR, AMOUNT, ONE, SCALE, FMA, 20, cbx__ao_model(c, in))                                       \
+    X(model_grad_p, F64, UNIT, FOUR, AMOUNT, GRADIENT, SCALE, FMA, 20, cbx__ao_model_grad_p(c, in))                    \
+    X(model_grad_x, F64, UNIT, FOUR, AMOUNT, EACH, SCALE, FMA, 20, cbx__ao_model_grad_x(c, in))                        \
+    X(scan, F64, UNIT, AMOUNT, NONE, ONE, SCALE, FMA, 4, cbx__ao_scan(c, in))                                          \
+    X(scan_grad, F64, UNIT, AMOUNT, NONE, EACH, SCALE, FMA, 4, cbx__ao_scan_grad(c, in))                               \
+    X(fori, F64, AMOUNT, AMOUNT, FACTOR, ONE, SCALE, FMA, 1, cbx__ao_fori(c, in, n))                                   \
+    X(kww, F64, FITS, TIMES, CURVES, EACH, SHIFT, FMA, 14, cbx__ao_kww(c, in))                                         \
+    X(kww_grad, F64, FITS, TIMES, CURVES, ROWS_OF_GRADIENTS, SHIFT, FMA, 14, cbx__ao_kww_grad(c, in))                  \
+    X(kww_jac, F64, FITS, TIMES, CURVES, JACOBIANS, SHIFT, FMA, 14, cbx__ao_kww_jac(c, in))                            \
+    X(rbf, F64, POINTS, POINTS, NUMBERS, EACH, SCALE, FMA, 10, cbx__ao_rbf(c, in))                                     \
+    X(rbf_grad, F64, POINTS, POINTS, NUMBERS, VECTORS, SCALE, FMA, 10, cbx__ao_rbf_grad(c, in))
+#define CBX__AO_SOLVER(name, ...) void cbx__ao_solve_##name(const cbx__ao_problem *q);
+CBX__AO_OPS(CBX__AO_SOLVER)
 #undef CBX__AO_SOLVER
 
 /* --- members of the case --- */
@@ -173,8 +175,6 @@ cbx_status cbx__ao_rotate_inputs(cbx_ctx *ctx, const cbx_params *params, uint64_
                                  cbx_array **rotated, cbx_err *err);
 cbx_status cbx__ao_rotate_output(cbx_ctx *ctx, const cbx_params *params, uint64_t r, size_t output, const cbx_array *a,
                                  cbx_array **rotated, cbx_err *err);
-cbx_status cbx__ao_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer,
-                          cbx_array **bound, cbx_err *err);
 
 /* --- native baselines --- */
 

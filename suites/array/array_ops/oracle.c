@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "suites/array/array_ops/ops.h"
-#include "suites/common/arrays.h"
 #include "suites/common/bounds.h"
 
 /* In units of u: how far a sum of k terms may be off, relative to the sum of their magnitudes. */
@@ -224,34 +223,4 @@ void cbx__ao_solve_bincount_weights(const cbx__ao_problem *q)
     cbx__suite_total bins[CBX__AO_BINS];
     count_bins(q, bins);
     for (size_t b = 0; b < CBX__AO_BINS; b++) put_sum(q, b, &bins[b]);
-}
-
-cbx_status cbx__ao_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer,
-                          cbx_array **bound, cbx_err *err)
-{
-    const cbx__ao_point p = cbx__ao_read(params);
-    cbx__ao_problem q = { .p = &p, .u = p.dtype == CBX_I64 ? 0 : cbx__suite_unit(p.dtype) };
-    cbx_array_desc descs[] = { { 0 }, { 0 }, { CBX_F64, 1, { 0 } } };
-    cbx_array *a[CBX_LEN(descs)] = { NULL };
-    cbx_status st;
-
-    cbx__ao_output(&p, &descs[0]);
-    descs[0].dtype = CBX_F64;
-    descs[1] = descs[0];
-    for (size_t i = 0; i < CBX__AO_INPUTS; i++) descs[2].shape[0] += cbx_array_count(in[i]);
-    st = cbx__suite_arrays(ctx, descs, CBX_LEN(descs), a, err);
-    if (st) return st;
-    double *to = cbx_array_data_mut(a[2]);
-    for (size_t i = 0; i < CBX__AO_INPUTS; to += cbx_array_count(in[i++])) {
-        q.in[i] = to;
-        cbx__suite_widen(in[i], to);
-    }
-    q.answer = cbx_array_data_mut(a[0]);
-    q.bound = cbx_array_data_mut(a[1]);
-    if (cbx_array_bytes(a[1])) memset(q.bound, 0, cbx_array_bytes(a[1]));
-    p.op->solve(&q);
-    answer[0] = a[0];
-    bound[0] = a[1];
-    cbx_array_free(a[2]);
-    return CBX_OK;
 }

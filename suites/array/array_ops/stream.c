@@ -92,18 +92,8 @@ static loop *find_loop(const cbx__ao_point *p)
     return NULL;
 }
 
-static bool supports(const cbx_params *params, const char **reason)
-{
-    const cbx__ao_point p = cbx__ao_read(params);
-    *reason = NULL;
-    return find_loop(&p) != NULL;
-}
-
-static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    const cbx__ao_point p = cbx__ao_read(params);
-    return cbx__suite_plan_create(ctx, &cbx_array_ops_case, &p, sizeof p, 0, 0, plan, err);
-}
+CBX__SUITE_SUPPORTS(supports, cbx__ao_point, cbx__ao_read, find_loop(&p) != NULL)
+CBX__SUITE_PREPARE(prepare, cbx_array_ops_case, cbx__ao_point, cbx__ao_read, 0, 0)
 
 static void run(void *plan)
 {
@@ -121,14 +111,9 @@ const cbx_baseline_ops cbx__ao_stream = CBX__SUITE_NATIVE(
 #define LINE 8
 #define FAR  524288 /* elements whose stores go around the caches */
 
-static bool has_limit(const cbx_params *params, const char **reason)
-{
-    const cbx__ao_point p = cbx__ao_read(params);
-
-    *reason = NULL;
-    return p.dtype == CBX_F64 && p.op->result == CBX__AO_EACH && p.op->in[0] == CBX__AO_NUMBERS &&
-           (p.op->in[1] == CBX__AO_NUMBERS || p.op->in[1] == CBX__AO_NONE) && p.op->in[2] == CBX__AO_NONE;
-}
+CBX__SUITE_SUPPORTS(has_limit, cbx__ao_point, cbx__ao_read,
+                    p.dtype == CBX_F64 && p.op->result == CBX__AO_EACH && p.op->in[0] == CBX__AO_NUMBERS &&
+                        (p.op->in[1] == CBX__AO_NUMBERS || p.op->in[1] == CBX__AO_NONE) && p.op->in[2] == CBX__AO_NONE)
 
 static void add_near(const double *x, const double *y, double *out, size_t n)
 {

@@ -11,100 +11,31 @@
 
 #include "suites/array/array_ops/ops.h"
 #include "suites/common/params.h"
+#include "suites/common/work.h"
 
-#define FN(name, expr)                                                                                                 \
+enum { F64 = 1u << CBX_F64, F32 = 1u << CBX_F32, I64 = 1u << CBX_I64, FLOATS = F64 | F32, NUMBERS = FLOATS | I64 };
+
+#define CALL(name, dtypes, x, y, z, result, turn, pipe, each, expr)                                                    \
     static cbx_array *call_##name(cbx_ctx *c, cbx_array *const *in, size_t n)                                          \
     {                                                                                                                  \
         (void)n;                                                                                                       \
         return expr;                                                                                                   \
     }
-FN(add, cbx_add(c, in[0], in[1]))
-FN(exp, cbx_exp(c, in[0]))
-FN(where, cbx_where(c, in[2], in[0], in[1]))
-FN(take, cbx_take(c, in[0], in[1], 0))
-FN(digitize, cbx_digitize(c, in[0], in[1]))
-FN(sum, cbx_sum(c, in[0], NULL))
-FN(sum_axis0, cbx_sum(c, in[0], CBX_AXIS(0)))
-FN(sum_axis1, cbx_sum(c, in[0], CBX_AXIS(1)))
-FN(mean, cbx_mean(c, in[0], NULL))
-FN(std, cbx_std(c, in[0], NULL, 0))
-FN(max, cbx_max(c, in[0], NULL))
-FN(cumsum, cbx_cumulative_sum(c, in[0], 0))
-FN(sort, cbx_sort(c, in[0], 0, false))
-FN(percentile, cbx_percentile(c, in[0], CBX__AO_RANK, NULL))
-FN(bincount, cbx_bincount(c, in[0], NULL, CBX__AO_BINS))
-FN(bincount_weights, cbx_bincount(c, in[0], in[1], CBX__AO_BINS))
-FN(median, cbx_median(c, in[0], NULL))
-FN(nanmean, cbx_nanmean(c, in[0], NULL))
-FN(histogram, cbx__ao_histogram(c, in))
-FN(expression, cbx__ao_expression(c, in))
-FN(chain100, cbx__ao_chain100(c, in))
-FN(model, cbx__ao_model(c, in))
-FN(model_grad_p, cbx__ao_model_grad_p(c, in))
-FN(model_grad_x, cbx__ao_model_grad_x(c, in))
-FN(scan, cbx__ao_scan(c, in))
-FN(scan_grad, cbx__ao_scan_grad(c, in))
-FN(fori, cbx__ao_fori(c, in, n))
-FN(kww, cbx__ao_kww(c, in))
-FN(kww_grad, cbx__ao_kww_grad(c, in))
-FN(kww_jac, cbx__ao_kww_jac(c, in))
-FN(rbf, cbx__ao_rbf(c, in))
-FN(rbf_grad, cbx__ao_rbf_grad(c, in))
+CBX__AO_OPS(CALL)
 
-enum { F64 = 1u << CBX_F64, F32 = 1u << CBX_F32, I64 = 1u << CBX_I64, FLOATS = F64 | F32, NUMBERS = FLOATS | I64 };
-
-#define OP(name, dtypes, x, y, z, result, turn, pipe, each)                                                            \
-    {                                                                                                                  \
-#name, dtypes,                                                                                                 \
-            { CBX__AO_##x, CBX__AO_##y, CBX__AO_##z }, CBX__AO_##result, CBX__AO_##turn, CBX_PIPE_##pipe, each,        \
-              call_##name, cbx__ao_solve_##name                                                                        \
-    }
-
-/* clang-format off */
-/* name, dtypes, operands, result, turn, pipe and operations of an element: exp as in
- * semiring_matmul, its fewest of float32 */
-const cbx__ao_op cbx__ao_ops[] = {
-    OP(add,        NUMBERS, NUMBERS, NUMBERS, NONE,      EACH,    SHIFT,   ADD, 1),
-    OP(exp,        FLOATS,  NUMBERS, NONE,    NONE,      EACH,    SHIFT,   FMA, 7),
-    OP(where,      NUMBERS, NUMBERS, NUMBERS, CONDITION, EACH,    SHIFT,   MAX, 0),
-    OP(take,       NUMBERS, TABLE,   INDICES, NONE,      EACH,    SHIFT,   MAX, 0),
-    OP(digitize,   FLOATS,  NUMBERS, RISING,  NONE,      PLACES,  SHIFT,   MAX, 0),
-    OP(sum,        NUMBERS, NUMBERS, NONE,    NONE,      ONE,     SCALE,   ADD, 1),
-    OP(sum_axis0,  FLOATS,  MATRIX,  NONE,    NONE,      COLUMNS, SCALE,   ADD, 1),
-    OP(sum_axis1,  FLOATS,  MATRIX,  NONE,    NONE,      ROWS,    SCALE,   ADD, 1),
-    OP(mean,       FLOATS,  NUMBERS, NONE,    NONE,      ONE,     SCALE,   ADD, 1),
-    OP(std,        FLOATS,  NUMBERS, NONE,    NONE,      ONE,     SCALE,   ADD, 1),
-    OP(max,        NUMBERS, NUMBERS, NONE,    NONE,      ONE,     SCALE,   MAX, 1),
-    OP(cumsum,     NUMBERS, NUMBERS, NONE,    NONE,      EACH,    SCALE,   ADD, 1),
-    OP(sort,       NUMBERS, NUMBERS, NONE,    NONE,      EACH,    SCALE,   MAX, 0),
-    OP(percentile, F64,     NUMBERS, NONE,    NONE,      ONE,     SCALE,   MAX, 0),
-    OP(bincount,   I64,     LABELS,  NONE,    NONE,      COUNTS,  RELABEL, ADD, 0),
-    OP(bincount_weights, F64, LABELS, NUMBERS, NONE,     TOTALS,  RELABEL, ADD, 0),
-    OP(median,     F64,     NUMBERS, NONE,    NONE,      ONE,     SCALE,   MAX, 0),
-    OP(nanmean,    F64,     GAPS,    NONE,    NONE,      ONE,     SCALE,   ADD, 1),
-    OP(histogram,  F64,     GRID,    NONE,    NONE,      CELLED,  RELABEL, MAX, 0),
-    OP(expression, F64,     NUMBERS, NUMBERS, NONE,      EACH,    SHIFT,   FMA, 9),
-    OP(chain100,   F64,     NUMBERS, NUMBERS, NONE,      EACH,    SHIFT,   FMA, 50),
-    OP(model,        F64,   UNIT,    FOUR,    AMOUNT,    ONE,     SCALE,   FMA, 20),
-    OP(model_grad_p, F64,   UNIT,    FOUR,    AMOUNT,    GRADIENT,  SCALE,   FMA, 20),
-    OP(model_grad_x, F64,   UNIT,    FOUR,    AMOUNT,    EACH,    SCALE,   FMA, 20),
-    OP(scan,       F64,     UNIT,    AMOUNT,  NONE,      ONE,     SCALE,   FMA, 4),
-    OP(scan_grad,  F64,     UNIT,    AMOUNT,  NONE,      EACH,    SCALE,   FMA, 4),
-    OP(fori,       F64,     AMOUNT,  AMOUNT,  FACTOR,    ONE,     SCALE,   FMA, 1),
-    OP(kww,        F64,     FITS,    TIMES,   CURVES,    EACH,    SHIFT,   FMA, 14),
-    OP(kww_grad,   F64,     FITS,    TIMES,   CURVES,    ROWS_OF_GRADIENTS, SHIFT, FMA, 14),
-    OP(kww_jac,    F64,     FITS,    TIMES,   CURVES,    JACOBIANS, SHIFT, FMA, 14),
-    OP(rbf,        F64,     POINTS,  POINTS,  NUMBERS,   EACH,    SCALE,   FMA, 10),
-    OP(rbf_grad,   F64,     POINTS,  POINTS,  NUMBERS,   VECTORS, SCALE,   FMA, 10),
-};
-/* clang-format on */
-
-const char *const cbx__ao_names[] = {
-#define NAME(name) #name,
-    CBX__AO_MAP(NAME)
-#undef NAME
-        NULL
-};
+#define OP(name, dtypes, x, y, z, result, turn, pipe, each, expr)                                                      \
+    { #name,                                                                                                           \
+      dtypes,                                                                                                          \
+      { CBX__AO_##x, CBX__AO_##y, CBX__AO_##z },                                                                       \
+      CBX__AO_##result,                                                                                                \
+      CBX__AO_##turn,                                                                                                  \
+      CBX_PIPE_##pipe,                                                                                                 \
+      each,                                                                                                            \
+      call_##name,                                                                                                     \
+      cbx__ao_solve_##name },
+#define NAME(name, ...) #name,
+const cbx__ao_op cbx__ao_ops[] = { CBX__AO_OPS(OP) };
+const char *const cbx__ao_names[] = { CBX__AO_OPS(NAME) NULL };
 
 static const cbx__ao_op *find_op(const char *name)
 {
@@ -215,10 +146,5 @@ void cbx__ao_work(const cbx_params *params, cbx_work *out)
         cbx__ao_input(&p, i, &d);
         bytes += bytes_of(&d);
     }
-    *out = (cbx_work){ .macs = steps,
-                       .flop = p.dtype == CBX_I64 ? 0 : p.op->each * steps,
-                       .bytes = bytes,
-                       .pipe = p.op->pipe,
-                       .pipe_ops = p.op->each * steps,
-                       .working_set_bytes = bytes };
+    *out = cbx__suite_work(steps, p.dtype == CBX_I64 ? 0 : p.op->each * steps, bytes, p.op->pipe, p.op->each * steps);
 }

@@ -20,8 +20,10 @@ typedef struct cbx__ea_point {
 
 cbx__ea_point cbx__ea_read(const cbx_params *params);
 
-cbx_status cbx__ea_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer,
-                          cbx_array **bound, cbx_err *err);
+struct cbx__suite_problem;
+void cbx__ea_solve(const cbx__ea_point *p, const struct cbx__suite_problem *q);
+/* Doubles that this needs: two long doubles for each feature of the result. */
+#define CBX__EA_SCRATCH(p) (2 * (p)->n * (p)->d_out * sizeof(long double) / sizeof(double))
 
 extern const cbx_baseline_ops cbx__ea_once, cbx__ea_per_edge, cbx__ea_gather, cbx__ea_limit, cbx__ea_cuda;
 #define CBX__EA_MUTANTS 7

@@ -17,18 +17,10 @@ static size_t capacity(const cbx__ea_point *p)
     return (largest > p->n * p->k ? largest : p->n * p->k) * 8;
 }
 
-static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    const cbx__ea_point p = cbx__ea_read(params);
-    return cbx__suite_plan_create(ctx, &cbx_ell_edge_aggregate_case, &p, sizeof p,
-                                  (p.d_in + p.n) * p.d_out * cbx_dtype_size(p.dtype), capacity(&p), plan, err);
-}
+CBX__SUITE_PREPARE(prepare, cbx_ell_edge_aggregate_case, cbx__ea_point, cbx__ea_read,
+                   (p.d_in + p.n) * p.d_out * cbx_dtype_size(p.dtype), capacity(&p))
 
-static bool has_edges(const cbx_params *params, const char **reason)
-{
-    *reason = NULL;
-    return cbx__ea_read(params).k > 0;
-}
+CBX__SUITE_SUPPORTS(has_edges, cbx__ea_point, cbx__ea_read, p.k > 0)
 
 /* --- the last neighbour is left out --- */
 
@@ -37,14 +29,11 @@ static void run_drop_last(void *plan) { cbx__ell_run_drop_last(plan, cbx__ea_run
 /* --- the padding takes part: weights of 0 are harmless in a sum, and wrong in a maximum of
  * negative numbers --- */
 
-static bool has_padding(const cbx_params *params, const char **reason)
-{
-    const cbx__ea_point p = cbx__ea_read(params);
-    *reason = NULL;
-    /* a mesh's border lacks half of a disc of neighbours: of more than a few left, the largest is
-     * never negative */
-    return p.max && cbx__suite_graph_edges(&p.graph) < p.n * p.k && (p.graph.kind != CBX__SUITE_MESH2D || p.k <= 12);
-}
+/* A mesh's border lacks half of a disc of neighbours: of more than a few left, the largest is never
+ * negative. */
+CBX__SUITE_SUPPORTS(has_padding, cbx__ea_point, cbx__ea_read,
+                    cbx__suite_graph_edges(&p.graph) < p.n * p.k && p.max &&
+                        (p.graph.kind != CBX__SUITE_MESH2D || p.k <= 12))
 
 static void run_padding(void *plan)
 {
@@ -53,12 +42,7 @@ static void run_padding(void *plan)
 
 /* --- an empty row's maximum is 0, as scatter operations have it that start from zeros --- */
 
-static bool has_empty_rows(const cbx_params *params, const char **reason)
-{
-    const cbx__ea_point p = cbx__ea_read(params);
-    *reason = NULL;
-    return p.max && p.graph.kind == CBX__SUITE_EMPTY_ROWS;
-}
+CBX__SUITE_SUPPORTS(has_empty_rows, cbx__ea_point, cbx__ea_read, p.graph.kind == CBX__SUITE_EMPTY_ROWS && p.max)
 
 static void run_zero_empty(void *plan)
 {
@@ -74,11 +58,7 @@ static void run_zero_empty(void *plan)
 
 /* --- neighbours one further --- */
 
-static bool has_others(const cbx_params *params, const char **reason)
-{
-    *reason = NULL;
-    return cbx__ea_read(params).n > 1;
-}
+CBX__SUITE_SUPPORTS(has_others, cbx__ea_point, cbx__ea_read, p.n > 1)
 
 static void run_next_vertex(void *plan) { cbx__ell_run_next(plan, cbx__ea_run_once, INDICES); }
 

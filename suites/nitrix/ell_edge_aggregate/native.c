@@ -64,31 +64,16 @@ LOOPS(double, f64)
 static void aggregate(void *plan, bool once)
 {
     const cbx__suite_plan *s = plan;
-    if (((const cbx__ea_point *)s->point)->dtype == CBX_F32)
-        aggregate_f32(s, once);
-    else
-        aggregate_f64(s, once);
+    (((const cbx__ea_point *)s->point)->dtype == CBX_F32 ? aggregate_f32 : aggregate_f64)(s, once);
 }
 
 void cbx__ea_run_once(void *plan) { aggregate(plan, true); }
 static void run_per_edge(void *plan) { aggregate(plan, false); }
 
-static cbx_status prepare_rows(cbx_ctx *ctx, const cbx_params *params, size_t rows, void **plan, cbx_err *err)
-{
-    const cbx__ea_point p = cbx__ea_read(params);
-    const size_t scratch = (p.d_in + rows) * p.d_out * cbx_dtype_size(p.dtype);
-    return cbx__suite_plan_create(ctx, &cbx_ell_edge_aggregate_case, &p, sizeof p, scratch, 0, plan, err);
-}
-
-static cbx_status prepare_once(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    return prepare_rows(ctx, params, cbx__ea_read(params).n, plan, err);
-}
-
-static cbx_status prepare_per_edge(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    return prepare_rows(ctx, params, 1, plan, err);
-}
+CBX__SUITE_PREPARE(prepare_once, cbx_ell_edge_aggregate_case, cbx__ea_point, cbx__ea_read,
+                   (p.d_in + p.n) * p.d_out * cbx_dtype_size(p.dtype), 0)
+CBX__SUITE_PREPARE(prepare_per_edge, cbx_ell_edge_aggregate_case, cbx__ea_point, cbx__ea_read,
+                   (p.d_in + 1) * p.d_out * cbx_dtype_size(p.dtype), 0)
 
 const cbx_baseline_ops cbx__ea_once = CBX__SUITE_NATIVE(
     "once", "plain loops: every vertex projected once, then aggregated", prepare_once, cbx__ea_run_once,

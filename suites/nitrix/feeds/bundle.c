@@ -103,33 +103,23 @@ cbx_status cbx_bundle_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_bundle_
                            cbx_err *err)
 {
     cbx__feed_want want = { .case_name = opts->case_name, .machine = opts->machine };
-    cbx__memory_watch watch;
+    cbx__feed_memory m;
     cbx__feed_rows f;
-    cbx_arena arena;
     cbx_json *o = NULL;
     cbx_status st = CBX_OK;
 
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_bundle_opts of another version");
     if (!opts->case_name) return cbx_fail(err, CBX_EINVAL, "a bundle requires the name of a case");
-    cbx__memory_watch_init(&watch, cbx_ctx_allocator(ctx));
-    cbx_arena_init(&arena, &watch.al);
+    cbx__feed_begin(&m, ctx);
     if (opts->point) {
-        want.point = cbx__feed_point(&arena, opts->point);
-        if (!want.point && !watch.failed)
+        want.point = cbx__feed_point(&m.arena, opts->point);
+        if (!want.point && !m.failed)
             st = cbx_fail(err, CBX_EFORMAT, "the point '%.200s' is not a JSON object", opts->point);
     }
-    if (!st && !watch.failed) st = cbx__feed_select(&arena, rows, &want, &f, err);
-    if (!st) {
-        o = cbx_json_new_object();
-        if (!watch.failed) put_bundle(&arena, &f, opts->case_name, o);
-        if (watch.failed || cbx_json_check(o, NULL)) st = cbx_fail_nomem(err, "a bundle");
-    }
-    if (st)
-        cbx_json_unref(o);
-    else
-        *out = o;
-    cbx_arena_clear(&arena);
-    return st;
+    if (!st && !m.failed) st = cbx__feed_select(&m.arena, rows, &want, &f, err);
+    if (!st) o = cbx_json_new_object();
+    if (!st && !m.failed) put_bundle(&m.arena, &f, opts->case_name, o);
+    return cbx__feed_end(&m, st, o, "a bundle", out, err);
 }
 
 /* --- markdown --- */

@@ -158,20 +158,18 @@ static bool represents(cbx_arena *arena, const op *o, const char *qualname)
 /* @param ops  operations of the catalogue; NULL: no catalogue */
 static void put_coverage(const cbx_json *ops, const op *all, size_t n, cbx_arena *arena, cbx_json *root)
 {
-    cbx_json *list, *unmeasured, *orphans;
-
     cbx_json_set_string(root, "schema", "nperf-coverage");
     cbx_json_set_int(root, "version", 1);
-    list = cbx_json_set_array(root, "ops");
+    cbx_json *list = cbx_json_set_array(root, "ops");
     for (size_t i = 0; i < n; i++) put_op(&all[i], arena, cbx_json_push_object(list));
-    unmeasured = cbx_json_set_array(root, "unmeasured");
+    cbx_json *unmeasured = cbx_json_set_array(root, "unmeasured");
     for (size_t i = 0; i < cbx_json_length(ops); i++) {
         const char *name = cbx_json_get_string(cbx_json_at(ops, i), "qualname", "");
         size_t k = 0;
         while (k < n && !represents(arena, &all[k], name)) k++;
         if (k == n || !all[k].good) cbx_json_push_string(unmeasured, name);
     }
-    orphans = cbx_json_set_array(root, "orphans");
+    cbx_json *orphans = cbx_json_set_array(root, "orphans");
     for (size_t k = 0; ops && k < n; k++) {
         size_t i = 0;
         while (i < cbx_json_length(ops) &&
@@ -193,25 +191,16 @@ cbx_status cbx_coverage_make(cbx_ctx *ctx, const cbx_rows *rows, const char *con
 {
     cbx_json *ops = NULL;
     size_t n = 0;
-    cbx__memory_watch watch;
-    cbx_arena arena;
+    cbx__feed_memory m;
     cbx_status st = catalogue ? cbx_json_need_array(catalogue, "ops", "op_matrix", &ops, err) : CBX_OK;
 
     if (st) return st;
-    cbx__memory_watch_init(&watch, cbx_ctx_allocator(ctx));
-    cbx_arena_init(&arena, &watch.al);
-    op *all = cbx_arena_calloc(&arena, rows->count + ncases, sizeof *all);
+    cbx__feed_begin(&m, ctx);
+    op *all = cbx_arena_calloc(&m.arena, rows->count + ncases, sizeof *all);
     for (size_t i = 0; all && i < rows->count; i++) add_case(all, &n, rows->rows[i].case_name);
     for (size_t i = 0; all && i < ncases; i++) add_case(all, &n, cases[i]);
-    for (size_t i = 0; all && i < n; i++) summarize(&all[i], rows, &arena);
+    for (size_t i = 0; all && i < n; i++) summarize(&all[i], rows, &m.arena);
     cbx_json *report = cbx_json_new_object();
-    if (all) put_coverage(ops, all, n, &arena, report);
-    if (watch.failed || cbx_json_check(report, NULL)) {
-        cbx_json_unref(report);
-        st = cbx_fail_nomem(err, "a coverage report");
-    } else {
-        *out = report;
-    }
-    cbx_arena_clear(&arena);
-    return st;
+    if (all) put_coverage(ops, all, n, &m.arena, report);
+    return cbx__feed_end(&m, CBX_OK, report, "a coverage report", out, err);
 }

@@ -7,15 +7,28 @@
 
 static void *watched_resize(void *user, void *ptr, size_t old_size, size_t new_size)
 {
-    cbx__memory_watch *w = user;
-    void *p = w->base.resize(w->base.user, ptr, old_size, new_size);
-    if (!p && new_size) w->failed = true;
+    cbx__feed_memory *m = user;
+    void *p = m->base.resize(m->base.user, ptr, old_size, new_size);
+    if (!p && new_size) m->failed = true;
     return p;
 }
 
-void cbx__memory_watch_init(cbx__memory_watch *w, const cbx_allocator *base)
+void cbx__feed_begin(cbx__feed_memory *m, cbx_ctx *ctx)
 {
-    *w = (cbx__memory_watch){ .base = *base, .al = { watched_resize, w } };
+    *m = (cbx__feed_memory){ .base = *cbx_ctx_allocator(ctx) };
+    cbx_arena_init(&m->arena, &(cbx_allocator){ watched_resize, m });
+}
+
+cbx_status cbx__feed_end(cbx__feed_memory *m, cbx_status st, cbx_json *document, const char *what, cbx_json **out,
+                         cbx_err *err)
+{
+    if (!st && (m->failed || cbx_json_check(document, NULL))) st = cbx_fail_nomem(err, what);
+    cbx_arena_clear(&m->arena);
+    if (st)
+        cbx_json_unref(document);
+    else
+        *out = document;
+    return st;
 }
 
 const char *cbx__feed_point(cbx_arena *arena, const char *json)

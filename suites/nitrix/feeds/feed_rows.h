@@ -5,13 +5,17 @@
 
 #include "calibrax/storage/row.h"
 
-/** An allocator that records a failure, so that a document is checked once, at its end. */
-typedef struct cbx__memory_watch {
-    cbx_allocator base, al;
+/** An arena that records a failure, so that a document is checked once, at its end. */
+typedef struct cbx__feed_memory {
+    cbx_allocator base;
+    cbx_arena arena;
     bool failed;
-} cbx__memory_watch;
-/** w must not move while its allocator is used. */
-void cbx__memory_watch_init(cbx__memory_watch *w, const cbx_allocator *base);
+} cbx__feed_memory;
+/** m must not move while its arena is used. */
+void cbx__feed_begin(cbx__feed_memory *m, cbx_ctx *ctx);
+/** Clears the arena; the document to *out, or after a failure unreferenced. */
+cbx_status cbx__feed_end(cbx__feed_memory *m, cbx_status st, cbx_json *document, const char *what, cbx_json **out,
+                         cbx_err *err);
 
 typedef struct cbx__feed_want {
     const char *case_name;

@@ -105,26 +105,18 @@ cbx_status cbx_feed_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_feed_opts
 {
     cbx__feed_want want = { .case_name = opts->case_name, .machine = opts->machine, .without_fast = true };
     cbx_json *root = NULL;
-    cbx__memory_watch watch;
+    cbx__feed_memory m;
     cbx__feed_rows f;
-    cbx_arena arena;
 
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_feed_opts of another version");
     if (!opts->case_name) return cbx_fail(err, CBX_EINVAL, "a feed requires the name of a case");
-    cbx__memory_watch_init(&watch, cbx_ctx_allocator(ctx));
-    cbx_arena_init(&arena, &watch.al);
-    cbx_status st = cbx__feed_select(&arena, rows, &want, &f, err);
+    cbx__feed_begin(&m, ctx);
+    cbx_status st = cbx__feed_select(&m.arena, rows, &want, &f, err);
     if (!st) {
         root = cbx_json_new_object();
-        put_fields(&arena, &f, opts, cbx_json_set_object(root, cbx_feed_qualname(&arena, opts->case_name)));
-        if (watch.failed || cbx_json_check(root, NULL)) st = cbx_fail_nomem(err, "a feed");
+        put_fields(&m.arena, &f, opts, cbx_json_set_object(root, cbx_feed_qualname(&m.arena, opts->case_name)));
     }
-    if (st)
-        cbx_json_unref(root);
-    else
-        *out = root;
-    cbx_arena_clear(&arena);
-    return st;
+    return cbx__feed_end(&m, st, root, "a feed", out, err);
 }
 
 /* --- apply --- */

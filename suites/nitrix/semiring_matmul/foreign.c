@@ -10,11 +10,9 @@ static bool supports_pallas(const cbx_params *params, const char **reason)
     return false;
 }
 
-static bool is_built_in(const cbx_params *params, const char **reason)
-{
-    *reason = NULL; /* not a gap: GraphBLAS has no such operator built in, and runs others one call an element */
-    return !cbx__sm_is(params, CBX_ALGEBRA_LOG) && !cbx__sm_is(params, CBX_ALGEBRA_EUCLIDEAN);
-}
+/* GraphBLAS has no such operator built in, and runs others one call an element. */
+CBX__SUITE_SUPPORTS(is_built_in, cbx__sm_point, cbx__sm_read,
+                    p.semiring->id != CBX_ALGEBRA_LOG && p.semiring->id != CBX_ALGEBRA_EUCLIDEAN)
 
 /* numpy has a product of its own for real (BLAS) and boolean, and loops over k for the rest. */
 static void work_numpy(const cbx_params *params, cbx_work *out)

@@ -63,23 +63,13 @@ static void dense_bool(const cbx__suite_plan *s)
 static void stream(const cbx__suite_plan *s)
 {
     const cbx_dtype t = ((const cbx__sm_point *)s->point)->dtype;
-    if (t == CBX_F32)
-        stream_f32(s);
-    else if (t == CBX_F64)
-        stream_f64(s);
-    else
-        stream_bool(s);
+    (t == CBX_F32 ? stream_f32 : t == CBX_F64 ? stream_f64 : stream_bool)(s);
 }
 
 static void dense(const cbx__suite_plan *s)
 {
     const cbx_dtype t = ((const cbx__sm_point *)s->point)->dtype;
-    if (t == CBX_F32)
-        dense_f32(s);
-    else if (t == CBX_F64)
-        dense_f64(s);
-    else
-        dense_bool(s);
+    (t == CBX_F32 ? dense_f32 : t == CBX_F64 ? dense_f64 : dense_bool)(s);
 }
 
 const cbx__sm_loops PASTE(cbx__sm_loops, ISA_NAME) = { stream, dense };

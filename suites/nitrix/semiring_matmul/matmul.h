@@ -34,17 +34,12 @@ void cbx__sm_work_foreign_dense(const cbx_params *params, cbx_work *out);
 bool cbx__sm_supports_dense(const cbx_params *params, const char **reason);
 bool cbx__sm_supports_real(const cbx_params *params, const char **reason);
 
-/* --- inputs, oracle (inputs.c, oracle.c) --- */
+/* --- the oracle (oracle.c) --- */
 
-extern const char *const cbx__sm_densities[]; /* words of "density", NULL-terminated */
-
-cbx_status cbx__sm_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array **in, cbx_err *err);
-cbx_status cbx__sm_rotate_inputs(cbx_ctx *ctx, const cbx_params *params, uint64_t r, cbx_array *const *in,
-                                 cbx_array **rotated, cbx_err *err);
-cbx_status cbx__sm_rotate_output(cbx_ctx *ctx, const cbx_params *params, uint64_t r, size_t output, const cbx_array *a,
-                                 cbx_array **rotated, cbx_err *err);
-cbx_status cbx__sm_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer,
-                          cbx_array **bound, cbx_err *err);
+struct cbx__suite_problem;
+void cbx__sm_solve(const cbx__sm_point *p, const struct cbx__suite_problem *q);
+/* Doubles that it needs for each element of a row: four long doubles; and the magnitudes of all rows and columns. */
+#define CBX__SM_ROW (4 * sizeof(long double) / sizeof(double))
 
 /* --- native baselines --- */
 

@@ -10,44 +10,31 @@
 #include "suites/common/rounding.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
-/* A plan of the tiled kernel over `algebra` and the first k terms. */
-static cbx_status plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_algebra algebra, size_t k, size_t spare,
-                               void **plan, cbx_err *err)
-{
-    const cbx__sm_point p = cbx__sm_read(params);
-    cbx_matmul product = cbx__sm_product(&p);
-    product.semiring = cbx_semiring_get(algebra);
-    product.k = k;
-    return cbx__sm_plan_product(ctx, params, &product, spare, plan, err);
-}
+/* A plan of the tiled kernel over `algebra` and the first k terms, of point p. */
+#define PREPARE_PRODUCT(name, algebra, terms, spare)                                                                   \
+    static cbx_status name(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)                           \
+    {                                                                                                                  \
+        const cbx__sm_point p = cbx__sm_read(given);                                                                   \
+        cbx_matmul product = cbx__sm_product(&p);                                                                      \
+        product.semiring = cbx_semiring_get(algebra);                                                                  \
+        product.k = terms;                                                                                             \
+        return cbx__sm_plan_product(ctx, given, &product, spare, plan, err);                                           \
+    }
 
 /* --- the last k is dropped --- */
 
-static bool supports_drop(const cbx_params *params, const char **reason)
-{
-    const cbx__sm_point p = cbx__sm_read(params);
-    *reason = NULL;
-    /* one boolean term decides (ln 2 / 2) / k of all elements of C: eight or more are wanted */
-    return p.k > 0 && (p.dtype != CBX_BOOL || p.m * p.n >= 24 * p.k);
-}
-static cbx_status prepare_drop(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    const cbx__sm_point p = cbx__sm_read(params);
-    return plan_product(ctx, params, p.semiring->id, p.k - 1, 0, plan, err);
-}
+/* One boolean term decides (ln 2 / 2) / k of all elements of C: eight or more are wanted. */
+CBX__SUITE_SUPPORTS(supports_drop, cbx__sm_point, cbx__sm_read,
+                    p.k > 0 && (p.dtype != CBX_BOOL || p.m * p.n >= 24 * p.k))
+
+PREPARE_PRODUCT(prepare_drop, p.semiring->id, p.k - 1, 0)
 
 /* --- B is read one row too far, around the end --- */
 
-static bool supports_next_row(const cbx_params *params, const char **reason)
-{
-    *reason = NULL;
-    return cbx__sm_read(params).k > 1;
-}
-static cbx_status prepare_next_row(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    const cbx__sm_point p = cbx__sm_read(params);
-    return plan_product(ctx, params, p.semiring->id, p.k, p.k * p.n * cbx_dtype_size(p.dtype), plan, err);
-}
+CBX__SUITE_SUPPORTS(supports_next_row, cbx__sm_point, cbx__sm_read, p.k > 1)
+
+PREPARE_PRODUCT(prepare_next_row, p.semiring->id, p.k, p.k *p.n *cbx_dtype_size(p.dtype))
+
 static void run_next_row(void *plan)
 {
     cbx__suite_plan *s = plan;
@@ -61,40 +48,22 @@ static void run_next_row(void *plan)
 
 /* --- log keeps the largest term only --- */
 
-static bool supports_log_max(const cbx_params *params, const char **reason)
-{
-    *reason = NULL;
-    return cbx__sm_is(params, CBX_ALGEBRA_LOG) && cbx__sm_read(params).k > 1;
-}
-static cbx_status prepare_log_max(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    return plan_product(ctx, params, CBX_ALGEBRA_TROPICAL_MAX_PLUS, cbx__sm_read(params).k, 0, plan, err);
-}
+CBX__SUITE_SUPPORTS(supports_log_max, cbx__sm_point, cbx__sm_read, p.semiring->id == CBX_ALGEBRA_LOG && p.k > 1)
+
+PREPARE_PRODUCT(prepare_log_max, CBX_ALGEBRA_TROPICAL_MAX_PLUS, p.k, 0)
 
 /* --- boolean forgets the last packed word of 32 --- */
 
-static bool supports_last_word(const cbx_params *params, const char **reason)
-{
-    *reason = NULL;
-    return cbx__sm_is(params, CBX_ALGEBRA_BOOLEAN) && cbx__sm_read(params).k > 32;
-}
-static cbx_status prepare_last_word(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    return plan_product(ctx, params, CBX_ALGEBRA_BOOLEAN, (cbx__sm_read(params).k - 1) / 32 * 32, 0, plan, err);
-}
+CBX__SUITE_SUPPORTS(supports_last_word, cbx__sm_point, cbx__sm_read, p.semiring->id == CBX_ALGEBRA_BOOLEAN && p.k > 32)
+
+PREPARE_PRODUCT(prepare_last_word, CBX_ALGEBRA_BOOLEAN, (p.k - 1) / 32 * 32, 0)
 
 /* --- everything is rounded to the 11 bits of a half --- */
 
-static bool supports_fp16(const cbx_params *params, const char **reason)
-{
-    *reason = NULL;
-    return !cbx__sm_is(params, CBX_ALGEBRA_BOOLEAN) && cbx__sm_read(params).k > 0;
-}
-static cbx_status prepare_fp16(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    const cbx__sm_point p = cbx__sm_read(params);
-    return cbx__sm_plan_create(ctx, params, p.m * p.n * cbx_dtype_size(p.dtype), 0, plan, err);
-}
+CBX__SUITE_SUPPORTS(supports_fp16, cbx__sm_point, cbx__sm_read, p.semiring->id != CBX_ALGEBRA_BOOLEAN && p.k > 0)
+
+CBX__SUITE_PREPARE_BY(prepare_fp16, cbx__sm_point, cbx__sm_read,
+                      cbx__sm_plan_create(ctx, given, p.m *p.n *cbx_dtype_size(p.dtype), 0, plan, err))
 
 /* x in 11 bits */
 #define half_f32(x) cbx__suite_bits_f32(x, 11)
@@ -102,18 +71,12 @@ static cbx_status prepare_fp16(cbx_ctx *ctx, const cbx_params *params, void **pl
 
 /* --- operands are rounded to 11 bits, sums are right: tensor cores in their default mode --- */
 
-static bool supports_tf32(const cbx_params *params, const char **reason)
-{
-    const cbx__sm_point p = cbx__sm_read(params);
-    const cbx_algebra g = p.semiring->id;
-    *reason = NULL; /* max and min have mutant-fp16, which is the same fault there */
-    return p.k > 0 && (g == CBX_ALGEBRA_REAL || g == CBX_ALGEBRA_EUCLIDEAN || g == CBX_ALGEBRA_LOG);
-}
-static cbx_status prepare_tf32(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    const cbx__sm_point p = cbx__sm_read(params);
-    return plan_product(ctx, params, p.semiring->id, p.k, (p.m + p.n) * p.k * cbx_dtype_size(p.dtype), plan, err);
-}
+/* Max and min have mutant-fp16, which is the same fault there. */
+CBX__SUITE_SUPPORTS(supports_tf32, cbx__sm_point, cbx__sm_read,
+                    p.k > 0 && (p.semiring->id == CBX_ALGEBRA_REAL || p.semiring->id == CBX_ALGEBRA_EUCLIDEAN ||
+                                p.semiring->id == CBX_ALGEBRA_LOG))
+
+PREPARE_PRODUCT(prepare_tf32, p.semiring->id, p.k, (p.m + p.n) * p.k * cbx_dtype_size(p.dtype))
 
 static void run_tf32(void *plan)
 {
@@ -176,10 +139,7 @@ DEFINE_FP16(double, f64)
 static void run_fp16(void *plan)
 {
     const cbx__suite_plan *s = plan;
-    if (((const cbx__sm_point *)s->point)->dtype == CBX_F32)
-        fp16_f32(s);
-    else
-        fp16_f64(s);
+    (((const cbx__sm_point *)s->point)->dtype == CBX_F32 ? fp16_f32 : fp16_f64)(s);
 }
 
 #define MUTANT(name, summary, reason, supports_, prepare, run)                                                         \

@@ -65,11 +65,8 @@ static cbx_status prepare_stream(cbx_ctx *ctx, const cbx_params *params, void **
     return cbx__sm_plan_create(ctx, params, sums, 0, plan, err);
 }
 
-static cbx_status prepare_dense(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
-{
-    const cbx__sm_point p = cbx__sm_read(params);
-    return cbx__sm_plan_create(ctx, params, (p.m * p.k + 1) * p.n * cbx_dtype_size(p.dtype), 0, plan, err);
-}
+CBX__SUITE_PREPARE_BY(prepare_dense, cbx__sm_point, cbx__sm_read,
+                      cbx__sm_plan_create(ctx, given, (p.m * p.k + 1) * p.n * cbx_dtype_size(p.dtype), 0, plan, err))
 
 static void run_stream(void *plan) { loops[cbx_isa_best()]->stream(plan); }
 static void run_dense(void *plan) { loops[cbx_isa_best()]->dense(plan); }
@@ -115,11 +112,8 @@ const cbx_baseline_ops cbx__sm_calibrax = CBX__SM_NATIVE("calibrax",
                                                          "the same on all threads that the worker has; the same bits",
                                                          prepare_calibrax, cbx__sm_run_product, cbx__sm_work_tiled);
 
-static bool has_limit(const cbx_params *params, const char **reason)
-{
-    *reason = NULL; /* not a gap: booleans are joined by tables in memory */
-    return !cbx__sm_is(params, CBX_ALGEBRA_BOOLEAN);
-}
+/* Booleans are joined by tables in memory. */
+CBX__SUITE_SUPPORTS(has_limit, cbx__sm_point, cbx__sm_read, p.dtype != CBX_BOOL)
 
 static void work_limit(const cbx_params *params, cbx_work *out)
 {

@@ -38,9 +38,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "suites/common/arrays.h"
 #include "suites/common/bounds.h"
-#include "suites/common/fold.h"
+#include "suites/common/oracle.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 /* Operands in double, and a row of work. */
@@ -188,77 +187,36 @@ static void log_row(const problem *q, size_t i)
     }
 }
 
-/* Capacity for the widened operands, the magnitudes and a row; one block. */
-static cbx_status solve_float(cbx_ctx *ctx, problem *q, cbx_array *const *in, cbx_err *err)
-{
-    const size_t m = q->p.m, k = q->p.k, n = q->p.n;
-    const size_t doubles = m * k + k * n + m + n, bytes = 64 + doubles * sizeof(double) + 4 * n * sizeof(long double);
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    char *block = cbx_mem_alloc(al, bytes);
-    if (!block) return cbx_fail(err, CBX_ENOMEM, "out of memory for the oracle's %zu bytes", bytes);
-    q->row = block; /* long doubles first: the strictest alignment */
-    double *a = (double *)(void *)(block + 4 * n * sizeof(long double)), *b = a + m * k, *amax = b + k * n,
-           *bmax = amax + m;
-    cbx__suite_widen(in[0], a);
-    cbx__suite_widen(in[1], b);
-    q->a = a;
-    q->b = b;
-    magnitudes(q, amax, bmax);
-    q->amax = amax;
-    q->bmax = bmax;
-    const cbx_algebra g = q->p.semiring->id;
-    for (size_t i = 0; i < q->p.m; i++) {
-        if (g == CBX_ALGEBRA_LOG)
-            log_row(q, i);
-        else if (g == CBX_ALGEBRA_TROPICAL_MAX_PLUS || g == CBX_ALGEBRA_TROPICAL_MIN_PLUS)
-            extreme_row(q, i);
-        else if (q->p.dtype == CBX_F32)
-            sum_row_f32(q, i, g == CBX_ALGEBRA_EUCLIDEAN);
-        else
-            sum_row_f64(q, i, g == CBX_ALGEBRA_EUCLIDEAN);
-    }
-    cbx_mem_free(al, block, bytes);
-    return CBX_OK;
-}
-
 /* A row of C is true wherever one of the rows of B that a row of A names is. */
-static void solve_bool(const cbx__sm_point *p, cbx_array *const *in, uint8_t *answer, double *bound)
+static void solve_bool(const cbx__sm_point *p, const cbx__suite_problem *s)
 {
-    const uint8_t *a = cbx_array_data(in[0]), *b = cbx_array_data(in[1]);
     for (size_t i = 0; i < p->m; i++) {
-        uint8_t *restrict c = answer + i * p->n;
-        for (size_t j = 0; j < p->n; j++) c[j] = 0, bound[i * p->n + j] = 0;
+        uint8_t *restrict c = s->truth + i * p->n;
+        for (size_t j = 0; j < p->n; j++) c[j] = 0;
         for (size_t kk = 0; kk < p->k; kk++)
-            for (size_t j = 0; a[i * p->k + kk] && j < p->n; j++) c[j] |= b[kk * p->n + j] != 0;
+            for (size_t j = 0; s->in[0][i * p->k + kk] != 0 && j < p->n; j++) c[j] |= s->in[1][kk * p->n + j] != 0;
     }
 }
 
-cbx_status cbx__sm_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer,
-                          cbx_array **bound, cbx_err *err)
+void cbx__sm_solve(const cbx__sm_point *p, const cbx__suite_problem *s)
 {
-    problem q = { .p = cbx__sm_read(params) };
-    const bool boolean = q.p.dtype == CBX_BOOL;
-    const cbx_array_desc shape = { boolean ? CBX_BOOL : CBX_F64, 2, { q.p.m, q.p.n } },
-                         limits = { CBX_F64, 2, { q.p.m, q.p.n } };
-    cbx_array *c = NULL, *e = NULL;
-    cbx_status st = cbx_array_create(ctx, &shape, &c, err);
-    if (st) goto done;
-    st = cbx_array_create(ctx, &limits, &e, err);
-    if (st) goto done;
-    q.u = cbx__suite_unit(q.p.dtype);
-    q.bound = cbx_array_data_mut(e);
-    if (boolean) {
-        solve_bool(&q.p, in, cbx_array_data_mut(c), q.bound);
-    } else {
-        q.answer = cbx_array_data_mut(c);
-        st = solve_float(ctx, &q, in, err);
-        if (st) goto done;
+    const cbx_algebra g = p->semiring->id;
+    double *amax = s->scratch + CBX__SM_ROW * p->n, *bmax = amax + p->m;
+    const problem q = {
+        *p, cbx__suite_unit(p->dtype), s->in[0], s->in[1], amax, bmax, s->answer, s->bound, s->scratch
+    };
+
+    if (s->truth) {
+        solve_bool(p, s);
+        return;
     }
-    answer[0] = c;
-    bound[0] = e;
-    c = e = NULL;
-done:
-    cbx_array_free(c);
-    cbx_array_free(e);
-    return st;
+    magnitudes(&q, amax, bmax);
+    for (size_t i = 0; i < p->m; i++) {
+        if (g == CBX_ALGEBRA_LOG)
+            log_row(&q, i);
+        else if (g == CBX_ALGEBRA_TROPICAL_MAX_PLUS || g == CBX_ALGEBRA_TROPICAL_MIN_PLUS)
+            extreme_row(&q, i);
+        else
+            (p->dtype == CBX_F32 ? sum_row_f32 : sum_row_f64)(&q, i, g == CBX_ALGEBRA_EUCLIDEAN);
+    }
 }

@@ -4,8 +4,9 @@
  *
  * Left out on purpose: the sweeps of stream over C, since they run in whatever cache holds C;
  * selects, conversions and address arithmetic of exp and log; packing. */
-#include "suites/common/lazy.h"
+#include "suites/common/work.h"
 #include "suites/common/params.h"
+#include "suites/common/plan.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 /* Arithmetic of one exp and one log of the toolkit (calibrax/array/kernels/vmath.h), FMA counted as
@@ -42,46 +43,28 @@ static double bytes_of(const cbx__sm_point *p)
     return (double)cbx_dtype_size(p->dtype) * (m * k + k * n + m * n);
 }
 
-/* Pipe, its operations, and flop of one combine-and-update; log apart. */
-static const struct {
-    cbx_pipe pipe;
-    double ops, flop;
-} step_of[CBX_ALGEBRA_COUNT] = {
-    [CBX_ALGEBRA_REAL] = { CBX_PIPE_FMA, 1, 2 },
-    [CBX_ALGEBRA_LOG] = { CBX_PIPE_FMA, 1, 2 },
-    [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
-    [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
-    [CBX_ALGEBRA_EUCLIDEAN] = { CBX_PIPE_SUB_FMA, 1, 3 },
-    [CBX_ALGEBRA_BOOLEAN] = { CBX_PIPE_AND_OR, 1.0 / 4, 0 }, /* a lane of 32 bits holds 4 bytes */
-};
-
 static void work_of(const cbx__sm_point *p, double ops_per_step, double flop_per_step, double extra_ops, cbx_work *out)
 {
-    const double macs = macs_of(p), bytes = bytes_of(p);
-    *out = (cbx_work){ .macs = macs,
-                       .flop = macs * flop_per_step + extra_ops,
-                       .bytes = bytes,
-                       .pipe = step_of[p->semiring->id].pipe,
-                       .pipe_ops = macs * ops_per_step + extra_ops,
-                       .working_set_bytes = bytes };
+    const double macs = macs_of(p);
+    *out = cbx__suite_work(macs, macs * flop_per_step + extra_ops, bytes_of(p),
+                           cbx__suite_step_of(p->semiring->id).pipe, macs * ops_per_step + extra_ops);
     if (p->semiring->id == CBX_ALGEBRA_EUCLIDEAN) out->flop += (double)p->m * (double)p->n; /* the square roots */
 }
 
 void cbx__sm_work_steps(const cbx__sm_point *p, cbx_work *out)
 {
-    work_of(p, step_of[p->semiring->id].ops, step_of[p->semiring->id].flop, 0, out);
+    const cbx__suite_step step = cbx__suite_step_of(p->semiring->id);
+    work_of(p, step.ops, step.flop, 0, out);
 }
 
 static void loop_work(const cbx_params *params, const double exps[2], cbx_work *out)
 {
     const cbx__sm_point p = cbx__sm_read(params);
-    const cbx_algebra g = p.semiring->id;
-    if (g == CBX_ALGEBRA_LOG) {
-        const double ops = exps[p.dtype == CBX_F64] + log_step_ops;
+    const double ops = exps[p.dtype == CBX_F64] + log_step_ops;
+    if (p.semiring->id == CBX_ALGEBRA_LOG)
         work_of(&p, ops, ops, 0, out);
-    } else {
-        work_of(&p, step_of[g].ops, step_of[g].flop, 0, out);
-    }
+    else
+        cbx__sm_work_steps(&p, out);
 }
 
 void cbx__sm_work_stream(const cbx_params *params, cbx_work *out) { loop_work(params, exp_ops, out); }
@@ -120,7 +103,7 @@ void cbx__sm_work_tiled(const cbx_params *params, cbx_work *out)
     else if (g == CBX_ALGEBRA_BOOLEAN)
         *out = cbx__suite_lazy_work(macs_of(&p), m * n);
     else
-        work_of(&p, step_of[g].ops, step_of[g].flop, 0, out);
+        cbx__sm_work_steps(&p, out);
 }
 
 bool cbx__sm_supports_dense(const cbx_params *params, const char **reason)
@@ -131,8 +114,9 @@ bool cbx__sm_supports_dense(const cbx_params *params, const char **reason)
     return false;
 }
 
+/* Not a gap: a library product has no other algebra. */
 bool cbx__sm_supports_real(const cbx_params *params, const char **reason)
 {
-    *reason = NULL; /* not a gap: a library product has no other algebra */
+    *reason = NULL;
     return cbx__sm_is(params, CBX_ALGEBRA_REAL);
 }
