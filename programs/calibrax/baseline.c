@@ -13,15 +13,15 @@ typedef struct baseline_args {
     bool list, remove;
 } baseline_args;
 
+#define AT(member) offsetof(baseline_args, member)
+
 static const opt_spec baseline_options[] = {
-    SELECT_STORE_ROWS(baseline_args),
-    { "run", 0, OPT_STRING, offsetof(baseline_args, run), "ID", "latest",
-      "the run: its id, a unique prefix of the id, or latest", "@runs" },
-    { "name", 0, OPT_STRING, offsetof(baseline_args, name), "NAME", CBX_BASELINE_MAIN, "name of the baseline",
-      "@baselines" },
-    { "list", 0, OPT_FLAG, offsetof(baseline_args, list), NULL, NULL, "list the baselines" },
-    { "remove", 0, OPT_FLAG, offsetof(baseline_args, remove), NULL, NULL, "remove the baseline" },
-    SELECT_JSON_ROW(baseline_args),
+    SELECT_STORE_ROWS,
+    OPT("run", 0, STRING, run, "ID", "latest", "the run: its id, a unique prefix of the id, or latest", "@runs"),
+    OPT("name", 0, STRING, name, "NAME", CBX_BASELINE_MAIN, "name of the baseline", "@baselines"),
+    OPT_SWITCH("list", 0, list, "list the baselines"),
+    OPT_SWITCH("remove", 0, remove, "remove the baseline"),
+    SELECT_JSON_ROW,
 };
 static const opt_rule baseline_rules[] = {
     { "list", OPT_EXCLUDES, "remove run name" },
@@ -32,76 +32,59 @@ static const baseline_args baseline_defaults = { .run = "latest", .name = CBX_BA
 static int say(const opt_run *run, const char *verb, const char *name, const char *id)
 {
     const baseline_args *a = run->args;
-    cbx_json *o;
 
     if (!a->select.json) {
         printf(id ? "Baseline set to run %s\n" : "Baseline %s removed\n", id ? id : name);
         return EXIT_PASS;
     }
-    o = new_document("calibrax-baseline");
-    json_put(o, J_TEXT("action", verb), J_TEXT("name", name));
+    cbx_json *o = json_document("calibrax-baseline", J_TEXT("action", verb), J_TEXT("name", name));
     if (id) cbx_json_set_string(o, "run", id);
-    return print_json(run->program, o);
+    return print_json(run, o);
 }
 
 static int list_baselines(const opt_run *run, cbx_store *store)
 {
     const bool json = ((const baseline_args *)run->args)->select.json;
-    cbx_json *o, *list;
     const char *const *names;
     int status = EXIT_PASS;
     size_t n;
 
     if (opt_check(run, cbx_store_baselines(store, run->arena, &names, &n, run->err))) return EXIT_ERROR;
-    o = new_document("calibrax-baselines");
-    list = cbx_json_set_array(o, "baselines");
+    SCOPED(cbx_json) *o = new_document("calibrax-baselines");
+    cbx_json *list = cbx_json_set_array(o, "baselines");
     for (size_t i = 0; i < n; i++) {
-        cbx_run *base = NULL;
+        SCOPED(cbx_run) *base = NULL;
         if (cbx_store_baseline_get(store, names[i], &base, run->err))
-            status = opt_fail(run->program, "warning: %s", run->err->message);
+            status = opt_fail(run, "warning: %s", run->err->message);
         if (!json) print_painted(PAINT_STRONG, "%-16s", names[i]);
         if (!json) print_painted(base ? PAINT_PLAIN : PAINT_BAD, " %s\n", base ? cbx_run_id(base) : "unreadable");
         json_put(cbx_json_push_object(list), J_TEXT("name", names[i]), J_TEXT("run", base ? cbx_run_id(base) : NULL));
-        cbx_run_free(base);
     }
-    if (!json)
-        cbx_json_unref(o);
-    else if (print_json(run->program, o))
-        return EXIT_ERROR;
-    return n ? status : opt_fail(run->program, "no baseline in '%s'", cbx_store_root(store));
+    if (json && print_json(run, cbx_json_ref(o))) return EXIT_ERROR;
+    return n ? status : opt_fail(run, "no baseline in '%s'", cbx_store_root(store));
 }
 
 static int set_baseline(const opt_run *run, cbx_store *store)
 {
     const baseline_args *a = run->args;
-    cbx_run *chosen = NULL;
-    int status;
+    SCOPED(cbx_run) *chosen = NULL;
 
     if (!strcmp(a->run, "latest") && select_need_latest(run, store)) return EXIT_ERROR;
     if (select_run(run, store, a->run, &chosen)) return EXIT_ERROR;
-    status = opt_check(run, cbx_store_baseline_set(store, a->name, cbx_run_id(chosen), run->err));
-    if (!status) status = say(run, "set", a->name, cbx_run_id(chosen));
-    cbx_run_free(chosen);
-    return status;
+    int status = opt_check(run, cbx_store_baseline_set(store, a->name, cbx_run_id(chosen), run->err));
+    return status ? status : say(run, "set", a->name, cbx_run_id(chosen));
 }
 
 static int run_baseline(const opt_run *run)
 {
     const baseline_args *a = run->args;
-    cbx_store *store;
-    int status;
+    SCOPED(cbx_store) *store = NULL;
 
     if (select_open(run, &a->select, false, &store)) return EXIT_ERROR;
-    if (a->list) {
-        status = list_baselines(run, store);
-    } else if (a->remove) {
-        status = opt_check(run, cbx_store_baseline_remove(store, a->name, run->err));
-        if (!status) status = say(run, "remove", a->name, NULL);
-    } else {
-        status = set_baseline(run, store);
-    }
-    cbx_store_close(store);
-    return status;
+    if (a->list) return list_baselines(run, store);
+    if (!a->remove) return set_baseline(run, store);
+    int status = opt_check(run, cbx_store_baseline_remove(store, a->name, run->err));
+    return status ? status : say(run, "remove", a->name, NULL);
 }
 
 const opt_command baseline_command = {
@@ -110,8 +93,6 @@ const opt_command baseline_command = {
     .summary = "set, list or remove the baselines that runs are checked against",
     .description = "Keeps a copy of a run under a name; the Python package uses the one named main. With --list the "
                    "exit status is 2 if there are no baselines, or if one cannot be read.",
-    OPT_OPTIONS(baseline),
+    OPT_OPTIONS_RULES(baseline),
     .defaults = &baseline_defaults,
-    .run = run_baseline,
-    OPT_RULES(baseline),
 };

@@ -22,36 +22,35 @@ static const bisect_args bisect_defaults = { .opts = CBX_BISECT_RUN_OPTS_INIT };
 #define AT(member) offsetof(bisect_args, member)
 
 static const opt_spec bisect_options[] = {
-    { "good", 'g', OPT_STRING, AT(opts.good), "REV", NULL, "a commit that is known to be good" },
-    { "bad", 'b', OPT_STRING, AT(opts.bad), "REV", "HEAD", "a commit that is known to be bad" },
-    { "build", 0, OPT_STRING, AT(opts.build), "CMD", "nothing to build",
-      "build command, run once in the worktree of each measured commit" },
-    { "bench", 0, OPT_STRING, AT(opts.bench), "CMD", NULL,
-      "benchmark command, run for each value in the same worktree" },
-    { "metric", 'm', OPT_STRING, AT(opts.metric), "NAME", "wall time of the launch",
-      "take the last number after NAME in the benchmark's output as the value" },
-    { "higher-is-better", 0, OPT_FLAG, AT(opts.search.higher_is_better), NULL, NULL, "larger values are better" },
-    { "any-change", 0, OPT_FLAG, AT(opts.search.any_change), NULL, NULL, "search for an improvement as well" },
-    { "paired", 0, OPT_FLAG, AT(opts.paired), NULL, NULL,
-      "launch the good commit next to every other commit and compare ratios, so that slow drift of the machine "
-      "cancels" },
-    { "confidence", 0, OPT_SHARE, AT(opts.search.confidence), "P", "0.95",
-      "stop at this probability that the commit found is the right one" },
-    { "end-launches", 0, OPT_POSITIVE, AT(opts.search.end_launches), "N", "60",
-      "maximum number of launches to decide whether the good and the bad commit differ, for each of them" },
-    { "max-launches", 0, OPT_POSITIVE, AT(opts.search.max_launches), "N", "1000",
-      "maximum number of launches in the whole search" },
-    { "timeout", 0, OPT_ABOVE, AT(opts.bench_timeout_s), "SECONDS", "3600", "time limit of a launch" },
-    { "build-timeout", 0, OPT_ABOVE, AT(opts.build_timeout_s), "SECONDS", "3600", "time limit of a build" },
-    { "keep-builds", 0, OPT_POSITIVE, AT(opts.keep_builds), "N", "16", "number of built worktrees to keep" },
-    { "repository", 'C', OPT_STRING, AT(opts.repository), "DIR", "the current folder", "the repository" },
-    { "resume", 0, OPT_FLAG, AT(opts.resume), NULL, NULL,
-      "continue from the state file; otherwise an existing file is renamed to FILE.before" },
-    { "state", 0, OPT_STRING, AT(opts.state_path), "FILE", "a file in the cache folder",
-      "file in which all measurements are kept" },
-    { "scratch", 0, OPT_STRING, AT(opts.scratch), "DIR", "the cache folder", "folder for temporary worktrees" },
-    { "quiet", 'q', OPT_FLAG, AT(quiet), NULL, NULL, "print no progress on standard error" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+    OPT("good", 'g', STRING, opts.good, "REV", NULL, "a commit that is known to be good"),
+    OPT("bad", 'b', STRING, opts.bad, "REV", "HEAD", "a commit that is known to be bad"),
+    OPT("build", 0, STRING, opts.build, "CMD", "nothing to build",
+        "build command, run once in the worktree of each measured commit"),
+    OPT("bench", 0, STRING, opts.bench, "CMD", NULL, "benchmark command, run for each value in the same worktree"),
+    OPT("metric", 'm', STRING, opts.metric, "NAME", "wall time of the launch",
+        "take the last number after NAME in the benchmark's output as the value"),
+    OPT_SWITCH("higher-is-better", 0, opts.search.higher_is_better, "larger values are better"),
+    OPT_SWITCH("any-change", 0, opts.search.any_change, "search for an improvement as well"),
+    OPT_SWITCH("paired", 0, opts.paired,
+               "launch the good commit next to every other commit and compare ratios, so that slow drift of the "
+               "machine cancels"),
+    OPT("confidence", 0, SHARE, opts.search.confidence, "P", "0.95",
+        "stop at this probability that the commit found is the right one"),
+    OPT("end-launches", 0, POSITIVE, opts.search.end_launches, "N", "60",
+        "maximum number of launches to decide whether the good and the bad commit differ, for each of them"),
+    OPT("max-launches", 0, POSITIVE, opts.search.max_launches, "N", "1000",
+        "maximum number of launches in the whole search"),
+    OPT("timeout", 0, ABOVE, opts.bench_timeout_s, "SECONDS", "3600", "time limit of a launch"),
+    OPT("build-timeout", 0, ABOVE, opts.build_timeout_s, "SECONDS", "3600", "time limit of a build"),
+    OPT("keep-builds", 0, POSITIVE, opts.keep_builds, "N", "16", "number of built worktrees to keep"),
+    OPT("repository", 'C', STRING, opts.repository, "DIR", "the current folder", "the repository"),
+    OPT_SWITCH("resume", 0, opts.resume,
+               "continue from the state file; otherwise an existing file is renamed to FILE.before"),
+    OPT("state", 0, STRING, opts.state_path, "FILE", "a file in the cache folder",
+        "file in which all measurements are kept"),
+    OPT("scratch", 0, STRING, opts.scratch, "DIR", "the cache folder", "folder for temporary worktrees"),
+    OPT_SWITCH("quiet", 'q', quiet, "print no progress on standard error"),
+    OPT_SWITCH("json", 0, json, "print one JSON document"),
 };
 static const opt_rule bisect_rules[] = { { "", OPT_NEEDS, "good" }, { "", OPT_NEEDS, "bench" } };
 
@@ -78,21 +77,19 @@ static const char *subject_of(const opt_run *run, const bisect_args *a, const ch
 
 static cbx_json *result_json(const opt_run *run, const bisect_args *a, cbx_bisect *b, const cbx_bisect_result *r)
 {
-    cbx_json *o = new_document("calibrax-bisection"), *list;
-
-    json_put(o, J_TEXT("outcome", cbx_bisect_outcome_name(r->outcome)),
-             J_TEXT("good", cbx_bisect_name(b, CBX_BISECT_GOOD_END)),
-             J_TEXT("bad", cbx_bisect_name(b, cbx_bisect_count(b) - 1)), J_INT("candidates", cbx_bisect_count(b)),
-             J_NUMBER("probability", r->probability), J_NUMBER("change", r->change),
-             J_NUMBER("change_error", r->change_error), J_NUMBER("noise", r->noise), J_BOOL("relative", r->relative),
-             J_NUMBER("odds", r->odds), J_INT("launches", r->launches), J_INT("end_launches", r->end_launches),
-             J_INT("broken_commits", r->broken));
-    list = cbx_json_set_array(o, "suspects");
+    cbx_json *o = json_document("calibrax-bisection", J_TEXT("outcome", cbx_bisect_outcome_name(r->outcome)),
+                                J_TEXT("good", cbx_bisect_name(b, CBX_BISECT_GOOD_END)),
+                                J_TEXT("bad", cbx_bisect_name(b, cbx_bisect_count(b) - 1)),
+                                J_INT("candidates", cbx_bisect_count(b)), J_NUMBER("probability", r->probability),
+                                J_NUMBER("change", r->change), J_NUMBER("change_error", r->change_error),
+                                J_NUMBER("noise", r->noise), J_BOOL("relative", r->relative), J_NUMBER("odds", r->odds),
+                                J_INT("launches", r->launches), J_INT("end_launches", r->end_launches),
+                                J_INT("broken_commits", r->broken));
+    cbx_json *list = cbx_json_set_array(o, "suspects");
     for (size_t i = 0; i < r->nsuspects; i++) {
         const size_t commit = r->suspects[i];
         const char *name = cbx_bisect_name(b, commit);
-        cbx_json *c = cbx_json_push_object(list);
-        json_put(c, J_TEXT("commit", name), J_TEXT("subject", subject_of(run, a, name)),
+        json_put(cbx_json_push_object(list), J_TEXT("commit", name), J_TEXT("subject", subject_of(run, a, name)),
                  J_NUMBER("probability", cbx_bisect_probability(b, commit)),
                  J_INT("launches", cbx_bisect_launches_at(b, commit)), J_TEXT("broken", cbx_bisect_reason(b, commit)));
     }
@@ -151,12 +148,12 @@ static int run_bisect(const opt_run *run)
     a->opts.progress = a->quiet ? NULL : progress;
     if (cbx_bisect_run(run->ctx, &a->opts, &b, run->err)) {
         bool interrupted = run->err->status == CBX_EINTERRUPTED;
-        opt_fail(run->program, "%s%s", run->err->message, interrupted ? "; '--resume' continues the search" : "");
+        opt_fail(run, "%s%s", run->err->message, interrupted ? "; '--resume' continues the search" : "");
         return interrupted ? EXIT_STOPPED : EXIT_ERROR;
     }
     cbx_bisect_read(b, &r);
     if (a->json)
-        status = print_json(run->program, result_json(run, a, b, &r));
+        status = print_json(run, result_json(run, a, b, &r));
     else
         print_result(run, a, b, &r);
     if (!status) status = statuses[r.outcome];
@@ -174,8 +171,6 @@ const opt_command bisect_command = {
         "most, until one commit is the answer with the requested confidence. Merges are followed, commits that do not "
         "build are skipped, and the checkout is never changed: commits are built in separate worktrees. Exit status 0: "
         "found; 2: no change to find, or an error; 3: undecided; 130: interrupted, --resume continues.",
-    OPT_OPTIONS(bisect),
+    OPT_OPTIONS_RULES(bisect),
     .defaults = &bisect_defaults,
-    .run = run_bisect,
-    OPT_RULES(bisect),
 };

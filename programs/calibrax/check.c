@@ -24,60 +24,51 @@ typedef struct check_args {
     int format; /* cbx_guard_format */
 } check_args;
 
-#define MEMBER(name) offsetof(check_args, name)
+#define AT(member) offsetof(check_args, member)
 
 static const opt_spec check_options[] = {
-    SELECT_STORE_ROWS(check_args),
-    INPUTS_ROWS(check_args),
-    SELECT_JSON_ROW(check_args),
-    { "target", 0, OPT_EACH, MEMBER(targets), "METRIC=X", NULL,
-      "check that the metric meets this target instead of comparing with a baseline; the direction comes from the "
-      "metric's definition; may be repeated",
-      "@metrics" },
-    { "series", 0, OPT_EACH, MEMBER(series), "FILE", NULL,
-      "check that errors by iteration reach tolerances; the file is JSON: {\"residual\": [1, 0.1, 0.01], ...}; may be "
-      "repeated" },
-    { "Against a baseline", 0, OPT_GROUP, 0, NULL, NULL, NULL },
-    SELECT_ROW(check_args, "branch", OPT_STRING, branch, "NAME", "check the latest run of this branch"),
-    SELECT_ROW(check_args, "machine", OPT_STRING, machine, "ID", "check the latest run of this machine"),
-    { "baseline", 0, OPT_STRING, MEMBER(baseline), "NAME", CBX_BASELINE_MAIN, "compare with this baseline",
-      "@baselines" },
-    { "threshold", 0, OPT_NUMBER, MEMBER(how.threshold), "X", "0.05, which is 5 %",
-      "relative change that counts as worse or better" },
-    { "primary-threshold", 0, OPT_NUMBER, MEMBER(how.primary_threshold), "X", "--threshold",
-      "threshold of primary metrics" },
-    { "secondary-threshold", 0, OPT_NUMBER, MEMBER(how.secondary_threshold), "X", "--threshold",
-      "threshold of secondary metrics" },
-    { "metric-threshold", 0, OPT_EACH, MEMBER(rules), "PATTERN=X", NULL,
-      "threshold of metrics whose name matches this shell pattern; may be repeated, the first match applies" },
-    { "minimum", 0, OPT_NUMBER, MEMBER(how.minimum), "X", "0",
-      "ignore changes smaller than this, in the metric's unit" },
-    { "level", 0, OPT_SHARE, MEMBER(how.level), "X", "0.95", "confidence level of the intervals" },
-    { "values-only", 0, OPT_FLAG, MEMBER(how.values_only), NULL, NULL,
-      "compare values only, and ignore samples and bounds" },
-    { "allow-dropped", 0, OPT_FLAG, MEMBER(how.allow_dropped), NULL, NULL,
-      "do not fail if points or metrics of the baseline are missing" },
-    { "allow-other-machine", 0, OPT_FLAG, MEMBER(how.allow_machines), NULL, NULL,
-      "compare runs of different machines, with a note" },
-    { "undecided-passes", 0, OPT_FLAG, MEMBER(how.undecided_passes), NULL, NULL,
-      "do not fail if the verdict is undecided" },
-    { "waivers", 0, OPT_STRING, MEMBER(waivers), "FILE", NULL, "file of findings that are accepted until a date" },
-    { "format", 0, OPT_CHOICE, MEMBER(format), "NAME", "text",
-      "output format: text, json, markdown (with the history of each metric), junit, github (workflow commands) or "
-      "badge (SVG)",
-      "text json markdown junit github badge" },
+    SELECT_STORE_ROWS,
+    INPUTS_ROWS,
+    SELECT_JSON_ROW,
+    OPT("target", 0, EACH, targets, "METRIC=X", NULL,
+        "check that the metric meets this target instead of comparing with a baseline; the direction comes from the "
+        "metric's definition; may be repeated",
+        "@metrics"),
+    OPT("series", 0, EACH, series, "FILE", NULL,
+        "check that errors by iteration reach tolerances; the file is JSON: {\"residual\": [1, 0.1, 0.01], ...}; may "
+        "be repeated"),
+    OPT_HEADING("Against a baseline", NULL),
+    OPT("branch", 0, STRING, select.branch, "NAME", NULL, "check the latest run of this branch"),
+    OPT("machine", 0, STRING, select.machine, "ID", NULL, "check the latest run of this machine"),
+    OPT("baseline", 0, STRING, baseline, "NAME", CBX_BASELINE_MAIN, "compare with this baseline", "@baselines"),
+    OPT("threshold", 0, NUMBER, how.threshold, "X", "0.05, which is 5 %",
+        "relative change that counts as worse or better"),
+    OPT("primary-threshold", 0, NUMBER, how.primary_threshold, "X", "--threshold", "threshold of primary metrics"),
+    OPT("secondary-threshold", 0, NUMBER, how.secondary_threshold, "X", "--threshold",
+        "threshold of secondary metrics"),
+    OPT("metric-threshold", 0, EACH, rules, "PATTERN=X", NULL,
+        "threshold of metrics whose name matches this shell pattern; may be repeated, the first match applies"),
+    OPT("minimum", 0, NUMBER, how.minimum, "X", "0", "ignore changes smaller than this, in the metric's unit"),
+    OPT("level", 0, SHARE, how.level, "X", "0.95", "confidence level of the intervals"),
+    OPT_SWITCH("values-only", 0, how.values_only, "compare values only, and ignore samples and bounds"),
+    OPT_SWITCH("allow-dropped", 0, how.allow_dropped, "do not fail if points or metrics of the baseline are missing"),
+    OPT_SWITCH("allow-other-machine", 0, how.allow_machines, "compare runs of different machines, with a note"),
+    OPT_SWITCH("undecided-passes", 0, how.undecided_passes, "do not fail if the verdict is undecided"),
+    OPT("waivers", 0, STRING, waivers, "FILE", NULL, "file of findings that are accepted until a date"),
+    OPT("format", 0, CHOICE, format, "NAME", "text",
+        "output format: text, json, markdown (with the history of each metric), junit, github (workflow commands) or "
+        "badge (SVG)",
+        "text json markdown junit github badge"),
     { "Targets, with --target", 0, OPT_GROUP, 0, "target", NULL,
       "A value meets its target if its whole interval does. Exit status 1: the target is missed, or the value is not a "
       "number; 3: the interval contains the target." },
-    SELECT_POINT_ROWS(check_args),
-    { "Series of errors, with --series", 0, OPT_GROUP, 0, "series", NULL, NULL },
-    { "tolerance", 0, OPT_LIST, MEMBER(tolerances), "X,...", NULL,
-      "tolerances that the errors must reach and stay within" },
-    { "hold", 0, OPT_POSITIVE, MEMBER(hold), "N", "1", "number of final values that must be at or below a tolerance" },
-    { "The validation record, with --target or --series", 0, OPT_GROUP, 0, "target series", NULL, NULL },
-    { "name", 0, OPT_STRING, MEMBER(name), "NAME", "validation", "name of the validation, in the JSON document" },
-    { "reference", 0, OPT_STRING, MEMBER(reference), "TEXT", "as given",
-      "source of the targets, such as a paper or a program" },
+    SELECT_POINT_ROWS,
+    OPT_HEADING("Series of errors, with --series", "series"),
+    OPT("tolerance", 0, LIST, tolerances, "X,...", NULL, "tolerances that the errors must reach and stay within"),
+    OPT("hold", 0, POSITIVE, hold, "N", "1", "number of final values that must be at or below a tolerance"),
+    OPT_HEADING("The validation record, with --target or --series", "target series"),
+    OPT("name", 0, STRING, name, "NAME", "validation", "name of the validation, in the JSON document"),
+    OPT("reference", 0, STRING, reference, "TEXT", "as given", "source of the targets, such as a paper or a program"),
 };
 #define OF_BASELINES                                                                                                   \
     "branch machine baseline threshold primary-threshold secondary-threshold metric-threshold minimum level "          \
@@ -118,7 +109,7 @@ static int check_metric(const opt_run *run, const cbx_run *r, const cbx_point *p
     double minimum = INFINITY, maximum = -INFINITY, slack;
 
     if (def && def->direction == CBX_DIRECTION_LOWER && is_time(unit) && m->value <= 0) {
-        opt_fail(run->program, "'%s' of '%s' in run '%s' is %.6g %s: a time must be above 0", named->name, p->name,
+        opt_fail(run, "'%s' of '%s' in run '%s' is %.6g %s: a time must be above 0", named->name, p->name,
                  cbx_run_id(r), m->value, unit);
         return EXIT_CHECK;
     }
@@ -129,7 +120,7 @@ static int check_metric(const opt_run *run, const cbx_run *r, const cbx_point *p
     slack = 1e-3 * fmax(fabs(minimum), fabs(maximum)); /* values may be rounded */
     if (!m->nsamples || !isfinite(m->value) || (m->value >= minimum - slack && m->value <= maximum + slack))
         return EXIT_PASS;
-    opt_fail(run->program,
+    opt_fail(run,
              "'%s' of '%s' in run '%s' contradicts its samples: the value is %.6g%s%s, the samples are %.6g to %.6g",
              named->name, p->name, cbx_run_id(r), m->value, space, unit, minimum, maximum);
     return EXIT_CHECK;
@@ -167,29 +158,25 @@ static int load_all(comparing *c)
     const opt_list *names = run->words->count ? run->words : &a->inputs.runs;
     const char *name = names->count && strcmp(names->items[0], "latest") != 0 ? names->items[0] : NULL;
     cbx_store_query query = { .branch = a->select.branch, .machine = a->select.machine, .limit = 2 };
-    cbx_store_list list = { .count = 0 };
-    int status;
+    CLEARED(cbx_store_list) list = { .count = 0 };
 
-    if (names->count > 1)
-        return opt_fail(run->program, "a check against a baseline takes one run, got %zu", names->count);
-    status = select_open(run, &a->select, false, &c->store);
+    if (names->count > 1) return opt_fail(run, "a check against a baseline takes one run, got %zu", names->count);
+    int status = select_open(run, &a->select, false, &c->store);
     if (!status && !name) {
         status = opt_check(run, cbx_store_query_runs(c->store, &query, &list, run->err));
         if (!status && list.count)
             status = select_need_newest(run, c->store, &list, ", or name a run with --run");
         else if (!status && (query.branch || query.machine))
-            status = opt_fail(run->program, "'%s' has no run of that branch and machine", cbx_store_root(c->store));
+            status = opt_fail(run, "'%s' has no run of that branch and machine", cbx_store_root(c->store));
     }
     if (!status)
         status = select_run(run, c->store, name ? name : list.count ? list.entries[0].id : "latest", &c->current);
-    cbx_store_list_clear(&list);
     if (!status) status = opt_check(run, cbx_store_baseline_get(c->store, a->baseline, &c->baseline, run->err));
     if (status) return status;
     /* where measuring failed, the latest run is an old one, which must not pass in its place */
     if (!name && cbx_run_timestamp_us(c->current) < cbx_run_timestamp_us(c->baseline))
         return opt_fail(
-            run->program,
-            "the latest run '%s' is older than the baseline '%s': measure again, or choose a run with --run",
+            run, "the latest run '%s' is older than the baseline '%s': measure again, or choose a run with --run",
             cbx_run_id(c->current), cbx_run_id(c->baseline));
     if (check_values(run, c->baseline, NULL)) return EXIT_ERROR;
     if (check_values(run, c->current, NULL)) return EXIT_CHECK;
@@ -203,7 +190,6 @@ static int compare(comparing *c)
     const check_args *a = run->args;
     cbx_regression_opts opts = a->how;
     cbx_regression_rule *rules = cbx_arena_calloc(run->arena, a->rules.count, sizeof(*rules));
-    int status;
 
     opts.defs = c->defs;
     opts.rules = rules;
@@ -213,11 +199,11 @@ static int compare(comparing *c)
             return EXIT_ERROR;
         rules[i].minimum = NAN;
     }
-    status = opt_check(run, cbx_regression_create(run->ctx, c->current, c->baseline, &opts, &c->regression, run->err));
+    int status = opt_check(run,
+                           cbx_regression_create(run->ctx, c->current, c->baseline, &opts, &c->regression, run->err));
     if (status) return status;
     if (cbx_regression_idle_rule(c->regression))
-        return opt_fail(run->program,
-                        "'--metric-threshold': no metric of the two runs matches '%s'; correct the pattern",
+        return opt_fail(run, "'--metric-threshold': no metric of the two runs matches '%s'; correct the pattern",
                         cbx_regression_idle_rule(c->regression));
     return opt_check(run,
                      cbx_guard_create(run->ctx, c->regression, c->waivers, cbx_time_now_us(), &c->guard, run->err));
@@ -266,28 +252,25 @@ static size_t history_of(void *user, const cbx_finding *f, double *values)
                                     .ntags = f->ntags,
                                     .until_us = cbx_run_timestamp_us(c->current) + 1,
                                     .limit = CBX_GUARD_HISTORY_MAX };
-    cbx_trend trend = { 0 };
-    size_t n = 0;
+    CLEARED(cbx_trend) trend = { 0 };
 
     if (cbx_store_trend(c->store, &query, &trend, NULL)) return 0;
     for (size_t i = 0; i < trend.count; i++) {
         const cbx_trend_series *s = &trend.series[i];
         if (s->ntags != f->ntags) continue; /* has further tags */
-        for (n = 0; n < s->npoints; n++) values[n] = s->points[n].value;
-        break;
+        for (size_t k = 0; k < s->npoints; k++) values[k] = s->points[k].value;
+        return s->npoints;
     }
-    cbx_trend_clear(&trend);
-    return n;
+    return 0;
 }
 
 static int write_answer(const comparing *c, cbx_guard_format format)
 {
     const opt_run *run = c->run;
     const int exit_code = cbx_guard_gate(c->guard)->exit_code;
-    cbx_text text;
     int status;
 
-    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+    SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
     if (format != CBX_GUARD_TEXT) {
         status = opt_check(run, cbx_guard_pour(c->guard, format, pour_out, NULL, &text, run->err));
     } else {
@@ -295,7 +278,6 @@ static int write_answer(const comparing *c, cbx_guard_format format)
         if (!status) print_report(cbx_text_str(&text), exit_code);
         if (!status) print_thresholds(run);
     }
-    cbx_text_clear(&text);
     return status ? status : exit_code;
 }
 
@@ -340,15 +322,12 @@ static int check_point(const targets *t, const cbx_run *r, const cbx_point *p, c
 {
     const cbx_metric_def *def = cbx_run_find_metric_def(r, wanted->metric);
     cbx_metric_def named = { .unit = def ? def->unit : "", .direction = def ? def->direction : CBX_DIRECTION_INFO };
-    cbx_arena passing;
-    int status;
+    CLEARED(cbx_arena) passing;
 
     cbx_arena_init(&passing, &t->run->arena->al);
     named.name = cbx_arena_printf(&passing, "%s %s:%s", cbx_run_id(r), point_key(&passing, p, NULL), wanted->metric);
-    status = opt_check(t->run, cbx_validation_add_accuracy(t->v, &named, cbx_point_metric(p, wanted->metric),
-                                                           wanted->value, t->run->err));
-    cbx_arena_clear(&passing);
-    return status;
+    return opt_check(t->run, cbx_validation_add_accuracy(t->v, &named, cbx_point_metric(p, wanted->metric),
+                                                         wanted->value, t->run->err));
 }
 
 static int take_run(void *user, const cbx_run *r)
@@ -381,7 +360,7 @@ static int check_all_targets(const opt_run *run, cbx_validation *v)
     if (!status) status = inputs_each(run, &a->select, &a->inputs, &visit);
     for (size_t i = 0; !status && i < t.n; i++)
         if (!t.list[i].found)
-            status = opt_fail(run->program, "'--target': no matching point has a metric '%s'", t.list[i].metric);
+            status = opt_fail(run, "'--target': no matching point has a metric '%s'", t.list[i].metric);
     return status;
 }
 
@@ -395,7 +374,7 @@ static int check_series(const opt_run *run, cbx_validation *v, const char *name,
     int status = EXIT_PASS;
 
     if (cbx_json_typeof(list) != CBX_JSON_ARRAY)
-        return opt_fail(run->program, "'--series': '%s' is not a list of numbers", name);
+        return opt_fail(run, "'--series': '%s' is not a list of numbers", name);
     for (size_t i = 0; i < n; i++) x[i] = cbx_json_double_value(cbx_json_at(list, i));
     for (size_t i = 0; !status && i < a->tolerances.count; i++) {
         (void)opt_number(a->tolerances.items[i], &tolerance);
@@ -408,15 +387,15 @@ static int check_series(const opt_run *run, cbx_validation *v, const char *name,
 
 static int check_file(const opt_run *run, cbx_validation *v, const char *path)
 {
-    cbx_json *root = NULL, *list;
+    SCOPED(cbx_json) *root = NULL;
+    cbx_json *list;
     const char *name;
     int status = opt_check(run, cbx_json_read(run->ctx, path, &root, run->err));
 
     if (!status && (cbx_json_typeof(root) != CBX_JSON_OBJECT || !cbx_json_length(root)))
-        status = opt_fail(run->program, "'--series': '%s' is not an object of series, {\"NAME\": [numbers]}", path);
+        status = opt_fail(run, "'--series': '%s' is not an object of series, {\"NAME\": [numbers]}", path);
     for (size_t i = 0; !status && cbx_json_member(root, i, &name, &list); i++)
         status = check_series(run, v, name, list);
-    cbx_json_unref(root);
     return status;
 }
 
@@ -487,18 +466,17 @@ static int print_answer(answer *t, const cbx_validation *v)
 {
     static const char *const words[] = { "PASSED", "FAILED", "CANNOT CHECK", "UNDECIDED" };
     const check_args *a = t->run->args;
-    cbx_json *head = new_document("calibrax-validation"), *tail = cbx_json_new_object();
+    cbx_json *tail = cbx_json_new_object();
     json_stream out;
-    int status;
 
-    json_put(head, J_TEXT("name", a->name), J_TEXT("reference", a->reference),
-             J_BOOL("passed", cbx_validation_passed(v)));
+    cbx_json *head = json_document("calibrax-validation", J_TEXT("name", a->name), J_TEXT("reference", a->reference),
+                                   J_BOOL("passed", cbx_validation_passed(v)));
     cbx_json_set_array(tail, "violations"); /* nothing here makes one */
     if (a->select.json) json_stream_begin(t->json = &out, head, t->list = "accuracy");
-    status = opt_check(t->run, cbx_validation_each(v, put_check, t, t->run->err));
+    int status = opt_check(t->run, cbx_validation_each(v, put_check, t, t->run->err));
     if (a->select.json) {
         if (strcmp(t->list, "convergence") != 0) json_stream_next(&out, NULL, "convergence");
-        return worse(status, json_stream_end(&out, t->run->program, tail));
+        return worse(status, json_stream_end(&out, t->run, tail));
     }
     cbx_json_unref(head);
     cbx_json_unref(tail);
@@ -514,20 +492,18 @@ static int check_targets(const opt_run *run)
     cbx_validation *v = NULL;
     answer t = { .run = run };
     double x;
-    int status;
 
     if (!a->targets.count && (a->select.data || a->inputs.runs.count || run->words->count))
-        return opt_fail(run->program, "'--series' checks files: a run or '--data' needs '--target'");
+        return opt_fail(run, "'--series' checks files: a run or '--data' needs '--target'");
     for (size_t i = 0; i < a->tolerances.count; i++)
         if (!opt_number(a->tolerances.items[i], &x) || x < 0)
-            return opt_fail(run->program, "'--tolerance' must list numbers of at least 0, got '%s'",
-                            a->tolerances.items[i]);
-    status = opt_check(run, cbx_validation_create(run->ctx, a->name, a->reference, &v, run->err));
+            return opt_fail(run, "'--tolerance' must list numbers of at least 0, got '%s'", a->tolerances.items[i]);
+    int status = opt_check(run, cbx_validation_create(run->ctx, a->name, a->reference, &v, run->err));
     if (!status) status = check_all_targets(run, v);
     for (size_t i = 0; !status && i < a->series.count; i++) status = check_file(run, v, a->series.items[i]);
     if (!status) status = print_answer(&t, v);
     if (t.directionless)
-        opt_fail(run->program,
+        opt_fail(run,
                  "'%s' has no direction: define it as lower or higher in the run's metric_defs, or in the store's "
                  "config.json",
                  t.directionless);
@@ -553,11 +529,9 @@ const opt_command check_command = {
                    "baseline. Exit status 1: a metric is worse, is not a number, or is invalid (a time of 0, a value "
                    "outside its samples); 2: a metric cannot be compared or is missing, or the baseline is invalid; 3: "
                    "undecided ('calibrax run --until-decided' launches until the check is decided).",
-    OPT_OPTIONS(check),
+    OPT_OPTIONS_RULES(check),
     .defaults = &check_defaults,
     .flags = OPT_TAKES_WORDS,
-    .run = run_check,
-    OPT_RULES(check),
     .word = "RUN",
     .words = "@runs",
 };

@@ -17,50 +17,46 @@ static const compare_args compare_defaults = { .level = 0.95, .draws = 1000, .se
 #define AT(member) offsetof(compare_args, member)
 
 static const opt_spec compare_options[] = {
-    SELECT_STORE_ROWS(compare_args),
-    INPUTS_ROWS(compare_args),
-    { "by", 0, OPT_STRING, AT(by), "TAG", "none, each run is a competitor; framework with --rank",
-      "compare the values of this tag, within one run or across runs" },
-    { "metrics", 'm', OPT_LIST, AT(metrics), "NAME,...", "all", "these metrics", "@metrics" },
-    { "metric", 0, OPT_LIST, AT(metrics), "NAME", NULL, NULL, "@metrics" },
-    { "reference", 0, OPT_STRING, AT(reference), "LABEL", "the first", "the competitor that speed-ups refer to" },
-    { "level", 0, OPT_SHARE, AT(level), "X", "0.95", "confidence level of the intervals of speed-ups" },
-    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL,
-      "compare runs of different machines, with a note" },
-    SELECT_JSON_ROW(compare_args),
-    { "diff", 0, OPT_FLAG, AT(diff), NULL, NULL, "show the differences between two runs" },
-    { "rank", 0, OPT_FLAG, AT(rank), NULL, NULL, "rank competitors over many metrics, with confidence" },
-    { "pareto", 0, OPT_LIST, AT(objectives), "METRIC,...", NULL,
-      "find the Pareto front: the points that no other point dominates in two or more objectives; METRIC=lower or "
-      "METRIC=higher overrides the direction of the metric",
-      "@metrics" },
+    SELECT_STORE_ROWS,
+    INPUTS_ROWS,
+    OPT("by", 0, STRING, by, "TAG", "none, each run is a competitor; framework with --rank",
+        "compare the values of this tag, within one run or across runs"),
+    OPT("metrics", 'm', LIST, metrics, "NAME,...", "all", "these metrics", "@metrics"),
+    OPT("metric", 0, LIST, metrics, "NAME", NULL, NULL, "@metrics"),
+    OPT("reference", 0, STRING, reference, "LABEL", "the first", "the competitor that speed-ups refer to"),
+    OPT("level", 0, SHARE, level, "X", "0.95", "confidence level of the intervals of speed-ups"),
+    OPT_SWITCH("allow-other-machine", 0, allow_machines, "compare runs of different machines, with a note"),
+    SELECT_JSON_ROW,
+    OPT_SWITCH("diff", 0, diff, "show the differences between two runs"),
+    OPT_SWITCH("rank", 0, rank, "rank competitors over many metrics, with confidence"),
+    OPT("pareto", 0, LIST, objectives, "METRIC,...", NULL,
+        "find the Pareto front: the points that no other point dominates in two or more objectives; METRIC=lower or "
+        "METRIC=higher overrides the direction of the metric",
+        "@metrics"),
     { "Differences, with --diff", 0, OPT_GROUP, 0, "diff", NULL,
       "Lists the points and metrics that only one of two runs has, the values that changed, by how much and in which "
       "direction, and the differences in commit, environment and metadata. It gives no verdict; 'check' does." },
-    { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0", "ignore smaller relative changes of a value" },
-    { "values", 0, OPT_FLAG, AT(values), NULL, NULL,
-      "compare points, metrics and values only, not commit, environment and metadata" },
-    { "exit-code", 0, OPT_FLAG, AT(exit_code), NULL, NULL, "exit with 1 if there is a difference" },
+    OPT("threshold", 0, NUMBER, threshold, "X", "0", "ignore smaller relative changes of a value"),
+    OPT_SWITCH("values", 0, values, "compare points, metrics and values only, not commit, environment and metadata"),
+    OPT_SWITCH("exit-code", 0, exit_code, "exit with 1 if there is a difference"),
     { "Ranking, with --rank", 0, OPT_GROUP, 0, "rank", NULL,
       "Ranks the values of a tag, or the runs, in each row (equal values share a rank) and by a score over the rows "
       "that all competitors have. If the runs have samples, resampling shows how often each competitor keeps its rank. "
       "Metrics without a direction are not ranked." },
-    { "score", 0, OPT_CHOICE, AT(score), "KIND", "geometric",
-      "how rows are combined into the score: geometric (geometric mean of best/value) or min-max (mean of 0 for the "
-      "worst to 1 for the best)",
-      "geometric min-max" },
-    { "weight", 0, OPT_EACH, AT(weights), "METRIC=X", "all equal", "weight of a metric's rows in the score" },
-    { "draws", 0, OPT_COUNT, AT(draws), "N", "1000",
-      "number of resamplings that show how stable the ranks are; 0: none" },
-    { "seed", 0, OPT_COUNT, AT(seed), "N", "1", "seed of the resampling; the same seed gives the same result" },
+    OPT("score", 0, CHOICE, score, "KIND", "geometric",
+        "how rows are combined into the score: geometric (geometric mean of best/value) or min-max (mean of 0 for the "
+        "worst to 1 for the best)",
+        "geometric min-max"),
+    OPT("weight", 0, EACH, weights, "METRIC=X", "all equal", "weight of a metric's rows in the score"),
+    OPT("draws", 0, COUNT, draws, "N", "1000", "number of resamplings that show how stable the ranks are; 0: none"),
+    OPT("seed", 0, COUNT, seed, "N", "1", "seed of the resampling; the same seed gives the same result"),
     { "Pareto front, with --pareto", 0, OPT_GROUP, 0, "pareto", NULL,
       "A point is on the front if no other point is at least as good in all objectives and better in one. Points that "
       "lack an objective are marked '?' and dominate no other point." },
-    { "front-only", 0, OPT_FLAG, AT(front_only), NULL, NULL, "leave out the dominated points" },
-    SELECT_ROW(compare_args, "point", OPT_STRING, point, "NAME", "use points of this name"),
-    SELECT_ROW(compare_args, "scenario", OPT_STRING, scenario, "NAME", "use points of this scenario"),
-    SELECT_ROW(compare_args, "tag", OPT_EACH, tags, "KEY=VALUE",
-               "use points with this tag; may be repeated, all must match"),
+    OPT_SWITCH("front-only", 0, front_only, "leave out the dominated points"),
+    OPT("point", 0, STRING, select.point, "NAME", NULL, "use points of this name"),
+    OPT("scenario", 0, STRING, select.scenario, "NAME", NULL, "use points of this scenario"),
+    OPT("tag", 0, EACH, select.tags, "KEY=VALUE", NULL, "use points with this tag; may be repeated, all must match"),
 };
 static const opt_rule compare_rules[] = {
     INPUTS_RULES,
@@ -73,9 +69,8 @@ static const opt_rule compare_rules[] = {
 
 static cbx_json *cell_json(const cbx_comparison *c, size_t k, const cbx_comparison_cell *cell)
 {
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *o = json_object(J_TEXT("label", cbx_comparison_label(c, k)), J_NUMBER("value", cell->value));
 
-    json_put(o, J_TEXT("label", cbx_comparison_label(c, k)), J_NUMBER("value", cell->value));
     if (cell->rank) cbx_json_set_int(o, "rank", (int64_t)cell->rank);
     if (!isnan(cell->delta)) cbx_json_set_double(o, "delta", cell->delta);
     if (!isnan(cell->speedup.value))
@@ -87,11 +82,9 @@ static cbx_json *cell_json(const cbx_comparison *c, size_t k, const cbx_comparis
 
 static cbx_json *row_json(const cbx_comparison *c, const cbx_comparison_row *row)
 {
-    cbx_json *o = cbx_json_new_object(), *cells;
-
-    json_put(o, J_TEXT("key", row->key), J_TEXT("metric", row->metric), J_TEXT("unit", row->unit),
-             J_TEXT("direction", cbx_direction_name(row->direction)));
-    cells = cbx_json_set_array(o, "cells");
+    cbx_json *o = json_object(J_TEXT("key", row->key), J_TEXT("metric", row->metric), J_TEXT("unit", row->unit),
+                              J_TEXT("direction", cbx_direction_name(row->direction)));
+    cbx_json *cells = cbx_json_set_array(o, "cells");
     for (size_t k = 0; k < cbx_comparison_nlabels(c); k++) cbx_json_push(cells, cell_json(c, k, &row->cells[k]));
     return o;
 }
@@ -110,16 +103,15 @@ static int print_comparison_json(const opt_run *run, const cbx_comparison *c)
         json_stream_add(&out, row_json(c, cbx_comparison_row_at(c, i)));
     for (size_t i = 0; i < cbx_comparison_nwinners(c); i++) {
         const cbx_winner *w = cbx_comparison_winner(c, i);
-        cbx_json *o = cbx_json_push_object(winners);
-        json_put(o, J_TEXT("metric", w->metric), J_TEXT("label", w->label), J_NUMBER("score", w->score),
-                 J_INT("rows", w->nrows));
+        json_put(cbx_json_push_object(winners), J_TEXT("metric", w->metric), J_TEXT("label", w->label),
+                 J_NUMBER("score", w->score), J_INT("rows", w->nrows));
     }
     for (size_t i = 0; i < cbx_comparison_nremarks(c); i++) {
         cbx_json *o = cbx_json_push_object(remarks);
         int rule;
         json_put(o, J_TEXT("text", cbx_comparison_remark(c, i, &rule)), J_INT("rule", rule));
     }
-    return json_stream_end(&out, run->program, tail);
+    return json_stream_end(&out, run, tail);
 }
 
 /* --- text --- */
@@ -196,15 +188,14 @@ static int run_compare(const opt_run *run)
     cbx_comparison_opts o = CBX_COMPARISON_OPTS_INIT;
     inputs_list l = { NULL, 0 };
     cbx_comparison *c = NULL;
-    int status;
 
     if (a->diff) return compare_diff(run);
     if (a->rank) return compare_rank(run);
     if (a->objectives.count) return compare_pareto(run);
-    status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
+    int status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
     if (!status && l.n < 2 && !a->by)
-        status = opt_fail(run->program,
-                          "a comparison needs two runs or more, or '--by TAG' to compare within one: got %zu run", l.n);
+        status = opt_fail(run, "a comparison needs two runs or more, or '--by TAG' to compare within one: got %zu run",
+                          l.n);
     if (!status) status = inputs_check_machines(run, &l, a->allow_machines);
     o.group_tag = a->by;
     o.reference = a->reference;
@@ -214,7 +205,7 @@ static int run_compare(const opt_run *run)
     if (!status)
         status = opt_check(
             run, cbx_comparison_create(run->ctx, (const cbx_run *const *)l.items, NULL, l.n, &o, &c, run->err));
-    inputs_clear(&l); /* before the table is made */
+    inputs_list_clear(&l); /* before the table is made */
     if (!status && a->select.json)
         status = print_comparison_json(run, c);
     else if (!status)
@@ -233,11 +224,9 @@ const opt_command compare_command = {
         "is the id of a run in the store, a unique prefix of the id, latest, baseline:NAME, or the path of a run file. "
         "With --by the values of a tag are compared. Remarks below the table follow the rules of Hoefler & Belli (SC "
         "2015). Runs of different machines are refused unless --allow-other-machine is given.",
-    OPT_OPTIONS(compare),
+    OPT_OPTIONS_RULES(compare),
     .defaults = &compare_defaults,
     .flags = OPT_TAKES_WORDS,
-    .run = run_compare,
-    OPT_RULES(compare),
     .word = "RUN",
     .words = "@runs",
 };

@@ -138,10 +138,8 @@ static int work_out(diff *d)
         return EXIT_ERROR;
     d->old_keys = keys_of(d, d->old);
     d->new_keys = keys_of(d, d->new);
-    d->old_head = cbx_json_new_object();
-    d->new_head = cbx_json_new_object();
-    set_run_head(d->old_head, d->old);
-    set_run_head(d->new_head, d->new);
+    d->old_head = run_head(d->old);
+    d->new_head = run_head(d->new);
     for (size_t i = 0; !a->values && i < CBX_LEN(words); i++)
         compare_json(d, words[i], cbx_json_get(d->old_head, words[i]), cbx_json_get(d->new_head, words[i]));
     if (!a->values) {
@@ -171,11 +169,8 @@ static void stream_points(const diff *d, bool in_old, json_stream *out)
 
 static cbx_json *change_json(const cbx_finding *f)
 {
-    cbx_json *o = cbx_json_new_object();
-
-    json_put(o, J_TEXT("key", f->key), J_TEXT("unit", f->unit), J_TEXT("outcome", cbx_outcome_name(f->outcome)),
-             J_NUMBER("old", f->baseline), J_NUMBER("new", f->current), J_NUMBER("change", f->change));
-    return o;
+    return json_object(J_TEXT("key", f->key), J_TEXT("unit", f->unit), J_TEXT("outcome", cbx_outcome_name(f->outcome)),
+                       J_NUMBER("old", f->baseline), J_NUMBER("new", f->current), J_NUMBER("change", f->change));
 }
 
 static void stream_metrics(const diff *d, kind wanted, json_stream *out)
@@ -197,11 +192,11 @@ static void set_copy(cbx_json *o, const char *key, const cbx_json *v)
 
 static int print_diff_json(const diff *d)
 {
-    cbx_json *head = new_document("calibrax-diff"), *tail = cbx_json_new_object(), *facts;
+    cbx_json *tail = cbx_json_new_object();
     json_stream out;
 
-    cbx_json_set(head, "old", cbx_json_ref(d->old_head));
-    cbx_json_set(head, "new", cbx_json_ref(d->new_head));
+    cbx_json *head = json_document("calibrax-diff", J_JSON("old", cbx_json_ref(d->old_head)),
+                                   J_JSON("new", cbx_json_ref(d->new_head)));
     json_stream_begin(&out, head, "points_dropped");
     stream_points(d, true, &out);
     json_stream_next(&out, NULL, "points_added");
@@ -213,14 +208,14 @@ static int print_diff_json(const diff *d)
     json_stream_next(&out, NULL, "changed");
     stream_metrics(d, CHANGED, &out);
     cbx_json_set_int(tail, "unchanged", (int64_t)d->nunchanged);
-    facts = cbx_json_set_array(tail, "facts");
+    cbx_json *facts = cbx_json_set_array(tail, "facts");
     for (size_t i = 0; i < d->facts.n; i++) {
         cbx_json *o = cbx_json_push_object(facts);
         cbx_json_set_string(o, "path", d->facts.items[i].path);
         set_copy(o, "old", d->facts.items[i].old);
         set_copy(o, "new", d->facts.items[i].new);
     }
-    return json_stream_end(&out, d->run->program, tail);
+    return json_stream_end(&out, d->run, tail);
 }
 
 /* --- text --- */
@@ -275,14 +270,10 @@ static void print_changes(const diff *d)
 
 static const char *json_words(const diff *d, const cbx_json *v)
 {
-    cbx_text text;
-    const char *words;
-
     if (!v) return "nothing";
-    cbx_text_init(&text, cbx_ctx_allocator(d->run->ctx));
+    SCOPED_TEXT(text, cbx_ctx_allocator(d->run->ctx));
     cbx_json_write(v, CBX_JSON_COMPACT, &text);
-    words = cbx_arena_strdup(d->run->arena, cbx_text_str(&text));
-    cbx_text_clear(&text);
+    const char *words = cbx_arena_strdup(d->run->arena, cbx_text_str(&text));
     return words ? plain_text(d->run->arena, words) : "?";
 }
 
@@ -313,12 +304,12 @@ static void print_diff(const diff *d)
 int compare_diff(const opt_run *run)
 {
     const compare_args *a = run->args;
-    inputs_list l = { NULL, 0 };
+    CLEARED(inputs_list) l = { NULL, 0 };
     diff d = { .run = run };
     int status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
 
     if (!status && l.n != 2)
-        status = opt_fail(run->program, "'--diff' needs two runs, the old one and the new one, got %zu", l.n);
+        status = opt_fail(run, "'--diff' needs two runs, the old one and the new one, got %zu", l.n);
     if (!status) {
         d.old = l.items[0];
         d.new = l.items[1];
@@ -333,6 +324,5 @@ int compare_diff(const opt_run *run)
     cbx_json_unref(d.old_head);
     cbx_json_unref(d.new_head);
     cbx_regression_free(d.r);
-    inputs_clear(&l);
     return status;
 }

@@ -46,8 +46,7 @@ static int read_objective(const opt_run *run, const char *word, objective *out)
     *out = (objective){ .metric = word, .direction = CBX_DIRECTION_INFO };
     if (!equals) return EXIT_PASS;
     out->given = cbx_direction_parse(equals + 1, &out->direction) && out->direction != CBX_DIRECTION_INFO;
-    if (!out->given)
-        return opt_fail(run->program, "'--pareto' must list METRIC, METRIC=lower or METRIC=higher, got '%s'", word);
+    if (!out->given) return opt_fail(run, "'--pareto' must list METRIC, METRIC=lower or METRIC=higher, got '%s'", word);
     out->metric = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
     return EXIT_PASS;
 }
@@ -58,13 +57,13 @@ static int read_objectives(field *f)
     int status = EXIT_PASS;
 
     f->d = a->objectives.count;
-    if (f->d < 2) return opt_fail(f->run->program, "'--pareto' needs two metrics or more, got %zu", f->d);
+    if (f->d < 2) return opt_fail(f->run, "'--pareto' needs two metrics or more, got %zu", f->d);
     f->objectives = cbx_arena_calloc(f->run->arena, f->d, sizeof *f->objectives);
     for (size_t k = 0; !status && k < f->d; k++) {
         status = read_objective(f->run, a->objectives.items[k], &f->objectives[k]);
         for (size_t j = 0; !status && j < k; j++)
             if (!strcmp(f->objectives[j].metric, f->objectives[k].metric))
-                status = opt_fail(f->run->program, "'--pareto' lists '%s' twice", f->objectives[k].metric);
+                status = opt_fail(f->run, "'--pareto' lists '%s' twice", f->objectives[k].metric);
     }
     return status;
 }
@@ -76,13 +75,12 @@ static int take_definition(const opt_run *run, const cbx_run *r, objective *o)
 
     if (!def) return EXIT_PASS;
     if (o->unit && strcmp(o->unit, def->unit) != 0)
-        return opt_fail(run->program, "runs have '%s' in different units, '%s' and '%s'", o->metric, o->unit,
-                        def->unit);
+        return opt_fail(run, "runs have '%s' in different units, '%s' and '%s'", o->metric, o->unit, def->unit);
     if (!o->unit) o->unit = cbx_arena_strdup(run->arena, def->unit);
     if (o->given || def->direction == CBX_DIRECTION_INFO) return EXIT_PASS;
     if (o->direction != CBX_DIRECTION_INFO && o->direction != def->direction)
-        return opt_fail(run->program, "runs differ in the direction of '%s': give it as %s=lower or %s=higher",
-                        o->metric, o->metric, o->metric);
+        return opt_fail(run, "runs differ in the direction of '%s': give it as %s=lower or %s=higher", o->metric,
+                        o->metric, o->metric);
     o->direction = def->direction;
     return EXIT_PASS;
 }
@@ -141,29 +139,27 @@ static int find_front(field *f)
     for (size_t k = 0; k < f->d; k++) {
         const char *metric = f->objectives[k].metric;
         directions[k] = f->objectives[k].direction;
-        if (!f->objectives[k].found)
-            return opt_fail(f->run->program, "'--pareto': no point has the metric '%s'", metric);
+        if (!f->objectives[k].found) return opt_fail(f->run, "'--pareto': no point has the metric '%s'", metric);
         if (directions[k] == CBX_DIRECTION_INFO)
-            return opt_fail(f->run->program, "'%s' has no direction: give it as %s=lower or %s=higher", metric, metric,
-                            metric);
+            return opt_fail(f->run, "'%s' has no direction: give it as %s=lower or %s=higher", metric, metric, metric);
     }
-    if (!n) return opt_fail(f->run->program, "no point has the objectives: 'calibrax show' lists metrics");
+    if (!n) return opt_fail(f->run, "no point has the objectives: 'calibrax show' lists metrics");
     if (opt_check(f->run, cbx_pareto_front(f->run->ctx, f->x.items, n, f->d, directions, f->on_front, &f->nfront,
                                            &f->nmissing, f->run->err)))
         return EXIT_ERROR;
-    return f->nmissing < n ? EXIT_PASS : opt_fail(f->run->program, "no point has every objective");
+    return f->nmissing < n ? EXIT_PASS : opt_fail(f->run, "no point has every objective");
 }
 
 /* --- JSON --- */
 
 static cbx_json *candidate_json(const field *f, size_t i)
 {
-    cbx_json *o = cbx_json_new_object(), *values;
     const candidate *c = &f->list.items[i];
 
-    json_put(o, J_TEXT("run", c->run), J_TEXT("name", c->point->name), J_TEXT("scenario", c->point->scenario));
-    cbx_json_set(o, "tags", tags_json(c->point->tags, c->point->ntags));
-    values = cbx_json_set_object(o, "values");
+    cbx_json *o = json_object(J_TEXT("run", c->run), J_TEXT("name", c->point->name),
+                              J_TEXT("scenario", c->point->scenario),
+                              J_JSON("tags", tags_json(c->point->tags, c->point->ntags)));
+    cbx_json *values = cbx_json_set_object(o, "values");
     for (size_t k = 0; k < f->d; k++) cbx_json_set_double(values, f->objectives[k].metric, f->x.items[i * f->d + k]);
     cbx_json_set_bool(o, "on_front", f->on_front[i]);
     return o;
@@ -177,8 +173,7 @@ static int print_field_json(const field *f)
     json_stream out;
 
     for (size_t k = 0; k < f->d; k++) {
-        cbx_json *e = cbx_json_push_object(objectives);
-        json_put(e, J_TEXT("metric", f->objectives[k].metric),
+        json_put(cbx_json_push_object(objectives), J_TEXT("metric", f->objectives[k].metric),
                  J_TEXT("direction", cbx_direction_name(f->objectives[k].direction)),
                  J_TEXT("unit", f->objectives[k].unit));
     }
@@ -186,7 +181,7 @@ static int print_field_json(const field *f)
     for (size_t i = 0; i < f->list.n; i++)
         if (f->on_front[i] || !a->front_only) json_stream_add(&out, candidate_json(f, i));
     json_put(tail, J_INT("front", f->nfront), J_INT("missing", f->nmissing));
-    return json_stream_end(&out, f->run->program, tail);
+    return json_stream_end(&out, f->run, tail);
 }
 
 /* --- text --- */

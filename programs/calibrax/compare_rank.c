@@ -59,16 +59,14 @@ static int draw_row(const ranking *k, ranked *r)
 {
     const compare_args *a = k->run->args;
     size_t n = k->ncompetitors;
-    cbx_rank_sample *samples;
-    double *shares;
-    cbx_status st;
 
     if (!k->draws || !is_drawable(k, r)) return EXIT_PASS;
-    samples = cbx_arena_calloc(&r->arena, n, sizeof *samples);
-    shares = cbx_arena_calloc(&r->arena, n * n, sizeof *shares);
+    cbx_rank_sample *samples = cbx_arena_calloc(&r->arena, n, sizeof *samples);
+    double *shares = cbx_arena_calloc(&r->arena, n * n, sizeof *shares);
     for (size_t c = 0; c < n; c++)
         samples[r->cells[c].competitor] = (cbx_rank_sample){ r->cells[c].samples, r->cells[c].nsamples };
-    st = cbx_rank_stability(k->run->ctx, samples, n, r->row.direction, a->draws, a->seed, shares, k->run->err);
+    cbx_status st = cbx_rank_stability(k->run->ctx, samples, n, r->row.direction, a->draws, a->seed, shares,
+                                       k->run->err);
     if (st == CBX_EDOM) return EXIT_PASS;
     if (opt_check(k->run, st)) return EXIT_ERROR;
     r->shares = shares;
@@ -103,8 +101,8 @@ static int choose_rows(ranking *k)
     for (size_t i = 0; i < n; i++)
         if (cbx_rank_table_row(k->t, i).direction != CBX_DIRECTION_INFO) k->rows[k->nrows++] = i;
     if (k->nrows) return EXIT_PASS;
-    return opt_fail(k->run->program, "no metric has a direction: define it in the run's metric_defs, or in the store's "
-                                     "config.json, as \"lower\" or \"higher\"");
+    return opt_fail(k->run, "no metric has a direction: define it in the run's metric_defs, or in the store's "
+                            "config.json, as \"lower\" or \"higher\"");
 }
 
 /* A share for each competitor and rank: those of ten thousand competitors are neither readable nor
@@ -121,7 +119,7 @@ static int need_numbers(ranking *k, ranked *r)
         if (!isfinite(r->cells[c].value) && (!first || r->cells[c].competitor < first->competitor))
             first = &r->cells[c];
     if (!first) return EXIT_PASS;
-    return opt_fail(k->run->program,
+    return opt_fail(k->run,
                     "'%s' has the value %g in '%s', which cannot be ranked: measure it again, or choose other metrics "
                     "with --metrics",
                     cbx_rank_table_competitor(k->t, first->competitor), first->value, r->row.key);
@@ -145,7 +143,7 @@ static int take_common(ranking *k, ranked *r)
         const cbx_rank_cell *cell = &r->cells[c];
         k->values[cell->competitor * k->ncommon + i] = cell->value;
         if (k->kind == CBX_SCORE_GEOMETRIC && !(cell->value > 0))
-            return opt_fail(k->run->program,
+            return opt_fail(k->run,
                             "the geometric mean needs values above 0, and '%s' has %g in '%s': use --score min-max",
                             cbx_rank_table_competitor(k->t, cell->competitor), cell->value, r->row.key);
     }
@@ -158,12 +156,11 @@ static int score_rows(ranking *k)
 {
     const compare_args *a = k->run->args;
     cbx_arena *arena = k->run->arena;
-    double *weights;
 
     k->metrics = cbx_arena_calloc(arena, k->nrows, sizeof *k->metrics);
     for (size_t i = 0; i < k->nrows; i++)
         if (is_common(k, i)) k->metrics[k->ncommon++] = cbx_rank_table_row(k->t, k->rows[i]).metric;
-    weights = cbx_arena_calloc(arena, k->ncommon, sizeof *weights);
+    double *weights = cbx_arena_calloc(arena, k->ncommon, sizeof *weights);
     k->values = cbx_arena_calloc(arena, k->ncommon * k->ncompetitors, sizeof *k->values);
     k->directions = cbx_arena_calloc(arena, k->ncommon, sizeof *k->directions);
     for (size_t i = 0; i < k->ncommon; i++) weights[i] = 1;
@@ -174,8 +171,7 @@ static int score_rows(ranking *k)
         if (select_pair(k->run, "weight", "METRIC", a->weights.items[w], &metric, &x)) return EXIT_ERROR;
         for (size_t i = 0; i < k->ncommon; i++) found += !strcmp(k->metrics[i], metric);
         if (!found)
-            return opt_fail(k->run->program, "'--weight' of '%s': no row that all competitors have is of this metric",
-                            metric);
+            return opt_fail(k->run, "'--weight' of '%s': no row that all competitors have is of this metric", metric);
         for (size_t i = 0; i < k->ncommon; i++)
             if (!strcmp(k->metrics[i], metric)) weights[i] = x / (double)found;
     }
@@ -217,9 +213,8 @@ static void mark_seen(const ranking *k, const ranked *r, bool seen)
 
 static cbx_json *place_json(const char *label, size_t rank)
 {
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *o = json_object(J_TEXT("label", label));
 
-    cbx_json_set_string(o, "label", label);
     if (rank)
         cbx_json_set_int(o, "rank", (int64_t)rank);
     else
@@ -239,12 +234,11 @@ static cbx_json *cell_json(const ranking *k, const ranked *r, const cbx_rank_cel
 
 static cbx_json *row_json(const ranking *k, const ranked *r)
 {
-    cbx_json *o = cbx_json_new_object(), *list;
     size_t shown = 0;
 
-    json_put(o, J_TEXT("key", r->row.key), J_TEXT("metric", r->row.metric), J_TEXT("unit", r->row.unit),
-             J_TEXT("direction", cbx_direction_name(r->row.direction)));
-    list = cbx_json_set_array(o, "ranks");
+    cbx_json *o = json_object(J_TEXT("key", r->row.key), J_TEXT("metric", r->row.metric), J_TEXT("unit", r->row.unit),
+                              J_TEXT("direction", cbx_direction_name(r->row.direction)));
+    cbx_json *list = cbx_json_set_array(o, "ranks");
     for (size_t c = 0; c < r->row.ncells; c++) cbx_json_push(list, cell_json(k, r, &r->cells[c]));
     mark_seen(k, r, true);
     for (size_t at = 0; next_missing(k, r, &at, &shown); at++) {
@@ -269,10 +263,9 @@ static int print_ranking_json(ranking *k)
 {
     const cbx_rank_entry *e = score_places(k);
     cbx_json *middle = cbx_json_new_object();
-    int status, written;
 
     json_stream_begin(&k->json, new_document("calibrax-ranking"), "rows");
-    status = each_row(k, stream_row);
+    int status = each_row(k, stream_row);
     json_put(middle, J_TEXT("score", k->kind == CBX_SCORE_MIN_MAX ? "min-max" : "geometric"),
              J_INT("rows_scored", k->ncommon));
     json_stream_next(&k->json, middle, "scores");
@@ -281,7 +274,7 @@ static int print_ranking_json(ranking *k)
         cbx_json_set_double(o, "score", e[c].value);
         json_stream_add(&k->json, o);
     }
-    written = json_stream_end(&k->json, k->run->program, NULL);
+    int written = json_stream_end(&k->json, k->run, NULL);
     return status ? status : written;
 }
 
@@ -378,10 +371,8 @@ int compare_rank(const opt_run *run)
     inputs_visit v = { .take = take_run, .user = &k, .allow_machines = a->allow_machines };
     const cbx_rank_table_opts defaults = CBX_RANK_TABLE_OPTS_INIT;
     size_t drawable = 1; /* competitors */
-    int status;
 
-    if (a->draws > MAX_DRAWS)
-        return opt_fail(run->program, "'--draws' must be at most %d, got %zu", MAX_DRAWS, a->draws);
+    if (a->draws > MAX_DRAWS) return opt_fail(run, "'--draws' must be at most %d, got %zu", MAX_DRAWS, a->draws);
     while (!too_many(drawable + 1)) drawable++;
     k.opts = defaults;
     k.opts.group_tag = a->by ? a->by : "framework";
@@ -389,13 +380,13 @@ int compare_rank(const opt_run *run)
     k.opts.nmetrics = a->metrics.count;
     k.opts.samples_max = a->draws ? drawable : 0;
     if (opt_check(run, cbx_rank_table_create(run->ctx, &k.opts, &k.t, run->err))) return EXIT_ERROR;
-    status = inputs_each(run, &a->select, &a->inputs, &v);
+    int status = inputs_each(run, &a->select, &a->inputs, &v);
     if (!status) status = opt_check(run, cbx_rank_table_close(k.t, run->err));
     if (!status) status = choose_rows(&k);
     if (!status) {
         k.draws = a->draws && !too_many(k.ncompetitors);
         if (a->draws && cbx_rank_table_dropped_samples(k.t))
-            opt_fail(run->program, "note: the stability of ranks is not computed for as many as %zu competitors",
+            opt_fail(run, "note: the stability of ranks is not computed for as many as %zu competitors",
                      k.ncompetitors);
         status = score_rows(&k);
     }

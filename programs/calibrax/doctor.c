@@ -34,24 +34,24 @@ typedef struct doctor_args {
 static const doctor_args doctor_defaults = { .gpu = -1 };
 
 static const opt_spec doctor_options[] = {
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
-    { "machine", 0, OPT_FLAG, AT(machine), NULL, NULL,
-      "show the fingerprint of this machine, and the facts from which it is computed" },
+    OPT_SWITCH("json", 0, json, "print one JSON document"),
+    OPT_SWITCH("machine", 0, machine, "show the fingerprint of this machine, and the facts from which it is computed"),
     { "The machine, with --machine", 0, OPT_GROUP, 0, "machine", NULL,
       "Shows the fingerprint that is recorded in runs of this machine, and its CPU, caches, memory and accelerators. "
       "The facts include no host name, address, path or serial number. A GPU that cannot be measured is reported as "
       "skipped, with the reason." },
-    { "root", 0, OPT_STRING, AT(root), "DIR", NULL, "show a captured machine: a folder with its proc/ and sys/" },
-    { "probe", 0, OPT_FLAG, AT(probe), NULL, NULL,
-      "measure one core: the rates of its pipes and the bandwidth of each cache, of memory and of each NUMA node" },
-    { "refresh", 0, OPT_FLAG, AT(refresh), NULL, NULL, "measure again instead of using earlier results" },
-    { "gpu", 0, OPT_INT, AT(gpu), "N", "none",
-      "measure this NVIDIA GPU: the rates of its units, the bandwidth of L2 and memory, and its clocks during the "
-      "measurement" },
-    { "plot", 0, OPT_STRING, AT(plot), "FILE", NULL,
-      "plot the roofline of that GPU; the name must end with .svg, .pdf or .png" },
-    { "sheets", 0, OPT_FLAG, AT(sheets), NULL, NULL,
-      "list the known data sheets of accelerators: rates, bandwidth, shapes of matrix units" },
+    OPT("root", 0, STRING, root, "DIR", NULL, "show a captured machine: a folder with its proc/ and sys/"),
+    OPT_SWITCH(
+        "probe", 0, probe,
+        "measure one core: the rates of its pipes and the bandwidth of each cache, of memory and of each NUMA node"),
+    OPT_SWITCH("refresh", 0, refresh, "measure again instead of using earlier results"),
+    OPT("gpu", 0, INT, gpu, "N", "none",
+        "measure this NVIDIA GPU: the rates of its units, the bandwidth of L2 and memory, and its clocks during the "
+        "measurement"),
+    OPT("plot", 0, STRING, plot, "FILE", NULL,
+        "plot the roofline of that GPU; the name must end with .svg, .pdf or .png"),
+    OPT_SWITCH("sheets", 0, sheets,
+               "list the known data sheets of accelerators: rates, bandwidth, shapes of matrix units"),
 };
 static const opt_rule doctor_rules[] = {
     { "sheets", OPT_EXCLUDES, "probe root gpu" },
@@ -71,10 +71,8 @@ typedef struct data_sheet {
 
 static cbx_status find_sheet(cbx_ctx *ctx, const char *root, data_sheet *s, cbx_err *err)
 {
-    cbx_status st;
-
     *s = (data_sheet){ .why = CBX_ERR_INIT };
-    st = cbx_hardware_detect(ctx, root, &s->hardware, &s->count, &s->why);
+    cbx_status st = cbx_hardware_detect(ctx, root, &s->hardware, &s->count, &s->why);
     s->found = st == CBX_OK;
     if (st == CBX_ENOENT) s->why.message[0] = '\0'; /* none is no fault */
     return st == CBX_ENOMEM ? cbx_fail(err, st, "%s", s->why.message) : CBX_OK;
@@ -101,18 +99,15 @@ static void show_figures(const cbx_hardware *h)
 
 static cbx_json *figures_json(const cbx_hardware *h)
 {
-    cbx_json *v = cbx_json_new_object(), *rates, *shapes;
-
-    json_put(v, J_TEXT("name", h->name), J_NUMBER("bytes_per_s", h->bytes_per_s));
-    rates = cbx_json_set_object(v, "flop_per_s");
+    cbx_json *v = json_object(J_TEXT("name", h->name), J_NUMBER("bytes_per_s", h->bytes_per_s));
+    cbx_json *rates = cbx_json_set_object(v, "flop_per_s");
     for (int r = 0; r < CBX_RATE_COUNT; r++) {
         if (!isnan(h->flop_per_s[r])) cbx_json_set_double(rates, cbx_rate_name((cbx_rate)r), h->flop_per_s[r]);
     }
-    shapes = cbx_json_set_array(v, "matrix_shapes");
+    cbx_json *shapes = cbx_json_set_array(v, "matrix_shapes");
     for (size_t i = 0; i < h->nmatrix_shapes; i++) {
-        cbx_json *shape = cbx_json_push_object(shapes);
-        json_put(shape, J_TEXT("type", h->matrix_shape[i].type), J_INT("m", h->matrix_shape[i].m),
-                 J_INT("n", h->matrix_shape[i].n), J_INT("k", h->matrix_shape[i].k));
+        json_put(cbx_json_push_object(shapes), J_TEXT("type", h->matrix_shape[i].type),
+                 J_INT("m", h->matrix_shape[i].m), J_INT("n", h->matrix_shape[i].n), J_INT("k", h->matrix_shape[i].k));
     }
     if (h->simd_width) cbx_json_set_int(v, "simd_width", h->simd_width);
     if (h->compute_capability) cbx_json_set_double(v, "compute_capability", h->compute_capability / 10.0);
@@ -135,7 +130,7 @@ static int list_sheets(const opt_run *run, bool json)
         print_painted(PAINT_STRONG, "%s", h.name);
         show_figures(&h);
     }
-    return json ? print_json(run->program, o) : EXIT_PASS;
+    return json ? print_json(run, o) : EXIT_PASS;
 }
 
 /* --- the probe --- */
@@ -175,8 +170,7 @@ static void show_rates(const core_rates *r)
 static void push_levels(cbx_json *list, const cbx_level_rate *l, int n)
 {
     for (int i = 0; i < n; i++) {
-        cbx_json *v = cbx_json_push_object(list);
-        json_put(v, J_TEXT("name", l[i].name), J_INT("bytes", l[i].bytes),
+        json_put(cbx_json_push_object(list), J_TEXT("name", l[i].name), J_INT("bytes", l[i].bytes),
                  J_NUMBER("read_bytes_per_s", l[i].read_bytes_per_s),
                  J_NUMBER("copy_bytes_per_s", l[i].copy_bytes_per_s),
                  J_NUMBER("triad_bytes_per_s", l[i].triad_bytes_per_s),
@@ -186,10 +180,8 @@ static void push_levels(cbx_json *list, const cbx_level_rate *l, int n)
 
 static cbx_json *rates_json(const core_rates *r)
 {
-    cbx_json *v = cbx_json_new_object(), *list;
-
-    cbx_json_set_string(v, "instruction_set", r->probe.instruction_set);
-    list = cbx_json_set_object(v, "pipe_ops_per_s");
+    cbx_json *v = json_object(J_TEXT("instruction_set", r->probe.instruction_set));
+    cbx_json *list = cbx_json_set_object(v, "pipe_ops_per_s");
     for (int i = 0; i < CBX_PIPE_COUNT; i++) {
         cbx_json *pair = cbx_json_set_object(list, cbx_pipe_name((cbx_pipe)i));
         json_put(pair, J_NUMBER("32", r->probe.pipe_ops_per_s[i][0]), J_NUMBER("64", r->probe.pipe_ops_per_s[i][1]));
@@ -198,10 +190,10 @@ static cbx_json *rates_json(const core_rates *r)
     for (int n = 0; n < CBX_NARROW_COUNT; n++) {
         const cbx_narrow_rate *rate = &r->probe.narrow[n];
         const bool supported = rate->by[0] != 0;
-        cbx_json *o = cbx_json_push_object(list);
-        json_put(o, J_TEXT("type", cbx_narrow_type((cbx_narrow)n)), J_TEXT("unit", cbx_narrow_unit((cbx_narrow)n)),
-                 J_BOOL("supported", supported), J_NUMBER("ops_per_s", supported ? rate->ops_per_s : NAN));
-        cbx_json_set_string(o, supported ? "by" : "why", supported ? rate->by : rate->why);
+        json_put(cbx_json_push_object(list), J_TEXT("type", cbx_narrow_type((cbx_narrow)n)),
+                 J_TEXT("unit", cbx_narrow_unit((cbx_narrow)n)), J_BOOL("supported", supported),
+                 J_NUMBER("ops_per_s", supported ? rate->ops_per_s : NAN),
+                 J_TEXT(supported ? "by" : "why", supported ? rate->by : rate->why));
     }
     list = cbx_json_set_array(v, "levels");
     push_levels(list, r->probe.level, r->probe.nlevels);
@@ -221,11 +213,10 @@ typedef struct machine_gpu {
 static cbx_status measure_gpu(const opt_run *run, int index, machine_gpu *out, cbx_err *err)
 {
     cbx_gpu_roofs_opts o = CBX_GPU_ROOFS_OPTS_INIT;
-    cbx_status st;
 
     o.cuda.device = index;
     *out = (machine_gpu){ .index = index, .why = CBX_ERR_INIT };
-    st = cbx_gpu_roofs_measure(run->ctx, &o, &out->roofs, &out->why);
+    cbx_status st = cbx_gpu_roofs_measure(run->ctx, &o, &out->roofs, &out->why);
     out->measured = st == CBX_OK;
     if (!st || st == CBX_EUNAVAILABLE || st == CBX_EUNSUPPORTED) return CBX_OK;
     return cbx_fail(err, st, "%s", out->why.message);
@@ -287,8 +278,6 @@ static cbx_status plot_gpu(const opt_run *run, const cbx_gpu_roofs *g, cbx_plot_
     size_t npeaks = 0, nbandwidths = 0;
     cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
     cbx_plot *p = NULL;
-    cbx_text text;
-    cbx_status st;
 
     for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++)
         if (g->rate[r].best > 0)
@@ -304,13 +293,12 @@ static cbx_status plot_gpu(const opt_run *run, const cbx_gpu_roofs *g, cbx_plot_
     o.x_label = "intensity [flop/byte]";
     o.y_label = "flop/s";
     o.x = o.y = CBX_PLOT_LOG;
-    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
-    st = cbx_plot_create(run->ctx, &o, &p, err);
+    SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
+    cbx_status st = cbx_plot_create(run->ctx, &o, &p, err);
     if (!st) st = cbx_plot_roofline(p, peaks, npeaks, bandwidths, nbandwidths, NULL, 0, err);
     if (!st) st = cbx_plot_draw(p, format, &text, err);
     if (!st) st = cbx_file_write_atomic(run->ctx, path, cbx_text_str(&text), text.len, err);
     cbx_plot_free(p);
-    cbx_text_clear(&text);
     return st;
 }
 
@@ -347,14 +335,12 @@ static int doctor_machine(const opt_run *run)
     data_sheet sheet;
     core_rates *rates = cbx_arena_calloc(run->arena, 1, sizeof *rates);
     machine_gpu *gpu = cbx_arena_calloc(run->arena, 1, sizeof *gpu);
-    cbx_status st;
-    cbx_json *o;
 
     if (a->sheets) return list_sheets(run, a->json);
     while (dot && format <= CBX_PLOT_PNG && strcmp(dot + 1, cbx_plot_format_name(format)) != 0) format++;
     if (a->plot && (!dot || format > CBX_PLOT_PNG))
-        return opt_fail(run->program, "'--plot' must end with .svg, .pdf or .png, got '%s'", a->plot);
-    st = cbx_machine_read(run->ctx, a->root, &m, run->err);
+        return opt_fail(run, "'--plot' must end with .svg, .pdf or .png, got '%s'", a->plot);
+    cbx_status st = cbx_machine_read(run->ctx, a->root, &m, run->err);
     if (!st) st = find_sheet(run->ctx, a->root, &sheet, run->err);
     if (!st && a->probe) st = cbx_probe_get(run->ctx, m.id, a->refresh, &rates->probe, run->err);
     for (int node = 0; !st && a->probe && m.numa_nodes > 1 && node < m.numa_nodes && rates->nnodes < MAX_NODES; node++)
@@ -368,9 +354,7 @@ static int doctor_machine(const opt_run *run)
         if (a->gpu >= 0) show_gpu(gpu);
         return EXIT_PASS;
     }
-    o = new_document("calibrax-machine");
-    cbx_json_set_string(o, "id", m.id);
-    cbx_json_set(o, "machine", cbx_machine_to_json(&m));
+    cbx_json *o = json_document("calibrax-machine", J_TEXT("id", m.id), J_JSON("machine", cbx_machine_to_json(&m)));
     if (sheet.found) {
         cbx_json *v = figures_json(&sheet.hardware);
         cbx_json_set_int(v, "count", (int64_t)sheet.count);
@@ -385,18 +369,17 @@ static int doctor_machine(const opt_run *run)
         if (!gpu->measured) json_put(g, J_INT("index", gpu->index), J_TEXT("reason", gpu->why.message));
         cbx_json_set(o, "gpu", g);
     }
-    return print_json(run->program, o);
+    return print_json(run, o);
 }
 
 /* --- devices and topology --- */
 
 static cbx_json *device_json(cbx_ctx *ctx, const cbx_devices *d, const cbx_device *device)
 {
-    cbx_json *o = cbx_json_new_object();
     cbx_device_memory m;
 
-    json_put(o, J_TEXT("kind", cbx_device_kind_name(device->kind)), J_INT("index", device->index),
-             J_TEXT("name", device->name), J_INT("memory_total_bytes", device->memory_total_bytes));
+    cbx_json *o = json_object(J_TEXT("kind", cbx_device_kind_name(device->kind)), J_INT("index", device->index),
+                              J_TEXT("name", device->name), J_INT("memory_total_bytes", device->memory_total_bytes));
     if (cbx_devices_memory(ctx, d, device, &m, NULL))
         cbx_json_set_null(o, "memory_available_bytes");
     else
@@ -409,12 +392,11 @@ static cbx_json *device_json(cbx_ctx *ctx, const cbx_devices *d, const cbx_devic
 
 static cbx_json *topology_json(const cbx_topology *t)
 {
-    cbx_json *o = cbx_json_new_object(), *list;
-
-    json_put(o, J_TEXT("source", t->source), J_BOOL("this_machine", t->this_machine), J_TEXT("cpu", t->cpu),
-             J_INT("packages", t->packages), J_INT("cores", t->cores), J_INT("threads", t->threads),
-             J_INT("usable_threads", t->usable_threads), J_INT("memory_bytes", t->memory_bytes));
-    list = cbx_json_set_array(o, "caches");
+    cbx_json *o = json_object(J_TEXT("source", t->source), J_BOOL("this_machine", t->this_machine),
+                              J_TEXT("cpu", t->cpu), J_INT("packages", t->packages), J_INT("cores", t->cores),
+                              J_INT("threads", t->threads), J_INT("usable_threads", t->usable_threads),
+                              J_INT("memory_bytes", t->memory_bytes));
+    cbx_json *list = cbx_json_set_array(o, "caches");
     for (size_t i = 0; i < t->ncaches; i++)
         json_put(cbx_json_push_object(list), J_INT("level", t->caches[i].level), J_TEXT("type", t->caches[i].type),
                  J_INT("bytes", t->caches[i].bytes), J_INT("shared_by", t->caches[i].shared_by),
@@ -439,7 +421,7 @@ static int print_report_json(const opt_run *run, const cbx_doctor_report *r, con
     for (size_t i = 0; i < cbx_devices_count(d); i++)
         cbx_json_push(list, device_json(run->ctx, d, cbx_devices_at(d, i)));
     cbx_json_set(o, "topology", topology_json(cbx_devices_topology(d)));
-    return print_json(run->program, o);
+    return print_json(run, o);
 }
 
 static int run_doctor(const opt_run *run)
@@ -449,7 +431,6 @@ static int run_doctor(const opt_run *run)
     cbx_devices *d = NULL;
     cbx_settings s;
     cbx_machine m;
-    int status;
 
     if (a->machine) return doctor_machine(run);
     cbx_doctor_init(&r, run->arena);
@@ -460,13 +441,13 @@ static int run_doctor(const opt_run *run)
     cbx_doctor_see_devices(run->ctx, &r, d, &s);
     cbx_doctor_see_topology(&r, d);
     cbx_doctor_see_libraries(run->ctx, &r);
-    status = opt_check(run, cbx_doctor_check(&r, run->err));
+    int status = opt_check(run, cbx_doctor_check(&r, run->err));
     if (!status && a->json)
         status = print_report_json(run, &r, &s, d);
     else if (!status)
-        print_doctor(run->program, &r);
+        print_doctor(run, &r);
     cbx_devices_free(d);
-    return status ? status : doctor_verdict(run->program, &r);
+    return status ? status : doctor_verdict(run, &r);
 }
 
 const opt_command doctor_command = {
@@ -477,9 +458,7 @@ const opt_command doctor_command = {
                    "their memory, the packages, cores and caches, and the libraries that are loaded on first use, with "
                    "the command that installs each missing one. Exit status 2: a variable has an invalid value, or "
                    "what the settings require is not available.",
-    OPT_OPTIONS(doctor),
+    OPT_OPTIONS_RULES(doctor),
     .defaults = &doctor_defaults,
     .flags = OPT_ANY_ENVIRONMENT,
-    .run = run_doctor,
-    OPT_RULES(doctor),
 };

@@ -19,65 +19,49 @@ typedef struct export_args {
     bool replace, dark, list, allow_machines;
 } export_args;
 
-static const opt_spec export_options[] = {
-    { "format", 'f', OPT_STRING, offsetof(export_args, format), "NAME", NULL, "output format; --list lists them",
-      "@exporters" },
-    SELECT_STORE_ROWS(export_args),
-    INPUTS_ROWS(export_args),
-    { "against", 0, OPT_STRING, offsetof(export_args, against), "ID", NULL,
-      "write the comparison with this run: a run of the store as for --run, or with --input a file" },
-    { "allow-other-machine", 0, OPT_FLAG, offsetof(export_args, allow_machines), NULL, NULL,
-      "with --against: compare runs of different machines, with a note" },
-    { "out", 'o', OPT_STRING, offsetof(export_args, out), "DIR", "the current folder",
-      "output folder, created if missing" },
-    { "to", 0, OPT_STRING, offsetof(export_args, to), "URL", NULL,
-      "with mlflow: address of the server (default: MLFLOW_TRACKING_URI); with other formats as --out" },
-    { "metrics", 'm', OPT_LIST, offsetof(export_args, metrics), "NAME,...", "all", "write these metrics, in this order",
-      "@metrics" },
-    { "metric", 0, OPT_LIST, offsetof(export_args, metrics), "NAME", NULL, NULL },
-    { "by", 0, OPT_STRING, offsetof(export_args, by), "TAG", "framework", "the tag whose values are compared" },
-    { "plot", 0, OPT_LIST, offsetof(export_args, plots), "KIND,...", "auto",
-      "with svg, pdf or png: kinds of plots; --list lists them" },
-    { "replace", 0, OPT_FLAG, offsetof(export_args, replace), NULL, NULL, "overwrite files with other content" },
-    { "dark", 0, OPT_FLAG, offsetof(export_args, dark), NULL, NULL, "draw plots on a dark background" },
-    { "repo", 0, OPT_STRING, offsetof(export_args, repo), "PATH", ".",
-      "with asv: the repository that asv.conf.json names" },
-    { "limit", 0, OPT_POSITIVE, offsetof(export_args, limit), "N", "1000",
-      "with site: write at most N pages; with mlflow: at most N nested runs of a run" },
-    { "experiment", 0, OPT_STRING, offsetof(export_args, experiment), "NAME", "calibrax",
-      "with mlflow: the experiment, created if missing (default: MLFLOW_EXPERIMENT_NAME); with wandb: the project "
-      "(default: WANDB_PROJECT)" },
-    { "timeout", 0, OPT_ABOVE, offsetof(export_args, timeout_s), "SECONDS", "30",
-      "with mlflow: time limit of a request" },
-    { "list", 0, OPT_FLAG, offsetof(export_args, list), NULL, NULL, "list the formats, and stop" },
-    SELECT_JSON_ROW(export_args),
-};
+#define AT(member) offsetof(export_args, member)
 
-static void add_format(cbx_json *list, bool json, const char *name, const char *summary)
-{
-    if (json) {
-        json_put(cbx_json_push_object(list), J_TEXT("name", name), J_TEXT("summary", summary));
-        return;
-    }
-    print_painted(PAINT_STRONG, "%-23s", name);
-    printf(" %s\n", summary);
-}
+static const opt_spec export_options[] = {
+    OPT("format", 'f', STRING, format, "NAME", NULL, "output format; --list lists them", "@exporters"),
+    SELECT_STORE_ROWS,
+    INPUTS_ROWS,
+    OPT("against", 0, STRING, against, "ID", NULL,
+        "write the comparison with this run: a run of the store as for --run, or with --input a file"),
+    OPT_SWITCH("allow-other-machine", 0, allow_machines,
+               "with --against: compare runs of different machines, with a note"),
+    OPT("out", 'o', STRING, out, "DIR", "the current folder", "output folder, created if missing"),
+    OPT("to", 0, STRING, to, "URL", NULL,
+        "with mlflow: address of the server (default: MLFLOW_TRACKING_URI); with other formats as --out"),
+    OPT("metrics", 'm', LIST, metrics, "NAME,...", "all", "write these metrics, in this order", "@metrics"),
+    OPT("metric", 0, LIST, metrics, "NAME", NULL, NULL),
+    OPT("by", 0, STRING, by, "TAG", "framework", "the tag whose values are compared"),
+    OPT("plot", 0, LIST, plots, "KIND,...", "auto", "with svg, pdf or png: kinds of plots; --list lists them"),
+    OPT_SWITCH("replace", 0, replace, "overwrite files with other content"),
+    OPT_SWITCH("dark", 0, dark, "draw plots on a dark background"),
+    OPT("repo", 0, STRING, repo, "PATH", ".", "with asv: the repository that asv.conf.json names"),
+    OPT("limit", 0, POSITIVE, limit, "N", "1000",
+        "with site: write at most N pages; with mlflow: at most N nested runs of a run"),
+    OPT("experiment", 0, STRING, experiment, "NAME", "calibrax",
+        "with mlflow: the experiment, created if missing (default: MLFLOW_EXPERIMENT_NAME); with wandb: the project "
+        "(default: WANDB_PROJECT)"),
+    OPT("timeout", 0, ABOVE, timeout_s, "SECONDS", "30", "with mlflow: time limit of a request"),
+    OPT_SWITCH("list", 0, list, "list the formats, and stop"),
+    SELECT_JSON_ROW,
+};
 
 static int list_formats(const opt_run *run)
 {
     const bool json = ((const export_args *)run->args)->select.json;
-    cbx_json *o = new_document("calibrax-forms"), *formats = cbx_json_set_array(o, "forms");
-    cbx_json *plots = cbx_json_set_array(o, "plots");
+    SCOPED(cbx_json) *o = new_document("calibrax-forms");
+    cbx_json *formats = cbx_json_set_array(o, "forms"), *plots = cbx_json_set_array(o, "plots");
     size_t n;
     const cbx_exporter *const *all = cbx_exporters(&n);
 
-    for (size_t i = 0; i < n; i++) add_format(formats, json, all[i]->name, all[i]->summary);
+    for (size_t i = 0; i < n; i++) list_format(formats, json, 23, all[i]->name, all[i]->summary);
     if (!json) puts("\nPlots (--plot):");
     for (size_t i = 0; i < cbx_export_nplots(); i++)
-        add_format(plots, json, cbx_export_plot_name(i), cbx_export_plot_summary(i));
-    if (json) return print_json(run->program, o);
-    cbx_json_unref(o);
-    return EXIT_PASS;
+        list_format(plots, json, 23, cbx_export_plot_name(i), cbx_export_plot_summary(i));
+    return json ? print_json(run, cbx_json_ref(o)) : EXIT_PASS;
 }
 
 static int find_format(const opt_run *run, const char *name, const cbx_exporter **out)
@@ -90,28 +74,26 @@ static int find_format(const opt_run *run, const char *name, const cbx_exporter 
     if (*out) return EXIT_PASS;
     for (size_t i = 0; i < n && i < CBX_LEN(names); i++) names[i] = all[i]->name;
     near = cbx_nearest_word(name, names, n < CBX_LEN(names) ? n : CBX_LEN(names));
-    if (near) return opt_fail(run->program, "unknown format '%s'; did you mean '%s'?", name, near);
-    return opt_fail(run->program, "unknown format '%s'; 'calibrax export --list' lists the formats", name);
+    if (near) return opt_fail(run, "unknown format '%s'; did you mean '%s'?", name, near);
+    return opt_fail(run, "unknown format '%s'; 'calibrax export --list' lists the formats", name);
 }
 
 /* Prints the files that were written. */
 static int print_files(const opt_run *run, const cbx_exporter *format, cbx_export_report *r)
 {
     const export_args *a = run->args;
-    cbx_json *head, *notes;
     json_stream out;
     int status = EXIT_PASS;
 
-    for (size_t i = 0; i < r->nnotes; i++) opt_fail(run->program, "note: %s", r->notes[i]);
+    for (size_t i = 0; i < r->nnotes; i++) opt_fail(run, "note: %s", r->notes[i]);
     for (size_t i = 0; !a->select.json && i < r->nfiles; i++) puts(r->files[i]);
     if (a->select.json) {
-        head = new_document("calibrax-export");
-        cbx_json_set_string(head, "format", format->name);
-        notes = cbx_json_set_array(head, "notes");
-        for (size_t i = 0; i < r->nnotes; i++) cbx_json_push_string(notes, r->notes[i]);
-        json_stream_begin(&out, head, "files");
+        json_stream_begin(
+            &out,
+            json_document("calibrax-export", J_TEXT("format", format->name), J_TEXTS("notes", r->notes, r->nnotes)),
+            "files");
         for (size_t i = 0; i < r->nfiles; i++) json_stream_add(&out, cbx_json_new_string(r->files[i]));
-        status = json_stream_end(&out, run->program, NULL);
+        status = json_stream_end(&out, run, NULL);
     }
     cbx_export_report_clear(r);
     return status;
@@ -121,23 +103,17 @@ static int print_files(const opt_run *run, const cbx_exporter *format, cbx_expor
 static int write_analysis(const opt_run *run, const cbx_exporter *format, const cbx_export_opts *opts)
 {
     const export_args *a = run->args;
-    inputs_list l = { NULL, 0 };
-    cbx_run *baseline = NULL;
+    CLEARED(inputs_list) l = { NULL, 0 };
+    SCOPED(cbx_run) *baseline = NULL;
     cbx_export_report report;
-    cbx_status st;
     int status = inputs_load(run, &a->select, &a->inputs, a->against, &l, &baseline);
 
-    if (!status && l.n != 1) status = opt_fail(run->program, "'--against' compares with one run: name only one");
-    if (!status) {
-        st = cbx_export_analysis(run->ctx, format, l.items[0], baseline, opts, &report, run->err);
-        if (st == CBX_EPERM && !a->allow_machines && cbx_run_same_machine(l.items[0], baseline) != CBX_MACHINE_SAME)
-            status = opt_fail(run->program, "%s; --allow-other-machine compares them anyway", run->err->message);
-        else
-            status = st ? opt_check(run, st) : print_files(run, format, &report);
-    }
-    inputs_clear(&l);
-    cbx_run_free(baseline);
-    return status;
+    if (!status && l.n != 1) status = opt_fail(run, "'--against' compares with one run: name only one");
+    if (status) return status;
+    cbx_status st = cbx_export_analysis(run->ctx, format, l.items[0], baseline, opts, &report, run->err);
+    if (st == CBX_EPERM && !a->allow_machines && cbx_run_same_machine(l.items[0], baseline) != CBX_MACHINE_SAME)
+        return opt_fail(run, "%s; --allow-other-machine compares them anyway", run->err->message);
+    return st ? opt_check(run, st) : print_files(run, format, &report);
 }
 
 static cbx_status load_run(void *user, size_t i, cbx_run **out, cbx_err *err) { return inputs_get(user, i, out, err); }
@@ -145,16 +121,14 @@ static cbx_status load_run(void *user, size_t i, cbx_run **out, cbx_err *err) { 
 static int write_each(const opt_run *run, const cbx_exporter *format, const cbx_export_opts *opts)
 {
     const export_args *a = run->args;
-    inputs_names names;
+    CLEARED(inputs_names) names = { 0 };
     cbx_export_report report;
     int status = inputs_name(run, &a->select, &a->inputs, &names);
     const cbx_export_source runs = { names.n, load_run, &names };
 
     if (!status) inputs_warn(&names);
     if (!status) status = opt_check(run, cbx_export_each(run->ctx, format, &runs, opts, &report, run->err));
-    if (!status) status = print_files(run, format, &report);
-    inputs_names_clear(&names);
-    return status;
+    return status ? status : print_files(run, format, &report);
 }
 
 /* All of a store. */
@@ -162,18 +136,15 @@ static int write_store(const opt_run *run, const cbx_exporter *format, const cbx
 {
     const export_args *a = run->args;
     cbx_export_report report;
-    cbx_store *store = NULL;
-    int status;
+    SCOPED(cbx_store) *store = NULL;
 
     if (a->inputs.runs.count || a->inputs.files.count || a->inputs.all || a->against || a->metrics.count || a->by)
-        return opt_fail(run->program, "'--format %s' writes the whole store: leave out what chooses runs or metrics",
+        return opt_fail(run, "'--format %s' writes the whole store: leave out what chooses runs or metrics",
                         format->name);
-    status = select_open(run, &a->select, false, &store);
+    int status = select_open(run, &a->select, false, &store);
     if (!status) status = opt_check(run, cbx_export_store(run->ctx, format, store, opts, &report, run->err));
     if (!status) select_warn(run, store);
-    if (!status) status = print_files(run, format, &report);
-    cbx_store_close(store);
-    return status;
+    return status ? status : print_files(run, format, &report);
 }
 
 static int run_export(const opt_run *run)
@@ -227,7 +198,5 @@ const opt_command export_command = {
         "runs of Weights & Biases (wandb), or the pages of a whole store (site); --list lists them. "
         "File names contain the id of their run, and a file with different content is overwritten only with "
         "--replace. Prints the paths of the files, or the addresses on the server.",
-    OPT_OPTIONS(export),
-    .run = run_export,
-    OPT_RULES(export),
+    OPT_OPTIONS_RULES(export),
 };

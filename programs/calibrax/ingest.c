@@ -20,21 +20,22 @@ typedef struct ingest_args {
     bool replace, list;
 } ingest_args;
 
+#define AT(member) offsetof(ingest_args, member)
+
 static const opt_spec ingest_options[] = {
-    SELECT_STORE_ROWS(ingest_args),
-    { "input", 0, OPT_WORDS, offsetof(ingest_args, input), "FILE", NULL,
-      "files, or folders of files; several may follow" },
-    { "format", 0, OPT_STRING, offsetof(ingest_args, format), "NAME", "detected from the content",
-      "format of all files; --list-formats lists the formats", "@formats" },
-    { "commit", 0, OPT_STRING, offsetof(ingest_args, commit), "HASH", NULL, "commit of files that do not name one" },
-    { "branch", 0, OPT_STRING, offsetof(ingest_args, branch), "NAME", NULL, "branch of files that do not name one" },
-    { "machine", 0, OPT_STRING, offsetof(ingest_args, machine), "ID", NULL,
-      "machine of files that do not name one: a fingerprint as 'calibrax doctor --machine' prints it, or 'here' for "
-      "this machine" },
-    { "replace", 0, OPT_FLAG, offsetof(ingest_args, replace), NULL, NULL,
-      "replace a run of the same id and different content instead of skipping the file" },
-    { "list-formats", 0, OPT_FLAG, offsetof(ingest_args, list), NULL, NULL, "list the supported formats, and stop" },
-    SELECT_JSON_ROW(ingest_args),
+    SELECT_STORE_ROWS,
+    OPT("input", 0, WORDS, input, "FILE", NULL, "files, or folders of files; several may follow"),
+    OPT("format", 0, STRING, format, "NAME", "detected from the content",
+        "format of all files; --list-formats lists the formats", "@formats"),
+    OPT("commit", 0, STRING, commit, "HASH", NULL, "commit of files that do not name one"),
+    OPT("branch", 0, STRING, branch, "NAME", NULL, "branch of files that do not name one"),
+    OPT("machine", 0, STRING, machine, "ID", NULL,
+        "machine of files that do not name one: a fingerprint as 'calibrax doctor --machine' prints it, or 'here' for "
+        "this machine"),
+    OPT_SWITCH("replace", 0, replace,
+               "replace a run of the same id and different content instead of skipping the file"),
+    OPT_SWITCH("list-formats", 0, list, "list the supported formats, and stop"),
+    SELECT_JSON_ROW,
 };
 
 /* What comes of all files. */
@@ -61,14 +62,13 @@ static void skip_file(ingest *in, const char *file, const char *message)
 {
     push_sentence(in->skipped, file, NULL, message);
     in->nskipped++;
-    opt_fail(in->run->program, "%s", message);
+    opt_fail(in->run, "%s", message);
 }
 
 static void add_run(ingest *in, const char *file, const cbx_import *import, size_t i)
 {
     const ingest_args *a = in->run->args;
     const cbx_run *r = import->runs[i];
-    cbx_json *o;
 
     if (cbx_store_save(in->store, r, a->replace, in->run->err)) {
         skip_file(in, file, cbx_arena_printf(in->run->arena, "'%s': %s", file, in->run->err->message));
@@ -78,9 +78,9 @@ static void add_run(ingest *in, const char *file, const cbx_import *import, size
     if (!as_json(in))
         printf("Ingested run %s (%zu point%s)\n", cbx_run_id(r), cbx_run_npoints(r),
                cbx_run_npoints(r) == 1 ? "" : "s");
-    o = cbx_json_push_object(in->runs);
-    set_run_head(o, r);
+    cbx_json *o = run_head(r);
     json_put(o, J_INT("points", cbx_run_npoints(r)), J_TEXT("file", file), J_TEXT("format", import->format));
+    cbx_json_push(in->runs, o);
 }
 
 static void ingest_file(ingest *in, const char *file)
@@ -100,11 +100,10 @@ static void ingest_file(ingest *in, const char *file)
     for (size_t i = 0; i < import.nnotes; i++) {
         const cbx_import_note *n = &import.notes[i];
         push_sentence(in->notes, file, n->entry, n->message);
-        opt_fail(in->run->program, "note: '%s': '%s': %s", file, n->entry, n->message);
+        opt_fail(in->run, "note: '%s': '%s': %s", file, n->entry, n->message);
     }
     if (import.nnotes_left_out)
-        opt_fail(in->run->program, "note: '%s': %zu more notes of this kind are not shown", file,
-                 import.nnotes_left_out);
+        opt_fail(in->run, "note: '%s': %zu more notes of this kind are not shown", file, import.nnotes_left_out);
     for (size_t i = 0; i < import.nruns; i++) add_run(in, file, &import, i);
     cbx_import_clear(&import);
 }
@@ -123,17 +122,12 @@ static void ingest_path(ingest *in, const char *path)
 static int list_formats(const opt_run *run)
 {
     const ingest_args *a = run->args;
-    cbx_json *o = new_document("calibrax-formats"), *list = cbx_json_set_array(o, "formats");
+    SCOPED(cbx_json) *o = new_document("calibrax-formats");
+    cbx_json *list = cbx_json_set_array(o, "formats");
 
-    for (size_t i = 0; i < cbx_importers_count(); i++) {
-        cbx_importer_info info = cbx_importers_at(i);
-        json_put(cbx_json_push_object(list), J_TEXT("name", info.name), J_TEXT("summary", info.summary));
-        if (!a->select.json) print_painted(PAINT_STRONG, "%-18s", info.name);
-        if (!a->select.json) printf(" %s\n", info.summary);
-    }
-    if (a->select.json) return print_json(run->program, o);
-    cbx_json_unref(o);
-    return EXIT_PASS;
+    for (size_t i = 0; i < cbx_importers_count(); i++)
+        list_format(list, a->select.json, 18, cbx_importers_at(i).name, cbx_importers_at(i).summary);
+    return a->select.json ? print_json(run, cbx_json_ref(o)) : EXIT_PASS;
 }
 
 static int run_ingest(const opt_run *run)
@@ -141,7 +135,7 @@ static int run_ingest(const opt_run *run)
     const ingest_args *a = run->args;
     ingest in = { .run = run, .machine = a->machine };
     cbx_machine machine;
-    cbx_json *o;
+    SCOPED(cbx_json) *o = NULL;
     int status = EXIT_PASS;
 
     if (a->list) return list_formats(run);
@@ -156,10 +150,7 @@ static int run_ingest(const opt_run *run)
     in.skipped = cbx_json_set_array(o, "skipped");
     in.notes = cbx_json_set_array(o, "notes");
     for (size_t i = 0; i < a->input.count; i++) ingest_path(&in, a->input.items[i]);
-    if (a->select.json)
-        status = print_json(run->program, o);
-    else
-        cbx_json_unref(o);
+    if (a->select.json) status = print_json(run, cbx_json_ref(o));
     cbx_store_close(in.store);
     return status ? status : in.nskipped ? EXIT_ERROR : EXIT_PASS;
 }
@@ -178,7 +169,5 @@ const opt_command ingest_command = {
                    "nperf, target/criterion, or a folder of such files. A file is read as a whole or not at all; a "
                    "file that cannot be read is reported with the reason, does not affect the others, and makes the "
                    "exit status 2. Reading the same file again gives the same run.",
-    OPT_OPTIONS(ingest),
-    .run = run_ingest,
-    OPT_RULES(ingest),
+    OPT_OPTIONS_RULES(ingest),
 };

@@ -21,8 +21,8 @@ static int check_machine(const opt_run *run, const cbx_run *first, const cbx_run
         fault = cbx_arena_printf(run->arena, "runs '%s' and '%s' are of different machines", cbx_run_id(first), id);
     else
         return EXIT_PASS;
-    if (!allowed) return opt_fail(run->program, "%s; --allow-other-machine compares them anyway", fault);
-    opt_fail(run->program, "note: %s", fault);
+    if (!allowed) return opt_fail(run, "%s; --allow-other-machine compares them anyway", fault);
+    opt_fail(run, "note: %s", fault);
     *noted = true;
     return EXIT_PASS;
 }
@@ -71,7 +71,7 @@ int inputs_name(const opt_run *run, const select_args *select, const inputs_args
     if (!a->all) return EXIT_PASS;
     if (opt_check(run, cbx_store_query_runs(out->store, NULL, &out->list, run->err))) return EXIT_ERROR;
     out->n = out->list.count;
-    if (!out->n) return opt_fail(run->program, "the store '%s' holds no runs", cbx_store_root(out->store));
+    if (!out->n) return opt_fail(run, "the store '%s' holds no runs", cbx_store_root(out->store));
     out->names = cbx_arena_calloc(run->arena, out->n, sizeof *out->names);
     out->is_file = cbx_arena_calloc(run->arena, out->n, sizeof *out->is_file);
     for (size_t i = 0; i < out->n; i++) out->names[i] = out->list.entries[out->n - 1 - i].id;
@@ -94,10 +94,8 @@ void inputs_warn(const inputs_names *names)
 
 cbx_status inputs_get(const inputs_names *names, size_t i, cbx_run **out, cbx_err *err)
 {
-    cbx_status st;
-
     if (names->is_file[i]) return cbx_run_read(names->run->ctx, names->names[i], out, err);
-    st = select_load(names->store, names->names[i], names->bare, out, err);
+    cbx_status st = select_load(names->store, names->names[i], names->bare, out, err);
     return st ? st : select_define(names->run, names->defs, out, err);
 }
 
@@ -113,7 +111,7 @@ void inputs_names_clear(inputs_names *names)
 int inputs_load(const opt_run *run, const select_args *select, const inputs_args *a, const char *also, inputs_list *out,
                 cbx_run **other)
 {
-    inputs_names names;
+    CLEARED(inputs_names) names = { 0 };
     int status = inputs_name(run, select, a, &names);
 
     *out = (inputs_list){ .n = 0 };
@@ -121,16 +119,13 @@ int inputs_load(const opt_run *run, const select_args *select, const inputs_args
     out->items = cbx_arena_calloc(run->arena, names.n, sizeof *out->items);
     for (size_t i = 0; !status && i < names.n; i++, out->n += !status)
         status = opt_check(run, inputs_get(&names, i, &out->items[i], run->err));
-    if (!status && also) {
-        names.names[0] = also;
-        names.is_file[0] = !names.store;
-        status = opt_check(run, inputs_get(&names, 0, other, run->err));
-    }
-    inputs_names_clear(&names);
-    return status;
+    if (status || !also) return status;
+    names.names[0] = also;
+    names.is_file[0] = !names.store;
+    return opt_check(run, inputs_get(&names, 0, other, run->err));
 }
 
-void inputs_clear(inputs_list *l)
+void inputs_list_clear(inputs_list *l)
 {
     for (size_t i = 0; i < l->n; i++) cbx_run_free(l->items[i]);
     l->n = 0;
@@ -140,7 +135,7 @@ void inputs_clear(inputs_list *l)
 
 int inputs_each(const opt_run *run, const select_args *select, const inputs_args *a, inputs_visit *v)
 {
-    inputs_names names;
+    CLEARED(inputs_names) names = { 0 };
     int status = inputs_name(run, select, a, &names);
 
     names.bare = v->bare;
@@ -149,19 +144,15 @@ int inputs_each(const opt_run *run, const select_args *select, const inputs_args
     if (!status && v->sure && asks_latest(&names)) status = select_need_latest(run, names.store);
     if (!status && !v->sure) inputs_warn(&names);
     for (size_t i = 0; !status && i < names.n; i++) {
-        cbx_run *r = NULL;
+        SCOPED(cbx_run) *r = NULL;
         status = opt_check(run, inputs_get(&names, i, &r, run->err));
         if (status) break;
         if (v->n == 1 && !v->any_machine) status = check_machine(run, v->first, v->first, v->allow_machines, &v->noted);
         if (v->n && !v->any_machine && !status) status = check_machine(run, v->first, r, v->allow_machines, &v->noted);
         if (!status) status = v->take(v->user, r);
-        if (!v->n++)
-            v->first = r;
-        else
-            cbx_run_free(r);
+        if (!v->n++) v->first = cbx_run_ref(r);
     }
     cbx_run_free(v->first);
     v->first = NULL;
-    inputs_names_clear(&names);
     return status;
 }

@@ -13,20 +13,11 @@ typedef struct inputs_args {
     bool all;
 } inputs_args;
 
-#define INPUTS_ROWS(type)                                                                                              \
-    { "run",                                                                                                           \
-      0,                                                                                                               \
-      OPT_LIST,                                                                                                        \
-      offsetof(type, inputs.runs),                                                                                     \
-      "ID,...",                                                                                                        \
-      "latest",                                                                                                        \
-      "runs of the store: ids, unique prefixes of ids, latest, or baseline:NAME",                                      \
-      "@runs" },                                                                                                       \
-        { "all", 0, OPT_FLAG, offsetof(type, inputs.all), NULL, NULL, "use every run of the store, oldest first" },    \
-    {                                                                                                                  \
-        "input", 0, OPT_EACH, offsetof(type, inputs.files), "FILE", NULL,                                              \
-            "use a run file instead of a store; may be repeated"                                                       \
-    }
+#define INPUTS_ROWS                                                                                                    \
+    OPT("run", 0, LIST, inputs.runs, "ID,...", "latest",                                                               \
+        "runs of the store: ids, unique prefixes of ids, latest, or baseline:NAME", "@runs"),                          \
+        OPT_SWITCH("all", 0, inputs.all, "use every run of the store, oldest first"),                                  \
+        OPT("input", 0, EACH, inputs.files, "FILE", NULL, "use a run file instead of a store; may be repeated")
 /* Rules between those rows. */
 #define INPUTS_RULES                                                                                                   \
     { "input", OPT_EXCLUDES, "run all data" }, { "all", OPT_EXCLUDES, "run @" }
@@ -79,7 +70,7 @@ int inputs_each(const opt_run *run, const select_args *select, const inputs_args
 /* All of them; beside them, unless `also` is NULL, one run more, by the same rules. */
 int inputs_load(const opt_run *run, const select_args *select, const inputs_args *a, const char *also, inputs_list *out,
                 cbx_run **other);
-void inputs_clear(inputs_list *l);
+void inputs_list_clear(inputs_list *l);
 
 /*
  * Refuses runs of different machines or without one, unless they are allowed: then it notes so on

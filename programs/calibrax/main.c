@@ -66,9 +66,9 @@ static void complete(const opt_run *run, const char *kind, const char *data, voi
                      void *user)
 {
     const char *path = store_path(run, data), *const * names;
-    cbx_store *store = NULL;
-    cbx_store_list list;
-    cbx_run *r = NULL;
+    SCOPED(cbx_store) *store = NULL;
+    CLEARED(cbx_store_list) list = { 0 };
+    SCOPED(cbx_run) *r = NULL;
     size_t n;
 
     const cbx_metric_function *m;
@@ -85,7 +85,6 @@ static void complete(const opt_run *run, const char *kind, const char *data, voi
     if (!strcmp(kind, "runs") && !cbx_store_query_runs(store, NULL, &list, NULL)) {
         put(user, "latest");
         for (size_t i = 0; i < list.count; i++) put(user, list.entries[i].id);
-        cbx_store_list_clear(&list);
     } else if (!strcmp(kind, "baselines") && !cbx_store_baselines(store, run->arena, &names, &n, NULL)) {
         for (size_t i = 0; i < n; i++) put(user, names[i]);
     } else if (!strcmp(kind, "metrics") && !cbx_store_load_bare(store, "latest", &r, NULL)) {
@@ -100,8 +99,6 @@ static void complete(const opt_run *run, const char *kind, const char *data, voi
                 put(user, name);
             }
     }
-    cbx_run_free(r);
-    cbx_store_close(store);
 }
 
 int main(int argc, char **argv)

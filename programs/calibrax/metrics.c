@@ -70,36 +70,38 @@ static void print_words(const char *title, word_of *name, unsigned bits)
 
 /* ---- list ---- */
 
+/* Of both commands. */
 typedef struct list_args {
     const char *domain, *axiom, *invariance;
     int direction, tier;
     opt_list plugins;
-    bool json;
-} list_args;
+    bool check, json;
+} list_args, describe_args;
+
+#define AT(member) offsetof(list_args, member)
+#define PLUGIN_ROW                                                                                                     \
+    OPT("plugin", 0, EACH, plugins, "FILE", NULL,                                                                      \
+        "add the metrics of a shared object (calibrax/metrics/plugin.h); may be repeated")
+#define JSON_ROW OPT_SWITCH("json", 0, json, "print one JSON document")
 
 static const opt_spec list_options[] = {
-    { "domain", 0, OPT_STRING, offsetof(list_args, domain), "DOMAIN", NULL, "metrics of this domain", "@domains" },
-    { "direction", 0, OPT_CHOICE, offsetof(list_args, direction), "WHICH", "any", "metrics of which this is better",
-      "any higher lower info" },
-    { "axiom", 0, OPT_STRING, offsetof(list_args, axiom), "AXIOM", NULL, "metrics that satisfy this axiom",
-      &AXIOM_WORDS[1] },
-    { "invariance", 0, OPT_STRING, offsetof(list_args, invariance), "CHANGE", NULL,
-      "metrics that this change of the operands leaves as they are", &INVARIANCE_WORDS[1] },
-    { "tier", 0, OPT_CHOICE, offsetof(list_args, tier), "TIER", "any", "metrics of this tier", "any" TIER_WORDS },
-    { "plugin", 0, OPT_EACH, offsetof(list_args, plugins), "FILE", NULL,
-      "add the metrics of a shared object (calibrax/metrics/plugin.h); may be repeated" },
-    { "json", 0, OPT_FLAG, offsetof(list_args, json), NULL, NULL, "print one JSON document" },
+    OPT("domain", 0, STRING, domain, "DOMAIN", NULL, "metrics of this domain", "@domains"),
+    OPT("direction", 0, CHOICE, direction, "WHICH", "any", "metrics of which this is better", "any higher lower info"),
+    OPT("axiom", 0, STRING, axiom, "AXIOM", NULL, "metrics that satisfy this axiom", &AXIOM_WORDS[1]),
+    OPT("invariance", 0, STRING, invariance, "CHANGE", NULL,
+        "metrics that this change of the operands leaves as they are", &INVARIANCE_WORDS[1]),
+    OPT("tier", 0, CHOICE, tier, "TIER", "any", "metrics of this tier", "any" TIER_WORDS),
+    PLUGIN_ROW,
+    JSON_ROW,
 };
 
 static cbx_json *row_json(const cbx_metric_function *m)
 {
     static const char *const types[] = { "float", "int", "bool", "choice" };
-    cbx_json *o = cbx_json_new_object(), *list;
-
-    json_put(o, J_TEXT("name", m->name), J_TEXT("domain", m->domain), J_TEXT("summary", m->summary),
-             J_TEXT("formula", m->formula), J_TEXT("direction", cbx_direction_name(m->direction)),
-             J_TEXT("tier", cbx_metric_tier_name(m->tier)));
-    list = cbx_json_set_array(o, "operands");
+    cbx_json *o = json_object(J_TEXT("name", m->name), J_TEXT("domain", m->domain), J_TEXT("summary", m->summary),
+                              J_TEXT("formula", m->formula), J_TEXT("direction", cbx_direction_name(m->direction)),
+                              J_TEXT("tier", cbx_metric_tier_name(m->tier)));
+    cbx_json *list = cbx_json_set_array(o, "operands");
     for (size_t i = 0; i < cbx_metric_operands(m); i++)
         json_put(cbx_json_push_object(list), J_TEXT("name", m->operands[i].name),
                  J_TEXT("kind", cbx_operand_kind_name(m->operands[i].kind)),
@@ -135,9 +137,9 @@ static int run_list(const opt_run *run)
     size_t shown = 0, at = 0;
 
     if (metrics_load_plugins(run, &a->plugins)) return EXIT_ERROR;
-    if (a->axiom && !axiom) return opt_fail(run->program, "--axiom %s: it must be one of" AXIOM_WORDS, a->axiom);
+    if (a->axiom && !axiom) return opt_fail(run, "--axiom %s: it must be one of" AXIOM_WORDS, a->axiom);
     if (a->invariance && !invariance)
-        return opt_fail(run->program, "--invariance %s: it must be one of" INVARIANCE_WORDS, a->invariance);
+        return opt_fail(run, "--invariance %s: it must be one of" INVARIANCE_WORDS, a->invariance);
     if (a->json) {
         o = new_document("calibrax-metrics");
         list = cbx_json_set_array(o, "metrics");
@@ -158,9 +160,9 @@ static int run_list(const opt_run *run)
     }
     if (!shown) {
         cbx_json_unref(o);
-        return opt_fail(run->program, "no metric matches: calibrax metrics list shows all");
+        return opt_fail(run, "no metric matches: calibrax metrics list shows all");
     }
-    return a->json ? print_json(run->program, o) : EXIT_PASS;
+    return a->json ? print_json(run, o) : EXIT_PASS;
 }
 
 const opt_command metrics_list_command = {
@@ -171,22 +173,15 @@ const opt_command metrics_list_command = {
                    "means symmetry, identity, positivity and the triangle inequality, 'pseudometric' these "
                    "without positivity, 'divergence' identity and positivity.",
     OPT_OPTIONS(list),
-    .run = run_list,
 };
 
 /* ---- describe ---- */
 
-typedef struct describe_args {
-    opt_list plugins;
-    bool check, json;
-} describe_args;
-
 static const opt_spec describe_options[] = {
-    { "check", 0, OPT_FLAG, offsetof(describe_args, check), NULL, NULL,
-      "try the range, axioms and invariances on random operands; exit status 1 if one does not hold" },
-    { "plugin", 0, OPT_EACH, offsetof(describe_args, plugins), "FILE", NULL,
-      "add the metrics of a shared object (calibrax/metrics/plugin.h); may be repeated" },
-    { "json", 0, OPT_FLAG, offsetof(describe_args, json), NULL, NULL, "print one JSON document" },
+    OPT_SWITCH("check", 0, check,
+               "try the range, axioms and invariances on random operands; exit status 1 if one does not hold"),
+    PLUGIN_ROW,
+    JSON_ROW,
 };
 
 /* Prints the words of a choice, which are separated by '|', and the one of its default. */
@@ -261,12 +256,10 @@ static int run_describe(const opt_run *run)
     const cbx_metric_function *m;
 
     if (metrics_load_plugins(run, &a->plugins)) return EXIT_ERROR;
-    if (run->words->count != 1) return opt_fail(run->program, "metrics describe takes the name of one metric");
+    if (run->words->count != 1) return opt_fail(run, "metrics describe takes the name of one metric");
     if (opt_check(run, cbx_metric_find(run->ctx, run->words->items[0], &m, run->err))) return EXIT_ERROR;
     if (a->json) {
-        cbx_json *o = new_document("calibrax-metric");
-        cbx_json_set(o, "metric", row_json(m));
-        if (print_json(run->program, o)) return EXIT_ERROR;
+        if (print_json(run, json_document("calibrax-metric", J_JSON("metric", row_json(m))))) return EXIT_ERROR;
     } else {
         print_metric(m);
     }
@@ -283,5 +276,4 @@ const opt_command metrics_describe_command = {
     .flags = OPT_TAKES_WORDS,
     .word = "METRIC",
     .words = "@functions",
-    .run = run_describe,
 };

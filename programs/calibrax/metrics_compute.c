@@ -26,18 +26,18 @@ typedef struct compute_args {
 static const compute_args compute_defaults = { .level = 0.95, .resamples = 1000 };
 
 static const opt_spec compute_options[] = {
-    { "set", 's', OPT_EACH, AT(set), "NAME=VALUE", NULL, "value of a parameter of the metrics" },
-    { "suite", 0, OPT_STRING, AT(suite), "FILE", NULL,
-      "compute the metrics that a JSON file lists, and check their thresholds" },
-    { "mask", 0, OPT_STRING, AT(mask), "FILE", NULL, "array of 0 and 1: the items that count" },
-    { "weights", 0, OPT_STRING, AT(weights), "FILE", NULL, "array of weights of the items" },
-    { "ci", 0, OPT_FLAG, AT(ci), NULL, NULL, "compute a bootstrap interval over the items, too" },
-    { "level", 0, OPT_SHARE, AT(level), "SHARE", "0.95", "confidence level of the interval" },
-    { "resamples", 0, OPT_POSITIVE, AT(resamples), "N", "1000", "resamples of the interval" },
-    { "seed", 0, OPT_COUNT, AT(seed), "N", "0", "seed of the resamples" },
-    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL,
-      "add the metrics of a shared object (calibrax/metrics/plugin.h); may be repeated" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+    OPT("set", 's', EACH, set, "NAME=VALUE", NULL, "value of a parameter of the metrics"),
+    OPT("suite", 0, STRING, suite, "FILE", NULL,
+        "compute the metrics that a JSON file lists, and check their thresholds"),
+    OPT("mask", 0, STRING, mask, "FILE", NULL, "array of 0 and 1: the items that count"),
+    OPT("weights", 0, STRING, weights, "FILE", NULL, "array of weights of the items"),
+    OPT_SWITCH("ci", 0, ci, "compute a bootstrap interval over the items, too"),
+    OPT("level", 0, SHARE, level, "SHARE", "0.95", "confidence level of the interval"),
+    OPT("resamples", 0, POSITIVE, resamples, "N", "1000", "resamples of the interval"),
+    OPT("seed", 0, COUNT, seed, "N", "0", "seed of the resamples"),
+    OPT("plugin", 0, EACH, plugins, "FILE", NULL,
+        "add the metrics of a shared object (calibrax/metrics/plugin.h); may be repeated"),
+    OPT_SWITCH("json", 0, json, "print one JSON document"),
 };
 static const opt_rule compute_rules[] = {
     { "level", OPT_NEEDS, "ci" },
@@ -107,7 +107,7 @@ static int load(const opt_run *run, const cbx_metric_collection *c, const char *
 
     *out = (inputs){ .nin = n, .files = files };
     if (n > CBX_METRIC_MAX_OPERANDS)
-        return opt_fail(run->program, "metrics take at most %d operands, got %zu files", CBX_METRIC_MAX_OPERANDS, n);
+        return opt_fail(run, "metrics take at most %d operands, got %zu files", CBX_METRIC_MAX_OPERANDS, n);
     for (size_t i = 0; i < n; i++) {
         const cbx_status st = cbx_array_load(run->ctx, files[i], &out->in[i], run->err);
         labels[i] = takes_labels(c, i);
@@ -139,7 +139,7 @@ static int check_digits(const opt_run *run, const cbx_metric_function *m, const 
         if (cbx_operand_kind_dtype(m->operands[k].kind) != CBX_F64 || (t != CBX_I64 && t != CBX_U64)) continue;
         for (size_t i = 0; i < cbx_array_count(x->in[k]); i++)
             if (rounds(x->in[k], i))
-                return opt_fail(run->program,
+                return opt_fail(run,
                                 "%s: '%s' has integers beyond 2^53 that float64 does not hold, such as number %zu: "
                                 "subtract an offset, or renumber them",
                                 m->name, x->files[k], i + 1);
@@ -170,13 +170,13 @@ static int set_parameters(const opt_run *run, const cbx_metric_function *m, doub
         const char *text = set->items[k], *equals = strchr(text, '=');
         const size_t length = equals ? (size_t)(equals - text) : 0;
         size_t i = 0;
-        if (!equals) return opt_fail(run->program, "--set %s: it must be NAME=VALUE", text);
+        if (!equals) return opt_fail(run, "--set %s: it must be NAME=VALUE", text);
         while (i < count && (strlen(m->parameters[i].name) != length || memcmp(m->parameters[i].name, text, length)))
             i++;
         if (i == count) continue;
         used[k] = true;
         if (cbx_metric_parameter_parse(&m->parameters[i], equals + 1, &v[i], run->err))
-            return opt_fail(run->program, "--set %s: %s", text, run->err->message);
+            return opt_fail(run, "--set %s: %s", text, run->err->message);
     }
     return EXIT_PASS;
 }
@@ -189,13 +189,12 @@ static int result_json(const opt_run *run, const cbx_metric_function *m, const c
     const cbx_kind kind = cbx_dtype_kind(cbx_array_dtype(r));
     const cbx_dtype to = kind == CBX_KIND_FLOAT || cbx_array_dtype(r) == CBX_U64 ? CBX_F64 : CBX_I64;
     const bool scalar = cbx_array_count(r) == 1 && (to == CBX_F64 || cbx_array_ndim(r) == 0);
-    cbx_array *v;
     cbx_scope scope;
 
     if (kind == CBX_KIND_COMPLEX)
-        return opt_fail(run->program, "%s: the result is complex, which JSON has not: leave out --json", m->name);
+        return opt_fail(run, "%s: the result is complex, which JSON has not: leave out --json", m->name);
     cbx_scope_open(run->ctx, &scope);
-    v = cbx_copy(run->ctx, cbx_astype(run->ctx, r, to));
+    cbx_array *v = cbx_copy(run->ctx, cbx_astype(run->ctx, r, to));
     if (opt_check(run, cbx_scope_close_keep(&scope, 1, &v, run->err))) return EXIT_ERROR;
     *out = scalar ? NULL : cbx_json_new_array();
     for (size_t i = 0; i < cbx_array_count(v); i++) {
@@ -216,8 +215,7 @@ static int show_result(const opt_run *run, const cbx_metric_function *m, const i
 {
     const compute_args *a = run->args;
     char v[CBX_FORMAT_SIZE], low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
-    cbx_json *o, *list, *value = NULL;
-    cbx_text text;
+    cbx_json *o, *value = NULL;
 
     if (!a->json && iv) {
         printf("%s  [%s, %s] at %g %%\n", cbx_format_double(iv->value, v), cbx_format_double(iv->lower, low),
@@ -225,24 +223,21 @@ static int show_result(const opt_run *run, const cbx_metric_function *m, const i
         return EXIT_PASS;
     }
     if (!a->json) {
-        cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+        SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
         cbx_array_format(r, 0, &text);
         printf("%s\n", cbx_text_str(&text));
-        cbx_text_clear(&text);
         return EXIT_PASS;
     }
     if (result_json(run, m, r, &value)) return EXIT_ERROR;
-    o = new_document("calibrax-metric-value");
-    json_put(o, J_TEXT("metric", m->name), J_TEXT("direction", cbx_direction_name(m->direction)));
-    list = cbx_json_set_array(o, "operands");
-    for (size_t i = 0; i < x->nin; i++) cbx_json_push_string(list, x->files[i]);
-    cbx_json_set(o, "value", value);
+    o = json_document("calibrax-metric-value", J_TEXT("metric", m->name),
+                      J_TEXT("direction", cbx_direction_name(m->direction)), J_TEXTS("operands", x->files, x->nin),
+                      J_JSON("value", value));
     if (cbx_array_ndim(r) > 1) {
-        list = cbx_json_set_array(o, "shape");
+        cbx_json *list = cbx_json_set_array(o, "shape");
         for (int k = 0; k < cbx_array_ndim(r); k++) cbx_json_push_int(list, (int64_t)cbx_array_dim(r, k));
     }
     if (iv) cbx_json_set_interval(o, "interval", iv->value, iv->lower, iv->upper, iv->level);
-    return print_json(run->program, o);
+    return print_json(run, o);
 }
 
 static int compute_one(const opt_run *run, const cbx_metric_function *m, const double *parameters, const inputs *x)
@@ -251,13 +246,11 @@ static int compute_one(const opt_run *run, const cbx_metric_function *m, const d
     const cbx_metric_options o = { .parameters = parameters, .mask = x->mask, .weights = x->weights };
     cbx_interval iv;
     cbx_scope scope;
-    cbx_array *r;
-    int status;
 
     if (check_digits(run, m, x)) return EXIT_ERROR;
     cbx_scope_open(run->ctx, &scope);
-    r = cbx_copy(run->ctx, cbx_metric_apply(run->ctx, m, x->nin, x->in, &o));
-    status = opt_check(run, cbx_scope_close_keep(&scope, 1, &r, run->err));
+    cbx_array *r = cbx_copy(run->ctx, cbx_metric_apply(run->ctx, m, x->nin, x->in, &o));
+    int status = opt_check(run, cbx_scope_close_keep(&scope, 1, &r, run->err));
     if (!status && a->ci) status = interval_of(run, m, x, &o, &iv);
     return status ? status : show_result(run, m, x, r, a->ci ? &iv : NULL);
 }
@@ -294,21 +287,16 @@ static int show_report(const opt_run *run, const inputs *x, cbx_json *report)
 {
     const compute_args *a = run->args;
     const bool passed = cbx_json_get_bool(report, "passed", true);
-    cbx_json *o, *list;
-    cbx_text text;
 
     if (a->json) {
-        o = new_document("calibrax-metric-report");
-        list = cbx_json_set_array(o, "operands");
-        for (size_t i = 0; i < x->nin; i++) cbx_json_push_string(list, x->files[i]);
-        cbx_json_set(o, "groups", cbx_json_ref(cbx_json_get(report, "groups")));
+        cbx_json *o = json_document("calibrax-metric-report", J_TEXTS("operands", x->files, x->nin),
+                                    J_JSON("groups", cbx_json_ref(cbx_json_get(report, "groups"))));
         if (cbx_json_has(report, "passed")) cbx_json_set_bool(o, "passed", passed);
-        if (print_json(run->program, o)) return EXIT_ERROR;
+        if (print_json(run, o)) return EXIT_ERROR;
     } else {
-        cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+        SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
         cbx_metric_report_text(report, &text);
         fputs(cbx_text_str(&text), stdout);
-        cbx_text_clear(&text);
     }
     return passed ? EXIT_PASS : EXIT_CHECK;
 }
@@ -317,7 +305,7 @@ static int compute_several(const opt_run *run, cbx_metric_collection *c, const i
 {
     const compute_args *a = run->args;
     const cbx_metric_options o = { .mask = x->mask, .weights = x->weights };
-    cbx_json *report = NULL;
+    SCOPED(cbx_json) *report = NULL;
     int status = EXIT_PASS;
 
     for (size_t i = 0; !status && i < cbx_metric_collection_count(c); i++)
@@ -325,9 +313,7 @@ static int compute_several(const opt_run *run, cbx_metric_collection *c, const i
     if (!status) status = opt_check(run, cbx_metric_collection_update(run->ctx, c, x->nin, x->in, &o, run->err));
     if (!status) status = opt_check(run, cbx_metric_collection_report(run->ctx, c, &report, run->err));
     if (!status && a->ci) status = add_intervals(run, c, x, report);
-    if (!status) status = show_report(run, x, report);
-    cbx_json_unref(report);
-    return status;
+    return status ? status : show_report(run, x, report);
 }
 
 /* Metrics of a list of names, with the parameters of --set that each has. */
@@ -340,16 +326,15 @@ static int named_metrics(const opt_run *run, const opt_list *names, cbx_metric_c
     for (size_t i = 0; i < names->count; i++) {
         if (opt_check(run, cbx_metric_find(run->ctx, names->items[i], &m.metric, run->err))) return EXIT_ERROR;
         if (m.metric->function && !(m.metric->flags & CBX_METRIC_FEATURES))
-            return opt_fail(run->program, "%s takes a function: it can be computed from C and Python alone",
-                            m.metric->name);
+            return opt_fail(run, "%s takes a function: it can be computed from C and Python alone", m.metric->name);
         if (set_parameters(run, m.metric, parameters, used)) return EXIT_ERROR;
         m.parameters = parameters;
         if (opt_check(run, cbx_metric_collection_add(run->ctx, c, &m, run->err))) return EXIT_ERROR;
     }
     for (size_t k = 0; k < set->count; k++) {
         if (used[k]) continue;
-        if (names->count > 1) return opt_fail(run->program, "--set %s: no metric has such a parameter", set->items[k]);
-        return opt_fail(run->program, "--set %s: %s has no such parameter: calibrax metrics describe %s lists them",
+        if (names->count > 1) return opt_fail(run, "--set %s: no metric has such a parameter", set->items[k]);
+        return opt_fail(run, "--set %s: %s has no such parameter: calibrax metrics describe %s lists them",
                         set->items[k], names->items[0], names->items[0]);
     }
     return EXIT_PASS;
@@ -357,12 +342,10 @@ static int named_metrics(const opt_run *run, const opt_list *names, cbx_metric_c
 
 static int read_suite(const opt_run *run, const char *path, cbx_metric_collection **out)
 {
-    cbx_json *o = NULL;
+    SCOPED(cbx_json) *o = NULL;
     int status = opt_check(run, cbx_json_read(run->ctx, path, &o, run->err));
 
-    if (!status) status = opt_check(run, cbx_metric_collection_read(run->ctx, o, path, out, run->err));
-    cbx_json_unref(o);
-    return status;
+    return status ? status : opt_check(run, cbx_metric_collection_read(run->ctx, o, path, out, run->err));
 }
 
 static bool has_empty_name(const char *list)
@@ -384,11 +367,11 @@ static int run_compute(const opt_run *run)
     int status;
 
     if (run->words->count <= first)
-        return opt_fail(run->program, a->suite ? "metrics compute --suite takes the files of the operands"
-                                               : "metrics compute takes a metric and the files of its operands");
+        return opt_fail(run, a->suite ? "metrics compute --suite takes the files of the operands"
+                                      : "metrics compute takes a metric and the files of its operands");
     if (metrics_load_plugins(run, &a->plugins)) return EXIT_ERROR;
     if (!a->suite && has_empty_name(run->words->items[0]))
-        return opt_fail(run->program, "metrics compute '%s': a name of the list is empty", run->words->items[0]);
+        return opt_fail(run, "metrics compute '%s': a name of the list is empty", run->words->items[0]);
     if (!a->suite) opt_split(run->arena, run->words->items[0], &names);
     if (a->suite)
         status = read_suite(run, a->suite, &c);
@@ -398,8 +381,8 @@ static int run_compute(const opt_run *run)
     if (!status && !a->suite && names.count == 1) {
         const cbx_metric_function *m = cbx_metric_collection_at(c, 0)->metric;
         if (x.nin > cbx_metric_operands(m))
-            status = opt_fail(run->program, "%s takes at most %zu operands, got %zu files", m->name,
-                              cbx_metric_operands(m), x.nin);
+            status = opt_fail(run, "%s takes at most %zu operands, got %zu files", m->name, cbx_metric_operands(m),
+                              x.nin);
         if (!status) status = compute_one(run, m, parameters, &x);
     } else if (!status) {
         status = compute_several(run, c, &x);
@@ -419,11 +402,9 @@ const opt_command metrics_compute_command = {
         "the result, with --ci an interval over resampled items; of several metrics "
         "and of a suite a table. A suite is JSON: {\"groups\": {\"errors\": [\"mae\", {\"metric\": \"huber_loss\", "
         "\"parameters\": {\"delta\": 0.1}, \"high\": 0.5}]}}. Exit status 1 if a result is outside 'low' and 'high'.",
-    OPT_OPTIONS(compute),
-    OPT_RULES(compute),
+    OPT_OPTIONS_RULES(compute),
     .defaults = &compute_defaults,
     .flags = OPT_TAKES_WORDS,
     .word = "METRIC",
     .words = "@functions",
-    .run = run_compute,
 };

@@ -35,70 +35,64 @@
 #define AT(member) offsetof(profile_args, member)
 
 static const opt_spec profile_options[] = {
-    { "warmup", 'w', OPT_COUNT, AT(warmup), "N", "1", "untimed runs or calls before the timed ones" },
-    { "iterations", 'n', OPT_POSITIVE, AT(iterations), "N", "10 runs; 30 samples of a C function, 10 of a Python one",
-      "number of timed runs or samples" },
-    { "sample-ms", 0, OPT_ABOVE, AT(sample_ms), "MS", "10; 1 for a function",
-      "time between two samples of a command's resources; minimum length of a timed window of a function" },
-    { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "show the output of the command" },
-    { "ignore-failure", 'i', OPT_FLAG, AT(ignore_failure), NULL, NULL,
-      "accept runs of a command whose exit status is not 0" },
-    { "gpu", 0, OPT_INT, AT(gpu), "N", "none",
-      "sample this NVIDIA GPU: memory, utilization, clock, power, temperature, and why it was throttled" },
-    { "gpu-index", 0, OPT_INT, AT(gpu), "N", NULL, NULL },
-    { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL, "write a trace that ui.perfetto.dev opens" },
-    { "data", 0, OPT_STRING, AT(data), "STORE", NULL,
-      "keep the result as a run in this store, which is created if missing" },
-    { "name", 0, OPT_STRING, AT(name), "NAME", "the command's or function's", "name of the point in that run" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
-    { "A function instead of a command", 0, OPT_GROUP, 0, NULL, NULL, NULL },
-    { "plugin", 0, OPT_STRING, AT(plugin), "FILE", NULL, "shared object with the function" },
-    { "module", 0, OPT_STRING, AT(module), "MODULE", NULL,
-      "Python module with the function: its dotted name, or the path of its file; it runs in a separate interpreter" },
-    { "python", 0, OPT_STRING, AT(python), "PROGRAM", "python3", "with --module: the Python interpreter" },
-    { "function", 0, OPT_STRING, AT(function), "NAME", NULL,
-      "of --plugin: void NAME(void *state), with NAME_setup and NAME_teardown if they exist; of --module: called "
-      "without arguments" },
-    { "flops", 0, OPT_FLAG, AT(flops), NULL, NULL,
-      "count the operations of the function: by hardware counters, else by `void NAME_work(void *state, double *flop, "
-      "double *bytes)`; with --shapes by tracing; with --module by XLA, if the interpreter has jax" },
-    { "roofline", 0, OPT_FLAG, AT(roofline), NULL, NULL,
-      "with --flops: compare with the measured roofline of one core of this machine" },
-    { "dtype", 0, OPT_CHOICE, AT(dtype), "TYPE", "float64",
-      "with --roofline: type of the arithmetic: float64, float32, float16, bfloat16 or int8",
-      "float64 float32 float16 bfloat16 int8" },
-    { "memory", 0, OPT_FLAG, AT(memory), NULL, NULL,
-      "measure the peak memory of a call, and the memory that it does not free" },
-    { "shapes", 0, OPT_LIST, AT(shapes), "TYPE:AxB,...", NULL,
-      "the function takes arrays (calibrax/array/fn.h), and receives operands of these types and shapes" },
-    { "results", 0, OPT_POSITIVE, AT(results), "N", "1",
-      "with --shapes: number of arrays that it returns, at most 64" },
-    { "graph", 0, OPT_FLAG, AT(graph), NULL, NULL,
-      "with --shapes: show the operations of the function and the steps that they are compiled to, with their work, "
-      "bytes, memory and predicted time, and the time of each stage of compiling" },
-    { "Growth and first calls", 0, OPT_GROUP, 0, NULL, NULL, NULL },
-    { "sizes", 0, OPT_LIST, AT(sizes), "N,...", NULL,
-      "measure at these sizes and fit the order of growth: {} in a command is replaced by the size, a function "
-      "receives it by `void *NAME_setup_size(size_t size)`; exit status 3 if the order is undecided" },
-    { "compile", 0, OPT_FLAG, AT(compile), NULL, NULL,
-      "measure by how much the first call takes longer than later ones, over launches" },
-    { "launches", 0, OPT_POSITIVE, AT(launches), "N", "10", "with --compile: number of launches of each kind" },
-    { "cache-env", 0, OPT_STRING, AT(cache_env), "NAME", NULL,
-      "with --compile: environment variable that names the folder of compiled code; compares launches with an empty "
-      "and with a filled folder" },
-    { "Energy and emissions", 0, OPT_GROUP, 0, NULL, NULL, NULL },
-    { "energy", 0, OPT_FLAG, AT(energy), NULL, NULL,
-      "measure the energy of processors, memory and, with --gpu, the device" },
-    { "country", 0, OPT_STRING, AT(country), "CODE", NULL,
-      "with --energy: also estimate carbon dioxide, by the mean carbon intensity of the country's grid" },
-    { "region", 0, OPT_STRING, AT(region), "CODE", "the whole country",
-      "with --energy: use a part of the country: a state of the USA, a province of Canada or China, or a bidding zone "
-      "of Sweden or Norway, by its code, such as US-CA or SE3, or with --country by its name" },
-    { "intensity", 0, OPT_NUMBER, AT(intensity), "G", "the yearly mean of the grid",
-      "with --energy: also estimate carbon dioxide, by this carbon intensity, in g/kWh" },
-    { "emissions", 0, OPT_STRING, AT(emissions), "FILE", NULL,
-      "append a line to this codecarbon file (emissions.csv), created if missing; if no energy was measured, nothing "
-      "is written and the exit status is 2" },
+    OPT("warmup", 'w', COUNT, warmup, "N", "1", "untimed runs or calls before the timed ones"),
+    OPT("iterations", 'n', POSITIVE, iterations, "N", "10 runs; 30 samples of a C function, 10 of a Python one",
+        "number of timed runs or samples"),
+    OPT("sample-ms", 0, ABOVE, sample_ms, "MS", "10; 1 for a function",
+        "time between two samples of a command's resources; minimum length of a timed window of a function"),
+    OPT_SWITCH("show-output", 0, show_output, "show the output of the command"),
+    OPT_SWITCH("ignore-failure", 'i', ignore_failure, "accept runs of a command whose exit status is not 0"),
+    OPT("gpu", 0, INT, gpu, "N", "none",
+        "sample this NVIDIA GPU: memory, utilization, clock, power, temperature, and why it was throttled"),
+    OPT("gpu-index", 0, INT, gpu, "N", NULL, NULL),
+    OPT("trace", 0, STRING, trace, "FILE", NULL, "write a trace that ui.perfetto.dev opens"),
+    OPT("data", 0, STRING, data, "STORE", NULL, "keep the result as a run in this store, which is created if missing"),
+    OPT("name", 0, STRING, name, "NAME", "the command's or function's", "name of the point in that run"),
+    OPT_SWITCH("json", 0, json, "print one JSON document"),
+    OPT_HEADING("A function instead of a command", NULL),
+    OPT("plugin", 0, STRING, plugin, "FILE", NULL, "shared object with the function"),
+    OPT("module", 0, STRING, module, "MODULE", NULL,
+        "Python module with the function: its dotted name, or the path of its file; it runs in a separate interpreter"),
+    OPT("python", 0, STRING, python, "PROGRAM", "python3", "with --module: the Python interpreter"),
+    OPT("function", 0, STRING, function, "NAME", NULL,
+        "of --plugin: void NAME(void *state), with NAME_setup and NAME_teardown if they exist; of --module: called "
+        "without arguments"),
+    OPT_SWITCH(
+        "flops", 0, flops,
+        "count the operations of the function: by hardware counters, else by `void NAME_work(void *state, double "
+        "*flop, double *bytes)`; with --shapes by tracing; with --module by XLA, if the interpreter has jax"),
+    OPT_SWITCH("roofline", 0, roofline, "with --flops: compare with the measured roofline of one core of this machine"),
+    OPT("dtype", 0, CHOICE, dtype, "TYPE", "float64",
+        "with --roofline: type of the arithmetic: float64, float32, float16, bfloat16 or int8",
+        "float64 float32 float16 bfloat16 int8"),
+    OPT_SWITCH("memory", 0, memory, "measure the peak memory of a call, and the memory that it does not free"),
+    OPT("shapes", 0, LIST, shapes, "TYPE:AxB,...", NULL,
+        "the function takes arrays (calibrax/array/fn.h), and receives operands of these types and shapes"),
+    OPT("results", 0, POSITIVE, results, "N", "1", "with --shapes: number of arrays that it returns, at most 64"),
+    OPT_SWITCH("graph", 0, graph,
+               "with --shapes: show the operations of the function and the steps that they are compiled to, with their "
+               "work, bytes, memory and predicted time, and the time of each stage of compiling"),
+    OPT_HEADING("Growth and first calls", NULL),
+    OPT("sizes", 0, LIST, sizes, "N,...", NULL,
+        "measure at these sizes and fit the order of growth: {} in a command is replaced by the size, a function "
+        "receives it by `void *NAME_setup_size(size_t size)`; exit status 3 if the order is undecided"),
+    OPT_SWITCH("compile", 0, compile, "measure by how much the first call takes longer than later ones, over launches"),
+    OPT("launches", 0, POSITIVE, launches, "N", "10", "with --compile: number of launches of each kind"),
+    OPT("cache-env", 0, STRING, cache_env, "NAME", NULL,
+        "with --compile: environment variable that names the folder of compiled code; compares launches with an empty "
+        "and with a filled folder"),
+    OPT_HEADING("Energy and emissions", NULL),
+    OPT_SWITCH("energy", 0, energy, "measure the energy of processors, memory and, with --gpu, the device"),
+    OPT("country", 0, STRING, country, "CODE", NULL,
+        "with --energy: also estimate carbon dioxide, by the mean carbon intensity of the country's grid"),
+    OPT("region", 0, STRING, region, "CODE", "the whole country",
+        "with --energy: use a part of the country: a state of the USA, a province of Canada or China, or a bidding "
+        "zone of Sweden or Norway, by its code, such as US-CA or SE3, or with --country by its name"),
+    OPT("intensity", 0, NUMBER, intensity, "G", "the yearly mean of the grid",
+        "with --energy: also estimate carbon dioxide, by this carbon intensity, in g/kWh"),
+    OPT("emissions", 0, STRING, emissions, "FILE", NULL,
+        "append a line to this codecarbon file (emissions.csv), created if missing; if no energy was measured, nothing "
+        "is written and the exit status is 2"),
 };
 static const opt_rule profile_rules[] = {
     { "", OPT_NEEDS, "@ plugin module" },
@@ -194,13 +188,12 @@ static cbx_status measure_command(session *s)
 {
     cbx_profile_opts o = profile_command_opts(s->run);
     cbx_profile p = { 0 };
-    cbx_status st;
 
     o.interval_s = 1e-3 * s->a->sample_ms;
     o.gpu = s->gpu;
     o.energy = s->energy;
     o.trace = s->trace;
-    st = cbx_profile_command(s->run->ctx, &o, &p, s->run->err);
+    cbx_status st = cbx_profile_command(s->run->ctx, &o, &p, s->run->err);
     if (!st) profile_see_command(s->facts, &p);
     if (!st) see_energy(s, (double)(o.warmup + o.runs));
     cbx_profile_clear(&p);
@@ -258,12 +251,11 @@ static cbx_status time_calls(session *s, cbx_timed_fn call, void *state)
     cbx_resource_monitor *m = NULL;
     cbx_resource_report r;
     cbx_call_timing t = { 0 };
-    cbx_status st;
 
     watching.interval_s = s->gpu ? 0.1 : 0.25; /* NVML renews what it reports about every 0.1 s */
     watching.device = s->gpu ? cbx_gpu_sample : NULL;
     watching.device_user = s->gpu;
-    st = cbx_resource_monitor_start(s->run->ctx, &watching, &m, s->run->err);
+    cbx_status st = cbx_resource_monitor_start(s->run->ctx, &watching, &m, s->run->err);
     if (st) return st;
     cbx_timeline_begin(s->trace, s->a->function, "timing", &track, NULL, 0);
     st = cbx_time_calls(s->run->ctx, call, state, &o, &t, s->run->err);
@@ -302,14 +294,13 @@ static cbx_status measure_work(const session *s, const profile_plugin *p)
 {
     cbx_flops_opts o = CBX_FLOPS_OPTS_INIT;
     cbx_flops w;
-    cbx_status st;
 
     o.declared_flop = o.declared_bytes = NAN;
     if (p->work) {
         o.has_declared = true;
         p->work(p->state, &o.declared_flop, &o.declared_bytes);
     }
-    st = cbx_flops_of_calls(s->run->ctx, p->run, p->state, &o, &w, s->run->err);
+    cbx_status st = cbx_flops_of_calls(s->run->ctx, p->run, p->state, &o, &w, s->run->err);
     return st ? st : see_work(s, &w, "float64", 0);
 }
 
@@ -354,7 +345,6 @@ static cbx_status measure_module(session *s)
     const profile_args *a = s->a;
     cbx_python_call_opts o = CBX_PYTHON_CALL_OPTS_INIT;
     cbx_python_call c = { .work = { 0 } };
-    cbx_status st;
 
     o.python = a->python;
     o.module = a->module;
@@ -368,7 +358,7 @@ static cbx_status measure_module(session *s)
     o.energy = s->energy;
     o.trace = s->trace;
     o.stop = stop_catch();
-    st = cbx_python_call_measure(s->run->ctx, &o, &c, s->run->err);
+    cbx_status st = cbx_python_call_measure(s->run->ctx, &o, &c, s->run->err);
     if (!st) see_call(a, &c, s->facts);
     if (!st) see_energy(s, (double)calls_of(&c.timing));
     cbx_python_call_clear(&c);
@@ -405,15 +395,12 @@ static cbx_status make_operand(const opt_run *run, const cbx_array_desc *d, uint
     cbx_array_desc wide = *d;
     cbx_array *x = NULL, *cast;
     cbx_scope scope;
-    cbx_rng rng;
-    cbx_status st;
-    double *v;
 
     wide.dtype = CBX_F64;
-    st = cbx_array_create(run->ctx, &wide, &x, err);
+    cbx_status st = cbx_array_create(run->ctx, &wide, &x, err);
     if (st) return st;
-    rng = cbx_rng_make(seed, 0);
-    v = cbx_array_data_mut(x);
+    cbx_rng rng = cbx_rng_make(seed, 0);
+    double *v = cbx_array_data_mut(x);
     for (size_t i = 0; i < cbx_array_count(x); i++) v[i] = 1 + 8 * cbx_rng_uniform(&rng);
     cbx_scope_open(run->ctx, &scope);
     cast = cbx_astype(run->ctx, x, d->dtype);
@@ -515,7 +502,6 @@ static cbx_status measure_launches(session *s)
                            "--sample-ms",
                            cbx_arena_printf(run->arena, "%.9g", a->sample_ms > 0 ? a->sample_ms : 1),
                            NULL };
-    cbx_status st;
 
     if (a->plugin && readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         return cbx_fail(run->err, CBX_EIO, "cannot find this program again: %s", strerror(errno));
@@ -527,7 +513,7 @@ static cbx_status measure_launches(session *s)
     o.show_output = a->show_output && !a->plugin;
     o.ignore_failure = a->ignore_failure;
     o.stop = stop_catch();
-    st = cbx_cold_warm_measure(run->ctx, &o, run->arena, &cold, &warm, run->err);
+    cbx_status st = cbx_cold_warm_measure(run->ctx, &o, run->arena, &cold, &warm, run->err);
     if (!st) profile_see_launches(s->facts, cold, warm, o.launches);
     return st;
 }
@@ -592,12 +578,11 @@ static cbx_status add_emissions(const session *s, const char *run_id)
     cbx_emissions *all = cbx_arena_calloc(run->arena, s->nbefore + 1, sizeof *all);
     char timestamp[CBX_TIME_SIZE];
     cbx_machine m;
-    cbx_status st;
 
     if (isnan(e->total_j))
         return cbx_fail(run->err, CBX_EUNAVAILABLE, "no line for '%.200s', since no energy could be measured: %s",
                         s->a->emissions, e->cpu_why[0] ? e->cpu_why : e->gpu_why);
-    st = cbx_machine_read(run->ctx, NULL, &m, run->err);
+    cbx_status st = cbx_machine_read(run->ctx, NULL, &m, run->err);
     if (st) return st;
     if (s->nbefore) memcpy(all, s->before, s->nbefore * sizeof *all);
     cbx_time_format_iso(cbx_time_now_us(), timestamp);
@@ -639,14 +624,13 @@ static int show(const session *s, const char *id)
 
     if (s->a->json) {
         o = profile_json(s->facts);
-        cbx_json_set_string(o, "run", id[0] ? id : NULL);
-        cbx_json_set(o, "faults", sentences_json(s->faults, s->nfaults));
-        status = print_json(run->program, o);
+        json_put(o, J_TEXT("run", id[0] ? id : NULL), J_JSON("faults", sentences_json(s->faults, s->nfaults)));
+        status = print_json(run, o);
     } else {
         profile_print(s->facts);
         if (id[0]) fprintf(stderr, "kept as run %s in %s\n", id, s->a->data);
     }
-    for (size_t i = 0; i < s->nfaults; i++) status = opt_fail(run->program, "%s", s->faults[i]);
+    for (size_t i = 0; i < s->nfaults; i++) status = opt_fail(run, "%s", s->faults[i]);
     return status;
 }
 
@@ -669,9 +653,9 @@ static int run_profile(const opt_run *run)
     cbx_status st = CBX_OK;
 
     /* What the table of options cannot say. */
-    if (a->results > 64) return opt_fail(run->program, "'--results' must be at most 64, got %zu", a->results);
+    if (a->results > 64) return opt_fail(run, "'--results' must be at most 64, got %zu", a->results);
     if (a->sizes.count && a->sizes.count < 4)
-        return opt_fail(run->program, "'--sizes' needs four sizes or more to fit an order, got %zu", a->sizes.count);
+        return opt_fail(run, "'--sizes' needs four sizes or more to fit an order, got %zu", a->sizes.count);
     f->run = run;
     f->kind = a->compile ? "launches" : a->function ? "function" : "command";
     f->subject = a->function ? a->function : joined(run->arena, run->words);
@@ -705,10 +689,8 @@ const opt_command profile_command = {
         "cannot be measured on this machine is left out, with the reason. The exit status is also 2 if a command "
         "fails, if a call is too short to measure, or if a requested store, trace or emissions file cannot be written, "
         "for example because there is no sensor; the measured values are printed in any case.",
-    OPT_OPTIONS(profile),
+    OPT_OPTIONS_RULES(profile),
     .defaults = &profile_defaults,
     .flags = OPT_TAKES_WORDS,
-    .run = run_profile,
-    OPT_RULES(profile),
     .word = "COMMAND",
 };

@@ -127,7 +127,7 @@ cbx_json *profile_json(const profile_facts *f);
 /* A run with one point, its definitions, machine and commit, into the store, which was there; its
  * id on success. */
 cbx_status profile_keep(const profile_facts *f, const char *store, const char *name, char id[64]);
-/* A run of a builder, which is freed, likewise. */
+/* A run of a builder, likewise. */
 cbx_status profile_keep_run(const opt_run *run, cbx_run_builder *b, const char *store, char id[64]);
 
 /* --sizes: shows what it found and returns the exit status. */

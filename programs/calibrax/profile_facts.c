@@ -107,10 +107,9 @@ static void see_modes(profile_facts *f, const char *what, const double *x, size_
     char center[2][CBX_FORMAT_SIZE];
     cbx_mode two[2];
     cbx_test dip;
-    size_t groups;
 
     if (n < MIN_TIMES || n > MAX_TIMES) return;
-    groups = find_groups(f, x, n, two);
+    size_t groups = find_groups(f, x, n, two);
     if (groups > 1) {
         profile_remark(f, "%s has %zu groups: %zu of %zu about %s, %zu about %s%s; the median belongs to one of them",
                        what, groups, two[0].count, n, cbx_format_seconds(two[0].center, center[0]), two[1].count,
@@ -323,7 +322,6 @@ static void place(profile_facts *f, const cbx_flops *w, double seconds, const cb
 
 void profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs, size_t last_axis)
 {
-
     ADD(f, w->flop, "flop", "operations", "1", INFO, "work", "floating-point, of a call");
     ADD(f, w->flop / seconds, "flop_per_s", "rate", "flop/s", CBX_DIRECTION_HIGHER, "work", "");
     ADD(f, w->transcendental, "transcendental", "functions", "1", INFO, "work",
@@ -350,7 +348,6 @@ void profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
 
 void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m)
 {
-
     ADD(f, m->usage_mb, "memory_usage", "memory of a call", "MiB", LOWER, "memory",
         "its peak over what was resident before");
     ADD(f, m->retained_mb, "memory_retained", "memory not freed", "MiB", INFO, "memory",
@@ -446,10 +443,9 @@ void profile_print(const profile_facts *f)
 
 static cbx_json *fact_json(const profile_fact *fact)
 {
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *o = json_object(J_TEXT("unit", fact->unit), J_TEXT("direction", cbx_direction_name(fact->direction)),
+                              J_NUMBER("value", fact->value));
 
-    json_put(o, J_TEXT("unit", fact->unit), J_TEXT("direction", cbx_direction_name(fact->direction)),
-             J_NUMBER("value", fact->value));
     if (!isnan(fact->lower)) {
         json_put(o, J_NUMBER("lower", fact->lower), J_NUMBER("upper", fact->upper));
     }
@@ -460,21 +456,17 @@ static cbx_json *fact_json(const profile_fact *fact)
 /* Where the numbers of work come from, and how exact they are. */
 static cbx_json *work_json(const profile_facts *f)
 {
-    cbx_json *o = cbx_json_new_object();
-
-    json_put(o, J_TEXT("source", f->work_source), J_BOOL("nominal", f->work_is_nominal),
-             J_BOOL("at_least", f->work_is_minimum), J_BOOL("dearest_branch", f->work_of_costliest));
-    return o;
+    return json_object(J_TEXT("source", f->work_source), J_BOOL("nominal", f->work_is_nominal),
+                       J_BOOL("at_least", f->work_is_minimum), J_BOOL("dearest_branch", f->work_of_costliest));
 }
 
 static cbx_json *gpu_json(const profile_facts *f)
 {
-    cbx_json *o = cbx_json_new_object(), *reasons;
     const char *words;
     uint64_t bit;
 
-    json_put(o, J_TEXT("name", f->gpu), J_BOOL("slowed", cbx_gpu_is_slowed(f->gpu_throttle)));
-    reasons = cbx_json_set_array(o, "throttle_reasons");
+    cbx_json *o = json_object(J_TEXT("name", f->gpu), J_BOOL("slowed", cbx_gpu_is_slowed(f->gpu_throttle)));
+    cbx_json *reasons = cbx_json_set_array(o, "throttle_reasons");
     for (size_t i = 0; (words = cbx_gpu_throttle_at(i, &bit)); i++)
         if (f->gpu_throttle & bit) cbx_json_push_string(reasons, words);
     return o;
@@ -483,31 +475,30 @@ static cbx_json *gpu_json(const profile_facts *f)
 static cbx_json *roofline_json(const profile_facts *f)
 {
     const cbx_roofline *r = &f->roofline;
-    cbx_json *o = cbx_json_new_object(), *hints;
+    cbx_json *o = json_object(J_TEXT("bound", r->bound == CBX_BOUND_MEMORY ? "memory" : "compute"),
+                              J_TEXT("level", r->level->name), J_NUMBER("intensity", r->intensity),
+                              J_NUMBER("ridge", r->ridge), J_NUMBER("flop_share", r->flop_share),
+                              J_NUMBER("bytes_share", r->bytes_share), J_NUMBER("efficiency", r->efficiency),
+                              J_BOOL("beyond_roof", r->beyond_roof));
 
-    json_put(o, J_TEXT("bound", r->bound == CBX_BOUND_MEMORY ? "memory" : "compute"), J_TEXT("level", r->level->name),
-             J_NUMBER("intensity", r->intensity), J_NUMBER("ridge", r->ridge), J_NUMBER("flop_share", r->flop_share),
-             J_NUMBER("bytes_share", r->bytes_share), J_NUMBER("efficiency", r->efficiency),
-             J_BOOL("beyond_roof", r->beyond_roof));
     if (!isnan(f->alignment)) cbx_json_set_double(o, "alignment", f->alignment);
-    hints = cbx_json_set_array(o, "recommendations");
+    cbx_json *hints = cbx_json_set_array(o, "recommendations");
     for (size_t i = 0; i < f->hints.n; i++) cbx_json_push_string(hints, f->hints.hint[i]);
     return o;
 }
 
 cbx_json *profile_json(const profile_facts *f)
 {
-    cbx_json *o = new_document("calibrax-profile"), *metrics, *remarks;
+    cbx_json *o = json_document("calibrax-profile", J_TEXT("kind", f->kind), J_TEXT("subject", f->subject),
+                                J_INT("samples", f->samples), J_INT("calls_per_sample", f->calls_per_sample));
 
-    json_put(o, J_TEXT("kind", f->kind), J_TEXT("subject", f->subject), J_INT("samples", f->samples),
-             J_INT("calls_per_sample", f->calls_per_sample));
     if (f->work_source) cbx_json_set(o, "work", work_json(f));
     if (f->is_placed) cbx_json_set(o, "roofline", roofline_json(f));
     if (f->graph) cbx_json_set(o, "graph", profile_graph_json(f->graph));
     if (f->gpu) cbx_json_set(o, "gpu", gpu_json(f));
-    metrics = cbx_json_set_object(o, "metrics");
+    cbx_json *metrics = cbx_json_set_object(o, "metrics");
     for (size_t i = 0; i < f->count; i++) cbx_json_set(metrics, f->fact[i].name, fact_json(&f->fact[i]));
-    remarks = cbx_json_set_array(o, "remarks");
+    cbx_json *remarks = cbx_json_set_array(o, "remarks");
     for (size_t i = 0; i < f->nremarks; i++) cbx_json_push_string(remarks, f->remark[i]);
     return o;
 }
@@ -541,23 +532,19 @@ static cbx_status build_run(const profile_facts *f, const char *name, cbx_run_bu
 
 cbx_status profile_keep_run(const opt_run *run, cbx_run_builder *b, const char *root, char id[64])
 {
-    cbx_run *r = NULL;
+    SCOPED(cbx_run) *r = NULL;
     cbx_status st = cbx_run_builder_freeze(b, &r, run->err);
 
     if (!st) st = keep_run(run, root, r, run->err);
     if (!st) snprintf(id, 64, "%s", cbx_run_id(r));
-    cbx_run_free(r);
-    cbx_run_builder_free(b);
     return st;
 }
 
 cbx_status profile_keep(const profile_facts *f, const char *root, const char *name, char id[64])
 {
-    cbx_run_builder *b = NULL;
+    SCOPED(cbx_run_builder) *b = NULL;
     cbx_status st = cbx_run_builder_create(f->run->ctx, NULL, &b, f->run->err);
 
     if (!st) st = build_run(f, name, b, f->run->err);
-    if (!st) return profile_keep_run(f->run, b, root, id);
-    cbx_run_builder_free(b);
-    return st;
+    return st ? st : profile_keep_run(f->run, b, root, id);
 }

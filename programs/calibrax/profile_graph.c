@@ -31,26 +31,21 @@ static double compile_seconds(const cbx_compile_times *t)
 
 static cbx_status dump_operations(const opt_run *run, const cbx_fn *f, const cbx_array_desc *in, const char **out)
 {
-    cbx_text text;
-    cbx_status st;
-
-    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
-    st = cbx_dump(run->ctx, f, in, CBX_DUMP_SIMPLIFIED, &text, run->err);
+    SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
+    cbx_status st = cbx_dump(run->ctx, f, in, CBX_DUMP_SIMPLIFIED, &text, run->err);
     if (!st) st = cbx_text_check(&text, run->err);
     if (!st) *out = cbx_arena_strdup(run->arena, cbx_text_str(&text));
     if (!st && !*out) st = cbx_fail_nomem(run->err, "the operations of a function");
-    cbx_text_clear(&text);
     return st;
 }
 
 static cbx_status predict(const opt_run *run, profile_graph *g)
 {
     cbx_cost_rates *rates = cbx_arena_calloc(run->arena, 1, sizeof *rates);
-    cbx_status st;
 
     g->predicted_s = cbx_arena_calloc(run->arena, g->program.nsteps + 1, sizeof *g->predicted_s);
     if (!rates || !g->predicted_s) return cbx_fail_nomem(run->err, "the steps of a function");
-    st = cbx_cost_rates_get(run->ctx, false, rates, run->err);
+    cbx_status st = cbx_cost_rates_get(run->ctx, false, rates, run->err);
     for (size_t i = 0; !st && i < g->program.nsteps; i++)
         g->predicted_s[i] = cbx_cost_step_seconds(&g->program.steps[i], rates);
     if (!st) g->call_s = cbx_cost_program_seconds(&(cbx_cost_program){ 0 }, rates);
@@ -98,14 +93,13 @@ cbx_status profile_see_graph(profile_facts *f, const cbx_fn *plain, const cbx_fn
     const opt_run *run = f->run;
     const cbx_backend *b = cbx_ctx_backend(run->ctx);
     profile_graph *g = cbx_arena_calloc(run->arena, 1, sizeof *g);
-    cbx_status st;
 
     if (!g) return cbx_fail_nomem(run->err, "the graph of a function");
     if (!b->compile || !b->cost) {
         profile_remark(f, "graph: the backend '%s' does not compile functions; choose jit", b->name);
         return CBX_OK;
     }
-    st = cbx_cost_compiled(run->ctx, fast, plain->nin, in, &g->program, run->err);
+    cbx_status st = cbx_cost_compiled(run->ctx, fast, plain->nin, in, &g->program, run->err);
     if (!st) st = keep_steps(run, &g->program);
     if (!st) st = cbx_cost_count(run->ctx, plain, plain->nin, in, &g->work, run->err);
     if (!st) st = dump_operations(run, plain, in, &g->operations);
@@ -192,10 +186,8 @@ static void put_work(cbx_json *o, const cbx_cost *w)
 cbx_json *profile_graph_json(const profile_graph *g)
 {
     const cbx_cost_program *p = &g->program;
-    cbx_json *o = cbx_json_new_object(), *list, *x;
-
-    cbx_json_set_string(o, "operations", g->operations);
-    list = cbx_json_set_array(o, "primitives");
+    cbx_json *o = json_object(J_TEXT("operations", g->operations)), *x;
+    cbx_json *list = cbx_json_set_array(o, "primitives");
     for (size_t k = 0; k < CBX_PRIM_LIMIT; k++) {
         if (g->work.by_prim[k].calls == 0) continue;
         x = cbx_json_push_object(list);

@@ -101,12 +101,11 @@ static cbx_status measure_command(sizing *s)
     for (size_t i = 0; i < s->n && !st; i++) {
         cbx_profile_opts o = profile_command_opts(run);
         cbx_profile p = { 0 };
-        double *x;
         o.argv = fill_words(s, s->sizes[i]);
         if (!o.argv)
             return cbx_fail(run->err, CBX_EINVAL, "'--sizes' needs {} in the command, which is replaced by the size");
         st = cbx_profile_command(run->ctx, &o, &p, run->err);
-        x = cbx_arena_calloc(run->arena, p.nruns, sizeof *x);
+        double *x = cbx_arena_calloc(run->arena, p.nruns, sizeof *x);
         for (size_t k = 0; k < p.nruns && !st; k++) x[k] = p.runs[k].wall_s;
         s->points[i].size = s->sizes[i];
         if (!st) st = cbx_stat_median_interval(run->ctx, x, p.nruns, 0.95, &s->points[i].time, run->err);
@@ -129,10 +128,8 @@ static void put_interval(cbx_json *o, const char *key, const cbx_interval *i)
 static cbx_json *sizes_json(const sizing *s, const char *id)
 {
     const cbx_complexity_report *r = &s->report;
-    cbx_json *o = new_document("calibrax-complexity"), *list;
-
-    cbx_json_set_string(o, "subject", s->subject);
-    list = cbx_json_set_array(o, "points");
+    cbx_json *o = json_document("calibrax-complexity", J_TEXT("subject", s->subject));
+    cbx_json *list = cbx_json_set_array(o, "points");
     for (size_t i = 0; i < s->n; i++) {
         cbx_json *p = cbx_json_push_object(list);
         cbx_json_set_int(p, "size", (int64_t)s->points[i].size);
@@ -153,7 +150,7 @@ static cbx_status keep(const sizing *s, const char *name, char id[64])
 {
     static const cbx_metric_def def = { "call_time",          "s", CBX_DIRECTION_LOWER, "time", CBX_PRIORITY_PRIMARY,
                                         "median at this size" };
-    cbx_run_builder *b = NULL;
+    SCOPED(cbx_run_builder) *b = NULL;
     cbx_status st = cbx_run_builder_create(s->run->ctx, NULL, &b, s->run->err);
 
     if (!st) st = cbx_run_builder_add_metric_def(b, &def, s->run->err);
@@ -169,9 +166,7 @@ static cbx_status keep(const sizing *s, const char *name, char id[64])
                                        s->run->err);
     }
     if (!st) st = cbx_run_builder_set_metadata(b, "profile", cbx_json_new_string(s->subject), s->run->err);
-    if (!st) return profile_keep_run(s->run, b, s->a->data, id);
-    cbx_run_builder_free(b);
-    return st;
+    return st ? st : profile_keep_run(s->run, b, s->a->data, id);
 }
 
 int profile_sizes(const opt_run *run, const char *subject)
@@ -180,18 +175,17 @@ int profile_sizes(const opt_run *run, const char *subject)
     sizing s = { .run = run, .a = a, .subject = subject };
     char id[64] = "";
     const char *const fault[] = { run->err->message };
-    bool lost;
     cbx_status st = parse_sizes(&s);
 
     if (!st && a->data && keep_prepare(run, a->data)) return EXIT_ERROR;
     if (!st) st = a->plugin ? measure_function(&s) : measure_command(&s);
     if (!st) st = cbx_complexity_of_measured(run->ctx, s.points, s.n, NULL, &s.report, run->err);
     if (st) return opt_check(run, st);
-    lost = a->data && keep(&s, a->name ? a->name : a->plugin ? a->function : subject, id);
+    bool lost = a->data && keep(&s, a->name ? a->name : a->plugin ? a->function : subject, id);
     if (a->json) {
         cbx_json *o = sizes_json(&s, id);
         cbx_json_set(o, "faults", sentences_json(fault, lost));
-        if (print_json(run->program, o)) return EXIT_ERROR;
+        if (print_json(run, o)) return EXIT_ERROR;
     } else {
         const cbx_complexity_report *r = &s.report;
         char value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE];

@@ -31,64 +31,60 @@ typedef struct run_args {
 #define AT(member) offsetof(run_args, member)
 
 static const opt_spec run_options[] = {
-    { "plugin", 0, OPT_STRING, AT(plugin), "FILE", NULL,
-      "run the benchmarks of a shared object (calibrax/bench.h, calibrax/perf/case/plugin.h)" },
-    { "module", 'm', OPT_STRING, AT(module), "MODULE[:CLASS]", NULL,
-      "run the benchmarks of a Python module or file: classes with run_training, run_evaluation ..." },
-    { "python", 0, OPT_STRING, AT(python), "PROGRAM", "python3", "the Python interpreter for --module" },
-    { "file", 'f', OPT_STRING, AT(file), "FILE", NULL,
-      "run the commands of a case file (docs/reference/case-files.md)" },
-    { "benchmark", 'b', OPT_EACH, AT(benchmarks), "NAME", "all", "run this benchmark; may be repeated" },
-    { "list", 0, OPT_FLAG, AT(list), NULL, NULL, "list the benchmarks, and stop" },
-    { "launches", 'n', OPT_POSITIVE, AT(opts.launches), "N", "1",
-      "number of launches of each, in fresh processes: the samples" },
-    { "warmup", 'w', OPT_COUNT, AT(opts.measure.warmup), "N", "1; 0 for a command",
-      "untimed calls or batches in each launch, or untimed runs of a command before it" },
-    { "samples", 0, OPT_POSITIVE, AT(opts.measure.samples), "N", "30", "number of samples of timed work in a launch" },
-    { "sample-ms", 0, OPT_NUMBER, AT(sample_ms), "MS", "1", "minimum length of a sample of timed work; 0: one call" },
-    { "budget", 0, OPT_NUMBER, AT(opts.measure.budget_s), "S", "10",
-      "stop taking samples of timed work after this time; 0: no limit" },
-    { "batch-size", 0, OPT_POSITIVE, AT(opts.measure.batch_size), "N", "32",
-      "examples in a batch of a benchmark with a dataset" },
-    { "max-batches", 0, OPT_POSITIVE, AT(opts.measure.max_batches), "N", "all",
-      "maximum number of batches of a launch" },
-    { "timeout", 0, OPT_ABOVE, AT(opts.timeout_s), "S", "none",
-      "stop a launch that takes longer; it counts as failed" },
-    { "allow-failed", 0, OPT_NUMBER, AT(opts.allow_failed), "SHARE", "0",
-      "share of a benchmark's launches that may fail, at least 0 and less than 1; if more fail, the exit status is 2" },
-    { "grace", 0, OPT_NUMBER, AT(opts.grace_s), "S", "10",
-      "time between SIGTERM and SIGKILL, for the tear-down; 0: none" },
-    { "level", 0, OPT_SHARE, AT(opts.level), "X", "0.95", "confidence level of the intervals over launches" },
-    { "config", 'c', OPT_EACH, AT(config), "KEY=VALUE", NULL,
-      "pass a setting to the benchmark, and record it; VALUE is JSON if it parses as JSON, otherwise text" },
-    { "target", 0, OPT_EACH, AT(targets), "METRIC=VALUE", "the benchmark's",
-      "target value of a metric; may be repeated; a missed target makes the exit status 1" },
-    { "define", 0, OPT_EACH, AT(defines), "METRIC=DIRECTION[:UNIT]", "the benchmark's",
-      "direction of a metric: higher, lower or info; may be repeated" },
-    { "metrics", 0, OPT_CHOICE, AT(metrics), "HOW", "auto",
-      "source of a command's metrics: stdout (its last line, or all of it, is a JSON object), none, or auto: stdout if "
-      "it is one",
-      "auto stdout none" },
-    { "tag", 0, OPT_EACH, AT(tags), "KEY=VALUE", NULL, "tag of each point; may be repeated" },
-    { "name", 0, OPT_STRING, AT(opts.name), "NAME", "the benchmark's", "name of the point" },
-    { "scenario", 0, OPT_STRING, AT(opts.scenario), "NAME", "the benchmark's domain", "scenario of each point" },
-    { "trace", 0, OPT_STRING, AT(opts.trace), "FILE", NULL,
-      "write a trace that ui.perfetto.dev opens; the run's metadata names it" },
-    { "trace-dir", 0, OPT_STRING, AT(opts.trace_dir), "DIR", NULL,
-      "folder into which the benchmarks write traces (JAX, XLA, PyTorch, Perfetto): the run's metadata refers to "
-      "them" },
-    { "data", 0, OPT_STRING, AT(data), "STORE", NULL,
-      "keep the run in this store, which is created if missing (default: CALIBRAX_DATA, else .calibrax)" },
-    { "no-keep", 0, OPT_FLAG, AT(no_keep), NULL, NULL, "print the run without keeping it in a store" },
-    { "until-decided", 0, OPT_ABOVE, AT(until_decided), "S", NULL,
-      "continue with launches until a check against the baseline is decided, or S seconds have passed; without a "
-      "baseline: until a check against an equal run would be decided" },
-    { "baseline", 0, OPT_STRING, AT(baseline), "NAME", CBX_BASELINE_MAIN, "the baseline of --until-decided",
-      "@baselines" },
-    { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0.05, which is 5 %",
-      "the relative change that counts as worse or better for it" },
-    { "show-output", 0, OPT_FLAG, AT(opts.show_output), NULL, NULL, "show the output of the benchmarks" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+    OPT("plugin", 0, STRING, plugin, "FILE", NULL,
+        "run the benchmarks of a shared object (calibrax/bench.h, calibrax/perf/case/plugin.h)"),
+    OPT("module", 'm', STRING, module, "MODULE[:CLASS]", NULL,
+        "run the benchmarks of a Python module or file: classes with run_training, run_evaluation ..."),
+    OPT("python", 0, STRING, python, "PROGRAM", "python3", "the Python interpreter for --module"),
+    OPT("file", 'f', STRING, file, "FILE", NULL, "run the commands of a case file (docs/reference/case-files.md)"),
+    OPT("benchmark", 'b', EACH, benchmarks, "NAME", "all", "run this benchmark; may be repeated"),
+    OPT_SWITCH("list", 0, list, "list the benchmarks, and stop"),
+    OPT("launches", 'n', POSITIVE, opts.launches, "N", "1",
+        "number of launches of each, in fresh processes: the samples"),
+    OPT("warmup", 'w', COUNT, opts.measure.warmup, "N", "1; 0 for a command",
+        "untimed calls or batches in each launch, or untimed runs of a command before it"),
+    OPT("samples", 0, POSITIVE, opts.measure.samples, "N", "30", "number of samples of timed work in a launch"),
+    OPT("sample-ms", 0, NUMBER, sample_ms, "MS", "1", "minimum length of a sample of timed work; 0: one call"),
+    OPT("budget", 0, NUMBER, opts.measure.budget_s, "S", "10",
+        "stop taking samples of timed work after this time; 0: no limit"),
+    OPT("batch-size", 0, POSITIVE, opts.measure.batch_size, "N", "32",
+        "examples in a batch of a benchmark with a dataset"),
+    OPT("max-batches", 0, POSITIVE, opts.measure.max_batches, "N", "all", "maximum number of batches of a launch"),
+    OPT("timeout", 0, ABOVE, opts.timeout_s, "S", "none", "stop a launch that takes longer; it counts as failed"),
+    OPT("allow-failed", 0, NUMBER, opts.allow_failed, "SHARE", "0",
+        "share of a benchmark's launches that may fail, at least 0 and less than 1; if more fail, the exit status is "
+        "2"),
+    OPT("grace", 0, NUMBER, opts.grace_s, "S", "10", "time between SIGTERM and SIGKILL, for the tear-down; 0: none"),
+    OPT("level", 0, SHARE, opts.level, "X", "0.95", "confidence level of the intervals over launches"),
+    OPT("config", 'c', EACH, config, "KEY=VALUE", NULL,
+        "pass a setting to the benchmark, and record it; VALUE is JSON if it parses as JSON, otherwise text"),
+    OPT("target", 0, EACH, targets, "METRIC=VALUE", "the benchmark's",
+        "target value of a metric; may be repeated; a missed target makes the exit status 1"),
+    OPT("define", 0, EACH, defines, "METRIC=DIRECTION[:UNIT]", "the benchmark's",
+        "direction of a metric: higher, lower or info; may be repeated"),
+    OPT("metrics", 0, CHOICE, metrics, "HOW", "auto",
+        "source of a command's metrics: stdout (its last line, or all of it, is a JSON object), none, or auto: stdout "
+        "if it is one",
+        "auto stdout none"),
+    OPT("tag", 0, EACH, tags, "KEY=VALUE", NULL, "tag of each point; may be repeated"),
+    OPT("name", 0, STRING, opts.name, "NAME", "the benchmark's", "name of the point"),
+    OPT("scenario", 0, STRING, opts.scenario, "NAME", "the benchmark's domain", "scenario of each point"),
+    OPT("trace", 0, STRING, opts.trace, "FILE", NULL,
+        "write a trace that ui.perfetto.dev opens; the run's metadata names it"),
+    OPT("trace-dir", 0, STRING, opts.trace_dir, "DIR", NULL,
+        "folder into which the benchmarks write traces (JAX, XLA, PyTorch, Perfetto): the run's metadata refers to "
+        "them"),
+    OPT("data", 0, STRING, data, "STORE", NULL,
+        "keep the run in this store, which is created if missing (default: CALIBRAX_DATA, else .calibrax)"),
+    OPT_SWITCH("no-keep", 0, no_keep, "print the run without keeping it in a store"),
+    OPT("until-decided", 0, ABOVE, until_decided, "S", NULL,
+        "continue with launches until a check against the baseline is decided, or S seconds have passed; without a "
+        "baseline: until a check against an equal run would be decided"),
+    OPT("baseline", 0, STRING, baseline, "NAME", CBX_BASELINE_MAIN, "the baseline of --until-decided", "@baselines"),
+    OPT("threshold", 0, NUMBER, threshold, "X", "0.05, which is 5 %",
+        "the relative change that counts as worse or better for it"),
+    OPT_SWITCH("show-output", 0, opts.show_output, "show the output of the benchmarks"),
+    OPT_SWITCH("json", 0, json, "print one JSON document"),
 };
 static const opt_rule run_rules[] = {
     { "", OPT_NEEDS, "plugin module file @" },
@@ -133,9 +129,9 @@ static int read_source(const opt_run *run, cbx_benchmark_source *out)
         return EXIT_PASS;
     }
     if (opt_given(run, "python") && !a->module)
-        return opt_fail(run->program, "'--python' needs '--module' or a folder of Python files, written with a '/'");
+        return opt_fail(run, "'--python' needs '--module' or a folder of Python files, written with a '/'");
     if (run->words->count == 1 && run->words->items[0][strlen(run->words->items[0]) - !!*run->words->items[0]] == '/')
-        return opt_fail(run->program, "there is no folder '%s'", run->words->items[0]);
+        return opt_fail(run, "there is no folder '%s'", run->words->items[0]);
     if (run->words->count) {
         cbx_benchmark_command *c = cbx_arena_calloc(run->arena, 1, sizeof *c);
         const char *slash = strrchr(run->words->items[0], '/');
@@ -235,7 +231,7 @@ static int read_given(given *g)
             const char *word = kinds[k].list->items[i], *equals = strchr(word, '=');
             if (!equals || equals == word ||
                 !kinds[k].take(g, i, cbx_arena_strndup(g->run->arena, word, (size_t)(equals - word)), equals + 1))
-                return opt_fail(g->run->program, "'--%s' must be %s, got '%s'", kinds[k].option, kinds[k].form, word);
+                return opt_fail(g->run, "'--%s' must be %s, got '%s'", kinds[k].option, kinds[k].form, word);
         }
     return g->config ? opt_check(g->run, cbx_json_check(g->config, g->run->err)) : EXIT_PASS;
 }
@@ -321,7 +317,7 @@ static int close_deciding(deciding *d)
     cbx_run_free(d->defs);
     cbx_run_free(d->baseline);
     cbx_store_close(d->store);
-    if (d->st) return opt_fail(d->run->program, "'--until-decided': %s", d->err.message);
+    if (d->st) return opt_fail(d->run, "'--until-decided': %s", d->err.message);
     if (d->outcome)
         fprintf(stderr, "%s after %zu launches, %s, threshold %.6g %%\n", d->outcome, d->launches, against,
                 100 * a->threshold);
@@ -392,7 +388,6 @@ static int list_benchmarks(const opt_run *run, const cbx_benchmark_source *sourc
     const run_args *a = run->args;
     const char *const *names;
     size_t n;
-    cbx_json *document;
     cbx_status st = cbx_benchmark_list(run->ctx, source, &a->opts, run->arena, &names, &n, run->err);
 
     if (st) return opt_check(run, st);
@@ -400,11 +395,9 @@ static int list_benchmarks(const opt_run *run, const cbx_benchmark_source *sourc
         for (size_t i = 0; i < n; i++) printf("%s\n", names[i]);
         return EXIT_PASS;
     }
-    document = new_document("calibrax-benchmark-list");
-    cbx_json_set_string(document, "kind", cbx_benchmark_kind_name(source->kind));
-    cbx_json *list = cbx_json_set_array(document, "benchmarks");
-    for (size_t i = 0; i < n; i++) cbx_json_push_string(list, names[i]);
-    return print_json(run->program, document);
+    return print_json(run,
+                      json_document("calibrax-benchmark-list", J_TEXT("kind", cbx_benchmark_kind_name(source->kind)),
+                                    J_TEXTS("benchmarks", names, n)));
 }
 
 static void print_failure(void *user, const char *benchmark, size_t launch, size_t launches,
@@ -413,8 +406,8 @@ static void print_failure(void *user, const char *benchmark, size_t launch, size
     const opt_run *run = user;
 
     if (failure)
-        opt_fail(run->program, "warning: '%s', launch %zu of %zu failed (%s): %s", benchmark, launch, launches,
-                 failure->phase, failure->message);
+        opt_fail(run, "warning: '%s', launch %zu of %zu failed (%s): %s", benchmark, launch, launches, failure->phase,
+                 failure->message);
 }
 
 /* Results are printed in any case; then a message for each thing that could not be written, which
@@ -439,17 +432,17 @@ static int conclude(const opt_run *run, const cbx_benchmark_report *r)
     if (a->json) {
         cbx_json *o = cbx_benchmark_report_json(r);
         json_put(o, J_TEXT("store", kept ? a->data : NULL),
-                 J_INT("exit_code", (nfaults ? EXIT_ERROR : cbx_benchmark_report_exit_code(r))));
-        cbx_json_set(o, "faults", sentences_json(faults, nfaults));
-        if (print_json(run->program, o)) return EXIT_ERROR;
+                 J_INT("exit_code", (nfaults ? EXIT_ERROR : cbx_benchmark_report_exit_code(r))),
+                 J_JSON("faults", sentences_json(faults, nfaults)));
+        if (print_json(run, o)) return EXIT_ERROR;
     } else {
         print_run(run, r);
         if (kept) fprintf(stderr, "kept as run %s in %s\n", cbx_run_id(made), a->data);
     }
     /* a terminal that shows both outputs has the targets already */
     for (size_t i = 0; (a->json || !isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO)) && i < ntargets; i++)
-        if (t[i].outcome != CBX_TARGET_MET) opt_fail(run->program, "%s", cbx_target_sentence(&t[i], text, sizeof text));
-    for (size_t i = 0; i < nfaults; i++) opt_fail(run->program, "%s", faults[i]);
+        if (t[i].outcome != CBX_TARGET_MET) opt_fail(run, "%s", cbx_target_sentence(&t[i], text, sizeof text));
+    for (size_t i = 0; i < nfaults; i++) opt_fail(run, "%s", faults[i]);
     return nfaults ? EXIT_ERROR : cbx_benchmark_report_exit_code(r);
 }
 
@@ -500,10 +493,8 @@ const opt_command run_command = {
         "launch failed (see --allow-failed), a target cannot be checked (its metric is missing, or has no direction), "
         "or the store or the trace cannot be written (the results are printed in any case); 3: the interval contains "
         "the target; 130: interrupted, finished launches are kept.",
-    OPT_OPTIONS(run),
+    OPT_OPTIONS_RULES(run),
     .defaults = &run_defaults,
     .flags = OPT_TAKES_WORDS,
-    .run = run_run,
-    OPT_RULES(run),
     .word = "COMMAND",
 };

@@ -27,7 +27,7 @@ const char *store_path(const opt_run *run, const char *data)
     if (data) return data;
     if (named && *named) return named;
     if (!getcwd(here, sizeof here)) {
-        opt_fail(run->program, "cannot find the working folder (%s): name the store with --data", strerror(errno));
+        opt_fail(run, "cannot find the working folder (%s): name the store with --data", strerror(errno));
         return NULL;
     }
     for (size_t depth = 0;; depth++) {
@@ -48,12 +48,11 @@ int select_open(const opt_run *run, const select_args *a, bool create, cbx_store
 {
     const cbx_store_opts opts = { .struct_size = sizeof opts, .create = create, .no_index_file = a->no_index };
     const char *path = store_path(run, a->data);
-    cbx_status st;
 
     if (!path) return EXIT_ERROR;
-    st = cbx_store_open(run->ctx, path, &opts, out, run->err);
+    cbx_status st = cbx_store_open(run->ctx, path, &opts, out, run->err);
     if (st == CBX_ENOENT && !a->data)
-        return opt_fail(run->program, "%s: name one with --data or CALIBRAX_DATA, or make it with 'calibrax ingest'",
+        return opt_fail(run, "%s: name one with --data or CALIBRAX_DATA, or make it with 'calibrax ingest'",
                         run->err->message);
     if (st) return opt_check(run, st);
     if (!a->data) fprintf(stderr, "%s: store '%s'\n", run->program->name, path);
@@ -63,21 +62,18 @@ int select_open(const opt_run *run, const select_args *a, bool create, cbx_store
 static bool is_newest(cbx_store *store, const char *id)
 {
     const cbx_store_query query = { .limit = 1 };
-    cbx_store_list list;
-    bool same = !cbx_store_query_runs(store, &query, &list, NULL) && list.count && !strcmp(list.entries[0].id, id);
+    CLEARED(cbx_store_list) list = { 0 };
 
-    cbx_store_list_clear(&list);
-    return same;
+    return !cbx_store_query_runs(store, &query, &list, NULL) && list.count && !strcmp(list.entries[0].id, id);
 }
 
 cbx_status select_load(cbx_store *store, const char *which, bool bare, cbx_run **out, cbx_err *err)
 {
     static const char prefix[] = "baseline:";
-    cbx_status st;
 
     if (strncmp(which, prefix, sizeof(prefix) - 1) == 0)
         return cbx_store_baseline_get(store, which + sizeof(prefix) - 1, out, err);
-    st = bare ? cbx_store_load_bare(store, which, out, err) : cbx_store_load(store, which, out, err);
+    cbx_status st = bare ? cbx_store_load_bare(store, which, out, err) : cbx_store_load(store, which, out, err);
     if (st || strcmp(which, "latest") != 0 || strcmp(cbx_run_id(*out), which) != 0 || is_newest(store, which))
         return st;
     cbx_run_free(*out);
@@ -88,8 +84,7 @@ cbx_status select_load(cbx_store *store, const char *which, bool bare, cbx_run *
 const char *select_name(const opt_run *run, const char *option)
 {
     if (run->words->count > 1) {
-        opt_fail(run->program, "'%s %s' takes one run, got %zu", run->program->name, run->command->name,
-                 run->words->count);
+        opt_fail(run, "'%s %s' takes one run, got %zu", run->program->name, run->command->name, run->words->count);
         return NULL;
     }
     return run->words->count ? run->words->items[0] : option ? option : "latest";
@@ -114,7 +109,7 @@ cbx_run *select_defs_or_warn(const opt_run *run, cbx_store *store)
 {
     cbx_run *defs = NULL;
 
-    if (select_defs(run, store, &defs, run->err)) opt_fail(run->program, "warning: %s", run->err->message);
+    if (select_defs(run, store, &defs, run->err)) opt_fail(run, "warning: %s", run->err->message);
     return defs;
 }
 
@@ -131,7 +126,7 @@ static bool lacks(const cbx_run *r, const cbx_metric_def *def)
 cbx_status select_define(const opt_run *run, const cbx_run *defs, cbx_run **r, cbx_err *err)
 {
     size_t n = defs ? cbx_run_nmetric_defs(defs) : 0;
-    cbx_run_builder *b = NULL;
+    SCOPED(cbx_run_builder) *b = NULL;
     cbx_run *changed = NULL;
     cbx_status st = CBX_OK;
 
@@ -142,7 +137,6 @@ cbx_status select_define(const opt_run *run, const cbx_run *defs, cbx_run **r, c
         if (!st) st = cbx_run_builder_add_metric_def(b, def, err);
     }
     if (!st && b) st = cbx_run_builder_freeze(b, &changed, err);
-    cbx_run_builder_free(b);
     if (!st && !changed) return CBX_OK;
     cbx_run_free(*r);
     *r = changed;
@@ -151,38 +145,28 @@ cbx_status select_define(const opt_run *run, const cbx_run *defs, cbx_run **r, c
 
 int select_defined_run(const opt_run *run, cbx_store *store, const char *which, bool bare, bool json, cbx_run **out)
 {
-    cbx_run *defs;
-    cbx_status st;
-
     if (opt_check(run, select_load(store, which, bare, out, run->err))) return EXIT_ERROR;
     if (!strcmp(which, "latest")) select_warn(run, store);
     if (json) return EXIT_PASS;
-    defs = select_defs_or_warn(run, store);
-    st = select_define(run, defs, out, run->err);
-    cbx_run_free(defs);
-    return opt_check(run, st);
+    SCOPED(cbx_run) *defs = select_defs_or_warn(run, store);
+    return opt_check(run, select_define(run, defs, out, run->err));
 }
 
 void select_warn(const opt_run *run, cbx_store *store)
 {
-    cbx_store_report report;
+    CLEARED(cbx_store_report) report = { 0 };
 
     if (opt_check(run, cbx_store_problems(store, &report, run->err))) return;
-    for (size_t i = 0; i < report.nproblems; i++) opt_fail(run->program, "warning: %s", report.problems[i].message);
-    cbx_store_report_clear(&report);
+    for (size_t i = 0; i < report.nproblems; i++) opt_fail(run, "warning: %s", report.problems[i].message);
 }
 
 int select_need_readable(const opt_run *run, cbx_store *store, const char *or_else)
 {
-    cbx_store_report report;
-    int status = EXIT_PASS;
+    CLEARED(cbx_store_report) report = { 0 };
 
     if (opt_check(run, cbx_store_problems(store, &report, run->err))) return EXIT_ERROR;
-    if (report.nproblems)
-        status = opt_fail(run->program, "%s; it may be the latest run: repair it or remove it%s",
-                          report.problems[0].message, or_else);
-    cbx_store_report_clear(&report);
-    return status;
+    if (!report.nproblems) return EXIT_PASS;
+    return opt_fail(run, "%s; it may be the latest run: repair it or remove it%s", report.problems[0].message, or_else);
 }
 
 int select_need_newest(const opt_run *run, cbx_store *store, const cbx_store_list *l, const char *or_else)
@@ -191,10 +175,9 @@ int select_need_newest(const opt_run *run, cbx_store *store, const cbx_store_lis
     char time[CBX_TIME_SIZE];
 
     if (l->count > 1 && first[0].timestamp_us == first[1].timestamp_us)
-        return opt_fail(run->program, "runs '%s' and '%s' have the same time: name one with --run", first[0].id,
-                        first[1].id);
+        return opt_fail(run, "runs '%s' and '%s' have the same time: name one with --run", first[0].id, first[1].id);
     if (l->count && first->timestamp_us > cbx_time_now_us() + AHEAD_US)
-        return opt_fail(run->program, "run '%s' has the time %s, which is in the future: correct it%s", first->id,
+        return opt_fail(run, "run '%s' has the time %s, which is in the future: correct it%s", first->id,
                         cbx_time_format_iso(first->timestamp_us, time), or_else);
     return select_need_readable(run, store, or_else);
 }
@@ -202,13 +185,10 @@ int select_need_newest(const opt_run *run, cbx_store *store, const cbx_store_lis
 int select_need_latest(const opt_run *run, cbx_store *store)
 {
     const cbx_store_query newest = { .limit = 2 };
-    cbx_store_list list;
-    int status;
+    CLEARED(cbx_store_list) list = { 0 };
 
     if (opt_check(run, cbx_store_query_runs(store, &newest, &list, run->err))) return EXIT_ERROR;
-    status = select_need_newest(run, store, &list, ", or name a run with --run");
-    cbx_store_list_clear(&list);
-    return status;
+    return select_need_newest(run, store, &list, ", or name a run with --run");
 }
 
 int select_number(const opt_run *run, const char *option, const char *name, const char *word, const char **key,
@@ -217,7 +197,7 @@ int select_number(const opt_run *run, const char *option, const char *name, cons
     const char *equals = strrchr(word, '=');
 
     if (!equals || equals == word || !opt_number(equals + 1, x))
-        return opt_fail(run->program, "'--%s' must be %s=X with a number X, got '%s'", option, name, word);
+        return opt_fail(run, "'--%s' must be %s=X with a number X, got '%s'", option, name, word);
     *key = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
     return EXIT_PASS;
 }
@@ -226,7 +206,7 @@ int select_pair(const opt_run *run, const char *option, const char *name, const 
 {
     if (select_number(run, option, name, word, key, x)) return EXIT_ERROR;
     if (*x >= 0) return EXIT_PASS;
-    return opt_fail(run->program, "'--%s' must be %s=X with X at least 0, got '%s'", option, name, word);
+    return opt_fail(run, "'--%s' must be %s=X with X at least 0, got '%s'", option, name, word);
 }
 
 /* --- the query --- */
@@ -238,8 +218,7 @@ static int read_time(const opt_run *run, const char *option, const char *text, i
     if (!text) return EXIT_PASS;
     if (!strpbrk(text, "T :")) whole = cbx_arena_printf(run->arena, "%sT00:00:00Z", text);
     if (cbx_time_parse_iso(whole, out, run->err))
-        return opt_fail(run->program, "'--%s' must be a date or time such as 2026-02-20T11:34:24Z, got '%s'", option,
-                        text);
+        return opt_fail(run, "'--%s' must be a date or time such as 2026-02-20T11:34:24Z, got '%s'", option, text);
     return EXIT_PASS;
 }
 
@@ -258,7 +237,7 @@ int select_query(const opt_run *run, const select_args *a, cbx_store_query *out)
                               .limit = a->limit };
     for (size_t i = 0; i < a->tags.count; i++) {
         const char *word = a->tags.items[i], *equals = strchr(word, '=');
-        if (!equals || equals == word) return opt_fail(run->program, "'--tag' must be KEY=VALUE, got '%s'", word);
+        if (!equals || equals == word) return opt_fail(run, "'--tag' must be KEY=VALUE, got '%s'", word);
         tags[i] = (cbx_tag){ cbx_arena_strndup(run->arena, word, (size_t)(equals - word)), equals + 1 };
     }
     if (read_time(run, "since", a->since, &out->since_us)) return EXIT_ERROR;
@@ -285,13 +264,13 @@ int select_check_machines(const opt_run *run, const cbx_trend_series *s, const c
     cbx_same_machine m = machines_of(s);
 
     if (m == CBX_MACHINE_OTHER && !allowed)
-        return opt_fail(run->program,
+        return opt_fail(run,
                         "'%s' has values of different machines: choose one with --machine, or accept them with "
                         "--allow-other-machine",
                         what);
     if (m == CBX_MACHINE_SAME || *noted == m) return EXIT_PASS;
     *noted = m;
-    opt_fail(run->program,
+    opt_fail(run,
              m == CBX_MACHINE_OTHER ? "note: '%s' has values of different machines"
                                     : "note: no run of '%s' names its machine",
              what);
@@ -302,22 +281,22 @@ int select_check_units(const opt_run *run, cbx_store *store, const cbx_trend_ser
                        bool direction_too)
 {
     const cbx_metric_def *first = NULL;
-    cbx_run *kept = NULL;
+    SCOPED(cbx_run) *kept = NULL;
     bool mixed = false;
     int status = opt_check(run, cbx_store_metric_is_mixed(store, s->metric, &mixed, run->err));
 
     for (size_t i = 0; mixed && !status && i < s->npoints; i++) {
         const cbx_metric_def *def = NULL;
-        cbx_run *one = NULL;
+        SCOPED(cbx_run) *one = NULL;
         status = opt_check(run, cbx_store_load_bare(store, s->points[i].run_id, &one, run->err));
         if (!status) def = cbx_run_find_metric_def(one, s->metric);
         if (def && first && strcmp(def->unit, first->unit) != 0)
             status = opt_fail(
-                run->program,
+                run,
                 "'%s' is in '%s' in run '%s' and in '%s' in run '%s': choose runs of one unit with --since or --until",
                 what, first->unit, cbx_run_id(kept), def->unit, cbx_run_id(one));
         else if (direction_too && def && first && def->direction != first->direction)
-            status = opt_fail(run->program,
+            status = opt_fail(run,
                               "'%s' has direction '%s' in run '%s' and '%s' in run '%s': choose runs of one direction "
                               "with --since or --until",
                               what, cbx_direction_name(first->direction), cbx_run_id(kept),
@@ -326,9 +305,7 @@ int select_check_units(const opt_run *run, cbx_store *store, const cbx_trend_ser
             first = def;
             kept = cbx_run_ref(one);
         }
-        cbx_run_free(one);
     }
-    cbx_run_free(kept);
     return status;
 }
 
@@ -349,30 +326,26 @@ bool select_point(const cbx_store_query *q, const cbx_point *p)
 int keep_prepare(const opt_run *run, const char *root)
 {
     const cbx_store_opts create = { .struct_size = sizeof create, .create = true };
-    cbx_store *store = NULL;
-    const cbx_status st = cbx_store_open(run->ctx, root, &create, &store, run->err);
+    SCOPED(cbx_store) *store = NULL;
 
-    cbx_store_close(store);
-    return opt_check(run, st);
+    return opt_check(run, cbx_store_open(run->ctx, root, &create, &store, run->err));
 }
 
 cbx_status keep_run(const opt_run *run, const char *root, const cbx_run *r, cbx_err *err)
 {
     const cbx_store_opts create = { .struct_size = sizeof create, .create = true };
-    cbx_store *store = NULL;
+    SCOPED(cbx_store) *store = NULL;
     cbx_status st = cbx_store_open(run->ctx, root, NULL, &store, err);
 
     if (st == CBX_ENOENT) {
         st = cbx_store_open(run->ctx, root, &create, &store, err);
         if (!st)
-            opt_fail(run->program,
+            opt_fail(run,
                      "warning: the store '%s' was removed while the command ran, and was created again: if its disk "
                      "returns, ingest '%s/runs/%s.json' there",
                      root, root, cbx_run_id(r));
     }
-    if (!st) st = cbx_store_save(store, r, false, err);
-    cbx_store_close(store);
-    return st;
+    return st ? st : cbx_store_save(store, r, false, err);
 }
 
 /* --- JSON --- */
@@ -407,24 +380,32 @@ cbx_json *metrics_json(const cbx_point *p)
 
 const char *run_machine(const cbx_run *run) { return cbx_json_get_string(cbx_run_environment(run), "machine", NULL); }
 
-void set_run_head(cbx_json *o, const cbx_run *run)
+cbx_json *run_head(const cbx_run *run)
 {
     char time[CBX_TIME_SIZE];
 
-    json_put(o, J_TEXT("id", cbx_run_id(run)),
-             J_TEXT("timestamp", cbx_time_format_iso(cbx_run_timestamp_us(run), time)),
-             J_TEXT("commit", cbx_run_commit(run)), J_TEXT("branch", cbx_run_branch(run)),
-             J_TEXT("machine", run_machine(run)));
+    return json_object(J_TEXT("id", cbx_run_id(run)),
+                       J_TEXT("timestamp", cbx_time_format_iso(cbx_run_timestamp_us(run), time)),
+                       J_TEXT("commit", cbx_run_commit(run)), J_TEXT("branch", cbx_run_branch(run)),
+                       J_TEXT("machine", run_machine(run)));
+}
+
+void list_format(cbx_json *list, bool json, int width, const char *name, const char *summary)
+{
+    if (json) {
+        json_put(cbx_json_push_object(list), J_TEXT("name", name), J_TEXT("summary", summary));
+    } else {
+        print_painted(PAINT_STRONG, "%-*s", width, name);
+        printf(" %s\n", summary);
+    }
 }
 
 /* --- text --- */
 
 const char *format_time(int64_t us, char *buf)
 {
-    char *t;
-
     cbx_time_format_iso(us, buf);
-    t = strchr(buf, 'T');
+    char *t = strchr(buf, 'T');
     if (t) *t = ' ';
     return buf;
 }
@@ -440,17 +421,14 @@ const char *format_percent(double share, char buf[CBX_FORMAT_SIZE])
 
 const char *plain_text(cbx_arena *arena, const char *s)
 {
-    const char *c = s, *out;
+    const char *c = s;
     bool control = false;
-    cbx_text text;
 
     for (size_t n; !control && (n = cbx_text_char(c, &control)) != 0;) c += n;
     if (!control) return s;
-    cbx_text_init(&text, &arena->al);
+    SCOPED_TEXT(text, &arena->al);
     cbx_text_put_plain(&text, s);
-    out = cbx_arena_strdup(arena, cbx_text_str(&text));
-    cbx_text_clear(&text);
-    return out;
+    return cbx_arena_strdup(arena, cbx_text_str(&text));
 }
 
 const char *format_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, const char *skip)
@@ -503,12 +481,9 @@ void print_run_head(const opt_run *run, const cbx_run *r)
 
 cbx_json *tendency_json(const cbx_tendency *t, const char *word)
 {
-    cbx_json *o = cbx_json_new_object();
-
-    json_put(o, J_TEXT("word", word), J_TEXT("kind", cbx_tendency_name(t->kind, CBX_DIRECTION_INFO)),
-             J_NUMBER("slope", t->slope.value), J_NUMBER("lower", t->slope.lower), J_NUMBER("upper", t->slope.upper),
-             J_NUMBER("level", t->slope.level), J_INT("values", t->n));
-    return o;
+    return json_object(J_TEXT("word", word), J_TEXT("kind", cbx_tendency_name(t->kind, CBX_DIRECTION_INFO)),
+                       J_NUMBER("slope", t->slope.value), J_NUMBER("lower", t->slope.lower),
+                       J_NUMBER("upper", t->slope.upper), J_NUMBER("level", t->slope.level), J_INT("values", t->n));
 }
 
 void print_tendency(const cbx_tendency *t, const char *word)

@@ -18,38 +18,39 @@ typedef struct select_args {
     size_t limit;
 } select_args;
 
-/* Rows of an option table, for the struct that holds a select_args named `select`. */
-#define SELECT_VALUES_ROW(type, name, kind, member, arg, help, values)                                                 \
-    {                                                                                                                  \
-        name, 0, kind, offsetof(type, select.member), arg, NULL, help, values                                          \
-    }
-#define SELECT_ROW(type, name, kind, member, arg, help) SELECT_VALUES_ROW(type, name, kind, member, arg, help, NULL)
-#define SELECT_STORE_ROWS(type)                                                                                        \
-    SELECT_ROW(type, "data", OPT_STRING, data, "DIR",                                                                  \
-               "the store (default: CALIBRAX_DATA, else .calibrax of the repository or working folder)"),              \
-        SELECT_ROW(type, "no-index", OPT_FLAG, no_index, NULL,                                                         \
-                   "keep the index in memory instead of writing index.sqlite")
-#define SELECT_JSON_ROW(type) SELECT_ROW(type, "json", OPT_FLAG, json, NULL, "print one JSON document")
-#define SELECT_RUN_ROWS(type)                                                                                          \
-    SELECT_ROW(type, "branch", OPT_STRING, branch, "NAME", "use runs of this branch"),                                 \
-        SELECT_ROW(type, "commit", OPT_STRING, commit, "HASH",                                                         \
-                   "use runs of this commit, or of commits with this prefix"),                                         \
-        SELECT_ROW(type, "machine", OPT_STRING, machine, "ID",                                                         \
-                   "use runs of machines whose fingerprint has this prefix; -: runs without a fingerprint"),           \
-        SELECT_ROW(type, "since", OPT_STRING, since, "TIME",                                                           \
-                   "use runs from this date or time on (ISO 8601; a date alone means midnight, UTC)"),                 \
-        SELECT_ROW(type, "until", OPT_STRING, until, "TIME", "use runs before this date or time")
+/* Rows of an option table, for a struct that holds a select_args named `select`. */
+#define SELECT_STORE_ROWS                                                                                              \
+    OPT("data", 0, STRING, select.data, "DIR", NULL,                                                                   \
+        "the store (default: CALIBRAX_DATA, else .calibrax of the repository or working folder)"),                     \
+        OPT_SWITCH("no-index", 0, select.no_index, "keep the index in memory instead of writing index.sqlite")
+#define SELECT_JSON_ROW OPT_SWITCH("json", 0, select.json, "print one JSON document")
+#define SELECT_RUN_ROWS                                                                                                \
+    OPT("branch", 0, STRING, select.branch, "NAME", NULL, "use runs of this branch"),                                  \
+        OPT("commit", 0, STRING, select.commit, "HASH", NULL,                                                          \
+            "use runs of this commit, or of commits with this prefix"),                                                \
+        OPT("machine", 0, STRING, select.machine, "ID", NULL,                                                          \
+            "use runs of machines whose fingerprint has this prefix; -: runs without a fingerprint"),                  \
+        OPT("since", 0, STRING, select.since, "TIME", NULL,                                                            \
+            "use runs from this date or time on (ISO 8601; a date alone means midnight, UTC)"),                        \
+        OPT("until", 0, STRING, select.until, "TIME", NULL, "use runs before this date or time")
 /* A metric: --metric, or --metrics as in commands that take a list of them. */
-#define SELECT_METRIC_ROWS(type, help)                                                                                 \
-    SELECT_VALUES_ROW(type, "metric", OPT_STRING, metric, "NAME", help, "@metrics"),                                   \
-        SELECT_VALUES_ROW(type, "metrics", OPT_STRING, metric, "NAME", NULL, "@metrics")
-#define SELECT_POINT_ROWS(type)                                                                                        \
-    SELECT_ROW(type, "point", OPT_STRING, point, "NAME", "use points of this name"),                                   \
-        SELECT_ROW(type, "scenario", OPT_STRING, scenario, "NAME", "use points of this scenario"),                     \
-        SELECT_METRIC_ROWS(type, "use points with this metric"),                                                       \
-        SELECT_ROW(type, "tag", OPT_EACH, tags, "KEY=VALUE",                                                           \
-                   "use points with this tag; may be repeated, all must match")
-#define SELECT_LIMIT_ROW(type) SELECT_ROW(type, "limit", OPT_POSITIVE, limit, "N", "use only the newest N runs")
+#define SELECT_METRIC_ROWS(help)                                                                                       \
+    OPT("metric", 0, STRING, select.metric, "NAME", NULL, help, "@metrics"),                                           \
+        OPT("metrics", 0, STRING, select.metric, "NAME", NULL, NULL, "@metrics")
+#define SELECT_POINT_ROWS                                                                                              \
+    OPT("point", 0, STRING, select.point, "NAME", NULL, "use points of this name"),                                    \
+        OPT("scenario", 0, STRING, select.scenario, "NAME", NULL, "use points of this scenario"),                      \
+        SELECT_METRIC_ROWS("use points with this metric"),                                                             \
+        OPT("tag", 0, EACH, select.tags, "KEY=VALUE", NULL,                                                            \
+            "use points with this tag; may be repeated, all must match")
+#define SELECT_LIMIT_ROW OPT("limit", 0, POSITIVE, select.limit, "N", NULL, "use only the newest N runs")
+/* The run of a command that shows one; its struct has a member `run`. */
+#define SELECT_ONE_ROW                                                                                                 \
+    OPT("run", 0, STRING, run, "ID", "latest", "the run: its id, a unique prefix of the id, latest, or baseline:NAME", \
+        "@runs")
+
+/* A line of a list of formats: an object of the JSON list, or a name of so many columns and its summary. */
+void list_format(cbx_json *list, bool json, int width, const char *name, const char *summary);
 
 /* --- each returns 0, or 2 after a message --- */
 
@@ -124,7 +125,7 @@ cbx_json *metric_json(const cbx_metric *m);
 /* {"a": {"value": ...}, ...} of a point */
 cbx_json *metrics_json(const cbx_point *p);
 /* id, timestamp, commit, branch */
-void set_run_head(cbx_json *o, const cbx_run *run);
+cbx_json *run_head(const cbx_run *run);
 /* The fingerprint that a run names; NULL: none. */
 const char *run_machine(const cbx_run *run);
 /* "2026-02-20 11:34:24.346877+00:00", the ISO form with a blank */

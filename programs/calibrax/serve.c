@@ -25,14 +25,14 @@ typedef struct serve_args {
 
 static const serve_args serve_defaults = { .port = 8317 };
 
+#define AT(member) offsetof(serve_args, member)
+
 static const opt_spec serve_options[] = {
-    SELECT_STORE_ROWS(serve_args),
-    { "port", 'p', OPT_COUNT, offsetof(serve_args, port), "N", "8317",
-      "port on 127.0.0.1; 0: one that is free, which the printed address has" },
-    { "title", 0, OPT_STRING, offsetof(serve_args, title), "TEXT", "the name of the store's folder",
-      "name of the store on the pages" },
-    { "open", 0, OPT_FLAG, offsetof(serve_args, open), NULL, NULL, "open the address in a web browser, by xdg-open" },
-    SELECT_ROW(serve_args, "json", OPT_FLAG, json, NULL, "print the address as one JSON document"),
+    SELECT_STORE_ROWS,
+    OPT("port", 'p', COUNT, port, "N", "8317", "port on 127.0.0.1; 0: one that is free, which the printed address has"),
+    OPT("title", 0, STRING, title, "TEXT", "the name of the store's folder", "name of the store on the pages"),
+    OPT_SWITCH("open", 0, open, "open the address in a web browser, by xdg-open"),
+    OPT_SWITCH("json", 0, select.json, "print the address as one JSON document"),
 };
 
 static int print_address(const opt_run *run, const cbx_site_server *server)
@@ -42,9 +42,10 @@ static int print_address(const opt_run *run, const cbx_site_server *server)
     int status = EXIT_PASS;
 
     if (a->select.json) {
-        cbx_json *o = new_document("calibrax-serve");
-        json_put(o, J_TEXT("url", cbx_arena_printf(run->arena, "http://127.0.0.1:%u/", port)), J_INT("port", port));
-        status = print_json(run->program, o);
+        cbx_json *o = json_document("calibrax-serve",
+                                    J_TEXT("url", cbx_arena_printf(run->arena, "http://127.0.0.1:%u/", port)),
+                                    J_INT("port", port));
+        status = print_json(run, o);
     } else
         printf("http://127.0.0.1:%u/\n", port);
     fflush(stdout);
@@ -60,14 +61,13 @@ static void open_browser(const opt_run *run, const cbx_site_server *server)
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     pid_t pid;
-    bool started;
 
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&attributes);
-    started = argv[1] && !posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDWR, 0) &&
-              !posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDOUT_FILENO) &&
-              !posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID) &&
-              !posix_spawnp(&pid, argv[0], &files, &attributes, argv, environ);
+    bool started = argv[1] && !posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDWR, 0) &&
+                   !posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDOUT_FILENO) &&
+                   !posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID) &&
+                   !posix_spawnp(&pid, argv[0], &files, &attributes, argv, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     if (!started)
@@ -102,23 +102,20 @@ static int serve(const opt_run *run, cbx_site *site)
 static int run_serve(const opt_run *run)
 {
     const serve_args *a = run->args;
-    cbx_store *store = NULL;
+    SCOPED(cbx_store) *store = NULL;
     cbx_site *site = NULL;
-    cbx_store_list none = { 0 };
-    int status;
+    CLEARED(cbx_store_list) none = { 0 };
 
-    if (a->port > 65535) return opt_fail(run->program, "'--port' must be at most 65535, got %zu", a->port);
-    status = select_open(run, &a->select, false, &store);
+    if (a->port > 65535) return opt_fail(run, "'--port' must be at most 65535, got %zu", a->port);
+    int status = select_open(run, &a->select, false, &store);
     if (!status) { /* the index, before the first page waits for it */
         const cbx_store_query newest = { .limit = 1 };
         status = opt_check(run, cbx_store_query_runs(store, &newest, &none, run->err));
-        cbx_store_list_clear(&none);
     }
     if (!status) select_warn(run, store);
     if (!status) status = opt_check(run, cbx_site_open(run->ctx, store, a->title, &site, run->err));
     if (!status) status = serve(run, site);
     cbx_site_close(site);
-    cbx_store_close(store);
     return status;
 }
 
@@ -134,5 +131,4 @@ const opt_command serve_command = {
                    "the same pages as files.",
     OPT_OPTIONS(serve),
     .defaults = &serve_defaults,
-    .run = run_serve,
 };

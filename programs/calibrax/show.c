@@ -18,18 +18,18 @@ typedef struct show_args {
     bool list, points;
 } show_args;
 
+#define AT(member) offsetof(show_args, member)
+
 static const opt_spec show_options[] = {
-    SELECT_STORE_ROWS(show_args),
-    { "run", 0, OPT_STRING, offsetof(show_args, run), "ID", "latest",
-      "the run: its id, a unique prefix of the id, latest, or baseline:NAME", "@runs" },
-    SELECT_POINT_ROWS(show_args),
-    SELECT_JSON_ROW(show_args),
-    { "list", 'l', OPT_FLAG, offsetof(show_args, list), NULL, NULL, "list the runs of the store, newest first" },
-    { "points", 0, OPT_FLAG, offsetof(show_args, points), NULL, NULL,
-      "print the points of all runs as JSON lines, newest run first" },
-    { "Runs to list, and runs of points", 0, OPT_GROUP, 0, "list points", NULL, NULL },
-    SELECT_RUN_ROWS(show_args),
-    SELECT_LIMIT_ROW(show_args),
+    SELECT_STORE_ROWS,
+    SELECT_ONE_ROW,
+    SELECT_POINT_ROWS,
+    SELECT_JSON_ROW,
+    OPT_SWITCH("list", 'l', list, "list the runs of the store, newest first"),
+    OPT_SWITCH("points", 0, points, "print the points of all runs as JSON lines, newest run first"),
+    OPT_HEADING("Runs to list, and runs of points", "list points"),
+    SELECT_RUN_ROWS,
+    SELECT_LIMIT_ROW,
 };
 static const opt_rule show_rules[] = {
     { "list", OPT_EXCLUDES, "points run @" },
@@ -82,19 +82,19 @@ static int print_run_file(const opt_run *run, const cbx_run *r, const cbx_store_
         cbx_json_writer_end(&out.writer);
     }
     cbx_json_unref(head);
-    return json_stream_close(&out, run->program);
+    return json_stream_close(&out, run);
 }
 
 static int show_one(const opt_run *run, cbx_store *store, const cbx_store_query *q, const char *name)
 {
     const show_args *a = run->args;
-    cbx_run *r = NULL;
+    SCOPED(cbx_run) *r = NULL;
     size_t found = 0;
     int status = select_defined_run(run, store, name, false, a->select.json, &r);
 
     for (size_t i = 0; !status && i < cbx_run_npoints(r); i++) found += select_point(q, cbx_run_point(r, i));
     if (!status && !found && (q->point || q->scenario || q->metric || q->ntags)) {
-        status = opt_fail(run->program, "no point of run '%s' matches", cbx_run_id(r));
+        status = opt_fail(run, "no point of run '%s' matches", cbx_run_id(r));
     } else if (!status && a->select.json) {
         status = print_run_file(run, r, q);
     } else if (!status) {
@@ -102,7 +102,6 @@ static int show_one(const opt_run *run, cbx_store *store, const cbx_store_query 
         for (size_t i = 0; i < cbx_run_npoints(r); i++)
             if (select_point(q, cbx_run_point(r, i))) print_point(run, r, cbx_run_point(r, i));
     }
-    cbx_run_free(r);
     return status;
 }
 
@@ -110,19 +109,17 @@ static int show_one(const opt_run *run, cbx_store *store, const cbx_store_query 
 
 static int print_list_json(const opt_run *run, const cbx_store_list *list)
 {
-    cbx_json *o = new_document("calibrax-runs"), *all = cbx_json_new_array();
+    cbx_json *o = new_document("calibrax-runs"), *all = cbx_json_set_array(o, "runs");
     char time[CBX_TIME_SIZE];
 
     for (size_t i = 0; i < list->count; i++) {
         const cbx_store_entry *e = &list->entries[i];
-        cbx_json *r = cbx_json_new_object();
-        json_put(r, J_TEXT("id", e->id), J_TEXT("timestamp", cbx_time_format_iso(e->timestamp_us, time)),
-                 J_TEXT("commit", e->commit), J_TEXT("branch", e->branch), J_TEXT("machine", e->machine),
-                 J_INT("points", e->npoints), J_INT("bytes", e->bytes));
-        cbx_json_push(all, r);
+        json_put(cbx_json_push_object(all), J_TEXT("id", e->id),
+                 J_TEXT("timestamp", cbx_time_format_iso(e->timestamp_us, time)), J_TEXT("commit", e->commit),
+                 J_TEXT("branch", e->branch), J_TEXT("machine", e->machine), J_INT("points", e->npoints),
+                 J_INT("bytes", e->bytes));
     }
-    cbx_json_set(o, "runs", all);
-    return print_json(run->program, o);
+    return print_json(run, o);
 }
 
 static void print_list(const opt_run *run, const cbx_store_list *list)
@@ -144,16 +141,12 @@ static int print_points(const opt_run *run, const cbx_store_query *q, const cbx_
 {
     for (size_t i = 0; i < cbx_run_npoints(r); i++) {
         const cbx_point *p = cbx_run_point(r, i);
-        cbx_json *o, *head;
         if (!select_point(q, p)) continue;
-        o = new_document("calibrax-point");
-        head = cbx_json_new_object();
-        set_run_head(head, r);
-        cbx_json_set(o, "run", head);
-        json_put(o, J_TEXT("name", p->name), J_TEXT("scenario", p->scenario));
-        cbx_json_set(o, "tags", tags_json(p->tags, p->ntags));
-        cbx_json_set(o, "metrics", metrics_json(p));
-        if (print_json_line(run->program, o)) return EXIT_ERROR;
+        if (print_json_line(run,
+                            json_document("calibrax-point", J_JSON("run", run_head(r)), J_TEXT("name", p->name),
+                                          J_TEXT("scenario", p->scenario), J_JSON("tags", tags_json(p->tags, p->ntags)),
+                                          J_JSON("metrics", metrics_json(p)))))
+            return EXIT_ERROR;
         ++*found;
     }
     return EXIT_PASS;
@@ -162,26 +155,23 @@ static int print_points(const opt_run *run, const cbx_store_query *q, const cbx_
 static int show_many(const opt_run *run, cbx_store *store, const cbx_store_query *q)
 {
     const show_args *a = run->args;
-    cbx_store_list list;
+    CLEARED(cbx_store_list) list = { 0 };
     size_t found = 0;
     int status = EXIT_PASS;
 
     if (opt_check(run, cbx_store_query_runs(store, q, &list, run->err))) return EXIT_ERROR;
     select_warn(run, store);
     for (size_t i = 0; a->points && !status && i < list.count; i++) {
-        cbx_run *r = NULL;
+        SCOPED(cbx_run) *r = NULL;
         status = select_run(run, store, list.entries[i].id, &r);
         if (!status) status = print_points(run, q, r, &found);
-        cbx_run_free(r);
     }
     if (a->list && a->select.json)
         status = print_list_json(run, &list);
     else if (a->list && list.count)
         print_list(run, &list);
-    if (!status && !(a->points ? found : list.count))
-        status = opt_fail(run->program, "no %s in '%s' matches", a->points ? "point" : "run", cbx_store_root(store));
-    cbx_store_list_clear(&list);
-    return status;
+    if (status || (a->points ? found : list.count)) return status;
+    return opt_fail(run, "no %s in '%s' matches", a->points ? "point" : "run", cbx_store_root(store));
 }
 
 static int run_show(const opt_run *run)
@@ -189,13 +179,10 @@ static int run_show(const opt_run *run)
     const show_args *a = run->args;
     const char *name = select_name(run, a->run);
     cbx_store_query q;
-    cbx_store *store;
-    int status;
+    SCOPED(cbx_store) *store = NULL;
 
     if (!name || select_query(run, &a->select, &q) || select_open(run, &a->select, false, &store)) return EXIT_ERROR;
-    status = a->list || a->points ? show_many(run, store, &q) : show_one(run, store, &q, name);
-    cbx_store_close(store);
-    return status;
+    return a->list || a->points ? show_many(run, store, &q) : show_one(run, store, &q, name);
 }
 
 const opt_command show_command = {
@@ -207,10 +194,8 @@ const opt_command show_command = {
         "direction; with --json as a run file that contains the matching points only. A RUN is an id, a unique prefix "
         "of an id, latest (the default), or baseline:NAME. With --list it lists the runs that match all filters, with "
         "--points it prints each matching point of those runs as a line of JSON (schema calibrax-point).",
-    OPT_OPTIONS(show),
+    OPT_OPTIONS_RULES(show),
     .flags = OPT_TAKES_WORDS,
-    .run = run_show,
-    OPT_RULES(show),
     .word = "RUN",
     .words = "@runs",
 };

@@ -14,28 +14,23 @@ typedef struct store_args {
     const char *to;
 } store_args;
 
-#define DRY_ROW                                                                                                        \
-    {                                                                                                                  \
-        "dry-run", 'n', OPT_FLAG, offsetof(store_args, dry), NULL, NULL, "report what would be done without doing it"  \
-    }
+#define AT(member) offsetof(store_args, member)
+#define DRY_ROW    OPT_SWITCH("dry-run", 'n', dry, "report what would be done without doing it")
 
-static const opt_spec verify_options[] = { SELECT_STORE_ROWS(store_args), SELECT_JSON_ROW(store_args) };
+static const opt_spec verify_options[] = { SELECT_STORE_ROWS, SELECT_JSON_ROW };
 static const opt_spec compact_options[] = {
-    SELECT_STORE_ROWS(store_args),
-    { "keep", 0, OPT_COUNT, offsetof(store_args, keep), "N", "0: all",
-      "number of runs to keep for each branch and machine, and for each case of rows" },
-    SELECT_ROW(store_args, "since", OPT_STRING, since, "TIME", "keep all runs from this date or time on"),
+    SELECT_STORE_ROWS,
+    OPT("keep", 0, COUNT, keep, "N", "0: all",
+        "number of runs to keep for each branch and machine, and for each case of rows"),
+    OPT("since", 0, STRING, select.since, "TIME", NULL, "keep all runs from this date or time on"),
     DRY_ROW,
-    SELECT_JSON_ROW(store_args),
+    SELECT_JSON_ROW,
 };
-static const opt_spec migrate_options[] = { SELECT_STORE_ROWS(store_args), DRY_ROW, SELECT_JSON_ROW(store_args) };
+static const opt_spec migrate_options[] = { SELECT_STORE_ROWS, DRY_ROW, SELECT_JSON_ROW };
 static const opt_spec export_options[] = {
-    SELECT_STORE_ROWS(store_args),
-    { "to", 0, OPT_STRING, offsetof(store_args, to), "DIR", NULL, "destination store, created if missing" },
-    SELECT_RUN_ROWS(store_args),
-    SELECT_POINT_ROWS(store_args),
-    SELECT_LIMIT_ROW(store_args),
-    SELECT_JSON_ROW(store_args),
+    SELECT_STORE_ROWS, OPT("to", 0, STRING, to, "DIR", NULL, "destination store, created if missing"),
+    SELECT_RUN_ROWS,   SELECT_POINT_ROWS,
+    SELECT_LIMIT_ROW,  SELECT_JSON_ROW,
 };
 
 static const opt_rule export_rules[] = { { "", OPT_NEEDS, "to" } };
@@ -46,14 +41,13 @@ static int show_report(const opt_run *run, const char *action, const char *done,
     const store_args *a = run->args;
 
     if (a->select.json) {
-        cbx_json *o = new_document("calibrax-store"), *list;
-        json_put(o, J_TEXT("action", action), J_INT("files", r->files), J_INT("changed", r->changed),
-                 J_INT("bytes", r->bytes));
-        list = cbx_json_set_array(o, "problems");
+        cbx_json *o = json_document("calibrax-store", J_TEXT("action", action), J_INT("files", r->files),
+                                    J_INT("changed", r->changed), J_INT("bytes", r->bytes));
+        cbx_json *list = cbx_json_set_array(o, "problems");
         for (size_t i = 0; i < r->nproblems; i++)
             json_put(cbx_json_push_object(list), J_TEXT("file", r->problems[i].file),
                      J_TEXT("message", r->problems[i].message));
-        if (print_json(run->program, o)) return EXIT_ERROR;
+        if (print_json(run, o)) return EXIT_ERROR;
     } else {
         for (size_t i = 0; i < r->nproblems; i++) printf("%s: %s\n", r->problems[i].file, r->problems[i].message);
         printf("%zu file%s, ", r->files, r->files == 1 ? "" : "s");
@@ -70,9 +64,9 @@ static int run_store(const opt_run *run)
 {
     const store_args *a = run->args;
     const char *action = run->command->name + strlen("store "), *done = NULL;
-    cbx_store *store = NULL;
+    SCOPED(cbx_store) *store = NULL;
     cbx_store_query query;
-    cbx_store_report r;
+    CLEARED(cbx_store_report) r = { 0 };
     cbx_status st;
     int status = select_query(run, &a->select, &query);
 
@@ -91,14 +85,9 @@ static int run_store(const opt_run *run)
         done = "copied";
         st = cbx_store_export(store, &query, a->to, &r, run->err);
     }
-    status = opt_check(run, st);
-    if (!st && a->to && !r.files)
-        status = opt_fail(run->program, "no run in '%s' matches", cbx_store_root(store));
-    else if (!st)
-        status = show_report(run, action, done, &r);
-    if (!st) cbx_store_report_clear(&r);
-    cbx_store_close(store);
-    return status;
+    if (st) return opt_check(run, st);
+    if (a->to && !r.files) return opt_fail(run, "no run in '%s' matches", cbx_store_root(store));
+    return show_report(run, action, done, &r);
 }
 
 #define STORE_COMMAND(word, ...)                                                                                       \

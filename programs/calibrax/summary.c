@@ -13,11 +13,12 @@ typedef struct summary_args {
     const char *run;
 } summary_args;
 
+#define AT(member) offsetof(summary_args, member)
+
 static const opt_spec summary_options[] = {
-    SELECT_STORE_ROWS(summary_args),
-    { "run", 0, OPT_STRING, offsetof(summary_args, run), "ID", "latest",
-      "the run: its id, a unique prefix of the id, latest, or baseline:NAME", "@runs" },
-    SELECT_JSON_ROW(summary_args),
+    SELECT_STORE_ROWS,
+    SELECT_ONE_ROW,
+    SELECT_JSON_ROW,
 };
 static const opt_rule summary_rules[] = { { "run", OPT_EXCLUDES, "@" } };
 
@@ -108,23 +109,19 @@ static void print_line(const opt_run *run, const cbx_run *r, const line *l)
 
 static int print_json_summary(const opt_run *run, const cbx_run *r)
 {
-    cbx_json *o = new_document("calibrax-summary"), *head = cbx_json_new_object();
     json_stream out;
 
-    set_run_head(head, r);
-    cbx_json_set(o, "run", head);
-    json_stream_begin(&out, o, "points");
+    json_stream_begin(&out, json_document("calibrax-summary", J_JSON("run", run_head(r))), "points");
     for (size_t i = 0; i < cbx_run_npoints(r); i++) {
         const cbx_point *p = cbx_run_point(r, i);
         cbx_json *item = cbx_json_new_object(), *values = cbx_json_new_object();
         for (size_t k = 0; k < p->nmetrics; k++)
             cbx_json_set_double(values, p->metrics[k].name, p->metrics[k].metric.value);
-        json_put(item, J_TEXT("name", p->name), J_TEXT("scenario", p->scenario));
-        cbx_json_set(item, "tags", tags_json(p->tags, p->ntags));
-        cbx_json_set(item, "metrics", values);
+        json_put(item, J_TEXT("name", p->name), J_TEXT("scenario", p->scenario),
+                 J_JSON("tags", tags_json(p->tags, p->ntags)), J_JSON("metrics", values));
         json_stream_add(&out, item);
     }
-    return json_stream_end(&out, run->program, NULL);
+    return json_stream_end(&out, run, NULL);
 }
 
 static void print_summary(const opt_run *run, const cbx_run *r)
@@ -145,18 +142,15 @@ static int run_summary(const opt_run *run)
 {
     const summary_args *a = run->args;
     const char *name = select_name(run, a->run);
-    cbx_store *store;
-    cbx_run *r = NULL;
-    int status;
+    SCOPED(cbx_store) *store = NULL;
+    SCOPED(cbx_run) *r = NULL;
 
     if (!name || select_open(run, &a->select, false, &store)) return EXIT_ERROR;
-    status = select_defined_run(run, store, name, true, a->select.json, &r);
+    int status = select_defined_run(run, store, name, true, a->select.json, &r);
     if (!status && a->select.json)
         status = print_json_summary(run, r);
     else if (!status)
         print_summary(run, r);
-    cbx_run_free(r);
-    cbx_store_close(store);
     return status;
 }
 
@@ -166,10 +160,8 @@ const opt_command summary_command = {
     .summary = "print a run in a few lines",
     .description = "Prints the time, commit and branch of a run, and for each scenario one line per point with its "
                    "values. A RUN is an id, a unique prefix of an id, latest (the default), or baseline:NAME.",
-    OPT_OPTIONS(summary),
+    OPT_OPTIONS_RULES(summary),
     .flags = OPT_TAKES_WORDS,
-    .run = run_summary,
-    OPT_RULES(summary),
     .word = "RUN",
     .words = "@runs",
 };

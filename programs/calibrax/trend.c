@@ -22,69 +22,66 @@ static const trend_args trend_defaults = { .figure = -1, .how = CBX_CHANGEPOINT_
 #define AT(member) offsetof(trend_args, member)
 
 static const opt_spec trend_options[] = {
-    SELECT_STORE_ROWS(trend_args),
-    SELECT_METRIC_ROWS(trend_args, "use this metric (default: all)"),
-    SELECT_ROW(trend_args, "point", OPT_STRING, point, "NAME", "use points of this name (default: all)"),
-    { "framework", 0, OPT_STRING, AT(framework), "NAME", NULL, "short for --tag framework=NAME" },
-    SELECT_ROW(trend_args, "scenario", OPT_STRING, scenario, "NAME", "use points of this scenario"),
-    SELECT_ROW(trend_args, "tag", OPT_EACH, tags, "KEY=VALUE",
-               "use points with this tag; may be repeated, all must match"),
-    SELECT_ROW(trend_args, "n-runs", OPT_POSITIVE, limit, "N", "use only the newest N values of each series"),
-    SELECT_RUN_ROWS(trend_args),
-    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL,
-      "accept series of several machines, with a note" },
-    SELECT_JSON_ROW(trend_args),
-    { "tendency", 0, OPT_FLAG, AT(tendency), NULL, NULL,
-      "show whether the last 1000 values of each series are improving, degrading, stable or undecided, and their "
-      "slope" /* words:ok */ },
-    { "changes", 0, OPT_FLAG, AT(changes), NULL, NULL, "find where the level of each series changed" },
-    { "over", 0, OPT_STRING, AT(over), "TAG", NULL,
-      "fit how the metric scales with a numeric tag, instead of over time" },
-    { "figure", 0, OPT_CHOICE, AT(figure), "FORM", NULL, "plot each series into a file: svg, pdf or png",
-      "svg pdf png" },
-    { "Figures, with --figure", 0, OPT_GROUP, 0, "figure", NULL, NULL },
-    { "output", 'o', OPT_STRING, AT(output), "DIR", "the current folder", "folder of the plots" },
-    { "replace", 0, OPT_FLAG, AT(replace), NULL, NULL, "overwrite files with other content" },
+    SELECT_STORE_ROWS,
+    SELECT_METRIC_ROWS("use this metric (default: all)"),
+    OPT("point", 0, STRING, select.point, "NAME", NULL, "use points of this name (default: all)"),
+    OPT("framework", 0, STRING, framework, "NAME", NULL, "short for --tag framework=NAME"),
+    OPT("scenario", 0, STRING, select.scenario, "NAME", NULL, "use points of this scenario"),
+    OPT("tag", 0, EACH, select.tags, "KEY=VALUE", NULL, "use points with this tag; may be repeated, all must match"),
+    OPT("n-runs", 0, POSITIVE, select.limit, "N", NULL, "use only the newest N values of each series"),
+    SELECT_RUN_ROWS,
+    OPT_SWITCH("allow-other-machine", 0, allow_machines, "accept series of several machines, with a note"),
+    SELECT_JSON_ROW,
+    OPT_SWITCH("tendency", 0, tendency,
+               "show whether the last 1000 values of each series are improving, degrading, stable or undecided, and "
+               "their slope" /* words:ok */),
+    OPT_SWITCH("changes", 0, changes, "find where the level of each series changed"),
+    OPT("over", 0, STRING, over, "TAG", NULL, "fit how the metric scales with a numeric tag, instead of over time"),
+    OPT("figure", 0, CHOICE, figure, "FORM", NULL, "plot each series into a file: svg, pdf or png", "svg pdf png"),
+    OPT_HEADING("Figures, with --figure", "figure"),
+    OPT("output", 'o', STRING, output, "DIR", "the current folder", "folder of the plots"),
+    OPT_SWITCH("replace", 0, replace, "overwrite files with other content"),
     { "Changes of level, with --changes", 0, OPT_GROUP, 0, "changes", NULL,
       "Shows each change with the first run after it. With --state, changes that were not reported before are marked "
       "as new. A change in a series is only proposed: measure the commits on both sides again, and --before and "
       "--after confirm or refute it. An alarm is reliable enough for a gate after every run: of series without a "
       "change that are checked 100 times, at most 1 in 100 raises an alarm." },
-    { "method", 0, OPT_CHOICE, AT(method), "NAME", "detector",
-      "method: detector; or, for exploration and not with --check: pelt, binary, window or e-divisive",
-      "detector pelt binary window e-divisive" },
-    { "cost", 0, OPT_CHOICE, AT(cost), "NAME", "mean",
-      "for pelt, binary and window: detect changes of the mean, or of a normal distribution (level or spread)",
-      "mean normal" },
-    { "penalty", 0, OPT_NUMBER, AT(how.penalty), "X", "from the noise of the series and its autocorrelation",
-      "for pelt, binary and window: the minimum gain of a change" },
-    { "min-segment", 0, OPT_POSITIVE, AT(how.min_segment), "N", "3", "minimum number of values between two changes" },
-    { "window", 0, OPT_POSITIVE, AT(how.window), "N", "twice the minimum segment, at least 10",
-      "for window: number of values on each side" },
-    { "alpha", 0, OPT_SHARE, AT(how.alpha), "P", "0.01", "for e-divisive: maximum p-value of a change" },
-    { "seed", 0, OPT_COUNT, AT(how.seed), "N", "1", "for e-divisive: seed of its permutations" },
-    { "state", 0, OPT_STRING, AT(state), "FILE", NULL,
-      "file of the changes reported so far, to mark new ones; created if missing" },
-    { "new-only", 0, OPT_FLAG, AT(new_only), NULL, NULL, "leave out changes that were reported before" },
-    { "before", 0, OPT_LIST, AT(before), "ID,...", NULL,
-      "repeated runs from before the last change, to confirm it: ids, unique prefixes of ids, latest, baseline:NAME",
-      "@runs" },
-    { "after", 0, OPT_LIST, AT(after), "ID,...", NULL, "repeated runs from after it", "@runs" },
-    { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0", "relative change that a confirmed one must exceed" },
-    { "check", 0, OPT_FLAG, AT(check), NULL, NULL,
-      "exit with 1 if a change is for the worse (a new alarm; with --before and --after a confirmed change) or the "
-      "newest value of a series is not a number, with 3 if that is undecided or a series has fewer than 16 values" },
-    { "allow-dropped", 0, OPT_FLAG, AT(allow_dropped), NULL, NULL,
-      "with --check: do not fail if the newest run lacks some series, with a note" },
+    OPT("method", 0, CHOICE, method, "NAME", "detector",
+        "method: detector; or, for exploration and not with --check: pelt, binary, window or e-divisive",
+        "detector pelt binary window e-divisive"),
+    OPT("cost", 0, CHOICE, cost, "NAME", "mean",
+        "for pelt, binary and window: detect changes of the mean, or of a normal distribution (level or spread)",
+        "mean normal"),
+    OPT("penalty", 0, NUMBER, how.penalty, "X", "from the noise of the series and its autocorrelation",
+        "for pelt, binary and window: the minimum gain of a change"),
+    OPT("min-segment", 0, POSITIVE, how.min_segment, "N", "3", "minimum number of values between two changes"),
+    OPT("window", 0, POSITIVE, how.window, "N", "twice the minimum segment, at least 10",
+        "for window: number of values on each side"),
+    OPT("alpha", 0, SHARE, how.alpha, "P", "0.01", "for e-divisive: maximum p-value of a change"),
+    OPT("seed", 0, COUNT, how.seed, "N", "1", "for e-divisive: seed of its permutations"),
+    OPT("state", 0, STRING, state, "FILE", NULL,
+        "file of the changes reported so far, to mark new ones; created if missing"),
+    OPT_SWITCH("new-only", 0, new_only, "leave out changes that were reported before"),
+    OPT("before", 0, LIST, before, "ID,...", NULL,
+        "repeated runs from before the last change, to confirm it: ids, unique prefixes of ids, latest, baseline:NAME",
+        "@runs"),
+    OPT("after", 0, LIST, after, "ID,...", NULL, "repeated runs from after it", "@runs"),
+    OPT("threshold", 0, NUMBER, threshold, "X", "0", "relative change that a confirmed one must exceed"),
+    OPT_SWITCH(
+        "check", 0, check,
+        "exit with 1 if a change is for the worse (a new alarm; with --before and --after a confirmed change) or the "
+        "newest value of a series is not a number, with 3 if that is undecided or a series has fewer than 16 values"),
+    OPT_SWITCH("allow-dropped", 0, allow_dropped,
+               "with --check: do not fail if the newest run lacks some series, with a note"),
     { "Scaling, with --over", 0, OPT_GROUP, 0, "over", NULL,
       "Fits a law to the points that differ in this tag only: the order of growth and a power law over sizes, or a "
       "speed-up law over numbers of workers. Several runs give several values per size." },
-    INPUTS_ROWS(trend_args),
-    { "law", 0, OPT_CHOICE, AT(law), "NAME", "power",
-      "power (orders of growth and a power law), amdahl (time), gustafson or usl (throughput)",
-      "power amdahl gustafson usl" },
-    { "Confidence, with --over, or --before and --after", 0, OPT_GROUP, 0, "over before", NULL, NULL },
-    { "level", 0, OPT_SHARE, AT(level), "X", "0.95", "confidence level of the intervals" },
+    INPUTS_ROWS,
+    OPT("law", 0, CHOICE, law, "NAME", "power",
+        "power (orders of growth and a power law), amdahl (time), gustafson or usl (throughput)",
+        "power amdahl gustafson usl"),
+    OPT_HEADING("Confidence, with --over, or --before and --after", "over before"),
+    OPT("level", 0, SHARE, level, "X", "0.95", "confidence level of the intervals"),
 };
 static const opt_rule trend_rules[] = {
     { "changes", OPT_EXCLUDES, "over figure tendency" },
@@ -109,12 +106,11 @@ static const opt_rule trend_rules[] = {
 
 static cbx_json *value_json(const cbx_trend_point *p)
 {
-    cbx_json *o = cbx_json_new_object();
     char time[CBX_TIME_SIZE];
 
-    json_put(o, J_TEXT("run", p->run_id), J_TEXT("timestamp", cbx_time_format_iso(p->timestamp_us, time)),
-             J_TEXT("commit", p->commit), J_TEXT("branch", p->branch), J_TEXT("machine", p->machine),
-             J_NUMBER("value", p->value));
+    cbx_json *o = json_object(J_TEXT("run", p->run_id), J_TEXT("timestamp", cbx_time_format_iso(p->timestamp_us, time)),
+                              J_TEXT("commit", p->commit), J_TEXT("branch", p->branch), J_TEXT("machine", p->machine),
+                              J_NUMBER("value", p->value));
     if (!isnan(p->lower)) cbx_json_set_double(o, "lower", p->lower);
     if (!isnan(p->upper)) cbx_json_set_double(o, "upper", p->upper);
     return o;
@@ -125,33 +121,28 @@ static cbx_json *value_json(const cbx_trend_point *p)
 static const char *tendency_of(const opt_run *run, cbx_store *store, const cbx_trend_series *s, cbx_tendency *out)
 {
     const trend_args *a = run->args;
-    double *values;
     const cbx_metric_def *def = NULL;
-    cbx_direction direction;
-    cbx_run *newest = NULL, *defs = NULL;
+    SCOPED(cbx_run) *newest = NULL, *defs = NULL;
 
     if (!a->tendency || !s->npoints) return NULL;
-    values = cbx_arena_calloc(run->arena, s->npoints, sizeof *values);
+    double *values = cbx_arena_calloc(run->arena, s->npoints, sizeof *values);
     for (size_t i = 0; i < s->npoints; i++) values[i] = s->points[i].value;
     if (opt_check(run, cbx_tendency_find(run->ctx, values, s->npoints, CBX_TENDENCY_THRESHOLD, 0.95, out, run->err)))
         return NULL;
     if (!cbx_store_load_bare(store, s->points[s->npoints - 1].run_id, &newest, NULL))
         def = cbx_run_find_metric_def(newest, s->metric);
     if (!def && !select_defs(run, store, &defs, NULL) && defs) def = cbx_run_find_metric_def(defs, s->metric);
-    direction = def ? def->direction : CBX_DIRECTION_INFO;
-    cbx_run_free(newest);
-    cbx_run_free(defs);
-    return cbx_tendency_name(out->kind, direction);
+    return cbx_tendency_name(out->kind, def ? def->direction : CBX_DIRECTION_INFO);
 }
 
 static cbx_json *series_json(const opt_run *run, cbx_store *store, const cbx_trend_series *s)
 {
     cbx_tendency t;
     const char *word = tendency_of(run, store, s, &t);
-    cbx_json *o = cbx_json_new_object(), *points = cbx_json_new_array();
+    cbx_json *points = cbx_json_new_array();
 
-    json_put(o, J_TEXT("metric", s->metric), J_TEXT("point", s->point), J_TEXT("scenario", s->scenario));
-    cbx_json_set(o, "tags", tags_json(s->tags, s->ntags));
+    cbx_json *o = json_object(J_TEXT("metric", s->metric), J_TEXT("point", s->point), J_TEXT("scenario", s->scenario),
+                              J_JSON("tags", tags_json(s->tags, s->ntags)));
     for (size_t i = 0; i < s->npoints; i++) cbx_json_push(points, value_json(&s->points[i]));
     cbx_json_set(o, "points", points);
     if (word) cbx_json_set(o, "tendency", tendency_json(&t, word));
@@ -199,12 +190,11 @@ static int draw_figure(const opt_run *run, cbx_store *store, const cbx_exporter 
     double *y = cbx_arena_calloc(run->arena, 4 * s->npoints, sizeof *y), *lower = y + s->npoints,
            *upper = lower + s->npoints, *times_s = upper + s->npoints;
     const char *key = series_key(run->arena, s);
-    cbx_run *newest = NULL;
+    SCOPED(cbx_run) *newest = NULL;
     if (opt_check(run, cbx_store_load_bare(store, s->points[s->npoints - 1].run_id, &newest, run->err)))
         return EXIT_ERROR;
     const cbx_metric_def *def = cbx_run_find_metric_def(newest, s->metric);
     const char *label = def && *def->unit ? cbx_arena_printf(run->arena, "%s [%s]", s->metric, def->unit) : s->metric;
-    cbx_run_free(newest);
     const cbx_convergence_figure f = { .name = key,
                                        .title = key,
                                        .x_label = s->points[0].timestamp_us < s->points[s->npoints - 1].timestamp_us
@@ -296,12 +286,12 @@ static int run_trend(const opt_run *run)
     if (a->figure >= 0) w.form = cbx_exporter_find(cbx_plot_format_name((cbx_plot_format)a->figure));
     if (select_query(run, &select, &query) || select_open(run, &a->select, false, &w.store)) return EXIT_ERROR;
     if (cbx_store_trend_each(w.store, &query, check_series, show_one, &w, run->err) && !w.status)
-        w.status = opt_fail(run->program, "%s", run->err->message);
+        w.status = opt_fail(run, "%s", run->err->message);
     if (w.shown || !w.status) {
         if (!w.shown) begin_showing(&w);
-        if (a->select.json && json_stream_end(&w.json, run->program, NULL)) w.status = EXIT_ERROR;
+        if (a->select.json && json_stream_end(&w.json, run, NULL)) w.status = EXIT_ERROR;
         if (!w.status && !w.shown)
-            w.status = opt_fail(run->program, "no series in '%s' matches: 'calibrax show' lists points and metrics",
+            w.status = opt_fail(run, "no series in '%s' matches: 'calibrax show' lists points and metrics",
                                 cbx_store_root(w.store));
     }
     cbx_store_close(w.store);
@@ -315,8 +305,6 @@ const opt_command trend_command = {
     .description = "Prints each series that matches the filters, oldest value first; points that differ in scenario or "
                    "in a tag belong to different series. Values of several machines in one series are refused unless "
                    "--allow-other-machine is given.",
-    OPT_OPTIONS(trend),
+    OPT_OPTIONS_RULES(trend),
     .defaults = &trend_defaults,
-    .run = run_trend,
-    OPT_RULES(trend),
 };

@@ -131,12 +131,10 @@ static int check_order(const changes *c, const series *s)
     for (size_t i = 1; i < s->s->npoints; i++) {
         const cbx_trend_point *p = &s->s->points[i - 1], *q = p + 1;
         if (!strcmp(p->run_id, q->run_id))
-            return opt_fail(c->run->program, "run '%s' has two points of '%s': distinguish them by a tag", p->run_id,
-                            s->name);
+            return opt_fail(c->run, "run '%s' has two points of '%s': distinguish them by a tag", p->run_id, s->name);
         if (c->a->check && p->timestamp_us == q->timestamp_us)
-            return opt_fail(c->run->program,
-                            "runs '%s' and '%s' have the same time, so their order is unknown: correct one", p->run_id,
-                            q->run_id);
+            return opt_fail(c->run, "runs '%s' and '%s' have the same time, so their order is unknown: correct one",
+                            p->run_id, q->run_id);
     }
     return EXIT_PASS;
 }
@@ -152,7 +150,7 @@ static int find_changes(changes *c)
     if (opt_check(c->run, cbx_store_trend(c->store, &query, &c->trend, c->run->err))) return EXIT_ERROR;
     select_warn(c->run, c->store);
     if (!c->trend.count)
-        return opt_fail(c->run->program, "no series in '%s' matches: 'calibrax show' lists points and metrics",
+        return opt_fail(c->run, "no series in '%s' matches: 'calibrax show' lists points and metrics",
                         cbx_store_root(c->store));
     c->list = cbx_arena_calloc(c->run->arena, c->trend.count, sizeof *c->list);
     c->first = cbx_arena_calloc(c->run->arena, c->trend.count, sizeof *c->first);
@@ -226,22 +224,18 @@ static int write_state(const changes *c)
 {
     const char *path = c->a->state;
     const cbx_json *before = cbx_json_get(c->seen, "series");
-    cbx_json *o, *all;
-    cbx_status st;
-    cbx_text text;
 
     if (!path) return EXIT_PASS;
-    o = new_document(CBX_CHANGE_STATE_SCHEMA);
-    all = before ? cbx_json_copy(before) : cbx_json_new_object();
+    cbx_json *o = new_document(CBX_CHANGE_STATE_SCHEMA);
+    cbx_json *all = before ? cbx_json_copy(before) : cbx_json_new_object();
     for (size_t i = 0; i < c->n; i++) cbx_json_set(all, c->list[i].name, series_state(c, &c->list[i]));
     cbx_json_set(o, "series", all);
-    cbx_text_init(&text, cbx_ctx_allocator(c->run->ctx));
+    SCOPED_TEXT(text, cbx_ctx_allocator(c->run->ctx));
     cbx_json_write(o, CBX_JSON_INDENT2, &text);
     cbx_text_putc(&text, '\n');
-    st = cbx_text_check(&text, c->run->err);
+    cbx_status st = cbx_text_check(&text, c->run->err);
     if (!st) st = cbx_dir_create_parent(c->run->ctx, path, c->run->err);
     if (!st) st = cbx_file_write_atomic(c->run->ctx, path, text.data, text.len, c->run->err);
-    cbx_text_clear(&text);
     cbx_json_unref(o);
     return opt_check(c->run, st);
 }
@@ -268,7 +262,7 @@ static int pile_runs(const changes *c, const series *s, const inputs_list *l, pi
     for (size_t i = 0; i < l->n; i++) {
         const cbx_metric_def *def = cbx_run_find_metric_def(l->items[i], s->s->metric);
         if (def && s->unit && strcmp(def->unit, s->unit) != 0)
-            return opt_fail(c->run->program, "'%s' is in '%s', and in '%s' in run '%s': measure again in one unit",
+            return opt_fail(c->run, "'%s' is in '%s', and in '%s' in run '%s': measure again in one unit",
                             plain_text(c->run->arena, s->name), s->unit, def->unit, cbx_run_id(l->items[i]));
         for (size_t k = 0; k < cbx_run_npoints(l->items[i]); k++) {
             const cbx_point *p = cbx_run_point(l->items[i], k);
@@ -302,14 +296,14 @@ static int confirm_all(changes *c, const inputs_list sides[2])
         if (!piles[0].n || !piles[1].n) continue;
         if (cbx_change_confirm(c->run->ctx, piles[0].items, piles[0].n, piles[1].items, piles[1].n, a->level,
                                a->threshold, &v, &last->again, c->run->err))
-            return opt_fail(c->run->program, "'%s': %s", plain_text(c->run->arena, s->name), c->run->err->message);
+            return opt_fail(c->run, "'%s': %s", plain_text(c->run->arena, s->name), c->run->err->message);
         last->judged = v == CBX_VERDICT_UNDECIDED                                                        ? UNDECIDED
                        : v == (last->c.after > last->c.before ? CBX_VERDICT_SLOWER : CBX_VERDICT_FASTER) ? CONFIRMED
                                                                                                          : REFUTED;
         asked++;
     }
     if (asked || !changed) return EXIT_PASS;
-    return opt_fail(c->run->program, "no series with a change has values in the runs of both --before and --after");
+    return opt_fail(c->run, "no series with a change has values in the runs of both --before and --after");
 }
 
 static int confirm(changes *c)
@@ -327,12 +321,12 @@ static int confirm(changes *c)
     for (size_t i = 0; !status && i < sides[0].n; i++)
         for (size_t k = 0; !status && k < sides[1].n; k++)
             if (!strcmp(cbx_run_id(sides[0].items[i]), cbx_run_id(sides[1].items[k])))
-                status = opt_fail(c->run->program, "run '%s' is in both --before and --after: measure both sides again",
+                status = opt_fail(c->run, "run '%s' is in both --before and --after: measure both sides again",
                                   cbx_run_id(sides[0].items[i]));
     if (!status) status = inputs_check_machines(c->run, &all, c->a->allow_machines);
     if (!status) status = confirm_all(c, sides);
-    inputs_clear(&sides[0]);
-    inputs_clear(&sides[1]);
+    inputs_list_clear(&sides[0]);
+    inputs_list_clear(&sides[1]);
     return status;
 }
 
@@ -340,12 +334,12 @@ static int confirm(changes *c)
 
 static cbx_json *change_json(const change *f)
 {
-    cbx_json *o = cbx_json_new_object();
     char time[CBX_TIME_SIZE];
 
-    json_put(o, J_TEXT("run", f->at->run_id), J_TEXT("timestamp", cbx_time_format_iso(f->at->timestamp_us, time)),
-             J_TEXT("commit", f->at->commit), J_INT("index", f->c.index), J_NUMBER("before", f->c.before),
-             J_NUMBER("after", f->c.after), J_NUMBER("change", f->c.change));
+    cbx_json *o = json_object(
+        J_TEXT("run", f->at->run_id), J_TEXT("timestamp", cbx_time_format_iso(f->at->timestamp_us, time)),
+        J_TEXT("commit", f->at->commit), J_INT("index", f->c.index), J_NUMBER("before", f->c.before),
+        J_NUMBER("after", f->c.after), J_NUMBER("change", f->c.change));
     if (!isnan(f->c.score)) cbx_json_set_double(o, "score", f->c.score);
     if (!isnan(f->c.score)) cbx_json_set_bool(o, "alarm", f->c.alarm);
     json_put(o, J_BOOL("new", f->is_new), J_TEXT("for", f->worse ? "worse" : f->better ? "better" : NULL));
@@ -367,17 +361,17 @@ static int print_changes_json(const changes *c)
     json_stream_begin(&out, document, "series");
     for (size_t i = 0; i < c->n; i++) {
         const series *s = &c->list[i];
-        cbx_json *e = cbx_json_new_object(), *list = cbx_json_new_array();
-        json_put(e, J_TEXT("metric", s->s->metric), J_TEXT("point", s->s->point), J_TEXT("scenario", s->s->scenario));
-        cbx_json_set(e, "tags", tags_json(s->s->tags, s->s->ntags));
-        json_put(e, J_TEXT("direction", cbx_direction_name(s->direction)), J_INT("values", s->n),
-                 J_INT("unseen", s->unseen), J_INT("not_finite", s->left_out));
+        cbx_json *list = cbx_json_new_array();
+        cbx_json *e = json_object(
+            J_TEXT("metric", s->s->metric), J_TEXT("point", s->s->point), J_TEXT("scenario", s->s->scenario),
+            J_JSON("tags", tags_json(s->s->tags, s->s->ntags)), J_TEXT("direction", cbx_direction_name(s->direction)),
+            J_INT("values", s->n), J_INT("unseen", s->unseen), J_INT("not_finite", s->left_out));
         for (size_t k = 0; k < s->nfound; k++)
             if (s->found[k].is_new || !c->a->new_only) cbx_json_push(list, change_json(&s->found[k]));
         cbx_json_set(e, "changes", list);
         json_stream_add(&out, e);
     }
-    return json_stream_end(&out, c->run->program, NULL);
+    return json_stream_end(&out, c->run, NULL);
 }
 
 static void put_change(const changes *c, const series *s, const change *f, columns *table)
@@ -448,27 +442,23 @@ static int check_newest(const changes *c)
 {
     const cbx_store_query query = { .branch = c->a->select.branch, .machine = c->a->select.machine, .limit = 2 };
     const char *lost = NULL;
-    cbx_store_list list;
+    CLEARED(cbx_store_list) list = { 0 };
     size_t n = 0;
-    int status;
 
     if (c->a->select.until || c->a->select.commit) return EXIT_PASS;
     if (opt_check(c->run, cbx_store_query_runs(c->store, &query, &list, c->run->err))) return EXIT_ERROR;
-    status = select_need_newest(c->run, c->store, &list, "");
+    int status = select_need_newest(c->run, c->store, &list, "");
     for (size_t i = 0; !status && list.count && i < c->n; i++) {
         const cbx_trend_series *s = c->list[i].s;
         if (!strcmp(s->points[s->npoints - 1].run_id, list.entries[0].id)) continue;
         lost = c->list[i].name;
         n++;
     }
-    if (n) {
-        opt_fail(c->run->program, "%s%zu of %zu series have no value in the newest run, '%s': '%s'%s%s",
-                 c->a->allow_dropped ? "note: " : "", n, c->n, list.entries[0].id, lost, n > 1 ? " among them" : "",
-                 c->a->allow_dropped ? "" : "; choose series or runs, or accept it with --allow-dropped");
-        status = c->a->allow_dropped ? EXIT_PASS : EXIT_ERROR;
-    }
-    cbx_store_list_clear(&list);
-    return status;
+    if (!n) return status;
+    opt_fail(c->run, "%s%zu of %zu series have no value in the newest run, '%s': '%s'%s%s",
+             c->a->allow_dropped ? "note: " : "", n, c->n, list.entries[0].id, lost, n > 1 ? " among them" : "",
+             c->a->allow_dropped ? "" : "; choose series or runs, or accept it with --allow-dropped");
+    return c->a->allow_dropped ? EXIT_PASS : EXIT_ERROR;
 }
 
 /* Where no series with a direction has values on both sides of any change, nothing was decided; a
@@ -488,7 +478,7 @@ static int check_lengths(const changes *c)
         shortest = s;
     }
     if (!few) return EXIT_PASS;
-    opt_fail(c->run->program, "%s'%s' has %zu of the %zu values that an alarm needs%s", few < directed ? "note: " : "",
+    opt_fail(c->run, "%s'%s' has %zu of the %zu values that an alarm needs%s", few < directed ? "note: " : "",
              shortest->name, shortest->n, needed, few > 1 ? ", and other series have too few" : "");
     return few < directed ? EXIT_PASS : EXIT_UNDECIDED;
 }
@@ -504,7 +494,7 @@ static int verdict_of(const changes *c)
         const series *s = &c->list[i];
         if (s->direction == CBX_DIRECTION_INFO || isfinite(s->s->points[s->s->npoints - 1].value)) continue;
         failed = true;
-        opt_fail(c->run->program, "'%s' is not a finite number in the newest run", s->name);
+        opt_fail(c->run, "'%s' is not a finite number in the newest run", s->name);
     }
     if (failed) return EXIT_CHECK;
     for (size_t i = 0; i < c->n; i++)
@@ -513,7 +503,7 @@ static int verdict_of(const changes *c)
             bool counts = c->a->before.count ? f->judged == CONFIRMED : f->is_new && f->c.alarm;
             if (f->worse && counts) return EXIT_CHECK;
             if (c->list[i].undefined && counts)
-                status = opt_fail(c->run->program, "'%s' changed and has no definition: define its unit and direction",
+                status = opt_fail(c->run, "'%s' changed and has no definition: define its unit and direction",
                                   c->list[i].name);
             if (!status && f->worse && f->judged == UNDECIDED) status = EXIT_UNDECIDED;
         }

@@ -57,8 +57,6 @@ static void take_point(work *w, const cbx_point *p)
     const char *text = cbx_point_tag(p, a->over), *name;
     const cbx_metric *m = cbx_point_metric(p, a->select.metric);
     double x = NAN;
-    size_t at;
-    series *s;
 
     if (!m) return;
     if (!text || !opt_number(text, &x) || !(x > 0) || !(m->value > 0) || !isfinite(m->value)) {
@@ -66,9 +64,9 @@ static void take_point(work *w, const cbx_point *p)
         return;
     }
     name = point_key(w->run->arena, p, a->over);
-    at = cbx_names_add(&w->names, name);
+    size_t at = cbx_names_add(&w->names, name);
     if (at == w->list.n) (void)cbx_list_push(&w->al, &w->list, (series){ .name = name });
-    s = &w->list.items[at];
+    series *s = &w->list.items[at];
     (void)cbx_list_push(&w->al, &s->x, x);
     (void)cbx_list_push(&w->al, &s->y, m->value);
 }
@@ -81,13 +79,13 @@ static int check_definition(work *w, const cbx_run *r)
 
     if (!def) return EXIT_PASS;
     if (w->unit && strcmp(w->unit, def->unit) != 0)
-        return opt_fail(w->run->program, "runs have '%s' in different units, '%s' and '%s': choose runs of one",
+        return opt_fail(w->run, "runs have '%s' in different units, '%s' and '%s': choose runs of one",
                         a->select.metric, w->unit, def->unit);
     if (!w->unit) w->unit = cbx_arena_strdup(w->run->arena, def->unit);
     if (w->law->direction == CBX_DIRECTION_INFO || def->direction == w->law->direction ||
         def->direction == CBX_DIRECTION_INFO)
         return EXIT_PASS;
-    return opt_fail(w->run->program, "'--law %s' fits a %s, but for '%s' %s is better: use %s", w->law->name,
+    return opt_fail(w->run, "'--law %s' fits a %s, but for '%s' %s is better: use %s", w->law->name,
                     w->law->direction == CBX_DIRECTION_LOWER ? "time" : "throughput", a->select.metric,
                     cbx_direction_name(def->direction),
                     w->law->direction == CBX_DIRECTION_LOWER ? "gustafson or usl" : "amdahl");
@@ -110,7 +108,6 @@ static int fit(work *w, series *s)
 {
     const trend_args *a = w->run->args;
     size_t different = 0; /* sizes, counted up to the number needed */
-    cbx_status st;
 
     for (size_t i = 0; i < s->x.n && different < w->law->minimum; i++) {
         size_t k = 0;
@@ -122,10 +119,10 @@ static int fit(work *w, series *s)
                                     different == 1 ? "" : "s", a->over, w->law->minimum);
         return EXIT_PASS;
     }
-    st = w->law->power
-             ? cbx_scaling_growth(w->run->ctx, s->x.items, s->y.items, s->x.n, a->level, &s->growth, w->run->err)
-             : cbx_scaling_speedup(w->run->ctx, w->law->speedup, s->x.items, s->y.items, s->x.n, a->level, &s->speedup,
-                                   w->run->err);
+    cbx_status st = w->law->power ? cbx_scaling_growth(w->run->ctx, s->x.items, s->y.items, s->x.n, a->level,
+                                                       &s->growth, w->run->err)
+                                  : cbx_scaling_speedup(w->run->ctx, w->law->speedup, s->x.items, s->y.items, s->x.n,
+                                                        a->level, &s->speedup, w->run->err);
     return opt_check(w->run, st);
 }
 
@@ -133,22 +130,20 @@ static int fit(work *w, series *s)
 
 static cbx_json *series_json(const work *w, const series *s)
 {
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *o = json_object(J_TEXT("series", s->name));
 
-    cbx_json_set_string(o, "series", s->name);
     cbx_json_set_doubles(o, "x", s->x.items, s->x.n);
     cbx_json_set_doubles(o, "y", s->y.items, s->x.n);
     cbx_json_set_string(o, "fault", s->fault);
     if (s->fault) return o;
     if (w->law->power) {
         char order[CBX_GROWTH_TEXT];
-        cbx_json *weights;
 
         json_put(o, J_TEXT("order", cbx_growth_text(&s->growth, order)),
                  J_TEXT("nearest_order", cbx_complexity_name(s->growth.order)),
                  J_NUMBER("intercept", s->growth.intercept ? s->growth.intercept_value : 0),
                  J_NUMBER("coefficient", s->growth.coefficient));
-        weights = cbx_json_set_object(o, "weights");
+        cbx_json *weights = cbx_json_set_object(o, "weights");
         for (int c = 0; c < CBX_COMPLEXITY_COUNT; c++)
             cbx_json_set_double(weights, cbx_complexity_name((cbx_complexity)c), s->growth.weight[c]);
         cbx_json_set_interval(o, "exponent", s->growth.exponent.value, s->growth.exponent.lower,
@@ -229,22 +224,21 @@ int trend_over(const opt_run *run)
     cbx_names_init(&w.names, &run->arena->al);
     if (!status) status = inputs_each(run, &a->select, &a->inputs, &v);
     if (!status && !w.list.n)
-        status = opt_fail(run->program, "no point has '%s' above 0 and a number above 0 in the tag '%s'", metric, tag);
+        status = opt_fail(run, "no point has '%s' above 0 and a number above 0 in the tag '%s'", metric, tag);
     for (size_t i = 0; !status && i < w.list.n; i++) {
         status = fit(&w, &w.list.items[i]);
         fitted += !w.list.items[i].fault;
     }
     if (!status && !fitted)
-        status = opt_fail(run->program, "nothing can be fitted: '%s' has %s",
-                          plain_text(run->arena, w.list.items[0].name), w.list.items[0].fault);
+        status = opt_fail(run, "nothing can be fitted: '%s' has %s", plain_text(run->arena, w.list.items[0].name),
+                          w.list.items[0].fault);
     if (!status && a->select.json) {
-        cbx_json *o = new_document("calibrax-scaling"), *list;
-        json_put(o, J_TEXT("metric", a->select.metric), J_TEXT("over", a->over), J_TEXT("law", w.law->name),
-                 J_TEXT("formula", w.law->formula));
-        list = cbx_json_set_array(o, "series");
+        cbx_json *o = json_document("calibrax-scaling", J_TEXT("metric", a->select.metric), J_TEXT("over", a->over),
+                                    J_TEXT("law", w.law->name), J_TEXT("formula", w.law->formula));
+        cbx_json *list = cbx_json_set_array(o, "series");
         for (size_t i = 0; i < w.list.n; i++) cbx_json_push(list, series_json(&w, &w.list.items[i]));
         cbx_json_set_int(o, "left_out", (int64_t)w.left_out);
-        status = print_json(run->program, o);
+        status = print_json(run, o);
     } else if (!status) {
         printf("%s over %s: %s\n", metric, tag, w.law->formula);
         for (size_t i = 0; i < w.list.n; i++) print_series(&w, &w.list.items[i]);

@@ -56,80 +56,76 @@ enum { STATISTIC_mean, STATISTICS(NUMBER) };
 #define AT(member) offsetof(watch_args, member)
 
 static const opt_spec watch_options[] = {
-    { "metric", 'm', OPT_STRING, AT(metric), "NAME", NULL,
-      "metric to follow; for a process and its children: cpu_percent, rss_mb, threads or processes; for a GPU: "
-      "gpu_mem_mb (used by those processes), gpu_util, gpu_temperature_c, gpu_power_w, or gpu_slowed (1 while it is "
-      "throttled)",
-      "@metrics" },
-    { "lower", 0, OPT_FLAG, AT(lower), NULL, NULL, "alert if values are below the levels, not above" },
-    { "info", 0, OPT_REAL, AT(levels[0]), "X", NULL, "level of an alert of severity info" },
-    { "warning", 'w', OPT_REAL, AT(levels[1]), "X", NULL, "level of an alert of severity warning" },
-    { "error", 'e', OPT_REAL, AT(levels[2]), "X", NULL, "level of an alert of severity error" },
-    { "critical", 'c', OPT_REAL, AT(levels[3]), "X", NULL, "level of an alert of severity critical" },
-    { "rule", 0, OPT_EACH, AT(rules), "METRIC:SEVERITY=X", NULL,
-      "level of a metric, such as rss_mb:warning=2000; X may be drift[:SHARE], a relative drift over the last 50 "
-      "values or --window (default 0.05), or modes[:SHARE], the share of values in the less frequent of two levels "
-      "between which they alternate (default 0.1); may be repeated" },
-    { "hysteresis", 0, OPT_NUMBER, AT(hysteresis), "X", "0",
-      "how far a value must return past a level to clear the alert; with --health: as a share of each limit" },
-    { "raise-after", 0, OPT_POSITIVE, AT(raise_after), "N", "1", "number of consecutive values before an alert" },
-    { "clear-after", 0, OPT_POSITIVE, AT(clear_after), "N", "1",
-      "number of consecutive values before an alert is cleared" },
-    { "window", 0, OPT_POSITIVE, AT(window), "N", "1; 100 for a pipeline",
-      "use a statistic of the last N values or executions" },
-    { "statistic", 0, OPT_CHOICE, AT(statistic), "WHAT", "mean",
-      "statistic of the window: mean" STATISTICS(LISTED) "; failures is a share", "mean" STATISTICS(WORD) },
-    { "quiet", 0, OPT_NUMBER, AT(quiet), "SECONDS", "0",
-      "minimum time between two alerts; a more severe one is never delayed" },
-    { "repeat", 0, OPT_ABOVE, AT(repeat), "SECONDS", "never", "repeat an alert while it lasts" },
-    { "interval", 'n', OPT_ABOVE, AT(interval), "SECONDS", "5", "time between two values of a process or a store" },
-    { "for", 0, OPT_NUMBER, AT(length), "SECONDS", "until the input ends",
-      "stop after this time; 0: read the available values once" },
-    { "once", 0, OPT_FLAG, AT(once), NULL, NULL,
-      "for CI: read the available values once, report the alerts that are active at the end, and set the exit status "
-      "by them" },
-    { "fail-on", 0, OPT_CHOICE, AT(fail_on), "SEVERITY", "error",
-      "exit with 1 if there was an alert of at least this severity", "info warning error critical" },
-    { "summary", 0, OPT_FLAG, AT(summary), NULL, NULL,
-      "at the end, print the latest, minimum, maximum, mean and tendency of the last 1000 values, and the number of "
-      "alerts by severity" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print alerts, and the summary, as JSON lines" },
-    { "Receivers of alerts", 0, OPT_GROUP, 0, NULL, NULL, NULL },
-    { "alerts", 'o', OPT_EACH, AT(files), "FILE", NULL, "append alerts as JSON lines" },
-    { "command", 0, OPT_EACH, AT(commands), "CMD", NULL,
-      "run this command for each alert, with its JSON on standard input" },
-    { "webhook", 0, OPT_EACH, AT(webhooks), "URL", NULL, "POST the JSON of each alert" },
-    { "timeout", 0, OPT_ABOVE, AT(timeout), "SECONDS", "10", "maximum time of a command or a webhook" },
-    { "A process", 0, OPT_GROUP, 0, NULL, NULL, NULL },
-    { "pid", 'p', OPT_POSITIVE, AT(pid), "PID", NULL, "follow a process until it ends" },
-    { "gpu", 0, OPT_INT, AT(gpu), "N", "0 for a metric of a GPU", "also follow this NVIDIA GPU" },
-    { "A store", 0, OPT_GROUP, 0, "data", NULL, NULL },
-    { "data", 0, OPT_STRING, AT(data), "DIR", NULL,
-      "follow a store: one value per run, oldest first, then new runs as they arrive" },
-    { "point", 0, OPT_STRING, AT(point), "NAME", NULL, "use points of this name" },
-    { "scenario", 0, OPT_STRING, AT(scenario), "NAME", NULL, "use points of this scenario" },
-    { "tag", 0, OPT_EACH, AT(tags), "KEY=VALUE", NULL, "use points with this tag; may be repeated, all must match" },
-    { "branch", 0, OPT_STRING, AT(branch), "NAME", NULL, "use runs of this branch" },
-    { "machine", 0, OPT_STRING, AT(machine), "ID", NULL,
-      "use runs of machines whose fingerprint has this prefix; -: runs without a fingerprint" },
-    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL,
-      "accept values of several machines as one series" },
-    { "allow-dropped", 0, OPT_FLAG, AT(allow_dropped), NULL, NULL,
-      "with --once: do not fail if the newest run lacks a metric" },
-    { "Health of pipelines", 0, OPT_GROUP, 0, "health", NULL, NULL },
-    { "health", 0, OPT_FLAG, AT(health), NULL, NULL,
-      "follow pipelines: standard input has lines such as {\"pipeline\": NAME, \"seconds\": X, \"success\": true}" },
-    { "baseline", 0, OPT_EACH, AT(baselines), "PIPELINE=X", "none, failures only",
-      "expected duration of the pipeline in seconds" },
-    { "age", 0, OPT_ABOVE, AT(age), "SECONDS", "any", "ignore older executions" },
-    { "minimum", 0, OPT_POSITIVE, AT(minimum), "N", "3", "minimum number of executions before a state is reported" },
-    { "degraded-rate", 0, OPT_NUMBER, AT(degraded_rate), "X", "0.2",
-      "share of failures above which a pipeline is degraded" },
-    { "critical-rate", 0, OPT_NUMBER, AT(critical_rate), "X", "0.5", "share of failures above which it is critical" },
-    { "degraded-slow", 0, OPT_NUMBER, AT(degraded_slow), "X", "1.2",
-      "mean duration over the baseline above which it is degraded" },
-    { "critical-slow", 0, OPT_NUMBER, AT(critical_slow), "X", "2",
-      "p95 of the duration over the baseline above which it is critical" },
+    OPT("metric", 'm', STRING, metric, "NAME", NULL,
+        "metric to follow; for a process and its children: cpu_percent, rss_mb, threads or processes; for a GPU: "
+        "gpu_mem_mb (used by those processes), gpu_util, gpu_temperature_c, gpu_power_w, or gpu_slowed (1 while it is "
+        "throttled)",
+        "@metrics"),
+    OPT_SWITCH("lower", 0, lower, "alert if values are below the levels, not above"),
+    OPT("info", 0, REAL, levels[0], "X", NULL, "level of an alert of severity info"),
+    OPT("warning", 'w', REAL, levels[1], "X", NULL, "level of an alert of severity warning"),
+    OPT("error", 'e', REAL, levels[2], "X", NULL, "level of an alert of severity error"),
+    OPT("critical", 'c', REAL, levels[3], "X", NULL, "level of an alert of severity critical"),
+    OPT("rule", 0, EACH, rules, "METRIC:SEVERITY=X", NULL,
+        "level of a metric, such as rss_mb:warning=2000; X may be drift[:SHARE], a relative drift over the last 50 "
+        "values or --window (default 0.05), or modes[:SHARE], the share of values in the less frequent of two levels "
+        "between which they alternate (default 0.1); may be repeated"),
+    OPT("hysteresis", 0, NUMBER, hysteresis, "X", "0",
+        "how far a value must return past a level to clear the alert; with --health: as a share of each limit"),
+    OPT("raise-after", 0, POSITIVE, raise_after, "N", "1", "number of consecutive values before an alert"),
+    OPT("clear-after", 0, POSITIVE, clear_after, "N", "1", "number of consecutive values before an alert is cleared"),
+    OPT("window", 0, POSITIVE, window, "N", "1; 100 for a pipeline",
+        "use a statistic of the last N values or executions"),
+    OPT("statistic", 0, CHOICE, statistic, "WHAT", "mean",
+        "statistic of the window: mean" STATISTICS(LISTED) "; failures is a share", "mean" STATISTICS(WORD)),
+    OPT("quiet", 0, NUMBER, quiet, "SECONDS", "0",
+        "minimum time between two alerts; a more severe one is never delayed"),
+    OPT("repeat", 0, ABOVE, repeat, "SECONDS", "never", "repeat an alert while it lasts"),
+    OPT("interval", 'n', ABOVE, interval, "SECONDS", "5", "time between two values of a process or a store"),
+    OPT("for", 0, NUMBER, length, "SECONDS", "until the input ends",
+        "stop after this time; 0: read the available values once"),
+    OPT_SWITCH("once", 0, once,
+               "for CI: read the available values once, report the alerts that are active at the end, and set the exit "
+               "status by them"),
+    OPT("fail-on", 0, CHOICE, fail_on, "SEVERITY", "error",
+        "exit with 1 if there was an alert of at least this severity", "info warning error critical"),
+    OPT_SWITCH("summary", 0, summary,
+               "at the end, print the latest, minimum, maximum, mean and tendency of the last 1000 values, and the "
+               "number of alerts by severity"),
+    OPT_SWITCH("json", 0, json, "print alerts, and the summary, as JSON lines"),
+    OPT_HEADING("Receivers of alerts", NULL),
+    OPT("alerts", 'o', EACH, files, "FILE", NULL, "append alerts as JSON lines"),
+    OPT("command", 0, EACH, commands, "CMD", NULL, "run this command for each alert, with its JSON on standard input"),
+    OPT("webhook", 0, EACH, webhooks, "URL", NULL, "POST the JSON of each alert"),
+    OPT("timeout", 0, ABOVE, timeout, "SECONDS", "10", "maximum time of a command or a webhook"),
+    OPT_HEADING("A process", NULL),
+    OPT("pid", 'p', POSITIVE, pid, "PID", NULL, "follow a process until it ends"),
+    OPT("gpu", 0, INT, gpu, "N", "0 for a metric of a GPU", "also follow this NVIDIA GPU"),
+    OPT_HEADING("A store", "data"),
+    OPT("data", 0, STRING, data, "DIR", NULL,
+        "follow a store: one value per run, oldest first, then new runs as they arrive"),
+    OPT("point", 0, STRING, point, "NAME", NULL, "use points of this name"),
+    OPT("scenario", 0, STRING, scenario, "NAME", NULL, "use points of this scenario"),
+    OPT("tag", 0, EACH, tags, "KEY=VALUE", NULL, "use points with this tag; may be repeated, all must match"),
+    OPT("branch", 0, STRING, branch, "NAME", NULL, "use runs of this branch"),
+    OPT("machine", 0, STRING, machine, "ID", NULL,
+        "use runs of machines whose fingerprint has this prefix; -: runs without a fingerprint"),
+    OPT_SWITCH("allow-other-machine", 0, allow_machines, "accept values of several machines as one series"),
+    OPT_SWITCH("allow-dropped", 0, allow_dropped, "with --once: do not fail if the newest run lacks a metric"),
+    OPT_HEADING("Health of pipelines", "health"),
+    OPT_SWITCH(
+        "health", 0, health,
+        "follow pipelines: standard input has lines such as {\"pipeline\": NAME, \"seconds\": X, \"success\": true}"),
+    OPT("baseline", 0, EACH, baselines, "PIPELINE=X", "none, failures only",
+        "expected duration of the pipeline in seconds"),
+    OPT("age", 0, ABOVE, age, "SECONDS", "any", "ignore older executions"),
+    OPT("minimum", 0, POSITIVE, minimum, "N", "3", "minimum number of executions before a state is reported"),
+    OPT("degraded-rate", 0, NUMBER, degraded_rate, "X", "0.2", "share of failures above which a pipeline is degraded"),
+    OPT("critical-rate", 0, NUMBER, critical_rate, "X", "0.5", "share of failures above which it is critical"),
+    OPT("degraded-slow", 0, NUMBER, degraded_slow, "X", "1.2",
+        "mean duration over the baseline above which it is degraded"),
+    OPT("critical-slow", 0, NUMBER, critical_slow, "X", "2",
+        "p95 of the duration over the baseline above which it is critical"),
 };
 static const opt_rule watch_rules[] = {
     { "", OPT_NEEDS, "metric rule health" },
@@ -155,7 +151,7 @@ void watch_send(watcher *w, const cbx_alert *alert)
     w->sent++;
     if (alert->severity > w->worst) w->worst = alert->severity;
     if (w->a->json) {
-        (void)print_json(w->run->program, cbx_alert_json(alert, now_us));
+        (void)print_json(w->run, cbx_alert_json(alert, now_us));
     } else {
         print_painted(PAINT_FAINT, "%s  ", cbx_time_format_iso(now_us, time));
         print_painted(how, "%-8s", alert->severity ? cbx_severity_name(alert->severity) : "clear");
@@ -165,7 +161,7 @@ void watch_send(watcher *w, const cbx_alert *alert)
     for (size_t i = 0; i < w->nsinks; i++) {
         if (!cbx_sink_send(w->sinks[i], alert, now_us, w->run->err)) continue;
         w->lost++;
-        opt_fail(w->run->program, "an alert was lost: %s", w->run->err->message);
+        opt_fail(w->run, "an alert was lost: %s", w->run->err->message);
     }
 }
 
@@ -198,14 +194,13 @@ static double observed(watcher *w, double value, uint64_t now_ns)
     case STATISTIC_##word: return value;
     cbx_window_facts f;
     double *x = w->recent, v = NAN;
-    size_t n;
 
     w->values++;
     cbx_window_add(w->window, value, false, now_ns);
     if (w->history) cbx_window_add(w->history, value, false, now_ns);
     if (!w->of_window || (w->a->statistic != STATISTIC_failures && !isfinite(value))) return value;
     cbx_window_read(w->window, now_ns, &f);
-    n = cbx_window_values(w->window, now_ns, x, w->a->window ? w->a->window : 1);
+    size_t n = cbx_window_values(w->window, now_ns, x, w->a->window ? w->a->window : 1);
     switch (w->a->statistic) {
         STATISTICS(CASE)
     default: return f.mean;
@@ -270,7 +265,6 @@ static int add_rule(watcher *w, const char *word)
     char *key = equals ? cbx_arena_strndup(w->run->arena, word, (size_t)(equals - word)) : NULL;
     cbx_pattern_kind pattern;
     cbx_severity severity;
-    cbx_alert_rule *r;
     double level, *at;
     size_t i = 0;
 
@@ -278,19 +272,18 @@ static int add_rule(watcher *w, const char *word)
     metric = colon && colon > key ? cbx_arena_strndup(w->run->arena, key, (size_t)(colon - key)) : NULL;
     if (!metric || !read_level(w, equals + 1, &pattern, &level) || !cbx_severity_parse(colon + 1, &severity) ||
         severity == CBX_SEVERITY_NONE)
-        return opt_fail(w->run->program,
+        return opt_fail(w->run,
                         "'--rule' must be METRIC:SEVERITY=X with info, warning, error or critical, and a number, "
                         "drift[:X] or modes[:X], got '%s'",
                         word);
     while (i < w->nmetrics && strcmp(w->metrics[i].name, metric)) i++;
-    if (i == WATCH_MAX_METRICS)
-        return opt_fail(w->run->program, "'--rule' must name at most %d metrics", WATCH_MAX_METRICS);
+    if (i == WATCH_MAX_METRICS) return opt_fail(w->run, "'--rule' must name at most %d metrics", WATCH_MAX_METRICS);
     if (i == w->nmetrics) w->metrics[w->nmetrics++] = (watched_metric){ metric, 0 };
-    r = find_rule(w, w->metrics[i].name, pattern);
+    cbx_alert_rule *r = find_rule(w, w->metrics[i].name, pattern);
     at = &r->levels[severity - CBX_SEVERITY_INFO];
     if (!isnan(*at))
-        return opt_fail(w->run->program, "'--rule' gives two levels of '%s' for the %s of '%s'",
-                        cbx_severity_name(severity), cbx_pattern_name(pattern), metric);
+        return opt_fail(w->run, "'--rule' gives two levels of '%s' for the %s of '%s'", cbx_severity_name(severity),
+                        cbx_pattern_name(pattern), metric);
     *at = pattern == CBX_PATTERN_DRIFT && r->lower ? -level : level;
     return EXIT_PASS;
 }
@@ -310,12 +303,12 @@ static int set_rules(watcher *w)
         values = values || !w->rules[i].pattern;
         patterns = patterns || w->rules[i].pattern;
     }
-    if (!values && !patterns) return opt_fail(w->run->program, "'%s' has no alert level", w->metrics[0].name);
+    if (!values && !patterns) return opt_fail(w->run, "'%s' has no alert level", w->metrics[0].name);
     if (a->statistic >= 0 && !values)
-        return opt_fail(w->run->program, "'--statistic' needs a level of the values of '%s'", w->metrics[0].name);
+        return opt_fail(w->run, "'--statistic' needs a level of the values of '%s'", w->metrics[0].name);
     if (patterns && values && (a->statistic >= 0 || a->window))
         return opt_fail(
-            w->run->program,
+            w->run,
             "'--window' and '--statistic' cannot apply to both the levels and the patterns of '%s': watch one of them",
             w->metrics[0].name);
     w->of_window = values && (a->window > 1 || a->statistic >= 0);
@@ -363,25 +356,24 @@ static int watch_lines(watcher *w, line_fn *fn)
         if (poll(&in, 1, 50) > 0) {
             n = read(STDIN_FILENO, buffer + len, MAX_LINE - len);
             if (n < 0 && errno == EINTR) continue;
-            if (n < 0) return opt_fail(w->run->program, "cannot read standard input: %s", strerror(errno));
+            if (n < 0) return opt_fail(w->run, "cannot read standard input: %s", strerror(errno));
             ended = n == 0;
         } else {
             ended = is_over(w);
         }
         len += (size_t)n;
         while (from < buffer + len) {
-            size_t line;
             end = memchr(from, '\n', len - (size_t)(from - buffer));
             if (!end && !ended) break;
             if (!end) end = buffer + len;
-            line = (size_t)(end - from);
+            size_t line = (size_t)(end - from);
             while (line > 0 && is_blank(from[line - 1])) line--;
             if (line > 0) fn(w, from, line);
             from = end < buffer + len ? end + 1 : end;
         }
         len -= (size_t)(from - buffer);
         memmove(buffer, from, len);
-        if (len == MAX_LINE) return opt_fail(w->run->program, "a line of standard input is longer than 1 MiB");
+        if (len == MAX_LINE) return opt_fail(w->run, "a line of standard input is longer than 1 MiB");
     }
     return EXIT_PASS;
 }
@@ -403,7 +395,7 @@ static bool read_nonfinite(const char *line, size_t len, double *value)
  * comes last. */
 static void take_value(watcher *w, const char *line, size_t len)
 {
-    cbx_json *json = NULL;
+    SCOPED(cbx_json) *json = NULL;
     double value;
     bool found = false;
 
@@ -420,10 +412,9 @@ static void take_value(watcher *w, const char *line, size_t len)
             found = true;
         }
     }
-    cbx_json_unref(json);
     if (!found && w->bad_lines++ == 0)
-        opt_fail(w->run->program, "a line without '%s' is ignored: '%.*s'", w->metrics[0].name,
-                 (int)(len < 60 ? len : 60), line);
+        opt_fail(w->run, "a line without '%s' is ignored: '%.*s'", w->metrics[0].name, (int)(len < 60 ? len : 60),
+                 line);
 }
 
 /* --- a process with its children, and a device --- */
@@ -472,14 +463,13 @@ static int watch_interval(watcher *w, device *d, bool *ended)
     cbx_resource_opts opts = CBX_RESOURCE_OPTS_INIT;
     cbx_resource_report report;
     cbx_resource_monitor *m = NULL;
-    cbx_status st;
     fact found;
 
     opts.pid = (pid_t)w->a->pid;
     opts.interval_s = fmin(w->a->interval, 0.1);
     opts.device = d->gpu ? cbx_gpu_sample : NULL;
     opts.device_user = d->gpu;
-    st = cbx_resource_monitor_start(w->run->ctx, &opts, &m, w->run->err);
+    cbx_status st = cbx_resource_monitor_start(w->run->ctx, &opts, &m, w->run->err);
     *ended = st == CBX_ENOENT && w->values > 0;
     if (*ended) return EXIT_PASS;
     if (opt_check(w->run, st)) return EXIT_ERROR;
@@ -508,7 +498,7 @@ static int watch_process(watcher *w)
     for (size_t i = 0; i < w->nmetrics; i++) {
         const char *metric = w->metrics[i].name;
         if (!process_value(&none, metric, &asked))
-            return opt_fail(w->run->program,
+            return opt_fail(w->run,
                             "a metric of '--pid' must be cpu_percent, rss_mb, threads, processes, gpu_mem_mb, "
                             "gpu_util, gpu_temperature_c, gpu_power_w or gpu_slowed, got '%s'",
                             metric);
@@ -548,7 +538,7 @@ static int check_newest(watcher *w, cbx_store *store, const char *metric, const 
 {
     const select_args runs = { .branch = w->a->branch, .machine = w->a->machine };
     cbx_store_query query;
-    cbx_store_list list;
+    CLEARED(cbx_store_list) list = { 0 };
     int status = select_query(w->run, &runs, &query);
 
     query.limit = 1;
@@ -556,11 +546,10 @@ static int check_newest(watcher *w, cbx_store *store, const char *metric, const 
     if (opt_check(w->run, cbx_store_query_runs(store, &query, &list, w->run->err))) return EXIT_ERROR;
     status = select_need_newest(w->run, store, &list, "");
     if (!status && !w->a->allow_dropped && list.count && strcmp(list.entries[0].id, last))
-        status = opt_fail(w->run->program,
-                          "the newest run, '%s', has no '%s', which run '%s' had: choose runs with --branch or "
-                          "--machine, or use --allow-dropped",
-                          list.entries[0].id, metric, last);
-    cbx_store_list_clear(&list);
+        return opt_fail(w->run,
+                        "the newest run, '%s', has no '%s', which run '%s' had: choose runs with --branch or "
+                        "--machine, or use --allow-dropped",
+                        list.entries[0].id, metric, last);
     return status;
 }
 
@@ -574,8 +563,8 @@ static int take_series(watcher *w, cbx_store *store, const cbx_trend *trend, fol
     int status = EXIT_PASS;
     if (!at->series) at->series = name;
     if (trend->count > 1 || strcmp(at->series, name))
-        return opt_fail(w->run->program,
-                        "several series have the metric '%s': choose one with --point, --scenario or --tag", metric);
+        return opt_fail(w->run, "several series have the metric '%s': choose one with --point, --scenario or --tag",
+                        metric);
     status = select_check_machines(w->run, s, metric, w->a->allow_machines, &at->machine);
     if (!status) status = select_check_units(w->run, store, s, metric, false);
     if (!status && w->a->once && s->npoints) status = check_newest(w, store, metric, s->points[s->npoints - 1].run_id);
@@ -596,20 +585,18 @@ static int take_new(watcher *w, cbx_store *store, followed *at)
                                  .machine = a->machine,
                                  .tags = a->tags };
     cbx_store_query query;
-    cbx_trend trend;
+    CLEARED(cbx_trend) trend = { 0 };
     int status = select_query(w->run, &points, &query);
 
     if (status) return status;
     if (opt_check(w->run, cbx_store_trend(store, &query, &trend, w->run->err))) return EXIT_ERROR;
-    if (trend.count) status = take_series(w, store, &trend, at);
-    cbx_trend_clear(&trend);
-    return status;
+    return trend.count ? take_series(w, store, &trend, at) : EXIT_PASS;
 }
 
 static int watch_store(watcher *w)
 {
     followed places[WATCH_MAX_METRICS] = { 0 };
-    cbx_store *store = NULL;
+    SCOPED(cbx_store) *store = NULL;
     int status = EXIT_PASS;
 
     if (opt_check(w->run, cbx_store_open(w->run->ctx, w->a->data, NULL, &store, w->run->err))) return EXIT_ERROR;
@@ -623,7 +610,6 @@ static int watch_store(watcher *w)
         wait_interval(w);
     }
     for (size_t i = 0; i < w->nmetrics; i++) cbx_names_clear(&places[i].runs);
-    cbx_store_close(store);
     return status;
 }
 
@@ -637,11 +623,11 @@ static int set_up(watcher *w)
     const cbx_sink_kind kinds[] = { CBX_SINK_FILE, CBX_SINK_COMMAND, CBX_SINK_WEBHOOK };
     int status;
 
-    if (a->interval > 3600) return opt_fail(run->program, "'--interval' must be at most 3600 s, got %g", a->interval);
+    if (a->interval > 3600) return opt_fail(run, "'--interval' must be at most 3600 s, got %g", a->interval);
     if (!(a->quiet <= WATCH_MAX_SECONDS && a->repeat <= WATCH_MAX_SECONDS))
-        return opt_fail(run->program, "'--quiet' and '--repeat' must be at most %g s", WATCH_MAX_SECONDS);
+        return opt_fail(run, "'--quiet' and '--repeat' must be at most %g s", WATCH_MAX_SECONDS);
     if (a->raise_after > UINT32_MAX || a->clear_after > UINT32_MAX)
-        return opt_fail(run->program, "'--raise-after' and '--clear-after' must be at most %u", UINT32_MAX);
+        return opt_fail(run, "'--raise-after' and '--clear-after' must be at most %u", UINT32_MAX);
     if (a->health) {
         status = watch_health_begin(w);
     } else {
@@ -657,7 +643,7 @@ static int set_up(watcher *w)
     for (size_t k = 0; k < CBX_LEN(lists); k++)
         for (size_t i = 0; i < lists[k]->count; i++, w->nsinks++) {
             if (w->nsinks == CBX_LEN(w->sinks))
-                return opt_fail(run->program, "the maximum is %zu receivers of alerts", CBX_LEN(w->sinks));
+                return opt_fail(run, "the maximum is %zu receivers of alerts", CBX_LEN(w->sinks));
             if (opt_check(run, cbx_sink_create(run->ctx, kinds[k], lists[k]->items[i], a->timeout, &w->sinks[w->nsinks],
                                                run->err)))
                 return EXIT_ERROR;
@@ -681,14 +667,14 @@ static int summarize(const watcher *w)
         return EXIT_ERROR;
     word = cbx_tendency_name(t.kind, w->a->lower ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER);
     if (w->a->json) {
-        cbx_json *o = new_document("calibrax-watch-summary"), *alerts;
-        json_put(o, J_TEXT("metric", w->metrics[0].name), J_INT("values", f.count), J_NUMBER("latest", f.last),
-                 J_NUMBER("min", f.min), J_NUMBER("max", f.max), J_NUMBER("mean", f.mean));
-        cbx_json_set(o, "tendency", tendency_json(&t, word));
-        alerts = cbx_json_set_object(o, "alerts");
+        cbx_json *o = json_document("calibrax-watch-summary", J_TEXT("metric", w->metrics[0].name),
+                                    J_INT("values", f.count), J_NUMBER("latest", f.last), J_NUMBER("min", f.min),
+                                    J_NUMBER("max", f.max), J_NUMBER("mean", f.mean),
+                                    J_JSON("tendency", tendency_json(&t, word)));
+        cbx_json *alerts = cbx_json_set_object(o, "alerts");
         for (cbx_severity s = CBX_SEVERITY_INFO; s <= CBX_SEVERITY_CRITICAL; s++)
             cbx_json_set_int(alerts, cbx_severity_name(s), (int64_t)cbx_alerts_by_severity(w->alerts, s, NULL, 0));
-        return print_json(w->run->program, o);
+        return print_json(w->run, o);
     }
     print_painted(PAINT_STRONG, "%s", w->metrics[0].name);
     printf(": latest %.6g, minimum %.6g, maximum %.6g, mean %.6g of %zu values\n", f.last, f.min, f.max, f.mean,
@@ -714,10 +700,9 @@ static int conclude(const watcher *w)
     if (*w->stop) return EXIT_STOPPED;
     if (w->lost) return EXIT_ERROR;
     if (w->worst >= w->fail_on) return EXIT_CHECK;
-    if (w->values == 0 && w->health) return opt_fail(w->run->program, "watch: no execution was received");
+    if (w->values == 0 && w->health) return opt_fail(w->run, "watch: no execution was received");
     for (size_t i = 0; i < w->nmetrics; i++)
-        if (!w->metrics[i].values)
-            return opt_fail(w->run->program, "watch: no value of '%s' was received", w->metrics[i].name);
+        if (!w->metrics[i].values) return opt_fail(w->run, "watch: no value of '%s' was received", w->metrics[i].name);
     return EXIT_PASS;
 }
 
@@ -725,11 +710,10 @@ static int run_watch(const opt_run *run)
 {
     const watch_args *a = run->args;
     watcher w = { .run = run, .a = a, .stop = stop_catch(), .start_ns = cbx_clock_ns() };
-    int status;
 
     w.fail_on = (cbx_severity)(a->fail_on + CBX_SEVERITY_INFO);
     w.length = a->once && (a->pid || a->data) ? 0 : a->length;
-    status = set_up(&w);
+    int status = set_up(&w);
     if (!status)
         status = a->health ? watch_lines(&w, watch_health_take)
                  : a->pid  ? watch_process(&w)
@@ -759,8 +743,6 @@ const opt_command watch_command = {
         "value that is not a finite number is beyond every level. Alerts are printed, and sent to files, commands and "
         "webhooks. Exit status 0: no alert of the severity of --fail-on; 1: there was one, and all alerts reached "
         "their receivers; 2: an alert was lost, a metric has no data, or an error; 130: interrupted.",
-    OPT_OPTIONS(watch),
+    OPT_OPTIONS_RULES(watch),
     .defaults = &defaults,
-    .run = run_watch,
-    OPT_RULES(watch),
 };

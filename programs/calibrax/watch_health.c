@@ -40,9 +40,8 @@ int watch_health_begin(watcher *w)
     const opt_run *run = w->run;
     const watch_args *a = w->a;
     cbx_health_opts o = CBX_HEALTH_OPTS_INIT;
-    int status;
 
-    if (a->age > WATCH_MAX_SECONDS) return opt_fail(run->program, "'--age' must be at most 1e9 s, got %g", a->age);
+    if (a->age > WATCH_MAX_SECONDS) return opt_fail(run, "'--age' must be at most 1e9 s, got %g", a->age);
     if (a->window) o.window = a->window;
     o.age_ns = (uint64_t)(1e9 * a->age);
     o.min_executions = a->minimum;
@@ -51,14 +50,14 @@ int watch_health_begin(watcher *w)
     o.degraded_slow = a->degraded_slow;
     o.critical_slow = a->critical_slow;
     o.hysteresis = a->hysteresis;
-    status = opt_check(run, cbx_health_create(run->ctx, &o, &w->health, run->err));
+    int status = opt_check(run, cbx_health_create(run->ctx, &o, &w->health, run->err));
     if (!status) status = watch_alerts(w, 16, on_state);
     for (size_t i = 0; !status && i < a->baselines.count; i++) {
         const char *pipeline;
         double seconds;
         if (select_pair(run, "baseline", "PIPELINE", a->baselines.items[i], &pipeline, &seconds)) return EXIT_ERROR;
         if (cbx_health_set_baseline(w->health, pipeline, seconds, run->err))
-            return opt_fail(run->program, "'--baseline' of '%s': %s", pipeline, run->err->message);
+            return opt_fail(run, "'--baseline' of '%s': %s", pipeline, run->err->message);
         status = add_pipeline(w, pipeline);
     }
     return status;
@@ -90,7 +89,7 @@ static int record(watcher *w, const char *pipeline, double seconds, bool success
 /* {"pipeline": NAME, "seconds": X, "success": true}; a failure may lack the seconds. */
 void watch_health_take(watcher *w, const char *line, size_t len)
 {
-    cbx_json *json = NULL;
+    SCOPED(cbx_json) *json = NULL;
     const char *pipeline = NULL;
     double seconds = NAN;
     bool success = true;
@@ -102,12 +101,11 @@ void watch_health_take(watcher *w, const char *line, size_t len)
     }
     if (!pipeline || !*pipeline || (success && isnan(seconds))) {
         if (w->bad_lines++ == 0)
-            opt_fail(w->run->program, "a line without 'pipeline' and 'seconds' is ignored: '%.*s'",
-                     (int)(len < 60 ? len : 60), line);
+            opt_fail(w->run, "a line without 'pipeline' and 'seconds' is ignored: '%.*s'", (int)(len < 60 ? len : 60),
+                     line);
     } else if (record(w, pipeline, seconds, success)) {
         w->lost++;
     }
-    cbx_json_unref(json);
 }
 
 int watch_health_end(watcher *w)
@@ -126,9 +124,9 @@ int watch_health_end(watcher *w)
         cbx_health_read(w->health, i, now_ns, &r);
         const double seconds[] = { r.window.mean, r.window.p95, r.baseline_s };
         if (w->a->json) {
-            cbx_json *p = cbx_json_push_object(list);
-            json_put(p, J_TEXT("pipeline", r.pipeline), J_TEXT("state", cbx_health_state_name(r.state)),
-                     J_TEXT("reason", r.reason), J_INT("executions", r.executions), J_INT("window", r.window.count),
+            json_put(cbx_json_push_object(list), J_TEXT("pipeline", r.pipeline),
+                     J_TEXT("state", cbx_health_state_name(r.state)), J_TEXT("reason", r.reason),
+                     J_INT("executions", r.executions), J_INT("window", r.window.count),
                      J_NUMBER("failure_rate", r.window.failure_rate), J_NUMBER("mean_s", r.window.mean),
                      J_NUMBER("p95_s", r.window.p95), J_NUMBER("baseline_s", r.baseline_s));
             continue;
@@ -144,7 +142,7 @@ int watch_health_end(watcher *w)
     if (!o) cbx_json_unref(list);
     if (table) columns_print(table, "");
     if (!o) return EXIT_PASS;
-    cbx_json_set_string(o, "overall", cbx_health_state_name(cbx_health_overall(w->health, now_ns)));
-    cbx_json_set(o, "pipelines", list);
-    return print_json(w->run->program, o);
+    json_put(o, J_TEXT("overall", cbx_health_state_name(cbx_health_overall(w->health, now_ns))),
+             J_JSON("pipelines", list));
+    return print_json(w->run, o);
 }

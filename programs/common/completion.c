@@ -92,7 +92,6 @@ void opt_print_candidates(const opt_program *program, size_t n, const char *cons
 {
     offer o = { .out = out, .word = n ? words[n - 1] : "" };
     const opt_command *c = &program->commands[0];
-    const opt_spec *s;
     const char *data = NULL, *comma = strrchr(o.word, ',');
     size_t named = 0;
 
@@ -112,7 +111,7 @@ void opt_print_candidates(const opt_program *program, size_t n, const char *cons
     }
     for (size_t i = named; i + 1 < n; i++)
         if (!strcmp(words[i], "--data")) data = words[i + 1];
-    s = n - 1 > named ? option_before(c, words[n - 2]) : NULL;
+    const opt_spec *s = n - 1 > named ? option_before(c, words[n - 2]) : NULL;
     if (s) {
         if (s->kind == OPT_LIST && comma) o.kept = (size_t)(comma + 1 - o.word);
         put_values(program, s->values, data, &o);

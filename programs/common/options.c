@@ -48,7 +48,7 @@ const char *opt_hint(const char *message)
     return NULL;
 }
 
-int opt_fail(const opt_program *program, const char *fmt, ...)
+int opt_fail_of(const opt_program *program, const char *fmt, ...)
 {
     char message[2048];
     const char *text = message, *quote;
@@ -79,7 +79,7 @@ int opt_fail(const opt_program *program, const char *fmt, ...)
 int opt_check(const opt_run *run, cbx_status st)
 {
     if (st == CBX_EINTERRUPTED) return EXIT_STOPPED;
-    return st ? opt_fail(run->program, "%s", run->err->message) : EXIT_PASS;
+    return st ? opt_fail(run, "%s", run->err->message) : EXIT_PASS;
 }
 
 static void *resize_or_exit(void *user, void *ptr, size_t old_size, size_t new_size)
@@ -87,7 +87,7 @@ static void *resize_or_exit(void *user, void *ptr, size_t old_size, size_t new_s
     const cbx_allocator *al = cbx_allocator_default();
     void *grown = al->resize(al->user, ptr, old_size, new_size);
 
-    if (!grown && new_size) exit(opt_fail(user, "out of memory"));
+    if (!grown && new_size) exit(opt_fail_of(user, "out of memory"));
     return grown;
 }
 
@@ -164,10 +164,9 @@ static void rewrite(const opt_command *command, int argc, const char **argv, cbx
 bool opt_number(const char *text, double *out)
 {
     char *end;
-    double v;
 
     if (!*text || text[strspn(text, "+-.0123456789eE")]) return false;
-    v = strtod(text, &end);
+    double v = strtod(text, &end);
     if (*end || !isfinite(v)) return false;
     *out = v;
     return true;
@@ -277,12 +276,11 @@ static bool one_holds(const opt_run *run, const char *others, const char **found
 {
     for (size_t n; *others; others += n + strspn(others + n, " ")) {
         char name[128], *value;
-        const char *text;
         n = strcspn(others, " ");
         snprintf(name, sizeof name, "%.*s", (int)n, others);
         value = strchr(name, '=');
         if (value) *value++ = '\0';
-        text = opt_given(run, name);
+        const char *text = opt_given(run, name);
         if (strcmp(name, "@") ? text && (!value || !strcmp(text, value)) : run->words->count) {
             if (value) value[-1] = ' ';
             *found = cbx_arena_strdup(run->arena, name);
@@ -319,20 +317,19 @@ static int check_rules(const opt_run *run)
     for (size_t i = 0; i < c->noptions; i++) {
         if (c->options[i].kind == OPT_GROUP) group = &c->options[i];
         if (run->given[i] && group && group->arg && !one_holds(run, group->arg, &other))
-            return opt_fail(run->program, "'--%s' needs %s", c->options[i].name, others_text(run, group->arg));
+            return opt_fail(run, "'--%s' needs %s", c->options[i].name, others_text(run, group->arg));
     }
     for (size_t i = 0; i < c->nrules; i++) {
         const opt_rule *r = &c->rules[i];
-        bool holds;
         if (*r->option && !opt_given(run, r->option)) continue;
-        holds = one_holds(run, r->others, &other);
+        bool holds = one_holds(run, r->others, &other);
         if (r->relation == OPT_EXCLUDES && holds)
-            return *other == '@' ? opt_fail(run->program, "'--%s' and %s exclude each other", r->option, c->word)
-                                 : opt_fail(run->program, "'--%s' and '--%s' exclude each other", r->option, other);
+            return *other == '@' ? opt_fail(run, "'--%s' and %s exclude each other", r->option, c->word)
+                                 : opt_fail(run, "'--%s' and '--%s' exclude each other", r->option, other);
         if (r->relation == OPT_NEEDS && !holds)
-            return *r->option ? opt_fail(run->program, "'--%s' needs %s", r->option, others_text(run, r->others))
-                              : opt_fail(run->program, "'%s %s' needs %s", run->program->name, c->name,
-                                         others_text(run, r->others));
+            return *r->option
+                       ? opt_fail(run, "'--%s' needs %s", r->option, others_text(run, r->others))
+                       : opt_fail(run, "'%s %s' needs %s", run->program->name, c->name, others_text(run, r->others));
     }
     return EXIT_PASS;
 }
@@ -344,25 +341,24 @@ static opt_result bad_option(const opt_program *program, const opt_command *comm
     const char *names[128] = { "help", "version", "man", "completion" };
     size_t n = 4, dashes = strspn(word, "-"), len = strcspn(word + dashes, "=");
     char bare[128];
-    const char *near;
 
     for (size_t i = 0; i < command->noptions && n < CBX_LEN(names); i++)
         if (command->options[i].help && command->options[i].kind != OPT_GROUP) names[n++] = command->options[i].name;
     if (code == POPT_ERROR_NOARG) {
-        opt_fail(program, "option '%s' needs a value", word);
+        opt_fail_of(program, "option '%s' needs a value", word);
         return OPT_BAD;
     }
     snprintf(bare, sizeof(bare), "%.*s", (int)(len < sizeof(bare) ? len : sizeof(bare) - 1), word + dashes);
-    near = cbx_nearest_word(bare, names, n);
+    const char *near = cbx_nearest_word(bare, names, n);
     if (code == POPT_ERROR_BADOPT && near && strcmp(near, bare) == 0) {
-        opt_fail(program, "option '--%s' must be the only one: '%s --%s'", near, program->name, near);
+        opt_fail_of(program, "option '--%s' must be the only one: '%s --%s'", near, program->name, near);
     } else if (code == POPT_ERROR_BADOPT && near) {
-        opt_fail(program, "unknown option '%.*s'; did you mean '--%s'?", (int)(dashes + len), word, near);
+        opt_fail_of(program, "unknown option '%.*s'; did you mean '--%s'?", (int)(dashes + len), word, near);
     } else if (code == POPT_ERROR_BADOPT) {
-        opt_fail(program, "unknown option '%s'; '%s%s%s --help' lists them", word, program->name,
-                 command->name[0] ? " " : "", command->name);
+        opt_fail_of(program, "unknown option '%s'; '%s%s%s --help' lists them", word, program->name,
+                    command->name[0] ? " " : "", command->name);
     } else {
-        opt_fail(program, "option '%s': %s", word, poptStrerror(code));
+        opt_fail_of(program, "option '%s': %s", word, poptStrerror(code));
     }
     return OPT_BAD;
 }
@@ -370,23 +366,20 @@ static opt_result bad_option(const opt_program *program, const opt_command *comm
 static opt_result take_option(const opt_run *run, poptContext con, int code)
 {
     const opt_command *c = run->command;
-    const opt_spec *s;
-    char *text;
-    const char *kept, *wanted;
 
     if (code == CODE_HELP || code == CODE_HELP_ALL) {
         opt_print_help(run->program, c, code == CODE_HELP_ALL || !opt_has_rare(c), stdout);
         return OPT_STOP;
     }
-    s = &c->options[code - CODE_FIRST];
-    text = poptGetOptArg(con);
-    kept = text ? cbx_arena_strdup(run->arena, text) : NULL;
+    const opt_spec *s = &c->options[code - CODE_FIRST];
+    char *text = poptGetOptArg(con);
+    const char *kept = text ? cbx_arena_strdup(run->arena, text) : NULL;
     free(text);
-    wanted = s->kind == OPT_FLAG || kept ? set_value(s, kept, run->args, run->arena) : "given a value";
+    const char *wanted = s->kind == OPT_FLAG || kept ? set_value(s, kept, run->args, run->arena) : "given a value";
     for (size_t i = 0; i < c->noptions; i++)
         if (c->options[i].kind != OPT_GROUP && c->options[i].offset == s->offset) run->given[i] = kept ? kept : "";
     if (!wanted) return OPT_GO;
-    opt_fail(run->program, "'--%s' must be %s, got '%s'", s->name, wanted, kept ? kept : "");
+    opt_fail(run, "'--%s' must be %s, got '%s'", s->name, wanted, kept ? kept : "");
     return OPT_BAD;
 }
 
@@ -398,7 +391,6 @@ static opt_result parse(const opt_run *run, int argc, const char **argv, opt_lis
     struct poptOption *table = cbx_arena_calloc(run->arena, command->noptions + 3, sizeof(*table)), *t = table;
     opt_list words = { NULL, 0 };
     opt_result result = OPT_GO;
-    poptContext con;
     const char *word;
     int code;
 
@@ -413,13 +405,13 @@ static opt_result parse(const opt_run *run, int argc, const char **argv, opt_lis
     }
     *t++ = (struct poptOption){ .longName = "help-all", .argInfo = POPT_ARG_NONE, .val = CODE_HELP_ALL };
     *t = (struct poptOption){ .longName = "help", .shortName = 'h', .argInfo = POPT_ARG_NONE, .val = CODE_HELP };
-    con = poptGetContext(program->name, (int)words.count, (const char **)words.items, table, 0);
+    poptContext con = poptGetContext(program->name, (int)words.count, (const char **)words.items, table, 0);
     while (result == OPT_GO && (code = poptGetNextOpt(con)) != -1)
         result = code < -1 ? bad_option(program, command, poptBadOption(con, 0), code) : take_option(run, con, code);
     while (result == OPT_GO && (word = poptGetArg(con)) != NULL) {
         if (!(command->flags & OPT_TAKES_WORDS)) {
-            opt_fail(program, "unexpected argument '%s'; '%s%s%s --help' lists the options", word, program->name,
-                     command->name[0] ? " " : "", command->name);
+            opt_fail_of(program, "unexpected argument '%s'; '%s%s%s --help' lists the options", word, program->name,
+                        command->name[0] ? " " : "", command->name);
             result = OPT_BAD;
         } else {
             opt_append(run->arena, cbx_arena_strdup(run->arena, word), rest);
@@ -485,8 +477,8 @@ static int unknown_command(const opt_program *program, size_t n, const char *con
 
     for (const opt_note *r = program->removed; r && r->what; r++)
         if (!strcmp(words[0], r->what))
-            return opt_fail(program, "'%s %s' has a new name: use '%s %s'", program->name, r->what, program->name,
-                            r->text);
+            return opt_fail_of(program, "'%s %s' has a new name: use '%s %s'", program->name, r->what, program->name,
+                               r->text);
     cbx_arena_init(&arena, &al);
     for (size_t i = 0; i < program->ncommands; i++) {
         const char *name = program->commands[i].name;
@@ -497,13 +489,13 @@ static int unknown_command(const opt_program *program, size_t n, const char *con
     }
     if (!nseconds) {
         near = cbx_nearest_word(words[0], names, nnames);
-        status = near ? opt_fail(program, "unknown command '%s'; did you mean '%s'?", words[0], near)
-                      : opt_fail(program, "unknown command '%s'; '%s --help' lists them", words[0], program->name);
+        status = near ? opt_fail_of(program, "unknown command '%s'; did you mean '%s'?", words[0], near)
+                      : opt_fail_of(program, "unknown command '%s'; '%s --help' lists them", words[0], program->name);
     } else {
         near = n > 1 && *words[1] != '-' ? cbx_nearest_word(words[1], seconds, nseconds) : NULL;
-        status = near ? opt_fail(program, "unknown command '%s %s'; did you mean '%s %s'?", words[0], words[1],
-                                 words[0], near)
-                      : opt_fail(program, "'%s' needs one of these words after it: %s", words[0], all);
+        status = near ? opt_fail_of(program, "unknown command '%s %s'; did you mean '%s %s'?", words[0], words[1],
+                                    words[0], near)
+                      : opt_fail_of(program, "'%s' needs one of these words after it: %s", words[0], all);
     }
     cbx_arena_clear(&arena);
     return status;
@@ -555,7 +547,7 @@ int opt_main(const opt_program *program, int argc, const char **argv)
         opt_print_candidates(program, n - 1, words + 1, stdout);
     } else if (!strcmp(first, "--completion")) {
         if (!opt_print_completion(program, n > 1 ? words[1] : "bash", stdout))
-            return opt_fail(program, "'--completion' must be bash, zsh or fish, got '%s'", words[1]);
+            return opt_fail_of(program, "'--completion' must be bash, zsh or fish, got '%s'", words[1]);
     } else if (!strcmp(first, "help")) {
         status = print_help_of(program, n - 1, words + 1);
     } else if (n == 2 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h")) && *first != '-') {
@@ -571,7 +563,7 @@ int opt_main(const opt_program *program, int argc, const char **argv)
     }
     if (fflush(stdout) || ferror(stdout)) {
         int saved = errno;
-        return opt_fail(program, "cannot write standard output: %s", strerror(saved));
+        return opt_fail_of(program, "cannot write standard output: %s", strerror(saved));
     }
     return status;
 }

@@ -22,6 +22,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/settings.h"
+#include "programs/common/scoped.h"
 
 #define OPT_RARE "--help-all"
 
@@ -62,6 +63,22 @@ typedef struct opt_spec {
     const char *
         values; /* words that completion offers, separated by blanks, "@KIND" asked of the program; of CHOICE the legal ones */
 } opt_spec;
+
+/* Rows of a table in a file that defines AT(member), the offset of a member of the command's struct. */
+#define OPT(name, letter, kind, member, arg, fallback, ...)                                                            \
+    {                                                                                                                  \
+        name, letter, OPT_##kind, AT(member), arg, fallback, __VA_ARGS__                                               \
+    }
+#define OPT_SWITCH(name, letter, member, help) OPT(name, letter, FLAG, member, NULL, NULL, help)
+/* @param needs  as `arg` of a GROUP */
+#define OPT_HEADING(text, needs)                                                                                       \
+    {                                                                                                                  \
+        .name = text, .kind = OPT_GROUP, .arg = needs                                                                  \
+    }
+#define OPT_RARE_HEADING(text)                                                                                         \
+    {                                                                                                                  \
+        .name = text, .kind = OPT_GROUP, .fallback = OPT_RARE                                                          \
+    }
 
 /* What must hold between options; checked before the command runs. */
 typedef struct opt_rule {
@@ -107,11 +124,12 @@ typedef struct opt_command {
     const char *words; /* as `values` of an option, for those arguments */
 } opt_command;
 
-/* The members of an opt_command for its tables: NAME_options, which set a NAME_args, and
- * NAME_rules. */
+/* The members of an opt_command for run_NAME and its tables: NAME_options, which set a NAME_args,
+ * and NAME_rules. */
 #define OPT_OPTIONS(name)                                                                                              \
-    .options = name##_options, .noptions = CBX_LEN(name##_options), .args_size = sizeof(name##_args)
-#define OPT_RULES(name) .rules = name##_rules, .nrules = CBX_LEN(name##_rules)
+    .options = name##_options, .noptions = CBX_LEN(name##_options), .args_size = sizeof(name##_args), .run = run_##name
+#define OPT_RULES(name)         .rules = name##_rules, .nrules = CBX_LEN(name##_rules)
+#define OPT_OPTIONS_RULES(name) OPT_OPTIONS(name), OPT_RULES(name)
 
 /* Rows of two columns for the manual: exit status, environment, examples. */
 typedef struct opt_note {
@@ -173,7 +191,8 @@ cbx_allocator opt_allocator(const opt_program *program);
  * no such option. */
 const char *opt_hint(const char *message);
 /* "nperf: message" on standard error, followed by the option that is its remedy; always 2. */
-int opt_fail(const opt_program *program, const char *fmt, ...) CBX_PRINTF(2, 3);
+#define opt_fail(run, ...) opt_fail_of((run)->program, __VA_ARGS__)
+int opt_fail_of(const opt_program *program, const char *fmt, ...) CBX_PRINTF(2, 3);
 
 /* all: --help-all. */
 void opt_print_help(const opt_program *program, const opt_command *command, bool all, FILE *out);

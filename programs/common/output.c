@@ -12,21 +12,19 @@
 #define JSON_FLAGS (CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL)
 #define JSON_PIECE 65536
 
-static int print_document(const opt_program *program, cbx_json *document, bool painted)
+static int print_document(const opt_run *run, cbx_json *document, bool painted)
 {
-    cbx_text text;
     int status = EXIT_PASS;
 
-    cbx_text_init(&text, cbx_allocator_default());
+    SCOPED_TEXT(text, cbx_allocator_default());
     cbx_json_write(document, JSON_FLAGS, &text);
     cbx_text_putc(&text, '\n');
     if (!document || text.status)
-        status = opt_fail(program, "out of memory");
+        status = opt_fail(run, "out of memory");
     else if (painted && terminal_has_colour())
         print_json_lines(text.data);
     else
         fwrite(text.data, 1, text.len, stdout);
-    cbx_text_clear(&text);
     cbx_json_unref(document);
     return status;
 }
@@ -39,9 +37,9 @@ cbx_json *sentences_json(const char *const *sentences, size_t n)
     return list;
 }
 
-int print_json(const opt_program *program, cbx_json *document) { return print_document(program, document, false); }
+int print_json(const opt_run *run, cbx_json *document) { return print_document(run, document, false); }
 
-int print_json_line(const opt_program *program, cbx_json *document) { return print_document(program, document, true); }
+int print_json_line(const opt_run *run, cbx_json *document) { return print_document(run, document, true); }
 
 /* --- documents too long to be held --- */
 
@@ -71,13 +69,13 @@ void json_stream_open(json_stream *s, unsigned flags)
     cbx_json_writer_begin(&s->writer, NULL, '{');
 }
 
-int json_stream_close(json_stream *s, const opt_program *program)
+int json_stream_close(json_stream *s, const opt_run *run)
 {
     cbx_json_writer_end(&s->writer);
     cbx_text_putc(&s->text, '\n');
     pour(s, 0);
     cbx_text_clear(&s->text);
-    return s->failed ? opt_fail(program, "out of memory") : EXIT_PASS;
+    return s->failed ? opt_fail(run, "out of memory") : EXIT_PASS;
 }
 
 void json_stream_begin(json_stream *s, cbx_json *head, const char *list)
@@ -102,13 +100,13 @@ void json_stream_next(json_stream *s, cbx_json *more, const char *list)
     if (list) cbx_json_writer_begin(&s->writer, list, '[');
 }
 
-int json_stream_end(json_stream *s, const opt_program *program, cbx_json *tail)
+int json_stream_end(json_stream *s, const opt_run *run, cbx_json *tail)
 {
     json_stream_next(s, tail, NULL);
-    return json_stream_close(s, program);
+    return json_stream_close(s, run);
 }
 
-void json_put_members(cbx_json *object, const json_member *m)
+cbx_json *json_with(cbx_json *object, const json_member *m)
 {
     for (; m->kind != JSON_END; m++) {
         switch (m->kind) {
@@ -116,18 +114,14 @@ void json_put_members(cbx_json *object, const json_member *m)
         case JSON_NUMBER: cbx_json_set_double(object, m->key, m->number); break;
         case JSON_INTEGER: cbx_json_set_int(object, m->key, m->integer); break;
         case JSON_TRUTH: cbx_json_set_bool(object, m->key, m->truth); break;
+        case JSON_VALUE: cbx_json_set(object, m->key, m->value); break;
         case JSON_END: break;
         }
     }
+    return object;
 }
 
-cbx_json *new_document(const char *schema)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    json_put(o, J_TEXT("schema", schema), J_INT("version", 1));
-    return o;
-}
+cbx_json *new_document(const char *schema) { return json_object(J_TEXT("schema", schema), J_INT("version", 1)); }
 
 /* Of the longest name in the group of item i. */
 static int name_width(const cbx_doctor_report *r, size_t i)
@@ -141,7 +135,7 @@ static int name_width(const cbx_doctor_report *r, size_t i)
     return (int)maximum;
 }
 
-void print_doctor(const opt_program *program, const cbx_doctor_report *r)
+void print_doctor(const opt_run *run, const cbx_doctor_report *r)
 {
     static const struct {
         const char *text;
@@ -154,7 +148,7 @@ void print_doctor(const opt_program *program, const cbx_doctor_report *r)
     };
     const char *group = "";
 
-    printf("%s %s, revision %s, %s\n", program->name, cbx_version(), cbx_revision(), cbx_build());
+    printf("%s %s, revision %s, %s\n", run->program->name, cbx_version(), cbx_revision(), cbx_build());
     for (size_t i = 0; i < r->count; i++) {
         const cbx_doctor_item *it = &r->items[i];
         if (strcmp(group, it->group)) print_painted(PAINT_STRONG, "%s\n", it->group);
@@ -169,22 +163,18 @@ void print_doctor(const opt_program *program, const cbx_doctor_report *r)
 
 cbx_json *doctor_json(const cbx_doctor_report *r, const char *schema)
 {
-    cbx_json *o = cbx_json_new_object(), *list;
-
-    json_put(o, J_TEXT("schema", schema), J_INT("version", 1), J_TEXT("release", cbx_version()),
-             J_TEXT("revision", cbx_revision()));
-    list = cbx_json_set_array(o, "items");
+    cbx_json *o = json_document(schema, J_TEXT("release", cbx_version()), J_TEXT("revision", cbx_revision()));
+    cbx_json *list = cbx_json_set_array(o, "items");
     for (size_t i = 0; i < r->count; i++) {
         const cbx_doctor_item *it = &r->items[i];
-        cbx_json *j = cbx_json_push_object(list);
-        json_put(j, J_TEXT("group", it->group), J_TEXT("name", it->name),
+        json_put(cbx_json_push_object(list), J_TEXT("group", it->group), J_TEXT("name", it->name),
                  J_TEXT("state", cbx_doctor_state_name(it->state)), J_TEXT("text", it->text),
                  J_TEXT("remedy", it->remedy));
     }
     return o;
 }
 
-int doctor_verdict(const opt_program *program, const cbx_doctor_report *r)
+int doctor_verdict(const opt_run *run, const cbx_doctor_report *r)
 {
     char more[48] = "", named[96];
 
@@ -193,8 +183,8 @@ int doctor_verdict(const opt_program *program, const cbx_doctor_report *r)
         const cbx_doctor_item *it = &r->items[i];
         if (it->state != CBX_DOCTOR_BROKEN) continue;
         snprintf(named, sizeof(named), "'%s'", it->name);
-        if (strstr(it->text, named)) return opt_fail(program, "%s%s", it->text, more);
-        return opt_fail(program, "'%s' is missing or wrong%s: %s", it->name, more, it->text);
+        if (strstr(it->text, named)) return opt_fail(run, "%s%s", it->text, more);
+        return opt_fail(run, "'%s' is missing or wrong%s: %s", it->name, more, it->text);
     }
     return EXIT_PASS;
 }

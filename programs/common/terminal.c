@@ -41,12 +41,9 @@ const char *paint_end(paint p) { return p != PAINT_PLAIN && terminal_has_colour(
 
 void print_plain(const char *s, int width)
 {
-    cbx_text text;
-
-    cbx_text_init(&text, cbx_allocator_default());
+    SCOPED_TEXT(text, cbx_allocator_default());
     cbx_text_put_plain(&text, s);
     printf("%-*s", width, cbx_text_str(&text));
-    cbx_text_clear(&text);
 }
 
 void print_painted(paint p, const char *fmt, ...)

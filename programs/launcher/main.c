@@ -222,10 +222,9 @@ static int say_launched(const options *o, const sandbox_facts *f)
 static int confine(const options *o)
 {
     sandbox_facts f = { .landlock = 0 };
-    bool whole;
 
     if (o->sandbox) sandbox_enter(o->grants, o->ngrants, &f);
-    whole = f.syscalls && f.files && f.network && f.signals && f.tracing && f.privileges;
+    bool whole = f.syscalls && f.files && f.network && f.signals && f.tracing && f.privileges;
     if (o->sandbox == SANDBOX_REQUIRED && !whole) {
         tell(o, "machine", "the sandbox is not completely available on this machine, and nothing less was asked for");
         return EXIT_SETUP;
@@ -252,9 +251,8 @@ static int set_up(const options *o)
 
 static int exec_program(const options *o)
 {
-    int status;
     execvp(o->program[0], o->program);
-    status = errno == ENOENT || errno == ENOTDIR ? EXIT_MISSING : EXIT_EXEC;
+    int status = errno == ENOENT || errno == ENOTDIR ? EXIT_MISSING : EXIT_EXEC;
     return give_up(o, "worker_missing", status, "cannot run", o->program[0]);
 }
 
@@ -286,10 +284,9 @@ static int measure(const options *o)
     int status;
     char line[160];
     struct sigaction action = { .sa_handler = forward };
-    pid_t child;
     sigemptyset(&action.sa_mask);
     sigaction(SIGTERM, &action, NULL);
-    child = vfork();
+    pid_t child = vfork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close((int)o->measure); /* locks go with the program, the report does not */

@@ -90,11 +90,10 @@ static bool add_grant(int ruleset, const sandbox_grant *g, uint64_t handled)
 void sandbox_files_enter(const sandbox_grant *grants, size_t n, sandbox_facts *facts)
 {
     int version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION), ruleset;
-    ruleset_attr attr;
     bool ok = true;
 
     if (version < 1) return;
-    attr = (ruleset_attr){ rights_of(version), NET_TCP, SCOPE_ABSTRACT | SCOPE_SIGNAL };
+    ruleset_attr attr = (ruleset_attr){ rights_of(version), NET_TCP, SCOPE_ABSTRACT | SCOPE_SIGNAL };
     ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size_of(version), 0);
     if (ruleset < 0) return;
     for (size_t i = 0; i < n && ok; i++) ok = add_grant(ruleset, &grants[i], attr.fs);

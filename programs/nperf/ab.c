@@ -18,24 +18,22 @@ typedef struct ab_args {
 #define AT(member) offsetof(ab_args, member)
 
 static const opt_spec ab_options[] = {
-    { "build", 'b', OPT_STRING, AT(o.build), "CMD", "nothing to build",
-      "build command, run once in the root of each worktree" },
-    { "bench", 'r', OPT_STRING, AT(o.bench), "CMD", NULL, "benchmark command, run in the root of each worktree" },
-    { "metric", 'm', OPT_STRING, AT(o.metric), "NAME", "wall time",
-      "take the last number after NAME in the benchmark's output as the value; smaller is better" },
-    { "launches", 'n', OPT_POSITIVE, AT(o.launches), "N", "25", "number of launches of each revision" },
-    { "repository", 0, OPT_STRING, AT(o.repository), "DIR", "the current folder",
-      "the git repository; it is only read" },
-    { "margin", 0, OPT_NUMBER, AT(o.margin), "X", "0.02",
-      "a change whose whole interval is within this counts as equivalent" },
-    { "level", 0, OPT_NUMBER, AT(o.level), "X", "0.95", "confidence level of the interval" },
-    { "build-timeout", 0, OPT_NUMBER, AT(o.build_timeout_s), "SECONDS", "3600", "time limit of a build" },
-    { "timeout", 0, OPT_NUMBER, AT(o.bench_timeout_s), "SECONDS", "3600", "time limit of a launch" },
-    { "lock-wait", 0, OPT_NUMBER, AT(o.lock_wait_s), "SECONDS", "3600",
-      "maximum time to wait for cores that are in use" },
-    { "seed", 's', OPT_COUNT, AT(o.seed), "N", "0", "seed of the layout of launches" },
-    { "out", 'o', OPT_STRING, AT(out), "FILE", NULL, "write all measurements as JSON" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print JSON instead of text" },
+    OPT("build", 'b', STRING, o.build, "CMD", "nothing to build",
+        "build command, run once in the root of each worktree"),
+    OPT("bench", 'r', STRING, o.bench, "CMD", NULL, "benchmark command, run in the root of each worktree"),
+    OPT("metric", 'm', STRING, o.metric, "NAME", "wall time",
+        "take the last number after NAME in the benchmark's output as the value; smaller is better"),
+    OPT("launches", 'n', POSITIVE, o.launches, "N", "25", "number of launches of each revision"),
+    OPT("repository", 0, STRING, o.repository, "DIR", "the current folder", "the git repository; it is only read"),
+    OPT("margin", 0, NUMBER, o.margin, "X", "0.02",
+        "a change whose whole interval is within this counts as equivalent"),
+    OPT("level", 0, NUMBER, o.level, "X", "0.95", "confidence level of the interval"),
+    OPT("build-timeout", 0, NUMBER, o.build_timeout_s, "SECONDS", "3600", "time limit of a build"),
+    OPT("timeout", 0, NUMBER, o.bench_timeout_s, "SECONDS", "3600", "time limit of a launch"),
+    OPT("lock-wait", 0, NUMBER, o.lock_wait_s, "SECONDS", "3600", "maximum time to wait for cores that are in use"),
+    OPT("seed", 's', COUNT, o.seed, "N", "0", "seed of the layout of launches"),
+    OPT("out", 'o', STRING, out, "FILE", NULL, "write all measurements as JSON"),
+    OPT_SWITCH("json", 0, json, "print JSON instead of text"),
 };
 
 static void show(void *user, const char *words, size_t done, size_t total)
@@ -68,30 +66,26 @@ static int run_ab(const opt_run *run)
     ab_args *a = run->args;
     cbx_compare_opts *o = &a->o;
     cbx_compare_result result;
-    cbx_json *document;
+    SCOPED(cbx_json) *document = NULL;
     bool terminal = isatty(STDERR_FILENO);
-    cbx_status st;
     int status = EXIT_PASS;
 
-    if (run->words->count != 2) return opt_fail(run->program, "'ab' needs two revisions, got %zu", run->words->count);
-    if (!o->bench) return opt_fail(run->program, "'ab' needs a command to measure: --bench CMD");
+    if (run->words->count != 2) return opt_fail(run, "'ab' needs two revisions, got %zu", run->words->count);
+    if (!o->bench) return opt_fail(run, "'ab' needs a command to measure: --bench CMD");
     o->a = run->words->items[0];
     o->b = run->words->items[1];
     o->stop = stop_catch();
     o->progress = show;
     o->user = &terminal;
-    st = cbx_revisions_compare(run->ctx, o, run->arena, &result, run->err);
+    cbx_status st = cbx_revisions_compare(run->ctx, o, run->arena, &result, run->err);
     if (terminal) fputs("\r\033[K", stderr);
     if (st) {
-        opt_fail(run->program, "%s", run->err->message);
+        opt_fail(run, "%s", run->err->message);
         return st == CBX_EINTERRUPTED ? EXIT_STOPPED : EXIT_ERROR;
     }
     document = cbx_compare_json(o, &result);
     if (a->out) status = write_json(run, a->out, document);
-    if (!status && a->json)
-        status = print_json(run->program, document);
-    else
-        cbx_json_unref(document);
+    if (!status && a->json) status = print_json(run, cbx_json_ref(document));
     if (!status && !a->json) {
         print_side(o->a, result.hash[0], &result.median[0], !o->metric);
         print_side(o->b, result.hash[1], &result.median[1], !o->metric);
@@ -113,5 +107,4 @@ const opt_command ab_command = {
     OPT_OPTIONS(ab),
     .defaults = &defaults,
     .flags = OPT_TAKES_WORDS,
-    .run = run_ab,
 };

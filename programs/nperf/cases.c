@@ -41,13 +41,13 @@ static int name_for_workers(const opt_run *run, const char *path)
 {
     const char *before = getenv(CBX_CASE_PLUGINS_VARIABLE);
     char *whole = realpath(path, NULL);
-    const char *value;
 
-    if (!whole) return opt_fail(run->program, "cannot load the plug-in '%s': %s", path, strerror(errno));
-    value = cbx_arena_printf(run->arena, "%s%s%s", before ? before : "", before && *before ? ":" : "", whole);
+    if (!whole) return opt_fail(run, "cannot load the plug-in '%s': %s", path, strerror(errno));
+    const char *value = cbx_arena_printf(run->arena, "%s%s%s", before ? before : "", before && *before ? ":" : "",
+                                         whole);
     free(whole);
-    if (setenv(CBX_CASE_PLUGINS_VARIABLE, value, 1)) return opt_fail(run->program, "out of memory");
-    if (strchr(path, ':')) return opt_fail(run->program, "'--plugin': the path '%s' must not contain a colon", path);
+    if (setenv(CBX_CASE_PLUGINS_VARIABLE, value, 1)) return opt_fail(run, "out of memory");
+    if (strchr(path, ':')) return opt_fail(run, "'--plugin': the path '%s' must not contain a colon", path);
     return EXIT_PASS;
 }
 
@@ -55,19 +55,18 @@ static int name_for_workers(const opt_run *run, const char *path)
 static int open_file(const opt_run *run, const char *path)
 {
     cbx_declared *d = NULL;
-    const char *name;
 
     if (nfiles_read == CBX_LEN(files_read))
-        return opt_fail(run->program, "'--define': the maximum is %zu case files", CBX_LEN(files_read));
-    if (cbx_declared_read(run->ctx, path, &d, run->err)) return opt_fail(run->program, "%s", run->err->message);
-    name = cbx_declared_case(d)->name;
+        return opt_fail(run, "'--define': the maximum is %zu case files", CBX_LEN(files_read));
+    if (cbx_declared_read(run->ctx, path, &d, run->err)) return opt_fail(run, "%s", run->err->message);
+    const char *name = cbx_declared_case(d)->name;
     files_read[nfiles_read++] = d;
     if (cbx_declared_get_kind(d) == CBX_DECLARED_PYTHON)
         return cbx_case_set_add(run->ctx, set, cbx_declared_case(d), path, run->err)
-                   ? opt_fail(run->program, "%s", run->err->message)
+                   ? opt_fail(run, "%s", run->err->message)
                    : EXIT_PASS;
     if (cbx_case_find(cbx_case_set_list(set), name) || nperf_commands(name) != d)
-        return opt_fail(run->program, "'%s': a case '%s' exists already; rename it", path, name);
+        return opt_fail(run, "'%s': a case '%s' exists already; rename it", path, name);
     return EXIT_PASS;
 }
 
@@ -77,11 +76,10 @@ int nperf_cases_open(const opt_run *run, const opt_list *plugins, const opt_list
 
     for (size_t i = 0; i < plugins->count && !status; i++) status = name_for_workers(run, plugins->items[i]);
     const char *named = getenv(CBX_CASE_PLUGINS_VARIABLE);
-    if (!status && named && *named && cbx_fidelity_isolate(run->err))
-        status = opt_fail(run->program, "%s", run->err->message);
+    if (!status && named && *named && cbx_fidelity_isolate(run->err)) status = opt_fail(run, "%s", run->err->message);
     if (!status && (cbx_case_set_create(run->ctx, &cbx_builtin_cases, &set, run->err) ||
                     cbx_case_set_add_environment(run->ctx, set, run->err)))
-        status = opt_fail(run->program, "%s", run->err->message);
+        status = opt_fail(run, "%s", run->err->message);
     for (size_t i = 0; i < files->count && !status; i++) status = open_file(run, files->items[i]);
     return status;
 }
@@ -100,8 +98,8 @@ const cbx_case_ops *nperf_case(const opt_run *run, const char *name)
     }
     near = cbx_nearest_word(name, names, n);
     if (near)
-        opt_fail(run->program, "unknown case '%s'; did you mean '%s'?", name, near);
+        opt_fail(run, "unknown case '%s'; did you mean '%s'?", name, near);
     else
-        opt_fail(run->program, "unknown case '%s'; 'nperf list' shows the cases", name);
+        opt_fail(run, "unknown case '%s'; 'nperf list' shows the cases", name);
     return NULL;
 }

@@ -10,8 +10,10 @@ typedef struct doctor_args {
     bool json;
 } doctor_args;
 
+#define AT(member) offsetof(doctor_args, member)
+
 static const opt_spec doctor_options[] = {
-    { "json", 0, OPT_FLAG, offsetof(doctor_args, json), NULL, NULL, "print one JSON document" },
+    OPT_SWITCH("json", 0, json, "print one JSON document"),
 };
 
 static int run_doctor(const opt_run *run)
@@ -22,12 +24,12 @@ static int run_doctor(const opt_run *run)
 
     cbx_doctor_init(&report, run->arena);
     if (cbx_doctor_run(run->ctx, stop_catch(), &report, run->err))
-        status = opt_fail(run->program, "%s", run->err->message);
+        status = opt_fail(run, "%s", run->err->message);
     else if (a->json)
-        status = print_json(run->program, doctor_json(&report, "nperf-doctor"));
+        status = print_json(run, doctor_json(&report, "nperf-doctor"));
     else
-        print_doctor(run->program, &report);
-    return status ? status : doctor_verdict(run->program, &report);
+        print_doctor(run, &report);
+    return status ? status : doctor_verdict(run, &report);
 }
 
 const opt_command doctor_command = {
@@ -38,5 +40,4 @@ const opt_command doctor_command = {
                    "frameworks it found, with the command that adds each missing one.",
     OPT_OPTIONS(doctor),
     .flags = OPT_ANY_ENVIRONMENT,
-    .run = run_doctor,
 };

@@ -16,11 +16,10 @@ typedef struct drift_args {
 #define AT(member) offsetof(drift_args, member)
 
 static const opt_spec drift_options[] = {
-    { "case", 'c', OPT_LIST, AT(cases), "A,B", "all", "cases to check", "@cases" },
-    { "manifest", 'm', OPT_STRING, AT(manifest), "FILE", "results/drift.json", "file of the manifest" },
-    { "update", 'u', OPT_FLAG, AT(update), NULL, NULL, "write the manifest instead of comparing with it" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL,
-      "print the differences as one JSON document; with --update the manifest" },
+    OPT("case", 'c', LIST, cases, "A,B", "all", "cases to check", "@cases"),
+    OPT("manifest", 'm', STRING, manifest, "FILE", "results/drift.json", "file of the manifest"),
+    OPT_SWITCH("update", 'u', update, "write the manifest instead of comparing with it"),
+    OPT_SWITCH("json", 0, json, "print the differences as one JSON document; with --update the manifest"),
 };
 
 /* Words for people, or the document; the exit status is that of the findings either way. */
@@ -32,7 +31,7 @@ static int show(const opt_run *run, cbx_json *found)
     int status = EXIT_PASS;
 
     if (a->json) {
-        status = print_json(run->program, cbx_json_ref(found));
+        status = print_json(run, cbx_json_ref(found));
     } else {
         for (size_t i = 0; i < drifted; i++) puts(cbx_json_get_string(cbx_json_at(findings, i), "sentence", "?"));
         print_painted(drifted ? PAINT_BAD : PAINT_GOOD, "%s", drifted ? "DRIFTED" : "SAME");
@@ -45,26 +44,20 @@ static int show(const opt_run *run, cbx_json *found)
 static int run_drift(const opt_run *run)
 {
     const drift_args *a = run->args;
-    cbx_json *now = NULL, *kept = NULL, *found = NULL;
-    int status;
+    SCOPED(cbx_json) *now = NULL, *kept = NULL, *found = NULL;
+    int status = opt_check(run,
+                           cbx_drift_manifest(run->ctx, nperf_cases(), a->cases.items, a->cases.count, &now, run->err));
 
-    if (cbx_drift_manifest(run->ctx, nperf_cases(), a->cases.items, a->cases.count, &now, run->err))
-        return opt_fail(run->program, "%s", run->err->message);
+    if (status) return status;
     if (a->update) {
         status = write_json(run, a->manifest, now);
         if (!status) fprintf(stderr, "manifest: %s\n", a->manifest);
-        if (!status && a->json) status = print_json(run->program, cbx_json_ref(now));
-    } else if (cbx_json_read(run->ctx, a->manifest, &kept, run->err)) {
-        status = opt_fail(run->program, "%s; create it with --update", run->err->message);
-    } else if (cbx_drift_compare(kept, a->manifest, now, !a->cases.count, &found, run->err)) {
-        status = opt_fail(run->program, "%s", run->err->message);
-    } else {
-        status = show(run, found);
+        return status || !a->json ? status : print_json(run, cbx_json_ref(now));
     }
-    cbx_json_unref(found);
-    cbx_json_unref(kept);
-    cbx_json_unref(now);
-    return status;
+    if (cbx_json_read(run->ctx, a->manifest, &kept, run->err))
+        return opt_fail(run, "%s; create it with --update", run->err->message);
+    status = opt_check(run, cbx_drift_compare(kept, a->manifest, now, !a->cases.count, &found, run->err));
+    return status ? status : show(run, found);
 }
 
 static const drift_args defaults = { .manifest = "results/drift.json" };
@@ -78,5 +71,4 @@ const opt_command drift_command = {
                    "2: there is no manifest, or no such case.",
     OPT_OPTIONS(drift),
     .defaults = &defaults,
-    .run = run_drift,
 };

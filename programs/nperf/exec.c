@@ -24,49 +24,47 @@ typedef struct exec_args {
 #define AT(member) offsetof(exec_args, member)
 
 static const opt_spec exec_options[] = {
-    { "Runs", .kind = OPT_GROUP },
-    { "launches", 'n', OPT_POSITIVE, AT(o.measure.launches), "N",
-      "until the verdicts are decided, at least 11, within --budget", "number of timed runs of each command" },
-    { "runs", 'r', OPT_POSITIVE, AT(o.measure.launches), "N", NULL, NULL },
-    { "warmup", 'w', OPT_INT, AT(o.measure.warmup), "N", "1",
-      "number of untimed runs of each command before the timed ones" },
-    { "budget", 0, OPT_NUMBER, AT(o.measure.budget_s), "SECONDS", "60",
-      "add no more runs after this time, once each command has 6" },
-    { "precision", 0, OPT_SHARE, AT(o.measure.precision), "X",
-      "0.02 for a single command; for several, until the verdicts are decided",
-      "stop when the interval is within X to each side, decided or not" },
-    { "ignore-failure", 'i', OPT_FLAG, AT(o.ignore_failure), NULL, NULL, "accept runs with any exit status" },
-    { "timeout", 0, OPT_NUMBER, AT(o.measure.worker_timeout_s), "SECONDS", "3600", "time limit of a run" },
-    { "Commands around the runs, not timed", .kind = OPT_GROUP },
-    { "setup", 0, OPT_EACH, AT(hooks[CBX_EXEC_SETUP]), "CMD", NULL,
-      "run once before the first run of each command; given once for all commands, or once for each" },
-    { "prepare", 'p', OPT_EACH, AT(hooks[CBX_EXEC_PREPARE]), "CMD", NULL,
-      "run before every run, for example to empty caches" },
-    { "conclude", 'C', OPT_EACH, AT(hooks[CBX_EXEC_CONCLUDE]), "CMD", NULL, "run after every run" },
-    { "cleanup", 'c', OPT_EACH, AT(hooks[CBX_EXEC_CLEANUP]), "CMD", NULL,
-      "run once after the last run of each command" },
-    { "Parameters: {NAME} in a command is replaced by each value; every combination is measured", .kind = OPT_GROUP },
-    { "param", 'P', OPT_EACH, AT(params), "NAME=V1,V2", NULL, "a list of values; may be repeated" },
-    { "parameter-list", 'L', OPT_TUPLE, AT(lists), "NAME V1,V2", NULL, "the same as two arguments" },
-    { "parameter-scan", 0, OPT_TUPLE, AT(scans), "NAME MIN MAX", NULL, "numbers from MIN to MAX; may be repeated" },
-    { "parameter-step-size", 'D', OPT_NUMBER, AT(step), "X", "1", "step of --parameter-scan" },
-    { "command-name", 0, OPT_EACH, AT(names), "NAME", NULL,
-      "name of a command in tables, in the order of the commands; may contain {parameters}; may be repeated" },
-    { "The shell", .kind = OPT_GROUP },
-    { "no-shell", 'N', OPT_FLAG, AT(o.direct), NULL, NULL,
-      "execute commands directly, without a shell: words are split at blanks and quotes; no pipes, variables or "
-      "patterns" },
-    { "shell", 'S', OPT_STRING, AT(o.shell), "SHELL", "sh",
-      "run commands by SHELL -c; the time of an empty command is measured and subtracted" },
-    { "show-output", 0, OPT_FLAG, AT(o.show_output), NULL, NULL, "do not discard the output of the commands" },
-    { "Results", .kind = OPT_GROUP },
-    { "out", 'o', OPT_STRING, AT(o.measure.out_path), "FILE", NULL, "write rows, one JSON line each" },
-    { "export-csv", 0, OPT_STRING, AT(csv), "FILE", NULL, "write all numbers of the rows as CSV" },
-    { "export-markdown", 0, OPT_STRING, AT(markdown), "FILE", NULL, "write the table as markdown" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
-    { "seed", 's', OPT_COUNT, AT(o.measure.seed), "N", "0", "seed of the order and layout of runs" },
-    { "lock-wait", 0, OPT_NUMBER, AT(o.measure.lock_wait_s), "SECONDS", "the value of --timeout",
-      "maximum time to wait for cores that are in use" },
+    OPT_HEADING("Runs", NULL),
+    OPT("launches", 'n', POSITIVE, o.measure.launches, "N",
+        "until the verdicts are decided, at least 11, within --budget", "number of timed runs of each command"),
+    OPT("runs", 'r', POSITIVE, o.measure.launches, "N", NULL, NULL),
+    OPT("warmup", 'w', INT, o.measure.warmup, "N", "1", "number of untimed runs of each command before the timed ones"),
+    OPT("budget", 0, NUMBER, o.measure.budget_s, "SECONDS", "60",
+        "add no more runs after this time, once each command has 6"),
+    OPT("precision", 0, SHARE, o.measure.precision, "X",
+        "0.02 for a single command; for several, until the verdicts are decided",
+        "stop when the interval is within X to each side, decided or not"),
+    OPT_SWITCH("ignore-failure", 'i', o.ignore_failure, "accept runs with any exit status"),
+    OPT("timeout", 0, NUMBER, o.measure.worker_timeout_s, "SECONDS", "3600", "time limit of a run"),
+    OPT_HEADING("Commands around the runs, not timed", NULL),
+    OPT("setup", 0, EACH, hooks[CBX_EXEC_SETUP], "CMD", NULL,
+        "run once before the first run of each command; given once for all commands, or once for each"),
+    OPT("prepare", 'p', EACH, hooks[CBX_EXEC_PREPARE], "CMD", NULL,
+        "run before every run, for example to empty caches"),
+    OPT("conclude", 'C', EACH, hooks[CBX_EXEC_CONCLUDE], "CMD", NULL, "run after every run"),
+    OPT("cleanup", 'c', EACH, hooks[CBX_EXEC_CLEANUP], "CMD", NULL, "run once after the last run of each command"),
+    OPT_HEADING("Parameters: {NAME} in a command is replaced by each value; every combination is measured", NULL),
+    OPT("param", 'P', EACH, params, "NAME=V1,V2", NULL, "a list of values; may be repeated"),
+    OPT("parameter-list", 'L', TUPLE, lists, "NAME V1,V2", NULL, "the same as two arguments"),
+    OPT("parameter-scan", 0, TUPLE, scans, "NAME MIN MAX", NULL, "numbers from MIN to MAX; may be repeated"),
+    OPT("parameter-step-size", 'D', NUMBER, step, "X", "1", "step of --parameter-scan"),
+    OPT("command-name", 0, EACH, names, "NAME", NULL,
+        "name of a command in tables, in the order of the commands; may contain {parameters}; may be repeated"),
+    OPT_HEADING("The shell", NULL),
+    OPT_SWITCH("no-shell", 'N', o.direct,
+               "execute commands directly, without a shell: words are split at blanks and quotes; no pipes, variables "
+               "or patterns"),
+    OPT("shell", 'S', STRING, o.shell, "SHELL", "sh",
+        "run commands by SHELL -c; the time of an empty command is measured and subtracted"),
+    OPT_SWITCH("show-output", 0, o.show_output, "do not discard the output of the commands"),
+    OPT_HEADING("Results", NULL),
+    OPT("out", 'o', STRING, o.measure.out_path, "FILE", NULL, "write rows, one JSON line each"),
+    OPT("export-csv", 0, STRING, csv, "FILE", NULL, "write all numbers of the rows as CSV"),
+    OPT("export-markdown", 0, STRING, markdown, "FILE", NULL, "write the table as markdown"),
+    OPT_SWITCH("json", 0, json, "print one JSON document instead of the table"),
+    OPT("seed", 's', COUNT, o.measure.seed, "N", "0", "seed of the order and layout of runs"),
+    OPT("lock-wait", 0, NUMBER, o.measure.lock_wait_s, "SECONDS", "the value of --timeout",
+        "maximum time to wait for cores that are in use"),
 };
 
 static const opt_rule exec_rules[] = {
@@ -84,16 +82,16 @@ static bool scan_values(const opt_run *run, const char *name, const char *range,
     double from, to;
 
     if (!between) {
-        opt_fail(run->program, "'--parameter-scan': expected NAME MIN MAX, found '%s %s'", name, range);
+        opt_fail(run, "'--parameter-scan': expected NAME MIN MAX, found '%s %s'", name, range);
         return false;
     }
     if (!opt_number(low, &from) || !opt_number(between + 1, &to) || to < from || !(step > 0)) {
-        opt_fail(run->program, "'--parameter-scan %s' needs two numbers, MIN not above MAX, and a step above 0", name);
+        opt_fail(run, "'--parameter-scan %s' needs two numbers, MIN not above MAX, and a step above 0", name);
         return false;
     }
     for (size_t i = 0; from + (double)i * step <= to * (1 + 1e-12); i++) {
         if (i == CBX_EXEC_MAX_COMMANDS) {
-            opt_fail(run->program, "'--parameter-scan %s' has more than %d values", name, CBX_EXEC_MAX_COMMANDS);
+            opt_fail(run, "'--parameter-scan %s' has more than %d values", name, CBX_EXEC_MAX_COMMANDS);
             return false;
         }
         opt_append(run->arena, cbx_arena_printf(run->arena, "%.12g", from + (double)i * step), values);
@@ -131,7 +129,7 @@ static int read_params(const opt_run *run, cbx_exec_param *out)
             const char *text = kinds[k].list->items[i], *end = strchr(text, kinds[k].mark);
             opt_list values = { NULL, 0 };
             if (!end || end == text)
-                return opt_fail(run->program, "'--%s': expected %s, found '%s'", kinds[k].option,
+                return opt_fail(run, "'--%s': expected %s, found '%s'", kinds[k].option,
                                 k == 0   ? "NAME=V1,V2"
                                 : k == 1 ? "NAME V1,V2"
                                          : "NAME MIN MAX",
@@ -139,12 +137,11 @@ static int read_params(const opt_run *run, cbx_exec_param *out)
             out->name = cbx_arena_strndup(run->arena, text, (size_t)(end - text));
             if (k == 2 && !scan_values(run, out->name, end + 1, a->step, &values)) return EXIT_ERROR;
             if (k < 2) opt_split(run->arena, end + 1, &values);
-            if (!values.count) return opt_fail(run->program, "'--%s %s' has no values", kinds[k].option, out->name);
+            if (!values.count) return opt_fail(run, "'--%s %s' has no values", kinds[k].option, out->name);
             out->values = values.items;
             out->nvalues = values.count;
             if (!is_used(out->name, a, run->words))
-                return opt_fail(run->program, "'--%s %s': no command contains '{%s}'", kinds[k].option, out->name,
-                                out->name);
+                return opt_fail(run, "'--%s %s': no command contains '{%s}'", kinds[k].option, out->name, out->name);
         }
     }
     return EXIT_PASS;
@@ -157,11 +154,11 @@ static int make_commands(const opt_run *run, cbx_exec_command *out)
     static const char *const options[] = { "setup", "prepare", "conclude", "cleanup" };
 
     if (a->names.count > words->count)
-        return opt_fail(run->program, "'--command-name' is given %zu times for %zu command%s", a->names.count,
-                        words->count, words->count == 1 ? "" : "s");
+        return opt_fail(run, "'--command-name' is given %zu times for %zu command%s", a->names.count, words->count,
+                        words->count == 1 ? "" : "s");
     for (int h = 0; h < CBX_EXEC_HOOKS; h++)
         if (a->hooks[h].count > 1 && a->hooks[h].count != words->count)
-            return opt_fail(run->program, "'--%s' is given %zu times for %zu command%s: give it once, or once for each",
+            return opt_fail(run, "'--%s' is given %zu times for %zu command%s: give it once, or once for each",
                             options[h], a->hooks[h].count, words->count, words->count == 1 ? "" : "s");
     for (size_t i = 0; i < words->count; i++) {
         out[i].command = words->items[i];
@@ -185,13 +182,11 @@ static void make_cells(cbx_arena *arena, const cbx_rows *rows, const cbx_row *r,
     const char *verdict = r->verdict_holm ? r->verdict_holm : r->verdict;
     const bool known = r->steady.level > 0;
     char text[CBX_FORMAT_INTERVAL_SIZE];
-    cbx_text label; /* a command of several lines is printed in one */
+    SCOPED_TEXT(label, cbx_allocator_default()); /* a command of several lines is printed in one */
 
     for (int c = 0; c < COLUMNS; c++) cells[c] = "";
-    cbx_text_init(&label, cbx_allocator_default());
     cbx_text_put_plain(&label, r->baseline);
     cells[COMMAND] = cbx_arena_strdup(arena, cbx_text_str(&label));
-    cbx_text_clear(&label);
     cells[RUNS] = cbx_arena_printf(arena, "%zu", r->nlaunches);
     if (!cbx_row_is_good(r)) {
         cells[TIME] = !strcmp(r->status, "no_answer") ? "failed" : r->status;
@@ -217,7 +212,6 @@ static void print_table(const opt_run *run, const cbx_rows *rows)
     char sides[COLUMNS + 1] = "";
     int order[COLUMNS], n = 0;
     bool last = false;
-    columns *table;
 
     for (size_t i = 0; i < rows->count; i++) last = last || strlen(rows->rows[i].baseline) > LONG_NAME;
     for (int c = 0; c < COLUMNS; c++) {
@@ -227,7 +221,7 @@ static void print_table(const opt_run *run, const cbx_rows *rows)
         shown[n] = heads[column];
         sides[n++] = "lrlrrrl"[column];
     }
-    table = columns_begin(run->arena, shown, sides);
+    columns *table = columns_begin(run->arena, shown, sides);
     for (size_t i = 0; i < rows->count; i++) {
         make_cells(run->arena, rows, &rows->rows[i], cells);
         for (int c = 0; c < n; c++) columns_put(table, PAINT_PLAIN, cells[order[c]]);
@@ -267,10 +261,9 @@ static void warn(const opt_run *run, const cbx_rows *rows, bool shell)
 
 static int show(const opt_run *run, const exec_args *a, const cbx_rows *rows)
 {
-    cbx_text words;
     int status = EXIT_PASS;
 
-    cbx_text_init(&words, cbx_allocator_default());
+    SCOPED_TEXT(words, cbx_allocator_default());
     cbx_exec_sentence(rows, &words);
     if (rows->count) { /* how the shell was subtracted */
         const char *note = cbx_json_get_string(cbx_json_get(rows->rows[0].provenance, "schedule"), "note", NULL);
@@ -278,8 +271,7 @@ static int show(const opt_run *run, const exec_args *a, const cbx_rows *rows)
     }
     if (rows->count > 2) {
         cbx_text_puts(&words, "fastest first, with the ratio to the fastest:\n");
-        if (cbx_exec_ranking(run->ctx, rows, &words, run->err))
-            status = opt_fail(run->program, "%s", run->err->message);
+        if (cbx_exec_ranking(run->ctx, rows, &words, run->err)) status = opt_fail(run, "%s", run->err->message);
     }
     if (a->json)
         status = print_rows_json(run, rows, "nperf-rows");
@@ -290,8 +282,7 @@ static int show(const opt_run *run, const exec_args *a, const cbx_rows *rows)
     warn(run, rows, !a->o.direct);
     if (!status && a->markdown) {
         const char *cells[COLUMNS];
-        cbx_text t;
-        cbx_text_init(&t, cbx_allocator_default());
+        SCOPED_TEXT(t, cbx_allocator_default());
         for (int c = 0; c < COLUMNS; c++) cbx_text_printf(&t, "| %s ", heads[c]);
         cbx_text_puts(&t, "|\n|---|--:|---|--:|--:|--:|---|\n");
         for (size_t i = 0; i < rows->count; i++) {
@@ -301,14 +292,12 @@ static int show(const opt_run *run, const exec_args *a, const cbx_rows *rows)
             cbx_text_puts(&t, "|\n");
         }
         status = write_text(run, a->markdown, &t);
-        cbx_text_clear(&t);
     }
     if (!status && a->csv) {
         cbx_text_reset(&words);
         cbx_rows_csv(rows, &words);
         status = write_text(run, a->csv, &words);
     }
-    cbx_text_clear(&words);
     return status;
 }
 
@@ -321,7 +310,7 @@ static int conclude(const opt_run *run, const cbx_measure_result *r)
     for (size_t i = 0; i < r->rows.count; i++) {
         const cbx_row *row = &r->rows.rows[i];
         if (!cbx_row_is_good(row))
-            return opt_fail(run->program, "%s", row->failure_message ? row->failure_message : row->status);
+            return opt_fail(run, "%s", row->failure_message ? row->failure_message : row->status);
         if (row->paired_vs && (!row->verdict_holm || !strcmp(row->verdict_holm, "undecided"))) status = EXIT_UNDECIDED;
     }
     return status;
@@ -333,13 +322,13 @@ static int run_exec(const opt_run *run)
     cbx_exec_opts *o = &a->o;
     cbx_exec_param *params;
     cbx_exec_command *commands = cbx_arena_calloc(run->arena, run->words->count + 1, sizeof(*commands));
-    cbx_measure_result result;
+    CLEARED(cbx_measure_result) result;
     progress p;
-    int status;
 
+    cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
     o->nparams = a->params.count + a->lists.count + a->scans.count;
     o->params = params = cbx_arena_calloc(run->arena, o->nparams + 1, sizeof(*params));
-    status = read_params(run, params);
+    int status = read_params(run, params);
     if (!status) status = make_commands(run, commands);
     if (status) return status;
     o->commands = commands;
@@ -350,13 +339,10 @@ static int run_exec(const opt_run *run)
     o->measure.progress = progress_show;
     o->measure.user = &p;
     progress_init(&p);
-    cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
-    status = cbx_exec_run(run->ctx, o, &result, run->err) ? EXIT_ERROR : EXIT_PASS;
+    cbx_status st = cbx_exec_run(run->ctx, o, &result, run->err);
     progress_end(&p);
-    status = status ? opt_fail(run->program, "%s", run->err->message) : show(run, a, &result.rows);
-    if (!status) status = conclude(run, &result);
-    cbx_measure_result_clear(&result);
-    return status;
+    status = st ? opt_fail(run, "%s", run->err->message) : show(run, a, &result.rows);
+    return status ? status : conclude(run, &result);
 }
 
 static const exec_args defaults = { .o = CBX_EXEC_OPTS_INIT, .step = 1 };
@@ -367,12 +353,9 @@ const opt_command exec_command = {
     .summary = "measure any commands against each other",
     .description =
         "Runs commands in turns and prints the time of each, and the ratio of its time to that of the first one with "
-        "an "
-        "interval; below 1 is faster. Without --launches, runs are added until every verdict is decided or the budget "
-        "of 60 s is spent (--budget); the level of the intervals accounts for the repeated checks.",
-    OPT_OPTIONS(exec),
+        "an interval; below 1 is faster. Without --launches, runs are added until every verdict is decided or the "
+        "budget of 60 s is spent (--budget); the level of the intervals accounts for the repeated checks.",
+    OPT_OPTIONS_RULES(exec),
     .defaults = &defaults,
     .flags = OPT_TAKES_WORDS,
-    .run = run_exec,
-    OPT_RULES(exec),
 };

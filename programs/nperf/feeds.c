@@ -20,19 +20,11 @@ typedef struct feed_args {
 
 #define AT(member) offsetof(feed_args, member)
 #define FROM                                                                                                           \
-    {                                                                                                                  \
-        "from", 'f', OPT_WORDS, AT(from), "PATH", "results/store",                                                     \
-            "read rows from these files, or folders such as a store"                                                   \
-    }
-#define CASE                                                                                                           \
-    {                                                                                                                  \
-        "case", 'c', OPT_STRING, AT(case_name), "NAME", "semiring_matmul", "case of the rows", "@cases"                \
-    }
+    OPT("from", 'f', WORDS, from, "PATH", "results/store", "read rows from these files, or folders such as a store")
+#define CASE OPT("case", 'c', STRING, case_name, "NAME", "semiring_matmul", "case of the rows", "@cases")
 #define MACHINE                                                                                                        \
-    {                                                                                                                  \
-        "machine", 0, OPT_STRING, AT(machine), "ID", "the machine of the newest row",                                  \
-            "fingerprint of the machine, or a unique prefix"                                                           \
-    }
+    OPT("machine", 0, STRING, machine, "ID", "the machine of the newest row",                                          \
+        "fingerprint of the machine, or a unique prefix")
 
 /* --- shared --- */
 
@@ -41,23 +33,20 @@ static int read_from(const opt_run *run, bool all, cbx_row_extent extent, cbx_ro
     static const char *const store[] = { "results/store" };
     const feed_args *a = run->args;
     const opt_list from = a->from.count ? a->from : (opt_list){ store, 1 };
-    cbx_row_index *ix = NULL;
+    SCOPED(cbx_row_index) *ix = NULL;
     int status = open_rows(run, "--from", &from, &ix);
 
-    if (!status && !all) status = latest_rows(run, ix, "--from", extent, rows);
-    if (!status && all && cbx_row_index_rows(ix, a->case_name, extent, rows, run->err))
-        status = opt_fail(run->program, "--from: %s", run->err->message);
-    cbx_row_index_close(ix);
-    return status;
+    if (status || !all) return status ? status : latest_rows(run, ix, "--from", extent, rows);
+    if (cbx_row_index_rows(ix, a->case_name, extent, rows, run->err))
+        return opt_fail(run, "--from: %s", run->err->message);
+    return EXIT_PASS;
 }
 
 /* To a file that was named, else to standard output. */
 static int put_json(const opt_run *run, cbx_json *document, const char *path)
 {
-    int status;
-
-    if (!path) return print_json(run->program, cbx_json_ref(document));
-    status = write_json(run, path, document);
+    if (!path) return print_json(run, cbx_json_ref(document));
+    int status = write_json(run, path, document);
     if (!status) fprintf(stderr, "written: %s\n", path);
     return status;
 }
@@ -88,41 +77,32 @@ static void tell_machines(const opt_run *run, const cbx_rows *rows, const char *
 static const opt_spec bundle_options[] = {
     CASE,
     FROM,
-    { "point", 'p', OPT_STRING, AT(point), "JSON", "the representative point",
-      "point of the case; its seed is ignored" },
+    OPT("point", 'p', STRING, point, "JSON", "the representative point", "point of the case; its seed is ignored"),
     MACHINE,
-    { "bundle-out", 'o', OPT_STRING, AT(out), "FILE", "standard output", "write the bundle as JSON" },
-    { "report", 0, OPT_STRING, AT(report), "FILE", NULL, "write the bundle as markdown" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the bundle even if it is written to a file" },
+    OPT("bundle-out", 'o', STRING, out, "FILE", "standard output", "write the bundle as JSON"),
+    OPT("report", 0, STRING, report, "FILE", NULL, "write the bundle as markdown"),
+    OPT_SWITCH("json", 0, json, "print the bundle even if it is written to a file"),
 };
 
 static int run_bundle(const opt_run *run)
 {
     const feed_args *a = run->args;
     cbx_bundle_opts opts = CBX_BUNDLE_OPTS_INIT;
-    cbx_json *bundle = NULL;
-    cbx_rows rows;
-    cbx_text text;
-    int status;
+    SCOPED(cbx_json) *bundle = NULL;
+    SCOPED_ROWS(rows, run);
+    SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
 
-    cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
-    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
     opts.case_name = a->case_name;
     opts.point = a->point;
     opts.machine = a->machine;
-    status = read_from(run, true, CBX_ROWS_LEAN, &rows);
+    int status = read_from(run, true, CBX_ROWS_LEAN, &rows);
     if (!status) status = opt_check(run, cbx_bundle_make(run->ctx, &rows, &opts, &bundle, run->err));
     if (!status) tell_machines(run, &rows, cbx_json_get_string(bundle, "machine", ""));
     if (!status) status = put_json(run, bundle, a->out);
     if (!status && a->out && a->json) status = put_json(run, bundle, NULL);
-    if (!status && a->report) {
-        cbx_bundle_markdown(bundle, &text);
-        status = write_text(run, a->report, &text);
-    }
-    cbx_text_clear(&text);
-    cbx_json_unref(bundle);
-    cbx_rows_clear(&rows);
-    return status;
+    if (status || !a->report) return status;
+    cbx_bundle_markdown(bundle, &text);
+    return write_text(run, a->report, &text);
 }
 
 /* --- feed --- */
@@ -130,35 +110,48 @@ static int run_bundle(const opt_run *run)
 static const opt_spec feed_options[] = {
     CASE,
     FROM,
-    { "primary", 0, OPT_STRING, AT(primary), "NAME", "the reference of the rows' ratios",
-      "baseline that represents the library" },
-    { "reference", 'r', OPT_STRING, AT(reference), "NAME", "naive-dense",
-      "baseline that the library is compared with" },
+    OPT("primary", 0, STRING, primary, "NAME", "the reference of the rows' ratios",
+        "baseline that represents the library"),
+    OPT("reference", 'r', STRING, reference, "NAME", "naive-dense", "baseline that the library is compared with"),
     MACHINE,
-    { "apply", 0, OPT_STRING, AT(apply), "FILE", NULL,
-      "write a copy of this op_matrix with the fields filled in; needs --out" },
-    { "out", 'o', OPT_STRING, AT(out), "FILE", "standard output",
-      "write the fragment, or with --apply the copy, to this file" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document: the fragment, and how it was applied" },
+    OPT("apply", 0, STRING, apply, "FILE", NULL,
+        "write a copy of this op_matrix with the fields filled in; needs --out"),
+    OPT("out", 'o', STRING, out, "FILE", "standard output",
+        "write the fragment, or with --apply the copy, to this file"),
+    OPT_SWITCH("json", 0, json, "print one JSON document: the fragment, and how it was applied"),
 };
 
 static int apply(const opt_run *run, const cbx_json *fragment, size_t *unknown_ops)
 {
     const feed_args *a = run->args;
-    cbx_json *matrix = NULL, *copy = NULL;
+    SCOPED(cbx_json) *matrix = NULL, *copy = NULL;
     size_t unknown = 0;
     int status = EXIT_PASS;
 
     if (cbx_json_read(run->ctx, a->apply, &matrix, run->err) ||
         cbx_feed_apply(fragment, matrix, a->apply, &copy, &unknown, run->err))
-        status = opt_fail(run->program, "--apply: %s", run->err->message);
+        status = opt_fail(run, "--apply: %s", run->err->message);
     *unknown_ops = unknown;
     if (!status && unknown)
         fprintf(stderr, "note: '%s' does not list the operation; the copy is unchanged\n", a->apply);
-    if (!status) status = put_json(run, copy, a->out);
-    cbx_json_unref(copy);
-    cbx_json_unref(matrix);
-    return status;
+    return status ? status : put_json(run, copy, a->out);
+}
+
+static void tell_notes(const opt_run *run, const cbx_rows *rows, const cbx_json *fragment)
+{
+    const feed_args *a = run->args;
+    const char *name, *device;
+    cbx_json *fields, *words;
+
+    for (size_t i = 0; cbx_json_member(fragment, i, &name, &fields); i++) {
+        const cbx_json *meta = cbx_json_get(fields, "_meta"), *notes = cbx_json_get(meta, "notes");
+        tell_machines(run, rows, cbx_json_get_string(meta, "machine", ""));
+        for (size_t k = 0; cbx_json_member(notes, k, &device, &words); k++)
+            fprintf(stderr, "note: %s on %s: %s\n", name, device, cbx_json_string_value(words));
+        if (!a->primary)
+            fprintf(stderr, "note: the library's side is '%s', %s; --primary names another baseline\n",
+                    cbx_json_get_string(meta, "primary", "?"), cbx_json_get_string(meta, "primary_rule", "?"));
+    }
 }
 
 static int run_feed(const opt_run *run)
@@ -166,115 +159,93 @@ static int run_feed(const opt_run *run)
     const feed_args *a = run->args;
     size_t unknown = 0;
     cbx_feed_opts opts = CBX_FEED_OPTS_INIT;
-    cbx_json *fragment = NULL;
-    cbx_rows rows;
-    int status;
+    SCOPED(cbx_json) *fragment = NULL;
+    SCOPED_ROWS(rows, run);
 
-    if (a->apply && !a->out) return opt_fail(run->program, "'--apply' writes a copy: name it with --out");
-    cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
+    if (a->apply && !a->out) return opt_fail(run, "'--apply' writes a copy: name it with --out");
     opts.case_name = a->case_name;
     opts.primary = a->primary;
     opts.reference = a->reference;
     opts.machine = a->machine;
-    status = read_from(run, true, CBX_ROWS_WHOLE, &rows);
+    int status = read_from(run, true, CBX_ROWS_WHOLE, &rows);
     if (!status) status = opt_check(run, cbx_feed_make(run->ctx, &rows, &opts, &fragment, run->err));
-    if (!status) {
-        const char *name, *device;
-        cbx_json *fields, *words;
-        for (size_t i = 0; cbx_json_member(fragment, i, &name, &fields); i++) {
-            const cbx_json *meta = cbx_json_get(fields, "_meta"), *notes = cbx_json_get(meta, "notes");
-            tell_machines(run, &rows, cbx_json_get_string(meta, "machine", ""));
-            for (size_t k = 0; cbx_json_member(notes, k, &device, &words); k++)
-                fprintf(stderr, "note: %s on %s: %s\n", name, device, cbx_json_string_value(words));
-            if (!a->primary)
-                fprintf(stderr, "note: the library's side is '%s', %s; --primary names another baseline\n",
-                        cbx_json_get_string(meta, "primary", "?"), cbx_json_get_string(meta, "primary_rule", "?"));
-        }
-    }
-    if (!status && a->apply)
+    if (status) return status;
+    tell_notes(run, &rows, fragment);
+    if (a->apply)
         status = apply(run, fragment, &unknown);
-    else if (!status && (a->out || !a->json))
+    else if (a->out || !a->json)
         status = put_json(run, fragment, a->out);
-    if (!status && a->json) {
-        /*
-         * {"schema":"nperf-feed","version":1,"case","fragment":{...},"applied_to","unknown_ops","out"} */
-        cbx_json *o = new_document("nperf-feed");
-        cbx_json_set_string(o, "case", a->case_name);
-        cbx_json_set(o, "fragment", cbx_json_ref(fragment));
-        cbx_json_set_string(o, "applied_to", a->apply);
-        cbx_json_set_number(o, "unknown_ops", NAN);
-        if (a->apply) cbx_json_set_int(o, "unknown_ops", (int64_t)unknown);
-        cbx_json_set_string(o, "out", a->out);
-        status = print_json(run->program, o);
-    }
-    cbx_json_unref(fragment);
-    cbx_rows_clear(&rows);
-    return status;
+    if (status || !a->json) return status;
+    /* {"schema":"nperf-feed","version":1,"case","fragment":{...},"applied_to","unknown_ops","out"} */
+    cbx_json *o = json_document("nperf-feed", J_TEXT("case", a->case_name), J_JSON("fragment", cbx_json_ref(fragment)),
+                                J_TEXT("applied_to", a->apply));
+    cbx_json_set_number(o, "unknown_ops", NAN);
+    if (a->apply) cbx_json_set_int(o, "unknown_ops", (int64_t)unknown);
+    cbx_json_set_string(o, "out", a->out);
+    return print_json(run, o);
 }
 
 /* --- coverage --- */
 
 static const opt_spec coverage_options[] = {
     FROM,
-    { "op-matrix", 0, OPT_STRING, AT(op_matrix), "FILE", NULL, "catalogue of operations, to list those without rows" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+    OPT("op-matrix", 0, STRING, op_matrix, "FILE", NULL, "catalogue of operations, to list those without rows"),
+    OPT_SWITCH("json", 0, json, "print one JSON document"),
 };
+
+static void print_coverage(const cbx_json *report)
+{
+    static const char *const columns[] = { "platforms", "reference", "precision", "scale" };
+    const cbx_json *ops = cbx_json_get(report, "ops"), *unmeasured = cbx_json_get(report, "unmeasured");
+
+    print_painted(PAINT_FAINT, "%-22s %-14s %-14s %-10s %-9s %6s  %s\n", "case", "platforms", "reference", "precision",
+                  "scale", "points", "deficits");
+    for (size_t i = 0; i < cbx_json_length(ops); i++) {
+        const cbx_json *o = cbx_json_at(ops, i), *deficits = cbx_json_get(o, "deficits");
+        print_plain(cbx_json_get_string(o, "case", "?"), 22);
+        for (size_t k = 0; k < CBX_LEN(columns); k++) {
+            putchar(' ');
+            print_plain(cbx_json_get_string(o, columns[k], "?"), k < 2 ? 14 : k == 2 ? 10 : 9);
+        }
+        printf(" %6lld ", (long long)cbx_json_get_int(o, "points", 0));
+        for (size_t k = 0; k < cbx_json_length(deficits); k++) {
+            printf("%s", k ? ", " : " ");
+            print_plain(cbx_json_string_value(cbx_json_at(deficits, k)), 0);
+        }
+        putchar('\n');
+    }
+    for (size_t i = 0; i < cbx_json_length(unmeasured); i++) {
+        printf("unmeasured: ");
+        print_plain(cbx_json_string_value(cbx_json_at(unmeasured, i)), 0);
+        putchar('\n');
+    }
+}
 
 static int run_coverage(const opt_run *run)
 {
     const feed_args *a = run->args;
     const cbx_case_list *list = nperf_cases();
     const char **cases = cbx_arena_calloc(run->arena, list->count, sizeof *cases);
-    cbx_json *catalogue = NULL, *report = NULL;
-    cbx_rows rows;
-    int status;
+    SCOPED(cbx_json) *catalogue = NULL, *report = NULL;
+    SCOPED_ROWS(rows, run);
 
     for (size_t i = 0; i < list->count; i++) cases[i] = list->cases[i]->name;
-    cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
-    status = read_from(run, false, CBX_ROWS_LEAN, &rows);
+    int status = read_from(run, false, CBX_ROWS_LEAN, &rows);
     if (!status && a->op_matrix && cbx_json_read(run->ctx, a->op_matrix, &catalogue, run->err))
-        status = opt_fail(run->program, "--op-matrix: %s", run->err->message);
+        status = opt_fail(run, "--op-matrix: %s", run->err->message);
     if (!status)
         status = opt_check(run, cbx_coverage_make(run->ctx, &rows, cases, list->count, catalogue, &report, run->err));
-    if (!status && a->json)
-        status = put_json(run, report, NULL);
-    else if (!status) {
-        static const char *const columns[] = { "platforms", "reference", "precision", "scale" };
-        const cbx_json *ops = cbx_json_get(report, "ops"), *unmeasured = cbx_json_get(report, "unmeasured");
-        print_painted(PAINT_FAINT, "%-22s %-14s %-14s %-10s %-9s %6s  %s\n", "case", "platforms", "reference",
-                      "precision", "scale", "points", "deficits");
-        for (size_t i = 0; i < cbx_json_length(ops); i++) {
-            const cbx_json *o = cbx_json_at(ops, i), *deficits = cbx_json_get(o, "deficits");
-            print_plain(cbx_json_get_string(o, "case", "?"), 22);
-            for (size_t k = 0; k < CBX_LEN(columns); k++) {
-                putchar(' ');
-                print_plain(cbx_json_get_string(o, columns[k], "?"), k < 2 ? 14 : k == 2 ? 10 : 9);
-            }
-            printf(" %6lld ", (long long)cbx_json_get_int(o, "points", 0));
-            for (size_t k = 0; k < cbx_json_length(deficits); k++) {
-                printf("%s", k ? ", " : " ");
-                print_plain(cbx_json_string_value(cbx_json_at(deficits, k)), 0);
-            }
-            putchar('\n');
-        }
-        for (size_t i = 0; i < cbx_json_length(unmeasured); i++) {
-            printf("unmeasured: ");
-            print_plain(cbx_json_string_value(cbx_json_at(unmeasured, i)), 0);
-            putchar('\n');
-        }
-    }
-    cbx_json_unref(report);
-    cbx_json_unref(catalogue);
-    cbx_rows_clear(&rows);
-    return status;
+    if (status || a->json) return status ? status : put_json(run, report, NULL);
+    print_coverage(report);
+    return EXIT_PASS;
 }
 
 /* --- growth --- */
 
 static const opt_spec growth_options[] = {
     FROM,
-    { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "confidence level of the intervals" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+    OPT("level", 0, NUMBER, level, "X", "0.95", "confidence level of the intervals"),
+    OPT_SWITCH("json", 0, json, "print one JSON document"),
 };
 
 static int run_growth(const opt_run *run)
@@ -282,20 +253,13 @@ static int run_growth(const opt_run *run)
     const feed_args *a = run->args;
     cbx_growth_line *lines = NULL;
     size_t n = 0;
-    cbx_rows rows;
-    cbx_json *report;
-    int status;
+    SCOPED_ROWS(rows, run);
 
-    cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
-    status = read_from(run, false, CBX_ROWS_LEAN, &rows);
+    int status = read_from(run, false, CBX_ROWS_LEAN, &rows);
     if (!status)
         status = opt_check(run, cbx_growth_of_rows(run->ctx, &rows, a->level, run->arena, &lines, &n, run->err));
-    if (!status && a->json) {
-        report = cbx_growth_json(lines, n);
-        status = report ? put_json(run, report, NULL) : opt_fail(run->program, "out of memory");
-        cbx_json_unref(report);
-    }
-    for (size_t i = 0; !status && !a->json && i < n; i++) {
+    if (status || a->json) return status ? status : print_json(run, cbx_growth_json(lines, n));
+    for (size_t i = 0; i < n; i++) {
         const cbx_growth_line *l = &lines[i];
         char name[120], value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE];
         snprintf(name, sizeof name, "%s %s%s%s, %s%s%s", l->row->case_name, l->row->baseline,
@@ -313,8 +277,7 @@ static int run_growth(const opt_run *run)
                    cbx_format_seconds(l->projected_s.lower, lower), cbx_format_seconds(l->projected_s.upper, upper));
         putchar('\n');
     }
-    cbx_rows_clear(&rows);
-    return status;
+    return EXIT_PASS;
 }
 
 /* --- the commands --- */

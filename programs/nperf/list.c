@@ -15,23 +15,21 @@ typedef struct list_args {
 #define AT(member) offsetof(list_args, member)
 
 static const opt_spec list_options[] = {
-    { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all", "list this case only", "@cases" },
-    { "define", 0, OPT_EACH, AT(defined), "FILE", NULL,
-      "add the case of a case file (docs/reference/case-files.md); may be repeated" },
-    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "add the cases of a shared object; may be repeated" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+    OPT("case", 'c', STRING, case_name, "NAME", "all", "list this case only", "@cases"),
+    OPT("define", 0, EACH, defined, "FILE", NULL,
+        "add the case of a case file (docs/reference/case-files.md); may be repeated"),
+    OPT("plugin", 0, EACH, plugins, "FILE", NULL, "add the cases of a shared object; may be repeated"),
+    OPT_SWITCH("json", 0, json, "print one JSON document"),
 };
 
 static const char *const platforms[] = { "cpu", "cuda12" };
 
 static const char *label_of(cbx_ctx *ctx, const cbx_case_ops *c, const char *point, char *buf, size_t size)
 {
-    cbx_params *p = NULL;
+    SCOPED(cbx_params) *p = NULL;
 
     buf[0] = 0;
-    if (cbx_case_point(ctx, c, point, c->name, &p, NULL)) return buf;
-    c->label(p, buf, size);
-    cbx_params_free(p);
+    if (!cbx_case_point(ctx, c, point, c->name, &p, NULL)) c->label(p, buf, size);
     return buf;
 }
 
@@ -103,12 +101,11 @@ static void add_points(cbx_ctx *ctx, const cbx_case_ops *c, const char *const *p
 {
     for (size_t i = 0; i < n; i++) {
         cbx_json *o = cbx_json_push_object(list), *point = NULL;
-        cbx_params *p = NULL;
+        SCOPED(cbx_params) *p = NULL;
         char label[128];
         if (!cbx_case_point(ctx, c, points[i], c->name, &p, NULL)) {
             const char *text = cbx_params_json(p);
             if (!cbx_json_parse(text, strlen(text), c->name, &point, NULL)) cbx_json_set(o, "point", point);
-            cbx_params_free(p);
         }
         cbx_json_set_string(o, "label", label_of(ctx, c, points[i], label, sizeof(label)));
         if (points == c->points) cbx_json_set_bool(o, "representative", i == c->representative);
@@ -119,9 +116,8 @@ static void add_baselines(const cbx_case_ops *c, bool mutants, cbx_json *list)
 {
     for (size_t i = 0; i < c->nbaselines; i++) {
         const cbx_baseline_ops *b = c->baselines[i];
-        cbx_json *o;
         if ((b->mutant_reason != NULL) != mutants) continue;
-        o = cbx_json_push_object(list);
+        cbx_json *o = cbx_json_push_object(list);
         json_put(o, J_TEXT("name", b->name), J_TEXT("provider", b->provider), J_TEXT("summary", b->summary),
                  J_BOOL("reference", i == 0), J_TEXT("slow_reason", b->slow_reason));
         if (b->limit) cbx_json_set_string(o, "limit", b->limit);
@@ -162,8 +158,8 @@ int list_print(const opt_run *run, const char *name, bool json)
         }
         list = cbx_json_set_array(document, "platforms");
         for (size_t i = 0; i < CBX_LEN(platforms); i++) {
-            cbx_json *o = cbx_json_push_object(list);
-            json_put(o, J_TEXT("name", platforms[i]), J_BOOL("available", cbx_platform_available(platforms[i])));
+            json_put(cbx_json_push_object(list), J_TEXT("name", platforms[i]),
+                     J_BOOL("available", cbx_platform_available(platforms[i])));
         }
         list = cbx_json_set_array(document, "providers");
         for (size_t i = 0; i < n; i++) {
@@ -172,10 +168,9 @@ int list_print(const opt_run *run, const char *name, bool json)
             cbx_json *o = cbx_json_push_object(list), *variants = cbx_json_new_array();
             for (size_t k = 0; k < nv; k++) cbx_json_push_string(variants, v[k].name);
             json_put(o, J_TEXT("name", all[i]->name), J_TEXT("summary", all[i]->summary),
-                     J_TEXT("setup", all[i]->setup));
-            cbx_json_set(o, "variants", variants);
+                     J_TEXT("setup", all[i]->setup), J_JSON("variants", variants));
         }
-        return print_json(run->program, document);
+        return print_json(run, document);
     }
     print_all(run->ctx, name);
     return EXIT_PASS;
@@ -196,5 +191,4 @@ const opt_command list_command = {
     .description = "Prints what can be measured: each case with its points, parameters and baselines, and which "
                    "platforms this machine has.",
     OPT_OPTIONS(list),
-    .run = run_list,
 };

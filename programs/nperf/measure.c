@@ -14,7 +14,7 @@ static int check_files(const opt_run *run, const outputs *to)
 
     for (size_t i = 0; i < CBX_LEN(paths); i++) {
         if (paths[i] && cbx_file_check_writable(run->ctx, paths[i], run->err))
-            return opt_fail(run->program, "%s; choose another %s", run->err->message, flags[i]);
+            return opt_fail(run, "%s; choose another %s", run->err->message, flags[i]);
     }
     return EXIT_PASS;
 }
@@ -26,7 +26,7 @@ static int prune(const opt_run *run, const measure_args *a)
 
     if (!a->o.store_root || !a->prune_keep) return EXIT_PASS;
     if (cbx_row_store_prune(run->ctx, a->o.store_root, a->case_name, a->prune_keep, &removed, run->err))
-        return opt_fail(run->program, "--prune-keep: %s", run->err->message);
+        return opt_fail(run, "--prune-keep: %s", run->err->message);
     fprintf(stderr, "store: %zu older run%s removed\n", removed, removed == 1 ? "" : "s");
     return EXIT_PASS;
 }
@@ -36,15 +36,12 @@ static int write_measured_page(const opt_run *run, const measure_args *a, const 
                                const cbx_measure_result *r, const char *command)
 {
     page_sources from = { command, NULL, a->selftest, a->op_matrix };
-    cbx_row_index *ix = NULL;
-    int status;
+    SCOPED(cbx_row_index) *ix = NULL;
 
     if (a->o.store_root && cbx_row_index_open(run->ctx, &a->o.store_root, 1, &ix, run->err))
         fprintf(stderr, "note: %s; the page has no history\n", run->err->message);
     from.history = ix;
-    status = write_page(run, &r->rows, &from, to->folder);
-    cbx_row_index_close(ix);
-    return status;
+    return write_page(run, &r->rows, &from, to->folder);
 }
 
 /* The exit status that the rows of this run ask for; the first of each kind is named. */
@@ -72,32 +69,31 @@ static int judge_rows(const opt_run *run, const cbx_case_ops *c, const cbx_measu
     for (int k = 0; k < KINDS; k++) {
         if (!count[k]) continue;
         if (count[k] > 1)
-            opt_fail(run->program, "%s at %s, and %zu more, %s", first[k]->baseline, first[k]->point_label,
-                     count[k] - 1, words[k]);
+            opt_fail(run, "%s at %s, and %zu more, %s", first[k]->baseline, first[k]->point_label, count[k] - 1,
+                     words[k]);
         else
-            opt_fail(run->program, "%s at %s %s%s%s", first[k]->baseline, first[k]->point_label, words[k],
+            opt_fail(run, "%s at %s %s%s%s", first[k]->baseline, first[k]->point_label, words[k],
                      k == BROKEN && first[k]->failure_message ? ": " : "",
                      k == BROKEN && first[k]->failure_message ? first[k]->failure_message : "");
     }
     return count[PASSED] || count[BROKEN] ? EXIT_ERROR : count[WRONG] ? EXIT_CHECK : EXIT_PASS;
 }
 
+/* The first fault of several things that are all done. */
+static int first_of(int status, int next) { return status ? status : next; }
+
 /* What is printed and written after a sweep, and the exit status. */
 static int conclude(const opt_run *run, const measure_args *a, const cbx_case_ops *c, const outputs *to,
                     const cbx_measure_result *r, const char *command)
 {
-    int status = EXIT_PASS, second;
+    int status = EXIT_PASS;
 
     if (r->rows.count) {
         status = show_rows(run, &r->rows, a->json);
-        second = write_report(run, &r->rows, command, to);
-        status = status ? status : second;
-        second = write_csv(run, a, &r->rows);
-        status = status ? status : second;
-        second = to->page ? write_measured_page(run, a, to, r, command) : EXIT_PASS;
-        status = status ? status : second;
-        second = prune(run, a);
-        status = status ? status : second;
+        status = first_of(status, write_report(run, &r->rows, command, to));
+        status = first_of(status, write_csv(run, a, &r->rows));
+        if (to->page) status = first_of(status, write_measured_page(run, a, to, r, command));
+        status = first_of(status, prune(run, a));
         fflush(stdout); /* the files are named below the table */
         fprintf(stderr, "rows: %s, report: %s%s%s%s%s\n", to->rows, to->report, to->page ? ", page: " : "",
                 to->page ? to->page : "", a->o.store_root ? ", store: " : "", a->o.store_root ? a->o.store_root : "");
@@ -111,10 +107,9 @@ static int conclude(const opt_run *run, const measure_args *a, const cbx_case_op
         return EXIT_STOPPED;
     }
     if (!status) status = judge_rows(run, c, r);
-    if (r->points_good < r->points) {
-        status = opt_fail(run->program, "%zu of %zu points %s no good row", r->points - r->points_good, r->points,
-                          r->points - r->points_good == 1 ? "has" : "have");
-    }
+    if (r->points_good < r->points)
+        return opt_fail(run, "%zu of %zu points %s no good row", r->points - r->points_good, r->points,
+                        r->points - r->points_good == 1 ? "has" : "have");
     return status;
 }
 
@@ -126,31 +121,29 @@ static int measure(const opt_run *run, const outputs *to, const char *command)
     const cbx_declared *commands = nperf_commands(a->case_name);
     const cbx_case_ops *c = commands ? cbx_declared_case(commands) : nperf_case(run, a->case_name);
     const char *foreign = commands ? measure_not_for_commands(run) : NULL;
-    cbx_measure_result result;
+    CLEARED(cbx_measure_result) result;
     progress p;
-    cbx_status st;
     int status = EXIT_PASS;
 
+    cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
+
     if (foreign && (strcmp(foreign, "sandbox") != 0 || a->sandbox.mode == CBX_SANDBOX_REQUIRE))
-        return opt_fail(run->program,
-                        "--%s is not for a case of commands, which run as they are, with all rights of their user: "
-                        "leave it out",
-                        foreign);
+        return opt_fail(
+            run,
+            "--%s is not for a case of commands, which run as they are, with all rights of their user: leave it out",
+            foreign);
     if (!c || measure_fill(run, a, c, to, &p) || check_files(run, to)) return EXIT_ERROR;
     for (size_t i = 0; nperf_declared(i); i++) /* the set-up that a case file asks for, once */
         if (cbx_declared_case(nperf_declared(i)) == c &&
             cbx_declared_setup(run->ctx, nperf_declared(i), stop_catch(), run->err))
-            return opt_fail(run->program, "%s", run->err->message);
+            return opt_fail(run, "%s", run->err->message);
     progress_init(&p);
     if (!commands) cbx_sandbox_guard_self();
-    cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
-    st = commands ? cbx_declared_run(run->ctx, commands, &a->o, &result, &err)
-                  : cbx_measure_run(run->ctx, &a->o, &result, &err);
+    cbx_status st = commands ? cbx_declared_run(run->ctx, commands, &a->o, &result, &err)
+                             : cbx_measure_run(run->ctx, &a->o, &result, &err);
     progress_end(&p);
     if (!st || result.rows.count) status = conclude(run, a, c, to, &result, command);
-    if (st) status = opt_fail(run->program, "%s", err.message);
-    cbx_measure_result_clear(&result);
-    return status;
+    return st ? opt_fail(run, "%s", err.message) : status;
 }
 
 /* --- the command --- */
@@ -166,7 +159,7 @@ static void choose_outputs(const opt_run *run, outputs *to)
     to->page = to->folder ? cbx_path_join(run->arena, to->folder, "index.html") : NULL;
 }
 
-int measure_run(const opt_run *run)
+int run_measure(const opt_run *run)
 {
     measure_args *a = run->args;
     const char *named = a->case_name, *command;
@@ -177,9 +170,8 @@ int measure_run(const opt_run *run)
     if (!asked) { /* every point of a case is thousands of launches: they are not started by accident */
         opt_print_help(run->program, run->command, false, stdout);
         return opt_fail(
-            run->program,
-            "nothing to do: 'nperf --quick' measures one point in a minute, 'nperf --case " MEASURE_DEFAULT_CASE
-            "' every point of a case, which takes an hour");
+            run, "nothing to do: 'nperf --quick' measures one point in a minute, 'nperf --case " MEASURE_DEFAULT_CASE
+                 "' every point of a case, which takes an hour");
     }
     if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
     if (!a->case_name)

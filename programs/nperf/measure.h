@@ -29,7 +29,7 @@ typedef struct outputs {
 /* --- options (measure_options.c) --- */
 
 /* The command itself (measure.c). */
-int measure_run(const opt_run *run);
+int run_measure(const opt_run *run);
 
 /* The first option given that does nothing for a case of commands; NULL: none. */
 const char *measure_not_for_commands(const opt_run *run);

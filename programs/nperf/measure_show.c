@@ -9,61 +9,46 @@
 
 static void print_table(const cbx_rows *rows)
 {
-    cbx_text text;
-
-    cbx_text_init(&text, cbx_allocator_default());
+    SCOPED_TEXT(text, cbx_allocator_default());
     cbx_report_table(rows, terminal_width(), &text);
     cbx_text_putc(&text, '\n');
     cbx_report_sentence(rows, &text);
     print_table_text(cbx_text_str(&text));
     if (text.len && text.data[text.len - 1] != '\n') fputc('\n', stdout);
-    cbx_text_clear(&text);
 }
 
 int write_report(const opt_run *run, const cbx_rows *rows, const char *command, const outputs *to)
 {
     cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
-    cbx_text text;
-    int status;
 
     if (!to->report) return EXIT_PASS;
     opts.command = command;
-    cbx_text_init(&text, cbx_allocator_default());
+    SCOPED_TEXT(text, cbx_allocator_default());
     cbx_report_markdown(rows, &opts, &text);
-    status = write_text(run, to->report, &text);
-    cbx_text_clear(&text);
-    return status;
+    return write_text(run, to->report, &text);
 }
 
 int write_csv(const opt_run *run, const measure_args *a, const cbx_rows *rows)
 {
-    cbx_text text;
-    int status;
-
     if (!a->csv) return EXIT_PASS;
-    cbx_text_init(&text, cbx_allocator_default());
+    SCOPED_TEXT(text, cbx_allocator_default());
     cbx_rows_csv(rows, &text);
-    status = write_text(run, a->csv, &text);
+    int status = write_text(run, a->csv, &text);
     if (!status) fprintf(stderr, "CSV: %s\n", a->csv);
-    cbx_text_clear(&text);
     return status;
 }
 
 /* Rows as people or programs asked for them; the sentence goes to people in both cases. */
 int show_rows(const opt_run *run, const cbx_rows *rows, bool json)
 {
-    cbx_text text;
-    int status;
-
     if (!json) {
         print_table(rows);
         return EXIT_PASS;
     }
-    status = print_rows_json(run, rows, "nperf-rows");
-    cbx_text_init(&text, cbx_allocator_default());
+    int status = print_rows_json(run, rows, "nperf-rows");
+    SCOPED_TEXT(text, cbx_allocator_default());
     cbx_report_sentence(rows, &text);
     fprintf(stderr, "%s%s", cbx_text_str(&text), text.len && text.data[text.len - 1] == '\n' ? "" : "\n");
-    cbx_text_clear(&text);
     return status;
 }
 
@@ -81,45 +66,37 @@ static int render_page(const opt_run *run, const measure_args *a, const outputs 
                        const cbx_rows *rows)
 {
     page_sources from = { NULL, ix, a->selftest, a->op_matrix };
-    cbx_rows newest;
+    SCOPED_ROWS(newest, run);
     int status = EXIT_PASS;
 
     if (!to->page) return EXIT_PASS;
-    cbx_rows_init(&newest, cbx_ctx_allocator(run->ctx));
     if (wants_all(a, to)) status = latest_rows(run, ix, "--site", CBX_ROWS_WHOLE, &newest);
     newest.damaged = cbx_row_index_facts_of(ix)->damaged;
     if (!status) status = write_page(run, wants_all(a, to) ? &newest : rows, &from, to->folder);
     if (!status) fprintf(stderr, "page: %s\n", to->page);
-    cbx_rows_clear(&newest);
     return status;
 }
 
 /* Every row, or the one of each key to show. */
 static int read_rows(const opt_run *run, const measure_args *a, const outputs *to, cbx_row_index *ix, cbx_rows *rows)
 {
-
     rows->damaged = cbx_row_index_facts_of(ix)->damaged;
     if (!wants_all(a, to)) return latest_rows(run, ix, "--render-from", CBX_ROWS_WHOLE, rows);
     if (cbx_row_index_rows(ix, NULL, CBX_ROWS_WHOLE, rows, run->err))
-        return opt_fail(run->program, "--render-from: %s", run->err->message);
+        return opt_fail(run, "--render-from: %s", run->err->message);
     return EXIT_PASS;
 }
 
 int measure_render(const opt_run *run, const measure_args *a, const outputs *to)
 {
-    cbx_row_index *ix = NULL;
-    cbx_rows rows;
+    SCOPED(cbx_row_index) *ix = NULL;
+    SCOPED_ROWS(rows, run);
     int status = open_rows(run, "--render-from", &a->render_from, &ix);
 
-    if (status) return status;
-    cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
-    status = read_rows(run, a, to, ix, &rows);
+    if (!status) status = read_rows(run, a, to, ix, &rows);
     if (!status) status = show_rows(run, &rows, a->json);
     if (!status) status = write_report(run, &rows, NULL, to);
     if (!status) status = write_csv(run, a, &rows);
     if (!status && to->report) fprintf(stderr, "report: %s\n", to->report);
-    if (!status) status = render_page(run, a, to, ix, &rows);
-    cbx_rows_clear(&rows);
-    cbx_row_index_close(ix);
-    return status;
+    return status ? status : render_page(run, a, to, ix, &rows);
 }

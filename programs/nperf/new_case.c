@@ -18,10 +18,10 @@ typedef struct new_case_args {
 #define AT(member) offsetof(new_case_args, member)
 
 static const opt_spec new_case_options[] = {
-    { "python", 0, OPT_FLAG, AT(python), NULL, NULL, "write a case file (JSON) with functions of a Python file" },
-    { "commands", 0, OPT_FLAG, AT(commands), NULL, NULL, "write a case file (JSON) of commands" },
-    { "dir", 0, OPT_STRING, AT(dir), "DIR", ".", "output folder" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the written files and the next command as one JSON document" },
+    OPT_SWITCH("python", 0, python, "write a case file (JSON) with functions of a Python file"),
+    OPT_SWITCH("commands", 0, commands, "write a case file (JSON) of commands"),
+    OPT("dir", 0, STRING, dir, "DIR", ".", "output folder"),
+    OPT_SWITCH("json", 0, json, "print the written files and the next command as one JSON document"),
 };
 
 static const opt_rule new_case_rules[] = { { "python", OPT_EXCLUDES, "commands" } };
@@ -56,9 +56,8 @@ static int write_one(const opt_run *run, const char *name, const skeleton *s)
     const new_case_args *a = run->args;
     const char *path = path_of(run, name, s->ending);
     int status = EXIT_PASS;
-    cbx_text text;
 
-    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+    SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
     for (size_t i = 0; s->lines[i]; i++) {
         /* A line with NAME replaced. */
         const char *line = s->lines[i];
@@ -71,7 +70,6 @@ static int write_one(const opt_run *run, const char *name, const skeleton *s)
     status = opt_check(run, cbx_text_check(&text, run->err));
     if (!status) status = opt_check(run, cbx_file_write_atomic(run->ctx, path, text.data, text.len, run->err));
     if (!status && !a->json) printf("%s\n", path);
-    cbx_text_clear(&text);
     return status;
 }
 
@@ -120,17 +118,16 @@ static int run_new_case(const opt_run *run)
     const char *name = run->words->count ? run->words->items[0] : NULL;
     int status = EXIT_PASS;
 
-    if (run->words->count != 1)
-        return opt_fail(run->program, "new-case takes one name, such as 'nperf new-case row_norm'");
+    if (run->words->count != 1) return opt_fail(run, "new-case takes one name, such as 'nperf new-case row_norm'");
     if (!is_name(name))
-        return opt_fail(run->program,
+        return opt_fail(run,
                         "the name of a case must be a lower-case letter followed by letters, digits and _, at most 60 "
                         "characters, got '%s'",
                         name);
     for (size_t i = 0; files[i].ending; i++) {
         const char *path = path_of(run, name, files[i].ending);
         if (access(path, F_OK) == 0)
-            return opt_fail(run->program, "'%s' exists already; choose another name, or another --dir", path);
+            return opt_fail(run, "'%s' exists already; choose another name, or another --dir", path);
     }
     for (size_t i = 0; files[i].ending && !status; i++) status = write_one(run, name, &files[i]);
     if (!status && a->json) {
@@ -141,7 +138,7 @@ static int run_new_case(const opt_run *run)
         for (size_t i = 0; files[i].ending; i++)
             cbx_json_push(list, cbx_json_new_string(path_of(run, name, files[i].ending)));
         cbx_json_set_string(o, "next", next_command(run, name));
-        return print_json(run->program, o);
+        return print_json(run, o);
     }
     if (!status) print_next(run, name);
     return status;
@@ -154,8 +151,6 @@ const opt_command new_case_command = {
     .description =
         "Writes a complete case with that name, which builds and runs unchanged: C for a plug-in, with --python a case "
         "file and a Python file, or with --commands a case file of commands. Existing files are not overwritten.",
-    OPT_OPTIONS(new_case),
+    OPT_OPTIONS_RULES(new_case),
     .flags = OPT_TAKES_WORDS,
-    .run = run_new_case,
-    OPT_RULES(new_case),
 };

@@ -39,6 +39,18 @@ int print_rows_json(const opt_run *run, const cbx_rows *rows, const char *schema
 int open_rows(const opt_run *run, const char *flag, const opt_list *paths, cbx_row_index **out);
 /* Adds the row of each series to show. */
 int latest_rows(const opt_run *run, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows);
+/* Empty rows of this run, which end with their block. */
+static inline cbx_rows rows_of(const opt_run *run)
+{
+    cbx_rows rows;
+
+    cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
+    return rows;
+}
+#define SCOPED_ROWS(name, run) CLEARED(cbx_rows) name = rows_of(run)
+static inline void drop_cbx_row_index(cbx_row_index **x) { cbx_row_index_close(*x); }
+static inline void drop_cbx_params(cbx_params **x) { cbx_params_free(*x); }
+
 /* A table of rows to be read: lean, into rows, by a context that no other side has. */
 typedef struct row_side {
     const char *flag;

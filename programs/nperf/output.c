@@ -10,9 +10,8 @@ int print_rows_json(const opt_run *run, const cbx_rows *rows, const char *schema
     cbx_json *document = cbx_json_new_object(), *list = cbx_json_new_array();
 
     for (size_t i = 0; i < rows->count; i++) cbx_json_push(list, cbx_json_ref(rows->rows[i].json));
-    json_put(document, J_TEXT("schema", schema), J_INT("version", CBX_ROW_SCHEMA_VERSION));
-    cbx_json_set(document, "rows", list);
-    return print_json(run->program, document);
+    json_put(document, J_TEXT("schema", schema), J_INT("version", CBX_ROW_SCHEMA_VERSION), J_JSON("rows", list));
+    return print_json(run, document);
 }
 
 int write_text(const opt_run *run, const char *path, const cbx_text *text)
@@ -21,18 +20,13 @@ int write_text(const opt_run *run, const char *path, const cbx_text *text)
 
     if (!st) st = cbx_dir_create_parent(run->ctx, path, run->err);
     if (!st) st = cbx_file_write_atomic(run->ctx, path, cbx_text_str(text), text->len, run->err);
-    return st ? opt_fail(run->program, "%s", run->err->message) : EXIT_PASS;
+    return st ? opt_fail(run, "%s", run->err->message) : EXIT_PASS;
 }
 
 int write_json(const opt_run *run, const char *path, const cbx_json *document)
 {
-    cbx_text text;
-    int status;
-
-    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+    SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
     cbx_json_write(document, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL, &text);
     cbx_text_putc(&text, '\n');
-    status = document ? write_text(run, path, &text) : opt_fail(run->program, "out of memory");
-    cbx_text_clear(&text);
-    return status;
+    return document ? write_text(run, path, &text) : opt_fail(run, "out of memory");
 }

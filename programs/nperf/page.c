@@ -15,11 +15,10 @@
  * not be. */
 static int read_document(const opt_run *run, const char *flag, const char *path, const char *usual, cbx_json **out)
 {
-
     *out = NULL;
     if (!path && !cbx_path_exists(usual)) return EXIT_PASS;
     if (!cbx_json_read(run->ctx, path ? path : usual, out, run->err)) return EXIT_PASS;
-    if (path) return opt_fail(run->program, "%s: %s", flag, run->err->message);
+    if (path) return opt_fail(run, "%s: %s", flag, run->err->message);
     fprintf(stderr, "note: %s; the page omits it\n", run->err->message);
     return EXIT_PASS;
 }
@@ -42,16 +41,14 @@ static int write_cases(const opt_run *run, const cbx_rows *rows, const cbx_repor
     opts.max_bytes = 0;
     opts.selftest = opts.capabilities = NULL;
     for (size_t i = 0; !status && i < rows->count; i++) {
-        cbx_text text;
         if (i && !strcmp(rows->rows[i].case_name, rows->rows[i - 1].case_name)) continue;
         if (!is_first_of_case(rows, i)) continue;
         opts.only_case = rows->rows[i].case_name;
         snprintf(link, sizeof link, "href=\"%s\"", cbx_report_case_page(opts.only_case, name));
         if (!strstr(cbx_text_str(page), link)) continue;
-        cbx_text_init(&text, cbx_allocator_default());
+        SCOPED_TEXT(text, cbx_allocator_default());
         cbx_report_site(rows, &opts, &text);
         status = write_text(run, cbx_path_join(run->arena, folder, name), &text);
-        cbx_text_clear(&text);
     }
     return status;
 }
@@ -59,15 +56,13 @@ static int write_cases(const opt_run *run, const cbx_rows *rows, const cbx_repor
 int write_page(const opt_run *run, const cbx_rows *rows, const page_sources *from, const char *folder)
 {
     cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
-    cbx_json *selftest = NULL, *capabilities = NULL;
-    int status;
-    cbx_text text;
+    SCOPED(cbx_json) *selftest = NULL, *capabilities = NULL;
 
-    status = read_document(run, "--selftest", from->selftest,
-                           cbx_path_exists(OWN_RECORD) ? OWN_RECORD : "reports/selftest.json", &selftest);
+    int status = read_document(run, "--selftest", from->selftest,
+                               cbx_path_exists(OWN_RECORD) ? OWN_RECORD : "reports/selftest.json", &selftest);
     if (!status)
         status = read_document(run, "--op-matrix", from->op_matrix, "../nitrix/docs/op_matrix.json", &capabilities);
-    cbx_text_init(&text, cbx_allocator_default());
+    SCOPED_TEXT(text, cbx_allocator_default());
     opts.command = from->command;
     opts.history = from->history;
     opts.selftest = selftest;
@@ -78,9 +73,5 @@ int write_page(const opt_run *run, const cbx_rows *rows, const page_sources *fro
         cbx_report_site(rows, &opts, &text);
         status = write_text(run, cbx_path_join(run->arena, folder, "index.html"), &text);
     }
-    if (!status) status = write_cases(run, rows, &opts, &text, folder);
-    cbx_text_clear(&text);
-    cbx_json_unref(selftest);
-    cbx_json_unref(capabilities);
-    return status;
+    return status ? status : write_cases(run, rows, &opts, &text, folder);
 }

@@ -14,47 +14,43 @@ typedef struct raw_args {
 #define AT(member) offsetof(raw_args, member)
 
 static const opt_spec raw_options[] = {
-    { "case", 'c', OPT_STRING, AT(case_name), "NAME", "semiring_matmul", "case of the run", "@cases" },
-    { "store", 0, OPT_STRING, AT(store), "DIR", "results/store", "store of the run" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of a line for each launch" },
+    OPT("case", 'c', STRING, case_name, "NAME", "semiring_matmul", "case of the run", "@cases"),
+    OPT("store", 0, STRING, store, "DIR", "results/store", "store of the run"),
+    OPT_SWITCH("json", 0, json, "print one JSON document instead of a line for each launch"),
 };
 
 /* {"schema":"nperf-launches","version":1,"case","run_id","launches":[...]} */
 static int print_document(const opt_run *run, const char *lines)
 {
     const raw_args *a = run->args;
-    cbx_json *o = new_document("nperf-launches"), *launches;
-
-    json_put(o, J_TEXT("case", a->case_name), J_TEXT("run_id", run->words->items[0]));
-    launches = cbx_json_set_array(o, "launches");
+    cbx_json *o = json_document("nperf-launches", J_TEXT("case", a->case_name), J_TEXT("run_id", run->words->items[0]));
+    cbx_json *launches = cbx_json_set_array(o, "launches");
     for (const char *at = lines; *at;) {
         const size_t len = strcspn(at, "\n");
         cbx_json *launch = NULL;
         if (len && cbx_json_parse(at, len, "a launch", &launch, run->err)) {
             cbx_json_unref(o);
-            return opt_fail(run->program, "%s", run->err->message);
+            return opt_fail(run, "%s", run->err->message);
         }
         if (len) cbx_json_push(launches, launch);
         at += len + (at[len] == '\n');
     }
-    return print_json(run->program, o);
+    return print_json(run, o);
 }
 
 static int run_raw(const opt_run *run)
 {
     const raw_args *a = run->args;
     int status = EXIT_PASS;
-    cbx_text text;
 
-    if (run->words->count != 1) return opt_fail(run->program, "'raw' needs the id of one run");
-    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+    if (run->words->count != 1) return opt_fail(run, "'raw' needs the id of one run");
+    SCOPED_TEXT(text, cbx_ctx_allocator(run->ctx));
     if (cbx_row_store_raw(run->ctx, a->store, a->case_name, run->words->items[0], &text, run->err))
-        status = opt_fail(run->program, "%s", run->err->message);
+        status = opt_fail(run, "%s", run->err->message);
     else if (a->json)
         status = print_document(run, cbx_text_str(&text));
     else
         fwrite(cbx_text_str(&text), 1, text.len, stdout);
-    cbx_text_clear(&text);
     return status;
 }
 
@@ -69,5 +65,4 @@ const opt_command raw_command = {
     OPT_OPTIONS(raw),
     .defaults = &defaults,
     .flags = OPT_TAKES_WORDS,
-    .run = run_raw,
 };

@@ -17,32 +17,28 @@ static void note(const char *what, size_t n, const char *one, const char *many, 
 static int conclude_open(const opt_run *run, const char *flag, const opt_list *paths, bool strict, cbx_status st,
                          const cbx_err *err, cbx_row_index **out)
 {
-    const cbx_row_index_facts *f;
     char words[CBX_ERR_MESSAGE_SIZE + 16];
 
-    if (st == CBX_ENOENT)
-        return opt_fail(run->program, "%s: %s; nperf writes rows to results/ by default", flag, err->message);
-    if (st) return opt_fail(run->program, "%s: %s", flag, err->message);
-    f = cbx_row_index_facts_of(*out);
+    if (st == CBX_ENOENT) return opt_fail(run, "%s: %s; nperf writes rows to results/ by default", flag, err->message);
+    if (st) return opt_fail(run, "%s: %s", flag, err->message);
+    const cbx_row_index_facts *f = cbx_row_index_facts_of(*out);
     snprintf(words, sizeof words, "; the first: %s", f->first_damage);
     if (strict && f->damaged)
-        return opt_fail(run->program, "%s: %zu damaged line%s%s; measure again, or remove %s", flag, f->damaged,
+        return opt_fail(run, "%s: %zu damaged line%s%s; measure again, or remove %s", flag, f->damaged,
                         f->damaged == 1 ? "" : "s", words, f->damaged == 1 ? "it" : "them");
     if (strict && f->duplicates)
-        return opt_fail(run->program,
-                        "%s: %zu row%s the key and the run id of another; name each file once, and keep one of "
-                        "the rows",
-                        flag, f->duplicates, f->duplicates == 1 ? " has" : "s have");
+        return opt_fail(
+            run, "%s: %zu row%s the key and the run id of another; name each file once, and keep one of the rows", flag,
+            f->duplicates, f->duplicates == 1 ? " has" : "s have");
     if (strict && f->newer)
-        return opt_fail(run->program, "%s: %zu row%s of a newer schema than this nperf reads: use a newer nperf", flag,
-                        f->newer, f->newer == 1 ? " is" : "s are");
+        return opt_fail(run, "%s: %zu row%s of a newer schema than this nperf reads: use a newer nperf", flag, f->newer,
+                        f->newer == 1 ? " is" : "s are");
     note(flag, f->damaged, "damaged line left out", "damaged lines left out", words);
     note(flag, f->duplicates, "row is listed twice and counts once", "rows are listed twice and count once", "");
     note(flag, f->newer, "row is of a newer schema", "rows are of a newer schema",
          " and was read in part; a newer nperf reads all of it");
     if (cbx_row_index_count(*out) == 0)
-        return opt_fail(run->program, "%s: no rows in '%s'%s", flag, paths->items[0],
-                        paths->count > 1 ? " and the others" : "");
+        return opt_fail(run, "%s: no rows in '%s'%s", flag, paths->items[0], paths->count > 1 ? " and the others" : "");
     return EXIT_PASS;
 }
 
@@ -61,7 +57,7 @@ int latest_rows(const opt_run *run, cbx_row_index *ix, const char *flag, cbx_row
     size_t newer_failed = 0;
     cbx_status st = cbx_row_index_latest(ix, extent, rows, &newer_failed, run->err);
 
-    if (st) return opt_fail(run->program, "%s: %s", flag, run->err->message);
+    if (st) return opt_fail(run, "%s: %s", flag, run->err->message);
     note(flag, newer_failed, "newer row failed; the last good one is used",
          "newer rows failed; the last good ones are used", "");
     return EXIT_PASS;
@@ -100,7 +96,7 @@ int attempts_of_both(const opt_run *run, const row_side sides[2])
     if (together) pthread_join(other, NULL);
     for (int i = 0; i < 2; i++) {
         if (!status) status = conclude_open(run, sides[i].flag, sides[i].paths, true, r[i].opened, &r[i].err, &r[i].ix);
-        if (!status && r[i].read) status = opt_fail(run->program, "%s: %s", sides[i].flag, r[i].err.message);
+        if (!status && r[i].read) status = opt_fail(run, "%s: %s", sides[i].flag, r[i].err.message);
         cbx_row_index_close(r[i].ix);
     }
     return status;

@@ -26,32 +26,31 @@
 #define AT(member) offsetof(selftest_args, member)
 
 static const opt_spec selftest_options[] = {
-    { "aa", 0, OPT_MAYBE, AT(aa), "N", SELFTEST_COMPARISONS,
-      "count false alarms in N comparisons of equal programs, drawn from recorded launches" },
-    { "power", 0, OPT_FLAG, AT(power), NULL, NULL, "count how many planted slow-downs of 1, 2 and 5 % a gate finds" },
-    { "mutants", 0, OPT_FLAG, AT(mutants), NULL, NULL, "measure every mutant; each must be found" },
-    { "exploits", 0, OPT_FLAG, AT(exploits), NULL, NULL,
-      "measure cheating workers, none of which may pass, and honest ones, none of which may fail" },
-    { "cheats", 0, OPT_LIST, AT(cheats), "A,B", "all",
-      "with --exploits: measure these only, and their honest counterparts" },
-    { "clock", 0, OPT_FLAG, AT(clock), NULL, NULL, "measure calls of known cost" },
-    { "live", 0, OPT_MAYBE, AT(live), "N", "24", "measure N pairs of equal programs again and count false alarms" },
-    { "honest", 0, OPT_MAYBE, AT(honest), "MINUTES", "1",
-      "count honest rows that are refused, for this time each on an idle machine, with one busy process and with two" },
-    { "quick", 0, OPT_FLAG, AT(quick), NULL, NULL, "use fewer and shorter launches: a few minutes for everything" },
-    { "launches", 0, OPT_POSITIVE, AT(launches), "N", "200, quick 50",
-      "with --aa and --power: number of recorded launches of each program" },
-    { "record", 0, OPT_STRING, AT(record), "DIR", NULL,
-      "with --aa and --power: keep the recorded launches, as rows and raw lines, for another analysis" },
-    { "from", 0, OPT_STRING, AT(from), "DIR", NULL,
-      "with --aa and --power: use launches kept by --record without measuring" },
-    { "out", 'o', OPT_STRING, AT(out), "FILE", RECORD, "file of the record that the page shows" },
-    { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "seed of order, layout and draws" },
-    { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all cases, or those of --plugin and --define",
-      "use mutants of this case only", "@cases" },
-    { "define", 0, OPT_EACH, AT(defined), "FILE", NULL, "add the case of a case file; may be repeated" },
-    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "add the cases of a shared object; may be repeated" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+    OPT("aa", 0, MAYBE, aa, "N", SELFTEST_COMPARISONS,
+        "count false alarms in N comparisons of equal programs, drawn from recorded launches"),
+    OPT_SWITCH("power", 0, power, "count how many planted slow-downs of 1, 2 and 5 % a gate finds"),
+    OPT_SWITCH("mutants", 0, mutants, "measure every mutant; each must be found"),
+    OPT_SWITCH("exploits", 0, exploits,
+               "measure cheating workers, none of which may pass, and honest ones, none of which may fail"),
+    OPT("cheats", 0, LIST, cheats, "A,B", "all", "with --exploits: measure these only, and their honest counterparts"),
+    OPT_SWITCH("clock", 0, clock, "measure calls of known cost"),
+    OPT("live", 0, MAYBE, live, "N", "24", "measure N pairs of equal programs again and count false alarms"),
+    OPT("honest", 0, MAYBE, honest, "MINUTES", "1",
+        "count honest rows that are refused, for this time each on an idle machine, with one busy process and with "
+        "two"),
+    OPT_SWITCH("quick", 0, quick, "use fewer and shorter launches: a few minutes for everything"),
+    OPT("launches", 0, POSITIVE, launches, "N", "200, quick 50",
+        "with --aa and --power: number of recorded launches of each program"),
+    OPT("record", 0, STRING, record, "DIR", NULL,
+        "with --aa and --power: keep the recorded launches, as rows and raw lines, for another analysis"),
+    OPT("from", 0, STRING, from, "DIR", NULL, "with --aa and --power: use launches kept by --record without measuring"),
+    OPT("out", 'o', STRING, out, "FILE", RECORD, "file of the record that the page shows"),
+    OPT("seed", 's', COUNT, seed, "N", "0", "seed of order, layout and draws"),
+    OPT("case", 'c', STRING, case_name, "NAME", "all cases, or those of --plugin and --define",
+        "use mutants of this case only", "@cases"),
+    OPT("define", 0, EACH, defined, "FILE", NULL, "add the case of a case file; may be repeated"),
+    OPT("plugin", 0, EACH, plugins, "FILE", NULL, "add the cases of a shared object; may be repeated"),
+    OPT_SWITCH("json", 0, json, "print one JSON document"),
 };
 
 static const opt_rule selftest_rules[] = {
@@ -63,15 +62,13 @@ static const opt_rule selftest_rules[] = {
 
 int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result *result)
 {
-
     o->seed = t->args->seed;
     o->stop = stop_catch();
     o->progress = progress_show;
     o->user = t->progress;
     cbx_sandbox_guard_self();
     cbx_measure_result_init(result, cbx_ctx_allocator(t->run->ctx));
-    if (cbx_measure_run(t->run->ctx, o, result, t->run->err))
-        return opt_fail(t->run->program, "%s", t->run->err->message);
+    if (cbx_measure_run(t->run->ctx, o, result, t->run->err)) return opt_fail(t->run, "%s", t->run->err->message);
     return result->interrupted ? EXIT_STOPPED : EXIT_PASS;
 }
 
@@ -88,11 +85,11 @@ static bool clocks_disagree(const cbx_row *row)
 int selftest_unmeasured(const selftest *t, const char *part, const cbx_row *row)
 {
     progress_end(t->progress);
-    if (!row) return opt_fail(t->run->program, "%s: nothing was measured", part);
+    if (!row) return opt_fail(t->run, "%s: nothing was measured", part);
     /* the programs measured here are honest: where their clocks disagree, something else ran */
     if (!selftest_too_busy(row) && !clocks_disagree(row)) {
-        return opt_fail(t->run->program, "%s: '%s' at %s could not be measured: %s", part, row->baseline,
-                        row->point_label, row->failure_message ? row->failure_message : row->status);
+        return opt_fail(t->run, "%s: '%s' at %s could not be measured: %s", part, row->baseline, row->point_label,
+                        row->failure_message ? row->failure_message : row->status);
     }
     fprintf(stderr, "nperf: %s: the machine is too busy to measure '%s' at %s: %s\n", part, row->baseline,
             row->point_label, row->failure_message ? row->failure_message : row->status);
@@ -104,18 +101,12 @@ const char *selftest_word(int verdict)
     return verdict == EXIT_PASS ? "holds" : verdict == EXIT_CHECK ? "broken" : "undecided";
 }
 
-void selftest_put_verdict(cbx_json *o, int verdict)
-{
-    json_put(o, J_TEXT("verdict", selftest_word(verdict)), J_BOOL("holds", verdict == EXIT_PASS));
-}
-
 void selftest_put_rate(cbx_json *o, const char *name, const cbx_proof_rate *r)
 {
     char key[80];
 
     snprintf(key, sizeof key, "%s_trials", name);
-    cbx_json_set_int(o, key, (int64_t)r->trials);
-    cbx_json_set_int(o, name, (int64_t)r->hits);
+    json_put(o, J_INT(key, r->trials), J_INT(name, r->hits));
     snprintf(key, sizeof key, "%s_lower", name);
     cbx_json_set_double(o, key, r->lower);
     snprintf(key, sizeof key, "%s_upper", name);
@@ -142,11 +133,12 @@ static const struct {
     { "honest", false, selftest_honest },
 };
 
-/* When, and with which tool: a record may hold parts of several runs. */
-static void sign(cbx_json *part)
+/* The verdict; when, and with which tool: a record may hold parts of several runs. */
+static void sign(cbx_json *part, int verdict)
 {
     char now[CBX_TIME_SIZE];
-    json_put(part, J_TEXT("recorded", cbx_time_format_iso(cbx_time_now_us(), now)), J_TEXT("tool", cbx_version()),
+    json_put(part, J_TEXT("verdict", selftest_word(verdict)), J_BOOL("holds", verdict == EXIT_PASS),
+             J_TEXT("recorded", cbx_time_format_iso(cbx_time_now_us(), now)), J_TEXT("tool", cbx_version()),
              J_TEXT("revision", cbx_revision()));
 }
 
@@ -160,18 +152,18 @@ static int run_parts(const selftest *t, cbx_json *document)
 
     for (size_t i = 0; i < CBX_LEN(parts); i++) {
         cbx_json *part = NULL;
-        int one;
         if (!(all ? parts[i].usual : opt_given(t->run, parts[i].name) != NULL)) {
             cbx_json_set_null(document, parts[i].name);
             continue;
         }
-        one = parts[i].run(t, &part);
+        int one = parts[i].run(t, &part);
         progress_end(t->progress);
-        if (part) sign(part);
-        if (part)
+        if (part) {
+            sign(part, one);
             cbx_json_set(document, parts[i].name, part);
-        else
+        } else {
             cbx_json_set_null(document, parts[i].name);
+        }
         if (one == EXIT_ERROR || one == EXIT_STOPPED) return one;
         if (one == EXIT_CHECK || (one && !status)) status = one;
     }
@@ -182,7 +174,7 @@ static int run_parts(const selftest *t, cbx_json *document)
 
 static cbx_json *read_record(const selftest *t, const char *path)
 {
-    cbx_json *old = NULL;
+    SCOPED(cbx_json) *old = NULL;
 
     if (!cbx_path_exists(path)) return NULL;
     if (cbx_json_read(t->run->ctx, path, &old, t->run->err)) {
@@ -190,26 +182,21 @@ static cbx_json *read_record(const selftest *t, const char *path)
         return NULL;
     }
     if (!strcmp(cbx_json_get_string(old, "schema", ""), SCHEMA) && cbx_json_get_int(old, "version", 0) == VERSION)
-        return old;
+        return cbx_json_ref(old);
     fprintf(stderr, "note: '%s' is not a record of this version; a new one is started\n", path);
-    cbx_json_unref(old);
     return NULL;
 }
 
 static int write_record(const selftest *t, const cbx_json *document)
 {
     const char *path = t->args->out ? t->args->out : RECORD;
-    cbx_json *whole = cbx_json_copy(document), *old = read_record(t, path);
-    int status;
+    SCOPED(cbx_json) *whole = cbx_json_copy(document), *old = read_record(t, path);
 
     for (size_t i = 0; whole && i < CBX_LEN(parts); i++) {
         cbx_json *kept = cbx_json_get(old, parts[i].name);
         if (kept && !cbx_json_get(whole, parts[i].name)) cbx_json_set(whole, parts[i].name, cbx_json_copy(kept));
     }
-    status = write_json(t->run, path, whole);
-    cbx_json_unref(whole);
-    cbx_json_unref(old);
-    return status;
+    return write_json(t->run, path, whole);
 }
 
 static int run_selftest(const opt_run *run)
@@ -217,18 +204,13 @@ static int run_selftest(const opt_run *run)
     const selftest_args *a = run->args;
     progress p;
     const selftest t = { run, a, &p };
-    cbx_json *document;
-    int status, written;
+    SCOPED(cbx_json) *document = new_document(SCHEMA);
 
     if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
-    document = new_document(SCHEMA);
     progress_init(&p);
-    status = run_parts(&t, document);
-    written = status == EXIT_ERROR || status == EXIT_STOPPED ? status : write_record(&t, document);
-    if (!written && a->json)
-        written = print_json(run->program, document);
-    else
-        cbx_json_unref(document);
+    int status = run_parts(&t, document);
+    int written = status == EXIT_ERROR || status == EXIT_STOPPED ? status : write_record(&t, document);
+    if (!written && a->json) written = print_json(run, cbx_json_ref(document));
     return written ? written : status;
 }
 
@@ -236,13 +218,9 @@ const opt_command selftest_command = {
     .name = "selftest",
     .synopsis = "[OPTION]...",
     .summary = "measure the error rates of the tool itself",
-    .description =
-        "Compares equal programs and counts false alarms, plants slow-downs and faults and counts those that are "
-        "found, "
-        "and measures calls of known cost. Without options it runs every part except --live and --honest. The results "
-        "are kept in a record that the page shows. Exit status 1: a fault is not found, a slow-down is missed, or "
-        "there are more false alarms than the documented rate.",
-    OPT_OPTIONS(selftest),
-    .run = run_selftest,
-    OPT_RULES(selftest),
+    .description = "Compares equal programs and counts false alarms, plants slow-downs and faults and counts those "
+                   "that are found, and measures calls of known cost. Without options it runs every part except --live "
+                   "and --honest. The results are kept in a record that the page shows. Exit status 1: a fault is not "
+                   "found, a slow-down is missed, or there are more false alarms than the documented rate.",
+    OPT_OPTIONS_RULES(selftest),
 };

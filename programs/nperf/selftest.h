@@ -1,6 +1,6 @@
 /*
  * What the parts of `nperf selftest` share.  Each part measures, prints its result unless --json,
- * and makes a JSON object with the counts, their bounds and `holds`.
+ * and makes a JSON object with the counts and their bounds.
  */
 #ifndef CALIBRAX_PROGRAMS_NPERF_SELFTEST_H
 #define CALIBRAX_PROGRAMS_NPERF_SELFTEST_H
@@ -55,8 +55,6 @@ int selftest_unmeasured(const selftest *t, const char *part, const cbx_row *row)
 bool selftest_too_busy(const cbx_row *row);
 /* "holds", "broken", "undecided", of EXIT_PASS, EXIT_CHECK, EXIT_UNDECIDED */
 const char *selftest_word(int verdict);
-/* The same as members of a part: `verdict`, and `holds`. */
-void selftest_put_verdict(cbx_json *o, int verdict);
 /* NAME: hits, NAME_upper: upper 95 % bound, ... of a rate, as members. */
 void selftest_put_rate(cbx_json *o, const char *name, const cbx_proof_rate *r);
 /* Launches' coefficient of variation; NaN for fewer than two. */

@@ -57,7 +57,6 @@ static double addition_ns(const pass *p) { return (p->long_ns - p->short_ns) / (
 static cbx_status sum_up(cbx_ctx *ctx, const pass *passes, size_t n, readings *r)
 {
     double offs[MAX_PASSES], additions[MAX_PASSES];
-    cbx_status status;
 
     r->empty_ns = INFINITY;
     for (size_t i = 0; i < n; i++) {
@@ -65,7 +64,7 @@ static cbx_status sum_up(cbx_ctx *ctx, const pass *passes, size_t n, readings *r
         offs[i] = off(&passes[i]);
         additions[i] = addition_ns(&passes[i]);
     }
-    status = cbx_stat_median(ctx, additions, n, &r->addition_ns, NULL);
+    cbx_status status = cbx_stat_median(ctx, additions, n, &r->addition_ns, NULL);
     return status ? status : cbx_stat_median_interval(ctx, offs, n, LEVEL, &r->off, NULL);
 }
 
@@ -80,14 +79,11 @@ static int verdict_of(const readings *r)
 
 static cbx_json *readings_json(const readings *r)
 {
-    cbx_json *o = cbx_json_new_object();
-
-    json_put(o, J_NUMBER("empty_call_ns", r->empty_ns), J_NUMBER("addition_ns", r->addition_ns),
-             J_NUMBER("additions_per_ns", 1 / r->addition_ns), J_NUMBER("tenfold_chain_off", r->off.value),
-             J_NUMBER("tenfold_chain_off_lower", r->off.lower), J_NUMBER("tenfold_chain_off_upper", r->off.upper),
-             J_NUMBER("clock_reading_ns", r->clock.cost_ns), J_NUMBER("clock_granule_ns", r->clock.granule_ns));
-    selftest_put_verdict(o, verdict_of(r));
-    return o;
+    return json_object(
+        J_NUMBER("empty_call_ns", r->empty_ns), J_NUMBER("addition_ns", r->addition_ns),
+        J_NUMBER("additions_per_ns", 1 / r->addition_ns), J_NUMBER("tenfold_chain_off", r->off.value),
+        J_NUMBER("tenfold_chain_off_lower", r->off.lower), J_NUMBER("tenfold_chain_off_upper", r->off.upper),
+        J_NUMBER("clock_reading_ns", r->clock.cost_ns), J_NUMBER("clock_granule_ns", r->clock.granule_ns));
 }
 
 static void print_readings(const readings *r)
@@ -116,8 +112,6 @@ static int measure_pass(const selftest *t, pass *p)
 {
     cbx_measure_opts o = CBX_MEASURE_OPTS_INIT;
     const char *const plain[] = { "plain" };
-    cbx_measure_result result;
-    int status;
 
     o.case_ops = &cbx_selftest_kernels_case;
     o.points = points;
@@ -128,10 +122,9 @@ static int measure_pass(const selftest *t, pass *p)
     o.warmup = 1;
     o.repeats = 40;
     o.epoch_target_s = 0.0005; /* shorter than a slice of the scheduler */
-    status = selftest_measure(t, &o, &result);
-    if (!status) status = read_rows(t, &result.rows, p);
-    cbx_measure_result_clear(&result);
-    return status;
+    CLEARED(cbx_measure_result) result;
+    int status = selftest_measure(t, &o, &result);
+    return status ? status : read_rows(t, &result.rows, p);
 }
 
 int selftest_clock(const selftest *t, cbx_json **out)
@@ -145,10 +138,10 @@ int selftest_clock(const selftest *t, cbx_json **out)
         if (status) return status;
     }
     cbx_clock_measure(&r.clock);
-    if (sum_up(t->run->ctx, passes, npasses, &r)) return opt_fail(t->run->program, "out of memory");
+    if (sum_up(t->run->ctx, passes, npasses, &r)) return opt_fail(t->run, "out of memory");
     progress_end(t->progress);
     if (!t->args->json) print_readings(&r);
     *out = readings_json(&r);
-    if (!*out) return opt_fail(t->run->program, "out of memory");
+    if (!*out) return opt_fail(t->run, "out of memory");
     return verdict_of(&r);
 }

@@ -51,7 +51,7 @@ static size_t rounds_of(const selftest *t)
 static int check_rounds(const selftest *t, size_t min)
 {
     if (rounds_of(t) >= min && rounds_of(t) <= 10000) return EXIT_PASS;
-    return opt_fail(t->run->program, "--launches: %zu are not between %zu and 10000", rounds_of(t), min);
+    return opt_fail(t->run, "--launches: %zu are not between %zu and 10000", rounds_of(t), min);
 }
 
 static cbx_measure_opts recording(const selftest *t, const char *const *points, size_t n)
@@ -143,16 +143,14 @@ static cbx_json *equals_json(const cbx_proof_alarms *a, const cbx_proof_pool *po
                              const cbx_proof_rate *by_pool)
 {
     const cbx_proof_rate both = cbx_proof_rate_of(a->rows.hits + a->gates.hits, a->rows.trials + a->gates.trials);
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *o = json_object(J_INT("pairs", both.trials), J_INT("alarms", both.hits),
+                              J_NUMBER("rate_lower", both.lower), J_NUMBER("rate_upper", both.upper));
 
-    json_put(o, J_INT("pairs", both.trials), J_INT("alarms", both.hits), J_NUMBER("rate_lower", both.lower),
-             J_NUMBER("rate_upper", both.upper));
     selftest_put_rate(o, "row_alarms", &a->rows);
     selftest_put_rate(o, "gate_alarms", &a->gates);
     selftest_put_rate(o, "row_table_alarms", &a->row_tables);
     selftest_put_rate(o, "gate_table_alarms", &a->gate_tables);
     cbx_json_set(o, "kernels", kernels_json(pools, n, by_pool));
-    selftest_put_verdict(o, equals_verdict(a));
     return o;
 }
 
@@ -190,11 +188,11 @@ static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparison
     for (size_t i = 0; i < n; i++)
         if (pools[i].rounds < MIN_ROUNDS) return too_few(t, "--aa", &pools[i]);
     if (cbx_proof_equals(t->run->ctx, pools, n, &o, &a, by_pool, t->run->err))
-        return opt_fail(t->run->program, "--aa: %s", t->run->err->message);
+        return opt_fail(t->run, "--aa: %s", t->run->err->message);
     progress_end(t->progress);
     if (!t->args->json) print_equals(&a, pools, n, by_pool);
     *out = equals_json(&a, pools, n, by_pool);
-    if (!*out) return opt_fail(t->run->program, "out of memory");
+    if (!*out) return opt_fail(t->run, "out of memory");
     return equals_verdict(&a);
 }
 
@@ -205,21 +203,20 @@ int selftest_equals(const selftest *t, cbx_json **out)
     long wanted = strtol(word, &end, 10);
     cbx_measure_opts o = recording(t, kernels, CBX_LEN(kernels));
     const char *const plain[] = { "plain" };
-    cbx_measure_result result;
     int status = check_rounds(t, MIN_ROUNDS);
 
     if (*end || wanted < 1 || wanted > MAX_COMPARISONS) {
-        return opt_fail(t->run->program, "--aa: expected a number of comparisons from 1 to %d, found '%s'",
-                        MAX_COMPARISONS, word);
+        return opt_fail(t->run, "--aa: expected a number of comparisons from 1 to %d, found '%s'", MAX_COMPARISONS,
+                        word);
     }
     if (status) return status;
     o.allow = plain;
     o.nallow = 1;
     o.twins = true;
+    CLEARED(cbx_measure_result) result;
     status = selftest_recording(t, "aa", &o, &result);
     if (!status) status = ask_equals(t, &result.rows, (size_t)wanted, out);
     if (*out) selftest_put_recording(*out, &result);
-    cbx_measure_result_clear(&result);
     return status;
 }
 
@@ -261,7 +258,7 @@ static int simulate_power(const selftest *t, finding *out, size_t *n)
         *f = (finding){ .kernel = "simulated", .slow = planted[k].slow, .seen = planted[k].slow };
         f->variation = selftest_variation(values[2], SIMULATED);
         if (cbx_proof_power(t->run->ctx, values[2], values[3], SIMULATED, &pool, 1, &o, &f->found, t->run->err))
-            return opt_fail(t->run->program, "--power: %s", t->run->err->message);
+            return opt_fail(t->run, "--power: %s", t->run->err->message);
     }
     return EXIT_PASS;
 }
@@ -285,7 +282,7 @@ static int find_planted(const selftest *t, const cbx_rows *rows, const cbx_row *
                         { 0, 0, 0, 0 } };
         if (cbx_proof_power(t->run->ctx, plain->launch_medians_s, r->launch_medians_s, count, &pool, 1, &o, &f->found,
                             t->run->err))
-            return opt_fail(t->run->program, "--power: %s", t->run->err->message);
+            return opt_fail(t->run, "--power: %s", t->run->err->message);
         (*n)++;
     }
     return EXIT_PASS;
@@ -316,9 +313,7 @@ static cbx_json *power_json(const finding *f, size_t n)
         if (!strcmp(f[i].kernel, "simulated") && f[i].slow == SLOW)
             selftest_put_rate(o, "found_2_percent_at_1_percent_variation", &f[i].found);
     }
-    cbx_json_set_int(o, "launches_a_side", 25);
-    cbx_json_set(o, "findings", list);
-    selftest_put_verdict(o, power_verdict(f, n));
+    json_put(o, J_INT("launches_a_side", 25), J_JSON("findings", list));
     return o;
 }
 
@@ -336,13 +331,13 @@ static void print_power(const finding *f, size_t n)
 int selftest_power(const selftest *t, cbx_json **out)
 {
     cbx_measure_opts o = recording(t, slowed, CBX_LEN(slowed));
-    cbx_measure_result result;
     finding found[MAX_FINDINGS];
     size_t n = 0;
     int status = check_rounds(t, MIN_ROUNDS_POWER);
 
     if (!status) status = simulate_power(t, found, &n);
     if (status) return status;
+    CLEARED(cbx_measure_result) result;
     status = selftest_recording(t, "power", &o, &result);
     for (size_t i = 0; !status && i < result.rows.count; i++) {
         const cbx_row *r = &result.rows.rows[i];
@@ -357,9 +352,8 @@ int selftest_power(const selftest *t, cbx_json **out)
         if (!t->args->json) print_power(found, n);
         *out = power_json(found, n);
         if (*out) selftest_put_recording(*out, &result);
-        status = !*out ? opt_fail(t->run->program, "out of memory") : power_verdict(found, n);
+        status = !*out ? opt_fail(t->run, "out of memory") : power_verdict(found, n);
     }
-    cbx_measure_result_clear(&result);
     return status;
 }
 
@@ -381,8 +375,6 @@ static int live_round(const selftest *t, size_t wanted, size_t *alarms, size_t *
     const char *const plain[] = { "plain" };
     selftest turn = *t;
     selftest_args args = *t->args;
-    cbx_measure_result result;
-    int status;
 
     args.seed += *pairs;
     turn.args = &args;
@@ -390,9 +382,9 @@ static int live_round(const selftest *t, size_t wanted, size_t *alarms, size_t *
     o.nallow = 1;
     o.twins = true;
     o.launches = t->args->quick ? 6 : 11;
-    status = selftest_measure(&turn, &o, &result);
+    CLEARED(cbx_measure_result) result;
+    int status = selftest_measure(&turn, &o, &result);
     count_pairs(&result.rows, wanted, alarms, pairs);
-    cbx_measure_result_clear(&result);
     return status;
 }
 
@@ -401,11 +393,10 @@ int selftest_live(const selftest *t, cbx_json **out)
     char *end;
     long wanted = strtol(t->args->live, &end, 10);
     size_t alarms = 0, pairs = 0;
-    cbx_proof_rate rate;
     int status = EXIT_PASS;
 
     if (*end || wanted < 1 || wanted > MAX_COMPARISONS) {
-        return opt_fail(t->run->program, "--live: expected a number of pairs from 1 to %d, found '%s'", MAX_COMPARISONS,
+        return opt_fail(t->run, "--live: expected a number of pairs from 1 to %d, found '%s'", MAX_COMPARISONS,
                         t->args->live);
     }
     while (!status && pairs < (size_t)wanted) {
@@ -415,13 +406,12 @@ int selftest_live(const selftest *t, cbx_json **out)
     }
     if (status == EXIT_UNDECIDED) fprintf(stderr, "nperf: --live: the machine is too busy to measure a pair\n");
     if (status) return status;
-    rate = cbx_proof_rate_of(alarms, pairs);
+    cbx_proof_rate rate = cbx_proof_rate_of(alarms, pairs);
     progress_end(t->progress);
     if (!t->args->json) print_rate("equal programs measured again", &rate);
     *out = cbx_json_new_object();
-    if (!*out) return opt_fail(t->run->program, "out of memory");
+    if (!*out) return opt_fail(t->run, "out of memory");
     cbx_json_set_int(*out, "pairs", (int64_t)pairs);
     selftest_put_rate(*out, "alarms", &rate);
-    selftest_put_verdict(*out, rate.lower <= NOMINAL ? EXIT_PASS : EXIT_CHECK);
     return rate.lower <= NOMINAL ? EXIT_PASS : EXIT_CHECK;
 }

@@ -22,7 +22,7 @@
 
 typedef struct honest_score {
     size_t rows, refused;
-    cbx_text refusals; /* a line each */
+    cbx_text *refusals; /* a line each */
 } honest_score;
 
 static void start_neighbours(pid_t *pids, size_t n)
@@ -48,8 +48,6 @@ static int measure_case(const selftest *t, const cbx_case_ops *c, honest_score *
 {
     cbx_measure_opts o = CBX_MEASURE_OPTS_INIT;
     const char *const point[] = { c->points[c->representative] };
-    cbx_measure_result result;
-    int status;
 
     o.case_ops = c;
     o.points = point;
@@ -59,17 +57,17 @@ static int measure_case(const selftest *t, const cbx_case_ops *c, honest_score *
     o.repeats = 5;
     o.skip_slow = true;
     o.budget_s = t->args->quick ? 3 : 30;
-    status = selftest_measure(t, &o, &result);
+    CLEARED(cbx_measure_result) result;
+    int status = selftest_measure(t, &o, &result);
     for (size_t i = 0; i < result.rows.count && !status; i++) {
         const cbx_row *r = &result.rows.rows[i];
         bool refused = !strcmp(r->status, "refused");
         s->rows += refused || cbx_row_is_good(r);
         s->refused += refused;
         if (refused)
-            cbx_text_printf(&s->refusals, "refused: %s of %s: %s\n", r->baseline, c->name,
+            cbx_text_printf(s->refusals, "refused: %s of %s: %s\n", r->baseline, c->name,
                             r->failure_message ? r->failure_message : "");
     }
-    cbx_measure_result_clear(&result);
     return status;
 }
 
@@ -78,11 +76,11 @@ static int measure_beside(const selftest *t, size_t neighbours, double minutes, 
 {
     const cbx_case_list *cases = nperf_cases();
     const uint64_t start = cbx_clock_ns();
-    honest_score s = { 0 };
+    SCOPED_TEXT(refusals, cbx_ctx_allocator(t->run->ctx));
+    honest_score s = { .refusals = &refusals };
     pid_t pids[MAX_NEIGHBOURS] = { 0 };
     int status = EXIT_PASS;
 
-    cbx_text_init(&s.refusals, cbx_ctx_allocator(t->run->ctx));
     start_neighbours(pids, neighbours);
     for (size_t i = 0; !status; i++) {
         bool over = 1e-9 * (double)(cbx_clock_ns() - start) > 60 * minutes;
@@ -93,39 +91,34 @@ static int measure_beside(const selftest *t, size_t neighbours, double minutes, 
     stop_neighbours(pids, neighbours);
     const cbx_proof_rate rate = cbx_proof_rate_of(s.refused, s.rows);
     progress_end(t->progress);
-    if (!status && !t->args->json)
-        printf("honest rows refused with %zu busy process%s: %zu of %zu, at most %.2f %% (95 %%)\n%s", neighbours,
-               neighbours == 1 ? "" : "es", s.refused, s.rows, 100 * rate.upper, cbx_text_str(&s.refusals));
-    if (!status) {
-        cbx_json *o = cbx_json_push_object(list);
-        cbx_json_set_int(o, "neighbours", (int64_t)neighbours);
-        selftest_put_rate(o, "refused", &rate);
-        cbx_json_set_string(o, "refusals", cbx_text_str(&s.refusals));
-    }
     *refused += s.refused;
-    cbx_text_clear(&s.refusals);
-    return status;
+    if (status) return status;
+    if (!t->args->json)
+        printf("honest rows refused with %zu busy process%s: %zu of %zu, at most %.2f %% (95 %%)\n%s", neighbours,
+               neighbours == 1 ? "" : "es", s.refused, s.rows, 100 * rate.upper, cbx_text_str(s.refusals));
+    cbx_json *o = cbx_json_push_object(list);
+    cbx_json_set_int(o, "neighbours", (int64_t)neighbours);
+    selftest_put_rate(o, "refused", &rate);
+    cbx_json_set_string(o, "refusals", cbx_text_str(s.refusals));
+    return EXIT_PASS;
 }
 
 int selftest_honest(const selftest *t, cbx_json **out)
 {
     char *end;
     double minutes = strtod(t->args->honest, &end);
-    cbx_json *o = cbx_json_new_object(), *list = cbx_json_set_array(o, "loads");
+    SCOPED(cbx_json) *o = cbx_json_new_object();
+    cbx_json *list = cbx_json_set_array(o, "loads");
     size_t refused = 0;
-    int status = EXIT_PASS;
 
     if (*end || !(minutes >= 0 && minutes <= MAX_MINUTES))
-        status = opt_fail(t->run->program, "--honest: expected minutes from 0 to %d, got '%s'", MAX_MINUTES,
-                          t->args->honest);
-    if (!status && t->args->case_name && !nperf_case(t->run, t->args->case_name)) status = EXIT_ERROR;
-    for (size_t n = 0; n <= MAX_NEIGHBOURS && !status; n++) status = measure_beside(t, n, minutes, list, &refused);
-    if (!status) status = refused ? EXIT_CHECK : EXIT_PASS;
+        return opt_fail(t->run, "--honest: expected minutes from 0 to %d, got '%s'", MAX_MINUTES, t->args->honest);
+    if (t->args->case_name && !nperf_case(t->run, t->args->case_name)) return EXIT_ERROR;
+    for (size_t n = 0; n <= MAX_NEIGHBOURS; n++) {
+        int status = measure_beside(t, n, minutes, list, &refused);
+        if (status) return status;
+    }
     cbx_json_set_double(o, "minutes_each", minutes);
-    selftest_put_verdict(o, status);
-    if (status == EXIT_PASS || status == EXIT_CHECK)
-        *out = o;
-    else
-        cbx_json_unref(o);
-    return status;
+    *out = cbx_json_ref(o);
+    return refused ? EXIT_CHECK : EXIT_PASS;
 }

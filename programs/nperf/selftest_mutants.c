@@ -15,8 +15,8 @@
 
 typedef struct mutant_score {
     size_t mutants, found, honest, honest_ok;
-    size_t busy;        /* that nothing is known of, because the machine was too busy to measure */
-    cbx_text survivors; /* a line each */
+    size_t busy;         /* that nothing is known of, because the machine was too busy to measure */
+    cbx_text *survivors; /* a line each */
 } mutant_score;
 
 /* --- points --- */
@@ -55,11 +55,9 @@ static cbx_params *smallest_point(cbx_ctx *ctx, const cbx_case_ops *c)
 static const char *mixed_point(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *words, const cbx_params *numbers,
                                int64_t scale, cbx_arena *arena)
 {
-    cbx_params *p = NULL;
-    const char *json = NULL;
-    cbx_text t;
+    SCOPED(cbx_params) *p = NULL;
 
-    cbx_text_init(&t, &arena->al);
+    SCOPED_TEXT(t, &arena->al);
     for (size_t i = 0; i < c->nparams; i++) {
         const char *name = c->params[i].name;
         cbx_text_printf(&t, "%s\"%s\":", i ? "," : "{", name);
@@ -69,11 +67,8 @@ static const char *mixed_point(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_pa
             cbx_text_printf(&t, "\"%s\"", cbx_params_word(words, name));
     }
     cbx_text_putc(&t, '}');
-    if (!cbx_case_point(ctx, c, cbx_text_str(&t), c->name, &p, NULL))
-        json = cbx_arena_strdup(arena, cbx_params_json(p));
-    cbx_params_free(p);
-    cbx_text_clear(&t);
-    return json;
+    if (cbx_case_point(ctx, c, cbx_text_str(&t), c->name, &p, NULL)) return NULL;
+    return cbx_arena_strdup(arena, cbx_params_json(p));
 }
 
 static bool has_item(const opt_list *list, const char *word)
@@ -88,20 +83,16 @@ static bool has_item(const opt_list *list, const char *word)
  * numbers. */
 static bool small_points(cbx_ctx *ctx, const cbx_case_ops *c, int64_t scale, cbx_arena *arena, opt_list *out)
 {
-    cbx_params *smallest = smallest_point(ctx, c);
-    const bool found = smallest != NULL;
+    SCOPED(cbx_params) *smallest = smallest_point(ctx, c);
 
-    for (size_t i = 0; i < c->npoints && found && out->count < MAX_POINTS; i++) {
-        cbx_params *p = NULL;
-        const char *json;
+    for (size_t i = 0; i < c->npoints && smallest && out->count < MAX_POINTS; i++) {
+        SCOPED(cbx_params) *p = NULL;
         if (cbx_case_point(ctx, c, c->points[i], c->name, &p, NULL)) continue;
-        json = mixed_point(ctx, c, p, smallest, scale, arena);
+        const char *json = mixed_point(ctx, c, p, smallest, scale, arena);
         if (!json) json = mixed_point(ctx, c, p, smallest, 1, arena);
         if (json && !has_item(out, json)) opt_append(arena, json, out);
-        cbx_params_free(p);
     }
-    cbx_params_free(smallest);
-    return found;
+    return smallest != NULL;
 }
 
 /* Baselines that run in our own worker, and all of a case file, whose provider its user has;
@@ -132,13 +123,13 @@ static void count_mutants(const cbx_case_ops *c, const cbx_rows *rows, mutant_sc
             s->mutants++;
             s->found += found;
             if (!found)
-                cbx_text_printf(&s->survivors, "%s at %s: %s, not fidelity_failed (%s)\n", r->baseline, r->point_label,
+                cbx_text_printf(s->survivors, "%s at %s: %s, not fidelity_failed (%s)\n", r->baseline, r->point_label,
                                 r->status, b->mutant_reason);
         } else {
             s->honest++;
             s->honest_ok += cbx_row_is_good(r);
             if (!cbx_row_is_good(r))
-                cbx_text_printf(&s->survivors, "honest %s at %s: %s\n", r->baseline, r->point_label, r->status);
+                cbx_text_printf(s->survivors, "honest %s at %s: %s\n", r->baseline, r->point_label, r->status);
         }
     }
 }
@@ -147,11 +138,9 @@ static int mutants_of(const selftest *t, const cbx_case_ops *c, mutant_score *s)
 {
     cbx_measure_opts o = CBX_MEASURE_OPTS_INIT;
     opt_list points = { NULL, 0 }, names = { NULL, 0 };
-    cbx_measure_result result;
-    int status;
 
     if (!small_points(t->run->ctx, c, SCALE, t->run->arena, &points))
-        return opt_fail(t->run->program, "case '%s' has no point with any work", c->name);
+        return opt_fail(t->run, "case '%s' has no point with any work", c->name);
     own_names(c, t->run->arena, &names);
     o.case_ops = c;
     o.points = points.items;
@@ -163,9 +152,9 @@ static int mutants_of(const selftest *t, const cbx_case_ops *c, mutant_score *s)
     o.warmup = 0;
     o.repeats = 2;
     o.epoch_target_s = 0.0005;
-    status = selftest_measure(t, &o, &result);
+    CLEARED(cbx_measure_result) result;
+    int status = selftest_measure(t, &o, &result);
     count_mutants(c, &result.rows, s);
-    cbx_measure_result_clear(&result);
     return status;
 }
 
@@ -177,30 +166,26 @@ static int verdict_of(const mutant_score *s)
 
 static cbx_json *score_json(const mutant_score *s)
 {
-    cbx_json *o = cbx_json_new_object();
-
-    json_put(o, J_INT("mutants", s->mutants), J_INT("found", s->found), J_INT("honest", s->honest),
-             J_INT("honest_ok", s->honest_ok), J_TEXT("survivors", cbx_text_str(&s->survivors)),
-             J_INT("too_busy", s->busy));
-    selftest_put_verdict(o, verdict_of(s));
-    return o;
+    return json_object(J_INT("mutants", s->mutants), J_INT("found", s->found), J_INT("honest", s->honest),
+                       J_INT("honest_ok", s->honest_ok), J_TEXT("survivors", cbx_text_str(s->survivors)),
+                       J_INT("too_busy", s->busy));
 }
 
 static void print_score(const mutant_score *s)
 {
     printf("mutants: %zu of %zu planted faults found, %zu of %zu honest baselines passed: %s\n%s", s->found, s->mutants,
-           s->honest_ok, s->honest, selftest_word(verdict_of(s)), cbx_text_str(&s->survivors));
+           s->honest_ok, s->honest, selftest_word(verdict_of(s)), cbx_text_str(s->survivors));
     if (s->busy) printf("         %zu could not be measured: the machine is too busy\n", s->busy);
 }
 
 int selftest_mutants(const selftest *t, cbx_json **out)
 {
     const cbx_case_list *cases = nperf_cases();
-    mutant_score s = { 0 };
+    SCOPED_TEXT(survivors, cbx_ctx_allocator(t->run->ctx));
+    mutant_score s = { .survivors = &survivors };
     int status = EXIT_PASS;
 
     if (t->args->case_name && !nperf_case(t->run, t->args->case_name)) return EXIT_ERROR;
-    cbx_text_init(&s.survivors, cbx_ctx_allocator(t->run->ctx));
     for (size_t i = 0; i < cases->count && !status; i++) {
         const cbx_case_ops *c = cases->cases[i];
         bool foreign = t->args->plugins.count || t->args->defined.count; /* those are meant, not what is linked in */
@@ -210,11 +195,8 @@ int selftest_mutants(const selftest *t, cbx_json **out)
         if (!t->args->json) printf("mutants of %s\n", c->name);
         status = mutants_of(t, c, &s);
     }
-    if (!status) {
-        if (!t->args->json) print_score(&s);
-        *out = score_json(&s);
-        status = *out ? verdict_of(&s) : opt_fail(t->run->program, "out of memory");
-    }
-    cbx_text_clear(&s.survivors);
-    return status;
+    if (status) return status;
+    if (!t->args->json) print_score(&s);
+    *out = score_json(&s);
+    return *out ? verdict_of(&s) : opt_fail(t->run, "out of memory");
 }
