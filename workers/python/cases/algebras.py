@@ -44,25 +44,14 @@ def _log(np: Any) -> Callable[..., Any]:
 
 
 def array_api(np: Any, algebra: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """combine(a, b) and fold(terms, axis) by numpy's names, which jax.numpy shares."""
+    """combine(a, b) and fold(terms, axis) by numpy's names, which jax.numpy and torch share; torch has a logsumexp, too."""
     return {
-        "real": (lambda a, b: a * b, lambda t, axis: np.sum(t, axis=axis)),
-        "log": (lambda a, b: a + b, _log(np)),
-        "tropical_max_plus": (lambda a, b: a + b, lambda t, axis: np.max(t, axis=axis)),
-        "tropical_min_plus": (lambda a, b: a + b, lambda t, axis: np.min(t, axis=axis)),
-        "euclidean": (lambda a, b: np.square(a - b), lambda t, axis: np.sqrt(np.sum(t, axis=axis))),
-        "boolean": (lambda a, b: a & b, lambda t, axis: np.any(t, axis=axis)),
-    }[algebra]
-
-
-def torch_api(torch: Any, algebra: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    return {
-        "real": (lambda a, b: a * b, lambda t, axis: torch.sum(t, dim=axis)),
-        "log": (lambda a, b: a + b, lambda t, axis: torch.logsumexp(t, dim=axis)),
-        "tropical_max_plus": (lambda a, b: a + b, lambda t, axis: torch.amax(t, dim=axis)),
-        "tropical_min_plus": (lambda a, b: a + b, lambda t, axis: torch.amin(t, dim=axis)),
-        "euclidean": (lambda a, b: torch.square(a - b), lambda t, axis: torch.sqrt(torch.sum(t, dim=axis))),
-        "boolean": (lambda a, b: a & b, lambda t, axis: torch.any(t, dim=axis)),
+        "real": (lambda a, b: a * b, np.sum),
+        "log": (lambda a, b: a + b, getattr(np, "logsumexp", None) or _log(np)),
+        "tropical_max_plus": (lambda a, b: a + b, np.amax),
+        "tropical_min_plus": (lambda a, b: a + b, np.amin),
+        "euclidean": (lambda a, b: np.square(a - b), lambda t, axis: np.sqrt(np.sum(t, axis))),
+        "boolean": (lambda a, b: a & b, np.any),
     }[algebra]
 
 

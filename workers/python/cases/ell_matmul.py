@@ -12,7 +12,7 @@ from protocol import WorkerError
 
 from cases import Baseline, Case
 from cases import graphs
-from cases.algebras import EMPTY, GRAPHBLAS, algebra_of, array_api, only_real, torch_api
+from cases.algebras import EMPTY, GRAPHBLAS, algebra_of, array_api, only_real
 
 
 def _gather(np: Any, point: dict[str, Any]) -> Callable[..., Any]:
@@ -42,7 +42,7 @@ def torch_rows(provider: Any, _: dict[str, Any], indices: Any, values: Any, degr
 
 def torch_gather(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
     algebra = algebra_of(point)
-    combine, fold = torch_api(provider.torch, algebra)
+    combine, fold = array_api(provider.torch, algebra)
 
     def run(indices: Any, values: Any, there: Any, b: Any) -> Any:
         return fold(combine(values[:, :, None], b[indices]).masked_fill_(~there[:, :, None], EMPTY[algebra]), 1)

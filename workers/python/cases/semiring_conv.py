@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Callable, NamedTuple
 
 from cases import Baseline, Case
-from cases.algebras import EMPTY, algebra_of, array_api, only_real, torch_api
+from cases.algebras import EMPTY, algebra_of, array_api, only_real
 
 
 class Axis(NamedTuple):
@@ -123,17 +123,11 @@ def jax_conv(_: Any, point: dict[str, Any], x: Any, w: Any) -> Callable[..., Any
 def torch_patches(provider: Any, point: dict[str, Any], x: Any, w: Any) -> Callable[..., Any]:
     torch = provider.torch
     algebra, win = algebra_of(point), window_of(point, x.shape)
-    combine, fold = torch_api(torch, algebra)
+    combine, fold = array_api(torch, algebra)
 
     def run(x: Any, w: Any) -> Any:
-        batch, height, width, c_in = x.shape
-        padded = torch.full(
-            (batch, height + sum(win.rows[:2]), width + sum(win.columns[:2]), c_in),
-            EMPTY[algebra],
-            dtype=x.dtype,
-            device=x.device,
-        )
-        padded[:, win.rows.before : win.rows.before + height, win.columns.before : win.columns.before + width] = x
+        batch, _, _, c_in = x.shape
+        padded = torch.nn.functional.pad(x, (0, 0, *win.columns[:2], *win.rows[:2]), value=EMPTY[algebra])
         s = padded.stride()
         view = padded.as_strided(
             (batch, win.rows.out, win.columns.out, win.kernel, win.kernel, c_in),

@@ -16,7 +16,7 @@ from typing import Any, Callable, NamedTuple
 from protocol import WorkerError, require
 
 from cases import Baseline, Case
-from cases.algebras import EMPTY, GRAPHBLAS, algebra_of, array_api, only_real, torch_api
+from cases.algebras import EMPTY, GRAPHBLAS, algebra_of, array_api, only_real
 
 _NUMPY_BLOCK_BYTES = 256 * 1024
 
@@ -243,7 +243,7 @@ def torch_dense(provider: Any, point: dict[str, Any], a: Any, b: Any) -> Callabl
     _reserve_probe(a, b)
     if a.shape[1] == 0:
         return lambda a, b: torch.full((a.shape[0], b.shape[1]), EMPTY[algebra], dtype=a.dtype, device=a.device)
-    combine, fold = torch_api(torch, algebra)
+    combine, fold = array_api(torch, algebra)
     return lambda a, b: fold(combine(a[:, :, None], b[None, :, :]), 1)
 
 
