@@ -348,6 +348,7 @@ static void refuse(bench *t, int fault, const cbx_semiring *s, const cbx_semirin
     if (fault == 3) cbx_ell_matmul(t->c, t->g, v, b, NULL);
     if (fault == 4) cbx_ell_edge_aggregate(t->c, t->g, NULL, wide, NULL, &f, s);
     if (fault == 5) cbx_ell_edge_aggregate(t->c, t->g, NULL, b, NULL, &f, whole);
+    if (fault == 7) cbx_ell_edge_aggregate(t->c, t->g, b, b, NULL, &f, s);
     if (fault == 6) {
         cbx_ell_edge_functions both = f;
         both.vjp = (void (*)(void *, const cbx_ell_edge *, const void *, void *, void *, void *))(uintptr_t)1;
@@ -368,6 +369,7 @@ TEST(what_is_refused)
         { CBX_EDTYPE, "'ell_edge_aggregate' over 'most' takes float32, not float64" },
         { CBX_EINVAL, "'ell_edge_aggregate' over 'parity' cannot fold messages: define 'update' in its functions" },
         { CBX_EINVAL, "'ell_edge_aggregate_vjp' over 'most', defined by functions, has no derivative" },
+        { CBX_ESHAPE, "'ell_edge_aggregate' expects x_row float32 (" },
     };
     const cbx_semiring s = algebra("most", &max), whole = algebra("parity", &parity);
 

@@ -272,6 +272,10 @@ static void e_back_product(bench *t) { cbx_ell_matmul_vjp(t->c, t->g, t->table, 
 static void e_back_cotangent(bench *t) { cbx_ell_matmul_vjp(t->c, t->g, t->table, t->x, t->x, WIDE(t), t->real, t->d); }
 static void e_back_bools(bench *t) { cbx_ell_matmul_vjp(t->c, t->g, t->table, t->x, t->x, t->x, t->bools, t->d); }
 static void e_forward_tangent(bench *t) { cbx_ell_matmul_jvp(t->c, t->g, t->table, t->x, t->x, t->x, t->x, t->real); }
+static void e_other_tangent(bench *t)
+{
+    cbx_ell_matmul_jvp(t->c, t->g, t->table, t->x, t->x, t->table, WIDE(t), t->real);
+}
 static void e_softmax_table(bench *t) { cbx_ell_softmax(t->c, t->g, t->x); }
 static void e_softmax_back(bench *t) { cbx_ell_softmax_vjp(t->c, t->g, t->table, t->x); }
 static void e_pack(bench *t) { cbx_ell_pack(t->c, t->g, t->x); }
@@ -341,6 +345,7 @@ static const struct {
     { e_back_cotangent, CBX_ESHAPE, "'ell_matmul_vjp' expects the cotangent float64 (3, 3), not float64 (4, 4)" },
     { e_back_bools, CBX_EDTYPE, "'ell_matmul_vjp' over 'boolean' has no derivative" },
     { e_forward_tangent, CBX_ESHAPE, "expects the first tangent float64 (3, 2), not float64 (3, 3)" },
+    { e_other_tangent, CBX_ESHAPE, "expects the second tangent float64 (3, 3), not float64 (4, 4)" },
     { e_softmax_table, CBX_ESHAPE, "'ell_softmax' expects values float64 (3, 2), not float64 (3, 3)" },
     { e_softmax_back, CBX_ESHAPE, "'ell_softmax_vjp' expects h float64 (3, 2), not float64 (3, 3)" },
     { e_pack, CBX_ESHAPE, "'ell_pack' expects entries" },

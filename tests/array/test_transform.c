@@ -220,7 +220,7 @@ TEST(what_is_refused)
           "a body of other counts" },
         { CBX_EDTYPE, "is float64 (4, 2) before 'narrows' and float32 (4, 2) after it", "a carry of another dtype" },
         { CBX_ESHAPE, "is float64 (4, 2) before 'grows' and float64 (8, 2) after it", "a carry of another shape" },
-        { CBX_EDTYPE, "carried by 'fori_loop'", "a value of another dtype" },
+        { CBX_EDTYPE, "value 0 carried by 'fori_loop'", "a value of another dtype" },
         { CBX_EINVAL, "must take 2 and return 1", "a body that takes no index" },
         { CBX_EDTYPE, "carried by 'while_loop'", "a value of another dtype" },
         { CBX_ESHAPE, "'positive' of 'while_loop' returns bool (4, 2), it must return", "a test that is no scalar" },
