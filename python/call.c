@@ -340,6 +340,17 @@ static bool refuse_extra(const cx_call *c, Py_ssize_t given, Py_ssize_t taken, P
     return true;
 }
 
+/* Keywords that no parameter takes, as the dict that is the argument of **name. */
+static PyObject *gather_keywords(cx_call *c, PyObject *const *values, PyObject *kwnames, uint64_t used)
+{
+    PyObject *dict = PyDict_New();
+
+    if (!cx_keep_object(c, dict)) return NULL;
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_Size(kwnames); k++)
+        if (!(k < 64 && used >> k & 1) && PyDict_SetItem(dict, PyTuple_GetItem(kwnames, k), values[k])) return NULL;
+    return dict;
+}
+
 static bool bind(cx_call *c, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     Py_ssize_t taken = 0, nkw = kwnames ? PyTuple_Size(kwnames) : 0;
@@ -352,6 +363,10 @@ static bool bind(cx_call *c, PyObject *const *args, Py_ssize_t nargs, PyObject *
             c->nrest = nargs - taken;
             taken = nargs;
             continue;
+        }
+        if (p->how == CX_BY_KEYWORDS) { /* the last one */
+            c->arg[i] = gather_keywords(c, args + nargs, kwnames, used);
+            return c->arg[i] && refuse_extra(c, nargs, taken, NULL, used);
         }
         if (p->how != CX_BY_NAME && taken < nargs) {
             c->arg[i] = args[taken++];

@@ -411,12 +411,8 @@ static PyObject *do_clear_cache(cx_call *c)
 
 static PyObject *do_cost(cx_call *c)
 {
-    PyObject *args = cx_rest_tuple(c), *count = PyObject_GetAttrString(((jitted *)c->self)->plan, "cost");
-    PyObject *r = args && count ? PyObject_CallObject(count, args) : NULL;
-
-    Py_XDECREF(count);
-    Py_XDECREF(args);
-    return r;
+    PyObject *args = cx_rest_tuple(c);
+    return args ? PyObject_CallMethod(((jitted *)c->self)->plan, "cost", "NO", args, cx_arg(c, "kwargs")) : NULL;
 }
 
 static PyObject *do_dump(cx_call *c)
@@ -424,8 +420,7 @@ static PyObject *do_dump(cx_call *c)
     PyObject *args = cx_rest_tuple(c), *stage = cx_arg(c, "stage");
 
     if (!args) return NULL;
-    return stage ? cx_python("_compiled", "dump", "ONO", c->self, args, stage)
-                 : cx_python("_compiled", "dump", "ON", c->self, args);
+    return cx_python("_compiled", "dump", stage ? "ONOO" : "ONO", c->self, args, cx_arg(c, "kwargs"), stage);
 }
 
 /* ---- the type ---- */
@@ -490,8 +485,8 @@ static PyObject *jitted_repr(PyObject *self) { return PyUnicode_FromFormat("<jit
 /* clang-format off */
 #define METHODS(X) \
     X(clear_cache, "", "None", do_clear_cache, 0, "Forgets what was traced: the next call traces again.\n\n>>> f = cx.jit(lambda x: x + 1)\n>>> f.clear_cache()") \
-    X(cost, "*args: Any", "dict[str, Any]", do_cost, 0, "What the compiled function does for such arguments, as cost_compile counts it; no call is made, and later calls use what was compiled.\n\n>>> f = cx.jit(lambda x: xp.sum(xp.exp(x)))\n>>> c = f.cost(xp.ones(1000))\n>>> c['total']['transcendental'], c['total']['bytes_read'], c['unfused']['bytes_read']\n(1000, 8000, 16000)") \
-    X(dump, "*args: Any, stage: 'graph' | 'fused' | 'kernels' | 'c' | 'llvm' | 'assembly' | 'simplified' | 'ptx' = 'graph'", "str", do_dump, 0, "What the function does for such arguments, one line for each operation.\n\n>>> print(cx.jit(lambda x: x * x).dump(xp.ones(3)), end='')\n<lambda>(%0:float64 (3,))\n  %1:float64 (3,) = multiply %0 %0\n  return %1:float64 (3,)")
+    X(cost, "*args: Any, **kwargs: Any", "dict[str, Any]", do_cost, 0, "What the compiled function does for such arguments, as cost_compile counts it; no call is made, and later calls use what was compiled.\n\n>>> f = cx.jit(lambda x: xp.sum(xp.exp(x)))\n>>> c = f.cost(xp.ones(1000))\n>>> c['total']['transcendental'], c['total']['bytes_read'], c['unfused']['bytes_read']\n(1000, 8000, 16000)") \
+    X(dump, "*args: Any, stage: 'graph' | 'fused' | 'kernels' | 'c' | 'llvm' | 'assembly' | 'simplified' | 'ptx' = 'graph', **kwargs: Any", "str", do_dump, 0, "What the function does for such arguments, one line for each operation.\n\n>>> print(cx.jit(lambda x: x * x).dump(xp.ones(3)), end='')\n<lambda>(%0:float64 (3,))\n  %1:float64 (3,) = multiply %0 %0\n  return %1:float64 (3,)")
 /* clang-format on */
 METHODS(CX_OF_TYPE)
 static PyMethodDef jitted_methods[] = { METHODS(CX_OF_TYPE_ROW){ "_remember", jitted_remember, METH_VARARGS, NULL },

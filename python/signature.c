@@ -50,10 +50,11 @@ bool cx_parse(cx_function *f)
             continue;
         }
         if (p.name[0] == '*') {
+            const size_t stars = p.name[1] == '*' ? 2 : 1;
             keyword = true;
             if (p.name_length == 1) continue;
-            p.name++, p.name_length--;
-            p.how = CX_BY_REST;
+            p.name += stars, p.name_length -= stars;
+            p.how = stars > 1 ? CX_BY_KEYWORDS : CX_BY_REST;
         }
         if (colon < equals) p.annotation = trim(colon + 1, equals, &p.annotation_length);
         if (equals < stop) p.fallback = trim(equals + 1, stop, &p.fallback_length);

@@ -131,7 +131,7 @@ typedef PyObject *(*cx_impl)(cx_call *c);
 typedef struct cx_parameter {
     const char *name, *annotation, *fallback; /* NULL: none */
     size_t name_length, annotation_length, fallback_length;
-    enum { CX_BY_POSITION, CX_BY_EITHER, CX_BY_NAME, CX_BY_REST } how;
+    enum { CX_BY_POSITION, CX_BY_EITHER, CX_BY_NAME, CX_BY_REST, CX_BY_KEYWORDS } how;
     PyObject *value; /* the default, once it was needed */
 } cx_parameter;
 

@@ -16,32 +16,32 @@ _step = _core._recording
 STAGES = ("graph", "fused", "kernels", "c", "llvm", "assembly", "simplified", "ptx")
 
 
-def _recorded(fun: Any, args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+def _recorded(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
     """A function recorded for arguments, and their leaves; what is static for a compiled function is fixed."""
     plan = fun._plan if isinstance(fun, _core.Jitted) else JitPlan(fun, None, None, None, None)
-    call = Call(plan, args, {})
+    call = Call(plan, args, kwargs)
     return call.traced().fn, call.like
 
 
-def dump(fun: Any, args: tuple[Any, ...], stage: str = "graph") -> str:
+def dump(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str = "graph") -> str:
     if stage not in STAGES:
         raise ValueError(f"dump: 'stage' must be one of {', '.join(map(repr, STAGES))}, got {stage!r}")
-    fn, like = _recorded(fun, args)
+    fn, like = _recorded(fun, args, kwargs)
     return fn.dump(like, STAGES.index(stage))
 
 
-def cost(fun: Any, args: tuple[Any, ...]) -> dict[str, int]:
-    fn, like = _recorded(fun, args)
+def cost(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, int]:
+    fn, like = _recorded(fun, args, kwargs)
     return fn.cost(like)
 
 
-def cost_compile(fun: Any, args: tuple[Any, ...]) -> dict[str, Any]:
-    fn, like = _recorded(fun, args)
+def cost_compile(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    fn, like = _recorded(fun, args, kwargs)
     return fn.cost_compile(like)
 
 
-def aot_write(fun: Any, args: tuple[Any, ...], path: Any) -> None:
-    fn, like = _recorded(fun, args)
+def aot_write(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any], path: Any) -> None:
+    fn, like = _recorded(fun, args, kwargs)
     fn.aot_write(like, os.fspath(path))
 
 
@@ -168,8 +168,8 @@ class JitPlan:
             warnings.warn(f"compiled functions are interpreted, which is slow: {why}", RuntimeWarning, stacklevel=2)
         return unflatten(out, results)
 
-    def cost(self, *args: Any) -> dict[str, Any]:
-        c = Call(self, args, {})
+    def cost(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        c = Call(self, args, kwargs)
         return self.known(c)[0].cost_compile(c.like)
 
 

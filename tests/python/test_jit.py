@@ -400,6 +400,23 @@ class Work(unittest.TestCase):
         self.assertEqual((cx.cost(f, x, "twice")["flop"], cx.cost(f, x, "once")["flop"]), (3, 0))
         self.assertEqual(f.cost(x, "twice")["total"], cx.cost_compile(f, x, "twice")["total"])
 
+    def test_keywords_of_what_is_shown(self) -> None:
+        def plain(x, y=0.0, n="once"):
+            return x * y if n == "twice" else x
+
+        f, x = cx.jit(plain, static_argnames="n"), xp.ones(3)
+        for text in (f.dump(x, y=2.0, n="twice"), cx.dump(f, x, y=2.0, n="twice"), f.dump(x, n="twice", y=2.0, stage="graph")):
+            self.assertIn("multiply %0 %", text)
+            self.assertIn("%1:float64 ()", text)
+        self.assertEqual((cx.cost(f, x, y=2.0, n="twice")["flop"], cx.cost(f, x=x, n="once")["flop"]), (3, 0))
+        f(x, y=2.0, n="twice")
+        self.assertEqual(f.cost(x, y=2.0, n="twice")["total"], cx.cost_compile(f, x, y=2.0, n="twice")["total"])
+        with tempfile.TemporaryDirectory() as folder:
+            cx.aot_write(f, x, y=2.0, n="twice", path=os.path.join(folder, "scaled"))
+            self.assertIn("const double *in0, const double *in1, double *out0", open(os.path.join(folder, "scaled.h")).read())
+        with self.assertRaisesRegex(TypeError, "unexpected keyword"):
+            f.dump(x, z=1.0)
+
     def test_many_kept(self) -> None:
         """fwd may keep all arguments and results, however many."""
         square = cx.custom_vjp(lambda many: sum(v * v for v in many))
