@@ -12,7 +12,7 @@ from . import _core  # type: ignore[attr-defined]
 from ._compiled import aot_write, cost, cost_compile, dump, jit
 from ._control import cond, fori_loop, scan, switch, while_loop
 from ._custom import checkpoint, custom_jvp, custom_vjp, stop_gradient
-from ._tracing import LEAF, Structure, Traced, argument_of, count, dress, flatten, integers, name_of, operands, pair_of, results_only, spread, structure_text, unflatten
+from ._tracing import LEAF, Structure, Traced, argument_of, count, dress, flatten, integers, name_of, operands, pair_of, results_only, spread, structure_text, unflatten, up_to
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,10 +34,18 @@ def _argnums(argnums: Any, n: int, what: str) -> list[int]:
     return out
 
 
-class Arguments:
-    """The arguments to derive in, which are traced, among those of a call, which are passed on as they are."""
+def _moves(o: Any) -> bool:
+    """Whether an operand or a result has tangents: integers and booleans do not."""
+    return isinstance(o, (float, complex)) or (not isinstance(o, int) and xp.isdtype(o.dtype, ("real floating", "complex floating")))
 
-    def __init__(self, what: str, fun: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+
+class Arguments:
+    """The arguments to derive in, which are traced, among those of a call, which are passed on as they are.
+
+    primals: integers and booleans among them are passed on, too, and do not move.
+    """
+
+    def __init__(self, what: str, fun: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any], primals: bool = False) -> None:
         self.fun = fun
         self.given, self.structure = flatten((args, kwargs))
         self.single = isinstance(argnums, int)
@@ -46,26 +54,30 @@ class Arguments:
         for s in positions:
             starts.append(starts[-1] + count(s))
         self.trees = []
-        self.at: list[int] = []
+        at: list[int] = []
         for i in _argnums(argnums, len(args), what):
             self.trees.append(positions[i])
-            self.at += range(starts[i], starts[i + 1])
-        self.like = operands(self.given, self.structure, fun, self.at)
-        for k, o in zip(self.at, self.like, strict=True):
-            if not isinstance(o, (float, complex)) and (isinstance(o, int) or not xp.isdtype(o.dtype, ("real floating", "complex floating"))):
+            at += range(starts[i], starts[i + 1])
+        leaves = operands(self.given, self.structure, fun, at)
+        for k, o in zip(at, leaves, strict=True):
+            if primals:
+                self.given[k] = o
+            elif not _moves(o):
                 kind = type(o).__name__ if isinstance(o, int) else str(o.dtype)
                 raise TypeError(f"{what}: {argument_of(self.structure, k, fun)} is {kind}: derive in float or complex arguments")
+        self.leaves = [o if _moves(o) else None for o in leaves]
+        self.at = [k for k, o in zip(at, self.leaves, strict=True) if o is not None]
+        self.like = [o for o in self.leaves if o is not None]
         self.all = tuple(range(len(self.like)))
 
     def traced(self, has_aux: bool) -> Traced:
         return Traced(self.fun, self.like, self.structure, split=pair_of(self.fun) if has_aux else None, given=self.given, at=self.at)
 
-    def tree(self, leaves: Sequence[Any]) -> Any:
-        """Values, one for each leaf to derive in, as the arguments are."""
-        out, at = [], 0
-        for s in self.trees:
-            out.append(unflatten(s, leaves[at : at + count(s)]))
-            at += count(s)
+    def tree(self, values: Sequence[Any]) -> Any:
+        """Values, one for each leaf that moves, as the arguments are; None in the places of others."""
+        each = iter(values)
+        leaves = iter([None if o is None else next(each) for o in self.leaves])
+        out = [unflatten(s, [next(leaves) for _ in range(count(s))]) for s in self.trees]
         return out[0] if self.single else tuple(out)
 
 
@@ -128,17 +140,25 @@ def hessian(fun: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
 
 
 def _like(what: str, value: Any, structure: Structure, like: Sequence[Any]) -> list[Any]:
-    """Leaves of a tangent or cotangent; numbers take the dtype of what they belong to."""
-    leaves, s = flatten(value)
-    if s != structure:
-        raise TypeError(f"{what} must be as {structure_text(structure)}, got {structure_text(s)}")
-    out = _step.operands(leaves)
-    for i, o in enumerate(out):
+    """Leaves of a tangent or cotangent, of what moves; numbers take the dtype of what they belong to.  like: None of what does not move."""
+    try:
+        parts = list(up_to(structure, value, what))
+    except ValueError:
+        raise TypeError(f"{what} must be as {structure_text(structure)}, got {structure_text(flatten(value)[1])}") from None
+    out = []
+    for part, x in zip(parts, like, strict=True):
+        if x is None:  # integers are not read, nor is JAX's float0
+            kind = str(getattr(part, "dtype", type(part).__name__))
+            if part is not None and not any(word in kind for word in ("int", "bool", "float0")):
+                raise TypeError(f"{what}: {part!r} is in the place of an integer or bool, which does not move: None belongs there")
+            continue
+        o = _step.operands([part])[0]
         if o is None:
-            raise TypeError(f"{what} is {leaves[i]!r}: it must be an array or a number")
+            raise TypeError(f"{what} is {part!r}: it must be an array or a number")
         if _step.is_weak(o) or not hasattr(o, "shape"):
-            dtype = like[i].dtype if hasattr(like[i], "dtype") else None
-            out[i] = xp.astype(o, dtype) if hasattr(o, "dtype") and dtype else xp.asarray(o, dtype=dtype or ("complex128" if isinstance(like[i], complex) else "float64"))
+            dtype = x.dtype if hasattr(x, "dtype") else None
+            o = xp.astype(o, dtype) if hasattr(o, "dtype") and dtype else xp.asarray(o, dtype=dtype or ("complex128" if isinstance(x, complex) else "float64"))
+        out.append(o)
     return out
 
 
@@ -146,8 +166,8 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     for name, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, (tuple, list)):
             raise TypeError(f"jvp: '{name}' must be a tuple or list, an entry for each argument, got {given!r}")
-    a = Arguments("jvp", fun, tuple(range(len(primals))), tuple(primals), {})
-    along = _like("jvp: tangents", tuple(tangents), a.structure[2], a.like)
+    a = Arguments("jvp", fun, tuple(range(len(primals))), tuple(primals), {}, primals=True)
+    along = _like("jvp: tangents", tuple(tangents), a.structure[2], a.leaves)
     traced = a.traced(has_aux)
     if not a.like:
         results = traced.fn()
@@ -160,19 +180,19 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
 
 
 def linearize(fun: Any, primals: Any, has_aux: bool = False) -> Any:
-    a = Arguments("linearize", fun, tuple(range(len(primals))), primals, {})
+    a = Arguments("linearize", fun, tuple(range(len(primals))), primals, {}, primals=True)
     traced = a.traced(has_aux)
     results, linear = traced.fn.linearize(*a.like)
 
     def derivative(*tangents: Any) -> Any:
-        return traced.results(linear(*_like("the tangents of a linearized function", tangents, a.structure[2], a.like)))
+        return traced.results(linear(*_like("the tangents of a linearized function", tangents, a.structure[2], a.leaves)))
 
     out = (traced.results(results), derivative)
     return (*out, traced.auxiliary(results)) if has_aux else out
 
 
 def vjp(fun: Any, primals: Any, has_aux: bool = False) -> Any:
-    a = Arguments("vjp", fun, tuple(range(len(primals))), primals, {})
+    a = Arguments("vjp", fun, tuple(range(len(primals))), primals, {}, primals=True)
     traced = a.traced(has_aux)
     results, linear = traced.fn.linearize(*a.like)
     zeros = [xp.zeros_like(x) if hasattr(x, "dtype") else xp.asarray(type(x)(0)) for x in a.like]
@@ -180,8 +200,9 @@ def vjp(fun: Any, primals: Any, has_aux: bool = False) -> Any:
     back = linear.derive("vjp", None)
 
     def cotangents(ct: Any) -> Any:
-        given = _like("the cotangents", ct, traced.out, results)
-        return a.tree(back(*zeros, *given, *rest)[len(results) :])
+        given = iter(_like("the cotangents", ct, traced.out, [r if _moves(r) else None for r in results[: traced.n]]))
+        of_results = [next(given) if _moves(r) else xp.zeros_like(r) for r in results[: traced.n]]
+        return a.tree(back(*zeros, *of_results, *rest)[len(results) :])
 
     out = (traced.results(results), cotangents)
     return (*out, traced.auxiliary(results)) if has_aux else out

@@ -254,6 +254,30 @@ class Derivatives(unittest.TestCase):
         close(self, cx.vmap(f, in_axes=(0, None, None))(x, 1, "sum"), x * x)
         close(self, cx.grad(lambda a, g: g(a), argnums=0)(1.0, xp.cos), -xp.sin(1.0))
 
+    def test_integers_do_not_move(self) -> None:
+        def f(v, how, at):
+            return xp.sum(v[at] ** how["power"]), at
+
+        class Float0:  # as NumPy shows the tangents of jax
+            dtype = "[('float0', 'V')]"
+
+        x, how, at, t = xp.asarray([2.0, 3.0]), {"power": 2}, xp.asarray([1, 1, 0]), xp.asarray([1.0, 10.0])
+        (y, places), back = cx.vjp(f, x, how, at)
+        close(self, (y, places), (xp.asarray(22.0), at))
+        for ct in (None, 0, xp.zeros_like(at), Float0()):
+            close(self, back((1.0, ct)), (xp.asarray([4.0, 12.0]), {"power": None}, None))
+        moved = (xp.asarray(124.0), xp.zeros_like(at))
+        for still in (None, 0, Float0()):
+            close(self, cx.jvp(f, (x, how, at), (t, {"power": still}, still)), ((y, at), moved))
+            close(self, cx.linearize(f, x, how, at)[1](t, {"power": still}, still), moved)
+        close(self, cx.jit(lambda v, k: cx.vjp(lambda u, i: u[i] * u[i], v, k)[1](1.0))(x, 1), (xp.asarray([0.0, 6.0]), None))
+        close(self, cx.grad(lambda v: cx.vjp(lambda u, n: u**n, v, 3)[1](1.0)[0])(2.0), xp.asarray(12.0))
+        self.assertEqual(cx.vjp(lambda i: i + 1, 3)[1](None), (None,))
+        close(self, cx.jvp(lambda i: i + 1.5, (3,), (None,)), (xp.asarray(4.5), xp.asarray(0.0)))
+        for call in (lambda: cx.jvp(f, (x, how, at), (t, {"power": 1.5}, None)), lambda: back((1.0, 0.5))):
+            with self.assertRaisesRegex(TypeError, "5 is in the place of an integer or bool, which does not move: None belongs there"):
+                call()
+
     def test_results(self) -> None:
         self.assertIsNone(cx.jit(lambda x: None)(1.0))
         close(self, cx.jit(lambda x: {"a": 1, "b": (x, True, 2j)})(1.0), {"a": 1, "b": (1.0, True, 2j)})
