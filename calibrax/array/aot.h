@@ -34,9 +34,11 @@ CBX_BEGIN_DECLS
 /**
  * Writes PATH.h and PATH.c.
  * @param in    f->nin descriptions
- * @param path  without a suffix; its last part is the name of the function: a letter or '_', then
- *              also digits; no word of C, and no function of its library
- * @return CBX_OK; CBX_EINVAL (a name that is no identifier of C); CBX_EUNSUPPORTED (an operation or
+ * @param path  without a suffix; its last part is the name of the function: a letter, then also
+ *              digits and '_'; no word of C or C++, nothing that <math.h>, <stdint.h>, <stdbool.h>
+ *              or <string.h> define, no header's own name, nothing that the file defines itself
+ *              (kernel0, log_f64), and not with "_t" at its end
+ * @return CBX_OK; CBX_EINVAL (such a name); CBX_EUNSUPPORTED (an operation or
  *         a dtype that has no form in C, by its name); as cbx_fn_infer; CBX_EIO; neither file is
  *         changed on failure, but for one that cannot be written
  * Since 0.1.

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "calibrax/array/aot.h"
 #include "calibrax/array/ops.h"
@@ -464,9 +465,9 @@ TEST(what_has_no_form_is_named)
           "'2f' cannot be the name of a function in C: use letters, digits and '_'" },
         { nothing, CBX_F64, "", CBX_EINVAL, "'' cannot be the name of a function in C: use letters, digits and '_'" },
         { nothing, CBX_F64, "for", CBX_EINVAL,
-          "'for' cannot be the name of a function: C has that word or function already" },
-        { nothing, CBX_F64, "sinf", CBX_EINVAL,
-          "'sinf' cannot be the name of a function: C has that word or function already" },
+          "'for' cannot be the name of a function: C or its headers have that name, choose another one" },
+        { nothing, CBX_F64, "kernel0", CBX_EINVAL,
+          "'kernel0' cannot be the name of a function: its own file defines that name, choose another one" },
         { NULL, CBX_F64, "f", CBX_EINVAL, "the function passed to 'aot' has no code" },
     };
     for (size_t i = 0; i < CBX_LEN(refused); i++) {
@@ -483,6 +484,75 @@ TEST(what_has_no_form_is_named)
     cbx_err err;
     CHECK_STATUS(cbx_aot_write(ctx, CBX_FN(nothing, NULL, 1, 2), cases[0].in, "/no/such/folder/f", &err), CBX_ENOENT,
                  "no folder");
+}
+
+/* Writes `nothing` under a name; false: the name is refused, which must be all that is wrong. */
+static bool takes_name(const char *folder, const char *name)
+{
+    const cbx_array_desc in = { CBX_F64, 2, { 3, 3 } };
+    char path[256];
+    cbx_err err;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    const cbx_status st = cbx_aot_write(ctx, CBX_FN(nothing, NULL, 1, 2), &in, path, &err);
+    if (st) CHECK_STATUS(st, CBX_EINVAL, err.message);
+    if (st) CHECK(strstr(err.message, "cannot be the name of a function"), err.message);
+    return !st;
+}
+
+TEST(names_are_refused_or_build)
+{
+    static const char
+        *const refused[] = { "sinf",     "_Bool",  "__x",    "_x",   "size_t",  "my_t",     "NAN",
+                             "INT8_MAX", "memcpy", "finite", "math", "kernel1", "sum_leaf", "fast_exp_f64" },
+               *const taken[] = { "kernel9", "x",     "p",     "in0",     "out0", "work", "loss_f64", "exp_f64",
+                                  "first",   "folds", "outer", "produce", "e",    "NORM", "text" };
+    char folder[64], why[1000];
+    void *library;
+
+    cbx_test_folder(folder);
+    for (size_t i = 0; i < CBX_LEN(refused); i++) CHECK(!takes_name(folder, refused[i]), refused[i]);
+    for (size_t i = 0; i < CBX_LEN(taken); i++) CHECK(takes_name(folder, taken[i]), taken[i]);
+    library = build(folder, "-O0 -std=gnu17", why);
+    CHECK(library, why);
+    dlclose(library);
+    cbx_test_folder_remove(folder);
+}
+
+#define LETTERS "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* What a compiler sees of the headers that the pair includes: macros and words of declarations. */
+TEST(names_of_headers_are_refused_or_build)
+{
+    static const char command[] = "cd %s && printf '#include <math.h>\\n#include <stdbool.h>\\n#include <stdint.h>\\n"
+                                  "#include <string.h>\\n' > all.h && ${CC:-cc} -std=gnu17 -E -dM -x c all.h | "
+                                  "sed 's/^#define \\([A-Za-z0-9_]*\\).*/\\1/' > names && "
+                                  "${CC:-cc} -std=gnu17 -E -P -x c all.h >> names && rm all.h";
+    char folder[64], text[1024], why[1000], name[64], *words;
+    size_t refused = 0, taken = 0, len, n;
+    void *library;
+    cbx_err err;
+
+    cbx_test_folder(folder);
+    snprintf(text, sizeof text, command, folder);
+    CHECK_INT(system(text), 0, "the preprocessor");
+    snprintf(text, sizeof text, "%s/names", folder);
+    CHECK_OK(cbx_file_read(ctx, text, 16 << 20, &words, &len, &err), &err, "names");
+    for (const char *at = words; *(at += strcspn(at, LETTERS)); at += n) {
+        n = strspn(at, LETTERS "0123456789");
+        if (*at == '_' || n >= sizeof name) continue;
+        memcpy(name, at, n), name[n] = '\0';
+        snprintf(text, sizeof text, "%s/%s.c", folder, name);
+        if (access(text, F_OK) == 0) continue; /* seen */
+        *(takes_name(folder, name) ? &taken : &refused) += 1;
+    }
+    cbx_mem_free(cbx_ctx_allocator(ctx), words, len + 1);
+    print_message("# %zu words are refused, %zu build\n", refused, taken);
+    CHECK_GT(refused, 500, "names");
+    library = taken ? build(folder, "-O0 -std=gnu17", why) : NULL;
+    CHECK(library || !taken, why);
+    if (library) dlclose(library);
+    cbx_test_folder_remove(folder);
 }
 
 static cbx_status write_gradient(cbx_ctx *c, void *user)

@@ -131,9 +131,12 @@ static cbx_status make_places(cbx_arena *arena, const cbx__graph *g, cbx__aot *a
     return CBX_OK;
 }
 
-/* ---- all ---- */
+/* ---- names ---- */
 
-/* Words of C and of C++, which reads the header too, and functions of <string.h>. */
+/*
+ * Words of C and of C++, which reads the header too; names of <string.h>, and of <math.h> that have no forms with f and l; macros that
+ * compilers define; headers, which a file of the same name would hide.
+ */
 static const char words[] =
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const const_cast "
     "consteval constexpr constinit continue co_await co_return co_yield decltype default delete do double dynamic_cast "
@@ -142,13 +145,25 @@ static const char words[] =
     "restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local "
     "throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
     "memccpy memchr memcmp memcpy memmove memset strcat strchr strcmp strcoll strcpy strcspn strdup strerror strlen "
-    "strncat strncmp strncpy strndup strpbrk strrchr strspn strstr strtok strxfrm ";
+    "strncat strncmp strncpy strndup strpbrk strrchr strspn strstr strtok strxfrm bcmp bcopy bzero explicit_bzero ffs "
+    "ffsl ffsll index memmem mempcpy memrchr rawmemchr rindex stpcpy stpncpy strcasecmp strcasestr strchrnul "
+    "strerror_l strerror_r strlcat strlcpy strncasecmp strnlen strsep strsignal strtok_r strverscmp strcasecmp_l "
+    "strncasecmp_l strcoll_l strxfrm_l isgreaterequal islessequal islessgreater issignaling math_errhandling signgam "
+    "lgamma_r lgammaf_r lgammal_r "
+    "NULL NAN INFINITY MAXFLOAT i386 linux unix assert complex ctype errno fenv inttypes iso646 limits locale math "
+    "setjmp signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads "
+    "time uchar wchar wctype ";
 /* Functions of <math.h>, which also have names with an f or an l at the end. */
 static const char functions[] =
-    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "
-    "fmax fmin fmod fpclassify frexp hypot ilogb isfinite isgreater isinf isless isnan isnormal isunordered j0 j1 jn "
-    "ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow "
-    "remainder remquo rint round scalbln scalbn signbit sin sinh sqrt tan tanh tgamma trunc y0 y1 yn ";
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs fdim "
+    "finite floor fma fmax fmin fmod fpclassify frexp gamma hypot ilogb isfinite isgreater isinf isless isnan isnormal "
+    "isunordered j0 j1 jn ldexp lgamma llogb llrint llround log log10 log1p log2 logb lrint lround modf nan "
+    "nearbyint nextafter nextdown nexttoward nextup pow pow10 remainder remquo rint round roundeven scalb scalbln "
+    "scalbn signbit significand sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn ";
+/* Macros begin so: of <math.h> and <stdint.h>, and those of the file. */
+static const char macros[] = "CBX_ FP_ HUGE_VAL INT16_ INT32_ INT64_ INT8_ INTMAX_ INTPTR_ INT_ MATH_ M_ PTRDIFF_ "
+                             "SIG_ATOMIC_ SIZE_ SNAN UINT16_ UINT32_ UINT64_ UINT8_ UINTMAX_ UINTPTR_ UINT_ WCHAR_ "
+                             "WINT_ ";
 
 static bool is_among(const char *list, const char *name, size_t length)
 {
@@ -157,12 +172,16 @@ static bool is_among(const char *list, const char *name, size_t length)
     return false;
 }
 
+/* True of what C and its headers have, or keep for themselves: names that begin with '_' or end with "_t". */
 static bool is_taken(const char *name)
 {
     const size_t n = strlen(name);
     const bool suffix = n > 0 && strchr("fl", name[n - 1]);
 
-    return is_among(words, name, n) || is_among(functions, name, n) || (suffix && is_among(functions, name, n - 1));
+    for (size_t at = 0, length; (length = strcspn(macros + at, " ")); at += length + 1)
+        if (strncmp(macros + at, name, length) == 0) return true;
+    return *name == '_' || (n > 1 && strcmp(name + n - 2, "_t") == 0) || is_among(words, name, n) ||
+           is_among(functions, name, n) || (suffix && is_among(functions, name, n - 1));
 }
 
 static bool is_identifier(const char *name)
@@ -172,6 +191,23 @@ static bool is_identifier(const char *name)
         if (!isalnum((unsigned char)*name) && *name != '_') return false;
     return true;
 }
+
+/* How often the text defines a name: it is in a line without indent, and parameters, a length, fields or the end are behind it. */
+static size_t definitions(const char *text, const char *name)
+{
+    const size_t n = strlen(name);
+    size_t found = 0;
+
+    for (const char *at = text; (at = strstr(at, name)); at += n) {
+        const char *line = at, *behind = at + n;
+        while (line > text && line[-1] != '\n') line--;
+        if (strchr(" /#", *line) || (at > line && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))) continue;
+        found += strchr("([;", *behind) || strncmp(behind, ")(", 2) == 0 || strncmp(behind, " {", 2) == 0;
+    }
+    return found;
+}
+
+/* ---- all ---- */
 
 static cbx_status check_dtypes(const cbx__graph *g, cbx_err *err)
 {
@@ -190,15 +226,26 @@ static cbx_status put_graph(cbx_arena *arena, const cbx_allocator *al, const cbx
 {
     cbx__aot a = { .graph = g, .name = name };
     const cbx__kernel **kernels = NULL;
+    cbx_text text;
     cbx_status st = check_dtypes(g, err);
 
+    cbx_text_init(&text, al);
     if (!st) st = make_nests(arena, al, g, &a, err);
     if (!st) st = make_places(arena, g, &a, err);
     if (!st && !(kernels = cbx_arena_calloc(arena, a.n, sizeof *kernels)))
         st = cbx_fail_nomem(err, "the text of a function");
     for (size_t i = 0; !st && i < a.n; i++) kernels[i] = &a.nests[i].kernel;
-    if (!st) cbx__aot_put_header(&a, header);
-    if (!st) cbx__aot_put_source(&a, kernels, source);
+    if (!st) cbx__aot_put_source(&a, kernels, &text);
+    if (!st) st = cbx_text_check(&text, err);
+    if (!st && definitions(cbx_text_str(&text), name) > 1)
+        st = cbx_fail(err, CBX_EINVAL,
+                      "'%s' cannot be the name of a function: its own file defines that name, choose another one",
+                      name);
+    if (!st) {
+        cbx__aot_put_header(&a, header);
+        cbx_text_add(source, text.data, text.len);
+    }
+    cbx_text_clear(&text);
     for (size_t i = 0; i < a.n; i++) cbx__kernel_clear(&a.nests[i].kernel);
     return st;
 }
@@ -214,7 +261,8 @@ cbx_status cbx_aot_text(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in,
     if (!st && !is_identifier(name))
         st = cbx_fail(err, CBX_EINVAL, "'%s' cannot be the name of a function in C: use letters, digits and '_'", name);
     if (!st && is_taken(name))
-        st = cbx_fail(err, CBX_EINVAL, "'%s' cannot be the name of a function: C has that word or function already",
+        st = cbx_fail(err, CBX_EINVAL,
+                      "'%s' cannot be the name of a function: C or its headers have that name, choose another one",
                       name);
     if (!st) st = cbx__trace_fn(ctx, f, in, &t, err);
     if (!st && t.ncaptured > 0)
