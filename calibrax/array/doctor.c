@@ -8,11 +8,14 @@
 
 #include "calibrax/array/backend.h"
 #include "calibrax/array/cuda/cuda.h"
+#include "calibrax/base/settings_internal.h"
 
 #define GIB 1073741824.0
 
 void cbx_doctor_see_settings(cbx_doctor_report *r, cbx_settings *out)
 {
+    const char *variable = "";
+
     *out = (cbx_settings){ "auto", false, true, 0.9, { "default", "default", "default", "default" } };
     for (int i = 0; i < CBX_SETTING_COUNT; i++) {
         const cbx_setting_info *info = cbx_setting_get_info((cbx_setting)i);
@@ -25,6 +28,11 @@ void cbx_doctor_see_settings(cbx_doctor_report *r, cbx_settings *out)
         }
         cbx_doctor_fact(r, "settings", info->variable, "%s (%s%s)", cbx_setting_text(out, (cbx_setting)i, text),
                         strcmp(out->origin[i], "default") ? "by " : "", out->origin[i]);
+    }
+    for (size_t i = 0; variable; i++) {
+        cbx_err err = CBX_ERR_INIT;
+        if (cbx__setting_check(i, &variable, &err))
+            cbx_doctor_add(r, "settings", variable, CBX_DOCTOR_BROKEN, err.message, NULL);
     }
 }
 

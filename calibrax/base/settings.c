@@ -5,11 +5,13 @@
  */
 #include "calibrax/base/settings.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/cpu.h"
 #include "calibrax/base/settings_internal.h"
 #include "calibrax/base/text.h"
 
@@ -233,9 +235,41 @@ cbx_status cbx_setting_read(cbx_setting which, cbx_settings *out, cbx_err *err)
     return CBX_OK;
 }
 
+/* --- variables that are read where they are needed --- */
+
+static bool is_isa(const char *text)
+{
+    for (int i = 0; i < CBX_ISA_COUNT; i++)
+        if (strcmp(text, cbx_isa_name((cbx_isa)i)) == 0) return true;
+    return false;
+}
+
+static bool is_count(const char *text)
+{
+    errno = 0;
+    (void)strtoull(text, NULL, 10);
+    return errno == 0 && !text[strspn(text, "0123456789")];
+}
+
+cbx_status cbx__setting_check(size_t i, const char **variable, cbx_err *err)
+{
+    static const struct {
+        const char *variable, *words;
+        bool (*allows)(const char *text);
+    } checked[] = { { "CALIBRAX_ISA", "plain, avx2 or avx512", is_isa },
+                    { "CALIBRAX_JIT_CACHE_BYTES", "a number of bytes, 0 for no cache", is_count } };
+    const char *text;
+
+    *variable = i < CBX_LEN(checked) ? checked[i].variable : NULL;
+    text = *variable ? value_of(*variable) : NULL;
+    if (!text || checked[i].allows(text)) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "'%s' must be %s, got '%.80s'", *variable, checked[i].words, text);
+}
+
 cbx_status cbx__settings_resolve(const cbx_ctx_opts *opts, cbx_settings *out, cbx_err *err)
 {
     cbx_settings s = { 0 };
+    const char *variable = NULL;
 
     for (int i = 0; i < CBX_SETTING_COUNT; i++) {
         bool given = false;
@@ -243,8 +277,13 @@ cbx_status cbx__settings_resolve(const cbx_ctx_opts *opts, cbx_settings *out, cb
         cbx_status st = r->option(r->name, (const char *)opts + r->option_offset, &given, (char *)&s + r->offset, err);
         if (!st && !given) st = cbx_setting_read((cbx_setting)i, &s, err);
         if (st) return st;
-        if (given) s.origin[i] = "option";
+        if (given)
+            s.origin[i] = "option";
+        else
+            variable = s.origin[i]; /* the environment counts */
     }
+    for (size_t i = 0; variable; i++)
+        if (cbx__setting_check(i, &variable, err)) return CBX_EINVAL;
     *out = s;
     return CBX_OK;
 }

@@ -134,6 +134,43 @@ TEST(words_are_read)
     }
 }
 
+TEST(variables_read_elsewhere_are_checked)
+{
+    static const struct {
+        const char *variable, *value, *message; /* NULL: fine */
+    } cases[] = {
+        { "CALIBRAX_ISA", "plain", NULL },
+        { "CALIBRAX_ISA", "avx512", NULL },
+        { "CALIBRAX_ISA", "", NULL },
+        { "CALIBRAX_ISA", "foo", "'CALIBRAX_ISA' must be plain, avx2 or avx512, got 'foo'" },
+        { "CALIBRAX_ISA", "AVX2", "'CALIBRAX_ISA' must be plain, avx2 or avx512, got 'AVX2'" },
+        { "CALIBRAX_JIT_CACHE_BYTES", "0", NULL },
+        { "CALIBRAX_JIT_CACHE_BYTES", "18446744073709551615", NULL },
+        { "CALIBRAX_JIT_CACHE_BYTES", "18446744073709551616",
+          "'CALIBRAX_JIT_CACHE_BYTES' must be a number of bytes, 0 for no cache, got '18446744073709551616'" },
+        { "CALIBRAX_JIT_CACHE_BYTES", "-1",
+          "'CALIBRAX_JIT_CACHE_BYTES' must be a number of bytes, 0 for no cache, got '-1'" },
+        { "CALIBRAX_JIT_CACHE_BYTES", "1M",
+          "'CALIBRAX_JIT_CACHE_BYTES' must be a number of bytes, 0 for no cache, got '1M'" },
+    };
+    cbx_ctx_opts all = CBX_CTX_OPTS_INIT;
+    all.backend = "auto", all.use_gpu = CBX_CHOICE_OFF, all.gpu_fallback = CBX_CHOICE_ON, all.gpu_memory_fraction = 1;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const cbx_status wanted = cases[i].message ? CBX_EINVAL : CBX_OK;
+        const char *before = getenv(cases[i].variable);
+        char kept[32];
+        cbx_ctx *ctx = NULL;
+        cbx_err err = CBX_ERR_INIT;
+        if (before) snprintf(kept, sizeof kept, "%s", before);
+        set(cases[i].variable, cases[i].value);
+        CHECK_STATUS(cbx_ctx_create(NULL, &ctx, &err), wanted, cases[i].value);
+        if (wanted) CHECK_STR(err.message, cases[i].message, "one sentence");
+        if (wanted) CHECK_OK(cbx_ctx_create(&all, &ctx, &err), &err, "options give all that the environment says");
+        cbx_ctx_free(ctx);
+        set(cases[i].variable, before ? kept : NULL);
+    }
+}
+
 TEST(aliases_must_agree)
 {
     static const struct {

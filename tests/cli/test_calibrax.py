@@ -166,6 +166,8 @@ def bad_settings_are_sentences(p):
         ({"XPCS_GPU_FALLBACK": "cpu"}, "'XPCS_GPU_FALLBACK' must be true, false"),
         ({"CALIBRAX_GPU_MEMORY_FRACTION": "90%"}, "'CALIBRAX_GPU_MEMORY_FRACTION' must be a number above 0, at most 1, got '90%'"),
         ({"CALIBRAX_USE_GPU": "yes", "XPCS_USE_GPU": "no"}, "'CALIBRAX_USE_GPU' is 'yes' and its alias 'XPCS_USE_GPU' is 'no': unset one of them"),
+        ({"CALIBRAX_ISA": "sse2"}, "'CALIBRAX_ISA' must be plain, avx2 or avx512, got 'sse2'"),
+        ({"CALIBRAX_JIT_CACHE_BYTES": "1M"}, "'CALIBRAX_JIT_CACHE_BYTES' must be a number of bytes, 0 for no cache, got '1M'"),
     ]
     for env, part in asked:
         done = run(p, "doctor", expect=2, env=env)

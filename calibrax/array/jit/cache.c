@@ -35,14 +35,8 @@ typedef struct header {
 
 static uint64_t limit_bytes(void)
 {
-    const char *text = getenv("CALIBRAX_JIT_CACHE_BYTES");
-    char *end = NULL;
-    unsigned long long v;
-
-    if (!text || *text < '0' || *text > '9') return DEFAULT_BYTES;
-    errno = 0;
-    v = strtoull(text, &end, 10);
-    return *end || errno ? DEFAULT_BYTES : v;
+    const char *text = getenv("CALIBRAX_JIT_CACHE_BYTES"); /* a number: contexts are not created with others */
+    return text && *text ? strtoull(text, NULL, 10) : DEFAULT_BYTES;
 }
 
 /* The folder, and the path of the entry of a key; NULL: there is no caching, or no memory. */
