@@ -37,7 +37,7 @@ def work_of(word: str) -> str:
         return "a function a result"
     if kind in ("WORK", "FOLDS", "OF_SECOND"):
         return {"moves": "0", "views": "0, no bytes"}.get(n[0], n[0].replace("_", " "))
-    return {"NOTHING": "of its functions", "THREEFRY": "of its rounds", "GAMMA": "of its draws"}.get(kind, kind.lower())
+    return {"NOTHING": "of its functions", "UNKNOWN": "not counted", "THREEFRY": "of its rounds", "GAMMA": "of its draws"}.get(kind, kind.lower())
 
 
 def table(folder: Path) -> str:

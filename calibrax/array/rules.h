@@ -156,7 +156,7 @@
     X(CUSTOM_VJP_MAP,   custom_vjp_map,   NOTHING,                      custom_vjp_map,   custom_vjp_map,   custom_vjp_map) \
     X(CHECKPOINT,       function,         NOTHING,                      checkpoint,       nonlinear,        checkpoint) \
     X(CHECKPOINT_MAP,   checkpoint_map,   NOTHING,                      checkpoint_map,   checkpoint_map,   checkpoint_map) \
-    X(HOST_CALL,        host_call,        NOTHING,                      host_call,        nonlinear,        loop)
+    X(HOST_CALL,        host_call,        UNKNOWN,                      host_call,        nonlinear,        loop)
 /* clang-format on */
 
 #endif

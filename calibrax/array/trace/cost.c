@@ -348,6 +348,7 @@ static void draws_gamma(const work *w)
     {                                                                                                                  \
         moves, 0, 0, 0, 0                                                                                              \
     }
+#define UNKNOWN NOTHING /* it depends on values */
 /*
  * 20 rounds of an addition, a rotation (3) and an exclusive or; keys in: 2 at first, 3 after every
  * fourth round, 2 for the third key
