@@ -3,48 +3,92 @@
 
 #include "calibrax/array/trace/rules_control.h"
 
+/*
+ * One step of values and tangents, traced: constants and the tangents of those that move, then the same of the carry, to the carry and
+ * its tangents.  Returns the number of results.
+ */
+static size_t trace_step(cbx__lists *l, const cbx__jvp *r, const bool *moves, bool *out_moves, cbx__traced *end)
+{
+    const cbx__control *s = cbx__control_of(r->attrs);
+    const cbx__graph *body = s->graph[CBX__WHILE_BODY];
+    const size_t nb = s->consts[CBX__WHILE_BODY], nc = s->ncarry, nin = nb + nc;
+    cbx_array **in = cbx__array_list(l, nin), **t = cbx__array_list(l, nin), **out = cbx__array_list(l, nc),
+              **dt = cbx__array_list(l, nc), **ends = cbx__array_list(l, 2 * nc);
+    size_t n = 0;
+    cbx__trace trace;
+    cbx_scope scope;
+
+    if (!l->st) l->st = cbx__trace_begin(l->ctx, body->name, true, &trace, &l->err);
+    if (l->st) return 0;
+    cbx_scope_open(l->ctx, &scope);
+    for (int k = 0; k < 2; k++) {
+        cbx__inputs(l, &trace, body, k ? nb : 0, k ? nc : nb, NULL, in);
+        cbx__inputs(l, &trace, body, k ? nb : 0, k ? nc : nb, moves, t);
+    }
+    if (!l->st) l->st = cbx__graph_jvp(l->ctx, body, in, t, r->linear, out, dt, &l->err);
+    for (size_t i = 0; !l->st && i < nc; i++) {
+        out_moves[i] = dt[i] || moves[nb + i];
+        ends[n++] = out[i];
+    }
+    for (size_t i = 0; !l->st && i < nc; i++)
+        if (out_moves[i]) ends[n++] = cbx__some(l->ctx, dt[i], cbx__graph_out(body, i));
+    cbx__lists_end(l, &trace, &scope, n, ends, end);
+    cbx__arrays_free(nin, in);
+    cbx__arrays_free(nin, t);
+    cbx__arrays_free(nc, out);
+    cbx__arrays_free(nc, dt);
+    return n;
+}
+
+/* The test of the carry, which also takes the tangents of the carry and ignores them. */
+static void trace_test(cbx__lists *l, const cbx__control *s, const bool *moves, cbx__traced *end)
+{
+    const cbx__graph *test = s->graph[CBX__WHILE_TEST], *body = s->graph[CBX__WHILE_BODY];
+    const size_t n = s->consts[CBX__WHILE_TEST] + s->ncarry, nb = s->consts[CBX__WHILE_BODY];
+    cbx_array **in = cbx__array_list(l, n), **t = cbx__array_list(l, nb + s->ncarry), *truth = NULL;
+    cbx__trace trace;
+    cbx_scope scope;
+
+    if (!l->st) l->st = cbx__trace_begin(l->ctx, test->name, true, &trace, &l->err);
+    if (l->st) return;
+    cbx_scope_open(l->ctx, &scope);
+    cbx__inputs(l, &trace, test, 0, n, NULL, in);
+    cbx__inputs(l, &trace, body, nb, s->ncarry, moves, t);
+    if (!l->st) l->st = cbx__graph_eval(l->ctx, test, in, &truth, &l->err);
+    cbx__lists_end(l, &trace, &scope, 1, &truth, end);
+    cbx__arrays_free(n, in);
+    cbx__arrays_free(nb + s->ncarry, t);
+    cbx_array_free(truth);
+}
+
+/* Operands first .. first + n - 1, and the tangents of those that move; returns how many that are. */
+static size_t put_operands(const cbx__jvp *r, size_t first, size_t n, const bool *moves, cbx_array **out)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < n; i++) out[at++] = r->in[first + i];
+    for (size_t i = 0; i < n; i++)
+        if (moves[i]) out[at++] = cbx__some(r->ctx, r->t[first + i], &r->in[first + i]->desc);
+    return at;
+}
+
 void cbx__jvp_while(cbx__jvp *r)
 {
     const cbx__control *s = cbx__control_of(r->attrs);
-    const cbx__graph *test = s->graph[CBX__WHILE_TEST], *body = s->graph[CBX__WHILE_BODY];
     const size_t nt = s->consts[CBX__WHILE_TEST], nb = s->consts[CBX__WHILE_BODY], nc = s->ncarry, nin = nb + nc;
     bool again = true;
-    cbx__traced both = { 0 }, tests = { 0 };
-    size_t nends = 0, n = 0, counts[2] = { nt, 0 };
+    cbx__traced step = { 0 }, test = { 0 };
+    size_t nends = 0, counts[2] = { nt, 0 };
     cbx__lists l;
 
     cbx__lists_open(&l, r->ctx);
     bool *moves = cbx__flag_list(&l, nin), *out_moves = cbx__flag_list(&l, nc);
-    cbx_array **in = cbx__array_list(&l, nin), **t = cbx__array_list(&l, nin), **out = cbx__array_list(&l, 2 * nc),
-              **dt, **ends = cbx__array_list(&l, 2 * nc);
-    cbx_array **operands = cbx__array_list(&l, nt + 2 * nin), **unused = cbx__array_list(&l, nc), *truth[1] = { NULL };
-    cbx__trace trace;
-    cbx_scope scope;
+    cbx_array **operands = cbx__array_list(&l, nt + 2 * nin), **ends = cbx__array_list(&l, 2 * nc);
 
-    if (l.st) goto done;
-    dt = out + nc;
-    for (size_t i = 0; i < nin; i++) moves[i] = r->t[nt + i] != NULL;
+    for (size_t i = 0; !l.st && i < nin; i++) moves[i] = r->t[nt + i] != NULL;
     while (again && !l.st) {
-        cbx__traced_clear(r->ctx, &both);
-        l.st = cbx__trace_begin(r->ctx, body->name, true, &trace, &l.err);
-        if (l.st) break;
-        cbx_scope_open(r->ctx, &scope);
-        for (int k = 0; k < 2; k++) {
-            cbx__inputs(&l, &trace, body, k ? nb : 0, k ? nc : nb, NULL, in);
-            cbx__inputs(&l, &trace, body, k ? nb : 0, k ? nc : nb, moves, t);
-        }
-        if (!l.st) l.st = cbx__graph_jvp(r->ctx, body, in, t, r->linear, out, dt, &l.err);
-        nends = 0;
-        for (size_t i = 0; !l.st && i < nc; i++) {
-            out_moves[i] = dt[i] || moves[nb + i];
-            ends[nends++] = out[i];
-        }
-        for (size_t i = 0; !l.st && i < nc; i++)
-            if (out_moves[i]) ends[nends++] = cbx__some(r->ctx, dt[i], cbx__graph_out(body, i));
-        cbx__lists_end(&l, &trace, &scope, nends, ends, &both);
-        cbx__arrays_free(nin, in);
-        cbx__arrays_free(nin, t);
-        cbx__arrays_free(2 * nc, out);
+        cbx__traced_clear(r->ctx, &step);
+        nends = trace_step(&l, r, moves, out_moves, &step);
         again = !l.st && cbx__grows(nc, moves + nb, out_moves);
     }
     if (!l.st && nends == nc) {
@@ -55,36 +99,18 @@ void cbx__jvp_while(cbx__jvp *r)
         l.st = cbx_fail(&l.err, CBX_EUNSUPPORTED,
                         "'while_loop' has no reverse derivative: its number of steps is "
                         "unknown; use 'fori_loop' or 'scan'");
-    /* the test of values and tangents: that of the values */
-    if (!l.st) l.st = cbx__trace_begin(r->ctx, test->name, true, &trace, &l.err);
+    trace_test(&l, s, moves, &test);
     if (l.st) goto done;
-    cbx_scope_open(r->ctx, &scope);
-    cbx_array **of_test = cbx__array_list(&l, nt + nc);
-    cbx__inputs(&l, &trace, test, 0, nt + nc, NULL, of_test);
-    for (size_t i = 0; !l.st && i < nc; i++)
-        if (moves[nb + i]) l.st = cbx__trace_input(&trace, cbx__graph_out(body, i), &unused[i], &l.err);
-    if (!l.st) l.st = cbx__graph_eval(r->ctx, test, of_test, truth, &l.err);
-    cbx__lists_end(&l, &trace, &scope, 1, truth, &tests);
-    if (of_test) cbx__arrays_free(nt + nc, of_test);
-    cbx__arrays_free(nc, unused);
-    cbx_array_free(truth[0]);
-    if (l.st) goto done;
-    for (size_t i = 0; i < nt; i++) operands[n++] = r->in[i];
-    for (size_t i = 0; i < nb; i++) operands[n++] = r->in[nt + i];
-    for (size_t i = 0; i < nb; i++)
-        if (moves[i]) operands[n++] = r->t[nt + i];
-    counts[1] = n - nt;
-    for (size_t i = nb; i < nin; i++) operands[n++] = r->in[nt + i];
-    for (size_t i = nb; i < nin; i++)
-        if (moves[i]) operands[n++] = cbx__some(r->ctx, r->t[nt + i], &r->in[nt + i]->desc);
-    cbx__while_apply(r->ctx, (cbx__graph *const[]){ tests.graph, both.graph }, counts, nends, operands, ends);
-    n = 0;
-    for (size_t i = 0; i < nc; i++) r->out[i] = ends[n++];
-    for (size_t i = 0; i < nc; i++)
+    memcpy(operands, r->in, nt * sizeof *operands);
+    counts[CBX__WHILE_BODY] = put_operands(r, nt, nb, moves, operands + nt);
+    put_operands(r, nt + nb, nc, moves + nb, operands + nt + counts[CBX__WHILE_BODY]);
+    cbx__while_apply(r->ctx, (cbx__graph *const[]){ test.graph, step.graph }, counts, nends, operands, ends);
+    memcpy(r->out, ends, nc * sizeof *ends);
+    for (size_t i = 0, n = nc; i < nc; i++)
         if (out_moves[i]) r->dt[i] = ends[n++];
 done:
-    cbx__traced_clear(r->ctx, &both);
-    cbx__traced_clear(r->ctx, &tests);
+    cbx__traced_clear(r->ctx, &step);
+    cbx__traced_clear(r->ctx, &test);
     cbx__lists_close(&l);
 }
 
