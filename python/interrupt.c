@@ -11,7 +11,7 @@
 
 #include "python/state.h"
 
-enum { WAIT_MS = 20, STOP_MS = 500 };
+enum { WAIT_MS = 20, STOP_MS = 2000 /* the longest that LLVM takes for a kernel, and more */ };
 
 typedef struct job {
     cx_state *st;

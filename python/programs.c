@@ -1,4 +1,4 @@
-/* Recorded functions as a backend compiles them, and as C. */
+/* Recorded functions as a backend compiles them, as text and as C.  What compiles runs where Ctrl-C can interrupt it. */
 #include "calibrax/array/aot.h"
 #include "calibrax/array/trace/cost.h"
 #include "python/transforms.h"
@@ -50,29 +50,52 @@ static cbx_status count(cbx_ctx *ctx, const cx_recorded *r, const cbx_array_desc
     return st ? st : cbx_cost_rates_get(ctx, false, rates, err);
 }
 
-PyObject *cx_recorded_cost_compile(PyObject *self, PyObject *like)
+static PyObject *do_cost_compile(cx_call *c)
 {
-    cx_state *st = cx_state_of_instance(self);
-    cbx_array_desc *d = cx_recorded_descriptions(self, like);
-    cbx_cost_report *work = PyMem_Calloc(1, sizeof *work);
-    cbx_ctx *ctx = d && work ? cx_ctx_borrow(st) : NULL;
+    cbx_array_desc *d = cx_recorded_descriptions(c->self, cx_arg(c, "like"));
+    cbx_cost_report *work = cx_alloc(c, 1, sizeof *work);
     cbx_cost_program program = { 0 };
     cbx_cost_rates rates;
-    cbx_err err = CBX_ERR_INIT;
     PyObject *r = NULL;
 
-    if (!work) PyErr_NoMemory();
-    if (ctx) {
-        if (count(ctx, (cx_recorded *)self, d, work, &program, &rates, &err))
-            cx_raise(err.status, err.message);
-        else
+    c->function = NULL; /* failures come with the library's sentence */
+    if (d && work && cx_begin_long(c)) {
+        if (cx_fine(c, count(c->ctx, (cx_recorded *)c->self, d, work, &program, &rates, &c->err)))
             r = program_dict(&program, work, &rates);
         cbx_cost_program_clear(&program);
-        cx_ctx_return(st, ctx);
     }
-    PyMem_Free(work);
     PyMem_Free(d);
     return r;
+}
+
+PyObject *cx_recorded_cost_compile(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    static cx_function f = { "cost_compile", "like: list", "dict", do_cost_compile, 0, CX_WAITS, NULL, 0, -1 };
+    return cx_invoke(cx_state_of_instance(self), &f, self, args, n, NULL);
+}
+
+/* What it does for operands like these; stage: a number of cbx_dump_kind */
+static PyObject *do_dump(cx_call *c)
+{
+    cbx_array_desc *d = cx_recorded_descriptions(c->self, cx_arg(c, "like"));
+    const long stage = PyLong_AsLong(cx_arg(c, "stage"));
+    PyObject *r = NULL;
+    cbx_text text;
+
+    c->function = NULL;
+    cbx_text_init(&text, cbx_allocator_default());
+    if (d && cx_begin_long(c) &&
+        cx_fine(c, cbx_dump(c->ctx, ((cx_recorded *)c->self)->fn, d, (cbx_dump_kind)stage, &text, &c->err)))
+        r = PyUnicode_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len);
+    cbx_text_clear(&text);
+    PyMem_Free(d);
+    return r;
+}
+
+PyObject *cx_recorded_dump(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    static cx_function f = { "dump", "like: list, stage: int", "str", do_dump, 0, CX_WAITS, NULL, 0, -1 };
+    return cx_invoke(cx_state_of_instance(self), &f, self, args, n, NULL);
 }
 
 /* aot_write(like, path) */

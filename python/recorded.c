@@ -20,8 +20,7 @@ PyObject *cx_recorded_new(cx_state *st, cbx_fn *fn, bool captures, bool loops)
     r->fn = fn;
     r->captures = captures;
     r->loops = loops;
-    r->unlocks = false;
-    r->jitted = false;
+    r->unlocks = r->fresh = r->jitted = false;
     r->donated = NULL;
     return (PyObject *)r;
 }
@@ -89,7 +88,7 @@ static PyObject *do_run(cx_call *c)
     if (!out) return NULL;
     if (self->donated) let_go(c, self->donated, &arrays);
     cx_note_loops(self->loops);
-    if (!(self->loops || self->unlocks ? cx_begin_long(c) : cx_begin(c))) return NULL;
+    if (!(self->loops || self->unlocks || self->fresh ? cx_begin_long(c) : cx_begin(c))) return NULL;
     cbx_fn_call(c->ctx, self->fn, arrays.n, (cbx_array *const *)(uintptr_t)arrays.list, self->fn->nout, out);
     return cx_results(c, self->fn->nout, out, false);
 }
@@ -98,7 +97,7 @@ static PyObject *recorded_call(PyObject *self, PyObject *args, PyObject *kw)
 {
     static cx_function quick = { "call", "*arrays: Operand", "list", do_run, 0, CX_HEAVY, NULL, 0, -1 };
     static cx_function slow = { "call", "*arrays: Operand", "list", do_run, 0, CX_WAITS, NULL, 0, -1 };
-    const cx_recorded *r = (cx_recorded *)self;
+    cx_recorded *r = (cx_recorded *)self;
     const Py_ssize_t n = PyTuple_Size(args);
     PyObject **items = PyMem_Calloc(2 * (size_t)n + 1, sizeof(PyObject *)), **fresh = items + n, *result = NULL;
     cx_state *st = cx_state_of_instance(self);
@@ -107,7 +106,8 @@ static PyObject *recorded_call(PyObject *self, PyObject *args, PyObject *kw)
     if (!items) return PyErr_NoMemory();
     for (Py_ssize_t i = 0; i < n; i++) items[i] = PyTuple_GetItem(args, i);
     if (!r->donated || cx_donate(st, r, (size_t)n, items, fresh))
-        result = cx_invoke(st, r->loops ? &slow : &quick, self, items, n, NULL);
+        result = cx_invoke(st, r->loops || r->fresh ? &slow : &quick, self, items, n, NULL);
+    if (result && !cx_traced_ctx(st)) r->fresh = false;
     for (Py_ssize_t i = 0; i < n; i++) Py_XDECREF(fresh[i]);
     PyMem_Free(items);
     return result;
@@ -322,7 +322,7 @@ static PyObject *recorded_jit(PyObject *self, PyObject *args)
         if (o) {
             ((cx_recorded *)o)->unlocks = work >= UNLOCK_WORK;
             ((cx_recorded *)o)->loops |= work >= WAIT_WORK;
-            ((cx_recorded *)o)->jitted = true;
+            ((cx_recorded *)o)->jitted = ((cx_recorded *)o)->fresh = true;
             for (size_t i = 0; i < n; i++) donated[argnums[i]] = true;
             if (n > 0) ((cx_recorded *)o)->donated = donated;
             if (n > 0) donated = NULL;
@@ -365,43 +365,16 @@ static PyObject *recorded_linearize(PyObject *self, PyObject *const *args, Py_ss
     return cx_invoke(cx_state_of_instance(self), &f, self, args, n, NULL);
 }
 
-/* dump(like, stage): what it does for operands like these, as text; stage: a number of cbx_dump_kind */
-static PyObject *recorded_dump(PyObject *self, PyObject *args)
-{
-    cx_state *st = cx_state_of_instance(self);
-    cbx_err err = CBX_ERR_INIT;
-    PyObject *like, *r = NULL;
-    cbx_array_desc *d;
-    cbx_ctx *ctx;
-    cbx_text text;
-    int stage;
-
-    if (!PyArg_ParseTuple(args, "O!i", &PyList_Type, &like, &stage) || !(d = cx_recorded_descriptions(self, like)))
-        return NULL;
-    ctx = cx_ctx_borrow(st);
-    if (ctx) {
-        cbx_text_init(&text, cbx_allocator_default());
-        if (cbx_dump(ctx, ((cx_recorded *)self)->fn, d, (cbx_dump_kind)stage, &text, &err))
-            cx_raise(err.status, err.message);
-        else
-            r = PyUnicode_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len);
-        cbx_text_clear(&text);
-        cx_ctx_return(st, ctx);
-    }
-    PyMem_Free(d);
-    return r;
-}
-
 static PyMethodDef recorded_methods[] = {
     { "derive", recorded_derive, METH_VARARGS, NULL },
     { "vmap", recorded_vmap, METH_VARARGS, NULL },
     { "jit", recorded_jit, METH_VARARGS, NULL },
     { "cost", recorded_cost, METH_O, NULL },
-    { "cost_compile", cx_recorded_cost_compile, METH_O, NULL },
+    { "cost_compile", (PyCFunction)(void (*)(void))cx_recorded_cost_compile, METH_FASTCALL, NULL },
     { "aot_write", cx_recorded_aot_write, METH_VARARGS, NULL },
     { "checkpoint", recorded_checkpoint, METH_NOARGS, NULL },
     { "linearize", (PyCFunction)(void (*)(void))recorded_linearize, METH_FASTCALL, NULL },
-    { "dump", recorded_dump, METH_VARARGS, NULL },
+    { "dump", (PyCFunction)(void (*)(void))cx_recorded_dump, METH_FASTCALL, NULL },
     { 0 },
 };
 #define MEMBERS(X)                                                                                                     \

@@ -37,6 +37,7 @@ typedef struct cx_recorded {
     bool loops;    /* it may run long, however few elements it gets */
     bool unlocks;  /* it computes so much that other threads should run meanwhile */
     bool jitted;   /* it was made by cbx_jit */
+    bool fresh;    /* the next call compiles it */
     bool *donated; /* of each operand whether calls take its elements; NULL: of none */
 } cx_recorded;
 
@@ -52,8 +53,9 @@ PyObject *cx_recorded_new(cx_state *st, cbx_fn *fn, bool captures, bool loops);
 bool cx_donate(cx_state *st, const cx_recorded *r, size_t n, PyObject **leaves, PyObject **fresh);
 /** Descriptions of operands like these, for PyMem_Free; NULL with an exception. */
 cbx_array_desc *cx_recorded_descriptions(PyObject *self, PyObject *like);
-/** Methods of recorded functions (programs.c): cost_compile(like), a dict, and aot_write(like, path). */
-PyObject *cx_recorded_cost_compile(PyObject *self, PyObject *like);
+/** Methods of recorded functions (programs.c): cost_compile(like), a dict; dump(like, stage), a text; aot_write(like, path). */
+PyObject *cx_recorded_cost_compile(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *cx_recorded_dump(PyObject *self, PyObject *const *args, Py_ssize_t n);
 PyObject *cx_recorded_aot_write(PyObject *self, PyObject *args);
 
 /* ---- compiled functions (jit.c) ---- */

@@ -202,8 +202,8 @@ CBX_API cbx_status cbx_checkpoint(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, c
 /* ---- control flow ---- */
 
 /**
- * Lets another thread, or a signal handler, end the loops of a context: scan, fori_loop and
- * while_loop fail with CBX_EINTERRUPTED before their next step once *stop is not 0.
+ * Lets another thread, or a signal handler, end loops and compilations of a context: they fail with
+ * CBX_EINTERRUPTED before their next step, or their next kernels, once *stop is not 0.
  * @param stop  outlives its use, which ends with another call; NULL: nothing ends them
  */
 CBX_API void cbx_ctx_set_stop(cbx_ctx *ctx, const volatile sig_atomic_t *stop);

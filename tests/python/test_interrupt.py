@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 import calibrax_c as cx
 import tap
@@ -101,6 +102,19 @@ class Interrupts(unittest.TestCase):
     def test_processes(self):
         for call in (lambda: cx.launch_benchmarks(command=["sleep", "20"], launches=3), lambda: cx.profiling.command(["sleep", "20"], runs=3)):
             self.assertLess(interrupted(call, 0.3), 3.0)
+
+    def test_compilation(self):
+        """A chain of 3,000 functions is compiled kernel by kernel; what was begun ends."""
+
+        def chain(x):
+            for i in range(3000):
+                x = xp.sin(x + i)
+            return x
+
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(os.environ, CALIBRAX_CACHE_DIR=folder):
+            for call in (lambda: cx.jit(chain)(xp.ones(1000)), lambda: cx.cost_compile(chain, xp.ones(1000)), lambda: cx.dump(chain, xp.ones(1000), stage="assembly")):
+                self.assertLess(interrupted(call, 1.0), 3.0)
+            self.assertEqual(float(cx.jit(lambda x: xp.cos(x))(0.0)), 1.0)
 
     def test_a_handler_that_raises_nothing(self):
         seen = []

@@ -185,6 +185,13 @@ uint64_t cbx__kernel_hash(const cbx__kernel *k)
     return h;
 }
 
+uint64_t cbx__kernel_work(const cbx__kernel *k)
+{
+    uint64_t work = 0;
+    for (size_t i = 0; i < k->instr.n; i++) work += k->instr.items[i].op == CBX__K_MATH ? 20 : 1;
+    return work;
+}
+
 static void constant_text(const cbx__kinstr *x, cbx_text *out)
 {
     double d;

@@ -3,7 +3,8 @@
  *
  * Equal kernels have one piece of code however often they are compiled: the code is counted, and its
  * memory goes with the last one that uses it.  It is found by a key that holds all that an object
- * depends on, which is also the key of the cache on disk.
+ * depends on, which is also the key of the cache on disk.  LLVM cannot be interrupted within an
+ * object: of many or large kernels several objects are made, between which a context may stop.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -17,14 +18,16 @@
 #include "calibrax/array/jit/cache.h"
 #include "calibrax/array/jit/llvm.h"
 #include "calibrax/array/jit/machine_code.h"
+#include "calibrax/array/state.h"
 #include "calibrax/base/build_id.h"
 #include "calibrax/base/ctx.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/base/hash_table.h"
 #include "calibrax/base/text.h"
 
-#define BUCKETS   256
-#define NAME_SIZE (CBX_HASH_SIZE + 16)
+#define BUCKETS     256
+#define NAME_SIZE   (CBX_HASH_SIZE + 16)
+#define OBJECT_WORK 2048 /* instructions, functions counted as 20, behind which an object ends */
 
 /* Code in memory.  It belongs to the process: contexts that share it come and go. */
 typedef struct shared {
@@ -36,12 +39,16 @@ typedef struct shared {
     bool from_cache;
 } shared;
 
+typedef struct part {
+    shared *of;
+    uint64_t hash;
+} part;
+
 typedef struct handle {
     cbx__code code;
     cbx_allocator al;
-    size_t size;
-    shared *of;
-    uint64_t hash;
+    size_t size, nparts;
+    part *parts; /* objects */
 } handle;
 
 static shared *buckets[BUCKETS];
@@ -235,11 +242,10 @@ static cbx_status make_shared(cbx_ctx *ctx, cbx_isa isa, uint64_t hash, const cb
     return CBX_OK;
 }
 
-static void release(cbx__code *code)
+static void release_part(const part *o)
 {
-    handle *h = (handle *)code;
-    const cbx_allocator al = h->al, *ours = cbx_allocator_default();
-    shared *s = h->of, **at = &buckets[h->hash % BUCKETS];
+    const cbx_allocator *ours = cbx_allocator_default();
+    shared *s = o->of, **at = &buckets[o->hash % BUCKETS];
 
     pthread_mutex_lock(&lock);
     if (--s->users == 0) {
@@ -250,6 +256,14 @@ static void release(cbx__code *code)
         cbx_mem_free(ours, s, sizeof *s);
     }
     pthread_mutex_unlock(&lock);
+}
+
+static void release(cbx__code *code)
+{
+    handle *h = (handle *)code;
+    const cbx_allocator al = h->al;
+
+    for (size_t i = 0; i < h->nparts; i++) release_part(&h->parts[i]);
     cbx_mem_free(&al, h, h->size);
 }
 
@@ -258,7 +272,7 @@ static void release(cbx__code *code)
 static handle *create_handle(cbx_ctx *ctx, size_t n)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t size = sizeof(handle) + n * (sizeof(cbx__kernel_fn) + sizeof(void *));
+    const size_t size = sizeof(handle) + n * (sizeof(part) + sizeof(cbx__kernel_fn) + sizeof(void *));
     handle *h = cbx_mem_zalloc(al, size);
 
     if (!h) return NULL;
@@ -266,41 +280,67 @@ static handle *create_handle(cbx_ctx *ctx, size_t n)
     h->size = size;
     h->code.n = n;
     h->code.release = release;
-    h->code.self = (const void **)(h + 1);
+    h->code.from_cache = n > 0;
+    h->parts = (part *)(h + 1);
+    h->code.self = (const void **)(h->parts + n);
     h->code.fn = (cbx__kernel_fn *)(h->code.self + n);
     return h;
+}
+
+/* The kernels of the next object. */
+static size_t object_length(size_t n, const cbx__kernel *const *kernels)
+{
+    size_t length = 0;
+    for (uint64_t work = 0; length < n && work < OBJECT_WORK; length++) work += cbx__kernel_work(kernels[length]);
+    return length;
+}
+
+static cbx_status check_stop(cbx_ctx *ctx, cbx_err *err)
+{
+    const cbx__state *s = cbx__state_peek(ctx);
+    return s && s->stop && *s->stop ? cbx_fail(err, CBX_EINTERRUPTED, "a compilation was interrupted") : CBX_OK;
+}
+
+/* An object of n kernels, the functions of which are fn[]. */
+static cbx_status add_part(cbx_ctx *ctx, cbx_isa isa, size_t n, const cbx__kernel *const *kernels, handle *h,
+                           cbx__kernel_fn *fn, cbx_err *err)
+{
+    uint64_t hash = CBX_HASH_START;
+    shared *s = NULL;
+    cbx_text key;
+    cbx_status st = check_stop(ctx, err);
+
+    if (st) return st;
+    cbx_text_init(&key, cbx_ctx_allocator(ctx));
+    st = make_key(isa, n, kernels, &key, err);
+    for (size_t i = 0; i < n; i++) hash = cbx_hash_words(hash, 1, &(const uint64_t){ cbx__kernel_hash(kernels[i]) });
+    pthread_mutex_lock(&lock);
+    if (!st) s = find_shared(hash, &key);
+    if (!st && !s) st = make_shared(ctx, isa, hash, &key, n, kernels, &s, err);
+    if (!st) s->users++;
+    pthread_mutex_unlock(&lock);
+    cbx_text_clear(&key);
+    if (st) return st;
+    h->parts[h->nparts++] = (part){ s, hash };
+    h->code.bytes += s->code.code_bytes;
+    h->code.from_cache &= s->from_cache;
+    memcpy(fn, s->code.symbol, n * sizeof *fn);
+    return CBX_OK;
 }
 
 cbx_status cbx__llvm_compile(cbx_ctx *ctx, cbx_isa isa, size_t n, const cbx__kernel *const *kernels, cbx__code **out,
                              cbx_err *err)
 {
-    shared *s = NULL;
-    cbx_text key;
     handle *h = create_handle(ctx, n);
     cbx_status st = h ? CBX_OK : cbx_fail_nomem(err, "compiled code");
 
-    if (st) return st;
-    cbx_text_init(&key, cbx_ctx_allocator(ctx));
-    st = make_key(isa, n, kernels, &key, err);
-    h->hash = CBX_HASH_START;
-    for (size_t i = 0; i < n; i++)
-        h->hash = cbx_hash_words(h->hash, 1, &(const uint64_t){ cbx__kernel_hash(kernels[i]) });
-    pthread_mutex_lock(&lock);
-    if (!st) s = find_shared(h->hash, &key);
-    if (!st && !s) st = make_shared(ctx, isa, h->hash, &key, n, kernels, &s, err);
-    if (!st) s->users++;
-    pthread_mutex_unlock(&lock);
-    cbx_text_clear(&key);
-    if (st) {
-        cbx_mem_free(&h->al, h, h->size);
-        return st;
+    for (size_t at = 0, length; !st && at < n; at += length) {
+        length = object_length(n - at, kernels + at);
+        st = add_part(ctx, isa, length, kernels + at, h, h->code.fn + at, err);
     }
-    h->of = s;
-    for (size_t i = 0; i < n; i++) h->code.fn[i] = ((const cbx__kernel_fn *)s->code.symbol)[i];
-    h->code.bytes = s->code.code_bytes;
-    h->code.from_cache = s->from_cache;
-    *out = &h->code;
-    return CBX_OK;
+    if (st && h) release(&h->code);
+    if (!st) *out = &h->code;
+    return st;
 }
 
 static cbx_status compile(cbx_ctx *ctx, size_t n, const cbx__kernel *const *kernels, cbx__code **out, cbx_err *err)
@@ -312,11 +352,18 @@ static cbx_status text(cbx_ctx *ctx, const char *what, size_t n, const cbx__kern
                        cbx_err *err)
 {
     const bool ir = strcmp(what, "ir") == 0;
+    cbx_status st = CBX_OK;
 
     if (!ir && strcmp(what, "asm") != 0)
         return cbx_fail(err, CBX_EINVAL, "LLVM's text must be 'ir' or 'asm', got '%s'", what);
-    return cbx__llvm_image(ctx, CBX__LLVM_HOST, cbx_isa_best(), "kernels", n, kernels,
-                           ir ? LLVM_MODULE_TEXT : LLVM_ASSEMBLY_FILE, out, err);
+    for (size_t at = 0, length; !st && at < n; at += length) {
+        length = object_length(n - at, kernels + at);
+        st = check_stop(ctx, err);
+        if (!st)
+            st = cbx__llvm_image(ctx, CBX__LLVM_HOST, cbx_isa_best(), "kernels", length, kernels + at,
+                                 ir ? LLVM_MODULE_TEXT : LLVM_ASSEMBLY_FILE, out, err);
+    }
+    return st;
 }
 
 const cbx__emitter cbx__emitter_llvm = { "llvm", compile, text };

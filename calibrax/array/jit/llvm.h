@@ -81,7 +81,7 @@ cbx_status cbx__llvm_module(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_ta
 cbx_status cbx__llvm_image(cbx_ctx *ctx, cbx__llvm_machine machine, cbx_isa isa, const char *symbol, size_t n,
                            const cbx__kernel *const *kernels, int kind, cbx_text *out, cbx_err *err);
 
-/** As cbx__emitter_llvm.compile, for an instruction set that this machine runs. */
+/** As cbx__emitter_llvm.compile, for an instruction set that this machine runs; CBX_EINTERRUPTED: as cbx_ctx_set_stop. */
 cbx_status cbx__llvm_compile(cbx_ctx *ctx, cbx_isa isa, size_t n, const cbx__kernel *const *kernels, cbx__code **out,
                              cbx_err *err);
 

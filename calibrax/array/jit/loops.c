@@ -1,6 +1,7 @@
 /* Nests run by rows of their last dimension; threads share rows, or parts of long ones. */
 #include <string.h>
 
+#include "calibrax/array/internal.h"
 #include "calibrax/array/jit/folds.h"
 #include "calibrax/array/kernels/threads.h"
 

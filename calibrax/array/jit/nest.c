@@ -319,13 +319,6 @@ bool cbx__nest_bind(const cbx__nest *n, cbx_array *const *arrays, void *work, cb
 
 /* ---- nests ---- */
 
-uint64_t cbx__work_of(const cbx__kernel *k)
-{
-    uint64_t work = 0;
-    for (size_t i = 0; i < k->instr.n; i++) work += k->instr.items[i].op == CBX__K_MATH ? 20 : 1;
-    return work;
-}
-
 static bool build(cbx_arena *arena, const cbx_allocator *al, const cbx__plan *plan, const cbx__unit *unit,
                   const shape_key *key, bool split, cbx__nest *out)
 {
@@ -349,7 +342,7 @@ static bool build(cbx_arena *arena, const cbx_allocator *al, const cbx__plan *pl
     merge_dimensions(out);
     cbx__set_kinds(out);
     cbx__kernel_finish(&out->kernel);
-    out->work = cbx__work_of(&out->kernel);
+    out->work = cbx__kernel_work(&out->kernel);
     return !out->kernel.failed;
 }
 

@@ -55,6 +55,5 @@ static inline cbx__kid cbx__kernel_cast(cbx__kernel *k, cbx_dtype from, cbx_dtyp
 {
     return from == to ? x : cbx__k1(k, CBX__K_CAST, to, x);
 }
-uint64_t cbx__work_of(const cbx__kernel *k);
 
 #endif

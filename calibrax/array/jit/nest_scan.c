@@ -96,7 +96,7 @@ cbx_status cbx__scan_nest(cbx_arena *arena, const cbx_allocator *al, const cbx__
     out->kernel.single = out->shape[1] == 1;
     cbx__set_kinds(out);
     cbx__kernel_finish(&out->kernel);
-    out->work = cbx__work_of(&out->kernel);
+    out->work = cbx__kernel_work(&out->kernel);
     if (out->kernel.failed) goto failed;
     *done = true;
     return CBX_OK;
