@@ -10,6 +10,7 @@
 #include "calibrax/array/doctor.h"
 #include "calibrax/array/jit/cache.h"
 #include "calibrax/array/jit/llvm.h"
+#include "calibrax/array/transform.h"
 #include "calibrax/base/build_id.h"
 #include "calibrax/base/file.h"
 #include "counted.h"
@@ -607,6 +608,43 @@ static void memory_may_end(void **state)
     cbx__kernel_clear(&k);
 }
 
+/* An object ends behind a kernel of 2,048 instructions; a context that is to stop makes no other one. */
+static void a_context_may_stop_between_objects(void **state)
+{
+    (void)state;
+    enum { LONG = 2100 };
+    static volatile sig_atomic_t stop = 1;
+    cbx__kernel k[4];
+    const cbx__kernel *const kernels[] = { &k[0], &k[1], &k[2], &k[3] };
+    cbx__code *code, *single;
+    cbx_err err;
+
+    for (int i = 0; i < 4; i++) {
+        make_kernel(&k[i], 30 + i, (cbx_prim)0);
+        cbx__kid r = k[i].streams.items[0].value;
+        for (int n = 0; i < 2 && n < LONG; n += 2)
+            r = cbx__k1(&k[i], CBX__K_NEG, CBX_F64, cbx__k1(&k[i], CBX__K_NEG, CBX_F64, r));
+        k[i].streams.items[0].value = r;
+        cbx__kernel_finish(&k[i]);
+    }
+    CHECK_OK(cbx__emitter_llvm.compile(ctx, 4, kernels, &code, &err), &err, "compile");
+    for (int i = 0; i < 4; i++) {
+        CHECK_INT(wrong_elements(&(cbx__code){ .fn = code->fn + i, .self = code->self + i }, 30 + i), 0, "elements");
+        single = compile(ctx, &k[i]);
+        CHECK((single->fn[0] == code->fn[i]) == (i < 2), "a long kernel has an object of its own");
+        cbx__code_free(single);
+    }
+    cbx__code_free(code);
+    cbx_ctx_set_stop(ctx, &stop);
+    CHECK_STATUS(cbx__emitter_llvm.compile(ctx, 4, kernels, &code, &err), CBX_EINTERRUPTED, "it stops");
+    CHECK_STR(err.message, "a compilation was interrupted", "message");
+    stop = 0;
+    CHECK_OK(cbx__emitter_llvm.compile(ctx, 4, kernels, &code, &err), &err, "it goes on");
+    cbx__code_free(code);
+    cbx_ctx_set_stop(ctx, NULL);
+    for (int i = 0; i < 4; i++) cbx__kernel_clear(&k[i]);
+}
+
 static int setup(void **state)
 {
     setenv("CALIBRAX_CACHE_DIR", cbx_test_folder(folder), 1);
@@ -635,6 +673,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(threads_compile_and_run),
         cmocka_unit_test(code_can_be_read),
         cmocka_unit_test(a_table_is_one_permutation),
+        cmocka_unit_test(a_context_may_stop_between_objects),
         cmocka_unit_test(memory_may_end),
         cmocka_unit_test(a_primitive_without_loop_is_refused),
     };
