@@ -390,6 +390,46 @@ TEST(one_point_of_an_operand_with_gaps)
     cbx_ctx_free(c);
 }
 
+FN(mixes) /* five operands; the first two, or all, have gaps */
+{
+    UNUSED;
+    const size_t n = cbx_array_dim(in[0], 0);
+    cbx_array *x = cbx_multiply(c, cbx_sin(c, in[0]), in[1]), *at = cbx_arange_int(c, 0, (int64_t)n, 1, CBX_F64);
+    out[0] = cbx_subtract(c, x, at);
+    out[1] = cbx_multiply(c, cbx_multiply(c, cbx_sqrt(c, cbx_abs(c, in[1])), in[2]), cbx_add(c, in[3], in[4]));
+    return CBX_OK;
+}
+
+/* Vectors are packed on the way: up to four for a kernel, all of it in blocks and by threads. */
+TEST(vectors_may_have_gaps)
+{
+    static const size_t lengths[] = { 1, 2, 100, 2048, 2049, 5000, 300001 };
+    cbx_ctx *c = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_fn *j = NULL;
+
+    CHECK_OK(cbx_ctx_set_backend(c, cbx_backend_jit(), &err), &err, "backend");
+    CHECK_OK(cbx_jit(c, PLAIN(mixes, 5, 2), &j, &err), &err, "jit");
+    for (size_t i = 0; i < CBX_LEN(lengths); i++)
+        for (int all = 0; all < 2; all++) {
+            const ptrdiff_t n = (ptrdiff_t)lengths[i];
+            cbx_array *x = wave(c, 3 * lengths[i]), *y = wave(c, lengths[i]), *in[5], *r[2], *wanted[2];
+            cbx_scope scope;
+            cbx_scope_open(c, &scope);
+            in[0] = cbx_slice(c, x, 0, 2, CBX_OPEN, 3);
+            in[1] = cbx_flip(c, y, 0);
+            for (int k = 2; k < 5; k++) in[k] = all ? cbx_slice(c, x, 0, k - 2, 2 * n + k - 2, 2) : y;
+            cbx_fn_call(c, j, 5, in, 2, r);
+            mixes(c, 5, in, 2, wanted, NULL);
+            for (int k = 0; k < 2; k++) check_equal(r[k], wanted[k], all ? "copied" : "packed");
+            CHECK_OK(cbx_scope_close(&scope, &err), &err, "all of it");
+            cbx_array_free(x);
+            cbx_array_free(y);
+        }
+    cbx_fn_free(j);
+    cbx_ctx_free(c);
+}
+
 static cbx_status run_gaps(cbx_ctx *c, void *user)
 {
     cbx_err err = CBX_ERR_INIT;

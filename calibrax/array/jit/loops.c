@@ -10,6 +10,27 @@ enum {
     STOP_WORK = 1 << 24, /* after which a scan looks whether it is to stop: some milliseconds */
 };
 
+/* Elements of the only row; a block at a time of those that are packed, which stays in the caches. */
+static void map_packed(const cbx__nest_call *c, size_t first, size_t count)
+{
+    enum { BLOCK = 2048 };
+    const cbx__nest *n = c->nest;
+    _Alignas(64) char blocks[CBX__MAX_PACKED][BLOCK * sizeof(double)];
+    char *p[CBX__MAX_STREAMS];
+    int64_t outer[CBX__MAX_STREAMS], inner[CBX__MAX_STREAMS];
+
+    cbx__nest_steps(n, -1, outer);
+    cbx__nest_steps(n, 0, inner);
+    for (size_t end = first + count, m; first < end; first += m) {
+        m = end - first < BLOCK ? end - first : BLOCK;
+        for (size_t s = 0, k = 0; s < n->kernel.streams.n; s++) {
+            p[s] = c->packed[s] ? blocks[k++] : c->at[s] + (ptrdiff_t)first * inner[s];
+            if (c->packed[s]) cbx__array_pack(c->packed[s], (size_t)(n->sites[s].offset / inner[s]) + first, m, p[s]);
+        }
+        c->fn(c->self, 1, (int64_t)m, p, outer, inner);
+    }
+}
+
 /* Rows row .. row + rows - 1, of each the elements from first on. */
 static void map_rows(const cbx__nest_call *c, size_t row, size_t rows, size_t first, size_t count)
 {
@@ -19,6 +40,10 @@ static void map_rows(const cbx__nest_call *c, size_t row, size_t rows, size_t fi
     char *p[CBX__MAX_STREAMS];
     int64_t outer[CBX__MAX_STREAMS], inner[CBX__MAX_STREAMS];
 
+    if (c->packed) {
+        map_packed(c, first, count);
+        return;
+    }
     cbx__nest_steps(n, last - 1, outer);
     cbx__nest_steps(n, last, inner);
     while (rows > 0) {

@@ -9,7 +9,10 @@
 #include "calibrax/array/jit/emitter.h"
 #include "calibrax/array/jit/nest.h"
 
-enum { CBX__MAX_STREAMS = 128 }; /* of a kernel */
+enum {
+    CBX__MAX_STREAMS = 128, /* of a kernel */
+    CBX__MAX_PACKED = 4     /* of them those whose elements are packed */
+};
 
 /** A nest with its code and the memory of one run. */
 typedef struct cbx__nest_call {
@@ -18,8 +21,11 @@ typedef struct cbx__nest_call {
     const void *self;
     char *at[CBX__MAX_STREAMS]; /* first element of each stream, of a count the first number; of a fold's tile unused */
     char **results;             /* first element of each fold's result */
-    char *scratch;              /* cbx__nest_scratch bytes, aligned to 64 */
-    int threads;                /* at most so many */
+    /* of each stream: NULL, or an array of rank 1 with gaps, whose elements are packed before the kernel, which is over one dimension and
+     * folds nothing, reads them; NULL: of no stream */
+    const cbx_array *const *packed;
+    char *scratch;                     /* cbx__nest_scratch bytes, aligned to 64 */
+    int threads;                       /* at most so many */
     const volatile sig_atomic_t *stop; /* not 0: a scan ends before its next steps; NULL: it does not */
 } cbx__nest_call;
 

@@ -266,9 +266,25 @@ static bool has_gaps(const cbx__run *r, const cbx__nest *n)
     return false;
 }
 
-/* Operands with gaps are read where they are, if the kernel can do it, else copied. */
+/* Whether all operands with gaps are of rank 1 and walked in their order, so that a map packs them a block at a time. */
+static bool can_pack(const cbx__run *r, const cbx__nest *n, const cbx_array **packed)
+{
+    size_t count = 0;
+
+    if (n->ndim != 1 || n->nfolds || n->kernel.carries.n) return false;
+    for (size_t s = 0; s < n->kernel.streams.n; s++) {
+        const cbx__vid v = s < n->kernel.nout ? CBX__NO_VALUE : n->sites[s].base;
+        packed[s] = v == CBX__NO_VALUE || !r->env[v] || r->env[v]->flags & CBX__CONTIGUOUS ? NULL : r->env[v];
+        if (packed[s] && (++count > CBX__MAX_PACKED || n->kernel.streams.items[s].kind != CBX__STREAM_DENSE ||
+                          packed[s]->desc.ndim != 1))
+            return false;
+    }
+    return true;
+}
+
+/* Operands with gaps are read where they are, if the kernel can do it, packed on the way (*packs), or copied. */
 static cbx_status bind_operands(cbx_ctx *ctx, const cbx__run *r, const cbx__nest **n, cbx__nest *bound, cbx_block *work,
-                                cbx_err *err)
+                                const cbx_array **packed, bool *packs, cbx_err *err)
 {
     cbx_status st = cbx_pool_get(cbx_ctx_pool(ctx), cbx__nest_bound_bytes(*n), work, err);
 
@@ -276,6 +292,8 @@ static cbx_status bind_operands(cbx_ctx *ctx, const cbx__run *r, const cbx__nest
         *n = bound;
         return CBX_OK;
     }
+    *packs = !st && can_pack(r, *n, packed);
+    if (*packs) return CBX_OK;
     for (size_t s = (*n)->kernel.nout; !st && s < (*n)->kernel.streams.n; s++) {
         const cbx__vid v = (*n)->sites[s].base;
         if (v != CBX__NO_VALUE && r->env[v]) st = make_dense(ctx, r->env, v, err);
@@ -284,11 +302,13 @@ static cbx_status bind_operands(cbx_ctx *ctx, const cbx__run *r, const cbx__nest
 }
 
 static cbx_status run_bound(cbx_ctx *ctx, const cbx__program *p, const cbx__run *r, const cbx__nest *n,
-                            const cbx__code *code, size_t number, cbx_err *err)
+                            const cbx_array *const *packed, const cbx__code *code, size_t number, cbx_err *err)
 {
     char *results[CBX__MAX_STREAMS];
     const cbx__state *state = cbx__state_peek(ctx);
-    cbx__nest_call c = { .nest = n, .results = results, .scratch = r->scratch, .threads = r->threads };
+    cbx__nest_call c = {
+        .nest = n, .results = results, .packed = packed, .scratch = r->scratch, .threads = r->threads
+    };
 
     for (size_t s = 0; s < n->kernel.streams.n; s++) {
         const cbx__vid v = n->sites[s].base;
@@ -305,14 +325,16 @@ static cbx_status run_bound(cbx_ctx *ctx, const cbx__program *p, const cbx__run 
 static cbx_status run_nest(cbx_ctx *ctx, cbx__program *p, const cbx__run *r, const cbx__step *step, cbx_err *err)
 {
     const cbx__nest *n = &p->nests[step->nest];
+    const cbx_array *packed[CBX__MAX_STREAMS];
     cbx__nest bound;
     cbx_block work = { 0 };
     const cbx__code *code = NULL;
+    bool packs = false;
     cbx_status st = code_of(ctx, p, &code, err);
 
     for (size_t i = 0; !st && i < step->nmade; i++) st = make_value(ctx, p, r, step->made[i], step->over[i], err);
-    if (!st && has_gaps(r, n)) st = bind_operands(ctx, r, &n, &bound, &work, err);
-    if (!st) st = run_bound(ctx, p, r, n, code, step->nest, err);
+    if (!st && has_gaps(r, n)) st = bind_operands(ctx, r, &n, &bound, &work, packed, &packs, err);
+    if (!st) st = run_bound(ctx, p, r, n, packs ? packed : NULL, code, step->nest, err);
     put_block(ctx, &work);
     return st;
 }
