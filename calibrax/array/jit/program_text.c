@@ -1,0 +1,81 @@
+/* Programs to read: their steps, kernels, and what emitters make of them. */
+#include "calibrax/array/jit/gpu_code.h"
+#include "calibrax/array/jit/program.h"
+
+static void nest_text(const cbx__nest *n, bool kernels, cbx_text *out)
+{
+    cbx_text_puts(out, "kernel over (");
+    for (int i = 0; i < n->ndim; i++)
+        cbx_text_printf(out, "%s%zu%s", i ? ", " : "", n->shape[i], n->gone >> i & 1 ? " folded" : "");
+    cbx_text_printf(out, "), %zu instructions\n", n->kernel.instr.n);
+    for (size_t s = 0; s < n->kernel.streams.n; s++)
+        if (n->sites[s].base != CBX__NO_VALUE)
+            cbx_text_printf(out, "  %s %%%u\n", s < n->kernel.nout ? "stores" : "loads", n->sites[s].base);
+    for (size_t f = 0; f < n->nfolds; f++)
+        cbx_text_printf(out, "  folds %%%u by %s\n", n->folds[f].result.base, cbx_prim_name(n->folds[f].prim));
+    if (kernels) cbx__kernel_text(&n->kernel, out);
+}
+
+static void steps_text(const cbx__program *p, bool kernels, cbx_text *out)
+{
+    for (size_t s = 0; s < p->nsteps; s++) {
+        const cbx__step *step = &p->steps[s];
+        if (step->node == CBX__NO_INDEX) {
+            nest_text(&p->nests[step->nest], kernels, out);
+            continue;
+        }
+        const cbx__node *node = &p->graph->nodes.items[step->node];
+        cbx_text_printf(out, "%%%u = %s", node->out, cbx_prim_name(node->prim));
+        for (uint32_t i = 0; i < node->nin; i++) cbx_text_printf(out, " %%%u", node->in[i]);
+        cbx_text_puts(out, "\n");
+    }
+}
+
+static cbx_status ptx_text(cbx_ctx *ctx, const cbx__program *p, cbx_text *out, cbx_err *err)
+{
+    const cbx__nest **taken = cbx_mem_calloc(&p->al, p->nnests + 1, sizeof *taken);
+    bool any = false;
+    cbx_status st;
+
+    if (!taken) return cbx_fail_nomem(err, "the kernels of a compiled function");
+    for (size_t i = 0; i < p->nnests; i++) {
+        cbx_err why = CBX_ERR_INIT;
+        if (cbx__gpu_takes(&p->nests[i], &why))
+            cbx_text_printf(out, "// kernel %zu runs on the CPU: %s\n", i, why.message);
+        else
+            taken[i] = &p->nests[i], any = true;
+    }
+    st = any ? cbx__gpu_code(ctx, false, p->nnests, taken, out, err) : cbx_text_check(out, err);
+    cbx_mem_free(&p->al, taken, (p->nnests + 1) * sizeof *taken);
+    return st;
+}
+
+cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind kind, cbx_text *out, cbx_err *err)
+{
+    static const struct {
+        const cbx__emitter *by;
+        const char *what;
+    } texts[] = { [CBX_DUMP_C] = { &cbx__emitter_c, "c" },
+                  [CBX_DUMP_LLVM] = { &cbx__emitter_llvm, "ir" },
+                  [CBX_DUMP_ASSEMBLY] = { &cbx__emitter_llvm, "asm" } };
+    const cbx__kernel **kernels;
+    cbx_status st;
+
+    if (kind == CBX_DUMP_SIMPLIFIED) {
+        cbx__graph_text(p->graph, 0, out);
+        return CBX_OK;
+    }
+    if (kind == CBX_DUMP_FUSED || kind == CBX_DUMP_KERNELS) {
+        steps_text(p, kind == CBX_DUMP_KERNELS, out);
+        return CBX_OK;
+    }
+    if (kind == CBX_DUMP_PTX) return ptx_text(ctx, p, out, err);
+    if ((size_t)kind >= CBX_LEN(texts) || !texts[kind].by)
+        return cbx_fail(err, CBX_EUNSUPPORTED, "a compiled function has no stage %d", (int)kind);
+    kernels = cbx_mem_calloc(&p->al, p->nnests + 1, sizeof *kernels);
+    if (!kernels) return cbx_fail_nomem(err, "the kernels of a compiled function");
+    for (size_t i = 0; i < p->nnests; i++) kernels[i] = &p->nests[i].kernel;
+    st = texts[kind].by->text(ctx, texts[kind].what, p->nnests, kernels, out, err);
+    cbx_mem_free(&p->al, kernels, (p->nnests + 1) * sizeof *kernels);
+    return st;
+}
