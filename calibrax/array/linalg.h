@@ -11,10 +11,10 @@
  * its number in the stack.
  * Derivatives are those of JAX.  cholesky, eigh and eigvalsh move with the Hermitian part of a
  * tangent.  Equal eigenvalues, or singular values, give infinity or NaN in the derivatives of
- * vectors; pinv and lstsq move at constant rank (Golub & Pereyra 1973), rtol does not; det, slogdet
- * and inv of a singular matrix have no derivative: CBX_EDOM.  Vectors beyond those that a matrix
- * determines (complete qr of more rows than columns, svd with full matrices) move as little as
- * keeps them orthogonal to the others: right for what depends on their span alone; JAX has none.
+ * vectors; pinv and lstsq move at constant rank (Golub & Pereyra 1973), rtol does not; slogdet and
+ * inv of a singular matrix are CBX_EDOM, det moves by its cofactors there, once.  Vectors beyond
+ * those that a matrix determines (complete qr of more rows than columns, svd with full matrices)
+ * move as little as keeps them orthogonal to the others, right for their span alone; JAX has none.
  * Other errors, ownership and threads as in ops.h, which also has
  * cbx_matrix_product, cbx_matrix_transpose, cbx_tensordot, cbx_vecdot and cbx_outer.  Since 0.1.
  */

@@ -114,11 +114,10 @@ static cbx_array *signed_product(cbx_ctx *ctx, triangle t, const cbx_array *fact
     return cbx_add_scalar(ctx, cbx_multiply(ctx, t.sign, cbx_prod(ctx, factors, CBX_AXIS(-1))), 0.0);
 }
 
-cbx_array *cbx_det(cbx_ctx *ctx, const cbx_array *x)
+static cbx_array *det_steps(cbx_ctx *ctx, const cbx_array *x)
 {
-    size_t mark = cbx__mark(ctx);
-    triangle t = factor(ctx, "det", x);
-    return cbx__tidy(ctx, mark, signed_product(ctx, t, t.diagonal));
+    const triangle t = factor(ctx, "det", x);
+    return signed_product(ctx, t, t.diagonal);
 }
 
 /* d / |d|, 0 of 0. */
@@ -283,15 +282,6 @@ static cbx_array *over(cbx_ctx *ctx, const cbx_array *y, const cbx_array *s, con
 
 static cbx_array *adjoint(cbx_ctx *ctx, const cbx_array *x) { return cbx_matrix_transpose(ctx, cbx_conj(ctx, x)); }
 
-/*
- * ---- pseudoinverses P ----
- * Their derivatives, at constant rank, are formulas of their own; those of singular vectors are
- * infinite where values are equal:
- *   dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P
- *   dx = P (db - dA x) + P P^H dA^H (b - A x) + (1 - P A) dA^H P^H x
- * Source: Golub & Pereyra, SIAM J. Numer. Anal. 10 (1973) 413-432.
- */
-
 static cbx_array *product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
     return cbx_matrix_product(ctx, a, b);
@@ -310,6 +300,120 @@ static cbx_array *with_rule(cbx_ctx *ctx, const char *name, cbx_array_fn f, cbx_
     cbx_fn_free(made);
     return y;
 }
+
+/*
+ * ---- derivatives of determinants ----
+ * By cofactors, d det = sum(C t), which singular matrices have, too: C = det x^-T, or from singular
+ * values, x = U diag(s) V^H, C = det(U V^H) conj(U) diag(products of the other s) V^T.  The
+ * derivative of cofactors, dC = (sum(C t) C - C t^T C) / det, is NaN where det is 0.
+ */
+
+/* (...) to (..., 1, 1) */
+static cbx_array *of_matrices(cbx_ctx *ctx, const cbx_array *x)
+{
+    return cbx_expand_dims(ctx, cbx_expand_dims(ctx, x, -1), -1);
+}
+
+/* For each element of the last axis the product of those before it. */
+static cbx_array *products_before(cbx_ctx *ctx, const cbx_array *s)
+{
+    return cbx_slice(ctx, cbx_cumulative_prod_initial(ctx, s, -1), -1, 0, -1, 1);
+}
+
+static cbx_status call_singular(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
+                                void *user)
+{
+    const cbx_svd_parts p = svd_named(ctx, "det", in[0], false);
+    const cbx_array *behind = cbx_flip(ctx, products_before(ctx, cbx_flip(ctx, p.s, -1)), -1);
+    const cbx_array *others = cbx__as(ctx, cbx_multiply(ctx, products_before(ctx, p.s), behind), in[0]->desc.dtype);
+    const cbx_array *sign = cbx_multiply(ctx, det_steps(ctx, p.u), det_steps(ctx, p.vh));
+
+    (void)nin, (void)nout, (void)user;
+    others = cbx_expand_dims(ctx, cbx_multiply(ctx, others, cbx_expand_dims(ctx, sign, -1)), -2);
+    out[0] = product(ctx, cbx_multiply(ctx, cbx_conj(ctx, p.u), others), cbx_conj(ctx, p.vh));
+    return CBX_OK;
+}
+
+/* Of a singular matrix beside others in a batch, something that is not used. */
+static cbx_status call_regular(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const cbx_array *one = identities(ctx, in[0], in[0]->desc.dtype), *d = of_matrices(ctx, det_steps(ctx, in[0]));
+    const cbx_array *a = cbx_where(ctx, cbx_equal_scalar(ctx, d, 0), one, in[0]);
+
+    (void)nin, (void)nout, (void)user;
+    out[0] = cbx_multiply(ctx, d, cbx_matrix_transpose(ctx, cbx_solve(ctx, a, one)));
+    return CBX_OK;
+}
+
+static cbx_status call_cofactors(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
+                                 void *user)
+{
+    const cbx_array *is_singular = cbx_any(ctx, cbx_equal_scalar(ctx, det_steps(ctx, in[0]), 0), NULL);
+
+    (void)nin, (void)nout, (void)user;
+    return cbx_cond(ctx, is_singular, CBX_FN(call_singular, NULL, 1, 1), CBX_FN(call_regular, NULL, 1, 1), 1, in, out);
+}
+
+static cbx_status call_det(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    (void)nin, (void)nout, (void)user;
+    out[0] = det_steps(ctx, in[0]);
+    return CBX_OK;
+}
+
+static cbx_status move_cofactors(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
+                                 void *user);
+static cbx_status move_det(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user);
+
+static cbx_array *cofactors_of(cbx_ctx *ctx, const cbx_array *a)
+{
+    return with_rule(ctx, "cofactors", call_cofactors, move_cofactors, 1, &a);
+}
+static cbx_array *det_of(cbx_ctx *ctx, const cbx_array *a) { return with_rule(ctx, "det", call_det, move_det, 1, &a); }
+
+/* (a, its tangent) */
+static cbx_status move_cofactors(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
+                                 void *user)
+{
+    const cbx_array *k = cofactors_of(ctx, in[0]), *t = in[1], *sum, *turned;
+    const cbx_axes axes = { .n = 2, .axis = { -2, -1 }, .keep = true };
+
+    (void)nin, (void)nout, (void)user;
+    sum = cbx_sum(ctx, cbx_multiply(ctx, k, t), &axes);
+    turned = product(ctx, k, product(ctx, cbx_matrix_transpose(ctx, t), k));
+    out[0] = (cbx_array *)(uintptr_t)k;
+    out[1] = cbx_divide(ctx, cbx_subtract(ctx, cbx_multiply(ctx, sum, k), turned),
+                        of_matrices(ctx, det_of(ctx, in[0])));
+    return CBX_OK;
+}
+
+static cbx_status move_det(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const cbx_axes axes = { .n = 2, .axis = { -2, -1 } };
+
+    (void)nin, (void)nout, (void)user;
+    out[0] = det_of(ctx, in[0]);
+    out[1] = cbx_sum(ctx, cbx_multiply(ctx, cofactors_of(ctx, in[0]), in[1]), &axes);
+    return CBX_OK;
+}
+
+cbx_array *cbx_det(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    const cbx_array *a = matrices(ctx, "det", x);
+    const bool plain = cbx_array_is_failed(a) || is_empty(a) || rows(a) != columns(a) || !cbx__is_recorded(ctx, 1, &a);
+
+    return cbx__tidy(ctx, mark, plain ? det_steps(ctx, a) : det_of(ctx, a));
+}
+
+/*
+ * ---- pseudoinverses P ----
+ * Their derivatives, at constant rank, are formulas of their own; those of singular vectors are
+ * infinite where values are equal:
+ *   dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P
+ *   dx = P (db - dA x) + P P^H dA^H (b - A x) + (1 - P A) dA^H P^H x
+ * Source: Golub & Pereyra, SIAM J. Numer. Anal. 10 (1973) 413-432.
+ */
 
 static cbx_status call_pinv(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
 {

@@ -43,12 +43,80 @@ FN(inverted) /* equal singular values at the points; rank 1 everywhere; least sq
     return CBX_OK;
 }
 
+/* The determinant of a without row i and column k, times (-1)^(i+k): by its first row. */
+static double cofactor(const double *a, int n, int i, int k)
+{
+    double rest[16], sum = 0;
+    int m = 0;
+
+    for (int r = 0; r < n; r++)
+        for (int s = 0; s < n; s++)
+            if (r != i && s != k) rest[m++] = a[r * n + s];
+    for (int s = 0; n > 1 && s < n - 1; s++) sum += rest[s] * cofactor(rest, n - 1, 0, s);
+    return ((i + k) % 2 ? -1 : 1) * (n > 1 ? sum : 1);
+}
+
+FN(determinant)
+{
+    UNUSED;
+    out[0] = cbx_det(c, in[0]);
+    return CBX_OK;
+}
+
+/* Of every rank, with the pivot that is 0 at every place: alone, compiled, and beside each other in a batch. */
+TEST(determinants_of_singular_matrices)
+{
+    static const double stack[][9] = { { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, { 0, 1, 0, 0, 0, 1, 0, 0, 0 },
+                                       { 0, 0, 2, 0, 0, 0, 0, 3, 0 }, { 1, 2, 3, 2, 4, 6, -1, -2, -3 },
+                                       { 0, 0, 0, 0, 0, 0, 0, 0, 0 }, { 2, 0, 1, 0, 3, 0, 1, 0, -1 },
+                                       { 1, 0, 0, 0, 1, 0, 0, 0, 0 } };
+    given g;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_fn *gradient, *compiled = NULL, *batched = NULL;
+
+    start(&g);
+    cbx_array *all = cbx_reshape(g.c, vector(g.c, 9 * CBX_LEN(stack), stack[0]), 3, (const ptrdiff_t[]){ -1, 3, 3 });
+    cbx_array *zero = of_shape(g.c, 1, 1), *one = call1(g.c, grad_of(g.c, PLAIN(determinant, 1, 1)), 1, &zero);
+    CHECK(at(one, 0) == 1, "of a number");
+    gradient = grad_of(g.c, PLAIN(determinant, 1, 1));
+    CHECK_OK(cbx_jit(g.c, gradient, &compiled, &err), &err, "jit");
+    CHECK_OK(cbx_vmap(g.c, gradient, NULL, NULL, &batched, &err), &err, "vmap");
+    cbx_array *b = call1(g.c, batched, 1, &all);
+    for (size_t i = 0; i < CBX_LEN(stack); i++) {
+        cbx_array *x = cbx_index(g.c, all, 0, (ptrdiff_t)i), *r[3];
+        cbx_fn_call(g.c, gradient, 1, &x, 1, &r[0]);
+        cbx_fn_call(g.c, compiled, 1, &x, 1, &r[1]);
+        r[2] = cbx_index(g.c, b, 0, (ptrdiff_t)i);
+        for (int k = 0; k < 3; k++)
+            for (int e = 0; e < 9; e++)
+                near(at(r[k], (size_t)e), cofactor(stack[i], 3, e / 3, e % 3), 1e-13, "cofactor");
+    }
+    cbx_fn_free(gradient);
+    cbx_fn_free(compiled);
+    end(&g);
+}
+
+FN(of_complex) /* the real part of the determinant of x + i y, of rank 2 at the points */
+{
+    UNUSED;
+    const cbx_array *first = cbx_slice(c, in[0], 0, 0, 3, 1), *last = cbx_slice(c, in[0], 0, 2, 5, 1);
+    const cbx_array *x = cbx_outer(c, first, cbx_sin(c, first)),
+                    *y = cbx_outer(c, cbx_square(c, last), cbx_cos(c, last));
+    const cbx_array *i = cbx_full(c, 0, NULL, CBX_C128, cbx_complex(0, 1));
+    const cbx_array *gone = cbx_subtract_scalar(c, cbx_index(c, in[0], 0, 0), points[0]);
+    x = cbx_add(c, x, cbx_multiply(c, gone, cbx_eye(c, 3, 3, 0, CBX_F64)));
+    x = cbx_add(c, cbx_astype(c, x, CBX_C128), cbx_multiply(c, i, cbx_astype(c, y, CBX_C128)));
+    out[0] = cbx_real(c, cbx_det(c, x));
+    return CBX_OK;
+}
+
 TEST(first_derivatives)
 {
     given g;
     start(&g);
     check_grad(g.c, PLAIN(multiplied, 1, 1), 5, points);
     check_grad(g.c, PLAIN(inverted, 1, 1), 5, points);
+    check_grad(g.c, PLAIN(of_complex, 1, 1), 5, points);
     end(&g);
 }
 
