@@ -575,7 +575,7 @@ cbx_status cbx__plan_create(cbx_arena *arena, const cbx__graph *g, size_t longes
     if (out->maker && out->role && out->stored && out->computed && p.cost && p.in_memory && p.wanted && p.use &&
         p.kernel_of && p.next_root && p.mark && p.stack) {
         memset(p.kernel_of, 0xff, m * sizeof *p.kernel_of);
-        if (cbx__plan_roles(&(cbx__values){ arena, g, out, p.cost, p.in_memory, gpu }, longest > 0) &&
+        if (cbx__plan_roles(&(cbx__values){ arena, g, out, p.cost, NULL, p.in_memory, gpu }, longest > 0) &&
             list_readers(&p) && decide_all(&p) && share(&p) && order(&p))
             return CBX_OK;
     }

@@ -11,6 +11,7 @@ typedef struct cbx__values {
     const cbx__graph *g;
     cbx__plan *plan; /* maker and role are written */
     uint32_t *cost;  /* of each value, computed from memory or from what is dear */
+    uint8_t *weight; /* of each node: instructions of an element; set with the roles */
     bool *in_memory; /* of each value: it is there without a kernel */
     bool gpu;        /* kernels fold and copy that, too */
 } cbx__values;

@@ -1,8 +1,9 @@
 /* Roles of nodes, from the beginning of a graph on: what kernels can compute, and at what cost. */
 #include "calibrax/array/jit/lower.h"
 #include "calibrax/array/jit/plan_internal.h"
+#include "calibrax/array/trace/cost.h"
 
-enum { DEAR = 20 }; /* instructions that a transcendental function counts as */
+enum { SLOW = 4, DEAR = 20 }; /* instructions that a division, and a transcendental function, count as */
 
 static const cbx_array_desc *desc(const cbx__values *p, cbx__vid v) { return &p->g->values.items[v].desc; }
 
@@ -73,23 +74,23 @@ bool cbx__plan_can_fold(const cbx__graph *g, const cbx__node *node)
     return can_fold(&op) && !is_small(&op);
 }
 
-static uint32_t weight(const cbx__node *node)
+/* Instructions that an element of the result counts as. */
+static uint8_t weight(const cbx_op *op)
 {
-    switch (node->prim) {
+    uint64_t n = 1;
+    cbx_cost c;
+
+    switch (op->prim) {
     case CBX_PRIM_DIV:
     case CBX_PRIM_SQRT:
     case CBX_PRIM_FLOOR_DIV:
-    case CBX_PRIM_REM: return 4;
-    case CBX_PRIM_CAST: return 1;
-    default:
-        return cbx_prim_get_info(node->prim)->kind == CBX_CLASS_MAP && node->nin < 3 && node->prim >= CBX_PRIM_CBRT &&
-                       node->prim <= CBX_PRIM_LGAMMA
-                   ? DEAR
-               : node->prim == CBX_PRIM_POW || node->prim == CBX_PRIM_ATAN2 || node->prim == CBX_PRIM_HYPOT ||
-                       node->prim == CBX_PRIM_LOGADDEXP || node->prim == CBX_PRIM_THREEFRY
-                   ? DEAR
-                   : 1;
+    case CBX_PRIM_REM: return SLOW;
+    default: break;
     }
+    if (cbx_prim_get_info(op->prim)->kind != CBX_CLASS_MAP) return 1;
+    for (int i = 0; i < op->results->ndim; i++) n *= op->results->shape[i];
+    c = cbx_cost_of_op(op);
+    return c.transcendental > 0 || c.int_op / (n ? n : 1) >= DEAR ? DEAR : 1;
 }
 
 /*
@@ -137,12 +138,13 @@ static bool lies_in_memory(const cbx__values *p, const cbx__node *node, cbx__rol
 static uint64_t near_cost(const cbx__values *p, cbx__vid v)
 {
     const uint32_t maker = p->plan->maker[v];
-    const bool dear = maker != CBX__NO_INDEX && weight(&p->g->nodes.items[maker]) >= DEAR;
-    return dear ? 0 : p->cost[v];
+    return maker != CBX__NO_INDEX && p->weight[maker] == DEAR ? 0 : p->cost[v];
 }
 
 bool cbx__plan_roles(cbx__values *p, bool fuse)
 {
+    p->weight = cbx_arena_calloc(p->arena, p->g->nodes.n + 1, sizeof *p->weight);
+    if (!p->weight) return false;
     for (size_t i = 0; i < p->g->values.n; i++) {
         p->plan->maker[i] = CBX__NO_INDEX;
         p->in_memory[i] = true;
@@ -150,14 +152,14 @@ bool cbx__plan_roles(cbx__values *p, bool fuse)
     for (uint32_t k = 0; k < p->g->nodes.n; k++) {
         const cbx__node *node = &p->g->nodes.items[k];
         cbx_op op;
-        uint64_t cost = weight(node);
 
         if (!op_of(p, node, &op)) return false;
         const cbx__role role = fuse ? role_of(p, node, &op) : CBX__ROLE_APPLY;
+        uint64_t cost = p->weight[k] = weight(&op);
         p->plan->role[k] = (uint8_t)role;
         for (uint32_t i = 0; i < node->nin; i++) cost += near_cost(p, node->in[i]);
         if (role == CBX__ROLE_SMALL) cost *= desc(p, node->in[0])->shape[desc(p, node->in[0])->ndim - 1];
-        if (role == CBX__ROLE_VIEW) cost -= weight(node);
+        if (role == CBX__ROLE_VIEW) cost -= p->weight[k];
         for (uint32_t r = 0; r < node->nout; r++) {
             p->plan->maker[node->out + r] = k;
             p->in_memory[node->out + r] = lies_in_memory(p, node, role);
