@@ -29,7 +29,9 @@ static PyObject *do_set_backend(cx_call *c)
     const char *name;
 
     if (!CX_GET(c, name)) return NULL;
-    if (strcmp(name, "auto") != 0 && cbx_backend_find(name, &backend, &c->err)) return cx_raise_for(c, c->err.status);
+    if (strcmp(name, "auto") != 0 && cbx_backend_find(name, &backend, NULL))
+        return PyErr_Format(PyExc_ValueError, "%s: unknown backend '%s': it must be auto, reference or jit", c->name,
+                            name);
     c->st->backend = backend;
     Py_RETURN_NONE;
 }

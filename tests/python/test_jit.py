@@ -586,7 +586,7 @@ class Backends(unittest.TestCase):
         self.assertIsInstance(cx.set_backend("auto"), cx.Backend)
         cx.reset_backend()
         self.assertIs(cx.get_backend(), first)
-        with self.assertRaisesRegex(ValueError, "unknown backend 'tpu'"):
+        with self.assertRaisesRegex(ValueError, "unknown backend 'tpu': it must be auto, reference or jit"):
             cx.set_backend("tpu")
         with self.assertRaisesRegex(TypeError, "'name' must be a string"):
             cx.set_backend(3)
