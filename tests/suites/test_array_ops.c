@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "calibrax/array/trace/cost.h"
+#include "calibrax/array/transform.h"
 #include "case_bench.h"
 #include "suites/array/array_ops/ops.h"
 #include "suites/suites.h"
@@ -91,6 +93,57 @@ TEST(the_table_is_whole)
         CHECK(w.macs >= (double)cbx_params_int(p, "n") && w.bytes >= 8 && w.pipe_ops >= 0 && w.flop >= 0, "work");
         CHECK(w.working_set_bytes >= w.bytes, "the working set holds what is moved");
         cbx_params_free(p);
+    }
+    cbx_ctx_free(ctx);
+}
+
+/* The sum of an operation's result. */
+static cbx_status summed(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const cbx__ao_point *p = user;
+
+    (void)nin, (void)nout;
+    out[0] = cbx_sum(c, p->op->call(c, in, p->n), NULL);
+    return CBX_OK;
+}
+
+static double flops_of(cbx_ctx *c, const cbx_fn *f, const cbx_array_desc *in)
+{
+    cbx_cost_report work;
+    cbx_cost_program program = { 0 };
+    cbx_err err;
+
+    CHECK_OK(cbx_cost_compile(c, f, f->nin, in, &work, &program, &err), &err, f->name);
+    const double flops = (double)program.total.flop + (double)program.total.transcendental;
+    cbx_cost_program_clear(&program);
+    return flops;
+}
+
+/* Of what compiled code does, by count: reverse mode takes at most four times the flops of a model. */
+TEST(gradients_take_at_most_four_times_the_flops)
+{
+    static const char *const models[] = { "expression", "chain100",  "model",   "model_grad_p", "model_grad_x",
+                                          "scan",       "scan_grad", "fori",    "kww",          "kww_grad",
+                                          "kww_jac",    "rbf",       "rbf_grad" };
+    cbx_ctx *ctx = cbx_test_context();
+    cbx_err err = CBX_ERR_INIT;
+
+    CHECK_OK(cbx_ctx_set_backend(ctx, cbx_backend_jit(), &err), &err, "the backend");
+    for (size_t m = 0; m < CBX_LEN(models); m++) {
+        cbx_array_desc in[CBX__AO_INPUTS];
+        char json[120];
+        cbx_params *params = NULL;
+        cbx_fn *gradient = NULL;
+        snprintf(json, sizeof json, "{\"op\":\"%s\",\"n\":1000,\"dtype\":\"f64\"}", models[m]);
+        CHECK_OK(cbx_case_point(ctx, ao, json, "a point", &params, &err), &err, json);
+        cbx__ao_point p = cbx__ao_read(params);
+        const cbx_fn f = { p.op->name, summed, &p, cbx__ao_operands(p.op), 1, NULL };
+        for (size_t i = 0; i < f.nin; i++) cbx__ao_input(&p, i, &in[i]);
+        CHECK_OK(cbx_grad(ctx, &f, 1, NULL, &gradient, &err), &err, json);
+        const double times = flops_of(ctx, gradient, in) / flops_of(ctx, &f, in);
+        if (!(times <= 4)) fail_msg("%s: its gradient takes %.2f times the flops", p.op->name, times);
+        cbx_fn_free(gradient);
+        cbx_params_free(params);
     }
     cbx_ctx_free(ctx);
 }
