@@ -38,6 +38,9 @@ static cbx_status check_indices(const char *name, blocks *b, const int64_t *at, 
 
 static size_t place(int64_t i, size_t wrap) { return (size_t)i + (i < 0 ? wrap : 0); }
 
+/* Rows of so many bytes are gathered as elements are. */
+static bool is_short(size_t bytes) { return bytes <= 64 && bytes % 8 == 0; }
+
 /* n elements of `size` bytes, found at index[j] * stride + j * along; sizes are constants, so that a copy is a load and a store. */
 static void gather(size_t size, size_t n, char *to, const char *from, const int64_t *index, size_t wrap, size_t stride,
                    size_t along)
@@ -56,6 +59,12 @@ static void gather(size_t size, size_t n, char *to, const char *from, const int6
         GATHER(4);
         GATHER(8);
         GATHER(16);
+        GATHER(24);
+        GATHER(32);
+        GATHER(40);
+        GATHER(48);
+        GATHER(56);
+        GATHER(64);
     }
 #undef GATHER
 }
@@ -116,8 +125,8 @@ cbx_status cbx__ref_run_take(const cbx_call *call, cbx_array **out, cbx_err *err
         char *to = r->data;
         for (size_t o = 0; r->count && o < b.outer; o++) {
             char *from = (char *)d[0]->data + o * b.length * run;
-            if (b.inner == 1) {
-                gather(size, d[1]->count, to, from, index, b.wrap, 1, 0);
+            if (b.inner == 1 || is_short(run)) {
+                gather(run, d[1]->count, to, from, index, b.wrap, 1, 0);
                 to += d[1]->count * run;
                 continue;
             }
@@ -178,16 +187,23 @@ static cbx__loop join_loop(int mode, cbx_dtype t)
     return mode == CBX_SCATTER_SET ? NULL : cbx__loops_get()->binary(prims[mode], t);
 }
 
-/* Elements to places along the only axis, in order; step [elements]: of the updates, 0 for one that all share. */
-typedef void (*scatter_loop)(size_t n, void *to, const int64_t *index, size_t wrap, const void *from, ptrdiff_t step);
+/* n rows of `inner` elements to places along the axis, in order; step [elements]: of the updates, 0 for one that all share. */
+typedef void (*scatter_loop)(size_t n, size_t inner, void *to, const int64_t *index, size_t wrap, const void *from,
+                             ptrdiff_t step);
+enum { SHORT_ROW = 16 }; /* elements; longer ones are joined by vector loops */
 
 #define PUT(i, x, op) o[i] = op(o[i], x)
 #define SCATTER(fn, T, op)                                                                                             \
-    static void fn(size_t n, void *to, const int64_t *index, size_t wrap, const void *from, ptrdiff_t step)            \
+    static void fn(size_t n, size_t inner, void *to, const int64_t *index, size_t wrap, const void *from,              \
+                   ptrdiff_t step)                                                                                     \
     {                                                                                                                  \
         T *o = to;                                                                                                     \
         const T *u = from;                                                                                             \
-        if (wrap)                                                                                                      \
+        if (inner > 1)                                                                                                 \
+            for (size_t j = 0; j < n; j++, u += step * (ptrdiff_t)inner)                                               \
+                for (size_t i = 0, at = place(index[j], wrap) * inner; i < inner; i++)                                 \
+                    PUT(at + i, u[(ptrdiff_t)i * step], op);                                                           \
+        else if (wrap)                                                                                                 \
             for (size_t j = 0; j < n; j++, u += step) PUT(place(index[j], wrap), *u, op);                              \
         else if (step == 1)                                                                                            \
             for (size_t j = 0; j < n; j++) PUT(index[j], u[j], op);                                                    \
@@ -241,13 +257,13 @@ static void scatter_rows(const cbx_call *call, const blocks *b, size_t n, const 
     size_t run = b->inner * (size_t)size;
     cbx__loop join = call->attrs->mode == CBX_SCATTER_SET ? cbx__copy_loop(t) : join_loop(call->attrs->mode, t);
     ptrdiff_t s[3] = { size, size, size };
-    scatter_loop loop = b->inner == 1 ? find_scatter(call->attrs->mode, t) : NULL;
+    scatter_loop loop = b->inner && b->inner <= SHORT_ROW ? find_scatter(call->attrs->mode, t) : NULL;
 
     s[call->attrs->mode == CBX_SCATTER_SET ? 1 : 2] = step * size;
     for (size_t o = 0; o < b->outer; o++) {
         char *row = (char *)r->data + o * b->length * run;
         if (loop) {
-            loop(n, row, index, b->wrap, from, step);
+            loop(n, b->inner, row, index, b->wrap, from, step);
             from += (ptrdiff_t)(n * run) * step;
             continue;
         }
@@ -347,7 +363,7 @@ cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, co
             step = (ptrdiff_t)cbx__dtype_size(value->desc.dtype);
         }
         if (!st && (one || value->desc.dtype == to->desc.dtype) && size <= 8)
-            find_scatter(CBX_SCATTER_SET, to->desc.dtype)(where->count, to->data, at, b.wrap, values.data, !one);
+            find_scatter(CBX_SCATTER_SET, to->desc.dtype)(where->count, 1, to->data, at, b.wrap, values.data, !one);
         else
             for (size_t i = 0; !st && i < where->count; i++, values.data += step)
                 cbx__move(one ? cbx__copy_loop(to->desc.dtype) : convert, 1,
