@@ -39,6 +39,12 @@ void cx_ctx_return(cx_state *st, cbx_ctx *ctx)
 
 /* ---- errors ---- */
 
+/* An index outside of its axis, for which the library has no status of its own: wherever it is found, it has this sentence. */
+static bool is_of_index(cbx_status status, const char *message)
+{
+    return status == CBX_EDOM && (strstr(message, "is outside an axis of ") || strstr(message, "is outside its axis"));
+}
+
 PyObject *cx_raise(cbx_status status, const char *message)
 {
     static PyObject **const kinds[] = {
@@ -60,6 +66,7 @@ PyObject *cx_raise(cbx_status status, const char *message)
     PyObject **kind = (size_t)status < CBX_LEN(kinds) ? kinds[status] : NULL;
 
     if (PyErr_Occurred()) return NULL; /* a callback's exception is the reason */
+    if (is_of_index(status, message)) kind = &PyExc_IndexError;
     PyErr_SetString(kind ? *kind : PyExc_RuntimeError, message[0] ? message : cbx_status_words(status));
     return NULL;
 }
@@ -76,8 +83,7 @@ PyObject *cx_raise_for(const cx_call *c, cbx_status status)
 
     if (PyErr_Occurred()) return NULL;
     if (!c->function || !text[0] || strncmp(text, c->name, length) == 0 || status == CBX_ENOMEM)
-        return c->domain_error && status == CBX_EDOM ? (PyErr_SetString(c->domain_error, text), NULL)
-                                                     : cx_raise(status, text);
+        return cx_raise(status, text);
     for (; (open = strchr(close, '\'')) && (close = strchr(open + 1, '\'')); close++)
         if ((size_t)(close - open) > length && memcmp(close - length, c->name, length) == 0 &&
             strchr("_'", close[-(ptrdiff_t)length - 1]))
@@ -86,9 +92,7 @@ PyObject *cx_raise_for(const cx_call *c, cbx_status status)
         snprintf(message, sizeof message, "%.*s'%s%s", (int)(open - text), text, c->name, close);
     else
         snprintf(message, sizeof message, "%s: %s", c->name, text);
-    if (status != CBX_EDOM || !c->domain_error) return cx_raise(status, message);
-    PyErr_SetString(c->domain_error, message);
-    return NULL;
+    return cx_raise(status, message);
 }
 
 bool cx_fine(cx_call *c, cbx_status status)

@@ -396,7 +396,6 @@ PyObject *cx_subscript(PyObject *self, PyObject *o)
     if (r || PyErr_Occurred()) return r;
     CX_ENDED_BY(cx_call_done) cx_call c;
     cx_call_init(&c, cx_state_of_instance(self), "index");
-    c.domain_error = PyExc_IndexError;
     if (!cx_hold(&c, cbx_array_ref(x)) || !read_key(&c, x, o, &k) || !in_range(&k, x)) return NULL;
     if (!k.advanced) c.elements = 0;
     if (!cx_begin(&c)) return NULL;
@@ -468,10 +467,7 @@ static bool write_in_place(cx_call *c, const key *k, const cbx_array *at, cbx_ar
     if (!cbx_array_is_failed(to) && !cbx_array_is_failed(value))
         status = at ? cbx_array_put(c->ctx, to, at, value, &err) : cbx_array_assign(c->ctx, to, value, &err);
     if (!cx_keep(c, 0, NULL)) return false;
-    if (status == CBX_EDOM)
-        PyErr_SetString(PyExc_IndexError, err.message);
-    else if (status)
-        cx_raise(status, err.message);
+    if (status) cx_raise(status, err.message);
     return !status;
 }
 
@@ -531,7 +527,6 @@ static bool assign_here(PyObject *self, PyObject *o, PyObject *value)
                cx_store(t, element_of(me->handle, o), value);
     CX_ENDED_BY(cx_call_done) cx_call c;
     cx_call_init(&c, cx_state_of_instance(self), "assignment");
-    c.domain_error = PyExc_IndexError;
     is = assign_where(&c, me, o, value);
     if (is) return is > 0;
     at = whole_index(c.st, me->handle, o, value);

@@ -8,9 +8,9 @@ CX_FORMULA(do_argwhere, cbx_argwhere(c->ctx, x), x)
 CX_FORMULA(ordered, CX_FN(const cbx_array *, int, bool)(c->ctx, x, axis.value, descending), x, axis, descending, stable)
 CX_FORMULA(do_digitize, cbx_digitize(c->ctx, x, edges), x, edges)
 CX_FORMULA(do_histogram, cbx_histogram(c->ctx, x, edges, weights), x, edges, weights)
-CX_INDEXING(do_take_along_axis, cbx_take_along_axis(c->ctx, x, indices, axis.value), x, indices, axis)
-CX_INDEXING(do_scatter, cbx_scatter(c->ctx, x, indices, updates, axis.value, (cbx_scatter_mode)mode), x, indices,
-            updates, axis, mode)
+CX_FORMULA(do_take_along_axis, cbx_take_along_axis(c->ctx, x, indices, axis.value), x, indices, axis)
+CX_FORMULA(do_scatter, cbx_scatter(c->ctx, x, indices, updates, axis.value, (cbx_scatter_mode)mode), x, indices,
+           updates, axis, mode)
 
 static PyObject *do_bincount(cx_call *c)
 {
@@ -27,7 +27,7 @@ static PyObject *do_bincount(cx_call *c)
                        : NULL;
 }
 
-CX_INDEXING(segment, CX_FN(const cbx_array *, const cbx_array *, size_t)(c->ctx, x, ids, segments), x, ids, segments)
+CX_FORMULA(segment, CX_FN(const cbx_array *, const cbx_array *, size_t)(c->ctx, x, ids, segments), x, ids, segments)
 
 /* Of x, as many as there are; or, for nonzero_size, so many. */
 static PyObject *do_nonzero(cx_call *c)
@@ -66,7 +66,6 @@ static PyObject *do_take(cx_call *c)
     const cbx_array *x, *indices;
     cx_axis axis = { 0 };
 
-    c->domain_error = PyExc_IndexError;
     if (!CX_GET(c, x, indices, axis)) return NULL;
     if (axis.none && cbx_array_ndim(x) != 1)
         return PyErr_Format(PyExc_ValueError, "take: an array of %d axes needs 'axis'", cbx_array_ndim(x));

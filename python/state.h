@@ -161,7 +161,6 @@ struct cx_call {
     int nkept;
     bool has_arena, weak, strong;          /* weak, strong: which kinds of arrays are among the operands */
     size_t elements;                       /* of all operands */
-    PyObject *domain_error;                /* what CBX_EDOM raises; NULL: ValueError */
     volatile sig_atomic_t *stop, own_stop; /* not 0: the call was interrupted, or one of its callbacks raised */
     cbx_ctx *ctx;                          /* borrowed from the state; NULL: none */
     PyThreadState *unlocked;
@@ -359,7 +358,7 @@ bool cx_numbers(cx_call *c, int n, double *v);
 #define CX_BARE(...)             __VA_ARGS__
 
 /* CX_FORMULA(do_tril, cbx_tril(c->ctx, x, k), x, k): an implementation that reads arguments into variables of their names, declared
- * here, and computes a formula of arrays.  CX_INDEXING: the same, where bad data are bad indices. */
+ * here, and computes a formula of arrays. */
 #define CX_VARIABLES                                                                                                   \
     CX_UNUSED const cbx_array *x = NULL, *x1 = NULL, *x2 = NULL, *indices = NULL, *updates = NULL, *ids = NULL,        \
                               *edges = NULL, *weights = NULL, *condition = NULL, *key = NULL, *data = NULL, *p = NULL, \
@@ -379,13 +378,6 @@ bool cx_numbers(cx_call *c, int n, double *v);
     static PyObject *name(cx_call *c)                                                                                  \
     {                                                                                                                  \
         CX_VARIABLES                                                                                                   \
-        return CX_GET(c, __VA_ARGS__) && cx_begin(c) ? cx_result(c, formula) : NULL;                                   \
-    }
-#define CX_INDEXING(name, formula, ...)                                                                                \
-    static PyObject *name(cx_call *c)                                                                                  \
-    {                                                                                                                  \
-        CX_VARIABLES                                                                                                   \
-        c->domain_error = PyExc_IndexError;                                                                            \
         return CX_GET(c, __VA_ARGS__) && cx_begin(c) ? cx_result(c, formula) : NULL;                                   \
     }
 /* CX_RETURN(do_sign_test, (size_t below, above), CX_GET(c, below, above), formula): an implementation that declares variables and

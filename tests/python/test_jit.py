@@ -400,6 +400,14 @@ class Work(unittest.TestCase):
         self.assertEqual((cx.cost(f, x, "twice")["flop"], cx.cost(f, x, "once")["flop"]), (3, 0))
         self.assertEqual(f.cost(x, "twice")["total"], cx.cost_compile(f, x, "twice")["total"])
 
+    def test_an_index_outside_is_one_error(self) -> None:
+        x, at, outside = xp.arange(6.0), xp.asarray([0, 3]), xp.asarray([1, 9])
+        for f in (lambda v, i: v[i], lambda v, i: xp.take(v, i), lambda v, i: xp.scatter(v, i, 1.0), lambda v, i: xp.take_along_axis(v, i), lambda v, i: xp.segment_sum(v[:2], i, 4)):
+            for g in (f, cx.jit(f), cx.jit(cx.value_and_grad(lambda v, i, f=f: xp.sum(f(v, i)))), cx.grad(lambda v, i, f=f: xp.sum(f(v, i)))):
+                g(x, at)
+                with self.subTest(g), self.assertRaisesRegex(IndexError, "index 9 of '.*' is outside an axis of"):
+                    g(x, outside)
+
     def test_keywords_of_what_is_shown(self) -> None:
         def plain(x, y=0.0, n="once"):
             return x * y if n == "twice" else x
