@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/rng.h"
+#include "calibrax/base/together.h"
 #include "calibrax/perf/gate/gate.h"
 #include "calibrax/perf/sweep/pairing.h"
 #include "calibrax/perf/sweep/run_table.h"
@@ -90,12 +91,8 @@ static cbx_status lab_open(lab *l, cbx_ctx *ctx, const cbx_proof_pool *pools, si
             return cbx_fail(err, CBX_EDOM, "'%s' has a launch median that is not finite and > 0", p->name);
         if (2 * pools[i].rounds > max_order) max_order = 2 * pools[i].rounds;
     }
-    l->order = cbx_arena_calloc(&l->arena, max_order, sizeof *l->order);
-    l->base = cbx_arena_calloc(&l->arena, l->o.rows, sizeof *l->base);
-    l->now = cbx_arena_calloc(&l->arena, l->o.rows, sizeof *l->now);
-    l->left = cbx_arena_calloc(&l->arena, width, sizeof *l->left);
-    l->right = cbx_arena_calloc(&l->arena, width, sizeof *l->right);
-    bool ok = l->order && l->base && l->now && l->left && l->right;
+    bool ok = cbx_arena_arrays(&l->arena, CBX_ARRAY(l->order, max_order), CBX_ARRAY(l->base, l->o.rows),
+                               CBX_ARRAY(l->now, l->o.rows), CBX_ARRAY(l->left, width), CBX_ARRAY(l->right, width));
     for (size_t i = 0; ok && i < l->o.rows; i++)
         ok = name_row(l, &l->base[i], "20000101T000000.000000+0000__nosha", i) &&
              name_row(l, &l->now[i], "20000102T000000.000000+0000__nosha", i);

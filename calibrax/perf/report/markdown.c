@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/together.h"
 #include "calibrax/perf/report/format.h"
 
 typedef struct report {
@@ -18,25 +19,21 @@ static void flush_cell(report *r)
     cbx_text_reset(&r->cell);
 }
 
-static void put_escaped(report *r, const char *s)
+/* Words of rows, fit to be published, escaped. */
+static void put_words(cbx_text *t, const char *s)
 {
-    cbx__report_put_public(&r->cell, s, 0);
-    flush_cell(r);
-}
+    cbx_text words;
 
-/* "tiled at 512x512x512 (log, f32)" */
-static void put_place(report *r, const char *name, const cbx__report_item *it)
-{
-    put_escaped(r, name);
-    cbx_text_puts(r->out, " at ");
-    put_escaped(r, cbx__report_where(r->arena, r->view, it->group));
+    cbx_text_init(&words, &t->al);
+    cbx__report_put_public(&words, s, 0);
+    cbx_text_put_markdown(t, cbx_text_str(&words));
+    if (words.status) t->status = words.status;
+    cbx_text_clear(&words);
 }
 
 static void put_row(report *r, const cbx__report_item *it, const bool *shown)
 {
-    cbx_text_puts(r->out, "| ");
-    put_escaped(r, cbx__report_where(r->arena, r->view, it->group));
-    cbx_text_puts(r->out, " |");
+    cbx__put_mixed(r->out, put_words, "| ", cbx__report_where(r->arena, r->view, it->group), " |", NULL);
     for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) {
         if (!shown[c]) continue;
         if (c <= CBX__COLUMN_STATUS || it->row->has_metrics)
@@ -57,9 +54,7 @@ static void put_case(report *r, size_t c)
 {
     bool shown[CBX__COLUMN_COUNT];
 
-    cbx_text_puts(r->out, "\n## ");
-    put_escaped(r, r->view->cases[c]);
-    cbx_text_puts(r->out, "\n\n| point |");
+    cbx__put_mixed(r->out, put_words, "\n## ", r->view->cases[c], "\n\n| point |", NULL);
     for (size_t k = 0; k < CBX__COLUMN_COUNT; k++) {
         shown[k] = k == CBX__COLUMN_STATUS ||
                    cbx__report_column_is_used(r->view, c, (cbx__report_column_id)k, r->arena);
@@ -83,12 +78,10 @@ static void note_reference(report *r)
                           "faster; ");
     for (const cbx__report_group *group = r->view->groups; group < r->view->groups + r->view->ngroups; group++) {
         if (group->case_index == last || !group->reference_name) continue;
-        cbx_text_puts(r->out, last != SIZE_MAX ? ", " : "the reference, whose own time is in its row, is ");
+        const char *before = last != SIZE_MAX ? ", " : "the reference, whose own time is in its row, is ";
         last = group->case_index;
-        put_escaped(r, group->reference_name);
-        if (r->view->ncases == 1) continue;
-        cbx_text_puts(r->out, " in ");
-        put_escaped(r, r->view->cases[last]);
+        cbx__put_mixed(r->out, put_words, before, group->reference_name, r->view->ncases > 1 ? " in " : NULL,
+                       r->view->cases[last], NULL);
     }
     if (last == SIZE_MAX) cbx_text_puts(r->out, "no row names a reference, so there is no ratio");
     cbx_text_puts(r->out, ". In the rows `ratio_paired` is this ratio, and `ratio` that of the minima.\n");
@@ -158,8 +151,7 @@ static void note_metrics(report *r)
         }
         if (!common || !reason) continue;
         cbx_text_printf(r->out, "- *%s*: not measured: ", metrics[k].name);
-        put_escaped(r, reason);
-        cbx_text_puts(r->out, ".\n");
+        cbx__put_mixed(r->out, put_words, "", reason, ".\n", NULL);
     }
 }
 
@@ -173,11 +165,8 @@ static void note_variants(report *r)
         for (const cbx__report_item *b = r->view->items; b < it && !skip; b++)
             skip = b->siblings && b->quoted && !strcmp(name, cbx__report_name(r->arena, b));
         if (skip) continue;
-        cbx_text_puts(r->out, separator);
-        put_escaped(r, name);
         const char *why = cbx_json_get_string(cbx_json_get(it->row->provenance, "variant"), "why", NULL);
-        if (why) cbx_text_puts(r->out, ": ");
-        if (why) put_escaped(r, why);
+        cbx__put_mixed(r->out, put_words, separator, name, why ? ": " : NULL, why, NULL);
         separator = "; ";
     }
     if (separator[0] == ';') cbx_text_puts(r->out, ".\n");
@@ -193,8 +182,8 @@ static void note_launches(report *r)
     for (const cbx__report_item *it = r->view->items; it < r->view->items + r->view->nitems; it++) {
         const cbx_row *row = it->row;
         if (!cbx__report_minimum_disagrees(row)) continue;
-        cbx_text_puts(r->out, "- **!** ");
-        put_place(r, cbx__report_name(r->arena, it), it);
+        cbx__put_mixed(r->out, put_words, "- **!** ", cbx__report_name(r->arena, it), " at ",
+                       cbx__report_where(r->arena, r->view, it->group), NULL);
         cbx_text_printf(r->out,
                         ": the ratio of minima is %.3g, the paired one %.3g [%.3g, %.3g]; the launches have more than "
                         "one mode or a drift.\n",
@@ -203,11 +192,8 @@ static void note_launches(report *r)
     for (const cbx__report_item *it = r->view->items; it < r->view->items + r->view->nitems; it++) {
         const char *words, *names = cbx__report_alike(r->arena, it, &words);
         if (!names || n++ >= MAX_LINES) continue;
-        cbx_text_puts(r->out, "- launches of ");
-        put_place(r, names, it);
-        cbx_text_puts(r->out, ": ");
-        put_escaped(r, words);
-        cbx_text_puts(r->out, ".\n");
+        cbx__put_mixed(r->out, put_words, "- launches of ", names, " at ",
+                       cbx__report_where(r->arena, r->view, it->group), ": ", words, ".\n", NULL);
     }
     if (n > MAX_LINES) cbx_text_printf(r->out, "- %zu more notes on launches are in the rows.\n", n - MAX_LINES);
 }
@@ -243,22 +229,15 @@ static void note_outcomes(report *r)
     const cbx__report_left_out *l = cbx__report_left_outs(r->arena, r->view->items, r->view->nitems, &nleft);
 
     for (size_t i = 0; i < n; i++) {
-        cbx_text_puts(r->out, "- ");
-        put_escaped(r, o[i].subject);
-        cbx_text_putc(r->out, ' ');
-        put_escaped(r, o[i].what);
+        cbx__put_mixed(r->out, put_words, "- ", o[i].subject, " ", o[i].what, NULL);
         cbx_text_printf(r->out, o[i].rows == 1 ? " (%zu row)" : " (%zu rows)", o[i].rows);
-        if (o[i].remedy[0]) cbx_text_puts(r->out, ": ");
-        put_escaped(r, o[i].remedy);
-        cbx_text_puts(r->out, ".\n");
+        cbx__put_mixed(r->out, put_words, o[i].remedy[0] ? ": " : "", o[i].remedy, ".\n", NULL);
     }
     for (size_t i = 0; i < nleft; i++) {
         cbx_text_puts(r->out, "- ");
         cbx__report_put_left_out(&r->cell, &l[i]);
         flush_cell(r);
-        if (l[i].remedy[0]) cbx_text_puts(r->out, ": ");
-        put_escaped(r, l[i].remedy);
-        cbx_text_puts(r->out, ".\n");
+        cbx__put_mixed(r->out, put_words, l[i].remedy[0] ? ": " : "", l[i].remedy, ".\n", NULL);
     }
 }
 
@@ -269,15 +248,10 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
 
     if (!cbx__report_view_open(rows, &view, out)) return;
     cbx_text_init(&r.cell, &view.arena.al);
-    cbx_text_puts(r.out, "# ");
-    if (opts && opts->title)
-        put_escaped(&r, opts->title);
-    else
-        cbx_text_puts(r.out, "nperf");
-    for (size_t c = 0; c < r.view->ncases && !(opts && opts->title); c++) {
-        cbx_text_puts(r.out, c ? ", " : ": ");
-        put_escaped(&r, r.view->cases[c]);
-    }
+    const char *title = opts ? opts->title : NULL;
+    cbx__put_mixed(out, put_words, "# ", title ? title : "nperf", NULL);
+    for (size_t c = 0; c < view.ncases && !title; c++)
+        cbx__put_mixed(out, put_words, c ? ", " : ": ", view.cases[c], NULL);
     cbx_text_printf(r.out, "\n\nRow schema %d; %zu row%s, %zu point%s.\n", CBX_ROW_SCHEMA_VERSION, r.view->nitems,
                     r.view->nitems == 1 ? "" : "s", r.view->ngroups, r.view->ngroups == 1 ? "" : "s");
     for (size_t m = 0; m < r.view->nmachines; m++) {
@@ -293,8 +267,7 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
         cbx_text_puts(r.out, "\n\n| fact | value |\n|---|---|\n");
         for (size_t i = 0; i < n; i++) {
             cbx_text_printf(r.out, "| %s | ", facts[i].name);
-            put_escaped(&r, facts[i].value);
-            cbx_text_puts(r.out, " |\n");
+            cbx__put_mixed(r.out, put_words, "", facts[i].value, " |\n", NULL);
         }
     }
     if (opts && opts->command) {
@@ -319,10 +292,8 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
     for (const cbx__report_item *it = view.items; it < view.items + view.nitems; it++) {
         const cbx_row *row = it->row;
         if (!row->limit_vs || !(row->limit_share > 1) || n++ >= MAX_ABOVE) continue;
-        cbx_text_puts(r.out, n > 1 ? ", " : "- *above 100 %* of a limit: ");
-        put_escaped(&r, row->baseline);
-        cbx_text_puts(r.out, " of ");
-        put_escaped(&r, row->limit_vs);
+        cbx__put_mixed(out, put_words, n > 1 ? ", " : "- *above 100 %* of a limit: ", row->baseline, " of ",
+                       row->limit_vs, NULL);
         cbx_text_printf(r.out, " (%.1f %%)", 100 * row->limit_share);
     }
     if (n > MAX_ABOVE) cbx_text_printf(r.out, " and %zu more", n - MAX_ABOVE);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/together.h"
 #include "calibrax/perf/report/format.h"
 
 typedef struct speaker {
@@ -17,7 +18,7 @@ typedef struct speaker {
     const cbx__report_style *style;
 } speaker;
 
-static void say(const speaker *s, const char *words) { cbx__report_put_public(s->out, words, 0); }
+static void say(cbx_text *out, const char *words) { cbx__report_put_public(out, words, 0); }
 
 static bool is_rival(const cbx__report_item *it)
 {
@@ -35,15 +36,13 @@ static void say_roofline(const speaker *s, const cbx_row *row, const char *verb)
     }
     if (!limit) return;
     cbx__report_put_share(s->out, row->limit_share, s->style);
-    cbx_text_puts(s->out, " of ");
-    say(s, row->limit_vs);
+    cbx__put_mixed(s->out, say, " of ", row->limit_vs, NULL);
 }
 
 /* "tiled takes 1.20 ms [1.18, 1.22] and reaches 61 % of the roofline" */
 static void say_time(const speaker *s, const cbx__report_item *it)
 {
-    say(s, cbx__report_name(s->arena, it));
-    cbx_text_puts(s->out, " takes ");
+    cbx__put_mixed(s->out, say, "", cbx__report_name(s->arena, it), " takes ", NULL);
     cbx__report_put_interval(s->out, it->row, s->style);
     say_roofline(s, it->row, " and reaches ");
 }
@@ -59,14 +58,12 @@ static void say_winner(const speaker *s, const cbx__report_item *it, const cbx__
     cbx_text_init(&number, &s->arena->al);
     cbx__report_put_ratio(&number, &ratio, false);
     size_t split = strcspn(cbx_text_str(&number), " "); /* the names go before the bracket */
-    say(s, cbx__report_name(s->arena, it));
-    cbx_text_puts(s->out, " takes ");
+    cbx__put_mixed(s->out, say, "", cbx__report_name(s->arena, it), " takes ", NULL);
     cbx__report_put_seconds(s->out, cbx__report_median(it->row), s->style);
     cbx_text_puts(s->out, ", ");
     cbx_text_add(s->out, cbx_text_str(&number), split);
-    cbx_text_puts(s->out, " of the time of ");
-    say(s, cbx__report_name(s->arena, g->reference));
-    cbx_text_puts(s->out, cbx_text_str(&number) + split);
+    cbx__put_mixed(s->out, say, " of the time of ", cbx__report_name(s->arena, g->reference),
+                   cbx_text_str(&number) + split, NULL);
     cbx_text_clear(&number);
     say_roofline(s, it->row, ", and reaches ");
 }
@@ -82,9 +79,7 @@ static void say_verdict(const speaker *s, const cbx__report_group *g, const char
         cbx__report_ratio ratio;
         if (!is_rival(it) || it == except || !cbx__report_ratio_of(it->row, &ratio)) continue;
         if (ratio.minimum_only != !verdict || (verdict && strcmp(ratio.verdict, verdict) != 0)) continue;
-        cbx_text_puts(s->out, separator);
-        say(s, cbx__report_name(s->arena, it));
-        cbx_text_puts(s->out, " (");
+        cbx__put_mixed(s->out, say, separator, cbx__report_name(s->arena, it), " (", NULL);
         cbx__report_put_ratio(s->out, &ratio, true);
         cbx_text_putc(s->out, ')');
         separator = ", ";
@@ -116,12 +111,11 @@ static void say_good(const speaker *s, const cbx__report_group *g)
             cbx_text_puts(s->out, "; there is nothing to compare it with");
         else if (!g->reference_name)
             cbx_text_puts(s->out, " and is the fastest; no ratios, because no reference is named");
-        else {
-            cbx_text_puts(s->out, rivals > 1 ? " and is the fastest; no ratios, because the reference "
-                                             : "; no ratio, because the reference ");
-            say(s, g->reference_name);
-            cbx_text_puts(s->out, g->reference ? " has no good row" : " was not measured");
-        }
+        else
+            cbx__put_mixed(s->out, say,
+                           rivals > 1 ? " and is the fastest; no ratios, because the reference "
+                                      : "; no ratio, because the reference ",
+                           g->reference_name, g->reference ? " has no good row" : " was not measured", NULL);
     } else if (!rivals) {
         say_time(s, g->reference);
         cbx_text_puts(s->out, "; there is nothing to compare it with");
@@ -129,8 +123,8 @@ static void say_good(const speaker *s, const cbx__report_group *g)
         if (winner)
             say_winner(s, winner, g);
         else {
-            cbx_text_puts(s->out, "nothing is shown to be faster than ");
-            say(s, cbx__report_name(s->arena, g->reference));
+            cbx__put_mixed(s->out, say, "nothing is shown to be faster than ", cbx__report_name(s->arena, g->reference),
+                           NULL);
             say_roofline(s, g->reference->row, ", which reaches ");
         }
         say_verdict(s, g, "faster", "; also faster: ", winner);
@@ -150,12 +144,8 @@ static void say_outcomes(const speaker *s, const cbx__report_item *items, size_t
 
     for (size_t i = 0; i < n; i++) {
         if (o[i].class != class) continue;
-        cbx_text_puts(s->out, before);
-        say(s, o[i].subject);
-        cbx_text_putc(s->out, ' ');
-        say(s, o[i].what);
-        if (o[i].remedy[0]) cbx_text_puts(s->out, ": ");
-        say(s, o[i].remedy);
+        cbx__put_mixed(s->out, say, before, o[i].subject, " ", o[i].what, o[i].remedy[0] ? ": " : NULL, o[i].remedy,
+                       NULL);
         before = "; ";
     }
 }
@@ -183,12 +173,8 @@ void cbx_report_sentence(const cbx_rows *rows, cbx_text *out)
         const cbx__report_group *g = &view.groups[k];
         if (!cbx__report_is_in_question(&view, k)) continue;
         if (lines++) cbx_text_putc(out, '\n');
-        if (view.ncases > 1) {
-            say(&s, view.cases[g->case_index]);
-            cbx_text_putc(out, ' ');
-        }
-        say(&s, cbx__report_where(s.arena, &view, g));
-        cbx_text_puts(out, ": ");
+        if (view.ncases > 1) cbx__put_mixed(out, say, "", view.cases[g->case_index], " ", NULL);
+        cbx__put_mixed(out, say, "", cbx__report_where(s.arena, &view, g), ": ", NULL);
         say_good(&s, g);
         say_outcomes(&s, g->items, g->count, CBX__REPORT_FAILED, "; ");
         /* Skipped rows by name only, because that was chosen; those that were left out on purpose
@@ -198,13 +184,8 @@ void cbx_report_sentence(const cbx_rows *rows, cbx_text *out)
         const cbx__report_left_out *l = cbx__report_left_outs(s.arena, g->items, g->count, &n);
         for (const cbx__report_item *it = g->items; it < g->items + g->count; it++) {
             if (it->class != CBX__REPORT_SKIPPED || cbx__report_is_left_out(it->row)) continue;
-            cbx_text_puts(s.out, separator);
-            say(&s, cbx__report_name(s.arena, it));
-            if (it->row->failure_reason) {
-                cbx_text_puts(s.out, " (");
-                say(&s, it->row->failure_reason);
-                cbx_text_putc(s.out, ')');
-            }
+            cbx__put_mixed(out, say, separator, cbx__report_name(s.arena, it), it->row->failure_reason ? " (" : NULL,
+                           it->row->failure_reason, ")", NULL);
             separator = ", ";
         }
         for (size_t i = 0; i < n; i++) {

@@ -21,10 +21,12 @@ void cbx__page_flush_cell(cbx__page *p)
     cbx_text_reset(&p->cell);
 }
 
-void cbx__page_put_words(cbx__page *p, const char *s, size_t max)
+void cbx__page_put_words(cbx__page *p, const char *before, const char *s, size_t max, const char *after)
 {
+    cbx__page_put(p, before);
     cbx__report_put_public(&p->cell, s, max);
     cbx__page_flush_cell(p);
+    cbx__page_put(p, after);
 }
 
 static bool is_chosen(const cbx__page *p, size_t c)
@@ -54,15 +56,12 @@ const char *cbx_report_case_page(const char *case_name, char buf[160])
 static void put_title(cbx__page *p)
 {
     if (p->opts->title) {
-        cbx__page_put_words(p, p->opts->title, 0);
+        cbx__page_put_words(p, "", p->opts->title, 0, "");
         return;
     }
     cbx__page_put(p, "nperf");
-    for (size_t c = 0, n = 0; c < p->view->ncases; c++) {
-        if (!is_chosen(p, c)) continue;
-        cbx__page_put(p, n++ ? ", " : ": ");
-        cbx__page_put_words(p, p->view->cases[c], 80);
-    }
+    for (size_t c = 0, n = 0; c < p->view->ncases; c++)
+        if (is_chosen(p, c)) cbx__page_put_words(p, n++ ? ", " : ": ", p->view->cases[c], 80, "");
 }
 
 static void put_head(cbx__page *p, const cbx_rows *rows)
@@ -115,11 +114,7 @@ static void put_foot(cbx__page *p, const cbx_rows *rows)
         size_t n = 0;
         const cbx__report_fact *facts = cbx__report_facts(p->arena, p->view, m, &n);
         if (!n) continue;
-        if (p->view->nmachines > 1) {
-            cbx__page_put(p, "<h3>machine ");
-            cbx__page_put_words(p, p->view->machines[m], 12);
-            cbx__page_put(p, "</h3>");
-        }
+        if (p->view->nmachines > 1) cbx__page_put_words(p, "<h3>machine ", p->view->machines[m], 12, "</h3>");
         cbx__pages_begin_facts(p->out);
         for (size_t i = 0; i < n; i++) {
             cbx__report_put_public(&p->cell, facts[i].value, 0);

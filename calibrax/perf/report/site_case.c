@@ -75,7 +75,7 @@ static void put_row(cbx__page *p, bool points, const cbx__report_column_id *colu
                                                                : NULL);
     if (points) {
         cbx__pages_begin_cell(p->out, "point", false);
-        cbx__page_put_words(p, cbx__report_where(p->arena, p->view, it->group), 80);
+        cbx__page_put_words(p, "", cbx__report_where(p->arena, p->view, it->group), 80, "");
     }
     put_cell(p, it, CBX__COLUMN_BASELINE);
     for (size_t k = 1; it->row->has_metrics && k < n; k++) put_cell(p, it, columns[k]);
@@ -104,12 +104,12 @@ static void put_table(cbx__page *p, size_t c)
     for (size_t g = 0; g < v->ngroups; g++) {
         if (!cbx__page_shows(p, &v->groups[g], c)) continue;
         cbx_text_printf(p->out, "<option value=%zu>", g);
-        cbx__page_put_words(p, cbx__report_where(p->arena, v, &v->groups[g]), 80);
+        cbx__page_put_words(p, "", cbx__report_where(p->arena, v, &v->groups[g]), 80, "");
     }
     cbx__page_put(p, "</select></label><label>Status <select class=statuses><option value=\"\">all");
     for (size_t s = 0; s < p->nstatuses; s++) {
         cbx_text_printf(p->out, "<option value=%zu>", s);
-        cbx__page_put_words(p, p->statuses[s], 40);
+        cbx__page_put_words(p, "", p->statuses[s], 40, "");
     }
     cbx__page_put(p, "</select></label><label><input type=checkbox class=all> All columns</label>"
                      "<output class=shown></output></div>\n");
@@ -147,13 +147,9 @@ static void put_launches(cbx__page *p, size_t c)
         if (!names) continue;
         cbx__page_put(p, open);
         open = "";
-        cbx__page_put(p, "<li>");
-        cbx__page_put_words(p, names, 400);
-        cbx__page_put(p, " at ");
-        cbx__page_put_words(p, cbx__report_where(p->arena, v, it->group), 80);
-        cbx__page_put(p, ": ");
-        cbx__page_put_words(p, words, 300);
-        cbx__page_put(p, "\n");
+        cbx__page_put_words(p, "<li>", names, 400, " at ");
+        cbx__page_put_words(p, "", cbx__report_where(p->arena, v, it->group), 80, ": ");
+        cbx__page_put_words(p, "", words, 300, "\n");
     }
     cbx__page_put(p, open[0] ? "</details>\n" : "</ul></details>\n");
 }
@@ -198,11 +194,8 @@ void cbx__page_put_case(cbx__page *p, size_t c)
     char file[160];
 
     cbx_text_printf(p->out, "<section class=case data-case=%zu>", c);
-    if (p->view->ncases > 1) { /* else the title has it */
-        cbx__page_put(p, "<h2>");
-        cbx__page_put_words(p, p->view->cases[c], 80);
-        cbx__page_put(p, "</h2>\n");
-    }
+    if (p->view->ncases > 1) /* else the title has it */
+        cbx__page_put_words(p, "<h2>", p->view->cases[c], 80, "</h2>\n");
     if (shown < all) {
         cbx_text_printf(p->out, "<p class=count>%zu of %zu points", shown, all);
         if (p->opts->links)

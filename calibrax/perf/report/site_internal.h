@@ -26,8 +26,9 @@ typedef struct cbx__page {
 static inline void cbx__page_put(cbx__page *p, const char *s) { cbx_text_puts(p->out, s); }
 /* The text collected in the cell, escaped. */
 void cbx__page_flush_cell(cbx__page *p);
-/* Words of rows, fit to be published and escaped; at most max bytes, 0: all. */
-void cbx__page_put_words(cbx__page *p, const char *s, size_t max);
+/* Words of rows, fit to be published and escaped, between two texts as they are; at most max bytes,
+ * 0: all. */
+void cbx__page_put_words(cbx__page *p, const char *before, const char *s, size_t max, const char *after);
 /* Whether a group is of a case, and shown. */
 static inline bool cbx__page_shows(const cbx__page *p, const cbx__report_group *g, size_t c)
 {

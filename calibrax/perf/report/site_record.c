@@ -10,7 +10,7 @@ static void begin_row(cbx__page *p, const char *name, size_t max)
 {
     cbx__pages_begin_row(p->out, NULL);
     cbx__pages_begin_cell(p->out, NULL, true);
-    cbx__page_put_words(p, name, max);
+    cbx__page_put_words(p, "", name, max, "");
 }
 
 static void put_scalar(cbx__page *p, const cbx_json *v)
@@ -18,7 +18,7 @@ static void put_scalar(cbx__page *p, const cbx_json *v)
     const char *words = cbx_json_string_value(v);
 
     if (words) {
-        cbx__page_put_words(p, words, 200);
+        cbx__page_put_words(p, "", words, 200, "");
         return;
     }
     if (cbx_json_typeof(v) == CBX_JSON_DOUBLE)
@@ -46,9 +46,7 @@ static void put_score(cbx__page *p, const char *name, const cbx_json *score)
             type == CBX_JSON_OBJECT)
             continue;
         if (cbx_json_string_value(v) && !*cbx_json_string_value(v)) continue;
-        cbx__page_put(p, gap);
-        cbx__page_put_words(p, key, 60);
-        cbx__page_put(p, " ");
+        cbx__page_put_words(p, gap, key, 60, " ");
         put_scalar(p, v);
         gap = ", ";
     }
