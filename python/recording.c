@@ -1,9 +1,8 @@
 /*
  * Functions of Python recorded: the user's code runs once with abstract Arrays, and what it does with them becomes a cbx_fn.
  *
- * The library runs no Python
- * code but the rules of custom derivatives: an exception passes through the recording, which ends, and a call of a recorded function
- * needs no interpreter's lock.
+ * The library runs no Python code but the rules of custom derivatives: an exception passes through the recording, which ends, and a
+ * call of a recorded function needs no interpreter's lock.
  */
 #include <stdio.h>
 #include <string.h>
@@ -40,19 +39,15 @@ static PyObject *users_line(void)
     PyObject *frame = Py_XNewRef((PyObject *)PyEval_GetFrame()), *line = NULL;
 
     while (frame && frame != Py_None && !line) {
-        PyObject *globals = PyObject_GetAttrString(frame, "f_globals"), *back = PyObject_GetAttrString(frame, "f_back");
+        CX_OWN PyObject *globals = PyObject_GetAttrString(frame, "f_globals"), *inner = frame;
         PyObject *name = globals ? PyDict_GetItemString(globals, "__name__") : NULL; /* borrowed */
         const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
         if (!text || strncmp(text, "calibrax_c.", strlen("calibrax_c.")) != 0) {
-            PyObject *code = PyObject_GetAttrString(frame, "f_code");
-            PyObject *file = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
+            CX_OWN PyObject *code = PyObject_GetAttrString(frame, "f_code");
+            CX_OWN PyObject *file = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
             if (file) line = PyUnicode_FromFormat("%U:%d", file, PyFrame_GetLineNumber((PyFrameObject *)frame));
-            Py_XDECREF(file);
-            Py_XDECREF(code);
         }
-        Py_XDECREF(globals);
-        Py_DECREF(frame);
-        frame = back;
+        frame = PyObject_GetAttrString(inner, "f_back");
     }
     Py_XDECREF(frame);
     PyErr_Clear();
@@ -62,28 +57,19 @@ static PyObject *users_line(void)
 bool cx_concrete(cx_state *st, const cbx_array *a, const char *what)
 {
     char is[160];
-    PyObject *line;
 
     if (!cbx_array_is_abstract(a)) return true;
-    line = users_line();
-    if (cbx_array_is_taken(a))
-        PyErr_Format(
-            PyExc_ValueError,
-            "%s of a donated %s array%s%V: a call of a compiled function took its elements; copy it before, or "
-            "do not donate it",
-            what, cbx_array_desc_text(cbx_array_get_desc(a), is, sizeof is), line ? " at " : "", line, "");
-    else if (cx_traced_ctx(st))
-        PyErr_Format(st->concretization_error,
-                     "%s of a traced %s array%s%V: its values are not known while a function is traced; decide with "
-                     "cond, where or while_loop, or make the argument static (static_argnums)",
-                     what, cbx_array_desc_text(cbx_array_get_desc(a), is, sizeof is), line ? " at " : "", line, "");
-    else
-        PyErr_Format(st->concretization_error,
-                     "%s of a traced %s array%s%V: it was made while a function was traced, and that trace has ended: "
-                     "return it from the function",
-                     what, cbx_array_desc_text(cbx_array_get_desc(a), is, sizeof is), line ? " at " : "", line, "");
-    Py_XDECREF(line);
-    return false;
+    const bool taken = cbx_array_is_taken(a);
+    CX_OWN PyObject *line = users_line();
+    return cx_refused(
+        taken ? PyExc_ValueError : st->concretization_error, "%s of a %s %s array%s%V: %s", what,
+        taken ? "donated" : "traced", cbx_array_desc_text(cbx_array_get_desc(a), is, sizeof is), line ? " at " : "",
+        line, "",
+        taken ? "a call of a compiled function took its elements; copy it before, or do not donate it"
+        : cx_traced_ctx(st)
+            ? "its values are not known while a function is traced; decide with cond, where or while_loop, or make "
+              "the argument static (static_argnums)"
+            : "it was made while a function was traced, and that trace has ended: return it from the function");
 }
 
 /* ---- record ---- */
@@ -138,16 +124,15 @@ static bool read_results(cx_call *c, PyObject *list, const char *name, cbx_array
     *out = cx_alloc(c, (size_t)n, sizeof **out);
     if (!*out) return false;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *o = PyList_GetItem(list, i), *a;
+        PyObject *o = PyList_GetItem(list, i);
         if (!cx_is_array(c->st, o) && !PyFloat_Check(o) && !PyLong_Check(o) && !PyComplex_Check(o) &&
             !cx_is_foreign_array(o))
             return cx_refused(PyExc_TypeError,
                               "'%s' returned %R: a traced function returns arrays, numbers, None, and trees of them",
                               name, o);
-        a = cx_asarray(c->st, o, CBX_DTYPE_COUNT, -1);
+        CX_OWN PyObject *a = cx_asarray(c->st, o, CBX_DTYPE_COUNT, -1);
         if (!a) return false;
         (*out)[i] = cbx_array_ref(((cx_array *)a)->handle);
-        Py_DECREF(a);
         if (!cx_hold(c, (*out)[i])) return false;
     }
     return true;
@@ -172,7 +157,7 @@ static PyObject *record_call(cx_call *c, const char *name, PyObject *body, size_
 {
     tracing now = { c->st, cx_ctx_borrow(c->st), false, innermost };
     cbx_array **operands = cx_alloc(c, n, sizeof *operands), **results = NULL;
-    PyObject *tuple = NULL, *list = NULL;
+    CX_OWN PyObject *tuple = NULL, *list = NULL;
     cbx_recording *r = NULL;
     cbx_fn *fn = NULL;
     size_t captured = 0;
@@ -192,8 +177,6 @@ static PyObject *record_call(cx_call *c, const char *name, PyObject *body, size_
         cx_note_loops(now.loops);
     }
     cx_ctx_return(c->st, now.ctx);
-    Py_XDECREF(tuple);
-    Py_XDECREF(list);
     if (status) return cx_raise(status, c->err.message);
     return fn ? cx_recorded_new(c->st, fn, captured > 0, now.loops) : NULL;
 }
@@ -212,10 +195,8 @@ PyObject *cx_do_record(cx_call *c)
     weak = cx_alloc(c, (size_t)n, sizeof *weak);
     if (!d || !weak) return NULL;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *axis = axes ? PySequence_GetItem(axes, i) : NULL;
-        const bool fine = (axis || !axes) && cx_describe(c->st, PyList_GetItem(like, i), axis, &d[i], &weak[i]);
-        Py_XDECREF(axis);
-        if (!fine) return NULL;
+        CX_OWN PyObject *axis = axes ? PySequence_GetItem(axes, i) : NULL;
+        if ((axes && !axis) || !cx_describe(c->st, PyList_GetItem(like, i), axis, &d[i], &weak[i])) return NULL;
     }
     if (Py_EnterRecursiveCall(" in a traced function")) return NULL;
     r = record_call(c, name, body, (size_t)n, d, weak);
