@@ -365,8 +365,8 @@ static cbx_status put_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
     for (size_t i = 0; i < CBX_LEN(formats); i++)
         if (!strcmp(formats[i].format, job->format->name)) t.ops = &formats[i];
     name = t.ops->suffix;
-    if (t.ops->prefix) name = id ? cbx_arena_printf(job->arena, "%s%s%s", t.ops->prefix, id, name) : NULL;
-    if (!name) return cbx_fail_nomem(err, "an export");
+    if (id && t.ops->prefix) name = cbx_arena_printf(job->arena, "%s%s%s", t.ops->prefix, id, name);
+    if (!id || !name) return cbx_fail_nomem(err, "an export");
     for (size_t i = 0; i < CBX_LEN(names); i++) cbx_names_init(names[i], cbx_ctx_allocator(job->ctx));
     st = read_points(&t) && reserve(&t.labels, labels, t.ops->nlabels) &&
                  reserve(&t.families, families, CBX_LEN(families))

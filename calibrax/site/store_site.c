@@ -103,7 +103,7 @@ static cbx_status put_page(cbx_site *s, const cbx__request *request, cbx_status 
 
     if (json) v.document = cbx_json_new_object();
     if (json && !v.document) st = CBX_ENOMEM;
-    while (i < CBX_LEN(views) && strcmp(views[i].page, request->page) != 0) i++;
+    while (!st && i < CBX_LEN(views) && strcmp(views[i].page, request->page) != 0) i++;
     if (!st) st = i < CBX_LEN(views) ? views[i].view(&v, err) : cbx_fail(err, CBX_ENOENT, "there is no such page");
     if (!st && !v.whole) cbx__view_end(&v);
     reply->status = !st ? 200 : st == CBX_EINVAL ? 400 : st == CBX_ENOENT ? 404 : st == CBX_ENOMEM ? 503 : 500;
