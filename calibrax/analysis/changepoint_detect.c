@@ -11,6 +11,7 @@
 #include "calibrax/analysis/changepoint.h"
 #include "calibrax/analysis/regression_internal.h"
 #include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/together.h"
 #include "calibrax/statistics/distribution.h"
@@ -280,7 +281,6 @@ static void take_values(const double *x, size_t n, bool logs, double *y)
 cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t min_segment, cbx_change *out,
                               size_t *count, cbx_err *err)
 {
-    cbx_arena arena;
     double *y, *sums;
     size_t *ends, *spare;
     cbx_status st = cbx__series_check(x, n, err);
@@ -292,7 +292,7 @@ cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t mi
     if (n < 4 || n / 2 < min_segment)
         return cbx_fail(err, CBX_EINVAL, "the series has %zu values, and segments of %zu need %zu", n, min_segment,
                         min_segment < 2 ? 4 : 2 * min_segment);
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     for (size_t i = 0; i < n; i++) logs &= x[i] > 0;
     if (cbx_arena_arrays(&arena, CBX_ARRAY(y, n), CBX_ARRAY(sums, n + 1), CBX_ARRAY(ends, n + 2),
                          CBX_ARRAY(spare, n + 2))) {
@@ -320,7 +320,6 @@ cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t mi
     } else {
         st = cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
     }
-    cbx_arena_clear(&arena);
     return st;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/together.h"
 
 /** Costs of one point, all counted so that less is better. */
@@ -93,14 +94,13 @@ cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, c
                             bool *on_front, size_t *nfront, size_t *nmissing, cbx_err *err)
 {
     field f = { .d = d };
-    cbx_arena arena;
 
     if (!n || !d)
         return cbx_fail(err, CBX_EINVAL, "'points' must have a point and an objective, got %zu and %zu", n, d);
     for (size_t k = 0; k < d; k++)
         if (directions[k] != CBX_DIRECTION_LOWER && directions[k] != CBX_DIRECTION_HIGHER)
             return cbx_fail(err, CBX_EINVAL, "objective %zu has no direction", k);
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     bool good = cbx_arena_arrays(&arena, CBX_ARRAY(f.costs, n * d + 1), CBX_ARRAY(f.entries, n + 1),
                                  CBX_ARRAY(f.order, n + 1), CBX_ARRAY(f.tree, n + 1));
     if (good) {
@@ -121,6 +121,5 @@ cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, c
         if (nfront) *nfront = 0;
         for (size_t i = 0; nfront && i < n; i++) *nfront += on_front[i];
     }
-    cbx_arena_clear(&arena);
     return good ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", n);
 }

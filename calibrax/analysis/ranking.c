@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/base/together.h"
 #include "calibrax/statistics/estimate.h"
@@ -142,7 +143,6 @@ static void draw_all(const cbx_rank_sample *samples, size_t n, cbx_direction dir
 cbx_status cbx_rank_stability(cbx_ctx *ctx, const cbx_rank_sample *samples, size_t n, cbx_direction direction,
                               size_t draws, uint64_t seed, double *share, cbx_err *err)
 {
-    cbx_arena arena;
     work w = { .longest = 1 };
     cbx_status st = refuse_info(direction, err);
 
@@ -155,11 +155,10 @@ cbx_status cbx_rank_stability(cbx_ctx *ctx, const cbx_rank_sample *samples, size
             if (!isfinite(samples[i].x[k]))
                 return cbx_fail(err, CBX_EDOM, "sample %zu of competitor %zu is not finite", k, i);
     }
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     if (cbx_arena_arrays(&arena, CBX_ARRAY(w.median, n), CBX_ARRAY(w.draw, w.longest), CBX_ARRAY(w.entries, n)))
         draw_all(samples, n, direction, draws, seed, &w, share);
     else
         st = cbx_fail_nomem(err, "competitors");
-    cbx_arena_clear(&arena);
     return st;
 }

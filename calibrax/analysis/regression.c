@@ -123,18 +123,16 @@ static const char *word(cbx_regression *r, const char *text)
 static const char *tags_text(cbx_regression *r, const cbx_point *p)
 {
     const cbx_allocator *al = &r->al;
-    cbx_text text;
 
     if (!p->ntags) return "";
     cbx_tag *sorted = cbx_mem_calloc(al, p->ntags, sizeof(*sorted));
     if (!sorted) return NULL;
     memcpy(sorted, p->tags, p->ntags * sizeof(*sorted));
     qsort(sorted, p->ntags, sizeof(*sorted), cbx_tag_compare);
-    cbx_text_init(&text, al);
+    CBX_SCOPED(cbx_text, text, al);
     for (size_t i = 0; i < p->ntags; i++)
         cbx_text_printf(&text, "%s%s=%s", i ? "," : "", sorted[i].key, sorted[i].value);
     const char *whole = text.status ? NULL : word(r, cbx_text_str(&text));
-    cbx_text_clear(&text);
     cbx_mem_free(al, sorted, p->ntags * sizeof(*sorted));
     return whole;
 }

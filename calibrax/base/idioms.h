@@ -13,6 +13,13 @@
 /** The word of a number in an array of words; "?" of a number beyond it. */
 #define CBX_WORD(words, number) ((size_t)(number) < CBX_LEN(words) ? (words)[number] : "?")
 
+/** A variable of a type T that has T_init(&name, ...) and T_clear(&name), cleared where its scope
+ * ends:
+ *     CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx)); */
+#define CBX_SCOPED(T, name, ...)                                                                                       \
+    __attribute__((cleanup(T##_clear))) T name;                                                                        \
+    T##_init(&name, __VA_ARGS__)
+
 /** Comparators for qsort: of numbers, and of structs by a member that is one.
  *     CBX_BY(by_order, entry, order) */
 #define CBX_BY_VALUE(name, T)                                                                                          \

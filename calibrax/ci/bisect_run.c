@@ -13,6 +13,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/ci/shell.h"
 
@@ -187,15 +188,13 @@ static cbx_status save_state(job *j, cbx_err *err)
 {
     cbx_json *state = cbx_bisect_state(j->search);
     cbx_status st;
-    cbx_text text;
 
     if (!state) return cbx_fail_nomem(err, "a bisection");
-    cbx_text_init(&text, cbx_ctx_allocator(j->ctx));
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(j->ctx));
     cbx_json_write(state, CBX_JSON_INDENT2, &text);
     cbx_text_putc(&text, '\n');
     st = cbx_text_check(&text, err);
     if (!st) st = cbx_file_write_atomic(j->ctx, j->state_path, text.data, text.len, err);
-    cbx_text_clear(&text);
     cbx_json_unref(state);
     return st;
 }

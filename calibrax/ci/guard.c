@@ -9,6 +9,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/json.h"
 #include "calibrax/base/together.h"
 
@@ -115,9 +116,8 @@ static bool is_news(const cbx_guard *g, size_t i)
 static size_t each_note(const cbx_guard *g, cbx_text *out, void (*put)(cbx_text *out, const char *note, size_t number))
 {
     size_t n = 0;
-    cbx_text note;
 
-    cbx_text_init(&note, &g->al);
+    CBX_SCOPED(cbx_text, note, &g->al);
     for (size_t i = 0; i < cbx_waivers_count(g->waivers); i++) {
         const cbx_waiver *w = cbx_waivers_at(g->waivers, i);
         const cbx__waiver_use *u = &g->use[i];
@@ -131,7 +131,6 @@ static size_t each_note(const cbx_guard *g, cbx_text *out, void (*put)(cbx_text 
         if (note.status) out->status = note.status;
         put(out, cbx_text_str(&note), n++);
     }
-    cbx_text_clear(&note);
     return n;
 }
 
@@ -460,10 +459,9 @@ static void put_github_note(cbx_text *out, const char *note, size_t number)
 static void write_github(const cbx_guard *g, cbx_text *out)
 {
     static const char *const by_code[] = { "notice", "error", "error", "warning" };
-    cbx_arena arena;
     source_index ix;
 
-    cbx_arena_init(&arena, &g->al);
+    CBX_SCOPED(cbx_arena, arena, &g->al);
     if (!index_sources(g, &arena, &ix)) out->status = CBX_ENOMEM;
     put_command(out, by_code[g->gate.exit_code], (place){ NULL, 0 }, word_of(g), g->gate.sentence);
     if (label_of(g)[0]) put_command(out, "warning", (place){ NULL, 0 }, "machines", label_of(g));
@@ -473,7 +471,6 @@ static void write_github(const cbx_guard *g, cbx_text *out)
             put_command(out, by_code[code_of(g, i)], place_of(g, &ix, f), cbx_outcome_name(f->outcome), f->sentence);
     }
     each_note(g, out, put_github_note);
-    cbx_arena_clear(&arena);
 }
 
 /* --- JSON: findings are written one after the other, for there may be 10^5 --- */

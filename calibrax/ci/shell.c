@@ -21,10 +21,7 @@
 
 const char *cbx__shell_quote(cbx_arena *arena, const char *text)
 {
-    const char *out;
-    cbx_text t;
-
-    cbx_text_init(&t, &arena->al);
+    CBX_SCOPED(cbx_text, t, &arena->al);
     cbx_text_putc(&t, '\'');
     for (; *text; text++) {
         if (*text == '\'')
@@ -33,9 +30,7 @@ const char *cbx__shell_quote(cbx_arena *arena, const char *text)
             cbx_text_putc(&t, *text);
     }
     cbx_text_putc(&t, '\'');
-    out = t.status ? NULL : cbx_arena_strdup(arena, cbx_text_str(&t));
-    cbx_text_clear(&t);
-    return out;
+    return t.status ? NULL : cbx_arena_strdup(arena, cbx_text_str(&t));
 }
 
 /* --- the folder --- */
@@ -120,11 +115,10 @@ cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_
     cbx_command_opts opts = { sizeof opts };
     cbx_command_record record;
     cbx_status st = CBX_OK;
-    cbx_arena arena;
     const char *script;
 
     if (sh->stop && *sh->stop) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
-    cbx_arena_init(&arena, cbx_ctx_allocator(sh->ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(sh->ctx));
     opts.timeout_s = job->timeout_s;
     opts.env_pad_bytes = job->env_pad_bytes;
     opts.stack_pad_bytes = job->stack_pad_bytes;
@@ -154,22 +148,17 @@ cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_
             snprintf(end->message, sizeof end->message, "%.200s%s%s", record.message, *line ? ": " : "", line);
         }
     }
-    cbx_arena_clear(&arena);
     return st;
 }
 
 cbx_status cbx__shell_output(cbx__shell *sh, char **data, size_t *len, cbx_err *err)
 {
-    cbx_arena arena;
     const char *path;
-    cbx_status st;
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(sh->ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(sh->ctx));
     path = cbx_path_join(&arena, sh->folder, "out");
-    st = path ? cbx_file_read(sh->ctx, path, OUTPUT_MAX, data, len, err)
-              : cbx_fail_nomem(err, "a command or a worktree");
-    cbx_arena_clear(&arena);
-    return st;
+    return path ? cbx_file_read(sh->ctx, path, OUTPUT_MAX, data, len, err)
+                : cbx_fail_nomem(err, "a command or a worktree");
 }
 
 cbx_status cbx__git(cbx__shell *sh, const char *dir, const char **output, int *exit_code, cbx_err *err,

@@ -23,6 +23,7 @@
 
 #include "calibrax/base/hash.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/together.h"
 #include "calibrax/exporters/job.h"
 #include "calibrax/exporters/units.h"
@@ -329,11 +330,8 @@ static cbx_status read_all(site *s, cbx_err *err)
 /* Python's repr of a text. */
 static cbx_json *repr(cbx_export_job *job, const char *value)
 {
-    cbx_text out;
-    cbx_json *v;
-
     if (!value) return cbx_json_new_string("None");
-    cbx_text_init(&out, cbx_ctx_allocator(job->ctx));
+    CBX_SCOPED(cbx_text, out, cbx_ctx_allocator(job->ctx));
     cbx_text_putc(&out, '\'');
     for (; *value; value++) {
         if (*value == '\'' || *value == '\\') cbx_text_putc(&out, '\\');
@@ -343,9 +341,7 @@ static cbx_json *repr(cbx_export_job *job, const char *value)
             cbx_text_putc(&out, *value);
     }
     cbx_text_putc(&out, '\'');
-    v = out.status ? NULL : cbx_json_new_string(cbx_text_str(&out));
-    cbx_text_clear(&out);
-    return v;
+    return out.status ? NULL : cbx_json_new_string(cbx_text_str(&out));
 }
 
 static cbx_json *params_json(cbx_export_job *job, const benchmark *b)
@@ -394,14 +390,12 @@ static cbx_status begin_document(site *s, const char *name, cbx__export_stream *
 /* Takes the document; NULL: out of memory. */
 static cbx_status put_document(site *s, const char *name, cbx_json *document, cbx_err *err)
 {
-    cbx_text text;
     cbx_status st;
 
-    cbx_text_init(&text, cbx_ctx_allocator(s->job->ctx));
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(s->job->ctx));
     cbx_json_write(document, FORM, &text);
     cbx_text_putc(&text, '\n');
     st = name ? cbx__export_file(s->job, name, &text, err) : cbx_fail_nomem(err, NULL);
-    cbx_text_clear(&text);
     cbx_json_unref(document);
     return st;
 }

@@ -28,6 +28,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/path.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/core/point_index.h"
@@ -89,10 +90,9 @@ static cbx_status log_values(mlflow_export *e, cbx_err *err)
 {
     const size_t n = cbx_run_npoints(e->run);
     size_t *alike = cbx_arena_calloc(e->arena, n + 1, sizeof *alike), values = 0;
-    cbx_point_index labels;
     cbx_status st = alike ? CBX_OK : cbx_fail_nomem(err, "an export");
 
-    cbx_point_index_init(&labels, cbx_ctx_allocator(e->job->ctx), NULL);
+    CBX_SCOPED(cbx_point_index, labels, cbx_ctx_allocator(e->job->ctx), NULL);
     for (size_t i = 0; !st && i < n; i++) {
         const cbx_point *p = cbx_run_point(e->run, i);
         const cbx_point_entry *same = cbx_point_index_add(&labels, p, i);
@@ -107,7 +107,6 @@ static cbx_status log_values(mlflow_export *e, cbx_err *err)
         }
         if (!st) alike[same->value]++;
     }
-    cbx_point_index_clear(&labels);
     return st;
 }
 
@@ -216,15 +215,13 @@ static cbx_status find_points(mlflow_export *e, cbx__mlflow_remote **used, cbx__
 /* "SCENARIO/POINT TAG=VALUE ..."; NULL: out of memory. */
 static const char *label_of(mlflow_export *e, const cbx_point *p)
 {
-    cbx_text label;
     const char *name;
 
-    cbx_text_init(&label, cbx_ctx_allocator(e->job->ctx));
+    CBX_SCOPED(cbx_text, label, cbx_ctx_allocator(e->job->ctx));
     cbx_text_printf(&label, "%s%s%s", p->scenario, *p->scenario ? "/" : "", p->name);
     for (size_t k = 0; k < p->ntags; k++) cbx_text_printf(&label, " %s=%s", p->tags[k].key, p->tags[k].value);
     name = label.status ? NULL : cbx__mlflow_fit(&e->s, cbx_text_str(&label), CBX__MLFLOW_NAME_MAX);
     if (name) name = cbx_arena_strdup(e->arena, name);
-    cbx_text_clear(&label);
     return name;
 }
 
@@ -299,14 +296,11 @@ static cbx_status put_file(mlflow_export *e, const char *folder, const char *pat
 static cbx_status put_json(mlflow_export *e, const char *folder, const char *name, const cbx_json *v, cbx_err *err)
 {
     cbx_status st;
-    cbx_text text;
 
-    cbx_text_init(&text, cbx_ctx_allocator(e->job->ctx));
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(e->job->ctx));
     cbx_json_write(v, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING, &text);
     st = cbx_text_check(&text, err);
-    if (!st) st = put_bytes(e, folder, name, cbx_text_str(&text), text.len, err);
-    cbx_text_clear(&text);
-    return st;
+    return st ? st : put_bytes(e, folder, name, cbx_text_str(&text), text.len, err);
 }
 
 /* Files of another exporter, made in a temporary folder; a format that has nothing to show of the

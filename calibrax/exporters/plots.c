@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/pareto.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/together.h"
 #include "calibrax/core/machine.h"
 #include "calibrax/exporters/table.h"
@@ -622,18 +623,15 @@ cbx_status cbx__plot_put(cbx_export_job *job, const char *prefix, const char *pa
                          cbx_plot_format format, cbx_err *err)
 {
     const char *safe = cbx__export_safe_name(job->arena, part), *name = NULL;
-    cbx_text text;
     cbx_status st;
 
     if (safe && prefix)
         name = cbx_arena_printf(job->arena, "%s-%s%s%s.%s", prefix, safe, *kind ? "-" : "", kind,
                                 cbx_plot_format_name(format));
     if (!name) return cbx_fail_nomem(err, "a plot");
-    cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(job->ctx));
     st = cbx_plot_draw(p, format, &text, err);
-    if (!st) st = cbx__export_file(job, name, &text, err);
-    cbx_text_clear(&text);
-    return st;
+    return st ? st : cbx__export_file(job, name, &text, err);
 }
 
 /* Metrics that have nothing of the kind are skipped, unless none has. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/exporters/table.h"
 
 /* How a form writes. */
@@ -281,20 +282,17 @@ static cbx_status export_analysis(cbx_export_job *job, const cbx_run *run, const
     const char *name = cbx_arena_printf(job->arena, "run-%s%s%s.%s", cbx_run_id(run), baseline ? "-against-" : "",
                                         baseline ? cbx_run_id(baseline) : "", f ? f->suffix : "csv");
     cbx__table t;
-    cbx_text text;
     cbx_status st;
 
     if (!name) return cbx_fail_nomem(err, "a table");
     st = baseline ? cbx__table_compare(job, run, baseline, &t, err) : cbx__table_make(job, run, &t, err);
     if (st) return st;
-    cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(job->ctx));
     if (f)
         put_form(&text, f, &t);
     else
         put_csv(&text, &t);
-    st = cbx__export_file(job, name, &text, err);
-    cbx_text_clear(&text);
-    return st;
+    return cbx__export_file(job, name, &text, err);
 }
 
 static cbx_status export_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)

@@ -15,6 +15,7 @@
 
 #include "calibrax/base/hash.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/core/point_index.h"
 #include "calibrax/exporters/job.h"
 #include "calibrax/exporters/units.h"
@@ -306,11 +307,10 @@ static const format_ops formats[] = {
 static bool read_points(telemetry *t)
 {
     size_t n = cbx_run_npoints(t->run);
-    cbx_point_index index;
     bool good = true;
 
     t->repeated = cbx_arena_calloc(t->job->arena, n + 1, sizeof *t->repeated);
-    cbx_point_index_init(&index, cbx_ctx_allocator(t->job->ctx), NULL);
+    CBX_SCOPED(cbx_point_index, index, cbx_ctx_allocator(t->job->ctx), NULL);
     for (size_t i = 0; t->repeated && good && i < n; i++) {
         const cbx_point *p = cbx_run_point(t->run, i);
         const cbx_point_entry *first = cbx_point_index_add(&index, p, i);
@@ -321,7 +321,6 @@ static bool read_points(telemetry *t)
             good = !cbx__export_wants(t->job, p->metrics[k].name) ||
                    cbx_names_add(&t->metrics, p->metrics[k].name) != CBX_NO_NAME;
     }
-    cbx_point_index_clear(&index);
     return t->repeated && good;
 }
 

@@ -9,6 +9,7 @@
 #include "calibrax/analysis/regression.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/path.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/programs.h"
@@ -152,7 +153,6 @@ static cbx_status write_run(cbx_export_job *job, const cbx_run *run, const cbx_r
     cbx_json *o = cbx_json_new_object();
     const char *identity = identity_of(job, run), *project = getenv("WANDB_PROJECT"), *entity = getenv("WANDB_ENTITY");
     char folder[CBX__TEMPORARY_SIZE], digest[CBX_HASH_SIZE];
-    cbx_text text;
     cbx_status st;
 
     cbx_json_set_string(o, "schema", "calibrax-wandb-request");
@@ -164,7 +164,7 @@ static cbx_status write_run(cbx_export_job *job, const cbx_run *run, const cbx_r
                                               : "calibrax");
     if (entity && *entity) cbx_json_set_string(o, "entity", entity);
     if (r) cbx_json_set(o, "findings", findings_of(job, r));
-    cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(job->ctx));
     cbx_json_write(o, CBX_JSON_SORT_KEYS, &text);
     st = cbx_text_check(&text, err);
     if (!st) cbx_hash_bytes(cbx_text_str(&text), text.len, digest); /* of what is written, wherever that is */
@@ -184,7 +184,6 @@ static cbx_status write_run(cbx_export_job *job, const cbx_run *run, const cbx_r
         if (!st) st = ask(job, folder, err);
         cbx__temporary_remove(folder);
     }
-    cbx_text_clear(&text);
     return st;
 }
 

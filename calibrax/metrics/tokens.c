@@ -5,6 +5,7 @@
 
 #include "calibrax/array/ops.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/utf8.h"
 #include "calibrax/metrics/internal.h"
 
@@ -100,18 +101,14 @@ cbx_array *cbx_tokens_of_text(cbx_ctx *ctx, cbx_vocabulary *v, const char *text)
     const char *at = text, *end = text + strlen(text), *word;
     const char **words;
     size_t n = 0, length, i = 0;
-    cbx_array *out;
-    cbx_arena arena;
 
     while (next_word(&at, end, &length)) n++;
-    cbx_arena_init(&arena, &v->al);
+    CBX_SCOPED(cbx_arena, arena, &v->al);
     words = cbx_arena_calloc(&arena, n + 1, sizeof *words);
     for (at = text; words && (word = next_word(&at, end, &length)); i++)
         if (!(words[i] = cbx_arena_strndup(&arena, word, length))) break;
-    out = words && i == n ? cbx_tokens_of_words(ctx, v, n, words)
-                          : cbx__refuse(ctx, CBX_ENOMEM, "no memory for %zu words", n);
-    cbx_arena_clear(&arena);
-    return out;
+    return words && i == n ? cbx_tokens_of_words(ctx, v, n, words)
+                           : cbx__refuse(ctx, CBX_ENOMEM, "no memory for %zu words", n);
 }
 
 cbx_array *cbx_texts(cbx_ctx *ctx, size_t n, cbx_array *const *tokens)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/together.h"
 #include "calibrax/plot/model.h"
 
@@ -86,12 +87,11 @@ static void put_recoloured(cbx_text *out, const char *svg, const cbx__chart_line
 cbx_status cbx__pages_put_figure(cbx_text *out, cbx_plot *plot, const cbx__chart_lines *l, const char *kind,
                                  const char *metric, const char *caption)
 {
-    cbx_text svg;
     cbx_status st;
 
     for (cbx__mark *m = plot->first; m; m = m->next)
         if (m->series < l->n) m->form = (size_t)cbx__series_mark(l->series[m->series]);
-    cbx_text_init(&svg, &out->al);
+    CBX_SCOPED(cbx_text, svg, &out->al);
     st = cbx_plot_draw(plot, CBX_PLOT_SVG, &svg, NULL);
     if (!st && svg.len) {
         const char *first = strstr(cbx_text_str(&svg), "<svg");
@@ -104,7 +104,5 @@ cbx_status cbx__pages_put_figure(cbx_text *out, cbx_plot *plot, const cbx__chart
         put_recoloured(out, first + strlen("<svg"), l);
         cbx_text_puts(out, "</div></figure>\n");
     }
-    if (!st) st = svg.status ? svg.status : out->status;
-    cbx_text_clear(&svg);
-    return st;
+    return st ? st : svg.status ? svg.status : out->status;
 }

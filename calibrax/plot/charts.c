@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/plot/model.h"
 
 /* A faint line between two places. */
@@ -155,20 +156,18 @@ static bool rises(const double *x, const double *y, const bool *on, size_t n)
 cbx_status cbx_plot_pareto(cbx_plot *p, const double *x, const double *y, const bool *on_front,
                            const char *const *names, size_t n, bool right_is_better, cbx_err *err)
 {
-    cbx_arena arena;
     cbx_status st = CBX_OK;
 
     if (!x || !y || !on_front || !n) return cbx_fail(err, CBX_EINVAL, "a Pareto plot without candidates");
     for (size_t i = 0; i < n; i++)
         if (on_front[i] && !(isfinite(x[i]) && isfinite(y[i])))
             return cbx_fail(err, CBX_EDOM, "candidate %zu is on the front without being finite", i);
-    cbx_arena_init(&arena, &p->arena.al);
+    CBX_SCOPED(cbx_arena, arena, &p->arena.al);
     st = add_candidates(p, &arena, x, y, on_front, n, true, right_is_better, err);
     if (!st) st = add_candidates(p, &arena, x, y, on_front, n, false, false, err);
     bool below = rises(x, y, on_front, n);
     for (size_t i = 0; !st && names && i < n; i++)
         if (on_front[i] && names[i]) st = cbx__plot_note_at(p, x[i], y[i], names[i], below, err);
-    cbx_arena_clear(&arena);
     return st;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/site/page_view.h"
 #include "calibrax/storage/store_internal.h"
 
@@ -84,7 +85,6 @@ static void put_members(cbx__view *v, const char *path, const cbx_json *value, i
 {
     const char *key;
     cbx_json *member;
-    cbx_text text;
 
     if (!*left) return;
     if (cbx_json_typeof(value) == CBX_JSON_OBJECT && cbx_json_length(value) && depth < MAX_DEPTH) {
@@ -98,7 +98,7 @@ static void put_members(cbx__view *v, const char *path, const cbx_json *value, i
         cbx__view_fact(v, path, cbx_json_string_value(value));
         return;
     }
-    cbx_text_init(&text, &v->out->al);
+    CBX_SCOPED(cbx_text, text, &v->out->al);
     cbx_json_write(value, CBX_JSON_COMPACT, &text);
     if (text.len > 400) {
         cbx_text_reset(&text);
@@ -106,7 +106,6 @@ static void put_members(cbx__view *v, const char *path, const cbx_json *value, i
     }
     cbx__view_fact(v, path, cbx_text_str(&text));
     if (text.status) v->out->status = CBX_ENOMEM;
-    cbx_text_clear(&text);
 }
 
 static void put_free_form(cbx__view *v, const char *name, const char *key, const cbx_json *object)

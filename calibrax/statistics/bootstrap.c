@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/parallel.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/base/together.h"
@@ -376,13 +377,12 @@ cbx_status cbx_stat_bootstrap(cbx_ctx *ctx, const double *x, size_t n, const dou
     bootstrap boot = { .e.value = value_of_resample };
     const cbx_boot_opts *o = &boot.e.o;
     double acceleration = 0;
-    cbx_arena arena;
     cbx_status st = boot_options(opts, &boot.e.o, err);
 
     if (!st && o->paired && m != n)
         st = cbx_fail(err, CBX_EINVAL, "pairs need samples of one size, not %zu and %zu", n, m);
     if (st) return st;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     st = side_open(&arena, o, x, n, &boot.a, err);
     if (!st && m) st = side_open(&arena, o, y, m, &boot.b, err);
     if (!st && o->method == CBX_BOOT_STUDENTISED &&
@@ -405,7 +405,6 @@ cbx_status cbx_stat_bootstrap(cbx_ctx *ctx, const double *x, size_t n, const dou
     }
     if (!st && o->method == CBX_BOOT_BCA) st = acceleration_of(&arena, &boot, &acceleration, err);
     if (!st) *out = interval_of(&boot.e, sqrt(boot.a.error2 + boot.b.error2), acceleration);
-    cbx_arena_clear(&arena);
     return st;
 }
 
@@ -487,7 +486,6 @@ cbx_status cbx_stat_bootstrap_nested(cbx_ctx *ctx, const cbx_nested *x, const cb
 {
     nested_boot boot = { .e.value = nested_resample };
     engine *e = &boot.e;
-    cbx_arena arena;
     cbx_status st = boot_options(opts, &e->o, err);
 
     if (st) return st;
@@ -496,7 +494,7 @@ cbx_status cbx_stat_bootstrap_nested(cbx_ctx *ctx, const cbx_nested *x, const cb
         return cbx_fail(err, CBX_EINVAL, "launches and epochs are reduced by mean or median only");
     if (e->o.method != CBX_BOOT_PERCENTILE && e->o.method != CBX_BOOT_BASIC)
         return cbx_fail(err, CBX_EINVAL, "a hierarchical bootstrap is percentile or basic");
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     st = nested_open(&arena, x, &boot.a, err);
     if (!st && y) st = nested_open(&arena, y, &boot.b, err);
     e->workers = cbx__workers(e->o.threads, e->o.resamples);
@@ -510,6 +508,5 @@ cbx_status cbx_stat_bootstrap_nested(cbx_ctx *ctx, const cbx_nested *x, const cb
         st = resample(&arena, e, err);
     }
     if (!st) *out = interval_of(e, 0, 0);
-    cbx_arena_clear(&arena);
     return st;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/base/together.h"
 #include "calibrax/statistics/estimate.h"
@@ -115,7 +116,6 @@ static double dip_of_sorted(dip_work *w, size_t n)
 cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, size_t draws, uint64_t seed, cbx_test *out,
                              cbx_err *err)
 {
-    cbx_arena arena;
     double *sorted, *drawn;
     size_t *hulls, as_large = 0;
 
@@ -124,7 +124,7 @@ cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, size_t dra
                         MAX_VALUES);
     cbx_status st = cbx__sample_check(x, n, 1, err);
     if (st) return st;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     if (!cbx_arena_arrays(&arena, CBX_ARRAY(sorted, n), CBX_ARRAY(drawn, n), CBX_ARRAY(hulls, 2 * n))) {
         st = cbx_fail_nomem(err, "the dip test");
     } else {
@@ -144,6 +144,5 @@ cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, size_t dra
         *out = (cbx_test){ "hartigan dip", dip, 0, (double)(as_large + 1) / (double)(draws + 1), 1, 1, false };
         out->p_greater = out->p;
     }
-    cbx_arena_clear(&arena);
     return st;
 }

@@ -8,6 +8,7 @@
 #include "calibrax/array/jit/folds.h"
 #include "calibrax/array/jit/program.h"
 #include "calibrax/array/kernels/threads.h"
+#include "calibrax/base/idioms.h"
 
 /* ---- kernels ---- */
 
@@ -263,10 +264,9 @@ static bool count_memory(const cbx__program *p, cbx_cost_program *out)
 static cbx_status count_step(const cbx__program *p, const cbx__step *step, cbx_cost_step *out, cbx_err *err)
 {
     const cbx__node *node = step->node == CBX__NO_INDEX ? NULL : &p->graph->nodes.items[step->node];
-    cbx_text text;
     cbx_status st = CBX_OK;
 
-    cbx_text_init(&text, &p->al);
+    CBX_SCOPED(cbx_text, text, &p->al);
     if (node) {
         if (!count_node(p, node, out)) st = cbx_fail_nomem(err, "the cost of a compiled function");
         describe_node(node, &text);
@@ -277,7 +277,6 @@ static cbx_status count_step(const cbx__program *p, const cbx__step *step, cbx_c
     out->work.calls = 1;
     if (!st) st = cbx_text_check(&text, err);
     if (!st) snprintf(out->text, sizeof out->text, "%s", cbx_text_str(&text));
-    cbx_text_clear(&text);
     return st;
 }
 

@@ -5,6 +5,7 @@
 
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/jit/loops.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/text.h"
 
 enum { NEST, JOIN, FINISH, HEAD_BYTES = 256 /* of the memory of a run: the number that threads set */ };
@@ -31,10 +32,9 @@ static cbx_status load_functions(cbx__gpu_nests *g, const cbx_text *image, cbx_e
 static cbx_status make_functions(cbx_ctx *ctx, cbx__gpu_nests *g, cbx_err *err)
 {
     cbx_err why = CBX_ERR_INIT; /* a record that the context reads must not see it */
-    cbx_text image;
     cbx_status st;
 
-    cbx_text_init(&image, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_text, image, cbx_ctx_allocator(ctx));
     st = cbx__gpu_code(ctx, g->gpu->host, g->n, g->taken, &image, &why);
     if (!st) st = load_functions(g, &image, &why);
     if (st == CBX_EUNAVAILABLE || st == CBX_EUNSUPPORTED) { /* no LLVM; a driver that does not take the code */
@@ -43,7 +43,6 @@ static cbx_status make_functions(cbx_ctx *ctx, cbx__gpu_nests *g, cbx_err *err)
         st = CBX_OK;
     }
     if (st) (void)cbx_fail(err, st, "%s", why.message);
-    cbx_text_clear(&image);
     return st;
 }
 

@@ -10,6 +10,7 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/jit/cache.h"
 #include "calibrax/array/jit/folds.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/text.h"
 #include "calibrax/base/version.h"
 
@@ -187,10 +188,9 @@ static cbx_status emit_nest(gpu_function *g, size_t number, const cbx__nest *n, 
 static cbx_status make_module(cbx_ctx *ctx, cbx__llvm *l, const cbx__llvm_target *t, bool host, size_t n,
                               const cbx__nest *const *nests, gpu_function *g, cbx_err *err)
 {
-    cbx_arena arena;
     cbx_status st = CBX_OK;
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     LLVMValueRef *functions = cbx_arena_calloc(&arena, FUNCTIONS * n + 1, sizeof *functions);
     if (!functions) st = cbx_fail_nomem(err, "functions for a GPU");
     *g = (gpu_function){ .host = host, .e = { .c = &l->c, .target = t } };
@@ -206,7 +206,6 @@ static cbx_status make_module(cbx_ctx *ctx, cbx__llvm *l, const cbx__llvm_target
         l->c.SetGlobalConstant(table, 1);
     }
     l->c.DisposeBuilder(g->e.builder);
-    cbx_arena_clear(&arena);
     return st;
 }
 
@@ -287,14 +286,13 @@ static void put_nest(cbx_text *t, const cbx__nest *n)
 
 cbx_status cbx__gpu_code(cbx_ctx *ctx, bool host, size_t n, const cbx__nest *const *nests, cbx_text *out, cbx_err *err)
 {
-    cbx_text key;
     char *data = NULL;
     size_t len = 0;
     bool hit = false;
     cbx_status st;
 
     if (host) return compile(ctx, host, n, nests, out, err);
-    cbx_text_init(&key, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_text, key, cbx_ctx_allocator(ctx));
     cbx_text_printf(&key, "PTX %d, %s, LLVM 19, %zu", PTX_VERSION, cbx_revision(), n);
     for (size_t i = 0; i < n; i++) {
         cbx_text_puts(&key, nests[i] ? "+" : "-");
@@ -311,6 +309,5 @@ cbx_status cbx__gpu_code(cbx_ctx *ctx, bool host, size_t n, const cbx__nest *con
         st = compile(ctx, host, n, nests, out, err);
         if (!st) st = cbx__jit_cache_store(ctx, key.data, key.len, out->data + before, out->len - before, err);
     }
-    cbx_text_clear(&key);
     return st;
 }

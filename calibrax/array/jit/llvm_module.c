@@ -13,6 +13,7 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/jit/llvm_emit.h"
 #include "calibrax/base/arena.h"
+#include "calibrax/base/idioms.h"
 
 #define MAX_INTERLEAVED 8000 /* instructions of a wide body, in vectors: LLVM takes long for more */
 #define MAX_STRIDED     32   /* lanes of a body with STRIDED streams, which are loaded one by one */
@@ -456,16 +457,12 @@ cbx_status cbx__llvm_module(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_ta
                             cbx_err *err)
 {
     llvm_emission e = { .c = &l->c, .target = t };
-    cbx_arena arena;
     cbx_status st = CBX_OK;
     LLVMValueRef *functions;
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     functions = cbx_arena_calloc(&arena, n, sizeof *functions);
-    if (!functions) {
-        cbx_arena_clear(&arena);
-        return cbx_fail_nomem(err, "kernels");
-    }
+    if (!functions) return cbx_fail_nomem(err, "kernels");
     cbx__llvm_open_module(&e, table);
     LLVMTypeRef type = l->c.FunctionType(l->c.VoidTypeInContext(e.context),
                                          (LLVMTypeRef[]){ e.pointer, e.i64, e.i64, e.pointer, e.pointer, e.pointer }, 6,
@@ -487,6 +484,5 @@ cbx_status cbx__llvm_module(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_ta
         *out_context = e.context;
         *out = e.module;
     }
-    cbx_arena_clear(&arena);
     return st;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/perf/case/plugin.h"
 #include "calibrax/perf/launch/phases_internal.h"
 #include "calibrax/perf/launch/worker_internal.h"
@@ -37,10 +38,9 @@ static bool no_memory(cbx__worker *w)
 static bool write_detail(cbx__worker *w, cbx_json *detail)
 {
     int fd = w->bench->detail;
-    cbx_text text;
     bool ok = detail != NULL;
 
-    cbx_text_init(&text, cbx_ctx_allocator(w->ctx));
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(w->ctx));
     if (ok) cbx_json_write(detail, CBX_JSON_COMPACT | CBX_JSON_ASCII, &text);
     cbx_json_unref(detail);
     ok = ok && !text.status && ftruncate(fd, 0) == 0;
@@ -49,7 +49,6 @@ static bool write_detail(cbx__worker *w, cbx_json *detail)
         ok = n > 0;
         at += ok ? (size_t)n : 0;
     }
-    cbx_text_clear(&text);
     return ok || no_memory(w);
 }
 

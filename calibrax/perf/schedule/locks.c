@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/process.h"
 #include "calibrax/profiling/procfs.h"
@@ -121,12 +122,11 @@ cbx_status cbx__locks_take(cbx_ctx *ctx, const char *dir, const cbx__locks_wish 
     const char **names = NULL;
     char what[64];
     size_t n = 0;
-    cbx_arena arena;
     cbx_status st = CBX_OK;
     pid_t who;
 
     *out = (cbx__locks){ .al = *cbx_ctx_allocator(ctx) };
-    cbx_arena_init(&arena, &out->al);
+    CBX_SCOPED(cbx_arena, arena, &out->al);
     for (size_t i = 0; i < wish->ncores && !st; i++) {
         snprintf(what, sizeof what, "cpu-%d", wish->cores[i]);
         st = find_one(dir, what, out, err);
@@ -157,7 +157,6 @@ cbx_status cbx__locks_take(cbx_ctx *ctx, const char *dir, const cbx__locks_wish 
     else if (wish->place)
         cbx__line_leave(wish->place);
     if (st) cbx__locks_release(out);
-    cbx_arena_clear(&arena);
     return st;
 }
 

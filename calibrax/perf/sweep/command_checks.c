@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 
 #define MAX_OUTPUT_BYTES (1u << 30)
 
@@ -46,10 +47,9 @@ static cbx_status compare_files(cbx_ctx *ctx, const cbx_command_check *c, const 
     const char *other = c->same_as ? c->same_as : c->numbers, *path, *right;
     char *a = NULL, *b = NULL;
     size_t na = 0, nb = 0, i = 0;
-    cbx_arena arena;
     cbx_status st;
 
-    cbx_arena_init(&arena, al);
+    CBX_SCOPED(cbx_arena, arena, al);
     path = *c->file == '/' || !folder ? c->file : cbx_path_join(&arena, folder, c->file);
     right = *other == '/' || !folder ? other : cbx_path_join(&arena, folder, other);
     if (!path || !right)
@@ -66,7 +66,6 @@ static cbx_status compare_files(cbx_ctx *ctx, const cbx_command_check *c, const 
     }
     if (a) cbx_mem_free(al, a, na + 1);
     if (b) cbx_mem_free(al, b, nb + 1);
-    cbx_arena_clear(&arena);
     return st;
 }
 
