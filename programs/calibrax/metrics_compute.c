@@ -251,8 +251,11 @@ static int compute_one(const opt_run *run, const cbx_metric_function *m, const d
     cbx_scope_open(run->ctx, &scope);
     cbx_array *r = cbx_copy(run->ctx, cbx_metric_apply(run->ctx, m, x->nin, x->in, &o));
     int status = opt_check(run, cbx_scope_close_keep(&scope, 1, &r, run->err));
-    if (!status && a->ci) status = interval_of(run, m, x, &o, &iv);
-    return status ? status : show_result(run, m, x, r, a->ci ? &iv : NULL);
+    if (status) return status;
+    if (a->ci) status = interval_of(run, m, x, &o, &iv);
+    if (!status) status = show_result(run, m, x, r, a->ci ? &iv : NULL);
+    cbx_array_free(r);
+    return status;
 }
 
 /* ---- several metrics ---- */
@@ -363,7 +366,7 @@ static int run_compute(const opt_run *run)
     double parameters[CBX_METRIC_MAX_PARAMETERS];
     cbx_metric_collection *c = NULL;
     opt_list names = { 0 };
-    inputs x;
+    inputs x = { 0 };
     int status;
 
     if (run->words->count <= first)
@@ -387,6 +390,9 @@ static int run_compute(const opt_run *run)
     } else if (!status) {
         status = compute_several(run, c, &x);
     }
+    for (size_t i = 0; i < CBX_METRIC_MAX_OPERANDS; i++) cbx_array_free(x.in[i]);
+    cbx_array_free(x.mask);
+    cbx_array_free(x.weights);
     cbx_metric_collection_free(c);
     return status;
 }
