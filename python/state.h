@@ -517,21 +517,20 @@ bool cx_add_array_type(cx_state *st, PyObject *module);
 bool cx_add_records(cx_state *st, PyObject *module);
 /** A namespace inside the module, with the functions of a table; NULL with an exception. */
 PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *methods);
+/* clang-format off */
 /* The tables of functions by the namespace that they are put into, "": the module; those of one namespace follow each other. */
-#define CX_TABLES(X)                                                                                                   \
-    X("array", dtype)                                                                                                  \
-    X("array", creation) X("array", elementwise) X("array", reduction) X("array", searching) X("array", scan)          \
-        X("array", vector_product) X("array", set) X("array", product) X("array", info) X("array", device)             \
-            X("array", manipulation) X("array", dlpack) X("array", file) X("array", matrix) X("array.linalg", linalg)  \
-                X("array.linalg", vector) X("array.linalg", product) X("array.linalg", vector_product)                 \
-                    X("array.linalg", matrix) X("array.fft", fft) X("array.fft", shift) X("array.random", random)      \
-                        X("array.semiring", semiring) X("", ingest) X("", run) X("", launch) X("", doctor)             \
-                            X("", transform) X("tree", tree) X("_recording", recording) X("_metrics", metric)          \
-                                X("_metrics", metric_row) X("_metrics", metric_collection) X("statistics", statistics) \
-                                    X("statistics", hypothesis) X("statistics", resampling) X("analysis", analysis)    \
-                                        X("ci", bisection) X("profiling", profiling) X("profiling", machine)           \
-                                            X("profiling", command) X("monitoring", monitoring)                        \
-                                                X("validation", validation) X("exporters", exporter)
+#define CX_TABLES(X) \
+    X("array", dtype) X("array", creation) X("array", elementwise) X("array", reduction) X("array", searching) X("array", scan) \
+    X("array", vector_product) X("array", set) X("array", product) X("array", info) X("array", device) X("array", manipulation) \
+    X("array", dlpack) X("array", file) X("array", matrix) \
+    X("array.linalg", linalg) X("array.linalg", vector) X("array.linalg", product) X("array.linalg", vector_product) \
+    X("array.linalg", matrix) \
+    X("array.fft", fft) X("array.fft", shift) X("array.random", random) X("array.semiring", semiring) X("", ingest) X("", run) \
+    X("", launch) X("", doctor) X("", transform) X("tree", tree) X("_recording", recording) X("_metrics", metric) \
+    X("_metrics", metric_row) X("_metrics", metric_collection) X("statistics", statistics) X("statistics", hypothesis) \
+    X("statistics", resampling) X("analysis", analysis) X("ci", bisection) X("profiling", profiling) X("profiling", machine) \
+    X("profiling", command) X("monitoring", monitoring) X("validation", validation) X("exporters", exporter)
+/* clang-format on */
 #define CX_TABLE_EXTERN(space, name) extern PyMethodDef cx_##name##_methods[];
 CX_TABLES(CX_TABLE_EXTERN)
 extern PyMethodDef cx_inquiry_methods[], cx_array_reductions[], cx_array_searches[], cx_array_scans[],
