@@ -17,10 +17,8 @@
 #include "calibrax/base/settings.h"
 #include "calibrax/base/vcs.h"
 
-#include "calibrax/core/adapters.h"
 #include "calibrax/core/doctor.h"
 #include "calibrax/core/point_index.h"
-#include "calibrax/core/registry.h"
 
 #include "calibrax/array/backend.h"
 #include "calibrax/array/cuda/cuda.h"

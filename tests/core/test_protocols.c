@@ -1,67 +1,15 @@
-/* Registry, adapters, benchmarks of older headers and what is refused. */
+/* Benchmarks of older headers and what is refused, named values. */
 #include "check.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "calibrax/core/adapters.h"
+#include "calibrax/core/protocols.h"
 #include "place.h"
 
 typedef cbx_test_place state;
 
-/* --- registry --- */
-
-TEST(test_registry)
-{
-    static const char *const names[] = { "zeta", "alpha", "mid" };
-    static const int items[] = { 1, 2, 3, 4 };
-    state *s = *test_state;
-    cbx_registry r;
-    const void *got = NULL;
-    cbx_err err = CBX_ERR_INIT;
-
-    cbx_registry_init(&r, cbx_ctx_allocator(s->ctx), "benchmark");
-    for (size_t i = 0; i < 3; i++)
-        CHECK_OK(cbx_registry_register(&r, names[i], &items[i], false, &err), &err, names[i]);
-    CHECK_STATUS(cbx_registry_register(&r, "mid", &items[3], false, &err), CBX_EEXIST, "a duplicate");
-    CHECK_STR(err.message, "benchmark 'mid' is registered already", "is named");
-    CHECK_STATUS(cbx_registry_register(&r, "", &items[3], false, &err), CBX_EINVAL, "no name");
-    CHECK_STATUS(cbx_registry_register(&r, NULL, &items[3], true, &err), CBX_EINVAL, "no name");
-    for (size_t i = 0; i < 3; i++) CHECK_STR(r.entries[i].name, names[i], "in order of registration");
-    CHECK_OK(cbx_registry_register(&r, "alpha", &items[3], true, &err), &err, "replaced when asked");
-    CHECK_OK(cbx_registry_get(&r, "alpha", &got, &err), &err, "get");
-    CHECK(got == &items[3] && r.count == 3, "in its place");
-    CHECK_STATUS(cbx_registry_get(&r, "alpah", &got, &err), CBX_ENOENT, "a slip");
-    CHECK_STR(err.message, "no benchmark 'alpah': did you mean 'alpha'?", "is met with the nearest");
-    CHECK_STATUS(cbx_registry_get(&r, "something else", &got, &err), CBX_ENOENT, "far away");
-    CHECK_STR(err.message, "no benchmark 'something else' among the 3 registered", "no suggestion");
-    CHECK(got == &items[3], "out is untouched");
-    cbx_registry_clear(&r);
-    CHECK_INT(r.count, 0, "clear");
-    CHECK_OK(cbx_registry_register(&r, "again", &items[0], false, &err), &err, "usable afterwards");
-    cbx_registry_clear(&r);
-}
-
-static cbx_status register_many(cbx_ctx *ctx, void *user)
-{
-    cbx_registry r;
-    cbx_status st = CBX_OK;
-
-    (void)user;
-    cbx_registry_init(&r, cbx_ctx_allocator(ctx), "thing");
-    for (int i = 0; i < 20 && !st; i++) {
-        char name[3] = { 'a', (char)('a' + i), 0 };
-        st = cbx_registry_register(&r, name, NULL, false, NULL);
-    }
-    cbx_registry_clear(&r);
-    return st;
-}
-
 /* --- benchmarks --- */
-
-typedef struct bench {
-    int setups;
-} bench;
 
 static cbx_status evaluate(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err)
 {
@@ -163,77 +111,8 @@ static cbx_status fill_values(cbx_ctx *ctx, void *user)
     return st;
 }
 
-/* --- adapters --- */
-
-static bool takes_model(const cbx_target *t) { return strcmp(t->type, "model") == 0; }
-static bool takes_all(const cbx_target *t) { return strcmp(t->type, "alien") != 0; }
-
-static int released;
-
-static void release(void *self)
-{
-    released++;
-    free(self);
-}
-
-static cbx_status adapt(cbx_ctx *ctx, const cbx_target *t, cbx_adapted *out, cbx_err *err)
-{
-    (void)ctx;
-    if (!t->object) return cbx_fail(err, CBX_EINVAL, "planted");
-    out->ops = &ops;
-    out->self = calloc(1, sizeof(bench));
-    return CBX_OK;
-}
-
-static cbx_status adapt_special(cbx_ctx *ctx, const cbx_target *t, cbx_adapted *out, cbx_err *err)
-{
-    static const cbx_benchmark_ops special = { sizeof special, CBX_BENCHMARK_ABI, "special" };
-    cbx_status st = adapt(ctx, t, out, err);
-
-    out->ops = &special;
-    return st;
-}
-
-static const cbx_adapter_ops general = { sizeof general, CBX_ADAPTER_ABI, "general", takes_all, adapt, release };
-static const cbx_adapter_ops for_models = { sizeof for_models, CBX_ADAPTER_ABI, "models",
-                                            takes_model,       adapt_special,   release };
-
-TEST(test_adapters)
-{
-    state *s = *test_state;
-    int thing = 0;
-    cbx_target model = { "model", "net", &thing }, table = { "table", NULL, &thing }, alien = { "alien", NULL, &thing };
-    cbx_target broken = { "model", "net", NULL };
-    cbx_adapter_ops old = general;
-    cbx_adapted adapted = { 0 };
-    cbx_adapters a;
-    cbx_err err = CBX_ERR_INIT;
-
-    released = 0;
-    cbx_adapters_init(&a, cbx_ctx_allocator(s->ctx));
-    CHECK_OK(cbx_adapters_register(&a, &general, &err), &err, "general");
-    CHECK_OK(cbx_adapters_register(&a, &for_models, &err), &err, "special");
-    CHECK_STATUS(cbx_adapters_register(&a, &general, &err), CBX_EEXIST, "twice");
-    old.abi = 0;
-    CHECK_STATUS(cbx_adapters_register(&a, &old, &err), CBX_EVERSION, "another abi");
-    CHECK_OK(cbx_adapters_adapt(s->ctx, &a, &model, &adapted, &err), &err, "a model");
-    CHECK_STR(adapted.ops->name, "special", "the last registered is asked first");
-    cbx_adapted_release(&adapted);
-    CHECK_OK(cbx_adapters_adapt(s->ctx, &a, &table, &adapted, &err), &err, "a table");
-    CHECK_STR(adapted.ops->name, "resnet", "then the one before");
-    cbx_adapted_release(&adapted);
-    cbx_adapted_release(&adapted);
-    CHECK_INT(released, 2, "each once");
-    CHECK_STATUS(cbx_adapters_adapt(s->ctx, &a, &alien, &adapted, &err), CBX_EUNSUPPORTED, "nobody takes it");
-    CHECK_STR(err.message, "no adapter takes 'unknown' of type 'alien': 2 are registered", "the message names it");
-    CHECK_STATUS(cbx_adapters_adapt(s->ctx, &a, &broken, &adapted, &err), CBX_EINVAL, "what the adapter says");
-    CHECK(adapted.ops == NULL, "out is untouched");
-    cbx_adapters_clear(&a);
-}
-
 TEST(test_every_allocation_may_fail)
 {
-    CHECK_GT(cbx_test_fail_each(register_many, NULL, "registry"), 20, "allocations were made to fail");
     CHECK_GT(cbx_test_fail_each(fill_values, NULL, "cbx_values_add"), 2, "allocations were made to fail");
 }
 
