@@ -3,31 +3,22 @@
 
 #include <math.h>
 
-#include "calibrax/base/clock.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/options.h"
-
-#define CLOCK_READINGS 201
+#include "calibrax/profiling/timing_internal.h"
 
 typedef struct pass {
     cbx_batches_opts o;
     const cbx_batches *b;
-    double cost_ns, step_ns;
-    bool backwards;
+    cbx__stopwatch watch;
     cbx_batches_timing t;
 } pass;
 
-static uint64_t now(const pass *p) { return p->o.clock_ns ? p->o.clock_ns() : cbx_clock_ns(); }
-
-static double since(pass *p, uint64_t start)
+static double seconds_since(pass *p, uint64_t start)
 {
-    uint64_t end = now(p);
-    if (end < start) p->backwards = true;
-    return end < start ? 0 : (double)(end - start);
+    return 1e-9 * fmax(0, cbx__stopwatch_since(&p->watch, start) - p->watch.cost_ns);
 }
-
-static double seconds(const pass *p, double ns) { return 1e-9 * fmax(0, ns - p->cost_ns); }
 
 /* *more false: no batch was left. */
 static cbx_status take_one(pass *p, bool counts, bool *more, cbx_err *err)
@@ -41,16 +32,16 @@ static cbx_status take_one(pass *p, bool counts, bool *more, cbx_err *err)
     if (counts && (!cbx_grow(&t->al, &t->fetch_s, &t->fetch_capacity, t->nbatches + 1, sizeof *t->fetch_s) ||
                    !cbx_grow(&t->al, &t->batch_s, &t->capacity, t->nbatches + 1, sizeof *t->batch_s)))
         return cbx_fail_nomem(err, "the times of batches");
-    start = now(p);
+    start = cbx__stopwatch_now(&p->watch);
     cbx_status st = b->next(b->user, &batch, err);
-    fetch_s = seconds(p, since(p, start));
+    fetch_s = seconds_since(p, start);
     *more = !st && batch;
     if (!*more) return st;
     if (b->count) elements = b->count(b->user, batch);
-    start = now(p);
+    start = cbx__stopwatch_now(&p->watch);
     if (b->process) st = b->process(b->user, batch, err);
     if (!st && b->sync) b->sync(b->user);
-    if (b->process || b->sync) batch_s = seconds(p, since(p, start));
+    if (b->process || b->sync) batch_s = seconds_since(p, start);
     if (st) return st;
     if (t->nbatches + t->warmup_batches == 0) t->first_batch_s = fetch_s + batch_s;
     if (!counts) {
@@ -73,21 +64,11 @@ static cbx_status time_all(cbx_ctx *ctx, pass *p, cbx_err *err)
     cbx_status st = CBX_OK;
     bool more = true;
 
-    /* The cost is the median of empty windows, the step the shortest one above 0. */
-    double window[CLOCK_READINGS];
-    p->step_ns = INFINITY;
-    for (size_t i = 0; i < CLOCK_READINGS; i++) {
-        uint64_t start = now(p);
-        window[i] = since(p, start);
-        if (window[i] > 0) p->step_ns = fmin(p->step_ns, window[i]);
-    }
-    cbx_stat_sort(window, CLOCK_READINGS);
-    p->cost_ns = window[CLOCK_READINGS / 2];
-    if (!isfinite(p->step_ns)) p->step_ns = fmax(p->cost_ns, 1);
+    cbx__stopwatch_measure(&p->watch);
     while (!st && more && t->warmup_batches < p->o.warmup) st = take_one(p, false, &more, err);
     while (!st && more && t->nbatches < p->o.max_batches) st = take_one(p, true, &more, err);
     if (st) return st;
-    if (p->backwards) return cbx_fail(err, CBX_EDOM, "the clock ran backwards: its readings cannot be used");
+    if (p->watch.backwards) return cbx_fail(err, CBX_EDOM, "the clock ran backwards: its readings cannot be used");
     if (!t->nbatches)
         return cbx_fail(err, CBX_ENOENT, "no batch was left to measure: there were %zu, and %zu are for warm-up",
                         t->warmup_batches, p->o.warmup);
@@ -95,8 +76,9 @@ static cbx_status time_all(cbx_ctx *ctx, pass *p, cbx_err *err)
     if (!st) st = cbx_stat_median_interval(ctx, t->batch_s, t->nbatches, p->o.level, &t->batch, err);
     t->fetch_share = t->wall_s > 0 ? t->fetch_share / t->wall_s : 0;
     t->elements_per_s = t->wall_s > 0 ? (double)t->elements / t->wall_s : NAN;
-    t->clock_cost_ns = p->cost_ns;
-    t->clock_share = t->summary.median > 0 ? fmax(p->cost_ns, p->step_ns) / (1e9 * t->summary.median) : INFINITY;
+    t->clock_cost_ns = p->watch.cost_ns;
+    t->clock_share = t->summary.median > 0 ? fmax(p->watch.cost_ns, p->watch.step_ns) / (1e9 * t->summary.median)
+                                           : INFINITY;
     return st;
 }
 
@@ -110,6 +92,7 @@ cbx_status cbx_batches_time(cbx_ctx *ctx, const cbx_batches *b, const cbx_batche
     if (!st) st = cbx_check_range("max_batches", (double)p.o.max_batches, 1, INFINITY, err);
     if (!st) st = cbx_check_level("level", p.o.level, err);
     if (st) return st;
+    p.watch.clock_ns = p.o.clock_ns;
     st = time_all(ctx, &p, err);
     return CBX_FINISH(st, *out = p.t, cbx_batches_timing_clear(&p.t));
 }

@@ -44,7 +44,6 @@ cbx_status cbx_compilation_open(cbx_ctx *ctx, cbx_compilation **out, cbx_err *er
 
 cbx_status cbx_compilation_record(cbx_compilation *c, const char *text, double seconds, cbx_err *err)
 {
-    signature *s;
     size_t i = 0;
 
     if (!(isfinite(seconds) && seconds >= 0))
@@ -57,7 +56,7 @@ cbx_status cbx_compilation_record(cbx_compilation *c, const char *text, double s
             return cbx_fail_nomem(err, "a signature");
         }
     }
-    s = &c->list.items[i];
+    signature *s = &c->list.items[i];
     if (s->calls == 0)
         s->first_s = seconds;
     else
@@ -76,13 +75,10 @@ void cbx_compilation_reset(cbx_compilation *c)
 
 void cbx_compilation_free(cbx_compilation *c)
 {
-    cbx_allocator al;
-
     if (!c) return;
-    al = c->al;
     cbx_compilation_reset(c);
-    cbx_list_clear(&al, &c->list);
-    cbx_mem_free(&al, c, sizeof *c);
+    cbx_list_clear(&c->al, &c->list);
+    cbx_mem_free(&c->al, c, sizeof *c);
 }
 
 /* --- report --- */
@@ -91,12 +87,11 @@ bool cbx_compilation_signature(const cbx_compilation *c, size_t i, cbx_compiled_
 {
     const signature *s = &c->list.items[i];
     double x[LATER];
-    size_t n;
 
     if (i >= c->list.n) return false;
     *out = (cbx_compiled_signature){ s->text, s->calls, s->first_s, NAN, NAN };
     if (s->calls < 2) return true;
-    n = s->calls - 1 < LATER ? (size_t)s->calls - 1 : LATER;
+    size_t n = s->calls - 1 < LATER ? (size_t)s->calls - 1 : LATER;
     memcpy(x, s->later_s, n * sizeof *x);
     cbx_stat_sort(x, n);
     out->steady_s = cbx_stat_quantile_sorted(x, n, 0.5);

@@ -16,16 +16,22 @@
 
 #include "calibrax/base/library.h"
 
+/* name, symbol, result, arguments: the part of PAPI that is used here. */
+#define PAPI_CALLS(X)                                                                                                  \
+    X(init, "PAPI_library_init", int, (int version))                                                                   \
+    X(create, "PAPI_create_eventset", int, (int *set))                                                                 \
+    X(add, "PAPI_add_named_event", int, (int set, const char *event))                                                  \
+    X(start, "PAPI_start", int, (int set))                                                                             \
+    X(read, "PAPI_read", int, (int set, long long *values))                                                            \
+    X(stop, "PAPI_stop", int, (int set, long long *values))                                                            \
+    X(cleanup, "PAPI_cleanup_eventset", int, (int set))                                                                \
+    X(destroy, "PAPI_destroy_eventset", int, (int *set))                                                               \
+    X(words, "PAPI_strerror", char *, (int fault))
+
 typedef struct papi {
-    int (*init)(int version);
-    int (*create)(int *set);
-    int (*add)(int set, const char *event);
-    int (*start)(int set);
-    int (*read)(int set, long long *values);
-    int (*stop)(int set, long long *values);
-    int (*cleanup)(int set);
-    int (*destroy)(int *set);
-    char *(*words)(int fault);
+#define PAPI_MEMBER(name, symbol, result, args) result(*name) args;
+    PAPI_CALLS(PAPI_MEMBER)
+#undef PAPI_MEMBER
 } papi;
 
 struct cbx__counter {
@@ -48,9 +54,8 @@ static bool start_papi(const papi *p)
 {
     static const int versions[] = { 0x07000000, 0x07010000, 0x07020000, 0x06000000 };
 
-    for (size_t i = 0; i < CBX_LEN(versions); i++) {
+    for (size_t i = 0; i < CBX_LEN(versions); i++)
         if (p->init(versions[i]) == versions[i]) return true;
-    }
     return false;
 }
 
@@ -85,15 +90,9 @@ static cbx_status open_papi(cbx_ctx *ctx, const char *path, cbx__counter *c, cbx
     static const char *const both[] = { "PAPI_DP_OPS", "PAPI_SP_OPS" }, *const one[] = { "PAPI_FP_OPS" };
     papi *p = &c->p;
     const cbx_library_symbol symbols[] = {
-        { "PAPI_library_init", (void **)&p->init },
-        { "PAPI_create_eventset", (void **)&p->create },
-        { "PAPI_add_named_event", (void **)&p->add },
-        { "PAPI_start", (void **)&p->start },
-        { "PAPI_read", (void **)&p->read },
-        { "PAPI_stop", (void **)&p->stop },
-        { "PAPI_cleanup_eventset", (void **)&p->cleanup },
-        { "PAPI_destroy_eventset", (void **)&p->destroy },
-        { "PAPI_strerror", (void **)&p->words },
+#define PAPI_SYMBOL(name, symbol, result, args) { symbol, (void **)&p->name },
+        PAPI_CALLS(PAPI_SYMBOL)
+#undef PAPI_SYMBOL
     };
     cbx_status st = cbx_library_open_known(ctx, CBX_LIBRARY_PAPI, path, symbols, CBX_LEN(symbols), &c->library, err);
 
@@ -220,7 +219,6 @@ cbx_status cbx__counter_read(cbx__counter *c, double *flop, cbx_err *err)
 void cbx__counter_close(cbx__counter *c)
 {
     long long values[2];
-    cbx_allocator al;
 
     if (!c) return;
     if (c->library && c->set != -1) {
@@ -230,8 +228,7 @@ void cbx__counter_close(cbx__counter *c)
     }
     for (size_t i = 0; i < c->nevents && !c->library; i++) close(c->event[i].fd);
     cbx_library_close(c->library);
-    al = c->al;
-    cbx_mem_free(&al, c, sizeof *c);
+    cbx_mem_free(&c->al, c, sizeof *c);
 }
 
 cbx_status cbx__counter_open(cbx_ctx *ctx, const cbx__counter_opts *opts, cbx__counter **out, cbx_err *err)

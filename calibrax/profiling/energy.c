@@ -159,20 +159,16 @@ cbx_status cbx_energy_meter_start(cbx_ctx *ctx, const cbx_energy_opts *opts, cbx
     if (!o.gpu) snprintf(m->gpu_why, sizeof m->gpu_why, "no GPU was given to the meter");
     const char *root = m->o.powercap ? m->o.powercap : "/sys/class/powercap", *const * names;
     size_t n = 0;
-    cbx_arena arena;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     st = cbx_dir_list(ctx, root, NULL, &arena, &names, &n, err);
-    for (size_t i = 0; i < n && !st; i++) {
+    for (size_t i = 0; i < n && !st; i++)
         if (strncmp(names[i], "intel-rapl:", 11) == 0) add_counter(m, root, names[i]);
-    }
-    cbx_arena_clear(&arena);
     if (m->ncounters == 0 && !m->cpu_why[0])
         snprintf(
             m->cpu_why, sizeof m->cpu_why,
             "no RAPL counters in '%.100s': load the module intel_rapl_common, or ask the host of a virtual machine",
             root);
-    st = st == CBX_ENOMEM ? st : CBX_OK;
-    if (st) {
+    if (st == CBX_ENOMEM) {
         cbx_mem_free(al, m, sizeof *m);
         return st;
     }
@@ -187,8 +183,7 @@ cbx_status cbx_energy_meter_start(cbx_ctx *ctx, const cbx_energy_opts *opts, cbx
 void cbx_energy_meter_free(cbx_energy_meter *m)
 {
     if (!m) return;
-    cbx_allocator al = m->al;
-    cbx_mem_free(&al, m, sizeof *m);
+    cbx_mem_free(&m->al, m, sizeof *m);
 }
 
 static void refuse_short(double seconds, double update_s, const char *what, double *j, char why[256])
@@ -265,11 +260,9 @@ static bool take_sample(void *series)
 
 static void drop(cbx_energy_series *s)
 {
-    cbx_allocator al = s->al;
-
     cbx_energy_meter_free(s->meter);
-    cbx_mem_free(&al, s->samples.rows, s->samples.capacity * s->samples.size);
-    cbx_mem_free(&al, s, sizeof *s);
+    cbx_mem_free(&s->al, s->samples.rows, s->samples.capacity * s->samples.size);
+    cbx_mem_free(&s->al, s, sizeof *s);
 }
 
 cbx_status cbx_energy_series_start(cbx_ctx *ctx, const cbx_energy_series_opts *opts, cbx_energy_series **out,

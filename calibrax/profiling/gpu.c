@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/library.h"
 
 #define MIB 1048576.0
@@ -36,22 +37,28 @@ typedef struct nvml_process {
 
 typedef int (*nvml_processes)(void *device, unsigned *n, void *list);
 
+/* name, symbol, result, arguments: the part of NVML that is used here. */
+#define NVML_CALLS(X)                                                                                                  \
+    X(init, "nvmlInit_v2", int, (void))                                                                                \
+    X(shutdown, "nvmlShutdown", int, (void))                                                                           \
+    X(error, "nvmlErrorString", const char *, (int))                                                                   \
+    X(count, "nvmlDeviceGetCount_v2", int, (unsigned *))                                                               \
+    X(handle, "nvmlDeviceGetHandleByIndex_v2", int, (unsigned, void **))                                               \
+    X(handle_at, "nvmlDeviceGetHandleByPciBusId_v2", int, (const char *, void **))                                     \
+    X(name, "nvmlDeviceGetName", int, (void *, char *, unsigned))                                                      \
+    X(memory, "nvmlDeviceGetMemoryInfo", int, (void *, nvml_memory *))                                                 \
+    X(utilization, "nvmlDeviceGetUtilizationRates", int, (void *, nvml_utilization *))                                 \
+    X(clock, "nvmlDeviceGetClockInfo", int, (void *, int, unsigned *))                                                 \
+    X(temperature, "nvmlDeviceGetTemperature", int, (void *, int, unsigned *))                                         \
+    X(power, "nvmlDeviceGetPowerUsage", int, (void *, unsigned *))                                                     \
+    X(limit, "nvmlDeviceGetPowerManagementLimit", int, (void *, unsigned *))                                           \
+    X(energy, "nvmlDeviceGetTotalEnergyConsumption", int, (void *, unsigned long long *))                              \
+    X(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons", int, (void *, unsigned long long *))
+
 typedef struct nvml {
-    int (*init)(void);
-    int (*shutdown)(void);
-    const char *(*error)(int);
-    int (*count)(unsigned *);
-    int (*handle)(unsigned, void **);
-    int (*handle_at)(const char *, void **);
-    int (*name)(void *, char *, unsigned);
-    int (*memory)(void *, nvml_memory *);
-    int (*utilization)(void *, nvml_utilization *);
-    int (*clock)(void *, int, unsigned *);
-    int (*temperature)(void *, int, unsigned *);
-    int (*power)(void *, unsigned *);
-    int (*limit)(void *, unsigned *);
-    int (*energy)(void *, unsigned long long *);
-    int (*throttle)(void *, unsigned long long *);
+#define NVML_MEMBER(name, symbol, result, args) result(*name) args;
+    NVML_CALLS(NVML_MEMBER)
+#undef NVML_MEMBER
     nvml_processes compute, graphics; /* NULL: the driver lacks them */
     size_t process_bytes;             /* of an entry of their lists */
 } nvml;
@@ -60,6 +67,7 @@ struct cbx_gpu {
     cbx_allocator al;
     cbx_library *library, *more;
     nvml f;
+    bool started;
     void *device;
     char name[96];
 };
@@ -115,50 +123,24 @@ static cbx_status open_device(cbx_ctx *ctx, const char *address, unsigned index,
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_gpu *g = cbx_mem_zalloc(al, sizeof *g);
-    cbx_status st;
-    int fault;
 
     if (!g) return cbx_fail_nomem(err, "a GPU");
     g->al = *al;
     const cbx_library_symbol symbols[] = {
-        { "nvmlInit_v2", (void **)&g->f.init },
-        { "nvmlShutdown", (void **)&g->f.shutdown },
-        { "nvmlErrorString", (void **)&g->f.error },
-        { "nvmlDeviceGetCount_v2", (void **)&g->f.count },
-        { "nvmlDeviceGetHandleByIndex_v2", (void **)&g->f.handle },
-        { "nvmlDeviceGetHandleByPciBusId_v2", (void **)&g->f.handle_at },
-        { "nvmlDeviceGetName", (void **)&g->f.name },
-        { "nvmlDeviceGetMemoryInfo", (void **)&g->f.memory },
-        { "nvmlDeviceGetUtilizationRates", (void **)&g->f.utilization },
-        { "nvmlDeviceGetClockInfo", (void **)&g->f.clock },
-        { "nvmlDeviceGetTemperature", (void **)&g->f.temperature },
-        { "nvmlDeviceGetPowerUsage", (void **)&g->f.power },
-        { "nvmlDeviceGetPowerManagementLimit", (void **)&g->f.limit },
-        { "nvmlDeviceGetTotalEnergyConsumption", (void **)&g->f.energy },
-        { "nvmlDeviceGetCurrentClocksThrottleReasons", (void **)&g->f.throttle },
+#define NVML_SYMBOL(name, symbol, result, args) { symbol, (void **)&g->f.name },
+        NVML_CALLS(NVML_SYMBOL)
+#undef NVML_SYMBOL
     };
-    st = cbx_library_open_known(ctx, CBX_LIBRARY_NVML, library, symbols, CBX_LEN(symbols), &g->library, err);
+    cbx_status st = cbx_library_open_known(ctx, CBX_LIBRARY_NVML, library, symbols, CBX_LEN(symbols), &g->library, err);
     if (!st) st = load_processes(ctx, library, &g->f, &g->more, err);
-    if (st) goto done;
-    fault = g->f.init();
-    if (fault) {
+    int fault = st ? 0 : g->f.init();
+    g->started = !st && !fault;
+    if (fault)
         st = cbx_fail(err, CBX_EUNAVAILABLE,
                       "NVML cannot be initialised, error %d: %s: check that NVIDIA's driver is loaded", fault,
                       g->f.error(fault));
-        goto done;
-    }
-    st = find_device(g, address, index, err);
-    if (st) {
-        g->f.shutdown();
-        goto done;
-    }
-    *out = g;
-    return CBX_OK;
-done:
-    cbx_library_close(g->more);
-    cbx_library_close(g->library);
-    cbx_mem_free(al, g, sizeof *g);
-    return st;
+    if (!st) st = find_device(g, address, index, err);
+    return CBX_FINISH(st, *out = g, cbx_gpu_close(g));
 }
 
 cbx_status cbx_gpu_open(cbx_ctx *ctx, unsigned index, const char *library, cbx_gpu **out, cbx_err *err)
@@ -174,11 +156,10 @@ cbx_status cbx_gpu_open_at(cbx_ctx *ctx, const char *address, const char *librar
 void cbx_gpu_close(cbx_gpu *g)
 {
     if (!g) return;
-    cbx_allocator al = g->al;
-    g->f.shutdown();
+    if (g->started) g->f.shutdown();
     cbx_library_close(g->more);
     cbx_library_close(g->library);
-    cbx_mem_free(&al, g, sizeof *g);
+    cbx_mem_free(&g->al, g, sizeof *g);
 }
 
 const char *cbx_gpu_name(const cbx_gpu *g) { return g->name; }
@@ -196,11 +177,10 @@ cbx_status cbx_gpu_read(cbx_gpu *g, cbx_gpu_reading *out, cbx_err *err)
     nvml_utilization u = { 0 };
     unsigned celsius, mw;
     int fault = g->f.temperature(g->device, SENSOR_GPU, &celsius);
-    bool memory, use;
 
     if (fault == NVML_GPU_IS_LOST) return cbx_fail(err, CBX_EIO, "GPU '%s' is lost: %s", g->name, g->f.error(fault));
-    memory = g->f.memory(g->device, &m) == 0;
-    use = g->f.utilization(g->device, &u) == 0;
+    bool memory = g->f.memory(g->device, &m) == 0;
+    bool use = g->f.utilization(g->device, &u) == 0;
     out->temperature_c = fault ? NAN : celsius;
     out->mem_used_mb = memory ? (double)m.used / MIB : NAN;
     out->mem_total_mb = memory ? (double)m.total / MIB : NAN;
@@ -289,8 +269,7 @@ const char *cbx_gpu_throttle_at(size_t i, uint64_t *bit)
 
 bool cbx_gpu_is_slowed(uint64_t reasons)
 {
-    for (size_t i = 0; i < CBX_LEN(reasons_known); i++) {
+    for (size_t i = 0; i < CBX_LEN(reasons_known); i++)
         if (reasons_known[i].slows && (reasons & reasons_known[i].bit)) return true;
-    }
     return false;
 }

@@ -101,9 +101,8 @@ bool cbx_hardware_at(size_t i, cbx_hardware *out)
     snprintf(out->source, sizeof out->source, "%s", d->source);
     for (size_t r = 0; r < CBX_RATE_COUNT; r++) out->flop_per_s[r] = tera[r] > 0 ? tera[r] * 1e12 : NAN;
     out->bytes_per_s = d->gb_per_s > 0 ? d->gb_per_s * 1e9 : NAN;
-    for (size_t f = 0; d->capability && f < CBX_LEN(fragments); f++) {
+    for (size_t f = 0; d->capability && f < CBX_LEN(fragments); f++)
         if (d->capability >= fragments[f].since) out->matrix_shape[out->nmatrix_shapes++] = fragments[f].shape;
-    }
     return true;
 }
 
@@ -145,9 +144,8 @@ cbx_status cbx_hardware_of_cpu(const cbx_machine *m, double clock_hz, cbx_hardwa
                         m->cores);
     per_byte = (double)m->cores * clock_hz * bytes * 2 * 2;
     *out = (cbx_hardware){ .bytes_per_s = NAN, .simd_width = bytes > 8 ? (unsigned)(bytes / 4) : 1 };
-    for (size_t t = 0; t < CBX_LEN(tiles); t++) {
+    for (size_t t = 0; t < CBX_LEN(tiles); t++)
         if (cbx_machine_has(m, tiles[t].feature)) out->matrix_shape[out->nmatrix_shapes++] = tiles[t].shape;
-    }
     snprintf(out->name, sizeof out->name, "%.95s", m->model_name);
     snprintf(out->source, sizeof out->source, "%d cores * %.3g GHz * %g bytes * 2 pipes * 2", m->cores, 1e-9 * clock_hz,
              bytes);

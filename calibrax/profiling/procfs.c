@@ -23,9 +23,8 @@
 static const char *find_line(const char *text, const char *key)
 {
     size_t n = strlen(key);
-    for (const char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+    for (const char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
         if (strncmp(line, key, n) == 0) return line;
-    }
     return NULL;
 }
 
@@ -65,24 +64,15 @@ bool cbx__proc_stat_parse(const char *text, cbx__proc_stat *out)
     const char *after = strrchr(text, ')');
     unsigned long long v[10];
     char state[2]; /* a letter */
-    int parent;
-    /* after the name: state ppid (5 left out) minflt cminflt majflt cmajflt utime stime cutime
+    int parent, group;
+    /* after the name: state ppid group (4 left out) minflt cminflt majflt cmajflt utime stime cutime
      * cstime (2) threads (1) start */
     if (!after ||
         sscanf(after + 1,
-               " %1[A-Za-z] %d %*d %*d %*d %*d %*u %llu %llu %llu %llu %llu %llu %llu %llu %*d %*d %llu %*d %llu",
-               state, &parent, &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &v[8], &v[9]) != 12)
+               " %1[A-Za-z] %d %d %*d %*d %*d %*u %llu %llu %llu %llu %llu %llu %llu %llu %*d %*d %llu %*d %llu", state,
+               &parent, &group, &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &v[8], &v[9]) != 13)
         return false;
-    *out = (cbx__proc_stat){ state[0], parent, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9] };
-    return true;
-}
-
-bool cbx__proc_stat_group(const char *text, pid_t *group)
-{
-    const char *after = strrchr(text, ')');
-    int found;
-    if (!after || sscanf(after + 1, " %*c %*d %d", &found) != 1) return false;
-    *group = found;
+    *out = (cbx__proc_stat){ state[0], parent, group, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9] };
     return true;
 }
 
@@ -186,12 +176,17 @@ static size_t read_of(pid_t pid, const char *name, char *buf, size_t size)
     return cbx__proc_read(path, buf, size);
 }
 
+static bool stat_of(pid_t pid, cbx__proc_stat *out)
+{
+    char text[1024];
+    return read_of(pid, "stat", text, sizeof text) && cbx__proc_stat_parse(text, out);
+}
+
 pid_t cbx__proc_next(DIR *d)
 {
     struct dirent *e;
-    while (d && (e = readdir(d))) {
+    while (d && (e = readdir(d)))
         if (isdigit((unsigned char)e->d_name[0])) return (pid_t)atoi(e->d_name);
-    }
     if (d) closedir(d);
     return 0;
 }
@@ -235,10 +230,8 @@ bool cbx__proc_confined(pid_t pid)
 
 bool cbx__proc_alive(pid_t pid)
 {
-    char text[1024];
     cbx__proc_stat s;
-    return read_of(pid, "stat", text, sizeof text) && cbx__proc_stat_parse(text, &s) && s.state != 'Z' &&
-           s.state != 'X';
+    return stat_of(pid, &s) && s.state != 'Z' && s.state != 'X';
 }
 
 bool cbx__proc_pressure_parse(const char *text, double *some_avg10)
@@ -316,10 +309,8 @@ uint64_t cbx__proc_group_resident(pid_t group)
     DIR *d = opendir("/proc");
     if (!d) return cbx__proc_resident(group);
     for (pid_t pid; (pid = cbx__proc_next(d));) {
-        char text[1024];
-        pid_t of;
-        if (read_of(pid, "stat", text, sizeof text) && cbx__proc_stat_group(text, &of) && of == group)
-            sum += cbx__proc_resident(pid);
+        cbx__proc_stat s;
+        if (stat_of(pid, &s) && s.group == group) sum += cbx__proc_resident(pid);
     }
     return sum;
 }
@@ -346,9 +337,8 @@ double cbx__proc_cpu_ns(pid_t pid)
 /* [ns] Of children that ended and were waited for: the kernel publishes it in ticks. */
 static double ended_children_cpu_ns(pid_t pid)
 {
-    char text[1024];
     cbx__proc_stat s;
-    if (!read_of(pid, "stat", text, sizeof text) || !cbx__proc_stat_parse(text, &s)) return 0;
+    if (!stat_of(pid, &s)) return 0;
     return 1e9 * (double)(s.child_user_ticks + s.child_system_ticks) / (double)sysconf(_SC_CLK_TCK);
 }
 
@@ -367,9 +357,8 @@ double cbx__proc_tree_cpu_ns(pid_t pid)
 bool cbx__proc_settle(pid_t pid, uint64_t max_ns)
 {
     const uint64_t start = cbx_clock_ns();
-    char text[1024];
     cbx__proc_stat s;
-    while (read_of(pid, "stat", text, sizeof text) && cbx__proc_stat_parse(text, &s) && s.state == 'R') {
+    while (stat_of(pid, &s) && s.state == 'R') {
         if (cbx_clock_ns() - start > max_ns) return false;
         sched_yield(); /* both may be on one CPU */
     }
@@ -392,9 +381,8 @@ int cbx__proc_stray_cpu(pid_t pid, const int *cores, size_t ncores)
 {
     int stray = -1;
     DIR *d = open_tasks(pid);
-    for (pid_t task; (task = cbx__proc_next(d));) {
+    for (pid_t task; (task = cbx__proc_next(d));)
         if (stray < 0) stray = stray_of_task(pid, task, cores, ncores);
-    }
     return stray;
 }
 
@@ -440,9 +428,8 @@ uint64_t cbx__proc_oom_kills(void)
     char text[FILE_MAX], path[1024];
     uint64_t kills = 0;
     if (cbx__proc_read("/proc/self/cgroup", text, sizeof text) && cbx__proc_cgroup_memory(text, path, sizeof path) &&
-        cbx__proc_read(path, text, sizeof text) && cbx__proc_counter(text, "oom_kill", &kills)) {
+        cbx__proc_read(path, text, sizeof text) && cbx__proc_counter(text, "oom_kill", &kills))
         return kills;
-    }
     cbx__proc_read("/proc/vmstat", text, sizeof text);
     cbx__proc_counter(text, "oom_kill", &kills);
     return kills;

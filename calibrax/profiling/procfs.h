@@ -22,7 +22,7 @@ bool cbx__proc_status_bytes(const char *text, const char *key, uint64_t *bytes);
  * are separate. */
 typedef struct cbx__proc_stat {
     char state; /* 'Z': ended, not yet waited for */
-    pid_t parent;
+    pid_t parent, group;
     uint64_t minor_faults, child_minor_faults, major_faults, child_major_faults;
     uint64_t user_ticks, system_ticks, child_user_ticks, child_system_ticks;
     uint64_t threads;
@@ -31,8 +31,6 @@ typedef struct cbx__proc_stat {
 bool cbx__proc_stat_parse(const char *text, cbx__proc_stat *out);
 /* Value of a "key:\t123" line (/proc/PID/io, switches in /proc/PID/status). */
 bool cbx__proc_field(const char *text, const char *key, uint64_t *value);
-/* Process group of a /proc/PID/stat line. */
-bool cbx__proc_stat_group(const char *text, pid_t *group);
 /* First CPU of a list such as "0-3,8" that is not one of these; -1: all are, or the list cannot be
  * read. */
 int cbx__proc_cpu_outside(const char *list, const int *cores, size_t ncores);

@@ -22,12 +22,6 @@
 #define TICK_NS  20000000u
 #define GRACE_NS 10000000000u /* between SIGTERM and SIGKILL */
 
-static double own_mark_mb(void)
-{
-    struct rusage u;
-    return getrusage(RUSAGE_SELF, &u) ? NAN : (double)u.ru_maxrss / 1024;
-}
-
 /* A span of its time, and counters of its samples. */
 static void trace_run(cbx_timeline *t, const char *name, uint64_t start_ns, uint64_t end_ns,
                       const cbx_resource_report *r)
@@ -93,12 +87,14 @@ static cbx_status run_once(cbx_ctx *ctx, const cbx_profile_opts *o, cbx_timeline
     if (monitor) cbx_resource_monitor_stop(monitor, &r.resources, NULL);
     cbx__process_finish(&p);
     /* Available only after the child was reaped. */
+    struct rusage own;
     double mark = (double)p.usage.ru_maxrss / 1024, seen = (double)r.resources.hwm_bytes / MIB;
+    double own_mark = getrusage(RUSAGE_SELF, &own) ? NAN : (double)own.ru_maxrss / 1024;
     r.wall_s = 1e-9 * (double)(end_ns - start_ns);
     r.exit_status = cbx__process_exit_status(&p);
     r.cpu_user_s = fmax(cbx__seconds_of(p.usage.ru_utime), r.resources.cpu_user_s);
     r.cpu_system_s = fmax(cbx__seconds_of(p.usage.ru_stime), r.resources.cpu_system_s);
-    r.max_rss_mb = mark > own_mark_mb() || seen == 0 ? fmax(mark, seen) : seen;
+    r.max_rss_mb = mark > own_mark || seen == 0 ? fmax(mark, seen) : seen;
     if (!st && trace) trace_run(trace, o->argv[0], start_ns, end_ns, &r.resources);
     cbx_resource_monitor_free(monitor);
     r.resources.samples = NULL;

@@ -24,9 +24,9 @@ struct cbx_resource_monitor {
 static bool take_sample(void *monitor)
 {
     cbx_resource_monitor *m = monitor;
-    cbx_resource_sample s, *place;
+    cbx_resource_sample s;
     bool alive = cbx__watch_sample(&m->watch, cbx_clock_ns(), &s);
-    place = alive ? cbx__thinned_place(&m->samples) : NULL;
+    cbx_resource_sample *place = alive ? cbx__thinned_place(&m->samples) : NULL;
     if (place) *place = s;
     return alive;
 }
@@ -100,7 +100,6 @@ cbx_status cbx_resource_monitor_stop(cbx_resource_monitor *m, cbx_resource_repor
 void cbx_resource_monitor_free(cbx_resource_monitor *m)
 {
     if (!m) return;
-    cbx_allocator al = m->al;
     stop(m);
-    cbx_mem_free(&al, m, m->bytes);
+    cbx_mem_free(&m->al, m, m->bytes);
 }

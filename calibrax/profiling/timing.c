@@ -24,30 +24,48 @@ typedef struct timer {
     cbx_timed_fn fn;
     double (*window)(void *user, uint64_t calls); /* instead of fn, which is then NULL */
     void *user;
+    cbx__stopwatch watch;
     uint64_t start_ns;
-    double cost_ns, step_ns, empty_ns;
+    double empty_ns;
     uint64_t calls, warmup;
-    bool backwards;
 } timer;
 
-static uint64_t now(const timer *t) { return t->o.clock_ns ? t->o.clock_ns() : cbx_clock_ns(); }
+/* --- the clock --- */
 
-static double since(timer *t, uint64_t start)
+uint64_t cbx__stopwatch_now(const cbx__stopwatch *w) { return w->clock_ns ? w->clock_ns() : cbx_clock_ns(); }
+
+double cbx__stopwatch_since(cbx__stopwatch *w, uint64_t start)
 {
-    uint64_t end = now(t);
-    if (end < start) t->backwards = true;
+    uint64_t end = cbx__stopwatch_now(w);
+    if (end < start) w->backwards = true;
     return end < start ? 0 : (double)(end - start);
+}
+
+void cbx__stopwatch_measure(cbx__stopwatch *w)
+{
+    double window[CLOCK_WINDOWS];
+
+    w->step_ns = INFINITY;
+    for (int i = 0; i < CLOCK_WINDOWS; i++) window[i] = cbx__stopwatch_since(w, cbx__stopwatch_now(w));
+    cbx_stat_sort(window, CLOCK_WINDOWS);
+    w->cost_ns = window[CLOCK_WINDOWS / 2];
+    for (int i = 0; i < CLOCK_WINDOWS; i++) {
+        uint64_t first = cbx__stopwatch_now(w), second = first;
+        for (int k = 0; k < 100000 && second == first; k++) second = cbx__stopwatch_now(w);
+        if (second > first) w->step_ns = fmin(w->step_ns, (double)(second - first));
+    }
+    if (!isfinite(w->step_ns)) w->step_ns = fmax(w->cost_ns, 1);
 }
 
 /* --- windows --- */
 
 static double window_ns(timer *t, cbx_timed_fn fn, void *user, uint64_t calls)
 {
-    uint64_t start = now(t);
+    uint64_t start = cbx__stopwatch_now(&t->watch);
     if (!fn) return t->window(user, calls);
     for (uint64_t i = 0; i < calls; i++) fn(user);
     if (t->o.sync && fn == t->fn) t->o.sync(user);
-    return fmax(0, since(t, start) - t->cost_ns);
+    return fmax(0, cbx__stopwatch_since(&t->watch, start) - t->watch.cost_ns);
 }
 
 static void nothing(void *user) { (void)user; }
@@ -64,7 +82,7 @@ static double empty_call(timer *t, uint64_t calls, bool usual)
     return x[usual ? CBX_LEN(x) / 2 : 0];
 }
 
-static double elapsed_s(timer *t) { return 1e-9 * since(t, t->start_ns); }
+static double elapsed_s(timer *t) { return 1e-9 * cbx__stopwatch_since(&t->watch, t->start_ns); }
 
 /* An interruption makes one window long, seldom two: a long one is repeated unless it is too long
  * for an interruption. */
@@ -80,7 +98,7 @@ static double calibration_window(timer *t, uint64_t calls, double target)
 
 static cbx_status calibrate(timer *t, cbx_err *err)
 {
-    double target = fmax(1e9 * t->o.sample_s, 2 * WINDOW_STEPS * fmax(t->cost_ns, t->step_ns)), ns;
+    double target = fmax(1e9 * t->o.sample_s, 2 * WINDOW_STEPS * fmax(t->watch.cost_ns, t->watch.step_ns)), ns;
     uint64_t n = 1;
 
     if (t->o.calls) {
@@ -91,7 +109,7 @@ static cbx_status calibrate(timer *t, cbx_err *err)
     while (ns < target) {
         double grown = ns > 0 ? 1.4 * (double)n * target / ns : 10.0 * (double)n;
         n = (uint64_t)fmin(fmax(grown, (double)n + 1), 10.0 * (double)n);
-        if (n > MAX_CALLS || t->backwards)
+        if (n > MAX_CALLS || t->watch.backwards)
             return cbx_fail(err, CBX_EDOM, "the clock does not advance during %g calls: they cannot be timed",
                             (double)n);
         ns = calibration_window(t, n, target);
@@ -107,12 +125,12 @@ static cbx_status refuse(timer *t, const cbx_call_timing *r, cbx_err *err)
 {
     double call = 1e9 * r->summary.median, window = call * (double)t->calls, empty;
 
-    if (t->backwards) return cbx_fail(err, CBX_EDOM, "the clock ran backwards: its readings cannot be used");
-    if (window < WINDOW_STEPS * fmax(t->cost_ns, t->step_ns))
+    if (t->watch.backwards) return cbx_fail(err, CBX_EDOM, "the clock ran backwards: its readings cannot be used");
+    if (window < WINDOW_STEPS * fmax(t->watch.cost_ns, t->watch.step_ns))
         return cbx_fail(err, CBX_EDOM,
                         "%llu calls take %.3g ns, the clock steps by %.3g ns and costs %.3g ns: leave the number of "
                         "calls unset, or increase it",
-                        (unsigned long long)t->calls, window, t->step_ns, t->cost_ns);
+                        (unsigned long long)t->calls, window, t->watch.step_ns, t->watch.cost_ns);
     if (t->o.sync || 1e9 * r->summary.min > 20 * t->empty_ns) return CBX_OK;
     empty = fmax(t->empty_ns, empty_call(t, 50 * EMPTY_CALLS, true)); /* as the machine is now */
     if (1e9 * r->summary.min < EMPTY_MARGIN * empty)
@@ -148,24 +166,10 @@ cbx_status cbx__timing_estimate(cbx_ctx *ctx, double level, const double *percen
 
 static cbx_status run(cbx_ctx *ctx, timer *t, cbx_call_timing *r, cbx_err *err)
 {
-    double elsewhere = t->cost_ns; /* of a clock in another process */
+    double elsewhere = t->watch.cost_ns; /* of a clock in another process */
 
-    /* Cost of an empty window, and the clock's step, from readings back to back. */
-    double window[CLOCK_WINDOWS];
-    t->step_ns = INFINITY;
-    for (int i = 0; i < CLOCK_WINDOWS; i++) {
-        uint64_t start = now(t);
-        window[i] = since(t, start);
-    }
-    cbx_stat_sort(window, CLOCK_WINDOWS);
-    t->cost_ns = window[CLOCK_WINDOWS / 2];
-    for (int i = 0; i < CLOCK_WINDOWS; i++) {
-        uint64_t first = now(t), second = first;
-        for (int k = 0; k < 100000 && second == first; k++) second = now(t);
-        if (second > first && (double)(second - first) < t->step_ns) t->step_ns = (double)(second - first);
-    }
-    if (!isfinite(t->step_ns)) t->step_ns = fmax(t->cost_ns, 1);
-    t->cost_ns = fmax(t->cost_ns, elsewhere);
+    cbx__stopwatch_measure(&t->watch);
+    t->watch.cost_ns = fmax(t->watch.cost_ns, elsewhere);
     t->empty_ns = empty_call(t, EMPTY_CALLS, false);
     r->compile_s = t->o.compile ? 1e-9 * window_ns(t, t->o.compile, t->user, 1) : NAN;
     r->first_call_s = 1e-9 * window_ns(t, t->fn, t->user, 1);
@@ -180,8 +184,8 @@ static cbx_status run(cbx_ctx *ctx, timer *t, cbx_call_timing *r, cbx_err *err)
     r->nsamples = n;
     r->calls_per_sample = t->calls;
     r->warmup_calls = t->warmup;
-    r->clock_cost_ns = t->cost_ns;
-    r->clock_step_ns = t->step_ns;
+    r->clock_cost_ns = t->watch.cost_ns;
+    r->clock_step_ns = t->watch.step_ns;
     r->empty_call_ns = t->empty_ns;
     r->wall_s = elapsed_s(t);
     st = cbx__timing_estimate(ctx, t->o.level, t->o.percentiles, t->o.npercentiles, r, err);
@@ -210,7 +214,8 @@ static cbx_status time_it(cbx_ctx *ctx, timer t, const cbx_timing_opts *opts, cb
     if (st) return st;
     r.samples = cbx_mem_calloc(&r.al, t.o.samples, sizeof *r.samples);
     if (!r.samples) return cbx_fail_nomem(err, "samples");
-    t.start_ns = now(&t);
+    t.watch.clock_ns = t.o.clock_ns;
+    t.start_ns = cbx__stopwatch_now(&t.watch);
     st = run(ctx, &t, &r, err);
     if (!st && r.nsamples < t.o.samples) {
         size_t size = sizeof *r.samples;
@@ -233,7 +238,7 @@ cbx_status cbx_time_calls(cbx_ctx *ctx, cbx_timed_fn fn, void *user, const cbx_t
 cbx_status cbx__time_windows(cbx_ctx *ctx, double (*window)(void *user, uint64_t calls), void *user, double clock_ns,
                              const cbx_timing_opts *opts, cbx_call_timing *out, cbx_err *err)
 {
-    return time_it(ctx, (timer){ .window = window, .user = user, .cost_ns = clock_ns }, opts, out, err);
+    return time_it(ctx, (timer){ .window = window, .user = user, .watch.cost_ns = clock_ns }, opts, out, err);
 }
 
 void cbx_call_timing_clear(cbx_call_timing *t)

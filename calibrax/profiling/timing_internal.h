@@ -4,6 +4,19 @@
 
 #include "calibrax/profiling/timing.h"
 
+/* A clock that times windows. */
+typedef struct cbx__stopwatch {
+    uint64_t (*clock_ns)(void); /* NULL: cbx_clock_ns */
+    double cost_ns, step_ns;    /* of an empty window; between two readings that differ */
+    bool backwards;             /* it ran so */
+} cbx__stopwatch;
+
+uint64_t cbx__stopwatch_now(const cbx__stopwatch *w);
+/* [ns]; 0 where the clock ran backwards. */
+double cbx__stopwatch_since(cbx__stopwatch *w, uint64_t start);
+/* Finds cost and step from readings back to back. */
+void cbx__stopwatch_measure(cbx__stopwatch *w);
+
 /* Fills summary, steady, percentiles, first_excess_s and clock_share from samples, first_call_s,
  * calls_per_sample and the clock. */
 cbx_status cbx__timing_estimate(cbx_ctx *ctx, double level, const double *percentiles, size_t npercentiles,

@@ -9,6 +9,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/json.h"
 #include "calibrax/base/list.h"
 
@@ -48,12 +49,11 @@ cbx_status cbx_timeline_create(cbx_ctx *ctx, const char *process, cbx_timeline *
 void cbx_timeline_free(cbx_timeline *t)
 {
     if (!t) return;
-    cbx_allocator al = t->al;
     cbx_text_clear(&t->events);
     cbx_text_clear(&t->notes);
-    cbx_list_clear(&al, &t->tracks);
+    cbx_list_clear(&t->al, &t->tracks);
     pthread_mutex_destroy(&t->lock);
-    cbx_mem_free(&al, t, sizeof *t);
+    cbx_mem_free(&t->al, t, sizeof *t);
 }
 
 /* --- text of an event; the lock is held --- */
@@ -240,10 +240,8 @@ size_t cbx_timeline_events(const cbx_timeline *t) { return t ? t->nevents : 0; }
 
 cbx_status cbx_timeline_write(cbx_ctx *ctx, cbx_timeline *t, const char *path, cbx_err *err)
 {
-    cbx_text out;
-
     if (!t) return cbx_fail(err, CBX_EINVAL, "no trace to write to '%s'", path);
-    cbx_text_init(&out, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_text, out, cbx_ctx_allocator(ctx));
     pthread_mutex_lock(&t->lock);
     cbx_status st = t->fault.status ? cbx_fail(err, t->fault.status, "%s", t->fault.message)
                                     : cbx_text_check(&t->events, err);
@@ -266,7 +264,5 @@ cbx_status cbx_timeline_write(cbx_ctx *ctx, cbx_timeline *t, const char *path, c
     }
     pthread_mutex_unlock(&t->lock);
     if (!st) st = cbx_text_check(&out, err);
-    if (!st) st = cbx_file_write_atomic(ctx, path, out.data, out.len, err);
-    cbx_text_clear(&out);
-    return st;
+    return st ? st : cbx_file_write_atomic(ctx, path, out.data, out.len, err);
 }

@@ -68,10 +68,9 @@ static void add_switches(const char *status, cbx__counts *c)
 static void read_switches(const cbx__watch *w, pid_t pid, cbx__counts *c)
 {
     char path[512], name[64], text[4096];
-    DIR *d;
 
     snprintf(path, sizeof path, "%.400s/%d/task", w->opts.proc, (int)pid);
-    d = opendir(path);
+    DIR *d = opendir(path);
     for (pid_t task; (task = cbx__proc_next(d));) {
         snprintf(name, sizeof name, "task/%d/status", (int)task);
         if (read_of(w, pid, name, text, sizeof text)) add_switches(text, c);
@@ -144,9 +143,8 @@ static void add_member(cbx__watch *w, pid_t pid, const cbx__proc_stat *s)
 
 static bool is_member(const cbx__watch *w, pid_t pid)
 {
-    for (size_t i = 0; i < w->nmembers; i++) {
+    for (size_t i = 0; i < w->nmembers; i++)
         if (w->members[i].pid == pid) return true;
-    }
     return false;
 }
 
@@ -179,23 +177,18 @@ static void add_stranger(cbx__watch *w, pid_t pid)
     w->nstrangers[1]++;
 }
 
-static bool is_known_stranger(const cbx__watch *w, pid_t pid)
-{
-    return w->nsamples % SAMPLES_PER_SCAN != 0 && w->nstrangers[0] &&
-           bsearch(&pid, w->strangers[0], w->nstrangers[0], sizeof pid, by_number);
-}
-
 static void find_children(cbx__watch *w)
 {
     uint32_t left_out = 0;
     DIR *d = opendir(w->opts.proc);
     pid_t *old = w->strangers[0];
+    bool scans = w->nsamples % SAMPLES_PER_SCAN == 0 || !w->nstrangers[0];
 
     if (!d) return;
     w->npending = w->nstrangers[1] = 0;
     for (pid_t pid; (pid = cbx__proc_next(d));) {
         if (is_member(w, pid)) continue;
-        if (is_known_stranger(w, pid))
+        if (!scans && bsearch(&pid, old, w->nstrangers[0], sizeof pid, by_number))
             add_stranger(w, pid);
         else {
             /* A new process: a child of a member, or possibly a grandchild. */

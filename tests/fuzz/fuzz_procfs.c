@@ -52,14 +52,11 @@ static void lines(const char *text)
     }
 }
 
-/* Three readers of /proc/PID/stat. */
 static void stat_line(const char *text)
 {
     cbx__proc_stat s;
-    pid_t group;
 
-    if (!cbx__proc_stat_parse(text, &s)) return;
-    require(cbx__proc_stat_group(text, &group) && (unsigned char)s.state > ' ');
+    if (cbx__proc_stat_parse(text, &s)) require((unsigned char)s.state > ' ');
 }
 
 static void cpu_list(const char *text)

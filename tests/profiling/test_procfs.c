@@ -32,11 +32,13 @@ TEST(groups_and_cpus)
         { "0", -1, "one" },         { "0,2-3", -1, "all" },         { "0-3", 1, "a range with a hole" },
         { "2,7\n", 7, "the last" }, { "", -1, "nothing is known" }, { "x", -1, "no list" },
     };
-    pid_t group = 0;
+    cbx__proc_stat s = { 0 };
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK_INT(cbx__proc_cpu_outside(cases[i].list, cores, CBX_LEN(cores)), cases[i].outside, cases[i].why);
-    CHECK(cbx__proc_stat_group("42 (a) b (c d) S 1 77 3 0 -1", &group) && group == 77, "the third after the name");
-    CHECK(!cbx__proc_stat_group("42 (a", &group), "cut");
+    CHECK(cbx__proc_stat_parse("42 (a) b (c d) S 1 77 3 0 -1 4194560 5 6 7 8 9 10 11 12 20 0 1 0 99 0", &s) &&
+              s.parent == 1 && s.group == 77 && s.minor_faults == 5 && s.start_ticks == 99,
+          "the numbers after the name");
+    CHECK(!cbx__proc_stat_parse("42 (a", &s), "cut");
 }
 
 TEST(counters)
