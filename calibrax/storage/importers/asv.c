@@ -49,9 +49,8 @@ static cbx__import_def definition(const asv_file *f, const char *full, const cha
     size_t n = strcspn(name, "_");
     const char *unit = cbx_json_get_string(cbx_json_get(f->benchmarks, full), "unit", NULL);
 
-    for (size_t i = 0; i < CBX_LEN(kinds); i++) {
+    for (size_t i = 0; i < CBX_LEN(kinds); i++)
         if (strlen(kinds[i].prefix) == n && !strncmp(kinds[i].prefix, name, n)) def = kinds[i].def;
-    }
     if (!*def.unit && unit) def.unit = unit;
     return def;
 }
@@ -90,13 +89,12 @@ static void read_value(cbx__import_job *job, const asv_file *f, const cbx_json *
     const cbx_json *v = element(cell(f, row, "result"), i), *lower = element(cell(f, row, "stats_ci_99_a"), i);
     const cbx_json *upper = element(cell(f, row, "stats_ci_99_b"), i), *samples = cell(f, row, "samples");
     cbx__samples s = { 0 };
-    cbx_metric m;
 
     if (!cbx__import_is_number(v)) {
         cbx__import_fail(job, CBX_EFORMAT, "result %zu is not a number", i);
         return;
     }
-    m = cbx_metric_of(cbx_json_double_value(v));
+    cbx_metric m = cbx_metric_of(cbx_json_double_value(v));
     if (cbx__import_is_number(lower)) m.lower = cbx_json_double_value(lower);
     if (cbx__import_is_number(upper)) m.upper = cbx_json_double_value(upper);
     if (cbx_json_typeof(cbx_json_at(samples, i)) == CBX_JSON_ARRAY)

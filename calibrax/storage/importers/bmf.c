@@ -32,12 +32,10 @@ static int detect(const cbx__import_source *src)
 
 static cbx__import_field field_of(const char *name)
 {
-    cbx__import_field f = { name, CBX__DEF(name, "", INFO, SECONDARY), 1 };
+    const cbx__import_field other = { name, CBX__DEF(name, "", INFO, SECONDARY), 1 },
+                            *known = cbx__import_find(measures, CBX_LEN(measures), name);
 
-    for (size_t i = 0; i < CBX_LEN(measures); i++) {
-        if (!strcmp(name, measures[i].key)) f = measures[i];
-    }
-    return f;
+    return known ? *known : other;
 }
 
 /* bare: a value may be missing. */

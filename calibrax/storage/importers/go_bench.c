@@ -50,11 +50,7 @@ typedef struct go_file {
     cbx_json *facts;
 } go_file;
 
-static const struct {
-    const char *unit;
-    cbx__import_def def;
-    double scale;
-} known[] = {
+static const cbx__import_field known[] = {
     { "ns/op", CBX__DEF("time", "s", LOWER, PRIMARY), 1e-9 },
     { "sec/op", CBX__DEF("time", "s", LOWER, PRIMARY), 1 },
     { "MB/s", CBX__DEF("bytes_per_second", "B/s", HIGHER, SECONDARY), 1e6 },
@@ -90,11 +86,10 @@ static char *word(char **at)
 static void read_fact(go_file *f, char *line)
 {
     char *colon = strstr(line, ": ");
-    const char *value;
 
     if (!colon || *line < 'a' || *line > 'z' || strcspn(line, " \t") < (size_t)(colon - line)) return;
     *colon = '\0';
-    value = colon + 2 + strspn(colon + 2, " ");
+    const char *value = colon + 2 + strspn(colon + 2, " ");
     if (!strcmp(line, "pkg"))
         f->package = value;
     else
@@ -132,20 +127,16 @@ static void read_failure(cbx__import_job *job, go_file *f, char *name, size_t nu
 static cbx__import_def definition(const go_file *f, const char *unit, double *scale)
 {
     cbx__import_def def = CBX__DEF(unit, "", INFO, SECONDARY);
+    const cbx__import_field *field = cbx__import_find(known, CBX_LEN(known), unit);
     size_t n = strlen(unit);
 
-    *scale = 1;
-    for (size_t i = 0; i < CBX_LEN(known); i++) {
-        if (strcmp(unit, known[i].unit) != 0) continue;
-        *scale = known[i].scale;
-        return known[i].def;
-    }
+    *scale = field ? field->scale : 1;
+    if (field) return field->def;
     def.unit = unit;
     if (n > 2 && !strcmp(unit + n - 2, "/s")) def.direction = CBX_DIRECTION_HIGHER;
     if (n > 3 && !strcmp(unit + n - 3, "/op")) def.direction = CBX_DIRECTION_LOWER;
-    for (size_t i = 0; i < f->nunits; i++) {
+    for (size_t i = 0; i < f->nunits; i++)
         if (!strcmp(f->units[i].unit, unit)) def.direction = f->units[i].better;
-    }
     return def;
 }
 
@@ -233,7 +224,6 @@ static int by_name(const void *a, const void *b)
 static void read_file(cbx__import_job *job)
 {
     go_file f = { .package = "", .facts = cbx_json_new_object(), .al = *cbx_ctx_allocator(cbx__import_ctx(job)) };
-    go_line *lines;
 
     static const char failed[] = "--- FAIL: ";
     char *line;
@@ -262,7 +252,7 @@ static void read_file(cbx__import_job *job)
             read_fact(&f, line);
     }
     cbx__import_at(job, "%s", "");
-    lines = f.lines.items;
+    go_line *lines = f.lines.items;
     if (f.lines.n) qsort(lines, f.lines.n, sizeof *lines, by_name);
     for (size_t i = 0, n; i < f.lines.n && !cbx__import_failed(job); i += n) {
         for (n = 1; i + n < f.lines.n && !strcmp(lines[i].package, lines[i + n].package) &&

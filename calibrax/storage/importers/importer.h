@@ -195,6 +195,8 @@ typedef struct cbx__import_field {
     cbx__import_def def;
     double scale;
 } cbx__import_field;
+/* The first of a key; NULL: it is missing. */
+const cbx__import_field *cbx__import_find(const cbx__import_field *fields, size_t n, const char *key);
 void cbx__import_fields(cbx__import_job *job, const cbx_json *object, const cbx__import_field *fields, size_t n);
 /* The spread of times [s] in "mean", "stddev", "min", "max", "q1", "q3", of which some may be
  * missing, for information. */

@@ -98,7 +98,6 @@ static void take(cbx__import_job *job, cbx_status st)
 void cbx__import_note(cbx__import_job *job, const char *entry, const char *fmt, ...)
 {
     char message[CBX_ERR_MESSAGE_SIZE];
-    cbx_import_note note;
     va_list args;
 
     if (job->status) return;
@@ -109,7 +108,7 @@ void cbx__import_note(cbx__import_job *job, const char *entry, const char *fmt, 
     va_start(args, fmt);
     vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
-    note = (cbx_import_note){ cbx_arena_strdup(&job->out->arena, entry), cbx_arena_strdup(&job->out->arena, message) };
+    cbx_import_note note = { cbx_arena_strdup(&job->out->arena, entry), cbx_arena_strdup(&job->out->arena, message) };
     if (!note.entry || !note.message || !cbx_list_push(&job->out_al, &job->notes, note)) no_memory(job);
     job->out->notes = job->notes.items;
     job->out->nnotes = job->notes.n;
@@ -125,11 +124,10 @@ char *cbx__import_strndup(cbx__import_job *job, const char *s, size_t n)
 
 char *cbx__import_printf(cbx__import_job *job, const char *fmt, ...)
 {
-    char *text;
     va_list args;
 
     va_start(args, fmt);
-    text = job->status ? NULL : cbx_arena_vprintf(&job->arena, fmt, args);
+    char *text = job->status ? NULL : cbx_arena_vprintf(&job->arena, fmt, args);
     va_end(args);
     if (!text) no_memory(job);
     return text;
@@ -234,7 +232,6 @@ bool cbx__import_run_for(cbx__import_job *job, const char *key)
 
 void cbx__import_run_time(cbx__import_job *job, int64_t us)
 {
-
     if (!job->status) take(job, cbx_run_builder_set_timestamp(run_of(job)->builder, us, &job->why));
 }
 
@@ -258,14 +255,12 @@ void cbx__import_run_commit(cbx__import_job *job, const char *commit, const char
 
 void cbx__import_run_metadata(cbx__import_job *job, const char *key, const cbx_json *value)
 {
-
     if (value && !job->status)
         take(job, cbx_run_builder_set_metadata(run_of(job)->builder, key, cbx_json_copy(value), &job->why));
 }
 
 void cbx__import_run_environment(cbx__import_job *job, const char *key, const cbx_json *value)
 {
-
     if (value && !job->status)
         take(job, cbx_run_builder_set_environment(run_of(job)->builder, key, cbx_json_copy(value), &job->why));
 }
@@ -326,11 +321,10 @@ void cbx__import_metric(cbx__import_job *job, const cbx__import_def *def, cbx_me
     const cbx_metric_def d = { def->metric, def->unit, def->direction, "", def->priority, "" };
     import_run *run = run_of(job);
     cbx_named_metric named = { NULL, m };
-    size_t known, at;
 
     if (!run) return;
-    known = run->defs.n;
-    at = cbx_names_add(&run->defs, def->metric);
+    size_t known = run->defs.n;
+    size_t at = cbx_names_add(&run->defs, def->metric);
     if (at == CBX_NO_NAME) {
         no_memory(job);
         return;
@@ -350,6 +344,13 @@ void cbx__import_metric_with(cbx__import_job *job, const cbx__import_def *def, c
 void cbx__import_metric_samples(cbx__import_job *job, const cbx__import_def *def, const cbx__samples *s)
 {
     if (s->n) cbx__import_metric_with(job, def, cbx_metric_of(cbx__import_median(job, s)), s);
+}
+
+const cbx__import_field *cbx__import_find(const cbx__import_field *fields, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(fields[i].key, key)) return &fields[i];
+    return NULL;
 }
 
 void cbx__import_fields(cbx__import_job *job, const cbx_json *object, const cbx__import_field *fields, size_t n)
@@ -375,8 +376,6 @@ void cbx__import_spread(cbx__import_job *job, const cbx_json *object)
 void cbx__import_point_end(cbx__import_job *job)
 {
     import_run *run = run_of(job);
-    uint64_t hash;
-    size_t *count;
 
     if (!run || !job->metrics.n) return;
     if (job->tags.n) qsort(job->tags.items, job->tags.n, sizeof *job->tags.items, cbx_tag_compare);
@@ -385,8 +384,8 @@ void cbx__import_point_end(cbx__import_job *job)
             cbx__import_fail(job, CBX_EFORMAT, "'%s' of '%s' is listed twice", job->tags.items[i].key, job->point.name);
     job->point.tags = job->tags.items;
     job->point.ntags = job->tags.n;
-    hash = cbx_point_hash(&job->point, NULL);
-    count = cbx_table_find(&run->seen, hash, NULL, NULL, NULL);
+    uint64_t hash = cbx_point_hash(&job->point, NULL);
+    size_t *count = cbx_table_find(&run->seen, hash, NULL, NULL, NULL);
     if (count) {
         cbx__import_tag(job, "repeat", cbx__import_printf(job, "%zu", ++*count));
         cbx__import_note(job, job->point.name, "is listed %zu times; this one has the tag repeat=%zu", *count, *count);
@@ -410,12 +409,11 @@ static cbx_status freeze(cbx__import_job *job, cbx_run_builder *b, cbx_run **out
     const char *text = cbx__import_printf(job, "%s|%s|%s|%s|%zu", job->src->digest, job->importer->name,
                                           commit ? commit : "", branch ? branch : "", job->out->nruns);
     char id[CBX_HASH_SIZE];
-    cbx_status st;
 
     if (!text) return job->status;
     cbx_hash_bytes(text, strlen(text), id);
     id[12] = '\0';
-    st = cbx_run_builder_set_id(b, id, &job->why);
+    cbx_status st = cbx_run_builder_set_id(b, id, &job->why);
     return st ? st : cbx_run_builder_freeze(b, out, &job->why);
 }
 
@@ -424,10 +422,9 @@ static cbx_status name_machine(cbx__import_job *job, cbx_run **run)
 {
     cbx_run_builder *b = NULL;
     cbx_run *named = NULL;
-    cbx_status st;
 
     if (!job->opts->machine || cbx_json_get_string(cbx_run_environment(*run), "machine", NULL)) return CBX_OK;
-    st = cbx_run_builder_from(job->ctx, *run, &b, &job->why);
+    cbx_status st = cbx_run_builder_from(job->ctx, *run, &b, &job->why);
     if (!st) st = cbx_run_builder_set_environment(b, "machine", cbx_json_new_string(job->opts->machine), &job->why);
     if (!st) st = cbx_run_builder_freeze(b, &named, &job->why);
     cbx_run_builder_free(b);

@@ -61,9 +61,8 @@ static cbx__import_def definition(const cbx_json *summary, const char *tag)
     cbx__import_def def = CBX__DEF(tag, "", INFO, SECONDARY);
     const char *hint = cbx_json_get_string(summary, "hint", "");
 
-    for (size_t i = 0; i < CBX_LEN(hints); i++) {
+    for (size_t i = 0; i < CBX_LEN(hints); i++)
         if (!strcmp(hint, hints[i].hint)) def.unit = hints[i].unit;
-    }
     return def;
 }
 
@@ -116,12 +115,9 @@ static void read_summaries(cbx__import_job *job, const cbx_json *list, const cha
     for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
         const cbx_json *s = cbx_json_at(list, i);
         const char *tag = cbx__import_string(job, s, "tag");
-        cbx__import_def def;
-        bool named = false;
         double v;
-        for (size_t k = 0; tag && k < CBX_LEN(known); k++) named = named || (!strcmp(tag, known[k].key) && timed);
-        if (!tag || named || !summary_number(job, s, &v)) continue;
-        def = definition(s, tag);
+        if (!tag || (timed && cbx__import_find(known, CBX_LEN(known), tag)) || !summary_number(job, s, &v)) continue;
+        const cbx__import_def def = definition(s, tag);
         cbx__import_metric(job, &def, cbx_metric_of(v));
     }
 }

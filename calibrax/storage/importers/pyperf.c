@@ -6,13 +6,10 @@
 
 #include "calibrax/storage/importers/importer.h"
 
-static const struct {
-    const char *unit;
-    cbx__import_def def;
-} units[] = {
-    { "second", CBX__DEF("time", "s", LOWER, PRIMARY) },
-    { "byte", CBX__DEF("memory", "B", LOWER, PRIMARY) },
-    { "integer", CBX__DEF("count", "", INFO, PRIMARY) },
+static const cbx__import_field units[] = {
+    { "second", CBX__DEF("time", "s", LOWER, PRIMARY), 1 },
+    { "byte", CBX__DEF("memory", "B", LOWER, PRIMARY), 1 },
+    { "integer", CBX__DEF("count", "", INFO, PRIMARY), 1 },
 };
 
 /* Metadata of a benchmark, or of all of them. */
@@ -39,9 +36,8 @@ static void read_benchmark(cbx__import_job *job, const cbx_json *bench, bool fir
         cbx_json_push(counts, cbx_json_new_int((int64_t)cbx_json_length(values)));
     }
     cbx__import_point_begin(job, name, "");
-    for (size_t i = 0; i < CBX_LEN(units); i++) {
-        if (!strcmp(unit ? unit : "second", units[i].unit)) cbx__import_metric_samples(job, &units[i].def, &s);
-    }
+    const cbx__import_field *f = cbx__import_find(units, CBX_LEN(units), unit ? unit : "second");
+    if (f) cbx__import_metric_samples(job, &f->def, &s);
     cbx__import_point_end(job);
     cbx_json_set(launches, name, counts);
     if (!s.n) cbx__import_note(job, name, "has no value, only warm-ups");

@@ -29,10 +29,15 @@ typedef struct span {
     int64_t start_ps, end_ps; /* since the first span of the file */
 } span;
 
+typedef struct open_span {
+    const char *name;
+    double start_us;
+} open_span;
+
 typedef struct lane {
     size_t process;
-    const char *name; /* NULL: unknown */
-    size_t open;      /* innermost span that has begun; CBX_NO_NAME: none */
+    const char *name;         /* NULL: unknown */
+    CBX_LIST(open_span) open; /* spans that have begun, the innermost last */
 } lane;
 
 /* A name in a process. */
@@ -67,13 +72,10 @@ static size_t process_of(trace *t, const char *key)
 
 static size_t lane_of(trace *t, size_t process, const char *key)
 {
-    const char *text;
-    size_t at;
-
     if (process == CBX_NO_NAME) return CBX_NO_NAME;
-    text = cbx__import_printf(t->job, "%zu %s", process, key);
-    at = text ? cbx_names_add(&t->lanes_by_key, text) : CBX_NO_NAME;
-    if (at == t->lanes.n && !cbx_list_push(&t->al, &t->lanes, (lane){ process, NULL, CBX_NO_NAME })) at = CBX_NO_NAME;
+    const char *text = cbx__import_printf(t->job, "%zu %s", process, key);
+    size_t at = text ? cbx_names_add(&t->lanes_by_key, text) : CBX_NO_NAME;
+    if (at == t->lanes.n && !cbx_list_push(&t->al, &t->lanes, (lane){ .process = process })) at = CBX_NO_NAME;
     if (at == CBX_NO_NAME) no_memory(t);
     return at;
 }
@@ -81,12 +83,9 @@ static size_t lane_of(trace *t, size_t process, const char *key)
 /* start_ns is any integer part of the time, for example since 1970, to which more_ps are added. */
 static void add_span(trace *t, size_t at, const char *name, double start_ns, double more_ps, double duration_ps)
 {
-    size_t number;
-    double start_ps;
-
     if (at == CBX_NO_NAME || cbx__import_failed(t->job)) return;
     if (!t->spans.n) t->origin_ns = start_ns;
-    start_ps = 1e3 * (start_ns - t->origin_ns) + more_ps;
+    double start_ps = 1e3 * (start_ns - t->origin_ns) + more_ps;
     if (!(fabs(start_ps) < LATEST_PS) || !(duration_ps >= 0 && duration_ps < LATEST_PS)) {
         cbx__import_note(
             t->job, name,
@@ -97,7 +96,7 @@ static void add_span(trace *t, size_t at, const char *name, double start_ns, dou
         t->frames++;
         return;
     }
-    number = cbx_names_add(&t->names, name);
+    size_t number = cbx_names_add(&t->names, name);
     if (number == CBX_NO_NAME ||
         !cbx_list_push(&t->al, &t->spans,
                        (span){ at, number, t->spans.n, llround(start_ps), llround(start_ps + duration_ps) }))
@@ -126,75 +125,36 @@ static const char *id_text(trace *t, const cbx_json *event, const char *key)
 static void read_metadata(trace *t, const cbx_json *event, const char *kind)
 {
     const char *title = cbx_json_get_string(cbx_json_get(event, "args"), "name", NULL);
-    size_t process, at;
 
     if (!title || (strcmp(kind, "process_name") && strcmp(kind, "thread_name"))) return;
-    process = process_of(t, id_text(t, event, "pid"));
+    size_t process = process_of(t, id_text(t, event, "pid"));
     if (process == CBX_NO_NAME) return;
     title = cbx__import_strndup(t->job, title, strlen(title));
     if (*kind == 'p') {
         t->titles.items[process] = title;
         return;
     }
-    at = lane_of(t, process, id_text(t, event, "tid"));
+    size_t at = lane_of(t, process, id_text(t, event, "tid"));
     if (at != CBX_NO_NAME) t->lanes.items[at].name = title;
 }
 
-/* Spans that have begun: those of a lane are a stack, linked from the innermost outwards. */
-typedef struct open_span {
-    const char *name;
-    double start_us;
-    size_t outer; /* or the next one that is free */
-} open_span;
-
-typedef struct open_spans {
-    CBX_LIST(open_span) list;
-    size_t free; /* first place that is not in use; CBX_NO_NAME: none */
-} open_spans;
-
-static void begin_span(trace *t, open_spans *open, lane *l, const char *name, double time_us)
-{
-    const open_span one = { name, time_us, l->open };
-    const size_t place = open->free;
-
-    if (place == CBX_NO_NAME) {
-        if (!cbx_list_push(&t->al, &open->list, one)) {
-            no_memory(t);
-            return;
-        }
-        l->open = open->list.n - 1;
-        return;
-    }
-    open->free = open->list.items[place].outer;
-    open->list.items[place] = one;
-    l->open = place;
-}
-
 /* B begins a span, E ends the last one of its lane. */
-static void read_edge(trace *t, open_spans *open, char phase, size_t at, const char *name, double time_us)
+static void read_edge(trace *t, char phase, size_t at, const char *name, double time_us)
 {
     lane *l = &t->lanes.items[at];
-    const size_t place = l->open;
-    open_span *innermost;
 
     if (phase == 'B') {
-        begin_span(t, open, l, name, time_us);
-        return;
-    }
-    if (place == CBX_NO_NAME) {
+        if (!cbx_list_push(&t->al, &l->open, (open_span){ name, time_us })) no_memory(t);
+    } else if (!l->open.n) {
         cbx__import_note(t->job, name, "the end of a span without its beginning was left out");
-        return;
+    } else {
+        const open_span *innermost = &l->open.items[--l->open.n];
+        add_span_us(t, at, innermost->name, innermost->start_us, time_us - innermost->start_us);
     }
-    innermost = &open->list.items[place];
-    add_span_us(t, at, innermost->name, innermost->start_us, time_us - innermost->start_us);
-    l->open = innermost->outer;
-    innermost->outer = open->free;
-    open->free = place;
 }
 
 static void read_events(trace *t, const cbx_json *events)
 {
-    open_spans open = { .free = CBX_NO_NAME };
     const cbx_json *event;
 
     for (size_t i = 0; cbx__import_element(t->job, events, "traceEvents", i, &event); i++) {
@@ -206,12 +166,11 @@ static void read_events(trace *t, const cbx_json *events)
         if (*phase == 'X')
             add_span_us(t, at, name, cbx__import_number(t->job, event, "ts"), cbx__import_number(t->job, event, "dur"));
         else if (at != CBX_NO_NAME)
-            read_edge(t, &open, *phase, at, name, cbx__import_number(t->job, event, "ts"));
+            read_edge(t, *phase, at, name, cbx__import_number(t->job, event, "ts"));
     }
     for (size_t i = 0; i < t->lanes.n; i++)
-        for (size_t k = t->lanes.items[i].open; k != CBX_NO_NAME; k = open.list.items[k].outer)
-            cbx__import_note(t->job, open.list.items[k].name, "a span that does not end was left out");
-    cbx_list_clear(&t->al, &open.list);
+        for (size_t k = t->lanes.items[i].open.n; k-- > 0;)
+            cbx__import_note(t->job, t->lanes.items[i].open.items[k].name, "a span that does not end was left out");
 }
 
 /* --- XPlane, in the wire format of Protocol Buffers --- */
@@ -244,10 +203,10 @@ static uint64_t read_varint(message *m)
 /* The next field; false: the end, or the message is malformed. */
 static bool next_field(message *m, field *f)
 {
-    uint64_t key, length;
+    uint64_t length;
 
     if (m->at == m->end || m->bad) return false;
-    key = read_varint(m);
+    uint64_t key = read_varint(m);
     *f = (field){ .number = (unsigned)(key >> 3) };
     switch (key & 7) {
     case 0: f->value = read_varint(m); break;
@@ -325,7 +284,6 @@ static void read_line(trace *t, message line_message, size_t process, const meta
     message rest = line_message;
     const char *title = NULL;
     uint64_t id = 0, start_ns = 0;
-    size_t at;
     field f;
 
     while (next_field(&rest, &f)) {
@@ -337,7 +295,7 @@ static void read_line(trace *t, message line_message, size_t process, const meta
         cbx__import_fail(t->job, CBX_EFORMAT, "a lane is damaged");
         return;
     }
-    at = lane_of(t, process, cbx__import_printf(t->job, "%llu", (unsigned long long)id));
+    size_t at = lane_of(t, process, cbx__import_printf(t->job, "%llu", (unsigned long long)id));
     if (at == CBX_NO_NAME) return;
     t->lanes.items[at].name = title;
     for (rest = line_message; next_field(&rest, &f);)
