@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -29,63 +28,39 @@ void cbx_hash_bytes(const void *data, size_t len, char out[CBX_HASH_SIZE]) { wri
 
 /* --- in pieces --- */
 
-struct cbx_hasher {
-    XXH3_state_t *state;
-};
-
+/* A cbx_hasher is the state of libxxhash under another name. */
 cbx_hasher *cbx_hasher_create(void)
 {
-    cbx_hasher *h = malloc(sizeof *h);
+    XXH3_state_t *state = XXH3_createState();
 
-    if (!h) return NULL;
-    h->state = XXH3_createState();
-    if (h->state) {
-        XXH3_128bits_reset(h->state);
-        return h;
-    }
-    free(h);
-    return NULL;
+    if (state) XXH3_128bits_reset(state);
+    return (void *)state;
 }
 
-void cbx_hasher_add(cbx_hasher *h, const void *data, size_t len) { XXH3_128bits_update(h->state, data, len); }
+void cbx_hasher_add(cbx_hasher *h, const void *data, size_t len) { XXH3_128bits_update((void *)h, data, len); }
 
 void cbx_hasher_end(cbx_hasher *h, char out[CBX_HASH_SIZE])
 {
-    if (!h) {
-        cbx_hash_bytes(NULL, 0, out);
-        return;
-    }
-    write_hex(XXH3_128bits_digest(h->state), out);
-    XXH3_freeState(h->state);
-    free(h);
+    write_hex(h ? XXH3_128bits_digest((void *)h) : XXH3_128bits(NULL, 0), out);
+    XXH3_freeState((void *)h);
 }
 
 cbx_status cbx_hash_file(cbx_ctx *ctx, const char *path, char out[CBX_HASH_SIZE], cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_status st = CBX_OK;
-    cbx_hasher *hasher = cbx_hasher_create();
     char digits[CBX_HASH_SIZE];
-    char *buffer = cbx_mem_alloc(al, BUFFER_BYTES);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        st = cbx_fail_errno(err, errno, "cannot open '%s'", path);
-        goto done;
-    }
-    if (!hasher || !buffer) {
-        st = cbx_fail_nomem(err, path);
-        goto done;
-    }
-    for (ssize_t n = 1; n != 0;) {
+
+    if (fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
+    cbx_hasher *hasher = cbx_hasher_create();
+    char *buffer = cbx_mem_alloc(al, BUFFER_BYTES);
+    cbx_status st = hasher && buffer ? CBX_OK : cbx_fail_nomem(err, path);
+    for (ssize_t n = 1; !st && n != 0;) {
         n = read(fd, buffer, BUFFER_BYTES);
         if (n > 0) cbx_hasher_add(hasher, buffer, (size_t)n);
-        if (n < 0 && errno != EINTR) {
-            st = cbx_fail_errno(err, errno, "cannot read '%s'", path);
-            goto done;
-        }
+        if (n < 0 && errno != EINTR) st = cbx_fail_errno(err, errno, "cannot read '%s'", path);
     }
-done:
-    if (fd >= 0) close(fd);
+    close(fd);
     cbx_mem_free(al, buffer, BUFFER_BYTES);
     cbx_hasher_end(hasher, digits);
     if (!st) memcpy(out, digits, sizeof digits);

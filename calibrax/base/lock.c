@@ -106,9 +106,8 @@ cbx_status cbx_lock_dir(cbx_ctx *ctx, cbx_arena *arena, const char **path, cbx_e
 void cbx_lock_release(cbx_lock *lock)
 {
     if (!lock) return;
-    cbx_allocator al = lock->al;
     close(lock->fd);
-    cbx_mem_free(&al, lock, sizeof *lock);
+    cbx_mem_free(&lock->al, lock, sizeof *lock);
 }
 
 /* --- who holds one --- */
@@ -128,11 +127,9 @@ bool cbx__fdinfo_has_lock(FILE *info)
 static bool locks_through(const char *process, const char *fd)
 {
     char path[96];
-    FILE *info;
-    bool found;
     snprintf(path, sizeof path, "/proc/%.20s/fdinfo/%.20s", process, fd);
-    info = fopen(path, "re");
-    found = info && cbx__fdinfo_has_lock(info);
+    FILE *info = fopen(path, "re");
+    bool found = info && cbx__fdinfo_has_lock(info);
     if (info) fclose(info);
     return found;
 }
@@ -169,9 +166,8 @@ pid_t cbx_lock_holder(const char *path)
     pid_t holder = 0;
     DIR *d = stat(path, &wanted) == 0 ? opendir("/proc") : NULL;
     if (!d) return 0;
-    while (!holder && (e = readdir(d))) {
+    while (!holder && (e = readdir(d)))
         if (isdigit((unsigned char)e->d_name[0]) && holds(e->d_name, &wanted)) holder = (pid_t)atoi(e->d_name);
-    }
     closedir(d);
     return holder;
 }

@@ -39,13 +39,6 @@ bool cbx_openblas_misjudges_cpu(void)
     return !known && cbx_isa_of_cpu() == CBX_ISA_AVX512;
 }
 
-static bool is_loaded(const char *soname)
-{
-    void *handle = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
-    if (handle) dlclose(handle);
-    return handle != NULL;
-}
-
 /* True if the variable was not there and now is. */
 static bool lend(const char *name, const char *value) { return !getenv(name) && setenv(name, value, 1) == 0; }
 
@@ -54,18 +47,19 @@ cbx_status cbx_openblas_open(cbx_ctx *ctx, const char *purpose, unsigned flags, 
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     cbx_library_spec spec = cbx_library_known(CBX_LIBRARY_OPENBLAS);
-    bool fresh, core = false, threads = false;
-    cbx_status st;
+    bool core = false, threads = false;
 
     spec.purpose = purpose;
     spec.symbols = symbols;
     spec.nsymbols = nsymbols;
     pthread_mutex_lock(&lock);
-    fresh = !is_loaded(spec.sonames[0]);
+    void *loaded = dlopen(spec.sonames[0], RTLD_NOW | RTLD_NOLOAD);
+    bool fresh = !loaded;
+    if (loaded) dlclose(loaded);
     if (fresh && (flags & CBX_OPENBLAS_FIT_CPU) && cbx_openblas_misjudges_cpu())
         core = lend("OPENBLAS_CORETYPE", "SkylakeX");
     if (fresh && (flags & CBX_OPENBLAS_ONE_THREAD)) threads = lend("OPENBLAS_NUM_THREADS", "1");
-    st = cbx_library_open(ctx, &spec, out, err);
+    cbx_status st = cbx_library_open(ctx, &spec, out, err);
     if (core) unsetenv("OPENBLAS_CORETYPE");
     if (threads) unsetenv("OPENBLAS_NUM_THREADS");
     pthread_mutex_unlock(&lock);

@@ -97,11 +97,6 @@ static void block_release(cbx_pool *pool, void *data, size_t capacity)
     cbx_mem_free(&pool->al, (char *)data - distance, capacity + ALIGNMENT);
 }
 
-static kept_node *node_of(void *data, size_t capacity)
-{
-    return (kept_node *)(void *)((char *)data + capacity - sizeof(kept_node));
-}
-
 /* Takes a block out of both lists; its bytes are the caller's again. */
 static void *kept_take(cbx_pool *pool, kept_node *node)
 {
@@ -153,10 +148,9 @@ cbx_pool *cbx_pool_ref(cbx_pool *pool)
 void cbx_pool_unref(cbx_pool *pool)
 {
     if (!pool || atomic_fetch_sub_explicit(&pool->refs, 1, memory_order_acq_rel) != 1) return;
-    cbx_allocator al = pool->al;
     kept_shrink(pool, 0);
     pthread_mutex_destroy(&pool->lock);
-    cbx_mem_free(&al, pool, sizeof *pool);
+    cbx_mem_free(&pool->al, pool, sizeof *pool);
 }
 
 cbx_status cbx_pool_get(cbx_pool *pool, size_t size, cbx_block *out, cbx_err *err)
@@ -191,7 +185,7 @@ void cbx_pool_put(cbx_pool *pool, cbx_block block)
     if (block.capacity > pool->keep_bytes) {
         block_release(pool, block.data, block.capacity);
     } else {
-        kept_node *node = node_of(block.data, block.capacity);
+        kept_node *node = (kept_node *)(void *)((char *)block.data + block.capacity - sizeof *node);
         node->data = block.data;
         node->capacity = block.capacity;
         TAILQ_INSERT_HEAD(&pool->same[class_index(block.capacity)], node, same);

@@ -87,40 +87,30 @@ static bool search(char path[PATH_SIZE], const tool_spec *spec)
     if (libexec && *libexec && is_there(path, libexec, ".", spec)) return true;
     for (size_t f = 0; f < CBX_LEN(folder_of); f++) {
         folder_of[f](folder);
-        for (size_t i = 0; *folder && spec->places[i]; i++) {
+        for (size_t i = 0; *folder && spec->places[i]; i++)
             if (is_there(path, folder, spec->places[i], spec)) return true;
-        }
     }
     return false;
-}
-
-static bool is_file(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 cbx_status cbx__tool_find(cbx__tool tool, cbx_arena *arena, const char **path, cbx_err *err)
 {
     const tool_spec *spec = &specs[tool];
     const char *value = getenv(spec->variable);
+    struct stat info;
     char found[PATH_SIZE];
-    if (value && *value) {
-        bool there = is_there(found, value, ".", spec);
-        if (!there && is_file(value) && access(value, spec->mode) == 0 && strlen(value) < PATH_SIZE) {
-            strcpy(found, value);
-            there = true;
-        }
-        if (!there) {
+    bool named = value && *value;
+    if (named && !is_there(found, value, ".", spec)) {
+        if (stat(value, &info) || !S_ISREG(info.st_mode) || access(value, spec->mode) || strlen(value) >= PATH_SIZE)
             return cbx_fail(
                 err, CBX_ENOENT,
                 "%s names '%s', which is missing or cannot be used: set it to the path of '%s', or unset it",
                 spec->variable, cbx_path_base(value), spec->name);
-        }
-    } else if (!search(found, spec)) {
+        strcpy(found, value);
+    }
+    if (!named && !search(found, spec))
         return cbx_fail(err, CBX_ENOENT, "cannot find '%s': build or install it, or set %s to its path", spec->name,
                         spec->variable);
-    }
     const char *copy = cbx_arena_strdup(arena, found);
     if (!copy) return cbx_fail(err, CBX_ENOMEM, "no memory for the path of '%s'", spec->name);
     *path = copy;

@@ -132,49 +132,28 @@ static cbx_status option_fraction(const char *name, const void *option, bool *gi
 
 static const struct row {
     cbx_setting_info info;
-    size_t offset;
     parse_fn parse, parse_alias;
     show_fn show;
     option_fn option;
     const char *name; /* of the option */
-    size_t option_offset;
+    size_t offset, option_offset;
 } rows[CBX_SETTING_COUNT] = {
+#define FUNCTIONS(member, parse, parse_alias, show, option)                                                            \
+    parse, parse_alias, show, option, #member, offsetof(cbx_settings, member), offsetof(cbx_ctx_opts, member)
     [CBX_SETTING_BACKEND] = { { "CALIBRAX_BACKEND", "XPCS_USE_JAX", BACKEND_WORDS, "auto, " BOOL_WORDS, "auto",
                                 "which backend computes on arrays" },
-                              offsetof(cbx_settings, backend),
-                              parse_backend,
-                              parse_use_jax,
-                              show_backend,
-                              option_backend,
-                              "backend",
-                              offsetof(cbx_ctx_opts, backend) },
+                              FUNCTIONS(backend, parse_backend, parse_use_jax, show_backend, option_backend) },
     [CBX_SETTING_USE_GPU] = { { "CALIBRAX_USE_GPU", "XPCS_USE_GPU", BOOL_WORDS, BOOL_WORDS, "false",
                                 "whether a GPU is used" },
-                              offsetof(cbx_settings, use_gpu),
-                              parse_bool,
-                              parse_bool,
-                              show_bool,
-                              option_switch,
-                              "use_gpu",
-                              offsetof(cbx_ctx_opts, use_gpu) },
+                              FUNCTIONS(use_gpu, parse_bool, parse_bool, show_bool, option_switch) },
     [CBX_SETTING_GPU_FALLBACK] = { { "CALIBRAX_GPU_FALLBACK", "XPCS_GPU_FALLBACK", BOOL_WORDS, BOOL_WORDS, "true",
                                      "whether the CPU will do where no GPU can be had" },
-                                   offsetof(cbx_settings, gpu_fallback),
-                                   parse_bool,
-                                   parse_bool,
-                                   show_bool,
-                                   option_switch,
-                                   "gpu_fallback",
-                                   offsetof(cbx_ctx_opts, gpu_fallback) },
+                                   FUNCTIONS(gpu_fallback, parse_bool, parse_bool, show_bool, option_switch) },
     [CBX_SETTING_GPU_MEMORY_FRACTION] = { { "CALIBRAX_GPU_MEMORY_FRACTION", "XPCS_GPU_MEMORY_FRACTION", FRACTION_WORDS,
                                             FRACTION_WORDS, "0.9", "share of a GPU's memory to use" },
-                                          offsetof(cbx_settings, gpu_memory_fraction),
-                                          parse_fraction,
-                                          parse_fraction,
-                                          show_fraction,
-                                          option_fraction,
-                                          "gpu_memory_fraction",
-                                          offsetof(cbx_ctx_opts, gpu_memory_fraction) },
+                                          FUNCTIONS(gpu_memory_fraction, parse_fraction, parse_fraction, show_fraction,
+                                                    option_fraction) },
+#undef FUNCTIONS
 };
 
 const cbx_setting_info *cbx_setting_get_info(cbx_setting which)
@@ -205,30 +184,24 @@ static cbx_status take(const struct row *r, parse_fn parse, const char *variable
     return CBX_OK;
 }
 
-static bool same_value(const cbx_settings *a, const cbx_settings *b, cbx_setting which)
-{
-    char x[CBX_SETTING_TEXT_SIZE], y[CBX_SETTING_TEXT_SIZE];
-    return strcmp(cbx_setting_text(a, which, x), cbx_setting_text(b, which, y)) == 0;
-}
-
 cbx_status cbx_setting_read(cbx_setting which, cbx_settings *out, cbx_err *err)
 {
     const struct row *r = rows;
     cbx_settings named = *out, aliased = *out;
-    const char *text, *alias_text;
     cbx_status st = CBX_OK;
 
     if ((unsigned)which >= CBX_SETTING_COUNT)
         return cbx_fail(err, CBX_EINVAL, "no setting has the number %u", (unsigned)which);
     r += which;
-    text = value_of(r->info.variable);
-    alias_text = value_of(r->info.alias);
+    const char *text = value_of(r->info.variable);
+    const char *alias_text = value_of(r->info.alias);
     r->parse(r->info.fallback, (char *)&named + r->offset);
     named.origin[which] = "default";
     if (text) st = take(r, r->parse, r->info.variable, r->info.words, text, &named, err);
     if (!st && alias_text) st = take(r, r->parse_alias, r->info.alias, r->info.alias_words, alias_text, &aliased, err);
     if (st) return st;
-    if (text && alias_text && !same_value(&named, &aliased, which))
+    char x[CBX_SETTING_TEXT_SIZE], y[CBX_SETTING_TEXT_SIZE];
+    if (text && alias_text && strcmp(cbx_setting_text(&named, which, x), cbx_setting_text(&aliased, which, y)) != 0)
         return cbx_fail(err, CBX_EINVAL, "'%s' is '%.80s' and its alias '%s' is '%.80s': unset one of them",
                         r->info.variable, text, r->info.alias, alias_text);
     *out = text || !alias_text ? named : aliased;

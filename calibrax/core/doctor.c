@@ -135,9 +135,8 @@ void cbx_doctor_see_probe(cbx_ctx *ctx, cbx_doctor_report *r, const char *machin
     cbx_level_rate l;
     cbx_machine m;
     if (cbx_machine_read(ctx, NULL, &m, NULL)) return;
-    for (int node = 0; m.numa_nodes > 1 && node < m.numa_nodes; node++) {
+    for (int node = 0; m.numa_nodes > 1 && node < m.numa_nodes; node++)
         if (!cbx_probe_measure_node(ctx, node, &l, NULL)) see_level(r, &l);
-    }
 }
 
 void cbx_doctor_see_libraries(cbx_ctx *ctx, cbx_doctor_report *r)

@@ -116,13 +116,13 @@ static void run_task(const bench *b, const task *t, uint64_t turns)
 
 static uint64_t time_task(const bench *b, const task *t, uint64_t turns)
 {
-    uint64_t begin, ns;
+    uint64_t begin;
 
     if (t->cold && b->loops->flush) b->loops->flush(b->window, b->window_bytes);
     if (t->kind != TASK_PIPE && !t->cold) run_task(b, t, 2); /* into its level */
     begin = cbx_clock_ns();
     run_task(b, t, turns);
-    ns = cbx_clock_ns() - begin;
+    uint64_t ns = cbx_clock_ns() - begin;
     return ns ? ns : 1;
 }
 
@@ -151,11 +151,11 @@ static void add_pipes(bench *b, cbx_probe *out)
 {
     for (int p = 0; p < CBX_PIPE_COUNT; p++)
         for (int row = 0; row < 2; row++) {
-            task t = {
-                .kind = TASK_PIPE, .pipe = b->loops->pipe[p][row], .turns = 64, .work = b->loops->ops_per_round[row]
-            };
-            t.best = &out->pipe_ops_per_s[p][row];
-            b->tasks[b->ntasks++] = t;
+            b->tasks[b->ntasks++] = (task){ .kind = TASK_PIPE,
+                                            .pipe = b->loops->pipe[p][row],
+                                            .turns = 64,
+                                            .work = b->loops->ops_per_round[row],
+                                            .best = &out->pipe_ops_per_s[p][row] };
         }
 }
 
@@ -201,9 +201,9 @@ cbx_status cbx_probe_measure(cbx_ctx *ctx, cbx_probe *out, cbx_err *err)
     cbx_block block = { 0 };
     cbx_machine machine = { .ncaches = 0 };
     cbx_probe p = { .nlevels = 0 };
-    cbx_status st;
 
-    st = cbx_machine_read(ctx, NULL, &machine, NULL); /* without it the sizes of caches come from the C library */
+    cbx_status st = cbx_machine_read(ctx, NULL, &machine,
+                                     NULL); /* without it the sizes of caches come from the C library */
     if (st == CBX_ENOMEM) return cbx_fail(err, st, "no memory to read the machine's caches");
     snprintf(p.instruction_set, sizeof(p.instruction_set), "%s", b.loops->name);
     b.window_bytes = b.loops->flush ? WINDOW_FLUSHED : WINDOW_LARGE;
@@ -253,13 +253,12 @@ static void *map_on_node(int node, size_t bytes)
 {
     enum { BIND = 2, BITS = 8 * sizeof(unsigned long) };
     unsigned long mask[1024 / BITS] = { 0 };
-    void *p;
 
     if (node < 0 || (size_t)node >= 1024) {
         errno = EINVAL;
         return NULL;
     }
-    p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return NULL;
     mask[node / BITS] = 1ul << node % BITS;
     if (syscall(SYS_mbind, p, bytes, BIND, mask, 1024ul, 0u) == 0) return p;

@@ -111,7 +111,7 @@ static bool may_tile(void)
 
 #define OPS(chains, products) (2.0 * (chains) * (products))
 
-static cbx__narrow_loop find(cbx_narrow n)
+cbx__narrow_loop cbx__narrow_find(cbx_narrow n)
 {
     static const cbx__narrow_loop f16 = { "vfmadd231ph, 512 bits", f16_zmm, OPS(20, 32), NULL };
     static const cbx__narrow_loop bf16 = { "vdpbf16ps, 512 bits", bf16_zmm, OPS(20, 32), NULL };
@@ -182,7 +182,7 @@ enum { I8MM = 1 << 13, BF16 = 1 << 14 }; /* AT_HWCAP2 */
 
 #define OPS(products) (2.0 * 20 * (products))
 
-static cbx__narrow_loop find(cbx_narrow n)
+cbx__narrow_loop cbx__narrow_find(cbx_narrow n)
 {
     static const struct {
         cbx__narrow_loop loop;
@@ -210,12 +210,10 @@ static cbx__narrow_loop find(cbx_narrow n)
 
 #else
 
-static cbx__narrow_loop find(cbx_narrow n)
+cbx__narrow_loop cbx__narrow_find(cbx_narrow n)
 {
     (void)n;
     return (cbx__narrow_loop){ .why = "instructions of this architecture are not supported" };
 }
 
 #endif
-
-cbx__narrow_loop cbx__narrow_find(cbx_narrow n) { return find(n); }

@@ -64,25 +64,21 @@ cbx_status cbx_health_create(cbx_ctx *ctx, const cbx_health_opts *opts, cbx_heal
 
 void cbx_health_free(cbx_health *h)
 {
-    cbx_allocator al;
-
     if (!h) return;
-    al = h->al;
     for (size_t i = 0; i < h->list.n; i++) cbx_window_free(h->list.items[i].window);
-    cbx_list_clear(&al, &h->list);
+    cbx_list_clear(&h->al, &h->list);
     cbx_names_clear(&h->names);
-    cbx_mem_free(&al, h, sizeof *h);
+    cbx_mem_free(&h->al, h, sizeof *h);
 }
 
 /* Made by its first mention. */
 static cbx_status need_pipeline(cbx_health *h, const char *name, pipeline **out, cbx_err *err)
 {
     pipeline p = { .baseline_s = NAN };
-    size_t at;
     cbx_status st;
 
     if (!name || !*name) return cbx_fail(err, CBX_EINVAL, "a pipeline without a name");
-    at = cbx_names_find(&h->names, name);
+    size_t at = cbx_names_find(&h->names, name);
     if (at == CBX_NO_NAME) {
         at = h->list.n;
         if (!cbx_list_reserve(&h->al, &h->list, at + 1)) return cbx_fail_nomem(err, name);
@@ -101,11 +97,10 @@ static cbx_status need_pipeline(cbx_health *h, const char *name, pipeline **out,
 cbx_status cbx_health_set_baseline(cbx_health *h, const char *name, double seconds, cbx_err *err)
 {
     pipeline *p = NULL;
-    cbx_status st;
 
     if (!(isfinite(seconds) && seconds > 0))
         return cbx_fail(err, CBX_EDOM, "a baseline must be above 0 s, got %g", seconds);
-    st = need_pipeline(h, name, &p, err);
+    cbx_status st = need_pipeline(h, name, &p, err);
     if (!st) p->baseline_s = seconds;
     return st;
 }

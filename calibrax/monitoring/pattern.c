@@ -52,10 +52,9 @@ static cbx_status find_drift(cbx_ctx *ctx, const double *x, size_t n, cbx_patter
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     double *rest = cbx_mem_calloc(al, n, sizeof *rest), median, times;
     cbx_interval trend;
-    cbx_status st;
 
     if (!rest) return cbx_fail_nomem(err, "a series");
-    st = find_trend(ctx, x, n, rest, &trend, err);
+    cbx_status st = find_trend(ctx, x, n, rest, &trend, err);
     if (!st) st = cbx_stat_median(ctx, x, n, &median, err);
     cbx_mem_free(al, rest, n * sizeof *rest);
     if (st || (trend.lower <= 0 && trend.upper >= 0)) return st;

@@ -68,14 +68,11 @@ cbx_status cbx_sink_create(cbx_ctx *ctx, cbx_sink_kind kind, const char *target,
 
 void cbx_sink_free(cbx_sink *s)
 {
-    cbx_allocator al;
-
     if (!s) return;
-    al = s->al;
     if (s->fd >= 0) close(s->fd);
     cbx__http_free(s->webhook);
-    if (s->target) cbx_mem_strfree(&al, s->target);
-    cbx_mem_free(&al, s, sizeof *s);
+    if (s->target) cbx_mem_strfree(&s->al, s->target);
+    cbx_mem_free(&s->al, s, sizeof *s);
 }
 
 /* @param part  true if some of it was written before it failed */
@@ -123,15 +120,13 @@ static cbx_status run_command(const cbx_sink *s, const char *line, size_t len, c
     const char *const argv[] = { "sh", "-c", s->target, NULL };
     cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
     cbx__process p;
-    cbx_status st;
     bool part;
-    int code;
 
     cbx__process_init(&p);
     o.argv = argv;
     o.output = CBX__FD_OURS;
     o.own_group = true;
-    st = cbx__memory_file("alert", &o.input, err);
+    cbx_status st = cbx__memory_file("alert", &o.input, err);
     if (st) return st;
     st = write_all(o.input, line, len, s->target, &part, err);
     if (!st) {
@@ -142,7 +137,7 @@ static cbx_status run_command(const cbx_sink *s, const char *line, size_t len, c
         st = cbx_fail(err, CBX_ETIMEOUT, "'%s' ran for more than %g s on an alert and was stopped", s->target,
                       s->timeout_s);
     cbx__process_finish(&p);
-    code = cbx__process_exit_status(&p);
+    int code = cbx__process_exit_status(&p);
     if (!st && code > 0) st = cbx_fail(err, CBX_ECHILD, "'%s' failed on an alert with status %d", s->target, code);
     close(o.input);
     return st;
@@ -151,22 +146,17 @@ static cbx_status run_command(const cbx_sink *s, const char *line, size_t len, c
 cbx_status cbx_sink_send(cbx_sink *s, const cbx_alert *alert, int64_t time_us, cbx_err *err)
 {
     cbx_json *json = cbx_alert_json(alert, time_us);
-    cbx_status st;
-    cbx_text line;
 
     if (!json) return cbx_fail_nomem(err, "an alert");
-    cbx_text_init(&line, &s->al);
+    CBX_SCOPED(cbx_text, line, &s->al);
     cbx_json_write(json, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL, &line);
     cbx_text_putc(&line, '\n');
     cbx_json_unref(json);
-    st = cbx_text_check(&line, err);
-    if (!st) {
-        switch (s->kind) {
-        case CBX_SINK_FILE: st = append(s, line.data, line.len, err); break;
-        case CBX_SINK_COMMAND: st = run_command(s, line.data, line.len, err); break;
-        case CBX_SINK_WEBHOOK: st = post(s->webhook, s->target, line.data, line.len, err); break;
-        }
+    cbx_status st = cbx_text_check(&line, err);
+    if (st) return st;
+    switch (s->kind) {
+    case CBX_SINK_FILE: return append(s, line.data, line.len, err);
+    case CBX_SINK_COMMAND: return run_command(s, line.data, line.len, err);
+    default: return post(s->webhook, s->target, line.data, line.len, err);
     }
-    cbx_text_clear(&line);
-    return st;
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/statistics/estimate.h"
 
 typedef struct entry {
@@ -21,34 +22,27 @@ struct cbx_window {
 cbx_status cbx_window_create(cbx_ctx *ctx, size_t capacity, uint64_t age_ns, cbx_window **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_window *w;
 
     if (capacity < 1 || capacity > CBX_WINDOW_MAX)
         return cbx_fail(err, CBX_EINVAL, "a window must have 1 to %d values, got %zu", CBX_WINDOW_MAX, capacity);
-    w = cbx_mem_zalloc(al, sizeof *w);
+    cbx_window *w = cbx_mem_zalloc(al, sizeof *w);
     if (!w) return cbx_fail_nomem(err, "a window");
     w->al = *al;
     w->capacity = capacity;
     w->age_ns = age_ns;
     w->ring = cbx_mem_calloc(al, capacity, sizeof *w->ring);
     w->scratch = cbx_mem_calloc(al, capacity, sizeof *w->scratch);
-    if (!w->ring || !w->scratch) {
-        cbx_window_free(w);
-        return cbx_fail(err, CBX_ENOMEM, "no memory for a window of %zu values", capacity);
-    }
-    *out = w;
-    return CBX_OK;
+    cbx_status st = w->ring && w->scratch ? CBX_OK
+                                          : cbx_fail(err, CBX_ENOMEM, "no memory for a window of %zu values", capacity);
+    return CBX_FINISH(st, *out = w, cbx_window_free(w));
 }
 
 void cbx_window_free(cbx_window *w)
 {
-    cbx_allocator al;
-
     if (!w) return;
-    al = w->al;
-    if (w->ring) cbx_mem_free(&al, w->ring, w->capacity * sizeof *w->ring);
-    if (w->scratch) cbx_mem_free(&al, w->scratch, w->capacity * sizeof *w->scratch);
-    cbx_mem_free(&al, w, sizeof *w);
+    cbx_mem_free(&w->al, w->ring, w->capacity * sizeof *w->ring);
+    cbx_mem_free(&w->al, w->scratch, w->capacity * sizeof *w->scratch);
+    cbx_mem_free(&w->al, w, sizeof *w);
 }
 
 void cbx_window_add(cbx_window *w, double value, bool failed, uint64_t now_ns)

@@ -88,9 +88,8 @@ cbx_status cbx_convergence_check(const double *v, size_t n, const double *tolera
         if (known) {
             size_t stays = n; /* values from here on are at or below it */
             while (stays > 0 && v[stays - 1] <= each[k].tolerance) stays--;
-            for (size_t i = n; i-- > 0;) {
+            for (size_t i = n; i-- > 0;)
                 if (v[i] <= each[k].tolerance) each[k].crossed = i + 1;
-            }
             if (n - stays >= hold) {
                 each[k].outcome = CBX_TOLERANCE_MET;
                 each[k].iteration = stays + 1;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 
 struct cbx_framework_metrics {
@@ -71,11 +72,10 @@ cbx_status cbx_framework_metrics_create(cbx_ctx *ctx, const cbx_run *run, const 
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_framework_opts o = CBX_FRAMEWORK_OPTS_INIT;
-    cbx_framework_metrics *f;
     cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_framework_opts", err);
 
     if (st) return st;
-    f = cbx_mem_zalloc(al, sizeof *f);
+    cbx_framework_metrics *f = cbx_mem_zalloc(al, sizeof *f);
     if (!f) return cbx_fail_nomem(err, "a table of frameworks");
     f->al = *al;
     cbx_arena_init(&f->arena, al);
@@ -83,23 +83,16 @@ cbx_status cbx_framework_metrics_create(cbx_ctx *ctx, const cbx_run *run, const 
     cbx_names_init(&f->metrics, al);
     st = number_names(f, run, &o, err);
     if (!st) st = fill(f, run, &o, err);
-    if (!st)
-        *out = f;
-    else
-        cbx_framework_metrics_free(f);
-    return st;
+    return CBX_FINISH(st, *out = f, cbx_framework_metrics_free(f));
 }
 
 void cbx_framework_metrics_free(cbx_framework_metrics *f)
 {
-    cbx_allocator al;
-
     if (!f) return;
-    al = f->al;
     cbx_names_clear(&f->frameworks);
     cbx_names_clear(&f->metrics);
     cbx_arena_clear(&f->arena);
-    cbx_mem_free(&al, f, sizeof *f);
+    cbx_mem_free(&f->al, f, sizeof *f);
 }
 
 size_t cbx_framework_metrics_nframeworks(const cbx_framework_metrics *f) { return f->frameworks.n; }

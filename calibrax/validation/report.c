@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/idioms.h"
 
 typedef enum check_kind { ACCURACY, CONVERGENCE, VIOLATION } check_kind;
 
@@ -48,24 +49,17 @@ cbx_status cbx_validation_create(cbx_ctx *ctx, const char *name, const char *ref
     cbx_table_init(&v->table, al);
     v->name = cbx_arena_strdup(&v->arena, name);
     v->reference = cbx_arena_strdup(&v->arena, reference);
-    if (!v->name || !v->reference) {
-        cbx_validation_free(v);
-        return cbx_fail_nomem(err, "a validation");
-    }
-    *out = v;
-    return CBX_OK;
+    cbx_status st = v->name && v->reference ? CBX_OK : cbx_fail_nomem(err, "a validation");
+    return CBX_FINISH(st, *out = v, cbx_validation_free(v));
 }
 
 void cbx_validation_free(cbx_validation *v)
 {
-    cbx_allocator al;
-
     if (!v) return;
-    al = v->al;
     cbx_arena_clear(&v->arena);
-    cbx_list_clear(&al, &v->checks);
+    cbx_list_clear(&v->al, &v->checks);
     cbx_table_clear(&v->table);
-    cbx_mem_free(&al, v, sizeof *v);
+    cbx_mem_free(&v->al, v, sizeof *v);
 }
 
 static uint64_t hash_of(check_kind kind, const char *name)
