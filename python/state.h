@@ -428,7 +428,7 @@ bool cx_numbers(cx_call *c, int n, double *v);
 /* What ends with its block, whichever way that is left: by a function of its address.
  *     CX_ENDED_BY(cbx_text_clear) cbx_text text;
  *     CX_OWN PyObject *o = ...;      a reference, as CX_OWN_JSON and CX_OWN_ARRAY of the library's */
-#define CX_ENDED_BY(function) __attribute__((cleanup(function)))
+#define CX_ENDED_BY(function) __attribute__((cleanup(function), unused))
 #define CX_OWN                CX_ENDED_BY(cx_drop)
 #define CX_OWN_JSON           CX_ENDED_BY(cx_drop_json)
 #define CX_OWN_ARRAY          CX_ENDED_BY(cx_drop_array)
