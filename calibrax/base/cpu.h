@@ -45,8 +45,9 @@ typedef enum cbx_isa { CBX_ISA_MAP(CBX_ISA_CONSTANT) CBX_ISA_COUNT } cbx_isa;
 CBX_API const char *cbx_isa_name(cbx_isa isa);
 /**
  * True if it is compiled in, this CPU and its operating system run it, and it is not wider than the
- * environment variable CALIBRAX_ISA names: plain, avx2 or avx512, read once a process; with any
- * other value no context is created.
+ * environment variable CALIBRAX_ISA names: plain, avx2 or avx512, read once a process.  Any other
+ * value is ignored here; a context that reads its settings from the environment is not created with
+ * it.
  */
 CBX_API bool cbx_isa_available(cbx_isa isa);
 /** The widest available one: the one that a dispatch takes. */

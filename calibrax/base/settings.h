@@ -11,7 +11,9 @@
  * Words are read in any case; an empty variable counts as not set.  Another word is CBX_EINVAL with
  * a sentence that names variable, value and words, and so is a variable that disagrees with its
  * alias.  A context reads the environment once, when it is created; options given there win, and
- * the variable of such an option is not looked at.
+ * the variable of such an option is not looked at.  CALIBRAX_ISA (cpu.h) and
+ * CALIBRAX_JIT_CACHE_BYTES (docs/jit.md) are checked at the same time, unless options give all four
+ * settings.
  */
 #ifndef CALIBRAX_BASE_SETTINGS_H
 #define CALIBRAX_BASE_SETTINGS_H

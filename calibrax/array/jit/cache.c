@@ -35,8 +35,14 @@ typedef struct header {
 
 static uint64_t limit_bytes(void)
 {
-    const char *text = getenv("CALIBRAX_JIT_CACHE_BYTES"); /* a number: contexts are not created with others */
-    return text && *text ? strtoull(text, NULL, 10) : DEFAULT_BYTES;
+    const char *text = getenv("CALIBRAX_JIT_CACHE_BYTES");
+    char *end = NULL;
+
+    /* not every context checked it: options may give all settings, and it may be set later */
+    if (!text || *text < '0' || *text > '9') return DEFAULT_BYTES;
+    errno = 0;
+    const unsigned long long bytes = strtoull(text, &end, 10);
+    return *end || errno ? DEFAULT_BYTES : bytes;
 }
 
 /* The folder, and the path of the entry of a key; NULL: there is no caching, or no memory. */
