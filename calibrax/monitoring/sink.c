@@ -157,6 +157,7 @@ cbx_status cbx_sink_send(cbx_sink *s, const cbx_alert *alert, int64_t time_us, c
     switch (s->kind) {
     case CBX_SINK_FILE: return append(s, line.data, line.len, err);
     case CBX_SINK_COMMAND: return run_command(s, line.data, line.len, err);
-    default: return post(s->webhook, s->target, line.data, line.len, err);
+    case CBX_SINK_WEBHOOK: return post(s->webhook, s->target, line.data, line.len, err);
     }
+    return cbx_fail(err, CBX_EINVAL, "no receiver of alerts has the number %d", (int)s->kind);
 }
