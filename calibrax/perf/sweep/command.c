@@ -15,12 +15,15 @@ static void read_report(const char *line, cbx_command_record *r)
 {
     unsigned long long wall, user, system;
     long rss;
+    int code, signal_number;
 
-    if (sscanf(line, "%llu %llu %llu %ld %d %d", &wall, &user, &system, &rss, &r->exit_code, &r->term_signal) != 6) {
+    if (sscanf(line, "%llu %llu %llu %ld %d %d", &wall, &user, &system, &rss, &code, &signal_number) != 6) {
         r->failure = CBX_FAILURE_MACHINE;
         snprintf(r->message, sizeof r->message, "the launcher's report cannot be read");
         return;
     }
+    r->exit_code = code;
+    r->term_signal = signal_number;
     r->wall_ns = (double)wall;
     r->cpu_user_s = 1e-6 * (double)user;
     r->cpu_system_s = 1e-6 * (double)system;

@@ -73,8 +73,9 @@ static cbx_status put_metrics(cbx_ctx *ctx, const cbx__session *s, cbx__point *p
         !(a->good || a->failure == CBX_FAILURE_FIDELITY || a->failure == CBX_FAILURE_FASTER_THAN_ROOF ||
           a->failure == CBX_FAILURE_CLOCKS_DISAGREE))
         return CBX_OK;
-    double *user = cbx_arena_calloc(&p->arena, 2 * a->nlaunches + 1, sizeof(double)), *system = user + a->nlaunches;
+    double *user = cbx_arena_calloc(&p->arena, 2 * a->nlaunches + 1, sizeof(double));
     if (!user) return cbx_fail(err, CBX_ENOMEM, "out of memory for the numbers of a row");
+    double *system = user + a->nlaunches;
     cbx_status st = cbx__attempt_times(&p->arena, a, &t, err);
     if (!st) st = cbx_stat_summary(ctx, t.epochs, t.nepochs, &sum, err);
     if (!st) st = cbx_stat_median_interval(ctx, t.medians, t.launches, cbx__stopping_level(p, a), &iv, err);
@@ -153,9 +154,9 @@ static cbx_status put_ratio(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, 
     row->ratio_vs = rival->baseline->name;
     row->ratio_value = a->min_s / rival->min_s;
     if (rival == a) return CBX_OK;
-    double *mine = cbx_arena_calloc(&p->arena, 2 * (a->nlaunches + 1), sizeof(double)),
-           *theirs = mine + a->nlaunches + 1;
+    double *mine = cbx_arena_calloc(&p->arena, 2 * (a->nlaunches + 1), sizeof(double));
     if (!mine) return cbx_fail(err, CBX_ENOMEM, "out of memory for paired launches");
+    double *theirs = mine + a->nlaunches + 1;
     const size_t n = cbx__pair_rounds(a, rival, mine, theirs);
     if (n == 0) return CBX_OK;
     row->paired_vs = rival->baseline->name;
@@ -179,8 +180,8 @@ static cbx_status put_limit(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, 
     if (a->baseline->limit) row->role = "limit";
     if (!limit || a->baseline->limit) return CBX_OK;
     double *shares = cbx_arena_calloc(&p->arena, 2 * (a->nlaunches + 1), sizeof(double));
-    double *theirs = shares + a->nlaunches + 1;
     if (!shares) return cbx_fail(err, CBX_ENOMEM, "out of memory for shares of a limit");
+    double *theirs = shares + a->nlaunches + 1;
     const size_t n = cbx__pair_rounds(a, limit, shares, theirs);
     for (size_t i = 0; i < n; i++) shares[i] = theirs[i] / shares[i];
     if (n == 0) return CBX_OK;

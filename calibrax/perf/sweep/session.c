@@ -53,19 +53,19 @@ void cbx__session_pause(const cbx__session *s, double seconds)
 void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches, const char *fmt, ...)
 {
     char text[CBX_ERR_MESSAGE_SIZE] = "";
-    const double elapsed = 1e-9 * (double)(cbx_clock_ns() - s->started_ns);
-    cbx_measure_progress p = { .event = event, .text = text, .elapsed_s = elapsed, .eta_s = NAN };
+    cbx_measure_progress p = { .event = event, .text = text, .eta_s = NAN };
     va_list args;
 
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     pthread_mutex_lock(&s->lock);
+    p.elapsed_s = 1e-9 * (double)(cbx_clock_ns() - s->started_ns);
     s->launches_done += launches;
     p.launches_done = s->launches_done;
     p.launches_total = s->launches_total;
     if (p.launches_done && p.launches_total >= p.launches_done)
-        p.eta_s = elapsed / (double)p.launches_done * (double)(p.launches_total - p.launches_done);
+        p.eta_s = p.elapsed_s / (double)p.launches_done * (double)(p.launches_total - p.launches_done);
     if (s->opts->progress) s->opts->progress(s->opts->user, &p);
     pthread_mutex_unlock(&s->lock);
 }
