@@ -52,6 +52,7 @@ void cbx__stopwatch_measure(cbx__stopwatch *w)
     for (int i = 0; i < CLOCK_WINDOWS; i++) {
         uint64_t first = cbx__stopwatch_now(w), second = first;
         for (int k = 0; k < 100000 && second == first; k++) second = cbx__stopwatch_now(w);
+        if (second == first) break; /* it does not advance by itself */
         if (second > first) w->step_ns = fmin(w->step_ns, (double)(second - first));
     }
     if (!isfinite(w->step_ns)) w->step_ns = fmax(w->cost_ns, 1);

@@ -8,7 +8,7 @@
 typedef struct cbx__stopwatch {
     uint64_t (*clock_ns)(void); /* NULL: cbx_clock_ns */
     double cost_ns, step_ns;    /* of an empty window; between two readings that differ */
-    bool backwards;             /* it ran so */
+    bool backwards;             /* a reading was less than the one before */
 } cbx__stopwatch;
 
 uint64_t cbx__stopwatch_now(const cbx__stopwatch *w);
