@@ -48,7 +48,6 @@ typedef struct benchmark {
     const char *scenario, *point, *metric, *name;
     const char *type, *unit;
     char version[CBX_HASH_SIZE];
-
     double times, per; /* asv's unit is the metric's times `times`, divided by `per`: both exact */
     CBX_LIST(parameter) params;
     size_t npoints, combinations;
@@ -390,12 +389,12 @@ static cbx_status begin_document(site *s, const char *name, cbx__export_stream *
 /* Takes the document; NULL: out of memory. */
 static cbx_status put_document(site *s, const char *name, cbx_json *document, cbx_err *err)
 {
-    cbx_status st;
+    cbx_status st = name ? cbx_json_check(document, err) : cbx_fail_nomem(err, NULL);
 
     CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(s->job->ctx));
     cbx_json_write(document, FORM, &text);
     cbx_text_putc(&text, '\n');
-    st = name ? cbx__export_file(s->job, name, &text, err) : cbx_fail_nomem(err, NULL);
+    if (!st) st = cbx__export_file(s->job, name, &text, err);
     cbx_json_unref(document);
     return st;
 }

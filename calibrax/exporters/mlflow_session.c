@@ -172,6 +172,7 @@ cbx_status cbx__mlflow_log_end(cbx__mlflow_session *e, cbx_status st)
     cbx_json_unref(e->metrics);
     cbx_json_unref(e->params);
     cbx_json_unref(e->tags);
+    e->metrics = e->params = e->tags = NULL;
     return e->st;
 }
 

@@ -119,7 +119,9 @@ static cbx_status add_series(cbx_export_job *job, const grid *g, cbx_plot *p, si
                              cbx_err *err)
 {
     const size_t n = g->nx;
-    double *x = cbx_arena_calloc(job->arena, 4 * n, sizeof *x), *y = x + n, *lower = y + n, *upper = lower + n;
+    double *x = cbx_arena_calloc(job->arena, 4 * n, sizeof *x);
+    if (!x) return cbx_fail_nomem(err, "a plot");
+    double *y = x + n, *lower = y + n, *upper = lower + n;
     cbx_plot_series s = { g->names[series],
                           lines ? x : NULL,
                           y,
@@ -130,7 +132,6 @@ static cbx_status add_series(cbx_export_job *job, const grid *g, cbx_plot *p, si
                           NULL,
                           NULL };
 
-    if (!x) return cbx_fail_nomem(err, "a plot");
     memcpy(x, g->places, n * sizeof *x);
     for (size_t i = 0; i < 3 * n; i++) y[i] = NAN;
     for (size_t i = 0; i < g->table->nrows; i++) {

@@ -245,7 +245,7 @@ static void put_devices(cbx__view *v, const trace *t)
                 sum->own_s += e->v[1];
         }
     cbx__view_table(v, "devices", "devices", columns, CBX_LEN(columns));
-    for (size_t i = t->rows.from; i < t->devices.n && i < t->rows.to; i++) {
+    for (size_t i = t->rows.from; i < t->devices.n && i < t->rows.from + ROWS_A_PAGE; i++) {
         cbx__view_row(v, NULL);
         cbx__view_cell(v, *t->devices.list[i] ? t->devices.list[i] : "(without a name)");
         put_seconds(v, sums[i].own_s);
