@@ -68,6 +68,7 @@ static int number_words(const opt_run *run, const bool *of_words, inputs *x)
             opt_check(run, cbx_words_load(run->ctx, x->files[i], run->arena, &words[i], &n[i], run->err)))
             return EXIT_ERROR;
     all = cbx_arena_calloc(run->arena, total, sizeof *all);
+    if (!all) return opt_check(run, cbx_fail_nomem(run->err, "labels"));
     for (size_t i = 0, at = 0; i < x->nin; at += n[i++])
         if (n[i]) memcpy(all + at, words[i], n[i] * sizeof *all);
     qsort(all, total, sizeof *all, by_text);
@@ -404,7 +405,8 @@ const opt_command metrics_compute_command = {
     .description =
         "Computes a metric, or several, of one array for each operand, in the order of 'metrics describe'. A file is "
         "FILE.npy, FILE.npz:NAME, FILE.h5:/DATASET or FILE.csv:COLUMN (a name of its header, or a number from 1; "
-        "without one all columns); labels may be words of a column, which are numbered in alphabetical order. Prints "
+        "without one all columns); labels may be words of a column with a header, which are numbered in alphabetical "
+        "order. Prints "
         "the result, with --ci an interval over resampled items; of several metrics "
         "and of a suite a table. A suite is JSON: {\"groups\": {\"errors\": [\"mae\", {\"metric\": \"huber_loss\", "
         "\"parameters\": {\"delta\": 0.1}, \"high\": 0.5}]}}. Exit status 1 if a result is outside 'low' and 'high'.",

@@ -2,7 +2,8 @@
 
 Each function takes arrays of any package (calibrax_c, NumPy, JAX, torch: by DLPack or the buffer protocol),
 or lists of numbers, and gives an Array: a scalar unless its documentation says otherwise.  Labels may be
-strings, which are numbered in alphabetical order, those of all operands together.  Metrics of texts
+strings, which are numbered in alphabetical order, those of all operands together: of two the second is
+class 1, which binary averages count.  Metrics of texts
 also take strings, which they split at white space or by a tokenizer, a function from a string to its words,
 and lists of words.  They can be traced, differentiated, batched and compiled with the transforms of
 calibrax_c, except for those that read values (their documentation marks them).  Gradients do not flow to other
@@ -133,6 +134,8 @@ def _labelled(row: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
         return given
     if numbers := [n for n, words in of_words.items() if not words]:
         raise TypeError(f"{row['name']}: '{numbers[0]}' must be strings as the other labels are, got {labels[numbers[0]]!r}")
+    if deep := [n for n, o in labels.items() if getattr(o, "ndim", 1) != 1]:
+        raise TypeError(f"{row['name']}: '{deep[0]}' must be strings along one axis, got the shape {labels[deep[0]].shape}")
     columns = {n: [str(x) for x in o] for n, o in labels.items()}
     places = {word: i for i, word in enumerate(sorted({word for column in columns.values() for word in column}))}
     return {**given, **{n: [places[word] for word in column] for n, column in columns.items()}}

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import unittest
+from types import SimpleNamespace
 
 import calibrax_c as cx
 import tap
@@ -75,6 +76,7 @@ class Functions(unittest.TestCase):
         self.assertEqual(set(dir(metrics)), {*metrics.__all__, *metrics.select()})
 
     def test_faults(self):
+        square = SimpleNamespace(ndim=2, shape=(1, 2), dtype=SimpleNamespace(kind="U"))
         for call, error, words in (
             (lambda: metrics.mse(None, [1]), TypeError, "mse: 'predictions' must not be None"),
             (lambda: metrics.State("mse").update([1], None), TypeError, "mse: 'targets' must not be None"),
@@ -94,6 +96,7 @@ class Functions(unittest.TestCase):
             (lambda: metrics.State("mse").compute(), ValueError, "nothing was added"),
             (lambda: metrics.register("mse", items=abs), ValueError, "built-in"),
             (lambda: metrics.register("x"), TypeError, "one of items, parts and whole, got none"),
+            (lambda: metrics.accuracy(square, square), TypeError, r"'predictions' must be strings along one axis, got the shape \(1, 2\)"),
             (lambda: metrics.accuracy(["cat", "dog"], [0, 1]), TypeError, r"accuracy: 'targets' must be strings as the other labels are, got \[0, 1\]"),
             (lambda: metrics.bleu("a b", []), ValueError, r"bleu: 'references' must have at least one text, got \[\]"),
             (lambda: metrics.State("huber_loss", slope=1), TypeError, "huber_loss: there is no parameter 'slope': there are 'delta'"),

@@ -29,7 +29,8 @@ CBX_API cbx_status cbx_csv_decode(cbx_ctx *ctx, const char *text, size_t len, co
                                   cbx_array **out, cbx_err *err);
 
 /**
- * The cells of a column as text: labels, for example.
+ * The cells of a column as text: labels, for example.  A first line with a word in it is the header
+ * here, too: words without a header lose their first row.
  * @param column  as above; NULL: the only one
  * @param arena   owns the words
  * @param out     n words, a row each, without quotes
