@@ -11,8 +11,9 @@
  * its number in the stack.
  * Derivatives are those of JAX.  cholesky, eigh and eigvalsh move with the Hermitian part of a
  * tangent.  Equal eigenvalues, or singular values, give infinity or NaN in the derivatives of
- * vectors; pinv and lstsq move at constant rank (Golub & Pereyra 1973), rtol does not; slogdet and
- * inv of a singular matrix are CBX_EDOM, det moves by its cofactors there, once.  Vectors beyond
+ * vectors; pinv and lstsq move at constant rank (Golub & Pereyra 1973), rtol does not.  Derivatives
+ * of slogdet and inv of a singular matrix are CBX_EDOM; det has a first derivative there, by its
+ * cofactors, and its second is NaN.  Vectors beyond
  * those that a matrix determines (complete qr of more rows than columns, svd with full matrices)
  * move as little as keeps them orthogonal to the others, right for their span alone; JAX has none.
  * Other errors, ownership and threads as in ops.h, which also has

@@ -21,7 +21,8 @@ typedef struct cbx__arena_array {
 #define CBX_ARRAY(pointer, n) ((cbx__arena_array){ &(pointer), n, sizeof *(pointer) })
 bool cbx__arena_fill(cbx_arena *arena, const cbx__arena_array *arrays, size_t n);
 
-/** Texts in turn as they are and by `put`, which escapes, up to a NULL:
+/** Texts up to a NULL: the first as it is, the second by `put`, which escapes, and so on in turn. A
+ * NULL in the place of a text ends the call.
  *     cbx__put_mixed(t, cbx_text_put_html, "<b>", words, "</b>", NULL); */
 void cbx__put_mixed(cbx_text *t, void (*put)(cbx_text *t, const char *s), ...) __attribute__((sentinel));
 

@@ -40,7 +40,7 @@ typedef struct cbx__shell_end {
  * left.  @param repository  NULL: the current folder.  CBX_ENOENT: there is no such folder */
 cbx_status cbx__shell_open(cbx_ctx *ctx, const char *repository, const char *scratch, const cbx_stop_flag *stop,
                            cbx_arena *arena, cbx__shell *out, cbx_err *err);
-/* Removes the folder; one that was not opened is fine, zeroed. */
+/* Removes the folder; a zeroed one, never opened, is fine. */
 void cbx__shell_close(cbx__shell *sh);
 
 /* 'text' with its quotes escaped, in an arena; NULL: out of memory. */

@@ -202,8 +202,8 @@ cbx_status cbx_probe_measure(cbx_ctx *ctx, cbx_probe *out, cbx_err *err)
     cbx_machine machine = { .ncaches = 0 };
     cbx_probe p = { .nlevels = 0 };
 
-    cbx_status st = cbx_machine_read(ctx, NULL, &machine,
-                                     NULL); /* without it the sizes of caches come from the C library */
+    /* without it the sizes of caches come from the C library */
+    cbx_status st = cbx_machine_read(ctx, NULL, &machine, NULL);
     if (st == CBX_ENOMEM) return cbx_fail(err, st, "no memory to read the machine's caches");
     snprintf(p.instruction_set, sizeof(p.instruction_set), "%s", b.loops->name);
     b.window_bytes = b.loops->flush ? WINDOW_FLUSHED : WINDOW_LARGE;

@@ -247,7 +247,7 @@ typedef struct cbx_metric_call {
  * not copied: it stays where it is, unchanged, until the contexts are freed that it was registered
  * in or called in, also where another row has replaced it, and until states, collections and
  * functions of it are freed, which are those of cbx_metric_fn and all that were traced or compiled
- * through a call of it.  Static rows, and those of plug-ins, always do.
+ * through a call of it.  Static rows, and those of plug-ins, always live long enough.
  * Its code has one of three forms, each an array expression (scope.h), and the form decides what
  * the stateful metric keeps (stateful.h):
  *   items   a number for each item; their mean, then finish if there is one.  Takes mask, weights,

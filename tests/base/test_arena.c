@@ -63,11 +63,11 @@ TEST(arrays_together)
     const char **names;
     char *none;
     cbx_arena_init(&a, cbx_allocator_default());
-    CHECK(cbx_arena_arrays(&a, CBX_ARRAY(x, 3), CBX_ARRAY(names, 2), CBX_ARRAY(none, 0)), "room for three");
+    CHECK(cbx_arena_arrays(&a, CBX_ARRAY(x, 3), CBX_ARRAY(names, 2), CBX_ARRAY(none, 0)), "capacity for three arrays");
     CHECK(x[0] == 0 && x[2] == 0 && !names[0] && !names[1] && none, "zeroed; none has an address");
     CHECK((void *)names >= (void *)(x + 3) || (void *)(names + 2) <= (void *)x, "apart");
     CHECK(!cbx_arena_arrays(&a, CBX_ARRAY(x, SIZE_MAX / 2), CBX_ARRAY(names, 2)), "one cannot be");
-    CHECK(!x && names, "each is told");
+    CHECK(!x && names, "the failed one is NULL, the other is allocated");
     cbx_arena_clear(&a);
 }
 

@@ -257,8 +257,9 @@ cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opt
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     cbx_status st = cbx__tool_find(CBX__TOOL_WORKER, &arena, &worker, err);
     if (!st) {
+        /* no folder: no cache */
         st = opts->secret ? CBX_ENOENT : make_stem(ctx, w, worker, opts->cache_dir, &arena, &stem, err);
-        if (!st) st = read_entry(ctx, w, stem, &arena, err); /* no folder: no cache */
+        if (!st) st = read_entry(ctx, w, stem, &arena, err);
         w->oracle_cached = st == CBX_OK;
         if (st && st != CBX_ENOMEM) {
             uint64_t start = cbx_clock_ns();

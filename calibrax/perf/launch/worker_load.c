@@ -160,8 +160,8 @@ bool cbx__worker_load(cbx__worker *w, const cbx_json *m)
         cbx_status st = w->baseline->prepare(w->ctx, w->point, &w->plan, &w->err);
         if (st) return cbx__worker_fail_status(w, st, CBX_FAILURE_COMPILE_ERROR);
     }
-    /* With the threads that a parallel region would get, for the parent to compare with what it
-     * told. */
+    /* With the threads that a parallel region would get, for the parent to compare with those that
+     * it set. */
     cbx_json *loaded = cbx__worker_answer("loaded"), *policy = cbx_json_set_object(loaded, "policy");
     cbx_json_set_int(cbx_json_set_object(policy, "threads"), "openmp", omp_get_max_threads());
     cbx_json_set_object(policy, "settings");

@@ -71,7 +71,7 @@ static bool word_is(const char *word, size_t len, const char *path, const char *
         if (out->fd >= 0) return true;
     }
     pid_t p = getppid();
-    while (p > 1 && p != holder) p = parent_of(p); /* who is no ancestor of ours has not held it for us */
+    while (p > 1 && p != holder) p = parent_of(p); /* only an ancestor's lock counts as ours */
     return p > 1 && cbx_lock_held_by(holder, path);
 }
 

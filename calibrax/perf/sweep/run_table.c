@@ -124,8 +124,8 @@ cbx_status cbx__table_correct(const char *case_name, cbx_row *rows, size_t count
         if (!is_tested(r, case_name)) continue;
         r->paired_p_holm = adjusted[k++];
         r->holm_rows = m;
-        /* the clearest outcome of so many pairs, all on one side, could not stand among m rows:
-         * NULL */
+        /* NULL if even the clearest outcome of so many pairs, all on one side, is not significant
+         * among m rows */
         const bool can_stand = cbx_stat_sign_test_p(0, r->pairs) * (double)m <= ALPHA;
         r->verdict_holm = !can_stand                  ? NULL
                           : r->paired_p_holm <= ALPHA ? r->verdict
