@@ -128,11 +128,11 @@ static size_t frequency(const int64_t *sorted, size_t n, int64_t token)
 {
     size_t bound[2];
 
-    for (int64_t k = 0; k < 2; k++) { /* the first place with an element of at least token + k */
+    for (int k = 0; k < 2; k++) { /* the first place with an element of at least, then above, the token */
         size_t low = 0, high = n;
         while (low < high) {
             const size_t middle = low + (high - low) / 2;
-            if (sorted[middle] < token + k)
+            if (k ? sorted[middle] <= token : sorted[middle] < token)
                 low = middle + 1;
             else
                 high = middle;
