@@ -219,10 +219,6 @@ build_torch() { # framework
 
 build() {
     framework=$1
-    if finished "$framework"; then
-        say "$framework: ready ($(spec_of "$framework"))"
-        return
-    fi
     say "$framework: building in $ROOT/$framework"
     LOG=$ROOT/$framework.log
     started=$(date +%s)
@@ -260,11 +256,21 @@ for argument; do
     esac
 done
 
+todo=
+for framework in ${wanted:-$ALL}; do
+    if finished "$framework"; then
+        say "$framework: ready ($(spec_of "$framework"))"
+    else
+        todo="$todo $framework"
+    fi
+done
+[ -n "$todo" ] || exit 0
+
 mkdir -p "$ROOT" 2>/dev/null || die 2 "cannot create the folder '$ROOT': name another with NPERF_REFS_ENV_DIR"
 trap 'printf "\nsetup-refs: interrupted; run the same command again to continue\n" >&2; exit 130' INT TERM
 exec 9>"$ROOT/.lock"
 flock -n 9 || die 2 "another setup-refs is running in '$ROOT': wait for it"
-for framework in ${wanted:-$ALL}; do
+for framework in $todo; do
     build "$framework"
 done
 say "next: nperf doctor shows them; nperf --quick measures them"
