@@ -42,7 +42,7 @@ static cbx_status check_semiring(const operands *o, cbx_err *err)
 
     if (!s) return cbx_fail(err, CBX_EINVAL, "'%s': unknown algebra %d", o->name, o->attrs->mode);
     if (!cbx_semiring_takes(s, o->d[0]->dtype))
-        return cbx_fail(err, CBX_EDTYPE, "'%s' over '%s' takes %s, not %s", o->name, s->name,
+        return cbx_fail(err, CBX_EDTYPE, "'%s' over '%s' takes %s, not %s: convert with 'astype'", o->name, s->name,
                         s->functions                    ? cbx_dtype_name(s->functions->dtype)
                         : cbx__traits_of[s->id].of_bool ? "bool"
                                                         : "float32 or float64",

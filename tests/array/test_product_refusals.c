@@ -339,7 +339,7 @@ static const struct {
     { j_tangent, CBX_ESHAPE, "a tangent of 'semiring_matmul_jvp' is float64 (4, 4), its operand float64 (3, 3)" },
     { e_lengths, CBX_ESHAPE, "'ell_matmul' expects B float64 (3, 4), not float64 (4, 4)" },
     { e_table, CBX_ESHAPE, "'ell_matmul' expects values float64 (3, 2), not float64 (3, 3)" },
-    { e_algebra, CBX_EDTYPE, "'ell_matmul' over 'boolean' takes bool, not float64" },
+    { e_algebra, CBX_EDTYPE, "'ell_matmul' over 'boolean' takes bool, not float64: convert with 'astype'" },
     { e_mixed, CBX_EDTYPE, "'ell_matmul' takes one dtype, not float64 with float32" },
     { e_back_product, CBX_ESHAPE, "'ell_matmul_vjp' expects C float64 (3, 3), not float64 (4, 4)" },
     { e_back_cotangent, CBX_ESHAPE, "'ell_matmul_vjp' expects the cotangent float64 (3, 3), not float64 (4, 4)" },

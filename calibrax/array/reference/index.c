@@ -26,6 +26,7 @@ static cbx_status check_indices(const char *name, blocks *b, const int64_t *at, 
     const size_t length = b->length;
     const unsigned seen = cbx__fold_get(cbx_isa_best())->run_indices(at, n, length);
 
+    /* Python makes an IndexError of these sentences: is_of_index in python/call.c */
     for (size_t i = 0; (seen & CBX__INDEX_OUTSIDE) && i < n; i++)
         if (at[i] == INT64_MAX) /* of a batch: the axis holds the rows of all its elements */
             return cbx_fail(err, CBX_EDOM, "an index of '%s' is outside its axis", name);
