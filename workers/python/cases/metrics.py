@@ -69,7 +69,7 @@ def sklearn_table(point: dict[str, Any]) -> Table:
         pixel_accuracy="accuracy_score", streaming_roc_auc="roc_auc_score", streaming_average_precision="average_precision_score",
     )  # fmt: skip
     return {
-        **{metric: _reversed(getattr(m, name)) for metric, name in targets_first.items()},
+        **{metric: _reversed(getattr(m, name)) for metric, name in targets_first.items() if hasattr(m, name)},
         "quantile_loss": lambda p, t: m.mean_pinball_loss(t, p, alpha=0.5),
         "fbeta_score": lambda p, t: m.fbeta_score(t, p, beta=1.0),
         "silhouette_score": m.silhouette_score,
