@@ -208,8 +208,8 @@ static tally count(const cbx_comparison *c)
     return t;
 }
 
-/* Cells whose samples fall into groups, which are modes that are no single wild value: one number
- * stands for the largest of them at best. */
+/* Cells whose samples have more than one mode, outliers apart: one number describes at best the
+ * largest mode. */
 static cbx_status count_grouped(cbx_ctx *ctx, const cbx_comparison *c, size_t *grouped, cbx_err *err)
 {
     cbx_status st = CBX_OK;

@@ -72,7 +72,7 @@ static void remove_folder(removal *r, int at, const char *name, int depth)
     char up[32];
     int fd;
 
-    fchmodat(at, name, 0700, 0); /* folders only come here, and links are none */
+    fchmodat(at, name, 0700, 0); /* a folder, never a link */
     if (depth >= DEPTH_MAX) {
         snprintf(up, sizeof up, ".up-%lu", r->moved++);
         renameat(at, name, r->top, up);

@@ -164,7 +164,7 @@ static const cbx_array *and_all(cbx_ctx *ctx, const cbx_array *all, const cbx_ar
     return all ? cbx_logical_and(ctx, all, legal) : legal;
 }
 
-/* Whether values of a trace are legal; NULL: there are none that may not be. */
+/* Whether values of a trace are legal; NULL: every value is legal. */
 typedef struct legality {
     const cbx_array *each; /* of the values of each item, a boolean */
     const cbx_array *all;  /* of all else, one boolean */

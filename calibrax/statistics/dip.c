@@ -76,8 +76,8 @@ static void look_apart(const dip_work *w, modal *m)
     }
 }
 
-/* How far the steps stand out of a curve between two places: of the one below before the mode, of
- * the one above behind it. */
+/* The largest distance of the steps from a hull between two places: from the one below before the
+ * mode, from the one above behind it. */
 static double out_of(const double *x, const hull *h, bool above, size_t from, size_t until)
 {
     double max = 1;

@@ -201,7 +201,7 @@ static void solve(const point *p, const cbx__suite_problem *q)
     const size_t places = p->rows.out * p->columns.out;
     double *terms = q->scratch, *w = terms + p->terms;
 
-    /* w by output channel, so that a channel's operands stand together. */
+    /* w by output channel, so that a channel's operands are adjacent. */
     for (size_t t = 0; t < p->terms; t++)
         for (size_t o = 0; o < p->c_out; o++) w[o * p->terms + t] = q->in[W][t * p->c_out + o];
     for (size_t at = 0; at < p->batch * places; at++) {

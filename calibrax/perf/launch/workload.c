@@ -191,8 +191,8 @@ cbx_status cbx__workload_other(cbx_ctx *ctx, const cbx_workload *w, cbx__seeds *
     return CBX_OK;
 }
 
-/* The more, the surer is a single reading; each costs another run of the oracle, and the memory of
- * the inputs.  Where the oracle takes too long, or others have other forms, there are none. */
+/* Further input sets make a single reading surer; each costs another run of the oracle, and the
+ * memory of the inputs.  None if the oracle takes too long, or if shapes depend on the draw. */
 static cbx_status make_fresh(cbx_ctx *ctx, cbx_workload *w, cbx_err *err)
 {
     const bool few = w->set_bytes > FRESH_MAX_BYTES || w->oracle_s > 4 * FRESH_QUICK_S;

@@ -54,7 +54,7 @@ static bool index_kept(builder *b, const cbx_rows *kept)
 static bool place(builder *b, const cbx_row *row)
 {
     const char *key = cbx_row_key(b->arena, row), *attempt = wider_key(b->arena, row, false);
-    const bool whole = !strcmp(row->status, "skipped"); /* skipped rows stand for all variants */
+    const bool whole = !strcmp(row->status, "skipped"); /* a skipped row is one for all variants */
     const bool weak = whole || !strcmp(row->status, "interrupted");
 
     if (!key || !attempt) return false;

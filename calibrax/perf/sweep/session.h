@@ -74,8 +74,8 @@ typedef struct cbx__point {
     const cbx__accelerator *device; /* NULL: none */
     char device_word[16];           /* its number */
     const cbx__hold *hold;          /* what is locked for it, while it is measured; NULL: nothing */
-    /* held while inputs and answer are made: the point's jobs on other platforms wait; NULL:
-     * there are none */
+    /* held while inputs and answer are made: the point's jobs on other platforms wait;
+     * NULL without such jobs */
     pthread_mutex_t *making;
     char workload_hash[CBX_HASH_SIZE];
     bool oracle_cached, resumed;
