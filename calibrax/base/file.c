@@ -59,45 +59,34 @@ static cbx_status read_all(const cbx_allocator *al, int fd, const char *path, si
 cbx_status cbx_file_read(cbx_ctx *ctx, const char *path, size_t max_bytes, char **data, size_t *len, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    char *buffer = NULL;
-    size_t used = 0, cap = 0;
+    char *buffer = NULL, *fitted;
+    size_t used = 0, cap = READ_FIRST;
     struct stat info;
-    cbx_status st;
+    cbx_status st = CBX_OK;
 
     if (max_bytes == 0) max_bytes = MAX_READ_DEFAULT;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
-    if (fstat(fd, &info)) {
+    if (fstat(fd, &info))
         st = cbx_fail_errno(err, errno, "cannot read the attributes of '%s'", path);
-        goto done;
-    }
-    if (info.st_size > 0 && (uint64_t)info.st_size > max_bytes) {
+    else if (info.st_size > 0 && (uint64_t)info.st_size > max_bytes)
         st = cbx_fail(err, CBX_EOVERFLOW, "'%s' has %lld bytes, at most %zu are read", path, (long long)info.st_size,
                       max_bytes);
-        goto done;
-    }
-    size_t first = S_ISREG(info.st_mode) && info.st_size > 0 ? (size_t)info.st_size + 2 : READ_FIRST;
-    buffer = cbx_mem_alloc(al, first);
-    if (!buffer) {
-        st = cbx_fail_nomem(err, path);
-        goto done;
-    }
-    cap = first;
-    st = read_all(al, fd, path, max_bytes, &buffer, &used, &cap, err);
-    if (st) goto done;
-    char *fitted = cbx_mem_resize(al, buffer, cap, used + 1);
-    if (!fitted) {
-        st = cbx_fail_nomem(err, path);
-        goto done;
+    else if (S_ISREG(info.st_mode) && info.st_size > 0)
+        cap = (size_t)info.st_size + 2;
+    if (!st && !(buffer = cbx_mem_alloc(al, cap))) st = cbx_fail_nomem(err, path);
+    if (!st) st = read_all(al, fd, path, max_bytes, &buffer, &used, &cap, err);
+    close(fd);
+    fitted = st ? NULL : cbx_mem_resize(al, buffer, cap, used + 1);
+    if (!st && !fitted) st = cbx_fail_nomem(err, path);
+    if (st) {
+        cbx_mem_free(al, buffer, cap);
+        return st;
     }
     fitted[used] = 0;
     *data = fitted;
     *len = used;
-    buffer = NULL;
-done:
-    cbx_mem_free(al, buffer, cap);
-    close(fd);
-    return st;
+    return CBX_OK;
 }
 
 /* --- writing --- */
@@ -206,8 +195,17 @@ struct cbx_replacement {
     int fd; /* of the temporary as it was made */
 };
 
-static cbx_status replacement_open(cbx_ctx *ctx, cbx_replacement *r, const char *path, cbx_err *err)
+static void replacement_free(cbx_replacement *r)
 {
+    cbx_allocator al = r->arena.al;
+    cbx_arena_clear(&r->arena);
+    cbx_mem_free(&al, r, sizeof *r);
+}
+
+static cbx_status replacement_open(cbx_ctx *ctx, const char *path, cbx_replacement **out, cbx_err *err)
+{
+    cbx_replacement *r = cbx_mem_alloc(cbx_ctx_allocator(ctx), sizeof *r);
+    if (!r) return cbx_fail_nomem(err, path);
     cbx_arena_init(&r->arena, cbx_ctx_allocator(ctx));
     r->folder = ".";
     cbx_status st = follow_links(&r->arena, path, &r->target, err);
@@ -217,15 +215,15 @@ static cbx_status replacement_open(cbx_ctx *ctx, cbx_replacement *r, const char 
         r->folder = cbx_arena_strndup(&r->arena, r->target, folder_length(r->target));
     if (!st && (!r->target || !r->folder)) st = cbx_fail_nomem(err, path);
     if (!st) st = temporary_create(&r->arena, r->target, &r->temporary, &r->fd, err);
-    if (st) cbx_arena_clear(&r->arena);
-    return st;
+    return CBX_FINISH(st, *out = r, replacement_free(r));
 }
 
-static void replacement_drop(cbx_replacement *r)
+void cbx_replacement_discard(cbx_replacement *r)
 {
+    if (!r) return;
     if (r->fd >= 0) close(r->fd);
     unlink(r->temporary);
-    cbx_arena_clear(&r->arena);
+    replacement_free(r);
 }
 
 /* By name, since a library may have replaced the file itself. */
@@ -271,73 +269,49 @@ static cbx_status replacement_place(const cbx_replacement *r, cbx_err *err)
     return rename(r->temporary, r->target) ? cbx_fail_errno(err, errno, "cannot replace '%s'", r->target) : CBX_OK;
 }
 
-static cbx_status replacement_finish(cbx_replacement *r, cbx_err *err)
+cbx_status cbx_replacement_commit(cbx_replacement *r, cbx_err *err)
 {
     dev_t device;
     cbx_status st = replacement_close(r, &device, err);
     if (!st) st = replacement_sync(r, false, err);
     if (!st) st = replacement_place(r, err);
     if (st) {
-        replacement_drop(r);
+        cbx_replacement_discard(r);
         return st;
     }
     st = sync_folder(r->folder, r->target, err);
-    cbx_arena_clear(&r->arena);
-    return st;
-}
-
-static cbx_status replace_file(cbx_ctx *ctx, const char *path, const void *data, size_t len, cbx_err *err)
-{
-    cbx_replacement r;
-    cbx_status st = replacement_open(ctx, &r, path, err);
-    if (st) return st;
-    if (write_all(r.fd, data, len)) return replacement_finish(&r, err);
-    st = cbx_fail_errno(err, errno, "cannot write '%s'", path);
-    replacement_drop(&r);
+    replacement_free(r);
     return st;
 }
 
 cbx_status cbx_file_write_atomic(cbx_ctx *ctx, const char *path, const void *data, size_t len, cbx_err *err)
 {
+    cbx_replacement *r;
     cbx_status st = CBX_OK;
     switch (kind_of(path, &st, err)) {
-    case KIND_FILE: return replace_file(ctx, path, data, len, err);
+    case KIND_FILE: break;
     case KIND_STREAM: return write_stream(path, data, len, err);
     default: return st;
     }
+    st = replacement_open(ctx, path, &r, err);
+    if (st) return st;
+    if (write_all(r->fd, data, len)) return cbx_replacement_commit(r, err);
+    st = cbx_fail_errno(err, errno, "cannot write '%s'", path);
+    cbx_replacement_discard(r);
+    return st;
 }
 
 cbx_status cbx_replacement_begin(cbx_ctx *ctx, const char *path, cbx_replacement **out, cbx_err *err)
 {
     cbx_status st = CBX_OK;
     switch (kind_of(path, &st, err)) {
-    case KIND_FILE: break;
+    case KIND_FILE: return replacement_open(ctx, path, out, err);
     case KIND_STREAM: return cbx_fail(err, CBX_EIO, "cannot write '%s': it is a device or a pipe, name a file", path);
     default: return st;
     }
-    cbx_replacement *r = cbx_mem_alloc(cbx_ctx_allocator(ctx), sizeof *r);
-    if (!r) return cbx_fail_nomem(err, path);
-    st = replacement_open(ctx, r, path, err);
-    return CBX_FINISH(st, *out = r, cbx_mem_free(cbx_ctx_allocator(ctx), r, sizeof *r));
 }
 
 const char *cbx_replacement_path(const cbx_replacement *r) { return r->temporary; }
-
-cbx_status cbx_replacement_commit(cbx_replacement *r, cbx_err *err)
-{
-    cbx_allocator al = r->arena.al;
-    cbx_status st = replacement_finish(r, err);
-    cbx_mem_free(&al, r, sizeof *r);
-    return st;
-}
-
-void cbx_replacement_discard(cbx_replacement *r)
-{
-    if (!r) return;
-    cbx_allocator al = r->arena.al;
-    replacement_drop(r);
-    cbx_mem_free(&al, r, sizeof *r);
-}
 
 /*
  * --- many files, one wait for the disk: syncfs(2) instead of an fsync(2) each ---
@@ -376,11 +350,7 @@ cbx_status cbx__file_batch_commit(cbx__file_batch *b, cbx_err *err)
     cbx_status st = b->n ? sync_all(b, err) : CBX_OK;
 
     if (!st) st = place_all(b, &placed, err);
-    for (size_t i = 0; i < placed; i++) {
-        cbx_allocator al = b->list[i]->arena.al;
-        cbx_arena_clear(&b->list[i]->arena);
-        cbx_mem_free(&al, b->list[i], sizeof *b->list[i]);
-    }
+    for (size_t i = 0; i < placed; i++) replacement_free(b->list[i]);
     memmove(b->list, b->list + placed, (b->n - placed) * sizeof *b->list);
     b->n -= placed;
     cbx__file_batch_clear(b);
@@ -426,7 +396,7 @@ cbx_status cbx_file_remove(const char *path, cbx_err *err)
 
 cbx_status cbx_file_check_writable(cbx_ctx *ctx, const char *path, cbx_err *err)
 {
-    cbx_arena arena;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     char *name = NULL;
     int fd = -1;
     cbx_status st = CBX_OK;
@@ -435,7 +405,6 @@ cbx_status cbx_file_check_writable(cbx_ctx *ctx, const char *path, cbx_err *err)
     case KIND_STREAM: return access(path, W_OK) ? cbx_fail_errno(err, errno, "cannot write '%s'", path) : CBX_OK;
     default: return st;
     }
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = follow_links(&arena, path, &path, err);
     if (!st) st = cbx_dir_create_parent(ctx, path, err);
     if (!st) st = temporary_create(&arena, path, &name, &fd, err);
@@ -443,7 +412,6 @@ cbx_status cbx_file_check_writable(cbx_ctx *ctx, const char *path, cbx_err *err)
         close(fd);
         unlink(name);
     }
-    cbx_arena_clear(&arena);
     return st;
 }
 
@@ -475,14 +443,10 @@ static cbx_status make_folders(char *path, mode_t mode, cbx_err *err)
 /* Makes the first n bytes of path as a folder. */
 static cbx_status make_prefix(cbx_ctx *ctx, const char *path, size_t n, mode_t mode, cbx_err *err)
 {
-    cbx_arena arena;
     if (n == 0) return CBX_OK;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
     char *copy = cbx_arena_strndup(&arena, path, n);
-    cbx_status st = copy ? make_folders(copy, mode, err)
-                         : cbx_fail(err, CBX_ENOMEM, "out of memory for the folder '%s'", path);
-    cbx_arena_clear(&arena);
-    return st;
+    return copy ? make_folders(copy, mode, err) : cbx_fail(err, CBX_ENOMEM, "out of memory for the folder '%s'", path);
 }
 
 cbx_status cbx_dir_create(cbx_ctx *ctx, const char *path, cbx_err *err)

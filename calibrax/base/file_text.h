@@ -1,0 +1,25 @@
+/*
+ * A file as a text, which frees it.
+ */
+#ifndef CALIBRAX_BASE_FILE_TEXT_H
+#define CALIBRAX_BASE_FILE_TEXT_H
+
+#include "calibrax/base/file.h"
+
+/** Reads a whole file in the place of what the text holds.  @param max_bytes, @return  as
+ * cbx_file_read; the text stays on failure */
+static inline cbx_status cbx__file_text(cbx_ctx *ctx, const char *path, size_t max_bytes, cbx_text *out, cbx_err *err)
+{
+    cbx_text t;
+    cbx_status st;
+
+    cbx_text_init(&t, cbx_ctx_allocator(ctx));
+    st = cbx_file_read(ctx, path, max_bytes, &t.data, &t.len, err);
+    if (st) return st;
+    cbx_text_clear(out);
+    t.cap = t.len + 1;
+    *out = t;
+    return CBX_OK;
+}
+
+#endif
