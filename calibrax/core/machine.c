@@ -14,7 +14,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/cpu.h"
-#include "calibrax/base/file.h"
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/base/idioms.h"
 
@@ -39,20 +39,25 @@ typedef struct reading {
     cbx_err *err;
 } reading;
 
+static void reading_init(reading *r, cbx_ctx *ctx, const char *root, cbx_err *err)
+{
+    *r = (reading){ .ctx = ctx, .root = root ? root : "/", .err = err };
+    cbx_arena_init(&r->arena, cbx_ctx_allocator(ctx));
+}
+
+static void reading_clear(reading *r) { cbx_arena_clear(&r->arena); }
+
 /* --- files --- */
 
 /* Content of a file below the root, in the arena; NULL if it cannot be read. */
 static const char *content(reading *r, const char *path, cbx_status *why, cbx_err *err)
 {
-    char *data = NULL, *copy;
-    size_t len = 0;
-    const char *full = cbx_path_join(&r->arena, r->root, path);
+    CBX_SCOPED(cbx_text, data, cbx_ctx_allocator(r->ctx));
+    const char *full = cbx_path_join(&r->arena, r->root, path), *copy;
 
-    *why = full ? cbx_file_read(r->ctx, full, MAX_FILE, &data, &len, err) : cbx_fail_nomem(err, path);
-    if (*why) return NULL;
-    copy = cbx_arena_strndup(&r->arena, data, len);
-    if (!copy) *why = cbx_fail_nomem(err, path);
-    cbx_mem_free(cbx_ctx_allocator(r->ctx), data, len + 1);
+    *why = full ? cbx__file_text(r->ctx, full, MAX_FILE, &data, err) : cbx_fail_nomem(err, path);
+    copy = *why ? NULL : cbx_arena_strdup(&r->arena, data.data);
+    if (!*why && !copy) *why = cbx_fail_nomem(err, path);
     return copy;
 }
 
@@ -301,11 +306,10 @@ static void read_memory(reading *r, uint64_t *total, uint64_t *available)
 cbx_status cbx_machine_read_memory(cbx_ctx *ctx, const char *root, uint64_t *total_bytes, uint64_t *available_bytes,
                                    cbx_err *err)
 {
-    reading r = { .ctx = ctx, .root = root ? root : "/", .err = err };
+    CBX_SCOPED(reading, r, ctx, root, err);
     uint64_t total, available, limit, in_use;
     const char *max;
 
-    cbx_arena_init(&r.arena, cbx_ctx_allocator(ctx));
     read_memory(&r, &total, &available);
     if (!r.st && !total) r.st = cbx_fail(err, CBX_ENOENT, "'proc/meminfo' does not list the memory of this machine");
     /* The limit of the control group that a container sees as its root; a host's root has no such
@@ -318,7 +322,6 @@ cbx_status cbx_machine_read_memory(cbx_ctx *ctx, const char *root, uint64_t *tot
         if (limit < total) total = limit;
         if (limit - in_use < available) available = limit - in_use;
     }
-    cbx_arena_clear(&r.arena);
     if (r.st) return r.st;
     *total_bytes = total;
     *available_bytes = available;
@@ -359,56 +362,50 @@ static void read_devices(reading *r)
 
 /* --- the fingerprint --- */
 
-static cbx_status make_id(reading *r)
+static cbx_status make_id(cbx_ctx *ctx, cbx_machine *m, cbx_err *err)
 {
-    cbx_machine *m = &r->m;
-    cbx_text t;
+    CBX_SCOPED(cbx_text, t, cbx_ctx_allocator(ctx));
     char hash[CBX_HASH_SIZE];
-    cbx_status st;
 
-    cbx_text_init(&t, cbx_ctx_allocator(r->ctx));
     cbx_text_printf(&t, "%s|%s|%d.%d|%s|%d|%.0f|", m->vendor, m->model_name, m->family, m->model, m->features, m->cores,
                     (double)m->memory_bytes / GIB);
     for (int i = 0; i < m->naccelerators; i++) cbx_text_printf(&t, "%s%s", i ? "," : "", m->accelerator[i]);
-    st = cbx_text_check(&t, r->err);
-    if (!st) {
-        cbx_hash_bytes(cbx_text_str(&t), t.len, hash);
-        memcpy(m->id, hash, CBX_MACHINE_ID_SIZE - 1);
+    cbx_hash_bytes(cbx_text_str(&t), t.len, hash);
+    memcpy(m->id, hash, CBX_MACHINE_ID_SIZE - 1);
+    return cbx_text_check(&t, err);
+}
+
+static void read_caches(reading *r)
+{
+    cbx_machine *m = &r->m;
+
+    for (int i = 0; m->ncaches < CBX_MACHINE_MAX_CACHES; i++) {
+        const char *level = of_cache(r, i, "level"), *type, *size;
+        cbx_machine_cache *c = &m->cache[m->ncaches];
+        if (!*level) break;
+        type = of_cache(r, i, "type");
+        size = of_cache(r, i, "size");
+        if (!*size) continue;
+        c->level = atoi(level);
+        copy_word(c->type, sizeof c->type, type, strcspn(type, "\n"));
+        c->bytes = size_of(size);
+        c->shared_by = count_list(of_cache(r, i, "shared_cpu_list"));
+        m->ncaches++;
     }
-    cbx_text_clear(&t);
-    return st;
+    qsort(m->cache, (size_t)m->ncaches, sizeof m->cache[0], by_level);
 }
 
 cbx_status cbx_machine_read(cbx_ctx *ctx, const char *root, cbx_machine *out, cbx_err *err)
 {
-    reading r = { .ctx = ctx, .root = root ? root : "/", .err = err };
+    CBX_SCOPED(reading, r, ctx, root, err);
     uint64_t available;
-    cbx_status st;
+    cbx_status st = read_cpu(&r);
 
-    cbx_arena_init(&r.arena, cbx_ctx_allocator(ctx));
-    st = read_cpu(&r);
-    if (!st) {
-        cbx_machine *m = &r.m;
-        for (int i = 0; m->ncaches < CBX_MACHINE_MAX_CACHES; i++) {
-            const char *level = of_cache(&r, i, "level"), *type, *size, *shared;
-            cbx_machine_cache *c = &m->cache[m->ncaches];
-            if (!*level) break;
-            type = of_cache(&r, i, "type");
-            size = of_cache(&r, i, "size");
-            shared = of_cache(&r, i, "shared_cpu_list");
-            if (!*size) continue;
-            c->level = atoi(level);
-            copy_word(c->type, sizeof c->type, type, strcspn(type, "\n"));
-            c->bytes = size_of(size);
-            c->shared_by = count_list(shared);
-            m->ncaches++;
-        }
-        qsort(m->cache, (size_t)m->ncaches, sizeof m->cache[0], by_level);
-        read_memory(&r, &r.m.memory_bytes, &available);
-        read_devices(&r);
-        st = r.st ? r.st : make_id(&r);
-    }
-    cbx_arena_clear(&r.arena);
+    if (st) return st;
+    read_caches(&r);
+    read_memory(&r, &r.m.memory_bytes, &available);
+    read_devices(&r);
+    st = r.st ? r.st : make_id(ctx, &r.m, err);
     if (!st) *out = r.m;
     return st;
 }

@@ -19,16 +19,18 @@ const char *cbx_priority_name(cbx_priority p) { return CBX_WORD(priority_names, 
 
 bool cbx_direction_parse(const char *word, cbx_direction *out)
 {
-    for (size_t i = 0; word && i < CBX_LEN(direction_names); i++)
-        if (strcmp(direction_names[i], word) == 0) return *out = (cbx_direction)i, true;
-    return false;
+    size_t at = CBX_WORD_AT(direction_names, word);
+
+    if (at < CBX_LEN(direction_names)) *out = (cbx_direction)at;
+    return at < CBX_LEN(direction_names);
 }
 
 bool cbx_priority_parse(const char *word, cbx_priority *out)
 {
-    for (size_t i = 0; word && i < CBX_LEN(priority_names); i++)
-        if (strcmp(priority_names[i], word) == 0) return *out = (cbx_priority)i, true;
-    return false;
+    size_t at = CBX_WORD_AT(priority_names, word);
+
+    if (at < CBX_LEN(priority_names)) *out = (cbx_priority)at;
+    return at < CBX_LEN(priority_names);
 }
 
 bool cbx_metric_def_higher_is_better(const cbx_metric_def *def)

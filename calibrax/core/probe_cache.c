@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/json.h"
 #include "calibrax/base/version.h"
 #include "calibrax/core/probe.h"
@@ -25,7 +26,7 @@ static const struct {
     { "triad_stream_bytes_per_s", offsetof(cbx_level_rate, triad_stream_bytes_per_s) },
 };
 
-static double *rate_at(cbx_level_rate *l, size_t i) { return (double *)(void *)((char *)l + level_rates[i].offset); }
+static double *rate_at(const cbx_level_rate *l, size_t i) { return (double *)((uintptr_t)l + level_rates[i].offset); }
 
 /* Copies a word that must fit. */
 static bool take_word(const cbx_json *v, const char *key, char *out, size_t size)
@@ -91,7 +92,6 @@ bool cbx__probe_from_json(const cbx_json *v, cbx_probe *out)
 cbx_json *cbx__probe_to_json(const cbx_probe *p)
 {
     cbx_json *v = cbx_json_new_object(), *list, *one;
-    cbx_probe copy = *p;
 
     cbx_json_set_string(v, "schema", SCHEMA);
     cbx_json_set_int(v, "version", VERSION);
@@ -120,7 +120,7 @@ cbx_json *cbx__probe_to_json(const cbx_probe *p)
         cbx_json_set_string(one, "name", p->level[i].name);
         cbx_json_set_int(one, "bytes", (int64_t)p->level[i].bytes);
         for (size_t k = 0; k < CBX_LEN(level_rates); k++)
-            cbx_json_set_double(one, level_rates[k].key, *rate_at(&copy.level[i], k));
+            cbx_json_set_double(one, level_rates[k].key, *rate_at(&p->level[i], k));
     }
     return cbx_json_finish(v);
 }
@@ -137,30 +137,23 @@ static bool load(cbx_ctx *ctx, const char *path, cbx_probe *out)
 cbx_status cbx_probe_get(cbx_ctx *ctx, const char *machine_id, bool refresh, cbx_probe *out, cbx_err *err)
 {
     const char *folder = NULL, *path = NULL, *name;
-    cbx_arena arena;
-    cbx_status st = CBX_OK;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(ctx));
+    cbx_json *v;
+    cbx_status st;
 
     if (!machine_id || !cbx_name_is_safe(machine_id))
         return cbx_fail(err, CBX_EINVAL, "machine id '%s' cannot name a file", machine_id ? machine_id : "(null)");
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     name = cbx_arena_printf(&arena, "%s.json", machine_id);
     if (name && cbx_cache_dir(ctx, "probe", &arena, &folder, NULL) == CBX_OK)
         path = cbx_path_join(&arena, folder, name);
-    if (!path || refresh || !load(ctx, path, out)) {
-        st = cbx_probe_measure(ctx, out, err);
-        if (!st && path) {
-            cbx_json *v = cbx__probe_to_json(out);
-            cbx_text text;
-            cbx_text_init(&text, cbx_ctx_allocator(ctx));
-            if (v) {
-                cbx_json_write(v, CBX_JSON_INDENT2, &text);
-                cbx_text_putc(&text, '\n');
-                if (text.status == CBX_OK) cbx_file_write_atomic(ctx, path, text.data, text.len, NULL);
-            }
-            cbx_text_clear(&text);
-            cbx_json_unref(v);
-        }
-    }
-    cbx_arena_clear(&arena);
-    return st;
+    if (path && !refresh && load(ctx, path, out)) return CBX_OK;
+    st = cbx_probe_measure(ctx, out, err);
+    v = st || !path ? NULL : cbx__probe_to_json(out);
+    if (!v) return st;
+    cbx_json_write(v, CBX_JSON_INDENT2, &text);
+    cbx_text_putc(&text, '\n');
+    if (text.status == CBX_OK) cbx_file_write_atomic(ctx, path, text.data, text.len, NULL);
+    cbx_json_unref(v);
+    return CBX_OK;
 }

@@ -23,8 +23,7 @@ cbx_status cbx_protocol_check(const void *ops, size_t struct_size, uint32_t abi,
 
 struct cbx_values {
     cbx_arena arena;
-    cbx_named_metric *items;
-    size_t count, capacity;
+    CBX_LIST(cbx_named_metric) list;
 };
 
 cbx_status cbx_values_create(cbx_ctx *ctx, cbx_values **out, cbx_err *err)
@@ -40,18 +39,15 @@ cbx_status cbx_values_create(cbx_ctx *ctx, cbx_values **out, cbx_err *err)
 
 void cbx_values_free(cbx_values *values)
 {
-    cbx_allocator al;
-
     if (!values) return;
-    al = values->arena.al;
     cbx_arena_clear(&values->arena);
-    cbx_mem_free(&al, values, sizeof *values);
+    cbx_mem_free(&values->arena.al, values, sizeof *values);
 }
 
 const cbx_named_metric *cbx_values_items(const cbx_values *values, size_t *count)
 {
-    *count = values->count;
-    return values->items;
+    *count = values->list.n;
+    return values->list.items;
 }
 
 cbx_status cbx_values_add(cbx_values *values, const char *name, double value, cbx_err *err)
@@ -60,18 +56,15 @@ cbx_status cbx_values_add(cbx_values *values, const char *name, double value, cb
     cbx_allocator al;
     cbx_status st;
 
-    for (size_t i = 0; name && i < values->count; i++) {
-        if (strcmp(values->items[i].name, name) != 0) continue;
-        values->items[i].metric = item.metric;
+    for (size_t i = 0; name && i < values->list.n; i++) {
+        if (strcmp(values->list.items[i].name, name) != 0) continue;
+        values->list.items[i].metric = item.metric;
         return CBX_OK;
     }
     st = cbx__record_text(&values->arena, name, "value name", &item.name, err);
     if (st) return st;
     al = cbx_arena_allocator(&values->arena);
-    if (!cbx_grow(&al, &values->items, &values->capacity, values->count + 1, sizeof item))
-        return cbx_fail_nomem(err, NULL);
-    values->items[values->count++] = item;
-    return CBX_OK;
+    return cbx_list_push(&al, &values->list, item) ? CBX_OK : cbx_fail_nomem(err, NULL);
 }
 
 #define SIZE_OF_ABI_1 offsetof(cbx_benchmark_ops, metric_defs)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/core/run_internal.h"
 
@@ -206,36 +207,31 @@ cbx_status cbx_run_builder_add_result(cbx_run_builder *b, const cbx_result *r, c
 {
     conversion c = { .nmetrics = r->nmetrics };
     cbx_point point = { .name = r->name, .scenario = r->domain ? r->domain : "", .tags = r->tags, .ntags = r->ntags };
-    cbx_arena arena;
+    CBX_SCOPED(cbx_arena, arena, &b->al);
     cbx_status st = check_object(r->metadata, "metadata", err);
 
     if (!st) st = check_object(r->config, "config", err);
     if (!st && !b->run) st = cbx_fail(err, CBX_EINVAL, "the run was already taken from its builder");
     if (st) return st;
-    cbx_arena_init(&arena, &b->al);
     c.metrics = cbx_arena_calloc(&arena, r->nmetrics + DERIVED_MAX, sizeof *c.metrics);
-    st = c.metrics ? CBX_OK : cbx_fail_nomem(err, NULL);
-    if (!st && r->nmetrics) memcpy(c.metrics, r->metrics, r->nmetrics * sizeof *c.metrics);
-    if (!st) st = add_batches(&c, &arena, r->timing, err);
-    if (!st) {
-        add_members(&c, timing_members, CBX_LEN(timing_members), r->timing, "timing");
-        add_members(&c, resource_members, CBX_LEN(resource_members), r->resources, "resources");
-        point.metrics = c.metrics;
-        point.nmetrics = c.nmetrics;
-        st = cbx_run_builder_add_point(b, &point, err);
-    }
+    if (!c.metrics) return cbx_fail_nomem(err, NULL);
+    if (r->nmetrics) memcpy(c.metrics, r->metrics, r->nmetrics * sizeof *c.metrics);
+    st = add_batches(&c, &arena, r->timing, err);
+    add_members(&c, timing_members, CBX_LEN(timing_members), r->timing, "timing");
+    add_members(&c, resource_members, CBX_LEN(resource_members), r->resources, "resources");
+    point.metrics = c.metrics;
+    point.nmetrics = c.nmetrics;
+    if (!st) st = cbx_run_builder_add_point(b, &point, err);
     for (size_t i = 0; !st && i < c.ndefs; i++) st = cbx_run_builder_add_metric_def(b, &c.defs[i], err);
+    if (st) return st;
     /* metadata.results of a run under construction with one entry more. */
-    if (!st) {
-        const cbx_json *old = cbx_json_get(b->run->metadata, "results");
-        cbx_json *list = old && cbx_json_typeof(old) == CBX_JSON_ARRAY ? cbx_json_copy(old) : cbx_json_new_array();
-        cbx_json *entry = cbx_json_push_object(list);
-        cbx_json_set_string(entry, "name", r->name);
-        cbx_json_set_double(entry, "timestamp", r->timestamp);
-        set_object(entry, "metadata", r->metadata);
-        set_object(entry, "config", r->config);
-        st = cbx_run_builder_set_metadata(b, "results", cbx_json_finish(list), err);
-    }
-    cbx_arena_clear(&arena);
-    return st;
+    const cbx_json *old = cbx_json_get(b->run->metadata, "results");
+    cbx_json *list = old && cbx_json_typeof(old) == CBX_JSON_ARRAY ? cbx_json_copy(old) : cbx_json_new_array();
+    cbx_json *entry = cbx_json_push_object(list);
+
+    cbx_json_set_string(entry, "name", r->name);
+    cbx_json_set_double(entry, "timestamp", r->timestamp);
+    set_object(entry, "metadata", r->metadata);
+    set_object(entry, "config", r->config);
+    return cbx_run_builder_set_metadata(b, "results", cbx_json_finish(list), err);
 }

@@ -13,6 +13,8 @@
 #include "calibrax/base/version.h"
 #include "calibrax/core/run_internal.h"
 
+CBX_FREED_BY(cbx_run_builder, cbx_run_builder_free)
+
 #define MAX_SEARCHED 16 /* definitions that are found without a table */
 
 cbx_status cbx__run_new(const cbx_allocator *al, cbx_run **out, cbx_err *err)
@@ -43,22 +45,19 @@ cbx_run *cbx_run_ref(cbx_run *run)
 
 void cbx_run_free(cbx_run *run)
 {
-    cbx_allocator al;
-
     /* the last owner sees all that the others did before they gave up theirs */
     if (!run || atomic_fetch_sub_explicit(&run->refs, 1, memory_order_acq_rel) != 1) return;
-    al = run->arena.al;
     for (size_t i = 0; i < run->defs.n; i++) cbx_json_unref(run->defs.items[i].raw);
     for (size_t i = 0; i < run->points.n; i++) cbx_json_unref(run->points.items[i].raw);
     cbx_json_unref(run->environment);
     cbx_json_unref(run->metadata);
     cbx_json_unref(run->extra);
-    cbx_list_clear(&al, &run->defs);
-    cbx_list_clear(&al, &run->points);
+    cbx_list_clear(&run->arena.al, &run->defs);
+    cbx_list_clear(&run->arena.al, &run->points);
     cbx_arena_clear(&run->arena);
     cbx_arena_clear(&run->words);
     cbx_names_clear(&run->def_names);
-    cbx_mem_free(&al, run, sizeof *run);
+    cbx_mem_free(&run->arena.al, run, sizeof *run);
 }
 
 /* --- parts of a run --- */
@@ -196,12 +195,9 @@ static cbx_status builder_new(cbx_ctx *ctx, cbx_run_builder **out, cbx_err *err)
 
 void cbx_run_builder_free(cbx_run_builder *b)
 {
-    cbx_allocator al;
-
     if (!b) return;
-    al = b->al;
     cbx_run_free(b->run);
-    cbx_mem_free(&al, b, sizeof *b);
+    cbx_mem_free(&b->al, b, sizeof *b);
 }
 
 cbx_status cbx_run_builder_create(cbx_ctx *ctx, const cbx_run_opts *opts, cbx_run_builder **out, cbx_err *err)
@@ -212,11 +208,7 @@ cbx_status cbx_run_builder_create(cbx_ctx *ctx, const cbx_run_opts *opts, cbx_ru
 
     if (!st) st = builder_new(ctx, &b, err);
     if (!st) st = fill_new(ctx, &o, b->run, err);
-    if (!st)
-        *out = b;
-    else
-        cbx_run_builder_free(b);
-    return st;
+    return CBX_FINISH(st, *out = b, cbx_run_builder_free(b));
 }
 
 static cbx_status replace_json(cbx_json **slot, const cbx_json *with, cbx_err *err)
@@ -257,11 +249,7 @@ cbx_status cbx_run_builder_from(cbx_ctx *ctx, const cbx_run *run, cbx_run_builde
     }
     for (size_t i = 0; !st && i < run->points.n; i++)
         st = put_point(to, &run->points.items[i].view, run->points.items[i].raw, err);
-    if (!st)
-        *out = b;
-    else
-        cbx_run_builder_free(b);
-    return st;
+    return CBX_FINISH(st, *out = b, cbx_run_builder_free(b));
 }
 
 static cbx_status check_open(const cbx_run_builder *b, cbx_err *err)
@@ -404,32 +392,26 @@ bool cbx_run_id_is_valid(const char *id)
 
 cbx_status cbx_run_hash(const cbx_run *run, char out[CBX_HASH_SIZE], cbx_err *err)
 {
-    cbx_text text;
-    cbx_status st;
+    CBX_SCOPED(cbx_text, text, &run->arena.al);
+    cbx_status st = cbx__run_canonical(run, &text, err);
 
-    cbx_text_init(&text, &run->arena.al);
-    st = cbx__run_canonical(run, &text, err);
     if (!st) cbx_hash_bytes(cbx_text_str(&text), text.len, out);
-    cbx_text_clear(&text);
     return st;
 }
 
 cbx_status cbx_run_equal(const cbx_run *a, const cbx_run *b, bool *equal, cbx_err *err)
 {
-    cbx_text x, y;
+    CBX_SCOPED(cbx_text, x, &a->arena.al);
+    CBX_SCOPED(cbx_text, y, &a->arena.al);
     cbx_status st;
 
     if (a == b || strcmp(a->id, b->id) != 0 || a->points.n != b->points.n) {
         *equal = a == b;
         return CBX_OK;
     }
-    cbx_text_init(&x, &a->arena.al);
-    cbx_text_init(&y, &a->arena.al);
     st = cbx__run_canonical(a, &x, err);
     if (!st) st = cbx__run_canonical(b, &y, err);
     if (!st) *equal = x.len == y.len && memcmp(cbx_text_str(&x), cbx_text_str(&y), x.len) == 0;
-    cbx_text_clear(&x);
-    cbx_text_clear(&y);
     return st;
 }
 
@@ -438,26 +420,22 @@ cbx_status cbx_run_equal(const cbx_run *a, const cbx_run *b, bool *equal, cbx_er
 cbx_status cbx_run_with_metadata(cbx_ctx *ctx, const cbx_run *run, const char *key, cbx_json *value, cbx_run **out,
                                  cbx_err *err)
 {
-    cbx_run_builder *b = NULL;
+    CBX_OWNED(cbx_run_builder) *b = NULL;
     cbx_status st = cbx_run_builder_from(ctx, run, &b, err);
 
     if (st)
         cbx_json_unref(value);
     else
         st = cbx_run_builder_set_metadata(b, key, value, err);
-    if (!st) st = cbx_run_builder_freeze(b, out, err);
-    cbx_run_builder_free(b);
-    return st;
+    return st ? st : cbx_run_builder_freeze(b, out, err);
 }
 
 cbx_status cbx_run_with_present_schema(cbx_ctx *ctx, const cbx_run *run, cbx_run **out, cbx_err *err)
 {
-    cbx_run_builder *b = NULL;
+    CBX_OWNED(cbx_run_builder) *b = NULL;
     cbx_status st = cbx_run_builder_from(ctx, run, &b, err);
 
     if (!st && !cbx_json_set_int(b->run->extra, "schema_version", CBX_RUN_SCHEMA_VERSION))
         st = cbx_fail_nomem(err, NULL);
-    if (!st) st = cbx_run_builder_freeze(b, out, err);
-    cbx_run_builder_free(b);
-    return st;
+    return st ? st : cbx_run_builder_freeze(b, out, err);
 }

@@ -21,12 +21,10 @@ const char *cbx_severity_name(cbx_severity s) { return CBX_WORD(severity_names, 
 
 bool cbx_severity_parse(const char *word, cbx_severity *out)
 {
-    for (size_t i = 0; word && i < CBX_LEN(severity_names); i++) {
-        if (strcmp(word, severity_names[i])) continue;
-        *out = (cbx_severity)i;
-        return true;
-    }
-    return false;
+    size_t at = CBX_WORD_AT(severity_names, word);
+
+    if (at < CBX_LEN(severity_names)) *out = (cbx_severity)at;
+    return at < CBX_LEN(severity_names);
 }
 
 typedef struct watched {

@@ -18,12 +18,11 @@ const char *cbx_pattern_name(cbx_pattern_kind kind) { return CBX_WORD(names, kin
 
 bool cbx_pattern_parse(const char *word, cbx_pattern_kind *out)
 {
-    for (size_t i = CBX_PATTERN_DRIFT; word && i < CBX_LEN(names); i++) {
-        if (strcmp(word, names[i])) continue;
-        *out = (cbx_pattern_kind)i;
-        return true;
-    }
-    return false;
+    size_t at = CBX_WORD_AT(names, word);
+    bool known = at >= CBX_PATTERN_DRIFT && at < CBX_LEN(names);
+
+    if (known) *out = (cbx_pattern_kind)at;
+    return known;
 }
 
 /* --- drift --- */
