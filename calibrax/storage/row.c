@@ -27,16 +27,16 @@ static bool block_present(const void *base, const row_block *block)
     bool any = false;
 
     switch (block->presence) {
-    case ROW_IF_STRING: return string_at(base, block->offset) != NULL;
-    case ROW_IF_TRUE: return bool_at(base, block->offset);
-    case ROW_IF_NUMBER: return !isnan(double_at(base, block->offset));
+    case ROW_IF_STRING: return ROW_AT(const char *, base, block->offset) != NULL;
+    case ROW_IF_TRUE: return ROW_AT(bool, base, block->offset);
+    case ROW_IF_NUMBER: return !isnan(ROW_AT(double, base, block->offset));
     case ROW_IF_METRIC:
-        m = (const void *)((const char *)base + block->offset);
+        m = &ROW_AT(const cbx_row_metric, base, block->offset);
         return !isnan(m->over.value) || m->nlaunches || m->reason;
     case ROW_IF_ANY:
         for (size_t i = 0; i < block->nfields; i++) {
             const row_field *f = &block->fields[i];
-            any = any || (f->kind == ROW_COUNT && count_at(base, f->offset));
+            any = any || (f->kind == ROW_COUNT && ROW_AT(uint64_t, base, f->offset));
         }
         return any;
     default: return true;
@@ -46,10 +46,10 @@ static bool block_present(const void *base, const row_block *block)
 static bool says_nothing(const void *base, const row_field *f)
 {
     switch (f->kind) {
-    case ROW_STRING: return !string_at(base, f->offset);
-    case ROW_MAYBE_NUMBER: return isnan(double_at(base, f->offset));
+    case ROW_STRING: return !ROW_AT(const char *, base, f->offset);
+    case ROW_MAYBE_NUMBER: return isnan(ROW_AT(double, base, f->offset));
     case ROW_NUMBERS:
-    case ROW_LIST: return length_at(base, f->count) == 0;
+    case ROW_LIST: return ROW_AT(size_t, base, f->count) == 0;
     case ROW_BLOCK: return !block_present(base, f->block);
     default: return false;
     }
@@ -88,10 +88,10 @@ static cbx_status fill_block(cbx_json *object, const void *base, const row_block
 /* Elements that were read keep what the table does not know, by their place. */
 static cbx_status set_list(cbx_json *list, const void *base, const row_field *f, const cbx_json *old, cbx_err *err)
 {
-    const char *x = *(const char *const *)(const void *)((const char *)base + f->offset);
+    const char *x = ROW_AT(const char *, base, f->offset);
     cbx_status st = CBX_OK;
 
-    for (size_t i = 0; i < length_at(base, f->count) && !st; i++)
+    for (size_t i = 0; i < ROW_AT(size_t, base, f->count) && !st; i++)
         st = fill_block(cbx_json_push_object(list), x + i * f->size, f->block, cbx_json_at(old, i), err);
     return st;
 }
@@ -100,27 +100,24 @@ static cbx_status set_list(cbx_json *list, const void *base, const row_field *f,
 static cbx_status set_field(cbx_json *object, const void *base, const row_field *f, const cbx_json *old, cbx_err *err)
 {
     const cbx_json *provenance;
-    double v;
 
     if (f->optional && says_nothing(base, f)) return CBX_OK;
     switch (f->kind) {
     case ROW_NEEDED_STRING:
-        if (!string_at(base, f->offset))
+        if (!ROW_AT(const char *, base, f->offset))
             return cbx_fail(err, CBX_EINVAL, "a row cannot be written without its '%s'", f->key); /* fall through */
-    case ROW_STRING: cbx_json_set_string(object, f->key, string_at(base, f->offset)); break;
+    case ROW_STRING: cbx_json_set_string(object, f->key, ROW_AT(const char *, base, f->offset)); break;
     case ROW_NUMBER:
     case ROW_MAYBE_NUMBER:
-        v = double_at(base, f->offset);
-        if (isnan(v) && f->kind == ROW_MAYBE_NUMBER)
+        if (isnan(ROW_AT(double, base, f->offset)) && f->kind == ROW_MAYBE_NUMBER)
             cbx_json_set_null(object, f->key);
         else
-            cbx_json_set_double(object, f->key, v);
+            cbx_json_set_double(object, f->key, ROW_AT(double, base, f->offset));
         break;
-    case ROW_COUNT: cbx_json_set_int(object, f->key, (int64_t)count_at(base, f->offset)); break;
-    case ROW_BOOL: cbx_json_set_bool(object, f->key, bool_at(base, f->offset)); break;
+    case ROW_COUNT: cbx_json_set_int(object, f->key, (int64_t)ROW_AT(uint64_t, base, f->offset)); break;
+    case ROW_BOOL: cbx_json_set_bool(object, f->key, ROW_AT(bool, base, f->offset)); break;
     case ROW_NUMBERS:
-        cbx_json_set_doubles(object, f->key, *(const double *const *)(const void *)((const char *)base + f->offset),
-                             length_at(base, f->count));
+        cbx_json_set_doubles(object, f->key, ROW_AT(const double *, base, f->offset), ROW_AT(size_t, base, f->count));
         break;
     case ROW_LIST: return set_list(cbx_json_set_array(object, f->key), base, f, cbx_json_get(old, f->key), err);
     case ROW_POINT: return set_point(base, object, f->key, err);
@@ -184,20 +181,17 @@ cbx_json *cbx_row_to_json(const cbx_row *row)
 
 cbx_status cbx_rows_write(cbx_ctx *ctx, const char *path, const cbx_row *rows, size_t count, cbx_err *err)
 {
-    cbx_text text;
-    cbx_status st = CBX_OK;
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(ctx));
 
-    cbx_text_init(&text, cbx_ctx_allocator(ctx));
-    for (size_t i = 0; i < count && !st; i++) {
+    for (size_t i = 0; i < count; i++) {
         cbx_json *object = NULL;
-        st = build(&rows[i], &object, err);
-        if (st) break;
+        cbx_status st = build(&rows[i], &object, err);
+        if (st) return st;
         cbx_json_write(object, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &text);
         cbx_text_putc(&text, '\n');
         cbx_json_unref(object);
         st = cbx_text_check(&text, err);
+        if (st) return st;
     }
-    if (!st) st = cbx_file_write_atomic(ctx, path, cbx_text_str(&text), text.len, err);
-    cbx_text_clear(&text);
-    return st;
+    return cbx_file_write_atomic(ctx, path, cbx_text_str(&text), text.len, err);
 }

@@ -29,8 +29,8 @@ static void put_number(cbx_text *out, double v)
 /* A missing block has empty cells. */
 static bool block_is_there(const cbx_row *row, const row_block *block)
 {
-    if (block->presence == ROW_IF_STRING) return string_at(row, block->offset) != NULL;
-    return block->presence != ROW_IF_TRUE || bool_at(row, block->offset);
+    if (block->presence == ROW_IF_STRING) return ROW_AT(const char *, row, block->offset) != NULL;
+    return block->presence != ROW_IF_TRUE || ROW_AT(bool, row, block->offset);
 }
 
 static void put_cell(cbx_text *out, const cbx_row *row, const row_field *f)
@@ -39,20 +39,20 @@ static void put_cell(cbx_text *out, const cbx_row *row, const row_field *f)
     case ROW_NEEDED_STRING:
     case ROW_STRING:
     case ROW_POINT:
-        if (string_at(row, f->offset)) cbx_text_put_csv(out, string_at(row, f->offset));
+        if (ROW_AT(const char *, row, f->offset)) cbx_text_put_csv(out, ROW_AT(const char *, row, f->offset));
         break;
     case ROW_NUMBER:
-    case ROW_MAYBE_NUMBER: put_number(out, double_at(row, f->offset)); break;
-    case ROW_COUNT: cbx_text_printf(out, "%llu", (unsigned long long)count_at(row, f->offset)); break;
-    case ROW_BOOL: cbx_text_puts(out, bool_at(row, f->offset) ? "true" : "false"); break;
+    case ROW_MAYBE_NUMBER: put_number(out, ROW_AT(double, row, f->offset)); break;
+    case ROW_COUNT: cbx_text_printf(out, "%llu", (unsigned long long)ROW_AT(uint64_t, row, f->offset)); break;
+    case ROW_BOOL: cbx_text_puts(out, ROW_AT(bool, row, f->offset) ? "true" : "false"); break;
     case ROW_NUMBERS:
-        for (size_t i = 0; i < length_at(row, f->count); i++) {
+        for (size_t i = 0; i < ROW_AT(size_t, row, f->count); i++) {
             if (i) cbx_text_putc(out, ' ');
-            put_number(out, (*(const double *const *)(const void *)((const char *)row + f->offset))[i]);
+            put_number(out, (ROW_AT(const double *, row, f->offset))[i]);
         }
         break;
     case ROW_LIST:
-        if (length_at(row, f->count)) cbx_text_printf(out, "%zu", length_at(row, f->count));
+        if (ROW_AT(size_t, row, f->count)) cbx_text_printf(out, "%zu", ROW_AT(size_t, row, f->count));
         break;
     default: break;
     }

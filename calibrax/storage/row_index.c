@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "calibrax/base/file.h"
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/idioms.h"
 #include "calibrax/storage/row_index_internal.h"
 #include "calibrax/storage/row_table.h"
@@ -35,34 +35,26 @@ static const char tables[] =
 
 /* --- the files --- */
 
-typedef struct listing {
-    const char *const *paths;
-    size_t count, skip; /* bytes of a path before the part below its source */
-} listing;
-
-/* The files of one source: itself, or what is below it. */
-static cbx_status list_source(cbx_row_index *ix, size_t i, listing *out, cbx_err *err)
+/* The files of a source: itself, or what is below it. */
+static cbx_status list_source(cbx_row_index *ix, size_t source, cbx_err *err)
 {
+    const cbx_allocator al = cbx_arena_allocator(&ix->loaded);
+    const char *root = ix->paths[source], *const *paths = &root;
     struct stat info;
-    cbx_status st;
+    size_t n = 1;
+    cbx_status st = CBX_OK;
 
-    if (stat(ix->paths[i], &info) == 0 && S_ISDIR(info.st_mode)) {
-        st = cbx__rows_list(ix->ctx, ix->paths[i], &ix->loaded, &out->paths, &out->count, err);
-        out->skip = strlen(ix->paths[i]);
-        return st;
-    }
-    *out = (listing){ &ix->paths[i], 1, strlen(ix->paths[i]) };
-    return CBX_OK;
-}
-
-static cbx_status add_files(cbx_row_index *ix, size_t source, const listing *l, cbx_err *err)
-{
-    for (size_t k = 0; k < l->count; k++) {
+    if (stat(root, &info) == 0 && S_ISDIR(info.st_mode))
+        st = cbx__rows_list(ix->ctx, root, &ix->loaded, &paths, &n, err);
+    if (st) return st;
+    if (!cbx_grow(&al, &ix->files, &ix->capacity, ix->nfiles + n, sizeof *ix->files))
+        return cbx_fail_nomem(err, "the index of rows");
+    for (size_t k = 0; k < n; k++) {
+        const char *below = paths[k] + strlen(root);
         cbx__row_file *f = &ix->files[ix->nfiles];
-        const char *below = l->paths[k] + l->skip;
-        if (!cbx__index_stamp(AT_FDCWD, l->paths[k], &f->file) && *below)
+        *f = (cbx__row_file){ .path = paths[k] };
+        if (!cbx__index_stamp(AT_FDCWD, f->path, &f->file) && *below)
             continue; /* removed since; a missing source is reported when it is read */
-        f->path = l->paths[k];
         f->file.name = cbx_arena_printf(&ix->loaded, "%zu/%s", source, below + strspn(below, "/"));
         if (!f->file.name) return cbx_fail_nomem(err, "the index of rows");
         ix->nfiles++;
@@ -70,74 +62,52 @@ static cbx_status add_files(cbx_row_index *ix, size_t source, const listing *l, 
     return CBX_OK;
 }
 
-static cbx_status list_files(cbx_row_index *ix, cbx_err *err)
-{
-    listing *lists = cbx_arena_calloc(&ix->loaded, ix->npaths, sizeof *lists);
-    size_t n = 0;
-    cbx_status st = lists ? CBX_OK : cbx_fail_nomem(err, "the index of rows");
-
-    for (size_t i = 0; !st && i < ix->npaths; i++) {
-        st = list_source(ix, i, &lists[i], err);
-        n += st ? 0 : lists[i].count;
-    }
-    if (st) return st;
-    ix->files = cbx_arena_calloc(&ix->loaded, n, sizeof *ix->files);
-    ix->nfiles = 0;
-    if (!ix->files) return cbx_fail_nomem(err, "the index of rows");
-    for (size_t i = 0; !st && i < ix->npaths; i++) st = add_files(ix, i, &lists[i], err);
-    return st;
-}
-
 /* --- one file into the database --- */
 
 typedef struct writer {
     cbx_row_index *ix;
     cbx_arena scratch;
-    cbx__select *put_file, *put_row, *put_key, *find_key;
+    cbx__select put_file, put_row, put_key, find_key;
 } writer;
 
-static cbx_status writer_open(writer *w, cbx_row_index *ix, cbx_err *err)
+static void writer_init(writer *w, cbx_row_index *ix)
 {
-    static const char *const sql[] = {
-        "INSERT INTO row4_file(name,size,ino,mtime,ctime,damaged,newer,first_damage) VALUES(?,?,?,?,?,?,?,?)",
-        "INSERT INTO row4 VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        "INSERT INTO row4_key(key) VALUES(?) ON CONFLICT DO NOTHING", "SELECT kid FROM row4_key WHERE key = ?"
+    *w = (writer){
+        .ix = ix,
+        .put_file = cbx__select_of(ix->db, "INSERT INTO row4_file(name,size,ino,mtime,ctime,damaged,newer,first_damage)"
+                                           " VALUES(?,?,?,?,?,?,?,?)"),
+        .put_row = cbx__select_of(ix->db, "INSERT INTO row4 VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
+        .put_key = cbx__select_of(ix->db, "INSERT INTO row4_key(key) VALUES(?) ON CONFLICT DO NOTHING"),
+        .find_key = cbx__select_of(ix->db, "SELECT kid FROM row4_key WHERE key = ?"),
     };
-    cbx__select **const all[] = { &w->put_file, &w->put_row, &w->put_key, &w->find_key };
-    cbx_status st = CBX_OK;
-
-    *w = (writer){ .ix = ix };
     cbx_arena_init(&w->scratch, cbx_ctx_allocator(ix->ctx));
-    for (size_t i = 0; !st && i < CBX_LEN(all); i++) st = cbx__select_open(ix->db, sql[i], all[i], err);
-    return st;
 }
 
-static void bind_key(cbx__select *s, const void *key) { cbx__select_bind_text(s, key); }
+static void writer_clear(writer *w)
+{
+    cbx__select *const all[] = { &w->put_file, &w->put_row, &w->put_key, &w->find_key };
+
+    for (size_t i = 0; i < CBX_LEN(all); i++) cbx__select_end(all[i], CBX_OK, NULL);
+    cbx_arena_clear(&w->scratch);
+}
+
+static void bind_key(cbx__select *s, const void *key) { cbx__bind_texts(s, key); }
 
 static cbx_status put_row(writer *w, int64_t fid, int64_t offset, int64_t length, const cbx_row *row, cbx_err *err)
 {
     const char *key = cbx_row_key(&w->scratch, row);
-    cbx__select *s = w->put_row;
+    double memory = isnan(row->memory.over.value) ? row->host_rss_increase_mb : row->memory.over.value;
+    cbx__select *s = &w->put_row;
     int64_t kid = 0;
-    cbx_status st = key ? cbx__select_find_or_put(w->find_key, w->put_key, bind_key, key, &kid, err)
+    cbx_status st = key ? cbx__select_find_or_put(&w->find_key, &w->put_key, bind_key, key, &kid, err)
                         : cbx_fail_nomem(err, "the index of rows");
 
     if (st) return st;
-    cbx__select_bind_int(s, fid);
-    cbx__select_bind_int(s, offset);
-    cbx__select_bind_int(s, length);
-    cbx__select_bind_int(s, kid);
-    cbx__select_bind_text(s, row->run_id);
-    cbx__select_bind_int(s, cbx_row_is_good(row) ? ROW_GOOD : cbx_row_is_attempt(row) ? ROW_FAILED : ROW_SKIPPED);
-    cbx__select_bind_double(s, row->median_s);
-    cbx__select_bind_double(s, row->steady.lower);
-    cbx__select_bind_double(s, row->steady.upper);
-    cbx__select_bind_double(s, row->compile_s);
-    cbx__select_bind_double(s, isnan(row->memory.over.value) ? row->host_rss_increase_mb : row->memory.over.value);
-    cbx__select_bind_double(s, row->rel_to_tol);
-    cbx__select_bind_double(s, row->energy.over.value);
-    cbx__select_bind_double(s, row->gflop_per_s);
-    cbx__select_bind_double(s, row->gbyte_per_s);
+    cbx__bind_ints(s, fid, offset, length, kid);
+    cbx__bind_texts(s, row->run_id);
+    cbx__bind_ints(s, cbx_row_is_good(row) ? ROW_GOOD : cbx_row_is_attempt(row) ? ROW_FAILED : ROW_SKIPPED);
+    cbx__bind_doubles(s, row->median_s, row->steady.lower, row->steady.upper, row->compile_s, memory, row->rel_to_tol,
+                      row->energy.over.value, row->gflop_per_s, row->gbyte_per_s);
     return cbx__select_put(s, err);
 }
 
@@ -150,7 +120,8 @@ typedef struct reading {
 
 static cbx_status read_lines(writer *w, const cbx__row_file *f, const char *text, size_t len, reading *r, cbx_err *err)
 {
-    size_t nlines = 1, number = 0;
+    size_t nlines = 1, number = 0, n;
+    const char *line;
     char *lean;
     cbx_status st = CBX_OK;
 
@@ -159,34 +130,30 @@ static cbx_status read_lines(writer *w, const cbx__row_file *f, const char *text
     r->offsets = cbx_arena_calloc(&w->scratch, 2 * nlines, sizeof *r->offsets);
     if (!r->offsets || !lean) return cbx_fail_nomem(err, "the index of rows");
     r->lengths = r->offsets + nlines;
-    for (const char *line = text, *end = text + len; line < end && !st;) {
-        const char *newline = memchr(line, '\n', (size_t)(end - line)), *stop = newline ? newline : end;
-        size_t before = r->rows.count, n = cbx__rows_lean_line(line, (size_t)(stop - line), lean);
-        st = cbx__rows_read_line(&r->rows, lean, n, f->path, ++number, err);
-        if (r->rows.count > before) {
-            r->offsets[before] = line - text;
-            r->lengths[before] = stop - line;
-            r->newer += cbx_json_get_int(r->rows.rows[before].json, "schema_version", 0) > CBX_ROW_SCHEMA_VERSION;
-        }
-        line = newline ? newline + 1 : end;
+    for (const char *at = text; !st && cbx__rows_next_line(&at, text + len, &line, &n);) {
+        size_t before = r->rows.count;
+        st = cbx__rows_read_line(&r->rows, lean, cbx__rows_lean_line(line, n, lean), f->path, ++number, err);
+        if (r->rows.count == before) continue;
+        r->offsets[before] = line - text;
+        r->lengths[before] = (int64_t)n;
+        r->newer += cbx_json_get_int(r->rows.rows[before].json, "schema_version", 0) > CBX_ROW_SCHEMA_VERSION;
     }
     return st;
 }
 
 static cbx_status put_file(writer *w, cbx__row_file *f, const reading *r, cbx_err *err)
 {
-    const int64_t numbers[] = { f->file.stamp.size,     f->file.stamp.ino,        f->file.stamp.mtime_ns,
-                                f->file.stamp.ctime_ns, (int64_t)r->rows.damaged, (int64_t)r->newer };
-    int64_t fid;
+    const cbx__stamp *stamp = &f->file.stamp;
     cbx_status st;
 
-    cbx__select_bind_text(w->put_file, f->file.name);
-    for (size_t i = 0; i < CBX_LEN(numbers); i++) cbx__select_bind_int(w->put_file, numbers[i]);
-    cbx__select_bind_text(w->put_file, r->rows.first_damage);
-    st = cbx__select_put(w->put_file, err);
-    fid = f->file.id = cbx__index_last_row(w->ix->db);
+    cbx__bind_texts(&w->put_file, f->file.name);
+    cbx__bind_ints(&w->put_file, stamp->size, stamp->ino, stamp->mtime_ns, stamp->ctime_ns, (int64_t)r->rows.damaged,
+                   (int64_t)r->newer);
+    cbx__bind_texts(&w->put_file, r->rows.first_damage);
+    st = cbx__select_put(&w->put_file, err);
+    f->file.id = cbx__index_last_row(w->ix->db);
     for (size_t i = 0; !st && i < r->rows.count; i++)
-        st = put_row(w, fid, r->offsets[i], r->lengths[i], &r->rows.rows[i], err);
+        st = put_row(w, f->file.id, r->offsets[i], r->lengths[i], &r->rows.rows[i], err);
     return st;
 }
 
@@ -212,27 +179,22 @@ void cbx__row_index_drop(cbx_row_index *ix)
 static cbx_status take_file(writer *w, cbx__row_file *f, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(w->ix->ctx);
+    CBX_SCOPED(cbx_text, text, al);
     reading r = { .newer = 0 };
     cbx_err why = CBX_ERR_INIT;
-    char *text = NULL;
-    size_t len = 0;
     cbx_status st = CBX_OK;
 
     if (f->file.problem && !is_source(f)) /* a pipe may be a source */
         st = cbx_fail(&why, CBX_EIO, "'%s': %s", f->path, f->file.problem);
     else
-        st = cbx_file_read(w->ix->ctx, f->path, 0, &text, &len, &why);
+        st = cbx__file_text(w->ix->ctx, f->path, 0, &text, &why);
     if (st == CBX_ENOMEM || (st && is_source(f))) return cbx_fail(err, st, "%s", why.message);
     if (st == CBX_ENOENT) return CBX_OK; /* removed since it was listed */
     cbx_rows_init(&r.rows, al);
-    if (st) {
-        r.rows.damaged = 1;
-        snprintf(r.rows.first_damage, sizeof r.rows.first_damage, "%s", why.message);
-        st = CBX_OK;
-    } else {
-        st = read_lines(w, f, text, len, &r, err);
-        cbx_mem_free(al, text, len + 1);
-    }
+    r.rows.damaged = st != CBX_OK;
+    snprintf(r.rows.first_damage, sizeof r.rows.first_damage, "%s", st ? why.message : "");
+    st = st ? CBX_OK : read_lines(w, f, text.data, text.len, &r, err);
+    cbx_text_clear(&text);
     if (!st) st = put_file(w, f, &r, err);
     f->file.known = !st;
     if (!st) st = keep_rows(w, f, &r.rows, err);
@@ -251,17 +213,12 @@ static int by_name(const void *a, const void *b)
 static cbx_status take_files(void *user, bool gone, cbx_err *err)
 {
     cbx_row_index *ix = user;
-    writer w = { 0 };
-    cbx_status st = writer_open(&w, ix, err);
+    CBX_SCOPED(writer, w, ix);
+    cbx_status st = CBX_OK;
 
     (void)gone;
     for (size_t i = 0; !st && i < ix->nfiles; i++)
         if (!ix->files[i].file.known) st = take_file(&w, &ix->files[i], err);
-    cbx__select_close(w.put_file, NULL);
-    cbx__select_close(w.put_row, NULL);
-    cbx__select_close(w.put_key, NULL);
-    cbx__select_close(w.find_key, NULL);
-    cbx_arena_clear(&w.scratch);
     return st;
 }
 
@@ -299,12 +256,13 @@ static const char *place_of(cbx_row_index *ix)
 
 cbx_status cbx__row_index_refresh(cbx_row_index *ix, cbx_err *err)
 {
-    cbx_status st;
+    cbx_status st = CBX_OK;
 
     cbx__row_index_drop(ix);
     cbx_arena_clear(&ix->loaded);
-    ix->nfiles = ix->nplaces = ix->nseries = 0;
-    st = list_files(ix, err);
+    ix->files = NULL;
+    ix->nfiles = ix->capacity = ix->nplaces = ix->nseries = 0;
+    for (size_t i = 0; !st && i < ix->npaths; i++) st = list_source(ix, i, err);
     if (!st) st = cbx__index_use(ix->ctx, ix->db ? NULL : place_of(ix), &ix->db, refresh, ix, err);
     return st ? st : cbx__row_index_load(ix, err);
 }

@@ -43,7 +43,7 @@ struct cbx_row_index {
 
     cbx_arena loaded; /* everything below, made again by each refresh */
     cbx__row_file *files;
-    size_t nfiles;
+    size_t nfiles, capacity;
     cbx__row_place *places; /* by file, then offset */
     size_t nplaces;
     const char **keys;

@@ -18,79 +18,72 @@
 /* What the database has about all files. */
 static cbx_status load_facts(cbx_row_index *ix, cbx_err *err)
 {
-    cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix->db, "SELECT fid, damaged, newer, first_damage FROM row4_file ORDER BY name",
-                                     &s, err);
+    cbx__select s = cbx__select_of(ix->db, "SELECT damaged, newer, first_damage FROM row4_file ORDER BY name");
 
     ix->facts = (cbx_row_index_facts){ .files = ix->nfiles };
-    while (!st && cbx__select_next(s)) {
-        const char *words = cbx__select_text(s, 3);
-        ix->facts.damaged += (size_t)cbx__select_int(s, 1);
-        ix->facts.newer += (size_t)cbx__select_int(s, 2);
+    while (cbx__select_next(&s)) {
+        const char *words = cbx__select_text(&s, 2);
+        ix->facts.damaged += (size_t)cbx__select_int(&s, 0);
+        ix->facts.newer += (size_t)cbx__select_int(&s, 1);
         if (words && *words && !ix->facts.first_damage[0])
             snprintf(ix->facts.first_damage, sizeof ix->facts.first_damage, "%s", words);
     }
-    return cbx__select_end(s, st, err);
-}
-
-/* Run ids of neighbours are the same text. */
-static const char *keep_run_id(cbx_row_index *ix, const char *text)
-{
-    const char *before = ix->nplaces ? ix->places[ix->nplaces - 1].past.run_id : NULL, *kept = NULL;
-
-    cbx__keep_text(&ix->loaded, text, before, &kept);
-    return kept;
+    return cbx__select_end(&s, CBX_OK, err);
 }
 
 static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
 {
-    cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(
-        ix->db,
-        "SELECT off, len, kid, run_id, outcome, median, lower, upper, compile, memory, error, "
-        "energy, gflop, gbyte FROM row4 WHERE fid = ? ORDER BY off",
-        &s, err);
+    cbx__select s = cbx__select_of(ix->db, "SELECT off, len, kid, run_id, outcome, median, lower, upper, compile, "
+                                           "memory, error, energy, gflop, gbyte FROM row4 WHERE fid = ? ORDER BY off");
+    const char *run_id = NULL; /* that of neighbours is the same text */
+    cbx_status st = CBX_OK;
 
     for (size_t f = 0; !st && f < ix->nfiles; f++) {
         size_t number = 0;
         if (!ix->files[f].file.known) continue;
-        cbx__select_bind_int(s, ix->files[f].file.id);
-        while (!st && cbx__select_next(s)) {
+        cbx__bind_ints(&s, ix->files[f].file.id);
+        for (; !st && cbx__select_next(&s); number++) {
             cbx__row_place p = { .rank = f };
             double *const numbers[] = { &p.past.median_s,  &p.past.lower_s,     &p.past.upper_s,
                                         &p.past.compile_s, &p.past.memory_mb,   &p.past.error,
                                         &p.past.energy_j,  &p.past.gflop_per_s, &p.past.gbyte_per_s };
-            p.offset = cbx__select_int(s, 0);
-            p.length = cbx__select_int(s, 1);
-            p.kid = cbx__select_int(s, 2);
-            p.past.run_id = keep_run_id(ix, cbx__select_text(s, 3));
-            p.outcome = (cbx__row_outcome)cbx__select_int(s, 4);
+            p.offset = cbx__select_int(&s, 0);
+            p.length = cbx__select_int(&s, 1);
+            p.kid = cbx__select_int(&s, 2);
+            if (!cbx__keep_text(&ix->loaded, cbx__select_text(&s, 3), run_id, &p.past.run_id) || !p.past.run_id)
+                st = cbx_fail_nomem(err, "the index of rows");
+            run_id = p.past.run_id;
+            p.outcome = (cbx__row_outcome)cbx__select_int(&s, 4);
             p.past.good = p.outcome == ROW_GOOD;
-            for (size_t k = 0; k < CBX_LEN(numbers); k++) *numbers[k] = cbx__select_double(s, 5 + (int)k);
+            for (size_t k = 0; k < CBX_LEN(numbers); k++) *numbers[k] = cbx__select_double(&s, 5 + (int)k);
             p.kept = number < ix->files[f].nkept ? ix->files[f].kept[number] : NULL;
-            number++;
-            if (!p.past.run_id) st = cbx_fail_nomem(err, "the index of rows");
             ix->places[ix->nplaces++] = p;
         }
-        if (!st) st = cbx__select_again(s, err);
+        if (!st) st = cbx__select_again(&s, err);
     }
-    return cbx__select_end(s, st, err);
+    return cbx__select_end(&s, st, err);
 }
 
 static cbx_status load_keys(cbx_row_index *ix, cbx_err *err)
 {
-    cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix->db, "SELECT kid, key FROM row4_key", &s, err);
+    cbx__select s = cbx__select_of(ix->db, "SELECT kid, key FROM row4_key");
+    cbx_status st = CBX_OK;
 
-    while (!st && cbx__select_next(s)) {
-        char *key = cbx_arena_strdup(&ix->loaded, cbx__select_text(s, 1));
+    while (!st && cbx__select_next(&s)) {
+        char *key = cbx_arena_strdup(&ix->loaded, cbx__select_text(&s, 1));
         if (!key) st = cbx_fail_nomem(err, "the index of rows");
-        ix->keys[cbx__select_int(s, 0)] = key;
+        ix->keys[cbx__select_int(&s, 0)] = key;
     }
-    return cbx__select_end(s, st, err);
+    return cbx__select_end(&s, st, err);
 }
 
 /* --- series --- */
+
+/* In the order of files. */
+static int compare_places(const cbx__row_place *x, const cbx__row_place *y)
+{
+    return x->rank != y->rank ? (x->rank > y->rank ? 1 : -1) : (x->offset > y->offset) - (x->offset < y->offset);
+}
 
 static int by_key_then_run(const void *a, const void *b)
 {
@@ -98,15 +91,12 @@ static int by_key_then_run(const void *a, const void *b)
     int c = (x->kid > y->kid) - (x->kid < y->kid);
 
     if (!c && x->past.run_id != y->past.run_id) c = strcmp(x->past.run_id, y->past.run_id);
-    if (!c) c = (x->rank > y->rank) - (x->rank < y->rank);
-    return c ? c : (x->offset > y->offset) - (x->offset < y->offset);
+    return c ? c : compare_places(x, y);
 }
 
 static int by_first(const void *a, const void *b)
 {
-    const cbx__row_place *x = ((const cbx__row_series *)a)->first, *y = ((const cbx__row_series *)b)->first;
-    int c = (x->rank > y->rank) - (x->rank < y->rank);
-    return c ? c : (x->offset > y->offset) - (x->offset < y->offset);
+    return compare_places(((const cbx__row_series *)a)->first, ((const cbx__row_series *)b)->first);
 }
 
 /* One group of equal keys, sorted by run id: its past, what is listed twice, the row to show. */
@@ -118,8 +108,7 @@ static void close_series(cbx_row_index *ix, cbx__row_place **group, size_t n, cb
     out->series.past = past;
     for (size_t i = 0; i < n; i++) {
         cbx__row_place *p = group[i];
-        if (p->rank < out->first->rank || (p->rank == out->first->rank && p->offset < out->first->offset))
-            out->first = p;
+        if (compare_places(p, out->first) < 0) out->first = p;
         p->duplicate = newest && !strcmp(newest->past.run_id, p->past.run_id);
         if (p->duplicate) {
             ix->facts.duplicates++;
@@ -191,9 +180,7 @@ typedef struct wanted {
 
 static int by_place(const void *a, const void *b)
 {
-    const cbx__row_place *x = ((const wanted *)a)->place, *y = ((const wanted *)b)->place;
-    int c = (x->rank > y->rank) - (x->rank < y->rank);
-    return c ? c : (x->offset > y->offset) - (x->offset < y->offset);
+    return compare_places(((const wanted *)a)->place, ((const wanted *)b)->place);
 }
 
 CBX_BY(by_order, wanted, order)
@@ -210,37 +197,28 @@ static bool read_all(int fd, char *buf, size_t n, off_t at)
     return true;
 }
 
-/* Memory for a line and its reduced form; kept from one row to the next. */
-typedef struct line_buffer {
-    const cbx_allocator *al;
-    char *data;
-    size_t capacity;
-} line_buffer;
+typedef CBX_LIST(char) line_buffer;
 
 /* The row of one place; *out stays NULL if the file is not what it was. */
 static cbx_status read_place(cbx_row_index *ix, int fd, const cbx__row_place *p, cbx_row_extent extent, line_buffer *b,
                              cbx_json **out, cbx_err *err)
 {
     size_t n = (size_t)p->length;
-    cbx_json *row = NULL;
-    cbx_status st = CBX_OK;
+    CBX_OWNED(cbx_json) *row = NULL;
     char *text;
 
-    if (!cbx_grow(b->al, &b->data, &b->capacity, 2 * n + 1, 1)) return cbx_fail_nomem(err, "the index of rows");
-    text = b->data;
-    if (read_all(fd, b->data, n, p->offset)) {
-        b->data[n] = 0;
-        if (extent == CBX_ROWS_LEAN) {
-            text = b->data + n + 1;
-            n = cbx__rows_lean_line(b->data, n, text);
-        }
-        st = cbx_json_parse(text, n, ix->files[p->rank].path, &row, NULL);
+    /* capacity for a line and its reduced form */
+    if (!cbx_list_reserve(cbx_ctx_allocator(ix->ctx), b, 2 * n + 1)) return cbx_fail_nomem(err, "the index of rows");
+    text = b->items;
+    if (!read_all(fd, text, n, p->offset)) return CBX_OK;
+    text[n] = 0;
+    if (extent == CBX_ROWS_LEAN) {
+        text = b->items + n + 1;
+        n = cbx__rows_lean_line(b->items, n, text);
     }
-    if (st == CBX_ENOMEM) return cbx_fail_nomem(err, "the index of rows");
-    if (!row || strcmp(cbx_json_get_string(row, "run_id", ""), p->past.run_id) != 0)
-        cbx_json_unref(row);
-    else
-        *out = row;
+    if (cbx_json_parse(text, n, ix->files[p->rank].path, &row, NULL) == CBX_ENOMEM)
+        return cbx_fail_nomem(err, "the index of rows");
+    if (row && strcmp(cbx_json_get_string(row, "run_id", ""), p->past.run_id) == 0) *out = cbx_json_ref(row);
     return CBX_OK;
 }
 
@@ -248,7 +226,7 @@ static cbx_status read_place(cbx_row_index *ix, int fd, const cbx__row_place *p,
  * was. */
 static cbx_status read_wanted(cbx_row_index *ix, cbx_row_extent extent, wanted *w, size_t n, bool *stale, cbx_err *err)
 {
-    line_buffer buffer = { .al = cbx_ctx_allocator(ix->ctx) };
+    line_buffer buffer = { 0 }; /* kept from one row to the next */
     size_t open_rank = SIZE_MAX;
     cbx_status st = CBX_OK;
     int fd = -1;
@@ -270,7 +248,7 @@ static cbx_status read_wanted(cbx_row_index *ix, cbx_row_extent extent, wanted *
         *stale = *stale || !w[i].row;
     }
     if (fd >= 0) close(fd);
-    cbx_mem_free(buffer.al, buffer.data, buffer.capacity);
+    cbx_list_clear(cbx_ctx_allocator(ix->ctx), &buffer);
     qsort(w, n, sizeof *w, by_order);
     return st;
 }

@@ -5,8 +5,10 @@
  * costs nothing else.  Members that the table does not know stay in row->json.  A known member of
  * the wrong type makes the line no row: a number in quotes is not guessed at.
  */
-#include "calibrax/base/file.h"
+#include "calibrax/base/file_text.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
+#include "calibrax/base/text_keep.h"
 #include "calibrax/storage/row_table.h"
 
 #include <math.h>
@@ -69,8 +71,7 @@ static bool is_number(const cbx_json *v)
     return s && (strcmp(s, "NaN") == 0 || strcmp(s, "Infinity") == 0 || strcmp(s, "-Infinity") == 0);
 }
 
-static cbx_status read_string(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path,
-                              char *slot)
+static cbx_status read_string(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path)
 {
     const char *copy;
 
@@ -81,52 +82,39 @@ static cbx_status read_string(const row_reader *r, const row_field *f, const cbx
     }
     copy = cbx_arena_strdup(r->arena, cbx_json_string_value(v));
     if (!copy) return no_memory(r);
-    *(const char **)(void *)slot = copy;
-    return CBX_OK;
-}
-
-static cbx_status read_numbers(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path)
-{
-    size_t n = cbx_json_length(v);
-    double *list;
-
-    if (cbx_json_typeof(v) != CBX_JSON_ARRAY) return unexpected(r, path, "an array of numbers", v);
-    list = cbx_arena_calloc(r->arena, n, sizeof *list);
-    if (!list) return no_memory(r);
-    for (size_t i = 0; i < n; i++) {
-        const cbx_json *item = cbx_json_at(v, i);
-        if (!is_number(item)) return unexpected(r, &(row_path){ path, NULL, i }, "a number", item);
-        list[i] = cbx_json_double_value(item);
-    }
-    *(const double **)(void *)((char *)r->base + f->offset) = list;
-    *(size_t *)(void *)((char *)r->base + f->count) = n;
+    ROW_AT(const char *, r->base, f->offset) = copy;
     return CBX_OK;
 }
 
 static cbx_status read_block(const row_reader *r, const row_block *block, const cbx_json *object, const row_path *path);
 
+/* Numbers, or elements of a block. */
 static cbx_status read_list(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path)
 {
-    size_t n = cbx_json_length(v);
-    cbx_status st = CBX_OK;
+    size_t n = cbx_json_length(v), size = f->block ? f->size : sizeof(double);
     char *list;
 
-    if (cbx_json_typeof(v) != CBX_JSON_ARRAY) return unexpected(r, path, "an array", v);
-    list = cbx_arena_calloc(r->arena, n, f->size);
+    if (cbx_json_typeof(v) != CBX_JSON_ARRAY)
+        return unexpected(r, path, f->block ? "an array" : "an array of numbers", v);
+    list = cbx_arena_calloc(r->arena, n, size);
     if (!list) return no_memory(r);
-    for (size_t i = 0; i < n && !st; i++) {
-        row_reader element = { r->row, list + i * f->size, r->arena, r->what, r->err };
+    for (size_t i = 0; i < n; i++) {
+        row_reader element = { r->row, list + i * size, r->arena, r->what, r->err };
         const cbx_json *item = cbx_json_at(v, i);
         const row_path item_path = { path, NULL, i };
+        cbx_status st = CBX_OK;
+        if (!f->block) {
+            if (!is_number(item)) return unexpected(r, &item_path, "a number", item);
+            ROW_AT(double, element.base, 0) = cbx_json_double_value(item);
+            continue;
+        }
         if (cbx_json_typeof(item) != CBX_JSON_OBJECT) return unexpected(r, &item_path, "an object", item);
-        for (size_t k = 0; k < f->block->nfields; k++)
-            if (f->block->fields[k].kind == ROW_NUMBER)
-                *(double *)(void *)(list + i * f->size + f->block->fields[k].offset) = NAN;
+        cbx__row_block_init(element.base, f->block);
         st = read_block(&element, f->block, item, &item_path);
+        if (st) return st;
     }
-    if (st) return st;
-    *(char **)(void *)((char *)r->base + f->offset) = list;
-    *(size_t *)(void *)((char *)r->base + f->count) = n;
+    ROW_AT(char *, r->base, f->offset) = list;
+    ROW_AT(size_t, r->base, f->count) = n;
     return CBX_OK;
 }
 
@@ -137,8 +125,7 @@ static cbx_status read_point(const row_reader *r, const cbx_json *v, const row_p
     if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return unexpected(r, path, "an object", v);
     cbx_text_init(&text, &r->arena->al);
     cbx_json_write(v, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &text);
-    if (!text.status) r->row->point_json = cbx_arena_strdup(r->arena, cbx_text_str(&text));
-    cbx_text_clear(&text);
+    r->row->point_json = cbx__text_keep(&text, r->arena);
     return r->row->point_json ? CBX_OK : no_memory(r);
 }
 
@@ -155,27 +142,26 @@ static cbx_status read_word(const row_reader *r, const row_field *f, const cbx_j
 
 static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path)
 {
-    char *slot = (char *)r->base + f->offset;
     const cbx_json_type type = cbx_json_typeof(v);
     cbx_status st;
 
     switch (f->kind) {
     case ROW_NEEDED_STRING:
-    case ROW_STRING: return read_string(r, f, v, path, slot);
+    case ROW_STRING: return read_string(r, f, v, path);
     case ROW_NUMBER:
     case ROW_MAYBE_NUMBER:
         if (!is_number(v)) return unexpected(r, path, "a number", v);
-        *(double *)(void *)slot = cbx_json_double_value(v);
+        ROW_AT(double, r->base, f->offset) = cbx_json_double_value(v);
         return CBX_OK;
     case ROW_COUNT:
         if (type != CBX_JSON_INT || cbx_json_int_value(v) < 0) return unexpected(r, path, "a count", v);
-        *(uint64_t *)(void *)slot = (uint64_t)cbx_json_int_value(v);
+        ROW_AT(uint64_t, r->base, f->offset) = (uint64_t)cbx_json_int_value(v);
         return CBX_OK;
     case ROW_BOOL:
         if (type != CBX_JSON_BOOL) return unexpected(r, path, "a boolean", v);
-        *(bool *)slot = cbx_json_bool_value(v);
+        ROW_AT(bool, r->base, f->offset) = cbx_json_bool_value(v);
         return CBX_OK;
-    case ROW_NUMBERS: return read_numbers(r, f, v, path);
+    case ROW_NUMBERS:
     case ROW_LIST: return read_list(r, f, v, path);
     case ROW_POINT: return read_point(r, v, path);
     case ROW_PROVENANCE:
@@ -188,7 +174,7 @@ static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_
     case ROW_BLOCK:
         if (type != CBX_JSON_OBJECT) return unexpected(r, path, "an object", v);
         st = read_block(r, f->block, v, path);
-        if (!st && f->block->presence == ROW_IF_TRUE) *(bool *)((char *)r->base + f->block->offset) = true;
+        if (!st && f->block->presence == ROW_IF_TRUE) ROW_AT(bool, r->base, f->block->offset) = true;
         return st;
     case ROW_WORD: return read_word(r, f, v, path);
     default: return CBX_OK; /* members that the typed view leaves in the JSON */
@@ -370,30 +356,33 @@ cbx_status cbx__rows_read_line(cbx_rows *rows, const char *line, size_t len, con
     return CBX_OK;
 }
 
+bool cbx__rows_next_line(const char **at, const char *end, const char **line, size_t *len)
+{
+    *line = *at;
+    if (*at >= end) return false;
+    const char *newline = memchr(*at, '\n', (size_t)(end - *at));
+    *len = (size_t)((newline ? newline : end) - *at);
+    *at = newline ? newline + 1 : end;
+    return true;
+}
+
 cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, const char *path, cbx_err *err)
 {
-    size_t number = 0;
+    const char *end = text + len, *line;
+    size_t number = 0, n;
     cbx_status st = CBX_OK;
 
-    for (const char *line = text, *end = text + len; line < end && !st;) {
-        const char *newline = memchr(line, '\n', (size_t)(end - line));
-        const char *stop = newline ? newline : end;
-        st = cbx__rows_read_line(rows, line, (size_t)(stop - line), path, ++number, err);
-        line = newline ? newline + 1 : end;
-    }
+    while (!st && cbx__rows_next_line(&text, end, &line, &n))
+        st = cbx__rows_read_line(rows, line, n, path, ++number, err);
     return st;
 }
 
 static cbx_status read_file(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_err *err)
 {
-    char *text = NULL;
-    size_t len = 0;
-    cbx_status st = cbx_file_read(ctx, path, 0, &text, &len, err);
+    CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(ctx));
+    cbx_status st = cbx__file_text(ctx, path, 0, &text, err);
 
-    if (st) return st;
-    st = cbx__rows_read_text(rows, text, len, path, err);
-    cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
-    return st;
+    return st ? st : cbx__rows_read_text(rows, text.data, text.len, path, err);
 }
 
 /* --- folders --- */
@@ -450,16 +439,13 @@ static cbx_status read_folder(cbx_ctx *ctx, const char *folder, cbx_rows *rows, 
 {
     const char *const *paths;
     size_t n = 0;
-    cbx_arena arena;
-    cbx_status st;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    cbx_status st = cbx__rows_list(ctx, folder, &arena, &paths, &n, err);
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    st = cbx__rows_list(ctx, folder, &arena, &paths, &n, err);
     for (size_t i = 0; i < n && !st; i++) {
         st = read_file(ctx, paths[i], rows, err);
         if (st == CBX_ENOENT) st = CBX_OK; /* removed since it was listed */
     }
-    cbx_arena_clear(&arena);
     return st;
 }
 

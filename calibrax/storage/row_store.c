@@ -2,8 +2,9 @@
  * What rows mean over time: store keys, run ids, and the durable store on disk.
  */
 #include "calibrax/base/clock.h"
-#include "calibrax/base/file.h"
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/gzip.h"
+#include "calibrax/base/text_keep.h"
 #include "calibrax/storage/store_internal.h"
 
 #include <stdio.h>
@@ -21,15 +22,12 @@ static const char *canonical_point(cbx_arena *arena, const char *point_json)
     const char *text = point_json ? point_json : "{}";
     cbx_json *point = NULL;
     cbx_text out;
-    const char *copy;
 
     if (cbx_json_parse(text, strlen(text), "point", &point, NULL)) return text;
     cbx_text_init(&out, &arena->al);
     cbx_json_write(point, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING | CBX_JSON_SORT_KEYS, &out);
-    copy = out.status ? NULL : cbx_arena_strdup(arena, cbx_text_str(&out));
-    cbx_text_clear(&out);
     cbx_json_unref(point);
-    return copy;
+    return cbx__text_keep(&out, arena);
 }
 
 const char *cbx_row_key(cbx_arena *arena, const cbx_row *row)
@@ -52,11 +50,7 @@ const char *cbx_row_run_id(int64_t us, const char *revision, char buf[CBX_RUN_ID
     size_t digits = revision ? strspn(revision, "0123456789abcdef") : 0;
 
     cbx_time_format_id(us, time);
-    if (digits >= 7) {
-        snprintf(buf, CBX_RUN_ID_SIZE, "%s__%.7s", time, revision);
-    } else {
-        snprintf(buf, CBX_RUN_ID_SIZE, "%s__nosha", time);
-    }
+    snprintf(buf, CBX_RUN_ID_SIZE, "%s__%.7s", time, digits >= 7 ? revision : "nosha");
     return buf;
 }
 
@@ -104,98 +98,68 @@ static cbx_status free_run_id(cbx_arena *arena, const char *folder, const char *
     return cbx_fail(err, CBX_EEXIST, "run '%s' is in the store %d times already", run_id, MAX_SAME_ID);
 }
 
-static cbx_status put_locked(cbx_ctx *ctx, cbx_arena *arena, const char *folder, const char *run_id,
+/* The folder of a case, and its lock unless that is missing and is not to be made. */
+static cbx_status lock_case(cbx_ctx *ctx, cbx_arena *arena, const char *root, const char *case_name, bool make,
+                            const char **folder, cbx_lock **lock, cbx_err *err)
+{
+    const char *path;
+    cbx_status st;
+
+    *folder = cbx_path_join(arena, root, case_name);
+    path = *folder ? cbx_path_join(arena, *folder, ".lock") : NULL;
+    if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory for the rows of '%s'", root);
+    if (!make && !cbx_path_exists(*folder)) return CBX_OK;
+    st = make ? cbx_dir_create(ctx, *folder, err) : CBX_OK;
+    return st ? st : cbx_lock_take(ctx, path, LOCK_WAIT_NS, lock, err);
+}
+
+cbx_status cbx_row_store_put(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id,
                              const cbx_row *rows, size_t count, const char *raw_text, cbx_err *err)
 {
-    const char *id = run_id;
-    const char *path, *raw_path;
-    cbx_row *named = cbx_arena_calloc(arena, count, sizeof *named);
-    cbx_status st = free_run_id(arena, folder, run_id, &id, err);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_text, packed, cbx_ctx_allocator(ctx));
+    CBX_OWNED(cbx_lock) *lock = NULL;
+    const char *folder, *path, *raw_path, *id = run_id;
+    cbx_row *named = cbx_arena_calloc(&arena, count, sizeof *named);
+    cbx_status st = check_names(case_name, run_id, err);
 
+    if (!st) st = lock_case(ctx, &arena, root, case_name, true, &folder, &lock, err);
+    if (!st) st = free_run_id(&arena, folder, run_id, &id, err);
     if (st) return st;
-    path = cbx_arena_printf(arena, "%s/%s.jsonl", folder, id);
-    raw_path = cbx_arena_printf(arena, "%s/%s" RAW_SUFFIX, folder, id);
+    path = cbx_arena_printf(&arena, "%s/%s.jsonl", folder, id);
+    raw_path = cbx_arena_printf(&arena, "%s/%s" RAW_SUFFIX, folder, id);
     if (!named || !path || !raw_path) return cbx_fail(err, CBX_ENOMEM, "out of memory while storing run '%s'", run_id);
     for (size_t i = 0; i < count; i++) {
         named[i] = rows[i];
         if (id != run_id) named[i].run_id = id;
     }
     /* the rows come last: a run is there once its rows are */
-    if (raw_text) {
-        cbx_text packed;
-
-        cbx_text_init(&packed, cbx_ctx_allocator(ctx));
-        st = cbx_gzip_pack(raw_text, strlen(raw_text), &packed, err);
-        if (!st) st = cbx_file_write_atomic(ctx, raw_path, packed.data, packed.len, err);
-        cbx_text_clear(&packed);
-    }
+    if (raw_text) st = cbx_gzip_pack(raw_text, strlen(raw_text), &packed, err);
+    if (!st && raw_text) st = cbx_file_write_atomic(ctx, raw_path, packed.data, packed.len, err);
     return st ? st : cbx_rows_write(ctx, path, named, count, err);
-}
-
-cbx_status cbx_row_store_put(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id,
-                             const cbx_row *rows, size_t count, const char *raw_text, cbx_err *err)
-{
-    cbx_arena arena;
-    cbx_lock *lock = NULL;
-    const char *folder, *lock_path;
-    cbx_status st = check_names(case_name, run_id, err);
-
-    if (st) return st;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    folder = cbx_path_join(&arena, root, case_name);
-    lock_path = folder ? cbx_path_join(&arena, folder, ".lock") : NULL;
-    if (!lock_path) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory while storing run '%s'", run_id);
-        goto done;
-    }
-    st = cbx_dir_create(ctx, folder, err);
-    if (!st) st = cbx_lock_take(ctx, lock_path, LOCK_WAIT_NS, &lock, err);
-    if (!st) st = put_locked(ctx, &arena, folder, run_id, rows, count, raw_text, err);
-done:
-    cbx_lock_release(lock);
-    cbx_arena_clear(&arena);
-    return st;
 }
 
 /* --- raw launches --- */
 
-static cbx_status read_packed(cbx_ctx *ctx, const char *path, cbx_text *out, cbx_err *err)
-{
-    char *data = NULL;
-    size_t len = 0;
-    cbx_status st = cbx_file_read(ctx, path, 0, &data, &len, err);
-
-    if (st) return st;
-    st = cbx_gzip_unpack(data, len, RAW_MAX, path, out, err);
-    cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
-    return st;
-}
-
 cbx_status cbx_row_store_raw(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id, cbx_text *out,
                              cbx_err *err)
 {
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    CBX_SCOPED(cbx_text, data, cbx_ctx_allocator(ctx));
     const char *packed, *plain;
-    cbx_arena arena;
-    char *data = NULL;
-    size_t len = 0;
+    bool is_packed;
     cbx_status st = check_names(case_name, run_id, err);
 
     if (st) return st;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     packed = cbx_arena_printf(&arena, "%s/%s/%s" RAW_SUFFIX, root, case_name, run_id);
     plain = cbx_arena_printf(&arena, "%s/%s/%s" RAW_PLAIN, root, case_name, run_id);
-    if (!packed || !plain) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory while reading run '%s'", run_id);
-    } else if (cbx_path_exists(packed) || !cbx_path_exists(plain)) {
-        st = read_packed(ctx, packed, out, err);
-    } else {
-        st = cbx_file_read(ctx, plain, 0, &data, &len, err);
-        if (!st) cbx_text_add(out, data, len);
-        if (!st) cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
-        if (!st) st = cbx_text_check(out, err);
-    }
-    cbx_arena_clear(&arena);
-    return st;
+    if (!packed || !plain) return cbx_fail(err, CBX_ENOMEM, "out of memory while reading run '%s'", run_id);
+    is_packed = cbx_path_exists(packed) || !cbx_path_exists(plain);
+    st = cbx__file_text(ctx, is_packed ? packed : plain, 0, &data, err);
+    if (st) return st;
+    if (is_packed) return cbx_gzip_unpack(data.data, data.len, RAW_MAX, packed, out, err);
+    cbx_text_add(out, data.data, data.len);
+    return cbx_text_check(out, err);
 }
 
 /* --- keeping it small --- */
@@ -206,26 +170,16 @@ cbx_status cbx_row_store_prune(cbx_ctx *ctx, const char *root, const char *case_
     const cbx_store_keep rule = { .newest = keep };
     cbx_store_report report = { 0 };
     cbx__store_case c = { 0 };
-    cbx_lock *lock = NULL;
-    const char *folder, *lock_path;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ctx));
+    CBX_OWNED(cbx_lock) *lock = NULL;
     size_t gone = 0;
-    cbx_arena arena;
     cbx_status st = check_names(case_name, "run", err);
 
     if (removed) *removed = 0;
     if (st || keep == 0) return st;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    folder = cbx_path_join(&arena, root, case_name);
-    lock_path = folder ? cbx_path_join(&arena, folder, ".lock") : NULL;
-    if (!lock_path)
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory while pruning '%s'", root);
-    else if (cbx_path_exists(folder))
-        st = cbx_lock_take(ctx, lock_path, LOCK_WAIT_NS, &lock, err);
-    c.path = folder;
-    if (lock) st = cbx_dir_list(ctx, folder, NULL, &arena, &c.files, &c.n, err);
+    st = lock_case(ctx, &arena, root, case_name, false, &c.path, &lock, err);
+    if (lock) st = cbx_dir_list(ctx, c.path, NULL, &arena, &c.files, &c.n, err);
     if (lock && !st) st = cbx__store_compact_case(&arena, &c, &rule, &report, &gone, err);
     if (removed) *removed = gone;
-    cbx_lock_release(lock);
-    cbx_arena_clear(&arena);
     return st;
 }

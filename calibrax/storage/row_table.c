@@ -237,19 +237,19 @@ const row_block cbx__row_table = { row_fields, CBX_LEN(row_fields), ROW_ALWAYS, 
 
 /* --- the typed view: absent everywhere --- */
 
-static void block_init(cbx_row *row, const row_block *block)
+void cbx__row_block_init(void *base, const row_block *block)
 {
     for (size_t i = 0; i < block->nfields; i++) {
         const row_field *f = &block->fields[i];
-        if (f->kind == ROW_NUMBER || f->kind == ROW_MAYBE_NUMBER) *(double *)(void *)((char *)row + f->offset) = NAN;
-        if (f->kind == ROW_BLOCK) block_init(row, f->block); /* a list has no elements yet */
+        if (f->kind == ROW_NUMBER || f->kind == ROW_MAYBE_NUMBER) ROW_AT(double, base, f->offset) = NAN;
+        if (f->kind == ROW_BLOCK) cbx__row_block_init(base, f->block); /* a list has no elements yet */
     }
 }
 
 void cbx_row_init(cbx_row *row)
 {
     memset(row, 0, sizeof *row);
-    block_init(row, &cbx__row_table);
+    cbx__row_block_init(row, &cbx__row_table);
     row->steady.value = row->compile.over.value = row->gflop.value = row->gbyte.value = row->roofline.value = NAN;
     row->gflop.level = row->gbyte.level = row->roofline.level = NAN;
     row->strongest = true;

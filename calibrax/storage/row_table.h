@@ -55,29 +55,17 @@ typedef struct row_block {
 
 extern const row_block cbx__row_table;
 
-/* Members of cbx_row by offset. */
-static inline const char *string_at(const void *base, size_t offset)
-{
-    return *(const char *const *)(const void *)((const char *)base + offset);
-}
-static inline double double_at(const void *base, size_t offset)
-{
-    return *(const double *)(const void *)((const char *)base + offset);
-}
-static inline uint64_t count_at(const void *base, size_t offset)
-{
-    return *(const uint64_t *)(const void *)((const char *)base + offset);
-}
-static inline bool bool_at(const void *base, size_t offset) { return *(const bool *)((const char *)base + offset); }
+/** A member of a row, or of an element of one of its lists, by its offset. */
+#define ROW_AT(T, base, offset) (*(T *)((uintptr_t)(base) + (offset)))
 
-static inline size_t length_at(const void *base, size_t offset)
-{
-    return *(const size_t *)(const void *)((const char *)base + offset);
-}
+/** Every number of a block, and of the blocks in it, absent. */
+void cbx__row_block_init(void *base, const row_block *block);
 
 /** Adds the rows of a text of JSON lines; path names it in messages. */
 cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, const char *path, cbx_err *err);
 
+/** The next line of a text, without its end; false: there is none. */
+bool cbx__rows_next_line(const char **at, const char *end, const char **line, size_t *len);
 /**
  * A line without what is in its "provenance", which is most of it and which few ask for; out has a
  * capacity of len bytes.  The rest is as it was; a line that has no such member, or none that ends,

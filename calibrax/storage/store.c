@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/options.h"
 #include "calibrax/core/run_file.h"
 #include "calibrax/storage/store_internal.h"
@@ -45,7 +46,7 @@ cbx_status cbx__store_check_file(const char *path, cbx_err *err)
 static cbx_status check_folders(cbx_store *s, const cbx_store_opts *o, cbx_err *err)
 {
     cbx__store_case *cases;
-    cbx_arena arena;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(s->ctx));
     cbx_status st;
     size_t n = 0;
 
@@ -53,9 +54,7 @@ static cbx_status check_folders(cbx_store *s, const cbx_store_opts *o, cbx_err *
     if (o->create) return make_folders(s, err);
     if (!cbx_path_exists(s->root)) return cbx_fail(err, CBX_ENOENT, "there is no store '%s'", s->root);
     if (cbx_path_exists(s->runs)) return cbx__store_check_file(s->config, err);
-    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
     st = cbx__store_cases(s, &arena, &cases, &n, err);
-    cbx_arena_clear(&arena);
     s->late = n > 0;
     if (st || n) return st;
     return cbx_fail(err, CBX_ENOENT, "'%s' is not a store: it has no folder 'runs' and no rows", s->root);
@@ -77,11 +76,7 @@ cbx_status cbx_store_open(cbx_ctx *ctx, const char *root, const cbx_store_opts *
     s->lock_wait_ns = o.lock_wait_ns ? o.lock_wait_ns : LOCK_WAIT_NS;
     cbx_arena_init(&s->arena, cbx_ctx_allocator(ctx));
     st = name_parts(s, root) ? check_folders(s, &o, err) : cbx_fail_nomem(err, "the store");
-    if (!st)
-        *out = s;
-    else
-        cbx_store_close(s);
-    return st;
+    return CBX_FINISH(st, *out = s, cbx_store_close(s));
 }
 
 void cbx_store_close(cbx_store *store)
@@ -152,15 +147,10 @@ const char *cbx__store_baseline_path(const cbx_store *s, cbx_arena *arena, const
 
 /* --- keeping --- */
 
-cbx_status cbx__store_exists(const cbx_store *s, const cbx_run *run, cbx_err *err)
-{
-    return cbx_fail(err, CBX_EEXIST, "another run '%s' is in the store '%s' already", cbx_run_id(run), s->root);
-}
-
 cbx_status cbx__store_check_existing(cbx_store *s, const cbx_run *run, const char *path, bool replace, bool *done,
                                      cbx_err *err)
 {
-    cbx_run *old = NULL;
+    CBX_OWNED(cbx_run) *old = NULL;
     cbx_err why = CBX_ERR_INIT;
     cbx_status st;
 
@@ -170,46 +160,34 @@ cbx_status cbx__store_check_existing(cbx_store *s, const cbx_run *run, const cha
     st = cbx_run_read(s->ctx, path, &old, &why);
     if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
     if (!st) st = cbx_run_equal(old, run, done, err);
-    cbx_run_free(old);
     if (st == CBX_ENOMEM || *done) return st;
-    return cbx__store_exists(s, run, err);
+    return cbx_fail(err, CBX_EEXIST, "another run '%s' is in the store '%s' already", cbx_run_id(run), s->root);
 }
 
 cbx_status cbx_store_save(cbx_store *s, const cbx_run *run, bool replace, cbx_err *err)
 {
-    cbx_arena arena;
-    cbx_lock *lock = NULL;
-    const char *path;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(s->ctx));
+    CBX_OWNED(cbx_lock) *lock = NULL;
+    const char *path = cbx__store_run_path(s, &arena, cbx_run_id(run));
     bool done = false;
-    cbx_status st;
+    cbx_status st = path ? cbx__store_make(s, err) : cbx_fail_nomem(err, "the store");
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
-    path = cbx__store_run_path(s, &arena, cbx_run_id(run));
-    st = path ? cbx__store_make(s, err) : cbx_fail_nomem(err, "the store");
     if (!st) st = cbx__store_lock(s, &lock, err);
     if (!st) st = cbx__store_check_existing(s, run, path, replace, &done, err);
-    if (!st && !done) st = cbx_run_write(s->ctx, run, path, err);
-    cbx_lock_release(lock);
-    cbx_arena_clear(&arena);
-    return st;
+    return st || done ? st : cbx_run_write(s->ctx, run, path, err);
 }
 
 cbx_status cbx_store_remove(cbx_store *s, const char *which, cbx_err *err)
 {
-    cbx_arena arena;
-    cbx_lock *lock = NULL;
-    const char *path;
-    cbx_status st;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(s->ctx));
+    CBX_OWNED(cbx_lock) *lock = NULL;
+    bool valid = cbx_run_id_is_valid(which);
+    const char *path = valid ? cbx__store_run_path(s, &arena, which) : NULL;
+    cbx_status st = !valid ? CBX_OK : path ? cbx__store_lock(s, &lock, err) : cbx_fail_nomem(err, "the store");
 
-    if (!cbx_run_id_is_valid(which)) return cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'", which, s->root);
-    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
-    path = cbx__store_run_path(s, &arena, which);
-    st = path ? cbx__store_lock(s, &lock, err) : cbx_fail_nomem(err, "the store");
-    if (!st && !cbx_path_exists(path)) st = cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'", which, s->root);
-    if (!st) st = cbx_file_remove(path, err);
-    cbx_lock_release(lock);
-    cbx_arena_clear(&arena);
-    return st;
+    if (!st && !(valid && cbx_path_exists(path)))
+        st = cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'", which, s->root);
+    return st ? st : cbx_file_remove(path, err);
 }
 
 /* --- finding --- */
@@ -218,17 +196,15 @@ cbx_status cbx_store_remove(cbx_store *s, const char *which, cbx_err *err)
 static cbx_status ids_like(cbx__index *ix, const char *sql, const char *word, cbx_arena *arena, const char **ids,
                            size_t max, size_t *n, cbx_err *err)
 {
-    cbx__select *q = NULL;
-    cbx_status st = cbx__select_open(ix, sql, &q, err);
+    cbx__select q = cbx__select_of(ix, sql);
+    cbx_status st = CBX_OK;
 
-    *n = 0;
-    if (st) return st;
-    if (word) cbx__select_bind_text(q, word);
-    while (!st && *n < max && cbx__select_next(q)) {
-        ids[*n] = cbx_arena_strdup(arena, cbx__select_text(q, 0));
-        if (!ids[(*n)++]) st = cbx_fail_nomem(err, "the store");
+    if (word) cbx__bind_texts(&q, word);
+    for (*n = 0; !st && *n < max && cbx__select_next(&q); ++*n) {
+        ids[*n] = cbx_arena_strdup(arena, cbx__select_text(&q, 0));
+        if (!ids[*n]) st = cbx_fail_nomem(err, "the store");
     }
-    return cbx__select_end(q, st, err);
+    return cbx__select_end(&q, st, err);
 }
 
 static cbx_status no_such_run(cbx_store *s, cbx__index *ix, const char *which, cbx_arena *arena, cbx_err *err)
@@ -240,9 +216,8 @@ static cbx_status no_such_run(cbx_store *s, cbx__index *ix, const char *which, c
     if (ids && !ids_like(ix, "SELECT id FROM run WHERE id IS NOT NULL ORDER BY time DESC", NULL, arena, ids,
                          NEAREST_MAX, &n, NULL))
         near = cbx_nearest_word(which, ids, n);
-    if (near)
-        return cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'; did you mean '%s'?", which, s->root, near);
-    return cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'", which, s->root);
+    return cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'%s%s%s", which, s->root,
+                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 cbx_status cbx__store_last_look(cbx_store *s, cbx__index **out, cbx_err *err)
@@ -289,15 +264,12 @@ static cbx_status path_of(cbx_store *s, const char *which, cbx_arena *arena, con
 
 static cbx_status load(cbx_store *s, const char *which, bool bare, cbx_run **out, cbx_err *err)
 {
-    cbx_arena arena;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(s->ctx));
     const char *path = NULL;
-    cbx_status st;
+    cbx_status st = path_of(s, which, &arena, &path, err);
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
-    st = path_of(s, which, &arena, &path, err);
-    if (!st) st = bare ? cbx__run_read_bare(s->ctx, path, out, err) : cbx_run_read(s->ctx, path, out, err);
-    cbx_arena_clear(&arena);
-    return st;
+    if (st) return st;
+    return bare ? cbx__run_read_bare(s->ctx, path, out, err) : cbx_run_read(s->ctx, path, out, err);
 }
 
 cbx_status cbx_store_load(cbx_store *s, const char *which, cbx_run **out, cbx_err *err)
@@ -312,40 +284,34 @@ cbx_status cbx_store_load_bare(cbx_store *s, const char *which, cbx_run **out, c
 
 /* --- baselines --- */
 
-static cbx_status check_baseline_name(const char *name, cbx_err *err)
+/* The file of a baseline; name NULL: the main one. */
+static cbx_status baseline_path(cbx_store *s, const char **name, cbx_arena *arena, const char **path, cbx_err *err)
 {
-    if (cbx_name_is_safe(name)) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "'%s' is not a name for a baseline: use letters, digits, '.', '_', '-'", name);
+    if (!*name) *name = CBX_BASELINE_MAIN;
+    if (!cbx_name_is_safe(*name))
+        return cbx_fail(err, CBX_EINVAL, "'%s' is not a name for a baseline: use letters, digits, '.', '_', '-'",
+                        *name);
+    *path = cbx__store_baseline_path(s, arena, *name);
+    return *path ? CBX_OK : cbx_fail_nomem(err, "the store");
 }
 
 /* A byte copy, as the Python package makes it. */
 cbx_status cbx_store_baseline_set(cbx_store *s, const char *name, const char *which, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(s->ctx);
-    cbx_arena arena;
-    cbx_lock *lock = NULL;
-    cbx_run *run = NULL;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(s->ctx));
+    CBX_SCOPED(cbx_text, bytes, cbx_ctx_allocator(s->ctx));
+    CBX_OWNED(cbx_lock) *lock = NULL;
+    CBX_OWNED(cbx_run) *run = NULL;
     const char *from, *to;
-    char *bytes = NULL;
-    size_t len = 0;
-    cbx_status st = check_baseline_name(name ? name : CBX_BASELINE_MAIN, err);
+    cbx_status st = baseline_path(s, &name, &arena, &to, err);
 
+    if (!st) st = cbx_store_load(s, which, &run, err); /* what cannot be read is no baseline */
     if (st) return st;
-    cbx_arena_init(&arena, al);
-    st = cbx_store_load(s, which, &run, err); /* what cannot be read is no baseline */
-    if (st) goto done;
     from = cbx__store_run_path(s, &arena, cbx_run_id(run));
-    to = cbx__store_baseline_path(s, &arena, name ? name : CBX_BASELINE_MAIN);
-    st = from && to ? cbx_file_read(s->ctx, from, 0, &bytes, &len, err) : cbx_fail_nomem(err, "the store");
+    st = from ? cbx__file_text(s->ctx, from, 0, &bytes, err) : cbx_fail_nomem(err, "the store");
     if (!st) st = cbx__store_lock(s, &lock, err);
     if (!st) st = cbx_dir_create(s->ctx, s->baselines, err);
-    if (!st) st = cbx_file_write_atomic(s->ctx, to, bytes, len, err);
-done:
-    cbx_lock_release(lock);
-    if (bytes) cbx_mem_free(al, bytes, len + 1);
-    cbx_run_free(run);
-    cbx_arena_clear(&arena);
-    return st;
+    return st ? st : cbx_file_write_atomic(s->ctx, to, bytes.data, bytes.len, err);
 }
 
 /* @param wanted  it was to be read: then there is a way to have one */
@@ -364,38 +330,25 @@ static cbx_status no_baseline(cbx_store *s, const char *name, bool wanted, cbx_a
 
 cbx_status cbx_store_baseline_get(cbx_store *s, const char *name, cbx_run **out, cbx_err *err)
 {
-    const char *wanted = name ? name : CBX_BASELINE_MAIN, *path;
-    cbx_arena arena;
-    cbx_status st = check_baseline_name(wanted, err);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(s->ctx));
+    const char *path;
+    cbx_status st = baseline_path(s, &name, &arena, &path, err);
 
-    if (st) return st;
-    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
-    path = cbx__store_baseline_path(s, &arena, wanted);
-    st = path ? cbx__store_check_file(path, err) : cbx_fail_nomem(err, "the store");
-    if (!st && !cbx_path_exists(path))
-        st = no_baseline(s, wanted, true, &arena, err);
-    else if (!st)
-        st = cbx_run_read(s->ctx, path, out, err);
-    cbx_arena_clear(&arena);
-    return st;
+    if (!st) st = cbx__store_check_file(path, err);
+    if (!st && !cbx_path_exists(path)) st = no_baseline(s, name, true, &arena, err);
+    return st ? st : cbx_run_read(s->ctx, path, out, err);
 }
 
 cbx_status cbx_store_baseline_remove(cbx_store *s, const char *name, cbx_err *err)
 {
-    const char *wanted = name ? name : CBX_BASELINE_MAIN, *path;
-    cbx_arena arena;
-    cbx_lock *lock = NULL;
-    cbx_status st = check_baseline_name(wanted, err);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(s->ctx));
+    CBX_OWNED(cbx_lock) *lock = NULL;
+    const char *path;
+    cbx_status st = baseline_path(s, &name, &arena, &path, err);
 
-    if (st) return st;
-    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
-    path = cbx__store_baseline_path(s, &arena, wanted);
-    st = path ? cbx__store_lock(s, &lock, err) : cbx_fail_nomem(err, "the store");
-    if (!st && !cbx_path_exists(path)) st = no_baseline(s, wanted, false, &arena, err);
-    if (!st) st = cbx_file_remove(path, err);
-    cbx_lock_release(lock);
-    cbx_arena_clear(&arena);
-    return st;
+    if (!st) st = cbx__store_lock(s, &lock, err);
+    if (!st && !cbx_path_exists(path)) st = no_baseline(s, name, false, &arena, err);
+    return st ? st : cbx_file_remove(path, err);
 }
 
 cbx_status cbx_store_baselines(cbx_store *s, cbx_arena *arena, const char *const **names, size_t *count, cbx_err *err)

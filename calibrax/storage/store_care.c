@@ -37,14 +37,15 @@ cbx_status cbx_store_problems(cbx_store *s, cbx_store_report *out, cbx_err *err)
     static const char torn[] = "SELECT 'runs/' || name, problem FROM run WHERE problem IS NOT NULL ORDER BY name";
     cbx__store_findings f = { .out = out };
     cbx__index *ix = NULL;
-    cbx__select *q = NULL;
     cbx_status st;
 
     report_init(s, out);
     st = cbx__store_last_look(s, &ix, err);
-    if (!st) st = cbx__select_open(ix, torn, &q, err);
-    while (!st && cbx__select_next(q)) st = cbx__store_found(&f, cbx__select_text(q, 0), cbx__select_text(q, 1), err);
-    return cbx__select_end(q, st, err);
+    if (st) return st;
+    cbx__select q = cbx__select_of(ix, torn);
+    while (!st && cbx__select_next(&q))
+        st = cbx__store_found(&f, cbx__select_text(&q, 0), cbx__select_text(&q, 1), err);
+    return cbx__select_end(&q, st, err);
 }
 
 /* --- verification --- */
@@ -78,16 +79,13 @@ static cbx_status verify_file(void *user, const cbx__scan_file *file, cbx_err *e
 
 static cbx_status verify_runs(verifier *v, cbx_err *err)
 {
-    cbx_arena arena;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(v->store->ctx));
     cbx__scan scan;
     cbx_status st;
 
     if (!cbx_path_exists(v->store->runs)) return CBX_OK; /* a store of rows alone */
-    cbx_arena_init(&arena, cbx_ctx_allocator(v->store->ctx));
     st = cbx__scan_folder(v->store->ctx, v->store->runs, &arena, &scan, err);
-    if (!st) st = cbx__scan_read(&scan, verify_file, v, err);
-    cbx_arena_clear(&arena);
-    return st;
+    return st ? st : cbx__scan_read(&scan, verify_file, v, err);
 }
 
 static cbx_status verify_baselines(verifier *v, cbx_err *err)
@@ -99,7 +97,7 @@ static cbx_status verify_baselines(verifier *v, cbx_err *err)
 
     for (size_t i = 0; !st && i < n; i++) {
         cbx_err why = CBX_ERR_INIT;
-        cbx_run *run = NULL;
+        CBX_OWNED(cbx_run) *run = NULL;
         const char *file = cbx_arena_printf(&out->arena, "baselines/%s.json", names[i]);
         cbx_status read = cbx_store_baseline_get(v->store, names[i], &run, &why);
         out->files++;
@@ -107,7 +105,6 @@ static cbx_status verify_baselines(verifier *v, cbx_err *err)
             st = cbx_fail_nomem(err, "the store");
         else if (read)
             st = cbx__store_found(&v->f, file, why.message, err);
-        cbx_run_free(run);
     }
     return st;
 }
@@ -115,13 +112,12 @@ static cbx_status verify_baselines(verifier *v, cbx_err *err)
 static cbx_status verify_config(verifier *v, cbx_err *err)
 {
     cbx_err why = CBX_ERR_INIT;
-    cbx_run *run = NULL;
+    CBX_OWNED(cbx_run) *run = NULL;
     cbx_status st;
 
     if (!cbx_path_exists(v->store->config)) return CBX_OK;
     v->f.out->files++;
     st = cbx_run_defs_read(v->store->ctx, v->store->config, &run, &why);
-    cbx_run_free(run);
     if (st == CBX_ENOMEM) return cbx_fail_nomem(err, "the store");
     return st ? cbx__store_found(&v->f, "config.json", why.message, err) : CBX_OK;
 }
@@ -234,10 +230,9 @@ static cbx_status remove_old(cbx_store *s, const cbx_store_keep *keep, cbx_store
     if (!st) st = cbx_store_baselines(s, &out->arena, &names, &nnames, err);
     if (!st && !(ids = cbx_arena_calloc(&out->arena, nnames, sizeof *ids))) st = cbx_fail_nomem(err, "the store");
     for (; !st && nids < nnames; nids++) { /* the runs that baselines copy */
-        cbx_run *run = NULL;
+        CBX_OWNED(cbx_run) *run = NULL;
         st = cbx_store_baseline_get(s, names[nids], &run, err);
         if (!st && !(ids[nids] = cbx_arena_strdup(&out->arena, cbx_run_id(run)))) st = cbx_fail_nomem(err, "the store");
-        cbx_run_free(run);
     }
     if (!st && !(groups = cbx_arena_calloc(&list.arena, list.count, sizeof *groups)))
         st = cbx_fail_nomem(err, "the store");

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "calibrax/base/file_batch.h"
+#include "calibrax/base/file_text.h"
 #include "calibrax/core/run_file.h"
 #include "calibrax/storage/store_internal.h"
 
@@ -43,19 +44,15 @@ static cbx_status keep_file(keeping *k, const cbx_run *run, const char *path, cb
 static cbx_status keep_run(keeping *k, const cbx_run *run, bool replace, uint64_t bytes, cbx_err *err)
 {
     bool done = false;
-    cbx_arena arena;
-    const char *path;
-    cbx_status st = CBX_OK;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(k->to->ctx));
+    const char *path = cbx__store_run_path(k->to, &arena, cbx_run_id(run));
+    cbx_status st = path ? CBX_OK : cbx_fail_nomem(err, "the store");
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(k->to->ctx));
-    path = cbx__store_run_path(k->to, &arena, cbx_run_id(run));
-    if (!path) st = cbx_fail_nomem(err, "the store");
     if (!st && !k->lock) st = cbx__store_lock(k->to, &k->lock, err);
     if (!st) st = cbx__store_check_existing(k->to, run, path, replace, &done, err);
     if (!st && !done) st = keep_file(k, run, path, err);
     k->bytes += bytes;
     if (!st && (k->batch.n == CBX__BATCH_MAX || k->bytes > BYTES_MAX)) st = keep_commit(k, err);
-    cbx_arena_clear(&arena);
     return st;
 }
 
@@ -76,11 +73,10 @@ static cbx_status each_run(cbx_store *s, const cbx_store_query *query, keeping *
     cbx_arena_init(&out->arena, cbx_ctx_allocator(s->ctx));
     st = cbx_store_query_runs(s, query, &list, err);
     for (size_t i = 0; !st && i < list.count; i++) {
-        cbx_run *run = NULL;
+        CBX_OWNED(cbx_run) *run = NULL;
         st = load(s, list.entries[i].id, &run, err);
         if (!st) st = fn(k, run, list.entries[i].bytes, dry, out, err);
         if (!st) out->files++;
-        cbx_run_free(run);
     }
     if (!st) st = keep_commit(k, err);
     cbx__file_batch_clear(&k->batch);
@@ -93,7 +89,8 @@ static cbx_status each_run(cbx_store *s, const cbx_store_query *query, keeping *
 static cbx_status migrate_run(keeping *k, const cbx_run *run, uint64_t bytes, bool dry, cbx_store_report *out,
                               cbx_err *err)
 {
-    cbx_run *whole = NULL, *present = NULL;
+    CBX_OWNED(cbx_run) *whole = NULL;
+    CBX_OWNED(cbx_run) *present = NULL;
     cbx_status st;
 
     if (cbx_run_schema_version(run) >= CBX_RUN_SCHEMA_VERSION) return CBX_OK;
@@ -101,10 +98,7 @@ static cbx_status migrate_run(keeping *k, const cbx_run *run, uint64_t bytes, bo
     if (dry) return CBX_OK;
     st = cbx_store_load(k->to, cbx_run_id(run), &whole, err);
     if (!st) st = cbx_run_with_present_schema(k->to->ctx, whole, &present, err);
-    cbx_run_free(whole);
-    if (!st) st = keep_run(k, present, true, bytes, err);
-    cbx_run_free(present);
-    return st;
+    return st ? st : keep_run(k, present, true, bytes, err);
 }
 
 cbx_status cbx_store_migrate(cbx_store *s, bool dry, cbx_store_report *out, cbx_err *err)
@@ -128,17 +122,12 @@ static cbx_status copy_run(keeping *k, const cbx_run *run, uint64_t bytes, bool 
 
 static cbx_status copy_config(cbx_store *from, cbx_store *to, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(from->ctx);
-    char *bytes = NULL;
-    size_t len = 0;
+    CBX_SCOPED(cbx_text, bytes, cbx_ctx_allocator(from->ctx));
     cbx_status st;
 
     if (!cbx_path_exists(from->config) || cbx_path_exists(to->config)) return CBX_OK;
-    st = cbx_file_read(from->ctx, from->config, 0, &bytes, &len, err);
-    if (st) return st;
-    st = cbx_file_write_atomic(to->ctx, to->config, bytes, len, err);
-    cbx_mem_free(al, bytes, len + 1);
-    return st;
+    st = cbx__file_text(from->ctx, from->config, 0, &bytes, err);
+    return st ? st : cbx_file_write_atomic(to->ctx, to->config, bytes.data, bytes.len, err);
 }
 
 static bool same_folder(const char *a, const char *b)
@@ -151,16 +140,11 @@ static bool same_folder(const char *a, const char *b)
 /* Looked at before anything is made there; a link to its runs is the store itself, too. */
 static cbx_status refuse_itself(cbx_store *s, const char *root, cbx_err *err)
 {
-    cbx_arena arena;
-    const char *runs;
-    bool same = false;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(s->ctx));
+    const char *runs = cbx_path_join(&arena, root, "runs");
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
-    runs = cbx_path_join(&arena, root, "runs");
-    if (runs) same = same_folder(root, s->root) || same_folder(runs, s->runs);
-    cbx_arena_clear(&arena);
     if (!runs) return cbx_fail_nomem(err, "the store");
-    if (!same) return CBX_OK;
+    if (!same_folder(root, s->root) && !same_folder(runs, s->runs)) return CBX_OK;
     return cbx_fail(err, CBX_EINVAL, "'%s' is the store '%s' itself: name another folder to copy its runs to", root,
                     s->root);
 }

@@ -17,23 +17,12 @@
 #include <unistd.h>
 
 #include "calibrax/base/hash.h"
+#include "calibrax/base/idioms.h"
 
 /* Of another version is also what a machine of the other byte order wrote. */
 #define INDEX_VERSION (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 5 : 0x10005)
 #define BUSY_MS       2000
-#define STALE_FEW     1000
-
-struct cbx__index {
-    cbx_ctx *ctx;
-    sqlite3 *db;
-};
-
-struct cbx__select {
-    cbx__index *ix;
-    sqlite3_stmt *stmt;
-    int bound;
-    int rc;
-};
+#define STALE_FEW     "1000"
 
 static const char schema[] =
     "CREATE TABLE run(rid INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE NOT NULL, size INT, ino INT, mtime INT, "
@@ -55,63 +44,60 @@ static const char schema[] =
     "CREATE INDEX run_def_did ON run_def(did);"
     "CREATE INDEX run_def_rid ON run_def(rid);";
 
-static cbx_status sql_failed(cbx__index *ix, cbx_err *err)
+static cbx_status sql_failed(const cbx__index *ix, int rc, cbx_err *err)
 {
-    int rc = sqlite3_errcode(ix->db);
     cbx_status st = rc == SQLITE_NOMEM                         ? CBX_ENOMEM
                     : rc == SQLITE_FULL                        ? CBX_ENOSPC
                     : rc == SQLITE_BUSY || rc == SQLITE_LOCKED ? CBX_EBUSY
                                                                : CBX_EIO;
-    return cbx_fail(err, st, "the index of the store: %s; it is a cache and may be deleted", sqlite3_errmsg(ix->db));
+    return cbx_fail(err, st, "the index of the store: %s; it is a cache and may be deleted",
+                    rc == sqlite3_errcode(ix->db) ? sqlite3_errmsg(ix->db) : sqlite3_errstr(rc));
 }
 
 cbx_status cbx__index_run(cbx__index *ix, const char *sql, cbx_err *err)
 {
-    return sqlite3_exec(ix->db, sql, NULL, NULL, NULL) == SQLITE_OK ? CBX_OK : sql_failed(ix, err);
+    int rc = sqlite3_exec(ix->db, sql, NULL, NULL, NULL);
+
+    return rc == SQLITE_OK ? CBX_OK : sql_failed(ix, rc, err);
 }
 
 /* --- opening --- */
 
-static int64_t single_number(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *s = NULL;
-    int64_t v = -1;
-
-    if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
-        v = sqlite3_column_int64(s, 0);
-    sqlite3_finalize(s);
-    return v;
-}
-
-static bool execute(sqlite3 *db, const char *sql) { return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK; }
-
 /* Two processes may find the database empty at a time: the second one sees the first one's
  * tables. */
-static bool make_tables(sqlite3 *db)
+static bool make_tables(cbx__index *ix)
 {
+    int64_t version = 0;
     char set_version[64];
-    bool ok = execute(db, "BEGIN IMMEDIATE");
+    bool ok = !cbx__index_run(ix, "BEGIN IMMEDIATE", NULL);
 
     snprintf(set_version, sizeof set_version, "PRAGMA user_version = %d", INDEX_VERSION);
-    if (ok && single_number(db, "PRAGMA user_version") == 0) ok = execute(db, schema) && execute(db, set_version);
-    return execute(db, ok ? "COMMIT" : "ROLLBACK") && ok && single_number(db, "PRAGMA user_version") == INDEX_VERSION;
+    ok = ok && !cbx__index_number(ix, "PRAGMA user_version", NULL, &version, NULL);
+    if (ok && version == 0) {
+        ok = !cbx__index_run(ix, schema, NULL) && !cbx__index_run(ix, set_version, NULL);
+        version = INDEX_VERSION;
+    }
+    return !cbx__index_run(ix, ok ? "COMMIT" : "ROLLBACK", NULL) && ok && version == INDEX_VERSION;
 }
 
 /* WAL, so that a killed process leaves a whole database; the page cache stays small, the store may
- * be large. */
-static sqlite3 *open_database(const char *path)
+ * be large.  false: there is no database. */
+static bool open_database(cbx__index *ix, const char *path)
 {
-    sqlite3 *db = NULL;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
 
-    if (sqlite3_open_v2(path ? path : ":memory:", &db, flags, NULL) == SQLITE_OK && !sqlite3_db_readonly(db, "main")) {
-        sqlite3_busy_timeout(db, BUSY_MS);
-        execute(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384;"
-                    "PRAGMA journal_size_limit = 1048576");
-        if (make_tables(db)) return db;
+    if (sqlite3_open_v2(path ? path : ":memory:", &ix->db, flags, NULL) == SQLITE_OK &&
+        !sqlite3_db_readonly(ix->db, "main")) {
+        sqlite3_busy_timeout(ix->db, BUSY_MS);
+        cbx__index_run(ix,
+                       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384;"
+                       "PRAGMA journal_size_limit = 1048576",
+                       NULL);
+        if (make_tables(ix)) return true;
     }
-    sqlite3_close(db);
-    return NULL;
+    sqlite3_close(ix->db);
+    ix->db = NULL;
+    return false;
 }
 
 /* A database that another process holds is left alone: ours is in memory then. */
@@ -134,18 +120,16 @@ cbx_status cbx__index_open(cbx_ctx *ctx, const char *path, cbx__index **out, cbx
 
     if (!ix) return cbx_fail_nomem(err, "the index of a store");
     ix->ctx = ctx;
-    if (path) ix->db = open_database(path);
-    if (path && !ix->db && access(path, W_OK) == 0 && !is_busy(path)) {
+    if (path && !open_database(ix, path) && access(path, W_OK) == 0 && !is_busy(path)) {
         /* With its companions: who has them open keeps their content. */
         static const char *const parts[] = { "", "-wal", "-shm" };
         char name[4096];
-        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        for (size_t i = 0; i < CBX_LEN(parts); i++) {
             if (snprintf(name, sizeof name, "%s%s", path, parts[i]) < (int)sizeof name) unlink(name);
         }
-        ix->db = open_database(path);
+        open_database(ix, path);
     }
-    if (!ix->db) ix->db = open_database(NULL);
-    if (!ix->db) {
+    if (!ix->db && !open_database(ix, NULL)) {
         cbx_mem_free(cbx_ctx_allocator(ctx), ix, sizeof *ix);
         return cbx_fail(err, CBX_ENOMEM, "SQLite cannot make an index in memory");
     }
@@ -153,7 +137,6 @@ cbx_status cbx__index_open(cbx_ctx *ctx, const char *path, cbx__index **out, cbx
     return CBX_OK;
 }
 
-cbx_ctx *cbx__index_ctx(const cbx__index *ix) { return ix->ctx; }
 int64_t cbx__index_last_row(const cbx__index *ix) { return sqlite3_last_insert_rowid(ix->db); }
 
 void cbx__index_close(cbx__index *ix)
@@ -165,41 +148,38 @@ void cbx__index_close(cbx__index *ix)
 
 /* --- statements --- */
 
-cbx_status cbx__select_open(cbx__index *ix, const char *sql, cbx__select **out, cbx_err *err)
+cbx__select cbx__select_of(cbx__index *ix, const char *sql)
 {
-    cbx__select *s = cbx_mem_zalloc(cbx_ctx_allocator(ix->ctx), sizeof *s);
+    cbx__select s = { .ix = ix };
 
-    if (!s) return cbx_fail_nomem(err, "a query of the store");
-    s->ix = ix;
-    if (sqlite3_prepare_v2(ix->db, sql, -1, &s->stmt, NULL) != SQLITE_OK) {
-        cbx_mem_free(cbx_ctx_allocator(ix->ctx), s, sizeof *s);
-        return sql_failed(ix, err);
-    }
-    *out = s;
-    return CBX_OK;
+    s.rc = sqlite3_prepare_v2(ix->db, sql, -1, &s.stmt, NULL);
+    return s;
 }
 
-void cbx__select_bind_text(cbx__select *s, const char *text)
+void cbx__bind_text_list(cbx__select *s, const char *const *texts, size_t n)
 {
-    sqlite3_bind_text(s->stmt, ++s->bound, text, -1, SQLITE_STATIC);
+    for (size_t i = 0; i < n; i++) sqlite3_bind_text(s->stmt, ++s->bound, texts[i], -1, SQLITE_STATIC);
 }
 
-void cbx__select_bind_int(cbx__select *s, int64_t v) { sqlite3_bind_int64(s->stmt, ++s->bound, v); }
-
-void cbx__select_bind_double(cbx__select *s, double v)
+void cbx__bind_int_list(cbx__select *s, const int64_t *v, size_t n)
 {
-    s->bound++;
-    if (!isnan(v)) sqlite3_bind_double(s->stmt, s->bound, v);
+    for (size_t i = 0; i < n; i++) sqlite3_bind_int64(s->stmt, ++s->bound, v[i]);
 }
 
-void cbx__select_bind_bytes(cbx__select *s, const void *bytes, size_t n)
+void cbx__bind_double_list(cbx__select *s, const double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++, s->bound++)
+        if (!isnan(v[i])) sqlite3_bind_double(s->stmt, s->bound + 1, v[i]);
+}
+
+void cbx__bind_bytes(cbx__select *s, const void *bytes, size_t n)
 {
     sqlite3_bind_blob64(s->stmt, ++s->bound, bytes, n, SQLITE_STATIC);
 }
 
 bool cbx__select_next(cbx__select *s)
 {
-    s->rc = sqlite3_step(s->stmt);
+    if (s->stmt) s->rc = sqlite3_step(s->stmt);
     return s->rc == SQLITE_ROW;
 }
 
@@ -225,13 +205,14 @@ const void *cbx__select_bytes(const cbx__select *s, int column, size_t *n)
 
 static cbx_status outcome(const cbx__select *s, cbx_err *err)
 {
-    return s->rc == SQLITE_OK || s->rc == SQLITE_ROW || s->rc == SQLITE_DONE ? CBX_OK : sql_failed(s->ix, err);
+    return s->rc == SQLITE_OK || s->rc == SQLITE_ROW || s->rc == SQLITE_DONE ? CBX_OK : sql_failed(s->ix, s->rc, err);
 }
 
 cbx_status cbx__select_again(cbx__select *s, cbx_err *err)
 {
     cbx_status st = outcome(s, err);
 
+    if (!s->stmt) return st;
     sqlite3_reset(s->stmt);
     sqlite3_clear_bindings(s->stmt);
     s->bound = 0;
@@ -262,48 +243,38 @@ cbx_status cbx__select_find_or_put(cbx__select *find, cbx__select *put, void (*b
     return st;
 }
 
-cbx_status cbx__select_close(cbx__select *s, cbx_err *err)
+cbx_status cbx__select_end(cbx__select *s, cbx_status st, cbx_err *err)
 {
-    cbx_status st;
-
-    if (!s) return CBX_OK;
-    st = outcome(s, err);
+    if (!st) st = outcome(s, err);
     sqlite3_finalize(s->stmt);
-    cbx_mem_free(cbx_ctx_allocator(s->ix->ctx), s, sizeof *s);
+    *s = (cbx__select){ 0 };
     return st;
 }
 
-cbx_status cbx__select_end(cbx__select *s, cbx_status st, cbx_err *err)
+static cbx__select ask(cbx__index *ix, const char *sql, const char *text)
 {
-    cbx_status closed = cbx__select_close(s, st ? NULL : err);
+    cbx__select s = cbx__select_of(ix, sql);
 
-    return st ? st : closed;
-}
-
-static cbx_status ask(cbx__index *ix, const char *sql, const char *text, int64_t *number, char *words, cbx_err *err)
-{
-    cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix, sql, &s, err);
-
-    if (st) return st;
-    if (text) cbx__select_bind_text(s, text);
-    if (cbx__select_next(s)) {
-        if (number) *number = cbx__select_int(s, 0);
-        if (words && cbx__select_text(s, 0)) snprintf(words, CBX_HASH_SIZE, "%s", cbx__select_text(s, 0));
-    }
-    return cbx__select_close(s, err);
+    if (text) cbx__bind_texts(&s, text);
+    cbx__select_next(&s);
+    return s;
 }
 
 cbx_status cbx__index_number(cbx__index *ix, const char *sql, const char *text, int64_t *out, cbx_err *err)
 {
-    *out = 0;
-    return ask(ix, sql, text, out, NULL, err);
+    cbx__select s = ask(ix, sql, text);
+
+    *out = s.rc == SQLITE_ROW ? cbx__select_int(&s, 0) : 0;
+    return cbx__select_end(&s, CBX_OK, err);
 }
 
 cbx_status cbx__index_text(cbx__index *ix, const char *sql, const char *text, char out[CBX_HASH_SIZE], cbx_err *err)
 {
-    *out = '\0';
-    return ask(ix, sql, text, NULL, out, err);
+    cbx__select s = ask(ix, sql, text);
+    const char *found = s.rc == SQLITE_ROW ? cbx__select_text(&s, 0) : NULL;
+
+    snprintf(out, CBX_HASH_SIZE, "%s", found ? found : "");
+    return cbx__select_end(&s, CBX_OK, err);
 }
 
 /* --- what differs --- */
@@ -336,30 +307,29 @@ static cbx_status compare(cbx__index *ix, const char *table, cbx__index_file *co
                           bool *all, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ix->ctx);
-    cbx__select *s = NULL;
     char sql[128];
     size_t i = 0, known = 0;
-    cbx_status st;
+    cbx_status st = CBX_OK;
 
     snprintf(sql, sizeof sql, "SELECT rowid, name, size, ino, mtime, ctime FROM %s ORDER BY name", table);
-    st = cbx__select_open(ix, sql, &s, err);
+    cbx__select s = cbx__select_of(ix, sql);
     gone->n = 0;
     for (size_t k = 0; k < n; k++) files[k]->known = false;
-    while (!st && cbx__select_next(s)) {
-        const char *name = cbx__select_text(s, 1);
-        cbx__stamp stamp = { cbx__select_int(s, 2), cbx__select_int(s, 3), cbx__select_int(s, 4),
-                             cbx__select_int(s, 5) };
+    while (!st && cbx__select_next(&s)) {
+        const char *name = cbx__select_text(&s, 1);
+        cbx__stamp stamp = { cbx__select_int(&s, 2), cbx__select_int(&s, 3), cbx__select_int(&s, 4),
+                             cbx__select_int(&s, 5) };
         while (i < n && strcmp(files[i]->name, name) < 0) i++;
         if (i < n && !strcmp(files[i]->name, name) && !memcmp(&files[i]->stamp, &stamp, sizeof stamp)) {
             files[i]->known = true;
-            files[i]->id = cbx__select_int(s, 0);
+            files[i]->id = cbx__select_int(&s, 0);
             known++;
-        } else if (!cbx_list_push(al, gone, cbx__select_int(s, 0))) {
+        } else if (!cbx_list_push(al, gone, cbx__select_int(&s, 0))) {
             st = cbx_fail_nomem(err, "the files of a store");
         }
     }
     *all = known == n && !gone->n;
-    return cbx__select_end(s, st, err);
+    return cbx__select_end(&s, st, err);
 }
 
 static cbx_status forget(cbx__index *ix, const char *const *statements, int64_t id, cbx_err *err)
@@ -367,12 +337,10 @@ static cbx_status forget(cbx__index *ix, const char *const *statements, int64_t 
     cbx_status st = CBX_OK;
 
     for (; !st && *statements; statements++) {
-        cbx__select *s = NULL;
-        st = cbx__select_open(ix, *statements, &s, err);
-        if (st) break;
-        cbx__select_bind_int(s, id);
-        cbx__select_next(s);
-        st = cbx__select_close(s, err);
+        cbx__select s = cbx__select_of(ix, *statements);
+        cbx__bind_ints(&s, id);
+        cbx__select_next(&s);
+        st = cbx__select_end(&s, CBX_OK, err);
     }
     return st;
 }
@@ -413,84 +381,37 @@ cbx_status cbx__index_use(cbx_ctx *ctx, const char *path, cbx__index **ix,
     return st ? st : refresh(user, *ix, err);
 }
 
-/* --- runs --- */
-
-typedef struct putting {
-    cbx__putter *putter;
-    size_t left; /* not put yet */
-} putting;
-
-static cbx_status put_scanned(void *user, const cbx__scan_file *file, cbx_err *err)
-{
-    putting *p = user;
-
-    p->left -= file->whole; /* a large one comes in parts */
-    return cbx__put_file(p->putter, file, err);
-}
-
-static cbx_status put_unknown(cbx__index *ix, cbx__scan *scan, bool *all, cbx_err *err)
-{
-    putting p = { 0 };
-    cbx_status st = cbx__putter_create(ix, &p.putter, err);
-
-    for (size_t i = 0; i < scan->count; i++) p.left += !scan->files[i].known;
-    if (!st) st = cbx__scan_read(scan, put_scanned, &p, err);
-    if (!st) st = cbx__putter_finish(p.putter, err);
-    cbx__putter_free(p.putter);
-    *all = p.left == 0; /* else one was gone by then */
-    return st;
-}
-
-/* Values of forgotten runs are dropped when they outnumber those that count. */
-static cbx_status prune_if_due(cbx__index *ix, cbx_err *err)
-{
-    int64_t stale = single_number(ix->db, "SELECT n FROM stale"),
-            runs = single_number(ix->db, "SELECT COUNT(*) FROM run");
-    cbx_status st;
-
-    if (stale < STALE_FEW || stale < runs) return CBX_OK;
-    st = cbx__values_prune(ix, err);
-    return st ? st : cbx__index_run(ix, "UPDATE stale SET n = 0", err);
-}
-
-/* --- what is known to be as it was --- */
-
-/* Of names and stamps; "" when memory lacks. */
-static void state_of(const cbx__scan *scan, char out[CBX_HASH_SIZE])
-{
-    cbx_hasher *h = cbx_hasher_create();
-
-    *out = '\0';
-    if (!h) return;
-    for (size_t i = 0; i < scan->count; i++) {
-        cbx_hasher_add(h, scan->files[i].name, strlen(scan->files[i].name) + 1);
-        cbx_hasher_add(h, &scan->files[i].stamp, sizeof scan->files[i].stamp);
-    }
-    cbx_hasher_end(h, out);
-}
+/* --- refresh --- */
 
 cbx_status cbx__index_state(cbx__index *ix, char out[CBX_HASH_SIZE], cbx_err *err)
 {
     return cbx__index_text(ix, "SELECT state FROM seen", NULL, out, err);
 }
 
-/* --- refresh --- */
-
 typedef struct refreshing {
     cbx__index *ix;
     cbx__scan scan;
-    char state[CBX_HASH_SIZE];
+    char state[CBX_HASH_SIZE]; /* of names and stamps; "" when memory lacks */
 } refreshing;
 
 static cbx_status take_runs(void *user, bool gone, cbx_err *err)
 {
     refreshing *r = user;
-    bool all = false;
-    int64_t none;
-    cbx_status st = put_unknown(r->ix, &r->scan, &all, err);
+    CBX_SCOPED(cbx__putter, putter, r->ix);
+    int64_t prunes = 0, none;
+    cbx_status st;
 
-    if (!st && gone) st = prune_if_due(r->ix, err);
-    return st ? st : cbx__index_number(r->ix, "UPDATE seen SET state = ?", all ? r->state : "", &none, err);
+    for (size_t i = 0; i < r->scan.count; i++) putter.left += !r->scan.files[i].known;
+    st = cbx__scan_read(&r->scan, cbx__put_file, &putter, err);
+    if (!st) st = cbx__gatherer_flush(&putter.values, err);
+    /* Values of forgotten runs are dropped when they outnumber those that count. */
+    if (!st && gone)
+        st = cbx__index_number(r->ix, "SELECT n >= " STALE_FEW " AND n >= (SELECT COUNT(*) FROM run) FROM stale", NULL,
+                               &prunes, err);
+    if (!st && prunes) st = cbx__values_prune(r->ix, err);
+    if (!st && prunes) st = cbx__index_run(r->ix, "UPDATE stale SET n = 0", err);
+    /* if some are left, one was gone by then */
+    return st ? st : cbx__index_number(r->ix, "UPDATE seen SET state = ?", putter.left ? "" : r->state, &none, err);
 }
 
 cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err)
@@ -503,37 +424,25 @@ cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err)
     };
     static const cbx__index_kind kind = { "run", forget_run, take_runs };
     refreshing r = { .ix = ix };
-    cbx__index_file **files = NULL;
+    cbx__index_file **files;
+    cbx_hasher *h;
     int64_t seen = 0;
-    cbx_arena arena;
-    cbx_status st;
-
-    cbx_arena_init(&arena, cbx_ctx_allocator(ix->ctx));
-    st = cbx__scan_folder(ix->ctx, runs, &arena, &r.scan, err);
-    if (!st) {
-        state_of(&r.scan, r.state);
-        st = cbx__index_number(ix, "SELECT 1 FROM seen WHERE state = ? AND state <> ''", r.state, &seen, err);
-    }
-    if (!st && !seen) {
-        files = cbx_arena_calloc(&arena, r.scan.count, sizeof *files);
-        if (!files) st = cbx_fail_nomem(err, "the files of a store");
-        for (size_t i = 0; files && i < r.scan.count; i++) files[i] = &r.scan.files[i];
-        if (!st) st = cbx__index_sync(ix, &kind, files, r.scan.count, &r, err);
-    }
-    cbx_arena_clear(&arena);
-    return st;
-}
-
-static cbx_status sweep(cbx__index *ix, cbx_err *err)
-{
-    cbx_status st = cbx__values_prune(ix, err);
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(ix->ctx));
+    cbx_status st = cbx__scan_folder(ix->ctx, runs, &arena, &r.scan, err);
 
     if (st) return st;
-    return cbx__index_run(ix,
-                          "UPDATE stale SET n = 0;"
-                          "DELETE FROM series WHERE sid NOT IN (SELECT key >> 32 FROM chunk);"
-                          "DELETE FROM def WHERE did NOT IN (SELECT did FROM run_def)",
-                          err);
+    h = cbx_hasher_create();
+    for (size_t i = 0; h && i < r.scan.count; i++) {
+        cbx_hasher_add(h, r.scan.files[i].name, strlen(r.scan.files[i].name) + 1);
+        cbx_hasher_add(h, &r.scan.files[i].stamp, sizeof r.scan.files[i].stamp);
+    }
+    if (h) cbx_hasher_end(h, r.state);
+    st = cbx__index_number(ix, "SELECT 1 FROM seen WHERE state = ? AND state <> ''", r.state, &seen, err);
+    if (st || seen) return st;
+    files = cbx_arena_calloc(&arena, r.scan.count, sizeof *files);
+    if (!files) return cbx_fail_nomem(err, "the files of a store");
+    for (size_t i = 0; i < r.scan.count; i++) files[i] = &r.scan.files[i];
+    return cbx__index_sync(ix, &kind, files, r.scan.count, &r, err);
 }
 
 cbx_status cbx__index_vacuum(cbx__index *ix, cbx_err *err)
@@ -541,11 +450,15 @@ cbx_status cbx__index_vacuum(cbx__index *ix, cbx_err *err)
     cbx_status st = cbx__index_run(ix, "BEGIN IMMEDIATE", err);
 
     if (st) return st;
-    st = sweep(ix, err);
+    st = cbx__values_prune(ix, err);
+    if (!st)
+        st = cbx__index_run(ix,
+                            "UPDATE stale SET n = 0;"
+                            "DELETE FROM series WHERE sid NOT IN (SELECT key >> 32 FROM chunk);"
+                            "DELETE FROM def WHERE did NOT IN (SELECT did FROM run_def)",
+                            err);
     if (!st) st = cbx__index_run(ix, "COMMIT", err);
-    if (st)
-        cbx__index_run(ix, "ROLLBACK", NULL);
-    else
-        st = cbx__index_run(ix, "VACUUM", err);
+    if (!st) return cbx__index_run(ix, "VACUUM", err);
+    cbx__index_run(ix, "ROLLBACK", NULL);
     return st;
 }

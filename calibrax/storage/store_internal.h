@@ -7,11 +7,16 @@
 #include "calibrax/base/arena.h"
 #include "calibrax/base/ctx.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/text.h"
 #include "calibrax/core/run.h"
 #include "calibrax/storage/row.h"
 #include "calibrax/storage/store.h"
+
+CBX_FREED_BY(cbx_json, cbx_json_unref)
+CBX_FREED_BY(cbx_lock, cbx_lock_release)
+CBX_FREED_BY(cbx_run, cbx_run_free)
 
 /* --- the index, an SQLite database of what each run file holds --- */
 
@@ -21,8 +26,10 @@
  * A deleted index costs only the time to make it again.
  */
 
-typedef struct cbx__index cbx__index;
-typedef struct cbx__select cbx__select;
+typedef struct cbx__index {
+    cbx_ctx *ctx;
+    struct sqlite3 *db;
+} cbx__index;
 
 /**
  * @param path  of the database; NULL: in memory.  One that is damaged, of another version or not
@@ -30,7 +37,6 @@ typedef struct cbx__select cbx__select;
  */
 cbx_status cbx__index_open(cbx_ctx *ctx, const char *path, cbx__index **out, cbx_err *err);
 void cbx__index_close(cbx__index *ix);
-cbx_ctx *cbx__index_ctx(const cbx__index *ix);
 
 /* Files, those of runs and those of rows. */
 
@@ -88,15 +94,30 @@ cbx_status cbx__index_vacuum(cbx__index *ix, cbx_err *err);
 
 /* --- asking: SQL with ? places that are bound in order --- */
 
-cbx_status cbx__select_open(cbx__index *ix, const char *sql, cbx__select **out, cbx_err *err);
+/** A statement.  One that cannot be made has no rows, and what ends it returns why. */
+typedef struct cbx__select {
+    cbx__index *ix;
+    struct sqlite3_stmt *stmt;
+    int bound, rc;
+} cbx__select;
+
+/** To be ended with cbx__select_end. */
+cbx__select cbx__select_of(cbx__index *ix, const char *sql);
 /** Text NULL binds null.  Text and bytes are borrowed until the select is made ready again or
- * closed. */
-void cbx__select_bind_text(cbx__select *s, const char *text);
-void cbx__select_bind_int(cbx__select *s, int64_t v);
+ * ended. */
+#define cbx__bind_texts(s, ...)                                                                                        \
+    cbx__bind_text_list(s, (const char *const[]){ __VA_ARGS__ },                                                       \
+                        sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+#define cbx__bind_ints(s, ...)                                                                                         \
+    cbx__bind_int_list(s, (const int64_t[]){ __VA_ARGS__ }, sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
 /** NaN binds null. */
-void cbx__select_bind_double(cbx__select *s, double v);
-void cbx__select_bind_bytes(cbx__select *s, const void *bytes, size_t n);
-/** true: a row is there to be read; false: the end, or a failure that close returns. */
+#define cbx__bind_doubles(s, ...)                                                                                      \
+    cbx__bind_double_list(s, (const double[]){ __VA_ARGS__ }, sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double))
+void cbx__bind_text_list(cbx__select *s, const char *const *texts, size_t n);
+void cbx__bind_int_list(cbx__select *s, const int64_t *v, size_t n);
+void cbx__bind_double_list(cbx__select *s, const double *v, size_t n);
+void cbx__bind_bytes(cbx__select *s, const void *bytes, size_t n);
+/** true: a row is there to be read; false: the end, or a failure that the end returns. */
 bool cbx__select_next(cbx__select *s);
 /** Valid until the next step; NULL for null. */
 const char *cbx__select_text(const cbx__select *s, int column);
@@ -112,9 +133,7 @@ cbx_status cbx__select_put(cbx__select *s, cbx_err *err);
 /** The key of the row that `find` finds, or that `put` makes: bind fills the places of either. */
 cbx_status cbx__select_find_or_put(cbx__select *find, cbx__select *put, void (*bind)(cbx__select *s, const void *what),
                                    const void *what, int64_t *key, cbx_err *err);
-/** NULL is fine. */
-cbx_status cbx__select_close(cbx__select *s, cbx_err *err);
-/** Closes after work that came to st: the first failure counts. */
+/** Ends it after work that came to st: the first failure counts.  One that is zero is fine. */
 cbx_status cbx__select_end(cbx__select *s, cbx_status st, cbx_err *err);
 /** Runs a statement with a text in its only place (NULL: it has none).  @param out  the number that
  * its first row begins with; 0: it gives no row */
@@ -139,16 +158,12 @@ int64_t cbx__index_last_row(const cbx__index *ix);
 
 #define CBX__BINDS_MAX 64
 
-/** Conditions and, in the same order, the values of their ?. */
+/** Conditions and, in the same order, the texts of their ?. */
 typedef struct cbx__sql {
     cbx_text text;
     cbx_arena *arena;
-    struct {
-        const char *text; /* NULL: number */
-        int64_t number;
-    } binds[CBX__BINDS_MAX];
-    size_t nbinds;
-    bool too_many;
+    const char *binds[CBX__BINDS_MAX];
+    size_t nbinds; /* also those beyond the maximum */
 } cbx__sql;
 
 void cbx__sql_init(cbx__sql *q, cbx_arena *arena, const char *select);
@@ -159,11 +174,26 @@ void cbx__sql_where_series(cbx__sql *q, const cbx_store_query *w);
 /** True if a query asks anything of series. */
 bool cbx__sql_asks_series(const cbx_store_query *w);
 /** Ends q, whatever the outcome. */
-cbx_status cbx__sql_open(cbx__sql *q, cbx__index *ix, cbx__select **out, cbx_err *err);
+cbx_status cbx__sql_open(cbx__sql *q, cbx__index *ix, cbx__select *out, cbx_err *err);
 
 /** Text in the arena, the same pointer for the same text as the row before: most rows of a list
  * share theirs. */
 bool cbx__keep_text(cbx_arena *arena, const char *text, const char *before, const char **out);
+
+/** Where in a list the run of a rid is. */
+typedef struct cbx__rid {
+    uint32_t rid, at;
+} cbx__rid;
+
+/** Runs of a query, in an arena. */
+typedef struct cbx__runs {
+    CBX_LIST(cbx_store_entry) list;
+    CBX_LIST(cbx__rid) rids; /* of each */
+} cbx__runs;
+
+/** @param out  starts zeroed.  @param order  of the runs, as SQL; "": as the index has them */
+cbx_status cbx__runs_read(cbx__index *ix, const cbx_store_query *w, const char *order, cbx_arena *arena, cbx__runs *out,
+                          cbx_err *err);
 
 /* --- the files of a folder of runs --- */
 
@@ -194,6 +224,7 @@ typedef struct cbx__scan_file {
 typedef struct cbx__scan {
     cbx_ctx *ctx;
     const char *folder;
+    int dir;                /* open while the files are stamped */
     cbx__index_file *files; /* by name */
     size_t count;
 } cbx__scan;
@@ -233,12 +264,22 @@ typedef struct cbx__index_value {
 
 /* --- writing --- */
 
-/** Values on their way into chunks. */
-typedef struct cbx__gatherer cbx__gatherer;
+typedef struct cbx__series_value {
+    uint64_t order; /* number of the series, and which came first */
+    cbx__index_value value;
+} cbx__series_value;
 
-cbx_status cbx__gatherer_create(cbx__index *ix, cbx__gatherer **out, cbx_err *err);
-/** NULL is fine.  What was not flushed is lost. */
-void cbx__gatherer_free(cbx__gatherer *g);
+/** Values on their way into chunks.  What was not flushed is lost. */
+typedef struct cbx__gatherer {
+    cbx__index *ix;
+    const cbx_allocator *al;
+    cbx__select last, put;
+    CBX_LIST(cbx__series_value) items;
+    CBX_LIST(cbx__index_value) chunk; /* being put together */
+} cbx__gatherer;
+
+void cbx__gatherer_init(cbx__gatherer *g, cbx__index *ix);
+void cbx__gatherer_clear(cbx__gatherer *g);
 cbx_status cbx__gatherer_add(cbx__gatherer *g, int64_t sid, const cbx__index_value *v, cbx_err *err);
 /** Between two runs: writes if much has come together. */
 cbx_status cbx__gatherer_pause(cbx__gatherer *g, cbx_err *err);
@@ -250,10 +291,6 @@ cbx_status cbx__values_prune(cbx__index *ix, cbx_err *err);
 
 /* --- reading --- */
 
-/** Which run of a list has a rid. */
-typedef struct cbx__rid {
-    uint32_t rid, at;
-} cbx__rid;
 /** Sorts by rid. */
 void cbx__rids_sort(cbx__rid *rids, size_t n);
 /** @param near  where the last one was found, which the next one is often behind; moves.  NULL:
@@ -261,7 +298,7 @@ void cbx__rids_sort(cbx__rid *rids, size_t n);
 const cbx__rid *cbx__rids_find(const cbx__rid *rids, size_t n, uint32_t rid, size_t *near);
 
 /** A select for cbx__values_each, which may serve many series. */
-cbx_status cbx__values_open(cbx__index *ix, cbx__select **out, cbx_err *err);
+cbx__select cbx__values_select(cbx__index *ix);
 typedef cbx_status (*cbx__values_fn)(void *user, const cbx__index_value *v, cbx_err *err);
 /** Every value of a series, those of forgotten runs too, by run and place within what one refresh
  * saw. */
@@ -269,16 +306,24 @@ cbx_status cbx__values_each(cbx__select *s, int64_t sid, cbx__values_fn fn, void
 
 /* --- what a run file holds, put into the index --- */
 
-typedef struct cbx__putter cbx__putter;
+enum { CBX__NPUTS = 9 };
 
 /** For use within one transaction. */
-cbx_status cbx__putter_create(cbx__index *ix, cbx__putter **out, cbx_err *err);
-/** A file that the index does not know, or the next part of it. */
-cbx_status cbx__put_file(cbx__putter *p, const cbx__scan_file *file, cbx_err *err);
-/** Writes what is still on its way. */
-cbx_status cbx__putter_finish(cbx__putter *p, cbx_err *err);
-/** NULL is fine. */
-void cbx__putter_free(cbx__putter *p);
+typedef struct cbx__putter {
+    cbx__index *ix;
+    cbx__select sql[CBX__NPUTS];
+    cbx__gatherer values;
+    cbx_arena texts;
+    struct memo *last; /* see store_put.c */
+    size_t nlast, renewed;
+    int64_t rid; /* of the file that comes in parts */
+    size_t left; /* files that are not put yet */
+} cbx__putter;
+
+void cbx__putter_init(cbx__putter *p, cbx__index *ix);
+void cbx__putter_clear(cbx__putter *p);
+/** Puts a file that the index does not know, or the next part of it: for cbx__scan_read. */
+cbx_status cbx__put_file(void *putter, const cbx__scan_file *file, cbx_err *err);
 
 /* --- the store --- */
 
@@ -362,7 +407,5 @@ extern const char cbx__link_to_nothing[], cbx__not_a_file[];
 /** CBX_OK for a regular file, and where there is nothing; CBX_EIO otherwise: to open a pipe would
  * wait for a writer. */
 cbx_status cbx__store_check_file(const char *path, cbx_err *err);
-/** CBX_EEXIST, with its message. */
-cbx_status cbx__store_exists(const cbx_store *store, const cbx_run *run, cbx_err *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/file_text.h"
 #include "calibrax/base/gzip.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/storage/row_table.h"
@@ -72,13 +73,12 @@ cbx_status cbx_store_state(cbx_store *s, char out[CBX_HASH_SIZE], cbx_err *err)
     size_t n = 0;
     cbx__index *ix = NULL;
     cbx_hasher *h = NULL;
-    cbx_arena arena;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(s->ctx));
     cbx_status st = cbx__store_index(s, &ix, err);
 
     *out = '\0';
     if (!st) st = cbx__index_state(ix, runs, err);
     if (st || !*runs) return st;
-    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
     if (cbx_path_exists(s->baselines)) st = cbx_dir_list(s->ctx, s->baselines, ".json", &arena, &names, &n, err);
     if (!st) h = cbx_hasher_create();
     if (h) {
@@ -90,7 +90,6 @@ cbx_status cbx_store_state(cbx_store *s, char out[CBX_HASH_SIZE], cbx_err *err)
     for (size_t i = 0; h && !st && i < n; i++) hash_files(h, cases[i].path, cases[i].files, cases[i].n);
     if (h) cbx_hasher_end(h, out);
     if (st) *out = '\0';
-    cbx_arena_clear(&arena);
     return st;
 }
 
@@ -100,43 +99,32 @@ cbx_status cbx_store_state(cbx_store *s, char out[CBX_HASH_SIZE], cbx_err *err)
 static cbx_status verify_file(cbx_store *s, cbx_arena *arena, const char *path, const char *name, const char **problem,
                               cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(s->ctx);
     cbx_err why = CBX_ERR_INIT;
-    char *data = NULL;
-    size_t len = 0, newer = 0;
-    cbx_rows rows;
-    cbx_text raw;
+    size_t newer = 0;
+    CBX_SCOPED(cbx_rows, rows, cbx_ctx_allocator(s->ctx));
+    CBX_SCOPED(cbx_text, data, cbx_ctx_allocator(s->ctx));
+    CBX_SCOPED(cbx_text, raw, cbx_ctx_allocator(s->ctx));
     cbx_status st = cbx__store_check_file(path, &why);
 
     *problem = NULL;
-    cbx_rows_init(&rows, al);
-    cbx_text_init(&raw, al);
-    if (!st) st = cbx_file_read(s->ctx, path, 0, &data, &len, &why);
-    if (!st && cbx__ends_with(name, RAW_SUFFIX)) st = cbx_gzip_unpack(data, len, RAW_MAX, path, &raw, &why);
+    if (!st) st = cbx__file_text(s->ctx, path, 0, &data, &why);
+    if (!st && cbx__ends_with(name, RAW_SUFFIX)) st = cbx_gzip_unpack(data.data, data.len, RAW_MAX, path, &raw, &why);
     if (!st && cbx__store_is_rows(name)) {
-        st = cbx__rows_read_text(&rows, data, len, path, &why);
+        st = cbx__rows_read_text(&rows, data.data, data.len, path, &why);
         for (size_t i = 0; i < rows.count; i++)
             newer += cbx_json_get_int(rows.rows[i].json, "schema_version", 0) > CBX_ROW_SCHEMA_VERSION;
     }
-    if (st == CBX_ENOMEM) {
-        st = cbx_fail_nomem(err, "the rows of a store");
-    } else if (st == CBX_ENOENT) {
-        st = CBX_OK; /* removed since it was listed */
-    } else {
-        if (st)
-            *problem = cbx_arena_strdup(arena, why.message);
-        else if (rows.damaged)
-            *problem = cbx_arena_printf(arena, "%zu line%s cannot be read: %s", rows.damaged,
-                                        rows.damaged == 1 ? "" : "s", rows.first_damage);
-        else if (newer)
-            *problem = cbx_arena_printf(arena, "%zu row%s of a later schema: this release reads up to version %d",
-                                        newer, newer == 1 ? " is" : "s are", CBX_ROW_SCHEMA_VERSION);
-        st = !*problem && (st || rows.damaged || newer) ? cbx_fail_nomem(err, "the problems of a store") : CBX_OK;
-    }
-    if (data) cbx_mem_free(al, data, len + 1);
-    cbx_rows_clear(&rows);
-    cbx_text_clear(&raw);
-    return st;
+    if (st == CBX_ENOMEM) return cbx_fail_nomem(err, "the rows of a store");
+    if (st == CBX_ENOENT || (!st && !rows.damaged && !newer)) return CBX_OK; /* perhaps removed since it was listed */
+    if (st)
+        *problem = cbx_arena_strdup(arena, why.message);
+    else if (rows.damaged)
+        *problem = cbx_arena_printf(arena, "%zu line%s cannot be read: %s", rows.damaged, rows.damaged == 1 ? "" : "s",
+                                    rows.first_damage);
+    else
+        *problem = cbx_arena_printf(arena, "%zu row%s of a later schema: this release reads up to version %d", newer,
+                                    newer == 1 ? " is" : "s are", CBX_ROW_SCHEMA_VERSION);
+    return *problem ? CBX_OK : cbx_fail_nomem(err, "the problems of a store");
 }
 
 /* Whether the raw launches of a name have their rows beside them. */
@@ -239,11 +227,10 @@ cbx_status cbx__store_compact_rows(cbx_store *s, const cbx_store_keep *keep, cbx
 
     for (size_t i = 0; !st && i < n; i++) {
         const char *lock_path = cbx_path_join(arena, cases[i].path, ".lock");
-        cbx_lock *lock = NULL;
+        CBX_OWNED(cbx_lock) *lock = NULL;
         if (!lock_path) return cbx_fail_nomem(err, "the rows of a store");
         if (!keep->dry) st = cbx_lock_take(s->ctx, lock_path, s->lock_wait_ns, &lock, err);
         if (!st) st = cbx__store_compact_case(arena, &cases[i], keep, out, &unused, err);
-        cbx_lock_release(lock);
     }
     return st;
 }
@@ -252,22 +239,19 @@ cbx_status cbx__store_compact_rows(cbx_store *s, const cbx_store_keep *keep, cbx
 
 static cbx_status copy_file(cbx_store *from, const char *path, const char *copy, cbx_store_report *out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(from->ctx);
-    char *bytes = NULL, *there = NULL;
-    size_t len = 0, n = 0;
+    CBX_SCOPED(cbx_text, bytes, cbx_ctx_allocator(from->ctx));
+    CBX_SCOPED(cbx_text, there, cbx_ctx_allocator(from->ctx));
     cbx_status st = cbx__store_check_file(path, err);
 
-    if (!st) st = cbx_file_read(from->ctx, path, 0, &bytes, &len, err);
+    if (!st) st = cbx__file_text(from->ctx, path, 0, &bytes, err);
     if (!st && cbx_path_exists(copy)) {
-        st = cbx_file_read(from->ctx, copy, 0, &there, &n, err);
-        if (!st && (n != len || memcmp(bytes, there, n) != 0))
+        st = cbx__file_text(from->ctx, copy, 0, &there, err);
+        if (!st && (there.len != bytes.len || memcmp(bytes.data, there.data, there.len) != 0))
             st = cbx_fail(err, CBX_EEXIST, "'%s' exists already, with other rows than '%s'", copy, path);
     } else if (!st) {
-        st = cbx_file_write_atomic(from->ctx, copy, bytes, len, err);
+        st = cbx_file_write_atomic(from->ctx, copy, bytes.data, bytes.len, err);
     }
-    if (!st) cbx__store_changed(out, len);
-    if (bytes) cbx_mem_free(al, bytes, len + 1);
-    if (there) cbx_mem_free(al, there, n + 1);
+    if (!st) cbx__store_changed(out, bytes.len);
     return st;
 }
 

@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "calibrax/base/file.h"
@@ -107,14 +106,9 @@ cbx_status cbx__tags_parse(cbx_arena *arena, const char *text, const cbx_tag **t
 
 /* --- the folder --- */
 
-typedef struct stamping {
-    int dir;
-    cbx__index_file *files;
-} stamping;
-
 static void stamp_files(void *user, size_t worker, size_t begin, size_t end)
 {
-    const stamping *s = user;
+    const cbx__scan *s = user;
 
     (void)worker;
     for (size_t i = begin; i < end; i++) cbx__index_stamp(s->dir, s->files[i].name, &s->files[i]);
@@ -135,15 +129,14 @@ cbx_status cbx__scan_folder(cbx_ctx *ctx, const char *folder, cbx_arena *arena, 
     if (!out->files) return cbx_fail(err, CBX_ENOMEM, "no memory for the %zu files of '%s'", n, folder);
     for (size_t i = 0; i < n; i++)
         if (names[i][0] != '.') out->files[out->count++].name = names[i]; /* '.': a temporary being written */
-    stamping s = { .dir = open(out->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .files = out->files };
-    size_t there = 0;
-
-    if (s.dir < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", out->folder);
-    cbx__parallel(cbx__workers(0, out->count / STAMPS_A_THREAD), out->count, stamp_files, &s);
-    close(s.dir);
+    out->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (out->dir < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", folder);
+    cbx__parallel(cbx__workers(0, out->count / STAMPS_A_THREAD), out->count, stamp_files, out);
+    close(out->dir);
+    n = 0;
     for (size_t i = 0; i < out->count; i++)
-        if (out->files[i].stamp.size >= 0) out->files[there++] = out->files[i];
-    out->count = there;
+        if (out->files[i].stamp.size >= 0) out->files[n++] = out->files[i];
+    out->count = n;
     return CBX_OK;
 }
 
@@ -156,8 +149,8 @@ typedef struct reading {
     cbx__scan_file file;
     cbx_arena arena; /* of the values and texts of the file */
     cbx_run *run;
-    cbx__scan_value *values;
-    size_t capacity, bytes;
+    CBX_LIST(cbx__scan_value) values;
+    size_t bytes;
     char hash[CBX_HASH_SIZE];
     bool gone, no_memory;
     bool many;       /* more values than are held */
@@ -175,121 +168,85 @@ static const char *keep(reading *r, const char *text, const char *before)
     return kept;
 }
 
-static bool take_value(reading *r, const cbx__scan_value *of_point, const cbx_named_metric *m)
-{
-    const cbx_allocator al = cbx_arena_allocator(&r->arena);
-    cbx__scan_value v = *of_point;
-    size_t n = r->file.nvalues;
-
-    v.metric = keep(r, m->name, n ? r->values[n - 1].metric : NULL);
-    v.value = m->metric.value;
-    v.lower = m->metric.lower;
-    v.upper = m->metric.upper;
-    if (!v.metric || !cbx_grow(&al, &r->values, &r->capacity, n + 1, sizeof v)) return false;
-    r->values[n] = v;
-    r->file.values = r->values;
-    r->file.nvalues++;
-    r->bytes += sizeof v;
-    return true;
-}
-
 static bool take_values(reading *r, const cbx_point *p)
 {
     static const cbx__scan_value none = { 0 };
-    const cbx__scan_value *before = r->file.nvalues ? &r->values[r->file.nvalues - 1] : &none;
-    cbx__scan_value v = { .point = keep(r, p->name, before->point),
-                          .scenario = keep(r, p->scenario, before->scenario) };
+    const cbx_allocator al = cbx_arena_allocator(&r->arena);
+    cbx__scan_value v = r->values.n ? r->values.items[r->values.n - 1] : none;
 
+    v.point = keep(r, p->name, v.point);
+    v.scenario = keep(r, p->scenario, v.scenario);
     v.tags = cbx__tags_text(&r->arena, p->tags, p->ntags);
     if (!v.point || !v.scenario || !v.tags) return false;
     r->bytes += strlen(v.tags);
-    for (size_t i = 0; i < p->nmetrics; i++)
-        if (!take_value(r, &v, &p->metrics[i])) return false;
+    for (size_t i = 0; i < p->nmetrics; i++) {
+        const cbx_metric *m = &p->metrics[i].metric;
+        v.metric = keep(r, p->metrics[i].name, v.metric);
+        v.value = m->value;
+        v.lower = m->lower;
+        v.upper = m->upper;
+        if (!v.metric || !cbx_list_push(&al, &r->values, v)) return false;
+        r->bytes += sizeof v;
+    }
+    r->file.values = r->values.items;
+    r->file.nvalues = r->values.n;
     return true;
 }
 
-/* A part goes out, or the file is left to who can take it in parts. */
-static cbx_status pass_part(reading *r, cbx_err *err)
-{
-    if (!r->fn) {
-        r->many = true;
-        return CBX_EOVERFLOW;
-    }
-    r->refused = r->fn(r->user, &r->file, err);
-    r->file.first += r->file.nvalues;
-    cbx_arena_clear(&r->arena);
-    r->values = NULL;
-    r->file.values = NULL;
-    r->file.nvalues = r->capacity = r->bytes = 0;
-    return r->refused;
-}
-
+/* A part goes out where the values are many, or the file is left to who can take it in parts. */
 static cbx_status take_point(void *user, const cbx_point *p, cbx_err *err)
 {
     reading *r = user;
 
     r->file.npoints++;
     if (!take_values(r, p)) return cbx_fail_nomem(err, "the store");
-    return r->bytes < PART_BYTES ? CBX_OK : pass_part(r, err);
+    if (r->bytes < PART_BYTES) return CBX_OK;
+    r->many = !r->fn;
+    if (r->many) return CBX_EOVERFLOW;
+    r->refused = r->fn(r->user, &r->file, err);
+    r->file.first += r->file.nvalues;
+    cbx_arena_clear(&r->arena);
+    r->values.items = NULL;
+    r->file.values = NULL;
+    r->file.nvalues = r->values.n = r->values.capacity = r->bytes = 0;
+    return r->refused;
 }
 
+/* false: out of memory. */
 static bool take_run(reading *r)
 {
     const cbx_run *run = r->run;
-    const char *stem_end = strrchr(r->file.name, '.');
+    size_t stem = (size_t)(strrchr(r->file.name, '.') - r->file.name), n = cbx_run_nmetric_defs(run);
+    cbx_metric_def *defs = cbx_arena_calloc(&r->arena, n, sizeof *defs);
 
-    if (strncmp(cbx_run_id(run), r->file.name, (size_t)(stem_end - r->file.name)) != 0 ||
-        strlen(cbx_run_id(run)) != (size_t)(stem_end - r->file.name)) {
+    if (strlen(cbx_run_id(run)) != stem || strncmp(cbx_run_id(run), r->file.name, stem) != 0) {
         r->file.problem = cbx_arena_printf(&r->arena, "holds the run '%s': a run belongs into the file of its id",
                                            cbx_run_id(run));
         return r->file.problem != NULL;
     }
+    for (size_t i = 0; defs && i < n; i++) defs[i] = *cbx_run_metric_def(run, i);
     r->file.id = cbx_run_id(run);
     r->file.commit = cbx_run_commit(run);
     r->file.branch = cbx_run_branch(run);
     r->file.machine = cbx_json_get_string(cbx_run_environment(run), "machine", NULL);
     r->file.timestamp_us = cbx_run_timestamp_us(run);
-    size_t n = cbx_run_nmetric_defs(r->run);
-    cbx_metric_def *defs = cbx_arena_calloc(&r->arena, n, sizeof *defs);
-
-    for (size_t i = 0; defs && i < n; i++) defs[i] = *cbx_run_metric_def(r->run, i);
     r->file.defs = defs;
     r->file.ndefs = n;
     return defs != NULL;
-}
-
-/* What came of reading it. */
-static void conclude(reading *r, cbx_status st, const char *message)
-{
-    r->file.whole = true;
-    r->gone = st == CBX_ENOENT;
-    if (!st)
-        r->no_memory = !take_run(r);
-    else if (st == CBX_ENOMEM)
-        r->no_memory = true;
-    else
-        r->no_memory = !(r->file.problem = cbx_arena_strdup(&r->arena, message));
-    if (!r->file.problem) return;
-    r->file.nvalues = r->file.npoints = 0;
 }
 
 static void read_one(cbx_ctx *ctx, const char *folder, const cbx__index_file *f, cbx__scan_fn fn, void *user,
                      reading *r, cbx_err *refusal)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    CBX_SCOPED(cbx_arena, paths, al);
+    const char *path = cbx_path_join(&paths, folder, f->name);
     cbx_err err = CBX_ERR_INIT;
     cbx__json_file file;
-    cbx_arena paths;
-    const char *path;
     cbx_status st;
 
-    memset(r, 0, sizeof *r);
+    *r = (reading){ .file = { .name = f->name, .stamp = f->stamp }, .fn = fn, .user = user };
     cbx_arena_init(&r->arena, al);
-    cbx_arena_init(&paths, al);
-    r->file = (cbx__scan_file){ .name = f->name, .stamp = f->stamp };
-    r->fn = fn;
-    r->user = user;
-    path = cbx_path_join(&paths, folder, f->name);
     if (f->problem)
         st = cbx_fail(&err, CBX_EIO, "'%s': %s", f->name, f->problem);
     else
@@ -300,8 +257,14 @@ static void read_one(cbx_ctx *ctx, const char *folder, const cbx__index_file *f,
         if (cbx__json_file_end(&file, r->hash)) r->file.hash = r->hash;
     }
     if (r->refused) *refusal = err;
-    if (!r->refused && !r->many) conclude(r, st, err.message);
-    cbx_arena_clear(&paths);
+    if (r->refused || r->many) return;
+    r->file.whole = true;
+    r->gone = st == CBX_ENOENT;
+    if (!st)
+        r->no_memory = !take_run(r);
+    else
+        r->no_memory = st == CBX_ENOMEM || !(r->file.problem = cbx_arena_strdup(&r->arena, err.message));
+    if (r->file.problem) r->file.nvalues = r->file.npoints = 0;
 }
 
 static void reading_clear(reading *r)
@@ -420,8 +383,6 @@ static cbx_status take_in_order(crew *c, cbx__scan_fn fn, void *user, cbx_err *e
         c->nready--;
         if (++c->taken % (WINDOW / 4) == 0) pthread_cond_broadcast(&c->slot_free);
     }
-    c->stop = true;
-    pthread_cond_broadcast(&c->slot_free);
     pthread_mutex_unlock(&c->lock);
     return st;
 }
@@ -439,49 +400,39 @@ static size_t threads_wanted(void)
 cbx_status cbx__scan_read(cbx__scan *scan, cbx__scan_fn fn, void *user, cbx_err *err)
 {
     size_t nthreads = threads_wanted(), n = 0;
-    cbx_arena arena;
-    size_t *queued;
-    crew *c;
-    cbx_status st;
+    CBX_SCOPED(cbx_arena, arena, cbx_ctx_allocator(scan->ctx));
+    size_t *queued = cbx_arena_calloc(&arena, scan->count, sizeof *queued), started = 0;
+    crew *c = cbx_arena_alloc(&arena, sizeof *c);
+    reader readers[THREADS_MAX];
+    cbx_status st = CBX_OK;
 
-    cbx_arena_init(&arena, cbx_ctx_allocator(scan->ctx));
-    queued = cbx_arena_calloc(&arena, scan->count, sizeof *queued);
-    c = cbx_arena_alloc(&arena, sizeof *c);
-    for (size_t i = 0; queued && i < scan->count; i++)
+    if (!queued || !c)
+        return cbx_fail(err, CBX_ENOMEM, "no memory for the %zu files of '%s'", scan->count, scan->folder);
+    for (size_t i = 0; i < scan->count; i++)
         if (!scan->files[i].known) queued[n++] = i;
-    if (!queued || !c) {
-        st = cbx_fail(err, CBX_ENOMEM, "no memory for the %zu files of '%s'", scan->count, scan->folder);
-    } else if (n < WINDOW || nthreads == 1) {
-        st = CBX_OK;
+    if (n < WINDOW || nthreads == 1) {
         for (size_t i = 0; !st && i < n; i++) st = read_and_hand_out(scan, queued[i], fn, user, err);
-    } else {
-        *c = (crew){ .scan = scan, .queued = queued, .nqueued = n, .nthreads = nthreads, .awaited = NONE };
-        reader readers[THREADS_MAX];
-        size_t started = 0;
-
-        pthread_mutex_init(&c->lock, NULL);
-        pthread_cond_init(&c->slot_free, NULL);
-        pthread_cond_init(&c->filled, NULL);
-        for (size_t i = 0; i < WINDOW; i++) cbx_arena_init(&c->window[i].arena, cbx_allocator_default());
-        for (; started < c->nthreads; started++) {
-            readers[started] = (reader){ .crew = c, .number = started };
-            if (pthread_create(&readers[started].thread, NULL, read_files, &readers[started]) != 0) break;
-        }
-        if (started == c->nthreads) {
-            st = take_in_order(c, fn, user, err);
-        } else {
-            pthread_mutex_lock(&c->lock);
-            c->stop = true;
-            pthread_cond_broadcast(&c->slot_free);
-            pthread_mutex_unlock(&c->lock);
-            st = cbx_fail(err, CBX_ENOMEM, "cannot start a thread to read the store");
-        }
-        for (size_t i = 0; i < started; i++) pthread_join(readers[i].thread, NULL);
-        for (size_t i = 0; i < WINDOW; i++) reading_clear(&c->window[i]);
-        pthread_cond_destroy(&c->filled);
-        pthread_cond_destroy(&c->slot_free);
-        pthread_mutex_destroy(&c->lock);
+        return st;
     }
-    cbx_arena_clear(&arena);
+    *c = (crew){ .scan = scan, .queued = queued, .nqueued = n, .nthreads = nthreads, .awaited = NONE };
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->slot_free, NULL);
+    pthread_cond_init(&c->filled, NULL);
+    for (size_t i = 0; i < WINDOW; i++) cbx_arena_init(&c->window[i].arena, cbx_allocator_default());
+    for (; started < nthreads; started++) {
+        readers[started] = (reader){ .crew = c, .number = started };
+        if (pthread_create(&readers[started].thread, NULL, read_files, &readers[started]) != 0) break;
+    }
+    st = started == nthreads ? take_in_order(c, fn, user, err)
+                             : cbx_fail(err, CBX_ENOMEM, "cannot start a thread to read the store");
+    pthread_mutex_lock(&c->lock);
+    c->stop = true;
+    pthread_cond_broadcast(&c->slot_free);
+    pthread_mutex_unlock(&c->lock);
+    for (size_t i = 0; i < started; i++) pthread_join(readers[i].thread, NULL);
+    for (size_t i = 0; i < WINDOW; i++) reading_clear(&c->window[i]);
+    pthread_cond_destroy(&c->filled);
+    pthread_cond_destroy(&c->slot_free);
+    pthread_mutex_destroy(&c->lock);
     return st;
 }
