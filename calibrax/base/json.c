@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "calibrax/base/json_internal.h"
+#include "calibrax/base/json_put.h"
 
 #define MAX_SEARCHED 8 /* members that are found without slots */
 
@@ -663,4 +664,32 @@ cbx_json *cbx_json_finish(cbx_json *v)
     if (!cbx_json_check(v, NULL)) return v;
     cbx_json_unref(v);
     return NULL;
+}
+
+/* --- many members in one call (json_put.h) --- */
+
+cbx_json *cbx_json_with(cbx_json *object, const cbx_json_entry *m)
+{
+    cbx_json *list;
+
+    for (; m->kind != CBX_JSON_PUT_END; m++) {
+        if ((m->kind == CBX_JSON_PUT_GIVEN && !m->text) || (m->kind == CBX_JSON_PUT_KNOWN && isnan(m->number)))
+            continue;
+        switch (m->kind) {
+        case CBX_JSON_PUT_TEXT:
+        case CBX_JSON_PUT_GIVEN: cbx_json_set_string(object, m->key, m->text); break;
+        case CBX_JSON_PUT_NUMBER:
+        case CBX_JSON_PUT_KNOWN: cbx_json_set_double(object, m->key, m->number); break;
+        case CBX_JSON_PUT_INT: cbx_json_set_int(object, m->key, m->integer); break;
+        case CBX_JSON_PUT_BOOL: cbx_json_set_bool(object, m->key, m->truth); break;
+        case CBX_JSON_PUT_VALUE: cbx_json_set(object, m->key, m->value); break;
+        case CBX_JSON_PUT_NUMBERS: cbx_json_set_doubles(object, m->key, m->numbers, m->n); break;
+        case CBX_JSON_PUT_TEXTS:
+            list = cbx_json_set_array(object, m->key);
+            for (size_t i = 0; i < m->n; i++) cbx_json_push_string(list, m->texts[i]);
+            break;
+        case CBX_JSON_PUT_END: break;
+        }
+    }
+    return object;
 }

@@ -37,7 +37,7 @@ static int say(const opt_run *run, const char *verb, const char *name, const cha
         printf(id ? "Baseline set to run %s\n" : "Baseline %s removed\n", id ? id : name);
         return EXIT_PASS;
     }
-    cbx_json *o = json_document("calibrax-baseline", J_TEXT("action", verb), J_TEXT("name", name));
+    cbx_json *o = cbx_json_document("calibrax-baseline", J_TEXT("action", verb), J_TEXT("name", name));
     if (id) cbx_json_set_string(o, "run", id);
     return print_json(run, o);
 }
@@ -50,7 +50,7 @@ static int list_baselines(const opt_run *run, cbx_store *store)
     size_t n;
 
     if (opt_check(run, cbx_store_baselines(store, run->arena, &names, &n, run->err))) return EXIT_ERROR;
-    SCOPED(cbx_json) *o = new_document("calibrax-baselines");
+    SCOPED(cbx_json) *o = cbx_json_new_document("calibrax-baselines");
     cbx_json *list = cbx_json_set_array(o, "baselines");
     for (size_t i = 0; i < n; i++) {
         SCOPED(cbx_run) *base = NULL;
@@ -58,7 +58,8 @@ static int list_baselines(const opt_run *run, cbx_store *store)
             status = opt_fail(run, "warning: %s", run->err->message);
         if (!json) print_painted(PAINT_STRONG, "%-16s", names[i]);
         if (!json) print_painted(base ? PAINT_PLAIN : PAINT_BAD, " %s\n", base ? cbx_run_id(base) : "unreadable");
-        json_put(cbx_json_push_object(list), J_TEXT("name", names[i]), J_TEXT("run", base ? cbx_run_id(base) : NULL));
+        cbx_json_put(cbx_json_push_object(list), J_TEXT("name", names[i]),
+                     J_TEXT("run", base ? cbx_run_id(base) : NULL));
     }
     if (json && print_json(run, cbx_json_ref(o))) return EXIT_ERROR;
     return n ? status : opt_fail(run, "no baseline in '%s'", cbx_store_root(store));

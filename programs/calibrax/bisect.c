@@ -77,21 +77,22 @@ static const char *subject_of(const opt_run *run, const bisect_args *a, const ch
 
 static cbx_json *result_json(const opt_run *run, const bisect_args *a, cbx_bisect *b, const cbx_bisect_result *r)
 {
-    cbx_json *o = json_document("calibrax-bisection", J_TEXT("outcome", cbx_bisect_outcome_name(r->outcome)),
-                                J_TEXT("good", cbx_bisect_name(b, CBX_BISECT_GOOD_END)),
-                                J_TEXT("bad", cbx_bisect_name(b, cbx_bisect_count(b) - 1)),
-                                J_INT("candidates", cbx_bisect_count(b)), J_NUMBER("probability", r->probability),
-                                J_NUMBER("change", r->change), J_NUMBER("change_error", r->change_error),
-                                J_NUMBER("noise", r->noise), J_BOOL("relative", r->relative), J_NUMBER("odds", r->odds),
-                                J_INT("launches", r->launches), J_INT("end_launches", r->end_launches),
-                                J_INT("broken_commits", r->broken));
+    cbx_json *o = cbx_json_document("calibrax-bisection", J_TEXT("outcome", cbx_bisect_outcome_name(r->outcome)),
+                                    J_TEXT("good", cbx_bisect_name(b, CBX_BISECT_GOOD_END)),
+                                    J_TEXT("bad", cbx_bisect_name(b, cbx_bisect_count(b) - 1)),
+                                    J_INT("candidates", cbx_bisect_count(b)), J_NUMBER("probability", r->probability),
+                                    J_NUMBER("change", r->change), J_NUMBER("change_error", r->change_error),
+                                    J_NUMBER("noise", r->noise), J_BOOL("relative", r->relative),
+                                    J_NUMBER("odds", r->odds), J_INT("launches", r->launches),
+                                    J_INT("end_launches", r->end_launches), J_INT("broken_commits", r->broken));
     cbx_json *list = cbx_json_set_array(o, "suspects");
     for (size_t i = 0; i < r->nsuspects; i++) {
         const size_t commit = r->suspects[i];
         const char *name = cbx_bisect_name(b, commit);
-        json_put(cbx_json_push_object(list), J_TEXT("commit", name), J_TEXT("subject", subject_of(run, a, name)),
-                 J_NUMBER("probability", cbx_bisect_probability(b, commit)),
-                 J_INT("launches", cbx_bisect_launches_at(b, commit)), J_TEXT("broken", cbx_bisect_reason(b, commit)));
+        cbx_json_put(cbx_json_push_object(list), J_TEXT("commit", name), J_TEXT("subject", subject_of(run, a, name)),
+                     J_NUMBER("probability", cbx_bisect_probability(b, commit)),
+                     J_INT("launches", cbx_bisect_launches_at(b, commit)),
+                     J_TEXT("broken", cbx_bisect_reason(b, commit)));
     }
     return o;
 }

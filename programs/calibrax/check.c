@@ -469,8 +469,8 @@ static int print_answer(answer *t, const cbx_validation *v)
     cbx_json *tail = cbx_json_new_object();
     json_stream out;
 
-    cbx_json *head = json_document("calibrax-validation", J_TEXT("name", a->name), J_TEXT("reference", a->reference),
-                                   J_BOOL("passed", cbx_validation_passed(v)));
+    cbx_json *head = cbx_json_document("calibrax-validation", J_TEXT("name", a->name),
+                                       J_TEXT("reference", a->reference), J_BOOL("passed", cbx_validation_passed(v)));
     cbx_json_set_array(tail, "violations"); /* nothing here makes one */
     if (a->select.json) json_stream_begin(t->json = &out, head, t->list = "accuracy");
     int status = opt_check(t->run, cbx_validation_each(v, put_check, t, t->run->err));

@@ -69,7 +69,7 @@ static const opt_rule compare_rules[] = {
 
 static cbx_json *cell_json(const cbx_comparison *c, size_t k, const cbx_comparison_cell *cell)
 {
-    cbx_json *o = json_object(J_TEXT("label", cbx_comparison_label(c, k)), J_NUMBER("value", cell->value));
+    cbx_json *o = cbx_json_object(J_TEXT("label", cbx_comparison_label(c, k)), J_NUMBER("value", cell->value));
 
     if (cell->rank) cbx_json_set_int(o, "rank", (int64_t)cell->rank);
     if (!isnan(cell->delta)) cbx_json_set_double(o, "delta", cell->delta);
@@ -82,8 +82,8 @@ static cbx_json *cell_json(const cbx_comparison *c, size_t k, const cbx_comparis
 
 static cbx_json *row_json(const cbx_comparison *c, const cbx_comparison_row *row)
 {
-    cbx_json *o = json_object(J_TEXT("key", row->key), J_TEXT("metric", row->metric), J_TEXT("unit", row->unit),
-                              J_TEXT("direction", cbx_direction_name(row->direction)));
+    cbx_json *o = cbx_json_object(J_TEXT("key", row->key), J_TEXT("metric", row->metric), J_TEXT("unit", row->unit),
+                                  J_TEXT("direction", cbx_direction_name(row->direction)));
     cbx_json *cells = cbx_json_set_array(o, "cells");
     for (size_t k = 0; k < cbx_comparison_nlabels(c); k++) cbx_json_push(cells, cell_json(c, k, &row->cells[k]));
     return o;
@@ -91,7 +91,7 @@ static cbx_json *row_json(const cbx_comparison *c, const cbx_comparison_row *row
 
 static int print_comparison_json(const opt_run *run, const cbx_comparison *c)
 {
-    cbx_json *head = new_document("calibrax-comparison"), *labels = cbx_json_set_array(head, "labels");
+    cbx_json *head = cbx_json_new_document("calibrax-comparison"), *labels = cbx_json_set_array(head, "labels");
     cbx_json *tail = cbx_json_new_object(), *winners = cbx_json_set_array(tail, "winners");
     cbx_json *remarks = cbx_json_set_array(tail, "remarks");
     json_stream out;
@@ -103,13 +103,13 @@ static int print_comparison_json(const opt_run *run, const cbx_comparison *c)
         json_stream_add(&out, row_json(c, cbx_comparison_row_at(c, i)));
     for (size_t i = 0; i < cbx_comparison_nwinners(c); i++) {
         const cbx_winner *w = cbx_comparison_winner(c, i);
-        json_put(cbx_json_push_object(winners), J_TEXT("metric", w->metric), J_TEXT("label", w->label),
-                 J_NUMBER("score", w->score), J_INT("rows", w->nrows));
+        cbx_json_put(cbx_json_push_object(winners), J_TEXT("metric", w->metric), J_TEXT("label", w->label),
+                     J_NUMBER("score", w->score), J_INT("rows", w->nrows));
     }
     for (size_t i = 0; i < cbx_comparison_nremarks(c); i++) {
         cbx_json *o = cbx_json_push_object(remarks);
         int rule;
-        json_put(o, J_TEXT("text", cbx_comparison_remark(c, i, &rule)), J_INT("rule", rule));
+        cbx_json_put(o, J_TEXT("text", cbx_comparison_remark(c, i, &rule)), J_INT("rule", rule));
     }
     return json_stream_end(&out, run, tail);
 }

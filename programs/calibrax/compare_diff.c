@@ -169,8 +169,9 @@ static void stream_points(const diff *d, bool in_old, json_stream *out)
 
 static cbx_json *change_json(const cbx_finding *f)
 {
-    return json_object(J_TEXT("key", f->key), J_TEXT("unit", f->unit), J_TEXT("outcome", cbx_outcome_name(f->outcome)),
-                       J_NUMBER("old", f->baseline), J_NUMBER("new", f->current), J_NUMBER("change", f->change));
+    return cbx_json_object(J_TEXT("key", f->key), J_TEXT("unit", f->unit),
+                           J_TEXT("outcome", cbx_outcome_name(f->outcome)), J_NUMBER("old", f->baseline),
+                           J_NUMBER("new", f->current), J_NUMBER("change", f->change));
 }
 
 static void stream_metrics(const diff *d, kind wanted, json_stream *out)
@@ -195,8 +196,8 @@ static int print_diff_json(const diff *d)
     cbx_json *tail = cbx_json_new_object();
     json_stream out;
 
-    cbx_json *head = json_document("calibrax-diff", J_JSON("old", cbx_json_ref(d->old_head)),
-                                   J_JSON("new", cbx_json_ref(d->new_head)));
+    cbx_json *head = cbx_json_document("calibrax-diff", J_JSON("old", cbx_json_ref(d->old_head)),
+                                       J_JSON("new", cbx_json_ref(d->new_head)));
     json_stream_begin(&out, head, "points_dropped");
     stream_points(d, true, &out);
     json_stream_next(&out, NULL, "points_added");

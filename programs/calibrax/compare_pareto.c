@@ -156,9 +156,9 @@ static cbx_json *candidate_json(const field *f, size_t i)
 {
     const candidate *c = &f->list.items[i];
 
-    cbx_json *o = json_object(J_TEXT("run", c->run), J_TEXT("name", c->point->name),
-                              J_TEXT("scenario", c->point->scenario),
-                              J_JSON("tags", tags_json(c->point->tags, c->point->ntags)));
+    cbx_json *o = cbx_json_object(J_TEXT("run", c->run), J_TEXT("name", c->point->name),
+                                  J_TEXT("scenario", c->point->scenario),
+                                  J_JSON("tags", tags_json(c->point->tags, c->point->ntags)));
     cbx_json *values = cbx_json_set_object(o, "values");
     for (size_t k = 0; k < f->d; k++) cbx_json_set_double(values, f->objectives[k].metric, f->x.items[i * f->d + k]);
     cbx_json_set_bool(o, "on_front", f->on_front[i]);
@@ -168,19 +168,19 @@ static cbx_json *candidate_json(const field *f, size_t i)
 static int print_field_json(const field *f)
 {
     const compare_args *a = f->run->args;
-    cbx_json *head = new_document("calibrax-pareto"), *objectives = cbx_json_set_array(head, "objectives");
+    cbx_json *head = cbx_json_new_document("calibrax-pareto"), *objectives = cbx_json_set_array(head, "objectives");
     cbx_json *tail = cbx_json_new_object();
     json_stream out;
 
     for (size_t k = 0; k < f->d; k++) {
-        json_put(cbx_json_push_object(objectives), J_TEXT("metric", f->objectives[k].metric),
-                 J_TEXT("direction", cbx_direction_name(f->objectives[k].direction)),
-                 J_TEXT("unit", f->objectives[k].unit));
+        cbx_json_put(cbx_json_push_object(objectives), J_TEXT("metric", f->objectives[k].metric),
+                     J_TEXT("direction", cbx_direction_name(f->objectives[k].direction)),
+                     J_TEXT("unit", f->objectives[k].unit));
     }
     json_stream_begin(&out, head, "points");
     for (size_t i = 0; i < f->list.n; i++)
         if (f->on_front[i] || !a->front_only) json_stream_add(&out, candidate_json(f, i));
-    json_put(tail, J_INT("front", f->nfront), J_INT("missing", f->nmissing));
+    cbx_json_put(tail, J_INT("front", f->nfront), J_INT("missing", f->nmissing));
     return json_stream_end(&out, f->run, tail);
 }
 

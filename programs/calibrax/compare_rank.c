@@ -213,7 +213,7 @@ static void mark_seen(const ranking *k, const ranked *r, bool seen)
 
 static cbx_json *place_json(const char *label, size_t rank)
 {
-    cbx_json *o = json_object(J_TEXT("label", label));
+    cbx_json *o = cbx_json_object(J_TEXT("label", label));
 
     if (rank)
         cbx_json_set_int(o, "rank", (int64_t)rank);
@@ -227,7 +227,7 @@ static cbx_json *cell_json(const ranking *k, const ranked *r, const cbx_rank_cel
     cbx_json *o = place_json(cbx_rank_table_competitor(k->t, c->competitor), c->rank);
     const size_t n = k->ncompetitors;
 
-    json_put(o, J_NUMBER("value", c->value), J_NUMBER("delta", c->delta));
+    cbx_json_put(o, J_NUMBER("value", c->value), J_NUMBER("delta", c->delta));
     if (r->shares) cbx_json_set_doubles(o, "shares", r->shares + c->competitor * n, n);
     return o;
 }
@@ -236,14 +236,15 @@ static cbx_json *row_json(const ranking *k, const ranked *r)
 {
     size_t shown = 0;
 
-    cbx_json *o = json_object(J_TEXT("key", r->row.key), J_TEXT("metric", r->row.metric), J_TEXT("unit", r->row.unit),
-                              J_TEXT("direction", cbx_direction_name(r->row.direction)));
+    cbx_json *o = cbx_json_object(J_TEXT("key", r->row.key), J_TEXT("metric", r->row.metric),
+                                  J_TEXT("unit", r->row.unit),
+                                  J_TEXT("direction", cbx_direction_name(r->row.direction)));
     cbx_json *list = cbx_json_set_array(o, "ranks");
     for (size_t c = 0; c < r->row.ncells; c++) cbx_json_push(list, cell_json(k, r, &r->cells[c]));
     mark_seen(k, r, true);
     for (size_t at = 0; next_missing(k, r, &at, &shown); at++) {
         cbx_json *e = place_json(cbx_rank_table_competitor(k->t, at), 0);
-        json_put(e, J_NUMBER("value", NAN), J_NUMBER("delta", NAN));
+        cbx_json_put(e, J_NUMBER("value", NAN), J_NUMBER("delta", NAN));
         cbx_json_push(list, e);
     }
     mark_seen(k, r, false);
@@ -264,10 +265,10 @@ static int print_ranking_json(ranking *k)
     const cbx_rank_entry *e = score_places(k);
     cbx_json *middle = cbx_json_new_object();
 
-    json_stream_begin(&k->json, new_document("calibrax-ranking"), "rows");
+    json_stream_begin(&k->json, cbx_json_new_document("calibrax-ranking"), "rows");
     int status = each_row(k, stream_row);
-    json_put(middle, J_TEXT("score", k->kind == CBX_SCORE_MIN_MAX ? "min-max" : "geometric"),
-             J_INT("rows_scored", k->ncommon));
+    cbx_json_put(middle, J_TEXT("score", k->kind == CBX_SCORE_MIN_MAX ? "min-max" : "geometric"),
+                 J_INT("rows_scored", k->ncommon));
     json_stream_next(&k->json, middle, "scores");
     for (size_t c = 0; e && c < k->ncompetitors; c++) {
         cbx_json *o = place_json(cbx_rank_table_competitor(k->t, e[c].index), e[c].rank);

@@ -99,15 +99,16 @@ static void show_figures(const cbx_hardware *h)
 
 static cbx_json *figures_json(const cbx_hardware *h)
 {
-    cbx_json *v = json_object(J_TEXT("name", h->name), J_NUMBER("bytes_per_s", h->bytes_per_s));
+    cbx_json *v = cbx_json_object(J_TEXT("name", h->name), J_NUMBER("bytes_per_s", h->bytes_per_s));
     cbx_json *rates = cbx_json_set_object(v, "flop_per_s");
     for (int r = 0; r < CBX_RATE_COUNT; r++) {
         if (!isnan(h->flop_per_s[r])) cbx_json_set_double(rates, cbx_rate_name((cbx_rate)r), h->flop_per_s[r]);
     }
     cbx_json *shapes = cbx_json_set_array(v, "matrix_shapes");
     for (size_t i = 0; i < h->nmatrix_shapes; i++) {
-        json_put(cbx_json_push_object(shapes), J_TEXT("type", h->matrix_shape[i].type),
-                 J_INT("m", h->matrix_shape[i].m), J_INT("n", h->matrix_shape[i].n), J_INT("k", h->matrix_shape[i].k));
+        cbx_json_put(cbx_json_push_object(shapes), J_TEXT("type", h->matrix_shape[i].type),
+                     J_INT("m", h->matrix_shape[i].m), J_INT("n", h->matrix_shape[i].n),
+                     J_INT("k", h->matrix_shape[i].k));
     }
     if (h->simd_width) cbx_json_set_int(v, "simd_width", h->simd_width);
     if (h->compute_capability) cbx_json_set_double(v, "compute_capability", h->compute_capability / 10.0);
@@ -119,7 +120,7 @@ static cbx_json *figures_json(const cbx_hardware *h)
 
 static int list_sheets(const opt_run *run, bool json)
 {
-    cbx_json *o = json ? new_document("calibrax-hardware") : NULL, *list = cbx_json_set_array(o, "devices");
+    cbx_json *o = json ? cbx_json_new_document("calibrax-hardware") : NULL, *list = cbx_json_set_array(o, "devices");
     cbx_hardware h;
 
     for (size_t i = 0; cbx_hardware_at(i, &h); i++) {
@@ -170,30 +171,31 @@ static void show_rates(const core_rates *r)
 static void push_levels(cbx_json *list, const cbx_level_rate *l, int n)
 {
     for (int i = 0; i < n; i++) {
-        json_put(cbx_json_push_object(list), J_TEXT("name", l[i].name), J_INT("bytes", l[i].bytes),
-                 J_NUMBER("read_bytes_per_s", l[i].read_bytes_per_s),
-                 J_NUMBER("copy_bytes_per_s", l[i].copy_bytes_per_s),
-                 J_NUMBER("triad_bytes_per_s", l[i].triad_bytes_per_s),
-                 J_NUMBER("triad_stream_bytes_per_s", l[i].triad_stream_bytes_per_s));
+        cbx_json_put(cbx_json_push_object(list), J_TEXT("name", l[i].name), J_INT("bytes", l[i].bytes),
+                     J_NUMBER("read_bytes_per_s", l[i].read_bytes_per_s),
+                     J_NUMBER("copy_bytes_per_s", l[i].copy_bytes_per_s),
+                     J_NUMBER("triad_bytes_per_s", l[i].triad_bytes_per_s),
+                     J_NUMBER("triad_stream_bytes_per_s", l[i].triad_stream_bytes_per_s));
     }
 }
 
 static cbx_json *rates_json(const core_rates *r)
 {
-    cbx_json *v = json_object(J_TEXT("instruction_set", r->probe.instruction_set));
+    cbx_json *v = cbx_json_object(J_TEXT("instruction_set", r->probe.instruction_set));
     cbx_json *list = cbx_json_set_object(v, "pipe_ops_per_s");
     for (int i = 0; i < CBX_PIPE_COUNT; i++) {
         cbx_json *pair = cbx_json_set_object(list, cbx_pipe_name((cbx_pipe)i));
-        json_put(pair, J_NUMBER("32", r->probe.pipe_ops_per_s[i][0]), J_NUMBER("64", r->probe.pipe_ops_per_s[i][1]));
+        cbx_json_put(pair, J_NUMBER("32", r->probe.pipe_ops_per_s[i][0]),
+                     J_NUMBER("64", r->probe.pipe_ops_per_s[i][1]));
     }
     list = cbx_json_set_array(v, "narrow");
     for (int n = 0; n < CBX_NARROW_COUNT; n++) {
         const cbx_narrow_rate *rate = &r->probe.narrow[n];
         const bool supported = rate->by[0] != 0;
-        json_put(cbx_json_push_object(list), J_TEXT("type", cbx_narrow_type((cbx_narrow)n)),
-                 J_TEXT("unit", cbx_narrow_unit((cbx_narrow)n)), J_BOOL("supported", supported),
-                 J_NUMBER("ops_per_s", supported ? rate->ops_per_s : NAN),
-                 J_TEXT(supported ? "by" : "why", supported ? rate->by : rate->why));
+        cbx_json_put(cbx_json_push_object(list), J_TEXT("type", cbx_narrow_type((cbx_narrow)n)),
+                     J_TEXT("unit", cbx_narrow_unit((cbx_narrow)n)), J_BOOL("supported", supported),
+                     J_NUMBER("ops_per_s", supported ? rate->ops_per_s : NAN),
+                     J_TEXT(supported ? "by" : "why", supported ? rate->by : rate->why));
     }
     list = cbx_json_set_array(v, "levels");
     push_levels(list, r->probe.level, r->probe.nlevels);
@@ -354,7 +356,7 @@ static int doctor_machine(const opt_run *run)
         if (a->gpu >= 0) show_gpu(gpu);
         return EXIT_PASS;
     }
-    cbx_json *o = json_document("calibrax-machine", J_TEXT("id", m.id), J_JSON("machine", cbx_machine_to_json(&m)));
+    cbx_json *o = cbx_json_document("calibrax-machine", J_TEXT("id", m.id), J_JSON("machine", cbx_machine_to_json(&m)));
     if (sheet.found) {
         cbx_json *v = figures_json(&sheet.hardware);
         cbx_json_set_int(v, "count", (int64_t)sheet.count);
@@ -366,7 +368,7 @@ static int doctor_machine(const opt_run *run)
     if (a->gpu >= 0) {
         cbx_json *g = gpu->measured ? cbx_gpu_roofs_to_json(&gpu->roofs) : cbx_json_new_object();
         cbx_json_set_string(g, "status", gpu->measured ? "measured" : "skipped");
-        if (!gpu->measured) json_put(g, J_INT("index", gpu->index), J_TEXT("reason", gpu->why.message));
+        if (!gpu->measured) cbx_json_put(g, J_INT("index", gpu->index), J_TEXT("reason", gpu->why.message));
         cbx_json_set(o, "gpu", g);
     }
     return print_json(run, o);
@@ -378,33 +380,34 @@ static cbx_json *device_json(cbx_ctx *ctx, const cbx_devices *d, const cbx_devic
 {
     cbx_device_memory m;
 
-    cbx_json *o = json_object(J_TEXT("kind", cbx_device_kind_name(device->kind)), J_INT("index", device->index),
-                              J_TEXT("name", device->name), J_INT("memory_total_bytes", device->memory_total_bytes));
+    cbx_json *o = cbx_json_object(J_TEXT("kind", cbx_device_kind_name(device->kind)), J_INT("index", device->index),
+                                  J_TEXT("name", device->name),
+                                  J_INT("memory_total_bytes", device->memory_total_bytes));
     if (cbx_devices_memory(ctx, d, device, &m, NULL))
         cbx_json_set_null(o, "memory_available_bytes");
     else
         cbx_json_set_int(o, "memory_available_bytes", (int64_t)m.available_bytes);
     if (device->kind == CBX_DEVICE_CUDA)
-        json_put(o, J_INT("capability_major", device->capability_major),
-                 J_INT("capability_minor", device->capability_minor));
+        cbx_json_put(o, J_INT("capability_major", device->capability_major),
+                     J_INT("capability_minor", device->capability_minor));
     return o;
 }
 
 static cbx_json *topology_json(const cbx_topology *t)
 {
-    cbx_json *o = json_object(J_TEXT("source", t->source), J_BOOL("this_machine", t->this_machine),
-                              J_TEXT("cpu", t->cpu), J_INT("packages", t->packages), J_INT("cores", t->cores),
-                              J_INT("threads", t->threads), J_INT("usable_threads", t->usable_threads),
-                              J_INT("memory_bytes", t->memory_bytes));
+    cbx_json *o = cbx_json_object(J_TEXT("source", t->source), J_BOOL("this_machine", t->this_machine),
+                                  J_TEXT("cpu", t->cpu), J_INT("packages", t->packages), J_INT("cores", t->cores),
+                                  J_INT("threads", t->threads), J_INT("usable_threads", t->usable_threads),
+                                  J_INT("memory_bytes", t->memory_bytes));
     cbx_json *list = cbx_json_set_array(o, "caches");
     for (size_t i = 0; i < t->ncaches; i++)
-        json_put(cbx_json_push_object(list), J_INT("level", t->caches[i].level), J_TEXT("type", t->caches[i].type),
-                 J_INT("bytes", t->caches[i].bytes), J_INT("shared_by", t->caches[i].shared_by),
-                 J_INT("count", t->caches[i].count));
+        cbx_json_put(cbx_json_push_object(list), J_INT("level", t->caches[i].level), J_TEXT("type", t->caches[i].type),
+                     J_INT("bytes", t->caches[i].bytes), J_INT("shared_by", t->caches[i].shared_by),
+                     J_INT("count", t->caches[i].count));
     list = cbx_json_set_array(o, "nodes");
     for (size_t i = 0; i < t->nnodes; i++)
-        json_put(cbx_json_push_object(list), J_INT("index", t->nodes[i].index), J_INT("threads", t->nodes[i].threads),
-                 J_INT("memory_bytes", t->nodes[i].memory_bytes));
+        cbx_json_put(cbx_json_push_object(list), J_INT("index", t->nodes[i].index),
+                     J_INT("threads", t->nodes[i].threads), J_INT("memory_bytes", t->nodes[i].memory_bytes));
     return o;
 }
 
@@ -414,8 +417,8 @@ static int print_report_json(const opt_run *run, const cbx_doctor_report *r, con
     const cbx_backend *b = NULL;
     cbx_json *o = doctor_json(r, "calibrax-doctor"), *list;
 
-    json_put(cbx_json_set_object(o, "settings"), J_TEXT("backend", s->backend), J_BOOL("use_gpu", s->use_gpu),
-             J_BOOL("gpu_fallback", s->gpu_fallback), J_NUMBER("gpu_memory_fraction", s->gpu_memory_fraction));
+    cbx_json_put(cbx_json_set_object(o, "settings"), J_TEXT("backend", s->backend), J_BOOL("use_gpu", s->use_gpu),
+                 J_BOOL("gpu_fallback", s->gpu_fallback), J_NUMBER("gpu_memory_fraction", s->gpu_memory_fraction));
     cbx_json_set_string(o, "backend", cbx_backend_choose(s, &b, NULL) ? NULL : b->name);
     list = cbx_json_set_array(o, "devices");
     for (size_t i = 0; i < cbx_devices_count(d); i++)

@@ -52,7 +52,7 @@ static const opt_spec export_options[] = {
 static int list_formats(const opt_run *run)
 {
     const bool json = ((const export_args *)run->args)->select.json;
-    SCOPED(cbx_json) *o = new_document("calibrax-forms");
+    SCOPED(cbx_json) *o = cbx_json_new_document("calibrax-forms");
     cbx_json *formats = cbx_json_set_array(o, "forms"), *plots = cbx_json_set_array(o, "plots");
     size_t n;
     const cbx_exporter *const *all = cbx_exporters(&n);
@@ -90,7 +90,7 @@ static int print_files(const opt_run *run, const cbx_exporter *format, cbx_expor
     if (a->select.json) {
         json_stream_begin(
             &out,
-            json_document("calibrax-export", J_TEXT("format", format->name), J_TEXTS("notes", r->notes, r->nnotes)),
+            cbx_json_document("calibrax-export", J_TEXT("format", format->name), J_TEXTS("notes", r->notes, r->nnotes)),
             "files");
         for (size_t i = 0; i < r->nfiles; i++) json_stream_add(&out, cbx_json_new_string(r->files[i]));
         status = json_stream_end(&out, run, NULL);

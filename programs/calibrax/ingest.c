@@ -79,7 +79,7 @@ static void add_run(ingest *in, const char *file, const cbx_import *import, size
         printf("Ingested run %s (%zu point%s)\n", cbx_run_id(r), cbx_run_npoints(r),
                cbx_run_npoints(r) == 1 ? "" : "s");
     cbx_json *o = run_head(r);
-    json_put(o, J_INT("points", cbx_run_npoints(r)), J_TEXT("file", file), J_TEXT("format", import->format));
+    cbx_json_put(o, J_INT("points", cbx_run_npoints(r)), J_TEXT("file", file), J_TEXT("format", import->format));
     cbx_json_push(in->runs, o);
 }
 
@@ -122,7 +122,7 @@ static void ingest_path(ingest *in, const char *path)
 static int list_formats(const opt_run *run)
 {
     const ingest_args *a = run->args;
-    SCOPED(cbx_json) *o = new_document("calibrax-formats");
+    SCOPED(cbx_json) *o = cbx_json_new_document("calibrax-formats");
     cbx_json *list = cbx_json_set_array(o, "formats");
 
     for (size_t i = 0; i < cbx_importers_count(); i++)
@@ -145,7 +145,7 @@ static int run_ingest(const opt_run *run)
     }
     if (!status) status = select_open(run, &a->select, true, &in.store);
     if (status) return status;
-    o = new_document("calibrax-ingest");
+    o = cbx_json_new_document("calibrax-ingest");
     in.runs = cbx_json_set_array(o, "runs");
     in.skipped = cbx_json_set_array(o, "skipped");
     in.notes = cbx_json_set_array(o, "notes");

@@ -98,21 +98,21 @@ static const opt_spec list_options[] = {
 static cbx_json *row_json(const cbx_metric_function *m)
 {
     static const char *const types[] = { "float", "int", "bool", "choice" };
-    cbx_json *o = json_object(J_TEXT("name", m->name), J_TEXT("domain", m->domain), J_TEXT("summary", m->summary),
-                              J_TEXT("formula", m->formula), J_TEXT("direction", cbx_direction_name(m->direction)),
-                              J_TEXT("tier", cbx_metric_tier_name(m->tier)));
+    cbx_json *o = cbx_json_object(J_TEXT("name", m->name), J_TEXT("domain", m->domain), J_TEXT("summary", m->summary),
+                                  J_TEXT("formula", m->formula), J_TEXT("direction", cbx_direction_name(m->direction)),
+                                  J_TEXT("tier", cbx_metric_tier_name(m->tier)));
     cbx_json *list = cbx_json_set_array(o, "operands");
     for (size_t i = 0; i < cbx_metric_operands(m); i++)
-        json_put(cbx_json_push_object(list), J_TEXT("name", m->operands[i].name),
-                 J_TEXT("kind", cbx_operand_kind_name(m->operands[i].kind)),
-                 J_BOOL("optional", m->operands[i].optional),
-                 J_TEXT("items", cbx_operand_items_name(cbx_metric_operand_items(m, i))));
+        cbx_json_put(cbx_json_push_object(list), J_TEXT("name", m->operands[i].name),
+                     J_TEXT("kind", cbx_operand_kind_name(m->operands[i].kind)),
+                     J_BOOL("optional", m->operands[i].optional),
+                     J_TEXT("items", cbx_operand_items_name(cbx_metric_operand_items(m, i))));
     list = cbx_json_set_array(o, "parameters");
     for (size_t i = 0; i < cbx_metric_parameters(m); i++) {
         const cbx_metric_parameter *p = &m->parameters[i];
-        json_put(cbx_json_push_object(list), J_TEXT("name", p->name), J_TEXT("type", types[p->type]),
-                 J_NUMBER("default", p->value), J_NUMBER("low", p->low), J_NUMBER("high", p->high),
-                 J_TEXT("words", p->words), J_TEXT("help", p->help));
+        cbx_json_put(cbx_json_push_object(list), J_TEXT("name", p->name), J_TEXT("type", types[p->type]),
+                     J_NUMBER("default", p->value), J_NUMBER("low", p->low), J_NUMBER("high", p->high),
+                     J_TEXT("words", p->words), J_TEXT("help", p->help));
     }
     list = cbx_json_set_array(o, "range");
     cbx_json_push_double(list, m->low);
@@ -120,8 +120,8 @@ static cbx_json *row_json(const cbx_metric_function *m)
     put_words(o, "axioms", cbx_metric_axiom_name, m->axioms);
     put_words(o, "invariances", cbx_metric_invariance_name, m->invariances);
     put_words(o, "flags", flag_name, m->flags | (m->items ? CBX_METRIC_WEIGHTED : 0));
-    json_put(o, J_TEXT("function", m->function), J_TEXT("notes", m->notes), J_TEXT("source", m->source),
-             J_TEXT("example", m->example));
+    cbx_json_put(o, J_TEXT("function", m->function), J_TEXT("notes", m->notes), J_TEXT("source", m->source),
+                 J_TEXT("example", m->example));
     return o;
 }
 
@@ -141,7 +141,7 @@ static int run_list(const opt_run *run)
     if (a->invariance && !invariance)
         return opt_fail(run, "--invariance %s: it must be one of" INVARIANCE_WORDS, a->invariance);
     if (a->json) {
-        o = new_document("calibrax-metrics");
+        o = cbx_json_new_document("calibrax-metrics");
         list = cbx_json_set_array(o, "metrics");
     }
     s.domain = a->domain;
@@ -259,7 +259,7 @@ static int run_describe(const opt_run *run)
     if (run->words->count != 1) return opt_fail(run, "metrics describe takes the name of one metric");
     if (opt_check(run, cbx_metric_find(run->ctx, run->words->items[0], &m, run->err))) return EXIT_ERROR;
     if (a->json) {
-        if (print_json(run, json_document("calibrax-metric", J_JSON("metric", row_json(m))))) return EXIT_ERROR;
+        if (print_json(run, cbx_json_document("calibrax-metric", J_JSON("metric", row_json(m))))) return EXIT_ERROR;
     } else {
         print_metric(m);
     }

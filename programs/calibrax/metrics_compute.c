@@ -230,9 +230,9 @@ static int show_result(const opt_run *run, const cbx_metric_function *m, const i
         return EXIT_PASS;
     }
     if (result_json(run, m, r, &value)) return EXIT_ERROR;
-    o = json_document("calibrax-metric-value", J_TEXT("metric", m->name),
-                      J_TEXT("direction", cbx_direction_name(m->direction)), J_TEXTS("operands", x->files, x->nin),
-                      J_JSON("value", value));
+    o = cbx_json_document("calibrax-metric-value", J_TEXT("metric", m->name),
+                          J_TEXT("direction", cbx_direction_name(m->direction)), J_TEXTS("operands", x->files, x->nin),
+                          J_JSON("value", value));
     if (cbx_array_ndim(r) > 1) {
         cbx_json *list = cbx_json_set_array(o, "shape");
         for (int k = 0; k < cbx_array_ndim(r); k++) cbx_json_push_int(list, (int64_t)cbx_array_dim(r, k));
@@ -293,8 +293,8 @@ static int show_report(const opt_run *run, const inputs *x, cbx_json *report)
     const bool passed = cbx_json_get_bool(report, "passed", true);
 
     if (a->json) {
-        cbx_json *o = json_document("calibrax-metric-report", J_TEXTS("operands", x->files, x->nin),
-                                    J_JSON("groups", cbx_json_ref(cbx_json_get(report, "groups"))));
+        cbx_json *o = cbx_json_document("calibrax-metric-report", J_TEXTS("operands", x->files, x->nin),
+                                        J_JSON("groups", cbx_json_ref(cbx_json_get(report, "groups"))));
         if (cbx_json_has(report, "passed")) cbx_json_set_bool(o, "passed", passed);
         if (print_json(run, o)) return EXIT_ERROR;
     } else {

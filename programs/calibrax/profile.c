@@ -624,7 +624,7 @@ static int show(const session *s, const char *id)
 
     if (s->a->json) {
         o = profile_json(s->facts);
-        json_put(o, J_TEXT("run", id[0] ? id : NULL), J_JSON("faults", sentences_json(s->faults, s->nfaults)));
+        cbx_json_put(o, J_TEXT("run", id[0] ? id : NULL), J_TEXTS("faults", s->faults, s->nfaults));
         status = print_json(run, o);
     } else {
         profile_print(s->facts);

@@ -443,11 +443,11 @@ void profile_print(const profile_facts *f)
 
 static cbx_json *fact_json(const profile_fact *fact)
 {
-    cbx_json *o = json_object(J_TEXT("unit", fact->unit), J_TEXT("direction", cbx_direction_name(fact->direction)),
-                              J_NUMBER("value", fact->value));
+    cbx_json *o = cbx_json_object(J_TEXT("unit", fact->unit), J_TEXT("direction", cbx_direction_name(fact->direction)),
+                                  J_NUMBER("value", fact->value));
 
     if (!isnan(fact->lower)) {
-        json_put(o, J_NUMBER("lower", fact->lower), J_NUMBER("upper", fact->upper));
+        cbx_json_put(o, J_NUMBER("lower", fact->lower), J_NUMBER("upper", fact->upper));
     }
     cbx_json_set_doubles(o, "samples", fact->samples, fact->nsamples);
     return o;
@@ -456,8 +456,8 @@ static cbx_json *fact_json(const profile_fact *fact)
 /* Where the numbers of work come from, and how exact they are. */
 static cbx_json *work_json(const profile_facts *f)
 {
-    return json_object(J_TEXT("source", f->work_source), J_BOOL("nominal", f->work_is_nominal),
-                       J_BOOL("at_least", f->work_is_minimum), J_BOOL("dearest_branch", f->work_of_costliest));
+    return cbx_json_object(J_TEXT("source", f->work_source), J_BOOL("nominal", f->work_is_nominal),
+                           J_BOOL("at_least", f->work_is_minimum), J_BOOL("dearest_branch", f->work_of_costliest));
 }
 
 static cbx_json *gpu_json(const profile_facts *f)
@@ -465,7 +465,7 @@ static cbx_json *gpu_json(const profile_facts *f)
     const char *words;
     uint64_t bit;
 
-    cbx_json *o = json_object(J_TEXT("name", f->gpu), J_BOOL("slowed", cbx_gpu_is_slowed(f->gpu_throttle)));
+    cbx_json *o = cbx_json_object(J_TEXT("name", f->gpu), J_BOOL("slowed", cbx_gpu_is_slowed(f->gpu_throttle)));
     cbx_json *reasons = cbx_json_set_array(o, "throttle_reasons");
     for (size_t i = 0; (words = cbx_gpu_throttle_at(i, &bit)); i++)
         if (f->gpu_throttle & bit) cbx_json_push_string(reasons, words);
@@ -475,11 +475,11 @@ static cbx_json *gpu_json(const profile_facts *f)
 static cbx_json *roofline_json(const profile_facts *f)
 {
     const cbx_roofline *r = &f->roofline;
-    cbx_json *o = json_object(J_TEXT("bound", r->bound == CBX_BOUND_MEMORY ? "memory" : "compute"),
-                              J_TEXT("level", r->level->name), J_NUMBER("intensity", r->intensity),
-                              J_NUMBER("ridge", r->ridge), J_NUMBER("flop_share", r->flop_share),
-                              J_NUMBER("bytes_share", r->bytes_share), J_NUMBER("efficiency", r->efficiency),
-                              J_BOOL("beyond_roof", r->beyond_roof));
+    cbx_json *o = cbx_json_object(J_TEXT("bound", r->bound == CBX_BOUND_MEMORY ? "memory" : "compute"),
+                                  J_TEXT("level", r->level->name), J_NUMBER("intensity", r->intensity),
+                                  J_NUMBER("ridge", r->ridge), J_NUMBER("flop_share", r->flop_share),
+                                  J_NUMBER("bytes_share", r->bytes_share), J_NUMBER("efficiency", r->efficiency),
+                                  J_BOOL("beyond_roof", r->beyond_roof));
 
     if (!isnan(f->alignment)) cbx_json_set_double(o, "alignment", f->alignment);
     cbx_json *hints = cbx_json_set_array(o, "recommendations");
@@ -489,8 +489,8 @@ static cbx_json *roofline_json(const profile_facts *f)
 
 cbx_json *profile_json(const profile_facts *f)
 {
-    cbx_json *o = json_document("calibrax-profile", J_TEXT("kind", f->kind), J_TEXT("subject", f->subject),
-                                J_INT("samples", f->samples), J_INT("calls_per_sample", f->calls_per_sample));
+    cbx_json *o = cbx_json_document("calibrax-profile", J_TEXT("kind", f->kind), J_TEXT("subject", f->subject),
+                                    J_INT("samples", f->samples), J_INT("calls_per_sample", f->calls_per_sample));
 
     if (f->work_source) cbx_json_set(o, "work", work_json(f));
     if (f->is_placed) cbx_json_set(o, "roofline", roofline_json(f));

@@ -179,34 +179,34 @@ void profile_print_graph(const profile_graph *g)
 
 static void put_work(cbx_json *o, const cbx_cost *w)
 {
-    json_put(o, J_INT("flop", w->flop), J_INT("int_op", w->int_op), J_INT("transcendental", w->transcendental),
-             J_INT("bytes_read", w->bytes_read), J_INT("bytes_written", w->bytes_written));
+    cbx_json_put(o, J_INT("flop", w->flop), J_INT("int_op", w->int_op), J_INT("transcendental", w->transcendental),
+                 J_INT("bytes_read", w->bytes_read), J_INT("bytes_written", w->bytes_written));
 }
 
 cbx_json *profile_graph_json(const profile_graph *g)
 {
     const cbx_cost_program *p = &g->program;
-    cbx_json *o = json_object(J_TEXT("operations", g->operations)), *x;
+    cbx_json *o = cbx_json_object(J_TEXT("operations", g->operations)), *x;
     cbx_json *list = cbx_json_set_array(o, "primitives");
     for (size_t k = 0; k < CBX_PRIM_LIMIT; k++) {
         if (g->work.by_prim[k].calls == 0) continue;
         x = cbx_json_push_object(list);
-        json_put(x, J_TEXT("primitive", cbx_prim_name((cbx_prim)k)), J_INT("calls", g->work.by_prim[k].calls));
+        cbx_json_put(x, J_TEXT("primitive", cbx_prim_name((cbx_prim)k)), J_INT("calls", g->work.by_prim[k].calls));
         put_work(x, &g->work.by_prim[k]);
     }
     list = cbx_json_set_array(o, "steps");
     for (size_t i = 0; i < p->nsteps; i++) {
         x = cbx_json_push_object(list);
-        json_put(x, J_TEXT("step", p->steps[i].text), J_BOOL("kernel", p->steps[i].is_kernel),
-                 J_INT("threads", p->steps[i].threads), J_INT("scratch_bytes", p->steps[i].scratch_bytes),
-                 J_NUMBER("predicted_s", g->predicted_s[i]));
+        cbx_json_put(x, J_TEXT("step", p->steps[i].text), J_BOOL("kernel", p->steps[i].is_kernel),
+                     J_INT("threads", p->steps[i].threads), J_INT("scratch_bytes", p->steps[i].scratch_bytes),
+                     J_NUMBER("predicted_s", g->predicted_s[i]));
         put_work(x, &p->steps[i].work);
     }
     x = cbx_json_set_object(o, "compile");
 #define PUT_STAGE(name, label, member) cbx_json_set_double(x, name "_s", p->times.member);
     STAGES(PUT_STAGE)
 #undef PUT_STAGE
-    json_put(x, J_BOOL("cached", p->times.is_cached), J_INT("code_bytes", p->times.code_bytes),
-             J_TEXT("emitter", p->times.emitter));
+    cbx_json_put(x, J_BOOL("cached", p->times.is_cached), J_INT("code_bytes", p->times.code_bytes),
+                 J_TEXT("emitter", p->times.emitter));
     return o;
 }

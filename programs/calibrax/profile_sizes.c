@@ -122,26 +122,27 @@ static void put_interval(cbx_json *o, const char *key, const cbx_interval *i)
 
     cbx_json_set_double(v, "value", i->value);
     if (i->level > 0)
-        json_put(v, J_NUMBER("lower", i->lower), J_NUMBER("upper", i->upper), J_NUMBER("level", i->level));
+        cbx_json_put(v, J_NUMBER("lower", i->lower), J_NUMBER("upper", i->upper), J_NUMBER("level", i->level));
 }
 
 static cbx_json *sizes_json(const sizing *s, const char *id)
 {
     const cbx_complexity_report *r = &s->report;
-    cbx_json *o = json_document("calibrax-complexity", J_TEXT("subject", s->subject));
+    cbx_json *o = cbx_json_document("calibrax-complexity", J_TEXT("subject", s->subject));
     cbx_json *list = cbx_json_set_array(o, "points");
     for (size_t i = 0; i < s->n; i++) {
         cbx_json *p = cbx_json_push_object(list);
         cbx_json_set_int(p, "size", (int64_t)s->points[i].size);
         put_interval(p, "time_s", &s->points[i].time);
     }
-    json_put(o, J_BOOL("decided", r->decided), J_TEXT("order", r->order), J_TEXT("why", r->decided ? NULL : r->why));
+    cbx_json_put(o, J_BOOL("decided", r->decided), J_TEXT("order", r->order),
+                 J_TEXT("why", r->decided ? NULL : r->why));
     list = cbx_json_set_object(o, "weights");
     for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++)
         cbx_json_set_double(list, cbx_complexity_name((cbx_complexity)k), r->growth.weight[k]);
     put_interval(o, "exponent", &r->growth.exponent);
     if (r->exponent.level > 0) put_interval(o, "exponent_resampled", &r->exponent);
-    json_put(o, J_NUMBER("relative_error", r->growth.relative_error), J_TEXT("run", id[0] ? id : NULL));
+    cbx_json_put(o, J_NUMBER("relative_error", r->growth.relative_error), J_TEXT("run", id[0] ? id : NULL));
     return o;
 }
 
@@ -184,7 +185,7 @@ int profile_sizes(const opt_run *run, const char *subject)
     bool lost = a->data && keep(&s, a->name ? a->name : a->plugin ? a->function : subject, id);
     if (a->json) {
         cbx_json *o = sizes_json(&s, id);
-        cbx_json_set(o, "faults", sentences_json(fault, lost));
+        cbx_json_put(o, J_TEXTS("faults", fault, lost));
         if (print_json(run, o)) return EXIT_ERROR;
     } else {
         const cbx_complexity_report *r = &s.report;

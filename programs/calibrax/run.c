@@ -395,9 +395,9 @@ static int list_benchmarks(const opt_run *run, const cbx_benchmark_source *sourc
         for (size_t i = 0; i < n; i++) printf("%s\n", names[i]);
         return EXIT_PASS;
     }
-    return print_json(run,
-                      json_document("calibrax-benchmark-list", J_TEXT("kind", cbx_benchmark_kind_name(source->kind)),
-                                    J_TEXTS("benchmarks", names, n)));
+    return print_json(run, cbx_json_document("calibrax-benchmark-list",
+                                             J_TEXT("kind", cbx_benchmark_kind_name(source->kind)),
+                                             J_TEXTS("benchmarks", names, n)));
 }
 
 static void print_failure(void *user, const char *benchmark, size_t launch, size_t launches,
@@ -431,9 +431,9 @@ static int conclude(const opt_run *run, const cbx_benchmark_report *r)
     }
     if (a->json) {
         cbx_json *o = cbx_benchmark_report_json(r);
-        json_put(o, J_TEXT("store", kept ? a->data : NULL),
-                 J_INT("exit_code", (nfaults ? EXIT_ERROR : cbx_benchmark_report_exit_code(r))),
-                 J_JSON("faults", sentences_json(faults, nfaults)));
+        cbx_json_put(o, J_TEXT("store", kept ? a->data : NULL),
+                     J_INT("exit_code", (nfaults ? EXIT_ERROR : cbx_benchmark_report_exit_code(r))),
+                     J_TEXTS("faults", faults, nfaults));
         if (print_json(run, o)) return EXIT_ERROR;
     } else {
         print_run(run, r);

@@ -384,16 +384,16 @@ cbx_json *run_head(const cbx_run *run)
 {
     char time[CBX_TIME_SIZE];
 
-    return json_object(J_TEXT("id", cbx_run_id(run)),
-                       J_TEXT("timestamp", cbx_time_format_iso(cbx_run_timestamp_us(run), time)),
-                       J_TEXT("commit", cbx_run_commit(run)), J_TEXT("branch", cbx_run_branch(run)),
-                       J_TEXT("machine", run_machine(run)));
+    return cbx_json_object(J_TEXT("id", cbx_run_id(run)),
+                           J_TEXT("timestamp", cbx_time_format_iso(cbx_run_timestamp_us(run), time)),
+                           J_TEXT("commit", cbx_run_commit(run)), J_TEXT("branch", cbx_run_branch(run)),
+                           J_TEXT("machine", run_machine(run)));
 }
 
 void list_format(cbx_json *list, bool json, int width, const char *name, const char *summary)
 {
     if (json) {
-        json_put(cbx_json_push_object(list), J_TEXT("name", name), J_TEXT("summary", summary));
+        cbx_json_put(cbx_json_push_object(list), J_TEXT("name", name), J_TEXT("summary", summary));
     } else {
         print_painted(PAINT_STRONG, "%-*s", width, name);
         printf(" %s\n", summary);
@@ -481,9 +481,9 @@ void print_run_head(const opt_run *run, const cbx_run *r)
 
 cbx_json *tendency_json(const cbx_tendency *t, const char *word)
 {
-    return json_object(J_TEXT("word", word), J_TEXT("kind", cbx_tendency_name(t->kind, CBX_DIRECTION_INFO)),
-                       J_NUMBER("slope", t->slope.value), J_NUMBER("lower", t->slope.lower),
-                       J_NUMBER("upper", t->slope.upper), J_NUMBER("level", t->slope.level), J_INT("values", t->n));
+    return cbx_json_object(J_TEXT("word", word), J_TEXT("kind", cbx_tendency_name(t->kind, CBX_DIRECTION_INFO)),
+                           J_NUMBER("slope", t->slope.value), J_NUMBER("lower", t->slope.lower),
+                           J_NUMBER("upper", t->slope.upper), J_NUMBER("level", t->slope.level), J_INT("values", t->n));
 }
 
 void print_tendency(const cbx_tendency *t, const char *word)

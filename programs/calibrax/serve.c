@@ -42,9 +42,9 @@ static int print_address(const opt_run *run, const cbx_site_server *server)
     int status = EXIT_PASS;
 
     if (a->select.json) {
-        cbx_json *o = json_document("calibrax-serve",
-                                    J_TEXT("url", cbx_arena_printf(run->arena, "http://127.0.0.1:%u/", port)),
-                                    J_INT("port", port));
+        cbx_json *o = cbx_json_document("calibrax-serve",
+                                        J_TEXT("url", cbx_arena_printf(run->arena, "http://127.0.0.1:%u/", port)),
+                                        J_INT("port", port));
         status = print_json(run, o);
     } else
         printf("http://127.0.0.1:%u/\n", port);

@@ -109,15 +109,15 @@ static int show_one(const opt_run *run, cbx_store *store, const cbx_store_query 
 
 static int print_list_json(const opt_run *run, const cbx_store_list *list)
 {
-    cbx_json *o = new_document("calibrax-runs"), *all = cbx_json_set_array(o, "runs");
+    cbx_json *o = cbx_json_new_document("calibrax-runs"), *all = cbx_json_set_array(o, "runs");
     char time[CBX_TIME_SIZE];
 
     for (size_t i = 0; i < list->count; i++) {
         const cbx_store_entry *e = &list->entries[i];
-        json_put(cbx_json_push_object(all), J_TEXT("id", e->id),
-                 J_TEXT("timestamp", cbx_time_format_iso(e->timestamp_us, time)), J_TEXT("commit", e->commit),
-                 J_TEXT("branch", e->branch), J_TEXT("machine", e->machine), J_INT("points", e->npoints),
-                 J_INT("bytes", e->bytes));
+        cbx_json_put(cbx_json_push_object(all), J_TEXT("id", e->id),
+                     J_TEXT("timestamp", cbx_time_format_iso(e->timestamp_us, time)), J_TEXT("commit", e->commit),
+                     J_TEXT("branch", e->branch), J_TEXT("machine", e->machine), J_INT("points", e->npoints),
+                     J_INT("bytes", e->bytes));
     }
     return print_json(run, o);
 }
@@ -142,10 +142,10 @@ static int print_points(const opt_run *run, const cbx_store_query *q, const cbx_
     for (size_t i = 0; i < cbx_run_npoints(r); i++) {
         const cbx_point *p = cbx_run_point(r, i);
         if (!select_point(q, p)) continue;
-        if (print_json_line(run,
-                            json_document("calibrax-point", J_JSON("run", run_head(r)), J_TEXT("name", p->name),
-                                          J_TEXT("scenario", p->scenario), J_JSON("tags", tags_json(p->tags, p->ntags)),
-                                          J_JSON("metrics", metrics_json(p)))))
+        if (print_json_line(run, cbx_json_document("calibrax-point", J_JSON("run", run_head(r)),
+                                                   J_TEXT("name", p->name), J_TEXT("scenario", p->scenario),
+                                                   J_JSON("tags", tags_json(p->tags, p->ntags)),
+                                                   J_JSON("metrics", metrics_json(p)))))
             return EXIT_ERROR;
         ++*found;
     }

@@ -41,12 +41,12 @@ static int show_report(const opt_run *run, const char *action, const char *done,
     const store_args *a = run->args;
 
     if (a->select.json) {
-        cbx_json *o = json_document("calibrax-store", J_TEXT("action", action), J_INT("files", r->files),
-                                    J_INT("changed", r->changed), J_INT("bytes", r->bytes));
+        cbx_json *o = cbx_json_document("calibrax-store", J_TEXT("action", action), J_INT("files", r->files),
+                                        J_INT("changed", r->changed), J_INT("bytes", r->bytes));
         cbx_json *list = cbx_json_set_array(o, "problems");
         for (size_t i = 0; i < r->nproblems; i++)
-            json_put(cbx_json_push_object(list), J_TEXT("file", r->problems[i].file),
-                     J_TEXT("message", r->problems[i].message));
+            cbx_json_put(cbx_json_push_object(list), J_TEXT("file", r->problems[i].file),
+                         J_TEXT("message", r->problems[i].message));
         if (print_json(run, o)) return EXIT_ERROR;
     } else {
         for (size_t i = 0; i < r->nproblems; i++) printf("%s: %s\n", r->problems[i].file, r->problems[i].message);

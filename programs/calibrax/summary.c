@@ -111,14 +111,14 @@ static int print_json_summary(const opt_run *run, const cbx_run *r)
 {
     json_stream out;
 
-    json_stream_begin(&out, json_document("calibrax-summary", J_JSON("run", run_head(r))), "points");
+    json_stream_begin(&out, cbx_json_document("calibrax-summary", J_JSON("run", run_head(r))), "points");
     for (size_t i = 0; i < cbx_run_npoints(r); i++) {
         const cbx_point *p = cbx_run_point(r, i);
         cbx_json *item = cbx_json_new_object(), *values = cbx_json_new_object();
         for (size_t k = 0; k < p->nmetrics; k++)
             cbx_json_set_double(values, p->metrics[k].name, p->metrics[k].metric.value);
-        json_put(item, J_TEXT("name", p->name), J_TEXT("scenario", p->scenario),
-                 J_JSON("tags", tags_json(p->tags, p->ntags)), J_JSON("metrics", values));
+        cbx_json_put(item, J_TEXT("name", p->name), J_TEXT("scenario", p->scenario),
+                     J_JSON("tags", tags_json(p->tags, p->ntags)), J_JSON("metrics", values));
         json_stream_add(&out, item);
     }
     return json_stream_end(&out, run, NULL);

@@ -108,9 +108,10 @@ static cbx_json *value_json(const cbx_trend_point *p)
 {
     char time[CBX_TIME_SIZE];
 
-    cbx_json *o = json_object(J_TEXT("run", p->run_id), J_TEXT("timestamp", cbx_time_format_iso(p->timestamp_us, time)),
-                              J_TEXT("commit", p->commit), J_TEXT("branch", p->branch), J_TEXT("machine", p->machine),
-                              J_NUMBER("value", p->value));
+    cbx_json *o = cbx_json_object(J_TEXT("run", p->run_id),
+                                  J_TEXT("timestamp", cbx_time_format_iso(p->timestamp_us, time)),
+                                  J_TEXT("commit", p->commit), J_TEXT("branch", p->branch),
+                                  J_TEXT("machine", p->machine), J_NUMBER("value", p->value));
     if (!isnan(p->lower)) cbx_json_set_double(o, "lower", p->lower);
     if (!isnan(p->upper)) cbx_json_set_double(o, "upper", p->upper);
     return o;
@@ -141,8 +142,8 @@ static cbx_json *series_json(const opt_run *run, cbx_store *store, const cbx_tre
     const char *word = tendency_of(run, store, s, &t);
     cbx_json *points = cbx_json_new_array();
 
-    cbx_json *o = json_object(J_TEXT("metric", s->metric), J_TEXT("point", s->point), J_TEXT("scenario", s->scenario),
-                              J_JSON("tags", tags_json(s->tags, s->ntags)));
+    cbx_json *o = cbx_json_object(J_TEXT("metric", s->metric), J_TEXT("point", s->point),
+                                  J_TEXT("scenario", s->scenario), J_JSON("tags", tags_json(s->tags, s->ntags)));
     for (size_t i = 0; i < s->npoints; i++) cbx_json_push(points, value_json(&s->points[i]));
     cbx_json_set(o, "points", points);
     if (word) cbx_json_set(o, "tendency", tendency_json(&t, word));
@@ -252,7 +253,7 @@ static void begin_showing(showing *w)
     const trend_args *a = w->run->args;
 
     select_warn(w->run, w->store);
-    if (a->select.json) json_stream_begin(&w->json, new_document("calibrax-trend"), "series");
+    if (a->select.json) json_stream_begin(&w->json, cbx_json_new_document("calibrax-trend"), "series");
 }
 
 static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)

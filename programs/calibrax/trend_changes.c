@@ -226,7 +226,7 @@ static int write_state(const changes *c)
     const cbx_json *before = cbx_json_get(c->seen, "series");
 
     if (!path) return EXIT_PASS;
-    cbx_json *o = new_document(CBX_CHANGE_STATE_SCHEMA);
+    cbx_json *o = cbx_json_new_document(CBX_CHANGE_STATE_SCHEMA);
     cbx_json *all = before ? cbx_json_copy(before) : cbx_json_new_object();
     for (size_t i = 0; i < c->n; i++) cbx_json_set(all, c->list[i].name, series_state(c, &c->list[i]));
     cbx_json_set(o, "series", all);
@@ -336,25 +336,25 @@ static cbx_json *change_json(const change *f)
 {
     char time[CBX_TIME_SIZE];
 
-    cbx_json *o = json_object(
+    cbx_json *o = cbx_json_object(
         J_TEXT("run", f->at->run_id), J_TEXT("timestamp", cbx_time_format_iso(f->at->timestamp_us, time)),
         J_TEXT("commit", f->at->commit), J_INT("index", f->c.index), J_NUMBER("before", f->c.before),
         J_NUMBER("after", f->c.after), J_NUMBER("change", f->c.change));
     if (!isnan(f->c.score)) cbx_json_set_double(o, "score", f->c.score);
     if (!isnan(f->c.score)) cbx_json_set_bool(o, "alarm", f->c.alarm);
-    json_put(o, J_BOOL("new", f->is_new), J_TEXT("for", f->worse ? "worse" : f->better ? "better" : NULL));
+    cbx_json_put(o, J_BOOL("new", f->is_new), J_TEXT("for", f->worse ? "worse" : f->better ? "better" : NULL));
     if (f->judged) {
         cbx_json *again = cbx_json_set_object(o, "confirmation");
-        json_put(again, J_TEXT("verdict", judgement_words[f->judged]), J_NUMBER("change", f->again.value),
-                 J_NUMBER("lower", f->again.lower), J_NUMBER("upper", f->again.upper),
-                 J_NUMBER("level", f->again.level));
+        cbx_json_put(again, J_TEXT("verdict", judgement_words[f->judged]), J_NUMBER("change", f->again.value),
+                     J_NUMBER("lower", f->again.lower), J_NUMBER("upper", f->again.upper),
+                     J_NUMBER("level", f->again.level));
     }
     return o;
 }
 
 static int print_changes_json(const changes *c)
 {
-    cbx_json *document = new_document("calibrax-changepoints");
+    cbx_json *document = cbx_json_new_document("calibrax-changepoints");
     json_stream out;
 
     cbx_json_set_bool(document, "exploratory", c->a->method != 0);
@@ -362,7 +362,7 @@ static int print_changes_json(const changes *c)
     for (size_t i = 0; i < c->n; i++) {
         const series *s = &c->list[i];
         cbx_json *list = cbx_json_new_array();
-        cbx_json *e = json_object(
+        cbx_json *e = cbx_json_object(
             J_TEXT("metric", s->s->metric), J_TEXT("point", s->s->point), J_TEXT("scenario", s->s->scenario),
             J_JSON("tags", tags_json(s->s->tags, s->s->ntags)), J_TEXT("direction", cbx_direction_name(s->direction)),
             J_INT("values", s->n), J_INT("unseen", s->unseen), J_INT("not_finite", s->left_out));

@@ -130,7 +130,7 @@ static int fit(work *w, series *s)
 
 static cbx_json *series_json(const work *w, const series *s)
 {
-    cbx_json *o = json_object(J_TEXT("series", s->name));
+    cbx_json *o = cbx_json_object(J_TEXT("series", s->name));
 
     cbx_json_set_doubles(o, "x", s->x.items, s->x.n);
     cbx_json_set_doubles(o, "y", s->y.items, s->x.n);
@@ -139,17 +139,17 @@ static cbx_json *series_json(const work *w, const series *s)
     if (w->law->power) {
         char order[CBX_GROWTH_TEXT];
 
-        json_put(o, J_TEXT("order", cbx_growth_text(&s->growth, order)),
-                 J_TEXT("nearest_order", cbx_complexity_name(s->growth.order)),
-                 J_NUMBER("intercept", s->growth.intercept ? s->growth.intercept_value : 0),
-                 J_NUMBER("coefficient", s->growth.coefficient));
+        cbx_json_put(o, J_TEXT("order", cbx_growth_text(&s->growth, order)),
+                     J_TEXT("nearest_order", cbx_complexity_name(s->growth.order)),
+                     J_NUMBER("intercept", s->growth.intercept ? s->growth.intercept_value : 0),
+                     J_NUMBER("coefficient", s->growth.coefficient));
         cbx_json *weights = cbx_json_set_object(o, "weights");
         for (int c = 0; c < CBX_COMPLEXITY_COUNT; c++)
             cbx_json_set_double(weights, cbx_complexity_name((cbx_complexity)c), s->growth.weight[c]);
         cbx_json_set_interval(o, "exponent", s->growth.exponent.value, s->growth.exponent.lower,
                               s->growth.exponent.upper, s->growth.exponent.level);
-        json_put(o, J_NUMBER("power_intercept", s->growth.power_intercept),
-                 J_NUMBER("power_coefficient", s->growth.power_coefficient));
+        cbx_json_put(o, J_NUMBER("power_intercept", s->growth.power_intercept),
+                     J_NUMBER("power_coefficient", s->growth.power_coefficient));
     } else {
         cbx_json_set_double(o, "scale", s->speedup.scale);
         for (size_t k = 0; k < 2 && w->law->parameters[k]; k++)
@@ -233,8 +233,8 @@ int trend_over(const opt_run *run)
         status = opt_fail(run, "nothing can be fitted: '%s' has %s", plain_text(run->arena, w.list.items[0].name),
                           w.list.items[0].fault);
     if (!status && a->select.json) {
-        cbx_json *o = json_document("calibrax-scaling", J_TEXT("metric", a->select.metric), J_TEXT("over", a->over),
-                                    J_TEXT("law", w.law->name), J_TEXT("formula", w.law->formula));
+        cbx_json *o = cbx_json_document("calibrax-scaling", J_TEXT("metric", a->select.metric), J_TEXT("over", a->over),
+                                        J_TEXT("law", w.law->name), J_TEXT("formula", w.law->formula));
         cbx_json *list = cbx_json_set_array(o, "series");
         for (size_t i = 0; i < w.list.n; i++) cbx_json_push(list, series_json(&w, &w.list.items[i]));
         cbx_json_set_int(o, "left_out", (int64_t)w.left_out);

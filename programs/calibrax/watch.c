@@ -667,10 +667,10 @@ static int summarize(const watcher *w)
         return EXIT_ERROR;
     word = cbx_tendency_name(t.kind, w->a->lower ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER);
     if (w->a->json) {
-        cbx_json *o = json_document("calibrax-watch-summary", J_TEXT("metric", w->metrics[0].name),
-                                    J_INT("values", f.count), J_NUMBER("latest", f.last), J_NUMBER("min", f.min),
-                                    J_NUMBER("max", f.max), J_NUMBER("mean", f.mean),
-                                    J_JSON("tendency", tendency_json(&t, word)));
+        cbx_json *o = cbx_json_document("calibrax-watch-summary", J_TEXT("metric", w->metrics[0].name),
+                                        J_INT("values", f.count), J_NUMBER("latest", f.last), J_NUMBER("min", f.min),
+                                        J_NUMBER("max", f.max), J_NUMBER("mean", f.mean),
+                                        J_JSON("tendency", tendency_json(&t, word)));
         cbx_json *alerts = cbx_json_set_object(o, "alerts");
         for (cbx_severity s = CBX_SEVERITY_INFO; s <= CBX_SEVERITY_CRITICAL; s++)
             cbx_json_set_int(alerts, cbx_severity_name(s), (int64_t)cbx_alerts_by_severity(w->alerts, s, NULL, 0));

@@ -116,7 +116,7 @@ int watch_health_end(watcher *w)
     const uint64_t now_ns = cbx_clock_ns();
     cbx_arena *arena = w->run->arena;
     columns *table = n && !w->a->json ? columns_begin(arena, heads, "llrrrrrl") : NULL;
-    cbx_json *o = n && w->a->json ? new_document("calibrax-health") : NULL, *list = cbx_json_new_array();
+    cbx_json *o = n && w->a->json ? cbx_json_new_document("calibrax-health") : NULL, *list = cbx_json_new_array();
     char text[CBX_FORMAT_SIZE];
 
     for (size_t i = 0; i < n; i++) {
@@ -124,11 +124,11 @@ int watch_health_end(watcher *w)
         cbx_health_read(w->health, i, now_ns, &r);
         const double seconds[] = { r.window.mean, r.window.p95, r.baseline_s };
         if (w->a->json) {
-            json_put(cbx_json_push_object(list), J_TEXT("pipeline", r.pipeline),
-                     J_TEXT("state", cbx_health_state_name(r.state)), J_TEXT("reason", r.reason),
-                     J_INT("executions", r.executions), J_INT("window", r.window.count),
-                     J_NUMBER("failure_rate", r.window.failure_rate), J_NUMBER("mean_s", r.window.mean),
-                     J_NUMBER("p95_s", r.window.p95), J_NUMBER("baseline_s", r.baseline_s));
+            cbx_json_put(cbx_json_push_object(list), J_TEXT("pipeline", r.pipeline),
+                         J_TEXT("state", cbx_health_state_name(r.state)), J_TEXT("reason", r.reason),
+                         J_INT("executions", r.executions), J_INT("window", r.window.count),
+                         J_NUMBER("failure_rate", r.window.failure_rate), J_NUMBER("mean_s", r.window.mean),
+                         J_NUMBER("p95_s", r.window.p95), J_NUMBER("baseline_s", r.baseline_s));
             continue;
         }
         columns_put(table, PAINT_PLAIN, plain_text(arena, r.pipeline));
@@ -142,7 +142,7 @@ int watch_health_end(watcher *w)
     if (!o) cbx_json_unref(list);
     if (table) columns_print(table, "");
     if (!o) return EXIT_PASS;
-    json_put(o, J_TEXT("overall", cbx_health_state_name(cbx_health_overall(w->health, now_ns))),
-             J_JSON("pipelines", list));
+    cbx_json_put(o, J_TEXT("overall", cbx_health_state_name(cbx_health_overall(w->health, now_ns))),
+                 J_JSON("pipelines", list));
     return print_json(w->run, o);
 }

@@ -29,14 +29,6 @@ static int print_document(const opt_run *run, cbx_json *document, bool painted)
     return status;
 }
 
-cbx_json *sentences_json(const char *const *sentences, size_t n)
-{
-    cbx_json *list = cbx_json_new_array();
-
-    for (size_t i = 0; i < n; i++) cbx_json_push_string(list, sentences[i]);
-    return list;
-}
-
 int print_json(const opt_run *run, cbx_json *document) { return print_document(run, document, false); }
 
 int print_json_line(const opt_run *run, cbx_json *document) { return print_document(run, document, true); }
@@ -106,23 +98,6 @@ int json_stream_end(json_stream *s, const opt_run *run, cbx_json *tail)
     return json_stream_close(s, run);
 }
 
-cbx_json *json_with(cbx_json *object, const json_member *m)
-{
-    for (; m->kind != JSON_END; m++) {
-        switch (m->kind) {
-        case JSON_STRING: cbx_json_set_string(object, m->key, m->text); break;
-        case JSON_NUMBER: cbx_json_set_double(object, m->key, m->number); break;
-        case JSON_INTEGER: cbx_json_set_int(object, m->key, m->integer); break;
-        case JSON_TRUTH: cbx_json_set_bool(object, m->key, m->truth); break;
-        case JSON_VALUE: cbx_json_set(object, m->key, m->value); break;
-        case JSON_END: break;
-        }
-    }
-    return object;
-}
-
-cbx_json *new_document(const char *schema) { return json_object(J_TEXT("schema", schema), J_INT("version", 1)); }
-
 /* Of the longest name in the group of item i. */
 static int name_width(const cbx_doctor_report *r, size_t i)
 {
@@ -163,13 +138,13 @@ void print_doctor(const opt_run *run, const cbx_doctor_report *r)
 
 cbx_json *doctor_json(const cbx_doctor_report *r, const char *schema)
 {
-    cbx_json *o = json_document(schema, J_TEXT("release", cbx_version()), J_TEXT("revision", cbx_revision()));
+    cbx_json *o = cbx_json_document(schema, J_TEXT("release", cbx_version()), J_TEXT("revision", cbx_revision()));
     cbx_json *list = cbx_json_set_array(o, "items");
     for (size_t i = 0; i < r->count; i++) {
         const cbx_doctor_item *it = &r->items[i];
-        json_put(cbx_json_push_object(list), J_TEXT("group", it->group), J_TEXT("name", it->name),
-                 J_TEXT("state", cbx_doctor_state_name(it->state)), J_TEXT("text", it->text),
-                 J_TEXT("remedy", it->remedy));
+        cbx_json_put(cbx_json_push_object(list), J_TEXT("group", it->group), J_TEXT("name", it->name),
+                     J_TEXT("state", cbx_doctor_state_name(it->state)), J_TEXT("text", it->text),
+                     J_TEXT("remedy", it->remedy));
     }
     return o;
 }

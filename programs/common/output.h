@@ -4,7 +4,7 @@
 #ifndef CALIBRAX_PROGRAMS_OUTPUT_H
 #define CALIBRAX_PROGRAMS_OUTPUT_H
 
-#include "calibrax/base/json.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/core/doctor.h"
 #include "programs/common/options.h"
 #include "programs/common/terminal.h"
@@ -34,41 +34,6 @@ void json_stream_add(json_stream *s, cbx_json *element);
 void json_stream_next(json_stream *s, cbx_json *more, const char *list);
 /* All members behind the last list; NULL: none. */
 int json_stream_end(json_stream *s, const opt_run *run, cbx_json *tail);
-
-/* An array of texts; NULL: out of memory. */
-cbx_json *sentences_json(const char *const *sentences, size_t n);
-
-/* A member of a JSON object, by value. */
-typedef struct json_member {
-    const char *key;
-    enum { JSON_END, JSON_STRING, JSON_NUMBER, JSON_INTEGER, JSON_TRUTH, JSON_VALUE } kind;
-    union {
-        const char *text; /* copied; NULL: null */
-        double number;
-        int64_t integer;
-        bool truth;
-        cbx_json *value; /* taken over */
-    };
-} json_member;
-#define J_MEMBER(key, kind, member, x)                                                                                 \
-    {                                                                                                                  \
-        key, kind, { .member = (x) }                                                                                   \
-    }
-#define J_TEXT(key, x)        J_MEMBER(key, JSON_STRING, text, x)
-#define J_NUMBER(key, x)      J_MEMBER(key, JSON_NUMBER, number, x)
-#define J_INT(key, x)         J_MEMBER(key, JSON_INTEGER, integer, (int64_t)(x))
-#define J_BOOL(key, x)        J_MEMBER(key, JSON_TRUTH, truth, x)
-#define J_JSON(key, x)        J_MEMBER(key, JSON_VALUE, value, x)
-#define J_TEXTS(key, list, n) J_JSON(key, sentences_json(list, n))
-/* Sets members of an object in their order; nothing of one that is NULL: out of memory. */
-#define json_put(object, ...) (void)json_with(object, (const json_member[]){ __VA_ARGS__, { .kind = JSON_END } })
-/* {"schema":schema,"version":1} to which the rest is added. */
-cbx_json *new_document(const char *schema);
-/* New objects of these members; NULL: out of memory. */
-#define json_object(...) json_with(cbx_json_new_object(), (const json_member[]){ __VA_ARGS__, { .kind = JSON_END } })
-#define json_document(schema, ...)                                                                                     \
-    json_with(new_document(schema), (const json_member[]){ __VA_ARGS__, { .kind = JSON_END } })
-cbx_json *json_with(cbx_json *object, const json_member *members);
 
 /* The report of a doctor, for people. */
 void print_doctor(const opt_run *run, const cbx_doctor_report *r);

@@ -118,8 +118,8 @@ static void add_baselines(const cbx_case_ops *c, bool mutants, cbx_json *list)
         const cbx_baseline_ops *b = c->baselines[i];
         if ((b->mutant_reason != NULL) != mutants) continue;
         cbx_json *o = cbx_json_push_object(list);
-        json_put(o, J_TEXT("name", b->name), J_TEXT("provider", b->provider), J_TEXT("summary", b->summary),
-                 J_BOOL("reference", i == 0), J_TEXT("slow_reason", b->slow_reason));
+        cbx_json_put(o, J_TEXT("name", b->name), J_TEXT("provider", b->provider), J_TEXT("summary", b->summary),
+                     J_BOOL("reference", i == 0), J_TEXT("slow_reason", b->slow_reason));
         if (b->limit) cbx_json_set_string(o, "limit", b->limit);
         if (mutants) cbx_json_set_string(o, "mutant_reason", b->mutant_reason);
     }
@@ -130,26 +130,26 @@ int list_print(const opt_run *run, const char *name, bool json)
     if (name && !nperf_commands(name) && !nperf_case(run, name)) return EXIT_ERROR;
     if (json) {
         /* The cases, one of that name or all, with the platforms and providers. */
-        cbx_json *document = new_document("nperf-list"), *list;
+        cbx_json *document = cbx_json_new_document("nperf-list"), *list;
         const cbx_case_ops *c;
         size_t n = 0;
         const cbx_provider_ops *const *all = cbx_providers(&n);
         list = cbx_json_set_array(document, "cases");
         for (size_t place = 0; (c = next_case(name, &place)) != NULL;) {
             cbx_json *o = cbx_json_push_object(list), *params, *words;
-            json_put(o, J_TEXT("name", c->name), J_TEXT("summary", c->summary));
+            cbx_json_put(o, J_TEXT("name", c->name), J_TEXT("summary", c->summary));
             params = cbx_json_set_array(o, "params");
             for (size_t i = 0; i < c->nparams; i++) {
                 const cbx_param_def *d = &c->params[i];
                 cbx_json *p = cbx_json_push_object(params);
-                json_put(p, J_TEXT("name", d->name), J_TEXT("kind", d->kind == CBX_PARAM_INT ? "int" : "word"));
+                cbx_json_put(p, J_TEXT("name", d->name), J_TEXT("kind", d->kind == CBX_PARAM_INT ? "int" : "word"));
                 if (d->kind == CBX_PARAM_INT) {
-                    json_put(p, J_INT("min", d->min), J_INT("max", d->max));
+                    cbx_json_put(p, J_INT("min", d->min), J_INT("max", d->max));
                 }
                 words = cbx_json_set_array(p, "words");
                 for (size_t w = 0; d->kind == CBX_PARAM_WORD && d->words[w]; w++)
                     cbx_json_push_string(words, d->words[w]);
-                json_put(p, J_TEXT("default", d->fallback), J_TEXT("help", d->help));
+                cbx_json_put(p, J_TEXT("default", d->fallback), J_TEXT("help", d->help));
             }
             add_points(run->ctx, c, c->points, c->npoints, cbx_json_set_array(o, "points"));
             add_points(run->ctx, c, c->series, c->nseries, cbx_json_set_array(o, "series"));
@@ -158,8 +158,8 @@ int list_print(const opt_run *run, const char *name, bool json)
         }
         list = cbx_json_set_array(document, "platforms");
         for (size_t i = 0; i < CBX_LEN(platforms); i++) {
-            json_put(cbx_json_push_object(list), J_TEXT("name", platforms[i]),
-                     J_BOOL("available", cbx_platform_available(platforms[i])));
+            cbx_json_put(cbx_json_push_object(list), J_TEXT("name", platforms[i]),
+                         J_BOOL("available", cbx_platform_available(platforms[i])));
         }
         list = cbx_json_set_array(document, "providers");
         for (size_t i = 0; i < n; i++) {
@@ -167,8 +167,8 @@ int list_print(const opt_run *run, const char *name, bool json)
             size_t nv = all[i]->variants ? all[i]->variants(NULL, &v) : 0;
             cbx_json *o = cbx_json_push_object(list), *variants = cbx_json_new_array();
             for (size_t k = 0; k < nv; k++) cbx_json_push_string(variants, v[k].name);
-            json_put(o, J_TEXT("name", all[i]->name), J_TEXT("summary", all[i]->summary),
-                     J_TEXT("setup", all[i]->setup), J_JSON("variants", variants));
+            cbx_json_put(o, J_TEXT("name", all[i]->name), J_TEXT("summary", all[i]->summary),
+                         J_TEXT("setup", all[i]->setup), J_JSON("variants", variants));
         }
         return print_json(run, document);
     }

@@ -132,7 +132,7 @@ static int run_new_case(const opt_run *run)
     for (size_t i = 0; files[i].ending && !status; i++) status = write_one(run, name, &files[i]);
     if (!status && a->json) {
         /* {"schema":"nperf-new-case","version":1,"name","files":[...],"next"} */
-        cbx_json *o = new_document("nperf-new-case"), *list;
+        cbx_json *o = cbx_json_new_document("nperf-new-case"), *list;
         cbx_json_set_string(o, "name", name);
         list = cbx_json_set_array(o, "files");
         for (size_t i = 0; files[i].ending; i++)

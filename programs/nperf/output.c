@@ -10,7 +10,7 @@ int print_rows_json(const opt_run *run, const cbx_rows *rows, const char *schema
     cbx_json *document = cbx_json_new_object(), *list = cbx_json_new_array();
 
     for (size_t i = 0; i < rows->count; i++) cbx_json_push(list, cbx_json_ref(rows->rows[i].json));
-    json_put(document, J_TEXT("schema", schema), J_INT("version", CBX_ROW_SCHEMA_VERSION), J_JSON("rows", list));
+    cbx_json_put(document, J_TEXT("schema", schema), J_INT("version", CBX_ROW_SCHEMA_VERSION), J_JSON("rows", list));
     return print_json(run, document);
 }
 

@@ -23,7 +23,8 @@ static const opt_spec raw_options[] = {
 static int print_document(const opt_run *run, const char *lines)
 {
     const raw_args *a = run->args;
-    cbx_json *o = json_document("nperf-launches", J_TEXT("case", a->case_name), J_TEXT("run_id", run->words->items[0]));
+    cbx_json *o = cbx_json_document("nperf-launches", J_TEXT("case", a->case_name),
+                                    J_TEXT("run_id", run->words->items[0]));
     cbx_json *launches = cbx_json_set_array(o, "launches");
     for (const char *at = lines; *at;) {
         const size_t len = strcspn(at, "\n");

@@ -106,7 +106,7 @@ void selftest_put_rate(cbx_json *o, const char *name, const cbx_proof_rate *r)
     char key[80];
 
     snprintf(key, sizeof key, "%s_trials", name);
-    json_put(o, J_INT(key, r->trials), J_INT(name, r->hits));
+    cbx_json_put(o, J_INT(key, r->trials), J_INT(name, r->hits));
     snprintf(key, sizeof key, "%s_lower", name);
     cbx_json_set_double(o, key, r->lower);
     snprintf(key, sizeof key, "%s_upper", name);
@@ -137,9 +137,9 @@ static const struct {
 static void sign(cbx_json *part, int verdict)
 {
     char now[CBX_TIME_SIZE];
-    json_put(part, J_TEXT("verdict", selftest_word(verdict)), J_BOOL("holds", verdict == EXIT_PASS),
-             J_TEXT("recorded", cbx_time_format_iso(cbx_time_now_us(), now)), J_TEXT("tool", cbx_version()),
-             J_TEXT("revision", cbx_revision()));
+    cbx_json_put(part, J_TEXT("verdict", selftest_word(verdict)), J_BOOL("holds", verdict == EXIT_PASS),
+                 J_TEXT("recorded", cbx_time_format_iso(cbx_time_now_us(), now)), J_TEXT("tool", cbx_version()),
+                 J_TEXT("revision", cbx_revision()));
 }
 
 /* The worst of all parts goes on: a broken promise is no reason to leave the others unasked. */
@@ -204,7 +204,7 @@ static int run_selftest(const opt_run *run)
     const selftest_args *a = run->args;
     progress p;
     const selftest t = { run, a, &p };
-    SCOPED(cbx_json) *document = new_document(SCHEMA);
+    SCOPED(cbx_json) *document = cbx_json_new_document(SCHEMA);
 
     if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
     progress_init(&p);

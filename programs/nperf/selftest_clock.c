@@ -79,7 +79,7 @@ static int verdict_of(const readings *r)
 
 static cbx_json *readings_json(const readings *r)
 {
-    return json_object(
+    return cbx_json_object(
         J_NUMBER("empty_call_ns", r->empty_ns), J_NUMBER("addition_ns", r->addition_ns),
         J_NUMBER("additions_per_ns", 1 / r->addition_ns), J_NUMBER("tenfold_chain_off", r->off.value),
         J_NUMBER("tenfold_chain_off_lower", r->off.lower), J_NUMBER("tenfold_chain_off_upper", r->off.upper),

@@ -132,8 +132,8 @@ static cbx_json *kernels_json(const cbx_proof_pool *pools, size_t n, const cbx_p
 
     for (size_t i = 0; i < n; i++) {
         cbx_json *o = cbx_json_push_object(list);
-        json_put(o, J_TEXT("kernel", pools[i].name), J_INT("launches", (2 * pools[i].rounds)),
-                 J_NUMBER("launch_variation", selftest_variation(pools[i].first, pools[i].rounds)));
+        cbx_json_put(o, J_TEXT("kernel", pools[i].name), J_INT("launches", (2 * pools[i].rounds)),
+                     J_NUMBER("launch_variation", selftest_variation(pools[i].first, pools[i].rounds)));
         selftest_put_rate(o, "alarms", &by_pool[i]);
     }
     return list;
@@ -143,8 +143,8 @@ static cbx_json *equals_json(const cbx_proof_alarms *a, const cbx_proof_pool *po
                              const cbx_proof_rate *by_pool)
 {
     const cbx_proof_rate both = cbx_proof_rate_of(a->rows.hits + a->gates.hits, a->rows.trials + a->gates.trials);
-    cbx_json *o = json_object(J_INT("pairs", both.trials), J_INT("alarms", both.hits),
-                              J_NUMBER("rate_lower", both.lower), J_NUMBER("rate_upper", both.upper));
+    cbx_json *o = cbx_json_object(J_INT("pairs", both.trials), J_INT("alarms", both.hits),
+                                  J_NUMBER("rate_lower", both.lower), J_NUMBER("rate_upper", both.upper));
 
     selftest_put_rate(o, "row_alarms", &a->rows);
     selftest_put_rate(o, "gate_alarms", &a->gates);
@@ -307,13 +307,13 @@ static cbx_json *power_json(const finding *f, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         cbx_json *one = cbx_json_push_object(list);
-        json_put(one, J_TEXT("kernel", f[i].kernel), J_NUMBER("planted", f[i].slow), J_NUMBER("seen", f[i].seen),
-                 J_NUMBER("launch_variation", f[i].variation), J_BOOL("promised", is_promised(&f[i])));
+        cbx_json_put(one, J_TEXT("kernel", f[i].kernel), J_NUMBER("planted", f[i].slow), J_NUMBER("seen", f[i].seen),
+                     J_NUMBER("launch_variation", f[i].variation), J_BOOL("promised", is_promised(&f[i])));
         selftest_put_rate(one, "found", &f[i].found);
         if (!strcmp(f[i].kernel, "simulated") && f[i].slow == SLOW)
             selftest_put_rate(o, "found_2_percent_at_1_percent_variation", &f[i].found);
     }
-    json_put(o, J_INT("launches_a_side", 25), J_JSON("findings", list));
+    cbx_json_put(o, J_INT("launches_a_side", 25), J_JSON("findings", list));
     return o;
 }
 

@@ -166,9 +166,9 @@ static int verdict_of(const mutant_score *s)
 
 static cbx_json *score_json(const mutant_score *s)
 {
-    return json_object(J_INT("mutants", s->mutants), J_INT("found", s->found), J_INT("honest", s->honest),
-                       J_INT("honest_ok", s->honest_ok), J_TEXT("survivors", cbx_text_str(s->survivors)),
-                       J_INT("too_busy", s->busy));
+    return cbx_json_object(J_INT("mutants", s->mutants), J_INT("found", s->found), J_INT("honest", s->honest),
+                           J_INT("honest_ok", s->honest_ok), J_TEXT("survivors", cbx_text_str(s->survivors)),
+                           J_INT("too_busy", s->busy));
 }
 
 static void print_score(const mutant_score *s)

@@ -48,5 +48,6 @@ void selftest_put_recording(cbx_json *o, const cbx_measure_result *result)
     for (size_t i = 0; i < result->rows.count; i++) launches += result->rows.rows[i].nlaunches;
     cbx_json_set_int(o, "recorded_launches", (int64_t)launches);
     if (!result->rows.count) return;
-    json_put(o, J_TEXT("recorded_run", result->rows.rows[0].run_id), J_TEXT("machine", result->rows.rows[0].machine));
+    cbx_json_put(o, J_TEXT("recorded_run", result->rows.rows[0].run_id),
+                 J_TEXT("machine", result->rows.rows[0].machine));
 }
