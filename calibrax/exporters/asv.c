@@ -24,6 +24,7 @@
 #include "calibrax/base/hash.h"
 #include "calibrax/base/hash_table.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/together.h"
 #include "calibrax/exporters/job.h"
 #include "calibrax/exporters/units.h"
@@ -359,20 +360,16 @@ static cbx_json *params_json(cbx_export_job *job, const benchmark *b)
 static cbx_json *machine_json(const cbx_run *run)
 {
     const cbx_json *hardware = cbx_json_get(cbx_run_environment(run), "hardware");
-    cbx_json *o = cbx_json_new_object();
     int64_t threads = cbx_json_get_int(hardware, "cpu_count", 0),
             memory = cbx_json_get_int(hardware, "memory_bytes", 0);
     char count[24] = "", ram[24] = "";
 
     if (threads > 0) snprintf(count, sizeof count, "%lld", (long long)threads);
     if (memory > 0) snprintf(ram, sizeof ram, "%lld", (long long)(memory / 1024));
-    cbx_json_set_string(o, "machine", machine_of(run));
-    cbx_json_set_string(o, "os", cbx_json_get_string(hardware, "os", ""));
-    cbx_json_set_string(o, "arch", cbx_json_get_string(hardware, "arch", ""));
-    cbx_json_set_string(o, "cpu", cbx_json_get_string(hardware, "cpu_model", ""));
-    cbx_json_set_string(o, "num_cpu", count);
-    cbx_json_set_string(o, "ram", ram);
-    return o;
+    return cbx_json_object(J_TEXT("machine", machine_of(run)), J_TEXT("os", cbx_json_get_string(hardware, "os", "")),
+                           J_TEXT("arch", cbx_json_get_string(hardware, "arch", "")),
+                           J_TEXT("cpu", cbx_json_get_string(hardware, "cpu_model", "")), J_TEXT("num_cpu", count),
+                           J_TEXT("ram", ram));
 }
 
 enum { FORM = CBX_JSON_INDENT2 | CBX_JSON_ASCII | CBX_JSON_NONFINITE_BARE };
@@ -406,16 +403,11 @@ static cbx_status put_benchmarks(site *s, cbx_err *err)
 
     for (size_t i = 0; i < s->list.n; i++) {
         const benchmark *b = &s->list.items[i];
-        cbx_json *o = cbx_json_new_object(), *names;
-        cbx_json_set_string(o, "code", "");
-        cbx_json_set_string(o, "name", b->name);
-        names = cbx_json_set_array(o, "param_names");
+        cbx_json *o = cbx_json_object(J_TEXT("code", ""), J_TEXT("name", b->name)),
+                 *names = cbx_json_set_array(o, "param_names");
         for (size_t k = 0; k < b->params.n; k++) cbx_json_push_string(names, b->params.items[k].key);
-        cbx_json_set(o, "params", params_json(s->job, b));
-        cbx_json_set_double(o, "timeout", 60);
-        cbx_json_set_string(o, "type", b->type);
-        cbx_json_set_string(o, "unit", b->unit);
-        cbx_json_set_string(o, "version", b->version);
+        cbx_json_put(o, J_JSON("params", params_json(s->job, b)), J_NUMBER("timeout", 60), J_TEXT("type", b->type),
+                     J_TEXT("unit", b->unit), J_TEXT("version", b->version));
         cbx__export_stream_add(&out, b->name, o);
     }
     cbx__export_stream_add(&out, "version", cbx_json_new_int(2));
@@ -424,18 +416,16 @@ static cbx_status put_benchmarks(site *s, cbx_err *err)
 
 static cbx_status put_configuration(site *s, cbx_err *err)
 {
-    cbx_json *o = cbx_json_new_object(), *branches;
+    static const char *const head[] = { "HEAD" };
 
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "project", "calibrax");
-    cbx_json_set_string(o, "repo", s->job->opts.repo ? s->job->opts.repo : ".");
-    branches = cbx_json_set_array(o, "branches");
-    for (size_t i = 0; i < s->branches.n; i++) cbx_json_push_string(branches, s->branches.list[i]);
-    if (!s->branches.n) cbx_json_push_string(branches, "HEAD");
-    cbx_json_set_string(o, "environment_type", "existing");
-    cbx_json_set_string(o, "results_dir", "results");
-    cbx_json_set_string(o, "html_dir", "html");
-    return put_document(s, "asv.conf.json", o, err);
+    return put_document(
+        s, "asv.conf.json",
+        cbx_json_object(J_INT("version", 1), J_TEXT("project", "calibrax"),
+                        J_TEXT("repo", s->job->opts.repo ? s->job->opts.repo : "."),
+                        J_TEXTS("branches", s->branches.n ? s->branches.list : head, s->branches.n ? s->branches.n : 1),
+                        J_TEXT("environment_type", "existing"), J_TEXT("results_dir", "results"),
+                        J_TEXT("html_dir", "html")),
+        err);
 }
 
 /* --- the results of one commit on one machine --- */

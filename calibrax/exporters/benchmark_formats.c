@@ -14,6 +14,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/hash_table.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/exporters/job.h"
 #include "calibrax/exporters/units.h"
 #include "calibrax/statistics/estimate.h"
@@ -190,7 +191,7 @@ static void google_head(document *d)
 
     if (!cbx_json_has(context, "date"))
         cbx_json_set_string(context, "date", cbx_time_format_iso(cbx_run_timestamp_us(d->run), date));
-    if (!cbx_json_has(context, "executable") && d->scenario) cbx_json_set_string(context, "executable", d->scenario);
+    if (!cbx_json_has(context, "executable")) cbx_json_put(context, J_GIVEN("executable", d->scenario));
     if (!cbx_json_has(context, "num_cpus"))
         cbx_json_set_int(context, "num_cpus", cbx_json_get_int(hardware, "cpu_count", 0));
     cbx_json_set_int(context, "json_schema_version", 1);
@@ -254,18 +255,11 @@ static void google_point(document *d, const cbx_point *p)
     name = google_name(d, p);
     counters = google_counters(d, p, &t, &ncounters);
     for (size_t i = 0; name && counters && i < t.n; i++) {
-        cbx_json *o = cbx_json_new_object();
-        cbx_json_set_string(o, "name", name);
-        cbx_json_set_string(o, "run_name", name);
-        cbx_json_set_string(o, "run_type", "iteration");
-        cbx_json_set_int(o, "repetitions", (int64_t)t.n);
-        cbx_json_set_int(o, "repetition_index", (int64_t)i);
-        cbx_json_set_int(o, "threads", threads && atoi(threads) > 0 ? atoi(threads) : 1);
-        cbx_json_set_int(o, "iterations", 1);
-        cbx_json_set_double(o, "real_time", cbx__unscaled(t.times[i], 1e-9));
-        cbx_json_set_double(o, "cpu_time", 0);
-        cbx_json_set_string(o, "time_unit", "ns");
-        if (label) cbx_json_set_string(o, "label", label);
+        cbx_json *o = cbx_json_object(J_TEXT("name", name), J_TEXT("run_name", name), J_TEXT("run_type", "iteration"),
+                                      J_INT("repetitions", t.n), J_INT("repetition_index", i),
+                                      J_INT("threads", threads && atoi(threads) > 0 ? atoi(threads) : 1),
+                                      J_INT("iterations", 1), J_NUMBER("real_time", cbx__unscaled(t.times[i], 1e-9)),
+                                      J_NUMBER("cpu_time", 0), J_TEXT("time_unit", "ns"), J_GIVEN("label", label));
         for (size_t k = 0; k < ncounters; k++) {
             const counter *c = &counters[k];
             double v = c->samples ? c->samples[i] : c->value;
@@ -307,22 +301,16 @@ static const char *command_of(document *d, const cbx_point *p)
 
 static void hyperfine_point(document *d, const cbx_point *p)
 {
-    static const char *const times[][2] = { { "user", "user_time" }, { "system", "system_time" } };
+    const bool has_user = cbx_point_metric(p, "user_time"), has_system = cbx_point_metric(p, "system_time");
     const cbx_named_metric *m;
-    cbx_json *o;
     timing t;
 
     if (!find_time(d, p, &t)) return;
-    o = cbx_json_new_object();
-    cbx_json_set_string(o, "command", command_of(d, p));
-    cbx_json_set_double(o, "mean", t.summary.mean);
-    cbx_json_set_double(o, "stddev", t.summary.stddev);
-    cbx_json_set_double(o, "median", t.summary.median);
-    for (size_t i = 0; i < CBX_LEN(times); i++)
-        if (cbx_point_metric(p, times[i][1])) cbx_json_set_double(o, times[i][0], spread(d, p, times[i][1], 0));
-    cbx_json_set_double(o, "min", t.summary.min);
-    cbx_json_set_double(o, "max", t.summary.max);
-    cbx_json_set_doubles(o, "times", t.times, t.n);
+    cbx_json *o = cbx_json_object(
+        J_TEXT("command", command_of(d, p)), J_NUMBER("mean", t.summary.mean), J_NUMBER("stddev", t.summary.stddev),
+        J_NUMBER("median", t.summary.median), J_KNOWN("user", has_user ? spread(d, p, "user_time", 0) : NAN),
+        J_KNOWN("system", has_system ? spread(d, p, "system_time", 0) : NAN), J_NUMBER("min", t.summary.min),
+        J_NUMBER("max", t.summary.max), J_NUMBERS("times", t.times, t.n));
     for (size_t k = 0; (m = next_metric(d, p, &k));) {
         size_t n = 0;
         const double *bytes = strcmp(m->name, "memory") ? NULL : numbers_of(d, m, &n);
@@ -340,8 +328,8 @@ static void pytest_head(document *d)
     char date[CBX_TIME_SIZE];
 
     cbx__export_stream_add(&d->out, "machine_info", kept(cbx_run_environment(d->run), "machine_info"));
-    cbx_json_set_string(commit, "id", cbx_run_commit(d->run) ? cbx_run_commit(d->run) : "unversioned");
-    cbx_json_set_string(commit, "branch", cbx_run_branch(d->run) ? cbx_run_branch(d->run) : "(unknown)");
+    cbx_json_put(commit, J_TEXT("id", cbx_run_commit(d->run) ? cbx_run_commit(d->run) : "unversioned"),
+                 J_TEXT("branch", cbx_run_branch(d->run) ? cbx_run_branch(d->run) : "(unknown)"));
     cbx__export_stream_add(&d->out, "commit_info", commit);
     cbx_json_writer_add_string(&d->out.w, "datetime", cbx_time_format_iso(cbx_run_timestamp_us(d->run), date));
     cbx_json_writer_add_string(&d->out.w, "version", "5.1.0");
@@ -364,52 +352,34 @@ static void pytest_stats(cbx_json *o, const timing *t)
         if (x <= high && x > high_inside) high_inside = x;
     }
     snprintf(outliers, sizeof outliers, "%lld;%lld", (long long)far, (long long)outside);
-    cbx_json_set_double(o, "min", s->min);
-    cbx_json_set_double(o, "max", s->max);
-    cbx_json_set_double(o, "mean", s->mean);
-    cbx_json_set_double(o, "stddev", s->stddev);
-    cbx_json_set_int(o, "rounds", (int64_t)t->n);
-    cbx_json_set_double(o, "median", s->median);
-    cbx_json_set_double(o, "iqr", s->p75 - s->p25);
-    cbx_json_set_double(o, "q1", s->p25);
-    cbx_json_set_double(o, "q3", s->p75);
-    cbx_json_set_int(o, "iqr_outliers", outside);
-    cbx_json_set_int(o, "stddev_outliers", far);
-    cbx_json_set_string(o, "outliers", outliers);
-    cbx_json_set_double(o, "ld15iqr", low_inside);
-    cbx_json_set_double(o, "hd15iqr", high_inside);
-    cbx_json_set_double(o, "ops", s->mean > 0 ? 1 / s->mean : 0);
-    cbx_json_set_double(o, "total", total);
-    cbx_json_set_doubles(o, "data", t->times, t->n);
-    cbx_json_set_int(o, "iterations", 1);
+    cbx_json_put(o, J_NUMBER("min", s->min), J_NUMBER("max", s->max), J_NUMBER("mean", s->mean),
+                 J_NUMBER("stddev", s->stddev), J_INT("rounds", t->n), J_NUMBER("median", s->median),
+                 J_NUMBER("iqr", s->p75 - s->p25), J_NUMBER("q1", s->p25), J_NUMBER("q3", s->p75),
+                 J_INT("iqr_outliers", outside), J_INT("stddev_outliers", far), J_TEXT("outliers", outliers),
+                 J_NUMBER("ld15iqr", low_inside), J_NUMBER("hd15iqr", high_inside),
+                 J_NUMBER("ops", s->mean > 0 ? 1 / s->mean : 0), J_NUMBER("total", total),
+                 J_NUMBERS("data", t->times, t->n), J_INT("iterations", 1));
 }
 
 /* Tags but for the module are parameters; metrics but for the time are extra information. */
 static void pytest_point(document *d, const cbx_point *p)
 {
-    const char *module = cbx_point_tag(p, "module"), *values, *name, *full;
-    cbx_json *o = cbx_json_new_object(), *extra, *params;
+    const char *module = cbx_point_tag(p, "module"), *values = p->name, *name, *full;
     const cbx_named_metric *m;
     timing t;
 
-    if (!find_time(d, p, &t)) {
-        cbx_json_unref(o);
-        return;
-    }
-    cbx_json_set_string(o, "group", module ? p->scenario : NULL);
-    set_tags(o, "params", p, "module");
-    params = cbx_json_get(o, "params");
-    values = p->name;
+    if (!find_time(d, p, &t)) return;
     for (size_t i = 0; values && i < p->ntags; i++)
         if (strcmp(p->tags[i].key, "module") != 0)
             values = cbx_arena_printf(d->job->arena, "%s%s%s", values, values == p->name ? "[" : "-", p->tags[i].value);
     name = values && values != p->name ? cbx_arena_printf(d->job->arena, "%s]", values) : values;
     full = unique(d, name ? cbx_arena_printf(d->job->arena, "%s::%s", module ? module : p->scenario, name) : NULL);
-    cbx_json_set_string(o, "name", name);
-    cbx_json_set_string(o, "fullname", full);
-    if (!cbx_json_length(params)) cbx_json_set_null(o, "params");
-    cbx_json_set_string(o, "param", values && values != p->name ? values + strlen(p->name) + 1 : NULL);
-    extra = cbx_json_set_object(o, "extra_info");
+    cbx_json *o = cbx_json_object(J_TEXT("group", module ? p->scenario : NULL));
+    set_tags(o, "params", p, "module");
+    if (!cbx_json_length(cbx_json_get(o, "params"))) cbx_json_set_null(o, "params");
+    cbx_json_put(o, J_TEXT("name", name), J_TEXT("fullname", full),
+                 J_TEXT("param", values && values != p->name ? values + strlen(p->name) + 1 : NULL));
+    cbx_json *extra = cbx_json_set_object(o, "extra_info");
     for (size_t k = 0; (m = next_metric(d, p, &k));)
         if (m != t.metric && strncmp(m->name, "time_", 5) != 0) cbx_json_set_double(extra, m->name, m->metric.value);
     cbx_json_set_object(o, "options");
@@ -462,7 +432,6 @@ static void pyperf_point(document *d, const cbx_point *p)
         size_t n, at = 0;
         const double *v = numbers_of(d, m, &n);
         const cbx_json *counts = v ? launches_of(d, p, n) : NULL;
-        cbx_json *o, *meta, *runs;
         char date[CBX_TIME_SIZE];
         unit = v && !other ? pyperf_unit(u, v, n) : NULL;
         if (!unit) {
@@ -470,18 +439,14 @@ static void pyperf_point(document *d, const cbx_point *p)
             continue;
         }
         name = label_of(d, p, strcmp(m->name, plain[u->kind]) != 0 ? m->name : NULL);
-        o = cbx_json_new_object();
-        meta = cbx_json_set_object(o, "metadata");
-        cbx_json_set_string(meta, "name", name);
-        cbx_json_set_string(meta, "unit", unit);
-        runs = cbx_json_set_array(o, "runs");
+        cbx_time_format_iso(cbx_run_timestamp_us(d->run), date);
+        date[26] = '\0'; /* pyperf reads no time zone */
+        cbx_json *o = cbx_json_object(J_JSON("metadata", cbx_json_object(J_TEXT("name", name), J_TEXT("unit", unit)))),
+                 *runs = cbx_json_set_array(o, "runs");
         for (size_t i = 0; i < (counts ? cbx_json_length(counts) : 1); i++) {
             size_t count = counts ? (size_t)cbx_json_int_value(cbx_json_at(counts, i)) : n;
-            cbx_json *run = cbx_json_push_object(runs);
-            cbx_time_format_iso(cbx_run_timestamp_us(d->run), date);
-            date[26] = '\0'; /* pyperf reads no time zone */
-            cbx_json_set_string(cbx_json_set_object(run, "metadata"), "date", date);
-            cbx_json_set_doubles(run, "values", v + at, count);
+            cbx_json_put(cbx_json_push_object(runs), J_JSON("metadata", cbx_json_object(J_TEXT("date", date))),
+                         J_NUMBERS("values", v + at, count));
             at += count;
         }
         add_entry(d, NULL, o);
@@ -521,20 +486,16 @@ static void github_point(document *d, const cbx_point *p, cbx_direction directio
     for (size_t k = 0; (m = next_metric(d, p, &k));) {
         const cbx_metric_def *def = cbx_run_find_metric_def(d->run, m->name);
         char text[2 * CBX_FORMAT_SIZE + 8];
-        cbx_json *o;
         if (!def || def->direction != direction) {
             d->misfits += direction == CBX_DIRECTION_LOWER && (!def || def->direction == CBX_DIRECTION_INFO);
             continue;
         }
-        o = cbx_json_new_object();
-        cbx_json_set_string(o, "name", label_of(d, p, m->name));
-        cbx_json_set_string(o, "unit", def->unit);
-        cbx_json_set_double(o, "value", m->metric.value);
+        cbx_json *o = cbx_json_object(J_TEXT("name", label_of(d, p, m->name)), J_TEXT("unit", def->unit),
+                                      J_NUMBER("value", m->metric.value));
         if (isfinite(m->metric.lower) && isfinite(m->metric.upper)) {
             char low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
-            cbx_format_double(m->metric.lower, low);
-            cbx_format_double(m->metric.upper, high);
-            snprintf(text, sizeof text, "%s to %s", low, high);
+            snprintf(text, sizeof text, "%s to %s", cbx_format_double(m->metric.lower, low),
+                     cbx_format_double(m->metric.upper, high));
             cbx_json_set_string(o, "range", text);
         }
         if (m->metric.nsamples) {
@@ -552,36 +513,29 @@ static void github_bigger(document *d, const cbx_point *p) { github_point(d, p, 
 
 static void perfherder_head(document *d)
 {
-    cbx_json *framework = cbx_json_new_object();
-
-    cbx_json_set_string(framework, "name", "calibrax");
-    cbx__export_stream_add(&d->out, "framework", framework);
+    cbx__export_stream_add(&d->out, "framework", cbx_json_object(J_TEXT("name", "calibrax")));
 }
 
 /* A suite a point, a subtest a metric, within the limits of its schema: values of at most 1e12, and
  * units of at most 20 characters. */
 static void perfherder_point(document *d, const cbx_point *p)
 {
-    cbx_json *o = cbx_json_new_object(), *tests;
+    cbx_json *o = cbx_json_object(J_TEXT("name", label_of(d, p, NULL))), *tests = cbx_json_set_array(o, "subtests");
     const cbx_named_metric *m;
 
-    cbx_json_set_string(o, "name", label_of(d, p, NULL));
-    tests = cbx_json_set_array(o, "subtests");
     for (size_t k = 0; (m = next_metric(d, p, &k));) {
         const cbx_metric_def *def = cbx_run_find_metric_def(d->run, m->name);
-        cbx_json *test;
+        const bool directed = def && def->direction != CBX_DIRECTION_INFO,
+                   known = def && *def->unit && strlen(def->unit) <= 20;
         if (fabs(m->metric.value) > 1e12) {
             d->misfits++;
             continue;
         }
-        test = cbx_json_push_object(tests);
-        cbx_json_set_string(test, "name", m->name);
-        cbx_json_set_double(test, "value", m->metric.value);
-        if (def && *def->unit && strlen(def->unit) <= 20) cbx_json_set_string(test, "unit", def->unit);
-        if (def && def->direction != CBX_DIRECTION_INFO)
-            cbx_json_set_bool(test, "lowerIsBetter", def->direction == CBX_DIRECTION_LOWER);
-        else
-            cbx_json_set_bool(test, "shouldAlert", false);
+        cbx_json *test = cbx_json_push_object(tests);
+        cbx_json_put(
+            test, J_TEXT("name", m->name), J_NUMBER("value", m->metric.value),
+            J_GIVEN("unit", known ? def->unit : NULL),
+            J_BOOL(directed ? "lowerIsBetter" : "shouldAlert", directed && def->direction == CBX_DIRECTION_LOWER));
         if (m->metric.nsamples && cbx__all_finite(m->metric.samples, m->metric.nsamples))
             cbx_json_set_doubles(test, "replicates", m->metric.samples, m->metric.nsamples);
     }

@@ -29,6 +29,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/path.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/core/point_index.h"
@@ -528,16 +529,11 @@ static void log_findings(mlflow_export *e, const char *baseline, const cbx_regre
 
     for (size_t i = 0; i < cbx_regression_nfindings(r); i++) {
         const cbx_finding *f = cbx_regression_finding(r, i);
-        cbx_json *o;
         if (!cbx__export_wants(e->job, f->metric)) continue;
-        o = cbx_json_push_object(list);
         regressed += f->outcome == CBX_OUTCOME_REGRESSED;
-        cbx_json_set_string(o, "key", f->key);
-        cbx_json_set_string(o, "outcome", cbx_outcome_name(f->outcome));
-        cbx_json_set_double(o, "baseline", f->baseline);
-        cbx_json_set_double(o, "current", f->current);
-        cbx_json_set_double(o, "change_percent", 100 * f->change);
-        if (f->sentence) cbx_json_set_string(o, "sentence", f->sentence);
+        cbx_json_put(cbx_json_push_object(list), J_TEXT("key", f->key), J_TEXT("outcome", cbx_outcome_name(f->outcome)),
+                     J_NUMBER("baseline", f->baseline), J_NUMBER("current", f->current),
+                     J_NUMBER("change_percent", 100 * f->change), J_GIVEN("sentence", f->sentence));
         if (isfinite(f->change))
             cbx__mlflow_log_metric(&e->s, cbx__mlflow_name_against(&e->s, baseline, f->key), 100 * f->change, 0);
     }
@@ -547,15 +543,13 @@ static void log_findings(mlflow_export *e, const char *baseline, const cbx_regre
 static cbx_status put_findings(mlflow_export *e, const cbx_run *baseline, const cbx_regression *r, cbx_err *err)
 {
     const char *safe = cbx__export_safe_name(e->arena, cbx_run_id(baseline));
-    cbx_json *document = cbx_json_new_object();
     char temporary[CBX__TEMPORARY_SIZE], name[160]; /* a safe name has at most 128 characters */
     cbx_gate gate;
     cbx_status st;
 
     cbx_regression_gate(r, NULL, &gate);
-    cbx_json_set_string(document, "baseline", cbx_run_id(baseline));
-    cbx_json_set_string(document, "gate", gate.sentence);
-    cbx_json_set_int(document, "exit_code", gate.exit_code);
+    cbx_json *document = cbx_json_object(J_TEXT("baseline", cbx_run_id(baseline)), J_TEXT("gate", gate.sentence),
+                                         J_INT("exit_code", gate.exit_code));
     cbx__mlflow_log_begin(&e->s, e->top.id, err);
     log_findings(e, cbx_run_id(baseline), r, document);
     cbx__mlflow_log_tag(&e->s, cbx__mlflow_name(&e->s, "calibrax.gate", cbx_run_id(baseline), NULL), gate.sentence);

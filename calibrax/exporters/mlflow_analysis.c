@@ -8,6 +8,7 @@
 
 #include "calibrax/analysis/pareto.h"
 #include "calibrax/analysis/rank_table.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/together.h"
 
 static uint64_t hash_of(const cbx_metric *m)
@@ -32,20 +33,17 @@ static cbx_status read_ranks(cbx_arena *arena, cbx__mlflow_analysis *a, cbx_rank
     for (size_t i = 0; !st && i < cbx_rank_table_nrows(t); i++) {
         const cbx_rank_row row = cbx_rank_table_row(t, i);
         cbx_rank_cell *cells = cbx_arena_calloc(arena, row.ncells + 1, sizeof *cells);
-        cbx_json *o = cbx_json_push_object(rows), *list;
+        cbx_json *o = cbx_json_push_object(rows);
         if (!cells) return cbx_fail_nomem(err, "an export");
         st = cbx_rank_table_cells(t, i, cells, err);
-        cbx_json_set_string(o, "key", row.key);
-        cbx_json_set_string(o, "metric", row.metric);
-        list = cbx_json_set_array(o, "entries");
+        cbx_json_put(o, J_TEXT("key", row.key), J_TEXT("metric", row.metric));
+        cbx_json *list = cbx_json_set_array(o, "entries");
         for (size_t k = 0; !st && k < row.ncells; k++) {
-            cbx_json *entry = cbx_json_push_object(list);
             if (cells[k].rank && !cbx_table_add(&a->ranks, hash_of(cells[k].metric), cells[k].rank))
                 st = cbx_fail_nomem(err, "an export");
-            cbx_json_set_string(entry, "competitor", cbx_rank_table_competitor(t, cells[k].competitor));
-            cbx_json_set_double(entry, "value", cells[k].value);
-            cbx_json_set_int(entry, "rank", (int64_t)cells[k].rank);
-            cbx_json_set_double(entry, "delta", cells[k].delta);
+            cbx_json_put(
+                cbx_json_push_object(list), J_TEXT("competitor", cbx_rank_table_competitor(t, cells[k].competitor)),
+                J_NUMBER("value", cells[k].value), J_INT("rank", cells[k].rank), J_NUMBER("delta", cells[k].delta));
         }
     }
     return st;
@@ -82,7 +80,6 @@ static cbx_status find_front(cbx_export_job *job, const cbx_run *run, cbx_arena 
     const cbx_metric_def *defs[2] = { NULL };
     size_t n = cbx_run_npoints(run), found = 0;
     double *x = cbx_arena_calloc(arena, 2 * n + 1, sizeof *x);
-    cbx_json *o, *list;
     cbx_status st;
 
     if (!x) return cbx_fail_nomem(err, "an export");
@@ -101,10 +98,9 @@ static cbx_status find_front(cbx_export_job *job, const cbx_run *run, cbx_arena 
                           a->on_front, NULL, NULL, err);
     a->front = cbx_arena_printf(arena, "%s, %s", defs[0]->name, defs[1]->name);
     if (!st && !a->front) st = cbx_fail_nomem(err, "an export");
-    o = cbx_json_set_object(a->document, "pareto");
-    list = cbx_json_set_array(o, "metrics");
-    for (size_t k = 0; k < 2; k++) cbx_json_push_string(list, defs[k]->name);
-    list = cbx_json_set_array(o, "front");
+    cbx_json *o = cbx_json_object(J_TEXTS("metrics", ((const char *const[]){ defs[0]->name, defs[1]->name }), 2)),
+             *list = cbx_json_set_array(o, "front");
+    cbx_json_set(a->document, "pareto", o);
     for (size_t i = 0; i < n; i++)
         if (a->on_front[i]) cbx_json_push_int(list, (int64_t)i);
     return st;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "calibrax/base/hash.h"
+#include "calibrax/base/json_put.h"
 
 enum { MAX_PARAM = 6000, MAX_TAG = 5000, MAX_METRICS = 1000, MAX_TEXTS = 100, MAX_PAGES = 100000 };
 
@@ -121,10 +122,7 @@ const char *cbx__mlflow_name_against(cbx__mlflow_session *e, const char *baselin
 
 void cbx__mlflow_push_tag(cbx_json *list, const char *key, const char *value)
 {
-    cbx_json *o = cbx_json_push_object(list);
-
-    cbx_json_set_string(o, "key", key);
-    cbx_json_set_string(o, "value", value);
+    cbx_json_put(cbx_json_push_object(list), J_TEXT("key", key), J_TEXT("value", value));
 }
 
 static void begin_batch(cbx__mlflow_session *e)
@@ -137,12 +135,9 @@ static void begin_batch(cbx__mlflow_session *e)
 /* Sends what waits, and takes it. */
 static void send(cbx__mlflow_session *e)
 {
-    cbx_json *body = cbx_json_new_object();
+    cbx_json *body = cbx_json_object(J_TEXT("run_id", e->to), J_JSON("metrics", e->metrics),
+                                     J_JSON("params", e->params), J_JSON("tags", e->tags));
 
-    cbx_json_set_string(body, "run_id", e->to);
-    cbx_json_set(body, "metrics", e->metrics);
-    cbx_json_set(body, "params", e->params);
-    cbx_json_set(body, "tags", e->tags);
     e->metrics = e->params = e->tags = NULL;
     e->st = cbx__mlflow_call(e->server, "runs/log-batch", body, NULL, e->err);
 }
@@ -200,16 +195,11 @@ void cbx__mlflow_log_tag(cbx__mlflow_session *e, const char *name, const char *v
 
 void cbx__mlflow_log_metric(cbx__mlflow_session *e, const char *name, double value, size_t step)
 {
-    cbx_json *o;
-
     if (!e->st && !name) e->st = cbx_fail_nomem(e->err, "an export");
     if (e->st) return;
-    o = cbx_json_push_object(e->metrics);
     e->infinite += isinf(value);
-    cbx_json_set_string(o, "key", name);
-    cbx_json_set_double(o, "value", value);
-    cbx_json_set_int(o, "timestamp", cbx_run_timestamp_us(e->run) / 1000);
-    cbx_json_set_int(o, "step", (int64_t)step);
+    cbx_json_put(cbx_json_push_object(e->metrics), J_TEXT("key", name), J_NUMBER("value", value),
+                 J_INT("timestamp", cbx_run_timestamp_us(e->run) / 1000), J_INT("step", step));
     send_if_full(e);
 }
 
@@ -219,15 +209,13 @@ void cbx__mlflow_log_metric(cbx__mlflow_session *e, const char *name, double val
  * fewer of them. */
 static cbx_status search(cbx__mlflow_session *e, const char *filter, const char *token, cbx_json **out, cbx_err *err)
 {
+    static const char *const order[] = { "attribute.start_time ASC" };
     cbx_status st;
 
     do {
-        cbx_json *body = cbx_json_new_object();
-        cbx_json_push_string(cbx_json_set_array(body, "experiment_ids"), e->experiment);
-        cbx_json_set_string(body, "filter", filter);
-        cbx_json_set_int(body, "max_results", e->page);
-        cbx_json_push_string(cbx_json_set_array(body, "order_by"), "attribute.start_time ASC");
-        if (token) cbx_json_set_string(body, "page_token", token);
+        cbx_json *body = cbx_json_object(J_TEXTS("experiment_ids", &e->experiment, 1), J_TEXT("filter", filter),
+                                         J_INT("max_results", e->page), J_TEXTS("order_by", order, 1),
+                                         J_GIVEN("page_token", token));
         st = cbx__mlflow_call(e->server, "runs/search", body, out, err);
     } while (st == CBX_EOVERFLOW && e->page > 1 && (e->page /= 10));
     return st;
@@ -283,26 +271,21 @@ cbx_status cbx__mlflow_find(cbx__mlflow_session *e, const char *filter, cbx__mlf
 
 cbx_status cbx__mlflow_delete(cbx__mlflow_session *e, const char *id, cbx_err *err)
 {
-    cbx_json *body = cbx_json_new_object();
-    cbx_status st;
+    cbx_status st = cbx__mlflow_call(e->server, "runs/delete", cbx_json_object(J_TEXT("run_id", id)), NULL, err);
 
-    cbx_json_set_string(body, "run_id", id);
-    st = cbx__mlflow_call(e->server, "runs/delete", body, NULL, err);
     return st == CBX_ENOENT ? CBX_OK : st;
 }
 
 cbx_status cbx__mlflow_make(cbx__mlflow_session *e, const char *name, cbx_json *tags, const char *filter,
                             cbx__mlflow_remote *out, cbx_err *err)
 {
-    cbx_json *body = cbx_json_new_object(), *answer = NULL;
+    cbx_json *body = cbx_json_object(J_TEXT("experiment_id", e->experiment), J_TEXT("run_name", name),
+                                     J_INT("start_time", cbx_run_timestamp_us(e->run) / 1000), J_JSON("tags", tags)),
+             *answer = NULL;
     bool again = true;
     size_t found = 0;
     cbx_status st = CBX_OK;
 
-    cbx_json_set_string(body, "experiment_id", e->experiment);
-    cbx_json_set_string(body, "run_name", name);
-    cbx_json_set_int(body, "start_time", cbx_run_timestamp_us(e->run) / 1000);
-    cbx_json_set(body, "tags", tags);
     for (int i = 0; again; i++) {
         st = cbx__mlflow_call_once(e->server, "runs/create", cbx_json_ref(body), i, &again, &answer, err);
         if (!again) break;
@@ -317,11 +300,9 @@ cbx_status cbx__mlflow_make(cbx__mlflow_session *e, const char *name, cbx_json *
 
 cbx_status cbx__mlflow_finish(cbx__mlflow_session *e, const char *id, cbx_err *err)
 {
-    cbx_json *body = cbx_json_new_object();
+    cbx_json *body = cbx_json_object(J_TEXT("run_id", id), J_TEXT("status", "FINISHED"),
+                                     J_INT("end_time", cbx_run_timestamp_us(e->run) / 1000));
 
-    cbx_json_set_string(body, "run_id", id);
-    cbx_json_set_string(body, "status", "FINISHED");
-    cbx_json_set_int(body, "end_time", cbx_run_timestamp_us(e->run) / 1000);
     return cbx__mlflow_call(e->server, "runs/update", body, NULL, err);
 }
 
@@ -329,19 +310,18 @@ cbx_status cbx__mlflow_finish(cbx__mlflow_session *e, const char *id, cbx_err *e
 cbx_status cbx__mlflow_open_experiment(cbx__mlflow_session *e, const char *name, cbx_arena *arena, cbx_err *err)
 {
     cbx_allocator al = cbx_arena_allocator(arena);
-    cbx_json *body = cbx_json_new_object(), *answer = NULL;
+    cbx_json *answer = NULL;
     const char *id;
     cbx_text call;
     cbx_status st;
 
-    cbx_json_set_string(body, "name", name);
     cbx_text_init(&call, &al);
     cbx_text_puts(&call, "experiments/get-by-name?experiment_name=");
     for (const char *c = name; *c; c++) cbx_text_printf(&call, "%%%02X", (unsigned)(unsigned char)*c);
     st = cbx_text_check(&call, err);
     if (!st) st = cbx__mlflow_call(e->server, cbx_text_str(&call), NULL, &answer, err);
     if (st == CBX_ENOENT) {
-        st = cbx__mlflow_call(e->server, "experiments/create", cbx_json_ref(body), NULL, err);
+        st = cbx__mlflow_call(e->server, "experiments/create", cbx_json_object(J_TEXT("name", name)), NULL, err);
         if (!st || st == CBX_EEXIST) st = cbx__mlflow_call(e->server, cbx_text_str(&call), NULL, &answer, err);
     }
     id = cbx_json_get_string(cbx_json_get(answer, "experiment"), "experiment_id", NULL);
@@ -354,6 +334,5 @@ cbx_status cbx__mlflow_open_experiment(cbx__mlflow_session *e, const char *name,
     e->experiment = st ? NULL : cbx_arena_strdup(arena, id);
     if (!st && !e->experiment) st = cbx_fail_nomem(err, "an export");
     cbx_json_unref(answer);
-    cbx_json_unref(body);
     return st;
 }

@@ -16,6 +16,7 @@
 #include "calibrax/base/hash.h"
 #include "calibrax/base/hash_table.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/core/point_index.h"
 #include "calibrax/exporters/job.h"
 #include "calibrax/exporters/units.h"
@@ -228,16 +229,13 @@ static void text_end(telemetry *t)
 
 static void push_attribute(cbx_json *list, const char *key, const char *value)
 {
-    cbx_json *o = cbx_json_push_object(list);
-
-    cbx_json_set_string(o, "key", key);
-    cbx_json_set_string(cbx_json_set_object(o, "value"), "stringValue", value);
+    cbx_json_put(cbx_json_push_object(list), J_TEXT("key", key),
+                 J_JSON("value", cbx_json_object(J_TEXT("stringValue", value))));
 }
 
 static void otlp_head(telemetry *t)
 {
-    cbx_json *resource = cbx_json_new_object(), *list = cbx_json_set_array(resource, "attributes"),
-             *scope = cbx_json_new_object();
+    cbx_json *resource = cbx_json_new_object(), *list = cbx_json_set_array(resource, "attributes");
 
     push_attribute(list, "service.name", "calibrax");
     for (size_t i = 0; i < CBX_LEN(fact_names); i++)
@@ -246,14 +244,13 @@ static void otlp_head(telemetry *t)
             snprintf(key, sizeof key, "calibrax.%s", fact_names[i]);
             push_attribute(list, key, fact(t->run, i));
         }
-    cbx_json_set_string(scope, "name", "calibrax");
     cbx_json_writer_begin(&t->out->w, NULL, '{');
     cbx_json_writer_begin(&t->out->w, "resourceMetrics", '[');
     cbx_json_writer_begin(&t->out->w, NULL, '{');
     cbx__export_stream_add(t->out, "resource", resource);
     cbx_json_writer_begin(&t->out->w, "scopeMetrics", '[');
     cbx_json_writer_begin(&t->out->w, NULL, '{');
-    cbx__export_stream_add(t->out, "scope", scope);
+    cbx__export_stream_add(t->out, "scope", cbx_json_object(J_TEXT("name", "calibrax")));
     cbx_json_writer_begin(&t->out->w, "metrics", '[');
 }
 
@@ -285,8 +282,7 @@ static void otlp_value(telemetry *t, const cbx_point *p, double v)
     push_attribute(list, "point", p->name);
     for (size_t i = 0; i < p->ntags; i++) push_attribute(list, label_of(t, p->tags[i].key, false), p->tags[i].value);
     snprintf(time, sizeof time, "%lld000", (long long)cbx_run_timestamp_us(t->run));
-    cbx_json_set_string(o, "timeUnixNano", time);
-    cbx_json_set_double(o, "asDouble", v);
+    cbx_json_put(o, J_TEXT("timeUnixNano", time), J_NUMBER("asDouble", v));
     cbx__export_stream_add(t->out, NULL, o);
 }
 

@@ -10,6 +10,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/base/idioms.h"
+#include "calibrax/base/json_put.h"
 #include "calibrax/base/path.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/programs.h"
@@ -56,21 +57,13 @@ static cbx_json *findings_of(const cbx_export_job *job, const cbx_regression *r)
 
     for (size_t i = 0; i < cbx_regression_nfindings(r); i++) {
         const cbx_finding *f = cbx_regression_finding(r, i);
-        cbx_json *o;
         if (!cbx__export_wants(job, f->metric)) continue;
-        o = cbx_json_push_object(list);
-        cbx_json_set_string(o, "outcome", cbx_outcome_name(f->outcome));
-        cbx_json_set_string(o, "point", f->point);
-        cbx_json_set_string(o, "scenario", f->scenario);
-        cbx_json_set_string(o, "tags", f->tags);
-        cbx_json_set_string(o, "metric", f->metric);
-        cbx_json_set_double(o, "baseline", f->baseline);
-        cbx_json_set_double(o, "current", f->current);
-        cbx_json_set_double(o, "change", f->change);
-        cbx_json_set_double(o, "lower", f->interval.lower);
-        cbx_json_set_double(o, "upper", f->interval.upper);
-        cbx_json_set_double(o, "threshold", f->threshold);
-        cbx_json_set_double(o, "p", f->p_holm);
+        cbx_json_put(cbx_json_push_object(list), J_TEXT("outcome", cbx_outcome_name(f->outcome)),
+                     J_TEXT("point", f->point), J_TEXT("scenario", f->scenario), J_TEXT("tags", f->tags),
+                     J_TEXT("metric", f->metric), J_NUMBER("baseline", f->baseline), J_NUMBER("current", f->current),
+                     J_NUMBER("change", f->change), J_NUMBER("lower", f->interval.lower),
+                     J_NUMBER("upper", f->interval.upper), J_NUMBER("threshold", f->threshold),
+                     J_NUMBER("p", f->p_holm));
     }
     return list;
 }
@@ -150,28 +143,22 @@ static cbx_status ask(cbx_export_job *job, const char *folder, cbx_err *err)
 
 static cbx_status write_run(cbx_export_job *job, const cbx_run *run, const cbx_regression *r, cbx_err *err)
 {
-    cbx_json *o = cbx_json_new_object();
-    const char *identity = identity_of(job, run), *project = getenv("WANDB_PROJECT"), *entity = getenv("WANDB_ENTITY");
+    const char *project = job->opts.experiment ? job->opts.experiment : getenv("WANDB_PROJECT"),
+               *entity = getenv("WANDB_ENTITY");
     char folder[CBX__TEMPORARY_SIZE], digest[CBX_HASH_SIZE];
     cbx_status st;
 
-    cbx_json_set_string(o, "schema", "calibrax-wandb-request");
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set(o, "run", chosen(job, run));
-    cbx_json_set_string(o, "project",
-                        job->opts.experiment  ? job->opts.experiment
-                        : project && *project ? project
-                                              : "calibrax");
-    if (entity && *entity) cbx_json_set_string(o, "entity", entity);
+    if (!job->opts.experiment && project && !*project) project = NULL;
+    cbx_json *o = cbx_json_document("calibrax-wandb-request", J_JSON("run", chosen(job, run)),
+                                    J_TEXT("project", project ? project : "calibrax"),
+                                    J_GIVEN("entity", entity && *entity ? entity : NULL));
     if (r) cbx_json_set(o, "findings", findings_of(job, r));
     CBX_SCOPED(cbx_text, text, cbx_ctx_allocator(job->ctx));
     cbx_json_write(o, CBX_JSON_SORT_KEYS, &text);
     st = cbx_text_check(&text, err);
     if (!st) cbx_hash_bytes(cbx_text_str(&text), text.len, digest); /* of what is written, wherever that is */
-    cbx_json_set_string(o, "digest", st ? "" : digest);
-    cbx_json_set_string(o, "id", identity);
-    cbx_json_set_string(o, "folder", job->opts.folder);
-    cbx_json_set_bool(o, "replace", job->opts.replace);
+    cbx_json_put(o, J_TEXT("digest", st ? "" : digest), J_TEXT("id", identity_of(job, run)),
+                 J_TEXT("folder", job->opts.folder), J_BOOL("replace", job->opts.replace));
     cbx_text_reset(&text);
     cbx_json_write(o, 0, &text);
     if (!st) st = cbx_text_check(&text, err);
