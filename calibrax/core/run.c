@@ -7,13 +7,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "calibrax/base/idioms.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/vcs.h"
 #include "calibrax/base/version.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/core/run_internal.h"
-
-CBX_FREED_BY(cbx_run_builder, cbx_run_builder_free)
 
 #define MAX_SEARCHED 16 /* definitions that are found without a table */
 

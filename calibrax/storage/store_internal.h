@@ -7,16 +7,13 @@
 #include "calibrax/base/arena.h"
 #include "calibrax/base/ctx.h"
 #include "calibrax/base/file.h"
-#include "calibrax/base/idioms.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/text.h"
-#include "calibrax/core/run.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/storage/row.h"
 #include "calibrax/storage/store.h"
 
-CBX_FREED_BY(cbx_json, cbx_json_unref)
 CBX_FREED_BY(cbx_lock, cbx_lock_release)
-CBX_FREED_BY(cbx_run, cbx_run_free)
 
 /* --- the index, an SQLite database of what each run file holds --- */
 

@@ -41,9 +41,9 @@ static const opt_spec gate_options[] = {
     OPT_SWITCH("json", 0, json, "print JSON instead of text"),
 };
 
-static inline void drop_cbx_guard(cbx_guard **x) { cbx_guard_free(*x); }
-static inline void drop_cbx_regression(cbx_regression **x) { cbx_regression_free(*x); }
-static inline void drop_cbx_waivers(cbx_waivers **x) { cbx_waivers_free(*x); }
+CBX_FREED_BY(cbx_guard, cbx_guard_free)
+CBX_FREED_BY(cbx_regression, cbx_regression_free)
+CBX_FREED_BY(cbx_waivers, cbx_waivers_free)
 
 /* Writes the answer to a file, or prints it where path is NULL. */
 static int write_answer(const opt_run *run, const cbx_guard *guard, cbx_guard_format format, const char *path)

@@ -48,8 +48,8 @@ static inline cbx_rows rows_of(const opt_run *run)
     return rows;
 }
 #define SCOPED_ROWS(name, run) CLEARED(cbx_rows) name = rows_of(run)
-static inline void drop_cbx_row_index(cbx_row_index **x) { cbx_row_index_close(*x); }
-static inline void drop_cbx_params(cbx_params **x) { cbx_params_free(*x); }
+CBX_FREED_BY(cbx_row_index, cbx_row_index_close)
+CBX_FREED_BY(cbx_params, cbx_params_free)
 
 /* A table of rows to be read: lean, into rows, by a context that no other side has. */
 typedef struct row_side {
