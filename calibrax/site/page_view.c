@@ -105,10 +105,8 @@ void cbx__view_pager(cbx__view *v, const cbx__paging *p, const char *what)
     size_t n = 0;
 
     if (v->document) {
-        cbx_json *o = cbx_json_set_object(v->document, "pages");
-        cbx_json_set_int(o, "page", (int64_t)page);
-        cbx_json_set_int(o, "pages", (int64_t)pages);
-        cbx_json_set_int(o, "total", (int64_t)p->total);
+        cbx_json_put(cbx_json_set_object(v->document, "pages"), J_INT("page", page), J_INT("pages", pages),
+                     J_INT("total", p->total));
         return;
     }
     if (pages < 2) return;
@@ -128,34 +126,15 @@ static const struct {
     { "", "Runs" }, { "trends", "Trends" }, { "compare", "Compare" }, { "profiles", "Profiles" }, { "rows", "Rows" }
 };
 
-static void put_places(cbx__view *v, const char *of)
+void cbx__view_begin(cbx__view *v, const char *of, const char *title)
 {
     cbx__page_link links[CBX_LEN(places)];
     size_t n = 0;
 
-    for (size_t i = 0; i < CBX_LEN(places); i++) {
-        const bool here = !strcmp(of, places[i].page), itself = !strcmp(v->request->page, places[i].page);
-        cbx__request to;
-        const char *href;
-        if (v->site->link && !strcmp(places[i].page, "compare")) continue; /* it begins with a form */
-        cbx__request_begin(&to, places[i].page);
-        href = cbx__view_href(v, &to);
-        if (href)
-            links[n++] = (cbx__page_link){ href, places[i].name,
-                                           !here    ? NULL
-                                           : itself ? "aria-current=page"
-                                                    : "aria-current=true" };
-    }
-    cbx__pages_put_nav(v->out, "places", "store", links, n);
-}
-
-void cbx__view_begin(cbx__view *v, const char *of, const char *title)
-{
     if (v->document) {
-        cbx_json_set_string(v->document, "schema", "calibrax-page");
-        cbx_json_set_int(v->document, "version", 1);
-        cbx_json_set_string(v->document, "page", *v->request->page ? v->request->page : "runs");
-        cbx_json_set(v->document, "title", json_words(v, title));
+        cbx_json_put(v->document, J_TEXT("schema", "calibrax-page"), J_INT("version", 1),
+                     J_TEXT("page", *v->request->page ? v->request->page : "runs"),
+                     J_JSON("title", json_words(v, title)));
         return;
     }
     cbx__pages_put_head(v->out, NULL);
@@ -163,7 +142,17 @@ void cbx__view_begin(cbx__view *v, const char *of, const char *title)
     cbx__pages_put_style(v->out, "to the content");
     cbx_text_puts(v->out, "<header class=store>");
     cbx__pages_put(v->out, "p", NULL, words_of(v, v->site->title));
-    put_places(v, of);
+    for (size_t i = 0; i < CBX_LEN(places); i++) {
+        const bool here = !strcmp(of, places[i].page), itself = !strcmp(v->request->page, places[i].page);
+        if (v->site->link && !strcmp(places[i].page, "compare")) continue; /* it begins with a form */
+        const char *href = cbx__view_to(v, places[i].page, "", NULL);
+        if (href)
+            links[n++] = (cbx__page_link){ href, places[i].name,
+                                           !here    ? NULL
+                                           : itself ? "aria-current=page"
+                                                    : "aria-current=true" };
+    }
+    cbx__pages_put_nav(v->out, "places", "store", links, n);
     cbx_text_puts(v->out, "</header>\n<main id=main tabindex=-1>\n");
     cbx__pages_put(v->out, "h1", NULL, words_of(v, title));
 }
@@ -276,8 +265,7 @@ void cbx__view_cell_point(cbx__view *v, const char *href, const char *name, cons
 {
     cbx__view_cell_link(v, href, name);
     if (v->document) {
-        cbx_json_set(v->row, "scenario", json_words(v, scenario));
-        cbx_json_set(v->row, "tags", json_words(v, tags));
+        cbx_json_put(v->row, J_JSON("scenario", json_words(v, scenario)), J_JSON("tags", json_words(v, tags)));
         return;
     }
     if (!*scenario && !*tags) return;

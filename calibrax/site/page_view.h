@@ -10,7 +10,8 @@
 #ifndef CALIBRAX_SITE_PAGE_VIEW_H
 #define CALIBRAX_SITE_PAGE_VIEW_H
 
-#include "calibrax/base/json.h"
+#include "calibrax/base/json_put.h"
+#include "calibrax/core/owned.h"
 #include "calibrax/pages/page_parts.h"
 #include "calibrax/plot/plot.h"
 #include "calibrax/site/page_request.h"

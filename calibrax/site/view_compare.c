@@ -12,6 +12,8 @@
 #define MAX_DOTS    2000
 #define THRESHOLD   5 /* [%], as of calibrax check */
 
+CBX_FREED_BY(cbx_regression, cbx_regression_free)
+
 /* Outcomes in the order of the table: what went wrong, what may have, what is better, the rest. */
 static int rank_of(const cbx_finding *f)
 {
@@ -44,7 +46,7 @@ static void put_form(cbx__view *v)
 {
     cbx_store_query newest = { .limit = MAX_CHOICES };
     const char *const *names = NULL;
-    cbx_store_list list = { 0 };
+    CBX_CLEARED(cbx_store_list) list = { 0 };
     size_t n = 0;
 
     if (!cbx__view_has_forms(v)) return;
@@ -58,7 +60,6 @@ static void put_form(cbx__view *v)
                                   { "b", "Run", "id of a run", choices, all, false },
                                   { "threshold", "Threshold [%]", "5", NULL, 0, false } };
     cbx__view_form(v, "Compare", fields, CBX_LEN(fields));
-    cbx_store_list_clear(&list);
 }
 
 /* --- the figure --- */
@@ -148,42 +149,36 @@ static cbx_status compare(cbx__view *v, const cbx_run *a, const cbx_run *b, doub
                                            { "Change", "change", "n" },       { "Outcome", "outcome", "v" },
                                            { "Reference", "reference", "n" }, { "Run", "value", "n" } };
     cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
-    cbx_regression *r = NULL;
-    const cbx_finding **f;
-    cbx__paging rows;
-    size_t n, counts[CBX_OUTCOME_COUNT] = { 0 };
-    cbx_status st;
+    CBX_OWNED(cbx_regression) *r = NULL;
+    size_t counts[CBX_OUTCOME_COUNT] = { 0 };
 
     o.threshold = threshold;
     o.allow_dropped = o.allow_machines = o.allow_same = o.no_sentences = true;
-    st = cbx_regression_create(v->ctx, b, a, &o, &r, err);
+    cbx_status st = cbx_regression_create(v->ctx, b, a, &o, &r, err);
     if (st) return st;
-    n = cbx_regression_nfindings(r);
-    f = cbx__view_alloc(v, n, sizeof *f);
-    for (size_t i = 0; f && i < n; i++) f[i] = cbx_regression_finding(r, i);
-    if (f) {
-        qsort(f, n, sizeof *f, by_rank);
-        cbx__view_begin(v, "compare", cbx__view_text(v, "%s against %s", cbx_run_id(b), cbx_run_id(a)));
-        put_form(v);
-        put_heads(v, a, b);
-        if (*cbx_regression_label(r)) cbx__view_note(v, "%s", cbx_regression_label(r));
-        if (n && !v->document) {
-            cbx__view_facts(v);
-            for (size_t i = 0; i < n; i++) counts[f[i]->outcome]++;
-            for (size_t k = 0; k < CBX_OUTCOME_COUNT; k++)
-                if (counts[k]) cbx__view_fact(v, cbx_outcome_name((cbx_outcome)k), cbx__view_text(v, "%zu", counts[k]));
-            cbx__view_facts_end(v);
-        }
-        if (!n) cbx__view_note(v, "Neither run has a metric of a point.");
-        st = put_figure(v, f, n, err);
-        rows = cbx__view_page(v, ROWS_A_PAGE, n);
-        cbx__view_table(v, "values", "values of both runs", columns, CBX_LEN(columns));
-        for (size_t i = rows.from; i < rows.to; i++) put_finding(v, f[i]);
-        cbx__view_table_end(v);
-        cbx__view_pager(v, &rows, "values");
-    } else
-        st = cbx_fail_nomem(err, "a page");
-    cbx_regression_free(r);
+    const size_t n = cbx_regression_nfindings(r);
+    const cbx_finding **f = cbx__view_alloc(v, n, sizeof *f);
+    if (!f) return cbx_fail_nomem(err, "a page");
+    for (size_t i = 0; i < n; i++) f[i] = cbx_regression_finding(r, i);
+    qsort(f, n, sizeof *f, by_rank);
+    cbx__view_begin(v, "compare", cbx__view_text(v, "%s against %s", cbx_run_id(b), cbx_run_id(a)));
+    put_form(v);
+    put_heads(v, a, b);
+    if (*cbx_regression_label(r)) cbx__view_note(v, "%s", cbx_regression_label(r));
+    if (n && !v->document) {
+        cbx__view_facts(v);
+        for (size_t i = 0; i < n; i++) counts[f[i]->outcome]++;
+        for (size_t k = 0; k < CBX_OUTCOME_COUNT; k++)
+            if (counts[k]) cbx__view_fact(v, cbx_outcome_name((cbx_outcome)k), cbx__view_text(v, "%zu", counts[k]));
+        cbx__view_facts_end(v);
+    }
+    if (!n) cbx__view_note(v, "Neither run has a metric of a point.");
+    st = put_figure(v, f, n, err);
+    const cbx__paging rows = cbx__view_page(v, ROWS_A_PAGE, n);
+    cbx__view_table(v, "values", "values of both runs", columns, CBX_LEN(columns));
+    for (size_t i = rows.from; i < rows.to; i++) put_finding(v, f[i]);
+    cbx__view_table_end(v);
+    cbx__view_pager(v, &rows, "values");
     return st;
 }
 
@@ -192,9 +187,8 @@ cbx_status cbx__view_compare(cbx__view *v, cbx_err *err)
     const char *a = cbx__request_param(v->request, "a"), *b = cbx__request_param(v->request, "b"),
                *word = cbx__request_param(v->request, "threshold");
     double threshold = THRESHOLD;
-    cbx_run *runs[2] = { NULL, NULL };
+    CBX_OWNED(cbx_run) *reference = NULL, *run = NULL;
     char *end = NULL;
-    cbx_status st = CBX_OK;
 
     if (word) threshold = strtod(word, &end);
     if (word && (end == word || *end || !(threshold >= 0 && threshold <= 1000)))
@@ -205,10 +199,7 @@ cbx_status cbx__view_compare(cbx__view *v, cbx_err *err)
         put_form(v);
         return CBX_OK;
     }
-    st = cbx__view_load(v, "a", false, &runs[0], err);
-    if (!st) st = cbx__view_load(v, "b", false, &runs[1], err);
-    if (!st) st = compare(v, runs[0], runs[1], threshold / 100, err);
-    cbx_run_free(runs[0]);
-    cbx_run_free(runs[1]);
-    return st;
+    cbx_status st = cbx__view_load(v, "a", false, &reference, err);
+    if (!st) st = cbx__view_load(v, "b", false, &run, err);
+    return st ? st : compare(v, reference, run, threshold / 100, err);
 }

@@ -143,13 +143,11 @@ cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
                                            { "Value", "value", "n" },
                                            { "Better", "better", NULL },
                                            { "Meaning", "description", NULL } };
-    cbx__paging rows;
-    cbx_run *run = NULL;
+    CBX_OWNED(cbx_run) *run = NULL;
     cbx_status st = cbx__view_load(v, "run", false, &run, err);
     const cbx_point *p = st ? NULL : find_point(v, run, err);
 
-    if (!st && !p) st = err->status;
-    if (st) goto done;
+    if (!p) return st ? st : err->status;
     cbx__view_begin(v, "", cbx__view_text(v, "%s in run %s", p->name, cbx_run_id(run)));
     cbx__view_facts(v);
     cbx__view_fact_link(v, "Run", cbx__view_to_run(v, cbx_run_id(run)), cbx_run_id(run));
@@ -158,7 +156,7 @@ cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
     cbx__view_fact(v, "Tags", cbx__view_tags(v, p->tags, p->ntags));
     cbx__view_facts_end(v);
     cbx__view_table(v, "metrics", "metrics", columns, CBX_LEN(columns));
-    rows = cbx__view_page(v, METRICS_A_PAGE, p->nmetrics);
+    const cbx__paging rows = cbx__view_page(v, METRICS_A_PAGE, p->nmetrics);
     for (size_t i = rows.from; i < rows.to; i++) {
         const cbx_named_metric *m = &p->metrics[i];
         const cbx_metric_def *def = cbx_run_find_metric_def(run, m->name);
@@ -170,8 +168,5 @@ cbx_status cbx__view_point(cbx__view *v, cbx_err *err)
     }
     cbx__view_table_end(v);
     cbx__view_pager(v, &rows, "metrics");
-    st = put_launches(v, run, p->metrics + rows.from, rows.to - rows.from, err);
-done:
-    cbx_run_free(run);
-    return st;
+    return put_launches(v, run, p->metrics + rows.from, rows.to - rows.from, err);
 }

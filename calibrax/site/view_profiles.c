@@ -39,17 +39,12 @@ cbx_status cbx__view_profiles(cbx__view *v, cbx_err *err)
     };
     const cbx_store_query q = { .scenario = SCENARIO, .run_text = cbx__request_param(v->request, "text") };
     static const cbx__field fields[] = { { "text", "Text", "id, commit, branch, machine", NULL, 0, false } };
-    size_t n;
-    cbx__paging rows;
-    cbx_store_list list;
+    CBX_CLEARED(cbx_store_list) list = { 0 };
     cbx_status st = cbx_store_query_runs(v->store, &q, &list, err);
 
-    if (st) {
-        cbx_store_list_clear(&list);
-        return st;
-    }
-    n = list.count;
-    rows = cbx__view_page(v, PROFILES_A_PAGE, n);
+    if (st) return st;
+    const size_t n = list.count;
+    const cbx__paging rows = cbx__view_page(v, PROFILES_A_PAGE, n);
     cbx__view_begin(v, "profiles", "Profiles");
     cbx__view_form(v, "Filter", fields, CBX_LEN(fields));
     if (n)
@@ -60,15 +55,13 @@ cbx_status cbx__view_profiles(cbx__view *v, cbx_err *err)
     if (n || v->document) {
         cbx__view_table(v, "profiles", "profiles", columns, CBX_LEN(columns));
         for (size_t i = rows.from; !st && i < rows.to; i++) {
-            cbx_run *run = NULL;
+            CBX_OWNED(cbx_run) *run = NULL;
             st = cbx_store_load_bare(v->store, list.entries[i].id, &run, err);
             if (!st) put_profile(v, &list.entries[i], run);
-            cbx_run_free(run);
             if (st == CBX_ENOENT || st == CBX_EFORMAT) st = CBX_OK; /* gone, or torn since the list was made */
         }
         cbx__view_table_end(v);
     }
     cbx__view_pager(v, &rows, "profiles");
-    cbx_store_list_clear(&list);
     return st;
 }

@@ -10,23 +10,19 @@
 #define MAX_DEPTH     4
 #define MAX_FACTS     120
 
-/* Definitions: the run's own, else those of the store's config.json. */
-typedef struct definitions {
-    const cbx_run *run;
-    cbx_run *config;
-} definitions;
-
 /* --- the values --- */
 
-static void put_value(cbx__view *v, const definitions *d, const cbx_point *p, const cbx_named_metric *m)
+/* @param config  of the store, for metrics that the run does not define; NULL: none */
+static void put_value(cbx__view *v, const cbx_run *run, const cbx_run *config, const cbx_point *p,
+                      const cbx_named_metric *m)
 {
-    const cbx_metric_def *def = cbx_run_find_metric_def(d->run, m->name);
+    const cbx_metric_def *def = cbx_run_find_metric_def(run, m->name);
 
-    if (!def && d->config) def = cbx_run_find_metric_def(d->config, m->name);
+    if (!def && config) def = cbx_run_find_metric_def(config, m->name);
     const char *unit = def ? def->unit : NULL;
 
     cbx__view_row(v, NULL);
-    cbx__view_cell_point(v, cbx__view_to_point(v, cbx_run_id(d->run), p), p->name, p->scenario,
+    cbx__view_cell_point(v, cbx__view_to_point(v, cbx_run_id(run), p), p->name, p->scenario,
                          cbx__view_tags(v, p->tags, p->ntags));
     cbx__view_cell_link(v, cbx__view_to_trend(v, m->name, p->name, p->scenario, p->tags, p->ntags), m->name);
     cbx__view_cell_value(v, m->metric.value, m->metric.lower, m->metric.upper, unit);
@@ -39,7 +35,7 @@ static void put_value(cbx__view *v, const definitions *d, const cbx_point *p, co
                           m->metric.nsamples ? cbx__view_text(v, "%zu", m->metric.nsamples) : "");
 }
 
-static void put_values(cbx__view *v, const definitions *d)
+static void put_values(cbx__view *v, const cbx_run *run, const cbx_run *config)
 {
     static const cbx__column page[] = { { "Point", "point", NULL },
                                         { "Metric", "metric", NULL },
@@ -49,17 +45,16 @@ static void put_values(cbx__view *v, const definitions *d)
                                         { "", "lower", "n" },  { "", "upper", "n" },   { "", "unit", NULL },
                                         { "", "samples", "n" } };
     size_t total = 0, at = 0;
-    cbx__paging rows;
 
-    for (size_t i = 0; i < cbx_run_npoints(d->run); i++) total += cbx_run_point(d->run, i)->nmetrics;
-    rows = cbx__view_page(v, VALUES_A_PAGE, total);
+    for (size_t i = 0; i < cbx_run_npoints(run); i++) total += cbx_run_point(run, i)->nmetrics;
+    const cbx__paging rows = cbx__view_page(v, VALUES_A_PAGE, total);
     cbx__view_section(v, "Points");
     cbx__view_table(v, "values", "values of the points", v->document ? json : page,
                     v->document ? CBX_LEN(json) : CBX_LEN(page));
-    for (size_t i = 0; i < cbx_run_npoints(d->run) && at < rows.to; i++) {
-        const cbx_point *p = cbx_run_point(d->run, i);
+    for (size_t i = 0; i < cbx_run_npoints(run) && at < rows.to; i++) {
+        const cbx_point *p = cbx_run_point(run, i);
         for (size_t k = rows.from > at ? rows.from - at : 0; k < p->nmetrics && at + k < rows.to; k++)
-            put_value(v, d, p, &p->metrics[k]);
+            put_value(v, run, config, p, &p->metrics[k]);
         at += p->nmetrics;
     }
     cbx__view_table_end(v);
@@ -134,14 +129,13 @@ static cbx_status put_comparisons(cbx__view *v, const cbx_run *run, cbx_err *err
                                      .until_us = cbx_run_timestamp_us(run),
                                      .limit = 1 };
     const char *const *names;
-    cbx_store_list list;
+    CBX_CLEARED(cbx_store_list) list = { 0 };
     size_t n = 0;
     cbx_status st = cbx_store_query_runs(v->store, &before, &list, err);
 
     if (!st && list.count)
         cbx__view_fact_link(v, "Compare with the run before",
                             cbx__view_to_compare(v, list.entries[0].id, cbx_run_id(run)), list.entries[0].id);
-    cbx_store_list_clear(&list);
     if (!st) st = cbx_store_baselines(v->store, v->arena, &names, &n, err);
     for (size_t i = 0; !st && i < n && i < 8; i++) {
         const char *baseline = cbx__view_text(v, "baseline:%s", names[i]);
@@ -153,14 +147,12 @@ static cbx_status put_comparisons(cbx__view *v, const cbx_run *run, cbx_err *err
 
 cbx_status cbx__view_run(cbx__view *v, cbx_err *err)
 {
-    cbx_run *run = NULL;
-    definitions d = { 0 };
+    CBX_OWNED(cbx_run) *run = NULL, *config = NULL;
     cbx_status st = cbx__view_load(v, "id", false, &run, err);
 
     if (st) return st;
-    d.run = run;
     if (cbx_path_exists(v->store->config))
-        (void)cbx__view_got(v, cbx_run_defs_read(v->ctx, v->store->config, &d.config, NULL));
+        (void)cbx__view_got(v, cbx_run_defs_read(v->ctx, v->store->config, &config, NULL));
     cbx__view_begin(v, "", cbx__view_text(v, "Run %s", cbx_run_id(run)));
     cbx__view_facts(v);
     cbx__view_fact(v, "Time", cbx__view_time(v, cbx_run_timestamp_us(run)));
@@ -170,10 +162,8 @@ cbx_status cbx__view_run(cbx__view *v, cbx_err *err)
     cbx__view_fact_trace(v, run);
     st = put_comparisons(v, run, err);
     cbx__view_facts_end(v);
-    put_values(v, &d);
+    put_values(v, run, config);
     put_free_form(v, "Environment", "environment", cbx_run_environment(run));
     put_free_form(v, "Metadata", "metadata", cbx_run_metadata(run));
-    cbx_run_free(d.config);
-    cbx_run_free(run);
     return st;
 }

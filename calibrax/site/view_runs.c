@@ -30,27 +30,24 @@ static void choices_of(cbx__view *v, const cbx_store_list *list, size_t member, 
 static void put_problems(cbx__view *v)
 {
     static const cbx__column columns[] = { { "File", "file", NULL }, { "Why it is left out", "message", NULL } };
-    cbx_store_report report = { 0 };
+    CBX_CLEARED(cbx_store_report) report = { 0 };
     cbx_err err = CBX_ERR_INIT;
 
     if (!cbx__view_got(v, cbx_store_problems(v->store, &report, &err))) {
         cbx__view_note(v, "%s", err.message);
-        cbx_store_report_clear(&report);
         return;
     }
-    if (report.nproblems) {
-        cbx__view_section(v, "Files that cannot be read");
-        cbx__view_table(v, "problems", "files that cannot be read", columns, CBX_LEN(columns));
-        for (size_t i = 0; i < report.nproblems && i < MAX_PROBLEMS; i++) {
-            cbx__view_row(v, "bad");
-            cbx__view_cell(v, report.problems[i].file);
-            cbx__view_cell(v, report.problems[i].message);
-        }
-        cbx__view_table_end(v);
-        if (report.nproblems > MAX_PROBLEMS)
-            cbx__view_note(v, "and %zu more: calibrax store verify lists them", report.nproblems - MAX_PROBLEMS);
+    if (!report.nproblems) return;
+    cbx__view_section(v, "Files that cannot be read");
+    cbx__view_table(v, "problems", "files that cannot be read", columns, CBX_LEN(columns));
+    for (size_t i = 0; i < report.nproblems && i < MAX_PROBLEMS; i++) {
+        cbx__view_row(v, "bad");
+        cbx__view_cell(v, report.problems[i].file);
+        cbx__view_cell(v, report.problems[i].message);
     }
-    cbx_store_report_clear(&report);
+    cbx__view_table_end(v);
+    if (report.nproblems > MAX_PROBLEMS)
+        cbx__view_note(v, "and %zu more: calibrax store verify lists them", report.nproblems - MAX_PROBLEMS);
 }
 
 static cbx_status read_time(const cbx__request *r, const char *param, int64_t *us, cbx_err *err)
@@ -60,22 +57,6 @@ static cbx_status read_time(const cbx__request *r, const char *param, int64_t *u
 
     if (!word || !cbx_time_parse_iso(word, us, &why)) return CBX_OK;
     return cbx_fail(err, CBX_EINVAL, "'%s': %s", param, why.message);
-}
-
-static cbx_status read_query(cbx__view *v, cbx_store_query *q, cbx_err *err)
-{
-    const cbx__request *r = v->request;
-    cbx_status st = read_time(r, "since", &q->since_us, err);
-
-    if (!st) st = read_time(r, "until", &q->until_us, err);
-    q->branch = cbx__request_param(r, "branch");
-    q->commit = cbx__request_param(r, "commit");
-    q->machine = cbx__request_param(r, "machine");
-    q->point = cbx__request_param(r, "point");
-    q->scenario = cbx__request_param(r, "scenario");
-    q->metric = cbx__request_param(r, "metric");
-    q->run_text = cbx__request_param(r, "text");
-    return st ? st : cbx__request_tags(r, v->arena, &q->tags, &q->ntags, err);
 }
 
 static void put_filter(cbx__view *v, const cbx_store_list *list)
@@ -116,7 +97,7 @@ static void put_runs(cbx__view *v, const cbx_store_list *list, const cbx__paging
         { "Reference", NULL, NULL },  { "Compare", NULL, NULL },
     };
     const size_t from = rows->from, to = rows->to;
-    bool choose = cbx__view_has_forms(v) && list->count > 1;
+    const bool choose = cbx__view_has_forms(v) && list->count > 1;
 
     if (choose) cbx_text_puts(v->out, "<form method=get action=\"/compare\" aria-label=comparison>");
     cbx__view_table(v, "runs", "runs", columns, CBX_LEN(columns) - (choose ? 0 : 2));
@@ -138,19 +119,23 @@ static void put_runs(cbx__view *v, const cbx_store_list *list, const cbx__paging
 
 cbx_status cbx__view_runs(cbx__view *v, cbx_err *err)
 {
-    size_t n;
-    cbx__paging rows;
-    cbx_store_query q = { 0 };
-    cbx_store_list list = { 0 };
-    cbx_status st = read_query(v, &q, err);
+    const cbx__request *r = v->request;
+    cbx_store_query q = { .branch = cbx__request_param(r, "branch"),
+                          .commit = cbx__request_param(r, "commit"),
+                          .machine = cbx__request_param(r, "machine"),
+                          .point = cbx__request_param(r, "point"),
+                          .scenario = cbx__request_param(r, "scenario"),
+                          .metric = cbx__request_param(r, "metric"),
+                          .run_text = cbx__request_param(r, "text") };
+    CBX_CLEARED(cbx_store_list) list = { 0 };
+    cbx_status st = read_time(r, "since", &q.since_us, err);
 
+    if (!st) st = read_time(r, "until", &q.until_us, err);
+    if (!st) st = cbx__request_tags(r, v->arena, &q.tags, &q.ntags, err);
     if (!st) st = cbx_store_query_runs(v->store, &q, &list, err);
-    if (st) {
-        cbx_store_list_clear(&list);
-        return st;
-    }
-    n = list.count;
-    rows = cbx__view_page(v, RUNS_A_PAGE, n);
+    if (st) return st;
+    const size_t n = list.count;
+    const cbx__paging rows = cbx__view_page(v, RUNS_A_PAGE, n);
     cbx__view_begin(v, "", "Runs");
     put_problems(v);
     put_filter(v, &list);
@@ -163,6 +148,5 @@ cbx_status cbx__view_runs(cbx__view *v, cbx_err *err)
         cbx__view_note(v, "%zu run%s, the newest first.", n, n == 1 ? "" : "s");
     if (n || v->document) put_runs(v, &list, &rows);
     cbx__view_pager(v, &rows, "runs");
-    cbx_store_list_clear(&list);
     return CBX_OK;
 }

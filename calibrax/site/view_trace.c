@@ -285,21 +285,17 @@ static cbx_status put_run(cbx__view *v, const cbx_run *run, const cbx_json *link
 cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
 {
     const cbx_allocator al = cbx_arena_allocator(v->arena);
-    cbx_run *run = NULL;
+    CBX_OWNED(cbx_run) *run = NULL;
     cbx_status st = cbx__view_load(v, "id", false, &run, err);
     size_t at = 0;
-    trace t;
 
     if (st) return st;
-    t = trace_of(v, run);
+    trace t = trace_of(v, run);
     cbx_names_init(&t.devices, &al);
     for (int k = 0; k < NLISTS; k++)
         for (size_t i = 0; at != CBX_NO_NAME && i < t.n[k]; i++) at = cbx_names_add(&t.devices, t.entries[k][i].device);
-    if (v->out->status || at == CBX_NO_NAME)
-        st = cbx_fail_nomem(err, "a trace");
-    else if (!t.devices.n)
-        st = cbx_fail(err, CBX_ENOENT, "run '%.200s' has no kernels of a trace", cbx_run_id(run));
-    if (st) goto done;
+    if (v->out->status || at == CBX_NO_NAME) return cbx_fail_nomem(err, "a trace");
+    if (!t.devices.n) return cbx_fail(err, CBX_ENOENT, "run '%.200s' has no kernels of a trace", cbx_run_id(run));
     /* no device is without one of these */
     t.rows = cbx__view_page(v, ROWS_A_PAGE, t.n[KERNELS] > t.n[LANES] ? t.n[KERNELS] : t.n[LANES]);
     cbx__view_begin(v, "", cbx__view_text(v, "Trace of run %s", cbx_run_id(run)));
@@ -314,7 +310,5 @@ cbx_status cbx__view_trace(cbx__view *v, cbx_err *err)
     put_list(v, run, &t, KERNELS);
     put_list(v, run, &t, LANES);
     cbx__view_pager(v, &t.rows, "the trace");
-done:
-    cbx_run_free(run);
     return st;
 }
