@@ -28,15 +28,10 @@ static PyObject *times_dict(const cbx_compile_times *t)
 
 static PyObject *program_dict(const cbx_cost_program *p, const cbx_cost_report *work, const cbx_cost_rates *rates)
 {
-    PyObject *steps = PyList_New(0);
-
-    for (size_t i = 0; steps && i < p->nsteps; i++)
-        if (!cx_append(steps, step_dict(&p->steps[i], rates))) Py_CLEAR(steps);
-    if (!steps) return NULL;
     return Py_BuildValue("{s:N,s:N,s:K,s:d,s:K,s:N,s:N}", "total", work_dict(&p->total), "unfused",
                          work_dict(&work->total), "peak_bytes", (unsigned long long)p->peak_bytes, "predicted_s",
-                         cbx_cost_program_seconds(p, rates), "kernels", (unsigned long long)p->nkernels, "steps", steps,
-                         "times", times_dict(&p->times));
+                         cbx_cost_program_seconds(p, rates), "kernels", (unsigned long long)p->nkernels, "steps",
+                         CX_LIST(p->nsteps, step_dict(&p->steps[i], rates)), "times", times_dict(&p->times));
 }
 
 static cbx_status count(cbx_ctx *ctx, const cx_recorded *r, const cbx_array_desc *d, cbx_cost_report *work,
@@ -50,71 +45,42 @@ static cbx_status count(cbx_ctx *ctx, const cx_recorded *r, const cbx_array_desc
     return st ? st : cbx_cost_rates_get(ctx, false, rates, err);
 }
 
-static PyObject *do_cost_compile(cx_call *c)
+PyObject *cx_do_cost_compile(cx_call *c)
 {
-    cbx_array_desc *d = cx_recorded_descriptions(c->self, cx_arg(c, "like"));
+    const cbx_array_desc *d = cx_recorded_descriptions(c);
     cbx_cost_report *work = cx_alloc(c, 1, sizeof *work);
-    cbx_cost_program program = { 0 };
+    CX_ENDED_BY(cbx_cost_program_clear) cbx_cost_program program = { 0 };
     cbx_cost_rates rates;
-    PyObject *r = NULL;
 
     c->function = NULL; /* failures come with the library's sentence */
-    if (d && work && cx_begin_long(c)) {
-        if (cx_fine(c, count(c->ctx, (cx_recorded *)c->self, d, work, &program, &rates, &c->err)))
-            r = program_dict(&program, work, &rates);
-        cbx_cost_program_clear(&program);
-    }
-    PyMem_Free(d);
-    return r;
-}
-
-PyObject *cx_recorded_cost_compile(PyObject *self, PyObject *const *args, Py_ssize_t n)
-{
-    static cx_function f = { "cost_compile", "like: list", "dict", do_cost_compile, 0, CX_WAITS, NULL, 0, -1 };
-    return cx_invoke(cx_state_of_instance(self), &f, self, args, n, NULL);
+    return d && work && cx_begin_long(c) &&
+                   cx_fine(c, count(c->ctx, (cx_recorded *)c->self, d, work, &program, &rates, &c->err))
+               ? program_dict(&program, work, &rates)
+               : NULL;
 }
 
 /* What it does for operands like these; stage: a number of cbx_dump_kind */
-static PyObject *do_dump(cx_call *c)
+PyObject *cx_do_dump(cx_call *c)
 {
-    cbx_array_desc *d = cx_recorded_descriptions(c->self, cx_arg(c, "like"));
-    const long stage = PyLong_AsLong(cx_arg(c, "stage"));
-    PyObject *r = NULL;
-    cbx_text text;
+    const cbx_array_desc *d = cx_recorded_descriptions(c);
+    CX_ENDED_BY(cbx_text_clear) cbx_text text;
+    int stage;
 
-    c->function = NULL;
     cbx_text_init(&text, cbx_allocator_default());
-    if (d && cx_begin_long(c) &&
-        cx_fine(c, cbx_dump(c->ctx, ((cx_recorded *)c->self)->fn, d, (cbx_dump_kind)stage, &text, &c->err)))
-        r = PyUnicode_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len);
-    cbx_text_clear(&text);
-    PyMem_Free(d);
-    return r;
+    if (!d || !CX_GET(c, stage)) return NULL;
+    c->function = NULL;
+    return cx_begin_long(c) &&
+                   cx_fine(c, cbx_dump(c->ctx, ((cx_recorded *)c->self)->fn, d, (cbx_dump_kind)stage, &text, &c->err))
+               ? PyUnicode_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len)
+               : NULL;
 }
 
-PyObject *cx_recorded_dump(PyObject *self, PyObject *const *args, Py_ssize_t n)
+PyObject *cx_do_aot_write(cx_call *c)
 {
-    static cx_function f = { "dump", "like: list, stage: int", "str", do_dump, 0, CX_WAITS, NULL, 0, -1 };
-    return cx_invoke(cx_state_of_instance(self), &f, self, args, n, NULL);
-}
-
-/* aot_write(like, path) */
-PyObject *cx_recorded_aot_write(PyObject *self, PyObject *args)
-{
-    cx_state *st = cx_state_of_instance(self);
-    cbx_err err = CBX_ERR_INIT;
+    const cbx_array_desc *d = cx_recorded_descriptions(c);
     const char *path;
-    PyObject *like;
-    cbx_array_desc *d;
-    cbx_ctx *ctx;
 
-    if (!PyArg_ParseTuple(args, "O!s", &PyList_Type, &like, &path) || !(d = cx_recorded_descriptions(self, like)))
-        return NULL;
-    ctx = cx_ctx_borrow(st);
-    if (ctx) {
-        if (cbx_aot_write(ctx, ((cx_recorded *)self)->fn, d, path, &err)) cx_raise(err.status, err.message);
-        cx_ctx_return(st, ctx);
-    }
-    PyMem_Free(d);
-    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    if (!d || !CX_GET(c, path)) return NULL;
+    c->function = NULL;
+    return cx_begin(c) ? cx_none(c, cbx_aot_write(c->ctx, ((cx_recorded *)c->self)->fn, d, path, &c->err)) : NULL;
 }

@@ -7,6 +7,8 @@
 #include "calibrax/array/doctor.h"
 #include "python/transforms.h"
 
+#define HANDLES(a) ((cbx_array *const *)(uintptr_t)(a).list)
+
 /* ---- recorded functions as objects ---- */
 
 PyObject *cx_recorded_new(cx_state *st, cbx_fn *fn, bool captures, bool loops)
@@ -115,93 +117,76 @@ static PyObject *recorded_call(PyObject *self, PyObject *args, PyObject *kw)
 
 /* ---- transforms of recorded functions ---- */
 
-static bool read_argnums(PyObject *o, size_t *n, size_t **out)
+static const cbx_fn *fn_of_self(const cx_call *c) { return ((cx_recorded *)c->self)->fn; }
+
+/* The argument argnums, a tuple of places of operands, which ends with the call; None: n is 0. */
+static bool read_argnums(cx_call *c, size_t *n, size_t **out)
 {
-    *n = 0;
-    *out = NULL;
-    if (o == Py_None) return true;
-    *n = (size_t)PyTuple_Size(o);
-    *out = PyMem_Calloc(*n + 1, sizeof **out);
-    if (!*out) return PyErr_NoMemory() != NULL;
-    for (size_t i = 0; i < *n; i++) (*out)[i] = PyLong_AsSize_t(PyTuple_GetItem(o, (Py_ssize_t)i));
+    PyObject *o = cx_arg(c, "argnums");
+
+    *n = o ? (size_t)PyTuple_Size(o) : 0;
+    *out = o ? cx_alloc(c, *n, sizeof **out) : NULL;
+    for (size_t i = 0; *out && i < *n; i++) (*out)[i] = PyLong_AsSize_t(PyTuple_GetItem(o, (Py_ssize_t)i));
     return !PyErr_Occurred();
 }
 
-/* What a transform makes of self, made in a context of this thread. */
-static PyObject *transformed(PyObject *self, cbx_status status, const cbx_err *err, cbx_fn *made)
+/* What a transform made of self.  Failures come with the library's sentence. */
+static PyObject *transformed(cx_call *c, cbx_status status, cbx_fn *const *made)
 {
-    const cx_recorded *r = (cx_recorded *)self;
-    if (status) return cx_raise(status, err->message);
-    return cx_recorded_new(cx_state_of_instance(self), made, r->captures, r->loops);
+    const cx_recorded *r = (cx_recorded *)c->self;
+
+    c->function = NULL;
+    return cx_fine(c, status) ? cx_recorded_new(c->st, *made, r->captures, r->loops) : NULL;
 }
 
-/* derive(what, argnums): operands from 0, a tuple; None: the library's default; of Jacobians a tuple of one */
-static PyObject *recorded_derive(PyObject *self, PyObject *args)
+/* argnums: operands from 0; None: the library's default; of Jacobians a tuple of one */
+static PyObject *do_derive(cx_call *c)
 {
     typedef cbx_status (*of_several)(cbx_ctx *, const cbx_fn *, size_t, const size_t *, cbx_fn **, cbx_err *);
     typedef cbx_status (*of_one)(cbx_ctx *, const cbx_fn *, size_t, cbx_fn **, cbx_err *);
-    static const struct {
-        const char *name;
-        of_several several;
-        of_one one;
-    } kinds[] = { { "grad", cbx_grad, NULL },     { "value_and_grad", cbx_value_and_grad, NULL },
-                  { "jvp", cbx_jvp, NULL },       { "vjp", cbx_vjp, NULL },
-                  { "jacfwd", NULL, cbx_jacfwd }, { "jacrev", NULL, cbx_jacrev } };
-    cx_state *st = cx_state_of_instance(self);
-    const cbx_fn *f = ((cx_recorded *)self)->fn;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status status = CBX_EINVAL;
+    static const of_several several[] = { cbx_grad, cbx_value_and_grad, cbx_jvp, cbx_vjp };
+    static const of_one one[] = { cbx_jacfwd, cbx_jacrev };
+    const size_t nseveral = CBX_LEN(several);
     cbx_fn *made = NULL;
-    PyObject *argnums;
-    const char *what;
     size_t n, *list;
-    cbx_ctx *ctx;
+    cbx_status status;
+    unsigned what;
 
-    if (!PyArg_ParseTuple(args, "sO", &what, &argnums) || !read_argnums(argnums, &n, &list)) return NULL;
-    ctx = cx_ctx_borrow(st);
-    for (size_t i = 0; ctx && i < CBX_LEN(kinds); i++) {
-        if (strcmp(what, kinds[i].name) != 0) continue;
-        status = kinds[i].several ? kinds[i].several(ctx, f, n, list, &made, &err)
-                                  : kinds[i].one(ctx, f, list[0], &made, &err);
-    }
-    PyMem_Free(list);
-    if (!ctx) return NULL;
-    cx_ctx_return(st, ctx);
-    return transformed(self, status, &err, made);
+    if (!CX_GET(c, what) || !read_argnums(c, &n, &list) || !cx_begin(c)) return NULL;
+    if (what < nseveral)
+        status = several[what](c->ctx, fn_of_self(c), n, list, &made, &c->err);
+    else
+        status = one[what - nseveral](c->ctx, fn_of_self(c), list[0], &made, &c->err);
+    return transformed(c, status, &made);
 }
 
-/* vmap(in_axes, out_axes): tuples of axes and None */
-static PyObject *recorded_vmap(PyObject *self, PyObject *args)
+/* in_axes, out_axes: tuples of axes and None */
+static PyObject *do_vmap(cx_call *c)
 {
-    cx_state *st = cx_state_of_instance(self);
-    const cbx_fn *f = ((cx_recorded *)self)->fn;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status status = CBX_OK;
+    PyObject *in = cx_arg(c, "in_axes"), *out = cx_arg(c, "out_axes");
+    const cbx_fn *f = fn_of_self(c);
+    int *axes = cx_alloc(c, f->nin + f->nout, sizeof *axes);
     cbx_fn *made = NULL;
-    PyObject *in, *out;
-    cbx_ctx *ctx;
-    int *axes;
 
-    if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &in, &PyTuple_Type, &out)) return NULL;
-    axes = PyMem_Calloc(f->nin + f->nout + 1, sizeof *axes);
-    if (!axes) return PyErr_NoMemory();
-    for (size_t i = 0; i < f->nin + f->nout; i++) {
+    for (size_t i = 0; axes && i < f->nin + f->nout; i++) {
         PyObject *axis = i < f->nin ? PyTuple_GetItem(in, (Py_ssize_t)i)
                                     : PyTuple_GetItem(out, (Py_ssize_t)(i - f->nin));
         axes[i] = !axis || axis == Py_None ? CBX_NOT_MAPPED : (int)PyLong_AsLong(axis);
     }
-    ctx = PyErr_Occurred() ? NULL : cx_ctx_borrow(st);
-    if (ctx) status = cbx_vmap(ctx, f, axes, axes + f->nin, &made, &err);
-    PyMem_Free(axes);
-    if (!ctx) return NULL;
-    cx_ctx_return(st, ctx);
-    return transformed(self, status, &err, made);
+    if (PyErr_Occurred() || !cx_begin(c)) return NULL;
+    return transformed(c, cbx_vmap(c->ctx, f, axes, axes + f->nin, &made, &c->err), &made);
 }
 
-static const cbx_fn *fn_of(cx_call *c, PyObject *o)
+CX_RETURN(do_checkpoint, (cbx_fn *made = NULL), cx_begin(c),
+          transformed(c, cbx_checkpoint(c->ctx, fn_of_self(c), &made, &c->err), &made))
+
+bool cx_read_fn(cx_call *c, const char *name, PyObject *o, void *out)
 {
-    if (o && Py_TYPE(o) == c->st->recorded_type) return ((cx_recorded *)o)->fn;
-    return (void *)PyErr_Format(PyExc_TypeError, "%s: a recorded function is needed, got %R", c->name, o ? o : Py_None);
+    (void)name;
+    if (!o || Py_TYPE(o) != c->st->recorded_type)
+        return cx_refused(PyExc_TypeError, "%s: a recorded function is needed, got %R", c->name, o ? o : Py_None);
+    *(const cbx_fn **)out = ((cx_recorded *)o)->fn;
+    return true;
 }
 
 /* custom_jvp(fun, rule), custom_vjp(fun, fwd, bwd): the function with derivatives by other recorded functions */
@@ -213,132 +198,86 @@ static PyObject *do_custom(cx_call *c)
     const cbx_fn *fn[3];
     cbx_fn *made = NULL;
     cbx_status status;
-    cbx_ctx *ctx;
 
     for (int i = 0; i < 3; i++) {
-        if (!(fn[i] = fn_of(c, of[i]))) return NULL;
+        if (!cx_read_fn(c, "fun", of[i], &fn[i])) return NULL;
         captures |= ((cx_recorded *)of[i])->captures;
         loops |= ((cx_recorded *)of[i])->loops;
     }
-    ctx = cx_ctx_borrow(c->st);
-    if (!ctx) return NULL;
-    status = vjp ? cbx_custom_vjp(ctx, fn[0], fn[1], fn[2], &made, &c->err)
-                 : cbx_custom_jvp(ctx, fn[0], fn[1], &made, &c->err);
-    cx_ctx_return(c->st, ctx);
-    return status ? cx_raise(status, c->err.message) : cx_recorded_new(c->st, made, captures, loops);
+    c->function = NULL; /* failures come with the library's sentence */
+    if (!cx_begin(c)) return NULL;
+    status = vjp ? cbx_custom_vjp(c->ctx, fn[0], fn[1], fn[2], &made, &c->err)
+                 : cbx_custom_jvp(c->ctx, fn[0], fn[1], &made, &c->err);
+    return cx_fine(c, status) ? cx_recorded_new(c->st, made, captures, loops) : NULL;
 }
 
 CX_RETURN(do_stop_gradient, (const cbx_array *x), CX_GET(c, x) && cx_begin(c),
           cx_weak_result(c, cbx_stop_gradient(c->ctx, x)))
 
-static PyObject *recorded_checkpoint(PyObject *self, PyObject *unused)
+cbx_array_desc *cx_recorded_descriptions(cx_call *c)
 {
-    cx_state *st = cx_state_of_instance(self);
-    cbx_ctx *ctx = cx_ctx_borrow(st);
-    cbx_err err = CBX_ERR_INIT;
-    cbx_fn *made = NULL;
-    cbx_status status;
+    PyObject *like = cx_arg(c, "like");
+    const size_t n = fn_of_self(c)->nin;
+    cbx_array_desc *d = cx_alloc(c, n, sizeof *d);
+    bool weak;
 
-    (void)unused;
-    if (!ctx) return NULL;
-    status = cbx_checkpoint(ctx, ((cx_recorded *)self)->fn, &made, &err);
-    cx_ctx_return(st, ctx);
-    return transformed(self, status, &err, made);
+    for (size_t i = 0; d && i < n; i++)
+        if (!cx_describe(c->st, PyList_GetItem(like, (Py_ssize_t)i), NULL, &d[i], &weak)) return NULL;
+    return d;
 }
 
-/* Descriptions of operands like these; NULL with an exception. */
-cbx_array_desc *cx_recorded_descriptions(PyObject *self, PyObject *like)
+/* The work of operands like the argument like, which ends with the call; begins it.  NULL with an exception. */
+static const cbx_cost_report *count_work(cx_call *c)
 {
-    const size_t n = ((cx_recorded *)self)->fn->nin;
-    cbx_array_desc *d = PyMem_Calloc(n + 1, sizeof *d);
-    bool weak, fine = d != NULL;
+    const cbx_array_desc *d = cx_recorded_descriptions(c);
+    cbx_cost_report *r = d ? cx_alloc(c, 1, sizeof *r) : NULL;
 
-    for (size_t i = 0; fine && i < n; i++)
-        fine = cx_describe(cx_state_of_instance(self), PyList_GetItem(like, (Py_ssize_t)i), NULL, &d[i], &weak);
-    if (fine) return d;
-    PyMem_Free(d);
-    return PyErr_Occurred() ? NULL : (cbx_array_desc *)PyErr_NoMemory();
+    c->function = NULL; /* failures come with the library's sentence */
+    return r && cx_begin(c) && cx_fine(c, cbx_cost_count(c->ctx, fn_of_self(c), fn_of_self(c)->nin, d, r, &c->err))
+               ? r
+               : NULL;
 }
 
-static bool count_work(PyObject *self, PyObject *like, cbx_cost_report *out)
-{
-    cx_state *st = cx_state_of_instance(self);
-    cbx_array_desc *d = cx_recorded_descriptions(self, like);
-    cbx_ctx *ctx = d ? cx_ctx_borrow(st) : NULL;
-    cbx_err err = CBX_ERR_INIT;
-
-    if (ctx) {
-        const cbx_fn *f = ((cx_recorded *)self)->fn;
-        if (cbx_cost_count(ctx, f, f->nin, d, out, &err)) cx_raise(err.status, err.message);
-        cx_ctx_return(st, ctx);
-    }
-    PyMem_Free(d);
-    return !PyErr_Occurred();
-}
-
-/* cost(like): its work, a dict */
-static PyObject *recorded_cost(PyObject *self, PyObject *like)
-{
-    cbx_cost_report *r = PyMem_Calloc(1, sizeof *r);
-    PyObject *out = NULL;
-
-    if (!r) return PyErr_NoMemory();
-    if (count_work(self, like, r))
-        out = Py_BuildValue(
-            "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "flop", (unsigned long long)r->total.flop, "int_op",
-            (unsigned long long)r->total.int_op, "transcendental", (unsigned long long)r->total.transcendental,
-            "bytes_read", (unsigned long long)r->total.bytes_read, "bytes_written",
-            (unsigned long long)r->total.bytes_written, "in_bytes", (unsigned long long)r->in_bytes, "out_bytes",
-            (unsigned long long)r->out_bytes, "operations", (unsigned long long)r->total.calls);
-    PyMem_Free(r);
-    return out;
-}
+CX_RETURN(do_cost, (const cbx_cost_report *r = count_work(c)), r,
+          Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "flop", r->total.flop, "int_op", r->total.int_op,
+                        "transcendental", r->total.transcendental, "bytes_read", r->total.bytes_read, "bytes_written",
+                        r->total.bytes_written, "in_bytes", r->in_bytes, "out_bytes", r->out_bytes, "operations",
+                        r->total.calls))
 
 /* From so much work on a call lets other threads run, and waits for Ctrl-C, which costs 24 us: about 10 us, and 1 ms. */
 enum { UNLOCK_WORK = 1 << 15, WAIT_WORK = 1 << 22 };
 
-/* jit(like, donated): compiled, for operands like these; donated: a tuple of those that calls take */
-static PyObject *recorded_jit(PyObject *self, PyObject *args)
+/* Compiled, for operands like these; argnums: those that calls take */
+static PyObject *do_jit(cx_call *c)
 {
-    cx_state *st = cx_state_of_instance(self);
-    const cbx_fn *fn = ((cx_recorded *)self)->fn;
-    cbx_cost_report *r = PyMem_Calloc(1, sizeof *r);
-    bool *donated = PyMem_Calloc(fn->nin + 1, sizeof *donated);
-    size_t n = 0, *argnums = NULL;
-    cbx_err err = CBX_ERR_INIT;
+    const size_t nin = fn_of_self(c)->nin;
+    size_t n, *argnums;
+    const bool read = read_argnums(c, &n, &argnums);
+    const cbx_cost_report *r = read ? count_work(c) : NULL;
     cbx_fn *made = NULL;
-    PyObject *like, *numbers, *o = NULL;
-    cbx_ctx *ctx;
+    cx_recorded *o;
+    double work;
 
-    if (!r || !donated) PyErr_NoMemory();
-    if (r && donated && PyArg_ParseTuple(args, "O!O", &PyList_Type, &like, &numbers) &&
-        read_argnums(numbers, &n, &argnums) && count_work(self, like, r) && (ctx = cx_ctx_borrow(st))) {
-        const cbx_cost *c = &r->total;
-        const double work = (double)c->flop + (double)c->int_op + 8.0 * (double)c->transcendental +
-                            0.125 * ((double)c->bytes_read + (double)c->bytes_written);
-        const cbx_status status = cbx_jit_donate(ctx, fn, n, argnums, &made, &err);
-        cx_ctx_return(st, ctx);
-        o = transformed(self, status, &err, made);
-        if (o) {
-            ((cx_recorded *)o)->unlocks = work >= UNLOCK_WORK;
-            ((cx_recorded *)o)->loops |= work >= WAIT_WORK;
-            ((cx_recorded *)o)->jitted = ((cx_recorded *)o)->fresh = true;
-            for (size_t i = 0; i < n; i++) donated[argnums[i]] = true;
-            if (n > 0) ((cx_recorded *)o)->donated = donated;
-            if (n > 0) donated = NULL;
-        }
+    if (!r) return NULL;
+    o = (cx_recorded *)transformed(c, cbx_jit_donate(c->ctx, fn_of_self(c), n, argnums, &made, &c->err), &made);
+    if (!o) return NULL;
+    work = (double)r->total.flop + (double)r->total.int_op + 8.0 * (double)r->total.transcendental +
+           0.125 * ((double)r->total.bytes_read + (double)r->total.bytes_written);
+    o->unlocks = work >= UNLOCK_WORK;
+    o->loops |= work >= WAIT_WORK;
+    o->jitted = o->fresh = true;
+    if (n > 0 && !(o->donated = PyMem_Calloc(nin + 1, sizeof *o->donated))) {
+        Py_DECREF((PyObject *)o);
+        return PyErr_NoMemory();
     }
-    PyMem_Free(argnums);
-    PyMem_Free(donated);
-    PyMem_Free(r);
-    return o;
+    for (size_t i = 0; i < n; i++) o->donated[argnums[i]] = true;
+    return (PyObject *)o;
 }
 
 /* linearize(*arrays): (results, the linear map) */
 static PyObject *do_linearize(cx_call *c)
 {
-    const cx_recorded *self = (cx_recorded *)c->self;
-    PyObject *results, *map;
+    const cbx_fn *f = fn_of_self(c);
     cbx_array **out;
     cbx_fn *made = NULL;
     cx_arrays arrays;
@@ -346,37 +285,39 @@ static PyObject *do_linearize(cx_call *c)
 
     if (!CX_GET(c, arrays)) return NULL;
     c->function = NULL;
-    out = cx_alloc(c, self->fn->nout, sizeof *out);
+    out = cx_alloc(c, f->nout, sizeof *out);
     if (!out || !cx_begin(c)) return NULL;
-    status = cbx_linearize(c->ctx, self->fn, (cbx_array *const *)(uintptr_t)arrays.list, out, &made, &c->err);
+    status = cbx_linearize(c->ctx, f, HANDLES(arrays), out, &made, &c->err);
     if (!cx_fine(c, status)) return NULL;
-    for (size_t i = 0; i < self->fn->nout; i++) cbx_scope_hold(c->ctx, out[i]);
-    results = cx_results(c, self->fn->nout, out, false);
-    map = cx_recorded_new(c->st, made, true, self->loops);
-    if (results && map) return Py_BuildValue("(NN)", results, map);
-    Py_XDECREF(results);
-    Py_XDECREF(map);
-    return NULL;
+    for (size_t i = 0; i < f->nout; i++) cbx_scope_hold(c->ctx, out[i]);
+    CX_OWN PyObject *results = cx_results(c, f->nout, out, false);
+    CX_OWN PyObject *map = cx_recorded_new(c->st, made, true, ((cx_recorded *)c->self)->loops);
+    return results && map ? PyTuple_Pack(2, results, map) : NULL;
 }
 
-static PyObject *recorded_linearize(PyObject *self, PyObject *const *args, Py_ssize_t n)
-{
-    static cx_function f = { "linearize", "*arrays: Operand", "tuple", do_linearize, 0, CX_HEAVY, NULL, 0, -1 };
-    return cx_invoke(cx_state_of_instance(self), &f, self, args, n, NULL);
-}
-
-static PyMethodDef recorded_methods[] = {
-    { "derive", recorded_derive, METH_VARARGS, NULL },
-    { "vmap", recorded_vmap, METH_VARARGS, NULL },
-    { "jit", recorded_jit, METH_VARARGS, NULL },
-    { "cost", recorded_cost, METH_O, NULL },
-    { "cost_compile", (PyCFunction)(void (*)(void))cx_recorded_cost_compile, METH_FASTCALL, NULL },
-    { "aot_write", cx_recorded_aot_write, METH_VARARGS, NULL },
-    { "checkpoint", recorded_checkpoint, METH_NOARGS, NULL },
-    { "linearize", (PyCFunction)(void (*)(void))recorded_linearize, METH_FASTCALL, NULL },
-    { "dump", (PyCFunction)(void (*)(void))cx_recorded_dump, METH_FASTCALL, NULL },
-    { 0 },
-};
+#define QUICK_METHODS(X)                                                                                               \
+    X(derive, "what: 'grad' | 'value_and_grad' | 'jvp' | 'vjp' | 'jacfwd' | 'jacrev', argnums: tuple | None = None",   \
+      "object", do_derive, 0, "")                                                                                      \
+    X(vmap, "in_axes: tuple, out_axes: tuple", "object", do_vmap, 0, "")                                               \
+    X(jit, "like: list, argnums: tuple", "object", do_jit, 0, "")                                                      \
+    X(cost, "like: list", "dict", do_cost, 0, "")                                                                      \
+    X(aot_write, "like: list, path: Path", "None", cx_do_aot_write, 0, "")                                             \
+    X(checkpoint, "", "object", do_checkpoint, 0, "")
+#define HEAVY_METHODS(X) X(linearize, "*arrays: Operand", "tuple", do_linearize, 0, "")
+#define SLOW_METHODS(X)                                                                                                \
+    X(cost_compile, "like: list", "dict", cx_do_cost_compile, 0, "")                                                   \
+    X(dump, "like: list, stage: int", "str", cx_do_dump, 0, "")
+#define OF_SELF(wait, name, sig, returns, impl)                                                                        \
+    CX_TRAMPOLINE(call_, wait, cx_state_of_instance, self, name, sig, returns, impl, 0)
+#define QUICK_METHOD(name, sig, returns, impl, fun, doc) OF_SELF(CX_LIGHT, name, sig, returns, impl)
+#define HEAVY_METHOD(name, sig, returns, impl, fun, doc) OF_SELF(CX_HEAVY, name, sig, returns, impl)
+#define SLOW_METHOD(name, sig, returns, impl, fun, doc)  OF_SELF(CX_WAITS, name, sig, returns, impl)
+#define ROW(name, sig, returns, impl, fun, doc)                                                                        \
+    { #name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS, NULL },
+QUICK_METHODS(QUICK_METHOD)
+HEAVY_METHODS(HEAVY_METHOD)
+SLOW_METHODS(SLOW_METHOD)
+static PyMethodDef recorded_methods[] = { QUICK_METHODS(ROW) HEAVY_METHODS(ROW) SLOW_METHODS(ROW){ 0 } };
 #define MEMBERS(X)                                                                                                     \
     X(captures, "bool: whether it ends with an enclosing recording", PyBool_FromLong(((cx_recorded *)self)->captures))
 CX_GETTERS(recorded_members, MEMBERS)
@@ -405,21 +346,28 @@ bool cx_add_recorded_type(cx_state *st)
 /* ---- control flow ---- */
 
 enum { LONG_LOOP = 100000 }; /* steps from which on a call is one that Ctrl-C must interrupt */
-#define HANDLES(a) ((cbx_array *const *)(uintptr_t)(a).list)
+
+/* Memory for the results of a loop that begins; NULL with an exception. */
+static cbx_array **begin_loop(cx_call *c, const cbx_fn *body, bool is_long)
+{
+    cbx_array **out = cx_alloc(c, body->nout, sizeof *out);
+
+    cx_note_loops(is_long);
+    return out && cx_begin_long(c) ? out : NULL;
+}
 
 static PyObject *do_scan(cx_call *c)
 {
-    const cbx_fn *body = fn_of(c, cx_arg(c, "body"));
+    const cbx_fn *body;
     cx_arrays init, xs;
     size_t length = CBX_LENGTH_OF_XS;
     cbx_array **out;
     bool reverse;
     int save_every; /* 0: everything is kept; -1: by the square root */
 
-    if (!body || !CX_GET(c, init, xs, length, reverse, save_every)) return NULL;
-    out = cx_alloc(c, body->nout, sizeof *out);
-    cx_note_loops((xs.n ? cbx_array_dim(xs.list[0], 0) : length) >= LONG_LOOP);
-    if (!out || !cx_begin_long(c)) return NULL;
+    if (!CX_GET(c, body, init, xs, length, reverse, save_every) ||
+        !(out = begin_loop(c, body, (xs.n ? cbx_array_dim(xs.list[0], 0) : length) >= LONG_LOOP)))
+        return NULL;
     if (save_every)
         cbx_scan_checkpointed(c->ctx, body, init.n, HANDLES(init), xs.n, HANDLES(xs), length, reverse,
                               save_every < 0 ? CBX_SAVE_SQRT : (size_t)save_every, out);
@@ -428,34 +376,15 @@ static PyObject *do_scan(cx_call *c)
     return cx_results(c, body->nout, out, false);
 }
 
-static PyObject *do_fori_loop(cx_call *c)
-{
-    const cbx_fn *body = fn_of(c, cx_arg(c, "body"));
-    cx_arrays init;
-    int64_t lower, upper;
-    cbx_array **out;
+CX_RETURN(do_fori_loop, (const cbx_fn *body; cx_arrays init; int64_t lower, upper; cbx_array * *out),
+          CX_GET(c, lower, upper, body, init) &&
+              (out = begin_loop(c, body, upper > lower && (uint64_t)upper - (uint64_t)lower >= LONG_LOOP)),
+          (cbx_fori_loop(c->ctx, lower, upper, body, init.n, HANDLES(init), out),
+           cx_results(c, body->nout, out, false)))
 
-    if (!body || !CX_GET(c, lower, upper, init)) return NULL;
-    out = cx_alloc(c, body->nout, sizeof *out);
-    cx_note_loops(upper > lower && (uint64_t)upper - (uint64_t)lower >= LONG_LOOP);
-    if (!out || !cx_begin_long(c)) return NULL;
-    cbx_fori_loop(c->ctx, lower, upper, body, init.n, HANDLES(init), out);
-    return cx_results(c, body->nout, out, false);
-}
-
-static PyObject *do_while_loop(cx_call *c)
-{
-    const cbx_fn *test = fn_of(c, cx_arg(c, "test")), *body = test ? fn_of(c, cx_arg(c, "body")) : NULL;
-    cx_arrays init;
-    cbx_array **out;
-
-    if (!body || !CX_GET(c, init)) return NULL;
-    out = cx_alloc(c, body->nout, sizeof *out);
-    cx_note_loops(true);
-    if (!out || !cx_begin_long(c)) return NULL;
-    cbx_while_loop(c->ctx, test, body, init.n, HANDLES(init), out);
-    return cx_results(c, body->nout, out, false);
-}
+CX_RETURN(do_while_loop, (const cbx_fn *test, *body; cx_arrays init; cbx_array * *out),
+          CX_GET(c, test, body, init) && (out = begin_loop(c, body, true)),
+          (cbx_while_loop(c->ctx, test, body, init.n, HANDLES(init), out), cx_results(c, body->nout, out, false)))
 
 /* branches: a tuple of recorded functions; which: bool for two of them (no, yes), else an integer */
 static PyObject *do_cond(cx_call *c)
@@ -470,7 +399,7 @@ static PyObject *do_cond(cx_call *c)
 
     if (!list || !CX_GET(c, which, operands, truth)) return NULL;
     for (size_t i = 0; i < n; i++)
-        if (!(list[i] = fn_of(c, PyTuple_GetItem(branches, (Py_ssize_t)i)))) return NULL;
+        if (!cx_read_fn(c, "branches", PyTuple_GetItem(branches, (Py_ssize_t)i), &list[i])) return NULL;
     out = cx_alloc(c, list[0]->nout, sizeof *out);
     if (!out || !cx_begin(c)) return NULL;
     if (truth)
@@ -483,23 +412,14 @@ static PyObject *do_cond(cx_call *c)
 /* ---- what the Python files need besides ---- */
 
 /* Leaves as operands: Arrays and numbers as they are, arrays of other packages as Arrays; NULL in their place: none of these. */
-static PyObject *do_operands(cx_call *c)
+static PyObject *operand_of(cx_state *st, PyObject *o)
 {
-    PyObject *leaves = cx_arg(c, "leaves"), *list = PyList_New(0);
-    bool fine = list != NULL;
-
-    for (Py_ssize_t i = 0; fine && i < PyList_Size(leaves); i++) {
-        PyObject *o = PyList_GetItem(leaves, i);
-        if (cx_is_foreign_array(o))
-            fine = cx_append(list, cx_asarray(c->st, o, CBX_DTYPE_COUNT, -1));
-        else if (cx_is_array(c->st, o) || PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o))
-            fine = PyList_Append(list, o) == 0;
-        else
-            fine = PyList_Append(list, Py_None) == 0;
-    }
-    if (!fine) Py_CLEAR(list);
-    return list;
+    if (cx_is_foreign_array(o)) return cx_asarray(st, o, CBX_DTYPE_COUNT, -1);
+    return Py_NewRef(cx_is_array(st, o) || PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o) ? o : Py_None);
 }
+
+CX_RETURN(do_operands, (PyObject *leaves = cx_arg(c, "leaves")), true,
+          CX_LIST(PyList_Size(leaves), operand_of(c->st, PyList_GetItem(leaves, (Py_ssize_t)i))))
 
 static PyObject *do_is_weak(cx_call *c)
 {
@@ -590,8 +510,6 @@ CX_RETURN(do_round, (const cbx_array *x; int decimals), CX_GET(c, x, decimals) &
     CX_TRAMPOLINE(call_, CX_LIGHT, cx_state_of, NULL, name, sig, returns, impl, fun)
 #define SLOW(name, sig, returns, impl, fun, doc)                                                                       \
     CX_TRAMPOLINE(call_, CX_WAITS, cx_state_of, NULL, name, sig, returns, impl, fun)
-#define ROW(name, sig, returns, impl, fun, doc)                                                                        \
-    { #name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS, NULL },
 FLOW(SLOW)
 STEPS(QUICK)
 PyMethodDef cx_recording_methods[] = { FLOW(ROW) STEPS(ROW){ 0 } };

@@ -325,7 +325,8 @@ typedef struct cx_arrays {
     X(shape, cx_shape)                                                                                                 \
     X(ints, cx_ints)                                                                                                   \
     X(arrays, cx_arrays)                                                                                               \
-    X(run, cbx_run *) /* borrowed */                                                                                   \
+    X(run, cbx_run *)     /* borrowed */                                                                               \
+    X(fn, const cbx_fn *) /* of a recorded function, borrowed */                                                       \
     X(samples, struct cx_samples)                                                                                      \
     X(texts, struct cx_texts)                                                                                          \
     X(groups, struct cx_groups)                                                                                        \

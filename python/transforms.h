@@ -51,12 +51,12 @@ PyObject *cx_recorded_new(cx_state *st, cbx_fn *fn, bool captures, bool loops);
  * @return false with an exception
  */
 bool cx_donate(cx_state *st, const cx_recorded *r, size_t n, PyObject **leaves, PyObject **fresh);
-/** Descriptions of operands like these, for PyMem_Free; NULL with an exception. */
-cbx_array_desc *cx_recorded_descriptions(PyObject *self, PyObject *like);
+/** Of a method of a recorded function: descriptions of operands like the argument like, which end with the call; NULL with an exception. */
+cbx_array_desc *cx_recorded_descriptions(cx_call *c);
 /** Methods of recorded functions (programs.c): cost_compile(like), a dict; dump(like, stage), a text; aot_write(like, path). */
-PyObject *cx_recorded_cost_compile(PyObject *self, PyObject *const *args, Py_ssize_t n);
-PyObject *cx_recorded_dump(PyObject *self, PyObject *const *args, Py_ssize_t n);
-PyObject *cx_recorded_aot_write(PyObject *self, PyObject *args);
+PyObject *cx_do_cost_compile(cx_call *c);
+PyObject *cx_do_dump(cx_call *c);
+PyObject *cx_do_aot_write(cx_call *c);
 
 /* ---- compiled functions (jit.c) ---- */
 
