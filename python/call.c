@@ -278,18 +278,21 @@ PyObject *cx_weak_result(cx_call *c, cbx_array *r)
     return a;
 }
 
-PyObject *cx_results(cx_call *c, size_t n, cbx_array **arrays, bool tuple)
+PyObject *cx_arrays_object(cx_state *st, size_t n, cbx_array **arrays, bool tuple)
 {
-    PyObject *all;
+    PyObject *all = tuple ? PyTuple_New((Py_ssize_t)n) : PyList_New((Py_ssize_t)n);
 
-    if (!cx_keep(c, n, arrays)) return NULL;
-    all = tuple ? PyTuple_New((Py_ssize_t)n) : PyList_New((Py_ssize_t)n);
     for (size_t i = 0; i < n; i++) {
-        PyObject *v = all ? cx_array_new(c->st, arrays[i]) : NULL;
+        PyObject *v = all ? cx_array_new(st, arrays[i]) : NULL;
         if (!all) cbx_array_free(arrays[i]);
         if (all && (!v || (tuple ? PyTuple_SetItem : PyList_SetItem)(all, (Py_ssize_t)i, v) < 0)) Py_CLEAR(all);
     }
     return all;
+}
+
+PyObject *cx_results(cx_call *c, size_t n, cbx_array **arrays, bool tuple)
+{
+    return cx_keep(c, n, arrays) ? cx_arrays_object(c->st, n, arrays, tuple) : NULL;
 }
 
 PyObject *cx_python(const char *module, const char *function, const char *format, ...)

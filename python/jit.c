@@ -199,18 +199,9 @@ static entry *find(jitted *j, match *m, PyObject *const *args, Py_ssize_t n, PyO
 
 static PyObject *results_of(cx_state *st, const entry *e, size_t n, cbx_array **out)
 {
-    PyObject *list, *r;
-
     if (e->one) return cx_array_new(st, out[0]);
-    list = PyList_New((Py_ssize_t)n);
-    for (size_t i = 0; i < n; i++) {
-        PyObject *a = list ? cx_array_new(st, out[i]) : NULL;
-        if (!list) cbx_array_free(out[i]);
-        if (list && (!a || PyList_SetItem(list, (Py_ssize_t)i, a) < 0)) Py_CLEAR(list);
-    }
-    r = list ? cx_tree_build(st, e->structure, list) : NULL;
-    Py_XDECREF(list);
-    return r;
+    CX_OWN PyObject *list = cx_arrays_object(st, n, out, false);
+    return list ? cx_tree_build(st, e->structure, list) : NULL;
 }
 
 /* The results of an entry's function.  unlock: other threads run meanwhile, which may assign to the arrays: they are held. */
@@ -261,17 +252,12 @@ static PyObject *run(cx_state *st, match *m, bool unlock)
 /* Any call, by the plan: plan.call(jitted, args, keywords). */
 static PyObject *run_plan(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-    const size_t nkw = kwnames ? (size_t)PyTuple_Size(kwnames) : 0;
-    PyObject *tuple = PyTuple_New(n), *kw = tuple ? PyDict_New() : NULL, *r = NULL;
-    bool fine = kw != NULL;
+    const Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
+    CX_OWN PyObject *tuple = CX_TUPLE(n, Py_NewRef(args[i])), *kw = PyDict_New();
 
-    for (Py_ssize_t i = 0; fine && i < n; i++) fine = PyTuple_SetItem(tuple, i, Py_NewRef(args[i])) == 0;
-    for (size_t i = 0; fine && i < nkw; i++)
-        fine = PyDict_SetItem(kw, PyTuple_GetItem(kwnames, (Py_ssize_t)i), args[n + (Py_ssize_t)i]) == 0;
-    if (fine) r = PyObject_CallMethod(((jitted *)self)->plan, "call", "OOO", self, tuple, kw);
-    Py_XDECREF(tuple);
-    Py_XDECREF(kw);
-    return r;
+    for (Py_ssize_t i = 0; kw && i < nkw; i++)
+        if (PyDict_SetItem(kw, PyTuple_GetItem(kwnames, i), args[n + i]) < 0) return NULL;
+    return tuple && kw ? PyObject_CallMethod(((jitted *)self)->plan, "call", "OOO", self, tuple, kw) : NULL;
 }
 
 static PyObject *jitted_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -296,7 +282,8 @@ static PyObject *jitted_vectorcall(PyObject *self, PyObject *const *args, size_t
 
 static PyObject *jitted_call(PyObject *self, PyObject *args, PyObject *kw)
 {
-    PyObject *items[2 * MAX_PARTS] = { NULL }, *names = NULL, *r = NULL;
+    CX_OWN PyObject *names = NULL;
+    PyObject *items[2 * MAX_PARTS] = { NULL };
     const Py_ssize_t n = PyTuple_Size(args), nkw = kw ? PyDict_Size(kw) : 0;
 
     if (n > MAX_PARTS || nkw > MAX_PARTS)
@@ -304,9 +291,7 @@ static PyObject *jitted_call(PyObject *self, PyObject *args, PyObject *kw)
     for (Py_ssize_t i = 0; i < n; i++) items[i] = PyTuple_GetItem(args, i);
     if (nkw && !(names = PySequence_Tuple(kw))) return NULL;
     for (Py_ssize_t i = 0; i < nkw; i++) items[n + i] = PyDict_GetItem(kw, PyTuple_GetItem(names, i));
-    r = jitted_vectorcall(self, items, (size_t)n, names);
-    Py_XDECREF(names);
-    return r;
+    return jitted_vectorcall(self, items, (size_t)n, names);
 }
 
 /* ---- entries ---- */
@@ -337,36 +322,37 @@ static bool add_part(cx_state *st, entry *e, PyObject *name, PyObject *o, int is
     return p->structure || p->value;
 }
 
+static void end_entry(entry **e)
+{
+    if (*e) entry_free(*e);
+}
+
 /* The entry of calls like one; NULL with an exception, or without if the plan is to make them. */
-static entry *make_entry(cx_state *st, PyObject *args, PyObject *kw, PyObject *is_static, PyObject *leaves)
+static entry *make_entry(cx_state *st, PyObject *args, PyObject *kw, PyObject *is_static)
 {
     const Py_ssize_t n = PyTuple_Size(args), nkw = PyDict_Size(kw);
-    PyObject *names = PyDict_Keys(kw);
-    entry *e = PyMem_Calloc(1, sizeof *e);
-    bool fine = e && names && PyList_Sort(names) == 0;
+    CX_OWN PyObject *names = PyDict_Keys(kw), *leaves = PyList_New(0);
+    CX_ENDED_BY(end_entry) entry *e = PyMem_Calloc(1, sizeof *e);
+    entry *made = e;
 
-    if (e) e->users = 1;
-    if (fine) e->parts = PyMem_Calloc((size_t)(n + nkw) + 1, sizeof *e->parts);
-    fine = fine && e->parts;
-    for (Py_ssize_t i = 0; fine && i < n + nkw; i++) {
-        PyObject *name = i < n ? NULL : PyList_GetItem(names, i - n),
-                 *at = name ? Py_NewRef(name) : PyLong_FromSsize_t(i);
-        fine = at && add_part(st, e, name, name ? PyDict_GetItem(kw, name) : PyTuple_GetItem(args, i),
-                              PySet_Contains(is_static, at), leaves);
-        Py_XDECREF(at);
+    if (!e || !names || !leaves || PyList_Sort(names) < 0) return NULL;
+    e->users = 1;
+    if (!(e->parts = PyMem_Calloc((size_t)(n + nkw) + 1, sizeof *e->parts))) return NULL;
+    for (Py_ssize_t i = 0; i < n + nkw; i++) {
+        PyObject *name = i < n ? NULL : PyList_GetItem(names, i - n);
+        CX_OWN PyObject *at = name ? Py_NewRef(name) : PyLong_FromSsize_t(i);
+        if (!at || !add_part(st, e, name, name ? PyDict_GetItem(kw, name) : PyTuple_GetItem(args, i),
+                             PySet_Contains(is_static, at), leaves))
+            return NULL;
     }
-    if (fine) {
-        e->nargs = n;
-        e->nleaves = (size_t)PyList_Size(leaves);
-        e->leaves = PyMem_Calloc(e->nleaves + 1, sizeof *e->leaves);
-        fine = e->leaves != NULL;
-    }
-    for (size_t i = 0; fine && i < e->nleaves; i++)
-        fine = sign(st, PyList_GetItem(leaves, (Py_ssize_t)i), &e->leaves[i]);
-    Py_XDECREF(names);
-    if (fine && e->nparts <= MAX_PARTS && e->nleaves <= MAX_LEAVES) return e;
-    if (e) entry_free(e);
-    return NULL;
+    e->nargs = n;
+    e->nleaves = (size_t)PyList_Size(leaves);
+    if (!(e->leaves = PyMem_Calloc(e->nleaves + 1, sizeof *e->leaves))) return NULL;
+    for (size_t i = 0; i < e->nleaves; i++)
+        if (!sign(st, PyList_GetItem(leaves, (Py_ssize_t)i), &e->leaves[i])) return NULL;
+    if (e->nparts > MAX_PARTS || e->nleaves > MAX_LEAVES) return NULL;
+    e = NULL;
+    return made;
 }
 
 /* _remember(args, keywords, static, recorded, structure): calls like this one no longer need the plan; static: a set of positions, names */
@@ -374,17 +360,14 @@ static PyObject *jitted_remember(PyObject *self, PyObject *arguments)
 {
     jitted *j = (jitted *)self;
     cx_state *st = cx_state_of_instance(self);
-    PyObject *args, *kw, *is_static, *recorded, *structure, *leaves;
+    PyObject *args, *kw, *is_static, *recorded, *structure;
     entry *e;
 
     if (!PyArg_ParseTuple(arguments, "O!O!OOO", &PyTuple_Type, &args, &PyDict_Type, &kw, &is_static, &recorded,
                           &structure))
         return NULL;
     if (((cx_recorded *)recorded)->fn->nout > MAX_LEAVES || ((cx_recorded *)recorded)->loops) Py_RETURN_NONE;
-    leaves = PyList_New(0);
-    e = leaves ? make_entry(st, args, kw, is_static, leaves) : NULL;
-    Py_XDECREF(leaves);
-    if (!e) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    if (!(e = make_entry(st, args, kw, is_static))) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     e->backend = st->backend;
     e->recorded = Py_NewRef(recorded);
     e->structure = Py_NewRef(structure);
@@ -468,16 +451,10 @@ static void jitted_dealloc(PyObject *self)
 /* As a function of a class: its first argument is the object. */
 static PyObject *jitted_get(PyObject *self, PyObject *object, PyObject *type)
 {
-    PyObject *types, *method, *r;
-
     (void)type;
     if (!object || object == Py_None) return Py_NewRef(self);
-    types = PyImport_ImportModule("types");
-    method = types ? PyObject_GetAttrString(types, "MethodType") : NULL;
-    r = method ? PyObject_CallFunctionObjArgs(method, self, object, NULL) : NULL;
-    Py_XDECREF(method);
-    Py_XDECREF(types);
-    return r;
+    CX_OWN PyObject *types = PyImport_ImportModule("types");
+    return types ? PyObject_CallMethod(types, "MethodType", "OO", self, object) : NULL;
 }
 
 static PyObject *jitted_repr(PyObject *self) { return PyUnicode_FromFormat("<jit of %R>", ((jitted *)self)->fun); }
@@ -532,15 +509,12 @@ bool cx_add_jit_type(cx_state *st, PyObject *module)
 
 PyObject *cx_jitted_new(cx_state *st, PyObject *fun, PyObject *plan)
 {
-    jitted *j = (jitted *)PyType_GenericAlloc(st->jit_type, 0);
-    PyObject *dressed;
+    CX_OWN PyObject *new = PyType_GenericAlloc(st->jit_type, 0);
+    jitted *j = (jitted *)new;
 
     if (!j) return NULL;
     j->call = jitted_vectorcall;
     j->fun = Py_NewRef(fun);
     j->plan = Py_NewRef(plan);
-    dressed = cx_python("_tracing", "dress", "OO", j, fun);
-    Py_XDECREF(dressed);
-    if (!dressed) Py_CLEAR(j);
-    return (PyObject *)j;
+    return cx_python("_tracing", "dress", "OO", new, fun);
 }

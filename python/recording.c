@@ -141,14 +141,9 @@ static bool read_results(cx_call *c, PyObject *list, const char *name, cbx_array
 /* The operands of a recording as a tuple of Arrays. */
 static PyObject *operands_tuple(cx_state *st, size_t n, cbx_array **operands, const bool *weak)
 {
-    PyObject *t = PyTuple_New((Py_ssize_t)n);
+    PyObject *t = cx_arrays_object(st, n, operands, true);
 
-    for (size_t i = 0; i < n; i++) {
-        PyObject *a = t ? cx_array_new(st, operands[i]) : NULL;
-        if (!t) cbx_array_free(operands[i]);
-        if (a) ((cx_array *)a)->weak = weak[i];
-        if (t && (!a || PyTuple_SetItem(t, (Py_ssize_t)i, a) < 0)) Py_CLEAR(t);
-    }
+    for (size_t i = 0; t && i < n; i++) ((cx_array *)PyTuple_GetItem(t, (Py_ssize_t)i))->weak = weak[i];
     return t;
 }
 
@@ -233,7 +228,7 @@ static cbx_status rule_call(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size
     const rule *r = user;
     PyGILState_STATE state = PyGILState_Ensure();
     tracing now = { r->st, ctx, false, innermost };
-    PyObject *args = PyTuple_New((Py_ssize_t)nin), *list = NULL;
+    PyObject *args = CX_TUPLE(nin, cx_array_new(r->st, cbx_array_ref(in[i]))), *list = NULL;
     cbx_array **results = NULL;
     Py_ssize_t n = 0;
     bool fine = false;
@@ -241,7 +236,6 @@ static cbx_status rule_call(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size
 
     cx_call_init(&c, r->st, r->name);
     innermost = &now;
-    CX_FILL(args, nin, cx_array_new(r->st, cbx_array_ref(in[i])))
     if (args) list = PyObject_CallObject(r->body, args);
     if (list) {
         n = PyList_Size(list);

@@ -476,6 +476,8 @@ const cbx_array *cx_key_from(cx_call *c, PyObject *o);
 
 /** A new Array that takes the reference over; NULL frees it. */
 PyObject *cx_array_new(cx_state *st, cbx_array *handle);
+/** A tuple or list of n of them; each reference is taken over. */
+PyObject *cx_arrays_object(cx_state *st, size_t n, cbx_array **arrays, bool tuple);
 /** A handle on elements yet to be written, the caller's; NULL with an exception. */
 cbx_array *cx_create(cx_state *st, const cbx_array_desc *desc);
 /** The elements of an array in row-major order, which end with the call; NULL with an exception. */
