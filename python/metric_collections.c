@@ -83,17 +83,7 @@ CX_DO(collection_members, cbx_metric_collection, (const cbx_metric_member *m), (
                Py_BuildValue("(zssNddd)", m->group, m->label, m->metric->name,
                              cx_metric_numbers(cbx_metric_parameters(m->metric), m->parameters), m->low, m->high,
                              m->weight))))
-CX_RETURN(collection_update, (cx_metric_arguments a; CX_ENTERED of = NULL),
-          cx_metric_read(c, &a) && (of = cx_metric_enter(c, NULL)),
-          cx_none(c, cbx_metric_collection_update(of->ctx, of->handle, a.n, a.in, &a.options, &c->err)))
-
-static PyObject *collection_merge(cx_call *c)
-{
-    CX_ENTERED other = cx_object_arg(c, "other", CX_METRIC_COLLECTION);
-    CX_ENTERED of = other ? cx_metric_enter_long(c, other) : NULL;
-
-    return of ? cx_none(c, cbx_metric_collection_merge(of->ctx, of->handle, other->handle, &c->err)) : NULL;
-}
+CX_ACCUMULATOR(collection, CX_METRIC_COLLECTION)
 
 /* The results of all members, in their order. */
 static PyObject *collection_compute(cx_call *c)
@@ -102,7 +92,6 @@ static PyObject *collection_compute(cx_call *c)
     const size_t n = self ? cbx_metric_collection_count(self) : 0;
     cbx_array **r = self ? cx_alloc(c, n + 1, sizeof *r) : NULL;
     CX_ENTERED of = r ? cx_metric_enter_long(c, NULL) : NULL;
-    PyObject *list = NULL;
     cbx_status st = CBX_OK;
     size_t done = 0;
 
@@ -111,13 +100,9 @@ static PyObject *collection_compute(cx_call *c)
         st = cbx_metric_collection_compute(of->ctx, self, done, &r[done], &c->err);
         done += !st;
     }
-    if (cx_fine(c, st)) list = PyList_New(0);
-    for (size_t i = 0; i < done; i++)
-        if (!list)
-            cbx_array_free(r[i]);
-        else if (!cx_append(list, cx_array_new(c->st, r[i])))
-            Py_CLEAR(list);
-    return list;
+    if (cx_fine(c, st)) return cx_arrays_object(c->st, n, r, false);
+    for (size_t i = 0; i < done; i++) cbx_array_free(r[i]);
+    return NULL;
 }
 
 static PyObject *collection_errors(cx_call *c)
@@ -167,17 +152,6 @@ static PyObject *collection_report(cx_call *c)
     return Py_BuildValue("(Ns#)", cx_json_object(report), cbx_text_str(&text), (Py_ssize_t)text.len);
 }
 
-static PyObject *collection_bytes(cx_call *c)
-{
-    CX_ENTERED of = cx_metric_enter(c, NULL);
-    CX_ENDED_BY(cbx_text_clear) cbx_text text;
-
-    cbx_text_init(&text, cbx_allocator_default());
-    return of && cx_fine(c, cbx_metric_collection_pack(of->ctx, of->handle, &text, &c->err))
-               ? PyBytes_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len)
-               : NULL;
-}
-
 static PyObject *collection_unpack(cx_call *c)
 {
     PyObject *data = cx_arg(c, "data");
@@ -189,42 +163,21 @@ static PyObject *collection_unpack(cx_call *c)
                                                    (size_t)PyBytes_Size(data), &c->err));
 }
 
-CX_DO(collection_reset, cbx_metric_collection, (), (), (cbx_metric_collection_reset(self), Py_NewRef(Py_None)))
-CX_DO(collection_updates, cbx_metric_collection, (), (), PyLong_FromSize_t(cbx_metric_collection_updates(self)))
 CX_DO(collection_states, cbx_metric_collection, (), (), PyLong_FromSize_t(cbx_metric_collection_states(self)))
 
 /* clang-format off */
 #define COLLECTION(X) \
-    X(add, \
-      "metric: object, label: str, parameters: list[float | None], group: str | None = None, " \
-      "low: float | None = None, high: float | None = None, weight: float = 1.0, " \
-      "function: object | None = None", \
-      "None", collection_add, 0, "Adds a metric.") \
-    X(remove, \
-      "label: str, group: str | None = None", \
-      "None", collection_remove, 0, "Removes a metric.") \
-    X(members, \
-      "", \
-      "list[tuple[str | None, str, str, list[float], float, float, float]]", collection_members, 0, \
-      "Group, label, metric, parameters, low, high and weight of each.") \
-    X(update, \
-      "operands: list[Array | None], mask: Array | None = None, weights: Array | None = None", \
-      "None", collection_update, 0, "Adds a batch.") \
-    X(merge, \
-      "other: MetricCollection", \
-      "None", collection_merge, 0, "Adds what another collection has seen.") \
+    X(add, "metric: object, label: str, " CX_METRIC_PARAMETERS ", group: str | None = None, low: float | None = None, high: float | None = None, weight: float = 1.0, " CX_METRIC_FUNCTION, "None", collection_add, 0, "Adds a metric.") \
+    X(remove, "label: str, group: str | None = None", "None", collection_remove, 0, "Removes a metric.") \
+    X(members, "", "list[tuple[str | None, str, str, list[float], float, float, float]]", collection_members, 0, "Group, label, metric, parameters, low, high and weight of each.") \
+    X(update, CX_METRIC_OPERANDS ", " CX_METRIC_MASKED, "None", collection_update, 0, "Adds a batch.") \
+    X(merge, "other: MetricCollection", "None", collection_merge, 0, "Adds what another collection has seen.") \
     X(compute, "", "list[Array]", collection_compute, 0, "The results of all that was added.") \
     X(errors, "", "list[float]", collection_errors, 0, "Bounds of the errors of sketches.") \
-    X(weighted, \
-      "direction: 'higher' | 'lower' | 'info', values: list[float] | None = None", \
-      "float", collection_weighted, 0, "The weighted sum.") \
-    X(report, \
-      "", \
-      "tuple[dict[str, Any], str]", collection_report, 0, "The report, as an object and as text.") \
+    X(weighted, "direction: 'higher' | 'lower' | 'info', values: list[float] | None = None", "float", collection_weighted, 0, "The weighted sum.") \
+    X(report, "", "tuple[dict[str, Any], str]", collection_report, 0, "The report, as an object and as text.") \
     X(to_bytes, "", "bytes", collection_bytes, 0, "What the metrics keep.") \
-    X(from_bytes, \
-      "data: bytes", \
-      "None", collection_unpack, 0, "What to_bytes wrote, in place of what the metrics keep.") \
+    X(from_bytes, "data: bytes", "None", collection_unpack, 0, "What to_bytes wrote, in place of what the metrics keep.") \
     X(reset, "", "None", collection_reset, 0, "As it was made.") \
     X(updates, "", "int", collection_updates, 0, "Number of batches.") \
     X(states, "", "int", collection_states, 0, "Number of states that the metrics share.")
@@ -300,9 +253,7 @@ CX_DO(track_values, cbx_metric_track, (), (),
 
 /* clang-format off */
 #define TRACK(X) \
-    X(put, \
-      "value: float", \
-      "bool", track_add, 0, "Adds a value; whether it is better than all before it.") \
+    X(put, "value: float", "bool", track_add, 0, "Adds a value; whether it is better than all before it.") \
     X(values, "", "dict[str, float]", track_values, 0, "What is known.")
 CX_OBJECT_TYPE(metric_track, track, TRACK, "_metrics", Track, "direction: 'higher' | 'lower' | 'info'",
                PyMem_Free, "Values of a metric over steps.")
@@ -383,26 +334,11 @@ static PyObject *do_load_plugin(cx_call *c)
 
 /* clang-format off */
 #define TOGETHER(X) \
-    X(read, \
-      "rows: list[object], suite: str, what: str", \
-      "object", do_read, 0, "A collection from a suite.") \
-    X(classwise, \
-      "metric: object, operands: list[Array | None], parameters: list[float | None], " \
-      "labels: Array, classes: int = 0, mask: Array | None = None, weights: Array | None = None", \
-      "tuple[Array, float]", do_classwise, 0, \
-      "A metric of the items of each class, and the mean.") \
-    X(bootstrap, \
-      "metric: object, operands: list[Array | None], parameters: list[float | None], " \
-      "level: float = 0.95, resamples: int = 1000, seed: int = 0, mask: Array | None = None, " \
-      "weights: Array | None = None", \
-      "Interval", do_interval, 0, "A metric with its bootstrap interval.") \
+    X(read, "rows: list[object], suite: str, what: str", "object", do_read, 0, "A collection from a suite.") \
+    X(classwise, CX_METRIC_CALL ", labels: Array, classes: int = 0, " CX_METRIC_MASKED, "tuple[Array, float]", do_classwise, 0, "A metric of the items of each class, and the mean.") \
+    X(bootstrap, CX_METRIC_CALL ", level: float = 0.95, resamples: int = 1000, seed: int = 0, " CX_METRIC_MASKED, "Interval", do_interval, 0, "A metric with its bootstrap interval.") \
     X(words, "", "dict[str, list[str]]", do_words, 0, "Words of properties, by what they are of.") \
-    X(select, \
-      "rows: list[object], domain: str | None = None, direction: int = -1, tier: int = -1, " \
-      "axioms: int = 0, invariances: int = 0, flags: int = 0", \
-      "list[str]", do_select, 0, "Names of metrics.") \
-    X(load_plugin, \
-      "rows: list[object], path: Path", \
-      "list[dict[str, Any]]", do_load_plugin, 0, "The rows of a shared object.")
+    X(select, "rows: list[object], domain: str | None = None, direction: int = -1, tier: int = -1, axioms: int = 0, invariances: int = 0, flags: int = 0", "list[str]", do_select, 0, "Names of metrics.") \
+    X(load_plugin, "rows: list[object], path: Path", "list[dict[str, Any]]", do_load_plugin, 0, "The rows of a shared object.")
 /* clang-format on */
 CX_FUNCTIONS(cx_metric_collection_methods, TOGETHER, CX_LONG)

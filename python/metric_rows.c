@@ -185,19 +185,10 @@ static PyObject *do_check(cx_call *c)
 
 /* clang-format off */
 #define ROWS(X) \
-    X(define, \
-      "texts: dict[str, str | None], operands: list[tuple[str, int, bool, int]], parameters: " \
-      "list[tuple[str, str, int, float, float, float, str | None]], " \
-      "form: 'items' | 'parts' | 'whole', " \
-      "code: object, merge: object | None, finish: object | None, " \
-      "direction: 'higher' | 'lower' | 'info', shapes: 'same' | 'length' | 'rows' | 'free', " \
-      "tier: 'pure_function' | 'frozen_backbone' | 'learned' | 'metric_learning', low: float, " \
-      "high: float, axioms: int, invariances: int, flags: int", \
-      "object", do_define, 0, "A row of Python functions.") \
+    X(define, "texts: dict[str, str | None], operands: list[tuple[str, int, bool, int]], parameters: list[tuple[str, str, int, float, float, float, str | None]], form: 'items' | 'parts' | 'whole', " \
+      "code: object, merge: object | None, finish: object | None, direction: 'higher' | 'lower' | 'info', shapes: 'same' | 'length' | 'rows' | 'free', " \
+      "tier: 'pure_function' | 'frozen_backbone' | 'learned' | 'metric_learning', low: float, high: float, axioms: int, invariances: int, flags: int", "object", do_define, 0, "A row of Python functions.") \
     X(row, "metric: object", "dict[str, Any]", do_row, 0, "A row as table has it.") \
-    X(check, \
-      "metric: object, parameters: list[float | None], function: object | None, draws: int, " \
-      "seed: int", \
-      "None", do_check, 0, "Tries the properties of a metric.")
+    X(check, "metric: object, " CX_METRIC_PARAMETERS ", function: object | None, draws: int, seed: int", "None", do_check, 0, "Tries the properties of a metric.")
 /* clang-format on */
 CX_FUNCTIONS(cx_metric_row_methods, ROWS, CX_HEAVY)

@@ -52,12 +52,10 @@ PyObject *cx_metric_dict(const cbx_metric_function *m)
 static PyObject *do_table(cx_call *c)
 {
     cbx_ctx *ctx = cx_ctx_borrow(c->st);
-    PyObject *list = ctx ? PyList_New(0) : NULL;
-    const cbx_metric_function *m;
+    PyObject *list;
 
     if (!ctx) return NULL;
-    for (size_t i = 0; list && (m = cbx_metric_at(ctx, i)); i++)
-        if (!cx_append(list, cx_metric_dict(m))) Py_CLEAR(list);
+    list = CX_LIST(cbx_metric_count(ctx), cx_metric_dict(cbx_metric_at(ctx, i)));
     cx_ctx_return(c->st, ctx);
     return list;
 }
@@ -185,45 +183,19 @@ static PyObject *state_make(cx_call *c)
         (o->kept = Py_NewRef(cx_arg(c, "metric")), cbx_metric_state_create(o->ctx, m, &a.options, &handle, &c->err)));
 }
 
-CX_RETURN(state_update, (cx_metric_arguments a; CX_ENTERED of = NULL),
-          cx_metric_read(c, &a) && (of = cx_metric_enter(c, NULL)),
-          cx_none(c, cbx_metric_state_update(of->ctx, of->handle, a.n, a.in, &a.options, &c->err)))
-
-static PyObject *state_merge(cx_call *c)
-{
-    CX_ENTERED other = cx_object_arg(c, "other", CX_METRIC_STATE);
-    CX_ENTERED of = other ? cx_metric_enter_long(c, other) : NULL;
-
-    return of ? cx_none(c, cbx_metric_state_merge(of->ctx, of->handle, other->handle, &c->err)) : NULL;
-}
+CX_ACCUMULATOR(state, CX_METRIC_STATE)
 
 CX_RETURN(state_compute, (CX_ENTERED of = cx_metric_enter_long(c, NULL); cbx_array *r = NULL),
           of &&cx_fine(c, cbx_metric_state_compute(of->ctx, of->handle, &r, &c->err)), cx_array_new(c->st, r))
 CX_RETURN(state_error, (CX_ENTERED of = cx_metric_enter(c, NULL); double v = 0),
           of &&cx_fine(c, cbx_metric_state_error(of->ctx, of->handle, &v, &c->err)), PyFloat_FromDouble(v))
 
-static PyObject *state_bytes(cx_call *c)
-{
-    CX_ENTERED of = cx_metric_enter(c, NULL);
-    CX_ENDED_BY(cbx_text_clear) cbx_text text;
-
-    cbx_text_init(&text, cbx_allocator_default());
-    return of && cx_fine(c, cbx_metric_state_pack(of->ctx, of->handle, &text, &c->err))
-               ? PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.len)
-               : NULL;
-}
-
 CX_DO(state_parameters, cbx_metric_state, (), (),
       cx_metric_numbers(CBX_METRIC_MAX_PARAMETERS, cbx_metric_state_parameters(self)))
-CX_DO(state_reset, cbx_metric_state, (), (), (cbx_metric_state_reset(self), Py_NewRef(Py_None)))
-CX_DO(state_updates, cbx_metric_state, (), (), PyLong_FromSize_t(cbx_metric_state_updates(self)))
 
 /* clang-format off */
 #define STATE(X) \
-    X(update, \
-      "operands: list[Array | None], mask: Array | None = None, weights: Array | None = None, " \
-      "function: object | None = None", \
-      "None", state_update, 0, "Adds a batch.") \
+    X(update, CX_METRIC_OPERANDS ", " CX_METRIC_MASKED ", " CX_METRIC_FUNCTION, "None", state_update, 0, "Adds a batch.") \
     X(merge, "other: State", "None", state_merge, 0, "Adds what another state has seen.") \
     X(compute, "", "Array", state_compute, 0, "The metric of all that was added.") \
     X(reset, "", "None", state_reset, 0, "As it was made.") \
@@ -231,10 +203,8 @@ CX_DO(state_updates, cbx_metric_state, (), (), PyLong_FromSize_t(cbx_metric_stat
     X(parameters, "", "list[float]", state_parameters, 0, "Its parameters, and zeros.") \
     X(error, "", "float", state_error, 0, "Bound of the error of a sketch.") \
     X(to_bytes, "", "bytes", state_bytes, 0, "What it keeps, for unpack.")
-CX_OBJECT_TYPE(metric_state, state, STATE, "_metrics", State,
-               "metric: object, parameters: list[float | None], function: object | None = None",
-               cbx_metric_state_free,
-               "A metric over batches.")
+CX_OBJECT_TYPE(metric_state, state, STATE, "_metrics", State, "metric: object, " CX_METRIC_PARAMETERS ", " CX_METRIC_FUNCTION,
+               cbx_metric_state_free, "A metric over batches.")
 /* clang-format on */
 
 /* unpack(metric, data, function) */
@@ -309,22 +279,9 @@ CX_RETURN(do_texts, (cx_metric_arguments a), read_arrays(c, cx_arg(c, "tokens"),
 /* clang-format off */
 #define METRICS(X) \
     X(table, "", "list[dict[str, Any]]", do_table, 0, "The rows of all metric functions.") \
-    X(apply, \
-      "metric: object, operands: list[Array | None], parameters: list[float | None], " \
-      "mask: Array | None = None, weights: Array | None = None, " \
-      "reduction: 'mean' | 'sum' | 'none' | 'batch_sum' = 'mean', " \
-      "axis: int | Sequence[int] | None = None, keepdims: bool = False, " \
-      "function: object | None = None", \
-      "Array", do_apply, 0, "A metric of arrays.") \
-    X(unpack, \
-      "metric: object, data: bytes, function: object | None = None", \
-      "object", do_unpack, 0, "A state from its bytes.") \
-    X(tokens, \
-      "texts: list[str | list[str]]", \
-      "list[Array]", do_tokens, 0, \
-      "Texts, or lists of words, as token numbers of one vocabulary.") \
-    X(texts, \
-      "tokens: list[Array]", \
-      "Array", do_texts, 0, "Texts as the rows of one array, filled with -1.")
+    X(apply, CX_METRIC_CALL ", " CX_METRIC_MASKED ", reduction: 'mean' | 'sum' | 'none' | 'batch_sum' = 'mean', axis: int | Sequence[int] | None = None, keepdims: bool = False, " CX_METRIC_FUNCTION, "Array", do_apply, 0, "A metric of arrays.") \
+    X(unpack, "metric: object, data: bytes, " CX_METRIC_FUNCTION, "object", do_unpack, 0, "A state from its bytes.") \
+    X(tokens, "texts: list[str | list[str]]", "list[Array]", do_tokens, 0, "Texts, or lists of words, as token numbers of one vocabulary.") \
+    X(texts, "tokens: list[Array]", "Array", do_texts, 0, "Texts as the rows of one array, filled with -1.")
 /* clang-format on */
 CX_FUNCTIONS(cx_metric_methods, METRICS, CX_HEAVY)

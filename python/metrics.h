@@ -48,4 +48,33 @@ static inline void cx_metric_leave(cx_object **o)
     if (*o) (*o)->busy = false;
 }
 
+/* Signatures: what calls read into cx_metric_arguments. */
+#define CX_METRIC_OPERANDS   "operands: list[Array | None]"
+#define CX_METRIC_PARAMETERS "parameters: list[float | None]"
+#define CX_METRIC_MASKED     "mask: Array | None = None, weights: Array | None = None"
+#define CX_METRIC_FUNCTION   "function: object | None = None"
+#define CX_METRIC_CALL       "metric: object, " CX_METRIC_OPERANDS ", " CX_METRIC_PARAMETERS
+
+/* The methods that states and collections share: CX_ACCUMULATOR(state, CX_METRIC_STATE) makes state_update, state_merge, state_bytes,
+ * state_reset and state_updates of the functions of cbx_metric_state. */
+#define CX_ACCUMULATOR(name, kind)                                                                                     \
+    CX_RETURN(name##_update, (cx_metric_arguments a; CX_ENTERED of = NULL),                                            \
+              cx_metric_read(c, &a) && (of = cx_metric_enter(c, NULL)),                                                \
+              cx_none(c, cbx_metric_##name##_update(of->ctx, of->handle, a.n, a.in, &a.options, &c->err)))             \
+    CX_RETURN(name##_merge,                                                                                            \
+              (CX_ENTERED other = cx_object_arg(c, "other", kind);                                                     \
+               CX_ENTERED of = other ? cx_metric_enter_long(c, other) : NULL),                                         \
+              of, cx_none(c, cbx_metric_##name##_merge(of->ctx, of->handle, other->handle, &c->err)))                  \
+    static PyObject *name##_bytes(cx_call *c)                                                                          \
+    {                                                                                                                  \
+        CX_ENTERED of = cx_metric_enter(c, NULL);                                                                      \
+        CX_ENDED_BY(cbx_text_clear) cbx_text text;                                                                     \
+        cbx_text_init(&text, cbx_allocator_default());                                                                 \
+        return of && cx_fine(c, cbx_metric_##name##_pack(of->ctx, of->handle, &text, &c->err))                         \
+                   ? PyBytes_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len)                              \
+                   : NULL;                                                                                             \
+    }                                                                                                                  \
+    CX_DO(name##_reset, cbx_metric_##name, (), (), (cbx_metric_##name##_reset(self), Py_NewRef(Py_None)))              \
+    CX_DO(name##_updates, cbx_metric_##name, (), (), PyLong_FromSize_t(cbx_metric_##name##_updates(self)))
+
 #endif
